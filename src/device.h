@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* device.h: the seam between the library and what computes: one complete table per device. */
+#ifndef IMGSTAT_DEVICE_H
+#define IMGSTAT_DEVICE_H
+
+#include "record.h"
+
+typedef struct ImgstatDevice Device;
+
+/* Counting by the next 16 bits of the key among samples whose leading key bits are known: one step
+ * of a radix select. bins[k] counts the valid samples of `channel` with key >> (shift + 16) ==
+ * prefix and (key >> shift) & 0xFFFF == k. */
+typedef struct DigitCount {
+    uint16_t channel;
+    uint8_t shift; /* 0, 16 or 32 */
+    uint64_t prefix;
+    uint64_t *bins; /* 65,536 on the host, added to */
+} DigitCount;
+
+/* Counting between edges: bins[k] counts the valid samples of `channel` with
+ * edge[k] <= key < edge[k+1]; edges ascend; what lies outside is not counted. */
+typedef struct RangeCount {
+    uint16_t channel;
+    uint32_t n_bins;
+    const uint64_t *edge; /* n_bins + 1 order keys, on the host */
+    double lo, per_bin;   /* (value - lo) * per_bin is bin k to within a bin: a guess to start from */
+    uint64_t *bins;       /* n_bins on the host, added to */
+} RangeCount;
+
+/* Gathering: the keys of the valid samples of `channel` with lo <= key <= hi, in any order. */
+typedef struct KeyGather {
+    uint16_t channel;
+    uint64_t lo, hi;
+    uint64_t *keys;  /* on the host */
+    size_t capacity; /* the caller knows the count from bins; more is IMGSTAT_ERR_ARG */
+    size_t n;        /* gathered so far; added to */
+} KeyGather;
+
+/* One device. Every slot is mandatory. A device is used by one thread at a time. Work is ordered:
+ * each call sees the results of the calls before it. alloc ... measure may return before they are
+ * done; download and everything that fills host memory waits. After a device failure (IMGSTAT_ERR_DEVICE) every
+ * further call but close and release fails too.
+ *
+ * Images given to measure, count and the like are host images, which the device moves as it needs,
+ * or images in its own memory (memory == IMGSTAT_CUDA, of this device_id), used in place. */
+typedef struct DeviceOps {
+    const char *name; /* what --device accepts */
+    /* How many devices of this kind there are; fills `info` for the first `capacity`. Cheap where possible. */
+    size_t (*list)(ImgstatDeviceInfo *info, size_t capacity);
+    ImgstatResult (*open)(int index, unsigned threads, Device **out, ImgstatError *err);
+    void (*close)(Device *device);
+    void (*describe)(const Device *device, ImgstatDeviceInfo *out);
+
+    ImgstatResult (*alloc)(Device *device, size_t bytes, DevMem *out, ImgstatError *err); /* zeroed */
+    void (*release)(Device *device, DevMem *mem);                                        /* accepts empty */
+    /* Host memory that transfers fastest to this device. */
+    ImgstatResult (*host_alloc)(Device *device, size_t bytes, void **out, ImgstatError *err);
+    void (*host_release)(Device *device, void *memory);
+    ImgstatResult (*upload)(Device *device, DevMem to, size_t offset, const void *from, size_t bytes,
+                            ImgstatError *err);
+    ImgstatResult (*download)(Device *device, void *to, DevMem from, size_t offset, size_t bytes,
+                              ImgstatError *err);
+
+    /* Adds what each image holds to its record (zero bytes: the empty record). n images, of any sizes,
+     * in one call: small images need batching. Two images of a call may be bands of one page and
+     * share a record. */
+    ImgstatResult (*measure)(Device *device, const ImagePro *images, const DeviceRecord *records, size_t n,
+                             ImgstatError *err);
+    /* Further reads of wide types, one image or band at a time, added to host counters. */
+    ImgstatResult (*count_digits)(Device *device, const ImagePro *image, DigitCount *counts, size_t n,
+                                  ImgstatError *err);
+    ImgstatResult (*count_range)(Device *device, const ImagePro *image, RangeCount *counts, size_t n,
+                                 ImgstatError *err);
+    ImgstatResult (*gather)(Device *device, const ImagePro *image, KeyGather *gathers, size_t n,
+                            ImgstatError *err);
+    /* center, out: one a channel. */
+    ImgstatResult (*central)(Device *device, const ImagePro *image, const double *center, Central *out,
+                             ImgstatError *err);
+    /* Prefix sums of n 64-bit counts, from and to in device memory, may be the same. */
+    ImgstatResult (*scan)(Device *device, DevMem from, DevMem to, size_t n, bool inclusive, ImgstatError *err);
+    ImgstatResult (*wait)(Device *device, ImgstatError *err);
+} DeviceOps;
+
+struct ImgstatDevice {
+    const DeviceOps *ops; /* first member of each implementation's own struct */
+};
+
+extern const DeviceOps cpu_device_ops;
+#ifdef IMGSTAT_WITH_CUDA
+extern const DeviceOps cuda_device_ops;
+#endif
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* image.h: ImagePro inside the library: device memory, rows, bands. */
+#ifndef IMGSTAT_IMAGE_H
+#define IMGSTAT_IMAGE_H
+
+#include "result.h"
+
+/* Memory of a device. A distinct type without a pointer: host code cannot index it. */
+typedef struct DevMem {
+    uint64_t address;
+    size_t bytes;
+} DevMem;
+
+/* Row y of a host image. */
+static inline const unsigned char *image_row(const ImagePro *image, size_t y)
+{
+    return (const unsigned char *)image->host + y * image->pitch;
+}
+
+static inline size_t image_samples_per_row(const ImagePro *image)
+{
+    return (size_t)image->width * image->channels;
+}
+
+/* Overflow-checked products; false on overflow. */
+bool size_product(size_t a, size_t b, size_t *out);
+
+/* Rows [first, first + count) of `image` as an image of their own: shares the memory, owns nothing. */
+ImagePro image_band(const ImagePro *image, uint32_t first, uint32_t count);
+
+#endif

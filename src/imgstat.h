@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* imgstat.h: measure images and make them comparable. The only installed header. */
+#ifndef IMGSTAT_H
+#define IMGSTAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define IMGSTAT_API __attribute__((visibility("default")))
+#define IMGSTAT_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define IMGSTAT_API
+#define IMGSTAT_MUST_CHECK
+#endif
+
+/* ---- Results -----------------------------------------------------------------------------
+ * Every fallible function returns a code for programs and, where err is not NULL, one sentence
+ * for people that names the file and the cause. The library never prints, exits, installs
+ * signal handlers or keeps mutable globals. Distinct objects may be used by distinct threads. */
+
+typedef enum ImgstatResult {
+    IMGSTAT_OK = 0,
+    IMGSTAT_ERR_ARG,         /* the caller asked for something that makes no sense */
+    IMGSTAT_ERR_MEMORY,      /* host or device memory ran out */
+    IMGSTAT_ERR_IO,          /* the operating system refused: missing, unreadable, disk full */
+    IMGSTAT_ERR_FORMAT,      /* the file contradicts its format, or is no PNG or TIFF */
+    IMGSTAT_ERR_TRUNCATED,   /* the file ends before its pixels do */
+    IMGSTAT_ERR_UNSUPPORTED, /* a valid file that holds something imgstat does not measure */
+    IMGSTAT_ERR_LIMIT,       /* larger than ImgstatLimits allow */
+    IMGSTAT_ERR_DEVICE,      /* the device is absent, lost, or failed */
+    IMGSTAT_ERR_CANCELLED    /* a callback asked to stop */
+} ImgstatResult;
+
+typedef struct ImgstatError {
+    ImgstatResult code;
+    char message[1024]; /* UTF-8, no newline, control characters masked */
+} ImgstatError;
+
+/* The word that JSON output uses for a code: "truncated", "limit", ... Never NULL. */
+IMGSTAT_API const char *imgstat_result_name(ImgstatResult code);
+
+/* Receives each warning of a decoder once: one sentence that starts with the file's name. */
+typedef void (*ImgstatWarn)(void *context, const char *sentence);
+
+IMGSTAT_API const char *imgstat_version(void); /* "1.2.3" */
+/* "libpng 1.6.39, libtiff 4.5.0, ..." and "cpu, cuda": what this build holds. */
+IMGSTAT_API const char *imgstat_libraries(void);
+IMGSTAT_API const char *imgstat_devices_built(void);
+
+/* ---- Samples ---------------------------------------------------------------------------- */
+
+typedef enum ImgstatSample {
+    IMGSTAT_U8,
+    IMGSTAT_I8,
+    IMGSTAT_U16,
+    IMGSTAT_I16,
+    IMGSTAT_F16, /* IEEE binary16 */
+    IMGSTAT_U32,
+    IMGSTAT_I32,
+    IMGSTAT_F32,
+    IMGSTAT_U64,
+    IMGSTAT_I64,
+    IMGSTAT_F64
+} ImgstatSample;
+
+IMGSTAT_API const char *imgstat_sample_name(ImgstatSample sample); /* "u8" ... "f64" */
+IMGSTAT_API size_t imgstat_sample_bytes(ImgstatSample sample);
+
+/* One sample's value: u for unsigned types, i for signed integers, f for floats. */
+typedef struct ImgstatValue {
+    ImgstatSample sample;
+    union {
+        uint64_t u;
+        int64_t i;
+        double f;
+    } as;
+} ImgstatValue;
+
+IMGSTAT_API double imgstat_value_double(ImgstatValue value); /* nearest double */
+
+/* ---- Devices ---------------------------------------------------------------------------- */
+
+typedef struct ImgstatDevice ImgstatDevice;
+
+typedef struct ImgstatDeviceInfo {
+    char name[16];         /* what imgstat_device_open takes: "cpu", "cuda:0" */
+    char description[112]; /* "AMD EPYC, 2 threads, avx512" */
+    uint64_t memory_bytes;
+} ImgstatDeviceInfo;
+
+/* Opens "cpu", "cuda" or "cuda:N". A device that was named never falls back to another one;
+ * an unknown name is an error that lists the valid ones. threads: CPU threads to use, 0 for as
+ * many as the process may run on. The device outlives every image and record made on it. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_device_open(const char *name, unsigned threads,
+                                                                 ImgstatDevice **out,
+                                                                 ImgstatError *err);
+IMGSTAT_API void imgstat_device_close(ImgstatDevice *device); /* accepts NULL */
+IMGSTAT_API void imgstat_device_describe(const ImgstatDevice *device, ImgstatDeviceInfo *out);
+/* Lists up to capacity devices that could be opened here; returns how many there are. */
+IMGSTAT_API size_t imgstat_device_list(ImgstatDeviceInfo *out, size_t capacity);
+
+/* ---- Images ----------------------------------------------------------------------------- */
+
+/* Where pixels live. The values are DLPack's DLDeviceType (kDLCPU, kDLCUDA, kDLCUDAHost). */
+typedef enum ImgstatMemory {
+    IMGSTAT_HOST = 1,
+    IMGSTAT_CUDA = 2,
+    IMGSTAT_PINNED = 3 /* host memory that a GPU reads directly */
+} ImgstatMemory;
+
+/* An address in device memory: a type of its own, so that host code cannot index it. */
+typedef struct ImgstatDevPtr {
+    uint64_t address;
+} ImgstatDevPtr;
+
+/* Pixels of an image, or of a band of its rows: interleaved, host byte order. Made by
+ * imgstat_image_create or imgstat_image_wrap, which check the geometry once; read-only after. */
+typedef struct ImagePro {
+    ImgstatMemory memory;
+    int32_t device_id;    /* CUDA device index (DLDevice.device_id); 0 for host memory */
+    void *host;           /* height rows of pitch bytes, where memory is HOST or PINNED; else NULL */
+    ImgstatDevPtr device; /* the same where memory is CUDA; else 0 */
+    size_t pitch;         /* bytes between row starts, >= width * channels * sample bytes */
+    uint32_t width;       /* pixels a row; 0 is an empty image */
+    uint32_t height;      /* rows here */
+    uint32_t first_row;   /* row of the page that row 0 here is; 0 for a whole image */
+    uint16_t channels;    /* > 0 */
+    ImgstatSample sample;
+    uint8_t bits;        /* significant bits of a sample: 12 for a 12-bit scan held as u16 */
+    bool has_nodata;     /* samples whose order key is nodata_key are excluded and counted */
+    uint64_t nodata_key; /* set by imgstat_image_set_nodata */
+    const uint8_t *mask; /* NULL, or height rows of width bytes in the same memory: 0 excludes */
+    size_t mask_pitch;   /* bytes between rows of mask */
+    void (*release)(void *context); /* called once by imgstat_image_release; may be NULL */
+    void *context;
+} ImagePro;
+
+/* Allocates zeroed host memory. bits: 0 for the full width of the sample type. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
+imgstat_image_create(uint32_t width, uint32_t height, uint16_t channels, ImgstatSample sample,
+                     uint8_t bits, ImagePro *out, ImgstatError *err);
+
+/* Describes memory that someone else owns; nothing is copied. For CUDA memory `pixels` is the
+ * device address (the CUDA array interface's data[0], DLPack's data + byte_offset). release may
+ * be NULL. pitch 0 means rows without gaps. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
+imgstat_image_wrap(ImgstatMemory memory, int32_t device_id, const void *pixels, size_t pitch,
+                   uint32_t width, uint32_t height, uint16_t channels, ImgstatSample sample,
+                   uint8_t bits, void (*release)(void *), void *context, ImagePro *out,
+                   ImgstatError *err);
+
+/* Marks one value as undefined, as GDAL does. A value that the sample type cannot hold, NaN
+ * included, marks nothing. */
+IMGSTAT_API void imgstat_image_set_nodata(ImagePro *image, ImgstatValue value);
+IMGSTAT_API void imgstat_image_release(ImagePro *image); /* contents only; accepts NULL */
+
+/* ---- Files ------------------------------------------------------------------------------ */
+
+/* Checked before anything is allocated. 0 in a field means its default. */
+typedef struct ImgstatLimits {
+    uint32_t max_width, max_height; /* default 1,000,000 each */
+    uint64_t max_pixels;            /* a page; default 2^36 */
+    uint64_t max_bytes;             /* a page, decoded; default 2^40 */
+    uint32_t max_pages;             /* a file; default 65,535 */
+    uint64_t max_chunk_bytes;       /* one strip, tile, interlaced image or PNG chunk, decoded; default 2 GiB */
+} ImgstatLimits;
+
+typedef struct ImgstatOpen {
+    ImgstatLimits limits;
+    bool indices; /* palette images: raw indices instead of colours */
+    ImgstatWarn warn; /* NULL: warnings are dropped */
+    void *warn_context;
+} ImgstatOpen;
+
+typedef struct ImgstatPage {
+    const char *format;      /* "png", "tiff" */
+    const char *photometric; /* "gray", "min-is-white", "rgb", "palette", "cmyk", "ycbcr", "lab" ... */
+    uint32_t page, pages;
+    uint32_t width, height;
+    uint16_t channels;
+    ImgstatSample sample;
+    uint8_t bits;
+    int16_t alpha; /* index of the alpha channel, -1 where there is none */
+    bool has_nodata;
+    ImgstatValue nodata;
+} ImgstatPage;
+
+typedef struct ImgstatFile ImgstatFile;
+
+/* Opens a PNG or TIFF by path; "-" reads standard input to its end first. NULL how: defaults. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_open(const char *path, const ImgstatOpen *how,
+                                                               ImgstatFile **out, ImgstatError *err);
+IMGSTAT_API void imgstat_file_close(ImgstatFile *file); /* accepts NULL */
+IMGSTAT_API uint32_t imgstat_file_pages(const ImgstatFile *file);
+/* Selects a page; reading starts again at its first row. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_page(ImgstatFile *file, uint32_t page,
+                                                               ImgstatPage *out, ImgstatError *err);
+/* "red", "alpha", "cyan", "extra1" ...: channel's name on the page selected last. */
+IMGSTAT_API const char *imgstat_file_channel(const ImgstatFile *file, uint16_t channel);
+/* Reads the next `image->height` rows of the selected page into a host image made for them. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_read(ImgstatFile *file, ImagePro *image,
+                                                               ImgstatError *err);
+
+/* ---- Measuring -------------------------------------------------------------------------- */
+
+typedef enum ImgstatPercentile {
+    IMGSTAT_LINEAR, /* numpy's "linear": h = (n-1)p/100, between x[floor h] and x[ceil h] */
+    IMGSTAT_NEAREST /* nearest rank: x[max(ceil(n p/100), 1) - 1] */
+} ImgstatPercentile;
+
+/* What to find beyond counts, extrema, sums and moments. All zero: only those. */
+typedef struct ImgstatMeasure {
+    const double *percentiles; /* 0..100 each, taken to nine decimals; n_percentiles of them */
+    size_t n_percentiles;
+    ImgstatPercentile percentile_method;
+    bool median;      /* exact; free for samples of at most 16 bits */
+    bool mode;        /* smallest value with the largest count, exact */
+    bool shape;       /* skewness and excess kurtosis */
+    bool histogram;   /* and entropy */
+    uint32_t bins;    /* of the histogram; 0: one a value up to 16 bits, else 256 */
+    bool has_range;   /* histogram over [lo, hi]; else all values, or [min, max] */
+    double lo, hi;
+    unsigned ddof;    /* variance divides by n - ddof */
+} ImgstatMeasure;
+
+/* Not a number stands for "undefined": no valid samples, or an infinite result. */
+typedef struct ImgstatStats {
+    uint64_t count, nan, inf, nodata, masked; /* count: finite and valid samples */
+    ImgstatValue min, max;                    /* undefined where count is 0 */
+    uint64_t min_at, max_at;                  /* y * width + x of the first occurrence */
+    double sum;                               /* nearest double; exact: imgstat_record_sum */
+    double mean, variance, stddev;
+    double median, entropy;      /* entropy in bits */
+    double skewness, kurtosis;   /* kurtosis is excess: 0 for a normal distribution */
+    ImgstatValue mode;           /* undefined where count is 0 */
+} ImgstatStats;
+
+/* Counts of [lo + k w, lo + (k+1) w), w = (hi - lo) / bins, the last bin closed. */
+typedef struct ImgstatHistogram {
+    double lo, hi;
+    uint32_t bins;
+    bool per_value; /* one bin a value: bin k counts the value lo + k exactly */
+    const uint64_t *counts; /* owned by the record */
+} ImgstatHistogram;
+
+typedef struct ImgstatRecord ImgstatRecord;
+
+/* Measures the page selected, band by band. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_file(ImgstatDevice *device, ImgstatFile *file,
+                                                                  uint32_t page, const ImgstatMeasure *how,
+                                                                  ImgstatRecord **out, ImgstatError *err);
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_image(ImgstatDevice *device, const ImagePro *image,
+                                                                   const ImgstatMeasure *how,
+                                                                   ImgstatRecord **out, ImgstatError *err);
+IMGSTAT_API void imgstat_record_destroy(ImgstatRecord *record); /* accepts NULL */
+IMGSTAT_API uint16_t imgstat_record_channels(const ImgstatRecord *record);
+IMGSTAT_API void imgstat_record_stats(const ImgstatRecord *record, uint16_t channel, ImgstatStats *out);
+/* Percentile k of the list asked for; not a number where count is 0. */
+IMGSTAT_API double imgstat_record_percentile(const ImgstatRecord *record, uint16_t channel, size_t k);
+/* False where no histogram was asked for. */
+IMGSTAT_API bool imgstat_record_histogram(const ImgstatRecord *record, uint16_t channel, ImgstatHistogram *out);
+/* The sum as decimal text: exact for integers, nearest double for floats; "null" without samples. */
+IMGSTAT_API void imgstat_record_sum(const ImgstatRecord *record, uint16_t channel, char text[48]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

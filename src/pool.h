@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* pool.h: a few threads that share out numbered tasks. */
+#ifndef IMGSTAT_POOL_H
+#define IMGSTAT_POOL_H
+
+#include "result.h"
+
+typedef struct Pool Pool;
+
+/* threads: 0 for as many as the process may run on. With 1 nothing is started. The workers start
+ * with the first pool_run of more than one task. */
+ImgstatResult pool_create(unsigned threads, Pool **out, ImgstatError *err);
+void pool_destroy(Pool *pool); /* accepts NULL */
+unsigned pool_threads(const Pool *pool);
+
+/* Calls work(context, task, thread) for every task in [0, tasks), shared out in ascending order; returns
+ * when all are done. thread < pool_threads identifies the caller's scratch. work must not call pool_run
+ * on the same pool. */
+void pool_run(Pool *pool, size_t tasks, void (*work)(void *context, size_t task, unsigned thread),
+              void *context);
+
+#endif

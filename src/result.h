@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* result.h: filling an ImgstatError, and the few helpers every fallible function uses. */
+#ifndef IMGSTAT_RESULT_H
+#define IMGSTAT_RESULT_H
+
+#include "imgstat.h"
+
+/* Returns from the calling function on error; only where nothing is held yet. */
+#define IMGSTAT_TRY(call)                                                                          \
+    do {                                                                                           \
+        const ImgstatResult try_result_ = (call);                                                  \
+        if (try_result_ != IMGSTAT_OK)                                                             \
+            return try_result_;                                                                    \
+    } while (0)
+
+/* Writes code and sentence (control characters masked, cut at a character boundary) and returns
+ * code. err may be NULL. */
+__attribute__((format(printf, 3, 4))) ImgstatResult error_set(ImgstatError *err, ImgstatResult code,
+                                                              const char *format, ...);
+
+/* "out of memory for 123 bytes of WHAT" */
+ImgstatResult error_memory(ImgstatError *err, size_t bytes, const char *what);
+
+#endif
