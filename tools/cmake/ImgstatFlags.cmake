@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+# imgstat_flags: what all our sources are compiled with. imgstat_sanitize: what they are linked with.
+add_library(imgstat_sanitize INTERFACE)
+if(IMGSTAT_FUZZ)
+  if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "IMGSTAT_FUZZ=ON needs clang: configure with --preset fuzz, or -DCMAKE_C_COMPILER=clang")
+  endif()
+  target_compile_options(imgstat_sanitize INTERFACE $<$<COMPILE_LANGUAGE:C>:-fsanitize=fuzzer-no-link>)
+endif()
+if(IMGSTAT_SANITIZE)
+  target_compile_options(imgstat_sanitize INTERFACE
+    $<$<COMPILE_LANGUAGE:C>:-fsanitize=${IMGSTAT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>)
+  target_link_options(imgstat_sanitize INTERFACE -fsanitize=${IMGSTAT_SANITIZE})
+endif()
+
+add_library(imgstat_flags INTERFACE)
+target_link_libraries(imgstat_flags INTERFACE imgstat_sanitize)
+# No contraction of a * b + c: results must be the same bits on every compiler and device.
+target_compile_options(imgstat_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -ffp-contract=off>
+  $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false -Xcompiler=-ffp-contract=off -Xcompiler=-Wall,-Wextra,-Wshadow>
+  "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror cross-execution-space-call>")
+if(IMGSTAT_WERROR)
+  target_compile_options(imgstat_flags INTERFACE
+    $<$<COMPILE_LANGUAGE:C>:-Werror>
+    "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings -Xcompiler=-Werror>")
+endif()
+if(IMGSTAT_SYNC_LAUNCHES)
+  target_compile_definitions(imgstat_flags INTERFACE IMGSTAT_SYNC_LAUNCHES)
+endif()
