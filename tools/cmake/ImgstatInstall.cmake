@@ -20,8 +20,12 @@ endif()
 list(JOIN lib_packages " " PC_REQUIRES_PRIVATE)
 set(PC_LIBS_PRIVATE "-lm -pthread")
 if("CUDA::cudart_static" IN_LIST lib_links)
-  string(APPEND PC_LIBS_PRIVATE " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lstdc++ -ldl -lrt")
+  string(APPEND PC_LIBS_PRIVATE " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt")
 endif()
+# Relative to the file itself, so that the installed tree may be moved.
+set(pc_dir ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH PC_PREFIX ${pc_dir} ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" PC_PREFIX "${PC_PREFIX}")
 configure_file(tools/cmake/imgstat.pc.in imgstat.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/imgstat.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
