@@ -23,7 +23,8 @@ typedef struct RangeCount {
     uint16_t channel;
     uint32_t n_bins;
     const uint64_t *edge; /* n_bins + 1 order keys, on the host */
-    double lo, per_bin;   /* (value - lo) * per_bin is bin k to within a bin: a guess to start from */
+    double lo, per_bin;   /* (value - lo) * per_bin is bin k to within a bin: a guess to start from;
+                           * per_bin is 0 where no such guess exists: search the edges */
     uint64_t *bins;       /* n_bins on the host, added to */
 } RangeCount;
 

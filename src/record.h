@@ -14,7 +14,9 @@ typedef struct Tally {
     uint64_t n;                 /* finite and valid samples */
     uint64_t nan, pinf, ninf;   /* undefined and infinite ones */
     uint64_t nodata, masked;
-    uint64_t min_key, max_key;  /* order keys of the extrema; meaningless where n is 0 */
+    /* Order keys of the extrema; 0 where n is 0. A narrow tally may count samples none of which is
+     * valid (all NaN, all nodata): then min_key is 1 and max_key 0, until record_settle. */
+    uint64_t min_key, max_key;
     uint64_t min_at, max_at;    /* smallest raster index (y * width + x) that holds each */
     uint64_t sum[2];            /* wide integers: two's complement, low word first */
     uint64_t sum2[3];           /* wide integers: unsigned */

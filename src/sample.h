@@ -93,7 +93,9 @@ double sample_double(ImgstatSample s, uint64_t key);
 /* The key of `value`, converted to type s; false if s cannot hold it (floats round: a double
  * nodata value of a float32 image is compared after rounding to float32). */
 bool sample_key_of(ImgstatSample s, ImgstatValue value, uint64_t *key);
-/* The smallest key whose value is >= x (x finite), or one past the largest finite key. */
+/* The smallest key whose value is >= x (x finite), or one past the largest finite key. Of 64-bit
+ * integers, whose largest key has none past it, the largest key; no double x has that key for its
+ * answer otherwise. */
 uint64_t sample_key_ceil(ImgstatSample s, double x);
 
 #endif
