@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* output.c: temporary file beside the target, checked close, rename. */
+#define _GNU_SOURCE /* renameat2 */
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static ImgstatResult io_error(const Output *output, const char *what, ImgstatError *err)
+{
+    return error_set(err, IMGSTAT_ERR_IO, "%s: cannot %s: %s", output->name, what, strerror(errno));
+}
+
+static void output_free(Output *output)
+{
+    if (output->fd >= 0)
+        close(output->fd);
+    free(output->temporary);
+    free(output->target);
+    free(output->name);
+    free(output);
+}
+
+/* An unlinked temporary, for targets that only take a stream. */
+static ImgstatResult open_unlinked(Output *output, ImgstatError *err)
+{
+    const char *dir = getenv("TMPDIR");
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/imgstat-XXXXXX", dir && *dir ? dir : "/tmp");
+    output->fd = mkostemp(path, O_CLOEXEC);
+    if (output->fd < 0)
+        return io_error(output, "create a temporary file", err);
+    unlink(path);
+    return IMGSTAT_OK;
+}
+
+/* ".NAME.XXXXXX" in the target's folder; a long NAME is cut, so that the whole fits NAME_MAX. */
+static ImgstatResult open_beside(Output *output, mode_t mode, ImgstatError *err)
+{
+    const char *slash = strrchr(output->target, '/');
+    const int dir = slash ? (int)(slash + 1 - output->target) : 0;
+    const char *base = output->target + dir;
+    if (asprintf(&output->temporary, "%.*s.%.200s.XXXXXX", dir, output->target, base) < 0) {
+        output->temporary = NULL;
+        return error_memory(err, strlen(output->target), "a file name");
+    }
+    output->fd = mkostemp(output->temporary, O_CLOEXEC);
+    if (output->fd < 0) {
+        const ImgstatResult res = io_error(output, "create the file", err);
+        free(output->temporary);
+        output->temporary = NULL;
+        return res;
+    }
+    if (fchmod(output->fd, mode) != 0)
+        return io_error(output, "set permissions", err);
+    return IMGSTAT_OK;
+}
+
+/* The process's umask can only be read by setting it, which other threads would see; Linux tells
+ * it. */
+static mode_t current_umask(void)
+{
+    mode_t mask = 022;
+    FILE *status = fopen("/proc/self/status", "re");
+    char line[256];
+    unsigned value;
+    while (status && fgets(line, sizeof line, status))
+        if (sscanf(line, "Umask: %o", &value) == 1)
+            mask = (mode_t)value;
+    if (status)
+        fclose(status);
+    return mask;
+}
+
+static ImgstatResult open_target(Output *output, const char *path, mode_t mode, ImgstatError *err)
+{
+    struct stat st;
+    const bool exists = stat(path, &st) == 0;
+    if (exists && S_ISDIR(st.st_mode))
+        return error_set(err, IMGSTAT_ERR_IO, "%s: is a directory", path);
+    if (exists && !S_ISREG(st.st_mode))
+        return open_unlinked(output, err);
+    if (exists && !output->replace)
+        return error_set(err, IMGSTAT_ERR_IO, "%s: exists already", path);
+    if (!exists && lstat(path, &st) == 0)
+        return error_set(err, IMGSTAT_ERR_IO, "%s: is a symbolic link to nothing", path);
+    output->target = exists ? realpath(path, NULL) : strdup(path);
+    if (!output->target)
+        return io_error(output, "resolve the path", err);
+    return open_beside(output, exists ? st.st_mode & 07777 : mode & 0777 & ~current_umask(), err);
+}
+
+ImgstatResult output_open(const char *path, bool replace, mode_t mode, Output **out,
+                          ImgstatError *err)
+{
+    *out = NULL;
+    Output *output = calloc(1, sizeof *output);
+    if (!output)
+        return error_memory(err, sizeof *output, "an output");
+    output->fd = -1;
+    output->replace = replace;
+    output->standard = strcmp(path, "-") == 0;
+    output->name = strdup(output->standard ? "standard output" : path);
+    ImgstatResult res = output->name ? IMGSTAT_OK : error_memory(err, strlen(path), "a file name");
+    if (res == IMGSTAT_OK)
+        res = output->standard ? open_unlinked(output, err) : open_target(output, path, mode, err);
+    if (res != IMGSTAT_OK) {
+        output_discard(output);
+        return res;
+    }
+    *out = output;
+    return IMGSTAT_OK;
+}
+
+/* Copies the unlinked temporary to standard output, or into the FIFO or device that `name` is. */
+static ImgstatResult copy_out(Output *output, ImgstatError *err)
+{
+    const int to = output->standard ? STDOUT_FILENO : open(output->name, O_WRONLY | O_CLOEXEC);
+    char *buffer = malloc(1 << 16);
+    ImgstatResult res = IMGSTAT_OK;
+    off_t at = 0;
+    if (!buffer)
+        res = error_memory(err, 1 << 16, "a copy buffer");
+    else if (to < 0)
+        res = io_error(output, "open for writing", err);
+    while (res == IMGSTAT_OK) {
+        const ssize_t got = pread(output->fd, buffer, 1 << 16, at);
+        if (got == 0)
+            break;
+        if (got < 0 && errno != EINTR)
+            res = io_error(output, "read back the temporary file", err);
+        for (ssize_t done = 0; res == IMGSTAT_OK && done < got;) {
+            const ssize_t put = write(to, buffer + done, (size_t)(got - done));
+            if (put < 0 && errno != EINTR)
+                res = io_error(output, "write", err);
+            done += put > 0 ? put : 0;
+        }
+        at += got > 0 ? got : 0;
+    }
+    free(buffer);
+    if (!output->standard && to >= 0 && close(to) != 0 && res == IMGSTAT_OK)
+        res = io_error(output, "write", err);
+    return res;
+}
+
+/* Onto the target in one step. A file that is replaced reaches the disk first: a power cut must not
+ * cost the old one. For a new file nothing that existed is at stake. */
+static ImgstatResult rename_over(Output *output, ImgstatError *err)
+{
+    if (output->replace) {
+        if (access(output->target, F_OK) == 0 && fdatasync(output->fd) != 0)
+            return io_error(output, "write", err);
+    }
+    const int closed = close(output->fd);
+    output->fd = -1;
+    if (closed != 0)
+        return io_error(output, "write", err);
+    int renamed = renameat2(AT_FDCWD, output->temporary, AT_FDCWD, output->target,
+                            output->replace ? 0 : RENAME_NOREPLACE);
+    if (renamed != 0 && errno == EINVAL && !output->replace) { /* a file system without NOREPLACE */
+        renamed = link(output->temporary, output->target);
+        if (renamed == 0)
+            unlink(output->temporary);
+    }
+    if (renamed != 0)
+        return io_error(output, "complete the file", err);
+    free(output->temporary);
+    output->temporary = NULL;
+    return IMGSTAT_OK;
+}
+
+ImgstatResult output_commit(Output *output, ImgstatError *err)
+{
+    const ImgstatResult res = output->target ? rename_over(output, err) : copy_out(output, err);
+    output_discard(output);
+    return res;
+}
+
+void output_discard(Output *output)
+{
+    if (!output)
+        return;
+    if (output->temporary)
+        unlink(output->temporary);
+    output_free(output);
+}

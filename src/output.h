@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* output.h: a file that appears complete or not at all. */
+#ifndef IMGSTAT_OUTPUT_H
+#define IMGSTAT_OUTPUT_H
+
+#include "result.h"
+
+#include <sys/types.h>
+
+/* Bytes go to a temporary file: beside the target, so that a rename completes it; or, where the
+ * target cannot be renamed onto ("-", a FIFO, a device), an unlinked one that is copied at the end.
+ * fd is open for reading and writing at any position. */
+typedef struct Output {
+    char *name;      /* as the user wrote it; starts every message */
+    char *target;    /* what the rename replaces, symbolic links resolved; NULL: copied */
+    char *temporary; /* path of the temporary; NULL: unlinked */
+    int fd;
+    bool replace;  /* an existing target may be replaced */
+    bool standard; /* copied to standard output */
+} Output;
+
+/* Like cp: a new file takes `mode` less the umask, an existing one (replaced only with `replace`)
+ * keeps its mode, a symbolic link stays a link and what it names is replaced. */
+ImgstatResult output_open(const char *path, bool replace, mode_t mode, Output **out,
+                          ImgstatError *err);
+/* Completes the file and frees `output`; on error the target is as it was before. */
+ImgstatResult output_commit(Output *output, ImgstatError *err);
+/* Removes what was written and frees `output`; accepts NULL. */
+void output_discard(Output *output);
+
+#endif
