@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* 11_scan_lookback.cu: how production differs: one read and one write, blocks look back at blocks.
+ */
+#include "ladder.h"
+
+#include <cuda/atomic>
+
+/*
+ * scan_4_lookback: single pass with decoupled look-back (Merrill and Garland, 2016).
+ *
+ *   Idea      Each block draws the next tile, scans it in registers, publishes its total, and then
+ *             looks back over the tiles before: it adds published totals until it meets a tile
+ *             that has published its prefix, the sum of everything up to its end. Then it
+ *             publishes its own prefix and writes its tile.
+ *             Phases: 1 draw a tile; 2 load; 3 scan within threads, warps, block; 4 publish the
+ *             total; 5 look back; 6 publish the prefix; 7 store.
+ *   Work      about 2n additions, and 32 a window of look-back; one launch and one clearing.
+ *   Memory    reads n, writes n, and 3 words a tile; TILE elements shared.
+ *   Launch    <<<ceil(n / TILE), BLOCK>>>; the states of the tiles cleared before.
+ *   Requires  n >= 1; in and out do not overlap. Progress: tiles are drawn in order by running
+ *             blocks, so every tile looked at belongs to a block that runs or has ended, and
+ *             needs nothing from later ones. The payload may have any width: a state is released
+ *             after the value it announces and acquired before that value is read.
+ *   Result    out[i] = in[0] + ... + in[i] (inclusive) or + ... + in[i-1] (exclusive); floats in an
+ *             order that depends on timing, so equal bits only where sums are exact.
+ *
+ * The rung below read and wrote the data twice; here the second read and write are gone.
+ */
+enum { BLOCK = 256, WARP = 32, WARPS = BLOCK / WARP, ITEMS = 16, TILE = BLOCK * ITEMS };
+enum { EMPTY, TOTAL, PREFIX }; /* what a tile has published; EMPTY is 0 for cudaMemset */
+static const unsigned ALL_LANES = 0xFFFFFFFFu;
+
+template <typename T> struct TileStates {
+    unsigned *next;  /* the tile to draw */
+    unsigned *state; /* of each tile; follows next, so that one call clears both */
+    T *total, *prefix;
+};
+
+/* One unused word after every 32, so that threads that walk ITEMS apart meet different banks. */
+static __device__ unsigned padded(unsigned i)
+{
+    return i + i / WARP;
+}
+
+template <typename T> static __device__ T warp_scan(T value, unsigned lane)
+{
+    for (unsigned distance = 1; distance < WARP; distance *= 2) {
+        const T before = __shfl_up_sync(ALL_LANES, value, distance);
+        if (lane >= distance)
+            value = before + value;
+    }
+    return value;
+}
+
+static __device__ void publish(unsigned *state, unsigned what)
+{
+    cuda::atomic_ref<unsigned, cuda::thread_scope_device>(*state).store(what,
+                                                                        cuda::memory_order_release);
+}
+
+static __device__ unsigned await(unsigned *state)
+{
+    cuda::atomic_ref<unsigned, cuda::thread_scope_device> ref(*state);
+    unsigned what = ref.load(cuda::memory_order_acquire);
+    while (what == EMPTY)
+        what = ref.load(cuda::memory_order_acquire);
+    return what;
+}
+
+/* The sum of all tiles before `tile`, by one warp, 32 tiles at a time; the same in every lane. */
+template <typename T>
+static __device__ T look_back(const TileStates<T> &tiles, unsigned tile, unsigned lane)
+{
+    T sum = T(0);
+    for (int64_t nearest = (int64_t)tile - 1; nearest >= 0; nearest -= WARP) {
+        const int64_t j = nearest - lane;
+        const unsigned what = j >= 0 ? await(&tiles.state[j]) : (unsigned)PREFIX;
+        T value = j < 0 ? T(0) : what == PREFIX ? tiles.prefix[j] : tiles.total[j];
+        const unsigned prefixes = __ballot_sync(ALL_LANES, what == PREFIX);
+        const unsigned first = prefixes ? (unsigned)__ffs((int)prefixes) - 1 : WARP;
+        if (lane > first) /* tiles that the prefix already holds */
+            value = T(0);
+        for (int offset = WARP / 2; offset > 0; offset /= 2)
+            value = value + __shfl_xor_sync(ALL_LANES, value, offset);
+        sum = value + sum;
+        if (prefixes)
+            break;
+    }
+    return sum;
+}
+
+template <typename T, bool INCLUSIVE>
+static __global__ void __launch_bounds__(BLOCK)
+    scan_4_lookback(const T *__restrict__ in, size_t n, T *__restrict__ out, TileStates<T> tiles)
+{
+    __shared__ T element[TILE + TILE / WARP];
+    __shared__ T of_warp[WARPS];
+    __shared__ T before_tile;
+    __shared__ unsigned drawn;
+    const unsigned t = threadIdx.x, lane = t % WARP, warp = t / WARP;
+
+    if (t == 0)
+        drawn = atomicAdd(tiles.next, 1u);
+    __syncthreads(); /* drawn is set */
+    const unsigned tile = drawn;
+    const size_t start = (size_t)tile * TILE;
+
+    for (unsigned k = t; k < TILE; k += BLOCK) /* neighbours read neighbours */
+        element[padded(k)] = start + k < n ? in[start + k] : T(0);
+    __syncthreads(); /* the tile is loaded; each thread takes ITEMS in a row */
+    T mine[ITEMS];
+    T sum = T(0);
+#pragma unroll
+    for (unsigned k = 0; k < ITEMS; k++) {
+        mine[k] = element[padded(t * ITEMS + k)];
+        sum = sum + mine[k];
+    }
+    const T through_lane = warp_scan(sum, lane);
+    if (lane == WARP - 1)
+        of_warp[warp] = through_lane;
+    __syncthreads();               /* every warp's total is there */
+    T before = T(0), total = T(0); /* of the warps before, of all */
+    for (unsigned w = 0; w < WARPS; w++) {
+        if (w == warp)
+            before = total;
+        total = total + of_warp[w];
+    }
+    const T left = __shfl_up_sync(ALL_LANES, through_lane, 1);
+    if (lane > 0)
+        before = before + left;
+
+    if (warp == 0) {
+        if (lane == 0) {
+            tiles.total[tile] = total;
+            publish(&tiles.state[tile], TOTAL);
+        }
+        const T earlier = look_back(tiles, tile, lane);
+        if (lane == 0) {
+            tiles.prefix[tile] = earlier + total;
+            publish(&tiles.state[tile], PREFIX);
+            before_tile = earlier;
+        }
+    }
+    __syncthreads(); /* before_tile is set; all have taken their elements */
+    T running = before_tile + before;
+#pragma unroll
+    for (unsigned k = 0; k < ITEMS; k++) {
+        const T next = running + mine[k];
+        element[padded(t * ITEMS + k)] = INCLUSIVE ? next : running;
+        running = next;
+    }
+    __syncthreads(); /* the tile is scanned; neighbours write neighbours */
+    for (unsigned k = t; k < TILE; k += BLOCK)
+        if (start + k < n)
+            out[start + k] = element[padded(k)];
+}
+
+static size_t state_bytes(size_t tiles)
+{
+    return ladder_tiles((1 + tiles) * sizeof(unsigned), 16) * 16; /* what follows stays aligned */
+}
+
+template <typename T> static cudaError_t launch_lookback(const LadderCall *call)
+{
+    static_assert(BLOCK % WARP == 0 && TILE % WARP == 0, "whole warps; padding ends with a warp");
+    if (call->n == 0)
+        return cudaSuccess;
+    const size_t n_tiles = ladder_tiles(call->n, TILE);
+    TileStates<T> tiles;
+    tiles.next = (unsigned *)call->scratch;
+    tiles.state = tiles.next + 1;
+    tiles.total = (T *)((char *)call->scratch + state_bytes(n_tiles));
+    tiles.prefix = tiles.total + n_tiles;
+    const cudaError_t status =
+        cudaMemsetAsync(call->scratch, 0, state_bytes(n_tiles), call->stream);
+    if (status != cudaSuccess)
+        return status;
+    const unsigned grid = (unsigned)n_tiles;
+    if (call->inclusive)
+        scan_4_lookback<T, true>
+            <<<grid, BLOCK, 0, call->stream>>>((const T *)call->in, call->n, (T *)call->out, tiles);
+    else
+        scan_4_lookback<T, false>
+            <<<grid, BLOCK, 0, call->stream>>>((const T *)call->in, call->n, (T *)call->out, tiles);
+    return cudaGetLastError();
+}
+
+static size_t scratch_bytes(size_t n)
+{
+    const size_t tiles = ladder_tiles(n, TILE);
+    return state_bytes(tiles) + 2 * tiles * sizeof(uint64_t);
+}
+
+const LadderScan ladder_scan_lookback = {
+    "scan_4_lookback",
+    "one pass: blocks look back at what earlier blocks published",
+    "2n",
+    "chained tiles",
+    0,
+    true,
+    true,
+    scratch_bytes,
+    {launch_lookback<uint32_t>, launch_lookback<uint64_t>, launch_lookback<float>},
+};
