@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Installs a build into a temporary folder and uses it as a stranger would.
+# usage: check_install.sh BUILD_FOLDER [C_COMPILER]
+set -eu
+build=${1:?usage: check_install.sh BUILD_FOLDER [C_COMPILER]}
+cc=${2:-cc}
+tests=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+checks=0
+pass() {
+    checks=$((checks + 1))
+    echo "ok: $*"
+}
+
+# ---- What is put where --------------------------------------------------------------------------
+
+DESTDIR=$work/root cmake --install "$build" --prefix /usr >/dev/null
+[ -x "$work/root/usr/bin/imgstat" ] || fail "DESTDIR: no usr/bin/imgstat"
+pass "DESTDIR is honoured"
+
+cmake --install "$build" --prefix "$work/first" >/dev/null
+mv "$work/first" "$work/prefix" # an installed tree may be moved
+prefix=$work/prefix
+for file in bin/imgstat include/imgstat.h share/man/man1/imgstat.1 share/bash-completion/completions/imgstat; do
+    [ -s "$prefix/$file" ] || fail "$file is not installed"
+done
+pass "program, header, man page, completion"
+[ "$(find "$prefix/include" -type f | wc -l)" -eq 1 ] || fail "more than one header is installed"
+pass "one header"
+
+lib=$(dirname "$(find "$prefix" -name libimgstat.a)")
+[ -e "$lib/libimgstat.so" ] || fail "no shared library beside $lib/libimgstat.a"
+soname=$(objdump -p "$lib/libimgstat.so" | awk '$1 == "SONAME" { print $2 }')
+case $soname in
+libimgstat.so.[0-9]*) [ -e "$lib/$soname" ] || fail "the file of SONAME $soname is missing" ;;
+*) fail "SONAME is '$soname'" ;;
+esac
+pass "SONAME $soname"
+
+foreign=$(nm -D --defined-only "$lib/libimgstat.so" | awk '{ print $3 }' | grep -v '^imgstat_' || true)
+[ -z "$foreign" ] || fail "exported, and no imgstat_*: $foreign"
+exported=$(nm -D --defined-only "$lib/libimgstat.so" | grep -c ' T imgstat_')
+declared=$(grep -o 'imgstat_[a-z_]*(' "$prefix/include/imgstat.h" | sort -u | wc -l)
+[ "$exported" -eq "$declared" ] || {
+    grep -o 'imgstat_[a-z_]*(' "$prefix/include/imgstat.h" | tr -d '(' | sort -u >"$work/declared"
+    nm -D --defined-only "$lib/libimgstat.so" | awk '{ print $3 }' | sort -u | diff "$work/declared" - || true
+    fail "$exported functions exported, $declared declared"
+}
+pass "$exported functions exported, all of them declared"
+
+"$prefix/bin/imgstat" --version >/dev/null || fail "imgstat --version"
+pass "the program runs"
+
+# ---- pkg-config ---------------------------------------------------------------------------------
+
+PKG_CONFIG_PATH=$lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+export PKG_CONFIG_PATH
+pkg-config --validate imgstat || fail "imgstat.pc is not valid"
+consume() { # NAME COMPILER... : compiles, runs
+    name=$1
+    shift
+    "$@" -o "$work/$name" || fail "$name does not build: $*"
+    LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$work/$name" || fail "$name"
+    pass "$name"
+}
+source=$tests/install/consumer.c
+cflags=$(pkg-config --cflags imgstat)
+# shellcheck disable=SC2046,SC2086 # lists of options
+{
+    consume c_shared "$cc" -Wall -Wextra -Werror $cflags "$source" $(pkg-config --libs imgstat)
+    consume c_static "$cc" -Wall $cflags "$source" "$lib/libimgstat.a" \
+        $(pkg-config --static --libs imgstat | sed 's/-limgstat//')
+    echo '#include <imgstat.h>' >"$work/header.c"
+    "$cc" -std=c99 -pedantic-errors -Wall -Wextra -Werror $cflags -fsyntax-only "$work/header.c" || fail "header in C99"
+    pass "the header is C99"
+    if command -v c++ >/dev/null; then
+        consume cxx_shared c++ -Wall -Wextra $cflags -x c++ "$source" -x none $(pkg-config --libs imgstat)
+    else
+        echo "left out: C++ (no c++ here)"
+    fi
+}
+! ldd "$work/c_static" | grep -q libimgstat || fail "the static program loads libimgstat.so"
+
+# ---- CMake package ------------------------------------------------------------------------------
+
+cmake -S "$tests/install" -B "$work/cmake" -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" 2>&1 &&
+    cmake --build "$work/cmake" >>"$work/log" 2>&1 || {
+    cat "$work/log"
+    fail "find_package(imgstat)"
+}
+for program in with_shared with_static; do
+    "$work/cmake/$program" || fail "CMake package: $program"
+    pass "CMake package: $program"
+done
+echo "$checks checks passed"

@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Installs what is missing, builds imgstat twice (release; with AddressSanitizer and UndefinedBehaviorSanitizer),
+# and runs every test of both. Exit status 0 if all passed.
+# environment: IMGSTAT_CUDA=AUTO|ON|OFF  IMGSTAT_WERROR=ON|OFF  CUDAARCHS (GPU architectures to compile for)
+set -eu
+cd "$(dirname "$0")/.."
+# shellcheck source=tools/setup.sh
+. tools/setup.sh
+set_up "$build_needs$test_needs"
+
+# A test may take long; a build never needs more processes than there are processors.
+jobs=$(nproc)
+status=0
+closing=$(mktemp)
+trap 'rm -f "$closing" "$closing.log"' EXIT
+
+# run_preset NAME CUDA: configures, builds, tests; keeps the closing lines of ctest for the end.
+run_preset() {
+    echo "== $1: build"
+    cmake --preset "$1" -DIMGSTAT_TESTS=ON -DIMGSTAT_WERROR="${IMGSTAT_WERROR:-OFF}" -DIMGSTAT_CUDA="$2" &&
+        cmake --build --preset "$1" --parallel "$jobs" || return 1
+    echo "== $1: test"
+    tested=0
+    { ctest --preset "$1" --parallel "$jobs" || echo failed >"$closing.failed"; } 2>&1 | tee "$closing.log"
+    [ ! -e "$closing.failed" ] || tested=1
+    rm -f "$closing.failed"
+    { echo "== $1" && sed -n '/tests passed/,$p' "$closing.log"; } >>"$closing"
+    return $tested
+}
+
+for preset in release asan; do
+    cuda=OFF
+    [ "$preset" = asan ] || cuda=${IMGSTAT_CUDA:-AUTO}
+    if ! run_preset "$preset" "$cuda"; then
+        status=1
+        echo "== $preset: FAILED" >>"$closing"
+    fi
+done
+echo
+cat "$closing"
+exit $status
