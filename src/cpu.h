@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* cpu.h: inside the CPU device: its threads' scratch, the rectangles that work is cut into, and
+ * the loops that exist once per instruction set. */
+#ifndef IMGSTAT_CPU_H
+#define IMGSTAT_CPU_H
+
+#include "device.h"
+#include "pool.h"
+
+#include <pthread.h>
+
+typedef enum CpuLevel { CPU_PORTABLE, CPU_AVX2, CPU_AVX512, CPU_LEVELS } CpuLevel;
+
+/* Part of an image: rows [y0, y1), columns [x0, x1). x0 is a multiple of PIECE, and x1 is one or
+ * is the width: a rectangle holds whole pieces (docs/float-sums.md). */
+typedef struct CpuRect {
+    const ImagePro *image;
+    uint32_t y0, y1, x0, x1;
+} CpuRect;
+
+enum { CPU_SCRATCH = 1 << 20 };
+
+/* What one thread holds between the tasks of one call. */
+typedef struct CpuThread {
+    size_t owner;     /* image whose partial record this is; SIZE_MAX: none */
+    uint64_t pending; /* samples a channel in counts: below 2^32, so 32-bit counters are exact */
+    Tally *tally;     /* a channel each; extrema start at their identities */
+    uint32_t *counts; /* channels * sample_record_bins; narrow types: by raw bits, else by key */
+    void *scratch;    /* CPU_SCRATCH bytes on a 64-byte boundary, for the loop that runs */
+} CpuThread;
+
+/* Grown memory: kept by the device, so that a batch does not allocate per image. */
+typedef struct CpuMemory {
+    void *memory;
+    size_t bytes;
+} CpuMemory;
+
+typedef struct CpuDevice {
+    Device base;
+    CpuLevel level;
+    Pool *pool;
+    pthread_mutex_t lock; /* merging into records and host counters */
+    CpuThread *thread;    /* pool_threads of each of these three */
+    CpuMemory *tallies;
+    CpuMemory *counts; /* all zero between calls */
+    CpuMemory plan;    /* of the tasks of a call */
+} CpuDevice;
+
+/* Bytes of at least `bytes`, zeroed only where new; NULL if memory is out. */
+void *cpu_memory_reserve(CpuMemory *memory, size_t bytes);
+
+/* How the rectangles of one image follow each other: row bands of column segments. */
+typedef struct CpuGrid {
+    uint32_t segment, segments; /* columns a rectangle, rectangles side by side */
+    uint32_t rows, bands;
+} CpuGrid;
+
+CpuGrid cpu_grid(const ImagePro *image);
+CpuRect cpu_rect(const ImagePro *image, const CpuGrid *grid, size_t task);
+
+/* IMGSTAT_ERR_ARG for pixels that the CPU cannot read. */
+ImgstatResult cpu_check_image(const ImagePro *image, ImgstatError *err);
+
+/* Adds a rectangle to the thread's tallies and, if bins, counters. */
+void cpu_measure_rect(CpuDevice *device, CpuThread *thread, const CpuRect *rect, bool bins);
+
+/* The slots that are not in cpu_device.c. */
+ImgstatResult cpu_measure(Device *device, const ImagePro *images, const DeviceRecord *records,
+                          size_t n, ImgstatError *err);
+ImgstatResult cpu_count_digits(Device *device, const ImagePro *image, DigitCount *counts, size_t n,
+                               ImgstatError *err);
+ImgstatResult cpu_count_range(Device *device, const ImagePro *image, RangeCount *counts, size_t n,
+                              ImgstatError *err);
+ImgstatResult cpu_gather(Device *device, const ImagePro *image, KeyGather *gathers, size_t n,
+                         ImgstatError *err);
+ImgstatResult cpu_central(Device *device, const ImagePro *image, const double *center, Central *out,
+                          ImgstatError *err);
+
+#endif

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/* cpu_device.c: the CPU as a device: opening, memory, prefix sums, and how images are cut up. */
+#define _GNU_SOURCE
+#include "cpu_reference.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+/* Pixels of a rectangle, about: large enough to hide what a task costs, small enough that threads
+ * finish together and that 32-bit counters hold it many times over. A segment is whole pieces. */
+enum { TASK_SAMPLES = 1 << 20, SEGMENT_PIXELS = 64 * PIECE };
+/* Alignment of host memory: a cache line and the widest vector. */
+enum { CPU_ALIGN = 64 };
+
+void *cpu_memory_reserve(CpuMemory *memory, size_t bytes)
+{
+    if (memory->memory && memory->bytes >= bytes)
+        return memory->memory;
+    const size_t rounded = (bytes + CPU_ALIGN) / CPU_ALIGN * CPU_ALIGN; /* never 0 */
+    if (rounded < bytes)
+        return NULL;
+    void *fresh = aligned_alloc(CPU_ALIGN, rounded);
+    if (!fresh)
+        return NULL;
+    memset(fresh, 0, rounded);
+    free(memory->memory);
+    memory->memory = fresh;
+    memory->bytes = rounded;
+    return fresh;
+}
+
+CpuGrid cpu_grid(const ImagePro *image)
+{
+    CpuGrid grid = {0};
+    if (image->width == 0 || image->height == 0)
+        return grid;
+    grid.segment = image->width < SEGMENT_PIXELS ? image->width : SEGMENT_PIXELS;
+    grid.segments = (image->width - 1) / grid.segment + 1;
+    const uint64_t across = (uint64_t)grid.segment * image->channels;
+    const uint64_t rows = across < TASK_SAMPLES ? TASK_SAMPLES / across : 1;
+    grid.rows = image->height < rows ? image->height : (uint32_t)rows;
+    grid.bands = (image->height - 1) / grid.rows + 1;
+    return grid;
+}
+
+CpuRect cpu_rect(const ImagePro *image, const CpuGrid *grid, size_t task)
+{
+    CpuRect rect = {.image = image};
+    rect.y0 = (uint32_t)(task / grid->segments) * grid->rows;
+    rect.x0 = (uint32_t)(task % grid->segments) * grid->segment;
+    rect.y1 = image->height - rect.y0 < grid->rows ? image->height : rect.y0 + grid->rows;
+    rect.x1 = image->width - rect.x0 < grid->segment ? image->width : rect.x0 + grid->segment;
+    return rect;
+}
+
+ImgstatResult cpu_check_image(const ImagePro *image, ImgstatError *err)
+{
+    if (image->memory != IMGSTAT_HOST && image->memory != IMGSTAT_PINNED)
+        return error_set(err, IMGSTAT_ERR_ARG, "the CPU cannot read an image in device memory");
+    if (!image->host && image->width > 0 && image->height > 0)
+        return error_set(err, IMGSTAT_ERR_ARG, "the image has no pixels");
+    return IMGSTAT_OK;
+}
+
+static const char *const level_names[CPU_LEVELS] = {"portable", "avx2", "avx512"};
+
+static bool level_supported(CpuLevel level)
+{
+#if defined(__x86_64__)
+    switch (level) {
+    case CPU_AVX512:
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("avx2");
+    case CPU_AVX2:
+        return __builtin_cpu_supports("avx2");
+    default:
+        return true;
+    }
+#else
+    return level == CPU_PORTABLE;
+#endif
+}
+
+static ImgstatResult choose_level(CpuLevel *out, ImgstatError *err)
+{
+    const char *wanted = getenv("IMGSTAT_CPU");
+    for (int level = CPU_LEVELS - 1; level >= 0; level--) {
+        const bool supported = level_supported((CpuLevel)level);
+        *out = (CpuLevel)level;
+        if ((!wanted || !*wanted) && supported)
+            return IMGSTAT_OK;
+        if (!wanted || strcmp(wanted, level_names[level]) != 0)
+            continue;
+        if (!supported)
+            return error_set(err, IMGSTAT_ERR_DEVICE,
+                             "IMGSTAT_CPU=%s: this processor does not support it", wanted);
+        return IMGSTAT_OK;
+    }
+    return error_set(err, IMGSTAT_ERR_ARG, "IMGSTAT_CPU=%s: not one of portable, avx2, avx512",
+                     wanted);
+}
+
+static void cpu_model(char *out, size_t bytes)
+{
+    char text[49] = "";
+#if defined(__x86_64__) || defined(__i386__)
+    unsigned word[12];
+    if (__get_cpuid_max(0x80000000u, NULL) >= 0x80000004u) {
+        for (unsigned i = 0; i < 3; i++)
+            __get_cpuid(0x80000002u + i, &word[4 * i], &word[4 * i + 1], &word[4 * i + 2],
+                        &word[4 * i + 3]);
+        memcpy(text, word, 48);
+    }
+#endif
+    const char *from = text + strspn(text, " ");
+    size_t n = strlen(from);
+    while (n > 0 && from[n - 1] == ' ')
+        n--;
+    snprintf(out, bytes, "%.*s", n ? (int)n : 3, n ? from : "CPU");
+}
+
+static uint64_t physical_memory(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+}
+
+static void fill_info(ImgstatDeviceInfo *out, unsigned threads, CpuLevel level)
+{
+    char model[50];
+    memset(out, 0, sizeof *out);
+    cpu_model(model, sizeof model);
+    snprintf(out->name, sizeof out->name, "cpu");
+    snprintf(out->description, sizeof out->description, "%s, %u thread%s, %s", model, threads,
+             threads == 1 ? "" : "s", level_names[level]);
+    out->memory_bytes = physical_memory();
+}
+
+static size_t cpu_list(ImgstatDeviceInfo *info, size_t capacity)
+{
+    Pool *pool;
+    CpuLevel level;
+    if (capacity == 0)
+        return 1;
+    if (choose_level(&level, NULL) != IMGSTAT_OK)
+        level = CPU_PORTABLE;
+    if (pool_create(0, &pool, NULL) != IMGSTAT_OK)
+        pool = NULL;
+    fill_info(info, pool ? pool_threads(pool) : 1, level);
+    pool_destroy(pool);
+    return 1;
+}
+
+static void cpu_close(Device *base)
+{
+    CpuDevice *device = (CpuDevice *)base;
+    if (!device)
+        return;
+    for (unsigned t = 0; device->pool && t < pool_threads(device->pool); t++) {
+        if (device->tallies)
+            free(device->tallies[t].memory);
+        if (device->counts)
+            free(device->counts[t].memory);
+        if (device->thread)
+            free(device->thread[t].scratch);
+    }
+    free(device->plan.memory);
+    free(device->tallies);
+    free(device->counts);
+    free(device->thread);
+    pool_destroy(device->pool);
+    pthread_mutex_destroy(&device->lock);
+    free(device);
+}
+
+static ImgstatResult cpu_open(int index, unsigned threads, Device **out, ImgstatError *err)
+{
+    *out = NULL;
+    if (index != 0)
+        return error_set(err, IMGSTAT_ERR_DEVICE, "cpu:%d: there is one CPU device, cpu", index);
+    CpuLevel level;
+    IMGSTAT_TRY(choose_level(&level, err));
+    CpuDevice *device = calloc(1, sizeof *device);
+    if (!device)
+        return error_memory(err, sizeof *device, "a device");
+    device->base.ops = &cpu_device_ops;
+    device->level = level;
+    if (pthread_mutex_init(&device->lock, NULL) != 0) {
+        free(device);
+        return error_memory(err, sizeof device->lock, "a lock");
+    }
+    ImgstatResult res = pool_create(threads, &device->pool, err);
+    if (res == IMGSTAT_OK) {
+        const unsigned n = pool_threads(device->pool);
+        device->thread = calloc(n, sizeof *device->thread);
+        device->tallies = calloc(n, sizeof *device->tallies);
+        device->counts = calloc(n, sizeof *device->counts);
+        bool complete = device->thread && device->tallies && device->counts;
+        for (unsigned t = 0; complete && t < n; t++) {
+            device->thread[t].owner = SIZE_MAX;
+            device->thread[t].scratch = aligned_alloc(CPU_ALIGN, CPU_SCRATCH);
+            complete = device->thread[t].scratch != NULL;
+        }
+        if (!complete)
+            res = error_memory(err, n * (size_t)CPU_SCRATCH, "threads");
+    }
+    if (res != IMGSTAT_OK) {
+        cpu_close(&device->base);
+        return res;
+    }
+    *out = &device->base;
+    return IMGSTAT_OK;
+}
+
+static void cpu_describe(const Device *base, ImgstatDeviceInfo *out)
+{
+    const CpuDevice *device = (const CpuDevice *)base;
+    fill_info(out, pool_threads(device->pool), device->level);
+}
+
+static ImgstatResult cpu_host_alloc(Device *device, size_t bytes, void **out, ImgstatError *err)
+{
+    (void)device;
+    const size_t rounded = (bytes + CPU_ALIGN) / CPU_ALIGN * CPU_ALIGN;
+    *out = rounded < bytes ? NULL : aligned_alloc(CPU_ALIGN, rounded);
+    return *out ? IMGSTAT_OK : error_memory(err, bytes, "a host buffer");
+}
+
+static void cpu_host_release(Device *device, void *memory)
+{
+    (void)device;
+    free(memory);
+}
+
+static ImgstatResult cpu_alloc(Device *device, size_t bytes, DevMem *out, ImgstatError *err)
+{
+    (void)device;
+    *out = (DevMem){0};
+    void *memory = calloc(bytes ? bytes : 1, 1);
+    if (!memory)
+        return error_memory(err, bytes, "device memory");
+    out->address = (uint64_t)(uintptr_t)memory;
+    out->bytes = bytes;
+    return IMGSTAT_OK;
+}
+
+static void cpu_release(Device *device, DevMem *mem)
+{
+    (void)device;
+    if (!mem)
+        return;
+    free((void *)(uintptr_t)mem->address);
+    *mem = (DevMem){0};
+}
+
+static ImgstatResult check_range(DevMem mem, size_t offset, size_t bytes, ImgstatError *err)
+{
+    if (offset > mem.bytes || bytes > mem.bytes - offset)
+        return error_set(err, IMGSTAT_ERR_ARG, "a transfer reaches outside its device memory");
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult cpu_upload(Device *device, DevMem to, size_t offset, const void *from,
+                                size_t bytes, ImgstatError *err)
+{
+    (void)device;
+    IMGSTAT_TRY(check_range(to, offset, bytes, err));
+    if (bytes > 0)
+        memcpy((unsigned char *)(uintptr_t)to.address + offset, from, bytes);
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult cpu_download(Device *device, void *to, DevMem from, size_t offset,
+                                  size_t bytes, ImgstatError *err)
+{
+    (void)device;
+    IMGSTAT_TRY(check_range(from, offset, bytes, err));
+    if (bytes > 0)
+        memcpy(to, (const unsigned char *)(uintptr_t)from.address + offset, bytes);
+    return IMGSTAT_OK;
+}
+
+/* Sums wrap as unsigned integers do. */
+static ImgstatResult cpu_scan(Device *device, DevMem from, DevMem to, size_t n, bool inclusive,
+                              ImgstatError *err)
+{
+    (void)device;
+    if (n > SIZE_MAX / sizeof(uint64_t))
+        return error_set(err, IMGSTAT_ERR_ARG, "a scan reaches outside its device memory");
+    IMGSTAT_TRY(check_range(from, 0, n * sizeof(uint64_t), err));
+    IMGSTAT_TRY(check_range(to, 0, n * sizeof(uint64_t), err));
+    const uint64_t *in = (const uint64_t *)(uintptr_t)from.address;
+    uint64_t *out = (uint64_t *)(uintptr_t)to.address, sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t before = sum;
+        sum += in[i];
+        out[i] = inclusive ? sum : before;
+    }
+    return IMGSTAT_OK;
+}
+
+/* Every call is done when it returns. */
+static ImgstatResult cpu_wait(Device *device, ImgstatError *err)
+{
+    (void)device;
+    (void)err;
+    return IMGSTAT_OK;
+}
+
+const DeviceOps cpu_device_ops = {
+    .name = "cpu",
+    .list = cpu_list,
+    .open = cpu_open,
+    .close = cpu_close,
+    .describe = cpu_describe,
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .host_alloc = cpu_host_alloc,
+    .host_release = cpu_host_release,
+    .upload = cpu_upload,
+    .download = cpu_download,
+    .measure = cpu_measure,
+    .count_digits = cpu_count_digits,
+    .count_range = cpu_count_range,
+    .gather = cpu_gather,
+    .central = cpu_central,
+    .scan = cpu_scan,
+    .wait = cpu_wait,
+};
