@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_hist.c: histograms, drawn or listed. */
+#include "batch.h"
+#include "commands.h"
+#include "measure_input.h"
+#include "output_file.h"
+#include "plot_svg.h"
+#include "plot_terminal.h"
+#include "print_csv.h"
+#include "print_json.h"
+#include "print_table.h"
+#include "status.h"
+#include "text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+typedef struct Hist {
+    const Options *options;
+    ImgstatMeasure how;
+} Hist;
+
+static bool write_plot(const Report *report, FILE *out, FILE *err)
+{
+    const Options *const o = report->options;
+    if (strcmp(o->plot, "-") == 0) {
+        plot_svg(out, report);
+        return true;
+    }
+    OutputFile file;
+    if (!output_open(o->plot, o->force, &file, err))
+        return false;
+    plot_svg(file.stream, report);
+    return output_commit(&file, o->force, err);
+}
+
+static bool print_page(void *context, const Report *report, FILE *out, FILE *err)
+{
+    (void)context;
+    const Options *const o = report->options;
+    if (o->plot != NULL)
+        return write_plot(report, out, err);
+    switch (o->style) {
+    case OUTPUT_JSON:
+        print_json_page(out, report);
+        break;
+    case OUTPUT_CSV:
+        print_csv_bins(out, report);
+        break;
+    case OUTPUT_PEOPLE:
+        print_table_heading(out, report);
+        plot_terminal(out, report);
+        fputc('\n', out);
+        break;
+    }
+    return true;
+}
+
+static bool work(void *context, ImgstatDevice *device, const Input *input, FILE *out, FILE *err)
+{
+    const Hist *const hist = context;
+    return measure_input(hist->options, &hist->how, device, input, print_page, context, out, err);
+}
+
+/* What was left open and the terminal decides. */
+static void complete_options(Options *o)
+{
+    static const struct {
+        double value;
+        const char *key;
+    } usual[] = {{1, "1"}, {5, "5"}, {25, "25"}, {50, "50"}, {75, "75"}, {95, "95"}, {99, "99"}};
+    enum { N_USUAL = sizeof usual / sizeof usual[0] };
+    o->histogram = o->cdf = true;
+    if (o->style == OUTPUT_PEOPLE && o->plot == NULL && o->n_percentiles == 0) {
+        o->percentiles = text_alloc(N_USUAL * sizeof *o->percentiles);
+        o->percentile_keys = text_alloc(N_USUAL * sizeof *o->percentile_keys);
+        for (size_t i = 0; i < N_USUAL; i++) {
+            o->percentiles[i] = usual[i].value;
+            o->percentile_keys[i] = strcpy(text_alloc(strlen(usual[i].key) + 1), usual[i].key);
+        }
+        o->n_percentiles = N_USUAL;
+    }
+    struct winsize size;
+    if (o->plot_width == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
+        o->plot_width = size.ws_col < 1000 ? size.ws_col : 1000;
+    if (!text_is_utf8())
+        o->ascii = true;
+}
+
+static ImgstatMeasure plan_measure(const Options *o)
+{
+    const bool json = o->style == OUTPUT_JSON;
+    return (ImgstatMeasure){.percentiles = o->percentiles,
+                            .n_percentiles = o->n_percentiles,
+                            .percentile_method = o->percentile_method,
+                            .median = json,
+                            .mode = json,
+                            .histogram = true,
+                            .bins = o->bins,
+                            .has_range = o->has_range,
+                            .lo = o->lo,
+                            .hi = o->hi};
+}
+
+static void run(Options *options)
+{
+    InputList inputs;
+    complete_options(options);
+    inputs_collect(options, &inputs);
+    if (options->plot != NULL && inputs.n > 1) {
+        fprintf(stderr, "%s: --plot draws one image, this names %zu\n", options->command, inputs.n);
+        status_raise(STATUS_USAGE);
+    } else {
+        if (options->plot != NULL && inputs.n == 1 && !inputs.items[0].has_page)
+            inputs.items[0].has_page = true; /* a plot shows one page: the first */
+        Hist hist = {.options = options, .how = plan_measure(options)};
+        const Batch batch = {.options = options, .inputs = &inputs, .context = &hist, .work = work};
+        if (options->style == OUTPUT_CSV)
+            print_csv_bins_header(stdout);
+        batch_run(&batch);
+    }
+    inputs_release(&inputs);
+}
+
+void cmd_hist(int argc, char **argv)
+{
+    Options options;
+    const ParseResult parsed = options_parse(COMMAND_HIST, argc, argv, &options);
+    if (parsed == PARSE_RUN)
+        run(&options);
+    else if (parsed == PARSE_ERROR)
+        status_raise(STATUS_USAGE);
+    options_release(&options);
+}

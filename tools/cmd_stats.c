@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_stats.c: statistics of each channel, as a table, JSON or CSV. */
+#include "batch.h"
+#include "commands.h"
+#include "measure_input.h"
+#include "print_csv.h"
+#include "print_json.h"
+#include "print_table.h"
+#include "status.h"
+#include "text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Stats {
+    const Options *options;
+    ImgstatMeasure how;
+    bool many;    /* several inputs */
+    Table *table; /* main thread only */
+} Stats;
+
+static bool print_page(void *context, const Report *report, FILE *out, FILE *err)
+{
+    const Stats *const stats = context;
+    (void)err;
+    switch (report->options->style) {
+    case OUTPUT_JSON:
+        print_json_page(out, report);
+        break;
+    case OUTPUT_CSV:
+        print_csv_page(out, report);
+        break;
+    case OUTPUT_PEOPLE:
+        if (!stats->many && report->page->pages == 1)
+            print_table_heading(out, report);
+        print_table_page(out, report, stats->many || report->page->pages > 1);
+        break;
+    }
+    return true;
+}
+
+static bool work(void *context, ImgstatDevice *device, const Input *input, FILE *out, FILE *err)
+{
+    const Stats *const stats = context;
+    return measure_input(stats->options, &stats->how, device, input, print_page, context, out, err);
+}
+
+static void add_header(Stats *stats, bool named)
+{
+    char *line = NULL;
+    size_t bytes = 0;
+    FILE *const stream = open_memstream(&line, &bytes);
+    if (stream == NULL)
+        return;
+    print_table_header(stream, stats->options, named);
+    fclose(stream);
+    line[strcspn(line, "\n")] = '\0';
+    table_add(stats->table, line);
+    free(line);
+}
+
+/* Lines of one input go into the table; the header follows the heading, or comes first. */
+static void emit(void *context, const char *text, size_t bytes)
+{
+    Stats *const stats = context;
+    const char *const end = text + bytes;
+    while (text < end) {
+        const char *const newline = memchr(text, '\n', (size_t)(end - text));
+        const size_t length = (size_t)((newline != NULL ? newline : end) - text);
+        char *const line = text_alloc(length + 1);
+        memcpy(line, text, length);
+        line[length] = '\0';
+        const bool heading = strchr(line, '\t') == NULL;
+        if (stats->table == NULL) {
+            stats->table = table_create();
+            if (heading)
+                table_add(stats->table, line);
+            add_header(stats, !heading);
+            if (!heading)
+                table_add(stats->table, line);
+        } else {
+            table_add(stats->table, line);
+        }
+        free(line);
+        text += length + 1;
+    }
+}
+
+/* The table shows less than JSON and CSV do, so it costs less. */
+static ImgstatMeasure plan_measure(const Options *o)
+{
+    const bool all = o->style != OUTPUT_PEOPLE;
+    return (ImgstatMeasure){.percentiles = o->percentiles,
+                            .n_percentiles = o->n_percentiles,
+                            .percentile_method = o->percentile_method,
+                            .median = true,
+                            .mode = all,
+                            .shape = o->shape,
+                            .histogram = all,
+                            .bins = o->bins,
+                            .has_range = o->has_range,
+                            .lo = o->lo,
+                            .hi = o->hi,
+                            .ddof = o->ddof};
+}
+
+void cmd_stats(int argc, char **argv)
+{
+    Options options;
+    const ParseResult parsed = options_parse(COMMAND_STATS, argc, argv, &options);
+    if (parsed == PARSE_RUN) {
+        InputList inputs;
+        inputs_collect(&options, &inputs);
+        Stats stats = {.options = &options, .how = plan_measure(&options), .many = inputs.n > 1};
+        const Batch batch = {.options = &options,
+                             .inputs = &inputs,
+                             .context = &stats,
+                             .work = work,
+                             .emit = options.style == OUTPUT_PEOPLE ? emit : NULL};
+        if (options.style == OUTPUT_CSV)
+            print_csv_header(stdout, &options);
+        batch_run(&batch);
+        if (stats.table != NULL)
+            table_flush(stats.table);
+        table_destroy(stats.table);
+        inputs_release(&inputs);
+    } else if (parsed == PARSE_ERROR) {
+        status_raise(STATUS_USAGE);
+    }
+    options_release(&options);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* inputs.h: the images that the command line names. */
+#ifndef IMGSTAT_TOOLS_INPUTS_H
+#define IMGSTAT_TOOLS_INPUTS_H
+
+#include "options.h"
+
+typedef struct Input {
+    char *path;    /* owned; without the page */
+    char *problem; /* owned; NULL, or why this name leads to no file: a sentence naming it */
+    bool has_page; /* one page was asked for */
+    uint32_t page;
+} Input;
+
+typedef struct InputList {
+    Input *items;
+    size_t n, capacity;
+} InputList;
+
+/* Files, "file.tif[N]" (where no file has that very name), "-", and directories: their .png and
+ * .tif files in order of their bytes, hidden ones left out. */
+void inputs_collect(const Options *options, InputList *out);
+void inputs_release(InputList *list);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* options.h: what a command was asked to do. */
+#ifndef IMGSTAT_TOOLS_OPTIONS_H
+#define IMGSTAT_TOOLS_OPTIONS_H
+
+#include "imgstat.h"
+
+typedef enum OutputStyle {
+    OUTPUT_PEOPLE, /* a table, or a plot in the terminal */
+    OUTPUT_JSON,
+    OUTPUT_CSV
+} OutputStyle;
+
+typedef struct Options {
+    const char *command; /* "imgstat stats" */
+    char **names;        /* files, directories and "-", as given; from argv */
+    size_t n_names;
+
+    OutputStyle style;
+    bool quiet, verbose;
+
+    bool recursive, indices;
+    bool has_page;
+    uint32_t page;
+    ImgstatLimits limits;
+
+    const char *device; /* "auto" or what imgstat_device_open takes */
+    unsigned jobs;      /* threads in all; 0 for as many as the process may run on */
+
+    double *percentiles; /* n_percentiles of them, with their spellings; owned */
+    char **percentile_keys;
+    size_t n_percentiles;
+    ImgstatPercentile percentile_method;
+    uint32_t bins;
+    bool has_range;
+    double lo, hi;
+    bool histogram, cdf, shape;
+    unsigned ddof;
+
+    /* hist only */
+    const char *plot; /* NULL for none */
+    bool log, ascii, force;
+    unsigned plot_width, plot_height; /* characters; 0 for the terminal's */
+} Options;
+
+typedef enum Command { COMMAND_STATS, COMMAND_HIST, COMMAND_DEVICES } Command;
+
+typedef enum ParseResult {
+    PARSE_RUN,  /* go on */
+    PARSE_DONE, /* help was printed */
+    PARSE_ERROR /* said so on stderr; exit status 2 */
+} ParseResult;
+
+/* argv[0] is the command's full name, "imgstat stats". Environment variables are read first. */
+ParseResult options_parse(Command command, int argc, char **argv, Options *out);
+void options_release(Options *options);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* options_value.c: strict readers of numbers, sizes and lists. */
+#include "options_value.h"
+#include "text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More would be a mistake, and every one costs a column. */
+enum { PERCENTILES_MAX = 10000 };
+
+static error_t report(const char *command, const char *format, va_list arguments)
+{
+    char sentence[512];
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    char *const shown = text_display(sentence);
+    fprintf(stderr, "%s: %s\n", command, shown);
+    free(shown);
+    return EINVAL;
+}
+
+error_t usage_error(const char *command, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const error_t error = report(command, format, arguments);
+    va_end(arguments);
+    return error;
+}
+
+error_t value_error(const struct argp_state *state, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const error_t error = report(state->name, format, arguments);
+    va_end(arguments);
+    return error;
+}
+
+/* Digits only: strtoull would take a sign and leading blanks. */
+static bool read_whole(const char *text, const char **end, uint64_t *out)
+{
+    if (!isdigit((unsigned char)*text))
+        return false;
+    char *after;
+    errno = 0;
+    *out = strtoull(text, &after, 10);
+    *end = after;
+    return errno == 0;
+}
+
+error_t value_count_named(const char *command, const char *option, const char *text, uint32_t lo,
+                          uint32_t hi, uint32_t *out)
+{
+    const char *end;
+    uint64_t value;
+    if (!read_whole(text, &end, &value) || *end != '\0' || value < lo || value > hi)
+        return usage_error(command, "%s takes a whole number from %u to %u, not '%s'", option, lo,
+                           hi, text);
+    *out = (uint32_t)value;
+    return 0;
+}
+
+error_t value_count(const struct argp_state *state, const char *option, const char *text,
+                    uint32_t lo, uint32_t hi, uint32_t *out)
+{
+    return value_count_named(state->name, option, text, lo, hi, out);
+}
+
+error_t value_size(const struct argp_state *state, const char *option, const char *text,
+                   uint64_t hi, uint64_t *out)
+{
+    static const char suffixes[] = "KMGT";
+    const char *end = text;
+    uint64_t value = 0;
+    bool good = read_whole(text, &end, &value) && value > 0;
+    if (good && *end != '\0') {
+        const char *const suffix = strchr(suffixes, toupper((unsigned char)*end));
+        const unsigned shift = suffix != NULL ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
+        good = suffix != NULL && end[1] == '\0' && value <= hi >> shift;
+        if (good)
+            value <<= shift;
+    }
+    if (!good || value > hi)
+        return value_error(state, "%s takes a number above 0, or one with K, M, G or T, not '%s'",
+                           option, text);
+    *out = value;
+    return 0;
+}
+
+/* A finite decimal number, spelled without blanks; hexadecimal and "inf" are left out. */
+static bool read_real(const char *text, const char **end, double *out)
+{
+    const size_t length = strspn(text, "+-.0123456789eE");
+    if (length == 0)
+        return false;
+    char *after;
+    *out = strtod(text, &after);
+    *end = after;
+    return after == text + length && isfinite(*out);
+}
+
+error_t value_range(const struct argp_state *state, const char *text, double *lo, double *hi)
+{
+    const char *end;
+    if (!read_real(text, &end, lo) || *end != ',' || !read_real(end + 1, &end, hi) ||
+        *end != '\0' || !(*lo < *hi) || !isfinite(*hi - *lo))
+        return value_error(state, "--range takes LO,HI with LO below HI, such as 0,255, not '%s'",
+                           text);
+    return 0;
+}
+
+static bool has_key(const Options *o, const char *key, size_t length)
+{
+    for (size_t i = 0; i < o->n_percentiles; i++)
+        if (strlen(o->percentile_keys[i]) == length &&
+            memcmp(o->percentile_keys[i], key, length) == 0)
+            return true;
+    return false;
+}
+
+static void add_percentile(Options *o, double value, const char *key, size_t length)
+{
+    const size_t n = o->n_percentiles + 1;
+    double *const values = text_alloc(n * sizeof *values);
+    char **const keys = text_alloc(n * sizeof *keys);
+    if (n > 1) {
+        memcpy(values, o->percentiles, (n - 1) * sizeof *values);
+        memcpy(keys, o->percentile_keys, (n - 1) * sizeof *keys);
+    }
+    values[n - 1] = value;
+    keys[n - 1] = text_alloc(length + 1);
+    memcpy(keys[n - 1], key, length);
+    keys[n - 1][length] = '\0';
+    free(o->percentiles);
+    free(o->percentile_keys);
+    o->percentiles = values;
+    o->percentile_keys = keys;
+    o->n_percentiles = n;
+}
+
+error_t value_percentiles(const struct argp_state *state, const char *text, Options *options)
+{
+    for (const char *at = text;; at++) {
+        at += strspn(at, " ");
+        const char *end;
+        double value;
+        if (!read_real(at, &end, &value) || value < 0 || value > 100)
+            return value_error(state,
+                               "--percentiles takes numbers from 0 to 100 separated by commas, "
+                               "such as 1,50,99.5, not '%s'",
+                               text);
+        if (options->n_percentiles == PERCENTILES_MAX)
+            return value_error(state, "--percentiles takes at most %d numbers", PERCENTILES_MAX);
+        if (!has_key(options, at, (size_t)(end - at)))
+            add_percentile(options, value, at, (size_t)(end - at));
+        at = end + strspn(end, " ");
+        if (*at == '\0')
+            return 0;
+        if (*at != ',')
+            return value_error(state, "--percentiles: expected a comma before '%s'", at);
+    }
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* output_file.c: temporary beside the target, checked close, then the name. */
+#include "output_file.h"
+#include "status.h"
+#include "text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void complain(FILE *err, const char *path, const char *cause)
+{
+    char *const name = text_display(path);
+    fprintf(err, "%s: %s\n", name, cause);
+    free(name);
+}
+
+static void forget(OutputFile *file)
+{
+    status_set_temporary(NULL);
+    free(file->path);
+    free(file->temporary);
+    *file = (OutputFile){0};
+}
+
+bool output_open(const char *path, bool force, OutputFile *out, FILE *err)
+{
+    *out = (OutputFile){0};
+    if (!force && access(path, F_OK) == 0) {
+        complain(err, path, "exists already; --force replaces it");
+        return false;
+    }
+    const size_t bytes = strlen(path) + sizeof ".XXXXXX";
+    out->path = strcpy(text_alloc(bytes), path);
+    out->temporary = text_alloc(bytes);
+    snprintf(out->temporary, bytes, "%s.XXXXXX", path);
+    const int descriptor = mkstemp(out->temporary);
+    if (descriptor < 0) {
+        complain(err, path, strerror(errno));
+        forget(out);
+        return false;
+    }
+    status_set_temporary(out->temporary);
+    /* mkstemp makes it private; a result is as readable as any new file. */
+    const mode_t mask = umask(0);
+    umask(mask);
+    if (fchmod(descriptor, 0666 & ~mask) == 0)
+        out->stream = fdopen(descriptor, "w");
+    if (out->stream == NULL) {
+        complain(err, path, strerror(errno));
+        close(descriptor);
+        unlink(out->temporary);
+        forget(out);
+        return false;
+    }
+    return true;
+}
+
+bool output_commit(OutputFile *file, bool force, FILE *err)
+{
+    bool ok = fflush(file->stream) == 0 && !ferror(file->stream);
+    int cause = errno;
+    if (fclose(file->stream) != 0 && ok) {
+        ok = false;
+        cause = errno;
+    }
+    /* link fails where the name has been taken meanwhile; rename would replace it. */
+    if (ok) {
+        ok = force ? rename(file->temporary, file->path) == 0
+                   : link(file->temporary, file->path) == 0;
+        if (!ok && !force && errno != EEXIST)
+            ok = rename(file->temporary, file->path) == 0; /* a file system without links */
+        cause = errno;
+    }
+    if (!ok)
+        complain(err, file->path, strerror(cause));
+    unlink(file->temporary); /* no longer there after rename */
+    forget(file);
+    return ok;
+}

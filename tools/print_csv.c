@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* print_csv.c: rows of statistics and of histogram bins. What is undefined is null, as in JSON. */
+#include "print_csv.h"
+#include "text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put_text(FILE *out, const char *bytes)
+{
+    char *const utf8 = text_utf8(bytes);
+    if (strpbrk(utf8, ",\"\r\n") == NULL) {
+        fputs(utf8, out);
+    } else {
+        fputc('"', out);
+        for (const char *s = utf8; *s != '\0'; s++) {
+            if (*s == '"')
+                fputc('"', out);
+            fputc(*s, out);
+        }
+        fputc('"', out);
+    }
+    free(utf8);
+}
+
+static void put_real(FILE *out, double value)
+{
+    char text[TEXT_NUMBER];
+    text_real(text, value);
+    fprintf(out, ",%s", text);
+}
+
+static void put_number(FILE *out, double value, bool whole)
+{
+    char text[TEXT_NUMBER];
+    text_number(text, value, whole);
+    fprintf(out, ",%s", text);
+}
+
+static void put_value(FILE *out, ImgstatValue value, bool defined)
+{
+    char text[TEXT_NUMBER] = "null";
+    if (defined)
+        text_value(text, value);
+    fprintf(out, ",%s", text);
+}
+
+static void put_position(FILE *out, uint64_t at, uint32_t width, bool defined)
+{
+    if (defined)
+        fprintf(out, ",%" PRIu64 ",%" PRIu64, at % width, at / width);
+    else
+        fputs(",null,null", out);
+}
+
+static void put_channel(FILE *out, const Report *report, uint16_t channel)
+{
+    const Options *const o = report->options;
+    const ImgstatPage *const page = report->page;
+    const bool whole = !text_is_float(page->sample);
+    ImgstatStats stats;
+    imgstat_record_stats(report->record, channel, &stats);
+    const bool any = stats.count > 0;
+    char sum[TEXT_NUMBER];
+    imgstat_record_sum(report->record, channel, sum);
+
+    put_text(out, report->name);
+    fprintf(out, ",%" PRIu32 ",%" PRIu32 ",%s,%" PRIu32 ",%" PRIu32 ",%s,%u,", page->page,
+            page->pages, page->format, page->width, page->height, imgstat_sample_name(page->sample),
+            page->bits);
+    put_text(out, page->photometric);
+    fprintf(out, ",%s,", report->device);
+    put_text(out, imgstat_file_channel(report->file, channel));
+    fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, stats.count, stats.nan, stats.inf,
+            stats.nodata);
+    put_value(out, stats.min, any);
+    put_value(out, stats.max, any);
+    put_position(out, stats.min_at, page->width, any);
+    put_position(out, stats.max_at, page->width, any);
+    if (any && whole)
+        fprintf(out, ",%s", sum);
+    else
+        put_real(out, any ? stats.sum : stats.mean); /* the mean of nothing is no number */
+    put_real(out, stats.mean);
+    put_real(out, stats.stddev);
+    put_number(out, stats.median, whole);
+    put_value(out, stats.mode, any);
+    put_real(out, stats.entropy);
+    if (o->shape) {
+        put_real(out, stats.skewness);
+        put_real(out, stats.kurtosis);
+    }
+    for (size_t k = 0; k < o->n_percentiles; k++)
+        put_number(out, imgstat_record_percentile(report->record, channel, k), whole);
+    fputc('\n', out);
+}
+
+void print_csv_header(FILE *out, const Options *options)
+{
+    fputs("file,page,pages,format,width,height,sample,bits,photometric,device,channel,"
+          "count,nan,inf,nodata,min,max,min_x,min_y,max_x,max_y,sum,mean,stddev,median,mode,"
+          "entropy",
+          out);
+    if (options->shape)
+        fputs(",skewness,kurtosis", out);
+    for (size_t k = 0; k < options->n_percentiles; k++)
+        fprintf(out, ",p%s", options->percentile_keys[k]);
+    fputc('\n', out);
+}
+
+void print_csv_page(FILE *out, const Report *report)
+{
+    const uint16_t n = imgstat_record_channels(report->record);
+    for (uint16_t c = 0; c < n; c++)
+        put_channel(out, report, c);
+}
+
+void print_csv_bins_header(FILE *out)
+{
+    fputs("file,page,channel,bin,lo,hi,count,cdf\n", out);
+}
+
+void print_csv_bins(FILE *out, const Report *report)
+{
+    const bool integers = !text_is_float(report->page->sample);
+    const uint16_t n = imgstat_record_channels(report->record);
+    char *const name = text_utf8(report->name);
+    for (uint16_t c = 0; c < n; c++) {
+        ImgstatHistogram histogram;
+        if (!imgstat_record_histogram(report->record, c, &histogram))
+            continue;
+        const double width =
+            histogram.bins > 0 ? (histogram.hi - histogram.lo) / histogram.bins : 0;
+        uint64_t sum = 0;
+        for (uint32_t i = 0; i < histogram.bins; i++) {
+            /* A bin of one value begins and ends there. */
+            const double lo = histogram.lo + (histogram.per_value ? i : i * width);
+            const double hi = histogram.per_value       ? lo
+                              : i + 1 == histogram.bins ? histogram.hi
+                                                        : histogram.lo + (i + 1) * width;
+            sum += histogram.counts[i];
+            put_text(out, name);
+            fprintf(out, ",%" PRIu32 ",", report->page->page);
+            put_text(out, imgstat_file_channel(report->file, c));
+            fprintf(out, ",%" PRIu32, i);
+            put_number(out, lo, integers);
+            put_number(out, hi, integers);
+            fprintf(out, ",%" PRIu64 ",%" PRIu64 "\n", histogram.counts[i], sum);
+        }
+    }
+    free(name);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* print_json.c: pages and errors as JSON; numbers are written exactly, by text.c. */
+#include "print_json.h"
+#include "text.h"
+
+#include <inttypes.h>
+#include <json.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void check(const void *object)
+{
+    if (object == NULL) {
+        fputs("imgstat: out of memory\n", stderr);
+        exit(1);
+    }
+}
+
+static void add(json_object *object, const char *key, json_object *value)
+{
+    if (json_object_object_add(object, key, value) != 0)
+        check(NULL);
+}
+
+static json_object *new_string(const char *bytes)
+{
+    char *const utf8 = text_utf8(bytes);
+    json_object *const string = json_object_new_string(utf8);
+    free(utf8);
+    check(string);
+    return string;
+}
+
+/* JSON text that is written as it stands. */
+static json_object *new_raw(const char *text)
+{
+    json_object *const raw = json_object_new_double_s(0, text);
+    check(raw);
+    return raw;
+}
+
+static json_object *new_count(uint64_t value)
+{
+    json_object *const count = json_object_new_uint64(value);
+    check(count);
+    return count;
+}
+
+static json_object *new_real(double value)
+{
+    char text[TEXT_NUMBER];
+    text_real(text, value);
+    return new_raw(text);
+}
+
+static json_object *new_number(double value, bool whole)
+{
+    char text[TEXT_NUMBER];
+    text_number(text, value, whole);
+    return new_raw(text);
+}
+
+static json_object *new_value(ImgstatValue value, bool defined)
+{
+    char text[TEXT_NUMBER] = "null";
+    if (defined)
+        text_value(text, value);
+    return new_raw(text);
+}
+
+static json_object *new_position(uint64_t at, uint32_t width, bool defined)
+{
+    char text[TEXT_NUMBER] = "null";
+    if (defined)
+        snprintf(text, sizeof text, "[%" PRIu64 ",%" PRIu64 "]", at % width, at / width);
+    return new_raw(text);
+}
+
+/* The counts, or their inclusive prefix sums. One raw text, not one object per bin: a page can
+ * have millions of them. */
+static json_object *new_counts(const ImgstatHistogram *histogram, bool cumulate)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *const stream = open_memstream(&text, &bytes);
+    check(stream);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < histogram->bins; i++) {
+        sum = cumulate ? sum + histogram->counts[i] : histogram->counts[i];
+        fprintf(stream, "%c%" PRIu64, i == 0 ? '[' : ',', sum);
+    }
+    fputc(']', stream);
+    if (fclose(stream) != 0)
+        check(NULL);
+    json_object *const counts = new_raw(text);
+    free(text);
+    return counts;
+}
+
+static json_object *new_histogram(const ImgstatHistogram *histogram, bool whole)
+{
+    json_object *const object = json_object_new_object();
+    check(object);
+    add(object, "lo", new_number(histogram->lo, whole));
+    add(object, "hi", new_number(histogram->hi, whole));
+    add(object, "bins", new_count(histogram->bins));
+    add(object, "counts", new_counts(histogram, false));
+    return object;
+}
+
+static json_object *new_percentiles(const Report *report, uint16_t channel, bool whole)
+{
+    const Options *const o = report->options;
+    json_object *const object = json_object_new_object();
+    check(object);
+    for (size_t k = 0; k < o->n_percentiles; k++)
+        add(object, o->percentile_keys[k],
+            new_number(imgstat_record_percentile(report->record, channel, k), whole));
+    return object;
+}
+
+static json_object *new_channel(const Report *report, uint16_t channel)
+{
+    const Options *const o = report->options;
+    const bool whole = !text_is_float(report->page->sample);
+    ImgstatStats stats;
+    imgstat_record_stats(report->record, channel, &stats);
+    const bool any = stats.count > 0;
+    char sum[TEXT_NUMBER];
+    imgstat_record_sum(report->record, channel, sum);
+
+    json_object *const object = json_object_new_object();
+    check(object);
+    add(object, "name", new_string(imgstat_file_channel(report->file, channel)));
+    add(object, "count", new_count(stats.count));
+    add(object, "nan", new_count(stats.nan));
+    add(object, "inf", new_count(stats.inf));
+    add(object, "nodata", new_count(stats.nodata));
+    add(object, "min", new_value(stats.min, any));
+    add(object, "max", new_value(stats.max, any));
+    add(object, "min_at", new_position(stats.min_at, report->page->width, any));
+    add(object, "max_at", new_position(stats.max_at, report->page->width, any));
+    add(object, "sum", !any ? new_raw("null") : whole ? new_raw(sum) : new_real(stats.sum));
+    add(object, "mean", new_real(stats.mean));
+    add(object, "stddev", new_real(stats.stddev));
+    add(object, "median", new_number(stats.median, whole));
+    add(object, "mode", new_value(stats.mode, any));
+    add(object, "entropy", new_real(stats.entropy));
+    if (o->shape) {
+        add(object, "skewness", new_real(stats.skewness));
+        add(object, "kurtosis", new_real(stats.kurtosis));
+    }
+    if (o->n_percentiles > 0)
+        add(object, "percentiles", new_percentiles(report, channel, whole));
+    ImgstatHistogram histogram;
+    if ((o->histogram || o->cdf) && imgstat_record_histogram(report->record, channel, &histogram)) {
+        if (o->histogram)
+            add(object, "histogram", new_histogram(&histogram, whole));
+        if (o->cdf)
+            add(object, "cdf", new_counts(&histogram, true));
+    }
+    return object;
+}
+
+static void print_and_put(FILE *out, json_object *object)
+{
+    size_t bytes;
+    const char *const text = json_object_to_json_string_length(
+        object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &bytes);
+    check(text);
+    fwrite(text, 1, bytes, out);
+    fputc('\n', out);
+    json_object_put(object);
+}
+
+void print_json_page(FILE *out, const Report *report)
+{
+    const ImgstatPage *const page = report->page;
+    json_object *const object = json_object_new_object();
+    check(object);
+    add(object, "file", new_string(report->name));
+    add(object, "page", new_count(page->page));
+    add(object, "pages", new_count(page->pages));
+    add(object, "format", new_string(page->format));
+    add(object, "width", new_count(page->width));
+    add(object, "height", new_count(page->height));
+    add(object, "sample", new_string(imgstat_sample_name(page->sample)));
+    add(object, "bits", new_count(page->bits));
+    add(object, "photometric", new_string(page->photometric));
+    add(object, "device", new_string(report->device));
+    json_object *const channels = json_object_new_array();
+    check(channels);
+    const uint16_t n = imgstat_record_channels(report->record);
+    for (uint16_t c = 0; c < n; c++)
+        if (json_object_array_add(channels, new_channel(report, c)) != 0)
+            check(NULL);
+    add(object, "channels", channels);
+    print_and_put(out, object);
+}
+
+void print_json_error(FILE *out, const char *name, const char *word, const char *sentence)
+{
+    json_object *const object = json_object_new_object();
+    check(object);
+    add(object, "file", new_string(name));
+    add(object, "error", new_string(word));
+    add(object, "message", new_string(sentence));
+    print_and_put(out, object);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* print_table.c: chooses column widths from the first rows and keeps to them. */
+#include "print_table.h"
+#include "text.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Enough rows to see the usual widths, few enough to fill one screen at a time. */
+enum { WAITING_MAX = 64, COLUMNS_MAX = 64, WIDEST_NAME = 48 };
+
+/* Begins a cell that stands right, as numbers do; no name holds it, controls are masked. */
+enum { RIGHT = '\x1F' };
+
+struct Table {
+    char *waiting[WAITING_MAX];
+    size_t n_waiting;
+    bool fixed; /* widths are chosen */
+    size_t widths[COLUMNS_MAX];
+};
+
+Table *table_create(void)
+{
+    Table *const table = text_alloc(sizeof *table);
+    *table = (Table){0};
+    return table;
+}
+
+static void fix_widths(Table *table)
+{
+    for (size_t i = 0; i < table->n_waiting; i++) {
+        const char *cell = table->waiting[i];
+        if (strchr(cell, '\t') == NULL)
+            continue;
+        for (size_t column = 0; column < COLUMNS_MAX && cell != NULL; column++) {
+            const char *const tab = strchr(cell, '\t');
+            char *const text = strndup(cell, tab != NULL ? (size_t)(tab - cell) : strlen(cell));
+            if (text == NULL)
+                continue;
+            size_t width = text_width(text) - (text[0] == RIGHT);
+            if (column == 0 && width > WIDEST_NAME)
+                width = WIDEST_NAME;
+            if (width > table->widths[column])
+                table->widths[column] = width;
+            free(text);
+            cell = tab != NULL ? tab + 1 : NULL;
+        }
+    }
+    table->fixed = true;
+}
+
+static void print_cell(const char *cell, size_t width, bool right, bool last)
+{
+    const size_t used = text_width(cell);
+    const int padding = used < width ? (int)(width - used) : 0;
+    if (right)
+        printf("%*s%s", padding, "", cell);
+    else
+        printf("%s%*s", cell, last ? 0 : padding, "");
+}
+
+static void print_line(const Table *table, char *line)
+{
+    if (strchr(line, '\t') == NULL) {
+        puts(line);
+        return;
+    }
+    size_t columns = 1;
+    for (const char *s = line; *s != '\0'; s++)
+        columns += *s == '\t';
+    char *rest = line;
+    for (size_t column = 0; column < columns; column++) {
+        char *const cell = strsep(&rest, "\t");
+        const size_t width = column < COLUMNS_MAX ? table->widths[column] : 0;
+        const bool right = cell[0] == RIGHT;
+        const bool last = column + 1 == columns;
+        if (column > 0 && !(last && cell[0] == '\0'))
+            fputs("  ", stdout);
+        print_cell(right ? cell + 1 : cell, width, right, last);
+        if (column == 0 && text_width(cell) > WIDEST_NAME)
+            printf("\n%*s", (int)width, "");
+    }
+    putchar('\n');
+}
+
+void table_flush(Table *table)
+{
+    if (!table->fixed)
+        fix_widths(table);
+    for (size_t i = 0; i < table->n_waiting; i++) {
+        print_line(table, table->waiting[i]);
+        free(table->waiting[i]);
+    }
+    table->n_waiting = 0;
+}
+
+void table_add(Table *table, const char *line)
+{
+    char *const copied = text_alloc(strlen(line) + 1);
+    table->waiting[table->n_waiting++] = strcpy(copied, line);
+    if (table->fixed || table->n_waiting == WAITING_MAX)
+        table_flush(table);
+}
+
+void table_destroy(Table *table)
+{
+    if (table == NULL)
+        return;
+    for (size_t i = 0; i < table->n_waiting; i++)
+        free(table->waiting[i]);
+    free(table);
+}
+
+void print_table_header(FILE *out, const Options *o, bool many)
+{
+    fputs(many ? "file\tchannel" : "channel", out);
+    static const char *const names[] = {"min", "max", "mean", "stddev", "median"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        fprintf(out, "\t%c%s", RIGHT, names[i]);
+    for (size_t k = 0; k < o->n_percentiles; k++)
+        fprintf(out, "\t%c%s%%", RIGHT, o->percentile_keys[k]);
+    if (o->shape)
+        fprintf(out, "\t%cskewness\t%ckurtosis", RIGHT, RIGHT);
+    fputs("\t\n", out); /* notes have no header */
+}
+
+static void put_upper(FILE *out, const char *word)
+{
+    for (; *word != '\0'; word++)
+        fputc(toupper((unsigned char)*word), out);
+}
+
+void print_table_heading(FILE *out, const Report *report)
+{
+    const ImgstatPage *const page = report->page;
+    char *const name = text_display(report->name);
+    fputs(name, out);
+    free(name);
+    if (page->pages > 1)
+        fprintf(out, ", page %" PRIu32 " of 0-%" PRIu32, page->page, page->pages - 1);
+    fputs(": ", out);
+    put_upper(out, page->format);
+    fprintf(out, ", %" PRIu32 " x %" PRIu32 ", %s, %s", page->width, page->height,
+            page->photometric, imgstat_sample_name(page->sample));
+    if (page->bits != 8 * imgstat_sample_bytes(page->sample))
+        fprintf(out, " (%u bits used)", page->bits);
+    if (page->has_nodata) {
+        char text[TEXT_NUMBER];
+        text_short_value(text, page->nodata);
+        fprintf(out, ", nodata %s", text);
+    }
+    fputc('\n', out);
+}
+
+static void put_short(FILE *out, double value)
+{
+    char text[TEXT_NUMBER];
+    text_short(text, value);
+    fprintf(out, "\t%c%s", RIGHT, text);
+}
+
+static void put_value(FILE *out, ImgstatValue value, bool defined)
+{
+    char text[TEXT_NUMBER] = "-";
+    if (defined)
+        text_short_value(text, value);
+    fprintf(out, "\t%c%s", RIGHT, text);
+}
+
+/* Which samples the row is not about: rare, so no columns of their own. */
+static void put_note(FILE *out, const ImgstatStats *stats)
+{
+    const struct {
+        const char *what;
+        uint64_t n;
+    } kinds[] = {{"nan", stats->nan},
+                 {"inf", stats->inf},
+                 {"nodata", stats->nodata},
+                 {"masked", stats->masked}};
+    const char *separator = "without ";
+    fputc('\t', out);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (kinds[i].n == 0)
+            continue;
+        fprintf(out, "%s%" PRIu64 " %s", separator, kinds[i].n, kinds[i].what);
+        separator = ", ";
+    }
+}
+
+void print_table_page(FILE *out, const Report *report, bool many)
+{
+    const Options *const o = report->options;
+    const uint16_t n = imgstat_record_channels(report->record);
+    for (uint16_t c = 0; c < n; c++) {
+        ImgstatStats stats;
+        imgstat_record_stats(report->record, c, &stats);
+        if (many && c == 0) {
+            char *const name = text_display(report->name);
+            fputs(name, out);
+            free(name);
+            if (report->page->pages > 1)
+                fprintf(out, "[%" PRIu32 "]", report->page->page);
+        }
+        fprintf(out, "%s%s", many ? "\t" : "", imgstat_file_channel(report->file, c));
+        put_value(out, stats.min, stats.count > 0);
+        put_value(out, stats.max, stats.count > 0);
+        put_short(out, stats.mean);
+        put_short(out, stats.stddev);
+        put_short(out, stats.median);
+        for (size_t k = 0; k < o->n_percentiles; k++)
+            put_short(out, imgstat_record_percentile(report->record, c, k));
+        if (o->shape) {
+            put_short(out, stats.skewness);
+            put_short(out, stats.kurtosis);
+        }
+        put_note(out, &stats);
+        fputc('\n', out);
+    }
+}

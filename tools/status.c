@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* status.c: one place decides how the process ends. */
+#include "status.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int exit_status = STATUS_OK;
+static bool stdout_failed;
+static _Atomic(const char *) temporary_path;
+
+static void on_signal(int number)
+{
+    const char *const path = atomic_load(&temporary_path);
+    if (path != NULL)
+        unlink(path);
+    _exit(number == SIGINT ? STATUS_INTERRUPTED : 128 + number);
+}
+
+void status_catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+void status_set_temporary(const char *path)
+{
+    atomic_store(&temporary_path, path);
+}
+
+void status_raise(int status)
+{
+    if (status > exit_status)
+        exit_status = status;
+}
+
+int status_get(void)
+{
+    return exit_status;
+}
+
+void status_flush_stdout(void)
+{
+    if (stdout_failed || (fflush(stdout) == 0 && !ferror(stdout)))
+        return;
+    stdout_failed = true;
+    status_raise(STATUS_FAILED);
+    if (errno == EPIPE)
+        _exit(exit_status);
+    fprintf(stderr, "imgstat: standard output: %s\n", strerror(errno));
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* status.h: the exit status, which only rises, and the ends a process can come to. */
+#ifndef IMGSTAT_TOOLS_STATUS_H
+#define IMGSTAT_TOOLS_STATUS_H
+
+enum {
+    STATUS_OK = 0,
+    STATUS_FAILED = 1, /* some input failed, or a result could not be written */
+    STATUS_USAGE = 2,
+    STATUS_INTERRUPTED = 130
+};
+
+/* On SIGINT and SIGTERM: removes the temporary file and exits, 130 for SIGINT. */
+void status_catch_signals(void);
+/* The file that an interruption must remove; NULL for none. path stays with the caller. */
+void status_set_temporary(const char *path);
+
+void status_raise(int status); /* main thread only */
+int status_get(void);
+
+/* Flushes standard output; a failure is reported once and raises the status. A closed pipe is
+ * no news to anyone: then the process ends quietly. */
+void status_flush_stdout(void);
+
+#endif

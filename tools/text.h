@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* text.h: names and numbers as text, whatever bytes and values they hold. */
+#ifndef IMGSTAT_TOOLS_TEXT_H
+#define IMGSTAT_TOOLS_TEXT_H
+
+#include "imgstat.h"
+
+/* Long enough for any number that the functions below write. */
+enum { TEXT_NUMBER = 48 };
+
+/* malloc or a message and exit status 1: the tools hold too little to recover from that. */
+void *text_alloc(size_t bytes);
+
+/* Valid UTF-8: each maximal invalid piece becomes U+FFFD. Freed by the caller. */
+char *text_utf8(const char *bytes);
+/* For a terminal: as text_utf8, and control characters become '?'. Freed by the caller. */
+char *text_display(const char *bytes);
+/* Columns that valid UTF-8 takes on a terminal: 2 for East Asian wide, 0 for combining marks. */
+size_t text_width(const char *utf8);
+/* Whether the environment's character set is UTF-8. */
+bool text_is_utf8(void);
+
+/* Shortest text that reads back as the same double, always a real ("128.0"); "null" if not finite.
+ */
+void text_real(char out[TEXT_NUMBER], double value);
+/* As text_real, but whole numbers without ".0" where `whole` says that the samples are integers. */
+void text_number(char out[TEXT_NUMBER], double value, bool whole);
+/* Exact. */
+void text_value(char out[TEXT_NUMBER], ImgstatValue value);
+/* For people: about six significant digits, at least one decimal place up to 1e15. */
+void text_short(char out[TEXT_NUMBER], double value);
+/* For people: integers exact, floats as text_short. */
+void text_short_value(char out[TEXT_NUMBER], ImgstatValue value);
+
+bool text_is_float(ImgstatSample sample);
+
+#endif
