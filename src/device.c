@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* device.c: the table of devices, and opening one by name. */
+#include "device.h"
+
+#include <stdlib.h>
+
+static const DeviceOps *const device_table[] = {
+#ifdef IMGSTAT_WITH_CUDA
+    &cuda_device_ops,
+#endif
+    &cpu_device_ops,
+};
+enum { DEVICES = sizeof device_table / sizeof device_table[0] };
+
+#ifdef IMGSTAT_WITH_CUDA
+static const char valid_names[] = "cpu, cuda and cuda:N", built[] = "cpu, cuda";
+#else
+static const char valid_names[] = "cpu", built[] = "cpu";
+#endif
+
+const char *imgstat_devices_built(void)
+{
+    return built;
+}
+
+/* "NAME" or "NAME:N" with N up to 999; the CPU is one device and has no N. */
+static const DeviceOps *find(const char *name, int *index)
+{
+    const size_t length = strcspn(name, ":");
+    *index = 0;
+    for (size_t i = 0; i < DEVICES; i++) {
+        const DeviceOps *const ops = device_table[i];
+        if (strlen(ops->name) != length || strncmp(ops->name, name, length) != 0)
+            continue;
+        if (name[length] == '\0')
+            return ops;
+        const char *const digits = name + length + 1;
+        const size_t n = strspn(digits, "0123456789");
+        if (ops == &cpu_device_ops || n == 0 || n > 3 || digits[n] != '\0')
+            return NULL;
+        *index = atoi(digits);
+        return ops;
+    }
+    return NULL;
+}
+
+ImgstatResult imgstat_device_open(const char *name, unsigned threads, ImgstatDevice **out,
+                                  ImgstatError *err)
+{
+    *out = NULL;
+    int index;
+    const DeviceOps *const ops = find(name, &index);
+    if (ops)
+        return ops->open(index, threads, out, err);
+    if (strcmp(name, "cuda") == 0 || strncmp(name, "cuda:", 5) == 0)
+        return error_set(err, IMGSTAT_ERR_DEVICE, "there is no device \"%s\": this build knows %s",
+                         name, valid_names);
+    return error_set(err, IMGSTAT_ERR_ARG, "there is no device \"%s\": valid names are %s", name,
+                     valid_names);
+}
+
+void imgstat_device_close(ImgstatDevice *device)
+{
+    if (device)
+        device->ops->close(device);
+}
+
+void imgstat_device_describe(const ImgstatDevice *device, ImgstatDeviceInfo *out)
+{
+    device->ops->describe(device, out);
+}
+
+size_t imgstat_device_list(ImgstatDeviceInfo *out, size_t capacity)
+{
+    size_t n = 0;
+    for (size_t i = DEVICES; i-- > 0;) { /* the CPU first: it is always there */
+        const size_t used = n < capacity ? n : capacity;
+        n += device_table[i]->list(out ? out + used : NULL, out ? capacity - used : 0);
+    }
+    return n;
+}

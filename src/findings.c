@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/* findings.c: from a settled record to everything that was asked for, with as few reads as can be.
+ */
+#include "findings.h"
+
+#include "mode.h"
+#include "select.h"
+#include "statistics.h"
+
+#include <stdlib.h>
+
+ImgstatResult findings_check(const ImgstatMeasure *how, ImgstatError *err)
+{
+    for (size_t i = 0; i < how->n_percentiles; i++) {
+        const double p = how->percentiles[i];
+        if (!(p >= 0 && p <= 100))
+            return error_set(err, IMGSTAT_ERR_ARG, "percentile %g is not between 0 and 100", p);
+    }
+    return histogram_check(how, err);
+}
+
+unsigned findings_parts(const ImgstatMeasure *how)
+{
+    return how->n_percentiles || how->median || how->mode ? RECORD_BINS : 0;
+}
+
+bool findings_read_again(const ImgstatMeasure *how, ImgstatSample sample)
+{
+    return !sample_is_narrow(sample) && (findings_parts(how) || how->shape || how->histogram);
+}
+
+/* While a record is made. */
+typedef struct Work {
+    ImgstatRecord *out;
+    const ImgstatMeasure *how;
+    uint16_t channels;
+    bool narrow, median;
+    OrderStat
+        *stat; /* channels with samples: low and high rank of each percentile, then of the median */
+    size_t n_stats;
+    RangeCount *ranges;
+    DigitCount *tops; /* of largest keys that no edge can exceed */
+    size_t n_ranges, n_tops;
+    double *center;
+    Central *central;
+} Work;
+
+static size_t ranks_per_channel(const Work *work)
+{
+    return 2 * (work->how->n_percentiles + work->median);
+}
+
+static PercentileRank rank_of(const Work *work, size_t k, uint64_t n)
+{
+    const double p = k < work->how->n_percentiles ? work->how->percentiles[k] : 50;
+    return percentile_rank(p, work->how->percentile_method, n);
+}
+
+static ImgstatResult list_ranks(Work *work, ImgstatError *err)
+{
+    size_t n;
+    if (!size_product(ranks_per_channel(work), work->channels, &n) ||
+        !(work->stat = calloc(n ? n : 1, sizeof *work->stat)))
+        return error_memory(err, n, "order statistics");
+    for (uint16_t c = 0; c < work->channels; c++) {
+        const uint64_t count = work->out->record->tally[c].n;
+        for (size_t k = 0; count && k < ranks_per_channel(work) / 2; k++) {
+            const PercentileRank rank = rank_of(work, k, count);
+            work->stat[work->n_stats++] = (OrderStat){.channel = c, .rank = rank.low};
+            work->stat[work->n_stats++] = (OrderStat){.channel = c, .rank = rank.high};
+        }
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult make_histograms(Work *work, uint8_t bits, ImgstatError *err)
+{
+    work->out->has_histogram = work->how->histogram;
+    if (!work->how->histogram)
+        return IMGSTAT_OK;
+    Record *const record = work->out->record;
+    work->ranges = calloc(work->channels, sizeof *work->ranges);
+    work->tops = calloc(work->channels, sizeof *work->tops);
+    if (!work->ranges || !work->tops)
+        return error_memory(err, work->channels * sizeof *work->ranges, "histograms");
+    for (uint16_t c = 0; c < work->channels; c++) {
+        Histogram *const h = &work->out->channel[c].histogram;
+        IMGSTAT_TRY(histogram_create(record, c, bits, work->how, h, err));
+        if (work->narrow || record->tally[c].n == 0)
+            continue;
+        work->ranges[work->n_ranges++] = (RangeCount){.channel = c,
+                                                      .n_bins = h->bins,
+                                                      .edge = h->edge,
+                                                      .lo = h->lo,
+                                                      .per_bin = h->per_bin,
+                                                      .bins = h->counts};
+        if (!h->has_top || record->tally[c].max_key != UINT64_MAX)
+            continue;
+        DigitCount *const top = &work->tops[work->n_tops];
+        *top = (DigitCount){.channel = c, .shift = 0, .prefix = UINT64_MAX >> 16};
+        if (!(top->bins = calloc(65536, sizeof *top->bins)))
+            return error_memory(err, 65536 * sizeof *top->bins, "counters");
+        work->n_tops++;
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult make_centers(Work *work, ImgstatError *err)
+{
+    if (!work->how->shape || work->narrow)
+        return IMGSTAT_OK;
+    work->center = calloc(work->channels, sizeof *work->center);
+    work->central = calloc(work->channels, sizeof *work->central);
+    if (!work->center || !work->central)
+        return error_memory(err, work->channels * sizeof *work->central, "moments");
+    for (uint16_t c = 0; c < work->channels; c++)
+        work->center[c] = statistics_center(work->out->record, c);
+    return IMGSTAT_OK;
+}
+
+/* Everything but the mode: all of it shares the reads that the deepest descent needs. */
+static ImgstatResult read_again(Work *work, Select *select, Reader reader, ImgstatError *err)
+{
+    bool first = true;
+    for (;; first = false) {
+        IMGSTAT_TRY(select_prepare(select, err));
+        Pass pass = {.digits = select->counts, .n_digits = select->n_counts};
+        if (first) {
+            pass.ranges = work->ranges;
+            pass.n_ranges = work->n_ranges;
+            pass.center = work->center;
+            pass.central = work->central;
+        }
+        if (pass.n_digits || pass.n_ranges || pass.central)
+            IMGSTAT_TRY(reader.read(reader.context, &pass, err));
+        if (first && work->n_tops) { /* rare: worth a read, not a list of both kinds */
+            const Pass tops = {.digits = work->tops, .n_digits = work->n_tops};
+            IMGSTAT_TRY(reader.read(reader.context, &tops, err));
+        }
+        if (!pass.n_digits)
+            return IMGSTAT_OK;
+        IMGSTAT_TRY(select_advance(select, err));
+    }
+}
+
+static void add_tops(Work *work)
+{
+    for (size_t i = 0; i < work->n_tops; i++) {
+        Histogram *const h = &work->out->channel[work->tops[i].channel].histogram;
+        h->counts[h->bins - 1] += work->tops[i].bins[65535];
+    }
+}
+
+static ImgstatResult fill_percentiles(Work *work, ImgstatError *err)
+{
+    const ImgstatSample sample = work->out->record->sample;
+    const size_t wanted = work->how->n_percentiles;
+    const OrderStat *stat = work->stat;
+    for (uint16_t c = 0; c < work->channels; c++) {
+        Findings *const found = &work->out->channel[c];
+        const uint64_t n = work->out->record->tally[c].n;
+        if (wanted && !(found->percentile = calloc(wanted, sizeof *found->percentile)))
+            return error_memory(err, wanted * sizeof *found->percentile, "percentiles");
+        for (size_t k = 0; k < wanted; k++)
+            found->percentile[k] = (double)NAN;
+        for (size_t k = 0; n && k < wanted + work->median; k++, stat += 2) {
+            const double t = rank_of(work, k, n).t;
+            *(k < wanted ? &found->percentile[k] : &found->stats.median) =
+                percentile_value(sample, stat[0].key, stat[1].key, t);
+        }
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult fill_mode(Work *work, uint16_t c, Reader reader, ImgstatError *err)
+{
+    const Record *const record = work->out->record;
+    const size_t bins = sample_record_bins(record->sample);
+    uint64_t key = 0;
+    if (record->tally[c].n == 0 || (!work->narrow && !work->how->mode))
+        return IMGSTAT_OK;
+    if (work->narrow)
+        key = statistics_mode(record->bins + c * bins, bins);
+    else
+        IMGSTAT_TRY(mode_find(record, c, MODE_KEYS, reader, &key, err));
+    work->out->channel[c].stats.mode = sample_value(record->sample, key);
+    return IMGSTAT_OK;
+}
+
+/* One bin a value where there is no other wish and the type has such; else the histogram. */
+static double entropy_of(const Record *record, uint16_t c, const ImgstatMeasure *how,
+                         const Histogram *h)
+{
+    const size_t bins = sample_record_bins(record->sample);
+    const bool by_value = sample_is_narrow(record->sample) && !sample_is_float(record->sample);
+    if (by_value && !how->bins && !how->has_range)
+        return statistics_entropy(record->bins + c * bins, bins);
+    return statistics_entropy(h->counts, h->bins);
+}
+
+static ImgstatResult find_all(Work *work, uint8_t bits, Reader reader, ImgstatError *err)
+{
+    const Record *const record = work->out->record;
+    Select select = {0};
+    ImgstatResult res = list_ranks(work, err);
+    if (res == IMGSTAT_OK && work->n_stats)
+        res = select_start(&select, record, work->stat, work->n_stats, err);
+    if (res == IMGSTAT_OK)
+        res = make_histograms(work, bits, err);
+    if (res == IMGSTAT_OK)
+        res = make_centers(work, err);
+    if (res == IMGSTAT_OK)
+        res = read_again(work, &select, reader, err);
+    select_release(&select);
+    if (res != IMGSTAT_OK)
+        return res;
+
+    add_tops(work);
+    for (uint16_t c = 0; c < work->channels; c++) {
+        Findings *const found = &work->out->channel[c];
+        statistics_fill(record, c, work->how->ddof, work->how->shape,
+                        work->central ? &work->central[c] : NULL, &found->stats, found->sum);
+        if (work->how->histogram)
+            found->stats.entropy = entropy_of(record, c, work->how, &found->histogram);
+        IMGSTAT_TRY(fill_mode(work, c, reader, err));
+    }
+    return fill_percentiles(work, err);
+}
+
+ImgstatResult findings_create(Record *record, uint8_t bits, const ImgstatMeasure *how,
+                              Reader reader, ImgstatRecord **out, ImgstatError *err)
+{
+    *out = NULL;
+    ImgstatRecord *const made = calloc(1, sizeof *made);
+    if (!made) {
+        record_destroy(record);
+        return error_memory(err, sizeof *made, "statistics");
+    }
+    made->record = record;
+    made->n_percentiles = how->n_percentiles;
+    const bool narrow = sample_is_narrow(record->sample);
+    Work work = {.out = made,
+                 .how = how,
+                 .channels = record->channels,
+                 .narrow = narrow,
+                 .median = how->median || narrow};
+    made->channel = calloc(record->channels, sizeof *made->channel);
+    const ImgstatResult res =
+        made->channel ? find_all(&work, bits, reader, err)
+                      : error_memory(err, record->channels * sizeof *made->channel, "statistics");
+    for (size_t i = 0; i < work.n_tops; i++)
+        free(work.tops[i].bins);
+    free(work.tops);
+    free(work.ranges);
+    free(work.stat);
+    free(work.center);
+    free(work.central);
+    if (res == IMGSTAT_OK)
+        *out = made;
+    else
+        imgstat_record_destroy(made);
+    return res;
+}
+
+void imgstat_record_destroy(ImgstatRecord *record)
+{
+    if (!record)
+        return;
+    for (uint16_t c = 0; record->channel && c < record->record->channels; c++) {
+        free(record->channel[c].percentile);
+        histogram_release(&record->channel[c].histogram);
+    }
+    free(record->channel);
+    record_destroy(record->record);
+    free(record);
+}
+
+uint16_t imgstat_record_channels(const ImgstatRecord *record)
+{
+    return record->record->channels;
+}
+
+void imgstat_record_stats(const ImgstatRecord *record, uint16_t channel, ImgstatStats *out)
+{
+    *out = record->channel[channel].stats;
+}
+
+double imgstat_record_percentile(const ImgstatRecord *record, uint16_t channel, size_t k)
+{
+    return k < record->n_percentiles ? record->channel[channel].percentile[k] : (double)NAN;
+}
+
+bool imgstat_record_histogram(const ImgstatRecord *record, uint16_t channel, ImgstatHistogram *out)
+{
+    const Histogram *const h = &record->channel[channel].histogram;
+    if (!record->has_histogram)
+        return false;
+    *out = (ImgstatHistogram){
+        .lo = h->lo, .hi = h->hi, .bins = h->bins, .per_value = h->per_value, .counts = h->counts};
+    return true;
+}
+
+void imgstat_record_sum(const ImgstatRecord *record, uint16_t channel, char text[48])
+{
+    memcpy(text, record->channel[channel].sum, 48);
+}

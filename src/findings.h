@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* findings.h: what a settled record, and further reads where needed, yield: struct ImgstatRecord.
+ */
+#ifndef IMGSTAT_FINDINGS_H
+#define IMGSTAT_FINDINGS_H
+
+#include "histogram.h"
+#include "pass.h"
+
+typedef struct Findings {
+    ImgstatStats stats;
+    char sum[48];
+    double *percentile; /* as many as asked for */
+    Histogram histogram;
+} Findings;
+
+struct ImgstatRecord {
+    Record *record; /* settled; its bins count valid samples */
+    Findings *channel;
+    bool has_histogram;
+    size_t n_percentiles;
+};
+
+/* Whether a request makes sense; before anything is read. */
+ImgstatResult findings_check(const ImgstatMeasure *how, ImgstatError *err);
+/* The parts of a record that the first read of such samples must fill. */
+unsigned findings_parts(const ImgstatMeasure *how);
+/* Whether samples of this type are read again after the first time. */
+bool findings_read_again(const ImgstatMeasure *how, ImgstatSample sample);
+
+/* Takes the record over, whatever the result. bits: significant ones of a sample. */
+ImgstatResult findings_create(Record *record, uint8_t bits, const ImgstatMeasure *how,
+                              Reader reader, ImgstatRecord **out, ImgstatError *err);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* histogram.c: which bins a histogram has; their edges; counting narrow types from their bins. */
+#include "histogram.h"
+
+#include <stdlib.h>
+
+ImgstatResult histogram_check(const ImgstatMeasure *how, ImgstatError *err)
+{
+    if (how->bins > HISTOGRAM_MAX_BINS)
+        return error_set(err, IMGSTAT_ERR_ARG, "%u bins are more than %d", how->bins,
+                         HISTOGRAM_MAX_BINS);
+    if (!how->has_range)
+        return IMGSTAT_OK;
+    if (!isfinite(how->lo) || !isfinite(how->hi))
+        return error_set(err, IMGSTAT_ERR_ARG, "the range of a histogram must be finite");
+    if (how->lo > how->hi)
+        return error_set(err, IMGSTAT_ERR_ARG, "the range %g to %g of a histogram is reversed",
+                         how->lo, how->hi);
+    return IMGSTAT_OK;
+}
+
+/* The values that samples of `bits` bits can have; all of the type if a sample has more. */
+static void value_range(const Record *record, uint16_t channel, uint8_t bits, double *lo,
+                        double *hi)
+{
+    const ImgstatSample sample = record->sample;
+    const Tally *const tally = &record->tally[channel];
+    if (bits == 0 || bits > sample_bits(sample))
+        bits = (uint8_t)sample_bits(sample);
+    for (;; bits = (uint8_t)sample_bits(sample)) {
+        const double span = ldexp(1, bits);
+        *lo = sample_is_signed(sample) ? -span / 2 : 0;
+        *hi = *lo + span - 1;
+        if (tally->n == 0 || bits == sample_bits(sample) ||
+            (sample_double(sample, tally->min_key) >= *lo &&
+             sample_double(sample, tally->max_key) <= *hi))
+            return;
+    }
+}
+
+/* Sets lo, hi, bins and per_value; true if the range is that of the samples. */
+static bool choose(const Record *record, uint16_t channel, uint8_t bits, const ImgstatMeasure *how,
+                   Histogram *h)
+{
+    const ImgstatSample sample = record->sample;
+    const Tally *const tally = &record->tally[channel];
+    const bool values = sample_is_narrow(sample) && !sample_is_float(sample);
+    h->bins = how->bins ? how->bins : HISTOGRAM_BINS;
+    h->per_value = false;
+    if (how->has_range) {
+        const double first = ceil(how->lo), last = floor(how->hi);
+        h->lo = how->lo;
+        h->hi = how->hi;
+        if (values && !how->bins && first <= last && last - first < HISTOGRAM_MAX_VALUES &&
+            fabs(first) < 0x1p62) {
+            h->lo = first;
+            h->hi = last;
+            h->bins = (uint32_t)(last - first) + 1;
+            h->per_value = true;
+        }
+        return false;
+    }
+    if (values) {
+        value_range(record, channel, bits, &h->lo, &h->hi);
+        h->per_value = !how->bins;
+        if (h->per_value)
+            h->bins = (uint32_t)(h->hi - h->lo) + 1;
+        else
+            h->hi += 1; /* so that 16 bins over 256 values have 16 values each */
+        return false;
+    }
+    h->lo = tally->n ? sample_double(sample, tally->min_key) : (double)NAN;
+    h->hi = tally->n ? sample_double(sample, tally->max_key) : (double)NAN;
+    return true;
+}
+
+/* One past the largest key whose value is <= hi, as far as there is one past it; has_top if not. */
+static uint64_t end_key(ImgstatSample sample, double hi, bool *has_top)
+{
+    if (sample_is_float(sample)) {
+        const double past = nextafter(hi, (double)INFINITY);
+        return isfinite(past) ? sample_key_ceil(sample, past) : sample_key_infinity(sample, false);
+    }
+    const ImgstatValue floored = {.sample = IMGSTAT_F64, .as.f = floor(hi)};
+    uint64_t key;
+    if (sample_key_of(sample, floored, &key))
+        return key + 1; /* no double is the largest 64-bit integer */
+    if (hi < 0)
+        return 0;
+    const uint64_t end = sample_key_ceil(sample, hi);
+    *has_top = end == UINT64_MAX;
+    return end;
+}
+
+/* lo + k w as a double, also where hi - lo is none. */
+static double edge_value(const Histogram *h, uint32_t k)
+{
+    const double apart = h->hi - h->lo;
+    if (isfinite(apart))
+        return h->lo + k * (apart / h->bins);
+    return 2 * (h->lo / 2 + k * ((h->hi / 2 - h->lo / 2) / h->bins));
+}
+
+/* Edges ascend from first to end. */
+static void fill_edges(ImgstatSample sample, Histogram *h, uint64_t first, uint64_t end)
+{
+    h->edge[0] = first;
+    for (uint32_t k = 1; k < h->bins; k++) {
+        const uint64_t key = sample_key_ceil(sample, edge_value(h, k));
+        h->edge[k] = key < h->edge[k - 1] ? h->edge[k - 1] : key > end ? end : key;
+    }
+    h->edge[h->bins] = end;
+}
+
+/* A guess by arithmetic in double is good to a bin if bins are wider than the steps of double. */
+static double guess_scale(const Histogram *h)
+{
+    const double apart = h->hi - h->lo;
+    const double largest = fmax(fabs(h->lo), fabs(h->hi));
+    const double step = nextafter(largest, (double)INFINITY) - largest;
+    const double scale = h->bins / apart;
+    return isfinite(apart) && isfinite(scale) && apart / h->bins >= 2 * step ? scale : 0;
+}
+
+static void make_edges(const Record *record, uint16_t channel, bool by_samples, Histogram *h)
+{
+    const ImgstatSample sample = record->sample;
+    const Tally *const tally = &record->tally[channel];
+    if (isnan(h->lo))
+        return; /* edges stay 0, and nothing is counted */
+    uint64_t first, end;
+    if (by_samples) { /* by their keys: lo and hi are rounded for 64-bit integers */
+        first = tally->min_key;
+        h->has_top = tally->max_key == UINT64_MAX;
+        end = h->has_top ? UINT64_MAX : tally->max_key + 1;
+    } else {
+        const bool past_integers = sample_bits(sample) == 64 && !sample_is_float(sample) &&
+                                   h->lo >= (sample_is_signed(sample) ? 0x1p63 : 0x1p64);
+        first = sample_key_ceil(sample, h->lo);
+        end = end_key(sample, h->hi, &h->has_top);
+        if (past_integers)
+            h->has_top = false;
+        if (end < first)
+            end = first;
+    }
+    h->per_bin = guess_scale(h);
+    fill_edges(sample, h, first, end);
+}
+
+/* Narrow types: adds up the record's bins. */
+static void count_bins(const Record *record, uint16_t channel, Histogram *h)
+{
+    const size_t n = sample_record_bins(record->sample);
+    const uint64_t *const bins = record->bins + channel * n;
+    for (uint32_t k = 0; k < h->bins; k++)
+        for (uint64_t key = h->edge[k]; key < h->edge[k + 1] && key < n; key++)
+            h->counts[k] += bins[key];
+}
+
+/* One bin a value: the same bins, from lo on. */
+static void copy_bins(const Record *record, uint16_t channel, Histogram *h)
+{
+    const int64_t n = (int64_t)sample_record_bins(record->sample);
+    const uint64_t *const bins = record->bins + channel * n;
+    const int64_t first = (int64_t)h->lo + (sample_is_signed(record->sample) ? n / 2 : 0);
+    for (int64_t k = first < 0 ? -first : 0; k < (int64_t)h->bins && first + k < n; k++)
+        h->counts[k] = bins[first + k];
+}
+
+ImgstatResult histogram_create(const Record *record, uint16_t channel, uint8_t bits,
+                               const ImgstatMeasure *how, Histogram *out, ImgstatError *err)
+{
+    *out = (Histogram){0};
+    const bool by_samples = choose(record, channel, bits, how, out);
+    const size_t bytes = ((size_t)out->bins + 1) * sizeof(uint64_t); /* bins <= 2^24 */
+    out->counts = calloc(1, bytes);
+    if (!out->counts)
+        return error_memory(err, bytes, "a histogram");
+    if (out->per_value) {
+        copy_bins(record, channel, out);
+        return IMGSTAT_OK;
+    }
+    out->edge = calloc(1, bytes);
+    if (!out->edge) {
+        histogram_release(out);
+        return error_memory(err, bytes, "a histogram");
+    }
+    make_edges(record, channel, by_samples, out);
+    if (sample_is_narrow(record->sample))
+        count_bins(record, channel, out);
+    return IMGSTAT_OK;
+}
+
+void histogram_release(Histogram *histogram)
+{
+    free(histogram->edge);
+    free(histogram->counts);
+    *histogram = (Histogram){0};
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* pass.h: what one further read of the pixels is to find. */
+#ifndef IMGSTAT_PASS_H
+#define IMGSTAT_PASS_H
+
+#include "device.h"
+
+/* Everything here is counted in one read. An empty list asks for nothing. */
+typedef struct Pass {
+    DigitCount *digits;
+    size_t n_digits;
+    RangeCount *ranges;
+    size_t n_ranges;
+    KeyGather *gathers;
+    size_t n_gathers;
+    const double *center; /* with central: one a channel */
+    Central *central;     /* NULL: not asked for */
+} Pass;
+
+/* Reads all pixels once: of an image, of a file's page band by band, or of a set of images. */
+typedef struct Reader {
+    ImgstatResult (*read)(void *context, const Pass *pass, ImgstatError *err);
+    void *context;
+} Reader;
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* statistics.h: from a settled record to the numbers people ask for. */
+#ifndef IMGSTAT_STATISTICS_H
+#define IMGSTAT_STATISTICS_H
+
+#include "record.h"
+
+/* Fills everything but median, mode and entropy, which are left undefined, and the text of the sum.
+ * shape: skewness and kurtosis, for which wide types need `central` (else NULL), taken about
+ * statistics_center. */
+void statistics_fill(const Record *record, uint16_t channel, unsigned ddof, bool shape,
+                     const Central *central, ImgstatStats *out, char sum[48]);
+
+/* The mean rounded to double, about which `central` is taken; 0 without samples or after overflow.
+ */
+double statistics_center(const Record *record, uint16_t channel);
+
+/* Key of the smallest value with the largest count; bins by whole key, at least one not empty. */
+uint64_t statistics_mode(const uint64_t *bins, size_t n);
+
+/* -sum p log2 p in bits over the counts; not a number if all are 0. */
+double statistics_entropy(const uint64_t *counts, size_t n);
+
+/* Between which of n > 0 ordered samples percentile p (0..100) lies, and how far from the first
+ * to the second. */
+typedef struct PercentileRank {
+    uint64_t low, high;
+    double t; /* in [0, 1); 0 where low is high */
+} PercentileRank;
+
+PercentileRank percentile_rank(double p, ImgstatPercentile method, uint64_t n);
+/* key_low, key_high: of the samples at these ranks. */
+double percentile_value(ImgstatSample sample, uint64_t key_low, uint64_t key_high, double t);
+
+#endif
