@@ -18,8 +18,14 @@ int main(int argc, char **argv)
             fprintf(stderr, "%s", vips_error_buffer());
             return 1;
         }
-        printf("%s min %g max %g mean %g deviation %g\n", argv[i], *VIPS_MATRIX(stats, 0, 0),
-               *VIPS_MATRIX(stats, 1, 0), *VIPS_MATRIX(stats, 4, 0), *VIPS_MATRIX(stats, 5, 0));
+        size_t bytes; /* a row of 10 numbers for all bands, then one for each */
+        double *row = vips_image_write_to_memory(stats, &bytes);
+        if (!row) {
+            fprintf(stderr, "%s", vips_error_buffer());
+            return 1;
+        }
+        printf("%s min %g max %g mean %g deviation %g\n", argv[i], row[0], row[1], row[4], row[5]);
+        g_free(row);
         g_object_unref(stats);
         g_object_unref(image);
     }
