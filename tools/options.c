@@ -49,7 +49,6 @@ static const struct argp_option output_table[] = {
 };
 
 static const struct argp_option stats_table[] = {
-    {NULL, 0, NULL, 0, "Statistics:", 2},
     {"histogram", KEY_HISTOGRAM, NULL, 0, "With --json: add the counts of each bin", 2},
     {"cdf", KEY_CDF, NULL, 0, "With --json: add their inclusive prefix sums", 2},
     {"shape", KEY_SHAPE, NULL, 0, "Add skewness and excess kurtosis", 2},
@@ -59,6 +58,7 @@ static const struct argp_option stats_table[] = {
 };
 
 static const struct argp_option measure_table[] = {
+    {NULL, 0, NULL, 0, "Statistics:", 2},
     {"percentiles", KEY_PERCENTILES, "LIST", 0,
      "Percentiles in percent, 0 to 100, separated by commas: 1,50,99.5 (default: stats none, "
      "hist 1,5,25,50,75,95,99)",
@@ -120,8 +120,7 @@ static const struct argp_option run_table[] = {
 };
 
 static const struct argp_option help_table[] = {
-    {NULL, 0, NULL, 0, "Help:", 6},
-    {"help", 'h', NULL, 0, "Print this help", 6},
+    {"help", 'h', NULL, 0, "Print this help", -1},
     {0},
 };
 
@@ -253,7 +252,7 @@ static const struct argp input_argp = {input_table, parse_option, NULL, NULL, NU
 static const struct argp run_argp = {run_table, parse_option, NULL, NULL, NULL, NULL, NULL};
 
 static const struct argp_child stats_children[] = {
-    {&output_argp, 0, NULL, 0}, {&stats_argp, 0, NULL, 0}, {&measure_argp, 0, NULL, 0},
+    {&output_argp, 0, NULL, 0}, {&measure_argp, 0, NULL, 0}, {&stats_argp, 0, NULL, 0},
     {&input_argp, 0, NULL, 0},  {&run_argp, 0, NULL, 0},   {0},
 };
 static const struct argp_child hist_children[] = {

@@ -59,6 +59,7 @@ static Curve group_bins(const Report *report, uint16_t channel, Bins bins, uint3
     const double width = h.per_value ? 1 : (h.hi - h.lo) / h.bins;
     curve.lo = h.lo + bins.first * width;
     curve.hi = curve.lo + (double)group * curve.n * width;
+    curve.last = h.per_value ? curve.lo + bins.n - 1 : curve.hi;
     return curve;
 }
 

@@ -8,6 +8,7 @@
 typedef struct Curve {
     const char *name; /* the channel's; belongs to the file */
     double lo, hi;    /* values where the first point begins and the last one ends */
+    double last;      /* the largest value drawn: hi, or one below it where a bin is one value */
     uint32_t n;       /* points, of equal width */
     uint64_t *counts; /* n of them; owned */
     uint64_t peak, total;

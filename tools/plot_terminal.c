@@ -60,8 +60,10 @@ static void draw_axis(FILE *out, const Curve *curve, const Glyphs *glyphs, uint3
     for (unsigned quarter = 0; quarter <= 4; quarter++) {
         char label[TEXT_NUMBER], last[TEXT_NUMBER];
         const uint32_t column = columns * quarter / 4;
+        text_short(last, curve->last);
         text_short(label, curve->lo + (curve->hi - curve->lo) * quarter / 4);
-        text_short(last, curve->hi);
+        if (quarter == 4)
+            strcpy(label, last);
         const size_t length = strlen(label);
         const size_t start = quarter == 4 && column > length ? column - length : column;
         const bool meets_last =
