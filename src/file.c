@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* file.c: an input file of the public interface: its source, its decoder, the page selected. */
+#include "codec.h"
+
+#include <stdlib.h>
+
+static const Codec *const codecs[] = {&png_codec, &tiff_codec};
+
+/* What every codec needs to recognise itself. */
+enum { PROBE_BYTES = 16 };
+
+static ImgstatResult find_codec(const Source *source, const Codec **out, ImgstatError *err)
+{
+    uint8_t bytes[PROBE_BYTES] = {0};
+    size_t n = 0;
+    IMGSTAT_TRY(source_read(source, 0, bytes, sizeof bytes, &n, err));
+    for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
+        if (codecs[i]->probe(bytes, n)) {
+            *out = codecs[i];
+            return IMGSTAT_OK;
+        }
+    }
+    return error_set(err, IMGSTAT_ERR_FORMAT, "%s: is neither PNG nor TIFF", source->name);
+}
+
+ImgstatResult imgstat_file_open(const char *path, const ImgstatOpen *how, ImgstatFile **out,
+                                ImgstatError *err)
+{
+    if (!out)
+        return error_set(err, IMGSTAT_ERR_ARG, "imgstat_file_open: no place for the file");
+    *out = NULL;
+    if (!path)
+        return error_set(err, IMGSTAT_ERR_ARG, "imgstat_file_open: no path");
+    ImgstatOpen full = how ? *how : (ImgstatOpen){.indices = false};
+    full.limits = limits_default(full.limits);
+
+    ImgstatFile *const file = calloc(1, sizeof *file);
+    if (!file)
+        return error_memory(err, sizeof *file, "an open file");
+    const Codec *codec = NULL;
+    ImgstatResult res = source_open(path, &file->source, err);
+    if (res == IMGSTAT_OK)
+        res = find_codec(file->source, &codec, err);
+    if (res == IMGSTAT_OK)
+        res = codec->open(file->source, &full, &file->decoder, err);
+    if (res != IMGSTAT_OK) {
+        imgstat_file_close(file);
+        return res;
+    }
+    *out = file;
+    return IMGSTAT_OK;
+}
+
+void imgstat_file_close(ImgstatFile *file)
+{
+    if (!file)
+        return;
+    if (file->decoder)
+        file->decoder->codec->close(file->decoder);
+    source_close(file->source);
+    free(file);
+}
+
+uint32_t imgstat_file_pages(const ImgstatFile *file)
+{
+    return file->decoder->page.pages;
+}
+
+ImgstatResult imgstat_file_page(ImgstatFile *file, uint32_t page, ImgstatPage *out,
+                                ImgstatError *err)
+{
+    Decoder *const decoder = file->decoder;
+    if (page >= decoder->page.pages)
+        return error_set(err, IMGSTAT_ERR_ARG, "%s: has no page %u; it has %u, counted from 0",
+                         file->source->name, page, decoder->page.pages);
+    IMGSTAT_TRY(decoder->codec->select(decoder, page, err));
+    if (out)
+        *out = decoder->page;
+    return IMGSTAT_OK;
+}
+
+const char *imgstat_file_channel(const ImgstatFile *file, uint16_t channel)
+{
+    const Decoder *const decoder = file->decoder;
+    return decoder->channel_names && channel < decoder->page.channels
+               ? decoder->channel_names[channel]
+               : "";
+}
+
+ImgstatResult imgstat_file_read(ImgstatFile *file, ImagePro *image, ImgstatError *err)
+{
+    Decoder *const decoder = file->decoder;
+    const ImgstatPage *const page = &decoder->page;
+    const char *const name = file->source->name;
+    if (!decoder->channel_names)
+        return error_set(err, IMGSTAT_ERR_ARG, "%s: no page is selected", name);
+    if (image->memory == IMGSTAT_CUDA)
+        return error_set(err, IMGSTAT_ERR_ARG, "%s: rows are read into host memory only", name);
+    if (image->width != page->width || image->channels != page->channels ||
+        image->sample != page->sample)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "%s: the image to read into was not made for page %u", name, page->page);
+    if (image->height > page->height - decoder->next_row)
+        return error_set(err, IMGSTAT_ERR_ARG, "%s: %u rows asked for where %u are left", name,
+                         image->height, page->height - decoder->next_row);
+    const uint32_t first = decoder->next_row;
+    const ImgstatResult res =
+        decoder->codec->read_rows(decoder, image->host, image->pitch, image->height, err);
+    if (res != IMGSTAT_OK) {
+        decoder->channel_names =
+            NULL; /* the decoder's state is lost until a page is selected anew */
+        return res;
+    }
+    image->first_row = first;
+    if (page->has_nodata)
+        imgstat_image_set_nodata(image, page->nodata);
+    return IMGSTAT_OK;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* source.c: the bytes of one input, read at positions; what cannot seek is spooled first. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* O_TMPFILE, mkostemp */
+#endif
+#include "codec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Copying a pipe: large enough that system calls do not count. */
+enum { SPOOL_BYTES = 1 << 18 };
+
+/* A file without a name, for what standard input holds; removed by the system at close. */
+static int open_unnamed(void)
+{
+    const char *dir = getenv("TMPDIR");
+    if (!dir || !*dir)
+        dir = "/tmp";
+    const int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        return fd;
+    /* File systems without O_TMPFILE: a name for a moment. */
+    static const char pattern[] = "/imgstat-XXXXXX";
+    const size_t bytes = strlen(dir) + sizeof pattern;
+    char *const path = malloc(bytes);
+    if (!path)
+        return -1;
+    memcpy(path, dir, strlen(dir));
+    memcpy(path + strlen(dir), pattern, sizeof pattern);
+    const int named = mkostemp(path, O_CLOEXEC);
+    if (named >= 0)
+        unlink(path);
+    free(path);
+    return named;
+}
+
+static bool write_all(int fd, const char *from, size_t bytes)
+{
+    while (bytes > 0) {
+        const ssize_t n = write(fd, from, bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        from += n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+/* Reads `from` to its end into an unnamed file; *out is that file or -1. */
+static ImgstatResult spool(int from, const char *name, int *out, ImgstatError *err)
+{
+    *out = -1;
+    char *const buffer = malloc(SPOOL_BYTES);
+    if (!buffer)
+        return error_memory(err, SPOOL_BYTES, "a copy of the input");
+    ImgstatResult res = IMGSTAT_OK;
+    const int to = open_unnamed();
+    if (to < 0)
+        res = error_set(err, IMGSTAT_ERR_IO, "%s: no temporary file for it: %s", name,
+                        strerror(errno));
+    while (res == IMGSTAT_OK) {
+        const ssize_t n = read(from, buffer, SPOOL_BYTES);
+        if (n == 0)
+            break;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            res = error_set(err, IMGSTAT_ERR_IO, "%s: %s", name, strerror(errno));
+        else if (!write_all(to, buffer, (size_t)n))
+            res = error_set(err, IMGSTAT_ERR_IO, "%s: cannot write its temporary copy: %s", name,
+                            strerror(errno));
+    }
+    free(buffer);
+    if (res != IMGSTAT_OK) {
+        if (to >= 0)
+            close(to);
+        return res;
+    }
+    *out = to;
+    return IMGSTAT_OK;
+}
+
+/* Replaces source->fd by something that can be read at positions, and fills in its size. */
+static ImgstatResult make_seekable(Source *source, ImgstatError *err)
+{
+    struct stat st;
+    if (fstat(source->fd, &st) != 0)
+        return error_set(err, IMGSTAT_ERR_IO, "%s: %s", source->name, strerror(errno));
+    if (S_ISDIR(st.st_mode))
+        return error_set(err, IMGSTAT_ERR_IO, "%s: is a directory", source->name);
+    /* A redirected file that somebody has read from begins where they stopped: spool it. */
+    const bool seekable = S_ISREG(st.st_mode) && lseek(source->fd, 0, SEEK_CUR) == 0;
+    if (!seekable) {
+        int copy = -1;
+        IMGSTAT_TRY(spool(source->fd, source->name, &copy, err));
+        close(source->fd);
+        source->fd = copy;
+        if (fstat(source->fd, &st) != 0)
+            return error_set(err, IMGSTAT_ERR_IO, "%s: %s", source->name, strerror(errno));
+    }
+    source->bytes = (uint64_t)st.st_size;
+    if (source->bytes == 0)
+        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: is empty", source->name);
+    return IMGSTAT_OK;
+}
+
+ImgstatResult source_open(const char *path, Source **out, ImgstatError *err)
+{
+    *out = NULL;
+    Source *const source = calloc(1, sizeof *source);
+    if (!source)
+        return error_memory(err, sizeof *source, "an input");
+    source->fd = -1;
+    source->name = strdup(path);
+    ImgstatResult res = IMGSTAT_OK;
+    if (!source->name)
+        res = error_memory(err, strlen(path) + 1, "a file name");
+    if (res == IMGSTAT_OK) {
+        source->fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                            : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        if (source->fd < 0)
+            res = error_set(err, IMGSTAT_ERR_IO, "%s: %s", path, strerror(errno));
+    }
+    if (res == IMGSTAT_OK)
+        res = make_seekable(source, err);
+    if (res != IMGSTAT_OK) {
+        source_close(source);
+        return res;
+    }
+    *out = source;
+    return IMGSTAT_OK;
+}
+
+void source_close(Source *source)
+{
+    if (!source)
+        return;
+    if (source->fd >= 0)
+        close(source->fd);
+    free(source->name);
+    free(source);
+}
+
+ImgstatResult source_read(const Source *source, uint64_t offset, void *to, size_t bytes,
+                          size_t *got, ImgstatError *err)
+{
+    *got = 0;
+    if (offset >= source->bytes)
+        return IMGSTAT_OK;
+    while (*got < bytes) {
+        const ssize_t n =
+            pread(source->fd, (char *)to + *got, bytes - *got, (off_t)(offset + *got));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_set(err, IMGSTAT_ERR_IO, "%s: %s", source->name, strerror(errno));
+        if (n == 0)
+            break;
+        *got += (size_t)n;
+    }
+    return IMGSTAT_OK;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* tiff.h: what the parts of the TIFF decoder share: the page selected and how its samples lie. */
+#ifndef IMGSTAT_TIFF_H
+#define IMGSTAT_TIFF_H
+
+#include "codec.h"
+
+#include <tiffio.h>
+
+/* A position in the source: libtiff reads through it. One for each handle. */
+typedef struct TiffStream {
+    struct TiffDecoder *decoder;
+    uint64_t at;
+    struct TiffStream *next; /* see tiff_io.c */
+} TiffStream;
+
+typedef struct TiffHandle {
+    TIFF *tif; /* NULL: not open */
+    TiffStream *stream;
+} TiffHandle;
+
+/* How rows are got. */
+typedef enum TiffPath {
+    TIFF_PATH_PIECES,    /* uncompressed strips: any run of rows, from its place in the file */
+    TIFF_PATH_CHUNKS,    /* tiles and small strips: one at a time */
+    TIFF_PATH_SCANLINES, /* strips too large to hold: decoded row after row */
+    TIFF_PATH_RGBA       /* YCbCr that libtiff converts: one strip or tile at a time */
+} TiffPath;
+
+/* Samples of the page as they lie in the file. A chunk is a strip or a tile. */
+typedef struct TiffLayout {
+    TiffPath path;
+    bool tiled;
+    bool swapped;  /* TIFF_PATH_PIECES: the file has the other byte order */
+    bool reversed; /* TIFF_PATH_PIECES: bits within bytes are in the other order */
+    uint16_t compression, photometric, format, bits;
+    uint16_t samples;   /* a pixel */
+    uint16_t planes;    /* 1: chunky */
+    uint16_t per_chunk; /* samples a pixel in one chunk: samples, or 1 where planes are separate */
+    uint32_t chunk_width, chunk_height;
+    uint32_t across, down; /* chunks of a plane */
+    size_t row_bytes;      /* of one chunk's row as libtiff decodes it */
+    size_t chunk_bytes;    /* row_bytes * chunk_height */
+} TiffLayout;
+
+typedef struct TiffDecoder {
+    Decoder base;
+    TiffHandle handle;
+    TiffHandle *planes;   /* TIFF_PATH_SCANLINES: a handle for each plane after the first */
+    uint64_t *page_at;    /* where each directory lies */
+    ImgstatError failure; /* what libtiff complained of first since tiff_forget */
+    TiffLayout layout;
+    char **names;      /* of channels: the array and, behind it, the text */
+    uint8_t *map8;     /* palette: three bytes an index, or */
+    uint16_t *map16;   /* three words an index, or NULL: indices as they are */
+    uint8_t *chunk;    /* one decoded chunk, or a piece of rows */
+    size_t chunk_room; /* bytes of chunk */
+    uint8_t *row;      /* one chunk row of whole samples */
+    uint8_t *band;     /* rows of chunks that a caller takes in parts */
+    uint32_t band_at;  /* index of the row of chunks in band; UINT32_MAX for none */
+} TiffDecoder;
+
+/* tiff_io.c */
+ImgstatResult tiff_handle_open(TiffDecoder *td, TiffHandle *handle, ImgstatError *err);
+void tiff_handle_close(TiffHandle *handle);
+void tiff_forget(TiffDecoder *td);
+
+/* tiff_pages.c: the chain of directories: offsets of its *n pages. */
+ImgstatResult tiff_pages_find(const Source *source, const ImgstatLimits *limits, Warnings *warnings,
+                              uint64_t **out, uint32_t *n, ImgstatError *err);
+
+/* tiff_page.c: fills base.page, channel names, layout and palette for the directory just read. */
+ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err);
+const char *tiff_compression_name(uint16_t compression); /* "JPEG 2000", or NULL */
+
+/* tiff_nodata.c: the GDAL_NODATA tag of the page. */
+void tiff_nodata_read(TiffDecoder *td);
+/* n samples of what an absent chunk stands for: the nodata value, or 0. */
+void tiff_nodata_fill(const ImgstatPage *page, void *to, size_t n);
+
+/* tiff_check.c: whether every chunk lies in the file and can be as large as declared. */
+ImgstatResult tiff_check_chunks(TiffDecoder *td, ImgstatError *err);
+bool tiff_chunk_absent(const TiffDecoder *td, uint32_t index);
+/* "strip 3 of 12", "page 2: tile 1 of 4" */
+void tiff_chunk_name(const TiffDecoder *td, uint32_t index, char text[64]);
+/* The error for chunk `index` after libtiff failed on it. */
+ImgstatResult tiff_chunk_failed(const TiffDecoder *td, uint32_t index, ImgstatError *err);
+
+/* tiff_unpack.c: n samples of layout.bits each, from a row that libtiff decoded, to whole samples
+ * of page.sample. */
+void tiff_unpack(const TiffLayout *layout, ImgstatSample sample, const uint8_t *from, void *to,
+                 size_t n);
+bool tiff_needs_unpack(const TiffLayout *layout);
+/* Reads the byte order of a file that libtiff has not seen. */
+void tiff_swap(const TiffLayout *layout, uint8_t *bytes, size_t n);
+/* Writes `pixels` pixels of a chunk row to their place in an image row: channels of `plane` on,
+ * through the palette. */
+void tiff_place(const TiffDecoder *td, const uint8_t *from, uint16_t plane, uint32_t x,
+                uint32_t pixels, uint8_t *to);
+
+/* tiff_rows.c, tiff_rgba.c */
+ImgstatResult tiff_rows_read(TiffDecoder *td, uint8_t *to, size_t pitch, uint32_t rows,
+                             ImgstatError *err);
+/* One row of chunks, `rows` high, as RGB. */
+ImgstatResult tiff_rgba_read(TiffDecoder *td, uint32_t down, uint8_t *to, size_t pitch,
+                             uint32_t rows, ImgstatError *err);
+/* Grows td->chunk. */
+ImgstatResult tiff_chunk_room(TiffDecoder *td, size_t bytes, ImgstatError *err);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* tiff_check.c: compares the strips and tiles that a directory declares with what the file holds.
+ */
+#include "tiff.h"
+
+#include <stdio.h>
+
+/* The most that a compressed byte can expand to; 0 where a codec has no bound. Deflate: 258 bytes
+ * from 2 bits. LZW: strings of up to 4,093 bytes from 9 to 12 bits. PackBits: 128 from 2 bytes.
+ * Zstandard: blocks of 128 KiB from 4 bytes. LZMA: 273 bytes from a few bits; measured below 2^14.
+ */
+static uint64_t expansion(uint16_t compression)
+{
+    switch (compression) {
+    case COMPRESSION_NONE:
+        return 1;
+    case COMPRESSION_PACKBITS:
+        return 64;
+    case COMPRESSION_DEFLATE:
+    case COMPRESSION_ADOBE_DEFLATE:
+        return 1032;
+    case COMPRESSION_LZW:
+        return 4096;
+    case COMPRESSION_LZMA:
+    case COMPRESSION_ZSTD:
+        return 1 << 16;
+    default:
+        return 0;
+    }
+}
+
+void tiff_chunk_name(const TiffDecoder *td, uint32_t index, char text[64])
+{
+    const TiffLayout *const layout = &td->layout;
+    char page[24] = "";
+    if (td->base.page.pages > 1)
+        snprintf(page, sizeof page, "page %u: ", td->base.page.page);
+    snprintf(text, 64, "%s%s %llu of %llu", page, layout->tiled ? "tile" : "strip",
+             (unsigned long long)index + 1,
+             (unsigned long long)layout->across * layout->down * layout->planes);
+}
+
+ImgstatResult tiff_chunk_failed(const TiffDecoder *td, uint32_t index, ImgstatError *err)
+{
+    char chunk[64];
+    tiff_chunk_name(td, index, chunk);
+    const ImgstatResult code =
+        td->failure.code == IMGSTAT_OK ? IMGSTAT_ERR_FORMAT : td->failure.code;
+    if (code == IMGSTAT_ERR_TRUNCATED)
+        return error_set(err, code, "%s: %s ends early", td->base.source->name, chunk);
+    return error_set(err, code, "%s: %s cannot be decoded: %s", td->base.source->name, chunk,
+                     td->failure.code == IMGSTAT_OK ? "damaged" : td->failure.message);
+}
+
+bool tiff_chunk_absent(const TiffDecoder *td, uint32_t index)
+{
+    return TIFFGetStrileByteCount(td->handle.tif, index) == 0 &&
+           TIFFGetStrileOffset(td->handle.tif, index) == 0;
+}
+
+/* Bytes that chunk `index` decodes to: the last strip of a plane is cut at the image's end. */
+static uint64_t decoded_bytes(const TiffDecoder *td, uint32_t index)
+{
+    const TiffLayout *const layout = &td->layout;
+    if (layout->tiled || index % layout->down != layout->down - 1)
+        return layout->chunk_bytes;
+    const uint64_t rows =
+        td->base.page.height - (uint64_t)(layout->down - 1) * layout->chunk_height;
+    return rows * layout->row_bytes;
+}
+
+static ImgstatResult check_chunk(const TiffDecoder *td, uint32_t index, ImgstatError *err)
+{
+    const TiffLayout *const layout = &td->layout;
+    const uint64_t file_bytes = td->base.source->bytes;
+    const uint64_t at = TIFFGetStrileOffset(td->handle.tif, index);
+    uint64_t bytes = TIFFGetStrileByteCount(td->handle.tif, index);
+    const uint64_t need = decoded_bytes(td, index);
+    char chunk[64];
+    tiff_chunk_name(td, index, chunk);
+    if (at == 0 || bytes == 0)
+        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: %s has no %s", td->base.source->name, chunk,
+                         at == 0 ? "place in the file" : "bytes");
+    /* Writers round the size of the last chunk up; what matters is that its samples are there. */
+    if (layout->compression == COMPRESSION_NONE && layout->path != TIFF_PATH_RGBA && bytes > need)
+        bytes = need;
+    if (at > file_bytes || bytes > file_bytes - at)
+        return error_set(err, IMGSTAT_ERR_TRUNCATED, "%s: %s ends early", td->base.source->name,
+                         chunk);
+    const uint64_t ratio = layout->path == TIFF_PATH_RGBA ? 0 : expansion(layout->compression);
+    if (ratio > 0 && need / ratio > bytes)
+        return error_set(
+            err, IMGSTAT_ERR_TRUNCATED, "%s: %s ends early: %llu bytes cannot hold its %llu",
+            td->base.source->name, chunk, (unsigned long long)bytes, (unsigned long long)need);
+    if (layout->path != TIFF_PATH_PIECES && bytes > td->base.how.limits.max_chunk_bytes)
+        return error_set(err, IMGSTAT_ERR_LIMIT, "%s: %s takes more than the limit of %llu bytes",
+                         td->base.source->name, chunk,
+                         (unsigned long long)td->base.how.limits.max_chunk_bytes);
+    return IMGSTAT_OK;
+}
+
+ImgstatResult tiff_check_chunks(TiffDecoder *td, ImgstatError *err)
+{
+    const TiffLayout *const layout = &td->layout;
+    const uint64_t n = (uint64_t)layout->across * layout->down * layout->planes;
+    const uint64_t declared =
+        layout->tiled ? TIFFNumberOfTiles(td->handle.tif) : TIFFNumberOfStrips(td->handle.tif);
+    uint64_t absent = 0;
+    if (layout->compression == COMPRESSION_OJPEG)
+        return IMGSTAT_OK; /* its strips are places in one JPEG stream, which libtiff sorts out */
+    if (declared != n || n > UINT32_MAX)
+        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: declares %llu %s where its size needs %llu",
+                         td->base.source->name, (unsigned long long)declared,
+                         layout->tiled ? "tiles" : "strips", (unsigned long long)n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (tiff_chunk_absent(td, i))
+            absent++;
+        else
+            IMGSTAT_TRY(check_chunk(td, i, err));
+    }
+    if (absent > 0)
+        warnings_tell(&td->base.warnings, "%llu of %llu %s are absent; their samples count as %s",
+                      (unsigned long long)absent, (unsigned long long)n,
+                      layout->tiled ? "tiles" : "strips",
+                      td->base.page.has_nodata ? "nodata" : "0");
+    return IMGSTAT_OK;
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/* tiff_rows.c: rows of a TIFF page from its strips or tiles, in bounded memory. */
+#include "tiff.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Uncompressed rows that need work are read in pieces of about this size: they stay in the cache.
+ */
+enum { PIECE_BYTES = 1 << 18 };
+
+ImgstatResult tiff_chunk_room(TiffDecoder *td, size_t bytes, ImgstatError *err)
+{
+    if (bytes <= td->chunk_room)
+        return IMGSTAT_OK;
+    free(td->chunk);
+    td->chunk_room = 0;
+    td->chunk = malloc(bytes);
+    if (!td->chunk)
+        return error_memory(err, bytes, "a strip or tile");
+    td->chunk_room = bytes;
+    return IMGSTAT_OK;
+}
+
+/* One chunk row of whole samples, where unpacking or filling needs it. */
+static ImgstatResult row_room(TiffDecoder *td, ImgstatError *err)
+{
+    const size_t bytes = (size_t)td->layout.chunk_width * td->layout.per_chunk * 8;
+    if (td->row)
+        return IMGSTAT_OK;
+    td->row = malloc(bytes);
+    return td->row ? IMGSTAT_OK : error_memory(err, bytes, "a row of pixels");
+}
+
+/* The type of samples before a palette is applied. */
+static ImgstatSample stored_sample(const TiffDecoder *td)
+{
+    if (td->map8 || td->map16)
+        return td->layout.bits <= 8 ? IMGSTAT_U8 : IMGSTAT_U16;
+    return td->base.page.sample;
+}
+
+/* Samples go from the file to the image byte for byte. */
+static bool is_direct(const TiffDecoder *td)
+{
+    return td->layout.planes == 1 && !td->map8 && !td->map16 && !tiff_needs_unpack(&td->layout);
+}
+
+static void place_row(TiffDecoder *td, const uint8_t *from, uint16_t plane, uint32_t x,
+                      uint32_t pixels, uint8_t *to)
+{
+    if (tiff_needs_unpack(&td->layout)) {
+        tiff_unpack(&td->layout, stored_sample(td), from, td->row,
+                    (size_t)pixels * td->layout.per_chunk);
+        from = td->row;
+    }
+    tiff_place(td, from, plane, x, pixels, to);
+}
+
+/* ---- Uncompressed strips ---- */
+
+/* Where row y of a plane lies; *rows: how many rows follow each other there, at most `limit`. */
+static uint64_t row_place(const TiffDecoder *td, uint16_t plane, uint32_t y, uint32_t limit,
+                          uint32_t *rows)
+{
+    const TiffLayout *const layout = &td->layout;
+    const uint32_t first = plane * layout->down + y / layout->chunk_height;
+    const uint32_t inside = y % layout->chunk_height;
+    const uint64_t start = TIFFGetStrileOffset(td->handle.tif, first);
+    uint32_t n = layout->chunk_height - inside;
+    uint64_t end = start + (uint64_t)layout->chunk_height * layout->row_bytes;
+    *rows = n < limit ? n : limit;
+    if (start == 0)
+        return 0;
+    for (uint32_t strip = first + 1; n < limit; strip++) {
+        if (TIFFGetStrileOffset(td->handle.tif, strip) != end)
+            break;
+        n = limit - n < layout->chunk_height ? limit : n + layout->chunk_height;
+        end += (uint64_t)layout->chunk_height * layout->row_bytes;
+        *rows = n;
+    }
+    return start + (uint64_t)inside * layout->row_bytes;
+}
+
+static ImgstatResult read_piece(const TiffDecoder *td, uint64_t at, uint8_t *to, size_t bytes,
+                                uint32_t strip, ImgstatError *err)
+{
+    size_t got = 0;
+    char chunk[64];
+    IMGSTAT_TRY(source_read(td->base.source, at, to, bytes, &got, err));
+    if (got < bytes) {
+        tiff_chunk_name(td, strip, chunk);
+        return error_set(err, IMGSTAT_ERR_TRUNCATED, "%s: %s ends early", td->base.source->name,
+                         chunk);
+    }
+    tiff_swap(&td->layout, to, bytes);
+    return IMGSTAT_OK;
+}
+
+static void fill_absent(TiffDecoder *td, uint16_t plane, uint8_t *to, size_t pitch, uint32_t x,
+                        uint32_t pixels, uint32_t rows)
+{
+    const size_t n = (size_t)pixels * td->layout.per_chunk;
+    if (td->map8 || td->map16)
+        memset(td->row, 0, 2 * n); /* index 0 */
+    else
+        tiff_nodata_fill(&td->base.page, td->row, n);
+    for (uint32_t y = 0; y < rows; y++)
+        tiff_place(td, td->row, plane, x, pixels, to + y * pitch);
+}
+
+static ImgstatResult read_plane_pieces(TiffDecoder *td, uint16_t plane, uint8_t *to, size_t pitch,
+                                       uint32_t rows, ImgstatError *err)
+{
+    const TiffLayout *const layout = &td->layout;
+    const bool straight = is_direct(td) && pitch == layout->row_bytes;
+    const size_t fit = PIECE_BYTES / layout->row_bytes;
+    const uint32_t piece_rows = straight ? UINT32_MAX : fit > 0 ? (uint32_t)fit : 1;
+    if (!straight) {
+        IMGSTAT_TRY(tiff_chunk_room(td, piece_rows * layout->row_bytes, err));
+        IMGSTAT_TRY(row_room(td, err));
+    }
+    for (uint32_t done = 0, n = 0; done < rows; done += n) {
+        const uint32_t y = td->base.next_row + done, left = rows - done;
+        const uint32_t strip = plane * layout->down + y / layout->chunk_height;
+        uint8_t *const row = to + done * pitch;
+        const uint64_t at = row_place(td, plane, y, left < piece_rows ? left : piece_rows, &n);
+        if (at == 0) {
+            IMGSTAT_TRY(row_room(td, err));
+            fill_absent(td, plane, row, pitch, 0, layout->chunk_width, n);
+            continue;
+        }
+        uint8_t *const piece = straight ? row : td->chunk;
+        IMGSTAT_TRY(read_piece(td, at, piece, n * layout->row_bytes, strip, err));
+        for (uint32_t i = 0; !straight && i < n; i++)
+            place_row(td, piece + i * layout->row_bytes, plane, 0, layout->chunk_width,
+                      row + i * pitch);
+    }
+    return IMGSTAT_OK;
+}
+
+/* ---- Large compressed strips ---- */
+
+/* A handle for each plane, so that each goes down its strips without decoding again. */
+static ImgstatResult open_planes(TiffDecoder *td, ImgstatError *err)
+{
+    const uint16_t n = td->layout.planes;
+    if (td->planes || n == 1)
+        return IMGSTAT_OK;
+    td->planes = calloc(n, sizeof *td->planes);
+    if (!td->planes)
+        return error_memory(err, n * sizeof *td->planes, "TIFF planes");
+    for (uint16_t i = 1; i < n; i++) {
+        IMGSTAT_TRY(tiff_handle_open(td, &td->planes[i], err));
+        if (!TIFFSetSubDirectory(td->planes[i].tif, td->page_at[td->base.page.page]))
+            return error_set(err, IMGSTAT_ERR_FORMAT, "%s: %s", td->base.source->name,
+                             td->failure.message);
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult read_scanlines(TiffDecoder *td, uint8_t *to, size_t pitch, uint32_t rows,
+                                    ImgstatError *err)
+{
+    const TiffLayout *const layout = &td->layout;
+    const bool direct = is_direct(td);
+    IMGSTAT_TRY(open_planes(td, err));
+    if ((uint64_t)TIFFScanlineSize64(td->handle.tif) != layout->row_bytes)
+        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: rows are not as long as declared",
+                         td->base.source->name);
+    if (!direct) {
+        IMGSTAT_TRY(tiff_chunk_room(td, layout->row_bytes, err));
+        IMGSTAT_TRY(row_room(td, err));
+    }
+    for (uint16_t plane = 0; plane < layout->planes; plane++) {
+        TIFF *const tif = plane == 0 ? td->handle.tif : td->planes[plane].tif;
+        for (uint32_t i = 0; i < rows; i++) {
+            const uint32_t y = td->base.next_row + i;
+            const uint32_t strip = plane * layout->down + y / layout->chunk_height;
+            uint8_t *const row = to + i * pitch;
+            if (tiff_chunk_absent(td, strip)) {
+                IMGSTAT_TRY(row_room(td, err));
+                fill_absent(td, plane, row, pitch, 0, layout->chunk_width, 1);
+                continue;
+            }
+            tiff_forget(td);
+            if (TIFFReadScanline(tif, direct ? row : td->chunk, y, plane) != 1 ||
+                td->failure.code != IMGSTAT_OK)
+                return tiff_chunk_failed(td, strip, err);
+            if (!direct)
+                place_row(td, td->chunk, plane, 0, layout->chunk_width, row);
+        }
+    }
+    return IMGSTAT_OK;
+}
+
+/* ---- Tiles and small strips ---- */
+
+/* Bytes of chunk rows to decode. */
+static bool decode_chunk(TiffDecoder *td, uint32_t index, uint8_t *to, size_t bytes)
+{
+    TIFF *const tif = td->handle.tif;
+    tiff_forget(td);
+    const tmsize_t got = td->layout.tiled ? TIFFReadEncodedTile(tif, index, to, (tmsize_t)bytes)
+                                          : TIFFReadEncodedStrip(tif, index, to, (tmsize_t)bytes);
+    return got == (tmsize_t)bytes && td->failure.code == IMGSTAT_OK;
+}
+
+/* CCITT data may end before the last row without a word: rows that are missing keep what the
+ * memory held before, so decoding into two patterns tells. */
+static bool fax_is_whole(TiffDecoder *td, uint32_t index, size_t bytes)
+{
+    static const uint8_t patterns[] = {0xAA, 0x55};
+    const size_t last = bytes - td->layout.row_bytes;
+    for (size_t p = 0; p < sizeof patterns; p++) {
+        size_t same = 0;
+        memset(td->chunk, patterns[p], bytes);
+        if (!decode_chunk(td, index, td->chunk, bytes))
+            return false;
+        while (same < td->layout.row_bytes && td->chunk[last + same] == patterns[p])
+            same++;
+        if (same < td->layout.row_bytes)
+            return true;
+    }
+    (void)!error_set(&td->failure, IMGSTAT_ERR_TRUNCATED, "ends before its last row");
+    return false;
+}
+
+static bool is_fax(uint16_t compression)
+{
+    return compression == COMPRESSION_CCITTRLE || compression == COMPRESSION_CCITTRLEW ||
+           compression == COMPRESSION_CCITTFAX3 || compression == COMPRESSION_CCITTFAX4;
+}
+
+static ImgstatResult read_chunk(TiffDecoder *td, uint32_t index, uint32_t across, uint16_t plane,
+                                uint8_t *to, size_t pitch, uint32_t rows, ImgstatError *err)
+{
+    const TiffLayout *const layout = &td->layout;
+    const uint32_t x = across * layout->chunk_width, left = td->base.page.width - x;
+    const uint32_t pixels = left < layout->chunk_width ? left : layout->chunk_width;
+    const size_t bytes = layout->tiled ? layout->chunk_bytes : rows * layout->row_bytes;
+    if (tiff_chunk_absent(td, index)) {
+        IMGSTAT_TRY(row_room(td, err));
+        fill_absent(td, plane, to, pitch, x, pixels, rows);
+        return IMGSTAT_OK;
+    }
+    /* A strip whose rows are as in the image needs no copy. */
+    const bool straight = is_direct(td) && !layout->tiled && pitch == layout->row_bytes;
+    if (!straight)
+        IMGSTAT_TRY(tiff_chunk_room(td, layout->chunk_bytes, err));
+    if (tiff_needs_unpack(layout))
+        IMGSTAT_TRY(row_room(td, err));
+    const bool fax = is_fax(layout->compression);
+    if (fax ? !fax_is_whole(td, index, bytes)
+            : !decode_chunk(td, index, straight ? to : td->chunk, bytes))
+        return tiff_chunk_failed(td, index, err);
+    for (uint32_t y = 0; !straight && y < rows; y++)
+        place_row(td, td->chunk + y * layout->row_bytes, plane, x, pixels, to + y * pitch);
+    return IMGSTAT_OK;
+}
+
+/* All chunks that cover rows [down * chunk_height, + rows). */
+static ImgstatResult read_chunk_rows(TiffDecoder *td, uint32_t down, uint8_t *to, size_t pitch,
+                                     uint32_t rows, ImgstatError *err)
+{
+    const TiffLayout *const layout = &td->layout;
+    if (layout->path == TIFF_PATH_RGBA)
+        return tiff_rgba_read(td, down, to, pitch, rows, err);
+    for (uint16_t plane = 0; plane < layout->planes; plane++) {
+        for (uint32_t i = 0; i < layout->across; i++) {
+            const uint32_t index = (plane * layout->down + down) * layout->across + i;
+            IMGSTAT_TRY(read_chunk(td, index, i, plane, to, pitch, rows, err));
+        }
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult read_chunked(TiffDecoder *td, uint8_t *to, size_t pitch, uint32_t rows,
+                                  ImgstatError *err)
+{
+    const TiffLayout *const layout = &td->layout;
+    const ImgstatPage *const page = &td->base.page;
+    const size_t row_bytes =
+        (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
+    for (uint32_t done = 0, n = 0; done < rows; done += n) {
+        const uint32_t y = td->base.next_row + done;
+        const uint32_t down = y / layout->chunk_height, inside = y % layout->chunk_height;
+        const uint32_t to_end = page->height - down * layout->chunk_height;
+        const uint32_t height = to_end < layout->chunk_height ? to_end : layout->chunk_height;
+        const uint32_t left = rows - done;
+        n = height - inside < left ? height - inside : left;
+        if (n == height) {
+            IMGSTAT_TRY(read_chunk_rows(td, down, to + done * pitch, pitch, n, err));
+            continue;
+        }
+        if (td->band_at != down) {
+            if (!td->band)
+                td->band = malloc(row_bytes * layout->chunk_height);
+            if (!td->band)
+                return error_memory(err, row_bytes * layout->chunk_height,
+                                    "a row of strips or tiles");
+            td->band_at = UINT32_MAX;
+            IMGSTAT_TRY(read_chunk_rows(td, down, td->band, row_bytes, height, err));
+            td->band_at = down;
+        }
+        for (uint32_t i = 0; i < n; i++)
+            memcpy(to + (done + i) * pitch, td->band + (inside + i) * row_bytes, row_bytes);
+    }
+    return IMGSTAT_OK;
+}
+
+ImgstatResult tiff_rows_read(TiffDecoder *td, uint8_t *to, size_t pitch, uint32_t rows,
+                             ImgstatError *err)
+{
+    if (td->layout.path == TIFF_PATH_SCANLINES)
+        return read_scanlines(td, to, pitch, rows, err);
+    if (td->layout.path != TIFF_PATH_PIECES)
+        return read_chunked(td, to, pitch, rows, err);
+    for (uint16_t plane = 0; plane < td->layout.planes; plane++)
+        IMGSTAT_TRY(read_plane_pieces(td, plane, to, pitch, rows, err));
+    return IMGSTAT_OK;
+}

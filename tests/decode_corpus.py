@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Compares decoded samples with the corpus's expected values.
+
+    decode_corpus.py DUMP_PIXELS [CORPUS]
+
+Every file of class ok must decode: those on which independent decoders agree to the SHA-256 of
+their samples, JPEG and the like to statistics within the stated tolerance. Files of the other
+classes must end with one sentence and status 1, or be read. Exit status 77 without a corpus.
+"""
+
+import array
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+
+# Files whose expected values are of something else than what imgstat measures: docs/formats.md.
+DEVIATIONS = {
+    "rouault_gdal/autotest/gcore/data/ycbcr_11_lzw.tif": "YCbCr is measured as RGB",
+}
+LIMIT_SECONDS = float(os.environ.get("IMGSTAT_CORPUS_SECONDS", "2"))
+SAMPLE_CODES = {"u8": "B", "i8": "b", "u16": "H", "i16": "h", "u32": "I", "i32": "i", "u64": "Q",
+                "i64": "q", "f32": "f", "f64": "d"}
+NOT_OK = ("malformed", "unsupported_codec", "declares_huge_size", "not_png_or_tiff")
+
+
+class Dump:
+    """What one run of dump_pixels gave."""
+
+    def __init__(self, tool, path, page, *options):
+        start = time.monotonic()
+        run = subprocess.run([tool, *options, path, str(page)], capture_output=True, check=False)
+        self.seconds = time.monotonic() - start
+        self.status = run.returncode
+        self.stderr = run.stderr.decode("utf-8", "replace")
+        head, _, self.bytes = run.stdout.partition(b"\n")
+        words = head.decode("utf-8").split()
+        if len(words) >= 9:
+            self.pages, self.width, self.height, self.channels = map(int, words[1:5])
+            self.sample, self.bits, self.photometric, self.alpha = words[5], int(words[6]), words[7], int(words[8])
+
+    def first_channels(self, n):
+        """The samples of the first n channels only."""
+        if n == self.channels:
+            return self.bytes
+        size = {"8": 1, "16": 2, "32": 4, "64": 8}[self.sample[1:]]
+        out = bytearray(len(self.bytes) // self.channels * n)
+        for c in range(n):
+            for b in range(size):
+                out[c * size + b::n * size] = self.bytes[c * size + b::self.channels * size]
+        return bytes(out)
+
+    def channel(self, c):
+        if self.sample == "f16":
+            import struct
+            return [v[0] for v in struct.iter_unpack("<e", self.bytes)][c::self.channels]
+        values = array.array(SAMPLE_CODES[self.sample], self.bytes)
+        if sys.byteorder == "big":
+            values.byteswap()
+        return values[c::self.channels]
+
+
+def compare_stats(dump, expected, tolerance):
+    """The first difference, or None."""
+    if dump.channels < len(expected):
+        return f"{dump.channels} channels instead of {len(expected)}"
+    for c, want in enumerate(expected):
+        values = [v for v in dump.channel(c) if v == v and abs(v) != float("inf")]
+        if not values:
+            continue
+        got = {"min": min(values), "max": max(values), "mean": sum(values) / len(values)}
+        for key, value in got.items():
+            if want.get(key) is None:
+                continue
+            allowed = tolerance if tolerance else 1e-9 * max(1.0, abs(want[key]))
+            if abs(value - want[key]) > allowed:
+                return f"channel {c}: {key} {value} instead of {want[key]}"
+    return None
+
+
+def check_pixels(tool, path, entry):
+    dump = Dump(tool, path, 0, "--indices", "--rows", "7")
+    if dump.status != 0:
+        return f"not read: {dump.stderr.strip()}"
+    if (dump.width, dump.height) != (entry["width"], entry["height"]):
+        return f"{dump.width} x {dump.height} instead of {entry['width']} x {entry['height']}"
+    digest = hashlib.sha256(dump.first_channels(entry["channels"])).hexdigest()
+    if entry["status"] == "agree" and not jpeg(entry):
+        return None if digest == entry["sha_pixels"] else f"other samples ({dump.sample}, {dump.channels} channels)"
+    if digest == entry["sha_pixels"]:
+        return None
+    return compare_stats(dump, entry["stats"], 2 if jpeg(entry) else 0)
+
+
+def check_whole(tool, path, entry):
+    """Reading in one band gives the same as reading in small ones; palettes expand as expected."""
+    small, whole = Dump(tool, path, 0, "--rows", "5"), Dump(tool, path, 0, "--rows", "4294967295")
+    if small.status != 0 or small.bytes != whole.bytes:
+        return "bands of other heights give other samples"
+    return compare_stats(small, entry["rgb_stats"], 0) if "rgb_stats" in entry else None
+
+
+def check_pages(tool, path, entry):
+    problems = []
+    for number, page in enumerate(entry.get("page_list", [])):
+        if number >= small_page_count(entry) or "sha_pixels" not in page and "stats" not in page:
+            continue
+        dump = Dump(tool, path, number, "--indices")
+        if dump.status != 0:
+            problems.append(f"page {number}: {dump.stderr.strip()}")
+        elif hashlib.sha256(dump.bytes).hexdigest() != page.get("sha_pixels"):
+            wrong = compare_stats(dump, page.get("stats", []), 2 if jpeg(page) else 0)
+            if wrong:
+                problems.append(f"page {number}: {wrong}")
+    return "; ".join(problems) or None
+
+
+def small_page_count(entry):
+    return 1 if entry.get("pages") == 2000 else 64  # directory loops: each page once
+
+
+def check_loop(tool, path):
+    dump = Dump(tool, path, 0)
+    loops = dump.stderr.count("loop")
+    return None if dump.status == 0 and loops == 1 else f"{loops} warnings about the loop: {dump.stderr.strip()}"
+
+
+def jpeg(entry):
+    info = entry.get("info") or entry
+    return info.get("comp") in ("JPEG", "OJPEG") or info.get("photo") == "YCBCR"
+
+
+def check_refused(tool, path, entry, name):
+    dump = Dump(tool, path, "all")
+    errors = [line for line in dump.stderr.splitlines() if not line.startswith("warning: ")]
+    if dump.seconds > LIMIT_SECONDS:
+        return f"took {dump.seconds:.1f} s"
+    if dump.status not in (0, 1):
+        return f"exit status {dump.status}: {dump.stderr.strip()[-2000:]}"
+    if dump.status == 0:
+        return "was read" if entry["class"] in NOT_OK else None
+    if not errors or not all(name in e for e in errors):
+        return f"no clear sentence: {dump.stderr.strip()}"
+    print(f"    {entry['class']:24} {errors[0]}")
+    return None
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    tool = os.path.abspath(sys.argv[1])
+    here = os.path.dirname(os.path.abspath(__file__))
+    corpus = sys.argv[2] if len(sys.argv) > 2 else os.environ.get(
+        "IMGSTAT_CORPUS", os.path.join(here, "..", "..", "shared", "corpus"))
+    index = os.path.join(corpus, "expected.jsonl")
+    if not os.path.exists(index):
+        print(f"no corpus at {corpus}: skipped")
+        sys.exit(77)
+    counts, deviating = {}, []
+    with open(index, encoding="utf-8") as lines:
+        entries = [json.loads(line) for line in lines]
+    os.chdir(corpus)
+    for entry in entries:
+        path, kind = entry["path"], f"{entry['class']}/{entry['status']}"
+        if entry["class"] == "ok":
+            checks = [check_pixels(tool, path, entry), check_whole(tool, path, entry)]
+            checks.append(check_loop(tool, path) if entry.get("pages") == 2000 else check_pages(tool, path, entry))
+            problem = "; ".join(c for c in checks if c) or None
+        else:
+            problem = check_refused(tool, path, entry, path)
+        if problem and path not in DEVIATIONS:
+            print(f"FAIL {kind} {path}: {problem}")
+            counts[(kind, "failed")] = counts.get((kind, "failed"), 0) + 1
+            deviating.append(path)
+        else:
+            word = "deviates" if problem else "as expected"
+            counts[(kind, word)] = counts.get((kind, word), 0) + 1
+    for (kind, word), n in sorted(counts.items()):
+        print(f"{kind:40} {word:12} {n}")
+    compared = sum(n for (_, word), n in counts.items() if word == "as expected")
+    if deviating or compared == 0:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
