@@ -4,6 +4,7 @@
 #ifndef IMGSTAT_CPU_H
 #define IMGSTAT_CPU_H
 
+#include "cpu_loops.h"
 #include "device.h"
 #include "pool.h"
 
@@ -20,12 +21,21 @@ typedef struct CpuRect {
 
 enum { CPU_SCRATCH = 1 << 20 };
 
+/* How the counters of a partial record lie. */
+typedef enum CpuCounting {
+    COUNT_NOTHING, /* no bins */
+    COUNT_BYTES,   /* a channel: 256, by raw byte */
+    COUNT_PAIRS, /* cpu_pair_tables of 65,536, by two neighbouring raw bytes; then as COUNT_BYTES */
+    COUNT_WORDS, /* a channel: 65,536, by raw word */
+    COUNT_LEADING /* a channel: 65,536, by the leading 16 bits of the key */
+} CpuCounting;
+
 /* What one thread holds between the tasks of one call. */
 typedef struct CpuThread {
     size_t owner;     /* image whose partial record this is; SIZE_MAX: none */
     uint64_t pending; /* samples a channel in counts: below 2^32, so 32-bit counters are exact */
     Tally *tally;     /* a channel each; extrema start at their identities */
-    uint32_t *counts; /* channels * sample_record_bins; narrow types: by raw bits, else by key */
+    uint32_t *counts; /* laid out by CpuCounting */
     void *scratch;    /* CPU_SCRATCH bytes on a 64-byte boundary, for the loop that runs */
 } CpuThread;
 
@@ -38,6 +48,7 @@ typedef struct CpuMemory {
 typedef struct CpuDevice {
     Device base;
     CpuLevel level;
+    const CpuLoops *loops;
     Pool *pool;
     pthread_mutex_t lock; /* merging into records and host counters */
     CpuThread *thread;    /* pool_threads of each of these three */
@@ -61,8 +72,14 @@ CpuRect cpu_rect(const ImagePro *image, const CpuGrid *grid, size_t task);
 /* IMGSTAT_ERR_ARG for pixels that the CPU cannot read. */
 ImgstatResult cpu_check_image(const ImagePro *image, ImgstatError *err);
 
-/* Adds a rectangle to the thread's tallies and, if bins, counters. */
-void cpu_measure_rect(CpuDevice *device, CpuThread *thread, const CpuRect *rect, bool bins);
+CpuCounting cpu_counting(const ImagePro *image, bool bins);
+/* Words of a row repeat their channels after so many: tables that pairs of bytes are counted in. */
+unsigned cpu_pair_tables(unsigned channels);
+size_t cpu_counters(const ImagePro *image, CpuCounting counting);
+
+/* Adds a rectangle to the thread's tallies and counters. */
+void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *rect,
+                      CpuCounting counting);
 
 /* The slots that are not in cpu_device.c. */
 ImgstatResult cpu_measure(Device *device, const ImagePro *images, const DeviceRecord *records,

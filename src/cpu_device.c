@@ -75,9 +75,10 @@ static bool level_supported(CpuLevel level)
     case CPU_AVX512:
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx2");
+               level_supported(CPU_AVX2);
     case CPU_AVX2:
-        return __builtin_cpu_supports("avx2");
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+               __builtin_cpu_supports("bmi2");
     default:
         return true;
     }
@@ -103,6 +104,18 @@ static ImgstatResult choose_level(CpuLevel *out, ImgstatError *err)
     }
     return error_set(err, IMGSTAT_ERR_ARG, "IMGSTAT_CPU=%s: not one of portable, avx2, avx512",
                      wanted);
+}
+
+static const CpuLoops *loops_of(CpuLevel level)
+{
+#if defined(__x86_64__)
+    if (level == CPU_AVX512)
+        return &cpu_loops_avx512;
+    if (level == CPU_AVX2)
+        return &cpu_loops_avx2;
+#endif
+    (void)level;
+    return &cpu_loops_portable;
 }
 
 static void cpu_model(char *out, size_t bytes)
@@ -190,6 +203,7 @@ static ImgstatResult cpu_open(int index, unsigned threads, Device **out, Imgstat
         return error_memory(err, sizeof *device, "a device");
     device->base.ops = &cpu_device_ops;
     device->level = level;
+    device->loops = loops_of(level);
     if (pthread_mutex_init(&device->lock, NULL) != 0) {
         free(device);
         return error_memory(err, sizeof device->lock, "a lock");

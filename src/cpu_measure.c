@@ -33,29 +33,52 @@ static uint64_t *record_bins(const DeviceRecord *record)
     return (uint64_t *)(void *)(record_tally(record) + record->channels);
 }
 
-/* Counters of a partial record; 0 where it has none. */
-static size_t partial_counters(const DeviceRecord *record)
+static CpuCounting counting_of(const Plan *plan, size_t i)
 {
-    if (!record_parts_bins(record->sample, record->parts))
-        return 0;
-    return (size_t)record->channels * sample_record_bins(record->sample);
+    return cpu_counting(&plan->images[i], record_bins(&plan->records[i]) != NULL);
 }
 
-static bool is_direct(const DeviceRecord *record)
+static bool is_direct(const Plan *plan, size_t i)
 {
-    return partial_counters(record) > PARTIAL_COUNTERS;
+    return cpu_counters(&plan->images[i], counting_of(plan, i)) > PARTIAL_COUNTERS;
 }
 
-/* Empties one channel's counters into the bins. */
-static void flush_counts(ImgstatSample sample, uint32_t *counts, uint64_t *bins)
+/* Empties n counters of raw samples or of keys' leading bits into bins. */
+static void flush_counts(uint32_t *counts, uint32_t n, ImgstatSample sample, uint64_t *bins)
 {
-    const uint32_t n = sample_record_bins(sample);
     const bool narrow = sample_is_narrow(sample);
-    for (uint32_t i = 0; i < n; i++) {
-        if (counts[i])
-            bins[narrow ? sample_key(sample, i) : i] += counts[i];
+    for (uint32_t i = 0; i < n; i += 8) {
+        uint32_t any = 0;
+        for (uint32_t k = i; k < i + 8; k++)
+            any |= counts[k];
+        if (any == 0)
+            continue;
+        for (uint32_t k = i; k < i + 8; k++)
+            bins[narrow ? sample_key(sample, k) : k] += counts[k];
+        memset(counts + i, 0, 8 * sizeof *counts);
     }
-    memset(counts, 0, n * sizeof *counts);
+}
+
+/* Empties pairs of bytes into the counters of their channels. No counter exceeds the pixels
+ * pending. */
+static void flush_pairs(uint32_t *pairs, unsigned channels, uint32_t *bytes)
+{
+    const unsigned tables = cpu_pair_tables(channels);
+    for (unsigned t = 0; t < tables; t++) {
+        uint32_t *first = bytes + 256 * (2 * t % channels); /* the lower byte, little-endian */
+        uint32_t *second = bytes + 256 * ((2 * t + 1) % channels);
+        for (unsigned high = 0; high < 256; high++, pairs += 256) {
+            uint32_t sum = 0;
+            for (unsigned low = 0; low < 256; low++)
+                sum += pairs[low];
+            if (sum == 0)
+                continue;
+            for (unsigned low = 0; low < 256; low++)
+                first[low] += pairs[low];
+            second[high] += sum;
+            memset(pairs, 0, 256 * sizeof *pairs);
+        }
+    }
 }
 
 /* Merges the partial record of a thread into the record it belongs to. */
@@ -64,19 +87,24 @@ static void flush(const Plan *plan, CpuThread *thread)
     if (thread->owner == SIZE_MAX)
         return;
     const DeviceRecord *record = &plan->records[thread->owner];
+    const CpuCounting counting = counting_of(plan, thread->owner);
+    const uint32_t stride = sample_record_bins(record->sample);
     Tally *tally = record_tally(record);
     uint64_t *bins = record_bins(record);
-    const size_t stride = sample_record_bins(record->sample);
+    uint32_t *counts = thread->counts;
 
     for (uint16_t c = 0; c < record->channels; c++)
         tally_end(&thread->tally[c]);
+    if (counting == COUNT_PAIRS) {
+        counts += (size_t)cpu_pair_tables(record->channels) << 16;
+        flush_pairs(thread->counts, record->channels, counts);
+    }
     pthread_mutex_lock(&plan->device->lock);
     for (uint16_t c = 0; c < record->channels; c++)
         tally_merge(&tally[c], &thread->tally[c]);
-    if (bins) {
-        for (uint16_t c = 0; c < record->channels; c++)
-            flush_counts(record->sample, thread->counts + c * stride, bins + c * stride);
-    }
+    for (uint16_t c = 0; bins && c < record->channels; c++)
+        flush_counts(counts + (size_t)c * stride, stride, record->sample,
+                     bins + (size_t)c * stride);
     pthread_mutex_unlock(&plan->device->lock);
     thread->owner = SIZE_MAX;
 }
@@ -128,7 +156,7 @@ static void measure_task(void *context, size_t task, unsigned number)
         adopt(thread, i, image->channels);
     }
     thread->pending += pixels;
-    cpu_measure_rect(plan->device, thread, &rect, record_bins(&plan->records[i]) != NULL);
+    cpu_measure_rect(plan->device->loops, thread, &rect, counting_of(plan, i));
     normalize(image->sample, thread->tally, image->channels);
 }
 
@@ -144,7 +172,7 @@ static void measure_direct(const Plan *plan, size_t i)
     adopt(thread, i, image->channels);
     for (size_t task = 0; task < tasks; task++) {
         const CpuRect rect = cpu_rect(image, &grid, task);
-        reference_measure(&rect, thread->tally, record_bins(record), NULL);
+        reference_measure(&rect, thread->tally, record_bins(record));
         normalize(image->sample, thread->tally, image->channels);
     }
     for (uint16_t c = 0; c < image->channels; c++) {
@@ -169,9 +197,10 @@ static ImgstatResult reserve(CpuDevice *device, const Plan *plan, ImgstatError *
 {
     size_t tallies = 0, counters = 0;
     for (size_t i = 0; i < plan->n; i++) {
-        const DeviceRecord *record = &plan->records[i];
-        const size_t own = is_direct(record) ? 0 : partial_counters(record);
-        tallies = record->channels > tallies ? record->channels : tallies;
+        const uint16_t channels = plan->images[i].channels;
+        const size_t own =
+            is_direct(plan, i) ? 0 : cpu_counters(&plan->images[i], counting_of(plan, i));
+        tallies = channels > tallies ? channels : tallies;
         counters = own > counters ? own : counters;
     }
     const size_t bytes = tallies * sizeof(Tally), all = counters * sizeof(uint32_t);
@@ -203,7 +232,7 @@ ImgstatResult cpu_measure(Device *base, const ImagePro *images, const DeviceReco
     for (size_t i = 0; i < n; i++) {
         const CpuGrid grid = cpu_grid(&images[i]);
         plan.first_task[i] = tasks;
-        if (is_direct(&records[i]))
+        if (is_direct(&plan, i))
             measure_direct(&plan, i);
         else
             tasks += (size_t)grid.segments * grid.bands;

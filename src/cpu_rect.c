@@ -1,9 +1,362 @@
 /* SPDX-License-Identifier: MIT */
-/* cpu_rect.c: measuring one rectangle: which loop suits it. */
+/* cpu_rect.c: measuring one rectangle with the loops of an instruction set. */
 #include "cpu_reference.h"
 
-void cpu_measure_rect(CpuDevice *device, CpuThread *thread, const CpuRect *rect, bool bins)
+/* Bytes that stay in the nearest caches while several loops read them. */
+enum { CHUNK_BYTES = 1 << 16 };
+/* Smaller images do not earn the emptying of tables of pairs. */
+enum { PAIRS_FROM = 1 << 20 };
+
+/* A stretch of pixels that follow each other without gaps. */
+typedef struct Run {
+    const unsigned char *pixels;
+    const uint8_t *mask; /* NULL, or a byte each */
+    uint64_t at;         /* raster index of the first */
+    size_t n;
+} Run;
+
+/* What a rectangle's chunks are added to. */
+typedef struct Target {
+    const CpuLoops *loops;
+    const ImagePro *image;
+    CpuCounting counting;
+    Tally *tally;
+    uint32_t *counts; /* bytes, words or leading bits, by channel */
+    uint32_t *pairs;
+    unsigned char *planar; /* samples of one channel: a chunk */
+    uint16_t *leading;     /* of a chunk */
+} Target;
+
+unsigned cpu_pair_tables(unsigned channels)
 {
-    (void)device;
-    reference_measure(rect, thread->tally, NULL, bins ? thread->counts : NULL);
+    return channels % 2 ? channels : channels / 2;
+}
+
+CpuCounting cpu_counting(const ImagePro *image, bool bins)
+{
+    const uint64_t samples = (uint64_t)image->width * image->height * image->channels;
+    if (!bins)
+        return COUNT_NOTHING;
+    if (!sample_is_narrow(image->sample))
+        return COUNT_LEADING;
+    if (sample_bits(image->sample) == 16)
+        return COUNT_WORDS;
+    return image->channels <= LOOP_CHANNELS && !image->mask && samples >= PAIRS_FROM ? COUNT_PAIRS
+                                                                                     : COUNT_BYTES;
+}
+
+size_t cpu_counters(const ImagePro *image, CpuCounting counting)
+{
+    const size_t channels = image->channels;
+    switch (counting) {
+    case COUNT_NOTHING:
+        return 0;
+    case COUNT_BYTES:
+        return channels * 256;
+    case COUNT_PAIRS:
+        return channels * 256 + cpu_pair_tables(image->channels) * (size_t)65536;
+    default:
+        return channels * 65536;
+    }
+}
+
+/* The raster index of the first sample of the run with this key; there is one. */
+static uint64_t find(const ImagePro *image, const Run *run, uint16_t channel, uint64_t key)
+{
+    const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
+    const unsigned char *at = run->pixels + channel * bytes;
+    size_t i = 0;
+    while (i + 1 < run->n && (sample_key(image->sample, cpu_load(at, bytes)) != key ||
+                              (run->mask && !run->mask[i]))) {
+        i++;
+        at += stride;
+    }
+    return run->at + i;
+}
+
+/* Runs of one rectangle are visited from the top: only a better value moves a position. */
+static void add_extrema(const Target *to, const Run *run, uint16_t channel, uint64_t min,
+                        uint64_t max)
+{
+    Tally *tally = &to->tally[channel];
+    if (min > max)
+        return;
+    if (min < tally->min_key || (min == tally->min_key && run->at < tally->min_at)) {
+        tally->min_key = min;
+        tally->min_at = find(to->image, run, channel, min);
+    }
+    if (max > tally->max_key || tally->max_at == UINT64_MAX ||
+        (max == tally->max_key && run->at < tally->max_at)) {
+        tally->max_key = max;
+        tally->max_at = find(to->image, run, channel, max);
+    }
+}
+
+static void add_sums32(Tally *tally, const LoopSums *part)
+{
+    const uint64_t negative = (uint64_t)((int64_t)part->sum >> 63);
+    uint64_t before = tally->sum[0];
+    tally->sum[0] += part->sum;
+    tally->sum[1] += negative + (tally->sum[0] < before);
+
+    const unsigned __int128 square = ((unsigned __int128)part->high << 32) + part->low;
+    const unsigned __int128 sum2 =
+        (((unsigned __int128)tally->sum2[1] << 64) | tally->sum2[0]) + square;
+    tally->sum2[0] = (uint64_t)sum2;
+    tally->sum2[1] = (uint64_t)(sum2 >> 64);
+    tally->sum2[2] += sum2 < square;
+}
+
+/* Sums and extrema of every `stride`th of the n 64-bit integers at x. */
+static void sums64(bool is_signed, const unsigned char *x, size_t n, size_t stride, Tally *tally,
+                   uint64_t *min, uint64_t *max)
+{
+    unsigned __int128 sum = ((unsigned __int128)tally->sum[1] << 64) | tally->sum[0];
+    unsigned __int128 sum2 = ((unsigned __int128)tally->sum2[1] << 64) | tally->sum2[0];
+    uint64_t carries = 0, lo = UINT64_MAX, hi = 0;
+    const uint64_t flip = is_signed ? (uint64_t)1 << 63 : 0;
+    for (size_t i = 0; i < n; i += stride, x += stride * sizeof(uint64_t)) {
+        uint64_t raw;
+        memcpy(&raw, x, sizeof raw);
+        const uint64_t sign = is_signed ? (uint64_t)((int64_t)raw >> 63) : 0, key = raw ^ flip;
+        const uint64_t size = (raw ^ sign) - sign;
+        const unsigned __int128 square = (unsigned __int128)size * size;
+        sum += ((unsigned __int128)sign << 64) | raw;
+        sum2 += square;
+        carries += sum2 < square;
+        lo = key < lo ? key : lo;
+        hi = key > hi ? key : hi;
+    }
+    tally->sum[0] = (uint64_t)sum;
+    tally->sum[1] = (uint64_t)(sum >> 64);
+    tally->sum2[0] = (uint64_t)sum2;
+    tally->sum2[1] = (uint64_t)(sum2 >> 64);
+    tally->sum2[2] += carries;
+    *min = lo;
+    *max = hi;
+}
+
+/* Counts n samples that begin with channel `first`; channels of them are interleaved. */
+static void count(const Target *to, const unsigned char *x, size_t n, unsigned channels,
+                  uint16_t first)
+{
+    uint32_t *counts = to->counts + (size_t)first * sample_record_bins(to->image->sample);
+    size_t i = 0;
+    switch (to->counting) {
+    case COUNT_NOTHING:
+        return;
+    case COUNT_LEADING:
+        to->loops->leading(to->image->sample, x, n, to->leading);
+        to->loops->count_words(to->leading, n, channels, counts);
+        return;
+    case COUNT_WORDS:
+        to->loops->count_words(x, n, channels, counts);
+        return;
+    case COUNT_PAIRS:
+        i = n - n % (2 * channels); /* whole turns of the tables */
+        to->loops->count_words(x, i / 2, cpu_pair_tables(channels), to->pairs);
+        break;
+    default:
+        break;
+    }
+    for (; i < n; i += channels) {
+        for (unsigned c = 0; c < channels; c++)
+            counts[c * 256 + x[i + c]]++;
+    }
+}
+
+/* Adds integers or narrow samples of `channels` interleaved channels from `first` on: n of them at
+ * x, taken from the run. All are unmasked; of wide types, valid. */
+static void add_chunk(const Target *to, const Run *run, const unsigned char *x, size_t n,
+                      unsigned channels, uint16_t first)
+{
+    const ImagePro *image = to->image;
+    uint64_t min[LOOP_CHANNELS], max[LOOP_CHANNELS];
+    if (n == 0)
+        return;
+    for (unsigned c = 0; c < channels; c++)
+        to->tally[first + c].n += n / channels;
+    if (sample_is_narrow(image->sample)) {
+        to->loops->extrema(image->sample, x, n, channels,
+                           image->has_nodata ? &image->nodata_key : NULL, min, max);
+    } else if (sample_bits(image->sample) == 32) {
+        LoopSums sums[LOOP_CHANNELS];
+        to->loops->sums32(image->sample, x, n, channels, sums);
+        for (unsigned c = 0; c < channels; c++) {
+            add_sums32(&to->tally[first + c], &sums[c]);
+            min[c] = sums[c].min;
+            max[c] = sums[c].max;
+        }
+    } else {
+        for (unsigned c = 0; c < channels; c++)
+            sums64(image->sample == IMGSTAT_I64, x + c * sizeof(uint64_t), n, channels,
+                   &to->tally[first + c], &min[c], &max[c]);
+    }
+    for (unsigned c = 0; c < channels; c++)
+        add_extrema(to, run, (uint16_t)(first + c), min[c], max[c]);
+    count(to, x, n, channels, first);
+}
+
+/* Packs the samples of a channel that are not masked and, of wide types, not nodata; adds up the
+ * others. */
+static size_t pack(const Target *to, const Run *run, uint16_t channel)
+{
+    const ImagePro *image = to->image;
+    const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
+    const bool nodata = image->has_nodata && !sample_is_narrow(image->sample);
+    const unsigned char *from = run->pixels + channel * bytes;
+    unsigned char *into = to->planar;
+    Tally *tally = &to->tally[channel];
+    size_t n = 0;
+    for (size_t i = 0; i < run->n; i++, from += stride) {
+        const bool masked = run->mask && !run->mask[i];
+        const uint64_t raw = cpu_load(from, bytes);
+        const bool empty = nodata && !masked && sample_key(image->sample, raw) == image->nodata_key;
+        switch (bytes) { /* little-endian or not, the bytes of a sample stay in order */
+        case 1:
+            into[n] = *from;
+            break;
+        case 2:
+            memcpy(into + 2 * n, from, 2);
+            break;
+        case 4:
+            memcpy(into + 4 * n, from, 4);
+            break;
+        default:
+            memcpy(into + 8 * n, from, 8);
+        }
+        n += !masked && !empty;
+        tally->masked += masked;
+        tally->nodata += empty;
+    }
+    return n;
+}
+
+static void add_integers(const Target *to, const Run *run)
+{
+    const ImagePro *image = to->image;
+    const size_t bytes = sample_bits(image->sample) / 8;
+    const bool whole = image->channels <= LOOP_CHANNELS && !run->mask &&
+                       (sample_is_narrow(image->sample) || !image->has_nodata);
+    const size_t across = whole ? image->channels : 1;
+    const size_t step = CHUNK_BYTES / bytes / across / 2 * 2; /* even: pairs begin with channel 0 */
+    for (size_t i = 0, n; i < run->n; i += n) {
+        n = run->n - i < step ? run->n - i : step;
+        const Run part = {run->pixels + i * bytes * image->channels,
+                          run->mask ? run->mask + i : NULL, run->at + i, n};
+        if (whole) {
+            add_chunk(to, &part, part.pixels, n * image->channels, image->channels, 0);
+            continue;
+        }
+        for (uint16_t c = 0; c < image->channels; c++)
+            add_chunk(to, &part, to->planar, pack(to, &part, c), 1, c);
+    }
+}
+
+/* A piece of which some samples are not valid: they take the pivot's place, so that their
+ * distances are +0, which adds nothing. */
+static void add_mixed_piece(const Target *to, const Run *run, uint16_t channel)
+{
+    const ImagePro *image = to->image;
+    const ImgstatSample sample = image->sample;
+    const size_t bytes = sample_bits(sample) / 8, stride = bytes * image->channels;
+    const unsigned char *at = run->pixels + channel * bytes;
+    const uint64_t ninf = sample_key_infinity(sample, true),
+                   pinf = sample_key_infinity(sample, false);
+    Tally *tally = &to->tally[channel];
+    uint64_t min = UINT64_MAX, max = 0, pivot_raw = 0;
+    uint32_t valid = 0;
+
+    for (size_t i = 0; i < run->n; i++, at += stride) {
+        const uint64_t raw = cpu_load(at, bytes), key = sample_key(sample, raw);
+        uint64_t put = pivot_raw;
+        if (run->mask && !run->mask[i]) {
+            tally->masked++;
+        } else if (image->has_nodata && key == image->nodata_key) {
+            tally->nodata++;
+        } else if (key > ninf && key < pinf) {
+            for (size_t k = 0; valid == 0 && k < i; k++) /* those before the first valid one */
+                memcpy(to->planar + k * bytes, at, bytes);
+            pivot_raw = put = valid++ == 0 ? raw : put;
+            put = raw;
+            min = key < min ? key : min;
+            max = key > max ? key : max;
+            if (to->counting == COUNT_LEADING)
+                to->counts[(size_t)channel << 16 | key >> (8 * bytes - 16)]++;
+        } else if (key == pinf) {
+            tally->pinf++;
+        } else if (key == ninf) {
+            tally->ninf++;
+        } else {
+            tally->nan++;
+        }
+        cpu_store(to->planar + i * bytes, put, bytes);
+    }
+    if (valid == 0)
+        return;
+    LoopPiece piece;
+    tally->n += valid;
+    to->loops->piece(sample, to->planar, run->n, 1, NULL, &piece);
+    piece_add(tally, valid, piece.pivot, piece.d, piece.q);
+    add_extrema(to, run, channel, min, max);
+}
+
+static void add_floats(const Target *to, const Run *run)
+{
+    const ImagePro *image = to->image;
+    const size_t bytes = sample_bits(image->sample) / 8, channels = image->channels;
+    const uint64_t *nodata = image->has_nodata ? &image->nodata_key : NULL;
+    LoopPiece piece[LOOP_CHANNELS];
+    for (size_t i = 0, n; i < run->n; i += n) {
+        n = run->n - i < PIECE ? run->n - i : PIECE;
+        const Run part = {run->pixels + i * bytes * channels, run->mask ? run->mask + i : NULL,
+                          run->at + i, n};
+        const bool whole = channels <= LOOP_CHANNELS && !run->mask &&
+                           to->loops->piece(image->sample, part.pixels, n * channels,
+                                            (unsigned)channels, nodata, piece);
+        for (uint16_t c = 0; c < channels; c++) {
+            if (!whole) {
+                add_mixed_piece(to, &part, c);
+                continue;
+            }
+            to->tally[c].n += n;
+            piece_add(&to->tally[c], (uint32_t)n, piece[c].pivot, piece[c].d, piece[c].q);
+            add_extrema(to, &part, c, piece[c].min, piece[c].max);
+        }
+        if (whole)
+            count(to, part.pixels, n * channels, (unsigned)channels, 0);
+    }
+}
+
+void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *rect,
+                      CpuCounting counting)
+{
+    const ImagePro *image = rect->image;
+    const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
+    const size_t pairs =
+        counting == COUNT_PAIRS ? (size_t)cpu_pair_tables(image->channels) << 16 : 0;
+    const bool floats = sample_is_float(image->sample) && !sample_is_narrow(image->sample);
+    const bool packed = rect->x0 == 0 && rect->x1 == image->width && !image->mask &&
+                        image->pitch == image->width * stride;
+    const Target to = {
+        .loops = loops,
+        .image = image,
+        .counting = counting,
+        .tally = thread->tally,
+        .counts = thread->counts + pairs,
+        .pairs = thread->counts,
+        .planar = thread->scratch,
+        .leading = (uint16_t *)(void *)((unsigned char *)thread->scratch + CPU_SCRATCH / 2)};
+    const uint32_t rows =
+        packed && !floats ? rect->y1 - rect->y0 : 1; /* rows without gaps are one */
+    for (uint32_t y = rect->y0; y < rect->y1; y += rows) {
+        const uint8_t *mask = cpu_mask_row(image, y);
+        const Run run = {image_row(image, y) + rect->x0 * stride, mask ? mask + rect->x0 : NULL,
+                         ((uint64_t)image->first_row + y) * image->width + rect->x0,
+                         (size_t)rows * (rect->x1 - rect->x0)};
+        if (floats)
+            add_floats(&to, &run);
+        else
+            add_integers(&to, &run);
+    }
 }

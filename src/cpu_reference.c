@@ -119,7 +119,7 @@ static void add_piece(const ImagePro *image, const unsigned char *at, size_t str
 }
 
 static void add_sample(const ImagePro *image, uint64_t raw, uint64_t at, Tally *tally,
-                       uint64_t *bins, uint32_t *counts)
+                       uint64_t *bins)
 {
     const ImgstatSample sample = image->sample;
     const uint64_t key = sample_key(sample, raw);
@@ -129,8 +129,6 @@ static void add_sample(const ImagePro *image, uint64_t raw, uint64_t at, Tally *
         tally->n++;
         if (bins)
             bins[narrow ? key : key >> (sample_bits(sample) - 16)]++;
-        if (counts)
-            counts[narrow ? raw : key >> (sample_bits(sample) - 16)]++;
     } else if (image->has_nodata && key == image->nodata_key) {
         tally->nodata++;
     } else if (key == sample_key_infinity(sample, false)) {
@@ -148,7 +146,7 @@ static void add_sample(const ImagePro *image, uint64_t raw, uint64_t at, Tally *
 }
 
 static void measure_row(const CpuRect *rect, uint32_t y, uint16_t channel, Tally *tally,
-                        uint64_t *bins, uint32_t *counts)
+                        uint64_t *bins)
 {
     const ImagePro *image = rect->image;
     const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
@@ -160,7 +158,7 @@ static void measure_row(const CpuRect *rect, uint32_t y, uint16_t channel, Tally
         if (mask && !mask[x])
             tally->masked++;
         else
-            add_sample(image, cpu_load(row + x * stride, bytes), first + x, tally, bins, counts);
+            add_sample(image, cpu_load(row + x * stride, bytes), first + x, tally, bins);
     }
     if (sample_is_narrow(image->sample) || !sample_is_float(image->sample))
         return;
@@ -170,13 +168,12 @@ static void measure_row(const CpuRect *rect, uint32_t y, uint16_t channel, Tally
     }
 }
 
-void reference_measure(const CpuRect *rect, Tally *tally, uint64_t *bins, uint32_t *counts)
+void reference_measure(const CpuRect *rect, Tally *tally, uint64_t *bins)
 {
     const ImagePro *image = rect->image;
     const size_t stride = sample_record_bins(image->sample);
     for (uint32_t y = rect->y0; y < rect->y1; y++) {
         for (uint16_t c = 0; c < image->channels; c++)
-            measure_row(rect, y, c, &tally[c], bins ? bins + c * stride : NULL,
-                        counts ? counts + c * stride : NULL);
+            measure_row(rect, y, c, &tally[c], bins ? bins + c * stride : NULL);
     }
 }

@@ -53,6 +53,15 @@ static inline double cpu_double(ImgstatSample sample, uint64_t key)
     }
 }
 
+static inline void cpu_store(unsigned char *at, uint64_t raw, size_t bytes)
+{
+    const uint32_t v4 = (uint32_t)raw;
+    if (bytes == 4)
+        memcpy(at, &v4, 4);
+    else
+        memcpy(at, &raw, 8);
+}
+
 static inline const uint8_t *cpu_mask_row(const ImagePro *image, size_t y)
 {
     return image->mask ? image->mask + y * image->mask_pitch : NULL;
@@ -75,8 +84,8 @@ void tally_end(Tally *tally);
 /* Adds the terms of a piece with n > 0 valid samples (docs/float-sums.md, step 5). */
 void piece_add(Tally *tally, uint32_t n, double pivot, double d, double q);
 
-/* Adds a rectangle to one tally a channel (begun) and, where they are not NULL, to channels *
- * sample_record_bins(sample) bins by key and to as many counts (narrow types: by raw bits). */
-void reference_measure(const CpuRect *rect, Tally *tally, uint64_t *bins, uint32_t *counts);
+/* Adds a rectangle to one tally a channel (begun) and, where bins is not NULL, to channels *
+ * sample_record_bins(sample) bins by key. */
+void reference_measure(const CpuRect *rect, Tally *tally, uint64_t *bins);
 
 #endif

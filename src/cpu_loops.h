@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* cpu_loops.h: the loops over samples that exist once per instruction set. */
+#ifndef IMGSTAT_CPU_LOOPS_H
+#define IMGSTAT_CPU_LOOPS_H
+
+#include "sample.h"
+
+#include "exact.h"
+
+/* Interleaved channels that the loops take; more are taken apart first. */
+enum { LOOP_CHANNELS = 4 };
+/* Samples that one call takes at most, so that 64-bit partial sums are exact: 2^32 * 2^20 < 2^64.
+ */
+enum { LOOP_SAMPLES = 1 << 20 };
+
+/* Sums of 32-bit integers of a channel. */
+typedef struct LoopSums {
+    uint64_t sum;       /* two's complement */
+    uint64_t low, high; /* squares' sum = low + 2^32 high */
+    uint64_t min, max;  /* order keys */
+} LoopSums;
+
+/* One piece of a channel of floats, all of them valid. */
+typedef struct LoopPiece {
+    double d, q, pivot;
+    uint64_t min, max; /* order keys */
+} LoopPiece;
+
+/* x: n samples of `channels` <= LOOP_CHANNELS interleaved channels, n a multiple of channels. */
+typedef struct CpuLoops {
+    /* Extrema by key a channel of narrow samples that are valid; min > max where none is. nodata:
+     * a key, or NULL. */
+    void (*extrema)(ImgstatSample sample, const void *x, size_t n, unsigned channels,
+                    const uint64_t *nodata, uint64_t *min, uint64_t *max);
+    void (*sums32)(ImgstatSample sample, const void *x, size_t n, unsigned channels, LoopSums *out);
+    /* f32, f64; n <= PIECE a channel, > 0. False if a sample is not finite or is nodata: nothing is
+     * known then. */
+    bool (*piece)(ImgstatSample sample, const void *x, size_t n, unsigned channels,
+                  const uint64_t *nodata, LoopPiece *out);
+    /* Leading 16 bits of the keys of wide samples. */
+    void (*leading)(ImgstatSample sample, const void *x, size_t n, uint16_t *out);
+    /* Counts 16-bit words; word i goes to table i % tables, of 65,536 counters. */
+    void (*count_words)(const void *x, size_t words, unsigned tables, uint32_t *counts);
+} CpuLoops;
+
+extern const CpuLoops cpu_loops_portable;
+#if defined(__x86_64__)
+extern const CpuLoops cpu_loops_avx2, cpu_loops_avx512;
+#endif
+
+#endif

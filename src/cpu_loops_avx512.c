@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* cpu_loops_avx512.c: the loops over samples for processors with AVX-512 F, BW, DQ and VL. */
+#include "cpu_loops_body.h"
+
+#if defined(__x86_64__)
+
+__attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static void
+extrema(ImgstatSample sample, const void *x, size_t n, unsigned channels, const uint64_t *nodata,
+        uint64_t *min, uint64_t *max)
+{
+    extrema_of(sample, x, n, channels, nodata, min, max);
+}
+
+__attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static void
+sums32(ImgstatSample sample, const void *x, size_t n, unsigned channels, LoopSums *out)
+{
+    sums32_any(sample, x, n, channels, out);
+}
+
+__attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static bool
+piece(ImgstatSample sample, const void *x, size_t n, unsigned channels, const uint64_t *nodata,
+      LoopPiece *out)
+{
+    return piece_any(sample, x, n, channels, nodata, out);
+}
+
+__attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static void
+leading(ImgstatSample sample, const void *x, size_t n, uint16_t *out)
+{
+    leading_any(sample, x, n, out);
+}
+
+__attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static void
+count_words(const void *x, size_t words, unsigned tables, uint32_t *counts)
+{
+    count_words_any(x, words, tables, counts);
+}
+
+const CpuLoops cpu_loops_avx512 = {extrema, sums32, piece, leading, count_words};
+
+#endif

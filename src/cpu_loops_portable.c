@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* cpu_loops_portable.c: the loops over samples for any processor. */
+#include "cpu_loops_body.h"
+
+static void extrema(ImgstatSample sample, const void *x, size_t n, unsigned channels,
+                    const uint64_t *nodata, uint64_t *min, uint64_t *max)
+{
+    extrema_of(sample, x, n, channels, nodata, min, max);
+}
+
+static void sums32(ImgstatSample sample, const void *x, size_t n, unsigned channels, LoopSums *out)
+{
+    sums32_any(sample, x, n, channels, out);
+}
+
+static bool piece(ImgstatSample sample, const void *x, size_t n, unsigned channels,
+                  const uint64_t *nodata, LoopPiece *out)
+{
+    return piece_any(sample, x, n, channels, nodata, out);
+}
+
+static void leading(ImgstatSample sample, const void *x, size_t n, uint16_t *out)
+{
+    leading_any(sample, x, n, out);
+}
+
+static void count_words(const void *x, size_t words, unsigned tables, uint32_t *counts)
+{
+    count_words_any(x, words, tables, counts);
+}
+
+const CpuLoops cpu_loops_portable = {extrema, sums32, piece, leading, count_words};
