@@ -268,6 +268,75 @@ IMGSTAT_API bool imgstat_record_histogram(const ImgstatRecord *record, uint16_t 
 /* The sum as decimal text: exact for integers, nearest double for floats; "null" without samples. */
 IMGSTAT_API void imgstat_record_sum(const ImgstatRecord *record, uint16_t channel, char text[48]);
 
+/* ---- Transfers ---------------------------------------------------------------------------
+ * A transfer maps the samples of one type to an output range. docs/transforms.md has the formulas. */
+
+typedef enum ImgstatTransform {
+    IMGSTAT_STRETCH,    /* smallest and largest value to the ends of the output range */
+    IMGSTAT_PERCENTILE, /* the same after cutting clip_lo and clip_hi percent of the samples */
+    IMGSTAT_MEANSTD,    /* to a mean and a standard deviation, in output units */
+    IMGSTAT_GAMMA,      /* unit range to the power gamma */
+    IMGSTAT_EQUALIZE,
+    IMGSTAT_MATCH,      /* to the distribution of a reference */
+    IMGSTAT_CLAHE       /* contrast-limited adaptive equalization */
+} ImgstatTransform;
+
+typedef enum ImgstatChannels {
+    IMGSTAT_CHANNELS_DEFAULT, /* joint; luma for equalize and CLAHE of RGB; each for match */
+    IMGSTAT_EACH,
+    IMGSTAT_JOINT, /* one transfer from all channels but alpha */
+    IMGSTAT_LUMA   /* from Rec. 709 luma, applied so that hue and saturation hold; RGB only */
+} ImgstatChannels;
+
+/* Whose formula: 8- and 16-bit unsigned samples only. */
+typedef enum ImgstatLike {
+    IMGSTAT_LIKE_IMGSTAT,
+    IMGSTAT_LIKE_OPENCV,
+    IMGSTAT_LIKE_SKIMAGE,
+    IMGSTAT_LIKE_IMAGEMAGICK,
+    IMGSTAT_LIKE_IMAGEJ,
+    IMGSTAT_LIKE_IMAGEJ_CLASSIC,
+    IMGSTAT_LIKE_PILLOW,
+    IMGSTAT_LIKE_VIPS
+} ImgstatLike;
+
+typedef enum ImgstatDepth {
+    IMGSTAT_DEPTH_KEEP,
+    IMGSTAT_DEPTH_8,
+    IMGSTAT_DEPTH_16,
+    IMGSTAT_DEPTH_FLOAT
+} ImgstatDepth;
+
+/* What to do. All zero: stretch to the full scale of the input's type. */
+typedef struct ImgstatMethod {
+    ImgstatTransform transform;
+    ImgstatChannels channels;
+    ImgstatLike like;
+    ImgstatDepth depth;
+    bool has_range;          /* output range; else full scale */
+    double lo, hi;           /* lo < hi; whole numbers for integers */
+    bool has_clip;           /* else 0.175 each */
+    double clip_lo, clip_hi; /* percent, to nine decimals; together below 100 */
+    double mean, stddev;     /* of meanstd; stddev > 0 */
+    double gamma;            /* > 0 */
+    uint32_t tiles_x, tiles_y; /* of CLAHE; 0: 8 */
+    double clip_limit; /* of CLAHE; 0: 0.01 of a tile in a bin (like OpenCV: its 40) */
+} ImgstatMethod;
+
+typedef struct ImgstatTransfer ImgstatTransfer;
+
+IMGSTAT_API void imgstat_transfer_destroy(ImgstatTransfer *transfer); /* accepts NULL */
+/* JSON (docs/transforms.md). `name` starts every message. Loading checks everything. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_save(const ImgstatTransfer *transfer,
+                                                                   const char *path, ImgstatError *err);
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_load(const char *path, ImgstatTransfer **out,
+                                                                   ImgstatError *err);
+/* Maps host pixels; `to` has the transfer's output type and may be `from` itself where the types are
+ * equal. alpha: index of the channel to leave alone, or -1. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_apply(const ImgstatTransfer *transfer,
+                                                                    const ImagePro *from, int16_t alpha,
+                                                                    ImagePro *to, ImgstatError *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* luma.h: Rec. 709 luma and the scaling of a colour to a new luma; compiled by C and CUDA C.
+ * docs/transforms.md explains the rules. */
+#ifndef IMGSTAT_LUMA_H
+#define IMGSTAT_LUMA_H
+
+#include "transfer_math.h"
+
+/* 0.2126, 0.7152, 0.0722 in 65,536ths, rounded so that they add up to 65,536: the luma of gray v
+ * is v itself. */
+enum { LUMA_RED = 13933, LUMA_GREEN = 46871, LUMA_BLUE = 4732, LUMA_SHIFT = 16 };
+
+/* Luma in 65,536ths from the order keys of integers of at most 16 bits; below 2^32. */
+IMGSTAT_INLINE uint32_t luma_fine(uint32_t r, uint32_t g, uint32_t b)
+{
+    return r * (uint32_t)LUMA_RED + g * (uint32_t)LUMA_GREEN + b * (uint32_t)LUMA_BLUE;
+}
+
+/* The key of the luma: rounded half up. 65535 * 65536 + 32768 < 2^32. */
+IMGSTAT_INLINE uint32_t luma_key(uint32_t r, uint32_t g, uint32_t b)
+{
+    return (luma_fine(r, g, b) + (1u << (LUMA_SHIFT - 1))) >> LUMA_SHIFT;
+}
+
+/* Luma of values, for wide and floating samples: products and sums in this order. */
+IMGSTAT_INLINE double luma_value(double r, double g, double b)
+{
+    const double rg = map_add(map_mul(r, LUMA_RED), map_mul(g, LUMA_GREEN));
+    return map_add(rg, map_mul(b, LUMA_BLUE)) * (1.0 / 65536.0);
+}
+
+/* Scales a colour (keys, at most 16 bits) to luma `to` of an output whose keys reach `top`, so that
+ * hue and saturation hold: every component takes the same factor to / luma, but at most the one
+ * that brings the largest component to `top`. Black becomes gray `to`. */
+IMGSTAT_INLINE void luma_scale(const uint32_t from[3], uint32_t to, uint32_t top, uint32_t out[3])
+{
+    const uint64_t fine = luma_fine(from[0], from[1], from[2]);
+    uint32_t largest = from[0] > from[1] ? from[0] : from[1];
+    largest = from[2] > largest ? from[2] : largest;
+    if (fine == 0) {
+        out[0] = out[1] = out[2] = to;
+        return;
+    }
+    uint64_t numerator = (uint64_t)to << LUMA_SHIFT; /* at most 2^32: times a component, 2^48 */
+    uint64_t denominator = fine;
+    /* 2^48 each: exact */
+    if (numerator * largest > (uint64_t)top * denominator) {
+        numerator = top;
+        denominator = largest;
+    }
+    for (int i = 0; i < 3; i++)
+        out[i] = (uint32_t)ratio_even64(numerator * from[i], denominator);
+}
+
+/* The same for values. A luma that is not above 0 has no factor: the difference is added. */
+IMGSTAT_INLINE void luma_scale_value(const double from[3], double to, double top, double out[3])
+{
+    const double luma = luma_value(from[0], from[1], from[2]);
+    double largest = from[0] > from[1] ? from[0] : from[1];
+    largest = from[2] > largest ? from[2] : largest;
+    if (!(luma > 0.0)) {
+        for (int i = 0; i < 3; i++)
+            out[i] = map_add(from[i], map_sub(to, luma));
+        return;
+    }
+    double factor = to / luma;
+    if (map_mul(factor, largest) > top)
+        factor = top / largest;
+    for (int i = 0; i < 3; i++)
+        out[i] = map_mul(from[i], factor);
+}
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* rank.c: exact order statistics of wide types, RANK_STEPS + 1 of them at most. */
+#include "transfer.h"
+
+#include <stdlib.h>
+
+/* Rank of step j of n samples: x[0] for j = 0, x[n - 1] for j = RANK_STEPS. */
+static uint64_t step_rank(uint64_t n, uint64_t step)
+{
+    return (uint64_t)((Wide128)(n - 1) * step / RANK_STEPS);
+}
+
+ImgstatResult rank_builder_init(RankBuilder *builder, uint64_t n, ImgstatError *err)
+{
+    *builder = (RankBuilder){.table = {.n = n}};
+    builder->capacity = n <= RANK_STEPS ? (uint32_t)n : RANK_STEPS + 1u;
+    builder->table.knots = malloc((builder->capacity + 1u) * sizeof(RankKnot));
+    if (!builder->table.knots)
+        return error_memory(err, (builder->capacity + 1u) * sizeof(RankKnot), "order statistics");
+    return IMGSTAT_OK;
+}
+
+void rank_builder_release(RankBuilder *builder)
+{
+    free(builder->table.knots);
+    builder->table.knots = NULL;
+}
+
+/* The run of equal keys has ended: it is a knot if it holds the rank of a step. */
+static void close_run(RankBuilder *builder)
+{
+    const RankKnot run = builder->current;
+    if (run.upto == run.below)
+        return;
+    /* the first step whose rank is at least run.below */
+    const uint64_t n = builder->table.n;
+    uint64_t step = n > 1 ? (uint64_t)((Wide128)run.below * RANK_STEPS / (n - 1)) : 0;
+    while (step > 0 && step_rank(n, step - 1) >= run.below)
+        step--;
+    while (step <= RANK_STEPS && step_rank(n, step) < run.below)
+        step++;
+    if (step <= RANK_STEPS && step_rank(n, step) < run.upto &&
+        builder->table.n_knots < builder->capacity)
+        builder->table.knots[builder->table.n_knots++] = run;
+}
+
+void rank_builder_add(RankBuilder *builder, uint64_t key, uint64_t count)
+{
+    if (count == 0)
+        return;
+    if (builder->current.upto == builder->current.below || builder->current.key != key) {
+        close_run(builder);
+        builder->current = (RankKnot){.key = key, .below = builder->seen, .upto = builder->seen};
+    }
+    builder->seen += count;
+    builder->current.upto = builder->seen;
+}
+
+RankTable *rank_builder_finish(RankBuilder *builder, ImgstatError *err)
+{
+    close_run(builder);
+    RankTable *const table = malloc(sizeof *table);
+    if (!table) {
+        error_memory(err, sizeof *table, "order statistics");
+        return NULL;
+    }
+    *table = builder->table;
+    builder->table.knots = NULL;
+    return table;
+}
+
+void rank_table_destroy(RankTable *table)
+{
+    if (!table)
+        return;
+    free(table->knots);
+    free(table);
+}

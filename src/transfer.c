@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: MIT */
+/* transfer.c: makes maps from records and a method. */
+#include "transfer.h"
+
+#include <stdlib.h>
+
+void sample_full_scale(ImgstatSample sample, uint8_t bits, uint64_t *lo, uint64_t *hi)
+{
+    const uint32_t width = sample_bits(sample);
+    const uint32_t used = bits && bits < width ? bits : width;
+    if (sample_is_float(sample)) {
+        *lo = map_key(sample, 0.0);
+        *hi = map_key(sample, 1.0);
+        return;
+    }
+    const uint64_t half = (uint64_t)1 << (used - 1);
+    if (sample_is_signed(sample)) {
+        const uint64_t zero = (uint64_t)1 << (width - 1);
+        *lo = zero - half;
+        *hi = zero + (half - 1);
+        return;
+    }
+    *lo = 0;
+    *hi = half | (half - 1);
+}
+
+/* ---- Choices that follow from method and image ------------------------------------------------
+ */
+
+ImgstatChannels transfer_channels(const ImgstatMethod *method, const TransferShape *shape)
+{
+    if (shape->channels - (shape->alpha >= 0) <= 1)
+        return IMGSTAT_EACH;
+    if (method->channels != IMGSTAT_CHANNELS_DEFAULT)
+        return method->channels;
+    switch (method->transform) {
+    case IMGSTAT_EQUALIZE:
+    case IMGSTAT_CLAHE:
+        return shape->rgb ? IMGSTAT_LUMA : IMGSTAT_EACH;
+    case IMGSTAT_MATCH:
+        return IMGSTAT_EACH;
+    default:
+        return IMGSTAT_JOINT;
+    }
+}
+
+uint16_t transfer_maps(const ImgstatMethod *method, const TransferShape *shape)
+{
+    if (transfer_channels(method, shape) != IMGSTAT_EACH)
+        return 1;
+    const int colours = shape->channels - (shape->alpha >= 0);
+    return (uint16_t)(colours > 0 ? colours : 1);
+}
+
+ImgstatSample transfer_output(const ImgstatMethod *method, const TransferShape *shape,
+                              uint8_t *bits)
+{
+    *bits = 0;
+    switch (method->depth) {
+    case IMGSTAT_DEPTH_8:
+        return IMGSTAT_U8;
+    case IMGSTAT_DEPTH_16:
+        return IMGSTAT_U16;
+    case IMGSTAT_DEPTH_FLOAT:
+        return shape->sample == IMGSTAT_F64 ? IMGSTAT_F64 : IMGSTAT_F32;
+    case IMGSTAT_DEPTH_KEEP:
+        break;
+    }
+    *bits = shape->bits;
+    return shape->sample;
+}
+
+void transfer_clip_ranks(const ImgstatMethod *method, uint64_t n, uint64_t *black, uint64_t *white)
+{
+    const bool clip = method->transform == IMGSTAT_PERCENTILE;
+    const double lo = method->has_clip ? method->clip_lo : transfer_clip;
+    const double hi = method->has_clip ? method->clip_hi : transfer_clip;
+    *black = clip ? clip_rank(n, clip_nano(lo)) : 0;
+    const uint64_t cut = clip ? clip_rank(n, clip_nano(hi)) : 0;
+    *white = n > cut ? n - 1 - cut : 0;
+}
+
+/* ---- Checks ------------------------------------------------------------------------------------
+ */
+
+static ImgstatResult check_range(const ImgstatMethod *method, ImgstatSample to, uint8_t bits,
+                                 ImgstatError *err)
+{
+    if (!method->has_range)
+        return IMGSTAT_OK;
+    if (!isfinite(method->lo) || !isfinite(method->hi) || !(method->lo < method->hi))
+        return error_set(
+            err, IMGSTAT_ERR_ARG,
+            "output range %.9g,%.9g: two finite numbers, the lower one first, are expected",
+            method->lo, method->hi);
+    uint64_t lo, hi;
+    sample_full_scale(to, bits, &lo, &hi);
+    if (sample_is_float(to)) {
+        if (map_undefined(to, map_key(to, method->lo)) ||
+            map_undefined(to, map_key(to, method->hi)) ||
+            map_key(to, method->lo) == map_key(to, method->hi))
+            return error_set(err, IMGSTAT_ERR_ARG,
+                             "output range %.9g,%.9g does not fit samples of type %s", method->lo,
+                             method->hi, imgstat_sample_name(to));
+        return IMGSTAT_OK;
+    }
+    if (rint(method->lo) != method->lo || rint(method->hi) != method->hi)
+        return error_set(
+            err, IMGSTAT_ERR_ARG,
+            "output range %.9g,%.9g: whole numbers are expected for samples of type %s", method->lo,
+            method->hi, imgstat_sample_name(to));
+    if (method->lo < map_value(to, lo) || method->hi > map_value(to, hi))
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "output range %.9g,%.9g: samples of %u bits reach from %.20g to %.20g",
+                         method->lo, method->hi, bits ? bits : sample_bits(to), map_value(to, lo),
+                         map_value(to, hi));
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult check_parameters(const ImgstatMethod *method, ImgstatError *err)
+{
+    switch (method->transform) {
+    case IMGSTAT_PERCENTILE:
+        if (method->has_clip && !(method->clip_lo >= 0 && method->clip_hi >= 0 &&
+                                  method->clip_lo + method->clip_hi < 100))
+            return error_set(err, IMGSTAT_ERR_ARG,
+                             "clip %.9g,%.9g: two percentages that leave something are expected",
+                             method->clip_lo, method->clip_hi);
+        return IMGSTAT_OK;
+    case IMGSTAT_MEANSTD:
+        if (!isfinite(method->mean) || !isfinite(method->stddev) || method->stddev < 0)
+            return error_set(
+                err, IMGSTAT_ERR_ARG,
+                "mean %.9g, deviation %.9g: finite numbers, the deviation not negative, "
+                "are expected",
+                method->mean, method->stddev);
+        return IMGSTAT_OK;
+    case IMGSTAT_GAMMA:
+        if (!isfinite(method->gamma) || !(method->gamma > 0))
+            return error_set(err, IMGSTAT_ERR_ARG, "gamma %.9g: a number above 0 is expected",
+                             method->gamma);
+        return IMGSTAT_OK;
+    default:
+        return IMGSTAT_OK;
+    }
+}
+
+ImgstatResult transfer_check(const ImgstatMethod *method, const TransferShape *shape,
+                             ImgstatError *err)
+{
+    uint8_t bits;
+    const ImgstatSample to = transfer_output(method, shape, &bits);
+    IMGSTAT_TRY(check_range(method, to, bits, err));
+    IMGSTAT_TRY(check_parameters(method, err));
+    if (transfer_channels(method, shape) == IMGSTAT_LUMA && !shape->rgb)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "luma needs red, green and blue channels; each and joint take any");
+    if (method->like != IMGSTAT_LIKE_IMGSTAT)
+        return like_check(method, shape->sample, to, err);
+    return IMGSTAT_OK;
+}
+
+/* ---- Records -----------------------------------------------------------------------------------
+ */
+
+ImgstatResult record_joint(const Record *record, int16_t alpha, Record **out, ImgstatError *err)
+{
+    IMGSTAT_TRY(record_create(record->sample, 1, record->parts, out, err));
+    const size_t bins = record->bins ? sample_record_bins(record->sample) : 0;
+    for (uint16_t c = 0; c < record->channels; c++) {
+        if (c == alpha)
+            continue;
+        tally_merge(&(*out)->tally[0], &record->tally[c]);
+        for (size_t k = 0; k < bins; k++)
+            (*out)->bins[k] += record->bins[c * bins + k];
+    }
+    return IMGSTAT_OK;
+}
+
+MapSource map_source_counts(const Record *record, uint16_t channel, uint64_t *cdf)
+{
+    const size_t n_bins = sample_record_bins(record->sample);
+    const uint64_t *const bins = record->bins + channel * n_bins;
+    uint64_t sum = 0;
+    for (size_t k = 0; k < n_bins; k++) {
+        sum += bins[k];
+        cdf[k] = sum;
+    }
+    const Tally *const tally = &record->tally[channel];
+    return (MapSource){.n = sum, .min_key = tally->min_key, .max_key = tally->max_key, .cdf = cdf};
+}
+
+/* ---- Making a transfer --------------------------------------------------------------------------
+ */
+
+/* The output range. An end that is the nodata value moves inwards, so that stretching twice changes
+ * nothing; inside, range_avoid steps over it. */
+static MapRange output_range(const ImgstatMethod *method, const TransferShape *shape,
+                             ImgstatSample to, uint8_t bits)
+{
+    MapRange range = {.sample = to};
+    sample_full_scale(to, bits, &range.lo_key, &range.hi_key);
+    if (method->has_range) {
+        range.lo_key = map_key(to, method->lo);
+        range.hi_key = map_key(to, method->hi);
+    }
+    uint64_t nodata = shape->nodata_key;
+    range.has_nodata = shape->has_nodata &&
+                       (to == shape->sample ||
+                        sample_key_of(to, sample_value(shape->sample, shape->nodata_key), &nodata));
+    range.nodata_key = range.has_nodata ? nodata : 0;
+    if (range.has_nodata && !sample_is_float(to) && range.lo_key < range.hi_key) {
+        range.lo_key += range.lo_key == nodata;
+        range.hi_key -= range.hi_key == nodata;
+    }
+    range.lo = map_value(to, range.lo_key);
+    range.hi = map_value(to, range.hi_key);
+    return range;
+}
+
+ImgstatResult transfer_begin(ImgstatSample from, uint8_t from_bits, const MapRange *to,
+                             uint8_t to_bits, uint16_t n_maps, bool has_nodata, uint64_t nodata_key,
+                             bool luma, Transfer **out, ImgstatError *err)
+{
+    *out = NULL;
+    const size_t entries = sample_is_narrow(from) ? sample_record_bins(from) : 0;
+    const size_t bytes = n_maps * sizeof(Map) + (n_maps + 1u) * entries * sizeof(uint32_t);
+    Transfer *const transfer = calloc(1, sizeof *transfer);
+    Map *const maps = calloc(n_maps, sizeof *maps);
+    uint32_t *const tables = calloc((n_maps + 1u) * entries + 1, sizeof *tables);
+    if (!transfer || !maps || !tables) {
+        free(transfer);
+        free(maps);
+        free(tables);
+        return error_memory(err, bytes, "a transfer");
+    }
+    *transfer = (Transfer){.from = from,
+                           .from_bits = from_bits,
+                           .to_bits = to_bits,
+                           .luma = luma,
+                           .n_maps = n_maps,
+                           .range = *to,
+                           .maps = maps,
+                           .tables = tables,
+                           .rescale_table = tables + n_maps * entries};
+    Map blank = {.from = from, .to = *to, .has_nodata = has_nodata, .nodata_key = nodata_key};
+    sample_full_scale(from, from_bits, &blank.full_lo, &blank.full_hi);
+    transfer->rescale = blank;
+    transfer->rescale.to.has_nodata = 0;
+    sample_full_scale(to->sample, to_bits, &transfer->rescale.to.lo_key,
+                      &transfer->rescale.to.hi_key);
+    transfer->rescale.to.lo = map_value(to->sample, transfer->rescale.to.lo_key);
+    transfer->rescale.to.hi = map_value(to->sample, transfer->rescale.to.hi_key);
+    map_unchanged_image(&transfer->rescale);
+    for (size_t key = 0; key < entries; key++)
+        transfer->rescale_table[key] =
+            (uint32_t)sample_raw(to->sample, map_sample(&transfer->rescale, key));
+    if (luma) { /* the luma of valid samples may be any value, nodata's too */
+        blank.has_nodata = 0;
+        blank.to.has_nodata = 0;
+    }
+    for (uint16_t m = 0; m < n_maps; m++)
+        maps[m] = blank;
+    *out = transfer;
+    return IMGSTAT_OK;
+}
+
+void transfer_destroy(Transfer *transfer)
+{
+    if (!transfer)
+        return;
+    free(transfer->maps);
+    free(transfer->tables);
+    free(transfer->knots);
+    free(transfer);
+}
+
+void imgstat_transfer_destroy(ImgstatTransfer *transfer)
+{
+    transfer_destroy(transfer);
+}
+
+/* Equalization of a wide type: share of the range at each knot, exact for integers up to 2^53. */
+static void knots_equalize(const MapRange *to, const RankTable *ranks, MapKnot *knots)
+{
+    const uint64_t first = ranks->knots[0].upto;
+    for (uint32_t k = 0; k < ranks->n_knots; k++) {
+        const RankKnot *const rank = &ranks->knots[k];
+        const uint64_t below = rank->below > first ? rank->below - first : 0;
+        knots[k] = (MapKnot){
+            .key = rank->key,
+            .before = map_value(to->sample, range_ratio(to, below, ranks->n - first)),
+            .at = map_value(to->sample, range_ratio(to, rank->upto - first, ranks->n - first))};
+    }
+}
+
+/* The value of a reference, in the output's units, below which a share count / of lies. */
+static double reference_quantile(const Map *map, const MapSource *source, uint64_t count,
+                                 uint64_t of)
+{
+    uint64_t key;
+    if (source->cdf)
+        key = cdf_match(source->cdf, sample_record_bins(map->reference), source->n, count, of);
+    else {
+        const RankTable *const ranks = source->ranks;
+        uint32_t low = 0, high = ranks->n_knots - 1;
+        while (low < high) {
+            const uint32_t middle = low + (high - low) / 2;
+            if ((Wide128)ranks->knots[middle].upto * of >= (Wide128)count * ranks->n)
+                high = middle;
+            else
+                low = middle + 1;
+        }
+        key = ranks->knots[low].key;
+        const RankKnot *const right = &ranks->knots[low];
+        /* Strictly between two knots the distribution is taken as even. */
+        if (low > 0 && (Wide128)right->below * of >= (Wide128)count * ranks->n) {
+            const RankKnot *const left = right - 1;
+            const double a = map_value(map->reference, left->key),
+                         b = map_value(map->reference, key);
+            const double target = (double)count / (double)of * (double)ranks->n;
+            const double part = (target - (double)left->upto) / (double)(right->below - left->upto);
+            const double x = a * (1.0 - part) + b * part;
+            key = map_key(map->reference, x);
+        }
+    }
+    if (map->reference != map->to.sample)
+        key = range_affine(&map->to, map->reference, map->reference_lo, map->reference_hi, key);
+    return map_value(map->to.sample, key);
+}
+
+static void knots_match(const Map *map, const RankTable *ranks, const MapSource *reference,
+                        MapKnot *knots)
+{
+    for (uint32_t k = 0; k < ranks->n_knots; k++) {
+        const RankKnot *const rank = &ranks->knots[k];
+        const uint64_t below = rank->below ? rank->below : 1;
+        knots[k] = (MapKnot){.key = rank->key,
+                             .before = reference_quantile(map, reference, below, ranks->n),
+                             .at = reference_quantile(map, reference, rank->upto, ranks->n)};
+    }
+}
+
+/* Wide types: the knots of one map. */
+static void make_knots(Map *map, const ImgstatMethod *method, const MapSource *source,
+                       const MapSource *reference, MapKnot *knots)
+{
+    const RankTable *const ranks = source->ranks;
+    const bool one_level = ranks && ranks->n_knots == 1;
+    if (!ranks || ranks->n == 0 || (method->transform == IMGSTAT_EQUALIZE && one_level) ||
+        (reference && reference->n == 0)) {
+        map_unchanged_image(map);
+        return;
+    }
+    map->kind = MAP_KNOTS;
+    map->knots = knots;
+    map->n_knots = ranks->n_knots;
+    if (method->transform == IMGSTAT_EQUALIZE)
+        knots_equalize(&map->to, ranks, knots);
+    else
+        knots_match(map, ranks, reference, knots);
+}
+
+/* Everything but knots. */
+static void make_map(Map *map, const ImgstatMethod *method, const MapSource *source)
+{
+    const bool narrow = sample_is_narrow(map->from);
+    const bool clip = method->transform == IMGSTAT_PERCENTILE;
+    switch (method->transform) {
+    case IMGSTAT_STRETCH:
+    case IMGSTAT_PERCENTILE:
+        if (narrow)
+            map_clip_counts(
+                map, source->cdf,
+                clip ? clip_nano(method->has_clip ? method->clip_lo : transfer_clip) : 0,
+                clip ? clip_nano(method->has_clip ? method->clip_hi : transfer_clip) : 0);
+        else if (source->n == 0)
+            map_unchanged_image(map);
+        else
+            map_between(map, clip ? source->black : source->min_key,
+                        clip ? source->white : source->max_key);
+        return;
+    case IMGSTAT_MEANSTD:
+        map->kind = MAP_LINEAR;
+        map->center = source->mean;
+        map->divisor = source->stddev;
+        map->factor = method->stddev;
+        map->offset = method->mean;
+        if (source->n == 0 || !isfinite(source->mean) || !isfinite(source->stddev))
+            map_unchanged_image(map);
+        return;
+    case IMGSTAT_GAMMA:
+        map->kind = MAP_POWER;
+        map->black = map->full_lo;
+        map->white = map->full_hi;
+        map->factor = method->gamma;
+        return;
+    case IMGSTAT_EQUALIZE:
+        map_equalize_counts(map, source->cdf);
+        return;
+    case IMGSTAT_MATCH:
+        map_match_counts(map, source->cdf);
+        return;
+    case IMGSTAT_CLAHE:
+        return;
+    }
+}
+
+static void make_table(Map *map, const ImgstatMethod *method, const MapSource *source,
+                       uint32_t *table)
+{
+    const uint32_t entries = sample_record_bins(map->from);
+    const bool like =
+        method->like != IMGSTAT_LIKE_IMGSTAT && source->n > 0 &&
+        (method->transform == IMGSTAT_EQUALIZE || method->transform == IMGSTAT_PERCENTILE);
+    if (like)
+        like_table(method, &map->to, source->cdf, entries, table);
+    for (uint32_t key = 0; key < entries; key++) {
+        uint64_t to = like && !(map->has_nodata && key == map->nodata_key)
+                          ? range_avoid(&map->to, table[key])
+                          : map_sample(map, key);
+        table[key] = (uint32_t)sample_raw(map->to.sample, to);
+    }
+    map->cdf = map->reference_cdf = NULL; /* the table replaces them */
+}
+
+/* A reference that is narrow while the image is wide counts by its own bins, and the other way
+ * round by its own ranks; narrow images need counts. */
+static ImgstatResult check_reference(const TransferShape *shape, const MatchReference *reference,
+                                     uint16_t n_maps, ImgstatError *err)
+{
+    if (!reference)
+        return error_set(err, IMGSTAT_ERR_ARG, "matching needs a reference");
+    if (reference->n_sources != 1 && reference->n_sources != n_maps)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "the reference has %u channels where the image has %u; one or as many are "
+                         "expected",
+                         reference->n_sources, n_maps);
+    if (sample_is_narrow(shape->sample) && !sample_is_narrow(reference->sample))
+        return error_set(
+            err, IMGSTAT_ERR_UNSUPPORTED,
+            "the reference has samples of type %s; for an image of type %s at most 16 bits "
+            "are supported",
+            imgstat_sample_name(reference->sample), imgstat_sample_name(shape->sample));
+    return IMGSTAT_OK;
+}
+
+static void set_reference(Map *map, const MatchReference *reference, const MapSource *source)
+{
+    map->reference = reference->sample;
+    sample_full_scale(reference->sample, reference->bits, &map->reference_lo, &map->reference_hi);
+    map->reference_n = source->n;
+    map->reference_cdf = source->cdf;
+}
+
+ImgstatResult transfer_create(const ImgstatMethod *method, const TransferShape *shape,
+                              const MapSource *sources, const MatchReference *reference,
+                              Transfer **out, ImgstatError *err)
+{
+    *out = NULL;
+    const bool match = method->transform == IMGSTAT_MATCH, narrow = sample_is_narrow(shape->sample);
+    const uint16_t n_maps = transfer_maps(method, shape);
+    IMGSTAT_TRY(transfer_check(method, shape, err));
+    if (match)
+        IMGSTAT_TRY(check_reference(shape, reference, n_maps, err));
+    uint8_t bits;
+    const ImgstatSample to = transfer_output(method, shape, &bits);
+    const MapRange range = output_range(method, shape, to, bits);
+    Transfer *transfer;
+    IMGSTAT_TRY(transfer_begin(shape->sample, shape->bits, &range, bits, n_maps, shape->has_nodata,
+                               shape->nodata_key, transfer_channels(method, shape) == IMGSTAT_LUMA,
+                               &transfer, err));
+    transfer->transform = method->transform;
+    transfer->like = method->like;
+    size_t n_knots = 0;
+    if (!narrow && (match || method->transform == IMGSTAT_EQUALIZE))
+        for (uint16_t m = 0; m < n_maps; m++)
+            n_knots += sources[m].ranks ? sources[m].ranks->n_knots : 0;
+    if (n_knots && !(transfer->knots = malloc(n_knots * sizeof *transfer->knots))) {
+        transfer_destroy(transfer);
+        return error_memory(err, n_knots * sizeof(MapKnot), "a transfer");
+    }
+    MapKnot *knots = transfer->knots;
+    for (uint16_t m = 0; m < n_maps; m++) {
+        Map *const map = &transfer->maps[m];
+        const MapSource *const from =
+            match ? &reference->sources[reference->n_sources == 1 ? 0 : m] : NULL;
+        if (match)
+            set_reference(map, reference, from);
+        if (narrow) {
+            make_map(map, method, &sources[m]);
+            make_table(map, method, &sources[m],
+                       transfer->tables + (size_t)m * sample_record_bins(map->from));
+        } else if (match || method->transform == IMGSTAT_EQUALIZE) {
+            make_knots(map, method, &sources[m], from, knots);
+            map->reference_cdf = NULL;
+            knots += sources[m].ranks ? sources[m].ranks->n_knots : 0;
+        } else
+            make_map(map, method, &sources[m]);
+    }
+    *out = transfer;
+    return IMGSTAT_OK;
+}
+
+ImgstatResult transfer_create_counts(const ImgstatMethod *method, const TransferShape *shape,
+                                     const Record *record, const double *mean, const double *stddev,
+                                     Transfer **out, ImgstatError *err)
+{
+    *out = NULL;
+    const ImgstatChannels mode = transfer_channels(method, shape);
+    const uint16_t n_maps = transfer_maps(method, shape);
+    const size_t bins = sample_record_bins(shape->sample);
+    Record *joint = NULL;
+    if (mode == IMGSTAT_JOINT)
+        IMGSTAT_TRY(record_joint(record, shape->alpha, &joint, err));
+    const Record *const from = joint ? joint : record;
+    MapSource *const sources = calloc(n_maps, sizeof *sources);
+    uint64_t *const cdf = calloc(n_maps * bins, sizeof *cdf);
+    ImgstatResult result =
+        sources && cdf ? IMGSTAT_OK : error_memory(err, n_maps * bins * sizeof *cdf, "a transfer");
+    for (uint16_t m = 0, c = 0; result == IMGSTAT_OK && m < n_maps; m++, c++) {
+        if (mode == IMGSTAT_EACH && c == shape->alpha && c + 1 < from->channels)
+            c++;
+        sources[m] = map_source_counts(from, c, cdf + m * bins);
+        sources[m].mean = mean ? mean[m] : NAN;
+        sources[m].stddev = stddev ? stddev[m] : NAN;
+    }
+    if (result == IMGSTAT_OK)
+        result = transfer_create(method, shape, sources, NULL, out, err);
+    free(sources);
+    free(cdf);
+    record_destroy(joint);
+    return result;
+}

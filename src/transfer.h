@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* transfer.h: from records and a method to what is done to every sample. Pure: no file, no device.
+ */
+#ifndef IMGSTAT_TRANSFER_H
+#define IMGSTAT_TRANSFER_H
+
+#include "record.h"
+#include "transfer_math.h"
+
+/* Percent cut at each end where nobody says: ImageJ's 0.35 % saturated in all. */
+static const double transfer_clip = 0.175;
+
+/* Which image a transfer is made for. */
+typedef struct TransferShape {
+    ImgstatSample sample;
+    uint8_t bits;      /* 0: the full width */
+    uint16_t channels; /* > 0 */
+    int16_t alpha;     /* -1: none */
+    bool rgb;          /* channels 0, 1, 2 are red, green, blue: luma has a meaning */
+    bool has_nodata;
+    uint64_t nodata_key;
+} TransferShape;
+
+/* Exact order statistics of a wide type: what is known of its distribution.
+ * Ascending distinct keys; below, upto: samples less than, and at most, each key. Between two
+ * neighbours lie fewer than n / RANK_STEPS samples. The last upto is n. */
+enum { RANK_STEPS = 65536 };
+
+typedef struct RankKnot {
+    uint64_t key, below, upto;
+} RankKnot;
+
+typedef struct RankTable {
+    uint64_t n;
+    uint32_t n_knots;
+    RankKnot *knots;
+} RankTable;
+
+/* Builds a table from all valid keys in ascending order, given in pieces of any length. */
+typedef struct RankBuilder {
+    RankTable table;
+    uint32_t capacity;
+    uint64_t seen;    /* samples so far */
+    RankKnot current; /* the run of equal keys that is open */
+} RankBuilder;
+
+ImgstatResult rank_builder_init(RankBuilder *builder, uint64_t n, ImgstatError *err);
+/* `count` samples of each key: 1 a key for plain sorted keys. */
+void rank_builder_add(RankBuilder *builder, uint64_t key, uint64_t count);
+RankTable *rank_builder_finish(RankBuilder *builder, ImgstatError *err); /* NULL: out of memory */
+void rank_builder_release(RankBuilder *builder);
+void rank_table_destroy(RankTable *table); /* accepts NULL */
+
+/* What one map is made from. Narrow types: n and cdf suffice, but for meanstd. */
+typedef struct MapSource {
+    uint64_t n;                /* valid samples */
+    uint64_t min_key, max_key; /* where n > 0 */
+    const uint64_t *cdf;       /* narrow types: inclusive counts by key */
+    double mean, stddev;       /* read for IMGSTAT_MEANSTD */
+    uint64_t black, white;  /* wide types, IMGSTAT_PERCENTILE: keys of ranks transfer_clip_ranks */
+    const RankTable *ranks; /* wide types, IMGSTAT_EQUALIZE and IMGSTAT_MATCH */
+} MapSource;
+
+/* A reference to match: as many sources as maps, or one for all. */
+typedef struct MatchReference {
+    ImgstatSample sample;
+    uint8_t bits;
+    uint16_t n_sources;
+    const MapSource *sources;
+} MatchReference;
+
+typedef struct ImgstatTransfer {
+    ImgstatTransform transform; /* for the reader of a saved one */
+    ImgstatLike like;
+    ImgstatSample from;
+    uint8_t from_bits, to_bits;
+    bool luma;       /* one map, from luma to luma */
+    uint16_t n_maps; /* 1: for every channel but alpha; else one for each of them, in order */
+    Map *maps;      /* pointers point into this transfer, or are NULL where a table replaces them */
+    MapRange range; /* where defined samples go */
+    Map rescale;    /* of alpha, and of what stays: by the ratio of the full scales */
+    uint32_t *tables;        /* narrow types: n_maps tables of output bits by key */
+    uint32_t *rescale_table; /* narrow types: the same for rescale */
+    MapKnot *knots;          /* wide types: of all maps, one after the other */
+} Transfer;
+
+/* The channel mode that a method means for an image. */
+ImgstatChannels transfer_channels(const ImgstatMethod *method, const TransferShape *shape);
+/* How many maps, so sources, that takes: 1, or the channels without alpha. */
+uint16_t transfer_maps(const ImgstatMethod *method, const TransferShape *shape);
+/* Checks a method against an image without looking at pixels. */
+ImgstatResult transfer_check(const ImgstatMethod *method, const TransferShape *shape,
+                             ImgstatError *err);
+/* The output type, and its significant bits. */
+ImgstatSample transfer_output(const ImgstatMethod *method, const TransferShape *shape,
+                              uint8_t *bits);
+/* Ranks (0-based, ascending) of black and white among n samples; black > white where nothing is
+ * left. */
+void transfer_clip_ranks(const ImgstatMethod *method, uint64_t n, uint64_t *black, uint64_t *white);
+
+/* One channel that holds all of a record's but alpha: counts add, extrema merge. */
+ImgstatResult record_joint(const Record *record, int16_t alpha, Record **out, ImgstatError *err);
+/* The source of a narrow, settled record's channel; cdf: sample_record_bins counts, filled here. */
+MapSource map_source_counts(const Record *record, uint16_t channel, uint64_t *cdf);
+
+/* reference: for IMGSTAT_MATCH, else NULL. Not for IMGSTAT_CLAHE (clahe.h). */
+ImgstatResult transfer_create(const ImgstatMethod *method, const TransferShape *shape,
+                              const MapSource *sources, const MatchReference *reference,
+                              Transfer **out, ImgstatError *err);
+/* For narrow types, straight from a settled record of the image (each, joint) or of its luma. mean
+ * and stddev of the maps are read for IMGSTAT_MEANSTD only; NULL else. */
+ImgstatResult transfer_create_counts(const ImgstatMethod *method, const TransferShape *shape,
+                                     const Record *record, const double *mean, const double *stddev,
+                                     Transfer **out, ImgstatError *err);
+void transfer_destroy(Transfer *transfer); /* accepts NULL */
+
+/* Full scale of a type: order keys of the least and the largest sample of so many bits; floats:
+ * 0, 1. */
+void sample_full_scale(ImgstatSample sample, uint8_t bits, uint64_t *lo, uint64_t *hi);
+
+/* An empty transfer: rescale, maps without content; tables allocated. Used by the loader too. */
+ImgstatResult transfer_begin(ImgstatSample from, uint8_t from_bits, const MapRange *to,
+                             uint8_t to_bits, uint16_t n_maps, bool has_nodata, uint64_t nodata_key,
+                             bool luma, Transfer **out, ImgstatError *err);
+
+/* transfer_like.c: fills table (output keys by key) with another program's formula. */
+ImgstatResult like_check(const ImgstatMethod *method, ImgstatSample sample, ImgstatSample to,
+                         ImgstatError *err);
+void like_table(const ImgstatMethod *method, const MapRange *to, const uint64_t *cdf, uint32_t bins,
+                uint32_t *table);
+
+#endif
