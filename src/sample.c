@@ -171,7 +171,9 @@ uint64_t sample_key_ceil(ImgstatSample s, double x)
     }
     const uint64_t raw = raw_of_float(s, x);
     const uint64_t key = sample_key(s, raw);
-    /* Rounded down: the next key is the answer. Both -infinity and the largest finite key step to
-     * the right neighbour as well. */
-    return float_of_raw(s, raw) < x ? key + 1 : key;
+    if (float_of_raw(s, raw) >= x)
+        return key;
+    /* Rounded down: the next key is the answer, from -infinity and the largest finite value too. No
+     * value has the key before that of zero, where -0 would be. */
+    return key + 2 == sign ? sign : key + 1;
 }

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* test_image.c: geometry is checked, bands share memory, release happens once. */
+#include "image.h"
+
+#include "sample.h"
+
+#include <criterion/criterion.h>
+
+static int released;
+
+static void count_release(void *context)
+{
+    released += *(int *)context;
+}
+
+Test(image, create)
+{
+    ImagePro image;
+    cr_assert_eq(imgstat_image_create(5, 3, 4, IMGSTAT_U16, 12, &image, NULL), IMGSTAT_OK);
+    cr_assert_eq(image.width, 5);
+    cr_assert_eq(image.height, 3);
+    cr_assert_eq(image.bits, 12);
+    cr_assert_geq(image.pitch, 40);
+    for (size_t y = 0; y < 3; y++)
+        for (size_t i = 0; i < 40; i++)
+            cr_assert_eq(image_row(&image, y)[i], 0);
+    imgstat_image_release(&image);
+    cr_assert_null(image.host);
+    imgstat_image_release(&image);
+    imgstat_image_release(NULL);
+    cr_assert_eq(imgstat_image_create(0, 0, 1, IMGSTAT_F64, 0, &image, NULL), IMGSTAT_OK);
+    cr_assert_eq(image.bits, 64);
+    imgstat_image_release(&image);
+}
+
+Test(image, refuses)
+{
+    ImagePro image;
+    unsigned char pixels[64] = {0};
+    ImgstatError err;
+    cr_assert_eq(imgstat_image_create(1, 1, 0, IMGSTAT_U8, 0, &image, &err), IMGSTAT_ERR_ARG);
+    cr_assert_eq(imgstat_image_create(1, 1, 1, (ImgstatSample)11, 0, &image, &err),
+                 IMGSTAT_ERR_ARG);
+    cr_assert_eq(imgstat_image_create(1, 1, 1, IMGSTAT_U8, 9, &image, &err), IMGSTAT_ERR_ARG);
+    /* 2^32 * 2^16 * 8 bytes a row, as many rows: more than any address */
+    cr_assert_eq(
+        imgstat_image_create(UINT32_MAX, UINT32_MAX, UINT16_MAX, IMGSTAT_F64, 0, &image, &err),
+        IMGSTAT_ERR_ARG);
+    cr_assert_eq(imgstat_image_wrap(IMGSTAT_HOST, 0, pixels, SIZE_MAX, 1, 2, 1, IMGSTAT_U8, 0, NULL,
+                                    NULL, &image, &err),
+                 IMGSTAT_ERR_ARG);
+    cr_assert_eq(imgstat_image_wrap(IMGSTAT_HOST, 0, pixels, 7, 2, 2, 1, IMGSTAT_U32, 0, NULL, NULL,
+                                    &image, &err),
+                 IMGSTAT_ERR_ARG);
+    cr_assert_eq(imgstat_image_wrap(IMGSTAT_HOST, 0, NULL, 0, 2, 2, 1, IMGSTAT_U32, 0, NULL, NULL,
+                                    &image, &err),
+                 IMGSTAT_ERR_ARG);
+    cr_assert_eq(imgstat_image_wrap((ImgstatMemory)9, 0, pixels, 0, 2, 2, 1, IMGSTAT_U8, 0, NULL,
+                                    NULL, &image, &err),
+                 IMGSTAT_ERR_ARG);
+    cr_assert_null(image.host);
+}
+
+Test(image, wraps_and_cuts_bands)
+{
+    ImagePro image;
+    unsigned char pixels[11 * 4] = {0};
+    int weight = 1;
+    cr_assert_eq(imgstat_image_wrap(IMGSTAT_HOST, 3, pixels + 1, 11, 3, 3, 3, IMGSTAT_U8, 0,
+                                    count_release, &weight, &image, NULL),
+                 IMGSTAT_OK);
+    cr_assert_eq(image.device_id, 0);
+    image.mask = pixels;
+    image.mask_pitch = 7;
+    image.first_row = 100;
+    const ImagePro band = image_band(&image, 2, 1);
+    cr_assert_eq((unsigned char *)band.host, pixels + 1 + 22);
+    cr_assert_eq(band.mask, pixels + 14);
+    cr_assert_eq(band.first_row, 102);
+    cr_assert_eq(band.height, 1);
+    cr_assert_null(band.release);
+    imgstat_image_release(&image);
+    imgstat_image_release(&image);
+    cr_assert_eq(released, 1);
+
+    cr_assert_eq(imgstat_image_wrap(IMGSTAT_CUDA, 2, pixels, 0, 3, 3, 1, IMGSTAT_U16, 10, NULL,
+                                    NULL, &image, NULL),
+                 IMGSTAT_OK);
+    cr_assert_null(image.host);
+    cr_assert_eq(image.device.address, (uint64_t)(uintptr_t)pixels);
+    cr_assert_eq(image.device_id, 2);
+    cr_assert_eq(image.pitch, 6);
+    cr_assert_eq(image_band(&image, 1, 2).device.address, image.device.address + 6);
+}
+
+Test(image, nodata)
+{
+    ImagePro image;
+    cr_assert_eq(imgstat_image_create(1, 1, 1, IMGSTAT_I16, 0, &image, NULL), IMGSTAT_OK);
+    imgstat_image_set_nodata(&image, (ImgstatValue){.sample = IMGSTAT_F64, .as.f = -9999});
+    cr_assert(image.has_nodata);
+    cr_assert_eq(image.nodata_key, 32768 - 9999);
+    imgstat_image_set_nodata(&image, (ImgstatValue){.sample = IMGSTAT_F64, .as.f = NAN});
+    cr_assert_not(image.has_nodata);
+    imgstat_image_set_nodata(&image, (ImgstatValue){.sample = IMGSTAT_F64, .as.f = 1e9});
+    cr_assert_not(image.has_nodata);
+    imgstat_image_release(&image);
+}
+
+Test(image, products)
+{
+    size_t out;
+    cr_assert(size_product(SIZE_MAX, 1, &out));
+    cr_assert_eq(out, SIZE_MAX);
+    cr_assert_not(size_product(SIZE_MAX / 2 + 1, 2, &out));
+}
