@@ -38,6 +38,11 @@ def rounded(value, letter):
     return struct.unpack("<" + letter, struct.pack("<" + letter, value))[0]
 
 
+def palette_page(indices, colors):
+    return e.Page(indices, 8, photometric=e.TIFF_PALETTE,
+                  tags={320: (e.SHORT, [color[c] for c in range(3) for color in colors])})
+
+
 class Folder:
     def __init__(self, path):
         self.path, self.expected, self.lines = path, {}, []
@@ -64,7 +69,7 @@ class Folder:
         self.add(name, text, e.png(image, color, bits, palette, trns, interlace),
                  [page(shown, NAMES[len(shown[0][0])], **about)])
 
-    def tiff(self, name, text, *pages, nodata=None, names=None, palette=None, **how):
+    def tiff(self, name, text, *pages, nodata=None, names=None, palette=None, palette_bits=8, **how):
         told = []
         for p in pages:
             letter = {e.UINT: "u", e.INT: "i", e.FLOAT: "f"}[p.kind]
@@ -73,7 +78,7 @@ class Folder:
                            e.TIFF_PALETTE: "palette", e.CMYK: "cmyk"}[p.photometric]
             shown = [[palette[q[0]] for q in row] for row in p.image] if palette else p.image
             if palette:
-                held = 16
+                held = palette_bits
             about = {"format": "tiff", "sample": f"{letter}{held}", "bits": held if palette else p.bits,
                      "photometric": photometric}
             told.append(page(shown, names or NAMES[len(shown[0][0])], nodata, **about))
@@ -131,10 +136,13 @@ def good_tiff(out):
              photometric=e.MIN_IS_WHITE))
     out.tiff("good-cmyk.tif", "8-bit CMYK", e.Page(field(12, 10, 4, lambda x, y, c: (x * 20 + y * c) % 256), 8,
              photometric=e.CMYK), names=["cyan", "magenta", "yellow", "black"])
-    ramp = [(i * 257, 65535 - i * 257, (i * 7 % 256) * 257) for i in range(256)]
-    out.tiff("good-palette.tif", "8-bit palette of 16-bit colours", e.Page(field(32, 16, 1, lambda x, y, c:
-             y * 16 + x // 2), 8, photometric=e.TIFF_PALETTE,
-             tags={320: (e.SHORT, [color[c] for c in range(3) for color in ramp])}), palette=ramp)
+    eight = [(i, 255 - i, i * 7 % 256) for i in range(256)]
+    sixteen = [(i * 257, 65535 - i * 257, i * i) for i in range(256)]
+    indices = field(32, 16, 1, lambda x, y, c: y * 16 + x // 2)
+    out.tiff("good-palette.tif", "8-bit palette; its 16-bit colours are 8-bit ones, times 257",
+             palette_page(indices, [tuple(s * 257 for s in color) for color in eight]), palette=eight)
+    out.tiff("good-palette16.tif", "8-bit palette of 16-bit colours", palette_page(indices, sixteen), palette=sixteen,
+             palette_bits=16)
     out.tiff("good-rgba.tif", "8-bit RGB with alpha", e.Page(field(14, 9, 4, lambda x, y, c: 255 - y if c == 3
              else x * (c + 4)), 8))
     small = gray([[1, 2, 3], [4, 5, 6]])
@@ -216,8 +224,8 @@ def bad(out):
             error=["format", "truncated", "io"])
     out.add("bad-strip-offset.tif", "the strip lies far past the end",
             e.tiff([e.Page(image, 8, tags={273: (e.LONG, [2 ** 31])})]), error=["truncated", "format", "io"])
-    out.add("bad-ifd-loop.tif", "the last directory leads back to the first",
-            e.tiff([e.Page(gray(EXAMPLE), 8), e.Page(gray(EXAMPLE), 8)], loop=True), error=["format"])
+    example = e.Page(gray(EXAMPLE), 8)
+    out.tiff("warned-ifd-loop.tif", "the last directory leads back to the first", example, example, loop=True)
     out.add("bad-huge.tif", "declares 4294967295 x 4294967295 pixels",
             e.tiff([e.Page([[(0,)]], 8, tags={256: (e.LONG, [2 ** 32 - 1]), 257: (e.LONG, [2 ** 32 - 1])})]),
             error=["limit", "format"])
@@ -233,8 +241,8 @@ def unsupported(out):
     out.add("unsupported-complex.tif", "complex samples", e.tiff([wide]), error=["unsupported"])
     out.add("unsupported-codec.tif", "a compression (JPEG 2000) that libtiff lacks",
             e.tiff([e.Page(values, 8, tags={259: (e.SHORT, [34712])})]), error=["unsupported"])
-    packed = e.Page(values, 24, tags={339: (e.SHORT, [e.FLOAT])})
-    out.add("unsupported-float24.tif", "floats of 24 bits", e.tiff([packed]), error=["unsupported"])
+    packed = e.Page(values, 48, tags={339: (e.SHORT, [e.FLOAT])})
+    out.add("unsupported-float48.tif", "floats of 48 bits", e.tiff([packed]), error=["unsupported"])
 
 
 def readme(out):
@@ -242,8 +250,8 @@ def readme(out):
             "`generate.py` makes every file here, itself aside, with nothing but the Python standard library; it also makes",
             "`expected.json`, whose values `measure.py` computes in exact fractions. Nothing here comes from anybody",
             "else: all of it is under the licence of the project (MIT).", "",
-            "`good-*` measures without a word; `bad-*` contradicts its format; `unsupported-*` is valid and holds",
-            "something that imgstat does not measure.", "", "| file | what it is | licence |", "|---|---|---|"]
+            "`good-*` measures without a word, `warned-*` with a warning; `bad-*` contradicts its format; `unsupported-*` is",
+            "valid and holds something that imgstat does not measure.", "", "| file | what it is | licence |", "|---|---|---|"]
     (out.path / "README.md").write_text("\n".join(text + sorted(out.lines)) + "\n")
 
 
