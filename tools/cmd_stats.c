@@ -15,8 +15,9 @@
 typedef struct Stats {
     const Options *options;
     ImgstatMeasure how;
-    bool many;    /* several inputs */
-    Table *table; /* main thread only */
+    bool several;  /* inputs */
+    bool one_page; /* one page of each was asked for */
+    Table *table;  /* main thread only */
 } Stats;
 
 static bool print_page(void *context, const Report *report, FILE *out, FILE *err)
@@ -31,9 +32,13 @@ static bool print_page(void *context, const Report *report, FILE *out, FILE *err
         print_csv_page(out, report);
         break;
     case OUTPUT_PEOPLE:
-        if (!stats->many && report->page->pages == 1)
+        /* One image has a heading; rows of several begin with the file's name. */
+        if (!stats->several && (report->page->pages == 1 || stats->one_page)) {
             print_table_heading(out, report);
-        print_table_page(out, report, stats->many || report->page->pages > 1);
+            print_table_page(out, report, false);
+        } else {
+            print_table_page(out, report, true);
+        }
         break;
     }
     return true;
@@ -111,7 +116,10 @@ void cmd_stats(int argc, char **argv)
     if (parsed == PARSE_RUN) {
         InputList inputs;
         inputs_collect(&options, &inputs);
-        Stats stats = {.options = &options, .how = plan_measure(&options), .many = inputs.n > 1};
+        Stats stats = {.options = &options,
+                       .how = plan_measure(&options),
+                       .several = inputs.n > 1,
+                       .one_page = inputs.n == 1 && inputs.items[0].has_page};
         const Batch batch = {.options = &options,
                              .inputs = &inputs,
                              .context = &stats,

@@ -253,7 +253,7 @@ static const struct argp run_argp = {run_table, parse_option, NULL, NULL, NULL, 
 
 static const struct argp_child stats_children[] = {
     {&output_argp, 0, NULL, 0}, {&measure_argp, 0, NULL, 0}, {&stats_argp, 0, NULL, 0},
-    {&input_argp, 0, NULL, 0},  {&run_argp, 0, NULL, 0},   {0},
+    {&input_argp, 0, NULL, 0},  {&run_argp, 0, NULL, 0},     {0},
 };
 static const struct argp_child hist_children[] = {
     {&output_argp, 0, NULL, 0}, {&measure_argp, 0, NULL, 0}, {&plot_argp, 0, NULL, 0},

@@ -57,6 +57,7 @@ static void draw_axis(FILE *out, const Curve *curve, const Glyphs *glyphs, uint3
     char line[1024 + LABEL_MAX];
     memset(line, ' ', sizeof line);
     size_t end = 0;
+    char previous[TEXT_NUMBER] = "";
     for (unsigned quarter = 0; quarter <= 4; quarter++) {
         char label[TEXT_NUMBER], last[TEXT_NUMBER];
         const uint32_t column = columns * quarter / 4;
@@ -68,8 +69,9 @@ static void draw_axis(FILE *out, const Curve *curve, const Glyphs *glyphs, uint3
         const size_t start = quarter == 4 && column > length ? column - length : column;
         const bool meets_last =
             quarter > 0 && quarter < 4 && start + length + strlen(last) + 2 > columns;
-        if ((quarter > 0 && start < end + 2) || meets_last)
+        if ((quarter > 0 && start < end + 2) || meets_last || strcmp(label, previous) == 0)
             continue;
+        strcpy(previous, label);
         memcpy(line + start, label, length);
         end = start + length;
     }

@@ -1,0 +1,1 @@
+imgstat --csv --shape --percentiles 5,95 good-example.png bad-empty.png

@@ -1,0 +1,1 @@
+imgstat --csv good-example.png good-all-nan.tif good-pages.tif

@@ -1,0 +1,1 @@
+imgstat --device abacus photo.tif

@@ -1,0 +1,1 @@
+mkdir "$TMP/d"; cd "$TMP"; imgstat d

@@ -1,0 +1,1 @@
+mkdir -p "$TMP/d/e"; cp good-1x1.png "$TMP/d/b.png"; cp good-1x1.tif "$TMP/d/a.TIF"; cp good-1x1.png "$TMP/d/e/c.png"; cp good-1x1.png "$TMP/d/.hidden.png"; echo text > "$TMP/d/notes.txt"; cd "$TMP"; imgstat d; echo; imgstat --recursive d

@@ -1,0 +1,1 @@
+LC_ALL=C imgstat hist --height 2 good-example.png

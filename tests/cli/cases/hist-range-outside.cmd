@@ -1,0 +1,1 @@
+imgstat hist --range 300,400 good-example.png

@@ -1,0 +1,1 @@
+cd "$TMP"; T="$OLDPWD"; imgstat hist --plot p.svg "$T/photo.tif" && ls && imgstat hist --plot p.svg "$T/photo.tif"; imgstat hist --force --plot p.svg "$T/photo.tif" && ls && imgstat hist --plot nowhere/p.svg "$T/photo.tif"

@@ -1,0 +1,1 @@
+imgstat hist --plot - good-example.png

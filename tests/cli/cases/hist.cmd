@@ -1,0 +1,1 @@
+imgstat hist good-example.png

@@ -1,0 +1,1 @@
+imgstat good-palette.png; imgstat --indices good-palette.png

@@ -1,0 +1,1 @@
+imgstat --json good-all-nan.tif

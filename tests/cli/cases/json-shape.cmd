@@ -1,0 +1,1 @@
+imgstat stats --json --shape good-example.png

@@ -1,0 +1,1 @@
+imgstat - < good-example.png; imgstat --json - < good-example.tif

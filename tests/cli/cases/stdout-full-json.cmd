@@ -1,0 +1,1 @@
+imgstat --json photo.tif > /dev/full

@@ -1,0 +1,1 @@
+imgstat --ddof 1 good-example.png

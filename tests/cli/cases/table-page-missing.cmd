@@ -1,0 +1,1 @@
+imgstat "good-pages.tif[9]"

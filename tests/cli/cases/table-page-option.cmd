@@ -1,0 +1,1 @@
+imgstat --page 2 good-pages.tif

@@ -1,0 +1,1 @@
+imgstat photo.tif good-rgb.png good-gray16.png

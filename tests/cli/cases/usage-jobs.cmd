@@ -1,0 +1,1 @@
+imgstat --jobs 0 photo.tif

@@ -1,0 +1,1 @@
+imgstat --percentile-method cubic photo.tif

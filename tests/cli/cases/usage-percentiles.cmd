@@ -1,0 +1,1 @@
+imgstat --percentiles 101 photo.tif; imgstat --percentiles 1,,2 photo.tif; imgstat --percentiles "" photo.tif

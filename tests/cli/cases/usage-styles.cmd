@@ -1,0 +1,1 @@
+imgstat --json --csv photo.tif; imgstat --histogram photo.tif
