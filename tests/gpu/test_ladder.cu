@@ -176,15 +176,16 @@ static A serial_reduce(const T *in, size_t n, A empty, double *magnitude)
     return OP == LADDER_SUM ? (A)sum : result;
 }
 
-template <int OP, typename A> static A empty_result(bool is_float)
+template <int OP, typename A> static A empty_result(void)
 {
-    if (OP == LADDER_SUM)
+    if constexpr (OP == LADDER_SUM)
         return 0;
-    if (is_float)
-        return (A)(OP == LADDER_MIN ? INFINITY : -INFINITY);
-    if (sizeof(A) == 2)
+    else if constexpr (sizeof(A) == 2)
         return (A)(OP == LADDER_MIN ? UINT16_MAX : 0);
-    return (A)(OP == LADDER_MIN ? INT32_MAX : INT32_MIN);
+    else if constexpr ((A)0.5 != 0)
+        return OP == LADDER_MIN ? INFINITY : -INFINITY;
+    else
+        return OP == LADDER_MIN ? INT32_MAX : INT32_MIN;
 }
 
 static void report(Tally *tally, bool good, const char *rung, const char *what, size_t n,
@@ -199,47 +200,69 @@ static void report(Tally *tally, bool good, const char *rung, const char *what, 
                 what, n, block, (int)pattern, offset, where);
 }
 
-template <typename T, int OP>
-static void check_reduce(const LadderReduce *rung, LadderType type, const std::vector<T> &in,
-                         const T *device_in, Pattern pattern, size_t offset, Tally *tally)
+/* What an operation yields of an input in tiles, and how far off a right sum of a tile may be. */
+template <typename A> struct Expected {
+    size_t tile;
+    std::vector<A> result;
+    double tolerance;
+};
+
+/* tile 0: one result for the whole input. */
+template <typename T, int OP, typename A>
+static Expected<A> expect(const std::vector<T> &in, size_t tile, bool rounded)
 {
-    typedef typename LadderAcc<T, OP>::type A;
-    static const char *const names[] = {"sum", "min", "max"};
-    const bool is_float = type == LADDER_F32;
     const size_t n = in.size();
-    const size_t tile = rung->partial_tile ? rung->partial_tile : n;
-    const size_t results = rung->partial_tile ? n / tile + (n % tile != 0) : 1;
-    std::vector<A> expected(results), got(results);
-    double tolerance = 0;
+    const size_t results = tile == 0 ? 1 : n / tile + (n % tile != 0);
+    Expected<A> expected = {tile, std::vector<A>(results), 0};
     for (size_t b = 0; b < results; b++) {
         const size_t length = b + 1 == results ? n - b * tile : tile;
         double magnitude;
-        expected[b] = serial_reduce<OP>(in.data() + b * tile, length, empty_result<OP, A>(is_float),
-                                        &magnitude);
+        expected.result[b] =
+            serial_reduce<OP>(in.data() + b * tile, length, empty_result<OP, A>(), &magnitude);
         /* Any order of length - 1 additions in double errs by at most (length-1) 2^-53 sum|x|,
          * and a term for the rounding of the reference. */
-        if (OP == LADDER_SUM && is_float && pattern == FRACTIONS)
-            tolerance = fmax(tolerance, (double)(length + 1) * ldexp(magnitude, -53));
+        if (OP == LADDER_SUM && rounded)
+            expected.tolerance =
+                fmax(expected.tolerance, (double)(length + 1) * ldexp(magnitude, -53));
     }
-    Guarded out = guarded_create(results * sizeof(A));
-    Guarded scratch = guarded_create(rung->scratch_bytes(n));
-    for (const unsigned *block = rung->blocks; *block; block++) {
-        guarded_poison(out);
-        guarded_poison(scratch);
-        const LadderCall call = {device_in, n, guarded_data(out), guarded_data(scratch), *block,
-                                 false,     0};
-        fatal(rung->run[type][OP](&call), rung->name);
-        fatal(cudaDeviceSynchronize(), rung->name);
-        fatal(
-            cudaMemcpy(got.data(), guarded_data(out), results * sizeof(A), cudaMemcpyDeviceToHost),
-            "download");
-        const size_t where = first_difference(expected.data(), got.data(), results, tolerance);
-        report(tally, where == results && guards_intact(out) && guards_intact(scratch), rung->name,
-               names[OP], n, *block, pattern, offset, where);
-        tally->elements += n;
+    return expected;
+}
+
+template <typename T, int OP>
+static void check_reduce(LadderType type, const std::vector<T> &in, const T *device_in,
+                         Pattern pattern, size_t offset, Tally *tally)
+{
+    typedef typename LadderAcc<T, OP>::type A;
+    static const char *const names[] = {"sum", "min", "max"};
+    const bool rounded = type == LADDER_F32 && pattern == FRACTIONS;
+    const size_t n = in.size();
+    Expected<A> expected = expect<T, OP, A>(in, ladder_reduces[0]->partial_tile, rounded);
+    for (const LadderReduce *rung : ladder_reduces) {
+        if (rung->partial_tile != expected.tile)
+            expected = expect<T, OP, A>(in, rung->partial_tile, rounded);
+        const size_t results = expected.result.size();
+        std::vector<A> got(results);
+        Guarded out = guarded_create(results * sizeof(A));
+        Guarded scratch = guarded_create(rung->scratch_bytes(n));
+        for (const unsigned *block = rung->blocks; *block; block++) {
+            guarded_poison(out);
+            guarded_poison(scratch);
+            const LadderCall call = {device_in, n, guarded_data(out), guarded_data(scratch), *block,
+                                     false,     0};
+            fatal(rung->run[type][OP](&call), rung->name);
+            fatal(cudaDeviceSynchronize(), rung->name);
+            fatal(cudaMemcpy(got.data(), guarded_data(out), results * sizeof(A),
+                             cudaMemcpyDeviceToHost),
+                  "download");
+            const size_t where =
+                first_difference(expected.result.data(), got.data(), results, expected.tolerance);
+            report(tally, where == results && guards_intact(out) && guards_intact(scratch),
+                   rung->name, names[OP], n, *block, pattern, offset, where);
+            tally->elements += n;
+        }
+        fatal(cudaFree(out.base), "cudaFree");
+        fatal(cudaFree(scratch.base), "cudaFree");
     }
-    fatal(cudaFree(out.base), "cudaFree");
-    fatal(cudaFree(scratch.base), "cudaFree");
 }
 
 template <typename T>
@@ -250,11 +273,9 @@ static void check_reductions(LadderType type, size_t n, Pattern pattern, size_t 
     Guarded buffer = guarded_create((n + offset) * sizeof(T));
     T *const device_in = (T *)guarded_data(buffer) + offset;
     fatal(cudaMemcpy(device_in, in.data(), n * sizeof(T), cudaMemcpyHostToDevice), "upload");
-    for (const LadderReduce *rung : ladder_reduces) {
-        check_reduce<T, LADDER_SUM>(rung, type, in, device_in, pattern, offset, tally);
-        check_reduce<T, LADDER_MIN>(rung, type, in, device_in, pattern, offset, tally);
-        check_reduce<T, LADDER_MAX>(rung, type, in, device_in, pattern, offset, tally);
-    }
+    check_reduce<T, LADDER_SUM>(type, in, device_in, pattern, offset, tally);
+    check_reduce<T, LADDER_MIN>(type, in, device_in, pattern, offset, tally);
+    check_reduce<T, LADDER_MAX>(type, in, device_in, pattern, offset, tally);
     fatal(cudaFree(buffer.base), "cudaFree");
 }
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* bench_ceiling.cu: what memory allows in this run: a kernel that only reads, and a plain copy. */
+#include "bench.h"
+
+/* Large enough that start and end of a launch do not count. */
+static const size_t CEILING_BYTES = (size_t)1 << 30;
+
+enum { BLOCK = 512, UNROLL = 8 };
+
+/*
+ * read_all: reads and keeps almost nothing.
+ *
+ *   Idea      16-byte loads, UNROLL in flight a thread, a grid that fills the machine; the words
+ *             are combined by exclusive or, so that no load can be left out.
+ *   Memory    reads n vectors once, one atomic a warp.
+ *   Launch    <<<multiprocessors * resident blocks, BLOCK>>>.
+ *   Requires  in aligned to 16 bytes; *out zeroed.
+ *   Result    *out ^= all 32-bit words.
+ */
+static __global__ void __launch_bounds__(BLOCK)
+    read_all(const uint4 *__restrict__ in, size_t n, unsigned *__restrict__ out)
+{
+    const size_t threads = (size_t)gridDim.x * BLOCK;
+    size_t i = (size_t)blockIdx.x * BLOCK + threadIdx.x;
+    unsigned all = 0;
+    for (; i + (UNROLL - 1) * threads < n; i += UNROLL * threads) {
+        uint4 v[UNROLL];
+#pragma unroll
+        for (int k = 0; k < UNROLL; k++)
+            v[k] = __ldg(&in[i + k * threads]);
+#pragma unroll
+        for (int k = 0; k < UNROLL; k++)
+            all ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;
+    }
+    for (; i < n; i += threads)
+        all ^= in[i].x ^ in[i].y ^ in[i].z ^ in[i].w;
+    for (int offset = 16; offset > 0; offset /= 2)
+        all ^= __shfl_xor_sync(0xFFFFFFFFu, all, offset);
+    if (threadIdx.x % 32 == 0)
+        atomicXor(out, all);
+}
+
+/* The same result the plain way, to check it. */
+static __global__ void read_plain(const unsigned *__restrict__ in, size_t n, unsigned *out)
+{
+    const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        atomicXor(out, in[i]);
+}
+
+static cudaError_t call_read(Bench *bench, const BenchCase *c, void *grid, const void *in)
+{
+    read_all<<<*(unsigned *)grid, BLOCK, 0, bench->stream>>>((const uint4 *)in, c->bytes / 16,
+                                                             (unsigned *)bench->scratch);
+    return cudaGetLastError();
+}
+
+static cudaError_t call_copy(Bench *bench, const BenchCase *c, void *, const void *in)
+{
+    return cudaMemcpyAsync(bench->out, in, c->bytes, cudaMemcpyDeviceToDevice, bench->stream);
+}
+
+static bool read_is_right(Bench *bench, const BenchCase *c, unsigned grid)
+{
+    unsigned sums[2] = {0, 1};
+    unsigned *const out = (unsigned *)bench_scratch(bench, 4096);
+    if (!out || !bench_ok(bench, cudaMemset(out, 0, 4096), "cudaMemset"))
+        return false;
+    const size_t words = c->bytes / 16 * 4;
+    const void *const in = bench_slot(bench, c, 0);
+    if (!bench_ok(bench, call_read(bench, c, &grid, in), "read_all"))
+        return false;
+    read_plain<<<(unsigned)((words + 255) / 256), 256, 0, bench->stream>>>((const unsigned *)in,
+                                                                           words, out + 1);
+    if (!bench_ok(bench, cudaGetLastError(), "read_plain") ||
+        !bench_ok(bench, cudaStreamSynchronize(bench->stream), "read_plain") ||
+        !bench_ok(bench, cudaMemcpy(sums, out, sizeof sums, cudaMemcpyDeviceToHost), "download"))
+        return false;
+    return sums[0] == sums[1];
+}
+
+static void ceilings_of(Bench *bench, size_t bytes, bool cached, double *read, double *copy)
+{
+    int resident = 1;
+    BenchCase c = bench_case("ceiling", IMGSTAT_U8, 1, BENCH_RANDOM, bytes);
+    c.cached = cached;
+    const bool want_read = read || bench_wanted(bench, &c, "read");
+    const bool want_copy = copy || bench_wanted(bench, &c, "copy");
+    if ((!want_read && !want_copy) || !bench_input(bench, &c))
+        return;
+    if (!bench_ok(bench,
+                  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, read_all, BLOCK, 0),
+                  "occupancy"))
+        return;
+    unsigned grid = (unsigned)(bench->device.multiProcessorCount * resident);
+    const size_t useful = (c.bytes / 16 + BLOCK - 1) / BLOCK;
+    if (grid > useful)
+        grid = (unsigned)useful;
+    if (want_read) {
+        const double rate =
+            bench_row(bench, &c, "read", call_read, &grid, read_is_right(bench, &c, grid));
+        if (read)
+            *read = rate;
+    }
+    c.writes = true;
+    if (want_copy && bench_out(bench, c.bytes)) {
+        const double rate = bench_row(bench, &c, "copy", call_copy, NULL, true);
+        if (copy)
+            *copy = rate;
+    }
+}
+
+void bench_ceilings(Bench *bench)
+{
+    ceilings_of(bench, CEILING_BYTES, false, &bench->read_ceiling, &bench->copy_ceiling);
+    for (size_t s = 0; s < bench->options.n_sizes; s++) {
+        const size_t bytes = bench->options.sizes[s];
+        if (bytes != CEILING_BYTES)
+            ceilings_of(bench, bytes, false, NULL, NULL);
+        if (bytes <= (size_t)bench->device.l2CacheSize / 4)
+            ceilings_of(bench, bytes, true, NULL, NULL);
+    }
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* bench_device.cu: rows of imgstat's own CUDA device: records of images in its memory, prefix sums.
+ */
+#include "bench_device.h"
+
+#ifdef IMGSTAT_WITH_CUDA
+
+#include "cuda_device.h"
+#include "cuda_kernels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Calls add to records, so that each gets a fresh one: enough for all runs of short calls. */
+enum { FRESH_SHORT = 1024, FRESH_LONG = 32 };
+static const size_t LONG_BYTES = (size_t)32 << 20;
+
+typedef struct RecordWork {
+    unsigned parts;
+    bool cdf; /* prefix sums of the bins too */
+    ImagePro *images;
+    DeviceRecord *records; /* fresh * images of them */
+    DevMem memory;
+    size_t record_bytes, fresh, turn;
+} RecordWork;
+
+static Device *device_of(const Bench *bench)
+{
+    return (Device *)bench->cuda;
+}
+
+static bool good(Bench *bench, ImgstatResult result, const ImgstatError *err)
+{
+    if (result == IMGSTAT_OK)
+        return true;
+    fprintf(stderr, "imgstat-bench: %s\n", err->message);
+    bench->failures++;
+    return false;
+}
+
+void bench_device_open(Bench *bench)
+{
+    ImgstatError err;
+    Device *device = NULL;
+    if (good(bench, cuda_device_ops.open(bench->options.device, 0, &device, &err), &err)) {
+        bench->cuda = device;
+        bench->stream = ((CudaDevice *)device)->stream;
+    }
+}
+
+void bench_device_close(Bench *bench)
+{
+    if (bench->cuda)
+        cuda_device_ops.close(device_of(bench));
+    bench->cuda = NULL;
+}
+
+static cudaError_t call_measure(Bench *bench, const BenchCase *c, void *work, const void *in)
+{
+    RecordWork *const w = (RecordWork *)work;
+    DeviceRecord *const records = w->records + w->turn++ % w->fresh * c->images;
+    ImgstatError err;
+    for (size_t i = 0; i < c->images; i++)
+        w->images[i].device.address = (uint64_t)(uintptr_t)in + i * (c->bytes / c->images);
+    if (!good(bench, cuda_device_ops.measure(device_of(bench), w->images, records, c->images, &err),
+              &err))
+        return cudaErrorUnknown;
+    const size_t n_bins = sample_record_bins(c->sample);
+    for (unsigned k = 0; w->cdf && k < c->channels; k++) {
+        const size_t bytes = n_bins * sizeof(uint64_t);
+        const DevMem bins = {records->mem.address + c->channels * sizeof(Tally) + k * bytes, bytes};
+        const DevMem out = {(uint64_t)(uintptr_t)bench->out + k * bytes, bytes};
+        if (!good(bench, cuda_device_ops.scan(device_of(bench), bins, out, n_bins, true, &err),
+                  &err))
+            return cudaErrorUnknown;
+    }
+    return cudaSuccess;
+}
+
+static void work_release(Bench *bench, RecordWork *w)
+{
+    cuda_device_ops.release(device_of(bench), &w->memory);
+    free(w->images);
+    free(w->records);
+}
+
+static bool work_create(Bench *bench, const BenchCase *c, RecordWork *w)
+{
+    ImgstatError err;
+    w->record_bytes = record_bytes(c->sample, c->channels, w->parts);
+    w->fresh = c->bytes >= LONG_BYTES ? FRESH_LONG : FRESH_SHORT;
+    w->images = (ImagePro *)calloc(c->images, sizeof *w->images);
+    w->records = (DeviceRecord *)calloc(w->fresh * c->images, sizeof *w->records);
+    if (!w->images || !w->records ||
+        !good(bench,
+              cuda_device_ops.alloc(device_of(bench), w->fresh * c->images * w->record_bytes,
+                                    &w->memory, &err),
+              &err))
+        return false;
+    for (size_t i = 0; i < c->images; i++)
+        if (!good(bench,
+                  imgstat_image_wrap(IMGSTAT_CUDA, bench->options.device, bench->pool, 0, c->width,
+                                     c->height, c->channels, c->sample, 0, NULL, NULL,
+                                     &w->images[i], &err),
+                  &err))
+            return false;
+    for (size_t i = 0; i < w->fresh * c->images; i++) {
+        DeviceRecord *const r = &w->records[i];
+        r->mem.address = w->memory.address + i * w->record_bytes;
+        r->mem.bytes = w->record_bytes;
+        r->sample = c->sample;
+        r->channels = c->channels;
+        r->parts = w->parts;
+    }
+    return true;
+}
+
+/* The sum of samples that are multiples of 1/64 and add to less than 2^45: the 64 bits from 2^-18
+ * up of the fixed-point number, which is in two's complement. */
+static double small_exact_sum(const ExactSum *sum)
+{
+    const uint64_t low = (uint64_t)sum->limb[33], high = (uint64_t)sum->limb[34];
+    static_assert(33 * 32 + EXACT_EXPONENT == -18, "weight of limb 33");
+    return ldexp((double)(int64_t)(low | high << 32), -18);
+}
+
+static double key_value(ImgstatSample sample, uint64_t key)
+{
+    const uint64_t raw = sample_raw(sample, key);
+    if (sample != IMGSTAT_F32)
+        return (double)raw;
+    const uint32_t bits = (uint32_t)raw;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* The records of all images of the call, added up by plain loops, against the truth of all. */
+static bool records_are_right(const BenchCase *c, const unsigned char *host, size_t record_size,
+                              const Truth *truth)
+{
+    for (unsigned k = 0; k < c->channels; k++) {
+        const ChannelTruth *const t = &truth->channel[k];
+        ChannelTruth all = {0, INFINITY, -INFINITY, 0, 0};
+        for (size_t i = 0; i < c->images; i++) {
+            const Tally *const tally = (const Tally *)(host + i * record_size) + k;
+            all.n += tally->n;
+            all.min = fmin(all.min, key_value(c->sample, tally->min_key));
+            all.max = fmax(all.max, key_value(c->sample, tally->max_key));
+            all.sum += small_exact_sum(&tally->fsum);
+        }
+        if (all.n != t->n || all.min != t->min || all.max != t->max)
+            return false;
+        if (truth->n_bins == 0 && all.sum != t->sum)
+            return false;
+        for (size_t v = 0; v < truth->n_bins; v++) {
+            uint64_t count = 0;
+            for (size_t i = 0; i < c->images; i++)
+                count += ((const uint64_t *)(host + i * record_size +
+                                             c->channels * sizeof(Tally)))[k * truth->n_bins + v];
+            if (count != truth->bins[k * truth->n_bins + v])
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool measure_is_right(Bench *bench, const BenchCase *c, RecordWork *w, const Truth *truth)
+{
+    ImgstatError err;
+    const size_t bytes = c->images * w->record_bytes;
+    const DevMem first = {w->memory.address, bytes};
+    unsigned char *const host = (unsigned char *)malloc(bytes);
+    const bool right =
+        host && call_measure(bench, c, w, bench_slot(bench, c, 0)) == cudaSuccess &&
+        good(bench, cuda_device_ops.download(device_of(bench), host, first, 0, bytes, &err),
+             &err) &&
+        records_are_right(c, host, w->record_bytes, truth);
+    free(host);
+    return right;
+}
+
+static void record_row(Bench *bench, const BenchCase *c, const char *what, unsigned parts, bool cdf,
+                       const Truth *truth)
+{
+    RecordWork work = {};
+    work.parts = parts;
+    work.cdf = cdf;
+    if (!bench_wanted(bench, c, what) ||
+        (cdf && !bench_out(bench, c->channels * truth->n_bins * sizeof(uint64_t))))
+        return;
+    if (work_create(bench, c, &work))
+        bench_row(bench, c, what, call_measure, &work, measure_is_right(bench, c, &work, truth));
+    work_release(bench, &work);
+}
+
+void bench_device_record(Bench *bench, const BenchCase *c, const Truth *truth)
+{
+    if (!bench->cuda)
+        return;
+    record_row(bench, c, "imgstat", 0, false, truth);
+    if (truth->n_bins > 0 && c->images == 1)
+        record_row(bench, c, "imgstat with CDF", 0, true, truth);
+    if (truth->n_bins == 0)
+        record_row(bench, c, "imgstat with bins", RECORD_BINS, false, truth);
+}
+
+static cudaError_t call_scan(Bench *bench, const BenchCase *c, void *inclusive, const void *in)
+{
+    const bool with_own = *(const bool *)inclusive;
+    if (c->sample == IMGSTAT_U64)
+        return cuda_scan_u64((const uint64_t *)in, (uint64_t *)bench->out, c->samples, with_own,
+                             bench->scratch, bench->stream);
+    return cuda_scan_u32((const uint32_t *)in, (uint32_t *)bench->out, c->samples, with_own,
+                         bench->scratch, bench->stream);
+}
+
+void bench_device_scan(Bench *bench, const BenchCase *c)
+{
+    static const char *const names[] = {"imgstat exclusive", "imgstat inclusive"};
+    const void *const in = bench_slot(bench, c, 0);
+    for (int k = 0; bench->cuda && k < 2; k++) {
+        bool inclusive = k == 1;
+        if (!bench_wanted(bench, c, names[k]) ||
+            !bench_scratch(bench, cuda_scan_scratch(c->samples)))
+            continue;
+        const bool right = bench_ok(bench, cudaMemset(bench->out, 0xA5, c->bytes), "cudaMemset") &&
+                           bench_ok(bench, call_scan(bench, c, &inclusive, in), names[k]) &&
+                           bench_ok(bench, cudaStreamSynchronize(bench->stream), names[k]) &&
+                           scan_is_right(bench, c->sample, in, bench->out, c->samples, inclusive);
+        bench_row(bench, c, names[k], call_scan, &inclusive, right);
+    }
+}
+
+#else
+
+void bench_device_open(Bench *)
+{
+}
+
+void bench_device_close(Bench *)
+{
+}
+
+void bench_device_record(Bench *, const BenchCase *, const Truth *)
+{
+}
+
+void bench_device_scan(Bench *, const BenchCase *)
+{
+}
+
+#endif
