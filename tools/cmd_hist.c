@@ -3,7 +3,7 @@
 #include "batch.h"
 #include "commands.h"
 #include "measure_input.h"
-#include "output_file.h"
+#include "plot_file.h"
 #include "plot_svg.h"
 #include "plot_terminal.h"
 #include "print_csv.h"
@@ -30,11 +30,11 @@ static bool write_plot(const Report *report, FILE *out, FILE *err)
         plot_svg(out, report);
         return true;
     }
-    OutputFile file;
-    if (!output_open(o->plot, o->force, &file, err))
+    PlotFile file;
+    if (!plot_file_open(o->plot, o->force, &file, err))
         return false;
     plot_svg(file.stream, report);
-    return output_commit(&file, o->force, err);
+    return plot_file_commit(&file, o->force, err);
 }
 
 static bool print_page(void *context, const Report *report, FILE *out, FILE *err)

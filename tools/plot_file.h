@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* output_file.h: a file that is complete or absent. */
-#ifndef IMGSTAT_TOOLS_OUTPUT_FILE_H
-#define IMGSTAT_TOOLS_OUTPUT_FILE_H
+/* plot_file.h: a file that is complete or absent. */
+#ifndef IMGSTAT_TOOLS_PLOT_FILE_H
+#define IMGSTAT_TOOLS_PLOT_FILE_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-typedef struct OutputFile {
+typedef struct PlotFile {
     FILE *stream;
     char *path, *temporary; /* owned */
-} OutputFile;
+} PlotFile;
 
 /* Opens a temporary file beside path. False: the reason is on err. */
-bool output_open(const char *path, bool force, OutputFile *out, FILE *err);
+bool plot_file_open(const char *path, bool force, PlotFile *out, FILE *err);
 /* Closes it and gives it its name; on failure nothing remains and the reason is on err. */
-bool output_commit(OutputFile *file, bool force, FILE *err);
+bool plot_file_commit(PlotFile *file, bool force, FILE *err);
 
 #endif

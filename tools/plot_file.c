@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* output_file.c: temporary beside the target, checked close, then the name. */
-#include "output_file.h"
+/* plot_file.c: temporary beside the target, checked close, then the name. */
+#include "plot_file.h"
 #include "status.h"
 #include "text.h"
 
@@ -17,17 +17,17 @@ static void complain(FILE *err, const char *path, const char *cause)
     free(name);
 }
 
-static void forget(OutputFile *file)
+static void forget(PlotFile *file)
 {
     status_set_temporary(NULL);
     free(file->path);
     free(file->temporary);
-    *file = (OutputFile){0};
+    *file = (PlotFile){0};
 }
 
-bool output_open(const char *path, bool force, OutputFile *out, FILE *err)
+bool plot_file_open(const char *path, bool force, PlotFile *out, FILE *err)
 {
-    *out = (OutputFile){0};
+    *out = (PlotFile){0};
     if (!force && access(path, F_OK) == 0) {
         complain(err, path, "exists already; --force replaces it");
         return false;
@@ -58,7 +58,7 @@ bool output_open(const char *path, bool force, OutputFile *out, FILE *err)
     return true;
 }
 
-bool output_commit(OutputFile *file, bool force, FILE *err)
+bool plot_file_commit(PlotFile *file, bool force, FILE *err)
 {
     bool ok = fflush(file->stream) == 0 && !ferror(file->stream);
     int cause = errno;
