@@ -213,6 +213,16 @@ static ImgstatResult check_size(PngDecoder *pd, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
+/* Chunks that say nothing of the samples are passed over: no time, no memory, no warnings for them.
+ */
+static void skip_chunks(png_structp png)
+{
+    static const png_byte names[] =
+        "bKGD\0cHRM\0eXIf\0gAMA\0hIST\0iCCP\0iTXt\0oFFs\0pCAL\0pHYs\0sBIT\0sCAL\0"
+        "sPLT\0sRGB\0tEXt\0tIME\0zTXt";
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, names, (int)(sizeof names / 5));
+}
+
 /* Reads all chunks before the pixels and gets libpng ready to give rows. */
 static ImgstatResult read_head(PngDecoder *pd, ImgstatError *err)
 {
@@ -222,6 +232,7 @@ static ImgstatResult read_head(PngDecoder *pd, ImgstatError *err)
     png_set_read_fn(pd->png, pd, on_read);
     png_set_user_limits(pd->png, base->how.limits.max_width, base->how.limits.max_height);
     png_set_chunk_malloc_max(pd->png, (png_alloc_size_t)base->how.limits.max_chunk_bytes);
+    skip_chunks(pd->png);
     png_read_info(pd->png, pd->info);
     base->page.width = png_get_image_width(pd->png, pd->info);
     base->page.height = png_get_image_height(pd->png, pd->info);

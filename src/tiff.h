@@ -49,6 +49,7 @@ typedef struct TiffDecoder {
     TiffHandle *planes;   /* TIFF_PATH_SCANLINES: a handle for each plane after the first */
     uint64_t *page_at;    /* where each directory lies */
     ImgstatError failure; /* what libtiff complained of first since tiff_forget */
+    bool short_arrays;    /* libtiff filled up the list of offsets or sizes of this page */
     TiffLayout layout;
     char **names;      /* of channels: the array and, behind it, the text */
     uint8_t *map8;     /* palette: three bytes an index, or */
@@ -80,6 +81,7 @@ void tiff_nodata_fill(const ImgstatPage *page, void *to, size_t n);
 
 /* tiff_check.c: whether every chunk lies in the file and can be as large as declared. */
 ImgstatResult tiff_check_chunks(TiffDecoder *td, ImgstatError *err);
+/* Writers of sparse files give no place or no bytes to chunks without data. */
 bool tiff_chunk_absent(const TiffDecoder *td, uint32_t index);
 /* "strip 3 of 12", "page 2: tile 1 of 4" */
 void tiff_chunk_name(const TiffDecoder *td, uint32_t index, char text[64]);

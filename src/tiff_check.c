@@ -54,15 +54,16 @@ ImgstatResult tiff_chunk_failed(const TiffDecoder *td, uint32_t index, ImgstatEr
 
 bool tiff_chunk_absent(const TiffDecoder *td, uint32_t index)
 {
-    return TIFFGetStrileByteCount(td->handle.tif, index) == 0 &&
+    return TIFFGetStrileByteCount(td->handle.tif, index) == 0 ||
            TIFFGetStrileOffset(td->handle.tif, index) == 0;
 }
 
-/* Bytes that chunk `index` decodes to: the last strip of a plane is cut at the image's end. */
+/* Bytes wanted of chunk `index`: those of the last row of chunks are cut at the image's end. */
 static uint64_t decoded_bytes(const TiffDecoder *td, uint32_t index)
 {
     const TiffLayout *const layout = &td->layout;
-    if (layout->tiled || index % layout->down != layout->down - 1)
+    const uint32_t down = index / layout->across % layout->down;
+    if (down != layout->down - 1)
         return layout->chunk_bytes;
     const uint64_t rows =
         td->base.page.height - (uint64_t)(layout->down - 1) * layout->chunk_height;
@@ -78,9 +79,6 @@ static ImgstatResult check_chunk(const TiffDecoder *td, uint32_t index, ImgstatE
     const uint64_t need = decoded_bytes(td, index);
     char chunk[64];
     tiff_chunk_name(td, index, chunk);
-    if (at == 0 || bytes == 0)
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: %s has no %s", td->base.source->name, chunk,
-                         at == 0 ? "place in the file" : "bytes");
     /* Writers round the size of the last chunk up; what matters is that its samples are there. */
     if (layout->compression == COMPRESSION_NONE && layout->path != TIFF_PATH_RGBA && bytes > need)
         bytes = need;
@@ -118,6 +116,10 @@ ImgstatResult tiff_check_chunks(TiffDecoder *td, ImgstatError *err)
         else
             IMGSTAT_TRY(check_chunk(td, i, err));
     }
+    if (absent > 0 && td->short_arrays)
+        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: says where %llu of its %llu %s lie",
+                         td->base.source->name, (unsigned long long)(n - absent),
+                         (unsigned long long)n, layout->tiled ? "tiles" : "strips");
     if (absent > 0)
         warnings_tell(&td->base.warnings, "%llu of %llu %s are absent; their samples count as %s",
                       (unsigned long long)absent, (unsigned long long)n,

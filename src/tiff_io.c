@@ -54,6 +54,9 @@ static void hear(TiffDecoder *td, bool is_error, const char *format, va_list arg
         text[length - 1] = '\0';
     if (is_error || means_made_up(text))
         hear_error(td, text);
+    else if (strstr(text, "Incorrect count for \"Strip") ||
+             strstr(text, "Incorrect count for \"Tile"))
+        td->short_arrays = true;
     else if (!strstr(text, "Unknown field with tag")) /* private tags say nothing of the samples */
         warnings_tell(&td->base.warnings, "%s", text);
 }

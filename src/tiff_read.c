@@ -55,6 +55,7 @@ static ImgstatResult read_directory(TiffDecoder *td, uint32_t page, ImgstatError
     if (!td->handle.tif)
         IMGSTAT_TRY(tiff_handle_open(td, &td->handle, err));
     tiff_forget(td);
+    td->short_arrays = false;
     if (TIFFSetSubDirectory(td->handle.tif, td->page_at[page]))
         return IMGSTAT_OK;
     tiff_handle_close(&td->handle);

@@ -59,7 +59,8 @@ static void place_row(TiffDecoder *td, const uint8_t *from, uint16_t plane, uint
 
 /* ---- Uncompressed strips ---- */
 
-/* Where row y of a plane lies; *rows: how many rows follow each other there, at most `limit`. */
+/* Where row y of a plane lies, 0 for nowhere; *rows: how many rows follow each other there, at most
+ * `limit`. */
 static uint64_t row_place(const TiffDecoder *td, uint16_t plane, uint32_t y, uint32_t limit,
                           uint32_t *rows)
 {
@@ -70,10 +71,10 @@ static uint64_t row_place(const TiffDecoder *td, uint16_t plane, uint32_t y, uin
     uint32_t n = layout->chunk_height - inside;
     uint64_t end = start + (uint64_t)layout->chunk_height * layout->row_bytes;
     *rows = n < limit ? n : limit;
-    if (start == 0)
+    if (tiff_chunk_absent(td, first))
         return 0;
     for (uint32_t strip = first + 1; n < limit; strip++) {
-        if (TIFFGetStrileOffset(td->handle.tif, strip) != end)
+        if (TIFFGetStrileOffset(td->handle.tif, strip) != end || tiff_chunk_absent(td, strip))
             break;
         n = limit - n < layout->chunk_height ? limit : n + layout->chunk_height;
         end += (uint64_t)layout->chunk_height * layout->row_bytes;
@@ -196,7 +197,7 @@ static ImgstatResult read_scanlines(TiffDecoder *td, uint8_t *to, size_t pitch, 
 
 /* ---- Tiles and small strips ---- */
 
-/* Bytes of chunk rows to decode. */
+/* Decodes the first rows of a chunk, `bytes` in all. */
 static bool decode_chunk(TiffDecoder *td, uint32_t index, uint8_t *to, size_t bytes)
 {
     TIFF *const tif = td->handle.tif;
@@ -238,7 +239,9 @@ static ImgstatResult read_chunk(TiffDecoder *td, uint32_t index, uint32_t across
     const TiffLayout *const layout = &td->layout;
     const uint32_t x = across * layout->chunk_width, left = td->base.page.width - x;
     const uint32_t pixels = left < layout->chunk_width ? left : layout->chunk_width;
-    const size_t bytes = layout->tiled ? layout->chunk_bytes : rows * layout->row_bytes;
+    /* Some writers leave the rows below the image out of their last tiles; nobody needs those. */
+    const bool all_rows = layout->tiled && layout->compression == COMPRESSION_JBIG;
+    const size_t bytes = all_rows ? layout->chunk_bytes : rows * layout->row_bytes;
     if (tiff_chunk_absent(td, index)) {
         IMGSTAT_TRY(row_room(td, err));
         fill_absent(td, plane, to, pitch, x, pixels, rows);

@@ -102,19 +102,22 @@ static uint32_t widen_float24(uint32_t raw)
     return sign | (exponent + 127 - 63) << 23 | fraction << 7;
 }
 
-static uint32_t triple(const uint8_t *at)
+/* 24 bits, of which libtiff reversed the bytes if the file has the other byte order. Integers are a
+ * stream of bits, first bit highest, in either order; floats are words in the order of the file. */
+static uint32_t triple(const uint8_t *at, bool highest_first)
 {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (highest_first)
+        return (uint32_t)at[0] << 16 | (uint32_t)at[1] << 8 | at[2];
     return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16;
-#else
-    return at[2] | (uint32_t)at[1] << 8 | (uint32_t)at[0] << 16;
-#endif
 }
 
-static void unpack_triples(ImgstatSample sample, const uint8_t *from, uint32_t *to, size_t n)
+static void unpack_triples(const TiffLayout *layout, ImgstatSample sample, const uint8_t *from,
+                           uint32_t *to, size_t n)
 {
+    const bool big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+    const bool highest_first = sample == IMGSTAT_F32 ? big_endian : !layout->swapped;
     for (size_t i = 0; i < n; i++) {
-        const uint32_t raw = triple(from + 3 * i);
+        const uint32_t raw = triple(from + 3 * i, highest_first);
         if (sample == IMGSTAT_F32)
             to[i] = widen_float24(raw);
         else if (sample == IMGSTAT_I32)
@@ -159,7 +162,7 @@ void tiff_unpack(const TiffLayout *layout, ImgstatSample sample, const uint8_t *
     else if (layout->bits == 12 && plain)
         unpack_twelves(from, to, n);
     else if (layout->bits == 24)
-        unpack_triples(sample, from, to, n);
+        unpack_triples(layout, sample, from, to, n);
     else
         unpack_any(layout->bits, sample, from, to, n);
 }
