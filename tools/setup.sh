@@ -98,7 +98,9 @@ newer_cmake() {
     python3 -c 'import ensurepip, venv' 2>/dev/null ||
         as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-venv >/dev/null ||
         return 1
-    if ! { python3 -m venv build/cmake && build/cmake/bin/pip install --quiet 'cmake>=3.25,<4' && cmake_is_new; }; then
+    python3 -m venv build/cmake && build/cmake/bin/pip install --quiet 'cmake>=3.25,<4'
+    hash -r # the shell remembers where the old one is
+    if ! cmake_is_new; then
         echo "That failed. Please install CMake 3.25 or newer (cmake.org/download) and try again." >&2
         return 1
     fi
