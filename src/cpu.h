@@ -30,13 +30,29 @@ typedef enum CpuCounting {
     COUNT_LEADING /* a channel: 65,536, by the leading 16 bits of the key */
 } CpuCounting;
 
+/* A stretch of pixels that follow each other without gaps. */
+typedef struct CpuRun {
+    const unsigned char *pixels;
+    const uint8_t *mask; /* NULL, or a byte each */
+    uint64_t at;         /* raster index of the first */
+    size_t n;
+} CpuRun;
+
+/* Extrema of a channel within a rectangle, and the runs that reached them first: the positions are
+ * looked up once, at the rectangle's end. */
+typedef struct CpuExtrema {
+    uint64_t min, max;
+    CpuRun min_run, max_run;
+} CpuExtrema;
+
 /* What one thread holds between the tasks of one call. */
 typedef struct CpuThread {
-    size_t owner;     /* image whose partial record this is; SIZE_MAX: none */
-    uint64_t pending; /* samples a channel in counts: below 2^32, so 32-bit counters are exact */
-    Tally *tally;     /* a channel each; extrema start at their identities */
-    uint32_t *counts; /* laid out by CpuCounting */
-    void *scratch;    /* CPU_SCRATCH bytes on a 64-byte boundary, for the loop that runs */
+    size_t owner;        /* image whose partial record this is; SIZE_MAX: none */
+    uint64_t pending;    /* samples a channel in counts: below 2^32, so 32-bit counters are exact */
+    Tally *tally;        /* a channel each; extrema start at their identities */
+    CpuExtrema *extrema; /* a channel each */
+    uint32_t *counts;    /* laid out by CpuCounting */
+    void *scratch;       /* CPU_SCRATCH bytes on a 64-byte boundary, for the loop that runs */
 } CpuThread;
 
 /* Grown memory: kept by the device, so that a batch does not allocate per image. */

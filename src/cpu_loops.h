@@ -13,6 +13,11 @@ enum { LOOP_CHANNELS = 4 };
  */
 enum { LOOP_SAMPLES = 1 << 20 };
 
+/* Words between tables of 65,536 counters: 17 cache lines more, so that equal samples of different
+ * channels do not meet at one address modulo 4096, where stores and loads are taken for the same.
+ */
+enum { LOOP_TABLE = 65536 + 272 };
+
 /* Sums of 32-bit integers of a channel. */
 typedef struct LoopSums {
     uint64_t sum;       /* two's complement */
@@ -39,8 +44,12 @@ typedef struct CpuLoops {
                   const uint64_t *nodata, LoopPiece *out);
     /* Leading 16 bits of the keys of wide samples. */
     void (*leading)(ImgstatSample sample, const void *x, size_t n, uint16_t *out);
-    /* Counts 16-bit words; word i goes to table i % tables, of 65,536 counters. */
+    /* Counts 16-bit words; word i goes to table i % tables; they begin LOOP_TABLE apart. */
     void (*count_words)(const void *x, size_t words, unsigned tables, uint32_t *counts);
+    /* Packs the order keys from lo to hi of every `channels`th of the n samples at x (any type, any
+     * number of channels), in order; returns how many. */
+    size_t (*select)(ImgstatSample sample, const void *x, size_t n, size_t channels, uint64_t lo,
+                     uint64_t hi, uint64_t *keys);
 } CpuLoops;
 
 extern const CpuLoops cpu_loops_portable;

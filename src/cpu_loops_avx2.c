@@ -37,6 +37,21 @@ __attribute__((target("avx2,bmi,bmi2"))) static void count_words(const void *x, 
     count_words_any(x, words, tables, counts);
 }
 
-const CpuLoops cpu_loops_avx2 = {extrema, sums32, piece, leading, count_words};
+__attribute__((target("avx2,bmi,bmi2"))) static size_t select_keys(ImgstatSample sample,
+                                                                   const void *x, size_t n,
+                                                                   size_t channels, uint64_t lo,
+                                                                   uint64_t hi, uint64_t *keys)
+{
+    return select_any(sample, x, n, channels, lo, hi, keys);
+}
+
+const CpuLoops cpu_loops_avx2 = {
+    .extrema = extrema,
+    .sums32 = sums32,
+    .piece = piece,
+    .leading = leading,
+    .count_words = count_words,
+    .select = select_keys,
+};
 
 #endif

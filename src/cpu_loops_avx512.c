@@ -36,6 +36,20 @@ count_words(const void *x, size_t words, unsigned tables, uint32_t *counts)
     count_words_any(x, words, tables, counts);
 }
 
-const CpuLoops cpu_loops_avx512 = {extrema, sums32, piece, leading, count_words};
+__attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static size_t
+select_keys(ImgstatSample sample, const void *x, size_t n, size_t channels, uint64_t lo,
+            uint64_t hi, uint64_t *keys)
+{
+    return select_any(sample, x, n, channels, lo, hi, keys);
+}
+
+const CpuLoops cpu_loops_avx512 = {
+    .extrema = extrema,
+    .sums32 = sums32,
+    .piece = piece,
+    .leading = leading,
+    .count_words = count_words,
+    .select = select_keys,
+};
 
 #endif

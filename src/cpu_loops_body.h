@@ -394,10 +394,10 @@ LOOP void count_words_n(const Mem16 *x, size_t words, unsigned tables, uint32_t 
     size_t i = 0;
     for (; i + tables <= words; i += tables) {
         for (unsigned t = 0; t < tables; t++)
-            counts[t << 16 | x[i + t]]++;
+            counts[t * (size_t)LOOP_TABLE + x[i + t]]++;
     }
     for (unsigned t = 0; i < words; i++, t++)
-        counts[t << 16 | x[i]]++;
+        counts[t * (size_t)LOOP_TABLE + x[i]]++;
 }
 
 LOOP void count_words_any(const void *x, size_t words, unsigned tables, uint32_t *counts)
@@ -418,6 +418,100 @@ LOOP void count_words_any(const void *x, size_t words, unsigned tables, uint32_t
     default:
         count_words_n(x, words, tables, counts);
     }
+}
+
+/* One kind of sample. Most reads look for few keys: a block without one is passed over whole. */
+enum { SELECT_BLOCK = 64 };
+
+LOOP size_t select32(ImgstatSample sample, const Mem32 *x, size_t n, uint32_t lo, uint32_t span,
+                     uint64_t *keys)
+{
+    size_t found = 0;
+    for (size_t at = 0; at < n; at += SELECT_BLOCK) {
+        const size_t m = least(SELECT_BLOCK, n - at);
+        uint32_t any = 0;
+        for (size_t j = 0; j < m; j++)
+            any |= key32(sample, x[at + j]) - lo <= span ? 1u : 0u;
+        for (size_t j = 0; any && j < m; j++) {
+            const uint32_t key = key32(sample, x[at + j]);
+            keys[found] = key;
+            found += key - lo <= span;
+        }
+    }
+    return found;
+}
+
+LOOP size_t select64(ImgstatSample sample, const Mem64 *x, size_t n, uint64_t lo, uint64_t span,
+                     uint64_t *keys)
+{
+    size_t found = 0;
+    for (size_t at = 0; at < n; at += SELECT_BLOCK) {
+        const size_t m = least(SELECT_BLOCK, n - at);
+        uint64_t any = 0;
+        for (size_t j = 0; j < m; j++)
+            any |= key64(sample, x[at + j]) - lo <= span ? 1u : 0u;
+        for (size_t j = 0; any && j < m; j++) {
+            const uint64_t key = key64(sample, x[at + j]);
+            keys[found] = key;
+            found += key - lo <= span;
+        }
+    }
+    return found;
+}
+
+/* Interleaved channels, and narrow samples, whose bins leave little to read again. */
+LOOP size_t select_each(ImgstatSample sample, const unsigned char *x, size_t n, size_t channels,
+                        uint64_t lo, uint64_t hi, uint64_t *keys)
+{
+    const uint32_t bits = sample_bits(sample);
+    size_t found = 0;
+    for (size_t i = 0; i < n; i += channels) {
+        uint64_t key = 0;
+        if (bits == 64)
+            key = key64(sample, ((const Mem64 *)(const void *)x)[i]);
+        else if (bits == 32)
+            key = key32(sample, ((const Mem32 *)(const void *)x)[i]);
+        else if (bits == 16)
+            key = key16(sample, ((const Mem16 *)(const void *)x)[i]);
+        else
+            key = x[i] ^ (sample == IMGSTAT_I8 ? 0x80u : 0u);
+        keys[found] = key;
+        found += key >= lo && key <= hi;
+    }
+    return found;
+}
+
+LOOP size_t select_any(ImgstatSample sample, const void *x, size_t n, size_t channels, uint64_t lo,
+                       uint64_t hi, uint64_t *keys)
+{
+    const uint32_t bits = sample_bits(sample);
+    const uint64_t most = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+    hi = hi < most ? hi : most;
+    if (lo > hi)
+        return 0;
+    if (channels == 1) {
+        switch (sample) {
+        case IMGSTAT_U32:
+            return select32(IMGSTAT_U32, x, n, (uint32_t)lo, (uint32_t)(hi - lo), keys);
+        case IMGSTAT_I32:
+            return select32(IMGSTAT_I32, x, n, (uint32_t)lo, (uint32_t)(hi - lo), keys);
+        case IMGSTAT_F32:
+            return select32(IMGSTAT_F32, x, n, (uint32_t)lo, (uint32_t)(hi - lo), keys);
+        case IMGSTAT_U64:
+            return select64(IMGSTAT_U64, x, n, lo, hi - lo, keys);
+        case IMGSTAT_I64:
+            return select64(IMGSTAT_I64, x, n, lo, hi - lo, keys);
+        case IMGSTAT_F64:
+            return select64(IMGSTAT_F64, x, n, lo, hi - lo, keys);
+        default:
+            break;
+        }
+    }
+    if (sample == IMGSTAT_F32)
+        return select_each(IMGSTAT_F32, x, n, channels, lo, hi, keys);
+    if (sample == IMGSTAT_F64)
+        return select_each(IMGSTAT_F64, x, n, channels, lo, hi, keys);
+    return select_each(sample, x, n, channels, lo, hi, keys);
 }
 
 #endif

@@ -29,4 +29,17 @@ static void count_words(const void *x, size_t words, unsigned tables, uint32_t *
     count_words_any(x, words, tables, counts);
 }
 
-const CpuLoops cpu_loops_portable = {extrema, sums32, piece, leading, count_words};
+static size_t select_keys(ImgstatSample sample, const void *x, size_t n, size_t channels,
+                          uint64_t lo, uint64_t hi, uint64_t *keys)
+{
+    return select_any(sample, x, n, channels, lo, hi, keys);
+}
+
+const CpuLoops cpu_loops_portable = {
+    .extrema = extrema,
+    .sums32 = sums32,
+    .piece = piece,
+    .leading = leading,
+    .count_words = count_words,
+    .select = select_keys,
+};

@@ -64,7 +64,7 @@ static void flush_counts(uint32_t *counts, uint32_t n, ImgstatSample sample, uin
 static void flush_pairs(uint32_t *pairs, unsigned channels, uint32_t *bytes)
 {
     const unsigned tables = cpu_pair_tables(channels);
-    for (unsigned t = 0; t < tables; t++) {
+    for (unsigned t = 0; t < tables; t++, pairs += LOOP_TABLE - 65536) {
         uint32_t *first = bytes + 256 * (2 * t % channels); /* the lower byte, little-endian */
         uint32_t *second = bytes + 256 * ((2 * t + 1) % channels);
         for (unsigned high = 0; high < 256; high++, pairs += 256) {
@@ -88,7 +88,8 @@ static void flush(const Plan *plan, CpuThread *thread)
         return;
     const DeviceRecord *record = &plan->records[thread->owner];
     const CpuCounting counting = counting_of(plan, thread->owner);
-    const uint32_t stride = sample_record_bins(record->sample);
+    const uint32_t n = sample_record_bins(record->sample);
+    const size_t stride = n == 256 ? n : LOOP_TABLE;
     Tally *tally = record_tally(record);
     uint64_t *bins = record_bins(record);
     uint32_t *counts = thread->counts;
@@ -96,15 +97,14 @@ static void flush(const Plan *plan, CpuThread *thread)
     for (uint16_t c = 0; c < record->channels; c++)
         tally_end(&thread->tally[c]);
     if (counting == COUNT_PAIRS) {
-        counts += (size_t)cpu_pair_tables(record->channels) << 16;
+        counts += cpu_pair_tables(record->channels) * (size_t)LOOP_TABLE;
         flush_pairs(thread->counts, record->channels, counts);
     }
     pthread_mutex_lock(&plan->device->lock);
     for (uint16_t c = 0; c < record->channels; c++)
         tally_merge(&tally[c], &thread->tally[c]);
     for (uint16_t c = 0; bins && c < record->channels; c++)
-        flush_counts(counts + (size_t)c * stride, stride, record->sample,
-                     bins + (size_t)c * stride);
+        flush_counts(counts + c * stride, n, record->sample, bins + (size_t)c * n);
     pthread_mutex_unlock(&plan->device->lock);
     thread->owner = SIZE_MAX;
 }
@@ -203,12 +203,14 @@ static ImgstatResult reserve(CpuDevice *device, const Plan *plan, ImgstatError *
         tallies = channels > tallies ? channels : tallies;
         counters = own > counters ? own : counters;
     }
-    const size_t bytes = tallies * sizeof(Tally), all = counters * sizeof(uint32_t);
+    const size_t bytes = tallies * (sizeof(Tally) + sizeof(CpuExtrema));
+    const size_t all = counters * sizeof(uint32_t);
     for (unsigned t = 0; t < pool_threads(device->pool); t++) {
         device->thread[t].tally = cpu_memory_reserve(&device->tallies[t], bytes);
         device->thread[t].counts = cpu_memory_reserve(&device->counts[t], all);
         if (!device->thread[t].tally || !device->thread[t].counts)
             return error_memory(err, bytes + all, "partial records");
+        device->thread[t].extrema = (CpuExtrema *)(void *)(device->thread[t].tally + tallies);
     }
     return IMGSTAT_OK;
 }

@@ -7,20 +7,13 @@ enum { CHUNK_BYTES = 1 << 16 };
 /* Smaller images do not earn the emptying of tables of pairs. */
 enum { PAIRS_FROM = 1 << 20 };
 
-/* A stretch of pixels that follow each other without gaps. */
-typedef struct Run {
-    const unsigned char *pixels;
-    const uint8_t *mask; /* NULL, or a byte each */
-    uint64_t at;         /* raster index of the first */
-    size_t n;
-} Run;
-
 /* What a rectangle's chunks are added to. */
 typedef struct Target {
     const CpuLoops *loops;
     const ImagePro *image;
     CpuCounting counting;
     Tally *tally;
+    CpuExtrema *extrema;
     uint32_t *counts; /* bytes, words or leading bits, by channel */
     uint32_t *pairs;
     unsigned char *planar; /* samples of one channel: a chunk */
@@ -54,14 +47,14 @@ size_t cpu_counters(const ImagePro *image, CpuCounting counting)
     case COUNT_BYTES:
         return channels * 256;
     case COUNT_PAIRS:
-        return channels * 256 + cpu_pair_tables(image->channels) * (size_t)65536;
+        return channels * 256 + cpu_pair_tables(image->channels) * (size_t)LOOP_TABLE;
     default:
-        return channels * 65536;
+        return channels * LOOP_TABLE;
     }
 }
 
 /* The raster index of the first sample of the run with this key; there is one. */
-static uint64_t find(const ImagePro *image, const Run *run, uint16_t channel, uint64_t key)
+static uint64_t find(const ImagePro *image, const CpuRun *run, uint16_t channel, uint64_t key)
 {
     const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
     const unsigned char *at = run->pixels + channel * bytes;
@@ -74,21 +67,52 @@ static uint64_t find(const ImagePro *image, const Run *run, uint16_t channel, ui
     return run->at + i;
 }
 
-/* Runs of one rectangle are visited from the top: only a better value moves a position. */
-static void add_extrema(const Target *to, const Run *run, uint16_t channel, uint64_t min,
+/* Runs of one rectangle are visited in raster order: only a better value moves a position. */
+static void add_extrema(const Target *to, const CpuRun *run, uint16_t channel, uint64_t min,
                         uint64_t max)
 {
-    Tally *tally = &to->tally[channel];
+    CpuExtrema *extrema = &to->extrema[channel];
     if (min > max)
         return;
-    if (min < tally->min_key || (min == tally->min_key && run->at < tally->min_at)) {
-        tally->min_key = min;
-        tally->min_at = find(to->image, run, channel, min);
+    if (extrema->min > extrema->max || min < extrema->min) {
+        extrema->min = min;
+        extrema->min_run = *run;
     }
-    if (max > tally->max_key || tally->max_at == UINT64_MAX ||
-        (max == tally->max_key && run->at < tally->max_at)) {
-        tally->max_key = max;
-        tally->max_at = find(to->image, run, channel, max);
+    if (extrema->max_run.n == 0 || max > extrema->max) {
+        extrema->max = max;
+        extrema->max_run = *run;
+    }
+}
+
+static void begin_extrema(const Target *to)
+{
+    for (uint16_t c = 0; c < to->image->channels; c++)
+        to->extrema[c] = (CpuExtrema){.min = UINT64_MAX};
+}
+
+/* Looks the positions up where the rectangle has a better value, or the same one possibly sooner.
+ */
+static void end_extrema(const Target *to)
+{
+    for (uint16_t c = 0; c < to->image->channels; c++) {
+        const CpuExtrema *extrema = &to->extrema[c];
+        Tally *tally = &to->tally[c];
+        if (extrema->max_run.n == 0)
+            continue;
+        if (extrema->min < tally->min_key ||
+            (extrema->min == tally->min_key && extrema->min_run.at < tally->min_at)) {
+            const uint64_t at = find(to->image, &extrema->min_run, c, extrema->min);
+            tally->min_at =
+                extrema->min < tally->min_key || at < tally->min_at ? at : tally->min_at;
+            tally->min_key = extrema->min;
+        }
+        if (extrema->max > tally->max_key ||
+            (extrema->max == tally->max_key && extrema->max_run.at < tally->max_at)) {
+            const uint64_t at = find(to->image, &extrema->max_run, c, extrema->max);
+            tally->max_at =
+                extrema->max > tally->max_key || at < tally->max_at ? at : tally->max_at;
+            tally->max_key = extrema->max;
+        }
     }
 }
 
@@ -140,7 +164,9 @@ static void sums64(bool is_signed, const unsigned char *x, size_t n, size_t stri
 static void count(const Target *to, const unsigned char *x, size_t n, unsigned channels,
                   uint16_t first)
 {
-    uint32_t *counts = to->counts + (size_t)first * sample_record_bins(to->image->sample);
+    uint32_t *counts =
+        to->counts +
+        first * (sample_record_bins(to->image->sample) == 256 ? 256 : (size_t)LOOP_TABLE);
     size_t i = 0;
     switch (to->counting) {
     case COUNT_NOTHING:
@@ -167,7 +193,7 @@ static void count(const Target *to, const unsigned char *x, size_t n, unsigned c
 
 /* Adds integers or narrow samples of `channels` interleaved channels from `first` on: n of them at
  * x, taken from the run. All are unmasked; of wide types, valid. */
-static void add_chunk(const Target *to, const Run *run, const unsigned char *x, size_t n,
+static void add_chunk(const Target *to, const CpuRun *run, const unsigned char *x, size_t n,
                       unsigned channels, uint16_t first)
 {
     const ImagePro *image = to->image;
@@ -199,7 +225,7 @@ static void add_chunk(const Target *to, const Run *run, const unsigned char *x, 
 
 /* Packs the samples of a channel that are not masked and, of wide types, not nodata; adds up the
  * others. */
-static size_t pack(const Target *to, const Run *run, uint16_t channel)
+static size_t pack(const Target *to, const CpuRun *run, uint16_t channel)
 {
     const ImagePro *image = to->image;
     const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
@@ -232,7 +258,7 @@ static size_t pack(const Target *to, const Run *run, uint16_t channel)
     return n;
 }
 
-static void add_integers(const Target *to, const Run *run)
+static void add_integers(const Target *to, const CpuRun *run)
 {
     const ImagePro *image = to->image;
     const size_t bytes = sample_bits(image->sample) / 8;
@@ -242,8 +268,8 @@ static void add_integers(const Target *to, const Run *run)
     const size_t step = CHUNK_BYTES / bytes / across / 2 * 2; /* even: pairs begin with channel 0 */
     for (size_t i = 0, n; i < run->n; i += n) {
         n = run->n - i < step ? run->n - i : step;
-        const Run part = {run->pixels + i * bytes * image->channels,
-                          run->mask ? run->mask + i : NULL, run->at + i, n};
+        const CpuRun part = {run->pixels + i * bytes * image->channels,
+                             run->mask ? run->mask + i : NULL, run->at + i, n};
         if (whole) {
             add_chunk(to, &part, part.pixels, n * image->channels, image->channels, 0);
             continue;
@@ -255,7 +281,7 @@ static void add_integers(const Target *to, const Run *run)
 
 /* A piece of which some samples are not valid: they take the pivot's place, so that their
  * distances are +0, which adds nothing. */
-static void add_mixed_piece(const Target *to, const Run *run, uint16_t channel)
+static void add_mixed_piece(const Target *to, const CpuRun *run, uint16_t channel)
 {
     const ImagePro *image = to->image;
     const ImgstatSample sample = image->sample;
@@ -282,7 +308,7 @@ static void add_mixed_piece(const Target *to, const Run *run, uint16_t channel)
             min = key < min ? key : min;
             max = key > max ? key : max;
             if (to->counting == COUNT_LEADING)
-                to->counts[(size_t)channel << 16 | key >> (8 * bytes - 16)]++;
+                to->counts[channel * (size_t)LOOP_TABLE + (key >> (8 * bytes - 16))]++;
         } else if (key == pinf) {
             tally->pinf++;
         } else if (key == ninf) {
@@ -301,7 +327,7 @@ static void add_mixed_piece(const Target *to, const Run *run, uint16_t channel)
     add_extrema(to, run, channel, min, max);
 }
 
-static void add_floats(const Target *to, const Run *run)
+static void add_floats(const Target *to, const CpuRun *run)
 {
     const ImagePro *image = to->image;
     const size_t bytes = sample_bits(image->sample) / 8, channels = image->channels;
@@ -309,8 +335,8 @@ static void add_floats(const Target *to, const Run *run)
     LoopPiece piece[LOOP_CHANNELS];
     for (size_t i = 0, n; i < run->n; i += n) {
         n = run->n - i < PIECE ? run->n - i : PIECE;
-        const Run part = {run->pixels + i * bytes * channels, run->mask ? run->mask + i : NULL,
-                          run->at + i, n};
+        const CpuRun part = {run->pixels + i * bytes * channels, run->mask ? run->mask + i : NULL,
+                             run->at + i, n};
         const bool whole = channels <= LOOP_CHANNELS && !run->mask &&
                            to->loops->piece(image->sample, part.pixels, n * channels,
                                             (unsigned)channels, nodata, piece);
@@ -334,7 +360,7 @@ void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *r
     const ImagePro *image = rect->image;
     const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
     const size_t pairs =
-        counting == COUNT_PAIRS ? (size_t)cpu_pair_tables(image->channels) << 16 : 0;
+        counting == COUNT_PAIRS ? cpu_pair_tables(image->channels) * (size_t)LOOP_TABLE : 0;
     const bool floats = sample_is_float(image->sample) && !sample_is_narrow(image->sample);
     const bool packed = rect->x0 == 0 && rect->x1 == image->width && !image->mask &&
                         image->pitch == image->width * stride;
@@ -343,20 +369,23 @@ void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *r
         .image = image,
         .counting = counting,
         .tally = thread->tally,
+        .extrema = thread->extrema,
         .counts = thread->counts + pairs,
         .pairs = thread->counts,
         .planar = thread->scratch,
         .leading = (uint16_t *)(void *)((unsigned char *)thread->scratch + CPU_SCRATCH / 2)};
     const uint32_t rows =
         packed && !floats ? rect->y1 - rect->y0 : 1; /* rows without gaps are one */
+    begin_extrema(&to);
     for (uint32_t y = rect->y0; y < rect->y1; y += rows) {
         const uint8_t *mask = cpu_mask_row(image, y);
-        const Run run = {image_row(image, y) + rect->x0 * stride, mask ? mask + rect->x0 : NULL,
-                         ((uint64_t)image->first_row + y) * image->width + rect->x0,
-                         (size_t)rows * (rect->x1 - rect->x0)};
+        const CpuRun run = {image_row(image, y) + rect->x0 * stride, mask ? mask + rect->x0 : NULL,
+                            ((uint64_t)image->first_row + y) * image->width + rect->x0,
+                            (size_t)rows * (rect->x1 - rect->x0)};
         if (floats)
             add_floats(&to, &run);
         else
             add_integers(&to, &run);
     }
+    end_extrema(&to);
 }
