@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* test_bands.c: pages measured band by band, once or again, give what the whole image gives. */
+#include "codec.h"
+#include "device.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A codec of memory that counts its calls. */
+typedef struct MemoryDecoder {
+    Decoder base;
+    const unsigned char *pixels;
+    size_t row_bytes;
+    unsigned selects;
+    uint32_t most_rows;
+    uint64_t rows;
+    uint32_t fail_at; /* row whose reading fails; UINT32_MAX: none */
+} MemoryDecoder;
+
+static ImgstatResult memory_select(Decoder *decoder, uint32_t page, ImgstatError *err)
+{
+    if (page > 0)
+        return error_set(err, IMGSTAT_ERR_ARG, "there is one page");
+    decoder->next_row = 0;
+    ((MemoryDecoder *)decoder)->selects++;
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult memory_read(Decoder *decoder, void *to, size_t pitch, uint32_t rows,
+                                 ImgstatError *err)
+{
+    MemoryDecoder *const m = (MemoryDecoder *)decoder;
+    for (uint32_t y = 0; y < rows; y++, decoder->next_row++) {
+        if (decoder->next_row == m->fail_at)
+            return error_set(err, IMGSTAT_ERR_TRUNCATED, "the file ends");
+        memcpy((unsigned char *)to + y * pitch, m->pixels + decoder->next_row * m->row_bytes,
+               m->row_bytes);
+    }
+    m->rows += rows;
+    m->most_rows = rows > m->most_rows ? rows : m->most_rows;
+    return IMGSTAT_OK;
+}
+
+static const Codec memory_codec = {
+    .name = "memory", .select = memory_select, .read_rows = memory_read};
+
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+/* A page in memory, and the whole of it as an image. */
+static ImagePro make(MemoryDecoder *m, ImgstatSample sample, uint32_t width, uint32_t height,
+                     uint16_t channels, uint32_t band_rows)
+{
+    static Source source = {.name = (char *)"memory"};
+    ImagePro image;
+    *m = (MemoryDecoder){.base = {.codec = &memory_codec,
+                                  .source = &source,
+                                  .page = {.pages = 1,
+                                           .width = width,
+                                           .height = height,
+                                           .channels = channels,
+                                           .sample = sample,
+                                           .bits = (uint8_t)(8 * imgstat_sample_bytes(sample))},
+                                  .band_rows = band_rows},
+                         .row_bytes = width * channels * imgstat_sample_bytes(sample),
+                         .fail_at = UINT32_MAX};
+    const size_t n = (size_t)width * height * channels;
+    unsigned char *const pixels = malloc(n * imgstat_sample_bytes(sample));
+    for (size_t i = 0; i < n; i++) {
+        const double d = (double)(mix(i) % 5000) / 8;
+        const float f = (float)d;
+        const uint16_t u = (uint16_t)mix(i);
+        const size_t bytes = imgstat_sample_bytes(sample);
+        memcpy(pixels + i * bytes,
+               bytes == 8   ? (const void *)&d
+               : bytes == 4 ? (const void *)&f
+                            : &u,
+               bytes);
+    }
+    m->pixels = pixels;
+    cr_assert_eq(imgstat_image_wrap(IMGSTAT_HOST, 0, pixels, 0, width, height, channels, sample, 0,
+                                    free, pixels, &image, NULL),
+                 IMGSTAT_OK);
+    return image;
+}
+
+static const double percentiles[] = {1, 50, 99.5};
+
+static void compare(const ImgstatRecord *a, const ImgstatRecord *b, uint16_t channels)
+{
+    for (uint16_t c = 0; c < channels; c++) {
+        ImgstatStats x, y;
+        ImgstatHistogram h, g;
+        imgstat_record_stats(a, c, &x);
+        imgstat_record_stats(b, c, &y);
+        const double p[] = {x.sum, x.mean, x.variance, x.median, x.entropy, x.skewness, x.kurtosis};
+        const double q[] = {y.sum, y.mean, y.variance, y.median, y.entropy, y.skewness, y.kurtosis};
+        cr_assert_eq(memcmp(p, q, sizeof p), 0);
+        cr_assert(x.count > 0 && x.count == y.count && x.min_at == y.min_at &&
+                  x.max_at == y.max_at);
+        cr_assert_eq(x.mode.as.u, y.mode.as.u);
+        for (size_t k = 0; k < 3; k++)
+            cr_assert_eq(imgstat_record_percentile(a, c, k), imgstat_record_percentile(b, c, k));
+        cr_assert(imgstat_record_histogram(a, c, &h) && imgstat_record_histogram(b, c, &g));
+        cr_assert_eq(memcmp(h.counts, g.counts, h.bins * sizeof *h.counts), 0);
+    }
+}
+
+typedef struct Reads {
+    unsigned selects;
+    uint32_t most_rows;
+    uint64_t rows;
+} Reads;
+
+static Reads check(ImgstatSample sample, uint32_t width, uint32_t height, uint16_t channels,
+                   uint32_t band_rows, const ImgstatMeasure *how)
+{
+    MemoryDecoder m;
+    ImagePro image = make(&m, sample, width, height, channels, band_rows);
+    ImgstatFile file = {.decoder = &m.base};
+    ImgstatDevice *device;
+    ImgstatRecord *whole, *bands;
+    ImgstatError err = {0};
+    cr_assert_eq(imgstat_device_open("cpu", 3, &device, &err), IMGSTAT_OK);
+    cr_assert_eq(imgstat_measure_image(device, &image, how, &whole, &err), IMGSTAT_OK, "%s",
+                 err.message);
+    cr_assert_eq(imgstat_measure_file(device, &file, 0, how, &bands, &err), IMGSTAT_OK, "%s",
+                 err.message);
+    compare(whole, bands, channels);
+    imgstat_record_destroy(whole);
+    imgstat_record_destroy(bands);
+    imgstat_device_close(device);
+    imgstat_image_release(&image);
+    return (Reads){.selects = m.selects, .most_rows = m.most_rows, .rows = m.rows};
+}
+
+static const ImgstatMeasure all = {.percentiles = percentiles,
+                                   .n_percentiles = 3,
+                                   .median = true,
+                                   .mode = true,
+                                   .shape = true,
+                                   .histogram = true};
+
+Test(bands, narrow_pages_are_read_once)
+{
+    static const uint32_t unit[] = {1, 7, 64, 512, 3001};
+    for (size_t i = 0; i < 5; i++) {
+        const Reads reads = check(IMGSTAT_U16, 1000, 3001, 3, unit[i], &all);
+        cr_assert(reads.selects == 1 && reads.rows == 3001);
+        cr_assert(reads.most_rows % unit[i] == 0);
+        cr_assert_leq(reads.most_rows * 6000ull, (4u << 20) + (i > 2 ? unit[i] * 6000ull : 0));
+    }
+}
+
+Test(bands, small_wide_pages_are_decoded_once)
+{
+    const Reads reads = check(IMGSTAT_F32, 700, 900, 2, 16, &all);
+    cr_assert(reads.selects == 1 && reads.rows == 900);
+}
+
+Test(bands, large_wide_pages_are_decoded_again)
+{
+    ImgstatMeasure how = all;
+    how.mode = false;
+    Reads reads = check(IMGSTAT_F32, 4200, 4100, 1, 16, &how); /* 69 MB */
+    cr_assert_eq(reads.selects, 2); /* everything but the mode of 32-bit samples needs two reads */
+    cr_assert_eq(reads.rows, 2 * 4100);
+    cr_assert_leq(reads.most_rows * 4200ull * 4, 4u << 20);
+    how = (ImgstatMeasure){.histogram = true, .percentiles = percentiles, .n_percentiles = 3};
+    reads = check(IMGSTAT_F64, 3000, 3000, 1, 1, &how); /* 72 MB */
+    cr_assert_eq(reads.selects, 4);                     /* one a level of 16 bits */
+}
+
+Test(bands, errors_of_the_decoder_come_through)
+{
+    MemoryDecoder m;
+    ImagePro image = make(&m, IMGSTAT_U16, 3000, 2000, 1, 1);
+    ImgstatFile file = {.decoder = &m.base};
+    ImgstatDevice *device;
+    ImgstatRecord *record;
+    ImgstatError err = {0};
+    cr_assert_eq(imgstat_device_open("cpu", 2, &device, &err), IMGSTAT_OK);
+    m.fail_at = 1500;
+    cr_assert_eq(imgstat_measure_file(device, &file, 0, NULL, &record, &err),
+                 IMGSTAT_ERR_TRUNCATED);
+    cr_assert_null(record);
+    cr_assert_str_eq(err.message, "the file ends");
+    cr_assert_eq(imgstat_measure_file(device, &file, 1, NULL, &record, &err), IMGSTAT_ERR_ARG);
+    imgstat_device_close(device);
+    imgstat_image_release(&image);
+}

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT */
+/* test_measure.c: images measured from end to end on the CPU device; the traps of numerics. */
+#include "helper_keys.h"
+#include "image.h"
+
+#include <criterion/criterion.h>
+#include <float.h>
+#include <stdlib.h>
+
+/* Everything that can be asked for. */
+static const double percentiles[] = {0, 1, 5, 25, 33.3, 50, 75, 99, 99.9, 100};
+enum { PERCENTILES = sizeof percentiles / sizeof percentiles[0] };
+
+static ImgstatMeasure everything(void)
+{
+    return (ImgstatMeasure){.percentiles = percentiles,
+                            .n_percentiles = PERCENTILES,
+                            .median = true,
+                            .mode = true,
+                            .shape = true,
+                            .histogram = true};
+}
+
+static ImgstatDevice *open_device(unsigned threads)
+{
+    ImgstatDevice *device;
+    ImgstatError err = {0};
+    cr_assert_eq(imgstat_device_open("cpu", threads, &device, &err), IMGSTAT_OK, "%s", err.message);
+    return device;
+}
+
+static ImgstatRecord *measure(const ImagePro *image, const ImgstatMeasure *how)
+{
+    ImgstatDevice *const device = open_device(2);
+    ImgstatRecord *record;
+    ImgstatError err = {0};
+    cr_assert_eq(imgstat_measure_image(device, image, how, &record, &err), IMGSTAT_OK, "%s",
+                 err.message);
+    imgstat_device_close(device);
+    return record;
+}
+
+static ImagePro wrap(const void *pixels, uint32_t width, uint32_t height, uint16_t channels,
+                     ImgstatSample sample)
+{
+    ImagePro image;
+    cr_assert_eq(imgstat_image_wrap(IMGSTAT_HOST, 0, pixels, 0, width, height, channels, sample, 0,
+                                    NULL, NULL, &image, NULL),
+                 IMGSTAT_OK);
+    return image;
+}
+
+static ImgstatStats stats_of(const ImagePro *image, const ImgstatMeasure *how)
+{
+    ImgstatStats stats;
+    ImgstatRecord *const record = measure(image, how);
+    imgstat_record_stats(record, 0, &stats);
+    imgstat_record_destroy(record);
+    return stats;
+}
+
+static bool near(double got, long double expected, double relative)
+{
+    return fabsl(got - expected) <= relative * fabsl(expected);
+}
+
+/* ---- The worked example ------------------------------------------------------------------ */
+
+static const uint8_t example[64] = {
+    52, 55, 61, 66, 70, 61,  64,  73,  63, 59, 55, 90, 109, 85,  69,  72, 62, 59, 68, 113, 144, 104,
+    66, 73, 63, 58, 71, 122, 154, 106, 70, 69, 67, 61, 68,  104, 126, 88, 68, 70, 79, 65,  60,  70,
+    77, 68, 58, 75, 85, 71,  64,  59,  55, 61, 65, 83, 87,  79,  69,  68, 65, 76, 78, 94};
+
+Test(measure, worked_example)
+{
+    const ImagePro image = wrap(example, 8, 8, 1, IMGSTAT_U8);
+    ImgstatMeasure how = everything();
+    ImgstatRecord *const record = measure(&image, &how);
+    ImgstatStats stats;
+    char sum[48];
+    imgstat_record_stats(record, 0, &stats);
+    imgstat_record_sum(record, 0, sum);
+    cr_assert_eq(imgstat_record_channels(record), 1);
+    cr_assert(stats.count == 64 && stats.nan == 0 && stats.inf == 0 && stats.nodata == 0 &&
+              stats.masked == 0);
+    cr_assert_str_eq(sum, "4869");
+    cr_assert(stats.sum == 4869 && stats.mean == 76.078125 && stats.median == 69);
+    cr_assert_eq(stats.variance, (64.0 * 398425 - 4869.0 * 4869) / 4096);
+    cr_assert_float_eq(stats.stddev, 20.916728269, 5e-10);
+    cr_assert_float_eq(stats.entropy, 4.990168899, 5e-10);
+    cr_assert(stats.min.as.u == 52 && stats.min_at == 0 && stats.max.as.u == 154 &&
+              stats.max_at == 3 * 8 + 4);
+    cr_assert_eq(stats.mode.as.u,
+    cr_assert_eq(stats.mode.as.u, 68); /* five times */
+    ImgstatHistogram histogram;
+    cr_assert(imgstat_record_histogram(record, 0, &histogram));
+    cr_assert(histogram.per_value && histogram.bins == 256 && histogram.counts[55] == 3);
+    cr_assert_eq(imgstat_record_percentile(record, 0, 0), 52);
+    cr_assert_eq(imgstat_record_percentile(record, 0, PERCENTILES - 1), 154);
+    cr_assert(isnan(imgstat_record_percentile(record, 0, PERCENTILES)));
+    imgstat_record_destroy(record);
+    how = (ImgstatMeasure){.ddof = 1};
+    cr_assert_float_eq(stats_of(&image, &how).stddev, 21.082080473, 5e-10);
+    cr_assert_eq(stats_of(&image, NULL).mean, 76.078125);
+}
+
+/* ---- Every type against sorting and two passes in long double ----------------------------- */
+
+typedef struct Expected {
+    size_t n, nan, inf, nodata;
+    double *sorted;
+    long double mean, m2, m3, m4;
+} Expected;
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static uint64_t raw_at(const ImagePro *image, size_t i, uint16_t channel)
+{
+    const size_t bytes = imgstat_sample_bytes(image->sample);
+    uint64_t raw = 0;
+    memcpy(&raw, (const unsigned char *)image->host + (i * image->channels + channel) * bytes,
+           bytes);
+    return raw;
+}
+
+/* 64-bit integers here are below 2^53, so that doubles hold them. */
+static Expected expect(const ImagePro *image, uint16_t channel)
+{
+    Expected e = {.sorted = malloc(sizeof(double) * image->width * image->height)};
+    for (size_t i = 0; i < (size_t)image->width * image->height; i++) {
+        const uint64_t key = sample_key(image->sample, raw_at(image, i, channel));
+        const double x = sample_double(image->sample, key);
+        if (image->has_nodata && key == image->nodata_key)
+            e.nodata++;
+        else if (isnan(x))
+            e.nan++;
+        else if (isinf(x))
+            e.inf++;
+        else
+            e.sorted[e.n++] = x;
+    }
+    qsort(e.sorted, e.n, sizeof *e.sorted, compare_doubles);
+    for (size_t i = 0; i < e.n; i++)
+        e.mean += e.sorted[i];
+    e.mean /= (long double)e.n;
+    for (size_t i = 0; i < e.n; i++) {
+        const long double d = e.sorted[i] - e.mean;
+        e.m2 += d * d / (long double)e.n;
+        e.m3 += d * d * d / (long double)e.n;
+        e.m4 += d * d * d * d / (long double)e.n;
+    }
+    return e;
+}
+
+static double expected_percentile(const Expected *e, double p, bool nearest)
+{
+    const long double part = roundl((long double)p * 1e9L); /* of 1e11 */
+    if (nearest) {
+        const size_t up =
+            (size_t)(((unsigned __int128)e->n * (uint64_t)part + 99999999999u) / 100000000000u);
+        return e->sorted[up ? up - 1 : 0];
+    }
+    const long double h = (long double)(e->n - 1) * part / 1e11L;
+    const size_t low = (size_t)floorl(h), high = (size_t)ceill(h);
+    return (double)(e->sorted[low] + (e->sorted[high] - e->sorted[low]) * (h - floorl(h)));
+}
+
+static double expected_mode(const Expected *e)
+{
+    double mode = 0;
+    size_t most = 0;
+    for (size_t i = 0, end; i < e->n; i = end) {
+        for (end = i; end < e->n && e->sorted[end] == e->sorted[i]; end++) {
+        }
+        if (end - i > most) {
+            most = end - i;
+            mode = e->sorted[i];
+        }
+    }
+    return mode;
+}
+
+static void check_channel(const ImgstatRecord *record, const ImagePro *image, uint16_t c,
+                          bool nearest)
+{
+    const Expected e = expect(image, c);
+    const char *const name = imgstat_sample_name(image->sample);
+    ImgstatStats stats;
+    imgstat_record_stats(record, c, &stats);
+    cr_assert(stats.count == e.n && stats.nan == e.nan && stats.inf == e.inf &&
+                  stats.nodata == e.nodata,
+              "%s", name);
+    cr_assert_gt(e.n, 0);
+    cr_assert_eq(imgstat_value_double(stats.min), e.sorted[0]);
+    cr_assert_eq(imgstat_value_double(stats.max), e.sorted[e.n - 1]);
+    const double first =
+        sample_double(image->sample, sample_key(image->sample, raw_at(image, stats.min_at, c)));
+    cr_assert_eq(first, e.sorted[0]);
+    cr_assert_float_eq(stats.mean, (double)e.mean,
+                       1e-13 * sqrt((double)e.m2) + 4e-16 * fabs((double)e.mean));
+    cr_assert(near(stats.variance, e.m2, 1e-13), "%s %.17g %.17Lg", name, stats.variance, e.m2);
+    cr_assert_float_eq(stats.skewness, (double)(e.m3 / powl(e.m2, 1.5L)), 1e-10, "%s", name);
+    cr_assert_float_eq(stats.kurtosis, (double)(e.m4 / e.m2 / e.m2 - 3), 1e-10, "%s", name);
+    cr_assert_eq(imgstat_value_double(stats.mode), expected_mode(&e), "%s", name);
+    cr_assert_float_eq(stats.median, expected_percentile(&e, 50, nearest), 1e-12);
+    for (size_t k = 0; k < PERCENTILES; k++) {
+        const double want = expected_percentile(&e, percentiles[k], nearest);
+        const double got = imgstat_record_percentile(record, c, k);
+        cr_assert_float_eq(got, want, 1e-13 * (1 + fabs(want)), "%s p %g: %g %g", name,
+                           percentiles[k], got, want);
+    }
+    ImgstatHistogram h;
+    uint64_t total = 0;
+    cr_assert(imgstat_record_histogram(record, c, &h));
+    for (uint32_t k = 0; k < h.bins; k++)
+        total += h.counts[k];
+    cr_assert_eq(total, e.n);
+    free(e.sorted);
+}
+
+static void put(ImagePro *image, size_t i, double x)
+{
+    uint64_t key = 0;
+    if (isnan(x)) {
+        const uint64_t nan = image->sample == IMGSTAT_F16   ? 0x7E00
+                             : image->sample == IMGSTAT_F32 ? 0xFFC00001
+                                                            : 0x7FF8000000000001;
+        memcpy((unsigned char *)image->host + i * imgstat_sample_bytes(image->sample), &nan,
+               imgstat_sample_bytes(image->sample));
+        return;
+    }
+    cr_assert(sample_key_of(image->sample, (ImgstatValue){.sample = IMGSTAT_F64, .as.f = x}, &key));
+    const uint64_t raw = sample_raw(image->sample, key);
+    memcpy((unsigned char *)image->host + i * imgstat_sample_bytes(image->sample), &raw,
+           imgstat_sample_bytes(image->sample));
+}
+
+static void fill(Random *random, ImagePro *image, int pattern)
+{
+    const size_t n = (size_t)image->width * image->height * image->channels;
+    const bool is_float = sample_is_float(image->sample);
+    const bool is_small = sample_bits(image->sample) == 8;
+    for (size_t i = 0; i < n; i++) {
+        double x = 60 + 12 * random_normal(random);
+        if (pattern == 1)
+            x = floor(40 + 10 * random_unit(random) * random_unit(random));
+        if (pattern == 2 && !is_small)
+            x = 20000 + 300 * random_normal(random);
+        if (pattern == 3 && is_float)
+            x = random_next(random) % 9 == 0   ? (double)NAN
+                : random_next(random) % 9 == 0 ? -(double)INFINITY
+                                               : x;
+        put(image, i, is_float ? x : floor(x));
+    }
+}
+
+Test(measure, every_type)
+{
+    Random random = {16};
+    size_t compared = 0;
+    for (int s = IMGSTAT_U8; s <= IMGSTAT_F64; s++) {
+        for (int pattern = 0; pattern < 4; pattern++) {
+            const uint32_t width = pattern == 1 ? 4099 : 37, height = pattern == 1 ? 2 : 41;
+            unsigned char *const pixels = calloc((size_t)width * height * 2, 8);
+            ImagePro image = wrap(pixels, width, height, 2, (ImgstatSample)s);
+            fill(&random, &image, pattern);
+            if (pattern == 1)
+                imgstat_image_set_nodata(&image, (ImgstatValue){.sample = IMGSTAT_F64, .as.f = 42});
+            ImgstatMeasure how = everything();
+            how.percentile_method = pattern % 2 ? IMGSTAT_NEAREST : IMGSTAT_LINEAR;
+            ImgstatRecord *const record = measure(&image, &how);
+            for (uint16_t c = 0; c < 2; c++, compared++)
+                check_channel(record, &image, c, pattern % 2);
+            imgstat_record_destroy(record);
+            free(pixels);
+        }
+    }
+    cr_assert_eq(compared, 11 * 4 * 2);
+}
+
+/* ---- Traps -------------------------------------------------------------------------------- */
+
+Test(measure, float32_far_from_zero)
+{
+    enum { N = 100000 };
+    static float x[N];
+    Random random = {17};
+    for (int i = 0; i < N; i++)
+        x[i] = (float)(1e7 + 4 * random_normal(&random));
+    long double mean = 0, m2 = 0;
+    for (int i = 0; i < N; i++)
+        mean += x[i];
+    mean /= N;
+    for (int i = 0; i < N; i++)
+        m2 += (x[i] - mean) * (x[i] - mean) / N;
+    const ImagePro image = wrap(x, 250, 400, 1, IMGSTAT_F32);
+    const ImgstatStats stats = stats_of(&image, NULL);
+    cr_assert(near(stats.mean, mean, 1e-16) && near(stats.variance, m2, 1e-14));
+    cr_assert(stats.stddev > 3.9 && stats.stddev < 4.1);
+}
+
+Test(measure, float64_far_from_zero)
+{
+    enum { N = 100000 };
+    static double x[N];
+    Random random = {18};
+    for (int i = 0; i < N; i++)
+        x[i] = 1e9 + random_normal(&random);
+    long double mean = 0, m2 = 0;
+    for (int i = 0; i < N; i++)
+        mean += x[i] - 1e9L;
+    mean /= N;
+    for (int i = 0; i < N; i++)
+        m2 += (x[i] - 1e9L - mean) * (x[i] - 1e9L - mean) / N;
+    const ImagePro image = wrap(x, 100000, 1, 1, IMGSTAT_F64);
+    const ImgstatMeasure how = {.shape = true};
+    const ImgstatStats stats = stats_of(&image, &how);
+    cr_assert(near(stats.mean, 1e9L + mean, 2e-16));
+    cr_assert(near(stats.variance, m2, 1e-12), "%.17g %.17Lg", stats.variance, m2);
+    cr_assert_float_eq(stats.skewness, 0, 0.05);
+}
+
+Test(measure, undefined_samples)
+{
+    const float first[4] = {NAN, 2, -INFINITY, 4};
+    ImagePro image = wrap(first, 2, 2, 1, IMGSTAT_F32);
+    ImgstatMeasure how = everything();
+    ImgstatStats stats = stats_of(&image, &how);
+    cr_assert(stats.count == 2 && stats.nan == 1 && stats.inf == 1);
+    cr_assert(stats.min.as.f == 2 && stats.min_at == 1 && stats.max.as.f == 4 && stats.max_at == 3);
+    cr_assert(stats.mean == 3 && stats.variance == 1 && stats.median == 3 && stats.mode.as.f == 2);
+
+    const double none[3] = {NAN, NAN, INFINITY};
+    image = wrap(none, 3, 1, 1, IMGSTAT_F64);
+    ImgstatRecord *record = measure(&image, &how);
+    imgstat_record_stats(record, 0, &stats);
+    cr_assert(stats.count == 0 && stats.nan == 2 && stats.inf == 1);
+    cr_assert(isnan(stats.mean) && isnan(stats.variance) && isnan(stats.stddev) &&
+              isnan(stats.median));
+    cr_assert(isnan(stats.entropy) && isnan(stats.skewness) && isnan(stats.kurtosis) &&
+              isnan(stats.sum));
+    cr_assert(isnan(imgstat_record_percentile(record, 0, 3)));
+    char sum[48];
+    imgstat_record_sum(record, 0, sum);
+    cr_assert_str_eq(sum, "null");
+    imgstat_record_destroy(record);
+
+    const uint8_t same[6] = {9, 9, 9, 9, 9, 9};
+    image = wrap(same, 3, 2, 1, IMGSTAT_U8);
+    imgstat_image_set_nodata(&image, (ImgstatValue){.sample = IMGSTAT_F64, .as.f = 9});
+    stats = stats_of(&image, &how);
+    cr_assert(stats.count == 0 && stats.nodata == 6 && isnan(stats.mean) && isnan(stats.entropy));
+    const uint8_t mask[6] = {0, 1, 0, 0, 0, 0};
+    image = wrap(same, 3, 2, 1, IMGSTAT_U8);
+    image.mask = mask;
+    image.mask_pitch = 3;
+    stats = stats_of(&image, &how);
+    cr_assert(stats.count == 1 && stats.masked == 5 && stats.min_at == 1 && stats.max_at == 1);
+}
+
+Test(measure, constant_and_tiny)
+{
+    const ImgstatMeasure how = everything();
+    double x[12];
+    for (int i = 0; i < 12; i++)
+        x[i] = 0.1;
+    ImagePro image = wrap(x, 4, 3, 1, IMGSTAT_F64);
+    ImgstatStats stats = stats_of(&image, &how);
+    cr_assert(stats.mean == 0.1 && stats.variance == 0 && stats.stddev == 0 && stats.entropy == 0);
+    cr_assert(stats.median == 0.1 && stats.mode.as.f == 0.1 && isnan(stats.skewness) &&
+              isnan(stats.kurtosis));
+    image = wrap(x, 1, 1, 1, IMGSTAT_F64);
+    stats = stats_of(&image, &how);
+    cr_assert(stats.count == 1 && stats.mean == 0.1 && stats.variance == 0 && stats.median == 0.1);
+    image = wrap(x, 0, 0, 1, IMGSTAT_F64);
+    stats = stats_of(&image, &how);
+    cr_assert(stats.count == 0 && isnan(stats.mean));
+}
+
+Test(measure, extremes)
+{
+    const ImgstatMeasure how = everything();
+    const uint64_t u[4] = {UINT64_MAX, UINT64_MAX - 2, UINT64_MAX, UINT64_MAX - 2};
+    ImagePro image = wrap(u, 2, 2, 1, IMGSTAT_U64);
+    ImgstatRecord *const record = measure(&image, &how);
+    ImgstatStats stats;
+    char sum[48];
+    imgstat_record_stats(record, 0, &stats);
+    imgstat_record_sum(record, 0, sum);
+    cr_assert_str_eq(sum, "73786976294838206456");
+    cr_assert(stats.variance == 1 && stats.max.as.u == UINT64_MAX &&
+              stats.mode.as.u == UINT64_MAX - 2);
+    ImgstatHistogram h;
+    uint64_t total = 0;
+    cr_assert(imgstat_record_histogram(record, 0, &h));
+    for (uint32_t k = 0; k < h.bins; k++)
+        total += h.counts[k];
+    cr_assert_eq(total, 4);
+    imgstat_record_destroy(record);
+
+    const int64_t i[3] = {INT64_MIN, INT64_MIN + 1, INT64_MIN};
+    image = wrap(i, 3, 1, 1, IMGSTAT_I64);
+    stats = stats_of(&image, &how);
+    cr_assert(stats.min.as.i == INT64_MIN && stats.min_at == 0 && stats.max_at == 1);
+    cr_assert(stats.variance == 2.0 / 9.0 && stats.mode.as.i == INT64_MIN);
+
+    const double big[4] = {1.5e308, -1.5e308, 1.7e308, 1e308};
+    image = wrap(big, 4, 1, 1, IMGSTAT_F64);
+    stats = stats_of(&image, &how);
+    cr_assert(stats.count == 4 && stats.min.as.f == -1.5e308 && stats.max.as.f == 1.7e308);
+    cr_assert(isnan(stats.variance) && isnan(stats.stddev) && isnan(stats.skewness));
+    cr_assert_eq(stats.median, 1.25e308);
+
+    const double tiny[3] = {5e-324, 1e-323, 1.5e-323};
+    image = wrap(tiny, 3, 1, 1, IMGSTAT_F64);
+    stats = stats_of(&image, &how);
+    cr_assert(stats.sum == 3e-323 && stats.mean == 1e-323 && stats.median == 1e-323 &&
+              stats.variance == 0);
+}
+
+/* ---- What must not show ------------------------------------------------------------------- */
+
+static void assert_same_record(const ImgstatRecord *a, const ImgstatRecord *b, uint16_t channels)
+{
+    for (uint16_t c = 0; c < channels; c++) {
+        ImgstatStats x, y;
+        ImgstatHistogram h, g;
+        char s[48], t[48];
+        imgstat_record_stats(a, c, &x);
+        imgstat_record_stats(b, c, &y);
+        const double p[] = {x.sum, x.mean, x.variance, x.median, x.entropy, x.skewness, x.kurtosis};
+        const double q[] = {y.sum, y.mean, y.variance, y.median, y.entropy, y.skewness, y.kurtosis};
+        cr_assert_eq(memcmp(p, q, sizeof p), 0);
+        cr_assert(x.count == y.count && x.min_at == y.min_at && x.max_at == y.max_at &&
+                  x.nan == y.nan);
+        cr_assert(x.mode.as.u == y.mode.as.u && x.min.as.u == y.min.as.u &&
+                  x.max.as.u == y.max.as.u);
+        imgstat_record_sum(a, c, s);
+        imgstat_record_sum(b, c, t);
+        cr_assert_str_eq(s, t);
+        for (size_t k = 0; k < PERCENTILES; k++)
+            cr_assert_eq(imgstat_record_percentile(a, c, k), imgstat_record_percentile(b, c, k));
+        cr_assert(imgstat_record_histogram(a, c, &h) && imgstat_record_histogram(b, c, &g));
+        cr_assert_eq(h.bins, g.bins);
+        cr_assert_eq(memcmp(h.counts, g.counts, h.bins * sizeof *h.counts), 0);
+    }
+}
+
+Test(measure, threads_do_not_show)
+{
+    Random random = {19};
+    const ImgstatMeasure how = everything();
+    static const unsigned threads[] = {1, 2, 3, 7};
+    static const ImgstatSample types[] = {IMGSTAT_U8, IMGSTAT_F16, IMGSTAT_F32, IMGSTAT_F64,
+                                          IMGSTAT_I64};
+    for (size_t s = 0; s < 5; s++) {
+        const uint32_t width = 5001, height = 260;
+        unsigned char *const pixels = calloc((size_t)width * height, 8);
+        ImagePro image = wrap(pixels, width, height, 1, types[s]);
+        fill(&random, &image, 3);
+        ImgstatRecord *record[4];
+        for (int t = 0; t < 4; t++) {
+            ImgstatDevice *const device = open_device(threads[t]);
+            cr_assert_eq(imgstat_measure_image(device, &image, &how, &record[t], NULL), IMGSTAT_OK);
+            imgstat_device_close(device);
+            assert_same_record(record[0], record[t], 1);
+        }
+        for (int t = 0; t < 4; t++)
+            imgstat_record_destroy(record[t]);
+        free(pixels);
+    }
+}
+
+Test(measure, refuses)
+{
+    ImgstatDevice *const device = open_device(1);
+    const ImagePro image = wrap(example, 8, 8, 1, IMGSTAT_U8);
+    ImgstatRecord *record;
+    ImgstatError err;
+    static const double bad[] = {-0.1, 100.1, NAN};
+    for (size_t i = 0; i < 3; i++) {
+        const ImgstatMeasure how = {.percentiles = &bad[i], .n_percentiles = 1};
+        cr_assert_eq(imgstat_measure_image(device, &image, &how, &record, &err), IMGSTAT_ERR_ARG);
+        cr_assert_null(record);
+    }
+    const ImgstatMeasure reversed = {.histogram = true, .has_range = true, .lo = 3, .hi = 2};
+    cr_assert_eq(imgstat_measure_image(device, &image, &reversed, &record, &err), IMGSTAT_ERR_ARG);
+    imgstat_device_close(device);
+    imgstat_device_close(NULL);
+}
+
+Test(measure, device_names)
+{
+    ImgstatDevice *device;
+    ImgstatError err;
+    static const char *const bad[] = {"",     "gpu",   "cpu:0",  "CPU",     "cpu ",
+                                      "auto", "cuda:", "cuda:x", "cuda:1x", "cuda:9999"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        cr_assert_neq(imgstat_device_open(bad[i], 1, &device, &err), IMGSTAT_OK, "%s", bad[i]);
+        cr_assert_null(device);
+        cr_assert_not_null(strstr(err.message, "cpu"), "%s", err.message);
+    }
+    cr_assert_eq(imgstat_device_open("gpu", 1, &device, &err), IMGSTAT_ERR_ARG);
+    ImgstatDeviceInfo info[4], described;
+    cr_assert_geq(imgstat_device_list(info, 4), 1);
+    cr_assert_str_eq(info[0].name, "cpu");
+    device = open_device(1);
+    imgstat_device_describe(device, &described);
+    cr_assert_str_eq(described.name, "cpu");
+    imgstat_device_close(device);
+    cr_assert_not_null(strstr(imgstat_devices_built(), "cpu"));
+    cr_assert_not_null(strstr(imgstat_libraries(), "libtiff "));
+    cr_assert_not_null(strstr(imgstat_libraries(), "libpng "));
+    cr_assert_not_null(imgstat_version());
+}
