@@ -139,7 +139,7 @@ void print_table_heading(FILE *out, const Report *report)
     fputs(name, out);
     free(name);
     if (page->pages > 1)
-        fprintf(out, ", page %" PRIu32 " of 0-%" PRIu32, page->page, page->pages - 1);
+        fprintf(out, "[%" PRIu32 "]", page->page);
     fputs(": ", out);
     put_upper(out, page->format);
     fprintf(out, ", %" PRIu32 " x %" PRIu32 ", %s, %s", page->width, page->height,

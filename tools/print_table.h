@@ -20,7 +20,7 @@ void table_destroy(Table *table); /* accepts NULL */
 
 /* Lines for table_add. many: several files, so that each row begins with the file's name. */
 void print_table_header(FILE *out, const Options *options, bool many);
-/* A line on the page's geometry: "photo.tif: PNG, 640 x 480, rgb, u8". */
+/* A line on the page's geometry: "scan.tif[2]: TIFF, 640 x 480, rgb, u8". */
 void print_table_heading(FILE *out, const Report *report);
 void print_table_page(FILE *out, const Report *report, bool many);
 
