@@ -2,51 +2,83 @@
 /* cpu_count.c: further reads of wide types: counting by digits and by ranges, gathering keys. */
 #include "cpu_reference.h"
 
-/* Valid keys of one channel in one stretch of a row, packed. */
+/* Samples that are looked through at once: their keys fit the scratch of a thread. */
 enum { KEYS = PIECE };
+/* More counters than these are not kept per thread: all threads count into the host's. */
+enum { LOCAL_COUNTERS = 1 << 24 };
+/* Counters of a thread are emptied before they hold this many samples. */
+static const uint64_t PENDING_LIMIT = (uint64_t)1 << 31;
 
-/* Calls that read one image: the rectangles are tasks. */
+struct Read;
+
+/* What one of the counts or gathers of a call looks for. */
+typedef struct Wanted {
+    uint16_t channel;
+    uint64_t lo, hi; /* keys, both included; lo > hi: none */
+    uint64_t *bins;  /* n_bins on the host */
+    size_t n_bins;
+    size_t first; /* of its counters within a thread's */
+} Wanted;
+
+/* One call. */
 typedef struct Read {
     CpuDevice *device;
     const ImagePro *image;
     CpuGrid grid;
-    DigitCount *digits;
-    RangeCount *ranges;
-    KeyGather *gathers;
+    Wanted *wanted;
     size_t n;
+    bool local; /* counters are kept per thread */
     bool too_many;
+    const DigitCount *digits;
+    const RangeCount *ranges;
+    KeyGather *gathers;
+    void (*use)(struct Read *read, CpuThread *thread, size_t i, uint64_t *keys, size_t n);
 } Read;
 
-/* The valid keys among samples [x, x + n) of a row, in order; n <= KEYS. */
-static size_t valid_keys(const ImagePro *image, uint32_t y, uint32_t x, uint32_t n,
-                         uint16_t channel, uint64_t *keys)
+/* The wanted keys of valid samples among [x, x + n) of a row, in order; n <= KEYS. */
+static size_t find_keys(const Read *read, const Wanted *wanted, uint32_t y, uint32_t x, uint32_t n,
+                        uint64_t *keys)
 {
+    const ImagePro *image = read->image;
     const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
-    const unsigned char *at = image_row(image, y) + x * stride + channel * bytes;
+    const unsigned char *at = image_row(image, y) + x * stride + wanted->channel * bytes;
     const uint8_t *mask = cpu_mask_row(image, y);
     size_t found = 0;
-    for (uint32_t i = 0; i < n; i++, at += stride) {
-        const uint64_t key = sample_key(image->sample, cpu_load(at, bytes));
-        keys[found] = key;
-        found += (!mask || mask[x + i]) && cpu_valid(image, key);
+    if (mask) {
+        for (uint32_t i = 0; i < n; i++, at += stride) {
+            const uint64_t key = sample_key(image->sample, cpu_load(at, bytes));
+            keys[found] = key;
+            found += mask[x + i] && key >= wanted->lo && key <= wanted->hi;
+        }
+    } else { /* the last pixel ends with this channel's sample */
+        found =
+            read->device->loops->select(image->sample, at, (n - 1) * (size_t)image->channels + 1,
+                                        image->channels, wanted->lo, wanted->hi, keys);
     }
-    return found;
+    if (!image->has_nodata || image->nodata_key < wanted->lo || image->nodata_key > wanted->hi)
+        return found;
+    size_t kept = 0;
+    for (size_t i = 0; i < found; i++) {
+        const uint64_t key = keys[i];
+        keys[kept] = key;
+        kept += key != image->nodata_key;
+    }
+    return kept;
 }
 
-static void add_count(uint64_t *count)
+static void add_one(const Read *read, CpuThread *thread, const Wanted *wanted, size_t bin)
 {
-    __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+    if (read->local)
+        thread->counts[wanted->first + bin]++;
+    else
+        __atomic_fetch_add(&wanted->bins[bin], 1, __ATOMIC_RELAXED);
 }
 
-static void count_digits(const DigitCount *count, const uint64_t *keys, size_t n, uint32_t bits)
+static void use_digits(Read *read, CpuThread *thread, size_t i, uint64_t *keys, size_t n)
 {
-    const unsigned above = count->shift + 16u;
-    for (size_t i = 0; i < n; i++) {
-        /* A shift by the whole width is not defined in C. */
-        const uint64_t leading = above >= 64 || above >= bits ? 0 : keys[i] >> above;
-        if (leading == count->prefix)
-            add_count(&count->bins[(keys[i] >> count->shift) & 0xFFFF]);
-    }
+    const unsigned shift = read->digits[i].shift;
+    for (size_t k = 0; k < n; k++)
+        add_one(read, thread, &read->wanted[i], (keys[k] >> shift) & 0xFFFF);
 }
 
 /* The last edge that is not above the key. */
@@ -78,155 +110,177 @@ static uint32_t range_bin(const RangeCount *count, uint64_t key, double value)
     return k;
 }
 
-static void count_range(const RangeCount *count, ImgstatSample sample, const uint64_t *keys,
-                        size_t n)
+static void use_range(Read *read, CpuThread *thread, size_t i, uint64_t *keys, size_t n)
 {
-    if (count->n_bins == 0)
-        return;
-    const uint64_t lo = count->edge[0], hi = count->edge[count->n_bins];
-    for (size_t i = 0; i < n; i++) {
-        if (keys[i] >= lo && keys[i] < hi)
-            add_count(&count->bins[range_bin(count, keys[i], cpu_double(sample, keys[i]))]);
+    const RangeCount *count = &read->ranges[i];
+    const ImgstatSample sample = read->image->sample;
+    for (size_t k = 0; k < n; k++)
+        add_one(read, thread, &read->wanted[i],
+                range_bin(count, keys[k], cpu_double(sample, keys[k])));
+}
+
+static void use_gather(Read *read, CpuThread *thread, size_t i, uint64_t *keys, size_t n)
+{
+    KeyGather *gather = &read->gathers[i];
+    (void)thread;
+    pthread_mutex_lock(&read->device->lock);
+    if (n > gather->capacity - gather->n)
+        read->too_many = true;
+    else
+        memcpy(gather->keys + gather->n, keys, n * sizeof *keys);
+    gather->n += read->too_many ? 0 : n;
+    pthread_mutex_unlock(&read->device->lock);
+}
+
+static void flush(const Read *read, CpuThread *thread)
+{
+    pthread_mutex_lock(&read->device->lock);
+    for (size_t i = 0; i < read->n; i++) {
+        const Wanted *wanted = &read->wanted[i];
+        uint32_t *counts = thread->counts + wanted->first;
+        for (size_t k = 0; k < wanted->n_bins; k++)
+            wanted->bins[k] += counts[k];
+        if (wanted->n_bins > 0)
+            memset(counts, 0, wanted->n_bins * sizeof *counts);
     }
+    pthread_mutex_unlock(&read->device->lock);
+    thread->pending = 0;
 }
 
-/* Room for n keys in the output, taken once for all of them; SIZE_MAX if there is none. */
-static size_t take_room(KeyGather *gather, size_t n)
-{
-    size_t at = __atomic_load_n(&gather->n, __ATOMIC_RELAXED);
-    do {
-        if (n > gather->capacity - at)
-            return SIZE_MAX;
-    } while (!__atomic_compare_exchange_n(&gather->n, &at, at + n, false, __ATOMIC_RELAXED,
-                                          __ATOMIC_RELAXED));
-    return at;
-}
-
-/* keys is overwritten. */
-static bool gather_keys(KeyGather *gather, uint64_t *keys, size_t n)
-{
-    size_t found = 0;
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t key = keys[i];
-        keys[found] = key;
-        found += key >= gather->lo && key <= gather->hi;
-    }
-    const size_t at = found ? take_room(gather, found) : 0;
-    if (at == SIZE_MAX)
-        return false;
-    if (found)
-        memcpy(gather->keys + at, keys, found * sizeof *keys);
-    return true;
-}
-
-static void digits_task(void *context, size_t task, unsigned thread)
+static void read_task(void *context, size_t task, unsigned number)
 {
     Read *read = context;
+    CpuThread *thread = &read->device->thread[number];
     const CpuRect rect = cpu_rect(read->image, &read->grid, task);
-    uint64_t *keys = read->device->thread[thread].scratch;
-    for (size_t i = 0; i < read->n; i++) {
-        for (uint32_t y = rect.y0; y < rect.y1; y++) {
-            for (uint32_t x = rect.x0; x < rect.x1; x += KEYS) {
-                const uint32_t width = rect.x1 - x < KEYS ? rect.x1 - x : KEYS;
-                const size_t n =
-                    valid_keys(read->image, y, x, width, read->digits[i].channel, keys);
-                count_digits(&read->digits[i], keys, n, sample_bits(read->image->sample));
+    const uint64_t pixels = (uint64_t)(rect.y1 - rect.y0) * (rect.x1 - rect.x0);
+    uint64_t *keys = thread->scratch;
+
+    if (read->local && thread->pending + pixels > PENDING_LIMIT)
+        flush(read, thread);
+    thread->pending += pixels;
+    for (uint32_t y = rect.y0; y < rect.y1; y++) {
+        for (uint32_t x = rect.x0, width; x < rect.x1; x += width) {
+            width = rect.x1 - x < KEYS ? rect.x1 - x : KEYS;
+            for (size_t i = 0; i < read->n; i++) {
+                const size_t n = find_keys(read, &read->wanted[i], y, x, width, keys);
+                if (n > 0)
+                    read->use(read, thread, i, keys, n);
             }
         }
     }
 }
 
-static void range_task(void *context, size_t task, unsigned thread)
+static ImgstatResult reserve(Read *read, size_t counters, ImgstatError *err)
 {
-    Read *read = context;
-    const CpuRect rect = cpu_rect(read->image, &read->grid, task);
-    uint64_t *keys = read->device->thread[thread].scratch;
-    for (size_t i = 0; i < read->n; i++) {
-        for (uint32_t y = rect.y0; y < rect.y1; y++) {
-            for (uint32_t x = rect.x0; x < rect.x1; x += KEYS) {
-                const uint32_t width = rect.x1 - x < KEYS ? rect.x1 - x : KEYS;
-                const size_t n =
-                    valid_keys(read->image, y, x, width, read->ranges[i].channel, keys);
-                count_range(&read->ranges[i], read->image->sample, keys, n);
-            }
-        }
+    read->local = counters <= LOCAL_COUNTERS;
+    for (unsigned t = 0; read->local && t < pool_threads(read->device->pool); t++) {
+        CpuThread *thread = &read->device->thread[t];
+        thread->pending = 0;
+        thread->counts = cpu_memory_reserve(&read->device->counts[t], counters * sizeof(uint32_t));
+        if (!thread->counts)
+            return error_memory(err, counters * sizeof(uint32_t), "counters");
     }
-}
-
-static void gather_task(void *context, size_t task, unsigned thread)
-{
-    Read *read = context;
-    const CpuRect rect = cpu_rect(read->image, &read->grid, task);
-    uint64_t *keys = read->device->thread[thread].scratch;
-    for (size_t i = 0; i < read->n; i++) {
-        for (uint32_t y = rect.y0; y < rect.y1; y++) {
-            for (uint32_t x = rect.x0; x < rect.x1; x += KEYS) {
-                const uint32_t width = rect.x1 - x < KEYS ? rect.x1 - x : KEYS;
-                const size_t n =
-                    valid_keys(read->image, y, x, width, read->gathers[i].channel, keys);
-                if (!gather_keys(&read->gathers[i], keys, n))
-                    __atomic_store_n(&read->too_many, true, __ATOMIC_RELAXED);
-            }
-        }
-    }
-}
-
-static ImgstatResult check_channel(const ImagePro *image, uint16_t channel, ImgstatError *err)
-{
-    if (channel >= image->channels)
-        return error_set(err, IMGSTAT_ERR_ARG, "channel %u of an image with %u", channel,
-                         image->channels);
     return IMGSTAT_OK;
 }
 
-static Read read_of(Device *device, const ImagePro *image, size_t n)
+/* Keeps to finite keys, and finds the counters their places. */
+static ImgstatResult run(Read *read, ImgstatError *err)
 {
-    return (Read){.device = (CpuDevice *)device, .image = image, .grid = cpu_grid(image), .n = n};
+    const ImgstatSample sample = read->image->sample;
+    size_t counters = 0;
+    for (size_t i = 0; i < read->n; i++) {
+        Wanted *wanted = &read->wanted[i];
+        if (wanted->channel >= read->image->channels)
+            return error_set(err, IMGSTAT_ERR_ARG, "channel %u of an image with %u",
+                             wanted->channel, read->image->channels);
+        if (sample_is_float(sample)) {
+            const uint64_t ninf = sample_key_infinity(sample, true);
+            const uint64_t pinf = sample_key_infinity(sample, false);
+            wanted->lo = wanted->lo > ninf ? wanted->lo : ninf + 1;
+            wanted->hi = wanted->hi < pinf ? wanted->hi : pinf - 1;
+        }
+        wanted->first = counters;
+        counters += wanted->n_bins <= LOCAL_COUNTERS && counters <= LOCAL_COUNTERS ? wanted->n_bins
+                                                                                   : LOCAL_COUNTERS;
+    }
+    IMGSTAT_TRY(reserve(read, counters, err));
+    if (read->n > 0)
+        pool_run(read->device->pool, (size_t)read->grid.segments * read->grid.bands, read_task,
+                 read);
+    for (unsigned t = 0; read->local && t < pool_threads(read->device->pool); t++)
+        flush(read, &read->device->thread[t]);
+    return IMGSTAT_OK;
 }
 
-static void read_run(Read *read, void (*work)(void *context, size_t task, unsigned thread))
+static ImgstatResult begin(Device *device, const ImagePro *image, size_t n, Read *read,
+                           ImgstatError *err)
 {
-    const size_t tasks = (size_t)read->grid.segments * read->grid.bands;
-    if (read->n > 0)
-        pool_run(read->device->pool, tasks, work, read);
+    CpuDevice *cpu = (CpuDevice *)device;
+    IMGSTAT_TRY(cpu_check_image(image, err));
+    *read = (Read){.device = cpu, .image = image, .grid = cpu_grid(image), .n = n};
+    if (n > SIZE_MAX / sizeof(Wanted))
+        return error_set(err, IMGSTAT_ERR_ARG, "too many counts in one call");
+    read->wanted = cpu_memory_reserve(&cpu->plan, n * sizeof(Wanted));
+    if (!read->wanted)
+        return error_memory(err, n * sizeof(Wanted), "the list of counts");
+    return IMGSTAT_OK;
 }
 
 ImgstatResult cpu_count_digits(Device *device, const ImagePro *image, DigitCount *counts, size_t n,
                                ImgstatError *err)
 {
-    IMGSTAT_TRY(cpu_check_image(image, err));
+    Read read;
+    const uint32_t bits = sample_bits(image->sample);
+    IMGSTAT_TRY(begin(device, image, n, &read, err));
     for (size_t i = 0; i < n; i++) {
-        IMGSTAT_TRY(check_channel(image, counts[i].channel, err));
-        if (counts[i].shift >= sample_bits(image->sample))
+        const unsigned above = counts[i].shift + 16u;
+        const uint64_t rest = above >= 64 ? UINT64_MAX : ((uint64_t)1 << above) - 1;
+        if (counts[i].shift >= bits)
             return error_set(err, IMGSTAT_ERR_ARG, "a digit outside the keys");
+        /* A prefix longer than the key that is left has no samples. */
+        const bool none =
+            above >= bits ? counts[i].prefix != 0 : counts[i].prefix >> (bits - above);
+        const uint64_t lo = above >= 64 ? 0 : counts[i].prefix << above;
+        read.wanted[i] = (Wanted){.channel = counts[i].channel,
+                                  .lo = none ? 1 : lo,
+                                  .hi = none ? 0 : lo | rest,
+                                  .bins = counts[i].bins,
+                                  .n_bins = 65536};
     }
-    Read read = read_of(device, image, n);
     read.digits = counts;
-    read_run(&read, digits_task);
-    return IMGSTAT_OK;
+    read.use = use_digits;
+    return run(&read, err);
 }
 
 ImgstatResult cpu_count_range(Device *device, const ImagePro *image, RangeCount *counts, size_t n,
                               ImgstatError *err)
 {
-    IMGSTAT_TRY(cpu_check_image(image, err));
-    for (size_t i = 0; i < n; i++)
-        IMGSTAT_TRY(check_channel(image, counts[i].channel, err));
-    Read read = read_of(device, image, n);
+    Read read;
+    IMGSTAT_TRY(begin(device, image, n, &read, err));
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t end = counts[i].n_bins ? counts[i].edge[counts[i].n_bins] : 0;
+        read.wanted[i] = (Wanted){.channel = counts[i].channel,
+                                  .lo = end ? counts[i].edge[0] : 1,
+                                  .hi = end ? end - 1 : 0,
+                                  .bins = counts[i].bins,
+                                  .n_bins = counts[i].n_bins};
+    }
     read.ranges = counts;
-    read_run(&read, range_task);
-    return IMGSTAT_OK;
+    read.use = use_range;
+    return run(&read, err);
 }
 
 ImgstatResult cpu_gather(Device *device, const ImagePro *image, KeyGather *gathers, size_t n,
                          ImgstatError *err)
 {
-    IMGSTAT_TRY(cpu_check_image(image, err));
+    Read read;
+    IMGSTAT_TRY(begin(device, image, n, &read, err));
     for (size_t i = 0; i < n; i++)
-        IMGSTAT_TRY(check_channel(image, gathers[i].channel, err));
-    Read read = read_of(device, image, n);
+        read.wanted[i] =
+            (Wanted){.channel = gathers[i].channel, .lo = gathers[i].lo, .hi = gathers[i].hi};
     read.gathers = gathers;
-    read_run(&read, gather_task);
+    read.use = use_gather;
+    IMGSTAT_TRY(run(&read, err));
     if (read.too_many)
         return error_set(err, IMGSTAT_ERR_ARG, "more keys in the range than there is room for");
     return IMGSTAT_OK;

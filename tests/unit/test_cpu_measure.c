@@ -157,6 +157,13 @@ static void check_sample(ImgstatSample sample)
         check_image(&all, &random, &test.image, RECORD_BINS, &compared);
         test_image_release(&test);
     }
+    for (uint16_t channels = 2; channels <= 5; channels++) { /* enough for tables of byte pairs */
+        TestImage test = test_image(&random, sample, 1021, 701, channels,
+                                    (Pattern)random_below(&random, PATTERNS), channels % 2,
+                                    channels, false, false);
+        check_image(&all, &random, &test.image, 0, &compared);
+        test_image_release(&test);
+    }
     TestImage many = test_image(&random, sample, 13, 17, 301, PATTERN_MIXED, 3, 1, false, true);
     check_image(&all, &random, &many.image, 0, &compared);
     test_image_release(&many);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* test_pool.c: every task runs once, on a thread of the pool, before pool_run returns. */
+#include "pool.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct Seen {
+    unsigned threads;
+    size_t tasks;
+    unsigned char *runs;    /* of each task */
+    uint64_t per_thread[8]; /* not atomic: a number belongs to one thread at a time */
+    uint32_t bad;
+} Seen;
+
+static void see(void *context, size_t task, unsigned thread)
+{
+    Seen *seen = context;
+    if (task >= seen->tasks || thread >= seen->threads) {
+        __atomic_fetch_add(&seen->bad, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    seen->runs[task]++;
+    seen->per_thread[thread] += task + 1;
+}
+
+static uint64_t check_run(Pool *pool, size_t tasks)
+{
+    Seen seen = {.threads = pool_threads(pool), .tasks = tasks, .runs = calloc(tasks + 1, 1)};
+    uint64_t sum = 0;
+    cr_assert(seen.runs);
+    pool_run(pool, tasks, see, &seen);
+    for (size_t i = 0; i < tasks; i++)
+        cr_assert_eq(seen.runs[i], 1, "task %zu ran %u times", i, seen.runs[i]);
+    for (unsigned t = 0; t < 8; t++)
+        sum += seen.per_thread[t];
+    cr_assert_eq(sum, (uint64_t)tasks * (tasks + 1) / 2);
+    cr_assert_eq(seen.bad, 0);
+    free(seen.runs);
+    return tasks;
+}
+
+Test(pool, every_task_once)
+{
+    const unsigned threads[] = {1, 2, 3, 7};
+    const size_t tasks[] = {0, 1, 2, 3, 7, 64, 1000, 20011};
+    uint64_t ran = 0;
+    for (size_t i = 0; i < 4; i++) {
+        Pool *pool;
+        cr_assert_eq(pool_create(threads[i], &pool, NULL), IMGSTAT_OK);
+        cr_assert_eq(pool_threads(pool), threads[i]);
+        for (int round = 0; round < 20; round++) {
+            for (size_t k = 0; k < sizeof tasks / sizeof *tasks; k++)
+                ran += check_run(pool, tasks[k]);
+        }
+        pool_destroy(pool);
+    }
+    fprintf(stderr, "pool: %llu tasks ran\n", (unsigned long long)ran);
+    cr_assert_gt(ran, 0);
+}
+
+Test(pool, short_rounds)
+{
+    Pool *pool;
+    uint64_t ran = 0;
+    cr_assert_eq(pool_create(3, &pool, NULL), IMGSTAT_OK);
+    for (int round = 0; round < 20000; round++) /* workers that wake up late find nothing */
+        ran += check_run(pool, 2);
+    pool_destroy(pool);
+    cr_assert_eq(ran, 40000);
+}
+
+Test(pool, threads_of_the_process)
+{
+    Pool *pool;
+    cr_assert_eq(pool_create(0, &pool, NULL), IMGSTAT_OK);
+    cr_assert_geq(pool_threads(pool), 1);
+    pool_destroy(pool);
+    pool_destroy(NULL);
+}
