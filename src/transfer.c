@@ -195,9 +195,10 @@ MapSource map_source_counts(const Record *record, uint16_t channel, uint64_t *cd
 
 /* The output range. An end that is the nodata value moves inwards, so that stretching twice changes
  * nothing; inside, range_avoid steps over it. */
-static MapRange output_range(const ImgstatMethod *method, const TransferShape *shape,
-                             ImgstatSample to, uint8_t bits)
+MapRange transfer_range(const ImgstatMethod *method, const TransferShape *shape)
 {
+    uint8_t bits;
+    const ImgstatSample to = transfer_output(method, shape, &bits);
     MapRange range = {.sample = to};
     sample_full_scale(to, bits, &range.lo_key, &range.hi_key);
     if (method->has_range) {
@@ -464,8 +465,8 @@ ImgstatResult transfer_create(const ImgstatMethod *method, const TransferShape *
     if (match)
         IMGSTAT_TRY(check_reference(shape, reference, n_maps, err));
     uint8_t bits;
-    const ImgstatSample to = transfer_output(method, shape, &bits);
-    const MapRange range = output_range(method, shape, to, bits);
+    (void)transfer_output(method, shape, &bits);
+    const MapRange range = transfer_range(method, shape);
     Transfer *transfer;
     IMGSTAT_TRY(transfer_begin(shape->sample, shape->bits, &range, bits, n_maps, shape->has_nodata,
                                shape->nodata_key, transfer_channels(method, shape) == IMGSTAT_LUMA,

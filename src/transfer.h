@@ -94,6 +94,8 @@ ImgstatResult transfer_check(const ImgstatMethod *method, const TransferShape *s
 /* The output type, and its significant bits. */
 ImgstatSample transfer_output(const ImgstatMethod *method, const TransferShape *shape,
                               uint8_t *bits);
+/* Where that method sends defined samples. */
+MapRange transfer_range(const ImgstatMethod *method, const TransferShape *shape);
 /* Ranks (0-based, ascending) of black and white among n samples; black > white where nothing is
  * left. */
 void transfer_clip_ranks(const ImgstatMethod *method, uint64_t n, uint64_t *black, uint64_t *white);

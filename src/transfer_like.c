@@ -153,13 +153,15 @@ static void equalize_pillow(const uint64_t *cdf, uint32_t bins, uint32_t *table)
     }
 }
 
-/* The 16-bit table of vips ends at the largest sample, and so does its output range. */
+/* floor(CDF * M / n) in single precision. The 16-bit table of vips ends at the largest sample, and
+ * so does its output range. */
 static void equalize_vips(const uint64_t *cdf, uint32_t bins, uint32_t *table)
 {
     const uint64_t n = cdf[bins - 1];
     const uint32_t top = bins == 256 ? 255 : cdf_above(cdf, bins, n - 1);
+    const float scale = (float)((double)top / (double)n);
     for (uint32_t key = 0; key < bins; key++)
-        table[key] = (uint32_t)((Wide128)cdf[key] * top / n);
+        table[key] = clamp_key((double)(scale * (float)cdf[key]), top);
 }
 
 /* ---- Percentile stretch ------------------------------------------------------------------------

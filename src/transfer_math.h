@@ -306,7 +306,7 @@ typedef struct Map {
     MapKind kind;
     ImgstatSample from;
     MapRange to;
-    uint32_t passthrough; /* nothing to do: outputs equal inputs where the types are equal */
+    uint32_t passthrough; /* the image stays as it is; in another type, rescaled */
     uint32_t has_nodata;
     uint64_t nodata_key;       /* of `from`: stays */
     uint64_t full_lo, full_hi; /* full scale of `from`, keys */
@@ -461,7 +461,7 @@ IMGSTAT_INLINE uint64_t map_sample(const Map *map, uint64_t key)
 {
     if (map_undefined(map->from, key) || (map->has_nodata && key == map->nodata_key))
         return map_unchanged(map, key);
-    if (map->passthrough)
+    if (map->passthrough && map->from == map->to.sample)
         return key;
     return range_avoid(&map->to, map_defined(map, key));
 }
@@ -472,7 +472,7 @@ IMGSTAT_INLINE void map_unchanged_image(Map *map)
     map->kind = MAP_AFFINE;
     map->black = map->full_lo;
     map->white = map->full_hi;
-    map->passthrough = map->from == map->to.sample;
+    map->passthrough = 1;
 }
 
 /* Black and white for MAP_AFFINE: keys of `from`. */

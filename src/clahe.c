@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT */
+/* clahe.c: contrast-limited adaptive equalization, imgstat's own and those of OpenCV and
+ * scikit-image. */
+#include "clahe.h"
+
+#include <stdlib.h>
+
+enum {
+    DEFAULT_TILES = 8,
+    SKIMAGE_GRAYS = 16384, /* levels that scikit-image works with */
+    SKIMAGE_BINS = 256,
+    SKIMAGE_BIN_GRAYS = 1 + SKIMAGE_GRAYS / SKIMAGE_BINS
+};
+
+/* ---- Geometry ----------------------------------------------------------------------------------
+ */
+
+/* The pixel that padding by reflection without repeating the edge puts at p. */
+static uint32_t reflect(uint32_t p, uint32_t length)
+{
+    if (length == 1)
+        return 0;
+    const uint32_t period = 2 * (length - 1), at = p % period;
+    return at < length ? at : period - at;
+}
+
+static ImgstatResult axis_init(ClaheAxis *axis, ImgstatLike like, uint32_t length, uint32_t tiles,
+                               uint32_t padded, ImgstatError *err)
+{
+    axis->length = length;
+    axis->tiles = tiles;
+    axis->padded = padded;
+    axis->tile = padded / tiles;
+    axis->blend = malloc(length * sizeof *axis->blend);
+    axis->weight = malloc(length * sizeof *axis->weight);
+    axis->part = malloc(length * sizeof *axis->part);
+    if (!axis->blend || !axis->weight || !axis->part)
+        return error_memory(err, length * sizeof *axis->blend, "adaptive equalization");
+    const float inverse = 1.0f / (float)axis->tile;
+    for (uint32_t p = 0; p < length; p++) {
+        axis->weight[p] = 0.0f;
+        axis->part[p] = 0.0;
+        if (like == IMGSTAT_LIKE_OPENCV) {
+            const float at = (float)p * inverse - 0.5f;
+            const float whole = floorf(at);
+            const int first = (int)whole, last = (int)tiles - 1;
+            axis->weight[p] = at - whole;
+            axis->blend[p] =
+                (ClaheBlend){.first = (uint32_t)(first < 0      ? 0
+                                                 : first > last ? last
+                                                                : first),
+                             .second = (uint32_t)(first + 1 > last ? last : first + 1)};
+        } else if (like == IMGSTAT_LIKE_SKIMAGE) {
+            const uint32_t at = p + axis->tile / 2, block = at / axis->tile;
+            axis->part[p] = (double)(at % axis->tile) / (double)axis->tile;
+            axis->blend[p] = (ClaheBlend){.first = block ? block - 1 : 0,
+                                          .second = block < tiles ? block : tiles - 1};
+        } else
+            axis->blend[p] = clahe_blend(p, tiles, length);
+    }
+    return IMGSTAT_OK;
+}
+
+static uint32_t at_most(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static ImgstatResult set_axes(Clahe *clahe, const ImgstatMethod *method, uint32_t width,
+                              uint32_t height, ImgstatError *err)
+{
+    uint32_t tiles_x = method->tiles_x ? method->tiles_x : DEFAULT_TILES;
+    uint32_t tiles_y = method->tiles_y ? method->tiles_y : DEFAULT_TILES;
+    uint32_t padded_x = width, padded_y = height;
+    if (clahe->like == IMGSTAT_LIKE_OPENCV) {
+        /* Where either axis does not divide, both are padded, an even one by a whole tile count. */
+        if (width % tiles_x || height % tiles_y) {
+            padded_x += tiles_x - width % tiles_x;
+            padded_y += tiles_y - height % tiles_y;
+        }
+    } else if (clahe->like == IMGSTAT_LIKE_SKIMAGE) {
+        const uint32_t tile_x = width / tiles_x ? width / tiles_x : 1;
+        const uint32_t tile_y = height / tiles_y ? height / tiles_y : 1;
+        tiles_x = (width + tile_x - 1) / tile_x;
+        tiles_y = (height + tile_y - 1) / tile_y;
+        padded_x = tiles_x * tile_x;
+        padded_y = tiles_y * tile_y;
+    } else {
+        tiles_x = at_most(tiles_x, width);
+        tiles_y = at_most(tiles_y, height);
+    }
+    IMGSTAT_TRY(axis_init(&clahe->x, clahe->like, width, tiles_x, padded_x, err));
+    return axis_init(&clahe->y, clahe->like, height, tiles_y, padded_y, err);
+}
+
+/* ---- Making ------------------------------------------------------------------------------------
+ */
+
+static ImgstatResult check(const ImgstatMethod *method, const TransferShape *shape, uint32_t width,
+                           uint32_t height, ImgstatError *err)
+{
+    if (!sample_is_narrow(shape->sample) || sample_is_float(shape->sample))
+        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
+                         "adaptive equalization takes integers of at most 16 bits, not %s",
+                         imgstat_sample_name(shape->sample));
+    if (method->depth == IMGSTAT_DEPTH_FLOAT)
+        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
+                         "adaptive equalization makes 8- or 16-bit samples");
+    if (width == 0 || height == 0)
+        return error_set(err, IMGSTAT_ERR_ARG, "the image is empty");
+    if (method->tiles_x > 65536 || method->tiles_y > 65536)
+        return error_set(err, IMGSTAT_ERR_ARG, "%ux%u tiles: at most 65536 a side are expected",
+                         method->tiles_x, method->tiles_y);
+    if (!(method->clip_limit >= 0.0) || method->clip_limit > 1e9)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "clip limit %.9g: a number of at least 0 is expected", method->clip_limit);
+    return IMGSTAT_OK;
+}
+
+static void set_positions(Clahe *clahe)
+{
+    const uint32_t entries = sample_record_bins(clahe->sample);
+    const double span = (double)(clahe->white - clahe->black);
+    for (uint32_t key = 0; key < entries; key++) {
+        const uint64_t k = key < clahe->black   ? clahe->black
+                           : key > clahe->white ? clahe->white
+                                                : key;
+        if (clahe->like == IMGSTAT_LIKE_OPENCV)
+            clahe->position[key] = key;
+        else if (clahe->like == IMGSTAT_LIKE_SKIMAGE) {
+            const double unit = (double)(k - clahe->black) / span;
+            clahe->position[key] = (uint32_t)rint(unit * (SKIMAGE_GRAYS - 1)) / SKIMAGE_BIN_GRAYS;
+        } else
+            clahe->position[key] = clahe_position(key, clahe->black, clahe->white);
+    }
+}
+
+static ImgstatResult allocate(Clahe *clahe, ImgstatError *err)
+{
+    const uint32_t entries = sample_record_bins(clahe->sample);
+    clahe->bins = clahe->like == IMGSTAT_LIKE_OPENCV ? entries : CLAHE_NODES;
+    size_t tiles, counters, bytes;
+    if (!size_product(clahe->x.tiles, clahe->y.tiles, &tiles) ||
+        !size_product(tiles, clahe->bins, &counters) ||
+        !size_product(counters, sizeof(uint64_t) + sizeof(uint32_t), &bytes))
+        return error_set(err, IMGSTAT_ERR_MEMORY, "%ux%u tiles are too many", clahe->x.tiles,
+                         clahe->y.tiles);
+    clahe->counts = calloc(counters, sizeof *clahe->counts);
+    clahe->share = calloc(counters, sizeof *clahe->share);
+    clahe->position = calloc(entries, sizeof *clahe->position);
+    if (!clahe->counts || !clahe->share || !clahe->position)
+        return error_memory(err, bytes, "adaptive equalization");
+    return IMGSTAT_OK;
+}
+
+ImgstatResult clahe_create(const ImgstatMethod *method, const TransferShape *shape, uint32_t width,
+                           uint32_t height, uint64_t black, uint64_t white, Clahe **out,
+                           ImgstatError *err)
+{
+    *out = NULL;
+    IMGSTAT_TRY(transfer_check(method, shape, err));
+    IMGSTAT_TRY(check(method, shape, width, height, err));
+    Clahe *const clahe = calloc(1, sizeof *clahe);
+    if (!clahe)
+        return error_memory(err, sizeof *clahe, "adaptive equalization");
+    const double given = method->clip_limit;
+    clahe->like = method->like;
+    clahe->sample = shape->sample;
+    clahe->to = transfer_range(method, shape);
+    clahe->has_nodata = shape->has_nodata;
+    clahe->nodata_key = shape->nodata_key;
+    sample_full_scale(shape->sample, shape->bits, &clahe->full_lo, &clahe->full_hi);
+    clahe->black = black;
+    clahe->white = white;
+    clahe->unchanged = black >= white;
+    clahe->clip_limit = given > 0.0 ? given : method->like == IMGSTAT_LIKE_OPENCV ? 40.0 : 0.01;
+    clahe->nano = clahe->clip_limit >= 1.0 ? 1000000000u : (uint64_t)rint(clahe->clip_limit * 1e9);
+    clahe->out_min = UINT32_MAX;
+    ImgstatResult result = set_axes(clahe, method, width, height, err);
+    if (result == IMGSTAT_OK)
+        result = allocate(clahe, err);
+    if (result != IMGSTAT_OK) {
+        clahe_destroy(clahe);
+        return result;
+    }
+    if (!clahe->unchanged)
+        set_positions(clahe);
+    *out = clahe;
+    return IMGSTAT_OK;
+}
+
+static void axis_release(ClaheAxis *axis)
+{
+    free(axis->blend);
+    free(axis->weight);
+    free(axis->part);
+}
+
+void clahe_destroy(Clahe *clahe)
+{
+    if (!clahe)
+        return;
+    axis_release(&clahe->x);
+    axis_release(&clahe->y);
+    free(clahe->counts);
+    free(clahe->share);
+    free(clahe->position);
+    free(clahe);
+}
+
+/* ---- Counting ----------------------------------------------------------------------------------
+ */
+
+/* Key of sample x of a channel in row y of a band; false if it is undefined or masked. */
+static inline bool key_at(const Clahe *clahe, const ImagePro *band, uint16_t channel, size_t x,
+                          size_t y, uint32_t *key)
+{
+    const size_t i = x * band->channels + channel;
+    const unsigned char *const row = image_row(band, y);
+    if (clahe->sample == IMGSTAT_U8 || clahe->sample == IMGSTAT_I8)
+        *key = row[i];
+    else {
+        uint16_t raw;
+        memcpy(&raw, row + 2 * i, sizeof raw);
+        *key = raw;
+    }
+    *key = (uint32_t)sample_key(clahe->sample, *key);
+    if (clahe->has_nodata && *key == clahe->nodata_key)
+        return false;
+    return !band->mask || band->mask[y * band->mask_pitch + x];
+}
+
+/* Counts row y of the band as padded row `padded` of the image. */
+static void count_row(Clahe *clahe, const ImagePro *band, uint16_t channel, size_t y,
+                      uint32_t padded)
+{
+    const ClaheAxis *const x_axis = &clahe->x;
+    const bool even = clahe->like == IMGSTAT_LIKE_IMGSTAT;
+    const uint32_t tile_y =
+        even ? clahe_tile(padded, clahe->y.tiles, clahe->y.length) : padded / clahe->y.tile;
+    uint64_t *const row = clahe->counts + (size_t)tile_y * x_axis->tiles * clahe->bins;
+    for (uint32_t tile = 0; tile < x_axis->tiles; tile++) {
+        const uint32_t begin =
+            even ? clahe_edge(tile, x_axis->tiles, x_axis->length) : tile * x_axis->tile;
+        const uint32_t end =
+            even ? clahe_edge(tile + 1, x_axis->tiles, x_axis->length) : begin + x_axis->tile;
+        uint64_t *const counts = row + (size_t)tile * clahe->bins;
+        for (uint32_t p = begin; p < end; p++) {
+            const uint32_t x = p < x_axis->length ? p : reflect(p, x_axis->length);
+            uint32_t key;
+            if (!key_at(clahe, band, channel, x, y, &key))
+                continue;
+            const uint32_t position = clahe->position[key];
+            counts[even ? clahe_node(position) : position]++;
+        }
+    }
+}
+
+void clahe_count(Clahe *clahe, const ImagePro *band, uint16_t channel)
+{
+    if (clahe->unchanged)
+        return;
+    for (size_t y = 0; y < band->height; y++) {
+        const uint32_t row = band->first_row + (uint32_t)y;
+        count_row(clahe, band, channel, y, row);
+        for (uint32_t padded = clahe->y.length; padded < clahe->y.padded; padded++)
+            if (reflect(padded, clahe->y.length) == row)
+                count_row(clahe, band, channel, y, padded);
+    }
+}
+
+/* ---- Tables of the tiles ------------------------------------------------------------------------
+ */
+
+/* OpenCV cuts once, shares the excess out evenly and the rest in equal steps. */
+static void finish_opencv(const Clahe *clahe, uint64_t *counts, uint32_t *share)
+{
+    const uint32_t bins = clahe->bins;
+    const int area = (int)(clahe->x.tile * clahe->y.tile);
+    int limit = (int)(clahe->clip_limit * area / (int)bins);
+    limit = limit > 1 ? limit : 1;
+    uint64_t clipped = 0;
+    for (uint32_t k = 0; k < bins; k++)
+        if (counts[k] > (uint64_t)limit) {
+            clipped += counts[k] - (uint64_t)limit;
+            counts[k] = (uint64_t)limit;
+        }
+    const uint64_t batch = clipped / bins;
+    uint64_t rest = clipped - batch * bins;
+    for (uint32_t k = 0; k < bins; k++)
+        counts[k] += batch;
+    if (rest) {
+        const uint32_t step = bins / rest > 1 ? (uint32_t)(bins / rest) : 1;
+        for (uint32_t k = 0; k < bins && rest > 0; k += step, rest--)
+            counts[k]++;
+    }
+    const float scale = (float)(bins - 1) / (float)area;
+    uint64_t sum = 0;
+    for (uint32_t k = 0; k < bins; k++) {
+        sum += counts[k];
+        const float level = rintf((float)sum * scale);
+        share[k] = level > (float)(bins - 1) ? bins - 1 : (uint32_t)level;
+    }
+}
+
+/* scikit-image shares the excess out until there is none, or nothing takes it. */
+static void clip_skimage(int64_t *h, int64_t limit)
+{
+    int64_t excess = 0;
+    for (int k = 0; k < SKIMAGE_BINS; k++)
+        if (h[k] > limit) {
+            excess += h[k] - limit;
+            h[k] = limit;
+        }
+    const int64_t gift = excess / SKIMAGE_BINS, upper = limit - gift;
+    int64_t low = 0, middle = 0;
+    for (int k = 0; k < SKIMAGE_BINS; k++) {
+        const int64_t before = h[k];
+        if (before < upper) {
+            h[k] += gift;
+            low++;
+        }
+        /* what the gift has brought to `upper` is filled up like what was there */
+        if (h[k] >= upper && h[k] < limit) {
+            middle += limit - h[k];
+            h[k] = limit;
+        }
+    }
+    excess -= low * gift + middle;
+    while (excess > 0) {
+        const int64_t before = excess;
+        for (int first = 0; first < SKIMAGE_BINS; first++) {
+            int64_t under = 0;
+            for (int k = 0; k < SKIMAGE_BINS; k++)
+                under += h[k] < limit;
+            const int64_t step = under / excess > 1 ? under / excess : 1;
+            for (int64_t k = first; k < SKIMAGE_BINS; k += step)
+                if (h[k] < limit) {
+                    h[k]++;
+                    excess--;
+                }
+            if (excess <= 0)
+                break;
+        }
+        if (before == excess)
+            break;
+    }
+}
+
+static void finish_skimage(const Clahe *clahe, const uint64_t *counts, uint32_t *share)
+{
+    const double area = (double)clahe->x.tile * (double)clahe->y.tile;
+    const double limit = clahe->clip_limit * area;
+    int64_t h[SKIMAGE_BINS];
+    for (int k = 0; k < SKIMAGE_BINS; k++)
+        h[k] = (int64_t)counts[k];
+    clip_skimage(h, limit > 1.0 ? (int64_t)limit : 1);
+    const double scale = (SKIMAGE_GRAYS - 1) / area;
+    int64_t sum = 0;
+    for (int k = 0; k < SKIMAGE_BINS; k++) {
+        sum += h[k];
+        const double level = (double)sum * scale;
+        share[k] = level > SKIMAGE_GRAYS - 1 ? SKIMAGE_GRAYS - 1 : (uint32_t)level;
+    }
+}
+
+void clahe_finish(Clahe *clahe)
+{
+    const size_t tiles = (size_t)clahe->x.tiles * clahe->y.tiles;
+    for (size_t t = 0; !clahe->unchanged && t < tiles; t++) {
+        uint64_t *const counts = clahe->counts + t * clahe->bins;
+        uint32_t *const share = clahe->share + t * clahe->bins;
+        if (clahe->like == IMGSTAT_LIKE_OPENCV)
+            finish_opencv(clahe, counts, share);
+        else if (clahe->like == IMGSTAT_LIKE_SKIMAGE)
+            finish_skimage(clahe, counts, share);
+        else
+            clahe_shares(counts, clahe->nano, share);
+    }
+}
+
+/* ---- Mapping -----------------------------------------------------------------------------------
+ */
+
+/* Tables of the four tiles around a pixel. */
+typedef struct Corner {
+    const uint32_t *table[4];
+} Corner;
+
+static inline Corner corners(const Clahe *clahe, uint32_t x, uint32_t y)
+{
+    const ClaheBlend *const bx = &clahe->x.blend[x], *const by = &clahe->y.blend[y];
+    const uint32_t *const upper = clahe->share + (size_t)by->first * clahe->x.tiles * clahe->bins;
+    const uint32_t *const lower = clahe->share + (size_t)by->second * clahe->x.tiles * clahe->bins;
+    return (Corner){
+        {upper + (size_t)bx->first * clahe->bins, upper + (size_t)bx->second * clahe->bins,
+         lower + (size_t)bx->first * clahe->bins, lower + (size_t)bx->second * clahe->bins}};
+}
+
+static inline uint64_t map_opencv(const Clahe *clahe, const Corner *corner, uint32_t x, uint32_t y,
+                                  uint32_t position)
+{
+    const float xa = clahe->x.weight[x], xb = 1.0f - xa;
+    const float ya = clahe->y.weight[y], yb = 1.0f - ya;
+    const float upper =
+        (float)corner->table[0][position] * xb + (float)corner->table[1][position] * xa;
+    const float lower =
+        (float)corner->table[2][position] * xb + (float)corner->table[3][position] * xa;
+    const float level = rintf(upper * yb + lower * ya);
+    return level > (float)(clahe->bins - 1) ? clahe->bins - 1 : (uint64_t)level;
+}
+
+/* The gray of scikit-image before its last rescaling. */
+static inline uint32_t gray_skimage(const Clahe *clahe, const Corner *corner, uint32_t x,
+                                    uint32_t y, uint32_t position)
+{
+    const double xa = clahe->x.part[x], xb = 1.0 - xa, ya = clahe->y.part[y], yb = 1.0 - ya;
+    float sum = 0.0f;
+    sum += (float)((double)corner->table[0][position] * (xb * yb));
+    sum += (float)((double)corner->table[1][position] * (xa * yb));
+    sum += (float)((double)corner->table[2][position] * (xb * ya));
+    sum += (float)((double)corner->table[3][position] * (xa * ya));
+    return (uint32_t)sum;
+}
+
+static inline uint64_t map_pixel(const Clahe *clahe, uint32_t x, uint32_t y, uint32_t key)
+{
+    const Corner corner = corners(clahe, x, y);
+    const uint32_t position = clahe->position[key];
+    if (clahe->like == IMGSTAT_LIKE_OPENCV)
+        return map_opencv(clahe, &corner, x, y, position);
+    if (clahe->like == IMGSTAT_LIKE_SKIMAGE) {
+        const double top = (double)clahe->to.hi_key;
+        const uint32_t gray = gray_skimage(clahe, &corner, x, y, position);
+        if (clahe->out_min >= clahe->out_max)
+            return (uint64_t)top;
+        return (uint64_t)rint((double)(gray - clahe->out_min) /
+                              (double)(clahe->out_max - clahe->out_min) * top);
+    }
+    const uint64_t share[4] = {
+        clahe_share(corner.table[0], position), clahe_share(corner.table[1], position),
+        clahe_share(corner.table[2], position), clahe_share(corner.table[3], position)};
+    return clahe_key(share, clahe->x.blend[x].weight, clahe->y.blend[y].weight, clahe->to.lo_key,
+                     clahe->to.hi_key - clahe->to.lo_key);
+}
+
+bool clahe_observes(const Clahe *clahe)
+{
+    return clahe->like == IMGSTAT_LIKE_SKIMAGE && !clahe->unchanged;
+}
+
+void clahe_observe(Clahe *clahe, const ImagePro *band, uint16_t channel)
+{
+    if (!clahe_observes(clahe))
+        return;
+    for (uint32_t y = 0; y < band->height; y++)
+        for (uint32_t x = 0; x < band->width; x++) {
+            uint32_t key;
+            if (!key_at(clahe, band, channel, x, y, &key))
+                continue;
+            const Corner corner = corners(clahe, x, band->first_row + y);
+            const uint32_t gray =
+                gray_skimage(clahe, &corner, x, band->first_row + y, clahe->position[key]);
+            clahe->out_min = gray < clahe->out_min ? gray : clahe->out_min;
+            clahe->out_max = gray > clahe->out_max ? gray : clahe->out_max;
+        }
+}
+
+void clahe_apply(const Clahe *clahe, const ImagePro *band, uint16_t channel, ImagePro *to)
+{
+    const size_t out = sample_bits(to->sample) / 8;
+    Map stays = {.from = clahe->sample,
+                 .to = clahe->to,
+                 .full_lo = clahe->full_lo,
+                 .full_hi = clahe->full_hi};
+    stays.to.has_nodata = 0;
+    stays.has_nodata = clahe->has_nodata;
+    stays.nodata_key = clahe->nodata_key;
+    map_unchanged_image(&stays);
+    for (uint32_t y = 0; y < band->height; y++) {
+        unsigned char *const row = (unsigned char *)to->host + y * to->pitch;
+        for (uint32_t x = 0; x < band->width; x++) {
+            uint32_t key;
+            const bool valid = key_at(clahe, band, channel, x, y, &key);
+            const uint64_t mapped =
+                valid && !clahe->unchanged
+                    ? range_avoid(&clahe->to, map_pixel(clahe, x, band->first_row + y, key))
+                    : map_sample(&stays, key);
+            const uint16_t raw = (uint16_t)sample_raw(to->sample, mapped);
+            unsigned char *const at = row + ((size_t)x * to->channels + channel) * out;
+            if (out == 1)
+                *at = (unsigned char)raw;
+            else
+                memcpy(at, &raw, sizeof raw);
+        }
+    }
+}

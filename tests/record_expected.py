@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Records what other programs make of images, into testdata/expected-transforms.json.
+
+The tests read that file and need no Python. To record anew:
+
+    python3 -m venv /tmp/venv
+    /tmp/venv/bin/pip install opencv-python-headless scikit-image pillow numpy tifffile
+    /tmp/venv/bin/python tests/record_expected.py CORPUS testdata/expected-transforms.json
+
+`convert` (ImageMagick 6, 16-bit build) and `vips` are run where they are installed. Each entry names the
+program, its parameters and the 64-bit FNV-1a hash of the samples (little endian, row by row). Images are made by
+`pattern`, which tests/unit/pattern.h repeats, or come from the corpus.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import cv2
+import numpy as np
+import skimage
+import skimage.exposure
+import tifffile
+import PIL
+from PIL import Image, ImageOps
+
+
+def fnv(array):
+    h = 0xCBF29CE484222325
+    for byte in np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes():
+        h = ((h ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return "%016x" % h
+
+
+def pattern(kind, width, height, dtype):
+    x, y = np.meshgrid(np.arange(width, dtype=np.uint64), np.arange(height, dtype=np.uint64))
+    m = np.uint64(0xFFFFFFFF)
+    h = (x * np.uint64(374761393) + y * np.uint64(668265263)) & m
+    h = ((h ^ (h >> np.uint64(13))) * np.uint64(1274126177)) & m
+    h ^= h >> np.uint64(16)
+    low, high = h & np.uint64(0xFFFF), h >> np.uint64(16)
+    v = {
+        "noise": high,
+        "slope": (x * np.uint64(700) + y * np.uint64(300) + (low & np.uint64(4095))) & np.uint64(0xFFFF),
+        "dark": (low * high) >> np.uint64(16),
+        "scan": np.uint64(512) + (h & np.uint64(4095)) + x,
+        "tiles": ((x // np.uint64(13) + y // np.uint64(17)) % np.uint64(5)) * np.uint64(9000) + np.uint64(1000),
+    }[kind]
+    return (v >> np.uint64(8)).astype(np.uint8) if dtype == np.uint8 else v.astype(np.uint16)
+
+
+def convert(array, *args):
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = os.path.join(folder, "in.png"), os.path.join(folder, "out.png")
+        Image.fromarray(array).save(source)
+        depth = "8" if array.dtype == np.uint8 else "16"
+        subprocess.run(["convert", source, *args, "-depth", depth, target], check=True)
+        return np.array(Image.open(target)).astype(array.dtype)
+
+
+def vips_equalize(array):
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = os.path.join(folder, "in.tif"), os.path.join(folder, "out.tif")
+        tifffile.imwrite(source, array)
+        subprocess.run(["vips", "hist_equal", source, target], check=True)
+        return tifffile.imread(target).astype(array.dtype)
+
+
+def to_type(share, dtype):
+    return np.rint(share * np.iinfo(dtype).max).astype(dtype)
+
+
+def equalize(program, array):
+    if program == "opencv":
+        return cv2.equalizeHist(array)
+    if program == "skimage":
+        nbins = 256 if array.dtype == np.uint8 else 65536
+        return to_type(skimage.exposure.equalize_hist(array, nbins=nbins), array.dtype)
+    if program == "pillow":
+        return np.array(ImageOps.equalize(Image.fromarray(array)))
+    if program == "imagemagick":
+        return convert(array, "-equalize")
+    return vips_equalize(array)
+
+
+def percentile(program, array, lo, hi):
+    if program == "skimage":
+        black, white = np.percentile(array, (lo, 100 - hi))
+        return skimage.exposure.rescale_intensity(array, in_range=(black, white))
+    if program == "pillow":
+        return np.array(ImageOps.autocontrast(Image.fromarray(array), cutoff=(lo, hi)))
+    return convert(array, "-contrast-stretch", "%.9g%%x%.9g%%" % (lo, hi))
+
+
+def clahe(program, array, tiles, clip):
+    if program == "opencv":
+        return cv2.createCLAHE(clipLimit=clip, tileGridSize=tuple(tiles)).apply(array)
+    height, width = array.shape
+    kernel = (max(height // tiles[1], 1), max(width // tiles[0], 1))
+    return to_type(skimage.exposure.equalize_adapthist(array, kernel_size=kernel, clip_limit=clip), array.dtype)
+
+
+def patterns():
+    sizes = {"noise": (64, 48), "slope": (131, 97), "dark": (255, 61), "scan": (100, 80), "tiles": (77, 90)}
+    for kind, (width, height) in sizes.items():
+        for dtype in (np.uint8, np.uint16):
+            yield kind, width, height, dtype
+
+
+def entries():
+    have = {"opencv", "skimage", "pillow"}
+    have |= {"imagemagick"} if shutil.which("convert") else set()
+    have |= {"vips"} if shutil.which("vips") else set()
+    for kind, width, height, dtype in patterns():
+        array = pattern(kind, width, height, dtype)
+        image = {"pattern": kind, "width": width, "height": height, "sample": "u8" if dtype == np.uint8 else "u16"}
+        for program in sorted(have):
+            if dtype == np.uint16 and program in ("opencv", "pillow"):
+                continue
+            yield {"op": "equalize", "like": program, **image, "fnv": fnv(equalize(program, array))}
+        for program in sorted(have & {"skimage", "pillow", "imagemagick"}):
+            if dtype == np.uint16 and program == "pillow":
+                continue
+            for lo, hi in ((0.175, 0.175), (2.5, 3.0), (0.0, 10.0)):
+                result = percentile(program, array, lo, hi)
+                yield {"op": "percentile", "like": program, **image, "clip": [lo, hi], "fnv": fnv(result)}
+        for program, clips in (("opencv", (0.0, 2.0, 40.0)), ("skimage", (0.01, 0.03))):
+            for clip in clips:
+                if program == "opencv" and clip == 0.0:
+                    continue
+                for tiles in ((8, 8), (3, 5)):
+                    result = clahe(program, array, tiles, clip)
+                    yield {"op": "clahe", "like": program, **image, "tiles": list(tiles), "clip": clip,
+                           "fnv": fnv(result)}
+    for width, height in ((1, 9), (9, 1), (3, 2), (7, 7), (16, 16)):
+        array = pattern("noise", width, height, np.uint8)
+        image = {"pattern": "noise", "width": width, "height": height, "sample": "u8"}
+        yield {"op": "clahe", "like": "opencv", **image, "tiles": [8, 8], "clip": 2.0,
+               "fnv": fnv(clahe("opencv", array, (8, 8), 2.0))}
+
+
+def corpus_gray8(root):
+    """8-bit gray files of the corpus whose samples agree with what its description says."""
+    import hashlib
+
+    with open(os.path.join(root, "expected.jsonl"), encoding="utf-8") as lines:
+        for line in lines:
+            d = json.loads(line)
+            if d["class"] != "ok" or d["status"] != "agree" or d.get("dtype") != "uint8" or d.get("bits") != 8 or d.get("channels") != 1:
+                continue
+            path = os.path.join(root, d["path"])
+            if "tRNS" in d["info"].get("chunks", []):
+                continue  # has an alpha channel
+            try:
+                if d["format"] == "tiff":
+                    with tifffile.TiffFile(path) as tiff:
+                        if 42113 in tiff.pages[0].tags:
+                            continue  # GDAL_NODATA: OpenCV counts such samples
+                        array = tiff.pages[0].asarray()
+                else:
+                    array = np.array(Image.open(path))
+            except Exception:
+                continue
+            if array.dtype != np.uint8 or array.ndim != 2:
+                continue
+            if hashlib.sha256(array.tobytes()).hexdigest() != d["sha_pixels"]:
+                continue
+            if len(np.unique(array)) < 2:
+                continue
+            yield {"path": d["path"], "fnv": fnv(cv2.equalizeHist(array))}
+
+
+def main():
+    root, target = sys.argv[1:3]
+    data = {
+        "recorded_with": {"opencv": cv2.__version__, "skimage": skimage.__version__, "pillow": PIL.__version__},
+        "patterns": list(entries()),
+        "equalize_opencv_corpus": list(corpus_gray8(root)),
+    }
+    with open(target, "w", encoding="utf-8") as out:
+        out.write('{"recorded_with": %s,\n "patterns": [\n  ' % json.dumps(data["recorded_with"]))
+        out.write(",\n  ".join(json.dumps(e) for e in data["patterns"]))
+        out.write('],\n "equalize_opencv_corpus": [\n  ')
+        out.write(",\n  ".join(json.dumps(e) for e in data["equalize_opencv_corpus"]))
+        out.write("]}\n")
+
+
+if __name__ == "__main__":
+    main()

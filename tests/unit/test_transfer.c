@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: MIT */
+/* test_transfer.c: what becomes of samples, against definitions worked out apart from the library.
+ */
+#include "helper_transform.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint8_t at8(const ImagePro *image, size_t i)
+{
+    return image_row(image, i / image_samples_per_row(image))[i % image_samples_per_row(image)];
+}
+
+static uint16_t at16(const ImagePro *image, size_t i)
+{
+    const size_t row = image_samples_per_row(image);
+    return ((const uint16_t *)(const void *)image_row(image, i / row))[i % row];
+}
+
+static float at_float(const ImagePro *image, size_t i)
+{
+    const size_t row = image_samples_per_row(image);
+    return ((const float *)(const void *)image_row(image, i / row))[i % row];
+}
+
+Test(transfer, worked_example)
+{
+    ImagePro image = image_of(example_in, 8, 8, 1, IMGSTAT_U8, 8);
+    ImagePro expected = image_of(example_out, 8, 8, 1, IMGSTAT_U8, 8);
+    const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE};
+    ImagePro out = transformed(&method, &image, -1, false);
+    cr_assert(image_equal(&out, &expected));
+    imgstat_image_release(&out);
+    imgstat_image_release(&image);
+    imgstat_image_release(&expected);
+}
+
+/* a / b rounded half to even, by comparing twice the remainder */
+static uint64_t plain_even(uint64_t a, uint64_t b)
+{
+    uint64_t q = a / b;
+    const uint64_t twice = 2 * (a % b);
+    if (twice > b || (twice == b && q % 2 == 1))
+        q++;
+    return q;
+}
+
+Test(transfer, ratios_round_half_to_even)
+{
+    size_t compared = 0;
+    for (uint64_t b = 1; b < 60; b++)
+        for (uint64_t a = 0; a < 300; a++, compared++)
+            cr_assert_eq(ratio_even64(a, b), plain_even(a, b), "%d / %d", (int)a, (int)b);
+    uint64_t seed = 1;
+    for (int i = 0; i < 100000;
+         i++, compared++) { /* q * d + r has quotient q, whatever the width */
+        const uint64_t d = (seeded_next(&seed) >> (seeded_next(&seed) % 40)) | 1;
+        const uint64_t q = seeded_next(&seed) >> 1 >> (seeded_next(&seed) % 40);
+        const Wide128 product = (Wide128)q * d;
+        cr_assert_eq(ratio_even(q, d, d), q);
+        if (product >> 64 == 0)
+            cr_assert_eq(ratio_even((uint64_t)product, 1, d), q);
+    }
+    cr_assert_eq(ratio_even(UINT64_MAX, UINT64_MAX, UINT64_MAX), UINT64_MAX);
+    cr_assert_eq(ratio_even(1, 1, 2), 0);
+    cr_assert_eq(ratio_even(3, 1, 2), 2);
+    cr_assert_eq(ratio_even((uint64_t)1 << 40, (uint64_t)3 << 40, (uint64_t)1 << 41),
+                 (uint64_t)3 << 39);
+    cr_assert_gt(compared, 100000);
+}
+
+Test(transfer, stretch_reaches_the_full_scale)
+{
+    /* 12-bit values in 16 bits: the file's depth is the scale, not the data's */
+    const uint16_t scan[6] = {100, 200, 1000, 2000, 4000, 4095};
+    ImagePro image = image_of(scan, 6, 1, 1, IMGSTAT_U16, 16);
+    ImgstatMethod method = {.transform = IMGSTAT_STRETCH};
+    ImagePro out = transformed(&method, &image, -1, false);
+    for (size_t i = 0; i < 6; i++)
+        cr_expect_eq(at16(&out, i), plain_even((uint64_t)(scan[i] - 100) * 65535, 3995));
+    imgstat_image_release(&out);
+    method.transform = IMGSTAT_EQUALIZE;
+    out = transformed(&method, &image, -1, false);
+    for (size_t i = 0; i < 6; i++)
+        cr_expect_eq(at16(&out, i), i * 13107); /* 65535 / 5 */
+    imgstat_image_release(&out);
+    image.bits = 12; /* a 12-bit file keeps its 12 bits */
+    method.transform = IMGSTAT_STRETCH;
+    out = transformed(&method, &image, -1, false);
+    cr_expect_eq(at16(&out, 0), 0);
+    cr_expect_eq(at16(&out, 5), 4095);
+    imgstat_image_release(&out);
+    imgstat_image_release(&image);
+}
+
+Test(transfer, stretch_of_signed_samples)
+{
+    const int8_t samples[4] = {-3, 0, 5, 9};
+    ImagePro image = image_of(samples, 4, 1, 1, IMGSTAT_I8, 8);
+    ImgstatMethod method = {.transform = IMGSTAT_STRETCH};
+    ImagePro out = transformed(&method, &image, -1, false);
+    const int8_t expected[4] = {-128, -64, 42, 127}; /* -128 + 255 * 3/12, 8/12: -64.25, 42 */
+    cr_assert_arr_eq(out.host, expected, 4);
+    imgstat_image_release(&out);
+    method = (ImgstatMethod){.transform = IMGSTAT_STRETCH, .has_range = true, .lo = -10, .hi = 20};
+    out = transformed(&method, &image, -1, false);
+    const int8_t ranged[4] = {-10, -2, 10, 20}; /* -10 + 7.5 is halfway: 8, even */
+    cr_assert_arr_eq(out.host, ranged, 4);
+    imgstat_image_release(&out);
+    imgstat_image_release(&image);
+}
+
+/* Sorted samples: SPEC's black and white by counting. */
+static void plain_clip(const uint8_t *samples, size_t n, double lo, double hi, int *black,
+                       int *white)
+{
+    for (*black = 0; *black < 256; ++*black) {
+        size_t count = 0;
+        for (size_t i = 0; i < n; i++)
+            count += samples[i] <= *black;
+        if ((double)count * 100 > (double)n * lo)
+            break;
+    }
+    for (*white = 255; *white >= 0; --*white) {
+        size_t count = 0;
+        for (size_t i = 0; i < n; i++)
+            count += samples[i] >= *white;
+        if ((double)count * 100 > (double)n * hi)
+            break;
+    }
+}
+
+Test(transfer, percentile_cuts_by_exact_counts)
+{
+    size_t compared = 0;
+    const double clips[][2] = {{0, 0}, {10, 10}, {25, 0.5}, {0.5, 49.5}, {33.25, 12.5}};
+    uint64_t seed = 7;
+    for (size_t round = 0; round < 60; round++) {
+        uint8_t samples[400];
+        const size_t n = 8 + seeded_next(&seed) % 392;
+        for (size_t i = 0; i < n; i++)
+            samples[i] =
+                (uint8_t)(40 + (seeded_next(&seed) % 100) * (seeded_next(&seed) % 100) / 60);
+        const double *const clip = clips[round % 5];
+        int black, white;
+        plain_clip(samples, n, clip[0], clip[1], &black, &white);
+        ImagePro image = image_of(samples, (uint32_t)n, 1, 1, IMGSTAT_U8, 8);
+        const ImgstatMethod method = {.transform = IMGSTAT_PERCENTILE,
+                                      .has_clip = true,
+                                      .clip_lo = clip[0],
+                                      .clip_hi = clip[1]};
+        ImagePro out = transformed(&method, &image, -1, false);
+        for (size_t i = 0; i < n; i++, compared++) {
+            const int v = samples[i];
+            const uint64_t expected = black >= white ? (uint64_t)v
+                                                     : plain_even((uint64_t)((v < black   ? black
+                                                                              : v > white ? white
+                                                                                          : v) -
+                                                                             black) *
+                                                                      255,
+                                                                  (uint64_t)(white - black));
+            cr_assert_eq(at8(&out, i), expected, "%d with %d..%d", v, black, white);
+        }
+        imgstat_image_release(&out);
+        imgstat_image_release(&image);
+    }
+    cr_assert_gt(compared, 5000);
+}
+
+Test(transfer, constant_images_stay)
+{
+    static const ImgstatTransform transforms[] = {IMGSTAT_STRETCH, IMGSTAT_PERCENTILE,
+                                                  IMGSTAT_EQUALIZE};
+    for (size_t t = 0; t < 3; t++) {
+        const uint8_t samples[4] = {77, 77, 77, 77};
+        ImagePro image = image_of(samples, 2, 2, 1, IMGSTAT_U8, 8);
+        ImgstatMethod method = {.transform = transforms[t]};
+        ImagePro out = transformed(&method, &image, -1, false);
+        cr_expect(image_equal(&out, &image));
+        imgstat_image_release(&out);
+        method.depth = IMGSTAT_DEPTH_16;
+        out = transformed(&method, &image, -1, false);
+        cr_expect_eq(at16(&out, 3), 77 * 257);
+        imgstat_image_release(&out);
+        imgstat_image_release(&image);
+    }
+}
+
+Test(transfer, stretching_twice_changes_nothing)
+{
+    uint64_t seed = 11;
+    size_t compared = 0;
+    for (size_t round = 0; round < 200; round++) {
+        static const ImgstatSample types[] = {IMGSTAT_U8, IMGSTAT_I8, IMGSTAT_U16, IMGSTAT_I16};
+        const ImgstatSample sample = types[round % 4];
+        uint16_t samples[64];
+        for (size_t i = 0; i < 64; i++)
+            samples[i] = (uint16_t)(seeded_next(&seed) & (round % 3 ? 0x3F3F : 0xFFFF));
+        ImagePro image = image_of(samples, 8, 4, 1, sample, 0);
+        image.has_nodata = round % 2;
+        image.nodata_key = sample_key(sample, round % 5 ? 0 : samples[3] & 0xFF);
+        const ImgstatMethod method = {.transform = IMGSTAT_STRETCH};
+        ImagePro once = transformed(&method, &image, -1, false);
+        once.has_nodata = image.has_nodata;
+        once.nodata_key = image.nodata_key;
+        ImagePro twice = transformed(&method, &once, -1, false);
+        cr_assert(image_equal(&once, &twice), "round %zu", round);
+        Record *const before = plain_record(&image), *const after = plain_record(&once);
+        cr_assert_eq(before->tally[0].n, after->tally[0].n,
+                     "valid samples became nodata or the reverse");
+        compared += before->tally[0].n;
+        record_destroy(before);
+        record_destroy(after);
+        imgstat_image_release(&image);
+        imgstat_image_release(&once);
+        imgstat_image_release(&twice);
+    }
+    cr_assert_gt(compared, 1000);
+}
+
+Test(transfer, channel_modes)
+{
+    const uint8_t rgba[2][4] = {{10, 60, 100, 7}, {20, 80, 140, 9}};
+    ImagePro image = image_of(rgba, 2, 1, 4, IMGSTAT_U8, 8);
+    ImgstatMethod method = {.transform = IMGSTAT_STRETCH}; /* joint by default */
+    ImagePro out = transformed(&method, &image, 3, true);
+    const uint8_t joint[8] = {0,  98,  177, 7,
+                              20, 137, 255, 9}; /* 255 * 50/130 = 98.08, 90: 176.5, 10: 19.6 */
+    for (size_t i = 0; i < 8; i++)
+        cr_expect_eq(at8(&out, i), joint[i], "joint %zu: %d", i, at8(&out, i));
+    imgstat_image_release(&out);
+    method.channels = IMGSTAT_EACH;
+    out = transformed(&method, &image, 3, true);
+    const uint8_t each[8] = {0, 0, 0, 7, 255, 255, 255, 9};
+    cr_expect_arr_eq(out.host, each, 8);
+    imgstat_image_release(&out);
+    imgstat_image_release(&image);
+}
+
+/* match: the definition, by searching all levels. */
+Test(transfer, match_is_the_smallest_level_with_enough)
+{
+    uint64_t seed = 5;
+    size_t compared = 0;
+    for (int round = 0; round < 20; round++) {
+        uint8_t a[300], b[170];
+        for (size_t i = 0; i < sizeof a; i++)
+            a[i] = (uint8_t)(seeded_next(&seed) % 90 + 10);
+        for (size_t i = 0; i < sizeof b; i++)
+            b[i] = (uint8_t)(seeded_next(&seed) % 40 * 5 + 3);
+        ImagePro image = image_of(a, 300, 1, 1, IMGSTAT_U8, 8),
+                 wanted = image_of(b, 170, 1, 1, IMGSTAT_U8, 8);
+        Record *const ra = plain_record(&image), *const rb = plain_record(&wanted);
+        uint64_t cdf_a[256], cdf_b[256];
+        const MapSource source = map_source_counts(ra, 0, cdf_a),
+                        target = map_source_counts(rb, 0, cdf_b);
+        const MatchReference reference = {IMGSTAT_U8, 8, 1, &target};
+        const ImgstatMethod method = {.transform = IMGSTAT_MATCH};
+        const TransferShape shape = shape_of(&image, -1, false);
+        Transfer *transfer;
+        cr_assert_eq(transfer_create(&method, &shape, &source, &reference, &transfer, NULL),
+                     IMGSTAT_OK);
+        ImagePro out = image_like(&image, IMGSTAT_U8);
+        cr_assert_eq(transfer_apply(transfer, &image, -1, &out, NULL), IMGSTAT_OK);
+        for (size_t i = 0; i < sizeof a; i++, compared++) {
+            size_t at_most = 0, u;
+            for (size_t k = 0; k < sizeof a; k++)
+                at_most += a[k] <= a[i];
+            for (u = 0; u < 256; u++) {
+                size_t count = 0;
+                for (size_t k = 0; k < sizeof b; k++)
+                    count += b[k] <= u;
+                if (count * sizeof a >= at_most * sizeof b)
+                    break;
+            }
+            cr_assert_eq(at8(&out, i), u);
+        }
+        transfer_destroy(transfer);
+        record_destroy(ra);
+        record_destroy(rb);
+        imgstat_image_release(&out);
+        imgstat_image_release(&image);
+        imgstat_image_release(&wanted);
+    }
+    cr_assert_eq(compared, 6000);
+}
+
+Test(transfer, mean_and_deviation)
+{
+    const uint8_t samples[4] = {10, 20, 30, 40}; /* mean 25, stddev sqrt(125) */
+    ImagePro image = image_of(samples, 4, 1, 1, IMGSTAT_U8, 8);
+    const TransferShape shape = shape_of(&image, -1, false);
+    Record *const record = plain_record(&image);
+    const double mean = 25, stddev = sqrt(125.0), none = 0;
+    const ImgstatMethod method = {.transform = IMGSTAT_MEANSTD, .mean = 128, .stddev = 100};
+    ImagePro out = image_like(&image, IMGSTAT_U8);
+    for (int constant = 0; constant < 2; constant++) {
+        Transfer *transfer;
+        cr_assert_eq(transfer_create_counts(&method, &shape, record, &mean,
+                                            constant ? &none : &stddev, &transfer, NULL),
+                     IMGSTAT_OK);
+        cr_assert_eq(transfer_apply(transfer, &image, -1, &out, NULL), IMGSTAT_OK);
+        for (size_t i = 0; i < 4; i++) {
+            const double x = (samples[i] - 25.0) / stddev * 100 + 128;
+            const double clamped = x < 0 ? 0 : x > 255 ? 255 : x;
+            cr_expect_eq(at8(&out, i), constant ? 128 : (uint8_t)rint(clamped));
+        }
+        transfer_destroy(transfer);
+    }
+    record_destroy(record);
+    imgstat_image_release(&out);
+    imgstat_image_release(&image);
+}
+
+Test(transfer, power_is_accurate)
+{
+    uint64_t seed = 3;
+    double worst = 0;
+    for (int i = 0; i < 200000; i++) {
+        const double x =
+            (double)(seeded_next(&seed) >> 11) * 0x1p-53 * exp2(-(double)(seeded_next(&seed) % 60));
+        const double g = 0.05 + (double)(seeded_next(&seed) % 1000) / 100.0;
+        const long double exact = powl(x, g);
+        if (exact < 1e-300L)
+            continue;
+        const double error = (double)fabsl((map_power(x, g) - exact) / exact);
+        worst = error > worst ? error : worst;
+    }
+    cr_assert_lt(worst, 1e-15, "worst relative error %g", worst);
+    cr_assert_eq(map_power(0, 0.5), 0);
+    cr_assert_eq(map_power(1, 0.5), 1);
+    cr_assert_eq(map_power(0.25, 0.5), 0.5);
+}
+
+Test(transfer, gamma_on_the_unit_range)
+{
+    uint8_t samples[256];
+    for (int i = 0; i < 256; i++)
+        samples[i] = (uint8_t)i;
+    ImagePro image = image_of(samples, 256, 1, 1, IMGSTAT_U8, 8);
+    const ImgstatMethod method = {.transform = IMGSTAT_GAMMA, .gamma = 2.2};
+    ImagePro out = transformed(&method, &image, -1, false);
+    for (int i = 0; i < 256; i++)
+        cr_expect_eq(at8(&out, (size_t)i), (uint8_t)lrint(255 * pow(i / 255.0, 2.2)));
+    imgstat_image_release(&out);
+    imgstat_image_release(&image);
+}
+
+Test(transfer, depth_changes)
+{
+    const uint8_t samples[4] = {0, 51, 102, 255};
+    ImagePro image = image_of(samples, 2, 1, 2, IMGSTAT_U8, 8); /* gray and alpha */
+    ImgstatMethod method = {.transform = IMGSTAT_STRETCH, .depth = IMGSTAT_DEPTH_16};
+    ImagePro out = transformed(&method, &image, 1, false);
+    const uint16_t wide[4] = {0, 51 * 257, 65535, 65535};
+    cr_expect_arr_eq(out.host, wide, sizeof wide);
+    imgstat_image_release(&out);
+    method.depth = IMGSTAT_DEPTH_FLOAT;
+    out = transformed(&method, &image, 1, false);
+    const float unit[4] = {0.0f, 0.2f, 1.0f, 1.0f};
+    for (size_t i = 0; i < 4; i++)
+        cr_expect_eq(at_float(&out, i), unit[i]);
+    imgstat_image_release(&out);
+    imgstat_image_release(&image);
+}
+
+Test(transfer, halves)
+{
+    /* every finite binary16 goes to a double and back */
+    size_t compared = 0;
+    for (uint32_t raw = 0; raw < 65536; raw++) {
+        if ((raw & 0x7C00u) == 0x7C00u)
+            continue;
+        cr_assert_eq(half_raw(half_value(raw)), raw);
+        compared++;
+    }
+    cr_assert_eq(compared, 63488);
+    cr_assert_eq(half_raw(1.0 + 0x1p-11), 0x3C00u, "a tie goes to even");
+    cr_assert_eq(half_raw(1.0 + 3 * 0x1p-11), 0x3C02u);
+    cr_assert_eq(half_raw(65519.99), 0x7BFFu);
+    cr_assert_eq(half_raw(0x1p-25), 0u);
+    cr_assert_eq(half_raw(3 * 0x1p-25), 2u);
+}
+
+Test(transfer, wrong_parameters_are_refused)
+{
+    ImgstatError err;
+    const TransferShape shape = {.sample = IMGSTAT_U8, .channels = 3, .alpha = -1};
+    const ImgstatMethod wrong[] = {
+        {.transform = IMGSTAT_PERCENTILE, .has_clip = true, .clip_lo = 60, .clip_hi = 40},
+        {.transform = IMGSTAT_PERCENTILE, .has_clip = true, .clip_lo = -1},
+        {.transform = IMGSTAT_PERCENTILE, .has_clip = true, .clip_lo = NAN},
+        {.transform = IMGSTAT_GAMMA, .gamma = 0},
+        {.transform = IMGSTAT_MEANSTD, .mean = INFINITY},
+        {.transform = IMGSTAT_STRETCH, .has_range = true, .lo = 0, .hi = 256},
+        {.transform = IMGSTAT_STRETCH, .has_range = true, .lo = 0.5, .hi = 200},
+        {.transform = IMGSTAT_STRETCH, .has_range = true, .lo = 9, .hi = 9},
+        {.transform = IMGSTAT_STRETCH, .channels = IMGSTAT_LUMA},
+        {.transform = IMGSTAT_STRETCH, .like = (ImgstatLike)99},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        cr_expect_eq(transfer_check(&wrong[i], &shape, &err), IMGSTAT_ERR_ARG, "%zu", i);
+        cr_expect_gt(strlen(err.message), 10);
+    }
+}
+
+/* ---- Wide types ----------------------------------------------------------------------------- */
+
+static int by_key(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static RankTable *ranks_of(uint64_t *keys, size_t n)
+{
+    qsort(keys, n, sizeof *keys, by_key);
+    RankBuilder builder;
+    cr_assert_eq(rank_builder_init(&builder, n, NULL), IMGSTAT_OK);
+    for (size_t i = 0; i < n; i++)
+        rank_builder_add(&builder, keys[i], 1);
+    RankTable *const table = rank_builder_finish(&builder, NULL);
+    cr_assert_not_null(table);
+    return table;
+}
+
+Test(transfer, order_statistics_are_exact_and_close)
+{
+    uint64_t seed = 21;
+    static const size_t sizes[] = {1, 2, 65535, 65536, 65537, 300000};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const size_t n = sizes[s];
+        uint64_t *const keys = malloc(n * sizeof *keys);
+        for (size_t i = 0; i < n; i++)
+            keys[i] = i % 5 ? seeded_next(&seed) >> 32 : 1000 + seeded_next(&seed) % 3;
+        RankTable *const table = ranks_of(keys, n);
+        cr_assert_eq(table->n, n);
+        cr_assert_eq(table->knots[table->n_knots - 1].upto, n);
+        cr_assert_eq(table->knots[0].below, 0);
+        for (uint32_t k = 0; k < table->n_knots; k++) {
+            const RankKnot knot = table->knots[k];
+            cr_assert(keys[knot.below] == knot.key && keys[knot.upto - 1] == knot.key);
+            cr_assert(knot.below == 0 || keys[knot.below - 1] < knot.key);
+            cr_assert(knot.upto == n || keys[knot.upto] > knot.key);
+            if (k)
+                cr_assert_lt((knot.below - table->knots[k - 1].upto) * RANK_STEPS, n,
+                             "%zu samples: a gap of %d", n,
+                             (int)(knot.below - table->knots[k - 1].upto));
+        }
+        rank_table_destroy(table);
+        free(keys);
+    }
+}
+
+/* Equalization of floats: the share of samples, within one 65,536th, and exact for few samples. */
+Test(transfer, equalize_floats)
+{
+    uint64_t seed = 9;
+    static const size_t sizes[] = {500, 200000};
+    for (size_t s = 0; s < 2; s++) {
+        const size_t n = sizes[s];
+        float *const samples = malloc(n * sizeof *samples);
+        uint64_t *const keys = malloc(n * sizeof *keys);
+        for (size_t i = 0; i < n; i++) {
+            samples[i] = (float)((double)(seeded_next(&seed) >> 11) * 0x1p-53 - 0.4);
+            samples[i] *= samples[i] * samples[i] * 1000;
+            uint32_t raw;
+            memcpy(&raw, &samples[i], sizeof raw);
+            keys[i] = sample_key(IMGSTAT_F32, raw);
+        }
+        ImagePro image = image_of(samples, (uint32_t)n, 1, 1, IMGSTAT_F32, 0);
+        RankTable *const ranks = ranks_of(keys, n);
+        const MapSource source = {
+            .n = n, .min_key = keys[0], .max_key = keys[n - 1], .ranks = ranks};
+        const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE};
+        const TransferShape shape = shape_of(&image, -1, false);
+        Transfer *transfer;
+        cr_assert_eq(transfer_create(&method, &shape, &source, NULL, &transfer, NULL), IMGSTAT_OK);
+        ImagePro out = image_like(&image, IMGSTAT_F32);
+        cr_assert_eq(transfer_apply(transfer, &image, -1, &out, NULL), IMGSTAT_OK);
+        uint64_t first = 1;
+        while (first < n && keys[first] == keys[0])
+            first++;
+        const double tolerance = n < 65536 ? 1e-7 : 1.0 / 65536 + 1e-7;
+        for (size_t i = 0; i < n; i += n / 500) {
+            uint32_t raw;
+            memcpy(&raw, &samples[i], sizeof raw);
+            const uint64_t key = sample_key(IMGSTAT_F32, raw);
+            uint64_t low = 0, high = n; /* how many keys are at most this one */
+            while (low < high) {
+                const uint64_t middle = (low + high) / 2;
+                if (keys[middle] <= key)
+                    low = middle + 1;
+                else
+                    high = middle;
+            }
+            const double expected = (double)(low - first) / (double)(n - first);
+            cr_assert_float_eq(at_float(&out, i), expected, tolerance);
+        }
+        transfer_destroy(transfer);
+        rank_table_destroy(ranks);
+        imgstat_image_release(&out);
+        imgstat_image_release(&image);
+        free(samples);
+        free(keys);
+    }
+}
+
+Test(transfer, stretch_of_wide_integers_is_exact)
+{
+    const uint64_t samples[4] = {5, 6, (uint64_t)1 << 62, UINT64_MAX - 3};
+    ImagePro image = image_of(samples, 4, 1, 1, IMGSTAT_U64, 0);
+    const MapSource source = {.n = 4, .min_key = 5, .max_key = UINT64_MAX - 3};
+    const ImgstatMethod method = {.transform = IMGSTAT_STRETCH};
+    const TransferShape shape = shape_of(&image, -1, false);
+    Transfer *transfer;
+    cr_assert_eq(transfer_create(&method, &shape, &source, NULL, &transfer, NULL), IMGSTAT_OK);
+    ImagePro out = image_like(&image, IMGSTAT_U64);
+    cr_assert_eq(transfer_apply(transfer, &image, -1, &out, NULL), IMGSTAT_OK);
+    const uint64_t *const got = out.host;
+    cr_expect_eq(got[0], 0);
+    cr_expect_eq(got[1], 1); /* (2^64 - 1) / (2^64 - 9) */
+    /* (2^62 - 5) (2^64 - 1) / (2^64 - 9) = 2^62 - 5 + 8 (2^62 - 5) / (2^64 - 9) = 2^62 - 3 - a
+     * little */
+    cr_expect_eq(got[2], ((uint64_t)1 << 62) - 3);
+    cr_expect_eq(got[3], UINT64_MAX);
+    transfer_destroy(transfer);
+    imgstat_image_release(&out);
+    imgstat_image_release(&image);
+}
