@@ -161,12 +161,16 @@ static ImgstatResult fill_percentiles(Work *work, ImgstatError *err)
         const uint64_t n = work->out->record->tally[c].n;
         if (wanted && !(found->percentile = calloc(wanted, sizeof *found->percentile)))
             return error_memory(err, wanted * sizeof *found->percentile, "percentiles");
+        if (!(found->rank = calloc(wanted + 1, sizeof *found->rank)))
+            return error_memory(err, (wanted + 1) * sizeof *found->rank, "percentiles");
         for (size_t k = 0; k < wanted; k++)
             found->percentile[k] = (double)NAN;
         for (size_t k = 0; n && k < wanted + work->median; k++, stat += 2) {
             const double t = rank_of(work, k, n).t;
             *(k < wanted ? &found->percentile[k] : &found->stats.median) =
                 percentile_value(sample, stat[0].key, stat[1].key, t);
+            found->rank[k] =
+                (ExactRank){.exact = stat[0].key == stat[1].key || t == 0, .key = stat[0].key};
         }
     }
     return IMGSTAT_OK;
@@ -268,6 +272,7 @@ void imgstat_record_destroy(ImgstatRecord *record)
         return;
     for (uint16_t c = 0; record->channel && c < record->record->channels; c++) {
         free(record->channel[c].percentile);
+        free(record->channel[c].rank);
         histogram_release(&record->channel[c].histogram);
     }
     free(record->channel);
@@ -288,6 +293,18 @@ void imgstat_record_stats(const ImgstatRecord *record, uint16_t channel, Imgstat
 double imgstat_record_percentile(const ImgstatRecord *record, uint16_t channel, size_t k)
 {
     return k < record->n_percentiles ? record->channel[channel].percentile[k] : (double)NAN;
+}
+
+bool imgstat_record_exact(const ImgstatRecord *record, uint16_t channel, size_t k,
+                          ImgstatValue *out)
+{
+    const size_t at = k == IMGSTAT_MEDIAN ? record->n_percentiles : k;
+    if (at > record->n_percentiles)
+        return false;
+    const ExactRank *const rank = &record->channel[channel].rank[at];
+    if (rank->exact)
+        *out = sample_value(record->record->sample, rank->key);
+    return rank->exact;
 }
 
 bool imgstat_record_histogram(const ImgstatRecord *record, uint16_t channel, ImgstatHistogram *out)

@@ -7,10 +7,17 @@
 #include "histogram.h"
 #include "pass.h"
 
+/* A percentile that is a sample's value, not a point between two: a double may not hold it. */
+typedef struct ExactRank {
+    bool exact;
+    uint64_t key;
+} ExactRank;
+
 typedef struct Findings {
     ImgstatStats stats;
     char sum[48];
     double *percentile; /* as many as asked for */
+    ExactRank *rank;    /* of each percentile, then of the median */
     Histogram histogram;
 } Findings;
 

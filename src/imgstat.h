@@ -263,6 +263,11 @@ IMGSTAT_API uint16_t imgstat_record_channels(const ImgstatRecord *record);
 IMGSTAT_API void imgstat_record_stats(const ImgstatRecord *record, uint16_t channel, ImgstatStats *out);
 /* Percentile k of the list asked for; not a number where count is 0. */
 IMGSTAT_API double imgstat_record_percentile(const ImgstatRecord *record, uint16_t channel, size_t k);
+/* Whether percentile k of the list, or the median, is the value of a sample and not a point between
+ * two; then that value, which a double does not hold exactly beyond 2^53. */
+#define IMGSTAT_MEDIAN SIZE_MAX
+IMGSTAT_API bool imgstat_record_exact(const ImgstatRecord *record, uint16_t channel, size_t k,
+                                      ImgstatValue *out);
 /* False where no histogram was asked for. */
 IMGSTAT_API bool imgstat_record_histogram(const ImgstatRecord *record, uint16_t channel, ImgstatHistogram *out);
 /* The sum as decimal text: exact for integers, nearest double for floats; "null" without samples. */

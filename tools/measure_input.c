@@ -89,6 +89,7 @@ bool measure_input(const Options *o, const ImgstatMeasure *how, ImgstatDevice *d
             const Report report = {.options = o,
                                    .name = input->path,
                                    .device = info.name,
+                                   .continues = i > first,
                                    .file = file,
                                    .page = &page,
                                    .record = record};

@@ -38,6 +38,13 @@ static void put_number(FILE *out, double value, bool whole)
     fprintf(out, ",%s", text);
 }
 
+static void put_percentile(FILE *out, const Report *report, uint16_t channel, size_t k)
+{
+    char text[TEXT_NUMBER];
+    text_percentile(text, report->record, channel, k, !text_is_float(report->page->sample));
+    fprintf(out, ",%s", text);
+}
+
 static void put_value(FILE *out, ImgstatValue value, bool defined)
 {
     char text[TEXT_NUMBER] = "null";
@@ -84,7 +91,7 @@ static void put_channel(FILE *out, const Report *report, uint16_t channel)
         put_real(out, any ? stats.sum : stats.mean); /* the mean of nothing is no number */
     put_real(out, stats.mean);
     put_real(out, stats.stddev);
-    put_number(out, stats.median, whole);
+    put_percentile(out, report, channel, IMGSTAT_MEDIAN);
     put_value(out, stats.mode, any);
     put_real(out, stats.entropy);
     if (o->shape) {
@@ -92,7 +99,7 @@ static void put_channel(FILE *out, const Report *report, uint16_t channel)
         put_real(out, stats.kurtosis);
     }
     for (size_t k = 0; k < o->n_percentiles; k++)
-        put_number(out, imgstat_record_percentile(report->record, channel, k), whole);
+        put_percentile(out, report, channel, k);
     fputc('\n', out);
 }
 

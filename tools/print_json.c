@@ -108,14 +108,20 @@ static json_object *new_histogram(const ImgstatHistogram *histogram, bool whole)
     return object;
 }
 
+static json_object *new_percentile(const Report *report, uint16_t channel, size_t k, bool whole)
+{
+    char text[TEXT_NUMBER];
+    text_percentile(text, report->record, channel, k, whole);
+    return new_raw(text);
+}
+
 static json_object *new_percentiles(const Report *report, uint16_t channel, bool whole)
 {
     const Options *const o = report->options;
     json_object *const object = json_object_new_object();
     check(object);
     for (size_t k = 0; k < o->n_percentiles; k++)
-        add(object, o->percentile_keys[k],
-            new_number(imgstat_record_percentile(report->record, channel, k), whole));
+        add(object, o->percentile_keys[k], new_percentile(report, channel, k, whole));
     return object;
 }
 
@@ -143,7 +149,7 @@ static json_object *new_channel(const Report *report, uint16_t channel)
     add(object, "sum", !any ? new_raw("null") : whole ? new_raw(sum) : new_real(stats.sum));
     add(object, "mean", new_real(stats.mean));
     add(object, "stddev", new_real(stats.stddev));
-    add(object, "median", new_number(stats.median, whole));
+    add(object, "median", new_percentile(report, channel, IMGSTAT_MEDIAN, whole));
     add(object, "mode", new_value(stats.mode, any));
     add(object, "entropy", new_real(stats.entropy));
     if (o->shape) {

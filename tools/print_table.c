@@ -161,6 +161,21 @@ static void put_short(FILE *out, double value)
     fprintf(out, "\t%c%s", RIGHT, text);
 }
 
+static void put_percentile(FILE *out, const Report *report, uint16_t channel, size_t k)
+{
+    char text[TEXT_NUMBER];
+    ImgstatValue value;
+    ImgstatStats stats;
+    imgstat_record_stats(report->record, channel, &stats);
+    if (imgstat_record_exact(report->record, channel, k, &value))
+        text_short_value(text, value);
+    else
+        text_short(text, k == IMGSTAT_MEDIAN
+                             ? stats.median
+                             : imgstat_record_percentile(report->record, channel, k));
+    fprintf(out, "\t%c%s", RIGHT, text);
+}
+
 static void put_value(FILE *out, ImgstatValue value, bool defined)
 {
     char text[TEXT_NUMBER] = "-";
@@ -197,20 +212,23 @@ void print_table_page(FILE *out, const Report *report, bool many)
         ImgstatStats stats;
         imgstat_record_stats(report->record, c, &stats);
         if (many && c == 0) {
-            char *const name = text_display(report->name);
-            fputs(name, out);
-            free(name);
+            /* The name once; the pages after it line up below. */
+            if (!report->continues) {
+                char *const name = text_display(report->name);
+                fputs(name, out);
+                free(name);
+            }
             if (report->page->pages > 1)
-                fprintf(out, "[%" PRIu32 "]", report->page->page);
+                fprintf(out, "%s[%" PRIu32 "]", report->continues ? "  " : "", report->page->page);
         }
         fprintf(out, "%s%s", many ? "\t" : "", imgstat_file_channel(report->file, c));
         put_value(out, stats.min, stats.count > 0);
         put_value(out, stats.max, stats.count > 0);
         put_short(out, stats.mean);
         put_short(out, stats.stddev);
-        put_short(out, stats.median);
+        put_percentile(out, report, c, IMGSTAT_MEDIAN);
         for (size_t k = 0; k < o->n_percentiles; k++)
-            put_short(out, imgstat_record_percentile(report->record, c, k));
+            put_percentile(out, report, c, k);
         if (o->shape) {
             put_short(out, stats.skewness);
             put_short(out, stats.kurtosis);

@@ -9,6 +9,7 @@ typedef struct Report {
     const Options *options;
     const char *name;        /* the file's, as given */
     const char *device;      /* "cpu", "cuda:0" */
+    bool continues;          /* a page of this file was printed before */
     const ImgstatFile *file; /* names the channels */
     const ImgstatPage *page;
     const ImgstatRecord *record;

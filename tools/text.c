@@ -171,6 +171,21 @@ void text_value(char out[TEXT_NUMBER], ImgstatValue value)
         snprintf(out, TEXT_NUMBER, "%" PRIu64, value.as.u);
 }
 
+void text_percentile(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_t channel, size_t k,
+                     bool whole)
+{
+    ImgstatValue value;
+    if (imgstat_record_exact(record, channel, k, &value)) {
+        text_value(out, value);
+        return;
+    }
+    ImgstatStats stats;
+    imgstat_record_stats(record, channel, &stats);
+    text_number(out,
+                k == IMGSTAT_MEDIAN ? stats.median : imgstat_record_percentile(record, channel, k),
+                whole);
+}
+
 void text_short(char out[TEXT_NUMBER], double value)
 {
     if (!isfinite(value)) {
