@@ -300,17 +300,20 @@ static bool codec_gives_rows(uint16_t compression)
     }
 }
 
-static TiffPath choose_path(const TiffLayout *layout, bool convert)
+static TiffPath choose_path(const TiffDecoder *td, bool convert)
 {
+    const TiffLayout *const layout = &td->layout;
+    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
+    const uint64_t large = limit < STREAM_BYTES ? limit : STREAM_BYTES;
     if (convert)
         return TIFF_PATH_RGBA;
     if (layout->tiled)
         return TIFF_PATH_CHUNKS;
     if (layout->compression == COMPRESSION_NONE)
         return TIFF_PATH_PIECES;
-    return layout->chunk_bytes > STREAM_BYTES && codec_gives_rows(layout->compression)
-               ? TIFF_PATH_SCANLINES
-               : TIFF_PATH_CHUNKS;
+    if (layout->chunk_bytes > large && codec_gives_rows(layout->compression))
+        return TIFF_PATH_SCANLINES;
+    return TIFF_PATH_CHUNKS;
 }
 
 /* Reads what must be known before anything else is asked of libtiff. */
@@ -427,6 +430,19 @@ static ImgstatResult choose_conversion(TiffDecoder *td, bool *convert, ImgstatEr
     return IMGSTAT_OK;
 }
 
+/* libtiff with libdeflate leaves bytes unwritten where a strip holds more data than its rows need,
+ * and says nothing; with zlib it does not. */
+static void choose_inflate(const TiffDecoder *td)
+{
+#ifdef TIFFTAG_DEFLATE_SUBCODEC
+    const uint16_t compression = td->layout.compression;
+    if (compression == COMPRESSION_DEFLATE || compression == COMPRESSION_ADOBE_DEFLATE)
+        TIFFSetField(td->handle.tif, TIFFTAG_DEFLATE_SUBCODEC, DEFLATE_SUBCODEC_ZLIB);
+#else
+    (void)td;
+#endif
+}
+
 ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err)
 {
     ImgstatPage *const page = &td->base.page;
@@ -436,13 +452,14 @@ ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err)
     IMGSTAT_TRY(limits_check(&td->base.how.limits, td->base.source->name, page->width, page->height,
                              layout->samples, 1, err));
     IMGSTAT_TRY(describe_samples(td, err));
+    choose_inflate(td);
     IMGSTAT_TRY(choose_conversion(td, &convert, err));
     if (layout->photometric == PHOTOMETRIC_PALETTE && !td->base.how.indices)
         IMGSTAT_TRY(read_palette(td, err));
     IMGSTAT_TRY(limits_check(&td->base.how.limits, td->base.source->name, page->width, page->height,
                              page->channels, imgstat_sample_bytes(page->sample), err));
     IMGSTAT_TRY(chunk_geometry(td, err));
-    layout->path = choose_path(layout, convert);
+    layout->path = choose_path(td, convert);
     const bool whole = layout->path == TIFF_PATH_CHUNKS || layout->path == TIFF_PATH_RGBA;
     td->base.band_rows = whole ? layout->chunk_height : 1;
     IMGSTAT_TRY(check_chunk_limit(td, err));
