@@ -5,8 +5,9 @@
 #include "findings.h"
 
 enum {
-    BAND_BYTES = 4 << 20, /* near the cache, and work enough for every thread */
-    KEEP_BYTES = 64 << 20 /* pages up to this stay in memory where they are read again */
+    BAND_BYTES = 4 << 20,  /* near the cache, and work enough for every thread */
+    KEEP_BYTES = 64 << 20, /* pages up to this stay in memory where they are read again */
+    RECORD_BYTES = 1 << 30 /* of counters: 2,047 channels of 16 bits. A hostile file has 65,535 */
 };
 
 /* Where pixels come from: an image, or a page that is decoded anew for every read. */
@@ -57,8 +58,13 @@ static ImgstatResult measure_band(void *context, const ImagePro *band, ImgstatEr
 static ImgstatResult read_first(Pixels *pixels, ImgstatSample sample, uint16_t channels,
                                 unsigned parts, Record **out, ImgstatError *err)
 {
+    *out = NULL;
     Device *const device = pixels->device;
     const size_t bytes = record_bytes(sample, channels, parts);
+    if (bytes > RECORD_BYTES)
+        return error_set(err, IMGSTAT_ERR_LIMIT,
+                         "%u channels of %s samples need %zu bytes of counters, more than %d",
+                         channels, imgstat_sample_name(sample), bytes, RECORD_BYTES);
     First first = {.device = device,
                    .record = {.sample = sample, .channels = channels, .parts = parts}};
     Record *record = NULL;

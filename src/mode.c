@@ -9,7 +9,10 @@
 enum {
     DIGIT_BITS = 16,
     DIGIT_BINS = 65536,
-    MAX_RANGES = 16 /* a device looks at each sample once per range */
+    MAX_RANGES = 16, /* a device looks at each sample once per range */
+    SORT_BITS = 11,
+    SORT_VALUES = 1 << SORT_BITS,
+    SORT_DIGITS = (64 + SORT_BITS - 1) / SORT_BITS
 };
 
 typedef struct Search {
@@ -50,20 +53,26 @@ static bool is_candidate(const Search *search, const Table *table, size_t k)
             (count == search->best_count && lowest_key(table, k) < search->best_key));
 }
 
-/* Least significant byte first; bytes that all keys share are skipped. Returns where the result
- * lies. */
+/* Radix sort by 11 bits, least significant first, each digit's counts taken beforehand in one go;
+ * digits that all keys share are skipped. Returns where the result lies. */
 static uint64_t *sort_keys(uint64_t *keys, uint64_t *spare, size_t n)
 {
-    for (unsigned shift = 0; shift < 64; shift += 8) {
-        size_t start[257] = {0};
-        for (size_t i = 0; i < n; i++)
-            start[(keys[i] >> shift & 255) + 1]++;
-        if (n == 0 || start[(keys[0] >> shift & 255) + 1] == n)
+    uint32_t start[SORT_DIGITS][SORT_VALUES] = {0}; /* n <= MODE_KEYS */
+    for (size_t i = 0; i < n; i++)
+        for (unsigned d = 0; d < SORT_DIGITS; d++)
+            start[d][keys[i] >> (SORT_BITS * d) & (SORT_VALUES - 1)]++;
+    for (unsigned d = 0; d < SORT_DIGITS; d++) {
+        const unsigned shift = SORT_BITS * d;
+        if (n == 0 || start[d][keys[0] >> shift & (SORT_VALUES - 1)] == n)
             continue;
-        for (int b = 0; b < 256; b++)
-            start[b + 1] += start[b];
+        uint32_t before = 0;
+        for (unsigned v = 0; v < SORT_VALUES; v++) {
+            const uint32_t count = start[d][v];
+            start[d][v] = before;
+            before += count;
+        }
         for (size_t i = 0; i < n; i++)
-            spare[start[keys[i] >> shift & 255]++] = keys[i];
+            spare[start[d][keys[i] >> shift & (SORT_VALUES - 1)]++] = keys[i];
         uint64_t *const swap = keys;
         keys = spare;
         spare = swap;
@@ -216,6 +225,8 @@ ImgstatResult mode_find(const Record *record, uint16_t channel, size_t capacity,
                         uint64_t *key, ImgstatError *err)
 {
     const uint64_t n = record->tally[channel].n;
+    if (capacity > MODE_KEYS)
+        capacity = MODE_KEYS;
     if (n < capacity)
         capacity = (size_t)n;
     Search search = {

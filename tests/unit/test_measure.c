@@ -488,6 +488,12 @@ Test(measure, refuses)
     }
     const ImgstatMeasure reversed = {.histogram = true, .has_range = true, .lo = 3, .hi = 2};
     cr_assert_eq(imgstat_measure_image(device, &image, &reversed, &record, &err), IMGSTAT_ERR_ARG);
+    const uint16_t *const pixel =
+        calloc(3000, sizeof *pixel); /* 1.5 GB of counters for 6 kB of file */
+    const ImagePro deep = wrap(pixel, 1, 1, 3000, IMGSTAT_U16);
+    cr_assert_eq(imgstat_measure_image(device, &deep, NULL, &record, &err), IMGSTAT_ERR_LIMIT);
+    cr_assert_null(record);
+    free((void *)(uintptr_t)pixel);
     imgstat_device_close(device);
     imgstat_device_close(NULL);
 }
