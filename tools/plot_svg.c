@@ -16,7 +16,7 @@ enum {
     RIGHT = WIDTH - 150,
     TOP = 48,
     BOTTOM = HEIGHT - 64,
-    POINTS_MAX = 1024,
+    POINTS_MAX = 512,
     TICKS = 6
 };
 

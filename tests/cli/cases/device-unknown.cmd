@@ -1,1 +1,1 @@
-imgstat --device abacus photo.tif
+imgstat --device abacus photo.tif 2> "$TMP/e"; echo $?; cut -d: -f1-2 "$TMP/e"
