@@ -32,6 +32,7 @@ typedef struct BenchOptions {
     unsigned runs; /* timed; the median counts */
     uint64_t seed;
     int device;
+    char command[256]; /* as it was called, for the report */
 } BenchOptions;
 
 /* One input and the work on it. */

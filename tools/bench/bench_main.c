@@ -111,6 +111,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
+static void note_command(BenchOptions *o, int argc, char **argv)
+{
+    size_t used = (size_t)snprintf(o->command, sizeof o->command, "imgstat-bench");
+    for (int i = 1; i < argc && used < sizeof o->command; i++)
+        used += (size_t)snprintf(o->command + used, sizeof o->command - used, " %s", argv[i]);
+}
+
 static void choose_sizes(BenchOptions *o)
 {
     const size_t *const from = o->quick ? quick_sizes : default_sizes;
@@ -158,6 +165,7 @@ int main(int argc, char **argv)
     bench.options.seed = 1;
     argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, &bench.options);
+    note_command(&bench.options, argc, argv);
     choose_sizes(&bench.options);
 
     int devices = 0;

@@ -79,6 +79,26 @@ static void add_text(struct json_object *o, const char *key, const char *text)
     json_object_object_add(o, key, json_object_new_string(text));
 }
 
+/* What follows `key` in the first line of a file of the kernel that holds it, up to `stop`. */
+static void add_system_text(struct json_object *o, const char *name, const char *path,
+                            const char *key, const char *stop)
+{
+    char line[512];
+    const char *found = NULL;
+    FILE *const file = fopen(path, "r");
+    while (file && !found && fgets(line, sizeof line, file)) {
+        char *const at = strstr(line, key);
+        if (at) {
+            found = at + strlen(key);
+            found += strspn(found, " \t:");
+            at[strlen(key) + strspn(at + strlen(key), " \t:") + strcspn(found, stop)] = '\0';
+        }
+    }
+    if (file)
+        fclose(file);
+    add_text(o, name, found ? found : "unknown");
+}
+
 static void add_count(struct json_object *o, const char *key, size_t n)
 {
     json_object_object_add(o, key, json_object_new_int64((int64_t)n));
@@ -130,7 +150,10 @@ static void print_json(const Bench *bench)
     gmtime_r(&now, &utc);
     strftime(text, sizeof text, "%Y-%m-%d", &utc);
     add_text(all, "date", text);
-    add_text(all, "version", imgstat_version());
+    add_text(all, "version", IMGSTAT_VERSION);
+    add_text(all, "command", bench->options.command);
+    add_system_text(all, "cpu", "/proc/cpuinfo", "model name", "\n");
+    add_system_text(all, "driver", "/proc/driver/nvidia/version", "Kernel Module", " \n");
     add_text(all, "device", bench->device.name);
     add_count(all, "multiprocessors", (size_t)bench->device.multiProcessorCount);
     add_count(all, "l2_bytes", (size_t)bench->device.l2CacheSize);

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes the tables of imgstat-bench --json into Markdown files.
+
+Usage: tables.py BENCH.json FILE.md...
+
+Replaces what stands between <!-- bench NAME --> and <!-- end --> by table NAME, for each NAME that
+a file asks for: machine, reductions, blocks, scans, records, small, batch, ceilings.
+"""
+import json
+import re
+import sys
+
+SIZES = {1 << 10: "KiB", 1 << 20: "MiB", 1 << 30: "GiB"}
+
+
+def size_text(n):
+    unit = max((u for u in SIZES if u <= n), default=1)
+    return f"{n / unit:.0f} {SIZES.get(unit, 'bytes')}"
+
+
+def close(a, b):
+    """Sizes of one case: three channels do not fill a power of two."""
+    return abs(a - b) <= b / 50
+
+
+class Bench:
+    def __init__(self, data):
+        self.data = data
+        self.rows = [r for r in data["rows"] if r["right"]]
+
+    def find(self, **want):
+        size = want.pop("bytes", None)
+        for r in self.rows:
+            if all(r[k] == v for k, v in want.items()) and (size is None or close(r["bytes"], size)):
+                return r
+        return None
+
+    def sizes(self, group, cached=False):
+        """The sizes asked for, of which a case may fall short by less than a row of pixels."""
+        found = {r["bytes"] for r in self.rows
+                 if r["group"] == group and r["cached"] == cached and r["channels"] == 1}
+        return sorted(found)
+
+    def main_size(self, group):
+        """1 GiB, or the size next to it."""
+        return min(self.sizes(group), key=lambda n: abs(n - (1 << 30)))
+
+
+def table(head, rows):
+    if not rows:
+        return "Not measured.\n"
+    align = ["---"] + ["---:"] * (len(head) - 1)
+    lines = [head, align] + rows
+    return "".join("| " + " | ".join(str(c) for c in line) + " |\n" for line in lines)
+
+
+def rate(row):
+    return f"{row['gb_s']:,.0f}" if row else "-"
+
+
+def rate_share(row):
+    return f"{row['gb_s']:,.0f} ({100 * row['of_ceiling']:.0f} %)" if row else "-"
+
+
+def times(row, other):
+    return f"{row['gb_s'] / other['gb_s']:.1f}" if row and other and other["gb_s"] else "-"
+
+
+def machine(b):
+    d = b.data
+    return (f"{d['device']}, {d['multiprocessors']} multiprocessors, {d['l2_bytes'] / 1e6:.0f} MB L2; driver "
+            f"{d['driver']}, CUDA {d['runtime_cuda']}; host {d['cpu']}; imgstat {d['version']}, {d['date']}; read "
+            f"ceiling {d['read_ceiling_gb_s']:,.0f} GB/s, copy ceiling {d['copy_ceiling_gb_s']:,.0f} GB/s. "
+            f"`{d['command']}`\n")
+
+
+def reductions(b):
+    size = b.main_size("reduce")
+    columns = [("f32", "sum"), ("f32", "max"), ("u16", "sum"), ("u16", "max")]
+    head = [f"{size_text(size)}, GB/s (of the read ceiling)"] + [f"{s} {op}" for s, op in columns]
+    names = []
+    for r in b.rows:
+        match = re.fullmatch(r"(reduce_\w+) sum(?: B=256)?", r["name"])
+        if match and match[1] not in names:
+            names.append(match[1])
+    serial = [b.find(group="reduce", sample=s, name="serial CPU, all of them") for s, _ in columns]
+    lines = [["serial CPU, one loop for all three"] + [rate_share(r) for r in serial]] if any(serial) else []
+    for name in names + ["CUB"]:
+        cells = []
+        for sample, op in columns:
+            row = (b.find(group="reduce", sample=sample, name=f"{name} {op}", bytes=size) or
+                   b.find(group="reduce", sample=sample, name=f"{name} {op} B=256", bytes=size))
+            cells.append(rate_share(row))
+        lines.append([f"`{name}`" if name != "CUB" else "CUB DeviceReduce"] + cells)
+    return table(head, lines)
+
+
+def blocks(b):
+    size = b.main_size("reduce")
+    head = [f"reduce_5_block_size, {size_text(size)}, GB/s"] + ["f32 sum", "f32 max", "u16 sum", "u16 max"]
+    lines = []
+    for block in (64, 128, 256, 512, 1024):
+        cells = [rate(b.find(group="reduce", sample=s, name=f"reduce_5_block_size {op} B={block}", bytes=size))
+                 for s in ("f32", "u16") for op in ("sum", "max")]
+        lines.append([f"{block} threads"] + cells)
+    return table(head, lines)
+
+
+def scans(b):
+    sizes = b.sizes("scan")
+    head = ["i32, GB/s read + written (of the copy ceiling)"] + [size_text(n) for n in sizes]
+    names = []
+    for r in b.rows:
+        if r["group"] == "scan" and r["sample"] == "i32" and not r["cached"] and r["name"] not in names:
+            names.append(r["name"])
+    lines = []
+    for name in names:
+        cells = [rate_share(b.find(group="scan", sample="i32", name=name, cached=False, bytes=n)) for n in sizes]
+        lines.append([f"`{name}`" if name.startswith("scan_") else name] + cells)
+    one = b.find(group="scan", name="scan_1_hillis_steele")
+    cub = b.find(group="scan", name="CUB InclusiveSum", cached=True)
+    text = table(head, lines)
+    if one and cub:
+        text += (f"\n1,024 elements, all that one block holds: `scan_1_hillis_steele` {1e3 * one['ms']:.1f} us, "
+                 f"CUB {1e3 * cub['ms']:.1f} us.\n")
+    return text
+
+
+def layouts(b, group="record"):
+    seen = []
+    for r in b.rows:
+        if r["group"] == group and (r["sample"], r["channels"]) not in seen:
+            seen.append((r["sample"], r["channels"]))
+    return seen
+
+
+INPUTS = ("random", "smooth", "12bit", "skewed", "constant", "checkerboard")
+
+
+def records(b):
+    size = b.main_size("record")
+    head = [f"{size_text(size)}", "input", "imgstat GB/s (of the read ceiling)", "with CDF or bins", "CUB calls",
+            "x", "CUB histogram alone", "x", "NPP calls", "x", "serial CPU"]
+    lines = []
+    for sample, channels in layouts(b):
+        for pattern in INPUTS:
+            def row(*names):
+                found = [b.find(group="record", sample=sample, channels=channels, input=pattern, cached=False,
+                                name=name, bytes=size) for name in names]
+                return next((r for r in found if r), None)
+            ours, more = row("imgstat"), row("imgstat with CDF", "imgstat with bins")
+            cub, npp = row("CUB calls"), row("NPP calls")
+            histogram = row("CUB HistogramEven", "CUB MultiHistogramEven")
+            serial = b.find(group="record", sample=sample, channels=channels, input=pattern, name="serial CPU")
+            if not (ours or cub or npp):
+                continue
+            lines.append([f"{sample}, {channels} channel{'s' if channels > 1 else ''}", pattern, rate_share(ours),
+                          rate_share(more), rate(cub), times(ours, cub), rate(histogram), times(ours, histogram),
+                          rate(npp), times(ours, npp), f"{serial['gb_s']:.2f}" if serial else "-"])
+    return table(head, lines)
+
+
+def small(b):
+    sizes = b.sizes("record")
+    head = ["microseconds a call, random"] + [size_text(n) for n in sizes]
+    lines = []
+    for sample, channels in layouts(b):
+        for name in ("imgstat", "CUB calls", "NPP calls"):
+            found = [b.find(group="record", sample=sample, channels=channels, input="random", cached=False,
+                            name=name, bytes=n) for n in sizes]
+            if any(found):
+                lines.append([f"{sample}, {channels} channels: {name}"] +
+                             [f"{1e3 * r['ms']:,.1f}" if r else "-" for r in found])
+    for name in ("imgstat", "CUB calls", "NPP calls"):
+        found = [b.find(group="record", name=name, cached=True, bytes=n) for n in sizes]
+        if any(found):
+            lines.append([f"u8, 1 channel, in the L2 cache: {name}"] +
+                         [f"{1e3 * r['ms']:,.1f}" if r else "-" for r in found])
+    return table(head, lines)
+
+
+def batch(b):
+    lines = [[r["name"], f"{r['images']:,}", f"{r['ms']:.2f}", f"{1e3 * r['ms'] / r['images']:.2f}", rate_share(r)]
+             for r in b.rows if r["group"] == "batch"]
+    return table(["512 x 512 u8", "images", "ms", "us an image", "GB/s (of the read ceiling)"], lines)
+
+
+def ceilings(b):
+    sizes = b.sizes("ceiling")
+    lines = []
+    for name, cached in (("read", False), ("copy", False), ("read", True), ("copy", True)):
+        found = [b.find(group="ceiling", name=name, cached=cached, bytes=n) for n in sizes]
+        if any(found):
+            lines.append([name + (", in the L2 cache" if cached else "")] + [rate(r) for r in found])
+    return table(["GB/s"] + [size_text(n) for n in sizes], lines)
+
+
+TABLES = {f.__name__: f for f in (machine, reductions, blocks, scans, records, small, batch, ceilings)}
+
+
+def main(arguments):
+    if len(arguments) < 2:
+        sys.exit(__doc__)
+    with open(arguments[0], encoding="utf-8") as file:
+        bench = Bench(json.load(file))
+    wrong = len(bench.data["rows"]) - len(bench.rows)
+    if wrong:
+        sys.exit(f"{arguments[0]}: {wrong} rows were wrong; nothing written")
+    for path in arguments[1:]:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        text = re.sub(r"(<!-- bench (\w+) -->\n).*?(<!-- end -->)",
+                      lambda m: m[1] + TABLES[m[2]](bench) + m[3], text, flags=re.S)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
