@@ -331,9 +331,9 @@ typedef struct ImgstatMethod {
 typedef struct ImgstatTransfer ImgstatTransfer;
 
 IMGSTAT_API void imgstat_transfer_destroy(ImgstatTransfer *transfer); /* accepts NULL */
-/* JSON (docs/transforms.md). `name` starts every message. Loading checks everything. */
-IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_save(const ImgstatTransfer *transfer,
-                                                                   const char *path, ImgstatError *err);
+/* JSON (docs/transforms.md); an existing file is replaced only with `replace`. Loading checks all of it. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_save(const ImgstatTransfer *transfer, const char *path,
+                                                                   bool replace, ImgstatError *err);
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_load(const char *path, ImgstatTransfer **out,
                                                                    ImgstatError *err);
 /* Maps host pixels; `to` has the transfer's output type and may be `from` itself where the types are

@@ -193,8 +193,21 @@ MapSource map_source_counts(const Record *record, uint16_t channel, uint64_t *cd
 /* ---- Making a transfer --------------------------------------------------------------------------
  */
 
-/* The output range. An end that is the nodata value moves inwards, so that stretching twice changes
- * nothing; inside, range_avoid steps over it. */
+void range_set_nodata(MapRange *range, ImgstatSample from, bool has_nodata, uint64_t nodata_key)
+{
+    uint64_t key = nodata_key;
+    range->has_nodata =
+        has_nodata && (range->sample == from ||
+                       sample_key_of(range->sample, sample_value(from, nodata_key), &key));
+    range->nodata_key = range->has_nodata ? key : 0;
+    if (range->has_nodata && !sample_is_float(range->sample) && range->lo_key < range->hi_key) {
+        range->lo_key += range->lo_key == key;
+        range->hi_key -= range->hi_key == key;
+    }
+    range->lo = map_value(range->sample, range->lo_key);
+    range->hi = map_value(range->sample, range->hi_key);
+}
+
 MapRange transfer_range(const ImgstatMethod *method, const TransferShape *shape)
 {
     uint8_t bits;
@@ -205,17 +218,7 @@ MapRange transfer_range(const ImgstatMethod *method, const TransferShape *shape)
         range.lo_key = map_key(to, method->lo);
         range.hi_key = map_key(to, method->hi);
     }
-    uint64_t nodata = shape->nodata_key;
-    range.has_nodata = shape->has_nodata &&
-                       (to == shape->sample ||
-                        sample_key_of(to, sample_value(shape->sample, shape->nodata_key), &nodata));
-    range.nodata_key = range.has_nodata ? nodata : 0;
-    if (range.has_nodata && !sample_is_float(to) && range.lo_key < range.hi_key) {
-        range.lo_key += range.lo_key == nodata;
-        range.hi_key -= range.hi_key == nodata;
-    }
-    range.lo = map_value(to, range.lo_key);
-    range.hi = map_value(to, range.hi_key);
+    range_set_nodata(&range, shape->sample, shape->has_nodata, shape->nodata_key);
     return range;
 }
 

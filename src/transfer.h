@@ -94,6 +94,10 @@ ImgstatResult transfer_check(const ImgstatMethod *method, const TransferShape *s
 /* The output type, and its significant bits. */
 ImgstatSample transfer_output(const ImgstatMethod *method, const TransferShape *shape,
                               uint8_t *bits);
+/* Completes a range: its values, and a nodata value of the image where the output type has it. An
+ * end that is nodata moves inwards, so that stretching twice changes nothing; inside, range_avoid
+ * steps over it. */
+void range_set_nodata(MapRange *range, ImgstatSample from, bool has_nodata, uint64_t nodata_key);
 /* Where that method sends defined samples. */
 MapRange transfer_range(const ImgstatMethod *method, const TransferShape *shape);
 /* Ranks (0-based, ascending) of black and white among n samples; black > white where nothing is

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* test_clahe.c: properties of adaptive equalization; recorded outputs are in test_transfer_like.c.
+ */
+#include "clahe.h"
+
+#include "helper_transform.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const ImgstatMethod method_default = {.transform = IMGSTAT_CLAHE};
+
+/* The same picture with every 8-bit sample v as v * factor + offset. */
+static ImagePro widened(const ImagePro *image, uint32_t factor, uint32_t offset)
+{
+    ImagePro out = image_like(image, IMGSTAT_U16);
+    for (uint32_t y = 0; y < image->height; y++)
+        for (uint32_t x = 0; x < image->width; x++)
+            ((uint16_t *)(void *)((char *)out.host + y * out.pitch))[x] =
+                (uint16_t)(image_row(image, y)[x] * factor + offset);
+    return out;
+}
+
+Test(clahe, depth_does_not_matter)
+{
+    static const uint32_t factors[][2] = {{257, 0}, {16, 0}, {16, 300}, {1, 0}, {1, 4000}};
+    size_t compared = 0;
+    ImagePro image = pattern_image("slope", 131, 97, IMGSTAT_U8);
+    ImgstatMethod to8 = method_default;
+    to8.depth = IMGSTAT_DEPTH_8;
+    ImagePro narrow = adapted(&method_default, &image, 1000), first = {0};
+    for (size_t f = 0; f < 5; f++) {
+        ImagePro wide = widened(&image, factors[f][0], factors[f][1]);
+        ImagePro as8 = adapted(&to8, &wide, 1000);
+        cr_expect(image_equal(&as8, &narrow), "8-bit output of %u v + %u", factors[f][0],
+                  factors[f][1]);
+        ImagePro out = adapted(&method_default, &wide, 1000);
+        if (!first.host)
+            first = out;
+        else {
+            cr_expect(image_equal(&out, &first), "16-bit output of %u v + %u", factors[f][0],
+                      factors[f][1]);
+            imgstat_image_release(&out);
+        }
+        compared++;
+        imgstat_image_release(&as8);
+        imgstat_image_release(&wide);
+    }
+    cr_assert_eq(compared, 5);
+    imgstat_image_release(&first);
+    imgstat_image_release(&narrow);
+    imgstat_image_release(&image);
+}
+
+Test(clahe, bands_do_not_matter)
+{
+    static const ImgstatLike likes[] = {IMGSTAT_LIKE_IMGSTAT, IMGSTAT_LIKE_OPENCV,
+                                        IMGSTAT_LIKE_SKIMAGE};
+    ImagePro image = pattern_image("dark", 101, 67, IMGSTAT_U16);
+    for (size_t k = 0; k < 3; k++) {
+        ImgstatMethod method = method_default;
+        method.like = likes[k];
+        ImagePro whole = adapted(&method, &image, 1000);
+        for (uint32_t rows = 1; rows < 67; rows += 11) {
+            ImagePro banded = adapted(&method, &image, rows);
+            cr_expect(image_equal(&whole, &banded));
+            imgstat_image_release(&banded);
+        }
+        imgstat_image_release(&whole);
+    }
+    imgstat_image_release(&image);
+}
+
+/* Tiles that cover the image, differ by at most a pixel, and blend without a jump. */
+Test(clahe, geometry)
+{
+    size_t compared = 0;
+    for (uint32_t length = 1; length < 90; length++)
+        for (uint32_t tiles = 1; tiles <= (length < 17 ? length : 17); tiles++) {
+            cr_assert_eq(clahe_edge(0, tiles, length), 0);
+            cr_assert_eq(clahe_edge(tiles, tiles, length), length);
+            double last = -1;
+            for (uint32_t p = 0; p < length; p++) {
+                const uint32_t tile = clahe_tile(p, tiles, length);
+                cr_assert(clahe_edge(tile, tiles, length) <= p &&
+                          p < clahe_edge(tile + 1, tiles, length));
+                const ClaheBlend blend = clahe_blend(p, tiles, length);
+                cr_assert(blend.second < tiles && blend.second - blend.first <= 1 &&
+                          blend.weight < CLAHE_WEIGHT);
+                const double at =
+                    blend.first + blend.weight / 65536.0 * (blend.second - blend.first);
+                cr_assert_geq(at, last);
+                if (last >= 0) /* a step is at most the inverse of the distance between centers */
+                    cr_assert_leq(at - last, 1.0 / (length / tiles) + 1e-4);
+                last = at;
+                compared++;
+            }
+        }
+    cr_assert_gt(compared, 10000);
+}
+
+/* A tile's table by the definition: gifts tried one after the other, in doubles. */
+Test(clahe, limited_counts)
+{
+    uint64_t seed = 2;
+    for (int round = 0; round < 50; round++) {
+        uint64_t counts[256] = {0}, n = 0;
+        for (int k = 0; k < 256; k++) {
+            counts[k] = seeded_next(&seed) % 5 ? 0 : seeded_next(&seed) % 400;
+            n += counts[k];
+        }
+        const double fraction = 0.005 + (double)(round % 10) * 0.004;
+        const double limit = fraction * (double)n;
+        double low = 0, high = limit;
+        for (int step = 0; step < 200; step++) { /* bisection for the gift that restores n */
+            const double gift = (low + high) / 2;
+            double sum = 0;
+            for (int k = 0; k < 256; k++)
+                sum += (double)counts[k] + gift < limit ? (double)counts[k] + gift : limit;
+            if (sum < (double)n)
+                low = gift;
+            else
+                high = gift;
+        }
+        uint32_t share[256];
+        clahe_shares(counts, (uint64_t)(fraction * 1e9 + 0.5), share);
+        double sum = 0;
+        for (int k = 0; k < 256; k++) {
+            sum += (double)counts[k] + high < limit ? (double)counts[k] + high : limit;
+            cr_assert_float_eq(share[k] / (double)CLAHE_UNIT, sum / (double)n, 1e-4);
+            const double rise = (share[k] - (k ? share[k - 1] : 0)) / (double)CLAHE_UNIT;
+            cr_assert_leq(rise, fraction * 1.001, "the slope exceeds the limit");
+        }
+        cr_assert_eq(share[255], CLAHE_UNIT);
+    }
+}
+
+Test(clahe, one_tile_without_limit_is_the_cumulative_distribution)
+{
+    ImagePro image = pattern_image("noise", 64, 48, IMGSTAT_U8);
+    ImgstatMethod method = method_default;
+    method.tiles_x = method.tiles_y = 1;
+    method.clip_limit = 1;
+    ImagePro out = adapted(&method, &image, 1000);
+    size_t compared = 0;
+    for (uint32_t y = 0; y < 48; y++)
+        for (uint32_t x = 0; x < 64; x++) {
+            size_t count = 0;
+            for (uint32_t i = 0; i < 48 * 64; i++)
+                count += image_row(&image, i / 64)[i % 64] <= image_row(&image, y)[x];
+            const double expected = 255.0 * (double)count / (48 * 64);
+            cr_assert_float_eq(image_row(&out, y)[x], expected, 0.51);
+            compared++;
+        }
+    cr_assert_eq(compared, 64 * 48);
+    imgstat_image_release(&out);
+    imgstat_image_release(&image);
+}
+
+Test(clahe, undefined_and_constant_stay)
+{
+    ImagePro image = pattern_image("noise", 40, 30, IMGSTAT_U8);
+    uint8_t mask[40 * 30];
+    for (size_t i = 0; i < sizeof mask; i++)
+        mask[i] = i % 7 != 0;
+    image.mask = mask;
+    image.mask_pitch = 40;
+    image.has_nodata = true;
+    image.nodata_key = image_row(&image, 0)[1];
+    ImagePro out = adapted(&method_default, &image, 7);
+    size_t kept = 0;
+    for (uint32_t i = 0; i < 40 * 30; i++) {
+        const uint8_t before = image_row(&image, i / 40)[i % 40],
+                      after = image_row(&out, i / 40)[i % 40];
+        const bool undefined = !mask[i] || before == image.nodata_key;
+        kept += undefined;
+        cr_assert(undefined ? after == before : after != image.nodata_key);
+    }
+    cr_assert_gt(kept, 170);
+    imgstat_image_release(&out);
+    imgstat_image_release(&image);
+    image = image_of(NULL, 9, 9, 1, IMGSTAT_U8, 8);
+    out = adapted(&method_default, &image, 3);
+    cr_assert(image_equal(&image, &out));
+    imgstat_image_release(&out);
+    imgstat_image_release(&image);
+}
+
+Test(clahe, any_size)
+{
+    size_t compared = 0;
+    for (uint32_t width = 1; width < 20; width++)
+        for (uint32_t height = 1; height < 20; height += 3) {
+            ImagePro image = pattern_image("noise", width, height, IMGSTAT_U16);
+            ImagePro out = adapted(&method_default, &image, 2);
+            compared += out.width * out.height;
+            imgstat_image_release(&out);
+            imgstat_image_release(&image);
+        }
+    cr_assert_gt(compared, 1000);
+}
+
+Test(clahe, what_it_does_not_take_is_refused)
+{
+    Clahe *clahe;
+    TransferShape shape = {.sample = IMGSTAT_F32, .channels = 1, .alpha = -1};
+    cr_expect_eq(clahe_create(&method_default, &shape, 9, 9, 0, 1, &clahe, NULL),
+                 IMGSTAT_ERR_UNSUPPORTED);
+    shape.sample = IMGSTAT_U8;
+    cr_expect_eq(clahe_create(&method_default, &shape, 0, 9, 0, 1, &clahe, NULL), IMGSTAT_ERR_ARG);
+    ImgstatMethod method = method_default;
+    method.clip_limit = -1;
+    cr_expect_eq(clahe_create(&method, &shape, 9, 9, 0, 1, &clahe, NULL), IMGSTAT_ERR_ARG);
+    cr_expect_null(clahe);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* test_transfer_json.c: a saved transfer does what the one that was saved did; anything else is
+ * refused. */
+#include "transfer_json.h"
+
+#include "helper_transform.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static Transfer *reload(const Transfer *transfer)
+{
+    ImgstatError err = {0};
+    char *const text = transfer_to_json(transfer, &err);
+    cr_assert_not_null(text);
+    Transfer *again;
+    cr_assert_eq(transfer_from_json(text, strlen(text), "t.json", &again, &err), IMGSTAT_OK, "%s",
+                 err.message);
+    char *const text_again = transfer_to_json(again, &err);
+    cr_assert_str_eq(text, text_again);
+    free(text);
+    free(text_again);
+    return again;
+}
+
+/* Applies both to `image` and compares the pixels. */
+static void expect_same(Transfer *transfer, const ImagePro *image)
+{
+    Transfer *const again = reload(transfer);
+    ImagePro a = image_like(image, transfer->range.sample),
+             b = image_like(image, transfer->range.sample);
+    cr_assert_eq(transfer_apply(transfer, image, -1, &a, NULL), IMGSTAT_OK);
+    cr_assert_eq(transfer_apply(again, image, -1, &b, NULL), IMGSTAT_OK);
+    cr_expect(image_equal(&a, &b));
+    imgstat_image_release(&a);
+    imgstat_image_release(&b);
+    transfer_destroy(again);
+    transfer_destroy(transfer);
+}
+
+Test(transfer_json, narrow_types_come_back)
+{
+    static const ImgstatSample types[] = {IMGSTAT_U8, IMGSTAT_I8, IMGSTAT_U16, IMGSTAT_I16,
+                                          IMGSTAT_F16};
+    static const ImgstatDepth depths[] = {IMGSTAT_DEPTH_KEEP, IMGSTAT_DEPTH_8, IMGSTAT_DEPTH_16,
+                                          IMGSTAT_DEPTH_FLOAT};
+    uint16_t samples[300];
+    uint64_t seed = 4;
+    for (size_t i = 0; i < 300; i++)
+        samples[i] = (uint16_t)seeded_next(&seed);
+    for (size_t t = 0; t < 5; t++)
+        for (size_t d = 0; d < 4; d++) {
+            ImagePro image = image_of(samples, 50, 1, 3, types[t], 0);
+            image.has_nodata = d % 2;
+            image.nodata_key =
+                sample_key(types[t], samples[0] & (sample_bits(types[t]) == 8 ? 0xFF : 0x3FFF));
+            const TransferShape shape = shape_of(&image, -1, true);
+            Record *const record = plain_record(&image);
+            const ImgstatMethod method = {
+                .transform = IMGSTAT_EQUALIZE, .channels = IMGSTAT_EACH, .depth = depths[d]};
+            Transfer *transfer;
+            cr_assert_eq(
+                transfer_create_counts(&method, &shape, record, NULL, NULL, &transfer, NULL),
+                IMGSTAT_OK);
+            expect_same(transfer, &image);
+            record_destroy(record);
+            imgstat_image_release(&image);
+        }
+}
+
+Test(transfer_json, wide_types_come_back)
+{
+    static const ImgstatSample types[] = {IMGSTAT_U32, IMGSTAT_I32, IMGSTAT_F32,
+                                          IMGSTAT_U64, IMGSTAT_I64, IMGSTAT_F64};
+    static const ImgstatTransform transforms[] = {IMGSTAT_STRETCH, IMGSTAT_MEANSTD, IMGSTAT_GAMMA,
+                                                  IMGSTAT_EQUALIZE};
+    uint64_t seed = 8;
+    size_t compared = 0;
+    for (size_t t = 0; t < 6; t++)
+        for (size_t m = 0; m < 4; m++) {
+            uint64_t samples[200];
+            for (size_t i = 0; i < 200; i++)
+                samples[i] = seeded_next(&seed);
+            ImagePro image = image_of(samples, 200, 1, 1, types[t], 0);
+            RankBuilder builder;
+            cr_assert_eq(rank_builder_init(&builder, 2, NULL), IMGSTAT_OK);
+            const uint64_t one = map_key(types[t], 1.0), more = map_key(types[t], 1000.0);
+            rank_builder_add(&builder, one, 1);
+            rank_builder_add(&builder, more, 1);
+            RankTable *const ranks = rank_builder_finish(&builder, NULL);
+            const MapSource source = {.n = 2,
+                                      .min_key = one,
+                                      .max_key = more,
+                                      .mean = 500.25,
+                                      .stddev = 0.1,
+                                      .ranks = ranks};
+            const ImgstatMethod method = {
+                .transform = transforms[m], .mean = 3, .stddev = 4, .gamma = 0.3};
+            const TransferShape shape = shape_of(&image, -1, false);
+            Transfer *transfer;
+            cr_assert_eq(transfer_create(&method, &shape, &source, NULL, &transfer, NULL),
+                         IMGSTAT_OK);
+            expect_same(transfer, &image);
+            compared++;
+            rank_table_destroy(ranks);
+            imgstat_image_release(&image);
+        }
+    cr_assert_eq(compared, 24);
+}
+
+Test(transfer_json, file)
+{
+    ImagePro image = image_of(example_in, 8, 8, 1, IMGSTAT_U8, 8);
+    const TransferShape shape = shape_of(&image, -1, false);
+    Record *const record = plain_record(&image);
+    const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE};
+    ImgstatTransfer *transfer, *again;
+    ImgstatError err = {0};
+    cr_assert_eq(transfer_create_counts(&method, &shape, record, NULL, NULL, &transfer, NULL),
+                 IMGSTAT_OK);
+    char path[] = "/tmp/imgstat-transfer-XXXXXX";
+    close(mkstemp(path));
+    cr_expect_neq(imgstat_transfer_save(transfer, path, false, &err), IMGSTAT_OK,
+                  "replaced without being asked");
+    cr_assert_eq(imgstat_transfer_save(transfer, path, true, &err), IMGSTAT_OK, "%s", err.message);
+    cr_assert_eq(imgstat_transfer_load(path, &again, &err), IMGSTAT_OK, "%s", err.message);
+    ImagePro out = image_like(&image, IMGSTAT_U8),
+             expected = image_of(example_out, 8, 8, 1, IMGSTAT_U8, 8);
+    cr_assert_eq(imgstat_transfer_apply(again, &image, -1, &out, &err), IMGSTAT_OK);
+    cr_expect(image_equal(&out, &expected));
+    unlink(path);
+    cr_expect_eq(imgstat_transfer_load(path, &again, &err), IMGSTAT_ERR_IO);
+    cr_expect_null(again);
+    imgstat_transfer_destroy(transfer);
+    imgstat_image_release(&out);
+    imgstat_image_release(&expected);
+    imgstat_image_release(&image);
+    record_destroy(record);
+}
+
+Test(transfer_json, wrong_texts_are_refused)
+{
+    static const char *const good =
+        "{\"imgstat_transfer\":1,\"method\":\"stretch\",\"like\":\"imgstat\",\"luma\":false,"
+        "\"from\":{\"sample\":\"u32\",\"bits\":32},\"to\":{\"sample\":\"u32\",\"bits\":32,"
+        "\"range\":[0,4294967295]},\"maps\":[{\"between\":[7,9]}]}";
+    static const struct {
+        const char *from, *to;
+    } changes[] = {
+        {"\"imgstat_transfer\":1", "\"imgstat_transfer\":2"},
+        {"\"imgstat_transfer\":1,", ""},
+        {"stretch", "clahe"},
+        {"stretch", "shrink"},
+        {"\"luma\":false", "\"luma\":0"},
+        {"\"sample\":\"u32\"", "\"sample\":\"u33\""},
+        {"\"bits\":32", "\"bits\":33"},
+        {"\"bits\":32", "\"bits\":0"},
+        {"[0,4294967295]", "[0,4294967296]"},
+        {"[0,4294967295]", "[9,3]"},
+        {"[0,4294967295]", "[0,1e400]"},
+        {"[0,4294967295]", "[0]"},
+        {"[7,9]", "[9,9]"},
+        {"[7,9]", "[-1,9]"},
+        {"[7,9]", "[7.5,9]"},
+        {"[7,9]", "[7,99999999999999999999999]"},
+        {"[7,9]", "null"},
+        {"\"maps\":[{\"between\":[7,9]}]", "\"maps\":[]"},
+        {"{\"between\":[7,9]}", "{}"},
+        {"{\"between\":[7,9]}", "5"},
+        {"{\"between\":[7,9]}", "{\"gamma\":0}"},
+        {"{\"between\":[7,9]}", "{\"knots\":[]}"},
+        {"{\"between\":[7,9]}", "{\"knots\":[[1,2]]}"},
+        {"{\"between\":[7,9]}", "{\"knots\":[[2,0,0],[1,0,0]]}"},
+        {"{\"between\":[7,9]}", "{\"knots\":[[2,0,1e999]]}"},
+        {"{\"between\":[7,9]}", "{\"center\":1,\"divisor\":1,\"factor\":1}"},
+        {"9]}]}", "9]}]"},
+        {"9]}]}", "9]}]}x"},
+        {"\"from\":{\"sample\":\"u32\"", "\"from\":{\"sample\":\"u8\""},
+    };
+    ImgstatError err;
+    Transfer *transfer;
+    cr_assert_eq(transfer_from_json(good, strlen(good), "t.json", &transfer, &err), IMGSTAT_OK,
+                 "%s", err.message);
+    transfer_destroy(transfer);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        const char *const at = strstr(good, changes[i].from);
+        cr_assert_not_null(at);
+        char text[1024];
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good), good, changes[i].to,
+                 at + strlen(changes[i].from));
+        cr_expect_neq(transfer_from_json(text, strlen(text), "t.json", &transfer, &err), IMGSTAT_OK,
+                      "accepted: %s", text);
+        cr_expect_null(transfer);
+        cr_expect_eq(strncmp(err.message, "t.json: ", 8), 0, "%s", err.message);
+    }
+    for (size_t n = 0; n < strlen(good); n++) /* every beginning */
+        cr_expect_neq(transfer_from_json(good, n, "t.json", &transfer, &err), IMGSTAT_OK);
+}
