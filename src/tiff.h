@@ -70,8 +70,14 @@ void tiff_forget(TiffDecoder *td);
 ImgstatResult tiff_pages_find(const Source *source, const ImgstatLimits *limits, Warnings *warnings,
                               uint64_t **out, uint32_t *n, ImgstatError *err);
 
-/* tiff_page.c: fills base.page, channel names, layout and palette for the directory just read. */
+/* tiff_layout.c: fills base.page, channel names, layout and palette for the directory just read. */
 ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err);
+
+/* tiff_page.c: the parts of it that say what samples are. Sample type and channels as stored; */
+ImgstatResult tiff_page_samples(TiffDecoder *td, ImgstatError *err);
+/* colours in place of indices; names. */
+ImgstatResult tiff_page_palette(TiffDecoder *td, ImgstatError *err);
+ImgstatResult tiff_page_channels(TiffDecoder *td, ImgstatError *err);
 const char *tiff_compression_name(uint16_t compression); /* "JPEG 2000", or NULL */
 
 /* tiff_nodata.c: the GDAL_NODATA tag of the page. */

@@ -5,6 +5,9 @@
 
 #include <stdio.h>
 
+/* Compressed bytes up to here are read whatever the limit for decoded ones is. */
+enum { LEAST_LIMIT = 1 << 20 };
+
 /* The most that a compressed byte can expand to; 0 where a codec has no bound. Deflate: 258 bytes
  * from 2 bits. LZW: strings of up to 4,093 bytes from 9 to 12 bits. PackBits: 128 from 2 bytes.
  * Zstandard: blocks of 128 KiB from 4 bytes. LZMA: 273 bytes from a few bits; measured below 2^14.
@@ -90,10 +93,11 @@ static ImgstatResult check_chunk(const TiffDecoder *td, uint32_t index, ImgstatE
         return error_set(
             err, IMGSTAT_ERR_TRUNCATED, "%s: %s ends early: %llu bytes cannot hold its %llu",
             td->base.source->name, chunk, (unsigned long long)bytes, (unsigned long long)need);
-    if (layout->path != TIFF_PATH_PIECES && bytes > td->base.how.limits.max_chunk_bytes)
+    /* libtiff holds a chunk's compressed bytes. */
+    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
+    if (layout->path != TIFF_PATH_PIECES && bytes > limit && bytes > LEAST_LIMIT)
         return error_set(err, IMGSTAT_ERR_LIMIT, "%s: %s takes more than the limit of %llu bytes",
-                         td->base.source->name, chunk,
-                         (unsigned long long)td->base.how.limits.max_chunk_bytes);
+                         td->base.source->name, chunk, (unsigned long long)limit);
     return IMGSTAT_OK;
 }
 

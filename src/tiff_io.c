@@ -26,6 +26,12 @@ static bool means_made_up(const char *text)
     return false;
 }
 
+/* Private tags say nothing of the samples; loops of directories are found by tiff_pages.c. */
+static bool is_noise(const char *text)
+{
+    return strstr(text, "Unknown field with tag") || strstr(text, "IFD loop");
+}
+
 static ImgstatResult message_code(const char *text)
 {
     if (strstr(text, "ead error") || strstr(text, "ot enough data") ||
@@ -57,7 +63,7 @@ static void hear(TiffDecoder *td, bool is_error, const char *format, va_list arg
     else if (strstr(text, "Incorrect count for \"Strip") ||
              strstr(text, "Incorrect count for \"Tile"))
         td->short_arrays = true;
-    else if (!strstr(text, "Unknown field with tag")) /* private tags say nothing of the samples */
+    else if (!is_noise(text))
         warnings_tell(&td->base.warnings, "%s", text);
 }
 

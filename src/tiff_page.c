@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* tiff_page.c: what a TIFF directory says of its samples: types, channel names, chunks, palette. */
+/* tiff_page.c: what a TIFF directory says of its samples: types, channel names, palette. */
 #include "sample.h"
 #include "tiff.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Strips that decode to more are read row by row where their codec can. */
-enum { STREAM_BYTES = 4 << 20 };
 
 /* Photometric interpretations that libtiff has no name for, or had none in 4.3. */
 enum { PHOTO_CFA = 32803, PHOTO_LINEAR_RAW = 34892 };
@@ -142,7 +139,7 @@ static ImgstatResult name_channels(TiffDecoder *td, const char *const *names, ui
     return IMGSTAT_OK;
 }
 
-static ImgstatResult describe_channels(TiffDecoder *td, ImgstatError *err)
+ImgstatResult tiff_page_channels(TiffDecoder *td, ImgstatError *err)
 {
     static const char *const rgb[] = {"red", "green", "blue"};
     static const char *const inks[] = {"ink1", "ink2", "ink3", "ink4"};
@@ -206,7 +203,7 @@ static const char *format_name(uint16_t format)
     return format < sizeof names / sizeof *names ? names[format] : "unknown";
 }
 
-static ImgstatResult describe_samples(TiffDecoder *td, ImgstatError *err)
+ImgstatResult tiff_page_samples(TiffDecoder *td, ImgstatError *err)
 {
     ImgstatPage *const page = &td->base.page;
     const char *const name = td->base.source->name;
@@ -244,7 +241,7 @@ static unsigned map_shift(const uint16_t *const map[3], size_t n, bool *is_8bit)
     return small ? 0 : 8;
 }
 
-static ImgstatResult read_palette(TiffDecoder *td, ImgstatError *err)
+ImgstatResult tiff_page_palette(TiffDecoder *td, ImgstatError *err)
 {
     ImgstatPage *const page = &td->base.page;
     const TiffLayout *const layout = &td->layout;
@@ -280,188 +277,4 @@ static ImgstatResult read_palette(TiffDecoder *td, ImgstatError *err)
     page->bits = is_8bit ? 8 : 16;
     page->channels = (uint16_t)(layout->samples + 2);
     return IMGSTAT_OK;
-}
-
-/* ---- Layout ---- */
-
-static bool codec_gives_rows(uint16_t compression)
-{
-    switch (compression) {
-    case COMPRESSION_LZW:
-    case COMPRESSION_DEFLATE:
-    case COMPRESSION_ADOBE_DEFLATE:
-    case COMPRESSION_PACKBITS:
-    case COMPRESSION_JPEG:
-    case COMPRESSION_LZMA:
-    case COMPRESSION_ZSTD:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static TiffPath choose_path(const TiffDecoder *td, bool convert)
-{
-    const TiffLayout *const layout = &td->layout;
-    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
-    const uint64_t large = limit < STREAM_BYTES ? limit : STREAM_BYTES;
-    if (convert)
-        return TIFF_PATH_RGBA;
-    if (layout->tiled)
-        return TIFF_PATH_CHUNKS;
-    if (layout->compression == COMPRESSION_NONE)
-        return TIFF_PATH_PIECES;
-    if (layout->chunk_bytes > large && codec_gives_rows(layout->compression))
-        return TIFF_PATH_SCANLINES;
-    return TIFF_PATH_CHUNKS;
-}
-
-/* Reads what must be known before anything else is asked of libtiff. */
-static ImgstatResult read_fields(TiffDecoder *td, ImgstatError *err)
-{
-    TIFF *const tif = td->handle.tif;
-    TiffLayout *const layout = &td->layout;
-    ImgstatPage *const page = &td->base.page;
-    uint16_t planar = PLANARCONFIG_CONTIG, fill = FILLORDER_MSB2LSB;
-    *layout = (TiffLayout){.photometric = PHOTOMETRIC_MINISBLACK};
-    page->width = page->height = 0;
-    TIFFGetField(tif, TIFFTAG_IMAGEWIDTH, &page->width);
-    TIFFGetField(tif, TIFFTAG_IMAGELENGTH, &page->height);
-    TIFFGetFieldDefaulted(tif, TIFFTAG_BITSPERSAMPLE, &layout->bits);
-    TIFFGetFieldDefaulted(tif, TIFFTAG_SAMPLESPERPIXEL, &layout->samples);
-    TIFFGetFieldDefaulted(tif, TIFFTAG_SAMPLEFORMAT, &layout->format);
-    TIFFGetFieldDefaulted(tif, TIFFTAG_COMPRESSION, &layout->compression);
-    TIFFGetFieldDefaulted(tif, TIFFTAG_PLANARCONFIG, &planar);
-    TIFFGetFieldDefaulted(tif, TIFFTAG_FILLORDER, &fill);
-    if (!TIFFGetField(tif, TIFFTAG_PHOTOMETRIC, &layout->photometric))
-        warnings_tell(&td->base.warnings, "does not say what its samples mean; read as gray");
-    if (layout->samples == 0)
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: an image without samples",
-                         td->base.source->name);
-    layout->planes = planar == PLANARCONFIG_SEPARATE ? layout->samples : 1;
-    layout->per_chunk = planar == PLANARCONFIG_SEPARATE ? 1 : layout->samples;
-    layout->swapped = TIFFIsByteSwapped(tif);
-    layout->reversed = fill == FILLORDER_LSB2MSB;
-    layout->tiled = TIFFIsTiled(tif);
-    return IMGSTAT_OK;
-}
-
-static ImgstatResult chunk_geometry(TiffDecoder *td, ImgstatError *err)
-{
-    TIFF *const tif = td->handle.tif;
-    TiffLayout *const layout = &td->layout;
-    const ImgstatPage *const page = &td->base.page;
-    const char *const name = td->base.source->name;
-    if (layout->tiled) {
-        TIFFGetField(tif, TIFFTAG_TILEWIDTH, &layout->chunk_width);
-        TIFFGetField(tif, TIFFTAG_TILELENGTH, &layout->chunk_height);
-    } else {
-        layout->chunk_width = page->width;
-        TIFFGetFieldDefaulted(tif, TIFFTAG_ROWSPERSTRIP, &layout->chunk_height);
-        if (layout->chunk_height > page->height)
-            layout->chunk_height = page->height;
-    }
-    if (layout->chunk_width == 0 || layout->chunk_height == 0)
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: %s without a size", name,
-                         layout->tiled ? "tiles" : "strips");
-    layout->across =
-        (uint32_t)(((uint64_t)page->width + layout->chunk_width - 1) / layout->chunk_width);
-    layout->down =
-        (uint32_t)(((uint64_t)page->height + layout->chunk_height - 1) / layout->chunk_height);
-    /* No overflow: 32 + 16 + 7 bits, then 32 bits more in 128. */
-    const uint64_t row_bytes =
-        ((uint64_t)layout->chunk_width * layout->per_chunk * layout->bits + 7) / 8;
-    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
-    uint64_t bytes = 0;
-    if (row_bytes > limit ||
-        __builtin_mul_overflow(row_bytes, (uint64_t)layout->chunk_height, &bytes) ||
-        bytes > SIZE_MAX / 2)
-        return error_set(err, IMGSTAT_ERR_LIMIT,
-                         "%s: a %s of %u x %u pixels takes more than the limit of %llu bytes", name,
-                         layout->tiled ? "tile" : "strip", layout->chunk_width,
-                         layout->chunk_height, (unsigned long long)limit);
-    layout->row_bytes = (size_t)row_bytes;
-    layout->chunk_bytes = (size_t)bytes;
-    return IMGSTAT_OK;
-}
-
-/* Paths that hold a whole chunk need room for it. */
-static ImgstatResult check_chunk_limit(const TiffDecoder *td, ImgstatError *err)
-{
-    const TiffLayout *const layout = &td->layout;
-    const ImgstatPage *const page = &td->base.page;
-    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
-    if (layout->path == TIFF_PATH_PIECES || layout->path == TIFF_PATH_SCANLINES)
-        return IMGSTAT_OK;
-    uint64_t bytes = layout->chunk_bytes;
-    if (layout->path == TIFF_PATH_RGBA)
-        bytes = (uint64_t)layout->chunk_width * 4 * layout->chunk_height;
-    /* A row of chunks is held where it is read in parts. */
-    uint64_t band = (uint64_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
-    if (__builtin_mul_overflow(band, (uint64_t)layout->chunk_height, &band) || bytes > limit ||
-        band > limit)
-        return error_set(err, IMGSTAT_ERR_LIMIT,
-                         "%s: %s of %u x %u pixels take more than the limit of %llu bytes",
-                         td->base.source->name, layout->tiled ? "tiles" : "strips",
-                         layout->chunk_width, layout->chunk_height, (unsigned long long)limit);
-    return IMGSTAT_OK;
-}
-
-/* YCbCr comes as RGB: from the JPEG library, or converted from what it and other codecs give. */
-static ImgstatResult choose_conversion(TiffDecoder *td, bool *convert, ImgstatError *err)
-{
-    const TiffLayout *const layout = &td->layout;
-    TIFF *const tif = td->handle.tif;
-    *convert = false;
-    if (layout->photometric != PHOTOMETRIC_YCBCR && layout->compression != COMPRESSION_OJPEG)
-        return IMGSTAT_OK;
-    if (layout->compression == COMPRESSION_JPEG && layout->planes == 1) {
-        TIFFSetField(tif, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
-        return IMGSTAT_OK;
-    }
-    if (layout->photometric != PHOTOMETRIC_YCBCR)
-        return IMGSTAT_OK;
-    char why[1024] = "";
-    if (layout->samples != 3 || !TIFFRGBAImageOK(tif, why))
-        return error_set(
-            err, IMGSTAT_ERR_UNSUPPORTED, "%s: YCbCr of %u samples of %u bits is not supported%s%s",
-            td->base.source->name, layout->samples, layout->bits, *why ? ": " : "", why);
-    *convert = true;
-    return IMGSTAT_OK;
-}
-
-/* libtiff with libdeflate leaves bytes unwritten where a strip holds more data than its rows need,
- * and says nothing; with zlib it does not. */
-static void choose_inflate(const TiffDecoder *td)
-{
-#ifdef TIFFTAG_DEFLATE_SUBCODEC
-    const uint16_t compression = td->layout.compression;
-    if (compression == COMPRESSION_DEFLATE || compression == COMPRESSION_ADOBE_DEFLATE)
-        TIFFSetField(td->handle.tif, TIFFTAG_DEFLATE_SUBCODEC, DEFLATE_SUBCODEC_ZLIB);
-#else
-    (void)td;
-#endif
-}
-
-ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err)
-{
-    ImgstatPage *const page = &td->base.page;
-    TiffLayout *const layout = &td->layout;
-    bool convert = false;
-    IMGSTAT_TRY(read_fields(td, err));
-    IMGSTAT_TRY(limits_check(&td->base.how.limits, td->base.source->name, page->width, page->height,
-                             layout->samples, 1, err));
-    IMGSTAT_TRY(describe_samples(td, err));
-    choose_inflate(td);
-    IMGSTAT_TRY(choose_conversion(td, &convert, err));
-    if (layout->photometric == PHOTOMETRIC_PALETTE && !td->base.how.indices)
-        IMGSTAT_TRY(read_palette(td, err));
-    IMGSTAT_TRY(limits_check(&td->base.how.limits, td->base.source->name, page->width, page->height,
-                             page->channels, imgstat_sample_bytes(page->sample), err));
-    IMGSTAT_TRY(chunk_geometry(td, err));
-    layout->path = choose_path(td, convert);
-    const bool whole = layout->path == TIFF_PATH_CHUNKS || layout->path == TIFF_PATH_RGBA;
-    td->base.band_rows = whole ? layout->chunk_height : 1;
-    IMGSTAT_TRY(check_chunk_limit(td, err));
-    return describe_channels(td, err);
 }
