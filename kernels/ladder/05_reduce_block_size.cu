@@ -61,7 +61,8 @@ template <typename T, int OP> static cudaError_t launch_block_size(const LadderC
     A *const scratch = (A *)call->scratch, *const out = (A *)call->out;
     if (call->n == 0) {
         const A identity = ladder_identity<OP, A>();
-        return cudaMemcpy(out, &identity, sizeof identity, cudaMemcpyHostToDevice);
+        return cudaMemcpyAsync(out, &identity, sizeof identity, cudaMemcpyHostToDevice,
+                               call->stream);
     }
     switch (call->block ? call->block : BLOCK_DEFAULT) {
     case 64:

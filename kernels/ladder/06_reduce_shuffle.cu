@@ -67,7 +67,8 @@ template <typename T, int OP> static cudaError_t launch_shuffle(const LadderCall
     typedef typename LadderAcc<T, OP>::type A;
     if (call->n == 0) {
         const A identity = ladder_identity<OP, A>();
-        return cudaMemcpy(call->out, &identity, sizeof identity, cudaMemcpyHostToDevice);
+        return cudaMemcpyAsync(call->out, &identity, sizeof identity, cudaMemcpyHostToDevice,
+                               call->stream);
     }
     return reduce_level<T, A, OP>((const T *)call->in, call->n, (A *)call->scratch, (A *)call->out,
                                   call->stream);

@@ -110,7 +110,8 @@ template <typename T, int OP> static cudaError_t launch_vector(const LadderCall 
     static_assert(BLOCK >= VECTOR && WARPS <= WARP, "one thread a left-over sample");
     if (call->n == 0) {
         const A identity = ladder_identity<OP, A>();
-        return cudaMemcpy(call->out, &identity, sizeof identity, cudaMemcpyHostToDevice);
+        return cudaMemcpyAsync(call->out, &identity, sizeof identity, cudaMemcpyHostToDevice,
+                               call->stream);
     }
     int device = 0, processors = 0, resident = 0;
     cudaError_t status = cudaGetDevice(&device);

@@ -64,7 +64,7 @@ static bool read_is_right(Bench *bench, const BenchCase *c, unsigned grid)
 {
     unsigned sums[2] = {0, 1};
     unsigned *const out = (unsigned *)bench_scratch(bench, 4096);
-    if (!out || !bench_ok(bench, cudaMemset(out, 0, 4096), "cudaMemset"))
+    if (!out || !bench_ok(bench, cudaMemsetAsync(out, 0, 4096, bench->stream), "cudaMemset"))
         return false;
     const size_t words = c->bytes / 16 * 4;
     const void *const in = bench_slot(bench, c, 0);

@@ -224,10 +224,12 @@ void bench_device_scan(Bench *bench, const BenchCase *c)
         if (!bench_wanted(bench, c, names[k]) ||
             !bench_scratch(bench, cuda_scan_scratch(c->samples)))
             continue;
-        const bool right = bench_ok(bench, cudaMemset(bench->out, 0xA5, c->bytes), "cudaMemset") &&
-                           bench_ok(bench, call_scan(bench, c, &inclusive, in), names[k]) &&
-                           bench_ok(bench, cudaStreamSynchronize(bench->stream), names[k]) &&
-                           scan_is_right(bench, c->sample, in, bench->out, c->samples, inclusive);
+        const bool right =
+            bench_ok(bench, cudaMemsetAsync(bench->out, 0xA5, c->bytes, bench->stream),
+                     "cudaMemset") &&
+            bench_ok(bench, call_scan(bench, c, &inclusive, in), names[k]) &&
+            bench_ok(bench, cudaStreamSynchronize(bench->stream), names[k]) &&
+            scan_is_right(bench, c->sample, in, bench->out, c->samples, inclusive);
         bench_row(bench, c, names[k], call_scan, &inclusive, right);
     }
 }

@@ -155,10 +155,12 @@ static bool cub_is_right(Bench *bench, const BenchCase *c, CubWork *work, const 
 {
     const size_t bytes = sizeof(CubResults) + c->channels * work->n_bins * sizeof(unsigned);
     CubResults *const got = (CubResults *)malloc(bytes);
-    bool good = got && bench_ok(bench, cudaMemset(bench->out, 0xA5, bytes), "cudaMemset") &&
-                bench_ok(bench, call_cub(bench, c, work, bench_slot(bench, c, 0)), "CUB") &&
-                bench_ok(bench, cudaStreamSynchronize(bench->stream), "CUB") &&
-                bench_ok(bench, cudaMemcpy(got, bench->out, bytes, cudaMemcpyDeviceToHost), "CUB");
+    bool good =
+        got &&
+        bench_ok(bench, cudaMemsetAsync(bench->out, 0xA5, bytes, bench->stream), "cudaMemset") &&
+        bench_ok(bench, call_cub(bench, c, work, bench_slot(bench, c, 0)), "CUB") &&
+        bench_ok(bench, cudaStreamSynchronize(bench->stream), "CUB") &&
+        bench_ok(bench, cudaMemcpy(got, bench->out, bytes, cudaMemcpyDeviceToHost), "CUB");
     for (unsigned k = 0; good && c->images == 1 && k < c->channels; k++) {
         const ChannelTruth *const t = &truth->channel[k];
         double sum = (double)got->sum[k];

@@ -177,10 +177,12 @@ static bool npp_is_right(Bench *bench, const BenchCase *c, NppWork *work, const 
     const size_t n_bins = truth->n_bins;
     const size_t bytes = sizeof(NppResults) + c->channels * n_bins * sizeof(int);
     NppResults *const got = (NppResults *)malloc(bytes);
-    bool good = got && bench_ok(bench, cudaMemset(bench->out, 0xA5, bytes), "cudaMemset") &&
-                bench_ok(bench, call_npp(bench, c, work, bench_slot(bench, c, 0)), "NPP") &&
-                bench_ok(bench, cudaStreamSynchronize(bench->stream), "NPP") &&
-                bench_ok(bench, cudaMemcpy(got, bench->out, bytes, cudaMemcpyDeviceToHost), "NPP");
+    bool good =
+        got &&
+        bench_ok(bench, cudaMemsetAsync(bench->out, 0xA5, bytes, bench->stream), "cudaMemset") &&
+        bench_ok(bench, call_npp(bench, c, work, bench_slot(bench, c, 0)), "NPP") &&
+        bench_ok(bench, cudaStreamSynchronize(bench->stream), "NPP") &&
+        bench_ok(bench, cudaMemcpy(got, bench->out, bytes, cudaMemcpyDeviceToHost), "NPP");
     for (unsigned k = 0; good && c->images == 1 && k < c->channels; k++) {
         const ChannelTruth *const t = &truth->channel[k];
         const double mean = t->sum / (double)t->n;

@@ -82,7 +82,9 @@ static bool is_right(Bench *bench, const BenchCase *c, BenchCall call, void *wor
     const double expected = op == LADDER_SUM ? t->sum : op == LADDER_MIN ? t->min : t->max;
     void *const host = malloc(count * 8);
     const bool good =
-        host && bench_ok(bench, cudaMemset(bench->out, 0xA5, count * 8), "cudaMemset") &&
+        host &&
+        bench_ok(bench, cudaMemsetAsync(bench->out, 0xA5, count * 8, bench->stream),
+                 "cudaMemset") &&
         bench_ok(bench, call(bench, c, work, bench_slot(bench, c, 0)), "reduce") &&
         bench_ok(bench, cudaStreamSynchronize(bench->stream), "reduce") &&
         bench_ok(bench, cudaMemcpy(host, bench->out, count * 8, cudaMemcpyDeviceToHost),

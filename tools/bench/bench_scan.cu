@@ -47,10 +47,11 @@ static void scan_row(Bench *bench, const BenchCase *c, const char *what, BenchCa
                      ScanWork *work)
 {
     const void *const in = bench_slot(bench, c, 0);
-    const bool right = bench_ok(bench, cudaMemset(bench->out, 0xA5, c->bytes), "cudaMemset") &&
-                       bench_ok(bench, call(bench, c, work, in), what) &&
-                       bench_ok(bench, cudaStreamSynchronize(bench->stream), what) &&
-                       scan_is_right(bench, c->sample, in, bench->out, c->samples, work->inclusive);
+    const bool right =
+        bench_ok(bench, cudaMemsetAsync(bench->out, 0xA5, c->bytes, bench->stream), "cudaMemset") &&
+        bench_ok(bench, call(bench, c, work, in), what) &&
+        bench_ok(bench, cudaStreamSynchronize(bench->stream), what) &&
+        scan_is_right(bench, c->sample, in, bench->out, c->samples, work->inclusive);
     bench_row(bench, c, what, call, work, right);
 }
 

@@ -57,11 +57,17 @@ def table(head, rows):
 
 
 def rate(row):
-    return f"{row['gb_s']:,.0f}" if row else "-"
+    if not row:
+        return "-"
+    return f"{row['gb_s']:,.0f}" if row["gb_s"] >= 10 else f"{row['gb_s']:.1f}"
 
 
 def rate_share(row):
-    return f"{row['gb_s']:,.0f} ({100 * row['of_ceiling']:.0f} %)" if row else "-"
+    return f"{rate(row)} ({100 * row['of_ceiling']:.0f} %)" if row and row["of_ceiling"] >= 0.005 else rate(row)
+
+
+def layout_text(sample, channels):
+    return f"{sample}, {channels} channel{'s' if channels > 1 else ''}"
 
 
 def times(row, other):
@@ -156,7 +162,7 @@ def records(b):
             serial = b.find(group="record", sample=sample, channels=channels, input=pattern, name="serial CPU")
             if not (ours or cub or npp):
                 continue
-            lines.append([f"{sample}, {channels} channel{'s' if channels > 1 else ''}", pattern, rate_share(ours),
+            lines.append([layout_text(sample, channels), pattern, rate_share(ours),
                           rate_share(more), rate(cub), times(ours, cub), rate(histogram), times(ours, histogram),
                           rate(npp), times(ours, npp), f"{serial['gb_s']:.2f}" if serial else "-"])
     return table(head, lines)
@@ -171,7 +177,7 @@ def small(b):
             found = [b.find(group="record", sample=sample, channels=channels, input="random", cached=False,
                             name=name, bytes=n) for n in sizes]
             if any(found):
-                lines.append([f"{sample}, {channels} channels: {name}"] +
+                lines.append([f"{layout_text(sample, channels)}: {name}"] +
                              [f"{1e3 * r['ms']:,.1f}" if r else "-" for r in found])
     for name in ("imgstat", "CUB calls", "NPP calls"):
         found = [b.find(group="record", name=name, cached=True, bytes=n) for n in sizes]
