@@ -89,7 +89,11 @@ CpuRect cpu_rect(const ImagePro *image, const CpuGrid *grid, size_t task);
 ImgstatResult cpu_check_image(const ImagePro *image, ImgstatError *err);
 
 CpuCounting cpu_counting(const ImagePro *image, bool bins);
-/* Words of a row repeat their channels after so many: tables that pairs of bytes are counted in. */
+/* Tables that words are counted in: one a channel; the only channel has two, which neighbours
+ * share. */
+unsigned cpu_word_tables(unsigned channels);
+/* Words of a row repeat their channels after so many: tables that pairs of bytes are counted in
+ * (at least two: neighbours share them). */
 unsigned cpu_pair_tables(unsigned channels);
 size_t cpu_counters(const ImagePro *image, CpuCounting counting);
 

@@ -362,11 +362,12 @@ LOOP void leading_any(ImgstatSample sample, const void *x, size_t n, uint16_t *o
     }
 }
 
-/* 32 equal words are one addition: else each waits for the counter that the one before it stored.
- */
-LOOP void count_words_1(const Mem16 *x, size_t words, uint32_t *counts)
+/* 32 equal words are two additions: else each waits for the counter that the one before it stored.
+ * For the same reason neighbours go to two tables. */
+LOOP void count_words_2(const Mem16 *x, size_t words, uint32_t *counts)
 {
     const Mem64 *x64 = (const Mem64 *)(const void *)x;
+    uint32_t *const other = counts + LOOP_TABLE;
     size_t i = 0;
     for (; i + 32 <= words; i += 32, x64 += 8) {
         const uint64_t first = x64[0];
@@ -374,19 +375,20 @@ LOOP void count_words_1(const Mem16 *x, size_t words, uint32_t *counts)
         for (int k = 1; k < 8; k++)
             differ |= first ^ x64[k];
         if (differ == 0) {
-            counts[first & 0xFFFF] += 32;
+            counts[first & 0xFFFF] += 16;
+            other[first & 0xFFFF] += 16;
             continue;
         }
         for (int k = 0; k < 8; k++) {
             const uint64_t four = x64[k];
             counts[four & 0xFFFF]++;
-            counts[four >> 16 & 0xFFFF]++;
+            other[four >> 16 & 0xFFFF]++;
             counts[four >> 32 & 0xFFFF]++;
-            counts[four >> 48]++;
+            other[four >> 48]++;
         }
     }
     for (; i < words; i++)
-        counts[x[i]]++;
+        counts[i % 2 * LOOP_TABLE + x[i]]++;
 }
 
 LOOP void count_words_n(const Mem16 *x, size_t words, unsigned tables, uint32_t *counts)
@@ -404,10 +406,10 @@ LOOP void count_words_any(const void *x, size_t words, unsigned tables, uint32_t
 {
     switch (tables) {
     case 1:
-        count_words_1(x, words, counts);
+        count_words_n(x, words, 1, counts);
         break;
     case 2:
-        count_words_n(x, words, 2, counts);
+        count_words_2(x, words, counts);
         break;
     case 3:
         count_words_n(x, words, 3, counts);

@@ -105,6 +105,8 @@ static void flush(const Plan *plan, CpuThread *thread)
         tally_merge(&tally[c], &thread->tally[c]);
     for (uint16_t c = 0; bins && c < record->channels; c++)
         flush_counts(counts + c * stride, n, record->sample, bins + (size_t)c * n);
+    if (bins && n == 65536 && record->channels == 1) /* the other table of the only channel */
+        flush_counts(counts + stride, n, record->sample, bins);
     pthread_mutex_unlock(&plan->device->lock);
     thread->owner = SIZE_MAX;
 }

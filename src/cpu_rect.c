@@ -20,8 +20,15 @@ typedef struct Target {
     uint16_t *leading;     /* of a chunk */
 } Target;
 
+unsigned cpu_word_tables(unsigned channels)
+{
+    return channels == 1 ? 2 : channels;
+}
+
 unsigned cpu_pair_tables(unsigned channels)
 {
+    if (channels <= 2)
+        return 2;
     return channels % 2 ? channels : channels / 2;
 }
 
@@ -49,7 +56,7 @@ size_t cpu_counters(const ImagePro *image, CpuCounting counting)
     case COUNT_PAIRS:
         return channels * 256 + cpu_pair_tables(image->channels) * (size_t)LOOP_TABLE;
     default:
-        return channels * LOOP_TABLE;
+        return cpu_word_tables(image->channels) * (size_t)LOOP_TABLE;
     }
 }
 
@@ -167,16 +174,17 @@ static void count(const Target *to, const unsigned char *x, size_t n, unsigned c
     uint32_t *counts =
         to->counts +
         first * (sample_record_bins(to->image->sample) == 256 ? 256 : (size_t)LOOP_TABLE);
+    const unsigned tables = to->image->channels == 1 ? cpu_word_tables(1) : channels;
     size_t i = 0;
     switch (to->counting) {
     case COUNT_NOTHING:
         return;
     case COUNT_LEADING:
         to->loops->leading(to->image->sample, x, n, to->leading);
-        to->loops->count_words(to->leading, n, channels, counts);
+        to->loops->count_words(to->leading, n, tables, counts);
         return;
     case COUNT_WORDS:
-        to->loops->count_words(x, n, channels, counts);
+        to->loops->count_words(x, n, tables, counts);
         return;
     case COUNT_PAIRS:
         i = n - n % (2 * channels); /* whole turns of the tables */
