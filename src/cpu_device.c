@@ -123,7 +123,7 @@ static void cpu_model(char *out, size_t bytes)
     char text[49] = "";
 #if defined(__x86_64__) || defined(__i386__)
     unsigned word[12];
-    if (__get_cpuid_max(0x80000000u, NULL) >= 0x80000004u) {
+    if ((unsigned)__get_cpuid_max(0x80000000u, NULL) >= 0x80000004u) {
         for (unsigned i = 0; i < 3; i++)
             __get_cpuid(0x80000002u + i, &word[4 * i], &word[4 * i + 1], &word[4 * i + 2],
                         &word[4 * i + 3]);
