@@ -137,10 +137,8 @@ def compare_channel(report, path, where, got, want, whole, tolerance):
     elif "sum" in want:
         report.near(path, f"{where} sum", got["sum"], want["sum"], FLOAT_SUM)
     if got["mean"] is not None or want.get("mean") is not None:
-        largest = max(abs(want["min"]), abs(want["max"]))
-        relative = MEAN if whole else FLOAT_SUM
-        report.near(path, f"{where} mean", got["mean"], want["mean"], relative, 0 if whole else relative * largest)
-        report.near(path, f"{where} stddev", got["stddev"], want["std"], relative, 0 if whole else relative * largest)
+        report.near(path, f"{where} mean", got["mean"], want["mean"], MEAN)
+        report.near(path, f"{where} stddev", got["stddev"], want["std"], MEAN)
     if "pct_linear" in want:
         compare_percentiles(report, path, where, got["percentiles"], want["pct_linear"], whole)
     if "hist16" in want and "histogram" in got:
