@@ -60,8 +60,7 @@ static const uint8_t *mask_row(const ImagePro *image, size_t y)
     return image->mask ? image->mask + y * image->mask_pitch : NULL;
 }
 
-/* ---- Checks ------------------------------------------------------------------------------------
- */
+/* ---- Checks -------------------------------------------------------------------------------- */
 
 static ImgstatResult check_pair(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
                                 ImgstatError *err)
@@ -102,8 +101,7 @@ ImgstatResult apply_check(const Transfer *transfer, const ImagePro *from, int16_
     return IMGSTAT_OK;
 }
 
-/* ---- Narrow types: a table a channel -----------------------------------------------------------
- */
+/* ---- Narrow types: a table a channel ------------------------------------------------------- */
 
 /* One channel of a row: bits by table. */
 static void lookup_8(const unsigned char *from, size_t step, const uint32_t *table, size_t n,
@@ -207,8 +205,7 @@ static ImgstatResult apply_tables(const Transfer *transfer, const ImagePro *from
     return IMGSTAT_OK;
 }
 
-/* ---- Wide types: arithmetic --------------------------------------------------------------------
- */
+/* ---- Wide types: arithmetic ---------------------------------------------------------------- */
 
 /* One channel of a row. `sample` is a constant where this is inlined. */
 static inline void map_row(ImgstatSample sample, const Map *map, const Map *rescale,
@@ -263,8 +260,7 @@ static void apply_maps(const Transfer *transfer, const ImagePro *from, int16_t a
     }
 }
 
-/* ---- Luma --------------------------------------------------------------------------------------
- */
+/* ---- Luma ---------------------------------------------------------------------------------- */
 
 /* Luma by integers: of samples, or to samples, that have at most 16 bits. */
 static bool luma_is_integer(ImgstatSample sample)
@@ -455,8 +451,7 @@ static void apply_luma(const Transfer *transfer, const ImagePro *from, ImagePro 
     }
 }
 
-/* ---- One call ----------------------------------------------------------------------------------
- */
+/* ---- One call ------------------------------------------------------------------------------ */
 
 ImgstatResult transfer_apply(const Transfer *transfer, const ImagePro *from, int16_t alpha,
                              ImagePro *to, ImgstatError *err)

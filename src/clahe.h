@@ -55,4 +55,13 @@ void clahe_observe(Clahe *clahe, const ImagePro *band, uint16_t channel);
  * Undefined and masked samples stay. */
 void clahe_apply(const Clahe *clahe, const ImagePro *band, uint16_t channel, ImagePro *to);
 
+/* clahe_like.c: the table of one tile from its counts, as OpenCV and as scikit-image make it. */
+enum {
+    SKIMAGE_GRAYS = 16384, /* levels that scikit-image works with */
+    SKIMAGE_BINS = 256,
+    SKIMAGE_BIN_GRAYS = 1 + SKIMAGE_GRAYS / SKIMAGE_BINS
+};
+void clahe_opencv_shares(const Clahe *clahe, uint64_t *counts, uint32_t *share);
+void clahe_skimage_shares(const Clahe *clahe, const uint64_t *counts, uint32_t *share);
+
 #endif

@@ -23,8 +23,7 @@ static const char *const transform_names[] = {"stretch",  "percentile", "meanstd
 static const char *const like_names[] = {"imgstat", "opencv",         "skimage", "imagemagick",
                                          "imagej",  "imagej-classic", "pillow",  "vips"};
 
-/* ---- Writing -----------------------------------------------------------------------------------
- */
+/* ---- Writing ------------------------------------------------------------------------------- */
 
 static json_object *value_new(ImgstatSample sample, uint64_t key)
 {
@@ -143,8 +142,7 @@ char *transfer_to_json(const Transfer *transfer, ImgstatError *err)
     return copy;
 }
 
-/* ---- Reading -----------------------------------------------------------------------------------
- */
+/* ---- Reading ------------------------------------------------------------------------------- */
 
 /* What is being read, for messages. */
 typedef struct Reader {
@@ -444,8 +442,7 @@ ImgstatResult transfer_from_json(const char *text, size_t bytes, const char *nam
     return result;
 }
 
-/* ---- Files -------------------------------------------------------------------------------------
- */
+/* ---- Files --------------------------------------------------------------------------------- */
 
 static ImgstatResult io_error(ImgstatError *err, const char *path, const char *what)
 {

@@ -49,7 +49,7 @@ ImgstatResult like_check(const ImgstatMethod *method, ImgstatSample sample, Imgs
     return IMGSTAT_OK;
 }
 
-/* ---- Counts ---------------------------------------------------------------------------------- */
+/* ---- Counts -------------------------------------------------------------------------------- */
 
 static uint64_t count_of(const uint64_t *cdf, uint32_t key)
 {
@@ -67,8 +67,7 @@ static void identity(uint32_t bins, uint32_t *table)
         table[key] = key;
 }
 
-/* ---- Equalization -----------------------------------------------------------------------------
- */
+/* ---- Equalization -------------------------------------------------------------------------- */
 
 /* equalizeHist: single precision, and the nearest integer, half to even. */
 static void equalize_opencv(const uint64_t *cdf, uint32_t bins, uint32_t *table)
@@ -164,8 +163,7 @@ static void equalize_vips(const uint64_t *cdf, uint32_t bins, uint32_t *table)
         table[key] = clamp_key((double)(scale * (float)cdf[key]), top);
 }
 
-/* ---- Percentile stretch ------------------------------------------------------------------------
- */
+/* ---- Percentile stretch -------------------------------------------------------------------- */
 
 /* numpy's linear percentile of samples counted by key. */
 static double percentile_linear(const uint64_t *cdf, uint32_t bins, double percent)

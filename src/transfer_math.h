@@ -8,7 +8,7 @@
 
 __extension__ typedef unsigned __int128 Wide128;
 
-/* ---- Floating operations that no compiler may fuse ---------------------------------------- */
+/* ---- Floating operations that no compiler may fuse ----------------------------------------- */
 
 #ifdef __CUDA_ARCH__
 IMGSTAT_INLINE double map_add(double a, double b)
@@ -38,7 +38,7 @@ IMGSTAT_INLINE double map_mul(double a, double b)
 }
 #endif
 
-/* ---- Exact ratios --------------------------------------------------------------------------- */
+/* ---- Exact ratios -------------------------------------------------------------------------- */
 
 /* quotient and remainder of a division, rounded half to even */
 IMGSTAT_INLINE uint64_t ratio_finish(uint64_t quotient, uint64_t remainder, uint64_t denominator)
@@ -107,7 +107,7 @@ IMGSTAT_INLINE uint32_t cdf_match(const uint64_t *cdf, uint32_t bins, uint64_t n
     return low;
 }
 
-/* ---- Values and keys ------------------------------------------------------------------------ */
+/* ---- Values and keys ----------------------------------------------------------------------- */
 
 /* The value of a binary16 key pattern `raw`. */
 IMGSTAT_INLINE double half_value(uint32_t raw)
@@ -211,7 +211,7 @@ IMGSTAT_INLINE bool map_undefined(ImgstatSample s, uint64_t key)
            (key <= sample_key_infinity(s, true) || key >= sample_key_infinity(s, false));
 }
 
-/* ---- Power law ------------------------------------------------------------------------------ */
+/* ---- Power law ----------------------------------------------------------------------------- */
 
 /* x^g for 0 <= x <= 1 and g > 0, to about 1e-15, from operations that every device rounds alike
  * (a library's pow differs between devices). */
@@ -275,7 +275,7 @@ IMGSTAT_INLINE double map_power(double x, double g)
     return map_mul(e, factor);
 }
 
-/* ---- Maps ----------------------------------------------------------------------------------- */
+/* ---- Maps ---------------------------------------------------------------------------------- */
 
 /* Where samples go: keys of the output type. Plain data. */
 typedef struct MapRange {

@@ -406,7 +406,7 @@ Test(transfer, wrong_parameters_are_refused)
     }
 }
 
-/* ---- Wide types ----------------------------------------------------------------------------- */
+/* ---- Wide types ---------------------------------------------------------------------------- */
 
 static int by_key(const void *a, const void *b)
 {

@@ -131,6 +131,7 @@ Test(transfer_json, file)
              expected = image_of(example_out, 8, 8, 1, IMGSTAT_U8, 8);
     cr_assert_eq(imgstat_transfer_apply(again, &image, -1, &out, &err), IMGSTAT_OK);
     cr_expect(image_equal(&out, &expected));
+    imgstat_transfer_destroy(again);
     unlink(path);
     cr_expect_eq(imgstat_transfer_load(path, &again, &err), IMGSTAT_ERR_IO);
     cr_expect_null(again);
