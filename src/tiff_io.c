@@ -58,13 +58,18 @@ static void hear(TiffDecoder *td, bool is_error, const char *format, va_list arg
     const size_t length = strlen(text);
     if (length > 0 && (text[length - 1] == '.' || text[length - 1] == '\n'))
         text[length - 1] = '\0';
+    /* Some messages begin with the file's name; ours all do. */
+    const char *cause = text;
+    const size_t name = strlen(td->base.source->name);
+    if (strncmp(text, td->base.source->name, name) == 0 && strncmp(text + name, ": ", 2) == 0)
+        cause += name + 2;
     if (is_error || means_made_up(text))
-        hear_error(td, text);
+        hear_error(td, cause);
     else if (strstr(text, "Incorrect count for \"Strip") ||
              strstr(text, "Incorrect count for \"Tile"))
         td->short_arrays = true;
     else if (!is_noise(text))
-        warnings_tell(&td->base.warnings, "%s", text);
+        warnings_tell(&td->base.warnings, "%s", cause);
 }
 
 void tiff_forget(TiffDecoder *td)

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* test_codec_png: PNG files that libpng writes from known samples are read back as those samples.
+ */
+#include "codec.h"
+
+#include <criterion/criterion.h>
+#include <png.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WIDTH = 37, HEIGHT = 29 };
+
+typedef struct Shape {
+    int color_type, depth, interlace;
+    int key;      /* tRNS of gray or RGB; -1 for none */
+    int n_colors; /* of a palette */
+    int n_alpha;
+} Shape;
+
+static char path[64];
+
+static void make_path(void)
+{
+    strcpy(path, "/tmp/imgstat-test-XXXXXX");
+    const int fd = mkstemp(path);
+    cr_assert_geq(fd, 0);
+    close(fd);
+}
+
+static void remove_path(void)
+{
+    unlink(path);
+}
+
+static int stored_channels(const Shape *shape)
+{
+    return shape->color_type == PNG_COLOR_TYPE_RGB          ? 3
+           : shape->color_type == PNG_COLOR_TYPE_RGB_ALPHA  ? 4
+           : shape->color_type == PNG_COLOR_TYPE_GRAY_ALPHA ? 2
+                                                            : 1;
+}
+
+static unsigned pattern(unsigned x, unsigned y, unsigned c, int depth)
+{
+    const unsigned v = (x * 7 + y * 131 + c * 57 + 3) * 40503u;
+    return v >> 3 & ((1u << depth) - 1);
+}
+
+static void write_png(const Shape *shape)
+{
+    FILE *const file = fopen(path, "wb");
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+    png_infop info = png_create_info_struct(png);
+    const int channels = stored_channels(shape);
+    png_byte rows[HEIGHT][WIDTH * 8] = {{0}};
+    png_init_io(png, file);
+    png_set_check_for_invalid_index(png, 0); /* one test wants them */
+    png_set_IHDR(png, info, WIDTH, HEIGHT, shape->depth, shape->color_type, shape->interlace,
+                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_color palette[256];
+    png_byte alpha[256];
+    for (int i = 0; i < 256; i++) {
+        palette[i] = (png_color){(png_byte)(i * 3), (png_byte)(255 - i), (png_byte)(i ^ 85)};
+        alpha[i] = (png_byte)(i * 5);
+    }
+    const png_color_16 key = {.gray = (png_uint_16)shape->key,
+                              .red = (png_uint_16)shape->key,
+                              .green = (png_uint_16)shape->key,
+                              .blue = (png_uint_16)shape->key};
+    if (shape->color_type == PNG_COLOR_TYPE_PALETTE)
+        png_set_PLTE(png, info, palette, shape->n_colors);
+    if (shape->n_alpha)
+        png_set_tRNS(png, info, alpha, shape->n_alpha, NULL);
+    if (shape->key >= 0)
+        png_set_tRNS(png, info, NULL, 0, &key);
+    png_write_info(png, info);
+    png_set_packing(png);
+    png_bytep pointers[HEIGHT];
+    for (unsigned y = 0; y < HEIGHT; y++) {
+        pointers[y] = rows[y];
+        for (unsigned x = 0; x < WIDTH; x++) {
+            for (unsigned c = 0; c < (unsigned)channels; c++) {
+                const unsigned v = pattern(x, y, c, shape->depth), i = x * (unsigned)channels + c;
+                if (shape->depth == 16) {
+                    rows[y][2 * i] = (png_byte)(v >> 8);
+                    rows[y][2 * i + 1] = (png_byte)v;
+                } else {
+                    rows[y][i] = (png_byte)v;
+                }
+            }
+        }
+    }
+    png_write_image(png, pointers);
+    png_write_end(png, info);
+    png_destroy_write_struct(&png, &info);
+    fclose(file);
+}
+
+/* What channel c of a pixel must be. */
+static unsigned expected(const Shape *shape, unsigned x, unsigned y, unsigned c, bool indices)
+{
+    const unsigned stored = (unsigned)stored_channels(shape);
+    if (shape->color_type == PNG_COLOR_TYPE_PALETTE && !indices) {
+        const unsigned i = pattern(x, y, 0, shape->depth);
+        const unsigned alpha = i < (unsigned)shape->n_alpha ? i * 5 & 255 : 255;
+        return c == 0 ? i * 3 & 255 : c == 1 ? 255 - i : c == 2 ? i ^ 85 : alpha;
+    }
+    if (c < stored)
+        return pattern(x, y, c, shape->depth);
+    bool transparent = true; /* tRNS */
+    for (unsigned i = 0; i < stored; i++)
+        transparent = transparent && pattern(x, y, i, shape->depth) == (unsigned)shape->key;
+    return transparent ? 0 : (1u << shape->depth) - 1;
+}
+
+static size_t compare(const Shape *shape, uint32_t rows, bool indices)
+{
+    const ImgstatOpen how = {.indices = indices};
+    ImgstatFile *file = NULL;
+    ImgstatError err = {.message = ""};
+    ImgstatPage page;
+    ImagePro image;
+    size_t n = 0;
+    cr_assert_eq(imgstat_file_open(path, &how, &file, &err), IMGSTAT_OK, "%s", err.message);
+    cr_assert_eq(imgstat_file_page(file, 0, &page, &err), IMGSTAT_OK, "%s", err.message);
+    const bool colors = shape->color_type == PNG_COLOR_TYPE_PALETTE && !indices;
+    cr_assert_eq(page.bits, colors ? 8 : shape->depth);
+    cr_assert_eq(page.channels, (colors ? 3 : stored_channels(shape)) + (shape->key >= 0) +
+                                    (colors && shape->n_alpha));
+    cr_assert_eq(imgstat_image_create(WIDTH, rows, page.channels, page.sample, 0, &image, &err),
+                 IMGSTAT_OK);
+    for (uint32_t y = 0; y < HEIGHT; y += image.height) {
+        image.height = HEIGHT - y < rows ? HEIGHT - y : rows;
+        cr_assert_eq(imgstat_file_read(file, &image, &err), IMGSTAT_OK, "%s", err.message);
+        for (unsigned r = 0; r < image.height; r++) {
+            for (unsigned x = 0; x < WIDTH; x++) {
+                for (unsigned c = 0; c < page.channels; c++, n++) {
+                    const unsigned char *const at = image_row(&image, r);
+                    const size_t i = x * (size_t)page.channels + c;
+                    uint16_t word = at[page.sample == IMGSTAT_U8 ? i : 2 * i];
+                    if (page.sample == IMGSTAT_U16)
+                        memcpy(&word, at + 2 * i, 2);
+                    cr_assert_eq(
+                        word, expected(shape, x, y + r, c, indices),
+                        "x %u y %u channel %u: colour type %d, depth %d, interlace %d, bands of %u",
+                        x, y + r, c, shape->color_type, shape->depth, shape->interlace, rows);
+                }
+            }
+        }
+    }
+    imgstat_image_release(&image);
+    imgstat_file_close(file);
+    return n;
+}
+
+TestSuite(png, .init = make_path, .fini = remove_path, .timeout = 60);
+
+Test(png, every_kind)
+{
+    static const struct {
+        int color_type, depth;
+    } kinds[] = {
+        {PNG_COLOR_TYPE_GRAY, 1},        {PNG_COLOR_TYPE_GRAY, 2},
+        {PNG_COLOR_TYPE_GRAY, 4},        {PNG_COLOR_TYPE_GRAY, 8},
+        {PNG_COLOR_TYPE_GRAY, 16},       {PNG_COLOR_TYPE_RGB, 8},
+        {PNG_COLOR_TYPE_RGB, 16},        {PNG_COLOR_TYPE_GRAY_ALPHA, 8},
+        {PNG_COLOR_TYPE_GRAY_ALPHA, 16}, {PNG_COLOR_TYPE_RGB_ALPHA, 8},
+        {PNG_COLOR_TYPE_RGB_ALPHA, 16},  {PNG_COLOR_TYPE_PALETTE, 1},
+        {PNG_COLOR_TYPE_PALETTE, 2},     {PNG_COLOR_TYPE_PALETTE, 4},
+        {PNG_COLOR_TYPE_PALETTE, 8},
+    };
+    size_t n = 0;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        for (int way = 0; way < 4; way++) {
+            const bool palette = kinds[k].color_type == PNG_COLOR_TYPE_PALETTE;
+            const bool can_key = kinds[k].color_type == PNG_COLOR_TYPE_GRAY ||
+                                 kinds[k].color_type == PNG_COLOR_TYPE_RGB;
+            const Shape shape = {.color_type = kinds[k].color_type,
+                                 .depth = kinds[k].depth,
+                                 .interlace = way & 1 ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
+                                 .key = way & 2 && can_key ? (int)pattern(5, 5, 0, kinds[k].depth)
+                                                           : -1,
+                                 .n_colors = 1 << (palette ? kinds[k].depth : 0),
+                                 .n_alpha = way & 2 && palette ? 2 : 0};
+            write_png(&shape);
+            n += compare(&shape, 1, false) + compare(&shape, 7, false) +
+                 compare(&shape, HEIGHT, true);
+        }
+    }
+    fprintf(stderr, "%zu samples compared\n", n);
+    cr_assert_gt(n, 300000);
+}
+
+static ImgstatResult try_read(const ImgstatOpen *how, ImgstatError *err)
+{
+    ImgstatFile *file = NULL;
+    ImgstatPage page;
+    ImagePro image;
+    ImgstatResult res = imgstat_file_open(path, how, &file, err);
+    if (res == IMGSTAT_OK)
+        res = imgstat_file_page(file, 0, &page, err);
+    if (res == IMGSTAT_OK) {
+        cr_assert_eq(imgstat_image_create(page.width, page.height, page.channels, page.sample, 0,
+                                          &image, NULL),
+                     IMGSTAT_OK);
+        res = imgstat_file_read(file, &image, err);
+        imgstat_image_release(&image);
+    }
+    imgstat_file_close(file);
+    return res;
+}
+
+Test(png, index_without_a_colour)
+{
+    const Shape shape = {
+        .color_type = PNG_COLOR_TYPE_PALETTE, .depth = 8, .key = -1, .n_colors = 200};
+    const ImgstatOpen indices = {.indices = true};
+    ImgstatError err;
+    write_png(&shape);
+    cr_assert_eq(try_read(NULL, &err), IMGSTAT_ERR_FORMAT);
+    cr_assert_not_null(strstr(err.message, "palette has 200 colours"), "%s", err.message);
+    cr_assert_eq(try_read(&indices, &err), IMGSTAT_OK, "%s", err.message);
+}
+
+Test(png, limits)
+{
+    const Shape shape = {
+        .color_type = PNG_COLOR_TYPE_RGB, .depth = 8, .interlace = PNG_INTERLACE_ADAM7, .key = -1};
+    const ImgstatOpen small_chunk = {.limits = {.max_chunk_bytes = 1000}};
+    const ImgstatOpen narrow = {.limits = {.max_width = WIDTH - 1}};
+    ImgstatError err;
+    write_png(&shape);
+    cr_assert_eq(try_read(&small_chunk, &err), IMGSTAT_ERR_LIMIT, "%s", err.message);
+    cr_assert_eq(try_read(&narrow, &err), IMGSTAT_ERR_LIMIT, "%s", err.message);
+}
+
+/* Cut at every length: never read as a whole, always a sentence. */
+Test(png, cut_anywhere)
+{
+    const Shape shape = {.color_type = PNG_COLOR_TYPE_GRAY, .depth = 8, .key = -1};
+    unsigned char bytes[8192];
+    ImgstatError err;
+    write_png(&shape);
+    FILE *file = fopen(path, "rb");
+    const size_t n = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    for (size_t cut = 9; cut + 12 < n; cut++) { /* the last 12 bytes are IEND */
+        file = fopen(path, "wb");
+        fwrite(bytes, 1, cut, file);
+        fclose(file);
+        cr_assert_eq(try_read(NULL, &err), IMGSTAT_ERR_TRUNCATED, "cut at %zu of %zu: %s", cut, n,
+                     err.message);
+        cr_assert_eq(strncmp(err.message, path, strlen(path)), 0);
+    }
+}
