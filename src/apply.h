@@ -27,4 +27,64 @@ ImgstatResult luma_plane(const ImagePro *from, ImagePro *out, ImgstatError *err)
 ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const MapRange *range,
                          const Transfer *rescale, ImagePro *to, ImgstatError *err);
 
+/* ---- Shared by apply.c and luma.c ---------------------------------------------------------- */
+
+ImgstatResult apply_check_pair(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
+                               ImgstatError *err);
+/* transfer_apply of a luma transfer, once everything is checked. */
+void luma_transfer(const Transfer *transfer, const ImagePro *from, ImagePro *to);
+
+static inline uint64_t load_raw(const unsigned char *at, size_t bytes)
+{
+    uint64_t raw = 0;
+    switch (bytes) {
+    case 1:
+        return *at;
+    case 2: {
+        uint16_t v;
+        memcpy(&v, at, sizeof v);
+        return v;
+    }
+    case 4: {
+        uint32_t v;
+        memcpy(&v, at, sizeof v);
+        return v;
+    }
+    default:
+        memcpy(&raw, at, sizeof raw);
+        return raw;
+    }
+}
+
+static inline void store_raw(unsigned char *at, size_t bytes, uint64_t raw)
+{
+    switch (bytes) {
+    case 1:
+        *at = (unsigned char)raw;
+        return;
+    case 2: {
+        const uint16_t v = (uint16_t)raw;
+        memcpy(at, &v, sizeof v);
+        return;
+    }
+    case 4: {
+        const uint32_t v = (uint32_t)raw;
+        memcpy(at, &v, sizeof v);
+        return;
+    }
+    default:
+        memcpy(at, &raw, sizeof raw);
+    }
+}
+
+static inline unsigned char *row_of(ImagePro *image, size_t y)
+{
+    return (unsigned char *)image->host + y * image->pitch;
+}
+
+static inline const uint8_t *mask_row(const ImagePro *image, size_t y)
+{
+    return image->mask ? image->mask + y * image->mask_pitch : NULL;
+}
+
 #endif

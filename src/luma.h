@@ -48,6 +48,11 @@ IMGSTAT_INLINE void luma_scale(const uint32_t from[3], uint32_t to, uint32_t top
         numerator = top;
         denominator = largest;
     }
+    if (numerator * largest <= UINT32_MAX && denominator <= UINT32_MAX) { /* a cheaper division */
+        for (int i = 0; i < 3; i++)
+            out[i] = ratio_even32((uint32_t)(numerator * from[i]), (uint32_t)denominator);
+        return;
+    }
     for (int i = 0; i < 3; i++)
         out[i] = (uint32_t)ratio_even64(numerator * from[i], denominator);
 }

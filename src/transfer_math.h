@@ -47,6 +47,12 @@ IMGSTAT_INLINE uint64_t ratio_finish(uint64_t quotient, uint64_t remainder, uint
     return quotient + (remainder > rest || (remainder == rest && (quotient & 1)));
 }
 
+IMGSTAT_INLINE uint32_t ratio_even32(uint32_t numerator, uint32_t denominator)
+{
+    const uint32_t quotient = numerator / denominator;
+    return (uint32_t)ratio_finish(quotient, numerator - quotient * denominator, denominator);
+}
+
 IMGSTAT_INLINE uint64_t ratio_even64(uint64_t numerator, uint64_t denominator)
 {
     const uint64_t quotient = numerator / denominator;

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* luma.c: the luma plane of a band, and colours brought to a new luma. */
+#include "luma.h"
+
+#include "apply.h"
+
+#include <stdlib.h>
+
+/* Luma by integers: of samples, or to samples, that have at most 16 bits. */
+static bool luma_is_integer(ImgstatSample sample)
+{
+    return sample_is_narrow(sample) && !sample_is_float(sample);
+}
+
+/* Key of the luma of the pixel at `at`; false where it has none. */
+static inline bool luma_pixel(ImgstatSample sample, const ImagePro *image, const unsigned char *at,
+                              const uint8_t *mask, size_t x, uint64_t *luma)
+{
+    const size_t bytes = sample_bits(sample) / 8;
+    uint64_t key[3];
+    for (size_t c = 0; c < 3; c++) {
+        key[c] = sample_key(sample, load_raw(at + c * bytes, bytes));
+        if (map_undefined(sample, key[c]) || (image->has_nodata && key[c] == image->nodata_key))
+            return false;
+    }
+    if (mask && !mask[x])
+        return false;
+    if (luma_is_integer(sample)) {
+        *luma = luma_key((uint32_t)key[0], (uint32_t)key[1], (uint32_t)key[2]);
+        return true;
+    }
+    *luma = map_key(sample, luma_value(map_value(sample, key[0]), map_value(sample, key[1]),
+                                       map_value(sample, key[2])));
+    return true;
+}
+
+static void luma_release(void *context)
+{
+    free(context);
+}
+
+/* Luma of all rows, without gaps, and whether each pixel has one. `sample` is a constant where
+ * inlined. */
+static inline void luma_rows(ImgstatSample sample, const ImagePro *from, unsigned char *luma,
+                             unsigned char *valid)
+{
+    const size_t bytes = sample_bits(sample) / 8;
+    for (size_t y = 0; y < from->height; y++) {
+        const unsigned char *const source = image_row(from, y);
+        const uint8_t *const mask = mask_row(from, y);
+        for (size_t x = 0; x < from->width; x++) {
+            const size_t at = y * from->width + x;
+            uint64_t key = sample_key(sample, 0);
+            const bool has =
+                luma_pixel(sample, from, source + x * from->channels * bytes, mask, x, &key);
+            store_raw(luma + at * bytes, bytes, sample_raw(sample, key));
+            if (valid)
+                valid[at] = has;
+        }
+    }
+}
+
+ImgstatResult luma_plane(const ImagePro *from, ImagePro *out, ImgstatError *err)
+{
+    *out = (ImagePro){.memory = IMGSTAT_HOST};
+    if (from->channels < 3)
+        return error_set(err, IMGSTAT_ERR_ARG, "luma needs red, green and blue channels");
+    const size_t bytes = imgstat_sample_bytes(from->sample);
+    const size_t pitch = from->width * bytes;
+    const bool masked = from->mask || from->has_nodata || sample_is_float(from->sample);
+    size_t total, plane;
+    if (!size_product(pitch + from->width, from->height, &total) ||
+        !size_product(pitch, from->height, &plane))
+        return error_set(err, IMGSTAT_ERR_MEMORY, "luma of %ux%u pixels is too large", from->width,
+                         from->height);
+    unsigned char *const memory = malloc(total ? total : 1);
+    if (!memory)
+        return error_memory(err, total, "luma");
+    const ImgstatResult result =
+        imgstat_image_wrap(IMGSTAT_HOST, 0, memory, pitch, from->width, from->height, 1,
+                           from->sample, from->bits, luma_release, memory, out, err);
+    if (result != IMGSTAT_OK) {
+        free(memory);
+        return result;
+    }
+    out->first_row = from->first_row;
+    if (masked) {
+        out->mask = memory + plane;
+        out->mask_pitch = from->width;
+    }
+    switch (from->sample) {
+    case IMGSTAT_U8:
+        luma_rows(IMGSTAT_U8, from, memory, masked ? memory + plane : NULL);
+        break;
+    case IMGSTAT_U16:
+        luma_rows(IMGSTAT_U16, from, memory, masked ? memory + plane : NULL);
+        break;
+    default:
+        luma_rows(from->sample, from, memory, masked ? memory + plane : NULL);
+    }
+    return IMGSTAT_OK;
+}
+
+/* Everything that turning a pixel to a new luma needs. */
+typedef struct Recolour {
+    const ImagePro *from;
+    const MapRange *range;
+    const Map *rescale;
+    ImgstatSample to;
+} Recolour;
+
+static uint64_t between(const MapRange *range, uint64_t key)
+{
+    key = key < range->lo_key ? range->lo_key : key > range->hi_key ? range->hi_key : key;
+    return range_avoid(range, key);
+}
+
+static inline void recolour_pixel(ImgstatSample in, ImgstatSample out, const Recolour *how,
+                                  const unsigned char *at, uint64_t luma, unsigned char *to)
+{
+    const size_t in_bytes = sample_bits(in) / 8, out_bytes = sample_bits(out) / 8;
+    uint64_t key[3];
+    for (size_t c = 0; c < 3; c++)
+        key[c] = sample_key(in, load_raw(at + c * in_bytes, in_bytes));
+    if (luma_is_integer(in) && luma_is_integer(out)) {
+        const uint32_t colour[3] = {(uint32_t)key[0], (uint32_t)key[1], (uint32_t)key[2]};
+        uint32_t scaled[3];
+        luma_scale(colour, (uint32_t)luma, (uint32_t)how->range->hi_key, scaled);
+        for (size_t c = 0; c < 3; c++)
+            key[c] = between(how->range, scaled[c]);
+    } else {
+        const double colour[3] = {map_value(in, key[0]), map_value(in, key[1]),
+                                  map_value(in, key[2])};
+        double scaled[3];
+        luma_scale_value(colour, map_value(out, luma), how->range->hi, scaled);
+        for (size_t c = 0; c < 3; c++)
+            key[c] = range_avoid(how->range, range_key(how->range, scaled[c]));
+    }
+    for (size_t c = 0; c < 3; c++)
+        store_raw(to + c * out_bytes, out_bytes, sample_raw(out, key[c]));
+}
+
+/* Samples [first, channels) of a pixel as they are. */
+static inline void keep_samples(ImgstatSample in, ImgstatSample out, const Recolour *how,
+                                const unsigned char *at, size_t first, unsigned char *to)
+{
+    const size_t in_bytes = sample_bits(in) / 8, out_bytes = sample_bits(out) / 8;
+    for (size_t c = first; c < how->from->channels; c++) {
+        const uint64_t raw = load_raw(at + c * in_bytes, in_bytes);
+        store_raw(to + c * out_bytes, out_bytes,
+                  in == out ? raw : sample_raw(out, map_sample(how->rescale, sample_key(in, raw))));
+    }
+}
+
+static Recolour recolour_of(const ImagePro *from, const MapRange *range, const Transfer *transfer,
+                            const ImagePro *to)
+{
+    return (Recolour){
+        .from = from, .range = range, .rescale = &transfer->rescale, .to = to->sample};
+}
+
+ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const MapRange *range,
+                         const Transfer *rescale, ImagePro *to, ImgstatError *err)
+{
+    IMGSTAT_TRY(apply_check_pair(from, range->sample, to, err));
+    if (from->channels < 3 || luma->channels != 1 || luma->sample != to->sample ||
+        luma->width != from->width || luma->height != from->height)
+        return error_set(err, IMGSTAT_ERR_ARG, "the luma does not belong to the image");
+    const Recolour how = recolour_of(from, range, rescale, to);
+    const size_t in = imgstat_sample_bytes(from->sample), out = imgstat_sample_bytes(to->sample);
+    for (size_t y = 0; y < from->height; y++) {
+        const uint8_t *const mask = mask_row(luma, y);
+        for (size_t x = 0; x < from->width; x++) {
+            const unsigned char *const source = image_row(from, y) + x * from->channels * in;
+            unsigned char *const target = row_of(to, y) + x * to->channels * out;
+            const bool valid = !mask || mask[x];
+            if (valid)
+                recolour_pixel(from->sample, to->sample, &how, source,
+                               sample_key(to->sample, load_raw(image_row(luma, y) + x * out, out)),
+                               target);
+            keep_samples(from->sample, to->sample, &how, source, valid ? 3 : 0, target);
+        }
+    }
+    return IMGSTAT_OK;
+}
+
+/* `in` and `out` are constants where this is inlined. */
+static inline void transfer_of(ImgstatSample in, ImgstatSample out, const Transfer *transfer,
+                               const ImagePro *from, ImagePro *to)
+{
+    const Map *const map = &transfer->maps[0];
+    const Recolour how = recolour_of(from, &transfer->range, transfer, to);
+    const size_t in_pixel = sample_bits(in) / 8 * from->channels;
+    const size_t out_pixel = sample_bits(out) / 8 * to->channels;
+    const bool narrow = sample_is_narrow(in);
+    for (size_t y = 0; y < from->height; y++) {
+        const unsigned char *source = image_row(from, y);
+        unsigned char *target = row_of(to, y);
+        const uint8_t *const mask = mask_row(from, y);
+        for (size_t x = 0; x < from->width; x++, source += in_pixel, target += out_pixel) {
+            uint64_t luma;
+            const bool change = luma_pixel(in, from, source, mask, x, &luma) && !map->passthrough;
+            if (change)
+                recolour_pixel(in, out, &how, source,
+                               narrow ? sample_key(out, transfer->tables[luma])
+                                      : map_sample(map, luma),
+                               target);
+            keep_samples(in, out, &how, source, change ? 3 : 0, target);
+        }
+    }
+}
+
+void luma_transfer(const Transfer *transfer, const ImagePro *from, ImagePro *to)
+{
+    if (from->sample == IMGSTAT_U8 && to->sample == IMGSTAT_U8)
+        transfer_of(IMGSTAT_U8, IMGSTAT_U8, transfer, from, to);
+    else if (from->sample == IMGSTAT_U16 && to->sample == IMGSTAT_U16)
+        transfer_of(IMGSTAT_U16, IMGSTAT_U16, transfer, from, to);
+    else
+        transfer_of(from->sample, to->sample, transfer, from, to);
+}
