@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: MIT */
+/* cuda_device.cu: the CUDA device: opening, memory, transfers, and moving host images in chunks. */
+#include "work.cuh"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+ImgstatResult cuda_failed(CudaDevice *device, cudaError_t status, const char *call,
+                          ImgstatError *err)
+{
+    const int index = device ? device->index : 0;
+    (void)cudaGetLastError(); /* errors that do not stick are forgotten: they are reported here */
+    switch (status) {
+    case cudaErrorMemoryAllocation:
+        return error_set(err, IMGSTAT_ERR_MEMORY, "cuda:%d: out of device memory", index);
+    case cudaErrorInsufficientDriver:
+        return error_set(err, IMGSTAT_ERR_DEVICE,
+                         "cuda: no NVIDIA driver, or one too old for CUDA %d.%d",
+                         CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+    case cudaErrorNoDevice:
+        return error_set(err, IMGSTAT_ERR_DEVICE, "cuda: no NVIDIA GPU was found");
+    case cudaErrorNoKernelImageForDevice:
+        return error_set(err, IMGSTAT_ERR_DEVICE,
+                         "cuda:%d: this build has no code for the GPU's architecture", index);
+    default:
+        break;
+    }
+    if (device)
+        device->broken = IMGSTAT_ERR_DEVICE;
+    return error_set(err, IMGSTAT_ERR_DEVICE, "cuda:%d: %s failed: %s", index, call,
+                     cudaGetErrorString(status));
+}
+
+ImgstatResult cuda_enter(CudaDevice *device, ImgstatError *err)
+{
+    if (device->broken != IMGSTAT_OK)
+        return error_set(err, device->broken, "cuda:%d: unusable after an earlier failure",
+                         device->index);
+    CUDA_TRY(device, err, cudaSetDevice(device->index)); /* the calling thread may be a new one */
+    return IMGSTAT_OK;
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+static size_t grown(size_t bytes, size_t before)
+{
+    const size_t more = before + before / 2, least = bytes > 4096 ? bytes : 4096;
+    return (more > least ? more : least) + 255 & ~(size_t)255;
+}
+
+ImgstatResult cuda_reserve(CudaDevice *device, CudaBuffer *buffer, size_t bytes, bool zero,
+                           ImgstatError *err)
+{
+    if (buffer->bytes >= bytes && buffer->memory)
+        return IMGSTAT_OK;
+    const size_t rounded = grown(bytes, buffer->bytes);
+    void *const old = buffer->memory;
+    *buffer = CudaBuffer{NULL, 0};
+    if (old) { /* kernels may still use it */
+        CUDA_TRY(device, err, cudaStreamSynchronize(device->copies));
+        CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
+        CUDA_TRY(device, err, cudaFree(old));
+    }
+    void *memory = NULL;
+    CUDA_TRY(device, err, cudaMalloc(&memory, rounded));
+    *buffer = CudaBuffer{memory, rounded};
+    if (zero)
+        CUDA_TRY(device, err, cudaMemsetAsync(memory, 0, rounded, device->stream));
+    return IMGSTAT_OK;
+}
+
+ImgstatResult cuda_reserve_host(CudaDevice *device, CudaBuffer *buffer, size_t bytes,
+                                ImgstatError *err)
+{
+    if (buffer->bytes >= bytes && buffer->memory)
+        return IMGSTAT_OK;
+    const size_t rounded = grown(bytes, buffer->bytes);
+    void *const old = buffer->memory;
+    *buffer = CudaBuffer{NULL, 0};
+    if (old) {
+        CUDA_TRY(device, err, cudaStreamSynchronize(device->copies));
+        CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
+        CUDA_TRY(device, err, cudaFreeHost(old));
+    }
+    void *memory = NULL;
+    CUDA_TRY(device, err, cudaHostAlloc(&memory, rounded, cudaHostAllocDefault));
+    *buffer = CudaBuffer{memory, rounded};
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult device_alloc(Device *base, size_t bytes, DevMem *out, ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    *out = DevMem{0, 0};
+    IMGSTAT_TRY(cuda_enter(device, err));
+    void *memory = NULL;
+    const size_t rounded = bytes ? bytes : 1;
+    cudaError_t status = cudaMallocAsync(&memory, rounded, device->stream);
+    if (status == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        return error_set(err, IMGSTAT_ERR_MEMORY, "cuda:%d: out of device memory for %zu bytes",
+                         device->index, bytes);
+    }
+    CUDA_TRY(device, err, status);
+    status = cudaMemsetAsync(memory, 0, rounded, device->stream);
+    if (status != cudaSuccess) {
+        (void)cudaFreeAsync(memory, device->stream);
+        return cuda_failed(device, status, "cudaMemsetAsync", err);
+    }
+    *out = DevMem{(uint64_t)(uintptr_t)memory, bytes};
+    return IMGSTAT_OK;
+}
+
+static void device_release(Device *base, DevMem *mem)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    if (!mem || !mem->address)
+        return;
+    /* A failed device frees everything when its process ends; there is nobody to tell. */
+    if (cudaSetDevice(device->index) == cudaSuccess)
+        (void)cudaFreeAsync((void *)(uintptr_t)mem->address, device->stream);
+    (void)cudaGetLastError();
+    *mem = DevMem{0, 0};
+}
+
+static ImgstatResult device_host_alloc(Device *base, size_t bytes, void **out, ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    *out = NULL;
+    IMGSTAT_TRY(cuda_enter(device, err));
+    const cudaError_t status = cudaHostAlloc(out, bytes ? bytes : 1, cudaHostAllocPortable);
+    if (status == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        return error_memory(err, bytes, "a pinned host buffer");
+    }
+    CUDA_TRY(device, err, status);
+    return IMGSTAT_OK;
+}
+
+static void device_host_release(Device *base, void *memory)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    if (memory && cudaSetDevice(device->index) == cudaSuccess)
+        (void)cudaFreeHost(memory);
+    (void)cudaGetLastError();
+}
+
+static ImgstatResult check_range(DevMem mem, size_t offset, size_t bytes, ImgstatError *err)
+{
+    if (offset > mem.bytes || bytes > mem.bytes - offset)
+        return error_set(err, IMGSTAT_ERR_ARG, "a transfer reaches outside its device memory");
+    return IMGSTAT_OK;
+}
+
+/* Waits: `from` belongs to the caller again when it returns. */
+static ImgstatResult device_upload(Device *base, DevMem to, size_t offset, const void *from,
+                                   size_t bytes, ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    IMGSTAT_TRY(cuda_enter(device, err));
+    IMGSTAT_TRY(check_range(to, offset, bytes, err));
+    if (bytes == 0)
+        return IMGSTAT_OK;
+    CUDA_TRY(device, err,
+             cudaMemcpyAsync((char *)(uintptr_t)to.address + offset, from, bytes,
+                             cudaMemcpyHostToDevice, device->stream));
+    CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult device_download(Device *base, void *to, DevMem from, size_t offset,
+                                     size_t bytes, ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    IMGSTAT_TRY(cuda_enter(device, err));
+    IMGSTAT_TRY(check_range(from, offset, bytes, err));
+    if (bytes > 0)
+        CUDA_TRY(device, err,
+                 cudaMemcpyAsync(to, (const char *)(uintptr_t)from.address + offset, bytes,
+                                 cudaMemcpyDeviceToHost, device->stream));
+    CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult device_wait(Device *base, ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
+    return IMGSTAT_OK;
+}
+
+/* ---- Opening and closing --------------------------------------------------------------------- */
+
+static void fill_info(ImgstatDeviceInfo *info, int index, const cudaDeviceProp *properties)
+{
+    memset(info, 0, sizeof *info);
+    snprintf(info->name, sizeof info->name, "cuda:%d", index);
+    snprintf(info->description, sizeof info->description, "%.64s, %d multiprocessors, %d.%d",
+             properties->name, properties->multiProcessorCount, properties->major,
+             properties->minor);
+    info->memory_bytes = properties->totalGlobalMem;
+}
+
+/* Asks the driver, where there is one; creates no context. */
+static size_t device_list(ImgstatDeviceInfo *info, size_t capacity)
+{
+    int n = 0;
+    if (cudaGetDeviceCount(&n) != cudaSuccess || n < 0) {
+        (void)cudaGetLastError();
+        return 0;
+    }
+    for (int i = 0; i < n && (size_t)i < capacity; i++) {
+        cudaDeviceProp properties;
+        memset(&properties, 0, sizeof properties);
+        if (cudaGetDeviceProperties(&properties, i) != cudaSuccess)
+            (void)cudaGetLastError();
+        fill_info(&info[i], i, &properties);
+    }
+    return (size_t)n;
+}
+
+static void device_describe(const Device *base, ImgstatDeviceInfo *out)
+{
+    const CudaDevice *device = (const CudaDevice *)base;
+    fill_info(out, device->index, &device->properties);
+}
+
+static void free_device(CudaBuffer *buffer)
+{
+    if (buffer->memory)
+        (void)cudaFree(buffer->memory);
+}
+
+static void free_pinned(CudaBuffer *buffer)
+{
+    if (buffer->memory)
+        (void)cudaFreeHost(buffer->memory);
+}
+
+static void free_event(cudaEvent_t event)
+{
+    if (event)
+        (void)cudaEventDestroy(event);
+}
+
+static void device_close(Device *base)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    if (!device)
+        return;
+    if (cudaSetDevice(device->index) == cudaSuccess && device->stream) {
+        (void)cudaStreamSynchronize(device->copies);
+        (void)cudaStreamSynchronize(device->stream);
+    }
+    for (StageSlot &slot : device->stage) {
+        free_pinned(&slot.pinned);
+        free_device(&slot.pixels);
+        free_event(slot.filled);
+        free_event(slot.used);
+    }
+    for (DescSlot &slot : device->desc) {
+        free_pinned(&slot.pinned);
+        free_device(&slot.device);
+        free_event(slot.copied);
+    }
+    free_device(&device->state);
+    free_device(&device->scratch);
+    free_device(&device->aligned);
+    free_pinned(&device->host);
+    if (device->queue)
+        (void)cudaFree(device->queue);
+    if (device->copies)
+        (void)cudaStreamDestroy(device->copies);
+    if (device->stream)
+        (void)cudaStreamDestroy(device->stream);
+    (void)cudaGetLastError();
+    pool_destroy(device->pool);
+    free(device->list.memory);
+    free(device);
+}
+
+static ImgstatResult open_resources(CudaDevice *device, ImgstatError *err)
+{
+    CUDA_TRY(device, err, cudaSetDevice(device->index));
+    CUDA_TRY(device, err, cudaGetDeviceProperties(&device->properties, device->index));
+    CUDA_TRY(device, err,
+             cudaDeviceGetAttribute(&device->max_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                    device->index));
+    CUDA_TRY(device, err, cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking));
+    CUDA_TRY(device, err, cudaStreamCreateWithFlags(&device->copies, cudaStreamNonBlocking));
+    for (StageSlot &slot : device->stage) {
+        CUDA_TRY(device, err, cudaEventCreateWithFlags(&slot.filled, cudaEventDisableTiming));
+        CUDA_TRY(device, err, cudaEventCreateWithFlags(&slot.used, cudaEventDisableTiming));
+    }
+    for (DescSlot &slot : device->desc)
+        CUDA_TRY(device, err, cudaEventCreateWithFlags(&slot.copied, cudaEventDisableTiming));
+    CUDA_TRY(device, err, cudaMalloc(&device->queue, sizeof(QueueMemory)));
+    CUDA_TRY(device, err, cudaMemsetAsync(device->queue, 0, sizeof(QueueMemory), device->stream));
+
+    /* Memory that is freed stays with the pool, so that a batch does not allocate per image. */
+    cudaMemPool_t pool;
+    uint64_t keep = UINT64_MAX;
+    CUDA_TRY(device, err, cudaDeviceGetDefaultMemPool(&pool, device->index));
+    CUDA_TRY(device, err, cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult device_open(int index, unsigned threads, Device **out, ImgstatError *err)
+{
+    *out = NULL;
+    int n = 0;
+    const cudaError_t status = cudaGetDeviceCount(&n);
+    if (status != cudaSuccess)
+        return cuda_failed(NULL, status, "cudaGetDeviceCount", err);
+    if (index < 0 || index >= n)
+        return error_set(err, IMGSTAT_ERR_DEVICE, "cuda:%d: there %s %d CUDA device%s", index,
+                         n == 1 ? "is" : "are", n, n == 1 ? "" : "s");
+    CudaDevice *device = (CudaDevice *)calloc(1, sizeof *device);
+    if (!device)
+        return error_memory(err, sizeof *device, "a device");
+    device->base.ops = &cuda_device_ops;
+    device->index = index;
+    ImgstatResult res = pool_create(threads, &device->pool, err);
+    if (res == IMGSTAT_OK)
+        res = open_resources(device, err);
+    if (res != IMGSTAT_OK) {
+        device_close(&device->base);
+        return res;
+    }
+    *out = &device->base;
+    return IMGSTAT_OK;
+}
+
+/* ---- Host images, chunk by chunk ------------------------------------------------------------- */
+
+/* The bands of images that fit into one chunk, as images in device memory. */
+enum { CHUNK_BANDS = 1024 };
+
+struct Chunk {
+    StageSlot *slot;
+    size_t used, capacity;
+    size_t n;
+    ImagePro band[CHUNK_BANDS];
+    uint32_t origin[CHUNK_BANDS];
+};
+
+/* Rows to copy into a chunk, shared out among threads. */
+struct RowCopy {
+    unsigned char *to;
+    const unsigned char *from;
+    size_t pitch, row_bytes, rows, rows_per_task;
+};
+
+static void copy_rows(void *context, size_t task, unsigned thread)
+{
+    (void)thread;
+    const RowCopy *copy = (const RowCopy *)context;
+    const size_t first = task * copy->rows_per_task;
+    size_t end = first + copy->rows_per_task;
+    if (end > copy->rows)
+        end = copy->rows;
+    if (copy->pitch == copy->row_bytes) {
+        memcpy(copy->to + first * copy->row_bytes, copy->from + first * copy->pitch,
+               (end - first) * copy->row_bytes);
+        return;
+    }
+    for (size_t y = first; y < end; y++)
+        memcpy(copy->to + y * copy->row_bytes, copy->from + y * copy->pitch, copy->row_bytes);
+}
+
+static void gather_rows(Pool *pool, unsigned char *to, const unsigned char *from, size_t pitch,
+                        size_t row_bytes, size_t rows)
+{
+    enum { TASK_BYTES = 512 << 10 };
+    RowCopy copy = {to, from, pitch, row_bytes, rows, TASK_BYTES / (row_bytes ? row_bytes : 1) + 1};
+    pool_run(pool, (rows - 1) / copy.rows_per_task + 1, copy_rows, &copy);
+}
+
+static ImgstatResult begin_chunk(CudaDevice *device, Chunk *chunk, size_t least, ImgstatError *err)
+{
+    StageSlot *slot = &device->stage[device->stage_next++ % STAGE_SLOTS];
+    const size_t bytes = least > (size_t)STAGE_BYTES ? least : (size_t)STAGE_BYTES;
+    if (slot->busy) /* its last copy and the kernels that read it are done */
+        CUDA_TRY(device, err, cudaEventSynchronize(slot->used));
+    slot->busy = false;
+    IMGSTAT_TRY(cuda_reserve_host(device, &slot->pinned, bytes, err));
+    IMGSTAT_TRY(cuda_reserve(device, &slot->pixels, bytes, false, err));
+    chunk->slot = slot;
+    chunk->used = chunk->n = 0;
+    chunk->capacity = slot->pinned.bytes;
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult end_chunk(CudaDevice *device, Chunk *chunk, CudaRead read, void *context,
+                               ImgstatError *err)
+{
+    StageSlot *slot = chunk->slot;
+    if (!slot)
+        return IMGSTAT_OK;
+    chunk->slot = NULL;
+    CUDA_TRY(device, err,
+             cudaMemcpyAsync(slot->pixels.memory, slot->pinned.memory, chunk->used,
+                             cudaMemcpyHostToDevice, device->copies));
+    CUDA_TRY(device, err, cudaEventRecord(slot->filled, device->copies));
+    CUDA_TRY(device, err, cudaStreamWaitEvent(device->stream, slot->filled, 0));
+    IMGSTAT_TRY(read(context, device, chunk->band, chunk->origin, chunk->n, err));
+    CUDA_TRY(device, err, cudaEventRecord(slot->used, device->stream));
+    slot->busy = true;
+    return IMGSTAT_OK;
+}
+
+/* Bytes that n rows take in a chunk: pixels, then the mask, each on a boundary of 256. */
+static size_t padded(size_t bytes)
+{
+    return (bytes + 255) & ~(size_t)255;
+}
+
+/* Puts as many rows from `first` on into the chunk as fit; returns how many did. */
+static uint32_t add_rows(CudaDevice *device, Chunk *chunk, const ImagePro *image, uint32_t origin,
+                         uint32_t first)
+{
+    const size_t row_bytes = image_samples_per_row(image) * (sample_bits(image->sample) / 8);
+    const size_t mask_bytes = image->mask ? image->width : 0;
+    const size_t room = chunk->capacity - chunk->used;
+    if (chunk->n == CHUNK_BANDS || room < 512 + row_bytes + mask_bytes)
+        return 0;
+    size_t rows = (room - 512) / (row_bytes + mask_bytes);
+    if (rows > image->height - first)
+        rows = image->height - first;
+
+    unsigned char *to = (unsigned char *)chunk->slot->pinned.memory + chunk->used;
+    unsigned char *there = (unsigned char *)chunk->slot->pixels.memory + chunk->used;
+    ImagePro *band = &chunk->band[chunk->n];
+    *band = image_band(image, first, (uint32_t)rows);
+    gather_rows(device->pool, to, (const unsigned char *)band->host, image->pitch, row_bytes, rows);
+    band->memory = IMGSTAT_CUDA;
+    band->device_id = device->index;
+    band->host = NULL;
+    band->device.address = (uint64_t)(uintptr_t)there;
+    band->pitch = row_bytes;
+    if (image->mask) {
+        const size_t at = padded(rows * row_bytes);
+        gather_rows(device->pool, to + at, band->mask, image->mask_pitch, mask_bytes, rows);
+        band->mask = there + at;
+        band->mask_pitch = mask_bytes;
+        chunk->used += at;
+        chunk->used += padded(rows * mask_bytes);
+    } else {
+        chunk->used += padded(rows * row_bytes);
+    }
+    chunk->origin[chunk->n++] = origin;
+    return (uint32_t)rows;
+}
+
+static ImgstatResult stage_image(CudaDevice *device, Chunk *chunk, const ImagePro *image,
+                                 uint32_t origin, CudaRead read, void *context, ImgstatError *err)
+{
+    const size_t row_bytes = image_samples_per_row(image) * (sample_bits(image->sample) / 8);
+    for (uint32_t first = 0; first < image->height;) {
+        if (!chunk->slot)
+            IMGSTAT_TRY(begin_chunk(device, chunk, row_bytes + image->width + 1024, err));
+        const uint32_t rows = add_rows(device, chunk, image, origin, first);
+        first += rows;
+        if (rows == 0)
+            IMGSTAT_TRY(end_chunk(device, chunk, read, context, err));
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult check_image(const CudaDevice *device, const ImagePro *image, ImgstatError *err)
+{
+    const bool empty = image->width == 0 || image->height == 0;
+    if (image->memory == IMGSTAT_CUDA && image->device_id != device->index)
+        return error_set(err, IMGSTAT_ERR_ARG, "cuda:%d cannot read an image on cuda:%d",
+                         device->index, image->device_id);
+    if (!empty && (image->memory == IMGSTAT_CUDA ? !image->device.address : !image->host))
+        return error_set(err, IMGSTAT_ERR_ARG, "the image has no pixels");
+    return IMGSTAT_OK;
+}
+
+ImgstatResult cuda_stage(CudaDevice *device, const ImagePro *images, size_t n, CudaRead read,
+                         void *context, ImgstatError *err)
+{
+    size_t on_device = 0;
+    for (size_t i = 0; i < n; i++) {
+        IMGSTAT_TRY(check_image(device, &images[i], err));
+        on_device += images[i].memory == IMGSTAT_CUDA;
+    }
+    if (on_device == n)
+        return read(context, device, images, NULL, n, err);
+
+    Chunk *chunk = (Chunk *)calloc(1, sizeof *chunk);
+    if (!chunk)
+        return error_memory(err, sizeof *chunk, "a chunk");
+    ImgstatResult res = IMGSTAT_OK;
+    for (size_t i = 0; i < n && res == IMGSTAT_OK; i++) {
+        const uint32_t origin = (uint32_t)i;
+        if (images[i].width == 0 || images[i].height == 0)
+            continue;
+        if (images[i].memory == IMGSTAT_CUDA)
+            res = read(context, device, &images[i], &origin, 1, err);
+        else
+            res = stage_image(device, chunk, &images[i], origin, read, context, err);
+    }
+    if (res == IMGSTAT_OK)
+        res = end_chunk(device, chunk, read, context, err);
+    free(chunk);
+    return res;
+}
+
+const DeviceOps cuda_device_ops = {
+    "cuda",          device_list,    device_open,       device_close,        device_describe,
+    device_alloc,    device_release, device_host_alloc, device_host_release, device_upload,
+    device_download, cuda_measure,   cuda_count_digits, cuda_count_range,    cuda_gather,
+    cuda_central,    cuda_scan,      device_wait,
+};

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* cuda_device.h: inside the CUDA device: its memory, streams and scratch; checked calls. */
+#ifndef IMGSTAT_CUDA_DEVICE_H
+#define IMGSTAT_CUDA_DEVICE_H
+
+#include <cuda_runtime.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+extern "C" {
+#include "device.h"
+#include "pool.h"
+}
+
+/* Memory that grows and is kept: on the device, or pinned on the host. */
+typedef struct CudaBuffer {
+    void *memory;
+    size_t bytes;
+} CudaBuffer;
+
+/* Host images travel in chunks: filled by the host, copied on one stream, read by kernels on the
+ * other. With four of them the copy engine never waits for the memcpy that fills the next. */
+enum { STAGE_SLOTS = 4 };
+enum { STAGE_BYTES = 8 << 20 }; /* 150 us at 55 GB/s: far above what a launch costs */
+
+typedef struct StageSlot {
+    CudaBuffer pinned, pixels; /* the chunk on the host and on the device */
+    cudaEvent_t filled, used;  /* copied to the device; read by the kernels */
+    bool busy;                 /* used has been recorded */
+} StageSlot;
+
+/* Descriptions of images that a launch needs, in pinned memory until they are copied. */
+enum { DESC_SLOTS = 4 };
+
+typedef struct DescSlot {
+    CudaBuffer pinned, device;
+    cudaEvent_t copied;
+    bool busy;
+} DescSlot;
+
+typedef struct CudaDevice {
+    Device base;
+    int index;
+    cudaDeviceProp properties;
+    int max_shared;       /* bytes a block can have after opting in */
+    cudaStream_t stream;  /* kernels; what the calls are ordered by */
+    cudaStream_t copies;  /* host to device, overlapped with kernels */
+    bool capturing;       /* the caller's stream records a graph: nothing may wait or grow */
+    ImgstatResult broken; /* after a failure: what every further call returns */
+    StageSlot stage[STAGE_SLOTS];
+    unsigned stage_next;
+    DescSlot desc[DESC_SLOTS];
+    unsigned desc_next;
+    CudaBuffer state; /* per image and channel; all zero between launches */
+    CudaBuffer
+        scratch;     /* tables, counters and keys of count_*, gather and central; tiles of scan */
+    CudaBuffer host; /* pinned: results on their way to the caller */
+    void *queue;     /* QueueMemory of work.cuh, zero between launches */
+    CudaBuffer list; /* plain memory: the images of a launch while it is put together */
+    CudaBuffer aligned; /* device memory: an image whose samples are not on their boundaries */
+    Pool *pool;         /* fills chunks */
+} CudaDevice;
+
+/* IMGSTAT_ERR_DEVICE, or IMGSTAT_ERR_MEMORY if that is what it says, in one sentence that names
+ * the call; the device refuses further work unless memory was all that it lacked. */
+ImgstatResult cuda_failed(CudaDevice *device, cudaError_t status, const char *call,
+                          ImgstatError *err);
+
+/* Returns from the calling function if a CUDA call fails. */
+#define CUDA_TRY(device, err, call)                          \
+    do {                                                     \
+        const cudaError_t status_ = (call);                  \
+        if (status_ != cudaSuccess)                          \
+            return cuda_failed(device, status_, #call, err); \
+    } while (0)
+
+/* Directly after a launch: refused launches are found here, failed kernels where the host waits,
+ * or here too in builds with IMGSTAT_SYNC_LAUNCHES. */
+static inline ImgstatResult cuda_launched(CudaDevice *device, const char *kernel, ImgstatError *err)
+{
+    cudaError_t status = cudaGetLastError();
+#ifdef IMGSTAT_SYNC_LAUNCHES
+    if (status == cudaSuccess && !device->capturing)
+        status = cudaStreamSynchronize(device->stream);
+#endif
+    return status == cudaSuccess ? IMGSTAT_OK : cuda_failed(device, status, kernel, err);
+}
+
+/* Makes a buffer hold at least `bytes`; what it held is lost if it grows. zero: new memory is
+ * zeroed, in the order of the stream. */
+ImgstatResult cuda_reserve(CudaDevice *device, CudaBuffer *buffer, size_t bytes, bool zero,
+                           ImgstatError *err);
+ImgstatResult cuda_reserve_host(CudaDevice *device, CudaBuffer *buffer, size_t bytes,
+                                ImgstatError *err);
+
+/* Before every call: selects the device; fails if it has failed before. */
+ImgstatResult cuda_enter(CudaDevice *device, ImgstatError *err);
+
+/* Calls `read` with images in device memory that together are `images`: device images as they
+ * are, host images band by band. record[i] belongs to image i of a call of read. */
+typedef ImgstatResult (*CudaRead)(void *context, CudaDevice *device, const ImagePro *images,
+                                  const uint32_t *origin, size_t n, ImgstatError *err);
+ImgstatResult cuda_stage(CudaDevice *device, const ImagePro *images, size_t n, CudaRead read,
+                         void *context, ImgstatError *err);
+
+/* The slots that are not in cuda_device.cu. */
+ImgstatResult cuda_measure(Device *device, const ImagePro *images, const DeviceRecord *records,
+                           size_t n, ImgstatError *err);
+ImgstatResult cuda_count_digits(Device *device, const ImagePro *image, DigitCount *counts, size_t n,
+                                ImgstatError *err);
+ImgstatResult cuda_count_range(Device *device, const ImagePro *image, RangeCount *counts, size_t n,
+                               ImgstatError *err);
+ImgstatResult cuda_gather(Device *device, const ImagePro *image, KeyGather *gathers, size_t n,
+                          ImgstatError *err);
+ImgstatResult cuda_central(Device *device, const ImagePro *image, const double *center,
+                           Central *out, ImgstatError *err);
+ImgstatResult cuda_scan(Device *device, DevMem from, DevMem to, size_t n, bool inclusive,
+                        ImgstatError *err);
+
+#endif

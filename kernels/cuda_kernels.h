@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* cuda_kernels.h: host entries of the production kernels on bare device memory, for imgstat-bench
+ * and for tests. Everything is ordered by the stream given and nothing waits. */
+#ifndef IMGSTAT_CUDA_KERNELS_H
+#define IMGSTAT_CUDA_KERNELS_H
+
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+/* Prefix sums in one pass with decoupled look-back: out[i] = in[0] + ... + in[i] if inclusive,
+ * else without in[i]; sums wrap. in and out are the same or do not overlap, and lie on 16-byte
+ * boundaries. scratch: cuda_scan_scratch(n) bytes on a 16-byte boundary; its contents are written
+ * before they are read. Signed integers: the same bits. */
+size_t cuda_scan_scratch(size_t n);
+cudaError_t cuda_scan_u32(const uint32_t *in, uint32_t *out, size_t n, bool inclusive,
+                          void *scratch, cudaStream_t stream);
+cudaError_t cuda_scan_u64(const uint64_t *in, uint64_t *out, size_t n, bool inclusive,
+                          void *scratch, cudaStream_t stream);
+
+#endif

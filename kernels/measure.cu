@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/* measure.cu: the measure slot: images described for kernels, sorted by kind, launched together. */
+#include "measure.cuh"
+
+#include <stdlib.h>
+
+/* A launch begins while the host describes the images of the next. */
+enum { LAUNCH_IMAGES = 2048 };
+/* Pieces of one image that a launch adds up: 2^26 * 10 terms < 2^30 (exact.h). */
+static const uint64_t LAUNCH_PIECES = 1ull << 26;
+/* Bytes of an item: a few microseconds of a block's share of the memory. */
+enum { ITEM_BYTES = 128 << 10, WIDE_WARPS = 8 };
+
+/* What the images of one launch have in common. */
+struct Kind {
+    ImgstatSample sample;
+    uint16_t channels; /* of the images */
+    bool plain, bins;
+};
+
+static bool same_kind(const Kind &a, const Kind &b)
+{
+    return a.sample == b.sample && a.channels == b.channels && a.plain == b.plain &&
+           a.bins == b.bins;
+}
+
+static size_t sample_size(ImgstatSample sample)
+{
+    return sample_bits(sample) / 8;
+}
+
+static bool rows_aligned(const ImagePro *image, size_t bytes)
+{
+    return image->device.address % bytes == 0 && (image->height == 1 || image->pitch % bytes == 0);
+}
+
+/* Whether rows follow each other without gaps, so that the image is one long row. */
+static bool is_flat(const ImagePro *image)
+{
+    const size_t row_bytes = image_samples_per_row(image) * sample_size(image->sample);
+    return image->height == 1 ||
+           (image->pitch == row_bytes && (!image->mask || image->mask_pitch == image->width));
+}
+
+static bool is_wide_float(ImgstatSample sample)
+{
+    return sample == IMGSTAT_F32 || sample == IMGSTAT_F64;
+}
+
+static Kind kind_of(const ImagePro *image, const DeviceRecord *record)
+{
+    Kind kind = {image->sample, image->channels, image->mask == NULL, false};
+    if (sample_is_narrow(image->sample)) {
+        kind.plain = kind.plain && image->channels <= (sample_bits(image->sample) == 8 ? 4 : 1);
+        return kind;
+    }
+    const bool flat = is_flat(image) && !is_wide_float(image->sample);
+    const bool aligned = flat ? image->device.address % 16 == 0 : rows_aligned(image, 16);
+    kind.plain = kind.plain && aligned && image->channels <= 4 && !image->has_nodata;
+    kind.bins = record && (record->parts & RECORD_BINS);
+    return kind;
+}
+
+/* Pixels of a unit, and whether plain units are counted in bytes from a 16-byte boundary. */
+static uint64_t unit_size(const Kind &kind, bool *bytes)
+{
+    *bytes = kind.plain && sample_is_narrow(kind.sample);
+    if (!sample_is_narrow(kind.sample))
+        return PIECE;
+    if (sample_bits(kind.sample) == 16)
+        return (uint64_t)(kind.plain ? NARROW16_UNIT : NARROW16_PIXELS);
+    if (!kind.plain)
+        return NARROW8_PIXELS;
+    return (uint64_t)(kind.channels == 3 ? NARROW8_UNIT3 : NARROW8_UNIT);
+}
+
+void work_describe(WorkImage *out, const ImagePro *image, uint64_t unit, bool unit_bytes,
+                   bool by_rows)
+{
+    const bool flat = is_flat(image) && !by_rows;
+    const size_t bytes = sample_size(image->sample);
+    *out = WorkImage{};
+    out->pixels = (const unsigned char *)(uintptr_t)image->device.address;
+    out->mask = image->mask;
+    out->pitch = image->pitch;
+    out->mask_pitch = image->mask_pitch;
+    out->row_pixels = flat ? (uint64_t)image->width * image->height : image->width;
+    out->rows = flat ? 1 : image->height;
+    out->first_at = (uint64_t)image->first_row * image->width;
+    /* A unit counted in bytes begins up to 15 bytes before its row. */
+    const uint64_t extent =
+        unit_bytes ? out->row_pixels * image->channels * bytes + 15 : out->row_pixels;
+    out->units_per_row = (extent + unit - 1) / unit;
+    out->units = out->units_per_row * out->rows;
+    out->channels = image->channels;
+    out->sample = image->sample;
+    out->has_nodata = image->has_nodata;
+    out->nodata_key = image->nodata_key;
+}
+
+/* Units an item: large enough that what an item costs does not count, small enough that the
+ * machine is full and blocks end together. */
+static uint32_t item_units(const CudaDevice *device, const Kind &kind, uint64_t total_units,
+                           uint64_t images, uint64_t unit_bytes)
+{
+    const uint64_t blocks = 4u * (unsigned)device->properties.multiProcessorCount;
+    const uint64_t share = total_units / (2 * blocks) + 1;
+    uint64_t units = 32; /* a unit a warp */
+    if (!sample_is_narrow(kind.sample)) {
+        units = ITEM_BYTES / (unit_bytes ? unit_bytes : 1);
+        units = units < WIDE_WARPS ? WIDE_WARPS : units > 512 ? 512 : units;
+        return (uint32_t)(units < share ? units : share < WIDE_WARPS ? WIDE_WARPS : share);
+    }
+    if (sample_bits(kind.sample) == 8 && images >= blocks)
+        units = 128; /* whole small images, so that each is reported once */
+    const uint64_t least = sample_bits(kind.sample) == 8 ? 4 : 32;
+    return (uint32_t)(units < share ? units : share < least ? least : share);
+}
+
+/* ---- One launch ------------------------------------------------------------------------------ */
+
+static ImgstatResult run_kernels(const Launch *launch, const Kind &kind, ImgstatError *err)
+{
+    Launch part = *launch;
+    const unsigned group = sample_bits(kind.sample) == 16 ? 1 : 4;
+    for (unsigned c = 0; c < kind.channels; c += group) {
+        const unsigned n = kind.channels - c < group ? kind.channels - c : group;
+        part.work.channel0 = c;
+        if (sample_bits(kind.sample) == 8)
+            IMGSTAT_TRY(launch_narrow8(&part, n, kind.plain, err));
+        else if (sample_bits(kind.sample) == 16)
+            IMGSTAT_TRY(launch_narrow16(&part, kind.sample, kind.plain, err));
+        else
+            IMGSTAT_TRY(launch_wide(&part, kind.sample, n, kind.plain, err));
+    }
+    return IMGSTAT_OK;
+}
+
+static size_t state_bytes(const Kind &kind)
+{
+    if (sample_is_narrow(kind.sample))
+        return narrow_state_bytes();
+    return wide_state_bytes(kind.channels < 4 ? kind.channels : 4);
+}
+
+/* Copies descriptions to the device: they may be overwritten as soon as that is done. */
+static ImgstatResult upload_work(CudaDevice *device, Launch *launch, const WorkImage *images,
+                                 size_t n, ImgstatError *err)
+{
+    DescSlot *slot = &device->desc[device->desc_next++ % DESC_SLOTS];
+    const size_t table = n * sizeof *images;
+    const size_t bytes = table + launch->work.n_items * sizeof(uint32_t);
+    if (slot->busy)
+        CUDA_TRY(device, err, cudaEventSynchronize(slot->copied));
+    slot->busy = false;
+    IMGSTAT_TRY(cuda_reserve_host(device, &slot->pinned, bytes, err));
+    IMGSTAT_TRY(cuda_reserve(device, &slot->device, bytes, false, err));
+    memcpy(slot->pinned.memory, images, table);
+    uint32_t *of_item = (uint32_t *)((char *)slot->pinned.memory + table);
+    for (size_t i = 0; i < n; i++) {
+        for (uint32_t k = 0; k < images[i].items; k++)
+            *of_item++ = (uint32_t)i;
+    }
+    CUDA_TRY(device, err,
+             cudaMemcpyAsync(slot->device.memory, slot->pinned.memory, bytes,
+                             cudaMemcpyHostToDevice, launch->stream));
+    CUDA_TRY(device, err, cudaEventRecord(slot->copied, launch->stream));
+    slot->busy = true;
+    launch->work.images = (const WorkImage *)slot->device.memory;
+    launch->work.image_of_item = (const uint32_t *)((char *)slot->device.memory + table);
+    return IMGSTAT_OK;
+}
+
+/* Measures n described images of a kind. */
+static ImgstatResult launch_images(CudaDevice *device, const Kind &kind, WorkImage *images,
+                                   size_t n, ImgstatError *err)
+{
+    bool unit_bytes;
+    const uint64_t unit = unit_size(kind, &unit_bytes);
+    uint64_t total = 0, pixels = 0;
+    for (size_t i = 0; i < n; i++) {
+        total += images[i].units;
+        pixels += images[i].rows * images[i].row_pixels;
+    }
+    if (total == 0)
+        return IMGSTAT_OK;
+    const uint64_t pixel_bytes = kind.channels * sample_size(kind.sample);
+    const uint64_t average = pixels / total * pixel_bytes; /* bytes a unit; short rows are small */
+    const uint32_t per_item = item_units(device, kind, total, n, average);
+    (void)unit;
+
+    Launch launch = {};
+    launch.device = device;
+    launch.stream = device->stream;
+    for (size_t i = 0; i < n; i++) {
+        images[i].units_per_item = per_item;
+        images[i].items = (uint32_t)((images[i].units + per_item - 1) / per_item);
+        images[i].first_item = launch.work.n_items;
+        launch.work.n_items += images[i].items;
+    }
+    launch.work.n_images = (uint32_t)n;
+    launch.work.shared = (QueueMemory *)device->queue;
+    IMGSTAT_TRY(cuda_reserve(device, &device->state, n * state_bytes(kind), true, err));
+    launch.work.state = device->state.memory;
+    if (n == 1)
+        launch.work.only = images[0];
+    else
+        IMGSTAT_TRY(upload_work(device, &launch, images, n, err));
+    return run_kernels(&launch, kind, err);
+}
+
+/* ---- All images of a call -------------------------------------------------------------------- */
+
+struct Batch {
+    Kind kind;
+    WorkImage *images; /* room for LAUNCH_IMAGES */
+    size_t n;
+};
+
+static ImgstatResult launch_batch(CudaDevice *device, Batch *batch, ImgstatError *err)
+{
+    const size_t n = batch->n;
+    batch->n = 0;
+    return n ? launch_images(device, batch->kind, batch->images, n, err) : IMGSTAT_OK;
+}
+
+/* Describes an image; one with very many pieces goes in several bands. */
+static ImgstatResult add_image(CudaDevice *device, Batch *batch, const ImagePro *image,
+                               const DeviceRecord *record, ImgstatError *err)
+{
+    bool unit_bytes;
+    const uint64_t unit = unit_size(batch->kind, &unit_bytes);
+    const bool by_rows = is_wide_float(image->sample);
+    Tally *tally = (Tally *)(uintptr_t)record->mem.address;
+    uint64_t *bins = NULL;
+    if (record_parts_bins(record->sample, record->parts))
+        bins = (uint64_t *)(tally + record->channels);
+    const uint64_t per_row = by_rows ? (image->width + unit - 1) / unit : 1;
+    const uint64_t most = by_rows ? LAUNCH_PIECES / (per_row ? per_row : 1) : image->height;
+    for (uint32_t first = 0; first < image->height;) {
+        const uint32_t left = image->height - first;
+        const uint32_t rows = left < most ? left : most > 0 ? (uint32_t)most : 1;
+        ImagePro band = image_band(image, first, rows);
+        if (batch->n == LAUNCH_IMAGES)
+            IMGSTAT_TRY(launch_batch(device, batch, err));
+        WorkImage *work = &batch->images[batch->n++];
+        work_describe(work, &band, unit, unit_bytes, by_rows);
+        work->tally = tally;
+        work->bins = bins;
+        first += rows;
+    }
+    return IMGSTAT_OK;
+}
+
+/* An image whose samples are not on their boundaries is copied to where they are. */
+static ImgstatResult realign(CudaDevice *device, const ImagePro *image, ImagePro *out,
+                             ImgstatError *err)
+{
+    const size_t row_bytes = image_samples_per_row(image) * sample_size(image->sample);
+    const size_t pitch = (row_bytes + 15) & ~(size_t)15;
+    size_t bytes;
+    if (!size_product(pitch, image->height, &bytes))
+        return error_set(err, IMGSTAT_ERR_ARG, "the image is larger than memory");
+    IMGSTAT_TRY(cuda_reserve(device, &device->aligned, bytes, false, err));
+    *out = *image;
+    out->device.address = (uint64_t)(uintptr_t)device->aligned.memory;
+    out->pitch = pitch;
+    const char *from = (const char *)(uintptr_t)image->device.address;
+    char *to = (char *)device->aligned.memory;
+    if (image->height == 1) {
+        CUDA_TRY(device, err,
+                 cudaMemcpyAsync(to, from, row_bytes, cudaMemcpyDeviceToDevice, device->stream));
+        return IMGSTAT_OK;
+    }
+    CUDA_TRY(device, err,
+             cudaMemcpy2DAsync(to, pitch, from, image->pitch, row_bytes, image->height,
+                               cudaMemcpyDeviceToDevice, device->stream));
+    return IMGSTAT_OK;
+}
+
+ImgstatResult cuda_align(CudaDevice *device, const ImagePro *image, ImagePro *out,
+                         ImgstatError *err)
+{
+    *out = *image;
+    if (image->width == 0 || image->height == 0 || rows_aligned(image, sample_size(image->sample)))
+        return IMGSTAT_OK;
+    return realign(device, image, out, err);
+}
+
+struct Measure {
+    const DeviceRecord *records;
+};
+
+static ImgstatResult measure_device_images(void *context, CudaDevice *device,
+                                           const ImagePro *images, const uint32_t *origin, size_t n,
+                                           ImgstatError *err)
+{
+    const Measure *measure = (const Measure *)context;
+    const size_t list_bytes = LAUNCH_IMAGES * sizeof(WorkImage);
+    if (!device->list.memory) {
+        device->list.memory = malloc(list_bytes);
+        if (!device->list.memory)
+            return error_memory(err, list_bytes, "a list of images");
+        device->list.bytes = list_bytes;
+    }
+    /* Images of one kind after the other, in the order in which the kinds come first. Calls have
+     * few kinds; `from` is the first image that may still be of a new one. */
+    Batch batch = {};
+    batch.images = (WorkImage *)device->list.memory;
+    for (size_t from = 0; from < n; from++) {
+        const DeviceRecord *record = &measure->records[origin ? origin[from] : from];
+        batch.kind = kind_of(&images[from], record);
+        bool seen = false;
+        for (size_t i = 0; i < from && !seen; i++)
+            seen = same_kind(batch.kind,
+                             kind_of(&images[i], &measure->records[origin ? origin[i] : i]));
+        if (seen)
+            continue;
+        for (size_t i = from; i < n; i++) {
+            record = &measure->records[origin ? origin[i] : i];
+            if (images[i].width == 0 || images[i].height == 0 ||
+                !same_kind(batch.kind, kind_of(&images[i], record)))
+                continue;
+            if (rows_aligned(&images[i], sample_size(images[i].sample))) {
+                IMGSTAT_TRY(add_image(device, &batch, &images[i], record, err));
+            } else {
+                ImagePro aligned;
+                IMGSTAT_TRY(launch_batch(device, &batch, err)); /* it may use the same memory */
+                IMGSTAT_TRY(realign(device, &images[i], &aligned, err));
+                batch.kind = kind_of(&aligned, record);
+                IMGSTAT_TRY(add_image(device, &batch, &aligned, record, err));
+                IMGSTAT_TRY(launch_batch(device, &batch, err));
+                batch.kind =
+                    kind_of(&images[from], &measure->records[origin ? origin[from] : from]);
+            }
+            if (batch.kind.bins)
+                IMGSTAT_TRY(cuda_count_bins(device, &images[i], record, err));
+        }
+        IMGSTAT_TRY(launch_batch(device, &batch, err));
+    }
+    return IMGSTAT_OK;
+}
+
+ImgstatResult cuda_measure(Device *base, const ImagePro *images, const DeviceRecord *records,
+                           size_t n, ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    IMGSTAT_TRY(cuda_enter(device, err));
+    if (n > UINT32_MAX)
+        return error_set(err, IMGSTAT_ERR_ARG, "too many images in one call");
+    for (size_t i = 0; i < n; i++) {
+        const DeviceRecord *record = &records[i];
+        if (record->sample != images[i].sample || record->channels != images[i].channels ||
+            record->mem.bytes < record_bytes(record->sample, record->channels, record->parts) ||
+            !record->mem.address)
+            return error_set(err, IMGSTAT_ERR_ARG, "the record is not one for the image measured");
+    }
+    Measure measure = {records};
+    return cuda_stage(device, images, n, measure_device_images, &measure, err);
+}

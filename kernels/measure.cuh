@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* measure.cuh: describing images for kernels. */
+#ifndef IMGSTAT_MEASURE_CUH
+#define IMGSTAT_MEASURE_CUH
+
+#include "work.cuh"
+
+/* Describes an image in device memory, but for its record and items. unit: pixels, or if
+ * unit_bytes bytes, of a unit; by_rows: units end with the rows even where rows have no gaps. */
+void work_describe(WorkImage *out, const ImagePro *image, uint64_t unit, bool unit_bytes,
+                   bool by_rows);
+
+/* *out is the image, or a copy of it whose samples lie on their boundaries. */
+ImgstatResult cuda_align(CudaDevice *device, const ImagePro *image, ImagePro *out,
+                         ImgstatError *err);
+
+/* Adds an image of a wide type to the bins of its record, by the leading 16 bits of the keys. */
+ImgstatResult cuda_count_bins(CudaDevice *device, const ImagePro *image, const DeviceRecord *record,
+                              ImgstatError *err);
+
+#endif

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/* measure_narrow8.cu: records of 8-bit samples in one read: exact bins, and where the extrema are.
+ */
+#include "narrow.cuh"
+
+/* 32 warps a block; two blocks an SM hide each other's barriers (measured: PERFORMANCE in
+ * docs/kernels.md). */
+enum { THREADS = 1024, WARPS = THREADS / 32 };
+/* A lane's vectors in a unit, and how many are loaded before the first is counted. Three channels:
+ * multiples of three, so that the channel of a byte in a vector is known at compile time. */
+template <int C> struct Shape {
+    enum { STEPS = C == 3 ? 9 : 8, AHEAD = C == 3 ? 3 : 4, UNIT = STEPS * 512 };
+};
+static_assert((int)Shape<1>::UNIT == (int)NARROW8_UNIT && (int)Shape<3>::UNIT == (int)NARROW8_UNIT3,
+              "the host cuts images");
+
+/* A lane's column of a channel's table: counter of sample v at byte (v << SHIFT | column). */
+enum { TABLE_BINS = 256 };
+
+extern __shared__ __align__(128) unsigned char table[];
+
+/* Samples of a table that is not flushed: a column gets at most a 32nd of them, and a few more
+ * from row ends; so 32-bit counters do not overflow. */
+static const uint64_t TABLE_SAMPLES = 1ull << 35;
+
+static __device__ __forceinline__ void count(uint32_t offset)
+{
+    atomicAdd((unsigned *)(table + offset), 1u);
+}
+
+/* Counts 16 bytes. Byte p is of channel column j = (p + ROTATE) % C of this lane. */
+template <int C, int SHIFT, int ROTATE>
+static __device__ __forceinline__ void count_vector(uint4 v, const uint32_t (&column)[C])
+{
+    const uint32_t word[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+    for (int p = 0; p < 16; p++) {
+        const int bit = p % 4 * 8 - SHIFT;
+        const uint32_t w = word[p / 4];
+        const uint32_t bin = (bit < 0 ? w << -bit : w >> (bit < 0 ? 0 : bit)) & (0xFFu << SHIFT);
+        count(bin | column[(p + ROTATE) % C]);
+    }
+}
+
+template <int C, int SHIFT>
+static __device__ __forceinline__ void count_rotated(uint4 v, int rotate,
+                                                     const uint32_t (&column)[C])
+{
+    switch (C == 3 ? rotate % 3 : 0) {
+    case 0:
+        count_vector<C, SHIFT, 0>(v, column);
+        break;
+    case 1:
+        count_vector<C, SHIFT, 1>(v, column);
+        break;
+    default:
+        count_vector<C, SHIFT, 2>(v, column);
+    }
+}
+
+/* Where a plain unit lies in its row: bytes [address, address + UNIT) cut to [row, end), and the
+ * channel of the byte at address + lane * 16. */
+struct Place {
+    const unsigned char *row, *end, *address;
+    uint64_t number; /* of the row */
+    unsigned phase;
+};
+
+template <int C>
+static __device__ __forceinline__ Place plain_place(const WorkImage &image, uint64_t unit)
+{
+    uint64_t place;
+    Place p;
+    unit_place(image, unit, &p.number, &place);
+    p.row = image.pixels + p.number * image.pitch;
+    p.end = p.row + image.row_pixels * C;
+    const unsigned early = (unsigned)((uintptr_t)p.row % 16);
+    p.address = p.row - early + place * Shape<C>::UNIT;
+    p.phase = (48 - early + threadIdx.x % 32 * 16) % C; /* UNIT is a multiple of C */
+    return p;
+}
+
+/* Counts one unit of a plain image with one warp. */
+template <int C, int SHIFT>
+static __device__ __forceinline__ void count_plain(const WorkImage &image, uint64_t unit)
+{
+    const unsigned lane = threadIdx.x % 32;
+    const Place place = plain_place<C>(image, unit);
+    const unsigned char *at = place.address + lane * 16;
+    uint32_t column[C];
+#pragma unroll
+    for (int j = 0; j < C; j++)
+        column[j] =
+            ((place.phase + j) % C * (TABLE_BINS << SHIFT)) | (lane * 4 & ((1u << SHIFT) - 1));
+
+    if (place.address >= place.row && place.address + Shape<C>::UNIT <= place.end) {
+#pragma unroll 1
+        for (int k = 0; k < Shape<C>::STEPS; k += Shape<C>::AHEAD, at += Shape<C>::AHEAD * 512) {
+            uint4 v[Shape<C>::AHEAD];
+#pragma unroll
+            for (int i = 0; i < Shape<C>::AHEAD; i++)
+                v[i] = __ldcs((const uint4 *)(at + i * 512));
+#pragma unroll
+            for (int i = 0; i < Shape<C>::AHEAD; i++)
+                count_rotated<C, SHIFT>(v[i], i * 512 % C, column);
+        }
+        return;
+    }
+#pragma unroll 1
+    for (int k = 0; k < Shape<C>::STEPS; k++, at += 512) {
+        if (at >= place.row && at + 16 <= place.end) {
+            const uint4 v = __ldcs((const uint4 *)at);
+            if (C == 3 && k % 3 == 1)
+                count_vector<C, SHIFT, 512 % C>(v, column);
+            else if (C == 3 && k % 3 == 2)
+                count_vector<C, SHIFT, 1024 % C>(v, column);
+            else
+                count_vector<C, SHIFT, 0>(v, column);
+        } else {
+            for (int p = 0; p < 16; p++) {
+                if (at + p >= place.row && at + p < place.end) {
+                    const unsigned c = (unsigned)((uint64_t)(at + p - place.row) % C);
+                    count((c * TABLE_BINS + at[p]) << SHIFT | (lane * 4 & ((1u << SHIFT) - 1)));
+                }
+            }
+        }
+    }
+}
+
+/* Counts one unit of an image with a mask, or some channels of one with more. */
+template <int C, int SHIFT>
+static __device__ __forceinline__ unsigned count_general(const WorkImage &image, uint64_t unit,
+                                                         unsigned channel0)
+{
+    const unsigned lane = threadIdx.x % 32;
+    uint64_t row, place;
+    unit_place(image, unit, &row, &place);
+    const unsigned char *samples = image.pixels + row * image.pitch + channel0;
+    const uint8_t *mask = image.mask ? image.mask + row * image.mask_pitch : NULL;
+    const uint64_t end = min((place + 1) * NARROW8_PIXELS, image.row_pixels);
+    unsigned masked = 0;
+#pragma unroll 4
+    for (uint64_t x = place * NARROW8_PIXELS + lane; x < end; x += 32) {
+        if (mask && !mask[x]) {
+            masked++;
+            continue;
+        }
+#pragma unroll
+        for (int c = 0; c < C; c++)
+            count((c * TABLE_BINS + samples[x * image.channels + c]) << SHIFT |
+                  (lane * 4 & ((1u << SHIFT) - 1)));
+    }
+    return masked;
+}
+
+/* The first position in the unit where channel c (of those measured) has this value, for this
+ * lane's part of the unit; ~0 if it is nowhere. */
+template <int C, bool PLAIN>
+static __device__ uint64_t find_in_unit(const WorkImage &image, uint64_t unit, unsigned channel0,
+                                        unsigned c, unsigned value)
+{
+    const unsigned lane = threadIdx.x % 32;
+    uint64_t row, at_x = ~0ull;
+    if (PLAIN) {
+        const Place place = plain_place<C>(image, unit);
+        row = place.number;
+#pragma unroll 1
+        for (int k = Shape<C>::STEPS - 1; k >= 0; k--) {
+            const unsigned char *at = place.address + k * 512 + lane * 16;
+            uint4 v = {0, 0, 0, 0};
+            const bool whole = at >= place.row && at + 16 <= place.end;
+            if (whole)
+                v = *(const uint4 *)at;
+            const uint32_t word[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+            for (int p = 15; p >= 0; p--) {
+                if (!whole && (at + p < place.row || at + p >= place.end))
+                    continue;
+                const unsigned sample = whole ? word[p / 4] >> p % 4 * 8 & 0xFF : at[p];
+                if (sample != value)
+                    continue;
+                const uint64_t flat = (uint64_t)(at + p - place.row);
+                if (flat % C == c)
+                    at_x = flat / C;
+            }
+        }
+    } else {
+        uint64_t place;
+        unit_place(image, unit, &row, &place);
+        const uint64_t end = min((place + 1) * NARROW8_PIXELS, image.row_pixels);
+        for (uint64_t x = place * NARROW8_PIXELS + lane; x < end; x += 32) {
+            if ((!image.mask || image.mask[row * image.mask_pitch + x]) && at_x == ~0ull &&
+                image.pixels[row * image.pitch + x * image.channels + channel0 + c] == value)
+                at_x = x;
+        }
+    }
+    return at_x == ~0ull ? at_x : image.first_at + row * image.row_pixels + at_x;
+}
+
+/* Finds the first place of each extremum that may be the image's, in the item where this block met
+ * it first. */
+template <int C, bool PLAIN>
+static __device__ __noinline__ void find_extrema(NarrowBlock *block, unsigned channel0,
+                                                 unsigned flip)
+{
+    for (unsigned i = 0; i < 2 * C; i++) {
+        if (!(block->needs >> i & 1))
+            continue;
+        const unsigned c = i / 2;
+        const unsigned value = (unsigned)(i % 2 ? block->high[c] : block->low[c]) ^ flip;
+        uint64_t begin, end;
+        item_units(block->image, i % 2 ? block->high_item[c] : block->low_item[c], &begin, &end);
+        for (uint64_t unit = begin + threadIdx.x / 32; unit < end; unit += WARPS) {
+            const uint64_t at = find_in_unit<C, PLAIN>(block->image, unit, channel0, c, value);
+            if (at != ~0ull)
+                atomicMin(&block->found[i], (unsigned long long)at);
+        }
+    }
+    __syncthreads();
+}
+
+/* Adds the table to the bins of the record, empties it, and settles where the extrema are. */
+template <int C, int SHIFT, bool PLAIN>
+static __device__ __noinline__ void flush(const Work &work, NarrowBlock *block)
+{
+    const WorkImage &image = block->image;
+    const unsigned flip = image.sample == IMGSTAT_I8 ? 0x80 : 0;
+    const unsigned vectors = 1u << (SHIFT - 4); /* of 16 bytes a bin */
+    NarrowState *state = (NarrowState *)work.state + block->number;
+
+    for (unsigned i = threadIdx.x; i < C * TABLE_BINS * vectors; i += THREADS) {
+        uint4 *words = (uint4 *)table + i;
+        const uint4 v = *words;
+        uint64_t sum = (uint64_t)v.x + v.y + v.z + v.w;
+        *words = make_uint4(0, 0, 0, 0);
+        for (unsigned h = vectors / 2; h > 0; h /= 2)
+            sum += __shfl_xor_sync(NONE, sum, h);
+        const unsigned bin = i / vectors;
+        if (i % vectors == 0 && sum)
+            bin_add(&image.bins[(work.channel0 + bin / TABLE_BINS) * TABLE_BINS +
+                                (bin % TABLE_BINS ^ flip)],
+                    sum);
+    }
+    const uint64_t pixels = PLAIN ? Shape<C>::UNIT / C : NARROW8_PIXELS;
+    narrow_ask(block, state, C, pixels, PLAIN ? 16 : 0);
+    if (block->needs)
+        find_extrema<C, PLAIN>(block, work.channel0, flip);
+    narrow_finish(work, block, state, C);
+}
+
+/* After an item: which keys beyond the extrema so far does the table hold? */
+template <int C, int SHIFT> static __device__ __forceinline__ void check_extrema(NarrowBlock *block)
+{
+    const unsigned flip = block->image.sample == IMGSTAT_I8 ? 0x80 : 0;
+    const unsigned vectors = 1u << (SHIFT - 4);
+    for (unsigned i = threadIdx.x; i < C * TABLE_BINS * vectors; i += THREADS) {
+        const unsigned bin = i / vectors, c = bin / TABLE_BINS;
+        const int key = (int)(bin % TABLE_BINS ^ flip);
+        bool low = key<block->low[c], high = key> block->high[c];
+        if (low || high) {
+            const uint4 v = ((const uint4 *)table)[i];
+            const bool there = (v.x | v.y | v.z | v.w) && narrow_valid(block->image, (uint64_t)key);
+            low = low && there;
+            high = high && there;
+        }
+        /* Bins ascend with the lanes; keys as well, since the flip is above a warp's bins. */
+        const unsigned lows = __ballot_sync(NONE, low), highs = __ballot_sync(NONE, high);
+        if (low && threadIdx.x % 32 == __ffs((int)lows) - 1)
+            atomicMin(&block->new_low[c], key);
+        if (high && threadIdx.x % 32 == 31 - __clz((int)highs))
+            atomicMax(&block->new_high[c], key);
+    }
+}
+
+/*
+ * measure_narrow8: the record of 8-bit samples, C interleaved channels at once.
+ *
+ *   Idea      Lane-private columns of counters: lane l of every warp counts value v at word
+ *             32 v + l, so no two lanes of a warp ever meet in a bank, whatever the image. An
+ *             increment of exactly 1 whose result is unused needs no return trip. Extrema, sums and
+ *             moments follow from the bins. A block looks into its table after each item, so it
+ *             knows in which item a new extremum came; only blocks whose extremum may be the
+ *             image's read that item again (it is in the L2 cache) to find the position.
+ *   Work      3 instructions a sample: shift, mask, count.
+ *   Memory    reads n bytes once, and less than one item a block and extremum again; adds up to
+ *             256 C bins a block and image. Shared: C << (8 + SHIFT) bytes.
+ *   Launch    persistent blocks of 1,024; items of 32 units from a queue, in order.
+ *   Requires  C <= 4; PLAIN: the image has C channels and no mask. Queue and states zero.
+ *   Result    bins, n, masked, extrema added to the record; queue and states zero again. Integers:
+ *             every order of blocks gives the same.
+ */
+template <int C, int SHIFT, bool PLAIN, int BLOCKS>
+static __global__ void __launch_bounds__(THREADS, BLOCKS)
+    measure_narrow8(const __grid_constant__ Work work)
+{
+    __shared__ NarrowBlock block;
+    for (unsigned i = threadIdx.x; i < (C * TABLE_BINS << SHIFT) / 16; i += THREADS)
+        ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
+    narrow_begin(work, &block);
+
+    uint64_t item = block.next[0];
+    bool begun = false;
+    for (unsigned turn = 1; item < work.n_items; turn ^= 1) {
+        const uint32_t number = work_image_of(work, item);
+        if (!begun || number != block.number || block.samples > TABLE_SAMPLES) {
+            if (begun)
+                flush<C, SHIFT, PLAIN>(work, &block);
+            narrow_adopt(work, &block, number);
+            begun = true;
+        }
+        if (threadIdx.x == 0) {
+            block.next[turn] = atomicAdd(&work.shared->queue.next, 1ull);
+            block.item = item;
+            block.items++;
+            block.samples += (uint64_t)block.image.units_per_item *
+                             (PLAIN ? Shape<C>::UNIT / C : NARROW8_PIXELS);
+        }
+        uint64_t begin, end;
+        item_units(block.image, item, &begin, &end);
+        unsigned masked = 0;
+        for (uint64_t unit = begin + threadIdx.x / 32; unit < end; unit += WARPS) {
+            if (PLAIN)
+                count_plain<C, SHIFT>(block.image, unit);
+            else
+                masked += count_general<C, SHIFT>(block.image, unit, work.channel0);
+        }
+        if (!PLAIN && masked)
+            atomicAdd(&block.masked, (unsigned long long)masked);
+        __syncthreads(); /* the table holds the whole item; next[turn] is there */
+        item = block.next[turn];
+        bool settled = true;
+        for (int c = 0; c < C; c++)
+            settled &= block.low[c] == 0 && block.high[c] == TABLE_BINS - 1;
+        if (!settled) {
+            check_extrema<C, SHIFT>(&block);
+            __syncthreads(); /* new_low and new_high are complete */
+            narrow_improve(&block, C);
+            __syncthreads(); /* before the next check reads them, and before counting goes on */
+        }
+    }
+    if (begun)
+        flush<C, SHIFT, PLAIN>(work, &block);
+    if (threadIdx.x == 0)
+        queue_leave(work);
+}
+
+/* Columns as the device's shared memory allows: 32, or fewer, which share. */
+template <int C, int SHIFT, bool PLAIN, int BLOCKS>
+static ImgstatResult launch_shape(const Launch *launch, ImgstatError *err)
+{
+    CudaDevice *device = launch->device;
+    const int bytes = C * TABLE_BINS << SHIFT;
+    const auto kernel = measure_narrow8<C, SHIFT, PLAIN, BLOCKS>;
+    CUDA_TRY(device, err,
+             cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * BLOCKS;
+    const unsigned grid = (unsigned)(launch->work.n_items < most ? launch->work.n_items : most);
+    kernel<<<grid, THREADS, (size_t)bytes, launch->stream>>>(launch->work);
+    return cuda_launched(device, "measure_narrow8", err);
+}
+
+template <int C> static ImgstatResult launch_plain(const Launch *launch, ImgstatError *err)
+{
+    enum { RESERVE = 2048 }; /* NarrowBlock, and what the driver keeps a block */
+    const int room = launch->device->max_shared - RESERVE;
+    const int threads = launch->device->properties.maxThreadsPerMultiProcessor;
+    const int total = (int)launch->device->properties.sharedMemPerMultiprocessor;
+    const int full = C * TABLE_BINS << 7, half = full / 2;
+    if (threads >= 2 * THREADS && 2 * (full + RESERVE) <= total)
+        return launch_shape<C, 7, true, 2>(launch, err);
+    if (full <= room)
+        return launch_shape<C, 7, true, 1>(launch, err);
+    if (half <= room)
+        return launch_shape<C, 6, true, 1>(launch, err);
+    return launch_shape<C, 5, true, 1>(launch, err);
+}
+
+size_t narrow_state_bytes(void)
+{
+    return sizeof(NarrowState);
+}
+
+ImgstatResult launch_narrow8(const Launch *launch, unsigned channels, bool plain, ImgstatError *err)
+{
+    switch (channels) {
+    case 1:
+        return plain ? launch_plain<1>(launch, err) : launch_shape<1, 5, false, 1>(launch, err);
+    case 2:
+        return plain ? launch_plain<2>(launch, err) : launch_shape<2, 5, false, 1>(launch, err);
+    case 3:
+        return plain ? launch_plain<3>(launch, err) : launch_shape<3, 5, false, 1>(launch, err);
+    default:
+        return plain ? launch_plain<4>(launch, err) : launch_shape<4, 5, false, 1>(launch, err);
+    }
+}

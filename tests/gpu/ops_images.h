@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* ops_images.h: images of every shape and content on both devices, for the tests of the CUDA
+ * device. */
+#ifndef IMGSTAT_OPS_IMAGES_H
+#define IMGSTAT_OPS_IMAGES_H
+
+#include "device.h"
+
+typedef enum Pattern {
+    PATTERN_RANDOM, /* all bits */
+    PATTERN_PRIME,  /* period 251: swapped blocks show */
+    PATTERN_CONSTANT,
+    PATTERN_LARGEST,
+    PATTERN_CHECKER, /* smallest and largest by turns */
+    PATTERN_SMOOTH,
+    PATTERN_TWELVE,  /* 12 bits */
+    PATTERN_SKEWED,  /* mostly small, a long tail */
+    PATTERN_MISLEAD, /* a narrow window, then much of something else that a sample may miss */
+    PATTERN_SPECIAL, /* floats: zeros of both signs, subnormals, infinities, NaN, huge values */
+    PATTERN_OFFSET,  /* a large value plus little noise */
+    PATTERNS
+} Pattern;
+
+typedef struct Shape {
+    ImgstatSample sample;
+    uint16_t channels;
+    uint32_t width, height;
+    uint32_t gap;   /* bytes between the end of a row and the next */
+    uint32_t shift; /* bytes by which the first row is off a 256-byte boundary */
+    Pattern pattern;
+    bool mask, nodata;
+} Shape;
+
+/* The same pixels in host memory for the CPU, and wherever for CUDA. */
+typedef struct TestImage {
+    Shape shape;
+    ImagePro cpu, cuda;
+    size_t bytes;
+    void *host, *mask;
+    DevMem memory, mask_memory;
+} TestImage;
+
+/* What the tests share. */
+typedef struct Ops {
+    Device *cpu, *cuda;
+    ImgstatError error;
+    uint64_t seed, state;
+    size_t cases, compared, failures;
+    bool small, quiet;
+} Ops;
+
+extern Ops ops;
+
+/* 0, or the exit status of a test that cannot run. */
+int ops_open(void);
+void ops_close(void);
+double seconds(void);
+
+uint64_t random64(void);
+uint32_t below(uint32_t n);
+/* Ends the test program. */
+_Noreturn void fail(const char *why);
+void must(ImgstatResult result);
+/* Counts a failure, and says it if there are few. */
+__attribute__((format(printf, 1, 2))) void complain(const char *format, ...);
+
+TestImage test_image_create(const Shape *shape, bool on_device);
+void test_image_upload(TestImage *image);
+void test_image_destroy(TestImage *image);
+/* The key of some sample of the image. */
+uint64_t test_image_key(const TestImage *image);
+void shape_text(const Shape *shape, const char *what, char *text, size_t bytes);
+
+#endif

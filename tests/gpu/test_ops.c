@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: MIT */
+/* test_ops.c: every operation of the CUDA device against the CPU device: whole results, bit for
+ * bit. */
+#include "ops_images.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A record on each device, with a guard behind the one under test. */
+typedef struct Records {
+    DeviceRecord cpu, cuda;
+    size_t bytes;
+} Records;
+
+enum { GUARD = 64, POISON = 0xA5 };
+
+static Records records_create(ImgstatSample sample, uint16_t channels, unsigned parts)
+{
+    Records r = {.bytes = record_bytes(sample, channels, parts)};
+    unsigned char guard[GUARD];
+    r.cpu = r.cuda = (DeviceRecord){.sample = sample, .channels = channels, .parts = parts};
+    must(cpu_device_ops.alloc(ops.cpu, r.bytes, &r.cpu.mem, &ops.error));
+    must(cuda_device_ops.alloc(ops.cuda, r.bytes + GUARD, &r.cuda.mem, &ops.error));
+    memset(guard, POISON, GUARD);
+    must(cuda_device_ops.upload(ops.cuda, r.cuda.mem, r.bytes, guard, GUARD, &ops.error));
+    return r;
+}
+
+static void records_destroy(Records *r)
+{
+    cpu_device_ops.release(ops.cpu, &r->cpu.mem);
+    cuda_device_ops.release(ops.cuda, &r->cuda.mem);
+}
+
+static const char *tally_difference(const Tally *a, const Tally *b)
+{
+    static char text[200];
+#define FIELD(f)                                                                          \
+    if (memcmp(&a->f, &b->f, sizeof a->f) != 0) {                                         \
+        uint64_t x, y;                                                                    \
+        memcpy(&x, &a->f, 8);                                                             \
+        memcpy(&y, &b->f, 8);                                                             \
+        snprintf(text, sizeof text, "%s: cpu %llu, cuda %llu", #f, (unsigned long long)x, \
+                 (unsigned long long)y);                                                  \
+        return text;                                                                      \
+    }
+    FIELD(n)
+    FIELD(nan) FIELD(pinf) FIELD(ninf) FIELD(nodata) FIELD(masked) FIELD(min_key) FIELD(max_key)
+        FIELD(min_at) FIELD(max_at) FIELD(sum) FIELD(sum2) FIELD(sum_overflow) FIELD(sum2_overflow)
+            FIELD(fsum) FIELD(fsum2)
+#undef FIELD
+                return "nothing";
+}
+
+/* Compares the whole record, and that nothing behind it was written. */
+static void records_compare(const Records *r, const char *what)
+{
+    unsigned char *cuda = malloc(r->bytes + GUARD);
+    const unsigned char *cpu = (const unsigned char *)(uintptr_t)r->cpu.mem.address;
+    if (!cuda)
+        fail("out of memory");
+    must(cuda_device_ops.download(ops.cuda, cuda, r->cuda.mem, 0, r->bytes + GUARD, &ops.error));
+    ops.cases++;
+    ops.compared += r->bytes;
+    if (memcmp(cpu, cuda, r->bytes) != 0) {
+        for (uint16_t c = 0; c < r->cpu.channels; c++) {
+            const Tally *a = (const Tally *)(const void *)cpu + c,
+                        *b = (const Tally *)(void *)cuda + c;
+            if (memcmp(a, b, sizeof *a) != 0)
+                complain("%s: channel %u differs in %s", what, c, tally_difference(a, b));
+        }
+        const size_t tallies = r->cpu.channels * sizeof(Tally);
+        const uint64_t *a = (const uint64_t *)(const void *)(cpu + tallies);
+        const uint64_t *b = (const uint64_t *)(void *)(cuda + tallies);
+        for (size_t i = 0; i < (r->bytes - tallies) / 8; i++) {
+            if (a[i] != b[i]) {
+                complain("%s: bin %zu: cpu %llu, cuda %llu", what, i, (unsigned long long)a[i],
+                         (unsigned long long)b[i]);
+                break;
+            }
+        }
+    }
+    for (size_t i = 0; i < GUARD; i++) {
+        if (cuda[r->bytes + i] != POISON) {
+            complain("%s: written behind the record", what);
+            break;
+        }
+    }
+    free(cuda);
+}
+
+/* Measures an image on both devices, twice into the same record if `again`. */
+static void check_measure(const Shape *shape, unsigned parts, bool on_device, bool again)
+{
+    char what[160];
+    TestImage image = test_image_create(shape, on_device);
+    Records r = records_create(shape->sample, shape->channels, parts);
+    for (int k = 0; k <= again; k++) {
+        must(cpu_device_ops.measure(ops.cpu, &image.cpu, &r.cpu, 1, &ops.error));
+        must(cuda_device_ops.measure(ops.cuda, &image.cuda, &r.cuda, 1, &ops.error));
+        image.cpu.first_row = image.cuda.first_row = 7; /* the second time another place */
+    }
+    shape_text(shape, on_device ? "measure device" : "measure host", what, sizeof what);
+    records_compare(&r, what);
+    records_destroy(&r);
+    test_image_destroy(&image);
+}
+
+static const uint32_t widths[] = {1,    2,    3,    5,    7,    15,   16,   17,    31,
+                                  32,   33,   64,   127,  128,  129,  251,  255,   256,
+                                  257,  1021, 1023, 1024, 1025, 1535, 1536, 1537,  2047,
+                                  2049, 4093, 4095, 4096, 4097, 8191, 8193, 12289, 65537};
+
+static void test_sizes(void)
+{
+    for (int s = IMGSTAT_U8; s <= IMGSTAT_F64; s++) {
+        for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+            if (ops.small && w % 3 != (size_t)s % 3)
+                continue;
+            for (uint16_t channels = 1; channels <= 5; channels++) {
+                Shape shape = {
+                    .sample = (ImgstatSample)s, .channels = channels, .width = widths[w]};
+                shape.height = (uint32_t[]){1, 2, 3, 33, 61}[below(5)];
+                if (widths[w] > 5000)
+                    shape.height = 1 + below(3);
+                shape.gap = below(2) ? 0 : below(40) * (uint32_t)imgstat_sample_bytes(shape.sample);
+                shape.shift = below(3) ? 0 : below(16);
+                shape.pattern = (Pattern)below(PATTERNS);
+                shape.mask = below(5) == 0;
+                shape.nodata = below(4) == 0;
+                check_measure(&shape, below(6) == 0 ? RECORD_BINS : 0, below(4) > 0, below(4) == 0);
+            }
+        }
+    }
+}
+
+/* Every pattern on sizes that occupy several blocks. */
+static void test_patterns(void)
+{
+    for (int s = IMGSTAT_U8; s <= IMGSTAT_F64; s++) {
+        for (int pattern = 0; pattern < PATTERNS; pattern++) {
+            for (int k = 0; k < (ops.small ? 1 : 4); k++) {
+                const uint32_t size = ops.small ? 150 : 1500;
+                Shape shape = {.sample = (ImgstatSample)s, .pattern = (Pattern)pattern};
+                shape.channels = (uint16_t)(k == 0 ? 1 : 1 + below(4));
+                shape.width = size + below(size);
+                shape.height = size / 2 + below(size);
+                shape.gap = k % 2 ? below(9) * 16 : 0;
+                shape.nodata = below(5) == 0;
+                shape.mask = below(8) == 0;
+                check_measure(&shape, below(4) == 0 ? RECORD_BINS : 0, true, false);
+            }
+        }
+    }
+}
+
+static void test_empty(void)
+{
+    for (int s = IMGSTAT_U8; s <= IMGSTAT_F64; s++) {
+        for (int k = 0; k < 3; k++) {
+            Shape shape = {.sample = (ImgstatSample)s, .channels = 1 + (uint16_t)k};
+            shape.width = k == 1 ? 0 : 5;
+            shape.height = k == 0 ? 0 : k == 1 ? 3 : 0;
+            check_measure(&shape, 0, k != 2, true);
+        }
+    }
+}
+
+/* Many images in one call: all sizes and types, some as bands that share a record. */
+static void test_batches(void)
+{
+    enum { IMAGES = 700 };
+    static TestImage image[IMAGES];
+    static Records record[IMAGES];
+    static ImagePro cpu[IMAGES], cuda[IMAGES];
+    static DeviceRecord cpu_record[IMAGES], cuda_record[IMAGES];
+    const int rounds = ops.small ? 1 : 4;
+    const size_t images = ops.small ? 60 : IMAGES;
+
+    for (int round = 0; round < rounds; round++) {
+        size_t n = 0;
+        const bool uniform = round == 1;
+        for (size_t i = 0; i < images; i++) {
+            Shape shape = {.sample = (ImgstatSample)below(IMGSTAT_F64 + 1)};
+            shape.channels = (uint16_t)(1 + below(5));
+            shape.width = below(8) ? 1 + below(300) : below(4000);
+            shape.height = 1 + below(60);
+            if (uniform)
+                shape = (Shape){.sample = IMGSTAT_U8, .channels = 1, .width = 512, .height = 512};
+            shape.pattern = (Pattern)below(PATTERNS);
+            shape.gap = below(4) ? 0 : 16 * below(3);
+            shape.mask = !uniform && below(10) == 0;
+            shape.nodata = below(6) == 0;
+            image[i] = test_image_create(&shape, round != 2 || below(2));
+            record[i] = records_create(shape.sample, shape.channels, 0);
+            const bool bands = i + n + 2 < IMAGES && below(5) == 0 && shape.height > 1;
+            const uint32_t rows = bands ? 1 + below(shape.height - 1) : shape.height;
+            for (uint32_t first = 0; first < shape.height && n < IMAGES; first += rows) {
+                const uint32_t left = shape.height - first;
+                const uint32_t count = left < rows || n + 1 == IMAGES ? left : rows;
+                if (n + 2 >= IMAGES && count < left)
+                    break; /* on both devices alike */
+                cpu[n] = image_band(&image[i].cpu, first, count);
+                cuda[n] = image_band(&image[i].cuda, first, count);
+                cpu_record[n] = record[i].cpu;
+                cuda_record[n++] = record[i].cuda;
+            }
+        }
+        must(cpu_device_ops.measure(ops.cpu, cpu, cpu_record, n, &ops.error));
+        must(cuda_device_ops.measure(ops.cuda, cuda, cuda_record, n, &ops.error));
+        for (size_t i = 0; i < images; i++) {
+            char what[160];
+            shape_text(&image[i].shape, "batch", what, sizeof what);
+            records_compare(&record[i], what);
+            records_destroy(&record[i]);
+            test_image_destroy(&image[i]);
+        }
+    }
+}
+
+/* More than 2^32 pixels; extrema planted beyond the first 2^32. */
+static void test_huge(void)
+{
+    if (ops.small)
+        return;
+    Shape shape = {.sample = IMGSTAT_U8, .channels = 1, .width = 65551, .height = 65600};
+    shape.pattern = PATTERN_PRIME;
+    TestImage image = test_image_create(&shape, true);
+    unsigned char *row = (unsigned char *)image.cpu.host + (size_t)65540 * image.cpu.pitch;
+    row[77] = 255;
+    row[99] = 0;
+    test_image_upload(&image);
+    Records r = records_create(shape.sample, shape.channels, 0);
+    must(cpu_device_ops.measure(ops.cpu, &image.cpu, &r.cpu, 1, &ops.error));
+    must(cuda_device_ops.measure(ops.cuda, &image.cuda, &r.cuda, 1, &ops.error));
+    records_compare(&r, "more than 2^32 pixels");
+    records_destroy(&r);
+    test_image_destroy(&image);
+}
+
+/* ---- Further reads --------------------------------------------------------------------------- */
+
+static void compare_words(const uint64_t *a, const uint64_t *b, size_t n, const char *what)
+{
+    ops.cases++;
+    ops.compared += n * 8;
+    for (size_t i = 0; i < n; i++) {
+        if (a[i] != b[i]) {
+            complain("%s: %zu: cpu %llx, cuda %llx", what, i, (unsigned long long)a[i],
+                     (unsigned long long)b[i]);
+            return;
+        }
+    }
+}
+
+static void check_digits(const TestImage *image)
+{
+    const ImgstatSample sample = image->shape.sample;
+    static uint64_t bins[2][2][65536];
+    DigitCount count[2][2];
+    memset(bins, 0, sizeof bins);
+    const uint64_t key = test_image_key(image);
+    for (int d = 0; d < 2; d++) {
+        for (int k = 0; k < 2; k++) {
+            const uint32_t steps = sample_bits(sample) / 16;
+            const uint32_t step = k == 0 ? steps - 1 : (uint32_t)(key % steps);
+            count[d][k] = (DigitCount){.channel = (uint16_t)(image->shape.channels - 1)};
+            count[d][k].shift = (uint8_t)(16 * step);
+            count[d][k].prefix = step == steps - 1 ? 0 : key >> (16 * (step + 1));
+            count[d][k].bins = bins[d][k];
+        }
+    }
+    must(cpu_device_ops.count_digits(ops.cpu, &image->cpu, count[0], 2, &ops.error));
+    must(cuda_device_ops.count_digits(ops.cuda, &image->cuda, count[1], 2, &ops.error));
+    char what[160];
+    shape_text(&image->shape, "count_digits", what, sizeof what);
+    compare_words(bins[0][0], bins[1][0], 2 * 65536, what);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void check_range(const TestImage *image)
+{
+    enum { MOST = 70000 };
+    const ImgstatSample sample = image->shape.sample;
+    uint64_t *edge = malloc((MOST + 1) * sizeof *edge);
+    uint64_t *bins = calloc(2 * MOST, sizeof *bins);
+    if (!edge || !bins)
+        fail("out of memory");
+    const uint32_t n = (uint32_t[]){1, 2, 256, 1000, MOST}[below(5)];
+    /* Edges around two keys of the image, by value where a guess can be made. */
+    uint64_t a = test_image_key(image), b = test_image_key(image);
+    if (a > b) {
+        const uint64_t t = a;
+        a = b;
+        b = t;
+    }
+    RangeCount count[2] = {{.n_bins = n, .edge = edge}, {.n_bins = n, .edge = edge}};
+    const double lo = sample_double(sample, a), hi = sample_double(sample, b);
+    const bool guess = isfinite(lo) && isfinite(hi) && hi > lo && isfinite(hi - lo) && below(3);
+    if (guess) {
+        for (uint32_t i = 0; i <= n; i++)
+            edge[i] = sample_key_ceil(sample, lo + (hi - lo) * ((double)i / n));
+    } else {
+        for (uint32_t i = 0; i <= n; i++)
+            edge[i] = a + (uint64_t)((double)(b - a) * ((double)i / n));
+    }
+    edge[0] = a;
+    for (uint32_t i = 1; i <= n; i++)
+        edge[i] = edge[i] < edge[i - 1] ? edge[i - 1] : edge[i];
+    for (int d = 0; d < 2; d++) {
+        count[d].channel = (uint16_t)(image->shape.channels - 1);
+        count[d].lo = lo;
+        count[d].per_bin = guess ? n / (hi - lo) : 0;
+        count[d].bins = bins + (size_t)d * MOST;
+    }
+    if (guess && !isfinite(count[0].per_bin))
+        count[0].per_bin = count[1].per_bin = 0;
+    must(cpu_device_ops.count_range(ops.cpu, &image->cpu, &count[0], 1, &ops.error));
+    must(cuda_device_ops.count_range(ops.cuda, &image->cuda, &count[1], 1, &ops.error));
+    char what[160];
+    shape_text(&image->shape, "count_range", what, sizeof what);
+    compare_words(bins, bins + MOST, n, what);
+    free(edge);
+    free(bins);
+}
+
+static void check_gather(const TestImage *image)
+{
+    const size_t capacity = (size_t)image->shape.width * image->shape.height + 1;
+    uint64_t *keys = malloc(2 * capacity * sizeof *keys);
+    if (!keys)
+        fail("out of memory");
+    KeyGather gather[2];
+    const uint64_t a = test_image_key(image), b = test_image_key(image);
+    for (int d = 0; d < 2; d++) {
+        gather[d] = (KeyGather){.channel = 0, .lo = a < b ? a : b, .hi = a < b ? b : a};
+        gather[d].keys = keys + (size_t)d * capacity;
+        gather[d].capacity = capacity;
+    }
+    must(cpu_device_ops.gather(ops.cpu, &image->cpu, &gather[0], 1, &ops.error));
+    must(cuda_device_ops.gather(ops.cuda, &image->cuda, &gather[1], 1, &ops.error));
+    char what[160];
+    shape_text(&image->shape, "gather", what, sizeof what);
+    if (gather[0].n != gather[1].n)
+        complain("%s: cpu %zu keys, cuda %zu", what, gather[0].n, gather[1].n);
+    for (int d = 0; d < 2; d++)
+        qsort(gather[d].keys, gather[d].n, sizeof *keys, compare_keys);
+    compare_words(gather[0].keys, gather[1].keys,
+                  gather[0].n < gather[1].n ? gather[0].n : gather[1].n, what);
+    /* Too little room is an error on both. */
+    if (gather[0].n > 0) {
+        for (int d = 0; d < 2; d++) {
+            gather[d].capacity = gather[0].n - 1;
+            gather[d].n = 0;
+        }
+        gather[1].capacity = gather[0].capacity;
+        if (cpu_device_ops.gather(ops.cpu, &image->cpu, &gather[0], 1, NULL) != IMGSTAT_ERR_ARG ||
+            cuda_device_ops.gather(ops.cuda, &image->cuda, &gather[1], 1, NULL) != IMGSTAT_ERR_ARG)
+            complain("%s: more keys than there is room for, and no error", what);
+    }
+    free(keys);
+}
+
+static void check_central(const TestImage *image)
+{
+    enum { MOST = 8 };
+    static Central central[2][MOST];
+    double center[MOST];
+    memset(central, 0, sizeof central);
+    for (int c = 0; c < MOST; c++) {
+        const double v = sample_double(image->shape.sample, test_image_key(image));
+        center[c] = isfinite(v) ? v : 1.5;
+    }
+    must(cpu_device_ops.central(ops.cpu, &image->cpu, center, central[0], &ops.error));
+    must(cuda_device_ops.central(ops.cuda, &image->cuda, center, central[1], &ops.error));
+    char what[160];
+    shape_text(&image->shape, "central", what, sizeof what);
+    compare_words((const uint64_t *)(void *)central[0], (const uint64_t *)(void *)central[1],
+                  image->shape.channels * sizeof(Central) / 8, what);
+}
+
+static void test_reads(void)
+{
+    for (int s = IMGSTAT_U32; s <= IMGSTAT_F64; s++) {
+        for (int k = 0; k < (ops.small ? 3 : 24); k++) {
+            Shape shape = {.sample = (ImgstatSample)s, .channels = (uint16_t)(1 + below(5))};
+            shape.width = k == 0 ? 1 : 1 + below(ops.small ? 200 : 5000);
+            shape.height = 1 + below(ops.small ? 9 : 90);
+            shape.pattern = (Pattern)below(PATTERNS);
+            shape.mask = below(4) == 0;
+            shape.nodata = below(4) == 0;
+            shape.gap = below(3) ? 0 : below(30);
+            shape.shift = below(3) ? 0 : below(16);
+            TestImage image = test_image_create(&shape, below(3) > 0);
+            check_digits(&image);
+            check_range(&image);
+            check_gather(&image);
+            check_central(&image);
+            test_image_destroy(&image);
+        }
+    }
+}
+
+/* ---- Scan ------------------------------------------------------------------------------------ */
+
+static void test_scan(void)
+{
+    static const size_t sizes[] = {0,     1,     2,     31,      32,     33,   255,
+                                   256,   257,   4095,  4096,    8191,   8192, 8193,
+                                   16384, 65535, 65536, 1000003, 9000001};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        const size_t n = sizes[k], bytes = n * 8;
+        if (ops.small && n > 70000)
+            continue;
+        for (int inclusive = 0; inclusive < 2; inclusive++) {
+            for (int in_place = 0; in_place < 2; in_place++) {
+                uint64_t *in = malloc(bytes + 8), *out = malloc(bytes + 8);
+                DevMem cpu[2], cuda[2];
+                if (!in || !out)
+                    fail("out of memory");
+                for (size_t i = 0; i < n; i++)
+                    in[i] = k % 2 ? random64() : below(1000);
+                for (int i = 0; i < 2; i++) {
+                    must(cpu_device_ops.alloc(ops.cpu, bytes, &cpu[i], &ops.error));
+                    must(cuda_device_ops.alloc(ops.cuda, bytes, &cuda[i], &ops.error));
+                }
+                must(cpu_device_ops.upload(ops.cpu, cpu[0], 0, in, bytes, &ops.error));
+                must(cuda_device_ops.upload(ops.cuda, cuda[0], 0, in, bytes, &ops.error));
+                must(cpu_device_ops.scan(ops.cpu, cpu[0], cpu[1], n, inclusive, &ops.error));
+                must(cuda_device_ops.scan(ops.cuda, cuda[0], cuda[in_place ? 0 : 1], n, inclusive,
+                                          &ops.error));
+                must(cuda_device_ops.download(ops.cuda, out, cuda[in_place ? 0 : 1], 0, bytes,
+                                              &ops.error));
+                char what[80];
+                snprintf(what, sizeof what, "scan of %zu, inclusive %d, in place %d", n, inclusive,
+                         in_place);
+                compare_words((const uint64_t *)(uintptr_t)cpu[1].address, out, n, what);
+                for (int i = 0; i < 2; i++) {
+                    cpu_device_ops.release(ops.cpu, &cpu[i]);
+                    cuda_device_ops.release(ops.cuda, &cuda[i]);
+                }
+                free(in);
+                free(out);
+            }
+        }
+    }
+}
+
+/* ---- The comparator must see a difference ---------------------------------------------------- */
+
+static void test_comparator(void)
+{
+    Records r = records_create(IMGSTAT_U8, 1, 0);
+    const unsigned char one = 1;
+    const size_t failures = ops.failures;
+    ops.quiet = true;
+    must(cuda_device_ops.upload(ops.cuda, r.cuda.mem, r.bytes - 8, &one, 1, &ops.error));
+    records_compare(&r, "planted difference");
+    const bool seen = ops.failures > failures;
+    ops.failures = failures;
+    ops.quiet = false;
+    if (!seen)
+        complain("a planted difference was not seen");
+    records_destroy(&r);
+}
+
+static void run(const char *name, void (*test)(void))
+{
+    const size_t cases = ops.cases, failures = ops.failures;
+    const double began = seconds();
+    test();
+    must(cuda_device_ops.wait(ops.cuda, &ops.error));
+    printf("%-12s %7zu cases  %5.1f s  %s\n", name, ops.cases - cases, seconds() - began,
+           ops.failures == failures ? "ok" : "FAILED");
+    fflush(stdout);
+}
+
+int main(void)
+{
+    const int status = ops_open();
+    if (status != 0)
+        return status;
+    run("comparator", test_comparator);
+    run("empty", test_empty);
+    run("scan", test_scan);
+    run("sizes", test_sizes);
+    run("patterns", test_patterns);
+    run("batches", test_batches);
+    run("reads", test_reads);
+    run("huge", test_huge);
+    printf("%zu cases, %.1f MB compared, %zu failures, seed %llu\n", ops.cases,
+           (double)ops.compared / 1e6, ops.failures, (unsigned long long)ops.seed);
+    const bool vacuous = ops.cases == 0;
+    ops_close();
+    return vacuous || ops.failures > 0;
+}
