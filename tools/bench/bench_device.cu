@@ -21,7 +21,8 @@ typedef struct RecordWork {
     ImagePro *images;
     DeviceRecord *records; /* fresh * images of them */
     DevMem memory;
-    size_t record_bytes, fresh, turn;
+    size_t record_bytes, stride, first; /* of a record; from one to the next; before the first */
+    size_t fresh, turn;
 } RecordWork;
 
 static Device *device_of(const Bench *bench)
@@ -35,6 +36,7 @@ static bool good(Bench *bench, ImgstatResult result, const ImgstatError *err)
         return true;
     fprintf(stderr, "imgstat-bench: %s\n", err->message);
     bench->failures++;
+    bench_ok(bench, cudaDeviceSynchronize(), "the CUDA device"); /* ends the run if it is lost */
     return false;
 }
 
@@ -88,12 +90,14 @@ static bool work_create(Bench *bench, const BenchCase *c, RecordWork *w)
 {
     ImgstatError err;
     w->record_bytes = record_bytes(c->sample, c->channels, w->parts);
+    w->stride = (w->record_bytes + 15) / 16 * 16;
+    w->first = (16 - c->channels * sizeof(Tally) % 16) % 16; /* scan wants bins on 16 bytes */
     w->fresh = c->bytes >= LONG_BYTES ? FRESH_LONG : FRESH_SHORT;
     w->images = (ImagePro *)calloc(c->images, sizeof *w->images);
     w->records = (DeviceRecord *)calloc(w->fresh * c->images, sizeof *w->records);
     if (!w->images || !w->records ||
         !good(bench,
-              cuda_device_ops.alloc(device_of(bench), w->fresh * c->images * w->record_bytes,
+              cuda_device_ops.alloc(device_of(bench), w->first + w->fresh * c->images * w->stride,
                                     &w->memory, &err),
               &err))
         return false;
@@ -106,7 +110,7 @@ static bool work_create(Bench *bench, const BenchCase *c, RecordWork *w)
             return false;
     for (size_t i = 0; i < w->fresh * c->images; i++) {
         DeviceRecord *const r = &w->records[i];
-        r->mem.address = w->memory.address + i * w->record_bytes;
+        r->mem.address = w->memory.address + w->first + i * w->stride;
         r->mem.bytes = w->record_bytes;
         r->sample = c->sample;
         r->channels = c->channels;
@@ -136,14 +140,14 @@ static double key_value(ImgstatSample sample, uint64_t key)
 }
 
 /* The records of all images of the call, added up by plain loops, against the truth of all. */
-static bool records_are_right(const BenchCase *c, const unsigned char *host, size_t record_size,
+static bool records_are_right(const BenchCase *c, const unsigned char *host, size_t stride,
                               const Truth *truth)
 {
     for (unsigned k = 0; k < c->channels; k++) {
         const ChannelTruth *const t = &truth->channel[k];
         ChannelTruth all = {0, INFINITY, -INFINITY, 0, 0};
         for (size_t i = 0; i < c->images; i++) {
-            const Tally *const tally = (const Tally *)(host + i * record_size) + k;
+            const Tally *const tally = (const Tally *)(host + i * stride) + k;
             all.n += tally->n;
             all.min = fmin(all.min, key_value(c->sample, tally->min_key));
             all.max = fmax(all.max, key_value(c->sample, tally->max_key));
@@ -156,7 +160,7 @@ static bool records_are_right(const BenchCase *c, const unsigned char *host, siz
         for (size_t v = 0; v < truth->n_bins; v++) {
             uint64_t count = 0;
             for (size_t i = 0; i < c->images; i++)
-                count += ((const uint64_t *)(host + i * record_size +
+                count += ((const uint64_t *)(host + i * stride +
                                              c->channels * sizeof(Tally)))[k * truth->n_bins + v];
             if (count != truth->bins[k * truth->n_bins + v])
                 return false;
@@ -168,14 +172,14 @@ static bool records_are_right(const BenchCase *c, const unsigned char *host, siz
 static bool measure_is_right(Bench *bench, const BenchCase *c, RecordWork *w, const Truth *truth)
 {
     ImgstatError err;
-    const size_t bytes = c->images * w->record_bytes;
-    const DevMem first = {w->memory.address, bytes};
+    const size_t bytes = c->images * w->stride;
     unsigned char *const host = (unsigned char *)malloc(bytes);
     const bool right =
         host && call_measure(bench, c, w, bench_slot(bench, c, 0)) == cudaSuccess &&
-        good(bench, cuda_device_ops.download(device_of(bench), host, first, 0, bytes, &err),
+        good(bench,
+             cuda_device_ops.download(device_of(bench), host, w->memory, w->first, bytes, &err),
              &err) &&
-        records_are_right(c, host, w->record_bytes, truth);
+        records_are_right(c, host, w->stride, truth);
     free(host);
     return right;
 }

@@ -79,24 +79,39 @@ static void add_text(struct json_object *o, const char *key, const char *text)
     json_object_object_add(o, key, json_object_new_string(text));
 }
 
-/* What follows `key` in the first line of a file of the kernel that holds it, up to `stop`. */
-static void add_system_text(struct json_object *o, const char *name, const char *path,
-                            const char *key, const char *stop)
+/* The model of the host's processor: what follows the colon in the first line that starts so. */
+static void add_cpu(struct json_object *o)
 {
     char line[512];
     const char *found = NULL;
-    FILE *const file = fopen(path, "r");
+    FILE *const file = fopen("/proc/cpuinfo", "r");
     while (file && !found && fgets(line, sizeof line, file)) {
-        char *const at = strstr(line, key);
-        if (at) {
-            found = at + strlen(key);
-            found += strspn(found, " \t:");
-            at[strlen(key) + strspn(at + strlen(key), " \t:") + strcspn(found, stop)] = '\0';
-        }
+        char *const colon = strncmp(line, "model name", 10) == 0 ? strchr(line, ':') : NULL;
+        if (!colon)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        found = colon + 1 + strspn(colon + 1, " \t");
     }
     if (file)
         fclose(file);
-    add_text(o, name, found ? found : "unknown");
+    add_text(o, "cpu", found ? found : "unknown");
+}
+
+/* The driver's version: the first word with digits and dots in the first line that it shows. */
+static void add_driver(struct json_object *o)
+{
+    char line[512] = "", *rest = line;
+    const char *found = NULL;
+    FILE *const file = fopen("/proc/driver/nvidia/version", "r");
+    if (file && !fgets(line, sizeof line, file))
+        line[0] = '\0';
+    if (file)
+        fclose(file);
+    for (char *word = strtok_r(rest, " \t\n", &rest); word && !found;
+         word = strtok_r(NULL, " \t\n", &rest))
+        if (strchr(word, '.') && strspn(word, "0123456789.") == strlen(word))
+            found = word;
+    add_text(o, "driver", found ? found : "unknown");
 }
 
 static void add_count(struct json_object *o, const char *key, size_t n)
@@ -152,8 +167,8 @@ static void print_json(const Bench *bench)
     add_text(all, "date", text);
     add_text(all, "version", IMGSTAT_VERSION);
     add_text(all, "command", bench->options.command);
-    add_system_text(all, "cpu", "/proc/cpuinfo", "model name", "\n");
-    add_system_text(all, "driver", "/proc/driver/nvidia/version", "Kernel Module", " \n");
+    add_cpu(all);
+    add_driver(all);
     add_text(all, "device", bench->device.name);
     add_count(all, "multiprocessors", (size_t)bench->device.multiProcessorCount);
     add_count(all, "l2_bytes", (size_t)bench->device.l2CacheSize);

@@ -17,6 +17,13 @@ bool bench_ok(Bench *bench, cudaError_t status, const char *what)
         return true;
     fprintf(stderr, "imgstat-bench: %s: %s\n", what, cudaGetErrorString(status));
     bench->failures++;
+    cudaGetLastError(); /* clears what can be cleared: out of memory, a refused launch */
+    const cudaError_t lasting = cudaDeviceSynchronize();
+    if (lasting != cudaSuccess) {
+        fprintf(stderr, "imgstat-bench: the device is lost: %s\n", cudaGetErrorString(lasting));
+        bench_report_end(bench); /* the rows so far */
+        exit(1);
+    }
     return false;
 }
 
