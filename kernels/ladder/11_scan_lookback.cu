@@ -105,7 +105,6 @@ static __global__ void __launch_bounds__(BLOCK)
     const unsigned tile = drawn;
     const size_t start = (size_t)tile * TILE;
 
-#pragma unroll
     for (unsigned k = t; k < TILE; k += BLOCK) /* neighbours read neighbours */
         element[padded(k)] = start + k < n ? in[start + k] : T(0);
     __syncthreads(); /* the tile is loaded; each thread takes ITEMS in a row */
@@ -151,7 +150,6 @@ static __global__ void __launch_bounds__(BLOCK)
         running = next;
     }
     __syncthreads(); /* the tile is scanned; neighbours write neighbours */
-#pragma unroll
     for (unsigned k = t; k < TILE; k += BLOCK)
         if (start + k < n)
             out[start + k] = element[padded(k)];
