@@ -83,7 +83,7 @@ bool bench_wanted(const Bench *bench, const BenchCase *c, const char *what)
     return fnmatch(bench->options.only, label, 0) == 0;
 }
 
-static BenchRow *add_row(Bench *bench, const BenchCase *c, const char *what, bool right)
+static BenchRow *add_row(Bench *bench, const BenchCase *c, const char *what)
 {
     if (bench->n_rows == bench->row_capacity) {
         const size_t capacity = bench->row_capacity ? 2 * bench->row_capacity : 256;
@@ -98,11 +98,8 @@ static BenchRow *add_row(Bench *bench, const BenchCase *c, const char *what, boo
     BenchRow *const row = &bench->rows[bench->n_rows++];
     memset(row, 0, sizeof *row);
     row->of = *c;
-    row->right = right;
     snprintf(row->what, sizeof row->what, "%s", what);
     make_label(c, what, row->label, sizeof row->label);
-    if (!right)
-        bench->failures++;
     return row;
 }
 
@@ -110,6 +107,9 @@ static void finish_row(Bench *bench, BenchRow *row)
 {
     const double moved = (double)row->of.bytes * (row->of.writes ? 2 : 1);
     const double ceiling = row->of.writes ? bench->copy_ceiling : bench->read_ceiling;
+    const bool theirs = strncmp(row->what, "CUB", 3) == 0 || strncmp(row->what, "NPP", 3) == 0;
+    if (!row->right && !theirs) /* others may be wrong: the row says so, and that is all */
+        bench->failures++;
     if (row->ms > 0)
         row->gb_s = moved / row->ms * 1e-6;
     if (ceiling > 0)
@@ -143,7 +143,7 @@ static double time_run(Bench *bench, const BenchCase *c, const char *what, Bench
 double bench_row(Bench *bench, const BenchCase *c, const char *what, BenchCall call, void *work,
                  bool right)
 {
-    BenchRow *const row = add_row(bench, c, what, right);
+    BenchRow *const row = add_row(bench, c, what);
     double ms[256];
     size_t turn = 0;
     unsigned calls = 1;
@@ -171,7 +171,8 @@ double bench_row(Bench *bench, const BenchCase *c, const char *what, BenchCall c
 
 void bench_host_row(Bench *bench, const BenchCase *c, const char *what, double ms, bool right)
 {
-    BenchRow *const row = add_row(bench, c, what, right);
+    BenchRow *const row = add_row(bench, c, what);
+    row->right = right;
     row->runs = row->calls = 1;
     row->ms = row->fastest_ms = right ? ms : 0;
     finish_row(bench, row);
