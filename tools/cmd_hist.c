@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "measure_input.h"
 #include "plot_file.h"
+#include "plot_png.h"
 #include "plot_svg.h"
 #include "plot_terminal.h"
 #include "print_csv.h"
@@ -33,7 +34,11 @@ static bool write_plot(const Report *report, FILE *out, FILE *err)
     PlotFile file;
     if (!plot_file_open(o->plot, o->force, &file, err))
         return false;
-    plot_svg(file.stream, report);
+    const char *const dot = strrchr(o->plot, '.'); /* the options let .svg and .png pass */
+    if (dot != NULL && strcasecmp(dot, ".png") == 0)
+        plot_png(file.stream, report);
+    else
+        plot_svg(file.stream, report);
     return plot_file_commit(&file, o->force, err);
 }
 

@@ -18,7 +18,7 @@ typedef struct Subcommand {
 /* The first is the one meant where none is named. */
 static const Subcommand subcommands[] = {
     {"stats", "statistics of each channel, as a table, JSON or CSV", cmd_stats},
-    {"hist", "histogram and percentiles: in the terminal, as SVG, CSV or JSON", cmd_hist},
+    {"hist", "histogram and percentiles: in the terminal, as a plot, CSV or JSON", cmd_hist},
     {"devices", "what --device can name on this machine", cmd_devices},
 };
 

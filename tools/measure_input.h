@@ -11,8 +11,9 @@
 /* Prints one page; false: it failed, and said so on err. */
 typedef bool (*PagePrinter)(void *context, const Report *report, FILE *out, FILE *err);
 
-/* Every page, or the one asked for. The first page that fails ends it: one sentence on err, and
- * with --json one error object on out. */
+/* Every page, or the one asked for. Each page that fails gives one sentence on err and, with
+ * --json, one error object on out; those after it are measured all the same. Where
+ * none can be read, only the first is named. */
 bool measure_input(const Options *options, const ImgstatMeasure *how, ImgstatDevice *device,
                    const Input *input, PagePrinter print, void *context, FILE *out, FILE *err);
 

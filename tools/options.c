@@ -76,7 +76,8 @@ static const struct argp_option measure_table[] = {
 
 static const struct argp_option plot_table[] = {
     {NULL, 0, NULL, 0, "Plot:", 3},
-    {"plot", KEY_PLOT, "FILE.svg", 0, "Write a plot of one image; - is stdout (default: none)", 3},
+    {"plot", KEY_PLOT, "FILE", 0,
+     "Write a plot of one image as FILE.svg or FILE.png; - is SVG on stdout (default: none)", 3},
     {"force", KEY_FORCE, NULL, 0, "Let --plot replace an existing file", 3},
     {"log", KEY_LOG, NULL, 0, "Logarithmic counts (default: linear)", 3},
     {"width", KEY_WIDTH, "N", 0,
@@ -322,8 +323,8 @@ static error_t check_together(Command command, const char *name, Options *o)
         return usage_error(name, "--plot draws one image and excludes --json and --csv");
     if (o->plot != NULL && strcmp(o->plot, "-") != 0) {
         const char *const dot = strrchr(o->plot, '.');
-        if (dot == NULL || strcasecmp(dot, ".svg") != 0)
-            return usage_error(name, "--plot writes SVG: FILE.svg or -, not '%s'", o->plot);
+        if (dot == NULL || (strcasecmp(dot, ".svg") != 0 && strcasecmp(dot, ".png") != 0))
+            return usage_error(name, "--plot writes FILE.svg, FILE.png or -, not '%s'", o->plot);
     }
     return 0;
 }
@@ -336,14 +337,13 @@ ParseResult options_parse(Command command, int argc, char **argv, Options *out)
     const char *const device = getenv("IMGSTAT_DEVICE");
     if (device != NULL && *device != '\0')
         out->device = device;
-    const char *const jobs = getenv("IMGSTAT_JOBS");
-    error_t error = 0;
-    if (jobs != NULL && *jobs != '\0')
-        error = value_count_named(argv[0], "IMGSTAT_JOBS", jobs, 1, 1024, &out->jobs);
-    if (error == 0)
-        error = argp_parse(&commands[command], argc, argv, ARGP_NO_HELP | ARGP_NO_EXIT, NULL, out);
+    error_t error =
+        argp_parse(&commands[command], argc, argv, ARGP_NO_HELP | ARGP_NO_EXIT, NULL, out);
     if (error == ECANCELED)
         return PARSE_DONE;
+    const char *const jobs = getenv("IMGSTAT_JOBS");
+    if (error == 0 && out->jobs == 0 && jobs != NULL && *jobs != '\0')
+        error = value_count_named(argv[0], "IMGSTAT_JOBS", jobs, 1, 1024, &out->jobs);
     if (error == 0)
         error = check_together(command, argv[0], out);
     if (error != 0) {

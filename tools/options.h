@@ -51,7 +51,8 @@ typedef enum ParseResult {
     PARSE_ERROR /* said so on stderr; exit status 2 */
 } ParseResult;
 
-/* argv[0] is the command's full name, "imgstat stats". Environment variables are read first. */
+/* argv[0] is the command's full name, "imgstat stats". Environment variables stand for options that
+ * are not given. */
 ParseResult options_parse(Command command, int argc, char **argv, Options *out);
 void options_release(Options *options);
 

@@ -204,11 +204,14 @@ void print_json_page(FILE *out, const Report *report)
     print_and_put(out, object);
 }
 
-void print_json_error(FILE *out, const char *name, const char *word, const char *sentence)
+void print_json_error(FILE *out, const char *name, const uint32_t *page, const char *word,
+                      const char *sentence)
 {
     json_object *const object = json_object_new_object();
     check(object);
     add(object, "file", new_string(name));
+    if (page != NULL)
+        add(object, "page", json_object_new_int64(*page));
     add(object, "error", new_string(word));
     add(object, "message", new_string(sentence));
     print_and_put(out, object);

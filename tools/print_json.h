@@ -8,6 +8,8 @@
 #include <stdio.h>
 
 void print_json_page(FILE *out, const Report *report);
-void print_json_error(FILE *out, const char *name, const char *word, const char *sentence);
+/* page: NULL where it is not one of several that failed. */
+void print_json_error(FILE *out, const char *name, const uint32_t *page, const char *word,
+                      const char *sentence);
 
 #endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* plot_draw.c: axes with round tick values, one curve per channel, its distribution dashed. */
+#include "plot_draw.h"
+#include "plot_curve.h"
+#include "text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The plot's frame inside the picture. */
+enum {
+    LEFT = 84,
+    RIGHT = PLOT_WIDTH - 150,
+    TOP = 48,
+    BOTTOM = PLOT_HEIGHT - 64,
+    POINTS_MAX = 512,
+    TICKS = 6
+};
+
+typedef struct Frame {
+    double lo, hi; /* values at LEFT and RIGHT */
+    uint64_t peak; /* count at TOP */
+    bool log;
+} Frame;
+
+static void put_line(PlotCanvas *canvas, PlotStyle style, const char *colour, double x1, double y1,
+                     double x2, double y2)
+{
+    const PlotPoint ends[] = {{x1, y1}, {x2, y2}};
+    canvas->path(canvas, style, colour, ends, 2);
+}
+
+static void put_text(PlotCanvas *canvas, double x, double y, PlotAnchor anchor, const char *text)
+{
+    canvas->text(canvas, x, y, anchor, PLOT_TEXT, false, text);
+}
+
+static const char *channel_colour(const char *name, size_t index)
+{
+    static const struct {
+        const char *name, *colour;
+    } known[] = {
+        {"red", "#d62728"},   {"green", "#2ca02c"}, {"blue", "#1f77b4"},    {"alpha", "#7f7f7f"},
+        {"gray", "#222222"},  {"cyan", "#17becf"},  {"magenta", "#c2359c"}, {"yellow", "#b8a000"},
+        {"black", "#000000"}, {"index", "#9467bd"},
+    };
+    static const char *const others[] = {"#9467bd", "#ff7f0e", "#8c564b", "#e377c2", "#bcbd22"};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(name, known[i].name) == 0)
+            return known[i].colour;
+    return others[index % (sizeof others / sizeof others[0])];
+}
+
+static double map_x(const Frame *frame, double value)
+{
+    const double span = frame->hi - frame->lo;
+    return LEFT + (span > 0 ? (value - frame->lo) / span : 0.5) * (RIGHT - LEFT);
+}
+
+static double map_y(const Frame *frame, uint64_t count)
+{
+    return BOTTOM - curve_height(count, frame->peak, frame->log) * (BOTTOM - TOP);
+}
+
+/* The largest of 1, 2, 5 times a power of ten that gives about TICKS steps. */
+static double tick_step(double span)
+{
+    const double raw = span / TICKS;
+    const double power = pow(10, floor(log10(raw)));
+    const double rest = raw / power;
+    return power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
+}
+
+static void put_x_ticks(PlotCanvas *canvas, const Frame *frame)
+{
+    const double span = frame->hi - frame->lo;
+    const double step = span > 0 ? tick_step(span) : 0;
+    /* Spans of huge or tiny numbers may have no step that moves; then the ends are enough. */
+    const bool steps = step > 0 && isfinite(step) && frame->lo + step > frame->lo;
+    const double first = steps ? ceil(frame->lo / step) * step : frame->lo;
+    for (int i = 0; i <= 2 * TICKS; i++) {
+        const double value = steps ? first + i * step : frame->lo + i * span;
+        if (value > frame->hi + span * 1e-9 || (!steps && i > 1))
+            break;
+        char text[TEXT_NUMBER];
+        text_short(text, fabs(value) < span * 1e-12 ? 0 : value);
+        const double x = map_x(frame, value);
+        put_line(canvas, PLOT_GRID, NULL, x, TOP, x, BOTTOM + 5);
+        put_text(canvas, x, BOTTOM + 20, PLOT_MIDDLE, text);
+    }
+}
+
+static void put_y_tick(PlotCanvas *canvas, const Frame *frame, uint64_t count)
+{
+    char text[TEXT_NUMBER];
+    text_short(text, (double)count);
+    const double y = map_y(frame, count);
+    put_line(canvas, PLOT_GRID, NULL, LEFT - 5, y, RIGHT, y);
+    put_text(canvas, LEFT - 9, y + 4, PLOT_END, text);
+}
+
+static void put_y_ticks(PlotCanvas *canvas, const Frame *frame)
+{
+    put_y_tick(canvas, frame, 0);
+    if (frame->log) {
+        uint64_t step = 10;
+        while (frame->peak / step > 10000000)
+            step *= 10;
+        for (uint64_t count = 1; count <= frame->peak; count *= step) {
+            put_y_tick(canvas, frame, count);
+            if (count > frame->peak / step)
+                break;
+        }
+        return;
+    }
+    double step = frame->peak > 0 ? tick_step((double)frame->peak) : 1;
+    if (step < 1)
+        step = 1;
+    for (double count = step; count <= (double)frame->peak; count += step)
+        put_y_tick(canvas, frame, (uint64_t)count);
+}
+
+/* A step per point: what is drawn is the histogram itself, nothing between the bins. */
+static void put_curve(PlotCanvas *canvas, const Frame *frame, const Curve *curve,
+                      const char *colour)
+{
+    PlotPoint points[2 * POINTS_MAX];
+    const double width = curve->n > 0 ? (curve->hi - curve->lo) / curve->n : 0;
+    for (uint32_t i = 0; i < curve->n; i++) {
+        const double y = map_y(frame, curve->counts[i]);
+        points[2 * i] = (PlotPoint){map_x(frame, curve->lo + i * width), y};
+        points[2 * i + 1] = (PlotPoint){map_x(frame, curve->lo + (i + 1) * width), y};
+    }
+    canvas->path(canvas, PLOT_CURVE, colour, points, 2 * (size_t)curve->n);
+}
+
+static void put_distribution(PlotCanvas *canvas, const Frame *frame, const Curve *curve,
+                             const char *colour)
+{
+    PlotPoint points[POINTS_MAX + 1];
+    const double width = curve->n > 0 ? (curve->hi - curve->lo) / curve->n : 0;
+    points[0] = (PlotPoint){map_x(frame, curve->lo), BOTTOM};
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < curve->n; i++) {
+        sum += curve->counts[i];
+        points[i + 1] = (PlotPoint){map_x(frame, curve->lo + (i + 1) * width),
+                                    BOTTOM - (double)sum / (double)curve->total * (BOTTOM - TOP)};
+    }
+    canvas->path(canvas, PLOT_CDF, colour, points, (size_t)curve->n + 1);
+}
+
+static void put_legend(PlotCanvas *canvas, const Curve *curves, size_t n)
+{
+    const size_t shown = n < 18 ? n : 18; /* what the height has room for */
+    for (size_t i = 0; i < shown; i++) {
+        const int y = TOP + 10 + 20 * (int)i;
+        char *const name = text_display(curves[i].name);
+        put_line(canvas, PLOT_KEY, channel_colour(curves[i].name, i), RIGHT + 62, y, RIGHT + 84, y);
+        put_text(canvas, RIGHT + 90, y + 4, PLOT_START, name);
+        free(name);
+    }
+    if (shown < n) {
+        char text[48];
+        snprintf(text, sizeof text, "and %zu more", n - shown);
+        put_text(canvas, RIGHT + 62, TOP + 14 + 20 * (int)shown, PLOT_START, text);
+    }
+}
+
+static void put_title(PlotCanvas *canvas, const Report *report)
+{
+    const ImgstatPage *const page = report->page;
+    const char *const slash = strrchr(report->name, '/');
+    char *const name = text_display(slash != NULL && slash[1] != '\0' ? slash + 1 : report->name);
+    char number[24] = "";
+    if (page->pages > 1)
+        snprintf(number, sizeof number, " [%u]", page->page);
+    const size_t bytes = strlen(name) + 96;
+    char *const title = text_alloc(bytes);
+    snprintf(title, bytes, "%s%s, %u x %u, %s", name, number, page->width, page->height,
+             imgstat_sample_name(page->sample));
+    canvas->text(canvas, LEFT, 26, PLOT_START, PLOT_TITLE, false, title);
+    free(title);
+    free(name);
+}
+
+static void put_axes(PlotCanvas *canvas, const Frame *frame)
+{
+    static const PlotPoint corners[] = {
+        {LEFT, TOP}, {RIGHT, TOP}, {RIGHT, BOTTOM}, {LEFT, BOTTOM}, {LEFT, TOP}};
+    put_x_ticks(canvas, frame);
+    put_y_ticks(canvas, frame);
+    for (int percent = 0; percent <= 100; percent += 25) {
+        char text[16];
+        snprintf(text, sizeof text, "%d %%", percent);
+        put_text(canvas, RIGHT + 8, BOTTOM - (BOTTOM - TOP) * percent / 100 + 4, PLOT_START, text);
+    }
+    canvas->path(canvas, PLOT_FRAME, NULL, corners, sizeof corners / sizeof corners[0]);
+    put_text(canvas, (LEFT + RIGHT) / 2, PLOT_HEIGHT - 18, PLOT_MIDDLE, "sample value");
+    canvas->text(canvas, 16, (TOP + BOTTOM) / 2, PLOT_MIDDLE, PLOT_TEXT, true,
+                 frame->log ? "samples, logarithmic" : "samples");
+    put_text(canvas, RIGHT - 60, PLOT_HEIGHT - 18, PLOT_START, "dashed: cumulative, right axis");
+}
+
+void plot_draw(PlotCanvas *canvas, const Report *report)
+{
+    Curve *curves = NULL;
+    const size_t n = curves_create(report, POINTS_MAX, &curves);
+    Frame frame = {.lo = INFINITY, .hi = -INFINITY, .log = report->options->log};
+    for (size_t i = 0; i < n; i++) {
+        if (curves[i].n == 0 || curves[i].total == 0)
+            continue;
+        frame.lo = fmin(frame.lo, curves[i].lo);
+        frame.hi = fmax(frame.hi, curves[i].hi);
+        frame.peak = curves[i].peak > frame.peak ? curves[i].peak : frame.peak;
+    }
+    if (!(frame.lo <= frame.hi)) /* no sample anywhere: an empty frame */
+        frame.lo = 0, frame.hi = 1;
+
+    put_title(canvas, report);
+    put_axes(canvas, &frame);
+    for (size_t i = 0; i < n; i++)
+        if (curves[i].total > 0)
+            put_distribution(canvas, &frame, &curves[i], channel_colour(curves[i].name, i));
+    for (size_t i = 0; i < n; i++)
+        if (curves[i].total > 0)
+            put_curve(canvas, &frame, &curves[i], channel_colour(curves[i].name, i));
+    put_legend(canvas, curves, n);
+    curves_release(curves, n);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* plot_png.h: histogram and cumulative distribution as a PNG. */
+#ifndef IMGSTAT_TOOLS_PLOT_PNG_H
+#define IMGSTAT_TOOLS_PLOT_PNG_H
+
+#include "report.h"
+
+#include <stdio.h>
+
+/* Errors of `out` stay in its error indicator. */
+void plot_png(FILE *out, const Report *report);
+
+#endif
