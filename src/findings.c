@@ -147,7 +147,7 @@ static void add_tops(Work *work)
 {
     for (size_t i = 0; i < work->n_tops; i++) {
         Histogram *const h = &work->out->channel[work->tops[i].channel].histogram;
-        h->counts[h->bins - 1] += work->tops[i].bins[65535];
+        h->counts[h->top_bin] += work->tops[i].bins[65535];
     }
 }
 

@@ -101,15 +101,26 @@ static double edge_value(const Histogram *h, uint32_t k)
     return 2 * (h->lo / 2 + k * ((h->hi / 2 - h->lo / 2) / h->bins));
 }
 
-/* Edges ascend from first to end. */
+/* Edges ascend from first to end. Where all are one value, the last bin holds it, also if double
+ * has rounded that value. */
 static void fill_edges(ImgstatSample sample, Histogram *h, uint64_t first, uint64_t end)
 {
     h->edge[0] = first;
     for (uint32_t k = 1; k < h->bins; k++) {
-        const uint64_t key = sample_key_ceil(sample, edge_value(h, k));
+        const uint64_t key = h->lo < h->hi ? sample_key_ceil(sample, edge_value(h, k)) : first;
         h->edge[k] = key < h->edge[k - 1] ? h->edge[k - 1] : key > end ? end : key;
     }
     h->edge[h->bins] = end;
+}
+
+/* The bin of the largest 64-bit integer: the last that begins at or below it. */
+static uint32_t find_top_bin(ImgstatSample sample, const Histogram *h)
+{
+    const double past = sample_is_signed(sample) ? 0x1p63 : 0x1p64;
+    uint32_t k = h->bins - 1;
+    while (h->lo < h->hi && k > 0 && edge_value(h, k) >= past)
+        k--;
+    return k;
 }
 
 /* A guess by arithmetic in double is good to a bin if bins are wider than the steps of double. */
@@ -144,6 +155,8 @@ static void make_edges(const Record *record, uint16_t channel, bool by_samples, 
             end = first;
     }
     h->per_bin = guess_scale(h);
+    if (h->has_top)
+        h->top_bin = find_top_bin(sample, h);
     fill_edges(sample, h, first, end);
 }
 

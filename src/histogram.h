@@ -16,10 +16,10 @@ typedef struct Histogram {
     double lo, hi; /* not a number where the range is that of the samples and there are none */
     uint32_t bins;
     bool per_value;
-    bool has_top;   /* the largest key of a 64-bit integer, which no edge can exceed, is in the last
-                       bin */
-    double per_bin; /* as RangeCount needs it */
-    uint64_t *edge; /* bins + 1; NULL where per_value */
+    bool has_top; /* the largest key of a 64-bit integer, which no edge can exceed, is in top_bin */
+    uint32_t top_bin;
+    double per_bin;   /* as RangeCount needs it */
+    uint64_t *edge;   /* bins + 1; NULL where per_value */
     uint64_t *counts; /* bins, 0 at first */
 } Histogram;
 
