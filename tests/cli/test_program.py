@@ -12,11 +12,13 @@ import json
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 import xml.etree.ElementTree as xml
+import zlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -157,6 +159,86 @@ def test_plot(program):
     for word in ("red", "green", "blue", "sample value", "0", "50", "250"):
         check(word in texts, f"the plot says {word}")
     check(not re.search(rb'(href|src|url\()', done.stdout), "the plot needs no other file")
+
+
+def read_rgb(data):
+    """A PNG of 8-bit RGB without filters, as rows of bytes."""
+    at, idat, size = 8, b"", None
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at:at + 8])
+        body = data[at + 8:at + 8 + length]
+        check(zlib.crc32(kind + body) == struct.unpack(">I", data[at + 8 + length:at + 12 + length])[0], "PNG chunk")
+        size = struct.unpack(">II", body[:8]) if kind == b"IHDR" else size
+        idat += body if kind == b"IDAT" else b""
+        at += 12 + length
+    raw = zlib.decompress(idat)
+    stride = 3 * size[0] + 1
+    rows = [raw[y * stride + 1:(y + 1) * stride] for y in range(size[1])]
+    check(all(raw[y * stride] == 0 for y in range(size[1])), "rows without filters")
+    return size, rows
+
+
+def test_plot_png(program):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "plot.PNG"
+        done = run(program, "hist", "--plot", path, "photo.tif")
+        check((done.returncode, done.stdout, done.stderr) == (0, b"", b""), f"PNG plot: {done.stderr}")
+        (width, height), rows = read_rgb(path.read_bytes())
+        pixels = {row[3 * x:3 * x + 3] for row in rows for x in range(width)}
+        for name, colour in (("red", "d62728"), ("green", "2ca02c"), ("blue", "1f77b4"), ("paper", "ffffff"),
+                             ("frame", "333333"), ("text", "000000")):
+            check(bytes.fromhex(colour) in pixels, f"the plot shows {name}")
+        # The curve is where the counts say: the SVG has the same points, in units of two pixels.
+        svg = xml.fromstring(run(program, "hist", "--plot", "-", "photo.tif").stdout)
+        curve = [node for node in svg.iter() if node.get("class") == "curve"][2]
+        wrong = 0
+        for point in curve.get("points").split()[::7]:
+            x, y = (int(2 * float(part)) for part in point.split(","))
+            near = [rows[v][3 * u:3 * u + 3] for v in (y - 1, y) for u in (x - 1, x) if 0 <= v < height]
+            wrong += bytes.fromhex("1f77b4") not in near
+        check(wrong == 0, f"{wrong} points of the blue curve are not where they belong")
+        check(run(program, "hist", "--plot", path, "photo.tif").returncode == 1, "an existing plot stays")
+
+
+def make_pages(pages):
+    """A TIFF of 1 x 1 gray pages; bits per sample of each as given, 8 is good."""
+    data = struct.pack("<2sHI", b"II", 42, 8)
+    for i, bits in enumerate(pages):
+        start = len(data)
+        tags = [(256, 3, 1, 1), (257, 3, 1, 1), (258, 3, 1, bits), (259, 3, 1, 1), (262, 3, 1, 1),
+                (273, 4, 1, start), (277, 3, 1, 1), (278, 3, 1, 1), (279, 4, 1, 1)]
+        end = start + 2 + 12 * len(tags) + 4
+        data += struct.pack("<H", len(tags)) + b"".join(struct.pack("<HHII", *tag) for tag in tags)
+        data += struct.pack("<I", end if i + 1 < len(pages) else 0)
+    return data
+
+
+def test_bad_pages(program):
+    # A bad page used to end its file: the pages after it were not measured.
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pages.tif"
+        for pages in ([8, 77, 8], [77, 8], [77, 77, 8, 77, 8], [8, 77]):
+            path.write_bytes(make_pages(pages))
+            done = run(program, "--json", path)
+            lines = [strict_json(line) for line in done.stdout.decode().splitlines()]
+            told = [(line.get("page"), "error" not in line) for line in lines]
+            check(told == [(i, bits == 8) for i, bits in enumerate(pages)], f"pages {pages}: {told}")
+            check(done.returncode == 1, f"pages {pages}: exit status {done.returncode}")
+            for i, bits in enumerate(pages):
+                check((b"page %d" % i in done.stderr) == (bits != 8), f"pages {pages}: page {i} in {done.stderr!r}")
+        path.write_bytes(make_pages([77, 77, 77]))
+        done = run(program, "--json", path)
+        errors = [line for line in done.stderr.splitlines() if b": warning: " not in line]
+        check(len(errors) == 1 and done.stdout.count(b"\n") == 1, "a file without a good page fails once")
+
+
+def test_environment(program):
+    def status(jobs, *arguments):
+        environment = {**os.environ, "IMGSTAT_JOBS": jobs}
+        return subprocess.run([program, *arguments, "good-1x1.png"], cwd=TESTDATA, env=environment, check=False,
+                              capture_output=True).returncode
+    check(status("many") == 2 and status("many", "--jobs", "1") == 0 and status("2") == 0,
+          "IMGSTAT_JOBS is read where --jobs is not given")
 
 
 def main():

@@ -221,6 +221,37 @@ Test(histogram, largest_integers)
     histogram_release(&h);
 }
 
+/* The largest value went to the last bin also where the range ends far above it. */
+Test(histogram, largest_integer_has_its_own_bin)
+{
+    const uint64_t key[] = {UINT64_MAX};
+    Keys keys = {.n = 1, .keys = key};
+    ImgstatMeasure how = {.histogram = true, .bins = 8, .has_range = true, .lo = 0, .hi = 0x1p66};
+    Histogram h = create(IMGSTAT_U64, &keys, 0, &how);
+    cr_assert(h.has_top && h.top_bin == 1); /* bins of 2^63 */
+    histogram_release(&h);
+    h = create(IMGSTAT_I64, &keys, 0, &how);
+    cr_assert(h.has_top && h.top_bin == 0);
+    histogram_release(&h);
+    how.has_range = false;
+    h = create(IMGSTAT_U64, &keys, 0, &how);
+    cr_assert(h.has_top && h.top_bin == 7);
+    histogram_release(&h);
+}
+
+/* Whether double rounds the one value up or down decided on the bin. */
+Test(histogram, constant_beyond_double)
+{
+    for (uint64_t step = 0; step < 2048; step += 511) {
+        const uint64_t key[] = {((uint64_t)3 << 61) + step, ((uint64_t)3 << 61) + step};
+        Keys keys = {.n = 2, .keys = key};
+        const ImgstatMeasure how = {.histogram = true, .bins = 5};
+        Histogram h = create(IMGSTAT_U64, &keys, 0, &how);
+        cr_assert(h.counts[4] == 2 && total(&h) == 2, "offset %llu", (unsigned long long)step);
+        histogram_release(&h);
+    }
+}
+
 Test(histogram, refuses)
 {
     ImgstatError err;
