@@ -8,7 +8,7 @@
 /* The bytes of one input, seekable: a file, or standard input read to its end into an unlinked
  * temporary file. Reads are positioned, so threads may share it. */
 typedef struct Source {
-    char *name;     /* as the user wrote it; starts every message */
+    char *name; /* as the user wrote it; starts every message */
     int fd;
     uint64_t bytes; /* size */
 } Source;
@@ -16,8 +16,8 @@ typedef struct Source {
 ImgstatResult source_open(const char *path, Source **out, ImgstatError *err);
 void source_close(Source *source);
 /* Reads up to `bytes` at `offset`; *got is less only at the end of the file. */
-ImgstatResult source_read(const Source *source, uint64_t offset, void *to, size_t bytes, size_t *got,
-                          ImgstatError *err);
+ImgstatResult source_read(const Source *source, uint64_t offset, void *to, size_t bytes,
+                          size_t *got, ImgstatError *err);
 
 /* Where a decoder's warnings go: each sentence once. */
 typedef struct Warnings {
@@ -28,7 +28,8 @@ typedef struct Warnings {
     size_t n_seen;
 } Warnings;
 
-__attribute__((format(printf, 2, 3))) void warnings_tell(Warnings *warnings, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void warnings_tell(Warnings *warnings, const char *format,
+                                                         ...);
 void warnings_release(Warnings *warnings);
 
 /* An open input. Each codec's own struct begins with it. */
@@ -37,9 +38,9 @@ typedef struct Decoder {
     const Source *source; /* outlives the decoder */
     ImgstatOpen how;      /* limits are filled in */
     Warnings warnings;
-    ImgstatPage page;     /* the page selected; page.pages is known after open */
-    uint32_t next_row;    /* of that page */
-    uint32_t band_rows;   /* reading in multiples of this many rows decodes nothing twice */
+    ImgstatPage page;   /* the page selected; page.pages is known after open */
+    uint32_t next_row;  /* of that page */
+    uint32_t band_rows; /* reading in multiples of this many rows decodes nothing twice */
     const char *const *channel_names; /* page.channels of them */
 } Decoder;
 
@@ -49,9 +50,11 @@ typedef struct Decoder {
 typedef struct Codec {
     const char *name;
     bool (*probe)(const uint8_t *bytes, size_t n);
-    ImgstatResult (*open)(const Source *source, const ImgstatOpen *how, Decoder **out, ImgstatError *err);
+    ImgstatResult (*open)(const Source *source, const ImgstatOpen *how, Decoder **out,
+                          ImgstatError *err);
     ImgstatResult (*select)(Decoder *decoder, uint32_t page, ImgstatError *err); /* row 0 is next */
-    ImgstatResult (*read_rows)(Decoder *decoder, void *to, size_t pitch, uint32_t rows, ImgstatError *err);
+    ImgstatResult (*read_rows)(Decoder *decoder, void *to, size_t pitch, uint32_t rows,
+                               ImgstatError *err);
     void (*close)(Decoder *decoder);
 } Codec;
 
@@ -60,8 +63,9 @@ extern const Codec png_codec, tiff_codec;
 /* Fills zero fields with defaults. */
 ImgstatLimits limits_default(ImgstatLimits limits);
 /* Checks geometry against limits before anything is allocated. */
-ImgstatResult limits_check(const ImgstatLimits *limits, const char *name, uint64_t width, uint64_t height,
-                           uint64_t channels, uint64_t sample_bytes, ImgstatError *err);
+ImgstatResult limits_check(const ImgstatLimits *limits, const char *name, uint64_t width,
+                           uint64_t height, uint64_t channels, uint64_t sample_bytes,
+                           ImgstatError *err);
 
 /* struct ImgstatFile of the public header. */
 struct ImgstatFile {

@@ -39,46 +39,49 @@ typedef struct KeyGather {
 
 /* One device. Every slot is mandatory. A device is used by one thread at a time. Work is ordered:
  * each call sees the results of the calls before it. alloc ... measure may return before they are
- * done; download and everything that fills host memory waits. After a device failure (IMGSTAT_ERR_DEVICE) every
- * further call but close and release fails too.
+ * done; download and everything that fills host memory waits. After a device failure
+ * (IMGSTAT_ERR_DEVICE) every further call but close and release fails too.
  *
  * Images given to measure, count and the like are host images, which the device moves as it needs,
  * or images in its own memory (memory == IMGSTAT_CUDA, of this device_id), used in place. */
 typedef struct DeviceOps {
     const char *name; /* what --device accepts */
-    /* How many devices of this kind there are; fills `info` for the first `capacity`. Cheap where possible. */
+    /* How many devices of this kind there are; fills `info` for the first `capacity`. Cheap where
+     * possible. */
     size_t (*list)(ImgstatDeviceInfo *info, size_t capacity);
     ImgstatResult (*open)(int index, unsigned threads, Device **out, ImgstatError *err);
     void (*close)(Device *device);
     void (*describe)(const Device *device, ImgstatDeviceInfo *out);
 
-    ImgstatResult (*alloc)(Device *device, size_t bytes, DevMem *out, ImgstatError *err); /* zeroed */
-    void (*release)(Device *device, DevMem *mem);                                        /* accepts empty */
+    ImgstatResult (*alloc)(Device *device, size_t bytes, DevMem *out,
+                           ImgstatError *err);    /* zeroed */
+    void (*release)(Device *device, DevMem *mem); /* accepts empty */
     /* Host memory that transfers fastest to this device. */
     ImgstatResult (*host_alloc)(Device *device, size_t bytes, void **out, ImgstatError *err);
     void (*host_release)(Device *device, void *memory);
-    ImgstatResult (*upload)(Device *device, DevMem to, size_t offset, const void *from, size_t bytes,
-                            ImgstatError *err);
+    ImgstatResult (*upload)(Device *device, DevMem to, size_t offset, const void *from,
+                            size_t bytes, ImgstatError *err);
     ImgstatResult (*download)(Device *device, void *to, DevMem from, size_t offset, size_t bytes,
                               ImgstatError *err);
 
-    /* Adds what each image holds to its record (zero bytes: the empty record). n images, of any sizes,
-     * in one call: small images need batching. Two images of a call may be bands of one page and
-     * share a record. */
-    ImgstatResult (*measure)(Device *device, const ImagePro *images, const DeviceRecord *records, size_t n,
-                             ImgstatError *err);
+    /* Adds what each image holds to its record (zero bytes: the empty record). n images, of any
+     * sizes, in one call: small images need batching. Two images of a call may be bands of one page
+     * and share a record. */
+    ImgstatResult (*measure)(Device *device, const ImagePro *images, const DeviceRecord *records,
+                             size_t n, ImgstatError *err);
     /* Further reads of wide types, one image or band at a time, added to host counters. */
-    ImgstatResult (*count_digits)(Device *device, const ImagePro *image, DigitCount *counts, size_t n,
-                                  ImgstatError *err);
-    ImgstatResult (*count_range)(Device *device, const ImagePro *image, RangeCount *counts, size_t n,
-                                 ImgstatError *err);
+    ImgstatResult (*count_digits)(Device *device, const ImagePro *image, DigitCount *counts,
+                                  size_t n, ImgstatError *err);
+    ImgstatResult (*count_range)(Device *device, const ImagePro *image, RangeCount *counts,
+                                 size_t n, ImgstatError *err);
     ImgstatResult (*gather)(Device *device, const ImagePro *image, KeyGather *gathers, size_t n,
                             ImgstatError *err);
     /* center, out: one a channel. */
-    ImgstatResult (*central)(Device *device, const ImagePro *image, const double *center, Central *out,
-                             ImgstatError *err);
+    ImgstatResult (*central)(Device *device, const ImagePro *image, const double *center,
+                             Central *out, ImgstatError *err);
     /* Prefix sums of n 64-bit counts, from and to in device memory, may be the same. */
-    ImgstatResult (*scan)(Device *device, DevMem from, DevMem to, size_t n, bool inclusive, ImgstatError *err);
+    ImgstatResult (*scan)(Device *device, DevMem from, DevMem to, size_t n, bool inclusive,
+                          ImgstatError *err);
     ImgstatResult (*wait)(Device *device, ImgstatError *err);
 } DeviceOps;
 

@@ -26,8 +26,8 @@ IMGSTAT_INLINE void exact_split(double x, uint32_t *first, int64_t part[3])
     const uint64_t mantissa = biased ? fraction | ((uint64_t)1 << 52) : fraction;
     const uint32_t shift = biased ? biased - 1 : 0; /* value = mantissa * 2^(shift - 1074) */
     const uint32_t r = shift % 32;
-    const uint64_t low = mantissa << r;                         /* bits 0..63 */
-    const uint64_t high = r ? mantissa >> (64 - r) : 0;         /* bits 64..84 */
+    const uint64_t low = mantissa << r;                 /* bits 0..63 */
+    const uint64_t high = r ? mantissa >> (64 - r) : 0; /* bits 64..84 */
     const int64_t sign = (raw >> 63) ? -1 : 1;
     *first = shift / 32; /* <= 2045/32 = 63, so the third limb is at most 65 */
     part[0] = sign * (int64_t)(low & 0xFFFFFFFFu);
@@ -77,7 +77,8 @@ enum { PIECE = 4096, PIECE_LANES = 128, PIECE_TERMS = 10, PIECE_SUM_TERMS = 3 };
  *   sum x   = n pivot + d                      n pivot       as high + low (fma is exact)
  *   sum x^2 = q + 2 pivot d + n pivot^2        each product  as high + low
  * Only q, d (rounded inside the piece) and the low parts of underflowing products are inexact. */
-IMGSTAT_INLINE void piece_terms(double n, double pivot, double d, double q, double term[PIECE_TERMS])
+IMGSTAT_INLINE void piece_terms(double n, double pivot, double d, double q,
+                                double term[PIECE_TERMS])
 {
     const double np = n * pivot;
     const double square = pivot * pivot, square_low = fma(pivot, pivot, -square);

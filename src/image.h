@@ -25,7 +25,8 @@ static inline size_t image_samples_per_row(const ImagePro *image)
 /* Overflow-checked products; false on overflow. */
 bool size_product(size_t a, size_t b, size_t *out);
 
-/* Rows [first, first + count) of `image` as an image of their own: shares the memory, owns nothing. */
+/* Rows [first, first + count) of `image` as an image of their own: shares the memory, owns nothing.
+ */
 ImagePro image_band(const ImagePro *image, uint32_t first, uint32_t count);
 
 #endif

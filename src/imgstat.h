@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-#define IMGSTAT_API __attribute__((visibility("default")))
+#define IMGSTAT_API        __attribute__((visibility("default")))
 #define IMGSTAT_MUST_CHECK __attribute__((warn_unused_result))
 #else
 #define IMGSTAT_API
@@ -123,8 +123,8 @@ typedef struct ImgstatDevPtr {
  * imgstat_image_create or imgstat_image_wrap, which check the geometry once; read-only after. */
 typedef struct ImagePro {
     ImgstatMemory memory;
-    int32_t device_id;    /* CUDA device index (DLDevice.device_id); 0 for host memory */
-    void *host;           /* height rows of pitch bytes, where memory is HOST or PINNED; else NULL */
+    int32_t device_id; /* CUDA device index (DLDevice.device_id); 0 for host memory */
+    void *host;        /* height rows of pitch bytes, where memory is HOST or PINNED; else NULL */
     ImgstatDevPtr device; /* the same where memory is CUDA; else 0 */
     size_t pitch;         /* bytes between row starts, >= width * channels * sample bytes */
     uint32_t width;       /* pixels a row; 0 is an empty image */
@@ -142,18 +142,19 @@ typedef struct ImagePro {
 } ImagePro;
 
 /* Allocates zeroed host memory. bits: 0 for the full width of the sample type. */
-IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
-imgstat_image_create(uint32_t width, uint32_t height, uint16_t channels, ImgstatSample sample,
-                     uint8_t bits, ImagePro *out, ImgstatError *err);
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_create(uint32_t width, uint32_t height,
+                                                                  uint16_t channels,
+                                                                  ImgstatSample sample,
+                                                                  uint8_t bits, ImagePro *out,
+                                                                  ImgstatError *err);
 
 /* Describes memory that someone else owns; nothing is copied. For CUDA memory `pixels` is the
  * device address (the CUDA array interface's data[0], DLPack's data + byte_offset). release may
  * be NULL. pitch 0 means rows without gaps. */
-IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
-imgstat_image_wrap(ImgstatMemory memory, int32_t device_id, const void *pixels, size_t pitch,
-                   uint32_t width, uint32_t height, uint16_t channels, ImgstatSample sample,
-                   uint8_t bits, void (*release)(void *), void *context, ImagePro *out,
-                   ImgstatError *err);
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_wrap(
+    ImgstatMemory memory, int32_t device_id, const void *pixels, size_t pitch, uint32_t width,
+    uint32_t height, uint16_t channels, ImgstatSample sample, uint8_t bits, void (*release)(void *),
+    void *context, ImagePro *out, ImgstatError *err);
 
 /* Marks one value as undefined, as GDAL does. A value that the sample type cannot hold, NaN
  * included, marks nothing. */
@@ -168,19 +169,21 @@ typedef struct ImgstatLimits {
     uint64_t max_pixels;            /* a page; default 2^36 */
     uint64_t max_bytes;             /* a page, decoded; default 2^40 */
     uint32_t max_pages;             /* a file; default 65,535 */
-    uint64_t max_chunk_bytes;       /* one strip, tile, interlaced image or PNG chunk, decoded; default 2 GiB */
+    uint64_t max_chunk_bytes; /* one strip, tile, interlaced image or PNG chunk, decoded; default 2
+                                 GiB */
 } ImgstatLimits;
 
 typedef struct ImgstatOpen {
     ImgstatLimits limits;
-    bool indices; /* palette images: raw indices instead of colours */
+    bool indices;     /* palette images: raw indices instead of colours */
     ImgstatWarn warn; /* NULL: warnings are dropped */
     void *warn_context;
 } ImgstatOpen;
 
 typedef struct ImgstatPage {
-    const char *format;      /* "png", "tiff" */
-    const char *photometric; /* "gray", "min-is-white", "rgb", "palette", "cmyk", "ycbcr", "lab" ... */
+    const char *format; /* "png", "tiff" */
+    const char
+        *photometric; /* "gray", "min-is-white", "rgb", "palette", "cmyk", "ycbcr", "lab" ... */
     uint32_t page, pages;
     uint32_t width, height;
     uint16_t channels;
@@ -194,8 +197,10 @@ typedef struct ImgstatPage {
 typedef struct ImgstatFile ImgstatFile;
 
 /* Opens a PNG or TIFF by path; "-" reads standard input to its end first. NULL how: defaults. */
-IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_open(const char *path, const ImgstatOpen *how,
-                                                               ImgstatFile **out, ImgstatError *err);
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_open(const char *path,
+                                                               const ImgstatOpen *how,
+                                                               ImgstatFile **out,
+                                                               ImgstatError *err);
 IMGSTAT_API void imgstat_file_close(ImgstatFile *file); /* accepts NULL */
 IMGSTAT_API uint32_t imgstat_file_pages(const ImgstatFile *file);
 /* Selects a page; reading starts again at its first row. */
@@ -219,14 +224,14 @@ typedef struct ImgstatMeasure {
     const double *percentiles; /* 0..100 each, taken to nine decimals; n_percentiles of them */
     size_t n_percentiles;
     ImgstatPercentile percentile_method;
-    bool median;      /* exact; free for samples of at most 16 bits */
-    bool mode;        /* smallest value with the largest count, exact */
-    bool shape;       /* skewness and excess kurtosis */
-    bool histogram;   /* and entropy */
-    uint32_t bins;    /* of the histogram; 0: one a value up to 16 bits, else 256 */
-    bool has_range;   /* histogram over [lo, hi]; else all values, or [min, max] */
+    bool median;    /* exact; free for samples of at most 16 bits */
+    bool mode;      /* smallest value with the largest count, exact */
+    bool shape;     /* skewness and excess kurtosis */
+    bool histogram; /* and entropy */
+    uint32_t bins;  /* of the histogram; 0: one a value up to 16 bits, else 256 */
+    bool has_range; /* histogram over [lo, hi]; else all values, or [min, max] */
     double lo, hi;
-    unsigned ddof;    /* variance divides by n - ddof */
+    unsigned ddof; /* variance divides by n - ddof */
 } ImgstatMeasure;
 
 /* Not a number stands for "undefined": no valid samples, or an infinite result. */
@@ -236,45 +241,54 @@ typedef struct ImgstatStats {
     uint64_t min_at, max_at;                  /* y * width + x of the first occurrence */
     double sum;                               /* nearest double; exact: imgstat_record_sum */
     double mean, variance, stddev;
-    double median, entropy;      /* entropy in bits */
-    double skewness, kurtosis;   /* kurtosis is excess: 0 for a normal distribution */
-    ImgstatValue mode;           /* undefined where count is 0 */
+    double median, entropy;    /* entropy in bits */
+    double skewness, kurtosis; /* kurtosis is excess: 0 for a normal distribution */
+    ImgstatValue mode;         /* undefined where count is 0 */
 } ImgstatStats;
 
 /* Counts of [lo + k w, lo + (k+1) w), w = (hi - lo) / bins, the last bin closed. */
 typedef struct ImgstatHistogram {
     double lo, hi;
     uint32_t bins;
-    bool per_value; /* one bin a value: bin k counts the value lo + k exactly */
+    bool per_value;         /* one bin a value: bin k counts the value lo + k exactly */
     const uint64_t *counts; /* owned by the record */
 } ImgstatHistogram;
 
 typedef struct ImgstatRecord ImgstatRecord;
 
 /* Measures the page selected, band by band. */
-IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_file(ImgstatDevice *device, ImgstatFile *file,
-                                                                  uint32_t page, const ImgstatMeasure *how,
-                                                                  ImgstatRecord **out, ImgstatError *err);
-IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_image(ImgstatDevice *device, const ImagePro *image,
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_file(ImgstatDevice *device,
+                                                                  ImgstatFile *file, uint32_t page,
+                                                                  const ImgstatMeasure *how,
+                                                                  ImgstatRecord **out,
+                                                                  ImgstatError *err);
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_image(ImgstatDevice *device,
+                                                                   const ImagePro *image,
                                                                    const ImgstatMeasure *how,
-                                                                   ImgstatRecord **out, ImgstatError *err);
+                                                                   ImgstatRecord **out,
+                                                                   ImgstatError *err);
 IMGSTAT_API void imgstat_record_destroy(ImgstatRecord *record); /* accepts NULL */
 IMGSTAT_API uint16_t imgstat_record_channels(const ImgstatRecord *record);
-IMGSTAT_API void imgstat_record_stats(const ImgstatRecord *record, uint16_t channel, ImgstatStats *out);
+IMGSTAT_API void imgstat_record_stats(const ImgstatRecord *record, uint16_t channel,
+                                      ImgstatStats *out);
 /* Percentile k of the list asked for; not a number where count is 0. */
-IMGSTAT_API double imgstat_record_percentile(const ImgstatRecord *record, uint16_t channel, size_t k);
+IMGSTAT_API double imgstat_record_percentile(const ImgstatRecord *record, uint16_t channel,
+                                             size_t k);
 /* Whether percentile k of the list, or the median, is the value of a sample and not a point between
  * two; then that value, which a double does not hold exactly beyond 2^53. */
 #define IMGSTAT_MEDIAN SIZE_MAX
 IMGSTAT_API bool imgstat_record_exact(const ImgstatRecord *record, uint16_t channel, size_t k,
                                       ImgstatValue *out);
 /* False where no histogram was asked for. */
-IMGSTAT_API bool imgstat_record_histogram(const ImgstatRecord *record, uint16_t channel, ImgstatHistogram *out);
-/* The sum as decimal text: exact for integers, nearest double for floats; "null" without samples. */
+IMGSTAT_API bool imgstat_record_histogram(const ImgstatRecord *record, uint16_t channel,
+                                          ImgstatHistogram *out);
+/* The sum as decimal text: exact for integers, nearest double for floats; "null" without samples.
+ */
 IMGSTAT_API void imgstat_record_sum(const ImgstatRecord *record, uint16_t channel, char text[48]);
 
 /* ---- Transfers ---------------------------------------------------------------------------
- * A transfer maps the samples of one type to an output range. docs/transforms.md has the formulas. */
+ * A transfer maps the samples of one type to an output range. docs/transforms.md has the formulas.
+ */
 
 typedef enum ImgstatTransform {
     IMGSTAT_STRETCH,    /* smallest and largest value to the ends of the output range */
@@ -282,8 +296,8 @@ typedef enum ImgstatTransform {
     IMGSTAT_MEANSTD,    /* to a mean and a standard deviation, in output units */
     IMGSTAT_GAMMA,      /* unit range to the power gamma */
     IMGSTAT_EQUALIZE,
-    IMGSTAT_MATCH,      /* to the distribution of a reference */
-    IMGSTAT_CLAHE       /* contrast-limited adaptive equalization */
+    IMGSTAT_MATCH, /* to the distribution of a reference */
+    IMGSTAT_CLAHE  /* contrast-limited adaptive equalization */
 } ImgstatTransform;
 
 typedef enum ImgstatChannels {
@@ -318,29 +332,33 @@ typedef struct ImgstatMethod {
     ImgstatChannels channels;
     ImgstatLike like;
     ImgstatDepth depth;
-    bool has_range;          /* output range; else full scale */
-    double lo, hi;           /* lo < hi; whole numbers for integers */
-    bool has_clip;           /* else 0.175 each */
-    double clip_lo, clip_hi; /* percent, to nine decimals; together below 100 */
-    double mean, stddev;     /* of meanstd; stddev > 0 */
-    double gamma;            /* > 0 */
+    bool has_range;            /* output range; else full scale */
+    double lo, hi;             /* lo < hi; whole numbers for integers */
+    bool has_clip;             /* else 0.175 each */
+    double clip_lo, clip_hi;   /* percent, to nine decimals; together below 100 */
+    double mean, stddev;       /* of meanstd; stddev > 0 */
+    double gamma;              /* > 0 */
     uint32_t tiles_x, tiles_y; /* of CLAHE; 0: 8 */
-    double clip_limit; /* of CLAHE; 0: 0.01 of a tile in a bin (like OpenCV: its 40) */
+    double clip_limit;         /* of CLAHE; 0: 0.01 of a tile in a bin (like OpenCV: its 40) */
 } ImgstatMethod;
 
 typedef struct ImgstatTransfer ImgstatTransfer;
 
 IMGSTAT_API void imgstat_transfer_destroy(ImgstatTransfer *transfer); /* accepts NULL */
-/* JSON (docs/transforms.md); an existing file is replaced only with `replace`. Loading checks all of it. */
-IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_save(const ImgstatTransfer *transfer, const char *path,
-                                                                   bool replace, ImgstatError *err);
-IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_load(const char *path, ImgstatTransfer **out,
+/* JSON (docs/transforms.md); an existing file is replaced only with `replace`. Loading checks all
+ * of it. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_save(const ImgstatTransfer *transfer,
+                                                                   const char *path, bool replace,
                                                                    ImgstatError *err);
-/* Maps host pixels; `to` has the transfer's output type and may be `from` itself where the types are
- * equal. alpha: index of the channel to leave alone, or -1. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_load(const char *path,
+                                                                   ImgstatTransfer **out,
+                                                                   ImgstatError *err);
+/* Maps host pixels; `to` has the transfer's output type and may be `from` itself where the types
+ * are equal. alpha: index of the channel to leave alone, or -1. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_apply(const ImgstatTransfer *transfer,
-                                                                    const ImagePro *from, int16_t alpha,
-                                                                    ImagePro *to, ImgstatError *err);
+                                                                    const ImagePro *from,
+                                                                    int16_t alpha, ImagePro *to,
+                                                                    ImgstatError *err);
 
 #ifdef __cplusplus
 }

@@ -13,9 +13,9 @@ ImgstatResult pool_create(unsigned threads, Pool **out, ImgstatError *err);
 void pool_destroy(Pool *pool); /* accepts NULL */
 unsigned pool_threads(const Pool *pool);
 
-/* Calls work(context, task, thread) for every task in [0, tasks), shared out in ascending order; returns
- * when all are done. thread < pool_threads identifies the caller's scratch. work must not call pool_run
- * on the same pool. */
+/* Calls work(context, task, thread) for every task in [0, tasks), shared out in ascending order;
+ * returns when all are done. thread < pool_threads identifies the caller's scratch. work must not
+ * call pool_run on the same pool. */
 void pool_run(Pool *pool, size_t tasks, void (*work)(void *context, size_t task, unsigned thread),
               void *context);
 

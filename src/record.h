@@ -11,17 +11,17 @@
  * extrema; everything else follows from the bins on the host (record_settle), which also moves
  * NaN, infinite and nodata bins into their counts. Wide types: a device fills all of it. */
 typedef struct Tally {
-    uint64_t n;                 /* finite and valid samples */
-    uint64_t nan, pinf, ninf;   /* undefined and infinite ones */
+    uint64_t n;               /* finite and valid samples */
+    uint64_t nan, pinf, ninf; /* undefined and infinite ones */
     uint64_t nodata, masked;
     /* Order keys of the extrema; 0 where n is 0. A narrow tally may count samples none of which is
      * valid (all NaN, all nodata): then min_key is 1 and max_key 0, until record_settle. */
     uint64_t min_key, max_key;
-    uint64_t min_at, max_at;    /* smallest raster index (y * width + x) that holds each */
-    uint64_t sum[2];            /* wide integers: two's complement, low word first */
-    uint64_t sum2[3];           /* wide integers: unsigned */
+    uint64_t min_at, max_at; /* smallest raster index (y * width + x) that holds each */
+    uint64_t sum[2];         /* wide integers: two's complement, low word first */
+    uint64_t sum2[3];        /* wide integers: unsigned */
     uint64_t sum_overflow, sum2_overflow; /* pieces whose terms were not finite */
-    ExactSum fsum, fsum2;       /* f32, f64; normalized */
+    ExactSum fsum, fsum2;                 /* f32, f64; normalized */
 } Tally;
 
 /* Power sums about a center, for skewness and kurtosis of wide types (docs/float-sums.md). */
@@ -72,9 +72,9 @@ void record_destroy(Record *record);
 void record_merge(Record *into, const Record *from);
 void tally_merge(Tally *into, const Tally *from);
 
-/* Narrow types: derives n, nan, pinf, ninf, nodata and extrema keys from the bins, and empties the bins of
- * undefined and infinite samples. The positions were tracked over valid samples by the device.
- * Settled records merge as before. */
+/* Narrow types: derives n, nan, pinf, ninf, nodata and extrema keys from the bins, and empties the
+ * bins of undefined and infinite samples. The positions were tracked over valid samples by the
+ * device. Settled records merge as before. */
 void record_settle(Record *record, bool has_nodata, uint64_t nodata_key);
 
 #endif

@@ -6,11 +6,11 @@
 #include "imgstat.h"
 
 /* Returns from the calling function on error; only where nothing is held yet. */
-#define IMGSTAT_TRY(call)                                                                          \
-    do {                                                                                           \
-        const ImgstatResult try_result_ = (call);                                                  \
-        if (try_result_ != IMGSTAT_OK)                                                             \
-            return try_result_;                                                                    \
+#define IMGSTAT_TRY(call)                         \
+    do {                                          \
+        const ImgstatResult try_result_ = (call); \
+        if (try_result_ != IMGSTAT_OK)            \
+            return try_result_;                   \
     } while (0)
 
 /* Writes code and sentence (control characters masked, cut at a character boundary) and returns
