@@ -118,6 +118,23 @@ ImgstatResult output_open(const char *path, bool replace, mode_t mode, Output **
     return IMGSTAT_OK;
 }
 
+ImgstatResult output_write(Output *output, uint64_t at, const void *from, size_t bytes,
+                           ImgstatError *err)
+{
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t n =
+            pwrite(output->fd, (const char *)from + done, bytes - done, (off_t)(at + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n == 0)
+            errno = ENOSPC;
+        if (n <= 0)
+            return io_error(output, "write", err);
+        done += (size_t)n;
+    }
+    return IMGSTAT_OK;
+}
+
 /* Copies the unlinked temporary to standard output, or into the FIFO or device that `name` is. */
 static ImgstatResult copy_out(Output *output, ImgstatError *err)
 {

@@ -23,6 +23,9 @@ typedef struct Output {
  * keeps its mode, a symbolic link stays a link and what it names is replaced. */
 ImgstatResult output_open(const char *path, bool replace, mode_t mode, Output **out,
                           ImgstatError *err);
+/* Writes at a position; threads may write to distinct ones. */
+ImgstatResult output_write(Output *output, uint64_t at, const void *from, size_t bytes,
+                           ImgstatError *err);
 /* Completes the file and frees `output`; on error the target is as it was before. */
 ImgstatResult output_commit(Output *output, ImgstatError *err);
 /* Removes what was written and frees `output`; accepts NULL. */

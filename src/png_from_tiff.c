@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* png_from_tiff.c: what a TIFF page says that PNG has a place for: resolution, colour profile,
+ * text, orientation, XMP. */
+#include "png_write.h"
+#include "tiff.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+/* A colour profile of the wrong kind would be taken for damage. */
+static ImgstatResult write_profile(PngSink *sink, TIFF *tif, bool color, ImgstatError *err)
+{
+    static const char name[] = "ICC profile";
+    uint32_t n = 0;
+    const uint8_t *profile = NULL;
+    if (!TIFFGetField(tif, TIFFTAG_ICCPROFILE, &n, &profile) || n < 128 ||
+        memcmp(profile + 16, color ? "RGB " : "GRAY", 4) != 0)
+        return IMGSTAT_OK;
+    uLongf room = compressBound(n);
+    const size_t head = sizeof name + 1; /* with its NUL, and the method */
+    uint8_t *const data = calloc(1, head + room);
+    if (!data)
+        return error_memory(err, head + room, "a colour profile");
+    memcpy(data, name, sizeof name);
+    ImgstatResult res = IMGSTAT_OK;
+    if (compress(data + head, &room, profile, n) == Z_OK)
+        res = png_chunk_write(sink, "iCCP", data, head + room, err);
+    free(data);
+    return res;
+}
+
+static ImgstatResult write_resolution(PngSink *sink, TIFF *tif, ImgstatError *err)
+{
+    uint16_t unit = RESUNIT_INCH;
+    float x = 0, y = 0;
+    uint8_t data[9] = {0};
+    TIFFGetFieldDefaulted(tif, TIFFTAG_RESOLUTIONUNIT, &unit);
+    if (!TIFFGetField(tif, TIFFTAG_XRESOLUTION, &x) || !TIFFGetField(tif, TIFFTAG_YRESOLUTION, &y))
+        return IMGSTAT_OK;
+    const double scale = unit == RESUNIT_INCH ? 1 / 0.0254 : unit == RESUNIT_CENTIMETER ? 100 : 1;
+    const double per_x = round((double)x * scale), per_y = round((double)y * scale);
+    if (!(per_x >= 1 && per_x <= INT32_MAX && per_y >= 1 && per_y <= INT32_MAX))
+        return IMGSTAT_OK;
+    png_put32(data, (uint32_t)per_x);
+    png_put32(data + 4, (uint32_t)per_y);
+    data[8] = unit == RESUNIT_INCH || unit == RESUNIT_CENTIMETER;
+    return png_chunk_write(sink, "pHYs", data, sizeof data, err);
+}
+
+/* UTF-8 text with a keyword. */
+static ImgstatResult write_text(PngSink *sink, const char *keyword, const char *text, size_t n,
+                                ImgstatError *err)
+{
+    const size_t key = strlen(keyword), head = key + 5; /* NUL, two flags, two empty names */
+    char *const data = calloc(1, head + n);
+    if (!data)
+        return error_memory(err, head + n, "text");
+    memcpy(data, keyword, key);
+    memcpy(data + head, text, n);
+    const ImgstatResult res = png_chunk_write(sink, "iTXt", data, head + n, err);
+    free(data);
+    return res;
+}
+
+static ImgstatResult write_texts(PngSink *sink, TIFF *tif, ImgstatError *err)
+{
+    static const struct {
+        const char *keyword;
+        uint32_t tag;
+    } known[] = {{"Title", TIFFTAG_DOCUMENTNAME},
+                 {"Author", TIFFTAG_ARTIST},
+                 {"Description", TIFFTAG_IMAGEDESCRIPTION},
+                 {"Copyright", TIFFTAG_COPYRIGHT},
+                 {"Software", TIFFTAG_SOFTWARE}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const char *text = NULL;
+        if (TIFFGetField(tif, known[i].tag, &text) && text && *text)
+            IMGSTAT_TRY(write_text(sink, known[i].keyword, text, strlen(text), err));
+    }
+    uint32_t n = 0;
+    const char *xmp = NULL;
+    if (TIFFGetField(tif, TIFFTAG_XMLPACKET, &n, &xmp) && xmp)
+        return write_text(sink, "XML:com.adobe.xmp", xmp, strnlen(xmp, n), err);
+    return IMGSTAT_OK;
+}
+
+/* EXIF data with one field. */
+static ImgstatResult write_orientation(PngSink *sink, TIFF *tif, ImgstatError *err)
+{
+    uint8_t data[26] = {'M', 'M',           0, 42, 0, 0, 0, 8, 0, 1, 1, 18 /* Orientation */,
+                        0,   3 /* SHORT */, 0, 0,  0, 1};
+    uint16_t orientation = ORIENTATION_TOPLEFT;
+    TIFFGetFieldDefaulted(tif, TIFFTAG_ORIENTATION, &orientation);
+    if (orientation <= 1 || orientation > 8)
+        return IMGSTAT_OK;
+    data[19] = (uint8_t)orientation;
+    return png_chunk_write(sink, "eXIf", data, sizeof data, err);
+}
+
+ImgstatResult png_chunks_from_tiff(PngSink *sink, const Decoder *like, const PngForm *form,
+                                   Warnings *warnings, ImgstatError *err)
+{
+    TIFF *const tif = ((const TiffDecoder *)like)->handle.tif;
+    uint16_t n = 0;
+    const uint16_t *kinds = NULL;
+    if (form->color_type != PNG_PALETTE && (form->color_type & 4) && warnings &&
+        TIFFGetField(tif, TIFFTAG_EXTRASAMPLES, &n, &kinds) && n > 0 &&
+        kinds[0] == EXTRASAMPLE_ASSOCALPHA)
+        warnings_tell(warnings, "its colours are multiplied by alpha, which PNG cannot say");
+    IMGSTAT_TRY(write_profile(sink, tif, form->color_type & 2, err));
+    IMGSTAT_TRY(write_resolution(sink, tif, err));
+    IMGSTAT_TRY(write_orientation(sink, tif, err));
+    return write_texts(sink, tif, err);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* tiff_write.h: what the parts of the TIFF encoder share. */
+#ifndef IMGSTAT_TIFF_WRITE_H
+#define IMGSTAT_TIFF_WRITE_H
+
+#include "encode.h"
+#include "tiff.h"
+
+/* A field of a directory to write. Payloads of more than 8 bytes are in the file already, shorter
+ * ones wait here: where they go depends on whether the file becomes a BigTIFF. */
+typedef struct TiffTag {
+    uint16_t tag, type;
+    uint64_t count, bytes;
+    uint8_t value[8];     /* in the output's byte order, where bytes <= 8 */
+    uint64_t at;          /* of the payload, where bytes > 8 */
+    struct TiffTags *sub; /* the directory that the value points to; or NULL */
+} TiffTag;
+
+/* A directory; sorted when it is written. */
+typedef struct TiffTags {
+    TiffTag *tag;
+    size_t n, room;
+} TiffTags;
+
+/* The file being written: pixels and long payloads first, then the directories. */
+typedef struct TiffFile {
+    Output *output;
+    uint64_t at; /* end so far */
+    bool big_endian;
+    bool big; /* BigTIFF, because the input is */
+    TiffTags **pages;
+    size_t n_pages, room;
+    uint64_t copied; /* bytes of payloads copied from inputs */
+} TiffFile;
+
+/* Samples of a page as they are written. A chunk is a strip or a tile. */
+typedef struct TiffShape {
+    bool tiled;
+    uint16_t bits, format, samples, planes, per_chunk;
+    uint16_t compression, photometric, predictor;
+    uint32_t fax_options; /* of CCITT T.4 */
+    int level;            /* of the compression; -1: its default */
+    uint32_t chunk_width, chunk_height, across, down;
+    size_t row_bytes; /* of one chunk's row */
+    bool swap;        /* the file's byte order is not the host's */
+} TiffShape;
+
+/* tiff_write_tags.c. Numbers are given in host order. */
+TiffTags *tiff_tags_create(void);
+void tiff_tags_destroy(TiffTags *tags); /* accepts NULL */
+ImgstatResult tiff_tags_set(TiffFile *file, TiffTags *tags, uint16_t tag, uint16_t type,
+                            uint64_t count, const void *values, ImgstatError *err);
+ImgstatResult tiff_tags_number(TiffFile *file, TiffTags *tags, uint16_t tag, uint16_t type,
+                               uint32_t value, ImgstatError *err); /* SHORT or LONG */
+ImgstatResult tiff_tags_point(TiffTags *tags, uint16_t tag, TiffTags *sub, ImgstatError *err);
+bool tiff_tags_have(const TiffTags *tags, uint16_t tag);
+/* Writes the header and all directories. */
+ImgstatResult tiff_tags_finish(TiffFile *file, ImgstatError *err);
+void tiff_file_release(TiffFile *file);
+
+/* A TIFF structure inside a source: the file itself, or an EXIF block of a PNG. */
+typedef struct TiffTagSource {
+    const Source *source;
+    uint64_t base, bytes;
+    bool big_endian, big;
+    uint64_t first; /* offset of the first directory */
+} TiffTagSource;
+
+bool tiff_tag_source(const Source *source, uint64_t base, uint64_t bytes, TiffTagSource *out);
+/* Copies the fields of the directory at `offset` for which wanted() says so and which `to` does not
+ * have; directories of EXIF and GPS data with them. What is damaged is left out with a warning. */
+ImgstatResult tiff_tags_copy(TiffFile *file, const TiffTagSource *from, uint64_t offset,
+                             bool (*wanted)(const void *context, uint16_t tag), const void *context,
+                             Warnings *warnings, TiffTags *to, ImgstatError *err);
+
+/* tiff_write_shape.c: how a page is laid out, and the fields that say so. */
+ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const EncodePage *page,
+                                bool big_endian, TiffShape *shape, ImgstatError *err);
+ImgstatResult tiff_shape_tags(TiffFile *file, const TiffShape *shape, const Decoder *like,
+                              const EncodePage *page, TiffTags *tags, ImgstatError *err);
+/* Whether rows are indices of a palette that is written. */
+bool tiff_keeps_palette(const Decoder *like, const EncodePage *page);
+/* Samples, their type and their number are those of the page they come from. */
+bool tiff_keeps_samples(const Decoder *like, const EncodePage *page);
+
+/* tiff_from_png.c */
+ImgstatResult tiff_tags_from_png(TiffFile *file, const Decoder *like, const EncodePage *page,
+                                 Warnings *warnings, TiffTags *tags, ImgstatError *err);
+
+/* tiff_write_chunk.c: one thread's means of making chunks. */
+typedef struct TiffPacker TiffPacker;
+TiffPacker *tiff_packer_create(void);
+void tiff_packer_destroy(TiffPacker *packer); /* accepts NULL */
+/* Makes the chunk that holds `rows` rows from `from` on, pixels x.. of `plane`; *out is freed by
+ * the caller. pixels: of a row, from x to the image's end. On failure text says why. */
+bool tiff_pack_chunk(TiffPacker *packer, const TiffShape *shape, const EncodePage *page,
+                     const uint8_t *from, size_t pitch, uint32_t rows, uint32_t x, uint16_t plane,
+                     uint8_t **out, size_t *bytes, char text[256]);
+
+#endif

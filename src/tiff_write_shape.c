@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/* tiff_write_shape.c: how an output page is laid out and compressed, and the fields that say so. */
+#include "sample.h"
+#include "tiff_write.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STRIP_BYTES = 256 << 10, /* of strips where the input has none: small enough to share out */
+    MAX_STRIP = 64 << 20,    /* compressed strips are held whole; larger ones are divided */
+    PHOTO_LINEAR_RAW = 34892
+};
+
+static const TiffDecoder *tiff_of(const Decoder *like)
+{
+    return like && like->codec == &tiff_codec ? (const TiffDecoder *)like : NULL;
+}
+
+bool tiff_keeps_palette(const Decoder *like, const EncodePage *page)
+{
+    return like && like->how.indices && strcmp(like->page.photometric, "palette") == 0 &&
+           page->channels == like->page.channels && page->sample == like->page.sample &&
+           page->bits == like->page.bits && page->bits <= 16;
+}
+
+bool tiff_keeps_samples(const Decoder *like, const EncodePage *page)
+{
+    return like && page->channels == like->page.channels && page->sample == like->page.sample &&
+           page->bits == like->page.bits;
+}
+
+/* ---- Compression ---- */
+
+typedef struct CodecName {
+    const char *name;
+    uint16_t code;
+} CodecName;
+
+static uint16_t compression_named(const char *name)
+{
+    static const CodecName names[] = {
+        {"none", COMPRESSION_NONE},
+        {"deflate", COMPRESSION_ADOBE_DEFLATE},
+        {"lzw", COMPRESSION_LZW},
+        {"packbits", COMPRESSION_PACKBITS},
+        {"zstd", COMPRESSION_ZSTD},
+        {"lzma", COMPRESSION_LZMA},
+        {"ccittfax4", COMPRESSION_CCITTFAX4},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i].name, name) == 0)
+            return names[i].code;
+    return COMPRESSION_NONE;
+}
+
+static bool has_predictor(uint16_t compression)
+{
+    return compression == COMPRESSION_LZW || compression == COMPRESSION_DEFLATE ||
+           compression == COMPRESSION_ADOBE_DEFLATE || compression == COMPRESSION_ZSTD ||
+           compression == COMPRESSION_LZMA;
+}
+
+static bool is_fax(uint16_t compression)
+{
+    return compression == COMPRESSION_CCITTRLE || compression == COMPRESSION_CCITTRLEW ||
+           compression == COMPRESSION_CCITTFAX3 || compression == COMPRESSION_CCITTFAX4;
+}
+
+static bool is_lossy(uint16_t compression)
+{
+    static const uint16_t lossy[] = {6,     7,     33003, 33005, 34676, 34677, 34712,
+                                     34887, 34892, 32909, 34934, 50001, 50002, 52546};
+    for (size_t i = 0; i < sizeof lossy / sizeof *lossy; i++)
+        if (lossy[i] == compression)
+            return true;
+    return false;
+}
+
+/* Compressions that give back what they were given, and that libtiff writes as they are read. */
+static bool can_keep(const TiffShape *shape, uint16_t compression)
+{
+    if (is_fax(compression))
+        return shape->bits == 1 && shape->per_chunk == 1 && shape->format != SAMPLEFORMAT_INT &&
+               TIFFIsCODECConfigured(compression);
+    return compression == COMPRESSION_NONE ||
+           ((has_predictor(compression) || compression == COMPRESSION_PACKBITS) &&
+            TIFFIsCODECConfigured(compression));
+}
+
+/* The predictor that helps, where none is asked for. */
+static uint16_t usual_predictor(const TiffShape *shape)
+{
+    if (shape->photometric == PHOTOMETRIC_PALETTE || !has_predictor(shape->compression))
+        return PREDICTOR_NONE;
+    if (shape->format == SAMPLEFORMAT_IEEEFP)
+        return PREDICTOR_FLOATINGPOINT;
+    return shape->bits == 8 || shape->bits == 16 || shape->bits == 32 ? PREDICTOR_HORIZONTAL
+                                                                      : PREDICTOR_NONE;
+}
+
+static uint16_t kept_predictor(const TiffShape *shape, uint16_t predictor)
+{
+    const bool is_float = shape->format == SAMPLEFORMAT_IEEEFP;
+    if (predictor == PREDICTOR_NONE)
+        return PREDICTOR_NONE;
+    if (predictor == PREDICTOR_FLOATINGPOINT && is_float)
+        return predictor;
+    if (predictor == PREDICTOR_HORIZONTAL &&
+        (shape->bits == 8 || shape->bits == 16 || shape->bits == 32 || shape->bits == 64))
+        return predictor;
+    return usual_predictor(shape);
+}
+
+static ImgstatResult choose_compression(const Encoder *encoder, const TiffDecoder *like,
+                                        TiffShape *shape, ImgstatError *err)
+{
+    const char *const wanted = encoder->how.compression;
+    const uint16_t before = like ? like->layout.compression : COMPRESSION_ADOBE_DEFLATE;
+    shape->compression = wanted ? compression_named(wanted) : before;
+    shape->level = encoder->how.fast ? 1 : encoder->how.level;
+    if (!can_keep(shape, shape->compression)) {
+        if (wanted)
+            return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
+                             "%s: %u-bit samples cannot be compressed with %s here",
+                             encoder->output->name, shape->bits, wanted);
+        const char *const name = tiff_compression_name(before);
+        shape->compression = COMPRESSION_ADOBE_DEFLATE;
+        if (encoder->warnings && is_lossy(before))
+            warnings_tell(encoder->warnings,
+                          "is compressed with %s, which loses detail; written with deflate",
+                          name ? name : "a codec");
+        else if (encoder->warnings)
+            warnings_tell(encoder->warnings, "is compressed with %s; written with deflate",
+                          name ? name : "a codec that is not known");
+    }
+    uint16_t predictor = PREDICTOR_NONE;
+    const bool same = like && shape->compression == before;
+    if (same && has_predictor(before))
+        TIFFGetFieldDefaulted(like->handle.tif, TIFFTAG_PREDICTOR, &predictor);
+    shape->predictor = same ? kept_predictor(shape, predictor) : usual_predictor(shape);
+    if (same && shape->compression == COMPRESSION_CCITTFAX3)
+        TIFFGetField(like->handle.tif, TIFFTAG_GROUP3OPTIONS, &shape->fax_options);
+    return IMGSTAT_OK;
+}
+
+/* ---- Samples and geometry ---- */
+
+static uint16_t stored_bits(const Decoder *like, const EncodePage *page)
+{
+    const TiffDecoder *const td = tiff_of(like);
+    const uint16_t full = (uint16_t)(8 * imgstat_sample_bytes(page->sample));
+    if (sample_is_float(page->sample))
+        return full;
+    if (td && tiff_keeps_samples(like, page) && (!td->map8 && !td->map16))
+        return td->layout.bits;
+    return page->bits == 1 || page->bits == 2 || page->bits == 4 ? page->bits : full;
+}
+
+static uint16_t stored_photometric(const Decoder *like, const EncodePage *page)
+{
+    const TiffDecoder *const td = tiff_of(like);
+    const uint16_t plain = page->channels >= 3 && page->alpha != 1 && page->alpha != 2
+                               ? PHOTOMETRIC_RGB
+                               : PHOTOMETRIC_MINISBLACK;
+    if (!like)
+        return plain;
+    if (strcmp(like->page.photometric, "palette") == 0 && like->how.indices)
+        return tiff_keeps_palette(like, page) ? PHOTOMETRIC_PALETTE : PHOTOMETRIC_MINISBLACK;
+    if (page->channels != like->page.channels)
+        return plain;
+    if (!td)
+        return page->channels >= 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
+    if (td->map8 || td->map16 || td->layout.photometric == PHOTOMETRIC_YCBCR)
+        return PHOTOMETRIC_RGB;
+    /* Only SGILog can hold these. */
+    if (td->layout.photometric == PHOTOMETRIC_LOGL)
+        return PHOTOMETRIC_MINISBLACK;
+    return td->layout.photometric == PHOTOMETRIC_LOGLUV ? PHOTOMETRIC_RGB : td->layout.photometric;
+}
+
+static uint16_t stored_format(ImgstatSample sample)
+{
+    return sample_is_float(sample)    ? SAMPLEFORMAT_IEEEFP
+           : sample_is_signed(sample) ? SAMPLEFORMAT_INT
+                                      : SAMPLEFORMAT_UINT;
+}
+
+static ImgstatResult choose_chunks(const Encoder *encoder, const TiffDecoder *like,
+                                   const EncodePage *page, TiffShape *shape, ImgstatError *err)
+{
+    const bool same =
+        like && like->base.page.width == page->width && like->base.page.height == page->height;
+    shape->tiled = like && like->layout.tiled;
+    shape->chunk_width = shape->tiled ? like->layout.chunk_width : page->width;
+    shape->row_bytes =
+        (size_t)(((uint64_t)shape->chunk_width * shape->per_chunk * shape->bits + 7) / 8);
+    uint64_t height =
+        like && (same || shape->tiled) ? like->layout.chunk_height : STRIP_BYTES / shape->row_bytes;
+    if (!shape->tiled && height > page->height)
+        height = page->height;
+    if (!shape->tiled && shape->compression != COMPRESSION_NONE &&
+        height * shape->row_bytes > MAX_STRIP)
+        height = MAX_STRIP / shape->row_bytes;
+    shape->chunk_height = height > 0 ? (uint32_t)height : 1;
+    shape->across =
+        (uint32_t)(((uint64_t)page->width + shape->chunk_width - 1) / shape->chunk_width);
+    shape->down =
+        (uint32_t)(((uint64_t)page->height + shape->chunk_height - 1) / shape->chunk_height);
+    const uint64_t n = (uint64_t)shape->across * shape->down * shape->planes;
+    if (n > INT32_MAX || shape->row_bytes > INT32_MAX ||
+        (uint64_t)shape->row_bytes * shape->chunk_height > (uint64_t)1 << 40)
+        return error_set(err, IMGSTAT_ERR_LIMIT, "%s: %llu strips or tiles of %zu bytes a row",
+                         encoder->output->name, (unsigned long long)n, shape->row_bytes);
+    return IMGSTAT_OK;
+}
+
+ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const EncodePage *page,
+                                bool big_endian, TiffShape *shape, ImgstatError *err)
+{
+    const TiffDecoder *const td = tiff_of(like);
+    memset(shape, 0, sizeof *shape); /* padding too: shapes are compared as bytes */
+    shape->samples = page->channels;
+    shape->planes =
+        td && td->layout.planes > 1 && td->layout.path != TIFF_PATH_RGBA ? page->channels : 1;
+    shape->per_chunk = shape->planes > 1 ? 1 : page->channels;
+    shape->bits = stored_bits(like, page);
+    shape->format = stored_format(page->sample);
+    shape->photometric = stored_photometric(like, page);
+    shape->swap = big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+    IMGSTAT_TRY(choose_compression(encoder, td, shape, err));
+    return choose_chunks(encoder, td, page, shape, err);
+}
+
+/* ---- Fields ---- */
+
+static ImgstatResult set_repeated(TiffFile *file, TiffTags *tags, uint16_t tag, uint16_t value,
+                                  uint16_t n, ImgstatError *err)
+{
+    uint16_t *const values = malloc(n * sizeof *values);
+    if (!values)
+        return error_memory(err, n * sizeof *values, "a TIFF field");
+    for (uint16_t i = 0; i < n; i++)
+        values[i] = value;
+    const ImgstatResult res = tiff_tags_set(file, tags, tag, TIFF_SHORT, n, values, err);
+    free(values);
+    return res;
+}
+
+/* The number of channels that a colour space has itself. */
+static uint16_t own_channels(uint16_t photometric, uint16_t channels)
+{
+    const bool three = photometric == PHOTOMETRIC_RGB || photometric == PHOTOMETRIC_CIELAB ||
+                       photometric == PHOTOMETRIC_ICCLAB || photometric == PHOTOMETRIC_ITULAB ||
+                       photometric == PHOTO_LINEAR_RAW;
+    const uint16_t own = three ? 3 : photometric == PHOTOMETRIC_SEPARATED ? 4 : 1;
+    return own < channels ? own : channels;
+}
+
+static ImgstatResult set_extra_samples(TiffFile *file, const TiffShape *shape, const Decoder *like,
+                                       const EncodePage *page, TiffTags *tags, ImgstatError *err)
+{
+    if (tiff_of(like) && page->channels == like->page.channels)
+        return IMGSTAT_OK; /* copied */
+    const uint16_t own = own_channels(shape->photometric, page->channels);
+    if (own == page->channels)
+        return IMGSTAT_OK;
+    const uint16_t n = (uint16_t)(page->channels - own);
+    uint16_t *const kinds = calloc(n, sizeof *kinds);
+    if (!kinds)
+        return error_memory(err, n * sizeof *kinds, "a TIFF field");
+    if (page->alpha >= own)
+        kinds[page->alpha - own] = EXTRASAMPLE_UNASSALPHA;
+    const ImgstatResult res =
+        tiff_tags_set(file, tags, TIFFTAG_EXTRASAMPLES, TIFF_SHORT, n, kinds, err);
+    free(kinds);
+    return res;
+}
+
+ImgstatResult tiff_shape_tags(TiffFile *file, const TiffShape *shape, const Decoder *like,
+                              const EncodePage *page, TiffTags *tags, ImgstatError *err)
+{
+    IMGSTAT_TRY(tiff_tags_number(file, tags, TIFFTAG_IMAGEWIDTH, TIFF_LONG, page->width, err));
+    IMGSTAT_TRY(tiff_tags_number(file, tags, TIFFTAG_IMAGELENGTH, TIFF_LONG, page->height, err));
+    IMGSTAT_TRY(set_repeated(file, tags, TIFFTAG_BITSPERSAMPLE, shape->bits, shape->samples, err));
+    IMGSTAT_TRY(
+        tiff_tags_number(file, tags, TIFFTAG_COMPRESSION, TIFF_SHORT, shape->compression, err));
+    IMGSTAT_TRY(
+        tiff_tags_number(file, tags, TIFFTAG_PHOTOMETRIC, TIFF_SHORT, shape->photometric, err));
+    IMGSTAT_TRY(
+        tiff_tags_number(file, tags, TIFFTAG_SAMPLESPERPIXEL, TIFF_SHORT, shape->samples, err));
+    IMGSTAT_TRY(tiff_tags_number(file, tags, TIFFTAG_PLANARCONFIG, TIFF_SHORT,
+                                 shape->planes > 1 ? PLANARCONFIG_SEPARATE : PLANARCONFIG_CONTIG,
+                                 err));
+    IMGSTAT_TRY(set_repeated(file, tags, TIFFTAG_SAMPLEFORMAT, shape->format, shape->samples, err));
+    if (shape->predictor != PREDICTOR_NONE)
+        IMGSTAT_TRY(
+            tiff_tags_number(file, tags, TIFFTAG_PREDICTOR, TIFF_SHORT, shape->predictor, err));
+    if (shape->tiled) {
+        IMGSTAT_TRY(
+            tiff_tags_number(file, tags, TIFFTAG_TILEWIDTH, TIFF_LONG, shape->chunk_width, err));
+        IMGSTAT_TRY(
+            tiff_tags_number(file, tags, TIFFTAG_TILELENGTH, TIFF_LONG, shape->chunk_height, err));
+    } else {
+        IMGSTAT_TRY(tiff_tags_number(file, tags, TIFFTAG_ROWSPERSTRIP, TIFF_LONG,
+                                     shape->chunk_height, err));
+    }
+    if (shape->photometric == PHOTOMETRIC_PALETTE && page->colormap)
+        IMGSTAT_TRY(tiff_tags_set(file, tags, TIFFTAG_COLORMAP, TIFF_SHORT,
+                                  (uint64_t)3 << shape->bits, page->colormap, err));
+    return set_extra_samples(file, shape, like, page, tags, err);
+}
