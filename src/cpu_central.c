@@ -12,31 +12,10 @@ typedef struct Read {
     Central *out;
 } Read;
 
-/* Sums of the powers 1 to 4 of d, in the tree of a piece. */
-static void power_sums(const double *d, size_t n, double out[4])
-{
-    double lane[4][PIECE_LANES] = {{0}};
-    for (size_t i = 0; i < n; i++) {
-        const size_t l = i % PIECE_LANES;
-        const double square = d[i] * d[i];
-        lane[0][l] += d[i];
-        lane[1][l] += square;
-        lane[2][l] += square * d[i];
-        lane[3][l] += square * square;
-    }
-    for (int power = 0; power < 4; power++) {
-        for (int h = PIECE_LANES / 2; h > 0; h /= 2) {
-            for (int l = 0; l < h; l++)
-                lane[power][l] += lane[power][l + h];
-        }
-        out[power] = lane[power][0];
-    }
-}
-
-static void add_piece(Central *central, const double *d, size_t n)
+static void add_piece(const CpuLoops *loops, Central *central, const double *d, size_t n)
 {
     double sum[4];
-    power_sums(d, n, sum);
+    loops->powers(d, n, sum);
     if (!isfinite(sum[0]) || !isfinite(sum[1]) || !isfinite(sum[2]) || !isfinite(sum[3])) {
         central->overflow++;
         return;
@@ -46,13 +25,20 @@ static void add_piece(Central *central, const double *d, size_t n)
 }
 
 /* Distances of a piece's samples from the center; 0 adds nothing, for those that are not valid. */
-static void distances(const ImagePro *image, uint32_t y, uint32_t x, uint32_t n, uint16_t channel,
-                      double center, double *d)
+static void distances(const CpuLoops *loops, const ImagePro *image, uint32_t y, uint32_t x,
+                      uint32_t n, uint16_t channel, double center, double *d)
 {
     const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
     const unsigned char *at = image_row(image, y) + x * stride + channel * bytes;
     const uint8_t *mask = cpu_mask_row(image, y);
-    for (uint32_t i = 0; i < n; i++, at += stride) {
+    if (!sample_is_narrow(image->sample)) {
+        loops->distances(image->sample, at, n, image->channels,
+                         image->has_nodata ? &image->nodata_key : NULL, center, d);
+        for (uint32_t i = 0; mask && i < n; i++)
+            d[i] = mask[x + i] ? d[i] : 0.0;
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++, at += stride) { /* their bins tell as much without a read */
         const uint64_t key = sample_key(image->sample, cpu_load(at, bytes));
         const bool valid = (!mask || mask[x + i]) && cpu_valid(image, key);
         d[i] = valid ? cpu_double(image->sample, key) - center : 0.0;
@@ -80,8 +66,8 @@ static void central_task(void *context, size_t task, unsigned thread)
         for (uint32_t y = rect.y0; y < rect.y1; y++) {
             for (uint32_t x = rect.x0, n; x < rect.x1; x += n) {
                 n = rect.x1 - x < PIECE ? rect.x1 - x : PIECE;
-                distances(read->image, y, x, n, c, read->center[c], d);
-                add_piece(&part, d, n);
+                distances(device->loops, read->image, y, x, n, c, read->center[c], d);
+                add_piece(device->loops, &part, d, n);
             }
         }
         pthread_mutex_lock(&device->lock);

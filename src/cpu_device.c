@@ -10,9 +10,10 @@
 #include <cpuid.h>
 #endif
 
-/* Pixels of a rectangle, about: large enough to hide what a task costs, small enough that threads
- * finish together and that 32-bit counters hold it many times over. A segment is whole pieces. */
-enum { TASK_SAMPLES = 1 << 20, SEGMENT_PIXELS = 64 * PIECE };
+/* Samples of a rectangle, about: large enough to hide what a task costs, small enough that threads
+ * finish a band together and that 32-bit counters hold it many times over. A segment is whole
+ * pieces. */
+enum { TASK_SAMPLES = 1 << 18, SEGMENT_PIXELS = 64 * PIECE };
 /* Alignment of host memory: a cache line and the widest vector. */
 enum { CPU_ALIGN = 64 };
 

@@ -50,6 +50,12 @@ typedef struct CpuLoops {
      * number of channels), in order; returns how many. */
     size_t (*select)(ImgstatSample sample, const void *x, size_t n, size_t channels, uint64_t lo,
                      uint64_t hi, uint64_t *keys);
+    /* d[i] = value of wide sample x[i * stride] - center, for i < n; 0 for those that are not
+     * finite or have the key nodata (NULL: none). */
+    void (*distances)(ImgstatSample sample, const void *x, size_t n, size_t stride,
+                      const uint64_t *nodata, double center, double *d);
+    /* Sums of the powers 1 to 4 of n <= PIECE distances, in the tree of a piece. */
+    void (*powers)(const double *d, size_t n, double out[4]);
 } CpuLoops;
 
 extern const CpuLoops cpu_loops_portable;

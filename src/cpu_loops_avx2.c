@@ -45,6 +45,20 @@ __attribute__((target("avx2,bmi,bmi2"))) static size_t select_keys(ImgstatSample
     return select_any(sample, x, n, channels, lo, hi, keys);
 }
 
+__attribute__((target("avx2,bmi,bmi2"))) static void distances(ImgstatSample sample, const void *x,
+                                                               size_t n, size_t stride,
+                                                               const uint64_t *nodata,
+                                                               double center, double *d)
+{
+    distances_any(sample, x, n, stride, nodata, center, d);
+}
+
+__attribute__((target("avx2,bmi,bmi2"))) static void powers(const double *d, size_t n,
+                                                            double out[4])
+{
+    powers_of(d, n, out);
+}
+
 const CpuLoops cpu_loops_avx2 = {
     .extrema = extrema,
     .sums32 = sums32,
@@ -52,6 +66,8 @@ const CpuLoops cpu_loops_avx2 = {
     .leading = leading,
     .count_words = count_words,
     .select = select_keys,
+    .distances = distances,
+    .powers = powers,
 };
 
 #endif

@@ -43,6 +43,19 @@ select_keys(ImgstatSample sample, const void *x, size_t n, size_t channels, uint
     return select_any(sample, x, n, channels, lo, hi, keys);
 }
 
+__attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static void
+distances(ImgstatSample sample, const void *x, size_t n, size_t stride, const uint64_t *nodata,
+          double center, double *d)
+{
+    distances_any(sample, x, n, stride, nodata, center, d);
+}
+
+__attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static void
+powers(const double *d, size_t n, double out[4])
+{
+    powers_of(d, n, out);
+}
+
 const CpuLoops cpu_loops_avx512 = {
     .extrema = extrema,
     .sums32 = sums32,
@@ -50,6 +63,8 @@ const CpuLoops cpu_loops_avx512 = {
     .leading = leading,
     .count_words = count_words,
     .select = select_keys,
+    .distances = distances,
+    .powers = powers,
 };
 
 #endif

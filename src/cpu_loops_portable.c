@@ -35,6 +35,17 @@ static size_t select_keys(ImgstatSample sample, const void *x, size_t n, size_t 
     return select_any(sample, x, n, channels, lo, hi, keys);
 }
 
+static void distances(ImgstatSample sample, const void *x, size_t n, size_t stride,
+                      const uint64_t *nodata, double center, double *d)
+{
+    distances_any(sample, x, n, stride, nodata, center, d);
+}
+
+static void powers(const double *d, size_t n, double out[4])
+{
+    powers_of(d, n, out);
+}
+
 const CpuLoops cpu_loops_portable = {
     .extrema = extrema,
     .sums32 = sums32,
@@ -42,4 +53,6 @@ const CpuLoops cpu_loops_portable = {
     .leading = leading,
     .count_words = count_words,
     .select = select_keys,
+    .distances = distances,
+    .powers = powers,
 };

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* cpu_loops_keys.h: what the loops of cpu_loops_narrow.h, _wide.h and _reads.h share. */
+#ifndef IMGSTAT_CPU_LOOPS_KEYS_H
+#define IMGSTAT_CPU_LOOPS_KEYS_H
+
+#include "cpu_loops.h"
+
+#define LOOP static inline __attribute__((always_inline))
+
+/* Samples in memory, at any alignment. */
+typedef uint16_t __attribute__((aligned(1), may_alias)) Mem16;
+typedef uint32_t __attribute__((aligned(1), may_alias)) Mem32;
+typedef uint64_t __attribute__((aligned(1), may_alias)) Mem64;
+typedef float __attribute__((aligned(1), may_alias)) MemF32;
+typedef double __attribute__((aligned(1), may_alias)) MemF64;
+
+LOOP size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+LOOP uint16_t key16(ImgstatSample sample, uint16_t raw)
+{
+    if (sample == IMGSTAT_U16)
+        return raw;
+    if (sample == IMGSTAT_I16)
+        return raw ^ 0x8000u;
+    const uint16_t key = raw ^ (uint16_t)(0x8000u | (raw & 0x8000u ? 0x7FFFu : 0));
+    return raw == 0x8000u ? 0x8000u : key;
+}
+
+LOOP uint32_t key32(ImgstatSample sample, uint32_t raw)
+{
+    if (sample == IMGSTAT_U32)
+        return raw;
+    if (sample == IMGSTAT_I32)
+        return raw ^ 0x80000000u;
+    const uint32_t key = raw ^ (0x80000000u | (raw & 0x80000000u ? 0x7FFFFFFFu : 0));
+    return raw == 0x80000000u ? 0x80000000u : key;
+}
+
+LOOP uint64_t key64(ImgstatSample sample, uint64_t raw)
+{
+    const uint64_t sign = (uint64_t)1 << 63;
+    if (sample == IMGSTAT_U64)
+        return raw;
+    if (sample == IMGSTAT_I64)
+        return raw ^ sign;
+    const uint64_t key = raw ^ (sign | (raw & sign ? sign - 1 : 0));
+    return raw == sign ? sign : key;
+}
+
+#endif

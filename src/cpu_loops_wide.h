@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* cpu_loops_wide.h: loops over wide samples: sums, pieces of floats, leading bits of keys. */
+#ifndef IMGSTAT_CPU_LOOPS_WIDE_H
+#define IMGSTAT_CPU_LOOPS_WIDE_H
+
+#include "cpu_loops_keys.h"
+
+enum { SUMS_BLOCK = 64 }; /* samples a channel */
+
+LOOP void sums32_of(ImgstatSample sample, const Mem32 *x, size_t n, unsigned channels,
+                    LoopSums *out)
+{
+    enum { ALL = SUMS_BLOCK * LOOP_CHANNELS };
+    uint64_t sum[ALL] = {0}, low[ALL] = {0}, high[ALL] = {0};
+    uint32_t lo[ALL], hi[ALL] = {0};
+    const size_t block = (size_t)SUMS_BLOCK * channels;
+    memset(lo, 0xFF, sizeof lo);
+    for (size_t at = 0; at < n; at += block) {
+        const size_t m = least(block, n - at);
+        for (size_t j = 0; j < m; j++) {
+            const uint32_t raw = x[at + j], key = key32(sample, raw);
+            const int32_t v = (int32_t)raw;
+            const uint32_t size = sample == IMGSTAT_I32 && v < 0 ? 0u - raw : raw;
+            const uint64_t square = (uint64_t)size * size;
+            sum[j] += sample == IMGSTAT_I32 ? (uint64_t)(int64_t)v : raw;
+            low[j] += square & 0xFFFFFFFFu;
+            high[j] += square >> 32;
+            lo[j] = key < lo[j] ? key : lo[j];
+            hi[j] = key > hi[j] ? key : hi[j];
+        }
+    }
+    for (unsigned c = 0; c < channels; c++) {
+        out[c] = (LoopSums){.min = UINT32_MAX};
+        for (size_t j = c; j < block; j += channels) {
+            out[c].sum += sum[j];
+            out[c].low += low[j];
+            out[c].high += high[j];
+            out[c].min = lo[j] < out[c].min ? lo[j] : out[c].min;
+            out[c].max = hi[j] > out[c].max ? hi[j] : out[c].max;
+        }
+    }
+}
+
+LOOP void sums32_any(ImgstatSample sample, const void *x, size_t n, unsigned channels,
+                     LoopSums *out)
+{
+    if (sample == IMGSTAT_I32)
+        sums32_of(IMGSTAT_I32, x, n, channels, out);
+    else
+        sums32_of(IMGSTAT_U32, x, n, channels, out);
+}
+
+/* The lanes that fold reads when a channel has n samples: the power of two that covers n. */
+LOOP size_t lanes_used(size_t n)
+{
+    size_t lanes = PIECE_LANES;
+    while (lanes / 2 >= n && lanes > 1)
+        lanes /= 2;
+    return lanes;
+}
+
+/* Step 4 of docs/float-sums.md for channel c: adding lanes that no sample reached (+0) changes
+ * nothing, so the fold starts with those in use. */
+LOOP double fold(double *lane, unsigned channels, unsigned c, size_t lanes)
+{
+    for (size_t h = lanes / 2; h > 0; h /= 2) {
+        for (size_t l = 0; l < h; l++)
+            lane[l * channels + c] += lane[(l + h) * channels + c];
+    }
+    return lane[c];
+}
+
+LOOP bool piece_f32(const MemF32 *x, size_t n, unsigned channels, bool has_nodata, float nodata,
+                    LoopPiece *out)
+{
+    enum { ALL = PIECE_LANES * LOOP_CHANNELS };
+    double d[ALL], q[ALL], pivot[ALL];
+    float lo[ALL], hi[ALL];
+    uint32_t bad[ALL];
+    const size_t block = (size_t)PIECE_LANES * channels, used = least(block, n);
+    const size_t lanes = lanes_used(n / channels);
+    memset(d, 0, lanes * channels * sizeof *d);
+    memset(q, 0, lanes * channels * sizeof *q);
+    for (size_t j = 0; j < used; j++) {
+        const float first = j < channels ? x[j] : lo[j - channels];
+        pivot[j] = (double)first + 0.0; /* +0 for -0 */
+        lo[j] = hi[j] = first;
+        bad[j] = 0;
+    }
+    for (size_t at = 0; at < n; at += block) {
+        const size_t m = least(block, n - at);
+        for (size_t j = 0; j < m; j++) {
+            const float v = x[at + j];
+            const double t = (double)v - pivot[j];
+            uint32_t raw;
+            memcpy(&raw, &v, sizeof raw);
+            d[j] += t;
+            q[j] += t * t;
+            lo[j] = v < lo[j] ? v : lo[j];
+            hi[j] = v > hi[j] ? v : hi[j];
+            bad[j] |= (raw & 0x7F800000u) == 0x7F800000u ? 1u : 0u;
+            if (has_nodata)
+                bad[j] |= v == nodata ? 1u : 0u;
+        }
+    }
+    uint32_t any = 0;
+    for (size_t j = 0; j < used; j++)
+        any |= bad[j];
+    if (any)
+        return false;
+    for (unsigned c = 0; c < channels; c++) {
+        float min = x[c], max = x[c];
+        for (size_t j = c; j < used; j += channels) {
+            min = lo[j] < min ? lo[j] : min;
+            max = hi[j] > max ? hi[j] : max;
+        }
+        uint32_t low, high;
+        memcpy(&low, &min, sizeof low);
+        memcpy(&high, &max, sizeof high);
+        out[c].min = key32(IMGSTAT_F32, low);
+        out[c].max = key32(IMGSTAT_F32, high);
+        out[c].pivot = pivot[c];
+        out[c].d = fold(d, channels, c, lanes);
+        out[c].q = fold(q, channels, c, lanes);
+    }
+    return true;
+}
+
+LOOP bool piece_f64(const MemF64 *x, size_t n, unsigned channels, bool has_nodata, double nodata,
+                    LoopPiece *out)
+{
+    enum { ALL = PIECE_LANES * LOOP_CHANNELS };
+    double d[ALL], q[ALL], pivot[ALL], lo[ALL], hi[ALL];
+    uint64_t bad[ALL];
+    const uint64_t exponent = (uint64_t)0x7FF << 52;
+    const size_t block = (size_t)PIECE_LANES * channels, used = least(block, n);
+    const size_t lanes = lanes_used(n / channels);
+    memset(d, 0, lanes * channels * sizeof *d);
+    memset(q, 0, lanes * channels * sizeof *q);
+    for (size_t j = 0; j < used; j++) {
+        const double first = j < channels ? x[j] : lo[j - channels];
+        pivot[j] = first + 0.0; /* +0 for -0 */
+        lo[j] = hi[j] = first;
+        bad[j] = 0;
+    }
+    for (size_t at = 0; at < n; at += block) {
+        const size_t m = least(block, n - at);
+        for (size_t j = 0; j < m; j++) {
+            const double v = x[at + j], t = v - pivot[j];
+            uint64_t raw;
+            memcpy(&raw, &v, sizeof raw);
+            d[j] += t;
+            q[j] += t * t;
+            lo[j] = v < lo[j] ? v : lo[j];
+            hi[j] = v > hi[j] ? v : hi[j];
+            bad[j] |= (raw & exponent) == exponent ? 1u : 0u;
+            if (has_nodata)
+                bad[j] |= v == nodata ? 1u : 0u;
+        }
+    }
+    uint64_t any = 0;
+    for (size_t j = 0; j < used; j++)
+        any |= bad[j];
+    if (any)
+        return false;
+    for (unsigned c = 0; c < channels; c++) {
+        double min = x[c], max = x[c];
+        for (size_t j = c; j < used; j += channels) {
+            min = lo[j] < min ? lo[j] : min;
+            max = hi[j] > max ? hi[j] : max;
+        }
+        uint64_t low, high;
+        memcpy(&low, &min, sizeof low);
+        memcpy(&high, &max, sizeof high);
+        out[c].min = key64(IMGSTAT_F64, low);
+        out[c].max = key64(IMGSTAT_F64, high);
+        out[c].pivot = pivot[c];
+        out[c].d = fold(d, channels, c, lanes);
+        out[c].q = fold(q, channels, c, lanes);
+    }
+    return true;
+}
+
+LOOP bool piece_any(ImgstatSample sample, const void *x, size_t n, unsigned channels,
+                    const uint64_t *nodata, LoopPiece *out)
+{
+    if (sample == IMGSTAT_F32) {
+        const uint32_t raw = nodata ? (uint32_t)sample_raw(sample, *nodata) : 0;
+        float v;
+        memcpy(&v, &raw, sizeof v);
+        return nodata && *nodata <= UINT32_MAX ? piece_f32(x, n, channels, true, v, out)
+                                               : piece_f32(x, n, channels, false, 0, out);
+    }
+    const uint64_t raw = nodata ? sample_raw(sample, *nodata) : 0;
+    double v;
+    memcpy(&v, &raw, sizeof v);
+    return nodata ? piece_f64(x, n, channels, true, v, out)
+                  : piece_f64(x, n, channels, false, 0, out);
+}
+
+LOOP void leading32(ImgstatSample sample, const Mem32 *x, size_t n, uint16_t *out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = (uint16_t)(key32(sample, x[i]) >> 16);
+}
+
+LOOP void leading64(ImgstatSample sample, const Mem64 *x, size_t n, uint16_t *out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = (uint16_t)(key64(sample, x[i]) >> 48);
+}
+
+LOOP void leading_any(ImgstatSample sample, const void *x, size_t n, uint16_t *out)
+{
+    switch (sample) {
+    case IMGSTAT_U32:
+        leading32(IMGSTAT_U32, x, n, out);
+        break;
+    case IMGSTAT_I32:
+        leading32(IMGSTAT_I32, x, n, out);
+        break;
+    case IMGSTAT_F32:
+        leading32(IMGSTAT_F32, x, n, out);
+        break;
+    case IMGSTAT_U64:
+        leading64(IMGSTAT_U64, x, n, out);
+        break;
+    case IMGSTAT_I64:
+        leading64(IMGSTAT_I64, x, n, out);
+        break;
+    default:
+        leading64(IMGSTAT_F64, x, n, out);
+    }
+}
+
+#endif
