@@ -111,10 +111,13 @@ static uint32_t item_units(const CudaDevice *device, const Kind &kind, uint64_t 
         units = units < WIDE_WARPS ? WIDE_WARPS : units > 512 ? 512 : units;
         return (uint32_t)(units < share ? units : share < WIDE_WARPS ? WIDE_WARPS : share);
     }
-    if (sample_bits(kind.sample) == 8 && images >= blocks)
+    if (sample_bits(kind.sample) == 16) { /* whole steps */
+        const uint64_t steps = share / NARROW16_STEP, most = images < blocks ? 8 : 16;
+        return (uint32_t)NARROW16_STEP * (uint32_t)(steps < 1 ? 1 : steps < most ? steps : most);
+    }
+    if (images >= blocks)
         units = 128; /* whole small images, so that each is reported once */
-    const uint64_t least = sample_bits(kind.sample) == 8 ? 4 : 32;
-    return (uint32_t)(units < share ? units : share < least ? least : share);
+    return (uint32_t)(units < share ? units : share < 4 ? 4 : share);
 }
 
 /* ---- One launch ------------------------------------------------------------------------------ */

@@ -5,13 +5,14 @@
 
 /* One block an SM: its table takes all the shared memory there is. */
 enum { THREADS = 1024, WARPS = THREADS / 32 };
-/* A lane's vectors in a plain unit; an item is a unit a warp. Between two looks at the packed
- * counters a block adds at most 32 * 1536 = 49,152 to one; what is left in it is less than DRAIN,
- * and 49,152 + 16,383 fits 16 bits. */
-enum { STEPS = 6, DRAIN = 16384, HALVES = 65536 };
-static_assert((int)NARROW16_UNIT == STEPS * 512 && (int)NARROW16_PIXELS == STEPS * 256,
+/* A lane's vectors in a unit; a step is a unit a warp. A block adds at most 24,576 to a packed
+ * counter in a step. Counters are looked through after each step while the next one begins, so
+ * that one holds at most what two steps add and what was left in it: 2 * 24,576 + 16,383. */
+enum { STEPS = 3, DRAIN = 16384, HALVES = 65536 };
+static_assert((int)NARROW16_UNIT == STEPS * 512 && (int)NARROW16_PIXELS == STEPS * 256 &&
+                  (int)NARROW16_STEP == (int)WARPS,
               "the host cuts images");
-static_assert(WARPS * NARROW16_PIXELS + DRAIN - 1 <= 65535, "packed counters do not overflow");
+static_assert(2 * WARPS * NARROW16_PIXELS + DRAIN - 1 <= 65535, "packed counters do not overflow");
 
 enum { BUCKETS = 256 }; /* of the sample that a layout is chosen from: the leading bits */
 
@@ -19,15 +20,17 @@ enum { BUCKETS = 256 }; /* of the sample that a layout is chosen from: the leadi
 struct Layout {
     uint32_t base;
     uint32_t shift;   /* counters of an index: at byte index << shift, 1 << (shift - 2) of them */
-    uint32_t limit;   /* indices below have 32-bit counters */
-    uint32_t packed;  /* the others have 16-bit counters behind them; or else none at all */
+    uint32_t wide;    /* indices below have counters of 32 bits to themselves */
+    uint32_t direct;  /* indices below have a word of their own; of those that are not wide, the
+                       * upper half belongs to index + fold */
+    uint32_t fold;    /* words that are shared; 0: indices from direct on have no counter here */
     uint32_t uniform; /* no value is frequent: every increment may be an ordinary addition */
 };
 
 struct Block16 {
     NarrowBlock narrow;
     Layout layout;
-    unsigned flags;  /* Attention bits of the item at work */
+    bool packed;     /* a shared word has been counted in since the layout was chosen */
     unsigned missed; /* samples of this image that have no counter here */
     unsigned gap;    /* widest stretch of empty buckets << 8 | the bucket after it */
     unsigned least;  /* fewest samples in a stretch << 8 | where it begins */
@@ -35,6 +38,7 @@ struct Block16 {
     unsigned bucket[BUCKETS];
 };
 
+/* What a step asks for: a look for new extrema, at packed counters, at the layout. */
 enum Attention { BEYOND = 1, PACKED = 2, MISSED = 4 };
 
 extern __shared__ __align__(128) unsigned char table[];
@@ -49,16 +53,60 @@ static __device__ __forceinline__ uint32_t key_of(const WorkImage &image, uint32
     return (uint32_t)sample_key((ImgstatSample)image.sample, raw);
 }
 
-/* Two samples as keys, side by side. The key of -0 comes out one too small: this is only for
- * noticing that an item may hold a new extremum. */
-template <int SAMPLE> static __device__ __forceinline__ uint32_t rough_keys(uint32_t w)
+/* ---- Noticing extrema ------------------------------------------------------------------------ */
+
+/* Two samples as keys, side by side; the key of -0 comes out one too small. Counted from the
+ * smallest valid key, and down from the largest, what is not valid is beyond everything that is,
+ * unless nodata lies amid the values. */
+struct Seen {
+    uint32_t low, high;   /* least distance from each end so far, in both halves */
+    uint32_t first, last; /* the ends, in both halves */
+};
+
+template <int SAMPLE> static __device__ __forceinline__ void see(Seen *seen, uint32_t w)
 {
+    uint32_t keys = w;
     if (SAMPLE == IMGSTAT_I16)
-        return w ^ 0x80008000u;
+        keys = w ^ 0x80008000u;
     if (SAMPLE == IMGSTAT_F16)
-        return w ^ ((w >> 15 & 0x00010001u) * 0x7FFFu | 0x80008000u);
-    return w;
+        keys = w ^ ((w >> 15 & 0x00010001u) * 0x7FFFu | 0x80008000u);
+    if (SAMPLE != IMGSTAT_F16 && seen->first == 0 && seen->last == NONE) {
+        seen->low = __vminu2(seen->low, keys);
+        seen->high = __vminu2(seen->high, ~keys);
+        return;
+    }
+    seen->low = __vminu2(seen->low, __vsub2(keys, seen->first));
+    seen->high = __vminu2(seen->high, __vsub2(seen->last, keys));
 }
+
+template <int SAMPLE> static __device__ __forceinline__ void see_vector(Seen *seen, uint4 v)
+{
+    see<SAMPLE>(seen, v.x);
+    see<SAMPLE>(seen, v.y);
+    see<SAMPLE>(seen, v.z);
+    see<SAMPLE>(seen, v.w);
+}
+
+template <int SAMPLE> static __device__ __forceinline__ Seen see_nothing(const WorkImage &image)
+{
+    uint32_t first = SAMPLE == IMGSTAT_F16 ? 0x0400 : 0, last = 65535 - first;
+    if (image.has_nodata && image.nodata_key == first)
+        first++;
+    else if (image.has_nodata && image.nodata_key == last)
+        last--;
+    const Seen seen = {NONE, NONE, first | first << 16, last | last << 16};
+    return seen;
+}
+
+/* Whether the samples seen may hold a key beyond the block's extrema. */
+static __device__ __forceinline__ bool seen_beyond(const Seen &seen, const NarrowBlock &block)
+{
+    const int low = (int)(min(seen.low & 0xFFFFu, seen.low >> 16) + (seen.first & 0xFFFFu));
+    const int high = (int)(seen.last & 0xFFFFu) - (int)min(seen.high & 0xFFFFu, seen.high >> 16);
+    return low < block.low[0] || high > block.high[0];
+}
+
+/* ---- Counting -------------------------------------------------------------------------------- */
 
 /* A sample that has no counter here goes straight to the record; equal ones of a warp together. */
 static __device__ __noinline__ void count_missed(Block16 *block, uint64_t *bins, uint32_t raw)
@@ -76,72 +124,83 @@ static __device__ __noinline__ void count_missed(Block16 *block, uint64_t *bins,
     }
 }
 
-static __device__ __forceinline__ void add_packed(const Layout &layout, uint32_t index)
-{
-    const uint32_t i = index - layout.limit;
-    atomicAdd((unsigned *)(table + layout.limit * 4 + i / 2 * 4), i % 2 ? 65536u : 1u);
-}
-
-/* Counts samples whose indices are not all below the limit. Returns Attention bits. */
+/* One sample, in any layout. */
 static __device__ __forceinline__ unsigned count_one(Block16 *block, const Layout &layout,
                                                      uint64_t *bins, uint32_t lane, uint32_t raw)
 {
     const uint32_t index = (raw - layout.base) & 0xFFFFu;
-    if (index < layout.limit) {
+    if (index < layout.direct) {
         count(index << layout.shift | lane);
-        return 0;
+        return index < layout.wide ? 0 : PACKED;
     }
-    if (layout.packed) {
-        add_packed(layout, index);
+    if (layout.fold) {
+        atomicAdd((unsigned *)table + (index - layout.fold), 65536u);
         return PACKED;
     }
     count_missed(block, bins, raw);
     return MISSED;
 }
 
-/* One addition a sample, whichever kind of counter it has. */
-static __device__ __forceinline__ void count_uniform(const Layout &layout, uint32_t index)
-{
-    const bool narrow = index >= layout.limit;
-    const uint32_t word = narrow ? (index + layout.limit) / 2 : index; /* limit is even */
-    atomicAdd((unsigned *)table + word, narrow && index % 2 ? 65536u : 1u);
-}
+enum Style { WINDOW, MIXED, UNIFORM };
 
-/* Counts 8 samples. */
+/* Counts 8 samples; the style is that of the layout. */
+template <int STYLE>
 static __device__ __forceinline__ unsigned count_vector(Block16 *block, const Layout &layout,
                                                         uint64_t *bins, uint32_t lane, uint4 v)
 {
     const uint32_t word[4] = {v.x, v.y, v.z, v.w};
-    const uint32_t bits = 0xFFFFu << layout.shift;
+    const uint32_t shift = STYLE == WINDOW ? layout.shift : 2, bits = 0xFFFFu << shift;
+    const uint32_t end = layout.direct << shift;
     uint32_t offset[8], most = 0;
-
-    if (layout.uniform) {
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            count_uniform(layout, (word[i] - layout.base) & 0xFFFFu);
-            count_uniform(layout, ((word[i] >> 16) - layout.base) & 0xFFFFu);
-        }
-        return PACKED;
-    }
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        offset[2 * i] = (word[i] - layout.base) << layout.shift & bits;
-        offset[2 * i + 1] = (word[i] - (layout.base << 16)) >> (16 - layout.shift) & bits;
-        most = max(most, max(offset[2 * i], offset[2 * i + 1]));
+        offset[2 * i] = (word[i] - layout.base) << shift & bits;
+        offset[2 * i + 1] = (word[i] - (layout.base << 16)) >> (16 - shift) & bits;
+        if (STYLE == WINDOW) {
+            offset[2 * i] |= lane;
+            offset[2 * i + 1] |= lane;
+        }
+        if (STYLE != UNIFORM)
+            most = max(most, max(offset[2 * i], offset[2 * i + 1]));
     }
-    if (most < layout.limit << layout.shift) {
+    if (STYLE == UNIFORM) {
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            const bool upper = offset[i] >= end;
+            atomicAdd((unsigned *)(table + (offset[i] - (upper ? layout.fold * 4 : 0))),
+                      upper ? 65536u : 1u);
+        }
+        return PACKED; /* as good as sure */
+    }
+    if (STYLE == WINDOW) {
+        if (most < end) {
+#pragma unroll
+            for (int i = 0; i < 8; i++)
+                count(offset[i]);
+            return 0;
+        }
+        unsigned attention = 0;
+#pragma unroll 1
+        for (int i = 0; i < 8; i++) {
+            const uint32_t w = i < 4 ? (i < 2 ? v.x : v.y) : (i < 6 ? v.z : v.w);
+            attention |= count_one(block, layout, bins, lane, i % 2 ? w >> 16 : w & 0xFFFFu);
+        }
+        return attention;
+    }
+    if (__any_sync(NONE, most >= end)) {
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            if (offset[i] < end)
+                count(offset[i]);
+            else
+                atomicAdd((unsigned *)(table + (offset[i] - layout.fold * 4)), 65536u);
+        }
+    } else {
 #pragma unroll
         for (int i = 0; i < 8; i++)
-            count(offset[i] | lane);
-        return 0;
+            count(offset[i]);
     }
-    unsigned attention = 0;
-#pragma unroll 1
-    for (int i = 0; i < 8; i++) {
-        const uint32_t w = i < 4 ? (i < 2 ? v.x : v.y) : (i < 6 ? v.z : v.w);
-        attention |= count_one(block, layout, bins, lane, i % 2 ? w >> 16 : w & 0xFFFFu);
-    }
-    return attention;
+    return most >= layout.wide * 4 ? PACKED : 0;
 }
 
 /* Where a plain unit lies in its row. */
@@ -161,58 +220,43 @@ static __device__ __forceinline__ Place plain_place(const WorkImage &image, uint
     return p;
 }
 
-/* Least and largest rough keys of what a thread has seen, in both halves. */
-struct Seen {
-    uint32_t low, high;
-};
-
-template <int SAMPLE> static __device__ __forceinline__ void see(Seen *seen, uint32_t w)
+static __device__ __forceinline__ void load_unit(const uint4 *at, uint4 (&v)[STEPS])
 {
-    const uint32_t keys = rough_keys<SAMPLE>(w);
-    seen->low = __vminu2(seen->low, keys);
-    seen->high = __vmaxu2(seen->high, keys);
+#pragma unroll
+    for (int i = 0; i < STEPS; i++)
+        v[i] = __ldcs(at + i * 32);
 }
 
-template <int SAMPLE> static __device__ __forceinline__ void see_vector(Seen *seen, uint4 v)
-{
-    see<SAMPLE>(seen, v.x);
-    see<SAMPLE>(seen, v.y);
-    see<SAMPLE>(seen, v.z);
-    see<SAMPLE>(seen, v.w);
-}
-
+/* A plain unit that is not whole: its samples one by one. */
 template <int SAMPLE>
-static __device__ __forceinline__ unsigned count_plain(Block16 *block, const Layout &layout,
-                                                       uint64_t *bins, uint64_t unit, Seen *seen)
+static __device__ __noinline__ unsigned count_edge(Block16 *block, uint64_t *bins, uint64_t unit)
 {
-    const WorkImage &image = block->narrow.image;
-    const unsigned thread = threadIdx.x % 32;
-    const uint32_t lane = (thread << 2) & ((1u << layout.shift) - 1);
-    const Place place = plain_place(image, unit);
-    const unsigned char *at = place.address + thread * 16;
+    Seen seen = see_nothing<SAMPLE>(block->narrow.image);
+    const Layout layout = block->layout;
+    const Place place = plain_place(block->narrow.image, unit);
+    const uint32_t lane = (threadIdx.x % 32 << 2) & ((1u << layout.shift) - 1);
     unsigned attention = 0;
-
-    if (place.address >= place.row && place.address + NARROW16_UNIT <= place.end) {
-        uint4 v[STEPS];
-#pragma unroll
-        for (int i = 0; i < STEPS; i++)
-            v[i] = __ldcs((const uint4 *)(at + i * 512));
-#pragma unroll
-        for (int i = 0; i < STEPS; i++) {
-            see_vector<SAMPLE>(seen, v[i]);
-            attention |= count_vector(block, layout, bins, lane, v[i]);
+    for (unsigned i = threadIdx.x % 32; i < NARROW16_PIXELS; i += 32) {
+        const unsigned char *at = place.address + 2 * i;
+        if (at >= place.row && at < place.end) {
+            const uint32_t raw = *(const uint16_t *)at;
+            see<SAMPLE>(&seen, raw | raw << 16);
+            attention |= count_one(block, layout, bins, lane, raw);
         }
-        return attention;
     }
-#pragma unroll 1
-    for (int k = 0; k < STEPS; k++, at += 512) {
-        for (int p = 0; p < 16; p += 2) {
-            if (at + p >= place.row && at + p < place.end) {
-                const uint32_t raw = *(const uint16_t *)(at + p);
-                see<SAMPLE>(seen, raw | raw << 16);
-                attention |= count_one(block, layout, bins, lane, raw);
-            }
-        }
+    return seen_beyond(seen, block->narrow) ? attention | BEYOND : attention;
+}
+
+template <int SAMPLE, int STYLE>
+static __device__ __forceinline__ unsigned count_whole(Block16 *block, const Layout &layout,
+                                                       uint64_t *bins, uint32_t lane,
+                                                       const uint4 (&v)[STEPS], Seen *seen)
+{
+    unsigned attention = 0;
+#pragma unroll
+    for (int i = 0; i < STEPS; i++) {
+        see_vector<SAMPLE>(seen, v[i]);
+        attention |= count_vector<STYLE>(block, layout, bins, lane, v[i]);
     }
     return attention;
 }
@@ -270,29 +314,36 @@ static __device__ __forceinline__ void take_sample(Block16 *block, unsigned chan
     __syncthreads();
 }
 
-/* What one thread makes of the sample: window if the image's values fit into few 32-bit counters,
- * else all 65,536, with the stretch that was met least in 16 bits. */
+/* Words of the table that two indices share, if there is a counter for all 65,536. */
+static __device__ __forceinline__ uint32_t fold_of(uint32_t words)
+{
+    return words >= HALVES ? 0 : HALVES - words;
+}
+
+/* What one thread makes of the sample: a window if the image's values fit into few 32-bit counters,
+ * else all 65,536, where the stretch that was met least shares words with what lies before it. */
 static __device__ __forceinline__ Layout choose(const Block16 *block, uint32_t words)
 {
     const uint32_t empty = block->gap >> 8, first = block->gap & 0xFF;
     /* The buckets met, one more on either side, and an eighth for what the sample missed. */
     uint32_t span = min(HALVES, (BUCKETS - empty + 2) * (HALVES / BUCKETS));
     span = min(HALVES, span + span / 8);
-    Layout layout = {0, 2, words, 0, 0};
+    Layout layout = {0, 2, words, words, 0, 0};
     if (span <= words) {
         while (layout.shift < 7 && span << (layout.shift - 1) <= words)
             layout.shift++;
-        layout.limit = words >> (layout.shift - 2);
+        layout.wide = layout.direct = words >> (layout.shift - 2);
         const uint32_t values = (BUCKETS - empty) * (HALVES / BUCKETS);
-        layout.base = (first * (HALVES / BUCKETS) - (layout.limit - values) / 2) & 0xFFFFu;
+        layout.base = (first * (HALVES / BUCKETS) - (layout.direct - values) / 2) & 0xFFFFu;
         return layout;
     }
-    if (2 * words > HALVES) {
-        layout.limit = min(words * 2 - HALVES, HALVES);
-        layout.packed = 1;
+    const uint32_t fold = fold_of(words);
+    if (2 * fold <= HALVES) {
+        layout.wide = words - fold;
+        layout.fold = fold;
         layout.uniform = block->most < 2 * THREADS / 32; /* no bucket has more than a 32nd */
     }
-    layout.base = ((block->least & 0xFF) * (HALVES / BUCKETS) - layout.limit) & 0xFFFFu;
+    layout.base = ((block->least & 0xFF) * (HALVES / BUCKETS) - words) & 0xFFFFu;
     return layout;
 }
 
@@ -301,14 +352,14 @@ static __device__ __noinline__ void choose_layout(Block16 *block, uint32_t words
                                                   bool full)
 {
     const unsigned b = threadIdx.x;
-    if (b == 0)
-        block->gap = block->most = block->missed = block->flags = 0;
-    if (b == 0)
+    if (b == 0) {
+        block->gap = block->most = block->missed = 0;
+        block->packed = false;
         block->least = NONE;
+    }
     take_sample(block, channel);
     if (b < BUCKETS) {
-        const uint32_t limit = 2 * words > HALVES ? words * 2 - HALVES : words;
-        const unsigned stretch = (HALVES - min(limit, HALVES)) / (HALVES / BUCKETS);
+        const unsigned stretch = fold_of(words) / (HALVES / BUCKETS);
         unsigned empty = 0, sum = 0;
         if (!full && block->bucket[b]) {
             while (empty < BUCKETS - 1 && !block->bucket[(b + 1 + empty) % BUCKETS])
@@ -328,46 +379,69 @@ static __device__ __noinline__ void choose_layout(Block16 *block, uint32_t words
 
 /* ---- Emptying the table ---------------------------------------------------------------------- */
 
-/* Adds 32-bit counters to the bins and empties them. limit << (shift - 2) is a multiple of 32, so
- * warps are whole. */
-static __device__ __forceinline__ void flush_wide(Block16 *block, uint64_t *bins)
+static __device__ __forceinline__ void add_index(const Block16 *block, uint64_t *bins,
+                                                 uint32_t index, uint64_t n)
+{
+    const uint32_t raw = (index + block->layout.base) & 0xFFFFu;
+    bin_add(&bins[key_of(block->narrow.image, raw)], n);
+}
+
+/* Adds all counters to the bins and empties them. All threads; nothing is counted meanwhile.
+ * Counts of words are multiples of 32, so warps are whole. */
+static __device__ __forceinline__ void flush_table(Block16 *block, uint64_t *bins)
 {
     const Layout layout = block->layout;
     const uint32_t columns = 1u << (layout.shift - 2);
     unsigned *words = (unsigned *)table;
-    for (uint32_t i = threadIdx.x; i < layout.limit * columns; i += THREADS) {
-        uint64_t sum = words[i];
+    for (uint32_t i = threadIdx.x; i < layout.direct * columns; i += THREADS) {
+        const unsigned word = words[i];
+        const bool shared = i >= layout.wide * columns;
+        uint64_t sum = shared ? word & 0xFFFFu : word;
         words[i] = 0;
         for (uint32_t h = columns / 2; h > 0; h /= 2)
             sum += __shfl_xor_sync(NONE, sum, h);
         if (i % columns == 0 && sum)
-            bin_add(&bins[key_of(block->narrow.image, (i / columns + layout.base) & 0xFFFFu)], sum);
+            add_index(block, bins, i / columns, sum);
+        if (shared && word >> 16)
+            add_index(block, bins, i + layout.fold, word >> 16);
     }
 }
 
-/* Empties 16-bit counters that hold at least this many. */
-static __device__ __forceinline__ void flush_packed(Block16 *block, uint64_t *bins, unsigned least)
+/* Takes what four shared words hold out of the halves that hold much. Others may be counting. */
+static __device__ __noinline__ void drain_words(Block16 *block, uint64_t *bins, uint32_t i)
 {
-    const Layout layout = block->layout;
-    unsigned *words = (unsigned *)table + layout.limit;
-    for (uint32_t i = threadIdx.x; i < (HALVES - layout.limit) / 2; i += THREADS) {
-        const unsigned word = words[i], low = word & 0xFFFFu, high = word >> 16;
-        const uint32_t raw = 2 * i + layout.limit + layout.base;
-        if (low < least && high < least)
-            continue;
-        if (low >= least)
-            bin_add(&bins[key_of(block->narrow.image, raw & 0xFFFFu)], low);
-        if (high >= least)
-            bin_add(&bins[key_of(block->narrow.image, (raw + 1) & 0xFFFFu)], high);
-        words[i] = (low < least ? low : 0) | (high < least ? high << 16 : 0);
+    for (uint32_t end = i + 4; i < end; i++) {
+        unsigned *word = (unsigned *)table + i;
+        const unsigned now = *(volatile unsigned *)word, low = now & 0xFFFFu, high = now >> 16;
+        unsigned taken = 0;
+        if (low >= DRAIN) {
+            add_index(block, bins, i, low);
+            taken += low;
+        }
+        if (high >= DRAIN) {
+            add_index(block, bins, i + block->layout.fold, high);
+            taken += high << 16;
+        }
+        if (taken)
+            atomicSub(word, taken);
+    }
+}
+
+static __device__ __forceinline__ void drain(Block16 *block, uint64_t *bins)
+{
+    const uint32_t end = block->layout.direct;
+    for (uint32_t i = block->layout.wide + 4 * threadIdx.x; i < end; i += 4 * THREADS) {
+        const uint4 v = *(const uint4 *)((unsigned *)table + i);
+        if ((v.x | v.y | v.z | v.w) & 0xC000C000u) /* a half of DRAIN or more */
+            drain_words(block, bins, i);
     }
 }
 
 /* One lane's part in finding keys beyond the extrema so far; all lanes of a warp call it. */
-static __device__ __forceinline__ void consider(Block16 *block, bool there, uint32_t raw)
+static __device__ __forceinline__ void consider(Block16 *block, bool there, uint32_t index)
 {
     NarrowBlock *narrow = &block->narrow;
-    const int key = (int)key_of(narrow->image, raw & 0xFFFFu);
+    const int key = (int)key_of(narrow->image, (index + block->layout.base) & 0xFFFFu);
     int low = 1 << 16, high = -1;
     if (there && narrow_valid(narrow->image, (uint64_t)key)) {
         low = key;
@@ -383,89 +457,109 @@ static __device__ __forceinline__ void consider(Block16 *block, bool there, uint
         atomicMax(&narrow->new_high[0], high);
 }
 
-static __device__ __noinline__ void check_extrema(Block16 *block)
+/* All threads; nothing is counted or drained meanwhile. */
+static __device__ __forceinline__ void check_extrema(Block16 *block)
 {
     const Layout layout = block->layout;
     const uint32_t columns = layout.shift - 2;
     const int low = block->narrow.low[0], high = block->narrow.high[0];
     const unsigned *words = (const unsigned *)table;
-    for (uint32_t i = threadIdx.x; i < layout.limit << columns; i += THREADS) {
-        const uint32_t raw = (i >> columns) + layout.base;
-        const int key = (int)key_of(block->narrow.image, raw & 0xFFFFu);
+    for (uint32_t i = threadIdx.x; i < layout.direct << columns; i += THREADS) {
+        const uint32_t index = i >> columns;
+        const int key = (int)key_of(block->narrow.image, (index + layout.base) & 0xFFFFu);
+        if (index >= layout.wide) {
+            const unsigned word = words[i];
+            if (__any_sync(NONE, word != 0)) {
+                consider(block, (word & 0xFFFFu) != 0, index);
+                consider(block, word >> 16 != 0, index + layout.fold);
+            }
+            continue;
+        }
         const bool there = (key < low || key > high) && words[i];
         if (__any_sync(NONE, there))
-            consider(block, there, raw);
-    }
-    if (!layout.packed)
-        return;
-    for (uint32_t i = threadIdx.x; i < (HALVES - layout.limit) / 2; i += THREADS) {
-        const unsigned word = words[layout.limit + i];
-        const uint32_t raw = 2 * i + layout.limit + layout.base;
-        if (__any_sync(NONE, word != 0)) {
-            consider(block, (word & 0xFFFFu) != 0, raw);
-            consider(block, word >> 16 != 0, raw + 1);
-        }
+            consider(block, there, index);
     }
 }
 
 /* ---- Positions ------------------------------------------------------------------------------- */
 
-/* The first position in the unit that has this key, for this lane's part of it; ~0 if none. */
-template <bool PLAIN>
-static __device__ uint64_t find_in_unit(const WorkImage &image, uint64_t unit, unsigned channel,
-                                        uint32_t key)
+static __device__ __forceinline__ void note(NarrowBlock *block, unsigned asked, uint32_t raw,
+                                            uint64_t row, uint64_t x)
 {
-    const unsigned thread = threadIdx.x % 32;
-    uint64_t row, found = ~0ull;
-    if (PLAIN) {
-        const Place place = plain_place(image, unit);
-        row = place.number;
-#pragma unroll 1
-        for (int k = STEPS - 1; k >= 0; k--) {
-            const unsigned char *at = place.address + k * 512 + thread * 16;
-            const bool whole = at >= place.row && at + 16 <= place.end;
-            uint4 v = {0, 0, 0, 0};
-            if (whole)
-                v = *(const uint4 *)at;
-            const uint32_t word[4] = {v.x, v.y, v.z, v.w};
+    const int key = (int)key_of(block->image, raw);
+    const unsigned long long at = block->image.first_at + row * block->image.row_pixels + x;
+    if ((asked & 1) && key == block->low[0])
+        atomicMin(&block->found[0], at);
+    if ((asked & 2) && key == block->high[0])
+        atomicMin(&block->found[1], at);
+}
+
+/* Looks through one unit for the extrema asked for: 1 the minimum, 2 the maximum. */
+static __device__ __forceinline__ void find_plain(NarrowBlock *block, unsigned asked, uint64_t unit)
+{
+    const Place place = plain_place(block->image, unit);
+    const unsigned char *at = place.address + threadIdx.x % 32 * 16;
+    uint4 v[STEPS];
 #pragma unroll
-            for (int p = 7; p >= 0; p--) {
-                const unsigned char *sample = at + 2 * p;
-                if (!whole && (sample < place.row || sample >= place.end))
+    for (int i = 0; i < STEPS; i++) {
+        const unsigned char *from = at + i * 512;
+        v[i] = make_uint4(0, 0, 0, 0);
+        if (from >= place.row && from + 16 <= place.end)
+            v[i] = __ldcg((const uint4 *)from);
+    }
+#pragma unroll
+    for (int i = 0; i < STEPS; i++) {
+        const unsigned char *from = at + i * 512;
+        const bool whole = from >= place.row && from + 16 <= place.end;
+#pragma unroll 1
+        for (int p = 0; p < 8; p++) {
+            const uint32_t w = p < 4 ? (p < 2 ? v[i].x : v[i].y) : (p < 6 ? v[i].z : v[i].w);
+            const unsigned char *sample = from + 2 * p;
+            uint32_t raw = p % 2 ? w >> 16 : w & 0xFFFFu;
+            if (!whole) {
+                if (sample < place.row || sample >= place.end)
                     continue;
-                const uint32_t raw =
-                    whole ? word[p / 2] >> p % 2 * 16 & 0xFFFFu : *(const uint16_t *)sample;
-                if (key_of(image, raw) == key)
-                    found = (uint64_t)(sample - place.row) / 2;
+                raw = *(const uint16_t *)sample;
             }
-        }
-    } else {
-        uint64_t place;
-        unit_place(image, unit, &row, &place);
-        const uint64_t end = min((place + 1) * NARROW16_PIXELS, image.row_pixels);
-        const uint16_t *samples = (const uint16_t *)(image.pixels + row * image.pitch) + channel;
-        for (uint64_t x = place * NARROW16_PIXELS + thread; x < end; x += 32) {
-            if (found == ~0ull && (!image.mask || image.mask[row * image.mask_pitch + x]) &&
-                key_of(image, samples[x * image.channels]) == key)
-                found = x;
+            note(block, asked, raw, place.number, (uint64_t)(sample - place.row) / 2);
         }
     }
-    return found == ~0ull ? found : image.first_at + row * image.row_pixels + found;
+}
+
+static __device__ __forceinline__ void find_general(NarrowBlock *block, unsigned asked,
+                                                    uint64_t unit, unsigned channel)
+{
+    const WorkImage &image = block->image;
+    uint64_t row, place;
+    unit_place(image, unit, &row, &place);
+    const uint64_t end = min((place + 1) * NARROW16_PIXELS, image.row_pixels);
+    const uint16_t *samples = (const uint16_t *)(image.pixels + row * image.pitch) + channel;
+    for (uint64_t x = place * NARROW16_PIXELS + threadIdx.x % 32; x < end; x += 32) {
+        if (!image.mask || image.mask[row * image.mask_pitch + x])
+            note(block, asked, samples[x * image.channels], row, x);
+    }
 }
 
 template <bool PLAIN>
-static __device__ __noinline__ void find_extrema(NarrowBlock *block, unsigned channel)
+static __device__ __forceinline__ void find_extrema(NarrowBlock *block, unsigned channel)
 {
     for (unsigned i = 0; i < 2; i++) {
-        if (!(block->needs >> i & 1))
+        unsigned asked = block->needs & (1u << i);
+        if (i == 0 && block->needs == 3 && block->low_step[0] == block->high_step[0])
+            asked = 3;
+        if (!asked || (i == 1 && block->needs == 3 && block->low_step[0] == block->high_step[0]))
             continue;
-        const uint32_t key = (uint32_t)(i ? block->high[0] : block->low[0]);
-        uint64_t begin, end;
-        item_units(block->image, i ? block->high_item[0] : block->low_item[0], &begin, &end);
+        const uint64_t begin = i ? block->high_step[0] : block->low_step[0];
+        const uint64_t end = min(begin + block->image.units_per_item, block->image.units);
         for (uint64_t unit = begin + threadIdx.x / 32; unit < end; unit += WARPS) {
-            const uint64_t at = find_in_unit<PLAIN>(block->image, unit, channel, key);
-            if (at != ~0ull)
-                atomicMin(&block->found[i], (unsigned long long)at);
+            const uint64_t at = unit_first_at(block->image, unit, NARROW16_PIXELS, PLAIN ? 8 : 0);
+            const volatile unsigned long long *found = block->found;
+            if ((!(asked & 1) || found[0] < at) && (!(asked & 2) || found[1] < at))
+                break; /* units ascend */
+            if (PLAIN)
+                find_plain(block, asked, unit);
+            else
+                find_general(block, asked, unit, channel);
         }
     }
     __syncthreads();
@@ -474,41 +568,131 @@ static __device__ __noinline__ void find_extrema(NarrowBlock *block, unsigned ch
 template <bool PLAIN>
 static __device__ __noinline__ void flush(const Work &work, Block16 *block, bool image_done)
 {
-    uint64_t *bins = block->narrow.image.bins + (uint64_t)work.channel0 * HALVES;
-    flush_wide(block, bins);
-    if (block->layout.packed)
-        flush_packed(block, bins, 1);
+    __syncthreads(); /* nobody drains any more */
+    flush_table(block, block->narrow.image.bins + (uint64_t)work.channel0 * HALVES);
     __syncthreads(); /* the table is empty */
     if (!image_done)
         return;
     NarrowState *state = (NarrowState *)work.state + block->narrow.number;
-    narrow_ask(&block->narrow, state, 1, PLAIN ? NARROW16_UNIT / 2 : NARROW16_PIXELS,
-               PLAIN ? 8 : 0);
+    narrow_ask(&block->narrow, state, 1, NARROW16_PIXELS, PLAIN ? 8 : 0);
     if (block->narrow.needs)
         find_extrema<PLAIN>(&block->narrow, work.channel0);
     narrow_finish(work, &block->narrow, state, 1);
 }
 
-/* After an item that asked for attention. All threads. */
+/* After an item that asked for more than draining. All threads. */
 template <bool PLAIN> static __device__ __noinline__ void attend(const Work &work, Block16 *block)
 {
-    const unsigned flags = block->flags;
-    if (flags & BEYOND)
-        check_extrema(block);
-    if (flags & PACKED)
-        flush_packed(block, block->narrow.image.bins + (uint64_t)work.channel0 * HALVES, DRAIN);
-    __syncthreads(); /* new extrema are complete */
+    check_extrema(block);
+    const bool widen = block->missed > NARROW16_PIXELS && !block->layout.fold &&
+                       2 * fold_of(work.words) <= HALVES && fold_of(work.words) > 0;
+    __syncthreads(); /* new extrema are complete; missed is read */
     narrow_improve(&block->narrow, 1);
-    const bool widen = (flags & MISSED) && block->missed > NARROW16_PIXELS &&
-                       !block->layout.packed && 2 * work.words > HALVES;
-    __syncthreads(); /* before the flags are cleared */
-    if (threadIdx.x == 0)
-        block->flags = 0;
     if (widen) { /* the sample misled: give every value a counter */
         flush<PLAIN>(work, block, false);
         choose_layout(block, work.words, work.channel0, true);
     }
     __syncthreads();
+}
+
+/* ---- An item --------------------------------------------------------------------------------- */
+
+/* Ends a step: shared words may be drained only when nobody is a whole step behind. All threads. */
+static __device__ __forceinline__ void end_step(Block16 *block, uint64_t *bins, unsigned attention)
+{
+    if ((attention & PACKED) && !block->packed)
+        block->packed = true; /* whoever writes, writes the same */
+    __syncthreads();          /* the table holds the step */
+    if (block->packed)
+        drain(block, bins);
+}
+
+/* All units of the item are whole: the next is on its way while one is counted. at: this lane's
+ * first vector. */
+template <int SAMPLE, int STYLE>
+static __device__ __noinline__ unsigned count_inside(Block16 *block, uint64_t *bins, const uint4 *at,
+                                                     uint32_t units)
+{
+    enum { STRIDE = WARPS * STEPS * 32 }; /* vectors of a step */
+    const Layout layout = block->layout;
+    const uint32_t lane = (threadIdx.x % 32 << 2) & ((1u << layout.shift) - 1);
+    Seen seen = see_nothing<SAMPLE>(block->narrow.image);
+    unsigned attention = 0;
+    uint4 now[STEPS], then[STEPS];
+    load_unit(at, now);
+#pragma unroll 1
+    for (; units > 0; units--) {
+        at += units > 1 ? STRIDE : 0; /* the last unit is loaded twice: cheaper than a condition */
+        load_unit(at, then);
+        const unsigned asked = count_whole<SAMPLE, STYLE>(block, layout, bins, lane, now, &seen);
+        if (STYLE != WINDOW)
+            end_step(block, bins, asked);
+        attention |= asked;
+#pragma unroll
+        for (int i = 0; i < STEPS; i++)
+            now[i] = then[i];
+    }
+    return seen_beyond(seen, block->narrow) ? attention | BEYOND : attention;
+}
+
+/* Units that may not be whole, or are not plain. */
+template <int SAMPLE, bool PLAIN>
+static __device__ __noinline__ unsigned count_around(Block16 *block, uint64_t *bins, uint64_t begin,
+                                                     uint64_t end, unsigned channel)
+{
+    const WorkImage &image = block->narrow.image;
+    const Layout layout = block->layout;
+    Seen seen = see_nothing<SAMPLE>(image);
+    unsigned attention = 0, masked = 0;
+    for (; begin < end; begin += WARPS) {
+        const uint64_t unit = begin + threadIdx.x / 32;
+        unsigned asked = 0;
+        if (unit < end && !PLAIN) {
+            asked = count_general<SAMPLE>(block, layout, bins, unit, channel, &seen, &masked);
+        } else if (unit < end) {
+            const Place place = plain_place(image, unit);
+            const uint32_t lane = (threadIdx.x % 32 << 2) & ((1u << layout.shift) - 1);
+            if (place.address >= place.row && place.address + NARROW16_UNIT <= place.end) {
+                uint4 v[STEPS];
+                load_unit((const uint4 *)place.address + threadIdx.x % 32, v);
+                if (layout.fold)
+                    asked = count_whole<SAMPLE, MIXED>(block, layout, bins, lane, v, &seen);
+                else
+                    asked = count_whole<SAMPLE, WINDOW>(block, layout, bins, lane, v, &seen);
+            } else {
+                asked = count_edge<SAMPLE>(block, bins, unit);
+            }
+        }
+        end_step(block, bins, asked);
+        attention |= asked;
+    }
+    if (!PLAIN && masked)
+        atomicAdd(&block->narrow.masked, (unsigned long long)masked);
+    return seen_beyond(seen, block->narrow) ? attention | BEYOND : attention;
+}
+
+/* Counts units [begin, end), whole steps but perhaps the last. All threads. */
+template <int SAMPLE, bool PLAIN>
+static __device__ __forceinline__ unsigned count_item(Block16 *block, uint64_t *bins,
+                                                      uint64_t begin, uint64_t end,
+                                                      unsigned channel)
+{
+    if (PLAIN) {
+        const Place place = plain_place(block->narrow.image, begin);
+        const uint64_t bytes = (end - begin) * NARROW16_UNIT;
+        if ((end - begin) % WARPS == 0 && place.address >= place.row &&
+            place.address + bytes <= place.end) {
+            const uint4 *at = (const uint4 *)place.address + threadIdx.x / 32 * (STEPS * 32) +
+                              threadIdx.x % 32;
+            const uint32_t units = (uint32_t)(end - begin) / WARPS;
+            if (block->layout.uniform)
+                return count_inside<SAMPLE, UNIFORM>(block, bins, at, units);
+            if (block->layout.fold)
+                return count_inside<SAMPLE, MIXED>(block, bins, at, units);
+            return count_inside<SAMPLE, WINDOW>(block, bins, at, units);
+        }
+    }
+    return count_around<SAMPLE, PLAIN>(block, bins, begin, end, channel);
 }
 
 /*
@@ -517,18 +701,19 @@ template <bool PLAIN> static __device__ __noinline__ void attend(const Work &wor
  *   Idea      65,536 counters of 32 bits are more than an SM holds, and which counters are hot
  *             decides the speed, so each block looks at 2,048 samples first. If their values span
  *             little, it keeps 32-bit counters for a window around them, in as many columns as fit
- *             (lanes of different columns never collide). Else all 65,536 have counters: 16 bits
- *             wide in the stretch that is met least, 32 bits elsewhere. Increments of exactly 1 of
- *             32-bit words merge within a warp, so frequent values cost nothing; 16-bit counters
- *             are looked through after each item, before they can overflow. Values that have no
- *             counter go to the record in global memory; a block that meets many changes layout.
- *             None of this can change the result, only the time.
- *   Work      about 5 instructions a sample.
- *   Memory    reads 2 n bytes once (a channel of several: all of them), and less than one item a
- *             block and extremum again; adds up to 65,536 bins a block and image.
- *   Launch    one persistent block of 1,024 an SM; items of 32 units from a queue, in order.
+ *             (lanes of different columns never collide). Else all 65,536 have counters: the 8,192
+ *             or so that are met least share words with as many others, 16 bits each, and the rest
+ *             has 32 bits. Increments of exactly 1 merge within a warp, so frequent values cost
+ *             nothing; shared words are looked through after each step, before a half can
+ *             overflow. Values that have no counter go to the record in global memory; a block that
+ *             meets many changes its layout. None of this can change the result, only the time.
+ *   Work      about 6 instructions a sample.
+ *   Memory    reads 2 n bytes once (a channel of several: all of them), and less than one step a
+ *             block and extremum again; adds up to 65,536 bins a block and image. The next unit of a
+ *             warp is on its way while one is counted.
+ *   Launch    one persistent block of 1,024 an SM; items of whole steps from a queue, in order.
  *   Requires  PLAIN: one channel, no mask. work.words: 32-bit words in the table, a multiple of
- *             1,024. Samples aligned. Queue and states zero.
+ *             4,096. Samples aligned. Queue and states zero.
  *   Result    bins, n, masked, extrema added to the record; queue and states zero again. Integers:
  *             every order of blocks gives the same.
  */
@@ -537,54 +722,37 @@ static __global__ void __launch_bounds__(THREADS, 1)
     measure_narrow16(const __grid_constant__ Work work)
 {
     __shared__ Block16 block;
+    NarrowBlock &narrow = block.narrow;
     for (unsigned i = threadIdx.x; i < work.words / 4; i += THREADS)
         ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
-    narrow_begin(work, &block.narrow);
+    narrow_begin(work, &narrow);
 
-    uint64_t item = block.narrow.next[0];
+    uint64_t item = narrow.next[0];
     bool begun = false;
     for (unsigned turn = 1; item < work.n_items; turn ^= 1) {
         const uint32_t number = work_image_of(work, item);
         /* 2^31 samples a flush at most: 32-bit counters hold them. */
-        if (!begun || number != block.narrow.number || block.narrow.samples > 1ull << 31) {
+        if (!begun || number != narrow.number || narrow.samples > 1ull << 31) {
             if (begun)
                 flush<PLAIN>(work, &block, true);
-            narrow_adopt(work, &block.narrow, number);
+            narrow_adopt(work, &narrow, number);
             choose_layout(&block, work.words, work.channel0, false);
             begun = true;
         }
-        if (threadIdx.x == 0) {
-            block.narrow.next[turn] = atomicAdd(&work.shared->queue.next, 1ull);
-            block.narrow.item = item;
-            block.narrow.items++;
-            block.narrow.samples += (uint64_t)block.narrow.image.units_per_item * NARROW16_PIXELS;
-        }
-        const Layout layout = block.layout;
-        uint64_t *bins = block.narrow.image.bins + (uint64_t)work.channel0 * HALVES;
-        Seen seen = {NONE, 0};
-        unsigned attention = 0, masked = 0;
         uint64_t begin, end;
-        item_units(block.narrow.image, item, &begin, &end);
-        const uint64_t unit = begin + threadIdx.x / 32;
-        if (unit < end) {
-            if (PLAIN)
-                attention = count_plain<SAMPLE>(&block, layout, bins, unit, &seen);
-            else
-                attention = count_general<SAMPLE>(&block, layout, bins, unit, work.channel0, &seen,
-                                                  &masked);
+        item_units(narrow.image, item, &begin, &end);
+        if (threadIdx.x == 0) {
+            narrow.next[turn] = atomicAdd(&work.shared->queue.next, 1ull);
+            narrow.items++;
+            narrow.samples += (end - begin) * NARROW16_PIXELS;
+            narrow.step = begin;
         }
-        if (!PLAIN && masked)
-            atomicAdd(&block.narrow.masked, (unsigned long long)masked);
-        const int low = (int)min(seen.low & 0xFFFFu, seen.low >> 16);
-        const int high = (int)max(seen.high & 0xFFFFu, seen.high >> 16);
-        if (low < block.narrow.low[0] || high > block.narrow.high[0])
-            attention |= BEYOND;
-        if (attention)
-            atomicOr(&block.flags, attention);
-        const bool attend_now = __syncthreads_or((int)attention); /* the table holds the item */
-        item = block.narrow.next[turn];
-        if (attend_now)
+        uint64_t *bins = narrow.image.bins + (uint64_t)work.channel0 * HALVES;
+        const unsigned attention =
+            count_item<SAMPLE, PLAIN>(&block, bins, begin, end, work.channel0);
+        if (__syncthreads_or((int)(attention & (BEYOND | MISSED)))) /* the item is counted */
             attend<PLAIN>(work, &block);
+        item = narrow.next[turn];
     }
     if (begun)
         flush<PLAIN>(work, &block, true);
@@ -596,9 +764,10 @@ template <int SAMPLE, bool PLAIN>
 static ImgstatResult launch_sample(const Launch *launch, ImgstatError *err)
 {
     enum { RESERVE = 1024 + sizeof(Block16) }; /* and what the driver keeps a block */
+    enum { ROUND = 4096 };                     /* whole buckets, warps and vectors */
     CudaDevice *device = launch->device;
     Work work = launch->work;
-    work.words = (unsigned)(device->max_shared - RESERVE) / 4 / THREADS * THREADS;
+    work.words = (unsigned)(device->max_shared - RESERVE) / 4 / ROUND * ROUND;
     const auto kernel = measure_narrow16<SAMPLE, PLAIN>;
     const int bytes = (int)work.words * 4;
     CUDA_TRY(device, err,

@@ -153,68 +153,110 @@ static __device__ __forceinline__ unsigned count_general(const WorkImage &image,
     return masked;
 }
 
-/* The first position in the unit where channel c (of those measured) has this value, for this
- * lane's part of the unit; ~0 if it is nowhere. */
-template <int C, bool PLAIN>
-static __device__ uint64_t find_in_unit(const WorkImage &image, uint64_t unit, unsigned channel0,
-                                        unsigned c, unsigned value)
+/* Samples that are looked for in one pass over an item: one, or both extrema of a channel. */
+struct Wanted {
+    unsigned channel;     /* of those measured */
+    unsigned value[2];    /* raw; equal if there is just one */
+    unsigned long long *found[2];
+    uint64_t begin, end;  /* units */
+};
+
+static __device__ __forceinline__ void note(const WorkImage &image, const Wanted &wanted,
+                                            uint64_t row, uint64_t x, unsigned sample)
 {
-    const unsigned lane = threadIdx.x % 32;
-    uint64_t row, at_x = ~0ull;
-    if (PLAIN) {
-        const Place place = plain_place<C>(image, unit);
-        row = place.number;
-#pragma unroll 1
-        for (int k = Shape<C>::STEPS - 1; k >= 0; k--) {
-            const unsigned char *at = place.address + k * 512 + lane * 16;
-            uint4 v = {0, 0, 0, 0};
-            const bool whole = at >= place.row && at + 16 <= place.end;
-            if (whole)
-                v = *(const uint4 *)at;
-            const uint32_t word[4] = {v.x, v.y, v.z, v.w};
-#pragma unroll
-            for (int p = 15; p >= 0; p--) {
-                if (!whole && (at + p < place.row || at + p >= place.end))
-                    continue;
-                const unsigned sample = whole ? word[p / 4] >> p % 4 * 8 & 0xFF : at[p];
-                if (sample != value)
-                    continue;
-                const uint64_t flat = (uint64_t)(at + p - place.row);
-                if (flat % C == c)
-                    at_x = flat / C;
-            }
-        }
-    } else {
-        uint64_t place;
-        unit_place(image, unit, &row, &place);
-        const uint64_t end = min((place + 1) * NARROW8_PIXELS, image.row_pixels);
-        for (uint64_t x = place * NARROW8_PIXELS + lane; x < end; x += 32) {
-            if ((!image.mask || image.mask[row * image.mask_pitch + x]) && at_x == ~0ull &&
-                image.pixels[row * image.pitch + x * image.channels + channel0 + c] == value)
-                at_x = x;
-        }
-    }
-    return at_x == ~0ull ? at_x : image.first_at + row * image.row_pixels + at_x;
+    const unsigned long long at = image.first_at + row * image.row_pixels + x;
+    if (sample == wanted.value[0])
+        atomicMin(wanted.found[0], at);
+    if (sample == wanted.value[1])
+        atomicMin(wanted.found[1], at);
 }
 
-/* Finds the first place of each extremum that may be the image's, in the item where this block met
- * it first. */
+/* Looks for the wanted samples in one unit of a plain image. */
+template <int C>
+static __device__ __forceinline__ void find_plain(const WorkImage &image, const Wanted &wanted,
+                                                  uint64_t unit)
+{
+    const Place place = plain_place<C>(image, unit);
+    const unsigned char *at = place.address + threadIdx.x % 32 * 16;
+#pragma unroll 1
+    for (int k = 0; k < Shape<C>::STEPS; k += Shape<C>::AHEAD, at += Shape<C>::AHEAD * 512) {
+        uint4 v[Shape<C>::AHEAD];
+#pragma unroll
+        for (int i = 0; i < Shape<C>::AHEAD; i++) {
+            const unsigned char *from = at + i * 512;
+            v[i] = make_uint4(0, 0, 0, 0);
+            if (from >= place.row && from + 16 <= place.end)
+                v[i] = __ldcg((const uint4 *)from);
+        }
+#pragma unroll
+        for (int i = 0; i < Shape<C>::AHEAD; i++) {
+            const unsigned char *from = at + i * 512;
+            const bool whole = from >= place.row && from + 16 <= place.end;
+            const uint32_t word[4] = {v[i].x, v[i].y, v[i].z, v[i].w};
+            unsigned hits = 0;
+#pragma unroll
+            for (int w = 0; w < 4; w++)
+                hits |= __vcmpeq4(word[w], wanted.value[0] * 0x01010101u) |
+                        __vcmpeq4(word[w], wanted.value[1] * 0x01010101u);
+            if (whole && !hits)
+                continue;
+            for (int p = 0; p < 16; p++) {
+                const uint64_t flat = (uint64_t)(from + p - place.row);
+                if (from + p >= place.row && from + p < place.end && flat % C == wanted.channel)
+                    note(image, wanted, place.number, flat / C, from[p]);
+            }
+        }
+    }
+}
+
+static __device__ __forceinline__ void find_general(const WorkImage &image, const Wanted &wanted,
+                                                    uint64_t unit, unsigned channel0)
+{
+    uint64_t row, place;
+    unit_place(image, unit, &row, &place);
+    const unsigned char *samples =
+        image.pixels + row * image.pitch + channel0 + wanted.channel;
+    const uint8_t *mask = image.mask ? image.mask + row * image.mask_pitch : NULL;
+    const uint64_t end = min((place + 1) * NARROW8_PIXELS, image.row_pixels);
+    for (uint64_t x = place * NARROW8_PIXELS + threadIdx.x % 32; x < end; x += 32) {
+        if (!mask || mask[x])
+            note(image, wanted, row, x, samples[x * image.channels]);
+    }
+}
+
+/* Finds the first place of each extremum that may be the image's, in the step where this block met
+ * it first. Units ascend, so a warp stops when both have been found before its unit. */
 template <int C, bool PLAIN>
 static __device__ __noinline__ void find_extrema(NarrowBlock *block, unsigned channel0,
                                                  unsigned flip)
 {
+    const WorkImage &image = block->image;
+    const uint64_t pixels = PLAIN ? Shape<C>::UNIT / C : NARROW8_PIXELS;
     for (unsigned i = 0; i < 2 * C; i++) {
         if (!(block->needs >> i & 1))
             continue;
         const unsigned c = i / 2;
-        const unsigned value = (unsigned)(i % 2 ? block->high[c] : block->low[c]) ^ flip;
-        uint64_t begin, end;
-        item_units(block->image, i % 2 ? block->high_item[c] : block->low_item[c], &begin, &end);
-        for (uint64_t unit = begin + threadIdx.x / 32; unit < end; unit += WARPS) {
-            const uint64_t at = find_in_unit<C, PLAIN>(block->image, unit, channel0, c, value);
-            if (at != ~0ull)
-                atomicMin(&block->found[i], (unsigned long long)at);
+        const bool both = i % 2 == 0 && (block->needs >> (i + 1) & 1) &&
+                          block->low_step[c] == block->high_step[c];
+        Wanted wanted;
+        wanted.channel = c;
+        wanted.value[0] = (unsigned)(i % 2 ? block->high[c] : block->low[c]) ^ flip;
+        wanted.value[1] = both ? (unsigned)block->high[c] ^ flip : wanted.value[0];
+        wanted.found[0] = &block->found[i];
+        wanted.found[1] = &block->found[i + both];
+        wanted.begin = i % 2 ? block->high_step[c] : block->low_step[c];
+        wanted.end = min(wanted.begin + image.units_per_item, image.units);
+        for (uint64_t unit = wanted.begin + threadIdx.x / 32; unit < wanted.end; unit += WARPS) {
+            const uint64_t at = unit_first_at(image, unit, pixels, 16);
+            if (*(volatile unsigned long long *)wanted.found[0] < at &&
+                *(volatile unsigned long long *)wanted.found[1] < at)
+                break;
+            if (PLAIN)
+                find_plain<C>(image, wanted, unit);
+            else
+                find_general(image, wanted, unit, channel0);
         }
+        i += both;
     }
     __syncthreads();
 }
@@ -310,7 +352,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
         }
         if (threadIdx.x == 0) {
             block.next[turn] = atomicAdd(&work.shared->queue.next, 1ull);
-            block.item = item;
+            block.step = (item - block.image.first_item) * block.image.units_per_item;
             block.items++;
             block.samples += (uint64_t)block.image.units_per_item *
                              (PLAIN ? Shape<C>::UNIT / C : NARROW8_PIXELS);

@@ -458,7 +458,7 @@ static __device__ __forceinline__ void adopt(const Work &work, WideBlock<C> *blo
 
 /* The block's extrema, from its warps', and whether they may be the image's. One thread each. */
 template <int C>
-static __device__ __forceinline__ void ask(WideBlock<C> *block, const WideChannel *channel)
+static __device__ __forceinline__ void ask(WideBlock<C> *block, WideChannel *channel)
 {
     const unsigned i = threadIdx.x, c = i / 2;
     const bool largest = i % 2;

@@ -8,25 +8,29 @@
 
 enum { NARROW_CHANNELS = 4 }; /* a launch measures at most so many */
 
-/* Of one image in one launch; all zero between launches. */
+/* Of one image in one launch; all zero between launches. Extrema are rank and position in one word
+ * (see narrow_offer), 2 c for the minimum of channel c and 2 c + 1 for its maximum. A block claims
+ * with the step in which it met its extremum; only those that lead when they claim, few, look for
+ * the position there. */
 struct NarrowState {
     unsigned long long masked;
     unsigned items_done, reserved;
-    Extreme low[NARROW_CHANNELS], high[NARROW_CHANNELS];
+    unsigned long long claim[2 * NARROW_CHANNELS], found[2 * NARROW_CHANNELS];
 };
 
 /* What a block knows of the image that its table holds samples of. Keys are ints, so that none is
  * "outside": low begins above every key, high at -1. */
 struct NarrowBlock {
     WorkImage image;
-    uint64_t item;    /* at work */
+    uint64_t step;    /* first unit of the step at work: of the item, or of a part of it */
     uint64_t samples; /* a channel, in the table */
     uint32_t number;  /* of the image */
     uint32_t items;   /* of the image, done by this block since the last flush */
     int low[NARROW_CHANNELS], high[NARROW_CHANNELS];
-    uint64_t low_item[NARROW_CHANNELS], high_item[NARROW_CHANNELS];
+    uint64_t low_step[NARROW_CHANNELS], high_step[NARROW_CHANNELS]; /* that brought them */
     int new_low[NARROW_CHANNELS], new_high[NARROW_CHANNELS];
     unsigned needs;   /* bit 2 c: the block must find its minimum of channel c; 2 c + 1: maximum */
+    bool sole, last;  /* all the items of the image were this block's; it is the last to report */
     uint64_t next[2]; /* items, by turns */
     unsigned long long masked;
     unsigned long long found[2 * NARROW_CHANNELS];
@@ -75,7 +79,7 @@ static __device__ __forceinline__ void item_units(const WorkImage &image, uint64
         *end = image.units;
 }
 
-/* After an item: one thread a channel takes over extrema that the item brought. */
+/* After a step: one thread a channel takes over extrema that the step brought. */
 static __device__ __forceinline__ void narrow_improve(NarrowBlock *block, unsigned channels)
 {
     const unsigned c = threadIdx.x;
@@ -83,83 +87,139 @@ static __device__ __forceinline__ void narrow_improve(NarrowBlock *block, unsign
         return;
     if (block->new_low[c] < block->low[c]) {
         block->low[c] = block->new_low[c];
-        block->low_item[c] = block->item;
+        block->low_step[c] = block->step;
     }
     if (block->new_high[c] > block->high[c]) {
         block->high[c] = block->new_high[c];
-        block->high_item[c] = block->item;
+        block->high_step[c] = block->step;
     }
 }
 
-/* Raster index that no pixel of the item lies before. unit_pixels: a lower bound of what a unit
- * covers, slack: pixels by which a unit may begin early. */
-static __device__ __forceinline__ uint64_t item_first_at(const WorkImage &image, uint64_t item,
+/* Raster index that no pixel of the unit, nor of those behind it, lies before. unit_pixels: what a
+ * unit covers, slack: pixels by which it may begin early. */
+static __device__ __forceinline__ uint64_t unit_first_at(const WorkImage &image, uint64_t unit,
                                                          uint64_t unit_pixels, uint64_t slack)
 {
-    uint64_t begin, end, row, place;
-    item_units(image, item, &begin, &end);
-    unit_place(image, begin, &row, &place);
+    uint64_t row, place;
+    unit_place(image, unit, &row, &place);
     const uint64_t x = place * unit_pixels;
     return image.first_at + row * image.row_pixels + (x > slack ? x - slack : 0);
 }
 
-/* Which of the block's extrema could be those of the image: found is set to "not yet" for them. */
-static __device__ __forceinline__ void narrow_ask(NarrowBlock *block, const NarrowState *state,
+/* Rank and position in one word, so that the largest is the extremum that comes first: 17 bits of
+ * rank, never 0, and 47 of inverted position. */
+static __device__ __forceinline__ unsigned long long narrow_offer(int key, uint64_t at, bool largest)
+{
+    const uint64_t rank = (uint64_t)(largest ? key : 65535 - key) + 1;
+    return rank << 47 | (((1ull << 47) - 1) - at);
+}
+
+static __device__ __forceinline__ uint64_t offer_at(unsigned long long offer)
+{
+    return ((1ull << 47) - 1) - (offer & ((1ull << 47) - 1));
+}
+
+static __device__ __forceinline__ uint64_t offer_key(unsigned long long offer, bool largest)
+{
+    const uint64_t rank = (offer >> 47) - 1;
+    return largest ? rank : 65535 - rank;
+}
+
+/* Which of its extrema must the block look for? found is set to "not yet" for all. */
+static __device__ __forceinline__ void narrow_ask(NarrowBlock *block, NarrowState *state,
                                                   unsigned channels, uint64_t unit_pixels,
                                                   uint64_t slack)
 {
-    const unsigned c = threadIdx.x / 2;
-    const bool largest = threadIdx.x % 2;
-    if (threadIdx.x == 0)
+    const unsigned i = threadIdx.x, c = i / 2;
+    const bool largest = i % 2;
+    if (i == 0) {
         block->needs = 0;
-    __syncthreads();
-    if (c < channels && block->low[c] <= block->high[c]) {
-        const int key = largest ? block->high[c] : block->low[c];
-        const uint64_t item = largest ? block->high_item[c] : block->low_item[c];
-        const uint64_t at = item_first_at(block->image, item, unit_pixels, slack);
-        if (extreme_needs(largest ? &state->high[c] : &state->low[c], (uint64_t)key, at, largest))
-            atomicOr(&block->needs, 1u << threadIdx.x);
-        block->found[threadIdx.x] = ~0ull;
+        block->sole = block->items == block->image.items;
     }
     __syncthreads();
+    if (c < channels) {
+        block->found[i] = ~0ull;
+        if (block->low[c] <= block->high[c]) {
+            const int key = largest ? block->high[c] : block->low[c];
+            const uint64_t step = largest ? block->high_step[c] : block->low_step[c];
+            const uint64_t at = unit_first_at(block->image, step, unit_pixels, slack);
+            const unsigned long long claim = narrow_offer(key, at, largest);
+            if (block->sole || atomicMax(&state->claim[i], claim) < claim)
+                atomicOr(&block->needs, 1u << i);
+        }
+    }
+    __syncthreads();
+}
+
+/* Adds one channel to its tally, whose record is locked. offers: of the minimum and the maximum. */
+static __device__ __forceinline__ void narrow_merge(Tally *tally, uint64_t n, uint64_t masked,
+                                                    unsigned long long low, unsigned long long high)
+{
+    FoundExtrema found = {1, 0, 0, 0};
+    if (low) {
+        found.min_key = offer_key(low, false);
+        found.min_at = offer_at(low);
+        found.max_key = offer_key(high, true);
+        found.max_at = offer_at(high);
+    }
+    tally_merge_extrema(tally, n, found);
+    tally_add(&tally->n, n);
+    tally_add(&tally->masked, masked);
 }
 
 /* Offers what was found, and merges the image into its record if no other block is still at it. */
 static __device__ __forceinline__ void narrow_finish(const Work &work, NarrowBlock *block,
                                                      NarrowState *state, unsigned channels)
 {
-    const unsigned c = threadIdx.x / 2;
-    const bool largest = threadIdx.x % 2;
+    const unsigned i = threadIdx.x, c = i / 2;
     const WorkImage &image = block->image;
-    if (c < channels && (block->needs >> threadIdx.x & 1)) {
-        const int key = largest ? block->high[c] : block->low[c];
-        extreme_offer(largest ? &state->high[c] : &state->low[c], (uint64_t)key,
-                      block->found[threadIdx.x], largest);
+    if (c < channels) {
+        const int key = i % 2 ? block->high[c] : block->low[c];
+        unsigned long long offer = 0;
+        if (block->needs >> i & 1)
+            offer = narrow_offer(key, block->found[i], i % 2);
+        if (offer && !block->sole)
+            atomicMax(&state->found[i], offer);
+        block->found[i] = offer;
     }
     __syncthreads(); /* the offers are made before the items are reported done */
-    if (threadIdx.x == 0) {
-        if (block->masked)
-            atomicAdd(&state->masked, block->masked);
-        __threadfence();
-        const unsigned before = atomicAdd(&state->items_done, block->items);
-        block->needs = before + block->items == image.items;
-        __threadfence();
+    if (i == 0) {
+        block->last = true;
+        if (!block->sole) {
+            if (block->masked)
+                atomicAdd(&state->masked, block->masked);
+            __threadfence();
+            block->last = atomicAdd(&state->items_done, block->items) + block->items == image.items;
+            __threadfence();
+        }
     }
     __syncthreads();
-    if (block->needs && threadIdx.x == 0) {
-        const uint64_t masked = __ldcg(&state->masked);
-        const uint64_t n = image.rows * image.row_pixels - masked;
-        Tally *tally = image.tally + work.channel0;
-        unsigned *lock = record_lock(work, image.tally);
-        lock_take(lock);
-        for (unsigned k = 0; k < channels; k++, tally++) {
-            tally_merge_extrema(tally, n, extrema_take(&state->low[k], &state->high[k]));
-            tally_add(&tally->n, n);
-            tally_add(&tally->masked, masked);
+    if (block->last && i < 32) { /* one warp: a lane a channel */
+        unsigned long long masked = block->masked;
+        unsigned long long low = block->found[2 * i % (2 * NARROW_CHANNELS)];
+        unsigned long long high = block->found[(2 * i + 1) % (2 * NARROW_CHANNELS)];
+        if (!block->sole && i < channels) {
+            masked = __ldcg(&state->masked);
+            low = __ldcg(&state->found[2 * i]);
+            high = __ldcg(&state->found[2 * i + 1]);
         }
-        lock_release(lock);
-        state->masked = 0;
-        state->items_done = 0;
+        unsigned *lock = record_lock(work, image.tally);
+        if (i == 0)
+            lock_take(lock);
+        __syncwarp();
+        if (i < channels)
+            narrow_merge(image.tally + work.channel0 + i,
+                         image.rows * image.row_pixels - masked, masked, low, high);
+        __threadfence();
+        __syncwarp();
+        if (i == 0)
+            lock_release(lock);
+        if (!block->sole && i < channels) {
+            state->claim[2 * i] = state->claim[2 * i + 1] = 0;
+            state->found[2 * i] = state->found[2 * i + 1] = 0;
+            state->masked = 0;
+            state->items_done = 0;
+        }
     }
     __syncthreads();
 }

@@ -53,30 +53,38 @@ static __device__ __forceinline__ Published read_status(const unsigned long long
     }
 }
 
-/* The sum of all tiles before this one: one warp looks at 32 predecessors at a time. Spins until
- * they have published; tiles are handed out in order, so every predecessor runs or has run. */
+/* The sum of all tiles before this one: one warp looks at 128 predecessors at a time, about half
+ * of the tiles that run at the same time. Spins until they have published; tiles are handed out in
+ * order, so every predecessor runs or has run. */
 template <typename T>
 static __device__ __forceinline__ T look_back(const unsigned long long *status, uint64_t tile)
 {
+    enum { DEEP = 4 };
     const unsigned lane = threadIdx.x % 32;
     T sum = 0;
     for (uint64_t end = tile; end > 0;) { /* tiles below end are still to be added */
-        Published seen = {ALL, 0};        /* what lies before the first tile */
-        if (lane < end) {
-            do
-                seen = read_status<T>(status, end - 1 - lane);
-            while (seen.flag == EMPTY);
-        }
-        const unsigned all = __ballot_sync(0xFFFFFFFFu, seen.flag == ALL);
-        const unsigned last = all ? __ffs((int)all) - 1 : 31; /* no need to look further back */
-        T value = lane <= last ? (T)seen.value : 0;
+        Published seen[DEEP];
 #pragma unroll
-        for (int h = 16; h > 0; h /= 2)
-            value += __shfl_xor_sync(0xFFFFFFFFu, value, h);
-        sum += value;
-        if (all)
-            break;
-        end -= 32;
+        for (int k = 0; k < DEEP; k++) {
+            seen[k] = Published{ALL, 0}; /* what lies before the first tile */
+            if (32 * k + lane < end)
+                seen[k] = read_status<T>(status, end - 1 - 32 * k - lane);
+        }
+#pragma unroll
+        for (int k = 0; k < DEEP; k++) {
+            while (seen[k].flag == EMPTY)
+                seen[k] = read_status<T>(status, end - 1 - 32 * k - lane);
+            const unsigned all = __ballot_sync(0xFFFFFFFFu, seen[k].flag == ALL);
+            const unsigned last = all ? __ffs((int)all) - 1 : 31; /* no need to look further */
+            T value = lane <= last ? (T)seen[k].value : 0;
+#pragma unroll
+            for (int h = 16; h > 0; h /= 2)
+                value += __shfl_xor_sync(0xFFFFFFFFu, value, h);
+            sum += value;
+            if (all)
+                return sum;
+        }
+        end -= 32 * DEEP;
     }
     return sum;
 }
@@ -95,7 +103,8 @@ template <typename T> struct alignas(16) Vector {
  *   Work      about 5 instructions an item.
  *   Memory    reads n items once, writes them once; 8 or 16 bytes a tile.
  *   Launch    one block of 512 a tile.
- *   Requires  in, out on 16-byte boundaries, the same or apart; status and next zero. Progress: a
+ *   Requires  in, out on boundaries of T (16 bytes are faster: the CDF of bins that follow an odd
+ *             number of tallies is not), the same or apart; status and next zero. Progress: a
  *             running block is not starved for ever (it holds for all CUDA devices, as blocks that
  *             run are never suspended for others of their grid).
  *   Result    out[i] = in[0] + ... + in[i], without in[i] if not inclusive; modulo 2^32 or 2^64.
@@ -116,7 +125,8 @@ static __global__ void __launch_bounds__(THREADS, 2)
 
     const uint64_t tile = number;
     const size_t base = tile * Shape::ITEMS + (size_t)warp * Shape::WARP + lane * Shape::VECTOR;
-    const bool whole = (tile + 1) * Shape::ITEMS <= n;
+    const bool vectors = (((uintptr_t)in | (uintptr_t)out) & 15) == 0;
+    const bool whole = vectors && (tile + 1) * Shape::ITEMS <= n;
     Vector<T> v[ROWS];
     if (whole) {
 #pragma unroll

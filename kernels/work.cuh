@@ -75,20 +75,6 @@ static __device__ __forceinline__ void unit_place(const WorkImage &image, uint64
 
 /* ---- Extrema --------------------------------------------------------------------------------- */
 
-/* The best offer so far: largest rank, then largest place. Minima rank by inverted key, places are
- * inverted positions: all zero is "none". rank only grows, and place is 0 while rank changes, so a
- * reader that finds its own offer worse than what it reads is right to drop it. */
-struct Extreme {
-    unsigned long long rank, place;
-    unsigned lock;
-    unsigned reserved;
-};
-
-static __device__ __forceinline__ uint64_t extreme_rank(uint64_t key, bool largest)
-{
-    return largest ? key : ~key;
-}
-
 static __device__ __forceinline__ void lock_take(unsigned *lock)
 {
     while (atomicCAS(lock, 0u, 1u) != 0u)
@@ -102,23 +88,52 @@ static __device__ __forceinline__ void lock_release(unsigned *lock)
     atomicExch(lock, 0u);
 }
 
-/* Whether an occurrence of `key` at `at` or after it could be the one to keep. */
-static __device__ __forceinline__ bool extreme_needs(const Extreme *extreme, uint64_t key,
-                                                     uint64_t at, bool largest)
+/* The best offer so far: largest rank, then largest place. Minima rank by inverted key, places are
+ * inverted positions: all zero is "none". rank only grows, and place is 0 while rank changes, so a
+ * reader that finds its own offer worse than what it reads is right to drop it. */
+struct Extreme {
+    unsigned long long rank, place;
+    unsigned long long claim; /* the largest rank that a block has, whether offered yet or not */
+    unsigned lock;
+    unsigned reserved;
+};
+
+static __device__ __forceinline__ uint64_t extreme_rank(uint64_t key, bool largest)
 {
-    const uint64_t rank = extreme_rank(key, largest);
+    return largest ? key : ~key;
+}
+
+/* Whether an occurrence at `at` or after it could be the one to keep. */
+static __device__ __forceinline__ bool extreme_leads(const Extreme *extreme, uint64_t rank,
+                                                     uint64_t at)
+{
     const uint64_t best = *(volatile const unsigned long long *)&extreme->rank;
     __threadfence();
     const uint64_t place = *(volatile const unsigned long long *)&extreme->place;
     return rank > best || (rank == best && ~at > place);
 }
 
+/* The same, and tells other blocks what this one has: of blocks that ask at the same time few are
+ * told to go on, unless their keys are equal. */
+static __device__ __forceinline__ bool extreme_needs(Extreme *extreme, uint64_t key, uint64_t at,
+                                                     bool largest)
+{
+    const uint64_t rank = extreme_rank(key, largest);
+    return atomicMax(&extreme->claim, (unsigned long long)rank) <= rank &&
+           extreme_leads(extreme, rank, at);
+}
+
+/* Whoever is overtaken while waiting for the lock gives up. */
 static __device__ __forceinline__ void extreme_offer(Extreme *extreme, uint64_t key, uint64_t at,
                                                      bool largest)
 {
     const uint64_t rank = extreme_rank(key, largest), place = ~at;
     volatile unsigned long long *best = &extreme->rank, *best_place = &extreme->place;
-    lock_take(&extreme->lock);
+    do {
+        if (!extreme_leads(extreme, rank, at))
+            return;
+    } while (atomicCAS(&extreme->lock, 0u, 1u) != 0u);
+    __threadfence();
     if (rank > *best) {
         *best_place = 0;
         __threadfence();
@@ -149,7 +164,8 @@ static __device__ __forceinline__ FoundExtrema extrema_take(Extreme *low, Extrem
         found.max_key = __ldcg(&high->rank);
         found.max_at = ~__ldcg(&high->place);
     }
-    low->rank = low->place = high->rank = high->place = 0;
+    low->rank = low->place = low->claim = 0;
+    high->rank = high->place = high->claim = 0;
     return found;
 }
 
@@ -233,6 +249,6 @@ size_t wide_state_bytes(unsigned channels);
 
 /* How images are cut: pixels (plain: bytes) a unit, and units an item, for so many bytes in all. */
 enum { NARROW8_UNIT = 4096, NARROW8_UNIT3 = 4608, NARROW8_PIXELS = 1024 };
-enum { NARROW16_UNIT = 3072, NARROW16_PIXELS = 1536 };
+enum { NARROW16_UNIT = 1536, NARROW16_PIXELS = 768, NARROW16_STEP = 32 };
 
 #endif
