@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* device.c: the table of devices, and opening one by name. */
 #include "device.h"
+#include "pool.h"
 
 #include <stdlib.h>
 
@@ -50,8 +51,11 @@ ImgstatResult imgstat_device_open(const char *name, unsigned threads, ImgstatDev
     *out = NULL;
     int index;
     const DeviceOps *const ops = find(name, &index);
-    if (ops)
-        return ops->open(index, threads, out, err);
+    if (ops) {
+        IMGSTAT_TRY(ops->open(index, threads, out, err));
+        (*out)->threads = threads ? threads : pool_processors();
+        return IMGSTAT_OK;
+    }
     if (strcmp(name, "cuda") == 0 || strncmp(name, "cuda:", 5) == 0)
         return error_set(err, IMGSTAT_ERR_DEVICE, "there is no device \"%s\": this build knows %s",
                          name, valid_names);

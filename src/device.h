@@ -87,6 +87,7 @@ typedef struct DeviceOps {
 
 struct ImgstatDevice {
     const DeviceOps *ops; /* first member of each implementation's own struct */
+    unsigned threads;     /* of the processor, that whoever opened it grants, decoding included */
 };
 
 extern const DeviceOps cpu_device_ops;

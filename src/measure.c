@@ -3,11 +3,13 @@
 #include "codec.h"
 #include "device.h"
 #include "findings.h"
+#include "read_ahead.h"
 
 enum {
-    BAND_BYTES = 4 << 20,  /* near the cache, and work enough for every thread */
-    KEEP_BYTES = 64 << 20, /* pages up to this stay in memory where they are read again */
-    RECORD_BYTES = 1 << 30 /* of counters: 2,047 channels of 16 bits. A hostile file has 65,535 */
+    BAND_BYTES = 4 << 20,   /* near the cache, and work enough for every thread */
+    AHEAD_BYTES = 32 << 20, /* two bands up to this: the next is decoded meanwhile */
+    KEEP_BYTES = 64 << 20,  /* pages up to this stay in memory where they are read again */
+    RECORD_BYTES = 1 << 30  /* of counters: 2,047 channels of 16 bits. A hostile file has 65,535 */
 };
 
 /* Where pixels come from: an image, or a page that is decoded anew for every read. */
@@ -15,7 +17,9 @@ typedef struct Pixels {
     Device *device;
     const ImagePro *image; /* the whole image; NULL: by bands of a page */
     Decoder *decoder;
-    ImagePro band; /* buffer of a band; of the whole page where it is kept */
+    ImagePro buffer; /* holds one band or two; the whole page where it is kept */
+    uint32_t rows;   /* of a band */
+    bool keep;
 } Pixels;
 
 typedef ImgstatResult (*UseBand)(void *context, const ImagePro *band, ImgstatError *err);
@@ -24,22 +28,26 @@ static ImgstatResult each_band(Pixels *pixels, UseBand use, void *context, Imgst
 {
     if (pixels->image)
         return use(context, pixels->image, err);
+    Device *const device = pixels->device;
     Decoder *const decoder = pixels->decoder;
-    const uint32_t height = decoder->page.height;
     if (decoder->next_row != 0)
         IMGSTAT_TRY(decoder->codec->select(decoder, decoder->page.page, err));
-    for (uint32_t row = 0; row < height;) {
-        const uint32_t rows =
-            height - row < pixels->band.height ? height - row : pixels->band.height;
-        ImagePro band = image_band(&pixels->band, 0, rows);
-        band.first_row = row;
+    ReadAhead *ahead = NULL;
+    ImgstatResult res =
+        read_ahead_start(decoder, &pixels->buffer, pixels->rows, device->threads > 1, &ahead, err);
+    for (uint64_t row = 0; res == IMGSTAT_OK && row < decoder->page.height; row += pixels->rows) {
+        ImagePro band;
         if (row > 0) /* the device may still be reading the band before */
-            IMGSTAT_TRY(pixels->device->ops->wait(pixels->device, err));
-        IMGSTAT_TRY(decoder->codec->read_rows(decoder, band.host, band.pitch, rows, err));
-        IMGSTAT_TRY(use(context, &band, err));
-        row += rows;
+            res = device->ops->wait(device, err);
+        if (res == IMGSTAT_OK)
+            res = read_ahead_next(ahead, &band, err);
+        if (res == IMGSTAT_OK)
+            res = use(context, &band, err);
     }
-    return IMGSTAT_OK;
+    read_ahead_stop(ahead);
+    if (res == IMGSTAT_OK && pixels->keep)
+        pixels->image = &pixels->buffer;
+    return res;
 }
 
 /* ---- The first read ---------------------------------------------------------------------- */
@@ -141,54 +149,54 @@ ImgstatResult imgstat_measure_image(ImgstatDevice *device, const ImagePro *image
     return measure_pixels(&pixels, image, how, out, err);
 }
 
-/* Rows of a band: all of a page that is kept, else about BAND_BYTES in whole units of the decoder,
- * even where one unit is larger: half units would be decoded twice. */
-static uint32_t band_height(const Decoder *decoder, size_t row_bytes, bool keep)
+/* About BAND_BYTES in whole units of the decoder, even where one unit is larger: half units would
+ * be decoded twice. */
+static uint32_t band_height(const Decoder *decoder, size_t row_bytes)
 {
-    const uint32_t height = decoder->page.height;
-    if (row_bytes == 0 || (keep && height <= KEEP_BYTES / row_bytes))
-        return height;
+    const uint64_t height = decoder->page.height ? decoder->page.height : 1;
     const uint64_t unit = decoder->band_rows ? decoder->band_rows : 1;
-    const uint64_t wanted = BAND_BYTES / row_bytes;
+    const uint64_t wanted = row_bytes ? BAND_BYTES / row_bytes : height;
     const uint64_t rows = wanted > unit ? wanted - wanted % unit : unit;
+    return (uint32_t)(rows < height ? rows : height);
+}
+
+/* Rows of the buffer: all of a page that is kept, else those of two bands or of one. */
+static uint32_t buffer_height(const Pixels *pixels, size_t row_bytes)
+{
+    const uint32_t height = pixels->decoder->page.height;
+    if (pixels->keep)
+        return height;
+    const bool two =
+        pixels->device->threads > 1 && row_bytes > 0 && pixels->rows <= AHEAD_BYTES / 2 / row_bytes;
+    const uint64_t rows = (uint64_t)pixels->rows * (two ? 2 : 1);
     return rows < height ? (uint32_t)rows : height;
 }
 
-/* Describes the band buffer; its memory comes from the device. */
-static ImgstatResult make_band(Pixels *pixels, const ImgstatMeasure *how, ImgstatError *err)
+/* Describes the buffer of bands; its memory comes from the device. */
+static ImgstatResult make_buffer(Pixels *pixels, const ImgstatMeasure *how, ImgstatError *err)
 {
     const Decoder *const decoder = pixels->decoder;
     const ImgstatPage *const page = &decoder->page;
     size_t row_bytes, bytes;
     if (!size_product(page->width, page->channels * imgstat_sample_bytes(page->sample), &row_bytes))
         return error_set(err, IMGSTAT_ERR_LIMIT, "%s: rows are too large", decoder->source->name);
-    const uint32_t rows = band_height(decoder, row_bytes, findings_read_again(how, page->sample));
+    pixels->keep = findings_read_again(how, page->sample) &&
+                   (row_bytes == 0 || page->height <= KEEP_BYTES / row_bytes);
+    pixels->rows = band_height(decoder, row_bytes);
+    const uint32_t rows = buffer_height(pixels, row_bytes);
     if (!size_product(row_bytes, rows, &bytes))
         return error_set(err, IMGSTAT_ERR_LIMIT, "%s: rows are too large", decoder->source->name);
     void *memory = NULL;
     IMGSTAT_TRY(pixels->device->ops->host_alloc(pixels->device, bytes ? bytes : 1, &memory, err));
     const ImgstatResult res =
         imgstat_image_wrap(IMGSTAT_HOST, 0, memory, 0, page->width, rows, page->channels,
-                           page->sample, page->bits, NULL, NULL, &pixels->band, err);
+                           page->sample, page->bits, NULL, NULL, &pixels->buffer, err);
     if (res != IMGSTAT_OK) {
         pixels->device->ops->host_release(pixels->device, memory);
         return res;
     }
     if (page->has_nodata)
-        imgstat_image_set_nodata(&pixels->band, page->nodata);
-    return IMGSTAT_OK;
-}
-
-/* Decodes the page once for all reads, if the band holds all of it and there will be several. */
-static ImgstatResult keep_page(Pixels *pixels, const ImgstatMeasure *how, ImgstatError *err)
-{
-    Decoder *const decoder = pixels->decoder;
-    const ImagePro *const band = &pixels->band;
-    if (band->height != decoder->page.height || !findings_read_again(how, band->sample))
-        return IMGSTAT_OK;
-    if (band->height > 0)
-        IMGSTAT_TRY(decoder->codec->read_rows(decoder, band->host, band->pitch, band->height, err));
-    pixels->image = band;
+        imgstat_image_set_nodata(&pixels->buffer, page->nodata);
     return IMGSTAT_OK;
 }
 
@@ -203,14 +211,12 @@ ImgstatResult imgstat_measure_file(ImgstatDevice *device, ImgstatFile *file, uin
     IMGSTAT_TRY(findings_check(how, err));
     Pixels pixels = {.device = device, .decoder = file->decoder};
     IMGSTAT_TRY(file->decoder->codec->select(file->decoder, page, err));
-    IMGSTAT_TRY(make_band(&pixels, how, err));
-    ImgstatResult res = keep_page(&pixels, how, err);
-    if (res == IMGSTAT_OK)
-        res = measure_pixels(&pixels, &pixels.band, how, out, err);
-    /* After a failure the device may still be reading the band; its own error is the one to tell.
+    IMGSTAT_TRY(make_buffer(&pixels, how, err));
+    const ImgstatResult res = measure_pixels(&pixels, &pixels.buffer, how, out, err);
+    /* After a failure the device may still be reading a band; its own error is the one to tell.
      */
     if (res != IMGSTAT_OK)
         (void)(device->ops->wait(device, NULL) == IMGSTAT_OK);
-    device->ops->host_release(device, pixels.band.host);
+    device->ops->host_release(device, pixels.buffer.host);
     return res;
 }

@@ -34,7 +34,7 @@ struct Pool {
     Worker worker[];
 };
 
-static unsigned usable_processors(void)
+unsigned pool_processors(void)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
@@ -102,7 +102,7 @@ ImgstatResult pool_create(unsigned threads, Pool **out, ImgstatError *err)
 {
     *out = NULL;
     if (threads == 0)
-        threads = usable_processors();
+        threads = pool_processors();
     if (threads > POOL_MAX_THREADS)
         threads = POOL_MAX_THREADS;
     const size_t bytes = sizeof(Pool) + threads * sizeof(Worker);

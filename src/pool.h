@@ -7,6 +7,9 @@
 
 typedef struct Pool Pool;
 
+/* As many as the process may run on. */
+unsigned pool_processors(void);
+
 /* threads: 0 for as many as the process may run on. With 1 nothing is started. The workers start
  * with the first pool_run of more than one task. */
 ImgstatResult pool_create(unsigned threads, Pool **out, ImgstatError *err);
