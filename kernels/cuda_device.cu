@@ -5,6 +5,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* None, or one that is too old: the runtime has one code for both. */
+static ImgstatResult no_driver(ImgstatError *err)
+{
+    int version = 0; /* stays 0 where there is no driver */
+    if (cudaDriverGetVersion(&version) != cudaSuccess)
+        (void)cudaGetLastError();
+    if (version == 0)
+        return error_set(err, IMGSTAT_ERR_DEVICE, "cuda: no NVIDIA driver is installed");
+    return error_set(err, IMGSTAT_ERR_DEVICE,
+                     "cuda: the NVIDIA driver is too old: it supports CUDA %d.%d, and this build "
+                     "needs %d.%d",
+                     version / 1000, version % 1000 / 10, CUDART_VERSION / 1000,
+                     CUDART_VERSION % 1000 / 10);
+}
+
 ImgstatResult cuda_failed(CudaDevice *device, cudaError_t status, const char *call,
                           ImgstatError *err)
 {
@@ -14,9 +29,7 @@ ImgstatResult cuda_failed(CudaDevice *device, cudaError_t status, const char *ca
     case cudaErrorMemoryAllocation:
         return error_set(err, IMGSTAT_ERR_MEMORY, "cuda:%d: out of device memory", index);
     case cudaErrorInsufficientDriver:
-        return error_set(err, IMGSTAT_ERR_DEVICE,
-                         "cuda: no NVIDIA driver, or one too old for CUDA %d.%d",
-                         CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+        return no_driver(err);
     case cudaErrorNoDevice:
         return error_set(err, IMGSTAT_ERR_DEVICE, "cuda: no NVIDIA GPU was found");
     case cudaErrorNoKernelImageForDevice:
@@ -123,23 +136,40 @@ static void device_release(Device *base, DevMem *mem)
     *mem = DevMem{0, 0};
 }
 
+/* Pinning takes the driver about a millisecond, under a lock that all threads share, so the buffer
+ * released last is kept for the next file. */
 static ImgstatResult device_host_alloc(Device *base, size_t bytes, void **out, ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
     *out = NULL;
     IMGSTAT_TRY(cuda_enter(device, err));
-    const cudaError_t status = cudaHostAlloc(out, bytes ? bytes : 1, cudaHostAllocPortable);
+    CudaBuffer *const kept = &device->kept;
+    if (kept->memory && kept->bytes >= bytes) {
+        *out = kept->memory;
+        device->lent = *kept;
+        *kept = CudaBuffer{NULL, 0};
+        return IMGSTAT_OK;
+    }
+    const size_t rounded = grown(bytes, 0);
+    const cudaError_t status = cudaHostAlloc(out, rounded, cudaHostAllocPortable);
     if (status == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
         return error_memory(err, bytes, "a pinned host buffer");
     }
     CUDA_TRY(device, err, status);
+    device->lent = CudaBuffer{*out, rounded};
     return IMGSTAT_OK;
 }
 
 static void device_host_release(Device *base, void *memory)
 {
     CudaDevice *device = (CudaDevice *)base;
+    if (memory && device->lent.memory == memory) { /* its size is known: it replaces the kept one */
+        const CudaBuffer freed = device->kept;
+        device->kept = device->lent;
+        device->lent = CudaBuffer{NULL, 0};
+        memory = freed.memory;
+    }
     if (memory && cudaSetDevice(device->index) == cudaSuccess)
         (void)cudaFreeHost(memory);
     (void)cudaGetLastError();
@@ -268,6 +298,7 @@ static void device_close(Device *base)
     free_device(&device->scratch);
     free_device(&device->aligned);
     free_pinned(&device->host);
+    free_pinned(&device->kept);
     if (device->queue)
         (void)cudaFree(device->queue);
     if (device->copies)
@@ -314,7 +345,8 @@ static ImgstatResult device_open(int index, unsigned threads, Device **out, Imgs
     if (status != cudaSuccess)
         return cuda_failed(NULL, status, "cudaGetDeviceCount", err);
     if (index < 0 || index >= n)
-        return error_set(err, IMGSTAT_ERR_DEVICE, "cuda:%d: there %s %d CUDA device%s", index,
+        return error_set(err, IMGSTAT_ERR_DEVICE,
+                         "cuda:%d: there %s %d CUDA device%s, counted from 0", index,
                          n == 1 ? "is" : "are", n, n == 1 ? "" : "s");
     CudaDevice *device = (CudaDevice *)calloc(1, sizeof *device);
     if (!device)

@@ -56,6 +56,8 @@ typedef struct CudaDevice {
     CudaBuffer
         scratch;     /* tables, counters and keys of count_*, gather and central; tiles of scan */
     CudaBuffer host; /* pinned: results on their way to the caller */
+    CudaBuffer kept; /* pinned: the buffer of host_alloc that was released last */
+    CudaBuffer lent; /* the one handed out last */
     void *queue;     /* QueueMemory of work.cuh, zero between launches */
     CudaBuffer list; /* plain memory: the images of a launch while it is put together */
     CudaBuffer aligned; /* device memory: an image whose samples are not on their boundaries */

@@ -4,6 +4,7 @@
 #include "plan.h"
 #include "status.h"
 #include "text.h"
+#include "warm_up.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -23,13 +24,14 @@ typedef struct Outcome {
 
 typedef struct Run {
     const Batch *batch;
-    const char *device_name;
+    PlanDevice device;
     unsigned threads;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
     Outcome *outcomes; /* a ring: input i is at i % capacity */
     size_t capacity;
-    size_t next, printed; /* first input not taken, first not handed on */
+    size_t next, printed;  /* first input not taken, first not handed on */
+    ImgstatDevice *opened; /* for the worker that comes first */
 } Run;
 
 static double now(void)
@@ -67,42 +69,88 @@ static void progress_show(Progress *progress, size_t done, size_t n)
 
 /* ---- One input ------------------------------------------------------------------------------- */
 
-/* Opens the worker's device at its first use. */
-static bool ensure_device(const Run *run, ImgstatDevice **device, const char *path, FILE *err)
+/* A worker's device, opened at its first use. */
+typedef struct Worker {
+    ImgstatDevice *device;
+    bool fell_back; /* from a chosen device to the CPU, for good */
+} Worker;
+
+static bool may_fall_back(const Run *run, const Worker *worker)
 {
-    if (*device != NULL)
+    return run->device.chosen && strcmp(run->device.name, "cpu") != 0 && !worker->fell_back;
+}
+
+static bool ensure_device(const Run *run, Worker *worker, const char *path, FILE *err)
+{
+    const char *const name = worker->fell_back ? "cpu" : run->device.name;
+    if (worker->device != NULL)
         return true;
     ImgstatError error;
-    if (imgstat_device_open(run->device_name, run->threads, device, &error) == IMGSTAT_OK)
+    if (imgstat_device_open(name, run->threads, &worker->device, &error) == IMGSTAT_OK)
         return true;
-    char *const name = text_display(path);
-    fprintf(err, "%s: %s\n", name, error.message);
-    free(name);
+    char *const shown = text_display(path);
+    fprintf(err, "%s: %s\n", shown, error.message);
+    free(shown);
     return false;
 }
 
-static void handle(const Run *run, ImgstatDevice **device, size_t index, Outcome *outcome)
+static Outcome handle(const Run *run, Worker *worker, size_t index)
 {
     const Input *const input = &run->batch->inputs->items[index];
-    FILE *const out = open_memstream(&outcome->out, &outcome->out_bytes);
-    FILE *const err = open_memstream(&outcome->err, &outcome->err_bytes);
+    Outcome outcome = {0};
+    FILE *const out = open_memstream(&outcome.out, &outcome.out_bytes);
+    FILE *const err = open_memstream(&outcome.err, &outcome.err_bytes);
     if (out == NULL || err == NULL) {
         fputs("imgstat: out of memory\n", stderr);
         exit(STATUS_FAILED);
     }
-    outcome->ok = ensure_device(run, device, input->path, err) &&
-                  run->batch->work(run->batch->context, *device, input, out, err);
+    outcome.ok = ensure_device(run, worker, input->path, err) &&
+                 run->batch->work(run->batch->context, worker->device, input, out, err);
     if (fclose(out) != 0 || fclose(err) != 0) {
         fputs("imgstat: out of memory\n", stderr);
         exit(STATUS_FAILED);
     }
+    return outcome;
+}
+
+static void drop(Outcome *outcome)
+{
+    free(outcome->out);
+    free(outcome->err);
+    *outcome = (Outcome){0};
+}
+
+/* An input that fails on a chosen GPU, for want of memory or because the GPU is lost, may succeed
+ * on the CPU, whose word on it counts. Then the worker stays with the CPU. Standard input is gone.
+ */
+static Outcome handle_somehow(const Run *run, Worker *worker, size_t index)
+{
+    Outcome outcome = handle(run, worker, index);
+    const Input *const input = &run->batch->inputs->items[index];
+    if (outcome.ok || !may_fall_back(run, worker) || strcmp(input->path, "-") == 0)
+        return outcome;
+    Worker spare = {.fell_back = true};
+    Outcome again = handle(run, &spare, index);
+    if (!again.ok) {
+        imgstat_device_close(spare.device);
+    } else {
+        if (run->batch->options->verbose)
+            fprintf(stderr, "%s: %.*s; the CPU measures from here on\n",
+                    run->batch->options->command,
+                    (int)strcspn(outcome.err != NULL ? outcome.err : "", "\n"), outcome.err);
+        imgstat_device_close(worker->device);
+        *worker = spare;
+    }
+    drop(&outcome);
+    return again;
 }
 
 static void *worker_main(void *context)
 {
     Run *const run = context;
-    ImgstatDevice *device = NULL;
     pthread_mutex_lock(&run->lock);
+    Worker worker = {.device = run->opened};
+    run->opened = NULL;
     while (run->next < run->batch->inputs->n) {
         if (run->next - run->printed >= run->capacity) {
             pthread_cond_wait(&run->changed, &run->lock);
@@ -111,8 +159,7 @@ static void *worker_main(void *context)
         const size_t index = run->next++;
         pthread_mutex_unlock(&run->lock);
 
-        Outcome outcome = {0};
-        handle(run, &device, index, &outcome);
+        Outcome outcome = handle_somehow(run, &worker, index);
 
         pthread_mutex_lock(&run->lock);
         outcome.done = true;
@@ -120,7 +167,7 @@ static void *worker_main(void *context)
         pthread_cond_broadcast(&run->changed);
     }
     pthread_mutex_unlock(&run->lock);
-    imgstat_device_close(device);
+    imgstat_device_close(worker.device);
     return NULL;
 }
 
@@ -139,8 +186,7 @@ static void hand_on(const Batch *batch, Outcome *outcome)
         fwrite(outcome->err, 1, outcome->err_bytes, stderr);
     if (!outcome->ok)
         status_raise(STATUS_FAILED);
-    free(outcome->out);
-    free(outcome->err);
+    drop(outcome);
 }
 
 static size_t collect(Run *run)
@@ -177,19 +223,20 @@ static size_t run_serially(Run *run)
     const size_t n = batch->inputs->n;
     Progress progress = {.wanted = n > 1 && !batch->options->quiet && isatty(STDERR_FILENO) == 1,
                          .start = now()};
-    ImgstatDevice *device = NULL;
+    Worker worker = {.device = run->opened};
+    run->opened = NULL;
     size_t failed = 0;
     for (size_t i = 0; i < n; i++) {
         Outcome outcome = {0};
-        if (batch->emit == NULL) {
+        if (batch->emit == NULL && !may_fall_back(run, &worker)) {
             /* Straight to the streams: a file of many pages needs no memory for its results. */
             progress_clear(&progress);
-            outcome.ok =
-                ensure_device(run, &device, batch->inputs->items[i].path, stderr) &&
-                batch->work(batch->context, device, &batch->inputs->items[i], stdout, stderr);
+            outcome.ok = ensure_device(run, &worker, batch->inputs->items[i].path, stderr) &&
+                         batch->work(batch->context, worker.device, &batch->inputs->items[i],
+                                     stdout, stderr);
             status_flush_stdout();
         } else {
-            handle(run, &device, i, &outcome);
+            outcome = handle_somehow(run, &worker, i);
             progress_clear(&progress);
         }
         failed += !outcome.ok;
@@ -197,7 +244,7 @@ static size_t run_serially(Run *run)
         progress_show(&progress, i + 1, n);
     }
     progress_clear(&progress);
-    imgstat_device_close(device);
+    imgstat_device_close(worker.device);
     return failed;
 }
 
@@ -226,30 +273,19 @@ static size_t run_in_parallel(Run *run, size_t n_workers)
     return failed;
 }
 
-/* A device that cannot be opened is one error, not one per input. */
-static bool try_device(const Run *run)
-{
-    ImgstatDevice *device = NULL;
-    ImgstatError error;
-    const ImgstatResult result =
-        imgstat_device_open(run->device_name, run->threads, &device, &error);
-    imgstat_device_close(device);
-    if (result == IMGSTAT_OK)
-        return true;
-    fprintf(stderr, "%s: %s\n", run->batch->options->command, error.message);
-    status_raise(result == IMGSTAT_ERR_ARG ? STATUS_USAGE : STATUS_FAILED);
-    return false;
-}
-
 void batch_run(const Batch *batch)
 {
     const PlanThreads plan = plan_threads(batch->options, batch->inputs);
     Run run = {.batch = batch,
-               .device_name = plan_device(batch->options, batch->inputs),
+               .device = plan_device(batch->options, batch->inputs, batch->how),
                .threads = plan.threads_a_worker};
-    /* The CPU is always there; opening it once more would only cost time. */
-    if (strcmp(run.device_name, "cpu") != 0 && !try_device(&run))
+    /* A device that cannot be opened is one error, not one per input. */
+    run.opened = warm_up(batch->options, batch->inputs, run.threads, &run.device);
+    if (run.opened == NULL)
         return;
+    if (batch->options->verbose)
+        fprintf(stderr, "%s: device %s: %s\n", batch->options->command, run.device.name,
+                run.device.why);
     const size_t n = batch->inputs->n;
     const size_t failed =
         plan.workers > 1 ? run_in_parallel(&run, plan.workers) : run_serially(&run);

@@ -7,19 +7,39 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Devices that could be opened; then, if no GPU is among them, why. */
+static void list_devices(void)
+{
+    const size_t n = imgstat_device_list(NULL, 0);
+    ImgstatDeviceInfo *const devices = text_alloc(n * sizeof *devices);
+    const size_t listed = imgstat_device_list(devices, n);
+    bool gpu = false;
+    for (size_t i = 0; i < listed && i < n; i++) {
+        printf("%-8s  %s, %.1f GiB memory\n", devices[i].name, devices[i].description,
+               (double)devices[i].memory_bytes / 0x1p30);
+        gpu = gpu || strcmp(devices[i].name, "cpu") != 0;
+    }
+    free(devices);
+    ImgstatDevice *device = NULL;
+    ImgstatError error;
+    if (gpu || imgstat_device_open("cuda", 1, &device, &error) == IMGSTAT_OK) {
+        imgstat_device_close(device);
+        return;
+    }
+    const bool built = strstr(imgstat_devices_built(), "cuda") != NULL;
+    const char *const named =
+        strncmp(error.message, "cuda: ", 6) == 0 ? error.message + 6 : error.message;
+    printf("%-8s  absent: %s\n", "cuda", built ? named : "this build has no CUDA device");
+}
 
 void cmd_devices(int argc, char **argv)
 {
     Options options;
     const ParseResult parsed = options_parse(COMMAND_DEVICES, argc, argv, &options);
     if (parsed == PARSE_RUN) {
-        const size_t n = imgstat_device_list(NULL, 0);
-        ImgstatDeviceInfo *const devices = text_alloc(n * sizeof *devices);
-        const size_t listed = imgstat_device_list(devices, n);
-        for (size_t i = 0; i < listed && i < n; i++)
-            printf("%-8s  %s, %.1f GiB memory\n", devices[i].name, devices[i].description,
-                   (double)devices[i].memory_bytes / 0x1p30);
-        free(devices);
+        list_devices();
     } else if (parsed == PARSE_ERROR) {
         status_raise(STATUS_USAGE);
     }

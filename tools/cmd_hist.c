@@ -122,7 +122,11 @@ static void run(Options *options)
         if (options->plot != NULL && inputs.n == 1 && !inputs.items[0].has_page)
             inputs.items[0].has_page = true; /* a plot shows one page: the first */
         Hist hist = {.options = options, .how = plan_measure(options)};
-        const Batch batch = {.options = options, .inputs = &inputs, .context = &hist, .work = work};
+        const Batch batch = {.options = options,
+                             .inputs = &inputs,
+                             .how = &hist.how,
+                             .context = &hist,
+                             .work = work};
         if (options->style == OUTPUT_CSV)
             print_csv_bins_header(stdout);
         batch_run(&batch);

@@ -122,6 +122,7 @@ void cmd_stats(int argc, char **argv)
                        .one_page = inputs.n == 1 && inputs.items[0].has_page};
         const Batch batch = {.options = &options,
                              .inputs = &inputs,
+                             .how = &stats.how,
                              .context = &stats,
                              .work = work,
                              .emit = options.style == OUTPUT_PEOPLE ? emit : NULL};

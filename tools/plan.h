@@ -5,15 +5,21 @@
 
 #include "inputs.h"
 
-/* The device that imgstat_device_open is to open: the one named, or for "auto" the one expected
- * to finish first. Decides from the inputs alone, before any device is touched. */
-const char *plan_device(const Options *options, const InputList *inputs);
-
 typedef struct PlanThreads {
     size_t workers; /* files measured at the same time, each by a device handle */
     unsigned threads_a_worker;
 } PlanThreads;
 
 PlanThreads plan_threads(const Options *options, const InputList *inputs);
+
+typedef struct PlanDevice {
+    const char *name; /* for imgstat_device_open; never "auto" */
+    bool chosen;      /* not named by the user: the CPU takes over where it fails */
+    char why[200];
+} PlanDevice;
+
+/* The device named, or for "auto" the one expected to finish first: decided from the headers of the
+ * files (of some of many), before any device is touched. how: what every page is measured for. */
+PlanDevice plan_device(const Options *options, const InputList *inputs, const ImgstatMeasure *how);
 
 #endif
