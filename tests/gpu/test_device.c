@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* test_device.c: what the CUDA device says of devices, memory and failures, and prefix sums of the
+ * bins of records, which lie on any boundary of 8 bytes. */
+#include "ops_images.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void expect(bool good, const char *what)
+{
+    ops.cases++;
+    if (!good)
+        complain("%s", what);
+}
+
+/* An index that is out of range is told with the number there is. */
+static void test_indices(void)
+{
+    ImgstatDeviceInfo info[64];
+    ImgstatDevice *device = NULL;
+    ImgstatError error = {0};
+    size_t n = 0;
+    const size_t listed = imgstat_device_list(info, 64);
+    for (size_t i = 0; i < listed && i < 64; i++)
+        n += strncmp(info[i].name, "cuda:", 5) == 0 && info[i].memory_bytes > 0;
+    expect(n > 0 && strcmp(info[0].name, "cpu") == 0, "the CPU first, then each GPU");
+
+    char name[24], count[24];
+    snprintf(name, sizeof name, "cuda:%zu", n);
+    snprintf(count, sizeof count, " %zu CUDA device", n);
+    expect(imgstat_device_open(name, 1, &device, &error) == IMGSTAT_ERR_DEVICE && device == NULL,
+           "an index out of range is an error");
+    expect(strstr(error.message, name) != NULL && strstr(error.message, count) != NULL,
+           error.message);
+
+    snprintf(name, sizeof name, "cuda:%zu", n - 1);
+    must(imgstat_device_open(name, 1, &device, &error));
+    imgstat_device_describe(device, &info[0]);
+    expect(strcmp(info[0].name, name) == 0, "a device knows its own name");
+    imgstat_device_close(device);
+}
+
+/* More than there is: told, and the device works on. */
+static void test_memory(void)
+{
+    ImgstatError error = {0};
+    DevMem memory;
+    ImgstatDeviceInfo info;
+    imgstat_device_describe(ops.cuda, &info);
+    expect(cuda_device_ops.alloc(ops.cuda, (size_t)info.memory_bytes * 2, &memory, &error) ==
+                   IMGSTAT_ERR_MEMORY &&
+               memory.address == 0 && strstr(error.message, "out of device memory") != NULL,
+           "more memory than the device has");
+
+    uint64_t word = 0, back = 1;
+    must(cuda_device_ops.alloc(ops.cuda, sizeof word, &memory, &ops.error));
+    must(cuda_device_ops.download(ops.cuda, &back, memory, 0, sizeof back, &ops.error));
+    expect(back == 0, "memory comes zeroed, also after a failure");
+    expect(cuda_device_ops.upload(ops.cuda, memory, 1, &word, sizeof word, &error) ==
+               IMGSTAT_ERR_ARG,
+           "an upload that reaches outside");
+    cuda_device_ops.release(ops.cuda, &memory);
+}
+
+/* Pinned buffers of any sizes, released in any order. */
+static void test_pinned(void)
+{
+    static const size_t bytes[] = {1, 5 << 20, 100, 1 << 20, 0, 6 << 20};
+    enum { N = sizeof bytes / sizeof bytes[0] };
+    void *memory[N];
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 0; i < N; i++) {
+            must(cuda_device_ops.host_alloc(ops.cuda, bytes[i], &memory[i], &ops.error));
+            memset(memory[i], (int)i + 1, bytes[i]);
+        }
+        for (size_t i = 0; i < N; i++) {
+            const unsigned char *const b = memory[i];
+            expect(bytes[i] == 0 || (b[0] == i + 1 && b[bytes[i] - 1] == i + 1),
+                   "pinned buffers overlap");
+        }
+        for (size_t i = N; i-- > 0;)
+            cuda_device_ops.host_release(ops.cuda, memory[round == 1 ? N - 1 - i : i]);
+        for (size_t i = 0; i < N; i++) { /* one after the other */
+            must(cuda_device_ops.host_alloc(ops.cuda, bytes[i], &memory[0], &ops.error));
+            memset(memory[0], 7, bytes[i]);
+            cuda_device_ops.host_release(ops.cuda, memory[0]);
+        }
+    }
+}
+
+/* Words from every boundary of 8 bytes to every other. */
+static void test_boundaries(void)
+{
+    static const size_t sizes[] = {1, 2, 255, 256, 8191, 8192, 8193, 65536, 3 * 65536 + 1};
+    enum { MOST = 3 * 65536 + 8 };
+    static uint64_t in[MOST], out[MOST];
+    DevMem memory[2];
+    for (int i = 0; i < 2; i++)
+        must(cuda_device_ops.alloc(ops.cuda, sizeof in, &memory[i], &ops.error));
+    for (size_t k = 0; k < 4 * sizeof sizes / sizeof sizes[0]; k++) {
+        const size_t n = sizes[k / 4], from = k & 1, to = k >> 1 & 1;
+        for (size_t i = 0; i < MOST; i++)
+            in[i] = random64();
+        must(cuda_device_ops.upload(ops.cuda, memory[0], 0, in, sizeof in, &ops.error));
+        must(cuda_device_ops.upload(ops.cuda, memory[1], 0, in, sizeof in, &ops.error));
+        for (int inclusive = 0; inclusive < 2; inclusive++) {
+            const DevMem a = {memory[0].address + 8 * from, 8 * n};
+            const DevMem b = {memory[1].address + 8 * to, 8 * n};
+            must(cuda_device_ops.scan(ops.cuda, a, b, n, inclusive, &ops.error));
+            must(cuda_device_ops.download(ops.cuda, out, memory[1], 0, sizeof out, &ops.error));
+            uint64_t sum = 0;
+            size_t wrong = 0;
+            for (size_t i = 0; i < n; i++) {
+                const uint64_t before = sum;
+                sum += in[from + i];
+                wrong += out[to + i] != (inclusive ? sum : before);
+            }
+            wrong += to == 1 && out[0] != in[0];
+            wrong += out[to + n] != in[to + n];
+            ops.cases++;
+            ops.compared += 8 * n;
+            if (wrong > 0)
+                complain("scan of %zu from word %zu to word %zu: %zu wrong", n, from, to, wrong);
+        }
+    }
+    for (int i = 0; i < 2; i++)
+        cuda_device_ops.release(ops.cuda, &memory[i]);
+}
+
+/* Last, for the process has no CUDA after it: a failed kernel makes every further call an error. */
+static void test_lost(void)
+{
+    if (ops.small) /* under a memory checker the failure would count as ours */
+        return;
+    ImgstatError error = {0};
+    ImagePro image;
+    DeviceRecord record = {.sample = IMGSTAT_U8, .channels = 1};
+    must(cuda_device_ops.alloc(ops.cuda, record_bytes(IMGSTAT_U8, 1, 0), &record.mem, &ops.error));
+    /* NOLINTNEXTLINE: an address that nobody has */
+    must(imgstat_image_wrap(IMGSTAT_CUDA, 0, (void *)(uintptr_t)0x1000, 0, 4096, 4096, 1,
+                            IMGSTAT_U8, 0, NULL, NULL, &image, &ops.error));
+    ImgstatResult result = cuda_device_ops.measure(ops.cuda, &image, &record, 1, &error);
+    if (result == IMGSTAT_OK)
+        result = cuda_device_ops.wait(ops.cuda, &error);
+    expect(result == IMGSTAT_ERR_DEVICE && strncmp(error.message, "cuda:0: ", 8) == 0,
+           "a failed kernel is an error of the device");
+    expect(cuda_device_ops.wait(ops.cuda, &error) == IMGSTAT_ERR_DEVICE, "and it stays one");
+    DevMem memory;
+    expect(cuda_device_ops.alloc(ops.cuda, 8, &memory, &error) == IMGSTAT_ERR_DEVICE &&
+               memory.address == 0,
+           "for every further call");
+    cuda_device_ops.release(ops.cuda, &record.mem);
+}
+
+static void run(const char *name, void (*test)(void))
+{
+    const size_t cases = ops.cases, failures = ops.failures;
+    test();
+    printf("%-12s %7zu cases  %s\n", name, ops.cases - cases,
+           ops.failures == failures ? "ok" : "FAILED");
+    fflush(stdout);
+}
+
+int main(void)
+{
+    const int status = ops_open();
+    if (status != 0)
+        return status;
+    run("indices", test_indices);
+    run("memory", test_memory);
+    run("pinned", test_pinned);
+    run("boundaries", test_boundaries);
+    run("lost", test_lost);
+    printf("%zu cases, %zu failures, seed %llu\n", ops.cases, ops.failures,
+           (unsigned long long)ops.seed);
+    const bool failed = ops.cases == 0 || ops.failures > 0;
+    ops_close();
+    return failed;
+}
