@@ -136,19 +136,23 @@ static void device_release(Device *base, DevMem *mem)
     *mem = DevMem{0, 0};
 }
 
-/* Pinning takes the driver about a millisecond, under a lock that all threads share, so the buffer
- * released last is kept for the next file. */
+/* Pinning takes the driver about a millisecond, under a lock that all threads share, so the few
+ * buffers that a file takes are kept for the next one. */
 static ImgstatResult device_host_alloc(Device *base, size_t bytes, void **out, ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
     *out = NULL;
     IMGSTAT_TRY(cuda_enter(device, err));
-    CudaBuffer *const kept = &device->kept;
-    if (kept->memory && kept->bytes >= bytes) {
-        *out = kept->memory;
-        device->lent = *kept;
-        *kept = CudaBuffer{NULL, 0};
-        return IMGSTAT_OK;
+    LentBuffer *place = NULL; /* the first that is large enough, else the last that is free */
+    for (LentBuffer &b : device->lent) {
+        if (b.lent)
+            continue;
+        place = &b;
+        if (b.pinned.memory && b.pinned.bytes >= bytes) {
+            b.lent = true;
+            *out = b.pinned.memory;
+            return IMGSTAT_OK;
+        }
     }
     const size_t rounded = grown(bytes, 0);
     const cudaError_t status = cudaHostAlloc(out, rounded, cudaHostAllocPortable);
@@ -157,18 +161,22 @@ static ImgstatResult device_host_alloc(Device *base, size_t bytes, void **out, I
         return error_memory(err, bytes, "a pinned host buffer");
     }
     CUDA_TRY(device, err, status);
-    device->lent = CudaBuffer{*out, rounded};
+    if (place && rounded <= LENT_BYTES) {
+        if (place->pinned.memory)
+            (void)cudaFreeHost(place->pinned.memory);
+        *place = LentBuffer{{*out, rounded}, true};
+    }
     return IMGSTAT_OK;
 }
 
 static void device_host_release(Device *base, void *memory)
 {
     CudaDevice *device = (CudaDevice *)base;
-    if (memory && device->lent.memory == memory) { /* its size is known: it replaces the kept one */
-        const CudaBuffer freed = device->kept;
-        device->kept = device->lent;
-        device->lent = CudaBuffer{NULL, 0};
-        memory = freed.memory;
+    for (LentBuffer &b : device->lent) {
+        if (memory && b.lent && b.pinned.memory == memory) {
+            b.lent = false;
+            return;
+        }
     }
     if (memory && cudaSetDevice(device->index) == cudaSuccess)
         (void)cudaFreeHost(memory);
@@ -298,7 +306,8 @@ static void device_close(Device *base)
     free_device(&device->scratch);
     free_device(&device->aligned);
     free_pinned(&device->host);
-    free_pinned(&device->kept);
+    for (LentBuffer &b : device->lent)
+        free_pinned(&b.pinned);
     if (device->queue)
         (void)cudaFree(device->queue);
     if (device->copies)

@@ -30,6 +30,14 @@ typedef struct StageSlot {
     bool busy;                 /* used has been recorded */
 } StageSlot;
 
+/* Pinned buffers that host_alloc has handed out and gets back: bands. Larger ones are not kept. */
+enum { LENT_SLOTS = 4, LENT_BYTES = 16 << 20 };
+
+typedef struct LentBuffer {
+    CudaBuffer pinned;
+    bool lent;
+} LentBuffer;
+
 /* Descriptions of images that a launch needs, in pinned memory until they are copied. */
 enum { DESC_SLOTS = 4 };
 
@@ -56,10 +64,9 @@ typedef struct CudaDevice {
     CudaBuffer
         scratch;     /* tables, counters and keys of count_*, gather and central; tiles of scan */
     CudaBuffer host; /* pinned: results on their way to the caller */
-    CudaBuffer kept; /* pinned: the buffer of host_alloc that was released last */
-    CudaBuffer lent; /* the one handed out last */
-    void *queue;     /* QueueMemory of work.cuh, zero between launches */
-    CudaBuffer list; /* plain memory: the images of a launch while it is put together */
+    LentBuffer lent[LENT_SLOTS];
+    void *queue;        /* QueueMemory of work.cuh, zero between launches */
+    CudaBuffer list;    /* plain memory: the images of a launch while it is put together */
     CudaBuffer aligned; /* device memory: an image whose samples are not on their boundaries */
     Pool *pool;         /* fills chunks */
 } CudaDevice;
