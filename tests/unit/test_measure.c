@@ -1,68 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_measure.c: images measured from end to end on the CPU device; the traps of numerics. */
+/* test_measure.c: images measured from end to end on the CPU device. */
 #include "helper_keys.h"
-#include "image.h"
+#include "helper_measure.h"
 
 #include <criterion/criterion.h>
 #include <float.h>
 #include <stdlib.h>
-
-/* Everything that can be asked for. */
-static const double percentiles[] = {0, 1, 5, 25, 33.3, 50, 75, 99, 99.9, 100};
-enum { PERCENTILES = sizeof percentiles / sizeof percentiles[0] };
-
-static ImgstatMeasure everything(void)
-{
-    return (ImgstatMeasure){.percentiles = percentiles,
-                            .n_percentiles = PERCENTILES,
-                            .median = true,
-                            .mode = true,
-                            .shape = true,
-                            .histogram = true};
-}
-
-static ImgstatDevice *open_device(unsigned threads)
-{
-    ImgstatDevice *device;
-    ImgstatError err = {0};
-    cr_assert_eq(imgstat_device_open("cpu", threads, &device, &err), IMGSTAT_OK, "%s", err.message);
-    return device;
-}
-
-static ImgstatRecord *measure(const ImagePro *image, const ImgstatMeasure *how)
-{
-    ImgstatDevice *const device = open_device(2);
-    ImgstatRecord *record;
-    ImgstatError err = {0};
-    cr_assert_eq(imgstat_measure_image(device, image, how, &record, &err), IMGSTAT_OK, "%s",
-                 err.message);
-    imgstat_device_close(device);
-    return record;
-}
-
-static ImagePro wrap(const void *pixels, uint32_t width, uint32_t height, uint16_t channels,
-                     ImgstatSample sample)
-{
-    ImagePro image;
-    cr_assert_eq(imgstat_image_wrap(IMGSTAT_HOST, 0, pixels, 0, width, height, channels, sample, 0,
-                                    NULL, NULL, &image, NULL),
-                 IMGSTAT_OK);
-    return image;
-}
-
-static ImgstatStats stats_of(const ImagePro *image, const ImgstatMeasure *how)
-{
-    ImgstatStats stats;
-    ImgstatRecord *const record = measure(image, how);
-    imgstat_record_stats(record, 0, &stats);
-    imgstat_record_destroy(record);
-    return stats;
-}
-
-static bool near(double got, long double expected, double relative)
-{
-    return fabsl(got - expected) <= relative * fabsl(expected);
-}
 
 /* ---- The worked example ------------------------------------------------------------------ */
 
@@ -73,9 +16,9 @@ static const uint8_t example[64] = {
 
 Test(measure, worked_example)
 {
-    const ImagePro image = wrap(example, 8, 8, 1, IMGSTAT_U8);
-    ImgstatMeasure how = everything();
-    ImgstatRecord *const record = measure(&image, &how);
+    const ImagePro image = measure_wrap(example, 8, 8, 1, IMGSTAT_U8);
+    ImgstatMeasure how = measure_everything();
+    ImgstatRecord *const record = measure_image(&image, &how);
     ImgstatStats stats;
     char sum[48];
     imgstat_record_stats(record, 0, &stats);
@@ -95,12 +38,12 @@ Test(measure, worked_example)
     cr_assert(imgstat_record_histogram(record, 0, &histogram));
     cr_assert(histogram.per_value && histogram.bins == 256 && histogram.counts[55] == 3);
     cr_assert_eq(imgstat_record_percentile(record, 0, 0), 52);
-    cr_assert_eq(imgstat_record_percentile(record, 0, PERCENTILES - 1), 154);
-    cr_assert(isnan(imgstat_record_percentile(record, 0, PERCENTILES)));
+    cr_assert_eq(imgstat_record_percentile(record, 0, MEASURE_PERCENTILES - 1), 154);
+    cr_assert(isnan(imgstat_record_percentile(record, 0, MEASURE_PERCENTILES)));
     imgstat_record_destroy(record);
     how = (ImgstatMeasure){.ddof = 1};
-    cr_assert_float_eq(stats_of(&image, &how).stddev, 21.082080473, 5e-10);
-    cr_assert_eq(stats_of(&image, NULL).mean, 76.078125);
+    cr_assert_float_eq(measure_stats(&image, &how).stddev, 21.082080473, 5e-10);
+    cr_assert_eq(measure_stats(&image, NULL).mean, 76.078125);
 }
 
 /* ---- Every type against sorting and two passes in long double ----------------------------- */
@@ -201,16 +144,16 @@ static void check_channel(const ImgstatRecord *record, const ImagePro *image, ui
     cr_assert_eq(first, e.sorted[0]);
     cr_assert_float_eq(stats.mean, (double)e.mean,
                        1e-13 * sqrt((double)e.m2) + 4e-16 * fabs((double)e.mean));
-    cr_assert(near(stats.variance, e.m2, 1e-13), "%s %.17g %.17Lg", name, stats.variance, e.m2);
+    cr_assert(is_near(stats.variance, e.m2, 1e-13), "%s %.17g %.17Lg", name, stats.variance, e.m2);
     cr_assert_float_eq(stats.skewness, (double)(e.m3 / powl(e.m2, 1.5L)), 1e-10, "%s", name);
     cr_assert_float_eq(stats.kurtosis, (double)(e.m4 / e.m2 / e.m2 - 3), 1e-10, "%s", name);
     cr_assert_eq(imgstat_value_double(stats.mode), expected_mode(&e), "%s", name);
     cr_assert_float_eq(stats.median, expected_percentile(&e, 50, nearest), 1e-12);
-    for (size_t k = 0; k < PERCENTILES; k++) {
-        const double want = expected_percentile(&e, percentiles[k], nearest);
+    for (size_t k = 0; k < MEASURE_PERCENTILES; k++) {
+        const double want = expected_percentile(&e, measure_percentiles[k], nearest);
         const double got = imgstat_record_percentile(record, c, k);
         cr_assert_float_eq(got, want, 1e-13 * (1 + fabs(want)), "%s p %g: %g %g", name,
-                           percentiles[k], got, want);
+                           measure_percentiles[k], got, want);
     }
     ImgstatHistogram h;
     uint64_t total = 0;
@@ -265,13 +208,13 @@ Test(measure, every_type)
         for (int pattern = 0; pattern < 4; pattern++) {
             const uint32_t width = pattern == 1 ? 4099 : 37, height = pattern == 1 ? 2 : 41;
             unsigned char *const pixels = calloc((size_t)width * height * 2, 8);
-            ImagePro image = wrap(pixels, width, height, 2, (ImgstatSample)s);
+            ImagePro image = measure_wrap(pixels, width, height, 2, (ImgstatSample)s);
             fill(&random, &image, pattern);
             if (pattern == 1)
                 imgstat_image_set_nodata(&image, (ImgstatValue){.sample = IMGSTAT_F64, .as.f = 42});
-            ImgstatMeasure how = everything();
+            ImgstatMeasure how = measure_everything();
             how.percentile_method = pattern % 2 ? IMGSTAT_NEAREST : IMGSTAT_LINEAR;
-            ImgstatRecord *const record = measure(&image, &how);
+            ImgstatRecord *const record = measure_image(&image, &how);
             for (uint16_t c = 0; c < 2; c++, compared++)
                 check_channel(record, &image, c, pattern % 2);
             imgstat_record_destroy(record);
@@ -279,146 +222,6 @@ Test(measure, every_type)
         }
     }
     cr_assert_eq(compared, 11 * 4 * 2);
-}
-
-/* ---- Traps -------------------------------------------------------------------------------- */
-
-Test(measure, float32_far_from_zero)
-{
-    enum { N = 100000 };
-    static float x[N];
-    Random random = {17};
-    for (int i = 0; i < N; i++)
-        x[i] = (float)(1e7 + 4 * random_normal(&random));
-    long double mean = 0, m2 = 0;
-    for (int i = 0; i < N; i++)
-        mean += x[i];
-    mean /= N;
-    for (int i = 0; i < N; i++)
-        m2 += (x[i] - mean) * (x[i] - mean) / N;
-    const ImagePro image = wrap(x, 250, 400, 1, IMGSTAT_F32);
-    const ImgstatStats stats = stats_of(&image, NULL);
-    cr_assert(near(stats.mean, mean, 1e-16) && near(stats.variance, m2, 1e-14));
-    cr_assert(stats.stddev > 3.9 && stats.stddev < 4.1);
-}
-
-Test(measure, float64_far_from_zero)
-{
-    enum { N = 100000 };
-    static double x[N];
-    Random random = {18};
-    for (int i = 0; i < N; i++)
-        x[i] = 1e9 + random_normal(&random);
-    long double mean = 0, m2 = 0;
-    for (int i = 0; i < N; i++)
-        mean += x[i] - 1e9L;
-    mean /= N;
-    for (int i = 0; i < N; i++)
-        m2 += (x[i] - 1e9L - mean) * (x[i] - 1e9L - mean) / N;
-    const ImagePro image = wrap(x, 100000, 1, 1, IMGSTAT_F64);
-    const ImgstatMeasure how = {.shape = true};
-    const ImgstatStats stats = stats_of(&image, &how);
-    cr_assert(near(stats.mean, 1e9L + mean, 2e-16));
-    cr_assert(near(stats.variance, m2, 1e-12), "%.17g %.17Lg", stats.variance, m2);
-    cr_assert_float_eq(stats.skewness, 0, 0.05);
-}
-
-Test(measure, undefined_samples)
-{
-    const float first[4] = {NAN, 2, -INFINITY, 4};
-    ImagePro image = wrap(first, 2, 2, 1, IMGSTAT_F32);
-    ImgstatMeasure how = everything();
-    ImgstatStats stats = stats_of(&image, &how);
-    cr_assert(stats.count == 2 && stats.nan == 1 && stats.inf == 1);
-    cr_assert(stats.min.as.f == 2 && stats.min_at == 1 && stats.max.as.f == 4 && stats.max_at == 3);
-    cr_assert(stats.mean == 3 && stats.variance == 1 && stats.median == 3 && stats.mode.as.f == 2);
-
-    const double none[3] = {NAN, NAN, INFINITY};
-    image = wrap(none, 3, 1, 1, IMGSTAT_F64);
-    ImgstatRecord *record = measure(&image, &how);
-    imgstat_record_stats(record, 0, &stats);
-    cr_assert(stats.count == 0 && stats.nan == 2 && stats.inf == 1);
-    cr_assert(isnan(stats.mean) && isnan(stats.variance) && isnan(stats.stddev) &&
-              isnan(stats.median));
-    cr_assert(isnan(stats.entropy) && isnan(stats.skewness) && isnan(stats.kurtosis) &&
-              isnan(stats.sum));
-    cr_assert(isnan(imgstat_record_percentile(record, 0, 3)));
-    char sum[48];
-    imgstat_record_sum(record, 0, sum);
-    cr_assert_str_eq(sum, "null");
-    imgstat_record_destroy(record);
-
-    const uint8_t same[6] = {9, 9, 9, 9, 9, 9};
-    image = wrap(same, 3, 2, 1, IMGSTAT_U8);
-    imgstat_image_set_nodata(&image, (ImgstatValue){.sample = IMGSTAT_F64, .as.f = 9});
-    stats = stats_of(&image, &how);
-    cr_assert(stats.count == 0 && stats.nodata == 6 && isnan(stats.mean) && isnan(stats.entropy));
-    const uint8_t mask[6] = {0, 1, 0, 0, 0, 0};
-    image = wrap(same, 3, 2, 1, IMGSTAT_U8);
-    image.mask = mask;
-    image.mask_pitch = 3;
-    stats = stats_of(&image, &how);
-    cr_assert(stats.count == 1 && stats.masked == 5 && stats.min_at == 1 && stats.max_at == 1);
-}
-
-Test(measure, constant_and_tiny)
-{
-    const ImgstatMeasure how = everything();
-    double x[12];
-    for (int i = 0; i < 12; i++)
-        x[i] = 0.1;
-    ImagePro image = wrap(x, 4, 3, 1, IMGSTAT_F64);
-    ImgstatStats stats = stats_of(&image, &how);
-    cr_assert(stats.mean == 0.1 && stats.variance == 0 && stats.stddev == 0 && stats.entropy == 0);
-    cr_assert(stats.median == 0.1 && stats.mode.as.f == 0.1 && isnan(stats.skewness) &&
-              isnan(stats.kurtosis));
-    image = wrap(x, 1, 1, 1, IMGSTAT_F64);
-    stats = stats_of(&image, &how);
-    cr_assert(stats.count == 1 && stats.mean == 0.1 && stats.variance == 0 && stats.median == 0.1);
-    image = wrap(x, 0, 0, 1, IMGSTAT_F64);
-    stats = stats_of(&image, &how);
-    cr_assert(stats.count == 0 && isnan(stats.mean));
-}
-
-Test(measure, extremes)
-{
-    const ImgstatMeasure how = everything();
-    const uint64_t u[4] = {UINT64_MAX, UINT64_MAX - 2, UINT64_MAX, UINT64_MAX - 2};
-    ImagePro image = wrap(u, 2, 2, 1, IMGSTAT_U64);
-    ImgstatRecord *const record = measure(&image, &how);
-    ImgstatStats stats;
-    char sum[48];
-    imgstat_record_stats(record, 0, &stats);
-    imgstat_record_sum(record, 0, sum);
-    cr_assert_str_eq(sum, "73786976294838206456");
-    cr_assert(stats.variance == 1 && stats.max.as.u == UINT64_MAX &&
-              stats.mode.as.u == UINT64_MAX - 2);
-    ImgstatHistogram h;
-    uint64_t total = 0;
-    cr_assert(imgstat_record_histogram(record, 0, &h));
-    for (uint32_t k = 0; k < h.bins; k++)
-        total += h.counts[k];
-    cr_assert_eq(total, 4);
-    imgstat_record_destroy(record);
-
-    const int64_t i[3] = {INT64_MIN, INT64_MIN + 1, INT64_MIN};
-    image = wrap(i, 3, 1, 1, IMGSTAT_I64);
-    stats = stats_of(&image, &how);
-    cr_assert(stats.min.as.i == INT64_MIN && stats.min_at == 0 && stats.max_at == 1);
-    cr_assert(stats.variance == 2.0 / 9.0 && stats.mode.as.i == INT64_MIN);
-
-    const double big[4] = {1.5e308, -1.5e308, 1.7e308, 1e308};
-    image = wrap(big, 4, 1, 1, IMGSTAT_F64);
-    stats = stats_of(&image, &how);
-    cr_assert(stats.count == 4 && stats.min.as.f == -1.5e308 && stats.max.as.f == 1.7e308);
-    cr_assert(isnan(stats.variance) && isnan(stats.stddev) && isnan(stats.skewness));
-    cr_assert_eq(stats.median, 1.25e308);
-
-    const double tiny[3] = {5e-324, 1e-323, 1.5e-323};
-    image = wrap(tiny, 3, 1, 1, IMGSTAT_F64);
-    stats = stats_of(&image, &how);
-    cr_assert(stats.sum == 3e-323 && stats.mean == 1e-323 && stats.median == 1e-323 &&
-              stats.variance == 0);
 }
 
 /* ---- What must not show ------------------------------------------------------------------- */
@@ -441,7 +244,7 @@ static void assert_same_record(const ImgstatRecord *a, const ImgstatRecord *b, u
         imgstat_record_sum(a, c, s);
         imgstat_record_sum(b, c, t);
         cr_assert_str_eq(s, t);
-        for (size_t k = 0; k < PERCENTILES; k++)
+        for (size_t k = 0; k < MEASURE_PERCENTILES; k++)
             cr_assert_eq(imgstat_record_percentile(a, c, k), imgstat_record_percentile(b, c, k));
         cr_assert(imgstat_record_histogram(a, c, &h) && imgstat_record_histogram(b, c, &g));
         cr_assert_eq(h.bins, g.bins);
@@ -452,18 +255,18 @@ static void assert_same_record(const ImgstatRecord *a, const ImgstatRecord *b, u
 Test(measure, threads_do_not_show)
 {
     Random random = {19};
-    const ImgstatMeasure how = everything();
+    const ImgstatMeasure how = measure_everything();
     static const unsigned threads[] = {1, 2, 3, 7};
     static const ImgstatSample types[] = {IMGSTAT_U8, IMGSTAT_F16, IMGSTAT_F32, IMGSTAT_F64,
                                           IMGSTAT_I64};
     for (size_t s = 0; s < 5; s++) {
         const uint32_t width = 5001, height = 260;
         unsigned char *const pixels = calloc((size_t)width * height, 8);
-        ImagePro image = wrap(pixels, width, height, 1, types[s]);
+        ImagePro image = measure_wrap(pixels, width, height, 1, types[s]);
         fill(&random, &image, 3);
         ImgstatRecord *record[4];
         for (int t = 0; t < 4; t++) {
-            ImgstatDevice *const device = open_device(threads[t]);
+            ImgstatDevice *const device = measure_device(threads[t]);
             cr_assert_eq(imgstat_measure_image(device, &image, &how, &record[t], NULL), IMGSTAT_OK);
             imgstat_device_close(device);
             assert_same_record(record[0], record[t], 1);
@@ -476,8 +279,8 @@ Test(measure, threads_do_not_show)
 
 Test(measure, refuses)
 {
-    ImgstatDevice *const device = open_device(1);
-    const ImagePro image = wrap(example, 8, 8, 1, IMGSTAT_U8);
+    ImgstatDevice *const device = measure_device(1);
+    const ImagePro image = measure_wrap(example, 8, 8, 1, IMGSTAT_U8);
     ImgstatRecord *record;
     ImgstatError err;
     static const double bad[] = {-0.1, 100.1, NAN};
@@ -490,7 +293,7 @@ Test(measure, refuses)
     cr_assert_eq(imgstat_measure_image(device, &image, &reversed, &record, &err), IMGSTAT_ERR_ARG);
     const uint16_t *const pixel =
         calloc(3000, sizeof *pixel); /* 1.5 GB of counters for 6 kB of file */
-    const ImagePro deep = wrap(pixel, 1, 1, 3000, IMGSTAT_U16);
+    const ImagePro deep = measure_wrap(pixel, 1, 1, 3000, IMGSTAT_U16);
     cr_assert_eq(imgstat_measure_image(device, &deep, NULL, &record, &err), IMGSTAT_ERR_LIMIT);
     cr_assert_null(record);
     free((void *)(uintptr_t)pixel);
@@ -513,7 +316,7 @@ Test(measure, device_names)
     ImgstatDeviceInfo info[4], described;
     cr_assert_geq(imgstat_device_list(info, 4), 1);
     cr_assert_str_eq(info[0].name, "cpu");
-    device = open_device(1);
+    device = measure_device(1);
     imgstat_device_describe(device, &described);
     cr_assert_str_eq(described.name, "cpu");
     imgstat_device_close(device);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* helper_measure.h: arrays measured as images, from end to end. */
+#ifndef HELPER_MEASURE_H
+#define HELPER_MEASURE_H
+
+#include "image.h"
+
+enum { MEASURE_PERCENTILES = 10 };
+extern const double measure_percentiles[MEASURE_PERCENTILES];
+
+ImgstatMeasure measure_everything(void); /* that can be asked for */
+ImgstatDevice *measure_device(unsigned threads);
+ImgstatRecord *measure_image(const ImagePro *image, const ImgstatMeasure *how);
+/* Of channel 0. */
+ImgstatStats measure_stats(const ImagePro *image, const ImgstatMeasure *how);
+/* An image of the array at pixels, rows without gaps. */
+ImagePro measure_wrap(const void *pixels, uint32_t width, uint32_t height, uint16_t channels,
+                      ImgstatSample sample);
+bool is_near(double got, long double expected, double relative);
+
+#endif
