@@ -46,6 +46,10 @@ static ImgstatResult open_beside(Output *output, mode_t mode, ImgstatError *err)
     const char *slash = strrchr(output->target, '/');
     const int dir = slash ? (int)(slash + 1 - output->target) : 0;
     const char *base = output->target + dir;
+    if (strlen(base) > NAME_MAX || !*base) {
+        errno = *base ? ENAMETOOLONG : EISDIR;
+        return io_error(output, "create the file", err);
+    }
     if (asprintf(&output->temporary, "%.*s.%.200s.XXXXXX", dir, output->target, base) < 0) {
         output->temporary = NULL;
         return error_memory(err, strlen(output->target), "a file name");
@@ -57,7 +61,8 @@ static ImgstatResult open_beside(Output *output, mode_t mode, ImgstatError *err)
         output->temporary = NULL;
         return res;
     }
-    if (fchmod(output->fd, mode) != 0)
+    /* File systems without permissions refuse; cp does not mind either. */
+    if (fchmod(output->fd, mode) != 0 && errno != EPERM && errno != ENOTSUP)
         return io_error(output, "set permissions", err);
     return IMGSTAT_OK;
 }
@@ -82,6 +87,8 @@ static ImgstatResult open_target(Output *output, const char *path, mode_t mode, 
 {
     struct stat st;
     const bool exists = stat(path, &st) == 0;
+    if (!exists && errno != ENOENT) /* a name too long, a file where a folder should be ... */
+        return io_error(output, "create the file", err);
     if (exists && S_ISDIR(st.st_mode))
         return error_set(err, IMGSTAT_ERR_IO, "%s: is a directory", path);
     if (exists && !S_ISREG(st.st_mode))
@@ -93,7 +100,7 @@ static ImgstatResult open_target(Output *output, const char *path, mode_t mode, 
     output->target = exists ? realpath(path, NULL) : strdup(path);
     if (!output->target)
         return io_error(output, "resolve the path", err);
-    return open_beside(output, exists ? st.st_mode & 07777 : mode & 0777 & ~current_umask(), err);
+    return open_beside(output, exists ? st.st_mode & 0777 : mode & 0777 & ~current_umask(), err);
 }
 
 ImgstatResult output_open(const char *path, bool replace, mode_t mode, Output **out,
