@@ -151,9 +151,24 @@ static void add_tops(Work *work)
     }
 }
 
-static ImgstatResult fill_percentiles(Work *work, ImgstatError *err)
+/* Percentile k of a channel with n samples; stat: its low and its high rank. */
+static double percentile_found(const Work *work, size_t k, uint64_t n, const OrderStat *stat,
+                               ExactRank *exact)
 {
     const ImgstatSample sample = work->out->record->sample;
+    const PercentileRank rank = rank_of(work, k, n);
+    const uint64_t low = stat[0].key, high = stat[1].key;
+    double value;
+    if (sample_bits(sample) == 64 && !sample_is_float(sample)) {
+        exact->exact = percentile_between(sample, low, high, rank.rest, &exact->key, &value);
+        return value;
+    }
+    *exact = (ExactRank){.exact = low == high || rank.rest == 0, .key = low};
+    return percentile_value(sample, low, high, rank.t);
+}
+
+static ImgstatResult fill_percentiles(Work *work, ImgstatError *err)
+{
     const size_t wanted = work->how->n_percentiles;
     const OrderStat *stat = work->stat;
     for (uint16_t c = 0; c < work->channels; c++) {
@@ -166,11 +181,8 @@ static ImgstatResult fill_percentiles(Work *work, ImgstatError *err)
         for (size_t k = 0; k < wanted; k++)
             found->percentile[k] = (double)NAN;
         for (size_t k = 0; n && k < wanted + work->median; k++, stat += 2) {
-            const double t = rank_of(work, k, n).t;
-            *(k < wanted ? &found->percentile[k] : &found->stats.median) =
-                percentile_value(sample, stat[0].key, stat[1].key, t);
-            found->rank[k] =
-                (ExactRank){.exact = stat[0].key == stat[1].key || t == 0, .key = stat[0].key};
+            double *const into = k < wanted ? &found->percentile[k] : &found->stats.median;
+            *into = percentile_found(work, k, n, stat, &found->rank[k]);
         }
     }
     return IMGSTAT_OK;

@@ -7,7 +7,8 @@
 #include "histogram.h"
 #include "pass.h"
 
-/* A percentile that is a sample's value, not a point between two: a double may not hold it. */
+/* A percentile that is a sample's value or, of 64-bit integers, another whole number: a double may
+ * not hold it. */
 typedef struct ExactRank {
     bool exact;
     uint64_t key;

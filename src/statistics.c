@@ -306,8 +306,10 @@ PercentileRank percentile_rank(double p, ImgstatPercentile method, uint64_t n)
     }
     const unsigned __int128 h = (unsigned __int128)(n - 1) * part;
     const uint64_t low = (uint64_t)(h / PERCENT_100), rest = (uint64_t)(h % PERCENT_100);
-    return (PercentileRank){
-        .low = low, .high = low + (rest > 0), .t = (double)rest / (double)PERCENT_100};
+    return (PercentileRank){.low = low,
+                            .high = low + (rest > 0),
+                            .rest = rest,
+                            .t = (double)rest / (double)PERCENT_100};
 }
 
 double percentile_value(ImgstatSample sample, uint64_t key_low, uint64_t key_high, double t)
@@ -320,4 +322,14 @@ double percentile_value(ImgstatSample sample, uint64_t key_low, uint64_t key_hig
     if (!isfinite(apart))
         return a * (1 - t) + b * t;
     return t >= 0.5 ? b - apart * (1 - t) : a + apart * t; /* as numpy, monotonic in t */
+}
+
+bool percentile_between(ImgstatSample sample, uint64_t key_low, uint64_t key_high, uint64_t rest,
+                        uint64_t *key, double *value)
+{
+    const unsigned __int128 parts = (unsigned __int128)(key_high - key_low) * rest;
+    const uint64_t left = (uint64_t)(parts % PERCENT_100);
+    *key = key_low + (uint64_t)(parts / PERCENT_100); /* keys differ as the values do */
+    *value = sample_double(sample, *key) + (double)left / (double)PERCENT_100;
+    return left == 0;
 }

@@ -25,11 +25,16 @@ double statistics_entropy(const uint64_t *counts, size_t n);
  * to the second. */
 typedef struct PercentileRank {
     uint64_t low, high;
-    double t; /* in [0, 1); 0 where low is high */
+    uint64_t rest; /* t in units of 1e-11: exact */
+    double t;      /* in [0, 1); 0 where low is high */
 } PercentileRank;
 
 PercentileRank percentile_rank(double p, ImgstatPercentile method, uint64_t n);
 /* key_low, key_high: of the samples at these ranks. */
 double percentile_value(ImgstatSample sample, uint64_t key_low, uint64_t key_high, double t);
+/* The same for 64-bit integers, of which doubles lose the last digits: *key is the largest integer
+ * at or below the point, *value the point rounded once; true if the point is that integer. */
+bool percentile_between(ImgstatSample sample, uint64_t key_low, uint64_t key_high, uint64_t rest,
+                        uint64_t *key, double *value);
 
 #endif

@@ -181,9 +181,10 @@ void text_percentile(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_
     }
     ImgstatStats stats;
     imgstat_record_stats(record, channel, &stats);
-    text_number(out,
-                k == IMGSTAT_MEDIAN ? stats.median : imgstat_record_percentile(record, channel, k),
-                whole);
+    const double between =
+        k == IMGSTAT_MEDIAN ? stats.median : imgstat_record_percentile(record, channel, k);
+    /* Beyond 2^53 every double is whole, the point that it was rounded from is not. */
+    text_number(out, between, whole && fabs(between) < 0x1p53);
 }
 
 void text_short(char out[TEXT_NUMBER], double value)

@@ -260,3 +260,19 @@ Test(statistics, interpolation)
     const double third = percentile_value(IMGSTAT_F32, key_of_float(0.1f), key_of_float(0.2f), 0.3);
     cr_assert_eq(third, (double)0.1f + ((double)0.2f - (double)0.1f) * 0.3);
 }
+
+/* A median of 2^64 - 2 was told as 2^64, that of the two ends of i64 as 0. */
+Test(statistics, interpolation_of_64_bits)
+{
+    uint64_t key;
+    double value;
+    const uint64_t half = 50000000000u, percent = 1000000000u;
+    cr_assert(percentile_between(IMGSTAT_U64, UINT64_MAX - 2, UINT64_MAX, half, &key, &value));
+    cr_assert_eq(key, UINT64_MAX - 1);
+    cr_assert(!percentile_between(IMGSTAT_I64, 0, UINT64_MAX, half, &key, &value));
+    cr_assert_eq(value, -0.5);
+    cr_assert(percentile_between(IMGSTAT_U64, 1000, 1100, 7 * percent, &key, &value));
+    cr_assert(key == 1007 && value == 1007);
+    cr_assert(!percentile_between(IMGSTAT_U64, 10, 11, 25 * percent, &key, &value));
+    cr_assert(key == 10 && value == 10.25);
+}
