@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 # Builds and tests the CUDA device on a machine with a GPU, which may be without network.
 #
-# usage: tests/run-gpu.sh [build] [test] [sanitize] [bench]      (default: all, in this order)
+# usage: tests/run-gpu.sh [build] [test] [sanitize] [devices] [bench]      (default: all, in this order)
 #
 # Libraries that the machine lacks are taken from .gpu-deps/ (unpacked packages, with an env.sh that sets the search
-# paths), the corpus from IMGSTAT_CORPUS. Environment: OUT (log files; default build/gpu-out), JOBS,
-# SANITIZERS (default "memcheck racecheck initcheck synccheck"), BENCH_ARGUMENTS (for imgstat-bench).
+# paths), the corpus from IMGSTAT_CORPUS, .gpu-corpus/ or .gpu-corpus.tar.xz. Environment: OUT (log files; default
+# build/gpu-out), JOBS, SANITIZERS (default "memcheck racecheck initcheck synccheck"), SANITIZE_TIMEOUT (seconds),
+# BENCH_ARGUMENTS (for imgstat-bench), and what tests/bench/devices.sh takes.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 if [ -r .gpu-deps/env.sh ]; then
@@ -22,6 +23,13 @@ out=$(cd "$out" && pwd)
 summary=$out/summary.txt
 : >"$summary"
 failed=0
+if [ -z "${IMGSTAT_CORPUS-}" ] && [ -r .gpu-corpus.tar.xz ] && [ ! -d .gpu-corpus ]; then
+    mkdir .gpu-corpus && tar -xJf .gpu-corpus.tar.xz -C .gpu-corpus --strip-components=1
+fi
+if [ -z "${IMGSTAT_CORPUS-}" ] && [ -d .gpu-corpus ]; then
+    IMGSTAT_CORPUS=$PWD/.gpu-corpus
+    export IMGSTAT_CORPUS
+fi
 
 # step NAME COMMAND...: runs it into a log of its own; one line of summary with its time.
 step() {
@@ -54,23 +62,53 @@ do_build() {
 }
 
 do_test() {
-    IMGSTAT_REQUIRE_CUDA=1 step test ctest --test-dir "$build" --output-on-failure --parallel "$jobs"
+    # Without a formatter or network some tests of the project itself are skipped by their own decision.
+    IMGSTAT_REQUIRE_CUDA=1 step test ctest --test-dir "$build" --output-on-failure --parallel "$jobs" \
+        ${TEST_EXCLUDE:+--exclude-regex "$TEST_EXCLUDE"}
     sed -n '/tests passed/,$p' "$out/test.log" | tee -a "$summary"
+    grep '(label\|^corpus.*lines,\|lines compared' "$build/Testing/Temporary/LastTest.log" | tee -a "$summary"
 }
 
-# The GPU tests again, on small sizes, under each of the tools of compute-sanitizer.
+# One program under one tool of compute-sanitizer, on small sizes. memcheck and leaks of a test that ends early are
+# told by the exit status.
+sanitize_one() {
+    tool=$1 program=$2
+    began=$(date +%s)
+    IMGSTAT_REQUIRE_CUDA=1 IMGSTAT_TEST_SMALL=1 IMGSTAT_TESTDATA=$PWD/testdata \
+        timeout "${SANITIZE_TIMEOUT:-300}" compute-sanitizer --tool "$tool" --error-exitcode 9 "$program" \
+        >"$out/$tool-$(basename "$program").log" 2>&1
+    code=$?
+    verdict=ok
+    [ $code = 0 ] || verdict="FAILED ($code)"
+    [ $code != 124 ] || verdict="out of time"
+    printf '%-28s %-12s %5d s\n' "$tool-$(basename "$program")" "$verdict" $(($(date +%s) - began))
+}
+
+# The GPU tests again under each tool, all at the same time: they take little of the GPU.
 do_sanitize() {
-    found=0
+    began=$(date +%s)
     for program in "$build"/tests/gpu_*; do
         [ -x "$program" ] && [ -f "$program" ] || continue
-        found=1
         for tool in ${SANITIZERS:-memcheck racecheck initcheck synccheck}; do
-            IMGSTAT_REQUIRE_CUDA=1 IMGSTAT_TEST_SMALL=1 IMGSTAT_TESTDATA=$PWD/testdata \
-                step "$tool-$(basename "$program")" timeout "${SANITIZE_TIMEOUT:-300}" \
-                compute-sanitizer --tool "$tool" --error-exitcode 9 "$program"
+            sanitize_one "$tool" "$program" >"$out/$tool-$(basename "$program").verdict" &
         done
     done
-    [ "$found" = 1 ] || step sanitize sh -c 'echo "no GPU tests were built"; exit 1'
+    wait
+    cat "$out"/*.verdict 2>/dev/null | tee -a "$summary"
+    if ! cat "$out"/*.verdict >/dev/null 2>&1 || grep -q 'FAILED\|out of time' "$out"/*.verdict; then
+        failed=1
+        grep -h -A 12 '=========' "$out"/*check-*.log | grep -v 'COMPUTE-SANITIZER\|ERROR SUMMARY: 0' | head -n 40
+    fi
+    rm -f "$out"/*.verdict
+    printf '%-28s %-12s %5d s\n' sanitize '' $(($(date +%s) - began)) | tee -a "$summary"
+}
+
+# Whole processes on each device.
+do_devices() {
+    scratch=$(mktemp -d)
+    step devices sh tests/bench/devices.sh "$build/imgstat" "$scratch"
+    cat "$out/devices.log"
+    rm -rf "$scratch"
 }
 
 do_bench() {
@@ -79,15 +117,16 @@ do_bench() {
     cat "$out/bench.log"
 }
 
-[ $# -gt 0 ] || set -- build test sanitize bench
+[ $# -gt 0 ] || set -- build test sanitize devices bench
 for wanted in "$@"; do
     case $wanted in
     build) do_build || break ;;
     test) do_test ;;
     sanitize) do_sanitize ;;
+    devices) do_devices ;;
     bench) do_bench ;;
     *)
-        echo "unknown step '$wanted'; the steps are: build test sanitize bench" >&2
+        echo "unknown step '$wanted'; the steps are: build test sanitize devices bench" >&2
         exit 2
         ;;
     esac
