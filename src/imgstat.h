@@ -45,7 +45,8 @@ typedef struct ImgstatError {
 /* The word that JSON output uses for a code: "truncated", "limit", ... Never NULL. */
 IMGSTAT_API const char *imgstat_result_name(ImgstatResult code);
 
-/* Receives each warning of a decoder once: one sentence that starts with the file's name. */
+/* Receives each warning of a decoder once: one sentence that starts with the file's name. While a
+ * file is measured the call may come from another thread; never two at once for one file. */
 typedef void (*ImgstatWarn)(void *context, const char *sentence);
 
 IMGSTAT_API const char *imgstat_version(void); /* "1.2.3" */
@@ -274,8 +275,9 @@ IMGSTAT_API void imgstat_record_stats(const ImgstatRecord *record, uint16_t chan
 /* Percentile k of the list asked for; not a number where count is 0. */
 IMGSTAT_API double imgstat_record_percentile(const ImgstatRecord *record, uint16_t channel,
                                              size_t k);
-/* Whether percentile k of the list, or the median, is the value of a sample and not a point between
- * two; then that value, which a double does not hold exactly beyond 2^53. */
+/* Whether percentile k of the list, or the median, is the value of a sample (of 64-bit integers: any
+ * whole number) and not a point between two; then that value, which a double does not hold exactly
+ * beyond 2^53. */
 #define IMGSTAT_MEDIAN SIZE_MAX
 IMGSTAT_API bool imgstat_record_exact(const ImgstatRecord *record, uint16_t channel, size_t k,
                                       ImgstatValue *out);
@@ -344,7 +346,14 @@ typedef struct ImgstatMethod {
 
 typedef struct ImgstatTransfer ImgstatTransfer;
 
+/* Measures a host image and makes its transfer. reference: the image that IMGSTAT_MATCH matches it
+ * to, else NULL. alpha: index of the channel that is not counted, or -1. Not for IMGSTAT_CLAHE. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_create(
+    ImgstatDevice *device, const ImgstatMethod *method, const ImagePro *image, int16_t alpha,
+    const ImagePro *reference, ImgstatTransfer **out, ImgstatError *err);
 IMGSTAT_API void imgstat_transfer_destroy(ImgstatTransfer *transfer); /* accepts NULL */
+/* The sample type that it makes, and its significant bits: what imgstat_image_create takes. */
+IMGSTAT_API ImgstatSample imgstat_transfer_output(const ImgstatTransfer *transfer, uint8_t *bits);
 /* JSON (docs/transforms.md); an existing file is replaced only with `replace`. Loading checks all
  * of it. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_save(const ImgstatTransfer *transfer,
@@ -359,6 +368,79 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_apply(const Imgsta
                                                                     const ImagePro *from,
                                                                     int16_t alpha, ImagePro *to,
                                                                     ImgstatError *err);
+/* Everything in one call, IMGSTAT_CLAHE too: *to becomes the transformed copy of a host image. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
+imgstat_image_transform(ImgstatDevice *device, const ImgstatMethod *method, const ImagePro *image,
+                        int16_t alpha, const ImagePro *reference, ImagePro *to, ImgstatError *err);
+
+/* ---- Loading and saving --------------------------------------------------------------------- */
+
+/* How a file is written. All zero: as the input. */
+typedef struct ImgstatWrite {
+    const char *format;      /* "png", "tiff"; NULL: by the ending of the name, else the input's */
+    const char *compression; /* NULL: the input's where it is lossless, else deflate */
+    bool has_level;
+    int level;    /* of the compression */
+    bool fast;    /* larger files, written several times faster */
+    bool replace; /* an existing file may be replaced; it stays whole until the new one is */
+} ImgstatWrite;
+
+/* Reads one page, counted from 0, into memory. info may be NULL. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_load(const char *path,
+                                                                const ImgstatOpen *how,
+                                                                uint32_t page, ImagePro *out,
+                                                                ImgstatPage *info,
+                                                                ImgstatError *err);
+/* Writes a host image; "-" is standard output. like: NULL, or the file and page (the one selected)
+ * whose profiles, tags and layout the output takes over. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_save(const ImagePro *image,
+                                                                int16_t alpha, const char *path,
+                                                                ImgstatFile *like,
+                                                                const ImgstatWrite *how,
+                                                                ImgstatError *err);
+
+/* ---- Many files ----------------------------------------------------------------------------- */
+
+typedef struct ImgstatJob {
+    const char *input;  /* "-" is standard input */
+    const char *output; /* "-" is standard output; else its folder exists */
+    bool has_page;      /* one page only; else all of them */
+    uint32_t page;
+} ImgstatJob;
+
+/* What became of one job. */
+typedef struct ImgstatDone {
+    size_t job; /* its index; told in ascending order */
+    ImgstatResult result;
+    const char *message; /* one sentence where it failed, else "" */
+    bool skipped;        /* its output existed */
+    double seconds;      /* that it took */
+} ImgstatDone;
+
+typedef struct ImgstatBatch {
+    ImgstatMethod method;
+    const ImgstatTransfer *transfer; /* applied to all of them; NULL: made by the method */
+    const char *reference;           /* path, of IMGSTAT_MATCH */
+    bool together;      /* one transfer from all pages of all files, which are read twice */
+    bool skip_existing; /* jobs whose output exists are done */
+    ImgstatWrite write;
+    ImgstatOpen open;   /* warnings are told on the calling thread */
+    const char *device; /* as imgstat_device_open takes it; NULL: "cpu" */
+    unsigned threads;   /* in all; 0: as many as the process may run on */
+    uint64_t memory;    /* bytes for pixels and counters of all files at work; 0: 1 GiB */
+    /* NULL, or called for every job on the calling thread; false: stop. */
+    bool (*progress)(void *context, const ImgstatDone *done);
+    /* NULL, or asked often, from any thread; true: stop. What is half-written is removed. */
+    bool (*cancelled)(void *context);
+    void *context;
+    ImgstatTransfer **made; /* NULL, or takes the transfer of `together` or of a single page */
+} ImgstatBatch;
+
+/* Transforms files, several at a time. A job that fails does not stop the others and is no error
+ * here: progress tells. Inputs are never changed, unless a job names one as its output. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_batch_run(const ImgstatBatch *batch,
+                                                               const ImgstatJob *jobs, size_t n,
+                                                               ImgstatError *err);
 
 #ifdef __cplusplus
 }

@@ -53,9 +53,9 @@ static bool is_candidate(const Search *search, const Table *table, size_t k)
             (count == search->best_count && lowest_key(table, k) < search->best_key));
 }
 
-/* Radix sort by 11 bits, least significant first, each digit's counts taken beforehand in one go;
- * digits that all keys share are skipped. Returns where the result lies. */
-static uint64_t *sort_keys(uint64_t *keys, uint64_t *spare, size_t n)
+/* By 11 bits, least significant first, each digit's counts taken beforehand in one go; digits that
+ * all keys share are skipped. */
+uint64_t *keys_sort(uint64_t *keys, uint64_t *spare, size_t n)
 {
     uint32_t start[SORT_DIGITS][SORT_VALUES] = {0}; /* n <= MODE_KEYS */
     for (size_t i = 0; i < n; i++)
@@ -82,7 +82,7 @@ static uint64_t *sort_keys(uint64_t *keys, uint64_t *spare, size_t n)
 
 static void offer_runs(Search *search, size_t n)
 {
-    const uint64_t *const sorted = sort_keys(search->keys, search->spare, n);
+    const uint64_t *const sorted = keys_sort(search->keys, search->spare, n);
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && sorted[end] == sorted[i]; end++) {
         }

@@ -6,6 +6,9 @@
 
 void cmd_stats(int argc, char **argv);
 void cmd_hist(int argc, char **argv);
+void cmd_normalize(int argc, char **argv);
+void cmd_equalize(int argc, char **argv);
+void cmd_apply(int argc, char **argv);
 void cmd_devices(int argc, char **argv);
 
 #endif

@@ -19,6 +19,10 @@ typedef struct Subcommand {
 static const Subcommand subcommands[] = {
     {"stats", "statistics of each channel, as a table, JSON or CSV", cmd_stats},
     {"hist", "histogram and percentiles: in the terminal, as a plot, CSV or JSON", cmd_hist},
+    {"normalize", "rescale samples: stretch, percentile, mean and deviation, gamma, match",
+     cmd_normalize},
+    {"equalize", "equalize histograms: of whole images, adaptively, or to another's", cmd_equalize},
+    {"apply", "apply a saved transfer to other images", cmd_apply},
     {"devices", "what --device can name on this machine", cmd_devices},
 };
 
@@ -28,7 +32,7 @@ static void print_help(FILE *out)
 {
     fputs("Usage: imgstat [stats] [OPTION...] FILE|DIR...\n"
           "       imgstat COMMAND [OPTION...] ...\n\n"
-          "Measure PNG and TIFF images.\n\n"
+          "Measure PNG and TIFF images, and make their contrast comparable.\n\n"
           "Commands:\n",
           out);
     for (size_t i = 0; i < N_SUBCOMMANDS; i++)
@@ -41,7 +45,8 @@ static void print_help(FILE *out)
           "Examples:\n"
           "  imgstat photo.tif\n"
           "  imgstat stats --json --recursive scans > scans.jsonl\n"
-          "  imgstat hist --plot photo.svg photo.tif\n",
+          "  imgstat hist --plot photo.svg photo.tif\n"
+          "  imgstat equalize photo.tif -o equalized.tif\n",
           out);
 }
 

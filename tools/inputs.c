@@ -46,7 +46,8 @@ static Input *add(InputList *list, const char *path)
         list->capacity = capacity;
     }
     Input *const input = &list->items[list->n++];
-    *input = (Input){.path = copy(path)};
+    const char *const slash = strrchr(path, '/');
+    *input = (Input){.path = copy(path), .below = slash != NULL ? (size_t)(slash + 1 - path) : 0};
     return input;
 }
 
@@ -88,6 +89,12 @@ static bool is_loop(const Walk *walk, const struct stat *info)
     return false;
 }
 
+static bool is_left_out(const Options *o, const struct stat *info)
+{
+    return o->has_leave_out && o->leave_out_device == info->st_dev &&
+           o->leave_out_inode == info->st_ino;
+}
+
 /* Adds what path holds; returns how many entries it added. */
 static size_t walk_directory(const Options *o, const char *path, const struct stat *info,
                              const Walk *parent, InputList *list)
@@ -105,7 +112,7 @@ static size_t walk_directory(const Options *o, const char *path, const struct st
         struct stat child_info;
         const bool known = stat(child, &child_info) == 0;
         if (known && S_ISDIR(child_info.st_mode)) {
-            if (o->recursive && !is_loop(&here, &child_info))
+            if (o->recursive && !is_loop(&here, &child_info) && !is_left_out(o, &child_info))
                 walk_directory(o, child, &child_info, &here, list);
         } else if (is_image_name(entries[i]->d_name) && (!known || S_ISREG(child_info.st_mode))) {
             add(list, child); /* a dangling link named so is reported when it is opened */
@@ -160,12 +167,25 @@ static void collect_name(const Options *o, const char *name, InputList *list)
     }
 }
 
+/* Files of a directory are named from there on. */
+static void set_below(const char *name, InputList *list, size_t first)
+{
+    struct stat info;
+    const size_t length = strlen(name);
+    if (stat(name, &info) != 0 || !S_ISDIR(info.st_mode))
+        return;
+    for (size_t i = first; i < list->n; i++)
+        if (list->items[i].problem == NULL)
+            list->items[i].below = length + (name[length - 1] != '/');
+}
+
 void inputs_collect(const Options *options, InputList *out)
 {
     *out = (InputList){0};
     for (size_t i = 0; i < options->n_names; i++) {
         const size_t before = out->n;
         collect_name(options, options->names[i], out);
+        set_below(options->names[i], out, before);
         for (size_t k = before; options->has_page && k < out->n; k++) {
             if (!out->items[k].has_page) {
                 out->items[k].has_page = true;

@@ -7,6 +7,7 @@
 
 typedef struct Input {
     char *path;    /* owned; without the page */
+    size_t below;  /* where in path the name begins that an output folder mirrors */
     char *problem; /* owned; NULL, or why this name leads to no file: a sentence naming it */
     bool has_page; /* one page was asked for */
     uint32_t page;

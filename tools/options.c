@@ -35,7 +35,8 @@ enum {
     KEY_ASCII,
     KEY_FORCE,
     KEY_WIDTH,
-    KEY_HEIGHT
+    KEY_HEIGHT,
+    KEY_TRANSFORM = 0x200 /* from here on those of transform_options.c */
 };
 
 static const struct argp_option output_table[] = {
@@ -98,6 +99,10 @@ static const struct argp_option input_table[] = {
      "Refuse a file whose strip, tile or interlaced image decodes to more bytes; suffixes K, M, G, "
      "T (default: 2G)",
      4},
+    {0},
+};
+
+static const struct argp_option limits_table[] = {
     {"max-width", KEY_MAX_WIDTH, "N", 0, "Refuse wider images; pixels (default: 1000000)", 4},
     {"max-height", KEY_MAX_HEIGHT, "N", 0, "Refuse higher images; pixels (default: 1000000)", 4},
     {"max-pixels", KEY_MAX_PIXELS, "N", 0, "Refuse larger pages; pixels (default: 64G, 2^36)", 4},
@@ -173,7 +178,8 @@ static error_t parse_plot(int key, char *arg, struct argp_state *state, Options 
     case KEY_HEIGHT:
         return value_count(state, "--height", arg, 1, 200, &o->plot_height);
     default:
-        return parse_limit(key, arg, state, &o->limits);
+        return key < KEY_TRANSFORM ? parse_limit(key, arg, state, &o->limits)
+                                   : transform_parse(key, arg, state, &o->transform);
     }
 }
 
@@ -226,6 +232,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 'j':
         return value_count(state, "--jobs", arg, 1, 1024, &o->jobs);
+    case 'o':
+        return transform_parse(key, arg, state, &o->transform);
     case KEY_JSON:
         return set_style(state, o, OUTPUT_JSON);
     case KEY_CSV:
@@ -250,15 +258,53 @@ static const struct argp stats_argp = {stats_table, parse_option, NULL, NULL, NU
 static const struct argp measure_argp = {measure_table, parse_option, NULL, NULL, NULL, NULL, NULL};
 static const struct argp plot_argp = {plot_table, parse_option, NULL, NULL, NULL, NULL, NULL};
 static const struct argp input_argp = {input_table, parse_option, NULL, NULL, NULL, NULL, NULL};
+static const struct argp limits_argp = {limits_table, parse_option, NULL, NULL, NULL, NULL, NULL};
+static const struct argp normalize_argp = {
+    normalize_table, parse_option, NULL, NULL, NULL, NULL, NULL};
+static const struct argp equalize_argp = {equalize_table, parse_option, NULL, NULL,
+                                          NULL,           NULL,         NULL};
+static const struct argp map_argp = {map_table, parse_option, NULL, NULL, NULL, NULL, NULL};
+static const struct argp write_argp = {write_table, parse_option, NULL, NULL, NULL, NULL, NULL};
+static const struct argp transform_input_argp = {
+    transform_input_table, parse_option, NULL, NULL, NULL, NULL, NULL};
+static const struct argp transform_run_argp = {
+    transform_run_table, parse_option, NULL, NULL, NULL, NULL, NULL};
 static const struct argp run_argp = {run_table, parse_option, NULL, NULL, NULL, NULL, NULL};
 
 static const struct argp_child stats_children[] = {
-    {&output_argp, 0, NULL, 0}, {&measure_argp, 0, NULL, 0}, {&stats_argp, 0, NULL, 0},
-    {&input_argp, 0, NULL, 0},  {&run_argp, 0, NULL, 0},     {0},
+    {&output_argp, 0, NULL, 0},
+    {&measure_argp, 0, NULL, 0},
+    {&stats_argp, 0, NULL, 0},
+    {&input_argp, 0, NULL, 0},
+    {&limits_argp, 0, NULL, 0},
+    {&run_argp, 0, NULL, 0},
+    {0},
 };
 static const struct argp_child hist_children[] = {
-    {&output_argp, 0, NULL, 0}, {&measure_argp, 0, NULL, 0}, {&plot_argp, 0, NULL, 0},
-    {&input_argp, 0, NULL, 0},  {&run_argp, 0, NULL, 0},     {0},
+    {&output_argp, 0, NULL, 0},
+    {&measure_argp, 0, NULL, 0},
+    {&plot_argp, 0, NULL, 0},
+    {&input_argp, 0, NULL, 0},
+    {&limits_argp, 0, NULL, 0},
+    {&run_argp, 0, NULL, 0},
+    {0},
+};
+static const struct argp_child normalize_children[] = {
+    {&normalize_argp, 0, NULL, 0}, {&map_argp, 0, NULL, 0},
+    {&write_argp, 0, NULL, 0},     {&transform_input_argp, 0, NULL, 0},
+    {&limits_argp, 0, NULL, 0},    {&transform_run_argp, 0, NULL, 0},
+    {&run_argp, 0, NULL, 0},       {0},
+};
+static const struct argp_child equalize_children[] = {
+    {&equalize_argp, 0, NULL, 0}, {&map_argp, 0, NULL, 0},
+    {&write_argp, 0, NULL, 0},    {&transform_input_argp, 0, NULL, 0},
+    {&limits_argp, 0, NULL, 0},   {&transform_run_argp, 0, NULL, 0},
+    {&run_argp, 0, NULL, 0},      {0},
+};
+static const struct argp_child apply_children[] = {
+    {&write_argp, 0, NULL, 0},  {&transform_input_argp, 0, NULL, 0},
+    {&limits_argp, 0, NULL, 0}, {&transform_run_argp, 0, NULL, 0},
+    {&run_argp, 0, NULL, 0},    {0},
 };
 
 /* The command's own parser: shares the input with the children, takes what is no option. */
@@ -301,6 +347,42 @@ static const struct argp commands[] = {
                       "  imgstat hist --log --plot photo.svg photo.tif\n"
                       "  imgstat hist --csv --bins 64 --range 0,4095 scan.tif",
                       hist_children, NULL, NULL},
+    [COMMAND_NORMALIZE] = {help_table, parse_command, "FILE|DIR... -o OUT",
+                           "Rescale the samples of PNG and TIFF images to the output range.\v"
+                           "A directory stands for the .png and .tif files in it, sorted; OUT is\n"
+                           "then a folder that mirrors it. - is standard input, and as OUT\n"
+                           "standard output. FILE[N] is page N of FILE, counted from 0.\n"
+                           "Exit status: 0 all good, 1 some input failed, 2 wrong usage,\n"
+                           "130 interrupted.\n\n"
+                           "Examples:\n"
+                           "  imgstat normalize scan.tif -o full.tif\n"
+                           "  imgstat normalize --clip 0.5,0.5 --together in/ -o out/\n"
+                           "  imgstat normalize --method gamma --gamma 0.5 - -o - < a.png > b.png",
+                           normalize_children, NULL, NULL},
+    [COMMAND_EQUALIZE] = {help_table, parse_command, "FILE|DIR... -o OUT",
+                          "Equalize the histograms of PNG and TIFF images.\v"
+                          "A directory stands for the .png and .tif files in it, sorted; OUT is\n"
+                          "then a folder that mirrors it. - is standard input, and as OUT\n"
+                          "standard output. FILE[N] is page N of FILE, counted from 0.\n"
+                          "Exit status: 0 all good, 1 some input failed, 2 wrong usage,\n"
+                          "130 interrupted.\n\n"
+                          "Examples:\n"
+                          "  imgstat equalize photo.png -o equalized.png\n"
+                          "  imgstat equalize --clahe --grid 16,16 --recursive in/ -o out/\n"
+                          "  imgstat equalize --like opencv - -o - < a.tif > b.tif",
+                          equalize_children, NULL, NULL},
+    [COMMAND_APPLY] = {help_table, parse_command, "TRANSFER.json FILE|DIR... -o OUT",
+                       "Apply a transfer that --save-transfer wrote to other images.\v"
+                       "A directory stands for the .png and .tif files in it, sorted; OUT is\n"
+                       "then a folder that mirrors it. - is standard input, and as OUT\n"
+                       "standard output. FILE[N] is page N of FILE, counted from 0.\n"
+                       "Exit status: 0 all good, 1 some input failed, 2 wrong usage,\n"
+                       "130 interrupted.\n\n"
+                       "Examples:\n"
+                       "  imgstat apply t.json scan.tif -o out.tif\n"
+                       "  imgstat apply t.json --recursive in/ -o out/\n"
+                       "  imgstat apply t.json - -o - < a.png > b.png",
+                       apply_children, NULL, NULL},
     [COMMAND_DEVICES] = {help_table, parse_command, "",
                          "List the devices that --device can name on this machine.\v"
                          "Examples:\n"
@@ -315,8 +397,17 @@ static error_t check_together(Command command, const char *name, Options *o)
 {
     if (command == COMMAND_DEVICES)
         return o->n_names == 0 ? 0 : usage_error(name, "devices takes no file");
+    const bool apply = command == COMMAND_APPLY;
+    if (apply && o->n_names > 0) {
+        o->transform.transfer = o->names[0];
+        memmove(o->names, o->names + 1, --o->n_names * sizeof *o->names);
+    }
+    if (apply && o->transform.transfer == NULL)
+        return usage_error(name, "name the transfer, and at least one file or directory");
     if (o->n_names == 0)
         return usage_error(name, "name at least one file or directory, or - for standard input");
+    if (apply || command == COMMAND_NORMALIZE || command == COMMAND_EQUALIZE)
+        return transform_check(name, apply, &o->transform);
     if ((o->histogram || o->cdf) && o->style != OUTPUT_JSON)
         return usage_error(name, "--histogram and --cdf need --json; 'imgstat hist' draws them");
     if (o->plot != NULL && (o->n_names > 1 || o->style != OUTPUT_PEOPLE))
@@ -333,6 +424,9 @@ ParseResult options_parse(Command command, int argc, char **argv, Options *out)
 {
     *out = (Options){.command = argv[0], .device = "auto"};
     out->names = text_alloc((size_t)argc * sizeof *out->names);
+
+    if (command == COMMAND_EQUALIZE)
+        out->transform.method.transform = IMGSTAT_EQUALIZE;
 
     const char *const device = getenv("IMGSTAT_DEVICE");
     if (device != NULL && *device != '\0')

@@ -4,6 +4,9 @@
 #define IMGSTAT_TOOLS_OPTIONS_H
 
 #include "imgstat.h"
+#include "transform_options.h"
+
+#include <sys/types.h>
 
 typedef enum OutputStyle {
     OUTPUT_PEOPLE, /* a table, or a plot in the terminal */
@@ -41,9 +44,22 @@ typedef struct Options {
     const char *plot; /* NULL for none */
     bool log, ascii, force;
     unsigned plot_width, plot_height; /* characters; 0 for the terminal's */
+
+    /* normalize, equalize, apply only */
+    TransformOptions transform;
+    bool has_leave_out; /* a folder inside a directory that is not walked: the outputs' */
+    dev_t leave_out_device;
+    ino_t leave_out_inode;
 } Options;
 
-typedef enum Command { COMMAND_STATS, COMMAND_HIST, COMMAND_DEVICES } Command;
+typedef enum Command {
+    COMMAND_STATS,
+    COMMAND_HIST,
+    COMMAND_NORMALIZE,
+    COMMAND_EQUALIZE,
+    COMMAND_APPLY,
+    COMMAND_DEVICES
+} Command;
 
 typedef enum ParseResult {
     PARSE_RUN,  /* go on */

@@ -104,6 +104,18 @@ static bool read_real(const char *text, const char **end, double *out)
     return after == text + length && isfinite(*out);
 }
 
+bool value_real(const char *text, double *out)
+{
+    const char *end;
+    return read_real(text, &end, out) && *end == '\0';
+}
+
+bool value_pair(const char *text, double *a, double *b)
+{
+    const char *end;
+    return read_real(text, &end, a) && *end == ',' && value_real(end + 1, b);
+}
+
 error_t value_range(const struct argp_state *state, const char *text, double *lo, double *hi)
 {
     const char *end;

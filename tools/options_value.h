@@ -23,6 +23,9 @@ error_t value_size(const struct argp_state *state, const char *option, const cha
                    uint64_t hi, uint64_t *out);
 /* "LO,HI", finite, LO < HI. */
 error_t value_range(const struct argp_state *state, const char *text, double *lo, double *hi);
+/* The same without a message: a finite number; two of them, "A,B". */
+bool value_real(const char *text, double *out);
+bool value_pair(const char *text, double *a, double *b);
 /* "1,50,99.5": adds to the list; a spelling that is there already is not added again. */
 error_t value_percentiles(const struct argp_state *state, const char *text, Options *options);
 

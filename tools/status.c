@@ -14,6 +14,7 @@
 static int exit_status = STATUS_OK;
 static bool stdout_failed;
 static _Atomic(const char *) temporary_path;
+static atomic_int remembered;
 
 static void on_signal(int number)
 {
@@ -29,6 +30,24 @@ void status_catch_signals(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+}
+
+static void on_signal_gently(int number)
+{
+    atomic_store(&remembered, number);
+}
+
+void status_catch_gently(void)
+{
+    struct sigaction action = {.sa_handler = on_signal_gently, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+int status_interrupted(void)
+{
+    return atomic_load(&remembered);
 }
 
 void status_set_temporary(const char *path)

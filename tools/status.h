@@ -15,6 +15,11 @@ void status_catch_signals(void);
 /* The file that an interruption must remove; NULL for none. path stays with the caller. */
 void status_set_temporary(const char *path);
 
+/* Instead: the first of these signals is only remembered, so that what is under way can be removed;
+ * a second one ends the process. */
+void status_catch_gently(void);
+int status_interrupted(void); /* the signal, or 0; any thread */
+
 void status_raise(int status); /* main thread only */
 int status_get(void);
 

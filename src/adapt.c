@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* adapt.c: adaptive equalization of a page, band by band. */
+#include "adapt.h"
+
+#include "apply.h"
+
+#include <stdlib.h>
+
+/* Pixel channel that instance k works on. */
+static uint16_t channel_of(const Adapt *adapt, size_t k)
+{
+    return (uint16_t)(k + (adapt->shape.alpha >= 0 && (int)k >= adapt->shape.alpha));
+}
+
+static void rescale_channel(const Adapt *adapt, const ImagePro *band, ImagePro *to)
+{
+    const size_t c = (size_t)adapt->shape.alpha;
+    const size_t in = imgstat_sample_bytes(band->sample), out = imgstat_sample_bytes(to->sample);
+    for (size_t y = 0; y < band->height; y++)
+        for (size_t x = 0; x < band->width; x++) {
+            const size_t at = x * band->channels + c;
+            const uint64_t key =
+                sample_key(band->sample, load_raw(image_row(band, y) + at * in, in));
+            store_raw(row_of(to, y) + at * out, out, adapt->rescale->rescale_table[key]);
+        }
+}
+
+/* The luma of the band goes through the tables, then the colours take it over. */
+static ImgstatResult apply_luma(const Adapt *adapt, const ImagePro *band, ImagePro *to,
+                                ImgstatError *err)
+{
+    ImagePro luma = {0}, mapped = {0};
+    uint8_t *none = NULL;
+    ImgstatResult res = luma_plane(band, &luma, err);
+    if (res == IMGSTAT_OK)
+        res = imgstat_image_create(luma.width, luma.height, 1, to->sample, 0, &mapped, err);
+    if (res == IMGSTAT_OK) {
+        clahe_apply(adapt->clahe[0], &luma, 0, &mapped);
+        mapped.mask = luma.mask;
+        mapped.mask_pitch = luma.mask_pitch;
+        if (adapt->clahe[0]->unchanged) { /* the colours stay, not only their luma */
+            none = calloc(luma.width, 1);
+            if (!none)
+                res = error_memory(err, luma.width, "a mask");
+            mapped.mask = none;
+            mapped.mask_pitch = 0;
+        }
+    }
+    if (res == IMGSTAT_OK)
+        res = luma_apply(band, &mapped, &adapt->rescale->range, adapt->rescale, to, err);
+    free(none);
+    imgstat_image_release(&mapped);
+    imgstat_image_release(&luma);
+    return res;
+}
+
+ImgstatResult adapt_apply(const Adapt *adapt, const ImagePro *band, ImagePro *to, ImgstatError *err)
+{
+    if (adapt->luma)
+        return apply_luma(adapt, band, to, err);
+    for (size_t k = 0; k < adapt->n; k++)
+        clahe_apply(adapt->clahe[k], band, channel_of(adapt, k), to);
+    if (adapt->shape.alpha >= 0)
+        rescale_channel(adapt, band, to);
+    return IMGSTAT_OK;
+}
+
+/* ---- Making ---------------------------------------------------------------------------------- */
+
+/* One read: every instance counts, or observes, a band; instances side by side. */
+typedef struct Reading {
+    const Adapt *adapt;
+    Pool *pool;
+    const ImagePro *band;
+    bool observe;
+} Reading;
+
+static void read_channel(void *context, size_t k, unsigned thread)
+{
+    const Reading *const reading = context;
+    const uint16_t channel = reading->adapt->luma ? 0 : channel_of(reading->adapt, k);
+    (void)thread;
+    if (reading->observe)
+        clahe_observe(reading->adapt->clahe[k], reading->band, channel);
+    else
+        clahe_count(reading->adapt->clahe[k], reading->band, channel);
+}
+
+static ImgstatResult read_band(void *context, const ImagePro *band, ImgstatError *err)
+{
+    Reading *const reading = context;
+    ImagePro luma = {0};
+    reading->band = band;
+    if (reading->adapt->luma) {
+        IMGSTAT_TRY(luma_plane(band, &luma, err));
+        reading->band = &luma;
+    }
+    pool_run(reading->pool, reading->adapt->n, read_channel, reading);
+    imgstat_image_release(&luma);
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult read_all(Adapt *adapt, Bands *bands, Pool *pool, ImgstatError *err)
+{
+    Reading reading = {.adapt = adapt, .pool = pool};
+    IMGSTAT_TRY(bands_each(bands, read_band, &reading, err));
+    for (size_t k = 0; k < adapt->n; k++)
+        clahe_finish(adapt->clahe[k]);
+    reading.observe = clahe_observes(adapt->clahe[0]);
+    for (size_t k = 1; k < adapt->n; k++)
+        reading.observe |= clahe_observes(adapt->clahe[k]);
+    return reading.observe ? bands_each(bands, read_band, &reading, err) : IMGSTAT_OK;
+}
+
+/* Instances from the extrema of the channels, or of luma. */
+static ImgstatResult make(Adapt *adapt, const ImgstatMethod *method, const Bands *bands,
+                          const Record *record, ImgstatError *err)
+{
+    const uint32_t height = bands->decoder ? bands->decoder->page.height : bands->page.height;
+    TransferShape shape = adapt->shape;
+    if (adapt->luma) {
+        shape.channels = 1;
+        shape.alpha = -1;
+        shape.rgb = shape.has_nodata = false;
+    }
+    adapt->clahe = calloc(adapt->n, sizeof(Clahe *));
+    if (!adapt->clahe)
+        return error_memory(err, adapt->n * sizeof(Clahe *), "adaptive equalization");
+    for (size_t k = 0; k < adapt->n; k++) {
+        const Tally *const tally = &record->tally[adapt->n > 1 ? channel_of(adapt, k) : 0];
+        IMGSTAT_TRY(clahe_create(method, &shape, bands->page.width, height,
+                                 tally->n ? tally->min_key : 1, tally->n ? tally->max_key : 0,
+                                 &adapt->clahe[k], err));
+    }
+    uint8_t bits;
+    (void)transfer_output(method, &adapt->shape, &bits);
+    const MapRange range = transfer_range(method, &adapt->shape);
+    return transfer_begin(shape.sample, shape.bits, &range, bits, 1, adapt->shape.has_nodata,
+                          adapt->shape.nodata_key, adapt->luma, &adapt->rescale, err);
+}
+
+ImgstatResult adapt_create(const ImgstatMethod *method, const TransferShape *shape, Bands *bands,
+                           Pool *pool, Adapt **out, ImgstatError *err)
+{
+    *out = NULL;
+    const ImgstatChannels mode = transfer_channels(method, shape);
+    if (mode == IMGSTAT_JOINT)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "adaptive equalization takes channels each by itself, or luma");
+    if (!sample_is_narrow(shape->sample) || sample_is_float(shape->sample))
+        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
+                         "adaptive equalization takes integers of at most 16 bits, not %s",
+                         imgstat_sample_name(shape->sample));
+    Adapt *const adapt = calloc(1, sizeof *adapt);
+    if (!adapt)
+        return error_memory(err, sizeof *adapt, "adaptive equalization");
+    adapt->shape = *shape;
+    adapt->luma = mode == IMGSTAT_LUMA;
+    adapt->n = transfer_maps(method, shape);
+    Survey *survey = NULL;
+    ImgstatResult res = survey_image(method, bands, shape, 0, &survey, err);
+    if (res == IMGSTAT_OK)
+        res = make(adapt, method, bands, survey->record, err);
+    survey_destroy(survey);
+    if (res == IMGSTAT_OK)
+        res = read_all(adapt, bands, pool, err);
+    if (res != IMGSTAT_OK) {
+        adapt_destroy(adapt);
+        return res;
+    }
+    *out = adapt;
+    return IMGSTAT_OK;
+}
+
+void adapt_destroy(Adapt *adapt)
+{
+    if (!adapt)
+        return;
+    for (size_t k = 0; adapt->clahe && k < adapt->n; k++)
+        clahe_destroy(adapt->clahe[k]);
+    free(adapt->clahe);
+    transfer_destroy(adapt->rescale);
+    free(adapt);
+}
+
+size_t adapt_bytes(const ImgstatMethod *method, const TransferShape *shape)
+{
+    const size_t tiles =
+        (size_t)(method->tiles_x ? method->tiles_x : 8) * (method->tiles_y ? method->tiles_y : 8);
+    const size_t bins =
+        method->like == IMGSTAT_LIKE_OPENCV ? sample_record_bins(shape->sample) : CLAHE_NODES;
+    return tiles * bins * 12 * transfer_maps(method, shape);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* bands.c: the pixels of a page, band by band. */
+#include "bands.h"
+
+enum { BAND_BYTES = 4 << 20 }; /* near the cache, and work enough for every thread */
+
+ImgstatResult band_memory_reserve(Device *device, BandMemory *memory, size_t bytes,
+                                  ImgstatError *err)
+{
+    if (memory->memory && memory->bytes >= bytes)
+        return IMGSTAT_OK;
+    band_memory_release(device, memory);
+    IMGSTAT_TRY(device->ops->host_alloc(device, bytes ? bytes : 1, &memory->memory, err));
+    memory->bytes = bytes;
+    return IMGSTAT_OK;
+}
+
+void band_memory_release(Device *device, BandMemory *memory)
+{
+    if (memory->memory)
+        device->ops->host_release(device, memory->memory);
+    *memory = (BandMemory){0};
+}
+
+ImgstatResult cancel_check(const Cancel *cancel, ImgstatError *err)
+{
+    if (cancel && cancel->check && cancel->check(cancel->context))
+        return error_set(err, IMGSTAT_ERR_CANCELLED, "interrupted");
+    return IMGSTAT_OK;
+}
+
+static bool row_bytes_of(const Decoder *decoder, size_t *out)
+{
+    const ImgstatPage *const page = &decoder->page;
+    return size_product(page->width, page->channels * imgstat_sample_bytes(page->sample), out);
+}
+
+/* About BAND_BYTES in whole units of the decoder, even where one unit is larger: half units would
+ * be decoded twice. */
+static uint32_t band_height(const Decoder *decoder, size_t row_bytes)
+{
+    const uint32_t height = decoder->page.height;
+    if (row_bytes == 0)
+        return height;
+    const uint64_t unit = decoder->band_rows ? decoder->band_rows : 1;
+    const uint64_t wanted = BAND_BYTES / row_bytes;
+    const uint64_t rows = wanted > unit ? wanted - wanted % unit : unit;
+    return rows < height ? (uint32_t)rows : height;
+}
+
+size_t bands_least(const Decoder *decoder)
+{
+    size_t row, bytes;
+    if (!row_bytes_of(decoder, &row) || !size_product(row, band_height(decoder, row), &bytes))
+        return SIZE_MAX;
+    return bytes;
+}
+
+size_t bands_whole(const Decoder *decoder)
+{
+    size_t row, bytes;
+    if (!row_bytes_of(decoder, &row) || !size_product(row, decoder->page.height, &bytes))
+        return SIZE_MAX;
+    return bytes;
+}
+
+ImgstatResult bands_open(Device *device, Decoder *decoder, bool keep, BandMemory *memory,
+                         const Cancel *cancel, Bands *out, ImgstatError *err)
+{
+    *out = (Bands){.device = device, .decoder = decoder, .kept = keep, .cancel = cancel};
+    const ImgstatPage *const page = &decoder->page;
+    size_t row, bytes;
+    const bool fits = row_bytes_of(decoder, &row);
+    out->rows = fits ? band_height(decoder, row) : 0;
+    const uint32_t rows = keep ? page->height : out->rows;
+    if (!fits || !size_product(row, rows, &bytes))
+        return error_set(err, IMGSTAT_ERR_LIMIT, "%s: rows are too large", decoder->source->name);
+    IMGSTAT_TRY(band_memory_reserve(device, memory, bytes, err));
+    IMGSTAT_TRY(imgstat_image_wrap(IMGSTAT_HOST, 0, memory->memory, 0, page->width, rows,
+                                   page->channels, page->sample, page->bits, NULL, NULL, &out->page,
+                                   err));
+    if (page->has_nodata)
+        imgstat_image_set_nodata(&out->page, page->nodata);
+    return IMGSTAT_OK;
+}
+
+void bands_of_image(Device *device, const ImagePro *image, Bands *out)
+{
+    *out = (Bands){
+        .device = device, .page = *image, .kept = true, .filled = true, .rows = image->height};
+    out->page.release = NULL;
+}
+
+ImgstatResult bands_each(Bands *bands, UseBand use, void *context, ImgstatError *err)
+{
+    IMGSTAT_TRY(cancel_check(bands->cancel, err));
+    if (bands->filled)
+        return use(context, &bands->page, err);
+    Decoder *const decoder = bands->decoder;
+    const uint32_t height = decoder->page.height;
+    if (decoder->next_row != 0)
+        IMGSTAT_TRY(decoder->codec->select(decoder, decoder->page.page, err));
+    for (uint32_t row = 0; row < height;) {
+        const uint32_t rows = height - row < bands->rows ? height - row : bands->rows;
+        ImagePro band = image_band(&bands->page, bands->kept ? row : 0, rows);
+        band.first_row = row;
+        if (row > 0 && !bands->kept) /* the device may still be reading the band before */
+            IMGSTAT_TRY(bands->device->ops->wait(bands->device, err));
+        IMGSTAT_TRY(cancel_check(bands->cancel, err));
+        IMGSTAT_TRY(decoder->codec->read_rows(decoder, band.host, band.pitch, rows, err));
+        IMGSTAT_TRY(use(context, &band, err));
+        row += rows;
+    }
+    bands->filled = bands->kept;
+    return IMGSTAT_OK;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* bands.h: the pixels of a page, read as often as needed: kept in memory where they fit, else
+ * decoded anew band by band. */
+#ifndef IMGSTAT_BANDS_H
+#define IMGSTAT_BANDS_H
+
+#include "codec.h"
+#include "device.h"
+
+/* Host memory that a worker keeps from image to image and grows where one needs more. */
+typedef struct BandMemory {
+    void *memory;
+    size_t bytes;
+} BandMemory;
+
+ImgstatResult band_memory_reserve(Device *device, BandMemory *memory, size_t bytes,
+                                  ImgstatError *err);
+void band_memory_release(Device *device, BandMemory *memory);
+
+/* Asked between bands, from any thread: whether to stop. check may be NULL. */
+typedef struct Cancel {
+    bool (*check)(void *context);
+    void *context;
+} Cancel;
+
+ImgstatResult cancel_check(const Cancel *cancel, ImgstatError *err);
+
+typedef struct Bands {
+    Device *device;
+    Decoder *decoder;  /* NULL: `page` is somebody's whole image */
+    ImagePro page;     /* the whole page where it is kept, else one band */
+    bool kept, filled; /* filled: the page has been decoded */
+    uint32_t rows;     /* of a band */
+    const Cancel *cancel;
+} Bands;
+
+/* Bytes that a page takes that is read by bands of the decoder's units, and one that is kept;
+ * SIZE_MAX if that overflows. */
+size_t bands_least(const Decoder *decoder);
+size_t bands_whole(const Decoder *decoder);
+
+/* For the page selected. keep: where its pixels will be asked for again. */
+ImgstatResult bands_open(Device *device, Decoder *decoder, bool keep, BandMemory *memory,
+                         const Cancel *cancel, Bands *out, ImgstatError *err);
+/* For a host image, which is its own only band. */
+void bands_of_image(Device *device, const ImagePro *image, Bands *out);
+
+typedef ImgstatResult (*UseBand)(void *context, const ImagePro *band, ImgstatError *err);
+
+/* Calls use for every row once, in order, by bands; ends at the first error. */
+ImgstatResult bands_each(Bands *bands, UseBand use, void *context, ImgstatError *err);
+
+#endif

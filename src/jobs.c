@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+/* jobs.c: a bounded pipeline of files. Each worker decodes, measures, maps and encodes one file at
+ * a time, so that these overlap across files; a lone worker has all threads for its file. */
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "jobs.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    AHEAD_A_WORKER = 4, /* outcomes wait for an earlier job at most so many jobs a worker */
+    WORKERS_MAX = 256,
+    FILES_A_WORKER = 6, /* descriptors: input, output, a second decoder; a reserve */
+    FILES_OTHER = 16,
+    LEAST_MEMORY = 32 << 20,
+    PAGES_LOOKED_AT = 64
+};
+static const uint64_t default_memory = (uint64_t)1 << 30;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+bool jobs_cancelled(void *context)
+{
+    const Jobs *const jobs = context;
+    return atomic_load(&jobs->stop) ||
+           (jobs->batch->cancelled && jobs->batch->cancelled(jobs->batch->context));
+}
+
+ImgstatResult jobs_worker(Jobs *jobs, Worker *out, ImgstatError *err)
+{
+    const Cancel cancel = {.check = jobs_cancelled, .context = jobs};
+    const char *const device = jobs->batch->device ? jobs->batch->device : "cpu";
+    return worker_open(device, jobs->threads, cancel, out, err);
+}
+
+/* ---- One job --------------------------------------------------------------------------------- */
+
+static void keep_warning(void *context, const char *sentence)
+{
+    Outcome *const outcome = context;
+    const size_t bytes = strlen(sentence) + 1;
+    char *const grown = realloc(outcome->warnings, outcome->warnings_bytes + bytes);
+    if (!grown)
+        return;
+    memcpy(grown + outcome->warnings_bytes, sentence, bytes);
+    outcome->warnings = grown;
+    outcome->warnings_bytes += bytes;
+}
+
+ImgstatResult jobs_open(const Jobs *jobs, size_t index, Outcome *outcome, ImgstatFile **out,
+                        ImgstatError *err)
+{
+    ImgstatOpen how = jobs->open;
+    how.warn = outcome ? keep_warning : NULL;
+    how.warn_context = outcome;
+    const ImgstatJob *const job = &jobs->job[index];
+    IMGSTAT_TRY(imgstat_file_open(job->input, &how, out, err));
+    const ImgstatResult res = imgstat_file_page(*out, job->has_page ? job->page : 0, NULL, err);
+    if (res != IMGSTAT_OK) {
+        imgstat_file_close(*out);
+        *out = NULL;
+    }
+    return res;
+}
+
+ImgstatResult jobs_enter(Jobs *jobs, size_t index, ImgstatFile *file, uint64_t *bytes,
+                         ImgstatError *err)
+{
+    const ImgstatJob *const job = &jobs->job[index];
+    uint64_t kept;
+    *bytes = pipeline_bytes(&jobs->pipeline, file->decoder, &kept);
+    const uint32_t pages = imgstat_file_pages(file);
+    for (uint32_t page = 1; !job->has_page && page < pages && page < PAGES_LOOKED_AT; page++) {
+        IMGSTAT_TRY(imgstat_file_page(file, page, NULL, err));
+        const uint64_t more = pipeline_bytes(&jobs->pipeline, file->decoder, &kept);
+        *bytes = more > *bytes ? more : *bytes;
+    }
+    if (*bytes > jobs->gate.total) {
+        const uint64_t needed = *bytes;
+        *bytes = 0;
+        return error_set(err, IMGSTAT_ERR_LIMIT,
+                         "%s: needs about %llu MiB of memory, of which %llu are allowed",
+                         job->input, (unsigned long long)(needed >> 20),
+                         (unsigned long long)(jobs->gate.total >> 20));
+    }
+    gate_enter(&jobs->gate, *bytes);
+    return IMGSTAT_OK;
+}
+
+static bool exists(const char *path)
+{
+    struct stat st;
+    return strcmp(path, "-") != 0 && stat(path, &st) == 0;
+}
+
+static ImgstatResult run_job(Jobs *jobs, Worker *worker, size_t index, Outcome *outcome)
+{
+    const ImgstatJob *const job = &jobs->job[index];
+    ImgstatError *const err = &outcome->error;
+    if (jobs->batch->skip_existing && exists(job->output)) {
+        outcome->told.skipped = true;
+        return IMGSTAT_OK;
+    }
+    if (jobs->failed && jobs->failed[index]) {
+        *err = *jobs->failed[index];
+        return err->code;
+    }
+    IMGSTAT_TRY(cancel_check(&worker->cancel, err));
+    ImgstatFile *file = NULL;
+    uint64_t bytes = 0;
+    ImgstatResult res = jobs_open(jobs, index, outcome, &file, err);
+    if (res == IMGSTAT_OK)
+        res = jobs_enter(jobs, index, file, &bytes, err);
+    if (res == IMGSTAT_OK)
+        res = pipeline_run(&jobs->pipeline, worker, file, job, jobs->n == 1 ? &jobs->made : NULL,
+                           err);
+    imgstat_file_close(file);
+    gate_leave(&jobs->gate, bytes);
+    return res;
+}
+
+/* ---- Threads --------------------------------------------------------------------------------- */
+
+typedef struct Share {
+    Jobs *jobs;
+    void (*work)(Jobs *jobs, Worker *worker, size_t index);
+} Share;
+
+static void share_all(const Share *share, Worker *worker)
+{
+    Jobs *const jobs = share->jobs;
+    pthread_mutex_lock(&jobs->lock);
+    while (jobs->next < jobs->n && !jobs_cancelled(jobs)) {
+        const size_t index = jobs->next++;
+        pthread_mutex_unlock(&jobs->lock);
+        share->work(jobs, worker, index);
+        pthread_mutex_lock(&jobs->lock);
+    }
+    pthread_mutex_unlock(&jobs->lock);
+}
+
+static void *share_main(void *context)
+{
+    const Share *const share = context;
+    Worker worker;
+    if (jobs_worker(share->jobs, &worker, NULL) != IMGSTAT_OK)
+        return NULL; /* the calling thread has one */
+    share_all(share, &worker);
+    worker_close(&worker);
+    return NULL;
+}
+
+void jobs_share(Jobs *jobs, Worker *worker, void (*work)(Jobs *jobs, Worker *worker, size_t index))
+{
+    Share share = {.jobs = jobs, .work = work};
+    pthread_t *const thread = calloc(jobs->n_workers, sizeof *thread);
+    unsigned started = 0;
+    jobs->next = 0;
+    while (thread && started + 1 < jobs->n_workers &&
+           pthread_create(&thread[started], NULL, share_main, &share) == 0)
+        started++;
+    share_all(&share, worker);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(thread[i], NULL);
+    free(thread);
+    jobs->next = 0;
+}
+
+/* A job whose turn it is; false when there is none any more. With the lock held. */
+static bool take(Jobs *jobs, size_t *index)
+{
+    while (jobs->next < jobs->n && !jobs_cancelled(jobs)) {
+        if (jobs->next - jobs->told < jobs->capacity) {
+            *index = jobs->next++;
+            return true;
+        }
+        pthread_cond_wait(&jobs->changed, &jobs->lock);
+    }
+    return false;
+}
+
+static void run_and_keep(Jobs *jobs, Worker *worker, size_t index, ImgstatError *no_worker)
+{
+    Outcome outcome = {.told = {.job = index}};
+    const double start = now();
+    if (no_worker) {
+        outcome.error = *no_worker;
+        outcome.told.result = no_worker->code;
+    } else {
+        outcome.told.result = run_job(jobs, worker, index, &outcome);
+    }
+    outcome.told.seconds = now() - start;
+    outcome.done = true;
+    pthread_mutex_lock(&jobs->lock);
+    jobs->outcome[index % jobs->capacity] = outcome;
+    pthread_cond_broadcast(&jobs->changed);
+    pthread_mutex_unlock(&jobs->lock);
+}
+
+static void *worker_main(void *context)
+{
+    Jobs *const jobs = context;
+    Worker worker;
+    ImgstatError error;
+    const bool opened = jobs_worker(jobs, &worker, &error) == IMGSTAT_OK;
+    size_t index;
+    pthread_mutex_lock(&jobs->lock);
+    while (take(jobs, &index)) {
+        pthread_mutex_unlock(&jobs->lock);
+        run_and_keep(jobs, &worker, index, opened ? NULL : &error);
+        pthread_mutex_lock(&jobs->lock);
+    }
+    pthread_cond_broadcast(&jobs->changed); /* after a stop nobody will take what is left */
+    pthread_mutex_unlock(&jobs->lock);
+    if (opened)
+        worker_close(&worker);
+    return NULL;
+}
+
+/* ---- Telling --------------------------------------------------------------------------------- */
+
+static void tell(Jobs *jobs, Outcome *outcome)
+{
+    const ImgstatBatch *const batch = jobs->batch;
+    for (size_t at = 0; at < outcome->warnings_bytes; at += strlen(outcome->warnings + at) + 1)
+        if (batch->open.warn)
+            batch->open.warn(batch->open.warn_context, outcome->warnings + at);
+    free(outcome->warnings);
+    outcome->told.message = outcome->told.result == IMGSTAT_OK ? "" : outcome->error.message;
+    if (outcome->told.result == IMGSTAT_ERR_CANCELLED || !batch->progress)
+        return;
+    if (!batch->progress(batch->context, &outcome->told))
+        atomic_store(&jobs->stop, true);
+}
+
+/* Tells of all jobs that were taken, in order. */
+static void collect(Jobs *jobs)
+{
+    pthread_mutex_lock(&jobs->lock);
+    for (size_t i = 0; i < jobs->n; i++) {
+        Outcome *const place = &jobs->outcome[i % jobs->capacity];
+        while (!place->done && !(i >= jobs->next && jobs_cancelled(jobs)))
+            pthread_cond_wait(&jobs->changed, &jobs->lock);
+        if (!place->done)
+            break;
+        Outcome outcome = *place;
+        *place = (Outcome){0};
+        jobs->told = i + 1;
+        pthread_cond_broadcast(&jobs->changed);
+        pthread_mutex_unlock(&jobs->lock);
+        tell(jobs, &outcome);
+        pthread_mutex_lock(&jobs->lock);
+    }
+    pthread_cond_broadcast(&jobs->changed);
+    pthread_mutex_unlock(&jobs->lock);
+}
+
+static void run_serially(Jobs *jobs, Worker *worker)
+{
+    for (size_t i = 0; i < jobs->n && !jobs_cancelled(jobs); i++) {
+        run_and_keep(jobs, worker, i, NULL);
+        Outcome outcome = jobs->outcome[i % jobs->capacity];
+        tell(jobs, &outcome);
+    }
+}
+
+static ImgstatResult run_all(Jobs *jobs, Worker *worker, ImgstatError *err)
+{
+    jobs->capacity = (size_t)AHEAD_A_WORKER * jobs->n_workers;
+    jobs->outcome = calloc(jobs->capacity, sizeof *jobs->outcome);
+    pthread_t *const thread = calloc(jobs->n_workers, sizeof *thread);
+    if (!jobs->outcome || !thread) {
+        free(thread);
+        return error_memory(err, jobs->capacity * sizeof *jobs->outcome, "a batch");
+    }
+    unsigned started = 0;
+    if (jobs->n_workers > 1)
+        while (started < jobs->n_workers &&
+               pthread_create(&thread[started], NULL, worker_main, jobs) == 0)
+            started++;
+    if (started > 0)
+        collect(jobs);
+    else
+        run_serially(jobs, worker);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(thread[i], NULL);
+    free(thread);
+    return jobs_cancelled(jobs) ? error_set(err, IMGSTAT_ERR_CANCELLED, "interrupted") : IMGSTAT_OK;
+}
+
+/* ---- The whole ------------------------------------------------------------------------------- */
+
+static unsigned processors(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
+}
+
+static void plan_workers(Jobs *jobs)
+{
+    const unsigned total = jobs->batch->threads ? jobs->batch->threads : processors();
+    size_t workers = jobs->n < total ? jobs->n : total;
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY) {
+        const uint64_t room = files.rlim_cur > FILES_OTHER ? files.rlim_cur - FILES_OTHER : 0;
+        if (workers > room / FILES_A_WORKER)
+            workers = room / FILES_A_WORKER;
+    }
+    workers = workers > WORKERS_MAX ? WORKERS_MAX : workers ? workers : 1;
+    jobs->n_workers = (unsigned)workers;
+    jobs->threads = total / jobs->n_workers ? total / jobs->n_workers : 1;
+}
+
+static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, size_t n,
+                           ImgstatError *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!job[i].input || !job[i].output)
+            return error_set(err, IMGSTAT_ERR_ARG, "job %zu has no input or no output", i);
+    const bool match = !batch->transfer && batch->method.transform == IMGSTAT_MATCH;
+    if (match != (batch->reference != NULL))
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "a reference belongs to matching, and to nothing else");
+    if (!batch->together)
+        return IMGSTAT_OK;
+    if (batch->transfer || batch->method.transform == IMGSTAT_CLAHE)
+        return error_set(
+            err, IMGSTAT_ERR_ARG,
+            "together, images get one transfer that is made from all of them; adaptive "
+            "equalization has none, and a given one is made");
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(job[i].input, "-") == 0)
+            return error_set(err, IMGSTAT_ERR_ARG,
+                             "standard input cannot be read twice, as together needs");
+    return IMGSTAT_OK;
+}
+
+/* Whatever holds pixels at once, in --memory or the library's own bound. */
+static void plan_memory(Jobs *jobs)
+{
+    const ImgstatBatch *const batch = jobs->batch;
+    uint64_t memory = batch->memory ? batch->memory : default_memory;
+    memory = memory < LEAST_MEMORY ? LEAST_MEMORY : memory;
+    gate_init(&jobs->gate, memory);
+    jobs->open = batch->open;
+    if (batch->memory &&
+        (jobs->open.limits.max_chunk_bytes == 0 || jobs->open.limits.max_chunk_bytes > memory))
+        jobs->open.limits.max_chunk_bytes = memory;
+    jobs->pipeline = (Pipeline){.method = &jobs->method,
+                                .transfer = batch->transfer,
+                                .write = &batch->write,
+                                .keep_bytes = memory / 4,
+                                .sort_bytes = (size_t)(memory / 8)};
+}
+
+ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job, size_t n,
+                                ImgstatError *err)
+{
+    if (batch->made)
+        *batch->made = NULL;
+    IMGSTAT_TRY(check(batch, job, n, err));
+    if (n == 0)
+        return IMGSTAT_OK;
+    Jobs jobs = {.batch = batch, .job = job, .n = n, .method = batch->method};
+    plan_workers(&jobs);
+    plan_memory(&jobs);
+    pthread_mutex_init(&jobs.lock, NULL);
+    pthread_cond_init(&jobs.changed, NULL);
+    Worker worker = {0};
+    Reference *reference = NULL;
+    Transfer *together = NULL;
+    ImgstatResult res = jobs_worker(&jobs, &worker, err);
+    if (res == IMGSTAT_OK && batch->reference)
+        res = reference_create(batch->reference, &jobs.open, jobs.pipeline.sort_bytes, &reference,
+                               err);
+    jobs.pipeline.reference = reference;
+    if (res == IMGSTAT_OK && batch->together) {
+        res = jobs_together(&jobs, &worker, err);
+        together = jobs.made;
+        jobs.made = NULL;
+    }
+    if (res == IMGSTAT_OK)
+        res = run_all(&jobs, &worker, err);
+    if (batch->made && (res == IMGSTAT_OK || res == IMGSTAT_ERR_CANCELLED)) {
+        *batch->made = together ? together : jobs.made;
+        jobs.made = together = NULL;
+    }
+    transfer_destroy(together);
+    transfer_destroy(jobs.made);
+    reference_destroy(reference);
+    worker_close(&worker);
+    for (size_t i = 0; jobs.failed && i < n; i++)
+        free(jobs.failed[i]);
+    free(jobs.failed);
+    free(jobs.outcome);
+    pthread_cond_destroy(&jobs.changed);
+    pthread_mutex_destroy(&jobs.lock);
+    gate_release(&jobs.gate);
+    return res;
+}

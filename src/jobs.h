@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* jobs.h: many files: workers take jobs in order, the calling thread tells of them in order. */
+#ifndef IMGSTAT_JOBS_H
+#define IMGSTAT_JOBS_H
+
+#include "gate.h"
+#include "pipeline.h"
+
+#include <stdatomic.h>
+
+/* What became of one job. */
+typedef struct Outcome {
+    bool done;
+    ImgstatDone told;
+    ImgstatError error;
+    char *warnings; /* sentences, each with its NUL */
+    size_t warnings_bytes;
+} Outcome;
+
+typedef struct Jobs {
+    const ImgstatBatch *batch;
+    const ImgstatJob *job; /* n of them */
+    size_t n;
+    ImgstatMethod method;
+    ImgstatOpen open; /* of files: limits */
+    Pipeline pipeline;
+    Gate gate;
+    unsigned n_workers, threads; /* threads: of each worker */
+    atomic_bool stop;
+    Transfer *made;
+    Survey *survey;        /* together, while it is made */
+    ImgstatError **failed; /* together: n, why a job cannot be transformed; NULL where it can */
+    pthread_mutex_t lock;  /* guards what follows */
+    pthread_cond_t changed;
+    Outcome *outcome; /* a ring: job i is at i % capacity */
+    size_t capacity;
+    size_t next, told; /* first job not taken, first not told of */
+} Jobs;
+
+bool jobs_cancelled(void *context);
+ImgstatResult jobs_worker(Jobs *jobs, Worker *out, ImgstatError *err);
+/* Opens a job's file; its warnings go to outcome, or nowhere. */
+ImgstatResult jobs_open(const Jobs *jobs, size_t index, Outcome *outcome, ImgstatFile **out,
+                        ImgstatError *err);
+/* Waits for the memory that transforming `file` takes; *bytes go back to gate_leave. */
+ImgstatResult jobs_enter(Jobs *jobs, size_t index, ImgstatFile *file, uint64_t *bytes,
+                         ImgstatError *err);
+/* Calls work for every job, on n_workers threads; worker: that of the calling
+ * thread. */
+void jobs_share(Jobs *jobs, Worker *worker, void (*work)(Jobs *jobs, Worker *worker, size_t index));
+
+/* together.c: one transfer from all files. Fills jobs->failed and pipeline.transfer. */
+ImgstatResult jobs_together(Jobs *jobs, Worker *worker, ImgstatError *err);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* order.h: all samples of a wide type in ascending order, in bounded memory. */
+#ifndef IMGSTAT_ORDER_H
+#define IMGSTAT_ORDER_H
+
+#include "pass.h"
+#include "transfer.h"
+
+/* Feeds the builder with every valid key of `channel`. bins: their counts by leading 16 bits.
+ * keys: how many are gathered and sorted at once; 16 bytes each. */
+ImgstatResult order_stream(ImgstatSample sample, uint16_t channel, const uint64_t *bins,
+                           size_t keys, Reader reader, RankBuilder *builder, ImgstatError *err);
+
+#endif

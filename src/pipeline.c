@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/* pipeline.c: from the pages of an open file to a written one. */
+#include "pipeline.h"
+
+#include "adapt.h"
+#include "apply.h"
+#include "palette.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { OUT_BYTES = 4 << 20 }; /* of an output band */
+
+ImgstatResult worker_open(const char *device, unsigned threads, Cancel cancel, Worker *out,
+                          ImgstatError *err)
+{
+    *out = (Worker){.cancel = cancel};
+    ImgstatResult res = imgstat_device_open(device, threads, &out->device, err);
+    if (res == IMGSTAT_OK)
+        res = pool_create(threads, &out->pool, err);
+    if (res != IMGSTAT_OK)
+        worker_close(out);
+    return res;
+}
+
+void worker_close(Worker *worker)
+{
+    if (worker->device) {
+        band_memory_release(worker->device, &worker->in);
+        band_memory_release(worker->device, &worker->indices);
+        band_memory_release(worker->device, &worker->out);
+    }
+    pool_destroy(worker->pool);
+    imgstat_device_close(worker->device);
+    *worker = (Worker){0};
+}
+
+/* ---- Mapping --------------------------------------------------------------------------------- */
+
+/* What is done to the pixels of a page: one of the two. */
+typedef struct Mapper {
+    const Transfer *transfer;
+    const Adapt *adapt;
+    int16_t alpha;
+} Mapper;
+
+/* A band, cut into slices of rows for the threads. */
+typedef struct Mapping {
+    const Mapper *mapper;
+    const ImagePro *from;
+    ImagePro *to;
+    uint32_t slice; /* rows */
+    atomic_int result;
+    ImgstatError error; /* of whoever set result first */
+} Mapping;
+
+static void map_slice(void *context, size_t task, unsigned thread)
+{
+    Mapping *const m = context;
+    (void)thread;
+    const uint32_t first = (uint32_t)task * m->slice;
+    const uint32_t left = m->from->height - first;
+    const ImagePro from = image_band(m->from, first, left < m->slice ? left : m->slice);
+    ImagePro to = image_band(m->to, first, from.height);
+    ImgstatError error;
+    const ImgstatResult res = m->mapper->adapt ? adapt_apply(m->mapper->adapt, &from, &to, &error)
+                                               : transfer_apply(m->mapper->transfer, &from,
+                                                                m->mapper->alpha, &to, &error);
+    int none = IMGSTAT_OK;
+    if (res != IMGSTAT_OK && atomic_compare_exchange_strong(&m->result, &none, (int)res))
+        m->error = error;
+}
+
+static ImgstatResult map_band(const Mapper *mapper, Pool *pool, const ImagePro *from, ImagePro *to,
+                              ImgstatError *err)
+{
+    enum { SLICES = 4, LEAST_ROWS = 16 }; /* a thread: the last ones even out */
+    const uint32_t slices = SLICES * pool_threads(pool);
+    Mapping mapping = {.mapper = mapper, .from = from, .to = to};
+    mapping.slice = (from->height + slices - 1) / slices;
+    if (mapping.slice < LEAST_ROWS)
+        mapping.slice = LEAST_ROWS;
+    pool_run(pool, (from->height + mapping.slice - 1) / mapping.slice, map_slice, &mapping);
+    const ImgstatResult res = (ImgstatResult)atomic_load(&mapping.result);
+    return res == IMGSTAT_OK ? res : error_set(err, res, "%s", mapping.error.message);
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+typedef struct Writing {
+    Worker *worker;
+    const Mapper *mapper; /* NULL: rows as they are */
+    Encoder *encoder;
+    ImgstatSample sample; /* of the output */
+    uint8_t bits;
+} Writing;
+
+/* Maps and writes a piece of a band: one that is kept may be far larger than an output band. */
+static ImgstatResult write_piece(Writing *w, const ImagePro *piece, ImgstatError *err)
+{
+    const EncodeFormat *const format = w->encoder->format;
+    if (!w->mapper)
+        return format->write_rows(w->encoder, piece->host, piece->pitch, piece->height, err);
+    const size_t row = piece->width * (size_t)piece->channels * imgstat_sample_bytes(w->sample);
+    Device *const device = w->worker->device;
+    ImagePro to;
+    IMGSTAT_TRY(band_memory_reserve(device, &w->worker->out, row * piece->height, err));
+    IMGSTAT_TRY(imgstat_image_wrap(IMGSTAT_HOST, 0, w->worker->out.memory, 0, piece->width,
+                                   piece->height, piece->channels, w->sample, w->bits, NULL, NULL,
+                                   &to, err));
+    to.first_row = piece->first_row;
+    IMGSTAT_TRY(map_band(w->mapper, w->worker->pool, piece, &to, err));
+    return format->write_rows(w->encoder, to.host, to.pitch, to.height, err);
+}
+
+static ImgstatResult write_band(void *context, const ImagePro *band, ImgstatError *err)
+{
+    Writing *const w = context;
+    const size_t row = band->width * (size_t)band->channels * imgstat_sample_bytes(w->sample);
+    const size_t rows = row && row < OUT_BYTES ? OUT_BYTES / row : 1;
+    for (uint32_t y = 0; y < band->height;) {
+        const uint32_t n = band->height - y < rows ? band->height - y : (uint32_t)rows;
+        const ImagePro piece = image_band(band, y, n);
+        IMGSTAT_TRY(cancel_check(&w->worker->cancel, err));
+        IMGSTAT_TRY(write_piece(w, &piece, err));
+        y += n;
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult begin_page(Encoder *encoder, Decoder *like, EncodePage page, ImgstatError *err)
+{
+    if (page.bits == 0)
+        page.bits = (uint8_t)(8 * imgstat_sample_bytes(page.sample));
+    return encoder->format->begin_page(encoder, like, &page, err);
+}
+
+/* Indices as they are, colours changed. *done stays false where that is not possible. */
+static ImgstatResult write_palette(const Mapper *mapper, Worker *worker, Decoder *decoder,
+                                   Encoder *encoder, bool *done, ImgstatError *err)
+{
+    Palette *palette = NULL;
+    uint16_t *colours = NULL;
+    Bands bands;
+    ImgstatResult res = palette_open(decoder, &palette, err);
+    if (res != IMGSTAT_OK || !palette)
+        return res;
+    *done = true;
+    const ImgstatPage *const page = &palette->indices->page;
+    res = palette_transfer(palette, mapper->transfer, mapper->alpha, &colours, err);
+    if (res == IMGSTAT_OK)
+        res = begin_page(encoder, palette->indices,
+                         (EncodePage){.width = page->width,
+                                      .height = page->height,
+                                      .channels = 1,
+                                      .sample = page->sample,
+                                      .bits = page->bits,
+                                      .alpha = -1,
+                                      .colormap = colours},
+                         err);
+    if (res == IMGSTAT_OK)
+        res = bands_open(worker->device, palette->indices, false, &worker->indices, &worker->cancel,
+                         &bands, err);
+    Writing writing = {.worker = worker, .encoder = encoder, .sample = page->sample};
+    if (res == IMGSTAT_OK)
+        res = bands_each(&bands, write_band, &writing, err);
+    free(colours);
+    palette_close(palette);
+    return res;
+}
+
+static ImgstatResult write_page(const Mapper *mapper, Worker *worker, Bands *bands,
+                                Encoder *encoder, ImgstatError *err)
+{
+    Decoder *const decoder = bands->decoder;
+    const ImgstatPage *const page = &decoder->page;
+    const Transfer *const transfer = mapper->transfer ? mapper->transfer : mapper->adapt->rescale;
+    uint8_t bits;
+    const ImgstatSample sample = imgstat_transfer_output(transfer, &bits);
+    bool done = false;
+    if (mapper->transfer && palette_used(decoder) && sample == page->sample &&
+        strcmp(encoder->format->name, page->format) == 0)
+        IMGSTAT_TRY(write_palette(mapper, worker, decoder, encoder, &done, err));
+    if (done)
+        return IMGSTAT_OK;
+    IMGSTAT_TRY(begin_page(encoder, decoder,
+                           (EncodePage){.width = page->width,
+                                        .height = page->height,
+                                        .channels = page->channels,
+                                        .sample = sample,
+                                        .bits = bits,
+                                        .alpha = page->alpha},
+                           err));
+    Writing writing = {
+        .worker = worker, .mapper = mapper, .encoder = encoder, .sample = sample, .bits = bits};
+    return bands_each(bands, write_band, &writing, err);
+}
+
+/* ---- One page -------------------------------------------------------------------------------- */
+
+static bool reads_once(const Pipeline *pipeline)
+{
+    return pipeline->transfer || pipeline->method->transform == IMGSTAT_GAMMA;
+}
+
+uint64_t pipeline_bytes(const Pipeline *pipeline, Decoder *decoder, uint64_t *kept)
+{
+    enum { FIXED = 8 << 20 }; /* decoder and encoder, without their chunks */
+    const TransferShape shape = shape_of_page(decoder);
+    const size_t least = bands_least(decoder), whole = bands_whole(decoder);
+    const uint64_t counters =
+        pipeline->transfer ? 0
+                           : 2 * (uint64_t)record_bytes(shape.sample, shape.channels, RECORD_BINS);
+    uint64_t bytes = FIXED + counters;
+    *kept = 0;
+    if (!reads_once(pipeline) && whole <= pipeline->keep_bytes)
+        *kept = whole;
+    if (!pipeline->transfer && survey_reads_again(pipeline->method, shape.sample))
+        bytes += pipeline->sort_bytes;
+    if (!pipeline->transfer && pipeline->method->transform == IMGSTAT_CLAHE)
+        bytes += adapt_bytes(pipeline->method, &shape);
+    /* The band, what the decoder makes it of, what is mapped, what the encoder holds of it. */
+    const uint64_t bands = least > UINT64_MAX / 8 ? UINT64_MAX / 2 : 4 * (uint64_t)least;
+    return bytes + bands + *kept;
+}
+
+static ImgstatResult make_transfer(const Pipeline *pipeline, Worker *worker, Bands *bands,
+                                   const TransferShape *shape, Transfer **out, ImgstatError *err)
+{
+    *out = NULL;
+    const MatchReference *reference = NULL;
+    if (pipeline->method->transform == IMGSTAT_MATCH)
+        IMGSTAT_TRY(
+            reference_get(pipeline->reference, worker, pipeline->method, shape, &reference, err));
+    Survey *survey = NULL;
+    ImgstatResult res =
+        survey_image(pipeline->method, bands, shape, pipeline->sort_bytes, &survey, err);
+    if (res == IMGSTAT_OK)
+        res = transfer_create(pipeline->method, shape, survey->sources, reference, out, err);
+    survey_destroy(survey);
+    return res;
+}
+
+/* Causes that know nothing of files get the name in front. */
+static ImgstatResult with_name(ImgstatResult res, const char *name, ImgstatError *err)
+{
+    if (res == IMGSTAT_OK || !err)
+        return res;
+    ImgstatError copy = *err;
+    if (strncmp(copy.message, name, strlen(name)) == 0)
+        return res;
+    return error_set(err, res, "%s: %s", name, copy.message);
+}
+
+static ImgstatResult run_page(const Pipeline *pipeline, Worker *worker, Decoder *decoder,
+                              Encoder *encoder, Transfer **made, ImgstatError *err)
+{
+    const char *const name = decoder->source->name;
+    const TransferShape shape = shape_of_page(decoder);
+    uint64_t kept;
+    (void)pipeline_bytes(pipeline, decoder, &kept);
+    Bands bands;
+    IMGSTAT_TRY(
+        bands_open(worker->device, decoder, kept > 0, &worker->in, &worker->cancel, &bands, err));
+    Mapper mapper = {.transfer = pipeline->transfer, .alpha = shape.alpha};
+    Transfer *own = NULL;
+    Adapt *adapt = NULL;
+    ImgstatResult res = IMGSTAT_OK;
+    if (pipeline->transfer) {
+        res = apply_check(pipeline->transfer, &bands.page, shape.alpha, err);
+    } else if (pipeline->method->transform == IMGSTAT_CLAHE) {
+        res = adapt_create(pipeline->method, &shape, &bands, worker->pool, &adapt, err);
+        mapper.adapt = adapt;
+    } else {
+        res = make_transfer(pipeline, worker, &bands, &shape, &own, err);
+        mapper.transfer = own;
+    }
+    res = with_name(res, name, err);
+    if (res == IMGSTAT_OK)
+        res = write_page(&mapper, worker, &bands, encoder, err);
+    adapt_destroy(adapt);
+    if (res == IMGSTAT_OK && made) {
+        transfer_destroy(*made);
+        *made = own;
+    } else {
+        transfer_destroy(own);
+    }
+    return res;
+}
+
+/* ---- One file -------------------------------------------------------------------------------- */
+
+static const EncodeFormat *format_for(const Pipeline *pipeline, const ImgstatJob *job,
+                                      const Decoder *decoder)
+{
+    if (pipeline->write->format)
+        return encode_format_named(pipeline->write->format);
+    const EncodeFormat *const format = encode_format_of_path(job->output);
+    return format ? format : encode_format_named(decoder->page.format);
+}
+
+static mode_t mode_of(const Source *source)
+{
+    struct stat st;
+    return fstat(source->fd, &st) == 0 && strcmp(source->name, "-") != 0 ? st.st_mode & 0777 : 0666;
+}
+
+static ImgstatResult run_pages(const Pipeline *pipeline, Worker *worker, ImgstatFile *file,
+                               const ImgstatJob *job, Encoder *encoder, Transfer **made,
+                               ImgstatError *err)
+{
+    Decoder *const decoder = file->decoder;
+    const uint32_t pages = imgstat_file_pages(file);
+    const uint32_t first = job->has_page ? job->page : 0, end = job->has_page ? first + 1 : pages;
+    for (uint32_t page = first; page < end; page++) {
+        ImgstatPage info;
+        IMGSTAT_TRY(imgstat_file_page(file, page, &info, err));
+        IMGSTAT_TRY(
+            run_page(pipeline, worker, decoder, encoder, end - first == 1 ? made : NULL, err));
+    }
+    return encoder->format->finish(encoder, err);
+}
+
+ImgstatResult pipeline_run(const Pipeline *pipeline, Worker *worker, ImgstatFile *file,
+                           const ImgstatJob *job, Transfer **made, ImgstatError *err)
+{
+    if (made)
+        *made = NULL;
+    Decoder *const decoder = file->decoder;
+    const EncodeFormat *const format = format_for(pipeline, job, decoder);
+    if (!format)
+        return error_set(err, IMGSTAT_ERR_ARG, "%s: no format is called \"%s\"", job->output,
+                         pipeline->write->format);
+    Output *output = NULL;
+    Encoder *encoder = NULL;
+    Warnings warnings = {
+        .warn = decoder->how.warn, .context = decoder->how.warn_context, .name = job->output};
+    const EncodeHow how = {.compression = pipeline->write->compression,
+                           .level = pipeline->write->has_level ? pipeline->write->level : -1,
+                           .fast = pipeline->write->fast,
+                           .pool = worker->pool};
+    ImgstatResult res =
+        output_open(job->output, pipeline->write->replace, mode_of(decoder->source), &output, err);
+    if (res == IMGSTAT_OK)
+        res = format->create(output, &how, &warnings, &encoder, err);
+    if (res == IMGSTAT_OK)
+        res = run_pages(pipeline, worker, file, job, encoder, made, err);
+    if (encoder)
+        format->discard(encoder);
+    warnings_release(&warnings);
+    if (res == IMGSTAT_OK)
+        res = cancel_check(&worker->cancel, err);
+    if (res == IMGSTAT_OK)
+        return output_commit(output, err);
+    output_discard(output);
+    if (made) {
+        transfer_destroy(*made);
+        *made = NULL;
+    }
+    return res;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* pipeline.h: one file: every page is measured, given its transfer, mapped and written. */
+#ifndef IMGSTAT_PIPELINE_H
+#define IMGSTAT_PIPELINE_H
+
+#include "bands.h"
+#include "encode.h"
+#include "pool.h"
+#include "survey.h"
+
+/* What a worker keeps from file to file. */
+typedef struct Worker {
+    Device *device;
+    Pool *pool;
+    BandMemory in, indices, out;
+    Cancel cancel;
+} Worker;
+
+ImgstatResult worker_open(const char *device, unsigned threads, Cancel cancel, Worker *out,
+                          ImgstatError *err);
+void worker_close(Worker *worker); /* contents only */
+
+/* The file that others are matched to, measured when it is first asked for. Threads share it. */
+typedef struct Reference Reference;
+
+ImgstatResult reference_create(const char *path, const ImgstatOpen *how, size_t memory,
+                               Reference **out, ImgstatError *err);
+void reference_destroy(Reference *reference); /* accepts NULL */
+/* What images of that shape are matched to; belongs to the reference. */
+ImgstatResult reference_get(Reference *reference, Worker *worker, const ImgstatMethod *method,
+                            const TransferShape *shape, const MatchReference **out,
+                            ImgstatError *err);
+
+/* How files are transformed. */
+typedef struct Pipeline {
+    const ImgstatMethod *method;
+    const Transfer *transfer; /* given; NULL: made from each page */
+    Reference *reference;     /* of IMGSTAT_MATCH */
+    const ImgstatWrite *write;
+    uint64_t keep_bytes; /* pages up to this are decoded once */
+    size_t sort_bytes;   /* for order statistics of wide types */
+} Pipeline;
+
+/* Bytes that transforming the page selected takes, about; kept: of its pixels where they are
+ * kept, else 0. */
+uint64_t pipeline_bytes(const Pipeline *pipeline, Decoder *decoder, uint64_t *kept);
+
+/* Transforms all pages, or the one asked for, of an open file. made: the transfer of the last page
+ * where there was one and it was made here, else NULL; the caller's then. NULL: not wanted. */
+ImgstatResult pipeline_run(const Pipeline *pipeline, Worker *worker, ImgstatFile *file,
+                           const ImgstatJob *job, Transfer **made, ImgstatError *err);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* together.c: one transfer from all pages of many files: their records merge, exactly and in any
+ * order, so that neither the order of the files nor the number of threads can be seen. */
+#include "jobs.h"
+
+#include <stdlib.h>
+
+typedef struct Together {
+    Jobs *jobs;
+    Survey *survey;
+    Worker *worker;   /* of the calling thread, for further reads */
+    const Pass *pass; /* the further read at hand; NULL: the first */
+} Together;
+
+static void note_failure(Jobs *jobs, size_t index, const ImgstatError *error)
+{
+    jobs->failed[index] = malloc(sizeof *error);
+    if (jobs->failed[index])
+        *jobs->failed[index] = *error;
+    else
+        atomic_store(&jobs->stop, true); /* without memory for a sentence nothing goes on */
+}
+
+/* One page: into *record, which grows, or into the pass. */
+static ImgstatResult read_page(const Together *t, Worker *worker, Decoder *decoder, Record **record,
+                               ImgstatError *err)
+{
+    const TransferShape shape = shape_of_page(decoder);
+    IMGSTAT_TRY(survey_check(t->survey, &shape, decoder->source->name, err));
+    Bands bands;
+    IMGSTAT_TRY(
+        bands_open(worker->device, decoder, false, &worker->in, &worker->cancel, &bands, err));
+    if (t->pass)
+        return survey_pass(t->survey, &bands, &shape, t->pass, err);
+    Record *page = NULL;
+    IMGSTAT_TRY(survey_measure(t->survey, &bands, &shape, &page, err));
+    if (*record) {
+        record_merge(*record, page);
+        record_destroy(page);
+    } else {
+        *record = page;
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult read_file(const Together *t, Worker *worker, size_t index, Record **record,
+                               ImgstatError *err)
+{
+    const ImgstatJob *const job = &t->jobs->job[index];
+    ImgstatFile *file = NULL;
+    uint64_t bytes = 0;
+    IMGSTAT_TRY(jobs_open(t->jobs, index, NULL, &file, err));
+    ImgstatResult res = jobs_enter(t->jobs, index, file, &bytes, err);
+    const uint32_t first = job->has_page ? job->page : 0;
+    const uint32_t end = job->has_page ? first + 1 : imgstat_file_pages(file);
+    for (uint32_t page = first; res == IMGSTAT_OK && page < end; page++) {
+        res = imgstat_file_page(file, page, NULL, err);
+        if (res == IMGSTAT_OK)
+            res = read_page(t, worker, file->decoder, record, err);
+    }
+    imgstat_file_close(file);
+    gate_leave(&t->jobs->gate, bytes);
+    return res;
+}
+
+/* ---- First read: any thread ------------------------------------------------------------------ */
+
+static void measure_job(Jobs *jobs, Worker *worker, size_t index)
+{
+    if (jobs->failed[index])
+        return;
+    const Together t = {.jobs = jobs, .survey = jobs->survey};
+    Record *record = NULL;
+    ImgstatError error;
+    const ImgstatResult res = read_file(&t, worker, index, &record, &error);
+    pthread_mutex_lock(&jobs->lock);
+    if (res == IMGSTAT_OK && record)
+        survey_merge(jobs->survey, &record);
+    else if (res != IMGSTAT_OK)
+        note_failure(jobs, index, &error);
+    pthread_mutex_unlock(&jobs->lock);
+    record_destroy(record); /* of a file that failed: none of its pages counts */
+}
+
+/* The survey takes its shape from the first file that opens. */
+static ImgstatResult begin(Jobs *jobs, ImgstatError *err)
+{
+    for (size_t i = 0; i < jobs->n; i++) {
+        ImgstatFile *file = NULL;
+        ImgstatError error;
+        if (jobs_open(jobs, i, NULL, &file, &error) != IMGSTAT_OK) {
+            note_failure(jobs, i, &error);
+            continue;
+        }
+        const TransferShape shape = shape_of_page(file->decoder);
+        imgstat_file_close(file);
+        return survey_create(&jobs->method, &shape, jobs->pipeline.sort_bytes, &jobs->survey, err);
+    }
+    return IMGSTAT_OK;
+}
+
+/* ---- Further reads --------------------------------------------------------------------------- */
+
+static ImgstatResult read_files(void *context, const Pass *pass, ImgstatError *err)
+{
+    Together *const t = context;
+    t->pass = pass;
+    for (size_t i = 0; i < t->jobs->n; i++)
+        if (!t->jobs->failed[i])
+            IMGSTAT_TRY(read_file(t, t->worker, i, NULL, err));
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult finish(Jobs *jobs, Worker *worker, ImgstatError *err)
+{
+    Together t = {.jobs = jobs, .survey = jobs->survey, .worker = worker};
+    const Reader reader = {.read = read_files, .context = &t};
+    const TransferShape *const shape = &jobs->survey->shape;
+    const MatchReference *reference = NULL;
+    if (!jobs->survey->record)
+        return IMGSTAT_OK; /* no file could be measured */
+    IMGSTAT_TRY(survey_finish(jobs->survey, reader, err));
+    if (jobs->method.transform == IMGSTAT_MATCH)
+        IMGSTAT_TRY(
+            reference_get(jobs->pipeline.reference, worker, &jobs->method, shape, &reference, err));
+    IMGSTAT_TRY(
+        transfer_create(&jobs->method, shape, jobs->survey->sources, reference, &jobs->made, err));
+    jobs->pipeline.transfer = jobs->made;
+    return IMGSTAT_OK;
+}
+
+ImgstatResult jobs_together(Jobs *jobs, Worker *worker, ImgstatError *err)
+{
+    jobs->failed = calloc(jobs->n, sizeof(ImgstatError *));
+    if (!jobs->failed)
+        return error_memory(err, jobs->n * sizeof(ImgstatError *), "a batch");
+    ImgstatResult res = begin(jobs, err);
+    if (res == IMGSTAT_OK && jobs->survey)
+        jobs_share(jobs, worker, measure_job);
+    if (res == IMGSTAT_OK)
+        res = cancel_check(&worker->cancel, err);
+    if (res == IMGSTAT_OK && jobs->survey)
+        res = finish(jobs, worker, err);
+    survey_destroy(jobs->survey);
+    jobs->survey = NULL;
+    return res;
+}

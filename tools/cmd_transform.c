@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_transform.c: normalize, equalize and apply: from inputs to a batch of the library. */
+#include "commands.h"
+#include "outputs.h"
+#include "progress.h"
+#include "status.h"
+#include "text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct Run {
+    const Options *options;
+    const Outputs *outputs;
+    Progress progress;
+    size_t written, failed, skipped;
+} Run;
+
+/* "name: cause" becomes "name: warning: cause", so that it is not taken for an error. */
+static void on_warning(void *context, const char *sentence)
+{
+    Run *const run = context;
+    if (run->options->quiet)
+        return;
+    const char *const colon = strstr(sentence, ": ");
+    progress_clear(&run->progress);
+    if (colon != NULL)
+        fprintf(stderr, "%.*s: warning: %s\n", (int)(colon - sentence), sentence, colon + 2);
+    else
+        fprintf(stderr, "warning: %s\n", sentence);
+}
+
+static bool on_done(void *context, const ImgstatDone *done)
+{
+    Run *const run = context;
+    const ImgstatJob *const job = &run->outputs->jobs[done->job];
+    if (done->result != IMGSTAT_OK) {
+        run->failed++;
+        status_raise(STATUS_FAILED);
+        progress_clear(&run->progress);
+        fprintf(stderr, "%s\n", done->message);
+    } else if (done->skipped) {
+        run->skipped++;
+    } else {
+        run->written++;
+    }
+    if (run->options->verbose && done->result == IMGSTAT_OK) {
+        char *const from = text_display(job->input), *const to = text_display(job->output);
+        progress_clear(&run->progress);
+        if (done->skipped)
+            fprintf(stderr, "%s: exists already\n", to);
+        else
+            fprintf(stderr, "%s -> %s: %.3f s\n", from, to, done->seconds);
+        free(from);
+        free(to);
+    }
+    progress_show(&run->progress, done->job + 1, run->outputs->n);
+    return true;
+}
+
+static bool on_poll(void *context)
+{
+    (void)context;
+    return status_interrupted() != 0;
+}
+
+static void list(const Run *run)
+{
+    for (size_t i = 0; i < run->outputs->n; i++) {
+        const ImgstatJob *const job = &run->outputs->jobs[i];
+        const bool skip = run->options->transform.skip_existing && access(job->output, F_OK) == 0;
+        char *const from = text_display(job->input), *const to = text_display(job->output);
+        printf("%s -> %s%s\n", from, to, skip ? " (exists already)" : "");
+        free(from);
+        free(to);
+    }
+}
+
+static bool save_transfer(const Options *o, const ImgstatTransfer *transfer)
+{
+    ImgstatError error;
+    const char *const path = o->transform.save_transfer;
+    if (transfer == NULL) {
+        fprintf(stderr, "%s: %s: not written: there is no single transfer; --together makes one\n",
+                o->command, path);
+        return false;
+    }
+    if (imgstat_transfer_save(transfer, path, o->transform.write.replace, &error) == IMGSTAT_OK)
+        return true;
+    fprintf(stderr, "%s\n", error.message);
+    return false;
+}
+
+static void summarize(const Run *run, size_t total)
+{
+    const Options *const o = run->options;
+    const size_t left = total - run->written - run->failed - run->skipped;
+    const bool interrupted = status_interrupted() != 0;
+    if (!interrupted && (total < 2 || (o->quiet && run->failed == 0)))
+        return;
+    fprintf(stderr, "%s%zu written, %zu failed", interrupted ? "interrupted: " : "", run->written,
+            run->failed);
+    if (run->skipped > 0)
+        fprintf(stderr, ", %zu skipped", run->skipped);
+    if (left > 0)
+        fprintf(stderr, ", %zu not done", left);
+    fputc('\n', stderr);
+}
+
+static void transform(const Options *o, const InputList *inputs, Run *run,
+                      const ImgstatTransfer *given)
+{
+    const TransformOptions *const t = &o->transform;
+    ImgstatTransfer *made = NULL;
+    ImgstatError error;
+    const ImgstatBatch batch = {
+        .method = t->method,
+        .transfer = given,
+        .reference = t->method.transform == IMGSTAT_MATCH ? t->reference : NULL,
+        .together = t->together,
+        .skip_existing = t->skip_existing,
+        .write = t->write,
+        .open = {.limits = o->limits, .warn = on_warning, .warn_context = run},
+        /* Samples are mapped by the CPU, so counting alone would not repay another device. */
+        .device = strcmp(o->device, "auto") == 0 ? "cpu" : o->device,
+        .threads = o->jobs,
+        .memory = t->memory,
+        .progress = on_done,
+        .cancelled = on_poll,
+        .context = run,
+        .made = t->save_transfer != NULL ? &made : NULL};
+    run->progress = progress_begin(run->outputs->n, o->quiet);
+    status_catch_gently();
+    const ImgstatResult result =
+        imgstat_batch_run(&batch, run->outputs->jobs, run->outputs->n, &error);
+    progress_clear(&run->progress);
+    if (result != IMGSTAT_OK && result != IMGSTAT_ERR_CANCELLED) {
+        fprintf(stderr, "%s: %s\n", o->command, error.message);
+        status_raise(result == IMGSTAT_ERR_ARG ? STATUS_USAGE : STATUS_FAILED);
+    } else if (t->save_transfer != NULL && result == IMGSTAT_OK && run->failed < inputs->n &&
+               !save_transfer(o, made)) {
+        status_raise(STATUS_FAILED);
+    }
+    imgstat_transfer_destroy(made);
+    if (status_interrupted() != 0)
+        status_raise(128 + status_interrupted());
+}
+
+/* What would be found out only after all the work. */
+static bool check_saving(const Options *o, const InputList *inputs)
+{
+    const TransformOptions *const t = &o->transform;
+    if (t->save_transfer == NULL)
+        return true;
+    if (inputs->n > 1 && !t->together) {
+        fprintf(stderr,
+                "%s: each of %zu images would have a transfer of its own to save; --together makes "
+                "one\n",
+                o->command, inputs->n);
+        status_raise(STATUS_USAGE);
+        return false;
+    }
+    if (!t->write.replace && strcmp(t->save_transfer, "-") != 0 &&
+        access(t->save_transfer, F_OK) == 0) {
+        fprintf(stderr, "%s: %s: exists already; --force replaces it\n", o->command,
+                t->save_transfer);
+        status_raise(STATUS_FAILED);
+        return false;
+    }
+    return true;
+}
+
+static void run_command(const Options *o, const InputList *inputs)
+{
+    Outputs outputs;
+    ImgstatTransfer *given = NULL;
+    ImgstatError error;
+    Run run = {.options = o, .outputs = &outputs};
+    if (!outputs_plan(o, inputs, &outputs)) {
+        status_raise(STATUS_USAGE);
+    } else if (check_saving(o, inputs)) {
+        for (size_t i = 0; i < inputs->n; i++)
+            if (inputs->items[i].problem != NULL) {
+                fprintf(stderr, "%s\n", inputs->items[i].problem);
+                status_raise(STATUS_FAILED);
+                run.failed++;
+            }
+        if (o->transform.dry_run) {
+            list(&run);
+        } else if (o->transform.transfer != NULL &&
+                   imgstat_transfer_load(o->transform.transfer, &given, &error) != IMGSTAT_OK) {
+            fprintf(stderr, "%s\n", error.message);
+            status_raise(STATUS_FAILED);
+        } else if (!outputs_make_folders(o, &outputs)) {
+            status_raise(STATUS_FAILED);
+        } else {
+            transform(o, inputs, &run, given);
+            summarize(&run, inputs->n);
+        }
+    }
+    imgstat_transfer_destroy(given);
+    outputs_release(&outputs);
+}
+
+static void run_transform(Command command, int argc, char **argv)
+{
+    Options options;
+    const ParseResult parsed = options_parse(command, argc, argv, &options);
+    if (parsed == PARSE_RUN) {
+        InputList inputs;
+        outputs_leave_out(&options);
+        inputs_collect(&options, &inputs);
+        run_command(&options, &inputs);
+        inputs_release(&inputs);
+    } else if (parsed == PARSE_ERROR) {
+        status_raise(STATUS_USAGE);
+    }
+    options_release(&options);
+}
+
+void cmd_normalize(int argc, char **argv)
+{
+    run_transform(COMMAND_NORMALIZE, argc, argv);
+}
+
+void cmd_equalize(int argc, char **argv)
+{
+    run_transform(COMMAND_EQUALIZE, argc, argv);
+}
+
+void cmd_apply(int argc, char **argv)
+{
+    run_transform(COMMAND_APPLY, argc, argv);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* outputs.c: maps inputs to outputs, and refuses what would lose a file. */
+#include "outputs.h"
+#include "options_value.h"
+#include "text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_directory(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+void outputs_leave_out(Options *options)
+{
+    struct stat info;
+    if (stat(options->transform.output, &info) != 0 || !S_ISDIR(info.st_mode))
+        return;
+    options->has_leave_out = true;
+    options->leave_out_device = info.st_dev;
+    options->leave_out_inode = info.st_ino;
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+static bool goes_to_folder(const Options *o, const InputList *inputs)
+{
+    const char *const output = o->transform.output;
+    const size_t length = strlen(output);
+    if (inputs->n > 1 || is_directory(output) || (length > 0 && output[length - 1] == '/'))
+        return true;
+    return o->n_names == 1 && is_directory(o->names[0]);
+}
+
+/* Length of name without an ending that says another format than the one asked for. */
+static size_t stem_length(const char *name, const char *format)
+{
+    static const char *const endings[] = {".png", ".tif", ".tiff", ".gtiff", ".btf", ".tf8"};
+    const char *const dot = strrchr(name, '.');
+    for (size_t i = 0; dot != NULL && i < sizeof endings / sizeof endings[0]; i++)
+        if (strcasecmp(dot, endings[i]) == 0 && (i == 0) != (format[0] == 'p'))
+            return (size_t)(dot - name);
+    return strlen(name);
+}
+
+static char *path_in_folder(const TransformOptions *t, const Input *input)
+{
+    const char *const name = input->path + input->below, *const folder = t->output;
+    const size_t folder_length = strlen(folder);
+    const char *const slash = folder_length > 0 && folder[folder_length - 1] == '/' ? "" : "/";
+    const char *ending = "";
+    size_t length = strlen(name);
+    if (t->write.format != NULL && stem_length(name, t->write.format) < length) {
+        length = stem_length(name, t->write.format);
+        ending = t->write.format[0] == 'p' ? ".png" : ".tif";
+    }
+    const size_t bytes = folder_length + length + strlen(ending) + 2;
+    char *const path = text_alloc(bytes);
+    snprintf(path, bytes, "%s%s%.*s%s", folder, slash, (int)length, name, ending);
+    return path;
+}
+
+/* ---- What must not happen -------------------------------------------------------------------- */
+
+static int by_output(const void *a, const void *b)
+{
+    const ImgstatJob *const x = *(const ImgstatJob *const *)a, *const y =
+                                                                   *(const ImgstatJob *const *)b;
+    return strcmp(x->output, y->output);
+}
+
+static bool check_distinct(const Options *o, const Outputs *outputs)
+{
+    const ImgstatJob **const sorted = text_alloc((outputs->n + 1) * sizeof *sorted);
+    for (size_t i = 0; i < outputs->n; i++)
+        sorted[i] = &outputs->jobs[i];
+    qsort(sorted, outputs->n, sizeof *sorted, by_output);
+    bool good = true;
+    for (size_t i = 1; good && i < outputs->n; i++) {
+        if (strcmp(sorted[i - 1]->output, sorted[i]->output) != 0)
+            continue;
+        good = false;
+        usage_error(o->command, "%s and %s would both become %s", sorted[i - 1]->input,
+                    sorted[i]->input, sorted[i]->output);
+    }
+    free(sorted);
+    return good;
+}
+
+/* An input as the file system knows it. */
+typedef struct Identity {
+    dev_t device;
+    ino_t inode;
+    const ImgstatJob *job;
+} Identity;
+
+static int by_identity(const void *a, const void *b)
+{
+    const Identity *const x = a, *const y = b;
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    return x->inode == y->inode ? 0 : x->inode < y->inode ? -1 : 1;
+}
+
+static bool check_one(const Options *o, const ImgstatJob *job, const Identity *found)
+{
+    if (found->job != job) {
+        usage_error(o->command, "%s would replace %s, which is an input too", job->output,
+                    found->job->input);
+        return false;
+    }
+    if (o->transform.write.replace)
+        return true;
+    usage_error(o->command, "%s is the input itself; --force replaces it", job->output);
+    return false;
+}
+
+static bool check_inputs_kept(const Options *o, const Outputs *outputs)
+{
+    Identity *const inputs = text_alloc((outputs->n + 1) * sizeof *inputs);
+    size_t n = 0;
+    struct stat info;
+    for (size_t i = 0; i < outputs->n; i++)
+        if (stat(outputs->jobs[i].input, &info) == 0)
+            inputs[n++] = (Identity){info.st_dev, info.st_ino, &outputs->jobs[i]};
+    qsort(inputs, n, sizeof *inputs, by_identity);
+    bool good = true;
+    for (size_t i = 0; good && !o->transform.skip_existing && i < outputs->n; i++) {
+        if (stat(outputs->jobs[i].output, &info) != 0 || !S_ISREG(info.st_mode))
+            continue;
+        const Identity wanted = {info.st_dev, info.st_ino, NULL};
+        const Identity *const found = bsearch(&wanted, inputs, n, sizeof *inputs, by_identity);
+        good = found == NULL || check_one(o, &outputs->jobs[i], found);
+    }
+    free(inputs);
+    return good;
+}
+
+/* ---- The plan -------------------------------------------------------------------------------- */
+
+static bool check_standard(const Options *o, const InputList *inputs, bool folder)
+{
+    if (strcmp(o->transform.output, "-") == 0) {
+        if (inputs->n > 1) {
+            usage_error(o->command, "standard output takes one image, not %zu", inputs->n);
+            return false;
+        }
+        if (!o->transform.dry_run && isatty(STDOUT_FILENO) == 1) {
+            usage_error(o->command, "standard output is a terminal; images are not for reading");
+            return false;
+        }
+        return true;
+    }
+    for (size_t i = 0; folder && i < inputs->n; i++)
+        if (strcmp(inputs->items[i].path, "-") == 0) {
+            usage_error(o->command, "standard input has no name: -o must name a file for it");
+            return false;
+        }
+    return true;
+}
+
+bool outputs_plan(const Options *options, const InputList *inputs, Outputs *out)
+{
+    *out = (Outputs){.n = 0};
+    const TransformOptions *const t = &options->transform;
+    const bool standard = strcmp(t->output, "-") == 0;
+    const bool folder = !standard && goes_to_folder(options, inputs);
+    if (!check_standard(options, inputs, folder))
+        return false;
+    out->jobs = text_alloc((inputs->n + 1) * sizeof *out->jobs);
+    out->paths = text_alloc((inputs->n + 1) * sizeof *out->paths);
+    for (size_t i = 0; i < inputs->n; i++) {
+        const Input *const input = &inputs->items[i];
+        if (input->problem != NULL)
+            continue;
+        char *path = NULL;
+        if (folder) {
+            path = path_in_folder(t, input);
+        } else {
+            path = text_alloc(strlen(t->output) + 1);
+            strcpy(path, t->output);
+        }
+        out->paths[out->n] = path;
+        out->jobs[out->n++] = (ImgstatJob){
+            .input = input->path, .output = path, .has_page = input->has_page, .page = input->page};
+    }
+    return standard || (check_distinct(options, out) && check_inputs_kept(options, out));
+}
+
+/* mkdir -p of the folder that `path` lies in; path is changed and restored. */
+static bool make_folder_of(const Options *o, char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        const bool failed = mkdir(path, 0777) != 0 && errno != EEXIST && !is_directory(path);
+        const int cause = errno;
+        if (failed) {
+            char *const name = text_display(path);
+            fprintf(stderr, "%s: %s: cannot create the folder: %s\n", o->command, name,
+                    strerror(cause));
+            free(name);
+        }
+        *slash = '/';
+        if (failed)
+            return false;
+    }
+    return true;
+}
+
+/* Length of the folder part of a path. */
+static size_t folder_length(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    return slash != NULL ? (size_t)(slash - path) : 0;
+}
+
+bool outputs_make_folders(const Options *options, const Outputs *outputs)
+{
+    for (size_t i = 0; i < outputs->n; i++) {
+        const char *const before = i > 0 ? outputs->paths[i - 1] : "";
+        const size_t length = folder_length(outputs->paths[i]);
+        if (length == 0 || (i > 0 && length == folder_length(before) &&
+                            memcmp(before, outputs->paths[i], length) == 0))
+            continue;
+        if (!make_folder_of(options, outputs->paths[i]))
+            return false;
+    }
+    return true;
+}
+
+void outputs_release(Outputs *outputs)
+{
+    for (size_t i = 0; i < outputs->n; i++)
+        free(outputs->paths[i]);
+    free(outputs->paths);
+    free(outputs->jobs);
+    *outputs = (Outputs){.n = 0};
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* progress.h: one line on standard error, where that is a terminal. */
+#ifndef IMGSTAT_TOOLS_PROGRESS_H
+#define IMGSTAT_TOOLS_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct Progress {
+    bool wanted, shown;
+    double start, last; /* seconds */
+} Progress;
+
+/* n: how many there will be; nothing is shown for one. */
+Progress progress_begin(size_t n, bool quiet);
+/* "40 of 120, 12.5 a second, 6 s left", at most five times a second. */
+void progress_show(Progress *progress, size_t done, size_t n);
+/* Before anything else is written to the terminal. */
+void progress_clear(Progress *progress);
+
+#endif
