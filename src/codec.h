@@ -40,6 +40,8 @@ typedef struct Decoder {
     Warnings warnings;
     ImgstatPage page;   /* the page selected; page.pages is known after open */
     uint32_t next_row;  /* of that page */
+    unsigned threads;   /* to decode with; 0: as many as the process may run on */
+    bool plain;         /* decode through libpng and libtiff alone: see docs/formats.md */
     uint32_t band_rows; /* reading in multiples of this many rows decodes nothing twice */
     const char *const *channel_names; /* page.channels of them */
 } Decoder;

@@ -3,6 +3,7 @@
 #include "codec.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const Codec *const codecs[] = {&png_codec, &tiff_codec};
 
@@ -21,6 +22,13 @@ static ImgstatResult find_codec(const Source *source, const Codec **out, Imgstat
         }
     }
     return error_set(err, IMGSTAT_ERR_FORMAT, "%s: is neither PNG nor TIFF", source->name);
+}
+
+/* For tests: what decodes faster must give what libpng and libtiff alone give. */
+static bool wants_plain(void)
+{
+    const char *const wanted = getenv("IMGSTAT_DECODE");
+    return wanted && strcmp(wanted, "plain") == 0;
 }
 
 ImgstatResult imgstat_file_open(const char *path, const ImgstatOpen *how, ImgstatFile **out,
@@ -43,6 +51,8 @@ ImgstatResult imgstat_file_open(const char *path, const ImgstatOpen *how, Imgsta
         res = find_codec(file->source, &codec, err);
     if (res == IMGSTAT_OK)
         res = codec->open(file->source, &full, &file->decoder, err);
+    if (res == IMGSTAT_OK)
+        file->decoder->plain = wants_plain();
     if (res != IMGSTAT_OK) {
         imgstat_file_close(file);
         return res;

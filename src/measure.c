@@ -210,6 +210,7 @@ ImgstatResult imgstat_measure_file(ImgstatDevice *device, ImgstatFile *file, uin
         how = &nothing_more;
     IMGSTAT_TRY(findings_check(how, err));
     Pixels pixels = {.device = device, .decoder = file->decoder};
+    file->decoder->threads = device->threads;
     IMGSTAT_TRY(file->decoder->codec->select(file->decoder, page, err));
     IMGSTAT_TRY(make_buffer(&pixels, how, err));
     const ImgstatResult res = measure_pixels(&pixels, &pixels.buffer, how, out, err);

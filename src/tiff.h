@@ -4,6 +4,7 @@
 #define IMGSTAT_TIFF_H
 
 #include "codec.h"
+#include "pool.h"
 
 #include <tiffio.h>
 
@@ -34,6 +35,7 @@ typedef struct TiffLayout {
     bool swapped;  /* TIFF_PATH_PIECES: the file has the other byte order */
     bool reversed; /* TIFF_PATH_PIECES: bits within bytes are in the other order */
     uint16_t compression, photometric, format, bits;
+    uint16_t predictor; /* of deflate; else 1 */
     uint16_t samples;   /* a pixel */
     uint16_t planes;    /* 1: chunky */
     uint16_t per_chunk; /* samples a pixel in one chunk: samples, or 1 where planes are separate */
@@ -43,6 +45,9 @@ typedef struct TiffLayout {
     size_t chunk_bytes;    /* row_bytes * chunk_height */
 } TiffLayout;
 
+typedef struct TiffHelpers TiffHelpers; /* tiff_parallel.c */
+typedef struct TiffInflate TiffInflate; /* tiff_inflate.c */
+
 typedef struct TiffDecoder {
     Decoder base;
     TiffHandle handle;
@@ -51,14 +56,16 @@ typedef struct TiffDecoder {
     ImgstatError failure; /* what libtiff complained of first since tiff_forget */
     bool short_arrays;    /* libtiff filled up the list of offsets or sizes of this page */
     TiffLayout layout;
-    char **names;      /* of channels: the array and, behind it, the text */
-    uint8_t *map8;     /* palette: three bytes an index, or */
-    uint16_t *map16;   /* three words an index, or NULL: indices as they are */
-    uint8_t *chunk;    /* one decoded chunk, or a piece of rows */
-    size_t chunk_room; /* bytes of chunk */
-    uint8_t *row;      /* one chunk row of whole samples */
-    uint8_t *band;     /* rows of chunks that a caller takes in parts */
-    uint32_t band_at;  /* index of the row of chunks in band; UINT32_MAX for none */
+    char **names;         /* of channels: the array and, behind it, the text */
+    uint8_t *map8;        /* palette: three bytes an index, or */
+    uint16_t *map16;      /* three words an index, or NULL: indices as they are */
+    uint8_t *chunk;       /* one decoded chunk, or a piece of rows */
+    size_t chunk_room;    /* bytes of chunk */
+    uint8_t *row;         /* one chunk row of whole samples */
+    uint8_t *band;        /* rows of chunks that a caller takes in parts */
+    uint32_t band_at;     /* index of the row of chunks in band; UINT32_MAX for none */
+    TiffHelpers *helpers; /* NULL: not needed so far */
+    TiffInflate *inflate; /* of a helper: decodes in place of the handle */
 } TiffDecoder;
 
 /* tiff_io.c */
@@ -72,6 +79,9 @@ ImgstatResult tiff_pages_find(const Source *source, const ImgstatLimits *limits,
 
 /* tiff_layout.c: fills base.page, channel names, layout and palette for the directory just read. */
 ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err);
+
+/* What libtiff must be told of that directory before it decodes. */
+void tiff_page_prepare(const TiffDecoder *td);
 
 /* tiff_page.c: the parts of it that say what samples are. Sample type and channels as stored; */
 ImgstatResult tiff_page_samples(TiffDecoder *td, ImgstatError *err);
@@ -109,10 +119,27 @@ void tiff_place(const TiffDecoder *td, const uint8_t *from, uint16_t plane, uint
 /* tiff_rows.c, tiff_rgba.c */
 ImgstatResult tiff_rows_read(TiffDecoder *td, uint8_t *to, size_t pitch, uint32_t rows,
                              ImgstatError *err);
+/* One strip or tile, its first `rows` rows, to its place in rows of the image. */
+ImgstatResult tiff_chunk_read(TiffDecoder *td, uint32_t index, uint32_t across, uint16_t plane,
+                              uint8_t *to, size_t pitch, uint32_t rows, ImgstatError *err);
 /* One row of chunks, `rows` high, as RGB. */
 ImgstatResult tiff_rgba_read(TiffDecoder *td, uint32_t down, uint8_t *to, size_t pitch,
                              uint32_t rows, ImgstatError *err);
 /* Grows td->chunk. */
 ImgstatResult tiff_chunk_room(TiffDecoder *td, size_t bytes, ImgstatError *err);
+
+/* tiff_parallel.c: n rows of chunks, whole but for the image's end, by as many threads as the
+ * decoder may use. */
+ImgstatResult tiff_chunks_read(TiffDecoder *td, uint32_t down, uint32_t n, uint8_t *to,
+                               size_t pitch, ImgstatError *err);
+void tiff_helpers_destroy(TiffHelpers *helpers); /* accepts NULL */
+
+/* tiff_inflate.c: whether it can decode chunks of this page; NULL where memory is out; */
+bool tiff_inflate_suits(const TiffDecoder *td);
+TiffInflate *tiff_inflate_create(void);
+void tiff_inflate_destroy(TiffInflate *inflate); /* accepts NULL */
+/* the first `bytes` bytes of a chunk, into `room` bytes. False: libtiff knows better. */
+bool tiff_inflate_chunk(TiffInflate *inflate, const TiffDecoder *td, uint32_t index, uint8_t *to,
+                        size_t bytes, size_t room);
 
 #endif

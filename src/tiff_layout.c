@@ -8,6 +8,9 @@
 /* Strips that decode to more are read row by row where their codec can. */
 enum { STREAM_BYTES = 4 << 20 };
 
+/* Nor do rows of strips for several threads become larger together. */
+enum { UNIT_BYTES = 16 << 20 };
+
 static bool codec_gives_rows(uint16_t compression)
 {
     switch (compression) {
@@ -139,6 +142,13 @@ static ImgstatResult check_chunk_limit(const TiffDecoder *td, ImgstatError *err)
                      layout->chunk_height, (unsigned long long)limit);
 }
 
+/* The colours of JPEG come are converted by its own library. */
+static bool jpeg_converts(const TiffLayout *layout)
+{
+    return layout->photometric == PHOTOMETRIC_YCBCR && layout->compression == COMPRESSION_JPEG &&
+           layout->planes == 1;
+}
+
 /* YCbCr comes as RGB: from the JPEG library, or converted from what it and other codecs give. */
 static ImgstatResult choose_conversion(TiffDecoder *td, bool *convert, ImgstatError *err)
 {
@@ -147,10 +157,8 @@ static ImgstatResult choose_conversion(TiffDecoder *td, bool *convert, ImgstatEr
     *convert = false;
     if (layout->photometric != PHOTOMETRIC_YCBCR && layout->compression != COMPRESSION_OJPEG)
         return IMGSTAT_OK;
-    if (layout->compression == COMPRESSION_JPEG && layout->planes == 1) {
-        TIFFSetField(tif, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+    if (jpeg_converts(layout))
         return IMGSTAT_OK;
-    }
     if (layout->photometric != PHOTOMETRIC_YCBCR)
         return IMGSTAT_OK;
     char why[1024] = "";
@@ -164,15 +172,27 @@ static ImgstatResult choose_conversion(TiffDecoder *td, bool *convert, ImgstatEr
 
 /* libtiff with libdeflate leaves bytes unwritten where a strip holds more data than its rows need,
  * and says nothing; with zlib it does not. */
-static void choose_inflate(const TiffDecoder *td)
+void tiff_page_prepare(const TiffDecoder *td)
 {
 #ifdef TIFFTAG_DEFLATE_SUBCODEC
     const uint16_t compression = td->layout.compression;
     if (compression == COMPRESSION_DEFLATE || compression == COMPRESSION_ADOBE_DEFLATE)
         TIFFSetField(td->handle.tif, TIFFTAG_DEFLATE_SUBCODEC, DEFLATE_SUBCODEC_ZLIB);
-#else
-    (void)td;
 #endif
+    if (jpeg_converts(&td->layout))
+        TIFFSetField(td->handle.tif, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+}
+
+/* Strips as many as threads, so that each has one: they lie one below the other. */
+static uint32_t unit_rows(const TiffDecoder *td)
+{
+    const TiffLayout *const layout = &td->layout;
+    const uint64_t side_by_side = (uint64_t)layout->across * layout->planes;
+    const uint64_t threads = td->base.plain ? 1 : td->base.threads;
+    uint64_t n = side_by_side >= threads ? 1 : threads / side_by_side;
+    if (band_bytes(td) > 0 && n > UNIT_BYTES / band_bytes(td))
+        n = UNIT_BYTES / band_bytes(td);
+    return layout->chunk_height * (uint32_t)(n > 0 && n <= layout->down ? n : 1);
 }
 
 ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err)
@@ -184,7 +204,11 @@ ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err)
     IMGSTAT_TRY(limits_check(&td->base.how.limits, td->base.source->name, page->width, page->height,
                              layout->samples, 1, err));
     IMGSTAT_TRY(tiff_page_samples(td, err));
-    choose_inflate(td);
+    tiff_page_prepare(td);
+    layout->predictor = PREDICTOR_NONE;
+    if (layout->compression == COMPRESSION_DEFLATE ||
+        layout->compression == COMPRESSION_ADOBE_DEFLATE)
+        TIFFGetField(td->handle.tif, TIFFTAG_PREDICTOR, &layout->predictor);
     IMGSTAT_TRY(choose_conversion(td, &convert, err));
     if (layout->photometric == PHOTOMETRIC_PALETTE && !td->base.how.indices)
         IMGSTAT_TRY(tiff_page_palette(td, err));
@@ -193,7 +217,7 @@ ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err)
     IMGSTAT_TRY(chunk_geometry(td, err));
     layout->path = choose_path(td, convert);
     const bool whole = layout->path == TIFF_PATH_CHUNKS || layout->path == TIFF_PATH_RGBA;
-    td->base.band_rows = whole ? layout->chunk_height : 1;
+    td->base.band_rows = whole ? unit_rows(td) : 1;
     IMGSTAT_TRY(check_chunk_limit(td, err));
     return tiff_page_channels(td, err);
 }

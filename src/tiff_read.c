@@ -20,6 +20,8 @@ static void release_page(TiffDecoder *td)
 {
     for (uint16_t i = 1; td->planes && i < td->layout.planes; i++)
         tiff_handle_close(&td->planes[i]);
+    tiff_helpers_destroy(td->helpers);
+    td->helpers = NULL;
     free(td->planes);
     free(td->names);
     free(td->map8);

@@ -201,6 +201,9 @@ static ImgstatResult read_scanlines(TiffDecoder *td, uint8_t *to, size_t pitch, 
 static bool decode_chunk(TiffDecoder *td, uint32_t index, uint8_t *to, size_t bytes)
 {
     TIFF *const tif = td->handle.tif;
+    if (td->inflate)
+        return tiff_inflate_chunk(td->inflate, td, index, to, bytes,
+                                  to == td->chunk ? td->layout.chunk_bytes : bytes);
     tiff_forget(td);
     const tmsize_t got = td->layout.tiled ? TIFFReadEncodedTile(tif, index, to, (tmsize_t)bytes)
                                           : TIFFReadEncodedStrip(tif, index, to, (tmsize_t)bytes);
@@ -233,8 +236,8 @@ static bool is_fax(uint16_t compression)
            compression == COMPRESSION_CCITTFAX3 || compression == COMPRESSION_CCITTFAX4;
 }
 
-static ImgstatResult read_chunk(TiffDecoder *td, uint32_t index, uint32_t across, uint16_t plane,
-                                uint8_t *to, size_t pitch, uint32_t rows, ImgstatError *err)
+ImgstatResult tiff_chunk_read(TiffDecoder *td, uint32_t index, uint32_t across, uint16_t plane,
+                              uint8_t *to, size_t pitch, uint32_t rows, ImgstatError *err)
 {
     const TiffLayout *const layout = &td->layout;
     const uint32_t x = across * layout->chunk_width, left = td->base.page.width - x;
@@ -262,18 +265,18 @@ static ImgstatResult read_chunk(TiffDecoder *td, uint32_t index, uint32_t across
     return IMGSTAT_OK;
 }
 
-/* All chunks that cover rows [down * chunk_height, + rows). */
-static ImgstatResult read_chunk_rows(TiffDecoder *td, uint32_t down, uint8_t *to, size_t pitch,
-                                     uint32_t rows, ImgstatError *err)
+/* n rows of chunks, whole but for the image's end. */
+static ImgstatResult read_chunk_rows(TiffDecoder *td, uint32_t down, uint32_t n, uint8_t *to,
+                                     size_t pitch, ImgstatError *err)
 {
     const TiffLayout *const layout = &td->layout;
-    if (layout->path == TIFF_PATH_RGBA)
-        return tiff_rgba_read(td, down, to, pitch, rows, err);
-    for (uint16_t plane = 0; plane < layout->planes; plane++) {
-        for (uint32_t i = 0; i < layout->across; i++) {
-            const uint32_t index = (plane * layout->down + down) * layout->across + i;
-            IMGSTAT_TRY(read_chunk(td, index, i, plane, to, pitch, rows, err));
-        }
+    if (layout->path != TIFF_PATH_RGBA)
+        return tiff_chunks_read(td, down, n, to, pitch, err);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t left = td->base.page.height - (down + i) * layout->chunk_height;
+        const uint32_t rows = left < layout->chunk_height ? left : layout->chunk_height;
+        IMGSTAT_TRY(tiff_rgba_read(td, down + i, to + (size_t)i * layout->chunk_height * pitch,
+                                   pitch, rows, err));
     }
     return IMGSTAT_OK;
 }
@@ -293,7 +296,11 @@ static ImgstatResult read_chunked(TiffDecoder *td, uint8_t *to, size_t pitch, ui
         const uint32_t left = rows - done;
         n = height - inside < left ? height - inside : left;
         if (n == height) {
-            IMGSTAT_TRY(read_chunk_rows(td, down, to + done * pitch, pitch, n, err));
+            const bool to_last = y + left == page->height;
+            const uint32_t whole = left / layout->chunk_height;
+            const uint32_t many = to_last ? layout->down - down : whole;
+            n = to_last ? left : whole * layout->chunk_height;
+            IMGSTAT_TRY(read_chunk_rows(td, down, many, to + done * pitch, pitch, err));
             continue;
         }
         if (td->band_at != down) {
@@ -303,7 +310,7 @@ static ImgstatResult read_chunked(TiffDecoder *td, uint8_t *to, size_t pitch, ui
                 return error_memory(err, row_bytes * layout->chunk_height,
                                     "a row of strips or tiles");
             td->band_at = UINT32_MAX;
-            IMGSTAT_TRY(read_chunk_rows(td, down, td->band, row_bytes, height, err));
+            IMGSTAT_TRY(read_chunk_rows(td, down, 1, td->band, row_bytes, err));
             td->band_at = down;
         }
         for (uint32_t i = 0; i < n; i++)
