@@ -99,14 +99,14 @@ static uint16_t usual_predictor(const TiffShape *shape)
                                                                       : PREDICTOR_NONE;
 }
 
-static uint16_t kept_predictor(const TiffShape *shape, uint16_t predictor)
+static uint16_t kept_predictor(const TiffShape *shape, uint16_t predictor, bool was_float)
 {
     const bool is_float = shape->format == SAMPLEFORMAT_IEEEFP;
     if (predictor == PREDICTOR_NONE)
         return PREDICTOR_NONE;
     if (predictor == PREDICTOR_FLOATINGPOINT && is_float)
         return predictor;
-    if (predictor == PREDICTOR_HORIZONTAL &&
+    if (predictor == PREDICTOR_HORIZONTAL && is_float == was_float &&
         (shape->bits == 8 || shape->bits == 16 || shape->bits == 32 || shape->bits == 64))
         return predictor;
     return usual_predictor(shape);
@@ -138,7 +138,9 @@ static ImgstatResult choose_compression(const Encoder *encoder, const TiffDecode
     const bool same = like && shape->compression == before;
     if (same && has_predictor(before))
         TIFFGetFieldDefaulted(like->handle.tif, TIFFTAG_PREDICTOR, &predictor);
-    shape->predictor = same ? kept_predictor(shape, predictor) : usual_predictor(shape);
+    shape->predictor =
+        same ? kept_predictor(shape, predictor, sample_is_float(like->base.page.sample))
+             : usual_predictor(shape);
     if (same && shape->compression == COMPRESSION_CCITTFAX3)
         TIFFGetField(like->handle.tif, TIFFTAG_GROUP3OPTIONS, &shape->fax_options);
     return IMGSTAT_OK;
