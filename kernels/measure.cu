@@ -9,7 +9,7 @@ enum { LAUNCH_IMAGES = 2048 };
 /* Pieces of one image that a launch adds up: 2^26 * 10 terms < 2^30 (exact.h). */
 static const uint64_t LAUNCH_PIECES = 1ull << 26;
 /* Bytes of an item: a few microseconds of a block's share of the memory. */
-enum { ITEM_BYTES = 128 << 10, WIDE_WARPS = 8 };
+enum { ITEM_BYTES = 128 << 10, WIDE_WARPS = 4 };
 
 /* What the images of one launch have in common. */
 struct Kind {
@@ -120,6 +120,24 @@ static uint32_t item_units(const CudaDevice *device, const Kind &kind, uint64_t 
     return (uint32_t)(units < share ? units : share < 4 ? 4 : share);
 }
 
+/* Large items, and if `tapered` a few percent of the work in small ones at the end. */
+static void cut_items(WorkImage *image, const Kind &kind, uint32_t per_item, bool tapered)
+{
+    const uint64_t large = image->units / per_item;
+    uint32_t small = per_item / 4;
+    if (sample_bits(kind.sample) == 16)
+        small = small / NARROW16_STEP * NARROW16_STEP;
+    if (!sample_is_narrow(kind.sample))
+        small = small / WIDE_WARPS * WIDE_WARPS;
+    tapered = tapered && small > 0 && large >= 8;
+    image->units_per_item = per_item;
+    image->units_per_small = tapered ? small : per_item;
+    image->large_items = (uint32_t)(tapered ? large - large / 8 : large);
+    const uint64_t left = image->units - (uint64_t)image->large_items * per_item;
+    image->items = image->large_items +
+                   (uint32_t)((left + image->units_per_small - 1) / image->units_per_small);
+}
+
 /* ---- One launch ------------------------------------------------------------------------------ */
 
 static ImgstatResult run_kernels(const Launch *launch, const Kind &kind, ImgstatError *err)
@@ -196,8 +214,7 @@ static ImgstatResult launch_images(CudaDevice *device, const Kind &kind, WorkIma
     launch.device = device;
     launch.stream = device->stream;
     for (size_t i = 0; i < n; i++) {
-        images[i].units_per_item = per_item;
-        images[i].items = (uint32_t)((images[i].units + per_item - 1) / per_item);
+        cut_items(&images[i], kind, per_item, n == 1);
         images[i].first_item = launch.work.n_items;
         launch.work.n_items += images[i].items;
     }
@@ -319,10 +336,14 @@ static ImgstatResult measure_device_images(void *context, CudaDevice *device,
                              kind_of(&images[i], &measure->records[origin ? origin[i] : i]));
         if (seen)
             continue;
+        bool others = false;
         for (size_t i = from; i < n; i++) {
             record = &measure->records[origin ? origin[i] : i];
-            if (images[i].width == 0 || images[i].height == 0 ||
-                !same_kind(batch.kind, kind_of(&images[i], record)))
+            if (!same_kind(batch.kind, kind_of(&images[i], record))) {
+                others = true;
+                continue;
+            }
+            if (images[i].width == 0 || images[i].height == 0)
                 continue;
             if (rows_aligned(&images[i], sample_size(images[i].sample))) {
                 IMGSTAT_TRY(add_image(device, &batch, &images[i], record, err));
@@ -340,6 +361,8 @@ static ImgstatResult measure_device_images(void *context, CudaDevice *device,
                 IMGSTAT_TRY(cuda_count_bins(device, &images[i], record, err));
         }
         IMGSTAT_TRY(launch_batch(device, &batch, err));
+        if (!others)
+            break;
     }
     return IMGSTAT_OK;
 }

@@ -70,11 +70,6 @@ template <int SAMPLE> static __device__ __forceinline__ void see(Seen *seen, uin
         keys = w ^ 0x80008000u;
     if (SAMPLE == IMGSTAT_F16)
         keys = w ^ ((w >> 15 & 0x00010001u) * 0x7FFFu | 0x80008000u);
-    if (SAMPLE != IMGSTAT_F16 && seen->first == 0 && seen->last == NONE) {
-        seen->low = __vminu2(seen->low, keys);
-        seen->high = __vminu2(seen->high, ~keys);
-        return;
-    }
     seen->low = __vminu2(seen->low, __vsub2(keys, seen->first));
     seen->high = __vminu2(seen->high, __vsub2(seen->last, keys));
 }
@@ -392,8 +387,11 @@ static __device__ __forceinline__ void flush_table(Block16 *block, uint64_t *bin
 {
     const Layout layout = block->layout;
     const uint32_t columns = 1u << (layout.shift - 2);
+    const uint32_t n = layout.direct * columns;
     unsigned *words = (unsigned *)table;
-    for (uint32_t i = threadIdx.x; i < layout.direct * columns; i += THREADS) {
+    for (uint32_t k = threadIdx.x; k < n; k += THREADS) {
+        /* Each block begins elsewhere: otherwise all meet at the same bins. */
+        const uint32_t from = k + blockIdx.x * 512 % n, i = from < n ? from : from - n;
         const unsigned word = words[i];
         const bool shared = i >= layout.wide * columns;
         uint64_t sum = shared ? word & 0xFFFFu : word;
@@ -483,22 +481,25 @@ static __device__ __forceinline__ void check_extrema(Block16 *block)
 
 /* ---- Positions ------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ void note(NarrowBlock *block, unsigned asked, uint32_t raw,
-                                            uint64_t row, uint64_t x)
+/* Samples that are looked for in one pass: one or both extrema. */
+struct Wanted {
+    uint32_t raw[2], other[2]; /* two patterns mean the same value: zeros of both signs */
+    unsigned long long *found[2];
+};
+
+static __device__ __forceinline__ bool found_before(const Wanted &wanted, uint64_t flat)
 {
-    const int key = (int)key_of(block->image, raw);
-    const unsigned long long at = block->image.first_at + row * block->image.row_pixels + x;
-    if ((asked & 1) && key == block->low[0])
-        atomicMin(&block->found[0], at);
-    if ((asked & 2) && key == block->high[0])
-        atomicMin(&block->found[1], at);
+    return *(volatile unsigned long long *)wanted.found[0] < flat &&
+           *(volatile unsigned long long *)wanted.found[1] < flat;
 }
 
-/* Looks through one unit for the extrema asked for: 1 the minimum, 2 the maximum. */
-static __device__ __forceinline__ void find_plain(NarrowBlock *block, unsigned asked, uint64_t unit)
+/* Looks through one plain unit. */
+static __device__ __forceinline__ void find_plain(const WorkImage &image, const Wanted &wanted,
+                                                  uint64_t unit)
 {
-    const Place place = plain_place(block->image, unit);
+    const Place place = plain_place(image, unit);
     const unsigned char *at = place.address + threadIdx.x % 32 * 16;
+    const uint64_t row = place.number * image.row_pixels;
     uint4 v[STEPS];
 #pragma unroll
     for (int i = 0; i < STEPS; i++) {
@@ -511,55 +512,79 @@ static __device__ __forceinline__ void find_plain(NarrowBlock *block, unsigned a
     for (int i = 0; i < STEPS; i++) {
         const unsigned char *from = at + i * 512;
         const bool whole = from >= place.row && from + 16 <= place.end;
-#pragma unroll 1
+        const uint32_t word[4] = {v[i].x, v[i].y, v[i].z, v[i].w};
+        unsigned hits = 0;
+#pragma unroll
+        for (int w = 0; w < 4; w++) {
+#pragma unroll
+            for (int e = 0; e < 2; e++)
+                hits |= __vcmpeq2(word[w], wanted.raw[e] * 0x10001u) |
+                        __vcmpeq2(word[w], wanted.other[e] * 0x10001u);
+        }
+        if (whole && !hits)
+            continue;
+        bool seen[2] = {false, false};
         for (int p = 0; p < 8; p++) {
-            const uint32_t w = p < 4 ? (p < 2 ? v[i].x : v[i].y) : (p < 6 ? v[i].z : v[i].w);
             const unsigned char *sample = from + 2 * p;
-            uint32_t raw = p % 2 ? w >> 16 : w & 0xFFFFu;
-            if (!whole) {
-                if (sample < place.row || sample >= place.end)
-                    continue;
-                raw = *(const uint16_t *)sample;
+            if (sample < place.row || sample >= place.end)
+                continue;
+            const uint32_t raw = *(const uint16_t *)sample;
+            const unsigned long long flat = row + (uint64_t)(sample - place.row) / 2;
+            for (int e = 0; e < 2; e++) {
+                if (!seen[e] && (raw == wanted.raw[e] || raw == wanted.other[e])) {
+                    seen[e] = true;
+                    if (flat < *(volatile unsigned long long *)wanted.found[e])
+                        atomicMin(wanted.found[e], flat);
+                }
             }
-            note(block, asked, raw, place.number, (uint64_t)(sample - place.row) / 2);
         }
     }
 }
 
-static __device__ __forceinline__ void find_general(NarrowBlock *block, unsigned asked,
+static __device__ __forceinline__ void find_general(const WorkImage &image, const Wanted &wanted,
                                                     uint64_t unit, unsigned channel)
 {
-    const WorkImage &image = block->image;
     uint64_t row, place;
     unit_place(image, unit, &row, &place);
     const uint64_t end = min((place + 1) * NARROW16_PIXELS, image.row_pixels);
     const uint16_t *samples = (const uint16_t *)(image.pixels + row * image.pitch) + channel;
     for (uint64_t x = place * NARROW16_PIXELS + threadIdx.x % 32; x < end; x += 32) {
-        if (!image.mask || image.mask[row * image.mask_pitch + x])
-            note(block, asked, samples[x * image.channels], row, x);
+        if (image.mask && !image.mask[row * image.mask_pitch + x])
+            continue;
+        const uint32_t raw = samples[x * image.channels];
+        for (int e = 0; e < 2; e++) {
+            if (raw == wanted.raw[e] || raw == wanted.other[e])
+                atomicMin(wanted.found[e], (unsigned long long)(row * image.row_pixels + x));
+        }
     }
 }
 
 template <bool PLAIN>
 static __device__ __forceinline__ void find_extrema(NarrowBlock *block, unsigned channel)
 {
+    const WorkImage &image = block->image;
+    const bool both = block->needs == 3 && block->low_step[0] == block->high_step[0];
     for (unsigned i = 0; i < 2; i++) {
-        unsigned asked = block->needs & (1u << i);
-        if (i == 0 && block->needs == 3 && block->low_step[0] == block->high_step[0])
-            asked = 3;
-        if (!asked || (i == 1 && block->needs == 3 && block->low_step[0] == block->high_step[0]))
+        if (!(block->needs >> i & 1) || (i == 1 && both))
             continue;
+        Wanted wanted;
+        for (unsigned e = 0; e < 2; e++) {
+            const unsigned which = both ? e : i;
+            const uint32_t key = (uint32_t)(which ? block->high[0] : block->low[0]);
+            wanted.raw[e] = (uint32_t)sample_raw((ImgstatSample)image.sample, key);
+            wanted.other[e] = image.sample == IMGSTAT_F16 && wanted.raw[e] == 0 ? 0x8000 : wanted.raw[e];
+            wanted.found[e] = &block->found[which];
+        }
         const uint64_t begin = i ? block->high_step[0] : block->low_step[0];
-        const uint64_t end = min(begin + block->image.units_per_item, block->image.units);
+        const uint64_t end = min(begin + image.units_per_item, image.units);
         for (uint64_t unit = begin + threadIdx.x / 32; unit < end; unit += WARPS) {
-            const uint64_t at = unit_first_at(block->image, unit, NARROW16_PIXELS, PLAIN ? 8 : 0);
-            const volatile unsigned long long *found = block->found;
-            if ((!(asked & 1) || found[0] < at) && (!(asked & 2) || found[1] < at))
+            const uint64_t at = unit_first_at(image, unit, NARROW16_PIXELS, PLAIN ? 8 : 0);
+            if (found_before(wanted, at - image.first_at))
                 break; /* units ascend */
             if (PLAIN)
-                find_plain(block, asked, unit);
+                find_plain(image, wanted, unit);
             else
-                find_general(block, asked, unit, channel);
+                find_general(image, wanted, unit, channel);
         }
     }
     __syncthreads();
@@ -741,8 +766,9 @@ static __global__ void __launch_bounds__(THREADS, 1)
         }
         uint64_t begin, end;
         item_units(narrow.image, item, &begin, &end);
+        unsigned long long next = 0; /* on its way while the item is counted */
         if (threadIdx.x == 0) {
-            narrow.next[turn] = atomicAdd(&work.shared->queue.next, 1ull);
+            next = atomicAdd(&work.shared->queue.next, 1ull);
             narrow.items++;
             narrow.samples += (end - begin) * NARROW16_PIXELS;
             narrow.step = begin;
@@ -750,6 +776,8 @@ static __global__ void __launch_bounds__(THREADS, 1)
         uint64_t *bins = narrow.image.bins + (uint64_t)work.channel0 * HALVES;
         const unsigned attention =
             count_item<SAMPLE, PLAIN>(&block, bins, begin, end, work.channel0);
+        if (threadIdx.x == 0)
+            narrow.next[turn] = next;
         if (__syncthreads_or((int)(attention & (BEYOND | MISSED)))) /* the item is counted */
             attend<PLAIN>(work, &block);
         item = narrow.next[turn];

@@ -19,6 +19,11 @@ enum { TABLE_BINS = 256 };
 
 extern __shared__ __align__(128) unsigned char table[];
 
+template <int C> struct Block8 {
+    NarrowBlock narrow;
+    uint64_t sum[C * TABLE_BINS]; /* of the columns of each bin, in a flush */
+};
+
 /* Samples of a table that is not flushed: a column gets at most a 32nd of them, and a few more
  * from row ends; so 32-bit counters do not overflow. */
 static const uint64_t TABLE_SAMPLES = 1ull << 35;
@@ -153,22 +158,29 @@ static __device__ __forceinline__ unsigned count_general(const WorkImage &image,
     return masked;
 }
 
-/* Samples that are looked for in one pass over an item: one, or both extrema of a channel. */
+/* Samples that are looked for in one pass over a step: one, or both extrema of a channel. */
 struct Wanted {
-    unsigned channel;     /* of those measured */
-    unsigned value[2];    /* raw; equal if there is just one */
+    unsigned channel;  /* of those measured */
+    unsigned value[2]; /* raw; equal if there is just one */
     unsigned long long *found[2];
-    uint64_t begin, end;  /* units */
 };
 
-static __device__ __forceinline__ void note(const WorkImage &image, const Wanted &wanted,
-                                            uint64_t row, uint64_t x, unsigned sample)
+static __device__ __forceinline__ bool found_before(const Wanted &wanted, uint64_t flat)
 {
-    const unsigned long long at = image.first_at + row * image.row_pixels + x;
-    if (sample == wanted.value[0])
-        atomicMin(wanted.found[0], at);
-    if (sample == wanted.value[1])
-        atomicMin(wanted.found[1], at);
+    return *(volatile unsigned long long *)wanted.found[0] < flat &&
+           *(volatile unsigned long long *)wanted.found[1] < flat;
+}
+
+/* Bit p: byte p of the vector has this value. */
+static __device__ __forceinline__ unsigned bytes_equal(uint4 v, unsigned value)
+{
+    const uint32_t word[4] = {v.x, v.y, v.z, v.w};
+    unsigned bits = 0;
+#pragma unroll
+    for (int w = 0; w < 4; w++) /* a bit of each byte, gathered in the top four */
+        bits |= ((__vcmpeq4(word[w], value * 0x01010101u) & 0x08040201u) * 0x01010101u >> 24 & 15)
+                << (4 * w);
+    return bits;
 }
 
 /* Looks for the wanted samples in one unit of a plain image. */
@@ -178,60 +190,74 @@ static __device__ __forceinline__ void find_plain(const WorkImage &image, const 
 {
     const Place place = plain_place<C>(image, unit);
     const unsigned char *at = place.address + threadIdx.x % 32 * 16;
+    const uint64_t row = place.number * image.row_pixels * C;
 #pragma unroll 1
     for (int k = 0; k < Shape<C>::STEPS; k += Shape<C>::AHEAD, at += Shape<C>::AHEAD * 512) {
+        const uint64_t flat = row + (uint64_t)(at - place.row); /* wraps below the row's begin */
+        if (__all_sync(NONE, at > place.row && found_before(wanted, flat)))
+            return;
         uint4 v[Shape<C>::AHEAD];
 #pragma unroll
         for (int i = 0; i < Shape<C>::AHEAD; i++) {
             const unsigned char *from = at + i * 512;
             v[i] = make_uint4(0, 0, 0, 0);
-            if (from >= place.row && from + 16 <= place.end)
+            if (from >= place.row && from + 16 <= place.end) {
                 v[i] = __ldcg((const uint4 *)from);
+            } else { /* what is not of the row becomes a byte that is not wanted */
+                unsigned char *byte = (unsigned char *)&v[i];
+                const unsigned other = wanted.value[0] != 0 && wanted.value[1] != 0   ? 0
+                                       : wanted.value[0] != 1 && wanted.value[1] != 1 ? 1
+                                                                                      : 2;
+                for (int p = 0; p < 16; p++)
+                    byte[p] = from + p >= place.row && from + p < place.end ? from[p]
+                                                                            : (unsigned char)other;
+            }
         }
 #pragma unroll
         for (int i = 0; i < Shape<C>::AHEAD; i++) {
-            const unsigned char *from = at + i * 512;
-            const bool whole = from >= place.row && from + 16 <= place.end;
-            const uint32_t word[4] = {v[i].x, v[i].y, v[i].z, v[i].w};
-            unsigned hits = 0;
+            /* Bytes of the channel: p with (phase + i * 512 + p) % C == channel. */
+            unsigned own = 0;
+            for (unsigned p = (wanted.channel + 2 * C - (place.phase + i * 512) % C) % C; p < 16; p += C)
+                own |= 1u << p;
 #pragma unroll
-            for (int w = 0; w < 4; w++)
-                hits |= __vcmpeq4(word[w], wanted.value[0] * 0x01010101u) |
-                        __vcmpeq4(word[w], wanted.value[1] * 0x01010101u);
-            if (whole && !hits)
-                continue;
-            for (int p = 0; p < 16; p++) {
-                const uint64_t flat = (uint64_t)(from + p - place.row);
-                if (from + p >= place.row && from + p < place.end && flat % C == wanted.channel)
-                    note(image, wanted, place.number, flat / C, from[p]);
+            for (int e = 0; e < 2; e++) {
+                const unsigned hits = bytes_equal(v[i], wanted.value[e]) & own;
+                if (hits)
+                    atomicMin(wanted.found[e],
+                              (unsigned long long)(flat + i * 512 + __ffs((int)hits) - 1));
             }
         }
     }
 }
 
+template <int C>
 static __device__ __forceinline__ void find_general(const WorkImage &image, const Wanted &wanted,
                                                     uint64_t unit, unsigned channel0)
 {
     uint64_t row, place;
     unit_place(image, unit, &row, &place);
-    const unsigned char *samples =
-        image.pixels + row * image.pitch + channel0 + wanted.channel;
+    const unsigned char *samples = image.pixels + row * image.pitch + channel0 + wanted.channel;
     const uint8_t *mask = image.mask ? image.mask + row * image.mask_pitch : NULL;
     const uint64_t end = min((place + 1) * NARROW8_PIXELS, image.row_pixels);
     for (uint64_t x = place * NARROW8_PIXELS + threadIdx.x % 32; x < end; x += 32) {
-        if (!mask || mask[x])
-            note(image, wanted, row, x, samples[x * image.channels]);
+        const uint64_t flat = (row * image.row_pixels + x) * C + wanted.channel;
+        const unsigned sample = samples[x * image.channels];
+        if (mask && !mask[x])
+            continue;
+        if (sample == wanted.value[0])
+            atomicMin(wanted.found[0], (unsigned long long)flat);
+        if (sample == wanted.value[1])
+            atomicMin(wanted.found[1], (unsigned long long)flat);
     }
 }
 
 /* Finds the first place of each extremum that may be the image's, in the step where this block met
- * it first. Units ascend, so a warp stops when both have been found before its unit. */
+ * it first: a unit a warp, which stops when both have been found before what it looks at. */
 template <int C, bool PLAIN>
 static __device__ __noinline__ void find_extrema(NarrowBlock *block, unsigned channel0,
                                                  unsigned flip)
 {
     const WorkImage &image = block->image;
-    const uint64_t pixels = PLAIN ? Shape<C>::UNIT / C : NARROW8_PIXELS;
     for (unsigned i = 0; i < 2 * C; i++) {
         if (!(block->needs >> i & 1))
             continue;
@@ -244,18 +270,12 @@ static __device__ __noinline__ void find_extrema(NarrowBlock *block, unsigned ch
         wanted.value[1] = both ? (unsigned)block->high[c] ^ flip : wanted.value[0];
         wanted.found[0] = &block->found[i];
         wanted.found[1] = &block->found[i + both];
-        wanted.begin = i % 2 ? block->high_step[c] : block->low_step[c];
-        wanted.end = min(wanted.begin + image.units_per_item, image.units);
-        for (uint64_t unit = wanted.begin + threadIdx.x / 32; unit < wanted.end; unit += WARPS) {
-            const uint64_t at = unit_first_at(image, unit, pixels, 16);
-            if (*(volatile unsigned long long *)wanted.found[0] < at &&
-                *(volatile unsigned long long *)wanted.found[1] < at)
-                break;
-            if (PLAIN)
-                find_plain<C>(image, wanted, unit);
-            else
-                find_general(image, wanted, unit, channel0);
-        }
+        const uint64_t unit =
+            (i % 2 ? block->high_step[c] : block->low_step[c]) + threadIdx.x / 32;
+        if (PLAIN && unit < image.units)
+            find_plain<C>(image, wanted, unit);
+        if (!PLAIN && unit < image.units)
+            find_general<C>(image, wanted, unit, channel0);
         i += both;
     }
     __syncthreads();
@@ -263,13 +283,15 @@ static __device__ __noinline__ void find_extrema(NarrowBlock *block, unsigned ch
 
 /* Adds the table to the bins of the record, empties it, and settles where the extrema are. */
 template <int C, int SHIFT, bool PLAIN>
-static __device__ __noinline__ void flush(const Work &work, NarrowBlock *block)
+static __device__ __noinline__ void flush(const Work &work, Block8<C> *shared)
 {
+    NarrowBlock *block = &shared->narrow;
     const WorkImage &image = block->image;
     const unsigned flip = image.sample == IMGSTAT_I8 ? 0x80 : 0;
     const unsigned vectors = 1u << (SHIFT - 4); /* of 16 bytes a bin */
     NarrowState *state = (NarrowState *)work.state + block->number;
 
+    __syncthreads(); /* nobody looks at the table any more */
     for (unsigned i = threadIdx.x; i < C * TABLE_BINS * vectors; i += THREADS) {
         uint4 *words = (uint4 *)table + i;
         const uint4 v = *words;
@@ -277,11 +299,17 @@ static __device__ __noinline__ void flush(const Work &work, NarrowBlock *block)
         *words = make_uint4(0, 0, 0, 0);
         for (unsigned h = vectors / 2; h > 0; h /= 2)
             sum += __shfl_xor_sync(NONE, sum, h);
-        const unsigned bin = i / vectors;
-        if (i % vectors == 0 && sum)
+        if (i % vectors == 0)
+            shared->sum[i / vectors] = sum;
+    }
+    __syncthreads(); /* sum is complete */
+    /* Whole warps, and each block begins elsewhere: otherwise all meet at the same bins. */
+    for (unsigned i = threadIdx.x; i < C * TABLE_BINS; i += THREADS) {
+        const unsigned bin = (i + blockIdx.x * 32) % (C * TABLE_BINS);
+        if (shared->sum[bin])
             bin_add(&image.bins[(work.channel0 + bin / TABLE_BINS) * TABLE_BINS +
                                 (bin % TABLE_BINS ^ flip)],
-                    sum);
+                    shared->sum[bin]);
     }
     const uint64_t pixels = PLAIN ? Shape<C>::UNIT / C : NARROW8_PIXELS;
     narrow_ask(block, state, C, pixels, PLAIN ? 16 : 0);
@@ -335,7 +363,8 @@ template <int C, int SHIFT, bool PLAIN, int BLOCKS>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
     measure_narrow8(const __grid_constant__ Work work)
 {
-    __shared__ NarrowBlock block;
+    __shared__ Block8<C> shared;
+    NarrowBlock &block = shared.narrow;
     for (unsigned i = threadIdx.x; i < (C * TABLE_BINS << SHIFT) / 16; i += THREADS)
         ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
     narrow_begin(work, &block);
@@ -346,42 +375,46 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
         const uint32_t number = work_image_of(work, item);
         if (!begun || number != block.number || block.samples > TABLE_SAMPLES) {
             if (begun)
-                flush<C, SHIFT, PLAIN>(work, &block);
+                flush<C, SHIFT, PLAIN>(work, &shared);
             narrow_adopt(work, &block, number);
             begun = true;
         }
+        uint64_t step, end;
+        item_units(block.image, item, &step, &end);
+        unsigned long long next = 0; /* on its way while the item is counted */
         if (threadIdx.x == 0) {
-            block.next[turn] = atomicAdd(&work.shared->queue.next, 1ull);
-            block.step = (item - block.image.first_item) * block.image.units_per_item;
+            next = atomicAdd(&work.shared->queue.next, 1ull);
             block.items++;
-            block.samples += (uint64_t)block.image.units_per_item *
-                             (PLAIN ? Shape<C>::UNIT / C : NARROW8_PIXELS);
+            block.samples += (end - step) * (PLAIN ? Shape<C>::UNIT / C : NARROW8_PIXELS);
         }
-        uint64_t begin, end;
-        item_units(block.image, item, &begin, &end);
-        unsigned masked = 0;
-        for (uint64_t unit = begin + threadIdx.x / 32; unit < end; unit += WARPS) {
-            if (PLAIN)
+        for (; step < end; step += WARPS) {
+            const uint64_t unit = step + threadIdx.x / 32;
+            unsigned masked = 0;
+            if (PLAIN && unit < end)
                 count_plain<C, SHIFT>(block.image, unit);
-            else
-                masked += count_general<C, SHIFT>(block.image, unit, work.channel0);
+            if (!PLAIN && unit < end)
+                masked = count_general<C, SHIFT>(block.image, unit, work.channel0);
+            if (!PLAIN && masked)
+                atomicAdd(&block.masked, (unsigned long long)masked);
+            if (threadIdx.x == 0) {
+                block.step = step;
+                block.next[turn] = next;
+            }
+            __syncthreads(); /* the table holds the whole step; next[turn] is there */
+            bool settled = true;
+            for (int c = 0; c < C; c++)
+                settled &= block.low[c] == 0 && block.high[c] == TABLE_BINS - 1;
+            if (!settled) {
+                check_extrema<C, SHIFT>(&block);
+                __syncthreads(); /* new_low and new_high are complete */
+                narrow_improve(&block, C);
+                __syncthreads(); /* before the next check reads them, and counting goes on */
+            }
         }
-        if (!PLAIN && masked)
-            atomicAdd(&block.masked, (unsigned long long)masked);
-        __syncthreads(); /* the table holds the whole item; next[turn] is there */
         item = block.next[turn];
-        bool settled = true;
-        for (int c = 0; c < C; c++)
-            settled &= block.low[c] == 0 && block.high[c] == TABLE_BINS - 1;
-        if (!settled) {
-            check_extrema<C, SHIFT>(&block);
-            __syncthreads(); /* new_low and new_high are complete */
-            narrow_improve(&block, C);
-            __syncthreads(); /* before the next check reads them, and before counting goes on */
-        }
     }
     if (begun)
-        flush<C, SHIFT, PLAIN>(work, &block);
+        flush<C, SHIFT, PLAIN>(work, &shared);
     if (threadIdx.x == 0)
         queue_leave(work);
 }
@@ -403,7 +436,7 @@ static ImgstatResult launch_shape(const Launch *launch, ImgstatError *err)
 
 template <int C> static ImgstatResult launch_plain(const Launch *launch, ImgstatError *err)
 {
-    enum { RESERVE = 2048 }; /* NarrowBlock, and what the driver keeps a block */
+    enum { RESERVE = 1024 + sizeof(Block8<C>) }; /* and what the driver keeps a block */
     const int room = launch->device->max_shared - RESERVE;
     const int threads = launch->device->properties.maxThreadsPerMultiProcessor;
     const int total = (int)launch->device->properties.sharedMemPerMultiprocessor;

@@ -2,8 +2,12 @@
 /* measure_wide.cu: tallies of 32- and 64-bit samples in one read: counts, extrema, exact sums. */
 #include "wide.cuh"
 
-/* Eight warps, a piece each at a time. Blocks an SM: as registers allow (docs/kernels.md). */
-enum { THREADS = 256, WARPS = THREADS / 32 };
+/* Four warps, a piece each at a time: small blocks end together. Blocks an SM: as registers allow
+ * (docs/kernels.md). */
+enum { THREADS = 128, WARPS = THREADS / 32 };
+template <int C> struct Blocks {
+    enum { PER_SM = C == 1 ? 8 : 4 };
+};
 /* Pieces that a block adds up before it reports: 2^17 * 4096 * 2^32 < 2^63. */
 static const uint64_t BLOCK_PIECES = 1ull << 17;
 
@@ -535,7 +539,7 @@ static __device__ __forceinline__ void merge_record(const Work &work, WideBlock<
     unsigned *lock = record_lock(work, block->image.tally);
     Tally *tally = block->image.tally + work.channel0;
     const uint64_t masked = __ldcg(&state->masked);
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0 && work.images) /* a launch of one image needs no lock */
         lock_take(lock);
     __syncthreads();
     for (unsigned i = threadIdx.x; i < C * 2 * EXACT_LIMBS; i += THREADS) {
@@ -588,7 +592,7 @@ static __device__ __forceinline__ void merge_record(const Work &work, WideBlock<
     }
     __threadfence();
     __syncthreads(); /* all is written */
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0 && work.images)
         lock_release(lock);
 }
 
@@ -642,7 +646,7 @@ static __device__ __noinline__ void flush(const Work &work, WideBlock<C> *block)
  * the record; queue and states zero again.
  */
 template <int C, int SAMPLE, bool PLAIN>
-static __global__ void __launch_bounds__(THREADS, C == 1 ? 4 : 2)
+static __global__ void __launch_bounds__(THREADS, Blocks<C>::PER_SM)
     measure_wide(const __grid_constant__ Work work)
 {
     __shared__ WideBlock<C> block;
@@ -661,13 +665,14 @@ static __global__ void __launch_bounds__(THREADS, C == 1 ? 4 : 2)
             adopt(work, &block, number);
             begun = true;
         }
+        unsigned long long next = 0; /* on its way while the item is measured */
         if (threadIdx.x == 0) {
-            block.next[turn] = atomicAdd(&work.shared->queue.next, 1ull);
+            next = atomicAdd(&work.shared->queue.next, 1ull);
             block.items++;
             block.pieces += block.image.units_per_item;
         }
-        const uint64_t first = (item - block.image.first_item) * block.image.units_per_item;
-        const uint64_t end = min(first + block.image.units_per_item, block.image.units);
+        uint64_t first, end;
+        item_units(block.image, item, &first, &end);
         for (uint64_t unit = first + threadIdx.x / 32; unit < end; unit += WARPS) {
             if constexpr (PLAIN && WideType<SAMPLE>::FLOAT) {
                 if (measure_plain_float<C, SAMPLE>(&block, unit, lanes[threadIdx.x / 32]))
@@ -680,6 +685,8 @@ static __global__ void __launch_bounds__(THREADS, C == 1 ? 4 : 2)
                     measure_careful<C, SAMPLE>(&block, unit, work.channel0, c, c == 0);
             }
         }
+        if (threadIdx.x == 0)
+            block.next[turn] = next;
         __syncthreads(); /* next[turn] is there; items and pieces may change */
         item = block.next[turn];
     }
@@ -693,7 +700,7 @@ template <int C, int SAMPLE, bool PLAIN>
 static ImgstatResult launch_kernel(const Launch *launch, ImgstatError *err)
 {
     CudaDevice *device = launch->device;
-    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * (C == 1 ? 4 : 2);
+    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * Blocks<C>::PER_SM;
     const uint64_t items = launch->work.n_items;
     measure_wide<C, SAMPLE, PLAIN>
         <<<(unsigned)(items < most ? items : most), THREADS, 0, launch->stream>>>(launch->work);

@@ -33,6 +33,7 @@ struct NarrowBlock {
     bool sole, last;  /* all the items of the image were this block's; it is the last to report */
     uint64_t next[2]; /* items, by turns */
     unsigned long long masked;
+    /* Where they were found: (row * row_pixels + x) * channels measured + channel. Then the offers. */
     unsigned long long found[2 * NARROW_CHANNELS];
 };
 
@@ -67,16 +68,6 @@ static __device__ __forceinline__ void narrow_adopt(const Work &work, NarrowBloc
         block->masked = 0;
     }
     __syncthreads();
-}
-
-/* The units of an item. */
-static __device__ __forceinline__ void item_units(const WorkImage &image, uint64_t item,
-                                                  uint64_t *begin, uint64_t *end)
-{
-    *begin = (item - image.first_item) * image.units_per_item;
-    *end = *begin + image.units_per_item;
-    if (*end > image.units)
-        *end = image.units;
 }
 
 /* After a step: one thread a channel takes over extrema that the step brought. */
@@ -177,7 +168,7 @@ static __device__ __forceinline__ void narrow_finish(const Work &work, NarrowBlo
         const int key = i % 2 ? block->high[c] : block->low[c];
         unsigned long long offer = 0;
         if (block->needs >> i & 1)
-            offer = narrow_offer(key, block->found[i], i % 2);
+            offer = narrow_offer(key, image.first_at + block->found[i] / channels, i % 2);
         if (offer && !block->sole)
             atomicMax(&state->found[i], offer);
         block->found[i] = offer;
@@ -204,15 +195,14 @@ static __device__ __forceinline__ void narrow_finish(const Work &work, NarrowBlo
             high = __ldcg(&state->found[2 * i + 1]);
         }
         unsigned *lock = record_lock(work, image.tally);
-        if (i == 0)
+        if (i == 0 && work.images) /* the only image of a launch shares its record with nobody */
             lock_take(lock);
         __syncwarp();
         if (i < channels)
             narrow_merge(image.tally + work.channel0 + i,
                          image.rows * image.row_pixels - masked, masked, low, high);
-        __threadfence();
         __syncwarp();
-        if (i == 0)
+        if (i == 0 && work.images)
             lock_release(lock);
         if (!block->sole && i < channels) {
             state->claim[2 * i] = state->claim[2 * i + 1] = 0;

@@ -6,7 +6,7 @@
 
 /* 64 KiB of 32-bit sums a tile: a look-back costs about 2 us of latency, a tile about 8 us of an
  * SM's share of the memory, so two blocks an SM hide it (docs/kernels.md). */
-enum { THREADS = 512, WARPS = THREADS / 32, ROWS = 8 };
+enum { THREADS = 256, WARPS = THREADS / 32, ROWS = 8 };
 template <typename T> struct Tile {
     enum { VECTOR = 16 / sizeof(T), ROW = 32 * VECTOR, WARP = ROWS * ROW, ITEMS = WARPS * WARP };
 };
@@ -102,7 +102,7 @@ template <typename T> struct alignas(16) Vector {
  *             which blocks begin, so a block only waits for blocks that run.
  *   Work      about 5 instructions an item.
  *   Memory    reads n items once, writes them once; 8 or 16 bytes a tile.
- *   Launch    one block of 512 a tile.
+ *   Launch    one block of 256 a tile.
  *   Requires  in, out on boundaries of T (16 bytes are faster: the CDF of bins that follow an odd
  *             number of tallies is not), the same or apart; status and next zero. Progress: a
  *             running block is not starved for ever (it holds for all CUDA devices, as blocks that
@@ -110,7 +110,7 @@ template <typename T> struct alignas(16) Vector {
  *   Result    out[i] = in[0] + ... + in[i], without in[i] if not inclusive; modulo 2^32 or 2^64.
  */
 template <typename T>
-static __global__ void __launch_bounds__(THREADS, 2)
+static __global__ void __launch_bounds__(THREADS, 4)
     scan_lookback(const T *in, T *out, size_t n, bool inclusive, unsigned long long *status,
                   unsigned *next)
 {

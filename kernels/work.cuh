@@ -16,7 +16,8 @@ struct WorkImage {
     uint64_t first_at; /* raster index of the first pixel */
     uint64_t units, units_per_row;
     uint64_t first_item;
-    uint32_t items, units_per_item;
+    uint32_t items, large_items; /* the latter come first */
+    uint32_t units_per_item, units_per_small;
     uint32_t channels; /* of the image; a launch measures some of them */
     uint32_t sample;
     uint32_t has_nodata;
@@ -71,6 +72,16 @@ static __device__ __forceinline__ void unit_place(const WorkImage &image, uint64
 {
     *row = image.rows == 1 ? 0 : unit / image.units_per_row;
     *place = unit - *row * image.units_per_row;
+}
+
+/* The units of an item. The last ones of a launch are smaller, so that blocks end together. */
+static __device__ __forceinline__ void item_units(const WorkImage &image, uint64_t item,
+                                                  uint64_t *begin, uint64_t *end)
+{
+    const uint64_t i = item - image.first_item, large = image.large_items;
+    const uint64_t units = i < large ? image.units_per_item : image.units_per_small;
+    *begin = i < large ? i * units : large * image.units_per_item + (i - large) * units;
+    *end = min(*begin + units, image.units);
 }
 
 /* ---- Extrema --------------------------------------------------------------------------------- */
