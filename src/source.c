@@ -53,7 +53,26 @@ static bool write_all(int fd, const char *from, size_t bytes)
     return true;
 }
 
-/* Reads `from` to its end into an unnamed file; *out is that file or -1. */
+/* Reads until `bytes` are there or the input ends; *got is how many. */
+static ImgstatResult read_full(int from, const char *name, char *to, size_t bytes, size_t *got,
+                               ImgstatError *err)
+{
+    *got = 0;
+    while (*got < bytes) {
+        const ssize_t n = read(from, to + *got, bytes - *got);
+        if (n == 0)
+            break;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_set(err, IMGSTAT_ERR_IO, "%s: %s", name, strerror(errno));
+        *got += (size_t)n;
+    }
+    return IMGSTAT_OK;
+}
+
+/* Reads `from` to its end into an unnamed file; *out is that file or -1. What does not begin like
+ * an image is refused at once: it may never end. */
 static ImgstatResult spool(int from, const char *name, int *out, ImgstatError *err)
 {
     *out = -1;
@@ -65,15 +84,15 @@ static ImgstatResult spool(int from, const char *name, int *out, ImgstatError *e
     if (to < 0)
         res = error_set(err, IMGSTAT_ERR_IO, "%s: no temporary file for it: %s", name,
                         strerror(errno));
-    while (res == IMGSTAT_OK) {
-        const ssize_t n = read(from, buffer, SPOOL_BYTES);
-        if (n == 0)
+    for (bool first = true; res == IMGSTAT_OK; first = false) {
+        size_t n;
+        res = read_full(from, name, buffer, SPOOL_BYTES, &n, err);
+        if (res != IMGSTAT_OK || n == 0)
             break;
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            res = error_set(err, IMGSTAT_ERR_IO, "%s: %s", name, strerror(errno));
-        else if (!write_all(to, buffer, (size_t)n))
+        const uint8_t *const head = (const uint8_t *)buffer;
+        if (first && !png_codec.probe(head, n) && !tiff_codec.probe(head, n))
+            res = error_set(err, IMGSTAT_ERR_FORMAT, "%s: is neither PNG nor TIFF", name);
+        else if (!write_all(to, buffer, n))
             res = error_set(err, IMGSTAT_ERR_IO, "%s: cannot write its temporary copy: %s", name,
                             strerror(errno));
     }

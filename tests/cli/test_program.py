@@ -95,6 +95,21 @@ def test_interrupt(program):
         check(child.wait(20) == 130, f"SIGINT gives 130: {child.returncode}")
 
 
+def test_endless_input(program):
+    # It used to be copied until the disk was full.
+    done = run(program, "/dev/zero")
+    check(done.returncode == 1 and b"neither PNG nor TIFF" in done.stderr, f"/dev/zero: {done.stderr!r}")
+    with subprocess.Popen(["yes"], stdout=subprocess.PIPE) as endless:
+        done = run(program, "-", stdin=endless.stdout)
+        endless.stdout.close()
+        check(done.returncode == 1 and b"neither PNG nor TIFF" in done.stderr, f"yes: {done.stderr!r}")
+    for name in ("good-rgb.png", "good-pages.tif"):
+        with subprocess.Popen(["dd", f"if={name}", "bs=7", "status=none"], cwd=TESTDATA, stdout=subprocess.PIPE) as slow:
+            done = run(program, "--json", "-", stdin=slow.stdout)
+        other = run(program, "--json", name)
+        check(done.stdout == other.stdout.replace(name.encode(), b"-"), f"{name} from a pipe in small pieces")
+
+
 # ---- Names and formats -----------------------------------------------------------------------------
 
 
