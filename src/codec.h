@@ -32,16 +32,23 @@ __attribute__((format(printf, 2, 3))) void warnings_tell(Warnings *warnings, con
                                                          ...);
 void warnings_release(Warnings *warnings);
 
+/* For tests, which set IMGSTAT_DECODE to "plain" or "threads": docs/formats.md. */
+typedef enum DecodeWay {
+    DECODE_AUTO,
+    DECODE_PLAIN,  /* libpng and libtiff alone, on one thread: the decoders of record */
+    DECODE_THREADS /* threads even for small images */
+} DecodeWay;
+
 /* An open input. Each codec's own struct begins with it. */
 typedef struct Decoder {
     const struct Codec *codec;
     const Source *source; /* outlives the decoder */
     ImgstatOpen how;      /* limits are filled in */
     Warnings warnings;
-    ImgstatPage page;   /* the page selected; page.pages is known after open */
-    uint32_t next_row;  /* of that page */
-    unsigned threads;   /* to decode with; 0: as many as the process may run on */
-    bool plain;         /* decode through libpng and libtiff alone: see docs/formats.md */
+    ImgstatPage page;  /* the page selected; page.pages is known after open */
+    uint32_t next_row; /* of that page */
+    unsigned threads;  /* to decode with; 0: as many as the process may run on */
+    DecodeWay way;
     uint32_t band_rows; /* reading in multiples of this many rows decodes nothing twice */
     const char *const *channel_names; /* page.channels of them */
 } Decoder;

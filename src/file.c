@@ -24,11 +24,13 @@ static ImgstatResult find_codec(const Source *source, const Codec **out, Imgstat
     return error_set(err, IMGSTAT_ERR_FORMAT, "%s: is neither PNG nor TIFF", source->name);
 }
 
-/* For tests: what decodes faster must give what libpng and libtiff alone give. */
-static bool wants_plain(void)
+/* What decodes faster must give what libpng and libtiff alone give: tests compare the two. */
+static DecodeWay wanted_way(void)
 {
     const char *const wanted = getenv("IMGSTAT_DECODE");
-    return wanted && strcmp(wanted, "plain") == 0;
+    if (wanted && strcmp(wanted, "plain") == 0)
+        return DECODE_PLAIN;
+    return wanted && strcmp(wanted, "threads") == 0 ? DECODE_THREADS : DECODE_AUTO;
 }
 
 ImgstatResult imgstat_file_open(const char *path, const ImgstatOpen *how, ImgstatFile **out,
@@ -52,7 +54,7 @@ ImgstatResult imgstat_file_open(const char *path, const ImgstatOpen *how, Imgsta
     if (res == IMGSTAT_OK)
         res = codec->open(file->source, &full, &file->decoder, err);
     if (res == IMGSTAT_OK)
-        file->decoder->plain = wants_plain();
+        file->decoder->way = wanted_way();
     if (res != IMGSTAT_OK) {
         imgstat_file_close(file);
         return res;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* png_read.c: reading PNG through libpng: raw samples, without gamma or colour conversion. */
 #include "codec.h"
+#include "png_stream.h"
+#include "undo.h"
 
 #include <png.h>
 #include <setjmp.h>
@@ -11,6 +13,7 @@ enum {
     READ_BYTES = 1 << 16,     /* one system call for many small chunks */
     SIGNATURE_BYTES = 8,      /* of a PNG file */
     HEADER_BYTES = 8 + 8 + 8, /* signature, head of IHDR, width and height */
+    THREAD_BYTES = 1 << 20,   /* images smaller than this are not worth a thread's start */
     DEFLATE_RATIO = 1032      /* deflate cannot expand by more: 258 bytes from 2 bits */
 };
 
@@ -38,8 +41,18 @@ typedef struct PngDecoder {
     bool ends_early;      /* the source had fewer bytes than libpng wanted */
     bool bad_checksum;    /* of the compressed pixels as a whole */
     bool interlaced;
-    ImgstatError failure; /* of the last libpng call */
+    /* The fast way, which ends at the first thing out of the ordinary: libpng then starts anew. */
+    PngStream *stream;      /* NULL: rows come from libpng */
+    bool decided;           /* which of the two */
+    size_t pixel_bytes;     /* in the file; 0 where only libpng gives the rows */
+    uint8_t *unfiltered[2]; /* rows in the order of the file: the one above and the next */
+    ImgstatError failure;   /* of the last libpng call */
 } PngDecoder;
+
+static uint32_t big_endian(const uint8_t *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
 
 /* ---- What libpng calls ---- */
 
@@ -114,9 +127,14 @@ static ImgstatResult take_failure(const PngDecoder *pd, ImgstatError *err)
 static void end_reading(PngDecoder *pd)
 {
     png_destroy_read_struct(&pd->png, &pd->info, NULL);
+    png_stream_close(pd->stream);
+    free(pd->unfiltered[0]);
+    free(pd->unfiltered[1]);
     free(pd->row);
     free(pd->whole);
-    pd->row = pd->whole = NULL;
+    pd->stream = NULL;
+    pd->unfiltered[0] = pd->unfiltered[1] = pd->row = pd->whole = NULL;
+    pd->decided = false;
 }
 
 static ImgstatResult begin_reading(PngDecoder *pd, ImgstatError *err)
@@ -190,6 +208,11 @@ static void describe(PngDecoder *pd)
     if (depth == 16)
         png_set_swap(pd->png);
 #endif
+    const bool adds_alpha = alpha && !palette && !(color_type & PNG_COLOR_MASK_ALPHA);
+    /* libpng looks for indices without a colour, and says so. */
+    const bool plain = depth < 8 || adds_alpha || (palette && base->how.indices) ||
+                       png_get_interlace_type(pd->png, pd->info) != PNG_INTERLACE_NONE;
+    pd->pixel_bytes = plain ? 0 : (size_t)png_get_channels(pd->png, pd->info) * depth / 8;
     base->channel_names = colors ? rgb_names : palette ? index_names : gray_names;
     base->page.channels = (uint16_t)((colors ? 3 : 1) + (alpha ? 1 : 0));
     base->page.alpha = alpha ? (int16_t)(base->page.channels - 1) : -1;
@@ -363,28 +386,138 @@ static ImgstatResult give_row(PngDecoder *pd, uint8_t *to, uint32_t y, ImgstatEr
     return finish_row(pd, from, to, y, err);
 }
 
-static ImgstatResult read_rows(Decoder *base, void *to, size_t pitch, uint32_t rows,
-                               ImgstatError *err)
+static ImgstatResult row_room(PngDecoder *pd, ImgstatError *err)
 {
-    PngDecoder *const pd = (PngDecoder *)base;
-    if (rows == 0)
+    if (pd->interlaced || pd->step == ROW_AS_IT_IS || pd->row)
         return IMGSTAT_OK;
+    pd->row = malloc(pd->png_row_bytes);
+    return pd->row ? IMGSTAT_OK : error_memory(err, pd->png_row_bytes, "a row of pixels");
+}
+
+static ImgstatResult read_plainly(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t y,
+                                  uint32_t rows, ImgstatError *err)
+{
     if (pd->interlaced && !pd->whole)
         IMGSTAT_TRY(read_whole(pd, err));
-    if (!pd->interlaced && pd->step != ROW_AS_IT_IS && !pd->row) {
-        pd->row = malloc(pd->png_row_bytes);
-        if (!pd->row)
-            return error_memory(err, pd->png_row_bytes, "a row of pixels");
-    }
+    IMGSTAT_TRY(row_room(pd, err));
     for (uint32_t i = 0; i < rows; i++)
-        IMGSTAT_TRY(give_row(pd, (uint8_t *)to + i * pitch, base->next_row + i, err));
-    base->next_row += rows;
-    if (base->next_row < base->page.height)
+        IMGSTAT_TRY(give_row(pd, to + i * pitch, y + i, err));
+    if (y + rows < pd->base.page.height)
         return IMGSTAT_OK;
     IMGSTAT_TRY(read_tail(pd, err));
     if (pd->bad_checksum)
         return error_set(err, IMGSTAT_ERR_FORMAT, "%s: the checksum of its pixels is wrong",
-                         base->source->name);
+                         pd->base.source->name);
+    return IMGSTAT_OK;
+}
+
+/* ---- Without libpng ---- */
+
+/* Only what is common is decoded without libpng: whole bytes and no change of their number. */
+static bool open_stream(PngDecoder *pd)
+{
+    const Decoder *const base = &pd->base;
+    const uint64_t bytes = (uint64_t)pd->png_row_bytes * base->page.height;
+    const bool large = bytes >= THREAD_BYTES || base->way == DECODE_THREADS;
+    const uint64_t at = pd->offset - (pd->filled - pd->at); /* behind the head of an IDAT chunk */
+    uint8_t length[4];
+    size_t got = 0;
+    if (base->way == DECODE_PLAIN || pd->pixel_bytes == 0 || at < 8 ||
+        source_read(base->source, at - 8, length, sizeof length, &got, NULL) != IMGSTAT_OK ||
+        got < sizeof length)
+        return false;
+    pd->unfiltered[0] = calloc(1, pd->png_row_bytes);
+    pd->unfiltered[1] = malloc(pd->png_row_bytes);
+    if (!pd->unfiltered[0] || !pd->unfiltered[1])
+        return false;
+    pd->stream =
+        png_stream_open(base->source, at, big_endian(length), pd->png_row_bytes, base->page.height,
+                        base->how.limits.max_chunk_bytes, large && base->threads != 1);
+    return pd->stream != NULL;
+}
+
+static void swap_words(const uint8_t *from, uint8_t *to, size_t n)
+{
+    for (size_t i = 0; i + 2 <= n; i += 2) {
+        uint16_t word;
+        memcpy(&word, from + i, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        word = __builtin_bswap16(word);
+#endif
+        memcpy(to + i, &word, sizeof word);
+    }
+}
+
+/* Returns how many rows are right. Rows whose bytes are the samples are unfiltered into their
+ * place. */
+static uint32_t read_stream(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t y, uint32_t rows)
+{
+    const size_t n = pd->png_row_bytes;
+    const bool wide = pd->base.page.sample == IMGSTAT_U16;
+    const bool straight = pd->step == ROW_AS_IT_IS && !wide;
+    const uint8_t *above = pd->unfiltered[0];
+    for (uint32_t done = 0; done < rows; done++) {
+        const uint8_t *const raw = png_stream_row(pd->stream);
+        if (!raw || raw[0] > 4)
+            return done;
+        uint8_t *const place = to + done * pitch;
+        uint8_t *const row = straight ? place : pd->unfiltered[1];
+        undo_png(raw[0], raw + 1, above, row, n, pd->pixel_bytes);
+        if (wide)
+            swap_words(row, place, n);
+        else if (!straight && finish_row(pd, row, place, y + done, NULL) != IMGSTAT_OK)
+            return done;
+        above = row;
+        if (!straight) {
+            pd->unfiltered[1] = pd->unfiltered[0];
+            pd->unfiltered[0] = row;
+        }
+    }
+    if (straight && y + rows < pd->base.page.height)
+        memcpy(pd->unfiltered[0], above, n); /* the caller may change the rows that it got */
+    return rows;
+}
+
+/* libpng from the start, and the rows that were given already passed over. */
+static ImgstatResult start_anew(PngDecoder *pd, uint32_t rows, ImgstatError *err)
+{
+    IMGSTAT_TRY(begin_reading(pd, err));
+    IMGSTAT_TRY(read_head(pd, err));
+    pd->decided = true;
+    uint8_t *const row = malloc(pd->png_row_bytes);
+    if (!row)
+        return error_memory(err, pd->png_row_bytes, "a row of pixels");
+    ImgstatResult res = IMGSTAT_OK;
+    for (uint32_t i = 0; i < rows && res == IMGSTAT_OK; i++)
+        res = decode_row(pd, row, err);
+    free(row);
+    return res;
+}
+
+static ImgstatResult read_rows(Decoder *base, void *to, size_t pitch, uint32_t rows,
+                               ImgstatError *err)
+{
+    PngDecoder *const pd = (PngDecoder *)base;
+    const uint32_t y = base->next_row;
+    uint32_t done = 0;
+    if (rows == 0)
+        return IMGSTAT_OK;
+    if (!pd->decided && !open_stream(pd)) {
+        png_stream_close(pd->stream);
+        pd->stream = NULL;
+    }
+    pd->decided = true;
+    if (pd->stream) {
+        done = read_stream(pd, to, pitch, y, rows);
+        const bool last = y + rows == base->page.height;
+        if (done < rows || (last && !png_stream_ends_well(pd->stream))) {
+            IMGSTAT_TRY(start_anew(pd, y, err));
+            done = 0;
+        }
+    }
+    if (done == 0)
+        IMGSTAT_TRY(read_plainly(pd, to, pitch, y, rows, err));
+    base->next_row += rows;
     return IMGSTAT_OK;
 }
 
@@ -406,11 +539,6 @@ static void close_decoder(Decoder *base)
     warnings_release(&base->warnings);
     free(pd->buffer);
     free(pd);
-}
-
-static uint32_t big_endian(const uint8_t *at)
-{
-    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
 /* The size limits come first, so that libpng never sees a file beyond them. */

@@ -188,7 +188,7 @@ static uint32_t unit_rows(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
     const uint64_t side_by_side = (uint64_t)layout->across * layout->planes;
-    const uint64_t threads = td->base.plain ? 1 : td->base.threads;
+    const uint64_t threads = td->base.way == DECODE_PLAIN ? 1 : td->base.threads;
     uint64_t n = side_by_side >= threads ? 1 : threads / side_by_side;
     if (band_bytes(td) > 0 && n > UNIT_BYTES / band_bytes(td))
         n = UNIT_BYTES / band_bytes(td);

@@ -93,10 +93,11 @@ static bool needs_helpers(TiffDecoder *td)
     const TiffLayout *const layout = &td->layout;
     const uint64_t bytes =
         (uint64_t)page->width * page->height * page->channels * imgstat_sample_bytes(page->sample);
-    if (td->base.plain || layout->path == TIFF_PATH_RGBA)
+    if (td->base.way == DECODE_PLAIN || layout->path == TIFF_PATH_RGBA)
         return false;
     const bool inflates = tiff_inflate_suits(td);
-    const bool threads = bytes >= THREADS_BYTES && td->base.threads != 1 &&
+    const bool threads = (bytes >= THREADS_BYTES || td->base.way == DECODE_THREADS) &&
+                         td->base.threads != 1 &&
                          (uint64_t)layout->across * layout->down * layout->planes > 1;
     if (!inflates && !threads)
         return false;
