@@ -6,7 +6,9 @@
 
 Every file of class ok must decode: those on which independent decoders agree to the SHA-256 of
 their samples, JPEG and the like to statistics within the stated tolerance. Files of the other
-classes must end with one sentence and status 1, or be read. Exit status 77 without a corpus.
+classes must end with one sentence and status 1, or be read. Every file, of whatever class, must give
+the same samples, warnings, errors and status by libpng and libtiff alone (IMGSTAT_DECODE=plain) as by
+the faster ways, threads included (IMGSTAT_DECODE=threads). Exit status 77 without a corpus.
 """
 
 import array
@@ -48,9 +50,11 @@ NOT_OK = ("malformed", "unsupported_codec", "declares_huge_size", "not_png_or_ti
 class Dump:
     """What one run of dump_pixels gave."""
 
-    def __init__(self, tool, path, page, *options):
+    def __init__(self, tool, path, page, *options, way=None):
         start = time.monotonic()
-        run = subprocess.run([tool, *options, path, str(page)], capture_output=True, check=False)
+        environment = {**os.environ, "IMGSTAT_DECODE": way} if way else None
+        run = subprocess.run([tool, *options, path, str(page)], capture_output=True, check=False, env=environment)
+        self.stdout = run.stdout
         self.seconds = time.monotonic() - start
         self.status = run.returncode
         self.stderr = run.stderr.decode("utf-8", "replace")
@@ -111,6 +115,20 @@ def check_pixels(tool, path, entry):
     if digest == entry["sha_pixels"]:
         return None
     return compare_stats(dump, entry["stats"], 2 if jpeg(entry) else 0)
+
+
+def check_ways(tool, path):
+    """The faster ways against libpng and libtiff alone."""
+    if not os.path.isfile(path):
+        return None
+    for options in ((), ("--indices", "--rows", "4294967295")):
+        plain = Dump(tool, path, "all", *options, way="plain")
+        fast = Dump(tool, path, "all", *options, way="threads")
+        for what in ("status", "stderr", "stdout"):
+            if getattr(plain, what) != getattr(fast, what):
+                shown = "" if what == "stdout" else f": {getattr(fast, what)} instead of {getattr(plain, what)}"
+                return f"decoded by threads, gives another {what}{shown}"
+    return None
 
 
 def check_whole(tool, path, entry):
@@ -191,6 +209,12 @@ def main():
             problem = "; ".join(c for c in checks if c) or None
         else:
             problem = check_refused(tool, path, entry, path)
+        differs = check_ways(tool, path)
+        if differs:
+            print(f"FAIL {kind} {path}: {differs}")
+            counts[(kind, "failed")] = counts.get((kind, "failed"), 0) + 1
+            deviating.append(path)
+            continue
         if path in DEVIATIONS and not problem:
             problem = "is listed as deviating, and does not"
         elif path in DEVIATIONS:

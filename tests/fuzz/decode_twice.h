@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* decode_twice.h: what the fuzz targets of the decoders do with an input: every page is read as a
- * whole and in small bands, into memory of different contents; both must give the same samples. */
+ * whole and in small bands, into memory of different contents; both must give the same samples. So
+ * must libpng and libtiff alone, with the same verdict. */
 #ifndef IMGSTAT_DECODE_TWICE_H
 #define IMGSTAT_DECODE_TWICE_H
 
@@ -33,22 +34,22 @@ static void demand_sentence(ImgstatResult result, const ImgstatError *err)
 }
 
 /* The samples of the page selected, read `rows` rows at a time; NULL where reading fails. */
-static uint8_t *read_page(Decoder *decoder, uint32_t rows, int filler)
+static uint8_t *read_page(Decoder *decoder, uint32_t rows, int filler, ImgstatError *err)
 {
     const ImgstatPage *const page = &decoder->page;
     const size_t row_bytes =
         (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
-    ImgstatError err;
     uint8_t *const bytes = malloc(row_bytes * page->height);
     if (!bytes)
         return NULL;
     memset(bytes, filler, row_bytes * page->height);
+    *err = (ImgstatError){.code = IMGSTAT_OK};
     for (uint32_t y = 0, n = 0; y < page->height; y += n) {
         n = page->height - y < rows ? page->height - y : rows;
         const ImgstatResult result =
-            decoder->codec->read_rows(decoder, bytes + y * row_bytes, row_bytes, n, &err);
+            decoder->codec->read_rows(decoder, bytes + y * row_bytes, row_bytes, n, err);
         if (result != IMGSTAT_OK) {
-            demand_sentence(result, &err);
+            demand_sentence(result, err);
             free(bytes);
             return NULL;
         }
@@ -56,29 +57,52 @@ static uint8_t *read_page(Decoder *decoder, uint32_t rows, int filler)
     return bytes;
 }
 
-static void decode_page(Decoder *whole, Decoder *bands, uint32_t number)
+static void demand_same(const uint8_t *a, const uint8_t *b, size_t bytes, const char *what)
 {
-    ImgstatError err;
+    for (size_t i = 0; a && b && i < bytes; i++) {
+        if (a[i] != b[i]) {
+            fprintf(stderr, "byte %zu is %u in the whole, %u %s\n", i, a[i], b[i], what);
+            abort();
+        }
+    }
+}
+
+static void demand_same_verdict(const ImgstatError *fast, const ImgstatError *plain)
+{
+    if (fast->code == IMGSTAT_ERR_MEMORY || plain->code == IMGSTAT_ERR_MEMORY)
+        return;
+    if (fast->code == plain->code && strcmp(fast->message, plain->message) == 0)
+        return;
+    fprintf(stderr, "%d: %s\nplainly %d: %s\n", (int)fast->code, fast->message, (int)plain->code,
+            plain->message);
+    abort();
+}
+
+static void decode_page(Decoder *whole, Decoder *bands, Decoder *plain, uint32_t number)
+{
+    ImgstatError err, plain_err = {.code = IMGSTAT_OK};
     const ImgstatResult result = whole->codec->select(whole, number, &err);
+    if (plain->codec->select(plain, number, &plain_err) != result)
+        abort(); /* selecting knows no ways */
     if (result != IMGSTAT_OK) {
         demand_sentence(result, &err);
         return;
     }
     const bool both = bands->codec->select(bands, number, NULL) == IMGSTAT_OK;
     const ImgstatPage *const page = &whole->page;
-    uint8_t *const a = read_page(whole, page->height, 0x00);
-    uint8_t *const b = both ? read_page(bands, 3, 0xFF) : NULL;
     const size_t bytes =
         (size_t)page->width * page->height * page->channels * imgstat_sample_bytes(page->sample);
-    for (size_t i = 0; a && b && i < bytes; i++) {
-        if (a[i] != b[i]) {
-            fprintf(stderr, "page %u of %u x %u: byte %zu is %u in bands, %u in the whole\n",
-                    number, page->width, page->height, i, b[i], a[i]);
-            abort();
-        }
-    }
+    ImgstatError bands_err;
+    uint8_t *const a = read_page(whole, page->height, 0x00, &err);
+    uint8_t *const b = both ? read_page(bands, 3, 0xFF, &bands_err) : NULL;
+    uint8_t *const c = read_page(plain, page->height, 0xA5, &plain_err);
+    demand_same(a, b, bytes, "in bands");
+    demand_same(a, c, bytes, "by the library alone");
+    if (bytes > 0)
+        demand_same_verdict(&err, &plain_err);
     free(a);
     free(b);
+    free(c);
 }
 
 static void decode_twice(const Codec *codec, const uint8_t *data, size_t size, bool indices)
@@ -100,16 +124,24 @@ static void decode_twice(const Codec *codec, const uint8_t *data, size_t size, b
         return;
     char name[] = "fuzz";
     const Source source = {.name = name, .fd = fd, .bytes = size};
-    Decoder *whole = NULL, *bands = NULL;
+    Decoder *whole = NULL, *bands = NULL, *plain = NULL;
     ImgstatError err;
     const ImgstatResult result = codec->open(&source, &how, &whole, &err);
     if (result != IMGSTAT_OK)
         demand_sentence(result, &err);
+    if (whole && codec->open(&source, &how, &plain, NULL) != IMGSTAT_OK)
+        plain = NULL;
     how.limits.max_chunk_bytes = 1 << 12;
-    if (whole && codec->open(&source, &how, &bands, NULL) == IMGSTAT_OK)
+    if (plain && codec->open(&source, &how, &bands, NULL) == IMGSTAT_OK) {
+        whole->way = DECODE_THREADS;
+        whole->threads = 2;
+        plain->way = DECODE_PLAIN;
+        bands->threads = 1;
         for (uint32_t page = 0; page < whole->page.pages; page++)
-            decode_page(whole, bands, page);
+            decode_page(whole, bands, plain, page);
+    }
     codec->close(whole);
+    codec->close(plain);
     codec->close(bands);
 }
 
