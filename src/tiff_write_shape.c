@@ -175,10 +175,7 @@ static uint16_t stored_photometric(const Decoder *like, const EncodePage *page)
         return page->channels >= 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
     if (td->map8 || td->map16 || td->layout.photometric == PHOTOMETRIC_YCBCR)
         return PHOTOMETRIC_RGB;
-    /* Only SGILog can hold these. */
-    if (td->layout.photometric == PHOTOMETRIC_LOGL)
-        return PHOTOMETRIC_MINISBLACK;
-    return td->layout.photometric == PHOTOMETRIC_LOGLUV ? PHOTOMETRIC_RGB : td->layout.photometric;
+    return td->layout.photometric;
 }
 
 static uint16_t stored_format(ImgstatSample sample)
