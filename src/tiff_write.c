@@ -25,12 +25,12 @@ typedef struct TiffEncoder {
     TiffTags *tags;     /* of the page begun; those of file.pages are complete */
     bool even_strips;   /* uncompressed strips, one behind the other: their places are known */
     uint64_t start;     /* of these */
-    uint32_t unit_rows; /* rows that become chunks together; divides or equals chunk_height */
+    uint32_t unit_rows; /* rows of a piece: chunk_height, but for even_strips */
     uint32_t band_rows; /* rows that are worked on at once: a number of units */
     uint8_t *band;      /* rows that do not make a band yet; NULL until needed */
     uint32_t held;      /* rows in band */
     size_t image_row_bytes;
-    uint64_t *offsets, *sizes; /* of chunks; sizes 0: not written */
+    uint64_t *offsets, *sizes; /* of chunks */
     TiffPacker **packers;      /* one for each thread */
     unsigned n_threads;
     Piece *pieces;
@@ -76,10 +76,8 @@ static uint64_t place_piece(TiffEncoder *te, const Piece *piece, size_t task, ui
     const size_t across = task % shape->across, plane = task / shape->across % shape->planes;
     const uint32_t y = first + (uint32_t)(task / shape->across / shape->planes) * te->unit_rows;
     const size_t chunk = (plane * shape->down + y / shape->chunk_height) * shape->across + across;
-    if (te->even_strips) {
-        te->sizes[chunk] += piece->n;
+    if (te->even_strips)
         return te->start + (plane * te->base.page.height + y) * shape->row_bytes;
-    }
     te->offsets[chunk] = te->file.at;
     te->sizes[chunk] = piece->n;
     te->file.at += piece->n;
@@ -152,11 +150,15 @@ static ImgstatResult set_list(TiffEncoder *te, uint16_t tag, const uint64_t *val
 static ImgstatResult end_page(TiffEncoder *te, ImgstatError *err)
 {
     const TiffShape *const shape = &te->shape;
-    for (size_t plane = 0; te->even_strips && plane < shape->planes; plane++)
-        for (size_t i = 0; i < shape->down; i++)
-            te->offsets[plane * shape->down + i] =
-                te->start +
-                (plane * te->base.page.height + i * shape->chunk_height) * shape->row_bytes;
+    const uint32_t height = te->base.page.height;
+    for (size_t plane = 0; te->even_strips && plane < shape->planes; plane++) {
+        for (size_t i = 0; i < shape->down; i++) {
+            const size_t chunk = plane * shape->down + i, y = i * shape->chunk_height;
+            const size_t rows = height - y < shape->chunk_height ? height - y : shape->chunk_height;
+            te->offsets[chunk] = te->start + (plane * height + y) * shape->row_bytes;
+            te->sizes[chunk] = rows * shape->row_bytes;
+        }
+    }
     IMGSTAT_TRY(
         set_list(te, shape->tiled ? TIFFTAG_TILEOFFSETS : TIFFTAG_STRIPOFFSETS, te->offsets, err));
     IMGSTAT_TRY(set_list(te, shape->tiled ? TIFFTAG_TILEBYTECOUNTS : TIFFTAG_STRIPBYTECOUNTS,
@@ -331,13 +333,9 @@ static void plan_bands(TiffEncoder *te)
     const EncodePage *const page = &te->base.page;
     te->even_strips = !shape->tiled && shape->compression == COMPRESSION_NONE;
     te->unit_rows = shape->chunk_height;
-    if (te->even_strips && shape->row_bytes * shape->chunk_height > UNIT_BYTES) {
-        /* A piece must not cross the end of its strip: take a divisor of its height. */
-        uint32_t rows = (uint32_t)(UNIT_BYTES / shape->row_bytes);
-        rows = rows > 0 ? rows : 1;
-        while (shape->chunk_height % rows != 0)
-            rows--;
-        te->unit_rows = rows;
+    if (te->even_strips) { /* rows lie one behind the other, whatever strips they are in */
+        const size_t rows = UNIT_BYTES / shape->row_bytes;
+        te->unit_rows = rows > 0 ? (uint32_t)rows : 1;
     }
     const uint64_t unit_bytes = (uint64_t)te->unit_rows * te->image_row_bytes;
     const unsigned n = thread_count(te);
