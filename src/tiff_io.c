@@ -26,6 +26,14 @@ static bool means_made_up(const char *text)
     return false;
 }
 
+/* Runs of PackBits that go on into the next row are cut off where rows are decoded one by one; that
+ * row then begins with the wrong bytes. */
+static bool means_cut_run(const TiffDecoder *td, const char *text)
+{
+    return td->layout.path == TIFF_PATH_SCANLINES &&
+           td->layout.compression == COMPRESSION_PACKBITS && strstr(text, "Discarding");
+}
+
 /* Private tags say nothing of the samples; loops of directories are found by tiff_pages.c. */
 static bool is_noise(const char *text)
 {
@@ -63,7 +71,7 @@ static void hear(TiffDecoder *td, bool is_error, const char *format, va_list arg
     const size_t name = strlen(td->base.source->name);
     if (strncmp(text, td->base.source->name, name) == 0 && strncmp(text + name, ": ", 2) == 0)
         cause += name + 2;
-    if (is_error || means_made_up(text))
+    if (is_error || means_made_up(text) || means_cut_run(td, text))
         hear_error(td, cause);
     else if (strstr(text, "Incorrect count for \"Strip") ||
              strstr(text, "Incorrect count for \"Tile"))
