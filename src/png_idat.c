@@ -197,21 +197,24 @@ static ImgstatResult flush_batch(PngIdat *idat, ImgstatError *err)
 
 /* ---- The stream ---- */
 
+#ifdef IMGSTAT_WITH_LIBDEFLATE
+static const bool have_libdeflate = true;
+#else
+static const bool have_libdeflate = false;
+#endif
+#ifdef IMGSTAT_WITH_ISAL
+static const bool have_isal = true;
+#else
+static const bool have_isal = false;
+#endif
+
 static Method choose_method(const EncodeHow *how, unsigned n_threads, uint64_t total)
 {
-#ifdef IMGSTAT_WITH_ISAL
-    if (how->fast)
-        return METHOD_FAST;
-#endif
-#ifdef IMGSTAT_WITH_LIBDEFLATE
     const bool many = n_threads > 2 && total > 4 * (uint64_t)BLOCK_BYTES;
-    if (!how->fast && how->level != 0 && !many && total <= whole_bytes)
-        return METHOD_WHOLE;
-#else
-    (void)n_threads;
-    (void)total;
-#endif
-    return METHOD_ZLIB;
+    if (how->fast)
+        return have_isal ? METHOD_FAST : METHOD_ZLIB;
+    return have_libdeflate && how->level != 0 && !many && total <= whole_bytes ? METHOD_WHOLE
+                                                                               : METHOD_ZLIB;
 }
 
 ImgstatResult png_idat_create(PngSink *sink, const EncodeHow *how, bool choose, uint64_t total,
