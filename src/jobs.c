@@ -78,22 +78,21 @@ ImgstatResult jobs_enter(Jobs *jobs, size_t index, ImgstatFile *file, uint64_t *
 {
     const ImgstatJob *const job = &jobs->job[index];
     uint64_t kept;
-    *bytes = pipeline_bytes(&jobs->pipeline, file->decoder, &kept);
+    uint64_t needed = pipeline_bytes(&jobs->pipeline, file->decoder, &kept);
+    *bytes = 0;
     const uint32_t pages = imgstat_file_pages(file);
     for (uint32_t page = 1; !job->has_page && page < pages && page < PAGES_LOOKED_AT; page++) {
         IMGSTAT_TRY(imgstat_file_page(file, page, NULL, err));
         const uint64_t more = pipeline_bytes(&jobs->pipeline, file->decoder, &kept);
-        *bytes = more > *bytes ? more : *bytes;
+        needed = more > needed ? more : needed;
     }
-    if (*bytes > jobs->gate.total) {
-        const uint64_t needed = *bytes;
-        *bytes = 0;
+    if (needed > jobs->gate.total)
         return error_set(err, IMGSTAT_ERR_LIMIT,
                          "%s: needs about %llu MiB of memory, of which %llu are allowed",
                          job->input, (unsigned long long)(needed >> 20),
                          (unsigned long long)(jobs->gate.total >> 20));
-    }
-    gate_enter(&jobs->gate, *bytes);
+    gate_enter(&jobs->gate, needed);
+    *bytes = needed;
     return IMGSTAT_OK;
 }
 
