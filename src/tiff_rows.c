@@ -210,9 +210,10 @@ static bool decode_chunk(TiffDecoder *td, uint32_t index, uint8_t *to, size_t by
     return got == (tmsize_t)bytes && td->failure.code == IMGSTAT_OK;
 }
 
-/* CCITT data may end before the last row without a word: rows that are missing keep what the
- * memory held before, so decoding into two patterns tells. */
-static bool fax_is_whole(TiffDecoder *td, uint32_t index, size_t bytes)
+/* CCITT data may end before the last row without a word, and so may JPEG data that declare fewer
+ * rows: those that are missing keep what the memory held before, so decoding into two patterns
+ * tells. */
+static bool decode_whole_chunk(TiffDecoder *td, uint32_t index, size_t bytes)
 {
     static const uint8_t patterns[] = {0xAA, 0x55};
     const size_t last = bytes - td->layout.row_bytes;
@@ -230,10 +231,11 @@ static bool fax_is_whole(TiffDecoder *td, uint32_t index, size_t bytes)
     return false;
 }
 
-static bool is_fax(uint16_t compression)
+static bool may_end_silently(uint16_t compression)
 {
-    return compression == COMPRESSION_CCITTRLE || compression == COMPRESSION_CCITTRLEW ||
-           compression == COMPRESSION_CCITTFAX3 || compression == COMPRESSION_CCITTFAX4;
+    return compression == COMPRESSION_JPEG || compression == COMPRESSION_CCITTRLE ||
+           compression == COMPRESSION_CCITTRLEW || compression == COMPRESSION_CCITTFAX3 ||
+           compression == COMPRESSION_CCITTFAX4;
 }
 
 ImgstatResult tiff_chunk_read(TiffDecoder *td, uint32_t index, uint32_t across, uint16_t plane,
@@ -251,14 +253,15 @@ ImgstatResult tiff_chunk_read(TiffDecoder *td, uint32_t index, uint32_t across, 
         return IMGSTAT_OK;
     }
     /* A strip whose rows are as in the image needs no copy. */
-    const bool straight = is_direct(td) && !layout->tiled && pitch == layout->row_bytes;
+    const bool check = may_end_silently(layout->compression);
+    const bool straight = is_direct(td) && !layout->tiled && !check && pitch == layout->row_bytes;
     if (!straight)
         IMGSTAT_TRY(tiff_chunk_room(td, layout->chunk_bytes, err));
     if (tiff_needs_unpack(layout))
         IMGSTAT_TRY(row_room(td, err));
-    const bool fax = is_fax(layout->compression);
-    if (fax ? !fax_is_whole(td, index, bytes)
-            : !decode_chunk(td, index, straight ? to : td->chunk, bytes))
+
+    if (check ? !decode_whole_chunk(td, index, bytes)
+              : !decode_chunk(td, index, straight ? to : td->chunk, bytes))
         return tiff_chunk_failed(td, index, err);
     for (uint32_t y = 0; !straight && y < rows; y++)
         place_row(td, td->chunk + y * layout->row_bytes, plane, x, pixels, to + y * pitch);

@@ -25,18 +25,33 @@ typedef struct SumPlan {
     size_t block; /* bytes: whole steps */
 } SumPlan;
 
+/* Sixteen zeros, then the bytes of a vector in order: from 16 - k on, it is moved by k. */
+static const uint8_t slide[2 * VECTOR] = {
+    0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+    0,    1,    2,    3,    4,    5,    6,    7,    8,    9,    10,   11,   12,   13,   14,   15};
+
+/* For each step: the last step of a block, again and again. */
+static const uint8_t last_steps[VECTOR / 2][VECTOR] = {
+    {15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15},
+    {14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15},
+    {12, 13, 14, 12, 13, 14, 12, 13, 14, 12, 13, 14, 12, 13, 14, 12},
+    {12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15},
+    {10, 11, 12, 13, 14, 10, 11, 12, 13, 14, 10, 11, 12, 13, 14, 10},
+    {6, 7, 8, 9, 10, 11, 6, 7, 8, 9, 10, 11, 6, 7, 8, 9},
+    {7, 8, 9, 10, 11, 12, 13, 7, 8, 9, 10, 11, 12, 13, 7, 8},
+    {8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15}};
+
+static __m128i load(const uint8_t *at)
+{
+    return _mm_loadu_si128((const __m128i *)(const void *)at);
+}
+
 static SumPlan sum_plan(size_t step_bytes)
 {
-    SumPlan plan = {.block = VECTOR / step_bytes * step_bytes};
-    uint8_t index[VECTOR];
-    for (size_t by = step_bytes; by < VECTOR; by *= 2, plan.moves++) {
-        for (size_t i = 0; i < VECTOR; i++)
-            index[i] = i < by ? 0x80 : (uint8_t)(i - by); /* 0x80: a zero */
-        plan.move[plan.moves] = _mm_loadu_si128((const __m128i *)(const void *)index);
-    }
-    for (size_t i = 0; i < VECTOR; i++)
-        index[i] = (uint8_t)(plan.block - step_bytes + i % step_bytes);
-    plan.last = _mm_loadu_si128((const __m128i *)(const void *)index);
+    SumPlan plan = {.block = VECTOR / step_bytes * step_bytes,
+                    .last = load(last_steps[step_bytes - 1])};
+    for (size_t by = step_bytes; by < VECTOR; by *= 2)
+        plan.move[plan.moves++] = load(slide + VECTOR - by);
     return plan;
 }
 
