@@ -48,7 +48,7 @@ def test_documents(program):
     page = (ROOT / "docs" / "imgstat.1").read_text().replace("\\-", "-")
     completion = (ROOT / "tools" / "completion.bash").read_text()
     everything = set()
-    for command in ("stats", "hist", "devices"):
+    for command in ("stats", "hist", "normalize", "equalize", "apply", "devices"):
         options, text = options_of(program, command)
         everything |= options
         check(options, f"{command} --help lists options")
