@@ -99,7 +99,7 @@ static ImgstatResult launch_central(CudaDevice *device, const WorkImage *image, 
     const uint64_t most = (uint64_t)device->properties.multiProcessorCount * BLOCKS_PER_SM;
     central_sums<SAMPLE><<<(unsigned)(blocks < most ? blocks : most), THREADS, 0, device->stream>>>(
         *image, channel, center, sums);
-    return cuda_launched(device, "central_sums", err);
+    return cuda_launched(device, device->stream, "central_sums", err);
 }
 
 static ImgstatResult run_central(CudaDevice *device, const WorkImage *image, unsigned channel,

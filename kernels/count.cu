@@ -291,7 +291,7 @@ static ImgstatResult launch_digits(CudaDevice *device, const ReadImage *read, un
     IMGSTAT_TRY(allow_shared(device, count_digits<Raw>, words, err));
     count_digits<Raw><<<grid_size(device, read), THREADS, words * 4, device->stream>>>(
         *read, shift, prefix, base, words, bins);
-    return cuda_launched(device, "count_digits", err);
+    return cuda_launched(device, device->stream, "count_digits", err);
 }
 
 static ImgstatResult run_digits(CudaDevice *device, const ReadImage *read, unsigned shift,
@@ -399,7 +399,7 @@ static ImgstatResult launch_range(CudaDevice *device, const ReadImage *read, con
     IMGSTAT_TRY(allow_shared(device, count_range<Raw>, words, err));
     count_range<Raw>
         <<<grid_size(device, read), THREADS, words * 4, device->stream>>>(*read, *range, words);
-    return cuda_launched(device, "count_range", err);
+    return cuda_launched(device, device->stream, "count_range", err);
 }
 
 struct RangeRead {
@@ -479,7 +479,7 @@ static ImgstatResult launch_gather(CudaDevice *device, const ReadImage *read, co
 {
     gather_keys<Raw><<<grid_size(device, read), THREADS, 0, device->stream>>>(
         *read, of->low, of->high, of->capacity, of->keys, of->found);
-    return cuda_launched(device, "gather_keys", err);
+    return cuda_launched(device, device->stream, "gather_keys", err);
 }
 
 static ImgstatResult read_gather(void *context, CudaDevice *device, const ImagePro *images,

@@ -86,12 +86,22 @@ ImgstatResult cuda_failed(CudaDevice *device, cudaError_t status, const char *ca
 
 /* Directly after a launch: refused launches are found here, failed kernels where the host waits,
  * or here too in builds with IMGSTAT_SYNC_LAUNCHES. */
-static inline ImgstatResult cuda_launched(CudaDevice *device, const char *kernel, ImgstatError *err)
+static inline ImgstatResult cuda_launched(CudaDevice *device, cudaStream_t stream,
+                                          const char *kernel, ImgstatError *err)
 {
     cudaError_t status = cudaGetLastError();
 #ifdef IMGSTAT_SYNC_LAUNCHES
-    if (status == cudaSuccess && !device->capturing)
-        status = cudaStreamSynchronize(device->stream);
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    if (status == cudaSuccess)
+        status = cudaStreamIsCapturing(stream, &capture);
+    if (status == cudaSuccess && capture == cudaStreamCaptureStatusNone)
+        status = cudaStreamSynchronize(stream);
+#else
+    (void)stream;size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels);
+ImgstatResult cuda_measure_async(Device *device, void *stream, const ImagePro *image,
+                                 const DeviceRecord *record, DevMem scratch, ImgstatError *err);
+ImgstatResult cuda_wait_stream(Device *device, void *stream, ImgstatError *err);
+
 #endif
     return status == cudaSuccess ? IMGSTAT_OK : cuda_failed(device, status, kernel, err);
 }
@@ -126,5 +136,9 @@ ImgstatResult cuda_central(Device *device, const ImagePro *image, const double *
                            Central *out, ImgstatError *err);
 ImgstatResult cuda_scan(Device *device, DevMem from, DevMem to, size_t n, bool inclusive,
                         ImgstatError *err);
+size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels);
+ImgstatResult cuda_measure_async(Device *device, void *stream, const ImagePro *image,
+                                 const DeviceRecord *record, DevMem scratch, ImgstatError *err);
+ImgstatResult cuda_wait_stream(Device *device, void *stream, ImgstatError *err);
 
 #endif

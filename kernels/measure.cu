@@ -105,9 +105,8 @@ static uint32_t item_units(const CudaDevice *device, const Kind &kind, uint64_t 
 {
     const uint64_t blocks = 4u * (unsigned)device->properties.multiProcessorCount;
     const uint64_t share = total_units / (2 * blocks) + 1;
-    uint64_t units = 32; /* a unit a warp */
     if (!sample_is_narrow(kind.sample)) {
-        units = ITEM_BYTES / (unit_bytes ? unit_bytes : 1);
+        uint64_t units = ITEM_BYTES / (unit_bytes ? unit_bytes : 1);
         units = units < WIDE_WARPS ? WIDE_WARPS : units > 512 ? 512 : units;
         return (uint32_t)(units < share ? units : share < WIDE_WARPS ? WIDE_WARPS : share);
     }
@@ -115,9 +114,11 @@ static uint32_t item_units(const CudaDevice *device, const Kind &kind, uint64_t 
         const uint64_t steps = share / NARROW16_STEP, most = images < blocks ? 8 : 16;
         return (uint32_t)NARROW16_STEP * (uint32_t)(steps < 1 ? 1 : steps < most ? steps : most);
     }
-    if (images >= blocks)
-        units = 128; /* whole small images, so that each is reported once */
-    return (uint32_t)(units < share ? units : share < 4 ? 4 : share);
+    /* 32 warps take a unit each at a time. Few large items, since blocks wait for their slowest warp
+     * after each; whole images where they are small, so that each is reported once. */
+    if (images >= blocks || share >= 128)
+        return 128;
+    return (uint32_t)(share >= 32 ? share / 32 * 32 : share < 4 ? 4 : share);
 }
 
 /* Large items, and if `tapered` a few percent of the work in small ones at the end. */
@@ -125,14 +126,14 @@ static void cut_items(WorkImage *image, const Kind &kind, uint32_t per_item, boo
 {
     const uint64_t large = image->units / per_item;
     uint32_t small = per_item / 4;
-    if (sample_bits(kind.sample) == 16)
-        small = small / NARROW16_STEP * NARROW16_STEP;
+    if (sample_is_narrow(kind.sample))
+        small = small < 32 ? 32 : small / 32 * 32; /* a unit a warp; NARROW16_STEP */
     if (!sample_is_narrow(kind.sample))
         small = small / WIDE_WARPS * WIDE_WARPS;
-    tapered = tapered && small > 0 && large >= 8;
+    tapered = tapered && small > 0 && small < per_item && large >= 8;
     image->units_per_item = per_item;
     image->units_per_small = tapered ? small : per_item;
-    image->large_items = (uint32_t)(tapered ? large - large / 8 : large);
+    image->large_items = (uint32_t)(tapered ? large - large / 4 : large);
     const uint64_t left = image->units - (uint64_t)image->large_items * per_item;
     image->items = image->large_items +
                    (uint32_t)((left + image->units_per_small - 1) / image->units_per_small);
@@ -192,9 +193,16 @@ static ImgstatResult upload_work(CudaDevice *device, Launch *launch, const WorkI
     return IMGSTAT_OK;
 }
 
+/* Where a launch is ordered and what it works with. */
+struct Place {
+    cudaStream_t stream;
+    QueueMemory *queue;
+    void *state; /* NULL: the device's own, which grows */
+};
+
 /* Measures n described images of a kind. */
-static ImgstatResult launch_images(CudaDevice *device, const Kind &kind, WorkImage *images,
-                                   size_t n, ImgstatError *err)
+static ImgstatResult launch_images(CudaDevice *device, const Place &place, const Kind &kind,
+                                   WorkImage *images, size_t n, ImgstatError *err)
 {
     bool unit_bytes;
     const uint64_t unit = unit_size(kind, &unit_bytes);
@@ -212,16 +220,19 @@ static ImgstatResult launch_images(CudaDevice *device, const Kind &kind, WorkIma
 
     Launch launch = {};
     launch.device = device;
-    launch.stream = device->stream;
+    launch.stream = place.stream;
     for (size_t i = 0; i < n; i++) {
         cut_items(&images[i], kind, per_item, n == 1);
         images[i].first_item = launch.work.n_items;
-        launch.work.n_items += images[i].items;
+        launch.work.n_items += images[i].items; /* 2^32 items would be 2^45 bytes and more */
     }
     launch.work.n_images = (uint32_t)n;
-    launch.work.shared = (QueueMemory *)device->queue;
-    IMGSTAT_TRY(cuda_reserve(device, &device->state, n * state_bytes(kind), true, err));
-    launch.work.state = device->state.memory;
+    launch.work.shared = place.queue;
+    launch.work.state = place.state;
+    if (!place.state) {
+        IMGSTAT_TRY(cuda_reserve(device, &device->state, n * state_bytes(kind), true, err));
+        launch.work.state = device->state.memory;
+    }
     if (n == 1)
         launch.work.only = images[0];
     else
@@ -232,6 +243,7 @@ static ImgstatResult launch_images(CudaDevice *device, const Kind &kind, WorkIma
 /* ---- All images of a call -------------------------------------------------------------------- */
 
 struct Batch {
+    Place place;
     Kind kind;
     WorkImage *images; /* room for LAUNCH_IMAGES */
     size_t n;
@@ -241,7 +253,7 @@ static ImgstatResult launch_batch(CudaDevice *device, Batch *batch, ImgstatError
 {
     const size_t n = batch->n;
     batch->n = 0;
-    return n ? launch_images(device, batch->kind, batch->images, n, err) : IMGSTAT_OK;
+    return n ? launch_images(device, batch->place, batch->kind, batch->images, n, err) : IMGSTAT_OK;
 }
 
 /* Describes an image; one with very many pieces goes in several bands. */
@@ -261,7 +273,7 @@ static ImgstatResult add_image(CudaDevice *device, Batch *batch, const ImagePro 
         const uint32_t left = image->height - first;
         const uint32_t rows = left < most ? left : most > 0 ? (uint32_t)most : 1;
         ImagePro band = image_band(image, first, rows);
-        if (batch->n == LAUNCH_IMAGES)
+        if (batch->n == LAUNCH_IMAGES || (batch->n == 1 && batch->place.state))
             IMGSTAT_TRY(launch_batch(device, batch, err));
         WorkImage *work = &batch->images[batch->n++];
         work_describe(work, &band, unit, unit_bytes, by_rows);
@@ -326,6 +338,7 @@ static ImgstatResult measure_device_images(void *context, CudaDevice *device,
     /* Images of one kind after the other, in the order in which the kinds come first. Calls have
      * few kinds; `from` is the first image that may still be of a new one. */
     Batch batch = {};
+    batch.place = Place{device->stream, (QueueMemory *)device->queue, NULL};
     batch.images = (WorkImage *)device->list.memory;
     for (size_t from = 0; from < n; from++) {
         const DeviceRecord *record = &measure->records[origin ? origin[from] : from];
@@ -383,4 +396,45 @@ ImgstatResult cuda_measure(Device *base, const ImagePro *images, const DeviceRec
     }
     Measure measure = {records};
     return cuda_stage(device, images, n, measure_device_images, &measure, err);
+}
+
+/* ---- On the caller's stream ------------------------------------------------------------------ */
+
+size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels)
+{
+    const Kind kind = {sample, channels, false, false};
+    return sizeof(QueueMemory) + state_bytes(kind);
+}
+
+ImgstatResult cuda_measure_async(Device *base, void *stream, const ImagePro *image,
+                                 const DeviceRecord *record, DevMem scratch, ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    IMGSTAT_TRY(cuda_enter(device, err));
+    if (image->memory != IMGSTAT_CUDA || image->device_id != device->index)
+        return error_set(err, IMGSTAT_ERR_ARG, "the pixels are not in the memory of cuda:%d",
+                         device->index);
+    if (image->width > 0 && image->height > 0 && !rows_aligned(image, sample_size(image->sample)))
+        return error_set(err, IMGSTAT_ERR_ARG, "the samples do not lie on their boundaries");
+    WorkImage work;
+    Batch batch = {};
+    batch.place.stream = (cudaStream_t)stream;
+    batch.place.queue = (QueueMemory *)(uintptr_t)scratch.address;
+    batch.place.state = batch.place.queue + 1;
+    batch.kind = kind_of(image, record);
+    batch.images = &work;
+    CUDA_TRY(device, err,
+             cudaMemsetAsync((void *)(uintptr_t)record->mem.address, 0, record->mem.bytes,
+                             batch.place.stream));
+    if (image->width > 0 && image->height > 0)
+        IMGSTAT_TRY(add_image(device, &batch, image, record, err));
+    return launch_batch(device, &batch, err);
+}
+
+ImgstatResult cuda_wait_stream(Device *base, void *stream, ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_TRY(device, err, cudaStreamSynchronize((cudaStream_t)stream));
+    return IMGSTAT_OK;
 }

@@ -660,6 +660,37 @@ static __device__ __noinline__ unsigned count_inside(Block16 *block, uint64_t *b
     return seen_beyond(seen, block->narrow) ? attention | BEYOND : attention;
 }
 
+/* The same where nothing can overflow: no barriers, so that warps drift apart and each other's waits
+ * are filled, and four vectors at a time. at: this lane's first vector of a stretch of 4 * n. */
+template <int SAMPLE>
+static __device__ __noinline__ unsigned count_window(Block16 *block, uint64_t *bins, const uint4 *at,
+                                                     uint32_t n)
+{
+    enum { AHEAD = 4 };
+    const Layout layout = block->layout;
+    const uint32_t lane = (threadIdx.x % 32 << 2) & ((1u << layout.shift) - 1);
+    Seen seen = see_nothing<SAMPLE>(block->narrow.image);
+    unsigned attention = 0;
+    uint4 now[AHEAD], then[AHEAD];
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++)
+        now[i] = __ldcs(at + i * 32);
+#pragma unroll 1
+    for (; n > 0; n--) {
+        at += n > 1 ? AHEAD * 32 : 0;
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++)
+            then[i] = __ldcs(at + i * 32);
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+            see_vector<SAMPLE>(&seen, now[i]);
+            attention |= count_vector<WINDOW>(block, layout, bins, lane, now[i]);
+            now[i] = then[i];
+        }
+    }
+    return seen_beyond(seen, block->narrow) ? attention | BEYOND : attention;
+}
+
 /* Units that may not be whole, or are not plain. */
 template <int SAMPLE, bool PLAIN>
 static __device__ __noinline__ unsigned count_around(Block16 *block, uint64_t *bins, uint64_t begin,
@@ -714,6 +745,12 @@ static __device__ __forceinline__ unsigned count_item(Block16 *block, uint64_t *
                 return count_inside<SAMPLE, UNIFORM>(block, bins, at, units);
             if (block->layout.fold)
                 return count_inside<SAMPLE, MIXED>(block, bins, at, units);
+            if (units % 4 == 0) /* a stretch of 3 * units vectors a warp */
+                return count_window<SAMPLE>(block, bins,
+                                            (const uint4 *)place.address +
+                                                threadIdx.x / 32 * (STEPS * 32) * units +
+                                                threadIdx.x % 32,
+                                            STEPS * units / 4);
             return count_inside<SAMPLE, WINDOW>(block, bins, at, units);
         }
     }
@@ -752,7 +789,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
         ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
     narrow_begin(work, &narrow);
 
-    uint64_t item = narrow.next[0];
+    uint32_t item = narrow.next[0];
     bool begun = false;
     for (unsigned turn = 1; item < work.n_items; turn ^= 1) {
         const uint32_t number = work_image_of(work, item);
@@ -766,9 +803,9 @@ static __global__ void __launch_bounds__(THREADS, 1)
         }
         uint64_t begin, end;
         item_units(narrow.image, item, &begin, &end);
-        unsigned long long next = 0; /* on its way while the item is counted */
+        unsigned next = 0; /* on its way while the item is counted */
         if (threadIdx.x == 0) {
-            next = atomicAdd(&work.shared->queue.next, 1ull);
+            next = atomicAdd(&work.shared->queue.next, 1u);
             narrow.items++;
             narrow.samples += (end - begin) * NARROW16_PIXELS;
             narrow.step = begin;
@@ -803,7 +840,7 @@ static ImgstatResult launch_sample(const Launch *launch, ImgstatError *err)
     const uint64_t most = (uint64_t)device->properties.multiProcessorCount;
     const unsigned grid = (unsigned)(work.n_items < most ? work.n_items : most);
     kernel<<<grid, THREADS, (size_t)bytes, launch->stream>>>(work);
-    return cuda_launched(device, "measure_narrow16", err);
+    return cuda_launched(device, launch->stream, "measure_narrow16", err);
 }
 
 ImgstatResult launch_narrow16(const Launch *launch, ImgstatSample sample, bool plain,

@@ -9,7 +9,7 @@ enum { THREADS = 1024, WARPS = THREADS / 32 };
 /* A lane's vectors in a unit, and how many are loaded before the first is counted. Three channels:
  * multiples of three, so that the channel of a byte in a vector is known at compile time. */
 template <int C> struct Shape {
-    enum { STEPS = C == 3 ? 9 : 8, AHEAD = C == 3 ? 3 : 4, UNIT = STEPS * 512 };
+    enum { STEPS = C == 3 ? 9 : 8, AHEAD = C == 3 ? 3 : C == 4 ? 8 : 4, UNIT = STEPS * 512 };
 };
 static_assert((int)Shape<1>::UNIT == (int)NARROW8_UNIT && (int)Shape<3>::UNIT == (int)NARROW8_UNIT3,
               "the host cuts images");
@@ -158,6 +158,23 @@ static __device__ __forceinline__ unsigned count_general(const WorkImage &image,
     return masked;
 }
 
+/* All units of an item: a unit a warp at a time. A function of its own, so that what is kept
+ * meanwhile does not take registers from the loop. */
+template <int C, int SHIFT, bool PLAIN>
+static __device__ __noinline__ void count_units(NarrowBlock *block, uint64_t unit, uint64_t end,
+                                                unsigned channel0)
+{
+    unsigned masked = 0;
+    for (unit += threadIdx.x / 32; unit < end; unit += WARPS) {
+        if (PLAIN)
+            count_plain<C, SHIFT>(block->image, unit);
+        else
+            masked += count_general<C, SHIFT>(block->image, unit, channel0);
+    }
+    if (!PLAIN && masked)
+        atomicAdd(&block->masked, (unsigned long long)masked);
+}
+
 /* Samples that are looked for in one pass over a step: one, or both extrema of a channel. */
 struct Wanted {
     unsigned channel;  /* of those measured */
@@ -252,7 +269,7 @@ static __device__ __forceinline__ void find_general(const WorkImage &image, cons
 }
 
 /* Finds the first place of each extremum that may be the image's, in the step where this block met
- * it first: a unit a warp, which stops when both have been found before what it looks at. */
+ * it first. A warp skips what lies behind places that have been found. */
 template <int C, bool PLAIN>
 static __device__ __noinline__ void find_extrema(NarrowBlock *block, unsigned channel0,
                                                  unsigned flip)
@@ -270,12 +287,14 @@ static __device__ __noinline__ void find_extrema(NarrowBlock *block, unsigned ch
         wanted.value[1] = both ? (unsigned)block->high[c] ^ flip : wanted.value[0];
         wanted.found[0] = &block->found[i];
         wanted.found[1] = &block->found[i + both];
-        const uint64_t unit =
-            (i % 2 ? block->high_step[c] : block->low_step[c]) + threadIdx.x / 32;
-        if (PLAIN && unit < image.units)
-            find_plain<C>(image, wanted, unit);
-        if (!PLAIN && unit < image.units)
-            find_general<C>(image, wanted, unit, channel0);
+        const uint64_t begin = i % 2 ? block->high_step[c] : block->low_step[c];
+        const uint64_t end = min(begin + image.units_per_item, image.units);
+        for (uint64_t unit = begin + threadIdx.x / 32; unit < end; unit += WARPS) {
+            if (PLAIN)
+                find_plain<C>(image, wanted, unit);
+            else
+                find_general<C>(image, wanted, unit, channel0);
+        }
         i += both;
     }
     __syncthreads();
@@ -319,8 +338,9 @@ static __device__ __noinline__ void flush(const Work &work, Block8<C> *shared)
 }
 
 /* After an item: which keys beyond the extrema so far does the table hold? */
-template <int C, int SHIFT> static __device__ __forceinline__ void check_extrema(NarrowBlock *block)
+template <int C, int SHIFT> static __device__ __forceinline__ bool check_extrema(NarrowBlock *block)
 {
+    bool found = false;
     const unsigned flip = block->image.sample == IMGSTAT_I8 ? 0x80 : 0;
     const unsigned vectors = 1u << (SHIFT - 4);
     for (unsigned i = threadIdx.x; i < C * TABLE_BINS * vectors; i += THREADS) {
@@ -335,11 +355,13 @@ template <int C, int SHIFT> static __device__ __forceinline__ void check_extrema
         }
         /* Bins ascend with the lanes; keys as well, since the flip is above a warp's bins. */
         const unsigned lows = __ballot_sync(NONE, low), highs = __ballot_sync(NONE, high);
+        found |= low || high;
         if (low && threadIdx.x % 32 == __ffs((int)lows) - 1)
             atomicMin(&block->new_low[c], key);
         if (high && threadIdx.x % 32 == 31 - __clz((int)highs))
             atomicMax(&block->new_high[c], key);
     }
+    return found;
 }
 
 /*
@@ -369,7 +391,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
         ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
     narrow_begin(work, &block);
 
-    uint64_t item = block.next[0];
+    uint32_t item = block.next[0];
     bool begun = false;
     for (unsigned turn = 1; item < work.n_items; turn ^= 1) {
         const uint32_t number = work_image_of(work, item);
@@ -379,39 +401,27 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
             narrow_adopt(work, &block, number);
             begun = true;
         }
-        uint64_t step, end;
-        item_units(block.image, item, &step, &end);
-        unsigned long long next = 0; /* on its way while the item is counted */
+        uint64_t unit, end;
+        item_units(block.image, item, &unit, &end);
+        unsigned next = 0; /* on its way while the item is counted */
         if (threadIdx.x == 0) {
-            next = atomicAdd(&work.shared->queue.next, 1ull);
+            next = atomicAdd(&work.shared->queue.next, 1u);
             block.items++;
-            block.samples += (end - step) * (PLAIN ? Shape<C>::UNIT / C : NARROW8_PIXELS);
+            block.samples += (end - unit) * (PLAIN ? Shape<C>::UNIT / C : NARROW8_PIXELS);
+            block.step = unit;
         }
-        for (; step < end; step += WARPS) {
-            const uint64_t unit = step + threadIdx.x / 32;
-            unsigned masked = 0;
-            if (PLAIN && unit < end)
-                count_plain<C, SHIFT>(block.image, unit);
-            if (!PLAIN && unit < end)
-                masked = count_general<C, SHIFT>(block.image, unit, work.channel0);
-            if (!PLAIN && masked)
-                atomicAdd(&block.masked, (unsigned long long)masked);
-            if (threadIdx.x == 0) {
-                block.step = step;
-                block.next[turn] = next;
-            }
-            __syncthreads(); /* the table holds the whole step; next[turn] is there */
-            bool settled = true;
-            for (int c = 0; c < C; c++)
-                settled &= block.low[c] == 0 && block.high[c] == TABLE_BINS - 1;
-            if (!settled) {
-                check_extrema<C, SHIFT>(&block);
-                __syncthreads(); /* new_low and new_high are complete */
-                narrow_improve(&block, C);
-                __syncthreads(); /* before the next check reads them, and counting goes on */
-            }
-        }
+        count_units<C, SHIFT, PLAIN>(&block, unit, end, work.channel0);
+        if (threadIdx.x == 0)
+            block.next[turn] = next;
+        __syncthreads(); /* the table holds the whole item; next[turn] is there */
         item = block.next[turn];
+        bool settled = true;
+        for (int c = 0; c < C; c++)
+            settled &= block.low[c] == 0 && block.high[c] == TABLE_BINS - 1;
+        if (!settled && __syncthreads_or(check_extrema<C, SHIFT>(&block))) {
+            narrow_improve(&block, C); /* new_low and new_high are complete */
+            __syncthreads();           /* before the next check reads them */
+        }
     }
     if (begun)
         flush<C, SHIFT, PLAIN>(work, &shared);
@@ -431,7 +441,7 @@ static ImgstatResult launch_shape(const Launch *launch, ImgstatError *err)
     const uint64_t most = (uint64_t)device->properties.multiProcessorCount * BLOCKS;
     const unsigned grid = (unsigned)(launch->work.n_items < most ? launch->work.n_items : most);
     kernel<<<grid, THREADS, (size_t)bytes, launch->stream>>>(launch->work);
-    return cuda_launched(device, "measure_narrow8", err);
+    return cuda_launched(device, launch->stream, "measure_narrow8", err);
 }
 
 template <int C> static ImgstatResult launch_plain(const Launch *launch, ImgstatError *err)

@@ -20,7 +20,7 @@ enum Counter { N, NAN_, PINF, NINF, NODATA, OVERFLOW, OVERFLOW2, COUNTERS };
 
 template <int C> struct WideBlock {
     WorkImage image;
-    uint64_t next[2];
+    uint32_t next[2];
     uint64_t pieces; /* since the last flush */
     uint32_t number, items;
     unsigned needs, last;
@@ -652,10 +652,10 @@ static __global__ void __launch_bounds__(THREADS, Blocks<C>::PER_SM)
     __shared__ WideBlock<C> block;
     __shared__ double lanes[PLAIN && WideType<SAMPLE>::FLOAT ? WARPS : 1][C * PIECE_LANES];
     if (threadIdx.x == 0)
-        block.next[0] = atomicAdd(&work.shared->queue.next, 1ull);
+        block.next[0] = atomicAdd(&work.shared->queue.next, 1u);
     __syncthreads();
 
-    uint64_t item = block.next[0];
+    uint32_t item = block.next[0];
     bool begun = false;
     for (unsigned turn = 1; item < work.n_items; turn ^= 1) {
         const uint32_t number = work_image_of(work, item);
@@ -665,9 +665,9 @@ static __global__ void __launch_bounds__(THREADS, Blocks<C>::PER_SM)
             adopt(work, &block, number);
             begun = true;
         }
-        unsigned long long next = 0; /* on its way while the item is measured */
+        unsigned next = 0; /* on its way while the item is measured */
         if (threadIdx.x == 0) {
-            next = atomicAdd(&work.shared->queue.next, 1ull);
+            next = atomicAdd(&work.shared->queue.next, 1u);
             block.items++;
             block.pieces += block.image.units_per_item;
         }
@@ -704,7 +704,7 @@ static ImgstatResult launch_kernel(const Launch *launch, ImgstatError *err)
     const uint64_t items = launch->work.n_items;
     measure_wide<C, SAMPLE, PLAIN>
         <<<(unsigned)(items < most ? items : most), THREADS, 0, launch->stream>>>(launch->work);
-    return cuda_launched(device, "measure_wide", err);
+    return cuda_launched(device, launch->stream, "measure_wide", err);
 }
 
 template <int SAMPLE>

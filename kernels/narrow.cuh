@@ -31,7 +31,7 @@ struct NarrowBlock {
     int new_low[NARROW_CHANNELS], new_high[NARROW_CHANNELS];
     unsigned needs;   /* bit 2 c: the block must find its minimum of channel c; 2 c + 1: maximum */
     bool sole, last;  /* all the items of the image were this block's; it is the last to report */
-    uint64_t next[2]; /* items, by turns */
+    uint32_t next[2]; /* items, by turns */
     unsigned long long masked;
     /* Where they were found: (row * row_pixels + x) * channels measured + channel. Then the offers. */
     unsigned long long found[2 * NARROW_CHANNELS];
@@ -218,7 +218,7 @@ static __device__ __forceinline__ void narrow_finish(const Work &work, NarrowBlo
 static __device__ __forceinline__ void narrow_begin(const Work &work, NarrowBlock *block)
 {
     if (threadIdx.x == 0)
-        block->next[0] = atomicAdd(&work.shared->queue.next, 1ull);
+        block->next[0] = atomicAdd(&work.shared->queue.next, 1u);
     __syncthreads();
 }
 

@@ -266,5 +266,5 @@ ImgstatResult cuda_scan(Device *base, DevMem from, DevMem to, size_t n, bool inc
     CUDA_TRY(device, err,
              cuda_scan_u64((const uint64_t *)from.address, (uint64_t *)to.address, n, inclusive,
                            device->scratch.memory, device->stream));
-    return cuda_launched(device, "scan_lookback", err);
+    return cuda_launched(device, device->stream, "scan_lookback", err);
 }

@@ -29,9 +29,8 @@ struct WorkImage {
 
 /* Items are handed out in order, to whichever block is free. */
 struct Queue {
-    unsigned long long next;
+    unsigned next;
     unsigned finished; /* blocks; the last one makes the queue ready for the next launch */
-    unsigned reserved;
 };
 
 /* Records are merged into under a lock, since two images may share one: one of these, by address.
@@ -48,11 +47,10 @@ struct Work {
     const uint32_t *image_of_item; /* n_items, or NULL */
     QueueMemory *shared;
     void *state;
-    uint64_t n_items;
+    uint32_t n_items; /* and as many as there are blocks more fit 32 bits */
     uint32_t n_images;
     uint32_t channel0; /* the first channel that this launch measures */
     uint32_t words;    /* of the table in shared memory, where its size varies */
-    uint32_t reserved;
     WorkImage only;
 };
 

@@ -327,6 +327,29 @@ static ImgstatResult cpu_wait(Device *device, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
+static size_t cpu_async_bytes(ImgstatSample sample, uint16_t channels)
+{
+    (void)sample;
+    (void)channels;
+    return 0;
+}
+
+static ImgstatResult cpu_measure_async(Device *device, void *stream, const ImagePro *image,
+                                       const DeviceRecord *record, DevMem scratch,
+                                       ImgstatError *err)
+{
+    (void)stream;
+    (void)scratch;
+    memset((void *)(uintptr_t)record->mem.address, 0, record->mem.bytes);
+    return cpu_measure(device, image, record, 1, err);
+}
+
+static ImgstatResult cpu_wait_stream(Device *device, void *stream, ImgstatError *err)
+{
+    (void)stream;
+    return cpu_wait(device, err);
+}
+
 const DeviceOps cpu_device_ops = {
     .name = "cpu",
     .list = cpu_list,
@@ -346,4 +369,7 @@ const DeviceOps cpu_device_ops = {
     .central = cpu_central,
     .scan = cpu_scan,
     .wait = cpu_wait,
+    .async_bytes = cpu_async_bytes,
+    .measure_async = cpu_measure_async,
+    .wait_stream = cpu_wait_stream,
 };

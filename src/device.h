@@ -83,6 +83,15 @@ typedef struct DeviceOps {
     ImgstatResult (*scan)(Device *device, DevMem from, DevMem to, size_t n, bool inclusive,
                           ImgstatError *err);
     ImgstatResult (*wait)(Device *device, ImgstatError *err);
+
+    /* Measuring in the order of a stream of the caller (a cudaStream_t; a CPU does it at once):
+     * nothing waits or allocates, and a CUDA graph can record it. The record is emptied first; its
+     * parts are 0. The image is in the device's own memory, its samples on their boundaries.
+     * scratch: async_bytes of memory of its own, zero before the first use and between uses. */
+    size_t (*async_bytes)(ImgstatSample sample, uint16_t channels);
+    ImgstatResult (*measure_async)(Device *device, void *stream, const ImagePro *image,
+                                   const DeviceRecord *record, DevMem scratch, ImgstatError *err);
+    ImgstatResult (*wait_stream)(Device *device, void *stream, ImgstatError *err);
 } DeviceOps;
 
 struct ImgstatDevice {

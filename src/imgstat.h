@@ -288,6 +288,40 @@ IMGSTAT_API bool imgstat_record_histogram(const ImgstatRecord *record, uint16_t 
  */
 IMGSTAT_API void imgstat_record_sum(const ImgstatRecord *record, uint16_t channel, char text[48]);
 
+/* ---- Measuring without waiting ------------------------------------------------------------
+ * For programs whose pixels are on the GPU already. Wrap them (imgstat_image_wrap with
+ * IMGSTAT_CUDA), make an ImgstatPending for them once, and measure as often as wanted. */
+
+/* Room for the statistics of one image in device memory, and for what measuring needs. */
+typedef struct ImgstatPending ImgstatPending;
+
+/* Allocates, and waits for that: not while a graph is recorded. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_pending_create(ImgstatDevice *device,
+                                                                    ImgstatSample sample,
+                                                                    uint16_t channels,
+                                                                    ImgstatPending **out,
+                                                                    ImgstatError *err);
+IMGSTAT_API void imgstat_pending_destroy(ImgstatPending *pending); /* accepts NULL */
+/* Enqueues the measurement of an image of that type on the caller's stream: a cudaStream_t, or 1
+ * or 2 for the legacy and the per-thread default stream, as in the CUDA array interface. Nothing
+ * waits and nothing is allocated, so a CUDA graph can record it once it has run before; what was
+ * measured before is replaced. Samples lie on their boundaries, the mask (if any) in the same
+ * memory. One stream at a time. The CPU device measures host images, and is done on return. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_async(ImgstatPending *pending,
+                                                                   const ImagePro *image,
+                                                                   void *stream, ImgstatError *err);
+/* Where the counts of a channel's samples of at most 16 bits are, for kernels that follow on the
+ * stream: 256 or 65,536 of 64 bits in ascending order of values, NaN, infinite and nodata samples
+ * included, masked ones not. 0 for wider types. */
+IMGSTAT_API ImgstatDevPtr imgstat_pending_counts(const ImgstatPending *pending, uint16_t channel);
+/* Waits for the stream and turns what was measured last into a record. how: NULL, or what the
+ * counts or a first read can tell; what would read the pixels again is an IMGSTAT_ERR_ARG. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_pending_record(ImgstatPending *pending,
+                                                                    void *stream,
+                                                                    const ImgstatMeasure *how,
+                                                                    ImgstatRecord **out,
+                                                                    ImgstatError *err);
+
 /* ---- Transfers ---------------------------------------------------------------------------
  * A transfer maps the samples of one type to an output range. docs/transforms.md has the formulas.
  */
