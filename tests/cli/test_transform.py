@@ -1,0 +1,401 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests of normalize, equalize and apply as programs: usage: test_transform.py IMGSTAT"""
+
+import hashlib
+import json
+import os
+import pty
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+from pathlib import Path
+
+TESTDATA = Path(__file__).resolve().parent.parent.parent / "testdata"
+checks, wrong = 0, []
+
+EXAMPLE = [
+    0, 12, 53, 93, 146, 53, 73, 166, 65, 32, 12, 215, 235, 202, 130, 158, 57, 32, 117, 239, 251, 227, 93, 166,
+    65, 20, 154, 243, 255, 231, 146, 130, 97, 53, 117, 227, 247, 210, 117, 146, 190, 85, 36, 146, 178, 117, 20, 170,
+    202, 154, 73, 32, 12, 53, 85, 194, 206, 190, 130, 117, 85, 174, 182, 219]
+
+
+def check(good, sentence):
+    global checks
+    checks += 1
+    if not good:
+        wrong.append(sentence)
+
+
+def run(program, *words, status=0, **more):
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("IMGSTAT_")}
+    environment["LC_ALL"] = "C.UTF-8"
+    done = subprocess.run([program, *map(str, words)], capture_output=True, timeout=120, check=False, env=environment,
+                          **more)
+    check(done.returncode == status, f"{words}: exit status {done.returncode}, expected {status}: {done.stderr!r}")
+    return done
+
+
+def stats(program, *words):
+    done = run(program, "stats", "--json", *words)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+# ---- Files made and read here ----------------------------------------------------------------------
+
+
+def png_chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def png(width, height, depth, rows):
+    """Gray; rows: bytes of all samples, big-endian."""
+    pitch = width * depth // 8
+    raw = b"".join(b"\0" + rows[y * pitch:(y + 1) * pitch] for y in range(height))
+    return (b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, 0, 0, 0, 0)) +
+            png_chunk(b"IDAT", zlib.compress(raw)) + png_chunk(b"IEND", b""))
+
+
+def png_pixels(data):
+    """Bytes of the rows of a PNG of whole-byte samples that is not interlaced."""
+    at, idat, head = 8, b"", None
+    while at < len(data):
+        n, kind = struct.unpack(">I4s", data[at:at + 8])
+        body = data[at + 8:at + 8 + n]
+        head = struct.unpack(">IIBBBBB", body) if kind == b"IHDR" else head
+        idat += body if kind == b"IDAT" else b""
+        at += 12 + n
+    width, height, depth, colour = head[:4]
+    bpp = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour] * depth // 8
+    pitch, raw, above, out = width * bpp, zlib.decompress(idat), bytes(width * bpp), []
+    for y in range(height):
+        kind, row = raw[y * (pitch + 1)], bytearray(raw[y * (pitch + 1) + 1:(y + 1) * (pitch + 1)])
+        for x in range(pitch):
+            a = row[x - bpp] if x >= bpp else 0
+            b, c = above[x], above[x - bpp] if x >= bpp else 0
+            p = a + b - c
+            paeth = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
+            row[x] = (row[x] + (0, a, b, (a + b) // 2, paeth)[kind]) & 255
+        out.append(bytes(row))
+        above = row
+    return b"".join(out)
+
+
+def tiff(width, height, bits, samples, kind=1, nodata=None):
+    """Gray, one strip, little-endian; kind: SampleFormat."""
+    text = nodata.encode() + b"\0" if nodata is not None else None
+    tags = [(256, 4, 1, width), (257, 4, 1, height), (258, 3, 1, bits), (259, 3, 1, 1), (262, 3, 1, 1),
+            (273, 4, 1, 8), (277, 3, 1, 1), (278, 4, 1, height), (279, 4, 1, len(samples)), (339, 3, 1, kind)]
+    if text is not None:
+        tags.append((42113, 2, len(text), 8 + len(samples)))
+    body = samples + (text or b"") + b"\0" * (len(samples + (text or b"")) % 2)
+    ifd = struct.pack("<H", len(tags)) + b"".join(struct.pack("<HHII", *tag) for tag in tags) + struct.pack("<I", 0)
+    return struct.pack("<2sHI", b"II", 42, 8 + len(body)) + body + ifd
+
+
+# ---- What is computed ------------------------------------------------------------------------------
+
+
+def test_example(program, folder):
+    out = folder / "e.png"
+    run(program, "equalize", TESTDATA / "good-example.png", "-o", out)
+    check(list(png_pixels(out.read_bytes())) == EXAMPLE, "the worked example through a file")
+    run(program, "equalize", "--like", "opencv", TESTDATA / "good-example.png", "-o", folder / "o.png")
+    check(list(png_pixels((folder / "o.png").read_bytes())) == EXAMPLE, "and like OpenCV")
+    with open(TESTDATA / "good-example.png", "rb") as stdin:
+        done = run(program, "equalize", "-", "-o", "-", stdin=stdin)
+    check(done.stdout == out.read_bytes() and done.stderr == b"", "and through a pipe: the same bytes, and nothing else")
+    done = run(program, "equalize", TESTDATA / "good-example.tif", "-o", "-", "--format", "png")
+    check(list(png_pixels(done.stdout)) == EXAMPLE, "and from TIFF to PNG")
+
+
+def test_full_range(program, folder):
+    """libvips leaves both of these dark."""
+    scan = [700 + (x * 37 + y * 91) % 3000 for y in range(64) for x in range(64)]
+    (folder / "scan.tif").write_bytes(tiff(64, 64, 16, struct.pack(f"<{len(scan)}H", *scan)))
+    for name in (folder / "scan.tif", TESTDATA / "good-dark16.tif"):
+        for method in ("normalize", "equalize"):
+            out = folder / f"{method}.tif"
+            run(program, method, "--force", name, "-o", out)
+            channels = stats(program, out)[0]["channels"]
+            check(min(c["min"] for c in channels) == 0 and max(c["max"] for c in channels) == 65535,
+                  f"{method} of {name.name}: {channels}")
+    low, high = min(scan), max(scan)
+    run(program, "normalize", folder / "scan.tif", "-o", folder / "exact.png")
+    got = struct.unpack(f">{len(scan)}H", png_pixels((folder / "exact.png").read_bytes()))
+    want = tuple(round_even((v - low) * 65535, high - low) for v in scan)
+    check(got == want, "stretch is the exact quotient, rounded half to even")
+
+
+def round_even(a, b):
+    q, r = divmod(a, b)
+    return q + (2 * r > b or (2 * r == b and q % 2 == 1))
+
+
+def pixels_of(program, path):
+    """Everything that statistics can tell apart; file name and format left out."""
+    pages = stats(program, path)
+    for page in pages:
+        for key in ("file", "format", "device"):
+            page.pop(key)
+    return pages
+
+
+def test_twice(program, folder):
+    for name in sorted(TESTDATA.glob("good-*")):
+        once, twice = folder / f"1{name.name}", folder / f"2{name.name}"
+        run(program, "normalize", name, "-o", once)
+        run(program, "normalize", once, "-o", twice)
+        check(pixels_of(program, once) == pixels_of(program, twice), f"stretching {name.name} twice changes nothing")
+
+
+def test_methods(program, folder):
+    name = folder / "m.png"
+    values = bytes((x * x) % 200 + 20 for x in range(1024))
+    name.write_bytes(png(32, 32, 8, values))
+    n = len(values)
+
+    def transformed(*words):
+        run(program, "normalize", *words, name, "-o", folder / "out.png", "--force")
+        return png_pixels((folder / "out.png").read_bytes())
+
+    mean = sum(values) / n
+    deviation = (sum((v - mean) ** 2 for v in values) / n) ** 0.5
+    want = bytes(min(255, max(0, round((v - mean) / deviation * 30 + 100))) for v in values)
+    for words in (["--method", "meanstd", "--mean", "100", "--stddev", "30"], ["--method", "meanstd=100,30"],
+                  ["--mean", "100", "--stddev", "30"]):
+        check(transformed(*words) == want, f"{words}")
+    want = bytes(round((v / 255) ** 2.2 * 255) for v in values)
+    check(transformed("--method", "gamma", "--gamma", "2.2") == want, "gamma")
+    ordered = sorted(values)
+    black, white = ordered[n * 5 // 100], ordered[n - 1 - n * 10 // 100]
+    want = bytes(round_even(min(max(v - black, 0), white - black) * 255, white - black) for v in values)
+    check(transformed("--method", "percentile", "--clip", "5,10") == want, "percentile")
+    check(transformed("--clip", "5,10") == want, "--clip means percentile")
+    want = bytes(10 + round_even((v - min(values)) * 90, max(values) - min(values)) for v in values)
+    check(transformed("--out-range", "10,100") == want, "--out-range")
+    reference = folder / "r.png"
+    reference.write_bytes(png(32, 32, 8, bytes(v // 2 for v in values)))
+    matched = transformed("--method", "match", "--match", reference)
+    check(matched == bytes(v // 2 for v in values), "matching a halved image halves it")
+
+
+def test_wide(program, folder):
+    """Floats: NaN, infinities and nodata stay; equalization is exact for few samples."""
+    import random
+    draw = random.Random(7)
+    values = [draw.gauss(1e7, 4) for _ in range(900)]
+    values[3], values[50], values[77], values[800] = float("nan"), float("inf"), -9999.0, float("-inf")
+    data = struct.pack("<900f", *values)
+    name = folder / "f.tif"
+    name.write_bytes(tiff(30, 30, 32, data, kind=3, nodata="-9999"))
+    values = list(struct.unpack("<900f", data))
+    valid = sorted(v for v in values if abs(v) < 1e9 and v != -9999)
+    for command in (["normalize"], ["normalize", "--clip", "1,1"], ["equalize"]):
+        run(program, *command, "--force", "--compression", "none", name, "-o", folder / "out.tif")
+        channel = stats(program, folder / "out.tif")[0]["channels"][0]
+        check((channel["nan"], channel["inf"], channel["nodata"], channel["min"], channel["max"]) == (1, 2, 1, 0, 1),
+              f"{command}: {channel}")
+    run(program, "equalize", "--depth", "16", "--format", "png", "--force", name, "-o", folder / "out.png")
+    got = struct.unpack(">900H", png_pixels((folder / "out.png").read_bytes()))
+    first = valid.count(valid[0])
+    for i, v in enumerate(values):
+        if v in valid:
+            upto = sum(w <= v for w in valid)
+            want = round_even((upto - first) * 65535, len(valid) - first)
+            check(got[i] == want, f"equalized float {i}: {got[i]}, expected {want}")
+
+
+def test_palette(program, folder):
+    for name in ("good-palette.png", "good-palette.tif", "good-palette-alpha.png"):
+        out = folder / name
+        run(program, "normalize", TESTDATA / name, "-o", out)
+        before, after = stats(program, "--indices", TESTDATA / name)[0], stats(program, "--indices", out)[0]
+        for page in (before, after):
+            page.pop("file")
+        check(before == after, f"{name}: the indices stay")
+        colours = stats(program, out)[0]["channels"]
+        check(min(c["min"] for c in colours[:3]) == 0 and max(c["max"] for c in colours[:3]) == 255,
+              f"{name}: the colours are stretched")
+
+
+# ---- One transfer for many -------------------------------------------------------------------------
+
+
+def make_folder(folder):
+    (folder / "in" / "sub").mkdir(parents=True)
+    for i, name in enumerate(("a.png", "b.png", "sub/c.png", "sub/d.png")):
+        (folder / "in" / name).write_bytes(png(40, 10, 8, bytes(60 + i * 20 + (x * 7) % 31 for x in range(400))))
+
+
+def test_together(program, folder):
+    make_folder(folder)
+    words = ["-r", folder / "in", "-o"]
+    run(program, "equalize", "--together", "--save-transfer", folder / "t.json", *words, folder / "one")
+    run(program, "apply", folder / "t.json", *words, folder / "two")
+    values = [png_pixels(p.read_bytes()) for p in sorted((folder / "in").rglob("*.png"))]
+    every = sorted(b"".join(values))
+    first = every.count(every[0])
+    table = {v: round_even((sum(w <= v for w in every) - first) * 255, len(every) - first) for v in set(every)}
+    for source in sorted((folder / "in").rglob("*.png")):
+        below = source.relative_to(folder / "in")
+        got = (folder / "one" / below).read_bytes()
+        want = bytes(table[v] for v in png_pixels(source.read_bytes()))
+        check(png_pixels(got) == want, f"{below}: the histogram of all files")
+        check(got == (folder / "two" / below).read_bytes(), f"{below}: apply gives the same bytes")
+    done = run(program, "normalize", "--together", folder / "in" / "a.png", TESTDATA / "good-gray16.png", "-o",
+               folder / "mixed", status=1)
+    check(b"u16 samples, the first image u8" in done.stderr, f"types cannot be mixed: {done.stderr!r}")
+    run(program, "equalize", "--together", TESTDATA / "good-float32.tif", TESTDATA / "good-float32-offset.tif", "-o",
+        folder / "floats", "--save-transfer", folder / "f.json")
+    run(program, "apply", folder / "f.json", TESTDATA / "good-float32.tif", "-o", folder / "f.tif")
+    check((folder / "f.tif").read_bytes() == (folder / "floats" / "good-float32.tif").read_bytes(),
+          "a saved float transfer is the same")
+    run(program, "apply", TESTDATA / "good-1x1.png", TESTDATA / "good-1x1.png", "-o", folder / "x.png", status=1)
+    run(program, "apply", folder / "f.json", TESTDATA / "good-1x1.png", "-o", folder / "x.png", status=1)
+    check(not (folder / "x.png").exists(), "a transfer for floats does not touch bytes")
+
+
+def test_jobs(program, folder):
+    names = sorted(TESTDATA.glob("good-*")) + [TESTDATA / "photo.tif"]
+    for words in (["normalize"], ["equalize"], ["equalize", "--clahe"], ["equalize", "--clahe", "--like", "skimage"],
+                  ["normalize", "--clip", "1,2", "--channels", "each"]):
+        seen = set()
+        for jobs in (1, 2, 7):
+            out = folder / f"{len(words)}{words[-1]}{jobs}"
+            done = subprocess.run([program, *words, "--jobs", str(jobs), *names, "-o", out], capture_output=True,
+                                  check=False, timeout=120)
+            digest = hashlib.sha256()
+            for path in sorted(out.iterdir()):
+                digest.update(path.name.encode() + path.read_bytes())
+            seen.add((digest.hexdigest(), done.stderr, done.returncode, len(list(out.iterdir()))))
+        check(len(seen) == 1 and min(seen)[3] > 20, f"{words}: 1, 2 and 7 threads give the same bytes and sentences")
+
+
+# ---- Names -----------------------------------------------------------------------------------------
+
+
+def test_folders(program, folder):
+    make_folder(folder)
+    source, out = folder / "in", folder / "in" / "out"
+    done = run(program, "normalize", "-r", "--dry-run", source, "-o", out)
+    check(done.stdout.count(b" -> ") == 4 and not out.exists(), "--dry-run lists and writes nothing")
+    for _ in range(2):
+        done = run(program, "normalize", "-r", "--force", source, "-o", out)
+        check(done.stderr == b"4 written, 0 failed\n", f"the output folder inside is not walked: {done.stderr!r}")
+    check(sorted(str(p.relative_to(out)) for p in out.rglob("*.png")) == ["a.png", "b.png", "sub/c.png", "sub/d.png"],
+          "the tree is mirrored")
+    done = run(program, "normalize", "-r", source, "-o", out, status=1)
+    check(done.stderr.count(b"exists already") == 4 and b"0 written, 4 failed" in done.stderr, f"{done.stderr!r}")
+    (out / "b.png").unlink()
+    done = run(program, "normalize", "-r", "--skip-existing", source, "-o", out)
+    check(done.stderr == b"1 written, 0 failed, 3 skipped\n", f"--skip-existing: {done.stderr!r}")
+    done = run(program, "normalize", "-r", "--format", "tiff", source, "-o", folder / "tif")
+    check((folder / "tif" / "sub" / "c.tif").exists(), "--format changes the ending")
+    shutil.rmtree(out)
+    (source / "loop").symlink_to(source)
+    done = run(program, "normalize", "-r", source, "-o", folder / "loop")
+    check(b"4 written" in done.stderr, f"a symbolic link that leads back is not followed: {done.stderr!r}")
+
+
+def test_refused(program, folder):
+    make_folder(folder)
+    a, b = folder / "in" / "a.png", folder / "in" / "b.png"
+    (folder / "other").mkdir()
+    (folder / "other" / "a.png").write_bytes(a.read_bytes())
+    before = a.read_bytes()
+    cases = [(["normalize", a, folder / "other" / "a.png", "-o", folder / "o"], b"would both become"),
+             (["normalize", a, "-o", a], b"is the input itself"),
+             (["normalize", folder / "in", "-o", folder / "in"], b"is the input itself"),
+             (["normalize", "--force", a, folder / "other" / "a.png", "-o", folder / "in"], b"would both become"),
+             (["normalize", a], b"-o names the output"),
+             (["normalize", "-", "-o", folder / "in"], b"standard input has no name"),
+             (["normalize", a, b, "-o", "-"], b"takes one image"),
+             (["normalize", "--method", "sharpen", a, "-o", "x"], b"--method is stretch"),
+             (["normalize", "--method", "gamma", a, "-o", "x"], b"gamma needs its exponent"),
+             (["normalize", "--method", "meanstd", a, "-o", "x"], b"meanstd needs"),
+             (["normalize", "--method", "match", a, "-o", "x"], b"match needs"),
+             (["normalize", "--clip", "60,40", a, "-o", "x"], b"leave something"),
+             (["normalize", "--gamma", "2", "--clip", "1,1", a, "-o", "x"], b"exclude each other"),
+             (["normalize", "--out-range", "9,3", a, "-o", "x"], b"LO below HI"),
+             (["equalize", "--clahe", "--together", a, b, "-o", "x"], b"depends on the place"),
+             (["equalize", "--grid", "4,4", a, "-o", "x"], b"belong to --clahe"),
+             (["equalize", "--save-transfer", "t", a, b, "-o", "x"], b"--together makes one"),
+             (["normalize", "--skip-existing", "--force", a, "-o", "x"], b"exclude each other"),
+             (["apply", "-o", "x"], b"name the transfer")]
+    for words, sentence in cases:
+        done = run(program, *words, status=2, cwd=folder)
+        check(sentence in done.stderr, f"{words}: {done.stderr!r}")
+        check(not (folder / "x").exists() and not (folder / "o").exists() and a.read_bytes() == before,
+              f"{words}: nothing is written")
+    other = folder / "other" / "b.png"
+    other.write_bytes(b.read_bytes())
+    done = run(program, "normalize", "--force", folder / "in" / "b.png", other, "-o", folder / "in", status=2)
+    (folder / "link.png").symlink_to(b)
+    done = run(program, "normalize", "--force", a, b, "-o", folder / "in", status=0)
+    check(a.read_bytes() != before and b"2 written" in done.stderr, "in place with --force")
+    (folder / "swap").mkdir()
+    (folder / "swap" / "a.png").symlink_to(b)
+    done = run(program, "normalize", "--force", a, b, "-o", folder / "swap", status=2)
+    check(b"is an input too" in done.stderr, f"an output that is another input: {done.stderr!r}")
+
+
+def test_terminal(program, folder):
+    """Progress and the terminal as standard output."""
+    make_folder(folder)
+    master, slave = pty.openpty()
+    with subprocess.Popen([program, "normalize", folder / "in" / "a.png", "-o", "-"], stdout=slave,
+                          stderr=subprocess.PIPE) as child:
+        check(child.wait(20) == 2 and b"is a terminal" in child.stderr.read(), "no image onto a terminal")
+    names = []
+    for i in range(400):
+        names.append(folder / f"{i}.png")
+        names[-1].write_bytes((folder / "in" / "a.png").read_bytes())
+    big = folder / "big.png"
+    big.write_bytes(png(3000, 2000, 8, os.urandom(6000000)))
+    with subprocess.Popen([program, "equalize", "--jobs", "1", *names, big, *(folder / "in" / n for n in ("a.png",)),
+                           "-o", folder / "out"], stderr=slave, stdout=subprocess.DEVNULL) as child:
+        os.close(slave)
+        said = b""
+        try:
+            while True:
+                piece = os.read(master, 4096)
+                if not piece:
+                    break
+                said += piece
+        except OSError:
+            pass
+        child.wait(60)
+    check(re.search(rb"\d+ of 402, .* a second, \d+ s left", said) is not None, f"progress: {said[-300:]!r}")
+    check(b"402 written, 0 failed" in said, f"summary: {said[-300:]!r}")
+
+
+def test_broken_pipe(program, folder):
+    name = folder / "big.png"
+    name.write_bytes(png(2000, 2000, 8, os.urandom(4000000)))
+    with subprocess.Popen([program, "equalize", name, "-o", "-"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as child:
+        child.stdout.read(10)
+        child.stdout.close()
+        check(child.wait(30) != 0, "a closed pipe is no success")
+        check(child.stderr.read().count(b"\n") <= 1, "and at most one line")
+
+
+def main():
+    program = str(Path(sys.argv[1]).resolve())
+    tests = [value for name, value in sorted(globals().items()) if name.startswith("test_")
+             and (len(sys.argv) < 3 or name in sys.argv[2:])]
+    for test in tests:
+        with tempfile.TemporaryDirectory() as folder:
+            test(program, Path(folder))
+    print("\n".join(wrong))
+    print(f"{len(tests)} tests, {checks} checks, {len(wrong)} wrong")
+    sys.exit(1 if wrong or not checks else 0)
+
+
+if __name__ == "__main__":
+    main()
