@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Which device is chosen, what is said of it, and what becomes of one that is not there.
+
+usage: test_devices.py IMGSTAT. Much is tested only where there is a GPU, or only where there is none.
+"""
+
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PHOTO = Path(__file__).resolve().parent.parent.parent / "testdata" / "photo.tif"
+checks, wrong = 0, []
+
+
+def check(good, sentence):
+    global checks
+    checks += 1
+    if not good:
+        wrong.append(sentence)
+
+
+def run(program, *arguments, **environment):
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("IMGSTAT_")}
+    return subprocess.run([program, *arguments], env={**kept, **environment}, capture_output=True, text=True,
+                          check=False, timeout=250)
+
+
+def sparse(path, side):
+    """A TIFF of doubles whose strips are all absent: zeros, of any size, in a small file."""
+    tags = [(256, 4, [side]), (257, 4, [side]), (258, 3, [64]), (259, 3, [1]), (262, 3, [1]), (273, 4, [0] * side),
+            (277, 3, [1]), (278, 4, [1]), (279, 4, [0] * side), (339, 3, [3])]
+    entries, extra, ends = b"", b"", 8 + 2 + 12 * len(tags) + 4
+    for tag, form, values in tags:
+        packed = struct.pack("<%d%s" % (len(values), {3: "H", 4: "I"}[form]), *values)
+        where = struct.pack("<I", ends + len(extra))
+        entries += struct.pack("<HHI", tag, form, len(values)) + (packed.ljust(4, b"\0") if len(packed) <= 4 else where)
+        extra += packed if len(packed) > 4 else b""
+    path.write_bytes(struct.pack("<2sHIH", b"II", 42, 8, len(tags)) + entries + bytes(4) + extra)
+
+
+def without_device(text):
+    return re.sub(r'"device": ?"[^"]*"', "", text)
+
+
+def test_listing(program):
+    done = run(program, "devices")
+    names = [line.split()[0] for line in done.stdout.splitlines()]
+    check(done.returncode == 0 and names[0] == "cpu", "devices lists the CPU first")
+    gpus = [name for name in names if re.fullmatch(r"cuda:\d+", name)]
+    check(gpus or re.search(r"^cuda +absent: \w+", done.stdout, re.M), "devices says why there is no GPU")
+    check(not (gpus and "absent" in done.stdout), "a GPU is there or absent")
+    return len(gpus)
+
+
+def test_named(program, gpus):
+    done = run(program, "--json", "--device", "cuda", PHOTO)
+    if gpus:
+        check(done.returncode == 0 and json.loads(done.stdout)["device"] == "cuda:0", "cuda is cuda:0")
+    else:
+        check(done.returncode == 1 and done.stdout == "", "a named device that is absent is an error")
+        check(len(done.stderr.splitlines()) == 1, f"told in one sentence: {done.stderr}")
+    done = run(program, "--device", f"cuda:{gpus}", PHOTO)
+    check(done.returncode == 1 and done.stdout == "", "so is an index out of range")
+    if gpus:
+        check(f"there {'is' if gpus == 1 else 'are'} {gpus} CUDA device" in done.stderr, f"with the count: {done.stderr}")
+
+
+def test_auto(program):
+    auto, cpu = (run(program, "--json", "--verbose", "--device", name, PHOTO) for name in ("auto", "cpu"))
+    check(auto.returncode == 0 and auto.stdout == cpu.stdout, "auto takes the CPU for one photo")
+    check(cpu.stderr.startswith("imgstat stats: device cpu: asked for\n"), "a device named is said to be")
+    check(re.match(r"imgstat stats: device cpu: (no NVIDIA driver is loaded|this build knows no other|beyond decoding, "
+                   r"1 page with 0\.9216 MB of samples to read should take \S+ s on cpu with \d+ threads?, \S+ s on "
+                   r"cuda)\n", auto.stderr), f"why: {auto.stderr}")
+    for name in ("auto", "cpu"):
+        done = run(program, "--device", name, PHOTO, LD_DEBUG="libs")
+        check("libpng" in done.stderr and "libcuda" not in done.stderr, f"--device {name} does not look for libcuda")
+
+
+def test_much(program, gpus):
+    """Enough work that one thread and a GPU would choose the GPU."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "zeros.tif"
+        sparse(path, 5000)
+        arguments = ["--json", "--shape", "--verbose", "--jobs", "1", path]
+        cpu = run(program, "--device", "cpu", *arguments)
+        check(cpu.returncode == 0 and json.loads(cpu.stdout)["channels"][0]["max"] == 0, f"zeros: {cpu.stderr}")
+        auto = run(program, *arguments)
+        check(without_device(auto.stdout) == without_device(cpu.stdout), "auto gives what the CPU gives")
+        if gpus:
+            check("stats: device cuda: " in auto.stderr, f"auto takes the GPU for much work: {auto.stderr}")
+            check(json.loads(auto.stdout)["device"] == "cuda:0", "and says so")
+            hidden = run(program, *arguments, CUDA_VISIBLE_DEVICES="")
+            check(hidden.returncode == 0 and hidden.stdout == cpu.stdout, "a chosen GPU that fails is no error")
+            check("the CPU measures instead" in hidden.stderr, f"but told: {hidden.stderr}")
+
+
+def main():
+    program = sys.argv[1]
+    gpus = test_listing(program)
+    test_named(program, gpus)
+    test_auto(program)
+    test_much(program, gpus)
+    print("\n".join(wrong))
+    print(f"{checks} checks, {len(wrong)} wrong, {gpus} GPUs")
+    sys.exit(1 if wrong or checks == 0 else 0)
+
+
+if __name__ == "__main__":
+    main()
