@@ -34,6 +34,17 @@ static bool means_cut_run(const TiffDecoder *td, const char *text)
            td->layout.compression == COMPRESSION_PACKBITS && strstr(text, "Discarding");
 }
 
+/* JPEG data that are narrower than their strip or tile leave the right end of its rows unwritten.
+ */
+static bool means_narrow_jpeg(const char *text)
+{
+    static const char words[] = "Improper JPEG strip/tile size, expected %ux%u, got %ux%u";
+    unsigned width = 0, height = 0, got_width = 0, got_height = 0;
+    const char *const at = strstr(text, "Improper JPEG strip/tile size");
+    return at && sscanf(at, words, &width, &height, &got_width, &got_height) == 4 &&
+           got_width < width;
+}
+
 /* Private tags say nothing of the samples; loops of directories are found by tiff_pages.c. */
 static bool is_noise(const char *text)
 {
@@ -71,7 +82,7 @@ static void hear(TiffDecoder *td, bool is_error, const char *format, va_list arg
     const size_t name = strlen(td->base.source->name);
     if (strncmp(text, td->base.source->name, name) == 0 && strncmp(text + name, ": ", 2) == 0)
         cause += name + 2;
-    if (is_error || means_made_up(text) || means_cut_run(td, text))
+    if (is_error || means_made_up(text) || means_cut_run(td, text) || means_narrow_jpeg(text))
         hear_error(td, cause);
     else if (strstr(text, "Incorrect count for \"Strip") ||
              strstr(text, "Incorrect count for \"Tile"))
