@@ -20,7 +20,7 @@ endif()
 list(JOIN lib_packages " " PC_REQUIRES_PRIVATE)
 set(PC_LIBS_PRIVATE "-lm -pthread")
 if("CUDA::cudart_static" IN_LIST lib_links)
-  string(APPEND PC_LIBS_PRIVATE " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt -lstdc++") # nvcc guards its stubs by libstdc++
+  string(APPEND PC_LIBS_PRIVATE " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt -lstdc++")
 endif()
 # Relative to the file itself, so that the installed tree may be moved.
 set(pc_dir ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
