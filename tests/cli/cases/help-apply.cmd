@@ -1,0 +1,1 @@
+imgstat apply --help

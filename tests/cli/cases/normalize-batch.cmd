@@ -1,0 +1,1 @@
+imgstat normalize good-example.png good-truncated-not-there.png bad-truncated.png -o "$TMP/out"; ls -A "$TMP/out"

@@ -1,0 +1,1 @@
+imgstat normalize good-example.png -o - | imgstat stats --json -

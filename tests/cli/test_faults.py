@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What goes wrong while images are transformed: nothing is lost, nothing is half-written, and the
+message is clear. usage: test_faults.py IMGSTAT"""
+
+import ctypes
+import os
+import random
+import resource
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from pathlib import Path
+
+TESTDATA = Path(__file__).resolve().parent.parent.parent / "testdata"
+checks, wrong = 0, []
+skipped = []
+
+
+def check(good, sentence):
+    global checks
+    checks += 1
+    if not good:
+        wrong.append(sentence)
+
+
+def environment():
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("IMGSTAT_")}
+    return {**kept, "LC_ALL": "C.UTF-8"}
+
+
+def run(program, *words, status, **more):
+    done = subprocess.run([program, *map(str, words)], capture_output=True, timeout=120, check=False,
+                          env=environment(), **more)
+    check(done.returncode == status, f"{words[:4]}: exit status {done.returncode}, expected {status}: {done.stderr!r}")
+    return done
+
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def png(width, height, seed=1):
+    draw = random.Random(seed)
+    raw = b"".join(b"\0" + draw.randbytes(width) for _ in range(height))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(raw, 1)) + chunk(b"IEND", b""))
+
+
+def temporaries(folder):
+    return [path.name for path in Path(folder).rglob(".*")]
+
+
+# ---- The disk --------------------------------------------------------------------------------------
+
+
+def test_disk_full(program, folder):
+    """On a small file system where mounting is allowed; else by the limit on a file's size."""
+    name = folder / "a.png"
+    name.write_bytes(png(1500, 1500))
+    small = folder / "small"
+    small.mkdir()
+    mount = ctypes.CDLL(None, use_errno=True).mount
+    mounted = os.geteuid() == 0 and mount(b"tmpfs", str(small).encode(), b"tmpfs", 0, b"size=1m") == 0
+    try:
+        if mounted:
+            for suffix in ("png", "tif"):
+                done = run(program, "equalize", name, "-o", small / f"a.{suffix}", status=1)
+                check(b"No space left on device" in done.stderr, f"disk full: {done.stderr!r}")
+                check(os.listdir(small) == [], f"nothing is left on it: {os.listdir(small)}")
+        else:
+            skipped.append("disk full on a small file system: mounting is not allowed here")
+    finally:
+        if mounted:
+            subprocess.run(["umount", small], check=True)
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200000, 200000))
+
+    for suffix in ("png", "tif"):
+        done = run(program, "equalize", name, "-o", small / f"a.{suffix}", status=1, preexec_fn=limit)
+        check(b"File too large" in done.stderr and os.listdir(small) == [], f"{done.stderr!r} {os.listdir(small)}")
+    old = small / "old.png"
+    old.write_bytes(b"precious")
+    run(program, "equalize", "--force", name, "-o", old, status=1, preexec_fn=limit)
+    check(old.read_bytes() == b"precious" and os.listdir(small) == ["old.png"], "what is replaced stays on failure")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([program, "equalize", name, "-o", "-"], stdout=full, stderr=subprocess.PIPE, check=False)
+        check(done.returncode == 1 and b"No space left" in done.stderr, f"/dev/full: {done.stderr!r}")
+
+
+def test_unwritable(program, folder):
+    name = folder / "a.png"
+    name.write_bytes(png(50, 50))
+    (folder / "file").write_bytes(b"")
+    done = run(program, "equalize", name, "-o", folder / "file" / "out" / "a.png", status=1)
+    check(b"cannot create the folder" in done.stderr, f"{done.stderr!r}")
+    done = run(program, "equalize", name, "-o", folder / "missing-not" / "deep" / "a.png", status=0)
+    check((folder / "missing-not" / "deep" / "a.png").exists(), "folders are made")
+    done = run(program, "equalize", name, "-o", "/proc/nothing/a.png", status=1)
+    check(b"cannot create" in done.stderr, f"{done.stderr!r}")
+    if os.geteuid() == 0:
+        skipped.append("a folder without write permission: root may write everywhere")
+        return
+    (folder / "locked").mkdir(mode=0o500)
+    done = run(program, "equalize", name, "-o", folder / "locked" / "a.png", status=1)
+    check(b"Permission denied" in done.stderr and os.listdir(folder / "locked") == [], f"{done.stderr!r}")
+
+
+# ---- Inputs that change ----------------------------------------------------------------------------
+
+
+def between_passes(program, folder, change):
+    """Runs --together over files the last of which is a FIFO, so that the first pass waits in the
+    midst; then changes a file that has been read, and lets it go on."""
+    names = [folder / f"{i}.png" for i in range(6)]
+    for i, name in enumerate(names):
+        name.write_bytes(png(300, 300, i))
+    fifo = folder / "z.png"
+    os.mkfifo(fifo)
+    with subprocess.Popen([program, "equalize", "--together", "--jobs", "1", *names, fifo, "-o", folder / "out"],
+                          stderr=subprocess.PIPE, env=environment()) as child:
+        with open(fifo, "wb") as writer:  # opens once the program has read all before it
+            change(names[2])
+            writer.write(png(10, 10))
+        wait_for_outputs(folder / "out", 5)
+        # The second pass opens the FIFO again.
+        with open(fifo, "wb") as writer:
+            writer.write(png(10, 10))
+        status = child.wait(30)
+        said = child.stderr.read()
+    written = sorted(path.name for path in (folder / "out").iterdir())
+    check(status == 1 and said.startswith(str(names[2]).encode()), f"it is named: {status} {said!r}")
+    check(b"6 written, 1 failed" in said, f"the others are written: {said!r}")
+    check(written == ["0.png", "1.png", "3.png", "4.png", "5.png", "z.png"], f"{written}")
+
+
+def test_vanishes(program, folder):
+    between_passes(program, folder, lambda path: path.unlink())
+
+
+def test_truncated(program, folder):
+    between_passes(program, folder, lambda path: os.truncate(path, 40000))
+
+
+def test_becomes_another(program, folder):
+    between_passes(program, folder, lambda path: path.write_bytes((TESTDATA / "good-float32.tif").read_bytes()))
+
+
+# ---- The process -----------------------------------------------------------------------------------
+
+
+def make_many(folder, n, side=700):
+    (folder / "in").mkdir()
+    data = [png(side, side, seed) for seed in range(4)]
+    for i in range(n):
+        (folder / "in" / f"{i:05}.png").write_bytes(data[i % 4])
+
+
+def wait_for_outputs(out, n):
+    for _ in range(2000):
+        if out.exists() and sum(not name.startswith(".") for name in os.listdir(out)) >= n:
+            return
+        time.sleep(0.005)
+
+
+def test_killed(program, folder):
+    make_many(folder, 60)
+    run(program, "equalize", folder / "in", "-o", folder / "whole", status=0)
+    out = folder / "out"
+    with subprocess.Popen([program, "equalize", folder / "in", "-o", out], stderr=subprocess.DEVNULL) as child:
+        wait_for_outputs(out, 5)
+        child.kill()
+    names = [name for name in os.listdir(out) if not name.startswith(".")]
+    check(5 <= len(names) < 60, f"killed in the midst: {len(names)}")
+    for name in names:
+        check((out / name).read_bytes() == (folder / "whole" / name).read_bytes(), f"{name} is whole")
+    (out / ".00059.png.Xy12ab").write_bytes(b"left over")  # whether or not the kill left one
+    done = run(program, "equalize", "--skip-existing", folder / "in", "-o", out, status=0)
+    check(f"{60 - len(names)} written, 0 failed, {len(names)} skipped".encode() in done.stderr, f"{done.stderr!r}")
+    for path in (folder / "whole").iterdir():
+        check((out / path.name).read_bytes() == path.read_bytes(), f"{path.name} after resuming")
+    done = run(program, "normalize", out, "-o", folder / "again", status=0)
+    check(b"60 written" in done.stderr, f"left-over temporary files are no inputs: {done.stderr!r}")
+
+
+def test_interrupted(program, folder):
+    make_many(folder, 60)
+    for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        out = folder / f"out{status}"
+        with subprocess.Popen([program, "equalize", folder / "in", "-o", out], stderr=subprocess.PIPE) as child:
+            wait_for_outputs(out, 5)
+            child.send_signal(number)
+            check(child.wait(20) == status, f"status {child.returncode}, expected {status}")
+            said = child.stderr.read().decode()
+        names = os.listdir(out)
+        check(f"interrupted: {len(names)} written, 0 failed, {60 - len(names)} not done" in said, said)
+        check(temporaries(out) == [] and 5 <= len(names) < 60, f"no temporary file is left: {len(names)}")
+    # A large image is interrupted in its midst.
+    (folder / "big.png").write_bytes(png(6000, 6000))
+    with subprocess.Popen([program, "equalize", folder / "big.png", "-o", folder / "big-out.png"],
+                          stderr=subprocess.PIPE) as child:
+        for _ in range(1000):
+            if temporaries(folder):
+                break
+            time.sleep(0.005)
+        child.send_signal(signal.SIGINT)
+        check(child.wait(20) == 130, f"status {child.returncode}")
+        check(b"interrupted: 0 written" in child.stderr.read(), "it says so")
+    check(temporaries(folder) == [] and not (folder / "big-out.png").exists(), "nothing is left of it")
+
+
+def test_few_descriptors(program, folder):
+    n = 10000
+    (folder / "in").mkdir()
+    data = png(8, 8)
+    for i in range(n):
+        (folder / "in" / f"{i}.png").write_bytes(data)
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+
+    done = run(program, "equalize", "--jobs", "64", folder / "in", "-o", folder / "out", status=0, preexec_fn=limit)
+    check(done.stderr == b"%d written, 0 failed\n" % n, f"{n} files with 64 descriptors: {done.stderr[-300:]!r}")
+    check(len(os.listdir(folder / "out")) == n, "all of them are there")
+
+
+def test_memory(program, folder):
+    """Peak memory does not grow with the number of files or their size."""
+    make_many(folder, 12, 2000)
+    peaks = []
+    for words in ([folder / "in"], [folder / "in" / "00000.png", folder / "in" / "00001.png"]):
+        with subprocess.Popen([program, "equalize", "--memory", "64M", "--jobs", "2", *words, "-o",
+                               folder / f"out{len(words)}"], stderr=subprocess.DEVNULL) as child:
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+            check(child.returncode == 0, f"{child.returncode}")
+            peaks.append(usage.ru_maxrss >> 10)
+    if "sanit" not in os.environ.get("ASAN_OPTIONS", "") and max(peaks) < 1000:
+        check(max(peaks) <= 96, f"MiB at most: {peaks}")
+    done = run(program, "equalize", "--memory", "32M", "--clahe", "--grid", "1000,1000", folder / "in" / "00000.png",
+               "-o", folder / "x.png", status=1)
+    check(b"needs about" in done.stderr, f"{done.stderr!r}")
+
+
+def main():
+    program = str(Path(sys.argv[1]).resolve())
+    tests = [value for name, value in sorted(globals().items()) if name.startswith("test_")
+             and (len(sys.argv) < 3 or name in sys.argv[2:])]
+    for test in tests:
+        with tempfile.TemporaryDirectory() as folder:
+            test(program, Path(folder))
+    print("\n".join(wrong + [f"skipped: {sentence}" for sentence in skipped]))
+    print(f"{len(tests)} tests, {checks} checks, {len(wrong)} wrong")
+    sys.exit(1 if wrong or not checks else 0)
+
+
+if __name__ == "__main__":
+    main()
