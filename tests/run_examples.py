@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the example programs and compares with what the program imgstat writes.
+
+usage: run_examples.py IMGSTAT EXAMPLE...     paths of the compiled examples"""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TESTDATA = Path(__file__).resolve().parent.parent / "testdata"
+
+
+def main():
+    imgstat = sys.argv[1]
+    example = {Path(path).name: path for path in sys.argv[2:]}
+    compared = 0
+
+    def run(*words, status=0):
+        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == status, f"{words}: exit status {done.returncode}\n{done.stderr}"
+        return done
+
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for name in ("good-example.png", "good-gray16.png", "good-float32.tif", "photo.tif"):
+            run(example["equalize_image"], TESTDATA / name, folder / name)
+            run(imgstat, "equalize", TESTDATA / name, "-o", folder / f"by-{name}")
+            assert (folder / name).read_bytes() == (folder / f"by-{name}").read_bytes(), name
+            compared += 1
+        done = run(example["equalize_image"], TESTDATA / "bad-truncated.png", folder / "bad.png", status=1)
+        assert "ends early" in done.stderr and not (folder / "bad.png").exists()
+
+        names = ["good-example.png", "good-gray-alpha.png"]
+        words = [word for name in names for word in (TESTDATA / name, folder / f"one-{name}")]
+        done = run(example["normalize_files"], *words)
+        assert done.stdout == "2 of 2 written\n", done.stdout
+        run(imgstat, "normalize", "--clip", "1,1", "--together", *(TESTDATA / name for name in names), "-o",
+            folder / "all")
+        for name in names:
+            assert (folder / f"one-{name}").read_bytes() == (folder / "all" / name).read_bytes(), name
+            compared += 1
+        done = run(example["normalize_files"], *words, status=1)
+        assert done.stderr.count("exists already") == 2 and done.stdout == "0 of 2 written\n", done.stderr
+    print(f"{compared} outputs compared")
+    sys.exit(0 if compared == 6 else 1)
+
+
+if __name__ == "__main__":
+    main()
