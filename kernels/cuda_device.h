@@ -69,6 +69,7 @@ typedef struct CudaDevice {
     CudaBuffer list;    /* plain memory: the images of a launch while it is put together */
     CudaBuffer aligned; /* device memory: an image whose samples are not on their boundaries */
     Pool *pool;         /* fills chunks */
+    void *apply;        /* what apply.cu keeps; NULL until it is used */
 } CudaDevice;
 
 /* IMGSTAT_ERR_DEVICE, or IMGSTAT_ERR_MEMORY if that is what it says, in one sentence that names
@@ -97,11 +98,7 @@ static inline ImgstatResult cuda_launched(CudaDevice *device, cudaStream_t strea
     if (status == cudaSuccess && capture == cudaStreamCaptureStatusNone)
         status = cudaStreamSynchronize(stream);
 #else
-    (void)stream;size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels);
-ImgstatResult cuda_measure_async(Device *device, void *stream, const ImagePro *image,
-                                 const DeviceRecord *record, DevMem scratch, ImgstatError *err);
-ImgstatResult cuda_wait_stream(Device *device, void *stream, ImgstatError *err);
-
+    (void)stream;
 #endif
     return status == cudaSuccess ? IMGSTAT_OK : cuda_failed(device, status, kernel, err);
 }
@@ -140,5 +137,8 @@ size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels);
 ImgstatResult cuda_measure_async(Device *device, void *stream, const ImagePro *image,
                                  const DeviceRecord *record, DevMem scratch, ImgstatError *err);
 ImgstatResult cuda_wait_stream(Device *device, void *stream, ImgstatError *err);
+ImgstatResult cuda_apply(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,
+                         int16_t alpha, ImagePro *to, ImgstatError *err);
+void cuda_apply_close(CudaDevice *device);
 
 #endif

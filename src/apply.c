@@ -7,12 +7,9 @@
 
 /* ---- Checks -------------------------------------------------------------------------------- */
 
-ImgstatResult apply_check_pair(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
-                               ImgstatError *err)
+ImgstatResult apply_check_shapes(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
+                                 ImgstatError *err)
 {
-    if (from->memory == IMGSTAT_CUDA || to->memory == IMGSTAT_CUDA)
-        return error_set(err, IMGSTAT_ERR_ARG,
-                         "the pixels are in device memory; host memory is expected");
     if (from->width != to->width || from->height != to->height || from->channels != to->channels)
         return error_set(err, IMGSTAT_ERR_ARG,
                          "the output is %ux%u with %u channels, the input %ux%u with %u", to->width,
@@ -21,10 +18,22 @@ ImgstatResult apply_check_pair(const ImagePro *from, ImgstatSample sample, const
         return error_set(err, IMGSTAT_ERR_ARG,
                          "the output has samples of type %s; the transfer makes %s",
                          imgstat_sample_name(to->sample), imgstat_sample_name(sample));
-    const bool same = from->host == to->host;
+    const bool on_device = from->memory == IMGSTAT_CUDA;
+    const bool same =
+        from->memory == to->memory &&
+        (on_device ? from->device.address == to->device.address : from->host == to->host);
     if (same && (from->sample != to->sample || from->pitch != to->pitch))
         return error_set(err, IMGSTAT_ERR_ARG, "in place, the sample type cannot change");
     return IMGSTAT_OK;
+}
+
+ImgstatResult apply_check_pair(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
+                               ImgstatError *err)
+{
+    if (from->memory == IMGSTAT_CUDA || to->memory == IMGSTAT_CUDA)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "the pixels are in device memory; host memory is expected");
+    return apply_check_shapes(from, sample, to, err);
 }
 
 ImgstatResult apply_check(const Transfer *transfer, const ImagePro *from, int16_t alpha,

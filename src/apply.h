@@ -27,10 +27,13 @@ ImgstatResult luma_plane(const ImagePro *from, ImagePro *out, ImgstatError *err)
 ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const MapRange *range,
                          const Transfer *rescale, ImagePro *to, ImgstatError *err);
 
-/* ---- Shared by apply.c and luma.c ---------------------------------------------------------- */
+/* ---- Shared by apply.c, luma.c and the devices --------------------------------------------- */
 
 ImgstatResult apply_check_pair(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
                                ImgstatError *err);
+/* The same without asking where the pixels are: for devices. */
+ImgstatResult apply_check_shapes(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
+                                 ImgstatError *err);
 /* transfer_apply of a luma transfer, once everything is checked. */
 void luma_transfer(const Transfer *transfer, const ImagePro *from, ImagePro *to);
 

@@ -112,5 +112,7 @@ ImgstatResult cpu_gather(Device *device, const ImagePro *image, KeyGather *gathe
                          ImgstatError *err);
 ImgstatResult cpu_central(Device *device, const ImagePro *image, const double *center, Central *out,
                           ImgstatError *err);
+ImgstatResult cpu_apply(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,
+                        int16_t alpha, ImagePro *to, ImgstatError *err);
 
 #endif

@@ -372,4 +372,5 @@ const DeviceOps cpu_device_ops = {
     .async_bytes = cpu_async_bytes,
     .measure_async = cpu_measure_async,
     .wait_stream = cpu_wait_stream,
+    .apply = cpu_apply,
 };

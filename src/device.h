@@ -92,6 +92,11 @@ typedef struct DeviceOps {
     ImgstatResult (*measure_async)(Device *device, void *stream, const ImagePro *image,
                                    const DeviceRecord *record, DevMem scratch, ImgstatError *err);
     ImgstatResult (*wait_stream)(Device *device, void *stream, ImgstatError *err);
+
+    /* transfer_apply (apply.h) by this device: each of the two images is in host memory or in the
+     * device's own; they overlap only where `to` is `from`. Waits if one is in host memory. */
+    ImgstatResult (*apply)(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,
+                           int16_t alpha, ImagePro *to, ImgstatError *err);
 } DeviceOps;
 
 struct ImgstatDevice {

@@ -64,18 +64,21 @@ static void map_slice(void *context, size_t task, unsigned thread)
     const ImagePro from = image_band(m->from, first, left < m->slice ? left : m->slice);
     ImagePro to = image_band(m->to, first, from.height);
     ImgstatError error;
-    const ImgstatResult res = m->mapper->adapt ? adapt_apply(m->mapper->adapt, &from, &to, &error)
-                                               : transfer_apply(m->mapper->transfer, &from,
-                                                                m->mapper->alpha, &to, &error);
+    const ImgstatResult res = adapt_apply(m->mapper->adapt, &from, &to, &error);
     int none = IMGSTAT_OK;
     if (res != IMGSTAT_OK && atomic_compare_exchange_strong(&m->result, &none, (int)res))
         m->error = error;
 }
 
-static ImgstatResult map_band(const Mapper *mapper, Pool *pool, const ImagePro *from, ImagePro *to,
-                              ImgstatError *err)
+/* The device applies transfers; adaptive equalization is the processor's. */
+static ImgstatResult map_band(const Mapper *mapper, const Worker *worker, const ImagePro *from,
+                              ImagePro *to, ImgstatError *err)
 {
+    Device *const device = worker->device;
+    if (!mapper->adapt)
+        return device->ops->apply(device, mapper->transfer, from, mapper->alpha, to, err);
     enum { SLICES = 4, LEAST_ROWS = 16 }; /* a thread: the last ones even out */
+    Pool *const pool = worker->pool;
     const uint32_t slices = SLICES * pool_threads(pool);
     Mapping mapping = {.mapper = mapper, .from = from, .to = to};
     mapping.slice = (from->height + slices - 1) / slices;
@@ -110,7 +113,7 @@ static ImgstatResult write_piece(Writing *w, const ImagePro *piece, ImgstatError
                                    piece->height, piece->channels, w->sample, w->bits, NULL, NULL,
                                    &to, err));
     to.first_row = piece->first_row;
-    IMGSTAT_TRY(map_band(w->mapper, w->worker->pool, piece, &to, err));
+    IMGSTAT_TRY(map_band(w->mapper, w->worker, piece, &to, err));
     return format->write_rows(w->encoder, to.host, to.pitch, to.height, err);
 }
 

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* apply.cuh: what the kernels that apply a transfer share: the pixels of both images, the transfer
+ * in device memory, samples that may lie anywhere. */
+#ifndef IMGSTAT_APPLY_CUH
+#define IMGSTAT_APPLY_CUH
+
+#include "cuda_device.h"
+
+extern "C" {
+#include "transfer.h"
+}
+
+/* A transfer in device memory. Narrow types have tables, which are n_maps and then that of
+ * rescale. */
+struct ApplyTransfer {
+    const Map *maps;        /* n_maps, then rescale */
+    const uint32_t *by_key; /* output bits by order key */
+    const void *by_raw;     /* the same by the sample's bits, each as large as an output sample */
+    MapRange range;
+    uint32_t from, to; /* sample types */
+    uint32_t n_maps;
+    uint32_t luma;
+};
+
+/* Both images. Without gaps between rows and without a mask they are one long row. */
+struct ApplyPixels {
+    const unsigned char *from;
+    unsigned char *to;
+    const uint8_t *mask; /* NULL: none */
+    uint64_t from_pitch, to_pitch, mask_pitch;
+    uint64_t width, rows; /* pixels */
+    uint32_t channels;
+    int32_t alpha;
+    uint32_t aligned; /* every sample of both lies on its boundary */
+    uint32_t has_nodata;
+    uint64_t nodata_key;
+};
+
+/* Which table or map serves a channel; n_maps stands for rescale. */
+static __device__ __forceinline__ uint32_t map_of_channel(uint32_t channel, int alpha,
+                                                          uint32_t n_maps)
+{
+    if ((int)channel == alpha)
+        return n_maps;
+    return n_maps > 1 ? channel - (alpha >= 0 && (int)channel > alpha) : 0;
+}
+
+static __device__ __forceinline__ uint64_t load_sample(const unsigned char *at, uint32_t bytes,
+                                                       bool aligned)
+{
+    if (bytes == 1)
+        return *at;
+    if (aligned)
+        return bytes == 2   ? *(const uint16_t *)at
+               : bytes == 4 ? *(const uint32_t *)at
+                            : *(const uint64_t *)at;
+    uint64_t raw = 0;
+    for (uint32_t b = 0; b < bytes; b++)
+        raw |= (uint64_t)at[b] << (8 * b);
+    return raw;
+}
+
+static __device__ __forceinline__ void store_sample(unsigned char *at, uint32_t bytes, uint64_t raw,
+                                                    bool aligned)
+{
+    if (bytes == 1)
+        *at = (unsigned char)raw;
+    else if (!aligned)
+        for (uint32_t b = 0; b < bytes; b++)
+            at[b] = (unsigned char)(raw >> (8 * b));
+    else if (bytes == 2)
+        *(uint16_t *)at = (uint16_t)raw;
+    else if (bytes == 4)
+        *(uint32_t *)at = (uint32_t)raw;
+    else
+        *(uint64_t *)at = raw;
+}
+
+/* Enqueue on a stream; nothing waits or allocates. */
+ImgstatResult launch_apply_narrow(CudaDevice *device, cudaStream_t stream,
+                                  const ApplyTransfer *transfer, const ApplyPixels *pixels,
+                                  ImgstatError *err);
+ImgstatResult launch_apply_wide(CudaDevice *device, cudaStream_t stream,
+                                const ApplyTransfer *transfer, const ApplyPixels *pixels,
+                                ImgstatError *err);
+ImgstatResult launch_apply_luma(CudaDevice *device, cudaStream_t stream,
+                                const ApplyTransfer *transfer, const ApplyPixels *pixels,
+                                ImgstatError *err);
+/* Whichever of the three it is. */
+ImgstatResult launch_apply(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *transfer,
+                           const ApplyPixels *pixels, ImgstatError *err);
+/* Narrow types: fills by_raw from by_key. */
+ImgstatResult launch_tables_by_raw(CudaDevice *device, cudaStream_t stream,
+                                   const ApplyTransfer *transfer, ImgstatError *err);
+/* from and to in device memory, checked. */
+ApplyPixels apply_pixels(const ImagePro *from, int16_t alpha, const ImagePro *to);
+
+#endif

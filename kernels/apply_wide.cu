@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* apply_wide.cu: samples of more than 16 bits, and colours that take over a new luma. */
+#include "apply.cuh"
+#include "luma.h"
+
+enum { MAP_THREADS = 256, BLOCKS_A_MULTIPROCESSOR = 16 };
+
+static unsigned blocks_for(const CudaDevice *device, uint64_t threads)
+{
+    const uint64_t wanted = (threads + MAP_THREADS - 1) / MAP_THREADS;
+    const uint64_t most =
+        (uint64_t)device->properties.multiProcessorCount * BLOCKS_A_MULTIPROCESSOR;
+    return (unsigned)(wanted < most ? wanted : most);
+}
+
+/* ---- Maps ------------------------------------------------------------------------------------ */
+
+/* As map_row of apply.c. */
+static __device__ __forceinline__ uint64_t mapped_raw(const Map *map, ImgstatSample from,
+                                                      ImgstatSample to, uint64_t raw)
+{
+    const uint64_t key = sample_key(from, raw);
+    if (from == to && (map->passthrough || map_undefined(from, key) ||
+                       (map->has_nodata && key == map->nodata_key)))
+        return raw;
+    return sample_raw(to, map_sample(map, key));
+}
+
+/*
+ * apply_maps: every sample by the arithmetic of transfer_math.h.
+ *
+ *   Idea      A sample a thread: loads and stores of a warp are together; a map is read through
+ *             the cache, the same one by all threads.
+ *   Work      the map of a sample: a division or two, or a search among knots.
+ *   Memory    reads and writes each sample once.
+ *   Launch    <<<blocks, MAP_THREADS>>>, any number of blocks.
+ *   Requires  in place: a thread reads what it overwrites. FROM: the sample type of the transfer,
+ * or -1 for whatever it is. Result    the bits of apply.c.
+ */
+template <int FROM>
+static __global__ void __launch_bounds__(MAP_THREADS) apply_maps(ApplyTransfer t, ApplyPixels p)
+{
+    const ImgstatSample from = (ImgstatSample)(FROM < 0 ? (int)t.from : FROM);
+    const ImgstatSample to = (ImgstatSample)t.to;
+    const uint32_t in = sample_bits(from) / 8, out = sample_bits(to) / 8;
+    const uint64_t samples = p.width * p.channels, n = samples * p.rows;
+    const uint64_t stride = (uint64_t)gridDim.x * MAP_THREADS;
+    const bool flat = t.n_maps == 1 && p.alpha < 0 && !p.mask;
+    for (uint64_t i = (uint64_t)blockIdx.x * MAP_THREADS + threadIdx.x; i < n; i += stride) {
+        const uint64_t row = p.rows == 1 ? 0 : i / samples, s = i - row * samples;
+        uint32_t m = 0;
+        if (!flat) {
+            const uint64_t x = s / p.channels;
+            m = map_of_channel((uint32_t)(s - x * p.channels), p.alpha, t.n_maps);
+            if (p.mask && !p.mask[row * p.mask_pitch + x])
+                m = t.n_maps;
+        }
+        const uint64_t raw = load_sample(p.from + row * p.from_pitch + s * in, in, p.aligned);
+        store_sample(p.to + row * p.to_pitch + s * out, out, mapped_raw(&t.maps[m], from, to, raw),
+                     p.aligned);
+    }
+}
+
+ImgstatResult launch_apply_wide(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *t,
+                                const ApplyPixels *p, ImgstatError *err)
+{
+    const unsigned blocks = blocks_for(device, p->width * p->channels * p->rows);
+    if (t->from == IMGSTAT_F32)
+        apply_maps<IMGSTAT_F32><<<blocks, MAP_THREADS, 0, stream>>>(*t, *p);
+    else
+        apply_maps<-1><<<blocks, MAP_THREADS, 0, stream>>>(*t, *p);
+    return cuda_launched(device, stream, "apply_maps", err);
+}
+
+/* ---- Luma ------------------------------------------------------------------------------------ */
+
+/* As luma.c: integers where samples have at most 16 bits. */
+static __device__ __forceinline__ bool luma_is_integer(ImgstatSample sample)
+{
+    return sample_is_narrow(sample) && !sample_is_float(sample);
+}
+
+/* The key of a pixel's luma from those of its colours; false where it has none. */
+static __device__ __forceinline__ bool luma_of(ImgstatSample sample, const ApplyPixels &p,
+                                               const uint64_t key[3], uint64_t *luma)
+{
+    for (int c = 0; c < 3; c++)
+        if (map_undefined(sample, key[c]) || (p.has_nodata && key[c] == p.nodata_key))
+            return false;
+    *luma = luma_is_integer(sample)
+                ? luma_key((uint32_t)key[0], (uint32_t)key[1], (uint32_t)key[2])
+                : map_key(sample, luma_value(map_value(sample, key[0]), map_value(sample, key[1]),
+                                             map_value(sample, key[2])));
+    return true;
+}
+
+/* Keys of a colour brought to the luma `to`, itself a key. */
+static __device__ __forceinline__ void recolour(ImgstatSample in, ImgstatSample out,
+                                                const MapRange &range, uint64_t to, uint64_t key[3])
+{
+    if (luma_is_integer(in) && luma_is_integer(out)) {
+        const uint32_t colour[3] = {(uint32_t)key[0], (uint32_t)key[1], (uint32_t)key[2]};
+        uint32_t scaled[3];
+        luma_scale(colour, (uint32_t)to, (uint32_t)range.hi_key, scaled);
+        for (int c = 0; c < 3; c++) {
+            const uint64_t k = scaled[c];
+            key[c] = range_avoid(&range, k < range.lo_key   ? range.lo_key
+                                         : k > range.hi_key ? range.hi_key
+                                                            : k);
+        }
+        return;
+    }
+    const double colour[3] = {map_value(in, key[0]), map_value(in, key[1]), map_value(in, key[2])};
+    double scaled[3];
+    luma_scale_value(colour, map_value(out, to), range.hi, scaled);
+    for (int c = 0; c < 3; c++)
+        key[c] = range_avoid(&range, range_key(&range, scaled[c]));
+}
+
+/*
+ * apply_luma: colours take over the luma that the transfer maps theirs to.
+ *
+ *   Idea      A pixel a thread.
+ *   Work      three products and three divisions a pixel, and a table entry or a map.
+ *   Memory    reads and writes each sample once; neighbours share the cache lines.
+ *   Launch    <<<blocks, MAP_THREADS>>>, any number of blocks.
+ *   Requires  at least three channels, none of them alpha. FROM, TO: sample types, or -1 for those
+ *             of the transfer. In place: a thread reads what it overwrites.
+ *   Result    the bits of luma.c.
+ */
+template <int FROM, int TO>
+static __global__ void __launch_bounds__(MAP_THREADS) apply_luma(ApplyTransfer t, ApplyPixels p)
+{
+    const ImgstatSample in = (ImgstatSample)(FROM < 0 ? (int)t.from : FROM);
+    const ImgstatSample out = (ImgstatSample)(TO < 0 ? (int)t.to : TO);
+    const uint32_t in_bytes = sample_bits(in) / 8, out_bytes = sample_bits(out) / 8;
+    const uint64_t n = p.width * p.rows, stride = (uint64_t)gridDim.x * MAP_THREADS;
+    const bool unchanged = t.maps[0].passthrough;
+    for (uint64_t i = (uint64_t)blockIdx.x * MAP_THREADS + threadIdx.x; i < n; i += stride) {
+        const uint64_t row = p.rows == 1 ? 0 : i / p.width, x = i - row * p.width;
+        const unsigned char *at = p.from + row * p.from_pitch + x * p.channels * in_bytes;
+        unsigned char *to = p.to + row * p.to_pitch + x * p.channels * out_bytes;
+        uint64_t key[3], luma;
+        for (int c = 0; c < 3; c++)
+            key[c] = sample_key(in, load_sample(at + c * in_bytes, in_bytes, p.aligned));
+        uint32_t first = 0;
+        if (!unchanged && (!p.mask || p.mask[row * p.mask_pitch + x]) &&
+            luma_of(in, p, key, &luma)) {
+            const uint64_t mapped = sample_is_narrow(in) ? sample_key(out, t.by_key[luma])
+                                                         : map_sample(&t.maps[0], luma);
+            recolour(in, out, t.range, mapped, key);
+            for (int c = 0; c < 3; c++)
+                store_sample(to + c * out_bytes, out_bytes, sample_raw(out, key[c]), p.aligned);
+            first = 3;
+        }
+        for (uint32_t c = first; c < p.channels; c++) {
+            const uint64_t raw = load_sample(at + c * in_bytes, in_bytes, p.aligned);
+            store_sample(to + c * out_bytes, out_bytes,
+                         in == out
+                             ? raw
+                             : sample_raw(out, map_sample(&t.maps[t.n_maps], sample_key(in, raw))),
+                         p.aligned);
+        }
+    }
+}
+
+ImgstatResult launch_apply_luma(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *t,
+                                const ApplyPixels *p, ImgstatError *err)
+{
+    const unsigned blocks = blocks_for(device, p->width * p->rows);
+    if (t->from == IMGSTAT_U8 && t->to == IMGSTAT_U8)
+        apply_luma<IMGSTAT_U8, IMGSTAT_U8><<<blocks, MAP_THREADS, 0, stream>>>(*t, *p);
+    else if (t->from == IMGSTAT_U16 && t->to == IMGSTAT_U16)
+        apply_luma<IMGSTAT_U16, IMGSTAT_U16><<<blocks, MAP_THREADS, 0, stream>>>(*t, *p);
+    else
+        apply_luma<-1, -1><<<blocks, MAP_THREADS, 0, stream>>>(*t, *p);
+    return cuda_launched(device, stream, "apply_luma", err);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* test_apply.c: transfers applied by the CUDA device give the bytes that transfer_apply gives:
+ * every type, method, channel mode and depth, images anywhere in memory, on the host and on the
+ * device. */
+#include "apply.h"
+#include "ops_images.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { POISON = 0xA5 };
+
+/* An output of the same geometry, poisoned, gaps between rows and around it included. */
+typedef struct Output {
+    unsigned char *cpu, *cuda; /* bytes each, on the host */
+    size_t bytes, shift;
+    ImagePro image; /* of cpu */
+    DevMem memory;
+} Output;
+
+static Output output_create(const ImagePro *from, const ImgstatTransfer *transfer, uint32_t gap,
+                            uint32_t shift)
+{
+    Output o = {.shift = shift};
+    uint8_t bits;
+    const ImgstatSample sample = imgstat_transfer_output(transfer, &bits);
+    const size_t row = image_samples_per_row(from) * imgstat_sample_bytes(sample);
+    o.bytes = shift + (row + gap) * from->height + 64;
+    o.cpu = malloc(o.bytes);
+    o.cuda = malloc(o.bytes);
+    if (!o.cpu || !o.cuda)
+        fail("out of memory");
+    memset(o.cpu, POISON, o.bytes);
+    memset(o.cuda, POISON, o.bytes);
+    o.image = *from;
+    o.image.memory = IMGSTAT_HOST;
+    o.image.host = o.cpu + shift;
+    o.image.mask = NULL;
+    o.image.sample = sample;
+    o.image.bits = bits;
+    o.image.pitch = row + gap;
+    must(cuda_device_ops.alloc(ops.cuda, o.bytes, &o.memory, &ops.error));
+    return o;
+}
+
+static void output_destroy(Output *o)
+{
+    cuda_device_ops.release(ops.cuda, &o->memory);
+    free(o->cpu);
+    free(o->cuda);
+}
+
+static void compare(const unsigned char *expected, const unsigned char *got, size_t bytes,
+                    const char *what, const char *text)
+{
+    ops.cases++;
+    ops.compared += bytes;
+    for (size_t i = 0; i < bytes; i++) {
+        if (expected[i] == got[i])
+            continue;
+        complain("%s: %s: byte %zu of %zu is %02x, expected %02x", text, what, i, bytes, got[i],
+                 expected[i]);
+        return;
+    }
+}
+
+/* From `from` to the output on the device or on the host. */
+static void apply_to(const ImgstatTransfer *transfer, const ImagePro *from, int16_t alpha,
+                     Output *o, bool on_device, const char *text)
+{
+    ImagePro to = o->image;
+    to.host = o->cuda + o->shift;
+    memset(o->cuda, POISON, o->bytes);
+    if (on_device) {
+        to.memory = IMGSTAT_CUDA;
+        to.host = NULL;
+        to.device.address = o->memory.address + o->shift;
+        must(cuda_device_ops.upload(ops.cuda, o->memory, 0, o->cuda, o->bytes, &ops.error));
+    }
+    must(cuda_device_ops.apply(ops.cuda, transfer, from, alpha, &to, &ops.error));
+    if (on_device)
+        must(cuda_device_ops.download(ops.cuda, o->cuda, o->memory, 0, o->bytes, &ops.error));
+    compare(o->cpu, o->cuda, o->bytes, on_device ? "to the device" : "to the host", text);
+}
+
+/* The device's own pixels, rewritten; what lies between the rows stays. */
+static void apply_in_place(const ImgstatTransfer *transfer, TestImage *image, int16_t alpha,
+                           const Output *o, const char *text)
+{
+    const size_t row = image_samples_per_row(&image->cpu) * imgstat_sample_bytes(image->cpu.sample);
+    unsigned char *const expected = malloc(image->bytes), *const got = malloc(image->bytes);
+    if (!expected || !got)
+        fail("out of memory");
+    memcpy(expected, image->host, image->bytes);
+    for (uint32_t y = 0; y < image->cpu.height; y++)
+        memcpy(expected + image->shape.shift + y * image->cpu.pitch,
+               o->cpu + o->shift + y * o->image.pitch, row);
+    ImagePro to = image->cuda;
+    must(cuda_device_ops.apply(ops.cuda, transfer, &image->cuda, alpha, &to, &ops.error));
+    must(cuda_device_ops.download(ops.cuda, got, image->memory, 0, image->bytes, &ops.error));
+    compare(expected, got, image->bytes, "in place", text);
+    free(expected);
+    free(got);
+}
+
+static ImgstatTransfer *transfer_for(const ImgstatMethod *method, const ImagePro *image,
+                                     int16_t alpha)
+{
+    ImgstatTransfer *transfer = NULL;
+    Shape shape = {.sample = image->sample,
+                   .channels = image->channels,
+                   .width = 40,
+                   .height = 30,
+                   .pattern = PATTERN_SKEWED};
+    TestImage reference = test_image_create(&shape, false);
+    const ImgstatResult res = imgstat_transfer_create(
+        ops.cpu, method, image, alpha, method->transform == IMGSTAT_MATCH ? &reference.cpu : NULL,
+        &transfer, &ops.error);
+    test_image_destroy(&reference);
+    if (res != IMGSTAT_OK && res != IMGSTAT_ERR_ARG && res != IMGSTAT_ERR_UNSUPPORTED)
+        must(res);
+    return transfer;
+}
+
+static bool one_case(const Shape *shape, const ImgstatMethod *method, int16_t alpha)
+{
+    char text[256];
+    TestImage image = test_image_create(shape, true);
+    ImgstatTransfer *const transfer = transfer_for(method, &image.cpu, alpha);
+    if (!transfer) { /* a method that this type does not have */
+        test_image_destroy(&image);
+        return false;
+    }
+    const uint32_t bytes = (uint32_t)imgstat_sample_bytes(shape->sample);
+    const bool odd = below(4) == 0;
+    Output o = output_create(&image.cpu, transfer, odd ? below(9) : shape->gap,
+                             odd ? below(9) : shape->shift);
+    if (shape->gap == 0 && !odd && below(2) && shape->shift % bytes == 0) {
+        output_destroy(&o);
+        o = output_create(&image.cpu, transfer, 0, 0);
+    }
+    snprintf(text, sizeof text,
+             "transform %d, channels %d, depth %d, alpha %d: ", (int)method->transform,
+             (int)method->channels, (int)method->depth, alpha);
+    shape_text(shape, "", text + strlen(text), sizeof text - strlen(text));
+    must(transfer_apply(transfer, &image.cpu, alpha, &o.image, &ops.error));
+    apply_to(transfer, &image.cuda, alpha, &o, true, text);
+    apply_to(transfer, &image.cpu, alpha, &o, false, text);
+    apply_to(transfer, &image.cuda, alpha, &o, false, text);
+    apply_to(transfer, &image.cpu, alpha, &o, true, text);
+    if (o.image.sample == image.cpu.sample)
+        apply_in_place(transfer, &image, alpha, &o, text);
+    output_destroy(&o);
+    imgstat_transfer_destroy(transfer);
+    test_image_destroy(&image);
+    return true;
+}
+
+static ImgstatMethod random_method(ImgstatTransform transform, ImgstatSample sample)
+{
+    ImgstatMethod method = {.transform = transform,
+                            .channels = (ImgstatChannels)below(4),
+                            .depth = (ImgstatDepth)below(4),
+                            .mean = 100,
+                            .stddev = 30,
+                            .gamma = 0.4 + below(30) * 0.1};
+    if (below(3) == 0 && method.depth != IMGSTAT_DEPTH_FLOAT && !sample_is_float(sample)) {
+        method.has_range = true;
+        method.lo = below(20);
+        method.hi = 40 + below(80);
+    }
+    if (below(2)) {
+        method.has_clip = true;
+        method.clip_lo = below(30);
+        method.clip_hi = below(30) * 0.5;
+    }
+    return method;
+}
+
+static Shape random_shape(ImgstatSample sample)
+{
+    static const uint32_t sides[] = {1, 2, 3, 7, 31, 32, 33, 64, 100, 255, 256, 257, 300};
+    enum { SIDES = sizeof sides / sizeof *sides };
+    const uint32_t bytes = (uint32_t)imgstat_sample_bytes(sample);
+    Shape shape = {.sample = sample,
+                   .channels = (uint16_t)(1 + below(5)),
+                   .width = sides[below(SIDES)],
+                   .height = sides[below(ops.small ? 7 : SIDES)],
+                   .pattern = (Pattern)below(PATTERNS),
+                   .mask = below(4) == 0,
+                   .nodata = below(3) == 0};
+    switch (below(4)) {
+    case 0: /* anywhere */
+        shape.gap = below(9);
+        shape.shift = below(9);
+        break;
+    case 1: /* on its boundaries */
+        shape.gap = below(5) * bytes;
+        shape.shift = below(5) * bytes;
+        break;
+    default:
+        break;
+    }
+    return shape;
+}
+
+/* Images that take several chunks between host and device, and tables in shared memory. */
+static size_t large_cases(void)
+{
+    static const struct {
+        ImgstatSample sample;
+        uint16_t channels;
+        ImgstatTransform transform;
+        ImgstatDepth depth;
+    } cases[] = {
+        {IMGSTAT_U8, 1, IMGSTAT_EQUALIZE, IMGSTAT_DEPTH_KEEP},
+        {IMGSTAT_U8, 3, IMGSTAT_EQUALIZE, IMGSTAT_DEPTH_16},
+        {IMGSTAT_U16, 1, IMGSTAT_EQUALIZE, IMGSTAT_DEPTH_KEEP},
+        {IMGSTAT_U16, 1, IMGSTAT_STRETCH, IMGSTAT_DEPTH_8},
+        {IMGSTAT_I16, 3, IMGSTAT_PERCENTILE, IMGSTAT_DEPTH_KEEP},
+        {IMGSTAT_F16, 1, IMGSTAT_GAMMA, IMGSTAT_DEPTH_KEEP},
+        {IMGSTAT_F32, 1, IMGSTAT_STRETCH, IMGSTAT_DEPTH_8},
+    };
+    size_t done = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint32_t gap = 0; gap < 2; gap++) {
+            const Shape shape = {.sample = cases[i].sample,
+                                 .channels = cases[i].channels,
+                                 .width = 5003,
+                                 .height = ops.small ? 300 : 4001,
+                                 .gap = gap * 2 * (uint32_t)imgstat_sample_bytes(cases[i].sample),
+                                 .pattern = PATTERN_SKEWED};
+            const ImgstatMethod method = {.transform = cases[i].transform,
+                                          .depth = cases[i].depth,
+                                          .gamma = 1.7,
+                                          .channels = IMGSTAT_JOINT};
+            done += one_case(&shape, &method, -1);
+        }
+    return done;
+}
+
+/* A comparison that cannot fail would prove nothing. */
+static void check_comparison(void)
+{
+    unsigned char a[4] = {1, 2, 3, 4}, b[4] = {1, 2, 3, 5};
+    const size_t before = ops.failures;
+    ops.quiet = true;
+    compare(a, b, sizeof a, "self-test", "");
+    ops.quiet = false;
+    if (ops.failures != before + 1)
+        fail("the comparison does not see a wrong byte");
+    ops.failures = before;
+}
+
+int main(void)
+{
+    const int status = ops_open();
+    if (status)
+        return status;
+    check_comparison();
+    const double begin = seconds();
+    const size_t rounds = ops.small ? 2 : 24;
+    size_t done = 0, without = 0;
+    for (size_t round = 0; round < rounds; round++)
+        for (ImgstatSample sample = IMGSTAT_U8; sample <= IMGSTAT_F64; sample++)
+            for (ImgstatTransform t = IMGSTAT_STRETCH; t <= IMGSTAT_MATCH; t++) {
+                const Shape shape = random_shape(sample);
+                const ImgstatMethod method = random_method(t, sample);
+                const int16_t alpha =
+                    below(3) == 0 && shape.channels > 1
+                        ? (int16_t)(below(3) ? shape.channels - 1u : below(shape.channels))
+                        : (int16_t)-1;
+                if (one_case(&shape, &method, alpha))
+                    done++;
+                else
+                    without++;
+            }
+    const size_t large = large_cases();
+    printf("apply: %zu transfers (%zu combinations have none), %zu large, %zu comparisons of %zu "
+           "bytes, %.1f s, %zu failures\n",
+           done, without, large, ops.cases, ops.compared, seconds() - begin, ops.failures);
+    ops_close();
+    return ops.failures > 0 || done < rounds * 20 ? 1 : 0;
+}
