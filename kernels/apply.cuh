@@ -86,7 +86,11 @@ ImgstatResult launch_apply_wide(CudaDevice *device, cudaStream_t stream,
 ImgstatResult launch_apply_luma(CudaDevice *device, cudaStream_t stream,
                                 const ApplyTransfer *transfer, const ApplyPixels *pixels,
                                 ImgstatError *err);
-/* Whichever of the three it is. */
+/* Luma of the pixels of `from`, rows without gaps, and (unless NULL) whether each has one. */
+ImgstatResult launch_luma_plane(CudaDevice *device, cudaStream_t stream, ImgstatSample sample,
+                                const ApplyPixels *pixels, unsigned char *luma,
+                                unsigned char *valid, ImgstatError *err);
+/* Whichever of the first three it is. */
 ImgstatResult launch_apply(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *transfer,
                            const ApplyPixels *pixels, ImgstatError *err);
 /* Narrow types: fills by_raw from by_key. */

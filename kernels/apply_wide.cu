@@ -176,3 +176,47 @@ ImgstatResult launch_apply_luma(CudaDevice *device, cudaStream_t stream, const A
         apply_luma<-1, -1><<<blocks, MAP_THREADS, 0, stream>>>(*t, *p);
     return cuda_launched(device, stream, "apply_luma", err);
 }
+
+/*
+ * luma_plane: the luma of every pixel, to be measured.
+ *
+ *   Idea      A pixel a thread.
+ *   Work      three products a pixel.
+ *   Memory    reads the colours once; writes a sample, and a byte if pixels may lack one.
+ *   Launch    <<<blocks, MAP_THREADS>>>, any number of blocks.
+ *   Requires  as apply_luma. FROM: the sample type, or -1 for `sample`.
+ *   Result    luma_plane of luma.c.
+ */
+template <int FROM>
+static __global__ void __launch_bounds__(MAP_THREADS)
+    luma_plane_of(uint32_t sample, ApplyPixels p, unsigned char *luma, unsigned char *valid)
+{
+    const ImgstatSample in = (ImgstatSample)(FROM < 0 ? (int)sample : FROM);
+    const uint32_t bytes = sample_bits(in) / 8;
+    const uint64_t n = p.width * p.rows, stride = (uint64_t)gridDim.x * MAP_THREADS;
+    for (uint64_t i = (uint64_t)blockIdx.x * MAP_THREADS + threadIdx.x; i < n; i += stride) {
+        const uint64_t row = p.rows == 1 ? 0 : i / p.width, x = i - row * p.width;
+        const unsigned char *at = p.from + row * p.from_pitch + x * p.channels * bytes;
+        uint64_t key[3], found = sample_key(in, 0);
+        for (int c = 0; c < 3; c++)
+            key[c] = sample_key(in, load_sample(at + c * bytes, bytes, p.aligned));
+        const bool has = (!p.mask || p.mask[row * p.mask_pitch + x]) && luma_of(in, p, key, &found);
+        store_sample(luma + i * bytes, bytes, sample_raw(in, found), true);
+        if (valid)
+            valid[i] = has;
+    }
+}
+
+ImgstatResult launch_luma_plane(CudaDevice *device, cudaStream_t stream, ImgstatSample sample,
+                                const ApplyPixels *p, unsigned char *luma, unsigned char *valid,
+                                ImgstatError *err)
+{
+    const unsigned blocks = blocks_for(device, p->width * p->rows);
+    if (sample == IMGSTAT_U8)
+        luma_plane_of<IMGSTAT_U8><<<blocks, MAP_THREADS, 0, stream>>>(sample, *p, luma, valid);
+    else if (sample == IMGSTAT_U16)
+        luma_plane_of<IMGSTAT_U16><<<blocks, MAP_THREADS, 0, stream>>>(sample, *p, luma, valid);
+    else
+        luma_plane_of<-1><<<blocks, MAP_THREADS, 0, stream>>>(sample, *p, luma, valid);
+    return cuda_launched(device, stream, "luma_plane_of", err);
+}

@@ -125,7 +125,7 @@ ImgstatResult imgstat_image_transform(ImgstatDevice *device, const ImgstatMethod
     IMGSTAT_TRY(imgstat_transfer_create(device, method, image, alpha, reference, &transfer, err));
     ImgstatResult res = output_image(image, transfer, to, err);
     if (res == IMGSTAT_OK) {
-        res = transfer_apply(transfer, image, alpha, to, err);
+        res = device->ops->apply(device, transfer, image, alpha, to, err);
         if (res != IMGSTAT_OK)
             imgstat_image_release(to);
     }

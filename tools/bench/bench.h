@@ -37,7 +37,7 @@ typedef struct BenchOptions {
 
 /* One input and the work on it. */
 typedef struct BenchCase {
-    const char *group; /* "ceiling", "reduce", "scan", "record", "batch" */
+    const char *group; /* "ceiling", "reduce", "scan", "record", "apply", "batch" */
     ImgstatSample sample;
     uint16_t channels;
     BenchPattern pattern;
@@ -45,6 +45,7 @@ typedef struct BenchCase {
     size_t images;          /* one after the other in one buffer */
     size_t samples, bytes;  /* of one buffer */
     bool writes;            /* as many bytes are written as are read */
+    unsigned reads_again;   /* how often the input must be read beyond the first time */
     bool cached;            /* one small buffer again and again: what the L2 cache yields */
 } BenchCase;
 
@@ -103,6 +104,7 @@ void bench_ceilings(Bench *bench);
 void bench_reductions(Bench *bench);
 void bench_scans(Bench *bench);
 void bench_records(Bench *bench);
+void bench_transfers(Bench *bench);
 void bench_batch(Bench *bench);
 
 /* ---- bench_report.c */

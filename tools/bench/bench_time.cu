@@ -105,15 +105,16 @@ static BenchRow *add_row(Bench *bench, const BenchCase *c, const char *what)
 
 static void finish_row(Bench *bench, BenchRow *row)
 {
-    const double moved = (double)row->of.bytes * (row->of.writes ? 2 : 1);
+    const double bytes = (double)row->of.bytes, again = bytes * row->of.reads_again;
+    const double once = row->of.writes ? 2 * bytes : bytes;
     const double ceiling = row->of.writes ? bench->copy_ceiling : bench->read_ceiling;
     const bool theirs = strncmp(row->what, "CUB", 3) == 0 || strncmp(row->what, "NPP", 3) == 0;
     if (!row->right && !theirs) /* others may be wrong: the row says so, and that is all */
         bench->failures++;
     if (row->ms > 0)
-        row->gb_s = moved / row->ms * 1e-6;
-    if (ceiling > 0)
-        row->of_ceiling = row->gb_s / ceiling;
+        row->gb_s = (once + again) / row->ms * 1e-6;
+    if (row->ms > 0 && ceiling > 0) /* reads alone are faster than reads and writes by turns */
+        row->of_ceiling = (once / ceiling + again / bench->read_ceiling) * 1e-6 / row->ms;
     bench_report_row(bench, row);
 }
 

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/* transform.cu: from counts to tables on the device, so that measuring and applying follow each
+ * other without the host. */
+#include "apply.cuh"
+#include "cuda_kernels.h"
+#include "transform.h"
+
+extern "C" {
+#include "apply.h"
+}
+
+#include <initializer_list>
+#include <stdlib.h>
+
+/* What turns counts into tables. */
+struct Finish {
+    const uint64_t *bins; /* of the record: channels * entries */
+    uint64_t *cdf;        /* n_maps * 65,536, of types with so many bins */
+    const Map *blank;     /* n_maps: all but what the counts tell */
+    Map *maps;            /* the finished ones: what applying reads of them */
+    uint32_t *by_key;
+    unsigned char *by_raw;
+    uint32_t from, to, n_maps;
+    uint32_t channels; /* of the record */
+    int32_t alpha;
+    uint32_t joint; /* one map from the counts of all channels but alpha */
+    uint32_t equalize;
+    uint32_t has_nodata;
+    uint64_t nodata_key;
+    uint64_t nano_lo, nano_hi; /* what is cut at either end */
+};
+
+/* Valid samples of a key: record_settle for one bin, of the channels that make map m. */
+static __device__ __forceinline__ uint64_t settled(const Finish &f, uint32_t m, uint32_t key,
+                                                   uint32_t entries)
+{
+    if (map_undefined((ImgstatSample)f.from, key) || (f.has_nodata && key == f.nodata_key))
+        return 0;
+    if (!f.joint) {
+        const uint32_t channel = m + (f.alpha >= 0 && (int)m >= f.alpha);
+        return f.bins[(size_t)channel * entries + key];
+    }
+    uint64_t sum = 0;
+    for (uint32_t c = 0; c < f.channels; c++)
+        if ((int)c != f.alpha)
+            sum += f.bins[(size_t)c * entries + key];
+    return sum;
+}
+
+static __device__ __forceinline__ void finish_map(const Finish &f, const uint64_t *cdf, Map *map)
+{
+    if (f.equalize)
+        map_equalize_counts(map, cdf);
+    else
+        map_clip_counts(map, cdf, f.nano_lo, f.nano_hi);
+}
+
+/* The entries of a sample's raw bits, as make_table and tables_raw have them. */
+static __device__ __forceinline__ void write_entry(const Finish &f, const Map *map, uint32_t m,
+                                                   uint32_t raw, uint32_t entries)
+{
+    const ImgstatSample from = (ImgstatSample)f.from, to = (ImgstatSample)f.to;
+    const uint32_t key = (uint32_t)sample_key(from, raw), bytes = sample_bits(to) / 8;
+    uint32_t value = (uint32_t)sample_raw(to, map_sample(map, key));
+    f.by_key[(size_t)m * entries + key] = value;
+    if (from == IMGSTAT_F16 && to == IMGSTAT_F16 && raw == 0x8000u && value == 0 &&
+        map->passthrough)
+        value = raw;
+    store_sample(f.by_raw + ((size_t)m * entries + raw) * bytes, bytes, value, true);
+}
+
+enum { BYTE_BINS = 256, WORD_BINS = 65536, FINISH_THREADS = 1024 };
+
+/*
+ * finish_bytes: counts, prefix sums, map and table of 8-bit samples in one block a map.
+ *
+ *   Idea      256 of everything: one thread a key, prefix sums in shared memory in eight steps.
+ *   Work      a division an entry; two searches of eight steps by one thread.
+ *   Memory    reads 2 KB a channel, writes 2 KB a map at most.
+ *   Launch    <<<n_maps, 256>>>.
+ *   Requires  the record is whole: the stream's order.
+ *   Result    the map of make_map and the table of make_table (transfer.c).
+ */
+static __global__ void __launch_bounds__(BYTE_BINS) finish_bytes(Finish f)
+{
+    __shared__ uint64_t cdf[2][BYTE_BINS];
+    __shared__ Map map;
+    const uint32_t m = blockIdx.x, key = threadIdx.x;
+    unsigned side = 0;
+    cdf[0][key] = settled(f, m, key, BYTE_BINS);
+    for (uint32_t step = 1; step < BYTE_BINS; step *= 2) {
+        __syncthreads();
+        cdf[side ^ 1][key] = cdf[side][key] + (key >= step ? cdf[side][key - step] : 0);
+        side ^= 1;
+    }
+    __syncthreads(); /* the sums are whole */
+    if (key == 0) {
+        map = f.blank[m];
+        finish_map(f, cdf[side], &map);
+        f.maps[m] = map;
+        f.maps[m].cdf = NULL; /* the table replaces it */
+    }
+    __syncthreads(); /* so is the map */
+    write_entry(f, &map, m, key, BYTE_BINS);
+}
+
+/*
+ * settle_words: the counts that a map is made from.
+ *
+ *   Idea      One key a thread; the scan then runs over them in place.
+ *   Work      an addition a channel.
+ *   Memory    reads 512 KB a channel, writes as much a map.
+ *   Launch    <<<dim3(65536 / 256, n_maps), 256>>>.
+ *   Requires  the record is whole: the stream's order.
+ *   Result    record_settle's bins, joined as record_joint does.
+ */
+static __global__ void settle_words(Finish f)
+{
+    const uint32_t key = blockIdx.x * blockDim.x + threadIdx.x, m = blockIdx.y;
+    f.cdf[(size_t)m * WORD_BINS + key] = settled(f, m, key, WORD_BINS);
+}
+
+/*
+ * finish_words: map and table of 16-bit samples.
+ *
+ *   Idea      Every block finds the same map: three searches of 16 steps through the second-level
+ *             cache cost less than another launch.
+ *   Work      a division an entry.
+ *   Memory    reads 512 KB a map, writes up to 512 KB.
+ *   Launch    <<<dim3(65536 / FINISH_THREADS, n_maps), FINISH_THREADS>>>.
+ *   Requires  cdf holds inclusive sums.
+ *   Result    the map of make_map and the table of make_table (transfer.c).
+ */
+static __global__ void __launch_bounds__(FINISH_THREADS) finish_words(Finish f)
+{
+    __shared__ Map map;
+    const uint32_t m = blockIdx.y;
+    if (threadIdx.x == 0) {
+        map = f.blank[m];
+        finish_map(f, f.cdf + (size_t)m * WORD_BINS, &map);
+        if (blockIdx.x == 0) {
+            f.maps[m] = map;
+            f.maps[m].cdf = NULL;
+        }
+    }
+    __syncthreads(); /* the map is whole */
+    write_entry(f, &map, m, blockIdx.x * FINISH_THREADS + threadIdx.x, WORD_BINS);
+}
+
+/* ---- Host side ------------------------------------------------------------------------------- */
+
+struct CudaTransform {
+    CudaDevice *device;
+    TransferShape shape;
+    uint64_t pixels;
+    char *memory; /* one piece: what follows lies in it */
+    DeviceRecord record;
+    DevMem scratch;
+    void *scan;
+    unsigned char *luma, *luma_mask; /* planes without gaps, of luma transfers */
+    ApplyTransfer transfer;
+    Finish finish;
+};
+
+static size_t place(size_t *at, size_t bytes)
+{
+    const size_t here = *at;
+    *at += (bytes + 255) & ~(size_t)255;
+    return here;
+}
+
+/* Uploads what the counts do not change, and lays out the rest. */
+static ImgstatResult lay_out(CudaTransform *t, const Transfer *like, ImgstatError *err)
+{
+    CudaDevice *const device = t->device;
+    const ImgstatSample from = t->shape.sample, to = like->rescale.to.sample;
+    const size_t entries = sample_record_bins(from), tables = like->n_maps + 1u;
+    const uint16_t measured = like->luma ? 1 : t->shape.channels;
+    const size_t record = record_bytes(from, measured, 0),
+                 scratch = cuda_async_bytes(from, measured);
+    const size_t plane = like->luma ? t->pixels * (sample_bits(from) / 8) : 0;
+    size_t bytes = 0;
+    const size_t scratch_at = place(&bytes, scratch), record_at = place(&bytes, record);
+    const size_t blank_at = place(&bytes, tables * sizeof(Map));
+    const size_t maps_at = place(&bytes, tables * sizeof(Map));
+    const size_t key_at = place(&bytes, tables * entries * sizeof(uint32_t));
+    const size_t raw_at = place(&bytes, tables * entries * (sample_bits(to) / 8));
+    const size_t cdf_at = place(&bytes, entries > BYTE_BINS ? like->n_maps * entries * 8 : 0);
+    const size_t scan_at = place(&bytes, cuda_scan_scratch(WORD_BINS));
+    const size_t luma_at = place(&bytes, plane);
+    const size_t mask_at = place(&bytes, like->luma ? t->pixels : 0);
+    CUDA_TRY(device, err, cudaMalloc((void **)&t->memory, bytes));
+    CUDA_TRY(device, err, cudaMemsetAsync(t->memory, 0, bytes, device->stream));
+    for (size_t at : {blank_at, maps_at}) {
+        CUDA_TRY(device, err,
+                 cudaMemcpyAsync(t->memory + at, like->maps, like->n_maps * sizeof(Map),
+                                 cudaMemcpyHostToDevice, device->stream));
+        CUDA_TRY(device, err,
+                 cudaMemcpyAsync(t->memory + at + like->n_maps * sizeof(Map), &like->rescale,
+                                 sizeof(Map), cudaMemcpyHostToDevice, device->stream));
+    }
+    CUDA_TRY(device, err,
+             cudaMemcpyAsync(t->memory + key_at, like->tables, tables * entries * sizeof(uint32_t),
+                             cudaMemcpyHostToDevice, device->stream));
+    t->record =
+        DeviceRecord{{(uint64_t)(uintptr_t)t->memory + record_at, record}, from, measured, 0};
+    t->scratch = DevMem{(uint64_t)(uintptr_t)t->memory + scratch_at, scratch};
+    t->scan = t->memory + scan_at;
+    t->luma = (unsigned char *)t->memory + luma_at;
+    t->luma_mask = (unsigned char *)t->memory + mask_at;
+
+    ApplyTransfer *const apply = &t->transfer;
+    apply->maps = (const Map *)(t->memory + maps_at);
+    apply->by_key = (const uint32_t *)(t->memory + key_at);
+    apply->by_raw = t->memory + raw_at;
+    apply->range = like->range;
+    apply->from = from;
+    apply->to = to;
+    apply->n_maps = like->n_maps;
+    apply->luma = like->luma;
+    Finish *const f = &t->finish;
+    f->bins = (const uint64_t *)(t->memory + record_at + measured * sizeof(Tally));
+    f->cdf = (uint64_t *)(t->memory + cdf_at);
+    f->blank = (const Map *)(t->memory + blank_at);
+    f->maps = (Map *)(t->memory + maps_at);
+    f->by_key = (uint32_t *)(t->memory + key_at);
+    f->by_raw = (unsigned char *)t->memory + raw_at;
+    f->from = from;
+    f->to = to;
+    f->n_maps = like->n_maps;
+    f->channels = measured;
+    f->alpha = like->luma ? -1 : t->shape.alpha;
+    f->has_nodata = t->shape.has_nodata && !like->luma;
+    f->nodata_key = t->shape.nodata_key;
+    IMGSTAT_TRY(launch_tables_by_raw(device, device->stream, apply, err)); /* of rescale */
+    CUDA_TRY(device, err,
+             cudaStreamSynchronize(device->stream)); /* `like` is on its way till then */
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult check_method(const ImgstatMethod *method, const TransferShape *shape,
+                                  ImgstatError *err)
+{
+    IMGSTAT_TRY(transfer_check(method, shape, err));
+    const bool known = method->transform == IMGSTAT_STRETCH ||
+                       method->transform == IMGSTAT_PERCENTILE ||
+                       method->transform == IMGSTAT_EQUALIZE;
+    if (!known || method->like != IMGSTAT_LIKE_IMGSTAT || !sample_is_narrow(shape->sample))
+        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
+                         "the device makes transfers of samples of at most 16 bits that stretch, "
+                         "cut percentiles or equalize");
+    return IMGSTAT_OK;
+}
+
+ImgstatResult cuda_transform_create(Device *base, const ImgstatMethod *method,
+                                    const TransferShape *shape, uint64_t pixels,
+                                    CudaTransform **out, ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    *out = NULL;
+    IMGSTAT_TRY(cuda_enter(device, err));
+    IMGSTAT_TRY(check_method(method, shape, err));
+    uint8_t bits;
+    (void)transfer_output(method, shape, &bits);
+    const MapRange range = transfer_range(method, shape);
+    const ImgstatChannels mode = transfer_channels(method, shape);
+    Transfer *like;
+    IMGSTAT_TRY(transfer_begin(shape->sample, shape->bits, &range, bits,
+                               transfer_maps(method, shape), shape->has_nodata, shape->nodata_key,
+                               mode == IMGSTAT_LUMA, &like, err));
+    CudaTransform *t = (CudaTransform *)calloc(1, sizeof *t);
+    if (!t) {
+        transfer_destroy(like);
+        return error_memory(err, sizeof *t, "a transform");
+    }
+    t->device = device;
+    t->shape = *shape;
+    t->pixels = pixels;
+    const ImgstatResult res = lay_out(t, like, err);
+    transfer_destroy(like);
+    if (res != IMGSTAT_OK) {
+        cuda_transform_destroy(t);
+        return res;
+    }
+    const bool cut = method->transform == IMGSTAT_PERCENTILE;
+    t->finish.joint = mode == IMGSTAT_JOINT;
+    t->finish.equalize = method->transform == IMGSTAT_EQUALIZE;
+    t->finish.nano_lo = cut ? clip_nano(method->has_clip ? method->clip_lo : transfer_clip) : 0;
+    t->finish.nano_hi = cut ? clip_nano(method->has_clip ? method->clip_hi : transfer_clip) : 0;
+    *out = t;
+    return IMGSTAT_OK;
+}
+
+void cuda_transform_destroy(CudaTransform *t)
+{
+    if (!t)
+        return;
+    if (t->memory && cudaSetDevice(t->device->index) == cudaSuccess)
+        (void)cudaFree(t->memory); /* waits for what uses it */
+    (void)cudaGetLastError();
+    free(t);
+}
+
+ImgstatSample cuda_transform_output(const CudaTransform *t)
+{
+    return (ImgstatSample)t->transfer.to;
+}
+
+static ImgstatResult check_images(const CudaTransform *t, const ImagePro *from, const ImagePro *to,
+                                  ImgstatError *err)
+{
+    const TransferShape *const shape = &t->shape;
+    if (from->sample != shape->sample || from->channels != shape->channels ||
+        from->has_nodata != shape->has_nodata ||
+        (from->has_nodata && from->nodata_key != shape->nodata_key))
+        return error_set(err, IMGSTAT_ERR_ARG, "the image is not one that the transform is for");
+    if (t->transfer.luma && (uint64_t)from->width * from->height > t->pixels)
+        return error_set(err, IMGSTAT_ERR_ARG, "the image is larger than the transform allows");
+    for (const ImagePro *image : {from, to})
+        if (image->memory != IMGSTAT_CUDA || image->device_id != t->device->index)
+            return error_set(err, IMGSTAT_ERR_ARG, "the pixels are not in the memory of cuda:%d",
+                             t->device->index);
+    return apply_check_shapes(from, (ImgstatSample)t->transfer.to, to, err);
+}
+
+/* From the record to the tables. */
+static ImgstatResult finish_counts(CudaTransform *t, cudaStream_t stream, ImgstatError *err)
+{
+    enum { THREADS = 256 };
+    CudaDevice *const device = t->device;
+    const Finish &f = t->finish;
+    if (sample_record_bins(t->shape.sample) == BYTE_BINS) {
+        finish_bytes<<<f.n_maps, BYTE_BINS, 0, stream>>>(f);
+        return cuda_launched(device, stream, "finish_bytes", err);
+    }
+    settle_words<<<dim3(WORD_BINS / THREADS, f.n_maps), THREADS, 0, stream>>>(f);
+    IMGSTAT_TRY(cuda_launched(device, stream, "settle_words", err));
+    for (uint32_t m = 0; m < f.n_maps; m++) {
+        uint64_t *const counts = f.cdf + (size_t)m * WORD_BINS;
+        CUDA_TRY(device, err, cuda_scan_u64(counts, counts, WORD_BINS, true, t->scan, stream));
+    }
+    finish_words<<<dim3(WORD_BINS / FINISH_THREADS, f.n_maps), FINISH_THREADS, 0, stream>>>(f);
+    return cuda_launched(device, stream, "finish_words", err);
+}
+
+/* What is measured: the image, or the luma of its pixels. */
+static ImgstatResult measured_image(CudaTransform *t, cudaStream_t stream, const ImagePro *from,
+                                    const ApplyPixels *pixels, ImagePro *out, ImgstatError *err)
+{
+    *out = *from;
+    if (!t->transfer.luma)
+        return IMGSTAT_OK;
+    const bool masked = from->mask || from->has_nodata || sample_is_float(from->sample);
+    out->channels = 1;
+    out->device.address = (uint64_t)(uintptr_t)t->luma;
+    out->pitch = from->width * (size_t)(sample_bits(from->sample) / 8);
+    out->has_nodata = false;
+    out->mask = masked ? t->luma_mask : NULL;
+    out->mask_pitch = masked ? from->width : 0;
+    return launch_luma_plane(t->device, stream, from->sample, pixels, t->luma,
+                             masked ? t->luma_mask : NULL, err);
+}
+
+ImgstatResult cuda_transform_async(CudaTransform *t, void *stream, const ImagePro *from,
+                                   ImagePro *to, ImgstatError *err)
+{
+    cudaStream_t const order = (cudaStream_t)stream;
+    IMGSTAT_TRY(cuda_enter(t->device, err));
+    IMGSTAT_TRY(check_images(t, from, to, err));
+    if (from->width == 0 || from->height == 0)
+        return IMGSTAT_OK;
+    const ApplyPixels pixels = apply_pixels(from, t->shape.alpha, to);
+    ImagePro measured;
+    IMGSTAT_TRY(measured_image(t, order, from, &pixels, &measured, err));
+    IMGSTAT_TRY(
+        cuda_measure_async(&t->device->base, stream, &measured, &t->record, t->scratch, err));
+    IMGSTAT_TRY(finish_counts(t, order, err));
+    return launch_apply(t->device, order, &t->transfer, &pixels, err);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* test_transform.c: measuring, making a transfer and applying it on the device alone gives the
+ * bytes that the processor gives, called directly and replayed from a graph. */
+#include "apply.h"
+#include "ops_images.h"
+#include "survey.h"
+#include "transform.h"
+
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void must_cuda(cudaError_t status)
+{
+    if (status != cudaSuccess)
+        fail(cudaGetErrorString(status));
+}
+
+/* Host and device pixels of an output without gaps. */
+typedef struct Output {
+    unsigned char *expected, *got;
+    size_t bytes;
+    ImagePro cpu, cuda;
+    DevMem memory;
+} Output;
+
+static Output output_create(const ImagePro *from, ImgstatSample sample)
+{
+    Output o = {.cpu = *from};
+    const size_t row = image_samples_per_row(from) * imgstat_sample_bytes(sample);
+    o.bytes = row * from->height;
+    o.expected = malloc(o.bytes);
+    o.got = malloc(o.bytes);
+    if (!o.expected || !o.got)
+        fail("out of memory");
+    o.cpu.host = o.expected;
+    o.cpu.mask = NULL;
+    o.cpu.pitch = row;
+    o.cpu.sample = sample;
+    must(cuda_device_ops.alloc(ops.cuda, o.bytes, &o.memory, &ops.error));
+    o.cuda = o.cpu;
+    o.cuda.memory = IMGSTAT_CUDA;
+    o.cuda.host = NULL;
+    o.cuda.device.address = o.memory.address;
+    return o;
+}
+
+static void output_destroy(Output *o)
+{
+    cuda_device_ops.release(ops.cuda, &o->memory);
+    free(o->expected);
+    free(o->got);
+}
+
+static void poison(Output *o)
+{
+    memset(o->got, 0xA5, o->bytes);
+    must(cuda_device_ops.upload(ops.cuda, o->memory, 0, o->got, o->bytes, &ops.error));
+}
+
+static void compare(Output *o, const char *what, const char *text)
+{
+    must(cuda_device_ops.download(ops.cuda, o->got, o->memory, 0, o->bytes, &ops.error));
+    ops.cases++;
+    ops.compared += o->bytes;
+    for (size_t i = 0; i < o->bytes; i++) {
+        if (o->expected[i] == o->got[i])
+            continue;
+        complain("%s: %s: byte %zu of %zu is %02x, expected %02x", text, what, i, o->bytes,
+                 o->got[i], o->expected[i]);
+        return;
+    }
+}
+
+/* What the processor makes of the image. */
+static void expect(const ImgstatMethod *method, const TestImage *image, int16_t alpha, Output *o)
+{
+    ImgstatTransfer *transfer;
+    must(imgstat_transfer_create(ops.cpu, method, &image->cpu, alpha, NULL, &transfer, &ops.error));
+    must(transfer_apply(transfer, &image->cpu, alpha, &o->cpu, &ops.error));
+    imgstat_transfer_destroy(transfer);
+}
+
+/* Other pixels in the same place; the nodata value stays. */
+static void change_pixels(TestImage *image, Pattern pattern)
+{
+    Shape shape = image->shape;
+    shape.pattern = pattern;
+    shape.mask = shape.nodata = false;
+    TestImage other = test_image_create(&shape, false);
+    memcpy(image->host, other.host, image->bytes);
+    test_image_destroy(&other);
+    test_image_upload(image);
+}
+
+/* Recorded once; replayed over pixels that the recording has not seen. */
+static void replay(CudaTransform *transform, const ImgstatMethod *method, TestImage *image,
+                   int16_t alpha, Output *o, cudaStream_t stream, const char *text)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    must_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+    must(cuda_transform_async(transform, stream, &image->cuda, &o->cuda, &ops.error));
+    must_cuda(cudaStreamEndCapture(stream, &graph));
+    must_cuda(cudaGraphInstantiate(&exec, graph, 0));
+    for (int turn = 0; turn < 2; turn++) {
+        change_pixels(image, turn ? PATTERN_SMOOTH : PATTERN_SKEWED);
+        expect(method, image, alpha, o);
+        poison(o);
+        must_cuda(cudaGraphLaunch(exec, stream));
+        must_cuda(cudaStreamSynchronize(stream));
+        compare(o, "replayed", text);
+    }
+    must_cuda(cudaGraphExecDestroy(exec));
+    must_cuda(cudaGraphDestroy(graph));
+}
+
+static bool one_case(const Shape *shape, const ImgstatMethod *method, int16_t alpha,
+                     cudaStream_t stream)
+{
+    char text[256];
+    TestImage image = test_image_create(shape, true);
+    const TransferShape of = shape_of_image(&image.cpu, alpha);
+    CudaTransform *transform;
+    const ImgstatResult res = cuda_transform_create(
+        ops.cuda, method, &of, (uint64_t)shape->width * shape->height, &transform, &ops.error);
+    if (res != IMGSTAT_OK) { /* luma without colours, say: not for the processor either */
+        if (transfer_check(method, &of, NULL) == IMGSTAT_OK)
+            must(res);
+        test_image_destroy(&image);
+        return false;
+    }
+    snprintf(text, sizeof text,
+             "transform %d, channels %d, depth %d, alpha %d: ", (int)method->transform,
+             (int)method->channels, (int)method->depth, alpha);
+    shape_text(shape, "", text + strlen(text), sizeof text - strlen(text));
+    Output o = output_create(&image.cpu, cuda_transform_output(transform));
+    expect(method, &image, alpha, &o);
+    for (int turn = 0; turn < 2; turn++) { /* twice: nothing is left over from the first time */
+        poison(&o);
+        must(cuda_transform_async(transform, stream, &image.cuda, &o.cuda, &ops.error));
+        must_cuda(cudaStreamSynchronize(stream));
+        compare(&o, "called", text);
+    }
+    replay(transform, method, &image, alpha, &o, stream, text);
+    output_destroy(&o);
+    cuda_transform_destroy(transform);
+    test_image_destroy(&image);
+    return true;
+}
+
+static Shape random_shape(ImgstatSample sample)
+{
+    static const uint32_t sides[] = {1, 2, 7, 31, 33, 64, 100, 255, 257, 640};
+    enum { SIDES = sizeof sides / sizeof *sides };
+    const uint32_t bytes = (uint32_t)imgstat_sample_bytes(sample);
+    const bool gaps = below(3) == 0;
+    return (Shape){.sample = sample,
+                   .channels = (uint16_t)(1 + below(5)),
+                   .width = sides[below(SIDES)],
+                   .height = sides[below(ops.small ? 6 : SIDES)],
+                   .gap = gaps ? below(5) * bytes : 0,
+                   .shift = gaps ? below(5) * bytes : 0,
+                   .pattern = (Pattern)below(PATTERNS),
+                   .mask = below(4) == 0,
+                   .nodata = below(3) == 0};
+}
+
+static ImgstatMethod random_method(ImgstatTransform transform)
+{
+    return (ImgstatMethod){.transform = transform,
+                           .channels = (ImgstatChannels)below(4),
+                           .depth = (ImgstatDepth)below(4),
+                           .has_clip = below(2) != 0,
+                           .clip_lo = below(30),
+                           .clip_hi = below(30) * 0.5};
+}
+
+/* A comparison that cannot fail would prove nothing. */
+static void check_comparison(void)
+{
+    const Shape shape = {.sample = IMGSTAT_U8, .channels = 1, .width = 5, .height = 3};
+    TestImage image = test_image_create(&shape, false);
+    Output o = output_create(&image.cpu, IMGSTAT_U8);
+    poison(&o);
+    memset(o.expected, 0xA5, o.bytes);
+    o.expected[7] ^= 1;
+    const size_t before = ops.failures;
+    ops.quiet = true;
+    compare(&o, "self-test", "");
+    ops.quiet = false;
+    if (ops.failures != before + 1)
+        fail("the comparison does not see a wrong byte");
+    ops.failures = before;
+    output_destroy(&o);
+    test_image_destroy(&image);
+}
+
+int main(void)
+{
+    const int status = ops_open();
+    if (status)
+        return status;
+    check_comparison();
+    static const ImgstatTransform transforms[] = {IMGSTAT_STRETCH, IMGSTAT_PERCENTILE,
+                                                  IMGSTAT_EQUALIZE};
+    const double begin = seconds();
+    const size_t rounds = ops.small ? 2 : 40;
+    size_t done = 0, without = 0;
+    cudaStream_t stream;
+    must_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    for (size_t round = 0; round < rounds; round++)
+        for (ImgstatSample sample = IMGSTAT_U8; sample <= IMGSTAT_F16; sample++)
+            for (size_t t = 0; t < 3; t++) {
+                const Shape shape = random_shape(sample);
+                const ImgstatMethod method = random_method(transforms[t]);
+                const bool alpha = below(3) == 0 && shape.channels > 1;
+                const uint32_t at = below(3) ? shape.channels - 1u : below(shape.channels);
+                if (one_case(&shape, &method, alpha ? (int16_t)at : (int16_t)-1, stream))
+                    done++;
+                else
+                    without++;
+            }
+    printf("transform: %zu transforms (%zu combinations have none), %zu comparisons of %zu bytes, "
+           "%.1f s, %zu failures\n",
+           done, without, ops.cases, ops.compared, seconds() - begin, ops.failures);
+    must_cuda(cudaStreamDestroy(stream));
+    ops_close();
+    return ops.failures > 0 || done < rounds * 8 ? 1 : 0;
+}

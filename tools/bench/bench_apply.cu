@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* bench_apply.cu: transfers over images in device memory: a table alone, and equalization from
+ * pixels to pixels. */
+#include "bench_device.h"
+
+#ifdef IMGSTAT_WITH_CUDA
+
+#include "cuda_device.h"
+#include "transform.h"
+
+extern "C" {
+#include "survey.h"
+}
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#ifdef IMGSTAT_WITH_NPP_LUT
+#include <nppi_color_conversion.h>
+#endif
+
+/* Compared with the processor's bytes: this many of the first rows. */
+static const size_t CHECKED_BYTES = (size_t)64 << 20;
+
+typedef struct ApplyWork {
+    Device *device, *cpu;
+    ImgstatTransfer *transfer; /* the processor's */
+    CudaTransform *chain;      /* NULL: the transfer is applied */
+    cudaGraphExec_t graph;
+    ImagePro from, to;
+    void *table; /* of NPP */
+} ApplyWork;
+
+static cudaError_t call_apply(Bench *bench, const BenchCase *c, void *work, const void *in)
+{
+    ApplyWork *const w = (ApplyWork *)work;
+    ImgstatError err;
+    (void)c;
+    w->from.device.address = (uint64_t)(uintptr_t)in;
+    w->to.device.address = (uint64_t)(uintptr_t)bench->out;
+    const ImgstatResult res =
+        w->chain ? cuda_transform_async(w->chain, bench->stream, &w->from, &w->to, &err)
+                 : cuda_device_ops.apply(w->device, w->transfer, &w->from, -1, &w->to, &err);
+    if (res == IMGSTAT_OK)
+        return cudaSuccess;
+    fprintf(stderr, "imgstat-bench: %s\n", err.message);
+    return cudaErrorUnknown;
+}
+
+static cudaError_t call_graph(Bench *bench, const BenchCase *c, void *work, const void *in)
+{
+    (void)c;
+    (void)in;
+    return cudaGraphLaunch(((ApplyWork *)work)->graph, bench->stream);
+}
+
+#ifdef IMGSTAT_WITH_NPP_LUT
+static cudaError_t call_npp(Bench *bench, const BenchCase *c, void *work, const void *in)
+{
+    const ApplyWork *const w = (const ApplyWork *)work;
+    NppStreamContext context = {};
+    const struct cudaDeviceProp *const device = &bench->device;
+    context.hStream = bench->stream;
+    context.nCudaDeviceId = bench->options.device;
+    context.nMultiProcessorCount = device->multiProcessorCount;
+    context.nMaxThreadsPerMultiProcessor = device->maxThreadsPerMultiProcessor;
+    context.nMaxThreadsPerBlock = device->maxThreadsPerBlock;
+    context.nSharedMemPerBlock = device->sharedMemPerBlock;
+    context.nCudaDevAttrComputeCapabilityMajor = device->major;
+    context.nCudaDevAttrComputeCapabilityMinor = device->minor;
+    context.nStreamFlags = cudaStreamNonBlocking;
+    const NppiSize size = {(int)c->width, (int)c->height};
+    const NppStatus status =
+        c->sample == IMGSTAT_U8
+            ? nppiLUTPalette_8u_C1R_Ctx((const Npp8u *)in, (int)c->width, (Npp8u *)bench->out,
+                                        (int)c->width, size, (const Npp8u *)w->table, 8, context)
+            : nppiLUTPalette_16u_C1R_Ctx((const Npp16u *)in, (int)c->width * 2,
+                                         (Npp16u *)bench->out, (int)c->width * 2, size,
+                                         (const Npp16u *)w->table, 16, context);
+    return status == NPP_SUCCESS ? cudaSuccess : cudaErrorUnknown;
+}
+#endif
+
+/* The transfer's table, as small as its samples, for NPP. */
+static bool upload_table(Bench *bench, const BenchCase *c, ApplyWork *w)
+{
+    const size_t bytes = imgstat_sample_bytes(c->sample);
+    const size_t entries = sample_record_bins(c->sample);
+    unsigned char *const table = (unsigned char *)malloc(entries * bytes);
+    for (size_t k = 0; table && k < entries; k++)
+        memcpy(table + k * bytes, &w->transfer->tables[k], bytes); /* little-endian */
+    const bool done =
+        table && bench_ok(bench, cudaMalloc(&w->table, entries * bytes), "cudaMalloc") &&
+        bench_ok(bench, cudaMemcpy(w->table, table, entries * bytes, cudaMemcpyHostToDevice),
+                 "upload");
+    free(table);
+    return done;
+}
+
+/* What the processor makes of the first rows; whether the device's are the same. */
+static bool output_is_right(Bench *bench, const BenchCase *c, ApplyWork *w, const void *host,
+                            BenchCall call)
+{
+    const size_t row = c->bytes / c->height;
+    const size_t rows = c->bytes <= CHECKED_BYTES ? c->height : CHECKED_BYTES / row;
+    unsigned char *const expected = (unsigned char *)malloc(2 * rows * row);
+    if (!expected)
+        return false;
+    unsigned char *const got = expected + rows * row;
+    ImagePro from = w->from, to = w->to;
+    from.memory = to.memory = IMGSTAT_HOST;
+    from.host = (void *)host;
+    to.host = expected;
+    from.height = to.height = (uint32_t)rows;
+    ImgstatError err;
+    const bool right =
+        cpu_device_ops.apply(w->cpu, w->transfer, &from, -1, &to, &err) == IMGSTAT_OK &&
+        bench_ok(bench, cudaMemsetAsync(bench->out, 0xA5, c->bytes, bench->stream), "cudaMemset") &&
+        bench_ok(bench, call(bench, c, w, bench_slot(bench, c, 0)), "apply") &&
+        bench_ok(
+            bench,
+            cudaMemcpyAsync(got, bench->out, rows * row, cudaMemcpyDeviceToHost, bench->stream),
+            "download") &&
+        bench_ok(bench, cudaStreamSynchronize(bench->stream), "apply") &&
+        memcmp(expected, got, rows * row) == 0;
+    free(expected);
+    return right;
+}
+
+static void apply_rows(Bench *bench, BenchCase c, ApplyWork *w, const void *host)
+{
+    if (bench_wanted(bench, &c, "imgstat apply"))
+        bench_row(bench, &c, "imgstat apply", call_apply, w,
+                  output_is_right(bench, &c, w, host, call_apply));
+#ifdef IMGSTAT_WITH_NPP_LUT
+    if (c.channels == 1 && bench_wanted(bench, &c, "NPP LUTPalette") && upload_table(bench, &c, w))
+        bench_row(bench, &c, "NPP LUTPalette", call_npp, w,
+                  output_is_right(bench, &c, w, host, call_npp));
+#else
+    (void)upload_table;
+#endif
+}
+
+static void chain_rows(Bench *bench, BenchCase c, ApplyWork *w, const void *host)
+{
+    ImgstatError err;
+    const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE};
+    const TransferShape shape = shape_of_image(&w->from, -1);
+    c.reads_again = 1;
+    if (!bench_wanted(bench, &c, "imgstat equalize") &&
+        !bench_wanted(bench, &c, "imgstat equalize, graph"))
+        return;
+    if (cuda_transform_create(w->device, &method, &shape, c.samples / c.channels, &w->chain,
+                              &err) != IMGSTAT_OK) {
+        fprintf(stderr, "imgstat-bench: %s\n", err.message);
+        bench->failures++;
+        return;
+    }
+    const bool right = output_is_right(bench, &c, w, host, call_apply);
+    bench_row(bench, &c, "imgstat equalize", call_apply, w, right);
+    if (right && c.cached) { /* one buffer: what a graph has recorded stays true */
+        cudaGraph_t graph = NULL;
+        const bool recorded =
+            bench_ok(bench, cudaStreamBeginCapture(bench->stream, cudaStreamCaptureModeRelaxed),
+                     "capture") &&
+            bench_ok(bench, call_apply(bench, &c, w, bench_slot(bench, &c, 0)), "capture") &&
+            bench_ok(bench, cudaStreamEndCapture(bench->stream, &graph), "capture") &&
+            bench_ok(bench, cudaGraphInstantiate(&w->graph, graph, 0), "capture");
+        bench_row(bench, &c, "imgstat equalize, graph", call_graph, w,
+                  recorded && output_is_right(bench, &c, w, host, call_graph));
+        if (w->graph)
+            (void)cudaGraphExecDestroy(w->graph);
+        if (graph)
+            (void)cudaGraphDestroy(graph);
+    }
+    cuda_transform_destroy(w->chain);
+}
+
+static cudaError_t call_copy(Bench *bench, const BenchCase *c, void *work, const void *in)
+{
+    (void)work;
+    return cudaMemcpyAsync(bench->out, in, c->bytes, cudaMemcpyDeviceToDevice, bench->stream);
+}
+
+static void apply_of(Bench *bench, ImgstatSample sample, uint16_t channels, size_t bytes,
+                     bool cached)
+{
+    BenchCase c = bench_case("apply", sample, channels, BENCH_RANDOM, bytes);
+    c.writes = true;
+    c.cached = cached;
+    if (!bench_wanted(bench, &c, "imgstat apply") && !bench_wanted(bench, &c, "imgstat equalize"))
+        return;
+    if (!bench_input(bench, &c) || !bench_out(bench, c.bytes))
+        return;
+    ApplyWork w = {};
+    ImgstatError err;
+    w.device = (Device *)bench->cuda;
+    unsigned char *const host = (unsigned char *)malloc(c.bytes);
+    const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE};
+    ImagePro image;
+    ImgstatResult res =
+        host ? cpu_device_ops.open(0, 0, &w.cpu, &err) : error_memory(&err, c.bytes, "an image");
+    if (res == IMGSTAT_OK)
+        res = imgstat_image_wrap(IMGSTAT_CUDA, bench->options.device, bench->out, 0, c.width,
+                                 c.height, channels, sample, 0, NULL, NULL, &w.from, &err);
+    if (res == IMGSTAT_OK &&
+        bench_ok(bench, cudaMemcpy(host, bench_slot(bench, &c, 0), c.bytes, cudaMemcpyDeviceToHost),
+                 "download")) {
+        w.to = image = w.from;
+        image.memory = IMGSTAT_HOST;
+        image.host = host;
+        res = imgstat_transfer_create(w.cpu, &method, &image, -1, NULL, &w.transfer, &err);
+    }
+    if (res == IMGSTAT_OK && w.transfer) {
+        if (cached)
+            bench_row(bench, &c, "copy", call_copy, NULL, true);
+        apply_rows(bench, c, &w, host);
+        chain_rows(bench, c, &w, host);
+    } else {
+        if (res != IMGSTAT_OK)
+            fprintf(stderr, "imgstat-bench: %s\n", err.message);
+        bench->failures++;
+    }
+    imgstat_transfer_destroy(w.transfer);
+    if (w.cpu)
+        cpu_device_ops.close(w.cpu);
+    (void)cudaFree(w.table);
+    free(host);
+}
+
+void bench_transfers(Bench *bench)
+{
+    if (!bench->cuda)
+        return;
+    apply_of(bench, IMGSTAT_U8, 1, (size_t)1 << 20, true);
+    apply_of(bench, IMGSTAT_U8, 1, (size_t)16 << 20, true);
+    for (size_t s = 0; s < bench->options.n_sizes; s++) {
+        apply_of(bench, IMGSTAT_U8, 1, bench->options.sizes[s], false);
+        apply_of(bench, IMGSTAT_U16, 1, bench->options.sizes[s], false);
+        apply_of(bench, IMGSTAT_U8, 3, bench->options.sizes[s], false);
+    }
+}
+
+#else
+
+void bench_transfers(Bench *)
+{
+}
+
+#endif
