@@ -140,6 +140,19 @@ static ImgstatResult read_plane_pieces(TiffDecoder *td, uint16_t plane, uint8_t 
     return IMGSTAT_OK;
 }
 
+/* The JPEG decoder keeps the tables that one strip or tile defines for the next: which pixels come
+ * would depend on what a handle decoded before. Reading the directory again gives it the page's
+ * own. False: it cannot be read. */
+static bool forget_jpeg_tables(TiffDecoder *td, TIFF *tif)
+{
+    if (td->layout.compression != COMPRESSION_JPEG)
+        return true;
+    if (!TIFFSetSubDirectory(tif, td->page_at[td->base.page.page]))
+        return false;
+    tiff_page_prepare(td);
+    return true;
+}
+
 /* ---- Large compressed strips ---- */
 
 /* A handle for each plane, so that each goes down its strips without decoding again. */
@@ -184,8 +197,9 @@ static ImgstatResult read_scanlines(TiffDecoder *td, uint8_t *to, size_t pitch, 
                 fill_absent(td, plane, row, pitch, 0, layout->chunk_width, 1);
                 continue;
             }
+            const bool ready = y % layout->chunk_height != 0 || forget_jpeg_tables(td, tif);
             tiff_forget(td);
-            if (TIFFReadScanline(tif, direct ? row : td->chunk, y, plane) != 1 ||
+            if (!ready || TIFFReadScanline(tif, direct ? row : td->chunk, y, plane) != 1 ||
                 td->failure.code != IMGSTAT_OK)
                 return tiff_chunk_failed(td, strip, err);
             if (!direct)
@@ -204,7 +218,10 @@ static bool decode_chunk(TiffDecoder *td, uint32_t index, uint8_t *to, size_t by
     if (td->inflate)
         return tiff_inflate_chunk(td->inflate, td, index, to, bytes,
                                   to == td->chunk ? td->layout.chunk_bytes : bytes);
+    const bool ready = forget_jpeg_tables(td, tif);
     tiff_forget(td);
+    if (!ready)
+        return false;
     const tmsize_t got = td->layout.tiled ? TIFFReadEncodedTile(tif, index, to, (tmsize_t)bytes)
                                           : TIFFReadEncodedStrip(tif, index, to, (tmsize_t)bytes);
     return got == (tmsize_t)bytes && td->failure.code == IMGSTAT_OK;
