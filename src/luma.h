@@ -29,6 +29,49 @@ IMGSTAT_INLINE double luma_value(double r, double g, double b)
     return map_add(rg, map_mul(b, LUMA_BLUE)) * (1.0 / 65536.0);
 }
 
+/* from * numerator / denominator, rounded half to even; most: the largest of the three products, at
+ * most 2^48. The quotients are at most 65,535. */
+#ifdef __CUDA_ARCH__
+/* A GPU divides slowly: one reciprocal serves all three. A float's four roundings err by less than
+ * 2^-21, so its quotient is off by one at most, and the exact remainder tells. */
+IMGSTAT_INLINE void luma_quotients(const uint32_t from[3], uint64_t numerator, uint64_t denominator,
+                                   uint64_t most, uint32_t out[3])
+{
+    const float inverse = __frcp_rn((float)denominator);
+    if (most <= 255u * 255u * 65536u && denominator <= 255u * 65536u) { /* 8 bits: fits 32 */
+        const uint32_t d = (uint32_t)denominator;
+        for (int i = 0; i < 3; i++) {
+            const uint32_t n = (uint32_t)numerator * from[i];
+            uint32_t q = (uint32_t)((float)n * inverse);
+            q -= q * d > n;
+            q += n - q * d >= d;
+            const uint32_t remainder = n - q * d, rest = d - remainder;
+            out[i] = q + (remainder > rest || (remainder == rest && (q & 1)));
+        }
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        const uint64_t n = numerator * from[i];
+        uint64_t q = (uint32_t)((float)n * inverse);
+        q -= q * denominator > n;
+        q += n - q * denominator >= denominator;
+        out[i] = (uint32_t)ratio_finish(q, n - q * denominator, denominator);
+    }
+}
+#else
+IMGSTAT_INLINE void luma_quotients(const uint32_t from[3], uint64_t numerator, uint64_t denominator,
+                                   uint64_t most, uint32_t out[3])
+{
+    if (most <= UINT32_MAX && denominator <= UINT32_MAX) { /* a cheaper division */
+        for (int i = 0; i < 3; i++)
+            out[i] = ratio_even32((uint32_t)(numerator * from[i]), (uint32_t)denominator);
+        return;
+    }
+    for (int i = 0; i < 3; i++)
+        out[i] = (uint32_t)ratio_even64(numerator * from[i], denominator);
+}
+#endif
+
 /* Scales a colour (keys, at most 16 bits) to luma `to` of an output whose keys reach `top`, so that
  * hue and saturation hold: every component takes the same factor to / luma, but at most the one
  * that brings the largest component to `top`. Black becomes gray `to`. */
@@ -48,13 +91,7 @@ IMGSTAT_INLINE void luma_scale(const uint32_t from[3], uint32_t to, uint32_t top
         numerator = top;
         denominator = largest;
     }
-    if (numerator * largest <= UINT32_MAX && denominator <= UINT32_MAX) { /* a cheaper division */
-        for (int i = 0; i < 3; i++)
-            out[i] = ratio_even32((uint32_t)(numerator * from[i]), (uint32_t)denominator);
-        return;
-    }
-    for (int i = 0; i < 3; i++)
-        out[i] = (uint32_t)ratio_even64(numerator * from[i], denominator);
+    luma_quotients(from, numerator, denominator, numerator * largest, out);
 }
 
 /* The same for values. A luma that is not above 0 has no factor: the difference is added. */
