@@ -246,7 +246,9 @@ def test_memory(program, folder):
                                "-o", folder / f"out{len(words)}"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         check(done.returncode == 0, f"{done.returncode}")
         peaks.append(int(done.stdout) >> 10)
-    if "sanit" not in os.environ.get("ASAN_OPTIONS", "") and max(peaks) < 1000:
+    if b"__asan_init" in Path(program).read_bytes():
+        skipped.append("peak memory: AddressSanitizer takes more than imgstat")
+    else:
         check(max(peaks) <= 96, f"MiB at most: {peaks}")
     done = run(program, "equalize", "--memory", "32M", "--clahe", "--grid", "1000,1000", folder / "in" / "00000.png",
                "-o", folder / "x.png", status=1)
