@@ -272,10 +272,7 @@ template <typename Kernel>
 static ImgstatResult allow_shared(CudaDevice *device, Kernel kernel, uint32_t words,
                                   ImgstatError *err)
 {
-    CUDA_TRY(device, err,
-             cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  (int)(words * 4)));
-    return IMGSTAT_OK;
+    return cuda_allow_shared(device, (const void *)kernel, (int)(words * 4), err);
 }
 
 template <typename Raw>

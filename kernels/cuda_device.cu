@@ -53,6 +53,22 @@ ImgstatResult cuda_enter(CudaDevice *device, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
+ImgstatResult cuda_allow_shared(CudaDevice *device, const void *kernel, int bytes,
+                                ImgstatError *err)
+{
+    int i = 0;
+    while (i < ALLOWED_KERNELS - 1 && device->allowed[i].kernel &&
+           device->allowed[i].kernel != kernel)
+        i++;
+    if (device->allowed[i].kernel == kernel && device->allowed[i].bytes >= bytes)
+        return IMGSTAT_OK;
+    CUDA_TRY(device, err,
+             cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    device->allowed[i].kernel = kernel;
+    device->allowed[i].bytes = bytes;
+    return IMGSTAT_OK;
+}
+
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
 static size_t grown(size_t bytes, size_t before)
@@ -552,9 +568,9 @@ ImgstatResult cuda_stage(CudaDevice *device, const ImagePro *images, size_t n, C
 }
 
 const DeviceOps cuda_device_ops = {
-    "cuda",           device_list,        device_open,       device_close,        device_describe,
-    device_alloc,     device_release,     device_host_alloc, device_host_release, device_upload,
-    device_download,  cuda_measure,       cuda_count_digits, cuda_count_range,    cuda_gather,
-    cuda_central,     cuda_scan,          device_wait,       cuda_async_bytes,    cuda_measure_async,
+    "cuda",           device_list,    device_open,       device_close,        device_describe,
+    device_alloc,     device_release, device_host_alloc, device_host_release, device_upload,
+    device_download,  cuda_measure,   cuda_count_digits, cuda_count_range,    cuda_gather,
+    cuda_central,     cuda_scan,      device_wait,       cuda_async_bytes,    cuda_measure_async,
     cuda_wait_stream, cuda_apply,
 };

@@ -47,6 +47,9 @@ typedef struct DescSlot {
     bool busy;
 } DescSlot;
 
+/* More kernels than have dynamic shared memory. */
+enum { ALLOWED_KERNELS = 64 };
+
 typedef struct CudaDevice {
     Device base;
     int index;
@@ -65,8 +68,12 @@ typedef struct CudaDevice {
         scratch;     /* tables, counters and keys of count_*, gather and central; tiles of scan */
     CudaBuffer host; /* pinned: results on their way to the caller */
     LentBuffer lent[LENT_SLOTS];
-    void *queue;        /* QueueMemory of work.cuh, zero between launches */
-    CudaBuffer list;    /* plain memory: the images of a launch while it is put together */
+    struct {
+        const void *kernel;
+        int bytes;
+    } allowed[ALLOWED_KERNELS]; /* what cuda_allow_shared has done; free places are NULL */
+    void *queue;                /* QueueMemory of work.cuh, zero between launches */
+    CudaBuffer list;            /* plain memory: the images of a launch while it is put together */
     CudaBuffer aligned; /* device memory: an image whose samples are not on their boundaries */
     Pool *pool;         /* fills chunks */
     void *apply;        /* what apply.cu keeps; NULL until it is used */
@@ -119,6 +126,10 @@ typedef ImgstatResult (*CudaRead)(void *context, CudaDevice *device, const Image
                                   const uint32_t *origin, size_t n, ImgstatError *err);
 ImgstatResult cuda_stage(CudaDevice *device, const ImagePro *images, size_t n, CudaRead read,
                          void *context, ImgstatError *err);
+
+/* Lets a kernel have so many bytes of dynamic shared memory; asks the driver once. */
+ImgstatResult cuda_allow_shared(CudaDevice *device, const void *kernel, int bytes,
+                                ImgstatError *err);
 
 /* The slots that are not in cuda_device.cu. */
 ImgstatResult cuda_measure(Device *device, const ImagePro *images, const DeviceRecord *records,

@@ -114,8 +114,8 @@ static uint32_t item_units(const CudaDevice *device, const Kind &kind, uint64_t 
         const uint64_t steps = share / NARROW16_STEP, most = images < blocks ? 8 : 16;
         return (uint32_t)NARROW16_STEP * (uint32_t)(steps < 1 ? 1 : steps < most ? steps : most);
     }
-    /* 32 warps take a unit each at a time. Few large items, since blocks wait for their slowest warp
-     * after each; whole images where they are small, so that each is reported once. */
+    /* 32 warps take a unit each at a time. Few large items, since blocks wait for their slowest
+     * warp after each; whole images where they are small, so that each is reported once. */
     if (images >= blocks || share >= 128)
         return 128;
     return (uint32_t)(share >= 32 ? share / 32 * 32 : share < 4 ? 4 : share);
@@ -128,6 +128,8 @@ static void cut_items(WorkImage *image, const Kind &kind, uint32_t per_item, boo
     uint32_t small = per_item / 4;
     if (sample_is_narrow(kind.sample))
         small = small < 32 ? 32 : small / 32 * 32; /* a unit a warp; NARROW16_STEP */
+    if (sample_bits(kind.sample) == 16)            /* an item begins with nothing on its way */
+        small = per_item / 64 * 32;
     if (!sample_is_narrow(kind.sample))
         small = small / WIDE_WARPS * WIDE_WARPS;
     tapered = tapered && small > 0 && small < per_item && large >= 8;

@@ -14,7 +14,7 @@ static_assert((int)NARROW16_UNIT == STEPS * 512 && (int)NARROW16_PIXELS == STEPS
               "the host cuts images");
 static_assert(2 * WARPS * NARROW16_PIXELS + DRAIN - 1 <= 65535, "packed counters do not overflow");
 
-enum { BUCKETS = 256 }; /* of the sample that a layout is chosen from: the leading bits */
+enum { SAMPLES = 512, BUCKETS = 256 }; /* that a layout is chosen from: by their leading bits */
 
 /* How the table is laid out. A sample becomes an index: its bits minus base, modulo 65,536. */
 struct Layout {
@@ -30,16 +30,17 @@ struct Layout {
 struct Block16 {
     NarrowBlock narrow;
     Layout layout;
-    bool packed;     /* a shared word has been counted in since the layout was chosen */
     unsigned missed; /* samples of this image that have no counter here */
     unsigned gap;    /* widest stretch of empty buckets << 8 | the bucket after it */
     unsigned least;  /* fewest samples in a stretch << 8 | where it begins */
     unsigned most;   /* samples in the fullest bucket */
+    unsigned alike;  /* samples whose neighbour is in the same bucket */
     unsigned bucket[BUCKETS];
+    unsigned occupied[BUCKETS / 32]; /* a bit a bucket */
 };
 
-/* What a step asks for: a look for new extrema, at packed counters, at the layout. */
-enum Attention { BEYOND = 1, PACKED = 2, MISSED = 4 };
+/* What an item asks for: a look for new extrema, or at the layout. */
+enum Attention { BEYOND = 1, MISSED = 2 };
 
 extern __shared__ __align__(128) unsigned char table[];
 
@@ -126,11 +127,11 @@ static __device__ __forceinline__ unsigned count_one(Block16 *block, const Layou
     const uint32_t index = (raw - layout.base) & 0xFFFFu;
     if (index < layout.direct) {
         count(index << layout.shift | lane);
-        return index < layout.wide ? 0 : PACKED;
+        return 0;
     }
     if (layout.fold) {
         atomicAdd((unsigned *)table + (index - layout.fold), 65536u);
-        return PACKED;
+        return 0;
     }
     count_missed(block, bins, raw);
     return MISSED;
@@ -138,42 +139,70 @@ static __device__ __forceinline__ unsigned count_one(Block16 *block, const Layou
 
 enum Style { WINDOW, MIXED, UNIFORM };
 
+/* A layout as the counting loops hold it. Addresses are in shared memory. */
+struct Fast {
+    uint32_t minus_base; /* in both halves, to be added */
+    uint32_t scale;      /* bytes between the counters of consecutive indices */
+    uint32_t begin;      /* of the table, or of this lane's column */
+    uint32_t upper;      /* of the table for indices that share words */
+    uint32_t direct;
+};
+
+static __device__ __forceinline__ Fast fast_layout(const Layout &layout)
+{
+    const uint32_t begin = (uint32_t)__cvta_generic_to_shared(table);
+    Fast fast;
+    fast.minus_base = ((0 - layout.base) & 0xFFFFu) * 0x10001u;
+    fast.scale = 1u << layout.shift;
+    fast.begin = begin + ((threadIdx.x % 32 << 2) & ((1u << layout.shift) - 1));
+    fast.upper = begin - layout.fold * 4;
+    fast.direct = layout.direct;
+    return fast;
+}
+
+/* Increments whose result nobody awaits. The first kind merges equal addresses of a warp. */
+static __device__ __forceinline__ void add_one(uint32_t address)
+{
+    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(address));
+}
+
+static __device__ __forceinline__ void add_any(uint32_t address, uint32_t n)
+{
+    asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(address), "r"(n));
+}
+
 /* Counts 8 samples; the style is that of the layout. */
 template <int STYLE>
-static __device__ __forceinline__ unsigned count_vector(Block16 *block, const Layout &layout,
-                                                        uint64_t *bins, uint32_t lane, uint4 v)
+static __device__ __forceinline__ unsigned count_vector(Block16 *block, const Fast &fast,
+                                                        uint64_t *bins, uint4 v)
 {
     const uint32_t word[4] = {v.x, v.y, v.z, v.w};
-    const uint32_t shift = STYLE == WINDOW ? layout.shift : 2, bits = 0xFFFFu << shift;
-    const uint32_t end = layout.direct << shift;
-    uint32_t offset[8], most = 0;
+    uint32_t two[4], index[8];
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        offset[2 * i] = (word[i] - layout.base) << shift & bits;
-        offset[2 * i + 1] = (word[i] - (layout.base << 16)) >> (16 - shift) & bits;
-        if (STYLE == WINDOW) {
-            offset[2 * i] |= lane;
-            offset[2 * i + 1] |= lane;
-        }
-        if (STYLE != UNIFORM)
-            most = max(most, max(offset[2 * i], offset[2 * i + 1]));
+        two[i] = __viaddmax_u16x2(word[i], fast.minus_base, 0); /* both halves in one addition */
+        index[2 * i] = two[i] & 0xFFFFu;
+        index[2 * i + 1] = two[i] >> 16;
     }
     if (STYLE == UNIFORM) {
 #pragma unroll
         for (int i = 0; i < 8; i++) {
-            const bool upper = offset[i] >= end;
-            atomicAdd((unsigned *)(table + (offset[i] - (upper ? layout.fold * 4 : 0))),
-                      upper ? 65536u : 1u);
+            const bool upper = index[i] >= fast.direct;
+            add_any(index[i] * 4 + (upper ? fast.upper : fast.begin), upper ? 65536u : 1u);
         }
-        return PACKED; /* as good as sure */
+        return 0;
     }
+    const uint32_t most2 = __vmaxu2(__vmaxu2(two[0], two[1]), __vmaxu2(two[2], two[3]));
+    const uint32_t most = max(most2 & 0xFFFFu, most2 >> 16);
     if (STYLE == WINDOW) {
-        if (most < end) {
+        if (most < fast.direct) {
 #pragma unroll
             for (int i = 0; i < 8; i++)
-                count(offset[i]);
+                add_one(index[i] * fast.scale + fast.begin);
             return 0;
         }
+        const Layout layout = block->layout;
+        const uint32_t lane = (threadIdx.x % 32 << 2) & ((1u << layout.shift) - 1);
         unsigned attention = 0;
 #pragma unroll 1
         for (int i = 0; i < 8; i++) {
@@ -182,20 +211,22 @@ static __device__ __forceinline__ unsigned count_vector(Block16 *block, const La
         }
         return attention;
     }
-    if (__any_sync(NONE, most >= end)) {
-#pragma unroll
-        for (int i = 0; i < 8; i++) {
-            if (offset[i] < end)
-                count(offset[i]);
-            else
-                atomicAdd((unsigned *)(table + (offset[i] - layout.fold * 4)), 65536u);
-        }
-    } else {
+    if (!__any_sync(NONE, most >= fast.direct)) {
 #pragma unroll
         for (int i = 0; i < 8; i++)
-            count(offset[i]);
+            add_one(index[i] * 4 + fast.begin);
+        return 0;
     }
-    return most >= layout.wide * 4 ? PACKED : 0;
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        if (!__any_sync(NONE, index[i] >= fast.direct))
+            add_one(index[i] * 4 + fast.begin);
+        else if (index[i] < fast.direct)
+            add_one(index[i] * 4 + fast.begin);
+        else
+            add_any(index[i] * 4 + fast.upper, 65536u);
+    }
+    return 0;
 }
 
 /* Where a plain unit lies in its row. */
@@ -243,15 +274,16 @@ static __device__ __noinline__ unsigned count_edge(Block16 *block, uint64_t *bin
 }
 
 template <int SAMPLE, int STYLE>
-static __device__ __forceinline__ unsigned count_whole(Block16 *block, const Layout &layout,
-                                                       uint64_t *bins, uint32_t lane,
-                                                       const uint4 (&v)[STEPS], Seen *seen)
+static __device__ __forceinline__ unsigned count_whole(Block16 *block, const Fast &fast,
+                                                       uint64_t *bins, const uint4 (&v)[STEPS],
+                                                       bool look, Seen *seen)
 {
     unsigned attention = 0;
 #pragma unroll
     for (int i = 0; i < STEPS; i++) {
-        see_vector<SAMPLE>(seen, v[i]);
-        attention |= count_vector<STYLE>(block, layout, bins, lane, v[i]);
+        if (look)
+            see_vector<SAMPLE>(seen, v[i]);
+        attention |= count_vector<STYLE>(block, fast, bins, v[i]);
     }
     return attention;
 }
@@ -286,24 +318,30 @@ count_general(Block16 *block, const Layout &layout, uint64_t *bins, uint64_t uni
 
 /* ---- Choosing a layout ----------------------------------------------------------------------- */
 
-/* Counts two samples a thread, spread over the image, by their leading 8 bits. */
+/* Counts samples, spread over the image, by their leading 8 bits. All blocks together look at some
+ * 70,000 places: more would take longer than what they tell saves. */
 static __device__ __forceinline__ void take_sample(Block16 *block, unsigned channel)
 {
     const WorkImage &image = block->narrow.image;
     const uint64_t pixels = image.rows * image.row_pixels;
     if (threadIdx.x < BUCKETS)
         block->bucket[threadIdx.x] = 0;
+    if (threadIdx.x == 0)
+        block->alike = 0;
     __syncthreads();
-    for (unsigned i = 0; i < 2; i++) {
+    if (threadIdx.x < SAMPLES) {
         /* Blocks look at different places: another fraction of the stride each. */
-        const uint64_t stride = pixels / (2 * THREADS) + 1;
-        const uint64_t at =
-            (i * THREADS + threadIdx.x) * stride + blockIdx.x * 2654435761u % stride;
+        const uint64_t stride = pixels / SAMPLES + 1;
+        const uint64_t at = threadIdx.x * stride + stride * (blockIdx.x * 40503u % 65536u) / 65536u;
         if (at < pixels) {
             const uint64_t row = image.rows == 1 ? 0 : at / image.row_pixels;
             const uint64_t x = at - row * image.row_pixels;
             const uint16_t *samples = (const uint16_t *)(image.pixels + row * image.pitch);
-            atomicAdd(&block->bucket[samples[x * image.channels + channel] >> 8], 1u);
+            const unsigned bucket = samples[x * image.channels + channel] >> 8;
+            const uint64_t beside = x > 0 ? x - 1 : x + 1 < image.row_pixels ? x + 1 : x;
+            atomicAdd(&block->bucket[bucket], 1u);
+            if (samples[beside * image.channels + channel] >> 8 == bucket)
+                atomicAdd(&block->alike, 1u);
         }
     }
     __syncthreads();
@@ -324,22 +362,37 @@ static __device__ __forceinline__ Layout choose(const Block16 *block, uint32_t w
     uint32_t span = min(HALVES, (BUCKETS - empty + 2) * (HALVES / BUCKETS));
     span = min(HALVES, span + span / 8);
     Layout layout = {0, 2, words, words, 0, 0};
-    if (span <= words) {
+    if (2 * span <= words || 2 * fold_of(words) > HALVES) { /* else a window gains nothing */
         while (layout.shift < 7 && span << (layout.shift - 1) <= words)
             layout.shift++;
         layout.wide = layout.direct = words >> (layout.shift - 2);
         const uint32_t values = (BUCKETS - empty) * (HALVES / BUCKETS);
-        layout.base = (first * (HALVES / BUCKETS) - (layout.direct - values) / 2) & 0xFFFFu;
+        const uint32_t spare = layout.direct > values ? layout.direct - values : 0;
+        layout.base = (first * (HALVES / BUCKETS) - spare / 2) & 0xFFFFu;
         return layout;
     }
     const uint32_t fold = fold_of(words);
-    if (2 * fold <= HALVES) {
-        layout.wide = words - fold;
-        layout.fold = fold;
-        layout.uniform = block->most < 2 * THREADS / 32; /* no bucket has more than a 32nd */
-    }
+    layout.wide = words - fold;
+    layout.fold = fold;
+    /* No value is frequent, nor are a warp's values close to each other. */
+    layout.uniform = block->most < SAMPLES / 32 && block->alike < SAMPLES / 32;
     layout.base = ((block->least & 0xFF) * (HALVES / BUCKETS) - words) & 0xFFFFu;
     return layout;
+}
+
+/* How many empty buckets follow a bucket, cyclically; occupied: a bit a bucket. */
+static __device__ __forceinline__ unsigned gap_after(const unsigned (&occupied)[BUCKETS / 32],
+                                                     unsigned bucket)
+{
+    for (unsigned i = 0; i <= BUCKETS / 32; i++) {
+        const unsigned from = bucket + 1 + i * 32, shift = from % 32, word = from / 32;
+        const unsigned low = occupied[word % (BUCKETS / 32)];
+        const unsigned high = occupied[(word + 1) % (BUCKETS / 32)];
+        const unsigned next = __funnelshift_r(low, high, shift);
+        if (next)
+            return i * 32 + (unsigned)__ffs((int)next) - 1;
+    }
+    return BUCKETS - 1;
 }
 
 /* full: without windows. All threads. */
@@ -349,18 +402,23 @@ static __device__ __noinline__ void choose_layout(Block16 *block, uint32_t words
     const unsigned b = threadIdx.x;
     if (b == 0) {
         block->gap = block->most = block->missed = 0;
-        block->packed = false;
         block->least = NONE;
     }
     take_sample(block, channel);
     if (b < BUCKETS) {
+        const unsigned there = __ballot_sync(NONE, block->bucket[b] != 0);
+        if (b % 32 == 0)
+            block->occupied[b / 32] = there;
+    }
+    __syncthreads(); /* occupied is complete */
+    if (b < BUCKETS) {
         const unsigned stretch = fold_of(words) / (HALVES / BUCKETS);
-        unsigned empty = 0, sum = 0;
         if (!full && block->bucket[b]) {
-            while (empty < BUCKETS - 1 && !block->bucket[(b + 1 + empty) % BUCKETS])
-                empty++;
+            const unsigned empty = gap_after(block->occupied, b);
             atomicMax(&block->gap, empty << 8 | (b + 1 + empty) % BUCKETS);
         }
+        unsigned sum = 0;
+#pragma unroll 8
         for (unsigned i = 0; i < stretch; i++)
             sum += block->bucket[(b + i) % BUCKETS];
         atomicMin(&block->least, sum << 8 | b);
@@ -381,28 +439,60 @@ static __device__ __forceinline__ void add_index(const Block16 *block, uint64_t 
     bin_add(&bins[key_of(block->narrow.image, raw)], n);
 }
 
-/* Adds all counters to the bins and empties them. All threads; nothing is counted meanwhile.
- * Counts of words are multiples of 32, so warps are whole. */
-static __device__ __forceinline__ void flush_table(Block16 *block, uint64_t *bins)
+/* Adds all counters to the bins and empties them. All threads; nothing is counted meanwhile. The
+ * table's words are a multiple of 4,096, so warps are whole. Each block begins elsewhere: otherwise
+ * all meet at the same bins. Sums fit 32 bits: see measure_narrow16. */
+static __device__ __forceinline__ void flush_single(Block16 *block, uint64_t *bins)
 {
     const Layout layout = block->layout;
-    const uint32_t columns = 1u << (layout.shift - 2);
-    const uint32_t n = layout.direct * columns;
     unsigned *words = (unsigned *)table;
+    const uint32_t n = layout.direct, skew = blockIdx.x * 512 % n;
+#pragma unroll 4
     for (uint32_t k = threadIdx.x; k < n; k += THREADS) {
-        /* Each block begins elsewhere: otherwise all meet at the same bins. */
-        const uint32_t from = k + blockIdx.x * 512 % n, i = from < n ? from : from - n;
+        const uint32_t i = k + skew < n ? k + skew : k + skew - n;
         const unsigned word = words[i];
-        const bool shared = i >= layout.wide * columns;
-        uint64_t sum = shared ? word & 0xFFFFu : word;
+        const bool shared = i >= layout.wide;
         words[i] = 0;
-        for (uint32_t h = columns / 2; h > 0; h /= 2)
-            sum += __shfl_xor_sync(NONE, sum, h);
-        if (i % columns == 0 && sum)
-            add_index(block, bins, i / columns, sum);
+        if (shared ? word & 0xFFFFu : word)
+            add_index(block, bins, i, shared ? word & 0xFFFFu : word);
         if (shared && word >> 16)
             add_index(block, bins, i + layout.fold, word >> 16);
     }
+}
+
+/* Several columns: a thread takes four words at a time. */
+static __device__ __forceinline__ void flush_columns(Block16 *block, uint64_t *bins)
+{
+    const Layout layout = block->layout;
+    const uint32_t columns = 1u << (layout.shift - 2), n = layout.direct * columns / 4;
+    uint4 *vectors = (uint4 *)table;
+#pragma unroll 2
+    for (uint32_t i = threadIdx.x; i < n; i += THREADS) {
+        const uint4 v = vectors[i];
+        vectors[i] = make_uint4(0, 0, 0, 0);
+        if (columns == 2) {
+            if (v.x + v.y)
+                add_index(block, bins, 2 * i, v.x + v.y);
+            if (v.z + v.w)
+                add_index(block, bins, 2 * i + 1, v.z + v.w);
+            continue;
+        }
+        unsigned sum = v.x + v.y + v.z + v.w;
+        if (!__any_sync(NONE, sum != 0))
+            continue;
+        for (uint32_t h = columns / 8; h > 0; h /= 2)
+            sum += __shfl_xor_sync(NONE, sum, h);
+        if (4 * i % columns == 0 && sum)
+            add_index(block, bins, 4 * i / columns, sum);
+    }
+}
+
+static __device__ __forceinline__ void flush_table(Block16 *block, uint64_t *bins)
+{
+    if (block->layout.shift == 2)
+        flush_single(block, bins);
+    else
+        flush_columns(block, bins);
 }
 
 /* Takes what four shared words hold out of the halves that hold much. Others may be counting. */
@@ -435,47 +525,39 @@ static __device__ __forceinline__ void drain(Block16 *block, uint64_t *bins)
     }
 }
 
-/* One lane's part in finding keys beyond the extrema so far; all lanes of a warp call it. */
-static __device__ __forceinline__ void consider(Block16 *block, bool there, uint32_t index)
+/* Finds the least and the largest valid key in the table. All threads; nothing is counted or
+ * drained meanwhile. */
+template <int SAMPLE> static __device__ __forceinline__ void check_extrema(Block16 *block)
 {
-    NarrowBlock *narrow = &block->narrow;
-    const int key = (int)key_of(narrow->image, (index + block->layout.base) & 0xFFFFu);
-    int low = 1 << 16, high = -1;
-    if (there && narrow_valid(narrow->image, (uint64_t)key)) {
-        low = key;
-        high = key;
+    const Layout layout = block->layout;
+    const WorkImage &image = block->narrow.image;
+    const int first = SAMPLE == IMGSTAT_F16 ? 0x0400 : 0, last = 65535 - first;
+    const int nodata = image.has_nodata ? (int)image.nodata_key : -1;
+    const uint32_t columns = layout.shift - 2;
+    const unsigned *words = (const unsigned *)table;
+    int low = block->narrow.low[0], high = block->narrow.high[0];
+#pragma unroll 2
+    for (uint32_t i = threadIdx.x; i < layout.direct << columns; i += THREADS) {
+        const uint32_t index = i >> columns;
+        const unsigned word = words[i];
+        const bool shared = index >= layout.wide;
+        for (int part = 0; part < 1 + shared; part++) {
+            const unsigned n = !shared ? word : part ? word >> 16 : word & 0xFFFFu;
+            const uint32_t raw = (index + (part ? layout.fold : 0) + layout.base) & 0xFFFFu;
+            const int key = (int)sample_key((ImgstatSample)SAMPLE, raw);
+            if (n && key >= first && key <= last && key != nodata) {
+                low = min(low, key);
+                high = max(high, key);
+            }
+        }
     }
     for (unsigned h = 16; h > 0; h /= 2) {
         low = min(low, __shfl_xor_sync(NONE, low, h));
         high = max(high, __shfl_xor_sync(NONE, high, h));
     }
-    if (threadIdx.x % 32 == 0 && low < narrow->low[0])
-        atomicMin(&narrow->new_low[0], low);
-    if (threadIdx.x % 32 == 0 && high > narrow->high[0])
-        atomicMax(&narrow->new_high[0], high);
-}
-
-/* All threads; nothing is counted or drained meanwhile. */
-static __device__ __forceinline__ void check_extrema(Block16 *block)
-{
-    const Layout layout = block->layout;
-    const uint32_t columns = layout.shift - 2;
-    const int low = block->narrow.low[0], high = block->narrow.high[0];
-    const unsigned *words = (const unsigned *)table;
-    for (uint32_t i = threadIdx.x; i < layout.direct << columns; i += THREADS) {
-        const uint32_t index = i >> columns;
-        const int key = (int)key_of(block->narrow.image, (index + layout.base) & 0xFFFFu);
-        if (index >= layout.wide) {
-            const unsigned word = words[i];
-            if (__any_sync(NONE, word != 0)) {
-                consider(block, (word & 0xFFFFu) != 0, index);
-                consider(block, word >> 16 != 0, index + layout.fold);
-            }
-            continue;
-        }
-        const bool there = (key < low || key > high) && words[i];
-        if (__any_sync(NONE, there))
-            consider(block, there, index);
+    if (threadIdx.x % 32 == 0) {
+        atomicMin(&block->narrow.new_low[0], low);
+        atomicMax(&block->narrow.new_high[0], high);
     }
 }
 
@@ -484,19 +566,14 @@ static __device__ __forceinline__ void check_extrema(Block16 *block)
 /* Samples that are looked for in one pass: one or both extrema. */
 struct Wanted {
     uint32_t raw[2], other[2]; /* two patterns mean the same value: zeros of both signs */
-    unsigned long long *found[2];
+    unsigned which[2];         /* 0 the minimum, 1 the maximum */
 };
 
-static __device__ __forceinline__ bool found_before(const Wanted &wanted, uint64_t flat)
-{
-    return *(volatile unsigned long long *)wanted.found[0] < flat &&
-           *(volatile unsigned long long *)wanted.found[1] < flat;
-}
-
 /* Looks through one plain unit. */
-static __device__ __forceinline__ void find_plain(const WorkImage &image, const Wanted &wanted,
+static __device__ __forceinline__ void find_plain(NarrowBlock *block, const Wanted &wanted,
                                                   uint64_t unit)
 {
+    const WorkImage &image = block->image;
     const Place place = plain_place(image, unit);
     const unsigned char *at = place.address + threadIdx.x % 32 * 16;
     const uint64_t row = place.number * image.row_pixels;
@@ -533,17 +610,17 @@ static __device__ __forceinline__ void find_plain(const WorkImage &image, const 
             for (int e = 0; e < 2; e++) {
                 if (!seen[e] && (raw == wanted.raw[e] || raw == wanted.other[e])) {
                     seen[e] = true;
-                    if (flat < *(volatile unsigned long long *)wanted.found[e])
-                        atomicMin(wanted.found[e], flat);
+                    narrow_found(block, wanted.which[e], flat);
                 }
             }
         }
     }
 }
 
-static __device__ __forceinline__ void find_general(const WorkImage &image, const Wanted &wanted,
+static __device__ __forceinline__ void find_general(NarrowBlock *block, const Wanted &wanted,
                                                     uint64_t unit, unsigned channel)
 {
+    const WorkImage &image = block->image;
     uint64_t row, place;
     unit_place(image, unit, &row, &place);
     const uint64_t end = min((place + 1) * NARROW16_PIXELS, image.row_pixels);
@@ -554,7 +631,7 @@ static __device__ __forceinline__ void find_general(const WorkImage &image, cons
         const uint32_t raw = samples[x * image.channels];
         for (int e = 0; e < 2; e++) {
             if (raw == wanted.raw[e] || raw == wanted.other[e])
-                atomicMin(wanted.found[e], (unsigned long long)(row * image.row_pixels + x));
+                narrow_found(block, wanted.which[e], row * image.row_pixels + x);
         }
     }
 }
@@ -572,19 +649,21 @@ static __device__ __forceinline__ void find_extrema(NarrowBlock *block, unsigned
             const unsigned which = both ? e : i;
             const uint32_t key = (uint32_t)(which ? block->high[0] : block->low[0]);
             wanted.raw[e] = (uint32_t)sample_raw((ImgstatSample)image.sample, key);
-            wanted.other[e] = image.sample == IMGSTAT_F16 && wanted.raw[e] == 0 ? 0x8000 : wanted.raw[e];
-            wanted.found[e] = &block->found[which];
+            wanted.other[e] =
+                image.sample == IMGSTAT_F16 && wanted.raw[e] == 0 ? 0x8000 : wanted.raw[e];
+            wanted.which[e] = which;
         }
         const uint64_t begin = i ? block->high_step[0] : block->low_step[0];
         const uint64_t end = min(begin + image.units_per_item, image.units);
         for (uint64_t unit = begin + threadIdx.x / 32; unit < end; unit += WARPS) {
             const uint64_t at = unit_first_at(image, unit, NARROW16_PIXELS, PLAIN ? 8 : 0);
-            if (found_before(wanted, at - image.first_at))
+            if (narrow_settled(block, wanted.which[0], at - image.first_at) &&
+                narrow_settled(block, wanted.which[1], at - image.first_at))
                 break; /* units ascend */
             if (PLAIN)
-                find_plain(image, wanted, unit);
+                find_plain(block, wanted, unit);
             else
-                find_general(image, wanted, unit, channel);
+                find_general(block, wanted, unit, channel);
         }
     }
     __syncthreads();
@@ -606,9 +685,10 @@ static __device__ __noinline__ void flush(const Work &work, Block16 *block, bool
 }
 
 /* After an item that asked for more than draining. All threads. */
-template <bool PLAIN> static __device__ __noinline__ void attend(const Work &work, Block16 *block)
+template <int SAMPLE, bool PLAIN>
+static __device__ __noinline__ void attend(const Work &work, Block16 *block)
 {
-    check_extrema(block);
+    check_extrema<SAMPLE>(block);
     const bool widen = block->missed > NARROW16_PIXELS && !block->layout.fold &&
                        2 * fold_of(work.words) <= HALVES && fold_of(work.words) > 0;
     __syncthreads(); /* new extrema are complete; missed is read */
@@ -623,25 +703,30 @@ template <bool PLAIN> static __device__ __noinline__ void attend(const Work &wor
 /* ---- An item --------------------------------------------------------------------------------- */
 
 /* Ends a step: shared words may be drained only when nobody is a whole step behind. All threads. */
-static __device__ __forceinline__ void end_step(Block16 *block, uint64_t *bins, unsigned attention)
+static __device__ __forceinline__ void end_step(Block16 *block, uint64_t *bins)
 {
-    if ((attention & PACKED) && !block->packed)
-        block->packed = true; /* whoever writes, writes the same */
-    __syncthreads();          /* the table holds the step */
-    if (block->packed)
+    __syncthreads(); /* the table holds the step */
+    if (block->layout.fold)
         drain(block, bins);
+}
+
+/* Whether samples must be looked at for extrema: not once every valid key has been within them. */
+static __device__ __forceinline__ bool worth_looking(const Seen &seen, const NarrowBlock &block)
+{
+    return block.low[0] != (int)(seen.first & 0xFFFFu) ||
+           block.high[0] != (int)(seen.last & 0xFFFFu);
 }
 
 /* All units of the item are whole: the next is on its way while one is counted. at: this lane's
  * first vector. */
 template <int SAMPLE, int STYLE>
-static __device__ __noinline__ unsigned count_inside(Block16 *block, uint64_t *bins, const uint4 *at,
-                                                     uint32_t units)
+static __device__ __noinline__ unsigned count_inside(Block16 *block, uint64_t *bins,
+                                                     const uint4 *at, uint32_t units)
 {
     enum { STRIDE = WARPS * STEPS * 32 }; /* vectors of a step */
-    const Layout layout = block->layout;
-    const uint32_t lane = (threadIdx.x % 32 << 2) & ((1u << layout.shift) - 1);
+    const Fast fast = fast_layout(block->layout);
     Seen seen = see_nothing<SAMPLE>(block->narrow.image);
+    const bool look = worth_looking(seen, block->narrow);
     unsigned attention = 0;
     uint4 now[STEPS], then[STEPS];
     load_unit(at, now);
@@ -649,46 +734,14 @@ static __device__ __noinline__ unsigned count_inside(Block16 *block, uint64_t *b
     for (; units > 0; units--) {
         at += units > 1 ? STRIDE : 0; /* the last unit is loaded twice: cheaper than a condition */
         load_unit(at, then);
-        const unsigned asked = count_whole<SAMPLE, STYLE>(block, layout, bins, lane, now, &seen);
+        attention |= count_whole<SAMPLE, STYLE>(block, fast, bins, now, look, &seen);
         if (STYLE != WINDOW)
-            end_step(block, bins, asked);
-        attention |= asked;
+            end_step(block, bins);
 #pragma unroll
         for (int i = 0; i < STEPS; i++)
             now[i] = then[i];
     }
-    return seen_beyond(seen, block->narrow) ? attention | BEYOND : attention;
-}
-
-/* The same where nothing can overflow: no barriers, so that warps drift apart and each other's waits
- * are filled, and four vectors at a time. at: this lane's first vector of a stretch of 4 * n. */
-template <int SAMPLE>
-static __device__ __noinline__ unsigned count_window(Block16 *block, uint64_t *bins, const uint4 *at,
-                                                     uint32_t n)
-{
-    enum { AHEAD = 4 };
-    const Layout layout = block->layout;
-    const uint32_t lane = (threadIdx.x % 32 << 2) & ((1u << layout.shift) - 1);
-    Seen seen = see_nothing<SAMPLE>(block->narrow.image);
-    unsigned attention = 0;
-    uint4 now[AHEAD], then[AHEAD];
-#pragma unroll
-    for (int i = 0; i < AHEAD; i++)
-        now[i] = __ldcs(at + i * 32);
-#pragma unroll 1
-    for (; n > 0; n--) {
-        at += n > 1 ? AHEAD * 32 : 0;
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++)
-            then[i] = __ldcs(at + i * 32);
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            see_vector<SAMPLE>(&seen, now[i]);
-            attention |= count_vector<WINDOW>(block, layout, bins, lane, now[i]);
-            now[i] = then[i];
-        }
-    }
-    return seen_beyond(seen, block->narrow) ? attention | BEYOND : attention;
+    return look && seen_beyond(seen, block->narrow) ? attention | BEYOND : attention;
 }
 
 /* Units that may not be whole, or are not plain. */
@@ -707,19 +760,19 @@ static __device__ __noinline__ unsigned count_around(Block16 *block, uint64_t *b
             asked = count_general<SAMPLE>(block, layout, bins, unit, channel, &seen, &masked);
         } else if (unit < end) {
             const Place place = plain_place(image, unit);
-            const uint32_t lane = (threadIdx.x % 32 << 2) & ((1u << layout.shift) - 1);
             if (place.address >= place.row && place.address + NARROW16_UNIT <= place.end) {
+                const Fast fast = fast_layout(layout);
                 uint4 v[STEPS];
                 load_unit((const uint4 *)place.address + threadIdx.x % 32, v);
                 if (layout.fold)
-                    asked = count_whole<SAMPLE, MIXED>(block, layout, bins, lane, v, &seen);
+                    asked = count_whole<SAMPLE, MIXED>(block, fast, bins, v, true, &seen);
                 else
-                    asked = count_whole<SAMPLE, WINDOW>(block, layout, bins, lane, v, &seen);
+                    asked = count_whole<SAMPLE, WINDOW>(block, fast, bins, v, true, &seen);
             } else {
                 asked = count_edge<SAMPLE>(block, bins, unit);
             }
         }
-        end_step(block, bins, asked);
+        end_step(block, bins);
         attention |= asked;
     }
     if (!PLAIN && masked)
@@ -729,28 +782,21 @@ static __device__ __noinline__ unsigned count_around(Block16 *block, uint64_t *b
 
 /* Counts units [begin, end), whole steps but perhaps the last. All threads. */
 template <int SAMPLE, bool PLAIN>
-static __device__ __forceinline__ unsigned count_item(Block16 *block, uint64_t *bins,
-                                                      uint64_t begin, uint64_t end,
-                                                      unsigned channel)
+static __device__ __forceinline__ unsigned
+count_item(Block16 *block, uint64_t *bins, uint64_t begin, uint64_t end, unsigned channel)
 {
     if (PLAIN) {
         const Place place = plain_place(block->narrow.image, begin);
         const uint64_t bytes = (end - begin) * NARROW16_UNIT;
         if ((end - begin) % WARPS == 0 && place.address >= place.row &&
             place.address + bytes <= place.end) {
-            const uint4 *at = (const uint4 *)place.address + threadIdx.x / 32 * (STEPS * 32) +
-                              threadIdx.x % 32;
+            const uint4 *at =
+                (const uint4 *)place.address + threadIdx.x / 32 * (STEPS * 32) + threadIdx.x % 32;
             const uint32_t units = (uint32_t)(end - begin) / WARPS;
             if (block->layout.uniform)
                 return count_inside<SAMPLE, UNIFORM>(block, bins, at, units);
             if (block->layout.fold)
                 return count_inside<SAMPLE, MIXED>(block, bins, at, units);
-            if (units % 4 == 0) /* a stretch of 3 * units vectors a warp */
-                return count_window<SAMPLE>(block, bins,
-                                            (const uint4 *)place.address +
-                                                threadIdx.x / 32 * (STEPS * 32) * units +
-                                                threadIdx.x % 32,
-                                            STEPS * units / 4);
             return count_inside<SAMPLE, WINDOW>(block, bins, at, units);
         }
     }
@@ -761,7 +807,7 @@ static __device__ __forceinline__ unsigned count_item(Block16 *block, uint64_t *
  * measure_narrow16: the record of one channel of 16-bit samples.
  *
  *   Idea      65,536 counters of 32 bits are more than an SM holds, and which counters are hot
- *             decides the speed, so each block looks at 2,048 samples first. If their values span
+ *             decides the speed, so each block looks at 512 samples first. If their values span
  *             little, it keeps 32-bit counters for a window around them, in as many columns as fit
  *             (lanes of different columns never collide). Else all 65,536 have counters: the 8,192
  *             or so that are met least share words with as many others, 16 bits each, and the rest
@@ -771,13 +817,12 @@ static __device__ __forceinline__ unsigned count_item(Block16 *block, uint64_t *
  *             meets many changes its layout. None of this can change the result, only the time.
  *   Work      about 6 instructions a sample.
  *   Memory    reads 2 n bytes once (a channel of several: all of them), and less than one step a
- *             block and extremum again; adds up to 65,536 bins a block and image. The next unit of a
- *             warp is on its way while one is counted.
- *   Launch    one persistent block of 1,024 an SM; items of whole steps from a queue, in order.
- *   Requires  PLAIN: one channel, no mask. work.words: 32-bit words in the table, a multiple of
- *             4,096. Samples aligned. Queue and states zero.
- *   Result    bins, n, masked, extrema added to the record; queue and states zero again. Integers:
- *             every order of blocks gives the same.
+ *             block and extremum again; adds up to 65,536 bins a block and image. The next unit of
+ * a warp is on its way while one is counted. Launch    one persistent block of 1,024 an SM; items
+ * of whole steps from a queue, in order. Requires  PLAIN: one channel, no mask. work.words: 32-bit
+ * words in the table, a multiple of 4,096. Samples aligned. Queue and states zero. Result    bins,
+ * n, masked, extrema added to the record; queue and states zero again. Integers: every order of
+ * blocks gives the same.
  */
 template <int SAMPLE, bool PLAIN>
 static __global__ void __launch_bounds__(THREADS, 1)
@@ -790,16 +835,16 @@ static __global__ void __launch_bounds__(THREADS, 1)
     narrow_begin(work, &narrow);
 
     uint32_t item = narrow.next[0];
-    bool begun = false;
+    uint32_t number = NONE; /* of the image in the table */
     for (unsigned turn = 1; item < work.n_items; turn ^= 1) {
-        const uint32_t number = work_image_of(work, item);
+        const uint32_t wanted = work_image_of(work, item);
         /* 2^31 samples a flush at most: 32-bit counters hold them. */
-        if (!begun || number != narrow.number || narrow.samples > 1ull << 31) {
-            if (begun)
+        if (wanted != number || narrow.full[turn ^ 1]) {
+            if (number != NONE)
                 flush<PLAIN>(work, &block, true);
-            narrow_adopt(work, &narrow, number);
+            narrow_adopt(work, &narrow, wanted);
             choose_layout(&block, work.words, work.channel0, false);
-            begun = true;
+            number = wanted;
         }
         uint64_t begin, end;
         item_units(narrow.image, item, &begin, &end);
@@ -813,13 +858,15 @@ static __global__ void __launch_bounds__(THREADS, 1)
         uint64_t *bins = narrow.image.bins + (uint64_t)work.channel0 * HALVES;
         const unsigned attention =
             count_item<SAMPLE, PLAIN>(&block, bins, begin, end, work.channel0);
-        if (threadIdx.x == 0)
+        if (threadIdx.x == 0) {
             narrow.next[turn] = next;
+            narrow.full[turn] = narrow.samples > 1ull << 31;
+        }
         if (__syncthreads_or((int)(attention & (BEYOND | MISSED)))) /* the item is counted */
-            attend<PLAIN>(work, &block);
+            attend<SAMPLE, PLAIN>(work, &block);
         item = narrow.next[turn];
     }
-    if (begun)
+    if (number != NONE)
         flush<PLAIN>(work, &block, true);
     if (threadIdx.x == 0)
         queue_leave(work);
@@ -835,8 +882,7 @@ static ImgstatResult launch_sample(const Launch *launch, ImgstatError *err)
     work.words = (unsigned)(device->max_shared - RESERVE) / 4 / ROUND * ROUND;
     const auto kernel = measure_narrow16<SAMPLE, PLAIN>;
     const int bytes = (int)work.words * 4;
-    CUDA_TRY(device, err,
-             cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    IMGSTAT_TRY(cuda_allow_shared(device, (const void *)kernel, bytes, err));
     const uint64_t most = (uint64_t)device->properties.multiProcessorCount;
     const unsigned grid = (unsigned)(work.n_items < most ? work.n_items : most);
     kernel<<<grid, THREADS, (size_t)bytes, launch->stream>>>(work);

@@ -22,6 +22,8 @@ extern __shared__ __align__(128) unsigned char table[];
 template <int C> struct Block8 {
     NarrowBlock narrow;
     uint64_t sum[C * TABLE_BINS]; /* of the columns of each bin, in a flush */
+    unsigned jobs;                /* of find_extrema */
+    unsigned char job[2 * NARROW_CHANNELS];
 };
 
 /* Samples of a table that is not flushed: a column gets at most a 32nd of them, and a few more
@@ -159,7 +161,7 @@ static __device__ __forceinline__ unsigned count_general(const WorkImage &image,
 }
 
 /* All units of an item: a unit a warp at a time. A function of its own, so that what is kept
- * meanwhile does not take registers from the loop. */
+ * meanwhile does not take registers from the loop: one spilled there costs five percent. */
 template <int C, int SHIFT, bool PLAIN>
 static __device__ __noinline__ void count_units(NarrowBlock *block, uint64_t unit, uint64_t end,
                                                 unsigned channel0)
@@ -179,78 +181,110 @@ static __device__ __noinline__ void count_units(NarrowBlock *block, uint64_t uni
 struct Wanted {
     unsigned channel;  /* of those measured */
     unsigned value[2]; /* raw; equal if there is just one */
-    unsigned long long *found[2];
+    unsigned which[2]; /* extrema, as narrow_found numbers them */
 };
 
-static __device__ __forceinline__ bool found_before(const Wanted &wanted, uint64_t flat)
+static __device__ __forceinline__ bool found_before(const NarrowBlock *block, const Wanted &wanted,
+                                                    uint64_t flat)
 {
-    return *(volatile unsigned long long *)wanted.found[0] < flat &&
-           *(volatile unsigned long long *)wanted.found[1] < flat;
+    return narrow_settled(block, wanted.which[0], flat) &&
+           narrow_settled(block, wanted.which[1], flat);
 }
 
-/* Bit p: byte p of the vector has this value. */
-static __device__ __forceinline__ unsigned bytes_equal(uint4 v, unsigned value)
+/* Not 0 if a byte of the word may be 0: surely if one is. */
+static __device__ __forceinline__ uint32_t may_hold_zero(uint32_t x)
 {
-    const uint32_t word[4] = {v.x, v.y, v.z, v.w};
-    unsigned bits = 0;
-#pragma unroll
-    for (int w = 0; w < 4; w++) /* a bit of each byte, gathered in the top four */
-        bits |= ((__vcmpeq4(word[w], value * 0x01010101u) & 0x08040201u) * 0x01010101u >> 24 & 15)
-                << (4 * w);
-    return bits;
+    return (x - 0x01010101u) & ~x & 0x80808080u;
+}
+
+/* Looks at 16 bytes that are not all of the row. */
+template <int C>
+static __device__ __forceinline__ void find_in_vector(NarrowBlock *block, const Wanted &wanted,
+                                                      const Place &place, const unsigned char *from)
+{
+    const uint64_t row = place.number * block->image.row_pixels * C;
+    for (int e = 0; e < 2; e++) {
+        for (int p = 0; p < 16; p++) {
+            const unsigned char *at = from + p;
+            if (at < place.row || at >= place.end || *at != wanted.value[e])
+                continue;
+            const uint64_t flat = (uint64_t)(at - place.row);
+            if (flat % C != wanted.channel)
+                continue;
+            narrow_found(block, wanted.which[e], row + flat);
+            break;
+        }
+    }
 }
 
 /* Looks for the wanted samples in one unit of a plain image. */
 template <int C>
-static __device__ __forceinline__ void find_plain(const WorkImage &image, const Wanted &wanted,
+static __device__ __forceinline__ void find_plain(NarrowBlock *block, const Wanted &wanted,
                                                   uint64_t unit)
 {
+    const WorkImage &image = block->image;
+    enum { AHEAD = Shape<C>::AHEAD < 4 ? Shape<C>::AHEAD : 4 };
     const Place place = plain_place<C>(image, unit);
     const unsigned char *at = place.address + threadIdx.x % 32 * 16;
     const uint64_t row = place.number * image.row_pixels * C;
-#pragma unroll 1
-    for (int k = 0; k < Shape<C>::STEPS; k += Shape<C>::AHEAD, at += Shape<C>::AHEAD * 512) {
-        const uint64_t flat = row + (uint64_t)(at - place.row); /* wraps below the row's begin */
-        if (__all_sync(NONE, at > place.row && found_before(wanted, flat)))
-            return;
-        uint4 v[Shape<C>::AHEAD];
+    const uint32_t four[2] = {wanted.value[0] * 0x01010101u, wanted.value[1] * 0x01010101u};
+    uint32_t own[C]; /* the channel's bytes of a word whose first byte is of channel phase + j */
 #pragma unroll
-        for (int i = 0; i < Shape<C>::AHEAD; i++) {
+    for (int j = 0; j < C; j++) {
+        own[j] = C == 1 ? NONE : 0;
+#pragma unroll
+        for (int p = 0; p < 4 && C > 1; p++)
+            own[j] |= (place.phase + j + p) % C == wanted.channel ? 0xFFu << 8 * p : 0;
+    }
+#pragma unroll 1
+    for (int k = 0; k < Shape<C>::STEPS; k += AHEAD, at += AHEAD * 512) {
+        const uint64_t flat = row + (uint64_t)(at - place.row); /* wraps below the row's begin */
+        if (__all_sync(NONE, at > place.row && found_before(block, wanted, flat)))
+            return;
+        uint4 v[AHEAD];
+        bool whole[AHEAD];
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
             const unsigned char *from = at + i * 512;
+            whole[i] = from >= place.row && from + 16 <= place.end;
             v[i] = make_uint4(0, 0, 0, 0);
-            if (from >= place.row && from + 16 <= place.end) {
+            if (whole[i])
                 v[i] = __ldcg((const uint4 *)from);
-            } else { /* what is not of the row becomes a byte that is not wanted */
-                unsigned char *byte = (unsigned char *)&v[i];
-                const unsigned other = wanted.value[0] != 0 && wanted.value[1] != 0   ? 0
-                                       : wanted.value[0] != 1 && wanted.value[1] != 1 ? 1
-                                                                                      : 2;
-                for (int p = 0; p < 16; p++)
-                    byte[p] = from + p >= place.row && from + p < place.end ? from[p]
-                                                                            : (unsigned char)other;
-            }
         }
 #pragma unroll
-        for (int i = 0; i < Shape<C>::AHEAD; i++) {
-            /* Bytes of the channel: p with (phase + i * 512 + p) % C == channel. */
-            unsigned own = 0;
-            for (unsigned p = (wanted.channel + 2 * C - (place.phase + i * 512) % C) % C; p < 16; p += C)
-                own |= 1u << p;
+        for (int i = 0; i < AHEAD; i++) {
+            const uint32_t word[4] = {v[i].x, v[i].y, v[i].z, v[i].w};
+            uint32_t may = 0;
 #pragma unroll
-            for (int e = 0; e < 2; e++) {
-                const unsigned hits = bytes_equal(v[i], wanted.value[e]) & own;
-                if (hits)
-                    atomicMin(wanted.found[e],
-                              (unsigned long long)(flat + i * 512 + __ffs((int)hits) - 1));
+            for (int w = 0; w < 4; w++) {
+                /* Bytes of other channels become 0xFF: never 0. */
+                const uint32_t others = ~own[(i * 512 + 4 * w) % C];
+                may |= may_hold_zero((word[w] ^ four[0]) | others) |
+                       may_hold_zero((word[w] ^ four[1]) | others);
+            }
+            if (!whole[i]) {
+                find_in_vector<C>(block, wanted, place, at + i * 512);
+                continue;
+            }
+            for (int e = 0; e < 2 && may; e++) {
+                int first = 16;
+#pragma unroll
+                for (int w = 3; w >= 0; w--) {
+                    const uint32_t equal = __vcmpeq4(word[w], four[e]) & own[(i * 512 + 4 * w) % C];
+                    first = equal ? 4 * w + (__ffs((int)equal) - 1) / 8 : first;
+                }
+                if (first < 16)
+                    narrow_found(block, wanted.which[e], flat + i * 512 + first);
             }
         }
     }
 }
 
 template <int C>
-static __device__ __forceinline__ void find_general(const WorkImage &image, const Wanted &wanted,
+static __device__ __forceinline__ void find_general(NarrowBlock *block, const Wanted &wanted,
                                                     uint64_t unit, unsigned channel0)
 {
+    const WorkImage &image = block->image;
     uint64_t row, place;
     unit_place(image, unit, &row, &place);
     const unsigned char *samples = image.pixels + row * image.pitch + channel0 + wanted.channel;
@@ -262,40 +296,51 @@ static __device__ __forceinline__ void find_general(const WorkImage &image, cons
         if (mask && !mask[x])
             continue;
         if (sample == wanted.value[0])
-            atomicMin(wanted.found[0], (unsigned long long)flat);
+            narrow_found(block, wanted.which[0], flat);
         if (sample == wanted.value[1])
-            atomicMin(wanted.found[1], (unsigned long long)flat);
+            narrow_found(block, wanted.which[1], flat);
     }
 }
 
-/* Finds the first place of each extremum that may be the image's, in the step where this block met
- * it first. A warp skips what lies behind places that have been found. */
+/* Finds the first place of each extremum that may be the image's, in the item where this block met
+ * it first. The warps are shared out among what is wanted, so that waits overlap; a warp skips what
+ * lies behind places that have been found. */
 template <int C, bool PLAIN>
-static __device__ __noinline__ void find_extrema(NarrowBlock *block, unsigned channel0,
+static __device__ __noinline__ void find_extrema(Block8<C> *shared, unsigned channel0,
                                                  unsigned flip)
 {
+    NarrowBlock *block = &shared->narrow;
     const WorkImage &image = block->image;
-    for (unsigned i = 0; i < 2 * C; i++) {
-        if (!(block->needs >> i & 1))
-            continue;
-        const unsigned c = i / 2;
-        const bool both = i % 2 == 0 && (block->needs >> (i + 1) & 1) &&
-                          block->low_step[c] == block->high_step[c];
-        Wanted wanted;
-        wanted.channel = c;
-        wanted.value[0] = (unsigned)(i % 2 ? block->high[c] : block->low[c]) ^ flip;
-        wanted.value[1] = both ? (unsigned)block->high[c] ^ flip : wanted.value[0];
-        wanted.found[0] = &block->found[i];
-        wanted.found[1] = &block->found[i + both];
-        const uint64_t begin = i % 2 ? block->high_step[c] : block->low_step[c];
-        const uint64_t end = min(begin + image.units_per_item, image.units);
-        for (uint64_t unit = begin + threadIdx.x / 32; unit < end; unit += WARPS) {
-            if (PLAIN)
-                find_plain<C>(image, wanted, unit);
-            else
-                find_general<C>(image, wanted, unit, channel0);
+    const unsigned warp = threadIdx.x / 32;
+    if (threadIdx.x == 0) { /* a job an extremum, or both of a channel that came in one item */
+        unsigned jobs = 0;
+        for (unsigned i = 0; i < 2 * C; i++) {
+            const unsigned c = i / 2;
+            const bool both = i % 2 == 0 && (block->needs >> i & 3) == 3 &&
+                              block->low_step[c] == block->high_step[c];
+            if (block->needs >> i & 1)
+                shared->job[jobs++] = (unsigned char)(i | (both ? 16 : 0));
+            i += both;
         }
-        i += both;
+        shared->jobs = jobs;
+    }
+    __syncthreads();
+    const unsigned jobs = shared->jobs, mine = warp % jobs, stride = (WARPS - 1 - mine) / jobs + 1;
+    const unsigned i = shared->job[mine] & 15, c = i / 2;
+    const bool both = shared->job[mine] & 16;
+    Wanted wanted;
+    wanted.channel = c;
+    wanted.value[0] = (unsigned)(i % 2 ? block->high[c] : block->low[c]) ^ flip;
+    wanted.value[1] = both ? (unsigned)block->high[c] ^ flip : wanted.value[0];
+    wanted.which[0] = i;
+    wanted.which[1] = i + both;
+    const uint64_t begin = i % 2 ? block->high_step[c] : block->low_step[c];
+    const uint64_t end = min(begin + image.units_per_item, image.units);
+    for (uint64_t unit = begin + warp / jobs; unit < end; unit += stride) {
+        if (PLAIN)
+            find_plain<C>(block, wanted, unit);
+        else
+            find_general<C>(block, wanted, unit, channel0);
     }
     __syncthreads();
 }
@@ -333,32 +378,31 @@ static __device__ __noinline__ void flush(const Work &work, Block8<C> *shared)
     const uint64_t pixels = PLAIN ? Shape<C>::UNIT / C : NARROW8_PIXELS;
     narrow_ask(block, state, C, pixels, PLAIN ? 16 : 0);
     if (block->needs)
-        find_extrema<C, PLAIN>(block, work.channel0, flip);
+        find_extrema<C, PLAIN>(shared, work.channel0, flip);
     narrow_finish(work, block, state, C);
 }
 
-/* After an item: which keys beyond the extrema so far does the table hold? */
+/* After an item: which keys beyond the extrema so far does the table hold? True if there are. */
 template <int C, int SHIFT> static __device__ __forceinline__ bool check_extrema(NarrowBlock *block)
 {
-    bool found = false;
+    enum { VECTORS = 1 << (SHIFT - 4), BINS = THREADS / VECTORS }; /* a bin, a round */
     const unsigned flip = block->image.sample == IMGSTAT_I8 ? 0x80 : 0;
-    const unsigned vectors = 1u << (SHIFT - 4);
-    for (unsigned i = threadIdx.x; i < C * TABLE_BINS * vectors; i += THREADS) {
-        const unsigned bin = i / vectors, c = bin / TABLE_BINS;
+    bool found = false;
+#pragma unroll
+    for (int round = 0; round < (C * TABLE_BINS + BINS - 1) / BINS; round++) {
+        const unsigned bin = round * BINS + threadIdx.x / VECTORS, c = bin / TABLE_BINS;
         const int key = (int)(bin % TABLE_BINS ^ flip);
-        bool low = key<block->low[c], high = key> block->high[c];
-        if (low || high) {
-            const uint4 v = ((const uint4 *)table)[i];
-            const bool there = (v.x | v.y | v.z | v.w) && narrow_valid(block->image, (uint64_t)key);
-            low = low && there;
-            high = high && there;
-        }
-        /* Bins ascend with the lanes; keys as well, since the flip is above a warp's bins. */
-        const unsigned lows = __ballot_sync(NONE, low), highs = __ballot_sync(NONE, high);
-        found |= low || high;
-        if (low && threadIdx.x % 32 == __ffs((int)lows) - 1)
+        if (C * TABLE_BINS % BINS != 0 && bin >= C * TABLE_BINS)
+            break;
+        if (key >= block->low[c] && key <= block->high[c])
+            continue;
+        const uint4 v = ((const uint4 *)table)[round * THREADS + threadIdx.x];
+        if (!(v.x | v.y | v.z | v.w) || !narrow_valid(block->image, (uint64_t)key))
+            continue;
+        found = true;
+        if (key < block->new_low[c])
             atomicMin(&block->new_low[c], key);
-        if (high && threadIdx.x % 32 == 31 - __clz((int)highs))
+        if (key > block->new_high[c])
             atomicMax(&block->new_high[c], key);
     }
     return found;
@@ -392,14 +436,14 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     narrow_begin(work, &block);
 
     uint32_t item = block.next[0];
-    bool begun = false;
+    uint32_t number = NONE; /* of the image in the table */
     for (unsigned turn = 1; item < work.n_items; turn ^= 1) {
-        const uint32_t number = work_image_of(work, item);
-        if (!begun || number != block.number || block.samples > TABLE_SAMPLES) {
-            if (begun)
+        const uint32_t wanted = work_image_of(work, item);
+        if (wanted != number || block.full[turn ^ 1]) {
+            if (number != NONE)
                 flush<C, SHIFT, PLAIN>(work, &shared);
-            narrow_adopt(work, &block, number);
-            begun = true;
+            narrow_adopt(work, &block, wanted);
+            number = wanted;
         }
         uint64_t unit, end;
         item_units(block.image, item, &unit, &end);
@@ -411,10 +455,11 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
             block.step = unit;
         }
         count_units<C, SHIFT, PLAIN>(&block, unit, end, work.channel0);
-        if (threadIdx.x == 0)
+        if (threadIdx.x == 0) {
             block.next[turn] = next;
+            block.full[turn] = block.samples > TABLE_SAMPLES;
+        }
         __syncthreads(); /* the table holds the whole item; next[turn] is there */
-        item = block.next[turn];
         bool settled = true;
         for (int c = 0; c < C; c++)
             settled &= block.low[c] == 0 && block.high[c] == TABLE_BINS - 1;
@@ -422,8 +467,9 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
             narrow_improve(&block, C); /* new_low and new_high are complete */
             __syncthreads();           /* before the next check reads them */
         }
+        item = block.next[turn];
     }
-    if (begun)
+    if (number != NONE)
         flush<C, SHIFT, PLAIN>(work, &shared);
     if (threadIdx.x == 0)
         queue_leave(work);
@@ -436,8 +482,7 @@ static ImgstatResult launch_shape(const Launch *launch, ImgstatError *err)
     CudaDevice *device = launch->device;
     const int bytes = C * TABLE_BINS << SHIFT;
     const auto kernel = measure_narrow8<C, SHIFT, PLAIN, BLOCKS>;
-    CUDA_TRY(device, err,
-             cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    IMGSTAT_TRY(cuda_allow_shared(device, (const void *)kernel, bytes, err));
     const uint64_t most = (uint64_t)device->properties.multiProcessorCount * BLOCKS;
     const unsigned grid = (unsigned)(launch->work.n_items < most ? launch->work.n_items : most);
     kernel<<<grid, THREADS, (size_t)bytes, launch->stream>>>(launch->work);

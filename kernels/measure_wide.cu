@@ -20,8 +20,9 @@ enum Counter { N, NAN_, PINF, NINF, NODATA, OVERFLOW, OVERFLOW2, COUNTERS };
 
 template <int C> struct WideBlock {
     WorkImage image;
-    uint32_t next[2];
-    uint64_t pieces; /* since the last flush */
+    uint32_t next[2]; /* items, by turns, and whether sums are to be flushed before */
+    bool full[2];
+    uint64_t pieces; /* since the last flush; only thread 0 looks */
     uint32_t number, items;
     unsigned needs, last;
     unsigned long long masked;
@@ -29,7 +30,7 @@ template <int C> struct WideBlock {
     unsigned long long limb[C][2][EXACT_LIMBS]; /* floats: ExactSum; integers: sums of digits */
     WarpExtrema warp[WARPS][C];
     uint64_t key[2 * C], unit[2 * C]; /* the block's extrema */
-    unsigned long long found[2 * C];
+    unsigned found[2 * C];            /* pixels from the piece's first */
 };
 
 /* Of one image in one launch, followed by C channels; all zero between launches. */
@@ -482,7 +483,7 @@ static __device__ __forceinline__ void ask(WideBlock<C> *block, WideChannel *cha
     }
     block->key[i] = key;
     block->unit[i] = unit;
-    block->found[i] = ~0ull;
+    block->found[i] = ~0u;
     if (unit == ~0ull)
         return;
     uint64_t row, place;
@@ -501,12 +502,16 @@ static __device__ __forceinline__ void find_extrema(WideBlock<C> *block, unsigne
             continue;
         const PlacedPiece piece = piece_place(block->image, block->unit[i], sizeof(Raw));
         const Raw *samples = (const Raw *)piece.samples + channel0 + i / 2;
+        unsigned first = ~0u;
+#pragma unroll 16
         for (unsigned x = threadIdx.x; x < piece.n; x += THREADS) {
             const Raw raw = samples[(size_t)x * block->image.channels];
             if (sample_key((ImgstatSample)SAMPLE, raw) == block->key[i] &&
                 (!piece.mask || piece.mask[x]))
-                atomicMin(&block->found[i], (unsigned long long)(piece.at + x));
+                first = min(first, x);
         }
+        if (first != ~0u)
+            atomicMin(&block->found[i], first);
     }
 }
 
@@ -612,8 +617,10 @@ static __device__ __noinline__ void flush(const Work &work, WideBlock<C> *block)
     if (threadIdx.x < 2 * C && (block->needs >> threadIdx.x & 1)) {
         WideChannel *to = &channel[threadIdx.x / 2];
         const bool largest = threadIdx.x % 2;
+        const PlacedPiece piece = piece_place(block->image, block->unit[threadIdx.x],
+                                              sizeof(typename WideType<SAMPLE>::Raw));
         extreme_offer(largest ? &to->high : &to->low, block->key[threadIdx.x],
-                      block->found[threadIdx.x], largest);
+                      piece.at + block->found[threadIdx.x], largest);
     }
     __threadfence();
     __syncthreads(); /* everything is reported before the items are */
@@ -651,19 +658,21 @@ static __global__ void __launch_bounds__(THREADS, Blocks<C>::PER_SM)
 {
     __shared__ WideBlock<C> block;
     __shared__ double lanes[PLAIN && WideType<SAMPLE>::FLOAT ? WARPS : 1][C * PIECE_LANES];
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
         block.next[0] = atomicAdd(&work.shared->queue.next, 1u);
+        block.full[0] = false;
+    }
     __syncthreads();
 
     uint32_t item = block.next[0];
-    bool begun = false;
+    uint32_t number = ~0u; /* of the image that is added up */
     for (unsigned turn = 1; item < work.n_items; turn ^= 1) {
-        const uint32_t number = work_image_of(work, item);
-        if (!begun || number != block.number || block.pieces > BLOCK_PIECES) {
-            if (begun)
+        const uint32_t wanted = work_image_of(work, item);
+        if (wanted != number || block.full[turn ^ 1]) {
+            if (number != ~0u)
                 flush<C, SAMPLE>(work, &block);
-            adopt(work, &block, number);
-            begun = true;
+            adopt(work, &block, wanted);
+            number = wanted;
         }
         unsigned next = 0; /* on its way while the item is measured */
         if (threadIdx.x == 0) {
@@ -685,12 +694,14 @@ static __global__ void __launch_bounds__(THREADS, Blocks<C>::PER_SM)
                     measure_careful<C, SAMPLE>(&block, unit, work.channel0, c, c == 0);
             }
         }
-        if (threadIdx.x == 0)
+        if (threadIdx.x == 0) {
             block.next[turn] = next;
+            block.full[turn] = block.pieces > BLOCK_PIECES;
+        }
         __syncthreads(); /* next[turn] is there; items and pieces may change */
         item = block.next[turn];
     }
-    if (begun)
+    if (number != ~0u)
         flush<C, SAMPLE>(work, &block);
     if (threadIdx.x == 0)
         queue_leave(work);

@@ -23,7 +23,7 @@ struct NarrowState {
 struct NarrowBlock {
     WorkImage image;
     uint64_t step;    /* first unit of the step at work: of the item, or of a part of it */
-    uint64_t samples; /* a channel, in the table */
+    uint64_t samples; /* a channel, in the table; only thread 0 looks */
     uint32_t number;  /* of the image */
     uint32_t items;   /* of the image, done by this block since the last flush */
     int low[NARROW_CHANNELS], high[NARROW_CHANNELS];
@@ -31,10 +31,13 @@ struct NarrowBlock {
     int new_low[NARROW_CHANNELS], new_high[NARROW_CHANNELS];
     unsigned needs;   /* bit 2 c: the block must find its minimum of channel c; 2 c + 1: maximum */
     bool sole, last;  /* all the items of the image were this block's; it is the last to report */
-    uint32_t next[2]; /* items, by turns */
+    uint32_t next[2]; /* items, by turns, and whether the table is to be flushed before */
+    bool full[2];
     unsigned long long masked;
-    /* Where they were found: (row * row_pixels + x) * channels measured + channel. Then the offers. */
-    unsigned long long found[2 * NARROW_CHANNELS];
+    /* Where they were found, counted from `from` (32 bits: there is an instruction for their
+     * minimum); places are (row * row_pixels + x) * channels measured + channel. */
+    unsigned found[2 * NARROW_CHANNELS];
+    unsigned long long from[2 * NARROW_CHANNELS], offer[2 * NARROW_CHANNELS];
 };
 
 enum { NONE = 0xFFFFFFFF };
@@ -99,7 +102,8 @@ static __device__ __forceinline__ uint64_t unit_first_at(const WorkImage &image,
 
 /* Rank and position in one word, so that the largest is the extremum that comes first: 17 bits of
  * rank, never 0, and 47 of inverted position. */
-static __device__ __forceinline__ unsigned long long narrow_offer(int key, uint64_t at, bool largest)
+static __device__ __forceinline__ unsigned long long narrow_offer(int key, uint64_t at,
+                                                                  bool largest)
 {
     const uint64_t rank = (uint64_t)(largest ? key : 65535 - key) + 1;
     return rank << 47 | (((1ull << 47) - 1) - at);
@@ -129,17 +133,34 @@ static __device__ __forceinline__ void narrow_ask(NarrowBlock *block, NarrowStat
     }
     __syncthreads();
     if (c < channels) {
-        block->found[i] = ~0ull;
+        block->found[i] = NONE;
         if (block->low[c] <= block->high[c]) {
             const int key = largest ? block->high[c] : block->low[c];
             const uint64_t step = largest ? block->high_step[c] : block->low_step[c];
             const uint64_t at = unit_first_at(block->image, step, unit_pixels, slack);
+            block->from[i] = (at - block->image.first_at) * channels;
             const unsigned long long claim = narrow_offer(key, at, largest);
             if (block->sole || atomicMax(&state->claim[i], claim) < claim)
                 atomicOr(&block->needs, 1u << i);
         }
     }
     __syncthreads();
+}
+
+/* The place `flat` holds extremum i. */
+static __device__ __forceinline__ void narrow_found(NarrowBlock *block, unsigned i, uint64_t flat)
+{
+    const unsigned place = (unsigned)(flat - block->from[i]);
+    if (place < *(volatile unsigned *)&block->found[i])
+        atomicMin(&block->found[i], place);
+}
+
+/* Whether extremum i has been found before `flat`, which is not before `from`. */
+static __device__ __forceinline__ bool narrow_settled(const NarrowBlock *block, unsigned i,
+                                                      uint64_t flat)
+{
+    const unsigned found = *(volatile const unsigned *)&block->found[i];
+    return found != NONE && block->from[i] + found < flat;
 }
 
 /* Adds one channel to its tally, whose record is locked. offers: of the minimum and the maximum. */
@@ -168,10 +189,11 @@ static __device__ __forceinline__ void narrow_finish(const Work &work, NarrowBlo
         const int key = i % 2 ? block->high[c] : block->low[c];
         unsigned long long offer = 0;
         if (block->needs >> i & 1)
-            offer = narrow_offer(key, image.first_at + block->found[i] / channels, i % 2);
+            offer = narrow_offer(
+                key, image.first_at + (block->from[i] + block->found[i]) / channels, i % 2);
         if (offer && !block->sole)
             atomicMax(&state->found[i], offer);
-        block->found[i] = offer;
+        block->offer[i] = offer;
     }
     __syncthreads(); /* the offers are made before the items are reported done */
     if (i == 0) {
@@ -187,8 +209,8 @@ static __device__ __forceinline__ void narrow_finish(const Work &work, NarrowBlo
     __syncthreads();
     if (block->last && i < 32) { /* one warp: a lane a channel */
         unsigned long long masked = block->masked;
-        unsigned long long low = block->found[2 * i % (2 * NARROW_CHANNELS)];
-        unsigned long long high = block->found[(2 * i + 1) % (2 * NARROW_CHANNELS)];
+        unsigned long long low = block->offer[2 * i % (2 * NARROW_CHANNELS)];
+        unsigned long long high = block->offer[(2 * i + 1) % (2 * NARROW_CHANNELS)];
         if (!block->sole && i < channels) {
             masked = __ldcg(&state->masked);
             low = __ldcg(&state->found[2 * i]);
@@ -199,8 +221,8 @@ static __device__ __forceinline__ void narrow_finish(const Work &work, NarrowBlo
             lock_take(lock);
         __syncwarp();
         if (i < channels)
-            narrow_merge(image.tally + work.channel0 + i,
-                         image.rows * image.row_pixels - masked, masked, low, high);
+            narrow_merge(image.tally + work.channel0 + i, image.rows * image.row_pixels - masked,
+                         masked, low, high);
         __syncwarp();
         if (i == 0 && work.images)
             lock_release(lock);
@@ -217,8 +239,10 @@ static __device__ __forceinline__ void narrow_finish(const Work &work, NarrowBlo
 /* The first item of a block. Thereafter narrow_advance hands out one more while one is at work. */
 static __device__ __forceinline__ void narrow_begin(const Work &work, NarrowBlock *block)
 {
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
         block->next[0] = atomicAdd(&work.shared->queue.next, 1u);
+        block->full[0] = false;
+    }
     __syncthreads();
 }
 
