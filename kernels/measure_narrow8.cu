@@ -17,6 +17,19 @@ static_assert((int)Shape<1>::UNIT == (int)NARROW8_UNIT && (int)Shape<3>::UNIT ==
 /* A lane's column of a channel's table: counter of sample v at byte (v << SHIFT | column). */
 enum { TABLE_BINS = 256 };
 
+/* Blocks an SM that registers are shared out for: not all processors hold two of 1,024 threads. */
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 800 || (__CUDA_ARCH__ > 800 && __CUDA_ARCH__ < 900))
+static constexpr int resident(int)
+{
+    return 1;
+}
+#else
+static constexpr int resident(int blocks)
+{
+    return blocks;
+}
+#endif
+
 extern __shared__ __align__(128) unsigned char table[];
 
 template <int C> struct Block8 {
@@ -426,7 +439,7 @@ template <int C, int SHIFT> static __device__ __forceinline__ bool check_extrema
  *             every order of blocks gives the same.
  */
 template <int C, int SHIFT, bool PLAIN, int BLOCKS>
-static __global__ void __launch_bounds__(THREADS, BLOCKS)
+static __global__ void __launch_bounds__(THREADS, resident(BLOCKS))
     measure_narrow8(const __grid_constant__ Work work)
 {
     __shared__ Block8<C> shared;
@@ -493,11 +506,13 @@ template <int C> static ImgstatResult launch_plain(const Launch *launch, Imgstat
 {
     enum { RESERVE = 1024 + sizeof(Block8<C>) }; /* and what the driver keeps a block */
     const int room = launch->device->max_shared - RESERVE;
-    const int threads = launch->device->properties.maxThreadsPerMultiProcessor;
-    const int total = (int)launch->device->properties.sharedMemPerMultiprocessor;
+    [[maybe_unused]] const int threads = launch->device->properties.maxThreadsPerMultiProcessor;
+    [[maybe_unused]] const int total = (int)launch->device->properties.sharedMemPerMultiprocessor;
     const int full = C * TABLE_BINS << 7, half = full / 2;
-    if (threads >= 2 * THREADS && 2 * (full + RESERVE) <= total)
-        return launch_shape<C, 7, true, 2>(launch, err);
+    if constexpr (C < 4) { /* no processor holds two blocks of four channels */
+        if (threads >= 2 * THREADS && 2 * (full + RESERVE) <= total)
+            return launch_shape<C, 7, true, 2>(launch, err);
+    }
     if (full <= room)
         return launch_shape<C, 7, true, 1>(launch, err);
     if (half <= room)
