@@ -92,16 +92,20 @@ sanitize_one() {
     printf '%-28s %-12s %5d s\n' "$tool-$(basename "$program")" "$verdict" $(($(date +%s) - began))
 }
 
-# sanitize_with TOOL...: every GPU test under these tools, all at the same time: they take little of the GPU.
+# sanitize_with TOOL...: every GPU test under these tools, all at the same time: they take little of the GPU. But for
+# gpu_device, which takes all of its memory to see what happens then: it follows alone.
 sanitize_with() {
     for program in "$build"/tests/gpu_*; do
-        if [ -x "$program" ] && [ -f "$program" ]; then
+        if [ -x "$program" ] && [ -f "$program" ] && [ "${program##*/}" != gpu_device ]; then
             for tool in "$@"; do
                 sanitize_one "$tool" "$program" >"$out/$tool-$(basename "$program").verdict" &
             done
         fi
     done
     wait
+    for tool in "$@"; do
+        sanitize_one "$tool" "$build/tests/gpu_device" >"$out/$tool-gpu_device.verdict"
+    done
 }
 
 # initcheck goes alone: its shadow of the device's memory leaves none to others.
