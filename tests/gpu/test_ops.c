@@ -47,11 +47,11 @@ static const char *tally_difference(const Tally *a, const Tally *b)
     FIELD(n)
     FIELD(nan)
     FIELD(pinf)
-    FIELD(ninf) FIELD(nodata) FIELD(masked) FIELD(min_key) FIELD(max_key) FIELD(min_at)
-        FIELD(max_at) FIELD(sum) FIELD(sum2) FIELD(sum_overflow) FIELD(sum2_overflow) FIELD(fsum)
-            FIELD(fsum2)
+    FIELD(ninf)
+    FIELD(nodata) FIELD(masked) FIELD(min_key) FIELD(max_key) FIELD(min_at) FIELD(max_at) FIELD(sum)
+        FIELD(sum2) FIELD(sum_overflow) FIELD(sum2_overflow) FIELD(fsum) FIELD(fsum2)
 #undef FIELD
-                return "nothing";
+            return "nothing";
 }
 
 /* Compares the whole record, and that nothing behind it was written. */
