@@ -35,23 +35,40 @@ static void records_destroy(Records *r)
 static const char *tally_difference(const Tally *a, const Tally *b)
 {
     static char text[200];
-#define FIELD(f)                                                                          \
-    if (memcmp(&a->f, &b->f, sizeof a->f) != 0) {                                         \
-        uint64_t x, y;                                                                    \
-        memcpy(&x, &a->f, 8);                                                             \
-        memcpy(&y, &b->f, 8);                                                             \
-        snprintf(text, sizeof text, "%s: cpu %llu, cuda %llu", #f, (unsigned long long)x, \
-                 (unsigned long long)y);                                                  \
-        return text;                                                                      \
+    static const struct {
+        const char *name;
+        size_t at, bytes;
+    } fields[] = {
+        {"n", offsetof(Tally, n), sizeof(((Tally *)0)->n)},
+        {"nan", offsetof(Tally, nan), sizeof(((Tally *)0)->nan)},
+        {"pinf", offsetof(Tally, pinf), sizeof(((Tally *)0)->pinf)},
+        {"ninf", offsetof(Tally, ninf), sizeof(((Tally *)0)->ninf)},
+        {"nodata", offsetof(Tally, nodata), sizeof(((Tally *)0)->nodata)},
+        {"masked", offsetof(Tally, masked), sizeof(((Tally *)0)->masked)},
+        {"min_key", offsetof(Tally, min_key), sizeof(((Tally *)0)->min_key)},
+        {"max_key", offsetof(Tally, max_key), sizeof(((Tally *)0)->max_key)},
+        {"min_at", offsetof(Tally, min_at), sizeof(((Tally *)0)->min_at)},
+        {"max_at", offsetof(Tally, max_at), sizeof(((Tally *)0)->max_at)},
+        {"sum", offsetof(Tally, sum), sizeof(((Tally *)0)->sum)},
+        {"sum2", offsetof(Tally, sum2), sizeof(((Tally *)0)->sum2)},
+        {"sum_overflow", offsetof(Tally, sum_overflow), sizeof(((Tally *)0)->sum_overflow)},
+        {"sum2_overflow", offsetof(Tally, sum2_overflow), sizeof(((Tally *)0)->sum2_overflow)},
+        {"fsum", offsetof(Tally, fsum), sizeof(((Tally *)0)->fsum)},
+        {"fsum2", offsetof(Tally, fsum2), sizeof(((Tally *)0)->fsum2)},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        const unsigned char *x = (const unsigned char *)a + fields[i].at;
+        const unsigned char *y = (const unsigned char *)b + fields[i].at;
+        uint64_t cpu, cuda;
+        if (memcmp(x, y, fields[i].bytes) == 0)
+            continue;
+        memcpy(&cpu, x, sizeof cpu);
+        memcpy(&cuda, y, sizeof cuda);
+        snprintf(text, sizeof text, "%s: cpu %llu, cuda %llu", fields[i].name,
+                 (unsigned long long)cpu, (unsigned long long)cuda);
+        return text;
     }
-    FIELD(n)
-    FIELD(nan)
-    FIELD(pinf)
-    FIELD(ninf)
-    FIELD(nodata) FIELD(masked) FIELD(min_key) FIELD(max_key) FIELD(min_at) FIELD(max_at) FIELD(sum)
-        FIELD(sum2) FIELD(sum_overflow) FIELD(sum2_overflow) FIELD(fsum) FIELD(fsum2)
-#undef FIELD
-            return "nothing";
+    return "nothing";
 }
 
 /* Compares the whole record, and that nothing behind it was written. */
