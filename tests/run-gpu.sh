@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Builds and tests the CUDA device on a machine with a GPU, which may be without network.
 #
-# usage: tests/run-gpu.sh [build] [test] [sanitize] [devices] [bench]      (default: all, in this order)
+# usage: tests/run-gpu.sh [build] [test] [sanitize] [devices] [folder] [bench]
+# Default: all, in this order; folder only where PHOTOS names a directory of PNG photographs (time_folder.py).
 #
 # Libraries that the machine lacks are taken from .gpu-deps/ (unpacked packages, with an env.sh that sets the search
 # paths), the corpus from IMGSTAT_CORPUS, .gpu-corpus/ or .gpu-corpus.tar.xz. Environment: OUT (log files; default
@@ -134,22 +135,32 @@ do_devices() {
     rm -rf "$scratch"
 }
 
+# Whole folders of photographs on each device, and on 1 to all processors.
+do_folder() {
+    [ -n "${PHOTOS-}" ] || return 0
+    scratch=$(mktemp -d)
+    step folder python3 tests/bench/time_folder.py "$build/imgstat" "$PHOTOS" "$scratch"
+    cat "$out/folder.log"
+    rm -rf "$scratch"
+}
+
 do_bench() {
     # shellcheck disable=SC2086 # a list of arguments
     step bench "$build/imgstat-bench" ${BENCH_ARGUMENTS-}
     cat "$out/bench.log"
 }
 
-[ $# -gt 0 ] || set -- build test sanitize devices bench
+[ $# -gt 0 ] || set -- build test sanitize devices folder bench
 for wanted in "$@"; do
     case $wanted in
     build) do_build || break ;;
     test) do_test ;;
     sanitize) do_sanitize ;;
     devices) do_devices ;;
+    folder) do_folder ;;
     bench) do_bench ;;
     *)
-        echo "unknown step '$wanted'; the steps are: build test sanitize devices bench" >&2
+        echo "unknown step '$wanted'; the steps are: build test sanitize devices folder bench" >&2
         exit 2
         ;;
     esac

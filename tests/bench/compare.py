@@ -3,7 +3,8 @@
 """Times imgstat against libvips, GDAL, OpenImageIO and ImageMagick on the same files, as whole processes.
 
 The programs of a row take turns, so that what else the machine does falls on all of them alike. Reported are the
-medians, how many times faster imgstat is than each, and the peak resident memory.
+medians, how many times faster imgstat is than each, the peak resident memory and the sizes of outputs; at the end as a
+table in Markdown, and with --json as a file.
 
 DIR holds photo.png, photo-raw.tif, photo-deflate.tif, photo-lzw.tif, photo16-*.tif, photof-raw.tif, gray*.*,
 small/*.png: what is absent is left out, and so are programs that are not installed.
@@ -62,14 +63,12 @@ def folder_rows(options, scratch):
 
 
 def equalize_rows(options, scratch):
-    done = subprocess.run([options.imgstat, "equalize", "--help"], capture_output=True, check=False)
-    if done.returncode:
-        return
+    """vips and convert equalize each channel by itself, so imgstat does too."""
     for name in ("photo.png", "photo-raw.tif"):
         path = options.dir / name
         if path.exists():
             out = scratch / f"out{path.suffix}"
-            ours = [options.imgstat, "equalize", "--force", *options.arguments]
+            ours = [options.imgstat, "equalize", "--channels", "each", "--force", *options.arguments]
             yield Row(f"equalize {name}", {
                 "imgstat": [*ours, path, "-o", out],
                 "imgstat --fast": [*ours, "--fast", path, "-o", out],
@@ -141,6 +140,28 @@ def show(row, figures):
     sys.stdout.flush()
 
 
+def in_markdown(results):
+    """The rows of docs/benchmarks.md: times, and how many times as long the others take."""
+    programs = sorted({name for row in results.values() for name in row} - {"imgstat"})
+    yield "| job | imgstat ms | peak MiB | MB out | fastest other | " + " | ".join(programs) + " |"
+    yield "| --- | ---: | ---: | ---: | --- |" + " ---: |" * len(programs)
+    for name, figures in results.items():
+        ours = figures.get("imgstat")
+        others = {other: f for other, f in figures.items() if not other.startswith("imgstat")}
+        if not ours or not others:
+            continue
+        best = min(others, key=lambda other: others[other]["median_s"])
+        cells = [name, f"{ours['median_s'] * 1e3:.1f}", f"{(ours['peak_kib'] or 0) / 1024:.0f}",
+                 f"{ours['output_bytes'] / 1e6:.2f}" if ours["output_bytes"] else "",
+                 f"{best}: {others[best]['median_s'] / ours['median_s']:.2f}x"]
+        for program in programs:
+            f = figures.get(program)
+            cells.append("" if not f else f"{f['median_s'] / ours['median_s']:.2f}x"
+                         + (f", {f['peak_kib'] / 1024:.0f} MiB" if f["peak_kib"] else "")
+                         + (f", {f['output_bytes'] / 1e6:.2f} MB" if f["output_bytes"] else ""))
+        yield "| " + " | ".join(cells) + " |"
+
+
 def version_of(words):
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     return next(iter(done.stdout.splitlines()), "")
@@ -176,6 +197,7 @@ def main():
                     show(row, results[row.name])
     if not results:
         parser.error(f"nothing to measure: no row matches, or {options.dir} has none of the files")
+    print("", *in_markdown(results), sep="\n")
     if options.json:
         options.json.write_text(json.dumps({"machine": machine, "rows": results}, indent=1) + "\n")
 
