@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* bands.c: the pixels of a page, band by band. */
 #include "bands.h"
+#include "read_ahead.h"
 
-enum { BAND_BYTES = 4 << 20 }; /* near the cache, and work enough for every thread */
+enum {
+    BAND_BYTES = 4 << 20,  /* near the cache, and work enough for every thread */
+    AHEAD_BYTES = 32 << 20 /* two bands up to this: the next is decoded meanwhile */
+};
 
 ImgstatResult band_memory_reserve(Device *device, BandMemory *memory, size_t bytes,
                                   ImgstatError *err)
@@ -64,15 +68,28 @@ size_t bands_whole(const Decoder *decoder)
     return bytes;
 }
 
+/* Rows of the buffer: all of a page that is kept, else those of two bands or of one. */
+static uint32_t buffer_height(const Bands *bands, size_t row_bytes)
+{
+    const uint32_t height = bands->decoder->page.height;
+    if (bands->kept)
+        return height;
+    const bool two =
+        bands->device->threads > 1 && row_bytes > 0 && bands->rows <= AHEAD_BYTES / 2 / row_bytes;
+    const uint64_t rows = (uint64_t)bands->rows * (two ? 2 : 1);
+    return rows < height ? (uint32_t)rows : height;
+}
+
 ImgstatResult bands_open(Device *device, Decoder *decoder, bool keep, BandMemory *memory,
                          const Cancel *cancel, Bands *out, ImgstatError *err)
 {
     *out = (Bands){.device = device, .decoder = decoder, .kept = keep, .cancel = cancel};
     const ImgstatPage *const page = &decoder->page;
-    size_t row, bytes;
+    decoder->threads = device->threads;
+    size_t row = 0, bytes;
     const bool fits = row_bytes_of(decoder, &row);
     out->rows = fits ? band_height(decoder, row) : 0;
-    const uint32_t rows = keep ? page->height : out->rows;
+    const uint32_t rows = buffer_height(out, row);
     if (!fits || !size_product(row, rows, &bytes))
         return error_set(err, IMGSTAT_ERR_LIMIT, "%s: rows are too large", decoder->source->name);
     IMGSTAT_TRY(band_memory_reserve(device, memory, bytes, err));
@@ -100,17 +117,21 @@ ImgstatResult bands_each(Bands *bands, UseBand use, void *context, ImgstatError 
     const uint32_t height = decoder->page.height;
     if (decoder->next_row != 0)
         IMGSTAT_TRY(decoder->codec->select(decoder, decoder->page.page, err));
-    for (uint32_t row = 0; row < height;) {
-        const uint32_t rows = height - row < bands->rows ? height - row : bands->rows;
-        ImagePro band = image_band(&bands->page, bands->kept ? row : 0, rows);
-        band.first_row = row;
+    ReadAhead *ahead = NULL;
+    ImgstatResult res = read_ahead_start(decoder, &bands->page, bands->rows,
+                                         bands->device->threads > 1, &ahead, err);
+    for (uint64_t row = 0; res == IMGSTAT_OK && row < height; row += bands->rows) {
+        ImagePro band;
         if (row > 0 && !bands->kept) /* the device may still be reading the band before */
-            IMGSTAT_TRY(bands->device->ops->wait(bands->device, err));
-        IMGSTAT_TRY(cancel_check(bands->cancel, err));
-        IMGSTAT_TRY(decoder->codec->read_rows(decoder, band.host, band.pitch, rows, err));
-        IMGSTAT_TRY(use(context, &band, err));
-        row += rows;
+            res = bands->device->ops->wait(bands->device, err);
+        if (res == IMGSTAT_OK)
+            res = cancel_check(bands->cancel, err);
+        if (res == IMGSTAT_OK)
+            res = read_ahead_next(ahead, &band, err);
+        if (res == IMGSTAT_OK)
+            res = use(context, &band, err);
     }
-    bands->filled = bands->kept;
-    return IMGSTAT_OK;
+    read_ahead_stop(ahead);
+    bands->filled = bands->kept && res == IMGSTAT_OK;
+    return res;
 }

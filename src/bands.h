@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* bands.h: the pixels of a page, read as often as needed: kept in memory where they fit, else
- * decoded anew band by band. */
+ * decoded anew band by band; the next band is decoded while one is used. */
 #ifndef IMGSTAT_BANDS_H
 #define IMGSTAT_BANDS_H
 
@@ -28,18 +28,19 @@ ImgstatResult cancel_check(const Cancel *cancel, ImgstatError *err);
 typedef struct Bands {
     Device *device;
     Decoder *decoder;  /* NULL: `page` is somebody's whole image */
-    ImagePro page;     /* the whole page where it is kept, else one band */
+    ImagePro page;     /* the whole page where it is kept, else room for a band or two */
     bool kept, filled; /* filled: the page has been decoded */
     uint32_t rows;     /* of a band */
     const Cancel *cancel;
 } Bands;
 
-/* Bytes that a page takes that is read by bands of the decoder's units, and one that is kept;
- * SIZE_MAX if that overflows. */
+/* Bytes of a band in whole units of the decoder, of which two may be held, and of a page that is
+ * kept; SIZE_MAX if that overflows. */
 size_t bands_least(const Decoder *decoder);
 size_t bands_whole(const Decoder *decoder);
 
-/* For the page selected. keep: where its pixels will be asked for again. */
+/* For the page selected. keep: where its pixels will be asked for again. The decoder gets the
+ * threads of the device. */
 ImgstatResult bands_open(Device *device, Decoder *decoder, bool keep, BandMemory *memory,
                          const Cancel *cancel, Bands *out, ImgstatError *err);
 /* For a host image, which is its own only band. */
@@ -47,7 +48,9 @@ void bands_of_image(Device *device, const ImagePro *image, Bands *out);
 
 typedef ImgstatResult (*UseBand)(void *context, const ImagePro *band, ImgstatError *err);
 
-/* Calls use for every row once, in order, by bands; ends at the first error. */
+/* Calls use for every row once, in order, by bands; ends at the first error. Where the device has
+ * threads, one of them has the decoder meanwhile; warnings come from the thread of the call. The
+ * device may still be reading the last band. */
 ImgstatResult bands_each(Bands *bands, UseBand use, void *context, ImgstatError *err);
 
 #endif

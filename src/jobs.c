@@ -65,6 +65,7 @@ ImgstatResult jobs_open(const Jobs *jobs, size_t index, Outcome *outcome, Imgsta
     how.warn_context = outcome;
     const ImgstatJob *const job = &jobs->job[index];
     IMGSTAT_TRY(imgstat_file_open(job->input, &how, out, err));
+    (*out)->decoder->threads = jobs->threads;
     const ImgstatResult res = imgstat_file_page(*out, job->has_page ? job->page : 0, NULL, err);
     if (res != IMGSTAT_OK) {
         imgstat_file_close(*out);

@@ -50,8 +50,11 @@ ImgstatResult palette_open(Decoder *decoder, Palette **out, ImgstatError *err)
     how.warn = NULL; /* it has been said once */
     const Codec *const codec = decoder->codec;
     ImgstatResult res = codec->open(decoder->source, &how, &palette->indices, err);
-    if (res == IMGSTAT_OK)
+    if (res == IMGSTAT_OK) {
+        palette->indices->threads = decoder->threads;
+        palette->indices->way = decoder->way;
         res = codec->select(palette->indices, decoder->page.page, err);
+    }
     bool usable = false;
     if (res == IMGSTAT_OK) {
         const ImgstatPage *const page = &palette->indices->page;

@@ -223,8 +223,9 @@ uint64_t pipeline_bytes(const Pipeline *pipeline, Decoder *decoder, uint64_t *ke
         bytes += pipeline->sort_bytes;
     if (!pipeline->transfer && pipeline->method->transform == IMGSTAT_CLAHE)
         bytes += adapt_bytes(pipeline->method, &shape);
-    /* The band, what the decoder makes it of, what is mapped, what the encoder holds of it. */
-    const uint64_t bands = least > UINT64_MAX / 8 ? UINT64_MAX / 2 : 4 * (uint64_t)least;
+    /* The band and the next, what the decoder makes them of, what is mapped, what the encoder holds
+     * of it. */
+    const uint64_t bands = least > UINT64_MAX / 10 ? UINT64_MAX / 2 : 5 * (uint64_t)least;
     return bytes + bands + *kept;
 }
 

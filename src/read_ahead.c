@@ -5,12 +5,15 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct ReadAhead {
     Decoder *decoder;
     const ImagePro *buffer;
     uint32_t rows, slots, bands;
     bool threaded;
+    ImgstatWarn warn; /* the decoder's own */
+    void *warn_context;
     pthread_t thread;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
@@ -19,6 +22,8 @@ struct ReadAhead {
     bool stop;
     ImgstatResult result; /* of band `decoded`, where it failed */
     ImgstatError error;
+    char *sentences; /* warnings that are not told so far, each with its end */
+    size_t sentences_bytes;
 };
 
 static ImagePro band_of(const ReadAhead *ahead, uint32_t k)
@@ -36,6 +41,37 @@ static ImgstatResult decode(const ReadAhead *ahead, uint32_t k, ImgstatError *er
     const ImagePro band = band_of(ahead, k);
     return decoder->codec->read_rows(decoder, band.host, band.pitch, band.height, err);
 }
+
+/* ---- Warnings, from the reader to the caller ---- */
+
+static void keep_sentence(void *context, const char *sentence)
+{
+    ReadAhead *const ahead = context;
+    const size_t bytes = strlen(sentence) + 1;
+    pthread_mutex_lock(&ahead->lock);
+    char *const grown = realloc(ahead->sentences, ahead->sentences_bytes + bytes);
+    if (grown) { /* without memory a warning is lost */
+        memcpy(grown + ahead->sentences_bytes, sentence, bytes);
+        ahead->sentences = grown;
+        ahead->sentences_bytes += bytes;
+    }
+    pthread_mutex_unlock(&ahead->lock);
+}
+
+static void tell_sentences(ReadAhead *ahead)
+{
+    pthread_mutex_lock(&ahead->lock);
+    char *const sentences = ahead->sentences;
+    const size_t bytes = ahead->sentences_bytes;
+    ahead->sentences = NULL;
+    ahead->sentences_bytes = 0;
+    pthread_mutex_unlock(&ahead->lock);
+    for (size_t at = 0; at < bytes; at += strlen(sentences + at) + 1)
+        ahead->warn(ahead->warn_context, sentences + at);
+    free(sentences);
+}
+
+/* ---- The reader ---- */
 
 static void *reader_main(void *context)
 {
@@ -68,13 +104,38 @@ static void *reader_main(void *context)
 /* Signals are for the program's own threads. */
 static bool start_thread(ReadAhead *ahead)
 {
+    Warnings *const warnings = &ahead->decoder->warnings;
     sigset_t all, before;
+    ahead->warn = warnings->warn;
+    ahead->warn_context = warnings->context;
+    if (ahead->warn) {
+        warnings->warn = keep_sentence;
+        warnings->context = ahead;
+    }
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const bool started = pthread_create(&ahead->thread, NULL, reader_main, ahead) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!started) {
+        warnings->warn = ahead->warn;
+        warnings->context = ahead->warn_context;
+    }
     return started;
 }
+
+static void join_thread(ReadAhead *ahead)
+{
+    pthread_mutex_lock(&ahead->lock);
+    ahead->stop = true;
+    pthread_cond_signal(&ahead->changed);
+    pthread_mutex_unlock(&ahead->lock);
+    pthread_join(ahead->thread, NULL);
+    ahead->decoder->warnings.warn = ahead->warn;
+    ahead->decoder->warnings.context = ahead->warn_context;
+    tell_sentences(ahead);
+}
+
+/* ---- The caller ---- */
 
 ImgstatResult read_ahead_start(Decoder *decoder, const ImagePro *buffer, uint32_t rows,
                                bool threaded, ReadAhead **out, ImgstatError *err)
@@ -113,6 +174,7 @@ ImgstatResult read_ahead_next(ReadAhead *ahead, ImagePro *band, ImgstatError *er
         pthread_cond_wait(&ahead->changed, &ahead->lock);
     const bool there = ahead->decoded > k;
     pthread_mutex_unlock(&ahead->lock);
+    tell_sentences(ahead);
     if (!there) { /* the reader has ended */
         if (err)
             *err = ahead->error;
@@ -126,13 +188,8 @@ void read_ahead_stop(ReadAhead *ahead)
 {
     if (!ahead)
         return;
-    if (ahead->threaded) {
-        pthread_mutex_lock(&ahead->lock);
-        ahead->stop = true;
-        pthread_cond_signal(&ahead->changed);
-        pthread_mutex_unlock(&ahead->lock);
-        pthread_join(ahead->thread, NULL);
-    }
+    if (ahead->threaded)
+        join_thread(ahead);
     pthread_cond_destroy(&ahead->changed);
     pthread_mutex_destroy(&ahead->lock);
     free(ahead);

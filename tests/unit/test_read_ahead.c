@@ -4,6 +4,7 @@
 #include "read_ahead.h"
 
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -11,6 +12,7 @@
 typedef struct Made {
     Decoder base;
     uint32_t bad_row;
+    uint32_t warned_rows; /* of the page: each is warned of */
     long pause_ns;
 } Made;
 
@@ -23,12 +25,17 @@ static ImgstatResult read_rows(Decoder *decoder, void *to, size_t pitch, uint32_
                                ImgstatError *err)
 {
     const Made *const made = (const Made *)decoder;
+    const Warnings *const warnings = &decoder->warnings;
     const struct timespec pause = {.tv_nsec = made->pause_ns};
     nanosleep(&pause, NULL);
     for (uint32_t y = 0; y < rows; y++) {
         if (decoder->next_row + y == made->bad_row)
             return error_set(err, IMGSTAT_ERR_TRUNCATED, "row %u is missing", made->bad_row);
         memset((unsigned char *)to + y * pitch, value_of(decoder->next_row + y), pitch);
+        char sentence[32];
+        snprintf(sentence, sizeof sentence, "row %u", decoder->next_row + y);
+        if (decoder->next_row + y < made->warned_rows)
+            warnings->warn(warnings->context, sentence);
     }
     decoder->next_row += rows;
     return IMGSTAT_OK;
@@ -141,4 +148,47 @@ Test(read_ahead, stopped_early)
         imgstat_image_release(&buffer);
     }
     read_ahead_stop(NULL);
+}
+
+typedef struct Heard {
+    pthread_t caller;
+    uint32_t sentences;
+} Heard;
+
+static void hear(void *context, const char *sentence)
+{
+    Heard *const heard = context;
+    char expected[32];
+    snprintf(expected, sizeof expected, "row %u", heard->sentences++);
+    cr_assert_str_eq(sentence, expected);
+    cr_assert(pthread_equal(pthread_self(), heard->caller));
+}
+
+/* Each once, in order, to the caller's thread, those of bands that nobody takes as well. */
+Test(read_ahead, warnings)
+{
+    for (uint32_t taken = 0; taken <= 5; taken++) {
+        for (int threaded = 0; threaded < 2; threaded++) {
+            Heard heard = {.caller = pthread_self()};
+            Made made = {.base = {.codec = &codec,
+                                  .page = {.height = 50},
+                                  .warnings = {.warn = hear, .context = &heard}},
+                         .bad_row = UINT32_MAX,
+                         .warned_rows = 43};
+            ImagePro buffer, band;
+            ReadAhead *ahead = NULL;
+            cr_assert_eq(imgstat_image_create(WIDTH, 20, 1, IMGSTAT_U8, 8, &buffer, NULL),
+                         IMGSTAT_OK);
+            cr_assert_eq(read_ahead_start(&made.base, &buffer, 10, threaded, &ahead, NULL),
+                         IMGSTAT_OK);
+            for (uint32_t k = 0; k < taken; k++)
+                cr_assert_eq(read_ahead_next(ahead, &band, NULL), IMGSTAT_OK);
+            const uint32_t known = 10 * taken < 43 ? 10 * taken : 43;
+            cr_assert(heard.sentences >= known);
+            read_ahead_stop(ahead);
+            cr_assert_eq(heard.sentences, made.base.next_row < 43 ? made.base.next_row : 43);
+            cr_assert(made.base.warnings.warn == hear && made.base.warnings.context == &heard);
+            imgstat_image_release(&buffer);
+        }
+    }
 }
