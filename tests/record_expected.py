@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: MIT
 """Records what other programs make of images, into testdata/expected-transforms.json.
 
-The tests read that file and need no Python. To record anew:
+The tests read that file and need no Python. To record anew, with the packages of Debian 12:
 
-    python3 -m venv /tmp/venv
-    /tmp/venv/bin/pip install opencv-python-headless scikit-image pillow numpy tifffile
-    /tmp/venv/bin/python tests/record_expected.py CORPUS testdata/expected-transforms.json
+    apt-get install python3-opencv python3-skimage python3-pil python3-tifffile imagemagick libvips-tools
+    python3 tests/record_expected.py CORPUS testdata/expected-transforms.json
 
-`convert` (ImageMagick 6, 16-bit build) and `vips` are run where they are installed. Each entry names the
-program, its parameters and the 64-bit FNV-1a hash of the samples (little endian, row by row). Images are made by
-`pattern`, which tests/unit/pattern.h repeats, or come from the corpus.
+`convert` (ImageMagick 6, 16-bit build) and `vips` are run where they are installed. "recorded_with" gives the version
+of each package. Each entry names the program, its parameters and the 64-bit FNV-1a hash of the samples (little endian,
+row by row). Images are made by `pattern`, which tests/unit/helper_transform.c repeats, or come from the corpus.
 """
+import hashlib
 import json
 import os
 import shutil
@@ -142,41 +142,63 @@ def entries():
                "fnv": fnv(clahe("opencv", array, (8, 8), 2.0))}
 
 
-def corpus_gray8(root):
-    """8-bit gray files of the corpus whose samples agree with what its description says."""
-    import hashlib
+def gray8(path, sha):
+    """The samples of a file, from the first program that reads those the corpus lists; None if none does."""
+    readers = (tifffile.imread, lambda name: np.array(Image.open(name)),
+               lambda name: cv2.imread(name, cv2.IMREAD_UNCHANGED))
+    for read in readers:
+        try:
+            array = read(path)
+        except Exception:  # what a program does not know, another may
+            continue
+        if array is not None and hashlib.sha256(array.tobytes()).hexdigest() == sha:
+            if array.dtype == np.uint8 and array.ndim == 2:
+                return array
+    return None
 
+
+def has_nodata(path):
+    with tifffile.TiffFile(path) as tiff:
+        return 42113 in tiff.pages[0].tags
+
+
+def corpus_gray8(root):
+    """All 8-bit gray files of the corpus (and palette files, as indices) on whose samples its decoders agree."""
     with open(os.path.join(root, "expected.jsonl"), encoding="utf-8") as lines:
         for line in lines:
             d = json.loads(line)
-            if d["class"] != "ok" or d["status"] != "agree" or d.get("dtype") != "uint8" or d.get("bits") != 8 or d.get("channels") != 1:
+            kind = (d["class"], d["status"], d.get("dtype"), d.get("bits"), d.get("channels"))
+            if kind != ("ok", "agree", "uint8", 8, 1):
                 continue
             path = os.path.join(root, d["path"])
-            if "tRNS" in d["info"].get("chunks", []):
-                continue  # has an alpha channel
-            try:
-                if d["format"] == "tiff":
-                    with tifffile.TiffFile(path) as tiff:
-                        if 42113 in tiff.pages[0].tags:
-                            continue  # GDAL_NODATA: OpenCV counts such samples
-                        array = tiff.pages[0].asarray()
-                else:
-                    array = np.array(Image.open(path))
-            except Exception:
+            # A transparent colour makes an alpha channel; OpenCV counts nodata in.
+            if "tRNS" in d["info"].get("chunks", []) or (d["format"] == "tiff" and has_nodata(path)):
                 continue
-            if array.dtype != np.uint8 or array.ndim != 2:
-                continue
-            if hashlib.sha256(array.tobytes()).hexdigest() != d["sha_pixels"]:
-                continue
-            if len(np.unique(array)) < 2:
+            array = gray8(path, d["sha_pixels"])
+            if array is None:
+                print("left out, as no program here reads it:", d["path"])
                 continue
             yield {"path": d["path"], "fnv": fnv(cv2.equalizeHist(array))}
+
+
+def versions():
+    """Of the packages, as the system knows them; else as the modules say."""
+    packages = ("python3-opencv", "python3-skimage", "python3-pil", "imagemagick", "libvips-tools")
+    if shutil.which("dpkg-query"):
+        shown = subprocess.run(["dpkg-query", "-W", "-f", "${Package} ${Version}\n", *packages], check=False,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+        found = dict(line.split(" ", 1) for line in shown.splitlines() if not line.endswith(" "))
+        if len(found) == len(packages):
+            with open("/etc/os-release", encoding="utf-8") as lines:
+                name = next(line.split('"')[1] for line in lines if line.startswith("PRETTY_NAME="))
+            return {"system": name, **found}
+    return {"opencv": cv2.__version__, "skimage": skimage.__version__, "pillow": PIL.__version__}
 
 
 def main():
     root, target = sys.argv[1:3]
     data = {
-        "recorded_with": {"opencv": cv2.__version__, "skimage": skimage.__version__, "pillow": PIL.__version__},
+        "recorded_with": versions(),
         "patterns": list(entries()),
         "equalize_opencv_corpus": list(corpus_gray8(root)),
     }
