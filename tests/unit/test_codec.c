@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_codec: sources, limits, warnings, and what the public file interface answers. */
 #include "codec.h"
+#include "helper_decode.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -162,22 +163,10 @@ Test(limits, each_is_checked)
     cr_assert_eq(strncmp(err.message, "f: ", 3), 0);
 }
 
-typedef struct Heard {
-    int n;
-    char last[1024];
-} Heard;
-
-static void hear(void *context, const char *sentence)
-{
-    Heard *const heard = context;
-    heard->n++;
-    snprintf(heard->last, sizeof heard->last, "%s", sentence);
-}
-
 Test(warnings, each_sentence_once)
 {
-    Heard heard = {0};
-    Warnings warnings = {.warn = hear, .context = &heard, .name = "a\nb.tif"};
+    DecodeHeard heard = {0};
+    Warnings warnings = {.warn = decode_hear, .context = &heard, .name = "a\nb.tif"};
     warnings_tell(&warnings, "row %d", 1);
     warnings_tell(&warnings, "row %d", 1);
     cr_assert_eq(heard.n, 1);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_codec_png: PNG files that libpng writes from known samples are read back as those samples.
  */
-#include "codec.h"
+#include "helper_decode.h"
 
 #include <criterion/criterion.h>
 #include <png.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { WIDTH = 37, HEIGHT = 29 };
 
@@ -18,21 +16,6 @@ typedef struct Shape {
     int n_colors; /* of a palette */
     int n_alpha;
 } Shape;
-
-static char path[64];
-
-static void make_path(void)
-{
-    strcpy(path, "/tmp/imgstat-test-XXXXXX");
-    const int fd = mkstemp(path);
-    cr_assert_geq(fd, 0);
-    close(fd);
-}
-
-static void remove_path(void)
-{
-    unlink(path);
-}
 
 static int stored_channels(const Shape *shape)
 {
@@ -50,7 +33,7 @@ static unsigned pattern(unsigned x, unsigned y, unsigned c, int depth)
 
 static void write_png(const Shape *shape)
 {
-    FILE *const file = fopen(path, "wb");
+    FILE *const file = fopen(decode_path, "wb");
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
     png_infop info = png_create_info_struct(png);
     const int channels = stored_channels(shape);
@@ -98,11 +81,18 @@ static void write_png(const Shape *shape)
     fclose(file);
 }
 
+typedef struct Reading {
+    const Shape *shape;
+    bool indices;
+} Reading;
+
 /* What channel c of a pixel must be. */
-static unsigned expected(const Shape *shape, unsigned x, unsigned y, unsigned c, bool indices)
+static uint64_t expected(const void *context, uint32_t x, uint32_t y, uint32_t c)
 {
+    const Reading *const reading = context;
+    const Shape *const shape = reading->shape;
     const unsigned stored = (unsigned)stored_channels(shape);
-    if (shape->color_type == PNG_COLOR_TYPE_PALETTE && !indices) {
+    if (shape->color_type == PNG_COLOR_TYPE_PALETTE && !reading->indices) {
         const unsigned i = pattern(x, y, 0, shape->depth);
         const unsigned alpha = i < (unsigned)shape->n_alpha ? i * 5 & 255 : 255;
         return c == 0 ? i * 3 & 255 : c == 1 ? 255 - i : c == 2 ? i ^ 85 : alpha;
@@ -118,44 +108,21 @@ static unsigned expected(const Shape *shape, unsigned x, unsigned y, unsigned c,
 static size_t compare(const Shape *shape, uint32_t rows, bool indices)
 {
     const ImgstatOpen how = {.indices = indices};
-    ImgstatFile *file = NULL;
-    ImgstatError err = {.message = ""};
+    const Reading reading = {shape, indices};
     ImgstatPage page;
-    ImagePro image;
-    size_t n = 0;
-    cr_assert_eq(imgstat_file_open(path, &how, &file, &err), IMGSTAT_OK, "%s", err.message);
-    cr_assert_eq(imgstat_file_page(file, 0, &page, &err), IMGSTAT_OK, "%s", err.message);
+    char what[80];
+    snprintf(what, sizeof what, "colour type %d, depth %d, interlace %d", shape->color_type,
+             shape->depth, shape->interlace);
+    const size_t n = decode_compare(&how, rows, expected, &reading, what, &page);
     const bool colors = shape->color_type == PNG_COLOR_TYPE_PALETTE && !indices;
     cr_assert_eq(page.bits, colors ? 8 : shape->depth);
     cr_assert_eq(page.channels, (colors ? 3 : stored_channels(shape)) + (shape->key >= 0) +
                                     (colors && shape->n_alpha));
-    cr_assert_eq(imgstat_image_create(WIDTH, rows, page.channels, page.sample, 0, &image, &err),
-                 IMGSTAT_OK);
-    for (uint32_t y = 0; y < HEIGHT; y += image.height) {
-        image.height = HEIGHT - y < rows ? HEIGHT - y : rows;
-        cr_assert_eq(imgstat_file_read(file, &image, &err), IMGSTAT_OK, "%s", err.message);
-        for (unsigned r = 0; r < image.height; r++) {
-            for (unsigned x = 0; x < WIDTH; x++) {
-                for (unsigned c = 0; c < page.channels; c++, n++) {
-                    const unsigned char *const at = image_row(&image, r);
-                    const size_t i = x * (size_t)page.channels + c;
-                    uint16_t word = at[page.sample == IMGSTAT_U8 ? i : 2 * i];
-                    if (page.sample == IMGSTAT_U16)
-                        memcpy(&word, at + 2 * i, 2);
-                    cr_assert_eq(
-                        word, expected(shape, x, y + r, c, indices),
-                        "x %u y %u channel %u: colour type %d, depth %d, interlace %d, bands of %u",
-                        x, y + r, c, shape->color_type, shape->depth, shape->interlace, rows);
-                }
-            }
-        }
-    }
-    imgstat_image_release(&image);
-    imgstat_file_close(file);
+    cr_assert_eq(n, (size_t)WIDTH * HEIGHT * page.channels);
     return n;
 }
 
-TestSuite(png, .init = make_path, .fini = remove_path, .timeout = 60);
+TestSuite(png, .init = decode_begin, .fini = decode_end, .timeout = 60);
 
 Test(png, every_kind)
 {
@@ -195,21 +162,8 @@ Test(png, every_kind)
 
 static ImgstatResult try_read(const ImgstatOpen *how, ImgstatError *err)
 {
-    ImgstatFile *file = NULL;
-    ImgstatPage page;
-    ImagePro image;
-    ImgstatResult res = imgstat_file_open(path, how, &file, err);
-    if (res == IMGSTAT_OK)
-        res = imgstat_file_page(file, 0, &page, err);
-    if (res == IMGSTAT_OK) {
-        cr_assert_eq(imgstat_image_create(page.width, page.height, page.channels, page.sample, 0,
-                                          &image, NULL),
-                     IMGSTAT_OK);
-        res = imgstat_file_read(file, &image, err);
-        imgstat_image_release(&image);
-    }
-    imgstat_file_close(file);
-    return res;
+    uint32_t pages = 0;
+    return decode_all(how, &pages, err);
 }
 
 Test(png, index_without_a_colour)
@@ -243,15 +197,15 @@ Test(png, cut_anywhere)
     unsigned char bytes[8192];
     ImgstatError err;
     write_png(&shape);
-    FILE *file = fopen(path, "rb");
+    FILE *file = fopen(decode_path, "rb");
     const size_t n = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
     for (size_t cut = 9; cut + 12 < n; cut++) { /* the last 12 bytes are IEND */
-        file = fopen(path, "wb");
+        file = fopen(decode_path, "wb");
         fwrite(bytes, 1, cut, file);
         fclose(file);
         cr_assert_eq(try_read(NULL, &err), IMGSTAT_ERR_TRUNCATED, "cut at %zu of %zu: %s", cut, n,
                      err.message);
-        cr_assert_eq(strncmp(err.message, path, strlen(path)), 0);
+        cr_assert_eq(strncmp(err.message, decode_path, strlen(decode_path)), 0);
     }
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test_codec_tiff: files that libtiff writes from known samples are read back as those samples,
  * whatever their layout and the height of bands; damaged ones are refused with one sentence. */
-#include "codec.h"
+#include "helper_decode.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tiffio.h>
-#include <unistd.h>
 #include <zlib.h>
 
 enum { WIDTH = 53, HEIGHT = 41, NODATA_TAG = 42113 };
@@ -18,21 +17,6 @@ typedef struct Shape {
     bool separate, tiled, big_endian, big_tiff;
     uint32_t rows_per_strip;
 } Shape;
-
-static char path[64];
-
-static void make_path(void)
-{
-    strcpy(path, "/tmp/imgstat-test-XXXXXX");
-    const int fd = mkstemp(path);
-    cr_assert_geq(fd, 0);
-    close(fd);
-}
-
-static void remove_path(void)
-{
-    unlink(path);
-}
 
 /* Sample c of pixel x, y: repeats with a prime period, so that misplaced rows show. */
 static uint64_t pattern(uint32_t x, uint32_t y, uint32_t c, unsigned bits)
@@ -109,55 +93,31 @@ static void write_chunks(TIFF *tif, const Shape *shape)
 static void write_tiff(const Shape *shape)
 {
     const char mode[4] = {'w', shape->big_endian ? 'b' : 'l', shape->big_tiff ? '8' : '\0', '\0'};
-    TIFF *const tif = TIFFOpen(path, mode);
+    TIFF *const tif = TIFFOpen(decode_path, mode);
     cr_assert_not_null(tif);
     set_tags(tif, shape);
     write_chunks(tif, shape);
     TIFFClose(tif);
 }
 
-static uint64_t get(const ImagePro *image, uint32_t x, uint32_t y, uint32_t c)
+static uint64_t expected(const void *shape, uint32_t x, uint32_t y, uint32_t c)
 {
-    const size_t bytes = imgstat_sample_bytes(image->sample);
-    const unsigned char *const at = image_row(image, y) + (x * (size_t)image->channels + c) * bytes;
-    uint64_t v = 0;
-    for (size_t b = 0; b < bytes; b++)
-        v |= (uint64_t)at[__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? b : bytes - 1 - b] << 8 * b;
-    return v;
+    return pattern(x, y, c, ((const Shape *)shape)->bits);
 }
 
-/* Reads the file in bands of `rows` and compares every sample; returns how many. */
 static size_t compare(const Shape *shape, uint32_t rows, uint64_t max_chunk_bytes)
 {
     const ImgstatOpen how = {.limits = {.max_chunk_bytes = max_chunk_bytes}};
-    ImgstatFile *file = NULL;
-    ImgstatError err = {.message = ""};
     ImgstatPage page;
-    ImagePro image;
-    size_t n = 0;
-    cr_assert_eq(imgstat_file_open(path, &how, &file, &err), IMGSTAT_OK, "%s", err.message);
-    cr_assert_eq(imgstat_file_page(file, 0, &page, &err), IMGSTAT_OK, "%s", err.message);
+    char what[128];
+    snprintf(what, sizeof what,
+             "%u bits, compression %u, separate %d, tiled %d, big-endian %d, strips of %u",
+             shape->bits, shape->compression, shape->separate, shape->tiled, shape->big_endian,
+             shape->rows_per_strip);
+    const size_t n = decode_compare(&how, rows, expected, shape, what, &page);
     cr_assert_eq(page.channels, shape->samples);
     cr_assert_eq(page.bits, shape->bits);
-    cr_assert_eq(
-        imgstat_image_create(WIDTH, rows, page.channels, page.sample, page.bits, &image, &err),
-        IMGSTAT_OK);
-    for (uint32_t y = 0; y < HEIGHT; y += image.height) {
-        image.height = HEIGHT - y < rows ? HEIGHT - y : rows;
-        cr_assert_eq(imgstat_file_read(file, &image, &err), IMGSTAT_OK, "%s", err.message);
-        cr_assert_eq(image.first_row, y);
-        for (uint32_t i = 0; i < image.height; i++)
-            for (uint32_t x = 0; x < WIDTH; x++)
-                for (uint32_t c = 0; c < page.channels; c++, n++)
-                    cr_assert_eq(
-                        get(&image, x, i, c), pattern(x, y + i, c, shape->bits),
-                        "x %u y %u channel %u, %u bits, compression %u, separate %d, tiled %d, "
-                        "big-endian %d, strips of %u, bands of %u",
-                        x, y + i, c, shape->bits, shape->compression, shape->separate, shape->tiled,
-                        shape->big_endian, shape->rows_per_strip, rows);
-    }
-    imgstat_image_release(&image);
-    imgstat_file_close(file);
+    cr_assert_eq(n, (size_t)WIDTH * HEIGHT * shape->samples);
     return n;
 }
 
@@ -175,7 +135,7 @@ static size_t round_trips(Shape shape)
     return n;
 }
 
-TestSuite(tiff, .init = make_path, .fini = remove_path, .timeout = 120);
+TestSuite(tiff, .init = decode_begin, .fini = decode_end, .timeout = 120);
 
 Test(tiff, every_layout)
 {
@@ -209,7 +169,7 @@ static void read_gray(ImagePro *image, ImgstatPage *page)
 {
     ImgstatFile *file = NULL;
     ImgstatError err = {.message = ""};
-    cr_assert_eq(imgstat_file_open(path, NULL, &file, &err), IMGSTAT_OK, "%s", err.message);
+    cr_assert_eq(imgstat_file_open(decode_path, NULL, &file, &err), IMGSTAT_OK, "%s", err.message);
     cr_assert_eq(imgstat_file_page(file, 0, page, &err), IMGSTAT_OK, "%s", err.message);
     cr_assert_eq(
         imgstat_image_create(page->width, page->height, 1, page->sample, page->bits, image, &err),
@@ -238,7 +198,7 @@ Test(tiff, integers_of_24_bits_are_a_stream_in_both_byte_orders)
         for (uint16_t format = SAMPLEFORMAT_UINT; format <= SAMPLEFORMAT_INT; format++) {
             ImagePro image;
             ImgstatPage page;
-            TIFF *const tif = TIFFOpen(path, modes[m]);
+            TIFF *const tif = TIFFOpen(decode_path, modes[m]);
             write_words(tif, 24, format, 3, row, sizeof row);
             TIFFClose(tif);
             read_gray(&image, &page);
@@ -262,7 +222,7 @@ Test(tiff, floats_of_24_bits_widen_exactly)
     ImgstatPage page;
     for (size_t i = 0; i < 15; i++)
         row[i] = (uint8_t)(raw[i / 3] >> 8 * (i % 3));
-    TIFF *const tif = TIFFOpen(path, "wl");
+    TIFF *const tif = TIFFOpen(decode_path, "wl");
     write_words(tif, 24, SAMPLEFORMAT_IEEEFP, 5, row, sizeof row);
     TIFFClose(tif);
     read_gray(&image, &page);
@@ -278,7 +238,7 @@ Test(tiff, signed_samples_of_odd_widths_extend_their_sign)
     static const uint8_t row[] = {0xFF, 0xF8, 0x00}; /* 12 bits: -1, -2048 */
     ImagePro image;
     ImgstatPage page;
-    TIFF *const tif = TIFFOpen(path, "wl");
+    TIFF *const tif = TIFFOpen(decode_path, "wl");
     write_words(tif, 12, SAMPLEFORMAT_INT, 2, row, sizeof row);
     TIFFClose(tif);
     read_gray(&image, &page);
@@ -293,7 +253,7 @@ static void write_nodata(uint16_t bits, uint16_t format, const char *text)
     static const TIFFFieldInfo info = {NODATA_TAG,   -1, -1, TIFF_ASCII,
                                        FIELD_CUSTOM, 1,  0,  (char *)"GDALNoData"};
     const uint64_t zero = 0;
-    TIFF *const tif = TIFFOpen(path, "w");
+    TIFF *const tif = TIFFOpen(decode_path, "w");
     TIFFMergeFieldInfo(tif, &info, 1);
     TIFFSetField(tif, NODATA_TAG, text);
     write_words(tif, bits, format, 1, &zero, bits / 8);
@@ -343,7 +303,7 @@ Test(tiff, deflate_strip_with_more_data_than_rows)
     for (size_t i = 0; i < sizeof rows; i++)
         rows[i] = (uint8_t)(i % 640 < 300 ? i % 251 : 7);
     compress2(packed, &n, rows, sizeof rows, 9);
-    TIFF *const tif = TIFFOpen(path, "w");
+    TIFF *const tif = TIFFOpen(decode_path, "w");
     TIFFSetField(tif, TIFFTAG_IMAGEWIDTH, 64);
     TIFFSetField(tif, TIFFTAG_IMAGELENGTH, 39);
     TIFFSetField(tif, TIFFTAG_BITSPERSAMPLE, 8);
@@ -360,40 +320,6 @@ Test(tiff, deflate_strip_with_more_data_than_rows)
 
 /* ---- Damage ---- */
 
-typedef struct Heard {
-    int n;
-    char last[1024];
-} Heard;
-
-static void hear(void *context, const char *sentence)
-{
-    Heard *const heard = context;
-    heard->n++;
-    snprintf(heard->last, sizeof heard->last, "%s", sentence);
-}
-
-/* Reads everything; the first error, or IMGSTAT_OK. */
-static ImgstatResult try_all(const ImgstatOpen *how, uint32_t *pages, ImgstatError *err)
-{
-    ImgstatFile *file = NULL;
-    ImgstatPage page;
-    ImagePro image;
-    ImgstatResult res = imgstat_file_open(path, how, &file, err);
-    *pages = res == IMGSTAT_OK ? imgstat_file_pages(file) : 0;
-    for (uint32_t p = 0; p < *pages && res == IMGSTAT_OK; p++) {
-        res = imgstat_file_page(file, p, &page, err);
-        if (res != IMGSTAT_OK)
-            break;
-        cr_assert_eq(imgstat_image_create(page.width, page.height, page.channels, page.sample, 0,
-                                          &image, NULL),
-                     IMGSTAT_OK);
-        res = imgstat_file_read(file, &image, err);
-        imgstat_image_release(&image);
-    }
-    imgstat_file_close(file);
-    return res;
-}
-
 Test(tiff, strips_that_end_early_are_named)
 {
     const Shape shape = {
@@ -403,18 +329,18 @@ Test(tiff, strips_that_end_early_are_named)
     TIFF *tif = NULL;
     write_tiff(&shape);
     /* The third strip is moved to the end of the file, where half of it is missing. */
-    FILE *const file = fopen(path, "rb");
+    FILE *const file = fopen(decode_path, "rb");
     fseek(file, 0, SEEK_END);
     const long bytes = ftell(file);
     fclose(file);
-    tif = TIFFOpen(path, "r+");
+    tif = TIFFOpen(decode_path, "r+");
     uint64_t *offsets = NULL;
     uint64_t moved[11];
     TIFFGetField(tif, TIFFTAG_STRIPOFFSETS, &offsets);
     memcpy(moved, offsets, sizeof moved);
     TIFFClose(tif);
     unsigned char all[8192];
-    FILE *const again = fopen(path, "rb+");
+    FILE *const again = fopen(decode_path, "rb+");
     const size_t n = fread(all, 1, sizeof all, again);
     cr_assert_eq(n, (size_t)bytes);
     for (size_t i = 0; i + 4 <= n; i++) { /* where the list of offsets holds it */
@@ -429,7 +355,7 @@ Test(tiff, strips_that_end_early_are_named)
     rewind(again);
     cr_assert_eq(fwrite(all, 1, n, again), n);
     fclose(again);
-    cr_assert_eq(try_all(NULL, &pages, &err), IMGSTAT_ERR_TRUNCATED, "%s", err.message);
+    cr_assert_eq(decode_all(NULL, &pages, &err), IMGSTAT_ERR_TRUNCATED, "%s", err.message);
     cr_assert_not_null(strstr(err.message, ": strip 3 of 11 ends early"), "%s", err.message);
 }
 
@@ -440,7 +366,7 @@ Test(tiff, a_small_file_that_declares_much_is_refused)
     static uint8_t byte[100];
     static const uint16_t codecs[] = {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE};
     for (size_t i = 0; i < 3; i++) {
-        TIFF *const tif = TIFFOpen(path, "w");
+        TIFF *const tif = TIFFOpen(decode_path, "w");
         TIFFSetField(tif, TIFFTAG_IMAGEWIDTH, 40000);
         TIFFSetField(tif, TIFFTAG_IMAGELENGTH, 40000);
         TIFFSetField(tif, TIFFTAG_BITSPERSAMPLE, 8);
@@ -449,7 +375,7 @@ Test(tiff, a_small_file_that_declares_much_is_refused)
         TIFFSetField(tif, TIFFTAG_ROWSPERSTRIP, 40000);
         TIFFWriteRawStrip(tif, 0, byte, sizeof byte);
         TIFFClose(tif);
-        const ImgstatResult res = try_all(NULL, &pages, &err);
+        const ImgstatResult res = decode_all(NULL, &pages, &err);
         cr_assert(res == IMGSTAT_ERR_TRUNCATED || res == IMGSTAT_ERR_LIMIT, "%s", err.message);
     }
 }
@@ -457,21 +383,21 @@ Test(tiff, a_small_file_that_declares_much_is_refused)
 /* Two directories of one image, the second pointing back to the first. */
 Test(tiff, a_loop_of_directories_ends_with_one_warning)
 {
-    Heard heard = {0};
-    const ImgstatOpen how = {.warn = hear, .warn_context = &heard};
+    DecodeHeard heard = {0};
+    const ImgstatOpen how = {.warn = decode_hear, .warn_context = &heard};
     const Shape shape = {
         .compression = COMPRESSION_NONE, .bits = 8, .samples = 1, .rows_per_strip = HEIGHT};
     unsigned char bytes[16384];
     ImgstatError err;
     uint32_t pages = 0;
-    TIFF *const tif = TIFFOpen(path, "wl");
+    TIFF *const tif = TIFFOpen(decode_path, "wl");
     for (int i = 0; i < 2; i++) {
         set_tags(tif, &shape);
         write_chunks(tif, &shape);
         cr_assert_eq(TIFFWriteDirectory(tif), 1);
     }
     TIFFClose(tif);
-    FILE *const file = fopen(path, "rb+");
+    FILE *const file = fopen(decode_path, "rb+");
     const size_t n = fread(bytes, 1, sizeof bytes, file);
     uint32_t first = 0, second = 0;
     memcpy(&first, bytes + 4, 4);
@@ -480,10 +406,10 @@ Test(tiff, a_loop_of_directories_ends_with_one_warning)
     rewind(file);
     fwrite(bytes, 1, n, file);
     fclose(file);
-    cr_assert_eq(try_all(&how, &pages, &err), IMGSTAT_OK, "%s", err.message);
+    cr_assert_eq(decode_all(&how, &pages, &err), IMGSTAT_OK, "%s", err.message);
     cr_assert_eq(pages, 2);
     cr_assert_eq(heard.n, 1, "%s", heard.last);
     cr_assert_not_null(strstr(heard.last, "loop"));
     const ImgstatOpen one = {.limits = {.max_pages = 1}};
-    cr_assert_eq(try_all(&one, &pages, &err), IMGSTAT_ERR_LIMIT);
+    cr_assert_eq(decode_all(&one, &pages, &err), IMGSTAT_ERR_LIMIT);
 }
