@@ -7,48 +7,20 @@ import ctypes
 import os
 import random
 import resource
+import shutil
 import signal
-import struct
 import subprocess
 import sys
-import tempfile
 import time
-import zlib
 from pathlib import Path
 
-TESTDATA = Path(__file__).resolve().parent.parent.parent / "testdata"
-checks, wrong = 0, []
-skipped = []
-
-
-def check(good, sentence):
-    global checks
-    checks += 1
-    if not good:
-        wrong.append(sentence)
-
-
-def environment():
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("IMGSTAT_")}
-    return {**kept, "LC_ALL": "C.UTF-8"}
-
-
-def run(program, *words, status, **more):
-    done = subprocess.run([program, *map(str, words)], capture_output=True, timeout=120, check=False,
-                          env=environment(), **more)
-    check(done.returncode == status, f"{words[:4]}: exit status {done.returncode}, expected {status}: {done.stderr!r}")
-    return done
-
-
-def chunk(kind, data):
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+import harness
+from harness import TESTDATA, check, environment, run, skip
 
 
 def png(width, height, seed=1):
-    draw = random.Random(seed)
-    raw = b"".join(b"\0" + draw.randbytes(width) for _ in range(height))
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)) +
-            chunk(b"IDAT", zlib.compress(raw, 1)) + chunk(b"IEND", b""))
+    """Noise, which cannot be compressed."""
+    return harness.png(width, height, 8, random.Random(seed).randbytes(width * height), 1)
 
 
 def temporaries(folder):
@@ -58,14 +30,21 @@ def temporaries(folder):
 # ---- The disk --------------------------------------------------------------------------------------
 
 
+READ_ONLY = 1  # MS_RDONLY
+
+
+def mount_tmpfs(folder, options, flags=0):
+    mount = ctypes.CDLL(None, use_errno=True).mount
+    return os.geteuid() == 0 and mount(b"tmpfs", str(folder).encode(), b"tmpfs", flags, options.encode()) == 0
+
+
 def test_disk_full(program, folder):
     """On a small file system where mounting is allowed; else by the limit on a file's size."""
     name = folder / "a.png"
     name.write_bytes(png(1500, 1500))
     small = folder / "small"
     small.mkdir()
-    mount = ctypes.CDLL(None, use_errno=True).mount
-    mounted = os.geteuid() == 0 and mount(b"tmpfs", str(small).encode(), b"tmpfs", 0, b"size=1m") == 0
+    mounted = mount_tmpfs(small, "size=1m")
     try:
         if mounted:
             for suffix in ("png", "tif"):
@@ -73,7 +52,7 @@ def test_disk_full(program, folder):
                 check(b"No space left on device" in done.stderr, f"disk full: {done.stderr!r}")
                 check(os.listdir(small) == [], f"nothing is left on it: {os.listdir(small)}")
         else:
-            skipped.append("disk full on a small file system: mounting is not allowed here")
+            skip("disk full on a small file system: mounting is not allowed here")
     finally:
         if mounted:
             subprocess.run(["umount", small], check=True)
@@ -104,12 +83,35 @@ def test_unwritable(program, folder):
     check((folder / "missing-not" / "deep" / "a.png").exists(), "folders are made")
     done = run(program, "equalize", name, "-o", "/proc/nothing/a.png", status=1)
     check(b"cannot create" in done.stderr, f"{done.stderr!r}")
-    if os.geteuid() == 0:
-        skipped.append("a folder without write permission: root may write everywhere")
+    locked = folder / "locked"
+    locked.mkdir(mode=0o755)
+    (locked / "old.png").write_bytes(b"precious")
+    locked.chmod(0o555)
+    more = {}
+    if os.geteuid() == 0:  # who may write everywhere: the program runs as somebody else
+        folder.chmod(0o755)
+        program = shutil.copy(program, folder / "program")
+        more = {"user": 65534, "group": 65534, "extra_groups": []}
+    for words in (["a.png"], ["old.png", "--force"]):
+        done = run(program, "equalize", name, "-o", locked / words[0], *words[1:], status=1, **more)
+        check(b"Permission denied" in done.stderr, f"a folder without write permission: {done.stderr!r}")
+    check(os.listdir(locked) == ["old.png"] and (locked / "old.png").read_bytes() == b"precious", "nothing changes in it")
+
+
+def test_read_only(program, folder):
+    name = folder / "a.png"
+    name.write_bytes(png(50, 50))
+    disk = folder / "disk"
+    disk.mkdir()
+    if not mount_tmpfs(disk, "", READ_ONLY):
+        skip("a read-only file system: mounting is not allowed here")
         return
-    (folder / "locked").mkdir(mode=0o500)
-    done = run(program, "equalize", name, "-o", folder / "locked" / "a.png", status=1)
-    check(b"Permission denied" in done.stderr and os.listdir(folder / "locked") == [], f"{done.stderr!r}")
+    try:
+        for words in (["equalize", "-o"], ["hist", "--plot"]):
+            done = run(program, words[0], name, words[1], disk / "a.png", status=1)
+            check(b"Read-only file system" in done.stderr, f"{words}: {done.stderr!r}")
+    finally:
+        subprocess.run(["umount", disk], check=True)
 
 
 # ---- Inputs that change ----------------------------------------------------------------------------
@@ -152,7 +154,28 @@ def test_becomes_another(program, folder):
     between_passes(program, folder, lambda path: path.write_bytes((TESTDATA / "good-float32.tif").read_bytes()))
 
 
+def test_truncated_midway(program, folder):
+    """One image, read twice by bands, is cut while the second read goes on."""
+    big = folder / "big.png"
+    for out in ("out.png", "out.tif"):
+        big.write_bytes(png(6000, 6000))
+        with subprocess.Popen([program, "equalize", "--memory", "32M", big, "-o", folder / out], stderr=subprocess.PIPE,
+                              env=environment()) as child:
+            wait_for_temporary(folder)
+            os.truncate(big, 9000000)
+            status, said = child.wait(60), child.stderr.read()
+        check(status == 1 and said.startswith(str(big).encode()) and b"ends early" in said, f"{out}: {status} {said!r}")
+        check(os.listdir(folder) == ["big.png"], f"{out}: nothing is left: {os.listdir(folder)}")
+
+
 # ---- The process -----------------------------------------------------------------------------------
+
+
+def wait_for_temporary(folder):
+    for _ in range(2000):
+        if temporaries(folder):
+            return
+        time.sleep(0.005)
 
 
 def make_many(folder, n, side=700):
@@ -205,10 +228,7 @@ def test_interrupted(program, folder):
     (folder / "big.png").write_bytes(png(6000, 6000))
     with subprocess.Popen([program, "equalize", folder / "big.png", "-o", folder / "big-out.png"],
                           stderr=subprocess.PIPE) as child:
-        for _ in range(1000):
-            if temporaries(folder):
-                break
-            time.sleep(0.005)
+        wait_for_temporary(folder)
         child.send_signal(signal.SIGINT)
         check(child.wait(20) == 130, f"status {child.returncode}")
         check(b"interrupted: 0 written" in child.stderr.read(), "it says so")
@@ -246,8 +266,8 @@ def test_memory(program, folder):
                                "-o", folder / f"out{len(words)}"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         check(done.returncode == 0, f"{done.returncode}")
         peaks.append(int(done.stdout) >> 10)
-    if b"__asan_init" in Path(program).read_bytes():
-        skipped.append("peak memory: AddressSanitizer takes more than imgstat")
+    if any(word in Path(program).read_bytes() for word in (b"__asan_init", b"__tsan_init")):
+        skip("peak memory: the sanitizer takes more than imgstat")
     else:
         check(max(peaks) <= 96, f"MiB at most: {peaks}")
     done = run(program, "equalize", "--memory", "32M", "--clahe", "--grid", "1000,1000", folder / "in" / "00000.png",
@@ -255,17 +275,5 @@ def test_memory(program, folder):
     check(b"needs about" in done.stderr, f"{done.stderr!r}")
 
 
-def main():
-    program = str(Path(sys.argv[1]).resolve())
-    tests = [value for name, value in sorted(globals().items()) if name.startswith("test_")
-             and (len(sys.argv) < 3 or name in sys.argv[2:])]
-    for test in tests:
-        with tempfile.TemporaryDirectory() as folder:
-            test(program, Path(folder))
-    print("\n".join(wrong + [f"skipped: {sentence}" for sentence in skipped]))
-    print(f"{len(tests)} tests, {checks} checks, {len(wrong)} wrong")
-    sys.exit(1 if wrong or not checks else 0)
-
-
 if __name__ == "__main__":
-    main()
+    harness.main(globals())

@@ -10,34 +10,15 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
-import tempfile
 import zlib
-from pathlib import Path
 
-TESTDATA = Path(__file__).resolve().parent.parent.parent / "testdata"
-checks, wrong = 0, []
+import harness
+from harness import TESTDATA, check, png, run
 
 EXAMPLE = [
     0, 12, 53, 93, 146, 53, 73, 166, 65, 32, 12, 215, 235, 202, 130, 158, 57, 32, 117, 239, 251, 227, 93, 166,
     65, 20, 154, 243, 255, 231, 146, 130, 97, 53, 117, 227, 247, 210, 117, 146, 190, 85, 36, 146, 178, 117, 20, 170,
     202, 154, 73, 32, 12, 53, 85, 194, 206, 190, 130, 117, 85, 174, 182, 219]
-
-
-def check(good, sentence):
-    global checks
-    checks += 1
-    if not good:
-        wrong.append(sentence)
-
-
-def run(program, *words, status=0, **more):
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("IMGSTAT_")}
-    environment["LC_ALL"] = "C.UTF-8"
-    done = subprocess.run([program, *map(str, words)], capture_output=True, timeout=120, check=False, env=environment,
-                          **more)
-    check(done.returncode == status, f"{words}: exit status {done.returncode}, expected {status}: {done.stderr!r}")
-    return done
 
 
 def stats(program, *words):
@@ -46,18 +27,6 @@ def stats(program, *words):
 
 
 # ---- Files made and read here ----------------------------------------------------------------------
-
-
-def png_chunk(kind, data):
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
-def png(width, height, depth, rows):
-    """Gray; rows: bytes of all samples, big-endian."""
-    pitch = width * depth // 8
-    raw = b"".join(b"\0" + rows[y * pitch:(y + 1) * pitch] for y in range(height))
-    return (b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, 0, 0, 0, 0)) +
-            png_chunk(b"IDAT", zlib.compress(raw)) + png_chunk(b"IEND", b""))
 
 
 def png_pixels(data):
@@ -385,17 +354,5 @@ def test_broken_pipe(program, folder):
         check(child.stderr.read().count(b"\n") <= 1, "and at most one line")
 
 
-def main():
-    program = str(Path(sys.argv[1]).resolve())
-    tests = [value for name, value in sorted(globals().items()) if name.startswith("test_")
-             and (len(sys.argv) < 3 or name in sys.argv[2:])]
-    for test in tests:
-        with tempfile.TemporaryDirectory() as folder:
-            test(program, Path(folder))
-    print("\n".join(wrong))
-    print(f"{len(tests)} tests, {checks} checks, {len(wrong)} wrong")
-    sys.exit(1 if wrong or not checks else 0)
-
-
 if __name__ == "__main__":
-    main()
+    harness.main(globals())
