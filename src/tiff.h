@@ -35,7 +35,7 @@ typedef struct TiffLayout {
     bool swapped;  /* TIFF_PATH_PIECES: the file has the other byte order */
     bool reversed; /* TIFF_PATH_PIECES: bits within bytes are in the other order */
     uint16_t compression, photometric, format, bits;
-    uint16_t predictor; /* of deflate; else 1 */
+    uint16_t predictor; /* of deflate and LZW; else 1 */
     uint16_t samples;   /* a pixel */
     uint16_t planes;    /* 1: chunky */
     uint16_t per_chunk; /* samples a pixel in one chunk: samples, or 1 where planes are separate */
@@ -46,7 +46,7 @@ typedef struct TiffLayout {
 } TiffLayout;
 
 typedef struct TiffHelpers TiffHelpers; /* tiff_parallel.c */
-typedef struct TiffInflate TiffInflate; /* tiff_inflate.c */
+typedef struct TiffQuick TiffQuick;     /* tiff_quick.c */
 
 typedef struct TiffDecoder {
     Decoder base;
@@ -65,7 +65,7 @@ typedef struct TiffDecoder {
     uint8_t *band;        /* rows of chunks that a caller takes in parts */
     uint32_t band_at;     /* index of the row of chunks in band; UINT32_MAX for none */
     TiffHelpers *helpers; /* NULL: not needed so far */
-    TiffInflate *inflate; /* of a helper: decodes in place of the handle */
+    TiffQuick *quick;     /* of a helper: decodes in place of the handle */
 } TiffDecoder;
 
 /* tiff_io.c */
@@ -134,12 +134,12 @@ ImgstatResult tiff_chunks_read(TiffDecoder *td, uint32_t down, uint32_t n, uint8
                                size_t pitch, ImgstatError *err);
 void tiff_helpers_destroy(TiffHelpers *helpers); /* accepts NULL */
 
-/* tiff_inflate.c: whether it can decode chunks of this page; NULL where memory is out; */
-bool tiff_inflate_suits(const TiffDecoder *td);
-TiffInflate *tiff_inflate_create(void);
-void tiff_inflate_destroy(TiffInflate *inflate); /* accepts NULL */
+/* tiff_quick.c: whether it can decode chunks of this page; NULL where memory is out; */
+bool tiff_quick_suits(const TiffDecoder *td);
+TiffQuick *tiff_quick_create(const TiffDecoder *td);
+void tiff_quick_destroy(TiffQuick *quick); /* accepts NULL */
 /* the first `bytes` bytes of a chunk, into `room` bytes. False: libtiff knows better. */
-bool tiff_inflate_chunk(TiffInflate *inflate, const TiffDecoder *td, uint32_t index, uint8_t *to,
-                        size_t bytes, size_t room);
+bool tiff_quick_chunk(TiffQuick *quick, const TiffDecoder *td, uint32_t index, uint8_t *to,
+                      size_t bytes, size_t room);
 
 #endif

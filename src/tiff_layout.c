@@ -207,7 +207,7 @@ ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err)
     tiff_page_prepare(td);
     layout->predictor = PREDICTOR_NONE;
     if (layout->compression == COMPRESSION_DEFLATE ||
-        layout->compression == COMPRESSION_ADOBE_DEFLATE)
+        layout->compression == COMPRESSION_ADOBE_DEFLATE || layout->compression == COMPRESSION_LZW)
         TIFFGetField(td->handle.tif, TIFFTAG_PREDICTOR, &layout->predictor);
     IMGSTAT_TRY(choose_conversion(td, &convert, err));
     if (layout->photometric == PHOTOMETRIC_PALETTE && !td->base.how.indices)

@@ -20,7 +20,7 @@ typedef struct Helper {
 struct TiffHelpers {
     Pool *pool; /* NULL: no threads */
     unsigned n;
-    bool inflates; /* through tiff_inflate.c, without handles of libtiff */
+    bool quick; /* through tiff_quick.c, without handles of libtiff */
     Helper helper[];
 };
 
@@ -36,8 +36,8 @@ static void release_helper(Helper *helper)
     TiffDecoder *const td = &helper->td;
     if (!helper->ready)
         return;
-    if (td->inflate)
-        tiff_inflate_destroy(td->inflate);
+    if (td->quick)
+        tiff_quick_destroy(td->quick);
     else
         tiff_handle_close(&td->handle);
     warnings_release(&td->base.warnings);
@@ -57,7 +57,7 @@ void tiff_helpers_destroy(TiffHelpers *helpers)
 }
 
 /* Begins with the description of the page and none of the memory that `of` decodes into. */
-static bool make_ready(Helper *helper, const TiffDecoder *of, bool inflates)
+static bool make_ready(Helper *helper, const TiffDecoder *of, bool quick)
 {
     TiffDecoder *const td = &helper->td;
     if (helper->ready || helper->failed)
@@ -69,12 +69,12 @@ static bool make_ready(Helper *helper, const TiffDecoder *of, bool inflates)
     td->chunk_room = 0;
     td->planes = NULL;
     td->helpers = NULL;
-    td->inflate = NULL;
+    td->quick = NULL;
     helper->failed = true;
     helper->ready = true;
-    if (inflates) { /* the handle is asked where chunks lie, which changes nothing in it */
-        td->inflate = tiff_inflate_create();
-        helper->failed = td->inflate == NULL;
+    if (quick) { /* the handle is asked where chunks lie, which changes nothing in it */
+        td->quick = tiff_quick_create(td);
+        helper->failed = td->quick == NULL;
         if (helper->failed)
             helper->ready = false;
     } else if (tiff_handle_open(td, &td->handle, NULL) == IMGSTAT_OK &&
@@ -95,11 +95,11 @@ static bool needs_helpers(TiffDecoder *td)
         (uint64_t)page->width * page->height * page->channels * imgstat_sample_bytes(page->sample);
     if (td->base.way == DECODE_PLAIN || layout->path == TIFF_PATH_RGBA)
         return false;
-    const bool inflates = tiff_inflate_suits(td);
+    const bool quick = tiff_quick_suits(td);
     const bool threads = (bytes >= THREADS_BYTES || td->base.way == DECODE_THREADS) &&
                          td->base.threads != 1 &&
                          (uint64_t)layout->across * layout->down * layout->planes > 1;
-    if (!inflates && !threads)
+    if (!quick && !threads)
         return false;
     if (td->helpers)
         return true;
@@ -108,7 +108,7 @@ static bool needs_helpers(TiffDecoder *td)
         return false;
     const unsigned n = pool ? pool_threads(pool) : 1;
     td->helpers = calloc(1, sizeof *td->helpers + n * sizeof(Helper));
-    if (!td->helpers || (n == 1 && !inflates)) {
+    if (!td->helpers || (n == 1 && !quick)) {
         pool_destroy(pool);
         free(td->helpers);
         td->helpers = NULL;
@@ -116,7 +116,7 @@ static bool needs_helpers(TiffDecoder *td)
     }
     td->helpers->pool = pool;
     td->helpers->n = n;
-    td->helpers->inflates = inflates;
+    td->helpers->quick = quick;
     return true;
 }
 
@@ -149,7 +149,7 @@ static void help(void *context, size_t task, unsigned thread)
     const Job *const job = context;
     TiffHelpers *const helpers = job->td->helpers;
     Helper *const helper = &helpers->helper[thread];
-    if (!make_ready(helper, job->td, helpers->inflates))
+    if (!make_ready(helper, job->td, helpers->quick))
         return;
     helper->doubt = false;
     job->done[task] = read_task(&helper->td, job, task, NULL) == IMGSTAT_OK && !helper->doubt;

@@ -215,9 +215,9 @@ static ImgstatResult read_scanlines(TiffDecoder *td, uint8_t *to, size_t pitch, 
 static bool decode_chunk(TiffDecoder *td, uint32_t index, uint8_t *to, size_t bytes)
 {
     TIFF *const tif = td->handle.tif;
-    if (td->inflate)
-        return tiff_inflate_chunk(td->inflate, td, index, to, bytes,
-                                  to == td->chunk ? td->layout.chunk_bytes : bytes);
+    if (td->quick)
+        return tiff_quick_chunk(td->quick, td, index, to, bytes,
+                                to == td->chunk ? td->layout.chunk_bytes : bytes);
     const bool ready = forget_jpeg_tables(td, tif);
     tiff_forget(td);
     if (!ready)

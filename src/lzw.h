@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* lzw.h: TIFF's LZW codes, highest bit first, decoded by whole strings. */
+#ifndef IMGSTAT_LZW_H
+#define IMGSTAT_LZW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes behind the input that must be readable; what they hold does not matter. */
+enum { LZW_SPARE = 8 };
+
+typedef struct Lzw Lzw;
+
+Lzw *lzw_create(void); /* NULL: out of memory */
+void lzw_destroy(Lzw *lzw);
+
+/* Fills `to` with the first `bytes` bytes of what the n bytes at `from` stand for. False, with
+ * anything in `to`: they end early or are not what every encoder writes (old codes with the lowest
+ * bit first, a table that overflows, no clear code at the start). */
+bool lzw_decode(Lzw *lzw, const uint8_t *from, size_t n, uint8_t *to, size_t bytes);
+
+#endif
