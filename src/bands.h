@@ -30,6 +30,7 @@ typedef struct Bands {
     Decoder *decoder;  /* NULL: `page` is somebody's whole image */
     ImagePro page;     /* the whole page where it is kept, else room for a band or two */
     bool kept, filled; /* filled: the page has been decoded */
+    bool unfetchable;  /* bands_fetch has failed */
     uint32_t rows;     /* of a band */
     const Cancel *cancel;
 } Bands;
@@ -52,5 +53,12 @@ typedef ImgstatResult (*UseBand)(void *context, const ImagePro *band, ImgstatErr
  * threads, one of them has the decoder meanwhile; warnings come from the thread of the call. The
  * device may still be reading the last band. */
 ImgstatResult bands_each(Bands *bands, UseBand use, void *context, ImgstatError *err);
+
+/* bands_fetch.c: whether the threads of the device can read the page's rows for themselves; */
+bool bands_fetchable(const Bands *bands);
+/* calls use once, for all rows: with an image without memory, for measure and count_digits only.
+ * *complete is false where rows could not be read; what use made is of no value then. */
+ImgstatResult bands_fetch(Bands *bands, UseBand use, void *context, bool *complete,
+                          ImgstatError *err);
 
 #endif

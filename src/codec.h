@@ -49,6 +49,7 @@ typedef struct Decoder {
     uint32_t next_row; /* of that page */
     unsigned threads;  /* to decode with; 0: as many as the process may run on */
     DecodeWay way;
+    bool anywhere;      /* read_at gives the rows of this page */
     uint32_t band_rows; /* reading in multiples of this many rows decodes nothing twice */
     const char *const *channel_names; /* page.channels of them */
 } Decoder;
@@ -64,6 +65,10 @@ typedef struct Codec {
     ImgstatResult (*select)(Decoder *decoder, uint32_t page, ImgstatError *err); /* row 0 is next */
     ImgstatResult (*read_rows)(Decoder *decoder, void *to, size_t pitch, uint32_t rows,
                                ImgstatError *err);
+    /* The same rows, without gaps, from any row on, for several threads at a time; for pages of
+     * which nothing but reading stands between file and samples. False: anything out of the
+     * ordinary, which read_rows will tell. */
+    bool (*read_at)(const Decoder *decoder, uint32_t row, void *to, uint32_t rows);
     void (*close)(Decoder *decoder);
 } Codec;
 

@@ -85,6 +85,10 @@ typedef struct CpuGrid {
 CpuGrid cpu_grid(const ImagePro *image);
 CpuRect cpu_rect(const ImagePro *image, const CpuGrid *grid, size_t task);
 
+/* Gives the rectangle of an image without memory the rows that `thread` gets for it; false if there
+ * are none. */
+bool cpu_rect_fetch(const CpuDevice *device, unsigned thread, CpuRect *rect, ImagePro *rows);
+
 /* IMGSTAT_ERR_ARG for pixels that the CPU cannot read. */
 ImgstatResult cpu_check_image(const ImagePro *image, ImgstatError *err);
 

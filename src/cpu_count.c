@@ -151,10 +151,15 @@ static void read_task(void *context, size_t task, unsigned number)
 {
     Read *read = context;
     CpuThread *thread = &read->device->thread[number];
-    const CpuRect rect = cpu_rect(read->image, &read->grid, task);
+    CpuRect rect = cpu_rect(read->image, &read->grid, task);
+    ImagePro rows;
     const uint64_t pixels = (uint64_t)(rect.y1 - rect.y0) * (rect.x1 - rect.x0);
     uint64_t *keys = thread->scratch;
 
+    if (!cpu_rect_fetch(read->device, number, &rect, &rows))
+        return;
+    Read own = *read;
+    own.image = rect.image;
     if (read->local && thread->pending + pixels > PENDING_LIMIT)
         flush(read, thread);
     thread->pending += pixels;
@@ -162,7 +167,7 @@ static void read_task(void *context, size_t task, unsigned number)
         for (uint32_t x = rect.x0, width; x < rect.x1; x += width) {
             width = rect.x1 - x < KEYS ? rect.x1 - x : KEYS;
             for (size_t i = 0; i < read->n; i++) {
-                const size_t n = find_keys(read, &read->wanted[i], y, x, width, keys);
+                const size_t n = find_keys(&own, &read->wanted[i], y, x, width, keys);
                 if (n > 0)
                     read->use(read, thread, i, keys, n);
             }
@@ -216,7 +221,8 @@ static ImgstatResult begin(Device *device, const ImagePro *image, size_t n, Read
                            ImgstatError *err)
 {
     CpuDevice *cpu = (CpuDevice *)device;
-    IMGSTAT_TRY(cpu_check_image(image, err));
+    if (!device->source)
+        IMGSTAT_TRY(cpu_check_image(image, err));
     *read = (Read){.device = cpu, .image = image, .grid = cpu_grid(image), .n = n};
     if (n > SIZE_MAX / sizeof(Wanted))
         return error_set(err, IMGSTAT_ERR_ARG, "too many counts in one call");

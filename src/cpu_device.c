@@ -58,6 +58,22 @@ CpuRect cpu_rect(const ImagePro *image, const CpuGrid *grid, size_t task)
     return rect;
 }
 
+bool cpu_rect_fetch(const CpuDevice *device, unsigned thread, CpuRect *rect, ImagePro *rows)
+{
+    const RowSource *source = device->base.source;
+    const ImagePro *image = rect->image;
+    if (image->host || !source)
+        return true;
+    const uint32_t n = rect->y1 - rect->y0;
+    const void *pixels = source->rows(source->context, thread, rect->y0, n);
+    *rows = *image;
+    rows->host = (void *)(uintptr_t)pixels; /* only read */
+    rows->height = n;
+    rows->first_row += rect->y0;
+    *rect = (CpuRect){.image = rows, .y1 = n, .x0 = rect->x0, .x1 = rect->x1};
+    return pixels != NULL;
+}
+
 ImgstatResult cpu_check_image(const ImagePro *image, ImgstatError *err)
 {
     if (image->memory != IMGSTAT_HOST && image->memory != IMGSTAT_PINNED)

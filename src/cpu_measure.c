@@ -150,9 +150,12 @@ static void measure_task(void *context, size_t task, unsigned number)
     const size_t i = image_of_task(plan, task);
     const ImagePro *image = &plan->images[i];
     const CpuGrid grid = cpu_grid(image);
-    const CpuRect rect = cpu_rect(image, &grid, task - plan->first_task[i]);
+    CpuRect rect = cpu_rect(image, &grid, task - plan->first_task[i]);
+    ImagePro rows;
     const uint64_t pixels = (uint64_t)(rect.y1 - rect.y0) * (rect.x1 - rect.x0);
 
+    if (!cpu_rect_fetch(plan->device, number, &rect, &rows))
+        return;
     if (thread->owner != i || thread->pending + pixels > PENDING_LIMIT) {
         flush(plan, thread);
         adopt(thread, i, image->channels);
@@ -173,7 +176,10 @@ static void measure_direct(const Plan *plan, size_t i)
 
     adopt(thread, i, image->channels);
     for (size_t task = 0; task < tasks; task++) {
-        const CpuRect rect = cpu_rect(image, &grid, task);
+        CpuRect rect = cpu_rect(image, &grid, task);
+        ImagePro rows;
+        if (!cpu_rect_fetch(plan->device, 0, &rect, &rows))
+            continue;
         reference_measure(&rect, thread->tally, record_bins(record));
         normalize(image->sample, thread->tally, image->channels);
     }
@@ -184,9 +190,11 @@ static void measure_direct(const Plan *plan, size_t i)
     thread->owner = SIZE_MAX;
 }
 
-static ImgstatResult check(const ImagePro *image, const DeviceRecord *record, ImgstatError *err)
+static ImgstatResult check(const CpuDevice *device, const ImagePro *image,
+                           const DeviceRecord *record, ImgstatError *err)
 {
-    IMGSTAT_TRY(cpu_check_image(image, err));
+    if (!device->base.source)
+        IMGSTAT_TRY(cpu_check_image(image, err));
     if (record->sample != image->sample || record->channels != image->channels ||
         record->mem.bytes < record_bytes(record->sample, record->channels, record->parts) ||
         !record->mem.address)
@@ -226,7 +234,7 @@ ImgstatResult cpu_measure(Device *base, const ImagePro *images, const DeviceReco
     if (n >= SIZE_MAX / sizeof(size_t))
         return error_set(err, IMGSTAT_ERR_ARG, "too many images in one call");
     for (size_t i = 0; i < n; i++)
-        IMGSTAT_TRY(check(&images[i], &records[i], err));
+        IMGSTAT_TRY(check(device, &images[i], &records[i], err));
     plan.first_task = cpu_memory_reserve(&device->plan, (n + 1) * sizeof(size_t));
     if (!plan.first_task)
         return error_memory(err, (n + 1) * sizeof(size_t), "the list of images");

@@ -99,9 +99,19 @@ typedef struct DeviceOps {
                            int16_t alpha, ImagePro *to, ImgstatError *err);
 } DeviceOps;
 
+/* The rows of host images that have no memory: the CPU's measure and count_digits ask for those
+ * that they need, so that the thread that reads them finds them in its cache. */
+typedef struct RowSource {
+    /* Rows [row, row + rows) on a 64-byte boundary, without gaps, valid until the next call with
+     * the same `thread`; NULL: they cannot be read, and nothing of them is measured. */
+    const void *(*rows)(void *context, unsigned thread, uint32_t row, uint32_t rows);
+    void *context;
+} RowSource;
+
 struct ImgstatDevice {
     const DeviceOps *ops; /* first member of each implementation's own struct */
     unsigned threads;     /* of the processor, that whoever opened it grants, decoding included */
+    const RowSource *source; /* while a call has such images; else NULL */
 };
 
 extern const DeviceOps cpu_device_ops;

@@ -21,6 +21,22 @@ static ImgstatResult measure_band(void *context, const ImagePro *band, ImgstatEr
     return first->device->ops->measure(first->device, band, &first->record, 1, err);
 }
 
+/* Where rows that should only need reading cannot be read, the decoder says what there is. */
+static ImgstatResult measure_all(Bands *bands, First *first, size_t bytes, ImgstatError *err)
+{
+    Device *const device = bands->device;
+    IMGSTAT_TRY(device->ops->alloc(device, bytes, &first->record.mem, err));
+    if (bands_fetchable(bands)) {
+        bool complete;
+        IMGSTAT_TRY(bands_fetch(bands, measure_band, first, &complete, err));
+        if (complete)
+            return IMGSTAT_OK;
+        device->ops->release(device, &first->record.mem);
+        IMGSTAT_TRY(device->ops->alloc(device, bytes, &first->record.mem, err));
+    }
+    return bands_each(bands, measure_band, first, err);
+}
+
 static ImgstatResult read_first(Bands *bands, ImgstatSample sample, uint16_t channels,
                                 unsigned parts, Record **out, ImgstatError *err)
 {
@@ -36,9 +52,7 @@ static ImgstatResult read_first(Bands *bands, ImgstatSample sample, uint16_t cha
     Record *record = NULL;
     ImgstatResult res = record_create(sample, channels, parts, &record, err);
     if (res == IMGSTAT_OK)
-        res = device->ops->alloc(device, bytes, &first.record.mem, err);
-    if (res == IMGSTAT_OK)
-        res = bands_each(bands, measure_band, &first, err);
+        res = measure_all(bands, &first, bytes, err);
     if (res == IMGSTAT_OK)
         res = device->ops->download(device, record->tally, first.record.mem, 0, bytes, err);
     device->ops->release(device, &first.record.mem);
@@ -78,7 +92,15 @@ static ImgstatResult read_further(void *context, const Pass *pass, ImgstatError 
 {
     Bands *const bands = context;
     Further further = {.device = bands->device, .pass = pass};
-    return bands_each(bands, pass_band, &further, err);
+    const bool only_digits = !pass->n_ranges && !pass->n_gathers && !pass->central;
+    if (!only_digits || !bands_fetchable(bands))
+        return bands_each(bands, pass_band, &further, err);
+    bool complete;
+    IMGSTAT_TRY(bands_fetch(bands, pass_band, &further, &complete, err));
+    if (!complete) /* they could be read a moment ago */
+        return error_set(err, IMGSTAT_ERR_IO, "%s: changed while it was read",
+                         bands->decoder->source->name);
+    return IMGSTAT_OK;
 }
 
 /* ---- Both -------------------------------------------------------------------------------- */

@@ -119,6 +119,10 @@ void tiff_place(const TiffDecoder *td, const uint8_t *from, uint16_t plane, uint
 /* tiff_rows.c, tiff_rgba.c */
 ImgstatResult tiff_rows_read(TiffDecoder *td, uint8_t *to, size_t pitch, uint32_t rows,
                              ImgstatError *err);
+/* Whether rows can be read from anywhere by any thread: uncompressed strips of whole samples. */
+bool tiff_rows_anywhere(const TiffDecoder *td);
+/* Such rows; false if one is not there. */
+bool tiff_rows_at(const TiffDecoder *td, uint32_t row, uint8_t *to, uint32_t rows);
 /* One strip or tile, its first `rows` rows, to its place in rows of the image. */
 ImgstatResult tiff_chunk_read(TiffDecoder *td, uint32_t index, uint32_t across, uint16_t plane,
                               uint8_t *to, size_t pitch, uint32_t rows, ImgstatError *err);

@@ -81,6 +81,7 @@ static ImgstatResult select_page(Decoder *base, uint32_t page, ImgstatError *err
         tiff_nodata_read(td);
         res = tiff_check_chunks(td, err);
     }
+    base->anywhere = res == IMGSTAT_OK && base->way != DECODE_PLAIN && tiff_rows_anywhere(td);
     if (res != IMGSTAT_OK)
         release_page(td); /* no page is selected */
     return res;
@@ -93,6 +94,11 @@ static ImgstatResult read_rows(Decoder *base, void *to, size_t pitch, uint32_t r
     IMGSTAT_TRY(tiff_rows_read(td, to, pitch, rows, err));
     base->next_row += rows;
     return IMGSTAT_OK;
+}
+
+static bool read_at(const Decoder *base, uint32_t row, void *to, uint32_t rows)
+{
+    return tiff_rows_at((const TiffDecoder *)base, row, to, rows);
 }
 
 static ImgstatResult open_decoder(const Source *source, const ImgstatOpen *how, Decoder **out,
@@ -126,5 +132,6 @@ const Codec tiff_codec = {
     .open = open_decoder,
     .select = select_page,
     .read_rows = read_rows,
+    .read_at = read_at,
     .close = close_decoder,
 };

@@ -140,6 +140,23 @@ static ImgstatResult read_plane_pieces(TiffDecoder *td, uint16_t plane, uint8_t 
     return IMGSTAT_OK;
 }
 
+bool tiff_rows_anywhere(const TiffDecoder *td)
+{
+    return td->layout.path == TIFF_PATH_PIECES && is_direct(td);
+}
+
+bool tiff_rows_at(const TiffDecoder *td, uint32_t row, uint8_t *to, uint32_t rows)
+{
+    const size_t row_bytes = td->layout.row_bytes;
+    for (uint32_t done = 0, n = 0; done < rows; done += n) {
+        const uint64_t at = row_place(td, 0, row + done, rows - done, &n);
+        if (at == 0 ||
+            read_piece(td, at, to + done * row_bytes, n * row_bytes, 0, NULL) != IMGSTAT_OK)
+            return false;
+    }
+    return true;
+}
+
 /* The JPEG decoder keeps the tables that one strip or tile defines for the next: which pixels come
  * would depend on what a handle decoded before. Reading the directory again gives it the page's
  * own. False: it cannot be read. */

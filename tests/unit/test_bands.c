@@ -4,6 +4,7 @@
 #include "device.h"
 
 #include <criterion/criterion.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,14 +17,19 @@ typedef struct MemoryDecoder {
     uint32_t most_rows;
     uint64_t rows;
     uint32_t fail_at; /* row whose reading fails; UINT32_MAX: none */
+    bool anywhere;
+    uint32_t fetch_at; /* the same for read_at */
+    atomic_uint fetched;
 } MemoryDecoder;
 
 static ImgstatResult memory_select(Decoder *decoder, uint32_t page, ImgstatError *err)
 {
     if (page > 0)
         return error_set(err, IMGSTAT_ERR_ARG, "there is one page");
+    MemoryDecoder *const m = (MemoryDecoder *)decoder;
     decoder->next_row = 0;
-    ((MemoryDecoder *)decoder)->selects++;
+    decoder->anywhere = m->anywhere;
+    m->selects++;
     return IMGSTAT_OK;
 }
 
@@ -42,8 +48,18 @@ static ImgstatResult memory_read(Decoder *decoder, void *to, size_t pitch, uint3
     return IMGSTAT_OK;
 }
 
+static bool memory_read_at(const Decoder *decoder, uint32_t row, void *to, uint32_t rows)
+{
+    MemoryDecoder *const m = (MemoryDecoder *)(uintptr_t)decoder;
+    if (m->fetch_at >= row && m->fetch_at < row + rows)
+        return false;
+    memcpy(to, m->pixels + row * m->row_bytes, rows * m->row_bytes);
+    atomic_fetch_add(&m->fetched, rows);
+    return true;
+}
+
 static const Codec memory_codec = {
-    .name = "memory", .select = memory_select, .read_rows = memory_read};
+    .name = "memory", .select = memory_select, .read_rows = memory_read, .read_at = memory_read_at};
 
 static uint64_t mix(uint64_t z)
 {
@@ -68,7 +84,8 @@ static ImagePro make(MemoryDecoder *m, ImgstatSample sample, uint32_t width, uin
                                            .bits = (uint8_t)(8 * imgstat_sample_bytes(sample))},
                                   .band_rows = band_rows},
                          .row_bytes = width * channels * imgstat_sample_bytes(sample),
-                         .fail_at = UINT32_MAX};
+                         .fail_at = UINT32_MAX,
+                         .fetch_at = UINT32_MAX};
     const size_t n = (size_t)width * height * channels;
     unsigned char *const pixels = malloc(n * imgstat_sample_bytes(sample));
     for (size_t i = 0; i < n; i++) {
@@ -191,6 +208,91 @@ Test(bands, errors_of_the_decoder_come_through)
     cr_assert_null(record);
     cr_assert_str_eq(err.message, "the file ends");
     cr_assert_eq(imgstat_measure_file(device, &file, 1, NULL, &record, &err), IMGSTAT_ERR_ARG);
+    imgstat_device_close(device);
+    imgstat_image_release(&image);
+}
+
+/* Rows that the threads read for themselves give the same, in as many reads; where one cannot be
+ * read, the bands do. */
+static void check_fetched(ImgstatSample sample, uint32_t width, uint32_t height, uint16_t channels,
+                          const ImgstatMeasure *how, uint32_t fetch_at, unsigned reads)
+{
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        MemoryDecoder m;
+        ImagePro image = make(&m, sample, width, height, channels, 1);
+        ImgstatFile file = {.decoder = &m.base};
+        ImgstatDevice *device;
+        ImgstatRecord *whole, *fetched;
+        ImgstatError err = {0};
+        m.anywhere = true;
+        m.fetch_at = fetch_at;
+        cr_assert_eq(imgstat_device_open("cpu", threads, &device, &err), IMGSTAT_OK);
+        cr_assert_eq(imgstat_measure_image(device, &image, how, &whole, &err), IMGSTAT_OK);
+        cr_assert_eq(imgstat_measure_file(device, &file, 0, how, &fetched, &err), IMGSTAT_OK, "%s",
+                     err.message);
+        compare(whole, fetched, channels);
+        if (fetch_at == UINT32_MAX)
+            cr_assert(m.rows == 0 && m.fetched == (uint64_t)reads * height, "%llu, %u",
+                      (unsigned long long)m.rows, m.fetched);
+        else
+            cr_assert(m.rows == (uint64_t)reads * height && m.fetched < height);
+        imgstat_record_destroy(whole);
+        imgstat_record_destroy(fetched);
+        imgstat_device_close(device);
+        imgstat_image_release(&image);
+    }
+}
+
+Test(bands, rows_from_anywhere)
+{
+    check_fetched(IMGSTAT_U16, 1000, 3001, 3, &all, UINT32_MAX, 1);
+    check_fetched(IMGSTAT_U16, 1000, 3001, 3, &all, 0, 1);
+    check_fetched(IMGSTAT_U16, 1000, 3001, 3, &all, 3000, 1);
+    check_fetched(IMGSTAT_U16, 300000, 7, 1, &all, UINT32_MAX, 2); /* two rectangles a row */
+    check_fetched(IMGSTAT_U16, 900000, 7, 1, &all, 3, 1);          /* rows of more than 1 MiB */
+}
+
+Test(bands, rows_from_anywhere_again)
+{
+    const ImgstatMeasure how = {
+        .percentiles = percentiles, .n_percentiles = 3, .median = true, .histogram = false};
+    MemoryDecoder m;
+    ImagePro image = make(&m, IMGSTAT_F32, 4200, 4100, 1, 16); /* 69 MB: not kept */
+    ImgstatFile file = {.decoder = &m.base};
+    ImgstatDevice *device;
+    ImgstatRecord *whole, *fetched;
+    cr_assert_eq(imgstat_device_open("cpu", 2, &device, NULL), IMGSTAT_OK);
+    cr_assert_eq(imgstat_measure_image(device, &image, &how, &whole, NULL), IMGSTAT_OK);
+    m.anywhere = true;
+    for (int damaged = 0; damaged < 2; damaged++) {
+        m.fetch_at = damaged ? 4099 : UINT32_MAX;
+        cr_assert_eq(imgstat_measure_file(device, &file, 0, &how, &fetched, NULL), IMGSTAT_OK);
+        cr_assert(damaged ? m.rows == 2 * 4100 : m.rows == 0 && m.fetched == 2 * 4100);
+        for (size_t k = 0; k < 3; k++)
+            cr_assert_eq(imgstat_record_percentile(whole, 0, k),
+                         imgstat_record_percentile(fetched, 0, k));
+        imgstat_record_destroy(fetched);
+    }
+    imgstat_record_destroy(whole);
+    imgstat_device_close(device);
+    imgstat_image_release(&image);
+}
+
+/* The bands have the sentence. */
+Test(bands, errors_of_rows_from_anywhere)
+{
+    MemoryDecoder m;
+    ImagePro image = make(&m, IMGSTAT_U16, 3000, 2000, 1, 1);
+    ImgstatFile file = {.decoder = &m.base};
+    ImgstatDevice *device;
+    ImgstatRecord *record;
+    ImgstatError err = {0};
+    cr_assert_eq(imgstat_device_open("cpu", 2, &device, &err), IMGSTAT_OK);
+    m.anywhere = true;
+    m.fail_at = m.fetch_at = 1500;
+    cr_assert_eq(imgstat_measure_file(device, &file, 0, NULL, &record, &err),
+                 IMGSTAT_ERR_TRUNCATED);
+    cr_assert_str_eq(err.message, "the file ends");
     imgstat_device_close(device);
     imgstat_image_release(&image);
 }
