@@ -24,8 +24,8 @@ typedef struct EncodePage {
 /* All zero but level = -1: as the input, where it can be written. */
 typedef struct EncodeHow {
     const char *compression; /* encode_compression_known; NULL: as the input, deflate without one */
-    int level;               /* of deflate: 0 to 9, -1: default (6); of others, their own scale */
-    bool fast;               /* larger files, written several times faster */
+    int level;               /* of deflate: 0 to 12, -1: default (6); of others, their own scale */
+    bool fast;               /* larger files, written faster */
     Pool *pool;              /* threads that help; NULL: only the caller's. Not in use by others */
 } EncodeHow;
 
@@ -37,6 +37,7 @@ typedef struct Encoder {
     Warnings *warnings; /* outlives the encoder */
     EncodePage page;    /* the page begun last */
     uint32_t next_row;  /* of that page */
+    uint32_t band_rows; /* rows in multiples of this many are not copied; of that page, or 0 */
     uint32_t pages;     /* begun so far */
 } Encoder;
 

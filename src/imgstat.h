@@ -415,7 +415,7 @@ typedef struct ImgstatWrite {
     const char *compression; /* NULL: the input's where it is lossless, else deflate */
     bool has_level;
     int level;    /* of the compression */
-    bool fast;    /* larger files, written several times faster */
+    bool fast;    /* larger files where pixels repeat, written faster */
     bool replace; /* an existing file may be replaced; it stays whole until the new one is */
 } ImgstatWrite;
 

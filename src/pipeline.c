@@ -121,7 +121,9 @@ static ImgstatResult write_band(void *context, const ImagePro *band, ImgstatErro
 {
     Writing *const w = context;
     const size_t row = band->width * (size_t)band->channels * imgstat_sample_bytes(w->sample);
-    const size_t rows = row && row < OUT_BYTES ? OUT_BYTES / row : 1;
+    const uint32_t unit = w->encoder->band_rows ? w->encoder->band_rows : 1;
+    size_t rows = row && row < OUT_BYTES ? OUT_BYTES / row : 1;
+    rows = rows > unit ? rows - rows % unit : rows;
     for (uint32_t y = 0; y < band->height;) {
         const uint32_t n = band->height - y < rows ? band->height - y : (uint32_t)rows;
         const ImagePro piece = image_band(band, y, n);

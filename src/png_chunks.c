@@ -41,6 +41,13 @@ void png_put32(uint8_t *at, uint32_t value)
     at[3] = (uint8_t)value;
 }
 
+void png_chunk_frame(const char *type, uint8_t *chunk, size_t bytes)
+{
+    png_put32(chunk, (uint32_t)bytes);
+    memcpy(chunk + 4, type, 4);
+    png_put32(chunk + HEAD_BYTES + bytes, checksum(0, chunk + 4, 4 + bytes));
+}
+
 ImgstatResult png_chunk_write(PngSink *sink, const char *type, const void *data, size_t bytes,
                               ImgstatError *err)
 {

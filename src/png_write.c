@@ -37,6 +37,12 @@ static size_t packed_bytes(const PngForm *form, uint64_t width)
     return (size_t)((width * form_channels(form) * form->depth + 7) / 8);
 }
 
+static unsigned pixel_bytes(const PngForm *form)
+{
+    const unsigned bits = form_channels(form) * form->depth;
+    return bits < 8 ? 1 : bits / 8;
+}
+
 static uint32_t pass_size(uint32_t whole, unsigned first, unsigned step)
 {
     return whole <= first ? 0 : (whole - first + step - 1) / step;
@@ -55,6 +61,78 @@ static uint64_t total_bytes(const PngForm *form, const EncodePage *page)
             sum += (1 + (uint64_t)packed_bytes(form, width)) * height;
     }
     return sum;
+}
+
+/* ---- Packing ---- */
+
+/* A sample of `bits` bits at `depth` bits, its bits repeated: 0 and full scale stay what they are.
+ */
+static unsigned widened(unsigned v, unsigned bits, unsigned depth)
+{
+    unsigned out = 0;
+    for (int shift = (int)depth - (int)bits; shift > -(int)bits; shift -= (int)bits)
+        out |= shift >= 0 ? v << shift : v >> -shift;
+    return out;
+}
+
+static void pack_bytes(const PngEncoder *pe, const uint8_t *from, uint8_t *to, size_t n)
+{
+    const EncodePage *const page = &pe->base.page;
+    const unsigned full = (1u << page->bits) - 1;
+    for (size_t i = 0; i < n; i++) {
+        const bool alpha = page->alpha >= 0 && i % page->channels == (size_t)page->alpha;
+        unsigned v = from[i] < full ? from[i] : full;
+        v = pe->invert && !alpha ? full - v : v;
+        to[i] = (uint8_t)(pe->widen ? widened(v, page->bits, 8) : v);
+    }
+}
+
+static void pack_words(const PngEncoder *pe, const uint8_t *from, uint8_t *to, size_t n)
+{
+    const EncodePage *const page = &pe->base.page;
+    const unsigned full = (1u << page->bits) - 1;
+    const bool plain = !pe->widen && !pe->invert;
+    for (size_t i = 0; i < n; i++) {
+        uint16_t word;
+        memcpy(&word, from + 2 * i, 2);
+        unsigned v = word;
+        if (!plain) {
+            const bool alpha = page->alpha >= 0 && i % page->channels == (size_t)page->alpha;
+            v = v < full ? v : full;
+            v = pe->invert && !alpha ? full - v : v;
+            v = pe->widen ? widened(v, page->bits, 16) : v;
+        }
+        to[2 * i] = (uint8_t)(v >> 8);
+        to[2 * i + 1] = (uint8_t)v;
+    }
+}
+
+/* Gray or indices of 1, 2 or 4 bits. */
+static void pack_bits(const PngEncoder *pe, const uint8_t *from, uint8_t *to, size_t n)
+{
+    const unsigned bits = pe->form.depth, per_byte = 8 / bits, full = (1u << bits) - 1;
+    memset(to, 0, (n + per_byte - 1) / per_byte);
+    for (size_t i = 0; i < n; i++) {
+        unsigned v = from[i] < full ? from[i] : full;
+        v = pe->invert ? full - v : v;
+        to[i / per_byte] =
+            (uint8_t)(to[i / per_byte] | v << (8 - bits - bits * (unsigned)(i % per_byte)));
+    }
+}
+
+/* A row of samples as PNG stores it. */
+static void pack_row(const void *context, const uint8_t *from, uint8_t *to)
+{
+    const PngEncoder *const pe = context;
+    const size_t n = (size_t)pe->base.page.width * pe->base.page.channels;
+    if (pe->form.depth == 16)
+        pack_words(pe, from, to, n);
+    else if (pe->form.depth < 8)
+        pack_bits(pe, from, to, n);
+    else if (pe->widen || pe->invert)
+        pack_bytes(pe, from, to, n);
+    else
+        memcpy(to, from, n);
 }
 
 /* ---- The form of the image ---- */
@@ -186,84 +264,26 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, const EncodePage *
     const bool choose = form->color_type != PNG_PALETTE && form->depth >= 8;
     IMGSTAT_TRY(
         png_idat_create(&pe->sink, &base->how, choose, total_bytes(form, page), &pe->idat, err));
-    if (!form->interlaced) {
-        const unsigned bits = form_channels(form) * form->depth;
-        return png_idat_begin(pe->idat, pe->row_bytes, bits < 8 ? 1 : bits / 8, err);
+    if (form->interlaced) {
+        const size_t bytes = pe->row_bytes * page->height;
+        pe->whole = malloc(bytes);
+        return pe->whole ? IMGSTAT_OK : error_memory(err, bytes, "an interlaced image");
     }
-    const size_t bytes = pe->row_bytes * page->height;
-    pe->whole = malloc(bytes);
-    return pe->whole ? IMGSTAT_OK : error_memory(err, bytes, "an interlaced image");
+    const bool same = form->depth == 8 && !pe->widen && !pe->invert;
+    const PngRows rows = {.n = page->height,
+                          .from_bytes = (size_t)page->width * page->channels *
+                                        imgstat_sample_bytes(page->sample),
+                          .row_bytes = pe->row_bytes,
+                          .pixel_bytes = pixel_bytes(form),
+                          .pack = same ? NULL : pack_row,
+                          .context = pe};
+    IMGSTAT_TRY(png_idat_begin(pe->idat, &rows, err));
+    const size_t batch = png_idat_batch(pe->idat);
+    base->band_rows = batch < UINT32_MAX ? (uint32_t)batch : UINT32_MAX;
+    return IMGSTAT_OK;
 }
 
 /* ---- Rows ---- */
-
-/* A sample of `bits` bits at `depth` bits, its bits repeated: 0 and full scale stay what they are.
- */
-static unsigned widened(unsigned v, unsigned bits, unsigned depth)
-{
-    unsigned out = 0;
-    for (int shift = (int)depth - (int)bits; shift > -(int)bits; shift -= (int)bits)
-        out |= shift >= 0 ? v << shift : v >> -shift;
-    return out;
-}
-
-static void pack_bytes(const PngEncoder *pe, const uint8_t *from, uint8_t *to, size_t n)
-{
-    const EncodePage *const page = &pe->base.page;
-    const unsigned full = (1u << page->bits) - 1;
-    for (size_t i = 0; i < n; i++) {
-        const bool alpha = page->alpha >= 0 && i % page->channels == (size_t)page->alpha;
-        unsigned v = from[i] < full ? from[i] : full;
-        v = pe->invert && !alpha ? full - v : v;
-        to[i] = (uint8_t)(pe->widen ? widened(v, page->bits, 8) : v);
-    }
-}
-
-static void pack_words(const PngEncoder *pe, const uint8_t *from, uint8_t *to, size_t n)
-{
-    const EncodePage *const page = &pe->base.page;
-    const unsigned full = (1u << page->bits) - 1;
-    const bool plain = !pe->widen && !pe->invert;
-    for (size_t i = 0; i < n; i++) {
-        uint16_t word;
-        memcpy(&word, from + 2 * i, 2);
-        unsigned v = word;
-        if (!plain) {
-            const bool alpha = page->alpha >= 0 && i % page->channels == (size_t)page->alpha;
-            v = v < full ? v : full;
-            v = pe->invert && !alpha ? full - v : v;
-            v = pe->widen ? widened(v, page->bits, 16) : v;
-        }
-        to[2 * i] = (uint8_t)(v >> 8);
-        to[2 * i + 1] = (uint8_t)v;
-    }
-}
-
-/* Gray or indices of 1, 2 or 4 bits. */
-static void pack_bits(const PngEncoder *pe, const uint8_t *from, uint8_t *to, size_t n)
-{
-    const unsigned bits = pe->form.depth, per_byte = 8 / bits, full = (1u << bits) - 1;
-    memset(to, 0, (n + per_byte - 1) / per_byte);
-    for (size_t i = 0; i < n; i++) {
-        unsigned v = from[i] < full ? from[i] : full;
-        v = pe->invert ? full - v : v;
-        to[i / per_byte] =
-            (uint8_t)(to[i / per_byte] | v << (8 - bits - bits * (unsigned)(i % per_byte)));
-    }
-}
-
-static void pack_row(const PngEncoder *pe, const uint8_t *from, uint8_t *to)
-{
-    const size_t n = (size_t)pe->base.page.width * pe->base.page.channels;
-    if (pe->form.depth == 16)
-        pack_words(pe, from, to, n);
-    else if (pe->form.depth < 8)
-        pack_bits(pe, from, to, n);
-    else if (pe->widen || pe->invert)
-        pack_bytes(pe, from, to, n);
-    else
-        memcpy(to, from, n);
-}
 
 /* Every dx-th pixel of a packed row, from `first` on. */
 static void gather_pixels(const PngForm *form, const uint8_t *row, unsigned first, unsigned dx,
@@ -288,20 +308,29 @@ static void gather_pixels(const PngForm *form, const uint8_t *row, unsigned firs
 static ImgstatResult write_passes(PngEncoder *pe, ImgstatError *err)
 {
     const EncodePage *const page = &pe->base.page;
-    const unsigned bits = form_channels(&pe->form) * pe->form.depth;
-    for (unsigned p = 0; p < PNG_ADAM7; p++) {
+    ImgstatResult res = IMGSTAT_OK;
+    uint8_t *const row = malloc(pe->row_bytes);
+    if (!row)
+        return error_memory(err, pe->row_bytes, "a row of pixels");
+    for (unsigned p = 0; p < PNG_ADAM7 && res == IMGSTAT_OK; p++) {
         const uint32_t width = pass_size(page->width, pass_x[p], pass_dx[p]);
-        if (width == 0 || page->height <= pass_y[p])
+        const uint32_t height = pass_size(page->height, pass_y[p], pass_dy[p]);
+        const size_t bytes = packed_bytes(&pe->form, width);
+        if (width == 0 || height == 0)
             continue;
-        IMGSTAT_TRY(
-            png_idat_begin(pe->idat, packed_bytes(&pe->form, width), bits < 8 ? 1 : bits / 8, err));
-        for (uint32_t y = pass_y[p]; y < page->height; y += pass_dy[p]) {
+        const PngRows rows = {.n = height,
+                              .from_bytes = bytes,
+                              .row_bytes = bytes,
+                              .pixel_bytes = pixel_bytes(&pe->form)};
+        res = png_idat_begin(pe->idat, &rows, err);
+        for (uint32_t y = pass_y[p]; y < page->height && res == IMGSTAT_OK; y += pass_dy[p]) {
             gather_pixels(&pe->form, pe->whole + y * pe->row_bytes, pass_x[p], pass_dx[p], width,
-                          png_idat_row(pe->idat));
-            IMGSTAT_TRY(png_idat_push(pe->idat, err));
+                          row);
+            res = png_idat_write(pe->idat, row, bytes, 1, err);
         }
     }
-    return IMGSTAT_OK;
+    free(row);
+    return res;
 }
 
 static ImgstatResult write_rows(Encoder *base, const void *rows, size_t pitch, uint32_t n,
@@ -309,13 +338,12 @@ static ImgstatResult write_rows(Encoder *base, const void *rows, size_t pitch, u
 {
     PngEncoder *const pe = (PngEncoder *)base;
     IMGSTAT_TRY(encode_check_rows(base, pitch, n, err));
-    for (uint32_t i = 0; i < n; i++, base->next_row++) {
-        const uint8_t *const from = (const uint8_t *)rows + i * pitch;
-        pack_row(pe, from,
-                 pe->whole ? pe->whole + base->next_row * pe->row_bytes : png_idat_row(pe->idat));
-        if (!pe->whole)
-            IMGSTAT_TRY(png_idat_push(pe->idat, err));
-    }
+    if (!pe->whole)
+        IMGSTAT_TRY(png_idat_write(pe->idat, rows, pitch, n, err));
+    for (uint32_t i = 0; pe->whole && i < n; i++)
+        pack_row(pe, (const uint8_t *)rows + i * pitch,
+                 pe->whole + (size_t)(base->next_row + i) * pe->row_bytes);
+    base->next_row += n;
     return IMGSTAT_OK;
 }
 

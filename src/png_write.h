@@ -23,6 +23,8 @@ typedef struct PngSink {
 /* png_chunks.c */
 ImgstatResult png_chunk_write(PngSink *sink, const char *type, const void *data, size_t bytes,
                               ImgstatError *err);
+/* Puts length and type before, and the checksum behind, the `bytes` bytes at chunk + 8. */
+void png_chunk_frame(const char *type, uint8_t *chunk, size_t bytes);
 uint32_t png_get32(const uint8_t *at);
 void png_put32(uint8_t *at, uint32_t value);
 
@@ -49,23 +51,30 @@ ImgstatResult png_palette_write(PngSink *sink, const PngForm *form, ImgstatError
 ImgstatResult png_chunks_from_tiff(PngSink *sink, const Decoder *like, const PngForm *form,
                                    Warnings *warnings, ImgstatError *err);
 
-/* png_filter.c: one row of `bytes` bytes to 1 + bytes at `to`. above: the row above, zeros for
- * none. trial: scratch of 1 + bytes. pixel_bytes: distance to the pixel on the left, at least 1. */
-void png_filter_row(const uint8_t *row, const uint8_t *above, size_t bytes, unsigned pixel_bytes,
-                    bool choose, uint8_t *trial, uint8_t *to);
-
 /* png_idat.c: rows to IDAT chunks. */
 typedef struct PngIdat PngIdat;
+typedef void (*PngPack)(const void *context, const uint8_t *from, uint8_t *to);
+
+/* Rows of an image, or of a pass of an interlaced one. */
+typedef struct PngRows {
+    size_t n;
+    size_t from_bytes;  /* of a row as it is given */
+    size_t row_bytes;   /* of one as PNG has it */
+    size_t pixel_bytes; /* distance to the pixel on the left, at least 1 */
+    PngPack pack;       /* from the one to the other, on any thread; NULL where they are the same */
+    const void *context;
+} PngRows;
+
 /* total: bytes of all rows with their filter bytes. choose: pick a filter for every row. */
 ImgstatResult png_idat_create(PngSink *sink, const EncodeHow *how, bool choose, uint64_t total,
                               PngIdat **out, ImgstatError *err);
 void png_idat_destroy(PngIdat *idat); /* accepts NULL */
-/* Rows of another length follow, and the first of them has none above it. */
-ImgstatResult png_idat_begin(PngIdat *idat, size_t row_bytes, unsigned pixel_bytes,
+/* Such rows follow, and the first of them has none above it. */
+ImgstatResult png_idat_begin(PngIdat *idat, const PngRows *rows, ImgstatError *err);
+/* Rows are copied, unless a multiple of png_idat_batch comes at once. */
+size_t png_idat_batch(const PngIdat *idat);
+ImgstatResult png_idat_write(PngIdat *idat, const uint8_t *rows, size_t pitch, size_t n,
                              ImgstatError *err);
-/* Where the caller puts the next row, before png_idat_push. */
-uint8_t *png_idat_row(PngIdat *idat);
-ImgstatResult png_idat_push(PngIdat *idat, ImgstatError *err);
 ImgstatResult png_idat_finish(PngIdat *idat, ImgstatError *err);
 
 #endif

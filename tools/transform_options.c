@@ -94,7 +94,7 @@ const struct argp_option write_table[] = {
     {"compression", KEY_COMPRESSION, "NAME", 0,
      "deflate, and of TIFF none, lzw, packbits, zstd, ... (default: as the input, lossless)", 3},
     {"level", KEY_LEVEL, "N", 0, "Of the compression, 0 to 22 (default: 6 of deflate)", 3},
-    {"fast", KEY_FAST, NULL, 0, "Larger files, written several times faster", 3},
+    {"fast", KEY_FAST, NULL, 0, "Files may be larger, and are written faster", 3},
     {"force", KEY_FORCE, NULL, 0, "Replace existing files; each stays until the new one is whole",
      3},
     {"skip-existing", KEY_SKIP_EXISTING, NULL, 0,

@@ -107,6 +107,61 @@ Test(png_write, blocks_on_threads)
     }
 }
 
+static uint8_t *load(const char *path, size_t *bytes)
+{
+    FILE *const file = fopen(path, "rb");
+    cr_assert_not_null(file);
+    fseek(file, 0, SEEK_END);
+    *bytes = (size_t)ftell(file);
+    rewind(file);
+    uint8_t *const data = malloc(*bytes);
+    cr_assert_eq(fread(data, 1, *bytes, file), *bytes);
+    fclose(file);
+    return data;
+}
+
+/* Neither the number of threads nor how rows come may be seen in a file. */
+Test(png_write, threads_do_not_change_a_byte)
+{
+    static const EncodePage pages[] = {
+        {.width = 1201,
+         .height = 1803,
+         .channels = 3,
+         .sample = IMGSTAT_U8,
+         .bits = 8,
+         .alpha = -1},
+        {.width = 700, .height = 900, .channels = 2, .sample = IMGSTAT_U16, .bits = 12, .alpha = 1},
+        {.width = 900, .height = 20, .channels = 1, .sample = IMGSTAT_U8, .bits = 4, .alpha = -1}};
+    static const unsigned threads[] = {1, 2, 3, 4, 7, 16};
+    for (size_t p = 0; p < sizeof pages / sizeof *pages; p++) {
+        for (int level = -1; level <= 9; level += 5) {
+            uint8_t *const pixels = encode_pixels(&pages[p]);
+            uint8_t *first = NULL;
+            size_t n_first = 0, n;
+            for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
+                EncodeHow how = {.level = level, .fast = level == 9};
+                if (t > 0)
+                    cr_assert_eq(pool_create(threads[t], &how.pool, NULL), IMGSTAT_OK);
+                cr_assert_eq(encode_file(&png_format, &how, &pages[p], NULL, NULL, pixels,
+                                         (uint32_t)(t * t * 100 + 1), NULL),
+                             IMGSTAT_OK);
+                pool_destroy(how.pool);
+                uint8_t *const data = load(encode_path, &n);
+                if (!first) {
+                    first = data;
+                    n_first = n;
+                    continue;
+                }
+                cr_assert_eq(n, n_first);
+                cr_assert_arr_eq(data, first, n, "%u threads", threads[t]);
+                free(data);
+            }
+            free(first);
+            free(pixels);
+        }
+    }
+}
+
 /* A row that is larger than a block. */
 Test(png_write, one_long_row)
 {

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* deflate.c: which compressor a piece gets, and how pieces are put together. */
+#include "deflate.h"
+
+#include "deflate_runs.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#ifdef IMGSTAT_WITH_LIBDEFLATE
+#include <libdeflate.h>
+#endif
+#ifdef IMGSTAT_WITH_ISAL
+#include <isa-l/igzip_lib.h>
+#endif
+
+enum {
+    DEFAULT_LEVEL = 6,
+    BOTH_LEVEL = 8,        /* from here on both ways are gone to their ends */
+    SAMPLE_PART = 8,       /* an eighth of a piece tells which way pays, */
+    SAMPLE_MIN = 32 << 10, /* but not less than this */
+    SAMPLE_MAX = 64 << 10, /* nor more */
+    SAMPLE_LEVEL = 1       /* searched for matches quickly: only the comparison counts */
+};
+
+struct Deflater {
+    int level;
+    bool fast;
+    uint8_t *spare; /* the way not taken; what libdeflate made, read again */
+    size_t spare_bytes;
+    z_stream in, out;
+    bool in_ready, out_ready;
+    int out_level;
+#ifdef IMGSTAT_WITH_LIBDEFLATE
+    struct libdeflate_compressor *whole, *sampler;
+#endif
+#ifdef IMGSTAT_WITH_ISAL
+    uint8_t *level_buffer;
+#endif
+};
+
+const uint8_t deflate_head[DEFLATE_HEAD] = {0x78, 0x9C}; /* a window of 32 KiB */
+
+size_t deflate_bound(size_t n)
+{
+    return n + n / 8 + 1024; /* blocks of at least 4 KiB that are stored, and what frames them */
+}
+
+Deflater *deflater_create(int level, bool fast)
+{
+    Deflater *const d = calloc(1, sizeof *d);
+    if (!d)
+        return NULL;
+    d->level = level < 0 ? DEFAULT_LEVEL : level;
+    d->fast = fast;
+    return d;
+}
+
+void deflater_destroy(Deflater *d)
+{
+    if (!d)
+        return;
+    if (d->in_ready)
+        inflateEnd(&d->in);
+    if (d->out_ready)
+        deflateEnd(&d->out);
+#ifdef IMGSTAT_WITH_LIBDEFLATE
+    libdeflate_free_compressor(d->whole);
+    libdeflate_free_compressor(d->sampler);
+#endif
+#ifdef IMGSTAT_WITH_ISAL
+    free(d->level_buffer);
+#endif
+    free(d->spare);
+    free(d);
+}
+
+static bool spare_room(Deflater *d, size_t bytes)
+{
+    if (bytes <= d->spare_bytes)
+        return true;
+    free(d->spare);
+    d->spare = malloc(bytes);
+    d->spare_bytes = d->spare ? bytes : 0;
+    return d->spare != NULL;
+}
+
+/* ---- By matches ---- */
+
+#ifdef IMGSTAT_WITH_LIBDEFLATE
+
+/* libdeflate ends every stream. The bit that says so is in the head of the last block, which only
+ * decoding finds; cleared, and an empty stored block added, the piece ends with a whole byte and
+ * another may follow. Returns its length, 0 where that fails. */
+static size_t open_end(Deflater *d, uint8_t *bytes, size_t n, size_t decoded)
+{
+    z_stream *const z = &d->in;
+    if (!spare_room(d, decoded + 1))
+        return 0;
+    if (!d->in_ready ? inflateInit2(z, -15) != Z_OK : inflateReset(z) != Z_OK)
+        return 0;
+    d->in_ready = true;
+    z->next_in = bytes;
+    z->avail_in = (uInt)n;
+    z->next_out = d->spare;
+    z->avail_out = (uInt)decoded + 1;
+    for (uint64_t head = 0;;) {
+        if (inflate(z, Z_BLOCK) != Z_OK || !(z->data_type & 128))
+            return 0;
+        const unsigned unused = (unsigned)z->data_type & 7;
+        if (z->data_type & 64) {
+            static const uint8_t empty[5] = {0, 0, 0, 0xFF, 0xFF};
+            const size_t first = unused >= 3 ? 1 : 0; /* its head fits the last byte */
+            bytes[head / 8] &= (uint8_t) ~(1u << head % 8);
+            memcpy(bytes + n, empty + first, sizeof empty - first);
+            return n + sizeof empty - first;
+        }
+        head = (uint64_t)z->total_in * 8 - unused;
+    }
+}
+
+static size_t by_libdeflate(Deflater *d, const uint8_t *from, size_t n, bool last, bool sample,
+                            uint8_t *to)
+{
+    struct libdeflate_compressor **const c = sample ? &d->sampler : &d->whole;
+    const int level = sample || d->fast ? SAMPLE_LEVEL : d->level > 12 ? 12 : d->level;
+    if (!*c)
+        *c = libdeflate_alloc_compressor(level);
+    if (!*c)
+        return 0;
+    const size_t bytes = libdeflate_deflate_compress(*c, from, n, to, deflate_bound(n) - 8);
+    return last || bytes == 0 || sample ? bytes : open_end(d, to, bytes, n);
+}
+
+#else
+
+static size_t by_zlib(Deflater *d, const uint8_t *from, size_t n, bool last, bool sample,
+                      uint8_t *to)
+{
+    z_stream *const z = &d->out;
+    const int level = sample || d->fast ? SAMPLE_LEVEL : d->level > 9 ? 9 : d->level;
+    if (d->out_ready && d->out_level != level) {
+        deflateEnd(z);
+        d->out_ready = false;
+    }
+    if (d->out_ready ? deflateReset(z) != Z_OK
+                     : deflateInit2(z, level, Z_DEFLATED, -15, 9, Z_FILTERED) != Z_OK)
+        return 0;
+    d->out_ready = true;
+    d->out_level = level;
+    z->next_in = (Bytef *)(uintptr_t)from;
+    z->avail_in = (uInt)n;
+    z->next_out = to;
+    z->avail_out = (uInt)deflate_bound(n);
+    const int result = deflate(z, last ? Z_FINISH : Z_SYNC_FLUSH);
+    if (result != (last ? Z_STREAM_END : Z_OK) || z->avail_in > 0 || z->avail_out == 0)
+        return 0;
+    return deflate_bound(n) - z->avail_out;
+}
+
+#endif
+
+#ifdef IMGSTAT_WITH_ISAL
+static size_t by_isal(Deflater *d, const uint8_t *from, size_t n, bool last, uint8_t *to)
+{
+    struct isal_zstream z;
+    if (!d->level_buffer)
+        d->level_buffer = malloc(ISAL_DEF_LVL1_DEFAULT);
+    if (!d->level_buffer)
+        return 0;
+    isal_deflate_stateless_init(&z);
+    z.next_in = (uint8_t *)(uintptr_t)from;
+    z.avail_in = (uint32_t)n;
+    z.next_out = to;
+    z.avail_out = (uint32_t)deflate_bound(n);
+    z.level = 1;
+    z.level_buf = d->level_buffer;
+    z.level_buf_size = ISAL_DEF_LVL1_DEFAULT;
+    z.flush = last ? NO_FLUSH : FULL_FLUSH;
+    z.end_of_stream = last;
+    const int result = isal_deflate_stateless(&z);
+    return result == COMP_OK && z.avail_in == 0 ? deflate_bound(n) - z.avail_out : 0;
+}
+#endif
+
+static size_t by_matches(Deflater *d, const uint8_t *from, size_t n, bool last, bool sample,
+                         uint8_t *to)
+{
+#ifdef IMGSTAT_WITH_ISAL
+    if (d->fast)
+        return by_isal(d, from, n, last, to);
+#endif
+#ifdef IMGSTAT_WITH_LIBDEFLATE
+    return by_libdeflate(d, from, n, last, sample, to);
+#else
+    return by_zlib(d, from, n, last, sample, to);
+#endif
+}
+
+/* ---- The choice ---- */
+
+/* Whether runs alone are smaller, by a part of the piece. */
+static bool runs_suffice(Deflater *d, const uint8_t *from, size_t n, uint8_t *scratch)
+{
+    size_t part = n / SAMPLE_PART;
+    part = part < SAMPLE_MIN ? SAMPLE_MIN : part > SAMPLE_MAX ? SAMPLE_MAX : part;
+    part = part < n ? part : n;
+    const uint8_t *const sample = from + (n - part) / 2;
+    const size_t runs = deflate_runs(sample, part, true, false, scratch);
+    const size_t matches = by_matches(d, sample, part, true, true, scratch);
+    return matches == 0 || runs <= matches;
+}
+
+size_t deflate_piece(Deflater *d, const uint8_t *from, size_t n, bool last, uint8_t *to)
+{
+    if (d->level == 0 && !d->fast)
+        return deflate_runs(from, n, last, true, to);
+    const bool both = !d->fast && (d->level >= BOTH_LEVEL || n <= SAMPLE_MIN);
+    if (!both)
+        return runs_suffice(d, from, n, to) ? deflate_runs(from, n, last, false, to)
+                                            : by_matches(d, from, n, last, false, to);
+    const size_t matches = by_matches(d, from, n, last, false, to);
+    if (!spare_room(d, deflate_bound(n)))
+        return 0;
+    const size_t runs = deflate_runs(from, n, last, false, d->spare);
+    if (matches > 0 && matches <= runs)
+        return matches;
+    memcpy(to, d->spare, runs);
+    return runs;
+}
+
+/* ---- zlib streams ---- */
+
+uint32_t deflate_adler(const uint8_t *from, size_t n)
+{
+#ifdef IMGSTAT_WITH_LIBDEFLATE
+    return libdeflate_adler32(1, from, n);
+#else
+    return (uint32_t)adler32_z(1, from, n);
+#endif
+}
+
+uint32_t deflate_adler_join(uint32_t first, uint32_t second, size_t n)
+{
+    return (uint32_t)adler32_combine(first, second, (z_off_t)n);
+}
+
+size_t deflate_zlib_bound(size_t n)
+{
+    return DEFLATE_HEAD + deflate_bound(n) + 4;
+}
+
+size_t deflate_zlib(Deflater *d, const uint8_t *from, size_t n, uint8_t *to)
+{
+    const size_t bytes = deflate_piece(d, from, n, true, to + DEFLATE_HEAD);
+    const uint32_t check = deflate_adler(from, n);
+    if (bytes == 0)
+        return 0;
+    memcpy(to, deflate_head, DEFLATE_HEAD);
+    for (size_t i = 0; i < 4; i++)
+        to[DEFLATE_HEAD + bytes + i] = (uint8_t)(check >> (24 - 8 * i));
+    return DEFLATE_HEAD + bytes + 4;
+}
