@@ -12,8 +12,7 @@ enum {
 };
 
 typedef struct Piece {
-    uint8_t *bytes;
-    size_t n;
+    TiffPiece made;
     bool ok;
     char text[256];
 } Piece;
@@ -64,9 +63,9 @@ static void make_piece(void *context, size_t task, unsigned thread)
     const uint32_t y = unit * te->unit_rows;
     const uint32_t rows = work->n - y < te->unit_rows ? work->n - y : te->unit_rows;
     Piece *const piece = &te->pieces[task];
-    piece->ok = tiff_pack_chunk(
-        te->packers[thread], shape, &te->base.page, work->rows + y * work->pitch, work->pitch, rows,
-        across * shape->chunk_width, plane, &piece->bytes, &piece->n, piece->text);
+    piece->ok = tiff_pack_chunk(te->packers[thread], shape, &te->base.page,
+                                work->rows + y * work->pitch, work->pitch, rows,
+                                across * shape->chunk_width, plane, &piece->made, piece->text);
 }
 
 /* Where piece `task` of rows from `first` on goes, and which chunk it belongs to. */
@@ -79,8 +78,8 @@ static uint64_t place_piece(TiffEncoder *te, const Piece *piece, size_t task, ui
     if (te->even_strips)
         return te->start + (plane * te->base.page.height + y) * shape->row_bytes;
     te->offsets[chunk] = te->file.at;
-    te->sizes[chunk] = piece->n;
-    te->file.at += piece->n;
+    te->sizes[chunk] = piece->made.n;
+    te->file.at += piece->made.n;
     return te->offsets[chunk];
 }
 
@@ -101,10 +100,8 @@ static ImgstatResult write_band(TiffEncoder *te, const uint8_t *rows, size_t pit
             res = error_set(err, IMGSTAT_ERR_MEMORY, "%s: cannot be compressed: %s",
                             te->base.output->name, piece->text);
         if (res == IMGSTAT_OK)
-            res = output_write(te->base.output, place_piece(te, piece, i, first), piece->bytes,
-                               piece->n, err);
-        free(piece->bytes);
-        *piece = (Piece){.bytes = NULL};
+            res = output_write(te->base.output, place_piece(te, piece, i, first), piece->made.bytes,
+                               piece->made.n, err);
     }
     return res;
 }
@@ -114,7 +111,7 @@ static ImgstatResult write_band(TiffEncoder *te, const uint8_t *rows, size_t pit
 static void release_page(TiffEncoder *te)
 {
     for (size_t i = 0; te->pieces && i < te->n_pieces; i++)
-        free(te->pieces[i].bytes);
+        free(te->pieces[i].made.bytes);
     free(te->band);
     free(te->offsets);
     free(te->sizes);

@@ -40,6 +40,7 @@ typedef struct TiffShape {
     uint16_t compression, photometric, predictor;
     uint32_t fax_options; /* of CCITT T.4 */
     int level;            /* of the compression; -1: its default */
+    bool fast;            /* as EncodeHow has it */
     uint32_t chunk_width, chunk_height, across, down;
     size_t row_bytes; /* of one chunk's row */
     bool swap;        /* the file's byte order is not the host's */
@@ -91,10 +92,20 @@ ImgstatResult tiff_tags_from_png(TiffFile *file, const Decoder *like, const Enco
 typedef struct TiffPacker TiffPacker;
 TiffPacker *tiff_packer_create(void);
 void tiff_packer_destroy(TiffPacker *packer); /* accepts NULL */
-/* Makes the chunk that holds `rows` rows from `from` on, pixels x.. of `plane`; *out is freed by
- * the caller. pixels: of a row, from x to the image's end. On failure text says why. */
+/* A chunk as it is in the file; its memory serves one after the other. */
+typedef struct TiffPiece {
+    uint8_t *bytes;
+    size_t n, room;
+} TiffPiece;
+/* Makes the chunk that holds `rows` rows from `from` on, pixels x.. of `plane`. pixels: of a row,
+ * from x to the image's end. On failure text says why. */
 bool tiff_pack_chunk(TiffPacker *packer, const TiffShape *shape, const EncodePage *page,
                      const uint8_t *from, size_t pitch, uint32_t rows, uint32_t x, uint16_t plane,
-                     uint8_t **out, size_t *bytes, char text[256]);
+                     TiffPiece *piece, char text[256]);
+
+/* tiff_write_predict.c: whether a chunk's predictor is one of those here; and differences in place
+ * of the samples of a row, both in host order. scratch: row_bytes, aligned as the row is. */
+bool tiff_can_predict(const TiffShape *shape);
+void tiff_predict_row(const TiffShape *shape, uint8_t *row, uint8_t *scratch);
 
 #endif

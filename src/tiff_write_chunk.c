@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* tiff_write_chunk.c: from image rows to the bytes of one strip or tile: packed by us, compressed
- * by libtiff, which writes a file of one strip into memory. */
+/* tiff_write_chunk.c: from image rows to the bytes of one strip or tile: packed by us; deflated by
+ * us, compressed otherwise by libtiff, which writes a file of one strip into memory. */
+#include "deflate.h"
 #include "sample.h"
 #include "tiff_write.h"
 
@@ -8,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER_BYTES = 8 }; /* of a classic TIFF; the strip comes right behind it */
+enum {
+    HEADER_BYTES = 8,       /* of a classic TIFF; the strip comes right behind it */
+    DEFLATE_BYTES = 1 << 30 /* a chunk that is deflated here: sizes of 32 bits hold all it takes */
+};
 
 /* libtiff's file in memory. */
 typedef struct Memory {
@@ -25,6 +29,9 @@ struct TiffPacker {
     size_t packed_room;
     uint8_t *samples; /* one row of one chunk, whole samples */
     size_t samples_room;
+    Deflater *deflater; /* for `level` and `fast` */
+    int level;
+    bool fast;
     char text[256]; /* libtiff's last complaint */
 };
 
@@ -124,14 +131,6 @@ static void set_level(TIFF *tif, const TiffShape *shape)
 {
     const int level = shape->level;
     switch (shape->compression) {
-    case COMPRESSION_DEFLATE:
-    case COMPRESSION_ADOBE_DEFLATE:
-        TIFFSetField(tif, TIFFTAG_ZIPQUALITY,
-                     level < 0   ? 6
-                     : level > 9 ? 9
-                     : level < 1 ? 1
-                                 : level);
-        break;
     case COMPRESSION_ZSTD:
         if (level >= 0)
             TIFFSetField(tif, TIFFTAG_ZSTD_LEVEL, level < 1 ? 1 : level);
@@ -179,37 +178,7 @@ static bool open_strip(TiffPacker *packer, const TiffShape *shape, uint32_t rows
     return true;
 }
 
-static bool compress(TiffPacker *packer, const TiffShape *shape, uint32_t rows, size_t n,
-                     uint8_t **out, size_t *bytes)
-{
-    packer->text[0] = '\0';
-    if (!open_strip(packer, shape, rows))
-        return false;
-    /* The strip before makes room. */
-    packer->memory.n = packer->memory.at = HEADER_BYTES;
-    if (TIFFWriteEncodedStrip(packer->tif, 0, packer->packed, (tmsize_t)n) != (tmsize_t)n)
-        return false;
-    const uint64_t at = TIFFGetStrileOffset(packer->tif, 0);
-    *bytes = (size_t)TIFFGetStrileByteCount(packer->tif, 0);
-    if (at > packer->memory.n || *bytes > packer->memory.n - at || *bytes == 0)
-        return false;
-    *out = malloc(*bytes);
-    if (*out)
-        memcpy(*out, packer->memory.data + at, *bytes);
-    return *out != NULL;
-}
-
 /* ---- Packing ---- */
-
-static bool grow(uint8_t **buffer, size_t *room, size_t bytes)
-{
-    if (bytes <= *room)
-        return true;
-    free(*buffer);
-    *buffer = malloc(bytes);
-    *room = *buffer ? bytes : 0;
-    return *buffer != NULL;
-}
 
 /* Samples of one plane from interleaved pixels. */
 static void gather(const uint8_t *from, size_t bytes, size_t pixels, size_t channels, uint8_t *to)
@@ -279,6 +248,63 @@ static void swap_samples(uint8_t *bytes, size_t n, unsigned bits)
         TIFFSwabArrayOfLong8((uint64_t *)(void *)bytes, (tmsize_t)(n / 8));
 }
 
+static bool grow(uint8_t **buffer, size_t *room, size_t bytes)
+{
+    if (bytes <= *room)
+        return true;
+    free(*buffer);
+    *buffer = malloc(bytes);
+    *room = *buffer ? bytes : 0;
+    return *buffer != NULL;
+}
+
+static bool compress_by_libtiff(TiffPacker *packer, const TiffShape *shape, uint32_t rows, size_t n,
+                                TiffPiece *piece)
+{
+    packer->text[0] = '\0';
+    if (!open_strip(packer, shape, rows))
+        return false;
+    /* The strip before makes room. */
+    packer->memory.n = packer->memory.at = HEADER_BYTES;
+    if (TIFFWriteEncodedStrip(packer->tif, 0, packer->packed, (tmsize_t)n) != (tmsize_t)n)
+        return false;
+    const uint64_t at = TIFFGetStrileOffset(packer->tif, 0);
+    piece->n = (size_t)TIFFGetStrileByteCount(packer->tif, 0);
+    if (at > packer->memory.n || piece->n > packer->memory.n - at || piece->n == 0 ||
+        !grow(&piece->bytes, &piece->room, piece->n))
+        return false;
+    memcpy(piece->bytes, packer->memory.data + at, piece->n);
+    return true;
+}
+
+/* The chunk's samples are in packer->packed, in host order where there is a predictor. */
+static bool deflate_chunk(TiffPacker *packer, const TiffShape *shape, uint32_t rows, size_t n,
+                          TiffPiece *piece)
+{
+    if (packer->deflater && (packer->level != shape->level || packer->fast != shape->fast)) {
+        deflater_destroy(packer->deflater);
+        packer->deflater = NULL;
+    }
+    if (!packer->deflater)
+        packer->deflater = deflater_create(shape->level, shape->fast);
+    packer->level = shape->level;
+    packer->fast = shape->fast;
+    if (!packer->deflater || !grow(&packer->samples, &packer->samples_room, shape->row_bytes) ||
+        !grow(&piece->bytes, &piece->room, deflate_zlib_bound(n)))
+        return false;
+    for (uint32_t y = 0; y < rows; y++)
+        tiff_predict_row(shape, packer->packed + y * shape->row_bytes, packer->samples);
+    if (shape->swap && shape->predictor == PREDICTOR_HORIZONTAL)
+        swap_samples(packer->packed, n, shape->bits);
+    piece->n = deflate_zlib(packer->deflater, packer->packed, n, piece->bytes);
+    return piece->n > 0;
+}
+
+static bool is_deflate(uint16_t compression)
+{
+    return compression == COMPRESSION_DEFLATE || compression == COMPRESSION_ADOBE_DEFLATE;
+}
+
 static bool is_whole(unsigned bits)
 {
     return bits == 8 || bits == 16 || bits == 32 || bits == 64;
@@ -311,7 +337,7 @@ static bool pack_row(TiffPacker *packer, const TiffShape *shape, const EncodePag
 
 bool tiff_pack_chunk(TiffPacker *packer, const TiffShape *shape, const EncodePage *page,
                      const uint8_t *from, size_t pitch, uint32_t rows, uint32_t x, uint16_t plane,
-                     uint8_t **out, size_t *bytes, char text[256])
+                     TiffPiece *piece, char text[256])
 {
     const uint32_t height = shape->tiled ? shape->chunk_height : rows;
     const size_t n = height * shape->row_bytes;
@@ -326,13 +352,16 @@ bool tiff_pack_chunk(TiffPacker *packer, const TiffShape *shape, const EncodePag
     if (shape->swap && shape->predictor == PREDICTOR_NONE)
         swap_samples(packer->packed, n, shape->bits);
     if (shape->compression == COMPRESSION_NONE) {
-        *out = packer->packed;
-        *bytes = n;
-        packer->packed = NULL;
-        packer->packed_room = 0;
+        uint8_t *const bytes = packer->packed;
+        const size_t room = packer->packed_room;
+        packer->packed = piece->bytes; /* for the next */
+        packer->packed_room = piece->room;
+        *piece = (TiffPiece){.bytes = bytes, .n = n, .room = room};
         return true;
     }
-    if (compress(packer, shape, height, n, out, bytes))
+    if (is_deflate(shape->compression) && tiff_can_predict(shape) && n <= DEFLATE_BYTES)
+        return deflate_chunk(packer, shape, height, n, piece);
+    if (compress_by_libtiff(packer, shape, height, n, piece))
         return true;
     if (packer->text[0])
         snprintf(text, 256, "%s", packer->text);
@@ -353,5 +382,6 @@ void tiff_packer_destroy(TiffPacker *packer)
     free(packer->memory.data);
     free(packer->packed);
     free(packer->samples);
+    deflater_destroy(packer->deflater);
     free(packer);
 }

@@ -119,6 +119,7 @@ static ImgstatResult choose_compression(const Encoder *encoder, const TiffDecode
     const uint16_t before = like ? like->layout.compression : COMPRESSION_ADOBE_DEFLATE;
     shape->compression = wanted ? compression_named(wanted) : before;
     shape->level = encoder->how.fast ? 1 : encoder->how.level;
+    shape->fast = encoder->how.fast;
     if (!can_keep(shape, shape->compression)) {
         if (wanted)
             return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
