@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -142,6 +143,22 @@ static bool check_inputs_kept(const Options *o, const Outputs *outputs)
     return good;
 }
 
+/* An output that is called like another format would not be what its name says. */
+static bool check_ending(const Options *o)
+{
+    static const char *const others[] = {".jpg", ".jpeg", ".jp2",  ".jxl", ".webp", ".gif",
+                                         ".bmp", ".avif", ".heic", ".pgm", ".ppm",  ".pnm",
+                                         ".tga", ".exr",  ".psd",  ".pdf", ".svg"};
+    const char *const output = o->transform.output, *const dot = strrchr(output, '.');
+    for (size_t i = 0; dot != NULL && i < sizeof others / sizeof others[0]; i++)
+        if (strcasecmp(dot, others[i]) == 0) {
+            usage_error(o->command, "%s: outputs are PNG or TIFF; --format names one all the same",
+                        output);
+            return false;
+        }
+    return true;
+}
+
 /* ---- The plan -------------------------------------------------------------------------------- */
 
 static bool check_standard(const Options *o, const InputList *inputs, bool folder)
@@ -171,7 +188,8 @@ bool outputs_plan(const Options *options, const InputList *inputs, Outputs *out)
     const TransformOptions *const t = &options->transform;
     const bool standard = strcmp(t->output, "-") == 0;
     const bool folder = !standard && goes_to_folder(options, inputs);
-    if (!check_standard(options, inputs, folder))
+    if (!check_standard(options, inputs, folder) ||
+        (!folder && t->write.format == NULL && !check_ending(options)))
         return false;
     out->jobs = text_alloc((inputs->n + 1) * sizeof *out->jobs);
     out->paths = text_alloc((inputs->n + 1) * sizeof *out->paths);

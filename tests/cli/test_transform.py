@@ -300,12 +300,15 @@ def test_refused(program, folder):
              (["equalize", "--grid", "4,4", a, "-o", "x"], b"belong to --clahe"),
              (["equalize", "--save-transfer", "t", a, b, "-o", "x"], b"--together makes one"),
              (["normalize", "--skip-existing", "--force", a, "-o", "x"], b"exclude each other"),
+             (["normalize", a, "-o", "x.jpg"], b"outputs are PNG or TIFF"),
              (["apply", "-o", "x"], b"name the transfer")]
     for words, sentence in cases:
         done = run(program, *words, status=2, cwd=folder)
         check(sentence in done.stderr, f"{words}: {done.stderr!r}")
         check(not (folder / "x").exists() and not (folder / "o").exists() and a.read_bytes() == before,
               f"{words}: nothing is written")
+    check(not (folder / "x.jpg").exists(), "and nothing under another format's name")
+    run(program, "normalize", "--format", "png", a, "-o", folder / "x.jpg")
     other = folder / "other" / "b.png"
     other.write_bytes(b.read_bytes())
     done = run(program, "normalize", "--force", folder / "in" / "b.png", other, "-o", folder / "in", status=2)
