@@ -73,7 +73,8 @@ def kept_chunks(path, same_form, palette):
     return sorted(out)
 
 
-def compare_png(before, after, indices):
+def compare_png(before, after, indices, colours=True):
+    """A problem, or None. colours: whether those of a palette must be equal; its form always is, with indices."""
     heads = [next(body for kind, body, _, _ in chunks(path) if kind == b"IHDR") for path in (before, after)]
     if heads[0][12] != heads[1][12]:
         return "interlacing differs"
@@ -90,7 +91,7 @@ def compare_png(before, after, indices):
     if wanted != found:
         return f"chunks differ: {[k for k, _ in wanted]} became {[k for k, _ in found]}"
     if palette:
-        for kind in (b"PLTE", b"tRNS"):
+        for kind in (b"PLTE", b"tRNS")[0 if colours else 1:]:
             one, two = [next((b for k, b, _, _ in chunks(p) if k == kind), b"") for p in (before, after)]
             if one != two:
                 return f"{kind.decode()} differs"
@@ -154,7 +155,8 @@ class Tiff:
         return int.from_bytes(payload[:WIDTHS[kind]], "big")
 
 
-def compare_tiff(before, after, indices):
+def compare_tiff(before, after, indices, colours=True):
+    """As compare_png."""
     old, new = Tiff(before), Tiff(after)
     if len(old.pages) != len(new.pages):
         return f"{len(new.pages)} pages instead of {len(old.pages)}"
@@ -170,13 +172,13 @@ def compare_tiff(before, after, indices):
                 other.pop(tag, None)
         if keep != other:
             return f"page {number}: fields differ: {sorted(k for k in {*keep, *other} if keep.get(k) != other.get(k))}"
-        problem = compare_layout(old, new, number, converted, indices)
+        problem = compare_layout(old, new, number, converted, indices, colours)
         if problem:
             return f"page {number}: {problem}"
     return None
 
 
-def compare_layout(old, new, page, converted, indices):
+def compare_layout(old, new, page, converted, indices, colours):
     map_entry = old.pages[page].get(320)
     # A palette of a wrong length: libtiff takes the samples for gray, and so they are written.
     broken_palette = old.value(page, 262) == 3 and map_entry and map_entry[1] != 3 << old.value(page, 258, 1)
@@ -203,7 +205,7 @@ def compare_layout(old, new, page, converted, indices):
         return "photometric interpretation differs"
     if old.value(page, 258, 1) != new.value(page, 258) and old.value(page, 339, 1) != 3:
         return f"{new.value(page, 258)} bits instead of {old.value(page, 258, 1)}"
-    if indices and not broken_palette and old.pages[page].get(320) != new.pages[page].get(320) and (
+    if indices and colours and not broken_palette and old.pages[page].get(320) != new.pages[page].get(320) and (
             old.value(page, 262) == 3):
         return "palette differs"
     return None
