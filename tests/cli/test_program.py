@@ -64,6 +64,20 @@ def test_documents(program):
         check(option in everything | {"--version"}, f"{option} of the man page exists")
 
 
+def test_readme(program):
+    """What the README shows is what the program prints; blanks at the ends of lines aside."""
+    shown = re.search(r"```\n(\$ imgstat .*?)```", (ROOT / "README.md").read_text(), re.S).group(1)
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "imgstat").symlink_to(program)
+        environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
+        for part in re.split(r"^\$ ", shown, flags=re.M)[1:]:
+            command, text = part.split("\n", 1)
+            done = subprocess.run(["sh", "-c", f"{command} 2>&1"], cwd=TESTDATA, env=environment, check=False,
+                                  capture_output=True, timeout=60)
+            lines = [[line.rstrip() for line in some.strip().splitlines()] for some in (done.stdout.decode(), text)]
+            check(lines[0] == lines[1], f"README: {command} prints {lines[0]}")
+
+
 def test_version(program):
     text = run(program, "--version").stdout.decode()
     for word in ("imgstat ", "cpu", "libpng", "libtiff"):
