@@ -2,6 +2,7 @@
 /* batch.c: workers take inputs in order, the calling thread hands results on in order. */
 #include "batch.h"
 #include "plan.h"
+#include "progress.h"
 #include "status.h"
 #include "text.h"
 #include "warm_up.h"
@@ -33,39 +34,6 @@ typedef struct Run {
     size_t next, printed;  /* first input not taken, first not handed on */
     ImgstatDevice *opened; /* for the worker that comes first */
 } Run;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* ---- Progress, where standard error is a terminal -------------------------------------------- */
-
-typedef struct Progress {
-    bool shown, wanted;
-    double start, last;
-} Progress;
-
-static void progress_clear(Progress *progress)
-{
-    if (progress->shown)
-        fputs("\r\033[K", stderr);
-    progress->shown = false;
-}
-
-static void progress_show(Progress *progress, size_t done, size_t n)
-{
-    const double time = now();
-    if (!progress->wanted || done == 0 || time - progress->last < 0.2)
-        return;
-    progress->last = time;
-    const double rate = (double)done / (time - progress->start);
-    fprintf(stderr, "\r%zu of %zu, %.3g a second, %.0f s left\033[K", done, n, rate,
-            (double)(n - done) / rate);
-    progress->shown = true;
-}
 
 /* ---- One input ------------------------------------------------------------------------------- */
 
@@ -193,8 +161,7 @@ static size_t collect(Run *run)
 {
     const Batch *const batch = run->batch;
     const size_t n = batch->inputs->n;
-    Progress progress = {.wanted = n > 1 && !batch->options->quiet && isatty(STDERR_FILENO) == 1,
-                         .start = now()};
+    Progress progress = progress_begin(n, batch->options->quiet);
     size_t failed = 0;
     for (size_t i = 0; i < n; i++) {
         pthread_mutex_lock(&run->lock);
@@ -221,8 +188,7 @@ static size_t run_serially(Run *run)
 {
     const Batch *const batch = run->batch;
     const size_t n = batch->inputs->n;
-    Progress progress = {.wanted = n > 1 && !batch->options->quiet && isatty(STDERR_FILENO) == 1,
-                         .start = now()};
+    Progress progress = progress_begin(n, batch->options->quiet);
     Worker worker = {.device = run->opened};
     run->opened = NULL;
     size_t failed = 0;

@@ -6,6 +6,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -326,6 +327,13 @@ static error_t parse_command(int key, char *arg, struct argp_state *state)
     }
 }
 
+/* argp would add a sentence about the arguments of short options, which nobody asks for. */
+static char *without_note(int key, const char *text, void *input)
+{
+    (void)input;
+    return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)(uintptr_t)text;
+}
+
 static const struct argp commands[] = {
     [COMMAND_STATS] = {help_table, parse_command, "FILE|DIR...",
                        "Print the statistics of each channel of PNG and TIFF images.\v"
@@ -336,7 +344,7 @@ static const struct argp commands[] = {
                        "  imgstat photo.tif\n"
                        "  imgstat stats --json --percentiles 1,50,99 scans/*.tif\n"
                        "  imgstat stats --csv --recursive scans > scans.csv",
-                       stats_children, NULL, NULL},
+                       stats_children, without_note, NULL},
     [COMMAND_HIST] = {help_table, parse_command, "FILE|DIR...",
                       "Draw the histogram and the percentiles of each channel.\v"
                       "A directory stands for the .png and .tif files in it, sorted. - is\n"
@@ -346,7 +354,7 @@ static const struct argp commands[] = {
                       "  imgstat hist photo.tif\n"
                       "  imgstat hist --log --plot photo.svg photo.tif\n"
                       "  imgstat hist --csv --bins 64 --range 0,4095 scan.tif",
-                      hist_children, NULL, NULL},
+                      hist_children, without_note, NULL},
     [COMMAND_NORMALIZE] = {help_table, parse_command, "FILE|DIR... -o OUT",
                            "Rescale the samples of PNG and TIFF images to the output range.\v"
                            "A directory stands for the .png and .tif files in it, sorted; OUT is\n"
@@ -358,7 +366,7 @@ static const struct argp commands[] = {
                            "  imgstat normalize scan.tif -o full.tif\n"
                            "  imgstat normalize --clip 0.5,0.5 --together in/ -o out/\n"
                            "  imgstat normalize --method gamma --gamma 0.5 - -o - < a.png > b.png",
-                           normalize_children, NULL, NULL},
+                           normalize_children, without_note, NULL},
     [COMMAND_EQUALIZE] = {help_table, parse_command, "FILE|DIR... -o OUT",
                           "Equalize the histograms of PNG and TIFF images.\v"
                           "A directory stands for the .png and .tif files in it, sorted; OUT is\n"
@@ -370,7 +378,7 @@ static const struct argp commands[] = {
                           "  imgstat equalize photo.png -o equalized.png\n"
                           "  imgstat equalize --clahe --grid 16,16 --recursive in/ -o out/\n"
                           "  imgstat equalize --like opencv - -o - < a.tif > b.tif",
-                          equalize_children, NULL, NULL},
+                          equalize_children, without_note, NULL},
     [COMMAND_APPLY] = {help_table, parse_command, "TRANSFER.json FILE|DIR... -o OUT",
                        "Apply a transfer that --save-transfer wrote to other images.\v"
                        "A directory stands for the .png and .tif files in it, sorted; OUT is\n"
@@ -382,8 +390,8 @@ static const struct argp commands[] = {
                        "  imgstat apply t.json scan.tif -o out.tif\n"
                        "  imgstat apply t.json --recursive in/ -o out/\n"
                        "  imgstat apply t.json - -o - < a.png > b.png",
-                       apply_children, NULL, NULL},
-    [COMMAND_DEVICES] = {help_table, parse_command, "",
+                       apply_children, without_note, NULL},
+    [COMMAND_DEVICES] = {help_table, parse_command, NULL,
                          "List the devices that --device can name on this machine.\v"
                          "Examples:\n"
                          "  imgstat devices\n"

@@ -107,12 +107,13 @@ const struct argp_option transform_input_table[] = {
     {NULL, 0, NULL, 0, "Input:", 4},
     {"recursive", 'r', NULL, 0, "Enter the directories inside directories (default: no)", 4},
     {"memory", KEY_MEMORY, "SIZE", 0,
-     "Bytes for the pixels of all images at work; suffixes K, M, G, T (default: 1G)", 4},
+     "Bytes for the pixels of all images at work, not below 32M; suffixes K, M, G, T (default: 1G)",
+     4},
     {0},
 };
 
+/* Under the heading of the options that every command has. */
 const struct argp_option transform_run_table[] = {
-    {NULL, 0, NULL, 0, "Running:", 5},
     {"quiet", 'q', NULL, 0, "No warnings, no progress, no summary; errors only", 5},
     {"verbose", 'v', NULL, 0, "Say on stderr what was written and how long it took", 5},
     {0},
