@@ -2,8 +2,6 @@
 /* deflate.c: which compressor a piece gets, and how pieces are put together. */
 #include "deflate.h"
 
-#include "deflate_runs.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -21,7 +19,7 @@ enum {
     SAMPLE_PART = 8,       /* an eighth of a piece tells which way pays, */
     SAMPLE_MIN = 32 << 10, /* but not less than this */
     SAMPLE_MAX = 64 << 10, /* nor more */
-    SAMPLE_LEVEL = 1       /* searched for matches quickly: only the comparison counts */
+    QUICK_LEVEL = 1        /* of --fast, and of samples, where only the comparison counts */
 };
 
 struct Deflater {
@@ -29,9 +27,8 @@ struct Deflater {
     bool fast;
     uint8_t *spare; /* the way not taken; what libdeflate made, read again */
     size_t spare_bytes;
-    z_stream in, out;
-    bool in_ready, out_ready;
-    int out_level;
+    z_stream in, runs, matches;
+    bool in_ready, runs_ready, matches_ready;
 #ifdef IMGSTAT_WITH_LIBDEFLATE
     struct libdeflate_compressor *whole, *sampler;
 #endif
@@ -63,8 +60,10 @@ void deflater_destroy(Deflater *d)
         return;
     if (d->in_ready)
         inflateEnd(&d->in);
-    if (d->out_ready)
-        deflateEnd(&d->out);
+    if (d->runs_ready)
+        deflateEnd(&d->runs);
+    if (d->matches_ready)
+        deflateEnd(&d->matches);
 #ifdef IMGSTAT_WITH_LIBDEFLATE
     libdeflate_free_compressor(d->whole);
     libdeflate_free_compressor(d->sampler);
@@ -84,6 +83,32 @@ static bool spare_room(Deflater *d, size_t bytes)
     d->spare = malloc(bytes);
     d->spare_bytes = d->spare ? bytes : 0;
     return d->spare != NULL;
+}
+
+/* ---- By zlib ---- */
+
+static size_t by_zlib(z_stream *z, bool *ready, int level, int strategy, const uint8_t *from,
+                      size_t n, bool last, uint8_t *to)
+{
+    if (*ready ? deflateReset(z) != Z_OK
+               : deflateInit2(z, level, Z_DEFLATED, -15, 9, strategy) != Z_OK)
+        return 0;
+    *ready = true;
+    z->next_in = (Bytef *)(uintptr_t)from;
+    z->avail_in = (uInt)n;
+    z->next_out = to;
+    z->avail_out = (uInt)deflate_bound(n);
+    const int result = deflate(z, last ? Z_FINISH : Z_FULL_FLUSH);
+    if (result != (last ? Z_STREAM_END : Z_OK) || z->avail_in > 0 || z->avail_out == 0)
+        return 0;
+    return deflate_bound(n) - z->avail_out;
+}
+
+/* Codes and runs of one byte, no other matches; at level 0 the bytes as they are. */
+static size_t by_runs(Deflater *d, const uint8_t *from, size_t n, bool last, uint8_t *to)
+{
+    const int level = d->level == 0 ? Z_NO_COMPRESSION : Z_BEST_SPEED; /* the runs are the same */
+    return by_zlib(&d->runs, &d->runs_ready, level, Z_RLE, from, n, last, to);
 }
 
 /* ---- By matches ---- */
@@ -124,7 +149,7 @@ static size_t by_libdeflate(Deflater *d, const uint8_t *from, size_t n, bool las
                             uint8_t *to)
 {
     struct libdeflate_compressor **const c = sample ? &d->sampler : &d->whole;
-    const int level = sample || d->fast ? SAMPLE_LEVEL : d->level > 12 ? 12 : d->level;
+    const int level = sample || d->fast ? QUICK_LEVEL : d->level > 12 ? 12 : d->level;
     if (!*c)
         *c = libdeflate_alloc_compressor(level);
     if (!*c)
@@ -133,38 +158,12 @@ static size_t by_libdeflate(Deflater *d, const uint8_t *from, size_t n, bool las
     return last || bytes == 0 || sample ? bytes : open_end(d, to, bytes, n);
 }
 
-#else
-
-static size_t by_zlib(Deflater *d, const uint8_t *from, size_t n, bool last, bool sample,
-                      uint8_t *to)
-{
-    z_stream *const z = &d->out;
-    const int level = sample || d->fast ? SAMPLE_LEVEL : d->level > 9 ? 9 : d->level;
-    if (d->out_ready && d->out_level != level) {
-        deflateEnd(z);
-        d->out_ready = false;
-    }
-    if (d->out_ready ? deflateReset(z) != Z_OK
-                     : deflateInit2(z, level, Z_DEFLATED, -15, 9, Z_FILTERED) != Z_OK)
-        return 0;
-    d->out_ready = true;
-    d->out_level = level;
-    z->next_in = (Bytef *)(uintptr_t)from;
-    z->avail_in = (uInt)n;
-    z->next_out = to;
-    z->avail_out = (uInt)deflate_bound(n);
-    const int result = deflate(z, last ? Z_FINISH : Z_SYNC_FLUSH);
-    if (result != (last ? Z_STREAM_END : Z_OK) || z->avail_in > 0 || z->avail_out == 0)
-        return 0;
-    return deflate_bound(n) - z->avail_out;
-}
-
 #endif
 
 #ifdef IMGSTAT_WITH_ISAL
 static size_t by_isal(Deflater *d, const uint8_t *from, size_t n, bool last, uint8_t *to)
 {
-    struct isal_zstream z;
+    struct isal_zstream z = {0}; /* init leaves some of it as it is, and the bytes depend on that */
     if (!d->level_buffer)
         d->level_buffer = malloc(ISAL_DEF_LVL1_DEFAULT);
     if (!d->level_buffer)
@@ -180,21 +179,19 @@ static size_t by_isal(Deflater *d, const uint8_t *from, size_t n, bool last, uin
     z.flush = last ? NO_FLUSH : FULL_FLUSH;
     z.end_of_stream = last;
     const int result = isal_deflate_stateless(&z);
-    return result == COMP_OK && z.avail_in == 0 ? deflate_bound(n) - z.avail_out : 0;
+    return result == COMP_OK && z.avail_in == 0 ? z.total_out : 0;
 }
 #endif
 
 static size_t by_matches(Deflater *d, const uint8_t *from, size_t n, bool last, bool sample,
                          uint8_t *to)
 {
-#ifdef IMGSTAT_WITH_ISAL
-    if (d->fast)
-        return by_isal(d, from, n, last, to);
-#endif
 #ifdef IMGSTAT_WITH_LIBDEFLATE
     return by_libdeflate(d, from, n, last, sample, to);
 #else
-    return by_zlib(d, from, n, last, sample, to);
+    (void)sample;
+    const int level = d->fast ? QUICK_LEVEL : d->level > 9 ? 9 : d->level;
+    return by_zlib(&d->matches, &d->matches_ready, level, Z_FILTERED, from, n, last, to);
 #endif
 }
 
@@ -207,27 +204,39 @@ static bool runs_suffice(Deflater *d, const uint8_t *from, size_t n, uint8_t *sc
     part = part < SAMPLE_MIN ? SAMPLE_MIN : part > SAMPLE_MAX ? SAMPLE_MAX : part;
     part = part < n ? part : n;
     const uint8_t *const sample = from + (n - part) / 2;
-    const size_t runs = deflate_runs(sample, part, true, false, scratch);
+    const size_t runs = by_runs(d, sample, part, true, scratch);
     const size_t matches = by_matches(d, sample, part, true, true, scratch);
-    return matches == 0 || runs <= matches;
+    return runs > 0 && (matches == 0 || runs <= matches);
+}
+
+/* Both ways to their ends. */
+static size_t smaller(Deflater *d, const uint8_t *from, size_t n, bool last, uint8_t *to)
+{
+    const size_t matches = by_matches(d, from, n, last, false, to);
+    if (!spare_room(d, deflate_bound(n)))
+        return 0;
+    const size_t runs = by_runs(d, from, n, last, d->spare);
+    if (runs == 0 || (matches > 0 && matches <= runs))
+        return matches;
+    memcpy(to, d->spare, runs);
+    return runs;
 }
 
 size_t deflate_piece(Deflater *d, const uint8_t *from, size_t n, bool last, uint8_t *to)
 {
-    if (d->level == 0 && !d->fast)
-        return deflate_runs(from, n, last, true, to);
-    const bool both = !d->fast && (d->level >= BOTH_LEVEL || n <= SAMPLE_MIN);
-    if (!both)
-        return runs_suffice(d, from, n, to) ? deflate_runs(from, n, last, false, to)
-                                            : by_matches(d, from, n, last, false, to);
-    const size_t matches = by_matches(d, from, n, last, false, to);
-    if (!spare_room(d, deflate_bound(n)))
-        return 0;
-    const size_t runs = deflate_runs(from, n, last, false, d->spare);
-    if (matches > 0 && matches <= runs)
-        return matches;
-    memcpy(to, d->spare, runs);
-    return runs;
+    if (d->fast) {
+#ifdef IMGSTAT_WITH_ISAL
+        return by_isal(d, from, n, last, to);
+#else
+        return by_matches(d, from, n, last, false, to);
+#endif
+    }
+    if (d->level == 0)
+        return by_runs(d, from, n, last, to);
+    if (d->level >= BOTH_LEVEL || n <= SAMPLE_MIN)
+        return smaller(d, from, n, last, to);
+    return runs_suffice(d, from, n, to) ? by_runs(d, from, n, last, to)
+                                        : by_matches(d, from, n, last, false, to);
 }
 
 /* ---- zlib streams ---- */

@@ -2,7 +2,6 @@
 /* test_deflate: pieces of a deflate stream, put together and read back by zlib; that they depend on
  * nothing but their bytes; that the smaller of both ways is taken. */
 #include "deflate.h"
-#include "deflate_runs.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -126,23 +125,6 @@ Test(deflate, pieces_make_a_stream)
     free(stream);
 }
 
-/* Both ways by themselves, whatever would be chosen. */
-Test(deflate, runs_alone)
-{
-    uint8_t *const from = malloc(MOST), *const to = malloc(2 * MOST);
-    for (int pattern = 0; pattern < PATTERNS; pattern++) {
-        fill((Pattern)pattern, from, MOST);
-        for (size_t n = 0; n <= MOST; n = 2 * n + 1) {
-            const size_t open = deflate_runs(from, n / 2, false, false, to);
-            const size_t rest = deflate_runs(from + n / 2, n - n / 2, true, n % 3 == 0, to + open);
-            cr_assert_leq(open, deflate_runs_bound(n / 2));
-            expect_inflates(to, open + rest, from, n);
-        }
-    }
-    free(from);
-    free(to);
-}
-
 Test(deflate, depends_on_nothing_but_its_bytes)
 {
     uint8_t *const from = malloc(MOST), *const first = malloc(2 * MOST),
@@ -173,7 +155,6 @@ Test(deflate, takes_the_smaller_way)
     fill(DIFFERENCES, from, MOST); /* 17 values of a triangle: 3.88 bits */
     const size_t differences = compress_all(deflater, from, MOST, MOST, to);
     cr_expect_lt(differences, MOST * 3.95 / 8, "%zu", differences);
-    cr_expect_eq(differences, deflate_runs(from, MOST, true, false, to));
     fill(WORDS, from, MOST);
     const size_t words = compress_all(deflater, from, MOST, MOST, to);
     cr_expect_lt(words, MOST / 50, "%zu", words);
