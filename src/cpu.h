@@ -61,6 +61,8 @@ typedef struct CpuMemory {
     size_t bytes;
 } CpuMemory;
 
+typedef struct CpuWindows CpuWindows;
+
 typedef struct CpuDevice {
     Device base;
     CpuLevel level;
@@ -69,8 +71,9 @@ typedef struct CpuDevice {
     pthread_mutex_t lock; /* merging into records and host counters */
     CpuThread *thread;    /* pool_threads of each of these three */
     CpuMemory *tallies;
-    CpuMemory *counts; /* all zero between calls */
-    CpuMemory plan;    /* of the tasks of a call */
+    CpuMemory *counts;   /* all zero between calls */
+    CpuMemory plan;      /* of the tasks of a call */
+    CpuWindows *windows; /* between windows_begin and windows_end */
 } CpuDevice;
 
 /* Bytes of at least `bytes`, zeroed only where new; NULL if memory is out. */
@@ -114,6 +117,10 @@ ImgstatResult cpu_count_range(Device *device, const ImagePro *image, RangeCount 
                               ImgstatError *err);
 ImgstatResult cpu_gather(Device *device, const ImagePro *image, KeyGather *gathers, size_t n,
                          ImgstatError *err);
+ImgstatResult cpu_windows_begin(Device *device, ImgstatSample sample, uint16_t channels,
+                                const KeyWindow *windows, size_t n, ImgstatError *err);
+ImgstatResult cpu_windows_add(Device *device, const ImagePro *image, ImgstatError *err);
+ImgstatResult cpu_windows_end(Device *device, KeyWindow *windows, size_t n, ImgstatError *err);
 ImgstatResult cpu_central(Device *device, const ImagePro *image, const double *center, Central *out,
                           ImgstatError *err);
 ImgstatResult cpu_apply(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,

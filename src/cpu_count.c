@@ -17,7 +17,8 @@ typedef struct Wanted {
     uint64_t lo, hi; /* keys, both included; lo > hi: none */
     uint64_t *bins;  /* n_bins on the host */
     size_t n_bins;
-    size_t first; /* of its counters within a thread's */
+    size_t tables; /* of n_bins that a thread counts in */
+    size_t first;  /* of its counters within a thread's */
 } Wanted;
 
 /* One call. */
@@ -119,6 +120,25 @@ static void use_range(Read *read, CpuThread *thread, size_t i, uint64_t *keys, s
                 range_bin(count, keys[k], cpu_double(sample, keys[k])));
 }
 
+/* The same for whole stretches of wide samples; false if that is not possible. */
+static bool count_stretch(const Read *read, CpuThread *thread, size_t i, uint32_t y, uint32_t x,
+                          uint32_t n)
+{
+    const ImagePro *image = read->image;
+    const Wanted *wanted = &read->wanted[i];
+    const size_t bytes = sample_bits(image->sample) / 8;
+    if (!read->local || wanted->tables < 2 || wanted->lo > wanted->hi)
+        return false;
+    const RangeCount *count = &read->ranges[i];
+    const LoopBins bins = {count->edge,    wanted->lo,    wanted->hi,        count->lo,
+                           count->per_bin, count->n_bins, image->has_nodata, image->nodata_key};
+    const unsigned char *at =
+        image_row(image, y) + ((size_t)x * image->channels + wanted->channel) * bytes;
+    read->device->loops->count_bins(image->sample, at, n, image->channels, &bins,
+                                    thread->counts + wanted->first);
+    return true;
+}
+
 static void use_gather(Read *read, CpuThread *thread, size_t i, uint64_t *keys, size_t n)
 {
     KeyGather *gather = &read->gathers[i];
@@ -138,10 +158,11 @@ static void flush(const Read *read, CpuThread *thread)
     for (size_t i = 0; i < read->n; i++) {
         const Wanted *wanted = &read->wanted[i];
         uint32_t *counts = thread->counts + wanted->first;
-        for (size_t k = 0; k < wanted->n_bins; k++)
-            wanted->bins[k] += counts[k];
-        if (wanted->n_bins > 0)
+        for (size_t t = 0; t < wanted->tables; t++, counts += wanted->n_bins) {
+            for (size_t k = 0; k < wanted->n_bins; k++)
+                wanted->bins[k] += counts[k];
             memset(counts, 0, wanted->n_bins * sizeof *counts);
+        }
     }
     pthread_mutex_unlock(&read->device->lock);
     thread->pending = 0;
@@ -167,6 +188,8 @@ static void read_task(void *context, size_t task, unsigned number)
         for (uint32_t x = rect.x0, width; x < rect.x1; x += width) {
             width = rect.x1 - x < KEYS ? rect.x1 - x : KEYS;
             for (size_t i = 0; i < read->n; i++) {
+                if (read->ranges && count_stretch(&own, thread, i, y, x, width))
+                    continue;
                 const size_t n = find_keys(&own, &read->wanted[i], y, x, width, keys);
                 if (n > 0)
                     read->use(read, thread, i, keys, n);
@@ -188,6 +211,14 @@ static ImgstatResult reserve(Read *read, size_t counters, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
+/* Whether whole stretches can be counted by the loop for that, in two tables. */
+static bool is_stretched(const Read *read, size_t i)
+{
+    enum { SMALL = 1 << 20 };
+    return read->ranges && read->ranges[i].per_bin > 0 && read->ranges[i].n_bins <= SMALL &&
+           !sample_is_narrow(read->image->sample) && !read->image->mask;
+}
+
 /* Keeps to finite keys, and finds the counters their places. */
 static ImgstatResult run(Read *read, ImgstatError *err)
 {
@@ -205,8 +236,13 @@ static ImgstatResult run(Read *read, ImgstatError *err)
             wanted->hi = wanted->hi < pinf ? wanted->hi : pinf - 1;
         }
         wanted->first = counters;
-        counters += wanted->n_bins <= LOCAL_COUNTERS && counters <= LOCAL_COUNTERS ? wanted->n_bins
-                                                                                   : LOCAL_COUNTERS;
+        wanted->tables = wanted->n_bins > 0;
+        if (counters <= LOCAL_COUNTERS && wanted->n_bins <= LOCAL_COUNTERS) {
+            wanted->tables += is_stretched(read, i);
+            counters += wanted->n_bins * wanted->tables;
+        } else {
+            counters = LOCAL_COUNTERS + 1;
+        }
     }
     IMGSTAT_TRY(reserve(read, counters, err));
     if (read->n > 0)

@@ -199,6 +199,7 @@ static void cpu_close(Device *base)
         if (device->thread)
             free(device->thread[t].scratch);
     }
+    (void)(cpu_windows_end(base, NULL, 0, NULL) == IMGSTAT_OK); /* cannot fail */
     free(device->plan.memory);
     free(device->tallies);
     free(device->counts);
@@ -382,6 +383,9 @@ const DeviceOps cpu_device_ops = {
     .count_digits = cpu_count_digits,
     .count_range = cpu_count_range,
     .gather = cpu_gather,
+    .windows_begin = cpu_windows_begin,
+    .windows_add = cpu_windows_add,
+    .windows_end = cpu_windows_end,
     .central = cpu_central,
     .scan = cpu_scan,
     .wait = cpu_wait,

@@ -31,6 +31,16 @@ typedef struct LoopPiece {
     uint64_t min, max; /* order keys */
 } LoopPiece;
 
+/* Bins between edges, and the guess where a value lies (RangeCount in device.h). */
+typedef struct LoopBins {
+    const uint64_t *edge; /* n_bins + 1 keys, ascending */
+    uint64_t least, most; /* finite keys between the outer edges, both included */
+    double lo, per_bin;   /* per_bin > 0 */
+    uint32_t n_bins;      /* at most 2^24 */
+    bool has_nodata;
+    uint64_t nodata;
+} LoopBins;
+
 /* x: n samples of `channels` <= LOOP_CHANNELS interleaved channels, n a multiple of channels. */
 typedef struct CpuLoops {
     /* Extrema by key a channel of narrow samples that are valid; min > max where none is. nodata:
@@ -50,6 +60,10 @@ typedef struct CpuLoops {
      * number of channels), in order; returns how many. */
     size_t (*select)(ImgstatSample sample, const void *x, size_t n, size_t channels, uint64_t lo,
                      uint64_t hi, uint64_t *keys);
+    /* Counts every `stride`th of the wide samples at x, n of them, between the edges; neighbours go
+     * to two tables of n_bins. */
+    void (*count_bins)(ImgstatSample sample, const void *x, size_t n, size_t stride,
+                       const LoopBins *bins, uint32_t *counts);
     /* d[i] = value of wide sample x[i * stride] - center, for i < n; 0 for those that are not
      * finite or have the key nodata (NULL: none). */
     void (*distances)(ImgstatSample sample, const void *x, size_t n, size_t stride,

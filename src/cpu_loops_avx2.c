@@ -45,6 +45,14 @@ __attribute__((target("avx2,bmi,bmi2"))) static size_t select_keys(ImgstatSample
     return select_any(sample, x, n, channels, lo, hi, keys);
 }
 
+__attribute__((target("avx2,bmi,bmi2"))) static void count_bins(ImgstatSample sample, const void *x,
+                                                                size_t n, size_t stride,
+                                                                const LoopBins *bins,
+                                                                uint32_t *counts)
+{
+    count_bins_any(sample, x, n, stride, bins, counts);
+}
+
 __attribute__((target("avx2,bmi,bmi2"))) static void distances(ImgstatSample sample, const void *x,
                                                                size_t n, size_t stride,
                                                                const uint64_t *nodata,
@@ -66,6 +74,7 @@ const CpuLoops cpu_loops_avx2 = {
     .leading = leading,
     .count_words = count_words,
     .select = select_keys,
+    .count_bins = count_bins,
     .distances = distances,
     .powers = powers,
 };

@@ -4,6 +4,8 @@
 
 #if defined(__x86_64__)
 
+#include <immintrin.h>
+
 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static void
 extrema(ImgstatSample sample, const void *x, size_t n, unsigned channels, const uint64_t *nodata,
         uint64_t *min, uint64_t *max)
@@ -36,11 +38,55 @@ count_words(const void *x, size_t words, unsigned tables, uint32_t *counts)
     count_words_any(x, words, tables, counts);
 }
 
+/* select_any for 32-bit samples that are neighbours; span = hi - lo. The keys found move together
+ * in a register. */
+__attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static size_t
+select_packed(ImgstatSample sample, const Mem32 *x, size_t n, uint32_t lo, uint32_t span,
+              uint64_t *keys)
+{
+    const __m512i sign = _mm512_set1_epi32(INT32_MIN), first = _mm512_set1_epi32((int)lo);
+    const __m512i most = _mm512_set1_epi32((int)span);
+    size_t found = 0, i = 0;
+    for (; i + 16 <= n; i += 16) {
+        __m512i key = _mm512_loadu_si512(x + i);
+        if (sample == IMGSTAT_F32) { /* -0 has the key of +0 */
+            const __mmask16 minus_zero = _mm512_cmpeq_epi32_mask(key, sign);
+            const __m512i flip = _mm512_or_si512(_mm512_srai_epi32(key, 31), sign);
+            key = _mm512_mask_mov_epi32(_mm512_xor_si512(key, flip), minus_zero, sign);
+        } else if (sample == IMGSTAT_I32) {
+            key = _mm512_xor_si512(key, sign);
+        }
+        const __mmask16 in = _mm512_cmple_epu32_mask(_mm512_sub_epi32(key, first), most);
+        if (in == 0)
+            continue;
+        const __m512i packed = _mm512_maskz_compress_epi32(in, key);
+        const unsigned here = (unsigned)__builtin_popcount(in);
+        _mm512_mask_storeu_epi64(keys + found, (__mmask8)_bzhi_u32(0xFF, here),
+                                 _mm512_cvtepu32_epi64(_mm512_castsi512_si256(packed)));
+        if (here > 8)
+            _mm512_mask_storeu_epi64(keys + found + 8, (__mmask8)_bzhi_u32(0xFF, here - 8),
+                                     _mm512_cvtepu32_epi64(_mm512_extracti32x8_epi32(packed, 1)));
+        found += here;
+    }
+    return found + select_any(sample, x + i, n - i, 1, lo, (uint64_t)lo + span, keys + found);
+}
+
 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static size_t
 select_keys(ImgstatSample sample, const void *x, size_t n, size_t channels, uint64_t lo,
             uint64_t hi, uint64_t *keys)
 {
+    if (sample_bits(sample) == 32 && channels == 1 && lo <= hi && lo <= UINT32_MAX) {
+        const uint64_t most = hi < UINT32_MAX ? hi : UINT32_MAX;
+        return select_packed(sample, x, n, (uint32_t)lo, (uint32_t)(most - lo), keys);
+    }
     return select_any(sample, x, n, channels, lo, hi, keys);
+}
+
+__attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static void
+count_bins(ImgstatSample sample, const void *x, size_t n, size_t stride, const LoopBins *bins,
+           uint32_t *counts)
+{
+    count_bins_any(sample, x, n, stride, bins, counts);
 }
 
 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static void
@@ -63,6 +109,7 @@ const CpuLoops cpu_loops_avx512 = {
     .leading = leading,
     .count_words = count_words,
     .select = select_keys,
+    .count_bins = count_bins,
     .distances = distances,
     .powers = powers,
 };

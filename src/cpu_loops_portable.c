@@ -35,6 +35,12 @@ static size_t select_keys(ImgstatSample sample, const void *x, size_t n, size_t 
     return select_any(sample, x, n, channels, lo, hi, keys);
 }
 
+static void count_bins(ImgstatSample sample, const void *x, size_t n, size_t stride,
+                       const LoopBins *bins, uint32_t *counts)
+{
+    count_bins_any(sample, x, n, stride, bins, counts);
+}
+
 static void distances(ImgstatSample sample, const void *x, size_t n, size_t stride,
                       const uint64_t *nodata, double center, double *d)
 {
@@ -53,6 +59,7 @@ const CpuLoops cpu_loops_portable = {
     .leading = leading,
     .count_words = count_words,
     .select = select_keys,
+    .count_bins = count_bins,
     .distances = distances,
     .powers = powers,
 };

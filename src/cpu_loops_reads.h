@@ -113,6 +113,104 @@ LOOP size_t select_any(ImgstatSample sample, const void *x, size_t n, size_t cha
     }
 }
 
+/* ---- Counting between edges ------------------------------------------------------------------ */
+
+/* The value of a wide sample. */
+LOOP double value_of(ImgstatSample sample, uint64_t raw)
+{
+    const uint32_t low = (uint32_t)raw;
+    float f32;
+    double f64;
+    switch (sample) {
+    case IMGSTAT_U32:
+        return (double)low;
+    case IMGSTAT_I32:
+        return (double)(int32_t)low;
+    case IMGSTAT_F32:
+        memcpy(&f32, &low, sizeof f32);
+        return (double)f32;
+    case IMGSTAT_U64:
+        return (double)raw;
+    case IMGSTAT_I64:
+        return (double)(int64_t)raw;
+    default:
+        memcpy(&f64, &raw, sizeof f64);
+        return f64;
+    }
+}
+
+/* Guesses in a block, which the compiler makes vectors of, then corrects each. */
+LOOP void count_bins_of(ImgstatSample sample, const void *x, size_t n, size_t stride,
+                        const LoopBins *bins, uint32_t *counts)
+{
+    enum { BLOCK = 64 };
+    const Mem32 *const x32 = x;
+    const Mem64 *const x64 = x;
+    const uint64_t *const edge = bins->edge, first = bins->least, span = bins->most - first;
+    const double last = (double)(bins->n_bins - 1), lo = bins->lo, per_bin = bins->per_bin;
+    int32_t guess[BLOCK];
+    for (size_t at = 0; at < n; at += BLOCK) {
+        const size_t m = least(BLOCK, n - at);
+        for (size_t j = 0; j < m; j++) {
+            const size_t i = (at + j) * stride;
+            const double g =
+                (value_of(sample, sample_bits(sample) == 32 ? x32[i] : x64[i]) - lo) * per_bin;
+            const double low = g > 0.0 ? g : 0.0; /* also where it is not a number */
+            guess[j] = (int32_t)(low < last ? low : last);
+        }
+        for (size_t j = 0; j < m; j++) {
+            const size_t i = (at + j) * stride;
+            const uint64_t key =
+                sample_bits(sample) == 32 ? key32(sample, x32[i]) : key64(sample, x64[i]);
+            uint32_t k = (uint32_t)guess[j];
+            if (key - first > span || (bins->has_nodata && key == bins->nodata))
+                continue;
+            while (key < edge[k])
+                k--;
+            while (key >= edge[k + 1])
+                k++;
+            counts[j % 2 * bins->n_bins + k]++;
+        }
+    }
+}
+
+LOOP void count_bins_strided(ImgstatSample sample, const void *x, size_t n, size_t stride,
+                             const LoopBins *bins, uint32_t *counts)
+{
+    if (stride == 1)
+        count_bins_of(sample, x, n, 1, bins, counts);
+    else if (stride == 3)
+        count_bins_of(sample, x, n, 3, bins, counts);
+    else
+        count_bins_of(sample, x, n, stride, bins, counts);
+}
+
+LOOP void count_bins_any(ImgstatSample sample, const void *x, size_t n, size_t stride,
+                         const LoopBins *bins, uint32_t *counts)
+{
+    switch (sample) {
+    case IMGSTAT_U32:
+        count_bins_strided(IMGSTAT_U32, x, n, stride, bins, counts);
+        break;
+    case IMGSTAT_I32:
+        count_bins_strided(IMGSTAT_I32, x, n, stride, bins, counts);
+        break;
+    case IMGSTAT_F32:
+        count_bins_strided(IMGSTAT_F32, x, n, stride, bins, counts);
+        break;
+    case IMGSTAT_U64:
+        count_bins_strided(IMGSTAT_U64, x, n, stride, bins, counts);
+        break;
+    case IMGSTAT_I64:
+        count_bins_strided(IMGSTAT_I64, x, n, stride, bins, counts);
+        break;
+    default:
+        count_bins_strided(IMGSTAT_F64, x, n, stride, bins, counts);
+    }
+}
+
+/* ---- Distances ------------------------------------------------------------------------------- */
+
 /* Distances of every `stride`th wide sample at x, n of them, from a center; 0, which adds nothing,
  * for those that are not finite or are nodata. */
 LOOP void distances_of(ImgstatSample sample, const void *x, size_t n, size_t stride,
@@ -126,22 +224,14 @@ LOOP void distances_of(ImgstatSample sample, const void *x, size_t n, size_t str
         bool valid = true;
         if (sample_bits(sample) == 32) {
             const uint32_t raw = x32[i * stride];
-            float real;
-            memcpy(&real, &raw, sizeof real);
             key = key32(sample, raw);
-            value = sample == IMGSTAT_U32   ? (double)raw
-                    : sample == IMGSTAT_I32 ? (double)(int32_t)raw
-                                            : (double)real;
+            value = value_of(sample, raw);
             if (sample == IMGSTAT_F32)
                 valid = (raw & 0x7F800000u) != 0x7F800000u;
         } else {
             const uint64_t raw = x64[i * stride], exponent = (uint64_t)0x7FF << 52;
-            double real;
-            memcpy(&real, &raw, sizeof real);
             key = key64(sample, raw);
-            value = sample == IMGSTAT_U64   ? (double)raw
-                    : sample == IMGSTAT_I64 ? (double)(int64_t)raw
-                                            : real;
+            value = value_of(sample, raw);
             if (sample == IMGSTAT_F64)
                 valid = (raw & exponent) != exponent;
         }

@@ -37,6 +37,17 @@ typedef struct KeyGather {
     size_t n;        /* gathered so far; added to */
 } KeyGather;
 
+/* Counting every key of a window of 32-bit keys: those of `channel` whose leading 16 bits are
+ * `lead`, fewer than 2^32 valid samples. */
+typedef struct KeyWindow {
+    uint16_t channel, lead;
+    uint16_t digit; /* found: the other 16 bits of the smallest key with the largest count */
+    uint64_t count; /* found: that count; 0 without samples */
+} KeyWindow;
+
+/* Windows at a time: 240 MiB of counters at most. */
+enum { WINDOWS_MOST = 768 };
+
 /* One device. Every slot is mandatory. A device is used by one thread at a time. Work is ordered:
  * each call sees the results of the calls before it. alloc ... measure may return before they are
  * done; download and everything that fills host memory waits. After a device failure
@@ -76,6 +87,14 @@ typedef struct DeviceOps {
                                  size_t n, ImgstatError *err);
     ImgstatResult (*gather)(Device *device, const ImagePro *image, KeyGather *gathers, size_t n,
                             ImgstatError *err);
+    /* windows_begin, then windows_add for each image or band, all of one 32-bit type and number of
+     * channels, then windows_end, which fills in what was found and gives the memory back.
+     * Other calls may come between. n <= WINDOWS_MOST. After a failure, or with NULL for windows,
+     * windows_end only gives back; it may be called without a begin then. */
+    ImgstatResult (*windows_begin)(Device *device, ImgstatSample sample, uint16_t channels,
+                                   const KeyWindow *windows, size_t n, ImgstatError *err);
+    ImgstatResult (*windows_add)(Device *device, const ImagePro *image, ImgstatError *err);
+    ImgstatResult (*windows_end)(Device *device, KeyWindow *windows, size_t n, ImgstatError *err);
     /* center, out: one a channel. */
     ImgstatResult (*central)(Device *device, const ImagePro *image, const double *center,
                              Central *out, ImgstatError *err);

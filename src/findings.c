@@ -41,6 +41,8 @@ typedef struct Work {
     RangeCount *ranges;
     DigitCount *tops; /* of largest keys that no edge can exceed */
     size_t n_ranges, n_tops;
+    KeyWindow *windows; /* for the modes */
+    size_t n_windows;
     double *center;
     Central *central;
 } Work;
@@ -118,7 +120,18 @@ static ImgstatResult make_centers(Work *work, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-/* Everything but the mode: all of it shares the reads that the deepest descent needs. */
+static ImgstatResult make_windows(Work *work, ImgstatError *err)
+{
+    if (!work->how->mode || work->narrow)
+        return IMGSTAT_OK;
+    work->windows = malloc(WINDOWS_MOST * sizeof *work->windows);
+    if (!work->windows)
+        return error_memory(err, WINDOWS_MOST * sizeof *work->windows, "windows");
+    return mode_windows(work->out->record, MODE_KEYS, work->windows, &work->n_windows, err);
+}
+
+/* Everything but what is left of the modes: all of it shares the reads that the deepest descent
+ * needs. */
 static ImgstatResult read_again(Work *work, Select *select, Reader reader, ImgstatError *err)
 {
     bool first = true;
@@ -128,10 +141,12 @@ static ImgstatResult read_again(Work *work, Select *select, Reader reader, Imgst
         if (first) {
             pass.ranges = work->ranges;
             pass.n_ranges = work->n_ranges;
+            pass.windows = work->windows;
+            pass.n_windows = work->n_windows;
             pass.center = work->center;
             pass.central = work->central;
         }
-        if (pass.n_digits || pass.n_ranges || pass.central)
+        if (pass.n_digits || pass.n_ranges || pass.n_windows || pass.central)
             IMGSTAT_TRY(reader.read(reader.context, &pass, err));
         if (first && work->n_tops) { /* rare: worth a read, not a list of both kinds */
             const Pass tops = {.digits = work->tops, .n_digits = work->n_tops};
@@ -198,7 +213,8 @@ static ImgstatResult fill_mode(Work *work, uint16_t c, Reader reader, ImgstatErr
     if (work->narrow)
         key = statistics_mode(record->bins + c * bins, bins);
     else
-        IMGSTAT_TRY(mode_find(record, c, MODE_KEYS, reader, &key, err));
+        IMGSTAT_TRY(
+            mode_find(record, c, MODE_KEYS, work->windows, work->n_windows, reader, &key, err));
     work->out->channel[c].stats.mode = sample_value(record->sample, key);
     return IMGSTAT_OK;
 }
@@ -225,6 +241,8 @@ static ImgstatResult find_all(Work *work, uint8_t bits, Reader reader, ImgstatEr
         res = make_histograms(work, bits, err);
     if (res == IMGSTAT_OK)
         res = make_centers(work, err);
+    if (res == IMGSTAT_OK)
+        res = make_windows(work, err);
     if (res == IMGSTAT_OK)
         res = read_again(work, &select, reader, err);
     select_release(&select);
@@ -271,6 +289,7 @@ ImgstatResult findings_create(Record *record, uint8_t bits, const ImgstatMeasure
     free(work.stat);
     free(work.center);
     free(work.central);
+    free(work.windows);
     if (res == IMGSTAT_OK)
         *out = made;
     else

@@ -83,24 +83,42 @@ static ImgstatResult pass_band(void *context, const ImagePro *band, ImgstatError
         IMGSTAT_TRY(ops->count_range(device, band, pass->ranges, pass->n_ranges, err));
     if (pass->n_gathers)
         IMGSTAT_TRY(ops->gather(device, band, pass->gathers, pass->n_gathers, err));
+    if (pass->n_windows)
+        IMGSTAT_TRY(ops->windows_add(device, band, err));
     if (pass->central)
         IMGSTAT_TRY(ops->central(device, band, pass->center, pass->central, err));
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult read_counts(Bands *bands, Further *further, ImgstatError *err)
+{
+    const Pass *const pass = further->pass;
+    const bool only_digits = !pass->n_ranges && !pass->n_gathers && !pass->central;
+    if (!only_digits || !bands_fetchable(bands))
+        return bands_each(bands, pass_band, further, err);
+    bool complete;
+    IMGSTAT_TRY(bands_fetch(bands, pass_band, further, &complete, err));
+    if (!complete) /* they could be read a moment ago */
+        return error_set(err, IMGSTAT_ERR_IO, "%s: changed while it was read",
+                         bands->decoder->source->name);
     return IMGSTAT_OK;
 }
 
 static ImgstatResult read_further(void *context, const Pass *pass, ImgstatError *err)
 {
     Bands *const bands = context;
-    Further further = {.device = bands->device, .pass = pass};
-    const bool only_digits = !pass->n_ranges && !pass->n_gathers && !pass->central;
-    if (!only_digits || !bands_fetchable(bands))
-        return bands_each(bands, pass_band, &further, err);
-    bool complete;
-    IMGSTAT_TRY(bands_fetch(bands, pass_band, &further, &complete, err));
-    if (!complete) /* they could be read a moment ago */
-        return error_set(err, IMGSTAT_ERR_IO, "%s: changed while it was read",
-                         bands->decoder->source->name);
-    return IMGSTAT_OK;
+    Device *const device = bands->device;
+    Further further = {.device = device, .pass = pass};
+    if (!pass->n_windows)
+        return read_counts(bands, &further, err);
+    ImgstatResult res = device->ops->windows_begin(device, bands->page.sample, bands->page.channels,
+                                                   pass->windows, pass->n_windows, err);
+    if (res == IMGSTAT_OK)
+        res = bands_each(bands, pass_band, &further, err);
+    if (res == IMGSTAT_OK)
+        return device->ops->windows_end(device, pass->windows, pass->n_windows, err);
+    (void)(device->ops->windows_end(device, NULL, 0, NULL) == IMGSTAT_OK);
+    return res;
 }
 
 /* ---- Both -------------------------------------------------------------------------------- */

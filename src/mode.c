@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* mode.c: counts by leading key bits bound every value's count from above, so only bins that may
- * hold the mode are looked into: gathered and sorted, or, if too many samples share one, split by
- * 16 more bits. */
+ * hold the mode are looked into. Of 32-bit keys full bins are windows, whose every key is counted;
+ * the others are gathered and sorted, or, if too many samples share one, split by 16 more bits. */
 #include "mode.h"
 
 #include <stdlib.h>
@@ -9,7 +9,8 @@
 enum {
     DIGIT_BITS = 16,
     DIGIT_BINS = 65536,
-    MAX_RANGES = 16, /* a device looks at each sample once per range */
+    MAX_RANGES = 16,      /* a device looks at each sample once per range */
+    WINDOWS_DENSE = 1024, /* a window costs about as much as sorting MODE_KEYS / this keys */
     SORT_BITS = 11,
     SORT_VALUES = 1 << SORT_BITS,
     SORT_DIGITS = (64 + SORT_BITS - 1) / SORT_BITS
@@ -89,6 +90,8 @@ static void offer_runs(Search *search, size_t n)
         offer(search, sorted[i], end - i);
     }
 }
+
+/* ---- Gathering and splitting ----------------------------------------------------------------- */
 
 /* Reads the ranges, which hold `expected` keys. */
 static ImgstatResult gather(Search *search, KeyGather *ranges, size_t n, uint64_t expected,
@@ -221,14 +224,146 @@ static ImgstatResult search_table(Search *search, const uint64_t *counts, uint64
     return res;
 }
 
-ImgstatResult mode_find(const Record *record, uint16_t channel, size_t capacity, Reader reader,
-                        uint64_t *key, ImgstatError *err)
+/* ---- Windows --------------------------------------------------------------------------------- */
+
+/* Bins of one channel, or of all, that windows may be made of. */
+typedef struct Choice {
+    const Record *record;
+    const Search *search; /* NULL: nothing is known yet */
+    const Table *table;   /* of search's channel, with the bins done */
+    uint64_t least;       /* samples that a window pays for */
+} Choice;
+
+static bool is_window(const Choice *choice, uint64_t count, size_t k)
 {
-    const uint64_t n = record->tally[channel].n;
+    return count >= choice->least && count <= UINT32_MAX &&
+           (!choice->search || is_candidate(choice->search, choice->table, k));
+}
+
+static uint64_t window_least(size_t capacity)
+{
+    return capacity / WINDOWS_DENSE + 1;
+}
+
+/* Fullest first; of equal ones the smaller keys. */
+static int compare_windows(const void *a, const void *b)
+{
+    const KeyWindow *const x = a, *const y = b;
+    if (x->count != y->count)
+        return x->count < y->count ? 1 : -1;
+    return x->channel != y->channel ? (x->channel > y->channel ? 1 : -1)
+                                    : (x->lead > y->lead) - (x->lead < y->lead);
+}
+
+/* The fullest bins of channels [first, end) as windows. */
+static ImgstatResult choose_windows(const Choice *choice, uint16_t first, uint16_t end,
+                                    KeyWindow *windows, size_t *n, ImgstatError *err)
+{
+    const uint64_t *const bins = choice->record->bins;
+    size_t found = 0;
+    *n = 0;
+    for (size_t i = (size_t)first * DIGIT_BINS; i < (size_t)end * DIGIT_BINS; i++)
+        found += is_window(choice, bins[i], i % DIGIT_BINS);
+    KeyWindow *const all = malloc((found + 1) * sizeof *all);
+    if (!all)
+        return error_memory(err, (found + 1) * sizeof *all, "windows");
+    found = 0;
+    for (size_t i = (size_t)first * DIGIT_BINS; i < (size_t)end * DIGIT_BINS; i++)
+        if (is_window(choice, bins[i], i % DIGIT_BINS))
+            all[found++] = (KeyWindow){.channel = (uint16_t)(i / DIGIT_BINS),
+                                       .lead = (uint16_t)(i % DIGIT_BINS),
+                                       .count = bins[i]};
+    qsort(all, found, sizeof *all, compare_windows);
+    *n = found < WINDOWS_MOST ? found : WINDOWS_MOST;
+    memcpy(windows, all, *n * sizeof *all);
+    free(all);
+    return IMGSTAT_OK;
+}
+
+ImgstatResult mode_windows(const Record *record, size_t capacity, KeyWindow *windows, size_t *n,
+                           ImgstatError *err)
+{
+    const Choice choice = {.record = record, .least = window_least(capacity)};
+    *n = 0;
+    if (sample_bits(record->sample) != 2 * DIGIT_BITS)
+        return IMGSTAT_OK;
+    return choose_windows(&choice, 0, record->channels, windows, n, err);
+}
+
+static void take_windows(Search *search, const Table *table, const KeyWindow *windows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (windows[i].channel != search->channel)
+            continue;
+        table->done[windows[i].lead] = true;
+        if (windows[i].count)
+            offer(search, lowest_key(table, windows[i].lead) | windows[i].digit, windows[i].count);
+    }
+}
+
+/* Reads windows until few samples are left that may be the mode. */
+static ImgstatResult read_windows(Search *search, const Record *record, const Table *table,
+                                  ImgstatError *err)
+{
+    const Choice choice = {record, search, table, window_least(search->capacity)};
+    KeyWindow *const windows = malloc(WINDOWS_MOST * sizeof *windows);
+    if (!windows)
+        return error_memory(err, WINDOWS_MOST * sizeof *windows, "windows");
+    ImgstatResult res = IMGSTAT_OK;
+    for (;;) {
+        uint64_t left = 0;
+        for (size_t k = 0; k < DIGIT_BINS; k++)
+            left += is_candidate(search, table, k) ? table->counts[k] : 0;
+        if (left <= search->capacity) /* one read more, whatever they are */
+            break;
+        Pass pass = {.windows = windows};
+        res = choose_windows(&choice, search->channel, (uint16_t)(search->channel + 1), windows,
+                             &pass.n_windows, err);
+        if (res != IMGSTAT_OK || pass.n_windows == 0)
+            break;
+        res = search->reader.read(search->reader.context, &pass, err);
+        if (res != IMGSTAT_OK)
+            break;
+        take_windows(search, table, windows, pass.n_windows);
+    }
+    free(windows);
+    return res;
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
+/* Leading bins first. */
+static ImgstatResult search_record(Search *search, const Record *record, const KeyWindow *windows,
+                                   size_t n, ImgstatError *err)
+{
+    Table table = {.shift = sample_bits(record->sample) - DIGIT_BITS,
+                   .counts = record->bins + (size_t)search->channel * DIGIT_BINS};
+    table.done = calloc(DIGIT_BINS, sizeof *table.done);
+    if (!table.done)
+        return error_memory(err, DIGIT_BINS, "marks");
+    take_windows(search, &table, windows, n);
+    ImgstatResult res = IMGSTAT_OK;
+    if (table.shift == DIGIT_BITS)
+        res = read_windows(search, record, &table, err);
+    if (res == IMGSTAT_OK)
+        res = sweep(search, &table, err);
+    free(table.done);
+    return res;
+}
+
+ImgstatResult mode_find(const Record *record, uint16_t channel, size_t capacity,
+                        const KeyWindow *windows, size_t n, Reader reader, uint64_t *key,
+                        ImgstatError *err)
+{
+    const Tally *const tally = &record->tally[channel];
+    if (tally->min_key == tally->max_key) {
+        *key = tally->min_key;
+        return IMGSTAT_OK;
+    }
     if (capacity > MODE_KEYS)
         capacity = MODE_KEYS;
-    if (n < capacity)
-        capacity = (size_t)n;
+    if (tally->n < capacity)
+        capacity = (size_t)tally->n;
     Search search = {
         .reader = reader, .channel = channel, .best_key = UINT64_MAX, .capacity = capacity};
     uint64_t *const keys = malloc(2 * capacity * sizeof *keys);
@@ -236,9 +371,7 @@ ImgstatResult mode_find(const Record *record, uint16_t channel, size_t capacity,
         return error_memory(err, 2 * capacity * sizeof *keys, "keys");
     search.keys = keys;
     search.spare = keys + capacity;
-    const size_t bins = sample_record_bins(record->sample);
-    const unsigned shift = sample_bits(record->sample) - DIGIT_BITS;
-    const ImgstatResult res = search_table(&search, record->bins + channel * bins, 0, shift, err);
+    const ImgstatResult res = search_record(&search, record, windows, n, err);
     *key = search.best_key;
     free(keys);
     return res;

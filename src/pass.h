@@ -13,6 +13,8 @@ typedef struct Pass {
     size_t n_ranges;
     KeyGather *gathers;
     size_t n_gathers;
+    KeyWindow *windows; /* of 32-bit samples; at most WINDOWS_MOST */
+    size_t n_windows;
     const double *center; /* with central: one a channel */
     Central *central;     /* NULL: not asked for */
 } Pass;

@@ -14,7 +14,7 @@ typedef struct Keys {
     uint16_t channels;
     size_t n;             /* a channel */
     const uint64_t *keys; /* channel c's begin at c * n */
-    size_t reads, gathered_most, ranges_most;
+    size_t reads, windows_reads, gathered_most, ranges_most;
 } Keys;
 
 /* A Reader over keys, that counts one by one. */
