@@ -312,6 +312,8 @@ ImgstatResult cuda_count_bins(CudaDevice *device, const ImagePro *image, const D
                               ImgstatError *err)
 {
     uint64_t *bins = (uint64_t *)((Tally *)(uintptr_t)record->mem.address + record->channels);
+    if (cuda_can_count_leading(image))
+        return cuda_count_leading(device, image, bins, err);
     for (unsigned c = 0; c < record->channels; c++) {
         ReadImage read;
         IMGSTAT_TRY(read_image(device, image, c, &read, err));
@@ -356,10 +358,15 @@ static ImgstatResult read_digits(void *context, CudaDevice *device, const ImageP
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < digits->n; k++) {
             const DigitCount *count = &digits->counts[k];
+            uint64_t *bins = (uint64_t *)device->scratch.memory + k * DIGITS;
+            if (images[i].channels == 1 && cuda_can_count_leading(&images[i])) {
+                IMGSTAT_TRY(cuda_count_prefixed(device, &images[i], count->shift, count->prefix,
+                                                bins, err));
+                continue;
+            }
             ReadImage read;
             IMGSTAT_TRY(read_image(device, &images[i], count->channel, &read, err));
-            IMGSTAT_TRY(run_digits(device, &read, count->shift, count->prefix,
-                                   (uint64_t *)device->scratch.memory + k * DIGITS, err));
+            IMGSTAT_TRY(run_digits(device, &read, count->shift, count->prefix, bins, err));
         }
     }
     return IMGSTAT_OK;

@@ -321,6 +321,8 @@ static void device_close(Device *base)
     cuda_apply_close(device);
     free_device(&device->state);
     free_device(&device->scratch);
+    free_device(&device->windows);
+    free(device->search);
     free_device(&device->aligned);
     free_pinned(&device->host);
     for (LentBuffer &b : device->lent)
@@ -568,9 +570,29 @@ ImgstatResult cuda_stage(CudaDevice *device, const ImagePro *images, size_t n, C
 }
 
 const DeviceOps cuda_device_ops = {
-    "cuda",           device_list,    device_open,       device_close,        device_describe,
-    device_alloc,     device_release, device_host_alloc, device_host_release, device_upload,
-    device_download,  cuda_measure,   cuda_count_digits, cuda_count_range,    cuda_gather,
-    cuda_central,     cuda_scan,      device_wait,       cuda_async_bytes,    cuda_measure_async,
-    cuda_wait_stream, cuda_apply,
+    "cuda",
+    device_list,
+    device_open,
+    device_close,
+    device_describe,
+    device_alloc,
+    device_release,
+    device_host_alloc,
+    device_host_release,
+    device_upload,
+    device_download,
+    cuda_measure,
+    cuda_count_digits,
+    cuda_count_range,
+    cuda_gather,
+    cuda_windows_begin,
+    cuda_windows_add,
+    cuda_windows_end,
+    cuda_central,
+    cuda_scan,
+    device_wait,
+    cuda_async_bytes,
+    cuda_measure_async,
+    cuda_wait_stream,
+    cuda_apply,
 };

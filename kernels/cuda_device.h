@@ -65,8 +65,10 @@ typedef struct CudaDevice {
     unsigned desc_next;
     CudaBuffer state; /* per image and channel; all zero between launches */
     CudaBuffer
-        scratch;     /* tables, counters and keys of count_*, gather and central; tiles of scan */
-    CudaBuffer host; /* pinned: results on their way to the caller */
+        scratch; /* tables, counters and keys of count_*, gather and central; tiles of scan */
+    CudaBuffer windows; /* counters of windows_begin to windows_end */
+    void *search;       /* what windows.cu keeps between them, or NULL */
+    CudaBuffer host;    /* pinned: results on their way to the caller */
     LentBuffer lent[LENT_SLOTS];
     struct {
         const void *kernel;
@@ -140,6 +142,10 @@ ImgstatResult cuda_count_range(Device *device, const ImagePro *image, RangeCount
                                ImgstatError *err);
 ImgstatResult cuda_gather(Device *device, const ImagePro *image, KeyGather *gathers, size_t n,
                           ImgstatError *err);
+ImgstatResult cuda_windows_begin(Device *device, ImgstatSample sample, uint16_t channels,
+                                 const KeyWindow *windows, size_t n, ImgstatError *err);
+ImgstatResult cuda_windows_add(Device *device, const ImagePro *image, ImgstatError *err);
+ImgstatResult cuda_windows_end(Device *device, KeyWindow *windows, size_t n, ImgstatError *err);
 ImgstatResult cuda_central(Device *device, const ImagePro *image, const double *center,
                            Central *out, ImgstatError *err);
 ImgstatResult cuda_scan(Device *device, DevMem from, DevMem to, size_t n, bool inclusive,

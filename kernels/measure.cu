@@ -35,7 +35,7 @@ static bool rows_aligned(const ImagePro *image, size_t bytes)
 }
 
 /* Whether rows follow each other without gaps, so that the image is one long row. */
-static bool is_flat(const ImagePro *image)
+bool image_is_flat(const ImagePro *image)
 {
     const size_t row_bytes = image_samples_per_row(image) * sample_size(image->sample);
     return image->height == 1 ||
@@ -54,7 +54,7 @@ static Kind kind_of(const ImagePro *image, const DeviceRecord *record)
         kind.plain = kind.plain && image->channels <= (sample_bits(image->sample) == 8 ? 4 : 1);
         return kind;
     }
-    const bool flat = is_flat(image) && !is_wide_float(image->sample);
+    const bool flat = image_is_flat(image) && !is_wide_float(image->sample);
     const bool aligned = flat ? image->device.address % 16 == 0 : rows_aligned(image, 16);
     kind.plain = kind.plain && aligned && image->channels <= 4 && !image->has_nodata;
     kind.bins = record && (record->parts & RECORD_BINS);
@@ -77,7 +77,7 @@ static uint64_t unit_size(const Kind &kind, bool *bytes)
 void work_describe(WorkImage *out, const ImagePro *image, uint64_t unit, bool unit_bytes,
                    bool by_rows)
 {
-    const bool flat = is_flat(image) && !by_rows;
+    const bool flat = image_is_flat(image) && !by_rows;
     const size_t bytes = sample_size(image->sample);
     *out = WorkImage{};
     out->pixels = (const unsigned char *)(uintptr_t)image->device.address;

@@ -14,8 +14,20 @@ void work_describe(WorkImage *out, const ImagePro *image, uint64_t unit, bool un
 ImgstatResult cuda_align(CudaDevice *device, const ImagePro *image, ImagePro *out,
                          ImgstatError *err);
 
+/* Rows, if there are several, follow each other without gaps. */
+bool image_is_flat(const ImagePro *image);
+
 /* Adds an image of a wide type to the bins of its record, by the leading 16 bits of the keys. */
 ImgstatResult cuda_count_bins(CudaDevice *device, const ImagePro *image, const DeviceRecord *record,
                               ImgstatError *err);
+/* The same, to these bins, of all channels in one read, where an image is laid out for that: few
+ * channels, no mask, rows on 16-byte boundaries. */
+bool cuda_can_count_leading(const ImagePro *image);
+ImgstatResult cuda_count_leading(CudaDevice *device, const ImagePro *image, uint64_t *bins,
+                                 ImgstatError *err);
+
+/* count_digits of an image of one channel that is laid out so. */
+ImgstatResult cuda_count_prefixed(CudaDevice *device, const ImagePro *image, unsigned shift,
+                                  uint64_t prefix, uint64_t *bins, ImgstatError *err);
 
 #endif

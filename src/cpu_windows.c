@@ -21,6 +21,7 @@ enum {
 struct CpuWindows {
     ImgstatSample sample;
     uint16_t channels, active; /* active: those with windows */
+    size_t n;
     unsigned groups;
     uint16_t channel[WINDOWS_MOST]; /* active */
     uint16_t *slot;                 /* active * 65536, by leading bits */
@@ -245,6 +246,7 @@ ImgstatResult cpu_windows_begin(Device *base, ImgstatSample sample, uint16_t cha
     if (made) {
         made->sample = sample;
         made->channels = channels;
+        made->n = n;
         made->groups = (unsigned)((n + GROUP_WINDOWS - 1) / GROUP_WINDOWS);
         list_channels(made, windows, n);
     }
@@ -303,14 +305,15 @@ static void find_best(void *context, size_t i, unsigned thread)
 ImgstatResult cpu_windows_end(Device *base, KeyWindow *windows, size_t n, ImgstatError *err)
 {
     CpuDevice *device = (CpuDevice *)base;
-    if (windows && (!device->windows || n > slots_of(device->windows)))
-        return error_set(err, IMGSTAT_ERR_ARG, "no windows were begun");
-    if (windows) {
+    ImgstatResult res = IMGSTAT_OK;
+    if (windows && (!device->windows || n != device->windows->n)) {
+        res = error_set(err, IMGSTAT_ERR_ARG, "not the windows that were begun");
+    } else if (windows) {
         Finding finding = {device->windows, windows};
         count_pieces(device, device->windows);
         pool_run(device->pool, n, find_best, &finding);
     }
     destroy(device->windows);
     device->windows = NULL;
-    return IMGSTAT_OK;
+    return res;
 }

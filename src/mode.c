@@ -10,6 +10,8 @@ enum {
     DIGIT_BITS = 16,
     DIGIT_BINS = 65536,
     MAX_RANGES = 16,      /* a device looks at each sample once per range */
+    MAX_SPLITS = 16,      /* 8 MiB of counters, at each of at most three depths */
+    FEW_RANGES = 4,       /* cost no more than windows do */
     WINDOWS_DENSE = 1024, /* a window costs about as much as sorting MODE_KEYS / this keys */
     SORT_BITS = 11,
     SORT_VALUES = 1 << SORT_BITS,
@@ -126,8 +128,10 @@ static size_t plan_ranges(Search *search, const Table *table, KeyGather *ranges,
             open = false;
             continue;
         }
-        if (!fits || (!open && n == MAX_RANGES))
-            break;
+        if (!fits || (!open && n == MAX_RANGES)) { /* for the next read; smaller ones may fit */
+            open = false;
+            continue;
+        }
         if (!open)
             ranges[n++] = (KeyGather){.channel = search->channel,
                                       .lo = lowest_key(table, k),
@@ -145,24 +149,42 @@ static size_t plan_ranges(Search *search, const Table *table, KeyGather *ranges,
 static ImgstatResult search_table(Search *search, const uint64_t *counts, uint64_t base,
                                   unsigned shift, ImgstatError *err);
 
-/* Splits one bin by its next 16 bits. */
-static ImgstatResult split(Search *search, const Table *table, size_t k, ImgstatError *err)
+/* Splits a few bins by their next 16 bits in one read, and looks into each. */
+static ImgstatResult split(Search *search, const Table *table, const size_t *bin, size_t n,
+                           ImgstatError *err)
 {
-    uint64_t *const bins = calloc(DIGIT_BINS, sizeof *bins);
+    uint64_t *const bins = calloc(n * DIGIT_BINS, sizeof *bins);
     if (!bins)
-        return error_memory(err, DIGIT_BINS * sizeof *bins, "counters");
+        return error_memory(err, n * DIGIT_BINS * sizeof *bins, "counters");
     const unsigned shift = table->shift - DIGIT_BITS;
-    DigitCount count = {.channel = search->channel,
-                        .shift = (uint8_t)shift,
-                        .prefix = table->base + k,
-                        .bins = bins};
-    const Pass pass = {.digits = &count, .n_digits = 1};
+    DigitCount count[MAX_SPLITS];
+    for (size_t i = 0; i < n; i++)
+        count[i] = (DigitCount){.channel = search->channel,
+                                .shift = (uint8_t)shift,
+                                .prefix = table->base + bin[i],
+                                .bins = bins + i * DIGIT_BINS};
+    const Pass pass = {.digits = count, .n_digits = n};
     ImgstatResult res = search->reader.read(search->reader.context, &pass, err);
-    if (res == IMGSTAT_OK)
-        res = search_table(search, bins, (table->base + k) << DIGIT_BITS, shift, err);
+    for (size_t i = 0; res == IMGSTAT_OK && i < n; i++) {
+        table->done[bin[i]] = true;
+        res = search_table(search, count[i].bins, count[i].prefix << DIGIT_BITS, shift, err);
+    }
     free(bins);
-    table->done[k] = true;
     return res;
+}
+
+/* Bins that cannot be gathered at once. */
+static ImgstatResult split_large(Search *search, const Table *table, ImgstatError *err)
+{
+    for (;;) {
+        size_t bin[MAX_SPLITS], n = 0;
+        for (size_t k = 0; k < DIGIT_BINS && n < MAX_SPLITS; k++)
+            if (table->counts[k] > search->capacity && is_candidate(search, table, k))
+                bin[n++] = k;
+        if (n == 0)
+            return IMGSTAT_OK;
+        IMGSTAT_TRY(split(search, table, bin, n, err));
+    }
 }
 
 /* The bin with most samples first: what it holds rules out most others. */
@@ -192,9 +214,7 @@ static ImgstatResult search_largest(Search *search, const Table *table, ImgstatE
 static ImgstatResult sweep(Search *search, const Table *table, ImgstatError *err)
 {
     IMGSTAT_TRY(search_largest(search, table, err));
-    for (size_t k = 0; k < DIGIT_BINS; k++)
-        if (table->counts[k] > search->capacity && is_candidate(search, table, k))
-            IMGSTAT_TRY(split(search, table, k, err));
+    IMGSTAT_TRY(split_large(search, table, err));
     for (;;) {
         KeyGather ranges[MAX_RANGES];
         uint64_t total;
@@ -301,21 +321,38 @@ static void take_windows(Search *search, const Table *table, const KeyWindow *wi
     }
 }
 
-/* Reads windows until few samples are left that may be the mode. */
+/* What may be the mode still: how many samples, and how many ranges hold them. */
+static uint64_t candidates(const Search *search, const Table *table, size_t *ranges)
+{
+    uint64_t samples = 0;
+    bool open = false;
+    *ranges = 0;
+    for (size_t k = 0; k < DIGIT_BINS; k++) {
+        if (table->counts[k] == 0)
+            continue;
+        const bool candidate = is_candidate(search, table, k);
+        *ranges += candidate && !open;
+        open = candidate;
+        samples += candidate ? table->counts[k] : 0;
+    }
+    return samples;
+}
+
+/* Reads windows until gathering what is left takes one read that looks for few ranges. */
 static ImgstatResult read_windows(Search *search, const Record *record, const Table *table,
                                   ImgstatError *err)
 {
-    const Choice choice = {record, search, table, window_least(search->capacity)};
+    Choice choice = {record, search, table, 1};
     KeyWindow *const windows = malloc(WINDOWS_MOST * sizeof *windows);
     if (!windows)
         return error_memory(err, WINDOWS_MOST * sizeof *windows, "windows");
     ImgstatResult res = IMGSTAT_OK;
     for (;;) {
-        uint64_t left = 0;
-        for (size_t k = 0; k < DIGIT_BINS; k++)
-            left += is_candidate(search, table, k) ? table->counts[k] : 0;
-        if (left <= search->capacity) /* one read more, whatever they are */
+        size_t ranges;
+        const uint64_t left = candidates(search, table, &ranges);
+        if (left <= search->capacity && ranges <= FEW_RANGES)
             break;
+        choice.least = ranges <= FEW_RANGES ? window_least(search->capacity) : 1;
         Pass pass = {.windows = windows};
         res = choose_windows(&choice, search->channel, (uint16_t)(search->channel + 1), windows,
                              &pass.n_windows, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_cpu_reads.c: digit and range counts, gathering, central sums, prefix sums of the CPU device
- * against plain loops. */
+/* test_cpu_reads.c: digit and range counts, gathering, windows, central sums, prefix sums of the
+ * CPU device against plain loops. */
 #include "helper_cpu.h"
 
 #include <criterion/criterion.h>
@@ -131,6 +131,69 @@ static void check_gather(Device *device, Random *random, const ImagePro *image)
     free(expected);
 }
 
+/* The key of a window that occurs most often, from a table of all its keys. */
+static KeyWindow expect_window(const ImagePro *image, uint16_t channel, uint16_t lead)
+{
+    static uint64_t count[65536];
+    KeyWindow window = {.channel = channel, .lead = lead};
+    memset(count, 0, sizeof count);
+    for (uint32_t y = 0; y < image->height; y++) {
+        for (uint32_t x = 0; x < image->width; x++) {
+            uint64_t key;
+            if (test_valid(image, x, y, channel, &key) && key >> 16 == lead)
+                count[key & 0xFFFF]++;
+        }
+    }
+    for (uint32_t k = 0; k < 65536; k++) {
+        if (count[k] > window.count) {
+            window.count = count[k];
+            window.digit = (uint16_t)k;
+        }
+    }
+    return window;
+}
+
+/* Windows that samples are in, or near them, in any order; the image as two bands. */
+static void check_windows(Device *device, Random *random, const ImagePro *image)
+{
+    enum { MOST = 20 };
+    KeyWindow window[MOST];
+    size_t n = 0;
+    if (sample_bits(image->sample) != 32)
+        return;
+    for (int i = 0; i < MOST; i++) {
+        const uint64_t key = some_key(random, image) + (random_below(random, 4) << 15);
+        const KeyWindow next = {.channel = (uint16_t)random_below(random, image->channels),
+                                .lead = (uint16_t)(key >> 16),
+                                .digit = 77,
+                                .count = 77};
+        size_t k = 0;
+        while (k < n && (window[k].channel != next.channel || window[k].lead != next.lead))
+            k++;
+        window[k] = next; /* each once */
+        n += k == n;
+    }
+    const uint32_t first = 1 + random_below(random, image->height);
+    const ImagePro low = image_band(image, 0, first);
+    const ImagePro high = image_band(image, first, image->height - first);
+    const DeviceOps *const ops = &cpu_device_ops;
+    cr_assert_eq(ops->windows_begin(device, image->sample, image->channels, window, n, NULL),
+                 IMGSTAT_OK);
+    cr_assert_eq(ops->windows_begin(device, image->sample, image->channels, window, n, NULL),
+                 IMGSTAT_ERR_ARG);
+    if (first < image->height)
+        cr_assert_eq(ops->windows_add(device, &high, NULL), IMGSTAT_OK);
+    cr_assert_eq(ops->windows_add(device, &low, NULL), IMGSTAT_OK);
+    cr_assert_eq(ops->windows_end(device, window, n, NULL), IMGSTAT_OK);
+    cr_assert_eq(ops->windows_add(device, &low, NULL), IMGSTAT_ERR_ARG);
+    for (size_t i = 0; i < n; i++) {
+        const KeyWindow expected = expect_window(image, window[i].channel, window[i].lead);
+        cr_assert_eq(window[i].count, expected.count, "window %zu of %zu of %s", i, n,
+                     imgstat_sample_name(image->sample));
+        cr_assert_eq(window[i].digit, expected.digit);
+    }
+}
+
 static void expect_power_piece(const ImagePro *image, uint32_t x0, uint32_t y, uint16_t channel,
                                double center, Central *out)
 {
@@ -193,6 +256,7 @@ static void check_sample(ImgstatSample sample)
             check_digits(device, &random, &test.image);
             check_range(device, &random, &test.image);
             check_gather(device, &random, &test.image);
+            check_windows(device, &random, &test.image);
             check_central(device, &test.image);
             compared.cases++;
             compared.samples += (uint64_t)width * height * test.image.channels;
