@@ -152,7 +152,8 @@ Test(png_write, threads_do_not_change_a_byte)
                     n_first = n;
                     continue;
                 }
-                cr_assert_eq(n, n_first, "page %zu, level %d, %u threads: %zu, %zu bytes", p, level, threads[t], n, n_first);
+                cr_assert_eq(n, n_first, "page %zu, level %d, %u threads: %zu, %zu bytes", p, level,
+                             threads[t], n, n_first);
                 cr_assert_arr_eq(data, first, n, "%u threads", threads[t]);
                 free(data);
             }
