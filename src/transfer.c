@@ -97,23 +97,22 @@ void imgstat_transfer_destroy(ImgstatTransfer *transfer)
     transfer_destroy(transfer);
 }
 
-/* Equalization of a wide type: share of the range at each knot, exact for integers up to 2^53. */
+/* Equalization of a wide type: the share of the range at each knot. */
 static void knots_equalize(const MapRange *to, const RankTable *ranks, MapKnot *knots)
 {
     const uint64_t first = ranks->knots[0].upto;
     for (uint32_t k = 0; k < ranks->n_knots; k++) {
         const RankKnot *const rank = &ranks->knots[k];
         const uint64_t below = rank->below > first ? rank->below - first : 0;
-        knots[k] = (MapKnot){
-            .key = rank->key,
-            .before = map_value(to->sample, range_ratio(to, below, ranks->n - first)),
-            .at = map_value(to->sample, range_ratio(to, rank->upto - first, ranks->n - first))};
+        knots[k] = (MapKnot){.key = rank->key,
+                             .before = range_ratio(to, below, ranks->n - first),
+                             .at = range_ratio(to, rank->upto - first, ranks->n - first)};
     }
 }
 
-/* The value of a reference, in the output's units, below which a share count / of lies. */
-static double reference_quantile(const Map *map, const MapSource *source, uint64_t count,
-                                 uint64_t of)
+/* The value of a reference below which a share count / of lies, as a key of the output type. */
+static uint64_t reference_quantile(const Map *map, const MapSource *source, uint64_t count,
+                                   uint64_t of)
 {
     uint64_t key;
     if (source->cdf)
@@ -141,9 +140,11 @@ static double reference_quantile(const Map *map, const MapSource *source, uint64
             key = map_key(map->reference, x);
         }
     }
-    if (map->reference != map->to.sample)
-        key = range_affine(&map->to, map->reference, map->reference_lo, map->reference_hi, key);
-    return map_value(map->to.sample, key);
+    if (map->reference == map->to.sample)
+        return key;
+    if (sample_is_float(map->reference) && sample_is_float(map->to.sample))
+        return range_key(&map->to, map_value(map->reference, key));
+    return range_affine(&map->to, map->reference, map->reference_lo, map->reference_hi, key);
 }
 
 static void knots_match(const Map *map, const RankTable *ranks, const MapSource *reference,
@@ -270,6 +271,17 @@ static void set_reference(Map *map, const MatchReference *reference, const MapSo
     map->reference_cdf = source->cdf;
 }
 
+/* Floats have no full scale to speak of: matched to floats, they become the reference's values,
+ * wherever these lie. */
+static void range_of_reference(MapRange *range, ImgstatSample reference, const TransferShape *shape)
+{
+    if (!sample_is_float(range->sample) || !sample_is_float(reference))
+        return;
+    range->lo_key = sample_key_infinity(range->sample, true) + 1;
+    range->hi_key = sample_key_infinity(range->sample, false) - 1;
+    range_set_nodata(range, shape->sample, shape->has_nodata, shape->nodata_key);
+}
+
 ImgstatResult transfer_create(const ImgstatMethod *method, const TransferShape *shape,
                               const MapSource *sources, const MatchReference *reference,
                               Transfer **out, ImgstatError *err)
@@ -282,7 +294,9 @@ ImgstatResult transfer_create(const ImgstatMethod *method, const TransferShape *
         IMGSTAT_TRY(check_reference(shape, reference, n_maps, err));
     uint8_t bits;
     (void)transfer_output(method, shape, &bits);
-    const MapRange range = transfer_range(method, shape);
+    MapRange range = transfer_range(method, shape);
+    if (match && !method->has_range)
+        range_of_reference(&range, reference->sample, shape);
     Transfer *transfer;
     IMGSTAT_TRY(transfer_begin(shape->sample, shape->bits, &range, bits, n_maps, shape->has_nodata,
                                shape->nodata_key, transfer_channels(method, shape) == IMGSTAT_LUMA,

@@ -66,8 +66,8 @@ static json_object *knots_new(const Map *map)
     for (uint32_t k = 0; k < map->n_knots; k++) {
         json_object *const knot = json_object_new_array();
         json_object_array_add(knot, value_new(map->from, map->knots[k].key));
-        json_object_array_add(knot, json_object_new_double(map->knots[k].before));
-        json_object_array_add(knot, json_object_new_double(map->knots[k].at));
+        json_object_array_add(knot, value_new(map->to.sample, map->knots[k].before));
+        json_object_array_add(knot, value_new(map->to.sample, map->knots[k].at));
         json_object_array_add(knots, knot);
     }
     return knots;

@@ -301,10 +301,10 @@ typedef enum MapKind {
     MAP_KNOTS     /* wide types: piecewise linear between exact order statistics */
 } MapKind;
 
-/* A key where the map is exact: `at` is its output, `before` the limit from below. */
+/* A key where the map is exact: `at` is its output, `before` the limit from below, as keys of the
+ * output type: doubles would not hold 64-bit integers. */
 typedef struct MapKnot {
-    uint64_t key;
-    double before, at;
+    uint64_t key, before, at;
 } MapKnot;
 
 /* What a map knows. Plain data: pointers are to memory of the device that evaluates it. */
@@ -336,6 +336,11 @@ IMGSTAT_INLINE uint64_t range_avoid(const MapRange *to, uint64_t key)
     return key >= to->hi_key ? key - 1 : key + 1;
 }
 
+IMGSTAT_INLINE uint64_t range_clamp(const MapRange *to, uint64_t key)
+{
+    return key < to->lo_key ? to->lo_key : key > to->hi_key ? to->hi_key : key;
+}
+
 /* The key of a value, clamped to the range. */
 IMGSTAT_INLINE uint64_t range_key(const MapRange *to, double x)
 {
@@ -343,8 +348,7 @@ IMGSTAT_INLINE uint64_t range_key(const MapRange *to, double x)
         return to->lo_key;
     if (x >= to->hi)
         return to->hi_key;
-    const uint64_t key = map_key(to->sample, x);
-    return key < to->lo_key ? to->lo_key : key > to->hi_key ? to->hi_key : key;
+    return range_clamp(to, map_key(to->sample, x));
 }
 
 /* t in 0..1 of the range */
@@ -394,10 +398,10 @@ IMGSTAT_INLINE uint64_t map_knots(const Map *map, uint64_t key)
             low = middle + 1;
     }
     if (low == 0)
-        return range_key(&map->to, knot[0].at);
+        return range_clamp(&map->to, knot[0].at);
     const MapKnot *left = &knot[low - 1];
     if (left->key == key || low == map->n_knots)
-        return range_key(&map->to, left->at);
+        return range_clamp(&map->to, left->at);
     const MapKnot *right = &knot[low];
     double part;
     if (sample_is_float(map->from)) {
@@ -407,8 +411,9 @@ IMGSTAT_INLINE uint64_t map_knots(const Map *map, uint64_t key)
         part = map_sub(x, a) / map_sub(map_value(map->from, right->key) * scale, a);
     } else
         part = (double)(key - left->key) / (double)(right->key - left->key);
-    const double rise = map_mul(map_sub(right->before, left->at), part);
-    return range_key(&map->to, map_add(left->at, rise));
+    const double from = map_value(map->to.sample, left->at);
+    const double rise = map_mul(map_sub(map_value(map->to.sample, right->before), from), part);
+    return range_key(&map->to, map_add(from, rise));
 }
 
 /* The output key of a defined sample, before range_avoid. */
@@ -441,7 +446,7 @@ IMGSTAT_INLINE uint64_t map_defined(const Map *map, uint64_t key)
         const uint64_t match = cdf_match(map->reference_cdf, sample_record_bins(map->reference),
                                          map->reference_n, count, map->n);
         if (map->reference == to->sample) /* a level of the reference, as it is */
-            return match < to->lo_key ? to->lo_key : match > to->hi_key ? to->hi_key : match;
+            return range_clamp(to, match);
         return range_affine(to, map->reference, map->reference_lo, map->reference_hi, match);
     }
     case MAP_KNOTS:

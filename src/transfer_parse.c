@@ -141,9 +141,9 @@ static ImgstatResult read_knots(const Reader *reader, json_object *list, Map *ma
         json_object *const knot = json_object_array_get_idx(list, k);
         if (!json_object_is_type(knot, json_type_array) || json_object_array_length(knot) != 3 ||
             !value_key(json_object_array_get_idx(knot, 0), map->from, &knots[k].key) ||
-            !finite_number(json_object_array_get_idx(knot, 1), &knots[k].before) ||
-            !finite_number(json_object_array_get_idx(knot, 2), &knots[k].at))
-            return wrong(reader, "a knot is not three numbers");
+            !value_key(json_object_array_get_idx(knot, 1), map->to.sample, &knots[k].before) ||
+            !value_key(json_object_array_get_idx(knot, 2), map->to.sample, &knots[k].at))
+            return wrong(reader, "a knot is not three values of its types");
         if (k > 0 && knots[k].key <= knots[k - 1].key)
             return wrong(reader, "\"knots\" do not ascend");
     }
