@@ -160,6 +160,14 @@ static uint16_t stored_bits(const Decoder *like, const EncodePage *page)
     return page->bits == 1 || page->bits == 2 || page->bits == 4 ? page->bits : full;
 }
 
+/* Colours as logarithm of luminance and two coordinates, which readers take only as SGILog
+ * compresses them, and that loses detail. */
+static bool is_log(const TiffDecoder *td)
+{
+    return td && (td->layout.photometric == PHOTOMETRIC_LOGL ||
+                  td->layout.photometric == PHOTOMETRIC_LOGLUV);
+}
+
 static uint16_t stored_photometric(const Decoder *like, const EncodePage *page)
 {
     const TiffDecoder *const td = tiff_of(like);
@@ -176,6 +184,8 @@ static uint16_t stored_photometric(const Decoder *like, const EncodePage *page)
         return page->channels >= 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
     if (td->map8 || td->map16 || td->layout.photometric == PHOTOMETRIC_YCBCR)
         return PHOTOMETRIC_RGB;
+    if (is_log(td)) /* luminance is shown, the coordinates are extra samples */
+        return PHOTOMETRIC_MINISBLACK;
     return td->layout.photometric;
 }
 
@@ -260,7 +270,7 @@ static uint16_t own_channels(uint16_t photometric, uint16_t channels)
 static ImgstatResult set_extra_samples(TiffFile *file, const TiffShape *shape, const Decoder *like,
                                        const EncodePage *page, TiffTags *tags, ImgstatError *err)
 {
-    if (tiff_of(like) && page->channels == like->page.channels)
+    if (tiff_of(like) && page->channels == like->page.channels && !is_log(tiff_of(like)))
         return IMGSTAT_OK; /* copied */
     const uint16_t own = own_channels(shape->photometric, page->channels);
     if (own == page->channels)

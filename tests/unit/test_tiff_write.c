@@ -316,6 +316,60 @@ Test(tiff_write, lossy_compression_is_replaced)
     free(pixels);
 }
 
+/* LogLuv in anything but its own lossy compression is refused by every reader: the values go to
+ * plain channels. */
+Test(tiff_write, logarithmic_colours_become_plain)
+{
+    char input[128];
+    int16_t pixels[16][3 * 20];
+    ImgstatFile *file = NULL;
+    ImgstatError err = {.message = ""};
+    Warnings warnings = {.warn = on_warning, .name = "input"};
+    const EncodeHow how = {.level = -1};
+    for (int y = 0; y < 16; y++)
+        for (int x = 0; x < 60; x++)
+            pixels[y][x] = (int16_t)(1000 * y + 31 * x);
+    snprintf(input, sizeof input, "%s/in.tif", encode_folder);
+    TIFF *tif = TIFFOpen(input, "w");
+    TIFFSetField(tif, TIFFTAG_IMAGEWIDTH, 20);
+    TIFFSetField(tif, TIFFTAG_IMAGELENGTH, 16);
+    TIFFSetField(tif, TIFFTAG_COMPRESSION, COMPRESSION_SGILOG);
+    TIFFSetField(tif, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_LOGLUV);
+    TIFFSetField(tif, TIFFTAG_SAMPLESPERPIXEL, 3);
+    TIFFSetField(tif, TIFFTAG_ROWSPERSTRIP, 16);
+    TIFFSetField(tif, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+    TIFFSetField(tif, TIFFTAG_SGILOGDATAFMT, SGILOGDATAFMT_16BIT);
+    for (uint32_t y = 0; y < 16; y++)
+        cr_assert_eq(TIFFWriteScanline(tif, pixels[y], y, 0), 1);
+    TIFFClose(tif);
+
+    cr_assert_eq(imgstat_file_open(input, NULL, &file, &err), IMGSTAT_OK, "%s", err.message);
+    ImgstatPage read;
+    cr_assert_eq(imgstat_file_page(file, 0, &read, &err), IMGSTAT_OK, "%s", err.message);
+    cr_assert_str_eq(read.photometric, "log-luv");
+    const EncodePage page = {.width = 20,
+                             .height = 16,
+                             .channels = 3,
+                             .sample = read.sample,
+                             .bits = read.bits,
+                             .alpha = -1};
+    cr_assert_eq(encode_file(&tiff_format, &how, &page, file, &warnings, pixels, 5, &err),
+                 IMGSTAT_OK, "%s", err.message);
+    imgstat_file_close(file);
+    cr_assert_not_null(strstr(told, "SGILog, which loses detail"), "%s", told);
+    warnings_release(&warnings);
+    tif = TIFFOpen(encode_path, "r");
+    uint16_t photometric = 0, n_extra = 0;
+    const uint16_t *extra = NULL;
+    TIFFGetField(tif, TIFFTAG_PHOTOMETRIC, &photometric);
+    TIFFGetField(tif, TIFFTAG_EXTRASAMPLES, &n_extra, &extra);
+    cr_assert_eq(photometric, PHOTOMETRIC_MINISBLACK);
+    cr_assert_eq(n_extra, 2);
+    cr_assert_eq(extra[0] | extra[1], EXTRASAMPLE_UNSPECIFIED);
+    expect_samples(tif, &page, (const uint8_t *)pixels);
+    TIFFClose(tif);
+}
+
 /* Another depth: the layout stays, the predictor suits the new samples. */
 Test(tiff_write, depth_may_change)
 {
