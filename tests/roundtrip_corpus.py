@@ -170,6 +170,8 @@ def compare_tiff(before, after, indices, colours=True):
             for tag in (290, 291, 301, 336, 333, 332, 334):
                 keep.pop(tag, None)
                 other.pop(tag, None)
+        if old.value(number, 262) in (32844, 32845):  # LogL, LogLuv: gray and extra samples
+            other.pop(338, None)
         if keep != other:
             return f"page {number}: fields differ: {sorted(k for k in {*keep, *other} if keep.get(k) != other.get(k))}"
         problem = compare_layout(old, new, number, converted, indices, colours)
@@ -201,7 +203,8 @@ def compare_layout(old, new, page, converted, indices, colours):
         return "planes differ"
     if before == after and before in (5, 8, 32946, 34925, 50000) and old.value(page, 317, 1) != new.value(page, 317, 1):
         return "predictor differs"
-    if old.value(page, 262, 1) != new.value(page, 262) and not broken_palette:
+    meaning = 1 if old.value(page, 262) in (32844, 32845) else old.value(page, 262, 1)
+    if meaning != new.value(page, 262) and not broken_palette:
         return "photometric interpretation differs"
     if old.value(page, 258, 1) != new.value(page, 258) and old.value(page, 339, 1) != 3:
         return f"{new.value(page, 258)} bits instead of {old.value(page, 258, 1)}"
