@@ -464,6 +464,9 @@ typedef struct ImgstatBatch {
     uint64_t memory;    /* bytes for pixels and counters of all files at work; 0: 1 GiB */
     /* NULL, or called for every job on the calling thread; false: stop. */
     bool (*progress)(void *context, const ImgstatDone *done);
+    /* NULL, or called on the calling thread while `together` reads all of them first: `measured` so
+     * far. Further reads begin anew. */
+    void (*measuring)(void *context, size_t measured);
     /* NULL, or asked often, from any thread; true: stop. What is half-written is removed. */
     bool (*cancelled)(void *context);
     void *context;

@@ -29,11 +29,13 @@ typedef struct Jobs {
     atomic_bool stop;
     Transfer *made;
     Survey *survey;        /* together, while it is made */
+    const Worker *own;     /* that of the calling thread */
     ImgstatError **failed; /* together: n, why a job cannot be transformed; NULL where it can */
     pthread_mutex_t lock;  /* guards what follows */
     pthread_cond_t changed;
     Outcome *outcome; /* a ring: job i is at i % capacity */
     size_t capacity;
+    size_t measured;   /* together: in the first read */
     size_t next, told; /* first job not taken, first not told of */
 } Jobs;
 
@@ -48,6 +50,9 @@ ImgstatResult jobs_enter(Jobs *jobs, size_t index, ImgstatFile *file, uint64_t *
 /* Calls work for every job, on n_workers threads; worker: that of the calling
  * thread. */
 void jobs_share(Jobs *jobs, Worker *worker, void (*work)(Jobs *jobs, Worker *worker, size_t index));
+
+/* Runs all jobs and tells of them. worker: where no threads are started. */
+ImgstatResult jobs_run(Jobs *jobs, Worker *worker, ImgstatError *err);
 
 /* together.c: one transfer from all files. Fills jobs->failed and pipeline.transfer. */
 ImgstatResult jobs_together(Jobs *jobs, Worker *worker, ImgstatError *err);

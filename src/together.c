@@ -65,21 +65,30 @@ static ImgstatResult read_file(const Together *t, Worker *worker, size_t index, 
 
 /* ---- First read: any thread ------------------------------------------------------------------ */
 
+static void tell_measured(const Jobs *jobs, size_t measured)
+{
+    if (jobs->batch->measuring)
+        jobs->batch->measuring(jobs->batch->context, measured);
+}
+
 static void measure_job(Jobs *jobs, Worker *worker, size_t index)
 {
-    if (jobs->failed[index])
-        return;
     const Together t = {.jobs = jobs, .survey = jobs->survey};
     Record *record = NULL;
     ImgstatError error;
-    const ImgstatResult res = read_file(&t, worker, index, &record, &error);
+    ImgstatResult res = IMGSTAT_OK;
+    if (!jobs->failed[index])
+        res = read_file(&t, worker, index, &record, &error);
     pthread_mutex_lock(&jobs->lock);
+    const size_t measured = ++jobs->measured;
     if (res == IMGSTAT_OK && record)
         survey_merge(jobs->survey, &record);
     else if (res != IMGSTAT_OK)
         note_failure(jobs, index, &error);
     pthread_mutex_unlock(&jobs->lock);
     record_destroy(record); /* of a file that failed: none of its pages counts */
+    if (worker == jobs->own)
+        tell_measured(jobs, measured);
 }
 
 /* The survey takes its shape from the first file that opens. */
@@ -105,9 +114,11 @@ static ImgstatResult read_files(void *context, const Pass *pass, ImgstatError *e
 {
     Together *const t = context;
     t->pass = pass;
-    for (size_t i = 0; i < t->jobs->n; i++)
+    for (size_t i = 0; i < t->jobs->n; i++) {
         if (!t->jobs->failed[i])
             IMGSTAT_TRY(read_file(t, t->worker, i, NULL, err));
+        tell_measured(t->jobs, i + 1);
+    }
     return IMGSTAT_OK;
 }
 
@@ -135,8 +146,11 @@ ImgstatResult jobs_together(Jobs *jobs, Worker *worker, ImgstatError *err)
     if (!jobs->failed)
         return error_memory(err, jobs->n * sizeof(ImgstatError *), "a batch");
     ImgstatResult res = begin(jobs, err);
-    if (res == IMGSTAT_OK && jobs->survey)
+    jobs->own = worker;
+    if (res == IMGSTAT_OK && jobs->survey) {
         jobs_share(jobs, worker, measure_job);
+        tell_measured(jobs, jobs->measured); /* another thread may have been last */
+    }
     if (res == IMGSTAT_OK)
         res = cancel_check(&worker->cancel, err);
     if (res == IMGSTAT_OK && jobs->survey)

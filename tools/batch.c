@@ -10,8 +10,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 /* Results wait for an earlier input at most this many inputs per worker: that bounds memory. */
 enum { AHEAD_A_WORKER = 4 };
@@ -161,7 +159,7 @@ static size_t collect(Run *run)
 {
     const Batch *const batch = run->batch;
     const size_t n = batch->inputs->n;
-    Progress progress = progress_begin(n, batch->options->quiet);
+    Progress progress = progress_begin("", n, batch->options->quiet);
     size_t failed = 0;
     for (size_t i = 0; i < n; i++) {
         pthread_mutex_lock(&run->lock);
@@ -188,7 +186,7 @@ static size_t run_serially(Run *run)
 {
     const Batch *const batch = run->batch;
     const size_t n = batch->inputs->n;
-    Progress progress = progress_begin(n, batch->options->quiet);
+    Progress progress = progress_begin("", n, batch->options->quiet);
     Worker worker = {.device = run->opened};
     run->opened = NULL;
     size_t failed = 0;

@@ -16,6 +16,7 @@ typedef struct Run {
     const Outputs *outputs;
     Progress progress;
     size_t written, failed, skipped;
+    size_t measured; /* of --together, so far */
 } Run;
 
 /* "name: cause" becomes "name: warning: cause", so that it is not taken for an error. */
@@ -30,6 +31,20 @@ static void on_warning(void *context, const char *sentence)
         fprintf(stderr, "%.*s: warning: %s\n", (int)(colon - sentence), sentence, colon + 2);
     else
         fprintf(stderr, "warning: %s\n", sentence);
+}
+
+static void on_measuring(void *context, size_t measured)
+{
+    Run *const run = context;
+    const size_t n = run->outputs->n;
+    if (measured < run->measured) /* they are read again */
+        run->progress = progress_begin("measured ", n, run->options->quiet);
+    run->measured = measured;
+    progress_show(&run->progress, measured, n);
+    if (measured == n) {
+        progress_clear(&run->progress);
+        run->progress = progress_begin("", n, run->options->quiet);
+    }
 }
 
 static bool on_done(void *context, const ImgstatDone *done)
@@ -128,10 +143,11 @@ static void transform(const Options *o, const InputList *inputs, Run *run,
         .threads = o->jobs,
         .memory = t->memory,
         .progress = on_done,
+        .measuring = on_measuring,
         .cancelled = on_poll,
         .context = run,
         .made = t->save_transfer != NULL ? &made : NULL};
-    run->progress = progress_begin(run->outputs->n, o->quiet);
+    run->progress = progress_begin(t->together ? "measured " : "", run->outputs->n, o->quiet);
     status_catch_gently();
     const ImgstatResult result =
         imgstat_batch_run(&batch, run->outputs->jobs, run->outputs->n, &error);

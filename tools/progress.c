@@ -13,9 +13,10 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-Progress progress_begin(size_t n, bool quiet)
+Progress progress_begin(const char *what, size_t n, bool quiet)
 {
-    return (Progress){.wanted = n > 1 && !quiet && isatty(STDERR_FILENO) == 1, .start = now()};
+    return (Progress){
+        .wanted = n > 1 && !quiet && isatty(STDERR_FILENO) == 1, .what = what, .start = now()};
 }
 
 void progress_show(Progress *progress, size_t done, size_t n)
@@ -25,8 +26,8 @@ void progress_show(Progress *progress, size_t done, size_t n)
         return;
     progress->last = time;
     const double rate = (double)done / (time - progress->start);
-    fprintf(stderr, "\r%zu of %zu, %.3g a second, %.0f s left\033[K", done, n, rate,
-            (double)(n - done) / rate);
+    fprintf(stderr, "\r%s%zu of %zu, %.3g a second, %.0f s left\033[K", progress->what, done, n,
+            rate, (double)(n - done) / rate);
     progress->shown = true;
 }
 

@@ -8,12 +8,13 @@
 
 typedef struct Progress {
     bool wanted, shown;
+    const char *what;   /* of the line's beginning */
     double start, last; /* seconds */
 } Progress;
 
-/* n: how many there will be; nothing is shown for one. */
-Progress progress_begin(size_t n, bool quiet);
-/* "40 of 120, 12.5 a second, 6 s left", at most five times a second. */
+/* n: how many there will be; nothing is shown for one. what: "measured ", or "". */
+Progress progress_begin(const char *what, size_t n, bool quiet);
+/* "measured 40 of 120, 12.5 a second, 6 s left", at most five times a second. */
 void progress_show(Progress *progress, size_t done, size_t n);
 /* Before anything else is written to the terminal. */
 void progress_clear(Progress *progress);

@@ -321,6 +321,22 @@ def test_refused(program, folder):
     check(b"is an input too" in done.stderr, f"an output that is another input: {done.stderr!r}")
 
 
+def on_terminal(*command):
+    """What a command says on standard error where that is a terminal."""
+    master, slave = pty.openpty()
+    with subprocess.Popen(command, stderr=slave, stdout=subprocess.DEVNULL) as child:
+        os.close(slave)
+        said = b""
+        try:
+            while piece := os.read(master, 4096):
+                said += piece
+        except OSError:
+            pass
+        child.wait(60)
+    os.close(master)
+    return said
+
+
 def test_terminal(program, folder):
     """Progress and the terminal as standard output."""
     make_folder(folder)
@@ -328,27 +344,24 @@ def test_terminal(program, folder):
     with subprocess.Popen([program, "normalize", folder / "in" / "a.png", "-o", "-"], stdout=slave,
                           stderr=subprocess.PIPE) as child:
         check(child.wait(20) == 2 and b"is a terminal" in child.stderr.read(), "no image onto a terminal")
+    os.close(master)
+    os.close(slave)
     names = []
     for i in range(400):
         names.append(folder / f"{i}.png")
         names[-1].write_bytes((folder / "in" / "a.png").read_bytes())
     big = folder / "big.png"
     big.write_bytes(png(3000, 2000, 8, os.urandom(6000000)))
-    with subprocess.Popen([program, "equalize", "--jobs", "1", *names, big, *(folder / "in" / n for n in ("a.png",)),
-                           "-o", folder / "out"], stderr=slave, stdout=subprocess.DEVNULL) as child:
-        os.close(slave)
-        said = b""
-        try:
-            while True:
-                piece = os.read(master, 4096)
-                if not piece:
-                    break
-                said += piece
-        except OSError:
-            pass
-        child.wait(60)
+    said = on_terminal(program, "equalize", "--jobs", "1", *names, big, *(folder / "in" / n for n in ("a.png",)), "-o",
+                       folder / "out")
     check(re.search(rb"\d+ of 402, .* a second, \d+ s left", said) is not None, f"progress: {said[-300:]!r}")
     check(b"402 written, 0 failed" in said, f"summary: {said[-300:]!r}")
+    for jobs in ("1", "2"):
+        said = on_terminal(program, "equalize", "--together", "--jobs", jobs, *names, "-o", folder / f"together{jobs}")
+        check(re.search(rb"measured \d+ of 400, .* a second, \d+ s left", said) is not None, f"first pass: {said!r}")
+        check(re.search(rb"\r\d+ of 400, ", said.split(b"measured")[-1]) is not None, f"second pass: {said!r}")
+    said = on_terminal(program, "equalize", "--together", "--quiet", *names, "-o", folder / "quiet")
+    check(said == b"", f"--quiet: {said!r}")
 
 
 def test_broken_pipe(program, folder):
