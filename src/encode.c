@@ -34,8 +34,8 @@ bool encode_compression_known(const EncodeFormat *format, const char *compressio
     return false;
 }
 
-ImgstatResult encode_check_how(const EncodeFormat *format, const Output *output,
-                               const EncodeHow *how, ImgstatError *err)
+ImgstatResult encode_init(Encoder *encoder, const EncodeFormat *format, Output *output,
+                          const EncodeHow *how, Warnings *warnings, ImgstatError *err)
 {
     if (how->compression && !encode_compression_known(format, how->compression))
         return error_set(err, IMGSTAT_ERR_ARG, "%s: %s has no compression \"%s\"", output->name,
@@ -43,6 +43,7 @@ ImgstatResult encode_check_how(const EncodeFormat *format, const Output *output,
     if (how->level < -1 || how->level > 22)
         return error_set(err, IMGSTAT_ERR_ARG, "%s: compression level %d is not in 0..22",
                          output->name, how->level);
+    *encoder = (Encoder){.format = format, .output = output, .how = *how, .warnings = warnings};
     return IMGSTAT_OK;
 }
 
@@ -76,4 +77,12 @@ ImgstatResult encode_check_rows(const Encoder *encoder, size_t pitch, uint32_t n
         return error_set(err, IMGSTAT_ERR_ARG, "%s: %u rows of %zu bytes were given for page %u",
                          encoder->output->name, n, pitch, encoder->pages - 1);
     return IMGSTAT_OK;
+}
+
+ImgstatResult encode_check_end(const Encoder *encoder, ImgstatError *err)
+{
+    if (encoder->pages > 0 && encoder->next_row == encoder->page.height)
+        return IMGSTAT_OK;
+    return error_set(err, IMGSTAT_ERR_ARG, "%s: %u of %u rows were given", encoder->output->name,
+                     encoder->next_row, encoder->page.height);
 }

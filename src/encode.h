@@ -69,11 +69,12 @@ const EncodeFormat *encode_format_named(const char *name);
 const EncodeFormat *encode_format_of_path(const char *path);
 bool encode_compression_known(const EncodeFormat *format, const char *compression);
 
-/* The checks that every format begins with. */
-ImgstatResult encode_check_how(const EncodeFormat *format, const Output *output,
-                               const EncodeHow *how, ImgstatError *err);
+/* What every format begins and ends with. */
+ImgstatResult encode_init(Encoder *encoder, const EncodeFormat *format, Output *output,
+                          const EncodeHow *how, Warnings *warnings, ImgstatError *err);
 ImgstatResult encode_check_page(const Encoder *encoder, const EncodePage *page, ImgstatError *err);
 ImgstatResult encode_check_rows(const Encoder *encoder, size_t pitch, uint32_t n,
                                 ImgstatError *err);
+ImgstatResult encode_check_end(const Encoder *encoder, ImgstatError *err); /* all rows are there */
 
 #endif

@@ -12,8 +12,7 @@ typedef struct PngEncoder {
     PngIdat *idat;
     uint8_t *tail; /* chunks that follow the pixels */
     size_t tail_bytes;
-    bool invert;      /* samples are min-is-white, which PNG is not */
-    bool widen;       /* samples have fewer bits than PNG can give this colour type */
+    PngPacking packing;
     uint8_t *whole;   /* an interlaced image, packed */
     size_t row_bytes; /* of a packed row */
 } PngEncoder;
@@ -61,78 +60,6 @@ static uint64_t total_bytes(const PngForm *form, const EncodePage *page)
             sum += (1 + (uint64_t)packed_bytes(form, width)) * height;
     }
     return sum;
-}
-
-/* ---- Packing ---- */
-
-/* A sample of `bits` bits at `depth` bits, its bits repeated: 0 and full scale stay what they are.
- */
-static unsigned widened(unsigned v, unsigned bits, unsigned depth)
-{
-    unsigned out = 0;
-    for (int shift = (int)depth - (int)bits; shift > -(int)bits; shift -= (int)bits)
-        out |= shift >= 0 ? v << shift : v >> -shift;
-    return out;
-}
-
-static void pack_bytes(const PngEncoder *pe, const uint8_t *from, uint8_t *to, size_t n)
-{
-    const EncodePage *const page = &pe->base.page;
-    const unsigned full = (1u << page->bits) - 1;
-    for (size_t i = 0; i < n; i++) {
-        const bool alpha = page->alpha >= 0 && i % page->channels == (size_t)page->alpha;
-        unsigned v = from[i] < full ? from[i] : full;
-        v = pe->invert && !alpha ? full - v : v;
-        to[i] = (uint8_t)(pe->widen ? widened(v, page->bits, 8) : v);
-    }
-}
-
-static void pack_words(const PngEncoder *pe, const uint8_t *from, uint8_t *to, size_t n)
-{
-    const EncodePage *const page = &pe->base.page;
-    const unsigned full = (1u << page->bits) - 1;
-    const bool plain = !pe->widen && !pe->invert;
-    for (size_t i = 0; i < n; i++) {
-        uint16_t word;
-        memcpy(&word, from + 2 * i, 2);
-        unsigned v = word;
-        if (!plain) {
-            const bool alpha = page->alpha >= 0 && i % page->channels == (size_t)page->alpha;
-            v = v < full ? v : full;
-            v = pe->invert && !alpha ? full - v : v;
-            v = pe->widen ? widened(v, page->bits, 16) : v;
-        }
-        to[2 * i] = (uint8_t)(v >> 8);
-        to[2 * i + 1] = (uint8_t)v;
-    }
-}
-
-/* Gray or indices of 1, 2 or 4 bits. */
-static void pack_bits(const PngEncoder *pe, const uint8_t *from, uint8_t *to, size_t n)
-{
-    const unsigned bits = pe->form.depth, per_byte = 8 / bits, full = (1u << bits) - 1;
-    memset(to, 0, (n + per_byte - 1) / per_byte);
-    for (size_t i = 0; i < n; i++) {
-        unsigned v = from[i] < full ? from[i] : full;
-        v = pe->invert ? full - v : v;
-        to[i / per_byte] =
-            (uint8_t)(to[i / per_byte] | v << (8 - bits - bits * (unsigned)(i % per_byte)));
-    }
-}
-
-/* A row of samples as PNG stores it. */
-static void pack_row(const void *context, const uint8_t *from, uint8_t *to)
-{
-    const PngEncoder *const pe = context;
-    const size_t n = (size_t)pe->base.page.width * pe->base.page.channels;
-    if (pe->form.depth == 16)
-        pack_words(pe, from, to, n);
-    else if (pe->form.depth < 8)
-        pack_bits(pe, from, to, n);
-    else if (pe->widen || pe->invert)
-        pack_bytes(pe, from, to, n);
-    else
-        memcpy(to, from, n);
 }
 
 /* ---- The form of the image ---- */
@@ -204,9 +131,9 @@ static ImgstatResult choose_form(PngEncoder *pe, const Decoder *like, const Enco
     *form = (PngForm){.color_type = types[page->channels], .interlaced = interlaced};
     const bool low = page->bits == 1 || page->bits == 2 || page->bits == 4;
     form->depth = low && page->channels == 1 ? page->bits : page->sample == IMGSTAT_U16 ? 16 : 8;
-    pe->widen = page->bits != form->depth;
-    form->significant = pe->widen ? page->bits : 0;
-    pe->invert = like && strcmp(like->page.photometric, "min-is-white") == 0;
+    pe->packing.widen = page->bits != form->depth;
+    form->significant = pe->packing.widen ? page->bits : 0;
+    pe->packing.invert = like && strcmp(like->page.photometric, "min-is-white") == 0;
     return IMGSTAT_OK;
 }
 
@@ -257,6 +184,8 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, const EncodePage *
     base->page = *page;
     base->pages = 1;
     base->next_row = 0;
+    pe->packing.page = &base->page;
+    pe->packing.depth = form->depth;
     pe->row_bytes = packed_bytes(form, page->width);
     IMGSTAT_TRY(write_head(pe, err));
     IMGSTAT_TRY(write_metadata(pe, like, err));
@@ -269,14 +198,14 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, const EncodePage *
         pe->whole = malloc(bytes);
         return pe->whole ? IMGSTAT_OK : error_memory(err, bytes, "an interlaced image");
     }
-    const bool same = form->depth == 8 && !pe->widen && !pe->invert;
+    const bool same = form->depth == 8 && !pe->packing.widen && !pe->packing.invert;
     const PngRows rows = {.n = page->height,
                           .from_bytes = (size_t)page->width * page->channels *
                                         imgstat_sample_bytes(page->sample),
                           .row_bytes = pe->row_bytes,
                           .pixel_bytes = pixel_bytes(form),
-                          .pack = same ? NULL : pack_row,
-                          .context = pe};
+                          .pack = same ? NULL : png_pack_row,
+                          .context = &pe->packing};
     IMGSTAT_TRY(png_idat_begin(pe->idat, &rows, err));
     const size_t batch = png_idat_batch(pe->idat);
     base->band_rows = batch < UINT32_MAX ? (uint32_t)batch : UINT32_MAX;
@@ -341,8 +270,8 @@ static ImgstatResult write_rows(Encoder *base, const void *rows, size_t pitch, u
     if (!pe->whole)
         IMGSTAT_TRY(png_idat_write(pe->idat, rows, pitch, n, err));
     for (uint32_t i = 0; pe->whole && i < n; i++)
-        pack_row(pe, (const uint8_t *)rows + i * pitch,
-                 pe->whole + (size_t)(base->next_row + i) * pe->row_bytes);
+        png_pack_row(&pe->packing, (const uint8_t *)rows + i * pitch,
+                     pe->whole + (size_t)(base->next_row + i) * pe->row_bytes);
     base->next_row += n;
     return IMGSTAT_OK;
 }
@@ -353,12 +282,14 @@ static ImgstatResult create(Output *output, const EncodeHow *how, Warnings *warn
                             ImgstatError *err)
 {
     *out = NULL;
-    IMGSTAT_TRY(encode_check_how(&png_format, output, how, err));
     PngEncoder *const pe = calloc(1, sizeof *pe);
     if (!pe)
         return error_memory(err, sizeof *pe, "a PNG encoder");
-    pe->base =
-        (Encoder){.format = &png_format, .output = output, .how = *how, .warnings = warnings};
+    const ImgstatResult res = encode_init(&pe->base, &png_format, output, how, warnings, err);
+    if (res != IMGSTAT_OK) {
+        free(pe);
+        return res;
+    }
     if (how->compression && strcmp(how->compression, "none") == 0)
         pe->base.how.level = 0;
     pe->sink.output = output;
@@ -369,9 +300,7 @@ static ImgstatResult create(Output *output, const EncodeHow *how, Warnings *warn
 static ImgstatResult finish(Encoder *base, ImgstatError *err)
 {
     PngEncoder *const pe = (PngEncoder *)base;
-    if (base->pages == 0 || base->next_row != base->page.height)
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: %u of %u rows were given", base->output->name,
-                         base->next_row, base->page.height);
+    IMGSTAT_TRY(encode_check_end(base, err));
     if (pe->whole)
         IMGSTAT_TRY(write_passes(pe, err));
     IMGSTAT_TRY(png_idat_finish(pe->idat, err));

@@ -51,6 +51,16 @@ ImgstatResult png_palette_write(PngSink *sink, const PngForm *form, ImgstatError
 ImgstatResult png_chunks_from_tiff(PngSink *sink, const Decoder *like, const PngForm *form,
                                    Warnings *warnings, ImgstatError *err);
 
+/* png_pack.c: rows of samples as PNG stores them. */
+typedef struct PngPacking {
+    const EncodePage *page;
+    uint8_t depth; /* of the output */
+    bool invert;   /* samples are min-is-white, which PNG is not */
+    bool widen;    /* samples have fewer bits than PNG can give this colour type */
+} PngPacking;
+
+void png_pack_row(const void *packing, const uint8_t *from, uint8_t *to);
+
 /* png_idat.c: rows to IDAT chunks. */
 typedef struct PngIdat PngIdat;
 typedef void (*PngPack)(const void *context, const uint8_t *from, uint8_t *to);

@@ -49,4 +49,8 @@ ImgstatResult survey_finish(Survey *survey, Reader reader, ImgstatError *err);
 ImgstatResult survey_image(const ImgstatMethod *method, Bands *bands, const TransferShape *shape,
                            size_t memory, Survey **out, ImgstatError *err);
 
+/* survey_view.c: one channel of all samples but alpha, sharing memory where that is possible. */
+ImgstatResult survey_flat_view(const ImagePro *from, int16_t alpha, ImagePro *out,
+                               ImgstatError *err);
+
 #endif

@@ -200,102 +200,6 @@ static ImgstatResult write_rows(Encoder *base, const void *rows, size_t pitch, u
     return base->next_row == base->page.height ? end_page(te, err) : IMGSTAT_OK;
 }
 
-/* Fields that this encoder writes, that tell where pixels of the input lie or how they were
- * compressed, or that tell of values, which change. */
-static bool is_wanted(const void *context, uint16_t tag)
-{
-    const TiffEncoder *const te = context;
-    const uint16_t compression = te->shape.compression;
-    switch (tag) {
-    case TIFFTAG_IMAGEWIDTH:
-    case TIFFTAG_IMAGELENGTH:
-    case TIFFTAG_BITSPERSAMPLE:
-    case TIFFTAG_COMPRESSION:
-    case TIFFTAG_PHOTOMETRIC:
-    case TIFFTAG_FILLORDER:
-    case TIFFTAG_STRIPOFFSETS:
-    case TIFFTAG_SAMPLESPERPIXEL:
-    case TIFFTAG_ROWSPERSTRIP:
-    case TIFFTAG_STRIPBYTECOUNTS:
-    case TIFFTAG_MINSAMPLEVALUE:
-    case TIFFTAG_MAXSAMPLEVALUE:
-    case TIFFTAG_PLANARCONFIG:
-    case TIFFTAG_FREEOFFSETS:
-    case TIFFTAG_FREEBYTECOUNTS:
-    case TIFFTAG_PREDICTOR:
-    case TIFFTAG_TILEWIDTH:
-    case TIFFTAG_TILELENGTH:
-    case TIFFTAG_TILEOFFSETS:
-    case TIFFTAG_TILEBYTECOUNTS:
-    case TIFFTAG_SUBIFD:
-    case TIFFTAG_SAMPLEFORMAT:
-    case TIFFTAG_SMINSAMPLEVALUE:
-    case TIFFTAG_SMAXSAMPLEVALUE:
-    case TIFFTAG_JPEGTABLES:
-    case TIFFTAG_YCBCRCOEFFICIENTS:
-    case TIFFTAG_YCBCRSUBSAMPLING:
-    case TIFFTAG_YCBCRPOSITIONING:
-    case 326: /* bad fax lines and what else is known of damaged fax data */
-    case 327:
-    case 328:
-    case TIFFTAG_LERC_PARAMETERS:
-        return false;
-    case TIFFTAG_GROUP3OPTIONS:
-        return compression == COMPRESSION_CCITTFAX3;
-    case TIFFTAG_GROUP4OPTIONS:
-        return compression == COMPRESSION_CCITTFAX4;
-    case TIFFTAG_COLORMAP:
-        return te->shape.photometric == PHOTOMETRIC_PALETTE;
-    case TIFFTAG_REFERENCEBLACKWHITE:
-        return false;
-    default:
-        return tag < TIFFTAG_JPEGPROC || tag > TIFFTAG_JPEGACTABLES;
-    }
-}
-
-/* Fields that hold one number for each value that a sample can have, or describe the channels. */
-static bool is_wanted_still(const void *context, uint16_t tag)
-{
-    const TiffEncoder *const te = context;
-    if (tag == TIFFTAG_EXTRASAMPLES || tag == TIFFTAG_INKSET || tag == TIFFTAG_INKNAMES ||
-        tag == TIFFTAG_NUMBEROFINKS || tag == TIFFTAG_GRAYRESPONSECURVE ||
-        tag == TIFFTAG_GRAYRESPONSEUNIT || tag == TIFFTAG_TRANSFERFUNCTION ||
-        tag == TIFFTAG_DOTRANGE)
-        return false;
-    return is_wanted(te, tag);
-}
-
-/* Channels are the same, their depth is not. */
-static bool is_wanted_of_channels(const void *context, uint16_t tag)
-{
-    return tag == TIFFTAG_EXTRASAMPLES || tag == TIFFTAG_INKSET || tag == TIFFTAG_INKNAMES ||
-           tag == TIFFTAG_NUMBEROFINKS || is_wanted_still(context, tag);
-}
-
-static ImgstatResult copy_tags(TiffEncoder *te, const Decoder *like, const EncodePage *page,
-                               ImgstatError *err)
-{
-    if (!like)
-        return IMGSTAT_OK;
-    if (like->codec != &tiff_codec)
-        return tiff_tags_from_png(&te->file, like, page, te->base.warnings, te->tags, err);
-    const TiffDecoder *const td = (const TiffDecoder *)like;
-    TiffTagSource from;
-    if (!tiff_tag_source(like->source, 0, like->source->bytes, &from))
-        return error_set(err, IMGSTAT_ERR_IO, "%s: has changed while it was read",
-                         like->source->name);
-    uint16_t n_sub = 0;
-    const uint64_t *sub = NULL;
-    if (te->base.warnings && TIFFGetField(td->handle.tif, TIFFTAG_SUBIFD, &n_sub, &sub) &&
-        n_sub > 0)
-        warnings_tell(te->base.warnings, "its reduced images are left out");
-    return tiff_tags_copy(&te->file, &from, td->page_at[like->page.page],
-                          tiff_keeps_samples(like, page)          ? is_wanted
-                          : page->channels == like->page.channels ? is_wanted_of_channels
-                                                                  : is_wanted_still,
-                          te, te->base.warnings, te->tags, err);
-}
-
 /* The file's byte order and kind are those of the first page's input. */
 static void begin_file(TiffEncoder *te, const Decoder *like)
 {
@@ -382,7 +286,7 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, const EncodePage *
     }
     te->tags = tags;
     IMGSTAT_TRY(tiff_shape_tags(&te->file, &te->shape, like, page, tags, err));
-    IMGSTAT_TRY(copy_tags(te, like, page, err));
+    IMGSTAT_TRY(tiff_fields_copy(&te->file, &te->shape, like, page, base->warnings, tags, err));
     base->page = *page;
     base->pages++;
     base->next_row = 0;
@@ -401,12 +305,14 @@ static ImgstatResult create(Output *output, const EncodeHow *how, Warnings *warn
                             ImgstatError *err)
 {
     *out = NULL;
-    IMGSTAT_TRY(encode_check_how(&tiff_format, output, how, err));
     TiffEncoder *const te = calloc(1, sizeof *te);
     if (!te)
         return error_memory(err, sizeof *te, "a TIFF encoder");
-    te->base =
-        (Encoder){.format = &tiff_format, .output = output, .how = *how, .warnings = warnings};
+    const ImgstatResult res = encode_init(&te->base, &tiff_format, output, how, warnings, err);
+    if (res != IMGSTAT_OK) {
+        free(te);
+        return res;
+    }
     te->file.output = output;
     *out = &te->base;
     return IMGSTAT_OK;
@@ -415,9 +321,7 @@ static ImgstatResult create(Output *output, const EncodeHow *how, Warnings *warn
 static ImgstatResult finish(Encoder *base, ImgstatError *err)
 {
     TiffEncoder *const te = (TiffEncoder *)base;
-    if (base->pages == 0 || base->next_row != base->page.height)
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: %u of %u rows were given", base->output->name,
-                         base->next_row, base->page.height);
+    IMGSTAT_TRY(encode_check_end(base, err));
     return tiff_tags_finish(&te->file, err);
 }
 

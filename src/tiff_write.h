@@ -84,6 +84,11 @@ bool tiff_keeps_palette(const Decoder *like, const EncodePage *page);
 /* Samples, their type and their number are those of the page they come from. */
 bool tiff_keeps_samples(const Decoder *like, const EncodePage *page);
 
+/* tiff_write_fields.c: copies what still holds of the page that this one comes from. */
+ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, const Decoder *like,
+                               const EncodePage *page, Warnings *warnings, TiffTags *tags,
+                               ImgstatError *err);
+
 /* tiff_from_png.c */
 ImgstatResult tiff_tags_from_png(TiffFile *file, const Decoder *like, const EncodePage *page,
                                  Warnings *warnings, TiffTags *tags, ImgstatError *err);

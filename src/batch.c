@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* batch.c: a batch of files: checked, given threads and memory, run. */
+#include "jobs.h"
+
+#include <stdlib.h>
+#include <sys/resource.h>
+
+enum {
+    WORKERS_MAX = 256,
+    FILES_A_WORKER = 6, /* descriptors: input, output, a second decoder; a reserve */
+    FILES_OTHER = 16,
+    LEAST_MEMORY = 32 << 20
+};
+static const uint64_t default_memory = (uint64_t)1 << 30;
+
+static void plan_workers(Jobs *jobs)
+{
+    const unsigned total = jobs->batch->threads ? jobs->batch->threads : pool_processors();
+    size_t workers = jobs->n < total ? jobs->n : total;
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY) {
+        const uint64_t room = files.rlim_cur > FILES_OTHER ? files.rlim_cur - FILES_OTHER : 0;
+        if (workers > room / FILES_A_WORKER)
+            workers = room / FILES_A_WORKER;
+    }
+    workers = workers > WORKERS_MAX ? WORKERS_MAX : workers ? workers : 1;
+    jobs->n_workers = (unsigned)workers;
+    jobs->threads = total / jobs->n_workers ? total / jobs->n_workers : 1;
+}
+
+static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, size_t n,
+                           ImgstatError *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!job[i].input || !job[i].output)
+            return error_set(err, IMGSTAT_ERR_ARG, "job %zu has no input or no output", i);
+    const bool match = !batch->transfer && batch->method.transform == IMGSTAT_MATCH;
+    if (match != (batch->reference != NULL))
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "a reference belongs to matching, and to nothing else");
+    if (!batch->together)
+        return IMGSTAT_OK;
+    if (batch->transfer || batch->method.transform == IMGSTAT_CLAHE)
+        return error_set(
+            err, IMGSTAT_ERR_ARG,
+            "together, images get one transfer that is made from all of them; adaptive "
+            "equalization has none, and a given one is made");
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(job[i].input, "-") == 0)
+            return error_set(err, IMGSTAT_ERR_ARG,
+                             "standard input cannot be read twice, as together needs");
+    return IMGSTAT_OK;
+}
+
+/* Whatever holds pixels at once, in --memory or the library's own bound. */
+static void plan_memory(Jobs *jobs)
+{
+    const ImgstatBatch *const batch = jobs->batch;
+    uint64_t memory = batch->memory ? batch->memory : default_memory;
+    memory = memory < LEAST_MEMORY ? LEAST_MEMORY : memory;
+    gate_init(&jobs->gate, memory);
+    jobs->open = batch->open;
+    if (batch->memory &&
+        (jobs->open.limits.max_chunk_bytes == 0 || jobs->open.limits.max_chunk_bytes > memory))
+        jobs->open.limits.max_chunk_bytes = memory;
+    jobs->pipeline = (Pipeline){.method = &jobs->method,
+                                .transfer = batch->transfer,
+                                .write = &batch->write,
+                                .keep_bytes = memory / 4,
+                                .sort_bytes = (size_t)(memory / 8)};
+}
+
+ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job, size_t n,
+                                ImgstatError *err)
+{
+    if (batch->made)
+        *batch->made = NULL;
+    IMGSTAT_TRY(check(batch, job, n, err));
+    if (n == 0)
+        return IMGSTAT_OK;
+    Jobs jobs = {.batch = batch, .job = job, .n = n, .method = batch->method};
+    plan_workers(&jobs);
+    plan_memory(&jobs);
+    pthread_mutex_init(&jobs.lock, NULL);
+    pthread_cond_init(&jobs.changed, NULL);
+    Worker worker = {0};
+    Reference *reference = NULL;
+    Transfer *together = NULL;
+    ImgstatResult res = jobs_worker(&jobs, &worker, err);
+    if (res == IMGSTAT_OK && batch->reference)
+        res = reference_create(batch->reference, &jobs.open, jobs.pipeline.sort_bytes, &reference,
+                               err);
+    jobs.pipeline.reference = reference;
+    if (res == IMGSTAT_OK && batch->together) {
+        res = jobs_together(&jobs, &worker, err);
+        together = jobs.made;
+        jobs.made = NULL;
+    }
+    if (res == IMGSTAT_OK)
+        res = jobs_run(&jobs, &worker, err);
+    if (batch->made && (res == IMGSTAT_OK || res == IMGSTAT_ERR_CANCELLED)) {
+        *batch->made = together ? together : jobs.made;
+        jobs.made = together = NULL;
+    }
+    transfer_destroy(together);
+    transfer_destroy(jobs.made);
+    reference_destroy(reference);
+    worker_close(&worker);
+    for (size_t i = 0; jobs.failed && i < n; i++)
+        free(jobs.failed[i]);
+    free(jobs.failed);
+    free(jobs.outcome);
+    pthread_cond_destroy(&jobs.changed);
+    pthread_mutex_destroy(&jobs.lock);
+    gate_release(&jobs.gate);
+    return res;
+}
