@@ -71,9 +71,10 @@ typedef struct CpuDevice {
     pthread_mutex_t lock; /* merging into records and host counters */
     CpuThread *thread;    /* pool_threads of each of these three */
     CpuMemory *tallies;
-    CpuMemory *counts;   /* all zero between calls */
-    CpuMemory plan;      /* of the tasks of a call */
-    CpuWindows *windows; /* between windows_begin and windows_end */
+    CpuMemory *counts;      /* all zero between calls */
+    CpuMemory plan;         /* of the tasks of a call */
+    CpuWindows *windows;    /* between windows_begin and windows_end */
+    ImgstatDeviceInfo info; /* asking the processor takes long in a virtual machine */
 } CpuDevice;
 
 /* Bytes of at least `bytes`, zeroed only where new; NULL if memory is out. */

@@ -229,6 +229,7 @@ static ImgstatResult cpu_open(int index, unsigned threads, Device **out, Imgstat
     ImgstatResult res = pool_create(threads, &device->pool, err);
     if (res == IMGSTAT_OK) {
         const unsigned n = pool_threads(device->pool);
+        fill_info(&device->info, n, level);
         device->thread = calloc(n, sizeof *device->thread);
         device->tallies = calloc(n, sizeof *device->tallies);
         device->counts = calloc(n, sizeof *device->counts);
@@ -252,7 +253,7 @@ static ImgstatResult cpu_open(int index, unsigned threads, Device **out, Imgstat
 static void cpu_describe(const Device *base, ImgstatDeviceInfo *out)
 {
     const CpuDevice *device = (const CpuDevice *)base;
-    fill_info(out, pool_threads(device->pool), device->level);
+    *out = device->info;
 }
 
 static ImgstatResult cpu_host_alloc(Device *device, size_t bytes, void **out, ImgstatError *err)

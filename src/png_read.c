@@ -2,6 +2,7 @@
 /* png_read.c: reading PNG through libpng: raw samples, without gamma or colour conversion. */
 #include "codec.h"
 #include "png_stream.h"
+#include "swap.h"
 #include "undo.h"
 
 #include <png.h>
@@ -436,18 +437,6 @@ static bool open_stream(PngDecoder *pd)
     return pd->stream != NULL;
 }
 
-static void swap_words(const uint8_t *from, uint8_t *to, size_t n)
-{
-    for (size_t i = 0; i + 2 <= n; i += 2) {
-        uint16_t word;
-        memcpy(&word, from + i, sizeof word);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        word = __builtin_bswap16(word);
-#endif
-        memcpy(to + i, &word, sizeof word);
-    }
-}
-
 /* Returns how many rows are right. Rows whose bytes are the samples are unfiltered into their
  * place. */
 static uint32_t read_stream(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t y, uint32_t rows)
@@ -463,8 +452,8 @@ static uint32_t read_stream(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t 
         uint8_t *const place = to + done * pitch;
         uint8_t *const row = straight ? place : pd->unfiltered[1];
         undo_png(raw[0], raw + 1, above, row, n, pd->pixel_bytes);
-        if (wide)
-            swap_words(row, place, n);
+        if (wide && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+            swap_words(row, place, n, 2);
         else if (!straight && finish_row(pd, row, place, y + done, NULL) != IMGSTAT_OK)
             return done;
         above = row;

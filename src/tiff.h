@@ -65,6 +65,7 @@ typedef struct TiffDecoder {
     uint8_t *band;        /* rows of chunks that a caller takes in parts */
     uint32_t band_at;     /* index of the row of chunks in band; UINT32_MAX for none */
     TiffHelpers *helpers; /* NULL: not needed so far */
+    bool primed;          /* see prime_lzw */
     TiffQuick *quick;     /* of a helper: decodes in place of the handle */
 } TiffDecoder;
 

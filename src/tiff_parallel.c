@@ -70,6 +70,7 @@ static bool make_ready(Helper *helper, const TiffDecoder *of, bool quick)
     td->planes = NULL;
     td->helpers = NULL;
     td->quick = NULL;
+    td->primed = false;
     helper->failed = true;
     helper->ready = true;
     if (quick) { /* the handle is asked where chunks lie, which changes nothing in it */

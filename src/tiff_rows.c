@@ -228,6 +228,32 @@ static ImgstatResult read_scanlines(TiffDecoder *td, uint8_t *to, size_t pitch, 
 
 /* ---- Tiles and small strips ---- */
 
+/* libtiff takes all LZW chunks of a page for old ones, lowest bit first, or for new ones as the one
+ * looks that a handle decodes first. A handle that begins elsewhere looks at the page's first. */
+static void prime_lzw(TiffDecoder *td, uint32_t index)
+{
+    TIFF *const tif = td->handle.tif;
+    const TiffLayout *const layout = &td->layout;
+    const uint32_t n = layout->across * layout->down * layout->planes;
+    uint32_t first = 0;
+    if (td->primed || layout->compression != COMPRESSION_LZW)
+        return;
+    td->primed = true;
+    for (uint32_t k = 0; k < n; k++) { /* in the order in which they are decoded */
+        const uint32_t beside = k % layout->across, row = k / layout->across;
+        first =
+            (row % layout->planes * layout->down + row / layout->planes) * layout->across + beside;
+        if (!tiff_chunk_absent(td, first))
+            break;
+    }
+    uint8_t *const pixels = first == index ? NULL : malloc(layout->row_bytes);
+    if (pixels && layout->tiled)
+        TIFFReadEncodedTile(tif, first, pixels, (tmsize_t)layout->row_bytes);
+    else if (pixels)
+        TIFFReadEncodedStrip(tif, first, pixels, (tmsize_t)layout->row_bytes);
+    free(pixels);
+}
+
 /* Decodes the first rows of a chunk, `bytes` in all. */
 static bool decode_chunk(TiffDecoder *td, uint32_t index, uint8_t *to, size_t bytes)
 {
@@ -236,6 +262,7 @@ static bool decode_chunk(TiffDecoder *td, uint32_t index, uint8_t *to, size_t by
         return tiff_quick_chunk(td->quick, td, index, to, bytes,
                                 to == td->chunk ? td->layout.chunk_bytes : bytes);
     const bool ready = forget_jpeg_tables(td, tif);
+    prime_lzw(td, index);
     tiff_forget(td);
     if (!ready)
         return false;

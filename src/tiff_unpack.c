@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tiff_unpack.c: from samples of any width in a decoded row to whole samples in an image row. */
 #include "sample.h"
+#include "swap.h"
 #include "tiff.h"
 
 #include <string.h>
@@ -18,17 +19,13 @@ void tiff_swap(const TiffLayout *layout, uint8_t *bytes, size_t n)
         return;
     /* Packed samples of other widths are a stream of bits, whatever the byte order. */
     switch (layout->bits) {
-    case 16:
-        TIFFSwabArrayOfShort((uint16_t *)(void *)bytes, (tmsize_t)(n / 2));
-        break;
     case 24:
         TIFFSwabArrayOfTriples(bytes, (tmsize_t)(n / 3));
         break;
+    case 16:
     case 32:
-        TIFFSwabArrayOfLong((uint32_t *)(void *)bytes, (tmsize_t)(n / 4));
-        break;
     case 64:
-        TIFFSwabArrayOfLong8((uint64_t *)(void *)bytes, (tmsize_t)(n / 8));
+        swap_words(bytes, bytes, n, layout->bits / 8u);
         break;
     default:
         break;

@@ -157,11 +157,27 @@ void undo_sub64(uint8_t *row, size_t n, size_t step)
     }
 }
 
+/* Words whose bytes lie in four planes, highest first. Rows start anywhere. */
+static void join_planes4(const uint8_t *restrict planes, size_t words, uint8_t *restrict to)
+{
+    const uint8_t *const p0 = planes, *const p1 = p0 + words, *const p2 = p1 + words,
+                         *const p3 = p2 + words;
+    for (size_t i = 0; i < words; i++) {
+        const uint32_t word =
+            (uint32_t)p0[i] << 24 | (uint32_t)p1[i] << 16 | (uint32_t)p2[i] << 8 | p3[i];
+        memcpy(to + 4 * i, &word, sizeof word);
+    }
+}
+
 void undo_float(uint8_t *row, size_t n, size_t bytes, size_t step, uint8_t *scratch)
 {
     const size_t words = n / bytes;
     undo_sub8(row, n, step);
     memcpy(scratch, row, n);
+    if (bytes == 4) {
+        join_planes4(scratch, words, row);
+        return;
+    }
     for (size_t b = 0; b < bytes; b++) {
         const bool big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
         const uint8_t *const plane = scratch + (big_endian ? b : bytes - 1 - b) * words;
