@@ -46,6 +46,7 @@ typedef struct TiffLayout {
 } TiffLayout;
 
 typedef struct TiffHelpers TiffHelpers; /* tiff_parallel.c */
+typedef struct TiffStrip TiffStrip;     /* tiff_strip.c */
 typedef struct TiffQuick TiffQuick;     /* tiff_quick.c */
 
 typedef struct TiffDecoder {
@@ -64,6 +65,7 @@ typedef struct TiffDecoder {
     uint8_t *row;         /* one chunk row of whole samples */
     uint8_t *band;        /* rows of chunks that a caller takes in parts */
     uint32_t band_at;     /* index of the row of chunks in band; UINT32_MAX for none */
+    TiffStrip *strip;     /* NULL: not needed so far */
     TiffHelpers *helpers; /* NULL: not needed so far */
     bool primed;          /* see prime_lzw */
     TiffQuick *quick;     /* of a helper: decodes in place of the handle */
@@ -138,6 +140,16 @@ ImgstatResult tiff_chunk_room(TiffDecoder *td, size_t bytes, ImgstatError *err);
 ImgstatResult tiff_chunks_read(TiffDecoder *td, uint32_t down, uint32_t n, uint8_t *to,
                                size_t pitch, ImgstatError *err);
 void tiff_helpers_destroy(TiffHelpers *helpers); /* accepts NULL */
+
+/* tiff_predictor.c: whether samples can be had from decompressed bytes as libtiff has them; */
+bool tiff_predictor_known(const TiffLayout *layout);
+/* them, row after row, in place. *scratch: NULL at first; to be freed. False: out of memory. */
+bool tiff_predictor_undo(const TiffLayout *layout, uint8_t *to, size_t bytes, uint8_t **scratch);
+
+/* tiff_strip.c: TIFF_PATH_SCANLINES: rows of a strip, from its first row on, without gaps. False:
+ * libtiff knows better. */
+bool tiff_strip_rows(TiffDecoder *td, uint32_t index, uint32_t row, uint32_t rows, uint8_t *to);
+void tiff_strip_destroy(TiffStrip *strip); /* accepts NULL */
 
 /* tiff_quick.c: whether it can decode chunks of this page; NULL where memory is out; */
 bool tiff_quick_suits(const TiffDecoder *td);

@@ -3,7 +3,6 @@
  * zlib, and LZW ones by lzw.c. Whatever is not exactly as it should be is left to libtiff. */
 #include "lzw.h"
 #include "tiff.h"
-#include "undo.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +20,7 @@ struct TiffQuick {
 #endif
     uint8_t *raw; /* a chunk as it is in the file */
     size_t room;
-    uint8_t *scratch; /* predictor 3: a row */
+    uint8_t *scratch; /* see tiff_predictor_undo */
 };
 
 static bool is_deflate(const TiffLayout *layout)
@@ -43,20 +42,7 @@ static bool is_known(const TiffLayout *layout)
 bool tiff_quick_suits(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
-    const unsigned bits = layout->bits;
-    const bool whole = bits == 8 || bits == 16 || bits == 32 || bits == 64;
-    if (layout->path != TIFF_PATH_CHUNKS || layout->reversed || !is_known(layout))
-        return false;
-    switch (layout->predictor) {
-    case PREDICTOR_NONE:
-        return whole || !layout->swapped;
-    case PREDICTOR_HORIZONTAL:
-        return whole;
-    case PREDICTOR_FLOATINGPOINT:
-        return whole && bits > 8 && layout->format == SAMPLEFORMAT_IEEEFP;
-    default:
-        return false;
-    }
+    return layout->path == TIFF_PATH_CHUNKS && is_known(layout) && tiff_predictor_known(layout);
 }
 
 TiffQuick *tiff_quick_create(const TiffDecoder *td)
@@ -136,37 +122,10 @@ static bool decompress(TiffQuick *quick, size_t n, uint8_t *to, size_t bytes, si
 #endif
 }
 
-static bool undo_predictor(TiffQuick *quick, const TiffLayout *layout, uint8_t *to, size_t bytes)
-{
-    const size_t row_bytes = layout->row_bytes, step = layout->per_chunk;
-    if (layout->predictor == PREDICTOR_FLOATINGPOINT && !quick->scratch)
-        quick->scratch = malloc(row_bytes);
-    if (layout->predictor == PREDICTOR_FLOATINGPOINT && !quick->scratch)
-        return false;
-    if (layout->predictor == PREDICTOR_NONE)
-        tiff_swap(layout, to, bytes);
-    for (size_t at = 0; layout->predictor != PREDICTOR_NONE && at < bytes; at += row_bytes) {
-        uint8_t *const row = to + at;
-        if (layout->predictor == PREDICTOR_HORIZONTAL)
-            tiff_swap(layout, row, row_bytes);
-        if (layout->predictor == PREDICTOR_FLOATINGPOINT)
-            undo_float(row, row_bytes, layout->bits / 8u, step, quick->scratch);
-        else if (layout->bits == 8)
-            undo_sub8(row, row_bytes, step);
-        else if (layout->bits == 16)
-            undo_sub16(row, row_bytes, step);
-        else if (layout->bits == 32)
-            undo_sub32(row, row_bytes, step);
-        else
-            undo_sub64(row, row_bytes, step);
-    }
-    return true;
-}
-
 bool tiff_quick_chunk(TiffQuick *quick, const TiffDecoder *td, uint32_t index, uint8_t *to,
                       size_t bytes, size_t room)
 {
     size_t n;
     return read_raw(quick, td, index, &n) && decompress(quick, n, to, bytes, room) &&
-           undo_predictor(quick, &td->layout, to, bytes);
+           tiff_predictor_undo(&td->layout, to, bytes, &quick->scratch);
 }

@@ -22,6 +22,8 @@ static void release_page(TiffDecoder *td)
         tiff_handle_close(&td->planes[i]);
     tiff_helpers_destroy(td->helpers);
     td->helpers = NULL;
+    tiff_strip_destroy(td->strip);
+    td->strip = NULL;
     free(td->planes);
     free(td->names);
     free(td->map8);

@@ -205,16 +205,21 @@ static ImgstatResult read_scanlines(TiffDecoder *td, uint8_t *to, size_t pitch, 
     }
     for (uint16_t plane = 0; plane < layout->planes; plane++) {
         TIFF *const tif = plane == 0 ? td->handle.tif : td->planes[plane].tif;
-        for (uint32_t i = 0; i < rows; i++) {
-            const uint32_t y = td->base.next_row + i;
+        for (uint32_t i = 0, n = 1; i < rows; i += n) {
+            const uint32_t y = td->base.next_row + i, inside = y % layout->chunk_height;
             const uint32_t strip = plane * layout->down + y / layout->chunk_height;
             uint8_t *const row = to + i * pitch;
+            n = rows - i < layout->chunk_height - inside ? rows - i : layout->chunk_height - inside;
+            if (direct && pitch == layout->row_bytes && !tiff_chunk_absent(td, strip) &&
+                tiff_strip_rows(td, strip, inside, n, row))
+                continue;
+            n = 1;
             if (tiff_chunk_absent(td, strip)) {
                 IMGSTAT_TRY(row_room(td, err));
                 fill_absent(td, plane, row, pitch, 0, layout->chunk_width, 1);
                 continue;
             }
-            const bool ready = y % layout->chunk_height != 0 || forget_jpeg_tables(td, tif);
+            const bool ready = inside != 0 || forget_jpeg_tables(td, tif);
             tiff_forget(td);
             if (!ready || TIFFReadScanline(tif, direct ? row : td->chunk, y, plane) != 1 ||
                 td->failure.code != IMGSTAT_OK)

@@ -16,6 +16,7 @@ typedef struct Shape {
     uint16_t compression, bits, samples;
     bool separate, tiled, big_endian, big_tiff;
     uint32_t rows_per_strip;
+    uint16_t predictor; /* 0: none is said */
 } Shape;
 
 /* Sample c of pixel x, y: repeats with a prime period, so that misplaced rows show. */
@@ -56,6 +57,8 @@ static void set_tags(TIFF *tif, const Shape *shape)
                  shape->samples >= 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
     TIFFSetField(tif, TIFFTAG_PLANARCONFIG,
                  shape->separate ? PLANARCONFIG_SEPARATE : PLANARCONFIG_CONTIG);
+    if (shape->predictor)
+        TIFFSetField(tif, TIFFTAG_PREDICTOR, shape->predictor);
     if (shape->tiled) {
         TIFFSetField(tif, TIFFTAG_TILEWIDTH, 32);
         TIFFSetField(tif, TIFFTAG_TILELENGTH, 16);
@@ -160,6 +163,30 @@ Test(tiff, every_layout)
     }
     fprintf(stderr, "%zu samples compared\n", n);
     cr_assert_gt(n, 10000000);
+}
+
+Test(tiff, every_layout_of_differences)
+{
+    static const uint16_t widths[] = {8, 16, 32, 64};
+    static const uint16_t codecs[] = {COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE};
+    size_t n = 0;
+    for (size_t b = 0; b < sizeof widths / sizeof *widths; b++) {
+        for (size_t k = 0; k < sizeof codecs / sizeof *codecs; k++) {
+            for (unsigned way = 0; way < 32; way++) {
+                const Shape shape = {.compression = codecs[k],
+                                     .bits = widths[b],
+                                     .samples = way & 1 ? 3 : 1,
+                                     .separate = way & 2,
+                                     .tiled = way & 4,
+                                     .big_endian = way & 8,
+                                     .rows_per_strip = way & 16 ? 6 : HEIGHT,
+                                     .predictor = PREDICTOR_HORIZONTAL};
+                n += round_trips(shape);
+            }
+        }
+    }
+    fprintf(stderr, "%zu samples compared\n", n);
+    cr_assert_gt(n, 5000000);
 }
 
 /* ---- Files made byte by byte ---- */
