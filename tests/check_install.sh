@@ -90,7 +90,7 @@ cflags=$(pkg-config --cflags imgstat)
 
 # ---- CMake package ------------------------------------------------------------------------------
 
-cmake -S "$tests/install" -B "$work/cmake" -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" 2>&1 &&
+cmake -G Ninja -S "$tests/install" -B "$work/cmake" -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" 2>&1 &&
     cmake --build "$work/cmake" >>"$work/log" 2>&1 || {
     cat "$work/log"
     fail "find_package(imgstat)"
