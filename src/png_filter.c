@@ -138,31 +138,73 @@ __attribute__((target("avx2"), always_inline)) static inline __m256i add_magnitu
     return _mm256_add_epi64(sum, _mm256_sad_epu8(_mm256_abs_epi8(v), zero));
 }
 
+/* Adds the magnitudes of the bytes at i that `counted` has ones for. */
+__attribute__((target("avx2"), always_inline)) static inline void
+add_costs_avx2(const uint8_t *row, const uint8_t *above, size_t i, size_t step, __m256i counted,
+               __m256i sum[PNG_FILTERS])
+{
+    const __m256i v = load(row + i), left = load(row + i - step), up = load(above + i);
+    const __m256i guess[PNG_FILTERS] = {_mm256_setzero_si256(), left, up, average_avx2(left, up),
+                                        paeth_avx2(left, up, load(above + i - step))};
+    for (size_t f = 0; f < PNG_FILTERS; f++)
+        sum[f] = add_magnitudes(sum[f], _mm256_and_si256(_mm256_sub_epi8(v, guess[f]), counted));
+}
+
 __attribute__((target("avx2"))) static void costs_avx2(const uint8_t *row, const uint8_t *above,
                                                        size_t n, size_t step,
                                                        uint64_t cost[PNG_FILTERS])
 {
+    /* From k on, a vector that leaves out its first VECTOR - k bytes. */
+    static const uint8_t last_bytes[2 * VECTOR] = {[VECTOR] = 255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255};
     __m256i sum[PNG_FILTERS];
     size_t i = step < n ? step : n;
     memset(cost, 0, PNG_FILTERS * sizeof *cost);
     add_costs(row, above, 0, i, step, cost);
+    if (n < step + VECTOR) {
+        add_costs(row, above, i, n, step, cost);
+        return;
+    }
     for (size_t f = 0; f < PNG_FILTERS; f++)
         sum[f] = _mm256_setzero_si256();
-    for (; n - i >= VECTOR; i += VECTOR) {
-        const __m256i v = load(row + i), left = load(row + i - step), up = load(above + i);
-        const __m256i corner = load(above + i - step);
-        sum[0] = add_magnitudes(sum[0], v);
-        sum[1] = add_magnitudes(sum[1], _mm256_sub_epi8(v, left));
-        sum[2] = add_magnitudes(sum[2], _mm256_sub_epi8(v, up));
-        sum[3] = add_magnitudes(sum[3], _mm256_sub_epi8(v, average_avx2(left, up)));
-        sum[4] = add_magnitudes(sum[4], _mm256_sub_epi8(v, paeth_avx2(left, up, corner)));
-    }
+    for (; n - i >= VECTOR; i += VECTOR)
+        add_costs_avx2(row, above, i, step, _mm256_set1_epi8(-1), sum);
+    add_costs_avx2(row, above, n - VECTOR, step, load(last_bytes + (n - i)), sum);
     for (size_t f = 0; f < PNG_FILTERS; f++) {
         uint64_t part[4];
         memcpy(part, &sum[f], sizeof part);
         cost[f] += part[0] + part[1] + part[2] + part[3];
     }
-    add_costs(row, above, i, n, step, cost);
 }
 
 __attribute__((target("avx2"))) static void apply_avx2(unsigned filter, const uint8_t *row,
