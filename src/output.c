@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,8 +41,28 @@ static ImgstatResult open_unlinked(Output *output, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-/* ".NAME.XXXXXX" in the target's folder; a long NAME is cut, so that the whole fits NAME_MAX. */
-static ImgstatResult open_beside(Output *output, mode_t mode, ImgstatError *err)
+/* The kernel takes the umask off the mode, which mkostemp would not let it. */
+static int create_unique(char *path, mode_t mode)
+{
+    enum { ATTEMPTS = 100, LETTERS = 6 };
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567"; /* 32 */
+    char *const end = path + strlen(path) - LETTERS;
+    for (int i = 0; i < ATTEMPTS; i++) {
+        uint8_t random[LETTERS];
+        if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+            return -1;
+        for (size_t k = 0; k < LETTERS; k++)
+            end[k] = letters[random[k] % 32];
+        const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+/* ".NAME.XXXXXX" in the target's folder; a long NAME is cut, so that the whole fits NAME_MAX.
+ * exact: mode is not lessened by the umask. */
+static ImgstatResult open_beside(Output *output, mode_t mode, bool exact, ImgstatError *err)
 {
     const char *slash = strrchr(output->target, '/');
     const int dir = slash ? (int)(slash + 1 - output->target) : 0;
@@ -54,7 +75,7 @@ static ImgstatResult open_beside(Output *output, mode_t mode, ImgstatError *err)
         output->temporary = NULL;
         return error_memory(err, strlen(output->target), "a file name");
     }
-    output->fd = mkostemp(output->temporary, O_CLOEXEC);
+    output->fd = create_unique(output->temporary, exact ? 0600 : mode);
     if (output->fd < 0) {
         const ImgstatResult res = io_error(output, "create the file", err);
         free(output->temporary);
@@ -62,25 +83,9 @@ static ImgstatResult open_beside(Output *output, mode_t mode, ImgstatError *err)
         return res;
     }
     /* File systems without permissions refuse; cp does not mind either. */
-    if (fchmod(output->fd, mode) != 0 && errno != EPERM && errno != ENOTSUP)
+    if (exact && fchmod(output->fd, mode) != 0 && errno != EPERM && errno != ENOTSUP)
         return io_error(output, "set permissions", err);
     return IMGSTAT_OK;
-}
-
-/* The process's umask can only be read by setting it, which other threads would see; Linux tells
- * it. */
-static mode_t current_umask(void)
-{
-    mode_t mask = 022;
-    FILE *status = fopen("/proc/self/status", "re");
-    char line[256];
-    unsigned value;
-    while (status && fgets(line, sizeof line, status))
-        if (sscanf(line, "Umask: %o", &value) == 1)
-            mask = (mode_t)value;
-    if (status)
-        fclose(status);
-    return mask;
 }
 
 static ImgstatResult open_target(Output *output, const char *path, mode_t mode, ImgstatError *err)
@@ -100,7 +105,7 @@ static ImgstatResult open_target(Output *output, const char *path, mode_t mode, 
     output->target = exists ? realpath(path, NULL) : strdup(path);
     if (!output->target)
         return io_error(output, "resolve the path", err);
-    return open_beside(output, exists ? st.st_mode & 0777 : mode & 0777 & ~current_umask(), err);
+    return open_beside(output, (exists ? st.st_mode : mode) & 0777, exists, err);
 }
 
 ImgstatResult output_open(const char *path, bool replace, mode_t mode, Output **out,

@@ -15,6 +15,7 @@ enum {
     FIRST_CHUNK = 8,       /* behind the signature */
     HEAD_BYTES = 8,        /* length and type */
     FRAME_BYTES = 12,      /* these and the checksum */
+    SMALL_BYTES = 1024,    /* a chunk that is copied rather than written in parts */
     MAX_COPIED = 64 << 20, /* bytes of one chunk; text larger than that is no text */
     MAX_KINDS = 32
 };
@@ -51,13 +52,19 @@ void png_chunk_frame(const char *type, uint8_t *chunk, size_t bytes)
 ImgstatResult png_chunk_write(PngSink *sink, const char *type, const void *data, size_t bytes,
                               ImgstatError *err)
 {
+    uint8_t whole[FRAME_BYTES + SMALL_BYTES];
+    if (bytes <= SMALL_BYTES) { /* with one call of the system */
+        if (bytes > 0)
+            memcpy(whole + HEAD_BYTES, data, bytes);
+        png_chunk_frame(type, whole, bytes);
+        IMGSTAT_TRY(output_write(sink->output, sink->at, whole, FRAME_BYTES + bytes, err));
+        sink->at += FRAME_BYTES + bytes;
+        return IMGSTAT_OK;
+    }
     uint8_t head[HEAD_BYTES], check[4];
     png_put32(head, (uint32_t)bytes);
     memcpy(head + 4, type, 4);
-    uint32_t crc = checksum(0, head + 4, 4);
-    if (bytes > 0)
-        crc = checksum(crc, data, bytes);
-    png_put32(check, crc);
+    png_put32(check, checksum(checksum(0, head + 4, 4), data, bytes));
     IMGSTAT_TRY(output_write(sink->output, sink->at, head, sizeof head, err));
     IMGSTAT_TRY(output_write(sink->output, sink->at + sizeof head, data, bytes, err));
     IMGSTAT_TRY(output_write(sink->output, sink->at + sizeof head + bytes, check, 4, err));
