@@ -88,8 +88,8 @@ LOOP void extrema_of(ImgstatSample sample, const void *x, size_t n, unsigned cha
         extrema16_of(IMGSTAT_U16, x, n, channels, false, 0, min, max);
 }
 
-/* 32 equal words are two additions: else each waits for the counter that the one before it stored.
- * For the same reason neighbours go to two tables. */
+/* 16 equal pairs of words are two additions: else each waits for the counter that the one before it
+ * stored. For the same reason neighbours go to two tables. */
 LOOP void count_words_2(const Mem16 *x, size_t words, uint32_t *counts)
 {
     const Mem64 *x64 = (const Mem64 *)(const void *)x;
@@ -97,12 +97,12 @@ LOOP void count_words_2(const Mem16 *x, size_t words, uint32_t *counts)
     size_t i = 0;
     for (; i + 32 <= words; i += 32, x64 += 8) {
         const uint64_t first = x64[0];
-        uint64_t differ = first ^ (first << 16 | first >> 48);
+        uint64_t differ = first ^ (first << 32 | first >> 32);
         for (int k = 1; k < 8; k++)
             differ |= first ^ x64[k];
         if (differ == 0) {
             counts[first & 0xFFFF] += 16;
-            other[first & 0xFFFF] += 16;
+            other[first >> 16 & 0xFFFF] += 16;
             continue;
         }
         for (int k = 0; k < 8; k++) {
