@@ -19,7 +19,9 @@ sums32(ImgstatSample sample, const void *x, size_t n, unsigned channels, LoopSum
     sums32_any(sample, x, n, channels, out);
 }
 
-__attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static bool
+/* With vectors of 256 bits: of f64, half as fast again on Zen 4 as with 512. */
+__attribute__((
+    target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=256"))) static bool
 piece(ImgstatSample sample, const void *x, size_t n, unsigned channels, const uint64_t *nodata,
       LoopPiece *out)
 {
