@@ -251,8 +251,8 @@ static ImagePro on_device(const CudaDevice *device, const ImagePro *image, const
 
 /* Rows [first, first + n) of the images, one or both of which are on the host. */
 static ImgstatResult apply_chunk(CudaDevice *device, ApplyMemory *memory, ApplySlot *slot,
-                                 const ApplyTransfer *transfer, const ImagePro *from, int16_t alpha,
-                                 const ImagePro *to, ImgstatError *err)
+                                 const ImagePro *from, const ImagePro *to, ApplyLaunch launch,
+                                 const void *context, ImgstatError *err)
 {
     const size_t in_row = image_samples_per_row(from) * (sample_bits(from->sample) / 8);
     const size_t out_row = image_samples_per_row(to) * (sample_bits(to->sample) / 8);
@@ -277,8 +277,7 @@ static ImgstatResult apply_chunk(CudaDevice *device, ApplyMemory *memory, ApplyS
         target = on_device(device, to, &slot->to, out_row);
         CUDA_TRY(device, err, cudaStreamWaitEvent(device->stream, slot->emptied, 0));
     }
-    const ApplyPixels pixels = apply_pixels(&source, alpha, &target);
-    IMGSTAT_TRY(launch_apply(device, device->stream, transfer, &pixels, err));
+    IMGSTAT_TRY(launch(context, device, &source, &target, err));
     CUDA_TRY(device, err, cudaEventRecord(slot->mapped, device->stream));
     if (to->memory == IMGSTAT_HOST) {
         CUDA_TRY(device, err, cudaStreamWaitEvent(memory->returns, slot->mapped, 0));
@@ -290,9 +289,9 @@ static ImgstatResult apply_chunk(CudaDevice *device, ApplyMemory *memory, ApplyS
     return IMGSTAT_OK;
 }
 
-static ImgstatResult apply_chunks(CudaDevice *device, ApplyMemory *memory,
-                                  const ApplyTransfer *transfer, const ImagePro *from,
-                                  int16_t alpha, const ImagePro *to, ImgstatError *err)
+static ImgstatResult apply_chunks(CudaDevice *device, ApplyMemory *memory, const ImagePro *from,
+                                  const ImagePro *to, ApplyLaunch launch, const void *context,
+                                  ImgstatError *err)
 {
     const size_t in_row = image_samples_per_row(from) * (sample_bits(from->sample) / 8);
     const size_t out_row = image_samples_per_row(to) * (sample_bits(to->sample) / 8);
@@ -313,8 +312,8 @@ static ImgstatResult apply_chunks(CudaDevice *device, ApplyMemory *memory,
     for (uint32_t y = 0; y < from->height; turn++) {
         const uint32_t n = from->height - y < rows ? from->height - y : rows;
         const ImagePro source = image_band(from, y, n), target = image_band(to, y, n);
-        IMGSTAT_TRY(apply_chunk(device, memory, &memory->slot[turn % APPLY_SLOTS], transfer,
-                                &source, alpha, &target, err));
+        IMGSTAT_TRY(apply_chunk(device, memory, &memory->slot[turn % APPLY_SLOTS], &source, &target,
+                                launch, context, err));
         y += n;
     }
     return IMGSTAT_OK;
@@ -330,6 +329,39 @@ static ImgstatResult check_place(const CudaDevice *device, const ImagePro *image
     return IMGSTAT_OK;
 }
 
+ImgstatResult cuda_apply_images(CudaDevice *device, const ImagePro *from, const ImagePro *to,
+                                ApplyLaunch launch, const void *context, ImgstatError *err)
+{
+    IMGSTAT_TRY(check_place(device, from, err));
+    IMGSTAT_TRY(check_place(device, to, err));
+    if (from->memory == IMGSTAT_CUDA && to->memory == IMGSTAT_CUDA)
+        return launch(context, device, from, to, err);
+    ApplyMemory *memory;
+    IMGSTAT_TRY(open_memory(device, &memory, err));
+    const ImgstatResult res = apply_chunks(device, memory, from, to, launch, context, err);
+    /* Whatever happened, the host's pixels are the caller's again. */
+    cudaError_t status = cudaStreamSynchronize(device->copies);
+    for (cudaStream_t stream : {device->stream, memory->returns})
+        if (const cudaError_t other = cudaStreamSynchronize(stream))
+            status = other;
+    IMGSTAT_TRY(res);
+    CUDA_TRY(device, err, status);
+    return IMGSTAT_OK;
+}
+
+struct Sent {
+    ApplyTransfer transfer;
+    int16_t alpha;
+};
+
+static ImgstatResult launch_sent(const void *context, CudaDevice *device, const ImagePro *from,
+                                 const ImagePro *to, ImgstatError *err)
+{
+    const Sent *const sent = (const Sent *)context;
+    const ApplyPixels pixels = apply_pixels(from, sent->alpha, to);
+    return launch_apply(device, device->stream, &sent->transfer, &pixels, err);
+}
+
 ImgstatResult cuda_apply(Device *base, const ImgstatTransfer *transfer, const ImagePro *from,
                          int16_t alpha, ImagePro *to, ImgstatError *err)
 {
@@ -339,23 +371,10 @@ ImgstatResult cuda_apply(Device *base, const ImgstatTransfer *transfer, const Im
     IMGSTAT_TRY(apply_check_shapes(from, transfer->rescale.to.sample, to, err));
     if (from->width == 0 || from->height == 0)
         return IMGSTAT_OK;
-    IMGSTAT_TRY(check_place(device, from, err));
-    IMGSTAT_TRY(check_place(device, to, err));
     ApplyMemory *memory;
     IMGSTAT_TRY(open_memory(device, &memory, err));
-    ApplyTransfer sent;
-    IMGSTAT_TRY(send_transfer(device, memory, transfer, &sent, err));
-    if (from->memory == IMGSTAT_CUDA && to->memory == IMGSTAT_CUDA) {
-        const ApplyPixels pixels = apply_pixels(from, alpha, to);
-        return launch_apply(device, device->stream, &sent, &pixels, err);
-    }
-    const ImgstatResult res = apply_chunks(device, memory, &sent, from, alpha, to, err);
-    /* Whatever happened, the host's pixels are the caller's again. */
-    cudaError_t status = cudaStreamSynchronize(device->copies);
-    for (cudaStream_t stream : {device->stream, memory->returns})
-        if (const cudaError_t other = cudaStreamSynchronize(stream))
-            status = other;
-    IMGSTAT_TRY(res);
-    CUDA_TRY(device, err, status);
-    return IMGSTAT_OK;
+    Sent sent;
+    IMGSTAT_TRY(send_transfer(device, memory, transfer, &sent.transfer, err));
+    sent.alpha = alpha;
+    return cuda_apply_images(device, from, to, launch_sent, &sent, err);
 }

@@ -96,6 +96,12 @@ ImgstatResult launch_apply(CudaDevice *device, cudaStream_t stream, const ApplyT
 /* Narrow types: fills by_raw from by_key. */
 ImgstatResult launch_tables_by_raw(CudaDevice *device, cudaStream_t stream,
                                    const ApplyTransfer *transfer, ImgstatError *err);
+/* Calls `launch` with images in device memory that together are from and to, which are checked for
+ * their place alone: as they are, or chunk by chunk where one is on the host, and then waits. */
+typedef ImgstatResult (*ApplyLaunch)(const void *context, CudaDevice *device, const ImagePro *from,
+                                     const ImagePro *to, ImgstatError *err);
+ImgstatResult cuda_apply_images(CudaDevice *device, const ImagePro *from, const ImagePro *to,
+                                ApplyLaunch launch, const void *context, ImgstatError *err);
 /* from and to in device memory, checked. */
 ApplyPixels apply_pixels(const ImagePro *from, int16_t alpha, const ImagePro *to);
 

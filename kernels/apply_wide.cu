@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* apply_wide.cu: samples of more than 16 bits, and colours that take over a new luma. */
 #include "apply.cuh"
-#include "luma.h"
+#include "luma.cuh"
 
 enum { MAP_THREADS = 256, BLOCKS_A_MULTIPROCESSOR = 16 };
 
@@ -73,49 +73,6 @@ ImgstatResult launch_apply_wide(CudaDevice *device, cudaStream_t stream, const A
 }
 
 /* ---- Luma ------------------------------------------------------------------------------------ */
-
-/* As luma.c: integers where samples have at most 16 bits. */
-static __device__ __forceinline__ bool luma_is_integer(ImgstatSample sample)
-{
-    return sample_is_narrow(sample) && !sample_is_float(sample);
-}
-
-/* The key of a pixel's luma from those of its colours; false where it has none. */
-static __device__ __forceinline__ bool luma_of(ImgstatSample sample, const ApplyPixels &p,
-                                               const uint64_t key[3], uint64_t *luma)
-{
-    for (int c = 0; c < 3; c++)
-        if (map_undefined(sample, key[c]) || (p.has_nodata && key[c] == p.nodata_key))
-            return false;
-    *luma = luma_is_integer(sample)
-                ? luma_key((uint32_t)key[0], (uint32_t)key[1], (uint32_t)key[2])
-                : map_key(sample, luma_value(map_value(sample, key[0]), map_value(sample, key[1]),
-                                             map_value(sample, key[2])));
-    return true;
-}
-
-/* Keys of a colour brought to the luma `to`, itself a key. */
-static __device__ __forceinline__ void recolour(ImgstatSample in, ImgstatSample out,
-                                                const MapRange &range, uint64_t to, uint64_t key[3])
-{
-    if (luma_is_integer(in) && luma_is_integer(out)) {
-        const uint32_t colour[3] = {(uint32_t)key[0], (uint32_t)key[1], (uint32_t)key[2]};
-        uint32_t scaled[3];
-        luma_scale(colour, (uint32_t)to, (uint32_t)range.hi_key, scaled);
-        for (int c = 0; c < 3; c++) {
-            const uint64_t k = scaled[c];
-            key[c] = range_avoid(&range, k < range.lo_key   ? range.lo_key
-                                         : k > range.hi_key ? range.hi_key
-                                                            : k);
-        }
-        return;
-    }
-    const double colour[3] = {map_value(in, key[0]), map_value(in, key[1]), map_value(in, key[2])};
-    double scaled[3];
-    luma_scale_value(colour, map_value(out, to), range.hi, scaled);
-    for (int c = 0; c < 3; c++)
-        key[c] = range_avoid(&range, range_key(&range, scaled[c]));
-}
 
 /*
  * apply_luma: colours take over the luma that the transfer maps theirs to.

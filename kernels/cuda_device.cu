@@ -324,6 +324,7 @@ static void device_close(Device *base)
     free_device(&device->windows);
     free(device->search);
     free_device(&device->aligned);
+    free_device(&device->luma);
     free_pinned(&device->host);
     for (LentBuffer &b : device->lent)
         free_pinned(&b.pinned);
@@ -595,4 +596,8 @@ const DeviceOps cuda_device_ops = {
     cuda_measure_async,
     cuda_wait_stream,
     cuda_apply,
+    cuda_measure_luma,
+    cuda_adapt_read,
+    cuda_adapt_finish,
+    cuda_adapt_apply,
 };

@@ -78,6 +78,7 @@ typedef struct CudaDevice {
     CudaBuffer list;            /* plain memory: the images of a launch while it is put together */
     CudaBuffer aligned; /* device memory: an image whose samples are not on their boundaries */
     Pool *pool;         /* fills chunks */
+    CudaBuffer luma;    /* device memory: the luma of a band, and whether each pixel has one */
     void *apply;        /* what apply.cu keeps; NULL until it is used */
 } CudaDevice;
 
@@ -156,6 +157,13 @@ ImgstatResult cuda_measure_async(Device *device, void *stream, const ImagePro *i
 ImgstatResult cuda_wait_stream(Device *device, void *stream, ImgstatError *err);
 ImgstatResult cuda_apply(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,
                          int16_t alpha, ImagePro *to, ImgstatError *err);
+ImgstatResult cuda_measure_luma(Device *device, const ImagePro *image, const DeviceRecord *record,
+                                ImgstatError *err);
+ImgstatResult cuda_adapt_read(Device *device, Adapt *adapt, const ImagePro *band,
+                              ImgstatError *err);
+ImgstatResult cuda_adapt_finish(Device *device, Adapt *adapt, ImgstatError *err);
+ImgstatResult cuda_adapt_apply(Device *device, const Adapt *adapt, const ImagePro *from,
+                               ImagePro *to, ImgstatError *err);
 void cuda_apply_close(CudaDevice *device);
 
 #endif

@@ -6,8 +6,7 @@
 
 #include <stdlib.h>
 
-/* Pixel channel that instance k works on. */
-static uint16_t channel_of(const Adapt *adapt, size_t k)
+uint16_t adapt_channel(const Adapt *adapt, size_t k)
 {
     return (uint16_t)(k + (adapt->shape.alpha >= 0 && (int)k >= adapt->shape.alpha));
 }
@@ -59,7 +58,7 @@ ImgstatResult adapt_apply(const Adapt *adapt, const ImagePro *band, ImagePro *to
     if (adapt->luma)
         return apply_luma(adapt, band, to, err);
     for (size_t k = 0; k < adapt->n; k++)
-        clahe_apply(adapt->clahe[k], band, channel_of(adapt, k), to);
+        clahe_apply(adapt->clahe[k], band, adapt_channel(adapt, k), to);
     if (adapt->shape.alpha >= 0)
         rescale_channel(adapt, band, to);
     return IMGSTAT_OK;
@@ -67,49 +66,26 @@ ImgstatResult adapt_apply(const Adapt *adapt, const ImagePro *band, ImagePro *to
 
 /* ---- Making ---------------------------------------------------------------------------------- */
 
-/* One read: every instance counts, or observes, a band; instances side by side. */
-typedef struct Reading {
-    const Adapt *adapt;
-    Pool *pool;
-    const ImagePro *band;
-    bool observe;
-} Reading;
-
-static void read_channel(void *context, size_t k, unsigned thread)
-{
-    const Reading *const reading = context;
-    const uint16_t channel = reading->adapt->luma ? 0 : channel_of(reading->adapt, k);
-    (void)thread;
-    if (reading->observe)
-        clahe_observe(reading->adapt->clahe[k], reading->band, channel);
-    else
-        clahe_count(reading->adapt->clahe[k], reading->band, channel);
-}
-
 static ImgstatResult read_band(void *context, const ImagePro *band, ImgstatError *err)
 {
-    Reading *const reading = context;
-    ImagePro luma = {0};
-    reading->band = band;
-    if (reading->adapt->luma) {
-        IMGSTAT_TRY(luma_plane(band, &luma, err));
-        reading->band = &luma;
-    }
-    pool_run(reading->pool, reading->adapt->n, read_channel, reading);
-    imgstat_image_release(&luma);
-    return IMGSTAT_OK;
+    Adapt *const adapt = context;
+    return adapt->device->ops->adapt_read(adapt->device, adapt, band, err);
 }
 
-static ImgstatResult read_all(Adapt *adapt, Bands *bands, Pool *pool, ImgstatError *err)
+bool adapt_observes(const Adapt *adapt)
 {
-    Reading reading = {.adapt = adapt, .pool = pool};
-    IMGSTAT_TRY(bands_each(bands, read_band, &reading, err));
     for (size_t k = 0; k < adapt->n; k++)
-        clahe_finish(adapt->clahe[k]);
-    reading.observe = clahe_observes(adapt->clahe[0]);
-    for (size_t k = 1; k < adapt->n; k++)
-        reading.observe |= clahe_observes(adapt->clahe[k]);
-    return reading.observe ? bands_each(bands, read_band, &reading, err) : IMGSTAT_OK;
+        if (clahe_observes(adapt->clahe[k]))
+            return true;
+    return false;
+}
+
+static ImgstatResult read_all(Adapt *adapt, Bands *bands, ImgstatError *err)
+{
+    IMGSTAT_TRY(bands_each(bands, read_band, adapt, err));
+    IMGSTAT_TRY(adapt->device->ops->adapt_finish(adapt->device, adapt, err));
+    adapt->finished = true;
+    return adapt_observes(adapt) ? bands_each(bands, read_band, adapt, err) : IMGSTAT_OK;
 }
 
 /* Instances from the extrema of the channels, or of luma. */
@@ -127,7 +103,7 @@ static ImgstatResult make(Adapt *adapt, const ImgstatMethod *method, const Bands
     if (!adapt->clahe)
         return error_memory(err, adapt->n * sizeof(Clahe *), "adaptive equalization");
     for (size_t k = 0; k < adapt->n; k++) {
-        const Tally *const tally = &record->tally[adapt->n > 1 ? channel_of(adapt, k) : 0];
+        const Tally *const tally = &record->tally[adapt->n > 1 ? adapt_channel(adapt, k) : 0];
         IMGSTAT_TRY(clahe_create(method, &shape, bands->page.width, height,
                                  tally->n ? tally->min_key : 1, tally->n ? tally->max_key : 0,
                                  &adapt->clahe[k], err));
@@ -140,7 +116,7 @@ static ImgstatResult make(Adapt *adapt, const ImgstatMethod *method, const Bands
 }
 
 ImgstatResult adapt_create(const ImgstatMethod *method, const TransferShape *shape, Bands *bands,
-                           Pool *pool, Adapt **out, ImgstatError *err)
+                           Adapt **out, ImgstatError *err)
 {
     *out = NULL;
     const ImgstatChannels mode = transfer_channels(method, shape);
@@ -154,6 +130,7 @@ ImgstatResult adapt_create(const ImgstatMethod *method, const TransferShape *sha
     Adapt *const adapt = calloc(1, sizeof *adapt);
     if (!adapt)
         return error_memory(err, sizeof *adapt, "adaptive equalization");
+    adapt->device = bands->device;
     adapt->shape = *shape;
     adapt->luma = mode == IMGSTAT_LUMA;
     adapt->n = transfer_maps(method, shape);
@@ -163,7 +140,7 @@ ImgstatResult adapt_create(const ImgstatMethod *method, const TransferShape *sha
         res = make(adapt, method, bands, survey->record, err);
     survey_destroy(survey);
     if (res == IMGSTAT_OK)
-        res = read_all(adapt, bands, pool, err);
+        res = read_all(adapt, bands, err);
     if (res != IMGSTAT_OK) {
         adapt_destroy(adapt);
         return res;
@@ -176,6 +153,7 @@ void adapt_destroy(Adapt *adapt)
 {
     if (!adapt)
         return;
+    adapt->device->ops->release(adapt->device, &adapt->there);
     for (size_t k = 0; adapt->clahe && k < adapt->n; k++)
         clahe_destroy(adapt->clahe[k]);
     free(adapt->clahe);

@@ -9,15 +9,6 @@ enum { DEFAULT_TILES = 8 };
 
 /* ---- Geometry ------------------------------------------------------------------------------ */
 
-/* The pixel that padding by reflection without repeating the edge puts at p. */
-static uint32_t reflect(uint32_t p, uint32_t length)
-{
-    if (length == 1)
-        return 0;
-    const uint32_t period = 2 * (length - 1), at = p % period;
-    return at < length ? at : period - at;
-}
-
 static ImgstatResult axis_init(ClaheAxis *axis, ImgstatLike like, uint32_t length, uint32_t tiles,
                                uint32_t padded, ImgstatError *err)
 {
@@ -238,7 +229,7 @@ static void count_row(Clahe *clahe, const ImagePro *band, uint16_t channel, size
             even ? clahe_edge(tile + 1, x_axis->tiles, x_axis->length) : begin + x_axis->tile;
         uint64_t *const counts = row + (size_t)tile * clahe->bins;
         for (uint32_t p = begin; p < end; p++) {
-            const uint32_t x = p < x_axis->length ? p : reflect(p, x_axis->length);
+            const uint32_t x = clahe_reflect(p, x_axis->length);
             uint32_t key;
             if (!key_at(clahe, band, channel, x, y, &key))
                 continue;
@@ -256,7 +247,7 @@ void clahe_count(Clahe *clahe, const ImagePro *band, uint16_t channel)
         const uint32_t row = band->first_row + (uint32_t)y;
         count_row(clahe, band, channel, y, row);
         for (uint32_t padded = clahe->y.length; padded < clahe->y.padded; padded++)
-            if (reflect(padded, clahe->y.length) == row)
+            if (clahe_reflect(padded, clahe->y.length) == row)
                 count_row(clahe, band, channel, y, padded);
     }
 }
@@ -295,46 +286,33 @@ static inline Corner corners(const Clahe *clahe, uint32_t x, uint32_t y)
          lower + (size_t)bx->first * clahe->bins, lower + (size_t)bx->second * clahe->bins}};
 }
 
-static inline uint64_t map_opencv(const Clahe *clahe, const Corner *corner, uint32_t x, uint32_t y,
-                                  uint32_t position)
+/* What the four tables say of a position, for the other programs' arithmetic. */
+static inline void levels_at(const Corner *corner, uint32_t position, uint32_t level[4])
 {
-    const float xa = clahe->x.weight[x], xb = 1.0f - xa;
-    const float ya = clahe->y.weight[y], yb = 1.0f - ya;
-    const float upper =
-        (float)corner->table[0][position] * xb + (float)corner->table[1][position] * xa;
-    const float lower =
-        (float)corner->table[2][position] * xb + (float)corner->table[3][position] * xa;
-    const float level = rintf(upper * yb + lower * ya);
-    return level > (float)(clahe->bins - 1) ? clahe->bins - 1 : (uint64_t)level;
+    for (int i = 0; i < 4; i++)
+        level[i] = corner->table[i][position];
 }
 
-/* The gray of scikit-image before its last rescaling. */
-static inline uint32_t gray_skimage(const Clahe *clahe, const Corner *corner, uint32_t x,
-                                    uint32_t y, uint32_t position)
+static inline uint32_t gray_skimage(const Clahe *clahe, uint32_t x, uint32_t y, uint32_t key)
 {
-    const double xa = clahe->x.part[x], xb = 1.0 - xa, ya = clahe->y.part[y], yb = 1.0 - ya;
-    float sum = 0.0f;
-    sum += (float)((double)corner->table[0][position] * (xb * yb));
-    sum += (float)((double)corner->table[1][position] * (xa * yb));
-    sum += (float)((double)corner->table[2][position] * (xb * ya));
-    sum += (float)((double)corner->table[3][position] * (xa * ya));
-    return (uint32_t)sum;
+    const Corner corner = corners(clahe, x, y);
+    uint32_t level[4];
+    levels_at(&corner, clahe->position[key], level);
+    return clahe_skimage(level, clahe->x.part[x], clahe->y.part[y]);
 }
 
 static inline uint64_t map_pixel(const Clahe *clahe, uint32_t x, uint32_t y, uint32_t key)
 {
     const Corner corner = corners(clahe, x, y);
     const uint32_t position = clahe->position[key];
-    if (clahe->like == IMGSTAT_LIKE_OPENCV)
-        return map_opencv(clahe, &corner, x, y, position);
-    if (clahe->like == IMGSTAT_LIKE_SKIMAGE) {
-        const double top = (double)clahe->to.hi_key;
-        const uint32_t gray = gray_skimage(clahe, &corner, x, y, position);
-        if (clahe->out_min >= clahe->out_max)
-            return (uint64_t)top;
-        return (uint64_t)rint((double)(gray - clahe->out_min) /
-                              (double)(clahe->out_max - clahe->out_min) * top);
+    if (clahe->like == IMGSTAT_LIKE_OPENCV) {
+        uint32_t level[4];
+        levels_at(&corner, position, level);
+        return clahe_opencv(level, clahe->x.weight[x], clahe->y.weight[y], clahe->bins);
     }
+    if (clahe->like == IMGSTAT_LIKE_SKIMAGE)
+        return clahe_skimage_key(gray_skimage(clahe, x, y, key), clahe->out_min, clahe->out_max,
+                                 clahe->to.hi_key);
     const uint64_t share[4] = {
         clahe_share(corner.table[0], position), clahe_share(corner.table[1], position),
         clahe_share(corner.table[2], position), clahe_share(corner.table[3], position)};
@@ -356,17 +334,14 @@ void clahe_observe(Clahe *clahe, const ImagePro *band, uint16_t channel)
             uint32_t key;
             if (!key_at(clahe, band, channel, x, y, &key))
                 continue;
-            const Corner corner = corners(clahe, x, band->first_row + y);
-            const uint32_t gray =
-                gray_skimage(clahe, &corner, x, band->first_row + y, clahe->position[key]);
+            const uint32_t gray = gray_skimage(clahe, x, band->first_row + y, key);
             clahe->out_min = gray < clahe->out_min ? gray : clahe->out_min;
             clahe->out_max = gray > clahe->out_max ? gray : clahe->out_max;
         }
 }
 
-void clahe_apply(const Clahe *clahe, const ImagePro *band, uint16_t channel, ImagePro *to)
+Map clahe_stays(const Clahe *clahe)
 {
-    const size_t out = sample_bits(to->sample) / 8;
     Map stays = {.from = clahe->sample,
                  .to = clahe->to,
                  .full_lo = clahe->full_lo,
@@ -375,6 +350,13 @@ void clahe_apply(const Clahe *clahe, const ImagePro *band, uint16_t channel, Ima
     stays.has_nodata = clahe->has_nodata;
     stays.nodata_key = clahe->nodata_key;
     map_unchanged_image(&stays);
+    return stays;
+}
+
+void clahe_apply(const Clahe *clahe, const ImagePro *band, uint16_t channel, ImagePro *to)
+{
+    const size_t out = sample_bits(to->sample) / 8;
+    const Map stays = clahe_stays(clahe);
     for (uint32_t y = 0; y < band->height; y++) {
         unsigned char *const row = (unsigned char *)to->host + y * to->pitch;
         for (uint32_t x = 0; x < band->width; x++) {

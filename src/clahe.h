@@ -55,6 +55,9 @@ void clahe_observe(Clahe *clahe, const ImagePro *band, uint16_t channel);
  * Undefined and masked samples stay. */
 void clahe_apply(const Clahe *clahe, const ImagePro *band, uint16_t channel, ImagePro *to);
 
+/* What samples go through that stay. */
+Map clahe_stays(const Clahe *clahe);
+
 /* clahe_like.c: the table of one tile from its counts, as OpenCV and as scikit-image make it. */
 enum {
     SKIMAGE_GRAYS = 16384, /* levels that scikit-image works with */

@@ -33,6 +33,17 @@ IMGSTAT_INLINE uint64_t clahe_center(uint32_t k, uint32_t tiles, uint32_t length
     return (uint64_t)clahe_edge(k, tiles, length) + clahe_edge(k + 1, tiles, length) - 1;
 }
 
+/* The pixel that padding by reflection without repeating the edge puts at p. */
+IMGSTAT_INLINE uint32_t clahe_reflect(uint32_t p, uint32_t length)
+{
+    if (p < length)
+        return p;
+    if (length == 1)
+        return 0;
+    const uint32_t period = 2 * (length - 1), at = p % period;
+    return at < length ? at : period - at;
+}
+
 /* Two tiles around a pixel and the weight of the second, 0 .. CLAHE_WEIGHT. */
 typedef struct ClaheBlend {
     uint32_t first, second, weight;
@@ -87,6 +98,18 @@ IMGSTAT_INLINE uint64_t clahe_clipped_sum(const uint64_t *counts, uint64_t gift,
     return sum;
 }
 
+/* Whether a tile of n pixels has no contrast to give, or none is allowed: then its shares rise
+ * evenly. */
+IMGSTAT_INLINE bool clahe_is_even(uint64_t n, uint64_t limit)
+{
+    return n == 0 || (Wide128)limit * CLAHE_NODES <= (Wide128)n << CLAHE_COUNT_SHIFT;
+}
+
+IMGSTAT_INLINE uint32_t clahe_even_share(uint32_t node)
+{
+    return (uint32_t)ratio_even64((uint64_t)node * CLAHE_UNIT, CLAHE_NODES - 1);
+}
+
 /* Turns the counts of one tile into shares of CLAHE_UNIT. The smallest equal gift to all nodes is
  * found with which, cut at the limit, they hold all n pixels: nothing exceeds the limit and nothing
  * is lost. */
@@ -97,9 +120,9 @@ IMGSTAT_INLINE void clahe_shares(const uint64_t *counts, uint64_t nano, uint32_t
         n += counts[k];
     const uint64_t all = n << CLAHE_COUNT_SHIFT;
     const uint64_t limit = nano >= 1000000000u ? all : clahe_limit(n, nano);
-    if (n == 0 || (Wide128)limit * CLAHE_NODES <= all) { /* no contrast to give, or none allowed */
+    if (clahe_is_even(n, limit)) {
         for (uint32_t k = 0; k < CLAHE_NODES; k++)
-            share[k] = (uint32_t)ratio_even64((uint64_t)k * CLAHE_UNIT, CLAHE_NODES - 1);
+            share[k] = clahe_even_share(k);
         return;
     }
     uint64_t low = 0, high = limit;
@@ -139,6 +162,38 @@ IMGSTAT_INLINE uint64_t clahe_key(const uint64_t share[4], uint32_t x_weight, ui
     const uint64_t sum = upper * (CLAHE_WEIGHT - y_weight) + lower * y_weight;
     const uint64_t unit = (sum + ((uint64_t)1 << 23)) >> 24;
     return lo_key + ((unit * span + ((uint64_t)1 << 31)) >> 32);
+}
+
+/* ---- The other programs: levels of the four tiles, in that order; xa, ya: weights of the second
+ */
+
+IMGSTAT_INLINE uint64_t clahe_opencv(const uint32_t level[4], float xa, float ya, uint32_t bins)
+{
+    const float xb = 1.0f - xa, yb = 1.0f - ya;
+    const float upper = (float)level[0] * xb + (float)level[1] * xa;
+    const float lower = (float)level[2] * xb + (float)level[3] * xa;
+    const float mixed = rintf(upper * yb + lower * ya);
+    return mixed > (float)(bins - 1) ? bins - 1 : (uint64_t)mixed;
+}
+
+/* The gray of scikit-image before its last rescaling. */
+IMGSTAT_INLINE uint32_t clahe_skimage(const uint32_t level[4], double xa, double ya)
+{
+    const double xb = 1.0 - xa, yb = 1.0 - ya;
+    float sum = 0.0f;
+    sum += (float)((double)level[0] * (xb * yb));
+    sum += (float)((double)level[1] * (xa * yb));
+    sum += (float)((double)level[2] * (xb * ya));
+    sum += (float)((double)level[3] * (xa * ya));
+    return (uint32_t)sum;
+}
+
+/* That rescaling: lo, hi are the extreme grays of the mapped image, top the largest key. */
+IMGSTAT_INLINE uint64_t clahe_skimage_key(uint32_t gray, uint32_t lo, uint32_t hi, uint64_t top)
+{
+    if (lo >= hi)
+        return top;
+    return (uint64_t)rint((double)(gray - lo) / (double)(hi - lo) * (double)top);
 }
 
 #endif

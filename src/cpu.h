@@ -126,5 +126,11 @@ ImgstatResult cpu_central(Device *device, const ImagePro *image, const double *c
                           ImgstatError *err);
 ImgstatResult cpu_apply(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,
                         int16_t alpha, ImagePro *to, ImgstatError *err);
+ImgstatResult cpu_measure_luma(Device *device, const ImagePro *image, const DeviceRecord *record,
+                               ImgstatError *err);
+ImgstatResult cpu_adapt_read(Device *device, Adapt *adapt, const ImagePro *band, ImgstatError *err);
+ImgstatResult cpu_adapt_finish(Device *device, Adapt *adapt, ImgstatError *err);
+ImgstatResult cpu_adapt_apply(Device *device, const Adapt *adapt, const ImagePro *from,
+                              ImagePro *to, ImgstatError *err);
 
 #endif

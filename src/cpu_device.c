@@ -394,4 +394,8 @@ const DeviceOps cpu_device_ops = {
     .measure_async = cpu_measure_async,
     .wait_stream = cpu_wait_stream,
     .apply = cpu_apply,
+    .measure_luma = cpu_measure_luma,
+    .adapt_read = cpu_adapt_read,
+    .adapt_finish = cpu_adapt_finish,
+    .adapt_apply = cpu_adapt_apply,
 };

@@ -6,6 +6,7 @@
 #include "record.h"
 
 typedef struct ImgstatDevice Device;
+typedef struct Adapt Adapt; /* adapt.h */
 
 /* Counting by the next 16 bits of the key among samples whose leading key bits are known: one step
  * of a radix select. bins[k] counts the valid samples of `channel` with key >> (shift + 16) ==
@@ -116,6 +117,19 @@ typedef struct DeviceOps {
      * device's own; they overlap only where `to` is `from`. Waits if one is in host memory. */
     ImgstatResult (*apply)(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,
                            int16_t alpha, ImagePro *to, ImgstatError *err);
+
+    /* Adds the luma (luma.h) of an image of at least three channels to a record of one channel;
+     * pixels without one are masked. */
+    ImgstatResult (*measure_luma)(Device *device, const ImagePro *image, const DeviceRecord *record,
+                                  ImgstatError *err);
+
+    /* Adaptive equalization (adapt.h). read: counts a band, or, once finished, observes it. apply:
+     * as above. */
+    ImgstatResult (*adapt_read)(Device *device, Adapt *adapt, const ImagePro *band,
+                                ImgstatError *err);
+    ImgstatResult (*adapt_finish)(Device *device, Adapt *adapt, ImgstatError *err);
+    ImgstatResult (*adapt_apply)(Device *device, const Adapt *adapt, const ImagePro *from,
+                                 ImagePro *to, ImgstatError *err);
 } DeviceOps;
 
 /* The rows of host images that have no memory: the CPU's measure and count_digits ask for those

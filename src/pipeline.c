@@ -6,7 +6,6 @@
 #include "apply.h"
 #include "palette.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -45,48 +44,13 @@ typedef struct Mapper {
     int16_t alpha;
 } Mapper;
 
-/* A band, cut into slices of rows for the threads. */
-typedef struct Mapping {
-    const Mapper *mapper;
-    const ImagePro *from;
-    ImagePro *to;
-    uint32_t slice; /* rows */
-    atomic_int result;
-    ImgstatError error; /* of whoever set result first */
-} Mapping;
-
-static void map_slice(void *context, size_t task, unsigned thread)
-{
-    Mapping *const m = context;
-    (void)thread;
-    const uint32_t first = (uint32_t)task * m->slice;
-    const uint32_t left = m->from->height - first;
-    const ImagePro from = image_band(m->from, first, left < m->slice ? left : m->slice);
-    ImagePro to = image_band(m->to, first, from.height);
-    ImgstatError error;
-    const ImgstatResult res = adapt_apply(m->mapper->adapt, &from, &to, &error);
-    int none = IMGSTAT_OK;
-    if (res != IMGSTAT_OK && atomic_compare_exchange_strong(&m->result, &none, (int)res))
-        m->error = error;
-}
-
-/* The device applies transfers; adaptive equalization is the processor's. */
 static ImgstatResult map_band(const Mapper *mapper, const Worker *worker, const ImagePro *from,
                               ImagePro *to, ImgstatError *err)
 {
     Device *const device = worker->device;
-    if (!mapper->adapt)
-        return device->ops->apply(device, mapper->transfer, from, mapper->alpha, to, err);
-    enum { SLICES = 4, LEAST_ROWS = 16 }; /* a thread: the last ones even out */
-    Pool *const pool = worker->pool;
-    const uint32_t slices = SLICES * pool_threads(pool);
-    Mapping mapping = {.mapper = mapper, .from = from, .to = to};
-    mapping.slice = (from->height + slices - 1) / slices;
-    if (mapping.slice < LEAST_ROWS)
-        mapping.slice = LEAST_ROWS;
-    pool_run(pool, (from->height + mapping.slice - 1) / mapping.slice, map_slice, &mapping);
-    const ImgstatResult res = (ImgstatResult)atomic_load(&mapping.result);
-    return res == IMGSTAT_OK ? res : error_set(err, res, "%s", mapping.error.message);
+    if (mapper->adapt)
+        return device->ops->adapt_apply(device, mapper->adapt, from, to, err);
+    return device->ops->apply(device, mapper->transfer, from, mapper->alpha, to, err);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
@@ -276,7 +240,7 @@ static ImgstatResult run_page(const Pipeline *pipeline, Worker *worker, Decoder 
     if (pipeline->transfer) {
         res = apply_check(pipeline->transfer, &bands.page, shape.alpha, err);
     } else if (pipeline->method->transform == IMGSTAT_CLAHE) {
-        res = adapt_create(pipeline->method, &shape, &bands, worker->pool, &adapt, err);
+        res = adapt_create(pipeline->method, &shape, &bands, &adapt, err);
         mapper.adapt = adapt;
     } else {
         res = make_transfer(pipeline, worker, &bands, &shape, &own, err);

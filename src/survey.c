@@ -50,12 +50,7 @@ static ImgstatResult measure_band(void *context, const ImagePro *band, ImgstatEr
     const DeviceOps *const ops = m->device->ops;
     if (m->survey->channels != IMGSTAT_LUMA)
         return ops->measure(m->device, band, &m->record, 1, err);
-    ImagePro luma;
-    IMGSTAT_TRY(luma_plane(band, &luma, err));
-    ImgstatResult res = ops->measure(m->device, &luma, &m->record, 1, err);
-    const ImgstatResult waited = ops->wait(m->device, res == IMGSTAT_OK ? err : NULL);
-    imgstat_image_release(&luma);
-    return res == IMGSTAT_OK ? waited : res;
+    return ops->measure_luma(m->device, band, &m->record, err);
 }
 
 static unsigned parts_of(const ImgstatMethod *method, ImgstatSample sample)

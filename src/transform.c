@@ -94,22 +94,18 @@ static ImgstatResult transform_adaptively(Device *device, const ImgstatMethod *m
                                           ImgstatError *err)
 {
     const TransferShape shape = shape_of_image(image, alpha);
-    Pool *pool = NULL;
     Adapt *adapt = NULL;
     Bands bands;
     bands_of_image(device, image, &bands);
-    ImgstatResult res = pool_create(1, &pool, err);
-    if (res == IMGSTAT_OK)
-        res = adapt_create(method, &shape, &bands, pool, &adapt, err);
+    ImgstatResult res = adapt_create(method, &shape, &bands, &adapt, err);
     if (res == IMGSTAT_OK)
         res = output_image(image, adapt->rescale, to, err);
     if (res == IMGSTAT_OK) {
-        res = adapt_apply(adapt, image, to, err);
+        res = device->ops->adapt_apply(device, adapt, image, to, err);
         if (res != IMGSTAT_OK)
             imgstat_image_release(to);
     }
     adapt_destroy(adapt);
-    pool_destroy(pool);
     return res;
 }
 
