@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cuda_device.cu: the CUDA device: opening, memory, transfers, and moving host images in chunks. */
+#include "transform.h"
 #include "work.cuh"
 
 #include <stdio.h>
@@ -600,4 +601,7 @@ const DeviceOps cuda_device_ops = {
     cuda_adapt_read,
     cuda_adapt_finish,
     cuda_adapt_apply,
+    cuda_transform_create,
+    cuda_transform_destroy,
+    cuda_transform_async,
 };

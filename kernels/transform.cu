@@ -7,6 +7,7 @@
 
 extern "C" {
 #include "apply.h"
+#include "chain.h"
 }
 
 #include <initializer_list>
@@ -149,7 +150,7 @@ static __global__ void __launch_bounds__(FINISH_THREADS) finish_words(Finish f)
 
 /* ---- Host side ------------------------------------------------------------------------------- */
 
-struct CudaTransform {
+struct DeviceTransform {
     CudaDevice *device;
     TransferShape shape;
     uint64_t pixels;
@@ -170,7 +171,7 @@ static size_t place(size_t *at, size_t bytes)
 }
 
 /* Uploads what the counts do not change, and lays out the rest. */
-static ImgstatResult lay_out(CudaTransform *t, const Transfer *like, ImgstatError *err)
+static ImgstatResult lay_out(DeviceTransform *t, const Transfer *like, ImgstatError *err)
 {
     CudaDevice *const device = t->device;
     const ImgstatSample from = t->shape.sample, to = like->rescale.to.sample;
@@ -238,28 +239,14 @@ static ImgstatResult lay_out(CudaTransform *t, const Transfer *like, ImgstatErro
     return IMGSTAT_OK;
 }
 
-static ImgstatResult check_method(const ImgstatMethod *method, const TransferShape *shape,
-                                  ImgstatError *err)
-{
-    IMGSTAT_TRY(transfer_check(method, shape, err));
-    const bool known = method->transform == IMGSTAT_STRETCH ||
-                       method->transform == IMGSTAT_PERCENTILE ||
-                       method->transform == IMGSTAT_EQUALIZE;
-    if (!known || method->like != IMGSTAT_LIKE_IMGSTAT || !sample_is_narrow(shape->sample))
-        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
-                         "the device makes transfers of samples of at most 16 bits that stretch, "
-                         "cut percentiles or equalize");
-    return IMGSTAT_OK;
-}
-
 ImgstatResult cuda_transform_create(Device *base, const ImgstatMethod *method,
                                     const TransferShape *shape, uint64_t pixels,
-                                    CudaTransform **out, ImgstatError *err)
+                                    DeviceTransform **out, ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
     *out = NULL;
     IMGSTAT_TRY(cuda_enter(device, err));
-    IMGSTAT_TRY(check_method(method, shape, err));
+    IMGSTAT_TRY(chain_check(method, shape, err));
     uint8_t bits;
     (void)transfer_output(method, shape, &bits);
     const MapRange range = transfer_range(method, shape);
@@ -268,7 +255,7 @@ ImgstatResult cuda_transform_create(Device *base, const ImgstatMethod *method,
     IMGSTAT_TRY(transfer_begin(shape->sample, shape->bits, &range, bits,
                                transfer_maps(method, shape), shape->has_nodata, shape->nodata_key,
                                mode == IMGSTAT_LUMA, &like, err));
-    CudaTransform *t = (CudaTransform *)calloc(1, sizeof *t);
+    DeviceTransform *t = (DeviceTransform *)calloc(1, sizeof *t);
     if (!t) {
         transfer_destroy(like);
         return error_memory(err, sizeof *t, "a transform");
@@ -291,7 +278,7 @@ ImgstatResult cuda_transform_create(Device *base, const ImgstatMethod *method,
     return IMGSTAT_OK;
 }
 
-void cuda_transform_destroy(CudaTransform *t)
+void cuda_transform_destroy(DeviceTransform *t)
 {
     if (!t)
         return;
@@ -301,19 +288,15 @@ void cuda_transform_destroy(CudaTransform *t)
     free(t);
 }
 
-ImgstatSample cuda_transform_output(const CudaTransform *t)
+ImgstatSample cuda_transform_output(const DeviceTransform *t)
 {
     return (ImgstatSample)t->transfer.to;
 }
 
-static ImgstatResult check_images(const CudaTransform *t, const ImagePro *from, const ImagePro *to,
-                                  ImgstatError *err)
+static ImgstatResult check_images(const DeviceTransform *t, const ImagePro *from,
+                                  const ImagePro *to, ImgstatError *err)
 {
-    const TransferShape *const shape = &t->shape;
-    if (from->sample != shape->sample || from->channels != shape->channels ||
-        from->has_nodata != shape->has_nodata ||
-        (from->has_nodata && from->nodata_key != shape->nodata_key))
-        return error_set(err, IMGSTAT_ERR_ARG, "the image is not one that the transform is for");
+    IMGSTAT_TRY(chain_check_image(&t->shape, from, err));
     if (t->transfer.luma && (uint64_t)from->width * from->height > t->pixels)
         return error_set(err, IMGSTAT_ERR_ARG, "the image is larger than the transform allows");
     for (const ImagePro *image : {from, to})
@@ -324,7 +307,7 @@ static ImgstatResult check_images(const CudaTransform *t, const ImagePro *from, 
 }
 
 /* From the record to the tables. */
-static ImgstatResult finish_counts(CudaTransform *t, cudaStream_t stream, ImgstatError *err)
+static ImgstatResult finish_counts(DeviceTransform *t, cudaStream_t stream, ImgstatError *err)
 {
     enum { THREADS = 256 };
     CudaDevice *const device = t->device;
@@ -344,7 +327,7 @@ static ImgstatResult finish_counts(CudaTransform *t, cudaStream_t stream, Imgsta
 }
 
 /* What is measured: the image, or the luma of its pixels. */
-static ImgstatResult measured_image(CudaTransform *t, cudaStream_t stream, const ImagePro *from,
+static ImgstatResult measured_image(DeviceTransform *t, cudaStream_t stream, const ImagePro *from,
                                     const ApplyPixels *pixels, ImagePro *out, ImgstatError *err)
 {
     *out = *from;
@@ -361,7 +344,7 @@ static ImgstatResult measured_image(CudaTransform *t, cudaStream_t stream, const
                              masked ? t->luma_mask : NULL, err);
 }
 
-ImgstatResult cuda_transform_async(CudaTransform *t, void *stream, const ImagePro *from,
+ImgstatResult cuda_transform_async(DeviceTransform *t, void *stream, const ImagePro *from,
                                    ImagePro *to, ImgstatError *err)
 {
     cudaStream_t const order = (cudaStream_t)stream;

@@ -132,5 +132,11 @@ ImgstatResult cpu_adapt_read(Device *device, Adapt *adapt, const ImagePro *band,
 ImgstatResult cpu_adapt_finish(Device *device, Adapt *adapt, ImgstatError *err);
 ImgstatResult cpu_adapt_apply(Device *device, const Adapt *adapt, const ImagePro *from,
                               ImagePro *to, ImgstatError *err);
+ImgstatResult cpu_transform_create(Device *device, const ImgstatMethod *method,
+                                   const struct TransferShape *shape, uint64_t pixels,
+                                   DeviceTransform **out, ImgstatError *err);
+void cpu_transform_destroy(DeviceTransform *transform);
+ImgstatResult cpu_transform_async(DeviceTransform *transform, void *stream, const ImagePro *from,
+                                  ImagePro *to, ImgstatError *err);
 
 #endif

@@ -398,4 +398,7 @@ const DeviceOps cpu_device_ops = {
     .adapt_read = cpu_adapt_read,
     .adapt_finish = cpu_adapt_finish,
     .adapt_apply = cpu_adapt_apply,
+    .transform_create = cpu_transform_create,
+    .transform_destroy = cpu_transform_destroy,
+    .transform_async = cpu_transform_async,
 };

@@ -7,6 +7,10 @@
 
 typedef struct ImgstatDevice Device;
 typedef struct Adapt Adapt; /* adapt.h */
+struct TransferShape;       /* transfer.h */
+
+/* A method for images of one kind, with all the memory that a device takes for it. */
+typedef struct DeviceTransform DeviceTransform;
 
 /* Counting by the next 16 bits of the key among samples whose leading key bits are known: one step
  * of a radix select. bins[k] counts the valid samples of `channel` with key >> (shift + 16) ==
@@ -130,6 +134,17 @@ typedef struct DeviceOps {
     ImgstatResult (*adapt_finish)(Device *device, Adapt *adapt, ImgstatError *err);
     ImgstatResult (*adapt_apply)(Device *device, const Adapt *adapt, const ImagePro *from,
                                  ImagePro *to, ImgstatError *err);
+
+    /* Measuring, making a transfer and applying it in the order of a stream, as measure_async: for
+     * what chain_check allows. pixels: of the largest image. Creating waits. Both images are in the
+     * device's memory, their samples on their boundaries; `to` may be `from` where the sample type
+     * stays. One stream at a time. The bytes are those of transfer_create and apply. */
+    ImgstatResult (*transform_create)(Device *device, const ImgstatMethod *method,
+                                      const struct TransferShape *shape, uint64_t pixels,
+                                      DeviceTransform **out, ImgstatError *err);
+    void (*transform_destroy)(DeviceTransform *transform); /* accepts NULL */
+    ImgstatResult (*transform_async)(DeviceTransform *transform, void *stream, const ImagePro *from,
+                                     ImagePro *to, ImgstatError *err);
 } DeviceOps;
 
 /* The rows of host images that have no memory: the CPU's measure and count_digits ask for those

@@ -407,6 +407,39 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
 imgstat_image_transform(ImgstatDevice *device, const ImgstatMethod *method, const ImagePro *image,
                         int16_t alpha, const ImagePro *reference, ImagePro *to, ImgstatError *err);
 
+/* ---- Transforming without waiting ---------------------------------------------------------
+ * For programs whose pixels are on the GPU already: measuring them, making the transfer and
+ * applying it follow each other in the caller's stream, without the host. Wrap the pixels
+ * (imgstat_image_wrap with IMGSTAT_CUDA), make an ImgstatChain for their kind once, and transform
+ * as often as wanted. */
+
+/* A method for images of one kind, with all the memory that it takes. */
+typedef struct ImgstatChain ImgstatChain;
+
+/* like: an image of that kind (type, bits, channels, nodata), as large as the largest that will
+ * come; its pixels are not looked at. alpha: index of the channel that is left alone, or -1.
+ * Samples of at most 16 bits; IMGSTAT_STRETCH, IMGSTAT_PERCENTILE and IMGSTAT_EQUALIZE by imgstat's
+ * own formulas: the rest is an IMGSTAT_ERR_UNSUPPORTED. Allocates, and waits for that: not while a
+ * graph is recorded. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_chain_create(ImgstatDevice *device,
+                                                                  const ImgstatMethod *method,
+                                                                  const ImagePro *like,
+                                                                  int16_t alpha, ImgstatChain **out,
+                                                                  ImgstatError *err);
+/* Before its device is closed, once its stream is done with it. */
+IMGSTAT_API void imgstat_chain_destroy(ImgstatChain *chain); /* accepts NULL */
+/* The sample type that it makes, and its significant bits. */
+IMGSTAT_API ImgstatSample imgstat_chain_output(const ImgstatChain *chain, uint8_t *bits);
+/* Enqueues all of it on the caller's stream, as imgstat_measure_async does: nothing waits and
+ * nothing is allocated, so a CUDA graph can record it once it has run before. `to` has from's
+ * geometry and the output type; it may be `from` where the type stays. Samples lie on their
+ * boundaries, the mask (if any) in the same memory. The bytes are those of
+ * imgstat_image_transform. The CPU device takes host images, and is done on return. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transform_async(ImgstatChain *chain,
+                                                                     const ImagePro *from,
+                                                                     ImagePro *to, void *stream,
+                                                                     ImgstatError *err);
+
 /* ---- Loading and saving --------------------------------------------------------------------- */
 
 /* How a file is written. All zero: as the input. */

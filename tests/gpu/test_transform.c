@@ -94,7 +94,7 @@ static void change_pixels(TestImage *image, Pattern pattern)
 }
 
 /* Recorded once; replayed over pixels that the recording has not seen. */
-static void replay(CudaTransform *transform, const ImgstatMethod *method, TestImage *image,
+static void replay(DeviceTransform *transform, const ImgstatMethod *method, TestImage *image,
                    int16_t alpha, Output *o, cudaStream_t stream, const char *text)
 {
     cudaGraph_t graph;
@@ -121,7 +121,7 @@ static bool one_case(const Shape *shape, const ImgstatMethod *method, int16_t al
     char text[256];
     TestImage image = test_image_create(shape, true);
     const TransferShape of = shape_of_image(&image.cpu, alpha);
-    CudaTransform *transform;
+    DeviceTransform *transform;
     const ImgstatResult res = cuda_transform_create(
         ops.cuda, method, &of, (uint64_t)shape->width * shape->height, &transform, &ops.error);
     if (res != IMGSTAT_OK) { /* luma without colours, say: not for the processor either */

@@ -25,7 +25,7 @@ static const size_t CHECKED_BYTES = (size_t)64 << 20;
 typedef struct ApplyWork {
     Device *device, *cpu;
     ImgstatTransfer *transfer; /* the processor's */
-    CudaTransform *chain;      /* NULL: the transfer is applied */
+    DeviceTransform *chain;    /* NULL: the transfer is applied */
     cudaGraphExec_t graph;
     ImagePro from, to;
     void *table; /* of NPP */
