@@ -282,8 +282,10 @@ static __global__ void __launch_bounds__(PIXEL_THREADS)
         low = min(low, gray);
         high = max(high, gray);
     }
-    low = __reduce_min_sync(0xFFFFFFFFu, low);
-    high = __reduce_max_sync(0xFFFFFFFFu, high);
+    for (int step = 16; step; step /= 2) {
+        low = min(low, __shfl_xor_sync(0xFFFFFFFFu, low, step));
+        high = max(high, __shfl_xor_sync(0xFFFFFFFFu, high, step));
+    }
     if (threadIdx.x % 32 == 0 && low <= high) {
         atomicMin(&w.observed[2 * k], low);
         atomicMax(&w.observed[2 * k + 1], high);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* transform.cu: from counts to tables on the device, so that measuring and applying follow each
  * other without the host. */
-#include "apply.cuh"
 #include "cuda_kernels.h"
+#include "transform.cuh"
 #include "transform.h"
 
 extern "C" {
@@ -12,24 +12,6 @@ extern "C" {
 
 #include <initializer_list>
 #include <stdlib.h>
-
-/* What turns counts into tables. */
-struct Finish {
-    const uint64_t *bins; /* of the record: channels * entries */
-    uint64_t *cdf;        /* n_maps * 65,536, of types with so many bins */
-    const Map *blank;     /* n_maps: all but what the counts tell */
-    Map *maps;            /* the finished ones: what applying reads of them */
-    uint32_t *by_key;
-    unsigned char *by_raw;
-    uint32_t from, to, n_maps;
-    uint32_t channels; /* of the record */
-    int32_t alpha;
-    uint32_t joint; /* one map from the counts of all channels but alpha */
-    uint32_t equalize;
-    uint32_t has_nodata;
-    uint64_t nodata_key;
-    uint64_t nano_lo, nano_hi; /* what is cut at either end */
-};
 
 /* Valid samples of a key: record_settle for one bin, of the channels that make map m. */
 static __device__ __forceinline__ uint64_t settled(const Finish &f, uint32_t m, uint32_t key,
@@ -159,6 +141,7 @@ struct DeviceTransform {
     DevMem scratch;
     void *scan;
     unsigned char *luma, *luma_mask; /* planes without gaps, of luma transfers */
+    SmallCounters *small;
     ApplyTransfer transfer;
     Finish finish;
 };
@@ -190,6 +173,7 @@ static ImgstatResult lay_out(DeviceTransform *t, const Transfer *like, ImgstatEr
     const size_t scan_at = place(&bytes, cuda_scan_scratch(WORD_BINS));
     const size_t luma_at = place(&bytes, plane);
     const size_t mask_at = place(&bytes, like->luma ? t->pixels : 0);
+    const size_t small_at = place(&bytes, sizeof(SmallCounters));
     CUDA_TRY(device, err, cudaMalloc((void **)&t->memory, bytes));
     CUDA_TRY(device, err, cudaMemsetAsync(t->memory, 0, bytes, device->stream));
     for (size_t at : {blank_at, maps_at}) {
@@ -207,6 +191,7 @@ static ImgstatResult lay_out(DeviceTransform *t, const Transfer *like, ImgstatEr
         DeviceRecord{{(uint64_t)(uintptr_t)t->memory + record_at, record}, from, measured, 0};
     t->scratch = DevMem{(uint64_t)(uintptr_t)t->memory + scratch_at, scratch};
     t->scan = t->memory + scan_at;
+    t->small = (SmallCounters *)(t->memory + small_at);
     t->luma = (unsigned char *)t->memory + luma_at;
     t->luma_mask = (unsigned char *)t->memory + mask_at;
 
@@ -353,6 +338,8 @@ ImgstatResult cuda_transform_async(DeviceTransform *t, void *stream, const Image
     if (from->width == 0 || from->height == 0)
         return IMGSTAT_OK;
     const ApplyPixels pixels = apply_pixels(from, t->shape.alpha, to);
+    if (!t->transfer.luma && transform_is_small(t->device, &t->finish, &pixels))
+        return launch_transform_small(t->device, order, &t->finish, t->small, &pixels, err);
     ImagePro measured;
     IMGSTAT_TRY(measured_image(t, order, from, &pixels, &measured, err));
     IMGSTAT_TRY(

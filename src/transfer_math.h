@@ -512,16 +512,23 @@ IMGSTAT_INLINE void map_clip_counts(Map *map, const uint64_t *cdf, uint64_t nano
     map_between(map, black, white);
 }
 
-/* Narrow types: completes a MAP_EQUALIZE; cdf stays in use. */
+/* Narrow types: completes a MAP_EQUALIZE of n samples, `first` of which are of the smallest key;
+ * cdf stays in use. */
+IMGSTAT_INLINE void map_equalize_from(Map *map, const uint64_t *cdf, uint64_t n, uint64_t first)
+{
+    map->kind = MAP_EQUALIZE;
+    map->cdf = cdf;
+    map->n = n;
+    map->first = first;
+    if (first == n)
+        map_unchanged_image(map);
+}
+
 IMGSTAT_INLINE void map_equalize_counts(Map *map, const uint64_t *cdf)
 {
     const uint32_t bins = sample_record_bins(map->from);
-    map->kind = MAP_EQUALIZE;
-    map->cdf = cdf;
-    map->n = cdf[bins - 1];
-    map->first = map->n ? cdf[cdf_above(cdf, bins, 0)] : 0;
-    if (map->first == map->n)
-        map_unchanged_image(map);
+    const uint64_t n = cdf[bins - 1];
+    map_equalize_from(map, cdf, n, n ? cdf[cdf_above(cdf, bins, 0)] : 0);
 }
 
 /* Narrow types: completes a MAP_MATCH, whose reference is set; cdf stays in use. */

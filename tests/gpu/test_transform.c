@@ -176,6 +176,38 @@ static ImgstatMethod random_method(ImgstatTransform transform)
                            .clip_hi = below(30) * 0.5};
 }
 
+/* Images that one launch transforms: around vectors of 16 samples, blocks, and what a block keeps
+ * in registers and in shared memory; the last is too large. */
+static size_t plain_cases(cudaStream_t stream)
+{
+    static const Shape shapes[] = {
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 1, .height = 1},
+        {.sample = IMGSTAT_I8, .channels = 1, .width = 15, .height = 1},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 16, .height = 1},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 17, .height = 1, .nodata = true},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 128, .height = 128},
+        {.sample = IMGSTAT_I8, .channels = 3, .width = 129, .height = 127},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 1009, .height = 1021},
+        {.sample = IMGSTAT_I8, .channels = 1, .width = 2048, .height = 1056},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 4099, .height = 4097},
+        {.sample = IMGSTAT_U8, .channels = 4, .width = 2703, .height = 2801, .nodata = true},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 7001, .height = 7001},
+    };
+    static const Pattern patterns[] = {PATTERN_RANDOM, PATTERN_CONSTANT, PATTERN_SKEWED};
+    const size_t n = ops.small ? 7 : sizeof shapes / sizeof *shapes;
+    size_t done = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < 3; k++) {
+            Shape shape = shapes[i];
+            shape.pattern = patterns[k];
+            const ImgstatMethod method = {.transform =
+                                              k == 2 ? IMGSTAT_PERCENTILE : IMGSTAT_EQUALIZE,
+                                          .channels = IMGSTAT_JOINT};
+            done += one_case(&shape, &method, -1, stream);
+        }
+    return done;
+}
+
 /* A comparison that cannot fail would prove nothing. */
 static void check_comparison(void)
 {
@@ -209,6 +241,7 @@ int main(void)
     size_t done = 0, without = 0;
     cudaStream_t stream;
     must_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    done += plain_cases(stream);
     for (size_t round = 0; round < rounds; round++)
         for (ImgstatSample sample = IMGSTAT_U8; sample <= IMGSTAT_F16; sample++)
             for (size_t t = 0; t < 3; t++) {

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* transform_small.cu: 8-bit images that fit the multiprocessors: from pixels to pixels in one
+ * launch that reads them once. */
+#include "transform.cuh"
+
+enum { THREADS = 1024, BINS = 256, KEPT = 8, TABLE_BYTES = BINS * 32 * 4 };
+/* A warp of 32 finishes: so many keys a lane. */
+enum { KEYS = BINS / 32 };
+
+struct Small {
+    const uint4 *from;
+    uint4 *to;
+    uint32_t vectors, tail; /* 16 samples each; samples behind them */
+    uint32_t shared;        /* vectors a thread keeps in shared memory */
+};
+
+static __device__ __forceinline__ uint32_t warp_sum(uint32_t value)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(0xFFFFFFFFu, value);
+#else
+    for (int step = 16; step; step /= 2)
+        value += __shfl_xor_sync(0xFFFFFFFFu, value, step);
+    return value;
+#endif
+}
+
+/* Counters as they are now, whatever a cache holds. */
+static __device__ __forceinline__ void load_counts(const uint32_t *from, uint32_t counts[KEYS])
+{
+    const uint4 a = __ldcv((const uint4 *)from), b = __ldcv((const uint4 *)from + 1);
+    counts[0] = a.x;
+    counts[1] = a.y;
+    counts[2] = a.z;
+    counts[3] = a.w;
+    counts[4] = b.x;
+    counts[5] = b.y;
+    counts[6] = b.z;
+    counts[7] = b.w;
+}
+
+static __device__ __forceinline__ void count_vector(uint32_t *table, uint4 v)
+{
+    const uint32_t lane = threadIdx.x % 32, word[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+    for (int p = 0; p < 16; p++)
+        atomicAdd(&table[(word[p / 4] >> (p % 4 * 8) & 255u) * 32 + lane], 1u);
+}
+
+static __device__ __forceinline__ uint4 map_vector(const uint32_t *table, uint4 v)
+{
+    const uint32_t lane = threadIdx.x % 32, word[4] = {v.x, v.y, v.z, v.w};
+    uint32_t made[4];
+#pragma unroll
+    for (int w = 0; w < 4; w++) {
+        made[w] = 0;
+#pragma unroll
+        for (int b = 0; b < 4; b++)
+            made[w] |= table[(word[w] >> (b * 8) & 255u) * 32 + lane] << (b * 8);
+    }
+    return make_uint4(made[0], made[1], made[2], made[3]);
+}
+
+/* The map from the counts, by one warp; lane l has those of keys 8 l to 8 l + 7. */
+static __device__ __forceinline__ void finish_map(const Finish &f, uint32_t counts[KEYS],
+                                                  uint64_t *cdf, Map *map)
+{
+    const uint32_t lane = threadIdx.x;
+    uint32_t first = 0;
+    for (int i = KEYS - 1; i >= 0; i--) {
+        if (f.has_nodata && lane * KEYS + i == f.nodata_key)
+            counts[i] = 0;
+        first = counts[i] ? counts[i] : first;
+    }
+    for (int i = 1; i < KEYS; i++)
+        counts[i] += counts[i - 1];
+    uint32_t sum = counts[KEYS - 1];
+    for (int step = 1; step < 32; step *= 2) {
+        const uint32_t before = __shfl_up_sync(0xFFFFFFFFu, sum, step);
+        sum += (int)lane >= step ? before : 0;
+    }
+    for (int i = 0; i < KEYS; i++)
+        cdf[lane * KEYS + i] = sum - counts[KEYS - 1] + counts[i];
+    const uint32_t present = __ballot_sync(0xFFFFFFFFu, first > 0);
+    first = __shfl_sync(0xFFFFFFFFu, first, present ? __ffs((int)present) - 1 : 0);
+    __syncwarp(); /* the sums are whole */
+    if (lane < 31)
+        return;
+    if (f.equalize)
+        map_equalize_from(map, cdf, sum, first);
+    else
+        map_clip_counts(map, cdf, f.nano_lo, f.nano_hi);
+}
+
+/*
+ * transform_small: measures, makes the map and applies it.
+ *
+ *   Idea      A block keeps its pixels, in registers and then in shared memory, while it counts
+ *             them, adds its counts to those of all blocks, and sees by their sum that they are
+ *             whole: each is a total that only grows, so no other barrier and no fence is needed.
+ *             Every block then makes the same table and maps what it kept. A lane has a column of
+ *             the counters and of the table: no bank conflicts.
+ *   Work      an increment and a lookup a sample; a division an entry, in every block.
+ *   Memory    reads and writes each sample once; 256 atomic additions a block.
+ *   Launch    <<<blocks, THREADS, TABLE_BYTES + 16 * shared * THREADS>>>, cooperative: all blocks
+ *             are resident, as blocks wait for blocks. Each block has a vector or the tail.
+ *   Requires  one long row on 16-byte boundaries, fewer than 2^32 samples. In place: a thread
+ *             writes what it has read.
+ *   Result    the bytes of transfer_create and transfer_apply.
+ */
+static __global__ void __launch_bounds__(THREADS, 1)
+    transform_small(Finish f, Small s, SmallCounters *counters)
+{
+    extern __shared__ uint4 memory[];
+    __shared__ uint64_t cdf[BINS];
+    __shared__ uint32_t entry[BINS];
+    __shared__ Map map;
+    __shared__ uint32_t turn;
+    uint32_t *const table = (uint32_t *)memory;
+    uint4 *const kept = memory + TABLE_BYTES / 16 + threadIdx.x;
+    const uint32_t stride = gridDim.x * THREADS, at = blockIdx.x * THREADS + threadIdx.x;
+    const unsigned char *const tail = (const unsigned char *)(s.from + s.vectors);
+    uint32_t last = 0;
+    uint4 v[KEPT];
+#pragma unroll
+    for (int k = 0; k < KEPT; k++)
+        if (at + k * stride < s.vectors)
+            v[k] = s.from[at + k * stride];
+    if (at < s.tail)
+        last = tail[at];
+    if (threadIdx.x == 0) {
+        turn = __ldcv(&counters->turn) & 1;
+        map = f.blank[0];
+    }
+    for (uint32_t i = threadIdx.x; i < TABLE_BYTES / 16; i += THREADS)
+        memory[i] = make_uint4(0, 0, 0, 0);
+    __syncthreads(); /* the table is empty */
+#pragma unroll
+    for (int k = 0; k < KEPT; k++)
+        if (at + k * stride < s.vectors)
+            count_vector(table, v[k]);
+#pragma unroll 4
+    for (uint32_t k = 0; k < s.shared; k++) {
+        const uint32_t i = at + (KEPT + k) * stride;
+        if (i < s.vectors) {
+            kept[k * THREADS] = s.from[i];
+            count_vector(table, kept[k * THREADS]);
+        }
+    }
+    if (at < s.tail)
+        atomicAdd(&table[last * 32 + threadIdx.x % 32], 1u);
+    __syncthreads(); /* the counts are whole */
+
+    /* Four threads a bin; they begin at different columns, so that banks do not conflict. */
+    const uint32_t bin = threadIdx.x / 4, flip = sample_key((ImgstatSample)f.from, 0);
+    uint32_t sum = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < 8; i++)
+        sum += table[bin * 32 + threadIdx.x % 4 * 8 + (i + bin) % 8];
+    sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 1);
+    sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 2);
+    if (threadIdx.x % 4 == 0 && sum)
+        atomicAdd(&counters->counts[turn][bin ^ flip], sum);
+    if (blockIdx.x == 0 && threadIdx.x < BINS)
+        counters->counts[turn ^ 1][threadIdx.x] = 0; /* no other launch runs */
+    if (threadIdx.x < 32) {
+        uint32_t counts[KEYS], all;
+        do {
+            load_counts(&counters->counts[turn][threadIdx.x * KEYS], counts);
+            all = 0;
+            for (int i = 0; i < KEYS; i++)
+                all += counts[i];
+        } while (warp_sum(all) < s.vectors * 16 + s.tail);
+        finish_map(f, counts, cdf, &map);
+    }
+    __syncthreads(); /* the map is whole */
+    if (threadIdx.x < BINS)
+        entry[threadIdx.x ^ flip] =
+            (uint32_t)sample_raw((ImgstatSample)f.to, map_sample(&map, threadIdx.x));
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        counters->turn = turn ^ 1; /* all blocks have read it: they have counted */
+    __syncthreads();               /* so are the entries */
+    for (uint32_t i = threadIdx.x; i < TABLE_BYTES / 16; i += THREADS) {
+        const uint32_t e = entry[i / 8];
+        memory[i] = make_uint4(e, e, e, e);
+    }
+    __syncthreads(); /* so is the table */
+#pragma unroll
+    for (int k = 0; k < KEPT; k++)
+        if (at + k * stride < s.vectors)
+            s.to[at + k * stride] = map_vector(table, v[k]);
+#pragma unroll 4
+    for (uint32_t k = 0; k < s.shared; k++) {
+        const uint32_t i = at + (KEPT + k) * stride;
+        if (i < s.vectors)
+            s.to[i] = map_vector(table, kept[k * THREADS]);
+    }
+    if (at < s.tail)
+        ((unsigned char *)(s.to + s.vectors))[at] = (unsigned char)entry[last];
+}
+
+/* Vectors a thread of so many blocks has to keep in shared memory. */
+static uint64_t shared_vectors(uint64_t vectors, unsigned blocks)
+{
+    const uint64_t each = (vectors + (uint64_t)blocks * THREADS - 1) / ((uint64_t)blocks * THREADS);
+    return each > KEPT ? each - KEPT : 0;
+}
+
+bool transform_is_small(const CudaDevice *device, const Finish *f, const ApplyPixels *p)
+{
+    const uint64_t samples = p->width * p->channels;
+    const uint64_t address = (uint64_t)(uintptr_t)p->from | (uint64_t)(uintptr_t)p->to;
+    const uint64_t room = ((uint64_t)device->max_shared - 8192 - TABLE_BYTES) / (16 * THREADS);
+    return device->properties.cooperativeLaunch && sample_bits((ImgstatSample)f->from) == 8 &&
+           sample_bits((ImgstatSample)f->to) == 8 && f->n_maps == 1 && p->alpha < 0 && !p->mask &&
+           p->rows == 1 && address % 16 == 0 && device->max_shared > TABLE_BYTES + 8192 &&
+           shared_vectors(samples / 16, (unsigned)device->properties.multiProcessorCount) <= room;
+}
+
+ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, const Finish *f,
+                                     SmallCounters *counters, const ApplyPixels *p,
+                                     ImgstatError *err)
+{
+    const uint64_t samples = p->width * p->channels;
+    Small s;
+    s.from = (const uint4 *)p->from;
+    s.to = (uint4 *)p->to;
+    s.vectors = (uint32_t)(samples / 16);
+    s.tail = (uint32_t)(samples % 16);
+    unsigned blocks = (unsigned)((s.vectors + THREADS - 1) / THREADS);
+    const unsigned most = (unsigned)device->properties.multiProcessorCount;
+    blocks = blocks < 1 ? 1 : blocks < most ? blocks : most;
+    s.shared = (uint32_t)shared_vectors(s.vectors, blocks);
+    const size_t shared = TABLE_BYTES + (size_t)s.shared * 16 * THREADS;
+    IMGSTAT_TRY(cuda_allow_shared(device, (const void *)transform_small, (int)shared, err));
+    Finish finish = *f;
+    void *arguments[] = {&finish, &s, &counters};
+    CUDA_TRY(device, err,
+             cudaLaunchCooperativeKernel((const void *)transform_small, dim3(blocks), dim3(THREADS),
+                                         arguments, shared, stream));
+    return cuda_launched(device, stream, "transform_small", err);
+}
