@@ -177,7 +177,7 @@ int main(void)
         return status;
     check_comparison();
     const double begin = seconds();
-    const size_t rounds = ops.small ? 6 : 60;
+    const size_t rounds = ops.small ? 3 : 60;
     size_t done = 0, without = 0, lumas = 0;
     for (size_t round = 0; round < rounds; round++) {
         for (ImgstatSample sample = IMGSTAT_U8; sample <= IMGSTAT_F64; sample++) {

@@ -12,6 +12,7 @@ extern "C" {
 #include "survey.h"
 }
 
+#include <initializer_list>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -232,8 +233,8 @@ void bench_transfers(Bench *bench)
 {
     if (!bench->cuda)
         return;
-    apply_of(bench, IMGSTAT_U8, 1, (size_t)1 << 20, true);
-    apply_of(bench, IMGSTAT_U8, 1, (size_t)16 << 20, true);
+    for (size_t kib : {256, 1024, 4096, 16384, 32768}) /* within the second-level cache */
+        apply_of(bench, IMGSTAT_U8, 1, kib << 10, true);
     for (size_t s = 0; s < bench->options.n_sizes; s++) {
         apply_of(bench, IMGSTAT_U8, 1, bench->options.sizes[s], false);
         apply_of(bench, IMGSTAT_U16, 1, bench->options.sizes[s], false);
