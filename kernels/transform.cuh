@@ -24,9 +24,12 @@ struct Finish {
     uint64_t nano_lo, nano_hi; /* what is cut at either end */
 };
 
-/* Counters that launches use by turns: each empties those of the next. Zero before the first. */
+/* Counters that launches use by turns: each empties those of the next. Zero before the first.
+ * Blocks share out the copies, as additions to the same place queue. */
+enum { SMALL_COPIES = 4 };
+
 struct SmallCounters {
-    uint32_t counts[2][256];
+    uint32_t counts[2][SMALL_COPIES][256];
     uint32_t turn;
 };
 

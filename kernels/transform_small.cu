@@ -3,7 +3,7 @@
  * launch that reads them once. */
 #include "transform.cuh"
 
-enum { THREADS = 1024, BINS = 256, KEPT = 8, TABLE_BYTES = BINS * 32 * 4 };
+enum { FEW_THREADS = 512, THREADS = 1024, BINS = 256, KEPT = 2, TABLE_BYTES = BINS * 32 * 4 };
 /* A warp of 32 finishes: so many keys a lane. */
 enum { KEYS = BINS / 32 };
 
@@ -25,18 +25,38 @@ static __device__ __forceinline__ uint32_t warp_sum(uint32_t value)
 #endif
 }
 
-/* Counters as they are now, whatever a cache holds. */
-static __device__ __forceinline__ void load_counts(const uint32_t *from, uint32_t counts[KEYS])
+/* Counters as they are now, whatever a cache holds; asked anew each time. */
+static __device__ __forceinline__ uint4 load_counts(const uint32_t *from)
 {
-    const uint4 a = __ldcv((const uint4 *)from), b = __ldcv((const uint4 *)from + 1);
-    counts[0] = a.x;
-    counts[1] = a.y;
-    counts[2] = a.z;
-    counts[3] = a.w;
-    counts[4] = b.x;
-    counts[5] = b.y;
-    counts[6] = b.z;
-    counts[7] = b.w;
+    uint4 v;
+    asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(from)
+                 : "memory");
+    return v;
+}
+
+/* A lane's counts of all copies; returns how many they are in all lanes. */
+static __device__ __forceinline__ uint32_t gather_counts(const SmallCounters *counters,
+                                                         uint32_t turn, uint32_t counts[KEYS])
+{
+    uint32_t all = 0;
+#pragma unroll
+    for (int i = 0; i < KEYS; i++)
+        counts[i] = 0;
+#pragma unroll
+    for (int copy = 0; copy < SMALL_COPIES; copy++)
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const uint4 v =
+                load_counts(&counters->counts[turn][copy][threadIdx.x * KEYS + half * 4]);
+            counts[half * 4] += v.x;
+            counts[half * 4 + 1] += v.y;
+            counts[half * 4 + 2] += v.z;
+            counts[half * 4 + 3] += v.w;
+            all += v.x + v.y + v.z + v.w;
+        }
+    return warp_sum(all);
 }
 
 static __device__ __forceinline__ void count_vector(uint32_t *table, uint4 v)
@@ -47,16 +67,24 @@ static __device__ __forceinline__ void count_vector(uint32_t *table, uint4 v)
         atomicAdd(&table[(word[p / 4] >> (p % 4 * 8) & 255u) * 32 + lane], 1u);
 }
 
+/* COLUMNS: a table a lane; else bytes, shared by all. */
+template <bool COLUMNS>
+static __device__ __forceinline__ uint32_t look_up(const uint32_t *table, uint32_t raw)
+{
+    return COLUMNS ? table[raw * 32 + threadIdx.x % 32] : ((const unsigned char *)table)[raw];
+}
+
+template <bool COLUMNS>
 static __device__ __forceinline__ uint4 map_vector(const uint32_t *table, uint4 v)
 {
-    const uint32_t lane = threadIdx.x % 32, word[4] = {v.x, v.y, v.z, v.w};
+    const uint32_t word[4] = {v.x, v.y, v.z, v.w};
     uint32_t made[4];
 #pragma unroll
     for (int w = 0; w < 4; w++) {
         made[w] = 0;
 #pragma unroll
         for (int b = 0; b < 4; b++)
-            made[w] |= table[(word[w] >> (b * 8) & 255u) * 32 + lane] << (b * 8);
+            made[w] |= look_up<COLUMNS>(table, word[w] >> (b * 8) & 255u) << (b * 8);
     }
     return make_uint4(made[0], made[1], made[2], made[3]);
 }
@@ -108,6 +136,7 @@ static __device__ __forceinline__ void finish_map(const Finish &f, uint32_t coun
  *             writes what it has read.
  *   Result    the bytes of transfer_create and transfer_apply.
  */
+template <unsigned THREADS, bool COLUMNS>
 static __global__ void __launch_bounds__(THREADS, 1)
     transform_small(Finish f, Small s, SmallCounters *counters)
 {
@@ -151,26 +180,25 @@ static __global__ void __launch_bounds__(THREADS, 1)
         atomicAdd(&table[last * 32 + threadIdx.x % 32], 1u);
     __syncthreads(); /* the counts are whole */
 
-    /* Four threads a bin; they begin at different columns, so that banks do not conflict. */
-    const uint32_t bin = threadIdx.x / 4, flip = sample_key((ImgstatSample)f.from, 0);
+    /* Some threads a bin; they begin at different columns, so that banks do not conflict. */
+    enum { SHARE = THREADS / BINS, OWN = 32 / SHARE };
+    const uint32_t bin = threadIdx.x / SHARE, flip = sample_key((ImgstatSample)f.from, 0);
     uint32_t sum = 0;
 #pragma unroll
-    for (uint32_t i = 0; i < 8; i++)
-        sum += table[bin * 32 + threadIdx.x % 4 * 8 + (i + bin) % 8];
-    sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 1);
-    sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 2);
-    if (threadIdx.x % 4 == 0 && sum)
-        atomicAdd(&counters->counts[turn][bin ^ flip], sum);
-    if (blockIdx.x == 0 && threadIdx.x < BINS)
-        counters->counts[turn ^ 1][threadIdx.x] = 0; /* no other launch runs */
+    for (uint32_t i = 0; i < OWN; i++)
+        sum += table[bin * 32 + threadIdx.x % SHARE * OWN + (i + bin) % OWN];
+#pragma unroll
+    for (int step = 1; step < SHARE; step *= 2)
+        sum += __shfl_xor_sync(0xFFFFFFFFu, sum, step);
+    if (threadIdx.x % SHARE == 0 && sum)
+        atomicAdd(&counters->counts[turn][blockIdx.x % SMALL_COPIES][bin ^ flip], sum);
+    if (blockIdx.x == 0) /* no other launch runs */
+        for (uint32_t i = threadIdx.x; i < SMALL_COPIES * BINS; i += THREADS)
+            (&counters->counts[turn ^ 1][0][0])[i] = 0;
     if (threadIdx.x < 32) {
-        uint32_t counts[KEYS], all;
-        do {
-            load_counts(&counters->counts[turn][threadIdx.x * KEYS], counts);
-            all = 0;
-            for (int i = 0; i < KEYS; i++)
-                all += counts[i];
-        } while (warp_sum(all) < s.vectors * 16 + s.tail);
+        uint32_t counts[KEYS];
+        while (gather_counts(counters, turn, counts) < s.vectors * 16 + s.tail)
+            ;
         finish_map(f, counts, cdf, &map);
     }
     __syncthreads(); /* the map is whole */
@@ -180,41 +208,65 @@ static __global__ void __launch_bounds__(THREADS, 1)
     if (blockIdx.x == 0 && threadIdx.x == 0)
         counters->turn = turn ^ 1; /* all blocks have read it: they have counted */
     __syncthreads();               /* so are the entries */
-    for (uint32_t i = threadIdx.x; i < TABLE_BYTES / 16; i += THREADS) {
-        const uint32_t e = entry[i / 8];
-        memory[i] = make_uint4(e, e, e, e);
-    }
+    if (COLUMNS)
+        for (uint32_t i = threadIdx.x; i < TABLE_BYTES / 16; i += THREADS) {
+            const uint32_t e = entry[i / 8];
+            memory[i] = make_uint4(e, e, e, e);
+        }
+    else if (threadIdx.x < BINS)
+        ((unsigned char *)table)[threadIdx.x] = (unsigned char)entry[threadIdx.x];
     __syncthreads(); /* so is the table */
 #pragma unroll
     for (int k = 0; k < KEPT; k++)
         if (at + k * stride < s.vectors)
-            s.to[at + k * stride] = map_vector(table, v[k]);
+            s.to[at + k * stride] = map_vector<COLUMNS>(table, v[k]);
 #pragma unroll 4
     for (uint32_t k = 0; k < s.shared; k++) {
         const uint32_t i = at + (KEPT + k) * stride;
         if (i < s.vectors)
-            s.to[i] = map_vector(table, kept[k * THREADS]);
+            s.to[i] = map_vector<COLUMNS>(table, kept[k * THREADS]);
     }
     if (at < s.tail)
         ((unsigned char *)(s.to + s.vectors))[at] = (unsigned char)entry[last];
 }
 
-/* Vectors a thread of so many blocks has to keep in shared memory. */
-static uint64_t shared_vectors(uint64_t vectors, unsigned blocks)
+/* Vectors a thread of so many has to keep in shared memory. */
+static uint64_t shared_vectors(uint64_t vectors, uint64_t threads)
 {
-    const uint64_t each = (vectors + (uint64_t)blocks * THREADS - 1) / ((uint64_t)blocks * THREADS);
+    const uint64_t each = (vectors + threads - 1) / threads;
     return each > KEPT ? each - KEPT : 0;
 }
 
 bool transform_is_small(const CudaDevice *device, const Finish *f, const ApplyPixels *p)
 {
-    const uint64_t samples = p->width * p->channels;
+    enum { OTHER_BYTES = 8192 }; /* shared memory but the table and the pixels */
+    const uint64_t vectors = p->width * p->channels / 16;
     const uint64_t address = (uint64_t)(uintptr_t)p->from | (uint64_t)(uintptr_t)p->to;
-    const uint64_t room = ((uint64_t)device->max_shared - 8192 - TABLE_BYTES) / (16 * THREADS);
-    return device->properties.cooperativeLaunch && sample_bits((ImgstatSample)f->from) == 8 &&
-           sample_bits((ImgstatSample)f->to) == 8 && f->n_maps == 1 && p->alpha < 0 && !p->mask &&
-           p->rows == 1 && address % 16 == 0 && device->max_shared > TABLE_BYTES + 8192 &&
-           shared_vectors(samples / 16, (unsigned)device->properties.multiProcessorCount) <= room;
+    if (!device->properties.cooperativeLaunch || device->max_shared < TABLE_BYTES + OTHER_BYTES)
+        return false;
+    const uint64_t room = (uint64_t)device->max_shared - TABLE_BYTES - OTHER_BYTES;
+    const uint64_t threads = (uint64_t)device->properties.multiProcessorCount * THREADS;
+    return sample_bits((ImgstatSample)f->from) == 8 && sample_bits((ImgstatSample)f->to) == 8 &&
+           f->n_maps == 1 && p->alpha < 0 && !p->mask && p->rows == 1 && address % 16 == 0 &&
+           shared_vectors(vectors, threads) <= room / (16 * THREADS);
+}
+
+template <unsigned THREADS, bool COLUMNS>
+static ImgstatResult launch(CudaDevice *device, cudaStream_t stream, Finish f, Small s,
+                            SmallCounters *counters, ImgstatError *err)
+{
+    const void *const kernel = (const void *)transform_small<THREADS, COLUMNS>;
+    const unsigned most = (unsigned)device->properties.multiProcessorCount;
+    unsigned blocks = (s.vectors + THREADS - 1) / THREADS;
+    blocks = blocks < 1 ? 1 : blocks < most ? blocks : most;
+    s.shared = (uint32_t)shared_vectors(s.vectors, (uint64_t)blocks * THREADS);
+    const size_t shared = TABLE_BYTES + (size_t)s.shared * 16 * THREADS;
+    IMGSTAT_TRY(cuda_allow_shared(device, kernel, (int)shared, err));
+    void *arguments[] = {&f, &s, &counters};
+    CUDA_TRY(device, err,
+             cudaLaunchCooperativeKernel(kernel, dim3(blocks), dim3(THREADS), arguments, shared,
+                                         stream));
+    return cuda_launched(device, stream, "transform_small", err);
 }
 
 ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, const Finish *f,
@@ -222,21 +274,13 @@ ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, co
                                      ImgstatError *err)
 {
     const uint64_t samples = p->width * p->channels;
+    const uint64_t few = (uint64_t)device->properties.multiProcessorCount * FEW_THREADS;
     Small s;
     s.from = (const uint4 *)p->from;
     s.to = (uint4 *)p->to;
     s.vectors = (uint32_t)(samples / 16);
     s.tail = (uint32_t)(samples % 16);
-    unsigned blocks = (unsigned)((s.vectors + THREADS - 1) / THREADS);
-    const unsigned most = (unsigned)device->properties.multiProcessorCount;
-    blocks = blocks < 1 ? 1 : blocks < most ? blocks : most;
-    s.shared = (uint32_t)shared_vectors(s.vectors, blocks);
-    const size_t shared = TABLE_BYTES + (size_t)s.shared * 16 * THREADS;
-    IMGSTAT_TRY(cuda_allow_shared(device, (const void *)transform_small, (int)shared, err));
-    Finish finish = *f;
-    void *arguments[] = {&finish, &s, &counters};
-    CUDA_TRY(device, err,
-             cudaLaunchCooperativeKernel((const void *)transform_small, dim3(blocks), dim3(THREADS),
-                                         arguments, shared, stream));
-    return cuda_launched(device, stream, "transform_small", err);
+    s.shared = 0;
+    return s.vectors <= few ? launch<FEW_THREADS, false>(device, stream, *f, s, counters, err)
+                            : launch<THREADS, true>(device, stream, *f, s, counters, err);
 }

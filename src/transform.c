@@ -96,12 +96,14 @@ static ImgstatResult transform_adaptively(Device *device, const ImgstatMethod *m
     const TransferShape shape = shape_of_image(image, alpha);
     Adapt *adapt = NULL;
     Bands bands;
-    bands_of_image(device, image, &bands);
+    ImagePro whole = *image; /* even if it is a band of something else */
+    whole.first_row = 0;
+    bands_of_image(device, &whole, &bands);
     ImgstatResult res = adapt_create(method, &shape, &bands, &adapt, err);
     if (res == IMGSTAT_OK)
         res = output_image(image, adapt->rescale, to, err);
     if (res == IMGSTAT_OK) {
-        res = device->ops->adapt_apply(device, adapt, image, to, err);
+        res = device->ops->adapt_apply(device, adapt, &whole, to, err);
         if (res != IMGSTAT_OK)
             imgstat_image_release(to);
     }
