@@ -3,7 +3,10 @@
  * launch that reads them once. */
 #include "transform.cuh"
 
-enum { FEW_THREADS = 512, THREADS = 1024, BINS = 256, KEPT = 2, TABLE_BYTES = BINS * 32 * 4 };
+enum { FEW_THREADS = 512, THREADS = 1024, BINS = 256, TABLE_BYTES = BINS * 32 * 4 };
+/* Vectors a thread keeps in registers: few, as loads to shared memory then overlap counting; many
+ * where shared memory alone does not hold the image. */
+enum { KEPT_FEW = 2, KEPT_MANY = 8 };
 /* A warp of 32 finishes: so many keys a lane. */
 enum { KEYS = BINS / 32 };
 
@@ -136,7 +139,7 @@ static __device__ __forceinline__ void finish_map(const Finish &f, uint32_t coun
  *             writes what it has read.
  *   Result    the bytes of transfer_create and transfer_apply.
  */
-template <unsigned THREADS, bool COLUMNS>
+template <unsigned THREADS, unsigned KEPT, bool COLUMNS>
 static __global__ void __launch_bounds__(THREADS, 1)
     transform_small(Finish f, Small s, SmallCounters *counters)
 {
@@ -152,7 +155,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     uint32_t last = 0;
     uint4 v[KEPT];
 #pragma unroll
-    for (int k = 0; k < KEPT; k++)
+    for (unsigned k = 0; k < KEPT; k++)
         if (at + k * stride < s.vectors)
             v[k] = s.from[at + k * stride];
     if (at < s.tail)
@@ -165,7 +168,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
         memory[i] = make_uint4(0, 0, 0, 0);
     __syncthreads(); /* the table is empty */
 #pragma unroll
-    for (int k = 0; k < KEPT; k++)
+    for (unsigned k = 0; k < KEPT; k++)
         if (at + k * stride < s.vectors)
             count_vector(table, v[k]);
 #pragma unroll 4
@@ -217,7 +220,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
         ((unsigned char *)table)[threadIdx.x] = (unsigned char)entry[threadIdx.x];
     __syncthreads(); /* so is the table */
 #pragma unroll
-    for (int k = 0; k < KEPT; k++)
+    for (unsigned k = 0; k < KEPT; k++)
         if (at + k * stride < s.vectors)
             s.to[at + k * stride] = map_vector<COLUMNS>(table, v[k]);
 #pragma unroll 4
@@ -231,35 +234,44 @@ static __global__ void __launch_bounds__(THREADS, 1)
 }
 
 /* Vectors a thread of so many has to keep in shared memory. */
-static uint64_t shared_vectors(uint64_t vectors, uint64_t threads)
+static uint64_t shared_vectors(uint64_t vectors, uint64_t threads, unsigned kept)
 {
     const uint64_t each = (vectors + threads - 1) / threads;
-    return each > KEPT ? each - KEPT : 0;
+    return each > kept ? each - kept : 0;
+}
+
+/* Vectors a thread for which a block has room there. */
+static uint64_t room_for(const CudaDevice *device)
+{
+    enum { OTHER_BYTES = 8192 }; /* but the table and the pixels */
+    const int room = device->max_shared - TABLE_BYTES - OTHER_BYTES;
+    return room > 0 ? (uint64_t)room / (16 * THREADS) : 0;
+}
+
+static uint64_t all_threads(const CudaDevice *device)
+{
+    return (uint64_t)device->properties.multiProcessorCount * THREADS;
 }
 
 bool transform_is_small(const CudaDevice *device, const Finish *f, const ApplyPixels *p)
 {
-    enum { OTHER_BYTES = 8192 }; /* shared memory but the table and the pixels */
     const uint64_t vectors = p->width * p->channels / 16;
     const uint64_t address = (uint64_t)(uintptr_t)p->from | (uint64_t)(uintptr_t)p->to;
-    if (!device->properties.cooperativeLaunch || device->max_shared < TABLE_BYTES + OTHER_BYTES)
-        return false;
-    const uint64_t room = (uint64_t)device->max_shared - TABLE_BYTES - OTHER_BYTES;
-    const uint64_t threads = (uint64_t)device->properties.multiProcessorCount * THREADS;
-    return sample_bits((ImgstatSample)f->from) == 8 && sample_bits((ImgstatSample)f->to) == 8 &&
+    return device->properties.cooperativeLaunch && device->max_shared > TABLE_BYTES &&
+           sample_bits((ImgstatSample)f->from) == 8 && sample_bits((ImgstatSample)f->to) == 8 &&
            f->n_maps == 1 && p->alpha < 0 && !p->mask && p->rows == 1 && address % 16 == 0 &&
-           shared_vectors(vectors, threads) <= room / (16 * THREADS);
+           shared_vectors(vectors, all_threads(device), KEPT_MANY) <= room_for(device);
 }
 
-template <unsigned THREADS, bool COLUMNS>
+template <unsigned THREADS, unsigned KEPT, bool COLUMNS>
 static ImgstatResult launch(CudaDevice *device, cudaStream_t stream, Finish f, Small s,
                             SmallCounters *counters, ImgstatError *err)
 {
-    const void *const kernel = (const void *)transform_small<THREADS, COLUMNS>;
+    const void *const kernel = (const void *)transform_small<THREADS, KEPT, COLUMNS>;
     const unsigned most = (unsigned)device->properties.multiProcessorCount;
     unsigned blocks = (s.vectors + THREADS - 1) / THREADS;
     blocks = blocks < 1 ? 1 : blocks < most ? blocks : most;
-    s.shared = (uint32_t)shared_vectors(s.vectors, (uint64_t)blocks * THREADS);
+    s.shared = (uint32_t)shared_vectors(s.vectors, (uint64_t)blocks * THREADS, KEPT);
     const size_t shared = TABLE_BYTES + (size_t)s.shared * 16 * THREADS;
     IMGSTAT_TRY(cuda_allow_shared(device, kernel, (int)shared, err));
     void *arguments[] = {&f, &s, &counters};
@@ -281,6 +293,9 @@ ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, co
     s.vectors = (uint32_t)(samples / 16);
     s.tail = (uint32_t)(samples % 16);
     s.shared = 0;
-    return s.vectors <= few ? launch<FEW_THREADS, false>(device, stream, *f, s, counters, err)
-                            : launch<THREADS, true>(device, stream, *f, s, counters, err);
+    if (s.vectors <= few)
+        return launch<FEW_THREADS, KEPT_FEW, false>(device, stream, *f, s, counters, err);
+    return shared_vectors(s.vectors, all_threads(device), KEPT_FEW) <= room_for(device)
+               ? launch<THREADS, KEPT_FEW, true>(device, stream, *f, s, counters, err)
+               : launch<THREADS, KEPT_MANY, true>(device, stream, *f, s, counters, err);
 }

@@ -29,7 +29,7 @@ WAYS = {
     "percentile": ["normalize", "--method=percentile", "--clip=1,2", "--depth=8"],
     "meanstd luma": ["normalize", "--method=meanstd=0.5,0.2", "--channels=luma", "--depth=float"],
 }
-WHOLE = ["--fast", "--force", "-r"]
+WHOLE = ["--force", "-r"]
 
 
 def environment():
