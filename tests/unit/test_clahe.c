@@ -214,3 +214,23 @@ Test(clahe, what_it_does_not_take_is_refused)
     cr_expect_eq(clahe_create(&method, &shape, 9, 9, 0, 1, &clahe, NULL), IMGSTAT_ERR_ARG);
     cr_expect_null(clahe);
 }
+
+/* Before, rows were looked for where they are in a larger image: beyond the tiles. */
+Test(clahe, a_band_by_itself_is_a_whole_image)
+{
+    ImgstatDevice *device;
+    ImagePro image = pattern_image("noise", 33, 21, IMGSTAT_U8), whole, band;
+    cr_assert_eq(imgstat_device_open("cpu", 1, &device, NULL), IMGSTAT_OK);
+    cr_assert_eq(imgstat_image_transform(device, &method_default, &image, -1, NULL, &whole, NULL),
+                 IMGSTAT_OK);
+    image.first_row = 40;
+    cr_assert_eq(imgstat_image_transform(device, &method_default, &image, -1, NULL, &band, NULL),
+                 IMGSTAT_OK);
+    for (uint32_t y = 0; y < image.height; y++)
+        cr_expect_arr_eq((char *)whole.host + y * whole.pitch, (char *)band.host + y * band.pitch,
+                         image.width);
+    imgstat_image_release(&whole);
+    imgstat_image_release(&band);
+    imgstat_image_release(&image);
+    imgstat_device_close(device);
+}
