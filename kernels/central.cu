@@ -32,8 +32,6 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
                  CentralSums *sums)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
-    constexpr bool WHOLE = SAMPLE == IMGSTAT_U64 || SAMPLE == IMGSTAT_I64;
-    const uint64_t center64 = WHOLE ? sample_center64((ImgstatSample)SAMPLE, center) : 0;
     __shared__ CentralSums block;
     const unsigned lane = threadIdx.x % 32;
     unsigned long long *words = (unsigned long long *)&block, *to = (unsigned long long *)sums;
@@ -58,11 +56,9 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
                 if (x >= n || (mask && !mask[x]))
                     continue;
                 const Raw raw = samples[(size_t)x * image.channels];
-                const uint64_t key = sample_key((ImgstatSample)SAMPLE, raw);
-                if (!wide_valid<SAMPLE>(image, key))
+                if (!wide_valid<SAMPLE>(image, sample_key((ImgstatSample)SAMPLE, raw)))
                     continue;
-                const double d =
-                    WHOLE ? sample_distance64(key, center64) : wide_double<SAMPLE>(raw) - center;
+                const double d = wide_double<SAMPLE>(raw) - center;
                 const double square = d * d;
                 power[0][i] += d;
                 power[1][i] += square;

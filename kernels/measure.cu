@@ -51,7 +51,7 @@ static Kind kind_of(const ImagePro *image, const DeviceRecord *record)
 {
     Kind kind = {image->sample, image->channels, image->mask == NULL, false};
     if (sample_is_narrow(image->sample)) {
-        kind.plain = kind.plain && image->channels <= (sample_bits(image->sample) == 8 ? 4 : 1);
+        kind.plain = kind.plain && image->channels <= 4;
         return kind;
     }
     const bool flat = image_is_flat(image) && !is_wide_float(image->sample);
@@ -111,7 +111,7 @@ static uint32_t item_units(const CudaDevice *device, const Kind &kind, uint64_t 
         return (uint32_t)(units < share ? units : share < WIDE_WARPS ? WIDE_WARPS : share);
     }
     if (sample_bits(kind.sample) == 16) { /* whole steps */
-        const uint64_t steps = share / NARROW16_STEP, most = images < blocks ? 8 : 16;
+        const uint64_t steps = total_units / NARROW16_STEP / blocks, most = 16;
         return (uint32_t)NARROW16_STEP * (uint32_t)(steps < 1 ? 1 : steps < most ? steps : most);
     }
     /* 32 warps take a unit each at a time. Few large items, since blocks wait for their slowest
@@ -128,14 +128,16 @@ static void cut_items(WorkImage *image, const Kind &kind, uint32_t per_item, boo
     uint32_t small = per_item / 4;
     if (sample_is_narrow(kind.sample))
         small = small < 32 ? 32 : small / 32 * 32; /* a unit a warp; NARROW16_STEP */
-    if (sample_bits(kind.sample) == 16)            /* an item begins with nothing on its way */
-        small = per_item / 64 * 32;
+    if (sample_bits(kind.sample) == 16)
+        small = per_item < 4 * 32 ? per_item / 64 * 32 : 4 * 32;
     if (!sample_is_narrow(kind.sample))
         small = small / WIDE_WARPS * WIDE_WARPS;
+    /* Blocks end when the slowest does: the small ones take as long as half a large one. */
+    const uint64_t tail = sample_bits(kind.sample) == 16 ? 8 : 4;
     tapered = tapered && small > 0 && small < per_item && large >= 8;
     image->units_per_item = per_item;
     image->units_per_small = tapered ? small : per_item;
-    image->large_items = (uint32_t)(tapered ? large - large / 4 : large);
+    image->large_items = (uint32_t)(tapered ? large - large / tail : large);
     const uint64_t left = image->units - (uint64_t)image->large_items * per_item;
     image->items = image->large_items +
                    (uint32_t)((left + image->units_per_small - 1) / image->units_per_small);
@@ -146,25 +148,29 @@ static void cut_items(WorkImage *image, const Kind &kind, uint32_t per_item, boo
 static ImgstatResult run_kernels(const Launch *launch, const Kind &kind, ImgstatError *err)
 {
     Launch part = *launch;
-    const unsigned group = sample_bits(kind.sample) == 16 ? 1 : 4;
+    const unsigned group = 4;
     for (unsigned c = 0; c < kind.channels; c += group) {
         const unsigned n = kind.channels - c < group ? kind.channels - c : group;
         part.work.channel0 = c;
         if (sample_bits(kind.sample) == 8)
             IMGSTAT_TRY(launch_narrow8(&part, n, kind.plain, err));
         else if (sample_bits(kind.sample) == 16)
-            IMGSTAT_TRY(launch_narrow16(&part, kind.sample, kind.plain, err));
+            IMGSTAT_TRY(launch_narrow16(&part, n, kind.plain, err));
         else
             IMGSTAT_TRY(launch_wide(&part, kind.sample, n, kind.plain, err));
     }
     return IMGSTAT_OK;
 }
 
-static size_t state_bytes(const Kind &kind)
+/* What n images of a launch need. */
+static size_t state_bytes(const Kind &kind, size_t n)
 {
-    if (sample_is_narrow(kind.sample))
-        return narrow_state_bytes();
-    return wide_state_bytes(kind.channels < 4 ? kind.channels : 4);
+    const unsigned channels = kind.channels < 4 ? kind.channels : 4;
+    if (!sample_is_narrow(kind.sample))
+        return n * wide_state_bytes(channels);
+    if (sample_bits(kind.sample) == 8)
+        return n * narrow_state_bytes();
+    return channels * (n * narrow_state_bytes() + narrow16_pack_bytes());
 }
 
 /* Copies descriptions to the device: they may be overwritten as soon as that is done. */
@@ -232,7 +238,7 @@ static ImgstatResult launch_images(CudaDevice *device, const Place &place, const
     launch.work.shared = place.queue;
     launch.work.state = place.state;
     if (!place.state) {
-        IMGSTAT_TRY(cuda_reserve(device, &device->state, n * state_bytes(kind), true, err));
+        IMGSTAT_TRY(cuda_reserve(device, &device->state, state_bytes(kind, n), true, err));
         launch.work.state = device->state.memory;
     }
     if (n == 1)
@@ -405,7 +411,7 @@ ImgstatResult cuda_measure(Device *base, const ImagePro *images, const DeviceRec
 size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels)
 {
     const Kind kind = {sample, channels, false, false};
-    return sizeof(QueueMemory) + state_bytes(kind);
+    return sizeof(QueueMemory) + state_bytes(kind, 1);
 }
 
 ImgstatResult cuda_measure_async(Device *base, void *stream, const ImagePro *image,

@@ -179,9 +179,11 @@ static __device__ __forceinline__ void narrow_merge(Tally *tally, uint64_t n, ui
     tally_add(&tally->masked, masked);
 }
 
-/* Offers what was found, and merges the image into its record if no other block is still at it. */
+/* Offers what was found, and merges the image into its record if no other block is still at it.
+ * first: of the launch's channels, the block's first. */
 static __device__ __forceinline__ void narrow_finish(const Work &work, NarrowBlock *block,
-                                                     NarrowState *state, unsigned channels)
+                                                     NarrowState *state, unsigned channels,
+                                                     unsigned first = 0)
 {
     const unsigned i = threadIdx.x, c = i / 2;
     const WorkImage &image = block->image;
@@ -221,8 +223,8 @@ static __device__ __forceinline__ void narrow_finish(const Work &work, NarrowBlo
             lock_take(lock);
         __syncwarp();
         if (i < channels)
-            narrow_merge(image.tally + work.channel0 + i, image.rows * image.row_pixels - masked,
-                         masked, low, high);
+            narrow_merge(image.tally + work.channel0 + first + i,
+                         image.rows * image.row_pixels - masked, masked, low, high);
         __syncwarp();
         if (i == 0 && work.images)
             lock_release(lock);

@@ -39,6 +39,7 @@ enum { RECORD_LOCKS = 1024 };
 
 struct QueueMemory {
     Queue queue;
+    unsigned channel_next[4]; /* of blocks that count a channel each: a queue a channel */
     unsigned lock[RECORD_LOCKS];
 };
 
@@ -50,6 +51,7 @@ struct Work {
     uint32_t n_items; /* and as many as there are blocks more fit 32 bits */
     uint32_t n_images;
     uint32_t channel0; /* the first channel that this launch measures */
+    uint32_t group;    /* channels that it measures, where blocks measure one each */
     uint32_t words;    /* of the table in shared memory, where its size varies */
     WorkImage only;
 };
@@ -247,13 +249,14 @@ struct Launch {
  * and the image has just these channels (wide types: nodata and odd alignment aside, too). */
 ImgstatResult launch_narrow8(const Launch *launch, unsigned channels, bool plain,
                              ImgstatError *err);
-ImgstatResult launch_narrow16(const Launch *launch, ImgstatSample sample, bool plain,
+ImgstatResult launch_narrow16(const Launch *launch, unsigned channels, bool plain,
                               ImgstatError *err);
 ImgstatResult launch_wide(const Launch *launch, ImgstatSample sample, unsigned channels, bool plain,
                           ImgstatError *err);
 
 /* Bytes of state that an image needs, all zero between launches. */
 size_t narrow_state_bytes(void);
+size_t narrow16_pack_bytes(void); /* a channel, once a launch, after the states */
 size_t wide_state_bytes(unsigned channels);
 
 /* How images are cut: pixels (plain: bytes) a unit, and units an item, for so many bytes in all. */

@@ -218,27 +218,26 @@ LOOP void distances_of(ImgstatSample sample, const void *x, size_t n, size_t str
 {
     const Mem32 *const x32 = x;
     const Mem64 *const x64 = x;
-    const bool whole = sample == IMGSTAT_U64 || sample == IMGSTAT_I64;
-    const uint64_t center64 = whole ? sample_center64(sample, center) : 0;
     for (size_t i = 0; i < n; i++) {
-        double distance;
+        double value;
         uint64_t key;
         bool valid = true;
         if (sample_bits(sample) == 32) {
             const uint32_t raw = x32[i * stride];
             key = key32(sample, raw);
-            distance = value_of(sample, raw) - center;
+            value = value_of(sample, raw);
             if (sample == IMGSTAT_F32)
                 valid = (raw & 0x7F800000u) != 0x7F800000u;
         } else {
             const uint64_t raw = x64[i * stride], exponent = (uint64_t)0x7FF << 52;
             key = key64(sample, raw);
-            distance = whole ? sample_distance64(key, center64) : value_of(sample, raw) - center;
+            value = value_of(sample, raw);
             if (sample == IMGSTAT_F64)
                 valid = (raw & exponent) != exponent;
         }
         if (has_nodata)
             valid = valid && key != nodata;
+        const double distance = value - center;
         d[i] = valid ? distance : 0.0;
     }
 }

@@ -86,24 +86,6 @@ IMGSTAT_INLINE uint64_t sample_key_infinity(ImgstatSample s, bool negative)
     return sample_key(s, negative ? inf | sign : inf);
 }
 
-/* Distances of 64-bit integers: their doubles would lose what they differ by. The key of the
- * integer that they are counted from, which is center without its fraction, within the type's
- * range; and the distance of a key from it as the nearest double. */
-IMGSTAT_INLINE uint64_t sample_center64(ImgstatSample s, double center)
-{
-    const double top = sample_is_signed(s) ? 9223372036854775808.0 : 18446744073709551616.0;
-    if (center >= top)
-        return UINT64_MAX;
-    if (!(center > (sample_is_signed(s) ? -top : 0.0)))
-        return 0;
-    return sample_key(s, sample_is_signed(s) ? (uint64_t)(int64_t)center : (uint64_t)center);
-}
-
-IMGSTAT_INLINE double sample_distance64(uint64_t key, uint64_t center)
-{
-    return key >= center ? (double)(key - center) : -(double)(center - key);
-}
-
 /* The value of a key. Floats: exact. */
 ImgstatValue sample_value(ImgstatSample s, uint64_t key);
 /* The value of a key as the nearest double. */
