@@ -165,7 +165,7 @@ static size_t by_isal(Deflater *d, const uint8_t *from, size_t n, bool last, uin
 {
     struct isal_zstream z = {0}; /* init leaves some of it as it is, and the bytes depend on that */
     if (!d->level_buffer)
-        d->level_buffer = malloc(ISAL_DEF_LVL1_DEFAULT);
+        d->level_buffer = malloc(ISAL_DEF_LVL3_DEFAULT);
     if (!d->level_buffer)
         return 0;
     isal_deflate_stateless_init(&z);
@@ -173,9 +173,9 @@ static size_t by_isal(Deflater *d, const uint8_t *from, size_t n, bool last, uin
     z.avail_in = (uint32_t)n;
     z.next_out = to;
     z.avail_out = (uint32_t)deflate_bound(n);
-    z.level = 1;
+    z.level = 3; /* what 1 and 2 make depends on addresses, too (isa-l issue 140) */
     z.level_buf = d->level_buffer;
-    z.level_buf_size = ISAL_DEF_LVL1_DEFAULT;
+    z.level_buf_size = ISAL_DEF_LVL3_DEFAULT;
     z.flush = last ? NO_FLUSH : FULL_FLUSH;
     z.end_of_stream = last;
     const int result = isal_deflate_stateless(&z);
