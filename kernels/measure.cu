@@ -130,8 +130,8 @@ static void cut_items(WorkImage *image, const Kind &kind, uint32_t per_item, boo
         small = small < 32 ? 32 : small / 32 * 32; /* a unit a warp; NARROW16_STEP */
     if (sample_bits(kind.sample) == 16)
         small = per_item < 4 * 32 ? per_item / 64 * 32 : 4 * 32;
-    if (!sample_is_narrow(kind.sample))
-        small = small / WIDE_WARPS * WIDE_WARPS;
+    if (!sample_is_narrow(kind.sample)) /* a unit a warp */
+        small = small < WIDE_WARPS ? WIDE_WARPS : small / WIDE_WARPS * WIDE_WARPS;
     /* Blocks end when the slowest does: the small ones take as long as half a large one. */
     const uint64_t tail = sample_bits(kind.sample) == 16 ? 8 : 4;
     tapered = tapered && small > 0 && small < per_item && large >= 8;

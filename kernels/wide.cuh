@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* wide.cuh: 32- and 64-bit samples in kernels: their types, keys, sums, and folds over a warp. */
+/* wide.cuh: 32- and 64-bit samples in kernels: their types, keys, and folds over a warp. */
 #ifndef IMGSTAT_WIDE_CUH
 #define IMGSTAT_WIDE_CUH
 
@@ -164,100 +164,6 @@ static __device__ __forceinline__ double lanes_fold(double l0, double l32, doubl
     for (int h = 16; h > 0; h /= 2)
         v += __shfl_down_sync(ALL_LANES, v, h);
     return v;
-}
-
-/* ---- Exact sums of integers ------------------------------------------------------------------ */
-
-/* What one lane adds up over one piece: at most 4096 samples. */
-template <int SAMPLE, int BYTES = (int)sizeof(typename WideType<SAMPLE>::Raw)> struct IntegerSums;
-
-template <int SAMPLE> struct IntegerSums<SAMPLE, 4> {
-    enum { DIGITS = 1, DIGITS2 = 2 };
-    uint64_t sum; /* signed types: two's complement */
-    uint64_t low; /* squares: 96 bits */
-    uint32_t high;
-
-    __device__ __forceinline__ void add(uint32_t raw)
-    {
-        uint64_t square;
-        if constexpr (SAMPLE == IMGSTAT_I32) {
-            sum += (uint64_t)(int64_t)(int32_t)raw;
-            square = (uint64_t)((int64_t)(int32_t)raw * (int32_t)raw);
-        } else {
-            sum += raw;
-            square = (uint64_t)raw * raw;
-        }
-        low += square;
-        high += low < square;
-    }
-    /* Summands of digits with weights 2^(32 k), such that 2^17 pieces of them fit 63 bits. */
-    __device__ __forceinline__ void digits(uint64_t *digit, uint64_t *digit2) const
-    {
-        digit[0] = sum;
-        digit2[0] = low & 0xFFFFFFFFu;
-        digit2[1] = (uint64_t)high << 32 | low >> 32;
-    }
-};
-
-template <int SAMPLE> struct IntegerSums<SAMPLE, 8> {
-    enum { DIGITS = 3, DIGITS2 = 5 };
-    uint64_t sum[2], square[3];
-
-    __device__ __forceinline__ void add(uint64_t raw)
-    {
-        const bool negative = SAMPLE == IMGSTAT_I64 && (int64_t)raw < 0;
-        const uint64_t magnitude = negative ? 0 - raw : raw;
-        sum[0] += raw;
-        sum[1] += (negative ? ~0ull : 0) + (sum[0] < raw);
-        const uint64_t low = magnitude * magnitude, high = __umul64hi(magnitude, magnitude);
-        square[0] += low;
-        const uint64_t carry = square[0] < low;
-        square[1] += high;
-        square[2] += square[1] < high;
-        square[1] += carry;
-        square[2] += square[1] < carry;
-    }
-    __device__ __forceinline__ void digits(uint64_t *digit, uint64_t *digit2) const
-    {
-        digit[0] = sum[0] & 0xFFFFFFFFu;
-        digit[1] = sum[0] >> 32;
-        digit[2] = sum[1];
-        digit2[0] = square[0] & 0xFFFFFFFFu;
-        digit2[1] = square[0] >> 32;
-        digit2[2] = square[1] & 0xFFFFFFFFu;
-        digit2[3] = square[1] >> 32;
-        digit2[4] = square[2];
-    }
-};
-
-template <int SAMPLE> struct IntegerSums<SAMPLE, 0>; /* never */
-
-/* Carries between the digits of a block's sum: afterwards each is below 2^32, and sums are taken
- * modulo 2^128, squares modulo 2^192. */
-template <int SAMPLE>
-static __device__ __forceinline__ void digits_normalize(unsigned long long *digit, bool squares)
-{
-    const int n = squares ? 6 : 4;
-    int64_t carry = 0;
-    for (int i = 0; i < n; i++) {
-        const int64_t v = (int64_t)digit[i] + carry;
-        digit[i] = (unsigned long long)v & 0xFFFFFFFFu;
-        carry = v >> 32;
-    }
-}
-
-/* Adds digits (each a sum of few below 2^32) to words of 64 bits. */
-static __device__ __forceinline__ void digits_merge(const unsigned long long *digit,
-                                                    uint64_t *words, int n)
-{
-    uint64_t carry = 0;
-    for (int i = 0; i < n; i++) {
-        const uint64_t word = __ldcg((const unsigned long long *)&words[i]);
-        const uint64_t low = (word & 0xFFFFFFFFu) + digit[2 * i] + carry;
-        const uint64_t high = (word >> 32) + digit[2 * i + 1] + (low >> 32);
-        words[i] = high << 32 | (low & 0xFFFFFFFFu);
-        carry = high >> 32;
-    }
 }
 
 #endif

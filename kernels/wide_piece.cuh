@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* wide_piece.cuh: a piece of wide samples added up: its terms, and the way that fits all samples.
+ */
+#ifndef IMGSTAT_WIDE_PIECE_CUH
+#define IMGSTAT_WIDE_PIECE_CUH
+
+#include "wide_block.cuh"
+
+/* Adds to a sum in shared memory, which knows no 64-bit additions: a loop around compare-and-swap
+ * takes many turns where lanes meet, and those of a piece do. */
+static __device__ __forceinline__ void shared_add(unsigned long long *sum, uint64_t v)
+{
+    unsigned *const half = (unsigned *)sum; /* the lower one first */
+    const unsigned low = (unsigned)v, before = atomicAdd(&half[0], low);
+    const unsigned high = (unsigned)(v >> 32) + (before + low < low);
+    if (high)
+        atomicAdd(&half[1], high);
+}
+
+/* Adds the terms of a float piece: 10 lanes, a term each. d, q: of lane 0. n > 0, the same in all
+ * lanes, as is pivot. */
+template <int C>
+static __device__ __forceinline__ void add_terms(WideBlock<C> *block, int c, unsigned n,
+                                                 double pivot, double d, double q)
+{
+    const unsigned lane = threadIdx.x % 32;
+    double term[PIECE_TERMS], mine = 0;
+    d = __shfl_sync(ALL_LANES, d, 0);
+    q = __shfl_sync(ALL_LANES, q, 0);
+    piece_terms((double)n, pivot, d, q, term);
+#pragma unroll
+    for (int i = 0; i < PIECE_TERMS; i++)
+        mine = lane == i ? term[i] : mine;
+    const unsigned bad = __ballot_sync(ALL_LANES, !isfinite(mine));
+    const unsigned sum_terms = (1u << PIECE_SUM_TERMS) - 1;
+    const bool first = lane < PIECE_SUM_TERMS;
+    const unsigned group = first ? sum_terms : ((1u << PIECE_TERMS) - 1) & ~sum_terms;
+    if (lane < PIECE_TERMS && !(bad & group) && mine != 0) {
+        uint32_t limb;
+        int64_t part[3];
+        exact_split(mine, &limb, part);
+        unsigned long long *to = block->limb[c][first ? 0 : 1] + limb;
+#pragma unroll
+        for (int i = 0; i < 3; i++) {
+            if (part[i])
+                shared_add(&to[i], (uint64_t)part[i]);
+        }
+    }
+    if (lane == 0) {
+        if (bad & sum_terms)
+            shared_add(&block->count[c][OVERFLOW], 1);
+        if (bad & ~sum_terms)
+            shared_add(&block->count[c][OVERFLOW2], 1);
+    }
+}
+
+/* Adds the sums of a warp's lanes to the digits of the block. */
+template <int C, int SAMPLE>
+static __device__ __forceinline__ void add_sums(WideBlock<C> *block, int c,
+                                                const IntegerSums<SAMPLE> &sums)
+{
+    enum { DIGITS = IntegerSums<SAMPLE>::DIGITS, DIGITS2 = IntegerSums<SAMPLE>::DIGITS2 };
+    uint64_t digit[DIGITS], digit2[DIGITS2];
+    sums.digits(digit, digit2);
+#pragma unroll
+    for (int i = 0; i < DIGITS; i++) {
+        digit[i] = warp_sum(digit[i]);
+        if (threadIdx.x % 32 == 0)
+            shared_add(&block->limb[c][0][i], digit[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < DIGITS2; i++) {
+        digit2[i] = warp_sum(digit2[i]);
+        if (threadIdx.x % 32 == 0)
+            shared_add(&block->limb[c][1][i], digit2[i]);
+    }
+}
+
+template <int C>
+static __device__ __forceinline__ void add_count(WideBlock<C> *block, int c, unsigned n)
+{
+    if (threadIdx.x % 32 == 0)
+        shared_add(&block->count[c][N], n);
+}
+
+/* The first valid sample of a channel in a piece, as a double; false if there is none. */
+template <int SAMPLE>
+static __device__ __forceinline__ bool find_pivot(const WorkImage &image, const PlacedPiece &piece,
+                                                  unsigned channel, double *pivot)
+{
+    typedef typename WideType<SAMPLE>::Raw Raw;
+    const Raw *samples = (const Raw *)piece.samples + channel;
+    for (unsigned x0 = 0; x0 < piece.n; x0 += 32) {
+        const unsigned x = x0 + threadIdx.x % 32;
+        Raw raw = 0;
+        bool valid = false;
+        if (x < piece.n && (!piece.mask || piece.mask[x])) {
+            raw = samples[(size_t)x * image.channels];
+            valid = wide_valid<SAMPLE>(image, sample_key((ImgstatSample)SAMPLE, raw));
+        }
+        const unsigned valids = __ballot_sync(ALL_LANES, valid);
+        if (valids) {
+            raw = __shfl_sync(ALL_LANES, raw, __ffs((int)valids) - 1);
+            *pivot = wide_double<SAMPLE>(raw) + 0.0; /* +0 for -0 */
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A channel of a piece sample by sample, whatever the samples are. One warp. */
+template <int C, int SAMPLE>
+static __device__ __noinline__ void measure_careful(WideBlock<C> *block, uint64_t unit,
+                                                    unsigned channel0, int c, bool count_masked)
+{
+    typedef typename WideType<SAMPLE>::Raw Raw;
+    const WorkImage &image = block->image;
+    const PlacedPiece piece = piece_place(image, unit, sizeof(Raw));
+    const Raw *samples = (const Raw *)piece.samples + channel0 + c;
+    const ImgstatSample type = (ImgstatSample)SAMPLE;
+    unsigned count[COUNTERS] = {0}, masked = 0;
+    uint64_t low = ~0ull, high = 0;
+    double d[4] = {0}, q[4] = {0}, pivot = 0;
+    IntegerSums<SAMPLE> sums = {};
+    if constexpr (WideType<SAMPLE>::FLOAT)
+        find_pivot<SAMPLE>(image, piece, channel0 + c, &pivot);
+
+    for (unsigned x0 = threadIdx.x % 32; x0 < piece.n; x0 += PIECE_LANES) {
+#pragma unroll
+        for (unsigned i = 0; i < 4; i++) {
+            const unsigned x = x0 + 32 * i;
+            if (x >= piece.n)
+                continue;
+            if (piece.mask && !piece.mask[x]) {
+                masked++;
+                continue;
+            }
+            const Raw raw = samples[(size_t)x * image.channels];
+            const uint64_t key = sample_key(type, raw);
+            if (wide_valid<SAMPLE>(image, key)) {
+                count[N]++;
+                low = min(low, key);
+                high = max(high, key);
+                if constexpr (WideType<SAMPLE>::FLOAT) {
+                    const double distance = wide_double<SAMPLE>(raw) - pivot;
+                    d[i] += distance;
+                    q[i] += distance * distance;
+                } else {
+                    sums.add((Raw)key);
+                }
+            } else if (image.has_nodata && key == image.nodata_key) {
+                count[NODATA]++;
+            } else if (key == sample_key_infinity(type, false)) {
+                count[PINF]++;
+            } else if (key == sample_key_infinity(type, true)) {
+                count[NINF]++;
+            } else {
+                count[NAN_]++;
+            }
+        }
+    }
+    for (int i = NAN_; i <= NODATA; i++) {
+        const uint64_t sum = warp_sum((uint64_t)count[i]);
+        if (threadIdx.x % 32 == 0 && sum)
+            shared_add(&block->count[c][i], sum);
+    }
+    if (count_masked && masked)
+        shared_add(&block->masked, masked);
+    const unsigned n = (unsigned)warp_sum((uint64_t)count[N]);
+    if (n == 0)
+        return;
+    note_extrema(block, c, unit, warp_min(low), warp_max(high));
+    add_count(block, c, n);
+    if constexpr (WideType<SAMPLE>::FLOAT)
+        add_terms(block, c, n, pivot, lanes_fold(d[0], d[1], d[2], d[3]),
+                  lanes_fold(q[0], q[1], q[2], q[3]));
+    else
+        add_sums<C, SAMPLE>(block, c, sums);
+}
+
+#endif
