@@ -318,6 +318,7 @@ static void device_close(Device *base)
         free_pinned(&slot.pinned);
         free_device(&slot.device);
         free_event(slot.copied);
+        free_event(slot.used);
     }
     cuda_apply_close(device);
     free_device(&device->state);
@@ -354,8 +355,10 @@ static ImgstatResult open_resources(CudaDevice *device, ImgstatError *err)
         CUDA_TRY(device, err, cudaEventCreateWithFlags(&slot.filled, cudaEventDisableTiming));
         CUDA_TRY(device, err, cudaEventCreateWithFlags(&slot.used, cudaEventDisableTiming));
     }
-    for (DescSlot &slot : device->desc)
+    for (DescSlot &slot : device->desc) {
         CUDA_TRY(device, err, cudaEventCreateWithFlags(&slot.copied, cudaEventDisableTiming));
+        CUDA_TRY(device, err, cudaEventCreateWithFlags(&slot.used, cudaEventDisableTiming));
+    }
     CUDA_TRY(device, err, cudaMalloc(&device->queue, sizeof(QueueMemory)));
     CUDA_TRY(device, err, cudaMemsetAsync(device->queue, 0, sizeof(QueueMemory), device->stream));
 

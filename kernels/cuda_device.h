@@ -43,8 +43,8 @@ enum { DESC_SLOTS = 4 };
 
 typedef struct DescSlot {
     CudaBuffer pinned, device;
-    cudaEvent_t copied;
-    bool busy;
+    cudaEvent_t copied, used; /* to the device; read by the kernels */
+    bool busy;                /* used has been recorded */
 } DescSlot;
 
 /* More kernels than have dynamic shared memory. */

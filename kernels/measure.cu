@@ -4,8 +4,9 @@
 
 #include <stdlib.h>
 
-/* A launch begins while the host describes the images of the next. */
-enum { LAUNCH_IMAGES = 2048 };
+/* A launch begins while the host describes the images of the next: first few, so that the device
+ * has something to do soon, then more and more. */
+enum { FIRST_IMAGES = 4, MORE_IMAGES = 4, LAUNCH_IMAGES = 8192 }; /* the first: a multiprocessor */
 /* Pieces of one image that a launch adds up: 2^26 * 10 terms < 2^30 (exact.h). */
 static const uint64_t LAUNCH_PIECES = 1ull << 26;
 /* Bytes of an item: a few microseconds of a block's share of the memory. */
@@ -31,7 +32,8 @@ static size_t sample_size(ImgstatSample sample)
 
 static bool rows_aligned(const ImagePro *image, size_t bytes)
 {
-    return image->device.address % bytes == 0 && (image->height == 1 || image->pitch % bytes == 0);
+    const uint64_t all = image->device.address | (image->height == 1 ? 0 : image->pitch);
+    return (all & (bytes - 1)) == 0; /* bytes is a power of two */
 }
 
 /* Whether rows follow each other without gaps, so that the image is one long row. */
@@ -87,9 +89,11 @@ void work_describe(WorkImage *out, const ImagePro *image, uint64_t unit, bool un
     out->row_pixels = flat ? (uint64_t)image->width * image->height : image->width;
     out->rows = flat ? 1 : image->height;
     out->first_at = (uint64_t)image->first_row * image->width;
-    /* A unit counted in bytes begins up to 15 bytes before its row. */
+    /* A unit counted in bytes begins at the 16-byte boundary before its row. */
+    const bool alike = flat || image->pitch % 16 == 0;
+    const uint64_t early = alike ? image->device.address % 16 : 15;
     const uint64_t extent =
-        unit_bytes ? out->row_pixels * image->channels * bytes + 15 : out->row_pixels;
+        unit_bytes ? out->row_pixels * image->channels * bytes + early : out->row_pixels;
     out->units_per_row = (extent + unit - 1) / unit;
     out->units = out->units_per_row * out->rows;
     out->channels = image->channels;
@@ -118,7 +122,7 @@ static uint32_t item_units(const CudaDevice *device, const Kind &kind, uint64_t 
      * warp after each; whole images where they are small, so that each is reported once. */
     if (images >= blocks || share >= 128)
         return 128;
-    return (uint32_t)(share >= 32 ? share / 32 * 32 : share < 4 ? 4 : share);
+    return (uint32_t)(share >= 32 ? share / 32 * 32 : 32);
 }
 
 /* Large items, and if `tapered` a few percent of the work in small ones at the end. */
@@ -173,31 +177,47 @@ static size_t state_bytes(const Kind &kind, size_t n)
     return channels * (n * narrow_state_bytes() + narrow16_pack_bytes());
 }
 
-/* Copies descriptions to the device: they may be overwritten as soon as that is done. */
-static ImgstatResult upload_work(CudaDevice *device, Launch *launch, const WorkImage *images,
-                                 size_t n, ImgstatError *err)
+/* Makes room for descriptions in a slot. It is in use until its event `used`, to be recorded
+ * behind the launch. */
+static ImgstatResult begin_upload(CudaDevice *device, DescSlot *slot, size_t bytes,
+                                  ImgstatError *err)
 {
-    DescSlot *slot = &device->desc[device->desc_next++ % DESC_SLOTS];
-    const size_t table = n * sizeof *images;
-    const size_t bytes = table + launch->work.n_items * sizeof(uint32_t);
     if (slot->busy)
-        CUDA_TRY(device, err, cudaEventSynchronize(slot->copied));
+        CUDA_TRY(device, err, cudaEventSynchronize(slot->used));
     slot->busy = false;
     IMGSTAT_TRY(cuda_reserve_host(device, &slot->pinned, bytes, err));
-    IMGSTAT_TRY(cuda_reserve(device, &slot->device, bytes, false, err));
+    return cuda_reserve(device, &slot->device, bytes, false, err);
+}
+
+/* Copies them to the device, while kernels before are at work. */
+static ImgstatResult end_upload(CudaDevice *device, DescSlot *slot, size_t bytes,
+                                cudaStream_t stream, ImgstatError *err)
+{
+    CUDA_TRY(device, err,
+             cudaMemcpyAsync(slot->device.memory, slot->pinned.memory, bytes,
+                             cudaMemcpyHostToDevice, device->copies));
+    CUDA_TRY(device, err, cudaEventRecord(slot->copied, device->copies));
+    CUDA_TRY(device, err, cudaStreamWaitEvent(stream, slot->copied, 0));
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult upload_work(CudaDevice *device, Launch *launch, const WorkImage *images,
+                                 size_t n, DescSlot *slot, ImgstatError *err)
+{
+    const size_t table = n * sizeof *images;
+    const bool single = launch->work.n_items == n; /* an item an image */
+    const size_t bytes = table + (single ? 0 : launch->work.n_items * sizeof(uint32_t));
+    IMGSTAT_TRY(begin_upload(device, slot, bytes, err));
     memcpy(slot->pinned.memory, images, table);
     uint32_t *of_item = (uint32_t *)((char *)slot->pinned.memory + table);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !single; i++) {
         for (uint32_t k = 0; k < images[i].items; k++)
             *of_item++ = (uint32_t)i;
     }
-    CUDA_TRY(device, err,
-             cudaMemcpyAsync(slot->device.memory, slot->pinned.memory, bytes,
-                             cudaMemcpyHostToDevice, launch->stream));
-    CUDA_TRY(device, err, cudaEventRecord(slot->copied, launch->stream));
-    slot->busy = true;
+    IMGSTAT_TRY(end_upload(device, slot, bytes, launch->stream, err));
     launch->work.images = (const WorkImage *)slot->device.memory;
-    launch->work.image_of_item = (const uint32_t *)((char *)slot->device.memory + table);
+    if (!single)
+        launch->work.image_of_item = (const uint32_t *)((char *)slot->device.memory + table);
     return IMGSTAT_OK;
 }
 
@@ -208,12 +228,15 @@ struct Place {
     void *state; /* NULL: the device's own, which grows */
 };
 
-/* Measures n described images of a kind. */
-static ImgstatResult launch_images(CudaDevice *device, const Place &place, const Kind &kind,
-                                   WorkImage *images, size_t n, ImgstatError *err)
+static bool same_units(const WorkImage &a, const WorkImage &b)
 {
-    bool unit_bytes;
-    const uint64_t unit = unit_size(kind, &unit_bytes);
+    return a.units == b.units && a.units_per_row == b.units_per_row;
+}
+
+/* Measures n described images of a kind. distinct: no two of them share a record. */
+static ImgstatResult launch_images(CudaDevice *device, const Place &place, const Kind &kind,
+                                   WorkImage *images, size_t n, bool distinct, ImgstatError *err)
+{
     uint64_t total = 0, pixels = 0;
     for (size_t i = 0; i < n; i++) {
         total += images[i].units;
@@ -224,28 +247,40 @@ static ImgstatResult launch_images(CudaDevice *device, const Place &place, const
     const uint64_t pixel_bytes = kind.channels * sample_size(kind.sample);
     const uint64_t average = pixels / total * pixel_bytes; /* bytes a unit; short rows are small */
     const uint32_t per_item = item_units(device, kind, total, n, average);
-    (void)unit;
 
     Launch launch = {};
     launch.device = device;
     launch.stream = place.stream;
     for (size_t i = 0; i < n; i++) {
-        cut_items(&images[i], kind, per_item, n == 1);
+        if (i > 0 && same_units(images[i], images[i - 1])) {
+            images[i].units_per_item = images[i - 1].units_per_item;
+            images[i].units_per_small = images[i - 1].units_per_small;
+            images[i].large_items = images[i - 1].large_items;
+            images[i].items = images[i - 1].items;
+        } else {
+            cut_items(&images[i], kind, per_item, n == 1);
+        }
         images[i].first_item = launch.work.n_items;
         launch.work.n_items += images[i].items; /* 2^32 items would be 2^45 bytes and more */
     }
     launch.work.n_images = (uint32_t)n;
+    launch.work.distinct = distinct;
     launch.work.shared = place.queue;
     launch.work.state = place.state;
     if (!place.state) {
         IMGSTAT_TRY(cuda_reserve(device, &device->state, state_bytes(kind, n), true, err));
         launch.work.state = device->state.memory;
     }
-    if (n == 1)
+    if (n == 1) {
         launch.work.only = images[0];
-    else
-        IMGSTAT_TRY(upload_work(device, &launch, images, n, err));
-    return run_kernels(&launch, kind, err);
+        return run_kernels(&launch, kind, err);
+    }
+    DescSlot *slot = &device->desc[device->desc_next++ % DESC_SLOTS];
+    IMGSTAT_TRY(upload_work(device, &launch, images, n, slot, err));
+    IMGSTAT_TRY(run_kernels(&launch, kind, err));
+    CUDA_TRY(device, err, cudaEventRecord(slot->used, launch.stream));
+    slot->busy = true;
+    return IMGSTAT_OK;
 }
 
 /* ---- All images of a call -------------------------------------------------------------------- */
@@ -254,41 +289,159 @@ struct Batch {
     Place place;
     Kind kind;
     WorkImage *images; /* room for LAUNCH_IMAGES */
-    size_t n;
+    WorkPlace *places; /* likewise */
+    size_t n, most;    /* images, and how many before the next launch */
+    bool alike;        /* all are like images[0] but for their places; the others are not set */
+    bool shared;       /* two of them may share a record: addresses do not ascend */
+    const Tally *last; /* record */
+    ImagePro model;    /* the image described last */
 };
+
+/* Describes images that were put down as alike one by one. */
+static void expand(Batch *batch, size_t n)
+{
+    for (size_t i = n; i-- > 0;) {
+        const WorkPlace place = batch->places[i];
+        batch->images[i] = batch->images[0];
+        batch->images[i].pixels = place.pixels;
+        batch->images[i].first_at = place.first_at;
+        batch->images[i].tally = place.tally;
+        batch->images[i].bins = place.bins;
+    }
+}
+
+/* Measures images that are alike and an item each, if these are. */
+static ImgstatResult launch_alike(CudaDevice *device, Batch *batch, size_t n, bool distinct,
+                                  bool *done, ImgstatError *err)
+{
+    const WorkImage *model = &batch->images[0];
+    Launch launch = {};
+    const uint64_t average = model->rows * model->row_pixels * batch->kind.channels;
+    const uint32_t per_item = item_units(device, batch->kind, n * model->units, n, average);
+    *done = per_item >= model->units;
+    if (!*done)
+        return IMGSTAT_OK;
+    launch.device = device;
+    launch.stream = batch->place.stream;
+    launch.work.only = *model;
+    cut_items(&launch.work.only, batch->kind, per_item, false);
+    launch.work.n_items = launch.work.n_images = (uint32_t)n;
+    launch.work.distinct = distinct;
+    launch.work.shared = batch->place.queue;
+    IMGSTAT_TRY(cuda_reserve(device, &device->state, state_bytes(batch->kind, n), true, err));
+    launch.work.state = device->state.memory;
+    DescSlot *slot = &device->desc[device->desc_next++ % DESC_SLOTS];
+    const size_t bytes = n * sizeof *batch->places;
+    IMGSTAT_TRY(begin_upload(device, slot, bytes, err));
+    memcpy(slot->pinned.memory, batch->places, bytes);
+    IMGSTAT_TRY(end_upload(device, slot, bytes, launch.stream, err));
+    launch.work.places = (const WorkPlace *)slot->device.memory;
+    IMGSTAT_TRY(run_kernels(&launch, batch->kind, err));
+    CUDA_TRY(device, err, cudaEventRecord(slot->used, launch.stream));
+    slot->busy = true;
+    return IMGSTAT_OK;
+}
 
 static ImgstatResult launch_batch(CudaDevice *device, Batch *batch, ImgstatError *err)
 {
     const size_t n = batch->n;
+    const bool distinct = !batch->shared;
+    const bool alike = batch->alike;
     batch->n = 0;
-    return n ? launch_images(device, batch->place, batch->kind, batch->images, n, err) : IMGSTAT_OK;
+    batch->alike = batch->shared = false;
+    if (n == batch->most && n > 1)
+        batch->most = n < LAUNCH_IMAGES / MORE_IMAGES ? MORE_IMAGES * n : LAUNCH_IMAGES;
+    if (n == 0)
+        return IMGSTAT_OK;
+    if (alike && n > 1) {
+        bool done;
+        IMGSTAT_TRY(launch_alike(device, batch, n, distinct, &done, err));
+        if (done)
+            return IMGSTAT_OK;
+    }
+    if (alike)
+        expand(batch, n);
+    return launch_images(device, batch->place, batch->kind, batch->images, n, distinct, err);
+}
+
+static bool same_shape(const ImagePro *a, const ImagePro *b)
+{
+    return a->width == b->width && a->height == b->height && a->pitch == b->pitch &&
+           a->channels == b->channels && a->sample == b->sample &&
+           a->device.address % 16 == b->device.address % 16 && !a->mask && !b->mask &&
+           !a->has_nodata && !b->has_nodata;
+}
+
+/* Adds a described image, launching those before where there is no more room. */
+static ImgstatResult add_work(CudaDevice *device, Batch *batch, const WorkImage *work,
+                              ImgstatError *err)
+{
+    if (batch->n == batch->most || (batch->n == 1 && batch->place.state))
+        IMGSTAT_TRY(launch_batch(device, batch, err));
+    if (batch->alike)
+        expand(batch, batch->n);
+    if (batch->n > 0 && work->tally <= batch->last)
+        batch->shared = true;
+    batch->last = work->tally;
+    batch->alike = false;
+    batch->images[batch->n++] = *work;
+    return IMGSTAT_OK;
+}
+
+/* Adds one that is like images[0]. */
+static ImgstatResult add_alike(CudaDevice *device, Batch *batch, const ImagePro *image,
+                               Tally *tally, uint64_t *bins, ImgstatError *err)
+{
+    const WorkImage model = batch->images[0];
+    if (batch->n == batch->most) {
+        IMGSTAT_TRY(launch_batch(device, batch, err));
+        batch->images[0] = model;
+    } else if (tally <= batch->last) {
+        batch->shared = true;
+    }
+    batch->last = tally;
+    WorkPlace *place = &batch->places[batch->n++];
+    place->pixels = (const unsigned char *)(uintptr_t)image->device.address;
+    place->first_at = (uint64_t)image->first_row * image->width;
+    place->tally = tally;
+    place->bins = bins;
+    batch->alike = true;
+    return IMGSTAT_OK;
 }
 
 /* Describes an image; one with very many pieces goes in several bands. */
 static ImgstatResult add_image(CudaDevice *device, Batch *batch, const ImagePro *image,
                                const DeviceRecord *record, ImgstatError *err)
 {
-    bool unit_bytes;
-    const uint64_t unit = unit_size(batch->kind, &unit_bytes);
-    const bool by_rows = is_wide_float(image->sample);
     Tally *tally = (Tally *)(uintptr_t)record->mem.address;
     uint64_t *bins = NULL;
     if (record_parts_bins(record->sample, record->parts))
         bins = (uint64_t *)(tally + record->channels);
+    if (batch->places && sample_bits(image->sample) == 8 && (batch->n == 1 || batch->alike) &&
+        same_shape(&batch->model, image)) {
+        if (!batch->alike) {
+            const WorkImage *first = &batch->images[0];
+            batch->places[0] = WorkPlace{first->pixels, first->first_at, first->tally, first->bins};
+        }
+        return add_alike(device, batch, image, tally, bins, err);
+    }
+    bool unit_bytes;
+    const uint64_t unit = unit_size(batch->kind, &unit_bytes);
+    const bool by_rows = is_wide_float(image->sample);
     const uint64_t per_row = by_rows ? (image->width + unit - 1) / unit : 1;
     const uint64_t most = by_rows ? LAUNCH_PIECES / (per_row ? per_row : 1) : image->height;
     for (uint32_t first = 0; first < image->height;) {
         const uint32_t left = image->height - first;
         const uint32_t rows = left < most ? left : most > 0 ? (uint32_t)most : 1;
         ImagePro band = image_band(image, first, rows);
-        if (batch->n == LAUNCH_IMAGES || (batch->n == 1 && batch->place.state))
-            IMGSTAT_TRY(launch_batch(device, batch, err));
-        WorkImage *work = &batch->images[batch->n++];
-        work_describe(work, &band, unit, unit_bytes, by_rows);
-        work->tally = tally;
-        work->bins = bins;
+        WorkImage work;
+        work_describe(&work, &band, unit, unit_bytes, by_rows);
+        work.tally = tally;
+        work.bins = bins;
+        IMGSTAT_TRY(add_work(device, batch, &work, err));
         first += rows;
     }
+    batch->model = *image;
     return IMGSTAT_OK;
 }
 
@@ -336,7 +489,7 @@ static ImgstatResult measure_device_images(void *context, CudaDevice *device,
                                            ImgstatError *err)
 {
     const Measure *measure = (const Measure *)context;
-    const size_t list_bytes = LAUNCH_IMAGES * sizeof(WorkImage);
+    const size_t list_bytes = LAUNCH_IMAGES * (sizeof(WorkImage) + sizeof(WorkPlace));
     if (!device->list.memory) {
         device->list.memory = malloc(list_bytes);
         if (!device->list.memory)
@@ -348,6 +501,10 @@ static ImgstatResult measure_device_images(void *context, CudaDevice *device,
     Batch batch = {};
     batch.place = Place{device->stream, (QueueMemory *)device->queue, NULL};
     batch.images = (WorkImage *)device->list.memory;
+    batch.places = (WorkPlace *)(batch.images + LAUNCH_IMAGES);
+    batch.most = (size_t)FIRST_IMAGES * (unsigned)device->properties.multiProcessorCount;
+    if (batch.most > LAUNCH_IMAGES)
+        batch.most = LAUNCH_IMAGES;
     for (size_t from = 0; from < n; from++) {
         const DeviceRecord *record = &measure->records[origin ? origin[from] : from];
         batch.kind = kind_of(&images[from], record);
@@ -431,6 +588,7 @@ ImgstatResult cuda_measure_async(Device *base, void *stream, const ImagePro *ima
     batch.place.state = batch.place.queue + 1;
     batch.kind = kind_of(image, record);
     batch.images = &work;
+    batch.most = 1;
     CUDA_TRY(device, err,
              cudaMemsetAsync((void *)(uintptr_t)record->mem.address, 0, record->mem.bytes,
                              batch.place.stream));

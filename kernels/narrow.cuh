@@ -167,6 +167,8 @@ static __device__ __forceinline__ bool narrow_settled(const NarrowBlock *block, 
 static __device__ __forceinline__ void narrow_merge(Tally *tally, uint64_t n, uint64_t masked,
                                                     unsigned long long low, unsigned long long high)
 {
+    const uint64_t n0 = __ldcg((const unsigned long long *)&tally->n);
+    const uint64_t masked0 = __ldcg((const unsigned long long *)&tally->masked);
     FoundExtrema found = {1, 0, 0, 0};
     if (low) {
         found.min_key = offer_key(low, false);
@@ -175,8 +177,8 @@ static __device__ __forceinline__ void narrow_merge(Tally *tally, uint64_t n, ui
         found.max_at = offer_at(high);
     }
     tally_merge_extrema(tally, n, found);
-    tally_add(&tally->n, n);
-    tally_add(&tally->masked, masked);
+    tally->n = n0 + n;
+    tally->masked = masked0 + masked;
 }
 
 /* Offers what was found, and merges the image into its record if no other block is still at it.

@@ -27,6 +27,14 @@ struct WorkImage {
     uint64_t *bins; /* of channel 0; NULL: none */
 };
 
+/* What an image of a batch has to itself, where all are alike otherwise. */
+struct WorkPlace {
+    const unsigned char *pixels;
+    uint64_t first_at;
+    Tally *tally;
+    uint64_t *bins;
+};
+
 /* Items are handed out in order, to whichever block is free. */
 struct Queue {
     unsigned next;
@@ -37,15 +45,21 @@ struct Queue {
  */
 enum { RECORD_LOCKS = 1024 };
 
+/* Where blocks by turns fetch the last units of an image that has a launch to itself: several, and
+ * far apart, since one counter answers too slowly. */
+enum { TAIL_QUEUES = 32, TAIL_STRIDE = 32 };
+
 struct QueueMemory {
     Queue queue;
     unsigned channel_next[4]; /* of blocks that count a channel each: a queue a channel */
     unsigned lock[RECORD_LOCKS];
+    unsigned tail[TAIL_QUEUES * TAIL_STRIDE];
 };
 
 struct Work {
     const WorkImage *images;       /* n_images, or NULL: only */
-    const uint32_t *image_of_item; /* n_items, or NULL */
+    const WorkPlace *places;       /* n_images that are like only, an item each; or NULL */
+    const uint32_t *image_of_item; /* n_items, or NULL: each image is one item */
     QueueMemory *shared;
     void *state;
     uint32_t n_items; /* and as many as there are blocks more fit 32 bits */
@@ -53,12 +67,16 @@ struct Work {
     uint32_t channel0; /* the first channel that this launch measures */
     uint32_t group;    /* channels that it measures, where blocks measure one each */
     uint32_t words;    /* of the table in shared memory, where its size varies */
+    bool distinct;     /* no two images share a record */
+    bool alone;        /* the only image is not cut into items (measure_narrow8) */
     WorkImage only;
 };
 
 static __device__ __forceinline__ uint32_t work_image_of(const Work &work, uint64_t item)
 {
-    return work.image_of_item ? __ldg(&work.image_of_item[item]) : 0;
+    if (work.image_of_item)
+        return __ldg(&work.image_of_item[item]);
+    return work.n_images > 1 ? (uint32_t)item : 0;
 }
 
 static __device__ __forceinline__ const WorkImage &work_image(const Work &work, uint32_t i)
@@ -227,6 +245,8 @@ static __device__ __forceinline__ void queue_leave(const Work &work)
     if (atomicAdd(&queue->finished, 1u) == gridDim.x - 1) {
         queue->next = 0;
         queue->finished = 0;
+        for (unsigned i = 0; i < TAIL_QUEUES; i++)
+            work.shared->tail[i * TAIL_STRIDE] = 0;
     }
 }
 
