@@ -1,96 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* scan.cu: prefix sums in one pass, by decoupled look-back. */
+/* scan.cu: prefix sums in one pass, by decoupled look-back; scan_ring.cuh has the kernel for large
+ * arrays on newer devices. */
 #include "cuda_device.h"
 
 #include "cuda_kernels.h"
+#include "scan_ring.cuh"
 
 /* 64 KiB of 32-bit sums a tile: a look-back costs about 2 us of latency, a tile about 8 us of an
  * SM's share of the memory, so two blocks an SM hide it (docs/kernels.md). */
 enum { THREADS = 256, WARPS = THREADS / 32, ROWS = 8 };
 template <typename T> struct Tile {
     enum { VECTOR = 16 / sizeof(T), ROW = 32 * VECTOR, WARP = ROWS * ROW, ITEMS = WARPS * WARP };
-};
-
-/* What a tile has published: nothing yet, its own sum, or the sum of everything up to its end.
- * 31 or 32 bits of value a word, so that one 8-byte store publishes flag and value together; 64-bit
- * sums take two words, each with the flag. */
-enum { EMPTY = 0, OWN = 1, ALL = 2 };
-
-struct Published {
-    unsigned flag;
-    uint64_t value;
-};
-
-static __device__ __forceinline__ void publish(unsigned long long *status, uint64_t tile,
-                                               unsigned flag, uint32_t value)
-{
-    *(volatile unsigned long long *)&status[tile] = (unsigned long long)flag << 32 | value;
-}
-
-static __device__ __forceinline__ void publish(unsigned long long *status, uint64_t tile,
-                                               unsigned flag, unsigned long long value)
-{
-    volatile unsigned long long *word = (volatile unsigned long long *)&status[2 * tile];
-    word[0] = (unsigned long long)flag << 32 | (value & 0xFFFFFFFFu);
-    word[1] = (unsigned long long)flag << 32 | value >> 32;
-}
-
-/* Both words must say the same; a tile goes from OWN to ALL word by word. */
-template <typename T>
-static __device__ __forceinline__ Published read_status(const unsigned long long *status,
-                                                        uint64_t tile)
-{
-    if constexpr (sizeof(T) == 4) {
-        const unsigned long long word = *(const volatile unsigned long long *)&status[tile];
-        return Published{(unsigned)(word >> 32), word & 0xFFFFFFFFu};
-    } else {
-        const volatile unsigned long long *word =
-            (const volatile unsigned long long *)&status[2 * tile];
-        const unsigned long long low = word[0], high = word[1];
-        const unsigned flag = (unsigned)(low >> 32);
-        return Published{flag == (unsigned)(high >> 32) ? flag : (unsigned)EMPTY,
-                         (high & 0xFFFFFFFFu) << 32 | (low & 0xFFFFFFFFu)};
-    }
-}
-
-/* The sum of all tiles before this one: one warp looks at 128 predecessors at a time, about half
- * of the tiles that run at the same time. Spins until they have published; tiles are handed out in
- * order, so every predecessor runs or has run. */
-template <typename T>
-static __device__ __forceinline__ T look_back(const unsigned long long *status, uint64_t tile)
-{
-    enum { DEEP = 4 };
-    const unsigned lane = threadIdx.x % 32;
-    T sum = 0;
-    for (uint64_t end = tile; end > 0;) { /* tiles below end are still to be added */
-        Published seen[DEEP];
-#pragma unroll
-        for (int k = 0; k < DEEP; k++) {
-            seen[k] = Published{ALL, 0}; /* what lies before the first tile */
-            if (32 * k + lane < end)
-                seen[k] = read_status<T>(status, end - 1 - 32 * k - lane);
-        }
-#pragma unroll
-        for (int k = 0; k < DEEP; k++) {
-            while (seen[k].flag == EMPTY)
-                seen[k] = read_status<T>(status, end - 1 - 32 * k - lane);
-            const unsigned all = __ballot_sync(0xFFFFFFFFu, seen[k].flag == ALL);
-            const unsigned last = all ? __ffs((int)all) - 1 : 31; /* no need to look further */
-            T value = lane <= last ? (T)seen[k].value : 0;
-#pragma unroll
-            for (int h = 16; h > 0; h /= 2)
-                value += __shfl_xor_sync(0xFFFFFFFFu, value, h);
-            sum += value;
-            if (all)
-                return sum;
-        }
-        end -= 32 * DEEP;
-    }
-    return sum;
-}
-
-template <typename T> struct alignas(16) Vector {
-    T item[16 / sizeof(T)];
 };
 
 /*
@@ -117,7 +37,6 @@ static __global__ void __launch_bounds__(THREADS, 4)
     typedef Tile<T> Shape;
     __shared__ unsigned number;
     __shared__ T warp_sum[WARPS];
-    __shared__ T before;
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     if (threadIdx.x == 0)
         number = atomicAdd(next, 1u);
@@ -145,24 +64,8 @@ static __global__ void __launch_bounds__(THREADS, 4)
         }
     }
 
-    /* Within the warp: each vector, then lanes, then rows. offset: of the lane's vector in a row.
-     */
-    T offset[ROWS], row = 0;
-#pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-#pragma unroll
-        for (int e = 1; e < Shape::VECTOR; e++)
-            v[r].item[e] += v[r].item[e - 1];
-        const T own = v[r].item[Shape::VECTOR - 1];
-        T sum = own;
-#pragma unroll
-        for (int h = 1; h < 32; h *= 2) {
-            const T lower = __shfl_up_sync(0xFFFFFFFFu, sum, h);
-            sum += lane >= h ? lower : 0;
-        }
-        offset[r] = row + sum - own;
-        row += __shfl_sync(0xFFFFFFFFu, sum, 31);
-    }
+    T offset[ROWS];
+    const T row = scan_rows<T, ROWS>(v, offset);
     if (lane == 0)
         warp_sum[warp] = row;
     __syncthreads(); /* the sums of all warps are there */
@@ -178,7 +81,7 @@ static __global__ void __launch_bounds__(THREADS, 4)
         const T total = __shfl_sync(0xFFFFFFFFu, sum, 31);
         if (lane == 0)
             publish(status, tile, tile == 0 ? ALL : OWN, total);
-        const T earlier = look_back<T>(status, tile);
+        const T earlier = look_back<T, 4>(status, tile, 0, 0);
         if (lane == 0 && tile > 0)
             publish(status, tile, ALL, (T)(earlier + total));
         if (lane < WARPS)
@@ -188,16 +91,8 @@ static __global__ void __launch_bounds__(THREADS, 4)
 
     const T earlier = warp_sum[warp];
 #pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-        const T add = earlier + offset[r];
-        T previous = add;
-#pragma unroll
-        for (int e = 0; e < Shape::VECTOR; e++) {
-            const T sum = v[r].item[e] + add;
-            v[r].item[e] = inclusive ? sum : previous;
-            previous = sum;
-        }
-    }
+    for (int r = 0; r < ROWS; r++)
+        finish_vector(v[r], earlier + offset[r], inclusive);
     if (whole) {
 #pragma unroll
         for (int r = 0; r < ROWS; r++)
@@ -215,43 +110,106 @@ static __global__ void __launch_bounds__(THREADS, 4)
     }
 }
 
-template <typename T> static size_t scratch_bytes(size_t n)
+/* The ring needs a fuller machine to be ahead: it begins with some microseconds of its own. */
+static const size_t RING_BYTES = (size_t)16 << 20;
+
+static size_t tiles_of(size_t n, size_t items)
 {
-    const size_t tiles = n / Tile<T>::ITEMS + (n % Tile<T>::ITEMS != 0);
-    return 16 + tiles * (sizeof(T) == 4 ? 8 : 16);
+    return n / items + (n % items != 0);
+}
+
+/* Scratch: the number of the next tile, then what tiles publish. */
+enum { SCRATCH_HEAD = 16 };
+
+template <typename T> static size_t scratch_bytes(size_t tiles)
+{
+    return SCRATCH_HEAD + tiles * (sizeof(T) == 4 ? 8 : 16);
 }
 
 size_t cuda_scan_scratch(size_t n)
 {
-    return scratch_bytes<unsigned long long>(n);
+    typedef unsigned long long Widest;
+    const size_t tile = Tile<Widest>::ITEMS, ring = Ring<Widest>::ITEMS;
+    return scratch_bytes<Widest>(tiles_of(n, tile < ring ? tile : ring));
+}
+
+/* How many blocks of the ring's kernel the current device runs at a time; 0 if it has no bulk
+ * copies, or this build no code for them. */
+template <typename T> static cudaError_t ring_blocks(unsigned *blocks)
+{
+    int device = 0, multiprocessors = 0;
+    cudaFuncAttributes attributes;
+    *blocks = 0;
+    cudaError_t status = cudaGetDevice(&device);
+    if (status == cudaSuccess)
+        status = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+    if (status == cudaSuccess)
+        status = cudaFuncGetAttributes(&attributes, scan_ring<T>);
+    if (status != cudaSuccess || attributes.ptxVersion < RING_ARCHITECTURE)
+        return status;
+    status = cudaFuncSetAttribute(scan_ring<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  Ring<T>::SHARED);
+    *blocks = (unsigned)multiprocessors;
+    return status;
 }
 
 template <typename T>
-static cudaError_t launch_scan(const T *in, T *out, size_t n, bool inclusive, void *scratch,
-                               cudaStream_t stream)
+static cudaError_t launch_scan(ScanKernel kernel, const T *in, T *out, size_t n, bool inclusive,
+                               void *scratch, cudaStream_t stream)
 {
     if (n == 0)
         return cudaSuccess;
-    const size_t tiles = n / Tile<T>::ITEMS + (n % Tile<T>::ITEMS != 0);
-    const cudaError_t cleared = cudaMemsetAsync(scratch, 0, scratch_bytes<T>(n), stream);
-    if (cleared != cudaSuccess)
-        return cleared;
-    scan_lookback<T><<<(unsigned)tiles, THREADS, 0, stream>>>(
-        in, out, n, inclusive, (unsigned long long *)scratch + 2, (unsigned *)scratch);
+    const bool aligned = (((uintptr_t)in | (uintptr_t)out) & 15) == 0;
+    if (kernel == SCAN_RINGS && !aligned)
+        return cudaErrorMisalignedAddress;
+    unsigned *const next = (unsigned *)scratch;
+    unsigned long long *const published = (unsigned long long *)scratch + SCRATCH_HEAD / 8;
+    unsigned blocks = 0;
+    cudaError_t status = cudaSuccess;
+    if (kernel == SCAN_RINGS || (kernel == SCAN_BEST && aligned && n >= RING_BYTES / sizeof(T)))
+        status = ring_blocks<T>(&blocks);
+    if (kernel == SCAN_RINGS && status == cudaSuccess && blocks == 0)
+        return cudaErrorNotSupported;
+    const size_t tiles = tiles_of(n, blocks ? (size_t)Ring<T>::ITEMS : (size_t)Tile<T>::ITEMS);
+    if (status == cudaSuccess)
+        status = cudaMemsetAsync(scratch, 0, scratch_bytes<T>(tiles), stream);
+    if (status != cudaSuccess)
+        return status;
+    if (blocks) {
+        const RingCall<T> call = {in, out, n, (unsigned)tiles, inclusive, published, next};
+        const unsigned grid = tiles < blocks ? (unsigned)tiles : blocks;
+        scan_ring<T><<<grid, Ring<T>::THREADS, Ring<T>::SHARED, stream>>>(call);
+    } else {
+        scan_lookback<T>
+            <<<(unsigned)tiles, THREADS, 0, stream>>>(in, out, n, inclusive, published, next);
+    }
     return cudaGetLastError();
+}
+
+cudaError_t cuda_scan_u32_by(ScanKernel kernel, const uint32_t *in, uint32_t *out, size_t n,
+                             bool inclusive, void *scratch, cudaStream_t stream)
+{
+    return launch_scan<uint32_t>(kernel, in, out, n, inclusive, scratch, stream);
+}
+
+cudaError_t cuda_scan_u64_by(ScanKernel kernel, const uint64_t *in, uint64_t *out, size_t n,
+                             bool inclusive, void *scratch, cudaStream_t stream)
+{
+    return launch_scan<unsigned long long>(kernel, (const unsigned long long *)in,
+                                           (unsigned long long *)out, n, inclusive, scratch,
+                                           stream);
 }
 
 cudaError_t cuda_scan_u32(const uint32_t *in, uint32_t *out, size_t n, bool inclusive,
                           void *scratch, cudaStream_t stream)
 {
-    return launch_scan<uint32_t>(in, out, n, inclusive, scratch, stream);
+    return cuda_scan_u32_by(SCAN_BEST, in, out, n, inclusive, scratch, stream);
 }
 
 cudaError_t cuda_scan_u64(const uint64_t *in, uint64_t *out, size_t n, bool inclusive,
                           void *scratch, cudaStream_t stream)
 {
-    return launch_scan<unsigned long long>(
-        (const unsigned long long *)in, (unsigned long long *)out, n, inclusive, scratch, stream);
+    return cuda_scan_u64_by(SCAN_BEST, in, out, n, inclusive, scratch, stream);
 }
 
 ImgstatResult cuda_scan(Device *base, DevMem from, DevMem to, size_t n, bool inclusive,
