@@ -198,6 +198,8 @@ static __global__ void __launch_bounds__(THREADS, 1)
         if (wanted != number || narrow.samples > 1ull << 31) {
             if (number != NONE)
                 flush<CHANNELS>(work, &block, part, true);
+            else
+                __syncthreads(); /* narrow.samples may have been read, whatever the order above */
             if (threadIdx.x < 2)
                 block.best[threadIdx.x] = 0;
             narrow_adopt(work, &narrow, wanted);

@@ -196,17 +196,18 @@ static __device__ __forceinline__ void offer_seen(Block16 *block, const Seen &se
     const uint32_t first = first_key((ImgstatSample)image.sample);
     const uint32_t least = warp_min(min(seen.low & 0xFFFFu, seen.low >> 16));
     const uint32_t largest = ~warp_min(~max(seen.high & 0xFFFFu, seen.high >> 16));
-    if (threadIdx.x % 32 != 0 || (least == 0xFFFFu && largest == 0))
-        return; /* nothing was seen */
-    uint32_t low = least + first, high = largest - first;
-    if (image.sample == IMGSTAT_F16) {
-        low += low == 0x7FFFu;
-        high += high == 0x7FFFu;
+    if (threadIdx.x % 32 == 0 && (least != 0xFFFFu || largest != 0)) { /* something was seen */
+        uint32_t low = least + first, high = largest - first;
+        if (image.sample == IMGSTAT_F16) {
+            low += low == 0x7FFFu;
+            high += high == 0x7FFFu;
+        }
+        if (low <= 65535 && narrow_valid(image, low))
+            block_offer(block, (int)low, begin, false);
+        if (high <= 65535 && narrow_valid(image, high))
+            block_offer(block, (int)high, begin, true);
     }
-    if (low <= 65535 && narrow_valid(image, low))
-        block_offer(block, (int)low, begin, false);
-    if (high <= 65535 && narrow_valid(image, high))
-        block_offer(block, (int)high, begin, true);
+    __syncwarp();
 }
 
 /* Whether samples of an item must be looked at: not once every valid key has been within what
