@@ -32,9 +32,6 @@ struct Deflater {
 #ifdef IMGSTAT_WITH_LIBDEFLATE
     struct libdeflate_compressor *whole, *sampler;
 #endif
-#ifdef IMGSTAT_WITH_ISAL
-    uint8_t *level_buffer;
-#endif
 };
 
 const uint8_t deflate_head[DEFLATE_HEAD] = {0x78, 0x9C}; /* a window of 32 KiB */
@@ -67,9 +64,6 @@ void deflater_destroy(Deflater *d)
 #ifdef IMGSTAT_WITH_LIBDEFLATE
     libdeflate_free_compressor(d->whole);
     libdeflate_free_compressor(d->sampler);
-#endif
-#ifdef IMGSTAT_WITH_ISAL
-    free(d->level_buffer);
 #endif
     free(d->spare);
     free(d);
@@ -161,21 +155,15 @@ static size_t by_libdeflate(Deflater *d, const uint8_t *from, size_t n, bool las
 #endif
 
 #ifdef IMGSTAT_WITH_ISAL
-static size_t by_isal(Deflater *d, const uint8_t *from, size_t n, bool last, uint8_t *to)
+static size_t by_isal(const uint8_t *from, size_t n, bool last, uint8_t *to)
 {
     struct isal_zstream z = {0}; /* init leaves some of it as it is, and the bytes depend on that */
-    if (!d->level_buffer)
-        d->level_buffer = malloc(ISAL_DEF_LVL3_DEFAULT);
-    if (!d->level_buffer)
-        return 0;
     isal_deflate_stateless_init(&z);
     z.next_in = (uint8_t *)(uintptr_t)from;
     z.avail_in = (uint32_t)n;
     z.next_out = to;
     z.avail_out = (uint32_t)deflate_bound(n);
-    z.level = 3; /* what 1 and 2 make depends on addresses, too (isa-l issue 140) */
-    z.level_buf = d->level_buffer;
-    z.level_buf_size = ISAL_DEF_LVL3_DEFAULT;
+    z.level = 0; /* what 1 and 2 make depends on addresses, too (isa-l issue 140) */
     z.flush = last ? NO_FLUSH : FULL_FLUSH;
     z.end_of_stream = last;
     const int result = isal_deflate_stateless(&z);
@@ -226,7 +214,7 @@ size_t deflate_piece(Deflater *d, const uint8_t *from, size_t n, bool last, uint
 {
     if (d->fast) {
 #ifdef IMGSTAT_WITH_ISAL
-        return by_isal(d, from, n, last, to);
+        return by_isal(from, n, last, to);
 #else
         return by_matches(d, from, n, last, false, to);
 #endif
