@@ -83,7 +83,7 @@ static void copy_narrow(uint8_t *to, uint32_t at, uint32_t room, const Entry *st
 {
     const uint32_t n = string->length < room ? string->length : room;
     for (uint32_t i = 0; i < n; i++)
-        to[at + i] = i < HEAD ? (uint8_t)(string->head >> 8 * i) : to[string->at + i];
+        to[at + i] = (uint8_t)(i < HEAD ? string->head >> 8 * i : to[string->at + i]);
 }
 
 /* The string before, and the first byte of the one after it. No branch: lengths around HEAD cannot

@@ -32,8 +32,8 @@ def run(program, *arguments, **environment):
 
 
 def sparse(path, side):
-    """A TIFF of doubles whose strips are all absent: zeros, of any size, in a small file."""
-    tags = [(256, 4, [side]), (257, 4, [side]), (258, 3, [64]), (259, 3, [1]), (262, 3, [1]), (273, 4, [0] * side),
+    """A TIFF of floats whose strips are all absent: zeros, of any size, in a small file."""
+    tags = [(256, 4, [side]), (257, 4, [side]), (258, 3, [32]), (259, 3, [1]), (262, 3, [1]), (273, 4, [0] * side),
             (277, 3, [1]), (278, 4, [1]), (279, 4, [0] * side), (339, 3, [3])]
     entries, extra, ends = b"", b"", 8 + 2 + 12 * len(tags) + 4
     for tag, form, values in tags:
@@ -87,7 +87,7 @@ def test_much(program, gpus):
     """Enough work that one thread and a GPU would choose the GPU."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "zeros.tif"
-        sparse(path, 5000)
+        sparse(path, 8000)
         arguments = ["--json", "--shape", "--verbose", "--jobs", "1", path]
         cpu = run(program, "--device", "cpu", *arguments)
         check(cpu.returncode == 0 and json.loads(cpu.stdout)["channels"][0]["max"] == 0, f"zeros: {cpu.stderr}")
