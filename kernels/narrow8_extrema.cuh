@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* narrow8_extrema.cuh: the extrema of what a lane counts, two bytes an instruction, and the unit in
+ * which a block met them first. */
+#ifndef IMGSTAT_NARROW8_EXTREMA_CUH
+#define IMGSTAT_NARROW8_EXTREMA_CUH
+
+#include "narrow8.cuh"
+
+static __device__ __forceinline__ uint32_t min_halves(uint32_t a, uint32_t b)
+{
+#if __CUDA_ARCH__ >= 900
+    uint32_t min;
+    asm("min.u16x2 %0, %1, %2;" : "=r"(min) : "r"(a), "r"(b));
+    return min;
+#else
+    return __vminu2(a, b);
+#endif
+}
+
+static __device__ __forceinline__ uint32_t max_halves(uint32_t a, uint32_t b)
+{
+#if __CUDA_ARCH__ >= 900
+    uint32_t max;
+    asm("max.u16x2 %0, %1, %2;" : "=r"(max) : "r"(a), "r"(b));
+    return max;
+#else
+    return __vmaxu2(a, b);
+#endif
+}
+
+/* Extrema of what a lane counts of a unit: of pairs of bytes, in the upper bytes of halves of
+ * words. Channels are counted from that of the lane's first byte. Three channels: the halves are of
+ * channels (1, 0), (0, 2) and (2, 1); two, four: of even bytes, of odd ones. */
+template <int C> struct Extent {
+    enum { WORDS = C == 1 ? 1 : C == 3 ? 3 : 2 };
+    uint32_t least[WORDS], most[WORDS];
+};
+
+template <int C> static __device__ __forceinline__ Extent<C> extent_none()
+{
+    Extent<C> extent;
+#pragma unroll
+    for (int i = 0; i < Extent<C>::WORDS; i++) {
+        extent.least[i] = 0xFFFFFFFF;
+        extent.most[i] = 0;
+    }
+    return extent;
+}
+
+/* Takes in a word whose first byte is of channel ROTATE. low, high: the word, but for bytes that
+ * are no sample, which are 0xFF and 0. */
+template <int C, int ROTATE>
+static __device__ __forceinline__ void extend(Extent<C> *extent, uint32_t low, uint32_t high)
+{
+    constexpr int odd = C == 1 ? 0 : C == 3 ? (3 - ROTATE % 3) % 3 : 1;
+    constexpr int even = C == 3 ? (4 - ROTATE % 3) % 3 : 0;
+    extent->least[odd] = min_halves(extent->least[odd], low);
+    extent->least[even] = min_halves(extent->least[even], low << 8);
+    extent->most[odd] = max_halves(extent->most[odd], high);
+    extent->most[even] = max_halves(extent->most[even], high << 8);
+}
+
+static __device__ __forceinline__ int upper(uint32_t word, int half)
+{
+    return (int)(half ? word >> 24 : word >> 8 & 0xFF);
+}
+
+/* The extrema of each channel; phase: the channel of the lane's first byte. */
+template <int C>
+static __device__ __forceinline__ void extent_keys(const Extent<C> &extent, unsigned phase,
+                                                   int (&low)[C], int (&high)[C])
+{
+    int least[C], most[C]; /* from the lane's first channel on */
+#pragma unroll
+    for (int j = 0; j < C; j++) {
+        /* Words and halves that hold channel j. */
+        const int a = C == 1 ? 0 : C == 3 ? (j == 0 ? 0 : j == 1 ? 0 : 1) : j % 2;
+        const int b = C == 1 ? 0 : C == 3 ? (j == 0 ? 1 : 2) : j % 2;
+        const int at = C == 3 ? j != 1 : C == 4 ? j / 2 : 0;
+        const int bt = C == 3 ? j == 1 : C == 4 ? j / 2 : 1;
+        least[j] = min(upper(extent.least[a], at), upper(extent.least[b], bt));
+        most[j] = max(upper(extent.most[a], at), upper(extent.most[b], bt));
+    }
+#pragma unroll
+    for (int c = 0; c < C; c++) {
+        low[c] = least[c];
+        high[c] = most[c];
+#pragma unroll
+        for (int s = 1; s < C; s++) {
+            if (phase == (unsigned)s) {
+                low[c] = least[(c + C - s) % C];
+                high[c] = most[(c + C - s) % C];
+            }
+        }
+    }
+}
+
+static __device__ __forceinline__ int warp_min(int x)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(NONE, x);
+#else
+    for (int h = 16; h > 0; h /= 2)
+        x = min(x, __shfl_xor_sync(NONE, x, h));
+    return x;
+#endif
+}
+
+/* After a unit: where it goes beyond what the warp has seen, the block notes it. Units of a warp
+ * ascend, so that an equal extremum is never the first. low > high: no sample. */
+template <int C>
+static __device__ __forceinline__ void notice(Block8<C> *block, Held8<C> *held, const int (&low)[C],
+                                              const int (&high)[C], uint64_t unit)
+{
+    const unsigned warp = threadIdx.x / 32;
+    bool news = false;
+#pragma unroll
+    for (int c = 0; c < C; c++)
+        news |= low[c] < block->low[warp][c] || high[c] > block->high[warp][c];
+    if (!__any_sync(NONE, news))
+        return;
+    __syncwarp(); /* all have read what is written now */
+#pragma unroll
+    for (int c = 0; c < C; c++) {
+        const int least = warp_min(low[c]), most = -warp_min(-high[c]);
+        if (threadIdx.x % 32 != 0 || least > most)
+            continue;
+        if (least < block->low[warp][c]) {
+            block->low[warp][c] = least;
+            atomicMax(&held->best[2 * c], narrow_offer(least, unit, false));
+        }
+        if (most > block->high[warp][c]) {
+            block->high[warp][c] = most;
+            atomicMax(&held->best[2 * c + 1], narrow_offer(most, unit, true));
+        }
+    }
+    __syncwarp();
+}
+
+#endif
