@@ -54,11 +54,14 @@ typedef ImgstatResult (*UseBand)(void *context, const ImagePro *band, ImgstatErr
  * device may still be reading the last band. */
 ImgstatResult bands_each(Bands *bands, UseBand use, void *context, ImgstatError *err);
 
-/* bands_fetch.c: whether the threads of the device can read the page's rows for themselves; */
+/* bands_fetch.c: whether the threads of the device can read the rows of the page selected, or of
+ * bands that are not kept, for themselves; */
+bool bands_fetches(const Device *device, const Decoder *decoder);
 bool bands_fetchable(const Bands *bands);
-/* calls use once, for all rows: with an image without memory, for measure and count_digits only.
- * *complete is false where rows could not be read; what use made is of no value then. */
-ImgstatResult bands_fetch(Bands *bands, UseBand use, void *context, bool *complete,
+/* calls use once, for all rows, or for one of `every` neighbours: with an image without memory, for
+ * measure and count_digits only. *complete is false where rows could not be read; what use made is
+ * of no value then. */
+ImgstatResult bands_fetch(Bands *bands, uint32_t every, UseBand use, void *context, bool *complete,
                           ImgstatError *err);
 
 #endif

@@ -14,6 +14,7 @@ enum {
 typedef struct Fetching {
     const Decoder *decoder;
     size_t row_bytes;
+    uint32_t every;     /* row n of the image is n * every + every / 2 of the page */
     BandMemory *memory; /* a thread each */
     unsigned threads;
     atomic_bool failed;
@@ -29,33 +30,54 @@ static bool reserve(BandMemory *memory, size_t bytes)
     return memory->memory != NULL;
 }
 
+static bool read_rows(const Fetching *f, uint32_t row, void *to, uint32_t rows)
+{
+    const Decoder *const decoder = f->decoder;
+    bool done = true;
+    if (f->every == 1)
+        return decoder->codec->read_at(decoder, row, to, rows);
+    for (uint32_t i = 0; done && i < rows; i++)
+        done = decoder->codec->read_at(decoder, (row + i) * f->every + f->every / 2,
+                                       (unsigned char *)to + i * f->row_bytes, 1);
+    return done;
+}
+
 static const void *fetch_rows(void *context, unsigned thread, uint32_t row, uint32_t rows)
 {
     Fetching *const f = context;
-    const Decoder *const decoder = f->decoder;
     if (!atomic_load(&f->failed) && thread < f->threads &&
         reserve(&f->memory[thread], rows * f->row_bytes) &&
-        decoder->codec->read_at(decoder, row, f->memory[thread].memory, rows))
+        read_rows(f, row, f->memory[thread].memory, rows))
         return f->memory[thread].memory;
     atomic_store(&f->failed, true); /* the other threads need not go on */
     return NULL;
 }
 
-bool bands_fetchable(const Bands *bands)
+bool bands_fetches(const Device *device, const Decoder *decoder)
 {
-    return bands->decoder && !bands->kept && !bands->unfetchable && bands->decoder->anywhere &&
-           bands->page.pitch <= ROW_BYTES && bands->device->ops == &cpu_device_ops;
+    const ImgstatPage *const page = &decoder->page;
+    size_t row;
+    return decoder->anywhere && device->ops == &cpu_device_ops &&
+           size_product(page->width, page->channels * imgstat_sample_bytes(page->sample), &row) &&
+           row <= ROW_BYTES;
 }
 
-ImgstatResult bands_fetch(Bands *bands, UseBand use, void *context, bool *complete,
+bool bands_fetchable(const Bands *bands)
+{
+    return bands->decoder && !bands->kept && !bands->unfetchable &&
+           bands_fetches(bands->device, bands->decoder);
+}
+
+ImgstatResult bands_fetch(Bands *bands, uint32_t every, UseBand use, void *context, bool *complete,
                           ImgstatError *err)
 {
     Device *const device = bands->device;
     ImagePro page = bands->page;
     page.host = NULL;
-    page.height = bands->decoder->page.height;
+    page.height = bands->decoder->page.height / every;
     Fetching fetching = {.decoder = bands->decoder,
                          .row_bytes = page.pitch,
+                         .every = every,
                          .memory = calloc(device->threads, sizeof *fetching.memory),
                          .threads = device->threads};
     *complete = false;

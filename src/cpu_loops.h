@@ -18,6 +18,8 @@ enum { LOOP_SAMPLES = 1 << 20 };
  */
 enum { LOOP_TABLE = 65536 + 272 };
 
+enum { PICK_PAST = 16 };
+
 /* Sums of 32-bit integers of a channel. */
 typedef struct LoopSums {
     uint64_t sum;       /* two's complement */
@@ -54,6 +56,11 @@ typedef struct CpuLoops {
                   const uint64_t *nodata, LoopPiece *out);
     /* Leading 16 bits of the keys of wide samples. */
     void (*leading)(ImgstatSample sample, const void *x, size_t n, uint16_t *out);
+    /* Packs the positions of the samples whose leading bits are lo[channel] or one of the
+     * width[channel] - 1 that follow; n <= 65536; returns how many. May write PICK_PAST further
+     * positions. */
+    size_t (*pick)(const uint16_t *leading, size_t n, unsigned channels, const uint16_t *lo,
+                   const uint16_t *width, uint16_t *at);
     /* Counts 16-bit words; word i goes to table i % tables; they begin LOOP_TABLE apart. */
     void (*count_words)(const void *x, size_t words, unsigned tables, uint32_t *counts);
     /* Packs the order keys from lo to hi of every `channels`th of the n samples at x (any type, any

@@ -31,6 +31,13 @@ __attribute__((target("avx2,bmi,bmi2"))) static void leading(ImgstatSample sampl
     leading_any(sample, x, n, out);
 }
 
+__attribute__((target("avx2,bmi,bmi2"))) static size_t pick(const uint16_t *leading, size_t n,
+                                                            unsigned channels, const uint16_t *lo,
+                                                            const uint16_t *width, uint16_t *at)
+{
+    return pick_any(leading, n, channels, lo, width, at);
+}
+
 __attribute__((target("avx2,bmi,bmi2"))) static void count_words(const void *x, size_t words,
                                                                  unsigned tables, uint32_t *counts)
 {
@@ -72,6 +79,7 @@ const CpuLoops cpu_loops_avx2 = {
     .sums32 = sums32,
     .piece = piece,
     .leading = leading,
+    .pick = pick,
     .count_words = count_words,
     .select = select_keys,
     .count_bins = count_bins,

@@ -34,6 +34,37 @@ leading(ImgstatSample sample, const void *x, size_t n, uint16_t *out)
     leading_any(sample, x, n, out);
 }
 
+/* pick_any with positions moved together in a register, whatever the share of wanted samples. */
+__attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static size_t
+pick(const uint16_t *leading, size_t n, unsigned channels, const uint16_t *lo,
+     const uint16_t *width, uint16_t *at)
+{
+    enum { VECTOR = 32 };
+    uint16_t first[VECTOR * LOOP_CHANNELS], wide[VECTOR * LOOP_CHANNELS];
+    const __m512i ramp = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    size_t found = 0;
+    for (size_t j = 0; j < VECTOR * channels; j++) {
+        first[j] = lo[j % channels];
+        wide[j] = width[j % channels];
+    }
+    for (size_t i = 0, turn = 0; i < n; i += VECTOR) {
+        const __mmask32 there = n - i < VECTOR ? (1u << (n - i)) - 1 : UINT32_MAX;
+        const __m512i x = _mm512_maskz_loadu_epi16(there, leading + i);
+        const __m512i past = _mm512_sub_epi16(x, _mm512_loadu_si512(first + turn));
+        const __mmask32 wanted =
+            _mm512_mask_cmplt_epu16_mask(there, past, _mm512_loadu_si512(wide + turn));
+        turn = turn + VECTOR == VECTOR * channels ? 0 : turn + VECTOR;
+        for (unsigned half = 0; half < VECTOR; half += 16) {
+            const __mmask16 mask = (__mmask16)(wanted >> half);
+            const __m512i position = _mm512_add_epi32(ramp, _mm512_set1_epi32((int)(i + half)));
+            const __m512i packed = _mm512_maskz_compress_epi32(mask, position);
+            _mm256_storeu_si256((__m256i *)(void *)(at + found), _mm512_cvtepi32_epi16(packed));
+            found += (size_t)_mm_popcnt_u32(mask);
+        }
+    }
+    return found;
+}
+
 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static void
 count_words(const void *x, size_t words, unsigned tables, uint32_t *counts)
 {
@@ -109,6 +140,7 @@ const CpuLoops cpu_loops_avx512 = {
     .sums32 = sums32,
     .piece = piece,
     .leading = leading,
+    .pick = pick,
     .count_words = count_words,
     .select = select_keys,
     .count_bins = count_bins,

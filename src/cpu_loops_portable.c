@@ -24,6 +24,12 @@ static void leading(ImgstatSample sample, const void *x, size_t n, uint16_t *out
     leading_any(sample, x, n, out);
 }
 
+static size_t pick(const uint16_t *leading, size_t n, unsigned channels, const uint16_t *lo,
+                   const uint16_t *width, uint16_t *at)
+{
+    return pick_any(leading, n, channels, lo, width, at);
+}
+
 static void count_words(const void *x, size_t words, unsigned tables, uint32_t *counts)
 {
     count_words_any(x, words, tables, counts);
@@ -57,6 +63,7 @@ const CpuLoops cpu_loops_portable = {
     .sums32 = sums32,
     .piece = piece,
     .leading = leading,
+    .pick = pick,
     .count_words = count_words,
     .select = select_keys,
     .count_bins = count_bins,

@@ -210,6 +210,47 @@ LOOP void leading64(ImgstatSample sample, const Mem64 *x, size_t n, uint16_t *ou
         out[i] = (uint16_t)(key64(sample, x[i]) >> 48);
 }
 
+/* Wanted samples are few: eight without one are passed over whole. */
+LOOP size_t pick_of(const uint16_t *leading, size_t n, unsigned channels, const uint16_t *lo,
+                    const uint16_t *width, uint16_t *at)
+{
+    enum { BLOCK = 64, ALL = BLOCK * LOOP_CHANNELS };
+    uint16_t first[ALL], wide[ALL];
+    uint8_t wanted[ALL] = {0};
+    const size_t block = (size_t)BLOCK * channels;
+    size_t found = 0;
+    for (size_t j = 0; j < block; j++) {
+        first[j] = lo[j % channels];
+        wide[j] = width[j % channels];
+    }
+    for (size_t i = 0; i < n; i += block) {
+        const size_t m = least(block, n - i);
+        for (size_t j = 0; j < m; j++)
+            wanted[j] = (uint16_t)(leading[i + j] - first[j]) < wide[j];
+        for (size_t j = m; j % 8 != 0; j++)
+            wanted[j] = 0;
+        for (size_t j = 0; j < m; j += 8) {
+            uint64_t any;
+            memcpy(&any, wanted + j, sizeof any);
+            for (size_t k = j; any && k < j + 8; k++) {
+                at[found] = (uint16_t)(i + k);
+                found += wanted[k];
+            }
+        }
+    }
+    return found;
+}
+
+LOOP size_t pick_any(const uint16_t *leading, size_t n, unsigned channels, const uint16_t *lo,
+                     const uint16_t *width, uint16_t *at)
+{
+    if (channels == 1)
+        return pick_of(leading, n, 1, lo, width, at);
+    if (channels == 3)
+        return pick_of(leading, n, 3, lo, width, at);
+    return pick_of(leading, n, channels, lo, width, at);
+}
+
 LOOP void leading_any(ImgstatSample sample, const void *x, size_t n, uint16_t *out)
 {
     switch (sample) {

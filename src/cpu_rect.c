@@ -18,6 +18,8 @@ typedef struct Target {
     uint32_t *pairs;
     unsigned char *planar; /* samples of one channel: a chunk */
     uint16_t *leading;     /* of a chunk */
+    const CpuAside *aside; /* NULL: nothing is set aside */
+    void *spare;           /* half of the scratch, for that */
 } Target;
 
 unsigned cpu_word_tables(unsigned channels)
@@ -167,6 +169,23 @@ static void sums64(bool is_signed, const unsigned char *x, size_t n, size_t stri
     *max = hi;
 }
 
+/* Keys of n samples that have just been counted: `leading` is theirs. */
+static void set_aside(const Target *to, const unsigned char *x, size_t n, unsigned channels,
+                      uint16_t first)
+{
+    const ImagePro *image = to->image;
+    const size_t bytes = sample_bits(image->sample) / 8;
+    uint64_t *keys = to->spare;
+    if (channels == image->channels) {
+        cpu_aside_samples(to->aside, to->loops, image->sample, x, to->leading, n, channels,
+                          to->spare);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) /* one of several channels, taken apart */
+        keys[i] = sample_key(image->sample, cpu_load(x + i * bytes, bytes));
+    cpu_aside_keys(to->aside, image->channels, first, keys, n);
+}
+
 /* Counts n samples that begin with channel `first`; channels of them are interleaved. */
 static void count(const Target *to, const unsigned char *x, size_t n, unsigned channels,
                   uint16_t first)
@@ -182,6 +201,8 @@ static void count(const Target *to, const unsigned char *x, size_t n, unsigned c
     case COUNT_LEADING:
         to->loops->leading(to->image->sample, x, n, to->leading);
         to->loops->count_words(to->leading, n, tables, counts);
+        if (to->aside)
+            set_aside(to, x, n, channels, first);
         return;
     case COUNT_WORDS:
         to->loops->count_words(x, n, tables, counts);
@@ -298,7 +319,7 @@ static void add_mixed_piece(const Target *to, const CpuRun *run, uint16_t channe
     const uint64_t ninf = sample_key_infinity(sample, true),
                    pinf = sample_key_infinity(sample, false);
     Tally *tally = &to->tally[channel];
-    uint64_t min = UINT64_MAX, max = 0, pivot_raw = 0;
+    uint64_t min = UINT64_MAX, max = 0, pivot_raw = 0, *const keys = to->spare;
     uint32_t valid = 0;
 
     for (size_t i = 0; i < run->n; i++, at += stride) {
@@ -317,6 +338,7 @@ static void add_mixed_piece(const Target *to, const CpuRun *run, uint16_t channe
             max = key > max ? key : max;
             if (to->counting == COUNT_LEADING)
                 to->counts[channel * (size_t)LOOP_TABLE + (key >> (8 * bytes - 16))]++;
+            keys[valid - 1] = key;
         } else if (key == pinf) {
             tally->pinf++;
         } else if (key == ninf) {
@@ -333,6 +355,8 @@ static void add_mixed_piece(const Target *to, const CpuRun *run, uint16_t channe
     to->loops->piece(sample, to->planar, run->n, 1, NULL, &piece);
     piece_add(tally, valid, piece.pivot, piece.d, piece.q);
     add_extrema(to, run, channel, min, max);
+    if (to->aside)
+        cpu_aside_keys(to->aside, image->channels, channel, keys, valid);
 }
 
 static void add_floats(const Target *to, const CpuRun *run)
@@ -372,16 +396,19 @@ void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *r
     const bool floats = sample_is_float(image->sample) && !sample_is_narrow(image->sample);
     const bool packed = rect->x0 == 0 && rect->x1 == image->width && !image->mask &&
                         image->pitch == image->width * stride;
-    const Target to = {
-        .loops = loops,
-        .image = image,
-        .counting = counting,
-        .tally = thread->tally,
-        .extrema = thread->extrema,
-        .counts = thread->counts + pairs,
-        .pairs = thread->counts,
-        .planar = thread->scratch,
-        .leading = (uint16_t *)(void *)((unsigned char *)thread->scratch + CPU_SCRATCH / 2)};
+    unsigned char *const scratch = thread->scratch;
+    const Target to = {.loops = loops,
+                       .image = image,
+                       .counting = counting,
+                       .tally = thread->tally,
+                       .extrema = thread->extrema,
+                       .counts = thread->counts + pairs,
+                       .pairs = thread->counts,
+                       .planar = scratch,
+                       .leading = (uint16_t *)(void *)(scratch + CPU_SCRATCH / 4),
+                       .aside =
+                           thread->aside.keys && counting == COUNT_LEADING ? &thread->aside : NULL,
+                       .spare = scratch + CPU_SCRATCH / 2};
     const uint32_t rows =
         packed && !floats ? rect->y1 - rect->y0 : 1; /* rows without gaps are one */
     begin_extrema(&to);

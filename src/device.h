@@ -156,10 +156,20 @@ typedef struct RowSource {
     void *context;
 } RowSource;
 
+/* Keys that the CPU's measure sets aside while it counts such images by leading bits: where a
+ * further read would look for them. Rows of one gather a channel; lo and hi are the ends of whole
+ * bins of a record, lo > hi: none. At most LOOP_CHANNELS channels. */
+typedef struct KeyAside {
+    KeyGather *gathers;
+    size_t n;  /* a multiple of the channels */
+    bool full; /* there was no room for some: they are of no value */
+} KeyAside;
+
 struct ImgstatDevice {
     const DeviceOps *ops; /* first member of each implementation's own struct */
     unsigned threads;     /* of the processor, that whoever opened it grants, decoding included */
     const RowSource *source; /* while a call has such images; else NULL */
+    KeyAside *aside;         /* while a call has such an image and sets keys aside; else NULL */
 };
 
 extern const DeviceOps cpu_device_ops;

@@ -29,6 +29,12 @@ bool findings_read_again(const ImgstatMeasure *how, ImgstatSample sample)
     return !sample_is_narrow(sample) && (findings_parts(how) || how->shape || how->histogram);
 }
 
+bool findings_ranks_only(const ImgstatMeasure *how, ImgstatSample sample)
+{
+    return !sample_is_narrow(sample) && (how->n_percentiles || how->median) && !how->mode &&
+           !how->shape && !how->histogram;
+}
+
 /* While a record is made. */
 typedef struct Work {
     ImgstatRecord *out;

@@ -35,6 +35,8 @@ ImgstatResult findings_check(const ImgstatMeasure *how, ImgstatError *err);
 unsigned findings_parts(const ImgstatMeasure *how);
 /* Whether samples of this type are read again after the first time. */
 bool findings_read_again(const ImgstatMeasure *how, ImgstatSample sample);
+/* Whether they are read again for percentiles and the median alone. */
+bool findings_ranks_only(const ImgstatMeasure *how, ImgstatSample sample);
 
 /* Takes the record over, whatever the result. bits: significant ones of a sample. */
 ImgstatResult findings_create(Record *record, uint8_t bits, const ImgstatMeasure *how,

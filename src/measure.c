@@ -2,10 +2,14 @@
 /* measure.c: the reads of an image or of a page of a file, band by band. */
 #include "bands.h"
 #include "findings.h"
+#include "guess.h"
 
 enum {
-    KEEP_BYTES = 64 << 20, /* pages up to this stay in memory where they are read again */
-    RECORD_BYTES = 1 << 30 /* of counters: 2,047 channels of 16 bits. A hostile file has 65,535 */
+    KEEP_BYTES = 64 << 20,  /* pages up to this stay in memory where they are read again */
+    RECORD_BYTES = 1 << 30, /* of counters: 2,047 channels of 16 bits. A hostile file has 65,535 */
+    GUESS_PIXELS = 1 << 18, /* what a guess looks at, about, */
+    GUESS_ROWS = 32,        /* in as many rows at least, */
+    GUESS_PART = 8          /* but no more than this part of the page */
 };
 
 /* ---- The first read ---------------------------------------------------------------------- */
@@ -21,15 +25,17 @@ static ImgstatResult measure_band(void *context, const ImagePro *band, ImgstatEr
     return first->device->ops->measure(first->device, band, &first->record, 1, err);
 }
 
-/* Where rows that should only need reading cannot be read, the decoder says what there is. */
-static ImgstatResult measure_all(Bands *bands, First *first, size_t bytes, ImgstatError *err)
+/* Of one row in `every`: only where rows can be fetched. Where rows that should only need reading
+ * cannot be read, the decoder says what there is. */
+static ImgstatResult measure_all(Bands *bands, uint32_t every, First *first, size_t bytes,
+                                 ImgstatError *err)
 {
     Device *const device = bands->device;
     IMGSTAT_TRY(device->ops->alloc(device, bytes, &first->record.mem, err));
     if (bands_fetchable(bands)) {
         bool complete;
-        IMGSTAT_TRY(bands_fetch(bands, measure_band, first, &complete, err));
-        if (complete)
+        IMGSTAT_TRY(bands_fetch(bands, every, measure_band, first, &complete, err));
+        if (complete || every > 1)
             return IMGSTAT_OK;
         device->ops->release(device, &first->record.mem);
         IMGSTAT_TRY(device->ops->alloc(device, bytes, &first->record.mem, err));
@@ -37,11 +43,14 @@ static ImgstatResult measure_all(Bands *bands, First *first, size_t bytes, Imgst
     return bands_each(bands, measure_band, first, err);
 }
 
-static ImgstatResult read_first(Bands *bands, ImgstatSample sample, uint16_t channels,
-                                unsigned parts, Record **out, ImgstatError *err)
+static ImgstatResult read_first(Bands *bands, uint32_t every, unsigned parts, Record **out,
+                                ImgstatError *err)
 {
     *out = NULL;
     Device *const device = bands->device;
+    const ImagePro *const like = &bands->page;
+    const ImgstatSample sample = like->sample;
+    const uint16_t channels = like->channels;
     const size_t bytes = record_bytes(sample, channels, parts);
     if (bytes > RECORD_BYTES)
         return error_set(err, IMGSTAT_ERR_LIMIT,
@@ -52,16 +61,37 @@ static ImgstatResult read_first(Bands *bands, ImgstatSample sample, uint16_t cha
     Record *record = NULL;
     ImgstatResult res = record_create(sample, channels, parts, &record, err);
     if (res == IMGSTAT_OK)
-        res = measure_all(bands, &first, bytes, err);
+        res = measure_all(bands, every, &first, bytes, err);
     if (res == IMGSTAT_OK)
         res = device->ops->download(device, record->tally, first.record.mem, 0, bytes, err);
     device->ops->release(device, &first.record.mem);
-    if (res != IMGSTAT_OK) {
+    if (res == IMGSTAT_OK) {
+        record_settle(record, like->has_nodata, like->nodata_key);
+    } else {
         record_destroy(record);
         record = NULL;
     }
     *out = record;
     return res;
+}
+
+/* Looks at a few rows of a large page, if that can save reading all of them again. */
+static ImgstatResult look(Bands *bands, const ImgstatMeasure *how, Guess *guess, ImgstatError *err)
+{
+    const ImagePro *const page = &bands->page;
+    if (page->width == 0 || !bands_fetchable(bands) ||
+        !guess_helps(how, page->sample, page->channels))
+        return IMGSTAT_OK;
+    const uint32_t least = GUESS_PIXELS / page->width, height = bands->decoder->page.height;
+    const uint32_t every = height / (least > GUESS_ROWS ? least : GUESS_ROWS);
+    if (every < GUESS_PART)
+        return IMGSTAT_OK;
+    Record *record;
+    IMGSTAT_TRY(read_first(bands, every, findings_parts(how), &record, err));
+    if (bands_fetchable(bands))
+        guess_make(guess, record, every, how);
+    record_destroy(record);
+    return IMGSTAT_OK;
 }
 
 /* ---- Further reads ----------------------------------------------------------------------- */
@@ -97,18 +127,27 @@ static ImgstatResult read_counts(Bands *bands, Further *further, ImgstatError *e
     if (!only_digits || !bands_fetchable(bands))
         return bands_each(bands, pass_band, further, err);
     bool complete;
-    IMGSTAT_TRY(bands_fetch(bands, pass_band, further, &complete, err));
+    IMGSTAT_TRY(bands_fetch(bands, 1, pass_band, further, &complete, err));
     if (!complete) /* they could be read a moment ago */
         return error_set(err, IMGSTAT_ERR_IO, "%s: changed while it was read",
                          bands->decoder->source->name);
     return IMGSTAT_OK;
 }
 
+/* A page that is being measured, and what is known of it. */
+typedef struct Measuring {
+    Bands *bands;
+    Guess guess;
+} Measuring;
+
 static ImgstatResult read_further(void *context, const Pass *pass, ImgstatError *err)
 {
-    Bands *const bands = context;
+    Measuring *const measuring = context;
+    Bands *const bands = measuring->bands;
     Device *const device = bands->device;
     Further further = {.device = device, .pass = pass};
+    if (guess_answer(&measuring->guess, bands->page.sample, pass))
+        return IMGSTAT_OK;
     if (!pass->n_windows)
         return read_counts(bands, &further, err);
     ImgstatResult res = device->ops->windows_begin(device, bands->page.sample, bands->page.channels,
@@ -126,12 +165,21 @@ static ImgstatResult read_further(void *context, const Pass *pass, ImgstatError 
 static ImgstatResult measure_bands(Bands *bands, const ImgstatMeasure *how, ImgstatRecord **out,
                                    ImgstatError *err)
 {
-    const ImagePro *const like = &bands->page;
+    Device *const device = bands->device;
+    Measuring measuring = {.bands = bands};
     Record *record = NULL;
-    IMGSTAT_TRY(read_first(bands, like->sample, like->channels, findings_parts(how), &record, err));
-    record_settle(record, like->has_nodata, like->nodata_key);
-    const Reader reader = {.read = read_further, .context = bands};
-    return findings_create(record, like->bits, how, reader, out, err);
+    ImgstatResult res = look(bands, how, &measuring.guess, err);
+    device->aside = measuring.guess.aside.n > 0 ? &measuring.guess.aside : NULL;
+    if (res == IMGSTAT_OK)
+        res = read_first(bands, 1, findings_parts(how), &record, err);
+    device->aside = NULL;
+    if (bands->unfetchable)
+        guess_release(&measuring.guess);
+    const Reader reader = {.read = read_further, .context = &measuring};
+    if (res == IMGSTAT_OK)
+        res = findings_create(record, bands->page.bits, how, reader, out, err);
+    guess_release(&measuring.guess);
+    return res;
 }
 
 ImgstatResult imgstat_measure_image(ImgstatDevice *device, const ImagePro *image,
@@ -160,8 +208,11 @@ ImgstatResult imgstat_measure_file(ImgstatDevice *device, ImgstatFile *file, uin
     Decoder *const decoder = file->decoder;
     decoder->threads = device->threads;
     IMGSTAT_TRY(decoder->codec->select(decoder, page, err));
+    const ImgstatSample sample = decoder->page.sample;
+    /* Reading such a page twice takes less than keeping it. */
+    const bool fetch = findings_ranks_only(how, sample) && bands_fetches(device, decoder);
     const bool keep =
-        findings_read_again(how, decoder->page.sample) && bands_whole(decoder) <= KEEP_BYTES;
+        findings_read_again(how, sample) && bands_whole(decoder) <= KEEP_BYTES && !fetch;
     BandMemory memory = {0};
     Bands bands;
     ImgstatResult res = bands_open(device, decoder, keep, &memory, NULL, &bands, err);

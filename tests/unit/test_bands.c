@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_bands.c: pages measured band by band, once or again, give what the whole image gives. */
 #include "codec.h"
-#include "device.h"
+#include "helper_cpu.h"
 
 #include <criterion/criterion.h>
 #include <stdatomic.h>
@@ -267,7 +267,7 @@ Test(bands, rows_from_anywhere_again)
     for (int damaged = 0; damaged < 2; damaged++) {
         m.fetch_at = damaged ? 4099 : UINT32_MAX;
         cr_assert_eq(imgstat_measure_file(device, &file, 0, &how, &fetched, NULL), IMGSTAT_OK);
-        cr_assert(damaged ? m.rows == 2 * 4100 : m.rows == 0 && m.fetched == 2 * 4100);
+        cr_assert(damaged ? m.rows == 2 * 4100 : m.rows == 0 && m.fetched == 4100 + 62);
         for (size_t k = 0; k < 3; k++)
             cr_assert_eq(imgstat_record_percentile(whole, 0, k),
                          imgstat_record_percentile(fetched, 0, k));
@@ -276,6 +276,123 @@ Test(bands, rows_from_anywhere_again)
     imgstat_record_destroy(whole);
     imgstat_device_close(device);
     imgstat_image_release(&image);
+}
+
+/* What a page has for the keys that are guessed from a few of its rows. */
+typedef enum Content {
+    NOISE,
+    HOLES,      /* undefined samples, nodata, infinities */
+    FEW,        /* too many samples in one bin to set aside */
+    MISLEADING, /* the rows looked at are not like the others */
+    CROWDED     /* the others have more of the wanted keys than there is room for */
+} Content;
+
+enum { WIDTH = 1000, HEIGHT = 2100, EVERY = 8, LOOKED_AT = HEIGHT / EVERY };
+
+static uint64_t sample_at(ImgstatSample sample, Content content, size_t i, uint32_t row)
+{
+    const bool looked_at = row % EVERY == EVERY / 2;
+    double d = (double)(mix(i) >> 40) / 1000 - 5000;
+    float f;
+    uint64_t raw = mix(i) >> (sample_bits(sample) == 32 ? 34 : 3);
+    if (content == FEW)
+        d = (double)(raw = i % 10 == 0);
+    if (content == MISLEADING && looked_at)
+        d = (double)(raw = 2 * raw / 3) - 3000;
+    if (content == CROWDED && !looked_at && i % 4 != 0)
+        d = 3388, raw = (uint64_t)1 << (sample_bits(sample) == 32 ? 29 : 60);
+    if (content == HOLES && sample_is_float(sample))
+        d = i % 7 == 0 ? (double)NAN : i % 5 == 0 ? (double)INFINITY : d;
+    if (content == HOLES && i % 11 == 0)
+        d = (double)(raw = 2);
+    if (!sample_is_float(sample))
+        return raw;
+    f = (float)d;
+    if (sample == IMGSTAT_F64)
+        memcpy(&raw, &d, sizeof d);
+    else
+        memcpy(&raw, &f, sizeof f);
+    return raw;
+}
+
+/* Percentiles are those of the whole image, and the page was read as often as expected. */
+static void check_guess(ImgstatSample sample, uint16_t channels, Content content,
+                        const ImgstatMeasure *how, uint64_t fetched)
+{
+    const size_t bytes = imgstat_sample_bytes(sample), row = (size_t)WIDTH * channels;
+    MemoryDecoder m;
+    ImagePro image = make(&m, sample, WIDTH, HEIGHT, channels, 16);
+    for (size_t i = 0; i < row * HEIGHT; i++) {
+        const uint64_t raw = sample_at(sample, content, i, (uint32_t)(i / row));
+        const uint32_t low = (uint32_t)raw;
+        memcpy((unsigned char *)image.host + i * bytes,
+               bytes == 8 ? (const void *)&raw : (const void *)&low, bytes);
+    }
+    if (content == HOLES) {
+        m.base.page.has_nodata = true;
+        m.base.page.nodata =
+            sample_value(sample, sample_key(sample, sample_at(sample, HOLES, 0, 0)));
+        imgstat_image_set_nodata(&image, m.base.page.nodata);
+    }
+    m.anywhere = true;
+    ImgstatFile file = {.decoder = &m.base};
+    for (unsigned level = 0; level < 3; level++) {
+        ImgstatDevice *const device = open_cpu(cpu_levels[level], level + 1);
+        ImgstatRecord *whole, *guessed;
+        if (!device)
+            continue;
+        device->threads = level + 1;
+        cr_assert_eq(imgstat_measure_image(device, &image, how, &whole, NULL), IMGSTAT_OK);
+        m.fetched = 0;
+        cr_assert_eq(imgstat_measure_file(device, &file, 0, how, &guessed, NULL), IMGSTAT_OK);
+        cr_assert(m.rows == 0 && m.fetched == fetched, "%s, content %d: %u rows, not %u",
+                  imgstat_sample_name(sample), content, m.fetched, (unsigned)fetched);
+        for (uint16_t c = 0; c < channels; c++) {
+            ImgstatStats x, y;
+            imgstat_record_stats(whole, c, &x);
+            imgstat_record_stats(guessed, c, &y);
+            cr_assert(x.count > 0 && x.count == y.count);
+            cr_assert_eq(memcmp(&x.median, &y.median, sizeof x.median), 0);
+            for (size_t k = 0; k < how->n_percentiles; k++)
+                cr_assert_eq(imgstat_record_percentile(whole, c, k),
+                             imgstat_record_percentile(guessed, c, k));
+        }
+        imgstat_record_destroy(whole);
+        imgstat_record_destroy(guessed);
+        imgstat_device_close(device);
+    }
+    imgstat_image_release(&image);
+}
+
+Test(bands, guessed_keys_save_reads)
+{
+    const ImgstatMeasure median = {.median = true};
+    const ImgstatMeasure three = {.percentiles = percentiles, .n_percentiles = 3, .median = true};
+    const ImgstatMeasure many = {.percentiles = (const double[]){1, 2, 3, 4, 5},
+                                 .n_percentiles = 5};
+    const uint64_t once = HEIGHT + LOOKED_AT;
+    check_guess(IMGSTAT_F32, 1, NOISE, &median, once);
+    check_guess(IMGSTAT_F32, 3, NOISE, &three, once);
+    check_guess(IMGSTAT_F64, 2, NOISE, &three, once);
+    check_guess(IMGSTAT_U32, 4, NOISE, &median, once);
+    check_guess(IMGSTAT_I32, 1, NOISE, &three, once);
+    check_guess(IMGSTAT_I64, 2, NOISE, &median, once);
+    check_guess(IMGSTAT_F32, 3, HOLES, &median, once);
+    check_guess(IMGSTAT_F64, 1, HOLES, &three, once);
+    check_guess(IMGSTAT_I32, 2, HOLES, &median, once);
+    check_guess(IMGSTAT_F32, 5, NOISE, &median, 2 * HEIGHT); /* too many channels */
+    check_guess(IMGSTAT_F32, 1, NOISE, &many, 2 * HEIGHT);   /* too many percentiles */
+}
+
+Test(bands, wrong_guesses_cost_a_read)
+{
+    const ImgstatMeasure median = {.median = true};
+    check_guess(IMGSTAT_F32, 1, FEW, &median, 2 * HEIGHT + LOOKED_AT);
+    check_guess(IMGSTAT_U32, 3, FEW, &median, 2 * HEIGHT + LOOKED_AT);
+    check_guess(IMGSTAT_F32, 1, MISLEADING, &median, 2 * HEIGHT + LOOKED_AT);
+    check_guess(IMGSTAT_I32, 2, MISLEADING, &median, 2 * HEIGHT + LOOKED_AT);
+    check_guess(IMGSTAT_F32, 1, CROWDED, &median, 2 * HEIGHT + LOOKED_AT);
+    check_guess(IMGSTAT_U64, 2, CROWDED, &median, 4 * HEIGHT + LOOKED_AT);
 }
 
 /* The bands have the sentence. */
