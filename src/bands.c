@@ -36,7 +36,13 @@ ImgstatResult cancel_check(const Cancel *cancel, ImgstatError *err)
 static bool row_bytes_of(const Decoder *decoder, size_t *out)
 {
     const ImgstatPage *const page = &decoder->page;
-    return size_product(page->width, page->channels * imgstat_sample_bytes(page->sample), out);
+    return size_product(page->width, decoder_channels(decoder) * imgstat_sample_bytes(page->sample),
+                        out);
+}
+
+static uint16_t planes_of(const Decoder *decoder)
+{
+    return decoder->planes ? decoder->planes : 1;
 }
 
 /* About BAND_BYTES in whole units of the decoder, even where one unit is larger: half units would
@@ -63,7 +69,8 @@ size_t bands_least(const Decoder *decoder)
 size_t bands_whole(const Decoder *decoder)
 {
     size_t row, bytes;
-    if (!row_bytes_of(decoder, &row) || !size_product(row, decoder->page.height, &bytes))
+    if (!row_bytes_of(decoder, &row) || !size_product(row, decoder->page.height, &bytes) ||
+        !size_product(bytes, planes_of(decoder), &bytes))
         return SIZE_MAX;
     return bytes;
 }
@@ -83,19 +90,25 @@ static uint32_t buffer_height(const Bands *bands, size_t row_bytes)
 ImgstatResult bands_open(Device *device, Decoder *decoder, bool keep, BandMemory *memory,
                          const Cancel *cancel, Bands *out, ImgstatError *err)
 {
-    *out = (Bands){.device = device, .decoder = decoder, .kept = keep, .cancel = cancel};
+    *out = (Bands){.device = device,
+                   .decoder = decoder,
+                   .planes = planes_of(decoder),
+                   .kept = keep,
+                   .cancel = cancel};
     const ImgstatPage *const page = &decoder->page;
     decoder->threads = device->threads;
     size_t row = 0, bytes;
     const bool fits = row_bytes_of(decoder, &row);
     out->rows = fits ? band_height(decoder, row) : 0;
     const uint32_t rows = buffer_height(out, row);
-    if (!fits || !size_product(row, rows, &bytes))
+    if (!fits || !size_product(row, rows, &bytes) ||
+        !size_product(bytes, keep ? out->planes : 1, &bytes))
         return error_set(err, IMGSTAT_ERR_LIMIT, "%s: rows are too large", decoder->source->name);
     IMGSTAT_TRY(band_memory_reserve(device, memory, bytes, err));
     IMGSTAT_TRY(imgstat_image_wrap(IMGSTAT_HOST, 0, memory->memory, 0, page->width, rows,
-                                   page->channels, page->sample, page->bits, NULL, NULL, &out->page,
-                                   err));
+                                   decoder_channels(decoder), page->sample, page->bits, NULL, NULL,
+                                   &out->page, err));
+    out->pixels = memory->memory;
     if (page->has_nodata)
         imgstat_image_set_nodata(&out->page, page->nodata);
     return IMGSTAT_OK;
@@ -103,20 +116,46 @@ ImgstatResult bands_open(Device *device, Decoder *decoder, bool keep, BandMemory
 
 void bands_of_image(Device *device, const ImagePro *image, Bands *out)
 {
-    *out = (Bands){
-        .device = device, .page = *image, .kept = true, .filled = true, .rows = image->height};
+    *out = (Bands){.device = device,
+                   .planes = 1,
+                   .page = *image,
+                   .pixels = image->host,
+                   .kept = true,
+                   .filled = 1,
+                   .rows = image->height};
     out->page.release = NULL;
+}
+
+void bands_plane(Bands *bands, uint16_t plane)
+{
+    bands->plane = plane;
+    if (bands->kept && plane > 0)
+        bands->page.host =
+            (unsigned char *)bands->pixels + plane * (size_t)bands->page.height * bands->page.pitch;
+    else
+        bands->page.host = bands->pixels;
+}
+
+/* The first row of the plane is next. Those after the one read last follow it. */
+static ImgstatResult begin_plane(const Bands *bands, ImgstatError *err)
+{
+    Decoder *const decoder = bands->decoder;
+    const bool onward = decoder->planes && bands->plane > decoder->plane;
+    if (decoder->next_row != 0 && !onward)
+        IMGSTAT_TRY(decoder->codec->select(decoder, decoder->page.page, err));
+    decoder->plane = bands->plane;
+    decoder->next_row = 0;
+    return IMGSTAT_OK;
 }
 
 ImgstatResult bands_each(Bands *bands, UseBand use, void *context, ImgstatError *err)
 {
     IMGSTAT_TRY(cancel_check(bands->cancel, err));
-    if (bands->filled)
+    if (bands->plane < bands->filled)
         return use(context, &bands->page, err);
     Decoder *const decoder = bands->decoder;
     const uint32_t height = decoder->page.height;
-    if (decoder->next_row != 0)
-        IMGSTAT_TRY(decoder->codec->select(decoder, decoder->page.page, err));
+    IMGSTAT_TRY(begin_plane(bands, err));
     ReadAhead *ahead = NULL;
     ImgstatResult res = read_ahead_start(decoder, &bands->page, bands->rows,
                                          bands->device->threads > 1, &ahead, err);
@@ -132,6 +171,7 @@ ImgstatResult bands_each(Bands *bands, UseBand use, void *context, ImgstatError 
             res = use(context, &band, err);
     }
     read_ahead_stop(ahead);
-    bands->filled = bands->kept && res == IMGSTAT_OK;
+    if (bands->kept && res == IMGSTAT_OK)
+        bands->filled = (uint16_t)(bands->plane + 1);
     return res;
 }

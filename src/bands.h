@@ -27,11 +27,15 @@ ImgstatResult cancel_check(const Cancel *cancel, ImgstatError *err);
 
 typedef struct Bands {
     Device *device;
-    Decoder *decoder;  /* NULL: `page` is somebody's whole image */
-    ImagePro page;     /* the whole page where it is kept, else room for a band or two */
-    bool kept, filled; /* filled: the page has been decoded */
-    bool unfetchable;  /* bands_fetch has failed */
-    uint32_t rows;     /* of a band */
+    Decoder *decoder; /* NULL: `page` is somebody's whole image */
+    uint16_t planes;  /* parts of the page that are read one after another; 1: it is not parted */
+    uint16_t plane;   /* the one that is read next */
+    ImagePro page;    /* all of the plane where it is kept, else room for a band or two */
+    void *pixels;     /* of the first plane */
+    bool kept;
+    uint16_t filled;  /* planes that are kept and have been decoded */
+    bool unfetchable; /* bands_fetch has failed */
+    uint32_t rows;    /* of a band */
     const Cancel *cancel;
 } Bands;
 
@@ -41,17 +45,26 @@ size_t bands_least(const Decoder *decoder);
 size_t bands_whole(const Decoder *decoder);
 
 /* For the page selected. keep: where its pixels will be asked for again. The decoder gets the
- * threads of the device. */
+ * threads of the device. Where it gives planes, they are images of one channel. */
 ImgstatResult bands_open(Device *device, Decoder *decoder, bool keep, BandMemory *memory,
                          const Cancel *cancel, Bands *out, ImgstatError *err);
 /* For a host image, which is its own only band. */
 void bands_of_image(Device *device, const ImagePro *image, Bands *out);
 
+/* Where nothing is decoded so far, planes come in ascending order. */
+void bands_plane(Bands *bands, uint16_t plane);
+
+/* Of the page. */
+static inline uint16_t bands_channels(const Bands *bands)
+{
+    return bands->planes > 1 ? bands->planes : bands->page.channels;
+}
+
 typedef ImgstatResult (*UseBand)(void *context, const ImagePro *band, ImgstatError *err);
 
-/* Calls use for every row once, in order, by bands; ends at the first error. Where the device has
- * threads, one of them has the decoder meanwhile; warnings come from the thread of the call. The
- * device may still be reading the last band. */
+/* Calls use for every row of the plane once, in order, by bands; ends at the first error. Where the
+ * device has threads, one of them has the decoder meanwhile; warnings come from the thread of the
+ * call. The device may still be reading the last band. */
 ImgstatResult bands_each(Bands *bands, UseBand use, void *context, ImgstatError *err);
 
 /* bands_fetch.c: whether the threads of the device can read the rows of the page selected, or of

@@ -58,7 +58,8 @@ bool bands_fetches(const Device *device, const Decoder *decoder)
     const ImgstatPage *const page = &decoder->page;
     size_t row;
     return decoder->anywhere && device->ops == &cpu_device_ops &&
-           size_product(page->width, page->channels * imgstat_sample_bytes(page->sample), &row) &&
+           size_product(page->width, decoder_channels(decoder) * imgstat_sample_bytes(page->sample),
+                        &row) &&
            row <= ROW_BYTES;
 }
 
@@ -72,6 +73,7 @@ ImgstatResult bands_fetch(Bands *bands, uint32_t every, UseBand use, void *conte
                           ImgstatError *err)
 {
     Device *const device = bands->device;
+    bands->decoder->plane = bands->plane;
     ImagePro page = bands->page;
     page.host = NULL;
     page.height = bands->decoder->page.height / every;

@@ -49,10 +49,19 @@ typedef struct Decoder {
     uint32_t next_row; /* of that page */
     unsigned threads;  /* to decode with; 0: as many as the process may run on */
     DecodeWay way;
+    bool separate;      /* wanted before select: channels that lie apart in the file come apart */
+    uint16_t planes;    /* then: that many, of which read_rows and read_at give one; else 0 */
+    uint16_t plane;     /* which one: another one begins where next_row is set to 0 too */
     bool anywhere;      /* read_at gives the rows of this page */
     uint32_t band_rows; /* reading in multiples of this many rows decodes nothing twice */
     const char *const *channel_names; /* page.channels of them */
 } Decoder;
+
+/* Channels of the rows that a decoder gives. */
+static inline uint16_t decoder_channels(const Decoder *decoder)
+{
+    return decoder->planes ? 1 : decoder->page.channels;
+}
 
 /* Codecs know host memory only. read_rows fills `rows` rows of `pitch` bytes from decoder->next_row
  * on, in host byte order, channels interleaved, packed samples expanded; calls go down the page

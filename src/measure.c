@@ -43,28 +43,70 @@ static ImgstatResult measure_all(Bands *bands, uint32_t every, First *first, siz
     return bands_each(bands, measure_band, first, err);
 }
 
-static ImgstatResult read_first(Bands *bands, uint32_t every, unsigned parts, Record **out,
+/* Measures one row in `every` of the plane that is next into the channels of the record from
+ * `channel` on. */
+static ImgstatResult read_plane(Bands *bands, uint32_t every, uint16_t channel, Record *record,
                                 ImgstatError *err)
 {
-    *out = NULL;
     Device *const device = bands->device;
+    const uint16_t channels = bands->page.channels;
+    First first = {
+        .device = device,
+        .record = {.sample = record->sample, .channels = channels, .parts = record->parts}};
+    const size_t tallies = channels * sizeof *record->tally;
+    const size_t bytes = record_bytes(record->sample, channels, record->parts);
+    const bool all = channels == record->channels; /* tallies and bins are one stretch */
+    ImgstatResult res = measure_all(bands, every, &first, bytes, err);
+    if (res == IMGSTAT_OK)
+        res = device->ops->download(device, record->tally + channel, first.record.mem, 0,
+                                    all ? bytes : tallies, err);
+    if (res == IMGSTAT_OK && !all && bytes > tallies)
+        res = device->ops->download(
+            device, record->bins + (size_t)channel * sample_record_bins(record->sample),
+            first.record.mem, tallies, bytes - tallies, err);
+    device->ops->release(device, &first.record.mem);
+    return res;
+}
+
+/* The same of one plane among several, with the keys set aside that are wanted of it. */
+static ImgstatResult read_plane_aside(Bands *bands, uint16_t channel, KeyAside *aside,
+                                      Record *record, ImgstatError *err)
+{
+    Device *const device = bands->device;
+    const Pass wanted = {.gathers = aside->gathers, .n_gathers = aside->n};
+    PlanePass plane;
+    IMGSTAT_TRY(pass_of_plane(&wanted, channel, &plane, err));
+    KeyAside own = {.gathers = plane.pass.gathers, .n = plane.pass.n_gathers, .full = aside->full};
+    device->aside = &own;
+    const ImgstatResult res = read_plane(bands, 1, channel, record, err);
+    device->aside = NULL;
+    aside->full = own.full;
+    pass_of_plane_end(&plane);
+    return res;
+}
+
+/* aside: NULL, or keys to set aside; every is 1 then. */
+static ImgstatResult read_first(Bands *bands, uint32_t every, unsigned parts, KeyAside *aside,
+                                Record **out, ImgstatError *err)
+{
+    *out = NULL;
     const ImagePro *const like = &bands->page;
     const ImgstatSample sample = like->sample;
-    const uint16_t channels = like->channels;
+    const uint16_t channels = bands_channels(bands);
     const size_t bytes = record_bytes(sample, channels, parts);
     if (bytes > RECORD_BYTES)
         return error_set(err, IMGSTAT_ERR_LIMIT,
                          "%u channels of %s samples need %zu bytes of counters, more than %d",
                          channels, imgstat_sample_name(sample), bytes, RECORD_BYTES);
-    First first = {.device = device,
-                   .record = {.sample = sample, .channels = channels, .parts = parts}};
     Record *record = NULL;
     ImgstatResult res = record_create(sample, channels, parts, &record, err);
-    if (res == IMGSTAT_OK)
-        res = measure_all(bands, every, &first, bytes, err);
-    if (res == IMGSTAT_OK)
-        res = device->ops->download(device, record->tally, first.record.mem, 0, bytes, err);
-    device->ops->release(device, &first.record.mem);
+    bands->device->aside = bands->planes == 1 ? aside : NULL;
+    for (uint16_t c = 0; res == IMGSTAT_OK && c < bands->planes; c++) {
+        bands_plane(bands, c);
+        res = aside && bands->planes > 1 ? read_plane_aside(bands, c, aside, record, err)
+                                         : read_plane(bands, every, c, record, err);
+    }
+    bands->device->aside = NULL;
     if (res == IMGSTAT_OK) {
         record_settle(record, like->has_nodata, like->nodata_key);
     } else {
@@ -80,14 +122,14 @@ static ImgstatResult look(Bands *bands, const ImgstatMeasure *how, Guess *guess,
 {
     const ImagePro *const page = &bands->page;
     if (page->width == 0 || !bands_fetchable(bands) ||
-        !guess_helps(how, page->sample, page->channels))
+        !guess_helps(how, page->sample, bands_channels(bands)))
         return IMGSTAT_OK;
     const uint32_t least = GUESS_PIXELS / page->width, height = bands->decoder->page.height;
     const uint32_t every = height / (least > GUESS_ROWS ? least : GUESS_ROWS);
     if (every < GUESS_PART)
         return IMGSTAT_OK;
     Record *record;
-    IMGSTAT_TRY(read_first(bands, every, findings_parts(how), &record, err));
+    IMGSTAT_TRY(read_first(bands, every, findings_parts(how), NULL, &record, err));
     if (bands_fetchable(bands))
         guess_make(guess, record, every, how);
     record_destroy(record);
@@ -134,20 +176,10 @@ static ImgstatResult read_counts(Bands *bands, Further *further, ImgstatError *e
     return IMGSTAT_OK;
 }
 
-/* A page that is being measured, and what is known of it. */
-typedef struct Measuring {
-    Bands *bands;
-    Guess guess;
-} Measuring;
-
-static ImgstatResult read_further(void *context, const Pass *pass, ImgstatError *err)
+static ImgstatResult read_pass(Bands *bands, const Pass *pass, ImgstatError *err)
 {
-    Measuring *const measuring = context;
-    Bands *const bands = measuring->bands;
     Device *const device = bands->device;
     Further further = {.device = device, .pass = pass};
-    if (guess_answer(&measuring->guess, bands->page.sample, pass))
-        return IMGSTAT_OK;
     if (!pass->n_windows)
         return read_counts(bands, &further, err);
     ImgstatResult res = device->ops->windows_begin(device, bands->page.sample, bands->page.channels,
@@ -160,19 +192,44 @@ static ImgstatResult read_further(void *context, const Pass *pass, ImgstatError 
     return res;
 }
 
+/* A page that is being measured, and what is known of it. */
+typedef struct Measuring {
+    Bands *bands;
+    Guess guess;
+} Measuring;
+
+/* Planes of which nothing is wanted are not read. */
+static ImgstatResult read_further(void *context, const Pass *pass, ImgstatError *err)
+{
+    Measuring *const measuring = context;
+    Bands *const bands = measuring->bands;
+    if (guess_answer(&measuring->guess, bands->page.sample, pass))
+        return IMGSTAT_OK;
+    if (bands->planes == 1)
+        return read_pass(bands, pass, err);
+    ImgstatResult res = IMGSTAT_OK;
+    for (uint16_t c = 0; res == IMGSTAT_OK && c < bands->planes; c++) {
+        PlanePass plane;
+        res = pass_of_plane(pass, c, &plane, err);
+        bands_plane(bands, c);
+        if (res == IMGSTAT_OK && !plane.empty)
+            res = read_pass(bands, &plane.pass, err);
+        pass_of_plane_end(&plane);
+    }
+    return res;
+}
+
 /* ---- Both -------------------------------------------------------------------------------- */
 
 static ImgstatResult measure_bands(Bands *bands, const ImgstatMeasure *how, ImgstatRecord **out,
                                    ImgstatError *err)
 {
-    Device *const device = bands->device;
     Measuring measuring = {.bands = bands};
+    KeyAside *const aside = &measuring.guess.aside;
     Record *record = NULL;
     ImgstatResult res = look(bands, how, &measuring.guess, err);
-    device->aside = measuring.guess.aside.n > 0 ? &measuring.guess.aside : NULL;
     if (res == IMGSTAT_OK)
-        res = read_first(bands, 1, findings_parts(how), &record, err);
-    device->aside = NULL;
+        res = read_first(bands, 1, findings_parts(how), aside->n > 0 ? aside : NULL, &record, err);
     if (bands->unfetchable)
         guess_release(&measuring.guess);
     const Reader reader = {.read = read_further, .context = &measuring};
@@ -196,18 +253,9 @@ ImgstatResult imgstat_measure_image(ImgstatDevice *device, const ImagePro *image
     return measure_bands(&bands, how, out, err);
 }
 
-ImgstatResult imgstat_measure_file(ImgstatDevice *device, ImgstatFile *file, uint32_t page,
-                                   const ImgstatMeasure *how, ImgstatRecord **out,
-                                   ImgstatError *err)
+static ImgstatResult measure_selected(Device *device, Decoder *decoder, const ImgstatMeasure *how,
+                                      ImgstatRecord **out, ImgstatError *err)
 {
-    static const ImgstatMeasure nothing_more = {0};
-    *out = NULL;
-    if (!how)
-        how = &nothing_more;
-    IMGSTAT_TRY(findings_check(how, err));
-    Decoder *const decoder = file->decoder;
-    decoder->threads = device->threads;
-    IMGSTAT_TRY(decoder->codec->select(decoder, page, err));
     const ImgstatSample sample = decoder->page.sample;
     /* Reading such a page twice takes less than keeping it. */
     const bool fetch = findings_ranks_only(how, sample) && bands_fetches(device, decoder);
@@ -222,5 +270,26 @@ ImgstatResult imgstat_measure_file(ImgstatDevice *device, ImgstatFile *file, uin
     if (res != IMGSTAT_OK)
         (void)(device->ops->wait(device, NULL) == IMGSTAT_OK);
     band_memory_release(device, &memory);
+    return res;
+}
+
+ImgstatResult imgstat_measure_file(ImgstatDevice *device, ImgstatFile *file, uint32_t page,
+                                   const ImgstatMeasure *how, ImgstatRecord **out,
+                                   ImgstatError *err)
+{
+    static const ImgstatMeasure nothing_more = {0};
+    *out = NULL;
+    if (!how)
+        how = &nothing_more;
+    IMGSTAT_TRY(findings_check(how, err));
+    Decoder *const decoder = file->decoder;
+    decoder->threads = device->threads;
+    decoder->separate = true; /* no statistic looks at the channels of a pixel together */
+    ImgstatResult res = decoder->codec->select(decoder, page, err);
+    if (res == IMGSTAT_OK)
+        res = measure_selected(device, decoder, how, out, err);
+    decoder->separate = false;
+    if (decoder->planes) /* whose rows are for nobody else */
+        decoder->next_row = decoder->page.height;
     return res;
 }

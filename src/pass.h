@@ -19,6 +19,19 @@ typedef struct Pass {
     Central *central;     /* NULL: not asked for */
 } Pass;
 
+/* The part of a pass that an image of one of its channels alone can answer. */
+typedef struct PlanePass {
+    Pass pass; /* of channel 0 */
+    bool empty;
+    void *items;
+    const Pass *whole;
+    uint16_t channel;
+} PlanePass;
+
+/* pass_plane.c: end, which may be called after a failure too, hands back what was found. */
+ImgstatResult pass_of_plane(const Pass *whole, uint16_t channel, PlanePass *out, ImgstatError *err);
+void pass_of_plane_end(PlanePass *plane);
+
 /* Reads all pixels once: of an image, of a file's page band by band, or of a set of images. */
 typedef struct Reader {
     ImgstatResult (*read)(void *context, const Pass *pass, ImgstatError *err);

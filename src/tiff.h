@@ -57,19 +57,31 @@ typedef struct TiffDecoder {
     ImgstatError failure; /* what libtiff complained of first since tiff_forget */
     bool short_arrays;    /* libtiff filled up the list of offsets or sizes of this page */
     TiffLayout layout;
-    char **names;         /* of channels: the array and, behind it, the text */
-    uint8_t *map8;        /* palette: three bytes an index, or */
-    uint16_t *map16;      /* three words an index, or NULL: indices as they are */
-    uint8_t *chunk;       /* one decoded chunk, or a piece of rows */
-    size_t chunk_room;    /* bytes of chunk */
-    uint8_t *row;         /* one chunk row of whole samples */
-    uint8_t *band;        /* rows of chunks that a caller takes in parts */
-    uint32_t band_at;     /* index of the row of chunks in band; UINT32_MAX for none */
+    char **names;      /* of channels: the array and, behind it, the text */
+    uint8_t *map8;     /* palette: three bytes an index, or */
+    uint16_t *map16;   /* three words an index, or NULL: indices as they are */
+    uint8_t *chunk;    /* one decoded chunk, or a piece of rows */
+    size_t chunk_room; /* bytes of chunk */
+    uint8_t *row;      /* one chunk row of whole samples */
+    uint8_t *band;     /* rows of chunks that a caller takes in parts */
+    uint32_t
+        band_at; /* which row of chunks, counted over all planes, is in band; UINT32_MAX for none */
     TiffStrip *strip;     /* NULL: not needed so far */
     TiffHelpers *helpers; /* NULL: not needed so far */
     bool primed;          /* see prime_lzw */
     TiffQuick *quick;     /* of a helper: decodes in place of the handle */
 } TiffDecoder;
+
+/* Planes whose samples the rows that are read hold, and the first of them. */
+static inline uint16_t tiff_planes_together(const TiffDecoder *td)
+{
+    return td->base.planes ? 1 : td->layout.planes;
+}
+
+static inline uint16_t tiff_first_plane(const TiffDecoder *td)
+{
+    return td->base.planes ? td->base.plane : 0;
+}
 
 /* tiff_io.c */
 ImgstatResult tiff_handle_open(TiffDecoder *td, TiffHandle *handle, ImgstatError *err);

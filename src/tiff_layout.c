@@ -31,7 +31,8 @@ static bool codec_gives_rows(uint16_t compression)
 static uint64_t band_bytes(const TiffDecoder *td)
 {
     const ImgstatPage *const page = &td->base.page;
-    uint64_t bytes = (uint64_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
+    uint64_t bytes =
+        (uint64_t)page->width * decoder_channels(&td->base) * imgstat_sample_bytes(page->sample);
     return __builtin_mul_overflow(bytes, (uint64_t)td->layout.chunk_height, &bytes) ? UINT64_MAX
                                                                                     : bytes;
 }
@@ -187,12 +188,25 @@ void tiff_page_prepare(const TiffDecoder *td)
 static uint32_t unit_rows(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
-    const uint64_t side_by_side = (uint64_t)layout->across * layout->planes;
+    const uint64_t side_by_side = (uint64_t)layout->across * tiff_planes_together(td);
     const uint64_t threads = td->base.way == DECODE_PLAIN ? 1 : td->base.threads;
     uint64_t n = side_by_side >= threads ? 1 : threads / side_by_side;
     if (band_bytes(td) > 0 && n > UNIT_BYTES / band_bytes(td))
         n = UNIT_BYTES / band_bytes(td);
     return layout->chunk_height * (uint32_t)(n > 0 && n <= layout->down ? n : 1);
+}
+
+/* Whether planes are read one by one. Those of too few chunks to occupy the threads are decoded
+ * together where chunks are decoded whole. */
+static bool reads_planes(const TiffDecoder *td)
+{
+    const TiffLayout *const layout = &td->layout;
+    const uint64_t chunks = (uint64_t)layout->across * layout->down;
+    if (!td->base.separate || td->base.way == DECODE_PLAIN || layout->planes == 1 || td->map8 ||
+        td->map16)
+        return false;
+    return layout->path == TIFF_PATH_PIECES || layout->path == TIFF_PATH_SCANLINES ||
+           (layout->path == TIFF_PATH_CHUNKS && chunks >= td->base.threads);
 }
 
 ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err)
@@ -216,6 +230,10 @@ ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err)
                              page->channels, imgstat_sample_bytes(page->sample), err));
     IMGSTAT_TRY(chunk_geometry(td, err));
     layout->path = choose_path(td, convert);
+    if (reads_planes(td)) {
+        td->base.planes = layout->planes;
+        layout->path = choose_path(td, convert);
+    }
     const bool whole = layout->path == TIFF_PATH_CHUNKS || layout->path == TIFF_PATH_RGBA;
     td->base.band_rows = whole ? unit_rows(td) : 1;
     IMGSTAT_TRY(check_chunk_limit(td, err));

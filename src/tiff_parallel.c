@@ -135,8 +135,9 @@ static ImgstatResult read_task(TiffDecoder *td, const Job *job, size_t task, Img
 {
     const TiffLayout *const layout = &td->layout;
     const uint32_t across = (uint32_t)(task % layout->across);
-    const uint16_t plane = (uint16_t)(task / layout->across % layout->planes);
-    const uint32_t more = (uint32_t)(task / layout->across / layout->planes);
+    const uint16_t planes = tiff_planes_together(job->td);
+    const uint16_t plane = (uint16_t)(tiff_first_plane(job->td) + task / layout->across % planes);
+    const uint32_t more = (uint32_t)(task / layout->across / planes);
     const uint32_t down = job->down + more;
     const uint32_t to_end = td->base.page.height - down * layout->chunk_height;
     const uint32_t rows = to_end < layout->chunk_height ? to_end : layout->chunk_height;
@@ -160,7 +161,7 @@ static void help(void *context, size_t task, unsigned thread)
 ImgstatResult tiff_chunks_read(TiffDecoder *td, uint32_t down, uint32_t n, uint8_t *to,
                                size_t pitch, ImgstatError *err)
 {
-    const size_t tasks = (size_t)n * td->layout.planes * td->layout.across;
+    const size_t tasks = (size_t)n * tiff_planes_together(td) * td->layout.across;
     Job job = {.td = td, .down = down, .to = to, .pitch = pitch};
     if (needs_helpers(td))
         job.done = calloc(tasks, sizeof *job.done);

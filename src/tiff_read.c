@@ -76,6 +76,7 @@ static ImgstatResult select_page(Decoder *base, uint32_t page, ImgstatError *err
     TiffDecoder *const td = (TiffDecoder *)base;
     release_page(td);
     base->page.page = page;
+    base->planes = base->plane = 0;
     base->next_row = 0;
     ImgstatResult res = read_directory(td, page, err);
     if (res == IMGSTAT_OK)

@@ -43,7 +43,8 @@ static ImgstatSample stored_sample(const TiffDecoder *td)
 /* Samples go from the file to the image byte for byte. */
 static bool is_direct(const TiffDecoder *td)
 {
-    return td->layout.planes == 1 && !td->map8 && !td->map16 && !tiff_needs_unpack(&td->layout);
+    return tiff_planes_together(td) == 1 && !td->map8 && !td->map16 &&
+           !tiff_needs_unpack(&td->layout);
 }
 
 static void place_row(TiffDecoder *td, const uint8_t *from, uint16_t plane, uint32_t x,
@@ -148,8 +149,9 @@ bool tiff_rows_anywhere(const TiffDecoder *td)
 bool tiff_rows_at(const TiffDecoder *td, uint32_t row, uint8_t *to, uint32_t rows)
 {
     const size_t row_bytes = td->layout.row_bytes;
+    const uint16_t plane = tiff_first_plane(td);
     for (uint32_t done = 0, n = 0; done < rows; done += n) {
-        const uint64_t at = row_place(td, 0, row + done, rows - done, &n);
+        const uint64_t at = row_place(td, plane, row + done, rows - done, &n);
         if (at == 0 ||
             read_piece(td, at, to + done * row_bytes, n * row_bytes, 0, NULL) != IMGSTAT_OK)
             return false;
@@ -176,7 +178,7 @@ static bool forget_jpeg_tables(TiffDecoder *td, TIFF *tif)
 static ImgstatResult open_planes(TiffDecoder *td, ImgstatError *err)
 {
     const uint16_t n = td->layout.planes;
-    if (td->planes || n == 1)
+    if (td->planes || tiff_planes_together(td) == 1)
         return IMGSTAT_OK;
     td->planes = calloc(n, sizeof *td->planes);
     if (!td->planes)
@@ -203,8 +205,9 @@ static ImgstatResult read_scanlines(TiffDecoder *td, uint8_t *to, size_t pitch, 
         IMGSTAT_TRY(tiff_chunk_room(td, layout->row_bytes, err));
         IMGSTAT_TRY(row_room(td, err));
     }
-    for (uint16_t plane = 0; plane < layout->planes; plane++) {
-        TIFF *const tif = plane == 0 ? td->handle.tif : td->planes[plane].tif;
+    const uint16_t first = tiff_first_plane(td), n_planes = tiff_planes_together(td);
+    for (uint16_t plane = first; plane - first < n_planes; plane++) {
+        TIFF *const tif = plane == first ? td->handle.tif : td->planes[plane].tif;
         for (uint32_t i = 0, n = 1; i < rows; i += n) {
             const uint32_t y = td->base.next_row + i, inside = y % layout->chunk_height;
             const uint32_t strip = plane * layout->down + y / layout->chunk_height;
@@ -356,7 +359,7 @@ static ImgstatResult read_chunked(TiffDecoder *td, uint8_t *to, size_t pitch, ui
     const TiffLayout *const layout = &td->layout;
     const ImgstatPage *const page = &td->base.page;
     const size_t row_bytes =
-        (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
+        (size_t)page->width * decoder_channels(&td->base) * imgstat_sample_bytes(page->sample);
     for (uint32_t done = 0, n = 0; done < rows; done += n) {
         const uint32_t y = td->base.next_row + done;
         const uint32_t down = y / layout->chunk_height, inside = y % layout->chunk_height;
@@ -372,7 +375,8 @@ static ImgstatResult read_chunked(TiffDecoder *td, uint8_t *to, size_t pitch, ui
             IMGSTAT_TRY(read_chunk_rows(td, down, many, to + done * pitch, pitch, err));
             continue;
         }
-        if (td->band_at != down) {
+        const uint32_t band = tiff_first_plane(td) * layout->down + down;
+        if (td->band_at != band) {
             if (!td->band)
                 td->band = malloc(row_bytes * layout->chunk_height);
             if (!td->band)
@@ -380,7 +384,7 @@ static ImgstatResult read_chunked(TiffDecoder *td, uint8_t *to, size_t pitch, ui
                                     "a row of strips or tiles");
             td->band_at = UINT32_MAX;
             IMGSTAT_TRY(read_chunk_rows(td, down, 1, td->band, row_bytes, err));
-            td->band_at = down;
+            td->band_at = band;
         }
         for (uint32_t i = 0; i < n; i++)
             memcpy(to + (done + i) * pitch, td->band + (inside + i) * row_bytes, row_bytes);
@@ -395,7 +399,8 @@ ImgstatResult tiff_rows_read(TiffDecoder *td, uint8_t *to, size_t pitch, uint32_
         return read_scanlines(td, to, pitch, rows, err);
     if (td->layout.path != TIFF_PATH_PIECES)
         return read_chunked(td, to, pitch, rows, err);
-    for (uint16_t plane = 0; plane < td->layout.planes; plane++)
+    const uint16_t first = tiff_first_plane(td), n_planes = tiff_planes_together(td);
+    for (uint16_t plane = first; plane - first < n_planes; plane++)
         IMGSTAT_TRY(read_plane_pieces(td, plane, to, pitch, rows, err));
     return IMGSTAT_OK;
 }

@@ -35,7 +35,7 @@ void tiff_strip_destroy(TiffStrip *strip)
 static bool suits(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
-    return td->base.way != DECODE_PLAIN && layout->planes == 1 &&
+    return td->base.way != DECODE_PLAIN &&
            (layout->compression == COMPRESSION_DEFLATE ||
             layout->compression == COMPRESSION_ADOBE_DEFLATE) &&
            tiff_predictor_known(layout);
@@ -43,7 +43,8 @@ static bool suits(const TiffDecoder *td)
 
 static uint32_t rows_of(const TiffDecoder *td, uint32_t index)
 {
-    const uint32_t height = td->layout.chunk_height, left = td->base.page.height - index * height;
+    const uint32_t height = td->layout.chunk_height;
+    const uint32_t left = td->base.page.height - index % td->layout.down * height;
     return left < height ? left : height;
 }
 

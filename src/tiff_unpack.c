@@ -212,12 +212,12 @@ void tiff_place(const TiffDecoder *td, const uint8_t *from, uint16_t plane, uint
                 uint32_t pixels, uint8_t *to)
 {
     const ImgstatPage *const page = &td->base.page;
-    const size_t bytes = imgstat_sample_bytes(page->sample);
-    uint8_t *const at = to + (size_t)x * page->channels * bytes;
+    const size_t bytes = imgstat_sample_bytes(page->sample), channels = decoder_channels(&td->base);
+    uint8_t *const at = to + (size_t)x * channels * bytes;
     if ((td->map8 || td->map16) && td->layout.planes == 1)
         place_colors(td, from, pixels, at);
-    else if (td->layout.planes == 1)
-        memcpy(at, from, (size_t)pixels * page->channels * bytes);
+    else if (tiff_planes_together(td) == 1)
+        memcpy(at, from, (size_t)pixels * channels * bytes);
     else
-        scatter(from, bytes, pixels, page->channels, at + plane * bytes);
+        scatter(from, bytes, pixels, channels, at + plane * bytes);
 }

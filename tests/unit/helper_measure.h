@@ -16,6 +16,9 @@ ImgstatStats measure_stats(const ImagePro *image, const ImgstatMeasure *how);
 /* An image of the array at pixels, rows without gaps. */
 ImagePro measure_wrap(const void *pixels, uint32_t width, uint32_t height, uint16_t channels,
                       ImgstatSample sample);
+/* Everything that two records of the same question say, bit for bit; returns how many channels with
+ * samples. */
+size_t measure_compare(const ImgstatRecord *a, const ImgstatRecord *b);
 bool is_near(double got, long double expected, double relative);
 
 #endif

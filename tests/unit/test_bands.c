@@ -2,6 +2,7 @@
 /* test_bands.c: pages measured band by band, once or again, give what the whole image gives. */
 #include "codec.h"
 #include "helper_cpu.h"
+#include "helper_measure.h"
 
 #include <criterion/criterion.h>
 #include <stdatomic.h>
@@ -108,26 +109,6 @@ static ImagePro make(MemoryDecoder *m, ImgstatSample sample, uint32_t width, uin
 
 static const double percentiles[] = {1, 50, 99.5};
 
-static void compare(const ImgstatRecord *a, const ImgstatRecord *b, uint16_t channels)
-{
-    for (uint16_t c = 0; c < channels; c++) {
-        ImgstatStats x, y;
-        ImgstatHistogram h, g;
-        imgstat_record_stats(a, c, &x);
-        imgstat_record_stats(b, c, &y);
-        const double p[] = {x.sum, x.mean, x.variance, x.median, x.entropy, x.skewness, x.kurtosis};
-        const double q[] = {y.sum, y.mean, y.variance, y.median, y.entropy, y.skewness, y.kurtosis};
-        cr_assert_eq(memcmp(p, q, sizeof p), 0);
-        cr_assert(x.count > 0 && x.count == y.count && x.min_at == y.min_at &&
-                  x.max_at == y.max_at);
-        cr_assert_eq(x.mode.as.u, y.mode.as.u);
-        for (size_t k = 0; k < 3; k++)
-            cr_assert_eq(imgstat_record_percentile(a, c, k), imgstat_record_percentile(b, c, k));
-        cr_assert(imgstat_record_histogram(a, c, &h) && imgstat_record_histogram(b, c, &g));
-        cr_assert_eq(memcmp(h.counts, g.counts, h.bins * sizeof *h.counts), 0);
-    }
-}
-
 typedef struct Reads {
     unsigned selects;
     uint32_t most_rows;
@@ -148,7 +129,7 @@ static Reads check(ImgstatSample sample, uint32_t width, uint32_t height, uint16
                  err.message);
     cr_assert_eq(imgstat_measure_file(device, &file, 0, how, &bands, &err), IMGSTAT_OK, "%s",
                  err.message);
-    compare(whole, bands, channels);
+    cr_assert_gt(measure_compare(whole, bands), 0);
     imgstat_record_destroy(whole);
     imgstat_record_destroy(bands);
     imgstat_device_close(device);
@@ -230,7 +211,7 @@ static void check_fetched(ImgstatSample sample, uint32_t width, uint32_t height,
         cr_assert_eq(imgstat_measure_image(device, &image, how, &whole, &err), IMGSTAT_OK);
         cr_assert_eq(imgstat_measure_file(device, &file, 0, how, &fetched, &err), IMGSTAT_OK, "%s",
                      err.message);
-        compare(whole, fetched, channels);
+        cr_assert_gt(measure_compare(whole, fetched), 0);
         if (fetch_at == UINT32_MAX)
             cr_assert(m.rows == 0 && m.fetched == (uint64_t)reads * height, "%llu, %u",
                       (unsigned long long)m.rows, m.fetched);
