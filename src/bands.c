@@ -175,3 +175,61 @@ ImgstatResult bands_each(Bands *bands, UseBand use, void *context, ImgstatError 
         bands->filled = (uint16_t)(bands->plane + 1);
     return res;
 }
+
+/* ---- Rectangle by rectangle ---------------------------------------------------------------- */
+
+typedef struct InOrder {
+    Bands *bands;
+    void *rows; /* given last */
+    uint32_t row;
+    ImgstatResult result;
+    ImgstatError *err;
+} InOrder;
+
+static const void *next_rows(void *context, unsigned thread, uint32_t row, uint32_t rows)
+{
+    InOrder *const in = context;
+    Bands *const bands = in->bands;
+    Decoder *const decoder = bands->decoder;
+    const ImagePro *const page = &bands->page;
+    (void)thread;
+    if (in->result == IMGSTAT_OK && in->rows && in->row == row)
+        return in->rows; /* of the rectangle on the left */
+    in->rows = (unsigned char *)page->host + (bands->kept ? row * page->pitch : 0);
+    in->row = row;
+    if (in->result == IMGSTAT_OK)
+        in->result = cancel_check(bands->cancel, in->err);
+    if (in->result == IMGSTAT_OK)
+        in->result = decoder->codec->read_rows(decoder, in->rows, page->pitch, rows, in->err);
+    return in->result == IMGSTAT_OK ? in->rows : NULL;
+}
+
+/* Threads that wait for each other cost more than they give while the decoder's own takes a
+ * processor of two; with more processors they may unfilter and measure. A rectangle has no more
+ * rows than a band. */
+static bool measures_in_order(const Bands *bands)
+{
+    enum { FEW_THREADS = 2 };
+    return bands->plane >= bands->filled && bands->decoder->ahead &&
+           bands->device->threads <= FEW_THREADS && bands->device->ops == &cpu_device_ops;
+}
+
+ImgstatResult bands_measure(Bands *bands, UseBand use, void *context, ImgstatError *err)
+{
+    if (!measures_in_order(bands))
+        return bands_each(bands, use, context, err);
+    Device *const device = bands->device;
+    Decoder *const decoder = bands->decoder;
+    IMGSTAT_TRY(begin_plane(bands, err));
+    InOrder in = {.bands = bands, .err = err};
+    const RowSource source = {.rows = next_rows, .context = &in, .in_order = true};
+    ImagePro page = bands->page;
+    page.host = NULL;
+    page.height = decoder->page.height;
+    device->source = &source;
+    const ImgstatResult res = use(context, &page, err);
+    device->source = NULL;
+    if (bands->kept && res == IMGSTAT_OK && in.result == IMGSTAT_OK)
+        bands->filled = (uint16_t)(bands->plane + 1);
+    return res == IMGSTAT_OK ? in.result : res;
+}

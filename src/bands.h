@@ -67,6 +67,10 @@ typedef ImgstatResult (*UseBand)(void *context, const ImagePro *band, ImgstatErr
  * call. The device may still be reading the last band. */
 ImgstatResult bands_each(Bands *bands, UseBand use, void *context, ImgstatError *err);
 
+/* The same for a use that only measures. Rows that the decoder has ready are measured one rectangle
+ * after another, before they leave the cache; else as above. */
+ImgstatResult bands_measure(Bands *bands, UseBand use, void *context, ImgstatError *err);
+
 /* bands_fetch.c: whether the threads of the device can read the rows of the page selected, or of
  * bands that are not kept, for themselves; */
 bool bands_fetches(const Device *device, const Decoder *decoder);

@@ -49,10 +49,12 @@ typedef struct Decoder {
     uint32_t next_row; /* of that page */
     unsigned threads;  /* to decode with; 0: as many as the process may run on */
     DecodeWay way;
-    bool separate;      /* wanted before select: channels that lie apart in the file come apart */
-    uint16_t planes;    /* then: that many, of which read_rows and read_at give one; else 0 */
-    uint16_t plane;     /* which one: another one begins where next_row is set to 0 too */
-    bool anywhere;      /* read_at gives the rows of this page */
+    bool separate;   /* wanted before select: channels that lie apart in the file come apart */
+    uint16_t planes; /* then: that many, of which read_rows and read_at give one; else 0 */
+    uint16_t plane;  /* which one: another one begins where next_row is set to 0 too */
+    bool anywhere;   /* read_at gives the rows of this page */
+    bool ahead;      /* a thread of the decoder's own works ahead of read_rows, or there is none to
+                      * spare: what remains is little, best done where the rows are used */
     uint32_t band_rows; /* reading in multiples of this many rows decodes nothing twice */
     const char *const *channel_names; /* page.channels of them */
 } Decoder;

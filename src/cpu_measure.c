@@ -251,7 +251,11 @@ ImgstatResult cpu_measure(Device *base, const ImagePro *images, const DeviceReco
             tasks += (size_t)grid.segments * grid.bands;
     }
     plan.first_task[n] = tasks;
-    pool_run(device->pool, tasks, measure_task, &plan);
+    if (device->base.source && device->base.source->in_order)
+        for (size_t task = 0; task < tasks; task++)
+            measure_task(&plan, task, 0);
+    else
+        pool_run(device->pool, tasks, measure_task, &plan);
     for (unsigned t = 0; t < pool_threads(device->pool); t++)
         flush(&plan, &device->thread[t]);
     return IMGSTAT_OK;

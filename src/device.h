@@ -154,6 +154,7 @@ typedef struct RowSource {
      * the same `thread`; NULL: they cannot be read, and nothing of them is measured. */
     const void *(*rows)(void *context, unsigned thread, uint32_t row, uint32_t rows);
     void *context;
+    bool in_order; /* rows are asked for by thread 0 alone, down the image; measure only */
 } RowSource;
 
 /* Keys that the CPU's measure sets aside while it counts such images by leading bits: where a

@@ -40,7 +40,7 @@ static ImgstatResult measure_all(Bands *bands, uint32_t every, First *first, siz
         device->ops->release(device, &first->record.mem);
         IMGSTAT_TRY(device->ops->alloc(device, bytes, &first->record.mem, err));
     }
-    return bands_each(bands, measure_band, first, err);
+    return bands_measure(bands, measure_band, first, err);
 }
 
 /* Measures one row in `every` of the plane that is next into the channels of the record from

@@ -15,7 +15,13 @@ enum {
 
 /* ---- Without libpng ---- */
 
-/* Only what is common is decoded without libpng: whole bytes and no change of their number. */
+/* Whole bytes, and no change of their number. */
+static bool is_common(const PngDecoder *pd)
+{
+    return pd->base.way != DECODE_PLAIN && pd->pixel_bytes > 0;
+}
+
+/* Only what is common is decoded without libpng. */
 static bool open_stream(PngDecoder *pd)
 {
     const Decoder *const base = &pd->base;
@@ -24,7 +30,7 @@ static bool open_stream(PngDecoder *pd)
     const uint64_t at = pd->offset - (pd->filled - pd->at); /* behind the head of an IDAT chunk */
     uint8_t length[4];
     size_t got = 0;
-    if (base->way == DECODE_PLAIN || pd->pixel_bytes == 0 || at < 8 ||
+    if (!is_common(pd) || at < 8 ||
         source_read(base->source, at - 8, length, sizeof length, &got, NULL) != IMGSTAT_OK ||
         got < sizeof length)
         return false;
@@ -121,6 +127,7 @@ static ImgstatResult select_page(Decoder *base, uint32_t page, ImgstatError *err
     base->page.page = page;
     base->next_row = 0;
     const ImgstatResult res = png_read_head(pd, err);
+    base->ahead = res == IMGSTAT_OK && is_common(pd);
     if (res != IMGSTAT_OK)
         base->channel_names = NULL; /* no page is selected */
     return res;

@@ -12,7 +12,8 @@
 enum {
     READ_BYTES = 1 << 18,  /* compressed: within the cache */
     BLOCK_BYTES = 1 << 18, /* decompressed, about: within it too */
-    BLOCKS = 4,            /* one in use, others ahead */
+    BLOCKS = 6,            /* one in use, others ahead */
+    ENOUGH = 3,            /* worth waking the one who takes rows for: that takes microseconds */
     HEAD_BYTES = 12,       /* between the data of two chunks: checksum, length, type */
     CHUNK_MAX = 0x7FFFFFFF
 };
@@ -178,7 +179,8 @@ static void *thread_main(void *context)
         fill_block(stream, block);
         pthread_mutex_lock(&stream->lock);
         stream->made++;
-        pthread_cond_signal(&stream->changed);
+        if (stream->made - stream->taken >= ENOUGH)
+            pthread_cond_signal(&stream->changed);
     }
     stream->finished = true;
     pthread_cond_signal(&stream->changed);
@@ -216,8 +218,9 @@ static bool next_block(PngStream *stream)
     pthread_mutex_lock(&stream->lock);
     stream->taken += stream->in_use;
     pthread_cond_signal(&stream->changed);
-    while (stream->made == stream->taken && !stream->finished)
-        pthread_cond_wait(&stream->changed, &stream->lock);
+    if (stream->made == stream->taken)
+        while (stream->made - stream->taken < ENOUGH && !stream->finished)
+            pthread_cond_wait(&stream->changed, &stream->lock);
     stream->in_use = stream->made != stream->taken && stream->block[stream->taken % BLOCKS].rows;
     pthread_mutex_unlock(&stream->lock);
     return stream->in_use;

@@ -82,7 +82,8 @@ ImgstatResult survey_measure(const Survey *survey, Bands *bands, const TransferS
     if (res == IMGSTAT_OK)
         res = device->ops->alloc(device, bytes, &m.record.mem, err);
     if (res == IMGSTAT_OK && survey->method->transform != IMGSTAT_GAMMA) /* needs no statistics */
-        res = bands_each(bands, measure_band, &m, err);
+        res = luma ? bands_each(bands, measure_band, &m, err)
+                   : bands_measure(bands, measure_band, &m, err);
     if (res == IMGSTAT_OK)
         res = device->ops->download(device, record->tally, m.record.mem, 0, bytes, err);
     else if (m.record.mem.bytes) /* the device may still be reading a band */

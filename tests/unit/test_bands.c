@@ -18,7 +18,7 @@ typedef struct MemoryDecoder {
     uint32_t most_rows;
     uint64_t rows;
     uint32_t fail_at; /* row whose reading fails; UINT32_MAX: none */
-    bool anywhere;
+    bool anywhere, ahead;
     uint32_t fetch_at; /* the same for read_at */
     atomic_uint fetched;
 } MemoryDecoder;
@@ -30,6 +30,7 @@ static ImgstatResult memory_select(Decoder *decoder, uint32_t page, ImgstatError
     MemoryDecoder *const m = (MemoryDecoder *)decoder;
     decoder->next_row = 0;
     decoder->anywhere = m->anywhere;
+    decoder->ahead = m->ahead;
     m->selects++;
     return IMGSTAT_OK;
 }
@@ -109,6 +110,38 @@ static ImagePro make(MemoryDecoder *m, ImgstatSample sample, uint32_t width, uin
 
 static const double percentiles[] = {1, 50, 99.5};
 
+/* Rows of decoders that work ahead are measured rectangle by rectangle: once, in order. */
+static void check_ahead(ImgstatSample sample, uint32_t width, uint32_t height, uint16_t channels,
+                        const ImgstatMeasure *how, unsigned selects, uint32_t most_rows)
+{
+    for (unsigned threads = 1; threads <= 2; threads++) {
+        MemoryDecoder m;
+        ImagePro image = make(&m, sample, width, height, channels, 1);
+        ImgstatFile file = {.decoder = &m.base};
+        ImgstatDevice *device;
+        ImgstatRecord *whole, *ahead;
+        ImgstatError err = {0};
+        m.ahead = true;
+        cr_assert_eq(imgstat_device_open("cpu", threads, &device, &err), IMGSTAT_OK);
+        cr_assert_eq(imgstat_measure_image(device, &image, how, &whole, &err), IMGSTAT_OK);
+        cr_assert_eq(imgstat_measure_file(device, &file, 0, how, &ahead, &err), IMGSTAT_OK, "%s",
+                     err.message);
+        cr_assert_gt(measure_compare(whole, ahead), 0);
+        cr_assert(m.selects == selects && m.rows == (uint64_t)selects * height &&
+                      m.most_rows <= most_rows,
+                  "%u times, %llu rows, %u at once", m.selects, (unsigned long long)m.rows,
+                  m.most_rows);
+        m.fail_at = height / 2;
+        imgstat_record_destroy(ahead);
+        cr_assert_eq(imgstat_measure_file(device, &file, 0, how, &ahead, &err),
+                     IMGSTAT_ERR_TRUNCATED);
+        cr_assert(ahead == NULL && strcmp(err.message, "the file ends") == 0);
+        imgstat_record_destroy(whole);
+        imgstat_device_close(device);
+        imgstat_image_release(&image);
+    }
+}
+
 typedef struct Reads {
     unsigned selects;
     uint32_t most_rows;
@@ -172,6 +205,16 @@ Test(bands, large_wide_pages_are_decoded_again)
     how = (ImgstatMeasure){.histogram = true, .percentiles = percentiles, .n_percentiles = 3};
     reads = check(IMGSTAT_F64, 3000, 3000, 1, 1, &how); /* 72 MB */
     cr_assert_eq(reads.selects, 4);                     /* one a level of 16 bits */
+}
+
+Test(bands, rows_ahead_are_measured_as_they_come)
+{
+    ImgstatMeasure twice = all;
+    twice.mode = false;
+    check_ahead(IMGSTAT_U16, 1000, 3001, 3, &all, 1, 87);    /* 2^18 samples */
+    check_ahead(IMGSTAT_U16, 300000, 7, 1, &all, 1, 1);      /* two rectangles a row */
+    check_ahead(IMGSTAT_F32, 700, 900, 2, &all, 1, 187);     /* kept for further reads */
+    check_ahead(IMGSTAT_F32, 4200, 4100, 1, &twice, 2, 249); /* bands, then */
 }
 
 Test(bands, errors_of_the_decoder_come_through)
