@@ -3,6 +3,8 @@
  */
 #include "apply.h"
 
+#include "lookup.h"
+
 #include <stdlib.h>
 
 /* ---- Checks -------------------------------------------------------------------------------- */
@@ -120,6 +122,32 @@ static void keep_negative_zero(const Transfer *transfer, uint32_t *own)
             own[m * entries + 0x8000u] = 0x8000u;
 }
 
+/* All channels at once: bytes to bytes, no mask. False where that is not what is asked for. */
+static bool apply_bytes(const Transfer *transfer, const uint32_t *tables, const ImagePro *from,
+                        int16_t alpha, ImagePro *to)
+{
+    enum { ENTRIES = 256 };
+    uint8_t bytes[LOOKUP_CHANNELS * ENTRIES];
+    if (sample_bits(from->sample) != 8 || sample_bits(to->sample) != 8 || from->mask ||
+        from->channels > LOOKUP_CHANNELS)
+        return false;
+    const bool flat = transfer->n_maps == 1 && alpha < 0;
+    const unsigned channels = flat ? 1 : from->channels;
+    const size_t row = from->width * (size_t)from->channels;
+    size_t map = 0;
+    for (unsigned c = 0; c < channels; c++) {
+        const bool left = (int)c == alpha;
+        const uint32_t *const table = tables + (left ? transfer->n_maps : map) * ENTRIES;
+        map += !left && transfer->n_maps > 1;
+        for (size_t k = 0; k < ENTRIES; k++)
+            bytes[c * ENTRIES + k] = (uint8_t)table[k];
+    }
+    const LookupBytes lookup_row = lookup_bytes();
+    for (size_t y = 0; y < from->height; y++)
+        lookup_row(image_row(from, y), row, channels, bytes, row_of(to, y));
+    return true;
+}
+
 static ImgstatResult apply_tables(const Transfer *transfer, const ImagePro *from, int16_t alpha,
                                   ImagePro *to, ImgstatError *err)
 {
@@ -133,7 +161,8 @@ static ImgstatResult apply_tables(const Transfer *transfer, const ImagePro *from
     const size_t in = imgstat_sample_bytes(from->sample), out = imgstat_sample_bytes(to->sample);
     const size_t channels = from->channels;
     const bool flat = transfer->n_maps == 1 && alpha < 0;
-    for (size_t y = 0; y < from->height; y++) {
+    const bool done = apply_bytes(transfer, tables, from, alpha, to);
+    for (size_t y = 0; !done && y < from->height; y++) {
         const unsigned char *const source = image_row(from, y);
         unsigned char *const target = row_of(to, y);
         const uint8_t *const mask = mask_row(from, y);
