@@ -34,7 +34,7 @@ leading(ImgstatSample sample, const void *x, size_t n, uint16_t *out)
     leading_any(sample, x, n, out);
 }
 
-/* pick_any with positions moved together in a register, whatever the share of wanted samples. */
+/* pick_any with positions moved together in a register. */
 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static size_t
 pick(const uint16_t *leading, size_t n, unsigned channels, const uint16_t *lo,
      const uint16_t *width, uint16_t *at)
@@ -54,7 +54,7 @@ pick(const uint16_t *leading, size_t n, unsigned channels, const uint16_t *lo,
         const __mmask32 wanted =
             _mm512_mask_cmplt_epu16_mask(there, past, _mm512_loadu_si512(wide + turn));
         turn = turn + VECTOR == VECTOR * channels ? 0 : turn + VECTOR;
-        for (unsigned half = 0; half < VECTOR; half += 16) {
+        for (unsigned half = 0; wanted && half < VECTOR; half += 16) {
             const __mmask16 mask = (__mmask16)(wanted >> half);
             const __m512i position = _mm512_add_epi32(ramp, _mm512_set1_epi32((int)(i + half)));
             const __m512i packed = _mm512_maskz_compress_epi32(mask, position);

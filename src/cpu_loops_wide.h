@@ -59,15 +59,28 @@ LOOP size_t lanes_used(size_t n)
     return lanes;
 }
 
-/* Step 4 of docs/float-sums.md for channel c: adding lanes that no sample reached (+0) changes
- * nothing, so the fold starts with those in use. */
-LOOP double fold(double *lane, unsigned channels, unsigned c, size_t lanes)
+/* Step 4 of docs/float-sums.md for all channels, whose sums come to the front: adding lanes that no
+ * sample reached (+0) changes nothing, so the fold starts with those in use. */
+LOOP void fold(double *lane, unsigned channels, size_t lanes)
 {
-    for (size_t h = lanes / 2; h > 0; h /= 2) {
-        for (size_t l = 0; l < h; l++)
-            lane[l * channels + c] += lane[(l + h) * channels + c];
-    }
-    return lane[c];
+    for (size_t h = lanes / 2 * channels; h >= channels; h /= 2)
+        for (size_t j = 0; j < h; j++)
+            lane[j] += lane[j + h];
+}
+
+/* Blocks that are added in one turn: accumulators are loaded and stored once for all of them. */
+enum { TURN_BLOCKS = 8 };
+
+/* At least 0x7F800000 once a sample was not finite or was nodata. */
+LOOP uint32_t badness_f32(float v, uint32_t most, bool has_nodata, float nodata)
+{
+    uint32_t raw;
+    memcpy(&raw, &v, sizeof raw);
+    raw &= 0x7FFFFFFFu;
+    most = raw > most ? raw : most;
+    if (has_nodata)
+        most |= v == nodata ? 0x7F800000u : 0u;
+    return most;
 }
 
 LOOP bool piece_f32(const MemF32 *x, size_t n, unsigned channels, bool has_nodata, float nodata,
@@ -77,53 +90,82 @@ LOOP bool piece_f32(const MemF32 *x, size_t n, unsigned channels, bool has_nodat
     double d[ALL], q[ALL], pivot[ALL];
     float lo[ALL], hi[ALL];
     uint32_t bad[ALL];
-    const size_t block = (size_t)PIECE_LANES * channels, used = least(block, n);
-    const size_t lanes = lanes_used(n / channels);
-    memset(d, 0, lanes * channels * sizeof *d);
-    memset(q, 0, lanes * channels * sizeof *q);
+    size_t at = 0;
+    const size_t block = (size_t)PIECE_LANES * channels, lanes = lanes_used(n / channels);
+    const size_t used = lanes * channels;
+    memset(d, 0, used * sizeof *d);
+    memset(q, 0, used * sizeof *q);
     for (size_t j = 0; j < used; j++) {
         const float first = j < channels ? x[j] : lo[j - channels];
         pivot[j] = (double)first + 0.0; /* +0 for -0 */
         lo[j] = hi[j] = first;
         bad[j] = 0;
     }
-    for (size_t at = 0; at < n; at += block) {
+    for (; n - at >= TURN_BLOCKS * block; at += TURN_BLOCKS * block) {
+        for (size_t j = 0; j < block; j++) {
+            double sum = d[j], square = q[j];
+            float low = lo[j], high = hi[j];
+            uint32_t most = bad[j];
+            for (size_t k = 0; k < TURN_BLOCKS; k++) {
+                const float v = x[at + k * block + j];
+                const double t = (double)v - pivot[j];
+                sum += t;
+                square += t * t;
+                low = v < low ? v : low;
+                high = v > high ? v : high;
+                most = badness_f32(v, most, has_nodata, nodata);
+            }
+            d[j] = sum;
+            q[j] = square;
+            lo[j] = low;
+            hi[j] = high;
+            bad[j] = most;
+        }
+    }
+    for (; at < n; at += block) {
         const size_t m = least(block, n - at);
         for (size_t j = 0; j < m; j++) {
             const float v = x[at + j];
             const double t = (double)v - pivot[j];
-            uint32_t raw;
-            memcpy(&raw, &v, sizeof raw);
             d[j] += t;
             q[j] += t * t;
             lo[j] = v < lo[j] ? v : lo[j];
             hi[j] = v > hi[j] ? v : hi[j];
-            bad[j] |= (raw & 0x7F800000u) == 0x7F800000u ? 1u : 0u;
-            if (has_nodata)
-                bad[j] |= v == nodata ? 1u : 0u;
+            bad[j] = badness_f32(v, bad[j], has_nodata, nodata);
         }
     }
     uint32_t any = 0;
     for (size_t j = 0; j < used; j++)
-        any |= bad[j];
+        any |= bad[j] >= 0x7F800000u ? 1u : 0u;
     if (any)
         return false;
-    for (unsigned c = 0; c < channels; c++) {
-        float min = x[c], max = x[c];
-        for (size_t j = c; j < used; j += channels) {
-            min = lo[j] < min ? lo[j] : min;
-            max = hi[j] > max ? hi[j] : max;
+    for (size_t h = used / 2; h >= channels; h /= 2) {
+        for (size_t j = 0; j < h; j++) {
+            lo[j] = lo[j + h] < lo[j] ? lo[j + h] : lo[j];
+            hi[j] = hi[j + h] > hi[j] ? hi[j + h] : hi[j];
         }
+    }
+    fold(d, channels, lanes);
+    fold(q, channels, lanes);
+    for (unsigned c = 0; c < channels; c++) {
         uint32_t low, high;
-        memcpy(&low, &min, sizeof low);
-        memcpy(&high, &max, sizeof high);
+        memcpy(&low, &lo[c], sizeof low);
+        memcpy(&high, &hi[c], sizeof high);
         out[c].min = key32(IMGSTAT_F32, low);
         out[c].max = key32(IMGSTAT_F32, high);
         out[c].pivot = pivot[c];
-        out[c].d = fold(d, channels, c, lanes);
-        out[c].q = fold(q, channels, c, lanes);
+        out[c].d = d[c];
+        out[c].q = q[c];
     }
     return true;
+}
+
+LOOP uint64_t is_bad_f64(double v, bool has_nodata, double nodata)
+{
+    const uint64_t exponent = (uint64_t)0x7FF << 52;
+    uint64_t raw;
+    memcpy(&raw, &v, sizeof raw);
+    return ((raw & exponent) == exponent ? 1u : 0u) | (has_nodata && v == nodata ? 1u : 0u);
 }
 
 LOOP bool piece_f64(const MemF64 *x, size_t n, unsigned channels, bool has_nodata, double nodata,
@@ -132,30 +174,45 @@ LOOP bool piece_f64(const MemF64 *x, size_t n, unsigned channels, bool has_nodat
     enum { ALL = PIECE_LANES * LOOP_CHANNELS };
     double d[ALL], q[ALL], pivot[ALL], lo[ALL], hi[ALL];
     uint64_t bad[ALL];
-    const uint64_t exponent = (uint64_t)0x7FF << 52;
-    const size_t block = (size_t)PIECE_LANES * channels, used = least(block, n);
-    const size_t lanes = lanes_used(n / channels);
-    memset(d, 0, lanes * channels * sizeof *d);
-    memset(q, 0, lanes * channels * sizeof *q);
+    size_t at = 0;
+    const size_t block = (size_t)PIECE_LANES * channels, lanes = lanes_used(n / channels);
+    const size_t used = lanes * channels;
+    memset(d, 0, used * sizeof *d);
+    memset(q, 0, used * sizeof *q);
     for (size_t j = 0; j < used; j++) {
         const double first = j < channels ? x[j] : lo[j - channels];
         pivot[j] = first + 0.0; /* +0 for -0 */
         lo[j] = hi[j] = first;
         bad[j] = 0;
     }
-    for (size_t at = 0; at < n; at += block) {
+    for (; n - at >= TURN_BLOCKS * block; at += TURN_BLOCKS * block) {
+        for (size_t j = 0; j < block; j++) {
+            double sum = d[j], square = q[j], low = lo[j], high = hi[j];
+            uint64_t any = bad[j];
+            for (size_t k = 0; k < TURN_BLOCKS; k++) {
+                const double v = x[at + k * block + j], t = v - pivot[j];
+                sum += t;
+                square += t * t;
+                low = v < low ? v : low;
+                high = v > high ? v : high;
+                any |= is_bad_f64(v, has_nodata, nodata);
+            }
+            d[j] = sum;
+            q[j] = square;
+            lo[j] = low;
+            hi[j] = high;
+            bad[j] = any;
+        }
+    }
+    for (; at < n; at += block) {
         const size_t m = least(block, n - at);
         for (size_t j = 0; j < m; j++) {
             const double v = x[at + j], t = v - pivot[j];
-            uint64_t raw;
-            memcpy(&raw, &v, sizeof raw);
             d[j] += t;
             q[j] += t * t;
             lo[j] = v < lo[j] ? v : lo[j];
             hi[j] = v > hi[j] ? v : hi[j];
-            bad[j] |= (raw & exponent) == exponent ? 1u : 0u;
-            if (has_nodata)
-                bad[j] |= v == nodata ? 1u : 0u;
+            bad[j] |= is_bad_f64(v, has_nodata, nodata);
         }
     }
     uint64_t any = 0;
@@ -163,20 +220,23 @@ LOOP bool piece_f64(const MemF64 *x, size_t n, unsigned channels, bool has_nodat
         any |= bad[j];
     if (any)
         return false;
-    for (unsigned c = 0; c < channels; c++) {
-        double min = x[c], max = x[c];
-        for (size_t j = c; j < used; j += channels) {
-            min = lo[j] < min ? lo[j] : min;
-            max = hi[j] > max ? hi[j] : max;
+    for (size_t h = used / 2; h >= channels; h /= 2) {
+        for (size_t j = 0; j < h; j++) {
+            lo[j] = lo[j + h] < lo[j] ? lo[j + h] : lo[j];
+            hi[j] = hi[j + h] > hi[j] ? hi[j + h] : hi[j];
         }
+    }
+    fold(d, channels, lanes);
+    fold(q, channels, lanes);
+    for (unsigned c = 0; c < channels; c++) {
         uint64_t low, high;
-        memcpy(&low, &min, sizeof low);
-        memcpy(&high, &max, sizeof high);
+        memcpy(&low, &lo[c], sizeof low);
+        memcpy(&high, &hi[c], sizeof high);
         out[c].min = key64(IMGSTAT_F64, low);
         out[c].max = key64(IMGSTAT_F64, high);
         out[c].pivot = pivot[c];
-        out[c].d = fold(d, channels, c, lanes);
-        out[c].q = fold(q, channels, c, lanes);
+        out[c].d = d[c];
+        out[c].q = q[c];
     }
     return true;
 }

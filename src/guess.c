@@ -35,11 +35,13 @@ static uint64_t bins_about(const Record *sample, uint16_t c, double p, double ma
 {
     const uint64_t *const bins = sample->bins + c * (size_t)sample_record_bins(sample->sample);
     const unsigned shift = sample_bits(sample->sample) - 16;
-    const double n = (double)sample->tally[c].n;
-    const double low = n * (p / 100 - margin), high = n * (p / 100 + margin);
+    const double n = (double)sample->tally[c].n, least = n * (p / 100 - margin);
+    const uint64_t low = least > 0 ? (uint64_t)least : 0;
+    const uint64_t high = (uint64_t)(n * (p / 100 + margin));
     uint64_t below = 0, inside = 0, first = 1, last = 0;
-    for (uint64_t k = 0; k < 65536 && (double)below <= high; below += bins[k++]) {
-        if (bins[k] == 0 || (double)(below + bins[k]) < low)
+    for (uint64_t k = sample->tally[c].min_key >> shift; k < 65536 && below <= high;
+         below += bins[k++]) {
+        if (bins[k] == 0 || below + bins[k] < low)
             continue;
         first = inside ? first : k;
         last = k;
