@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* measure_narrow8.cu: records of 8-bit samples in one read: exact bins, and where the extrema are.
  */
+#include "hopper.cuh"
 #include "narrow8_count.cuh"
 #include "narrow8_report.cuh"
-
-/* Blocks may begin while the last ones of the launch before are still at work (the launch asks for
- * it): what comes before this call touches nothing but shared memory. */
-static __device__ __forceinline__ void after_launches_before(void)
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
-#endif
-}
 
 /* A launch's only image. */
 template <int C, int SHIFT, bool PLAIN>

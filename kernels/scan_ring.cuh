@@ -4,6 +4,7 @@
 #ifndef IMGSTAT_SCAN_RING_CUH
 #define IMGSTAT_SCAN_RING_CUH
 
+#include "hopper.cuh"
 #include "scan.cuh"
 
 /* Code for architectures below has no bulk copies: the kernel is empty there. */
@@ -18,53 +19,6 @@ template <typename T> struct Ring {
     enum { LOADER, ADDER, LOOKER, FIRST_STORER };
     enum { THREADS = 32 * (FIRST_STORER + STORERS), SHARED = STAGES * BYTES + 128 };
 };
-
-/* ---- Barriers in shared memory that bulk copies arrive at ------------------------------------ */
-
-static __device__ __forceinline__ unsigned shared_address(const void *p)
-{
-    return (unsigned)__cvta_generic_to_shared(p);
-}
-
-static __device__ __forceinline__ void barrier_init(uint64_t *barrier, unsigned arrivals)
-{
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
-                 "r"(arrivals)
-                 : "memory");
-}
-
-static __device__ __forceinline__ void barrier_arrive(uint64_t *barrier)
-{
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
-                 : "memory");
-}
-
-/* Waits until the phase of that parity is over. */
-static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, unsigned parity)
-{
-    asm volatile("{\n"
-                 ".reg .pred done;\n"
-                 "again:\n"
-                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-                 "@!done bra again;\n"
-                 "}\n" ::"r"(shared_address(barrier)),
-                 "r"(parity)
-                 : "memory");
-}
-
-/* Arrives, and lets the phase end only when the bytes have come, too. Everything on 16 bytes. */
-static __device__ __forceinline__ void load_bulk(void *to, const void *from, unsigned bytes,
-                                                 uint64_t *barrier)
-{
-    asm volatile(
-        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
-        "r"(bytes)
-        : "memory");
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
-                 "[%0], [%1], %2, [%3];" ::"r"(shared_address(to)),
-                 "l"(from), "r"(bytes), "r"(shared_address(barrier))
-                 : "memory");
-}
 
 /* ---- The roles of a block's warps ------------------------------------------------------------ */
 

@@ -141,7 +141,8 @@ struct DeviceTransform {
     DevMem scratch;
     void *scan;
     unsigned char *luma, *luma_mask; /* planes without gaps, of luma transfers */
-    SmallCounters *small;
+    SmallState *small;
+    SmallMap small_map;
     ApplyTransfer transfer;
     Finish finish;
 };
@@ -173,7 +174,7 @@ static ImgstatResult lay_out(DeviceTransform *t, const Transfer *like, ImgstatEr
     const size_t scan_at = place(&bytes, cuda_scan_scratch(WORD_BINS));
     const size_t luma_at = place(&bytes, plane);
     const size_t mask_at = place(&bytes, like->luma ? t->pixels : 0);
-    const size_t small_at = place(&bytes, sizeof(SmallCounters));
+    const size_t small_at = place(&bytes, sizeof(SmallState));
     CUDA_TRY(device, err, cudaMalloc((void **)&t->memory, bytes));
     CUDA_TRY(device, err, cudaMemsetAsync(t->memory, 0, bytes, device->stream));
     for (size_t at : {blank_at, maps_at}) {
@@ -191,7 +192,7 @@ static ImgstatResult lay_out(DeviceTransform *t, const Transfer *like, ImgstatEr
         DeviceRecord{{(uint64_t)(uintptr_t)t->memory + record_at, record}, from, measured, 0};
     t->scratch = DevMem{(uint64_t)(uintptr_t)t->memory + scratch_at, scratch};
     t->scan = t->memory + scan_at;
-    t->small = (SmallCounters *)(t->memory + small_at);
+    t->small = (SmallState *)(t->memory + small_at);
     t->luma = (unsigned char *)t->memory + luma_at;
     t->luma_mask = (unsigned char *)t->memory + mask_at;
 
@@ -218,6 +219,7 @@ static ImgstatResult lay_out(DeviceTransform *t, const Transfer *like, ImgstatEr
     f->alpha = like->luma ? -1 : t->shape.alpha;
     f->has_nodata = t->shape.has_nodata && !like->luma;
     f->nodata_key = t->shape.nodata_key;
+    t->small_map = small_map(&like->maps[0], f);
     IMGSTAT_TRY(launch_tables_by_raw(device, device->stream, apply, err)); /* of rescale */
     CUDA_TRY(device, err,
              cudaStreamSynchronize(device->stream)); /* `like` is on its way till then */
@@ -248,17 +250,17 @@ ImgstatResult cuda_transform_create(Device *base, const ImgstatMethod *method,
     t->device = device;
     t->shape = *shape;
     t->pixels = pixels;
+    const bool cut = method->transform == IMGSTAT_PERCENTILE;
+    t->finish.joint = mode == IMGSTAT_JOINT;
+    t->finish.equalize = method->transform == IMGSTAT_EQUALIZE;
+    t->finish.nano_lo = cut ? clip_nano(method->has_clip ? method->clip_lo : transfer_clip) : 0;
+    t->finish.nano_hi = cut ? clip_nano(method->has_clip ? method->clip_hi : transfer_clip) : 0;
     const ImgstatResult res = lay_out(t, like, err);
     transfer_destroy(like);
     if (res != IMGSTAT_OK) {
         cuda_transform_destroy(t);
         return res;
     }
-    const bool cut = method->transform == IMGSTAT_PERCENTILE;
-    t->finish.joint = mode == IMGSTAT_JOINT;
-    t->finish.equalize = method->transform == IMGSTAT_EQUALIZE;
-    t->finish.nano_lo = cut ? clip_nano(method->has_clip ? method->clip_lo : transfer_clip) : 0;
-    t->finish.nano_hi = cut ? clip_nano(method->has_clip ? method->clip_hi : transfer_clip) : 0;
     *out = t;
     return IMGSTAT_OK;
 }
@@ -339,7 +341,7 @@ ImgstatResult cuda_transform_async(DeviceTransform *t, void *stream, const Image
         return IMGSTAT_OK;
     const ApplyPixels pixels = apply_pixels(from, t->shape.alpha, to);
     if (!t->transfer.luma && transform_is_small(t->device, &t->finish, &pixels))
-        return launch_transform_small(t->device, order, &t->finish, t->small, &pixels, err);
+        return launch_transform_small(t->device, order, &t->small_map, t->small, &pixels, err);
     ImagePro measured;
     IMGSTAT_TRY(measured_image(t, order, from, &pixels, &measured, err));
     IMGSTAT_TRY(

@@ -24,20 +24,35 @@ struct Finish {
     uint64_t nano_lo, nano_hi; /* what is cut at either end */
 };
 
-/* Counters that launches use by turns: each empties those of the next. Zero before the first.
- * Blocks share out the copies, as additions to the same place queue. */
-enum { SMALL_COPIES = 4 };
+/* What the counts do not change of a map from 8 bits to 8 bits. Keys; 256 is none of them. */
+struct SmallMap {
+    uint32_t from_flip, to_flip; /* what makes a key of a byte, and a byte of a key */
+    uint32_t nodata, nodata_to;  /* the key that stays what it is, and what that is */
+    uint32_t avoid;              /* what no other key becomes */
+    uint32_t lo, range;          /* the output's keys: lo to lo + range */
+    uint32_t full_lo, full_span; /* of an image without contrast */
+    uint32_t same;               /* which stays as it is: output and input are of one type */
+    uint32_t equalize;
+    uint64_t nano_lo, nano_hi;
+};
 
-struct SmallCounters {
-    uint32_t counts[2][SMALL_COPIES][256];
-    uint32_t turn;
+enum { SMALL_BLOCKS = 256, SMALL_TURN = 1 << 16, SMALL_LINES = 32 };
+
+/* What blocks of a launch share. Launches use counts and pieces by turns: each empties those of
+ * the next. All zero before the first. */
+struct SmallState {
+    uint32_t counts[2][SMALL_LINES][32]; /* see count_of; 128 bytes are a line of the cache */
+    uint32_t samples[2][32];             /* the first: how many have been counted, or nearly */
+    uint32_t taken[2][SMALL_BLOCKS];     /* the piece of this block */
+    uint32_t begun; /* turn * SMALL_TURN + blocks of this launch that have begun */
 };
 
 /* Whether one launch can do it all (transform_small.cu): one map for all samples of 8 bits, which
  * fit the multiprocessors. Then it does, in the stream's order. */
 bool transform_is_small(const CudaDevice *device, const Finish *finish, const ApplyPixels *pixels);
-ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, const Finish *finish,
-                                     SmallCounters *counters, const ApplyPixels *pixels,
+SmallMap small_map(const Map *blank, const Finish *finish);
+ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, const SmallMap *map,
+                                     SmallState *state, const ApplyPixels *pixels,
                                      ImgstatError *err);
 
 #endif

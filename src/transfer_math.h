@@ -72,6 +72,17 @@ IMGSTAT_INLINE uint64_t ratio_even(uint64_t a, uint64_t b, uint64_t denominator)
     return ratio_finish(quotient, remainder, denominator);
 }
 
+/* The same for many numerators where a <= denominator < 2^30 and b < 2^16. share: b / denominator
+ * as a float, within some units of its last place. The float quotient is then off by less than
+ * 0.6, so the exact remainder, which 32 bits hold, tells whether it or a neighbour is right. */
+IMGSTAT_INLINE uint32_t ratio_even_near(uint32_t a, uint32_t b, uint32_t denominator, float share)
+{
+    const uint32_t quotient = (uint32_t)((float)a * share + 0.5f);
+    const int32_t twice = (int32_t)(2 * (a * b - quotient * denominator));
+    const int32_t whole = (int32_t)denominator, odd = quotient & 1;
+    return quotient + (twice > whole - odd) - (twice < odd - whole);
+}
+
 /* A percentage in billionths of a percent: what users write, to nine decimals. */
 IMGSTAT_INLINE uint64_t clip_nano(double percent)
 {

@@ -2,6 +2,7 @@
 /* test_transform.c: measuring, making a transfer and applying it on the device alone gives the
  * bytes that the processor gives, called directly and replayed from a graph. */
 #include "apply.h"
+#include "helper_hog.h"
 #include "ops_images.h"
 #include "survey.h"
 #include "transform.h"
@@ -189,9 +190,11 @@ static size_t plain_cases(cudaStream_t stream)
         {.sample = IMGSTAT_I8, .channels = 3, .width = 129, .height = 127},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 1009, .height = 1021},
         {.sample = IMGSTAT_I8, .channels = 1, .width = 2048, .height = 1056},
+        {.sample = IMGSTAT_U8, .channels = 3, .width = 1499, .height = 1201},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 4099, .height = 4097},
         {.sample = IMGSTAT_U8, .channels = 4, .width = 2703, .height = 2801, .nodata = true},
-        {.sample = IMGSTAT_U8, .channels = 1, .width = 7001, .height = 7001},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 6200, .height = 6100},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 6503, .height = 6401},
     };
     static const Pattern patterns[] = {PATTERN_RANDOM, PATTERN_CONSTANT, PATTERN_SKEWED};
     const size_t n = ops.small ? 6 : sizeof shapes / sizeof *shapes;
@@ -206,6 +209,86 @@ static size_t plain_cases(cudaStream_t stream)
             done += one_case(&shape, &method, -1, stream);
         }
     return done;
+}
+
+/* Other work has all multiprocessors but one, and does not end before the transform has: blocks
+ * that wait for blocks must not wait for those that cannot begin. */
+static size_t busy_cases(cudaStream_t stream)
+{
+    static const Shape shapes[] = {
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 1009, .height = 1021},
+        {.sample = IMGSTAT_I8, .channels = 1, .width = 2048, .height = 1056, .nodata = true},
+        {.sample = IMGSTAT_U8, .channels = 3, .width = 2731, .height = 2049},
+    };
+    const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE, .channels = IMGSTAT_JOINT};
+    const size_t n = sizeof shapes / sizeof *shapes;
+    for (size_t i = 0; i < n; i++) {
+        TestImage image = test_image_create(&shapes[i], true);
+        const TransferShape of = shape_of_image(&image.cpu, -1);
+        DeviceTransform *transform;
+        must(cuda_transform_create(ops.cuda, &method, &of, image.bytes, &transform, &ops.error));
+        Output o = output_create(&image.cpu, cuda_transform_output(transform));
+        expect(&method, &image, -1, &o);
+        for (int turn = 0; turn < 3; turn++) { /* the last one without hindrance */
+            poison(&o);
+            must_cuda(cudaDeviceSynchronize());
+            Hog hog = {0};
+            if (turn < 2)
+                must_cuda(hog_start(&hog, 1));
+            must(cuda_transform_async(transform, stream, &image.cuda, &o.cuda, &ops.error));
+            if (turn == 0) /* a second one waits for the first, and neither for the hog */
+                must(cuda_transform_async(transform, stream, &image.cuda, &o.cuda, &ops.error));
+            must_cuda(cudaStreamSynchronize(stream));
+            if (turn < 2 && cudaStreamQuery(hog.stream) != cudaErrorNotReady)
+                fail("the transform ended only after what kept the multiprocessors busy");
+            must_cuda(hog_stop(&hog));
+            compare(&o, "beside other work", "");
+        }
+        output_destroy(&o);
+        cuda_transform_destroy(transform);
+        test_image_destroy(&image);
+    }
+    return n;
+}
+
+/* Two streams whose launches overlap as they like. */
+static size_t parallel_cases(void)
+{
+    enum { STREAMS = 3, ROUNDS = 60 };
+    const Shape shapes[STREAMS] = {
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 1500, .height = 700},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 4096, .height = 4000},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 2003, .height = 1999},
+    };
+    const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE};
+    TestImage image[STREAMS];
+    Output o[STREAMS];
+    DeviceTransform *transform[STREAMS];
+    cudaStream_t stream[STREAMS];
+    for (int i = 0; i < STREAMS; i++) {
+        image[i] = test_image_create(&shapes[i], true);
+        const TransferShape of = shape_of_image(&image[i].cpu, -1);
+        must_cuda(cudaStreamCreateWithFlags(&stream[i], cudaStreamNonBlocking));
+        must(cuda_transform_create(ops.cuda, &method, &of, image[i].bytes, &transform[i],
+                                   &ops.error));
+        o[i] = output_create(&image[i].cpu, cuda_transform_output(transform[i]));
+        expect(&method, &image[i], -1, &o[i]);
+        poison(&o[i]);
+    }
+    must_cuda(cudaDeviceSynchronize());
+    for (int round = 0; round < (ops.small ? 1 : ROUNDS); round++)
+        for (int i = 0; i < STREAMS; i++)
+            must(cuda_transform_async(transform[i], stream[i], &image[i].cuda, &o[i].cuda,
+                                      &ops.error));
+    must_cuda(cudaDeviceSynchronize());
+    for (int i = 0; i < STREAMS; i++) {
+        compare(&o[i], "beside other streams", "");
+        must_cuda(cudaStreamDestroy(stream[i]));
+        output_destroy(&o[i]);
+        cuda_transform_destroy(transform[i]);
+        test_image_destroy(&image[i]);
+    }
+    return STREAMS;
 }
 
 /* A comparison that cannot fail would prove nothing. */
@@ -242,6 +325,9 @@ int main(void)
     cudaStream_t stream;
     must_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     done += plain_cases(stream);
+    if (!ops.small) /* what looks at every access takes too long for waiting */
+        done += busy_cases(stream);
+    done += parallel_cases();
     for (size_t round = 0; round < rounds; round++)
         for (ImgstatSample sample = IMGSTAT_U8; sample <= IMGSTAT_F16; sample++)
             for (size_t t = 0; t < 3; t++) {

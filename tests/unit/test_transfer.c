@@ -71,6 +71,39 @@ Test(transfer, ratios_round_half_to_even)
     cr_assert_gt(compared, 100000);
 }
 
+/* As far off as the divisions of floats that devices have. */
+static void check_near(uint32_t a, uint32_t b, uint32_t d)
+{
+    const float share = (float)b / (float)d;
+    const float ulp = share * 1.2e-7f;
+    const uint32_t expected = (uint32_t)ratio_even(a, b, d);
+    for (int off = -2; off <= 2; off++)
+        cr_assert_eq(ratio_even_near(a, b, d, share + (float)off * ulp), expected, "%u * %u / %u",
+                     a, b, d);
+}
+
+Test(transfer, ratios_by_floats_are_exact)
+{
+    size_t compared = 0;
+    for (uint32_t d = 1; d < 600; d++)
+        for (uint32_t a = 0; a <= d; a++, compared++)
+            check_near(a, 255, d);
+    uint64_t seed = 2;
+    for (int i = 0; i < 300000; i++, compared++) {
+        const uint32_t d = 1 + (uint32_t)(seeded_next(&seed) % ((1u << 30) - 1));
+        const uint32_t b = 1 + (uint32_t)(seeded_next(&seed) % (i % 2 ? 255 : 65535));
+        /* around halves, where a wrong neighbour would be taken */
+        const uint64_t q = seeded_next(&seed) % b;
+        const uint64_t half = ((2 * q + 1) * d / 2 + b - 1) / b;
+        for (uint64_t a = half > 2 ? half - 2 : 0; a <= half + 2 && a <= d; a++)
+            check_near((uint32_t)a, b, d);
+        check_near((uint32_t)(seeded_next(&seed) % ((uint64_t)d + 1)), b, d);
+    }
+    check_near((1u << 30) - 1, 65535, (1u << 30) - 1);
+    check_near(0, 65535, 1);
+    cr_assert_gt(compared, 100000);
+}
+
 Test(transfer, stretch_reaches_the_full_scale)
 {
     /* 12-bit values in 16 bits: the file's depth is the scale, not the data's */

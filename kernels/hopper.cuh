@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* hopper.cuh: what devices of compute capability 9.0 have: launches that begin early, and barriers
+ * in shared memory that bulk copies arrive at. */
+#ifndef IMGSTAT_HOPPER_CUH
+#define IMGSTAT_HOPPER_CUH
+
+#include <stdint.h>
+
+/* Blocks may begin while the last ones of the launch before are still at work (the launch asks for
+ * it): what comes before this call touches nothing but shared memory. */
+static __device__ __forceinline__ void after_launches_before(void)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+static __device__ __forceinline__ unsigned shared_address(const void *p)
+{
+    return (unsigned)__cvta_generic_to_shared(p);
+}
+
+static __device__ __forceinline__ void barrier_init(uint64_t *barrier, unsigned arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
+                 "r"(arrivals)
+                 : "memory");
+}
+
+static __device__ __forceinline__ void barrier_arrive(uint64_t *barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
+                 : "memory");
+}
+
+/* Waits until the phase of that parity is over. */
+static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, unsigned parity)
+{
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "again:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "@!done bra again;\n"
+                 "}\n" ::"r"(shared_address(barrier)),
+                 "r"(parity)
+                 : "memory");
+}
+
+/* Arrives, and lets the phase end only when the bytes have come, too. Everything on 16 bytes. */
+static __device__ __forceinline__ void load_bulk(void *to, const void *from, unsigned bytes,
+                                                 uint64_t *barrier)
+{
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+        "r"(bytes)
+        : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1], %2, [%3];" ::"r"(shared_address(to)),
+                 "l"(from), "r"(bytes), "r"(shared_address(barrier))
+                 : "memory");
+}
+
+#endif
