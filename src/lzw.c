@@ -15,9 +15,10 @@ enum {
     FIRST_WIDER = (1 << LEAST_WIDTH) - 1, /* next code when codes get a bit more: one early */
     MOST_WIDTH = 12,
     CODES = 1 << MOST_WIDTH,
-    HEAD = 8,           /* bytes of a string in its entry */
-    STEP = 16,          /* bytes copied at once */
-    SLACK = HEAD + STEP /* bytes that may be written behind a string */
+    HEAD = 8,            /* bytes of a string in its entry */
+    STEP = 16,           /* bytes copied at once */
+    SLACK = HEAD + STEP, /* bytes that may be written behind a string */
+    PIECE = 1 << 16      /* bytes that a stream makes at a time: within the cache */
 };
 
 typedef struct Entry {
@@ -26,15 +27,42 @@ typedef struct Entry {
     uint32_t length; /* of the string */
 } Entry;
 
+/* Between two codes. */
+typedef struct State {
+    size_t bit;   /* of the input, where the next code begins */
+    uint32_t at;  /* of the output, where its string goes */
+    Entry before; /* length 0: no string since the clear code */
+    unsigned width, wider, next;
+} State;
+
 struct Lzw {
     Entry entry[CODES];
 };
 
+/* Strings refer to what was made since the last clear code, which the window holds: 7.4 MB at most,
+ * since the string of the n-th code after it has n + 1 bytes at most. */
+struct LzwStream {
+    Lzw lzw;
+    State state;
+    bool begun;      /* the clear code at the start has been seen */
+    bool cleared;    /* the code before was a clear code: no string refers to the window */
+    bool ended;      /* no more can be made */
+    uint8_t *window; /* `room` bytes */
+    size_t room;
+    uint32_t given; /* bytes of the window; state.at of them are made */
+};
+
+static void init(Lzw *lzw)
+{
+    for (unsigned i = 0; i < 256; i++)
+        lzw->entry[i] = (Entry){.head = i, .length = 1};
+}
+
 Lzw *lzw_create(void)
 {
     Lzw *const lzw = calloc(1, sizeof *lzw);
-    for (unsigned i = 0; lzw && i < 256; i++)
-        lzw->entry[i] = (Entry){.head = i, .length = 1};
+    if (lzw)
+        init(lzw);
     return lzw;
 }
 
@@ -96,56 +124,161 @@ static inline Entry extended(const Entry *string, uint64_t first)
         .head = string->head | (byte & fits), .at = string->at, .length = string->length + 1};
 }
 
+static void clear(State *state)
+{
+    state->width = LEAST_WIDTH;
+    state->wider = FIRST_WIDER;
+    state->next = FIRST;
+    state->before.length = 0;
+}
+
+typedef enum Outcome {
+    FULL,    /* `enough` bytes are made */
+    CLEARED, /* behind a clear code; only if asked for */
+    HUNGRY,  /* the input ends within the next code */
+    ENDED    /* in order or not */
+} Outcome;
+
+/* Makes strings of the codes up to bit `end` until `enough` bytes are there; what does not fit into
+ * `room` of them is left out. */
+static inline Outcome run(Entry *entry, State *state, const uint8_t *from, size_t end, uint8_t *to,
+                          uint32_t enough, uint32_t room, bool stop_cleared)
+{
+    State s = *state;
+    Outcome outcome = FULL;
+    while (s.at < enough) {
+        if (end - s.bit < s.width) {
+            outcome = HUNGRY;
+            break;
+        }
+        const unsigned code = code_at(from, s.bit, s.width);
+        s.bit += s.width;
+        if (code == CLEAR || code == END) {
+            clear(&s);
+            if (code == CLEAR && !stop_cleared)
+                continue;
+            outcome = code == CLEAR ? CLEARED : ENDED;
+            break;
+        }
+        Entry string = entry[code];
+        if (s.before.length == 0 ? code > CLEAR : code > s.next || s.next == CODES) {
+            outcome = ENDED;
+            break;
+        }
+        if (s.before.length > 0) {
+            /* A code that is about to be made extends the string before by its own first byte. */
+            const Entry made = extended(&s.before, code == s.next ? s.before.head : string.head);
+            entry[s.next] = made;
+            if (code == s.next)
+                string = made;
+            s.next++;
+            /* Rare, so a branch: the next code does not wait for a sum. */
+            if (s.next == s.wider) {
+                s.width += s.width < MOST_WIDTH;
+                s.wider = (1u << s.width) - 1;
+            }
+        }
+        if (room - s.at >= string.length + SLACK)
+            copy_wide(to, s.at, &string);
+        else
+            copy_narrow(to, s.at, room - s.at, &string);
+        s.before = (Entry){.head = string.head, .at = s.at, .length = string.length};
+        s.at = room - s.at < string.length ? room : s.at + string.length;
+    }
+    *state = s;
+    return outcome;
+}
+
 bool lzw_decode(Lzw *lzw, const uint8_t *from, size_t n, uint8_t *to, size_t bytes)
 {
-    Entry *const entry = lzw->entry;
     const size_t end = 8 * n;
     if (n > SIZE_MAX / 8 || bytes > UINT32_MAX - SLACK || end < LEAST_WIDTH ||
         code_at(from, 0, LEAST_WIDTH) != CLEAR)
         return false;
     const uint32_t last = (uint32_t)bytes;
-    size_t bit = LEAST_WIDTH;
-    unsigned width = LEAST_WIDTH, wider = FIRST_WIDER, next = FIRST;
-    Entry before = {0}; /* length 0: no string since the clear code */
-    for (uint32_t at = 0; at < last;) {
-        if (end - bit < width)
+    State state = {.bit = LEAST_WIDTH};
+    clear(&state);
+    return run(lzw->entry, &state, from, end, to, last, last, false) == FULL;
+}
+
+/* ---- Piece by piece -------------------------------------------------------------------------- */
+
+LzwStream *lzw_stream_create(void)
+{
+    LzwStream *const stream = calloc(1, sizeof *stream);
+    if (stream)
+        init(&stream->lzw);
+    return stream;
+}
+
+void lzw_stream_destroy(LzwStream *stream)
+{
+    if (!stream)
+        return;
+    free(stream->window);
+    free(stream);
+}
+
+void lzw_stream_begin(LzwStream *stream)
+{
+    stream->state = (State){0};
+    stream->given = 0;
+    stream->begun = stream->cleared = stream->ended = false;
+}
+
+/* Room for a piece more, whose last string is as long as can be. */
+static bool make_room(LzwStream *stream)
+{
+    const size_t wanted = (size_t)stream->state.at + PIECE + CODES + SLACK;
+    if (wanted <= stream->room)
+        return true;
+    const size_t room = wanted + stream->room / 2;
+    uint8_t *const grown = realloc(stream->window, room);
+    if (!grown)
+        return false;
+    stream->window = grown;
+    stream->room = room;
+    return true;
+}
+
+static bool begin(LzwStream *stream, const uint8_t *from)
+{
+    stream->begun = code_at(from, 0, LEAST_WIDTH) == CLEAR;
+    stream->state.bit = LEAST_WIDTH;
+    clear(&stream->state);
+    return stream->begun;
+}
+
+bool lzw_stream_run(LzwStream *stream, const uint8_t **in, size_t *n_in, uint8_t **out,
+                    size_t *room)
+{
+    State *const state = &stream->state;
+    const size_t end = 8 * *n_in;
+    Outcome outcome = FULL;
+    if (!stream->begun && end < LEAST_WIDTH)
+        return true;
+    if (!stream->begun && !begin(stream, *in))
+        return false;
+    for (;;) {
+        const size_t made = state->at - stream->given, n = made < *room ? made : *room;
+        if (n > 0)
+            memcpy(*out, stream->window + stream->given, n);
+        *out += n;
+        *room -= n;
+        stream->given += (uint32_t)n;
+        if (*room == 0 || outcome == HUNGRY)
+            break;
+        if (stream->cleared)
+            state->at = stream->given = 0;
+        if (stream->ended || !make_room(stream))
             return false;
-        const unsigned code = code_at(from, bit, width);
-        bit += width;
-        if (code == CLEAR || code == END) {
-            if (code == END)
-                return false;
-            width = LEAST_WIDTH;
-            wider = FIRST_WIDER;
-            next = FIRST;
-            before.length = 0;
-            continue;
-        }
-        Entry string = entry[code];
-        if (before.length == 0) {
-            if (code > CLEAR)
-                return false;
-        } else {
-            if (code > next || next == CODES)
-                return false;
-            /* A code that is about to be made extends the string before by its own first byte. */
-            const Entry made = extended(&before, code == next ? before.head : string.head);
-            entry[next] = made;
-            if (code == next)
-                string = made;
-            next++;
-            /* Rare, so a branch: the next code does not wait for a sum. */
-            if (next == wider) {
-                width += width < MOST_WIDTH;
-                wider = (1u << width) - 1;
-            }
-        }
-        if (last - at >= string.length + SLACK)
-            copy_wide(to, at, &string);
-        else
-            copy_narrow(to, at, last - at, &string);
-        before = (Entry){.head = string.head, .at = at, .length = string.length};
-        at = last - at < string.length ? last : at + string.length;
+        outcome = run(stream->lzw.entry, state, *in, end, stream->window, state->at + PIECE,
+                      (uint32_t)stream->room, true);
+        stream->cleared = outcome == CLEARED;
+        stream->ended = outcome == ENDED;
     }
+    *in += state->bit / 8;
+    *n_in -= state->bit / 8;
+    state->bit %= 8;
     return true;
 }

@@ -20,4 +20,17 @@ void lzw_destroy(Lzw *lzw);
  * bit first, a table that overflows, no clear code at the start). */
 bool lzw_decode(Lzw *lzw, const uint8_t *from, size_t n, uint8_t *to, size_t bytes);
 
+/* The same piece by piece, with the codes since the last clear code held decoded. */
+typedef struct LzwStream LzwStream;
+
+LzwStream *lzw_stream_create(void);         /* NULL: out of memory */
+void lzw_stream_destroy(LzwStream *stream); /* accepts NULL */
+void lzw_stream_begin(LzwStream *stream);   /* a new input */
+
+/* Uses bytes of *in, writes to *out, and moves both on: until there is no room, or no whole code in
+ * the input, of which up to three bytes are left then, to be given again before those that follow.
+ * False: as lzw_decode, or out of memory. */
+bool lzw_stream_run(LzwStream *stream, const uint8_t **in, size_t *n_in, uint8_t **out,
+                    size_t *room);
+
 #endif

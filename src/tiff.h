@@ -67,6 +67,7 @@ typedef struct TiffDecoder {
     uint32_t
         band_at; /* which row of chunks, counted over all planes, is in band; UINT32_MAX for none */
     TiffStrip *strip;     /* NULL: not needed so far */
+    bool unseen;          /* it gave rows of a strip that the handle has not decoded */
     TiffHelpers *helpers; /* NULL: not needed so far */
     bool primed;          /* see prime_lzw */
     TiffQuick *quick;     /* of a helper: decodes in place of the handle */

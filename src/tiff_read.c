@@ -38,7 +38,7 @@ static void release_page(TiffDecoder *td)
     td->chunk = td->row = td->band = NULL;
     td->chunk_room = 0;
     td->band_at = UINT32_MAX;
-    td->primed = false;
+    td->primed = td->unseen = false;
     td->base.channel_names = NULL;
 }
 

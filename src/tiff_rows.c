@@ -9,6 +9,14 @@
  */
 enum { PIECE_BYTES = 1 << 18 };
 
+static uint32_t piece_rows(const TiffLayout *layout, bool as_they_are)
+{
+    const size_t fit = PIECE_BYTES / layout->row_bytes;
+    if (as_they_are && !layout->swapped && !layout->reversed)
+        return UINT32_MAX;
+    return fit > 0 ? (uint32_t)fit : 1;
+}
+
 ImgstatResult tiff_chunk_room(TiffDecoder *td, size_t bytes, ImgstatError *err)
 {
     if (bytes <= td->chunk_room)
@@ -116,17 +124,16 @@ static ImgstatResult read_plane_pieces(TiffDecoder *td, uint16_t plane, uint8_t 
 {
     const TiffLayout *const layout = &td->layout;
     const bool straight = is_direct(td) && pitch == layout->row_bytes;
-    const size_t fit = PIECE_BYTES / layout->row_bytes;
-    const uint32_t piece_rows = straight ? UINT32_MAX : fit > 0 ? (uint32_t)fit : 1;
+    const uint32_t most = piece_rows(layout, straight);
     if (!straight) {
-        IMGSTAT_TRY(tiff_chunk_room(td, piece_rows * layout->row_bytes, err));
+        IMGSTAT_TRY(tiff_chunk_room(td, most * layout->row_bytes, err));
         IMGSTAT_TRY(row_room(td, err));
     }
     for (uint32_t done = 0, n = 0; done < rows; done += n) {
         const uint32_t y = td->base.next_row + done, left = rows - done;
         const uint32_t strip = plane * layout->down + y / layout->chunk_height;
         uint8_t *const row = to + done * pitch;
-        const uint64_t at = row_place(td, plane, y, left < piece_rows ? left : piece_rows, &n);
+        const uint64_t at = row_place(td, plane, y, left < most ? left : most, &n);
         if (at == 0) {
             IMGSTAT_TRY(row_room(td, err));
             fill_absent(td, plane, row, pitch, 0, layout->chunk_width, n);
@@ -150,8 +157,10 @@ bool tiff_rows_at(const TiffDecoder *td, uint32_t row, uint8_t *to, uint32_t row
 {
     const size_t row_bytes = td->layout.row_bytes;
     const uint16_t plane = tiff_first_plane(td);
+    const uint32_t most = piece_rows(&td->layout, true);
     for (uint32_t done = 0, n = 0; done < rows; done += n) {
-        const uint64_t at = row_place(td, plane, row + done, rows - done, &n);
+        const uint32_t left = rows - done;
+        const uint64_t at = row_place(td, plane, row + done, left < most ? left : most, &n);
         if (at == 0 ||
             read_piece(td, at, to + done * row_bytes, n * row_bytes, 0, NULL) != IMGSTAT_OK)
             return false;
@@ -171,70 +180,6 @@ static bool forget_jpeg_tables(TiffDecoder *td, TIFF *tif)
     tiff_page_prepare(td);
     return true;
 }
-
-/* ---- Large compressed strips ---- */
-
-/* A handle for each plane, so that each goes down its strips without decoding again. */
-static ImgstatResult open_planes(TiffDecoder *td, ImgstatError *err)
-{
-    const uint16_t n = td->layout.planes;
-    if (td->planes || tiff_planes_together(td) == 1)
-        return IMGSTAT_OK;
-    td->planes = calloc(n, sizeof *td->planes);
-    if (!td->planes)
-        return error_memory(err, n * sizeof *td->planes, "TIFF planes");
-    for (uint16_t i = 1; i < n; i++) {
-        IMGSTAT_TRY(tiff_handle_open(td, &td->planes[i], err));
-        if (!TIFFSetSubDirectory(td->planes[i].tif, td->page_at[td->base.page.page]))
-            return error_set(err, IMGSTAT_ERR_FORMAT, "%s: %s", td->base.source->name,
-                             td->failure.message);
-    }
-    return IMGSTAT_OK;
-}
-
-static ImgstatResult read_scanlines(TiffDecoder *td, uint8_t *to, size_t pitch, uint32_t rows,
-                                    ImgstatError *err)
-{
-    const TiffLayout *const layout = &td->layout;
-    const bool direct = is_direct(td);
-    IMGSTAT_TRY(open_planes(td, err));
-    if ((uint64_t)TIFFScanlineSize64(td->handle.tif) != layout->row_bytes)
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: rows are not as long as declared",
-                         td->base.source->name);
-    if (!direct) {
-        IMGSTAT_TRY(tiff_chunk_room(td, layout->row_bytes, err));
-        IMGSTAT_TRY(row_room(td, err));
-    }
-    const uint16_t first = tiff_first_plane(td), n_planes = tiff_planes_together(td);
-    for (uint16_t plane = first; plane - first < n_planes; plane++) {
-        TIFF *const tif = plane == first ? td->handle.tif : td->planes[plane].tif;
-        for (uint32_t i = 0, n = 1; i < rows; i += n) {
-            const uint32_t y = td->base.next_row + i, inside = y % layout->chunk_height;
-            const uint32_t strip = plane * layout->down + y / layout->chunk_height;
-            uint8_t *const row = to + i * pitch;
-            n = rows - i < layout->chunk_height - inside ? rows - i : layout->chunk_height - inside;
-            if (direct && pitch == layout->row_bytes && !tiff_chunk_absent(td, strip) &&
-                tiff_strip_rows(td, strip, inside, n, row))
-                continue;
-            n = 1;
-            if (tiff_chunk_absent(td, strip)) {
-                IMGSTAT_TRY(row_room(td, err));
-                fill_absent(td, plane, row, pitch, 0, layout->chunk_width, 1);
-                continue;
-            }
-            const bool ready = inside != 0 || forget_jpeg_tables(td, tif);
-            tiff_forget(td);
-            if (!ready || TIFFReadScanline(tif, direct ? row : td->chunk, y, plane) != 1 ||
-                td->failure.code != IMGSTAT_OK)
-                return tiff_chunk_failed(td, strip, err);
-            if (!direct)
-                place_row(td, td->chunk, plane, 0, layout->chunk_width, row);
-        }
-    }
-    return IMGSTAT_OK;
-}
-
-/* ---- Tiles and small strips ---- */
 
 /* libtiff takes all LZW chunks of a page for old ones, lowest bit first, or for new ones as the one
  * looks that a handle decodes first. A handle that begins elsewhere looks at the page's first. */
@@ -261,6 +206,91 @@ static void prime_lzw(TiffDecoder *td, uint32_t index)
         TIFFReadEncodedStrip(tif, first, pixels, (tmsize_t)layout->row_bytes);
     free(pixels);
 }
+
+/* ---- Large compressed strips ---- */
+
+/* A handle for each plane, so that each goes down its strips without decoding again. */
+static ImgstatResult open_planes(TiffDecoder *td, ImgstatError *err)
+{
+    const uint16_t n = td->layout.planes;
+    if (td->planes || tiff_planes_together(td) == 1)
+        return IMGSTAT_OK;
+    td->planes = calloc(n, sizeof *td->planes);
+    if (!td->planes)
+        return error_memory(err, n * sizeof *td->planes, "TIFF planes");
+    for (uint16_t i = 1; i < n; i++) {
+        IMGSTAT_TRY(tiff_handle_open(td, &td->planes[i], err));
+        if (!TIFFSetSubDirectory(td->planes[i].tif, td->page_at[td->base.page.page]))
+            return error_set(err, IMGSTAT_ERR_FORMAT, "%s: %s", td->base.source->name,
+                             td->failure.message);
+    }
+    return IMGSTAT_OK;
+}
+
+/* Where tiff_strip.c gave up: libtiff comes to a row of such a strip only through those above it.
+ * False: one of them is damaged. */
+static bool catch_up(TiffDecoder *td, TIFF *tif, uint16_t plane, uint32_t y)
+{
+    const uint32_t inside = y % td->layout.chunk_height;
+    if (!td->unseen)
+        return true;
+    td->unseen = false;
+    prime_lzw(td, plane * td->layout.down + y / td->layout.chunk_height);
+    tiff_forget(td);
+    uint8_t *const row = malloc(td->layout.row_bytes);
+    bool good = row != NULL;
+    for (uint32_t i = inside; good && i > 0; i--)
+        good = TIFFReadScanline(tif, row, y - i, plane) == 1;
+    free(row);
+    return good;
+}
+
+static ImgstatResult read_scanlines(TiffDecoder *td, uint8_t *to, size_t pitch, uint32_t rows,
+                                    ImgstatError *err)
+{
+    const TiffLayout *const layout = &td->layout;
+    const bool direct = is_direct(td);
+    IMGSTAT_TRY(open_planes(td, err));
+    if ((uint64_t)TIFFScanlineSize64(td->handle.tif) != layout->row_bytes)
+        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: rows are not as long as declared",
+                         td->base.source->name);
+    if (!direct) {
+        IMGSTAT_TRY(tiff_chunk_room(td, layout->row_bytes, err));
+        IMGSTAT_TRY(row_room(td, err));
+    }
+    const uint16_t first = tiff_first_plane(td), n_planes = tiff_planes_together(td);
+    for (uint16_t plane = first; plane - first < n_planes; plane++) {
+        TIFF *const tif = plane == first ? td->handle.tif : td->planes[plane].tif;
+        for (uint32_t i = 0, n = 1; i < rows; i += n) {
+            const uint32_t y = td->base.next_row + i, inside = y % layout->chunk_height;
+            const uint32_t strip = plane * layout->down + y / layout->chunk_height;
+            uint8_t *const row = to + i * pitch;
+            n = rows - i < layout->chunk_height - inside ? rows - i : layout->chunk_height - inside;
+            if (direct && pitch == layout->row_bytes && !tiff_chunk_absent(td, strip) &&
+                tiff_strip_rows(td, strip, inside, n, row)) {
+                td->unseen = true;
+                continue;
+            }
+            n = 1;
+            if (tiff_chunk_absent(td, strip)) {
+                IMGSTAT_TRY(row_room(td, err));
+                fill_absent(td, plane, row, pitch, 0, layout->chunk_width, 1);
+                continue;
+            }
+            const bool ready = inside != 0 || forget_jpeg_tables(td, tif);
+            tiff_forget(td);
+            if (!ready || !catch_up(td, tif, plane, y) ||
+                TIFFReadScanline(tif, direct ? row : td->chunk, y, plane) != 1 ||
+                td->failure.code != IMGSTAT_OK)
+                return tiff_chunk_failed(td, strip, err);
+            if (!direct)
+                place_row(td, td->chunk, plane, 0, layout->chunk_width, row);
+        }
+    }
+    return IMGSTAT_OK;
+}
+
+/* ---- Tiles and small strips ---- */
 
 /* Decodes the first rows of a chunk, `bytes` in all. */
 static bool decode_chunk(TiffDecoder *td, uint32_t index, uint8_t *to, size_t bytes)

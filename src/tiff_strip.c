@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* tiff_strip.c: deflate strips too large to hold, decompressed as their rows are asked for, about
- * twice as fast as libtiff with zlib. Whatever is not exactly as it should be is left to libtiff,
- * which begins with the strip anew. */
+/* tiff_strip.c: deflate and LZW strips too large to hold, decompressed as their rows are asked for,
+ * about twice as fast as libtiff. Whatever is not exactly as it should be is left to libtiff, which
+ * begins with the strip anew. */
 #include "inflate.h"
+#include "lzw.h"
 #include "tiff.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { READ_BYTES = 1 << 18 }; /* compressed: within the cache */
 
@@ -14,12 +16,13 @@ struct TiffStrip {
     uint32_t row;   /* of it that comes next */
     uint64_t at;    /* in the file, behind input */
     uint64_t left;  /* of the strip, not yet read */
-    uint8_t *input; /* READ_BYTES */
+    uint8_t *input; /* READ_BYTES and LZW_SPARE */
     const uint8_t *data;
     size_t n_data;
-    uint8_t *scratch; /* see tiff_predictor_undo */
-    Inflater *inflater;
-    bool failed; /* libtiff has the page */
+    uint8_t *scratch;   /* see tiff_predictor_undo */
+    Inflater *inflater; /* a strip's, or */
+    LzwStream *lzw;     /* the page's */
+    bool failed;        /* libtiff has the page */
 };
 
 void tiff_strip_destroy(TiffStrip *strip)
@@ -27,6 +30,7 @@ void tiff_strip_destroy(TiffStrip *strip)
     if (!strip)
         return;
     inflater_destroy(strip->inflater);
+    lzw_stream_destroy(strip->lzw);
     free(strip->scratch);
     free(strip->input);
     free(strip);
@@ -37,7 +41,8 @@ static bool suits(const TiffDecoder *td)
     const TiffLayout *const layout = &td->layout;
     return td->base.way != DECODE_PLAIN &&
            (layout->compression == COMPRESSION_DEFLATE ||
-            layout->compression == COMPRESSION_ADOBE_DEFLATE) &&
+            layout->compression == COMPRESSION_ADOBE_DEFLATE ||
+            layout->compression == COMPRESSION_LZW) &&
            tiff_predictor_known(layout);
 }
 
@@ -51,30 +56,53 @@ static uint32_t rows_of(const TiffDecoder *td, uint32_t index)
 static bool begin(TiffStrip *strip, const TiffDecoder *td, uint32_t index)
 {
     inflater_destroy(strip->inflater);
-    strip->inflater = inflater_create((uint64_t)rows_of(td, index) * td->layout.row_bytes);
+    strip->inflater = NULL;
+    if (strip->lzw)
+        lzw_stream_begin(strip->lzw);
+    else
+        strip->inflater = inflater_create((uint64_t)rows_of(td, index) * td->layout.row_bytes);
     strip->index = index;
     strip->row = 0;
     strip->at = TIFFGetStrileOffset(td->handle.tif, index);
     strip->left = TIFFGetStrileByteCount(td->handle.tif, index);
     strip->n_data = 0;
-    return strip->inflater != NULL;
+    return strip->lzw || strip->inflater;
 }
 
+/* Behind what is left of the bytes before: nothing of deflate, less than a code of LZW. */
 static bool read_on(TiffStrip *strip, const Source *source)
 {
-    const size_t n = strip->left < READ_BYTES ? (size_t)strip->left : READ_BYTES;
+    const size_t kept = strip->n_data, room = READ_BYTES - kept;
+    const size_t n = strip->left < room ? (size_t)strip->left : room;
     size_t got = 0;
-    if (source_read(source, strip->at, strip->input, n, &got, NULL) != IMGSTAT_OK || got < n)
+    if (kept > 0)
+        memmove(strip->input, strip->data, kept);
+    if (source_read(source, strip->at, strip->input + kept, n, &got, NULL) != IMGSTAT_OK || got < n)
         return false;
+    memset(strip->input + kept + n, 0, LZW_SPARE);
     strip->at += n;
     strip->left -= n;
     strip->data = strip->input;
-    strip->n_data = n;
+    strip->n_data = kept + n;
     return n > 0;
 }
 
+/* Fills `room` bytes. */
+static bool decompress_lzw(TiffStrip *strip, const Source *source, uint8_t *to, size_t room)
+{
+    for (;;) {
+        if (!lzw_stream_run(strip->lzw, &strip->data, &strip->n_data, &to, &room))
+            return false;
+        if (room == 0)
+            return true;
+        if (!read_on(strip, source))
+            return false;
+    }
+}
+
 /* Fills `room` bytes; the last of the strip only where the stream ends with them. */
-static bool decompress(TiffStrip *strip, const Source *source, uint8_t *to, size_t room, bool last)
+static bool inflate_rows(TiffStrip *strip, const Source *source, uint8_t *to, size_t room,
+                         bool last)
 {
     InflateState state = INFLATE_MORE;
     while (room > 0) {
@@ -99,22 +127,36 @@ static bool decompress(TiffStrip *strip, const Source *source, uint8_t *to, size
     return last || state == INFLATE_MORE;
 }
 
+static TiffStrip *create(const TiffDecoder *td)
+{
+    TiffStrip *const strip = calloc(1, sizeof *strip);
+    const bool lzw = td->layout.compression == COMPRESSION_LZW;
+    if (!strip)
+        return NULL;
+    strip->input = malloc(READ_BYTES + LZW_SPARE);
+    if (lzw)
+        strip->lzw = lzw_stream_create();
+    strip->failed = !strip->input || (lzw && !strip->lzw);
+    return strip;
+}
+
 bool tiff_strip_rows(TiffDecoder *td, uint32_t index, uint32_t row, uint32_t rows, uint8_t *to)
 {
-    if (!td->strip) {
-        if (!suits(td) || !(td->strip = calloc(1, sizeof *td->strip)))
-            return false;
-        td->strip->input = malloc(READ_BYTES);
-        td->strip->failed = td->strip->input == NULL;
-    }
+    if (!td->strip && (!suits(td) || !(td->strip = create(td))))
+        return false;
     TiffStrip *const strip = td->strip;
+    const Source *const source = td->base.source;
     const size_t bytes = rows * td->layout.row_bytes;
     const bool last = row + rows == rows_of(td, index);
     if (strip->failed)
         return false;
-    strip->failed = (row == 0 && !begin(strip, td, index)) || strip->index != index ||
-                    strip->row != row || !decompress(strip, td->base.source, to, bytes, last) ||
-                    !tiff_predictor_undo(&td->layout, to, bytes, &strip->scratch);
+    bool good = row > 0 || begin(strip, td, index);
+    good = good && strip->index == index && strip->row == row;
+    if (good)
+        good = strip->lzw ? decompress_lzw(strip, source, to, bytes)
+                          : inflate_rows(strip, source, to, bytes, last);
+    good = good && tiff_predictor_undo(&td->layout, to, bytes, &strip->scratch);
+    strip->failed = !good;
     strip->row += rows;
-    return !strip->failed;
+    return good;
 }

@@ -205,6 +205,11 @@ static void read_gray(ImagePro *image, ImgstatPage *page)
     imgstat_file_close(file);
 }
 
+static uint64_t expected_row(const void *rows, uint32_t x, uint32_t y, uint32_t c)
+{
+    return ((const uint8_t *)rows)[256 * y + x + c];
+}
+
 static void write_words(TIFF *tif, uint16_t bits, uint16_t format, uint32_t width, const void *row,
                         tmsize_t bytes)
 {
@@ -316,6 +321,34 @@ Test(tiff, nodata_is_read_as_the_sample_type)
         if (page.has_nodata)
             cr_assert_eq(imgstat_value_double(page.nodata), cases[i].value, "%s", cases[i].text);
         imgstat_image_release(&image);
+    }
+}
+
+/* Before, streams that are not as they should be at their end were refused where strips are decoded
+ * row by row: libtiff cannot begin within a strip. */
+Test(tiff, large_deflate_strip_with_more_data_than_rows)
+{
+    enum { ROWS = 400 };
+    static uint8_t rows[(ROWS + 1) * 256];
+    static Bytef packed[sizeof rows * 2];
+    uLongf n = sizeof packed;
+    const ImgstatOpen how = {.limits = {.max_chunk_bytes = 4096}};
+    for (size_t i = 0; i < sizeof rows; i++)
+        rows[i] = (uint8_t)(i * i >> 5);
+    compress2(packed, &n, rows, sizeof rows, 9);
+    TIFF *const tif = TIFFOpen(decode_path, "w");
+    TIFFSetField(tif, TIFFTAG_IMAGEWIDTH, 256);
+    TIFFSetField(tif, TIFFTAG_IMAGELENGTH, ROWS);
+    TIFFSetField(tif, TIFFTAG_BITSPERSAMPLE, 8);
+    TIFFSetField(tif, TIFFTAG_COMPRESSION, COMPRESSION_ADOBE_DEFLATE);
+    TIFFSetField(tif, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+    TIFFSetField(tif, TIFFTAG_ROWSPERSTRIP, ROWS);
+    cr_assert_eq(TIFFWriteRawStrip(tif, 0, packed, (tmsize_t)n), (tmsize_t)n);
+    TIFFClose(tif);
+    for (uint32_t band = 1; band <= ROWS; band += 133) {
+        ImgstatPage page;
+        cr_assert_eq(decode_compare(&how, band, expected_row, rows, "more data", &page),
+                     sizeof rows - 256);
     }
 }
 

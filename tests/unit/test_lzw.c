@@ -111,6 +111,41 @@ static bool gives(Lzw *lzw, const uint8_t *codes, size_t n_codes, const uint8_t 
     return done;
 }
 
+/* Reads all that the codes stand for, in pieces; then there is no more. */
+static void compare_stream(LzwStream *stream, const uint8_t *codes, size_t n_codes,
+                           const uint8_t *expected, size_t n, size_t in_piece, size_t out_piece)
+{
+    uint8_t *const input = malloc(in_piece + 4 + LZW_SPARE), *const got = malloc(n + 1);
+    size_t given = 0, left = 0, done = 0;
+    bool good = true;
+    const uint8_t *at = input;
+    lzw_stream_begin(stream);
+    while (good && done < n) {
+        size_t room = n - done < out_piece ? n - done : out_piece;
+        const size_t wanted = room;
+        uint8_t *to = got + done;
+        good = lzw_stream_run(stream, &at, &left, &to, &room);
+        done += wanted - room;
+        if (!good || room == 0)
+            continue;
+        const size_t more = n_codes - given < in_piece ? n_codes - given : in_piece;
+        if (more == 0)
+            break;
+        cr_assert_lt(left, 4);
+        memmove(input, at, left);
+        memcpy(input + left, codes + given, more);
+        memset(input + left + more, 0xFF, LZW_SPARE);
+        at = input;
+        left += more;
+        given += more;
+    }
+    cr_assert(good && done == n && memcmp(got, expected, n) == 0, "%zu of %zu in %zu, %zu", done, n,
+              in_piece, out_piece);
+    bytes_compared += n;
+    free(input);
+    free(got);
+}
+
 Test(lzw, round_trip)
 {
     static const size_t length[] = {0,   1,   2,    7,    8,    9,    23,   24,    25,  255,
@@ -134,6 +169,28 @@ Test(lzw, round_trip)
     }
     lzw_destroy(lzw);
     cr_assert(bytes_compared > 10 * MOST, "%zu bytes compared", bytes_compared);
+}
+
+/* Input and output in pieces of every size; a string may begin far back. */
+Test(lzw, piece_by_piece)
+{
+    static const size_t length[] = {1, 9, 257, 3838, 70000, MOST};
+    static const size_t pieces[] = {1, 3, 100, 4096, 1 << 18};
+    static uint8_t bytes[MOST], codes[2 * MOST + 16];
+    LzwStream *const stream = lzw_stream_create();
+    cr_assert_not_null(stream);
+    for (unsigned kind = 0; kind < 5; kind++) {
+        for (size_t l = 0; l < sizeof length / sizeof *length; l++) {
+            fill(bytes, length[l], kind);
+            const size_t n_codes = encode(bytes, length[l], l % 2 ? 4094 : 512, l % 3, codes);
+            for (size_t p = 0; p < 25; p++)
+                if (pieces[p % 5] > 3 || length[l] < 5000)
+                    compare_stream(stream, codes, n_codes, bytes, length[l], pieces[p % 5],
+                                   pieces[p / 5]);
+        }
+    }
+    lzw_stream_destroy(stream);
+    cr_assert(bytes_compared > 50 * MOST, "%zu bytes compared", bytes_compared);
 }
 
 /* More than there is, and every shorter input: no bytes are made up. */

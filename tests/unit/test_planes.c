@@ -225,10 +225,10 @@ Test(planes, every_type_and_layout)
 /* Tables of pairs, several bands a plane, rows that threads read for themselves. */
 Test(planes, larger_pages)
 {
-    static const uint16_t codecs[] = {COMPRESSION_NONE, COMPRESSION_ADOBE_DEFLATE};
+    static const uint16_t codecs[] = {COMPRESSION_NONE, COMPRESSION_ADOBE_DEFLATE, COMPRESSION_LZW};
     const ImgstatMeasure how = measure_everything();
     size_t n = 0;
-    for (unsigned way = 0; way < 12; way++) {
+    for (unsigned way = 0; way < 18; way++) {
         const Type *const type = &types[way % 3 == 0 ? 1 : way % 3 == 1 ? 3 : 9];
         const Shape shape = {.width = 1201,
                              .height = 1003,
