@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* decode_twice.h: what the fuzz targets of the decoders do with an input: every page is read as a
  * whole and in small bands, into memory of different contents; both must give the same samples. So
- * must libpng and libtiff alone, with the same verdict. */
+ * must separate planes one by one, and libpng and libtiff alone, with the same verdict. */
 #ifndef IMGSTAT_DECODE_TWICE_H
 #define IMGSTAT_DECODE_TWICE_H
 
@@ -33,12 +33,13 @@ static void demand_sentence(ImgstatResult result, const ImgstatError *err)
     }
 }
 
-/* The samples of the page selected, read `rows` rows at a time; NULL where reading fails. */
+/* The samples of the page or plane selected, read `rows` rows at a time; NULL where reading fails.
+ */
 static uint8_t *read_page(Decoder *decoder, uint32_t rows, int filler, ImgstatError *err)
 {
     const ImgstatPage *const page = &decoder->page;
     const size_t row_bytes =
-        (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
+        (size_t)page->width * decoder_channels(decoder) * imgstat_sample_bytes(page->sample);
     uint8_t *const bytes = malloc(row_bytes * page->height);
     if (!bytes)
         return NULL;
@@ -87,6 +88,27 @@ static void demand_same_verdict(const ImgstatError *fast, const ImgstatError *pl
     abort();
 }
 
+/* expected: the page as a whole. */
+static void decode_planes(Decoder *decoder, uint32_t number, const uint8_t *expected)
+{
+    ImgstatError err;
+    decoder->separate = true;
+    const bool selected = decoder->codec->select(decoder, number, NULL) == IMGSTAT_OK;
+    decoder->separate = false;
+    const size_t bytes = imgstat_sample_bytes(decoder->page.sample);
+    for (uint16_t c = 0; selected && c < decoder->planes; c++) {
+        decoder->plane = c;
+        decoder->next_row = 0;
+        uint8_t *const plane = read_page(decoder, 5, 0x5A, &err);
+        if (!plane && err.code != IMGSTAT_ERR_MEMORY && err.code != IMGSTAT_OK)
+            abort(); /* the whole could be read */
+        for (size_t i = 0; plane && i < (size_t)decoder->page.width * decoder->page.height; i++)
+            if (memcmp(plane + i * bytes, expected + (i * decoder->planes + c) * bytes, bytes) != 0)
+                abort();
+        free(plane);
+    }
+}
+
 static void decode_page(Decoder *whole, Decoder *bands, Decoder *plain, uint32_t number)
 {
     ImgstatError err, plain_err = {.code = IMGSTAT_OK};
@@ -109,6 +131,8 @@ static void decode_page(Decoder *whole, Decoder *bands, Decoder *plain, uint32_t
     demand_same(a, c, bytes, "by the library alone");
     if (bytes > 0)
         demand_same_verdict(&err, &plain_err);
+    if (a && b)
+        decode_planes(bands, number, a);
     free(a);
     free(b);
     free(c);
