@@ -125,6 +125,12 @@ void cpu_aside_samples(const CpuAside *aside, const CpuLoops *loops, ImgstatSamp
 void cpu_aside_keys(const CpuAside *aside, uint16_t channels, uint16_t channel,
                     const uint64_t *keys, size_t n);
 
+/* cpu_apply.c: calls use for slices of rows of both images by all threads; the first error. */
+typedef ImgstatResult CpuSlice(const void *context, const ImagePro *from, ImagePro *to,
+                               ImgstatError *err);
+ImgstatResult cpu_slices(Device *device, const ImagePro *from, ImagePro *to, CpuSlice *use,
+                         const void *context, ImgstatError *err);
+
 /* The slots that are not in cpu_device.c. */
 ImgstatResult cpu_measure(Device *device, const ImagePro *images, const DeviceRecord *records,
                           size_t n, ImgstatError *err);

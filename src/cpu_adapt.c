@@ -4,8 +4,6 @@
 #include "apply.h"
 #include "cpu.h"
 
-#include <stdatomic.h>
-
 ImgstatResult cpu_measure_luma(Device *device, const ImagePro *image, const DeviceRecord *record,
                                ImgstatError *err)
 {
@@ -58,45 +56,15 @@ ImgstatResult cpu_adapt_finish(Device *device, Adapt *adapt, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-/* A band, cut into slices of rows for the threads. */
-typedef struct Mapping {
-    const Adapt *adapt;
-    const ImagePro *from;
-    ImagePro *to;
-    uint32_t slice; /* rows */
-    atomic_int result;
-    ImgstatError error; /* of whoever set result first */
-} Mapping;
-
-static void map_slice(void *context, size_t task, unsigned thread)
+static ImgstatResult map_slice(const void *adapt, const ImagePro *from, ImagePro *to,
+                               ImgstatError *err)
 {
-    Mapping *const m = context;
-    (void)thread;
-    const uint32_t first = (uint32_t)task * m->slice;
-    const uint32_t left = m->from->height - first;
-    const ImagePro from = image_band(m->from, first, left < m->slice ? left : m->slice);
-    ImagePro to = image_band(m->to, first, from.height);
-    ImgstatError error;
-    const ImgstatResult res = adapt_apply(m->adapt, &from, &to, &error);
-    int none = IMGSTAT_OK;
-    if (res != IMGSTAT_OK && atomic_compare_exchange_strong(&m->result, &none, (int)res))
-        m->error = error;
+    return adapt_apply(adapt, from, to, err);
 }
 
-ImgstatResult cpu_adapt_apply(Device *base, const Adapt *adapt, const ImagePro *from, ImagePro *to,
-                              ImgstatError *err)
+ImgstatResult cpu_adapt_apply(Device *device, const Adapt *adapt, const ImagePro *from,
+                              ImagePro *to, ImgstatError *err)
 {
-    enum { SLICES = 4, LEAST_ROWS = 16 }; /* a thread: the last ones even out */
-    Pool *const pool = ((CpuDevice *)base)->pool;
     IMGSTAT_TRY(apply_check_pair(from, adapt->rescale->rescale.to.sample, to, err));
-    if (from->width == 0 || from->height == 0)
-        return IMGSTAT_OK;
-    const uint32_t slices = SLICES * pool_threads(pool);
-    Mapping mapping = {.adapt = adapt, .from = from, .to = to};
-    mapping.slice = from->height / slices + 1;
-    if (mapping.slice < LEAST_ROWS)
-        mapping.slice = LEAST_ROWS;
-    pool_run(pool, (from->height - 1) / mapping.slice + 1, map_slice, &mapping);
-    const ImgstatResult res = (ImgstatResult)atomic_load(&mapping.result);
-    return res == IMGSTAT_OK ? res : error_set(err, res, "%s", mapping.error.message);
+    return cpu_slices(device, from, to, map_slice, adapt, err);
 }

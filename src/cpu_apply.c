@@ -6,46 +6,66 @@
 #include <stdatomic.h>
 
 /* An image, cut into slices of rows for the threads. */
-typedef struct Applying {
-    const Transfer *transfer;
+typedef struct Slices {
     const ImagePro *from;
     ImagePro *to;
-    int16_t alpha;
-    uint32_t slice; /* rows */
+    CpuSlice *use;
+    const void *context;
+    uint32_t rows; /* of a slice */
     atomic_int result;
     ImgstatError error; /* of whoever set result first */
-} Applying;
+} Slices;
 
-static void apply_slice(void *context, size_t task, unsigned thread)
+static void use_slice(void *context, size_t task, unsigned thread)
 {
-    Applying *const a = context;
+    Slices *const s = context;
     (void)thread;
-    const uint32_t first = (uint32_t)task * a->slice;
-    const uint32_t left = a->from->height - first;
-    const ImagePro from = image_band(a->from, first, left < a->slice ? left : a->slice);
-    ImagePro to = image_band(a->to, first, from.height);
+    const uint32_t first = (uint32_t)task * s->rows;
+    const uint32_t left = s->from->height - first;
+    const ImagePro from = image_band(s->from, first, left < s->rows ? left : s->rows);
+    ImagePro to = image_band(s->to, first, from.height);
     ImgstatError error;
-    const ImgstatResult res = transfer_apply(a->transfer, &from, a->alpha, &to, &error);
+    const ImgstatResult res = s->use(s->context, &from, &to, &error);
     int none = IMGSTAT_OK;
-    if (res != IMGSTAT_OK && atomic_compare_exchange_strong(&a->result, &none, (int)res))
-        a->error = error;
+    if (res != IMGSTAT_OK && atomic_compare_exchange_strong(&s->result, &none, (int)res))
+        s->error = error;
 }
 
-ImgstatResult cpu_apply(Device *base, const ImgstatTransfer *transfer, const ImagePro *from,
-                        int16_t alpha, ImagePro *to, ImgstatError *err)
+ImgstatResult cpu_slices(Device *base, const ImagePro *from, ImagePro *to, CpuSlice *use,
+                         const void *context, ImgstatError *err)
 {
     enum { SLICES = 4, LEAST_ROWS = 16 }; /* a thread: the last ones even out */
     Pool *const pool = ((CpuDevice *)base)->pool;
-    IMGSTAT_TRY(apply_check(transfer, from, alpha, err));
-    IMGSTAT_TRY(apply_check_pair(from, transfer->rescale.to.sample, to, err));
     if (from->width == 0 || from->height == 0)
         return IMGSTAT_OK;
-    const uint32_t slices = SLICES * pool_threads(pool);
-    Applying applying = {.transfer = transfer, .from = from, .to = to, .alpha = alpha};
-    applying.slice = from->height / slices + 1;
-    if (applying.slice < LEAST_ROWS)
-        applying.slice = LEAST_ROWS;
-    pool_run(pool, (from->height - 1) / applying.slice + 1, apply_slice, &applying);
-    const ImgstatResult res = (ImgstatResult)atomic_load(&applying.result);
-    return res == IMGSTAT_OK ? res : error_set(err, res, "%s", applying.error.message);
+    const uint32_t rows = from->height / (SLICES * pool_threads(pool)) + 1;
+    Slices slices = {.from = from,
+                     .to = to,
+                     .use = use,
+                     .context = context,
+                     .rows = rows < LEAST_ROWS ? LEAST_ROWS : rows};
+    pool_run(pool, (from->height - 1) / slices.rows + 1, use_slice, &slices);
+    const ImgstatResult res = (ImgstatResult)atomic_load(&slices.result);
+    return res == IMGSTAT_OK ? res : error_set(err, res, "%s", slices.error.message);
+}
+
+typedef struct Applying {
+    const Transfer *transfer;
+    int16_t alpha;
+} Applying;
+
+static ImgstatResult apply_slice(const void *context, const ImagePro *from, ImagePro *to,
+                                 ImgstatError *err)
+{
+    const Applying *const a = context;
+    return transfer_apply(a->transfer, from, a->alpha, to, err);
+}
+
+ImgstatResult cpu_apply(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,
+                        int16_t alpha, ImagePro *to, ImgstatError *err)
+{
+    const Applying applying = {.transfer = transfer, .alpha = alpha};
+    IMGSTAT_TRY(apply_check(transfer, from, alpha, err));
+    IMGSTAT_TRY(apply_check_pair(from, transfer->rescale.to.sample, to, err));
+    return cpu_slices(device, from, to, apply_slice, &applying, err);
 }
