@@ -139,6 +139,31 @@ LOOP double value_of(ImgstatSample sample, uint64_t raw)
     }
 }
 
+/* Calls the loop with the sample type as a constant, so that it is compiled for each. */
+LOOP void for_wide_sample(ImgstatSample sample,
+                          void (*loop)(ImgstatSample sample, const void *call), const void *call)
+{
+    switch (sample) {
+    case IMGSTAT_U32:
+        loop(IMGSTAT_U32, call);
+        break;
+    case IMGSTAT_I32:
+        loop(IMGSTAT_I32, call);
+        break;
+    case IMGSTAT_F32:
+        loop(IMGSTAT_F32, call);
+        break;
+    case IMGSTAT_U64:
+        loop(IMGSTAT_U64, call);
+        break;
+    case IMGSTAT_I64:
+        loop(IMGSTAT_I64, call);
+        break;
+    default:
+        loop(IMGSTAT_F64, call);
+    }
+}
+
 /* Guesses in a block, which the compiler makes vectors of, then corrects each. */
 LOOP void count_bins_of(ImgstatSample sample, const void *x, size_t n, size_t stride,
                         const LoopBins *bins, uint32_t *counts)
@@ -185,28 +210,24 @@ LOOP void count_bins_strided(ImgstatSample sample, const void *x, size_t n, size
         count_bins_of(sample, x, n, stride, bins, counts);
 }
 
+typedef struct BinsCall {
+    const void *x;
+    size_t n, stride;
+    const LoopBins *bins;
+    uint32_t *counts;
+} BinsCall;
+
+LOOP void count_bins_call(ImgstatSample sample, const void *call)
+{
+    const BinsCall *const c = call;
+    count_bins_strided(sample, c->x, c->n, c->stride, c->bins, c->counts);
+}
+
 LOOP void count_bins_any(ImgstatSample sample, const void *x, size_t n, size_t stride,
                          const LoopBins *bins, uint32_t *counts)
 {
-    switch (sample) {
-    case IMGSTAT_U32:
-        count_bins_strided(IMGSTAT_U32, x, n, stride, bins, counts);
-        break;
-    case IMGSTAT_I32:
-        count_bins_strided(IMGSTAT_I32, x, n, stride, bins, counts);
-        break;
-    case IMGSTAT_F32:
-        count_bins_strided(IMGSTAT_F32, x, n, stride, bins, counts);
-        break;
-    case IMGSTAT_U64:
-        count_bins_strided(IMGSTAT_U64, x, n, stride, bins, counts);
-        break;
-    case IMGSTAT_I64:
-        count_bins_strided(IMGSTAT_I64, x, n, stride, bins, counts);
-        break;
-    default:
-        count_bins_strided(IMGSTAT_F64, x, n, stride, bins, counts);
-    }
+    const BinsCall call = {x, n, stride, bins, counts};
+    for_wide_sample(sample, count_bins_call, &call);
 }
 
 /* ---- Distances ------------------------------------------------------------------------------- */
@@ -254,28 +275,25 @@ LOOP void distances_strided(ImgstatSample sample, const void *x, size_t n, size_
         distances_of(sample, x, n, stride, nodata != NULL, key, center, d);
 }
 
+typedef struct DistancesCall {
+    const void *x;
+    size_t n, stride;
+    const uint64_t *nodata;
+    double center;
+    double *d;
+} DistancesCall;
+
+LOOP void distances_call(ImgstatSample sample, const void *call)
+{
+    const DistancesCall *const c = call;
+    distances_strided(sample, c->x, c->n, c->stride, c->nodata, c->center, c->d);
+}
+
 LOOP void distances_any(ImgstatSample sample, const void *x, size_t n, size_t stride,
                         const uint64_t *nodata, double center, double *d)
 {
-    switch (sample) {
-    case IMGSTAT_U32:
-        distances_strided(IMGSTAT_U32, x, n, stride, nodata, center, d);
-        break;
-    case IMGSTAT_I32:
-        distances_strided(IMGSTAT_I32, x, n, stride, nodata, center, d);
-        break;
-    case IMGSTAT_F32:
-        distances_strided(IMGSTAT_F32, x, n, stride, nodata, center, d);
-        break;
-    case IMGSTAT_U64:
-        distances_strided(IMGSTAT_U64, x, n, stride, nodata, center, d);
-        break;
-    case IMGSTAT_I64:
-        distances_strided(IMGSTAT_I64, x, n, stride, nodata, center, d);
-        break;
-    default:
-        distances_strided(IMGSTAT_F64, x, n, stride, nodata, center, d);
-    }
+    const DistancesCall call = {x, n, stride, nodata, center, d};
+    for_wide_sample(sample, distances_call, &call);
 }
 
 /* Sums of the powers 1 to 4 of the n distances of a piece, in its tree (docs/float-sums.md). */
