@@ -82,6 +82,33 @@ void ops_close(void)
     cpu_device_ops.close(ops.cpu);
 }
 
+bool same_bytes(const void *expected, const void *got, size_t bytes, const char *what,
+                const char *text)
+{
+    const unsigned char *const a = expected, *const b = got;
+    ops.cases++;
+    ops.compared += bytes;
+    for (size_t i = 0; i < bytes; i++) {
+        if (a[i] == b[i])
+            continue;
+        complain("%s: %s: byte %zu of %zu is %02x, expected %02x", text, what, i, bytes, b[i],
+                 a[i]);
+        return false;
+    }
+    return true;
+}
+
+void check_same_bytes(void)
+{
+    const unsigned char a[4] = {1, 2, 3, 4}, b[4] = {1, 2, 3, 5};
+    const size_t before = ops.failures;
+    ops.quiet = true;
+    if (same_bytes(a, b, sizeof a, "self-test", "") || ops.failures != before + 1)
+        fail("the comparison does not see a wrong byte");
+    ops.quiet = false;
+    ops.failures = before;
+}
+
 static double special(void)
 {
     static const double values[] = {0.0,     -0.0,     1.0,       -1.0,     1e-310,    -1e-310,

@@ -64,6 +64,12 @@ void must(ImgstatResult result);
 /* Counts a failure, and says it if there are few. */
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...);
 
+/* Whether n bytes are the same; the first that is not is a failure. */
+bool same_bytes(const void *expected, const void *got, size_t bytes, const char *what,
+                const char *text);
+/* A comparison that cannot fail would prove nothing: fails if same_bytes sees no wrong byte. */
+void check_same_bytes(void);
+
 TestImage test_image_create(const Shape *shape, bool on_device);
 void test_image_upload(TestImage *image);
 void test_image_destroy(TestImage *image);

@@ -17,6 +17,7 @@ extern "C" {
 #include <stdlib.h>
 
 #ifdef IMGSTAT_WITH_NPP_LUT
+#include "bench_npp.h"
 #include <nppi_color_conversion.h>
 #endif
 
@@ -59,17 +60,7 @@ static cudaError_t call_graph(Bench *bench, const BenchCase *c, void *work, cons
 static cudaError_t call_npp(Bench *bench, const BenchCase *c, void *work, const void *in)
 {
     const ApplyWork *const w = (const ApplyWork *)work;
-    NppStreamContext context = {};
-    const struct cudaDeviceProp *const device = &bench->device;
-    context.hStream = bench->stream;
-    context.nCudaDeviceId = bench->options.device;
-    context.nMultiProcessorCount = device->multiProcessorCount;
-    context.nMaxThreadsPerMultiProcessor = device->maxThreadsPerMultiProcessor;
-    context.nMaxThreadsPerBlock = device->maxThreadsPerBlock;
-    context.nSharedMemPerBlock = device->sharedMemPerBlock;
-    context.nCudaDevAttrComputeCapabilityMajor = device->major;
-    context.nCudaDevAttrComputeCapabilityMinor = device->minor;
-    context.nStreamFlags = cudaStreamNonBlocking;
+    const NppStreamContext context = bench_npp_context(bench);
     const NppiSize size = {(int)c->width, (int)c->height};
     const NppStatus status =
         c->sample == IMGSTAT_U8

@@ -4,6 +4,8 @@
 
 #ifdef IMGSTAT_WITH_NPP
 
+#include "bench_npp.h"
+
 #include <math.h>
 #include <nppi_statistics_functions.h>
 #include <stdio.h>
@@ -23,22 +25,6 @@ typedef struct NppWork {
     int n_bins;
     NppStreamContext context;
 } NppWork;
-
-static NppStreamContext make_context(const Bench *bench)
-{
-    NppStreamContext context = {};
-    const struct cudaDeviceProp *const device = &bench->device;
-    context.hStream = bench->stream;
-    context.nCudaDeviceId = bench->options.device;
-    context.nMultiProcessorCount = device->multiProcessorCount;
-    context.nMaxThreadsPerMultiProcessor = device->maxThreadsPerMultiProcessor;
-    context.nMaxThreadsPerBlock = device->maxThreadsPerBlock;
-    context.nSharedMemPerBlock = device->sharedMemPerBlock;
-    context.nCudaDevAttrComputeCapabilityMajor = device->major;
-    context.nCudaDevAttrComputeCapabilityMinor = device->minor;
-    context.nStreamFlags = cudaStreamNonBlocking;
-    return context;
-}
 
 static NppStatus gray_u8(const NppWork *w, const Npp8u *in, int step, NppiSize size,
                          NppResults *out, Npp8u *scratch)
@@ -201,7 +187,7 @@ static bool npp_is_right(Bench *bench, const BenchCase *c, NppWork *work, const 
 static void npp_row(Bench *bench, const BenchCase *c, const char *what, unsigned parts,
                     const Truth *truth)
 {
-    NppWork work = {parts, 1, (int)truth->n_bins, make_context(bench)};
+    NppWork work = {parts, 1, (int)truth->n_bins, bench_npp_context(bench)};
     BenchCase part = *c;
     if (c->images > 1) { /* image by image: a tenth of them tells */
         work.images = part.images = c->images / 10;
