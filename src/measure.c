@@ -232,7 +232,8 @@ static ImgstatResult measure_bands(Bands *bands, const ImgstatMeasure *how, Imgs
         res = read_first(bands, 1, findings_parts(how), aside->n > 0 ? aside : NULL, &record, err);
     if (bands->unfetchable)
         guess_release(&measuring.guess);
-    const Reader reader = {.read = read_further, .context = &measuring};
+    const Reader reader = {
+        .read = read_further, .context = &measuring, .threads = bands->device->threads};
     if (res == IMGSTAT_OK)
         res = findings_create(record, bands->page.bits, how, reader, out, err);
     guess_release(&measuring.guess);

@@ -3,19 +3,17 @@
  * hold the mode are looked into. Of 32-bit keys full bins are windows, whose every key is counted;
  * the others are gathered and sorted, or, if too many samples share one, split by 16 more bits. */
 #include "mode.h"
+#include "key_sort.h"
 
 #include <stdlib.h>
 
 enum {
     DIGIT_BITS = 16,
     DIGIT_BINS = 65536,
-    MAX_RANGES = 16,      /* a device looks at each sample once per range */
-    MAX_SPLITS = 16,      /* 8 MiB of counters, at each of at most three depths */
-    FEW_RANGES = 4,       /* cost no more than windows do */
-    WINDOWS_DENSE = 1024, /* a window costs about as much as sorting MODE_KEYS / this keys */
-    SORT_BITS = 11,
-    SORT_VALUES = 1 << SORT_BITS,
-    SORT_DIGITS = (64 + SORT_BITS - 1) / SORT_BITS
+    MAX_RANGES = 16,     /* a device looks at each sample once per range */
+    MAX_SPLITS = 16,     /* 8 MiB of counters, at each of at most three depths */
+    FEW_RANGES = 4,      /* cost no more than windows do */
+    WINDOWS_DENSE = 1024 /* a window costs about as much as sorting MODE_KEYS / this keys */
 };
 
 typedef struct Search {
@@ -24,6 +22,7 @@ typedef struct Search {
     uint64_t best_count, best_key;
     size_t capacity;
     uint64_t *keys, *spare; /* capacity each */
+    Pool *pool;             /* to sort with; NULL: this thread alone */
 } Search;
 
 /* One table of counts: bin k holds the keys with key >> shift == base + k. */
@@ -56,36 +55,9 @@ static bool is_candidate(const Search *search, const Table *table, size_t k)
             (count == search->best_count && lowest_key(table, k) < search->best_key));
 }
 
-/* By 11 bits, least significant first, each digit's counts taken beforehand in one go; digits that
- * all keys share are skipped. */
-uint64_t *keys_sort(uint64_t *keys, uint64_t *spare, size_t n)
-{
-    uint32_t start[SORT_DIGITS][SORT_VALUES] = {0}; /* n <= MODE_KEYS */
-    for (size_t i = 0; i < n; i++)
-        for (unsigned d = 0; d < SORT_DIGITS; d++)
-            start[d][keys[i] >> (SORT_BITS * d) & (SORT_VALUES - 1)]++;
-    for (unsigned d = 0; d < SORT_DIGITS; d++) {
-        const unsigned shift = SORT_BITS * d;
-        if (n == 0 || start[d][keys[0] >> shift & (SORT_VALUES - 1)] == n)
-            continue;
-        uint32_t before = 0;
-        for (unsigned v = 0; v < SORT_VALUES; v++) {
-            const uint32_t count = start[d][v];
-            start[d][v] = before;
-            before += count;
-        }
-        for (size_t i = 0; i < n; i++)
-            spare[start[d][keys[i] >> shift & (SORT_VALUES - 1)]++] = keys[i];
-        uint64_t *const swap = keys;
-        keys = spare;
-        spare = swap;
-    }
-    return keys;
-}
-
 static void offer_runs(Search *search, size_t n)
 {
-    const uint64_t *const sorted = keys_sort(search->keys, search->spare, n);
+    const uint64_t *const sorted = keys_sort_together(search->pool, search->keys, search->spare, n);
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && sorted[end] == sorted[i]; end++) {
         }
@@ -408,8 +380,11 @@ ImgstatResult mode_find(const Record *record, uint16_t channel, size_t capacity,
         return error_memory(err, 2 * capacity * sizeof *keys, "keys");
     search.keys = keys;
     search.spare = keys + capacity;
+    if (reader.threads > 1 && pool_create(reader.threads, &search.pool, NULL) != IMGSTAT_OK)
+        search.pool = NULL;
     const ImgstatResult res = search_record(&search, record, windows, n, err);
     *key = search.best_key;
+    pool_destroy(search.pool);
     free(keys);
     return res;
 }

@@ -20,7 +20,4 @@ ImgstatResult mode_find(const Record *record, uint16_t channel, size_t capacity,
                         const KeyWindow *windows, size_t n, Reader reader, uint64_t *key,
                         ImgstatError *err);
 
-/* Radix sort of n < 2^32 keys; spare has as much room. Returns where the result lies: either. */
-uint64_t *keys_sort(uint64_t *keys, uint64_t *spare, size_t n);
-
 #endif

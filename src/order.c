@@ -3,7 +3,7 @@
  * sorted, as many as fit; a bin that holds too many samples is counted by its next 16 bits. */
 #include "order.h"
 
-#include "mode.h"
+#include "key_sort.h"
 
 #include <stdlib.h>
 

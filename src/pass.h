@@ -36,6 +36,7 @@ void pass_of_plane_end(PlanePass *plane);
 typedef struct Reader {
     ImgstatResult (*read)(void *context, const Pass *pass, ImgstatError *err);
     void *context;
+    unsigned threads; /* to sort with what was read; 0: one */
 } Reader;
 
 #endif
