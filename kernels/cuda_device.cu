@@ -3,6 +3,10 @@
 #include "transform.h"
 #include "work.cuh"
 
+extern "C" {
+#include "pass.h"
+}
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -587,6 +591,7 @@ const DeviceOps cuda_device_ops = {
     device_upload,
     device_download,
     cuda_measure,
+    pass_in_turn,
     cuda_count_digits,
     cuda_count_range,
     cuda_gather,

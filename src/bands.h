@@ -76,7 +76,7 @@ ImgstatResult bands_measure(Bands *bands, UseBand use, void *context, ImgstatErr
 bool bands_fetches(const Device *device, const Decoder *decoder);
 bool bands_fetchable(const Bands *bands);
 /* calls use once, for all rows, or for one of `every` neighbours: with an image without memory, for
- * measure and count_digits only. *complete is false where rows could not be read; what use made is
+ * measure and read only. *complete is false where rows could not be read; what use made is
  * of no value then. */
 ImgstatResult bands_fetch(Bands *bands, uint32_t every, UseBand use, void *context, bool *complete,
                           ImgstatError *err);

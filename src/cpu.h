@@ -134,6 +134,8 @@ ImgstatResult cpu_slices(Device *device, const ImagePro *from, ImagePro *to, Cpu
 /* The slots that are not in cpu_device.c. */
 ImgstatResult cpu_measure(Device *device, const ImagePro *images, const DeviceRecord *records,
                           size_t n, ImgstatError *err);
+ImgstatResult cpu_read(Device *device, const ImagePro *image, const struct Pass *pass,
+                       ImgstatError *err);
 ImgstatResult cpu_count_digits(Device *device, const ImagePro *image, DigitCount *counts, size_t n,
                                ImgstatError *err);
 ImgstatResult cpu_count_range(Device *device, const ImagePro *image, RangeCount *counts, size_t n,

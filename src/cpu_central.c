@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cpu_central.c: power sums about a center, piece by piece (docs/float-sums.md). */
+#include "cpu_read.h"
 #include "cpu_reference.h"
 
 #include <stdlib.h>
-
-typedef struct Read {
-    CpuDevice *device;
-    const ImagePro *image;
-    CpuGrid grid;
-    const double *center;
-    Central *out;
-} Read;
 
 static void add_piece(const CpuLoops *loops, Central *central, const double *d, size_t n)
 {
@@ -54,38 +47,22 @@ static void central_merge(Central *into, Central *from)
     into->overflow += from->overflow;
 }
 
-static void central_task(void *context, size_t task, unsigned thread)
+void cpu_central_rect(const CpuRead *read, const CpuRect *rect, unsigned thread)
 {
-    const Read *read = context;
-    CpuDevice *device = read->device;
-    const CpuRect rect = cpu_rect(read->image, &read->grid, task);
-    double *d = device->thread[thread].scratch;
+    CpuDevice *const device = read->device;
+    double *const d = device->thread[thread].scratch;
 
     for (uint16_t c = 0; c < read->image->channels; c++) {
         Central part = {0};
-        for (uint32_t y = rect.y0; y < rect.y1; y++) {
-            for (uint32_t x = rect.x0, n; x < rect.x1; x += n) {
-                n = rect.x1 - x < PIECE ? rect.x1 - x : PIECE;
-                distances(device->loops, read->image, y, x, n, c, read->center[c], d);
+        for (uint32_t y = rect->y0; y < rect->y1; y++) {
+            for (uint32_t x = rect->x0, n; x < rect->x1; x += n) {
+                n = rect->x1 - x < PIECE ? rect->x1 - x : PIECE;
+                distances(device->loops, rect->image, y, x, n, c, read->pass->center[c], d);
                 add_piece(device->loops, &part, d, n);
             }
         }
         pthread_mutex_lock(&device->lock);
-        central_merge(&read->out[c], &part);
+        central_merge(&read->pass->central[c], &part);
         pthread_mutex_unlock(&device->lock);
     }
-}
-
-ImgstatResult cpu_central(Device *device, const ImagePro *image, const double *center, Central *out,
-                          ImgstatError *err)
-{
-    IMGSTAT_TRY(cpu_check_image(image, err));
-    Read read = {.device = (CpuDevice *)device,
-                 .image = image,
-                 .grid = cpu_grid(image),
-                 .center = center,
-                 .out = out};
-    const size_t tasks = (size_t)read.grid.segments * read.grid.bands;
-    pool_run(read.device->pool, tasks, central_task, &read);
-    return IMGSTAT_OK;
 }

@@ -381,6 +381,7 @@ const DeviceOps cpu_device_ops = {
     .upload = cpu_upload,
     .download = cpu_download,
     .measure = cpu_measure,
+    .read = cpu_read,
     .count_digits = cpu_count_digits,
     .count_range = cpu_count_range,
     .gather = cpu_gather,

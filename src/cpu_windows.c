@@ -3,6 +3,7 @@
  * are counted, a few megabytes at a time: the counters of a group of windows fit the cache, and no
  * two threads share one. */
 #include "cpu_loops_keys.h"
+#include "cpu_read.h"
 #include "cpu_reference.h"
 
 #include <stdlib.h>
@@ -13,7 +14,10 @@ enum {
     GROUP_SHIFT = 19,  /* of a code: log2(WINDOW_KEYS * GROUP_WINDOWS) */
     GROUPS = (WINDOWS_MOST + GROUP_WINDOWS - 1) / GROUP_WINDOWS,
     PIECE_SAMPLES = CPU_SCRATCH / 4, /* at least what a rectangle has of a channel */
-    PIECES = 16                      /* sorted before they are counted: 16 MiB */
+    /* Pieces of a batch, of which there are two: enough that the counters are worth fetching, and
+     * that threads share them out evenly. 1 MiB each. */
+    BATCH_LEAST = 16,
+    BATCH_A_THREAD = 2
 };
 
 /* A code is slot << 16 | digit, the place of a counter. The slot that follows those in use stands
@@ -28,19 +32,13 @@ struct CpuWindows {
     uint8_t *low;                   /* counts modulo 256 */
     uint32_t *high;  /* the rest of them. Pages of zeros that nobody writes take no memory */
     bool *carried;   /* a slot each: whether high is in use */
-    uint32_t *codes; /* PIECES * PIECE_SAMPLES, each piece sorted by group */
+    uint32_t *codes; /* 2 * room * PIECE_SAMPLES, each piece sorted by group */
     uint32_t (*start)[GROUPS + 1]; /* of the groups of each piece */
-    size_t filled;                 /* pieces */
+    size_t room;                   /* pieces of a batch */
+    unsigned half;                 /* that is being filled: 0 or 1 */
+    size_t filled;                 /* pieces of it */
+    size_t full;                   /* pieces of the other, not counted so far */
 };
-
-/* One call of windows_add. */
-typedef struct Adding {
-    CpuDevice *device;
-    CpuWindows *windows;
-    const ImagePro *image;
-    CpuGrid grid;
-    size_t first; /* of the pieces that are sorted now */
-} Adding;
 
 static size_t slots_of(const CpuWindows *windows)
 {
@@ -126,36 +124,34 @@ static void sort_codes(const Codes *codes, unsigned groups, uint32_t *out, uint3
         out[at[codes->code[i] >> GROUP_SHIFT]++] = codes->code[i];
 }
 
-static void sort_piece(void *context, size_t task, unsigned thread)
+void cpu_windows_piece(const CpuDevice *device, const CpuRect *rect, unsigned channel, size_t piece,
+                       unsigned thread)
 {
-    const Adding *adding = context;
-    CpuWindows *windows = adding->windows;
-    const ImagePro *image = adding->image;
-    const size_t number = adding->first + task, piece = windows->filled + task;
-    const size_t active = number % windows->active;
-    const uint16_t c = windows->channel[active];
-    const CpuRect rect = cpu_rect(image, &adding->grid, number / windows->active);
-    const uint16_t *slot = windows->slot + active * WINDOW_KEYS;
+    CpuWindows *const windows = device->windows;
+    const size_t place = windows->half * windows->room + windows->filled + piece;
+    const uint16_t c = windows->channel[channel];
+    const uint16_t *const slot = windows->slot + (size_t)channel * WINDOW_KEYS;
     const uint32_t none = (uint32_t)slots_of(windows);
-    Codes codes = {.code = adding->device->thread[thread].scratch};
-    for (uint32_t y = rect.y0; y < rect.y1; y++) {
+    Codes codes = {.code = device->thread[thread].scratch};
+    for (uint32_t y = rect ? rect->y0 : 0; rect && y < rect->y1; y++) {
+        const ImagePro *const image = rect->image;
         const uint8_t *mask = cpu_mask_row(image, y);
-        const unsigned char *at = image_row(image, y) + ((size_t)rect.x0 * image->channels + c) * 4;
-        find_row(image, (const Mem32 *)(const void *)at, rect.x1 - rect.x0,
-                 mask ? mask + rect.x0 : NULL, slot, none, &codes);
+        const unsigned char *at =
+            image_row(image, y) + ((size_t)rect->x0 * image->channels + c) * 4;
+        find_row(image, (const Mem32 *)(const void *)at, rect->x1 - rect->x0,
+                 mask ? mask + rect->x0 : NULL, slot, none, &codes);
     }
-    sort_codes(&codes, windows->groups, windows->codes + piece * PIECE_SAMPLES,
-               windows->start[piece]);
+    sort_codes(&codes, windows->groups, windows->codes + place * PIECE_SAMPLES,
+               windows->start[place]);
 }
 
 /* ---- Counting -------------------------------------------------------------------------------- */
 
-static void count_group(void *context, size_t group, unsigned thread)
+void cpu_windows_count(CpuWindows *windows, unsigned group)
 {
-    CpuWindows *windows = context;
     uint8_t *const low = windows->low;
-    (void)thread;
-    for (size_t piece = 0; piece < windows->filled; piece++) {
+    const size_t first = (1 - windows->half) * windows->room;
+    for (size_t piece = first; piece < first + windows->full; piece++) {
         const uint32_t *const codes = windows->codes + piece * PIECE_SAMPLES;
         const uint32_t end = windows->start[piece][group + 1];
         for (uint32_t i = windows->start[piece][group]; i < end; i++) {
@@ -168,10 +164,44 @@ static void count_group(void *context, size_t group, unsigned thread)
     }
 }
 
-static void count_pieces(CpuDevice *device, CpuWindows *windows)
+unsigned cpu_windows_channels(const CpuWindows *windows)
 {
-    pool_run(device->pool, windows->groups, count_group, windows);
+    return windows->active;
+}
+
+static void turn(CpuWindows *windows)
+{
+    windows->full = windows->filled;
     windows->filled = 0;
+    windows->half = 1 - windows->half;
+}
+
+CpuWindowsBatch cpu_windows_batch(CpuWindows *windows, size_t wanted)
+{
+    if (windows->room - windows->filled < wanted)
+        turn(windows);
+    return (CpuWindowsBatch){.pieces = windows->room - windows->filled,
+                             .groups = windows->full ? windows->groups : 0};
+}
+
+void cpu_windows_made(CpuWindows *windows, size_t pieces)
+{
+    windows->filled += pieces;
+    windows->full = 0;
+}
+
+static void count_task(void *context, size_t group, unsigned thread)
+{
+    (void)thread;
+    cpu_windows_count(context, (unsigned)group);
+}
+
+/* What no batch has counted. */
+static void count_rest(CpuDevice *device, CpuWindows *windows)
+{
+    turn(windows);
+    pool_run(device->pool, windows->groups, count_task, windows);
+    windows->full = 0;
 }
 
 /* ---- The slots ------------------------------------------------------------------------------- */
@@ -189,15 +219,17 @@ static void destroy(CpuWindows *windows)
     free(windows);
 }
 
-static bool reserve(CpuWindows *windows)
+static bool reserve(CpuWindows *windows, unsigned threads)
 {
     const size_t slots = slots_of(windows);
+    windows->room = (size_t)BATCH_A_THREAD * threads;
+    windows->room = windows->room > BATCH_LEAST ? windows->room : BATCH_LEAST;
     windows->slot = malloc(windows->active * sizeof *windows->slot * WINDOW_KEYS);
     windows->low = calloc(slots, WINDOW_KEYS);
     windows->high = calloc(slots, WINDOW_KEYS * sizeof *windows->high);
     windows->carried = calloc(slots, sizeof *windows->carried);
-    windows->codes = malloc((size_t)PIECES * PIECE_SAMPLES * sizeof *windows->codes);
-    windows->start = malloc(PIECES * sizeof *windows->start);
+    windows->codes = malloc(2 * windows->room * PIECE_SAMPLES * sizeof *windows->codes);
+    windows->start = malloc(2 * windows->room * sizeof *windows->start);
     return windows->slot && windows->low && windows->high && windows->carried && windows->codes &&
            windows->start;
 }
@@ -250,7 +282,7 @@ ImgstatResult cpu_windows_begin(Device *base, ImgstatSample sample, uint16_t cha
         made->groups = (unsigned)((n + GROUP_WINDOWS - 1) / GROUP_WINDOWS);
         list_channels(made, windows, n);
     }
-    if (!made || !reserve(made)) {
+    if (!made || !reserve(made, pool_threads(device->pool))) {
         destroy(made);
         return error_memory(err, n * WINDOW_KEYS * 5, "counters");
     }
@@ -259,22 +291,11 @@ ImgstatResult cpu_windows_begin(Device *base, ImgstatSample sample, uint16_t cha
     return IMGSTAT_OK;
 }
 
-ImgstatResult cpu_windows_add(Device *base, const ImagePro *image, ImgstatError *err)
+ImgstatResult cpu_windows_check(const CpuDevice *device, const ImagePro *image, ImgstatError *err)
 {
-    CpuDevice *device = (CpuDevice *)base;
-    CpuWindows *const windows = device->windows;
-    IMGSTAT_TRY(cpu_check_image(image, err));
+    const CpuWindows *const windows = device->windows;
     if (!windows || windows->sample != image->sample || windows->channels != image->channels)
         return error_set(err, IMGSTAT_ERR_ARG, "an image of other samples than the windows");
-    Adding adding = {.device = device, .windows = windows, .image = image, .grid = cpu_grid(image)};
-    const size_t pieces = (size_t)adding.grid.segments * adding.grid.bands * windows->active;
-    for (size_t n; adding.first < pieces; adding.first += n) {
-        n = least(pieces - adding.first, PIECES - windows->filled);
-        pool_run(device->pool, n, sort_piece, &adding);
-        windows->filled += n;
-        if (windows->filled == PIECES)
-            count_pieces(device, windows);
-    }
     return IMGSTAT_OK;
 }
 
@@ -310,7 +331,7 @@ ImgstatResult cpu_windows_end(Device *base, KeyWindow *windows, size_t n, Imgsta
         res = error_set(err, IMGSTAT_ERR_ARG, "not the windows that were begun");
     } else if (windows) {
         Finding finding = {device->windows, windows};
-        count_pieces(device, device->windows);
+        count_rest(device, device->windows);
         pool_run(device->pool, n, find_best, &finding);
     }
     destroy(device->windows);

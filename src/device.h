@@ -8,6 +8,7 @@
 typedef struct ImgstatDevice Device;
 typedef struct Adapt Adapt; /* adapt.h */
 struct TransferShape;       /* transfer.h */
+struct Pass;                /* pass.h */
 
 /* A method for images of one kind, with all the memory that a device takes for it. */
 typedef struct DeviceTransform DeviceTransform;
@@ -85,7 +86,10 @@ typedef struct DeviceOps {
      * and share a record. */
     ImgstatResult (*measure)(Device *device, const ImagePro *images, const DeviceRecord *records,
                              size_t n, ImgstatError *err);
-    /* Further reads of wide types, one image or band at a time, added to host counters. */
+    /* Further reads of one image or band at a time, added to host counters: all that a pass asks
+     * for, and its parts. */
+    ImgstatResult (*read)(Device *device, const ImagePro *image, const struct Pass *pass,
+                          ImgstatError *err);
     ImgstatResult (*count_digits)(Device *device, const ImagePro *image, DigitCount *counts,
                                   size_t n, ImgstatError *err);
     ImgstatResult (*count_range)(Device *device, const ImagePro *image, RangeCount *counts,
@@ -147,7 +151,7 @@ typedef struct DeviceOps {
                                      ImagePro *to, ImgstatError *err);
 } DeviceOps;
 
-/* The rows of host images that have no memory: the CPU's measure and count_digits ask for those
+/* The rows of host images that have no memory: the CPU's measure and read ask for those
  * that they need, so that the thread that reads them finds them in its cache. */
 typedef struct RowSource {
     /* Rows [row, row + rows) on a 64-byte boundary, without gaps, valid until the next call with

@@ -146,27 +146,12 @@ typedef struct Further {
 static ImgstatResult pass_band(void *context, const ImagePro *band, ImgstatError *err)
 {
     const Further *const further = context;
-    Device *const device = further->device;
-    const DeviceOps *const ops = device->ops;
-    const Pass *const pass = further->pass;
-    if (pass->n_digits)
-        IMGSTAT_TRY(ops->count_digits(device, band, pass->digits, pass->n_digits, err));
-    if (pass->n_ranges)
-        IMGSTAT_TRY(ops->count_range(device, band, pass->ranges, pass->n_ranges, err));
-    if (pass->n_gathers)
-        IMGSTAT_TRY(ops->gather(device, band, pass->gathers, pass->n_gathers, err));
-    if (pass->n_windows)
-        IMGSTAT_TRY(ops->windows_add(device, band, err));
-    if (pass->central)
-        IMGSTAT_TRY(ops->central(device, band, pass->center, pass->central, err));
-    return IMGSTAT_OK;
+    return further->device->ops->read(further->device, band, further->pass, err);
 }
 
-static ImgstatResult read_counts(Bands *bands, Further *further, ImgstatError *err)
+static ImgstatResult read_all(Bands *bands, Further *further, ImgstatError *err)
 {
-    const Pass *const pass = further->pass;
-    const bool only_digits = !pass->n_ranges && !pass->n_gathers && !pass->central;
-    if (!only_digits || !bands_fetchable(bands))
+    if (!bands_fetchable(bands))
         return bands_each(bands, pass_band, further, err);
     bool complete;
     IMGSTAT_TRY(bands_fetch(bands, 1, pass_band, further, &complete, err));
@@ -181,11 +166,11 @@ static ImgstatResult read_pass(Bands *bands, const Pass *pass, ImgstatError *err
     Device *const device = bands->device;
     Further further = {.device = device, .pass = pass};
     if (!pass->n_windows)
-        return read_counts(bands, &further, err);
+        return read_all(bands, &further, err);
     ImgstatResult res = device->ops->windows_begin(device, bands->page.sample, bands->page.channels,
                                                    pass->windows, pass->n_windows, err);
     if (res == IMGSTAT_OK)
-        res = bands_each(bands, pass_band, &further, err);
+        res = read_all(bands, &further, err);
     if (res == IMGSTAT_OK)
         return device->ops->windows_end(device, pass->windows, pass->n_windows, err);
     (void)(device->ops->windows_end(device, NULL, 0, NULL) == IMGSTAT_OK);

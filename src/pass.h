@@ -39,4 +39,8 @@ typedef struct Reader {
     unsigned threads; /* to sort with what was read; 0: one */
 } Reader;
 
+/* The slot `read` of a device that has nothing to gain from looking for all at once. */
+ImgstatResult pass_in_turn(Device *device, const ImagePro *image, const Pass *pass,
+                           ImgstatError *err);
+
 #endif

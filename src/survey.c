@@ -122,27 +122,18 @@ typedef struct Passing {
     const Pass *pass;
 } Passing;
 
-static ImgstatResult pass_view(const Passing *p, const ImagePro *view, ImgstatError *err)
-{
-    const DeviceOps *const ops = p->device->ops;
-    if (p->pass->n_digits)
-        IMGSTAT_TRY(ops->count_digits(p->device, view, p->pass->digits, p->pass->n_digits, err));
-    if (p->pass->n_gathers)
-        IMGSTAT_TRY(ops->gather(p->device, view, p->pass->gathers, p->pass->n_gathers, err));
-    return IMGSTAT_OK;
-}
-
 static ImgstatResult pass_band(void *context, const ImagePro *band, ImgstatError *err)
 {
     const Passing *const p = context;
+    const DeviceOps *const ops = p->device->ops;
     if (p->survey->n_sources > 1)
-        return pass_view(p, band, err);
+        return ops->read(p->device, band, p->pass, err);
     ImagePro view;
     if (p->survey->channels == IMGSTAT_LUMA)
         IMGSTAT_TRY(luma_plane(band, &view, err));
     else
         IMGSTAT_TRY(survey_flat_view(band, p->shape->alpha, &view, err));
-    const ImgstatResult res = pass_view(p, &view, err);
+    const ImgstatResult res = ops->read(p->device, &view, p->pass, err);
     if (view.release)
         imgstat_image_release(&view);
     return res;

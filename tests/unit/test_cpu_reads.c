@@ -2,6 +2,7 @@
 /* test_cpu_reads.c: digit and range counts, gathering, windows, central sums, prefix sums of the
  * CPU device against plain loops. */
 #include "helper_cpu.h"
+#include "pass.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -156,7 +157,7 @@ static KeyWindow expect_window(const ImagePro *image, uint16_t channel, uint16_t
 /* Windows that samples are in, or near them, in any order; the image as two bands. */
 static void check_windows(Device *device, Random *random, const ImagePro *image)
 {
-    enum { MOST = 20 };
+    enum { MOST = 40 };
     KeyWindow window[MOST];
     size_t n = 0;
     if (sample_bits(image->sample) != 32)
@@ -237,6 +238,98 @@ static void check_central(Device *device, const ImagePro *image)
                  imgstat_sample_name(image->sample));
 }
 
+/* Rows of an image for whoever asks, as a file gives them. */
+typedef struct Copying {
+    const ImagePro *image;
+    unsigned char *rows[8]; /* a thread each */
+} Copying;
+
+static const void *copy_rows(void *context, unsigned thread, uint32_t row, uint32_t rows)
+{
+    Copying *const copying = context;
+    const ImagePro *const image = copying->image;
+    const size_t bytes = (size_t)image->width * image->channels * sample_bits(image->sample) / 8;
+    free(copying->rows[thread]);
+    copying->rows[thread] = aligned_alloc(64, (rows * bytes / 64 + 1) * 64);
+    cr_assert(copying->rows[thread]);
+    for (uint32_t y = 0; y < rows; y++)
+        memcpy(copying->rows[thread] + y * bytes,
+               (const unsigned char *)image->host + (row + y) * image->pitch, bytes);
+    return copying->rows[thread];
+}
+
+/* What each thing is by a call of its own, all of them are in one read. */
+static void check_together(Device *device, Random *random, const ImagePro *image)
+{
+    static uint64_t bins[2][65536];
+    enum { MOST = 64 };
+    const DeviceOps *const ops = &cpu_device_ops;
+    const size_t most = (size_t)image->width * image->height;
+    uint64_t edge[EDGES], counted[2][EDGES] = {{0}}, *const keys = calloc(2 * most, sizeof *keys);
+    double center[MOST] = {0};
+    Central *const central = calloc(2 * MOST, sizeof *central);
+    KeyWindow window[2];
+    const size_t n_windows = sample_bits(image->sample) == 32;
+    const uint16_t channel = (uint16_t)random_below(random, image->channels);
+    const uint64_t key = some_key(random, image);
+    cr_assert(keys && central && image->channels <= MOST);
+    memset(bins, 0, sizeof bins);
+    for (int k = 0; k < EDGES; k++)
+        edge[k] = some_key(random, image);
+    qsort(edge, EDGES, sizeof *edge, ascending);
+    Copying copying = {.image = image};
+    const RowSource source = {.rows = copy_rows, .context = &copying};
+    ImagePro hollow = *image;
+    hollow.host = NULL;
+    hollow.pitch = (size_t)image->width * image->channels * sample_bits(image->sample) / 8;
+    KeyGather gather[2];
+    for (size_t i = 0; i < 2; i++) {
+        DigitCount digit = {.channel = channel,
+                            .prefix = sample_bits(image->sample) <= 16 ? 0 : key >> 16,
+                            .bins = bins[i]};
+        RangeCount range = {
+            .channel = channel, .n_bins = EDGES - 1, .edge = edge, .bins = counted[i]};
+        gather[i] = (KeyGather){.channel = channel,
+                                .lo = edge[1],
+                                .hi = edge[4],
+                                .keys = keys + i * most,
+                                .capacity = most};
+        window[i] = (KeyWindow){.channel = channel, .lead = (uint16_t)(key >> 16)};
+        const Pass pass = {.digits = &digit,
+                           .n_digits = 1,
+                           .ranges = &range,
+                           .n_ranges = 1,
+                           .gathers = &gather[i],
+                           .n_gathers = 1,
+                           .n_windows = n_windows,
+                           .center = center,
+                           .central = central + i * MOST};
+        if (n_windows)
+            cr_assert_eq(
+                ops->windows_begin(device, image->sample, image->channels, &window[i], 1, NULL),
+                IMGSTAT_OK);
+        device->source = i && !image->mask ? &source : NULL;
+        cr_assert_eq(i ? ops->read(device, device->source ? &hollow : image, &pass, NULL)
+                       : pass_in_turn(device, image, &pass, NULL),
+                     IMGSTAT_OK);
+        device->source = NULL;
+        cr_assert_eq(ops->windows_end(device, n_windows ? &window[i] : NULL, n_windows, NULL),
+                     IMGSTAT_OK);
+        qsort(gather[i].keys, gather[i].n, sizeof *keys, ascending);
+    }
+    cr_assert_eq(memcmp(bins[0], bins[1], sizeof bins[0]), 0);
+    cr_assert_eq(memcmp(counted[0], counted[1], sizeof counted[0]), 0);
+    cr_assert_eq(gather[0].n, gather[1].n);
+    cr_assert_eq(memcmp(keys, keys + most, gather[0].n * sizeof *keys), 0);
+    cr_assert_eq(memcmp(central, central + MOST, MOST * sizeof *central), 0);
+    cr_assert(!n_windows ||
+              (window[0].count == window[1].count && window[0].digit == window[1].digit));
+    for (size_t t = 0; t < sizeof copying.rows / sizeof *copying.rows; t++)
+        free(copying.rows[t]);
+    free(keys);
+    free(central);
+}
+
 static void check_sample(ImgstatSample sample)
 {
     const unsigned threads[] = {1, 2, 3, 7};
@@ -258,6 +351,7 @@ static void check_sample(ImgstatSample sample)
             check_gather(device, &random, &test.image);
             check_windows(device, &random, &test.image);
             check_central(device, &test.image);
+            check_together(device, &random, &test.image);
             compared.cases++;
             compared.samples += (uint64_t)width * height * test.image.channels;
             test_image_release(&test);
@@ -302,6 +396,26 @@ Test(cpu_reads, i64)
 Test(cpu_reads, f64)
 {
     check_sample(IMGSTAT_F64);
+}
+
+/* More of them than a batch of windows has room for, of one rectangle. */
+Test(cpu_reads, windows_of_many_channels)
+{
+    Random random = random_begin("windows of many channels");
+    Compared compared = {0};
+    Device *const device = open_cpu("portable", 3);
+    cr_assert(device);
+    for (int round = 0; round < 6; round++) {
+        TestImage test = test_image(&random, IMGSTAT_U32, 300, 40, 64, PATTERN_SMOOTH, 0, 0, false,
+                                    round % 2 == 0);
+        check_windows(device, &random, &test.image);
+        check_together(device, &random, &test.image);
+        compared.cases++;
+        compared.samples += (uint64_t)300 * 40 * 64;
+        test_image_release(&test);
+    }
+    cpu_device_ops.close(device);
+    report("windows of many channels", &compared);
 }
 
 Test(cpu_reads, scan)
