@@ -4,10 +4,16 @@
 
 usage: time_folder.py IMGSTAT PHOTOS SCRATCH
 
-PHOTOS holds some PNG photographs of about 4 megapixels. SCRATCH gets COUNT copies of them (default 400) as PNG and as
-TIFF with deflate strips, about 5 GB; what is written goes to /dev/shm where it is there, so that no disk is timed.
-Environment: COUNT, SCALING_COUNT (files in the rows that vary the threads; default 96), RUNS (default 1, the least of
-which is printed).
+PHOTOS holds some PNG photographs of about 4 megapixels. SCRATCH gets copies of them as PNG and as TIFF with deflate
+strips, about 5 GB; what is written goes to /dev/shm where it is there, so that no disk is timed.
+
+Scaling is weak: a row of n threads has n times as many files as that of one. Its control is n processes of one thread,
+each with as many files as the row of one: what the machine itself makes of n of its processors, which may share their
+clock, their caches or, as virtual ones, a core. `of the threads` is the time of one thread over that of the row, and so
+is `of the processes` for the control; `of the control` is the first over the second.
+
+Environment: COUNT (files that each device normalizes; default 400, 0 for none), STATS_FILES and NORMALIZE_FILES (for
+each thread; default 16 and 7), KINDS (default "PNG,TIFF deflate"), RUNS (default 2, by turns; the least is printed).
 """
 
 import os
@@ -19,25 +25,32 @@ import time
 from pathlib import Path
 
 COUNT = int(os.environ.get("COUNT", "400"))
-SCALING_COUNT = int(os.environ.get("SCALING_COUNT", "96"))
-RUNS = int(os.environ.get("RUNS", "1"))
+FILES = {"stats": int(os.environ.get("STATS_FILES", "16")), "normalize": int(os.environ.get("NORMALIZE_FILES", "7"))}
+KINDS = os.environ.get("KINDS", "PNG,TIFF deflate").split(",")
+RUNS = int(os.environ.get("RUNS", "2"))
+EVERYONE = len(os.sched_getaffinity(0))
 
 
-def run(command):
+def run(*commands):
+    """Seconds until the last of them, started together, has ended."""
     began = time.monotonic()
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
-    if done.returncode != 0:
-        sys.exit(done.stderr.decode(errors="replace")[-2000:])
-    return time.monotonic() - began
+    started = [subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+               for command in commands]
+    failures = [process.communicate()[1] for process in started]
+    taken = time.monotonic() - began
+    for process, failure in zip(started, failures):
+        if process.returncode != 0:
+            sys.exit(failure.decode(errors="replace")[-2000:])
+    return taken
 
 
 def copy_files(sources, folder, count):
     """Copies, not links: each has pages of its own in the system's cache."""
     folder.mkdir(parents=True, exist_ok=True)
-    for i in range(count):
-        source = sources[i % len(sources)]
-        shutil.copyfile(source, folder / f"{i:04}{source.suffix}")
-    return folder
+    copies = [folder / f"{i:04}{sources[i % len(sources)].suffix}" for i in range(count)]
+    for i, copy in enumerate(copies):
+        shutil.copyfile(sources[i % len(sources)], copy)
+    return copies
 
 
 def make_inputs(program, photos, scratch):
@@ -47,22 +60,60 @@ def make_inputs(program, photos, scratch):
     tiffs = scratch / "tiff"
     run([program, "normalize", "-q", "--force", "--method", "gamma=1", "--format", "tiff", "--compression", "deflate",
          "-o", tiffs, *pngs])
-    kinds = {"PNG": pngs, "TIFF deflate": sorted(tiffs.iterdir())}
-    return {kind: (copy_files(files, scratch / f"{i}-all", COUNT), copy_files(files, scratch / f"{i}-few", SCALING_COUNT))
-            for i, (kind, files) in enumerate(kinds.items())}
+    sources = {"PNG": pngs, "TIFF deflate": sorted(tiffs.iterdir())}
+    count = max(COUNT, *(n * EVERYONE for n in FILES.values()))
+    return {kind: copy_files(sources[kind], scratch / str(i), count) for i, kind in enumerate(KINDS)}
 
 
-def normalize(program, device, threads, folder):
-    taken = []
+def stats(program, threads, files, _):
+    return [program, "stats", "--json", "--device", "cpu", "--jobs", threads, *files]
+
+
+def normalize(program, threads, files, out, device="cpu"):
+    return [program, "normalize", "-q", "--device", device, "--jobs", threads, *files, "-o", out]
+
+
+def timed(*jobs):
+    """jobs: each makes a command, given a folder to write to."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as out:
+        return run(*(job(Path(out) / str(i)) for i, job in enumerate(jobs)))
+
+
+def time_devices(program, inputs):
+    print(f"| normalize, {COUNT} photographs | threads | cpu s | cuda s | auto s | auto / best |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for kind, files in inputs.items():
+        run(stats(program, EVERYONE, files, None))  # into the cache
+        times = {device: timed(lambda out, d=device: normalize(program, EVERYONE, files[:COUNT], out, d))
+                 for device in ("cpu", "cuda", "auto")}
+        print(f"| {kind} to {kind.split()[0]} | {EVERYONE} | {times['cpu']:.2f} | {times['cuda']:.2f} | "
+              f"{times['auto']:.2f} | {times['auto'] / min(times['cpu'], times['cuda']):.2f} |", flush=True)
+    print()
+
+
+def time_threads(program, job, files, each, threads):
+    """A row of threads and its control, by turns."""
+    files = files[:threads * each]
+    rows, controls = [], []
     for _ in range(RUNS):
-        with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as out:
-            taken.append(run([program, "normalize", "-q", "--device", device, "--jobs", threads, folder, "-o",
-                              Path(out) / "out"]))
-    return min(taken)
+        rows.append(timed(lambda out: job(program, threads, files, out)))
+        controls.append(timed(*(lambda out, i=i: job(program, 1, files[i * each:(i + 1) * each], out)
+                                for i in range(threads))))
+    return min(rows), min(controls)
 
 
-def stats(program, threads, folder):
-    return min(run([program, "stats", "--json", "--device", "cpu", "--jobs", threads, folder]) for _ in range(RUNS))
+def time_scaling(program, inputs):
+    print("| cpu | threads | files | s | of the threads | control s | of the processes | of the control |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for kind, files in inputs.items():
+        run(stats(program, EVERYONE, files, None))  # into the cache
+        for job in (stats, normalize):
+            each, one = FILES[job.__name__], None
+            for threads in [n for n in (1, 2, 4, 8, 16, 32, 64) if n < EVERYONE] + [EVERYONE]:
+                taken, control = time_threads(program, job, files, each, threads)
+                one = one or min(taken, control)  # the same for one
+                print(f"| {job.__name__}, {kind} | {threads} | {threads * each} | {taken:.2f} | {one / taken:.2f} | "
+                      f"{control:.2f} | {one / control:.2f} | {control / taken:.2f} |", flush=True)
 
 
 def main():
@@ -71,26 +122,9 @@ def main():
     program, photos, scratch = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
     scratch.mkdir(parents=True, exist_ok=True)
     inputs = make_inputs(program, photos, scratch)
-    everyone = len(os.sched_getaffinity(0))
-
-    print(f"| normalize, {COUNT} photographs | threads | cpu s | cuda s | auto s | auto / best |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
-    for kind, (folder, _) in inputs.items():
-        stats(program, everyone, folder)  # into the cache
-        times = {device: normalize(program, device, everyone, folder) for device in ("cpu", "cuda", "auto")}
-        print(f"| {kind} to {kind.split()[0]} | {everyone} | {times['cpu']:.2f} | {times['cuda']:.2f} | "
-              f"{times['auto']:.2f} | {times['auto'] / min(times['cpu'], times['cuda']):.2f} |", flush=True)
-
-    print(f"\n| {SCALING_COUNT} photographs, cpu | threads | s | times one thread | of the threads |")
-    print("| --- | ---: | ---: | ---: | ---: |")
-    threads = [n for n in (1, 2, 4, 8, 16, 32, 64) if n < everyone] + [everyone]
-    for kind, (_, folder) in inputs.items():
-        for name, job in (("stats", stats), ("normalize", lambda p, n, f: normalize(p, "cpu", n, f))):
-            one = None
-            for n in threads:
-                taken = job(program, n, folder)
-                one = one or taken
-                print(f"| {name}, {kind} | {n} | {taken:.2f} | {one / taken:.2f} | {one / taken / n:.2f} |", flush=True)
+    if COUNT > 0:
+        time_devices(program, inputs)
+    time_scaling(program, inputs)
 
 
 if __name__ == "__main__":
