@@ -82,7 +82,8 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
     plan_workers(&jobs);
     plan_memory(&jobs);
     pthread_mutex_init(&jobs.lock, NULL);
-    pthread_cond_init(&jobs.changed, NULL);
+    pthread_cond_init(&jobs.arrived, NULL);
+    pthread_cond_init(&jobs.room, NULL);
     Worker worker = {0};
     Reference *reference = NULL;
     Transfer *together = NULL;
@@ -110,7 +111,8 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
         free(jobs.failed[i]);
     free(jobs.failed);
     free(jobs.outcome);
-    pthread_cond_destroy(&jobs.changed);
+    pthread_cond_destroy(&jobs.room);
+    pthread_cond_destroy(&jobs.arrived);
     pthread_mutex_destroy(&jobs.lock);
     gate_release(&jobs.gate);
     return res;

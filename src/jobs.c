@@ -3,6 +3,8 @@
  * a time, so that these overlap across files; a lone worker has all threads for its file. */
 #include "jobs.h"
 
+#include "advise.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -56,6 +58,8 @@ ImgstatResult jobs_open(const Jobs *jobs, size_t index, Outcome *outcome, Imgsta
     how.warn = outcome ? keep_warning : NULL;
     how.warn_context = outcome;
     const ImgstatJob *const job = &jobs->job[index];
+    if (jobs->n - index > jobs->n_workers) /* what is taken when this one is done, about */
+        (void)advise_soon(jobs->job[index + jobs->n_workers].input, ADVISE_BYTES);
     IMGSTAT_TRY(imgstat_file_open(job->input, &how, out, err));
     (*out)->decoder->threads = jobs->threads;
     const ImgstatResult res = imgstat_file_page(*out, job->has_page ? job->page : 0, NULL, err);
@@ -176,7 +180,7 @@ static bool take(Jobs *jobs, size_t *index)
             *index = jobs->next++;
             return true;
         }
-        pthread_cond_wait(&jobs->changed, &jobs->lock);
+        pthread_cond_wait(&jobs->room, &jobs->lock);
     }
     return false;
 }
@@ -195,7 +199,8 @@ static void run_and_keep(Jobs *jobs, Worker *worker, size_t index, ImgstatError 
     outcome.done = true;
     pthread_mutex_lock(&jobs->lock);
     jobs->outcome[index % jobs->capacity] = outcome;
-    pthread_cond_broadcast(&jobs->changed);
+    if (index == jobs->told) /* nobody waits for the others */
+        pthread_cond_signal(&jobs->arrived);
     pthread_mutex_unlock(&jobs->lock);
 }
 
@@ -212,7 +217,7 @@ static void *worker_main(void *context)
         run_and_keep(jobs, &worker, index, opened ? NULL : &error);
         pthread_mutex_lock(&jobs->lock);
     }
-    pthread_cond_broadcast(&jobs->changed); /* after a stop nobody will take what is left */
+    pthread_cond_signal(&jobs->arrived); /* after a stop nobody will take what is left */
     pthread_mutex_unlock(&jobs->lock);
     if (opened)
         worker_close(&worker);
@@ -242,18 +247,18 @@ static void collect(Jobs *jobs)
     for (size_t i = 0; i < jobs->n; i++) {
         Outcome *const place = &jobs->outcome[i % jobs->capacity];
         while (!place->done && !(i >= jobs->next && jobs_cancelled(jobs)))
-            pthread_cond_wait(&jobs->changed, &jobs->lock);
+            pthread_cond_wait(&jobs->arrived, &jobs->lock);
         if (!place->done)
             break;
         Outcome outcome = *place;
         *place = (Outcome){0};
         jobs->told = i + 1;
-        pthread_cond_broadcast(&jobs->changed);
+        pthread_cond_signal(&jobs->room);
         pthread_mutex_unlock(&jobs->lock);
         tell(jobs, &outcome);
         pthread_mutex_lock(&jobs->lock);
     }
-    pthread_cond_broadcast(&jobs->changed);
+    pthread_cond_broadcast(&jobs->room);
     pthread_mutex_unlock(&jobs->lock);
 }
 

@@ -32,7 +32,8 @@ typedef struct Jobs {
     const Worker *own;     /* that of the calling thread */
     ImgstatError **failed; /* together: n, why a job cannot be transformed; NULL where it can */
     pthread_mutex_t lock;  /* guards what follows */
-    pthread_cond_t changed;
+    pthread_cond_t arrived; /* the outcome that is told next, or a worker has ended */
+    pthread_cond_t room;    /* in outcome */
     Outcome *outcome; /* a ring: job i is at i % capacity */
     size_t capacity;
     size_t measured;   /* together: in the first read */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* batch.c: workers take inputs in order, the calling thread hands results on in order. */
 #include "batch.h"
+#include "advise.h"
 #include "plan.h"
 #include "progress.h"
 #include "status.h"
@@ -25,9 +26,11 @@ typedef struct Run {
     const Batch *batch;
     PlanDevice device;
     unsigned threads;
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t changed;
-    Outcome *outcomes; /* a ring: input i is at i % capacity */
+    size_t workers;
+    pthread_mutex_t lock;   /* guards what follows */
+    pthread_cond_t arrived; /* the outcome that is handed on next */
+    pthread_cond_t room;    /* in outcomes */
+    Outcome *outcomes;      /* a ring: input i is at i % capacity */
     size_t capacity;
     size_t next, printed;  /* first input not taken, first not handed on */
     ImgstatDevice *opened; /* for the worker that comes first */
@@ -111,6 +114,15 @@ static Outcome handle_somehow(const Run *run, Worker *worker, size_t index)
     return again;
 }
 
+/* The file that will be taken when this one is done, about. */
+static void advise(const Run *run, size_t index)
+{
+    const InputList *const inputs = run->batch->inputs;
+    const size_t next = index + run->workers;
+    if (next < inputs->n && inputs->items[next].problem == NULL)
+        (void)advise_soon(inputs->items[next].path, ADVISE_BYTES);
+}
+
 static void *worker_main(void *context)
 {
     Run *const run = context;
@@ -119,18 +131,20 @@ static void *worker_main(void *context)
     run->opened = NULL;
     while (run->next < run->batch->inputs->n) {
         if (run->next - run->printed >= run->capacity) {
-            pthread_cond_wait(&run->changed, &run->lock);
+            pthread_cond_wait(&run->room, &run->lock);
             continue;
         }
         const size_t index = run->next++;
         pthread_mutex_unlock(&run->lock);
+        advise(run, index);
 
         Outcome outcome = handle_somehow(run, &worker, index);
 
         pthread_mutex_lock(&run->lock);
         outcome.done = true;
         run->outcomes[index % run->capacity] = outcome;
-        pthread_cond_broadcast(&run->changed);
+        if (index == run->printed) /* nobody waits for the others */
+            pthread_cond_signal(&run->arrived);
     }
     pthread_mutex_unlock(&run->lock);
     imgstat_device_close(worker.device);
@@ -164,11 +178,11 @@ static size_t collect(Run *run)
     for (size_t i = 0; i < n; i++) {
         pthread_mutex_lock(&run->lock);
         while (!run->outcomes[i % run->capacity].done)
-            pthread_cond_wait(&run->changed, &run->lock);
+            pthread_cond_wait(&run->arrived, &run->lock);
         Outcome outcome = run->outcomes[i % run->capacity];
         run->outcomes[i % run->capacity] = (Outcome){0};
         run->printed = i + 1;
-        pthread_cond_broadcast(&run->changed);
+        pthread_cond_signal(&run->room);
         pthread_mutex_unlock(&run->lock);
 
         if (outcome.out_bytes + outcome.err_bytes > 0)
@@ -177,6 +191,9 @@ static size_t collect(Run *run)
         hand_on(batch, &outcome);
         progress_show(&progress, i + 1, n);
     }
+    pthread_mutex_lock(&run->lock);
+    pthread_cond_broadcast(&run->room); /* there is nothing left to take */
+    pthread_mutex_unlock(&run->lock);
     progress_clear(&progress);
     return failed;
 }
@@ -195,6 +212,7 @@ static size_t run_serially(Run *run)
         if (batch->emit == NULL && !may_fall_back(run, &worker)) {
             /* Straight to the streams: a file of many pages needs no memory for its results. */
             progress_clear(&progress);
+            advise(run, i);
             outcome.ok = ensure_device(run, &worker, batch->inputs->items[i].path, stderr) &&
                          batch->work(batch->context, worker.device, &batch->inputs->items[i],
                                      stdout, stderr);
@@ -219,7 +237,8 @@ static size_t run_in_parallel(Run *run, size_t n_workers)
     for (size_t i = 0; i < run->capacity; i++)
         run->outcomes[i] = (Outcome){0};
     pthread_mutex_init(&run->lock, NULL);
-    pthread_cond_init(&run->changed, NULL);
+    pthread_cond_init(&run->arrived, NULL);
+    pthread_cond_init(&run->room, NULL);
 
     pthread_t *const workers = text_alloc(n_workers * sizeof *workers);
     size_t started = 0;
@@ -231,7 +250,8 @@ static size_t run_in_parallel(Run *run, size_t n_workers)
         pthread_join(workers[i], NULL);
 
     free(workers);
-    pthread_cond_destroy(&run->changed);
+    pthread_cond_destroy(&run->room);
+    pthread_cond_destroy(&run->arrived);
     pthread_mutex_destroy(&run->lock);
     free(run->outcomes);
     return failed;
@@ -242,7 +262,8 @@ void batch_run(const Batch *batch)
     const PlanThreads plan = plan_threads(batch->options, batch->inputs);
     Run run = {.batch = batch,
                .device = plan_device(batch->options, batch->inputs, batch->how),
-               .threads = plan.threads_a_worker};
+               .threads = plan.threads_a_worker,
+               .workers = plan.workers};
     /* A device that cannot be opened is one error, not one per input. */
     run.opened = warm_up(batch->options, batch->inputs, run.threads, &run.device);
     if (run.opened == NULL)

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* warm_up.c: a GPU's context takes about 0.3 s to make; meanwhile the disk can work. */
-#define _GNU_SOURCE
 #include "warm_up.h"
+#include "advise.h"
 #include "status.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* What a disk may deliver in that time, and no more files than that makes worth while. */
 enum { AHEAD_BYTES = 1 << 30, AHEAD_FILES = 1024 };
@@ -30,23 +27,13 @@ static void *open_device(void *context)
     return NULL;
 }
 
-/* Advice only: files that cannot be opened are reported by those who read them. */
 static void read_ahead(const InputList *inputs)
 {
     int64_t left = AHEAD_BYTES;
     for (size_t i = 0; i < inputs->n && i < AHEAD_FILES && left > 0; i++) {
         const Input *const input = &inputs->items[i];
-        if (input->problem != NULL || strcmp(input->path, "-") == 0)
-            continue;
-        struct stat info;
-        if (stat(input->path, &info) != 0 || !S_ISREG(info.st_mode))
-            continue;
-        const int fd = open(input->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        if (fd < 0)
-            continue;
-        (void)posix_fadvise(fd, 0, info.st_size < left ? info.st_size : left, POSIX_FADV_WILLNEED);
-        left -= info.st_size;
-        close(fd);
+        if (input->problem == NULL)
+            left -= (int64_t)advise_soon(input->path, (uint64_t)left);
     }
 }
 
