@@ -97,6 +97,7 @@ ImgstatResult bands_open(Device *device, Decoder *decoder, bool keep, BandMemory
                    .cancel = cancel};
     const ImgstatPage *const page = &decoder->page;
     decoder->threads = device->threads;
+    decoder->scratch = device->scratch;
     size_t row = 0, bytes;
     const bool fits = row_bytes_of(decoder, &row);
     out->rows = fits ? band_height(decoder, row) : 0;

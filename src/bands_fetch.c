@@ -7,8 +7,7 @@
 #include <stdlib.h>
 
 enum {
-    ROW_BYTES = 1 << 20, /* longer rows would be read again for each of their parts */
-    ALIGN = 64
+    ROW_BYTES = 1 << 20 /* longer rows would be read again for each of their parts */
 };
 
 typedef struct Fetching {
@@ -20,12 +19,12 @@ typedef struct Fetching {
     atomic_bool failed;
 } Fetching;
 
-static bool reserve(BandMemory *memory, size_t bytes)
+static bool reserve(Scratch *scratch, BandMemory *memory, size_t bytes)
 {
     if (memory->bytes >= bytes)
         return true;
-    free(memory->memory);
-    memory->memory = aligned_alloc(ALIGN, (bytes / ALIGN + 1) * ALIGN);
+    scratch_give(memory->memory);
+    memory->memory = scratch_take(scratch, bytes);
     memory->bytes = memory->memory ? bytes : 0;
     return memory->memory != NULL;
 }
@@ -46,7 +45,7 @@ static const void *fetch_rows(void *context, unsigned thread, uint32_t row, uint
 {
     Fetching *const f = context;
     if (!atomic_load(&f->failed) && thread < f->threads &&
-        reserve(&f->memory[thread], rows * f->row_bytes) &&
+        reserve(f->decoder->scratch, &f->memory[thread], rows * f->row_bytes) &&
         read_rows(f, row, f->memory[thread].memory, rows))
         return f->memory[thread].memory;
     atomic_store(&f->failed, true); /* the other threads need not go on */
@@ -90,7 +89,7 @@ ImgstatResult bands_fetch(Bands *bands, uint32_t every, UseBand use, void *conte
     const ImgstatResult res = use(context, &page, err);
     device->source = NULL;
     for (unsigned i = 0; i < fetching.threads; i++)
-        free(fetching.memory[i].memory);
+        scratch_give(fetching.memory[i].memory);
     free(fetching.memory);
     bands->unfetchable = atomic_load(&fetching.failed);
     *complete = !bands->unfetchable;

@@ -4,6 +4,7 @@
 #define IMGSTAT_CODEC_H
 
 #include "image.h"
+#include "scratch.h"
 
 /* The bytes of one input, seekable: a file, or standard input read to its end into an unlinked
  * temporary file. Reads are positioned, so threads may share it. */
@@ -48,6 +49,7 @@ typedef struct Decoder {
     ImgstatPage page;  /* the page selected; page.pages is known after open */
     uint32_t next_row; /* of that page */
     unsigned threads;  /* to decode with; 0: as many as the process may run on */
+    Scratch *scratch;  /* where large buffers come from; NULL: nobody keeps them. May be replaced */
     DecodeWay way;
     bool separate;   /* wanted before select: channels that lie apart in the file come apart */
     uint16_t planes; /* then: that many, of which read_rows and read_at give one; else 0 */

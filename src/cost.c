@@ -7,13 +7,13 @@
  * within 0.2 s where not all results of floats are asked for. Other machines may differ by a factor
  * of two or three, which moves the point from which on a GPU wins, but not the side on which common
  * folders lie. */
-static const double cpu_narrow = 1.5e9; /* bytes a second and thread, u8 and u16 */
-static const double cpu_wide = 3.6e9;   /* f32: extrema and sums, or a step of order statistics */
-static const double cpu_slow = 0.45e9;  /* f32: mode; powers and bins over a range ... */
-static const double slow_threads = 2;  /* ... which more threads than these an image hardly speed */
-static const double cpu_image = 50e-6; /* a page, beside its samples */
-static const double cuda_open = 0.35;  /* the context and the kernels' code; and leaving them */
+static const double cpu_narrow = 1.5e9;   /* bytes a second and thread, u8 and u16 */
+static const double cpu_wide = 3.6e9;     /* f32: extrema and sums, or a step of order statistics */
+static const double cpu_slow = 0.65e9;    /* f32: mode; powers and bins over a range */
+static const double cpu_image = 50e-6;    /* a page, beside its samples */
+static const double cuda_open = 0.35;     /* the context and the kernels' code; and leaving them */
 static const double cuda_handle = 25e-3;  /* a worker's buffers and streams, one after the other */
+static const double cuda_slow = 4e9;      /* what takes the processors long takes the GPU this */
 static const double cuda_sorted = 0.16e9; /* f64: mode, which one processor an image finds */
 static const double cuda_stage = 8e9;     /* bytes a second and thread into pinned chunks */
 static const double cuda_link = 50e9;     /* bytes a second from there to the GPU */
@@ -46,11 +46,9 @@ static double least(double a, double b)
 
 double cost_cpu(const CostWork *work, unsigned threads)
 {
-    const double slow = work->slow_bytes / cpu_slow;
     return (work->narrow_bytes / cpu_narrow + work->wide_bytes / cpu_wide +
-            work->images * cpu_image) /
-               threads +
-           (slow > 0 ? slow / least(threads, slow_threads * work->images) : 0);
+            work->slow_bytes / cpu_slow + work->images * cpu_image) /
+           threads;
 }
 
 double cost_cuda(const CostWork *work, unsigned threads)
@@ -58,6 +56,6 @@ double cost_cuda(const CostWork *work, unsigned threads)
     const double bytes = work->narrow_bytes + work->wide_bytes + work->slow_bytes;
     const double handles = least(work->images, threads), sorted = work->sorted_bytes / cuda_sorted;
     return cuda_open + handles * cuda_handle + bytes / (cuda_stage * threads) + bytes / cuda_link +
-           work->images * cuda_image + bytes / band_bytes * cuda_band +
-           (sorted > 0 ? sorted / handles : 0);
+           work->slow_bytes / cuda_slow + work->images * cuda_image +
+           bytes / band_bytes * cuda_band + (sorted > 0 ? sorted / handles : 0);
 }

@@ -258,25 +258,23 @@ static void cpu_describe(const Device *base, ImgstatDeviceInfo *out)
 
 static ImgstatResult cpu_host_alloc(Device *device, size_t bytes, void **out, ImgstatError *err)
 {
-    (void)device;
-    const size_t rounded = (bytes + CPU_ALIGN) / CPU_ALIGN * CPU_ALIGN;
-    *out = rounded < bytes ? NULL : aligned_alloc(CPU_ALIGN, rounded);
+    *out = scratch_take(device->scratch, bytes);
     return *out ? IMGSTAT_OK : error_memory(err, bytes, "a host buffer");
 }
 
 static void cpu_host_release(Device *device, void *memory)
 {
     (void)device;
-    free(memory);
+    scratch_give(memory);
 }
 
 static ImgstatResult cpu_alloc(Device *device, size_t bytes, DevMem *out, ImgstatError *err)
 {
-    (void)device;
     *out = (DevMem){0};
-    void *memory = calloc(bytes ? bytes : 1, 1);
+    void *memory = scratch_take(device->scratch, bytes);
     if (!memory)
         return error_memory(err, bytes, "device memory");
+    memset(memory, 0, bytes);
     out->address = (uint64_t)(uintptr_t)memory;
     out->bytes = bytes;
     return IMGSTAT_OK;
@@ -287,7 +285,7 @@ static void cpu_release(Device *device, DevMem *mem)
     (void)device;
     if (!mem)
         return;
-    free((void *)(uintptr_t)mem->address);
+    scratch_give((void *)(uintptr_t)mem->address);
     *mem = (DevMem){0};
 }
 

@@ -16,7 +16,7 @@ enum {
     PIECE_SAMPLES = CPU_SCRATCH / 4, /* at least what a rectangle has of a channel */
     /* Pieces of a batch, of which there are two: enough that the counters are worth fetching, and
      * that threads share them out evenly. 1 MiB each. */
-    BATCH_LEAST = 16,
+    BATCH_LEAST = 8,
     BATCH_A_THREAD = 2
 };
 
@@ -210,26 +210,29 @@ static void destroy(CpuWindows *windows)
 {
     if (!windows)
         return;
-    free(windows->slot);
-    free(windows->low);
+    scratch_give(windows->slot);
+    scratch_give(windows->low);
     free(windows->high);
     free(windows->carried);
-    free(windows->codes);
+    scratch_give(windows->codes);
     free(windows->start);
     free(windows);
 }
 
-static bool reserve(CpuWindows *windows, unsigned threads)
+static bool reserve(CpuWindows *windows, Scratch *scratch, unsigned threads)
 {
     const size_t slots = slots_of(windows);
     windows->room = (size_t)BATCH_A_THREAD * threads;
     windows->room = windows->room > BATCH_LEAST ? windows->room : BATCH_LEAST;
-    windows->slot = malloc(windows->active * sizeof *windows->slot * WINDOW_KEYS);
-    windows->low = calloc(slots, WINDOW_KEYS);
+    windows->slot = scratch_take(scratch, windows->active * sizeof *windows->slot * WINDOW_KEYS);
+    windows->low = scratch_take(scratch, slots * WINDOW_KEYS);
     windows->high = calloc(slots, WINDOW_KEYS * sizeof *windows->high);
     windows->carried = calloc(slots, sizeof *windows->carried);
-    windows->codes = malloc(2 * windows->room * PIECE_SAMPLES * sizeof *windows->codes);
+    windows->codes =
+        scratch_take(scratch, 2 * windows->room * PIECE_SAMPLES * sizeof *windows->codes);
     windows->start = malloc(2 * windows->room * sizeof *windows->start);
+    if (windows->low)
+        memset(windows->low, 0, slots * WINDOW_KEYS);
     return windows->slot && windows->low && windows->high && windows->carried && windows->codes &&
            windows->start;
 }
@@ -282,7 +285,7 @@ ImgstatResult cpu_windows_begin(Device *base, ImgstatSample sample, uint16_t cha
         made->groups = (unsigned)((n + GROUP_WINDOWS - 1) / GROUP_WINDOWS);
         list_channels(made, windows, n);
     }
-    if (!made || !reserve(made, pool_threads(device->pool))) {
+    if (!made || !reserve(made, base->scratch, pool_threads(device->pool))) {
         destroy(made);
         return error_memory(err, n * WINDOW_KEYS * 5, "counters");
     }

@@ -2,6 +2,7 @@
 /* deflate.c: which compressor a piece gets, and how pieces are put together. */
 #include "deflate.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -25,6 +26,7 @@ enum {
 struct Deflater {
     int level;
     bool fast;
+    Deflater *next; /* of Deflaters */
     uint8_t *spare; /* the way not taken; what libdeflate made, read again */
     size_t spare_bytes;
     z_stream in, runs, matches;
@@ -41,12 +43,17 @@ size_t deflate_bound(size_t n)
     return n + n / 8 + 1024; /* blocks of at least 4 KiB that are stored, and what frames them */
 }
 
+static int level_or_default(int level)
+{
+    return level < 0 ? DEFAULT_LEVEL : level;
+}
+
 Deflater *deflater_create(int level, bool fast)
 {
     Deflater *const d = calloc(1, sizeof *d);
     if (!d)
         return NULL;
-    d->level = level < 0 ? DEFAULT_LEVEL : level;
+    d->level = level_or_default(level);
     d->fast = fast;
     return d;
 }
@@ -67,6 +74,62 @@ void deflater_destroy(Deflater *d)
 #endif
     free(d->spare);
     free(d);
+}
+
+/* ---- Those that are kept ---- */
+
+struct Deflaters {
+    pthread_mutex_t lock;
+    Deflater *kept;
+};
+
+Deflaters *deflaters_create(void)
+{
+    Deflaters *const all = calloc(1, sizeof *all);
+    if (all)
+        pthread_mutex_init(&all->lock, NULL); /* cannot fail with default attributes on Linux */
+    return all;
+}
+
+void deflaters_destroy(Deflaters *all)
+{
+    if (!all)
+        return;
+    while (all->kept) {
+        Deflater *const d = all->kept;
+        all->kept = d->next;
+        deflater_destroy(d);
+    }
+    pthread_mutex_destroy(&all->lock);
+    free(all);
+}
+
+Deflater *deflaters_take(Deflaters *all, int level, bool fast)
+{
+    Deflater *found = NULL;
+    if (all) {
+        pthread_mutex_lock(&all->lock);
+        Deflater **at = &all->kept;
+        while (*at && ((*at)->level != level_or_default(level) || (*at)->fast != fast))
+            at = &(*at)->next;
+        found = *at;
+        if (found)
+            *at = found->next;
+        pthread_mutex_unlock(&all->lock);
+    }
+    return found ? found : deflater_create(level, fast);
+}
+
+void deflaters_give(Deflaters *all, Deflater *d)
+{
+    if (!all || !d) {
+        deflater_destroy(d);
+        return;
+    }
+    pthread_mutex_lock(&all->lock);
+    d->next = all->kept;
+    all->kept = d;
+    pthread_mutex_unlock(&all->lock);
 }
 
 static bool spare_room(Deflater *d, size_t bytes)

@@ -16,6 +16,15 @@ typedef struct Deflater Deflater;
 Deflater *deflater_create(int level, bool fast);
 void deflater_destroy(Deflater *deflater); /* accepts NULL */
 
+/* Deflaters that are not in use, kept from file to file. Threads may share them. */
+typedef struct Deflaters Deflaters;
+
+Deflaters *deflaters_create(void);            /* NULL: out of memory */
+void deflaters_destroy(Deflaters *deflaters); /* accepts NULL; all have been given back */
+/* As deflater_create and deflater_destroy; deflaters: NULL where none are kept. */
+Deflater *deflaters_take(Deflaters *deflaters, int level, bool fast);
+void deflaters_give(Deflaters *deflaters, Deflater *deflater);
+
 /* Room that n bytes may take, as a piece or as a whole stream. */
 size_t deflate_bound(size_t n);
 

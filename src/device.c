@@ -54,6 +54,7 @@ ImgstatResult imgstat_device_open(const char *name, unsigned threads, ImgstatDev
     if (ops) {
         IMGSTAT_TRY(ops->open(index, threads, out, err));
         (*out)->threads = threads ? threads : pool_processors();
+        (*out)->scratch = scratch_create(); /* without it there is malloc */
         return IMGSTAT_OK;
     }
     if (strcmp(name, "cuda") == 0 || strncmp(name, "cuda:", 5) == 0)
@@ -65,8 +66,11 @@ ImgstatResult imgstat_device_open(const char *name, unsigned threads, ImgstatDev
 
 void imgstat_device_close(ImgstatDevice *device)
 {
-    if (device)
-        device->ops->close(device);
+    if (!device)
+        return;
+    Scratch *const scratch = device->scratch;
+    device->ops->close(device);
+    scratch_destroy(scratch);
 }
 
 void imgstat_device_describe(const ImgstatDevice *device, ImgstatDeviceInfo *out)

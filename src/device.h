@@ -4,6 +4,7 @@
 #define IMGSTAT_DEVICE_H
 
 #include "record.h"
+#include "scratch.h"
 
 typedef struct ImgstatDevice Device;
 typedef struct Adapt Adapt; /* adapt.h */
@@ -174,7 +175,9 @@ struct ImgstatDevice {
     const DeviceOps *ops; /* first member of each implementation's own struct */
     unsigned threads;     /* of the processor, that whoever opened it grants, decoding included */
     const RowSource *source; /* while a call has such images; else NULL */
-    KeyAside *aside;         /* while a call has such an image and sets keys aside; else NULL */
+    Scratch
+        *scratch;    /* of the files that are read and written beside it, too; NULL: none is kept */
+    KeyAside *aside; /* while a call has such an image and sets keys aside; else NULL */
 };
 
 extern const DeviceOps cpu_device_ops;

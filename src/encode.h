@@ -5,6 +5,7 @@
 #define IMGSTAT_ENCODE_H
 
 #include "codec.h"
+#include "deflate.h"
 #include "output.h"
 #include "pool.h"
 
@@ -27,6 +28,8 @@ typedef struct EncodeHow {
     int level;               /* of deflate: 0 to 12, -1: default (6); of others, their own scale */
     bool fast;               /* larger files, written faster */
     Pool *pool;              /* threads that help; NULL: only the caller's. Not in use by others */
+    Scratch *scratch;        /* where large buffers come from, and compressors; NULL: nobody ... */
+    Deflaters *deflaters;    /* ... keeps them. Both outlive the encoder */
 } EncodeHow;
 
 /* An output being written. Each format's own struct begins with it. */

@@ -15,6 +15,15 @@ void gate_release(Gate *gate)
     pthread_mutex_destroy(&gate->lock);
 }
 
+bool gate_try(Gate *gate, uint64_t bytes)
+{
+    pthread_mutex_lock(&gate->lock);
+    const bool fits = gate->used <= gate->total - bytes;
+    gate->used += fits ? bytes : 0;
+    pthread_mutex_unlock(&gate->lock);
+    return fits;
+}
+
 void gate_enter(Gate *gate, uint64_t bytes)
 {
     pthread_mutex_lock(&gate->lock);

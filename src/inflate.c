@@ -44,11 +44,12 @@ static bool head_is_usual(const Inflater *inflater)
 
 #ifdef IMGSTAT_WITH_ISAL
 
-Inflater *inflater_create(uint64_t total)
+Inflater *inflater_create(uint64_t total, Scratch *scratch)
 {
     if (total >= UINT32_MAX) /* ISA-L counts what it has made, for distances at the start */
         return NULL;
-    Inflater *const inflater = malloc(sizeof *inflater); /* large, and mostly scratch */
+    Inflater *const inflater =
+        scratch_take(scratch, sizeof *inflater); /* large, and mostly scratch */
     if (!inflater)
         return NULL;
     inflater->total = total;
@@ -60,7 +61,7 @@ Inflater *inflater_create(uint64_t total)
 
 void inflater_destroy(Inflater *inflater)
 {
-    free(inflater);
+    scratch_give(inflater);
 }
 
 static InflateState run_piece(Inflater *inflater, const uint8_t **in, size_t *n_in, uint8_t **out,
@@ -94,8 +95,9 @@ uint32_t inflate_crc(uint32_t crc, const uint8_t *bytes, size_t n)
 
 #else
 
-Inflater *inflater_create(uint64_t total)
+Inflater *inflater_create(uint64_t total, Scratch *scratch)
 {
+    (void)scratch; /* zlib allocates for itself */
     Inflater *const inflater = calloc(1, sizeof *inflater);
     if (!inflater)
         return NULL;

@@ -3,14 +3,17 @@
 #ifndef IMGSTAT_INFLATE_H
 #define IMGSTAT_INFLATE_H
 
+#include "scratch.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef struct Inflater Inflater;
 
-/* total: bytes that the stream must hold. NULL: out of memory. */
-Inflater *inflater_create(uint64_t total);
+/* total: bytes that the stream must hold. scratch: where its memory comes from. NULL: out of
+ * memory. */
+Inflater *inflater_create(uint64_t total, Scratch *scratch);
 void inflater_destroy(Inflater *inflater); /* accepts NULL */
 
 typedef enum InflateState {

@@ -70,8 +70,8 @@ ImgstatResult jobs_open(const Jobs *jobs, size_t index, Outcome *outcome, Imgsta
     return res;
 }
 
-ImgstatResult jobs_enter(Jobs *jobs, size_t index, ImgstatFile *file, uint64_t *bytes,
-                         ImgstatError *err)
+ImgstatResult jobs_enter(Jobs *jobs, Worker *worker, size_t index, ImgstatFile *file,
+                         uint64_t *bytes, ImgstatError *err)
 {
     const ImgstatJob *const job = &jobs->job[index];
     uint64_t kept;
@@ -88,7 +88,12 @@ ImgstatResult jobs_enter(Jobs *jobs, size_t index, ImgstatFile *file, uint64_t *
                          "%s: needs about %llu MiB of memory, of which %llu are allowed",
                          job->input, (unsigned long long)(needed >> 20),
                          (unsigned long long)(jobs->gate.total >> 20));
-    gate_enter(&jobs->gate, needed);
+    if (gate_try(&jobs->gate, needed)) {
+        worker_trim(worker, needed);
+    } else { /* what it keeps may be what others wait for */
+        worker_trim(worker, 0);
+        gate_enter(&jobs->gate, needed);
+    }
     *bytes = needed;
     return IMGSTAT_OK;
 }
@@ -116,7 +121,7 @@ static ImgstatResult run_job(Jobs *jobs, Worker *worker, size_t index, Outcome *
     uint64_t bytes = 0;
     ImgstatResult res = jobs_open(jobs, index, outcome, &file, err);
     if (res == IMGSTAT_OK)
-        res = jobs_enter(jobs, index, file, &bytes, err);
+        res = jobs_enter(jobs, worker, index, file, &bytes, err);
     if (res == IMGSTAT_OK)
         res = pipeline_run(&jobs->pipeline, worker, file, job, jobs->n == 1 ? &jobs->made : NULL,
                            err);

@@ -45,9 +45,10 @@ ImgstatResult jobs_worker(Jobs *jobs, Worker *out, ImgstatError *err);
 /* Opens a job's file; its warnings go to outcome, or nowhere. */
 ImgstatResult jobs_open(const Jobs *jobs, size_t index, Outcome *outcome, ImgstatFile **out,
                         ImgstatError *err);
-/* Waits for the memory that transforming `file` takes; *bytes go back to gate_leave. */
-ImgstatResult jobs_enter(Jobs *jobs, size_t index, ImgstatFile *file, uint64_t *bytes,
-                         ImgstatError *err);
+/* Waits for the memory that transforming `file` takes, of which what the worker has kept is part;
+ * *bytes go back to gate_leave. */
+ImgstatResult jobs_enter(Jobs *jobs, Worker *worker, size_t index, ImgstatFile *file,
+                         uint64_t *bytes, ImgstatError *err);
 /* Calls work for every job, on n_workers threads; worker: that of the calling
  * thread. */
 void jobs_share(Jobs *jobs, Worker *worker, void (*work)(Jobs *jobs, Worker *worker, size_t index));

@@ -5,7 +5,8 @@
 #include "guess.h"
 
 enum {
-    KEEP_BYTES = 64 << 20,  /* pages up to this stay in memory where they are read again */
+    KEEP_BYTES = 64 << 20,    /* pages up to this stay in memory where they are read again */
+    SCRATCH_BYTES = 48 << 20, /* what is kept between two pages */
     RECORD_BYTES = 1 << 30, /* of counters: 2,047 channels of 16 bits. A hostile file has 65,535 */
     GUESS_PIXELS = 1 << 18, /* what a guess looks at, about, */
     GUESS_ROWS = 32,        /* in as many rows at least, */
@@ -256,6 +257,9 @@ static ImgstatResult measure_selected(Device *device, Decoder *decoder, const Im
     if (res != IMGSTAT_OK)
         (void)(device->ops->wait(device, NULL) == IMGSTAT_OK);
     band_memory_release(device, &memory);
+    decoder->scratch = NULL; /* the file may outlive the device */
+    if (device->scratch)
+        scratch_trim(device->scratch, SCRATCH_BYTES);
     return res;
 }
 

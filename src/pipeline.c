@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-enum { OUT_BYTES = 4 << 20 }; /* of an output band */
+enum {
+    OUT_BYTES = 4 << 20,  /* of an output band */
+    CODEC_BYTES = 8 << 20 /* decoder and encoder, without their chunks */
+};
 
 ImgstatResult worker_open(const char *device, unsigned threads, Cancel cancel, Worker *out,
                           ImgstatError *err)
@@ -18,19 +21,37 @@ ImgstatResult worker_open(const char *device, unsigned threads, Cancel cancel, W
     ImgstatResult res = imgstat_device_open(device, threads, &out->device, err);
     if (res == IMGSTAT_OK)
         res = pool_create(threads, &out->pool, err);
+    out->deflaters = deflaters_create(); /* without it each file makes its own */
     if (res != IMGSTAT_OK)
         worker_close(out);
     return res;
 }
 
+static void release_bands(Worker *worker)
+{
+    band_memory_release(worker->device, &worker->in);
+    band_memory_release(worker->device, &worker->indices);
+    band_memory_release(worker->device, &worker->out);
+}
+
+void worker_trim(Worker *worker, uint64_t bytes)
+{
+    const uint64_t codec = bytes < CODEC_BYTES ? bytes : CODEC_BYTES;
+    uint64_t held = worker->in.bytes + worker->indices.bytes + worker->out.bytes;
+    if (held > bytes - codec) {
+        release_bands(worker);
+        held = 0;
+    }
+    if (worker->device->scratch)
+        scratch_trim(worker->device->scratch, (size_t)(bytes - held));
+}
+
 void worker_close(Worker *worker)
 {
-    if (worker->device) {
-        band_memory_release(worker->device, &worker->in);
-        band_memory_release(worker->device, &worker->indices);
-        band_memory_release(worker->device, &worker->out);
-    }
+    if (worker->device)
+        release_bands(worker);
     pool_destroy(worker->pool);
+    deflaters_destroy(worker->deflaters);
     imgstat_device_close(worker->device);
     *worker = (Worker){0};
 }
@@ -175,13 +196,12 @@ static bool reads_once(const Pipeline *pipeline)
 
 uint64_t pipeline_bytes(const Pipeline *pipeline, Decoder *decoder, uint64_t *kept)
 {
-    enum { FIXED = 8 << 20 }; /* decoder and encoder, without their chunks */
     const TransferShape shape = shape_of_page(decoder);
     const size_t least = bands_least(decoder), whole = bands_whole(decoder);
     const uint64_t counters =
         pipeline->transfer ? 0
                            : 2 * (uint64_t)record_bytes(shape.sample, shape.channels, RECORD_BINS);
-    uint64_t bytes = FIXED + counters;
+    uint64_t bytes = CODEC_BYTES + counters;
     *kept = 0;
     if (!reads_once(pipeline) && whole <= pipeline->keep_bytes)
         *kept = whole;
@@ -309,7 +329,9 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, Worker *worker, ImgstatFile
     const EncodeHow how = {.compression = pipeline->write->compression,
                            .level = pipeline->write->has_level ? pipeline->write->level : -1,
                            .fast = pipeline->write->fast,
-                           .pool = worker->pool};
+                           .pool = worker->pool,
+                           .scratch = worker->device->scratch,
+                           .deflaters = worker->deflaters};
     ImgstatResult res =
         output_open(job->output, pipeline->write->replace, mode_of(decoder->source), &output, err);
     if (res == IMGSTAT_OK)

@@ -13,12 +13,15 @@ typedef struct Worker {
     Device *device;
     Pool *pool;
     BandMemory in, indices, out;
+    Deflaters *deflaters;
     Cancel cancel;
 } Worker;
 
 ImgstatResult worker_open(const char *device, unsigned threads, Cancel cancel, Worker *out,
                           ImgstatError *err);
 void worker_close(Worker *worker); /* contents only */
+/* Frees what the worker keeps beyond that many bytes. */
+void worker_trim(Worker *worker, uint64_t bytes);
 
 /* The file that others are matched to, measured when it is first asked for. Threads share it. */
 typedef struct Reference Reference;

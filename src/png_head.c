@@ -86,7 +86,7 @@ void png_end_reading(PngDecoder *pd)
     free(pd->unfiltered[0]);
     free(pd->unfiltered[1]);
     free(pd->row);
-    free(pd->whole);
+    scratch_give(pd->whole);
     pd->stream = NULL;
     pd->unfiltered[0] = pd->unfiltered[1] = pd->row = pd->whole = NULL;
     pd->decided = false;

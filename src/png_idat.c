@@ -41,6 +41,8 @@ typedef struct Batch {
 struct PngIdat {
     PngSink *sink;
     Pool *pool;
+    Scratch *scratch;
+    Deflaters *deflaters;
     const PngFilters *filters;
     PngPack pack;
     const void *pack_context;
@@ -207,7 +209,7 @@ ImgstatResult png_idat_write(PngIdat *idat, const uint8_t *rows, size_t pitch, s
             continue;
         }
         if (!idat->band)
-            idat->band = malloc(batch * idat->from_bytes);
+            idat->band = scratch_take(idat->scratch, batch * idat->from_bytes);
         if (!idat->band)
             return error_memory(err, batch * idat->from_bytes, "rows to compress");
         memcpy(idat->band + idat->held * idat->from_bytes, rows, idat->from_bytes);
@@ -240,6 +242,8 @@ ImgstatResult png_idat_create(PngSink *sink, const EncodeHow *how, bool choose, 
     const bool store = how->level == 0 && !how->fast;
     idat->sink = sink;
     idat->pool = how->pool;
+    idat->scratch = how->scratch;
+    idat->deflaters = how->deflaters;
     idat->filters = png_filters();
     idat->n_threads = how->pool ? pool_threads(how->pool) : 1;
     idat->choose = choose && !store;
@@ -250,7 +254,8 @@ ImgstatResult png_idat_create(PngSink *sink, const EncodeHow *how, bool choose, 
     idat->threads = calloc(idat->n_threads, sizeof *idat->threads);
     bool ok = idat->threads != NULL;
     for (unsigned i = 0; ok && i < idat->n_threads; i++)
-        ok = (idat->threads[i].deflater = deflater_create(how->level, how->fast)) != NULL;
+        ok = (idat->threads[i].deflater = deflaters_take(how->deflaters, how->level, how->fast)) !=
+             NULL;
     if (!ok) {
         png_idat_destroy(idat);
         return error_memory(err, sizeof *idat, "a PNG encoder");
@@ -265,15 +270,15 @@ static void release_rows(PngIdat *idat)
         Thread *const thread = &idat->threads[i];
         free(thread->packed[0]);
         free(thread->packed[1]);
-        free(thread->filtered);
+        scratch_give(thread->filtered);
         thread->packed[0] = thread->packed[1] = thread->filtered = NULL;
     }
     for (size_t b = 0; b < 2; b++)
         for (size_t i = 0; i < MAX_BLOCKS; i++) {
-            free(idat->batch[b].block[i].out);
+            scratch_give(idat->batch[b].block[i].out);
             idat->batch[b].block[i].out = NULL;
         }
-    free(idat->band);
+    scratch_give(idat->band);
     free(idat->above);
     free(idat->zeros);
     idat->band = idat->above = idat->zeros = NULL;
@@ -285,7 +290,7 @@ void png_idat_destroy(PngIdat *idat)
         return;
     release_rows(idat);
     for (unsigned i = 0; idat->threads && i < idat->n_threads; i++)
-        deflater_destroy(idat->threads[i].deflater);
+        deflaters_give(idat->deflaters, idat->threads[i].deflater);
     free(idat->threads);
     free(idat);
 }
@@ -298,13 +303,13 @@ static bool make_room(PngIdat *idat)
     bool ok = (idat->zeros = calloc(1, idat->row_bytes)) != NULL;
     for (unsigned i = 0; ok && i < idat->n_threads; i++) {
         Thread *const thread = &idat->threads[i];
-        ok = (thread->filtered = malloc(block_bytes)) != NULL;
+        ok = (thread->filtered = scratch_take(idat->scratch, block_bytes)) != NULL;
         for (size_t k = 0; ok && idat->pack && k < 2; k++)
             ok = (thread->packed[k] = malloc(idat->row_bytes)) != NULL;
     }
     for (size_t b = 0; b < 2; b++)
         for (size_t i = 0; ok && i < idat->n_blocks; i++)
-            ok = (idat->batch[b].block[i].out = malloc(room)) != NULL;
+            ok = (idat->batch[b].block[i].out = scratch_take(idat->scratch, room)) != NULL;
     return ok;
 }
 

@@ -64,9 +64,10 @@ static ImgstatResult read_whole(PngDecoder *pd, ImgstatError *err)
             err, IMGSTAT_ERR_LIMIT,
             "%s: interlaced, so read as a whole, which takes more than the limit of %llu bytes",
             pd->base.source->name, (unsigned long long)pd->base.how.limits.max_chunk_bytes);
-    pd->whole = calloc(1, bytes);
+    pd->whole = scratch_take(pd->base.scratch, bytes);
     if (!pd->whole)
         return error_memory(err, bytes, "an interlaced image");
+    memset(pd->whole, 0, bytes); /* the first passes are combined with it */
     if (setjmp(png_jmpbuf(pd->png)))
         return png_failure(pd, err);
     for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++)

@@ -38,9 +38,9 @@ static bool open_stream(PngDecoder *pd)
     pd->unfiltered[1] = malloc(pd->png_row_bytes);
     if (!pd->unfiltered[0] || !pd->unfiltered[1])
         return false;
-    pd->stream =
-        png_stream_open(base->source, at, png_number(length), pd->png_row_bytes, base->page.height,
-                        base->how.limits.max_chunk_bytes, large && base->threads != 1);
+    pd->stream = png_stream_open(base->source, at, png_number(length), pd->png_row_bytes,
+                                 base->page.height, base->how.limits.max_chunk_bytes,
+                                 large && base->threads != 1, base->scratch);
     return pd->stream != NULL;
 }
 

@@ -229,7 +229,8 @@ static bool next_block(PngStream *stream)
 /* ---- For the decoder --------------------------------------------------------------------- */
 
 PngStream *png_stream_open(const Source *source, uint64_t at, uint32_t chunk_bytes,
-                           size_t row_bytes, uint32_t rows, uint64_t max_chunk, bool threaded)
+                           size_t row_bytes, uint32_t rows, uint64_t max_chunk, bool threaded,
+                           Scratch *scratch)
 {
     PngStream *const stream = calloc(1, sizeof *stream);
     if (!stream)
@@ -247,9 +248,9 @@ PngStream *png_stream_open(const Source *source, uint64_t at, uint32_t chunk_byt
     stream->crc = inflate_crc(0, (const uint8_t *)"IDAT", 4);
     const size_t block_bytes = stream->block_rows * stride;
     const unsigned blocks = threaded ? BLOCKS : 1;
-    stream->input = malloc(READ_BYTES);
-    stream->memory = malloc(blocks * block_bytes);
-    stream->inflater = inflater_create(total);
+    stream->input = scratch_take(scratch, READ_BYTES);
+    stream->memory = scratch_take(scratch, blocks * block_bytes);
+    stream->inflater = inflater_create(total, scratch);
     if (!stream->input || !stream->memory || !stream->inflater || chunk_bytes > CHUNK_MAX ||
         chunk_bytes > stream->longest_chunk) {
         png_stream_close(stream);
@@ -275,8 +276,8 @@ void png_stream_close(PngStream *stream)
         pthread_mutex_destroy(&stream->lock);
     }
     inflater_destroy(stream->inflater);
-    free(stream->memory);
-    free(stream->input);
+    scratch_give(stream->memory);
+    scratch_give(stream->input);
     free(stream);
 }
 

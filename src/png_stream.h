@@ -9,9 +9,11 @@ typedef struct PngStream PngStream;
 
 /* at: where the data of the first IDAT chunk lie, chunk_bytes of them. row_bytes: without the byte
  * that names the filter. max_chunk: IDAT chunks beyond it, and beyond all rows together, are
- * refused. threaded: a thread decompresses ahead. NULL: no such stream, for whatever reason. */
+ * refused. threaded: a thread decompresses ahead. scratch: where its memory comes from. NULL: no
+ * such stream, for whatever reason. */
 PngStream *png_stream_open(const Source *source, uint64_t at, uint32_t chunk_bytes,
-                           size_t row_bytes, uint32_t rows, uint64_t max_chunk, bool threaded);
+                           size_t row_bytes, uint32_t rows, uint64_t max_chunk, bool threaded,
+                           Scratch *scratch);
 void png_stream_close(PngStream *stream); /* accepts NULL */
 
 /* The next row: its filter, then row_bytes bytes, valid until the next call. NULL: something is not

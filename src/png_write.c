@@ -195,7 +195,7 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, const EncodePage *
         png_idat_create(&pe->sink, &base->how, choose, total_bytes(form, page), &pe->idat, err));
     if (form->interlaced) {
         const size_t bytes = pe->row_bytes * page->height;
-        pe->whole = malloc(bytes);
+        pe->whole = scratch_take(base->how.scratch, bytes);
         return pe->whole ? IMGSTAT_OK : error_memory(err, bytes, "an interlaced image");
     }
     const bool same = form->depth == 8 && !pe->packing.widen && !pe->packing.invert;
@@ -317,7 +317,7 @@ static void discard(Encoder *base)
     PngEncoder *const pe = (PngEncoder *)base;
     png_idat_destroy(pe->idat);
     free(pe->tail);
-    free(pe->whole);
+    scratch_give(pe->whole);
     free(pe);
 }
 

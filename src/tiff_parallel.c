@@ -41,8 +41,8 @@ static void release_helper(Helper *helper)
     else
         tiff_handle_close(&td->handle);
     warnings_release(&td->base.warnings);
-    free(td->chunk);
-    free(td->row);
+    scratch_give(td->chunk);
+    scratch_give(td->row);
     helper->ready = false;
 }
 
@@ -154,6 +154,7 @@ static void help(void *context, size_t task, unsigned thread)
     Helper *const helper = &helpers->helper[thread];
     if (!make_ready(helper, job->td, helpers->quick))
         return;
+    helper->td.base.scratch = job->td->base.scratch; /* may have been replaced */
     helper->doubt = false;
     job->done[task] = read_task(&helper->td, job, task, NULL) == IMGSTAT_OK && !helper->doubt;
 }

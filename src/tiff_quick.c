@@ -75,7 +75,7 @@ void tiff_quick_destroy(TiffQuick *quick)
 #ifdef IMGSTAT_WITH_LIBDEFLATE
     libdeflate_free_decompressor(quick->deflate);
 #endif
-    free(quick->raw);
+    scratch_give(quick->raw);
     free(quick->scratch);
     free(quick);
 }
@@ -91,10 +91,10 @@ static bool read_raw(TiffQuick *quick, const TiffDecoder *td, uint32_t index, si
     if (stored > usual || stored > SIZE_MAX / 2)
         return false;
     if (stored + LZW_SPARE > quick->room) {
-        const size_t room = (size_t)stored + stored / 8 + LZW_SPARE;
-        free(quick->raw);
+        const size_t room = (size_t)stored + stored / 2 + LZW_SPARE;
+        scratch_give(quick->raw);
         quick->room = 0;
-        quick->raw = malloc(room);
+        quick->raw = scratch_take(td->base.scratch, room);
         if (!quick->raw)
             return false;
         quick->room = room;

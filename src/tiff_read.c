@@ -28,9 +28,9 @@ static void release_page(TiffDecoder *td)
     free(td->names);
     free(td->map8);
     free(td->map16);
-    free(td->chunk);
-    free(td->row);
-    free(td->band);
+    scratch_give(td->chunk);
+    scratch_give(td->row);
+    scratch_give(td->band);
     td->planes = NULL;
     td->names = NULL;
     td->map8 = NULL;

@@ -21,9 +21,9 @@ ImgstatResult tiff_chunk_room(TiffDecoder *td, size_t bytes, ImgstatError *err)
 {
     if (bytes <= td->chunk_room)
         return IMGSTAT_OK;
-    free(td->chunk);
+    scratch_give(td->chunk);
     td->chunk_room = 0;
-    td->chunk = malloc(bytes);
+    td->chunk = scratch_take(td->base.scratch, bytes);
     if (!td->chunk)
         return error_memory(err, bytes, "a strip or tile");
     td->chunk_room = bytes;
@@ -36,7 +36,7 @@ static ImgstatResult row_room(TiffDecoder *td, ImgstatError *err)
     const size_t bytes = (size_t)td->layout.chunk_width * td->layout.per_chunk * 8;
     if (td->row)
         return IMGSTAT_OK;
-    td->row = malloc(bytes);
+    td->row = scratch_take(td->base.scratch, bytes);
     return td->row ? IMGSTAT_OK : error_memory(err, bytes, "a row of pixels");
 }
 
@@ -408,7 +408,7 @@ static ImgstatResult read_chunked(TiffDecoder *td, uint8_t *to, size_t pitch, ui
         const uint32_t band = tiff_first_plane(td) * layout->down + down;
         if (td->band_at != band) {
             if (!td->band)
-                td->band = malloc(row_bytes * layout->chunk_height);
+                td->band = scratch_take(td->base.scratch, row_bytes * layout->chunk_height);
             if (!td->band)
                 return error_memory(err, row_bytes * layout->chunk_height,
                                     "a row of strips or tiles");

@@ -32,7 +32,7 @@ void tiff_strip_destroy(TiffStrip *strip)
     inflater_destroy(strip->inflater);
     lzw_stream_destroy(strip->lzw);
     free(strip->scratch);
-    free(strip->input);
+    scratch_give(strip->input);
     free(strip);
 }
 
@@ -60,7 +60,8 @@ static bool begin(TiffStrip *strip, const TiffDecoder *td, uint32_t index)
     if (strip->lzw)
         lzw_stream_begin(strip->lzw);
     else
-        strip->inflater = inflater_create((uint64_t)rows_of(td, index) * td->layout.row_bytes);
+        strip->inflater =
+            inflater_create((uint64_t)rows_of(td, index) * td->layout.row_bytes, td->base.scratch);
     strip->index = index;
     strip->row = 0;
     strip->at = TIFFGetStrileOffset(td->handle.tif, index);
@@ -133,7 +134,7 @@ static TiffStrip *create(const TiffDecoder *td)
     const bool lzw = td->layout.compression == COMPRESSION_LZW;
     if (!strip)
         return NULL;
-    strip->input = malloc(READ_BYTES + LZW_SPARE);
+    strip->input = scratch_take(td->base.scratch, READ_BYTES + LZW_SPARE);
     if (lzw)
         strip->lzw = lzw_stream_create();
     strip->failed = !strip->input || (lzw && !strip->lzw);

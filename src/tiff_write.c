@@ -111,8 +111,8 @@ static ImgstatResult write_band(TiffEncoder *te, const uint8_t *rows, size_t pit
 static void release_page(TiffEncoder *te)
 {
     for (size_t i = 0; te->pieces && i < te->n_pieces; i++)
-        free(te->pieces[i].made.bytes);
-    free(te->band);
+        scratch_give(te->pieces[i].made.bytes);
+    scratch_give(te->band);
     free(te->offsets);
     free(te->sizes);
     free(te->pieces);
@@ -182,7 +182,7 @@ static ImgstatResult write_rows(Encoder *base, const void *rows, size_t pitch, u
             continue;
         }
         if (!te->band)
-            te->band = malloc(te->band_rows * te->image_row_bytes);
+            te->band = scratch_take(base->how.scratch, te->band_rows * te->image_row_bytes);
         if (!te->band)
             return error_memory(err, te->band_rows * te->image_row_bytes,
                                 "a row of strips or tiles");
@@ -265,7 +265,7 @@ static ImgstatResult make_room(TiffEncoder *te, ImgstatError *err)
     te->packers = calloc(te->n_threads, sizeof(TiffPacker *));
     bool ok = te->packers != NULL;
     for (unsigned i = 0; ok && i < te->n_threads; i++)
-        ok = (te->packers[i] = tiff_packer_create()) != NULL;
+        ok = (te->packers[i] = tiff_packer_create(&te->base.how)) != NULL;
     return ok ? IMGSTAT_OK : error_memory(err, 0, "a TIFF encoder");
 }
 

@@ -95,7 +95,7 @@ ImgstatResult tiff_tags_from_png(TiffFile *file, const Decoder *like, const Enco
 
 /* tiff_write_chunk.c: one thread's means of making chunks. */
 typedef struct TiffPacker TiffPacker;
-TiffPacker *tiff_packer_create(void);
+TiffPacker *tiff_packer_create(const EncodeHow *how);
 void tiff_packer_destroy(TiffPacker *packer); /* accepts NULL */
 /* A chunk as it is in the file; its memory serves one after the other. */
 typedef struct TiffPiece {

@@ -29,6 +29,8 @@ struct TiffPacker {
     size_t packed_room;
     uint8_t *samples; /* one row of one chunk, whole samples */
     size_t samples_room;
+    Scratch *scratch;
+    Deflaters *deflaters;
     Deflater *deflater; /* for `level` and `fast` */
     int level;
     bool fast;
@@ -248,12 +250,12 @@ static void swap_samples(uint8_t *bytes, size_t n, unsigned bits)
         TIFFSwabArrayOfLong8((uint64_t *)(void *)bytes, (tmsize_t)(n / 8));
 }
 
-static bool grow(uint8_t **buffer, size_t *room, size_t bytes)
+static bool grow(const TiffPacker *packer, uint8_t **buffer, size_t *room, size_t bytes)
 {
     if (bytes <= *room)
         return true;
-    free(*buffer);
-    *buffer = malloc(bytes);
+    scratch_give(*buffer);
+    *buffer = scratch_take(packer->scratch, bytes);
     *room = *buffer ? bytes : 0;
     return *buffer != NULL;
 }
@@ -271,7 +273,7 @@ static bool compress_by_libtiff(TiffPacker *packer, const TiffShape *shape, uint
     const uint64_t at = TIFFGetStrileOffset(packer->tif, 0);
     piece->n = (size_t)TIFFGetStrileByteCount(packer->tif, 0);
     if (at > packer->memory.n || piece->n > packer->memory.n - at || piece->n == 0 ||
-        !grow(&piece->bytes, &piece->room, piece->n))
+        !grow(packer, &piece->bytes, &piece->room, piece->n))
         return false;
     memcpy(piece->bytes, packer->memory.data + at, piece->n);
     return true;
@@ -282,15 +284,16 @@ static bool deflate_chunk(TiffPacker *packer, const TiffShape *shape, uint32_t r
                           TiffPiece *piece)
 {
     if (packer->deflater && (packer->level != shape->level || packer->fast != shape->fast)) {
-        deflater_destroy(packer->deflater);
+        deflaters_give(packer->deflaters, packer->deflater);
         packer->deflater = NULL;
     }
     if (!packer->deflater)
-        packer->deflater = deflater_create(shape->level, shape->fast);
+        packer->deflater = deflaters_take(packer->deflaters, shape->level, shape->fast);
     packer->level = shape->level;
     packer->fast = shape->fast;
-    if (!packer->deflater || !grow(&packer->samples, &packer->samples_room, shape->row_bytes) ||
-        !grow(&piece->bytes, &piece->room, deflate_zlib_bound(n)))
+    if (!packer->deflater ||
+        !grow(packer, &packer->samples, &packer->samples_room, shape->row_bytes) ||
+        !grow(packer, &piece->bytes, &piece->room, deflate_zlib_bound(n)))
         return false;
     for (uint32_t y = 0; y < rows; y++)
         tiff_predict_row(shape, packer->packed + y * shape->row_bytes, packer->samples);
@@ -323,7 +326,7 @@ static bool pack_row(TiffPacker *packer, const TiffShape *shape, const EncodePag
     if (pixels < shape->chunk_width || !whole)
         memset(to, 0, shape->row_bytes);
     if (shape->planes > 1) {
-        if (!whole && !grow(&packer->samples, &packer->samples_room, n * bytes))
+        if (!whole && !grow(packer, &packer->samples, &packer->samples_room, n * bytes))
             return false;
         gather(from, bytes, pixels, page->channels, whole ? to : packer->samples);
         from = packer->samples;
@@ -341,7 +344,7 @@ bool tiff_pack_chunk(TiffPacker *packer, const TiffShape *shape, const EncodePag
 {
     const uint32_t height = shape->tiled ? shape->chunk_height : rows;
     const size_t n = height * shape->row_bytes;
-    bool ok = grow(&packer->packed, &packer->packed_room, n);
+    bool ok = grow(packer, &packer->packed, &packer->packed_room, n);
     snprintf(text, 256, "out of memory");
     for (uint32_t y = 0; ok && y < rows; y++)
         ok = pack_row(packer, shape, page, from + y * pitch, x, plane,
@@ -368,9 +371,14 @@ bool tiff_pack_chunk(TiffPacker *packer, const TiffShape *shape, const EncodePag
     return false;
 }
 
-TiffPacker *tiff_packer_create(void)
+TiffPacker *tiff_packer_create(const EncodeHow *how)
 {
-    return calloc(1, sizeof(TiffPacker));
+    TiffPacker *const packer = calloc(1, sizeof *packer);
+    if (packer) {
+        packer->scratch = how->scratch;
+        packer->deflaters = how->deflaters;
+    }
+    return packer;
 }
 
 void tiff_packer_destroy(TiffPacker *packer)
@@ -380,8 +388,8 @@ void tiff_packer_destroy(TiffPacker *packer)
     if (packer->tif)
         TIFFClose(packer->tif);
     free(packer->memory.data);
-    free(packer->packed);
-    free(packer->samples);
-    deflater_destroy(packer->deflater);
+    scratch_give(packer->packed);
+    scratch_give(packer->samples);
+    deflaters_give(packer->deflaters, packer->deflater);
     free(packer);
 }

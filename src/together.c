@@ -50,7 +50,7 @@ static ImgstatResult read_file(const Together *t, Worker *worker, size_t index, 
     ImgstatFile *file = NULL;
     uint64_t bytes = 0;
     IMGSTAT_TRY(jobs_open(t->jobs, index, NULL, &file, err));
-    ImgstatResult res = jobs_enter(t->jobs, index, file, &bytes, err);
+    ImgstatResult res = jobs_enter(t->jobs, worker, index, file, &bytes, err);
     const uint32_t first = job->has_page ? job->page : 0;
     const uint32_t end = job->has_page ? first + 1 : imgstat_file_pages(file);
     for (uint32_t page = first; res == IMGSTAT_OK && page < end; page++) {

@@ -89,11 +89,12 @@ static void dispatch(int argc, char **argv)
     free(words);
 }
 
-/* Buffers of one image serve the next, instead of going back to the system between the two. */
+/* Records and tables of one image serve the next, instead of going back to the system between the
+ * two. Pixels, which are larger, the library keeps itself. */
 static void keep_memory(void)
 {
 #ifdef __GLIBC__
-    enum { KEPT_BYTES = 32 << 20 };
+    enum { KEPT_BYTES = 8 << 20 };
     mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
     mallopt(M_TRIM_THRESHOLD, 2 * KEPT_BYTES);
 #endif

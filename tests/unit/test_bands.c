@@ -290,11 +290,7 @@ static void check_fetched_again(const ImgstatMeasure *how, uint64_t rows)
         m.fetch_at = damaged ? 4099 : UINT32_MAX;
         cr_assert_eq(imgstat_measure_file(device, &file, 0, how, &fetched, NULL), IMGSTAT_OK);
         cr_assert(damaged ? m.rows == 2 * 4100 : m.rows == 0 && m.fetched == rows);
-        if (how->histogram)
-            compare(whole, fetched, 1);
-        for (size_t k = 0; k < 3; k++)
-            cr_assert_eq(imgstat_record_percentile(whole, 0, k),
-                         imgstat_record_percentile(fetched, 0, k));
+        cr_assert_gt(measure_compare(whole, fetched), 0);
         imgstat_record_destroy(fetched);
     }
     imgstat_record_destroy(whole);

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* scratch.c: a list of blocks; the next image takes the sizes that the one before gave back. */
+#include "scratch.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum {
+    ALIGN = 64,
+    SMALL = 32 << 10 /* up to this malloc keeps blocks itself, and as well */
+};
+
+/* In front of the memory. */
+typedef struct Block {
+    _Alignas(ALIGN) Scratch *owner; /* NULL: nobody */
+    size_t bytes;
+    struct Block *next; /* kept: given back before this one */
+} Block;
+
+struct Scratch {
+    pthread_mutex_t lock; /* guards what follows */
+    Block *kept;          /* the one given back last */
+    size_t out, made;     /* blocks */
+    bool destroyed;
+};
+
+Scratch *scratch_create(void)
+{
+    Scratch *const scratch = calloc(1, sizeof *scratch);
+    if (scratch)
+        pthread_mutex_init(&scratch->lock, NULL); /* cannot fail with default attributes on Linux */
+    return scratch;
+}
+
+static void release(Scratch *scratch)
+{
+    pthread_mutex_destroy(&scratch->lock);
+    free(scratch);
+}
+
+void scratch_trim(Scratch *scratch, size_t bytes)
+{
+    pthread_mutex_lock(&scratch->lock);
+    Block *rest = NULL;
+    for (Block **at = &scratch->kept; *at;) {
+        Block *const block = *at;
+        if (block->bytes <= bytes) {
+            bytes -= block->bytes;
+            at = &block->next;
+        } else {
+            *at = block->next;
+            block->next = rest;
+            rest = block;
+        }
+    }
+    pthread_mutex_unlock(&scratch->lock);
+    while (rest) {
+        Block *const next = rest->next;
+        free(rest);
+        rest = next;
+    }
+}
+
+void scratch_destroy(Scratch *scratch)
+{
+    if (!scratch)
+        return;
+    scratch_trim(scratch, 0);
+    pthread_mutex_lock(&scratch->lock);
+    scratch->destroyed = true;
+    const bool last = scratch->out == 0;
+    pthread_mutex_unlock(&scratch->lock);
+    if (last)
+        release(scratch);
+}
+
+static Block *unlink_block(Block **at)
+{
+    Block *const block = *at;
+    if (block)
+        *at = block->next;
+    return block;
+}
+
+/* The smallest that is kept and large enough, but not twice as large: that may be asked for yet.
+ * Where there is none, *outgrown is one that is nearly large enough: the new one takes its place.
+ * With the lock held. */
+static Block *take_kept(Scratch *scratch, size_t bytes, Block **outgrown)
+{
+    Block *none = NULL, **best = &none, **less = &none;
+    for (Block **at = &scratch->kept; *at; at = &(*at)->next) {
+        const size_t has = (*at)->bytes;
+        if (has >= bytes && has / 2 <= bytes && (!*best || has < (*best)->bytes))
+            best = at;
+        if (has < bytes && has >= bytes / 2 && (!*less || has > (*less)->bytes))
+            less = at;
+    }
+    Block *const found = unlink_block(best);
+    *outgrown = found ? NULL : unlink_block(less);
+    return found;
+}
+
+static Block *make(Scratch *owner, size_t bytes)
+{
+    const size_t rounded = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    if (rounded < bytes || rounded + sizeof(Block) < rounded)
+        return NULL;
+    Block *const block = aligned_alloc(ALIGN, sizeof *block + rounded);
+    if (block)
+        *block = (Block){.owner = owner, .bytes = rounded};
+    return block;
+}
+
+void *scratch_take(Scratch *scratch, size_t bytes)
+{
+    Block *block, *outgrown;
+    if (!scratch || bytes <= SMALL) {
+        block = make(NULL, bytes);
+        return block ? block + 1 : NULL;
+    }
+    pthread_mutex_lock(&scratch->lock);
+    scratch->out++;
+    block = take_kept(scratch, bytes, &outgrown);
+    scratch->made += !block;
+    pthread_mutex_unlock(&scratch->lock);
+    free(outgrown);
+    if (!block)
+        block = make(scratch, bytes);
+    if (block)
+        return block + 1;
+    pthread_mutex_lock(&scratch->lock);
+    scratch->out--;
+    pthread_mutex_unlock(&scratch->lock);
+    return NULL;
+}
+
+void scratch_give(void *memory)
+{
+    Block *const block = memory ? (Block *)memory - 1 : NULL;
+    Scratch *const scratch = block ? block->owner : NULL;
+    if (!scratch) {
+        free(block);
+        return;
+    }
+    pthread_mutex_lock(&scratch->lock);
+    const bool keep = !scratch->destroyed, last = --scratch->out == 0 && !keep;
+    if (keep) {
+        block->next = scratch->kept;
+        scratch->kept = block;
+    }
+    pthread_mutex_unlock(&scratch->lock);
+    if (!keep)
+        free(block);
+    if (last)
+        release(scratch);
+}
+
+size_t scratch_made(Scratch *scratch)
+{
+    pthread_mutex_lock(&scratch->lock);
+    const size_t made = scratch->made;
+    pthread_mutex_unlock(&scratch->lock);
+    return made;
+}
