@@ -28,13 +28,13 @@ typedef struct Jobs {
     unsigned n_workers, threads; /* threads: of each worker */
     atomic_bool stop;
     Transfer *made;
-    Survey *survey;        /* together, while it is made */
-    const Worker *own;     /* that of the calling thread */
-    ImgstatError **failed; /* together: n, why a job cannot be transformed; NULL where it can */
-    pthread_mutex_t lock;  /* guards what follows */
+    Survey *survey;         /* together, while it is made */
+    const Worker *own;      /* that of the calling thread */
+    ImgstatError **failed;  /* together: n, why a job cannot be transformed; NULL where it can */
+    pthread_mutex_t lock;   /* guards what follows */
     pthread_cond_t arrived; /* the outcome that is told next, or a worker has ended */
     pthread_cond_t room;    /* in outcome */
-    Outcome *outcome; /* a ring: job i is at i % capacity */
+    Outcome *outcome;       /* a ring: job i is at i % capacity */
     size_t capacity;
     size_t measured;   /* together: in the first read */
     size_t next, told; /* first job not taken, first not told of */
