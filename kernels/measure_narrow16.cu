@@ -4,6 +4,7 @@
 #include "narrow16_count.cuh"
 #include "narrow16_layout.cuh"
 #include "narrow16_report.cuh"
+#include "narrow16_turns.cuh"
 
 /* ---- Items ----------------------------------------------------------------------------------- */
 
@@ -23,12 +24,17 @@ static __device__ __forceinline__ uint32_t ask_next(const Work &work)
 }
 
 /* Called by one thread of each block when it is done with its queue. */
-static __device__ __forceinline__ void leave(const Work &work)
+static __device__ __forceinline__ void leave(const Work &work, Pack *packs)
 {
     if (atomicAdd(&work.shared->queue.finished, 1u) != gridDim.x - 1)
         return;
-    for (unsigned c = 0; c < work.group; c++)
+    for (unsigned c = 0; c < work.group; c++) {
         work.shared->channel_next[c] = 0;
+        if (packs)
+            packs[c].used = packs[c].ready = packs[c].slice = 0;
+    }
+    for (unsigned i = 0; i < TAIL_QUEUES; i++)
+        work.shared->tail[i * TAIL_STRIDE] = 0;
     work.shared->queue.finished = 0;
 }
 
@@ -64,7 +70,7 @@ static __device__ __forceinline__ void announce(const Work &work, Block16 *block
 
 /* Counts the item at work, which is whole, and those that may follow without further ado. The
  * first vectors of the next are on their way when an item ends: block->ahead[turn] is at work, the
- * other becomes the next. Returns the steps since lower parts were looked at. All threads. */
+ * other becomes the next. Returns the steps since shared words were looked at. All threads. */
 template <int CHANNELS, int STYLE>
 static __device__ __noinline__ uint32_t count_run(const Work &work, Block16 *block, uint64_t *bins,
                                                   unsigned *turn_at, uint32_t since)
@@ -102,7 +108,7 @@ static __device__ __noinline__ uint32_t count_run(const Work &work, Block16 *blo
                 at = go ? (const uint4 *)block->ahead[turn ^ 1].address + first : here;
             }
             load_unit(at, then);
-            count_unit<CHANNELS, STYLE>(block, fast, bins, now, here, own, begin, look, &seen);
+            count_unit<CHANNELS, STYLE, false>(block, fast, bins, now, here, own, look, &seen);
             if (STYLE != WINDOW)
                 since = end_step(block, bins, since);
 #pragma unroll
@@ -159,11 +165,11 @@ static __device__ __noinline__ uint32_t count_around(const Work &work, Block16 *
  *   Idea      65,536 counters of 32 bits are more than an SM holds, and which counters are hot
  *             decides the speed, so each block looks at 512 samples first. If their values span
  *             little, it keeps 32-bit counters for a window around them, in as many columns as fit.
- *             Else all 65,536 have counters: the 8,192 or so that are met least have the upper 14
- *             bits of words whose lower 18 count others; the rest has words. Increments of exactly
- *             1 merge within a warp, so frequent values cost nothing, and no branch diverges in the
- *             loop. What has no counter goes to the record in global memory; a block that meets
- *             much of it changes its layout. None of this can change the result, only the time.
+ *             Else all 65,536 have counters: the 8,192 or so that are met little share words with
+ *             as many others, 16 bits each; the rest has words. Increments of exactly 1 merge
+ *             within a warp, so frequent values cost nothing. What has no counter goes to the
+ *             record in global memory; a block that meets much of it changes its layout. None of
+ *             this can change the result, only the time.
  *   Work      6 to 9 instructions and 1 or 2 increments a sample.
  *   Memory    reads 2 n bytes once; of an image of several channels, blocks of all of them read the
  *             same items at about the same time, all but the first out of the cache. Few blocks
@@ -184,12 +190,10 @@ static __global__ void __launch_bounds__(THREADS, 1)
     __shared__ Block16 block;
     NarrowBlock &narrow = block.narrow;
     const unsigned part = part_of(work), channel = work.channel0 + part;
-    for (unsigned i = threadIdx.x; i < (work.words * 4 + BEHIND_BYTES) / 16; i += THREADS)
-        ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
     unsigned turn = 0;
     uint32_t number = NONE, since = 0; /* the image in the table; steps since a look at it */
     if (threadIdx.x == 0) {
-        block.flushed = false;
+        block.turns = false;
         block.ahead[0].item = ask_next(work);
     }
     __syncthreads();
@@ -200,16 +204,17 @@ static __global__ void __launch_bounds__(THREADS, 1)
                 flush<CHANNELS>(work, &block, part, true);
             else
                 __syncthreads(); /* narrow.samples may have been read, whatever the order above */
-            if (threadIdx.x < 2)
-                block.best[threadIdx.x] = 0;
+            if (threadIdx.x < 2 * WARPS)
+                (&block.seen[0][0])[threadIdx.x] = 0;
             narrow_adopt(work, &narrow, wanted);
-            choose_layout(&block, work.words, channel, false);
+            choose_layout(&block, work.words, probe_image(narrow.image, channel), false,
+                          number == NONE);
             number = wanted;
             if (threadIdx.x == 0)
                 announce<CHANNELS>(work, &block, &block.ahead[turn], item);
         } else if (block.missed > NARROW16_PIXELS && !block.layout.fold && can_fold(work.words)) {
             flush<CHANNELS>(work, &block, part, false); /* the sample misled: counters for all */
-            choose_layout(&block, work.words, channel, true);
+            choose_layout(&block, work.words, probe_image(narrow.image, channel), true, false);
         }
         __syncthreads(); /* the item is described */
         uint64_t *bins = narrow.image.bins + (uint64_t)channel * HALVES;
@@ -230,7 +235,76 @@ static __global__ void __launch_bounds__(THREADS, 1)
     if (number != NONE)
         flush<CHANNELS>(work, &block, part, true);
     if (threadIdx.x == 0)
-        leave(work);
+        leave(work, NULL);
+}
+
+/* clang-format off */
+/*
+ * measure_narrow16_turns: the record of one image of 16-bit samples without gaps between its rows.
+ *
+ *   Idea      As measure_narrow16, but warps take units by turns, and none waits for another before
+ *             the end. Nobody looks whether halves of shared words overflow: if one did, the
+ *             counters add up to less than the samples counted. Then the block counts again with a
+ *             look after every second step.
+ *   Launch    one persistent block of 1,024 an SM, as many for each channel.
+ *   Requires  as measure_narrow16; one image, one row, no mask.
+ *   Result    the same.
+ */
+/* clang-format on */
+template <int CHANNELS>
+static __global__ void __launch_bounds__(THREADS, 1)
+    measure_narrow16_turns(const __grid_constant__ Work work)
+{
+    __shared__ Block16 block;
+    NarrowBlock &narrow = block.narrow;
+    const unsigned part = part_of(work), channel = work.channel0 + part;
+    const Turns turns = turns_of(work, work.only, part);
+    Course course;
+    course.unit = blockIdx.x / work.group * WARPS + threadIdx.x / 32;
+    const Probe probe = probe_image(work.only, channel);
+    if (threadIdx.x < 2 * WARPS)
+        (&block.seen[0][0])[threadIdx.x] = 0;
+    if (threadIdx.x == 0) {
+        block.turns = true;
+        block.total = block.counted = 0;
+    }
+    narrow_adopt(work, &narrow, 0);
+    if (threadIdx.x == 0) { /* each block has one item */
+        narrow.items = 1;
+        narrow.image.items = gridDim.x / work.group;
+        narrow.image.units_per_item = 1;
+    }
+    choose_layout(&block, work.words, probe, false, true);
+    uint64_t *bins = narrow.image.bins + (uint64_t)channel * HALVES;
+    if (course.unit == 0) {
+        if (turns.first > 0)
+            count_edge<CHANNELS>(&block, bins, 0, 0, channel, true);
+        for (uint64_t u = max(turns.first, turns.last); u < narrow.image.units; u++)
+            count_edge<CHANNELS>(&block, bins, u, u, channel, true);
+    }
+    if (course.unit < turns.first)
+        course.unit = turns_after(turns, course.unit);
+    course.next = turns_after(turns, course.unit);
+    for (;;) {
+        const bool fold = block.layout.fold > 0;
+        const uint64_t from = course.unit;
+        const uint32_t by_turns =
+            block.layout.spread
+                ? count_phase<CHANNELS, true>(&block, bins, turns, channel, &course)
+                : count_phase<CHANNELS, false>(&block, bins, turns, channel, &course);
+        __syncthreads(); /* the table and its total are complete */
+        if (fold && !adds_up(&block, work.words))
+            count_again<CHANNELS>(&block, bins, turns, channel, from, by_turns);
+        if (!__syncthreads_or(course.unit < turns.last))
+            break;
+        const bool full = !fold && block.missed > NARROW16_PIXELS && can_fold(work.words);
+        flush<CHANNELS>(work, &block, part, false);
+        if (full)
+            choose_layout(&block, work.words, probe_image(narrow.image, channel), true, false);
+    }
+    flush<CHANNELS>(work, &block, part, true);
+    if (threadIdx.x == 0)
+        leave(work, (Pack *)((NarrowState *)work.state + work.group));
 }
 
 template <int CHANNELS>
@@ -242,7 +316,11 @@ static ImgstatResult launch_blocks(const Launch *launch, unsigned channels, Imgs
     Work work = launch->work;
     work.group = channels;
     work.words = (unsigned)(device->max_shared - RESERVE) / 4 / ROUND * ROUND;
-    const auto kernel = measure_narrow16<CHANNELS>;
+    auto kernel = measure_narrow16<CHANNELS>;
+    if constexpr (CHANNELS > 0) {
+        if (!work.images && work.n_images == 1 && work.only.rows == 1)
+            kernel = measure_narrow16_turns<CHANNELS>;
+    }
     const int bytes = (int)work.words * 4 + BEHIND_BYTES;
     IMGSTAT_TRY(cuda_allow_shared(device, (const void *)kernel, bytes, err));
     /* As many blocks for each channel. */

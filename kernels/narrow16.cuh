@@ -14,17 +14,16 @@ static_assert((int)NARROW16_UNIT == STEPS * 512 && (int)NARROW16_PIXELS == STEPS
                   (int)NARROW16_STEP == (int)WARPS,
               "the host cuts images");
 
-/* A shared word counts two values: one in its lower 18 bits, by increments of exactly 1, and a rare
- * one in the 14 above. Whoever adds to the upper part sees what it held, and empties it when that
- * was 4,096 or more, after 8 additions at the latest: at most 4,096 + 8 * 1,024 < 2^14. The lower
- * part is looked at after every 8 steps: 65,535 left + 8 * 24,576 < 2^18. */
-enum { LOWER_BITS = 18, ROUND_STEPS = 8, LEFT_MOST = 65536, ADDITIONS = 8 };
-static const uint32_t LOWER_MASK = (1u << LOWER_BITS) - 1, UPPER_ONE = 1u << LOWER_BITS;
-static const uint32_t UPPER_MUCH = 0xC0000000u; /* a bit of these is set from 4,096 on */
-static_assert(4096 + ADDITIONS * THREADS < 1 << (32 - LOWER_BITS), "upper parts do not overflow");
-static_assert(LEFT_MOST - 1 + ROUND_STEPS * WARPS * NARROW16_PIXELS < 1 << LOWER_BITS,
-              "lower parts do not overflow");
+/* A shared word counts two values, each in 16 bits. After every round of steps all such words are
+ * looked through, and halves that hold much are emptied, so that none overflows: 16,383 left and
+ * 2 * 24,576 more are 65,535. So nobody needs to see what an addition found. */
+enum { HALF_BITS = 16, ROUND_STEPS = 2, LEFT_MOST = 16384 };
+static const uint32_t HALF_MASK = (1u << HALF_BITS) - 1, UPPER_ONE = 1u << HALF_BITS;
+static const uint32_t MUCH = 0xC000C000u; /* a bit of these is set from LEFT_MOST on */
+static_assert(LEFT_MOST - 1 + ROUND_STEPS * WARPS * NARROW16_PIXELS < 1 << HALF_BITS,
+              "halves do not overflow");
 
+enum { NOTED = 20 };                   /* units that a warp can note */
 enum { SAMPLES = 512, BUCKETS = 256 }; /* that a layout is chosen from: by their leading bits */
 
 /* How the table is laid out. A sample becomes an index: its bits minus base, modulo 65,536. */
@@ -33,12 +32,26 @@ struct Layout {
     uint32_t shift;   /* counters of an index: at byte index << shift, 1 << (shift - 2) of them */
     uint32_t wide;    /* indices below have counters of 32 bits to themselves */
     uint32_t direct;  /* indices below have a word of their own; of those that are not wide, the
-                       * upper part belongs to index + fold */
+                       * upper half belongs to index + fold */
     uint32_t words;   /* of the table; BEHIND_BYTES follow */
     uint32_t uniform; /* no value is frequent: every increment may be an ordinary addition */
     uint32_t fold;    /* words that are shared; 0: indices from direct on have no counter here, and
                        * that of `direct` itself may hold anything */
+    uint32_t spread;  /* counters of an index are at those of spread_index of it */
 };
+
+/* Where values that lie side by side differ by multiples of 32, their counters would be in one
+ * bank: those of 32 indices in a row change places. This is its own inverse. */
+static __device__ __forceinline__ uint32_t spread_index(uint32_t index)
+{
+    return index ^ ((index >> 5 ^ index >> 8) & 31);
+}
+
+/* Which index's counters are where those of `index` would be, and the other way round. */
+static __device__ __forceinline__ uint32_t place_of(const Layout &layout, uint32_t index)
+{
+    return layout.spread ? spread_index(index) : index;
+}
 
 /* An item on its way to the block's warps. */
 struct Ahead {
@@ -52,36 +65,38 @@ struct Ahead {
 struct Block16 {
     NarrowBlock narrow;
     Layout layout;
-    Ahead ahead[2];             /* by turns */
-    unsigned long long best[2]; /* minimum and maximum so far, with the item that brought it */
-    bool flushed;               /* the block has reported before */
-    unsigned missed;            /* samples of this image that have no counter here */
-    unsigned gap;               /* widest stretch of empty buckets << 8 | the bucket after it */
-    unsigned most;              /* samples in the fullest bucket */
-    unsigned alike;             /* samples whose neighbour is in the same bucket */
-    unsigned least;             /* fewest samples in a stretch << 8 | where it begins */
+    Ahead ahead[2];                    /* by turns */
+    unsigned long long seen[2][WARPS]; /* minimum and maximum so far of what each warp counted, with
+                                        * the item that brought it */
+    unsigned long long best[2];        /* of the block; set when it reports */
+    bool turns;                        /* it is noted with the unit, not the item */
+    unsigned counted, total;          /* samples since the table was empty; what its counters say */
+    unsigned searched, search[WARPS]; /* warps that saw what is searched for: how many, which */
+    bool ready;                       /* every block has */
+    unsigned slice;                   /* of the sums, that this block moves to the bins */
+    unsigned missed;                  /* samples of this image that have no counter here */
+    unsigned gap;     /* widest stretch of empty buckets << 8 | the bucket after it */
+    unsigned most;    /* samples in the fullest bucket */
+    unsigned alike;   /* samples that equal the one a vector before */
+    unsigned crowded; /* that differ from it by a multiple of 32 */
+    unsigned least;   /* fewest samples in a stretch << 8 | where it begins */
     unsigned occupied[BUCKETS / 32]; /* a bit a bucket */
-    unsigned bucket[BUCKETS];
+    union {
+        unsigned bucket[BUCKETS];     /* while a layout is chosen */
+        uint16_t noted[WARPS][NOTED]; /* see count_turns; thereafter */
+    };
+    unsigned notes[WARPS];
 };
 
 extern __shared__ __align__(128) unsigned char table[];
-/* Behind the table: a word that counts what has no counter, and one a lane for nothing. */
-enum { BEHIND_BYTES = 16 + 32 * 4 };
+/* Behind the table: words for what has no counter. */
+enum { BEHIND_BYTES = 32 * 4 };
 
 /* ---- Extrema --------------------------------------------------------------------------------- */
 
 static __device__ __forceinline__ uint32_t key_of(const WorkImage &image, uint32_t raw)
 {
     return (uint32_t)sample_key((ImgstatSample)image.sample, raw);
-}
-
-/* Items ascend, so the first occurrence lies in the item that offered first. */
-static __device__ __forceinline__ void block_offer(Block16 *block, int key, uint64_t begin,
-                                                   bool largest)
-{
-    const unsigned long long offer = narrow_offer(key, begin, largest);
-    if (offer > *(volatile unsigned long long *)&block->best[largest])
-        atomicMax(&block->best[largest], offer);
 }
 
 /* The keys between which valid samples lie. */
@@ -144,7 +159,7 @@ static __device__ __forceinline__ void see_words(Seen *seen, const uint32_t (&wo
                                                  const WorkImage &image)
 {
     uint32_t nodata = 0, sign = 0;
-    if (LOOK == LOOK_INTEGER_NODATA || LOOK == LOOK_F16_NODATA)
+    if ((LOOK == LOOK_INTEGER_NODATA || LOOK == LOOK_F16_NODATA) && image.has_nodata)
         nodata = (uint32_t)image.nodata_key * 0x10001u;
     if (LOOK == LOOK_INTEGER_NODATA)
         sign = image.sample == IMGSTAT_I16 ? 0x80008000u : 0;
@@ -189,44 +204,91 @@ static __device__ __forceinline__ uint32_t warp_min(uint32_t v)
 #endif
 }
 
-/* What a warp saw in an item becomes the block's. All lanes. */
-static __device__ __forceinline__ void offer_seen(Block16 *block, const Seen &seen, uint64_t begin)
+/* Items ascend, so the first occurrence lies in the item that offered first. One lane a warp. */
+static __device__ __forceinline__ void warp_offer(Block16 *block, int key, uint64_t begin,
+                                                  bool largest)
+{
+    unsigned long long *seen = &block->seen[largest][threadIdx.x / 32];
+    const unsigned long long offer = narrow_offer(key, begin, largest);
+    if (offer > *seen)
+        *seen = offer;
+}
+
+/* Notes what a warp saw: the least of `low` and the largest of `high`, and where. One lane. */
+static __device__ __forceinline__ void offer_both(Block16 *block, uint32_t least, uint64_t low_at,
+                                                  uint32_t largest, uint64_t high_at)
 {
     const WorkImage &image = block->narrow.image;
     const uint32_t first = first_key((ImgstatSample)image.sample);
+    uint32_t low = least + first, high = largest - first;
+    if (least == 0xFFFFu && largest == 0) /* nothing was seen */
+        return;
+    if (image.sample == IMGSTAT_F16) {
+        low += low == 0x7FFFu;
+        high += high == 0x7FFFu;
+    }
+    if (low <= 65535 && narrow_valid(image, low))
+        warp_offer(block, (int)low, low_at, false);
+    if (high <= 65535 && narrow_valid(image, high))
+        warp_offer(block, (int)high, high_at, true);
+}
+
+/* What a warp saw in an item is noted. All lanes. */
+static __device__ __forceinline__ void offer_seen(Block16 *block, const Seen &seen, uint64_t begin)
+{
     const uint32_t least = warp_min(min(seen.low & 0xFFFFu, seen.low >> 16));
     const uint32_t largest = ~warp_min(~max(seen.high & 0xFFFFu, seen.high >> 16));
-    if (threadIdx.x % 32 == 0 && (least != 0xFFFFu || largest != 0)) { /* something was seen */
-        uint32_t low = least + first, high = largest - first;
-        if (image.sample == IMGSTAT_F16) {
-            low += low == 0x7FFFu;
-            high += high == 0x7FFFu;
-        }
-        if (low <= 65535 && narrow_valid(image, low))
-            block_offer(block, (int)low, begin, false);
-        if (high <= 65535 && narrow_valid(image, high))
-            block_offer(block, (int)high, begin, true);
-    }
+    if (threadIdx.x % 32 == 0)
+        offer_both(block, least, begin, largest, begin);
+    __syncwarp();
+}
+
+/* What a lane has seen, and in which unit first; both halves are alike. 32 bits number the units of
+ * 6 TB. */
+struct Kept {
+    Seen seen;
+    uint32_t low_at, high_at;
+};
+
+static __device__ __forceinline__ void keep_seen(Kept *kept, const Seen &seen, uint32_t unit)
+{
+    const Seen now = {__vminu2(seen.low, __byte_perm(seen.low, 0, 0x1032)),
+                      __vmaxu2(seen.high, __byte_perm(seen.high, 0, 0x1032))};
+    kept->low_at = now.low != kept->seen.low ? unit : kept->low_at;
+    kept->high_at = now.high != kept->seen.high ? unit : kept->high_at;
+    kept->seen = now;
+}
+
+/* What the lanes of a warp kept is noted. All lanes. */
+static __device__ __forceinline__ void offer_kept(Block16 *block, const Kept &kept)
+{
+    const uint32_t low = kept.seen.low & 0xFFFFu, high = kept.seen.high & 0xFFFFu;
+    const uint32_t least = warp_min(low), largest = ~warp_min(~high);
+    const uint32_t low_at = warp_min(low == least ? kept.low_at : NONE);
+    const uint32_t high_at = warp_min(high == largest ? kept.high_at : NONE);
+    if (threadIdx.x % 32 == 0)
+        offer_both(block, least, low_at, largest, high_at);
     __syncwarp();
 }
 
 /* Whether samples of an item must be looked at: not once every valid key has been within what
- * earlier items brought. */
+ * earlier items brought the warp. */
 static __device__ __forceinline__ bool worth_looking(const Block16 *block, uint64_t begin)
 {
     const WorkImage &image = block->narrow.image;
-    const volatile unsigned long long *best = block->best;
+    const unsigned warp = threadIdx.x / 32;
     uint32_t first = first_key((ImgstatSample)image.sample), last = 65535 - first;
     if (image.has_nodata && image.nodata_key == first)
         first++;
     if (image.has_nodata && image.nodata_key == last)
         last--;
-    return best[0] < narrow_offer((int)first, begin, false) ||
-           best[1] < narrow_offer((int)last, begin, true);
+    return block->seen[0][warp] < narrow_offer((int)first, begin, false) ||
+           block->seen[1][warp] < narrow_offer((int)last, begin, true);
 }
 
-/* What a look for new extrema takes. */
-static __device__ __forceinline__ Look look_at(const WorkImage &image)
+/* What a look for new extrema takes. exact: also the keys of -0 are to be right. (Key 0 is no valid
+ * one of F16, and so may pass for nodata where there is none.) */
+static __device__ __forceinline__ Look look_at(const WorkImage &image, bool exact = false)
 {
     switch (image.sample) {
     case IMGSTAT_U16:
@@ -234,7 +296,7 @@ static __device__ __forceinline__ Look look_at(const WorkImage &image)
     case IMGSTAT_I16:
         return image.has_nodata ? LOOK_INTEGER_NODATA : LOOK_I16;
     default:
-        return image.has_nodata ? LOOK_F16_NODATA : LOOK_F16;
+        return image.has_nodata || exact ? LOOK_F16_NODATA : LOOK_F16;
     }
 }
 
@@ -254,62 +316,54 @@ static __device__ __forceinline__ void add_index(const Block16 *block, uint64_t 
 }
 
 /* A sample that has no counter here goes straight to the record; equal ones of a warp together. */
-static __device__ __noinline__ void count_missed(Block16 *block, uint64_t *bins, uint32_t raw,
-                                                 uint64_t begin)
+static __device__ __noinline__ void count_missed(Block16 *block, uint64_t *bins, uint32_t raw)
 {
     const unsigned active = __activemask();
     const unsigned peers = __match_any_sync(active, raw);
     if (threadIdx.x % 32 != (unsigned)__ffs((int)peers) - 1)
         return;
-    const uint32_t key = key_of(block->narrow.image, raw);
-    bin_add(&bins[key], (uint64_t)__popc(peers));
+    bin_add(&bins[key_of(block->narrow.image, raw)], (uint64_t)__popc(peers));
     atomicAdd(&block->missed, (unsigned)__popc(peers));
-    if (narrow_valid(block->narrow.image, key)) {
-        block_offer(block, (int)key, begin, false);
-        block_offer(block, (int)key, begin, true);
-    }
 }
 
-/* Empties the upper part that counts an index. */
-static __device__ __forceinline__ void empty_upper(Block16 *block, uint64_t *bins, uint32_t index)
-{
-    unsigned *word = (unsigned *)table + (index - block->layout.fold);
-    const unsigned n = atomicAnd(word, LOWER_MASK) >> LOWER_BITS;
-    if (n)
-        add_index(block, bins, index, n);
-}
-
-/* In any layout. begin: of the item. */
+/* In any layout. */
 static __device__ __forceinline__ void count_one(Block16 *block, const Layout &layout,
-                                                 uint64_t *bins, uint32_t raw, uint64_t begin)
+                                                 uint64_t *bins, uint32_t raw)
 {
     const uint32_t index = (raw - layout.base) & 0xFFFFu;
     const uint32_t lane = (threadIdx.x % 32 << 2) & ((1u << layout.shift) - 1);
-    if (index < layout.direct) {
-        atomicAdd((unsigned *)(table + (index << layout.shift | lane)), 1u);
-    } else if (!layout.fold) {
-        count_missed(block, bins, raw, begin);
-    } else if (atomicAdd((unsigned *)table + (index - layout.fold), UPPER_ONE) & UPPER_MUCH) {
-        empty_upper(block, bins, index);
-    }
+    if (index < layout.direct)
+        atomicAdd((unsigned *)(table + (place_of(layout, index) << layout.shift | lane)), 1u);
+    else if (layout.fold)
+        atomicAdd((unsigned *)table + (place_of(layout, index) - layout.fold), UPPER_ONE);
+    else
+        count_missed(block, bins, raw);
 }
 
-/* Moves what a round of steps left in the lower parts, where it is much. All threads; nothing is
- * counted meanwhile. */
-static __device__ __noinline__ void empty_lower(Block16 *block, uint64_t *bins)
+/* Empties a shared word. */
+static __device__ __noinline__ void empty_halves(Block16 *block, uint64_t *bins, uint32_t at)
 {
-    const Layout layout = block->layout;
-    for (uint32_t i = layout.wide + 4 * threadIdx.x; i < layout.direct; i += 4 * THREADS) {
-        unsigned *words = (unsigned *)table + i;
-        const uint4 v = *(const uint4 *)words;
-        if (!((v.x | v.y | v.z | v.w) & (LOWER_MASK & ~(LEFT_MOST - 1u))))
+    const Layout &layout = block->layout;
+    unsigned *word = (unsigned *)table + at;
+    const unsigned all = atomicExch(word, 0), lower = all & HALF_MASK, upper = all >> HALF_BITS;
+    if (lower)
+        add_index(block, bins, place_of(layout, at), lower);
+    if (upper)
+        add_index(block, bins, place_of(layout, at + layout.fold), upper);
+}
+
+/* Looks through the shared words, of which there are a multiple of 4,096. All threads; nothing is
+ * counted meanwhile. */
+static __device__ __forceinline__ void empty_shared(Block16 *block, uint64_t *bins)
+{
+    const uint32_t end = block->layout.direct;
+#pragma unroll 2
+    for (uint32_t i = block->layout.wide + 4 * threadIdx.x; i < end; i += 4 * THREADS) {
+        const uint4 v = *(const uint4 *)((const unsigned *)table + i);
+        if (!((v.x | v.y | v.z | v.w) & MUCH))
             continue;
-        for (uint32_t k = 0; k < 4; k++) {
-            const unsigned n = words[k] & LOWER_MASK;
-            words[k] &= ~LOWER_MASK;
-            if (n)
-                add_index(block, bins, i + k, n);
-        }
+        for (uint32_t k = 0; k < 4; k++)
+            empty_halves(block, bins, i + k);
     }
 }
 
@@ -319,8 +373,8 @@ static __device__ __forceinline__ uint32_t end_step(Block16 *block, uint64_t *bi
     if (steps + 1 < ROUND_STEPS)
         return steps + 1;
     __syncthreads(); /* the table holds the round */
-    empty_lower(block, bins);
-    __syncthreads(); /* lower parts are small again */
+    empty_shared(block, bins);
+    __syncthreads(); /* halves are small again */
     return 0;
 }
 

@@ -49,8 +49,7 @@ struct Fast {
     uint32_t direct;     /* in both halves */
     uint32_t scale;      /* bytes between the counters of consecutive indices */
     uint32_t begin;      /* of the table, or of this lane's column */
-    uint32_t upper;      /* of the table for indices that have the upper parts of words */
-    uint32_t idle;       /* a word of this lane's own, to which zeros are added */
+    uint32_t upper;      /* of the table for indices that have the upper halves of words */
 };
 
 static __device__ __forceinline__ Fast fast_layout(const Layout &layout)
@@ -61,7 +60,6 @@ static __device__ __forceinline__ Fast fast_layout(const Layout &layout)
     fast.direct = layout.direct * 0x10001u;
     fast.begin = begin + ((threadIdx.x % 32 << 2) & ((1u << layout.shift) - 1));
     fast.upper = begin - layout.fold * 4;
-    fast.idle = begin + layout.words * 4 + 16 + threadIdx.x % 32 * 4;
     /* A multiplication is an addition, too; the compiler is not to see that this is a shift. */
     asm volatile("mov.u32 %0, %1;" : "=r"(fast.scale) : "r"(1u << layout.shift));
     return fast;
@@ -73,112 +71,119 @@ static __device__ __forceinline__ void add_one(const Fast &fast, uint32_t index)
     asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(index * fast.scale + fast.begin));
 }
 
-/* Counts two indices in words of their own or lower parts; those from direct on where nobody
+/* spread_index of two, side by side, where they are to be spread. */
+template <bool SPREAD> static __device__ __forceinline__ uint32_t spread_two(uint32_t two)
+{
+    return SPREAD ? two ^ ((two >> 5 ^ two >> 8) & 0x001F001Fu) : two;
+}
+
+/* Counts two indices in words of their own or lower halves; those from direct on where nobody
  * looks. Returns them, none larger than direct. */
+template <bool SPREAD>
 static __device__ __forceinline__ uint32_t count_two(const Fast &fast, uint32_t word)
 {
     const uint32_t two = __viaddmin_u16x2(word, fast.minus_base, fast.direct);
-    add_one(fast, two & 0xFFFFu);
-    add_one(fast, two >> 16);
+    const uint32_t at = spread_two<SPREAD>(two);
+    add_one(fast, at & 0xFFFFu);
+    add_one(fast, at >> 16);
     return two;
 }
 
-/* Adds n to a word, and returns it as it was. No branch must diverge in the counting loops: one
- * takes as long as four increments. */
-static __device__ __forceinline__ uint32_t add_some(uint32_t address, uint32_t n)
+/* Any other addition: equal addresses of a warp wait for each other. One that returns what it found
+ * takes three times as long. */
+static __device__ __forceinline__ void add_some(uint32_t address, uint32_t n)
 {
-    uint32_t was;
-    asm volatile("atom.shared.add.u32 %0, [%1], %2;" : "=r"(was) : "r"(address), "r"(n));
-    return was;
+    asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(address), "r"(n));
 }
 
 /* Counts an index wherever it has a counter. */
-static __device__ __forceinline__ uint32_t add_any(const Fast &fast, uint32_t index)
+static __device__ __forceinline__ void add_any(const Fast &fast, uint32_t index)
 {
     const bool upper = index >= (fast.direct & 0xFFFFu);
-    return add_some(index * 4 + (upper ? fast.upper : fast.begin), upper ? UPPER_ONE : 1);
+    add_some(index * 4 + (upper ? fast.upper : fast.begin), upper ? UPPER_ONE : 1);
 }
 
-/* Counts a sample whose index is `direct` or more, where clipped is `direct`; nothing otherwise. */
-static __device__ __forceinline__ uint32_t add_upper(const Fast &fast, uint32_t clipped,
-                                                     uint32_t raw)
+/* Counts an index if it has an upper half. */
+static __device__ __forceinline__ void add_upper(const Fast &fast, uint32_t index)
 {
-    const bool upper = clipped == (fast.direct & 0xFFFFu);
-    const uint32_t index = (raw + fast.minus_base) & 0xFFFFu;
-    return add_some(upper ? index * 4 + fast.upper : fast.idle, upper ? UPPER_ONE : 0);
+    if (index >= (fast.direct & 0xFFFFu))
+        add_some(index * 4 + fast.upper, UPPER_ONE);
 }
 
-/* Takes samples out of upper parts that hold much. */
-template <int N>
-static __device__ __noinline__ void empty_uppers(Block16 *block, uint64_t *bins,
-                                                 const uint32_t *word)
+/* Counts the samples in N words of a lane where no value is frequent. */
+template <bool SPREAD, int N>
+static __device__ __forceinline__ void count_uniform(const Fast &fast, const uint32_t (&word)[N])
 {
-    const Layout layout = block->layout;
-    for (int i = 0; i < 2 * N; i++) {
-        const uint32_t raw = i % 2 ? word[i / 2] >> 16 : word[i / 2] & 0xFFFFu;
-        const uint32_t index = (raw - layout.base) & 0xFFFFu;
-        if (index >= layout.direct &&
-            *(volatile unsigned *)((unsigned *)table + (index - layout.fold)) & UPPER_MUCH)
-            empty_upper(block, bins, index);
-    }
-}
-
-/* Counts the samples in N words of a lane, 8 at most. */
-template <int STYLE, int N>
-static __device__ __forceinline__ void count_all(Block16 *block, const Fast &fast, uint64_t *bins,
-                                                 const uint32_t (&word)[N])
-{
-    static_assert(2 * N <= ADDITIONS, "upper parts do not overflow");
-    uint32_t was[2 * N], two[N], least = NONE;
 #pragma unroll
     for (int i = 0; i < N; i++) {
-        if (STYLE == UNIFORM) {
-            two[i] = __viaddmax_u16x2(word[i], fast.minus_base, 0);
-            was[2 * i] = add_any(fast, two[i] & 0xFFFFu);
-            was[2 * i + 1] = add_any(fast, two[i] >> 16);
-        } else {
-            two[i] = count_two(fast, word[i]);
-            least = __vminu2(least, fast.direct - two[i]);
-        }
+        const uint32_t two = spread_two<SPREAD>(__viaddmax_u16x2(word[i], fast.minus_base, 0));
+        add_any(fast, two & 0xFFFFu);
+        add_any(fast, two >> 16);
     }
-    if (STYLE == MIXED) {
-        /* Few vectors of a warp have nothing to add, or most: one vote for all of them. */
-        if (!__any_sync(NONE, !(least & 0xFFFFu) || !(least >> 16)))
-            return;
+}
+
+/* Up to four samples that a lane has put aside, the latest lowest. */
+struct Aside {
+    uint32_t low, high;
+};
+
+static __device__ __forceinline__ void put_aside(Aside *aside, uint32_t word, unsigned half)
+{
+    aside->high = __funnelshift_l(aside->low, aside->high, 16);
+    aside->low = __byte_perm(word, aside->low, half ? 0x5432 : 0x5410);
+}
+
+/* Counts the samples in N words of a lane. Those that have upper halves are put aside, and counted
+ * together: they are few, mostly. */
+template <bool SPREAD, int N>
+static __device__ __forceinline__ void count_mixed(const Fast &fast, const uint32_t (&word)[N])
+{
+    const uint32_t direct = fast.direct & 0xFFFFu;
+    const uint32_t nothing = 0 - fast.minus_base; /* index 0 */
+    Aside aside = {nothing, nothing};
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const uint32_t two = count_two<SPREAD>(fast, word[i]);
+        if ((two & 0xFFFFu) == direct)
+            put_aside(&aside, word[i], 0);
+        if (two >> 16 == direct)
+            put_aside(&aside, word[i], 1);
+    }
+    uint32_t low = spread_two<SPREAD>(__viaddmax_u16x2(aside.low, fast.minus_base, 0));
+    uint32_t high = spread_two<SPREAD>(__viaddmax_u16x2(aside.high, fast.minus_base, 0));
+    if (__any_sync(NONE, high >> 16)) { /* more than there is room for, maybe */
 #pragma unroll
         for (int i = 0; i < N; i++) {
-            was[2 * i] = add_upper(fast, two[i] & 0xFFFFu, word[i]);
-            was[2 * i + 1] = add_upper(fast, two[i] >> 16, word[i] >> 16);
+            const uint32_t two = spread_two<SPREAD>(__viaddmax_u16x2(word[i], fast.minus_base, 0));
+            add_upper(fast, two & 0xFFFFu);
+            add_upper(fast, two >> 16);
         }
+        return;
     }
-    uint32_t all = 0;
-#pragma unroll
-    for (int i = 0; i < 2 * N; i++)
-        all |= was[i];
-    if (all & UPPER_MUCH) {
-        uint32_t copy[N];
-        for (int i = 0; i < N; i++)
-            copy[i] = word[i];
-        empty_uppers<N>(block, bins, copy);
+#pragma unroll 1
+    while (__any_sync(NONE, low & 0xFFFFu)) {
+        add_upper(fast, low & 0xFFFFu);
+        low = __funnelshift_r(low, high, 16);
+        high >>= 16;
     }
 }
 
 /* What has no counter is counted where nobody looks. Returns the largest index, or `direct`, in
  * each half. */
-template <int N>
+template <bool SPREAD, int N>
 static __device__ __forceinline__ uint32_t count_window(const Fast &fast, const uint32_t (&word)[N])
 {
     uint32_t most = 0;
 #pragma unroll
     for (int i = 0; i < N; i++)
-        most = __vmaxu2(most, count_two(fast, word[i]));
+        most = __vmaxu2(most, count_two<SPREAD>(fast, word[i]));
     return most;
 }
 
 /* The samples of a lane's vectors that have no counter. own: the first of each that is counted. */
 template <int CHANNELS>
 static __device__ __noinline__ void count_outside(Block16 *block, uint64_t *bins, const uint4 *at,
-                                                  uint32_t own, uint64_t begin)
+                                                  uint32_t own)
 {
     const Layout layout = block->layout;
     for (int i = 0; i < STEPS; i++) {
@@ -186,7 +191,7 @@ static __device__ __noinline__ void count_outside(Block16 *block, uint64_t *bins
         for (uint32_t k = own; k < 8; k += CHANNELS) {
             const uint32_t raw = samples[k];
             if (((raw - layout.base) & 0xFFFFu) >= layout.direct)
-                count_missed(block, bins, raw, begin);
+                count_missed(block, bins, raw);
         }
         if (CHANNELS == 3)
             own = own ? own - 1 : 2;
@@ -260,42 +265,32 @@ static __device__ __forceinline__ void gather(const uint4 (&v)[STEPS], uint32_t 
 }
 
 /* v: what lies at `at`, of which this lane has every 32nd vector; own: see first_own. */
-template <int CHANNELS, int STYLE>
-static __device__ __forceinline__ void
-count_unit(Block16 *block, const Fast &fast, uint64_t *bins, const uint4 (&v)[STEPS],
-           const uint4 *at, uint32_t own, uint64_t begin, Look look, Seen *seen)
+template <int CHANNELS, int STYLE, bool SPREAD>
+static __device__ __forceinline__ void count_unit(Block16 *block, const Fast &fast, uint64_t *bins,
+                                                  const uint4 (&v)[STEPS], const uint4 *at,
+                                                  uint32_t own, Look look, Seen *seen)
 {
     enum { WORDS = Own<CHANNELS>::WORDS };
-    uint32_t word[WORDS], most = 0;
+    uint32_t word[WORDS];
     gather<CHANNELS>(v, own, word);
     see_all(seen, look, word, block->narrow.image);
-    if (STYLE == WINDOW) {
-        most = count_window(fast, word);
-        if (max(most & 0xFFFFu, most >> 16) == (fast.direct & 0xFFFFu))
-            count_outside<CHANNELS>(block, bins, at, own, begin);
-    } else if constexpr (CHANNELS == 1) {
-#pragma unroll
-        for (int i = 0; i < STEPS; i++) {
-            const uint32_t four[4] = {v[i].x, v[i].y, v[i].z, v[i].w};
-            count_all<STYLE>(block, fast, bins, four);
-        }
-    } else if constexpr (CHANNELS == 2) {
-#pragma unroll
-        for (int i = 0; i < WORDS; i += 3) {
-            const uint32_t three[3] = {word[i], word[i + 1], word[i + 2]};
-            count_all<STYLE>(block, fast, bins, three);
-        }
+    if (STYLE == UNIFORM) {
+        count_uniform<SPREAD>(fast, word);
+    } else if (STYLE == MIXED) {
+        count_mixed<SPREAD>(fast, word);
     } else {
-        count_all<STYLE>(block, fast, bins, word);
+        const uint32_t most = count_window<SPREAD>(fast, word);
+        if (max(most & 0xFFFFu, most >> 16) == (fast.direct & 0xFFFFu))
+            count_outside<CHANNELS>(block, bins, at, own);
     }
 }
 
 /* ---- Other units ----------------------------------------------------------------------------- */
 
-/* A plain unit that is not whole: its samples one by one. */
+/* A plain unit that is not whole: its samples one by one. straight: to the bins. */
 template <int CHANNELS>
 static __device__ __noinline__ void count_edge(Block16 *block, uint64_t *bins, uint64_t unit,
-                                               uint64_t begin, unsigned channel)
+                                               uint64_t begin, unsigned channel, bool straight)
 {
     Seen seen = see_nothing();
     const WorkImage &image = block->narrow.image;
@@ -306,7 +301,10 @@ static __device__ __noinline__ void count_edge(Block16 *block, uint64_t *bins, u
         if (at >= place.row && at < place.end && (at - place.row) / 2 % CHANNELS == channel) {
             const uint32_t raw = *(const uint16_t *)at;
             see_one(&seen, image, raw);
-            count_one(block, layout, bins, raw, begin);
+            if (straight)
+                bin_add(&bins[key_of(image, raw)], 1);
+            else
+                count_one(block, layout, bins, raw);
         }
     }
     __syncwarp();
@@ -334,7 +332,7 @@ static __device__ __forceinline__ void count_general(Block16 *block, uint64_t *b
         }
         const uint32_t raw = samples[x * image.channels];
         see_one(&seen, image, raw);
-        count_one(block, layout, bins, raw, begin);
+        count_one(block, layout, bins, raw);
     }
     __syncwarp();
     offer_seen(block, seen, begin);
@@ -348,7 +346,7 @@ static __device__ __forceinline__ void count_single(Block16 *block, uint64_t *bi
     const WorkImage &image = block->narrow.image;
     const Place place = plain_place(image, unit);
     if (place.address < place.row || place.address + NARROW16_UNIT > place.end) {
-        count_edge<CHANNELS>(block, bins, unit, begin, channel);
+        count_edge<CHANNELS>(block, bins, unit, begin, channel, false);
         return;
     }
     Seen seen = see_nothing();
@@ -359,9 +357,9 @@ static __device__ __forceinline__ void count_single(Block16 *block, uint64_t *bi
     uint4 v[STEPS];
     load_unit(at, v);
     if (block->layout.fold)
-        count_unit<CHANNELS, MIXED>(block, fast, bins, v, at, own, begin, look, &seen);
+        count_unit<CHANNELS, MIXED, false>(block, fast, bins, v, at, own, look, &seen);
     else
-        count_unit<CHANNELS, WINDOW>(block, fast, bins, v, at, own, begin, look, &seen);
+        count_unit<CHANNELS, WINDOW, false>(block, fast, bins, v, at, own, look, &seen);
     __syncwarp();
     offer_seen(block, seen, begin);
 }

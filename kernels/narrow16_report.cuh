@@ -21,63 +21,81 @@ static __device__ __forceinline__ void flush_single(Block16 *block, uint64_t *bi
         const uint32_t i = k + skew < n ? k + skew : k + skew - n;
         const unsigned word = words[i];
         const bool shared = i >= layout.wide;
-        const unsigned lower = shared ? word & LOWER_MASK : word;
+        const unsigned lower = shared ? word & HALF_MASK : word;
         words[i] = 0;
-        if (lower && i < layout.direct)
-            add_index(block, bins, i, lower);
-        if (layout.fold && shared && word >> LOWER_BITS)
-            add_index(block, bins, i + layout.fold, word >> LOWER_BITS);
+        const uint32_t index = place_of(layout, i);
+        if (lower && index < layout.direct)
+            add_index(block, bins, index, lower);
+        if (layout.fold && shared && word >> HALF_BITS)
+            add_index(block, bins, place_of(layout, i + layout.fold), word >> HALF_BITS);
     }
 }
 
-/* Several columns: a thread takes four words at a time. */
+/* The counters of an index that has several, lanes at neighbouring indices. Each begins with
+ * another, so that none meet in a bank. */
+static __device__ __forceinline__ uint32_t sum_columns(const Layout &layout, uint32_t index)
+{
+    const uint32_t columns = 1u << (layout.shift - 2), own = threadIdx.x % 32 * columns / 32;
+    const unsigned *words = (const unsigned *)table + place_of(layout, index) * columns;
+    uint32_t sum = 0;
+    for (uint32_t c = 0; c < columns; c++)
+        sum += words[(c + own) & (columns - 1)];
+    return sum;
+}
+
+/* Several columns. */
 static __device__ __forceinline__ void flush_columns(Block16 *block, uint64_t *bins, uint32_t words)
 {
     const Layout layout = block->layout;
-    const uint32_t columns = 1u << (layout.shift - 2);
-    uint4 *vectors = (uint4 *)table;
-    const uint32_t n = words / 4, skew = blockIdx.x * 96 % n;
+    const uint32_t n = layout.direct + 1, skew = blockIdx.x * 96 % n; /* whole warps */
 #pragma unroll 2
     for (uint32_t k = threadIdx.x; k < n; k += THREADS) {
         const uint32_t i = k + skew < n ? k + skew : k + skew - n;
-        const uint4 v = vectors[i];
-        vectors[i] = make_uint4(0, 0, 0, 0);
-        if (columns == 2) {
-            if (v.x + v.y && 2 * i < layout.direct)
-                add_index(block, bins, 2 * i, v.x + v.y);
-            if (v.z + v.w && 2 * i + 1 < layout.direct)
-                add_index(block, bins, 2 * i + 1, v.z + v.w);
-            continue;
-        }
-        unsigned sum = v.x + v.y + v.z + v.w;
-        if (!__any_sync(NONE, sum != 0))
-            continue;
-        for (uint32_t h = columns / 8; h > 0; h /= 2)
-            sum += __shfl_xor_sync(NONE, sum, h);
-        if (4 * i % columns == 0 && sum && 4 * i / columns < layout.direct)
-            add_index(block, bins, 4 * i / columns, sum);
+        const uint32_t sum = sum_columns(layout, i);
+        if (sum && i < layout.direct)
+            add_index(block, bins, i, sum);
     }
+    __syncthreads(); /* the counters have been read */
+    for (uint32_t i = threadIdx.x; i < words / 4; i += THREADS)
+        ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
 }
 
 /* Where the blocks of a lone image add up their counters of all 65,536 values, four to a word:
  * a quarter of what the bins take, and so of the time. All zero between launches. */
 struct Pack {
-    unsigned used, reserved;
+    unsigned used;                       /* there is something in it */
+    unsigned ready;                      /* every block has added its counters */
+    unsigned slice, reserved;            /* the next to be moved to the bins */
     unsigned long long four[HALVES / 4]; /* by the samples' bits */
 };
 
-/* The counters of four consecutive samples, of which the first is a multiple of four. */
-static __device__ __forceinline__ uint4 counters_of(const Layout &layout, uint32_t raw)
+/* The counter of an index in a table of one column, whose word this is. */
+static __device__ __forceinline__ uint32_t part_of_word(const Layout &layout, uint32_t index,
+                                                        uint32_t word)
 {
-    const uint32_t index = (raw - layout.base) & 0xFFFFu;
-    const bool upper = index >= layout.direct;
-    uint4 v = *(const uint4 *)((const unsigned *)table + (upper ? index - layout.fold : index));
-    const uint32_t mask = upper || index < layout.wide ? NONE : LOWER_MASK;
-    const uint32_t shift = upper ? LOWER_BITS : 0;
-    v.x = (v.x & mask) >> shift;
-    v.y = (v.y & mask) >> shift;
-    v.z = (v.z & mask) >> shift;
-    v.w = (v.w & mask) >> shift;
+    if (layout.fold && index >= layout.direct)
+        return word >> HALF_BITS;
+    return index < layout.wide ? word : word & HALF_MASK;
+}
+
+/* The counters of four consecutive indices, of which the first is a multiple of four. */
+static __device__ __forceinline__ uint4 counters_of(const Layout &layout, uint32_t index)
+{
+    const uint32_t fold = layout.fold && index >= layout.direct ? layout.fold : 0;
+    const unsigned *words = (const unsigned *)table - fold;
+    if (layout.shift > 2)
+        return make_uint4(sum_columns(layout, index), sum_columns(layout, index + 1),
+                          sum_columns(layout, index + 2), sum_columns(layout, index + 3));
+    uint4 v;
+    if (layout.spread)
+        v = make_uint4(words[spread_index(index)], words[spread_index(index + 1)],
+                       words[spread_index(index + 2)], words[spread_index(index + 3)]);
+    else
+        v = *(const uint4 *)(words + index);
+    v.x = part_of_word(layout, index, v.x);
+    v.y = part_of_word(layout, index, v.y);
+    v.z = part_of_word(layout, index, v.z);
+    v.w = part_of_word(layout, index, v.w);
     return v;
 }
 
@@ -91,22 +109,27 @@ static __device__ __forceinline__ unsigned long long packed(const WorkImage &ima
     return 0;
 }
 
-/* As flush_single, into the pack; once a launch. All values have counters. */
+/* As flush_single and flush_columns, into the pack; once a launch. Indices begin at a multiple of
+ * four. */
 static __device__ __noinline__ void flush_packed(Block16 *block, Pack *pack, uint64_t *bins,
                                                  uint32_t words)
 {
     const Layout layout = block->layout;
     const WorkImage &image = block->narrow.image;
-    const uint32_t skew = blockIdx.x * (HALVES / 4 / 128);
+    const uint32_t n = layout.fold ? HALVES / 4 : (layout.direct + 3) / 4;
+    const uint32_t skew = blockIdx.x * (HALVES / 4 / 128) % n;
 #pragma unroll 2
-    for (uint32_t k = threadIdx.x; k < HALVES / 4; k += THREADS) {
-        const uint32_t i = (k + skew) % (HALVES / 4), raw = 4 * i;
-        const uint4 v = counters_of(layout, raw);
+    for (uint32_t k = threadIdx.x; k < n; k += THREADS) {
+        const uint32_t i = k + skew < n ? k + skew : k + skew - n;
+        const uint32_t raw = (4 * i + layout.base) & 0xFFFFu;
+        uint4 v = counters_of(layout, 4 * i);
+        if (!layout.fold && 4 * i + 3 >= layout.direct) /* direct may hold anything */
+            v.w = 0;
         const unsigned long long four =
             packed(image, bins, raw, v.x) | packed(image, bins, raw + 1, v.y) << 16 |
             packed(image, bins, raw + 2, v.z) << 32 | packed(image, bins, raw + 3, v.w) << 48;
         if (four)
-            atomicAdd(&pack->four[i], four);
+            atomicAdd(&pack->four[raw / 4], four);
     }
     if (threadIdx.x == 0)
         pack->used = 1;
@@ -115,27 +138,65 @@ static __device__ __noinline__ void flush_packed(Block16 *block, Pack *pack, uin
         ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
 }
 
-/* The last block of the image moves the sums to the bins. */
-static __device__ __noinline__ void unpack(const Block16 *block, Pack *pack, uint64_t *bins)
+/* Sums are moved to the bins in slices, by all blocks that are still there: one takes 25 us. */
+enum { SLICES = 16, SLICE = HALVES / SLICES };
+
+/* Waits until every block has added its counters, but not long: blocks that have not begun may wait
+ * for this one to end. The last block never waits, and moves what nobody else does. One thread. */
+static __device__ __forceinline__ bool pack_ready(Pack *pack, bool last)
 {
-    const WorkImage &image = block->narrow.image;
-    if (!*(volatile unsigned *)&pack->used)
-        return;
-#pragma unroll 4
-    for (uint32_t i = threadIdx.x; i < HALVES / 4; i += THREADS) {
-        const unsigned long long four = __ldcg(&pack->four[i]);
-        if (!four)
-            continue;
-        pack->four[i] = 0;
-        for (uint32_t k = 0; k < 4; k++) {
-            const uint32_t n = (uint32_t)(four >> 16 * k) & 0xFFFFu;
-            if (n)
-                bin_add(&bins[key_of(image, 4 * i + k)], n);
-        }
+    enum { POLLS = 40 };
+    volatile unsigned *ready = &pack->ready;
+    if (last) {
+        __threadfence();
+        *ready = 1;
     }
-    __syncthreads(); /* everybody has seen that there is something */
+    for (int i = 0; i < POLLS && !*ready; i++)
+        __nanosleep(200);
+    __threadfence();
+    return *ready;
+}
+
+static __device__ __forceinline__ void unpack_slice(const WorkImage &image, Pack *pack,
+                                                    uint64_t *bins, unsigned slice)
+{
+    unsigned short *sums = (unsigned short *)pack->four + slice * SLICE;
+    unsigned short n[SLICE / THREADS];
+#pragma unroll
+    for (int i = 0; i < SLICE / THREADS; i++)
+        n[i] = __ldcg(&sums[threadIdx.x + i * THREADS]);
+#pragma unroll
+    for (int i = 0; i < SLICE / THREADS; i++) {
+        sums[threadIdx.x + i * THREADS] = 0;
+        if (n[i])
+            bin_add(&bins[key_of(image, slice * SLICE + threadIdx.x + i * THREADS)], n[i]);
+    }
+}
+
+/* Moves the sums to the bins. All threads. */
+static __device__ __noinline__ void unpack(Block16 *block, Pack *pack, uint64_t *bins)
+{
     if (threadIdx.x == 0)
-        pack->used = 0;
+        block->ready = pack_ready(pack, block->narrow.last) && *(volatile unsigned *)&pack->used;
+    __syncthreads(); /* ready is known */
+    while (block->ready) {
+        if (threadIdx.x == 0)
+            block->slice = atomicAdd(&pack->slice, 1u);
+        __syncthreads(); /* the slice is known */
+        const unsigned slice = block->slice;
+        if (slice >= SLICES)
+            return;
+        unpack_slice(block->narrow.image, pack, bins, slice);
+        __syncthreads(); /* all know the slice */
+    }
+}
+
+/* Whether a block's counters fit the pack, as a rule. */
+static __device__ __forceinline__ bool worth_packing(const Block16 *block, const Work &work)
+{
+    const uint64_t blocks = gridDim.x / work.group;
+    return block->layout.fold ||
+           block->narrow.image.row_pixels / blocks / block->layout.direct <= 32768 / blocks;
 }
 
 static __device__ __forceinline__ void flush_table(Block16 *block, uint64_t *bins, uint32_t words)
@@ -148,10 +209,10 @@ static __device__ __forceinline__ void flush_table(Block16 *block, uint64_t *bin
 
 /* ---- Positions ------------------------------------------------------------------------------- */
 
-/* Samples that are looked for in one pass: one or both extrema. */
+/* A sample that is looked for. */
 struct Wanted {
-    uint32_t raw[2], other[2]; /* two patterns mean the same value: zeros of both signs */
-    unsigned which[2];         /* 0 the minimum, 1 the maximum */
+    uint32_t raw, other; /* two patterns mean the same value: zeros of both signs */
+    unsigned which;      /* 0 the minimum, 1 the maximum */
 };
 
 /* Loads what lies within its row of a lane's vectors of a plain unit; others are zero. */
@@ -188,17 +249,12 @@ static __device__ __forceinline__ void find_plain(NarrowBlock *block, const Want
 {
     const uint64_t first = place.number * block->image.row_pixels;
     const bool edge = place.address < place.row || place.address + NARROW16_UNIT > place.end;
-    bool hit = edge || may_hold(v, wanted.raw[0]);
-    if (wanted.raw[1] != wanted.raw[0])
-        hit = hit || may_hold(v, wanted.raw[1]);
-    for (int e = 0; e < 2; e++) {
-        if (wanted.other[e] != wanted.raw[e])
-            hit = hit || may_hold(v, wanted.other[e]);
-    }
+    bool hit = edge || may_hold(v, wanted.raw);
+    if (wanted.other != wanted.raw)
+        hit = hit || may_hold(v, wanted.other);
     if (!hit)
         return;
     const unsigned char *at = place.address + threadIdx.x % 32 * 16;
-    bool seen[2] = {false, false};
     for (int p = 0; p < 8 * STEPS; p++) {
         const unsigned char *sample = at + p / 8 * 512 + p % 8 * 2;
         if (sample < place.row || sample >= place.end)
@@ -207,11 +263,9 @@ static __device__ __forceinline__ void find_plain(NarrowBlock *block, const Want
         if (CHANNELS > 1 && x % CHANNELS != channel)
             continue;
         const uint32_t raw = *(const uint16_t *)sample;
-        for (int e = 0; e < 2; e++) {
-            if (!seen[e] && (raw == wanted.raw[e] || raw == wanted.other[e])) {
-                seen[e] = true;
-                narrow_found(block, wanted.which[e], first + x / CHANNELS);
-            }
+        if (raw == wanted.raw || raw == wanted.other) {
+            narrow_found(block, wanted.which, first + x / CHANNELS);
+            return;
         }
     }
 }
@@ -228,10 +282,8 @@ static __device__ __forceinline__ void find_general(NarrowBlock *block, const Wa
         if (image.mask && !image.mask[row * image.mask_pitch + x])
             continue;
         const uint32_t raw = samples[x * image.channels];
-        for (int e = 0; e < 2; e++) {
-            if (raw == wanted.raw[e] || raw == wanted.other[e])
-                narrow_found(block, wanted.which[e], row * image.row_pixels + x);
-        }
+        if (raw == wanted.raw || raw == wanted.other)
+            narrow_found(block, wanted.which, row * image.row_pixels + x);
     }
 }
 
@@ -241,65 +293,68 @@ template <int CHANNELS> struct Unit {
     static const unsigned SLACK = CHANNELS ? 8 : 0;
 };
 
-static __device__ __forceinline__ Wanted only(const Wanted &of, unsigned e)
+/* Lists the warps that saw an extremum of the block in the item which brought it; of a unit, the
+ * first. All threads. */
+static __device__ __forceinline__ void list_searched(Block16 *block, unsigned which)
 {
-    const Wanted one = {
-        {of.raw[e], of.raw[e]}, {of.other[e], of.other[e]}, {of.which[e], of.which[e]}};
-    return one;
+    const unsigned lane = threadIdx.x;
+    if (lane < WARPS) {
+        const bool seen = block->turns ? lane == 0 : block->seen[which][lane] == block->best[which];
+        const unsigned all = __ballot_sync(NONE, seen);
+        if (seen)
+            block->search[__popc(all & ((1u << lane) - 1))] = lane;
+        if (lane == 0)
+            block->searched = (unsigned)__popc(all);
+    }
+    __syncthreads(); /* the list is complete */
 }
 
-/* Looks through the units of an item, in whole steps, two of them at a time. */
+/* Looks through the units of an item that those warps counted, in the order of the image. */
 template <int CHANNELS>
-static __device__ __forceinline__ void find_in(NarrowBlock *block, const Wanted &sought,
-                                               uint64_t begin, unsigned channel)
+static __device__ __forceinline__ void find_in(Block16 *block, const Wanted &wanted, uint64_t begin,
+                                               unsigned channel)
 {
-    const WorkImage &image = block->image;
+    NarrowBlock *const narrow = &block->narrow;
+    const WorkImage &image = narrow->image;
     const uint64_t end = min(begin + image.units_per_item, image.units);
-    for (uint64_t unit = begin + threadIdx.x / 32; unit < end; unit += 2 * WARPS) {
+    const unsigned warps = block->searched;
+#pragma unroll 1
+    for (uint32_t i = threadIdx.x / 32;; i += WARPS) {
+        const uint64_t unit = begin + i / warps * WARPS + block->search[i % warps];
+        if (i / warps * WARPS >= end - begin)
+            return;
+        if (unit >= end)
+            continue;
         const uint64_t at =
             unit_first_at(image, unit, Unit<CHANNELS>::PIXELS, Unit<CHANNELS>::SLACK);
-        const bool first = narrow_settled(block, sought.which[0], at - image.first_at);
-        const bool second = narrow_settled(block, sought.which[1], at - image.first_at);
-        if (first && second)
+        if (narrow_settled(narrow, wanted.which, at - image.first_at))
             return; /* units ascend */
-        /* What has been found may be everywhere: it is not to cost anything any more. */
-        const Wanted wanted = first ? only(sought, 1) : second ? only(sought, 0) : sought;
-        const bool more = unit + WARPS < end;
         if constexpr (CHANNELS == 0) {
-            find_general(block, wanted, unit, channel);
-            if (more)
-                find_general(block, wanted, unit + WARPS, channel);
+            find_general(narrow, wanted, unit, channel);
         } else {
-            uint4 v[STEPS], w[STEPS];
+            uint4 v[STEPS];
             const Place place = plain_place(image, unit);
-            const Place other = plain_place(image, more ? unit + WARPS : unit);
             load_within(place, v);
-            load_within(other, w);
-            find_plain<CHANNELS>(block, wanted, place, v, channel);
-            if (more)
-                find_plain<CHANNELS>(block, wanted, other, w, channel);
+            find_plain<CHANNELS>(narrow, wanted, place, v, channel);
         }
     }
 }
 
 template <int CHANNELS>
-static __device__ __forceinline__ void find_extrema(NarrowBlock *block, unsigned channel)
+static __device__ __forceinline__ void find_extrema(Block16 *block, unsigned channel)
 {
-    const WorkImage &image = block->image;
-    const bool both = block->needs == 3 && block->low_step[0] == block->high_step[0];
+    const NarrowBlock &narrow = block->narrow;
     for (unsigned i = 0; i < 2; i++) {
-        if (!(block->needs >> i & 1) || (i == 1 && both))
+        if (!(narrow.needs >> i & 1))
             continue;
+        const uint32_t key = (uint32_t)(i ? narrow.high[0] : narrow.low[0]);
         Wanted wanted;
-        for (unsigned e = 0; e < 2; e++) {
-            const unsigned which = both ? e : i;
-            const uint32_t key = (uint32_t)(which ? block->high[0] : block->low[0]);
-            wanted.raw[e] = (uint32_t)sample_raw((ImgstatSample)image.sample, key);
-            wanted.other[e] =
-                image.sample == IMGSTAT_F16 && wanted.raw[e] == 0 ? 0x8000 : wanted.raw[e];
-            wanted.which[e] = which;
-        }
-        find_in<CHANNELS>(block, wanted, i ? block->high_step[0] : block->low_step[0], channel);
+        wanted.which = i;
+        wanted.raw = (uint32_t)sample_raw((ImgstatSample)narrow.image.sample, key);
+        wanted.other = narrow.image.sample == IMGSTAT_F16 && wanted.raw == 0 ? 0x8000 : wanted.raw;
+        __syncthreads(); /* the list is no longer read */
+        list_searched(block, i);
+        find_in<CHANNELS>(block, wanted, i ? narrow.high_step[0] : narrow.low_step[0], channel);
     }
     __syncthreads(); /* what was found is final */
 }
@@ -314,16 +369,20 @@ static __device__ __noinline__ void flush(const Work &work, Block16 *block, unsi
     const unsigned channel = work.channel0 + part;
     uint64_t *bins = narrow.image.bins + (uint64_t)channel * HALVES;
     NarrowState *states = (NarrowState *)work.state;
-    Pack *pack = work.images ? NULL : (Pack *)(states + work.group) + part;
+    Pack *pack = !block->turns ? NULL : (Pack *)(states + work.group) + part;
     __syncthreads(); /* the table is complete */
-    if (pack && image_done && block->layout.fold && narrow.items < narrow.image.items &&
-        !block->flushed)
+    if (pack && image_done && narrow.items < narrow.image.items && worth_packing(block, work))
         flush_packed(block, pack, bins, work.words);
     else
         flush_table(block, bins, work.words);
-    if (threadIdx.x < 2 && block->best[threadIdx.x]) {
-        const unsigned long long best = block->best[threadIdx.x];
-        if (threadIdx.x == 0) {
+    if (threadIdx.x < 2) {
+        unsigned long long best = 0;
+        for (unsigned w = 0; w < WARPS; w++)
+            best = max(best, block->seen[threadIdx.x][w]);
+        block->best[threadIdx.x] = best;
+        if (!best) {
+            /* nothing valid so far */
+        } else if (threadIdx.x == 0) {
             narrow.low[0] = (int)offer_key(best, false);
             narrow.low_step[0] = offer_at(best);
         } else {
@@ -331,19 +390,17 @@ static __device__ __noinline__ void flush(const Work &work, Block16 *block, unsi
             narrow.high_step[0] = offer_at(best);
         }
     }
-    __syncthreads(); /* the table is empty, the extrema are known */
+    __syncthreads();
     if (!image_done)
         return;
     NarrowState *state = states + (uint64_t)narrow.number * work.group + part;
     narrow_ask(&narrow, state, 1, Unit<CHANNELS>::PIXELS, Unit<CHANNELS>::SLACK);
     if (narrow.needs)
-        find_extrema<CHANNELS>(&narrow, channel);
+        find_extrema<CHANNELS>(block, channel);
     narrow_finish(work, &narrow, state, 1, part);
-    if (pack && narrow.last)
+    if (pack && !narrow.sole && (narrow.last || worth_packing(block, work)))
         unpack(block, pack, bins);
-    if (threadIdx.x == 0)
-        block->flushed = true;
-    __syncthreads(); /* the pack is empty, the block may go on */
+    __syncthreads(); /* the block may go on */
 }
 
 size_t narrow16_pack_bytes(void)

@@ -177,6 +177,50 @@ static void test_patterns(void)
     }
 }
 
+/* 16-bit images so large that a warp counts several units, and fetches the last ones. */
+static void test_turns(void)
+{
+    static const ImgstatSample samples[] = {IMGSTAT_U16, IMGSTAT_I16, IMGSTAT_F16};
+    if (ops.small)
+        return;
+    for (size_t s = 0; s < sizeof samples / sizeof *samples; s++) {
+        for (uint16_t channels = 1; channels <= 4; channels++) {
+            for (int k = 0; k < 3; k++) {
+                Shape shape = {.sample = samples[s], .channels = channels};
+                const uint32_t bytes = (6u + below(20)) << 20;
+                shape.pattern = k == 0 ? PATTERN_RANDOM : (Pattern)below(PATTERNS);
+                shape.width = 1500 + below(1000);
+                shape.height = bytes / 2 / channels / shape.width;
+                shape.shift = below(2) ? 0 : below(8) * 2;
+                shape.nodata = below(4) == 0;
+                check_measure(&shape, 0, true, false);
+            }
+        }
+    }
+}
+
+/* Four values share words with others, whichever do, and are so frequent that 16 bits of a block
+ * overflow: the sample, in which all buckets are equal, cannot avoid that. */
+static void test_overflow(void)
+{
+    if (ops.small)
+        return;
+    Shape shape = {.sample = IMGSTAT_U16, .channels = 1, .width = 8192, .height = 6400};
+    TestImage image = test_image_create(&shape, true);
+    uint16_t *samples = (uint16_t *)image.cpu.host;
+    const size_t n = (size_t)shape.width * shape.height;
+    for (size_t i = 0; i < n; i++)
+        samples[i] = (uint16_t)(i % 5000 ? (random64() & 3) << 14 : random64());
+    test_image_upload(&image);
+    Records r = records_create(shape.sample, shape.channels, 0);
+    must(cpu_device_ops.measure(ops.cpu, &image.cpu, &r.cpu, 1, &ops.error));
+    must(cuda_device_ops.measure(ops.cuda, &image.cuda, &r.cuda, 1, &ops.error));
+    records_compare(&r, "halves that overflow");
+    records_destroy(&r);
+    test_image_destroy(&image);
+    ops.cases++;
+}
+
 static void test_empty(void)
 {
     for (int s = IMGSTAT_U8; s <= IMGSTAT_F64; s++) {
@@ -605,6 +649,8 @@ int main(void)
     run("scan", test_scan);
     run("sizes", test_sizes);
     run("patterns", test_patterns);
+    run("turns", test_turns);
+    run("overflow", test_overflow);
     run("batches", test_batches);
     run("alike", test_alike);
     run("reads", test_reads);

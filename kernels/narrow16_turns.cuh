@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* narrow16_turns.cuh: counting an image that has a launch to itself and no gaps between its rows:
+ * warps take units by turns, and never wait for each other. */
+#ifndef IMGSTAT_NARROW16_TURNS_CUH
+#define IMGSTAT_NARROW16_TURNS_CUH
+
+#include "narrow16_count.cuh"
+#include "narrow16_layout.cuh"
+
+/* After so many steps the table is emptied: 2^31 samples at most in 32 bits. Where words are
+ * shared, as many as leave their halves far from full as a rule: 2^23. */
+enum { WINDOW_STEPS = 1 << 16, SHARED_STEPS = (1 << 23) / (WARPS * NARROW16_PIXELS) };
+static_assert((uint64_t)WINDOW_STEPS * WARPS * NARROW16_PIXELS <= 1ull << 31, "32 bits do");
+
+/* What is handed out one by one: a queue answers slowly. */
+enum { TAIL_SHARE = 32 };
+
+/* The units of an image, and how warps share them: most go by turns, the last ones to whoever asks
+ * for them, so that all end together. */
+struct Turns {
+    const unsigned char *base; /* of unit 0 */
+    uint64_t first, last;      /* whole units: from first to before last */
+    uint64_t fixed;            /* those before go by turns */
+    unsigned *queue;           /* of the others, which one in `queues` is in */
+    uint32_t queues, number;   /* number: of the queue */
+    uint32_t stride;           /* from one of the warp's to the next */
+    uint32_t before;           /* samples by which unit 0 begins before the image */
+};
+
+/* A warp's unit to be counted, and the one to follow; turns.last or more: none. */
+struct Course {
+    uint64_t unit, next;
+};
+
+static __device__ __forceinline__ Turns turns_of(const Work &work, const WorkImage &image,
+                                                 unsigned part)
+{
+    const uint32_t blocks = gridDim.x / work.group;
+    const uint32_t early = (uint32_t)((uintptr_t)image.pixels % 16);
+    Turns turns;
+    turns.base = image.pixels - early;
+    turns.first = early ? 1 : 0;
+    turns.last = (early + image.row_pixels * image.channels * 2) / NARROW16_UNIT;
+    turns.stride = blocks * WARPS;
+    const uint64_t most =
+        turns.last - min(turns.last / TAIL_SHARE, (uint64_t)65535); /* noted in 16 bits */
+    turns.fixed = max((most + turns.stride - 1) / turns.stride, (uint64_t)1) * turns.stride;
+    turns.queues = min(blocks, TAIL_QUEUES / work.group);
+    turns.number = blockIdx.x / work.group % turns.queues;
+    turns.queue = &work.shared->tail[(part * turns.queues + turns.number) * TAIL_STRIDE];
+    turns.before = early / 2;
+    return turns;
+}
+
+/* The warp's unit after one; `asked` is what its first lane has got from the queue. */
+static __device__ __forceinline__ uint64_t turns_asked(const Turns &turns, unsigned asked)
+{
+    return turns.fixed + turns.number + (uint64_t)__shfl_sync(NONE, asked, 0) * turns.queues;
+}
+
+static __device__ __forceinline__ uint64_t turns_after(const Turns &turns, uint64_t unit)
+{
+    unsigned asked = 0;
+    if (unit + turns.stride < turns.fixed)
+        return unit + turns.stride;
+    if (threadIdx.x % 32 == 0)
+        asked = atomicAdd(turns.queue, 1u);
+    return turns_asked(turns, asked);
+}
+
+/* Counts the units of a course, `most` of them at most. Windows that miss much are given up. Where
+ * words are shared, units that did not come by turns are noted. Returns how many were by turns. All
+ * lanes. */
+template <int CHANNELS, int STYLE, bool SPREAD>
+static __device__ __noinline__ uint32_t count_turns(Block16 *block, uint64_t *bins,
+                                                    const Turns &turns, unsigned channel,
+                                                    Course *course, uint32_t most, bool fixed)
+{
+    const uint64_t last = turns.last, by_turns_end = turns.fixed;
+    const uint32_t stride = turns.stride;
+    const Fast fast = fast_layout(block->layout);
+    const uint32_t own = first_own<CHANNELS>(channel, turns.before);
+    const Look look = look_at(block->narrow.image, true);
+    const uint4 *const base = (const uint4 *)turns.base + threadIdx.x % 32;
+    const unsigned warp = threadIdx.x / 32;
+    uint64_t unit = course->unit, next = course->next;
+    uint32_t by_turns = 0, noted = 0;
+    Kept kept = {see_nothing(), 0, 0};
+    uint4 now[STEPS], then[STEPS];
+    if (unit >= last) {
+        if (threadIdx.x % 32 == 0)
+            block->notes[warp] = 0;
+        return 0;
+    }
+    load_unit(base + unit * (NARROW16_UNIT / 16), now);
+#pragma unroll 1
+    do {
+        const uint4 *const here = base + unit * (NARROW16_UNIT / 16);
+        load_unit(next < last ? base + next * (NARROW16_UNIT / 16) : here, then);
+        uint64_t after = next + stride;
+        unsigned asked = 0;
+        if (after >= by_turns_end && threadIdx.x % 32 == 0)
+            asked = atomicAdd(turns.queue, 1u);
+        Seen seen = kept.seen;
+        count_unit<CHANNELS, STYLE, SPREAD>(block, fast, bins, now, here, own, look, &seen);
+        keep_seen(&kept, seen, (uint32_t)unit);
+#pragma unroll
+        for (int i = 0; i < STEPS; i++)
+            now[i] = then[i];
+        if (STYLE == WINDOW) {
+            if (!fixed && *(volatile unsigned *)&block->missed > NARROW16_PIXELS)
+                most = 0;
+        } else if (unit < by_turns_end) {
+            by_turns++;
+        } else {
+            if (threadIdx.x % 32 == 0)
+                block->noted[warp][noted] = (uint16_t)(unit - by_turns_end);
+            if (++noted == NOTED)
+                most = 0;
+        }
+        if (after >= by_turns_end)
+            after = turns_asked(turns, asked);
+        unit = next;
+        next = after;
+        if (most > 0)
+            most--;
+    } while (unit < last && most > 0);
+    if (STYLE != WINDOW && threadIdx.x % 32 == 0) {
+        block->notes[warp] = noted;
+        atomicAdd(&block->counted, (by_turns + noted) * (NARROW16_PIXELS / CHANNELS));
+    }
+    __syncwarp();
+    offer_kept(block, kept);
+    course->unit = unit;
+    course->next = next;
+    return by_turns;
+}
+
+static __device__ __forceinline__ uint32_t warp_sum(uint32_t v)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(NONE, v);
+#else
+    for (unsigned h = 16; h > 0; h /= 2)
+        v += __shfl_xor_sync(NONE, v, h);
+    return v;
+#endif
+}
+
+/* count_turns in the style of the layout. */
+template <int CHANNELS, bool SPREAD>
+static __device__ __forceinline__ uint32_t count_phase(Block16 *block, uint64_t *bins,
+                                                       const Turns &turns, unsigned channel,
+                                                       Course *course)
+{
+    const Layout &layout = block->layout;
+    if (!layout.fold)
+        return count_turns<CHANNELS, WINDOW, SPREAD>(block, bins, turns, channel, course,
+                                                     WINDOW_STEPS, !can_fold(layout.words));
+    if (layout.uniform)
+        return count_turns<CHANNELS, UNIFORM, SPREAD>(block, bins, turns, channel, course,
+                                                      SHARED_STEPS, true);
+    return count_turns<CHANNELS, MIXED, SPREAD>(block, bins, turns, channel, course, SHARED_STEPS,
+                                                true);
+}
+
+/* Whether counters add up to the samples that were counted. Halves that overflow lose 65,536, or
+ * 65,535 to the other half, so that any of them shows. All threads; nothing is counted
+ * meanwhile. */
+static __device__ __noinline__ bool adds_up(Block16 *block, uint32_t words)
+{
+    const uint32_t wide = block->layout.wide;
+    const uint4 *vectors = (const uint4 *)table;
+    uint32_t sum = 0;
+#pragma unroll 7
+    for (uint32_t i = threadIdx.x; i < words / 4; i += THREADS) {
+        const uint4 v = vectors[i];
+        if (4 * i < wide)
+            sum += v.x + v.y + v.z + v.w;
+        else
+            sum += (v.x & HALF_MASK) + (v.x >> 16) + (v.y & HALF_MASK) + (v.y >> 16) +
+                   (v.z & HALF_MASK) + (v.z >> 16) + (v.w & HALF_MASK) + (v.w >> 16);
+    }
+    sum = warp_sum(sum);
+    if (threadIdx.x % 32 == 0)
+        atomicAdd(&block->total, sum);
+    __syncthreads(); /* the total is complete */
+    const bool same = block->total == block->counted;
+    __syncthreads(); /* all know it */
+    if (threadIdx.x == 0)
+        block->total = block->counted = 0;
+    return same;
+}
+
+/* Counts units again, with a look at the shared words after each round: so many by turns from
+ * `unit` on, and those noted. All threads. */
+template <int CHANNELS>
+static __device__ __noinline__ void count_again(Block16 *block, uint64_t *bins, const Turns &turns,
+                                                unsigned channel, uint64_t unit, uint32_t by_turns)
+{
+    const Fast fast = fast_layout(block->layout);
+    const uint32_t own = first_own<CHANNELS>(channel, turns.before);
+    const unsigned warp = threadIdx.x / 32;
+    const uint32_t n = by_turns + block->notes[warp];
+    uint32_t since = 0;
+    for (unsigned i = threadIdx.x; i < block->layout.words / 4; i += THREADS)
+        ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
+    for (uint32_t i = 0; __syncthreads_or(i < n); i++) {
+        if (i < n) {
+            uint4 v[STEPS];
+            uint32_t word[Own<CHANNELS>::WORDS];
+            const uint64_t u = i < by_turns ? unit + (uint64_t)i * turns.stride
+                                            : turns.fixed + block->noted[warp][i - by_turns];
+            load_unit((const uint4 *)(turns.base + u * NARROW16_UNIT) + threadIdx.x % 32, v);
+            gather<CHANNELS>(v, own, word);
+            if (block->layout.spread)
+                count_mixed<true>(fast, word);
+            else
+                count_mixed<false>(fast, word);
+        }
+        since = end_step(block, bins, since);
+    }
+}
+
+#endif
