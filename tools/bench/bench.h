@@ -37,7 +37,7 @@ typedef struct BenchOptions {
 
 /* One input and the work on it. */
 typedef struct BenchCase {
-    const char *group; /* "ceiling", "reduce", "scan", "record", "apply", "batch" */
+    const char *group; /* "ceiling", "reduce", "scan", "record", "wide", "apply", "batch" */
     ImgstatSample sample;
     uint16_t channels;
     BenchPattern pattern;
@@ -104,6 +104,7 @@ void bench_ceilings(Bench *bench);
 void bench_reductions(Bench *bench);
 void bench_scans(Bench *bench);
 void bench_records(Bench *bench);
+void bench_wide(Bench *bench);
 void bench_transfers(Bench *bench);
 void bench_batch(Bench *bench);
 

@@ -9,6 +9,10 @@
 #include <string.h>
 #include <time.h>
 
+extern "C" {
+#include "sample.h"
+}
+
 static const size_t SERIAL_BYTES = (size_t)16 << 20;
 enum { BLOCK = 256 };
 
@@ -36,34 +40,24 @@ static __global__ void plain_bins(const T *__restrict__ in, size_t n, unsigned c
 
 typedef struct PlainMoments {
     double sum, sum2;
-    unsigned min_key, max_key; /* keys: unsigned integers in the order of the floats */
+    unsigned long long min_key, max_key; /* of doubles: every sample is one exactly */
 } PlainMoments;
 
-static __device__ unsigned float_key(float x)
-{
-    const unsigned raw = __float_as_uint(x);
-    return raw & 0x80000000u ? ~raw : raw | 0x80000000u;
-}
-
-static float key_float(unsigned key)
-{
-    const unsigned raw = key & 0x80000000u ? key & 0x7FFFFFFFu : ~key;
-    float x;
-    memcpy(&x, &raw, sizeof x);
-    return x;
-}
-
-static __global__ void plain_moments(const float *__restrict__ in, size_t n, PlainMoments *out)
+/* Of one channel: in is its first sample. */
+template <typename T>
+static __global__ void plain_moments(const T *__restrict__ in, size_t pixels, unsigned channels,
+                                     PlainMoments *out)
 {
     double sum = 0, sum2 = 0;
-    unsigned low = 0xFFFFFFFFu, high = 0;
+    unsigned long long low = ~0ull, high = 0;
     const size_t threads = (size_t)gridDim.x * BLOCK;
-    for (size_t i = (size_t)blockIdx.x * BLOCK + threadIdx.x; i < n; i += threads) {
-        const double x = in[i];
+    for (size_t i = (size_t)blockIdx.x * BLOCK + threadIdx.x; i < pixels; i += threads) {
+        const double x = (double)in[i * channels];
+        const unsigned long long key = sample_key(IMGSTAT_F64, (uint64_t)__double_as_longlong(x));
         sum += x;
         sum2 += x * x;
-        low = min(low, float_key(in[i]));
-        high = max(high, float_key(in[i]));
+        low = min(low, key);
+        high = max(high, key);
     }
     atomicAdd(&out->sum, sum);
     atomicAdd(&out->sum2, sum2);
@@ -80,11 +74,12 @@ static void serial_bins(const T *in, size_t n, unsigned channels, size_t n_bins,
     }
 }
 
-static ChannelTruth serial_moments(const float *in, size_t n)
+template <typename T>
+static ChannelTruth serial_moments(const T *in, size_t pixels, unsigned channels)
 {
-    ChannelTruth t = {n, INFINITY, -INFINITY, 0, 0};
-    for (size_t i = 0; i < n; i++) {
-        const double x = in[i];
+    ChannelTruth t = {pixels, INFINITY, -INFINITY, 0, 0};
+    for (size_t i = 0; i < pixels; i++) {
+        const double x = (double)in[i * channels];
         t.sum += x;
         t.sum2 += x * x;
         t.min = x < t.min ? x : t.min;
@@ -125,19 +120,22 @@ static bool device_bins(Bench *bench, const BenchCase *c, size_t n, size_t n_bin
            bench_ok(bench, cudaMemcpy(bins, out, bytes, cudaMemcpyDeviceToHost), "plain_bins");
 }
 
-static bool device_moments(Bench *bench, const BenchCase *c, size_t n, ChannelTruth *t)
+template <typename T>
+static bool device_moments(Bench *bench, const BenchCase *c, size_t pixels, unsigned channel,
+                           ChannelTruth *t)
 {
-    PlainMoments m = {0, 0, 0xFFFFFFFFu, 0};
+    PlainMoments m = {0, 0, ~0ull, 0};
     PlainMoments *const out = (PlainMoments *)bench_scratch(bench, sizeof m);
     if (!out || !bench_ok(bench, cudaMemcpy(out, &m, sizeof m, cudaMemcpyHostToDevice), "upload"))
         return false;
-    plain_moments<<<1024, BLOCK>>>((const float *)bench_slot(bench, c, 0), n, out);
+    plain_moments<<<1024, BLOCK>>>((const T *)bench_slot(bench, c, 0) + channel, pixels,
+                                   c->channels, out);
     if (!bench_ok(bench, cudaGetLastError(), "plain_moments") ||
         !bench_ok(bench, cudaMemcpy(&m, out, sizeof m, cudaMemcpyDeviceToHost), "plain_moments"))
         return false;
-    t->n = n;
-    t->min = key_float(m.min_key);
-    t->max = key_float(m.max_key);
+    t->n = pixels;
+    t->min = sample_double(IMGSTAT_F64, m.min_key);
+    t->max = sample_double(IMGSTAT_F64, m.max_key);
     t->sum = m.sum;
     t->sum2 = m.sum2;
     return true;
@@ -173,20 +171,39 @@ static bool truth_of_bins(Bench *bench, const BenchCase *c, const void *host, Tr
     return good;
 }
 
-static bool truth_of_floats(Bench *bench, const BenchCase *c, const void *host, Truth *truth)
+template <typename T>
+static bool truth_of_moments(Bench *bench, const BenchCase *c, const void *host, Truth *truth)
 {
-    const size_t prefix = truth->serial_bytes / sizeof(float);
-    const double start = now_ms();
-    const ChannelTruth serial = serial_moments((const float *)host, prefix);
-    truth->serial_ms = now_ms() - start;
-    ChannelTruth device;
-    if (!device_moments(bench, c, prefix, &device))
-        return false;
-    if (serial.min != device.min || serial.max != device.max || serial.sum != device.sum) {
-        fprintf(stderr, "imgstat-bench: the plain kernel differs from the serial loop\n");
-        return false;
+    const size_t prefix = truth->serial_bytes / (c->channels * sizeof(T));
+    for (unsigned k = 0; k < c->channels; k++) {
+        const double start = now_ms();
+        const ChannelTruth serial = serial_moments((const T *)host + k, prefix, c->channels);
+        truth->serial_ms += now_ms() - start;
+        ChannelTruth device;
+        if (!device_moments<T>(bench, c, prefix, k, &device))
+            return false;
+        if (serial.min != device.min || serial.max != device.max || serial.sum != device.sum) {
+            fprintf(stderr, "imgstat-bench: the plain kernel differs from the serial loop\n");
+            return false;
+        }
+        if (!device_moments<T>(bench, c, c->samples / c->channels, k, &truth->channel[k]))
+            return false;
     }
-    return device_moments(bench, c, c->samples, &truth->channel[0]);
+    return true;
+}
+
+static bool truth_of_wide(Bench *bench, const BenchCase *c, const void *host, Truth *truth)
+{
+    switch (c->sample) {
+    case IMGSTAT_F32:
+        return truth_of_moments<float>(bench, c, host, truth);
+    case IMGSTAT_F64:
+        return truth_of_moments<double>(bench, c, host, truth);
+    case IMGSTAT_U32:
+        return truth_of_moments<uint32_t>(bench, c, host, truth);
+    default:
+        return truth_of_moments<uint64_t>(bench, c, host, truth);
+    }
 }
 
 bool truth_create(Bench *bench, const BenchCase *c, Truth *truth)
@@ -202,7 +219,7 @@ bool truth_create(Bench *bench, const BenchCase *c, Truth *truth)
                                  "download");
     if (good)
         good = truth->n_bins ? truth_of_bins(bench, c, host, truth)
-                             : truth_of_floats(bench, c, host, truth);
+                             : truth_of_wide(bench, c, host, truth);
     free(host);
     if (!good) {
         truth_release(truth);

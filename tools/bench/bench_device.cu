@@ -128,15 +128,9 @@ static double small_exact_sum(const ExactSum *sum)
     return ldexp((double)(int64_t)(low | high << 32), -18);
 }
 
-static double key_value(ImgstatSample sample, uint64_t key)
+static double tally_sum(ImgstatSample sample, const Tally *tally)
 {
-    const uint64_t raw = sample_raw(sample, key);
-    if (sample != IMGSTAT_F32)
-        return (double)raw;
-    const uint32_t bits = (uint32_t)raw;
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
+    return sample_is_float(sample) ? small_exact_sum(&tally->fsum) : (double)tally->sum[0];
 }
 
 /* The records of all images of the call, added up by plain loops, against the truth of all. */
@@ -149,9 +143,9 @@ static bool records_are_right(const BenchCase *c, const unsigned char *host, siz
         for (size_t i = 0; i < c->images; i++) {
             const Tally *const tally = (const Tally *)(host + i * stride) + k;
             all.n += tally->n;
-            all.min = fmin(all.min, key_value(c->sample, tally->min_key));
-            all.max = fmax(all.max, key_value(c->sample, tally->max_key));
-            all.sum += small_exact_sum(&tally->fsum);
+            all.min = fmin(all.min, sample_double(c->sample, tally->min_key));
+            all.max = fmax(all.max, sample_double(c->sample, tally->max_key));
+            all.sum += tally_sum(c->sample, tally);
         }
         if (all.n != t->n || all.min != t->min || all.max != t->max)
             return false;

@@ -73,8 +73,8 @@ static __device__ uint32_t sample_16(BenchPattern pattern, uint32_t x, uint64_t 
     }
 }
 
-/* One thread a sample. f32: multiples of 1/64 in +-512, so that every order of addition in double
- * gives the same sum. */
+/* One thread a sample. f32 and f64: multiples of 1/64 in +-512, so that every order of addition in
+ * double gives the same sum; u32 and u64: as u16. */
 static __global__ void fill_samples(void *pool, size_t samples, ImgstatSample sample,
                                     uint32_t channels, uint32_t width, BenchPattern pattern,
                                     uint64_t seed)
@@ -92,8 +92,12 @@ static __global__ void fill_samples(void *pool, size_t samples, ImgstatSample sa
         ((uint16_t *)pool)[i] = (uint16_t)v;
     else if (sample == IMGSTAT_I32)
         ((uint32_t *)pool)[i] = pattern == BENCH_RANDOM ? (uint32_t)r : v - 32768;
+    else if (sample == IMGSTAT_U32)
+        ((uint32_t *)pool)[i] = v;
     else if (sample == IMGSTAT_U64)
         ((uint64_t *)pool)[i] = v;
+    else if (sample == IMGSTAT_F64)
+        ((double *)pool)[i] = ((double)v - 32768.0) * (1.0 / 64);
     else
         ((float *)pool)[i] = ((float)v - 32768.0f) * (1.0f / 64);
 }

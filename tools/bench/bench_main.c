@@ -181,6 +181,7 @@ int main(int argc, char **argv)
         bench_reductions(&bench);
         bench_scans(&bench);
         bench_records(&bench);
+        bench_wide(&bench);
         bench_transfers(&bench);
         bench_batch(&bench);
         bench_report_end(&bench);

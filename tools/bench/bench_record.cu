@@ -44,6 +44,31 @@ void bench_records(Bench *bench)
     }
 }
 
+/* Records of wide samples, which have no bins unless they are asked for. */
+void bench_wide(Bench *bench)
+{
+    static const ImgstatSample samples[] = {IMGSTAT_F32, IMGSTAT_F64, IMGSTAT_U32, IMGSTAT_U64};
+    static const BenchPattern patterns[] = {BENCH_RANDOM, BENCH_CONSTANT};
+    for (size_t s = 0; s < bench->options.n_sizes; s++) {
+        for (const ImgstatSample sample : samples) {
+            for (unsigned channels = 1; channels <= BENCH_MAX_CHANNELS; channels++) {
+                for (const BenchPattern pattern : patterns) {
+                    const BenchCase c = bench_case("wide", sample, (uint16_t)channels, pattern,
+                                                   bench->options.sizes[s]);
+                    Truth truth;
+                    if (!bench_wanted(bench, &c, "imgstat") &&
+                        !bench_wanted(bench, &c, "imgstat with bins"))
+                        continue;
+                    if (!bench_input(bench, &c) || !truth_create(bench, &c, &truth))
+                        return;
+                    bench_device_record(bench, &c, &truth);
+                    truth_release(&truth);
+                }
+            }
+        }
+    }
+}
+
 void bench_batch(Bench *bench)
 {
     enum { IMAGES = 10000, SIDE = 512 };
