@@ -130,6 +130,20 @@ static __device__ __forceinline__ uint32_t byte_of(const uint32_t word[3], int i
     return word[i / 4] >> (i % 4 * 8) & 255u;
 }
 
+/* A thread's words, `stride` groups apart, as far as there are any: all are on their way at once.
+ */
+static __device__ __forceinline__ void load_quads(const uint32_t *in, uint64_t quad,
+                                                  uint64_t stride, uint64_t quads,
+                                                  uint32_t (&word)[QUADS][3])
+{
+#pragma unroll
+    for (int k = 0; k < QUADS; k++)
+#pragma unroll
+        for (int j = 0; j < 3; j++)
+            if (quad + k * stride < quads)
+                word[k][j] = in[(quad + k * stride) * 3 + j];
+}
+
 /*
  * apply_luma_bytes: the same for RGB of 8 bits in one long row.
  *
@@ -155,12 +169,7 @@ static __global__ void __launch_bounds__(MAP_THREADS)
     uint32_t *out = (uint32_t *)p.to;
     for (uint64_t quad = first; quad < quads; quad += stride * QUADS) {
         uint32_t word[QUADS][3];
-#pragma unroll
-        for (int k = 0; k < QUADS; k++)
-#pragma unroll
-            for (int j = 0; j < 3; j++)
-                if (quad + k * stride < quads)
-                    word[k][j] = in[(quad + k * stride) * 3 + j];
+        load_quads(in, quad, stride, quads, word);
 #pragma unroll
         for (int k = 0; k < QUADS; k++) {
             if (quad + k * stride >= quads)
@@ -268,12 +277,7 @@ static __global__ void __launch_bounds__(MAP_THREADS)
     const uint32_t *in = (const uint32_t *)p.from;
     for (uint64_t quad = first; quad < quads; quad += stride * QUADS) {
         uint32_t word[QUADS][3];
-#pragma unroll
-        for (int k = 0; k < QUADS; k++)
-#pragma unroll
-            for (int j = 0; j < 3; j++)
-                if (quad + k * stride < quads)
-                    word[k][j] = in[(quad + k * stride) * 3 + j];
+        load_quads(in, quad, stride, quads, word);
 #pragma unroll
         for (int k = 0; k < QUADS; k++) {
             if (quad + k * stride >= quads)

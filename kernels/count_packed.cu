@@ -131,59 +131,58 @@ static __device__ __forceinline__ void add_rare(uint64_t *bins, uint32_t index)
         bin_add(&bins[index], (uint64_t)__popc(peers));
 }
 
-/* Counts a key that has the prefix. */
-static __device__ __forceinline__ void count_digit(const WorkImage &image, uint64_t key,
-                                                   unsigned shift, uint32_t words, uint64_t *bins)
-{
-    const uint32_t digit = (uint32_t)(key >> shift) & 0xFFFFu;
-    if (image.has_nodata && key == image.nodata_key)
-        return;
-    if (digit < words)
-        atomicAdd(&counter[digit], 1u);
-    else
-        add_rare(bins, digit);
-}
+/* What is done with each sample of an image that is read as a whole. */
+template <int C, int SAMPLE, bool NODATA> struct Leading {
+    const WorkImage &image;
+    const Segments &segments;
+    uint64_t *bins;
+};
 
-template <int C, int SAMPLE>
-static __device__ __forceinline__ void count_one(const WorkImage &image, const Segments &segments,
-                                                 unsigned c, typename WideType<SAMPLE>::Raw raw,
-                                                 bool has_nodata, uint64_t *bins)
+template <int C, int SAMPLE, bool NODATA>
+static __device__ __forceinline__ void count_one(const Leading<C, SAMPLE, NODATA> &to, unsigned c,
+                                                 typename WideType<SAMPLE>::Raw raw)
 {
-    if (has_nodata && sample_key((ImgstatSample)SAMPLE, raw) == image.nodata_key)
+    if (NODATA && sample_key((ImgstatSample)SAMPLE, raw) == to.image.nodata_key)
         return;
     const uint32_t lead = leading_of<SAMPLE>(raw);
-    const uint32_t word = segments.word[c * SEGMENTS + lead / SEGMENT];
+    const uint32_t word = to.segments.word[c * SEGMENTS + lead / SEGMENT];
     if (word != NONE)
         atomicAdd(&counter[word + lead % SEGMENT], 1u);
     else if (is_finite_lead<SAMPLE>(lead))
-        add_rare(bins, c * BINS + lead);
+        add_rare(to.bins, c * BINS + lead);
 }
 
-/*
- * count_leading: counts the samples of all channels by the leading 16 bits of their keys.
- *
- *   Idea      32-bit counters in shared memory, by segments of 128 neighbouring bins; a block first
- *             looks which segments samples are in, those have counters before others. Increments of
- *             exactly 1 merge equal addresses of a warp. Infinite samples and NaN have bins of
- * their own, which are dropped in the end, so the loop has no check. Work      about 12
- * instructions a sample, two of them to shared memory. Memory    reads n samples once; adds up to
- * 57,344 bins a block. Launch    one block of 1,024 an SM; warps take pieces of 4,096 pixels by
- * turns. Requires  C channels, no mask, rows on 16-byte boundaries. A block counts fewer than 2^32.
- *   Result    added to bins, of channel 0 and those after it.
- */
-template <int C, int SAMPLE, bool NODATA>
-static __global__ void __launch_bounds__(THREADS, 1)
-    count_leading(const __grid_constant__ WorkImage image, uint32_t slots, uint64_t *bins)
+template <int SAMPLE> struct Prefixed {
+    const WorkImage &image;
+    unsigned shift;
+    typename WideType<SAMPLE>::Raw prefix; /* of keys that count */
+    uint32_t words;
+    uint64_t *bins;
+};
+
+template <int SAMPLE>
+static __device__ __forceinline__ void count_one(const Prefixed<SAMPLE> &to, unsigned,
+                                                 typename WideType<SAMPLE>::Raw raw)
+{
+    typedef typename WideType<SAMPLE>::Raw Raw;
+    const Raw key = (Raw)sample_key((ImgstatSample)SAMPLE, raw);
+    if (key >> (to.shift + 16) != to.prefix || (to.image.has_nodata && key == to.image.nodata_key))
+        return;
+    const uint32_t digit = (uint32_t)(key >> to.shift) & 0xFFFFu;
+    if (digit < to.words)
+        atomicAdd(&counter[digit], 1u);
+    else
+        add_rare(to.bins, digit);
+}
+
+/* A warp reads its pieces of an image of C channels, LOADS vectors at a time. */
+template <int C, int SAMPLE, int LOADS, class Count>
+static __device__ __forceinline__ void count_all(const WorkImage &image, const Count &to)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
     typedef typename WideType<sizeof(Raw) == 4 ? IMGSTAT_U32 : IMGSTAT_U64>::Vector Vector;
-    enum { VECTOR = 16 / sizeof(Raw), LOADS = C == 3 ? 3 : 4 };
-    __shared__ Segments segments;
+    enum { VECTOR = 16 / sizeof(Raw) };
     const unsigned lane = threadIdx.x % 32;
-    for (uint32_t i = threadIdx.x; i < slots * SEGMENT; i += THREADS)
-        counter[i] = 0;
-    choose_segments<C, SAMPLE>(image, slots, &segments);
-
     unsigned channel[C]; /* of item k of a lane's first vector: channel[k % C] */
 #pragma unroll
     for (unsigned k = 0; k < C; k++)
@@ -202,12 +201,36 @@ static __global__ void __launch_bounds__(THREADS, 1)
             for (int i = 0; i < LOADS; i++)
 #pragma unroll
                 for (int e = 0; e < VECTOR; e++)
-                    count_one<C, SAMPLE>(image, segments, channel[(i * 32 * VECTOR + e) % C],
-                                         (Raw)vector_item(v[i], e), NODATA, bins);
+                    count_one(to, channel[(i * 32 * VECTOR + e) % C], (Raw)vector_item(v[i], e));
         }
         for (unsigned i = whole * VECTOR + lane; i < stretch.n; i += 32)
-            count_one<C, SAMPLE>(image, segments, i % C, stretch.samples[i], NODATA, bins);
+            count_one(to, i % C, stretch.samples[i]);
     }
+}
+
+/*
+ * count_leading: counts the samples of all channels by the leading 16 bits of their keys.
+ *
+ *   Idea      32-bit counters in shared memory, by segments of 128 neighbouring bins; a block first
+ *             looks which segments samples are in, those have counters before others. Increments of
+ *             exactly 1 merge equal addresses of a warp. Infinite samples and NaN have bins of
+ * their own, which are dropped in the end, so the loop has no check. Work      about 12
+ * instructions a sample, two of them to shared memory. Memory    reads n samples once; adds up to
+ * 57,344 bins a block. Launch    one block of 1,024 an SM; warps take pieces of 4,096 pixels by
+ * turns. Requires  C channels, no mask, rows on 16-byte boundaries. A block counts fewer than 2^32.
+ *   Result    added to bins, of channel 0 and those after it.
+ */
+template <int C, int SAMPLE, bool NODATA>
+static __global__ void __launch_bounds__(THREADS, 1)
+    count_leading(const __grid_constant__ WorkImage image, uint32_t slots, uint64_t *bins)
+{
+    __shared__ Segments segments;
+    for (uint32_t i = threadIdx.x; i < slots * SEGMENT; i += THREADS)
+        counter[i] = 0;
+    choose_segments<C, SAMPLE>(image, slots, &segments);
+
+    const Leading<C, SAMPLE, NODATA> to = {image, segments, bins};
+    count_all<C, SAMPLE, C == 3 ? 3 : 4>(image, to);
     __syncthreads(); /* all is counted */
     for (uint32_t i = threadIdx.x; i < C * BINS; i += THREADS) {
         const uint32_t lead = i % BINS, word = segments.word[i / SEGMENT];
@@ -231,39 +254,11 @@ static __global__ void __launch_bounds__(THREADS, 1)
     count_prefixed(const __grid_constant__ WorkImage image, unsigned shift, uint64_t prefix,
                    uint32_t words, uint64_t *bins)
 {
-    typedef typename WideType<SAMPLE>::Raw Raw;
-    typedef typename WideType<sizeof(Raw) == 4 ? IMGSTAT_U32 : IMGSTAT_U64>::Vector Vector;
-    enum { VECTOR = 16 / sizeof(Raw), LOADS = 8 };
-    const unsigned lane = threadIdx.x % 32, above = shift + 16;
-    const Raw wanted = (Raw)prefix;
     for (uint32_t i = threadIdx.x; i < words; i += THREADS)
         counter[i] = 0;
     __syncthreads();
-    for (uint64_t unit = blockIdx.x * WARPS + threadIdx.x / 32; unit < image.units;
-         unit += (uint64_t)gridDim.x * WARPS) {
-        const Stretch<SAMPLE> stretch = stretch_at<SAMPLE>(image, unit, 1);
-        const Vector *vectors = (const Vector *)stretch.samples;
-        const unsigned whole = stretch.n / (LOADS * 32 * VECTOR) * LOADS * 32;
-        for (unsigned first = lane; first < whole; first += LOADS * 32) {
-            Vector v[LOADS];
-#pragma unroll
-            for (int i = 0; i < LOADS; i++)
-                v[i] = __ldcs(vectors + first + i * 32);
-#pragma unroll
-            for (int i = 0; i < LOADS; i++)
-#pragma unroll
-                for (int e = 0; e < VECTOR; e++) {
-                    const Raw key = (Raw)sample_key((ImgstatSample)SAMPLE, vector_item(v[i], e));
-                    if (key >> above == wanted)
-                        count_digit(image, key, shift, words, bins);
-                }
-        }
-        for (unsigned i = whole * VECTOR + lane; i < stretch.n; i += 32) {
-            const Raw key = (Raw)sample_key((ImgstatSample)SAMPLE, stretch.samples[i]);
-            if (key >> above == wanted)
-                count_digit(image, key, shift, words, bins);
-        }
-    }
+    const Prefixed<SAMPLE> to = {image, shift, (typename WideType<SAMPLE>::Raw)prefix, words, bins};
+    count_all<1, SAMPLE, 8>(image, to);
     __syncthreads(); /* all is counted */
     for (uint32_t i = threadIdx.x; i < words; i += THREADS) {
         if (counter[i])
