@@ -68,10 +68,10 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
         }
         double mine = 0;
 #pragma unroll
-        for (unsigned k = 0; k < POWERS; k++) {
-            double sum = lanes_fold(power[k][0], power[k][1], power[k][2], power[k][3]);
-            sum = __shfl_sync(ALL_LANES, sum, 0);
-            mine = lane == k ? sum : mine;
+        for (unsigned k = 0; k < POWERS; k += 2) {
+            double sum, next;
+            lanes_fold(power[k], power[k + 1], &sum, &next);
+            mine = lane == k ? sum : lane == k + 1 ? next : mine;
         }
         if (__any_sync(ALL_LANES, !isfinite(mine))) {
             if (lane == 0)

@@ -10,7 +10,7 @@ enum { FIRST_IMAGES = 4, MORE_IMAGES = 4, LAUNCH_IMAGES = 8192 }; /* the first: 
 /* Pieces of one image that a launch adds up: 2^26 * 10 terms < 2^30 (exact.h). */
 static const uint64_t LAUNCH_PIECES = 1ull << 26;
 /* Bytes of an item: a few microseconds of a block's share of the memory. */
-enum { ITEM_BYTES = 128 << 10, WIDE_WARPS = 4 };
+enum { ITEM_BYTES = 128 << 10 };
 
 /* What the images of one launch have in common. */
 struct Kind {
@@ -102,6 +102,14 @@ void work_describe(WorkImage *out, const ImagePro *image, uint64_t unit, bool un
     out->nodata_key = image->nodata_key;
 }
 
+/* Pieces that a block of measure_wide takes at a time. */
+static uint32_t wide_takers(const Kind &kind)
+{
+    const unsigned channels = kind.channels < 4 ? kind.channels : 4;
+    return wide_warps(channels) /
+           (kind.plain ? wide_group(channels, (unsigned)sample_size(kind.sample)) : 1);
+}
+
 /* Units an item: large enough that what an item costs does not count, small enough that the
  * machine is full and blocks end together. */
 static uint32_t item_units(const CudaDevice *device, const Kind &kind, uint64_t total_units,
@@ -110,9 +118,10 @@ static uint32_t item_units(const CudaDevice *device, const Kind &kind, uint64_t 
     const uint64_t blocks = 4u * (unsigned)device->properties.multiProcessorCount;
     const uint64_t share = total_units / (2 * blocks) + 1;
     if (!sample_is_narrow(kind.sample)) {
+        const uint32_t least = wide_takers(kind);
         uint64_t units = ITEM_BYTES / (unit_bytes ? unit_bytes : 1);
-        units = units < WIDE_WARPS ? WIDE_WARPS : units > 512 ? 512 : units;
-        return (uint32_t)(units < share ? units : share < WIDE_WARPS ? WIDE_WARPS : share);
+        units = units < least ? least : units > 512 ? 512 : units;
+        return (uint32_t)(units < share ? units : share < least ? least : share);
     }
     if (sample_bits(kind.sample) == 16) { /* whole steps */
         const uint64_t steps = total_units / NARROW16_STEP / blocks, most = 16;
@@ -134,8 +143,10 @@ static void cut_items(WorkImage *image, const Kind &kind, uint32_t per_item, boo
         small = small < 32 ? 32 : small / 32 * 32; /* a unit a warp; NARROW16_STEP */
     if (sample_bits(kind.sample) == 16)
         small = per_item < 4 * 32 ? per_item / 64 * 32 : 4 * 32;
-    if (!sample_is_narrow(kind.sample)) /* a unit a warp */
-        small = small < WIDE_WARPS ? WIDE_WARPS : small / WIDE_WARPS * WIDE_WARPS;
+    if (!sample_is_narrow(kind.sample)) {
+        const uint32_t least = wide_takers(kind);
+        small = small < least ? least : small / least * least;
+    }
     /* Blocks end when the slowest does: the small ones take as long as half a large one. */
     const uint64_t tail = sample_bits(kind.sample) == 16 ? 8 : 4;
     tapered = tapered && small > 0 && small < per_item && large >= 8;

@@ -3,115 +3,76 @@
 #ifndef IMGSTAT_MEASURE_WIDE_CUH
 #define IMGSTAT_MEASURE_WIDE_CUH
 
-#include "wide_piece.cuh"
+#include "wide_stream.cuh"
 
-/* The vectors that a warp reads at once: some times 128 pixels. */
-template <int C, int SAMPLE> struct Batch {
-    typedef typename WideType<SAMPLE>::Value Value;
-    typedef typename WideType<SAMPLE>::Vector Vector;
-    enum { VECTOR = 16 / sizeof(Value), STEPS = C * (int)sizeof(Value) / 4 };
-    enum { AHEAD = STEPS >= 8 ? 1 : 8 / STEPS, LOADS = AHEAD * STEPS };
-    enum { PIXELS = AHEAD * PIECE_LANES };
-    Vector v[LOADS];
+/* ---- Extrema of a thread's classes ----------------------------------------------------------- */
+
+/* A thread's extrema of an image, and the pieces that brought them. Values or keys, whatever
+ * compares. */
+template <typename T, int CLASSES> struct ClassExtrema {
+    T low[CLASSES], high[CLASSES];
+    uint32_t low_unit[CLASSES], high_unit[CLASSES]; /* NO_UNIT: none */
 };
 
-/* The channel of item e of a lane's vector i, apart from the turn of the lane: class j of lane t
- * has channel (j + VECTOR t) % C. */
-template <int C, int SAMPLE> static __host__ __device__ constexpr int class_of(int i, int e)
-{
-    return (Batch<C, SAMPLE>::VECTOR * 32 * (i % Batch<C, SAMPLE>::STEPS) + e) % C;
-}
+/* Pieces of an image are fewer: there are fewer than 2^32 rows, and of two pieces in a row one has
+ * 16 KiB. */
+static const uint32_t NO_UNIT = UINT32_MAX;
 
-/* Of the C values of a thread, one a class, the one whose channel is c. */
-template <int C, typename T>
-static __device__ __forceinline__ T of_channel(const T (&value)[C], int c, unsigned turn)
+template <typename T, int CLASSES>
+static __device__ __forceinline__ void extrema_begin(ClassExtrema<T, CLASSES> *best, T most,
+                                                     T least)
 {
-    T chosen = value[0];
 #pragma unroll
-    for (int j = 1; j < C; j++)
-        chosen = (j + turn) % C == (unsigned)c ? value[j] : chosen;
-    return chosen;
+    for (int j = 0; j < CLASSES; j++) {
+        best->low[j] = most;
+        best->high[j] = least;
+        best->low_unit[j] = best->high_unit[j] = NO_UNIT;
+    }
 }
 
-/* The piece that comes next, and its first vectors, on their way; they are if it has so many. */
-template <int C, int SAMPLE> struct Ahead {
-    Batch<C, SAMPLE> batch;
-    uint64_t unit; /* ~0: none */
-    const unsigned char *samples;
-    unsigned n;
-};
+/* Those of a piece; low > high: none. Pieces come in order, so the first that has a value keeps
+ * it. */
+template <typename T, int CLASSES>
+static __device__ __forceinline__ void extrema_note(ClassExtrema<T, CLASSES> *best, int j,
+                                                    uint64_t unit, T low, T high)
+{
+    const bool any = low <= high;
+    if (any && (low < best->low[j] || best->low_unit[j] == NO_UNIT)) {
+        best->low[j] = low;
+        best->low_unit[j] = (uint32_t)unit;
+    }
+    if (any && (high > best->high[j] || best->high_unit[j] == NO_UNIT)) {
+        best->high[j] = high;
+        best->high_unit[j] = (uint32_t)unit;
+    }
+}
 
+/* Of channel c in all lanes of a warp, to the block. Keys. */
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void ahead_begin(Ahead<C, SAMPLE> *ahead, const WorkImage &image,
-                                                   uint64_t unit)
+static __device__ __forceinline__ void extrema_report(WideBlock<C> *block, int c, uint64_t low,
+                                                      uint32_t low_unit, uint64_t high,
+                                                      uint32_t high_unit)
 {
-    typedef Batch<C, SAMPLE> B;
-    if (ahead->unit == unit)
-        return;
-    const PlacedPiece piece = piece_place(image, unit, sizeof(typename B::Value));
-    ahead->unit = unit;
-    ahead->samples = piece.samples;
-    ahead->n = piece.n;
-    if (piece.n >= B::PIXELS) {
-#pragma unroll
-        for (int i = 0; i < B::LOADS; i++)
-            ahead->batch.v[i] =
-                __ldcs((const typename B::Vector *)piece.samples + threadIdx.x % 32 + i * 32);
-    }
-}
-
-/* Takes the piece that is ahead into lanes, and replaces each vector by the one that follows it, of
- * the next piece in the end: loads are on their way all the time. */
-template <int C, int SAMPLE, class Lanes>
-static __device__ __forceinline__ void take_piece(Lanes *lanes, Ahead<C, SAMPLE> *ahead,
-                                                  const WorkImage &image, uint64_t next)
-{
-    typedef Batch<C, SAMPLE> B;
-    typedef typename B::Vector Vector;
-    const unsigned lane = threadIdx.x % 32, n = ahead->n, batches = n / B::PIXELS;
-    const typename B::Value *samples = (const typename B::Value *)ahead->samples;
-    const Vector *from = (const Vector *)samples + lane, *following = NULL;
-    ahead->unit = ~0ull;
-    if (next != ~0ull && batches) {
-        const PlacedPiece piece = piece_place(image, next, sizeof(typename B::Value));
-        ahead->unit = next;
-        ahead->samples = piece.samples;
-        ahead->n = piece.n;
-        if (piece.n >= B::PIXELS)
-            following = (const Vector *)piece.samples + lane;
-    }
-    for (unsigned b = 1; b <= batches; b++) {
-        from = b < batches ? from + B::LOADS * 32 : following;
-#pragma unroll
-        for (int i = 0; i < B::LOADS; i++) {
-            const Vector v = ahead->batch.v[i];
-            if (from)
-                ahead->batch.v[i] = __ldcs(from + i * 32);
-#pragma unroll
-            for (int e = 0; e < B::VECTOR; e++)
-                lanes_take(lanes, i % B::STEPS * B::VECTOR + e, class_of<C, SAMPLE>(i, e),
-                           vector_item(v, e));
-        }
-    }
-    for (unsigned x = batches * B::PIXELS; x < n; x += PIECE_LANES) {
-#pragma unroll
-        for (int slot = 0; slot < B::STEPS * B::VECTOR; slot++) {
-            const int i = slot / B::VECTOR, e = slot % B::VECTOR;
-            const unsigned flat = (i * 32 + lane) * B::VECTOR + e;
-            if (x * C + flat < n * C)
-                lanes_take(lanes, slot, class_of<C, SAMPLE>(i, e), samples[(size_t)x * C + flat]);
-        }
-    }
+    const uint64_t least = warp_min(low_unit == NO_UNIT ? ~0ull : low);
+    const uint64_t most = warp_max(high_unit == NO_UNIT ? 0 : high);
+    const uint64_t least_unit =
+        warp_min(low_unit != NO_UNIT && low == least ? (uint64_t)low_unit : ~0ull);
+    const uint64_t most_unit =
+        warp_min(high_unit != NO_UNIT && high == most ? (uint64_t)high_unit : ~0ull);
+    if (least_unit != ~0ull)
+        note_extrema(block, c, least, least_unit, most, most_unit);
 }
 
 /* ---- Sample by sample, whatever the samples are ---------------------------------------------- */
 
 template <int C, int SAMPLE> struct Careful {
+    enum { GROUP = 1, SHARED = 0 }; /* warps that take a piece; bytes of shared memory */
     unsigned channel0;
 };
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_begin(Careful<C, SAMPLE> *way, const Work &work)
+static __device__ __forceinline__ void way_begin(Careful<C, SAMPLE> *way, const Work &work,
+                                                 unsigned char *)
 {
     way->channel0 = work.channel0;
 }
@@ -138,25 +99,28 @@ static __device__ __forceinline__ void way_report(Careful<C, SAMPLE> *, WideBloc
 /*
  * measure_wide: tallies of 32- and 64-bit samples, C channels at once.
  *
- *   Idea      A warp takes a piece (docs/float-sums.md) at a time, in one of three ways: floats
- *             that it assumes finite, integers, or any samples one by one. Extrema are kept a
- *             piece; the last block to report an image looks into the pieces that brought the
- *             image's for their positions.
+ *   Idea      Some warps take a piece (docs/float-sums.md) at a time, in one of three ways: floats
+ *             assumed finite and integers by C warps, any samples one by one. Extrema are kept
+ *             with their pieces; the last block to report an image looks into the pieces that
+ *             brought the image's for their positions.
  *   Work      f32: 4 double operations and 3 others a sample; u32: 6 instructions, u64: 19.
- *   Memory    reads n samples once.
- *   Launch    persistent blocks of 128; items of some pieces from a queue, in order, the first by
- *             the number of the block, the next known while one is measured.
+ *   Memory    reads n samples once; Way::SHARED bytes of dynamic shared memory.
+ *   Launch    persistent blocks; items of some pieces from a queue, in order, the first by the
+ *             number of the block, the next known while one is measured.
  *   Requires  C <= 4, samples aligned; all ways but Careful: the image has C channels, no mask and
  *             no nodata, and its rows begin on 16-byte boundaries. Queue and states zero.
  *   Result    all of the tally but bins added to the record; queue and states zero again.
  */
 template <int C, int SAMPLE, class Way, int PER_SM>
-static __global__ void __launch_bounds__(THREADS, PER_SM)
+static __global__ void __launch_bounds__(Shape<C>::THREADS, PER_SM)
     measure_wide(const __grid_constant__ Work work)
 {
+    enum { TAKERS = Shape<C>::WARPS / Way::GROUP }; /* of pieces */
+    extern __shared__ __align__(16) unsigned char memory[];
     __shared__ WideBlock<C> block;
+    const unsigned taker = threadIdx.x / (32 * Way::GROUP);
     Way way;
-    way_begin(&way, work);
+    way_begin(&way, work, memory);
     if (threadIdx.x == 0) {
         block.next[0] = gridDim.x + atomicAdd(&work.shared->queue.next, 1u);
         block.full[0] = false;
@@ -186,8 +150,8 @@ static __global__ void __launch_bounds__(THREADS, PER_SM)
         item_units(block.image, item, &unit, &end);
         if (next < work.n_items && work_image_of(work, next) == number)
             item_units(block.image, next, &next_unit, &next_end);
-        for (unit += threadIdx.x / 32, next_unit += threadIdx.x / 32; unit < end; unit += WARPS) {
-            const uint64_t following = unit + WARPS < end     ? unit + WARPS
+        for (unit += taker, next_unit += taker; unit < end; unit += TAKERS) {
+            const uint64_t following = unit + TAKERS < end    ? unit + TAKERS
                                        : next_unit < next_end ? next_unit
                                                               : ~0ull;
             way_measure(&way, &block, unit, following);
@@ -214,9 +178,41 @@ static ImgstatResult launch_way(const Launch *launch, ImgstatError *err)
     CudaDevice *device = launch->device;
     const uint64_t most = (uint64_t)device->properties.multiProcessorCount * PER_SM;
     const uint64_t items = launch->work.n_items;
+    IMGSTAT_TRY(cuda_allow_shared(device, (const void *)measure_wide<C, SAMPLE, Way, PER_SM>,
+                                  Way::SHARED, err));
     measure_wide<C, SAMPLE, Way, PER_SM>
-        <<<(unsigned)(items < most ? items : most), THREADS, 0, launch->stream>>>(launch->work);
+        <<<(unsigned)(items < most ? items : most), Shape<C>::THREADS, Way::SHARED,
+           launch->stream>>>(launch->work);
     return cuda_launched(device, launch->stream, "measure_wide", err);
+}
+
+/* Plain images by Way, others sample by sample. */
+template <int C, int SAMPLE, template <int, int> class Way>
+static ImgstatResult launch_channels(const Launch *launch, bool plain, ImgstatError *err)
+{
+#ifndef TPSM
+#define TPSM 576
+#endif
+    /* A multiprocessor; with three channels some registers are spilled. */
+    enum { BLOCKS = 576 / Shape<C>::THREADS };
+    return plain ? launch_way<C, SAMPLE, Way<C, SAMPLE>, BLOCKS>(launch, err)
+                 : launch_way<C, SAMPLE, Careful<C, SAMPLE>, 512 / Shape<C>::THREADS>(launch, err);
+}
+
+template <int SAMPLE, template <int, int> class Way>
+static ImgstatResult launch_sample(const Launch *launch, unsigned channels, bool plain,
+                                   ImgstatError *err)
+{
+    switch (channels) {
+    case 1:
+        return launch_channels<1, SAMPLE, Way>(launch, plain, err);
+    case 2:
+        return launch_channels<2, SAMPLE, Way>(launch, plain, err);
+    case 3:
+        return launch_channels<3, SAMPLE, Way>(launch, plain, err);
+    default:
+        return launch_channels<4, SAMPLE, Way>(launch, plain, err);
+    }
 }
 
 /* Each measures C channels of its images. */

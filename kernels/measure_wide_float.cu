@@ -3,13 +3,11 @@
  */
 #include "measure_wide.cuh"
 
-/* A thread's share of the 128 lanes of a piece, of all channels: SLOTS of them, and extrema of its
- * classes. */
+/* What a thread adds up of a piece: its slots, and the extrema of its classes. */
 template <int C, int SAMPLE> struct FloatLanes {
-    typedef typename WideType<SAMPLE>::Value Value;
-    enum { SLOTS = 4 * C };
-    double d[SLOTS], q[SLOTS], pivot[C];
-    Value low[C], high[C];
+    typedef Share<C, SAMPLE> S;
+    double d[S::SLOTS], q[S::SLOTS], pivot[S::CLASSES];
+    typename S::Value low[S::CLASSES], high[S::CLASSES];
 };
 
 template <int C, int SAMPLE>
@@ -23,141 +21,129 @@ static __device__ __forceinline__ void lanes_take(FloatLanes<C, SAMPLE> *lanes, 
     lanes->high[j] = value_max(lanes->high[j], value);
 }
 
-/* Samples that are all finite, 16 bytes at a time; a piece that shows otherwise is done again. */
+/* The lanes of a piece, d and q of each, channel by channel, and its pivots. */
+template <int C> struct Folding {
+    double lane[2][C][PIECE_LANES];
+    double pivot[C];
+};
+
+/* Samples that are all finite; a channel of a piece that shows otherwise is done again. */
 template <int C, int SAMPLE> struct Finite {
-    Ahead<C, SAMPLE> ahead;
-    double (*folding)[C * PIECE_LANES]; /* shared memory of this warp: d and q of each lane */
+    typedef Share<C, SAMPLE> S;
+    enum { GROUP = S::GROUP, SHARED = S::RING_BYTES + S::TAKERS * (int)sizeof(Folding<C>) };
+    Stream<C, SAMPLE> stream;
+    Folding<C> *folding;
+    ClassExtrema<typename S::Value, S::CLASSES> extrema;
+    TermSums terms; /* of the warp's channel, as is n */
+    unsigned n;
 };
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_begin(Finite<C, SAMPLE> *way, const Work &)
+static __device__ __forceinline__ void way_begin(Finite<C, SAMPLE> *way, const Work &,
+                                                 unsigned char *memory)
 {
-    __shared__ double folding[WARPS][2][C * PIECE_LANES];
-    way->folding = folding[threadIdx.x / 32];
+    way->stream.ring = (typename Share<C, SAMPLE>::Vector *)memory + threadIdx.x;
+    way->stream.slot = 0;
+    way->folding = (Folding<C> *)(memory + Share<C, SAMPLE>::RING_BYTES) + group_of<C, SAMPLE>();
 }
 
 template <int C, int SAMPLE>
 static __device__ __forceinline__ void way_adopt(Finite<C, SAMPLE> *way)
 {
-    way->ahead = Ahead<C, SAMPLE>{}; /* its registers are free meanwhile */
-    way->ahead.unit = ~0ull;
+    typedef typename WideType<SAMPLE>::Value Value;
+    way->stream.unit = ~0ull;
+    way->terms = TermSums{};
+    way->n = 0;
+    extrema_begin(&way->extrema, (Value)INFINITY, -(Value)INFINITY);
 }
 
-/* The first sample of each channel, from the vectors of the first lanes or from memory. */
+/* Adds a piece up and writes its lanes to folding. Classes in which a thread has met nothing but
+ * finite samples note their extrema. */
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void first_samples(const Ahead<C, SAMPLE> &ahead,
-                                                     typename WideType<SAMPLE>::Value (&first)[C])
+static __device__ __forceinline__ void add_lanes(Finite<C, SAMPLE> *way, const WorkImage &image,
+                                                 uint64_t unit, uint64_t next)
 {
-    typedef Batch<C, SAMPLE> B;
-    if (ahead.n >= B::PIXELS) {
-#pragma unroll
-        for (int c = 0; c < C; c++)
-            first[c] =
-                __shfl_sync(ALL_LANES, vector_item(ahead.batch.v[0], c % B::VECTOR), c / B::VECTOR);
-    } else {
-#pragma unroll
-        for (int c = 0; c < C; c++)
-            first[c] = ((const typename B::Value *)ahead.samples)[c];
-    }
-}
-
-/* False if a sample is not finite or its distance overflows: then nothing is added. */
-template <int C, int SAMPLE>
-static __device__ __forceinline__ bool measure_finite(Finite<C, SAMPLE> *way, WideBlock<C> *block,
-                                                      uint64_t unit, uint64_t next)
-{
-    typedef Batch<C, SAMPLE> B;
-    typedef typename B::Value Value;
-    const unsigned lane = threadIdx.x % 32, turn = B::VECTOR * lane % C;
-    ahead_begin(&way->ahead, block->image, unit);
-    const unsigned n = way->ahead.n;
-    Value first[C];
-    first_samples(way->ahead, first);
+    typedef Share<C, SAMPLE> S;
+    typedef typename S::Value Value;
+    const unsigned member = member_of<C, SAMPLE>();
     FloatLanes<C, SAMPLE> lanes = {};
 #pragma unroll
-    for (int j = 0; j < C; j++) {
-        Value pivot = first[0];
-#pragma unroll
-        for (int c = 1; c < C; c++)
-            pivot = (j + turn) % C == (unsigned)c ? first[c] : pivot;
-        lanes.pivot[j] = (double)pivot + 0.0; /* +0 for -0 */
+    for (int j = 0; j < S::CLASSES; j++) {
+        lanes.pivot[j] = (double)way->stream.first[j] + 0.0; /* +0 for -0 */
         lanes.low[j] = (Value)INFINITY;
         lanes.high[j] = -(Value)INFINITY;
     }
-    take_piece(&lanes, &way->ahead, block->image, next);
-    bool finite = true;
+    stream_take(&lanes, &way->stream, image, next);
+    group_sync<C, SAMPLE>(); /* the lanes of the piece before are read */
+    bool finite[S::CLASSES];
 #pragma unroll
-    for (int slot = 0; slot < lanes.SLOTS; slot++)
-        finite &= isfinite(lanes.q[slot]);
-    if (!__all_sync(ALL_LANES, finite))
-        return false;
-
-    __syncwarp(); /* the lanes of the piece before are read */
-#pragma unroll
-    for (int slot = 0; slot < lanes.SLOTS; slot++) {
-        const unsigned flat =
-            slot / B::VECTOR * B::VECTOR * 32 + lane * B::VECTOR + slot % B::VECTOR;
-        const unsigned at = flat % C * PIECE_LANES + flat / C;
-        way->folding[0][at] = lanes.d[slot];
-        way->folding[1][at] = lanes.q[slot];
+    for (int j = 0; j < S::CLASSES; j++) {
+        finite[j] = true;
+        if (member * S::VECTOR + j < C) /* the first threads, for all */
+            way->folding->pivot[member * S::VECTOR + j] = lanes.pivot[j];
     }
-    __syncwarp(); /* all lanes are written */
 #pragma unroll
-    for (int c = 0; c < C; c++) {
-        const double *d = way->folding[0] + c * PIECE_LANES + lane;
-        const double *q = way->folding[1] + c * PIECE_LANES + lane;
-        add_terms(block, c, n, (double)first[c] + 0.0, lanes_fold(d[0], d[32], d[64], d[96]),
-                  lanes_fold(q[0], q[32], q[64], q[96]));
-        add_count(block, c, n);
-        const uint64_t least = value_key<SAMPLE>(of_channel<C>(lanes.low, c, turn));
-        const uint64_t most = value_key<SAMPLE>(of_channel<C>(lanes.high, c, turn));
-        note_extrema(block, c, unit, warp_min_key<SAMPLE>(least), warp_max_key<SAMPLE>(most));
+    for (int slot = 0; slot < S::SLOTS; slot++) {
+        const unsigned i = slot_place<C, SAMPLE>(slot);
+        way->folding->lane[0][i % C][i / C] = lanes.d[slot];
+        way->folding->lane[1][i % C][i / C] = lanes.q[slot];
+        finite[slot % S::VECTOR % C] &= isfinite(lanes.q[slot]);
     }
-    return true;
+#pragma unroll
+    for (int j = 0; j < S::CLASSES; j++) {
+        if (finite[j])
+            extrema_note(&way->extrema, j, unit, lanes.low[j], lanes.high[j]);
+    }
+    group_sync<C, SAMPLE>(); /* all lanes are written */
 }
 
+/* One of C warps of a group each folds the lanes of a channel. If the sum of squares is not finite,
+ * nothing is added: a sample is not, or the distance of one overflows. */
 template <int C, int SAMPLE>
 static __device__ __forceinline__ void way_measure(Finite<C, SAMPLE> *way, WideBlock<C> *block,
                                                    uint64_t unit, uint64_t next)
 {
-    if (measure_finite(way, block, unit, next))
+    const unsigned c = member_of<C, SAMPLE>() / 32, lane = threadIdx.x % 32;
+    stream_begin(&way->stream, block->image, unit);
+    const unsigned n = way->stream.n;
+    add_lanes(way, block->image, unit, next);
+    if (c >= C)
         return;
-    for (int c = 0; c < C; c++)
-        measure_careful<C, SAMPLE>(block, unit, 0, c, c == 0);
-}
-
-template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_report(Finite<C, SAMPLE> *, WideBlock<C> *)
-{
-}
-
-template <int C, int SAMPLE>
-static ImgstatResult launch_channels(const Launch *launch, bool plain, ImgstatError *err)
-{
-    enum { BLOCKS = C <= 2 ? 4 : 3 }; /* a multiprocessor, so that nothing is spilled */
-    return plain ? launch_way<C, SAMPLE, Finite<C, SAMPLE>, BLOCKS>(launch, err)
-                 : launch_way<C, SAMPLE, Careful<C, SAMPLE>, 4>(launch, err);
-}
-
-template <int SAMPLE>
-static ImgstatResult launch_sample(const Launch *launch, unsigned channels, bool plain,
-                                   ImgstatError *err)
-{
-    switch (channels) {
-    case 1:
-        return launch_channels<1, SAMPLE>(launch, plain, err);
-    case 2:
-        return launch_channels<2, SAMPLE>(launch, plain, err);
-    case 3:
-        return launch_channels<3, SAMPLE>(launch, plain, err);
-    default:
-        return launch_channels<4, SAMPLE>(launch, plain, err);
+    double d[4], q[4], sum, sum2;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        d[i] = way->folding->lane[0][c][lane + 32 * i];
+        q[i] = way->folding->lane[1][c][lane + 32 * i];
     }
+    lanes_fold(d, q, &sum, &sum2);
+    if (!isfinite(sum2)) {
+        measure_careful<C, SAMPLE>(block, unit, 0, (int)c, c == 0);
+        return;
+    }
+    add_terms(block, (int)c, &way->terms, n, way->folding->pivot[c], sum, sum2);
+    way->n += n;
+}
+
+template <int C, int SAMPLE>
+static __device__ __forceinline__ void way_report(Finite<C, SAMPLE> *way, WideBlock<C> *block)
+{
+    const unsigned c = member_of<C, SAMPLE>() / 32;
+    if (c < C) {
+        terms_report(block, (int)c, &way->terms);
+        add_count(block, (int)c, way->n);
+    }
+    const auto &best = way->extrema;
+    for (int k = 0; k < C; k++)
+        extrema_report<C, SAMPLE>(
+            block, k, value_key<SAMPLE>(of_channel<C, SAMPLE>(best.low, k, best.low[0])),
+            of_channel<C, SAMPLE>(best.low_unit, k, NO_UNIT),
+            value_key<SAMPLE>(of_channel<C, SAMPLE>(best.high, k, best.high[0])),
+            of_channel<C, SAMPLE>(best.high_unit, k, NO_UNIT));
 }
 
 ImgstatResult launch_wide_float(const Launch *launch, ImgstatSample sample, unsigned channels,
                                 bool plain, ImgstatError *err)
 {
-    return sample == IMGSTAT_F32 ? launch_sample<IMGSTAT_F32>(launch, channels, plain, err)
-                                 : launch_sample<IMGSTAT_F64>(launch, channels, plain, err);
+    return sample == IMGSTAT_F32 ? launch_sample<IMGSTAT_F32, Finite>(launch, channels, plain, err)
+                                 : launch_sample<IMGSTAT_F64, Finite>(launch, channels, plain, err);
 }

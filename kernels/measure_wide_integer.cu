@@ -5,8 +5,9 @@
 /* A thread's classes. Sums stay in registers until the block reports; extrema are a piece's. */
 template <int C, int SAMPLE> struct IntegerLanes {
     typedef typename WideType<SAMPLE>::Raw Raw;
-    IntegerSums<SAMPLE> sums[C];
-    Raw low[C], high[C];
+    enum { CLASSES = Share<C, SAMPLE>::CLASSES };
+    IntegerSums<SAMPLE> sums[CLASSES];
+    Raw low[CLASSES], high[CLASSES];
 };
 
 template <int C, int SAMPLE>
@@ -21,21 +22,30 @@ static __device__ __forceinline__ void lanes_take(IntegerLanes<C, SAMPLE> *lanes
 
 /* All samples count. */
 template <int C, int SAMPLE> struct Whole {
-    Ahead<C, SAMPLE> ahead;
+    typedef Share<C, SAMPLE> S;
+    enum { GROUP = S::GROUP, SHARED = S::RING_BYTES };
+    Stream<C, SAMPLE> stream;
     IntegerLanes<C, SAMPLE> lanes;
+    ClassExtrema<typename WideType<SAMPLE>::Raw, S::CLASSES> extrema;
+    unsigned n; /* of the warp's channel */
 };
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_begin(Whole<C, SAMPLE> *, const Work &)
+static __device__ __forceinline__ void way_begin(Whole<C, SAMPLE> *way, const Work &,
+                                                 unsigned char *memory)
 {
+    way->stream.ring = (typename Share<C, SAMPLE>::Vector *)memory + threadIdx.x;
+    way->stream.slot = 0;
 }
 
 template <int C, int SAMPLE> static __device__ __forceinline__ void way_adopt(Whole<C, SAMPLE> *way)
 {
-    way->ahead = Ahead<C, SAMPLE>{}; /* its registers are free meanwhile */
-    way->ahead.unit = ~0ull;
+    typedef typename WideType<SAMPLE>::Raw Raw;
+    way->stream.unit = ~0ull;
+    way->n = 0;
+    extrema_begin(&way->extrema, (Raw) ~(Raw)0, (Raw)0);
 #pragma unroll
-    for (int j = 0; j < C; j++)
+    for (int j = 0; j < Share<C, SAMPLE>::CLASSES; j++)
         way->lanes.sums[j] = IntegerSums<SAMPLE>{};
 }
 
@@ -44,54 +54,34 @@ static __device__ __forceinline__ void way_measure(Whole<C, SAMPLE> *way, WideBl
                                                    uint64_t unit, uint64_t next)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
-    ahead_begin(&way->ahead, block->image, unit);
-    const unsigned n = way->ahead.n;
+    enum { CLASSES = Share<C, SAMPLE>::CLASSES };
+    stream_begin(&way->stream, block->image, unit);
+    way->n += way->stream.n;
 #pragma unroll
-    for (int j = 0; j < C; j++) {
+    for (int j = 0; j < CLASSES; j++) {
         way->lanes.low[j] = (Raw) ~(Raw)0;
         way->lanes.high[j] = 0;
     }
-    take_piece(&way->lanes, &way->ahead, block->image, next);
-    const unsigned turn = Batch<C, SAMPLE>::VECTOR * (threadIdx.x % 32) % C;
+    stream_take(&way->lanes, &way->stream, block->image, next);
 #pragma unroll
-    for (int c = 0; c < C; c++) {
-        const uint64_t low = of_channel<C>(way->lanes.low, c, turn);
-        const uint64_t high = of_channel<C>(way->lanes.high, c, turn);
-        note_extrema(block, c, unit, warp_min_key<SAMPLE>(low), warp_max_key<SAMPLE>(high));
-        add_count(block, c, n);
-    }
+    for (int j = 0; j < CLASSES; j++)
+        extrema_note(&way->extrema, j, unit, way->lanes.low[j], way->lanes.high[j]);
 }
 
 template <int C, int SAMPLE>
 static __device__ __forceinline__ void way_report(Whole<C, SAMPLE> *way, WideBlock<C> *block)
 {
-    const unsigned turn = Batch<C, SAMPLE>::VECTOR * (threadIdx.x % 32) % C;
+    const auto &best = way->extrema;
+    if (member_of<C, SAMPLE>() / 32 < C)
+        add_count(block, (int)member_of<C, SAMPLE>() / 32, way->n);
 #pragma unroll
-    for (int c = 0; c < C; c++)
-        add_sums<C, SAMPLE>(block, c, of_channel<C>(way->lanes.sums, c, turn));
-}
-
-template <int C, int SAMPLE>
-static ImgstatResult launch_channels(const Launch *launch, bool plain, ImgstatError *err)
-{
-    enum { BLOCKS = C <= 2 ? 4 : 3 }; /* a multiprocessor, so that nothing is spilled */
-    return plain ? launch_way<C, SAMPLE, Whole<C, SAMPLE>, BLOCKS>(launch, err)
-                 : launch_way<C, SAMPLE, Careful<C, SAMPLE>, 4>(launch, err);
-}
-
-template <int SAMPLE>
-static ImgstatResult launch_sample(const Launch *launch, unsigned channels, bool plain,
-                                   ImgstatError *err)
-{
-    switch (channels) {
-    case 1:
-        return launch_channels<1, SAMPLE>(launch, plain, err);
-    case 2:
-        return launch_channels<2, SAMPLE>(launch, plain, err);
-    case 3:
-        return launch_channels<3, SAMPLE>(launch, plain, err);
-    default:
-        return launch_channels<4, SAMPLE>(launch, plain, err);
+    for (int c = 0; c < C; c++) {
+        add_sums<C, SAMPLE>(block, c,
+                            of_channel<C, SAMPLE>(way->lanes.sums, c, IntegerSums<SAMPLE>{}));
+        extrema_report<C, SAMPLE>(block, c, of_channel<C, SAMPLE>(best.low, c, best.low[0]),
+                                  of_channel<C, SAMPLE>(best.low_unit, c, NO_UNIT),
+                                  of_channel<C, SAMPLE>(best.high, c, best.high[0]),
+                                  of_channel<C, SAMPLE>(best.high_unit, c, NO_UNIT));
     }
 }
 
@@ -100,12 +90,12 @@ ImgstatResult launch_wide_integer(const Launch *launch, ImgstatSample sample, un
 {
     switch (sample) {
     case IMGSTAT_U32:
-        return launch_sample<IMGSTAT_U32>(launch, channels, plain, err);
+        return launch_sample<IMGSTAT_U32, Whole>(launch, channels, plain, err);
     case IMGSTAT_I32:
-        return launch_sample<IMGSTAT_I32>(launch, channels, plain, err);
+        return launch_sample<IMGSTAT_I32, Whole>(launch, channels, plain, err);
     case IMGSTAT_U64:
-        return launch_sample<IMGSTAT_U64>(launch, channels, plain, err);
+        return launch_sample<IMGSTAT_U64, Whole>(launch, channels, plain, err);
     default:
-        return launch_sample<IMGSTAT_I64>(launch, channels, plain, err);
+        return launch_sample<IMGSTAT_I64, Whole>(launch, channels, plain, err);
     }
 }

@@ -136,34 +136,19 @@ static __device__ __forceinline__ uint64_t warp_max(uint64_t v)
     return v;
 }
 
-/* Keys of 32-bit samples have an instruction of their own from compute capability 8.0. */
-template <int SAMPLE> static __device__ __forceinline__ uint64_t warp_min_key(uint64_t key)
+/* The tree of docs/float-sums.md, step 4, of two sums at once: the upper half of the warp goes on
+ * with the second. Lane t gives lanes t, t + 32, t + 64, t + 96 of the piece. */
+static __device__ __forceinline__ void lanes_fold(const double (&a)[4], const double (&b)[4],
+                                                  double *sum_a, double *sum_b)
 {
-#if __CUDA_ARCH__ >= 800
-    if constexpr (sizeof(typename WideType<SAMPLE>::Raw) == 4)
-        return __reduce_min_sync(ALL_LANES, (uint32_t)key);
-#endif
-    return warp_min(key);
-}
-
-template <int SAMPLE> static __device__ __forceinline__ uint64_t warp_max_key(uint64_t key)
-{
-#if __CUDA_ARCH__ >= 800
-    if constexpr (sizeof(typename WideType<SAMPLE>::Raw) == 4)
-        return __reduce_max_sync(ALL_LANES, (uint32_t)key);
-#endif
-    return warp_max(key);
-}
-
-/* The tree of docs/float-sums.md, step 4. Lane t gives lanes t, t + 32, t + 64, t + 96 of the
- * piece; lane 0 gets the sum. */
-static __device__ __forceinline__ double lanes_fold(double l0, double l32, double l64, double l96)
-{
-    double v = (l0 + l64) + (l32 + l96);
+    const double half_a = (a[0] + a[2]) + (a[1] + a[3]), half_b = (b[0] + b[2]) + (b[1] + b[3]);
+    const bool upper = threadIdx.x % 32 >= 16;
+    double v = (upper ? half_b : half_a) + __shfl_xor_sync(ALL_LANES, upper ? half_a : half_b, 16);
 #pragma unroll
-    for (int h = 16; h > 0; h /= 2)
-        v += __shfl_down_sync(ALL_LANES, v, h);
-    return v;
+    for (int h = 8; h > 0; h /= 2)
+        v += __shfl_xor_sync(ALL_LANES, v, h);
+    *sum_a = __shfl_sync(ALL_LANES, v, 0);
+    *sum_b = __shfl_sync(ALL_LANES, v, 16);
 }
 
 #endif

@@ -5,14 +5,16 @@
 
 #include "wide_sums.cuh"
 
-/* Four warps, a piece each at a time: small blocks end together. */
-enum { THREADS = 128, WARPS = THREADS / 32 };
+/* A block of C channels. Small blocks end together. */
+template <int C> struct Shape {
+    enum { WARPS = wide_warps(C), THREADS = 32 * WARPS };
+};
 /* Pieces that a block adds up before it reports: 2^17 * 4096 * 2^32 < 2^63. */
 static const uint64_t BLOCK_PIECES = 1ull << 17;
 
 /* Extrema of the pieces that one warp has done, and the pieces that brought them. */
 struct WarpExtrema {
-    uint64_t low, low_unit, high, high_unit; /* low > high: none */
+    uint64_t low, low_unit, high, high_unit; /* units ~0: none */
 };
 
 enum Counter { N, NAN_, PINF, NINF, NODATA, OVERFLOW, OVERFLOW2, COUNTERS };
@@ -27,7 +29,7 @@ template <int C> struct WideBlock {
     unsigned long long masked;
     unsigned long long count[C][COUNTERS];
     unsigned long long limb[C][2][EXACT_LIMBS]; /* floats: ExactSum; integers: sums of digits */
-    WarpExtrema warp[WARPS][C];
+    WarpExtrema warp[Shape<C>::WARPS][C];
     unsigned found[2 * C]; /* extrema of the image: pixels from the piece's first */
 };
 
@@ -74,24 +76,32 @@ static __device__ __forceinline__ PlacedPiece piece_place(const WorkImage &image
                                                           unsigned bytes)
 {
     uint64_t row, place;
-    unit_place(image, unit, &row, &place);
+    if (image.rows > 1 &&
+        (unit | image.units_per_row) >> 32 == 0) { /* divisions of 64 bits are slow */
+        row = (uint32_t)unit / (uint32_t)image.units_per_row;
+        place = unit - row * image.units_per_row;
+    } else {
+        unit_place(image, unit, &row, &place);
+    }
     return piece_at(image, row, place * PIECE, bytes);
 }
 
+/* Of equal extrema the first place counts. */
 template <int C>
-static __device__ __forceinline__ void note_extrema(WideBlock<C> *block, int c, uint64_t unit,
-                                                    uint64_t low, uint64_t high)
+static __device__ __forceinline__ void note_extrema(WideBlock<C> *block, int c, uint64_t low,
+                                                    uint64_t low_unit, uint64_t high,
+                                                    uint64_t high_unit)
 {
     WarpExtrema *best = &block->warp[threadIdx.x / 32][c];
     if (threadIdx.x % 32 != 0)
         return;
-    if (low < best->low) {
+    if (low < best->low || (low == best->low && low_unit < best->low_unit)) {
         best->low = low;
-        best->low_unit = unit;
+        best->low_unit = low_unit;
     }
-    if (high > best->high || best->high_unit == ~0ull) {
+    if (high > best->high || (high == best->high && high_unit < best->high_unit)) {
         best->high = high;
-        best->high_unit = unit;
+        best->high_unit = high_unit;
     }
 }
 
@@ -99,11 +109,11 @@ static __device__ __forceinline__ void note_extrema(WideBlock<C> *block, int c, 
 
 template <int C> static __device__ __forceinline__ void begin_sums(WideBlock<C> *block)
 {
-    for (unsigned i = threadIdx.x; i < C * 2 * EXACT_LIMBS; i += THREADS)
+    for (unsigned i = threadIdx.x; i < C * 2 * EXACT_LIMBS; i += Shape<C>::THREADS)
         (&block->limb[0][0][0])[i] = 0;
-    for (unsigned i = threadIdx.x; i < C * COUNTERS; i += THREADS)
+    for (unsigned i = threadIdx.x; i < C * COUNTERS; i += Shape<C>::THREADS)
         (&block->count[0][0])[i] = 0;
-    for (unsigned i = threadIdx.x; i < WARPS * C; i += THREADS)
+    for (unsigned i = threadIdx.x; i < Shape<C>::WARPS * C; i += Shape<C>::THREADS)
         (&block->warp[0][0])[i] = WarpExtrema{~0ull, ~0ull, 0, ~0ull};
     if (threadIdx.x == 0) {
         block->pieces = 0;
@@ -117,7 +127,7 @@ static __device__ __forceinline__ void adopt(const Work &work, WideBlock<C> *blo
 {
     const uint32_t *from = (const uint32_t *)&work_image(work, number);
     uint32_t *to = (uint32_t *)&block->image;
-    for (unsigned i = threadIdx.x; i < sizeof(WorkImage) / 4; i += THREADS)
+    for (unsigned i = threadIdx.x; i < sizeof(WorkImage) / 4; i += Shape<C>::THREADS)
         to[i] = from[i];
     if (threadIdx.x == 0)
         block->number = number;
@@ -136,7 +146,7 @@ static __device__ __forceinline__ void report_extrema(WideBlock<C> *block, WideC
     if (i >= 2 * C)
         return;
     uint64_t key = 0, unit = ~0ull;
-    for (int w = 0; w < WARPS; w++) {
+    for (int w = 0; w < Shape<C>::WARPS; w++) {
         const WarpExtrema &best = block->warp[w][c];
         const uint64_t k = largest ? best.high : best.low;
         const uint64_t u = largest ? best.high_unit : best.low_unit;
@@ -162,7 +172,7 @@ static __device__ __forceinline__ void report_extrema(WideBlock<C> *block, WideC
 template <int C, int SAMPLE>
 static __device__ __forceinline__ void report_sums(WideBlock<C> *block, WideChannel *channel)
 {
-    for (unsigned i = threadIdx.x; i < C * COUNTERS; i += THREADS) {
+    for (unsigned i = threadIdx.x; i < C * COUNTERS; i += Shape<C>::THREADS) {
         const unsigned long long n = (&block->count[0][0])[i];
         if (n)
             atomicAdd(&channel[i / COUNTERS].count[i % COUNTERS], n);
@@ -177,7 +187,7 @@ static __device__ __forceinline__ void report_sums(WideBlock<C> *block, WideChan
         }
         __syncthreads(); /* normalized */
     }
-    for (unsigned i = threadIdx.x; i < C * 2 * EXACT_LIMBS; i += THREADS) {
+    for (unsigned i = threadIdx.x; i < C * 2 * EXACT_LIMBS; i += Shape<C>::THREADS) {
         const unsigned long long limb = (&block->limb[0][0][0])[i];
         if (limb)
             atomicAdd(&channel[i / (2 * EXACT_LIMBS)].limb[i / EXACT_LIMBS % 2][i % EXACT_LIMBS],
@@ -194,7 +204,8 @@ static __device__ __forceinline__ void find_extrema(WideBlock<C> *block, const W
                                                     unsigned channel0)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
-    enum { GROUPS = 2 * C < WARPS ? 2 * C : WARPS, MEMBERS = WARPS / GROUPS * 32, LOADS = 16 };
+    enum { WARPS = Shape<C>::WARPS, GROUPS = 2 * C < WARPS ? 2 * C : WARPS, LOADS = 32 };
+    enum { MEMBERS = WARPS / GROUPS * 32 };
     const unsigned member = threadIdx.x % MEMBERS;
     if (threadIdx.x < 2 * C)
         block->found[threadIdx.x] = PIECE;
@@ -285,24 +296,36 @@ template <int C, int SAMPLE>
 static __device__ __forceinline__ void merge_record(const Work &work, WideBlock<C> *block,
                                                     WideState *state, WideChannel *channel)
 {
-    static_assert(C * COUNTERS <= 32 && WARPS >= 4, "a thread a counter, a warp a task");
+    enum { THREADS = Shape<C>::THREADS, LIMBS = C * 2 * EXACT_LIMBS };
+    enum { EACH = (LIMBS + THREADS - 1) / THREADS };
+    static_assert(C * COUNTERS <= 32 && Shape<C>::WARPS >= 4, "a thread a counter, a warp a task");
     unsigned *lock = record_lock(work, block->image.tally);
     Tally *tally = block->image.tally + work.channel0;
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    find_extrema<C, SAMPLE>(block, channel, work.channel0);
-    if (threadIdx.x == 0 && work.images) /* a launch of one image needs no lock */
-        lock_take(lock);
-    __syncthreads(); /* locked; positions are found */
-
-    for (unsigned i = threadIdx.x; i < C * 2 * EXACT_LIMBS; i += THREADS) {
-        const unsigned c = i / (2 * EXACT_LIMBS), which = i / EXACT_LIMBS % 2, k = i % EXACT_LIMBS;
-        const int64_t *limb = which ? tally[c].fsum2.limb : tally[c].fsum.limb;
-        unsigned long long sum = __ldcg(&channel[c].limb[which][k]);
-        channel[c].limb[which][k] = 0;
-        if (WideType<SAMPLE>::FLOAT)
-            sum += (unsigned long long)__ldcg((const long long *)&limb[k]);
-        block->limb[c][which][k] = sum;
+    if (work.images) { /* a launch of one image needs no lock */
+        if (threadIdx.x == 0)
+            lock_take(lock);
+        __syncthreads(); /* locked */
     }
+    unsigned long long from[EACH], to[EACH]; /* on their way while positions are looked for */
+#pragma unroll
+    for (int e = 0; e < EACH; e++) {
+        const unsigned i = min(threadIdx.x + e * THREADS, LIMBS - 1u), c = i / (2 * EXACT_LIMBS);
+        const unsigned which = i / EXACT_LIMBS % 2, k = i % EXACT_LIMBS;
+        const int64_t *limb = which ? tally[c].fsum2.limb : tally[c].fsum.limb;
+        from[e] = __ldcg(&channel[c].limb[which][k]);
+        to[e] = WideType<SAMPLE>::FLOAT ? (uint64_t)__ldcg((const long long *)&limb[k]) : 0;
+    }
+    find_extrema<C, SAMPLE>(block, channel, work.channel0);
+#pragma unroll
+    for (int e = 0; e < EACH; e++) {
+        const unsigned i = threadIdx.x + e * THREADS;
+        if (i < LIMBS) {
+            (&block->limb[0][0][0])[i] = from[e] + to[e];
+            channel[i / (2 * EXACT_LIMBS)].limb[i / EXACT_LIMBS % 2][i % EXACT_LIMBS] = 0;
+        }
+    }
+    __syncthreads(); /* positions are found; every limb has been read */
     if (warp == 1 && lane < C) {
         FoundExtrema found = extrema_take(&channel[lane].low, &channel[lane].high);
         found.min_at += block->found[2 * lane];
@@ -329,7 +352,7 @@ static __device__ __forceinline__ void merge_record(const Work &work, WideBlock<
     __syncthreads(); /* normalized; masked has been read */
 
     if (WideType<SAMPLE>::FLOAT) {
-        for (unsigned i = threadIdx.x; i < C * 2 * EXACT_LIMBS; i += THREADS) {
+        for (unsigned i = threadIdx.x; i < C * 2 * EXACT_LIMBS; i += Shape<C>::THREADS) {
             const unsigned c = i / (2 * EXACT_LIMBS), which = i / EXACT_LIMBS % 2;
             int64_t *limb = which ? tally[c].fsum2.limb : tally[c].fsum.limb;
             limb[i % EXACT_LIMBS] = (int64_t)block->limb[c][which][i % EXACT_LIMBS];
@@ -339,10 +362,12 @@ static __device__ __forceinline__ void merge_record(const Work &work, WideBlock<
         state->masked = 0;
         state->items_done = 0;
     }
-    __threadfence();
-    __syncthreads(); /* all is written */
-    if (threadIdx.x == 0 && work.images)
-        lock_release(lock);
+    if (work.images) {
+        __threadfence();
+        __syncthreads(); /* all is written */
+        if (threadIdx.x == 0)
+            lock_release(lock);
+    }
 }
 
 template <int C, int SAMPLE>
@@ -350,9 +375,9 @@ static __device__ __noinline__ void flush(const Work &work, WideBlock<C> *block)
 {
     WideState *state = state_of(work, block->number, C);
     WideChannel *channel = (WideChannel *)(state + 1);
-    __syncthreads(); /* the warps' pieces are complete */
+    __syncthreads();                        /* the warps' pieces are complete */
+    report_sums<C, SAMPLE>(block, channel); /* nobody waits for these */
     report_extrema(block, channel);
-    report_sums<C, SAMPLE>(block, channel);
     __threadfence();
     __syncthreads(); /* everything is reported before the items are */
     if (threadIdx.x == 0) {

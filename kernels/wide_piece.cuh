@@ -17,40 +17,61 @@ static __device__ __forceinline__ void shared_add(unsigned long long *sum, uint6
         atomicAdd(&half[1], high);
 }
 
-/* Adds the terms of a float piece: 10 lanes, a term each. d, q: of lane 0. n > 0, the same in all
- * lanes, as is pivot. */
+/* What lane i < PIECE_TERMS of a warp has added up of term i of pieces: three limbs, from `limb`
+ * on. Most terms are of the size of those before them, so that shared memory is seldom needed. */
+struct TermSums {
+    uint32_t limb;
+    int64_t part[3]; /* below 2^32 a piece, and BLOCK_PIECES of those */
+};
+
+/* Hands them to the block. */
 template <int C>
-static __device__ __forceinline__ void add_terms(WideBlock<C> *block, int c, unsigned n,
-                                                 double pivot, double d, double q)
+static __device__ __forceinline__ void terms_report(WideBlock<C> *block, int c, TermSums *sums)
+{
+    const unsigned lane = threadIdx.x % 32;
+    unsigned long long *to = block->limb[c][lane < PIECE_SUM_TERMS ? 0 : 1] + sums->limb;
+#pragma unroll
+    for (int i = 0; i < 3; i++) {
+        if (sums->part[i])
+            shared_add(&to[i], (uint64_t)sums->part[i]);
+        sums->part[i] = 0;
+    }
+}
+
+/* Adds the terms of a float piece: 10 lanes, a term each. n > 0; all the same in all lanes but
+ * sums. */
+template <int C>
+static __device__ __forceinline__ void add_terms(WideBlock<C> *block, int c, TermSums *sums,
+                                                 unsigned n, double pivot, double d, double q)
 {
     const unsigned lane = threadIdx.x % 32;
     double term[PIECE_TERMS], mine = 0;
-    d = __shfl_sync(ALL_LANES, d, 0);
-    q = __shfl_sync(ALL_LANES, q, 0);
     piece_terms((double)n, pivot, d, q, term);
 #pragma unroll
     for (int i = 0; i < PIECE_TERMS; i++)
         mine = lane == i ? term[i] : mine;
     const unsigned bad = __ballot_sync(ALL_LANES, !isfinite(mine));
     const unsigned sum_terms = (1u << PIECE_SUM_TERMS) - 1;
-    const bool first = lane < PIECE_SUM_TERMS;
-    const unsigned group = first ? sum_terms : ((1u << PIECE_TERMS) - 1) & ~sum_terms;
-    if (lane < PIECE_TERMS && !(bad & group) && mine != 0) {
+    if (bad) {
+        const bool first = lane < PIECE_SUM_TERMS;
+        if (lane == 0 && (bad & sum_terms))
+            shared_add(&block->count[c][OVERFLOW], 1);
+        if (lane == 0 && (bad & ~sum_terms))
+            shared_add(&block->count[c][OVERFLOW2], 1);
+        if (bad & (first ? sum_terms : ~sum_terms))
+            mine = 0;
+    }
+    if (mine != 0) {
         uint32_t limb;
         int64_t part[3];
         exact_split(mine, &limb, part);
-        unsigned long long *to = block->limb[c][first ? 0 : 1] + limb;
-#pragma unroll
-        for (int i = 0; i < 3; i++) {
-            if (part[i])
-                shared_add(&to[i], (uint64_t)part[i]);
+        if (limb != sums->limb) {
+            terms_report(block, c, sums);
+            sums->limb = limb;
         }
-    }
-    if (lane == 0) {
-        if (bad & sum_terms)
-            shared_add(&block->count[c][OVERFLOW], 1);
-        if (bad & ~sum_terms)
-            shared_add(&block->count[c][OVERFLOW2], 1);
+#pragma unroll
+        for (int i = 0; i < 3; i++)
+            sums->part[i] += part[i];
     }
 }
 
@@ -169,13 +190,17 @@ static __device__ __noinline__ void measure_careful(WideBlock<C> *block, uint64_
     const unsigned n = (unsigned)warp_sum((uint64_t)count[N]);
     if (n == 0)
         return;
-    note_extrema(block, c, unit, warp_min(low), warp_max(high));
+    note_extrema(block, c, warp_min(low), unit, warp_max(high), unit);
     add_count(block, c, n);
-    if constexpr (WideType<SAMPLE>::FLOAT)
-        add_terms(block, c, n, pivot, lanes_fold(d[0], d[1], d[2], d[3]),
-                  lanes_fold(q[0], q[1], q[2], q[3]));
-    else
+    if constexpr (WideType<SAMPLE>::FLOAT) {
+        TermSums terms = {};
+        double sum, sum2;
+        lanes_fold(d, q, &sum, &sum2);
+        add_terms(block, c, &terms, n, pivot, sum, sum2);
+        terms_report(block, c, &terms);
+    } else {
         add_sums<C, SAMPLE>(block, c, sums);
+    }
 }
 
 #endif

@@ -279,6 +279,18 @@ size_t narrow_state_bytes(void);
 size_t narrow16_pack_bytes(void); /* a channel, once a launch, after the states */
 size_t wide_state_bytes(unsigned channels);
 
+/* Warps of a block that measures so many channels of wide samples, and how many of them take a
+ * piece together if the image is plain (else one does): more where pieces are large. */
+static constexpr __host__ __device__ unsigned wide_warps(unsigned channels)
+{
+    return channels == 3 ? 6 : channels == 4 ? 8 : 4;
+}
+
+static constexpr __host__ __device__ unsigned wide_group(unsigned channels, unsigned sample_bytes)
+{
+    return channels < 4 ? channels : channels * sample_bytes / 4;
+}
+
 /* How images are cut: pixels (plain: bytes) a unit, and units an item, for so many bytes in all. */
 enum { NARROW8_UNIT = 4096, NARROW8_UNIT3 = 4608, NARROW8_PIXELS = 1024 };
 enum { NARROW16_UNIT = 1536, NARROW16_PIXELS = 768, NARROW16_STEP = 32 };
