@@ -54,6 +54,7 @@ ImgstatResult cuda_enter(CudaDevice *device, ImgstatError *err)
     if (device->broken != IMGSTAT_OK)
         return error_set(err, device->broken, "cuda:%d: unusable after an earlier failure",
                          device->index);
+    device->only_measured = false;
     CUDA_TRY(device, err, cudaSetDevice(device->index)); /* the calling thread may be a new one */
     return IMGSTAT_OK;
 }

@@ -58,6 +58,7 @@ typedef struct CudaDevice {
     cudaStream_t stream;  /* kernels; what the calls are ordered by */
     cudaStream_t copies;  /* host to device, overlapped with kernels */
     bool capturing;       /* the caller's stream records a graph: nothing may wait or grow */
+    bool only_measured;   /* what came last on `stream` was measure_narrow8: it changes no pixels */
     ImgstatResult broken; /* after a failure: what every further call returns */
     StageSlot stage[STAGE_SLOTS];
     unsigned stage_next;
@@ -100,6 +101,7 @@ ImgstatResult cuda_failed(CudaDevice *device, cudaError_t status, const char *ca
 static inline ImgstatResult cuda_launched(CudaDevice *device, cudaStream_t stream,
                                           const char *kernel, ImgstatError *err)
 {
+    device->only_measured = false;
     cudaError_t status = cudaGetLastError();
 #ifdef IMGSTAT_SYNC_LAUNCHES
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
@@ -120,7 +122,8 @@ ImgstatResult cuda_reserve(CudaDevice *device, CudaBuffer *buffer, size_t bytes,
 ImgstatResult cuda_reserve_host(CudaDevice *device, CudaBuffer *buffer, size_t bytes,
                                 ImgstatError *err);
 
-/* Before every call: selects the device; fails if it has failed before. */
+/* Before every call: selects the device; fails if it has failed before. What the call puts on the
+ * stream may change pixels: only_measured is false, whatever it was. */
 ImgstatResult cuda_enter(CudaDevice *device, ImgstatError *err);
 
 /* Calls `read` with images in device memory that together are `images`: device images as they

@@ -15,14 +15,14 @@ enum { ITEM_BYTES = 128 << 10 };
 /* What the images of one launch have in common. */
 struct Kind {
     ImgstatSample sample;
-    uint16_t channels; /* of the images */
-    bool plain, bins;
+    uint16_t channels;     /* of the images */
+    bool plain, bins, cdf; /* the records have the latter */
 };
 
 static bool same_kind(const Kind &a, const Kind &b)
 {
     return a.sample == b.sample && a.channels == b.channels && a.plain == b.plain &&
-           a.bins == b.bins;
+           a.bins == b.bins && a.cdf == b.cdf;
 }
 
 static size_t sample_size(ImgstatSample sample)
@@ -51,7 +51,8 @@ static bool is_wide_float(ImgstatSample sample)
 
 static Kind kind_of(const ImagePro *image, const DeviceRecord *record)
 {
-    Kind kind = {image->sample, image->channels, image->mask == NULL, false};
+    Kind kind = {image->sample, image->channels, image->mask == NULL, false, false};
+    kind.cdf = record && record_parts_cdf(record->sample, record->parts);
     if (sample_is_narrow(image->sample)) {
         kind.plain = kind.plain && image->channels <= 4;
         return kind;
@@ -163,6 +164,7 @@ static void cut_items(WorkImage *image, const Kind &kind, uint32_t per_item, boo
 static ImgstatResult run_kernels(const Launch *launch, const Kind &kind, ImgstatError *err)
 {
     Launch part = *launch;
+    part.work.cdf = kind.cdf;
     const unsigned group = 4;
     for (unsigned c = 0; c < kind.channels; c += group) {
         const unsigned n = kind.channels - c < group ? kind.channels - c : group;
@@ -200,15 +202,18 @@ static ImgstatResult begin_upload(CudaDevice *device, DescSlot *slot, size_t byt
     return cuda_reserve(device, &slot->device, bytes, false, err);
 }
 
-/* Copies them to the device, while kernels before are at work. */
-static ImgstatResult end_upload(CudaDevice *device, DescSlot *slot, size_t bytes,
-                                cudaStream_t stream, ImgstatError *err)
+/* Copies them to the device, while kernels before are at work. If the launch may begin early the
+ * host waits for that, which takes some 10 us, and not the stream: then it could not. */
+static ImgstatResult end_upload(CudaDevice *device, DescSlot *slot, size_t bytes, ImgstatError *err)
 {
     CUDA_TRY(device, err,
              cudaMemcpyAsync(slot->device.memory, slot->pinned.memory, bytes,
                              cudaMemcpyHostToDevice, device->copies));
     CUDA_TRY(device, err, cudaEventRecord(slot->copied, device->copies));
-    CUDA_TRY(device, err, cudaStreamWaitEvent(stream, slot->copied, 0));
+    if (device->only_measured)
+        CUDA_TRY(device, err, cudaEventSynchronize(slot->copied));
+    else
+        CUDA_TRY(device, err, cudaStreamWaitEvent(device->stream, slot->copied, 0));
     return IMGSTAT_OK;
 }
 
@@ -225,7 +230,7 @@ static ImgstatResult upload_work(CudaDevice *device, Launch *launch, const WorkI
         for (uint32_t k = 0; k < images[i].items; k++)
             *of_item++ = (uint32_t)i;
     }
-    IMGSTAT_TRY(end_upload(device, slot, bytes, launch->stream, err));
+    IMGSTAT_TRY(end_upload(device, slot, bytes, err));
     launch->work.images = (const WorkImage *)slot->device.memory;
     if (!single)
         launch->work.image_of_item = (const uint32_t *)((char *)slot->device.memory + table);
@@ -306,6 +311,7 @@ struct Batch {
     bool shared;       /* two of them may share a record: addresses do not ascend */
     const Tally *last; /* record */
     ImagePro model;    /* the image described last */
+    unsigned parts;    /* of its record */
 };
 
 /* Describes images that were put down as alike one by one. */
@@ -345,7 +351,7 @@ static ImgstatResult launch_alike(CudaDevice *device, Batch *batch, size_t n, bo
     const size_t bytes = n * sizeof *batch->places;
     IMGSTAT_TRY(begin_upload(device, slot, bytes, err));
     memcpy(slot->pinned.memory, batch->places, bytes);
-    IMGSTAT_TRY(end_upload(device, slot, bytes, launch.stream, err));
+    IMGSTAT_TRY(end_upload(device, slot, bytes, err));
     launch.work.places = (const WorkPlace *)slot->device.memory;
     IMGSTAT_TRY(run_kernels(&launch, batch->kind, err));
     CUDA_TRY(device, err, cudaEventRecord(slot->used, launch.stream));
@@ -399,12 +405,37 @@ static ImgstatResult add_work(CudaDevice *device, Batch *batch, const WorkImage 
     return IMGSTAT_OK;
 }
 
-/* Adds one that is like images[0]. */
-static ImgstatResult add_alike(CudaDevice *device, Batch *batch, const ImagePro *image,
-                               Tally *tally, uint64_t *bins, ImgstatError *err)
+/* Whether the image differs from images[0], which was described last, by its place at most. */
+static bool is_alike(const Batch *batch, const ImagePro *image, const DeviceRecord *record)
 {
-    const WorkImage model = batch->images[0];
+    return batch->places && (batch->n == 1 || batch->alike) && sample_bits(image->sample) == 8 &&
+           record->parts == batch->parts && same_shape(&batch->model, image);
+}
+
+static Tally *record_tally(const DeviceRecord *record)
+{
+    return (Tally *)(uintptr_t)record->mem.address;
+}
+
+/* NULL: it has none. */
+static uint64_t *record_bins(const DeviceRecord *record)
+{
+    if (!record_parts_bins(record->sample, record->parts))
+        return NULL;
+    return (uint64_t *)(record_tally(record) + record->channels);
+}
+
+/* Adds one that is. */
+static ImgstatResult add_alike(CudaDevice *device, Batch *batch, const ImagePro *image,
+                               const DeviceRecord *record, ImgstatError *err)
+{
+    Tally *tally = record_tally(record);
+    if (!batch->alike) {
+        const WorkImage *first = &batch->images[0];
+        batch->places[0] = WorkPlace{first->pixels, first->first_at, first->tally, first->bins};
+    }
     if (batch->n == batch->most) {
+        const WorkImage model = batch->images[0];
         IMGSTAT_TRY(launch_batch(device, batch, err));
         batch->images[0] = model;
     } else if (tally <= batch->last) {
@@ -415,7 +446,7 @@ static ImgstatResult add_alike(CudaDevice *device, Batch *batch, const ImagePro 
     place->pixels = (const unsigned char *)(uintptr_t)image->device.address;
     place->first_at = (uint64_t)image->first_row * image->width;
     place->tally = tally;
-    place->bins = bins;
+    place->bins = record_bins(record);
     batch->alike = true;
     return IMGSTAT_OK;
 }
@@ -424,18 +455,6 @@ static ImgstatResult add_alike(CudaDevice *device, Batch *batch, const ImagePro 
 static ImgstatResult add_image(CudaDevice *device, Batch *batch, const ImagePro *image,
                                const DeviceRecord *record, ImgstatError *err)
 {
-    Tally *tally = (Tally *)(uintptr_t)record->mem.address;
-    uint64_t *bins = NULL;
-    if (record_parts_bins(record->sample, record->parts))
-        bins = (uint64_t *)(tally + record->channels);
-    if (batch->places && sample_bits(image->sample) == 8 && (batch->n == 1 || batch->alike) &&
-        same_shape(&batch->model, image)) {
-        if (!batch->alike) {
-            const WorkImage *first = &batch->images[0];
-            batch->places[0] = WorkPlace{first->pixels, first->first_at, first->tally, first->bins};
-        }
-        return add_alike(device, batch, image, tally, bins, err);
-    }
     bool unit_bytes;
     const uint64_t unit = unit_size(batch->kind, &unit_bytes);
     const bool by_rows = is_wide_float(image->sample);
@@ -447,12 +466,13 @@ static ImgstatResult add_image(CudaDevice *device, Batch *batch, const ImagePro 
         ImagePro band = image_band(image, first, rows);
         WorkImage work;
         work_describe(&work, &band, unit, unit_bytes, by_rows);
-        work.tally = tally;
-        work.bins = bins;
+        work.tally = record_tally(record);
+        work.bins = record_bins(record);
         IMGSTAT_TRY(add_work(device, batch, &work, err));
         first += rows;
     }
     batch->model = *image;
+    batch->parts = record->parts;
     return IMGSTAT_OK;
 }
 
@@ -466,6 +486,7 @@ static ImgstatResult realign(CudaDevice *device, const ImagePro *image, ImagePro
     if (!size_product(pitch, image->height, &bytes))
         return error_set(err, IMGSTAT_ERR_ARG, "the image is larger than memory");
     IMGSTAT_TRY(cuda_reserve(device, &device->aligned, bytes, false, err));
+    device->only_measured = false;
     *out = *image;
     out->device.address = (uint64_t)(uintptr_t)device->aligned.memory;
     out->pitch = pitch;
@@ -528,6 +549,10 @@ static ImgstatResult measure_device_images(void *context, CudaDevice *device,
         bool others = false;
         for (size_t i = from; i < n; i++) {
             record = &measure->records[origin ? origin[i] : i];
+            if (is_alike(&batch, &images[i], record)) { /* the quick way */
+                IMGSTAT_TRY(add_alike(device, &batch, &images[i], record, err));
+                continue;
+            }
             if (!same_kind(batch.kind, kind_of(&images[i], record))) {
                 others = true;
                 continue;
@@ -556,29 +581,61 @@ static ImgstatResult measure_device_images(void *context, CudaDevice *device,
     return IMGSTAT_OK;
 }
 
+static ImgstatResult check_records(const ImagePro *images, const DeviceRecord *records, size_t n,
+                                   ImgstatError *err)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        const DeviceRecord *record = &records[i], *before = i > 0 ? record - 1 : NULL;
+        if (!before || before->sample != record->sample || before->channels != record->channels ||
+            before->parts != record->parts)
+            bytes = record_bytes(record->sample, record->channels, record->parts);
+        if (record->sample != images[i].sample || record->channels != images[i].channels ||
+            record->mem.bytes < bytes || !record->mem.address)
+            return error_set(err, IMGSTAT_ERR_ARG, "the record is not one for the image measured");
+    }
+    return IMGSTAT_OK;
+}
+
+/* Prefix sums of 65,536 bins a channel; measure_narrow8 makes those of 256 itself. */
+static ImgstatResult sum_bins(Device *base, const DeviceRecord *record, ImgstatError *err)
+{
+    const size_t n = sample_record_bins(record->sample);
+    const DevMem bins = {record->mem.address + record->channels * sizeof(Tally),
+                         n * sizeof(uint64_t)};
+    for (unsigned c = 0; c < record->channels; c++) {
+        const DevMem from = {bins.address + c * bins.bytes, bins.bytes};
+        const DevMem to = {from.address + record->channels * bins.bytes, bins.bytes};
+        IMGSTAT_TRY(base->ops->scan(base, from, to, n, true, err));
+    }
+    return IMGSTAT_OK;
+}
+
 ImgstatResult cuda_measure(Device *base, const ImagePro *images, const DeviceRecord *records,
                            size_t n, ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
+    const bool only_measured = device->only_measured;
     IMGSTAT_TRY(cuda_enter(device, err));
+    device->only_measured = only_measured; /* measuring changes no pixels but where it says so */
     if (n > UINT32_MAX)
         return error_set(err, IMGSTAT_ERR_ARG, "too many images in one call");
-    for (size_t i = 0; i < n; i++) {
-        const DeviceRecord *record = &records[i];
-        if (record->sample != images[i].sample || record->channels != images[i].channels ||
-            record->mem.bytes < record_bytes(record->sample, record->channels, record->parts) ||
-            !record->mem.address)
-            return error_set(err, IMGSTAT_ERR_ARG, "the record is not one for the image measured");
-    }
+    IMGSTAT_TRY(check_records(images, records, n, err));
     Measure measure = {records};
-    return cuda_stage(device, images, n, measure_device_images, &measure, err);
+    IMGSTAT_TRY(cuda_stage(device, images, n, measure_device_images, &measure, err));
+    for (size_t i = 0; i < n; i++) {
+        if (sample_bits(records[i].sample) == 16 &&
+            record_parts_cdf(records[i].sample, records[i].parts))
+            IMGSTAT_TRY(sum_bins(base, &records[i], err));
+    }
+    return IMGSTAT_OK;
 }
 
 /* ---- On the caller's stream ------------------------------------------------------------------ */
 
 size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels)
 {
-    const Kind kind = {sample, channels, false, false};
+    const Kind kind = {sample, channels, false, false, false};
     return sizeof(QueueMemory) + state_bytes(kind, 1);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* measure_narrow8.cu: records of 8-bit samples in one read: exact bins, and where the extrema are.
  */
-#include "hopper.cuh"
 #include "narrow8_count.cuh"
 #include "narrow8_report.cuh"
 
@@ -10,14 +9,15 @@ template <int C, int SHIFT, bool PLAIN>
 static __device__ __forceinline__ void measure_alone(const Work &work, Block8<C> *block)
 {
     Held8<C> *held = &block->held[0];
-    turn_over<C, SHIFT, PLAIN>(work, block, NULL, held, 0);
-    count_alone<C, SHIFT, PLAIN>(work, block, held);
+    turn_over<C, SHIFT, PLAIN>(work, NULL, held, 0);
+    count_alone<C, SHIFT, PLAIN>(work, held);
+    after_all_before();
     if (threadIdx.x == 0) {
         held->items = 1;
         held->image.items = gridDim.x; /* reports there will be */
     }
-    __syncthreads(); /* the table and `best` are complete */
-    turn_over<C, SHIFT, PLAIN>(work, block, held, &block->held[1], NONE);
+    __syncthreads(); /* the table and what was seen are complete */
+    turn_over<C, SHIFT, PLAIN>(work, held, &block->held[1], NONE);
 }
 
 /* Items of images, in order, while there are any. */
@@ -28,35 +28,35 @@ static __device__ __forceinline__ void measure_items(const Work &work, Block8<C>
         block->full[threadIdx.x] = false;
         block->cursor[threadIdx.x] = 0;
     }
-    uint32_t item = blockIdx.x;
+    uint32_t item = blockIdx.x, next = item + gridDim.x;
     Held8<C> *held = NULL;
     for (unsigned turn = 0; item < work.n_items; turn ^= 1) {
         const uint32_t wanted = work_image_of(work, item);
         if (!held || wanted != held->number || block->full[turn ^ 1]) {
             Held8<C> *other = &block->held[held == &block->held[0]];
-            turn_over<C, SHIFT, PLAIN>(work, block, held, other, wanted);
+            turn_over<C, SHIFT, PLAIN>(work, held, other, wanted);
             held = other;
         }
         uint64_t unit, end;
         item_units(held->image, item, &unit, &end);
-        unsigned next = 0; /* on its way while the item is counted */
         if (threadIdx.x == 0) {
-            next = gridDim.x + atomicAdd(&work.shared->queue.next, 1u);
+            if (item >= gridDim.x) /* on its way while the item is counted */
+                next = 2 * gridDim.x + atomicAdd(&work.shared->queue.next, 1u);
             held->items++;
             held->samples += (end - unit) * (PLAIN ? Shape<C>::UNIT / C : NARROW8_PIXELS);
         }
-        count_item<C, SHIFT, PLAIN>(work, block, held, &block->cursor[turn], unit,
-                                    (unsigned)(end - unit));
+        count_item<C, SHIFT, PLAIN>(work, held, &block->cursor[turn], unit, (unsigned)(end - unit));
+        after_all_before();
         if (threadIdx.x == 0) {
             block->next[turn] = next;
             block->full[turn] = held->samples > TABLE_SAMPLES;
             block->cursor[turn ^ 1] = 0;
         }
-        __syncthreads(); /* the table and `best` hold the whole item; next[turn] is there */
+        __syncthreads(); /* the table holds the whole item; next[turn] is there */
         item = block->next[turn];
     }
     if (held)
-        turn_over<C, SHIFT, PLAIN>(work, block, held, &block->held[held == &block->held[0]], NONE);
+        turn_over<C, SHIFT, PLAIN>(work, held, &block->held[held == &block->held[0]], NONE);
 }
 
 /* clang-format off */
@@ -94,7 +94,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
         __shared__ Block8<C> block;
         for (unsigned i = threadIdx.x; i < (TABLE_BINS << SHIFT) / 16; i += THREADS)
             ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
-        after_launches_before();
+        if (!work.early)
+            after_all_before();
         if (work.n_images == 1 && work.alone)
             measure_alone<C, SHIFT, PLAIN>(work, &block);
         else
@@ -114,6 +115,7 @@ static ImgstatResult launch_shape(const Launch *launch, unsigned blocks, Imgstat
     Work work = launch->work;
     const uint64_t most = (uint64_t)device->properties.multiProcessorCount * blocks;
     uint64_t wanted = work.n_items;
+    work.early = device->only_measured && launch->stream == device->stream;
     work.alone = work.n_images == 1 && work.only.units < TABLE_UNITS;
     if (work.alone)
         wanted = (work.only.units + WARPS - 1) / WARPS;
@@ -127,9 +129,11 @@ static ImgstatResult launch_shape(const Launch *launch, unsigned blocks, Imgstat
     config.dynamicSmemBytes = (size_t)bytes;
     config.stream = launch->stream;
     config.attrs = &attribute;
-    config.numAttrs = device->properties.major >= 9; /* see after_launches_before */
+    config.numAttrs = device->properties.major >= 9; /* see after_all_before */
     CUDA_TRY(device, err, cudaLaunchKernelEx(&config, kernel, work));
-    return cuda_launched(device, launch->stream, "measure_narrow8", err);
+    IMGSTAT_TRY(cuda_launched(device, launch->stream, "measure_narrow8", err));
+    device->only_measured = launch->stream == device->stream;
+    return IMGSTAT_OK;
 }
 
 /* Blocks an SM and columns as the device's shared memory allows. */

@@ -28,27 +28,41 @@ static const uint64_t TABLE_UNITS = TABLE_SAMPLES / NARROW8_UNIT3;
 /* Counters: those of sample v at bytes [v << SHIFT, v + 1 << SHIFT). */
 extern __shared__ __align__(128) unsigned char table[];
 
+/* The extrema that a warp has seen, by channel. */
+struct alignas(16) Limits {
+    int16_t low[4], high[4];
+};
+
 /* What a block knows of an image. */
 template <int C> struct Held8 {
+    /* Extrema and the first units that hold them, by warp, then of all; 0: none. */
+    unsigned long long seen[WARPS][2 * C], best[2 * C];
+    unsigned long long offer[2 * C]; /* and their positions */
+    Limits limits[WARPS];
     WorkImage image;
     uint64_t samples; /* a channel, in the table; only thread 0 looks */
-    uint32_t number;  /* of the image */
-    uint32_t items;   /* of the image, done by this block since the last report */
     unsigned long long masked;
-    unsigned long long best[2 * C]; /* extrema and the first units that hold them; 0: none */
+    uint32_t number; /* of the image */
+    uint32_t items;  /* of the image, done by this block since the last report */
+    bool sole, last; /* all the items of the image were this block's; it is the last to report */
 };
 
 template <int C> struct Block8 {
-    Held8<C>
-        held[2]; /* by turns: that in the table, and the one before, which is merged meanwhile */
+    Held8<C> held[2]; /* by turns: what is counted, and what is reported meanwhile */
     uint32_t next[2]; /* items, by turns, and whether the table is to be emptied before */
     bool full[2];
-    bool sole, last; /* all the items of the image were this block's; it is the last to report */
-    unsigned long long offer[2 * C];   /* extrema and their positions */
-    int low[WARPS][C], high[WARPS][C]; /* of the units of each warp */
-    unsigned cursor[2];                /* units of an item that warps have taken, by turns */
-    uint64_t sum[C * TABLE_BINS];      /* of the columns of each bin, in a report */
+    unsigned cursor[2]; /* units of an item that warps have taken, by turns */
 };
+
+/* A launch may begin while the blocks of the launch before end (the launch asks for it), with what
+ * nothing depends on: what comes before this call touches only shared memory, and if work.early
+ * pixels. Launches behind it begin after it, so that all before the launch before has been done. */
+static __device__ __forceinline__ void after_all_before(void)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
 
 /* Where a plain unit lies in its row: bytes [address, address + UNIT) cut to [row, end), and the
  * channel of the byte at address + lane * 16. */

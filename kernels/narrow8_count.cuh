@@ -125,6 +125,7 @@ template <int C, int SHIFT, int ROTATE>
 static __device__ __forceinline__ void count_edge(const Place &place, const unsigned char *at,
                                                   const Keys &keys, Extent<C> *extent)
 {
+    const unsigned lane = threadIdx.x % 32;
     uint32_t word[4], within[4];
 #pragma unroll
     for (int w = 0; w < 4; w++) {
@@ -132,9 +133,8 @@ static __device__ __forceinline__ void count_edge(const Place &place, const unsi
 #pragma unroll
         for (int p = 0; p < 4; p++) {
             if (within[w] >> 8 * p & 1)
-                count(
-                    (word[w] >> 8 * p & 0xFF) << SHIFT |
-                    column_of<C, SHIFT>((place.phase + ROTATE + 4 * w + p) % C, threadIdx.x % 32));
+                count((word[w] >> 8 * p & 0xFF) << SHIFT |
+                      column_of<C, SHIFT>((place.phase + ROTATE + 4 * w + p) % C, lane));
         }
     }
     extend_word<C, true, ROTATE % C>(extent, keys, word[0], within[0]);
@@ -156,7 +156,7 @@ static __device__ __forceinline__ void count_either(const Place &place, const un
 
 /* Counts one unit of a plain image with one warp. */
 template <int C, int SHIFT, bool KEYED>
-static __device__ __forceinline__ void count_plain(Block8<C> *block, Held8<C> *held, uint64_t unit)
+static __device__ __forceinline__ void count_plain(Held8<C> *held, uint64_t unit)
 {
     const Place place = plain_place<C>(held->image, unit);
     const unsigned char *at = place.address + threadIdx.x % 32 * 16;
@@ -190,15 +190,15 @@ static __device__ __forceinline__ void count_plain(Block8<C> *block, Held8<C> *h
     }
     int low[C], high[C];
     extent_keys<C>(extent, place.phase, low, high);
-    notice<C>(block, held, low, high, unit);
+    notice<C>(held, low, high, unit);
 }
 
 /* ---- Any unit -------------------------------------------------------------------------------- */
 
 /* Counts one unit of an image with a mask, or some channels of one with more. */
 template <int C, int SHIFT>
-static __device__ __forceinline__ unsigned count_general(Block8<C> *block, Held8<C> *held,
-                                                         uint64_t unit, unsigned channel0)
+static __device__ __forceinline__ unsigned count_general(Held8<C> *held, uint64_t unit,
+                                                         unsigned channel0)
 {
     const WorkImage &image = held->image;
     const unsigned lane = threadIdx.x % 32;
@@ -235,64 +235,65 @@ static __device__ __forceinline__ unsigned count_general(Block8<C> *block, Held8
         }
     }
     __syncwarp();
-    notice<C>(block, held, low, high, unit);
+    notice<C>(held, low, high, unit);
     return masked;
 }
 
 /* Counts one unit with one warp. A function of its own, so that what is kept meanwhile does not
  * take registers from it. */
 template <int C, int SHIFT, bool PLAIN, bool KEYED>
-static __device__ __noinline__ void count_unit(Block8<C> *block, Held8<C> *held, uint64_t unit,
-                                               unsigned channel0)
+static __device__ __noinline__ void count_unit(Held8<C> *held, uint64_t unit, unsigned channel0)
 {
     if (PLAIN) {
-        count_plain<C, SHIFT, KEYED>(block, held, unit);
+        count_plain<C, SHIFT, KEYED>(held, unit);
     } else {
-        const unsigned masked = count_general<C, SHIFT>(block, held, unit, channel0);
+        const unsigned masked = count_general<C, SHIFT>(held, unit, channel0);
         if (masked)
             atomicAdd(&held->masked, (unsigned long long)masked);
     }
 }
 
 template <int C, int SHIFT, bool PLAIN>
-static __device__ __forceinline__ void count_either_unit(const Work &work, Block8<C> *block,
-                                                         Held8<C> *held, uint64_t unit)
+static __device__ __forceinline__ void count_either_unit(const Work &work, Held8<C> *held,
+                                                         uint64_t unit)
 {
     if (PLAIN && (held->image.sample == IMGSTAT_I8 || held->image.has_nodata))
-        count_unit<C, SHIFT, PLAIN, PLAIN>(block, held, unit, work.channel0);
+        count_unit<C, SHIFT, PLAIN, PLAIN>(held, unit, work.channel0);
     else
-        count_unit<C, SHIFT, PLAIN, false>(block, held, unit, work.channel0);
+        count_unit<C, SHIFT, PLAIN, false>(held, unit, work.channel0);
 }
 
 /* All units of an item: warps take them as they come. */
 template <int C, int SHIFT, bool PLAIN>
-static __device__ __forceinline__ void count_item(const Work &work, Block8<C> *block,
-                                                  Held8<C> *held, unsigned *cursor, uint64_t begin,
-                                                  unsigned units)
+static __device__ __forceinline__ void count_item(const Work &work, Held8<C> *held,
+                                                  unsigned *cursor, uint64_t begin, unsigned units)
 {
     unsigned taken = threadIdx.x / 32; /* the first of each warp is settled */
     while (taken < units) {
         unsigned next = 0;
         if (threadIdx.x % 32 == 0)
             next = WARPS + atomicAdd(cursor, 1u); /* on its way while the unit is counted */
-        count_either_unit<C, SHIFT, PLAIN>(work, block, held, begin + taken);
+        count_either_unit<C, SHIFT, PLAIN>(work, held, begin + taken);
         taken = __shfl_sync(NONE, next, 0);
     }
 }
 
-/* What a block counts of an image that has the launch to itself. Most units go by turns; the last
- * few are fetched one by one, so that all end together. Nobody waits for anybody. */
+/* What a block counts of an image that has the launch to itself. Some units go by turns; the others
+ * are fetched one by one, so that all end together, even if one began late because a block of the
+ * launch before was still merging. Nobody waits for anybody. */
+enum { FIXED_16THS = 12 };
+
 template <int C, int SHIFT, bool PLAIN>
-static __device__ __forceinline__ void count_alone(const Work &work, Block8<C> *block,
-                                                   Held8<C> *held)
+static __device__ __forceinline__ void count_alone(const Work &work, Held8<C> *held)
 {
     const uint64_t units = held->image.units, turn = (uint64_t)gridDim.x * WARPS;
-    const uint64_t fixed = max(units / 16 * 15 / turn, (uint64_t)1) * turn;
+    const uint64_t fixed = max(units / 16 * FIXED_16THS / turn, (uint64_t)1) * turn;
     uint64_t unit = (uint64_t)blockIdx.x * WARPS + threadIdx.x / 32;
     for (; unit < min(fixed, units); unit += turn)
-        count_either_unit<C, SHIFT, PLAIN>(work, block, held, unit);
+        count_either_unit<C, SHIFT, PLAIN>(work, held, unit);
     if (fixed >= units)
         return;
+    after_all_before(); /* the queues are its, too */
     const unsigned queues = min(gridDim.x, (unsigned)TAIL_QUEUES), queue = blockIdx.x % queues;
     unsigned *tail = &work.shared->tail[queue * TAIL_STRIDE], taken = 0;
     if (threadIdx.x % 32 == 0)
@@ -303,7 +304,7 @@ static __device__ __forceinline__ void count_alone(const Work &work, Block8<C> *
             break;
         if (threadIdx.x % 32 == 0)
             taken = atomicAdd(tail, 1u); /* on its way while the unit is counted */
-        count_either_unit<C, SHIFT, PLAIN>(work, block, held, unit);
+        count_either_unit<C, SHIFT, PLAIN>(work, held, unit);
     }
 }
 

@@ -95,7 +95,7 @@ static __device__ __forceinline__ void extent_keys(const Extent<C> &extent, unsi
     }
 }
 
-static __device__ __forceinline__ int warp_min(int x)
+template <typename T> static __device__ __forceinline__ T warp_min(T x)
 {
 #if __CUDA_ARCH__ >= 800
     return __reduce_min_sync(NONE, x);
@@ -106,32 +106,47 @@ static __device__ __forceinline__ int warp_min(int x)
 #endif
 }
 
-/* After a unit: where it goes beyond what the warp has seen, the block notes it. Units of a warp
+/* The warps of the block have seen nothing of an image. Thread i of n. */
+template <int C>
+static __device__ __forceinline__ void see_nothing(Held8<C> *held, unsigned i, unsigned n)
+{
+    const Limits none = {{TABLE_BINS, TABLE_BINS, TABLE_BINS, TABLE_BINS}, {-1, -1, -1, -1}};
+    for (unsigned k = i; k < WARPS * 2 * C; k += n)
+        held->seen[k / (2 * C)][k % (2 * C)] = 0;
+    for (unsigned k = i; k < 2 * C; k += n)
+        held->offer[k] = 0;
+    for (unsigned k = i; k < WARPS; k += n)
+        held->limits[k] = none;
+}
+
+/* After a unit: where it goes beyond what the warp has seen, the warp notes it. Units of a warp
  * ascend, so that an equal extremum is never the first. low > high: no sample. */
 template <int C>
-static __device__ __forceinline__ void notice(Block8<C> *block, Held8<C> *held, const int (&low)[C],
+static __device__ __forceinline__ void notice(Held8<C> *held, const int (&low)[C],
                                               const int (&high)[C], uint64_t unit)
 {
-    const unsigned warp = threadIdx.x / 32;
+    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    Limits *limits = &held->limits[warp];
+    const Limits before = *limits;
     bool news = false;
 #pragma unroll
     for (int c = 0; c < C; c++)
-        news |= low[c] < block->low[warp][c] || high[c] > block->high[warp][c];
-    if (!__any_sync(NONE, news))
+        news |= low[c] < before.low[c] || high[c] > before.high[c];
+    if (!__any_sync(NONE, news)) /* and all have read what is written now */
         return;
-    __syncwarp(); /* all have read what is written now */
+    int least = 1, most = 0; /* of the channel that the lane looks after: two a channel */
 #pragma unroll
     for (int c = 0; c < C; c++) {
-        const int least = warp_min(low[c]), most = -warp_min(-high[c]);
-        if (threadIdx.x % 32 != 0 || least > most)
-            continue;
-        if (least < block->low[warp][c]) {
-            block->low[warp][c] = least;
-            atomicMax(&held->best[2 * c], narrow_offer(least, unit, false));
-        }
-        if (most > block->high[warp][c]) {
-            block->high[warp][c] = most;
-            atomicMax(&held->best[2 * c + 1], narrow_offer(most, unit, true));
+        const int l = warp_min(low[c]), h = -warp_min(-high[c]);
+        least = lane / 2 == (unsigned)c ? l : least;
+        most = lane / 2 == (unsigned)c ? h : most;
+    }
+    if (least <= most) {
+        const bool largest = lane % 2;
+        int16_t *limit = largest ? &limits->high[lane / 2] : &limits->low[lane / 2];
+        if (largest ? most > *limit : least < *limit) {
+            *limit = (int16_t)(largest ? most : least);
+            held->seen[warp][lane] = narrow_offer(*limit, unit, largest);
         }
     }
     __syncwarp();

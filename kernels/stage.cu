@@ -67,6 +67,7 @@ static ImgstatResult end_chunk(CudaDevice *device, Chunk *chunk, CudaRead read, 
     if (!slot)
         return IMGSTAT_OK;
     chunk->slot = NULL;
+    device->only_measured = false;
     CUDA_TRY(device, err,
              cudaMemcpyAsync(slot->pixels.memory, slot->pinned.memory, chunk->used,
                              cudaMemcpyHostToDevice, device->copies));

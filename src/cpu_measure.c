@@ -191,6 +191,20 @@ static void measure_direct(const Plan *plan, size_t i)
     thread->owner = SIZE_MAX;
 }
 
+/* Prefix sums of the bins, if the record has them. */
+static void sum_bins(const DeviceRecord *record)
+{
+    if (!record_parts_cdf(record->sample, record->parts))
+        return;
+    const size_t n = sample_record_bins(record->sample), all = record->channels * n;
+    const uint64_t *bins = record_bins(record);
+    uint64_t *cdf = record_bins(record) + all, sum = 0;
+    for (size_t i = 0; i < all; i++) {
+        sum = i % n == 0 ? bins[i] : sum + bins[i];
+        cdf[i] = sum;
+    }
+}
+
 static ImgstatResult check(const CpuDevice *device, const ImagePro *image,
                            const DeviceRecord *record, ImgstatError *err)
 {
@@ -258,5 +272,7 @@ ImgstatResult cpu_measure(Device *base, const ImagePro *images, const DeviceReco
         pool_run(device->pool, tasks, measure_task, &plan);
     for (unsigned t = 0; t < pool_threads(device->pool); t++)
         flush(&plan, &device->thread[t]);
+    for (size_t i = 0; i < n; i++)
+        sum_bins(&records[i]);
     return IMGSTAT_OK;
 }

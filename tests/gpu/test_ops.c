@@ -151,7 +151,8 @@ static void test_sizes(void)
                 shape.pattern = (Pattern)below(PATTERNS);
                 shape.mask = below(5) == 0;
                 shape.nodata = below(4) == 0;
-                check_measure(&shape, below(6) == 0 ? RECORD_BINS : 0, below(4) > 0, below(4) == 0);
+                check_measure(&shape, below(4) == 0 ? RECORD_BINS | RECORD_CDF : 0, below(4) > 0,
+                              below(4) == 0);
             }
         }
     }
@@ -171,7 +172,7 @@ static void test_patterns(void)
                 shape.gap = k % 2 ? below(9) * 16 : 0;
                 shape.nodata = below(5) == 0;
                 shape.mask = below(8) == 0;
-                check_measure(&shape, below(4) == 0 ? RECORD_BINS : 0, true, false);
+                check_measure(&shape, below(3) == 0 ? RECORD_BINS | RECORD_CDF : 0, true, false);
             }
         }
     }
@@ -259,7 +260,7 @@ static void test_batches(void)
             shape.mask = !uniform && below(10) == 0;
             shape.nodata = below(6) == 0;
             image[i] = test_image_create(&shape, round != 2 || below(2));
-            record[i] = records_create(shape.sample, shape.channels, 0);
+            record[i] = records_create(shape.sample, shape.channels, below(3) ? 0 : RECORD_CDF);
             const bool bands = i + n + 2 < IMAGES && below(5) == 0 && shape.height > 1;
             const uint32_t rows = bands ? 1 + below(shape.height - 1) : shape.height;
             for (uint32_t first = 0; first < shape.height && n < IMAGES; first += rows) {
@@ -310,7 +311,7 @@ static void test_alike(void)
             shape.pattern = (Pattern)below(PATTERNS);
             shape.height += mixed && i == other;
             image[i] = test_image_create(&shape, true);
-            record[i] = records_create(shape.sample, shape.channels, 0);
+            record[i] = records_create(shape.sample, shape.channels, s % 2 ? RECORD_CDF : 0);
             const size_t r = i > 0 && below(50) == 0 ? below((uint32_t)i) : i;
             cpu[i] = image[i].cpu;
             cuda[i] = image[i].cuda;
@@ -327,6 +328,46 @@ static void test_alike(void)
             records_destroy(&record[i]);
             test_image_destroy(&image[i]);
         }
+    }
+}
+
+/* Calls in a row that nothing waits for between, as one begins before the other has ended: images
+ * of all sizes, in records that they share, some changed just before they are measured. */
+static void test_sequence(void)
+{
+    enum { IMAGES = 12, RECORDS = 3 };
+    static const uint32_t sizes[] = {1, 40, 300, 1000, 3000};
+    const unsigned calls = ops.small ? 12 : 200;
+    for (uint16_t channels = 1; channels <= 4; channels++) {
+        TestImage image[IMAGES];
+        Records record[RECORDS];
+        for (size_t i = 0; i < IMAGES; i++) {
+            Shape shape = {.sample = IMGSTAT_U8, .channels = channels, .height = 1 + below(200)};
+            shape.width = sizes[below(ops.small ? 2 : 5)];
+            shape.height *= shape.width >= 1000 && below(2) ? 8 : 1;
+            shape.pattern = (Pattern)below(PATTERNS);
+            image[i] = test_image_create(&shape, true);
+        }
+        for (size_t r = 0; r < RECORDS; r++)
+            record[r] = records_create(IMGSTAT_U8, channels, r ? RECORD_CDF : 0);
+        for (unsigned k = 0; k < calls; k++) {
+            TestImage *from = &image[below(IMAGES)];
+            const Records *to = &record[below(RECORDS)];
+            if (below(4) == 0) {
+                unsigned char *const bytes = from->host;
+                for (size_t b = below(3); b < from->bytes; b += 1 + below(99))
+                    bytes[b] = (unsigned char)(bytes[b] * 5 + 1);
+                test_image_upload(from);
+            }
+            must(cpu_device_ops.measure(ops.cpu, &from->cpu, &to->cpu, 1, &ops.error));
+            must(cuda_device_ops.measure(ops.cuda, &from->cuda, &to->cuda, 1, &ops.error));
+        }
+        for (size_t r = 0; r < RECORDS; r++) {
+            records_compare(&record[r], "sequence");
+            records_destroy(&record[r]);
+        }
+        for (size_t i = 0; i < IMAGES; i++)
+            test_image_destroy(&image[i]);
     }
 }
 
@@ -628,33 +669,41 @@ static void test_comparator(void)
     records_destroy(&r);
 }
 
-static void run(const char *name, void (*test)(void))
+typedef struct Test {
+    const char *name;
+    void (*run)(void);
+} Test;
+
+static const Test tests[] = {
+    {"comparator", test_comparator}, {"empty", test_empty},       {"scan", test_scan},
+    {"sizes", test_sizes},           {"sequence", test_sequence}, {"alike", test_alike},
+    {"patterns", test_patterns},     {"turns", test_turns},       {"overflow", test_overflow},
+    {"batches", test_batches},       {"reads", test_reads},       {"huge", test_huge}};
+
+static void run(const Test *test)
 {
     const size_t cases = ops.cases, failures = ops.failures;
     const double began = seconds();
-    test();
+    test->run();
     must(cuda_device_ops.wait(ops.cuda, &ops.error));
-    printf("%-12s %7zu cases  %5.1f s  %s\n", name, ops.cases - cases, seconds() - began,
+    printf("%-12s %7zu cases  %5.1f s  %s\n", test->name, ops.cases - cases, seconds() - began,
            ops.failures == failures ? "ok" : "FAILED");
     fflush(stdout);
 }
 
-int main(void)
+/* All tests, or those named. */
+int main(int argc, char **argv)
 {
     const int status = ops_open();
     if (status != 0)
         return status;
-    run("comparator", test_comparator);
-    run("empty", test_empty);
-    run("scan", test_scan);
-    run("sizes", test_sizes);
-    run("patterns", test_patterns);
-    run("turns", test_turns);
-    run("overflow", test_overflow);
-    run("batches", test_batches);
-    run("alike", test_alike);
-    run("reads", test_reads);
-    run("huge", test_huge);
+    for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
+        bool wanted = argc < 2;
+        for (int i = 1; i < argc; i++)
+            wanted |= strcmp(argv[i], tests[t].name) == 0;
+        if (wanted)
+            run(&tests[t]);
+    }
     printf("%zu cases, %.1f MB compared, %zu failures, seed %llu\n", ops.cases,
            (double)ops.compared / 1e6, ops.failures, (unsigned long long)ops.seed);
     const bool vacuous = ops.cases == 0;

@@ -125,7 +125,8 @@ static void check_random_case(const Devices *all, Random *random, ImgstatSample 
     TestImage test =
         test_image(random, sample, width, height, channels, pattern, pads[random_below(random, 5)],
                    shifts[random_below(random, 5)], nodata, mask);
-    check_image(all, random, &test.image, random_below(random, 2) ? RECORD_BINS : 0, compared);
+    check_image(all, random, &test.image, random_below(random, 2) ? RECORD_BINS | RECORD_CDF : 0,
+                compared);
     test_image_release(&test);
 }
 

@@ -17,7 +17,6 @@ static const size_t LONG_BYTES = (size_t)32 << 20;
 
 typedef struct RecordWork {
     unsigned parts;
-    bool cdf; /* prefix sums of the bins too */
     ImagePro *images;
     DeviceRecord *records; /* fresh * images of them */
     DevMem memory;
@@ -64,19 +63,11 @@ static cudaError_t call_measure(Bench *bench, const BenchCase *c, void *work, co
     ImgstatError err;
     for (size_t i = 0; i < c->images; i++)
         w->images[i].device.address = (uint64_t)(uintptr_t)in + i * (c->bytes / c->images);
-    if (!good(bench, cuda_device_ops.measure(device_of(bench), w->images, records, c->images, &err),
-              &err))
-        return cudaErrorUnknown;
-    const size_t n_bins = sample_record_bins(c->sample);
-    for (unsigned k = 0; w->cdf && k < c->channels; k++) {
-        const size_t bytes = n_bins * sizeof(uint64_t);
-        const DevMem bins = {records->mem.address + c->channels * sizeof(Tally) + k * bytes, bytes};
-        const DevMem out = {(uint64_t)(uintptr_t)bench->out + k * bytes, bytes};
-        if (!good(bench, cuda_device_ops.scan(device_of(bench), bins, out, n_bins, true, &err),
-                  &err))
-            return cudaErrorUnknown;
-    }
-    return cudaSuccess;
+    return good(bench,
+                cuda_device_ops.measure(device_of(bench), w->images, records, c->images, &err),
+                &err)
+               ? cudaSuccess
+               : cudaErrorUnknown;
 }
 
 static void work_release(Bench *bench, RecordWork *w)
@@ -91,7 +82,7 @@ static bool work_create(Bench *bench, const BenchCase *c, RecordWork *w)
     ImgstatError err;
     w->record_bytes = record_bytes(c->sample, c->channels, w->parts);
     w->stride = (w->record_bytes + 15) / 16 * 16;
-    w->first = (16 - c->channels * sizeof(Tally) % 16) % 16; /* scan wants bins on 16 bytes */
+    w->first = (16 - c->channels * sizeof(Tally) % 16) % 16; /* the scan of bins wants 16 bytes */
     w->fresh = c->bytes >= LONG_BYTES ? FRESH_LONG : FRESH_SHORT;
     w->images = (ImagePro *)calloc(c->images, sizeof *w->images);
     w->records = (DeviceRecord *)calloc(w->fresh * c->images, sizeof *w->records);
@@ -135,7 +126,7 @@ static double tally_sum(ImgstatSample sample, const Tally *tally)
 
 /* The records of all images of the call, added up by plain loops, against the truth of all. */
 static bool records_are_right(const BenchCase *c, const unsigned char *host, size_t stride,
-                              const Truth *truth)
+                              bool cdf, const Truth *truth)
 {
     for (unsigned k = 0; k < c->channels; k++) {
         const ChannelTruth *const t = &truth->channel[k];
@@ -151,11 +142,18 @@ static bool records_are_right(const BenchCase *c, const unsigned char *host, siz
             return false;
         if (truth->n_bins == 0 && all.sum != t->sum)
             return false;
+        uint64_t below = 0;
         for (size_t v = 0; v < truth->n_bins; v++) {
-            uint64_t count = 0;
-            for (size_t i = 0; i < c->images; i++)
-                count += ((const uint64_t *)(host + i * stride +
-                                             c->channels * sizeof(Tally)))[k * truth->n_bins + v];
+            uint64_t count = 0, sum = 0;
+            for (size_t i = 0; i < c->images; i++) {
+                const uint64_t *const bins =
+                    (const uint64_t *)(host + i * stride + c->channels * sizeof(Tally));
+                count += bins[k * truth->n_bins + v];
+                sum += cdf ? bins[(c->channels + k) * truth->n_bins + v] : 0;
+            }
+            below += count;
+            if (cdf && sum != below)
+                return false;
             if (count != truth->bins[k * truth->n_bins + v])
                 return false;
         }
@@ -173,19 +171,17 @@ static bool measure_is_right(Bench *bench, const BenchCase *c, RecordWork *w, co
         good(bench,
              cuda_device_ops.download(device_of(bench), host, w->memory, w->first, bytes, &err),
              &err) &&
-        records_are_right(c, host, w->stride, truth);
+        records_are_right(c, host, w->stride, w->parts & RECORD_CDF, truth);
     free(host);
     return right;
 }
 
-static void record_row(Bench *bench, const BenchCase *c, const char *what, unsigned parts, bool cdf,
+static void record_row(Bench *bench, const BenchCase *c, const char *what, unsigned parts,
                        const Truth *truth)
 {
     RecordWork work = {};
     work.parts = parts;
-    work.cdf = cdf;
-    if (!bench_wanted(bench, c, what) ||
-        (cdf && !bench_out(bench, c->channels * truth->n_bins * sizeof(uint64_t))))
+    if (!bench_wanted(bench, c, what))
         return;
     if (work_create(bench, c, &work))
         bench_row(bench, c, what, call_measure, &work, measure_is_right(bench, c, &work, truth));
@@ -196,11 +192,11 @@ void bench_device_record(Bench *bench, const BenchCase *c, const Truth *truth)
 {
     if (!bench->cuda)
         return;
-    record_row(bench, c, "imgstat", 0, false, truth);
+    record_row(bench, c, "imgstat", 0, truth);
     if (truth->n_bins > 0 && c->images == 1)
-        record_row(bench, c, "imgstat with CDF", 0, true, truth);
+        record_row(bench, c, "imgstat with CDF", RECORD_CDF, truth);
     if (truth->n_bins == 0)
-        record_row(bench, c, "imgstat with bins", RECORD_BINS, false, truth);
+        record_row(bench, c, "imgstat with bins", RECORD_BINS, truth);
 }
 
 static cudaError_t call_scan(Bench *bench, const BenchCase *c, void *inclusive, const void *in)
