@@ -190,9 +190,6 @@ static ImgstatResult launch_way(const Launch *launch, ImgstatError *err)
 template <int C, int SAMPLE, template <int, int> class Way>
 static ImgstatResult launch_channels(const Launch *launch, bool plain, ImgstatError *err)
 {
-#ifndef TPSM
-#define TPSM 576
-#endif
     /* A multiprocessor; with three channels some registers are spilled. */
     enum { BLOCKS = 576 / Shape<C>::THREADS };
     return plain ? launch_way<C, SAMPLE, Way<C, SAMPLE>, BLOCKS>(launch, err)

@@ -222,6 +222,31 @@ static void test_overflow(void)
     ops.cases++;
 }
 
+/* Valid samples are all the largest value there is, or all the smallest, and come late. */
+static void test_late(void)
+{
+    for (int k = 0; k < 4; k++) {
+        Shape shape = {.sample = IMGSTAT_U16, .channels = 1, .width = ops.small ? 300 : 4000};
+        shape.height = ops.small ? 100 : 2000;
+        TestImage image = test_image_create(&shape, true);
+        uint16_t *samples = (uint16_t *)image.cpu.host;
+        const uint32_t n = shape.width * shape.height, from = n / 8 + below(n / 2);
+        const uint16_t nodata = k % 2 ? 65535 : 0;
+        for (uint32_t i = 0; i < n; i++)
+            samples[i] = (uint16_t)(i < from || below(3) ? nodata : 65535 - nodata);
+        image.cpu.has_nodata = image.cuda.has_nodata = true;
+        image.cpu.nodata_key = image.cuda.nodata_key = nodata;
+        test_image_upload(&image);
+        Records r = records_create(shape.sample, shape.channels, 0);
+        must(cpu_device_ops.measure(ops.cpu, &image.cpu, &r.cpu, 1, &ops.error));
+        must(cuda_device_ops.measure(ops.cuda, &image.cuda, &r.cuda, 1, &ops.error));
+        records_compare(&r, "valid samples that come late");
+        records_destroy(&r);
+        test_image_destroy(&image);
+        ops.cases++;
+    }
+}
+
 static void test_empty(void)
 {
     for (int s = IMGSTAT_U8; s <= IMGSTAT_F64; s++) {
@@ -674,11 +699,19 @@ typedef struct Test {
     void (*run)(void);
 } Test;
 
-static const Test tests[] = {
-    {"comparator", test_comparator}, {"empty", test_empty},       {"scan", test_scan},
-    {"sizes", test_sizes},           {"sequence", test_sequence}, {"alike", test_alike},
-    {"patterns", test_patterns},     {"turns", test_turns},       {"overflow", test_overflow},
-    {"batches", test_batches},       {"reads", test_reads},       {"huge", test_huge}};
+static const Test tests[] = {{"comparator", test_comparator},
+                             {"empty", test_empty},
+                             {"scan", test_scan},
+                             {"sizes", test_sizes},
+                             {"sequence", test_sequence},
+                             {"alike", test_alike},
+                             {"patterns", test_patterns},
+                             {"turns", test_turns},
+                             {"overflow", test_overflow},
+                             {"late", test_late},
+                             {"batches", test_batches},
+                             {"reads", test_reads},
+                             {"huge", test_huge}};
 
 static void run(const Test *test)
 {
