@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* count.cu: further reads of an image: counting keys by digits and by ranges, gathering keys. */
 #include "measure.cuh"
+#include "warp.cuh"
 
 #include <cuda_fp16.h>
 #include <stdlib.h>
 
 enum { THREADS = 1024, WARPS = THREADS / 32, DIGITS = 65536 };
-static const unsigned ALL_LANES = 0xFFFFFFFFu;
 
 /* Units are pieces of a row; warps take them by turns. */
 struct ReadImage {

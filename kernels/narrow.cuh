@@ -4,6 +4,7 @@
 #ifndef IMGSTAT_NARROW_CUH
 #define IMGSTAT_NARROW_CUH
 
+#include "warp.cuh"
 #include "work.cuh"
 
 enum { NARROW_CHANNELS = 4 }; /* a launch measures at most so many */

@@ -193,17 +193,6 @@ static __device__ __forceinline__ void see_all(Seen *seen, Look look, const uint
     }
 }
 
-static __device__ __forceinline__ uint32_t warp_min(uint32_t v)
-{
-#if __CUDA_ARCH__ >= 800
-    return __reduce_min_sync(NONE, v);
-#else
-    for (unsigned h = 16; h > 0; h /= 2)
-        v = min(v, __shfl_xor_sync(NONE, v, h));
-    return v;
-#endif
-}
-
 /* Items ascend, so the first occurrence lies in the item that offered first. One lane a warp. */
 static __device__ __forceinline__ void warp_offer(Block16 *block, int key, uint64_t begin,
                                                   bool largest)

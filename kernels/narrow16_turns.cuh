@@ -136,17 +136,6 @@ static __device__ __noinline__ uint32_t count_turns(Block16 *block, uint64_t *bi
     return by_turns;
 }
 
-static __device__ __forceinline__ uint32_t warp_sum(uint32_t v)
-{
-#if __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(NONE, v);
-#else
-    for (unsigned h = 16; h > 0; h /= 2)
-        v += __shfl_xor_sync(NONE, v, h);
-    return v;
-#endif
-}
-
 /* count_turns in the style of the layout. */
 template <int CHANNELS, bool SPREAD>
 static __device__ __forceinline__ uint32_t count_phase(Block16 *block, uint64_t *bins,

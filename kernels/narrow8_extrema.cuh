@@ -95,17 +95,6 @@ static __device__ __forceinline__ void extent_keys(const Extent<C> &extent, unsi
     }
 }
 
-template <typename T> static __device__ __forceinline__ T warp_min(T x)
-{
-#if __CUDA_ARCH__ >= 800
-    return __reduce_min_sync(NONE, x);
-#else
-    for (int h = 16; h > 0; h /= 2)
-        x = min(x, __shfl_xor_sync(NONE, x, h));
-    return x;
-#endif
-}
-
 /* The warps of the block have seen nothing of an image. Thread i of n. */
 template <int C>
 static __device__ __forceinline__ void see_nothing(Held8<C> *held, unsigned i, unsigned n)

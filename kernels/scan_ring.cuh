@@ -6,6 +6,7 @@
 
 #include "hopper.cuh"
 #include "scan.cuh"
+#include "warp.cuh"
 
 /* Code for architectures below has no bulk copies: the kernel is empty there. */
 enum { RING_ARCHITECTURE = 90 };
@@ -91,21 +92,6 @@ static __device__ __forceinline__ Vector<T> ring_vector(const Vector<T> *from,
     }
 }
 
-template <typename T> static __device__ __forceinline__ T sum_of_warp(T v)
-{
-#if __CUDA_ARCH__ >= 800
-    if constexpr (sizeof(T) == 4)
-        return __reduce_add_sync(0xFFFFFFFFu, v);
-    else
-#endif
-    {
-#pragma unroll
-        for (int h = 16; h > 0; h /= 2)
-            v += __shfl_xor_sync(0xFFFFFFFFu, v, h);
-        return v;
-    }
-}
-
 /* The sum of a tile, and what comes before each segment of it. */
 template <typename T, bool WHOLE>
 static __device__ __forceinline__ T ring_sum(const Vector<T> *from, const RingCall<T> &call,
@@ -130,7 +116,7 @@ static __device__ __forceinline__ T ring_sum(const Vector<T> *from, const RingCa
             sum[0] += sum[e];
         if (threadIdx.x % 32 == 0)
             segment[w] = before;
-        before += sum_of_warp(sum[0]);
+        before += warp_sum(sum[0]);
     }
     return before;
 }
@@ -185,7 +171,7 @@ static __device__ __forceinline__ T sum_published(const unsigned long long *stat
         }
     }
     __syncwarp();
-    return sum_of_warp(sum);
+    return warp_sum(sum);
 }
 
 /* What comes before a tile is what came before this block's previous tile, that tile, and the tiles

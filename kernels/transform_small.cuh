@@ -5,6 +5,7 @@
 #define IMGSTAT_TRANSFORM_SMALL_CUH
 
 #include "transform.cuh"
+#include "warp.cuh"
 
 enum { BINS = 256, COLUMNS = 32, TABLE_BYTES = BINS * COLUMNS * 4 };
 /* A warp of 32 finishes: so many keys a lane. */
@@ -35,17 +36,6 @@ static __device__ __forceinline__ Piece piece_of(const Small &s, uint32_t block)
 static __device__ __forceinline__ uint32_t piece_samples(const Piece &p)
 {
     return p.vectors * 16 + p.tail;
-}
-
-static __device__ __forceinline__ uint32_t warp_sum(uint32_t value)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(0xFFFFFFFFu, value);
-#else
-    for (int step = 16; step; step /= 2)
-        value += __shfl_xor_sync(0xFFFFFFFFu, value, step);
-    return value;
-#endif
 }
 
 /* Counters as they are now, whatever a cache holds; asked anew each time. */

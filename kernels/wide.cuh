@@ -3,9 +3,8 @@
 #ifndef IMGSTAT_WIDE_CUH
 #define IMGSTAT_WIDE_CUH
 
+#include "warp.cuh"
 #include "work.cuh"
-
-static const unsigned ALL_LANES = 0xFFFFFFFFu;
 
 template <int SAMPLE> struct WideType;
 template <> struct WideType<IMGSTAT_U32> {
@@ -108,32 +107,6 @@ static __device__ __forceinline__ double value_min(double a, double b)
 static __device__ __forceinline__ double value_max(double a, double b)
 {
     return b > a ? b : a;
-}
-
-/* ---- Over a warp; every lane calls, every lane gets the result ------------------------------- */
-
-static __device__ __forceinline__ uint64_t warp_sum(uint64_t v)
-{
-#pragma unroll
-    for (int h = 16; h > 0; h /= 2)
-        v += __shfl_xor_sync(ALL_LANES, v, h);
-    return v;
-}
-
-static __device__ __forceinline__ uint64_t warp_min(uint64_t v)
-{
-#pragma unroll
-    for (int h = 16; h > 0; h /= 2)
-        v = min(v, __shfl_xor_sync(ALL_LANES, v, h));
-    return v;
-}
-
-static __device__ __forceinline__ uint64_t warp_max(uint64_t v)
-{
-#pragma unroll
-    for (int h = 16; h > 0; h /= 2)
-        v = max(v, __shfl_xor_sync(ALL_LANES, v, h));
-    return v;
 }
 
 /* The tree of docs/float-sums.md, step 4, of two sums at once: the upper half of the warp goes on
