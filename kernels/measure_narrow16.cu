@@ -247,7 +247,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
  *             counters add up to less than the samples counted. Then the block counts again with a
  *             look after every second step.
  *   Launch    one persistent block of 1,024 an SM, as many for each channel.
- *   Requires  as measure_narrow16; one image, one row, no mask, no nodata.
+ *   Requires  as measure_narrow16; one image, one row, no mask.
  *   Result    the same.
  */
 /* clang-format on */
@@ -318,8 +318,7 @@ static ImgstatResult launch_blocks(const Launch *launch, unsigned channels, Imgs
     work.words = (unsigned)(device->max_shared - RESERVE) / 4 / ROUND * ROUND;
     auto kernel = measure_narrow16<CHANNELS>;
     if constexpr (CHANNELS > 0) {
-        /* With nodata not: an extremum that no sample lies beyond, 65,535 or 0, keeps no place. */
-        if (!work.images && work.n_images == 1 && work.only.rows == 1 && !work.only.has_nodata)
+        if (!work.images && work.n_images == 1 && work.only.rows == 1)
             kernel = measure_narrow16_turns<CHANNELS>;
     }
     const int bytes = (int)work.words * 4 + BEHIND_BYTES;

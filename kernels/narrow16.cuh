@@ -232,31 +232,34 @@ static __device__ __forceinline__ void offer_seen(Block16 *block, const Seen &se
     __syncwarp();
 }
 
-/* What a lane has seen, and in which unit first; both halves are alike. 32 bits number the units of
- * 6 TB. */
+/* What a warp has seen, and in which unit first; lanes and halves are alike. 32 bits number the
+ * units of 6 TB. */
 struct Kept {
     Seen seen;
     uint32_t low_at, high_at;
 };
 
+/* seen: what a lane has seen now, that which is kept included. All lanes. */
 static __device__ __forceinline__ void keep_seen(Kept *kept, const Seen &seen, uint32_t unit)
 {
-    const Seen now = {__vminu2(seen.low, __byte_perm(seen.low, 0, 0x1032)),
-                      __vmaxu2(seen.high, __byte_perm(seen.high, 0, 0x1032))};
-    kept->low_at = now.low != kept->seen.low ? unit : kept->low_at;
-    kept->high_at = now.high != kept->seen.high ? unit : kept->high_at;
-    kept->seen = now;
+    if (!__any_sync(ALL_LANES, seen.low != kept->seen.low || seen.high != kept->seen.high))
+        return;
+    const uint32_t low = warp_min(min(seen.low & 0xFFFFu, seen.low >> 16)) * 0x10001u;
+    const uint32_t high = warp_max(max(seen.high & 0xFFFFu, seen.high >> 16)) * 0x10001u;
+    kept->low_at = low != kept->seen.low ? unit : kept->low_at;
+    kept->high_at = high != kept->seen.high ? unit : kept->high_at;
+    kept->seen.low = low;
+    kept->seen.high = high;
 }
 
-/* What the lanes of a warp kept is noted. All lanes. */
+/* What a warp kept is noted. If all valid keys are the largest there is, the least is as before any
+ * was seen, and came with the largest; likewise the other way round. All lanes. */
 static __device__ __forceinline__ void offer_kept(Block16 *block, const Kept &kept)
 {
     const uint32_t low = kept.seen.low & 0xFFFFu, high = kept.seen.high & 0xFFFFu;
-    const uint32_t least = warp_min(low), largest = ~warp_min(~high);
-    const uint32_t low_at = warp_min(low == least ? kept.low_at : NONE);
-    const uint32_t high_at = warp_min(high == largest ? kept.high_at : NONE);
     if (threadIdx.x % 32 == 0)
-        offer_both(block, least, low_at, largest, high_at);
+        offer_both(block, low, low == 0xFFFFu ? kept.high_at : kept.low_at, high,
+                   high == 0 ? kept.low_at : kept.high_at);
     __syncwarp();
 }
 

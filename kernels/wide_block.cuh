@@ -25,7 +25,6 @@ template <int C> struct WideBlock {
     bool full[2];
     uint64_t pieces; /* since the last flush; only thread 0 looks */
     uint32_t number, items;
-    unsigned last;
     unsigned long long masked;
     unsigned long long count[C][COUNTERS];
     unsigned long long limb[C][2][EXACT_LIMBS]; /* floats: ExactSum; integers: sums of digits */
@@ -380,16 +379,16 @@ static __device__ __noinline__ void flush(const Work &work, WideBlock<C> *block)
     report_extrema(block, channel);
     __threadfence();
     __syncthreads(); /* everything is reported before the items are */
+    bool last = false;
     if (threadIdx.x == 0) {
         if (block->masked)
             atomicAdd(&state->masked, block->masked);
         __threadfence();
         const unsigned before = atomicAdd(&state->items_done, block->items);
-        block->last = before + block->items == block->image.items;
+        last = before + block->items == block->image.items;
         __threadfence();
     }
-    __syncthreads();
-    if (block->last)
+    if (__syncthreads_or(last))
         merge_record<C, SAMPLE>(work, block, state, channel);
     __syncthreads();
 }
