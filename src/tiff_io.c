@@ -30,7 +30,8 @@ static bool means_made_up(const char *text)
  * row then begins with the wrong bytes. */
 static bool means_cut_run(const TiffDecoder *td, const char *text)
 {
-    return td->layout.path == TIFF_PATH_SCANLINES &&
+    const TiffPath path = td->layout.path;
+    return (path == TIFF_PATH_SCANLINES || path == TIFF_PATH_TURNS) &&
            td->layout.compression == COMPRESSION_PACKBITS && strstr(text, "Discarding");
 }
 

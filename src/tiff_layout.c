@@ -11,6 +11,15 @@ enum { STREAM_BYTES = 4 << 20 };
 /* Nor do rows of strips for several threads become larger together. */
 enum { UNIT_BYTES = 16 << 20 };
 
+/* Each handle that a plane gets holds the places of all strips of the page: these are kept in 64
+ * MiB and read in some hundredths of a second, where those of 65,535 planes would take 64 GiB. */
+enum { MOST_PLACES = 1 << 22 };
+
+/* Planes without handles of their own are decoded in runs of rows that are together no larger.
+ * Every run begins at the top of its strips, so that a row of strips which fits is decoded once,
+ * and one of n times as much (n + 1) / 2 times. */
+enum { TURN_BYTES = 64 << 20 };
+
 static bool codec_gives_rows(uint16_t compression)
 {
     switch (compression) {
@@ -37,6 +46,19 @@ static uint64_t band_bytes(const TiffDecoder *td)
                                                                                     : bytes;
 }
 
+static bool planes_in_turn(const TiffDecoder *td)
+{
+    const TiffLayout *const layout = &td->layout;
+    const uint64_t planes = tiff_planes_together(td);
+    return planes > 1 && layout->down > MOST_PLACES / (planes * planes);
+}
+
+static uint64_t turn_bytes(const TiffDecoder *td)
+{
+    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
+    return limit < TURN_BYTES ? limit : TURN_BYTES;
+}
+
 static TiffPath choose_path(const TiffDecoder *td, bool convert)
 {
     const TiffLayout *const layout = &td->layout;
@@ -48,10 +70,11 @@ static TiffPath choose_path(const TiffDecoder *td, bool convert)
         return TIFF_PATH_CHUNKS;
     if (layout->compression == COMPRESSION_NONE)
         return TIFF_PATH_PIECES;
-    if ((layout->chunk_bytes > large || band_bytes(td) > large) &&
-        codec_gives_rows(layout->compression))
-        return TIFF_PATH_SCANLINES;
-    return TIFF_PATH_CHUNKS;
+    const bool turns = planes_in_turn(td);
+    if (!codec_gives_rows(layout->compression) ||
+        (layout->chunk_bytes <= large && band_bytes(td) <= (turns ? turn_bytes(td) : large)))
+        return TIFF_PATH_CHUNKS;
+    return turns ? TIFF_PATH_TURNS : TIFF_PATH_SCANLINES;
 }
 
 /* Reads what must be known before anything else is asked of libtiff. */
@@ -129,7 +152,8 @@ static ImgstatResult check_chunk_limit(const TiffDecoder *td, ImgstatError *err)
     const TiffLayout *const layout = &td->layout;
     const uint64_t limit = td->base.how.limits.max_chunk_bytes;
     uint64_t bytes = layout->chunk_bytes;
-    if (layout->path == TIFF_PATH_PIECES || layout->path == TIFF_PATH_SCANLINES)
+    if (layout->path == TIFF_PATH_PIECES || layout->path == TIFF_PATH_SCANLINES ||
+        layout->path == TIFF_PATH_TURNS)
         return IMGSTAT_OK;
     if (layout->path == TIFF_PATH_RGBA &&
         __builtin_mul_overflow((uint64_t)layout->chunk_width * 4, (uint64_t)layout->chunk_height,
@@ -184,10 +208,22 @@ void tiff_page_prepare(const TiffDecoder *td)
         TIFFSetField(td->handle.tif, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
 }
 
+/* Rows of all planes that are decoded in turn. */
+static uint32_t turn_rows(const TiffDecoder *td)
+{
+    const uint32_t height = td->layout.chunk_height;
+    const uint64_t row = band_bytes(td) / height, n = turn_bytes(td) / (row ? row : 1);
+    return n == 0 ? 1 : n < height ? (uint32_t)n : height;
+}
+
 /* Strips as many as threads, so that each has one: they lie one below the other. */
 static uint32_t unit_rows(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
+    if (layout->path == TIFF_PATH_PIECES || layout->path == TIFF_PATH_SCANLINES)
+        return 1;
+    if (layout->path == TIFF_PATH_TURNS)
+        return turn_rows(td);
     const uint64_t side_by_side = (uint64_t)layout->across * tiff_planes_together(td);
     const uint64_t threads = td->base.way == DECODE_PLAIN ? 1 : td->base.threads;
     uint64_t n = side_by_side >= threads ? 1 : threads / side_by_side;
@@ -206,6 +242,7 @@ static bool reads_planes(const TiffDecoder *td)
         td->map16)
         return false;
     return layout->path == TIFF_PATH_PIECES || layout->path == TIFF_PATH_SCANLINES ||
+           layout->path == TIFF_PATH_TURNS ||
            (layout->path == TIFF_PATH_CHUNKS && chunks >= td->base.threads);
 }
 
@@ -234,8 +271,7 @@ ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err)
         td->base.planes = layout->planes;
         layout->path = choose_path(td, convert);
     }
-    const bool whole = layout->path == TIFF_PATH_CHUNKS || layout->path == TIFF_PATH_RGBA;
-    td->base.band_rows = whole ? unit_rows(td) : 1;
+    td->base.band_rows = unit_rows(td);
     IMGSTAT_TRY(check_chunk_limit(td, err));
     return tiff_page_channels(td, err);
 }

@@ -169,16 +169,28 @@ bool tiff_rows_at(const TiffDecoder *td, uint32_t row, uint8_t *to, uint32_t row
 }
 
 /* The JPEG decoder keeps the tables that one strip or tile defines for the next: which pixels come
- * would depend on what a handle decoded before. Reading the directory again gives it the page's
- * own. False: it cannot be read. */
-static bool forget_jpeg_tables(TiffDecoder *td, TIFF *tif)
+ * would depend on what a handle decoded before. A decoder made anew has the page's own only. (To
+ * read the directory again would do, too, but takes as long as it has strips or tiles, for each of
+ * them.) False: out of memory. */
+static bool forget_jpeg_tables(const TiffDecoder *td, TIFF *tif)
 {
+    uint32_t n = 0;
+    const void *tables = NULL;
+    void *copy = NULL;
     if (td->layout.compression != COMPRESSION_JPEG)
         return true;
-    if (!TIFFSetSubDirectory(tif, td->page_at[td->base.page.page]))
-        return false;
+    if (TIFFGetField(tif, TIFFTAG_JPEGTABLES, &n, &tables) && n > 0) {
+        copy = malloc(n);
+        if (!copy)
+            return false;
+        memcpy(copy, tables, n);
+    }
+    const bool good = TIFFSetField(tif, TIFFTAG_COMPRESSION, COMPRESSION_NONE) &&
+                      TIFFSetField(tif, TIFFTAG_COMPRESSION, COMPRESSION_JPEG) &&
+                      (!copy || TIFFSetField(tif, TIFFTAG_JPEGTABLES, n, copy));
+    free(copy);
     tiff_page_prepare(td);
-    return true;
+    return good;
 }
 
 /* libtiff takes all LZW chunks of a page for old ones, lowest bit first, or for new ones as the one
@@ -227,8 +239,8 @@ static ImgstatResult open_planes(TiffDecoder *td, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-/* Where tiff_strip.c gave up: libtiff comes to a row of such a strip only through those above it.
- * False: one of them is damaged. */
+/* Where tiff_strip.c gave up, or the handle was at another plane: libtiff comes to a row of such a
+ * strip only through those above it. False: one of them is damaged. */
 static bool catch_up(TiffDecoder *td, TIFF *tif, uint16_t plane, uint32_t y)
 {
     const uint32_t inside = y % td->layout.chunk_height;
@@ -245,47 +257,63 @@ static bool catch_up(TiffDecoder *td, TIFF *tif, uint16_t plane, uint32_t y)
     return good;
 }
 
-static ImgstatResult read_scanlines(TiffDecoder *td, uint8_t *to, size_t pitch, uint32_t rows,
-                                    ImgstatError *err)
+/* Rows of one plane, by a handle that has decoded the row above the first or that td->unseen is
+ * said of. */
+static ImgstatResult read_plane_scanlines(TiffDecoder *td, TIFF *tif, uint16_t plane, uint32_t y0,
+                                          uint8_t *to, size_t pitch, uint32_t rows,
+                                          ImgstatError *err)
 {
     const TiffLayout *const layout = &td->layout;
     const bool direct = is_direct(td);
-    IMGSTAT_TRY(open_planes(td, err));
+    for (uint32_t i = 0, n = 1; i < rows; i += n) {
+        const uint32_t y = y0 + i, inside = y % layout->chunk_height;
+        const uint32_t strip = plane * layout->down + y / layout->chunk_height;
+        uint8_t *const row = to + i * pitch;
+        n = rows - i < layout->chunk_height - inside ? rows - i : layout->chunk_height - inside;
+        if (direct && pitch == layout->row_bytes && !tiff_chunk_absent(td, strip) &&
+            tiff_strip_rows(td, strip, inside, n, row)) {
+            td->unseen = true;
+            continue;
+        }
+        n = 1;
+        if (tiff_chunk_absent(td, strip)) {
+            IMGSTAT_TRY(row_room(td, err));
+            fill_absent(td, plane, row, pitch, 0, layout->chunk_width, 1);
+            continue;
+        }
+        const bool begun = inside != 0 && !(td->unseen && layout->path == TIFF_PATH_TURNS);
+        const bool ready = begun || forget_jpeg_tables(td, tif);
+        tiff_forget(td);
+        if (!ready || !catch_up(td, tif, plane, y) ||
+            TIFFReadScanline(tif, direct ? row : td->chunk, y, plane) != 1 ||
+            td->failure.code != IMGSTAT_OK)
+            return tiff_chunk_failed(td, strip, err);
+        if (!direct)
+            place_row(td, td->chunk, plane, 0, layout->chunk_width, row);
+    }
+    return IMGSTAT_OK;
+}
+
+/* TIFF_PATH_SCANLINES: rows that follow those read last. TIFF_PATH_TURNS: any. */
+static ImgstatResult read_scanlines(TiffDecoder *td, uint32_t y, uint8_t *to, size_t pitch,
+                                    uint32_t rows, ImgstatError *err)
+{
+    const TiffLayout *const layout = &td->layout;
+    const bool turns = layout->path == TIFF_PATH_TURNS;
+    if (!turns)
+        IMGSTAT_TRY(open_planes(td, err));
     if ((uint64_t)TIFFScanlineSize64(td->handle.tif) != layout->row_bytes)
         return error_set(err, IMGSTAT_ERR_FORMAT, "%s: rows are not as long as declared",
                          td->base.source->name);
-    if (!direct) {
+    if (!is_direct(td)) {
         IMGSTAT_TRY(tiff_chunk_room(td, layout->row_bytes, err));
         IMGSTAT_TRY(row_room(td, err));
     }
     const uint16_t first = tiff_first_plane(td), n_planes = tiff_planes_together(td);
     for (uint16_t plane = first; plane - first < n_planes; plane++) {
-        TIFF *const tif = plane == first ? td->handle.tif : td->planes[plane].tif;
-        for (uint32_t i = 0, n = 1; i < rows; i += n) {
-            const uint32_t y = td->base.next_row + i, inside = y % layout->chunk_height;
-            const uint32_t strip = plane * layout->down + y / layout->chunk_height;
-            uint8_t *const row = to + i * pitch;
-            n = rows - i < layout->chunk_height - inside ? rows - i : layout->chunk_height - inside;
-            if (direct && pitch == layout->row_bytes && !tiff_chunk_absent(td, strip) &&
-                tiff_strip_rows(td, strip, inside, n, row)) {
-                td->unseen = true;
-                continue;
-            }
-            n = 1;
-            if (tiff_chunk_absent(td, strip)) {
-                IMGSTAT_TRY(row_room(td, err));
-                fill_absent(td, plane, row, pitch, 0, layout->chunk_width, 1);
-                continue;
-            }
-            const bool ready = inside != 0 || forget_jpeg_tables(td, tif);
-            tiff_forget(td);
-            if (!ready || !catch_up(td, tif, plane, y) ||
-                TIFFReadScanline(tif, direct ? row : td->chunk, y, plane) != 1 ||
-                td->failure.code != IMGSTAT_OK)
-                return tiff_chunk_failed(td, strip, err);
-            if (!direct)
-                place_row(td, td->chunk, plane, 0, layout->chunk_width, row);
-        }
+        TIFF *const tif = turns || plane == first ? td->handle.tif : td->planes[plane].tif;
+        td->unseen |= turns;
+        IMGSTAT_TRY(read_plane_scanlines(td, tif, plane, y, to, pitch, rows, err));
     }
     return IMGSTAT_OK;
 }
@@ -367,53 +395,61 @@ ImgstatResult tiff_chunk_read(TiffDecoder *td, uint32_t index, uint32_t across, 
     return IMGSTAT_OK;
 }
 
-/* n rows of chunks, whole but for the image's end. */
-static ImgstatResult read_chunk_rows(TiffDecoder *td, uint32_t down, uint32_t n, uint8_t *to,
-                                     size_t pitch, ImgstatError *err)
+/* Rows that are decoded together: those of a chunk, or a run of rows that planes are read for in
+ * turn. */
+static uint32_t unit_height(const TiffDecoder *td)
 {
-    const TiffLayout *const layout = &td->layout;
-    if (layout->path != TIFF_PATH_RGBA)
+    return td->layout.path == TIFF_PATH_TURNS ? td->base.band_rows : td->layout.chunk_height;
+}
+
+/* n units, whole but for the image's end. */
+static ImgstatResult read_units(TiffDecoder *td, uint32_t down, uint32_t n, uint8_t *to,
+                                size_t pitch, ImgstatError *err)
+{
+    const uint32_t height = unit_height(td);
+    if (td->layout.path == TIFF_PATH_CHUNKS)
         return tiff_chunks_read(td, down, n, to, pitch, err);
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t left = td->base.page.height - (down + i) * layout->chunk_height;
-        const uint32_t rows = left < layout->chunk_height ? left : layout->chunk_height;
-        IMGSTAT_TRY(tiff_rgba_read(td, down + i, to + (size_t)i * layout->chunk_height * pitch,
-                                   pitch, rows, err));
+        const uint32_t y = (down + i) * height, left = td->base.page.height - y;
+        const uint32_t rows = left < height ? left : height;
+        uint8_t *const row = to + (size_t)i * height * pitch;
+        IMGSTAT_TRY(td->layout.path == TIFF_PATH_TURNS
+                        ? read_scanlines(td, y, row, pitch, rows, err)
+                        : tiff_rgba_read(td, down + i, row, pitch, rows, err));
     }
     return IMGSTAT_OK;
 }
 
-static ImgstatResult read_chunked(TiffDecoder *td, uint8_t *to, size_t pitch, uint32_t rows,
-                                  ImgstatError *err)
+static ImgstatResult read_by_units(TiffDecoder *td, uint8_t *to, size_t pitch, uint32_t rows,
+                                   ImgstatError *err)
 {
-    const TiffLayout *const layout = &td->layout;
+    const uint32_t unit = unit_height(td);
     const ImgstatPage *const page = &td->base.page;
     const size_t row_bytes =
         (size_t)page->width * decoder_channels(&td->base) * imgstat_sample_bytes(page->sample);
     for (uint32_t done = 0, n = 0; done < rows; done += n) {
         const uint32_t y = td->base.next_row + done;
-        const uint32_t down = y / layout->chunk_height, inside = y % layout->chunk_height;
-        const uint32_t to_end = page->height - down * layout->chunk_height;
-        const uint32_t height = to_end < layout->chunk_height ? to_end : layout->chunk_height;
+        const uint32_t down = y / unit, inside = y % unit;
+        const uint32_t to_end = page->height - down * unit;
+        const uint32_t height = to_end < unit ? to_end : unit;
         const uint32_t left = rows - done;
         n = height - inside < left ? height - inside : left;
         if (n == height) {
             const bool to_last = y + left == page->height;
-            const uint32_t whole = left / layout->chunk_height;
-            const uint32_t many = to_last ? layout->down - down : whole;
-            n = to_last ? left : whole * layout->chunk_height;
-            IMGSTAT_TRY(read_chunk_rows(td, down, many, to + done * pitch, pitch, err));
+            const uint32_t whole = left / unit;
+            const uint32_t many = to_last ? (left + unit - 1) / unit : whole;
+            n = to_last ? left : whole * unit;
+            IMGSTAT_TRY(read_units(td, down, many, to + done * pitch, pitch, err));
             continue;
         }
-        const uint32_t band = tiff_first_plane(td) * layout->down + down;
+        const uint32_t band = tiff_first_plane(td) * td->layout.down + down;
         if (td->band_at != band) {
             if (!td->band)
-                td->band = scratch_take(td->base.scratch, row_bytes * layout->chunk_height);
+                td->band = scratch_take(td->base.scratch, row_bytes * unit);
             if (!td->band)
-                return error_memory(err, row_bytes * layout->chunk_height,
-                                    "a row of strips or tiles");
+                return error_memory(err, row_bytes * unit, "a row of strips or tiles");
             td->band_at = UINT32_MAX;
-            IMGSTAT_TRY(read_chunk_rows(td, down, 1, td->band, row_bytes, err));
+            IMGSTAT_TRY(read_units(td, down, 1, td->band, row_bytes, err));
             td->band_at = band;
         }
         for (uint32_t i = 0; i < n; i++)
@@ -426,9 +462,9 @@ ImgstatResult tiff_rows_read(TiffDecoder *td, uint8_t *to, size_t pitch, uint32_
                              ImgstatError *err)
 {
     if (td->layout.path == TIFF_PATH_SCANLINES)
-        return read_scanlines(td, to, pitch, rows, err);
+        return read_scanlines(td, td->base.next_row, to, pitch, rows, err);
     if (td->layout.path != TIFF_PATH_PIECES)
-        return read_chunked(td, to, pitch, rows, err);
+        return read_by_units(td, to, pitch, rows, err);
     const uint16_t first = tiff_first_plane(td), n_planes = tiff_planes_together(td);
     for (uint16_t plane = first; plane - first < n_planes; plane++)
         IMGSTAT_TRY(read_plane_pieces(td, plane, to, pitch, rows, err));
