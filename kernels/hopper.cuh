@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* hopper.cuh: what devices of compute capability 9.0 have: launches that begin early, and barriers
- * in shared memory that bulk copies arrive at. */
+ * in shared memory that bulk copies arrive at (the barriers themselves those of 8.0 have, too). */
 #ifndef IMGSTAT_HOPPER_CUH
 #define IMGSTAT_HOPPER_CUH
 
@@ -33,13 +33,18 @@ static __device__ __forceinline__ void barrier_arrive(uint64_t *barrier)
                  : "memory");
 }
 
+#if __CUDA_ARCH__ >= 900
+#define BARRIER_LOOK "mbarrier.try_wait" /* the warp sleeps for a while */
+#else
+#define BARRIER_LOOK "mbarrier.test_wait"
+#endif
+
 /* Waits until the phase of that parity is over. */
 static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, unsigned parity)
 {
     asm volatile("{\n"
                  ".reg .pred done;\n"
-                 "again:\n"
-                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "again:\n" BARRIER_LOOK ".parity.shared::cta.b64 done, [%0], %1;\n"
                  "@!done bra again;\n"
                  "}\n" ::"r"(shared_address(barrier)),
                  "r"(parity)

@@ -21,10 +21,12 @@ static __device__ __forceinline__ void lanes_take(FloatLanes<C, SAMPLE> *lanes, 
     lanes->high[j] = value_max(lanes->high[j], value);
 }
 
-/* The lanes of a piece, d and q of each, channel by channel, and its pivots. */
+/* The lanes of a piece, d and q of each, channel by channel, and its pivots; and where the group
+ * meets. */
 template <int C> struct Folding {
     double lane[2][C][PIECE_LANES];
     double pivot[C];
+    uint64_t barrier;
 };
 
 /* Samples that are all finite; a channel of a piece that shows otherwise is done again. */
@@ -33,6 +35,7 @@ template <int C, int SAMPLE> struct Finite {
     enum { GROUP = S::GROUP, SHARED = S::RING_BYTES + S::TAKERS * (int)sizeof(Folding<C>) };
     Stream<C, SAMPLE> stream;
     Folding<C> *folding;
+    Meeting meeting;
     ClassExtrema<typename S::Value, S::CLASSES> extrema;
     TermSums terms; /* of the warp's channel, as is n */
     unsigned n;
@@ -45,6 +48,7 @@ static __device__ __forceinline__ void way_begin(Finite<C, SAMPLE> *way, const W
     way->stream.ring = (typename Share<C, SAMPLE>::Vector *)memory + threadIdx.x;
     way->stream.slot = 0;
     way->folding = (Folding<C> *)(memory + Share<C, SAMPLE>::RING_BYTES) + group_of<C, SAMPLE>();
+    meeting_begin<C, SAMPLE>(&way->meeting, &way->folding->barrier);
 }
 
 template <int C, int SAMPLE>
@@ -74,7 +78,7 @@ static __device__ __forceinline__ void add_lanes(Finite<C, SAMPLE> *way, const W
         lanes.high[j] = -(Value)INFINITY;
     }
     stream_take(&lanes, &way->stream, image, next);
-    group_sync<C, SAMPLE>(); /* the lanes of the piece before are read */
+    group_sync<C, SAMPLE>(&way->meeting); /* the lanes of the piece before are read */
     bool finite[S::CLASSES];
 #pragma unroll
     for (int j = 0; j < S::CLASSES; j++) {
@@ -94,7 +98,7 @@ static __device__ __forceinline__ void add_lanes(Finite<C, SAMPLE> *way, const W
         if (finite[j])
             extrema_note(&way->extrema, j, unit, lanes.low[j], lanes.high[j]);
     }
-    group_sync<C, SAMPLE>(); /* all lanes are written */
+    group_sync<C, SAMPLE>(&way->meeting); /* all lanes are written */
 }
 
 /* One of C warps of a group each folds the lanes of a channel. If the sum of squares is not finite,

@@ -4,6 +4,7 @@
 #ifndef IMGSTAT_WIDE_STREAM_CUH
 #define IMGSTAT_WIDE_STREAM_CUH
 
+#include "hopper.cuh"
 #include "wide_piece.cuh"
 
 /* How C channels are dealt out: a group of warps takes a piece together, a vector of 16 bytes a
@@ -33,17 +34,44 @@ template <int C, int SAMPLE> static __device__ __forceinline__ unsigned member_o
     return threadIdx.x % Share<C, SAMPLE>::MEMBERS;
 }
 
+/* Where the warps of a group meet: by a barrier in shared memory, since racecheck loses sight of
+ * block-wide barriers in kernels that have numbered ones, which older devices take. */
+struct Meeting {
+    uint64_t *barrier;
+    unsigned phase;
+};
+
+/* All threads of the block; a block-wide barrier follows. */
+template <int C, int SAMPLE>
+static __device__ __forceinline__ void meeting_begin(Meeting *meeting, uint64_t *barrier)
+{
+    meeting->barrier = barrier;
+    meeting->phase = 0;
+#if __CUDA_ARCH__ >= 800
+    if (Share<C, SAMPLE>::GROUP > 1 && member_of<C, SAMPLE>() == 0)
+        barrier_init(barrier, Share<C, SAMPLE>::MEMBERS);
+#endif
+}
+
 /* All of a group have come so far, and see what the others wrote. */
-template <int C, int SAMPLE> static __device__ __forceinline__ void group_sync(void)
+template <int C, int SAMPLE> static __device__ __forceinline__ void group_sync(Meeting *meeting)
 {
     typedef Share<C, SAMPLE> S;
-    static_assert(S::GROUP == 1 || S::TAKERS <= 2, "a barrier a group");
-    if (S::GROUP == 1)
+    static_assert(S::GROUP == 1 || S::TAKERS <= 2, "a numbered barrier a group");
+    if (S::GROUP == 1) {
         __syncwarp();
-    else if (group_of<C, SAMPLE>() == 0) /* the number is known: else a block takes all sixteen */
+        return;
+    }
+#if __CUDA_ARCH__ >= 800
+    barrier_arrive(meeting->barrier);
+    barrier_wait(meeting->barrier, meeting->phase);
+    meeting->phase ^= 1;
+#else
+    if (group_of<C, SAMPLE>() == 0) /* the number is known: else a block takes all sixteen */
         asm volatile("bar.sync 1, %0;" ::"n"((int)S::MEMBERS) : "memory");
     else
         asm volatile("bar.sync 2, %0;" ::"n"((int)S::MEMBERS) : "memory");
+#endif
 }
 
 /* Class j of a thread has channel (j + turn) % C; slot e is of class e % VECTOR % C. */
