@@ -116,7 +116,7 @@ static __global__ void __launch_bounds__(Shape<C>::THREADS, PER_SM)
     measure_wide(const __grid_constant__ Work work)
 {
     enum { TAKERS = Shape<C>::WARPS / Way::GROUP }; /* of pieces */
-    extern __shared__ __align__(16) unsigned char memory[];
+    extern __shared__ __align__(128) unsigned char memory[]; /* whole lines */
     __shared__ WideBlock<C> block;
     const unsigned taker = threadIdx.x / (32 * Way::GROUP);
     Way way;
