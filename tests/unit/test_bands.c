@@ -110,35 +110,74 @@ static ImagePro make(MemoryDecoder *m, ImgstatSample sample, uint32_t width, uin
 
 static const double percentiles[] = {1, 50, 99.5};
 
+/* A page that is measured by its decoder, and the record of its pixels. */
+typedef struct Page {
+    MemoryDecoder m;
+    ImagePro image;
+    ImgstatFile file;
+    ImgstatDevice *device;
+    const ImgstatMeasure *how;
+    ImgstatRecord *whole;
+} Page;
+
+static void page_init(Page *page, ImgstatSample sample, uint32_t width, uint32_t height,
+                      uint16_t channels, uint32_t band_rows, const ImgstatMeasure *how,
+                      unsigned threads)
+{
+    ImgstatError err = {0};
+    page->image = make(&page->m, sample, width, height, channels, band_rows);
+    page->file = (ImgstatFile){.decoder = &page->m.base};
+    page->how = how;
+    cr_assert_eq(imgstat_device_open("cpu", threads, &page->device, &err), IMGSTAT_OK);
+    cr_assert_eq(imgstat_measure_image(page->device, &page->image, how, &page->whole, &err),
+                 IMGSTAT_OK, "%s", err.message);
+}
+
+static void page_release(Page *page)
+{
+    imgstat_record_destroy(page->whole);
+    imgstat_device_close(page->device);
+    imgstat_image_release(&page->image);
+}
+
+static void page_compare(Page *page)
+{
+    ImgstatRecord *record;
+    ImgstatError err = {0};
+    cr_assert_eq(imgstat_measure_file(page->device, &page->file, 0, page->how, &record, &err),
+                 IMGSTAT_OK, "%s", err.message);
+    cr_assert_gt(measure_compare(page->whole, record), 0);
+    imgstat_record_destroy(record);
+}
+
+/* The decoder's sentence comes through. */
+static void page_fails(Page *page)
+{
+    ImgstatRecord *record;
+    ImgstatError err = {0};
+    cr_assert_eq(imgstat_measure_file(page->device, &page->file, 0, page->how, &record, &err),
+                 IMGSTAT_ERR_TRUNCATED);
+    cr_assert_null(record);
+    cr_assert_str_eq(err.message, "the file ends");
+}
+
 /* Rows of decoders that work ahead are measured rectangle by rectangle: once, in order. */
 static void check_ahead(ImgstatSample sample, uint32_t width, uint32_t height, uint16_t channels,
                         const ImgstatMeasure *how, unsigned selects, uint32_t most_rows)
 {
     for (unsigned threads = 1; threads <= 2; threads++) {
-        MemoryDecoder m;
-        ImagePro image = make(&m, sample, width, height, channels, 1);
-        ImgstatFile file = {.decoder = &m.base};
-        ImgstatDevice *device;
-        ImgstatRecord *whole, *ahead;
-        ImgstatError err = {0};
-        m.ahead = true;
-        cr_assert_eq(imgstat_device_open("cpu", threads, &device, &err), IMGSTAT_OK);
-        cr_assert_eq(imgstat_measure_image(device, &image, how, &whole, &err), IMGSTAT_OK);
-        cr_assert_eq(imgstat_measure_file(device, &file, 0, how, &ahead, &err), IMGSTAT_OK, "%s",
-                     err.message);
-        cr_assert_gt(measure_compare(whole, ahead), 0);
-        cr_assert(m.selects == selects && m.rows == (uint64_t)selects * height &&
-                      m.most_rows <= most_rows,
-                  "%u times, %llu rows, %u at once", m.selects, (unsigned long long)m.rows,
-                  m.most_rows);
-        m.fail_at = height / 2;
-        imgstat_record_destroy(ahead);
-        cr_assert_eq(imgstat_measure_file(device, &file, 0, how, &ahead, &err),
-                     IMGSTAT_ERR_TRUNCATED);
-        cr_assert(ahead == NULL && strcmp(err.message, "the file ends") == 0);
-        imgstat_record_destroy(whole);
-        imgstat_device_close(device);
-        imgstat_image_release(&image);
+        Page page;
+        page_init(&page, sample, width, height, channels, 1, how, threads);
+        MemoryDecoder *const m = &page.m;
+        m->ahead = true;
+        page_compare(&page);
+        cr_assert(m->selects == selects && m->rows == (uint64_t)selects * height &&
+                      m->most_rows <= most_rows,
+                  "%u times, %llu rows, %u at once", m->selects, (unsigned long long)m->rows,
+                  m->most_rows);
+        m->fail_at = height / 2;
+        page_fails(&page);
+        page_release(&page);
     }
 }
 
@@ -151,23 +190,11 @@ typedef struct Reads {
 static Reads check(ImgstatSample sample, uint32_t width, uint32_t height, uint16_t channels,
                    uint32_t band_rows, const ImgstatMeasure *how)
 {
-    MemoryDecoder m;
-    ImagePro image = make(&m, sample, width, height, channels, band_rows);
-    ImgstatFile file = {.decoder = &m.base};
-    ImgstatDevice *device;
-    ImgstatRecord *whole, *bands;
-    ImgstatError err = {0};
-    cr_assert_eq(imgstat_device_open("cpu", 3, &device, &err), IMGSTAT_OK);
-    cr_assert_eq(imgstat_measure_image(device, &image, how, &whole, &err), IMGSTAT_OK, "%s",
-                 err.message);
-    cr_assert_eq(imgstat_measure_file(device, &file, 0, how, &bands, &err), IMGSTAT_OK, "%s",
-                 err.message);
-    cr_assert_gt(measure_compare(whole, bands), 0);
-    imgstat_record_destroy(whole);
-    imgstat_record_destroy(bands);
-    imgstat_device_close(device);
-    imgstat_image_release(&image);
-    return (Reads){.selects = m.selects, .most_rows = m.most_rows, .rows = m.rows};
+    Page page;
+    page_init(&page, sample, width, height, channels, band_rows, how, 3);
+    page_compare(&page);
+    page_release(&page);
+    return (Reads){.selects = page.m.selects, .most_rows = page.m.most_rows, .rows = page.m.rows};
 }
 
 static const ImgstatMeasure all = {.percentiles = percentiles,
@@ -219,21 +246,14 @@ Test(bands, rows_ahead_are_measured_as_they_come)
 
 Test(bands, errors_of_the_decoder_come_through)
 {
-    MemoryDecoder m;
-    ImagePro image = make(&m, IMGSTAT_U16, 3000, 2000, 1, 1);
-    ImgstatFile file = {.decoder = &m.base};
-    ImgstatDevice *device;
+    Page page;
     ImgstatRecord *record;
-    ImgstatError err = {0};
-    cr_assert_eq(imgstat_device_open("cpu", 2, &device, &err), IMGSTAT_OK);
-    m.fail_at = 1500;
-    cr_assert_eq(imgstat_measure_file(device, &file, 0, NULL, &record, &err),
-                 IMGSTAT_ERR_TRUNCATED);
-    cr_assert_null(record);
-    cr_assert_str_eq(err.message, "the file ends");
-    cr_assert_eq(imgstat_measure_file(device, &file, 1, NULL, &record, &err), IMGSTAT_ERR_ARG);
-    imgstat_device_close(device);
-    imgstat_image_release(&image);
+    page_init(&page, IMGSTAT_U16, 3000, 2000, 1, 1, NULL, 2);
+    page.m.fail_at = 1500;
+    page_fails(&page);
+    cr_assert_eq(imgstat_measure_file(page.device, &page.file, 1, NULL, &record, NULL),
+                 IMGSTAT_ERR_ARG);
+    page_release(&page);
 }
 
 /* Rows that the threads read for themselves give the same, in as many reads; where one cannot be
@@ -242,28 +262,18 @@ static void check_fetched(ImgstatSample sample, uint32_t width, uint32_t height,
                           const ImgstatMeasure *how, uint32_t fetch_at, unsigned reads)
 {
     for (unsigned threads = 1; threads <= 3; threads++) {
-        MemoryDecoder m;
-        ImagePro image = make(&m, sample, width, height, channels, 1);
-        ImgstatFile file = {.decoder = &m.base};
-        ImgstatDevice *device;
-        ImgstatRecord *whole, *fetched;
-        ImgstatError err = {0};
-        m.anywhere = true;
-        m.fetch_at = fetch_at;
-        cr_assert_eq(imgstat_device_open("cpu", threads, &device, &err), IMGSTAT_OK);
-        cr_assert_eq(imgstat_measure_image(device, &image, how, &whole, &err), IMGSTAT_OK);
-        cr_assert_eq(imgstat_measure_file(device, &file, 0, how, &fetched, &err), IMGSTAT_OK, "%s",
-                     err.message);
-        cr_assert_gt(measure_compare(whole, fetched), 0);
+        Page page;
+        page_init(&page, sample, width, height, channels, 1, how, threads);
+        MemoryDecoder *const m = &page.m;
+        m->anywhere = true;
+        m->fetch_at = fetch_at;
+        page_compare(&page);
         if (fetch_at == UINT32_MAX)
-            cr_assert(m.rows == 0 && m.fetched == (uint64_t)reads * height, "%llu, %u",
-                      (unsigned long long)m.rows, m.fetched);
+            cr_assert(m->rows == 0 && m->fetched == (uint64_t)reads * height, "%llu, %u",
+                      (unsigned long long)m->rows, m->fetched);
         else
-            cr_assert(m.rows == (uint64_t)reads * height && m.fetched < height);
-        imgstat_record_destroy(whole);
-        imgstat_record_destroy(fetched);
-        imgstat_device_close(device);
-        imgstat_image_release(&image);
+            cr_assert(m->rows == (uint64_t)reads * height && m->fetched < height);
+        page_release(&page);
     }
 }
 
@@ -278,24 +288,16 @@ Test(bands, rows_from_anywhere)
 
 static void check_fetched_again(const ImgstatMeasure *how, uint64_t rows)
 {
-    MemoryDecoder m;
-    ImagePro image = make(&m, IMGSTAT_F32, 4200, 4100, 1, 16); /* 69 MB: not kept */
-    ImgstatFile file = {.decoder = &m.base};
-    ImgstatDevice *device;
-    ImgstatRecord *whole, *fetched;
-    cr_assert_eq(imgstat_device_open("cpu", 2, &device, NULL), IMGSTAT_OK);
-    cr_assert_eq(imgstat_measure_image(device, &image, how, &whole, NULL), IMGSTAT_OK);
-    m.anywhere = true;
+    Page page;
+    page_init(&page, IMGSTAT_F32, 4200, 4100, 1, 16, how, 2); /* 69 MB: not kept */
+    MemoryDecoder *const m = &page.m;
+    m->anywhere = true;
     for (int damaged = 0; damaged < 2; damaged++) {
-        m.fetch_at = damaged ? 4099 : UINT32_MAX;
-        cr_assert_eq(imgstat_measure_file(device, &file, 0, how, &fetched, NULL), IMGSTAT_OK);
-        cr_assert(damaged ? m.rows == 2 * 4100 : m.rows == 0 && m.fetched == rows);
-        cr_assert_gt(measure_compare(whole, fetched), 0);
-        imgstat_record_destroy(fetched);
+        m->fetch_at = damaged ? 4099 : UINT32_MAX;
+        page_compare(&page);
+        cr_assert(damaged ? m->rows == 2 * 4100 : m->rows == 0 && m->fetched == rows);
     }
-    imgstat_record_destroy(whole);
-    imgstat_device_close(device);
-    imgstat_image_release(&image);
+    page_release(&page);
 }
 
 Test(bands, rows_from_anywhere_again)
@@ -426,18 +428,10 @@ Test(bands, wrong_guesses_cost_a_read)
 /* The bands have the sentence. */
 Test(bands, errors_of_rows_from_anywhere)
 {
-    MemoryDecoder m;
-    ImagePro image = make(&m, IMGSTAT_U16, 3000, 2000, 1, 1);
-    ImgstatFile file = {.decoder = &m.base};
-    ImgstatDevice *device;
-    ImgstatRecord *record;
-    ImgstatError err = {0};
-    cr_assert_eq(imgstat_device_open("cpu", 2, &device, &err), IMGSTAT_OK);
-    m.anywhere = true;
-    m.fail_at = m.fetch_at = 1500;
-    cr_assert_eq(imgstat_measure_file(device, &file, 0, NULL, &record, &err),
-                 IMGSTAT_ERR_TRUNCATED);
-    cr_assert_str_eq(err.message, "the file ends");
-    imgstat_device_close(device);
-    imgstat_image_release(&image);
+    Page page;
+    page_init(&page, IMGSTAT_U16, 3000, 2000, 1, 1, NULL, 2);
+    page.m.anywhere = true;
+    page.m.fail_at = page.m.fetch_at = 1500;
+    page_fails(&page);
+    page_release(&page);
 }
