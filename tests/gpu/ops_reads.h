@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* ops_reads.h: tests of the CUDA device whose results are words, for test_ops.c. */
+#ifndef IMGSTAT_OPS_READS_H
+#define IMGSTAT_OPS_READS_H
+
+/* Digits, ranges, keys, windows and central moments. */
+void test_reads(void);
+void test_scan(void);
+
+#endif
