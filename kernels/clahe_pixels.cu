@@ -3,6 +3,7 @@
  * is clahe_math.h's. */
 #include "clahe.cuh"
 #include "luma.cuh"
+#include "warp.cuh"
 
 enum { PIXEL_THREADS = 256, PIXEL_ROWS = 32768, TILE_WARPS = 8, TILE_THREADS = TILE_WARPS * 32 };
 enum { STRIP_ROWS = 64 }; /* of a tile, that a block counts at once: 4,096 pixels square have 512 */
@@ -109,8 +110,7 @@ static __global__ void __launch_bounds__(TILE_THREADS)
 /* Sum of a value of all threads, for all of them. */
 static __device__ __forceinline__ uint64_t block_sum(uint64_t value, uint64_t *part)
 {
-    for (int step = 16; step; step /= 2)
-        value += __shfl_xor_sync(0xFFFFFFFFu, value, step);
+    value = warp_sum(value);
     __syncthreads(); /* the sum before has been read */
     if (threadIdx.x % 32 == 0)
         part[threadIdx.x / 32] = value;
@@ -242,10 +242,8 @@ static __global__ void __launch_bounds__(PIXEL_THREADS)
         low = min(low, gray);
         high = max(high, gray);
     }
-    for (int step = 16; step; step /= 2) {
-        low = min(low, __shfl_xor_sync(0xFFFFFFFFu, low, step));
-        high = max(high, __shfl_xor_sync(0xFFFFFFFFu, high, step));
-    }
+    low = warp_min(low);
+    high = warp_max(high);
     if (threadIdx.x % 32 == 0 && low <= high) {
         atomicMin(&w.observed[2 * k], low);
         atomicMax(&w.observed[2 * k + 1], high);

@@ -75,8 +75,7 @@ static __global__ void __launch_bounds__(THREADS)
     uint64_t most = 0;
     for (unsigned k = threadIdx.x; k < KEYS; k += THREADS)
         most = max(most, (uint64_t)mine[k] << 16 | (KEYS - 1 - k));
-    for (int d = 16; d > 0; d /= 2)
-        most = max(most, (uint64_t)__shfl_xor_sync(ALL_LANES, most, d));
+    most = warp_max(most);
     if (threadIdx.x % 32 == 0)
         warp[threadIdx.x / 32] = most;
     __syncthreads();
