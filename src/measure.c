@@ -281,5 +281,5 @@ ImgstatResult imgstat_measure_file(ImgstatDevice *device, ImgstatFile *file, uin
     decoder->separate = false;
     if (decoder->planes) /* whose rows are for nobody else */
         decoder->next_row = decoder->page.height;
-    return res;
+    return error_name(err, res, decoder->source->name);
 }

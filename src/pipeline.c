@@ -160,6 +160,20 @@ static ImgstatResult write_palette(const Mapper *mapper, Worker *worker, Decoder
     return res;
 }
 
+/* Nodata samples that become what the output cannot tell from others. */
+static void warn_of_nodata(Encoder *encoder, const ImgstatPage *page, ImgstatSample sample)
+{
+    uint64_t key;
+    if (!page->has_nodata)
+        return;
+    if (encoder->format == &png_format)
+        warnings_tell(encoder->warnings, "PNG has no nodata value: such samples count as others");
+    else if (!sample_key_of(sample, page->nodata, &key))
+        warnings_tell(encoder->warnings,
+                      "%s samples cannot hold the nodata value: such samples count as others",
+                      imgstat_sample_name(sample));
+}
+
 static ImgstatResult write_page(const Mapper *mapper, Worker *worker, Bands *bands,
                                 Encoder *encoder, ImgstatError *err)
 {
@@ -182,6 +196,7 @@ static ImgstatResult write_page(const Mapper *mapper, Worker *worker, Bands *ban
                                         .bits = bits,
                                         .alpha = page->alpha},
                            err));
+    warn_of_nodata(encoder, page, sample);
     Writing writing = {
         .worker = worker, .mapper = mapper, .encoder = encoder, .sample = sample, .bits = bits};
     return bands_each(bands, write_band, &writing, err);
@@ -232,17 +247,6 @@ static ImgstatResult make_transfer(const Pipeline *pipeline, Worker *worker, Ban
     return res;
 }
 
-/* Causes that know nothing of files get the name in front. */
-static ImgstatResult with_name(ImgstatResult res, const char *name, ImgstatError *err)
-{
-    if (res == IMGSTAT_OK || !err)
-        return res;
-    ImgstatError copy = *err;
-    if (strncmp(copy.message, name, strlen(name)) == 0)
-        return res;
-    return error_set(err, res, "%s: %s", name, copy.message);
-}
-
 static ImgstatResult run_page(const Pipeline *pipeline, Worker *worker, Decoder *decoder,
                               Encoder *encoder, Transfer **made, ImgstatError *err)
 {
@@ -266,7 +270,7 @@ static ImgstatResult run_page(const Pipeline *pipeline, Worker *worker, Decoder 
         res = make_transfer(pipeline, worker, &bands, &shape, &own, err);
         mapper.transfer = own;
     }
-    res = with_name(res, name, err);
+    res = error_name(err, res, name);
     if (res == IMGSTAT_OK)
         res = write_page(&mapper, worker, &bands, encoder, err);
     adapt_destroy(adapt);

@@ -114,3 +114,15 @@ ImgstatResult error_memory(ImgstatError *err, size_t bytes, const char *what)
 {
     return error_set(err, IMGSTAT_ERR_MEMORY, "out of memory for %zu bytes of %s", bytes, what);
 }
+
+ImgstatResult error_name(ImgstatError *err, ImgstatResult code, const char *name)
+{
+    if (code == IMGSTAT_OK || !err)
+        return code;
+    ImgstatError masked;
+    const ImgstatError bare = *err;
+    (void)!error_set(&masked, code, "%s", name); /* as it stands in sentences */
+    if (strncmp(bare.message, masked.message, strlen(masked.message)) == 0)
+        return code;
+    return error_set(err, code, "%s: %s", name, bare.message);
+}

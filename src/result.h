@@ -21,4 +21,7 @@ __attribute__((format(printf, 3, 4))) ImgstatResult error_set(ImgstatError *err,
 /* "out of memory for 123 bytes of WHAT" */
 ImgstatResult error_memory(ImgstatError *err, size_t bytes, const char *what);
 
+/* Puts the name of a file in front of a sentence that does not begin with it; returns code. */
+ImgstatResult error_name(ImgstatError *err, ImgstatResult code, const char *name);
+
 #endif

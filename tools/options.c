@@ -416,6 +416,8 @@ static error_t check_together(Command command, const char *name, Options *o)
         return usage_error(name, "name at least one file or directory, or - for standard input");
     if (apply || command == COMMAND_NORMALIZE || command == COMMAND_EQUALIZE)
         return transform_check(name, apply, &o->transform);
+    if ((o->bins > 0 || o->has_range) && command == COMMAND_STATS && o->style == OUTPUT_PEOPLE)
+        return usage_error(name, "--bins and --range need --json or --csv; 'imgstat hist' draws");
     if ((o->histogram || o->cdf) && o->style != OUTPUT_JSON)
         return usage_error(name, "--histogram and --cdf need --json; 'imgstat hist' draws them");
     if (o->plot != NULL && (o->n_names > 1 || o->style != OUTPUT_PEOPLE))

@@ -158,7 +158,7 @@ static void page_fails(Page *page)
     cr_assert_eq(imgstat_measure_file(page->device, &page->file, 0, page->how, &record, &err),
                  IMGSTAT_ERR_TRUNCATED);
     cr_assert_null(record);
-    cr_assert_str_eq(err.message, "the file ends");
+    cr_assert_str_eq(err.message, "memory: the file ends");
 }
 
 /* Rows of decoders that work ahead are measured rectangle by rectangle: once, in order. */
@@ -275,6 +275,22 @@ static void check_fetched(ImgstatSample sample, uint32_t width, uint32_t height,
             cr_assert(m->rows == (uint64_t)reads * height && m->fetched < height);
         page_release(&page);
     }
+}
+
+/* They were told without the file that needs them. */
+Test(bands, too_many_counters_name_the_file)
+{
+    MemoryDecoder m;
+    ImagePro image = make(&m, IMGSTAT_U16, 1, 1, UINT16_MAX, 1);
+    ImgstatFile file = {.decoder = &m.base};
+    ImgstatDevice *device;
+    ImgstatRecord *record;
+    ImgstatError err = {0};
+    cr_assert_eq(imgstat_device_open("cpu", 1, &device, &err), IMGSTAT_OK);
+    cr_assert_eq(imgstat_measure_file(device, &file, 0, NULL, &record, &err), IMGSTAT_ERR_LIMIT);
+    cr_assert_eq(strncmp(err.message, "memory: 65535 channels", 22), 0, "%s", err.message);
+    imgstat_device_close(device);
+    imgstat_image_release(&image);
 }
 
 Test(bands, rows_from_anywhere)

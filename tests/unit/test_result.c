@@ -77,3 +77,18 @@ Test(result, codes)
     cr_assert_str_eq(imgstat_result_name(IMGSTAT_ERR_LIMIT), "limit");
     cr_assert_str_eq(imgstat_result_name((ImgstatResult)99), "unknown");
 }
+
+/* A name with controls was said twice: "a?b: a?b: damaged". */
+Test(result, names_come_once)
+{
+    ImgstatError err;
+    (void)!error_set(&err, IMGSTAT_ERR_LIMIT, "too much");
+    cr_assert_eq(error_name(&err, IMGSTAT_ERR_LIMIT, "a\nb"), IMGSTAT_ERR_LIMIT);
+    cr_assert_str_eq(err.message, "a?b: too much");
+    cr_assert_eq(error_name(&err, IMGSTAT_ERR_LIMIT, "a\nb"), IMGSTAT_ERR_LIMIT);
+    cr_assert_str_eq(err.message, "a?b: too much");
+    cr_assert_eq(err.code, IMGSTAT_ERR_LIMIT);
+    cr_assert_eq(error_name(&err, IMGSTAT_OK, "c"), IMGSTAT_OK);
+    cr_assert_str_eq(err.message, "a?b: too much");
+    cr_assert_eq(error_name(NULL, IMGSTAT_ERR_IO, "c"), IMGSTAT_ERR_IO);
+}
