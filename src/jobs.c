@@ -127,7 +127,8 @@ static ImgstatResult run_job(Jobs *jobs, Worker *worker, size_t index, Outcome *
                            err);
     imgstat_file_close(file);
     gate_leave(&jobs->gate, bytes);
-    return res;
+    const bool nameless = res == IMGSTAT_ERR_MEMORY || res == IMGSTAT_ERR_DEVICE;
+    return nameless ? error_name(err, res, job->input) : res;
 }
 
 /* ---- Threads --------------------------------------------------------------------------------- */

@@ -60,7 +60,7 @@ static ImgstatResult read_file(const Together *t, Worker *worker, size_t index, 
     }
     imgstat_file_close(file);
     gate_leave(&t->jobs->gate, bytes);
-    return res;
+    return error_name(err, res, job->input);
 }
 
 /* ---- First read: any thread ------------------------------------------------------------------ */

@@ -258,6 +258,20 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 sys.exit(status)"""
 
 
+def giant_tiff(name, width, height):
+    """One strip of zeros, of which the disk holds nothing."""
+    head = struct.pack("<2sHI", b"II", 42, 8) + struct.pack("<H", 8) + b"".join(
+        struct.pack("<HHII", tag, 4, 1, value) for tag, value in
+        ((256, width), (257, height), (258, 8), (259, 1), (262, 1), (273, 128), (278, height), (279, width * height)))
+    with open(name, "wb") as giant:
+        giant.write(head + b"\0\0\0\0")
+        giant.truncate(128 + width * height)
+
+
+def is_sanitized(program):
+    return any(word in Path(program).read_bytes() for word in (b"__asan_init", b"__tsan_init"))
+
+
 def test_memory(program, folder):
     """Peak memory does not grow with the number of files or their size."""
     make_many(folder, 12, 2000)
@@ -270,23 +284,33 @@ def test_memory(program, folder):
                                "-o", folder / f"out{len(words)}"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         check(done.returncode == 0, f"{done.returncode}")
         peaks.append(int(done.stdout) >> 10)
-    # Statistics of a file of 1 GB, one strip, of which the disk holds nothing.
-    head = struct.pack("<2sHI", b"II", 42, 8) + struct.pack("<H", 8) + b"".join(
-        struct.pack("<HHII", tag, 4, 1, value) for tag, value in
-        ((256, 40000), (257, 25000), (258, 8), (259, 1), (262, 1), (273, 128), (278, 25000), (279, 1000000000)))
-    with open(folder / "giant.tif", "wb") as giant:
-        giant.write(head + b"\0\0\0\0")
-        giant.truncate(128 + 1000000000)
+    # Statistics of a file of 1 GB.
+    giant_tiff(folder / "giant.tif", 40000, 25000)
     done = subprocess.run([sys.executable, "-c", PEAK, program, "--quiet", folder / "giant.tif"], stdout=subprocess.PIPE)
     check(done.returncode == 0 and b"gray       0    0     0" in done.stdout, f"{done}")
     peaks.append(int(done.stdout.splitlines()[-1]) >> 10)
-    if any(word in Path(program).read_bytes() for word in (b"__asan_init", b"__tsan_init")):
+    if is_sanitized(program):
         skip("peak memory: the sanitizer takes more than imgstat")
     else:
         check(max(peaks[:2]) <= 96 and peaks[2] <= 64, f"MiB at most: {peaks}")
     done = run(program, "equalize", "--memory", "32M", "--clahe", "--grid", "1000,1000", folder / "in" / "00000.png",
                "-o", folder / "x.png", status=1)
     check(b"needs about" in done.stderr, f"{done.stderr!r}")
+
+
+def test_no_memory(program, folder):
+    """A page that would be kept does not fit. The sentence did not say of which file."""
+    name, small = folder / "large.tif", folder / "small.tif"
+    giant_tiff(name, 16000, 8000)
+    giant_tiff(small, 100, 100)
+    if is_sanitized(program):
+        skip("too little memory: the sanitizer takes more than there would be")
+        return
+    limit = 110 << 20
+    done = run(program, "normalize", "--jobs", "1", name, small, "-o", folder / "out", status=1,
+               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+    check(done.stderr.startswith(f"{name}: out of memory for ".encode()), f"{done.stderr!r}")
+    check(os.listdir(folder / "out") == ["small.tif"], f"{os.listdir(folder / 'out')}")
 
 
 if __name__ == "__main__":
