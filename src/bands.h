@@ -75,9 +75,12 @@ ImgstatResult bands_measure(Bands *bands, UseBand use, void *context, ImgstatErr
  * bands that are not kept, for themselves; */
 bool bands_fetches(const Device *device, const Decoder *decoder);
 bool bands_fetchable(const Bands *bands);
-/* calls use once, for all rows, or for one of `every` neighbours: with an image without memory, for
- * measure and read only. *complete is false where rows could not be read; what use made is
- * of no value then. */
+/* whether they can decode its strips or tiles for themselves, for which it makes the decoder ready:
+ * those of narrow samples, which are read once; */
+bool bands_chunks_begin(const Bands *bands);
+/* where one of both is so, calls use once, for all rows, or (not of chunks) for one of `every`
+ * neighbours: with an image without memory, for measure and (not of chunks) read only. *complete is
+ * false where rows could not be read; what use made is of no value then. */
 ImgstatResult bands_fetch(Bands *bands, uint32_t every, UseBand use, void *context, bool *complete,
                           ImgstatError *err);
 

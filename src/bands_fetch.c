@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* bands_fetch.c: rows that only need reading, read by the threads that use them: their bytes come
- * from the page cache into the cache of one core, and no band waits for another. */
+/* bands_fetch.c: rows that only need reading, read by the threads that use them, and strips or
+ * tiles, decoded by them: their bytes come into the cache of one core, and no band waits for
+ * another. */
 #include "bands.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 enum {
-    ROW_BYTES = 1 << 20 /* longer rows would be read again for each of their parts */
+    ROW_BYTES = 1 << 20,   /* longer rows would be read again for each of their parts */
+    CHUNK_PIXELS = 1 << 24 /* counters of 32 bits hold them many times over */
 };
 
 typedef struct Fetching {
@@ -52,6 +54,18 @@ static const void *fetch_rows(void *context, unsigned thread, uint32_t row, uint
     return NULL;
 }
 
+static const void *fetch_chunk(void *context, unsigned thread, uint32_t x, uint32_t y,
+                               size_t *pitch)
+{
+    Fetching *const f = context;
+    const void *pixels = NULL;
+    if (!atomic_load(&f->failed) && thread < f->threads)
+        pixels = f->decoder->codec->chunk_at(f->decoder, thread, x, y, pitch);
+    if (!pixels)
+        atomic_store(&f->failed, true);
+    return pixels;
+}
+
 bool bands_fetches(const Device *device, const Decoder *decoder)
 {
     const ImgstatPage *const page = &decoder->page;
@@ -66,6 +80,28 @@ bool bands_fetchable(const Bands *bands)
 {
     return bands->decoder && !bands->kept && !bands->unfetchable &&
            bands_fetches(bands->device, bands->decoder);
+}
+
+bool bands_chunks_begin(const Bands *bands)
+{
+    const Device *const device = bands->device;
+    Decoder *const decoder = bands->decoder;
+    return decoder && !bands->kept && !bands->unfetchable && device->ops == &cpu_device_ops &&
+           decoder->chunk_width > 0 && sample_is_narrow(decoder->page.sample) &&
+           (uint64_t)decoder->chunk_width * decoder->chunk_height <= CHUNK_PIXELS &&
+           decoder->codec->chunks_begin(decoder, device->threads);
+}
+
+/* Rows where they only need reading, else what bands_chunks_begin began with. */
+static RowSource source_of(Fetching *fetching)
+{
+    const Decoder *const decoder = fetching->decoder;
+    if (decoder->anywhere)
+        return (RowSource){.rows = fetch_rows, .context = fetching};
+    return (RowSource){.chunk = fetch_chunk,
+                       .chunk_width = decoder->chunk_width,
+                       .chunk_height = decoder->chunk_height,
+                       .context = fetching};
 }
 
 ImgstatResult bands_fetch(Bands *bands, uint32_t every, UseBand use, void *context, bool *complete,
@@ -84,7 +120,7 @@ ImgstatResult bands_fetch(Bands *bands, uint32_t every, UseBand use, void *conte
     *complete = false;
     if (!fetching.memory)
         return error_memory(err, device->threads * sizeof *fetching.memory, "buffers");
-    const RowSource source = {.rows = fetch_rows, .context = &fetching};
+    const RowSource source = source_of(&fetching);
     device->source = &source;
     const ImgstatResult res = use(context, &page, err);
     device->source = NULL;

@@ -55,8 +55,9 @@ typedef struct Decoder {
     uint16_t planes; /* then: that many, of which read_rows and read_at give one; else 0 */
     uint16_t plane;  /* which one: another one begins where next_row is set to 0 too */
     bool anywhere;   /* read_at gives the rows of this page */
-    bool ahead;      /* a thread of the decoder's own works ahead of read_rows, or there is none to
-                      * spare: what remains is little, best done where the rows are used */
+    uint32_t chunk_width, chunk_height; /* chunk_at gives its strips or tiles; else 0 */
+    bool ahead; /* a thread of the decoder's own works ahead of read_rows, or there is none to
+                 * spare: what remains is little, best done where the rows are used */
     uint32_t band_rows; /* reading in multiples of this many rows decodes nothing twice */
     const char *const *channel_names; /* page.channels of them */
 } Decoder;
@@ -82,6 +83,13 @@ typedef struct Codec {
      * which nothing but reading stands between file and samples. False: anything out of the
      * ordinary, which read_rows will tell. */
     bool (*read_at)(const Decoder *decoder, uint32_t row, void *to, uint32_t rows);
+    /* The strip or tile that begins at column x of row y, decoded by `thread` for itself, in rows
+     * of *pitch bytes that are whole samples as read_rows gives them; valid until that thread's
+     * next. NULL as above. chunks_begin, once for the page, makes ready for so many threads at a
+     * time; false: they had better read rows. */
+    bool (*chunks_begin)(Decoder *decoder, unsigned threads);
+    const void *(*chunk_at)(const Decoder *decoder, unsigned thread, uint32_t x, uint32_t y,
+                            size_t *pitch);
     void (*close)(Decoder *decoder);
 } Codec;
 

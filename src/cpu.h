@@ -30,12 +30,15 @@ typedef enum CpuCounting {
     COUNT_LEADING /* a channel: 65,536, by the leading 16 bits of the key */
 } CpuCounting;
 
-/* A stretch of pixels that follow each other without gaps. */
+/* A stretch of pixels that follow each other in memory. In the image there may be others between
+ * the end of a row of the rectangle and the next. */
 typedef struct CpuRun {
     const unsigned char *pixels;
     const uint8_t *mask; /* NULL, or a byte each */
     uint64_t at;         /* raster index of the first */
     size_t n;
+    uint32_t gap;         /* those others; 0: none, or the run is in one row; with them: */
+    uint32_t left, width; /* pixels of the run in its first row, and in each of the next */
 } CpuRun;
 
 /* Extrema of a channel within a rectangle, and the runs that reached them first: the positions are
@@ -94,6 +97,8 @@ typedef struct CpuGrid {
 } CpuGrid;
 
 CpuGrid cpu_grid(const ImagePro *image);
+/* The rectangles are those that the source has, where it has any. */
+CpuGrid cpu_source_grid(const CpuDevice *device, const ImagePro *image);
 CpuRect cpu_rect(const ImagePro *image, const CpuGrid *grid, size_t task);
 
 /* Gives the rectangle of an image without memory the rows that `thread` gets for it; false if there

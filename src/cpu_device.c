@@ -48,6 +48,17 @@ CpuGrid cpu_grid(const ImagePro *image)
     return grid;
 }
 
+CpuGrid cpu_source_grid(const CpuDevice *device, const ImagePro *image)
+{
+    const RowSource *source = device->base.source;
+    if (!source || !source->chunk_width || image->width == 0 || image->height == 0)
+        return cpu_grid(image);
+    return (CpuGrid){.segment = source->chunk_width,
+                     .segments = (image->width - 1) / source->chunk_width + 1,
+                     .rows = source->chunk_height,
+                     .bands = (image->height - 1) / source->chunk_height + 1};
+}
+
 CpuRect cpu_rect(const ImagePro *image, const CpuGrid *grid, size_t task)
 {
     CpuRect rect = {.image = image};
@@ -65,9 +76,16 @@ bool cpu_rect_fetch(const CpuDevice *device, unsigned thread, CpuRect *rect, Ima
     if (image->host || !source)
         return true;
     const uint32_t n = rect->y1 - rect->y0;
-    const void *pixels = source->rows(source->context, thread, rect->y0, n);
+    const size_t pixel_bytes = image->channels * (size_t)sample_bits(image->sample) / 8;
+    const void *pixels;
     *rows = *image;
-    rows->host = (void *)(uintptr_t)pixels; /* only read */
+    if (source->chunk_width) {
+        pixels = source->chunk(source->context, thread, rect->x0, rect->y0, &rows->pitch);
+        rows->host = (void *)((uintptr_t)pixels - rect->x0 * pixel_bytes); /* of column 0 */
+    } else {
+        pixels = source->rows(source->context, thread, rect->y0, n);
+        rows->host = (void *)(uintptr_t)pixels; /* only read */
+    }
     rows->height = n;
     rows->first_row += rect->y0;
     *rect = (CpuRect){.image = rows, .y1 = n, .x0 = rect->x0, .x1 = rect->x1};

@@ -149,7 +149,7 @@ static void measure_task(void *context, size_t task, unsigned number)
     CpuThread *thread = &plan->device->thread[number];
     const size_t i = image_of_task(plan, task);
     const ImagePro *image = &plan->images[i];
-    const CpuGrid grid = cpu_grid(image);
+    const CpuGrid grid = cpu_source_grid(plan->device, image);
     CpuRect rect = cpu_rect(image, &grid, task - plan->first_task[i]);
     ImagePro rows;
     const uint64_t pixels = (uint64_t)(rect.y1 - rect.y0) * (rect.x1 - rect.x0);
@@ -172,7 +172,7 @@ static void measure_direct(const Plan *plan, size_t i)
     const ImagePro *image = &plan->images[i];
     const DeviceRecord *record = &plan->records[i];
     CpuThread *thread = &plan->device->thread[0];
-    const CpuGrid grid = cpu_grid(image);
+    const CpuGrid grid = cpu_source_grid(plan->device, image);
     const size_t tasks = (size_t)grid.segments * grid.bands;
 
     adopt(thread, i, image->channels);
@@ -257,7 +257,7 @@ ImgstatResult cpu_measure(Device *base, const ImagePro *images, const DeviceReco
 
     size_t tasks = 0;
     for (size_t i = 0; i < n; i++) {
-        const CpuGrid grid = cpu_grid(&images[i]);
+        const CpuGrid grid = cpu_source_grid(device, &images[i]);
         plan.first_task[i] = tasks;
         if (is_direct(&plan, i))
             measure_direct(&plan, i);

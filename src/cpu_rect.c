@@ -62,6 +62,28 @@ size_t cpu_counters(const ImagePro *image, CpuCounting counting)
     }
 }
 
+/* The raster index of pixel i of a run. */
+static uint64_t place(const CpuRun *run, size_t i)
+{
+    if (run->gap == 0 || i < run->left)
+        return run->at + i;
+    return run->at + i + ((i - run->left) / run->width + 1) * run->gap;
+}
+
+/* Pixels [i, i + n) of a run. */
+static CpuRun part_of(const CpuRun *run, size_t i, size_t n, size_t pixel_bytes)
+{
+    CpuRun part = *run;
+    part.pixels += i * pixel_bytes;
+    part.mask = run->mask ? run->mask + i : NULL;
+    part.at = place(run, i);
+    part.n = n;
+    if (run->gap)
+        part.left = i < run->left ? run->left - (uint32_t)i
+                                  : run->width - (uint32_t)((i - run->left) % run->width);
+    return part;
+}
+
 /* The raster index of the first sample of the run with this key; there is one. */
 static uint64_t find(const ImagePro *image, const CpuRun *run, uint16_t channel, uint64_t key)
 {
@@ -73,7 +95,7 @@ static uint64_t find(const ImagePro *image, const CpuRun *run, uint16_t channel,
         i++;
         at += stride;
     }
-    return run->at + i;
+    return place(run, i);
 }
 
 /* Runs of one rectangle are visited in raster order: only a better value moves a position. */
@@ -297,8 +319,7 @@ static void add_integers(const Target *to, const CpuRun *run)
     const size_t step = CHUNK_BYTES / bytes / across / 2 * 2; /* even: pairs begin with channel 0 */
     for (size_t i = 0, n; i < run->n; i += n) {
         n = run->n - i < step ? run->n - i : step;
-        const CpuRun part = {run->pixels + i * bytes * image->channels,
-                             run->mask ? run->mask + i : NULL, run->at + i, n};
+        const CpuRun part = part_of(run, i, n, bytes * image->channels);
         if (whole) {
             add_chunk(to, &part, part.pixels, n * image->channels, image->channels, 0);
             continue;
@@ -367,8 +388,7 @@ static void add_floats(const Target *to, const CpuRun *run)
     LoopPiece piece[LOOP_CHANNELS];
     for (size_t i = 0, n; i < run->n; i += n) {
         n = run->n - i < PIECE ? run->n - i : PIECE;
-        const CpuRun part = {run->pixels + i * bytes * channels, run->mask ? run->mask + i : NULL,
-                             run->at + i, n};
+        const CpuRun part = part_of(run, i, n, bytes * channels);
         const bool whole = channels <= LOOP_CHANNELS && !run->mask &&
                            to->loops->piece(image->sample, part.pixels, n * channels,
                                             (unsigned)channels, nodata, piece);
@@ -394,8 +414,8 @@ void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *r
     const size_t pairs =
         counting == COUNT_PAIRS ? cpu_pair_tables(image->channels) * (size_t)LOOP_TABLE : 0;
     const bool floats = sample_is_float(image->sample) && !sample_is_narrow(image->sample);
-    const bool packed = rect->x0 == 0 && rect->x1 == image->width && !image->mask &&
-                        image->pitch == image->width * stride;
+    const uint32_t width = rect->x1 - rect->x0;
+    const bool packed = !image->mask && image->pitch == width * stride;
     unsigned char *const scratch = thread->scratch;
     const Target to = {.loops = loops,
                        .image = image,
@@ -414,9 +434,13 @@ void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *r
     begin_extrema(&to);
     for (uint32_t y = rect->y0; y < rect->y1; y += rows) {
         const uint8_t *mask = cpu_mask_row(image, y);
-        const CpuRun run = {image_row(image, y) + rect->x0 * stride, mask ? mask + rect->x0 : NULL,
-                            ((uint64_t)image->first_row + y) * image->width + rect->x0,
-                            (size_t)rows * (rect->x1 - rect->x0)};
+        const CpuRun run = {.pixels = image_row(image, y) + rect->x0 * stride,
+                            .mask = mask ? mask + rect->x0 : NULL,
+                            .at = ((uint64_t)image->first_row + y) * image->width + rect->x0,
+                            .n = (size_t)rows * width,
+                            .gap = rows > 1 ? image->width - width : 0,
+                            .left = width,
+                            .width = width};
         if (floats)
             add_floats(&to, &run);
         else

@@ -152,12 +152,17 @@ typedef struct DeviceOps {
                                      ImagePro *to, ImgstatError *err);
 } DeviceOps;
 
-/* The rows of host images that have no memory: the CPU's measure and read ask for those
+/* The pixels of host images that have no memory: the CPU's measure and read ask for those
  * that they need, so that the thread that reads them finds them in its cache. */
 typedef struct RowSource {
     /* Rows [row, row + rows) on a 64-byte boundary, without gaps, valid until the next call with
      * the same `thread`; NULL: they cannot be read, and nothing of them is measured. */
     const void *(*rows)(void *context, unsigned thread, uint32_t row, uint32_t rows);
+    /* With a chunk_width, in place of rows, for measure of narrow samples only: the chunk_width by
+     * chunk_height pixels, fewer at the image's ends, from column x of row y on; *pitch: bytes
+     * between the starts of their rows. */
+    const void *(*chunk)(void *context, unsigned thread, uint32_t x, uint32_t y, size_t *pitch);
+    uint32_t chunk_width, chunk_height;
     void *context;
     bool in_order; /* rows are asked for by thread 0 alone, down the image; measure only */
 } RowSource;

@@ -33,7 +33,7 @@ static ImgstatResult measure_all(Bands *bands, uint32_t every, First *first, siz
 {
     Device *const device = bands->device;
     IMGSTAT_TRY(device->ops->alloc(device, bytes, &first->record.mem, err));
-    if (bands_fetchable(bands)) {
+    if (bands_fetchable(bands) || (every == 1 && bands_chunks_begin(bands))) {
         bool complete;
         IMGSTAT_TRY(bands_fetch(bands, every, measure_band, first, &complete, err));
         if (complete || every > 1)

@@ -140,6 +140,10 @@ ImgstatResult tiff_rows_read(TiffDecoder *td, uint8_t *to, size_t pitch, uint32_
 bool tiff_rows_anywhere(const TiffDecoder *td);
 /* Such rows; false if one is not there. */
 bool tiff_rows_at(const TiffDecoder *td, uint32_t row, uint8_t *to, uint32_t rows);
+/* Whether chunks are the image's samples as they are, decoded without libtiff. */
+bool tiff_chunks_apart(const TiffDecoder *td);
+/* One of them, its first `rows` rows, in td->chunk, by td->quick; NULL: libtiff knows better. */
+const uint8_t *tiff_chunk_alone(TiffDecoder *td, uint32_t index, uint32_t rows);
 /* One strip or tile, its first `rows` rows, to its place in rows of the image. */
 ImgstatResult tiff_chunk_read(TiffDecoder *td, uint32_t index, uint32_t across, uint16_t plane,
                               uint8_t *to, size_t pitch, uint32_t rows, ImgstatError *err);
@@ -153,6 +157,9 @@ ImgstatResult tiff_chunk_room(TiffDecoder *td, size_t bytes, ImgstatError *err);
  * decoder may use. */
 ImgstatResult tiff_chunks_read(TiffDecoder *td, uint32_t down, uint32_t n, uint8_t *to,
                                size_t pitch, ImgstatError *err);
+/* What Codec says of chunks_begin and chunk_at. */
+bool tiff_chunks_begin(TiffDecoder *td, unsigned threads);
+const uint8_t *tiff_chunk_at(const TiffDecoder *td, unsigned thread, uint32_t x, uint32_t y);
 void tiff_helpers_destroy(TiffHelpers *helpers); /* accepts NULL */
 
 /* tiff_predictor.c: whether samples can be had from decompressed bytes as libtiff has them; */

@@ -122,6 +122,24 @@ static bool needs_helpers(TiffDecoder *td)
     return true;
 }
 
+bool tiff_chunks_begin(TiffDecoder *td, unsigned threads)
+{
+    return needs_helpers(td) && td->helpers->quick && td->helpers->n >= threads;
+}
+
+const uint8_t *tiff_chunk_at(const TiffDecoder *td, unsigned thread, uint32_t x, uint32_t y)
+{
+    const TiffLayout *const layout = &td->layout;
+    Helper *const helper = &td->helpers->helper[thread];
+    const uint32_t down = y / layout->chunk_height, left = td->base.page.height - y;
+    const uint32_t rows = left < layout->chunk_height ? left : layout->chunk_height;
+    const uint32_t row = tiff_first_plane(td) * layout->down + down;
+    if (!make_ready(helper, td, true))
+        return NULL;
+    helper->td.base.scratch = td->base.scratch;
+    return tiff_chunk_alone(&helper->td, row * layout->across + x / layout->chunk_width, rows);
+}
+
 /* One call: rows of chunks from `down` on, in the order of one thread: row, plane, column. */
 typedef struct Job {
     TiffDecoder *td;

@@ -86,6 +86,9 @@ static ImgstatResult select_page(Decoder *base, uint32_t page, ImgstatError *err
         res = tiff_check_chunks(td, err);
     }
     base->anywhere = res == IMGSTAT_OK && base->way != DECODE_PLAIN && tiff_rows_anywhere(td);
+    const bool apart = res == IMGSTAT_OK && base->way != DECODE_PLAIN && tiff_chunks_apart(td);
+    base->chunk_width = apart ? td->layout.chunk_width : 0;
+    base->chunk_height = apart ? td->layout.chunk_height : 0;
     if (res != IMGSTAT_OK)
         release_page(td); /* no page is selected */
     return res;
@@ -103,6 +106,19 @@ static ImgstatResult read_rows(Decoder *base, void *to, size_t pitch, uint32_t r
 static bool read_at(const Decoder *base, uint32_t row, void *to, uint32_t rows)
 {
     return tiff_rows_at((const TiffDecoder *)base, row, to, rows);
+}
+
+static bool chunks_begin(Decoder *base, unsigned threads)
+{
+    return tiff_chunks_begin((TiffDecoder *)base, threads);
+}
+
+static const void *chunk_at(const Decoder *base, unsigned thread, uint32_t x, uint32_t y,
+                            size_t *pitch)
+{
+    const TiffDecoder *const td = (const TiffDecoder *)base;
+    *pitch = td->layout.row_bytes;
+    return tiff_chunk_at(td, thread, x, y);
 }
 
 static ImgstatResult open_decoder(const Source *source, const ImgstatOpen *how, Decoder **out,
@@ -137,5 +153,7 @@ const Codec tiff_codec = {
     .select = select_page,
     .read_rows = read_rows,
     .read_at = read_at,
+    .chunks_begin = chunks_begin,
+    .chunk_at = chunk_at,
     .close = close_decoder,
 };

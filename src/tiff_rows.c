@@ -395,6 +395,26 @@ ImgstatResult tiff_chunk_read(TiffDecoder *td, uint32_t index, uint32_t across, 
     return IMGSTAT_OK;
 }
 
+bool tiff_chunks_apart(const TiffDecoder *td)
+{
+    return is_direct(td) && tiff_quick_suits(td);
+}
+
+const uint8_t *tiff_chunk_alone(TiffDecoder *td, uint32_t index, uint32_t rows)
+{
+    const TiffLayout *const layout = &td->layout;
+    const size_t bytes = rows * layout->row_bytes,
+                 room = layout->tiled ? layout->chunk_bytes : bytes;
+    if (tiff_chunk_room(td, layout->chunk_bytes, NULL) != IMGSTAT_OK)
+        return NULL;
+    if (tiff_chunk_absent(td, index))
+        tiff_nodata_fill(&td->base.page, td->chunk,
+                         (size_t)rows * layout->chunk_width * layout->per_chunk);
+    else if (!tiff_quick_chunk(td->quick, td, index, td->chunk, bytes, room))
+        return NULL;
+    return td->chunk;
+}
+
 /* Rows that are decoded together: those of a chunk, or a run of rows that planes are read for in
  * turn. */
 static uint32_t unit_height(const TiffDecoder *td)

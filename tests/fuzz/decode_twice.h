@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* decode_twice.h: what the fuzz targets of the decoders do with an input: every page is read as a
  * whole and in small bands, into memory of different contents; both must give the same samples. So
- * must separate planes one by one, and libpng and libtiff alone, with the same verdict. */
+ * must separate planes one by one, strips and tiles by themselves, and libpng and libtiff alone,
+ * with the same verdict. */
 #ifndef IMGSTAT_DECODE_TWICE_H
 #define IMGSTAT_DECODE_TWICE_H
 
@@ -88,6 +89,31 @@ static void demand_same_verdict(const ImgstatError *fast, const ImgstatError *pl
     abort();
 }
 
+/* Strips and tiles by themselves hold the page's samples. expected: NULL where it cannot be read;
+ * then one of them cannot either. */
+static void decode_chunks(Decoder *decoder, const uint8_t *expected, const ImgstatError *err)
+{
+    const ImgstatPage *const page = &decoder->page;
+    const uint32_t width = decoder->chunk_width, height = decoder->chunk_height;
+    const size_t pixel = decoder_channels(decoder) * imgstat_sample_bytes(page->sample);
+    if (width == 0 || !decoder->codec->chunks_begin(decoder, 1))
+        return;
+    bool complete = true;
+    for (uint32_t y = 0; y < page->height; y += height) {
+        for (uint32_t x = 0; x < page->width; x += width) {
+            size_t pitch;
+            const uint8_t *const chunk = decoder->codec->chunk_at(decoder, 0, x, y, &pitch);
+            const size_t columns = page->width - x < width ? page->width - x : width;
+            complete = complete && chunk;
+            for (uint32_t i = 0; chunk && expected && i < height && i < page->height - y; i++)
+                demand_same(expected + ((size_t)(y + i) * page->width + x) * pixel,
+                            chunk + i * pitch, columns * pixel, "by itself");
+        }
+    }
+    if (complete && !expected && err->code != IMGSTAT_ERR_MEMORY && err->code != IMGSTAT_OK)
+        abort();
+}
+
 /* expected: the page as a whole. */
 static void decode_planes(Decoder *decoder, uint32_t number, const uint8_t *expected)
 {
@@ -131,6 +157,7 @@ static void decode_page(Decoder *whole, Decoder *bands, Decoder *plain, uint32_t
     demand_same(a, c, bytes, "by the library alone");
     if (bytes > 0)
         demand_same_verdict(&err, &plain_err);
+    decode_chunks(whole, a, &err);
     if (a && b)
         decode_planes(bands, number, a);
     free(a);

@@ -19,8 +19,10 @@ typedef struct MemoryDecoder {
     uint64_t rows;
     uint32_t fail_at; /* row whose reading fails; UINT32_MAX: none */
     bool anywhere, ahead;
-    uint32_t fetch_at; /* the same for read_at */
+    uint32_t fetch_at; /* the same for read_at and chunk_at */
     atomic_uint fetched;
+    uint32_t chunk_width, chunk_height; /* 0: none */
+    unsigned char *chunk[4];            /* a thread each */
 } MemoryDecoder;
 
 static ImgstatResult memory_select(Decoder *decoder, uint32_t page, ImgstatError *err)
@@ -31,6 +33,8 @@ static ImgstatResult memory_select(Decoder *decoder, uint32_t page, ImgstatError
     decoder->next_row = 0;
     decoder->anywhere = m->anywhere;
     decoder->ahead = m->ahead;
+    decoder->chunk_width = m->chunk_width;
+    decoder->chunk_height = m->chunk_height;
     m->selects++;
     return IMGSTAT_OK;
 }
@@ -60,8 +64,37 @@ static bool memory_read_at(const Decoder *decoder, uint32_t row, void *to, uint3
     return true;
 }
 
-static const Codec memory_codec = {
-    .name = "memory", .select = memory_select, .read_rows = memory_read, .read_at = memory_read_at};
+static bool memory_chunks_begin(Decoder *decoder, unsigned threads)
+{
+    (void)decoder;
+    return threads <= 4;
+}
+
+/* Pixels outside the image are there in part only: the rows are as long as the others. */
+static const void *memory_chunk_at(const Decoder *decoder, unsigned thread, uint32_t x, uint32_t y,
+                                   size_t *pitch)
+{
+    MemoryDecoder *const m = (MemoryDecoder *)(uintptr_t)decoder;
+    const size_t pixel = m->row_bytes / decoder->page.width;
+    const uint32_t columns = decoder->page.width - x, rows = decoder->page.height - y;
+    cr_assert(x % m->chunk_width == 0 && y % m->chunk_height == 0 && thread < 4);
+    *pitch = m->chunk_width * pixel;
+    free(m->chunk[thread]);
+    m->chunk[thread] = malloc(m->chunk_height * *pitch);
+    memset(m->chunk[thread], 0xFF, m->chunk_height * *pitch);
+    for (uint32_t i = 0; i < m->chunk_height && i < rows; i++)
+        memcpy(m->chunk[thread] + i * *pitch, m->pixels + (y + i) * m->row_bytes + x * pixel,
+               (columns < m->chunk_width ? columns : m->chunk_width) * pixel);
+    atomic_fetch_add(&m->fetched, 1);
+    return m->fetch_at >= y && m->fetch_at < y + m->chunk_height ? NULL : m->chunk[thread];
+}
+
+static const Codec memory_codec = {.name = "memory",
+                                   .select = memory_select,
+                                   .read_rows = memory_read,
+                                   .read_at = memory_read_at,
+                                   .chunks_begin = memory_chunks_begin,
+                                   .chunk_at = memory_chunk_at};
 
 static uint64_t mix(uint64_t z)
 {
@@ -131,6 +164,17 @@ static void page_init(Page *page, ImgstatSample sample, uint32_t width, uint32_t
     cr_assert_eq(imgstat_device_open("cpu", threads, &page->device, &err), IMGSTAT_OK);
     cr_assert_eq(imgstat_measure_image(page->device, &page->image, how, &page->whole, &err),
                  IMGSTAT_OK, "%s", err.message);
+}
+
+static void page_set_nodata(Page *page, uint64_t raw)
+{
+    ImgstatPage *const of = &page->m.base.page;
+    of->has_nodata = true;
+    of->nodata = sample_value(of->sample, sample_key(of->sample, raw));
+    imgstat_image_set_nodata(&page->image, of->nodata);
+    imgstat_record_destroy(page->whole);
+    cr_assert_eq(imgstat_measure_image(page->device, &page->image, page->how, &page->whole, NULL),
+                 IMGSTAT_OK);
 }
 
 static void page_release(Page *page)
@@ -300,6 +344,51 @@ Test(bands, rows_from_anywhere)
     check_fetched(IMGSTAT_U16, 1000, 3001, 3, &all, 3000, 1);
     check_fetched(IMGSTAT_U16, 300000, 7, 1, &all, UINT32_MAX, 2); /* two rectangles a row */
     check_fetched(IMGSTAT_U16, 900000, 7, 1, &all, 3, 1);          /* rows of more than 1 MiB */
+}
+
+/* Strips and tiles that the threads decode for themselves: each once, whatever their size; the
+ * bands where one cannot be decoded so. */
+static void check_chunks(ImgstatSample sample, uint32_t width, uint32_t height, uint16_t channels,
+                         uint32_t chunk_width, uint32_t chunk_height, uint32_t fetch_at)
+{
+    const unsigned chunks = ((width - 1) / chunk_width + 1) * ((height - 1) / chunk_height + 1);
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        Page page;
+        page_init(&page, sample, width, height, channels, chunk_height, &all, threads);
+        MemoryDecoder *const m = &page.m;
+        m->chunk_width = chunk_width;
+        m->chunk_height = chunk_height;
+        m->fetch_at = fetch_at;
+        if (threads == 2)
+            page_set_nodata(&page, 17);
+        page_compare(&page);
+        if (fetch_at == UINT32_MAX && sample_is_narrow(sample))
+            cr_assert(m->rows == 0 && m->fetched == chunks, "%u of %u", m->fetched, chunks);
+        else
+            cr_assert(m->rows >= height && m->fetched <= chunks);
+        for (size_t i = 0; i < sizeof m->chunk / sizeof *m->chunk; i++)
+            free(m->chunk[i]);
+        page_release(&page);
+    }
+}
+
+Test(bands, chunks_apart)
+{
+    static const ImgstatSample samples[] = {IMGSTAT_U8, IMGSTAT_I16, IMGSTAT_U16, IMGSTAT_F16};
+    for (size_t s = 0; s < sizeof samples / sizeof *samples; s++) {
+        for (uint16_t channels = 1; channels <= 5; channels++) {
+            check_chunks(samples[s], 1000, 301, channels, 128, 64, UINT32_MAX);
+            check_chunks(samples[s], 1024, 256, channels, 256, 256, UINT32_MAX);
+            check_chunks(samples[s], 333, 70, channels, 333, 16, UINT32_MAX); /* strips */
+            check_chunks(samples[s], 50, 60, channels, 16, 16, UINT32_MAX);
+            check_chunks(samples[s], 37, 5, channels, 64, 16, UINT32_MAX); /* one, too large */
+        }
+    }
+    check_chunks(IMGSTAT_U16, 3000, 700, 1, 1024, 512, UINT32_MAX); /* in several steps each */
+    check_chunks(IMGSTAT_U8, 3000, 700, 3, 1024, 512, UINT32_MAX);
+    check_chunks(IMGSTAT_U16, 1000, 301, 3, 128, 64, 0);
+    check_chunks(IMGSTAT_U16, 1000, 301, 3, 128, 64, 300);
+    check_chunks(IMGSTAT_F32, 1000, 301, 3, 128, 64, UINT32_MAX); /* wide: their pieces are rows */
 }
 
 static void check_fetched_again(const ImgstatMeasure *how, uint64_t rows)
