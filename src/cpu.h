@@ -48,12 +48,6 @@ typedef struct CpuExtrema {
     CpuRun min_run, max_run;
 } CpuExtrema;
 
-/* Where keys are set aside, and what keeps threads from doing it at once. */
-typedef struct CpuAside {
-    KeyAside *keys;
-    pthread_mutex_t *lock;
-} CpuAside;
-
 /* What one thread holds between the tasks of one call. */
 typedef struct CpuThread {
     size_t owner;        /* image whose partial record this is; SIZE_MAX: none */
@@ -61,7 +55,7 @@ typedef struct CpuThread {
     Tally *tally;        /* a channel each; extrema start at their identities */
     CpuExtrema *extrema; /* a channel each */
     uint32_t *counts;    /* laid out by CpuCounting */
-    CpuAside aside;      /* its keys NULL: none */
+    KeyAside *aside;     /* of all threads; NULL: none */
     void *scratch;       /* CPU_SCRATCH bytes on a 64-byte boundary, for the loop that runs */
 } CpuThread;
 
@@ -123,12 +117,12 @@ void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *r
 
 /* Sets aside what is wanted of n <= 2^14 valid wide samples at x, `channels` interleaved, whose
  * leading bits are at hand. */
-void cpu_aside_samples(const CpuAside *aside, const CpuLoops *loops, ImgstatSample sample,
+void cpu_aside_samples(KeyAside *aside, const CpuLoops *loops, ImgstatSample sample,
                        const unsigned char *x, const uint16_t *leading, size_t n, unsigned channels,
                        void *scratch);
 /* The same for keys of valid samples of one of the channels. */
-void cpu_aside_keys(const CpuAside *aside, uint16_t channels, uint16_t channel,
-                    const uint64_t *keys, size_t n);
+void cpu_aside_keys(KeyAside *aside, uint16_t channels, uint16_t channel, const uint64_t *keys,
+                    size_t n);
 
 /* cpu_apply.c: calls use for slices of rows of both images by all threads; the first error. */
 typedef ImgstatResult CpuSlice(const void *context, const ImagePro *from, ImagePro *to,

@@ -2,23 +2,23 @@
 /* cpu_aside.c: keys that a further read would look for, set aside while they are in the cache. */
 #include "cpu_reference.h"
 
-static bool is_full(const CpuAside *aside)
+static bool is_full(const KeyAside *aside)
 {
-    return __atomic_load_n(&aside->keys->full, __ATOMIC_RELAXED);
+    return __atomic_load_n(&aside->full, __ATOMIC_RELAXED);
 }
 
-/* Under the lock. */
-static void append(const CpuAside *aside, KeyGather *gather, const uint64_t *keys, size_t n)
+/* Threads take their places in turn, and fill them at the same time. Without room gather->n counts
+ * more than there are; such keys are of no value, and no thread goes on for long. */
+static void append(KeyAside *aside, KeyGather *gather, const uint64_t *keys, size_t n)
 {
-    if (n > gather->capacity - gather->n) {
-        __atomic_store_n(&aside->keys->full, true, __ATOMIC_RELAXED);
-        return;
-    }
-    memcpy(gather->keys + gather->n, keys, n * sizeof *keys);
-    gather->n += n;
+    const size_t at = __atomic_fetch_add(&gather->n, n, __ATOMIC_RELAXED);
+    if (at > gather->capacity || n > gather->capacity - at)
+        __atomic_store_n(&aside->full, true, __ATOMIC_RELAXED);
+    else
+        memcpy(gather->keys + at, keys, n * sizeof *keys);
 }
 
-void cpu_aside_samples(const CpuAside *aside, const CpuLoops *loops, ImgstatSample sample,
+void cpu_aside_samples(KeyAside *aside, const CpuLoops *loops, ImgstatSample sample,
                        const unsigned char *x, const uint16_t *leading, size_t n, unsigned channels,
                        void *scratch)
 {
@@ -26,8 +26,8 @@ void cpu_aside_samples(const CpuAside *aside, const CpuLoops *loops, ImgstatSamp
     const size_t bytes = sample_bits(sample) / 8, shift = 8 * bytes - 16, each = MOST / channels;
     uint16_t *const at = scratch;
     uint64_t *const keys = (uint64_t *)(void *)(at + MOST + PICK_PAST);
-    for (size_t row = 0; row < aside->keys->n && !is_full(aside); row += channels) {
-        KeyGather *const gather = aside->keys->gathers + row;
+    for (size_t row = 0; row < aside->n && !is_full(aside); row += channels) {
+        KeyGather *const gather = aside->gathers + row;
         uint16_t lo[LOOP_CHANNELS] = {0}, width[LOOP_CHANNELS] = {0};
         size_t kept[LOOP_CHANNELS] = {0};
         for (unsigned c = 0; c < channels; c++) {
@@ -40,24 +40,19 @@ void cpu_aside_samples(const CpuAside *aside, const CpuLoops *loops, ImgstatSamp
             const unsigned c = at[i] % channels;
             keys[c * each + kept[c]++] = sample_key(sample, cpu_load(x + at[i] * bytes, bytes));
         }
-        if (found == 0)
-            continue;
-        pthread_mutex_lock(aside->lock);
         for (unsigned c = 0; c < channels; c++)
-            append(aside, &gather[c], keys + c * each, kept[c]);
-        pthread_mutex_unlock(aside->lock);
+            if (kept[c] > 0)
+                append(aside, &gather[c], keys + c * each, kept[c]);
     }
 }
 
-void cpu_aside_keys(const CpuAside *aside, uint16_t channels, uint16_t channel,
-                    const uint64_t *keys, size_t n)
+void cpu_aside_keys(KeyAside *aside, uint16_t channels, uint16_t channel, const uint64_t *keys,
+                    size_t n)
 {
-    for (size_t i = channel; i < aside->keys->n && !is_full(aside); i += channels) {
-        KeyGather *const gather = &aside->keys->gathers[i];
-        pthread_mutex_lock(aside->lock);
+    for (size_t i = channel; i < aside->n && !is_full(aside); i += channels) {
+        KeyGather *const gather = &aside->gathers[i];
         for (size_t k = 0; k < n; k++)
             if (keys[k] >= gather->lo && keys[k] <= gather->hi)
                 append(aside, gather, &keys[k], 1);
-        pthread_mutex_unlock(aside->lock);
     }
 }

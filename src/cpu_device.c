@@ -14,6 +14,8 @@
  * finish a band together and that 32-bit counters hold it many times over. A segment is whole
  * pieces. */
 enum { TASK_SAMPLES = 1 << 18, SEGMENT_PIXELS = 64 * PIECE };
+/* Of what a thread fetches for a rectangle: it stays in the cache of a core, beside counters. */
+enum { FETCH_BYTES = 1 << 19 };
 /* Alignment of host memory: a cache line and the widest vector. */
 enum { CPU_ALIGN = 64 };
 
@@ -34,6 +36,11 @@ void *cpu_memory_reserve(CpuMemory *memory, size_t bytes)
     return fresh;
 }
 
+static size_t pixel_bytes(const ImagePro *image)
+{
+    return (size_t)image->channels * sample_bits(image->sample) / 8;
+}
+
 CpuGrid cpu_grid(const ImagePro *image)
 {
     CpuGrid grid = {0};
@@ -51,12 +58,19 @@ CpuGrid cpu_grid(const ImagePro *image)
 CpuGrid cpu_source_grid(const CpuDevice *device, const ImagePro *image)
 {
     const RowSource *source = device->base.source;
-    if (!source || !source->chunk_width || image->width == 0 || image->height == 0)
-        return cpu_grid(image);
-    return (CpuGrid){.segment = source->chunk_width,
-                     .segments = (image->width - 1) / source->chunk_width + 1,
-                     .rows = source->chunk_height,
-                     .bands = (image->height - 1) / source->chunk_height + 1};
+    CpuGrid grid = cpu_grid(image);
+    if (!source || grid.bands == 0)
+        return grid;
+    const size_t fit = FETCH_BYTES / (image->width * pixel_bytes(image));
+    if (source->chunk_width) {
+        grid.segment = source->chunk_width;
+        grid.rows = source->chunk_height;
+    } else if (fit < grid.rows) {
+        grid.rows = fit > 0 ? (uint32_t)fit : 1;
+    }
+    grid.segments = (image->width - 1) / grid.segment + 1;
+    grid.bands = (image->height - 1) / grid.rows + 1;
+    return grid;
 }
 
 CpuRect cpu_rect(const ImagePro *image, const CpuGrid *grid, size_t task)
@@ -76,12 +90,11 @@ bool cpu_rect_fetch(const CpuDevice *device, unsigned thread, CpuRect *rect, Ima
     if (image->host || !source)
         return true;
     const uint32_t n = rect->y1 - rect->y0;
-    const size_t pixel_bytes = image->channels * (size_t)sample_bits(image->sample) / 8;
     const void *pixels;
     *rows = *image;
     if (source->chunk_width) {
         pixels = source->chunk(source->context, thread, rect->x0, rect->y0, &rows->pitch);
-        rows->host = (void *)((uintptr_t)pixels - rect->x0 * pixel_bytes); /* of column 0 */
+        rows->host = (void *)((uintptr_t)pixels - rect->x0 * pixel_bytes(image)); /* of column 0 */
     } else {
         pixels = source->rows(source->context, thread, rect->y0, n);
         rows->host = (void *)(uintptr_t)pixels; /* only read */

@@ -161,7 +161,7 @@ static void measure_task(void *context, size_t task, unsigned number)
         adopt(thread, i, image->channels);
     }
     thread->pending += pixels;
-    thread->aside = (CpuAside){plan->device->base.aside, &plan->device->lock};
+    thread->aside = plan->device->base.aside;
     cpu_measure_rect(plan->device->loops, thread, &rect, counting_of(plan, i));
     normalize(image->sample, thread->tally, image->channels);
 }

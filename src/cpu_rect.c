@@ -18,7 +18,7 @@ typedef struct Target {
     uint32_t *pairs;
     unsigned char *planar; /* samples of one channel: a chunk */
     uint16_t *leading;     /* of a chunk */
-    const CpuAside *aside; /* NULL: nothing is set aside */
+    KeyAside *aside;       /* NULL: nothing is set aside */
     void *spare;           /* half of the scratch, for that */
 } Target;
 
@@ -426,8 +426,7 @@ void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *r
                        .pairs = thread->counts,
                        .planar = scratch,
                        .leading = (uint16_t *)(void *)(scratch + CPU_SCRATCH / 4),
-                       .aside =
-                           thread->aside.keys && counting == COUNT_LEADING ? &thread->aside : NULL,
+                       .aside = counting == COUNT_LEADING ? thread->aside : NULL,
                        .spare = scratch + CPU_SCRATCH / 2};
     const uint32_t rows =
         packed && !floats ? rect->y1 - rect->y0 : 1; /* rows without gaps are one */

@@ -129,9 +129,10 @@ bool guess_answer(const Guess *guess, ImgstatSample sample, const Pass *pass)
     for (size_t i = 0; i < pass->n_digits; i++) {
         const DigitCount *const count = &pass->digits[i];
         const KeyGather *const gather = holder(guess, sample, count);
-        for (size_t k = 0; k < gather->n; k++)
-            if (gather->keys[k] >> count->shift >> 16 == count->prefix)
-                count->bins[(gather->keys[k] >> count->shift) & 0xFFFF]++;
+        for (size_t k = 0; k < gather->n; k++) { /* no branch: keys of several bins are mixed */
+            const uint64_t leading = gather->keys[k] >> count->shift;
+            count->bins[leading & 0xFFFF] += leading >> 16 == count->prefix;
+        }
     }
     return true;
 }
