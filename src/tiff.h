@@ -116,8 +116,8 @@ void tiff_nodata_fill(const ImgstatPage *page, void *to, size_t n);
 ImgstatResult tiff_check_chunks(TiffDecoder *td, ImgstatError *err);
 /* Writers of sparse files give no place or no bytes to chunks without data. */
 bool tiff_chunk_absent(const TiffDecoder *td, uint32_t index);
-/* "strip 3 of 12", "page 2: tile 1 of 4" */
-void tiff_chunk_name(const TiffDecoder *td, uint32_t index, char text[64]);
+/* "strip 3 of 12", "page 2: tile 1 of 4": text. */
+const char *tiff_chunk_name(const TiffDecoder *td, uint32_t index, char text[64]);
 /* The error for chunk `index` after libtiff failed on it. */
 ImgstatResult tiff_chunk_failed(const TiffDecoder *td, uint32_t index, ImgstatError *err);
 

@@ -32,7 +32,7 @@ static uint64_t expansion(uint16_t compression)
     }
 }
 
-void tiff_chunk_name(const TiffDecoder *td, uint32_t index, char text[64])
+const char *tiff_chunk_name(const TiffDecoder *td, uint32_t index, char text[64])
 {
     const TiffLayout *const layout = &td->layout;
     char page[24] = "";
@@ -41,6 +41,7 @@ void tiff_chunk_name(const TiffDecoder *td, uint32_t index, char text[64])
     snprintf(text, 64, "%s%s %llu of %llu", page, layout->tiled ? "tile" : "strip",
              (unsigned long long)index + 1,
              (unsigned long long)layout->across * layout->down * layout->planes);
+    return text;
 }
 
 ImgstatResult tiff_chunk_failed(const TiffDecoder *td, uint32_t index, ImgstatError *err)
@@ -80,24 +81,25 @@ static ImgstatResult check_chunk(const TiffDecoder *td, uint32_t index, ImgstatE
     const uint64_t at = TIFFGetStrileOffset(td->handle.tif, index);
     uint64_t bytes = TIFFGetStrileByteCount(td->handle.tif, index);
     const uint64_t need = decoded_bytes(td, index);
-    char chunk[64];
-    tiff_chunk_name(td, index, chunk);
+    char text[64];
     /* Writers round the size of the last chunk up; what matters is that its samples are there. */
     if (layout->compression == COMPRESSION_NONE && layout->path != TIFF_PATH_RGBA && bytes > need)
         bytes = need;
     if (at > file_bytes || bytes > file_bytes - at)
         return error_set(err, IMGSTAT_ERR_TRUNCATED, "%s: %s ends early", td->base.source->name,
-                         chunk);
+                         tiff_chunk_name(td, index, text));
     const uint64_t ratio = layout->path == TIFF_PATH_RGBA ? 0 : expansion(layout->compression);
     if (ratio > 0 && need / ratio > bytes)
-        return error_set(
-            err, IMGSTAT_ERR_TRUNCATED, "%s: %s ends early: %llu bytes cannot hold its %llu",
-            td->base.source->name, chunk, (unsigned long long)bytes, (unsigned long long)need);
+        return error_set(err, IMGSTAT_ERR_TRUNCATED,
+                         "%s: %s ends early: %llu bytes cannot hold its %llu",
+                         td->base.source->name, tiff_chunk_name(td, index, text),
+                         (unsigned long long)bytes, (unsigned long long)need);
     /* libtiff holds a chunk's compressed bytes. */
     const uint64_t limit = td->base.how.limits.max_chunk_bytes;
     if (layout->path != TIFF_PATH_PIECES && bytes > limit && bytes > LEAST_LIMIT)
         return error_set(err, IMGSTAT_ERR_LIMIT, "%s: %s takes more than the limit of %llu bytes",
-                         td->base.source->name, chunk, (unsigned long long)limit);
+                         td->base.source->name, tiff_chunk_name(td, index, text),
+                         (unsigned long long)limit);
     return IMGSTAT_OK;
 }
 
