@@ -239,7 +239,7 @@ ImgstatResult cuda_transform_create(Device *base, const ImgstatMethod *method,
     const MapRange range = transfer_range(method, shape);
     const ImgstatChannels mode = transfer_channels(method, shape);
     Transfer *like;
-    IMGSTAT_TRY(transfer_begin(shape->sample, shape->bits, &range, bits,
+    IMGSTAT_TRY(transfer_begin(NULL, shape->sample, shape->bits, &range, bits,
                                transfer_maps(method, shape), shape->has_nodata, shape->nodata_key,
                                mode == IMGSTAT_LUMA, &like, err));
     DeviceTransform *t = (DeviceTransform *)calloc(1, sizeof *t);

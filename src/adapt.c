@@ -28,11 +28,17 @@ static void rescale_channel(const Adapt *adapt, const ImagePro *band, ImagePro *
 static ImgstatResult apply_luma(const Adapt *adapt, const ImagePro *band, ImagePro *to,
                                 ImgstatError *err)
 {
+    Scratch *const scratch = adapt->device->scratch;
     ImagePro luma = {0}, mapped = {0};
     uint8_t *none = NULL;
-    ImgstatResult res = luma_plane(band, &luma, err);
+    void *pixels = NULL;
+    ImgstatResult res = luma_plane(scratch, band, &luma, err);
+    const size_t pitch = luma.width * imgstat_sample_bytes(to->sample);
+    if (res == IMGSTAT_OK && !(pixels = scratch_take(scratch, pitch * luma.height)))
+        res = error_memory(err, pitch * luma.height, "luma");
     if (res == IMGSTAT_OK)
-        res = imgstat_image_create(luma.width, luma.height, 1, to->sample, 0, &mapped, err);
+        res = imgstat_image_wrap(IMGSTAT_HOST, 0, pixels, pitch, luma.width, luma.height, 1,
+                                 to->sample, 0, NULL, NULL, &mapped, err);
     if (res == IMGSTAT_OK) {
         clahe_apply(adapt->clahe[0], &luma, 0, &mapped);
         mapped.mask = luma.mask;
@@ -48,7 +54,7 @@ static ImgstatResult apply_luma(const Adapt *adapt, const ImagePro *band, ImageP
     if (res == IMGSTAT_OK)
         res = luma_apply(band, &mapped, &adapt->rescale->range, adapt->rescale, to, err);
     free(none);
-    imgstat_image_release(&mapped);
+    scratch_give(pixels);
     imgstat_image_release(&luma);
     return res;
 }
@@ -104,15 +110,16 @@ static ImgstatResult make(Adapt *adapt, const ImgstatMethod *method, const Bands
         return error_memory(err, adapt->n * sizeof(Clahe *), "adaptive equalization");
     for (size_t k = 0; k < adapt->n; k++) {
         const Tally *const tally = &record->tally[adapt->n > 1 ? adapt_channel(adapt, k) : 0];
-        IMGSTAT_TRY(clahe_create(method, &shape, bands->page.width, height,
+        IMGSTAT_TRY(clahe_create(adapt->device->scratch, method, &shape, bands->page.width, height,
                                  tally->n ? tally->min_key : 1, tally->n ? tally->max_key : 0,
                                  &adapt->clahe[k], err));
     }
     uint8_t bits;
     (void)transfer_output(method, &adapt->shape, &bits);
     const MapRange range = transfer_range(method, &adapt->shape);
-    return transfer_begin(shape.sample, shape.bits, &range, bits, 1, adapt->shape.has_nodata,
-                          adapt->shape.nodata_key, adapt->luma, &adapt->rescale, err);
+    return transfer_begin(adapt->device->scratch, shape.sample, shape.bits, &range, bits, 1,
+                          adapt->shape.has_nodata, adapt->shape.nodata_key, adapt->luma,
+                          &adapt->rescale, err);
 }
 
 ImgstatResult adapt_create(const ImgstatMethod *method, const TransferShape *shape, Bands *bands,

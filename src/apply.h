@@ -19,7 +19,7 @@ ImgstatResult transfer_apply(const Transfer *transfer, const ImagePro *from, int
 /* The luma of a band of at least three channels: one channel of the same sample type, made here,
  * with a mask that leaves out pixels with an undefined or masked colour sample. Any device can
  * measure it. */
-ImgstatResult luma_plane(const ImagePro *from, ImagePro *out, ImgstatError *err);
+ImgstatResult luma_plane(Scratch *scratch, const ImagePro *from, ImagePro *out, ImgstatError *err);
 
 /* Gives the colours of `from` a new luma: `luma` is one channel of to's type, and where its mask is
  * 0 a pixel stays as it is. range: of the colours. rescale: a transfer whose rescale serves what

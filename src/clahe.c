@@ -9,16 +9,16 @@ enum { DEFAULT_TILES = 8 };
 
 /* ---- Geometry ------------------------------------------------------------------------------ */
 
-static ImgstatResult axis_init(ClaheAxis *axis, ImgstatLike like, uint32_t length, uint32_t tiles,
-                               uint32_t padded, ImgstatError *err)
+static ImgstatResult axis_init(Scratch *scratch, ClaheAxis *axis, ImgstatLike like, uint32_t length,
+                               uint32_t tiles, uint32_t padded, ImgstatError *err)
 {
     axis->length = length;
     axis->tiles = tiles;
     axis->padded = padded;
     axis->tile = padded / tiles;
-    axis->blend = malloc(length * sizeof *axis->blend);
-    axis->weight = malloc(length * sizeof *axis->weight);
-    axis->part = malloc(length * sizeof *axis->part);
+    axis->blend = scratch_take(scratch, length * sizeof *axis->blend);
+    axis->weight = scratch_take(scratch, length * sizeof *axis->weight);
+    axis->part = scratch_take(scratch, length * sizeof *axis->part);
     if (!axis->blend || !axis->weight || !axis->part)
         return error_memory(err, length * sizeof *axis->blend, "adaptive equalization");
     const float inverse = 1.0f / (float)axis->tile;
@@ -51,8 +51,8 @@ static uint32_t at_most(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-static ImgstatResult set_axes(Clahe *clahe, const ImgstatMethod *method, uint32_t width,
-                              uint32_t height, ImgstatError *err)
+static ImgstatResult set_axes(Scratch *scratch, Clahe *clahe, const ImgstatMethod *method,
+                              uint32_t width, uint32_t height, ImgstatError *err)
 {
     uint32_t tiles_x = method->tiles_x ? method->tiles_x : DEFAULT_TILES;
     uint32_t tiles_y = method->tiles_y ? method->tiles_y : DEFAULT_TILES;
@@ -74,8 +74,8 @@ static ImgstatResult set_axes(Clahe *clahe, const ImgstatMethod *method, uint32_
         tiles_x = at_most(tiles_x, width);
         tiles_y = at_most(tiles_y, height);
     }
-    IMGSTAT_TRY(axis_init(&clahe->x, clahe->like, width, tiles_x, padded_x, err));
-    return axis_init(&clahe->y, clahe->like, height, tiles_y, padded_y, err);
+    IMGSTAT_TRY(axis_init(scratch, &clahe->x, clahe->like, width, tiles_x, padded_x, err));
+    return axis_init(scratch, &clahe->y, clahe->like, height, tiles_y, padded_y, err);
 }
 
 /* ---- Making -------------------------------------------------------------------------------- */
@@ -119,7 +119,7 @@ static void set_positions(Clahe *clahe)
     }
 }
 
-static ImgstatResult allocate(Clahe *clahe, ImgstatError *err)
+static ImgstatResult allocate(Scratch *scratch, Clahe *clahe, ImgstatError *err)
 {
     const uint32_t entries = sample_record_bins(clahe->sample);
     clahe->bins = clahe->like == IMGSTAT_LIKE_OPENCV ? entries : CLAHE_NODES;
@@ -129,17 +129,17 @@ static ImgstatResult allocate(Clahe *clahe, ImgstatError *err)
         !size_product(counters, sizeof(uint64_t) + sizeof(uint32_t), &bytes))
         return error_set(err, IMGSTAT_ERR_MEMORY, "%ux%u tiles are too many", clahe->x.tiles,
                          clahe->y.tiles);
-    clahe->counts = calloc(counters, sizeof *clahe->counts);
-    clahe->share = calloc(counters, sizeof *clahe->share);
-    clahe->position = calloc(entries, sizeof *clahe->position);
+    clahe->counts = scratch_zeroed(scratch, counters, sizeof *clahe->counts);
+    clahe->share = scratch_zeroed(scratch, counters, sizeof *clahe->share);
+    clahe->position = scratch_zeroed(scratch, entries, sizeof *clahe->position);
     if (!clahe->counts || !clahe->share || !clahe->position)
         return error_memory(err, bytes, "adaptive equalization");
     return IMGSTAT_OK;
 }
 
-ImgstatResult clahe_create(const ImgstatMethod *method, const TransferShape *shape, uint32_t width,
-                           uint32_t height, uint64_t black, uint64_t white, Clahe **out,
-                           ImgstatError *err)
+ImgstatResult clahe_create(Scratch *scratch, const ImgstatMethod *method,
+                           const TransferShape *shape, uint32_t width, uint32_t height,
+                           uint64_t black, uint64_t white, Clahe **out, ImgstatError *err)
 {
     *out = NULL;
     IMGSTAT_TRY(transfer_check(method, shape, err));
@@ -160,9 +160,9 @@ ImgstatResult clahe_create(const ImgstatMethod *method, const TransferShape *sha
     clahe->clip_limit = given > 0.0 ? given : method->like == IMGSTAT_LIKE_OPENCV ? 40.0 : 0.01;
     clahe->nano = clahe->clip_limit >= 1.0 ? 1000000000u : (uint64_t)rint(clahe->clip_limit * 1e9);
     clahe->out_min = UINT32_MAX;
-    ImgstatResult result = set_axes(clahe, method, width, height, err);
+    ImgstatResult result = set_axes(scratch, clahe, method, width, height, err);
     if (result == IMGSTAT_OK)
-        result = allocate(clahe, err);
+        result = allocate(scratch, clahe, err);
     if (result != IMGSTAT_OK) {
         clahe_destroy(clahe);
         return result;
@@ -175,9 +175,9 @@ ImgstatResult clahe_create(const ImgstatMethod *method, const TransferShape *sha
 
 static void axis_release(ClaheAxis *axis)
 {
-    free(axis->blend);
-    free(axis->weight);
-    free(axis->part);
+    scratch_give(axis->blend);
+    scratch_give(axis->weight);
+    scratch_give(axis->part);
 }
 
 void clahe_destroy(Clahe *clahe)
@@ -186,9 +186,9 @@ void clahe_destroy(Clahe *clahe)
         return;
     axis_release(&clahe->x);
     axis_release(&clahe->y);
-    free(clahe->counts);
-    free(clahe->share);
-    free(clahe->position);
+    scratch_give(clahe->counts);
+    scratch_give(clahe->share);
+    scratch_give(clahe->position);
     free(clahe);
 }
 

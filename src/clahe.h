@@ -41,9 +41,9 @@ typedef struct Clahe {
 
 /* black, white: extreme keys of the channel's (or luma's) valid samples; black > white: there are
  * none. The shape's nodata is honoured; a luma plane has none. */
-ImgstatResult clahe_create(const ImgstatMethod *method, const TransferShape *shape, uint32_t width,
-                           uint32_t height, uint64_t black, uint64_t white, Clahe **out,
-                           ImgstatError *err);
+ImgstatResult clahe_create(Scratch *scratch, const ImgstatMethod *method,
+                           const TransferShape *shape, uint32_t width, uint32_t height,
+                           uint64_t black, uint64_t white, Clahe **out, ImgstatError *err);
 void clahe_destroy(Clahe *clahe); /* accepts NULL */
 /* Counts one channel of a band (first_row says where it lies). Bands may come in any order. */
 void clahe_count(Clahe *clahe, const ImagePro *band, uint16_t channel);

@@ -9,7 +9,7 @@ ImgstatResult cpu_measure_luma(Device *device, const ImagePro *image, const Devi
 {
     ImagePro luma;
     IMGSTAT_TRY(cpu_check_image(image, err));
-    IMGSTAT_TRY(luma_plane(image, &luma, err));
+    IMGSTAT_TRY(luma_plane(device->scratch, image, &luma, err));
     const ImgstatResult res = cpu_measure(device, &luma, record, 1, err);
     imgstat_image_release(&luma);
     return res;
@@ -39,7 +39,7 @@ ImgstatResult cpu_adapt_read(Device *base, Adapt *adapt, const ImagePro *band, I
     Reading reading = {.adapt = adapt, .band = band};
     IMGSTAT_TRY(cpu_check_image(band, err));
     if (adapt->luma) {
-        IMGSTAT_TRY(luma_plane(band, &luma, err));
+        IMGSTAT_TRY(luma_plane(base->scratch, band, &luma, err));
         reading.band = &luma;
     }
     pool_run(((CpuDevice *)base)->pool, adapt->n, read_channel, &reading);

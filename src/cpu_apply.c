@@ -34,16 +34,22 @@ static void use_slice(void *context, size_t task, unsigned thread)
 ImgstatResult cpu_slices(Device *base, const ImagePro *from, ImagePro *to, CpuSlice *use,
                          const void *context, ImgstatError *err)
 {
-    enum { SLICES = 4, LEAST_ROWS = 16 }; /* a thread: the last ones even out */
+    /* Of a thread, so that the last ones even out; samples of a slice, which earn taking it; and
+     * those that earn tables of its own, which signed types and f16 have. */
+    enum { SLICES = 4, LEAST_SAMPLES = 1 << 15, TABLE_SAMPLES = 1 << 18 };
+    const bool tables = sample_is_narrow(from->sample) &&
+                        (sample_is_signed(from->sample) || sample_is_float(from->sample));
+    const size_t samples = tables ? TABLE_SAMPLES : LEAST_SAMPLES;
     Pool *const pool = ((CpuDevice *)base)->pool;
     if (from->width == 0 || from->height == 0)
         return IMGSTAT_OK;
     const uint32_t rows = from->height / (SLICES * pool_threads(pool)) + 1;
+    const size_t least = samples / ((size_t)from->width * from->channels) + 1;
     Slices slices = {.from = from,
                      .to = to,
                      .use = use,
                      .context = context,
-                     .rows = rows < LEAST_ROWS ? LEAST_ROWS : rows};
+                     .rows = rows < least ? (uint32_t)least : rows};
     pool_run(pool, (from->height - 1) / slices.rows + 1, use_slice, &slices);
     const ImgstatResult res = (ImgstatResult)atomic_load(&slices.result);
     return res == IMGSTAT_OK ? res : error_set(err, res, "%s", slices.error.message);

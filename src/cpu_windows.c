@@ -212,10 +212,10 @@ static void destroy(CpuWindows *windows)
         return;
     scratch_give(windows->slot);
     scratch_give(windows->low);
-    free(windows->high);
-    free(windows->carried);
+    scratch_give(windows->high);
+    scratch_give(windows->carried);
     scratch_give(windows->codes);
-    free(windows->start);
+    scratch_give(windows->start);
     free(windows);
 }
 
@@ -225,14 +225,12 @@ static bool reserve(CpuWindows *windows, Scratch *scratch, unsigned threads)
     windows->room = (size_t)BATCH_A_THREAD * threads;
     windows->room = windows->room > BATCH_LEAST ? windows->room : BATCH_LEAST;
     windows->slot = scratch_take(scratch, windows->active * sizeof *windows->slot * WINDOW_KEYS);
-    windows->low = scratch_take(scratch, slots * WINDOW_KEYS);
-    windows->high = calloc(slots, WINDOW_KEYS * sizeof *windows->high);
-    windows->carried = calloc(slots, sizeof *windows->carried);
+    windows->low = scratch_zeroed(scratch, slots, WINDOW_KEYS);
+    windows->high = scratch_zeroed(scratch, slots, WINDOW_KEYS * sizeof *windows->high);
+    windows->carried = scratch_zeroed(scratch, slots, sizeof *windows->carried);
     windows->codes =
         scratch_take(scratch, 2 * windows->room * PIECE_SAMPLES * sizeof *windows->codes);
-    windows->start = malloc(2 * windows->room * sizeof *windows->start);
-    if (windows->low)
-        memset(windows->low, 0, slots * WINDOW_KEYS);
+    windows->start = scratch_take(scratch, 2 * windows->room * sizeof *windows->start);
     return windows->slot && windows->low && windows->high && windows->carried && windows->codes &&
            windows->start;
 }

@@ -81,7 +81,7 @@ static ImgstatResult list_ranks(Work *work, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-static ImgstatResult make_histograms(Work *work, uint8_t bits, ImgstatError *err)
+static ImgstatResult make_histograms(Work *work, uint8_t bits, Scratch *scratch, ImgstatError *err)
 {
     work->out->has_histogram = work->how->histogram;
     if (!work->how->histogram)
@@ -93,7 +93,7 @@ static ImgstatResult make_histograms(Work *work, uint8_t bits, ImgstatError *err
         return error_memory(err, work->channels * sizeof *work->ranges, "histograms");
     for (uint16_t c = 0; c < work->channels; c++) {
         Histogram *const h = &work->out->channel[c].histogram;
-        IMGSTAT_TRY(histogram_create(record, c, bits, work->how, h, err));
+        IMGSTAT_TRY(histogram_create(scratch, record, c, bits, work->how, h, err));
         if (work->narrow || record->tally[c].n == 0)
             continue;
         work->ranges[work->n_ranges++] = (RangeCount){.channel = c,
@@ -106,7 +106,7 @@ static ImgstatResult make_histograms(Work *work, uint8_t bits, ImgstatError *err
             continue;
         DigitCount *const top = &work->tops[work->n_tops];
         *top = (DigitCount){.channel = c, .shift = 0, .prefix = UINT64_MAX >> 16};
-        if (!(top->bins = calloc(65536, sizeof *top->bins)))
+        if (!(top->bins = scratch_zeroed(scratch, 65536, sizeof *top->bins)))
             return error_memory(err, 65536 * sizeof *top->bins, "counters");
         work->n_tops++;
     }
@@ -126,14 +126,15 @@ static ImgstatResult make_centers(Work *work, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-static ImgstatResult make_windows(Work *work, ImgstatError *err)
+static ImgstatResult make_windows(Work *work, Scratch *scratch, ImgstatError *err)
 {
     if (!work->how->mode || work->narrow)
         return IMGSTAT_OK;
-    work->windows = malloc(WINDOWS_MOST * sizeof *work->windows);
+    work->windows = scratch_take(scratch, WINDOWS_MOST * sizeof *work->windows);
     if (!work->windows)
         return error_memory(err, WINDOWS_MOST * sizeof *work->windows, "windows");
-    return mode_windows(work->out->record, MODE_KEYS, work->windows, &work->n_windows, err);
+    return mode_windows(scratch, work->out->record, MODE_KEYS, work->windows, &work->n_windows,
+                        err);
 }
 
 /* Everything but what is left of the modes: all of it shares the reads that the deepest descent
@@ -242,13 +243,13 @@ static ImgstatResult find_all(Work *work, uint8_t bits, Reader reader, ImgstatEr
     Select select = {0};
     ImgstatResult res = list_ranks(work, err);
     if (res == IMGSTAT_OK && work->n_stats)
-        res = select_start(&select, record, work->stat, work->n_stats, err);
+        res = select_start(reader.scratch, &select, record, work->stat, work->n_stats, err);
     if (res == IMGSTAT_OK)
-        res = make_histograms(work, bits, err);
+        res = make_histograms(work, bits, reader.scratch, err);
     if (res == IMGSTAT_OK)
         res = make_centers(work, err);
     if (res == IMGSTAT_OK)
-        res = make_windows(work, err);
+        res = make_windows(work, reader.scratch, err);
     if (res == IMGSTAT_OK)
         res = read_again(work, &select, reader, err);
     select_release(&select);
@@ -289,13 +290,13 @@ ImgstatResult findings_create(Record *record, uint8_t bits, const ImgstatMeasure
         made->channel ? find_all(&work, bits, reader, err)
                       : error_memory(err, record->channels * sizeof *made->channel, "statistics");
     for (size_t i = 0; i < work.n_tops; i++)
-        free(work.tops[i].bins);
+        scratch_give(work.tops[i].bins);
     free(work.tops);
     free(work.ranges);
     free(work.stat);
     free(work.center);
     free(work.central);
-    free(work.windows);
+    scratch_give(work.windows);
     if (res == IMGSTAT_OK)
         *out = made;
     else

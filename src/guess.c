@@ -75,7 +75,8 @@ static uint64_t list_ranges(const Record *sample, uint32_t every, const ImgstatM
     return room;
 }
 
-void guess_make(Guess *guess, const Record *sample, uint32_t every, const ImgstatMeasure *how)
+void guess_make(Guess *guess, const Record *sample, uint32_t every, const ImgstatMeasure *how,
+                Scratch *scratch)
 {
     const size_t n = ranks_of(how) * sample->channels;
     *guess = (Guess){0};
@@ -86,7 +87,7 @@ void guess_make(Guess *guess, const Record *sample, uint32_t every, const Imgsta
     for (size_t i = 0; i < sizeof margins / sizeof *margins && room > GUESS_KEYS; i++)
         room = list_ranges(sample, every, how, margins[i], gathers);
     if (room <= GUESS_KEYS)
-        guess->keys = malloc(room * sizeof *guess->keys);
+        guess->keys = scratch_take(scratch, room * sizeof *guess->keys);
     if (!guess->keys) {
         free(gathers);
         return;
@@ -100,7 +101,7 @@ void guess_make(Guess *guess, const Record *sample, uint32_t every, const Imgsta
 void guess_release(Guess *guess)
 {
     free(guess->aside.gathers);
-    free(guess->keys);
+    scratch_give(guess->keys);
     *guess = (Guess){0};
 }
 

@@ -16,7 +16,8 @@ typedef struct Guess {
 bool guess_helps(const ImgstatMeasure *how, ImgstatSample sample, uint16_t channels);
 /* sample: the settled record of one in `every` rows. An empty guess where too many keys lie near an
  * order statistic, or memory is out. */
-void guess_make(Guess *guess, const Record *sample, uint32_t every, const ImgstatMeasure *how);
+void guess_make(Guess *guess, const Record *sample, uint32_t every, const ImgstatMeasure *how,
+                Scratch *scratch);
 void guess_release(Guess *guess); /* contents only */
 
 /* Does what the pass asks for with the keys that were set aside; false, and nothing done, where

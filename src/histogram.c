@@ -2,8 +2,6 @@
 /* histogram.c: which bins a histogram has; their edges; counting narrow types from their bins. */
 #include "histogram.h"
 
-#include <stdlib.h>
-
 ImgstatResult histogram_check(const ImgstatMeasure *how, ImgstatError *err)
 {
     if (how->bins > HISTOGRAM_MAX_BINS)
@@ -180,20 +178,21 @@ static void copy_bins(const Record *record, uint16_t channel, Histogram *h)
         h->counts[k] = bins[first + k];
 }
 
-ImgstatResult histogram_create(const Record *record, uint16_t channel, uint8_t bits,
-                               const ImgstatMeasure *how, Histogram *out, ImgstatError *err)
+ImgstatResult histogram_create(Scratch *scratch, const Record *record, uint16_t channel,
+                               uint8_t bits, const ImgstatMeasure *how, Histogram *out,
+                               ImgstatError *err)
 {
     *out = (Histogram){0};
     const bool by_samples = choose(record, channel, bits, how, out);
     const size_t bytes = ((size_t)out->bins + 1) * sizeof(uint64_t); /* bins <= 2^24 */
-    out->counts = calloc(1, bytes);
+    out->counts = scratch_zeroed(scratch, 1, bytes);
     if (!out->counts)
         return error_memory(err, bytes, "a histogram");
     if (out->per_value) {
         copy_bins(record, channel, out);
         return IMGSTAT_OK;
     }
-    out->edge = calloc(1, bytes);
+    out->edge = scratch_zeroed(scratch, 1, bytes);
     if (!out->edge) {
         histogram_release(out);
         return error_memory(err, bytes, "a histogram");
@@ -206,7 +205,7 @@ ImgstatResult histogram_create(const Record *record, uint16_t channel, uint8_t b
 
 void histogram_release(Histogram *histogram)
 {
-    free(histogram->edge);
-    free(histogram->counts);
+    scratch_give(histogram->edge);
+    scratch_give(histogram->counts);
     *histogram = (Histogram){0};
 }

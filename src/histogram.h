@@ -27,8 +27,9 @@ typedef struct Histogram {
 ImgstatResult histogram_check(const ImgstatMeasure *how, ImgstatError *err);
 /* Decides range and bins for a channel of a settled record, of `bits` significant bits, and makes
  * edges and counts. Narrow types are counted too. */
-ImgstatResult histogram_create(const Record *record, uint16_t channel, uint8_t bits,
-                               const ImgstatMeasure *how, Histogram *out, ImgstatError *err);
+ImgstatResult histogram_create(Scratch *scratch, const Record *record, uint16_t channel,
+                               uint8_t bits, const ImgstatMeasure *how, Histogram *out,
+                               ImgstatError *err);
 void histogram_release(Histogram *histogram); /* contents only */
 
 #endif

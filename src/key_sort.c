@@ -2,7 +2,6 @@
 /* key_sort.c: radix sort, by one thread or many. */
 #include "key_sort.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -131,14 +130,15 @@ static unsigned bucket_shift(const Sorting *s, size_t pieces)
     return top > bits ? top - bits : 0;
 }
 
-uint64_t *keys_sort_together(Pool *pool, uint64_t *keys, uint64_t *spare, size_t n)
+uint64_t *keys_sort_together(Pool *pool, Scratch *scratch, uint64_t *keys, uint64_t *spare,
+                             size_t n)
 {
     if (!pool || pool_threads(pool) == 1 || n < TOGETHER)
         return keys_sort(keys, spare, n);
     const size_t pieces = (n - 1) / PIECE_KEYS + 1;
     Sorting s = {.keys = keys, .spare = spare, .n = n};
-    s.place = malloc(pieces * sizeof *s.place);
-    s.differ = malloc(pieces * sizeof *s.differ);
+    s.place = scratch_take(scratch, pieces * sizeof *s.place);
+    s.differ = scratch_take(scratch, pieces * sizeof *s.differ);
     const bool room = s.place && s.differ;
     if (room) {
         pool_run(pool, pieces, find_differences, &s);
@@ -148,7 +148,7 @@ uint64_t *keys_sort_together(Pool *pool, uint64_t *keys, uint64_t *spare, size_t
         pool_run(pool, pieces, deal_piece, &s);
         pool_run(pool, SORT_VALUES, sort_bucket, &s);
     }
-    free(s.place);
-    free(s.differ);
+    scratch_give(s.place);
+    scratch_give(s.differ);
     return room ? spare : keys_sort(keys, spare, n);
 }

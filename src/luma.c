@@ -4,8 +4,6 @@
 
 #include "apply.h"
 
-#include <stdlib.h>
-
 /* Luma by integers: of samples, or to samples, that have at most 16 bits. */
 static bool luma_is_integer(ImgstatSample sample)
 {
@@ -36,7 +34,7 @@ static inline bool luma_pixel(ImgstatSample sample, const ImagePro *image, const
 
 static void luma_release(void *context)
 {
-    free(context);
+    scratch_give(context);
 }
 
 /* Luma of all rows, without gaps, and whether each pixel has one. `sample` is a constant where
@@ -60,7 +58,7 @@ static inline void luma_rows(ImgstatSample sample, const ImagePro *from, unsigne
     }
 }
 
-ImgstatResult luma_plane(const ImagePro *from, ImagePro *out, ImgstatError *err)
+ImgstatResult luma_plane(Scratch *scratch, const ImagePro *from, ImagePro *out, ImgstatError *err)
 {
     *out = (ImagePro){.memory = IMGSTAT_HOST};
     if (from->channels < 3)
@@ -73,14 +71,14 @@ ImgstatResult luma_plane(const ImagePro *from, ImagePro *out, ImgstatError *err)
         !size_product(pitch, from->height, &plane))
         return error_set(err, IMGSTAT_ERR_MEMORY, "luma of %ux%u pixels is too large", from->width,
                          from->height);
-    unsigned char *const memory = malloc(total ? total : 1);
+    unsigned char *const memory = scratch_take(scratch, total);
     if (!memory)
         return error_memory(err, total, "luma");
     const ImgstatResult result =
         imgstat_image_wrap(IMGSTAT_HOST, 0, memory, pitch, from->width, from->height, 1,
                            from->sample, from->bits, luma_release, memory, out, err);
     if (result != IMGSTAT_OK) {
-        free(memory);
+        scratch_give(memory);
         return result;
     }
     out->first_row = from->first_row;

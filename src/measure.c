@@ -100,7 +100,8 @@ static ImgstatResult read_first(Bands *bands, uint32_t every, unsigned parts, Ke
                          "%u channels of %s samples need %zu bytes of counters, more than %d",
                          channels, imgstat_sample_name(sample), bytes, RECORD_BYTES);
     Record *record = NULL;
-    ImgstatResult res = record_create(sample, channels, parts, &record, err);
+    ImgstatResult res =
+        record_create(bands->device->scratch, sample, channels, parts, &record, err);
     bands->device->aside = bands->planes == 1 ? aside : NULL;
     for (uint16_t c = 0; res == IMGSTAT_OK && c < bands->planes; c++) {
         bands_plane(bands, c);
@@ -132,7 +133,7 @@ static ImgstatResult look(Bands *bands, const ImgstatMeasure *how, Guess *guess,
     Record *record;
     IMGSTAT_TRY(read_first(bands, every, findings_parts(how), NULL, &record, err));
     if (bands_fetchable(bands))
-        guess_make(guess, record, every, how);
+        guess_make(guess, record, every, how, bands->device->scratch);
     record_destroy(record);
     return IMGSTAT_OK;
 }
@@ -218,8 +219,10 @@ static ImgstatResult measure_bands(Bands *bands, const ImgstatMeasure *how, Imgs
         res = read_first(bands, 1, findings_parts(how), aside->n > 0 ? aside : NULL, &record, err);
     if (bands->unfetchable)
         guess_release(&measuring.guess);
-    const Reader reader = {
-        .read = read_further, .context = &measuring, .threads = bands->device->threads};
+    const Reader reader = {.read = read_further,
+                           .context = &measuring,
+                           .threads = bands->device->threads,
+                           .scratch = bands->device->scratch};
     if (res == IMGSTAT_OK)
         res = findings_create(record, bands->page.bits, how, reader, out, err);
     guess_release(&measuring.guess);

@@ -57,7 +57,8 @@ static bool is_candidate(const Search *search, const Table *table, size_t k)
 
 static void offer_runs(Search *search, size_t n)
 {
-    const uint64_t *const sorted = keys_sort_together(search->pool, search->keys, search->spare, n);
+    const uint64_t *const sorted =
+        keys_sort_together(search->pool, search->reader.scratch, search->keys, search->spare, n);
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && sorted[end] == sorted[i]; end++) {
         }
@@ -125,7 +126,7 @@ static ImgstatResult search_table(Search *search, const uint64_t *counts, uint64
 static ImgstatResult split(Search *search, const Table *table, const size_t *bin, size_t n,
                            ImgstatError *err)
 {
-    uint64_t *const bins = calloc(n * DIGIT_BINS, sizeof *bins);
+    uint64_t *const bins = scratch_zeroed(search->reader.scratch, n * DIGIT_BINS, sizeof *bins);
     if (!bins)
         return error_memory(err, n * DIGIT_BINS * sizeof *bins, "counters");
     const unsigned shift = table->shift - DIGIT_BITS;
@@ -141,7 +142,7 @@ static ImgstatResult split(Search *search, const Table *table, const size_t *bin
         table->done[bin[i]] = true;
         res = search_table(search, count[i].bins, count[i].prefix << DIGIT_BITS, shift, err);
     }
-    free(bins);
+    scratch_give(bins);
     return res;
 }
 
@@ -208,11 +209,11 @@ static ImgstatResult search_table(Search *search, const uint64_t *counts, uint64
         return IMGSTAT_OK;
     }
     Table table = {.base = base, .shift = shift, .counts = counts};
-    table.done = calloc(DIGIT_BINS, sizeof *table.done);
+    table.done = scratch_zeroed(search->reader.scratch, DIGIT_BINS, sizeof *table.done);
     if (!table.done)
         return error_memory(err, DIGIT_BINS, "marks");
     const ImgstatResult res = sweep(search, &table, err);
-    free(table.done);
+    scratch_give(table.done);
     return res;
 }
 
@@ -248,15 +249,15 @@ static int compare_windows(const void *a, const void *b)
 }
 
 /* The fullest bins of channels [first, end) as windows. */
-static ImgstatResult choose_windows(const Choice *choice, uint16_t first, uint16_t end,
-                                    KeyWindow *windows, size_t *n, ImgstatError *err)
+static ImgstatResult choose_windows(Scratch *scratch, const Choice *choice, uint16_t first,
+                                    uint16_t end, KeyWindow *windows, size_t *n, ImgstatError *err)
 {
     const uint64_t *const bins = choice->record->bins;
     size_t found = 0;
     *n = 0;
     for (size_t i = (size_t)first * DIGIT_BINS; i < (size_t)end * DIGIT_BINS; i++)
         found += is_window(choice, bins[i], i % DIGIT_BINS);
-    KeyWindow *const all = malloc((found + 1) * sizeof *all);
+    KeyWindow *const all = scratch_take(scratch, (found + 1) * sizeof *all);
     if (!all)
         return error_memory(err, (found + 1) * sizeof *all, "windows");
     found = 0;
@@ -268,18 +269,18 @@ static ImgstatResult choose_windows(const Choice *choice, uint16_t first, uint16
     qsort(all, found, sizeof *all, compare_windows);
     *n = found < WINDOWS_MOST ? found : WINDOWS_MOST;
     memcpy(windows, all, *n * sizeof *all);
-    free(all);
+    scratch_give(all);
     return IMGSTAT_OK;
 }
 
-ImgstatResult mode_windows(const Record *record, size_t capacity, KeyWindow *windows, size_t *n,
-                           ImgstatError *err)
+ImgstatResult mode_windows(Scratch *scratch, const Record *record, size_t capacity,
+                           KeyWindow *windows, size_t *n, ImgstatError *err)
 {
     const Choice choice = {.record = record, .least = window_least(capacity)};
     *n = 0;
     if (sample_bits(record->sample) != 2 * DIGIT_BITS)
         return IMGSTAT_OK;
-    return choose_windows(&choice, 0, record->channels, windows, n, err);
+    return choose_windows(scratch, &choice, 0, record->channels, windows, n, err);
 }
 
 static void take_windows(Search *search, const Table *table, const KeyWindow *windows, size_t n)
@@ -315,7 +316,7 @@ static ImgstatResult read_windows(Search *search, const Record *record, const Ta
                                   ImgstatError *err)
 {
     Choice choice = {record, search, table, 1};
-    KeyWindow *const windows = malloc(WINDOWS_MOST * sizeof *windows);
+    KeyWindow *const windows = scratch_take(search->reader.scratch, WINDOWS_MOST * sizeof *windows);
     if (!windows)
         return error_memory(err, WINDOWS_MOST * sizeof *windows, "windows");
     ImgstatResult res = IMGSTAT_OK;
@@ -326,8 +327,8 @@ static ImgstatResult read_windows(Search *search, const Record *record, const Ta
             break;
         choice.least = ranges <= FEW_RANGES ? window_least(search->capacity) : 1;
         Pass pass = {.windows = windows};
-        res = choose_windows(&choice, search->channel, (uint16_t)(search->channel + 1), windows,
-                             &pass.n_windows, err);
+        res = choose_windows(search->reader.scratch, &choice, search->channel,
+                             (uint16_t)(search->channel + 1), windows, &pass.n_windows, err);
         if (res != IMGSTAT_OK || pass.n_windows == 0)
             break;
         res = search->reader.read(search->reader.context, &pass, err);
@@ -335,7 +336,7 @@ static ImgstatResult read_windows(Search *search, const Record *record, const Ta
             break;
         take_windows(search, table, windows, pass.n_windows);
     }
-    free(windows);
+    scratch_give(windows);
     return res;
 }
 
@@ -347,7 +348,7 @@ static ImgstatResult search_record(Search *search, const Record *record, const K
 {
     Table table = {.shift = sample_bits(record->sample) - DIGIT_BITS,
                    .counts = record->bins + (size_t)search->channel * DIGIT_BINS};
-    table.done = calloc(DIGIT_BINS, sizeof *table.done);
+    table.done = scratch_zeroed(search->reader.scratch, DIGIT_BINS, sizeof *table.done);
     if (!table.done)
         return error_memory(err, DIGIT_BINS, "marks");
     take_windows(search, &table, windows, n);
@@ -356,7 +357,7 @@ static ImgstatResult search_record(Search *search, const Record *record, const K
         res = read_windows(search, record, &table, err);
     if (res == IMGSTAT_OK)
         res = sweep(search, &table, err);
-    free(table.done);
+    scratch_give(table.done);
     return res;
 }
 
@@ -375,7 +376,7 @@ ImgstatResult mode_find(const Record *record, uint16_t channel, size_t capacity,
         capacity = (size_t)tally->n;
     Search search = {
         .reader = reader, .channel = channel, .best_key = UINT64_MAX, .capacity = capacity};
-    uint64_t *const keys = malloc(2 * capacity * sizeof *keys);
+    uint64_t *const keys = scratch_take(reader.scratch, 2 * capacity * sizeof *keys);
     if (!keys)
         return error_memory(err, 2 * capacity * sizeof *keys, "keys");
     search.keys = keys;
@@ -385,6 +386,6 @@ ImgstatResult mode_find(const Record *record, uint16_t channel, size_t capacity,
     const ImgstatResult res = search_record(&search, record, windows, n, err);
     *key = search.best_key;
     pool_destroy(search.pool);
-    free(keys);
+    scratch_give(keys);
     return res;
 }

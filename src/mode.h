@@ -11,8 +11,8 @@ enum { MODE_KEYS = 4194304 };
 /* Windows whose largest counts are likely to settle most modes, for a read that is made anyway;
  * *n: how many, at most WINDOWS_MOST, 0 where sorting costs less. record has bins. capacity: as in
  * mode_find. */
-ImgstatResult mode_windows(const Record *record, size_t capacity, KeyWindow *windows, size_t *n,
-                           ImgstatError *err);
+ImgstatResult mode_windows(Scratch *scratch, const Record *record, size_t capacity,
+                           KeyWindow *windows, size_t *n, ImgstatError *err);
 
 /* The smallest key with the largest count. record has bins, and samples in that channel. windows:
  * n that have been counted. keys: room for `capacity` keys at a time, MODE_KEYS but for tests. */

@@ -69,10 +69,11 @@ static bool plan_bin(const Order *order, Plan *plan, uint64_t prefix, unsigned s
             return false;
         plan->closed = shift > DIGIT_BITS;
         DigitCount *const digit = &plan->digit[plan->n_digits];
-        *digit = (DigitCount){.channel = order->channel,
-                              .shift = (uint8_t)(shift - DIGIT_BITS),
-                              .prefix = prefix,
-                              .bins = calloc(DIGIT_BINS, sizeof *digit->bins)};
+        *digit = (DigitCount){
+            .channel = order->channel,
+            .shift = (uint8_t)(shift - DIGIT_BITS),
+            .prefix = prefix,
+            .bins = scratch_zeroed(order->reader.scratch, DIGIT_BINS, sizeof *digit->bins)};
         plan->item[plan->n++] = (Item){true, plan->n_digits++, count};
         return true;
     }
@@ -159,7 +160,7 @@ static ImgstatResult stream_level(Order *order, const uint64_t *counts, size_t n
         if (res == IMGSTAT_OK)
             res = feed(order, plan, err);
         for (size_t i = 0; i < plan->n_digits; i++)
-            free(plan->digit[i].bins);
+            scratch_give(plan->digit[i].bins);
     }
     free(plan);
     return res;
@@ -175,8 +176,8 @@ ImgstatResult order_stream(ImgstatSample sample, uint16_t channel, const uint64_
                    .reader = reader,
                    .builder = builder,
                    .capacity = capacity,
-                   .keys = malloc((capacity + 1) * sizeof(uint64_t)),
-                   .spare = malloc((capacity + 1) * sizeof(uint64_t)),
+                   .keys = scratch_take(reader.scratch, (capacity + 1) * sizeof(uint64_t)),
+                   .spare = scratch_take(reader.scratch, (capacity + 1) * sizeof(uint64_t)),
                    .dense = capacity};
     if (n / MANY_READS > capacity && capacity > DENSE)
         order.dense = DENSE;
@@ -184,7 +185,7 @@ ImgstatResult order_stream(ImgstatSample sample, uint16_t channel, const uint64_
                                   ? stream_level(&order, bins, sample_record_bins(sample), 0,
                                                  sample_bits(sample) - DIGIT_BITS, err)
                                   : error_memory(err, 2 * capacity * sizeof(uint64_t), "sorting");
-    free(order.keys);
-    free(order.spare);
+    scratch_give(order.keys);
+    scratch_give(order.spare);
     return res;
 }

@@ -150,16 +150,17 @@ ImgstatResult output_write(Output *output, uint64_t at, const void *from, size_t
 /* Copies the unlinked temporary to standard output, or into the FIFO or device that `name` is. */
 static ImgstatResult copy_out(Output *output, ImgstatError *err)
 {
+    enum { COPY_BYTES = 1 << 15 };
     const int to = output->standard ? STDOUT_FILENO : open(output->name, O_WRONLY | O_CLOEXEC);
-    char *buffer = malloc(1 << 16);
+    char *buffer = malloc(COPY_BYTES);
     ImgstatResult res = IMGSTAT_OK;
     off_t at = 0;
     if (!buffer)
-        res = error_memory(err, 1 << 16, "a copy buffer");
+        res = error_memory(err, COPY_BYTES, "a copy buffer");
     else if (to < 0)
         res = io_error(output, "open for writing", err);
     while (res == IMGSTAT_OK) {
-        const ssize_t got = pread(output->fd, buffer, 1 << 16, at);
+        const ssize_t got = pread(output->fd, buffer, COPY_BYTES, at);
         if (got == 0)
             break;
         if (got < 0 && errno != EINTR)

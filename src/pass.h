@@ -37,6 +37,7 @@ typedef struct Reader {
     ImgstatResult (*read)(void *context, const Pass *pass, ImgstatError *err);
     void *context;
     unsigned threads; /* to sort with what was read; 0: one */
+    Scratch *scratch; /* where memory for what is found comes from */
 } Reader;
 
 /* The slot `read` of a device that has nothing to gain from looking for all at once. */

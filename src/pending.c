@@ -102,7 +102,8 @@ ImgstatResult imgstat_pending_record(ImgstatPending *pending, void *stream,
         return error_set(err, IMGSTAT_ERR_ARG, "of %s samples this needs the pixels again",
                          imgstat_sample_name(from->sample));
     IMGSTAT_TRY(ops->wait_stream(pending->device, stream, err));
-    IMGSTAT_TRY(record_create(from->sample, from->channels, 0, &record, err));
+    IMGSTAT_TRY(
+        record_create(pending->device->scratch, from->sample, from->channels, 0, &record, err));
     const ImgstatResult res =
         ops->download(pending->device, record->tally, from->mem, 0, from->mem.bytes, err);
     if (res != IMGSTAT_OK) {
@@ -110,6 +111,6 @@ ImgstatResult imgstat_pending_record(ImgstatPending *pending, void *stream,
         return res;
     }
     record_settle(record, pending->has_nodata, pending->nodata_key);
-    const Reader reader = {.read = read_nothing};
+    const Reader reader = {.read = read_nothing, .scratch = pending->device->scratch};
     return findings_create(record, pending->bits, how, reader, out, err);
 }

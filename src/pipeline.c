@@ -242,7 +242,8 @@ static ImgstatResult make_transfer(const Pipeline *pipeline, Worker *worker, Ban
     ImgstatResult res =
         survey_image(pipeline->method, bands, shape, pipeline->sort_bytes, &survey, err);
     if (res == IMGSTAT_OK)
-        res = transfer_create(pipeline->method, shape, survey->sources, reference, out, err);
+        res = transfer_create(worker->device->scratch, pipeline->method, shape, survey->sources,
+                              reference, out, err);
     survey_destroy(survey);
     return res;
 }

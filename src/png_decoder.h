@@ -8,7 +8,7 @@
 
 #include <png.h>
 
-enum { PNG_READ_BYTES = 1 << 16 }; /* one system call for many small chunks */
+enum { PNG_READ_BYTES = 1 << 15 }; /* one system call for many small chunks */
 
 /* What turns libpng's row into ours. */
 typedef enum RowStep {

@@ -10,11 +10,12 @@ static uint64_t step_rank(uint64_t n, uint64_t step)
     return (uint64_t)((Wide128)(n - 1) * step / RANK_STEPS);
 }
 
-ImgstatResult rank_builder_init(RankBuilder *builder, uint64_t n, ImgstatError *err)
+ImgstatResult rank_builder_init(Scratch *scratch, RankBuilder *builder, uint64_t n,
+                                ImgstatError *err)
 {
     *builder = (RankBuilder){.table = {.n = n}};
     builder->capacity = n <= RANK_STEPS ? (uint32_t)n : RANK_STEPS + 1u;
-    builder->table.knots = malloc((builder->capacity + 1u) * sizeof(RankKnot));
+    builder->table.knots = scratch_take(scratch, (builder->capacity + 1u) * sizeof(RankKnot));
     if (!builder->table.knots)
         return error_memory(err, (builder->capacity + 1u) * sizeof(RankKnot), "order statistics");
     return IMGSTAT_OK;
@@ -22,7 +23,7 @@ ImgstatResult rank_builder_init(RankBuilder *builder, uint64_t n, ImgstatError *
 
 void rank_builder_release(RankBuilder *builder)
 {
-    free(builder->table.knots);
+    scratch_give(builder->table.knots);
     builder->table.knots = NULL;
 }
 
@@ -73,6 +74,6 @@ void rank_table_destroy(RankTable *table)
 {
     if (!table)
         return;
-    free(table->knots);
+    scratch_give(table->knots);
     free(table);
 }

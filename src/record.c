@@ -5,16 +5,16 @@
 #include <assert.h>
 #include <stdlib.h>
 
-ImgstatResult record_create(ImgstatSample sample, uint16_t channels, unsigned parts, Record **out,
-                            ImgstatError *err)
+ImgstatResult record_create(Scratch *scratch, ImgstatSample sample, uint16_t channels,
+                            unsigned parts, Record **out, ImgstatError *err)
 {
     *out = NULL;
     const size_t bytes = record_bytes(sample, channels, parts); /* < 2^16 * 2^20: no overflow */
     Record *const record = calloc(1, sizeof *record);
-    Tally *const tally = calloc(1, bytes ? bytes : 1);
+    Tally *const tally = scratch_zeroed(scratch, 1, bytes);
     if (!record || !tally) {
         free(record);
-        free(tally);
+        scratch_give(tally);
         return error_memory(err, bytes, "statistics");
     }
     *record = (Record){.sample = sample, .channels = channels, .parts = parts, .tally = tally};
@@ -28,7 +28,7 @@ void record_destroy(Record *record)
 {
     if (!record)
         return;
-    free(record->tally); /* and the bins behind it */
+    scratch_give(record->tally); /* and the bins behind it */
     free(record);
 }
 

@@ -5,6 +5,7 @@
 
 #include "exact.h"
 #include "image.h"
+#include "scratch.h"
 
 /* One channel, without its bins. All zero bytes are the empty tally, the identity of merging.
  * Narrow types (at most 16 bits): a device fills n with all unmasked samples, masked, and the
@@ -74,8 +75,9 @@ typedef struct Record {
     uint64_t *bins; /* channels * sample_record_bins, or NULL; channel c's begin at c * that */
 } Record;
 
-ImgstatResult record_create(ImgstatSample sample, uint16_t channels, unsigned parts, Record **out,
-                            ImgstatError *err);
+/* scratch: where its counters come from; may go before the record does. */
+ImgstatResult record_create(Scratch *scratch, ImgstatSample sample, uint16_t channels,
+                            unsigned parts, Record **out, ImgstatError *err);
 void record_destroy(Record *record);
 /* Associative and commutative; the same sample type, channels and parts. from is unchanged. */
 void record_merge(Record *into, const Record *from);

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     ALIGN = 64,
@@ -133,6 +134,14 @@ void *scratch_take(Scratch *scratch, size_t bytes)
     scratch->out--;
     pthread_mutex_unlock(&scratch->lock);
     return NULL;
+}
+
+void *scratch_zeroed(Scratch *scratch, size_t n, size_t bytes)
+{
+    size_t total;
+    void *const memory =
+        __builtin_mul_overflow(n, bytes, &total) ? NULL : scratch_take(scratch, total);
+    return memory ? memset(memory, 0, total) : NULL;
 }
 
 void scratch_give(void *memory)

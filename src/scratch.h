@@ -16,6 +16,7 @@ void scratch_destroy(Scratch *scratch);
 
 /* As malloc, on a 64-byte boundary; scratch: NULL for memory that nobody keeps. */
 void *scratch_take(Scratch *scratch, size_t bytes);
+void *scratch_zeroed(Scratch *scratch, size_t n, size_t bytes); /* as calloc: n items */
 /* As free: to the scratch that it was taken from. */
 void scratch_give(void *memory);
 

@@ -23,10 +23,10 @@ static ImgstatResult changed(ImgstatError *err)
     return error_set(err, IMGSTAT_ERR_IO, "the pixels changed between two reads");
 }
 
-ImgstatResult select_start(Select *select, const Record *record, OrderStat *stat, size_t n,
-                           ImgstatError *err)
+ImgstatResult select_start(Scratch *scratch, Select *select, const Record *record, OrderStat *stat,
+                           size_t n, ImgstatError *err)
 {
-    *select = (Select){.sample = record->sample, .stat = stat, .n = n};
+    *select = (Select){.scratch = scratch, .sample = record->sample, .stat = stat, .n = n};
     const size_t bins = sample_record_bins(record->sample);
     const uint32_t width = sample_bits(record->sample);
     for (size_t i = 0; i < n; i++) {
@@ -71,7 +71,7 @@ static ImgstatResult reserve(Select *select, ImgstatError *err)
     if (!select->counts)
         return error_memory(err, capacity * sizeof *select->counts, "counters");
     for (; select->capacity < capacity; select->capacity++) {
-        uint64_t *const bins = malloc(DIGIT_BINS * sizeof *bins);
+        uint64_t *const bins = scratch_take(select->scratch, DIGIT_BINS * sizeof *bins);
         if (!bins)
             return error_memory(err, DIGIT_BINS * sizeof *bins, "counters");
         select->counts[select->capacity].bins = bins;
@@ -112,7 +112,7 @@ ImgstatResult select_advance(Select *select, ImgstatError *err)
 void select_release(Select *select)
 {
     for (size_t i = 0; i < select->capacity; i++)
-        free(select->counts[i].bins);
+        scratch_give(select->counts[i].bins);
     free(select->counts);
     free(select->count_of);
     *select = (Select){0};

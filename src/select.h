@@ -18,6 +18,7 @@ typedef struct OrderStat {
 enum { SELECT_COUNTS = 128 };
 
 typedef struct Select {
+    Scratch *scratch; /* where counters come from */
     ImgstatSample sample;
     OrderStat *stat; /* the caller's, n of them */
     size_t n;
@@ -27,8 +28,8 @@ typedef struct Select {
 } Select;
 
 /* record has bins. Narrow types are found at once. */
-ImgstatResult select_start(Select *select, const Record *record, OrderStat *stat, size_t n,
-                           ImgstatError *err);
+ImgstatResult select_start(Scratch *scratch, Select *select, const Record *record, OrderStat *stat,
+                           size_t n, ImgstatError *err);
 /* Chooses the counts of the next read. */
 ImgstatResult select_prepare(Select *select, ImgstatError *err);
 /* After that read. IMGSTAT_ERR_IO if the pixels are not those of the reads before. */

@@ -78,7 +78,8 @@ ImgstatResult survey_measure(const Survey *survey, Bands *bands, const TransferS
                    .device = device,
                    .record = {.sample = shape->sample, .channels = channels, .parts = parts}};
     Record *record = NULL, *joint = NULL;
-    ImgstatResult res = record_create(shape->sample, channels, parts, &record, err);
+    ImgstatResult res =
+        record_create(device->scratch, shape->sample, channels, parts, &record, err);
     if (res == IMGSTAT_OK)
         res = device->ops->alloc(device, bytes, &m.record.mem, err);
     if (res == IMGSTAT_OK && survey->method->transform != IMGSTAT_GAMMA) /* needs no statistics */
@@ -92,7 +93,7 @@ ImgstatResult survey_measure(const Survey *survey, Bands *bands, const TransferS
     if (res == IMGSTAT_OK) {
         record_settle(record, shape->has_nodata && !luma, shape->nodata_key);
         if (survey->n_sources == 1 && channels > 1)
-            res = record_joint(record, shape->alpha, &joint, err);
+            res = record_joint(device->scratch, record, shape->alpha, &joint, err);
     }
     if (joint || res != IMGSTAT_OK) {
         record_destroy(record);
@@ -130,9 +131,9 @@ static ImgstatResult pass_band(void *context, const ImagePro *band, ImgstatError
         return ops->read(p->device, band, p->pass, err);
     ImagePro view;
     if (p->survey->channels == IMGSTAT_LUMA)
-        IMGSTAT_TRY(luma_plane(band, &view, err));
+        IMGSTAT_TRY(luma_plane(p->device->scratch, band, &view, err));
     else
-        IMGSTAT_TRY(survey_flat_view(band, p->shape->alpha, &view, err));
+        IMGSTAT_TRY(survey_flat_view(p->device->scratch, band, p->shape->alpha, &view, err));
     const ImgstatResult res = ops->read(p->device, &view, p->pass, err);
     if (view.release)
         imgstat_image_release(&view);
@@ -173,7 +174,8 @@ static ImgstatResult find_clips(Survey *survey, Reader reader, ImgstatError *err
         stat[n++] = (OrderStat){.channel = source_channel(survey, m), .rank = white};
     }
     Select select = {0};
-    ImgstatResult res = n ? select_start(&select, survey->record, stat, n, err) : IMGSTAT_OK;
+    ImgstatResult res =
+        n ? select_start(reader.scratch, &select, survey->record, stat, n, err) : IMGSTAT_OK;
     while (n && res == IMGSTAT_OK) {
         res = select_prepare(&select, err);
         if (res != IMGSTAT_OK || select.n_counts == 0)
@@ -204,7 +206,7 @@ static ImgstatResult find_ranks(Survey *survey, uint16_t m, Reader reader, Imgst
     if (source->n == 0)
         return IMGSTAT_OK;
     RankBuilder builder;
-    IMGSTAT_TRY(rank_builder_init(&builder, source->n, err));
+    IMGSTAT_TRY(rank_builder_init(reader.scratch, &builder, source->n, err));
     ImgstatResult res =
         order_stream(sample, channel, survey->record->bins + channel * sample_record_bins(sample),
                      survey->memory / (2 * sizeof(uint64_t)), reader, &builder, err);
@@ -230,7 +232,7 @@ ImgstatResult survey_finish(Survey *survey, Reader reader, ImgstatError *err)
     const bool narrow = sample_is_narrow(sample);
     const size_t n = survey->n_sources, bins = narrow ? sample_record_bins(sample) : 0;
     survey->sources = calloc(n, sizeof *survey->sources);
-    survey->cdf = calloc(n * bins + 1, sizeof *survey->cdf);
+    survey->cdf = scratch_take(reader.scratch, n * bins * sizeof *survey->cdf);
     survey->ranks = calloc(n, sizeof *survey->ranks);
     if (!survey->sources || !survey->cdf || !survey->ranks)
         return error_memory(err, n * bins * sizeof *survey->cdf, "a transfer");
@@ -287,7 +289,7 @@ void survey_destroy(Survey *survey)
     for (uint16_t m = 0; survey->ranks && m < survey->n_sources; m++)
         rank_table_destroy(survey->ranks[m]);
     free(survey->ranks);
-    free(survey->cdf);
+    scratch_give(survey->cdf);
     free(survey->sources);
     record_destroy(survey->record);
     free(survey);
@@ -346,7 +348,7 @@ ImgstatResult survey_image(const ImgstatMethod *method, Bands *bands, const Tran
     if (res == IMGSTAT_OK)
         survey_merge(survey, &record);
     OneImage one = {.survey = survey, .bands = bands, .shape = shape};
-    const Reader reader = {.read = read_one, .context = &one};
+    const Reader reader = {.read = read_one, .context = &one, .scratch = bands->device->scratch};
     if (res == IMGSTAT_OK)
         res = survey_finish(survey, reader, err);
     if (res != IMGSTAT_OK) {

@@ -50,7 +50,7 @@ ImgstatResult survey_image(const ImgstatMethod *method, Bands *bands, const Tran
                            size_t memory, Survey **out, ImgstatError *err);
 
 /* survey_view.c: one channel of all samples but alpha, sharing memory where that is possible. */
-ImgstatResult survey_flat_view(const ImagePro *from, int16_t alpha, ImagePro *out,
+ImgstatResult survey_flat_view(Scratch *scratch, const ImagePro *from, int16_t alpha, ImagePro *out,
                                ImgstatError *err);
 
 #endif

@@ -4,15 +4,13 @@
 
 #include "apply.h"
 
-#include <stdlib.h>
-
 static void view_release(void *context)
 {
-    free(context);
+    scratch_give(context);
 }
 
 /* All samples but alpha as pixels of one channel, with a mask if the image has one. */
-static ImgstatResult flat_copy(const ImagePro *from, int16_t alpha, ImagePro *out,
+static ImgstatResult flat_copy(Scratch *scratch, const ImagePro *from, int16_t alpha, ImagePro *out,
                                ImgstatError *err)
 {
     const size_t bytes = imgstat_sample_bytes(from->sample);
@@ -21,7 +19,7 @@ static ImgstatResult flat_copy(const ImagePro *from, int16_t alpha, ImagePro *ou
     size_t total;
     if (!size_product(width * (bytes + 1), from->height, &total))
         return error_set(err, IMGSTAT_ERR_LIMIT, "the band is too large");
-    unsigned char *const memory = malloc(total ? total : 1);
+    unsigned char *const memory = scratch_take(scratch, total);
     if (!memory)
         return error_memory(err, total, "a band");
     unsigned char *to = memory, *valid = memory + width * bytes * from->height;
@@ -29,7 +27,7 @@ static ImgstatResult flat_copy(const ImagePro *from, int16_t alpha, ImagePro *ou
         imgstat_image_wrap(IMGSTAT_HOST, 0, memory, width * bytes, (uint32_t)width, from->height, 1,
                            from->sample, from->bits, view_release, memory, out, err);
     if (res != IMGSTAT_OK) {
-        free(memory);
+        scratch_give(memory);
         return res;
     }
     if (from->mask) {
@@ -52,7 +50,7 @@ static ImgstatResult flat_copy(const ImagePro *from, int16_t alpha, ImagePro *ou
 }
 
 /* One channel of all samples but alpha, sharing memory where that is possible. */
-ImgstatResult survey_flat_view(const ImagePro *from, int16_t alpha, ImagePro *out,
+ImgstatResult survey_flat_view(Scratch *scratch, const ImagePro *from, int16_t alpha, ImagePro *out,
                                ImgstatError *err)
 {
     *out = *from;
@@ -67,7 +65,7 @@ ImgstatResult survey_flat_view(const ImagePro *from, int16_t alpha, ImagePro *ou
         out->channels = 1;
         return IMGSTAT_OK;
     }
-    IMGSTAT_TRY(flat_copy(from, alpha, out, err));
+    IMGSTAT_TRY(flat_copy(scratch, from, alpha, out, err));
     out->first_row = from->first_row;
     out->has_nodata = from->has_nodata;
     out->nodata_key = from->nodata_key;

@@ -169,9 +169,10 @@ bool tiff_tag_source(const Source *source, uint64_t base, uint64_t bytes, TiffTa
 static ImgstatResult copy_payload(TiffFile *file, const TiffTagSource *from, uint64_t offset,
                                   TiffTag *tag, bool *whole, ImgstatError *err)
 {
-    uint8_t *const piece = malloc(COPY_BYTES);
+    const size_t most = tag->bytes < COPY_BYTES ? (size_t)tag->bytes : COPY_BYTES;
+    uint8_t *const piece = malloc(most ? most : 1);
     if (!piece)
-        return error_memory(err, COPY_BYTES, "a TIFF field");
+        return error_memory(err, most, "a TIFF field");
     ImgstatResult res = IMGSTAT_OK;
     file->at += file->at & 1;
     tag->at = file->at;

@@ -125,7 +125,7 @@ static ImgstatResult read_files(void *context, const Pass *pass, ImgstatError *e
 static ImgstatResult finish(Jobs *jobs, Worker *worker, ImgstatError *err)
 {
     Together t = {.jobs = jobs, .survey = jobs->survey, .worker = worker};
-    const Reader reader = {.read = read_files, .context = &t};
+    const Reader reader = {.read = read_files, .context = &t, .scratch = worker->device->scratch};
     const TransferShape *const shape = &jobs->survey->shape;
     const MatchReference *reference = NULL;
     if (!jobs->survey->record)
@@ -134,8 +134,8 @@ static ImgstatResult finish(Jobs *jobs, Worker *worker, ImgstatError *err)
     if (jobs->method.transform == IMGSTAT_MATCH)
         IMGSTAT_TRY(
             reference_get(jobs->pipeline.reference, worker, &jobs->method, shape, &reference, err));
-    IMGSTAT_TRY(
-        transfer_create(&jobs->method, shape, jobs->survey->sources, reference, &jobs->made, err));
+    IMGSTAT_TRY(transfer_create(NULL, &jobs->method, shape, jobs->survey->sources, reference,
+                                &jobs->made, err));
     jobs->pipeline.transfer = jobs->made;
     return IMGSTAT_OK;
 }

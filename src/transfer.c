@@ -6,9 +6,10 @@
 
 /* ---- Records ------------------------------------------------------------------------------- */
 
-ImgstatResult record_joint(const Record *record, int16_t alpha, Record **out, ImgstatError *err)
+ImgstatResult record_joint(Scratch *scratch, const Record *record, int16_t alpha, Record **out,
+                           ImgstatError *err)
 {
-    IMGSTAT_TRY(record_create(record->sample, 1, record->parts, out, err));
+    IMGSTAT_TRY(record_create(scratch, record->sample, 1, record->parts, out, err));
     const size_t bins = record->bins ? sample_record_bins(record->sample) : 0;
     for (uint16_t c = 0; c < record->channels; c++) {
         if (c == alpha)
@@ -35,20 +36,20 @@ MapSource map_source_counts(const Record *record, uint16_t channel, uint64_t *cd
 
 /* ---- Making a transfer --------------------------------------------------------------------- */
 
-ImgstatResult transfer_begin(ImgstatSample from, uint8_t from_bits, const MapRange *to,
-                             uint8_t to_bits, uint16_t n_maps, bool has_nodata, uint64_t nodata_key,
-                             bool luma, Transfer **out, ImgstatError *err)
+ImgstatResult transfer_begin(Scratch *scratch, ImgstatSample from, uint8_t from_bits,
+                             const MapRange *to, uint8_t to_bits, uint16_t n_maps, bool has_nodata,
+                             uint64_t nodata_key, bool luma, Transfer **out, ImgstatError *err)
 {
     *out = NULL;
     const size_t entries = sample_is_narrow(from) ? sample_record_bins(from) : 0;
     const size_t bytes = n_maps * sizeof(Map) + (n_maps + 1u) * entries * sizeof(uint32_t);
     Transfer *const transfer = calloc(1, sizeof *transfer);
     Map *const maps = calloc(n_maps, sizeof *maps);
-    uint32_t *const tables = calloc((n_maps + 1u) * entries + 1, sizeof *tables);
+    uint32_t *const tables = scratch_zeroed(scratch, (n_maps + 1u) * entries, sizeof *tables);
     if (!transfer || !maps || !tables) {
         free(transfer);
         free(maps);
-        free(tables);
+        scratch_give(tables);
         return error_memory(err, bytes, "a transfer");
     }
     *transfer = (Transfer){.from = from,
@@ -87,8 +88,8 @@ void transfer_destroy(Transfer *transfer)
     if (!transfer)
         return;
     free(transfer->maps);
-    free(transfer->tables);
-    free(transfer->knots);
+    scratch_give(transfer->tables);
+    scratch_give(transfer->knots);
     free(transfer);
 }
 
@@ -282,9 +283,9 @@ static void range_of_reference(MapRange *range, ImgstatSample reference, const T
     range_set_nodata(range, shape->sample, shape->has_nodata, shape->nodata_key);
 }
 
-ImgstatResult transfer_create(const ImgstatMethod *method, const TransferShape *shape,
-                              const MapSource *sources, const MatchReference *reference,
-                              Transfer **out, ImgstatError *err)
+ImgstatResult transfer_create(Scratch *scratch, const ImgstatMethod *method,
+                              const TransferShape *shape, const MapSource *sources,
+                              const MatchReference *reference, Transfer **out, ImgstatError *err)
 {
     *out = NULL;
     const bool match = method->transform == IMGSTAT_MATCH, narrow = sample_is_narrow(shape->sample);
@@ -298,16 +299,16 @@ ImgstatResult transfer_create(const ImgstatMethod *method, const TransferShape *
     if (match && !method->has_range)
         range_of_reference(&range, reference->sample, shape);
     Transfer *transfer;
-    IMGSTAT_TRY(transfer_begin(shape->sample, shape->bits, &range, bits, n_maps, shape->has_nodata,
-                               shape->nodata_key, transfer_channels(method, shape) == IMGSTAT_LUMA,
-                               &transfer, err));
+    IMGSTAT_TRY(transfer_begin(scratch, shape->sample, shape->bits, &range, bits, n_maps,
+                               shape->has_nodata, shape->nodata_key,
+                               transfer_channels(method, shape) == IMGSTAT_LUMA, &transfer, err));
     transfer->transform = method->transform;
     transfer->like = method->like;
     size_t n_knots = 0;
     if (!narrow && (match || method->transform == IMGSTAT_EQUALIZE))
         for (uint16_t m = 0; m < n_maps; m++)
             n_knots += sources[m].ranks ? sources[m].ranks->n_knots : 0;
-    if (n_knots && !(transfer->knots = malloc(n_knots * sizeof *transfer->knots))) {
+    if (n_knots && !(transfer->knots = scratch_take(scratch, n_knots * sizeof *transfer->knots))) {
         transfer_destroy(transfer);
         return error_memory(err, n_knots * sizeof(MapKnot), "a transfer");
     }
@@ -343,7 +344,7 @@ ImgstatResult transfer_create_counts(const ImgstatMethod *method, const Transfer
     const size_t bins = sample_record_bins(shape->sample);
     Record *joint = NULL;
     if (mode == IMGSTAT_JOINT)
-        IMGSTAT_TRY(record_joint(record, shape->alpha, &joint, err));
+        IMGSTAT_TRY(record_joint(NULL, record, shape->alpha, &joint, err));
     const Record *const from = joint ? joint : record;
     MapSource *const sources = calloc(n_maps, sizeof *sources);
     uint64_t *const cdf = calloc(n_maps * bins, sizeof *cdf);
@@ -357,7 +358,7 @@ ImgstatResult transfer_create_counts(const ImgstatMethod *method, const Transfer
         sources[m].stddev = stddev ? stddev[m] : NAN;
     }
     if (result == IMGSTAT_OK)
-        result = transfer_create(method, shape, sources, NULL, out, err);
+        result = transfer_create(NULL, method, shape, sources, NULL, out, err);
     free(sources);
     free(cdf);
     record_destroy(joint);

@@ -44,7 +44,8 @@ typedef struct RankBuilder {
     RankKnot current; /* the run of equal keys that is open */
 } RankBuilder;
 
-ImgstatResult rank_builder_init(RankBuilder *builder, uint64_t n, ImgstatError *err);
+ImgstatResult rank_builder_init(Scratch *scratch, RankBuilder *builder, uint64_t n,
+                                ImgstatError *err);
 /* `count` samples of each key: 1 a key for plain sorted keys. */
 void rank_builder_add(RankBuilder *builder, uint64_t key, uint64_t count);
 RankTable *rank_builder_finish(RankBuilder *builder, ImgstatError *err); /* NULL: out of memory */
@@ -105,14 +106,16 @@ MapRange transfer_range(const ImgstatMethod *method, const TransferShape *shape)
 void transfer_clip_ranks(const ImgstatMethod *method, uint64_t n, uint64_t *black, uint64_t *white);
 
 /* One channel that holds all of a record's but alpha: counts add, extrema merge. */
-ImgstatResult record_joint(const Record *record, int16_t alpha, Record **out, ImgstatError *err);
+ImgstatResult record_joint(Scratch *scratch, const Record *record, int16_t alpha, Record **out,
+                           ImgstatError *err);
 /* The source of a narrow, settled record's channel; cdf: sample_record_bins counts, filled here. */
 MapSource map_source_counts(const Record *record, uint16_t channel, uint64_t *cdf);
 
-/* reference: for IMGSTAT_MATCH, else NULL. Not for IMGSTAT_CLAHE (clahe.h). */
-ImgstatResult transfer_create(const ImgstatMethod *method, const TransferShape *shape,
-                              const MapSource *sources, const MatchReference *reference,
-                              Transfer **out, ImgstatError *err);
+/* reference: for IMGSTAT_MATCH, else NULL. Not for IMGSTAT_CLAHE (clahe.h). scratch: where its
+ * tables come from; may go before the transfer does. */
+ImgstatResult transfer_create(Scratch *scratch, const ImgstatMethod *method,
+                              const TransferShape *shape, const MapSource *sources,
+                              const MatchReference *reference, Transfer **out, ImgstatError *err);
 /* For narrow types, straight from a settled record of the image (each, joint) or of its luma. mean
  * and stddev of the maps are read for IMGSTAT_MEANSTD only; NULL else. */
 ImgstatResult transfer_create_counts(const ImgstatMethod *method, const TransferShape *shape,
@@ -125,9 +128,9 @@ void transfer_destroy(Transfer *transfer); /* accepts NULL */
 void sample_full_scale(ImgstatSample sample, uint8_t bits, uint64_t *lo, uint64_t *hi);
 
 /* An empty transfer: rescale, maps without content; tables allocated. Used by the loader too. */
-ImgstatResult transfer_begin(ImgstatSample from, uint8_t from_bits, const MapRange *to,
-                             uint8_t to_bits, uint16_t n_maps, bool has_nodata, uint64_t nodata_key,
-                             bool luma, Transfer **out, ImgstatError *err);
+ImgstatResult transfer_begin(Scratch *scratch, ImgstatSample from, uint8_t from_bits,
+                             const MapRange *to, uint8_t to_bits, uint16_t n_maps, bool has_nodata,
+                             uint64_t nodata_key, bool luma, Transfer **out, ImgstatError *err);
 
 /* transfer_like.c: fills table (output keys by key) with another program's formula. */
 ImgstatResult like_check(const ImgstatMethod *method, ImgstatSample sample, ImgstatSample to,

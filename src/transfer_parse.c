@@ -3,7 +3,6 @@
 #include "transfer_json.h"
 
 #include <json-c/json.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_DEPTH = 8 };
@@ -226,7 +225,7 @@ static size_t count_knots(json_object *maps)
 static ImgstatResult read_maps(const Reader *reader, json_object *maps, Transfer *transfer)
 {
     const size_t n_knots = count_knots(maps);
-    transfer->knots = malloc((n_knots + 1) * sizeof *transfer->knots);
+    transfer->knots = scratch_take(NULL, n_knots * sizeof *transfer->knots);
     if (!transfer->knots)
         return error_memory(reader->err, n_knots * sizeof(MapKnot), "a transfer");
     MapKnot *knots = transfer->knots;
@@ -265,7 +264,7 @@ static ImgstatResult read_root(const Reader *reader, json_object *root, Transfer
     if (n_maps == 0 || n_maps > UINT16_MAX || (is_luma && n_maps != 1))
         return wrong(reader, "the number of \"maps\" is wrong");
     Transfer *transfer;
-    IMGSTAT_TRY(transfer_begin(from, from_bits, &range, to_bits, (uint16_t)n_maps, has_nodata,
+    IMGSTAT_TRY(transfer_begin(NULL, from, from_bits, &range, to_bits, (uint16_t)n_maps, has_nodata,
                                nodata_key, is_luma, &transfer, reader->err));
     transfer->transform = (ImgstatTransform)transform;
     transfer->like = (ImgstatLike)like;

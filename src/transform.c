@@ -4,8 +4,6 @@
 #include "apply.h"
 #include "encode.h"
 
-#include <stdlib.h>
-
 enum { SORT_BYTES = 64 << 20 };
 
 ImgstatSample imgstat_transfer_output(const ImgstatTransfer *transfer, uint8_t *bits)
@@ -70,7 +68,8 @@ ImgstatResult imgstat_transfer_create(ImgstatDevice *device, const ImgstatMethod
     if (res == IMGSTAT_OK)
         res = survey_image(method, &bands, &shape, SORT_BYTES, &survey, err);
     if (res == IMGSTAT_OK)
-        res = transfer_create(method, &shape, survey->sources, reference ? &match : NULL, out, err);
+        res = transfer_create(device->scratch, method, &shape, survey->sources,
+                              reference ? &match : NULL, out, err);
     survey_destroy(survey);
     survey_destroy(other);
     return res;

@@ -16,7 +16,7 @@ static Record *luma_record(Device *device, const ImagePro *image)
     const size_t bytes = record_bytes(image->sample, 1, 0);
     DeviceRecord record = {.sample = image->sample, .channels = 1};
     Record *out;
-    must(record_create(image->sample, 1, 0, &out, &ops.error));
+    must(record_create(NULL, image->sample, 1, 0, &out, &ops.error));
     must(on->alloc(device, bytes, &record.mem, &ops.error));
     must(on->measure_luma(device, image, &record, &ops.error));
     must(on->download(device, out->tally, record.mem, 0, bytes, &ops.error));

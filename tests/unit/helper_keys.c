@@ -113,7 +113,7 @@ Reader keys_reader(Keys *keys)
 Record *keys_record(const Keys *keys)
 {
     Record *record = NULL;
-    if (record_create(keys->sample, keys->channels, RECORD_BINS, &record, NULL) != IMGSTAT_OK)
+    if (record_create(NULL, keys->sample, keys->channels, RECORD_BINS, &record, NULL) != IMGSTAT_OK)
         abort();
     const uint32_t width = sample_bits(keys->sample);
     for (uint16_t c = 0; c < keys->channels; c++) {

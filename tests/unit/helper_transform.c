@@ -100,7 +100,7 @@ bool image_equal(const ImagePro *a, const ImagePro *b)
 Record *plain_record(const ImagePro *image)
 {
     Record *record;
-    cr_assert_eq(record_create(image->sample, image->channels, 0, &record, NULL), IMGSTAT_OK);
+    cr_assert_eq(record_create(NULL, image->sample, image->channels, 0, &record, NULL), IMGSTAT_OK);
     const size_t bytes = imgstat_sample_bytes(image->sample),
                  bins = sample_record_bins(image->sample);
     for (uint32_t y = 0; y < image->height; y++)
@@ -142,7 +142,7 @@ ImagePro transformed(const ImgstatMethod *method, const ImagePro *image, int16_t
     ImagePro plane = {0};
     const bool luma = transfer_channels(method, &shape) == IMGSTAT_LUMA;
     if (luma)
-        cr_assert_eq(luma_plane(image, &plane, &err), IMGSTAT_OK, "%s", err.message);
+        cr_assert_eq(luma_plane(NULL, image, &plane, &err), IMGSTAT_OK, "%s", err.message);
     Record *const record = plain_record(luma ? &plane : image);
     Transfer *transfer;
     cr_assert_eq(transfer_create_counts(method, &shape, record, NULL, NULL, &transfer, &err),
@@ -163,7 +163,7 @@ ImagePro adapted(const ImgstatMethod *method, const ImagePro *image, uint32_t ro
     Record *const record = plain_record(image);
     const bool any = record->tally[0].n > 0;
     Clahe *clahe;
-    cr_assert_eq(clahe_create(method, &shape, image->width, image->height,
+    cr_assert_eq(clahe_create(NULL, method, &shape, image->width, image->height,
                               any ? record->tally[0].min_key : 1,
                               any ? record->tally[0].max_key : 0, &clahe, &err),
                  IMGSTAT_OK, "%s", err.message);

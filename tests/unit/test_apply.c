@@ -29,8 +29,8 @@ static Transfer *stretch_of(const ImagePro *image, int16_t alpha, double black, 
         source.cdf = cdf;
     }
     Transfer *transfer;
-    cr_assert_eq(transfer_create(&method, &shape, &source, NULL, &transfer, &err), IMGSTAT_OK, "%s",
-                 err.message);
+    cr_assert_eq(transfer_create(NULL, &method, &shape, &source, NULL, &transfer, &err), IMGSTAT_OK,
+                 "%s", err.message);
     free(cdf);
     return transfer;
 }

@@ -205,13 +205,14 @@ Test(clahe, what_it_does_not_take_is_refused)
 {
     Clahe *clahe;
     TransferShape shape = {.sample = IMGSTAT_F32, .channels = 1, .alpha = -1};
-    cr_expect_eq(clahe_create(&method_default, &shape, 9, 9, 0, 1, &clahe, NULL),
+    cr_expect_eq(clahe_create(NULL, &method_default, &shape, 9, 9, 0, 1, &clahe, NULL),
                  IMGSTAT_ERR_UNSUPPORTED);
     shape.sample = IMGSTAT_U8;
-    cr_expect_eq(clahe_create(&method_default, &shape, 0, 9, 0, 1, &clahe, NULL), IMGSTAT_ERR_ARG);
+    cr_expect_eq(clahe_create(NULL, &method_default, &shape, 0, 9, 0, 1, &clahe, NULL),
+                 IMGSTAT_ERR_ARG);
     ImgstatMethod method = method_default;
     method.clip_limit = -1;
-    cr_expect_eq(clahe_create(&method, &shape, 9, 9, 0, 1, &clahe, NULL), IMGSTAT_ERR_ARG);
+    cr_expect_eq(clahe_create(NULL, &method, &shape, 9, 9, 0, 1, &clahe, NULL), IMGSTAT_ERR_ARG);
     cr_expect_null(clahe);
 }
 

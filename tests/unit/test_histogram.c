@@ -33,7 +33,7 @@ static size_t check(ImgstatSample sample, const uint64_t *key, size_t n, const I
     Keys keys = {.sample = sample, .channels = 1, .n = n, .keys = key};
     Record *const record = keys_record(&keys);
     Histogram h;
-    cr_assert_eq(histogram_create(record, 0, 0, how, &h, NULL), IMGSTAT_OK);
+    cr_assert_eq(histogram_create(NULL, record, 0, 0, how, &h, NULL), IMGSTAT_OK);
     if (!sample_is_narrow(sample))
         count(&h, &keys, 0);
     cr_assert_eq(h.bins, how->bins);
@@ -105,7 +105,7 @@ static Histogram create(ImgstatSample sample, Keys *keys, uint8_t bits, const Im
     keys->sample = sample;
     keys->channels = 1;
     Record *const record = keys_record(keys);
-    cr_assert_eq(histogram_create(record, 0, bits, how, &h, NULL), IMGSTAT_OK);
+    cr_assert_eq(histogram_create(NULL, record, 0, bits, how, &h, NULL), IMGSTAT_OK);
     if (!sample_is_narrow(sample))
         count(&h, keys, 0);
     record_destroy(record);

@@ -45,7 +45,7 @@ Test(key_sort, like_qsort)
                     keys[i] = expected[i] = some_key(&random, kind, i);
                 qsort(expected, n, sizeof *expected, keys_compare);
                 const uint64_t *const got =
-                    keys_sort_together(threads == 1 ? NULL : pool, keys, spare, n);
+                    keys_sort_together(threads == 1 ? NULL : pool, NULL, keys, spare, n);
                 cr_assert(got == keys || got == spare);
                 cr_assert_eq(memcmp(got, expected, n * sizeof *got), 0, "kind %u, %zu keys", kind,
                              n);

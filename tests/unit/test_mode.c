@@ -35,7 +35,7 @@ static void check(Keys *keys, size_t capacity, bool joint)
     keys->gathered_most = keys->ranges_most = 0;
     if (joint) { /* a read that is made anyway counts windows of all channels */
         Pass pass = {.windows = windows};
-        cr_assert_eq(mode_windows(record, capacity, windows, &n, NULL), IMGSTAT_OK);
+        cr_assert_eq(mode_windows(NULL, record, capacity, windows, &n, NULL), IMGSTAT_OK);
         pass.n_windows = n;
         cr_assert_eq(reader.read(reader.context, &pass, NULL), IMGSTAT_OK);
     }

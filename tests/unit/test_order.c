@@ -77,7 +77,7 @@ static void check_order(ImgstatSample sample, size_t n, size_t capacity)
     Read read = {.image = &image};
     cr_assert_eq(imgstat_device_open("cpu", 1, &read.device, &err), IMGSTAT_OK);
     RankBuilder builder;
-    cr_assert_eq(rank_builder_init(&builder, n, &err), IMGSTAT_OK);
+    cr_assert_eq(rank_builder_init(NULL, &builder, n, &err), IMGSTAT_OK);
     const Reader reader = {.read = read_image, .context = &read};
     cr_assert_eq(order_stream(sample, 0, bins, capacity, reader, &builder, &err), IMGSTAT_OK, "%s",
                  err.message);
@@ -124,7 +124,7 @@ Test(order, pixels_that_change_are_an_error)
     cr_assert_eq(imgstat_device_open("cpu", 1, &read.device, &err), IMGSTAT_OK);
     const Reader reader = {.read = read_image, .context = &read};
     RankBuilder builder;
-    cr_assert_eq(rank_builder_init(&builder, 9, &err), IMGSTAT_OK);
+    cr_assert_eq(rank_builder_init(NULL, &builder, 9, &err), IMGSTAT_OK);
     cr_assert_neq(order_stream(IMGSTAT_U32, 0, bins, 100, reader, &builder, &err), IMGSTAT_OK);
     bins[0] = 11;
     cr_assert_eq(order_stream(IMGSTAT_U32, 0, bins, 100, reader, &builder, &err), IMGSTAT_ERR_IO);

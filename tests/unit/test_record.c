@@ -41,7 +41,7 @@ static void random_tally(Random *random, Tally *tally)
 static Record *random_record(Random *random, ImgstatSample sample)
 {
     Record *record;
-    cr_assert_eq(record_create(sample, 2, RECORD_BINS, &record, NULL), IMGSTAT_OK);
+    cr_assert_eq(record_create(NULL, sample, 2, RECORD_BINS, &record, NULL), IMGSTAT_OK);
     for (int c = 0; c < 2; c++)
         random_tally(random, &record->tally[c]);
     for (int i = 0; i < 100; i++)
@@ -53,7 +53,7 @@ static Record *random_record(Random *random, ImgstatSample sample)
 static Record *copy(const Record *record)
 {
     Record *out;
-    cr_assert_eq(record_create(record->sample, record->channels, record->parts, &out, NULL),
+    cr_assert_eq(record_create(NULL, record->sample, record->channels, record->parts, &out, NULL),
                  IMGSTAT_OK);
     memcpy(out->tally, record->tally,
            record_bytes(record->sample, record->channels, record->parts));
@@ -72,7 +72,7 @@ static void check_merges(Random *random, ImgstatSample sample)
     Record *const ab = copy(a), *const ba = copy(b), *const ab_c = copy(a), *const bc = copy(b);
     Record *const a_bc = copy(a), *const same = copy(a);
     Record *empty;
-    cr_assert_eq(record_create(sample, 2, RECORD_BINS, &empty, NULL), IMGSTAT_OK);
+    cr_assert_eq(record_create(NULL, sample, 2, RECORD_BINS, &empty, NULL), IMGSTAT_OK);
     record_merge(ab, b);
     record_merge(ba, a);
     assert_same(ab, ba);
@@ -126,7 +126,7 @@ Test(record, sums_carry)
 Test(record, settle_sorts_out_halfs)
 {
     Record *record;
-    cr_assert_eq(record_create(IMGSTAT_F16, 1, 0, &record, NULL), IMGSTAT_OK);
+    cr_assert_eq(record_create(NULL, IMGSTAT_F16, 1, 0, &record, NULL), IMGSTAT_OK);
     const uint16_t raw[] = {0x7E00, 0xFE01, 0xFE01, 0x7C00, 0xFC00, 0xFC00,
                             0xFC00, 0x3C00, 0xC000, 0x8000, 0x5000};
     for (size_t i = 0; i < sizeof raw / sizeof raw[0]; i++)
@@ -156,7 +156,7 @@ Test(record, settle_sorts_out_halfs)
 Test(record, settle_without_valid_samples)
 {
     Record *record;
-    cr_assert_eq(record_create(IMGSTAT_U8, 1, 0, &record, NULL), IMGSTAT_OK);
+    cr_assert_eq(record_create(NULL, IMGSTAT_U8, 1, 0, &record, NULL), IMGSTAT_OK);
     record->bins[7] = 10;
     record->tally[0] = (Tally){.n = 10, .min_key = 1};
     record_settle(record, true, 7);

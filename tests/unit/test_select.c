@@ -46,7 +46,7 @@ static size_t check_all_ranks(ImgstatSample sample, int pattern)
         stat[i] = (OrderStat){.channel = (uint16_t)(i / RANKS), .rank = ranks[i % RANKS]};
     Select select;
     const Reader reader = keys_reader(&keys);
-    cr_assert_eq(select_start(&select, record, stat, CHANNELS * RANKS, NULL), IMGSTAT_OK);
+    cr_assert_eq(select_start(NULL, &select, record, stat, CHANNELS * RANKS, NULL), IMGSTAT_OK);
     for (;;) {
         cr_assert_eq(select_prepare(&select, NULL), IMGSTAT_OK);
         if (select.n_counts == 0)
@@ -84,7 +84,7 @@ Test(select, narrow_types_need_no_read)
     Record *const record = keys_record(&keys);
     OrderStat stat[3] = {{.rank = 0}, {.rank = 1234}, {.rank = N - 1}};
     Select select;
-    cr_assert_eq(select_start(&select, record, stat, 3, NULL), IMGSTAT_OK);
+    cr_assert_eq(select_start(NULL, &select, record, stat, 3, NULL), IMGSTAT_OK);
     cr_assert_eq(select_prepare(&select, NULL), IMGSTAT_OK);
     cr_assert_eq(select.n_counts, 0);
     qsort(key, N, sizeof key[0], keys_compare);
@@ -106,7 +106,7 @@ Test(select, many_at_once)
     Record *const record = keys_record(&keys);
     const Reader reader = keys_reader(&keys);
     Select select;
-    cr_assert_eq(select_start(&select, record, stat, 1000, NULL), IMGSTAT_OK);
+    cr_assert_eq(select_start(NULL, &select, record, stat, 1000, NULL), IMGSTAT_OK);
     for (;;) {
         cr_assert_eq(select_prepare(&select, NULL), IMGSTAT_OK);
         cr_assert_leq(select.n_counts, (size_t)SELECT_COUNTS);
@@ -131,14 +131,14 @@ Test(select, notices_other_pixels)
     Record *const record = keys_record(&keys);
     OrderStat stat = {.rank = 3};
     Select select;
-    cr_assert_eq(select_start(&select, record, &stat, 1, NULL), IMGSTAT_OK);
+    cr_assert_eq(select_start(NULL, &select, record, &stat, 1, NULL), IMGSTAT_OK);
     cr_assert_eq(select_prepare(&select, NULL), IMGSTAT_OK);
     cr_assert_eq(select.n_counts, 1);
     ImgstatError err;
     cr_assert_eq(select_advance(&select, &err), IMGSTAT_ERR_IO); /* nothing was counted */
     select_release(&select);
     stat = (OrderStat){.rank = 4};
-    cr_assert_eq(select_start(&select, record, &stat, 1, &err), IMGSTAT_ERR_ARG);
+    cr_assert_eq(select_start(NULL, &select, record, &stat, 1, &err), IMGSTAT_ERR_ARG);
     select_release(&select);
     record_destroy(record);
 }

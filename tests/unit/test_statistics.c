@@ -37,7 +37,7 @@ static bool close_to(double got, long double expected, double relative)
 static void check_narrow(Random *random, ImgstatSample sample, size_t values, uint64_t most)
 {
     Record *record;
-    cr_assert_eq(record_create(sample, 2, 0, &record, NULL), IMGSTAT_OK);
+    cr_assert_eq(record_create(NULL, sample, 2, 0, &record, NULL), IMGSTAT_OK);
     const size_t n = sample_record_bins(sample);
     uint64_t *const bins = record->bins + n; /* channel 1 */
     for (size_t i = 0; i < values; i++)
@@ -84,7 +84,7 @@ Test(statistics, narrow_extremes)
     Record *record;
     ImgstatStats stats;
     char sum[48];
-    cr_assert_eq(record_create(IMGSTAT_U16, 1, 0, &record, NULL), IMGSTAT_OK);
+    cr_assert_eq(record_create(NULL, IMGSTAT_U16, 1, 0, &record, NULL), IMGSTAT_OK);
     record->bins[65535] = (uint64_t)1 << 62;
     record->bins[65533] = (uint64_t)1 << 62;
     record_settle(record, false, 0);
@@ -94,7 +94,7 @@ Test(statistics, narrow_extremes)
     cr_assert_str_eq(sum, "604444463063240877801472"); /* 65534 * 2^63 */
     record_destroy(record);
 
-    cr_assert_eq(record_create(IMGSTAT_F16, 1, 0, &record, NULL), IMGSTAT_OK);
+    cr_assert_eq(record_create(NULL, IMGSTAT_F16, 1, 0, &record, NULL), IMGSTAT_OK);
     record->bins[sample_key(IMGSTAT_F16, 0x7BFF)] = 3; /* 65504 */
     record->bins[sample_key(IMGSTAT_F16, 0xFBFF)] = 3;
     record->bins[sample_key(IMGSTAT_F16, 0x0001)] = 1; /* 2^-24 */
@@ -129,7 +129,7 @@ Test(statistics, wide_integers_do_not_cancel)
     ImgstatStats stats;
     char sum[48];
     const unsigned __int128 high[] = {UINT64_MAX, UINT64_MAX - 2, UINT64_MAX, UINT64_MAX - 2};
-    cr_assert_eq(record_create(IMGSTAT_U64, 1, 0, &record, NULL), IMGSTAT_OK);
+    cr_assert_eq(record_create(NULL, IMGSTAT_U64, 1, 0, &record, NULL), IMGSTAT_OK);
     fill_words(record->tally, high, 4, false);
     statistics_fill(record, 0, 0, false, NULL, &stats, sum);
     cr_assert_eq(stats.variance, 1);
@@ -144,7 +144,7 @@ Test(statistics, wide_integers_do_not_cancel)
     record_destroy(record);
 
     const unsigned __int128 low[] = {(uint64_t)1 << 63, ((uint64_t)1 << 63) - 1, (uint64_t)1 << 63};
-    cr_assert_eq(record_create(IMGSTAT_I64, 1, 0, &record, NULL), IMGSTAT_OK);
+    cr_assert_eq(record_create(NULL, IMGSTAT_I64, 1, 0, &record, NULL), IMGSTAT_OK);
     fill_words(record->tally, low, 3, true);
     statistics_fill(record, 0, 0, false, NULL, &stats, sum);
     cr_assert_eq(stats.variance, 2.0 / 9.0);
@@ -157,7 +157,7 @@ Test(statistics, one_sample)
     Record *record;
     ImgstatStats stats;
     char sum[48];
-    cr_assert_eq(record_create(IMGSTAT_U8, 1, 0, &record, NULL), IMGSTAT_OK);
+    cr_assert_eq(record_create(NULL, IMGSTAT_U8, 1, 0, &record, NULL), IMGSTAT_OK);
     record->bins[200] = 1;
     record_settle(record, false, 0);
     statistics_fill(record, 0, 0, true, NULL, &stats, sum);
@@ -174,7 +174,7 @@ Test(statistics, overflow_is_undefined)
     Record *record;
     ImgstatStats stats;
     char sum[48];
-    cr_assert_eq(record_create(IMGSTAT_F64, 1, 0, &record, NULL), IMGSTAT_OK);
+    cr_assert_eq(record_create(NULL, IMGSTAT_F64, 1, 0, &record, NULL), IMGSTAT_OK);
     record->tally->n = 2;
     record->tally->sum2_overflow = 1;
     exact_add(&record->tally->fsum, 3.5);

@@ -293,7 +293,7 @@ Test(transfer, match_is_the_smallest_level_with_enough)
         const ImgstatMethod method = {.transform = IMGSTAT_MATCH};
         const TransferShape shape = shape_of(&image, -1, false);
         Transfer *transfer;
-        cr_assert_eq(transfer_create(&method, &shape, &source, &reference, &transfer, NULL),
+        cr_assert_eq(transfer_create(NULL, &method, &shape, &source, &reference, &transfer, NULL),
                      IMGSTAT_OK);
         ImagePro out = image_like(&image, IMGSTAT_U8);
         cr_assert_eq(transfer_apply(transfer, &image, -1, &out, NULL), IMGSTAT_OK);
@@ -451,7 +451,7 @@ static RankTable *ranks_of(uint64_t *keys, size_t n)
 {
     qsort(keys, n, sizeof *keys, by_key);
     RankBuilder builder;
-    cr_assert_eq(rank_builder_init(&builder, n, NULL), IMGSTAT_OK);
+    cr_assert_eq(rank_builder_init(NULL, &builder, n, NULL), IMGSTAT_OK);
     for (size_t i = 0; i < n; i++)
         rank_builder_add(&builder, keys[i], 1);
     RankTable *const table = rank_builder_finish(&builder, NULL);
@@ -510,7 +510,8 @@ Test(transfer, equalize_floats)
         const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE};
         const TransferShape shape = shape_of(&image, -1, false);
         Transfer *transfer;
-        cr_assert_eq(transfer_create(&method, &shape, &source, NULL, &transfer, NULL), IMGSTAT_OK);
+        cr_assert_eq(transfer_create(NULL, &method, &shape, &source, NULL, &transfer, NULL),
+                     IMGSTAT_OK);
         ImagePro out = image_like(&image, IMGSTAT_F32);
         cr_assert_eq(transfer_apply(transfer, &image, -1, &out, NULL), IMGSTAT_OK);
         uint64_t first = 1;
@@ -549,7 +550,8 @@ Test(transfer, stretch_of_wide_integers_is_exact)
     const ImgstatMethod method = {.transform = IMGSTAT_STRETCH};
     const TransferShape shape = shape_of(&image, -1, false);
     Transfer *transfer;
-    cr_assert_eq(transfer_create(&method, &shape, &source, NULL, &transfer, NULL), IMGSTAT_OK);
+    cr_assert_eq(transfer_create(NULL, &method, &shape, &source, NULL, &transfer, NULL),
+                 IMGSTAT_OK);
     ImagePro out = image_like(&image, IMGSTAT_U64);
     cr_assert_eq(transfer_apply(transfer, &image, -1, &out, NULL), IMGSTAT_OK);
     const uint64_t *const got = out.host;

@@ -86,7 +86,7 @@ Test(transfer_json, wide_types_come_back)
                 samples[i] = seeded_next(&seed);
             ImagePro image = image_of(samples, 200, 1, 1, types[t], 0);
             RankBuilder builder;
-            cr_assert_eq(rank_builder_init(&builder, 2, NULL), IMGSTAT_OK);
+            cr_assert_eq(rank_builder_init(NULL, &builder, 2, NULL), IMGSTAT_OK);
             const uint64_t one = map_key(types[t], 1.0), more = map_key(types[t], 1000.0);
             rank_builder_add(&builder, one, 1);
             rank_builder_add(&builder, more, 1);
@@ -101,7 +101,7 @@ Test(transfer_json, wide_types_come_back)
                 .transform = transforms[m], .mean = 3, .stddev = 4, .gamma = 0.3};
             const TransferShape shape = shape_of(&image, -1, false);
             Transfer *transfer;
-            cr_assert_eq(transfer_create(&method, &shape, &source, NULL, &transfer, NULL),
+            cr_assert_eq(transfer_create(NULL, &method, &shape, &source, NULL, &transfer, NULL),
                          IMGSTAT_OK);
             expect_same(transfer, &image);
             compared++;
