@@ -11,6 +11,7 @@ typedef struct CostWork {
     double narrow_bytes; /* of decoded samples of at most 16 bits, each read once */
     double wide_bytes;   /* of wider samples, each counted as often as it is read ... */
     double slow_bytes;   /* ... for results that take the processors long; not among wide_bytes */
+    double reads;        /* of pages of wider samples */
     double sorted_bytes; /* of 64-bit samples whose mode is wanted: the processors sort them */
 } CostWork;
 

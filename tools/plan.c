@@ -75,6 +75,7 @@ static void add_input(const Options *options, const Input *input, const ImgstatM
         work->narrow_bytes += pages * one.narrow_bytes;
         work->wide_bytes += pages * one.wide_bytes;
         work->slow_bytes += pages * one.slow_bytes;
+        work->reads += pages * one.reads;
         work->sorted_bytes += pages * one.sorted_bytes;
     }
     imgstat_file_close(file);
@@ -91,6 +92,7 @@ static CostWork add_up(const Options *options, const InputList *inputs, const Im
     work.narrow_bytes *= stands_for;
     work.wide_bytes *= stands_for;
     work.slow_bytes *= stands_for;
+    work.reads *= stands_for;
     work.sorted_bytes *= stands_for;
     return work;
 }
