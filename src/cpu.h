@@ -24,10 +24,10 @@ enum { CPU_SCRATCH = 1 << 20 };
 /* How the counters of a partial record lie. */
 typedef enum CpuCounting {
     COUNT_NOTHING, /* no bins */
-    COUNT_BYTES,   /* a channel: 256, by raw byte */
-    COUNT_PAIRS, /* cpu_pair_tables of 65,536, by two neighbouring raw bytes; then as COUNT_BYTES */
-    COUNT_WORDS, /* a channel: 65,536, by raw word */
-    COUNT_LEADING /* a channel: 65,536, by the leading 16 bits of the key */
+    COUNT_BYTES,   /* a channel: LOOP_BYTES, by raw byte */
+    COUNT_PAIRS,   /* as COUNT_BYTES; then pairs of raw bytes: cpu_byte_counters */
+    COUNT_WORDS,   /* a channel: 65,536, by raw word */
+    COUNT_LEADING  /* a channel: 65,536, by the leading 16 bits of the key */
 } CpuCounting;
 
 /* A stretch of pixels that follow each other in memory. In the image there may be others between
@@ -55,6 +55,7 @@ typedef struct CpuThread {
     Tally *tally;        /* a channel each; extrema start at their identities */
     CpuExtrema *extrema; /* a channel each */
     uint32_t *counts;    /* laid out by CpuCounting */
+    LoopChoice choice;   /* how bytes of the image are counted */
     KeyAside *aside;     /* of all threads; NULL: none */
     void *scratch;       /* CPU_SCRATCH bytes on a 64-byte boundary, for the loop that runs */
 } CpuThread;
@@ -106,10 +107,9 @@ CpuCounting cpu_counting(const ImagePro *image, bool bins);
 /* Tables that words are counted in: one a channel; the only channel has two, which neighbours
  * share. */
 unsigned cpu_word_tables(unsigned channels);
-/* Words of a row repeat their channels after so many: tables that pairs of bytes are counted in
- * (at least two: neighbours share them). */
-unsigned cpu_pair_tables(unsigned channels);
 size_t cpu_counters(const ImagePro *image, CpuCounting counting);
+/* Where COUNT_BYTES and COUNT_PAIRS keep theirs. */
+LoopBytes cpu_byte_counters(uint32_t *counts, unsigned channels, CpuCounting counting);
 
 /* Adds a rectangle to the thread's tallies and counters. */
 void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *rect,

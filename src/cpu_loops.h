@@ -18,7 +18,36 @@ enum { LOOP_SAMPLES = 1 << 20 };
  */
 enum { LOOP_TABLE = 65536 + 272 };
 
+/* Tables that neighbouring bytes of a channel are counted in, and counters between them; the same
+ * padding, of one cache line. */
+enum { LOOP_BYTE_TABLES = 8, LOOP_BYTE_TABLE = 256 + 16 };
+enum { LOOP_BYTES = LOOP_BYTE_TABLES * LOOP_BYTE_TABLE };
+
 enum { PICK_PAST = 16 };
+
+/* Pairs of interleaved bytes repeat their channels after so many: pair i is counted in table i %
+ * them.
+ */
+static inline unsigned loop_pair_tables(unsigned channels)
+{
+    return channels % 2 ? channels : channels / 2;
+}
+/* Counters of one byte between tables of pairs, padded like the others. */
+enum { LOOP_PAIRS = 65536 + 64 };
+
+/* Counters of bytes; each byte is counted in one of these places. */
+typedef struct LoopBytes {
+    uint32_t *bytes; /* a channel: LOOP_BYTES */
+    uint8_t *pairs;  /* NULL, or loop_pair_tables of LOOP_PAIRS, modulo 256: the rest is in bytes */
+    uint32_t *wide;  /* as many tables of pairs, LOOP_TABLE apart */
+} LoopBytes;
+
+/* How bytes are counted, as those before were, in counters of the same kind; {0} before the first.
+ */
+typedef struct LoopChoice {
+    size_t left; /* bytes that are counted before the next choice */
+    bool spans, pairs, wide;
+} LoopChoice;
 
 /* Sums of 32-bit integers of a channel. */
 typedef struct LoopSums {
@@ -63,6 +92,9 @@ typedef struct CpuLoops {
                    const uint16_t *width, uint16_t *at);
     /* Counts 16-bit words; word i goes to table i % tables; they begin LOOP_TABLE apart. */
     void (*count_words)(const void *x, size_t words, unsigned tables, uint32_t *counts);
+    /* Counts n bytes. */
+    void (*count_bytes)(const uint8_t *x, size_t n, unsigned channels, const LoopBytes *to,
+                        LoopChoice *choice);
     /* Packs the order keys from lo to hi of every `channels`th of the n samples at x (any type, any
      * number of channels), in order; returns how many. */
     size_t (*select)(ImgstatSample sample, const void *x, size_t n, size_t channels, uint64_t lo,

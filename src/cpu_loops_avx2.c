@@ -4,6 +4,8 @@
 
 #if defined(__x86_64__)
 
+#include "cpu_loops_bytes_avx2.h"
+
 __attribute__((target("avx2,bmi,bmi2"))) static void extrema(ImgstatSample sample, const void *x,
                                                              size_t n, unsigned channels,
                                                              const uint64_t *nodata, uint64_t *min,
@@ -44,6 +46,13 @@ __attribute__((target("avx2,bmi,bmi2"))) static void count_words(const void *x, 
     count_words_any(x, words, tables, counts);
 }
 
+__attribute__((target("avx2,bmi,bmi2"))) static void
+count_bytes(const uint8_t *x, size_t n, unsigned channels, const LoopBytes *to, LoopChoice *choice)
+{
+    static const BytesParts parts = {extent_avx2, count_span_avx2, take_apart_avx2, 14, 28};
+    count_bytes_any(x, n, channels, to, choice, &parts);
+}
+
 __attribute__((target("avx2,bmi,bmi2"))) static size_t select_keys(ImgstatSample sample,
                                                                    const void *x, size_t n,
                                                                    size_t channels, uint64_t lo,
@@ -81,6 +90,7 @@ const CpuLoops cpu_loops_avx2 = {
     .leading = leading,
     .pick = pick,
     .count_words = count_words,
+    .count_bytes = count_bytes,
     .select = select_keys,
     .count_bins = count_bins,
     .distances = distances,

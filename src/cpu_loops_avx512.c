@@ -4,7 +4,11 @@
 
 #if defined(__x86_64__)
 
-#include <immintrin.h>
+#include "cpu_loops_bytes_avx2.h"
+
+#define LOOP_AVX512                                                                   \
+    __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,popcnt"), \
+                   always_inline)) static inline
 
 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static void
 extrema(ImgstatSample sample, const void *x, size_t n, unsigned channels, const uint64_t *nodata,
@@ -69,6 +73,41 @@ __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) stat
 count_words(const void *x, size_t words, unsigned tables, uint32_t *counts)
 {
     count_words_any(x, words, tables, counts);
+}
+
+LOOP_AVX512 void extent_avx512(const uint8_t *x, unsigned *lo, unsigned *hi)
+{
+    __m512i low = _mm512_loadu_si512(x), high = low;
+    for (size_t i = 64; i < BYTES_BLOCK; i += 64) {
+        const __m512i next = _mm512_loadu_si512(x + i);
+        low = _mm512_min_epu8(low, next);
+        high = _mm512_max_epu8(high, next);
+    }
+    extent_32(_mm256_min_epu8(_mm512_castsi512_si256(low), _mm512_extracti64x4_epi64(low, 1)),
+              _mm256_max_epu8(_mm512_castsi512_si256(high), _mm512_extracti64x4_epi64(high, 1)), lo,
+              hi);
+}
+
+LOOP_AVX512 uint32_t hits_of(__m512i x, __m512i value)
+{
+    return (uint32_t)_mm_popcnt_u64(_mm512_cmpeq_epi8_mask(x, value));
+}
+
+LOOP_AVX512 void count_span_avx512(const uint8_t *x, unsigned lo, unsigned hi, uint32_t *counts)
+{
+    const __m512i a = _mm512_loadu_si512(x), b = _mm512_loadu_si512(x + 64);
+    const __m512i c = _mm512_loadu_si512(x + 128), d = _mm512_loadu_si512(x + 192);
+    const __m512i one = _mm512_set1_epi8(1);
+    __m512i value = _mm512_set1_epi8((char)lo);
+    for (unsigned i = lo; i <= hi; i++, value = _mm512_add_epi8(value, one))
+        counts[i] += hits_of(a, value) + hits_of(b, value) + hits_of(c, value) + hits_of(d, value);
+}
+
+__attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,popcnt"))) static void
+count_bytes(const uint8_t *x, size_t n, unsigned channels, const LoopBytes *to, LoopChoice *choice)
+{
+    static const BytesParts parts = {extent_avx512, count_span_avx512, take_apart_avx2, 20, 42};
+    count_bytes_any(x, n, channels, to, choice, &parts);
 }
 
 /* select_any for 32-bit samples that are neighbours; span = hi - lo. The keys found move together
@@ -142,6 +181,7 @@ const CpuLoops cpu_loops_avx512 = {
     .leading = leading,
     .pick = pick,
     .count_words = count_words,
+    .count_bytes = count_bytes,
     .select = select_keys,
     .count_bins = count_bins,
     .distances = distances,

@@ -6,6 +6,7 @@
 #ifndef IMGSTAT_CPU_LOOPS_BODY_H
 #define IMGSTAT_CPU_LOOPS_BODY_H
 
+#include "cpu_loops_bytes.h"
 #include "cpu_loops_narrow.h"
 #include "cpu_loops_reads.h"
 #include "cpu_loops_wide.h"

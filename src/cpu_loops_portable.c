@@ -35,6 +35,13 @@ static void count_words(const void *x, size_t words, unsigned tables, uint32_t *
     count_words_any(x, words, tables, counts);
 }
 
+static void count_bytes(const uint8_t *x, size_t n, unsigned channels, const LoopBytes *to,
+                        LoopChoice *choice)
+{
+    static const BytesParts parts = {extent, count_span, NULL, 8, 14};
+    count_bytes_any(x, n, channels, to, choice, &parts);
+}
+
 static size_t select_keys(ImgstatSample sample, const void *x, size_t n, size_t channels,
                           uint64_t lo, uint64_t hi, uint64_t *keys)
 {
@@ -65,6 +72,7 @@ const CpuLoops cpu_loops_portable = {
     .leading = leading,
     .pick = pick,
     .count_words = count_words,
+    .count_bytes = count_bytes,
     .select = select_keys,
     .count_bins = count_bins,
     .distances = distances,

@@ -11,6 +11,10 @@ enum { PARTIAL_COUNTERS = 1 << 25 };
  * adds at most CPU_TASK_PIXELS, so 32 bits are enough. */
 static const uint64_t PENDING_LIMIT = (uint64_t)1 << 31;
 
+/* Bytes of an image before it is chosen how to count the rest: looking costs as much as counting
+ * some thousand. */
+enum { CHOOSE_FROM = 1 << 14 };
+
 /* One call of measure. */
 typedef struct Plan {
     CpuDevice *device;
@@ -59,24 +63,54 @@ static void flush_counts(uint32_t *counts, uint32_t n, ImgstatSample sample, uin
     }
 }
 
-/* Empties pairs of bytes into the counters of their channels. No counter exceeds the pixels
- * pending. */
-static void flush_pairs(uint32_t *pairs, unsigned channels, uint32_t *bytes)
+/* Empties a table of pairs into the counters of their first and second bytes. */
+static void flush_pairs(uint8_t *pairs, uint32_t *first, uint32_t *second)
 {
-    const unsigned tables = cpu_pair_tables(channels);
-    for (unsigned t = 0; t < tables; t++, pairs += LOOP_TABLE - 65536) {
-        uint32_t *first = bytes + 256 * (2 * t % channels); /* the lower byte, little-endian */
-        uint32_t *second = bytes + 256 * ((2 * t + 1) % channels);
-        for (unsigned high = 0; high < 256; high++, pairs += 256) {
-            uint32_t sum = 0;
-            for (unsigned low = 0; low < 256; low++)
-                sum += pairs[low];
-            if (sum == 0)
-                continue;
-            for (unsigned low = 0; low < 256; low++)
-                first[low] += pairs[low];
-            second[high] += sum;
-            memset(pairs, 0, 256 * sizeof *pairs);
+    for (unsigned high = 0; high < 256; high++, pairs += 256) {
+        uint32_t sum = 0;
+        for (unsigned low = 0; low < 256; low++)
+            sum += pairs[low];
+        if (sum == 0)
+            continue;
+        for (unsigned low = 0; low < 256; low++)
+            first[low] += pairs[low];
+        second[high] += sum;
+        memset(pairs, 0, 256 * sizeof *pairs);
+    }
+}
+
+static void flush_wide(uint32_t *pairs, uint32_t *first, uint32_t *second)
+{
+    for (unsigned high = 0; high < 256; high++, pairs += 256) {
+        uint32_t sum = 0;
+        for (unsigned low = 0; low < 256; low++)
+            sum += pairs[low];
+        if (sum == 0)
+            continue;
+        for (unsigned low = 0; low < 256; low++)
+            first[low] += pairs[low];
+        second[high] += sum;
+        memset(pairs, 0, 256 * sizeof *pairs);
+    }
+}
+
+/* Leaves the counts of bytes in the first table of each channel. No counter exceeds the pixels
+ * pending. */
+static void flush_bytes(const LoopBytes *counters, unsigned channels)
+{
+    for (unsigned t = 0; counters->pairs && t < loop_pair_tables(channels); t++) {
+        uint32_t *const first = counters->bytes + 2 * t % channels * LOOP_BYTES; /* little-endian */
+        uint32_t *const second = counters->bytes + (2 * t + 1) % channels * LOOP_BYTES;
+        flush_pairs(counters->pairs + t * (size_t)LOOP_PAIRS, first, second);
+        flush_wide(counters->wide + t * (size_t)LOOP_TABLE, first, second);
+    }
+    for (unsigned c = 0; c < channels; c++) {
+        uint32_t *const first = counters->bytes + c * (size_t)LOOP_BYTES;
+        for (unsigned t = 1; t < LOOP_BYTE_TABLES; t++) {
+            uint32_t *const other = first + t * (size_t)LOOP_BYTE_TABLE;
+            for (unsigned i = 0; i < 256; i++)
+                first[i] += other[i];
+            memset(other, 0, 256 * sizeof *other);
         }
     }
 }
@@ -89,16 +123,16 @@ static void flush(const Plan *plan, CpuThread *thread)
     const DeviceRecord *record = &plan->records[thread->owner];
     const CpuCounting counting = counting_of(plan, thread->owner);
     const uint32_t n = sample_record_bins(record->sample);
-    const size_t stride = n == 256 ? n : LOOP_TABLE;
+    const size_t stride = n == 256 ? LOOP_BYTES : LOOP_TABLE;
     Tally *tally = record_tally(record);
     uint64_t *bins = record_bins(record);
-    uint32_t *counts = thread->counts;
+    uint32_t *const counts = thread->counts;
 
     for (uint16_t c = 0; c < record->channels; c++)
         tally_end(&thread->tally[c]);
-    if (counting == COUNT_PAIRS) {
-        counts += cpu_pair_tables(record->channels) * (size_t)LOOP_TABLE;
-        flush_pairs(thread->counts, record->channels, counts);
+    if (bins && n == 256) {
+        const LoopBytes bytes = cpu_byte_counters(counts, record->channels, counting);
+        flush_bytes(&bytes, record->channels);
     }
     pthread_mutex_lock(&plan->device->lock);
     for (uint16_t c = 0; c < record->channels; c++)
@@ -117,6 +151,7 @@ static void adopt(CpuThread *thread, size_t owner, uint16_t channels)
         tally_begin(&thread->tally[c]);
     thread->owner = owner;
     thread->pending = 0;
+    thread->choice = (LoopChoice){.left = CHOOSE_FROM};
 }
 
 /* Sums of floats are normalized after each task: it has fewer than 2^30 terms. */

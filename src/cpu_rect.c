@@ -7,6 +7,9 @@ enum { CHUNK_BYTES = 1 << 16 };
 /* Smaller images do not earn the emptying of tables of pairs. */
 enum { PAIRS_FROM = 1 << 20 };
 
+/* Words that a table of pairs takes, with the wide one. */
+static const size_t PAIR_COUNTERS = LOOP_TABLE + LOOP_PAIRS / sizeof(uint32_t);
+
 /* What a rectangle's chunks are added to. */
 typedef struct Target {
     const CpuLoops *loops;
@@ -15,7 +18,8 @@ typedef struct Target {
     Tally *tally;
     CpuExtrema *extrema;
     uint32_t *counts; /* bytes, words or leading bits, by channel */
-    uint32_t *pairs;
+    LoopBytes bytes;  /* the same counters of bytes */
+    LoopChoice *choice;
     unsigned char *planar; /* samples of one channel: a chunk */
     uint16_t *leading;     /* of a chunk */
     KeyAside *aside;       /* NULL: nothing is set aside */
@@ -25,13 +29,6 @@ typedef struct Target {
 unsigned cpu_word_tables(unsigned channels)
 {
     return channels == 1 ? 2 : channels;
-}
-
-unsigned cpu_pair_tables(unsigned channels)
-{
-    if (channels <= 2)
-        return 2;
-    return channels % 2 ? channels : channels / 2;
 }
 
 CpuCounting cpu_counting(const ImagePro *image, bool bins)
@@ -54,12 +51,22 @@ size_t cpu_counters(const ImagePro *image, CpuCounting counting)
     case COUNT_NOTHING:
         return 0;
     case COUNT_BYTES:
-        return channels * 256;
+        return channels * LOOP_BYTES;
     case COUNT_PAIRS:
-        return channels * 256 + cpu_pair_tables(image->channels) * (size_t)LOOP_TABLE;
+        return channels * LOOP_BYTES + loop_pair_tables(image->channels) * PAIR_COUNTERS;
     default:
         return cpu_word_tables(image->channels) * (size_t)LOOP_TABLE;
     }
+}
+
+LoopBytes cpu_byte_counters(uint32_t *counts, unsigned channels, CpuCounting counting)
+{
+    uint32_t *const wide = counts + channels * (size_t)LOOP_BYTES;
+    if (counting != COUNT_PAIRS)
+        return (LoopBytes){.bytes = counts};
+    return (LoopBytes){.bytes = counts,
+                       .pairs = (uint8_t *)(wide + loop_pair_tables(channels) * (size_t)LOOP_TABLE),
+                       .wide = wide};
 }
 
 /* The raster index of pixel i of a run. */
@@ -84,12 +91,29 @@ static CpuRun part_of(const CpuRun *run, size_t i, size_t n, size_t pixel_bytes)
     return part;
 }
 
+/* The first of n bytes, `stride` apart, that is this one and not masked; n if none is. */
+static size_t find_byte(const unsigned char *at, size_t n, size_t stride, const uint8_t *mask,
+                        unsigned char byte)
+{
+    size_t i = 0;
+    if (stride == 1 && !mask) {
+        const unsigned char *const found = memchr(at, byte, n);
+        return found ? (size_t)(found - at) : n;
+    }
+    while (i < n && (at[i * stride] != byte || (mask && !mask[i])))
+        i++;
+    return i;
+}
+
 /* The raster index of the first sample of the run with this key; there is one. */
 static uint64_t find(const ImagePro *image, const CpuRun *run, uint16_t channel, uint64_t key)
 {
     const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
     const unsigned char *at = run->pixels + channel * bytes;
     size_t i = 0;
+    if (bytes == 1)
+        return place(run, find_byte(at, run->n, stride, run->mask,
+                                    (unsigned char)sample_raw(image->sample, key)));
     while (i + 1 < run->n && (sample_key(image->sample, cpu_load(at, bytes)) != key ||
                               (run->mask && !run->mask[i]))) {
         i++;
@@ -212,11 +236,9 @@ static void set_aside(const Target *to, const unsigned char *x, size_t n, unsign
 static void count(const Target *to, const unsigned char *x, size_t n, unsigned channels,
                   uint16_t first)
 {
-    uint32_t *counts =
-        to->counts +
-        first * (sample_record_bins(to->image->sample) == 256 ? 256 : (size_t)LOOP_TABLE);
+    uint32_t *const counts = to->counts + first * (size_t)LOOP_TABLE;
     const unsigned tables = to->image->channels == 1 ? cpu_word_tables(1) : channels;
-    size_t i = 0;
+    LoopBytes bytes = to->bytes;
     switch (to->counting) {
     case COUNT_NOTHING:
         return;
@@ -229,16 +251,9 @@ static void count(const Target *to, const unsigned char *x, size_t n, unsigned c
     case COUNT_WORDS:
         to->loops->count_words(x, n, tables, counts);
         return;
-    case COUNT_PAIRS:
-        i = n - n % (2 * channels); /* whole turns of the tables */
-        to->loops->count_words(x, i / 2, cpu_pair_tables(channels), to->pairs);
-        break;
     default:
-        break;
-    }
-    for (; i < n; i += channels) {
-        for (unsigned c = 0; c < channels; c++)
-            counts[c * 256 + x[i + c]]++;
+        bytes.bytes += first * (size_t)LOOP_BYTES;
+        to->loops->count_bytes(x, n, channels, &bytes, to->choice);
     }
 }
 
@@ -316,7 +331,7 @@ static void add_integers(const Target *to, const CpuRun *run)
     const bool whole = image->channels <= LOOP_CHANNELS && !run->mask &&
                        (sample_is_narrow(image->sample) || !image->has_nodata);
     const size_t across = whole ? image->channels : 1;
-    const size_t step = CHUNK_BYTES / bytes / across / 2 * 2; /* even: pairs begin with channel 0 */
+    const size_t step = CHUNK_BYTES / bytes / across;
     for (size_t i = 0, n; i < run->n; i += n) {
         n = run->n - i < step ? run->n - i : step;
         const CpuRun part = part_of(run, i, n, bytes * image->channels);
@@ -411,8 +426,6 @@ void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *r
 {
     const ImagePro *image = rect->image;
     const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
-    const size_t pairs =
-        counting == COUNT_PAIRS ? cpu_pair_tables(image->channels) * (size_t)LOOP_TABLE : 0;
     const bool floats = sample_is_float(image->sample) && !sample_is_narrow(image->sample);
     const uint32_t width = rect->x1 - rect->x0;
     const bool packed = !image->mask && image->pitch == width * stride;
@@ -422,8 +435,9 @@ void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *r
                        .counting = counting,
                        .tally = thread->tally,
                        .extrema = thread->extrema,
-                       .counts = thread->counts + pairs,
-                       .pairs = thread->counts,
+                       .counts = thread->counts,
+                       .bytes = cpu_byte_counters(thread->counts, image->channels, counting),
+                       .choice = &thread->choice,
                        .planar = scratch,
                        .leading = (uint16_t *)(void *)(scratch + CPU_SCRATCH / 4),
                        .aside = counting == COUNT_LEADING ? thread->aside : NULL,
