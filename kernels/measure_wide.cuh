@@ -115,7 +115,7 @@ template <int C, int SAMPLE, class Way, int PER_SM>
 static __global__ void __launch_bounds__(Shape<C>::THREADS, PER_SM)
     measure_wide(const __grid_constant__ Work work)
 {
-    enum { TAKERS = Shape<C>::WARPS / Way::GROUP }; /* of pieces */
+    enum { TAKERS = Shape<C>::WARPS / Way::GROUP };          /* of pieces */
     extern __shared__ __align__(128) unsigned char memory[]; /* whole lines */
     __shared__ WideBlock<C> block;
     const unsigned taker = threadIdx.x / (32 * Way::GROUP);
