@@ -230,15 +230,23 @@ static void map_row_of(ImgstatSample sample, const Map *map, const Map *rescale,
 static void apply_maps(const Transfer *transfer, const ImagePro *from, int16_t alpha, ImagePro *to)
 {
     const size_t in = imgstat_sample_bytes(from->sample), out = imgstat_sample_bytes(to->sample);
+    const size_t channels = from->channels;
+    const bool flat = transfer->n_maps == 1 && alpha < 0;
     for (size_t y = 0; y < from->height; y++) {
+        const unsigned char *const source = image_row(from, y);
+        unsigned char *const target = row_of(to, y);
+        const uint8_t *const mask = mask_row(from, y);
+        if (flat && !mask &&
+            apply_line(&transfer->maps[0], source, 1, from->width * channels, target))
+            continue;
         size_t m = 0;
-        for (size_t c = 0; c < from->channels; c++) {
+        for (size_t c = 0; c < channels; c++) {
             const bool left = (int)c == alpha;
             const Map *const map = left ? &transfer->rescale : &transfer->maps[m];
             m += !left && transfer->n_maps > 1;
-            map_row_of(from->sample, map, &transfer->rescale, image_row(from, y) + c * in,
-                       from->channels, from->width, mask_row(from, y), row_of(to, y) + c * out,
-                       to->sample);
+            if (mask || !apply_line(map, source + c * in, channels, from->width, target + c * out))
+                map_row_of(from->sample, map, &transfer->rescale, source + c * in, channels,
+                           from->width, mask, target + c * out, to->sample);
         }
     }
 }

@@ -34,6 +34,10 @@ ImgstatResult apply_check_pair(const ImagePro *from, ImgstatSample sample, const
 /* The same without asking where the pixels are: for devices. */
 ImgstatResult apply_check_shapes(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
                                  ImgstatError *err);
+/* apply_float.c: n samples, every `step`th, of a straight line from 32-bit floats to such, none of
+ * them masked: the bits of map_sample. False, and nothing done, where the map is no such line. */
+bool apply_line(const Map *map, const unsigned char *from, size_t step, size_t n,
+                unsigned char *to);
 /* transfer_apply of a luma transfer, once everything is checked. */
 void luma_transfer(const Transfer *transfer, const ImagePro *from, ImagePro *to);
 

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* test_apply_float.c: straight lines over 32-bit floats give the bits that order keys give. */
+#include "apply.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+enum { N = 4096, ROUNDS = 300, MOST_STEP = 3 };
+
+static uint64_t state = 88172645463325252u;
+
+static uint32_t draw(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t)(state >> 16);
+}
+
+static uint64_t key_of(float value)
+{
+    uint32_t raw;
+    memcpy(&raw, &value, sizeof raw);
+    return sample_key(IMGSTAT_F32, raw);
+}
+
+/* Of any magnitude, or of one that images have, or special. */
+static uint64_t draw_key(void)
+{
+    static const float special[] = {0.0f,          1.0f,           -1.0f,  1e-45f, -1e-45f,
+                                    3.4028235e38f, -3.4028235e38f, 255.0f, 0.5f};
+    switch (draw() % 3) {
+    case 0: {
+        const uint64_t key = draw();
+        return map_undefined(IMGSTAT_F32, key) || key == 0x7FFFFFFFu ? key_of(0.25f) : key;
+    }
+    case 1:
+        return key_of((float)(draw() % 20001) / 100.0f - 100.0f);
+    default:
+        return key_of(special[draw() % (sizeof special / sizeof *special)]);
+    }
+}
+
+static Map draw_map(MapKind kind)
+{
+    Map map = {.kind = kind, .from = IMGSTAT_F32, .has_nodata = draw() % 2};
+    MapRange *const to = &map.to;
+    *to = (MapRange){.sample = IMGSTAT_F32, .has_nodata = draw() % 2};
+    map.nodata_key = draw_key();
+    map.black = draw_key();
+    map.white = draw_key();
+    to->lo_key = draw_key();
+    to->hi_key = draw_key();
+    if (map.white < map.black) {
+        const uint64_t swap = map.black;
+        map.black = map.white;
+        map.white = swap;
+    }
+    if (to->hi_key < to->lo_key) {
+        const uint64_t swap = to->lo_key;
+        to->lo_key = to->hi_key;
+        to->hi_key = swap;
+    }
+    to->lo = map_value(IMGSTAT_F32, to->lo_key);
+    to->hi = map_value(IMGSTAT_F32, to->hi_key);
+    to->nodata_key = draw() % 2 ? to->hi_key : draw() % 2 ? to->lo_key : draw_key();
+    map.center = map_value(IMGSTAT_F32, draw_key());
+    map.divisor = draw() % 2 ? 1e-40 : 17.25;
+    map.factor = draw() % 2 ? 1e30 : 0.125;
+    map.offset = map_value(IMGSTAT_F32, draw_key());
+    return map;
+}
+
+/* What map_row of apply.c says. */
+static uint32_t expected(const Map *map, uint32_t raw)
+{
+    const uint64_t key = sample_key(IMGSTAT_F32, raw);
+    if (map_undefined(IMGSTAT_F32, key) || (map->has_nodata && key == map->nodata_key))
+        return raw;
+    return (uint32_t)sample_raw(IMGSTAT_F32, map_sample(map, key));
+}
+
+/* Any bits, and neighbours of what the map compares with. */
+static void draw_samples(const Map *map, uint32_t *raw)
+{
+    const uint64_t key[] = {map->black, map->white, map->nodata_key, map->to.lo_key,
+                            map->to.hi_key};
+    for (size_t i = 0; i < N; i++)
+        switch (draw() % 4) {
+        case 0:
+            raw[i] = draw();
+            break;
+        case 1:
+            raw[i] = (uint32_t)sample_raw(IMGSTAT_F32, key[draw() % 5] + draw() % 5 - 2);
+            break;
+        case 2:
+            raw[i] = (uint32_t)sample_raw(IMGSTAT_F32, draw_key());
+            break;
+        default:
+            raw[i] = draw() % 2 ? 0x80000000u : 0x7F800000u + draw() % 3;
+        }
+}
+
+static void check_map(const Map *map, size_t *compared)
+{
+    static uint32_t from[N], to[N];
+    draw_samples(map, from);
+    for (size_t step = 1; step <= MOST_STEP; step += 2) {
+        const size_t n = N / step;
+        memset(to, 0xA5, sizeof to);
+        if (!apply_line(map, (const unsigned char *)from, step, n, (unsigned char *)to)) {
+            cr_assert(map->black >= map->white && map->kind == MAP_AFFINE);
+            return;
+        }
+        for (size_t i = 0; i < N; i++) {
+            const bool mapped = i % step == 0 && i / step < n;
+            cr_assert_eq(to[i], mapped ? expected(map, from[i]) : 0xA5A5A5A5u,
+                         "kind %d, %08x: %08x, not %08x", (int)map->kind, from[i], to[i],
+                         expected(map, from[i]));
+            *compared += mapped;
+        }
+        memcpy(to, from, sizeof to);
+        cr_assert(apply_line(map, (const unsigned char *)to, step, n, (unsigned char *)to));
+        for (size_t i = 0; i < N; i++)
+            cr_assert_eq(to[i], i % step == 0 && i / step < n ? expected(map, from[i]) : from[i]);
+    }
+}
+
+Test(apply_float, bits_of_keys)
+{
+    size_t compared = 0;
+    for (size_t round = 0; round < ROUNDS; round++) {
+        const Map affine = draw_map(MAP_AFFINE), linear = draw_map(MAP_LINEAR);
+        check_map(&affine, &compared);
+        check_map(&linear, &compared);
+    }
+    cr_assert_gt(compared, ROUNDS * N);
+    fprintf(stderr, "%zu samples compared\n", compared);
+}
+
+Test(apply_float, leaves_other_maps)
+{
+    Map map = draw_map(MAP_POWER);
+    unsigned char none[4];
+    cr_assert_not(apply_line(&map, none, 1, 0, none));
+    map = draw_map(MAP_LINEAR);
+    cr_assert(apply_line(&map, none, 1, 0, none));
+    map.passthrough = 1;
+    cr_assert_not(apply_line(&map, none, 1, 0, none));
+    map = draw_map(MAP_LINEAR);
+    map.to.sample = IMGSTAT_U16;
+    cr_assert_not(apply_line(&map, none, 1, 0, none));
+    map = draw_map(MAP_LINEAR);
+    map.from = IMGSTAT_F64;
+    cr_assert_not(apply_line(&map, none, 1, 0, none));
+}
