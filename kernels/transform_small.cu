@@ -6,29 +6,43 @@
 
 /* Blocks of FEW_THREADS leave room for those of the next launch on the same multiprocessor. */
 enum { FEW_THREADS = 512, MANY_THREADS = 1024 };
-/* Vectors a thread keeps in registers. With KEPT_MOST there are none left for what the copies to
- * shared memory and the stores from there need beside them, but more fit. */
-enum { KEPT_ONE = 1, KEPT_FEW = 4, KEPT_MANY = 5, KEPT_MOST = 8 };
+/* Vectors a thread keeps in registers: all, but of the largest images. */
+enum { KEPT_ONE = 1, KEPT_FEW = 4, KEPT_MANY = 8 };
 /* And in shared memory at most. */
 enum { SHARED_VECTORS = 12 };
+/* Bytes from row to row of a table of columns. In wide rows nobody looks beside the columns, and
+ * the address of a byte's row takes one instruction. */
+enum { NARROW_ROW = COLUMNS * 4, WIDE_ROW = 2 * NARROW_ROW };
+/* Shared memory beside table and pixels. */
+enum { OTHER_BYTES = 4096 };
 
-/* Byte b of a word as the row of a table of columns. */
-static __device__ __forceinline__ uint32_t *row_of(uint32_t *table, uint32_t word, int b)
+/* A lane's column, as bytes. */
+static __device__ __forceinline__ uint32_t own_column(void)
 {
-    const uint32_t row = (b ? word >> (b * 8 - 7) : word << 7) & 255u << 7;
-    return (uint32_t *)((unsigned char *)table + (row | threadIdx.x % 32 * 4));
+    return threadIdx.x % 32 * 4;
 }
 
-static __device__ __forceinline__ void count_vector(uint32_t *table, uint4 v)
+/* Byte b of a word as the row of a table of columns. */
+template <unsigned ROW>
+static __device__ __forceinline__ uint32_t *row_of(uint32_t *table, uint32_t word, int b,
+                                                   uint32_t column)
+{
+    const uint32_t row = (b ? word >> (b * 8 - 7) : word << 7) & 255u << 7;
+    const uint32_t at = ROW == WIDE_ROW ? __byte_perm(word, column, 0x7604 | b << 4) : row | column;
+    return (uint32_t *)((unsigned char *)table + at);
+}
+
+template <unsigned ROW>
+static __device__ __forceinline__ void count_vector(uint32_t *table, uint4 v, uint32_t column)
 {
     const uint32_t word[4] = {v.x, v.y, v.z, v.w};
 #pragma unroll
     for (int p = 0; p < 16; p++)
-        atomicAdd(row_of(table, word[p / 4], p % 4), 1u);
+        atomicAdd(row_of<ROW>(table, word[p / 4], p % 4, column), 1u);
 }
 
-/* WIDE: by a table a lane; else by bytes that all share. */
-template <bool WIDE>
+/* COLUMNED: by a table a lane; else by bytes that all share. */
+template <unsigned ROW, bool COLUMNED>
 static __device__ __forceinline__ uint4 map_vector(uint32_t *table, const unsigned char *entry,
                                                    uint4 v)
 {
@@ -39,7 +53,8 @@ static __device__ __forceinline__ uint4 map_vector(uint32_t *table, const unsign
         made[w] = 0;
 #pragma unroll
         for (int b = 0; b < 4; b++)
-            made[w] += (WIDE ? *row_of(table, word[w], b) : entry[word[w] >> (b * 8) & 255u]) *
+            made[w] += (COLUMNED ? *row_of<ROW>(table, word[w], b, own_column())
+                                 : entry[word[w] >> (b * 8) & 255u]) *
                        (1u << (b * 8));
     }
     return make_uint4(made[0], made[1], made[2], made[3]);
@@ -54,14 +69,23 @@ template <unsigned THREADS> static __device__ __forceinline__ void store_vector(
         *to = v;
 }
 
+template <unsigned THREADS, unsigned ROW>
+static __device__ __forceinline__ void empty_columns(uint4 *table)
+{
+    enum { QUADS = COLUMNS / 4 };
+#pragma unroll
+    for (uint32_t i = threadIdx.x; i < BINS * QUADS; i += THREADS)
+        table[i / QUADS * (ROW / 16) + i % QUADS] = make_uint4(0, 0, 0, 0);
+}
+
 /* A raw value's count in all columns, some threads a value: thread t has that of t / SHARE. They
  * begin at different columns, so that banks do not conflict. */
-template <unsigned THREADS>
-static __device__ __forceinline__ uint32_t sum_columns(const uint32_t *table)
+template <unsigned THREADS, unsigned ROW>
+static __device__ __forceinline__ uint32_t sum_columns(const uint4 *table)
 {
     enum { SHARE = THREADS / BINS, QUADS = COLUMNS / 4 / SHARE };
     const uint32_t bin = threadIdx.x / SHARE, part = threadIdx.x % SHARE;
-    const uint4 *const row = (const uint4 *)(table + bin * COLUMNS) + part * QUADS;
+    const uint4 *const row = table + bin * (ROW / 16) + part * QUADS;
     uint32_t sum = 0;
 #pragma unroll
     for (uint32_t i = 0; i < QUADS; i++) {
@@ -74,31 +98,77 @@ static __device__ __forceinline__ uint32_t sum_columns(const uint32_t *table)
     return sum;
 }
 
-/* A warp makes neighbouring entries, one a lane, and fills their columns. */
-template <unsigned THREADS>
-static __device__ __forceinline__ void fill_columns(const SmallMap &m, const Ramp &ramp,
-                                                    uint4 *table, unsigned char *entry)
+/* A warp fills the columns of 32 entries, which its lanes have made. */
+template <unsigned ROW>
+static __device__ __forceinline__ void fill_columns(uint4 *table, uint32_t made)
 {
-    enum { ROWS = BINS * 32 / THREADS, QUADS = COLUMNS / 4 };
-    const uint32_t first = threadIdx.x / 32 * ROWS, lane = threadIdx.x % 32;
-    const uint32_t mine = ramp_entry(m, ramp, first + lane % ROWS);
-    if (lane < ROWS)
-        entry[first + lane] = (unsigned char)mine;
+    enum { QUADS = COLUMNS / 4 };
+    const uint32_t first = threadIdx.x / 32 * 32, lane = threadIdx.x % 32;
+#pragma unroll 2
+    for (uint32_t i = 0; i < 32; i += 32 / QUADS) {
+        const uint32_t row = i + lane / QUADS, e = __shfl_sync(0xFFFFFFFFu, made, (int)row);
+        table[(first + row) * (ROW / 16) + lane % QUADS] = make_uint4(e, e, e, e);
+    }
+}
+
+/* ---- Vectors in registers -------------------------------------------------------------------- */
+
+/* Vectors a thread loads before it counts the first. Loads that branches follow have one
+ * scoreboard, so that a warp waits for all that are on their way before it goes on: these are few.
+ * They are all where a branch guards every count (see count_kept), or where there are not many. */
+template <unsigned KEPT, unsigned ROW> struct Ahead {
+    enum { VECTORS = ROW == WIDE_ROW && KEPT > KEPT_FEW ? 3 : KEPT };
+};
+
+template <unsigned THREADS>
+static __device__ __forceinline__ uint4 load_kept(const Piece &p, unsigned k)
+{
+    const uint32_t i = threadIdx.x + k * THREADS;
+    return i < p.vectors ? p.from[i] : make_uint4(0, 0, 0, 0);
+}
+
+/* Counts what a thread keeps, and loads the rest of it meanwhile. With wide rows the only branches
+ * are those that a block takes together: what lies beyond the piece is counted beside the columns.
+ */
+template <unsigned THREADS, unsigned KEPT, unsigned ROW>
+static __device__ __forceinline__ void count_kept(const Piece &p, uint32_t *table, uint4 v[KEPT])
+{
+    enum { AHEAD = Ahead<KEPT, ROW>::VECTORS };
 #pragma unroll
-    for (uint32_t i = 0; i < ROWS; i += 32 / QUADS) {
-        const uint32_t row = i + lane / QUADS, e = __shfl_sync(0xFFFFFFFFu, mine, (int)row);
-        table[(first + row) * QUADS + lane % QUADS] = make_uint4(e, e, e, e);
+    for (unsigned k = 0; k < KEPT; k++) {
+        const bool within = threadIdx.x + k * THREADS < p.vectors;
+        if (k > 0 && k * THREADS >= p.vectors)
+            break;
+        if (ROW == WIDE_ROW)
+            count_vector<ROW>(table, v[k], own_column() + (within ? 0 : NARROW_ROW));
+        else if (within)
+            count_vector<ROW>(table, v[k], own_column());
+        if (k + AHEAD < KEPT) {
+            __syncwarp(); /* else the load is moved ahead of the counts */
+            v[k + AHEAD] = load_kept<THREADS>(p, k + AHEAD);
+        }
     }
 }
 
 /* ---- Vectors in shared memory: each thread's, THREADS apart ---------------------------------- */
 
-/* One thread starts the copies; a barrier each says that it is done. */
+/* A barrier for each, which says that it is done. */
+static __device__ __forceinline__ void prepare_copies(const Small &s, uint64_t *arrived)
+{
+#if __CUDA_ARCH__ >= 900
+    for (uint32_t k = 0; k < s.shared; k++)
+        barrier_init(&arrived[k], 1);
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); /* copies see the barriers */
+#endif
+}
+
+/* One thread starts them. */
 template <unsigned THREADS>
 static __device__ __forceinline__ void start_copies(const Small &s, const Piece &p, uint32_t first,
                                                     uint4 *kept, uint64_t *arrived)
 {
 #if __CUDA_ARCH__ >= 900
+#pragma unroll 1
     for (uint32_t k = 0; k < s.shared; k++) {
         const uint32_t at = first + k * THREADS;
         if (at < p.vectors)
@@ -119,10 +189,24 @@ static __device__ __forceinline__ void await_copy(uint4 *to, const uint4 *from, 
 #endif
 }
 
+template <unsigned THREADS, unsigned KEPT, unsigned ROW>
+static __device__ __forceinline__ void count_copies(const Small &s, const Piece &p, uint32_t *table,
+                                                    uint4 *kept, uint64_t *arrived)
+{
+#pragma unroll 1
+    for (uint32_t k = 0; k < s.shared; k++) {
+        const uint32_t i = threadIdx.x + (KEPT + k) * THREADS;
+        if (i < p.vectors) {
+            await_copy(&kept[k * THREADS], &p.from[i], &arrived[k]);
+            count_vector<ROW>(table, kept[k * THREADS], own_column());
+        }
+    }
+}
+
 /* ---- The kernel ------------------------------------------------------------------------------ */
 
 /* Samples of pieces that other blocks should have done, through the finished table. */
-template <unsigned THREADS, bool WIDE>
+template <unsigned THREADS, unsigned ROW, bool COLUMNED>
 static __device__ __forceinline__ void map_helped(const Small &s, uint32_t *table,
                                                   const unsigned char *entry, const Helped &helped)
 {
@@ -133,7 +217,7 @@ static __device__ __forceinline__ void map_helped(const Small &s, uint32_t *tabl
         const Piece p = piece_of(s, block);
 #pragma unroll 1
         for (uint32_t i = threadIdx.x; i < p.vectors; i += THREADS)
-            p.to[i] = map_vector<WIDE>(table, entry, p.from[i]);
+            p.to[i] = map_vector<ROW, COLUMNED>(table, entry, p.from[i]);
         if (threadIdx.x < p.tail)
             ((unsigned char *)(p.to + p.vectors))[threadIdx.x] =
                 entry[((const unsigned char *)(p.from + p.vectors))[threadIdx.x]];
@@ -143,14 +227,14 @@ static __device__ __forceinline__ void map_helped(const Small &s, uint32_t *tabl
 /*
  * transform_small: measures, makes the map and applies it.
  *
- *   Idea      A block keeps its piece, in registers and shared memory, while it counts it, adds its
- *             counts to those of all blocks, and sees by their sum that they are whole: each is a
- *             total that only grows, so no other barrier and no fence is needed. Every block then
- *             makes the same table and maps what it kept. A lane has a column of the counters and
- *             of the table: no bank conflicts.
+ *   Idea      A block keeps its piece, in registers and, if it SHARES, in shared memory, counts it
+ *             while it arrives, adds its counts to those of all blocks, and sees by their sum that
+ *             they are whole: each is a total that only grows, so no other barrier and no fence is
+ *             needed. Every block then makes the same table and maps what it kept. A lane has a
+ *             column of the counters and of the table: no bank conflicts.
  *   Work      an increment and a lookup a sample; 256 ratios a block.
  *   Memory    reads and writes each sample once; 257 atomic additions a block.
- *   Launch    <<<blocks, THREADS, TABLE_BYTES + 16 * shared * THREADS>>>, at most SMALL_BLOCKS;
+ *   Launch    <<<blocks, THREADS, BINS * ROW + 16 * shared * THREADS>>>, at most SMALL_BLOCKS;
  *             it may begin before the launch before has ended. Blocks wait for blocks, but not
  *             for any that has not begun: after some time they do its piece, and it finds that
  *             done. So there need not be room for all of them, and two such launches in two
@@ -159,7 +243,8 @@ static __device__ __forceinline__ void map_helped(const Small &s, uint32_t *tabl
  *             written by the block that has read it, when all are counted.
  *   Result    the bytes of transfer_create and transfer_apply.
  */
-template <unsigned THREADS, unsigned KEPT, unsigned COPIES, bool WIDE>
+template <unsigned THREADS, unsigned KEPT, bool SHARES, unsigned COPIES, unsigned ROW,
+          bool COLUMNED>
 static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1)
     transform_small(SmallMap m, Small s, SmallState *state)
 {
@@ -170,50 +255,38 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     __shared__ uint32_t turn, own;
     __shared__ uint64_t arrived[SHARED_VECTORS];
     uint32_t *const table = (uint32_t *)memory;
-    uint4 *const kept = memory + TABLE_BYTES / 16 + threadIdx.x;
+    uint4 *const kept = memory + BINS * ROW / 16 + threadIdx.x;
     const Piece p = piece_of(s, blockIdx.x);
     const unsigned char *const tail = (const unsigned char *)(p.from + p.vectors);
     uint32_t last = 0;
     uint4 v[KEPT];
-#if __CUDA_ARCH__ >= 900
-    if (threadIdx.x == 0) {
-        for (uint32_t k = 0; k < s.shared; k++)
-            barrier_init(&arrived[k], 1);
-        asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); /* copies see the barriers */
-    }
-#endif
-    after_launches_before();
-    if (threadIdx.x == 0)
-        start_copies<THREADS>(s, p, KEPT * THREADS, kept, arrived);
-#pragma unroll
-    for (unsigned k = 0; k < KEPT; k++)
-        if (threadIdx.x + k * THREADS < p.vectors)
-            v[k] = p.from[threadIdx.x + k * THREADS];
-    if (threadIdx.x < p.tail)
-        last = tail[threadIdx.x];
-    if (threadIdx.x == 0)
-        take_own_piece(state, &turn, &own);
+    Begun begun = {};
+    if (SHARES && threadIdx.x == 0)
+        prepare_copies(s, arrived);
+    empty_columns<THREADS, ROW>(memory);
     for (uint32_t i = threadIdx.x; i < sizeof helped / 4; i += THREADS)
         ((uint32_t *)&helped)[i] = 0;
-    for (uint32_t i = threadIdx.x; i < TABLE_BYTES / 16; i += THREADS)
-        memory[i] = make_uint4(0, 0, 0, 0);
-    __syncthreads(); /* the table is empty */
+    __syncthreads(); /* the table is empty, and barriers are ready */
+    after_launches_before();
+    if (threadIdx.x == 0)
+        begun = ask_for_piece(state);
 #pragma unroll
-    for (unsigned k = 0; k < KEPT; k++)
-        if (threadIdx.x + k * THREADS < p.vectors)
-            count_vector(table, v[k]);
-    for (uint32_t k = 0; k < s.shared; k++) {
-        const uint32_t i = threadIdx.x + (KEPT + k) * THREADS;
-        if (i < p.vectors) {
-            await_copy(&kept[k * THREADS], &p.from[i], &arrived[k]);
-            count_vector(table, kept[k * THREADS]);
-        }
-    }
+    for (unsigned k = 0; k < Ahead<KEPT, ROW>::VECTORS; k++)
+        v[k] = load_kept<THREADS>(p, k);
     if (threadIdx.x < p.tail)
-        atomicAdd(&table[last * COLUMNS + threadIdx.x % 32], 1u);
+        last = tail[threadIdx.x];
+    if (SHARES && threadIdx.x == 0)
+        start_copies<THREADS>(s, p, KEPT * THREADS, kept, arrived);
+    count_kept<THREADS, KEPT, ROW>(p, table, v);
+    if (SHARES)
+        count_copies<THREADS, KEPT, ROW>(s, p, table, kept, arrived);
+    if (threadIdx.x < p.tail)
+        atomicAdd(&table[last * (ROW / 4) + threadIdx.x % 32], 1u);
+    if (threadIdx.x == 0)
+        take_own_piece(state, begun, &turn, &own);
     __syncthreads(); /* the counts are whole */
 
-    const uint32_t sum = sum_columns<THREADS>(table), bin = threadIdx.x / (THREADS / BINS);
+    const uint32_t sum = sum_columns<THREADS, ROW>(memory), bin = threadIdx.x / (THREADS / BINS);
     if (own && threadIdx.x % (THREADS / BINS) == 0 && sum)
         atomicAdd(count_of<COPIES>(state, turn, blockIdx.x % COPIES, bin ^ m.from_flip), sum);
     if (own && threadIdx.x == THREADS - 32)
@@ -228,44 +301,32 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
         make_ramp(m, counts, &ramp);
     }
     __syncthreads(); /* the ramp is whole */
-    if (WIDE)
-        fill_columns<THREADS>(m, ramp, memory, entry);
-    else if (threadIdx.x < BINS)
-        entry[threadIdx.x] = (unsigned char)ramp_entry(m, ramp, threadIdx.x);
+    if (threadIdx.x < BINS) {
+        const uint32_t made = ramp_entry(m, ramp, threadIdx.x);
+        entry[threadIdx.x] = (unsigned char)made;
+        if (COLUMNED)
+            fill_columns<ROW>(memory, made);
+    }
     __syncthreads(); /* so is the table */
 #pragma unroll
     for (unsigned k = 0; k < KEPT; k++)
         if (threadIdx.x + k * THREADS < p.vectors)
             store_vector<THREADS>(p.to + threadIdx.x + k * THREADS,
-                                  map_vector<WIDE>(table, entry, v[k]));
+                                  map_vector<ROW, COLUMNED>(table, entry, v[k]));
 #pragma unroll 2
-    for (uint32_t k = 0; k < s.shared; k++) {
+    for (uint32_t k = 0; SHARES && k < s.shared; k++) {
         const uint32_t i = threadIdx.x + (KEPT + k) * THREADS;
         if (i < p.vectors)
-            store_vector<THREADS>(p.to + i, map_vector<WIDE>(table, entry, kept[k * THREADS]));
+            store_vector<THREADS>(p.to + i,
+                                  map_vector<ROW, COLUMNED>(table, entry, kept[k * THREADS]));
     }
     if (threadIdx.x < p.tail)
         ((unsigned char *)(p.to + p.vectors))[threadIdx.x] = entry[last];
     if (helped.any)
-        map_helped<THREADS, WIDE>(s, table, entry, helped);
+        map_helped<THREADS, ROW, COLUMNED>(s, table, entry, helped);
 }
 
 /* ---- Host side ------------------------------------------------------------------------------- */
-
-/* Vectors a thread of so many has to keep in shared memory. */
-static uint32_t shared_vectors(uint64_t piece, unsigned threads, unsigned kept)
-{
-    const uint64_t each = (piece + threads - 1) / threads;
-    return each > kept ? (uint32_t)(each - kept) : 0;
-}
-
-/* Vectors a thread of a full block for which there is room there. */
-static uint32_t room_for(const CudaDevice *device)
-{
-    enum { OTHER_BYTES = 4096 }; /* but the table and the pixels */
-    const int room = (device->max_shared - TABLE_BYTES - OTHER_BYTES) / (16 * MANY_THREADS);
-    return room < 0 ? 0 : room < SHARED_VECTORS ? (uint32_t)room : SHARED_VECTORS;
-}
 
 static uint32_t most_blocks(const CudaDevice *device)
 {
@@ -273,15 +334,38 @@ static uint32_t most_blocks(const CudaDevice *device)
     return most < SMALL_BLOCKS ? (uint32_t)most : SMALL_BLOCKS;
 }
 
+/* Vectors of a block, whole lines of the cache. */
+static uint32_t piece_vectors(uint32_t vectors, uint32_t blocks)
+{
+    enum { LINE = 128 / 16 };
+    return (vectors + blocks * LINE - 1) / (blocks * LINE) * LINE;
+}
+
+/* Vectors a thread of so many has to keep in shared memory. */
+static uint32_t shared_vectors(uint32_t piece, unsigned threads, unsigned kept)
+{
+    const uint32_t each = (piece + threads - 1) / threads;
+    return each > kept ? each - kept : 0;
+}
+
+/* Vectors a thread of a full block for which there is room there. */
+static uint32_t room_for(const CudaDevice *device, unsigned row)
+{
+    const int room =
+        (device->max_shared - BINS * (int)row - OTHER_BYTES) / (16 * (int)MANY_THREADS);
+    return room < 0 ? 0 : room < SHARED_VECTORS ? (uint32_t)room : SHARED_VECTORS;
+}
+
 bool transform_is_small(const CudaDevice *device, const Finish *f, const ApplyPixels *p)
 {
-    const uint64_t vectors = p->width * p->channels / 16, blocks = most_blocks(device);
+    const uint64_t vectors = p->width * p->channels / 16;
     const uint64_t address = (uint64_t)(uintptr_t)p->from | (uint64_t)(uintptr_t)p->to;
-    return device->max_shared > TABLE_BYTES && sample_bits((ImgstatSample)f->from) == 8 &&
-           sample_bits((ImgstatSample)f->to) == 8 && f->n_maps == 1 && p->alpha < 0 && !p->mask &&
-           p->rows == 1 && address % 16 == 0 && vectors < 1 << 22 &&
-           shared_vectors((vectors + blocks - 1) / blocks, MANY_THREADS, KEPT_MOST) <=
-               room_for(device);
+    return device->max_shared > BINS * WIDE_ROW + OTHER_BYTES &&
+           sample_bits((ImgstatSample)f->from) == 8 && sample_bits((ImgstatSample)f->to) == 8 &&
+           f->n_maps == 1 && p->alpha < 0 && !p->mask && p->rows == 1 && address % 16 == 0 &&
+           vectors < 1 << 22 &&
+           shared_vectors(piece_vectors((uint32_t)vectors, most_blocks(device)), MANY_THREADS,
+                          KEPT_MANY) <= room_for(device, NARROW_ROW);
 }
 
 SmallMap small_map(const Map *blank, const Finish *f)
@@ -304,14 +388,15 @@ SmallMap small_map(const Map *blank, const Finish *f)
     return m;
 }
 
-template <unsigned THREADS, unsigned KEPT, unsigned COPIES, bool WIDE>
+template <unsigned THREADS, unsigned KEPT, bool SHARES, unsigned COPIES, unsigned ROW,
+          bool COLUMNED>
 static ImgstatResult launch(CudaDevice *device, cudaStream_t stream, const SmallMap &m, Small s,
                             SmallState *state, ImgstatError *err)
 {
-    const auto kernel = transform_small<THREADS, KEPT, COPIES, WIDE>;
+    const auto kernel = transform_small<THREADS, KEPT, SHARES, COPIES, ROW, COLUMNED>;
     const uint32_t most = most_blocks(device), wanted = (s.vectors + THREADS - 1) / THREADS;
     const uint32_t blocks = wanted < 1 ? 1 : wanted < most ? wanted : most;
-    s.piece = (s.vectors + blocks - 1) / blocks;
+    s.piece = piece_vectors(s.vectors, blocks);
     s.shared = shared_vectors(s.piece, THREADS, KEPT);
     cudaLaunchAttribute attribute = {};
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -319,7 +404,7 @@ static ImgstatResult launch(CudaDevice *device, cudaStream_t stream, const Small
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(blocks);
     config.blockDim = dim3(THREADS);
-    config.dynamicSmemBytes = TABLE_BYTES + (size_t)s.shared * 16 * THREADS;
+    config.dynamicSmemBytes = BINS * ROW + (size_t)s.shared * 16 * THREADS;
     config.stream = stream;
     config.attrs = &attribute;
     config.numAttrs = device->properties.major >= 9; /* see after_launches_before */
@@ -340,12 +425,19 @@ ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, co
     s.tail = (uint32_t)(samples % 16);
     s.piece = s.shared = 0;
     if (s.vectors <= few * KEPT_ONE)
-        return launch<FEW_THREADS, KEPT_ONE, 4, false>(device, stream, *map, s, state, err);
+        return launch<FEW_THREADS, KEPT_ONE, false, 4, NARROW_ROW, false>(device, stream, *map, s,
+                                                                          state, err);
     if (s.vectors <= few * KEPT_FEW)
-        return launch<FEW_THREADS, KEPT_FEW, 4, true>(device, stream, *map, s, state, err);
-    const uint64_t piece = (s.vectors + most_blocks(device) - 1) / most_blocks(device);
-    return shared_vectors(piece, MANY_THREADS, KEPT_MOST) == 0 ||
-                   shared_vectors(piece, MANY_THREADS, KEPT_MANY) > room_for(device)
-               ? launch<MANY_THREADS, KEPT_MOST, 1, true>(device, stream, *map, s, state, err)
-               : launch<MANY_THREADS, KEPT_MANY, 1, true>(device, stream, *map, s, state, err);
+        return launch<FEW_THREADS, KEPT_FEW, false, 1, WIDE_ROW, true>(device, stream, *map, s,
+                                                                       state, err);
+    const uint32_t more =
+        shared_vectors(piece_vectors(s.vectors, most_blocks(device)), MANY_THREADS, KEPT_MANY);
+    if (more == 0)
+        return launch<MANY_THREADS, KEPT_MANY, false, 1, WIDE_ROW, true>(device, stream, *map, s,
+                                                                         state, err);
+    return more <= room_for(device, WIDE_ROW)
+               ? launch<MANY_THREADS, KEPT_MANY, true, 1, WIDE_ROW, true>(device, stream, *map, s,
+                                                                          state, err)
+               : launch<MANY_THREADS, KEPT_MANY, true, 1, NARROW_ROW, true>(device, stream, *map, s,
+                                                                            state, err);
 }

@@ -7,7 +7,7 @@
 #include "transform.cuh"
 #include "warp.cuh"
 
-enum { BINS = 256, COLUMNS = 32, TABLE_BYTES = BINS * COLUMNS * 4 };
+enum { BINS = 256, COLUMNS = 32 };
 /* A warp of 32 finishes: so many keys a lane. */
 enum { KEYS = BINS / 32 };
 
@@ -75,20 +75,34 @@ struct Helped {
 
 /* ---- Whose piece is it ----------------------------------------------------------------------- */
 
-/* One thread of a block that begins. Another block may have done its piece: then it is not its
- * own. The last block to begin lets the next launch use the other counters. */
-static __device__ __forceinline__ void take_own_piece(SmallState *state, uint32_t *turn,
-                                                      uint32_t *own)
+/* What a block that begins is told: whether its piece is taken, in either turn, as this launch's is
+ * still on its way; and how many blocks have begun. */
+struct Begun {
+    uint32_t taken[2], blocks;
+};
+
+/* One thread asks. It goes on without the answer, which comes no sooner than all pixels that were
+ * asked for before it. */
+static __device__ __forceinline__ Begun ask_for_piece(SmallState *state)
 {
-    /* Of both turns, as this launch's is still on its way. */
-    const uint32_t taken[2] = {atomicExch(&state->taken[0][blockIdx.x], 1u),
-                               atomicExch(&state->taken[1][blockIdx.x], 1u)};
-    const uint32_t begun = atomicAdd(&state->begun, 1u), now = begun / SMALL_TURN;
+    Begun b;
+    b.taken[0] = atomicExch(&state->taken[0][blockIdx.x], 1u);
+    b.taken[1] = atomicExch(&state->taken[1][blockIdx.x], 1u);
+    b.blocks = atomicAdd(&state->begun, 1u);
+    return b;
+}
+
+/* The same thread. Another block may have done its piece: then it is not its own. The last block to
+ * begin lets the next launch use the other counters. */
+static __device__ __forceinline__ void take_own_piece(SmallState *state, const Begun &b,
+                                                      uint32_t *turn, uint32_t *own)
+{
+    const uint32_t now = b.blocks / SMALL_TURN;
     state->taken[now ^ 1][blockIdx.x] = 0;
-    if (begun % SMALL_TURN == gridDim.x - 1)
+    if (b.blocks % SMALL_TURN == gridDim.x - 1)
         state->begun = (now ^ 1) * SMALL_TURN;
     *turn = now;
-    *own = (now ? taken[1] : taken[0]) == 0;
+    *own = (now ? b.taken[1] : b.taken[0]) == 0;
 }
 
 /* A block, for the next launch. */

@@ -177,8 +177,9 @@ static ImgstatMethod random_method(ImgstatTransform transform)
                            .clip_hi = below(30) * 0.5};
 }
 
-/* Images that one launch transforms: around vectors of 16 samples, blocks, and what a block keeps
- * in registers and in shared memory; the last is too large. */
+/* Images that one launch transforms: around vectors of 16 samples, blocks (of 132, the last two of
+ * the one of 1,081,365 samples have none), and what a block keeps in registers and in shared
+ * memory; the last is too large. */
 static size_t plain_cases(cudaStream_t stream)
 {
     static const Shape shapes[] = {
@@ -189,6 +190,7 @@ static size_t plain_cases(cudaStream_t stream)
         {.sample = IMGSTAT_U8, .channels = 1, .width = 128, .height = 128},
         {.sample = IMGSTAT_I8, .channels = 3, .width = 129, .height = 127},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 1009, .height = 1021},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 1081365, .height = 1},
         {.sample = IMGSTAT_I8, .channels = 1, .width = 2048, .height = 1056},
         {.sample = IMGSTAT_U8, .channels = 3, .width = 1499, .height = 1201},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 4099, .height = 4097},
@@ -251,14 +253,17 @@ static size_t busy_cases(cudaStream_t stream)
     return n;
 }
 
-/* Two streams whose launches overlap as they like. */
+/* Streams whose launches overlap as they like: blocks with all their pixels in registers, with some
+ * in shared memory, and with most. */
 static size_t parallel_cases(void)
 {
-    enum { STREAMS = 3, ROUNDS = 60 };
+    enum { STREAMS = 5, ROUNDS = 60 };
     const Shape shapes[STREAMS] = {
         {.sample = IMGSTAT_U8, .channels = 1, .width = 1500, .height = 700},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 4096, .height = 4000},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 2003, .height = 1999},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 4300, .height = 4200},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 6200, .height = 6100},
     };
     const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE};
     TestImage image[STREAMS];
