@@ -203,7 +203,8 @@ static __device__ __forceinline__ void find_extrema(WideBlock<C> *block, const W
                                                     unsigned channel0)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
-    enum { WARPS = Shape<C>::WARPS, GROUPS = 2 * C < WARPS ? 2 * C : WARPS, LOADS = 32 };
+    enum { WARPS = Shape<C>::WARPS, GROUPS = 2 * C < WARPS ? 2 * C : WARPS };
+    enum { LOADS = 128 / sizeof(Raw) }; /* on their way at once: 32 registers */
     enum { MEMBERS = WARPS / GROUPS * 32 };
     const unsigned member = threadIdx.x % MEMBERS;
     if (threadIdx.x < 2 * C)
@@ -220,7 +221,8 @@ static __device__ __forceinline__ void find_extrema(WideBlock<C> *block, const W
             piece_at(block->image, row, pixel - row * block->image.row_pixels, sizeof(Raw));
         const Raw *samples = (const Raw *)piece.samples + channel0 + i / 2;
         const Raw wanted = (Raw)sample_raw((ImgstatSample)SAMPLE, key);
-        const bool zero = WideType<SAMPLE>::FLOAT && wanted == 0; /* of either sign */
+        /* Zero is found with either sign. */
+        const Raw bits = (Raw) ~(Raw)0 >> (WideType<SAMPLE>::FLOAT && wanted == 0);
         for (unsigned x0 = member; __any_sync(ALL_LANES, x0 < piece.n); x0 += MEMBERS * LOADS) {
             Raw raw[LOADS];
 #pragma unroll
@@ -231,7 +233,7 @@ static __device__ __forceinline__ void find_extrema(WideBlock<C> *block, const W
             unsigned matches = 0;
 #pragma unroll
             for (int k = 0; k < LOADS; k++)
-                matches |= (raw[k] == wanted || (zero && (Raw)(raw[k] + raw[k]) == 0)) << k;
+                matches |= (((raw[k] ^ wanted) & bits) == 0) << k;
             unsigned first = PIECE;
             for (; matches && first == PIECE; matches &= matches - 1) {
                 const unsigned x = x0 + (__ffs((int)matches) - 1) * MEMBERS;

@@ -75,26 +75,23 @@ static __device__ __forceinline__ void add_terms(WideBlock<C> *block, int c, Ter
     }
 }
 
-/* Adds the sums of a warp's lanes to the digits of the block. */
+/* Adds the sums of a warp's lanes to the digits of the block: a lane a digit, all at once. */
 template <int C, int SAMPLE>
 static __device__ __forceinline__ void add_sums(WideBlock<C> *block, int c,
                                                 const IntegerSums<SAMPLE> &sums)
 {
-    enum { DIGITS = IntegerSums<SAMPLE>::DIGITS, DIGITS2 = IntegerSums<SAMPLE>::DIGITS2 };
-    uint64_t digit[DIGITS], digit2[DIGITS2];
-    sums.digits(digit, digit2);
+    enum { DIGITS = IntegerSums<SAMPLE>::DIGITS, ALL = DIGITS + IntegerSums<SAMPLE>::DIGITS2 };
+    const unsigned lane = threadIdx.x % 32;
+    uint64_t digit[ALL], mine = 0;
+    sums.digits(digit, digit + DIGITS);
 #pragma unroll
-    for (int i = 0; i < DIGITS; i++) {
-        digit[i] = warp_sum(digit[i]);
-        if (threadIdx.x % 32 == 0)
-            shared_add(&block->limb[c][0][i], digit[i]);
+    for (int i = 0; i < ALL; i++) {
+        const uint64_t sum = warp_sum(digit[i]);
+        mine = lane == i ? sum : mine;
     }
-#pragma unroll
-    for (int i = 0; i < DIGITS2; i++) {
-        digit2[i] = warp_sum(digit2[i]);
-        if (threadIdx.x % 32 == 0)
-            shared_add(&block->limb[c][1][i], digit2[i]);
-    }
+    if (lane < ALL)
+        shared_add(lane < DIGITS ? &block->limb[c][0][lane] : &block->limb[c][1][lane - DIGITS],
+                   mine);
 }
 
 template <int C>
