@@ -58,7 +58,7 @@ typedef struct CudaDevice {
     cudaStream_t stream;  /* kernels; what the calls are ordered by */
     cudaStream_t copies;  /* host to device, overlapped with kernels */
     bool capturing;       /* the caller's stream records a graph: nothing may wait or grow */
-    bool only_measured;   /* what came last on `stream` was measure_narrow8: it changes no pixels */
+    bool only_measured;   /* what came last on `stream` was a launch_behind: it changes no pixels */
     ImgstatResult broken; /* after a failure: what every further call returns */
     StageSlot stage[STAGE_SLOTS];
     unsigned stage_next;

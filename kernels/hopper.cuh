@@ -15,6 +15,16 @@ static __device__ __forceinline__ void after_launches_before(void)
 #endif
 }
 
+/* A launch may begin while the blocks of the launch before end (the launch asks for it), with what
+ * nothing depends on: what comes before this call touches only shared memory, and if work.early
+ * pixels. Launches behind it begin after it, so that all before the launch before has been done. */
+static __device__ __forceinline__ void after_all_before(void)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 static __device__ __forceinline__ unsigned shared_address(const void *p)
 {
     return (unsigned)__cvta_generic_to_shared(p);

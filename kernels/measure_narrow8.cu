@@ -108,32 +108,16 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
 template <int C, int SHIFT, bool PLAIN>
 static ImgstatResult launch_shape(const Launch *launch, unsigned blocks, ImgstatError *err)
 {
-    CudaDevice *device = launch->device;
-    const int bytes = TABLE_BINS << SHIFT;
-    const auto kernel = measure_narrow8<C, SHIFT, PLAIN>;
-    IMGSTAT_TRY(cuda_allow_shared(device, (const void *)kernel, bytes, err));
-    Work work = launch->work;
-    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * blocks;
-    uint64_t wanted = work.n_items;
-    work.early = device->only_measured && launch->stream == device->stream;
-    work.alone = work.n_images == 1 && work.only.units < TABLE_UNITS;
-    if (work.alone)
-        wanted = (work.only.units + WARPS - 1) / WARPS;
-
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)(wanted < most ? wanted : most));
-    config.blockDim = dim3(THREADS);
-    config.dynamicSmemBytes = (size_t)bytes;
-    config.stream = launch->stream;
-    config.attrs = &attribute;
-    config.numAttrs = device->properties.major >= 9; /* see after_all_before */
-    CUDA_TRY(device, err, cudaLaunchKernelEx(&config, kernel, work));
-    IMGSTAT_TRY(cuda_launched(device, launch->stream, "measure_narrow8", err));
-    device->only_measured = launch->stream == device->stream;
-    return IMGSTAT_OK;
+    const uint64_t most = (uint64_t)launch->device->properties.multiProcessorCount * blocks;
+    Launch mine = *launch;
+    Work *work = &mine.work;
+    uint64_t wanted = work->n_items;
+    work->alone = work->n_images == 1 && work->only.units < TABLE_UNITS;
+    if (work->alone)
+        wanted = (work->only.units + WARPS - 1) / WARPS;
+    return launch_behind(&mine, measure_narrow8<C, SHIFT, PLAIN>, "measure_narrow8",
+                         (unsigned)(wanted < most ? wanted : most), THREADS, TABLE_BINS << SHIFT,
+                         err);
 }
 
 /* Blocks an SM and columns as the device's shared memory allows. */

@@ -55,11 +55,9 @@ static __device__ __forceinline__ void extrema_report(WideBlock<C> *block, int c
 {
     const uint64_t least = warp_min(low_unit == NO_UNIT ? ~0ull : low);
     const uint64_t most = warp_max(high_unit == NO_UNIT ? 0 : high);
-    const uint64_t least_unit =
-        warp_min(low_unit != NO_UNIT && low == least ? (uint64_t)low_unit : ~0ull);
-    const uint64_t most_unit =
-        warp_min(high_unit != NO_UNIT && high == most ? (uint64_t)high_unit : ~0ull);
-    if (least_unit != ~0ull)
+    const uint32_t least_unit = warp_min(low == least ? low_unit : NO_UNIT);
+    const uint32_t most_unit = warp_min(high == most ? high_unit : NO_UNIT);
+    if (least_unit != NO_UNIT)
         note_extrema(block, c, least, least_unit, most, most_unit);
 }
 
@@ -96,6 +94,11 @@ static __device__ __forceinline__ void way_report(Careful<C, SAMPLE> *, WideBloc
 
 /* ---- The kernel ------------------------------------------------------------------------------ */
 
+/* Items that a block has by its number: until they are measured it needs nothing of the launch
+ * before. Three take about as long as that ends, if there are so many that blocks still end
+ * together. */
+enum { OWN_ITEMS = 3, FEW_ITEMS = 8 };
+
 /*
  * measure_wide: tallies of 32- and 64-bit samples, C channels at once.
  *
@@ -105,8 +108,9 @@ static __device__ __forceinline__ void way_report(Careful<C, SAMPLE> *, WideBloc
  *             brought the image's for their positions.
  *   Work      f32: 4 double operations and 3 others a sample; u32: 6 instructions, u64: 19.
  *   Memory    reads n samples once; Way::SHARED bytes of dynamic shared memory.
- *   Launch    persistent blocks; items of some pieces from a queue, in order, the first by the
- *             number of the block, the next known while one is measured.
+ *   Launch    persistent blocks, which begin while the launch before ends; items of some pieces,
+ *             the first ones by the number of the block, the others from a queue, in order; the
+ *             next is known while one is measured.
  *   Requires  C <= 4, samples aligned; all ways but Careful: the image has C channels, no mask and
  *             no nodata, and its rows begin on 16-byte boundaries. Queue and states zero.
  *   Result    all of the tally but bins added to the record; queue and states zero again.
@@ -121,28 +125,28 @@ static __global__ void __launch_bounds__(Shape<C>::THREADS, PER_SM)
     const unsigned taker = threadIdx.x / (32 * Way::GROUP);
     Way way;
     way_begin(&way, work, memory);
-    if (threadIdx.x == 0) {
-        block.next[0] = gridDim.x + atomicAdd(&work.shared->queue.next, 1u);
-        block.full[0] = false;
-    }
-    __syncthreads();
-
-    uint32_t item = blockIdx.x, next = block.next[0];
+    if (!work.early)
+        after_all_before();
+    const uint32_t own = work.n_items >= FEW_ITEMS * gridDim.x ? OWN_ITEMS : 2;
+    const uint32_t queued = own * gridDim.x; /* items from here on come from the queue */
+    uint32_t item = blockIdx.x, next = item + gridDim.x;
     uint32_t number = ~0u; /* of the image that is added up */
     for (unsigned turn = 1; item < work.n_items; turn ^= 1) {
         const uint32_t wanted = work_image_of(work, item);
         if (wanted != number || block.full[turn ^ 1]) {
             if (number != ~0u) {
                 way_report(&way, &block);
+                after_all_before();
                 flush<C, SAMPLE>(work, &block);
             }
             adopt(work, &block, wanted);
             way_adopt(&way);
             number = wanted;
         }
-        unsigned after = 0; /* on its way while the item is measured */
+        unsigned after = next + gridDim.x;
         if (threadIdx.x == 0) {
-            after = gridDim.x + atomicAdd(&work.shared->queue.next, 1u);
+            if (next >= queued) /* on its way while the item is measured */
+                after = queued + atomicAdd(&work.shared->queue.next, 1u);
             block.items++;
             block.pieces += block.image.units_per_item;
         }
@@ -156,6 +160,11 @@ static __global__ void __launch_bounds__(Shape<C>::THREADS, PER_SM)
                                                               : ~0ull;
             way_measure(&way, &block, unit, following);
         }
+        if (next < queued && next + gridDim.x >= queued) { /* the first from the queue */
+            after_all_before();
+            if (threadIdx.x == 0)
+                after = queued + atomicAdd(&work.shared->queue.next, 1u);
+        }
         if (threadIdx.x == 0) {
             block.next[turn] = after;
             block.full[turn] = block.pieces > BLOCK_PIECES;
@@ -166,6 +175,7 @@ static __global__ void __launch_bounds__(Shape<C>::THREADS, PER_SM)
     }
     if (number != ~0u) {
         way_report(&way, &block);
+        after_all_before();
         flush<C, SAMPLE>(work, &block);
     }
     if (threadIdx.x == 0)
@@ -175,15 +185,11 @@ static __global__ void __launch_bounds__(Shape<C>::THREADS, PER_SM)
 template <int C, int SAMPLE, class Way, int PER_SM>
 static ImgstatResult launch_way(const Launch *launch, ImgstatError *err)
 {
-    CudaDevice *device = launch->device;
-    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * PER_SM;
+    const uint64_t most = (uint64_t)launch->device->properties.multiProcessorCount * PER_SM;
     const uint64_t items = launch->work.n_items;
-    IMGSTAT_TRY(cuda_allow_shared(device, (const void *)measure_wide<C, SAMPLE, Way, PER_SM>,
-                                  Way::SHARED, err));
-    measure_wide<C, SAMPLE, Way, PER_SM>
-        <<<(unsigned)(items < most ? items : most), Shape<C>::THREADS, Way::SHARED,
-           launch->stream>>>(launch->work);
-    return cuda_launched(device, launch->stream, "measure_wide", err);
+    return launch_behind(launch, measure_wide<C, SAMPLE, Way, PER_SM>, "measure_wide",
+                         (unsigned)(items < most ? items : most), Shape<C>::THREADS, Way::SHARED,
+                         err);
 }
 
 /* Plain images by Way, others sample by sample. */

@@ -54,16 +54,6 @@ template <int C> struct Block8 {
     unsigned cursor[2]; /* units of an item that warps have taken, by turns */
 };
 
-/* A launch may begin while the blocks of the launch before end (the launch asks for it), with what
- * nothing depends on: what comes before this call touches only shared memory, and if work.early
- * pixels. Launches behind it begin after it, so that all before the launch before has been done. */
-static __device__ __forceinline__ void after_all_before(void)
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
-
 /* Where a plain unit lies in its row: bytes [address, address + UNIT) cut to [row, end), and the
  * channel of the byte at address + lane * 16. */
 struct Place {

@@ -5,6 +5,7 @@
 #define IMGSTAT_WORK_CUH
 
 #include "cuda_device.h"
+#include "hopper.cuh"
 
 /* One image of a launch. An image without gaps between its rows is one long row, unless its sample
  * type is summed row by row. */
@@ -266,6 +267,34 @@ struct Launch {
     Work work;
     uint64_t bytes; /* of pixels */
 };
+
+/* Launches a kernel that measures and begins while the launch before ends (after_all_before). If
+ * that, too, was one of these, pixels have not changed since. */
+template <typename Kernel>
+static ImgstatResult launch_behind(const Launch *launch, Kernel kernel, const char *name,
+                                   unsigned blocks, unsigned threads, int shared_bytes,
+                                   ImgstatError *err)
+{
+    CudaDevice *device = launch->device;
+    const bool own = launch->stream == device->stream;
+    Work work = launch->work;
+    work.early = own && device->only_measured;
+    IMGSTAT_TRY(cuda_allow_shared(device, (const void *)kernel, shared_bytes, err));
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = (size_t)shared_bytes;
+    config.stream = launch->stream;
+    config.attrs = &attribute;
+    config.numAttrs = device->properties.major >= 9;
+    CUDA_TRY(device, err, cudaLaunchKernelEx(&config, kernel, work));
+    IMGSTAT_TRY(cuda_launched(device, launch->stream, name, err));
+    device->only_measured = own;
+    return IMGSTAT_OK;
+}
 
 /* Each measures channels [work.channel0, work.channel0 + channels) of its images. plain: no mask,
  * and the image has just these channels (wide types: nodata and odd alignment aside, too). */

@@ -356,27 +356,38 @@ static void test_alike(void)
 }
 
 /* Calls in a row that nothing waits for between, as one begins before the other has ended: images
- * of all sizes, in records that they share, some changed just before they are measured. */
+ * of all sizes and several types, in records that they share, some changed just before they are
+ * measured. */
 static void test_sequence(void)
 {
-    enum { IMAGES = 12, RECORDS = 3 };
+    enum { IMAGES = 16, SAMPLES = 4, RECORDS = 3 };
     static const uint32_t sizes[] = {1, 40, 300, 1000, 3000};
-    const unsigned calls = ops.small ? 12 : 200;
+    static const unsigned parts[RECORDS] = {0, RECORD_CDF, RECORD_CDF};
+    static const ImgstatSample floats[] = {IMGSTAT_F32, IMGSTAT_F64};
+    static const ImgstatSample integers[] = {IMGSTAT_U32, IMGSTAT_I64, IMGSTAT_U64, IMGSTAT_I32};
+    const unsigned calls = ops.small ? 16 : 200;
     for (uint16_t channels = 1; channels <= 4; channels++) {
+        const ImgstatSample samples[SAMPLES] = {IMGSTAT_U8, floats[channels % 2],
+                                                integers[channels - 1],
+                                                below(2) ? IMGSTAT_U8 : IMGSTAT_U16};
         TestImage image[IMAGES];
-        Records record[RECORDS];
+        Records record[SAMPLES][RECORDS];
         for (size_t i = 0; i < IMAGES; i++) {
-            Shape shape = {.sample = IMGSTAT_U8, .channels = channels, .height = 1 + below(200)};
+            Shape shape = {.sample = samples[i % SAMPLES], .channels = channels};
             shape.width = sizes[below(ops.small ? 2 : 5)];
-            shape.height *= shape.width >= 1000 && below(2) ? 8 : 1;
+            shape.height = 1 + below(200);
+            if (shape.width >= 1000 && below(2) && imgstat_sample_bytes(shape.sample) < 8)
+                shape.height *= 4;
             shape.pattern = (Pattern)below(PATTERNS);
             image[i] = test_image_create(&shape, true);
         }
-        for (size_t r = 0; r < RECORDS; r++)
-            record[r] = records_create(IMGSTAT_U8, channels, r ? RECORD_CDF : 0);
+        for (size_t s = 0; s < SAMPLES; s++)
+            for (size_t r = 0; r < RECORDS; r++)
+                record[s][r] = records_create(samples[s], channels, parts[r]);
         for (unsigned k = 0; k < calls; k++) {
-            TestImage *from = &image[below(IMAGES)];
-            const Records *to = &record[below(RECORDS)];
+            const size_t i = below(IMAGES);
+            TestImage *from = &image[i];
+            const Records *to = &record[i % SAMPLES][below(RECORDS)];
             if (below(4) == 0) {
                 unsigned char *const bytes = from->host;
                 for (size_t b = below(3); b < from->bytes; b += 1 + below(99))
@@ -386,9 +397,11 @@ static void test_sequence(void)
             must(cpu_device_ops.measure(ops.cpu, &from->cpu, &to->cpu, 1, &ops.error));
             must(cuda_device_ops.measure(ops.cuda, &from->cuda, &to->cuda, 1, &ops.error));
         }
-        for (size_t r = 0; r < RECORDS; r++) {
-            records_compare(&record[r], "sequence");
-            records_destroy(&record[r]);
+        for (size_t s = 0; s < SAMPLES; s++) {
+            for (size_t r = 0; r < RECORDS; r++) {
+                records_compare(&record[s][r], "sequence");
+                records_destroy(&record[s][r]);
+            }
         }
         for (size_t i = 0; i < IMAGES; i++)
             test_image_destroy(&image[i]);
