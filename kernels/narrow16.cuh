@@ -308,7 +308,7 @@ static __device__ __forceinline__ void add_index(const Block16 *block, uint64_t 
 }
 
 /* A sample that has no counter here goes straight to the record; equal ones of a warp together. */
-static __device__ __noinline__ void count_missed(Block16 *block, uint64_t *bins, uint32_t raw)
+static __device__ __forceinline__ void count_missed(Block16 *block, uint64_t *bins, uint32_t raw)
 {
     const unsigned active = __activemask();
     const unsigned peers = __match_any_sync(active, raw);

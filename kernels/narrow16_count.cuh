@@ -127,10 +127,17 @@ struct Aside {
     uint32_t low, high;
 };
 
-static __device__ __forceinline__ void put_aside(Aside *aside, uint32_t word, unsigned half)
+/* If an index is `direct`, its half of the word is put aside. (The compiler would add two moves to
+ * these instructions.) */
+static __device__ __forceinline__ void put_aside(Aside *aside, uint32_t index, uint32_t direct,
+                                                 uint32_t word, bool upper)
 {
-    aside->high = __funnelshift_l(aside->low, aside->high, 16);
-    aside->low = __byte_perm(word, aside->low, half ? 0x5432 : 0x5410);
+    asm volatile("{\n\t.reg .pred p;\n\t"
+                 "setp.eq.u32 p, %2, %3;\n\t"
+                 "@p shf.l.wrap.b32 %1, %0, %1, 16;\n\t"
+                 "@p prmt.b32 %0, %4, %0, %5;\n\t}"
+                 : "+r"(aside->low), "+r"(aside->high)
+                 : "r"(index), "r"(direct), "r"(word), "r"(upper ? 0x5432 : 0x5410));
 }
 
 /* Counts the samples in N words of a lane. Those that have upper halves are put aside, and counted
@@ -144,10 +151,8 @@ static __device__ __forceinline__ void count_mixed(const Fast &fast, const uint3
 #pragma unroll
     for (int i = 0; i < N; i++) {
         const uint32_t two = count_two<SPREAD>(fast, word[i]);
-        if ((two & 0xFFFFu) == direct)
-            put_aside(&aside, word[i], 0);
-        if (two >> 16 == direct)
-            put_aside(&aside, word[i], 1);
+        put_aside(&aside, two & 0xFFFFu, direct, word[i], 0);
+        put_aside(&aside, two >> 16, direct, word[i], 1);
     }
     uint32_t low = spread_two<SPREAD>(__viaddmax_u16x2(aside.low, fast.minus_base, 0));
     uint32_t high = spread_two<SPREAD>(__viaddmax_u16x2(aside.high, fast.minus_base, 0));
@@ -182,15 +187,17 @@ static __device__ __forceinline__ uint32_t count_window(const Fast &fast, const 
 
 /* The samples of a lane's vectors that have no counter. own: the first of each that is counted. */
 template <int CHANNELS>
-static __device__ __noinline__ void count_outside(Block16 *block, uint64_t *bins, const uint4 *at,
-                                                  uint32_t own)
+static __device__ __forceinline__ void count_outside(Block16 *block, uint64_t *bins,
+                                                     const uint4 *at, uint32_t own)
 {
-    const Layout layout = block->layout;
+    const uint32_t base = block->layout.base, direct = block->layout.direct;
+#pragma unroll 1
     for (int i = 0; i < STEPS; i++) {
         const uint16_t *samples = (const uint16_t *)(at + i * 32);
+#pragma unroll 1
         for (uint32_t k = own; k < 8; k += CHANNELS) {
             const uint32_t raw = samples[k];
-            if (((raw - layout.base) & 0xFFFFu) >= layout.direct)
+            if (((raw - base) & 0xFFFFu) >= direct)
                 count_missed(block, bins, raw);
         }
         if (CHANNELS == 3)

@@ -66,76 +66,60 @@ struct Pack {
     unsigned used;                       /* there is something in it */
     unsigned ready;                      /* every block has added its counters */
     unsigned slice, reserved;            /* the next to be moved to the bins */
-    unsigned long long four[HALVES / 4]; /* by the samples' bits */
+    unsigned long long four[HALVES / 4]; /* by the samples' bits: see packed_value */
 };
 
-/* The counter of an index in a table of one column, whose word this is. */
-static __device__ __forceinline__ uint32_t part_of_word(const Layout &layout, uint32_t index,
-                                                        uint32_t word)
+/* A word has four values 32 apart, so that a warp's lanes read consecutive counters. */
+enum { PACK_GROUP = 4 * 32 };
+
+/* The value whose sum is the place-th of 16 bits. */
+static __device__ __forceinline__ uint32_t packed_value(uint32_t place)
 {
+    return place / PACK_GROUP * PACK_GROUP | place % 4 * 32 | place / 4 % 32;
+}
+
+/* The counter of an index. */
+static __device__ __forceinline__ uint32_t counter_of(const Layout &layout, uint32_t index)
+{
+    if (layout.shift > 2)
+        return sum_columns(layout, index);
+    const unsigned *words = (const unsigned *)table;
     if (layout.fold && index >= layout.direct)
-        return word >> HALF_BITS;
+        return words[place_of(layout, index) - layout.fold] >> HALF_BITS;
+    const uint32_t word = words[place_of(layout, index)];
     return index < layout.wide ? word : word & HALF_MASK;
 }
 
-/* The counters of four consecutive indices, of which the first is a multiple of four. */
-static __device__ __forceinline__ uint4 counters_of(const Layout &layout, uint32_t index)
-{
-    const uint32_t fold = layout.fold && index >= layout.direct ? layout.fold : 0;
-    const unsigned *words = (const unsigned *)table - fold;
-    if (layout.shift > 2)
-        return make_uint4(sum_columns(layout, index), sum_columns(layout, index + 1),
-                          sum_columns(layout, index + 2), sum_columns(layout, index + 3));
-    uint4 v;
-    if (layout.spread)
-        v = make_uint4(words[spread_index(index)], words[spread_index(index + 1)],
-                       words[spread_index(index + 2)], words[spread_index(index + 3)]);
-    else
-        v = *(const uint4 *)(words + index);
-    v.x = part_of_word(layout, index, v.x);
-    v.y = part_of_word(layout, index, v.y);
-    v.z = part_of_word(layout, index, v.z);
-    v.w = part_of_word(layout, index, v.w);
-    return v;
-}
-
-/* A counter that fits its 16 bits whatever other blocks add, or 0: then it goes to its bin. */
-static __device__ __forceinline__ unsigned long long packed(const WorkImage &image, uint64_t *bins,
-                                                            uint32_t raw, uint32_t n)
-{
-    if (n <= 65535u / gridDim.x)
-        return n;
-    bin_add(&bins[key_of(image, raw)], n);
-    return 0;
-}
-
-/* As flush_single and flush_columns, into the pack; once a launch. Indices begin at a multiple of
- * four. */
-static __device__ __noinline__ void flush_packed(Block16 *block, Pack *pack, uint64_t *bins,
-                                                 uint32_t words)
+/* Adds all counters to the pack; once a launch, at its end: the table is left as it is. All
+ * threads. */
+static __device__ __noinline__ void flush_packed(Block16 *block, Pack *pack, uint64_t *bins)
 {
     const Layout layout = block->layout;
-    const WorkImage &image = block->narrow.image;
-    const uint32_t n = layout.fold ? HALVES / 4 : (layout.direct + 3) / 4;
-    const uint32_t skew = blockIdx.x * (HALVES / 4 / 128) % n;
-#pragma unroll 2
-    for (uint32_t k = threadIdx.x; k < n; k += THREADS) {
-        const uint32_t i = k + skew < n ? k + skew : k + skew - n;
-        const uint32_t raw = (4 * i + layout.base) & 0xFFFFu;
-        uint4 v = counters_of(layout, 4 * i);
-        if (!layout.fold && 4 * i + 3 >= layout.direct) /* direct may hold anything */
-            v.w = 0;
-        const unsigned long long four =
-            packed(image, bins, raw, v.x) | packed(image, bins, raw + 1, v.y) << 16 |
-            packed(image, bins, raw + 2, v.z) << 32 | packed(image, bins, raw + 3, v.w) << 48;
+    const uint32_t counters = layout.fold ? HALVES : layout.direct;
+    const uint32_t before = layout.base % PACK_GROUP, lane = threadIdx.x % 32;
+    const uint32_t n = min((before + counters + PACK_GROUP - 1) / PACK_GROUP, HALVES / PACK_GROUP);
+    const uint32_t skew = blockIdx.x * (HALVES / PACK_GROUP / 128) % n; /* blocks begin elsewhere */
+    const uint32_t most = 65535u / gridDim.x; /* that fit 16 bits whatever other blocks add */
+#pragma unroll 1
+    for (uint32_t k = threadIdx.x / 32; k < n; k += WARPS) {
+        const uint32_t group = k + skew < n ? k + skew : k + skew - n;
+        const uint32_t first = (layout.base - before + group * PACK_GROUP) & 0xFFFFu;
+        unsigned long long four = 0;
+#pragma unroll
+        for (unsigned i = 0; i < 4; i++) {
+            const uint32_t raw = first + 32 * i + lane, index = (raw - layout.base) & 0xFFFFu;
+            uint32_t count = index < counters ? counter_of(layout, index) : 0;
+            if (count > most) {
+                bin_add(&bins[key_of(block->narrow.image, raw)], count);
+                count = 0;
+            }
+            four |= (unsigned long long)count << 16 * i;
+        }
         if (four)
-            atomicAdd(&pack->four[raw / 4], four);
+            atomicAdd(&pack->four[first / 4 + lane], four);
     }
     if (threadIdx.x == 0)
         pack->used = 1;
-    __syncthreads(); /* the counters have been read */
-    for (uint32_t i = threadIdx.x; i < words / 4; i += THREADS)
-        ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
 }
 
 /* Sums are moved to the bins in slices, by all blocks that are still there: one takes 25 us. */
@@ -167,9 +151,10 @@ static __device__ __forceinline__ void unpack_slice(const WorkImage &image, Pack
         n[i] = __ldcg(&sums[threadIdx.x + i * THREADS]);
 #pragma unroll
     for (int i = 0; i < SLICE / THREADS; i++) {
-        sums[threadIdx.x + i * THREADS] = 0;
+        const uint32_t place = slice * SLICE + threadIdx.x + i * THREADS;
+        ((unsigned short *)pack->four)[place] = 0;
         if (n[i])
-            bin_add(&bins[key_of(image, slice * SLICE + threadIdx.x + i * THREADS)], n[i]);
+            bin_add(&bins[key_of(image, packed_value(place))], n[i]);
     }
 }
 
@@ -241,6 +226,22 @@ static __device__ __forceinline__ bool may_hold(const uint4 (&v)[STEPS], uint32_
     return !(least & 0xFFFFu) || !(least >> 16);
 }
 
+/* Which of the samples in a lane's vectors is the first that is `raw`; 8 * STEPS: none is. */
+static __device__ __forceinline__ unsigned first_of(const uint4 (&v)[STEPS], uint32_t raw)
+{
+    unsigned first = 8 * STEPS;
+#pragma unroll
+    for (int i = STEPS - 1; i >= 0; i--) {
+        const uint32_t word[4] = {v[i].x, v[i].y, v[i].z, v[i].w};
+#pragma unroll
+        for (int k = 3; k >= 0; k--) {
+            first = word[k] >> 16 == raw ? 8 * i + 2 * k + 1 : first;
+            first = (word[k] & 0xFFFFu) == raw ? 8 * i + 2 * k : first;
+        }
+    }
+    return first;
+}
+
 /* Looks through a plain unit, whose vectors have been loaded, sample by sample where need be. */
 template <int CHANNELS>
 static __device__ __forceinline__ void find_plain(NarrowBlock *block, const Wanted &wanted,
@@ -255,6 +256,12 @@ static __device__ __forceinline__ void find_plain(NarrowBlock *block, const Want
     if (!hit)
         return;
     const unsigned char *at = place.address + threadIdx.x % 32 * 16;
+    if (CHANNELS == 1 && !edge) { /* without reading them again, one after the other */
+        const unsigned p = min(first_of(v, wanted.raw), first_of(v, wanted.other));
+        const unsigned char *sample = at + p / 8 * 512 + p % 8 * 2;
+        narrow_found(block, wanted.which, first + (uint64_t)(sample - place.row) / 2);
+        return;
+    }
     for (int p = 0; p < 8 * STEPS; p++) {
         const unsigned char *sample = at + p / 8 * 512 + p % 8 * 2;
         if (sample < place.row || sample >= place.end)
@@ -293,13 +300,12 @@ template <int CHANNELS> struct Unit {
     static const unsigned SLACK = CHANNELS ? 8 : 0;
 };
 
-/* Lists the warps that saw an extremum of the block in the item which brought it; of a unit, the
- * first. All threads. */
+/* Lists the warps that saw an extremum of the block in the item which brought it. All threads. */
 static __device__ __forceinline__ void list_searched(Block16 *block, unsigned which)
 {
     const unsigned lane = threadIdx.x;
     if (lane < WARPS) {
-        const bool seen = block->turns ? lane == 0 : block->seen[which][lane] == block->best[which];
+        const bool seen = block->seen[which][lane] == block->best[which];
         const unsigned all = __ballot_sync(NONE, seen);
         if (seen)
             block->search[__popc(all & ((1u << lane) - 1))] = lane;
@@ -340,6 +346,17 @@ static __device__ __forceinline__ void find_in(Block16 *block, const Wanted &wan
     }
 }
 
+/* What is to be found of an extremum of the block. */
+static __device__ __forceinline__ Wanted wanted_of(const NarrowBlock &narrow, unsigned which)
+{
+    const uint32_t key = (uint32_t)(which ? narrow.high[0] : narrow.low[0]);
+    Wanted wanted;
+    wanted.which = which;
+    wanted.raw = (uint32_t)sample_raw((ImgstatSample)narrow.image.sample, key);
+    wanted.other = narrow.image.sample == IMGSTAT_F16 && wanted.raw == 0 ? 0x8000 : wanted.raw;
+    return wanted;
+}
+
 template <int CHANNELS>
 static __device__ __forceinline__ void find_extrema(Block16 *block, unsigned channel)
 {
@@ -347,16 +364,44 @@ static __device__ __forceinline__ void find_extrema(Block16 *block, unsigned cha
     for (unsigned i = 0; i < 2; i++) {
         if (!(narrow.needs >> i & 1))
             continue;
-        const uint32_t key = (uint32_t)(i ? narrow.high[0] : narrow.low[0]);
-        Wanted wanted;
-        wanted.which = i;
-        wanted.raw = (uint32_t)sample_raw((ImgstatSample)narrow.image.sample, key);
-        wanted.other = narrow.image.sample == IMGSTAT_F16 && wanted.raw == 0 ? 0x8000 : wanted.raw;
         __syncthreads(); /* the list is no longer read */
         list_searched(block, i);
-        find_in<CHANNELS>(block, wanted, i ? narrow.high_step[0] : narrow.low_step[0], channel);
+        find_in<CHANNELS>(block, wanted_of(narrow, i), i ? narrow.high_step[0] : narrow.low_step[0],
+                          channel);
     }
     __syncthreads(); /* what was found is final */
+}
+
+/* Looks through the two units that brought a block's extrema, a warp each: the others empty the
+ * table meanwhile. */
+template <int CHANNELS>
+static __device__ __forceinline__ void find_by_turns(Block16 *block, unsigned channel)
+{
+    NarrowBlock *const narrow = &block->narrow;
+    const unsigned which = threadIdx.x / 32;
+    if (which >= 2 || !(narrow->needs >> which & 1))
+        return;
+    const Place place =
+        plain_place(narrow->image, which ? narrow->high_step[0] : narrow->low_step[0]);
+    uint4 v[STEPS];
+    load_within(place, v);
+    find_plain<CHANNELS>(narrow, wanted_of(*narrow, which), place, v, channel);
+}
+
+/* Takes over what the block's warps saw. Two warps, one an extremum. */
+static __device__ __forceinline__ void merge_seen(Block16 *block)
+{
+    const unsigned which = threadIdx.x / 32;
+    if (which >= 2)
+        return;
+    const unsigned long long best = warp_max(block->seen[which][threadIdx.x % 32]);
+    if (threadIdx.x % 32 > 0)
+        return;
+    block->best[which] = best;
+    if (!best)
+        return; /* nothing valid so far */
+    (which ? block->narrow.high : block->narrow.low)[0] = (int)offer_key(best, which);
+    (which ? block->narrow.high_step : block->narrow.low_step)[0] = offer_at(best);
 }
 
 /* Empties the table; if the block has done its part of the image, reports that too. part: of the
@@ -371,31 +416,23 @@ static __device__ __noinline__ void flush(const Work &work, Block16 *block, unsi
     NarrowState *states = (NarrowState *)work.state;
     Pack *pack = !block->turns ? NULL : (Pack *)(states + work.group) + part;
     __syncthreads(); /* the table is complete */
-    if (pack && image_done && narrow.items < narrow.image.items && worth_packing(block, work))
-        flush_packed(block, pack, bins, work.words);
+    merge_seen(block);
+    __syncthreads(); /* the block knows its extrema */
+    NarrowState *state = states + (uint64_t)narrow.number * work.group + part;
+    if (image_done)
+        narrow_ask(&narrow, state, 1, Unit<CHANNELS>::PIXELS, Unit<CHANNELS>::SLACK);
+    if constexpr (CHANNELS > 0) {
+        if (image_done && block->turns)
+            find_by_turns<CHANNELS>(block, channel);
+    }
+    if (pack && image_done && !narrow.sole && worth_packing(block, work))
+        flush_packed(block, pack, bins);
     else
         flush_table(block, bins, work.words);
-    if (threadIdx.x < 2) {
-        unsigned long long best = 0;
-        for (unsigned w = 0; w < WARPS; w++)
-            best = max(best, block->seen[threadIdx.x][w]);
-        block->best[threadIdx.x] = best;
-        if (!best) {
-            /* nothing valid so far */
-        } else if (threadIdx.x == 0) {
-            narrow.low[0] = (int)offer_key(best, false);
-            narrow.low_step[0] = offer_at(best);
-        } else {
-            narrow.high[0] = (int)offer_key(best, true);
-            narrow.high_step[0] = offer_at(best);
-        }
-    }
-    __syncthreads();
+    __syncthreads(); /* the table is empty, what was found final */
     if (!image_done)
         return;
-    NarrowState *state = states + (uint64_t)narrow.number * work.group + part;
-    narrow_ask(&narrow, state, 1, Unit<CHANNELS>::PIXELS, Unit<CHANNELS>::SLACK);
-    if (narrow.needs)
+    if (!block->turns && narrow.needs)
         find_extrema<CHANNELS>(block, channel);
     narrow_finish(work, &narrow, state, 1, part);
     if (pack && !narrow.sole && (narrow.last || worth_packing(block, work)))

@@ -68,72 +68,104 @@ static __device__ __forceinline__ uint64_t turns_after(const Turns &turns, uint6
     return turns_asked(turns, asked);
 }
 
-/* Counts the units of a course, `most` of them at most. Windows that miss much are given up. Where
- * words are shared, units that did not come by turns are noted. Returns how many were by turns. All
- * lanes. */
-template <int CHANNELS, int STYLE, bool SPREAD>
-static __device__ __noinline__ uint32_t count_turns(Block16 *block, uint64_t *bins,
-                                                    const Turns &turns, unsigned channel,
-                                                    Course *course, uint32_t most, bool fixed)
+/* What is the same in all lanes, so that the compiler knows. */
+static __device__ __forceinline__ uint64_t uniform(uint64_t v)
 {
-    const uint64_t last = turns.last, by_turns_end = turns.fixed;
-    const uint32_t stride = turns.stride;
+    return (uint64_t)__shfl_sync(NONE, (uint32_t)(v >> 32), 0) << 32 |
+           __shfl_sync(NONE, (uint32_t)v, 0);
+}
+
+/* Counts the units of a course, `most` of them at most. Windows that miss much are given up unless
+ * `fixed`. Where words are shared, units that did not come by turns are noted. Returns how many
+ * were by turns. PLAIN: U16 without nodata. All lanes. (These are part of the kernel and call
+ * nothing: otherwise registers do not suffice, and what a step needs is kept in memory.) */
+template <int CHANNELS, int STYLE, bool SPREAD, bool PLAIN>
+static __device__ __forceinline__ uint32_t count_turns(Block16 *block, uint64_t *bins,
+                                                       const Turns &turns, unsigned channel,
+                                                       Course *course, uint32_t most, bool fixed)
+{
+    enum { UNROLL = STYLE == WINDOW ? 1 : 2 };
+    const unsigned char *const base = (const unsigned char *)uniform((uint64_t)turns.base);
+    const unsigned char *const end = base + uniform(turns.last) * NARROW16_UNIT;
+    const unsigned char *const by_turns_end = base + uniform(turns.fixed) * NARROW16_UNIT;
+    const uint32_t step = turns.stride * NARROW16_UNIT;
     const Fast fast = fast_layout(block->layout);
     const uint32_t own = first_own<CHANNELS>(channel, turns.before);
-    const Look look = look_at(block->narrow.image, true);
-    const uint4 *const base = (const uint4 *)turns.base + threadIdx.x % 32;
-    const unsigned warp = threadIdx.x / 32;
-    uint64_t unit = course->unit, next = course->next;
-    uint32_t by_turns = 0, noted = 0;
+    const Look look = PLAIN ? LOOK_U16 : look_at(block->narrow.image, true);
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned char *at = base + uniform(course->unit) * NARROW16_UNIT;
+    const unsigned char *next = base + uniform(course->next) * NARROW16_UNIT;
+    uint32_t done = 0, noted = 0;
+    bool go = true;
     Kept kept = {see_nothing(), 0, 0};
     uint4 now[STEPS], then[STEPS];
-    if (unit >= last) {
-        if (threadIdx.x % 32 == 0)
-            block->notes[warp] = 0;
+    if (at >= end) {
+        if (lane == 0)
+            block->notes[threadIdx.x / 32] = 0;
         return 0;
     }
-    load_unit(base + unit * (NARROW16_UNIT / 16), now);
-#pragma unroll 1
+    load_unit((const uint4 *)at + lane, now);
+#pragma unroll UNROLL
     do {
-        const uint4 *const here = base + unit * (NARROW16_UNIT / 16);
-        load_unit(next < last ? base + next * (NARROW16_UNIT / 16) : here, then);
-        uint64_t after = next + stride;
+        load_unit((const uint4 *)(next < end ? next : at) + lane, then);
+        const unsigned missed = STYLE == WINDOW ? *(volatile unsigned *)&block->missed : 0;
+        const unsigned char *after = next + step;
         unsigned asked = 0;
-        if (after >= by_turns_end && threadIdx.x % 32 == 0)
+        if (after >= by_turns_end && lane == 0)
             asked = atomicAdd(turns.queue, 1u);
+        __syncwarp(); /* or the compiler would have the loads begin behind the increments */
         Seen seen = kept.seen;
-        count_unit<CHANNELS, STYLE, SPREAD>(block, fast, bins, now, here, own, look, &seen);
-        keep_seen(&kept, seen, (uint32_t)unit);
+        count_unit<CHANNELS, STYLE, SPREAD>(block, fast, bins, now, (const uint4 *)at + lane, own,
+                                            look, &seen);
+        keep_seen(&kept, seen, (uint32_t)((at - base) / NARROW16_UNIT));
 #pragma unroll
         for (int i = 0; i < STEPS; i++)
             now[i] = then[i];
         if (STYLE == WINDOW) {
-            if (!fixed && *(volatile unsigned *)&block->missed > NARROW16_PIXELS)
-                most = 0;
-        } else if (unit < by_turns_end) {
-            by_turns++;
-        } else {
-            if (threadIdx.x % 32 == 0)
-                block->noted[warp][noted] = (uint16_t)(unit - by_turns_end);
-            if (++noted == NOTED)
-                most = 0;
+            go = fixed || missed <= NARROW16_PIXELS;
+        } else if (at >= by_turns_end) {
+            if (lane == 0)
+                block->noted[threadIdx.x / 32][noted] =
+                    (uint16_t)((at - by_turns_end) / NARROW16_UNIT);
+            go = ++noted < NOTED;
         }
         if (after >= by_turns_end)
-            after = turns_asked(turns, asked);
-        unit = next;
+            after = base + turns_asked(turns, asked) * NARROW16_UNIT;
+        at = next;
         next = after;
-        if (most > 0)
-            most--;
-    } while (unit < last && most > 0);
-    if (STYLE != WINDOW && threadIdx.x % 32 == 0) {
-        block->notes[warp] = noted;
-        atomicAdd(&block->counted, (by_turns + noted) * (NARROW16_PIXELS / CHANNELS));
+        done++;
+    } while (go && done < most && at < end);
+    if (STYLE != WINDOW && lane == 0) {
+        block->notes[threadIdx.x / 32] = noted;
+        atomicAdd(&block->counted, done * (NARROW16_PIXELS / CHANNELS));
     }
     __syncwarp();
     offer_kept(block, kept);
-    course->unit = unit;
-    course->next = next;
-    return by_turns;
+    course->unit = (uint64_t)(at - base) / NARROW16_UNIT;
+    course->next = (uint64_t)(next - base) / NARROW16_UNIT;
+    return done - noted;
+}
+
+/* Samples that are not plain. */
+template <int CHANNELS, int STYLE, bool SPREAD>
+static __device__ __noinline__ uint32_t count_others(Block16 *block, uint64_t *bins,
+                                                     const Turns &turns, unsigned channel,
+                                                     Course *course, uint32_t most, bool fixed)
+{
+    return count_turns<CHANNELS, STYLE, SPREAD, false>(block, bins, turns, channel, course, most,
+                                                       fixed);
+}
+
+template <int CHANNELS, int STYLE, bool SPREAD>
+static __device__ __forceinline__ uint32_t count_styled(Block16 *block, uint64_t *bins,
+                                                        const Turns &turns, unsigned channel,
+                                                        Course *course, uint32_t most, bool fixed)
+{
+    if (look_at(block->narrow.image, true) != LOOK_U16)
+        return count_others<CHANNELS, STYLE, SPREAD>(block, bins, turns, channel, course, most,
+                                                     fixed);
+    return count_turns<CHANNELS, STYLE, SPREAD, true>(block, bins, turns, channel, course, most,
+                                                      fixed);
 }
 
 /* count_turns in the style of the layout. */
@@ -144,13 +176,13 @@ static __device__ __forceinline__ uint32_t count_phase(Block16 *block, uint64_t 
 {
     const Layout &layout = block->layout;
     if (!layout.fold)
-        return count_turns<CHANNELS, WINDOW, SPREAD>(block, bins, turns, channel, course,
-                                                     WINDOW_STEPS, !can_fold(layout.words));
+        return count_styled<CHANNELS, WINDOW, SPREAD>(block, bins, turns, channel, course,
+                                                      WINDOW_STEPS, !can_fold(layout.words));
     if (layout.uniform)
-        return count_turns<CHANNELS, UNIFORM, SPREAD>(block, bins, turns, channel, course,
-                                                      SHARED_STEPS, true);
-    return count_turns<CHANNELS, MIXED, SPREAD>(block, bins, turns, channel, course, SHARED_STEPS,
-                                                true);
+        return count_styled<CHANNELS, UNIFORM, SPREAD>(block, bins, turns, channel, course,
+                                                       SHARED_STEPS, true);
+    return count_styled<CHANNELS, MIXED, SPREAD>(block, bins, turns, channel, course, SHARED_STEPS,
+                                                 true);
 }
 
 /* Whether counters add up to the samples that were counted. Halves that overflow lose 65,536, or
