@@ -267,9 +267,3 @@ ImgstatResult transfer_apply(const Transfer *transfer, const ImagePro *from, int
     apply_maps(transfer, from, alpha, to);
     return IMGSTAT_OK;
 }
-
-ImgstatResult imgstat_transfer_apply(const ImgstatTransfer *transfer, const ImagePro *from,
-                                     int16_t alpha, ImagePro *to, ImgstatError *err)
-{
-    return transfer_apply(transfer, from, alpha, to, err);
-}

@@ -380,8 +380,11 @@ typedef struct ImgstatMethod {
 
 typedef struct ImgstatTransfer ImgstatTransfer;
 
-/* Measures a host image and makes its transfer. reference: the image that IMGSTAT_MATCH matches it
- * to, else NULL. alpha: index of the channel that is not counted, or -1. Not for IMGSTAT_CLAHE. */
+/* Images here are in host memory or in the device's own; nothing else works on their pixels during
+ * a call, which ends when all is done.
+ *
+ * Measures an image and makes its transfer. reference: the image that IMGSTAT_MATCH matches it to,
+ * else NULL. alpha: index of the channel that is not counted, or -1. Not for IMGSTAT_CLAHE. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_create(
     ImgstatDevice *device, const ImgstatMethod *method, const ImagePro *image, int16_t alpha,
     const ImagePro *reference, ImgstatTransfer **out, ImgstatError *err);
@@ -396,13 +399,15 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_save(const Imgstat
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_load(const char *path,
                                                                    ImgstatTransfer **out,
                                                                    ImgstatError *err);
-/* Maps host pixels; `to` has the transfer's output type and may be `from` itself where the types
- * are equal. alpha: index of the channel to leave alone, or -1. */
-IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_apply(const ImgstatTransfer *transfer,
+/* Maps pixels; `to` has the transfer's output type and may be `from` itself where the types are
+ * equal. alpha: index of the channel to leave alone, or -1. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_apply(ImgstatDevice *device,
+                                                                    const ImgstatTransfer *transfer,
                                                                     const ImagePro *from,
                                                                     int16_t alpha, ImagePro *to,
                                                                     ImgstatError *err);
-/* Everything in one call, IMGSTAT_CLAHE too: *to becomes the transformed copy of a host image. */
+/* Everything in one call, IMGSTAT_CLAHE too. Of a host image *to becomes the transformed copy; for
+ * one in device memory `to` is the caller's, as imgstat_transfer_apply takes it. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
 imgstat_image_transform(ImgstatDevice *device, const ImgstatMethod *method, const ImagePro *image,
                         int16_t alpha, const ImagePro *reference, ImagePro *to, ImgstatError *err);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* transform.c: the public calls that load, transform and save one image in host memory. */
+/* transform.c: the public calls that load, transform and save one image. */
 #include "adapt.h"
 #include "apply.h"
 #include "encode.h"
+
+#include <stdlib.h>
 
 enum { SORT_BYTES = 64 << 20 };
 
@@ -13,15 +15,68 @@ ImgstatSample imgstat_transfer_output(const ImgstatTransfer *transfer, uint8_t *
     return sample;
 }
 
-static ImgstatResult check_image(const ImagePro *image, int16_t alpha, ImgstatError *err)
+static ImgstatResult check_alpha(const ImagePro *image, int16_t alpha, ImgstatError *err)
 {
-    if (image->memory == IMGSTAT_CUDA)
-        return error_set(err, IMGSTAT_ERR_ARG,
-                         "the pixels are in device memory; host memory is expected");
     if (alpha < -1 || alpha >= (int)image->channels)
         return error_set(err, IMGSTAT_ERR_ARG, "alpha is channel %d of an image of %u", alpha,
                          image->channels);
     return IMGSTAT_OK;
+}
+
+/* A copy in host memory of an image in the device's, its mask behind it. */
+static ImgstatResult host_copy(Device *device, const ImagePro *image, ImagePro *out,
+                               ImgstatError *err)
+{
+    const size_t row = image_samples_per_row(image) * imgstat_sample_bytes(image->sample);
+    const size_t above = image->height - 1; /* the last row may end where the memory does */
+    const size_t pixels = above * image->pitch + row;
+    const size_t mask = image->mask ? above * image->mask_pitch + image->width : 0;
+    unsigned char *const memory = malloc(pixels + mask);
+    if (!memory)
+        return error_memory(err, pixels + mask, "a copy of the image");
+    const DevMem from = {.address = image->device.address, .bytes = pixels};
+    const DevMem from_mask = {.address = (uint64_t)(uintptr_t)image->mask, .bytes = mask};
+    ImgstatResult res = device->ops->download(device, memory, from, 0, pixels, err);
+    if (res == IMGSTAT_OK && mask > 0)
+        res = device->ops->download(device, memory + pixels, from_mask, 0, mask, err);
+    if (res != IMGSTAT_OK) {
+        free(memory);
+        return res;
+    }
+    *out = *image;
+    out->memory = IMGSTAT_HOST;
+    out->device_id = 0;
+    out->host = memory;
+    out->device.address = 0;
+    out->mask = image->mask ? memory + pixels : NULL;
+    out->release = free;
+    out->context = memory;
+    return IMGSTAT_OK;
+}
+
+/* Reads of several channels as one, but for the first, begin with a copy that the host makes. */
+static bool needs_host(const ImgstatMethod *method, const TransferShape *shape,
+                       const ImagePro *image)
+{
+    return image->memory == IMGSTAT_CUDA && image->width > 0 && image->height > 0 &&
+           survey_reads_again(method, shape->sample) && shape->channels > 1 &&
+           transfer_maps(method, shape) == 1;
+}
+
+static ImgstatResult survey_pixels(Device *device, const ImgstatMethod *method,
+                                   const ImagePro *image, const TransferShape *shape, Survey **out,
+                                   ImgstatError *err)
+{
+    *out = NULL;
+    ImagePro here = *image;
+    here.release = NULL;
+    if (needs_host(method, shape, image))
+        IMGSTAT_TRY(host_copy(device, image, &here, err));
+    Bands bands;
+    bands_of_image(device, &here, &bands);
+    const ImgstatResult res = survey_image(method, &bands, shape, SORT_BYTES, out, err);
+    imgstat_image_release(&here);
+    return res;
 }
 
 /* The reference has no alpha channel of its own unless it has one more than its colours. */
@@ -29,12 +84,9 @@ static ImgstatResult survey_reference(Device *device, const ImagePro *reference,
                                       const ImagePro *image, int16_t alpha,
                                       const ImgstatMethod *method, Survey **out, ImgstatError *err)
 {
-    IMGSTAT_TRY(check_image(reference, -1, err));
     const bool same = reference->channels == image->channels;
     const TransferShape shape = shape_of_image(reference, same ? alpha : (int16_t)-1);
-    Bands bands;
-    bands_of_image(device, reference, &bands);
-    return survey_image(method, &bands, &shape, SORT_BYTES, out, err);
+    return survey_pixels(device, method, reference, &shape, out, err);
 }
 
 ImgstatResult imgstat_transfer_create(ImgstatDevice *device, const ImgstatMethod *method,
@@ -43,7 +95,7 @@ ImgstatResult imgstat_transfer_create(ImgstatDevice *device, const ImgstatMethod
                                       ImgstatError *err)
 {
     *out = NULL;
-    IMGSTAT_TRY(check_image(image, alpha, err));
+    IMGSTAT_TRY(check_alpha(image, alpha, err));
     if (method->transform == IMGSTAT_CLAHE)
         return error_set(err, IMGSTAT_ERR_ARG,
                          "adaptive equalization depends on the place: it has no transfer");
@@ -54,8 +106,6 @@ ImgstatResult imgstat_transfer_create(ImgstatDevice *device, const ImgstatMethod
     const ImgstatMethod bare = {.transform = method->transform, .channels = method->channels};
     Survey *survey = NULL, *other = NULL;
     MatchReference match = {.n_sources = 0};
-    Bands bands;
-    bands_of_image(device, image, &bands);
     ImgstatResult res = IMGSTAT_OK;
     if (reference) {
         res = survey_reference(device, reference, image, alpha, &bare, &other, err);
@@ -66,7 +116,7 @@ ImgstatResult imgstat_transfer_create(ImgstatDevice *device, const ImgstatMethod
                                      .sources = other->sources};
     }
     if (res == IMGSTAT_OK)
-        res = survey_image(method, &bands, &shape, SORT_BYTES, &survey, err);
+        res = survey_pixels(device, method, image, &shape, &survey, err);
     if (res == IMGSTAT_OK)
         res = transfer_create(device->scratch, method, &shape, survey->sources,
                               reference ? &match : NULL, out, err);
@@ -75,9 +125,20 @@ ImgstatResult imgstat_transfer_create(ImgstatDevice *device, const ImgstatMethod
     return res;
 }
 
+ImgstatResult imgstat_transfer_apply(ImgstatDevice *device, const ImgstatTransfer *transfer,
+                                     const ImagePro *from, int16_t alpha, ImagePro *to,
+                                     ImgstatError *err)
+{
+    IMGSTAT_TRY(device->ops->apply(device, transfer, from, alpha, to, err));
+    return device->ops->wait(device, err);
+}
+
+/* Of a host image a new one; else the caller's. */
 static ImgstatResult output_image(const ImagePro *image, const Transfer *transfer, ImagePro *to,
                                   ImgstatError *err)
 {
+    if (image->memory == IMGSTAT_CUDA)
+        return IMGSTAT_OK;
     uint8_t bits;
     const ImgstatSample sample = imgstat_transfer_output(transfer, &bits);
     IMGSTAT_TRY(
@@ -103,7 +164,9 @@ static ImgstatResult transform_adaptively(Device *device, const ImgstatMethod *m
         res = output_image(image, adapt->rescale, to, err);
     if (res == IMGSTAT_OK) {
         res = device->ops->adapt_apply(device, adapt, &whole, to, err);
-        if (res != IMGSTAT_OK)
+        if (res == IMGSTAT_OK)
+            res = device->ops->wait(device, err);
+        if (res != IMGSTAT_OK && image->memory != IMGSTAT_CUDA)
             imgstat_image_release(to);
     }
     adapt_destroy(adapt);
@@ -114,16 +177,17 @@ ImgstatResult imgstat_image_transform(ImgstatDevice *device, const ImgstatMethod
                                       const ImagePro *image, int16_t alpha,
                                       const ImagePro *reference, ImagePro *to, ImgstatError *err)
 {
-    *to = (ImagePro){.memory = IMGSTAT_HOST};
-    IMGSTAT_TRY(check_image(image, alpha, err));
+    if (image->memory != IMGSTAT_CUDA)
+        *to = (ImagePro){.memory = IMGSTAT_HOST};
+    IMGSTAT_TRY(check_alpha(image, alpha, err));
     if (method->transform == IMGSTAT_CLAHE)
         return transform_adaptively(device, method, image, alpha, to, err);
     Transfer *transfer = NULL;
     IMGSTAT_TRY(imgstat_transfer_create(device, method, image, alpha, reference, &transfer, err));
     ImgstatResult res = output_image(image, transfer, to, err);
     if (res == IMGSTAT_OK) {
-        res = device->ops->apply(device, transfer, image, alpha, to, err);
-        if (res != IMGSTAT_OK)
+        res = imgstat_transfer_apply(device, transfer, image, alpha, to, err);
+        if (res != IMGSTAT_OK && image->memory != IMGSTAT_CUDA)
             imgstat_image_release(to);
     }
     transfer_destroy(transfer);
@@ -158,7 +222,10 @@ ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const cha
                                  ImgstatFile *like, const ImgstatWrite *how, ImgstatError *err)
 {
     static const ImgstatWrite as_input = {.format = NULL};
-    IMGSTAT_TRY(check_image(image, alpha, err));
+    IMGSTAT_TRY(check_alpha(image, alpha, err));
+    if (image->memory == IMGSTAT_CUDA)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "%s: the pixels are in device memory; host memory is expected", path);
     how = how ? how : &as_input;
     Decoder *const decoder = like ? like->decoder : NULL;
     const EncodeFormat *format =

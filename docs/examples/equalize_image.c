@@ -30,7 +30,7 @@ int main(int argc, char **argv)
         res = imgstat_image_create(from.width, from.height, from.channels, sample, bits, &to, &err);
     }
     if (res == IMGSTAT_OK)
-        res = imgstat_transfer_apply(transfer, &from, page.alpha, &to, &err);
+        res = imgstat_transfer_apply(device, transfer, &from, page.alpha, &to, &err);
     if (res == IMGSTAT_OK)
         res = imgstat_file_open(argv[1], NULL, &like, &err);
     if (res == IMGSTAT_OK)

@@ -89,15 +89,21 @@ static void apply_in_place(const ImgstatTransfer *transfer, TestImage *image, in
     free(got);
 }
 
-static ImgstatTransfer *transfer_for(const ImgstatMethod *method, const ImagePro *image,
-                                     int16_t alpha)
+/* What matching matches it to. */
+static Shape reference_shape(const ImagePro *image)
 {
-    ImgstatTransfer *transfer = NULL;
-    Shape shape = {.sample = image->sample,
+    return (Shape){.sample = image->sample,
                    .channels = image->channels,
                    .width = 40,
                    .height = 30,
                    .pattern = PATTERN_SKEWED};
+}
+
+static ImgstatTransfer *transfer_for(const ImgstatMethod *method, const ImagePro *image,
+                                     int16_t alpha)
+{
+    ImgstatTransfer *transfer = NULL;
+    const Shape shape = reference_shape(image);
     TestImage reference = test_image_create(&shape, false);
     const ImgstatResult res = imgstat_transfer_create(
         ops.cpu, method, image, alpha, method->transform == IMGSTAT_MATCH ? &reference.cpu : NULL,
@@ -106,6 +112,29 @@ static ImgstatTransfer *transfer_for(const ImgstatMethod *method, const ImagePro
     if (res != IMGSTAT_OK && res != IMGSTAT_ERR_ARG && res != IMGSTAT_ERR_UNSUPPORTED)
         must(res);
     return transfer;
+}
+
+/* Through the public calls, the image and its reference in the device's memory. */
+static void apply_public(const ImgstatMethod *method, const TestImage *image, int16_t alpha,
+                         Output *o, const char *text)
+{
+    ImgstatTransfer *transfer = NULL;
+    const Shape shape = reference_shape(&image->cpu);
+    TestImage reference = test_image_create(&shape, true);
+    ImagePro to = o->image;
+    to.memory = IMGSTAT_CUDA;
+    to.host = NULL;
+    to.device.address = o->memory.address + o->shift;
+    memset(o->cuda, POISON, o->bytes);
+    must(cuda_device_ops.upload(ops.cuda, o->memory, 0, o->cuda, o->bytes, &ops.error));
+    must(imgstat_transfer_create(ops.cuda, method, &image->cuda, alpha,
+                                 method->transform == IMGSTAT_MATCH ? &reference.cuda : NULL,
+                                 &transfer, &ops.error));
+    must(imgstat_transfer_apply(ops.cuda, transfer, &image->cuda, alpha, &to, &ops.error));
+    must(cuda_device_ops.download(ops.cuda, o->cuda, o->memory, 0, o->bytes, &ops.error));
+    (void)same_bytes(o->cpu, o->cuda, o->bytes, "by the public calls", text);
+    imgstat_transfer_destroy(transfer);
+    test_image_destroy(&reference);
 }
 
 static bool one_case(const Shape *shape, const ImgstatMethod *method, int16_t alpha)
@@ -134,6 +163,7 @@ static bool one_case(const Shape *shape, const ImgstatMethod *method, int16_t al
     apply_to(transfer, &image.cpu, alpha, &o, false, text);
     apply_to(transfer, &image.cuda, alpha, &o, false, text);
     apply_to(transfer, &image.cpu, alpha, &o, true, text);
+    apply_public(method, &image, alpha, &o, text);
     if (o.image.sample == image.cpu.sample)
         apply_in_place(transfer, &image, alpha, &o, text);
     output_destroy(&o);

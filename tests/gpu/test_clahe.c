@@ -47,32 +47,25 @@ static void luma_case(const Shape *shape)
 static void on_device(const ImgstatMethod *method, const TestImage *image, int16_t alpha,
                       const ImagePro *expected, const char *text)
 {
-    const TransferShape of = shape_of_image(&image->cpu, alpha);
     const size_t row = image_samples_per_row(expected) * imgstat_sample_bytes(expected->sample);
     const size_t bytes = row * expected->height;
     unsigned char *const got = malloc(bytes), *const packed = malloc(bytes);
     if (!got || !packed)
         fail("out of memory");
-    Adapt *adapt;
     DevMem memory;
-    Bands bands;
-    ImagePro from = image->cuda;
-    from.first_row = 0; /* the whole of it, as imgstat_image_transform takes it */
-    bands_of_image(ops.cuda, &from, &bands);
-    must(adapt_create(method, &of, &bands, &adapt, &ops.error));
     must(cuda_device_ops.alloc(ops.cuda, bytes, &memory, &ops.error));
     ImagePro to = *expected;
     to.memory = IMGSTAT_CUDA;
+    to.device_id = image->cuda.device_id;
     to.host = NULL;
     to.device.address = memory.address;
     to.pitch = row;
-    must(cuda_device_ops.adapt_apply(ops.cuda, adapt, &from, &to, &ops.error));
+    must(imgstat_image_transform(ops.cuda, method, &image->cuda, alpha, NULL, &to, &ops.error));
     must(cuda_device_ops.download(ops.cuda, got, memory, 0, bytes, &ops.error));
     for (uint32_t y = 0; y < expected->height; y++)
         memcpy(packed + y * row, image_row(expected, y), row);
     (void)same_bytes(packed, got, bytes, "on the device", text);
     cuda_device_ops.release(ops.cuda, &memory);
-    adapt_destroy(adapt);
     free(got);
     free(packed);
 }

@@ -129,7 +129,10 @@ Test(transfer_json, file)
     cr_assert_eq(imgstat_transfer_load(path, &again, &err), IMGSTAT_OK, "%s", err.message);
     ImagePro out = image_like(&image, IMGSTAT_U8),
              expected = image_of(example_out, 8, 8, 1, IMGSTAT_U8, 8);
-    cr_assert_eq(imgstat_transfer_apply(again, &image, -1, &out, &err), IMGSTAT_OK);
+    ImgstatDevice *device;
+    cr_assert_eq(imgstat_device_open("cpu", 1, &device, NULL), IMGSTAT_OK);
+    cr_assert_eq(imgstat_transfer_apply(device, again, &image, -1, &out, &err), IMGSTAT_OK);
+    imgstat_device_close(device);
     cr_expect(image_equal(&out, &expected));
     imgstat_transfer_destroy(again);
     unlink(path);
