@@ -146,7 +146,8 @@ static __device__ __forceinline__ uint32_t count_turns(Block16 *block, uint64_t 
     return done - noted;
 }
 
-/* Samples that are not plain. */
+/* By a called function: samples that are not plain, and several channels where words are shared,
+ * whose loop is the slower one within the kernel (docs/kernels.md). */
 template <int CHANNELS, int STYLE, bool SPREAD>
 static __device__ __noinline__ uint32_t count_others(Block16 *block, uint64_t *bins,
                                                      const Turns &turns, unsigned channel,
@@ -161,11 +162,11 @@ static __device__ __forceinline__ uint32_t count_styled(Block16 *block, uint64_t
                                                         const Turns &turns, unsigned channel,
                                                         Course *course, uint32_t most, bool fixed)
 {
-    if (look_at(block->narrow.image, true) != LOOK_U16)
-        return count_others<CHANNELS, STYLE, SPREAD>(block, bins, turns, channel, course, most,
-                                                     fixed);
-    return count_turns<CHANNELS, STYLE, SPREAD, true>(block, bins, turns, channel, course, most,
-                                                      fixed);
+    if constexpr (CHANNELS == 1 || STYLE == WINDOW)
+        if (look_at(block->narrow.image, true) == LOOK_U16)
+            return count_turns<CHANNELS, STYLE, SPREAD, true>(block, bins, turns, channel, course,
+                                                              most, fixed);
+    return count_others<CHANNELS, STYLE, SPREAD>(block, bins, turns, channel, course, most, fixed);
 }
 
 /* count_turns in the style of the layout. */
