@@ -89,26 +89,14 @@ static void apply_in_place(const ImgstatTransfer *transfer, TestImage *image, in
     free(got);
 }
 
-/* What matching matches it to. */
-static Shape reference_shape(const ImagePro *image)
-{
-    return (Shape){.sample = image->sample,
-                   .channels = image->channels,
-                   .width = 40,
-                   .height = 30,
-                   .pattern = PATTERN_SKEWED};
-}
-
+/* reference: what matching matches to. */
 static ImgstatTransfer *transfer_for(const ImgstatMethod *method, const ImagePro *image,
-                                     int16_t alpha)
+                                     int16_t alpha, const ImagePro *reference)
 {
     ImgstatTransfer *transfer = NULL;
-    const Shape shape = reference_shape(image);
-    TestImage reference = test_image_create(&shape, false);
     const ImgstatResult res = imgstat_transfer_create(
-        ops.cpu, method, image, alpha, method->transform == IMGSTAT_MATCH ? &reference.cpu : NULL,
+        ops.cpu, method, image, alpha, method->transform == IMGSTAT_MATCH ? reference : NULL,
         &transfer, &ops.error);
-    test_image_destroy(&reference);
     if (res != IMGSTAT_OK && res != IMGSTAT_ERR_ARG && res != IMGSTAT_ERR_UNSUPPORTED)
         must(res);
     return transfer;
@@ -116,11 +104,9 @@ static ImgstatTransfer *transfer_for(const ImgstatMethod *method, const ImagePro
 
 /* Through the public calls, the image and its reference in the device's memory. */
 static void apply_public(const ImgstatMethod *method, const TestImage *image, int16_t alpha,
-                         Output *o, const char *text)
+                         const TestImage *reference, Output *o, const char *text)
 {
     ImgstatTransfer *transfer = NULL;
-    const Shape shape = reference_shape(&image->cpu);
-    TestImage reference = test_image_create(&shape, true);
     ImagePro to = o->image;
     to.memory = IMGSTAT_CUDA;
     to.host = NULL;
@@ -128,21 +114,27 @@ static void apply_public(const ImgstatMethod *method, const TestImage *image, in
     memset(o->cuda, POISON, o->bytes);
     must(cuda_device_ops.upload(ops.cuda, o->memory, 0, o->cuda, o->bytes, &ops.error));
     must(imgstat_transfer_create(ops.cuda, method, &image->cuda, alpha,
-                                 method->transform == IMGSTAT_MATCH ? &reference.cuda : NULL,
+                                 method->transform == IMGSTAT_MATCH ? &reference->cuda : NULL,
                                  &transfer, &ops.error));
     must(imgstat_transfer_apply(ops.cuda, transfer, &image->cuda, alpha, &to, &ops.error));
     must(cuda_device_ops.download(ops.cuda, o->cuda, o->memory, 0, o->bytes, &ops.error));
     (void)same_bytes(o->cpu, o->cuda, o->bytes, "by the public calls", text);
     imgstat_transfer_destroy(transfer);
-    test_image_destroy(&reference);
 }
 
 static bool one_case(const Shape *shape, const ImgstatMethod *method, int16_t alpha)
 {
     char text[256];
+    const Shape other = {.sample = shape->sample,
+                         .channels = shape->channels,
+                         .width = 40,
+                         .height = 30,
+                         .pattern = PATTERN_SKEWED};
     TestImage image = test_image_create(shape, true);
-    ImgstatTransfer *const transfer = transfer_for(method, &image.cpu, alpha);
+    TestImage reference = test_image_create(&other, true);
+    ImgstatTransfer *const transfer = transfer_for(method, &image.cpu, alpha, &reference.cpu);
     if (!transfer) { /* a method that this type does not have */
+        test_image_destroy(&reference);
         test_image_destroy(&image);
         return false;
     }
@@ -163,11 +155,12 @@ static bool one_case(const Shape *shape, const ImgstatMethod *method, int16_t al
     apply_to(transfer, &image.cpu, alpha, &o, false, text);
     apply_to(transfer, &image.cuda, alpha, &o, false, text);
     apply_to(transfer, &image.cpu, alpha, &o, true, text);
-    apply_public(method, &image, alpha, &o, text);
+    apply_public(method, &image, alpha, &reference, &o, text);
     if (o.image.sample == image.cpu.sample)
         apply_in_place(transfer, &image, alpha, &o, text);
     output_destroy(&o);
     imgstat_transfer_destroy(transfer);
+    test_image_destroy(&reference);
     test_image_destroy(&image);
     return true;
 }
