@@ -137,6 +137,29 @@ ImgstatResult cuda_stage(CudaDevice *device, const ImagePro *images, size_t n, C
 ImgstatResult cuda_allow_shared(CudaDevice *device, const void *kernel, int bytes,
                                 ImgstatError *err);
 
+/* Launches a kernel that may begin while the launch before ends, where the device can do that
+ * (hopper.cuh). */
+template <typename Kernel, typename... Arguments>
+static ImgstatResult cuda_launch_early(CudaDevice *device, cudaStream_t stream, const char *name,
+                                       Kernel kernel, unsigned blocks, unsigned threads,
+                                       size_t shared_bytes, ImgstatError *err,
+                                       const Arguments &...arguments)
+{
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = device->properties.major >= 9;
+    IMGSTAT_TRY(cuda_allow_shared(device, (const void *)kernel, (int)shared_bytes, err));
+    CUDA_TRY(device, err, cudaLaunchKernelEx(&config, kernel, arguments...));
+    return cuda_launched(device, stream, name, err);
+}
+
 /* The slots that are not in cuda_device.cu. */
 ImgstatResult cuda_measure(Device *device, const ImagePro *images, const DeviceRecord *records,
                            size_t n, ImgstatError *err);

@@ -398,19 +398,9 @@ static ImgstatResult launch(CudaDevice *device, cudaStream_t stream, const Small
     const uint32_t blocks = wanted < 1 ? 1 : wanted < most ? wanted : most;
     s.piece = piece_vectors(s.vectors, blocks);
     s.shared = shared_vectors(s.piece, THREADS, KEPT);
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(blocks);
-    config.blockDim = dim3(THREADS);
-    config.dynamicSmemBytes = BINS * ROW + (size_t)s.shared * 16 * THREADS;
-    config.stream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = device->properties.major >= 9; /* see after_launches_before */
-    IMGSTAT_TRY(cuda_allow_shared(device, (const void *)kernel, (int)config.dynamicSmemBytes, err));
-    CUDA_TRY(device, err, cudaLaunchKernelEx(&config, kernel, m, s, state));
-    return cuda_launched(device, stream, "transform_small", err);
+    const size_t bytes = BINS * ROW + (size_t)s.shared * 16 * THREADS;
+    return cuda_launch_early(device, stream, "transform_small", kernel, blocks, THREADS, bytes, err,
+                             m, s, state);
 }
 
 ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, const SmallMap *map,

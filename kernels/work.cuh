@@ -279,19 +279,8 @@ static ImgstatResult launch_behind(const Launch *launch, Kernel kernel, const ch
     const bool own = launch->stream == device->stream;
     Work work = launch->work;
     work.early = own && device->only_measured;
-    IMGSTAT_TRY(cuda_allow_shared(device, (const void *)kernel, shared_bytes, err));
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(blocks);
-    config.blockDim = dim3(threads);
-    config.dynamicSmemBytes = (size_t)shared_bytes;
-    config.stream = launch->stream;
-    config.attrs = &attribute;
-    config.numAttrs = device->properties.major >= 9;
-    CUDA_TRY(device, err, cudaLaunchKernelEx(&config, kernel, work));
-    IMGSTAT_TRY(cuda_launched(device, launch->stream, name, err));
+    IMGSTAT_TRY(cuda_launch_early(device, launch->stream, name, kernel, blocks, threads,
+                                  (size_t)shared_bytes, err, work));
     device->only_measured = own;
     return IMGSTAT_OK;
 }

@@ -63,34 +63,30 @@ static void flush_counts(uint32_t *counts, uint32_t n, ImgstatSample sample, uin
     }
 }
 
-/* Empties a table of pairs into the counters of their first and second bytes. */
-static void flush_pairs(uint8_t *pairs, uint32_t *first, uint32_t *second)
+/* The ith counter, of 1 or 4 bytes: `size` is a constant where this is inlined. */
+static inline uint32_t counter_at(const unsigned char *counters, size_t size, unsigned i)
 {
-    for (unsigned high = 0; high < 256; high++, pairs += 256) {
-        uint32_t sum = 0;
-        for (unsigned low = 0; low < 256; low++)
-            sum += pairs[low];
-        if (sum == 0)
-            continue;
-        for (unsigned low = 0; low < 256; low++)
-            first[low] += pairs[low];
-        second[high] += sum;
-        memset(pairs, 0, 256 * sizeof *pairs);
-    }
+    uint32_t wide;
+    if (size == 1)
+        return counters[i];
+    memcpy(&wide, counters + i * size, sizeof wide);
+    return wide;
 }
 
-static void flush_wide(uint32_t *pairs, uint32_t *first, uint32_t *second)
+/* Empties a table of pairs into the counters of their first and second bytes. */
+static inline void flush_pairs(void *table, size_t size, uint32_t *first, uint32_t *second)
 {
-    for (unsigned high = 0; high < 256; high++, pairs += 256) {
+    unsigned char *row = table;
+    for (unsigned high = 0; high < 256; high++, row += 256 * size) {
         uint32_t sum = 0;
         for (unsigned low = 0; low < 256; low++)
-            sum += pairs[low];
+            sum += counter_at(row, size, low);
         if (sum == 0)
             continue;
         for (unsigned low = 0; low < 256; low++)
-            first[low] += pairs[low];
+            first[low] += counter_at(row, size, low);
         second[high] += sum;
-        memset(pairs, 0, 256 * sizeof *pairs);
+        memset(row, 0, 256 * size);
     }
 }
 
@@ -101,8 +97,8 @@ static void flush_bytes(const LoopBytes *counters, unsigned channels)
     for (unsigned t = 0; counters->pairs && t < loop_pair_tables(channels); t++) {
         uint32_t *const first = counters->bytes + 2 * t % channels * LOOP_BYTES; /* little-endian */
         uint32_t *const second = counters->bytes + (2 * t + 1) % channels * LOOP_BYTES;
-        flush_pairs(counters->pairs + t * (size_t)LOOP_PAIRS, first, second);
-        flush_wide(counters->wide + t * (size_t)LOOP_TABLE, first, second);
+        flush_pairs(counters->pairs + t * (size_t)LOOP_PAIRS, 1, first, second);
+        flush_pairs(counters->wide + t * (size_t)LOOP_TABLE, 4, first, second);
     }
     for (unsigned c = 0; c < channels; c++) {
         uint32_t *const first = counters->bytes + c * (size_t)LOOP_BYTES;

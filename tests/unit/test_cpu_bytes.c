@@ -111,6 +111,14 @@ typedef struct Seen {
     uint64_t bytes, spans, pairs, wide, singly;
 } Seen;
 
+static void note_way(Seen *seen, const LoopChoice *choice)
+{
+    seen->spans += choice->spans;
+    seen->pairs += !choice->spans && choice->pairs && !choice->wide;
+    seen->wide += !choice->spans && choice->pairs && choice->wide;
+    seen->singly += !choice->spans && !choice->pairs;
+}
+
 /* Calls of any length, of bytes of changing kinds, with one choice. */
 static void check_calls(Random *random, const CpuLoops *loops, unsigned channels, bool pairs,
                         unsigned calls, uint8_t *x, Seen *seen)
@@ -136,10 +144,7 @@ static void check_calls(Random *random, const CpuLoops *loops, unsigned channels
         for (size_t i = 0; i < kept; i++)
             counters.expected[i % channels][from[i]]++;
         loops->count_bytes(from, n, channels, &counters.to, &choice);
-        seen->spans += choice.spans;
-        seen->pairs += !choice.spans && choice.pairs && !choice.wide;
-        seen->wide += !choice.spans && choice.pairs && choice.wide;
-        seen->singly += !choice.spans && !choice.pairs;
+        note_way(seen, &choice);
     }
     seen->bytes += check(&counters, channels, "calls");
     counters_end(&counters);
@@ -158,10 +163,7 @@ static void check_kind(Random *random, const CpuLoops *loops, unsigned channels,
             counters.expected[i % channels][x[i]] += 4;
         for (int times = 0; times < 4; times++)
             loops->count_bytes(x, n, channels, &counters.to, &choice);
-        seen->spans += choice.spans;
-        seen->pairs += !choice.spans && choice.pairs && !choice.wide;
-        seen->wide += !choice.spans && choice.pairs && choice.wide;
-        seen->singly += !choice.spans && !choice.pairs;
+        note_way(seen, &choice);
         seen->bytes += check(&counters, channels, "kind");
         counters_end(&counters);
     }
