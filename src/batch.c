@@ -88,6 +88,7 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
     Reference *reference = NULL;
     Transfer *together = NULL;
     ImgstatResult res = jobs_worker(&jobs, &worker, err);
+    jobs_tell_fallen(&jobs);
     if (res == IMGSTAT_OK && batch->reference)
         res = reference_create(batch->reference, &jobs.open, jobs.pipeline.sort_bytes, &reference,
                                err);
@@ -96,6 +97,7 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
         res = jobs_together(&jobs, &worker, err);
         together = jobs.made;
         jobs.made = NULL;
+        jobs_tell_fallen(&jobs);
     }
     if (res == IMGSTAT_OK)
         res = jobs_run(&jobs, &worker, err);
@@ -107,9 +109,7 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
     transfer_destroy(jobs.made);
     reference_destroy(reference);
     worker_close(&worker);
-    for (size_t i = 0; jobs.failed && i < n; i++)
-        free(jobs.failed[i]);
-    free(jobs.failed);
+    jobs_forget_failed(&jobs);
     free(jobs.outcome);
     pthread_cond_destroy(&jobs.room);
     pthread_cond_destroy(&jobs.arrived);

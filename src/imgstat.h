@@ -498,8 +498,13 @@ typedef struct ImgstatBatch {
     ImgstatWrite write;
     ImgstatOpen open;   /* warnings are told on the calling thread */
     const char *device; /* as imgstat_device_open takes it; NULL: "cpu" */
-    unsigned threads;   /* in all; 0: as many as the process may run on */
-    uint64_t memory;    /* bytes for pixels and counters of all files at work; 0: 1 GiB */
+    /* NULL: what the device cannot do fails. Else the CPU takes over, for good, where the device
+     * cannot be opened, is lost or runs out of memory: it does that job from its start (but one of
+     * standard input, which is gone) and all that follow. Called once, on the calling thread, with
+     * a sentence of why. */
+    void (*fallen_back)(void *context, const char *why);
+    unsigned threads; /* in all; 0: as many as the process may run on */
+    uint64_t memory;  /* bytes for pixels and counters of all files at work; 0: 1 GiB */
     /* NULL, or called for every job on the calling thread; false: stop. */
     bool (*progress)(void *context, const ImgstatDone *done);
     /* NULL, or called on the calling thread while `together` reads all of them first: `measured` so

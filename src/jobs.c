@@ -30,11 +30,81 @@ bool jobs_cancelled(void *context)
            (jobs->batch->cancelled && jobs->batch->cancelled(jobs->batch->context));
 }
 
-ImgstatResult jobs_worker(Jobs *jobs, Worker *out, ImgstatError *err)
+/* ---- Workers and their device ---------------------------------------------------------------- */
+
+static ImgstatResult open_worker(Jobs *jobs, const char *device, Worker *out, ImgstatError *err)
 {
     const Cancel cancel = {.check = jobs_cancelled, .context = jobs};
-    const char *const device = jobs->batch->device ? jobs->batch->device : "cpu";
     return worker_open(device, jobs->threads, cancel, out, err);
+}
+
+static bool may_fall_back(const Jobs *jobs, ImgstatResult result)
+{
+    return jobs->batch->fallen_back &&
+           (result == IMGSTAT_ERR_DEVICE || result == IMGSTAT_ERR_MEMORY);
+}
+
+/* The first failure is what is told. */
+static void fall(Jobs *jobs, const ImgstatError *why)
+{
+    pthread_mutex_lock(&jobs->lock);
+    if (!atomic_exchange(&jobs->fallen, true))
+        jobs->why = *why;
+    pthread_mutex_unlock(&jobs->lock);
+}
+
+ImgstatResult jobs_worker(Jobs *jobs, Worker *out, ImgstatError *err)
+{
+    const char *const device = jobs->batch->device ? jobs->batch->device : "cpu";
+    ImgstatError why = {0};
+    if (atomic_load(&jobs->fallen))
+        return open_worker(jobs, "cpu", out, err);
+    const ImgstatResult res = open_worker(jobs, device, out, &why);
+    if (res == IMGSTAT_OK || strcmp(device, "cpu") == 0 || !may_fall_back(jobs, res))
+        return res == IMGSTAT_OK ? res : error_set(err, res, "%s", why.message);
+    fall(jobs, &why);
+    return open_worker(jobs, "cpu", out, err);
+}
+
+/* A worker of the failed device becomes one of the CPU; false: there is no memory for that. */
+static bool replace(Jobs *jobs, Worker *worker)
+{
+    Worker spare;
+    if (open_worker(jobs, "cpu", &spare, NULL) != IMGSTAT_OK)
+        return false;
+    worker_close(worker);
+    *worker = spare;
+    return true;
+}
+
+static bool is_cpu(const Worker *worker)
+{
+    return worker->device->ops == &cpu_device_ops;
+}
+
+bool jobs_fall_back(Jobs *jobs, Worker *worker, ImgstatResult result, const ImgstatError *why)
+{
+    if (is_cpu(worker) || !may_fall_back(jobs, result))
+        return false;
+    fall(jobs, why);
+    return replace(jobs, worker);
+}
+
+/* The device may have failed in the hands of another worker. */
+static void follow(Jobs *jobs, Worker *worker)
+{
+    if (atomic_load(&jobs->fallen) && !is_cpu(worker))
+        (void)replace(jobs, worker);
+}
+
+void jobs_tell_fallen(Jobs *jobs)
+{
+    pthread_mutex_lock(&jobs->lock);
+    const bool tell = atomic_load(&jobs->fallen) && !jobs->fallen_told;
+    jobs->fallen_told |= tell;
+    pthread_mutex_unlock(&jobs->lock);
+    if (tell)
+        jobs->batch->fallen_back(jobs->batch->context, jobs->why.message);
 }
 
 /* ---- One job --------------------------------------------------------------------------------- */
@@ -104,6 +174,13 @@ static bool exists(const char *path)
     return strcmp(path, "-") != 0 && stat(path, &st) == 0;
 }
 
+static void drop_warnings(Outcome *outcome)
+{
+    free(outcome->warnings);
+    outcome->warnings = NULL;
+    outcome->warnings_bytes = 0;
+}
+
 static ImgstatResult run_job(Jobs *jobs, Worker *worker, size_t index, Outcome *outcome)
 {
     const ImgstatJob *const job = &jobs->job[index];
@@ -131,6 +208,18 @@ static ImgstatResult run_job(Jobs *jobs, Worker *worker, size_t index, Outcome *
     return nameless ? error_name(err, res, job->input) : res;
 }
 
+/* Nothing is left of an output that failed. */
+static ImgstatResult run_somehow(Jobs *jobs, Worker *worker, size_t index, Outcome *outcome)
+{
+    follow(jobs, worker);
+    const ImgstatResult res = run_job(jobs, worker, index, outcome);
+    if (res == IMGSTAT_OK || !jobs_fall_back(jobs, worker, res, &outcome->error) ||
+        strcmp(jobs->job[index].input, "-") == 0)
+        return res;
+    drop_warnings(outcome);
+    return run_job(jobs, worker, index, outcome);
+}
+
 /* ---- Threads --------------------------------------------------------------------------------- */
 
 typedef struct Share {
@@ -145,6 +234,7 @@ static void share_all(const Share *share, Worker *worker)
     while (jobs->next < jobs->n && !jobs_cancelled(jobs)) {
         const size_t index = jobs->next++;
         pthread_mutex_unlock(&jobs->lock);
+        follow(jobs, worker);
         share->work(jobs, worker, index);
         pthread_mutex_lock(&jobs->lock);
     }
@@ -199,7 +289,7 @@ static void run_and_keep(Jobs *jobs, Worker *worker, size_t index, ImgstatError 
         outcome.error = *no_worker;
         outcome.told.result = no_worker->code;
     } else {
-        outcome.told.result = run_job(jobs, worker, index, &outcome);
+        outcome.told.result = run_somehow(jobs, worker, index, &outcome);
     }
     outcome.told.seconds = now() - start;
     outcome.done = true;
@@ -235,10 +325,11 @@ static void *worker_main(void *context)
 static void tell(Jobs *jobs, Outcome *outcome)
 {
     const ImgstatBatch *const batch = jobs->batch;
+    jobs_tell_fallen(jobs);
     for (size_t at = 0; at < outcome->warnings_bytes; at += strlen(outcome->warnings + at) + 1)
         if (batch->open.warn)
             batch->open.warn(batch->open.warn_context, outcome->warnings + at);
-    free(outcome->warnings);
+    drop_warnings(outcome);
     outcome->told.message = outcome->told.result == IMGSTAT_OK ? "" : outcome->error.message;
     if (outcome->told.result == IMGSTAT_ERR_CANCELLED || !batch->progress)
         return;

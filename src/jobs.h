@@ -27,6 +27,7 @@ typedef struct Jobs {
     Gate gate;
     unsigned n_workers, threads; /* threads: of each worker */
     atomic_bool stop;
+    atomic_bool fallen; /* the batch's device has failed: the CPU does what is left */
     Transfer *made;
     Survey *survey;         /* together, while it is made */
     const Worker *own;      /* that of the calling thread */
@@ -34,7 +35,9 @@ typedef struct Jobs {
     pthread_mutex_t lock;   /* guards what follows */
     pthread_cond_t arrived; /* the outcome that is told next, or a worker has ended */
     pthread_cond_t room;    /* in outcome */
-    Outcome *outcome;       /* a ring: job i is at i % capacity */
+    ImgstatError why;       /* of fallen */
+    bool fallen_told;
+    Outcome *outcome; /* a ring: job i is at i % capacity */
     size_t capacity;
     size_t measured;   /* together: in the first read */
     size_t next, told; /* first job not taken, first not told of */
@@ -42,6 +45,10 @@ typedef struct Jobs {
 
 bool jobs_cancelled(void *context);
 ImgstatResult jobs_worker(Jobs *jobs, Worker *out, ImgstatError *err);
+/* After a failure: whether it is the device's, and the batch allows the CPU to take over. Then the
+ * worker has become the CPU's, and what failed may be done again. */
+bool jobs_fall_back(Jobs *jobs, Worker *worker, ImgstatResult result, const ImgstatError *why);
+void jobs_tell_fallen(Jobs *jobs); /* the batch, once; on the calling thread */
 /* Opens a job's file; its warnings go to outcome, or nowhere. */
 ImgstatResult jobs_open(const Jobs *jobs, size_t index, Outcome *outcome, ImgstatFile **out,
                         ImgstatError *err);
@@ -58,5 +65,6 @@ ImgstatResult jobs_run(Jobs *jobs, Worker *worker, ImgstatError *err);
 
 /* together.c: one transfer from all files. Fills jobs->failed and pipeline.transfer. */
 ImgstatResult jobs_together(Jobs *jobs, Worker *worker, ImgstatError *err);
+void jobs_forget_failed(Jobs *jobs);
 
 #endif

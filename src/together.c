@@ -5,6 +5,14 @@
 
 #include <stdlib.h>
 
+void jobs_forget_failed(Jobs *jobs)
+{
+    for (size_t i = 0; jobs->failed && i < jobs->n; i++)
+        free(jobs->failed[i]);
+    free(jobs->failed);
+    jobs->failed = NULL;
+}
+
 typedef struct Together {
     Jobs *jobs;
     Survey *survey;
@@ -79,6 +87,11 @@ static void measure_job(Jobs *jobs, Worker *worker, size_t index)
     ImgstatResult res = IMGSTAT_OK;
     if (!jobs->failed[index])
         res = read_file(&t, worker, index, &record, &error);
+    if (res != IMGSTAT_OK && jobs_fall_back(jobs, worker, res, &error)) {
+        record_destroy(record);
+        record = NULL;
+        res = read_file(&t, worker, index, &record, &error);
+    }
     pthread_mutex_lock(&jobs->lock);
     const size_t measured = ++jobs->measured;
     if (res == IMGSTAT_OK && record)
@@ -140,7 +153,7 @@ static ImgstatResult finish(Jobs *jobs, Worker *worker, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-ImgstatResult jobs_together(Jobs *jobs, Worker *worker, ImgstatError *err)
+static ImgstatResult read_all(Jobs *jobs, Worker *worker, ImgstatError *err)
 {
     jobs->failed = calloc(jobs->n, sizeof(ImgstatError *));
     if (!jobs->failed)
@@ -158,4 +171,18 @@ ImgstatResult jobs_together(Jobs *jobs, Worker *worker, ImgstatError *err)
     survey_destroy(jobs->survey);
     jobs->survey = NULL;
     return res;
+}
+
+/* What a device was counting when it failed is of no value: everything is read again. */
+ImgstatResult jobs_together(Jobs *jobs, Worker *worker, ImgstatError *err)
+{
+    ImgstatError why = {0};
+    const ImgstatResult res = read_all(jobs, worker, &why);
+    if (res == IMGSTAT_OK)
+        return res;
+    if (!jobs_fall_back(jobs, worker, res, &why))
+        return error_set(err, res, "%s", why.message);
+    jobs_forget_failed(jobs);
+    jobs->measured = 0;
+    return read_all(jobs, worker, err);
 }
