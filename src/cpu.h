@@ -115,11 +115,9 @@ LoopBytes cpu_byte_counters(uint32_t *counts, unsigned channels, CpuCounting cou
 void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *rect,
                       CpuCounting counting);
 
-/* Sets aside what is wanted of n <= 2^14 valid wide samples at x, `channels` interleaved, whose
- * leading bits are at hand. */
+/* Sets aside what is wanted of n <= 2^14 valid wide samples at x, `channels` interleaved. */
 void cpu_aside_samples(KeyAside *aside, const CpuLoops *loops, ImgstatSample sample,
-                       const unsigned char *x, const uint16_t *leading, size_t n, unsigned channels,
-                       void *scratch);
+                       const unsigned char *x, size_t n, unsigned channels, void *scratch);
 /* The same for keys of valid samples of one of the channels. */
 void cpu_aside_keys(KeyAside *aside, uint16_t channels, uint16_t channel, const uint64_t *keys,
                     size_t n);

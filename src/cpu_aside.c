@@ -18,31 +18,37 @@ static void append(KeyAside *aside, KeyGather *gather, const uint64_t *keys, siz
         memcpy(gather->keys + at, keys, n * sizeof *keys);
 }
 
+static void add_below(KeyGather *gather, uint64_t n)
+{
+    if (n > 0)
+        __atomic_fetch_add(&gather->below, n, __ATOMIC_RELAXED);
+}
+
 void cpu_aside_samples(KeyAside *aside, const CpuLoops *loops, ImgstatSample sample,
-                       const unsigned char *x, const uint16_t *leading, size_t n, unsigned channels,
-                       void *scratch)
+                       const unsigned char *x, size_t n, unsigned channels, void *scratch)
 {
     enum { MOST = 1 << 14 };
-    const size_t bytes = sample_bits(sample) / 8, shift = 8 * bytes - 16, each = MOST / channels;
+    const size_t bytes = sample_bits(sample) / 8, each = MOST / channels;
     uint16_t *const at = scratch;
-    uint64_t *const keys = (uint64_t *)(void *)(at + MOST + PICK_PAST);
+    uint64_t *const keys = (uint64_t *)(void *)(at + MOST + PART_PAST);
     for (size_t row = 0; row < aside->n && !is_full(aside); row += channels) {
         KeyGather *const gather = aside->gathers + row;
-        uint16_t lo[LOOP_CHANNELS] = {0}, width[LOOP_CHANNELS] = {0};
+        uint64_t lo[LOOP_CHANNELS], hi[LOOP_CHANNELS], below[LOOP_CHANNELS];
         size_t kept[LOOP_CHANNELS] = {0};
         for (unsigned c = 0; c < channels; c++) {
-            lo[c] = (uint16_t)(gather[c].lo >> shift);
-            if (gather[c].lo <= gather[c].hi)
-                width[c] = (uint16_t)((gather[c].hi >> shift) - (gather[c].lo >> shift) + 1);
+            lo[c] = gather[c].lo;
+            hi[c] = gather[c].hi;
         }
-        const size_t found = loops->pick(leading, n, channels, lo, width, at);
+        const size_t found = loops->part(sample, x, n, channels, lo, hi, below, at);
         for (size_t i = 0; i < found; i++) {
             const unsigned c = at[i] % channels;
             keys[c * each + kept[c]++] = sample_key(sample, cpu_load(x + at[i] * bytes, bytes));
         }
-        for (unsigned c = 0; c < channels; c++)
+        for (unsigned c = 0; c < channels; c++) {
+            add_below(&gather[c], below[c]);
             if (kept[c] > 0)
                 append(aside, &gather[c], keys + c * each, kept[c]);
+        }
     }
 }
 
@@ -51,8 +57,12 @@ void cpu_aside_keys(KeyAside *aside, uint16_t channels, uint16_t channel, const 
 {
     for (size_t i = channel; i < aside->n && !is_full(aside); i += channels) {
         KeyGather *const gather = &aside->gathers[i];
-        for (size_t k = 0; k < n; k++)
+        uint64_t below = 0;
+        for (size_t k = 0; k < n; k++) {
+            below += keys[k] < gather->lo;
             if (keys[k] >= gather->lo && keys[k] <= gather->hi)
                 append(aside, gather, &keys[k], 1);
+        }
+        add_below(gather, below);
     }
 }

@@ -23,7 +23,7 @@ enum { LOOP_TABLE = 65536 + 272 };
 enum { LOOP_BYTE_TABLES = 8, LOOP_BYTE_TABLE = 256 + 16 };
 enum { LOOP_BYTES = LOOP_BYTE_TABLES * LOOP_BYTE_TABLE };
 
-enum { PICK_PAST = 16 };
+enum { PART_PAST = 16 };
 
 /* Pairs of interleaved bytes repeat their channels after so many: pair i is counted in table i %
  * them.
@@ -85,11 +85,11 @@ typedef struct CpuLoops {
                   const uint64_t *nodata, LoopPiece *out);
     /* Leading 16 bits of the keys of wide samples. */
     void (*leading)(ImgstatSample sample, const void *x, size_t n, uint16_t *out);
-    /* Packs the positions of the samples whose leading bits are lo[channel] or one of the
-     * width[channel] - 1 that follow; n <= 65536; returns how many. May write PICK_PAST further
-     * positions. */
-    size_t (*pick)(const uint16_t *leading, size_t n, unsigned channels, const uint16_t *lo,
-                   const uint16_t *width, uint16_t *at);
+    /* Of valid wide samples: counts those whose keys are below lo[channel], and packs the positions
+     * of those from lo[channel] to hi[channel]; n <= 65536; returns how many. May write PART_PAST
+     * further positions. Keys from lo to hi are of the type; lo > hi: none. */
+    size_t (*part)(ImgstatSample sample, const void *x, size_t n, unsigned channels,
+                   const uint64_t *lo, const uint64_t *hi, uint64_t *below, uint16_t *at);
     /* Counts 16-bit words; word i goes to table i % tables; they begin LOOP_TABLE apart. */
     void (*count_words)(const void *x, size_t words, unsigned tables, uint32_t *counts);
     /* Counts n bytes. */

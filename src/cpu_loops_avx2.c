@@ -20,11 +20,42 @@ sums32(ImgstatSample sample, const void *x, size_t n, unsigned channels, LoopSum
     sums32_any(sample, x, n, channels, out);
 }
 
+/* turn_f32_any that converts from memory, not from halves of a register. */
+__attribute__((target("avx2,bmi,bmi2"), always_inline)) static inline void
+turn_f32(const MemF32 *x, size_t block, LanesF32 *to)
+{
+    for (size_t j = 0; j < block; j += 8) {
+        const __m256d pivot0 = _mm256_load_pd(to->pivot + j);
+        const __m256d pivot1 = _mm256_load_pd(to->pivot + j + 4);
+        __m256d sum0 = _mm256_load_pd(to->d + j), sum1 = _mm256_load_pd(to->d + j + 4);
+        __m256d square0 = _mm256_load_pd(to->q + j), square1 = _mm256_load_pd(to->q + j + 4);
+        __m256 low = _mm256_load_ps(to->lo + j), high = _mm256_load_ps(to->hi + j);
+        for (size_t k = 0; k < TURN_BLOCKS; k++) {
+            const float *const at = (const float *)(x + k * block + j);
+            const __m256 v = _mm256_loadu_ps(at);
+            const __m256d t0 = _mm256_sub_pd(_mm256_cvtps_pd(_mm_loadu_ps(at)), pivot0);
+            const __m256d t1 = _mm256_sub_pd(_mm256_cvtps_pd(_mm_loadu_ps(at + 4)), pivot1);
+            sum0 = _mm256_add_pd(sum0, t0);
+            sum1 = _mm256_add_pd(sum1, t1);
+            square0 = _mm256_add_pd(square0, _mm256_mul_pd(t0, t0));
+            square1 = _mm256_add_pd(square1, _mm256_mul_pd(t1, t1));
+            low = _mm256_min_ps(v, low);
+            high = _mm256_max_ps(v, high);
+        }
+        _mm256_store_pd(to->d + j, sum0);
+        _mm256_store_pd(to->d + j + 4, sum1);
+        _mm256_store_pd(to->q + j, square0);
+        _mm256_store_pd(to->q + j + 4, square1);
+        _mm256_store_ps(to->lo + j, low);
+        _mm256_store_ps(to->hi + j, high);
+    }
+}
+
 __attribute__((target("avx2,bmi,bmi2"))) static bool piece(ImgstatSample sample, const void *x,
                                                            size_t n, unsigned channels,
                                                            const uint64_t *nodata, LoopPiece *out)
 {
-    return piece_any(sample, x, n, channels, nodata, out);
+    return piece_any(sample, x, n, channels, nodata, turn_f32, out);
 }
 
 __attribute__((target("avx2,bmi,bmi2"))) static void leading(ImgstatSample sample, const void *x,
@@ -33,11 +64,12 @@ __attribute__((target("avx2,bmi,bmi2"))) static void leading(ImgstatSample sampl
     leading_any(sample, x, n, out);
 }
 
-__attribute__((target("avx2,bmi,bmi2"))) static size_t pick(const uint16_t *leading, size_t n,
-                                                            unsigned channels, const uint16_t *lo,
-                                                            const uint16_t *width, uint16_t *at)
+__attribute__((target("avx2,bmi,bmi2"))) static size_t part(ImgstatSample sample, const void *x,
+                                                            size_t n, unsigned channels,
+                                                            const uint64_t *lo, const uint64_t *hi,
+                                                            uint64_t *below, uint16_t *at)
 {
-    return pick_any(leading, n, channels, lo, width, at);
+    return part_any(sample, x, n, channels, lo, hi, below, at);
 }
 
 __attribute__((target("avx2,bmi,bmi2"))) static void count_words(const void *x, size_t words,
@@ -88,7 +120,7 @@ const CpuLoops cpu_loops_avx2 = {
     .sums32 = sums32,
     .piece = piece,
     .leading = leading,
-    .pick = pick,
+    .part = part,
     .count_words = count_words,
     .count_bytes = count_bytes,
     .select = select_keys,

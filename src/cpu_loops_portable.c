@@ -16,7 +16,7 @@ static void sums32(ImgstatSample sample, const void *x, size_t n, unsigned chann
 static bool piece(ImgstatSample sample, const void *x, size_t n, unsigned channels,
                   const uint64_t *nodata, LoopPiece *out)
 {
-    return piece_any(sample, x, n, channels, nodata, out);
+    return piece_any(sample, x, n, channels, nodata, turn_f32_any, out);
 }
 
 static void leading(ImgstatSample sample, const void *x, size_t n, uint16_t *out)
@@ -24,10 +24,10 @@ static void leading(ImgstatSample sample, const void *x, size_t n, uint16_t *out
     leading_any(sample, x, n, out);
 }
 
-static size_t pick(const uint16_t *leading, size_t n, unsigned channels, const uint16_t *lo,
-                   const uint16_t *width, uint16_t *at)
+static size_t part(ImgstatSample sample, const void *x, size_t n, unsigned channels,
+                   const uint64_t *lo, const uint64_t *hi, uint64_t *below, uint16_t *at)
 {
-    return pick_any(leading, n, channels, lo, width, at);
+    return part_any(sample, x, n, channels, lo, hi, below, at);
 }
 
 static void count_words(const void *x, size_t words, unsigned tables, uint32_t *counts)
@@ -70,7 +70,7 @@ const CpuLoops cpu_loops_portable = {
     .sums32 = sums32,
     .piece = piece,
     .leading = leading,
-    .pick = pick,
+    .part = part,
     .count_words = count_words,
     .count_bytes = count_bytes,
     .select = select_keys,

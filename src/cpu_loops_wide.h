@@ -71,101 +71,117 @@ LOOP void fold(double *lane, unsigned channels, size_t lanes)
 /* Blocks that are added in one turn: accumulators are loaded and stored once for all of them. */
 enum { TURN_BLOCKS = 8 };
 
-/* At least 0x7F800000 once a sample was not finite or was nodata. */
-LOOP uint32_t badness_f32(float v, uint32_t most, bool has_nodata, float nodata)
-{
-    uint32_t raw;
-    memcpy(&raw, &v, sizeof raw);
-    raw &= 0x7FFFFFFFu;
-    most = raw > most ? raw : most;
-    if (has_nodata)
-        most |= v == nodata ? 0x7F800000u : 0u;
-    return most;
-}
-
-LOOP bool piece_f32(const MemF32 *x, size_t n, unsigned channels, bool has_nodata, float nodata,
-                    LoopPiece *out)
-{
-    enum { ALL = PIECE_LANES * LOOP_CHANNELS };
-    double d[ALL], q[ALL], pivot[ALL];
-    float lo[ALL], hi[ALL];
-    uint32_t bad[ALL];
-    size_t at = 0;
-    const size_t block = (size_t)PIECE_LANES * channels, lanes = lanes_used(n / channels);
-    const size_t used = lanes * channels;
-    memset(d, 0, used * sizeof *d);
-    memset(q, 0, used * sizeof *q);
-    for (size_t j = 0; j < used; j++) {
-        const float first = j < channels ? x[j] : lo[j - channels];
-        pivot[j] = (double)first + 0.0; /* +0 for -0 */
-        lo[j] = hi[j] = first;
-        bad[j] = 0;
-    }
-    for (; n - at >= TURN_BLOCKS * block; at += TURN_BLOCKS * block) {
-        for (size_t j = 0; j < block; j++) {
-            double sum = d[j], square = q[j];
-            float low = lo[j], high = hi[j];
-            uint32_t most = bad[j];
-            for (size_t k = 0; k < TURN_BLOCKS; k++) {
-                const float v = x[at + k * block + j];
-                const double t = (double)v - pivot[j];
-                sum += t;
-                square += t * t;
-                low = v < low ? v : low;
-                high = v > high ? v : high;
-                most = badness_f32(v, most, has_nodata, nodata);
-            }
-            d[j] = sum;
-            q[j] = square;
-            lo[j] = low;
-            hi[j] = high;
-            bad[j] = most;
-        }
-    }
-    for (; at < n; at += block) {
-        const size_t m = least(block, n - at);
-        for (size_t j = 0; j < m; j++) {
-            const float v = x[at + j];
-            const double t = (double)v - pivot[j];
-            d[j] += t;
-            q[j] += t * t;
-            lo[j] = v < lo[j] ? v : lo[j];
-            hi[j] = v > hi[j] ? v : hi[j];
-            bad[j] = badness_f32(v, bad[j], has_nodata, nodata);
-        }
-    }
-    uint32_t any = 0;
-    for (size_t j = 0; j < used; j++)
-        any |= bad[j] >= 0x7F800000u ? 1u : 0u;
-    if (any)
-        return false;
-    for (size_t h = used / 2; h >= channels; h /= 2) {
-        for (size_t j = 0; j < h; j++) {
-            lo[j] = lo[j + h] < lo[j] ? lo[j + h] : lo[j];
-            hi[j] = hi[j + h] > hi[j] ? hi[j + h] : hi[j];
-        }
-    }
-    fold(d, channels, lanes);
-    fold(q, channels, lanes);
-    for (unsigned c = 0; c < channels; c++) {
-        uint32_t low, high;
-        memcpy(&low, &lo[c], sizeof low);
-        memcpy(&high, &hi[c], sizeof high);
-        out[c].min = key32(IMGSTAT_F32, low);
-        out[c].max = key32(IMGSTAT_F32, high);
-        out[c].pivot = pivot[c];
-        out[c].d = d[c];
-        out[c].q = q[c];
-    }
-    return true;
-}
-
 LOOP uint64_t is_bad_f64(double v, bool has_nodata, double nodata)
 {
     const uint64_t exponent = (uint64_t)0x7FF << 52;
     uint64_t raw;
     memcpy(&raw, &v, sizeof raw);
     return ((raw & exponent) == exponent ? 1u : 0u) | (has_nodata && v == nodata ? 1u : 0u);
+}
+
+/* The lanes of a piece of f32, of each channel. */
+typedef struct LanesF32 {
+    double d[PIECE_LANES * LOOP_CHANNELS], q[PIECE_LANES * LOOP_CHANNELS];
+    double pivot[PIECE_LANES * LOOP_CHANNELS];
+    float lo[PIECE_LANES * LOOP_CHANNELS], hi[PIECE_LANES * LOOP_CHANNELS];
+    uint32_t nodata[PIECE_LANES * LOOP_CHANNELS]; /* not 0: a sample was that */
+} LanesF32;
+
+/* Adds TURN_BLOCKS blocks of samples that are not compared with nodata. */
+typedef void TurnF32(const MemF32 *x, size_t block, LanesF32 *to);
+
+LOOP void turn_f32_nodata(const MemF32 *x, size_t block, bool has_nodata, float nodata,
+                          LanesF32 *to)
+{
+    for (size_t j = 0; j < block; j++) {
+        double sum = to->d[j], square = to->q[j];
+        float low = to->lo[j], high = to->hi[j];
+        uint32_t any = to->nodata[j];
+        for (size_t k = 0; k < TURN_BLOCKS; k++) {
+            const float v = x[k * block + j];
+            const double t = (double)v - to->pivot[j];
+            sum += t;
+            square += t * t;
+            low = v < low ? v : low;
+            high = v > high ? v : high;
+            any |= has_nodata && v == nodata ? 1u : 0u;
+        }
+        to->d[j] = sum;
+        to->q[j] = square;
+        to->lo[j] = low;
+        to->hi[j] = high;
+        to->nodata[j] = any;
+    }
+}
+
+LOOP void turn_f32_any(const MemF32 *x, size_t block, LanesF32 *to)
+{
+    turn_f32_nodata(x, block, false, 0, to);
+}
+
+/* A sample that is not finite makes the sum of its lane so for good, and nothing else does: doubles
+ * hold the sums and squares of 4,096 floats. */
+LOOP bool piece_f32(const MemF32 *x, size_t n, unsigned channels, bool has_nodata, float nodata,
+                    TurnF32 *turn, LoopPiece *out)
+{
+    __attribute__((aligned(64))) LanesF32 to;
+    size_t at = 0;
+    const size_t block = (size_t)PIECE_LANES * channels, lanes = lanes_used(n / channels);
+    const size_t used = lanes * channels;
+    memset(to.d, 0, used * sizeof *to.d);
+    memset(to.q, 0, used * sizeof *to.q);
+    memset(to.nodata, 0, used * sizeof *to.nodata);
+    for (unsigned c = 0; c < channels; c++) {
+        to.lo[c] = x[c];
+        to.pivot[c] = (double)x[c] + 0.0; /* +0 for -0 */
+    }
+    for (size_t j = channels; j < used; j *= 2) {
+        memcpy(to.lo + j, to.lo, j * sizeof *to.lo);
+        memcpy(to.pivot + j, to.pivot, j * sizeof *to.pivot);
+    }
+    memcpy(to.hi, to.lo, used * sizeof *to.hi);
+    for (; n - at >= TURN_BLOCKS * block; at += TURN_BLOCKS * block) {
+        if (has_nodata)
+            turn_f32_nodata(x + at, block, true, nodata, &to);
+        else
+            turn(x + at, block, &to);
+    }
+    for (; at < n; at += block) {
+        const size_t m = least(block, n - at);
+        for (size_t j = 0; j < m; j++) {
+            const float v = x[at + j];
+            const double t = (double)v - to.pivot[j];
+            to.d[j] += t;
+            to.q[j] += t * t;
+            to.lo[j] = v < to.lo[j] ? v : to.lo[j];
+            to.hi[j] = v > to.hi[j] ? v : to.hi[j];
+            to.nodata[j] |= has_nodata && v == nodata ? 1u : 0u;
+        }
+    }
+    uint64_t any = 0;
+    for (size_t j = 0; j < used; j++)
+        any |= to.nodata[j] | is_bad_f64(to.d[j], false, 0);
+    if (any)
+        return false;
+    for (size_t h = used / 2; h >= channels; h /= 2) {
+        for (size_t j = 0; j < h; j++) {
+            to.lo[j] = to.lo[j + h] < to.lo[j] ? to.lo[j + h] : to.lo[j];
+            to.hi[j] = to.hi[j + h] > to.hi[j] ? to.hi[j + h] : to.hi[j];
+        }
+    }
+    fold(to.d, channels, lanes);
+    fold(to.q, channels, lanes);
+    for (unsigned c = 0; c < channels; c++) {
+        uint32_t low, high;
+        memcpy(&low, &to.lo[c], sizeof low);
+        memcpy(&high, &to.hi[c], sizeof high);
+        out[c].min = key32(IMGSTAT_F32, low);
+        out[c].max = key32(IMGSTAT_F32, high);
+        out[c].pivot = to.pivot[c];
+        out[c].d = to.d[c];
+        out[c].q = to.q[c];
+    }
+    return true;
 }
 
 LOOP bool piece_f64(const MemF64 *x, size_t n, unsigned channels, bool has_nodata, double nodata,
@@ -242,14 +258,14 @@ LOOP bool piece_f64(const MemF64 *x, size_t n, unsigned channels, bool has_nodat
 }
 
 LOOP bool piece_any(ImgstatSample sample, const void *x, size_t n, unsigned channels,
-                    const uint64_t *nodata, LoopPiece *out)
+                    const uint64_t *nodata, TurnF32 *turn, LoopPiece *out)
 {
     if (sample == IMGSTAT_F32) {
         const uint32_t raw = nodata ? (uint32_t)sample_raw(sample, *nodata) : 0;
         float v;
         memcpy(&v, &raw, sizeof v);
-        return nodata && *nodata <= UINT32_MAX ? piece_f32(x, n, channels, true, v, out)
-                                               : piece_f32(x, n, channels, false, 0, out);
+        return nodata && *nodata <= UINT32_MAX ? piece_f32(x, n, channels, true, v, turn, out)
+                                               : piece_f32(x, n, channels, false, 0, turn, out);
     }
     const uint64_t raw = nodata ? sample_raw(sample, *nodata) : 0;
     double v;
@@ -270,23 +286,36 @@ LOOP void leading64(ImgstatSample sample, const Mem64 *x, size_t n, uint16_t *ou
         out[i] = (uint16_t)(key64(sample, x[i]) >> 48);
 }
 
-/* Wanted samples are few: eight without one are passed over whole. */
-LOOP size_t pick_of(const uint16_t *leading, size_t n, unsigned channels, const uint16_t *lo,
-                    const uint16_t *width, uint16_t *at)
+/* Parts samples of one type: keys that few lie between, so that eight without one are passed over
+ * whole. */
+LOOP size_t part_of(ImgstatSample sample, const void *x, size_t n, unsigned channels,
+                    const uint64_t *lo, const uint64_t *hi, uint64_t *below, uint16_t *at)
 {
     enum { BLOCK = 64, ALL = BLOCK * LOOP_CHANNELS };
-    uint16_t first[ALL], wide[ALL];
+    const Mem32 *const x32 = x;
+    const Mem64 *const x64 = x;
+    const bool short_keys = sample_bits(sample) == 32;
+    uint32_t first32[ALL], last32[ALL], under32[ALL] = {0};
+    uint64_t first64[ALL], last64[ALL], under64[ALL] = {0};
     uint8_t wanted[ALL] = {0};
     const size_t block = (size_t)BLOCK * channels;
     size_t found = 0;
     for (size_t j = 0; j < block; j++) {
-        first[j] = lo[j % channels];
-        wide[j] = width[j % channels];
+        first32[j] = (uint32_t)(first64[j] = lo[j % channels]);
+        last32[j] = (uint32_t)(last64[j] = hi[j % channels]);
     }
     for (size_t i = 0; i < n; i += block) {
         const size_t m = least(block, n - i);
-        for (size_t j = 0; j < m; j++)
-            wanted[j] = (uint16_t)(leading[i + j] - first[j]) < wide[j];
+        for (size_t j = 0; short_keys && j < m; j++) {
+            const uint32_t key = key32(sample, x32[i + j]);
+            under32[j] += key < first32[j] ? 1u : 0u;
+            wanted[j] = (key >= first32[j]) & (key <= last32[j]);
+        }
+        for (size_t j = 0; !short_keys && j < m; j++) {
+            const uint64_t key = key64(sample, x64[i + j]);
+            under64[j] += key < first64[j] ? 1u : 0u;
+            wanted[j] = (key >= first64[j]) & (key <= last64[j]);
+        }
         for (size_t j = m; j % 8 != 0; j++)
             wanted[j] = 0;
         for (size_t j = 0; j < m; j += 8) {
@@ -298,17 +327,31 @@ LOOP size_t pick_of(const uint16_t *leading, size_t n, unsigned channels, const 
             }
         }
     }
+    for (unsigned c = 0; c < channels; c++) {
+        below[c] = 0;
+        for (size_t j = c; j < block; j += channels)
+            below[c] += short_keys ? under32[j] : under64[j];
+    }
     return found;
 }
 
-LOOP size_t pick_any(const uint16_t *leading, size_t n, unsigned channels, const uint16_t *lo,
-                     const uint16_t *width, uint16_t *at)
+LOOP size_t part_any(ImgstatSample sample, const void *x, size_t n, unsigned channels,
+                     const uint64_t *lo, const uint64_t *hi, uint64_t *below, uint16_t *at)
 {
-    if (channels == 1)
-        return pick_of(leading, n, 1, lo, width, at);
-    if (channels == 3)
-        return pick_of(leading, n, 3, lo, width, at);
-    return pick_of(leading, n, channels, lo, width, at);
+    switch (sample) {
+    case IMGSTAT_U32:
+        return part_of(IMGSTAT_U32, x, n, channels, lo, hi, below, at);
+    case IMGSTAT_I32:
+        return part_of(IMGSTAT_I32, x, n, channels, lo, hi, below, at);
+    case IMGSTAT_F32:
+        return part_of(IMGSTAT_F32, x, n, channels, lo, hi, below, at);
+    case IMGSTAT_U64:
+        return part_of(IMGSTAT_U64, x, n, channels, lo, hi, below, at);
+    case IMGSTAT_I64:
+        return part_of(IMGSTAT_I64, x, n, channels, lo, hi, below, at);
+    default:
+        return part_of(IMGSTAT_F64, x, n, channels, lo, hi, below, at);
+    }
 }
 
 LOOP void leading_any(ImgstatSample sample, const void *x, size_t n, uint16_t *out)

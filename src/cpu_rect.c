@@ -215,7 +215,8 @@ static void sums64(bool is_signed, const unsigned char *x, size_t n, size_t stri
     *max = hi;
 }
 
-/* Keys of n samples that have just been counted: `leading` is theirs. */
+/* What is wanted of n valid samples that begin with channel `first`; channels of them are
+ * interleaved. */
 static void set_aside(const Target *to, const unsigned char *x, size_t n, unsigned channels,
                       uint16_t first)
 {
@@ -223,8 +224,7 @@ static void set_aside(const Target *to, const unsigned char *x, size_t n, unsign
     const size_t bytes = sample_bits(image->sample) / 8;
     uint64_t *keys = to->spare;
     if (channels == image->channels) {
-        cpu_aside_samples(to->aside, to->loops, image->sample, x, to->leading, n, channels,
-                          to->spare);
+        cpu_aside_samples(to->aside, to->loops, image->sample, x, n, channels, to->spare);
         return;
     }
     for (size_t i = 0; i < n; i++) /* one of several channels, taken apart */
@@ -245,8 +245,6 @@ static void count(const Target *to, const unsigned char *x, size_t n, unsigned c
     case COUNT_LEADING:
         to->loops->leading(to->image->sample, x, n, to->leading);
         to->loops->count_words(to->leading, n, tables, counts);
-        if (to->aside)
-            set_aside(to, x, n, channels, first);
         return;
     case COUNT_WORDS:
         to->loops->count_words(x, n, tables, counts);
@@ -287,6 +285,8 @@ static void add_chunk(const Target *to, const CpuRun *run, const unsigned char *
     for (unsigned c = 0; c < channels; c++)
         add_extrema(to, run, (uint16_t)(first + c), min[c], max[c]);
     count(to, x, n, channels, first);
+    if (to->aside)
+        set_aside(to, x, n, channels, first);
 }
 
 /* Packs the samples of a channel that are not masked and, of wide types, not nodata; adds up the
@@ -418,6 +418,8 @@ static void add_floats(const Target *to, const CpuRun *run)
         }
         if (whole)
             count(to, part.pixels, n * channels, (unsigned)channels, 0);
+        if (whole && to->aside)
+            set_aside(to, part.pixels, n * channels, (unsigned)channels, 0);
     }
 }
 
@@ -440,7 +442,7 @@ void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *r
                        .choice = &thread->choice,
                        .planar = scratch,
                        .leading = (uint16_t *)(void *)(scratch + CPU_SCRATCH / 4),
-                       .aside = counting == COUNT_LEADING ? thread->aside : NULL,
+                       .aside = thread->aside,
                        .spare = scratch + CPU_SCRATCH / 2};
     const uint32_t rows =
         packed && !floats ? rect->y1 - rect->y0 : 1; /* rows without gaps are one */

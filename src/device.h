@@ -42,6 +42,7 @@ typedef struct KeyGather {
     uint64_t *keys;  /* on the host */
     size_t capacity; /* the caller knows the count from bins; more is IMGSTAT_ERR_ARG */
     size_t n;        /* gathered so far; added to */
+    uint64_t below;  /* of a KeyAside: the valid samples with key < lo; added to */
 } KeyGather;
 
 /* Counting every key of a window of 32-bit keys: those of `channel` whose leading 16 bits are
@@ -167,9 +168,8 @@ typedef struct RowSource {
     bool in_order; /* rows are asked for by thread 0 alone, down the image; measure only */
 } RowSource;
 
-/* Keys that the CPU's measure sets aside while it counts such images by leading bits: where a
- * further read would look for them. Rows of one gather a channel; lo and hi are the ends of whole
- * bins of a record, lo > hi: none. At most LOOP_CHANNELS channels. */
+/* Keys that the CPU's measure of such images sets aside: those that a further read would look for.
+ * Rows of one gather a channel; lo > hi: none. At most LOOP_CHANNELS channels of wide samples. */
 typedef struct KeyAside {
     KeyGather *gathers;
     size_t n;  /* a multiple of the channels */

@@ -3,6 +3,7 @@
  */
 #include "findings.h"
 
+#include "guess.h"
 #include "mode.h"
 #include "select.h"
 #include "statistics.h"
@@ -79,6 +80,17 @@ static ImgstatResult list_ranks(Work *work, ImgstatError *err)
         }
     }
     return IMGSTAT_OK;
+}
+
+/* Two of `stat` are the low and the high rank of one percentile. */
+static void take_guessed(Work *work, const Guess *guess)
+{
+    for (OrderStat *stat = work->stat; stat < work->stat + work->n_stats; stat += 2) {
+        uint64_t keys[2];
+        guess_keys(guess, stat->channel, stat[0].rank, stat[1].rank, keys);
+        stat[0].key = keys[0];
+        stat[1].key = keys[1];
+    }
 }
 
 static ImgstatResult make_histograms(Work *work, uint8_t bits, Scratch *scratch, ImgstatError *err)
@@ -242,7 +254,9 @@ static ImgstatResult find_all(Work *work, uint8_t bits, Reader reader, ImgstatEr
     const Record *const record = work->out->record;
     Select select = {0};
     ImgstatResult res = list_ranks(work, err);
-    if (res == IMGSTAT_OK && work->n_stats)
+    if (res == IMGSTAT_OK && reader.guess)
+        take_guessed(work, reader.guess);
+    else if (res == IMGSTAT_OK && work->n_stats)
         res = select_start(reader.scratch, &select, record, work->stat, work->n_stats, err);
     if (res == IMGSTAT_OK)
         res = make_histograms(work, bits, reader.scratch, err);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* guess.c: guessed places of order statistics, and counting from keys that were set aside there.
- * Whatever the guess, bins say where an order statistic lies, and the keys of whole bins are set
- * aside, all of them or none: a wrong guess costs a read, not exactness. */
+/* guess.c: guessed places of order statistics, and finding them among the keys set aside there.
+ * How many samples lie below says which ranks those have: a wrong guess costs a read, not
+ * exactness. */
 #include "guess.h"
 
 #include "findings.h"
+#include "statistics.h"
 
 #include <stdlib.h>
 
@@ -20,6 +21,12 @@ static const double margins[] = {0.005, 0.0025};
 static size_t ranks_of(const ImgstatMeasure *how)
 {
     return how->n_percentiles + how->median;
+}
+
+/* The last one is the median. */
+static double percent_of(const ImgstatMeasure *how, size_t k)
+{
+    return k < how->n_percentiles ? how->percentiles[k] : 50;
 }
 
 bool guess_helps(const ImgstatMeasure *how, ImgstatSample sample, uint16_t channels)
@@ -62,10 +69,9 @@ static uint64_t list_ranges(const Record *sample, uint32_t every, const ImgstatM
     enum { SPARE = 4096 };
     uint64_t room = 0;
     for (size_t k = 0; k < ranks_of(how); k++) {
-        const double p = k < how->n_percentiles ? how->percentiles[k] : 50;
         for (uint16_t c = 0; c < sample->channels; c++) {
             KeyGather *const gather = &gathers[k * sample->channels + c];
-            const uint64_t inside = bins_about(sample, c, p, margin, gather);
+            const uint64_t inside = bins_about(sample, c, percent_of(how, k), margin, gather);
             const uint64_t expected = inside * every; /* < 2^64: pages have fewer samples */
             gather->capacity =
                 (size_t)(expected < GUESS_KEYS ? expected + expected / 2 + SPARE : GUESS_KEYS + 1);
@@ -105,35 +111,75 @@ void guess_release(Guess *guess)
     *guess = (Guess){0};
 }
 
-/* The keys that hold all those which the count looks for; NULL if there are none. */
-static const KeyGather *holder(const Guess *guess, ImgstatSample sample, const DigitCount *count)
+/* The keys among which the sample of that rank is; NULL if none of them has it. */
+static const KeyGather *holder(const Guess *guess, uint16_t channel, uint64_t rank)
 {
-    const unsigned above = count->shift + 16u;
-    const uint64_t lo = above >= sample_bits(sample) ? 0 : count->prefix << above;
-    const uint64_t hi = lo | (((uint64_t)1 << above) - 1);
     for (size_t i = 0; i < guess->aside.n; i++) {
         const KeyGather *const gather = &guess->aside.gathers[i];
-        if (gather->channel == count->channel && gather->lo <= lo && gather->hi >= hi)
+        if (gather->channel == channel && rank >= gather->below && rank - gather->below < gather->n)
             return gather;
     }
     return NULL;
 }
 
-bool guess_answer(const Guess *guess, ImgstatSample sample, const Pass *pass)
+bool guess_holds(const Guess *guess, const Record *record, const ImgstatMeasure *how)
 {
-    if (guess->aside.full || guess->aside.n == 0 || pass->n_ranges || pass->n_gathers ||
-        pass->n_windows || pass->central)
-        return false;
-    for (size_t i = 0; i < pass->n_digits; i++)
-        if (!holder(guess, sample, &pass->digits[i]))
-            return false;
-    for (size_t i = 0; i < pass->n_digits; i++) {
-        const DigitCount *const count = &pass->digits[i];
-        const KeyGather *const gather = holder(guess, sample, count);
-        for (size_t k = 0; k < gather->n; k++) { /* no branch: keys of several bins are mixed */
-            const uint64_t leading = gather->keys[k] >> count->shift;
-            count->bins[leading & 0xFFFF] += leading >> 16 == count->prefix;
+    bool holds = !guess->aside.full;
+    for (uint16_t c = 0; c < record->channels; c++) {
+        const uint64_t n = record->tally[c].n;
+        for (size_t k = 0; holds && n > 0 && k < ranks_of(how); k++) {
+            const PercentileRank rank =
+                percentile_rank(percent_of(how, k), how->percentile_method, n);
+            holds = holder(guess, c, rank.low) && holder(guess, c, rank.high);
         }
     }
-    return true;
+    return holds;
+}
+
+/* The key of rank `left` among those gathered. */
+static uint64_t find_key(const KeyGather *gather, uint64_t left)
+{
+    enum { BITS = 12, BINS = 1 << BITS };
+    uint64_t lo = gather->lo, span = gather->hi - lo;
+    for (;;) { /* BITS of the key in each turn, among the keys from lo to lo + span */
+        uint32_t bins[BINS + 1] = {0};
+        unsigned shift = 0, bin = 0;
+        while (span >> shift >= BINS)
+            shift++;
+        for (size_t i = 0; i < gather->n; i++) {
+            const uint64_t past = gather->keys[i] - lo;
+            bins[past <= span ? past >> shift : BINS]++;
+        }
+        while (left >= bins[bin])
+            left -= bins[bin++];
+        const uint64_t below = (uint64_t)bin << shift, size = ((uint64_t)1 << shift) - 1;
+        lo += below;
+        span = span - below < size ? span - below : size;
+        if (span == 0)
+            return lo;
+    }
+}
+
+/* The key of rank `left` among those gathered, where `key` is that of the rank before it, which may
+ * be below all of them. */
+static uint64_t next_key(const KeyGather *gather, uint64_t left, uint64_t key)
+{
+    uint64_t upto = 0, next = UINT64_MAX;
+    for (size_t i = 0; i < gather->n; i++) {
+        const uint64_t other = gather->keys[i];
+        upto += other <= key;
+        next = other > key && other < next ? other : next;
+    }
+    return left < upto ? key : next;
+}
+
+void guess_keys(const Guess *guess, uint16_t channel, uint64_t low, uint64_t high, uint64_t keys[2])
+{
+    const KeyGather *const first = holder(guess, channel, low);
+    const KeyGather *const second = holder(guess, channel, high);
+    keys[0] = keys[1] = find_key(first, low - first->below);
+    if (high == low + 1)
+        keys[1] = next_key(second, high - second->below, keys[0]);
+    else if (high != low)
+        keys[1] = find_key(second, high - second->below);
 }

@@ -26,8 +26,8 @@ static ImgstatResult measure_band(void *context, const ImagePro *band, ImgstatEr
     return first->device->ops->measure(first->device, band, &first->record, 1, err);
 }
 
-/* Of one row in `every`: only where rows can be fetched. Where rows that should only need reading
- * cannot be read, the decoder says what there is. */
+/* Of one row in `every`, or with keys set aside: only where rows can be fetched. Where rows that
+ * should only need reading cannot be read, the decoder says what there is; a guess is given up. */
 static ImgstatResult measure_all(Bands *bands, uint32_t every, First *first, size_t bytes,
                                  ImgstatError *err)
 {
@@ -36,7 +36,7 @@ static ImgstatResult measure_all(Bands *bands, uint32_t every, First *first, siz
     if (bands_fetchable(bands) || (every == 1 && bands_chunks_begin(bands))) {
         bool complete;
         IMGSTAT_TRY(bands_fetch(bands, every, measure_band, first, &complete, err));
-        if (complete || every > 1)
+        if (complete || every > 1 || device->aside)
             return IMGSTAT_OK;
         device->ops->release(device, &first->record.mem);
         IMGSTAT_TRY(device->ops->alloc(device, bytes, &first->record.mem, err));
@@ -86,7 +86,8 @@ static ImgstatResult read_plane_aside(Bands *bands, uint16_t channel, KeyAside *
     return res;
 }
 
-/* aside: NULL, or keys to set aside; every is 1 then. */
+/* aside: NULL, or keys to set aside; every is 1 then, and the record is of no value if the rows are
+ * not fetchable any more. */
 static ImgstatResult read_first(Bands *bands, uint32_t every, unsigned parts, KeyAside *aside,
                                 Record **out, ImgstatError *err)
 {
@@ -104,6 +105,8 @@ static ImgstatResult read_first(Bands *bands, uint32_t every, unsigned parts, Ke
         record_create(bands->device->scratch, sample, channels, parts, &record, err);
     bands->device->aside = bands->planes == 1 ? aside : NULL;
     for (uint16_t c = 0; res == IMGSTAT_OK && c < bands->planes; c++) {
+        if (aside && bands->unfetchable)
+            break;
         bands_plane(bands, c);
         res = aside && bands->planes > 1 ? read_plane_aside(bands, c, aside, record, err)
                                          : read_plane(bands, every, c, record, err);
@@ -179,19 +182,10 @@ static ImgstatResult read_pass(Bands *bands, const Pass *pass, ImgstatError *err
     return res;
 }
 
-/* A page that is being measured, and what is known of it. */
-typedef struct Measuring {
-    Bands *bands;
-    Guess guess;
-} Measuring;
-
 /* Planes of which nothing is wanted are not read. */
 static ImgstatResult read_further(void *context, const Pass *pass, ImgstatError *err)
 {
-    Measuring *const measuring = context;
-    Bands *const bands = measuring->bands;
-    if (guess_answer(&measuring->guess, bands->page.sample, pass))
-        return IMGSTAT_OK;
+    Bands *const bands = context;
     if (bands->planes == 1)
         return read_pass(bands, pass, err);
     ImgstatResult res = IMGSTAT_OK;
@@ -208,24 +202,37 @@ static ImgstatResult read_further(void *context, const Pass *pass, ImgstatError 
 
 /* ---- Both -------------------------------------------------------------------------------- */
 
+/* The first read by the guess, which is released where that was wrong; *out is NULL then. */
+static ImgstatResult read_guessed(Bands *bands, const ImgstatMeasure *how, Guess *guess,
+                                  Record **out, ImgstatError *err)
+{
+    IMGSTAT_TRY(read_first(bands, 1, 0, &guess->aside, out, err));
+    if (!bands->unfetchable && guess_holds(guess, *out, how))
+        return IMGSTAT_OK;
+    record_destroy(*out);
+    *out = NULL;
+    guess_release(guess);
+    return IMGSTAT_OK;
+}
+
 static ImgstatResult measure_bands(Bands *bands, const ImgstatMeasure *how, ImgstatRecord **out,
                                    ImgstatError *err)
 {
-    Measuring measuring = {.bands = bands};
-    KeyAside *const aside = &measuring.guess.aside;
+    Guess guess = {0};
     Record *record = NULL;
-    ImgstatResult res = look(bands, how, &measuring.guess, err);
-    if (res == IMGSTAT_OK)
-        res = read_first(bands, 1, findings_parts(how), aside->n > 0 ? aside : NULL, &record, err);
-    if (bands->unfetchable)
-        guess_release(&measuring.guess);
+    ImgstatResult res = look(bands, how, &guess, err);
+    if (res == IMGSTAT_OK && guess.aside.n > 0)
+        res = read_guessed(bands, how, &guess, &record, err);
+    if (res == IMGSTAT_OK && !record)
+        res = read_first(bands, 1, findings_parts(how), NULL, &record, err);
     const Reader reader = {.read = read_further,
-                           .context = &measuring,
+                           .context = bands,
                            .threads = bands->device->threads,
-                           .scratch = bands->device->scratch};
+                           .scratch = bands->device->scratch,
+                           .guess = guess.aside.n > 0 ? &guess : NULL};
     if (res == IMGSTAT_OK)
         res = findings_create(record, bands->page.bits, how, reader, out, err);
-    guess_release(&measuring.guess);
+    guess_release(&guess);
     return res;
 }
 

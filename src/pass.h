@@ -36,8 +36,9 @@ void pass_of_plane_end(PlanePass *plane);
 typedef struct Reader {
     ImgstatResult (*read)(void *context, const Pass *pass, ImgstatError *err);
     void *context;
-    unsigned threads; /* to sort with what was read; 0: one */
-    Scratch *scratch; /* where memory for what is found comes from */
+    unsigned threads;          /* to sort with what was read; 0: one */
+    Scratch *scratch;          /* where memory for what is found comes from */
+    const struct Guess *guess; /* NULL, or one that holds all order statistics (guess.h) */
 } Reader;
 
 /* The slot `read` of a device that has nothing to gain from looking for all at once. */
