@@ -3,6 +3,14 @@
 #include "luma.h"
 
 #include "apply.h"
+#include "recolour.h"
+
+/* Whether recolour.h takes the samples: bytes or words, every pixel of which has a luma. */
+static bool is_plain(const ImagePro *image)
+{
+    return (image->sample == IMGSTAT_U8 || image->sample == IMGSTAT_U16) && !image->mask &&
+           !image->has_nodata;
+}
 
 /* Luma by integers: of samples, or to samples, that have at most 16 bits. */
 static bool luma_is_integer(ImgstatSample sample)
@@ -86,16 +94,18 @@ ImgstatResult luma_plane(Scratch *scratch, const ImagePro *from, ImagePro *out, 
         out->mask = memory + plane;
         out->mask_pitch = from->width;
     }
-    switch (from->sample) {
-    case IMGSTAT_U8:
-        luma_rows(IMGSTAT_U8, from, memory, masked ? memory + plane : NULL);
-        break;
-    case IMGSTAT_U16:
-        luma_rows(IMGSTAT_U16, from, memory, masked ? memory + plane : NULL);
-        break;
-    default:
-        luma_rows(from->sample, from, memory, masked ? memory + plane : NULL);
-    }
+    unsigned char *const valid = masked ? memory + plane : NULL;
+    const Recolours *const fast = recolours();
+    if (is_plain(from))
+        for (size_t y = 0; y < from->height; y++)
+            fast->luma(image_row(from, y), (unsigned)bytes, from->channels, from->width,
+                       memory + y * pitch);
+    else if (from->sample == IMGSTAT_U8)
+        luma_rows(IMGSTAT_U8, from, memory, valid);
+    else if (from->sample == IMGSTAT_U16)
+        luma_rows(IMGSTAT_U16, from, memory, valid);
+    else
+        luma_rows(from->sample, from, memory, valid);
     return IMGSTAT_OK;
 }
 
@@ -166,7 +176,12 @@ ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const MapRa
         return error_set(err, IMGSTAT_ERR_ARG, "the luma does not belong to the image");
     const Recolour how = recolour_of(from, range, rescale, to);
     const size_t in = imgstat_sample_bytes(from->sample), out = imgstat_sample_bytes(to->sample);
-    for (size_t y = 0; y < from->height; y++) {
+    const bool plain = is_plain(from) && !luma->mask && from->sample == to->sample;
+    const Recolours *const fast = recolours();
+    for (size_t y = 0; plain && y < from->height; y++)
+        fast->scale(image_row(from, y), (unsigned)in, from->channels, from->width,
+                    image_row(luma, y), range, row_of(to, y));
+    for (size_t y = 0; !plain && y < from->height; y++) {
         const uint8_t *const mask = mask_row(luma, y);
         for (size_t x = 0; x < from->width; x++) {
             const unsigned char *const source = image_row(from, y) + x * from->channels * in;
@@ -208,9 +223,35 @@ static inline void transfer_of(ImgstatSample in, ImgstatSample out, const Transf
     }
 }
 
+/* n pixels of bytes or words, to the same. */
+static void transfer_plain(const Transfer *transfer, const unsigned char *from, size_t bytes,
+                           unsigned channels, size_t n, unsigned char *to)
+{
+    enum { BLOCK = 1024 };
+    uint16_t luma[BLOCK];
+    uint8_t *const byte = (uint8_t *)luma;
+    const Recolours *const fast = recolours();
+    const size_t pixel = bytes * channels;
+    for (size_t first = 0; first < n; first += BLOCK, from += BLOCK * pixel, to += BLOCK * pixel) {
+        const size_t here = n - first < BLOCK ? n - first : BLOCK;
+        fast->luma(from, (unsigned)bytes, channels, here, luma);
+        if (bytes == 1)
+            for (size_t i = 0; i < here; i++)
+                byte[i] = (uint8_t)transfer->tables[byte[i]];
+        else
+            for (size_t i = 0; i < here; i++)
+                luma[i] = (uint16_t)transfer->tables[luma[i]];
+        fast->scale(from, (unsigned)bytes, channels, here, luma, &transfer->range, to);
+    }
+}
+
 void luma_transfer(const Transfer *transfer, const ImagePro *from, ImagePro *to)
 {
-    if (from->sample == IMGSTAT_U8 && to->sample == IMGSTAT_U8)
+    if (is_plain(from) && from->sample == to->sample && !transfer->maps[0].passthrough)
+        for (size_t y = 0; y < from->height; y++)
+            transfer_plain(transfer, image_row(from, y), imgstat_sample_bytes(from->sample),
+                           from->channels, from->width, row_of(to, y));
+    else if (from->sample == IMGSTAT_U8 && to->sample == IMGSTAT_U8)
         transfer_of(IMGSTAT_U8, IMGSTAT_U8, transfer, from, to);
     else if (from->sample == IMGSTAT_U16 && to->sample == IMGSTAT_U16)
         transfer_of(IMGSTAT_U16, IMGSTAT_U16, transfer, from, to);
