@@ -116,16 +116,6 @@ LOOP_AVX512 size_t part_16(ImgstatSample sample, const Mem32 *x, size_t i, __mma
     return (size_t)_mm_popcnt_u32(wanted);
 }
 
-/* A bound as part_16 compares with it: nothing finite is beyond the infinities. */
-LOOP_AVX512 uint32_t part_bound(ImgstatSample sample, uint64_t key)
-{
-    if (sample != IMGSTAT_F32)
-        return (uint32_t)key;
-    const uint64_t ninf = sample_key_infinity(sample, true);
-    const uint64_t pinf = sample_key_infinity(sample, false);
-    return (uint32_t)sample_raw(sample, key < ninf ? ninf : key > pinf ? pinf : key);
-}
-
 /* part_any for samples of 32 bits: as many vectors as there are channels take turns. */
 LOOP_AVX512 size_t part_packed(ImgstatSample sample, const Mem32 *x, size_t n, unsigned channels,
                                const uint64_t *lo, const uint64_t *hi, uint64_t *below,
@@ -136,10 +126,8 @@ LOOP_AVX512 size_t part_packed(ImgstatSample sample, const Mem32 *x, size_t n, u
     PartLanes lanes[LOOP_CHANNELS];
     size_t found = 0, i = 0;
     for (size_t j = 0; j < LANES * (size_t)channels; j++) {
-        first[j] = part_bound(sample, lo[j % channels]);
-        /* -0 is no key: what is up to it is below 0 */
-        const uint64_t most = hi[j % channels];
-        last[j] = part_bound(sample, most - (sample == IMGSTAT_F32 && most == 0x7FFFFFFF));
+        first[j] = part_from(sample, lo[j % channels]);
+        last[j] = part_upto(sample, hi[j % channels]);
     }
 #pragma GCC unroll 4
     for (unsigned v = 0; v < channels; v++)

@@ -335,6 +335,22 @@ LOOP size_t part_of(ImgstatSample sample, const void *x, size_t n, unsigned chan
     return found;
 }
 
+/* Bounds of 32 bits for loops that compare f32 as values, others as keys. Nothing finite is beyond
+ * the infinities, and -0, which is no key, is not told from +0. */
+LOOP uint32_t part_from(ImgstatSample sample, uint64_t key)
+{
+    if (sample != IMGSTAT_F32)
+        return (uint32_t)key;
+    const uint64_t ninf = sample_key_infinity(sample, true);
+    const uint64_t pinf = sample_key_infinity(sample, false);
+    return (uint32_t)sample_raw(sample, key < ninf ? ninf : key > pinf ? pinf : key);
+}
+
+LOOP uint32_t part_upto(ImgstatSample sample, uint64_t key)
+{
+    return part_from(sample, key - (sample == IMGSTAT_F32 && key == 0x7FFFFFFF));
+}
+
 LOOP size_t part_any(ImgstatSample sample, const void *x, size_t n, unsigned channels,
                      const uint64_t *lo, const uint64_t *hi, uint64_t *below, uint16_t *at)
 {
