@@ -18,9 +18,15 @@ static __device__ __forceinline__ unsigned part_of(const Work &work)
     return blockIdx.x % work.group;
 }
 
+/* The first item of a block is that of its number, the others come from the queue. */
+static __device__ __forceinline__ uint32_t first_item(const Work &work)
+{
+    return blockIdx.x / work.group;
+}
+
 static __device__ __forceinline__ uint32_t ask_next(const Work &work)
 {
-    return atomicAdd(&work.shared->channel_next[part_of(work)], 1u);
+    return gridDim.x / work.group + atomicAdd(&work.shared->channel_next[part_of(work)], 1u);
 }
 
 /* Called by one thread of each block when it is done with its queue. */
@@ -175,8 +181,9 @@ static __device__ __noinline__ uint32_t count_around(const Work &work, Block16 *
  *             same items at about the same time, all but the first out of the cache. Few blocks
  *             read an item again to find an extremum. Adds up to 65,536 bins a block and image. The
  *             next unit is on its way while one is counted, also from one item to the next.
- *   Launch    one persistent block of 1,024 an SM, a multiple of the channels; items of whole steps
- *             from a queue a channel, in order.
+ *   Launch    one persistent block of 1,024 an SM, a multiple of the channels; items of whole steps:
+ *             the first is that of the block's number, the others come from a queue a channel, in
+ *             order. Begins while the launch before ends (after_all_before).
  *   Requires  CHANNELS: those of the image, no mask; or 0: any image. work.words: 32-bit words of
  *             the table, a multiple of 4,096. Samples aligned. Queues, states and packs zero.
  *   Result    bins, n, masked, extrema added to the records; queues, states and packs zero again.
@@ -192,9 +199,11 @@ static __global__ void __launch_bounds__(THREADS, 1)
     const unsigned part = part_of(work), channel = work.channel0 + part;
     unsigned turn = 0;
     uint32_t number = NONE, since = 0; /* the image in the table; steps since a look at it */
+    if (!work.early)
+        after_all_before();
     if (threadIdx.x == 0) {
         block.turns = false;
-        block.ahead[0].item = ask_next(work);
+        block.ahead[0].item = first_item(work);
     }
     __syncthreads();
     for (uint32_t item = block.ahead[0].item; item < work.n_items; item = block.ahead[turn].item) {
@@ -216,6 +225,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
             flush<CHANNELS>(work, &block, part, false); /* the sample misled: counters for all */
             choose_layout(&block, work.words, probe_image(narrow.image, channel), true, false);
         }
+        after_all_before();
         __syncthreads(); /* the item is described */
         uint64_t *bins = narrow.image.bins + (uint64_t)channel * HALVES;
         bool whole = false;
@@ -232,6 +242,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
             since = count_around<CHANNELS>(work, &block, bins, &turn, since);
         __syncthreads(); /* the items are counted, the next is known */
     }
+    after_all_before();
     if (number != NONE)
         flush<CHANNELS>(work, &block, part, true);
     if (threadIdx.x == 0)
@@ -245,8 +256,10 @@ static __global__ void __launch_bounds__(THREADS, 1)
  *   Idea      As measure_narrow16, but warps take units by turns, and none waits for another before
  *             the end. Nobody looks whether halves of shared words overflow: if one did, the
  *             counters add up to less than the samples counted. Then the block counts again with a
- *             look after every second step.
- *   Launch    one persistent block of 1,024 an SM, as many for each channel.
+ *             look after every second step. Nothing but a queue and the record is shared with the
+ *             launch before, so counting begins before that has ended.
+ *   Launch    one persistent block of 1,024 an SM, as many for each channel; fewer where there are
+ *             not as many units.
  *   Requires  as measure_narrow16; one image, one row, no mask.
  *   Result    the same.
  */
@@ -260,7 +273,9 @@ static __global__ void __launch_bounds__(THREADS, 1)
     const unsigned part = part_of(work), channel = work.channel0 + part;
     const Turns turns = turns_of(work, work.only, part);
     Course course;
-    course.unit = blockIdx.x / work.group * WARPS + threadIdx.x / 32;
+    course.unit = first_turn(turns, blockIdx.x / work.group);
+    if (!work.early)
+        after_all_before();
     const Probe probe = probe_image(work.only, channel);
     if (threadIdx.x < 2 * WARPS)
         (&block.seen[0][0])[threadIdx.x] = 0;
@@ -276,12 +291,6 @@ static __global__ void __launch_bounds__(THREADS, 1)
     }
     choose_layout(&block, work.words, probe, false, true);
     uint64_t *bins = narrow.image.bins + (uint64_t)channel * HALVES;
-    if (course.unit == 0) {
-        if (turns.first > 0)
-            count_edge<CHANNELS>(&block, bins, 0, 0, channel, true);
-        for (uint64_t u = max(turns.first, turns.last); u < narrow.image.units; u++)
-            count_edge<CHANNELS>(&block, bins, u, u, channel, true);
-    }
     if (course.unit < turns.first)
         course.unit = turns_after(turns, course.unit);
     course.next = turns_after(turns, course.unit);
@@ -298,14 +307,27 @@ static __global__ void __launch_bounds__(THREADS, 1)
         if (!__syncthreads_or(course.unit < turns.last))
             break;
         const bool full = !fold && block.missed > NARROW16_PIXELS && can_fold(work.words);
+        after_all_before();
         flush<CHANNELS>(work, &block, part, false);
         if (full)
             choose_layout(&block, work.words, probe_image(narrow.image, channel), true, false);
+    }
+    after_all_before();
+    if (blockIdx.x < work.group) { /* the first block: late, since this goes to the record */
+        if (turns.first > 0)
+            count_edge<CHANNELS>(&block, bins, 0, 0, channel, true);
+        for (uint64_t u = max(turns.first, turns.last); u < narrow.image.units; u++)
+            count_edge<CHANNELS>(&block, bins, u, u, channel, true);
     }
     flush<CHANNELS>(work, &block, part, true);
     if (threadIdx.x == 0)
         leave(work, (Pack *)((NarrowState *)work.state + work.group));
 }
+
+/* Blocks of several channels find in the cache what the others have read if all begin together. So
+ * those of an image of so many units, 256 MiB, begin when the launch before has ended: that costs
+ * less than reading more than once (docs/kernels.md). */
+static const uint64_t TOGETHER_UNITS = (256u << 20) / NARROW16_UNIT;
 
 template <int CHANNELS>
 static ImgstatResult launch_blocks(const Launch *launch, unsigned channels, ImgstatError *err)
@@ -313,19 +335,26 @@ static ImgstatResult launch_blocks(const Launch *launch, unsigned channels, Imgs
     enum { RESERVE = sizeof(Block16) + BEHIND_BYTES };
     enum { ROUND = 4096 }; /* whole buckets, warps and vectors */
     CudaDevice *device = launch->device;
-    Work work = launch->work;
+    Launch mine = *launch;
+    Work &work = mine.work;
     work.group = channels;
     work.words = (unsigned)(device->max_shared - RESERVE) / 4 / ROUND * ROUND;
     auto kernel = measure_narrow16<CHANNELS>;
+    uint64_t wanted = work.n_items;
     if constexpr (CHANNELS > 0) {
-        if (!work.images && work.n_images == 1 && work.only.rows == 1)
+        if (!work.images && work.n_images == 1 && work.only.rows == 1) {
             kernel = measure_narrow16_turns<CHANNELS>;
+            wanted = work.only.units;
+        }
     }
-    const int bytes = (int)work.words * 4 + BEHIND_BYTES;
-    IMGSTAT_TRY(cuda_allow_shared(device, (const void *)kernel, bytes, err));
     /* As many blocks for each channel. */
     const uint64_t most = (uint64_t)device->properties.multiProcessorCount / channels;
-    const unsigned each = (unsigned)(work.n_items < most ? work.n_items : most > 0 ? most : 1);
+    const unsigned each = (unsigned)(wanted < most ? wanted : most > 0 ? most : 1);
+    const int bytes = (int)work.words * 4 + BEHIND_BYTES;
+    if (channels == 1 || work.n_images > 1 || work.only.units < TOGETHER_UNITS)
+        return launch_behind(&mine, kernel, "measure_narrow16", each * channels, THREADS, bytes,
+                             err);
+    IMGSTAT_TRY(cuda_allow_shared(device, (const void *)kernel, bytes, err));
     kernel<<<each * channels, THREADS, (size_t)bytes, launch->stream>>>(work);
     return cuda_launched(device, launch->stream, "measure_narrow16", err);
 }

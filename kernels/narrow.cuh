@@ -32,6 +32,7 @@ struct NarrowBlock {
     int new_low[NARROW_CHANNELS], new_high[NARROW_CHANNELS];
     unsigned needs;   /* bit 2 c: the block must find its minimum of channel c; 2 c + 1: maximum */
     bool sole, last;  /* all the items of the image were this block's; it is the last to report */
+    uint32_t left;    /* items that had not been reported when it did */
     uint32_t next[2]; /* items, by turns, and whether the table is to be flushed before */
     bool full[2];
     unsigned long long masked;
@@ -202,14 +203,15 @@ static __device__ __forceinline__ void narrow_finish(const Work &work, NarrowBlo
     }
     __syncthreads(); /* the offers are made before the items are reported done */
     if (i == 0) {
-        block->last = true;
+        block->left = 0;
         if (!block->sole) {
             if (block->masked)
                 atomicAdd(&state->masked, block->masked);
             __threadfence();
-            block->last = atomicAdd(&state->items_done, block->items) + block->items == image.items;
+            block->left = image.items - atomicAdd(&state->items_done, block->items) - block->items;
             __threadfence();
         }
+        block->last = block->left == 0;
     }
     __syncthreads();
     if (block->last && i < 32) { /* one warp: a lane a channel */

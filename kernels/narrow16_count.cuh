@@ -29,12 +29,13 @@ static __device__ __forceinline__ uint32_t samples_before(const Place &place)
     return (uint32_t)((uintptr_t)place.row % 16 / 2);
 }
 
-/* In program order with the increments, or the compiler would have them begin after these. */
+/* In program order with the increments, or the compiler would have them begin after these. Blocks
+ * of other channels read the same: it stays in the second cache. */
 static __device__ __forceinline__ void load_unit(const uint4 *at, uint4 (&v)[STEPS])
 {
 #pragma unroll
     for (int i = 0; i < STEPS; i++)
-        asm volatile("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4];"
+        asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
                      : "=r"(v[i].x), "=r"(v[i].y), "=r"(v[i].z), "=r"(v[i].w)
                      : "l"(at + i * 32));
 }
@@ -197,8 +198,10 @@ static __device__ __forceinline__ void count_outside(Block16 *block, uint64_t *b
 #pragma unroll 1
         for (uint32_t k = own; k < 8; k += CHANNELS) {
             const uint32_t raw = samples[k];
-            if (((raw - base) & 0xFFFFu) >= direct)
+            if (((raw - base) & 0xFFFFu) >= direct) {
+                after_all_before();
                 count_missed(block, bins, raw);
+            }
         }
         if (CHANNELS == 3)
             own = own ? own - 1 : 2;
@@ -294,7 +297,8 @@ static __device__ __forceinline__ void count_unit(Block16 *block, const Fast &fa
 
 /* ---- Other units ----------------------------------------------------------------------------- */
 
-/* A plain unit that is not whole: its samples one by one. straight: to the bins. */
+/* A plain unit that is not whole: its samples one by one. straight: to the bins, by all threads;
+ * otherwise by a warp. */
 template <int CHANNELS>
 static __device__ __noinline__ void count_edge(Block16 *block, uint64_t *bins, uint64_t unit,
                                                uint64_t begin, unsigned channel, bool straight)
@@ -303,7 +307,8 @@ static __device__ __noinline__ void count_edge(Block16 *block, uint64_t *bins, u
     const WorkImage &image = block->narrow.image;
     const Layout layout = block->layout;
     const Place place = plain_place(image, unit);
-    for (unsigned i = threadIdx.x % 32; i < NARROW16_PIXELS; i += 32) {
+    const unsigned lanes = straight ? THREADS : 32;
+    for (unsigned i = threadIdx.x % lanes; i < NARROW16_PIXELS; i += lanes) {
         const unsigned char *at = place.address + 2 * i;
         if (at >= place.row && at < place.end && (at - place.row) / 2 % CHANNELS == channel) {
             const uint32_t raw = *(const uint16_t *)at;

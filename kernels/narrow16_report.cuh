@@ -13,21 +13,36 @@
  * all meet at the same bins. Sums fit 32 bits: see measure_narrow16. */
 static __device__ __forceinline__ void flush_single(Block16 *block, uint64_t *bins, uint32_t n)
 {
+    enum { TOGETHER = 4 }; /* of the 4,096 / THREADS that a thread has at least */
     const Layout layout = block->layout;
+    const ImgstatSample sample = (ImgstatSample)block->narrow.image.sample;
     unsigned *words = (unsigned *)table;
     const uint32_t skew = blockIdx.x * 512 % n;
-#pragma unroll 4
-    for (uint32_t k = threadIdx.x; k < n; k += THREADS) {
-        const uint32_t i = k + skew < n ? k + skew : k + skew - n;
-        const unsigned word = words[i];
-        const bool shared = i >= layout.wide;
-        const unsigned lower = shared ? word & HALF_MASK : word;
-        words[i] = 0;
-        const uint32_t index = place_of(layout, i);
-        if (lower && index < layout.direct)
-            add_index(block, bins, index, lower);
-        if (layout.fold && shared && word >> HALF_BITS)
-            add_index(block, bins, place_of(layout, i + layout.fold), word >> HALF_BITS);
+#pragma unroll 1
+    for (uint32_t k = threadIdx.x; k < n; k += TOGETHER * THREADS) {
+        uint32_t at[TOGETHER], word[TOGETHER];
+#pragma unroll
+        for (uint32_t j = 0; j < TOGETHER; j++) {
+            const uint32_t i = k + j * THREADS + skew;
+            at[j] = i < n ? i : i - n;
+            word[j] = words[at[j]];
+        }
+#pragma unroll
+        for (uint32_t j = 0; j < TOGETHER; j++) {
+            if (!word[j])
+                continue;
+            const bool shared = at[j] >= layout.wide;
+            const unsigned lower = shared ? word[j] & HALF_MASK : word[j];
+            const uint32_t index = place_of(layout, at[j]);
+            words[at[j]] = 0;
+            if (lower && index < layout.direct)
+                bin_add(&bins[sample_key(sample, (index + layout.base) & 0xFFFFu)], lower);
+            if (layout.fold && shared && word[j] >> HALF_BITS)
+                bin_add(
+                    &bins[sample_key(sample, (place_of(layout, at[j] + layout.fold) + layout.base) &
+                                                 0xFFFFu)],
+                    word[j] >> HALF_BITS);
+        }
     }
 }
 
@@ -122,7 +137,8 @@ static __device__ __noinline__ void flush_packed(Block16 *block, Pack *pack, uin
         pack->used = 1;
 }
 
-/* Sums are moved to the bins in slices, by all blocks that are still there: one takes 25 us. */
+/* Sums are moved to the bins in slices, by as many blocks, the last to report: one takes 25 us. The
+ * others end, so that blocks of the next launch can begin. */
 enum { SLICES = 16, SLICE = HALVES / SLICES };
 
 /* Waits until every block has added its counters, but not long: blocks that have not begun may wait
@@ -176,12 +192,15 @@ static __device__ __noinline__ void unpack(Block16 *block, Pack *pack, uint64_t 
     }
 }
 
-/* Whether a block's counters fit the pack, as a rule. */
+/* Whether a block's counters fit the pack, as a rule, and are not so few that to add them to the
+ * bins is quicker than to move the sums there. */
 static __device__ __forceinline__ bool worth_packing(const Block16 *block, const Work &work)
 {
+    enum { FEW = 8192 };
     const uint64_t blocks = gridDim.x / work.group;
-    return block->layout.fold ||
-           block->narrow.image.row_pixels / blocks / block->layout.direct <= 32768 / blocks;
+    const uint64_t samples = block->narrow.image.row_pixels / blocks;
+    return samples > FEW &&
+           (block->layout.fold || samples / block->layout.direct <= 32768 / blocks);
 }
 
 static __device__ __forceinline__ void flush_table(Block16 *block, uint64_t *bins, uint32_t words)
@@ -435,7 +454,8 @@ static __device__ __noinline__ void flush(const Work &work, Block16 *block, unsi
     if (!block->turns && narrow.needs)
         find_extrema<CHANNELS>(block, channel);
     narrow_finish(work, &narrow, state, 1, part);
-    if (pack && !narrow.sole && (narrow.last || worth_packing(block, work)))
+    if (pack && !narrow.sole &&
+        (narrow.last || (narrow.left < SLICES && worth_packing(block, work))))
         unpack(block, pack, bins);
     __syncthreads(); /* the block may go on */
 }

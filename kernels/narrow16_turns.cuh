@@ -14,13 +14,14 @@ static_assert((uint64_t)WINDOW_STEPS * WARPS * NARROW16_PIXELS <= 1ull << 31, "3
 
 /* What is handed out one by one: a queue answers slowly. */
 enum { TAIL_SHARE = 32 };
+static const uint64_t NO_TAIL = 1ull << 40; /* more units than there are */
 
 /* The units of an image, and how warps share them: most go by turns, the last ones to whoever asks
  * for them, so that all end together. */
 struct Turns {
     const unsigned char *base; /* of unit 0 */
     uint64_t first, last;      /* whole units: from first to before last */
-    uint64_t fixed;            /* those before go by turns */
+    uint64_t fixed;            /* those before go by turns; NO_TAIL: all */
     unsigned *queue;           /* of the others, which one in `queues` is in */
     uint32_t queues, number;   /* number: of the queue */
     uint32_t stride;           /* from one of the warp's to the next */
@@ -45,11 +46,20 @@ static __device__ __forceinline__ Turns turns_of(const Work &work, const WorkIma
     const uint64_t most =
         turns.last - min(turns.last / TAIL_SHARE, (uint64_t)65535); /* noted in 16 bits */
     turns.fixed = max((most + turns.stride - 1) / turns.stride, (uint64_t)1) * turns.stride;
+    if (turns.fixed >= turns.last)
+        turns.fixed = NO_TAIL;
     turns.queues = min(blocks, TAIL_QUEUES / work.group);
     turns.number = blockIdx.x / work.group % turns.queues;
     turns.queue = &work.shared->tail[(part * turns.queues + turns.number) * TAIL_STRIDE];
     turns.before = early / 2;
     return turns;
+}
+
+/* A warp's first unit. Few units go to all blocks. */
+static __device__ __forceinline__ uint64_t first_turn(const Turns &turns, uint32_t block)
+{
+    const uint32_t warp = threadIdx.x / 32;
+    return turns.last < turns.stride ? warp * (turns.stride / WARPS) + block : block * WARPS + warp;
 }
 
 /* The warp's unit after one; `asked` is what its first lane has got from the queue. */
@@ -58,13 +68,20 @@ static __device__ __forceinline__ uint64_t turns_asked(const Turns &turns, unsig
     return turns.fixed + turns.number + (uint64_t)__shfl_sync(NONE, asked, 0) * turns.queues;
 }
 
+/* One lane. The launch before may be at work with the queue. */
+static __device__ __forceinline__ unsigned ask_queue(const Turns &turns)
+{
+    after_all_before();
+    return atomicAdd(turns.queue, 1u);
+}
+
 static __device__ __forceinline__ uint64_t turns_after(const Turns &turns, uint64_t unit)
 {
     unsigned asked = 0;
     if (unit + turns.stride < turns.fixed)
         return unit + turns.stride;
     if (threadIdx.x % 32 == 0)
-        asked = atomicAdd(turns.queue, 1u);
+        asked = ask_queue(turns);
     return turns_asked(turns, asked);
 }
 
@@ -84,7 +101,7 @@ static __device__ __forceinline__ uint32_t count_turns(Block16 *block, uint64_t 
                                                        const Turns &turns, unsigned channel,
                                                        Course *course, uint32_t most, bool fixed)
 {
-    enum { UNROLL = STYLE == WINDOW ? 1 : 2 };
+    enum { UNROLL = STYLE == WINDOW || CHANNELS > 1 ? 1 : 2 };
     const unsigned char *const base = (const unsigned char *)uniform((uint64_t)turns.base);
     const unsigned char *const end = base + uniform(turns.last) * NARROW16_UNIT;
     const unsigned char *const by_turns_end = base + uniform(turns.fixed) * NARROW16_UNIT;
@@ -112,8 +129,9 @@ static __device__ __forceinline__ uint32_t count_turns(Block16 *block, uint64_t 
         const unsigned char *after = next + step;
         unsigned asked = 0;
         if (after >= by_turns_end && lane == 0)
-            asked = atomicAdd(turns.queue, 1u);
-        __syncwarp(); /* or the compiler would have the loads begin behind the increments */
+            asked = ask_queue(turns);
+        if (CHANNELS == 1 || STYLE == WINDOW)
+            __syncwarp(); /* or the compiler would have the loads begin behind the increments */
         Seen seen = kept.seen;
         count_unit<CHANNELS, STYLE, SPREAD>(block, fast, bins, now, (const uint4 *)at + lane, own,
                                             look, &seen);
@@ -148,12 +166,12 @@ static __device__ __forceinline__ uint32_t count_turns(Block16 *block, uint64_t 
 
 /* By a called function: samples that are not plain, and several channels where words are shared,
  * whose loop is the slower one within the kernel (docs/kernels.md). */
-template <int CHANNELS, int STYLE, bool SPREAD>
+template <int CHANNELS, int STYLE, bool SPREAD, bool PLAIN>
 static __device__ __noinline__ uint32_t count_others(Block16 *block, uint64_t *bins,
                                                      const Turns &turns, unsigned channel,
                                                      Course *course, uint32_t most, bool fixed)
 {
-    return count_turns<CHANNELS, STYLE, SPREAD, false>(block, bins, turns, channel, course, most,
+    return count_turns<CHANNELS, STYLE, SPREAD, PLAIN>(block, bins, turns, channel, course, most,
                                                        fixed);
 }
 
@@ -162,11 +180,16 @@ static __device__ __forceinline__ uint32_t count_styled(Block16 *block, uint64_t
                                                         const Turns &turns, unsigned channel,
                                                         Course *course, uint32_t most, bool fixed)
 {
-    if constexpr (CHANNELS == 1 || STYLE == WINDOW)
-        if (look_at(block->narrow.image, true) == LOOK_U16)
-            return count_turns<CHANNELS, STYLE, SPREAD, true>(block, bins, turns, channel, course,
-                                                              most, fixed);
-    return count_others<CHANNELS, STYLE, SPREAD>(block, bins, turns, channel, course, most, fixed);
+    constexpr bool CALL = CHANNELS > 1 && STYLE != WINDOW;
+    if (look_at(block->narrow.image, true) != LOOK_U16)
+        return count_others<CHANNELS, STYLE, SPREAD, false>(block, bins, turns, channel, course,
+                                                            most, fixed);
+    if constexpr (CALL)
+        return count_others<CHANNELS, STYLE, SPREAD, true>(block, bins, turns, channel, course,
+                                                           most, fixed);
+    else
+        return count_turns<CHANNELS, STYLE, SPREAD, true>(block, bins, turns, channel, course, most,
+                                                          fixed);
 }
 
 /* count_turns in the style of the layout. */
@@ -225,6 +248,7 @@ static __device__ __noinline__ void count_again(Block16 *block, uint64_t *bins, 
     const unsigned warp = threadIdx.x / 32;
     const uint32_t n = by_turns + block->notes[warp];
     uint32_t since = 0;
+    after_all_before(); /* halves are emptied to the bins */
     for (unsigned i = threadIdx.x; i < block->layout.words / 4; i += THREADS)
         ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
     for (uint32_t i = 0; __syncthreads_or(i < n); i++) {

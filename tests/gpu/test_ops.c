@@ -365,11 +365,11 @@ static void test_sequence(void)
     static const unsigned parts[RECORDS] = {0, RECORD_CDF, RECORD_CDF};
     static const ImgstatSample floats[] = {IMGSTAT_F32, IMGSTAT_F64};
     static const ImgstatSample integers[] = {IMGSTAT_U32, IMGSTAT_I64, IMGSTAT_U64, IMGSTAT_I32};
+    static const ImgstatSample halves[] = {IMGSTAT_U16, IMGSTAT_I16, IMGSTAT_F16, IMGSTAT_U16};
     const unsigned calls = ops.small ? 16 : 200;
     for (uint16_t channels = 1; channels <= 4; channels++) {
         const ImgstatSample samples[SAMPLES] = {IMGSTAT_U8, floats[channels % 2],
-                                                integers[channels - 1],
-                                                below(2) ? IMGSTAT_U8 : IMGSTAT_U16};
+                                                integers[channels - 1], halves[channels - 1]};
         TestImage image[IMAGES];
         Records record[SAMPLES][RECORDS];
         for (size_t i = 0; i < IMAGES; i++) {
