@@ -19,21 +19,25 @@ enum { FETCH_BYTES = 1 << 19 };
 /* Alignment of host memory: a cache line and the widest vector. */
 enum { CPU_ALIGN = 64 };
 
+static void *aligned(void *memory)
+{
+    return (void *)(((uintptr_t)memory + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN);
+}
+
+/* From calloc, which need not touch pages that are not used. */
 void *cpu_memory_reserve(CpuMemory *memory, size_t bytes)
 {
     if (memory->memory && memory->bytes >= bytes)
-        return memory->memory;
-    const size_t rounded = (bytes + CPU_ALIGN) / CPU_ALIGN * CPU_ALIGN; /* never 0 */
-    if (rounded < bytes)
+        return aligned(memory->memory);
+    if (bytes > SIZE_MAX - CPU_ALIGN)
         return NULL;
-    void *fresh = aligned_alloc(CPU_ALIGN, rounded);
+    void *fresh = calloc(1, bytes + CPU_ALIGN);
     if (!fresh)
         return NULL;
-    memset(fresh, 0, rounded);
     free(memory->memory);
     memory->memory = fresh;
-    memory->bytes = rounded;
-    return fresh;
+    memory->bytes = bytes;
+    return aligned(fresh);
 }
 
 static size_t pixel_bytes(const ImagePro *image)
