@@ -26,8 +26,8 @@ typedef enum CpuCounting {
     COUNT_NOTHING, /* no bins */
     COUNT_BYTES,   /* a channel: LOOP_BYTES, by raw byte */
     COUNT_PAIRS,   /* as COUNT_BYTES; then pairs of raw bytes: cpu_byte_counters */
-    COUNT_WORDS,   /* a channel: 65,536, by raw word */
-    COUNT_LEADING  /* a channel: 65,536, by the leading 16 bits of the key */
+    COUNT_WORDS,   /* by raw word: cpu_word_counters */
+    COUNT_LEADING  /* by the leading 16 bits of the key: the same */
 } CpuCounting;
 
 /* A stretch of pixels that follow each other in memory. In the image there may be others between
@@ -55,7 +55,7 @@ typedef struct CpuThread {
     Tally *tally;        /* a channel each; extrema start at their identities */
     CpuExtrema *extrema; /* a channel each */
     uint32_t *counts;    /* laid out by CpuCounting */
-    LoopChoice choice;   /* how bytes of the image are counted */
+    LoopChoice choice;   /* how the image is counted */
     KeyAside *aside;     /* of all threads; NULL: none */
     void *scratch;       /* CPU_SCRATCH bytes on a 64-byte boundary, for the loop that runs */
 } CpuThread;
@@ -104,12 +104,10 @@ bool cpu_rect_fetch(const CpuDevice *device, unsigned thread, CpuRect *rect, Ima
 ImgstatResult cpu_check_image(const ImagePro *image, ImgstatError *err);
 
 CpuCounting cpu_counting(const ImagePro *image, bool bins);
-/* Tables that words are counted in: one a channel; the only channel has two, which neighbours
- * share. */
-unsigned cpu_word_tables(unsigned channels);
 size_t cpu_counters(const ImagePro *image, CpuCounting counting);
-/* Where COUNT_BYTES and COUNT_PAIRS keep theirs. */
+/* Where COUNT_BYTES and COUNT_PAIRS keep theirs, and COUNT_WORDS and COUNT_LEADING. */
 LoopBytes cpu_byte_counters(uint32_t *counts, unsigned channels, CpuCounting counting);
+LoopWords cpu_word_counters(uint32_t *counts, unsigned channels);
 
 /* Adds a rectangle to the thread's tallies and counters. */
 void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *rect,

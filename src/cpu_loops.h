@@ -23,6 +23,11 @@ enum { LOOP_TABLE = 65536 + 272 };
 enum { LOOP_BYTE_TABLES = 8, LOOP_BYTE_TABLE = 256 + 16 };
 enum { LOOP_BYTES = LOOP_BYTE_TABLES * LOOP_BYTE_TABLE };
 
+/* Counters of one byte between tables of 65,536 of them, padded like the others. */
+enum { LOOP_LOW = 65536 + 64 };
+/* Such tables that words of a channel are counted in. */
+enum { LOOP_LOW_TABLES = 4 };
+
 enum { PART_PAST = 16 };
 
 /* Pairs of interleaved bytes repeat their channels after so many: pair i is counted in table i %
@@ -32,21 +37,26 @@ static inline unsigned loop_pair_tables(unsigned channels)
 {
     return channels % 2 ? channels : channels / 2;
 }
-/* Counters of one byte between tables of pairs, padded like the others. */
-enum { LOOP_PAIRS = 65536 + 64 };
 
 /* Counters of bytes; each byte is counted in one of these places. */
 typedef struct LoopBytes {
     uint32_t *bytes; /* a channel: LOOP_BYTES */
-    uint8_t *pairs;  /* NULL, or loop_pair_tables of LOOP_PAIRS, modulo 256: the rest is in bytes */
+    uint8_t *pairs;  /* NULL, or loop_pair_tables of LOOP_LOW, modulo 256: the rest is in bytes */
     uint32_t *wide;  /* as many tables of pairs, LOOP_TABLE apart */
 } LoopBytes;
 
-/* How bytes are counted, as those before were, in counters of the same kind; {0} before the first.
- */
+/* Counters of words: each is counted in one of these places. */
+typedef struct LoopWords {
+    uint32_t *wide; /* a channel: LOOP_TABLE */
+    uint8_t *low;   /* a channel: LOOP_LOW_TABLES of LOOP_LOW, modulo 256: the rest is in wide */
+} LoopWords;
+
+/* How bytes are counted, as those before were, in counters of the same kind, and where words have
+ * been; {0} before the first. */
 typedef struct LoopChoice {
     size_t left; /* bytes that are counted before the next choice */
     bool spans, pairs, wide;
+    bool crowded; /* words have been counted in all low tables, not only in the first */
 } LoopChoice;
 
 /* Sums of 32-bit integers of a channel. */
@@ -90,8 +100,10 @@ typedef struct CpuLoops {
      * further positions. Keys from lo to hi are of the type; lo > hi: none. */
     size_t (*part)(ImgstatSample sample, const void *x, size_t n, unsigned channels,
                    const uint64_t *lo, const uint64_t *hi, uint64_t *below, uint16_t *at);
-    /* Counts 16-bit words; word i goes to table i % tables; they begin LOOP_TABLE apart. */
-    void (*count_words)(const void *x, size_t words, unsigned tables, uint32_t *counts);
+    /* Counts n 16-bit words; notes in choice->crowded if more than the first of low tables are
+     * used. */
+    void (*count_words)(const void *x, size_t n, unsigned channels, const LoopWords *to,
+                        LoopChoice *choice);
     /* Counts n bytes. */
     void (*count_bytes)(const uint8_t *x, size_t n, unsigned channels, const LoopBytes *to,
                         LoopChoice *choice);

@@ -161,10 +161,10 @@ __attribute__((target("avx2,bmi,bmi2"))) static size_t part(ImgstatSample sample
     }
 }
 
-__attribute__((target("avx2,bmi,bmi2"))) static void count_words(const void *x, size_t words,
-                                                                 unsigned tables, uint32_t *counts)
+__attribute__((target("avx2,bmi,bmi2"))) static void
+count_words(const void *x, size_t n, unsigned channels, const LoopWords *to, LoopChoice *choice)
 {
-    count_words_any(x, words, tables, counts);
+    count_words_any(x, n, channels, to, choice);
 }
 
 __attribute__((target("avx2,bmi,bmi2"))) static void

@@ -186,9 +186,9 @@ part(ImgstatSample sample, const void *x, size_t n, unsigned channels, const uin
 }
 
 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static void
-count_words(const void *x, size_t words, unsigned tables, uint32_t *counts)
+count_words(const void *x, size_t n, unsigned channels, const LoopWords *to, LoopChoice *choice)
 {
-    count_words_any(x, words, tables, counts);
+    count_words_any(x, n, channels, to, choice);
 }
 
 LOOP_AVX512 void extent_avx512(const uint8_t *x, unsigned *lo, unsigned *hi)

@@ -10,5 +10,6 @@
 #include "cpu_loops_narrow.h"
 #include "cpu_loops_reads.h"
 #include "cpu_loops_wide.h"
+#include "cpu_loops_words.h"
 
 #endif

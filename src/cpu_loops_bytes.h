@@ -55,19 +55,6 @@ LOOP void count_span(const uint8_t *x, unsigned lo, unsigned hi, uint32_t *count
     }
 }
 
-/* Whether n bytes repeat their first 8 * words. */
-LOOP bool is_periodic(const Mem64 *x, size_t n, size_t words)
-{
-    uint64_t differ = 0;
-    for (size_t t = 0; t < words; t++) /* most end here */
-        differ |= x[t] ^ x[words + t];
-    if (differ)
-        return false;
-    for (size_t k = words; k < n / 8 - words; k++)
-        differ |= x[k] ^ x[k + words];
-    return differ == 0;
-}
-
 /* Neighbours of a channel go to different tables: else each waits for the counter that the one
  * before it stored. */
 LOOP void add_bytes(uint64_t eight, unsigned t, unsigned channels, uint32_t times, uint32_t *bytes)
@@ -130,7 +117,7 @@ LOOP void count_pairs(const uint8_t *x, unsigned channels, const LoopBytes *to)
 #pragma GCC unroll 4
             for (size_t i = 0; i < PARTS; i++) {
                 const unsigned pair = x16[i * part + k + t];
-                if (__builtin_expect(++pairs[t * LOOP_PAIRS + pair] == 0, 0))
+                if (__builtin_expect(++pairs[t * LOOP_LOW + pair] == 0, 0))
                     carry_pair(pair, t, channels, to->bytes);
             }
         }

@@ -52,4 +52,17 @@ LOOP uint64_t key64(ImgstatSample sample, uint64_t raw)
     return (raw ^ (sign | ((uint64_t)0 - (raw >> 63)))) + (raw == sign ? 1u : 0u);
 }
 
+/* Whether n bytes repeat their first 8 * words. */
+LOOP bool is_periodic(const Mem64 *x, size_t n, size_t words)
+{
+    uint64_t differ = 0;
+    for (size_t t = 0; t < words; t++) /* most end here */
+        differ |= x[t] ^ x[words + t];
+    if (differ)
+        return false;
+    for (size_t k = words; k < n / 8 - words; k++)
+        differ |= x[k] ^ x[k + words];
+    return differ == 0;
+}
+
 #endif

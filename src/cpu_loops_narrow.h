@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* cpu_loops_narrow.h: loops over samples of at most 16 bits: extrema, and counting words. */
+/* cpu_loops_narrow.h: extrema of samples of at most 16 bits. */
 #ifndef IMGSTAT_CPU_LOOPS_NARROW_H
 #define IMGSTAT_CPU_LOOPS_NARROW_H
 
 #include "cpu_loops_keys.h"
 
 enum {
-    EXTREMA_BLOCK = 256, /* samples a channel */
+    EXTREMA_BLOCK = 256, /* samples a channel: a power of two */
     EXTREMA_TURN = 8     /* blocks: accumulators are loaded and stored once for all of them */
 };
 
@@ -43,13 +43,16 @@ LOOP void extrema8_of(ImgstatSample sample, const uint8_t *x, size_t n, unsigned
             hi[j] = high > hi[j] ? high : hi[j];
         }
     }
-    for (unsigned c = 0; c < channels; c++) {
-        min[c] = 0xFF;
-        max[c] = 0;
-        for (size_t j = c; j < block; j += channels) {
-            min[c] = lo[j] < min[c] ? lo[j] : min[c];
-            max[c] = hi[j] > max[c] ? hi[j] : max[c];
+    for (size_t half = block / 2; half >= channels; half /= 2) {
+#pragma GCC ivdep
+        for (size_t j = 0; j < half; j++) {
+            lo[j] = lo[j + half] < lo[j] ? lo[j + half] : lo[j];
+            hi[j] = hi[j + half] > hi[j] ? hi[j + half] : hi[j];
         }
+    }
+    for (unsigned c = 0; c < channels; c++) {
+        min[c] = lo[c];
+        max[c] = hi[c];
     }
 }
 
@@ -95,13 +98,16 @@ LOOP void extrema16_of(ImgstatSample sample, const Mem16 *x, size_t n, unsigned 
             hi[j] = high > hi[j] ? high : hi[j];
         }
     }
-    for (unsigned c = 0; c < channels; c++) {
-        min[c] = 0xFFFF;
-        max[c] = 0;
-        for (size_t j = c; j < block; j += channels) {
-            min[c] = lo[j] < min[c] ? lo[j] : min[c];
-            max[c] = hi[j] > max[c] ? hi[j] : max[c];
+    for (size_t half = block / 2; half >= channels; half /= 2) {
+#pragma GCC ivdep
+        for (size_t j = 0; j < half; j++) {
+            lo[j] = lo[j + half] < lo[j] ? lo[j + half] : lo[j];
+            hi[j] = hi[j + half] > hi[j] ? hi[j + half] : hi[j];
         }
+    }
+    for (unsigned c = 0; c < channels; c++) {
+        min[c] = lo[c];
+        max[c] = hi[c];
     }
 }
 
@@ -125,66 +131,6 @@ LOOP void extrema_of(ImgstatSample sample, const void *x, size_t n, unsigned cha
         extrema16_of(IMGSTAT_U16, x, n, channels, true, (uint16_t)*nodata, min, max);
     else
         extrema16_of(IMGSTAT_U16, x, n, channels, false, 0, min, max);
-}
-
-/* 16 equal pairs of words are two additions: else each waits for the counter that the one before it
- * stored. For the same reason neighbours go to two tables. */
-LOOP void count_words_2(const Mem16 *x, size_t words, uint32_t *counts)
-{
-    const Mem64 *x64 = (const Mem64 *)(const void *)x;
-    uint32_t *const other = counts + LOOP_TABLE;
-    size_t i = 0;
-    for (; i + 32 <= words; i += 32, x64 += 8) {
-        const uint64_t first = x64[0];
-        uint64_t differ = first ^ (first << 32 | first >> 32);
-        for (int k = 1; k < 8; k++)
-            differ |= first ^ x64[k];
-        if (differ == 0) {
-            counts[first & 0xFFFF] += 16;
-            other[first >> 16 & 0xFFFF] += 16;
-            continue;
-        }
-        for (int k = 0; k < 8; k++) {
-            const uint64_t four = x64[k];
-            counts[four & 0xFFFF]++;
-            other[four >> 16 & 0xFFFF]++;
-            counts[four >> 32 & 0xFFFF]++;
-            other[four >> 48]++;
-        }
-    }
-    for (; i < words; i++)
-        counts[i % 2 * LOOP_TABLE + x[i]]++;
-}
-
-LOOP void count_words_n(const Mem16 *x, size_t words, unsigned tables, uint32_t *counts)
-{
-    size_t i = 0;
-    for (; i + tables <= words; i += tables) {
-        for (unsigned t = 0; t < tables; t++)
-            counts[t * (size_t)LOOP_TABLE + x[i + t]]++;
-    }
-    for (unsigned t = 0; i < words; i++, t++)
-        counts[t * (size_t)LOOP_TABLE + x[i]]++;
-}
-
-LOOP void count_words_any(const void *x, size_t words, unsigned tables, uint32_t *counts)
-{
-    switch (tables) {
-    case 1:
-        count_words_n(x, words, 1, counts);
-        break;
-    case 2:
-        count_words_2(x, words, counts);
-        break;
-    case 3:
-        count_words_n(x, words, 3, counts);
-        break;
-    case 4:
-        count_words_n(x, words, 4, counts);
-        break;
-    default:
-        count_words_n(x, words, tables, counts);
-    }
 }
 
 #endif

@@ -30,9 +30,10 @@ static size_t part(ImgstatSample sample, const void *x, size_t n, unsigned chann
     return part_any(sample, x, n, channels, lo, hi, below, at);
 }
 
-static void count_words(const void *x, size_t words, unsigned tables, uint32_t *counts)
+static void count_words(const void *x, size_t n, unsigned channels, const LoopWords *to,
+                        LoopChoice *choice)
 {
-    count_words_any(x, words, tables, counts);
+    count_words_any(x, n, channels, to, choice);
 }
 
 static void count_bytes(const uint8_t *x, size_t n, unsigned channels, const LoopBytes *to,

@@ -6,7 +6,7 @@
 
 /* A partial record of more counters than this is not kept per thread: such an image (hundreds of
  * channels of 65,536 bins) is counted by one thread, straight into its record. */
-enum { PARTIAL_COUNTERS = 1 << 25 };
+enum { PARTIAL_COUNTERS = 1 << 26 };
 /* Counters are emptied into the record before they hold this many samples of a channel; a task
  * adds at most CPU_TASK_PIXELS, so 32 bits are enough. */
 static const uint64_t PENDING_LIMIT = (uint64_t)1 << 31;
@@ -47,19 +47,48 @@ static bool is_direct(const Plan *plan, size_t i)
     return cpu_counters(&plan->images[i], counting_of(plan, i)) > PARTIAL_COUNTERS;
 }
 
-/* Empties n counters of raw samples or of keys' leading bits into bins. */
-static void flush_counts(uint32_t *counts, uint32_t n, ImgstatSample sample, uint64_t *bins)
+/* Empties n counters of raw samples or of keys' leading bits into bins. low: NULL, or the table of
+ * 8-bit counters that belongs to them. */
+static void flush_counts(uint32_t *counts, uint8_t *low, uint32_t n, ImgstatSample sample,
+                         uint64_t *bins)
 {
-    const bool narrow = sample_is_narrow(sample);
-    for (uint32_t i = 0; i < n; i += 8) {
-        uint32_t any = 0;
-        for (uint32_t k = i; k < i + 8; k++)
-            any |= counts[k];
+    enum { SOME = 16 };
+    const bool same = !sample_is_narrow(sample) || sample == IMGSTAT_U8 || sample == IMGSTAT_U16;
+    uint8_t more[SOME] = {0};
+    for (uint32_t i = 0; i < n; i += SOME) {
+        uint32_t sum[SOME], any = 0;
+        if (low)
+            memcpy(more, low + i, SOME);
+        for (uint32_t k = 0; k < SOME; k++) {
+            sum[k] = counts[i + k] + more[k];
+            any |= sum[k];
+        }
         if (any == 0)
             continue;
-        for (uint32_t k = i; k < i + 8; k++)
-            bins[narrow ? sample_key(sample, k) : k] += counts[k];
-        memset(counts + i, 0, 8 * sizeof *counts);
+        for (uint32_t k = 0; k < SOME; k++)
+            bins[same ? i + k : sample_key(sample, i + k)] += sum[k];
+        memset(counts + i, 0, SOME * sizeof *counts);
+        if (low)
+            memset(low + i, 0, SOME);
+    }
+}
+
+/* Empties further tables of them into wide counters. */
+static void flush_low(uint8_t *low, unsigned tables, uint32_t *wide)
+{
+    enum { LINE = 64 };
+    for (unsigned t = 0; t < tables; t++, low += LOOP_LOW) {
+        for (size_t i = 0; i < 65536; i += LINE) {
+            uint64_t eight[LINE / 8], any = 0;
+            memcpy(eight, low + i, LINE);
+            for (unsigned k = 0; k < LINE / 8; k++)
+                any |= eight[k];
+            if (any == 0)
+                continue;
+            for (size_t k = i; k < i + LINE; k++)
+                wide[k] += low[k];
+            memset(low + i, 0, LINE);
+        }
     }
 }
 
@@ -97,7 +126,7 @@ static void flush_bytes(const LoopBytes *counters, unsigned channels)
     for (unsigned t = 0; counters->pairs && t < loop_pair_tables(channels); t++) {
         uint32_t *const first = counters->bytes + 2 * t % channels * LOOP_BYTES; /* little-endian */
         uint32_t *const second = counters->bytes + (2 * t + 1) % channels * LOOP_BYTES;
-        flush_pairs(counters->pairs + t * (size_t)LOOP_PAIRS, 1, first, second);
+        flush_pairs(counters->pairs + t * (size_t)LOOP_LOW, 1, first, second);
         flush_pairs(counters->wide + t * (size_t)LOOP_TABLE, 4, first, second);
     }
     for (unsigned c = 0; c < channels; c++) {
@@ -123,6 +152,7 @@ static void flush(const Plan *plan, CpuThread *thread)
     Tally *tally = record_tally(record);
     uint64_t *bins = record_bins(record);
     uint32_t *const counts = thread->counts;
+    uint8_t *const low = cpu_word_counters(counts, record->channels).low;
 
     for (uint16_t c = 0; c < record->channels; c++)
         tally_end(&thread->tally[c]);
@@ -130,13 +160,16 @@ static void flush(const Plan *plan, CpuThread *thread)
         const LoopBytes bytes = cpu_byte_counters(counts, record->channels, counting);
         flush_bytes(&bytes, record->channels);
     }
+    for (uint16_t c = 0; thread->choice.crowded && c < record->channels; c++)
+        flush_low(low + (c * (size_t)LOOP_LOW_TABLES + 1) * LOOP_LOW, LOOP_LOW_TABLES - 1,
+                  counts + c * stride);
     pthread_mutex_lock(&plan->device->lock);
     for (uint16_t c = 0; c < record->channels; c++)
         tally_merge(&tally[c], &thread->tally[c]);
     for (uint16_t c = 0; bins && c < record->channels; c++)
-        flush_counts(counts + c * stride, n, record->sample, bins + (size_t)c * n);
-    if (bins && n == 65536 && record->channels == 1) /* the other table of the only channel */
-        flush_counts(counts + stride, n, record->sample, bins);
+        flush_counts(counts + c * stride,
+                     n == 256 ? NULL : low + c * (size_t)LOOP_LOW_TABLES * LOOP_LOW, n,
+                     record->sample, bins + (size_t)c * n);
     pthread_mutex_unlock(&plan->device->lock);
     thread->owner = SIZE_MAX;
 }

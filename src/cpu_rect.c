@@ -8,7 +8,9 @@ enum { CHUNK_BYTES = 1 << 16 };
 enum { PAIRS_FROM = 1 << 20 };
 
 /* Words that a table of pairs takes, with the wide one. */
-static const size_t PAIR_COUNTERS = LOOP_TABLE + LOOP_PAIRS / sizeof(uint32_t);
+static const size_t PAIR_COUNTERS = LOOP_TABLE + LOOP_LOW / sizeof(uint32_t);
+/* The same of a channel of words. */
+static const size_t WORD_COUNTERS = LOOP_TABLE + LOOP_LOW_TABLES * (LOOP_LOW / sizeof(uint32_t));
 
 /* What a rectangle's chunks are added to. */
 typedef struct Target {
@@ -17,19 +19,14 @@ typedef struct Target {
     CpuCounting counting;
     Tally *tally;
     CpuExtrema *extrema;
-    uint32_t *counts; /* bytes, words or leading bits, by channel */
-    LoopBytes bytes;  /* the same counters of bytes */
+    LoopBytes bytes; /* counters of bytes, or */
+    LoopWords words; /* of words or leading bits */
     LoopChoice *choice;
     unsigned char *planar; /* samples of one channel: a chunk */
     uint16_t *leading;     /* of a chunk */
     KeyAside *aside;       /* NULL: nothing is set aside */
     void *spare;           /* half of the scratch, for that */
 } Target;
-
-unsigned cpu_word_tables(unsigned channels)
-{
-    return channels == 1 ? 2 : channels;
-}
 
 CpuCounting cpu_counting(const ImagePro *image, bool bins)
 {
@@ -55,7 +52,7 @@ size_t cpu_counters(const ImagePro *image, CpuCounting counting)
     case COUNT_PAIRS:
         return channels * LOOP_BYTES + loop_pair_tables(image->channels) * PAIR_COUNTERS;
     default:
-        return cpu_word_tables(image->channels) * (size_t)LOOP_TABLE;
+        return channels * WORD_COUNTERS;
     }
 }
 
@@ -67,6 +64,11 @@ LoopBytes cpu_byte_counters(uint32_t *counts, unsigned channels, CpuCounting cou
     return (LoopBytes){.bytes = counts,
                        .pairs = (uint8_t *)(wide + loop_pair_tables(channels) * (size_t)LOOP_TABLE),
                        .wide = wide};
+}
+
+LoopWords cpu_word_counters(uint32_t *counts, unsigned channels)
+{
+    return (LoopWords){.wide = counts, .low = (uint8_t *)(counts + channels * (size_t)LOOP_TABLE)};
 }
 
 /* The raster index of pixel i of a run. */
@@ -236,18 +238,19 @@ static void set_aside(const Target *to, const unsigned char *x, size_t n, unsign
 static void count(const Target *to, const unsigned char *x, size_t n, unsigned channels,
                   uint16_t first)
 {
-    uint32_t *const counts = to->counts + first * (size_t)LOOP_TABLE;
-    const unsigned tables = to->image->channels == 1 ? cpu_word_tables(1) : channels;
     LoopBytes bytes = to->bytes;
+    LoopWords words = to->words;
+    words.wide += first * (size_t)LOOP_TABLE;
+    words.low += first * (size_t)LOOP_LOW_TABLES * LOOP_LOW;
     switch (to->counting) {
     case COUNT_NOTHING:
         return;
     case COUNT_LEADING:
         to->loops->leading(to->image->sample, x, n, to->leading);
-        to->loops->count_words(to->leading, n, tables, counts);
+        to->loops->count_words(to->leading, n, channels, &words, to->choice);
         return;
     case COUNT_WORDS:
-        to->loops->count_words(x, n, tables, counts);
+        to->loops->count_words(x, n, channels, &words, to->choice);
         return;
     default:
         bytes.bytes += first * (size_t)LOOP_BYTES;
@@ -373,7 +376,7 @@ static void add_mixed_piece(const Target *to, const CpuRun *run, uint16_t channe
             min = key < min ? key : min;
             max = key > max ? key : max;
             if (to->counting == COUNT_LEADING)
-                to->counts[channel * (size_t)LOOP_TABLE + (key >> (8 * bytes - 16))]++;
+                to->words.wide[channel * (size_t)LOOP_TABLE + (key >> (8 * bytes - 16))]++;
             keys[valid - 1] = key;
         } else if (key == pinf) {
             tally->pinf++;
@@ -437,8 +440,8 @@ void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *r
                        .counting = counting,
                        .tally = thread->tally,
                        .extrema = thread->extrema,
-                       .counts = thread->counts,
                        .bytes = cpu_byte_counters(thread->counts, image->channels, counting),
+                       .words = cpu_word_counters(thread->counts, image->channels),
                        .choice = &thread->choice,
                        .planar = scratch,
                        .leading = (uint16_t *)(void *)(scratch + CPU_SCRATCH / 4),

@@ -61,7 +61,7 @@ static Counters counters_begin(bool pairs)
 {
     Counters counters = {0};
     counters.to.bytes = calloc((size_t)LOOP_CHANNELS * LOOP_BYTES, sizeof(uint32_t));
-    counters.to.pairs = pairs ? calloc(LOOP_CHANNELS, LOOP_PAIRS) : NULL;
+    counters.to.pairs = pairs ? calloc(LOOP_CHANNELS, LOOP_LOW) : NULL;
     counters.to.wide = pairs ? calloc((size_t)LOOP_CHANNELS * LOOP_TABLE, sizeof(uint32_t)) : NULL;
     cr_assert(counters.to.bytes && (!pairs || (counters.to.pairs && counters.to.wide)));
     return counters;
@@ -80,7 +80,7 @@ static uint64_t counted(const LoopBytes *to, unsigned channels, unsigned channel
     for (unsigned t = 0; t < LOOP_BYTE_TABLES; t++)
         sum += to->bytes[channel * LOOP_BYTES + t * LOOP_BYTE_TABLE + value];
     for (unsigned t = 0; to->pairs && t < loop_pair_tables(channels); t++) {
-        const uint8_t *const pairs = to->pairs + (size_t)t * LOOP_PAIRS;
+        const uint8_t *const pairs = to->pairs + (size_t)t * LOOP_LOW;
         const uint32_t *const wide = to->wide + (size_t)t * LOOP_TABLE;
         for (unsigned other = 0; other < 256; other++) {
             if (2 * t % channels == channel)
