@@ -11,7 +11,6 @@ enum {
     FILES_OTHER = 16,
     LEAST_MEMORY = 32 << 20
 };
-static const uint64_t default_memory = (uint64_t)1 << 30;
 
 static void plan_workers(Jobs *jobs)
 {
@@ -56,7 +55,7 @@ static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, siz
 static void plan_memory(Jobs *jobs)
 {
     const ImgstatBatch *const batch = jobs->batch;
-    uint64_t memory = batch->memory ? batch->memory : default_memory;
+    uint64_t memory = batch->memory ? batch->memory : jobs_memory;
     memory = memory < LEAST_MEMORY ? LEAST_MEMORY : memory;
     gate_init(&jobs->gate, memory);
     jobs->open = batch->open;

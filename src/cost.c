@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* cost.c: measured constants, and the two sums that they make. */
 #include "cost.h"
+#include "jobs.h"
 
-/* Fitted to the table that tests/bench/devices.sh gave on an NVIDIA H200 beside 16 processors of an
- * Intel Xeon (docs/benchmarks.md): the right side of the comparison everywhere, the difference to
- * within 0.2 s where not all results of floats are asked for. Other machines may differ by a factor
- * of two or three, which moves the point from which on a GPU wins, but not the side on which common
- * folders lie. */
+#include <string.h>
+
+/* Fitted to the tables that tests/bench/devices.sh gave on an NVIDIA H200 beside 16 processors of
+ * an Intel Xeon (docs/benchmarks.md): the right side of the comparison everywhere, or a loss below
+ * a tenth; of stats the difference to within 0.2 s where not all results of floats are asked for.
+ * Other machines may differ by a factor of two or three, which moves the point from which on a GPU
+ * wins, but not the side on which common folders lie. */
 static const double cpu_narrow = 1.5e9;   /* bytes a second and thread, u8 and u16 */
 static const double cpu_wide = 3.6e9;     /* f32: extrema and sums, or a step of order statistics */
 static const double cpu_slow = 0.65e9;    /* f32: mode; powers and bins over a range */
@@ -16,29 +19,45 @@ static const double cuda_handle = 20e-3;  /* a worker's buffers and streams, one
 static const double cuda_slow = 4e9;      /* what takes the processors long takes the GPU this */
 static const double cuda_sorted = 0.35e9; /* f64: mode, which one processor an image finds */
 static const double cuda_stage = 8e9;     /* bytes a second and thread into pinned chunks */
-static const double cuda_link = 50e9;     /* bytes a second from there to the GPU */
+static const double cuda_link = 50e9;     /* bytes a second from there to the GPU, or back */
 static const double cuda_image = 80e-6;   /* a page: the driver takes one thread at a time */
 static const double cuda_read = 450e-6;   /* a read of a wide page: what its thread waits for */
 static const double cuda_band = 100e-6;   /* a band: launches and a wait */
 static const double band_bytes = 4 << 20;
 
-void cost_add(CostWork *work, const ImgstatPage *page, const ImgstatMeasure *how)
+/* What a processor takes to map a sample. The GPU does all of it in less time than the samples take
+ * to come and go. */
+static const double map_table = 0.5e-9;     /* up to 16 bits */
+static const double map_line = 1.5e-9;      /* f32 to f32, straight: by vectors */
+static const double map_arithmetic = 20e-9; /* other straight lines of wider samples */
+static const double map_curve = 120e-9;     /* of those, powers and the search among 65,536 ranks */
+static const double map_colours = 3e-9;     /* a pixel: colours that take over a new luma ... */
+static const double colours_alone = 1e-9;   /* ... which one thread computes, to be measured */
+static const double ranks_alone = 5e-9;     /* keys go one after the other where they are sorted */
+static const double map_tiles = 9e-9;       /* between the tables of four tiles ... */
+static const double tiles_alone = 4e-9;     /* ... which one thread of a channel counts */
+static const double file_bytes = 28 << 20;  /* that a file at work takes beside its page */
+
+/* ---- What headers tell ----------------------------------------------------------------------- */
+
+static TransferShape shape_of(const ImgstatPage *page)
 {
-    const double bytes = (double)page->width * page->height * page->channels *
-                         (double)imgstat_sample_bytes(page->sample);
-    work->images += 1;
-    if (imgstat_sample_bytes(page->sample) <= 2) {
-        work->narrow_bytes += bytes;
-        return;
-    }
-    /* Order statistics are found 16 bits of the key at a time, the first 16 in the first read. */
-    const double steps = (double)imgstat_sample_bytes(page->sample) / 2 - 1;
-    const bool ranks = how->median || how->n_percentiles > 0;
-    work->wide_bytes += bytes * (ranks ? 1 + steps : 1);
-    work->slow_bytes += bytes * (how->mode + (how->shape || how->histogram));
-    work->reads += (ranks ? 1 + steps : 1) + how->mode + (how->shape || how->histogram);
-    if (how->mode && imgstat_sample_bytes(page->sample) == 8)
-        work->sorted_bytes += bytes;
+    return (TransferShape){.sample = page->sample,
+                           .bits = page->bits,
+                           .channels = page->channels,
+                           .alpha = page->alpha,
+                           .rgb = page->channels - (page->alpha >= 0) == 3};
+}
+
+static bool is(const CostTask *task, ImgstatTransform transform)
+{
+    return task->method && task->method->transform == transform;
+}
+
+/* Every rank of wide samples, for which their keys are sorted: by parts, in that many samples. */
+static bool ranks_all(const CostTask *task)
+{
+    return is(task, IMGSTAT_EQUALIZE) || is(task, IMGSTAT_MATCH);
 }
 
 static double least(double a, double b)
@@ -46,19 +65,162 @@ static double least(double a, double b)
     return a < b ? a : b;
 }
 
+static double most(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double memory_of(const CostTask *task)
+{
+    return (double)(task->memory ? task->memory : jobs_memory);
+}
+
+/* Of a page of wide samples, beyond the first. */
+static double further_reads(const ImgstatPage *page, double samples, const CostTask *task)
+{
+    enum { SHARE = 128, MOST = 32 };
+    /* Order statistics are found 16 bits of the key at a time, the first 16 in the first read. */
+    const double steps = (double)imgstat_sample_bytes(page->sample) / 2 - 1;
+    if (task->measure)
+        return task->measure->median || task->measure->n_percentiles > 0 ? steps : 0;
+    if (ranks_all(task))
+        return least(most(samples * SHARE / memory_of(task), 1), MOST);
+    return is(task, IMGSTAT_PERCENTILE) ? steps : 0;
+}
+
+static void add_reads(CostWork *work, const ImgstatPage *page, const CostTask *task, double times)
+{
+    const ImgstatMeasure *const how = task->measure;
+    const size_t size = imgstat_sample_bytes(page->sample);
+    const double samples = (double)page->width * page->height * page->channels;
+    const double bytes = times * samples * (double)size;
+    if (size <= 2) {
+        work->narrow_bytes += bytes * (is(task, IMGSTAT_CLAHE) ? 2 : 1);
+        return;
+    }
+    const double reads = 1 + further_reads(page, samples, task);
+    const double slow = how ? how->mode + (how->shape || how->histogram) : 0;
+    work->wide_bytes += bytes * reads;
+    work->slow_bytes += bytes * slow;
+    work->reads += times * (reads + slow);
+    if (how && how->mode && size == 8)
+        work->sorted_bytes += bytes;
+}
+
+/* ---- Mapping --------------------------------------------------------------------------------- */
+
+static bool is_luma(const ImgstatPage *page, const CostTask *task)
+{
+    const TransferShape shape = shape_of(page);
+    return task->transfer ? task->transfer->luma
+                          : transfer_channels(task->method, &shape) == IMGSTAT_LUMA;
+}
+
+static bool is_curve(const CostTask *task)
+{
+    const MapKind kind = task->transfer ? task->transfer->maps[0].kind : MAP_AFFINE;
+    return kind == MAP_POWER || kind == MAP_KNOTS || ranks_all(task) || is(task, IMGSTAT_GAMMA);
+}
+
+static ImgstatSample output_of(const ImgstatPage *page, const CostTask *task)
+{
+    const TransferShape shape = shape_of(page);
+    uint8_t bits;
+    return task->transfer ? task->transfer->rescale.to.sample
+                          : transfer_output(task->method, &shape, &bits);
+}
+
+/* Of a sample, by processors that share them. */
+static double map_seconds(const ImgstatPage *page, const CostTask *task)
+{
+    if (is(task, IMGSTAT_CLAHE))
+        return map_tiles;
+    if (imgstat_sample_bytes(page->sample) <= 2)
+        return map_table;
+    if (is_curve(task))
+        return map_curve;
+    const bool vectors = page->sample == IMGSTAT_F32 && output_of(page, task) == IMGSTAT_F32;
+    return vectors ? map_line : map_arithmetic;
+}
+
+/* Then only the colours of the palette are mapped. */
+static bool keeps_indices(const ImgstatPage *page, const CostTask *task)
+{
+    return strcmp(page->photometric, "palette") == 0 && !is(task, IMGSTAT_CLAHE) &&
+           output_of(page, task) == page->sample;
+}
+
+static void add_mapping(CostWork *work, const ImgstatPage *page, const CostTask *task, double times)
+{
+    const double pixels = times * page->width * page->height;
+    const double samples = pixels * page->channels;
+    const bool luma = is_luma(page, task), tiles = is(task, IMGSTAT_CLAHE);
+    const bool sorted = ranks_all(task) && imgstat_sample_bytes(page->sample) > 2;
+    if (!task->transfer)
+        work->alone += (luma ? colours_alone : 0) * pixels + (tiles ? tiles_alone : 0) * pixels +
+                       (sorted ? ranks_alone : 0) * (luma ? pixels : samples);
+    if (keeps_indices(page, task))
+        return;
+    work->mapped_bytes += samples * (double)(imgstat_sample_bytes(page->sample) +
+                                             imgstat_sample_bytes(output_of(page, task)));
+    work->mapping += map_seconds(page, task) * (luma ? pixels : samples);
+    work->mapping += luma ? map_colours * pixels : 0;
+}
+
+/* As pipeline_bytes has it, about. */
+static double pages_at_once(const ImgstatPage *page, const CostTask *task)
+{
+    enum { KEPT_SHARE = 4, SORT_SHARE = 8 };
+    const double memory = memory_of(task), size = (double)imgstat_sample_bytes(page->sample);
+    const double bytes = size * page->width * page->height * page->channels;
+    const bool again = size > 2 && (ranks_all(task) || is(task, IMGSTAT_PERCENTILE));
+    const double held = file_bytes + (again ? memory / SORT_SHARE : 0) +
+                        (task->method && bytes <= memory / KEPT_SHARE ? bytes : 0);
+    return most(memory / held, 1);
+}
+
+void cost_add(CostWork *work, const ImgstatPage *page, const CostTask *task, double times)
+{
+    work->images += times;
+    if (task->measure || (task->method && !is(task, IMGSTAT_GAMMA)))
+        add_reads(work, page, task, times);
+    if (task->measure)
+        return;
+    const double at_once = pages_at_once(page, task);
+    work->at_once = work->at_once > 0 ? least(work->at_once, at_once) : at_once;
+    add_mapping(work, page, task, times);
+}
+
+/* ---- Sums ------------------------------------------------------------------------------------ */
+
+/* Pages that are worked on at the same time, each by its share of the threads. */
+typedef struct Shares {
+    double handles, busy, processors;
+} Shares;
+
+static Shares shares_of(const CostWork *work, unsigned threads)
+{
+    const double handles = most(least(work->images, threads), 1);
+    const double busy = work->at_once > 0 ? least(handles, work->at_once) : handles;
+    return (Shares){handles, busy, threads * busy / handles};
+}
+
 double cost_cpu(const CostWork *work, unsigned threads)
 {
+    const Shares shares = shares_of(work, threads);
     return (work->narrow_bytes / cpu_narrow + work->wide_bytes / cpu_wide +
-            work->slow_bytes / cpu_slow + work->images * cpu_image) /
-           threads;
+            work->slow_bytes / cpu_slow + work->mapping + work->images * cpu_image) /
+               shares.processors +
+           work->alone / shares.busy;
 }
 
 double cost_cuda(const CostWork *work, unsigned threads)
 {
-    const double bytes = work->narrow_bytes + work->wide_bytes + work->slow_bytes;
-    const double handles = least(work->images, threads), sorted = work->sorted_bytes / cuda_sorted;
-    return cuda_open + handles * cuda_handle + bytes / (cuda_stage * threads) + bytes / cuda_link +
-           work->slow_bytes / cuda_slow + work->images * cuda_image +
+    const Shares shares = shares_of(work, threads);
+    const double read = work->narrow_bytes + work->wide_bytes + work->slow_bytes;
+    const double bytes = read + work->mapped_bytes;
+    return cuda_open + shares.handles * cuda_handle + read / (cuda_stage * shares.processors) +
+           bytes / cuda_link + work->slow_bytes / cuda_slow + work->images * cuda_image +
            work->reads * cuda_read / threads + bytes / band_bytes * cuda_band +
-           (sorted > 0 ? sorted / handles : 0);
+           work->sorted_bytes / cuda_sorted / shares.handles;
 }

@@ -8,6 +8,9 @@
 
 #include <stdatomic.h>
 
+/* For the pixels and counters of all files at work, where the batch does not say. */
+static const uint64_t jobs_memory = (uint64_t)1 << 30;
+
 /* What became of one job. */
 typedef struct Outcome {
     bool done;

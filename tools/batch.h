@@ -10,8 +10,7 @@
 typedef struct Batch {
     const Options *options;
     const InputList *inputs;
-    const ImgstatMeasure
-        *how; /* what pages are measured for: a device is chosen by it. May be NULL */
+    const ImgstatMeasure *how; /* what pages are measured for: a device is chosen by it */
     void *context;
     /* Handles one input, on any thread: results to out, sentences to err. False: it failed. */
     bool (*work)(void *context, ImgstatDevice *device, const Input *input, FILE *out, FILE *err);

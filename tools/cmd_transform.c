@@ -2,6 +2,7 @@
 /* cmd_transform.c: normalize, equalize and apply: from inputs to a batch of the library. */
 #include "commands.h"
 #include "outputs.h"
+#include "plan.h"
 #include "progress.h"
 #include "status.h"
 #include "text.h"
@@ -124,12 +125,42 @@ static void summarize(const Run *run, size_t total)
     fputc('\n', stderr);
 }
 
+/* What is left to do decides about the device. */
+static PlanDevice plan(const Options *o, const Outputs *outputs, const ImgstatTransfer *given)
+{
+    const TransformOptions *const t = &o->transform;
+    const CostTask task = {
+        .method = given != NULL ? NULL : &t->method, .transfer = given, .memory = t->memory};
+    InputList left = {.items = text_alloc((outputs->n + 1) * sizeof *left.items)};
+    for (size_t i = 0; i < outputs->n; i++) {
+        const ImgstatJob *const job = &outputs->jobs[i];
+        if (!(t->skip_existing && access(job->output, F_OK) == 0))
+            left.items[left.n++] =
+                (Input){.path = (char *)job->input, .has_page = job->has_page, .page = job->page};
+    }
+    const PlanDevice device = plan_device(o, &left, &task);
+    free(left.items);
+    if (o->verbose)
+        fprintf(stderr, "%s: device %s: %s\n", o->command, device.name, device.why);
+    return device;
+}
+
+static void on_fallen_back(void *context, const char *why)
+{
+    Run *const run = context;
+    if (!run->options->verbose)
+        return;
+    progress_clear(&run->progress);
+    fprintf(stderr, "%s: %s; the CPU takes over\n", run->options->command, why);
+}
+
 static void transform(const Options *o, const InputList *inputs, Run *run,
                       const ImgstatTransfer *given)
 {
     const TransformOptions *const t = &o->transform;
     ImgstatTransfer *made = NULL;
     ImgstatError error;
+    const PlanDevice device = plan(o, run->outputs, given);
     const ImgstatBatch batch = {
         .method = t->method,
         .transfer = given,
@@ -138,8 +169,8 @@ static void transform(const Options *o, const InputList *inputs, Run *run,
         .skip_existing = t->skip_existing,
         .write = t->write,
         .open = {.limits = o->limits, .warn = on_warning, .warn_context = run},
-        /* Samples are mapped by the CPU, so counting alone would not repay another device. */
-        .device = strcmp(o->device, "auto") == 0 ? "cpu" : o->device,
+        .device = device.name,
+        .fallen_back = device.chosen ? on_fallen_back : NULL,
         .threads = o->jobs,
         .memory = t->memory,
         .progress = on_done,

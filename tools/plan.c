@@ -2,7 +2,6 @@
 /* plan.c: shares the machine between files and the parts of one file, and chooses the device. */
 #define _GNU_SOURCE
 #include "plan.h"
-#include "cost.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -56,9 +55,10 @@ static bool driver_is_there(void)
            access("/proc/driver/nvidia/version", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
 }
 
-/* Adds one input, as far as its header can be read; what is wrong with it is told later. */
-static void add_input(const Options *options, const Input *input, const ImgstatMeasure *how,
-                      CostWork *work)
+/* Adds one input that stands for as many, as far as its header can be read; what is wrong with it
+ * is told later. */
+static void add_input(const Options *options, const Input *input, const CostTask *task,
+                      double stands_for, CostWork *work)
 {
     const ImgstatOpen open = {.limits = options->limits, .indices = options->indices};
     ImgstatFile *file = NULL;
@@ -67,54 +67,41 @@ static void add_input(const Options *options, const Input *input, const ImgstatM
     if (input->problem != NULL || strcmp(input->path, "-") == 0)
         return; /* standard input can be read only once */
     if (imgstat_file_open(input->path, &open, &file, NULL) == IMGSTAT_OK &&
-        imgstat_file_page(file, number, &page, NULL) == IMGSTAT_OK) {
-        CostWork one = {0};
-        const double pages = input->has_page ? 1 : imgstat_file_pages(file);
-        cost_add(&one, &page, how);
-        work->images += pages * one.images;
-        work->narrow_bytes += pages * one.narrow_bytes;
-        work->wide_bytes += pages * one.wide_bytes;
-        work->slow_bytes += pages * one.slow_bytes;
-        work->reads += pages * one.reads;
-        work->sorted_bytes += pages * one.sorted_bytes;
-    }
+        imgstat_file_page(file, number, &page, NULL) == IMGSTAT_OK)
+        cost_add(work, &page, task, stands_for * (input->has_page ? 1 : imgstat_file_pages(file)));
     imgstat_file_close(file);
 }
 
-static CostWork add_up(const Options *options, const InputList *inputs, const ImgstatMeasure *how)
+static CostWork add_up(const Options *options, const InputList *inputs, const CostTask *task)
 {
     CostWork work = {0};
     const size_t looked_at = inputs->n < HEADERS_MAX ? inputs->n : HEADERS_MAX;
     for (size_t i = 0; i < looked_at; i++)
-        add_input(options, &inputs->items[i * inputs->n / looked_at], how, &work);
-    const double stands_for = looked_at > 0 ? (double)inputs->n / (double)looked_at : 1;
-    work.images *= stands_for;
-    work.narrow_bytes *= stands_for;
-    work.wide_bytes *= stands_for;
-    work.slow_bytes *= stands_for;
-    work.reads *= stands_for;
-    work.sorted_bytes *= stands_for;
+        add_input(options, &inputs->items[i * inputs->n / looked_at], task,
+                  (double)inputs->n / (double)looked_at, &work);
     return work;
 }
 
 static void choose(PlanDevice *plan, const Options *options, const InputList *inputs,
-                   const ImgstatMeasure *how)
+                   const CostTask *task)
 {
     const unsigned threads = threads_in_all(options);
-    const CostWork work = add_up(options, inputs, how);
+    const bool transform = task->measure == NULL;
+    const CostWork work = add_up(options, inputs, task);
     const double cpu = cost_cpu(&work, threads), cuda = cost_cuda(&work, threads);
     plan->name = cuda < cpu ? "cuda" : "cpu";
     plan->chosen = true;
-    snprintf(plan->why, sizeof plan->why,
-             "beyond decoding, %.0f page%s with %.4g MB of samples to read should take %.2g s on "
-             "cpu with %u thread%s, %.2g s on cuda",
-             work.images, work.images == 1 ? "" : "s", 1e-6 * (work.narrow_bytes + work.wide_bytes),
-             cpu, threads, threads == 1 ? "" : "s", cuda);
+    snprintf(
+        plan->why, sizeof plan->why,
+        "beyond decoding%s, %.0f page%s with %.4g MB of samples to read%s should take %.2g s on "
+        "cpu with %u thread%s, %.2g s on cuda",
+        transform ? " and encoding" : "", work.images, work.images == 1 ? "" : "s",
+        1e-6 * (work.narrow_bytes + work.wide_bytes + work.mapped_bytes),
+        transform ? " and map" : "", cpu, threads, threads == 1 ? "" : "s", cuda);
 }
 
-PlanDevice plan_device(const Options *options, const InputList *inputs, const ImgstatMeasure *how)
+PlanDevice plan_device(const Options *options, const InputList *inputs, const CostTask *task)
 {
-    static const ImgstatMeasure nothing_more = {0};
     PlanDevice plan = {.name = "cpu"};
     if (strcmp(options->device, "auto") != 0) {
         plan.name = options->device;
@@ -124,7 +111,7 @@ PlanDevice plan_device(const Options *options, const InputList *inputs, const Im
     } else if (!driver_is_there()) {
         snprintf(plan.why, sizeof plan.why, "no NVIDIA driver is loaded");
     } else {
-        choose(&plan, options, inputs, how != NULL ? how : &nothing_more);
+        choose(&plan, options, inputs, task);
     }
     return plan;
 }

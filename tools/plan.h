@@ -3,6 +3,7 @@
 #ifndef IMGSTAT_TOOLS_PLAN_H
 #define IMGSTAT_TOOLS_PLAN_H
 
+#include "cost.h"
 #include "inputs.h"
 
 typedef struct PlanThreads {
@@ -19,7 +20,7 @@ typedef struct PlanDevice {
 } PlanDevice;
 
 /* The device named, or for "auto" the one expected to finish first: decided from the headers of the
- * files (of some of many), before any device is touched. how: what every page is measured for. */
-PlanDevice plan_device(const Options *options, const InputList *inputs, const ImgstatMeasure *how);
+ * files (of some of many), before any device is touched. task: what is done to every page. */
+PlanDevice plan_device(const Options *options, const InputList *inputs, const CostTask *task);
 
 #endif

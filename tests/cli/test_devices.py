@@ -83,6 +83,49 @@ def test_auto(program):
         check("libpng" in done.stderr and "libcuda" not in done.stderr, f"--device {name} does not look for libcuda")
 
 
+def written(path):
+    """The bytes of a file that is not needed any more."""
+    data = path.read_bytes() if path.exists() else None
+    path.unlink(missing_ok=True)
+    return data
+
+
+def transform(program, device, out, *arguments, **environment):
+    done = run(program, *arguments, "--verbose", "--device", device, "-o", out, **environment)
+    return done, written(out)
+
+
+def test_transforms(program, gpus):
+    """Files are those of the CPU, whoever maps; a GPU that was chosen and fails is no error."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, out = Path(folder) / "zeros.tif", Path(folder) / "out.tif"
+        for command in ("normalize", "equalize"):
+            (auto, a), (cpu, b) = (transform(program, name, out, command, PHOTO) for name in ("auto", "cpu"))
+            check(auto.returncode == 0 and a and a == b, f"auto writes the bytes of the CPU: {auto.stderr}")
+            check(cpu.stderr.startswith(f"imgstat {command}: device cpu: asked for\n"), "a device named is said to be")
+            check(re.match(rf"imgstat {command}: device cpu: (no NVIDIA driver is loaded|this build knows no other|"
+                           r"beyond decoding and encoding, 1 page with 2\.765 MB of samples to read and map should take "
+                           r"\S+ s on cpu with \d+ threads?, \S+ s on cuda)\n", auto.stderr), f"why: {auto.stderr}")
+        done, _ = transform(program, "auto", out, "equalize", PHOTO, LD_DEBUG="libs")
+        check("libpng" in done.stderr and "libcuda" not in done.stderr, "auto does not look for libcuda")
+        if not gpus:
+            done, data = transform(program, "cuda", out, "equalize", PHOTO)
+            check(done.returncode == 1 and data is None, "a named device that is absent is an error")
+            return
+        sparse(path, 6000)
+        words = ["equalize", "--jobs", "1", path]
+        cpu, expected = transform(program, "cpu", out, *words)
+        check(cpu.returncode == 0 and expected, f"zeros: {cpu.stderr}")
+        auto, data = transform(program, "auto", out, *words)
+        check("imgstat equalize: device cuda: " in auto.stderr, f"auto takes the GPU for much work: {auto.stderr}")
+        check(auto.returncode == 0 and data == expected, "and writes the same bytes")
+        hidden, data = transform(program, "auto", out, *words, CUDA_VISIBLE_DEVICES="")
+        check(hidden.returncode == 0 and data == expected, "a chosen GPU that fails is no error")
+        check(hidden.stderr.count("; the CPU takes over\n") == 1, f"but told: {hidden.stderr}")
+        hidden, data = transform(program, "cuda", out, *words, CUDA_VISIBLE_DEVICES="")
+        check(hidden.returncode == 1 and data is None, f"one that was asked for is one: {hidden.stderr}")
+
+
 def test_much(program, gpus):
     """Enough work that one thread and a GPU would choose the GPU."""
     with tempfile.TemporaryDirectory() as folder:
@@ -106,6 +149,7 @@ def main():
     gpus = test_listing(program)
     test_named(program, gpus)
     test_auto(program)
+    test_transforms(program, gpus)
     test_much(program, gpus)
     print("\n".join(wrong))
     print(f"{checks} checks, {len(wrong)} wrong, {gpus} GPUs")

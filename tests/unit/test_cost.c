@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_cost.c: which device the cost model prefers, at points where the answer is not in doubt. */
 #include "cost.h"
+#include "transfer.h"
 
 #include <criterion/criterion.h>
 
@@ -11,14 +12,16 @@ static ImgstatPage page(uint32_t side, uint16_t channels, ImgstatSample sample)
                          .width = side,
                          .height = side,
                          .channels = channels,
-                         .sample = sample};
+                         .sample = sample,
+                         .alpha = -1,
+                         .photometric = channels == 3 ? "rgb" : "gray"};
 }
 
 static CostWork many(unsigned n, ImgstatPage one, ImgstatMeasure how)
 {
     CostWork work = {0};
-    for (unsigned i = 0; i < n; i++)
-        cost_add(&work, &one, &how);
+    const CostTask task = {.measure = &how};
+    cost_add(&work, &one, &task, n);
     return work;
 }
 
@@ -39,6 +42,60 @@ Test(cost, counts_reads)
     cr_assert_eq(work.reads, 4);
     work = many(1, page(100, 1, IMGSTAT_F64), all);
     cr_assert_eq(work.wide_bytes, 4 * 80000, "longer keys take more");
+}
+
+static CostWork transformed(double n, ImgstatPage one, ImgstatTransform transform)
+{
+    CostWork work = {0};
+    const ImgstatMethod method = {.transform = transform};
+    const CostTask task = {.method = &method};
+    cost_add(&work, &one, &task, n);
+    return work;
+}
+
+Test(cost, counts_what_transforms_do)
+{
+    CostWork work = transformed(3, page(100, 1, IMGSTAT_U8), IMGSTAT_STRETCH);
+    cr_assert_eq(work.images, 3);
+    cr_assert_eq(work.narrow_bytes, 30000);
+    cr_assert_eq(work.mapped_bytes, 60000, "in and out");
+    cr_assert_eq(work.alone, 0);
+
+    work = transformed(1, page(100, 1, IMGSTAT_F32), IMGSTAT_GAMMA);
+    cr_assert_eq(work.wide_bytes, 0, "a power needs no statistics");
+    cr_assert_gt(work.mapping, transformed(1, page(100, 1, IMGSTAT_F32), IMGSTAT_STRETCH).mapping);
+    work = transformed(1, page(100, 1, IMGSTAT_F64), IMGSTAT_PERCENTILE);
+    cr_assert_eq(work.reads, 4);
+    work = transformed(1, page(100, 1, IMGSTAT_F64), IMGSTAT_EQUALIZE);
+    cr_assert_eq(work.reads, 2, "its keys fit memory");
+    work = transformed(1, page(8192, 1, IMGSTAT_F32), IMGSTAT_EQUALIZE);
+    cr_assert_eq(work.reads, 9, "they are sorted by eighths");
+    cr_assert_lt(work.at_once, 3, "pages of 256 MiB share 1 GiB");
+
+    work = transformed(1, page(100, 3, IMGSTAT_U8), IMGSTAT_CLAHE);
+    cr_assert_eq(work.narrow_bytes, 60000, "extrema, then tiles");
+    cr_assert_gt(work.alone, 0);
+
+    ImgstatPage palette = page(100, 3, IMGSTAT_U8);
+    palette.photometric = "palette";
+    cr_assert_eq(transformed(1, palette, IMGSTAT_EQUALIZE).mapping, 0, "its colours alone change");
+    cr_assert_gt(transformed(1, palette, IMGSTAT_CLAHE).mapping, 0);
+
+    /* A transfer that is given: nothing is measured. */
+    ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE, .depth = IMGSTAT_DEPTH_FLOAT};
+    Map maps[] = {{.kind = MAP_KNOTS}};
+    const ImgstatTransfer transfer = {
+        .n_maps = 1, .maps = maps, .rescale = {.to = {.sample = IMGSTAT_F32}}};
+    CostTask task = {.transfer = &transfer};
+    const ImgstatPage doubles = page(100, 1, IMGSTAT_F64);
+    work = (CostWork){0};
+    cost_add(&work, &doubles, &task, 1);
+    cr_assert_eq(work.reads, 0);
+    cr_assert_eq(work.mapped_bytes, 120000);
+    CostWork made = {0};
+    task = (CostTask){.method = &method};
+    cost_add(&made, &doubles, &task, 1);
+    cr_assert_eq(work.mapping, made.mapping);
 }
 
 Test(cost, little_work_never_opens_a_gpu)
@@ -104,6 +161,68 @@ Test(cost, agrees_with_what_was_measured)
         if (i < 9) /* beyond, what else the processors do is the larger part of it */
             cr_expect_float_eq(expected, rows[i].measured, 0.2, "row %zu: %g s for %g s", i,
                                expected, rows[i].measured);
+    }
+}
+
+/* Likewise of transforms: seconds of both; what is chosen takes less than 1.1 times the better. */
+Test(cost, agrees_with_transforms_that_were_measured)
+{
+    static const struct {
+        double n;
+        uint32_t width, height;
+        uint16_t channels;
+        ImgstatSample sample;
+        ImgstatTransform transform;
+        unsigned threads;
+        double cpu, cuda;
+    } rows[] = {
+        {1, 8192, 4096, 1, IMGSTAT_F64, IMGSTAT_STRETCH, 1, 1.304, 0.807},
+        {1, 8192, 4096, 1, IMGSTAT_F64, IMGSTAT_STRETCH, 2, 0.694, 0.692},
+        {1, 8192, 4096, 1, IMGSTAT_F64, IMGSTAT_STRETCH, 4, 0.517, 0.715},
+        {1, 8192, 4096, 1, IMGSTAT_F64, IMGSTAT_STRETCH, 16, 0.402, 0.666},
+        {1, 8192, 8192, 1, IMGSTAT_F32, IMGSTAT_STRETCH, 2, 0.386, 0.679},
+        {1, 8192, 8192, 1, IMGSTAT_F32, IMGSTAT_STRETCH, 16, 0.299, 0.739},
+        {1, 16384, 16384, 1, IMGSTAT_F32, IMGSTAT_STRETCH, 2, 1.073, 1.145},
+        {1, 16384, 16384, 1, IMGSTAT_F32, IMGSTAT_STRETCH, 16, 0.862, 1.346},
+        {1, 16384, 8192, 1, IMGSTAT_U16, IMGSTAT_STRETCH, 2, 0.290, 0.700},
+        {1, 16384, 8192, 1, IMGSTAT_U16, IMGSTAT_STRETCH, 16, 0.337, 0.793},
+        {16, 2048, 2048, 1, IMGSTAT_F32, IMGSTAT_STRETCH, 2, 0.273, 0.506},
+        {16, 2048, 2048, 1, IMGSTAT_F32, IMGSTAT_STRETCH, 16, 0.061, 0.898},
+        {2, 4000, 3000, 3, IMGSTAT_U8, IMGSTAT_STRETCH, 2, 1.214, 1.647},   /* png */
+        {2, 4000, 3000, 3, IMGSTAT_U8, IMGSTAT_STRETCH, 16, 0.271, 0.653},  /* png */
+        {60, 512, 512, 3, IMGSTAT_U8, IMGSTAT_STRETCH, 2, 0.572, 1.020},    /* png */
+        {60, 512, 512, 3, IMGSTAT_U8, IMGSTAT_STRETCH, 16, 0.106, 0.723},   /* png */
+        {4, 2048, 2048, 1, IMGSTAT_U16, IMGSTAT_STRETCH, 2, 0.448, 0.768},  /* deflate */
+        {4, 2048, 2048, 1, IMGSTAT_U16, IMGSTAT_STRETCH, 16, 0.079, 0.483}, /* deflate */
+        {4, 2048, 2048, 1, IMGSTAT_F32, IMGSTAT_STRETCH, 2, 1.029, 1.383},  /* deflate */
+        {4, 2048, 2048, 1, IMGSTAT_F32, IMGSTAT_STRETCH, 16, 0.181, 0.654}, /* deflate */
+        {1, 8192, 8192, 1, IMGSTAT_F32, IMGSTAT_PERCENTILE, 2, 0.452, 0.767},
+        {1, 8192, 4096, 1, IMGSTAT_F64, IMGSTAT_PERCENTILE, 2, 0.777, 0.796},
+        {1, 4096, 4096, 1, IMGSTAT_F32, IMGSTAT_EQUALIZE, 1, 2.748, 1.087},
+        {1, 4096, 4096, 1, IMGSTAT_F32, IMGSTAT_EQUALIZE, 2, 1.984, 0.933},
+        {1, 4096, 4096, 1, IMGSTAT_F32, IMGSTAT_EQUALIZE, 4, 1.285, 0.833},
+        {1, 4096, 4096, 1, IMGSTAT_F32, IMGSTAT_EQUALIZE, 16, 0.728, 0.869},
+        {4, 2048, 2048, 1, IMGSTAT_F32, IMGSTAT_EQUALIZE, 2, 2.199, 1.435},  /* deflate */
+        {4, 2048, 2048, 1, IMGSTAT_F32, IMGSTAT_EQUALIZE, 16, 0.504, 0.768}, /* deflate */
+        {1, 16384, 8192, 1, IMGSTAT_U16, IMGSTAT_EQUALIZE, 16, 0.317, 0.689},
+        {4, 2048, 2048, 1, IMGSTAT_U16, IMGSTAT_EQUALIZE, 16, 0.080, 0.492}, /* deflate */
+        {16, 2048, 2048, 1, IMGSTAT_F32, IMGSTAT_EQUALIZE, 16, 2.938, 1.469},
+        {1, 4096, 4096, 1, IMGSTAT_F64, IMGSTAT_EQUALIZE, 16, 0.878, 1.030},
+        {1, 16384, 8192, 1, IMGSTAT_U16, IMGSTAT_CLAHE, 16, 1.134, 0.715},
+        {1, 8192, 8192, 1, IMGSTAT_F32, IMGSTAT_GAMMA, 16, 0.886, 0.535},
+        {1, 16384, 8192, 1, IMGSTAT_U16, IMGSTAT_CLAHE, 2, 1.998, 0.744},
+        {1, 8192, 8192, 1, IMGSTAT_F32, IMGSTAT_EQUALIZE, 16, 2.610, 2.059},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        ImgstatPage one = page(rows[i].width, rows[i].channels, rows[i].sample);
+        one.height = rows[i].height;
+        const CostWork work = transformed(rows[i].n, one, rows[i].transform);
+        const double cpu = cost_cpu(&work, rows[i].threads);
+        const double cuda = cost_cuda(&work, rows[i].threads);
+        const double taken = cuda < cpu ? rows[i].cuda : rows[i].cpu;
+        const double best = rows[i].cuda < rows[i].cpu ? rows[i].cuda : rows[i].cpu;
+        cr_expect_leq(taken, 1.1 * best, "row %zu: %g and %g s expected, %g and %g measured", i,
+                      cpu, cuda, rows[i].cpu, rows[i].cuda);
     }
 }
 
