@@ -227,6 +227,15 @@ static void map_row_of(ImgstatSample sample, const Map *map, const Map *rescale,
     }
 }
 
+bool apply_float(const Transfer *transfer, size_t m, const unsigned char *from, size_t step,
+                 size_t n, unsigned char *to)
+{
+    if (!transfer->knot_tables[m])
+        return apply_line(&transfer->maps[m], from, step, n, to);
+    apply_knots(transfer->knot_tables[m], from, step, n, to);
+    return true;
+}
+
 static void apply_maps(const Transfer *transfer, const ImagePro *from, int16_t alpha, ImagePro *to)
 {
     const size_t in = imgstat_sample_bytes(from->sample), out = imgstat_sample_bytes(to->sample);
@@ -236,15 +245,17 @@ static void apply_maps(const Transfer *transfer, const ImagePro *from, int16_t a
         const unsigned char *const source = image_row(from, y);
         unsigned char *const target = row_of(to, y);
         const uint8_t *const mask = mask_row(from, y);
-        if (flat && !mask &&
-            apply_line(&transfer->maps[0], source, 1, from->width * channels, target))
+        if (flat && !mask && apply_float(transfer, 0, source, 1, from->width * channels, target))
             continue;
         size_t m = 0;
         for (size_t c = 0; c < channels; c++) {
             const bool left = (int)c == alpha;
-            const Map *const map = left ? &transfer->rescale : &transfer->maps[m];
+            const size_t own = m;
+            const Map *const map = left ? &transfer->rescale : &transfer->maps[own];
             m += !left && transfer->n_maps > 1;
-            if (mask || !apply_line(map, source + c * in, channels, from->width, target + c * out))
+            if (mask || left ||
+                !apply_float(transfer, own, source + c * in, channels, from->width,
+                             target + c * out))
                 map_row_of(from->sample, map, &transfer->rescale, source + c * in, channels,
                            from->width, mask, target + c * out, to->sample);
         }

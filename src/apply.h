@@ -38,6 +38,12 @@ ImgstatResult apply_check_shapes(const ImagePro *from, ImgstatSample sample, con
  * them masked: the bits of map_sample. False, and nothing done, where the map is no such line. */
 bool apply_line(const Map *map, const unsigned char *from, size_t step, size_t n,
                 unsigned char *to);
+/* The same of a map through knots, whose table Transfer has. */
+void apply_knots(const KnotTable *table, const unsigned char *from, size_t step, size_t n,
+                 unsigned char *to);
+/* Whichever of these does map m of a transfer; false, and nothing done, where none does. */
+bool apply_float(const Transfer *transfer, size_t m, const unsigned char *from, size_t step,
+                 size_t n, unsigned char *to);
 /* transfer_apply of a luma transfer, once everything is checked. */
 void luma_transfer(const Transfer *transfer, const ImagePro *from, ImagePro *to);
 

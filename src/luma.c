@@ -12,6 +12,12 @@ static bool is_plain(const ImagePro *image)
            !image->has_nodata;
 }
 
+/* The same of 32-bit floats: every pixel that is finite has one. */
+static bool is_plain_float(const ImagePro *image)
+{
+    return image->sample == IMGSTAT_F32 && !image->mask && !image->has_nodata;
+}
+
 /* Luma by integers: of samples, or to samples, that have at most 16 bits. */
 static bool luma_is_integer(ImgstatSample sample)
 {
@@ -100,6 +106,10 @@ ImgstatResult luma_plane(Scratch *scratch, const ImagePro *from, ImagePro *out, 
         for (size_t y = 0; y < from->height; y++)
             fast->luma(image_row(from, y), (unsigned)bytes, from->channels, from->width,
                        memory + y * pitch);
+    else if (is_plain_float(from))
+        for (size_t y = 0; y < from->height; y++)
+            fast->luma_float(image_row(from, y), from->channels, from->width,
+                             (float *)(void *)(memory + y * pitch), valid + y * from->width);
     else if (from->sample == IMGSTAT_U8)
         luma_rows(IMGSTAT_U8, from, memory, valid);
     else if (from->sample == IMGSTAT_U16)
@@ -245,8 +255,37 @@ static void transfer_plain(const Transfer *transfer, const unsigned char *from, 
     }
 }
 
+/* n pixels of 32-bit floats, to the same; false, and nothing done, for maps that apply_float has
+ * not. */
+static bool transfer_float(const Transfer *transfer, const unsigned char *from, unsigned channels,
+                           size_t n, unsigned char *to)
+{
+    enum { BLOCK = 1024 };
+    float luma[BLOCK];
+    uint8_t valid[BLOCK];
+    unsigned char *const bytes = (unsigned char *)luma;
+    const Recolours *const fast = recolours();
+    const size_t pixel = channels * sizeof *luma;
+    for (size_t first = 0; first < n; first += BLOCK, from += BLOCK * pixel, to += BLOCK * pixel) {
+        const size_t here = n - first < BLOCK ? n - first : BLOCK;
+        fast->luma_float(from, channels, here, luma, valid);
+        if (!apply_float(transfer, 0, bytes, 1, here, bytes))
+            return false;
+        fast->scale_float(from, channels, here, luma, &transfer->range, to);
+    }
+    return true;
+}
+
 void luma_transfer(const Transfer *transfer, const ImagePro *from, ImagePro *to)
 {
+    if (is_plain_float(from) && to->sample == IMGSTAT_F32) {
+        bool done = true;
+        for (size_t y = 0; done && y < from->height; y++)
+            done = transfer_float(transfer, image_row(from, y), from->channels, from->width,
+                                  row_of(to, y));
+        if (done)
+            return;
+    }
     if (is_plain(from) && from->sample == to->sample && !transfer->maps[0].passthrough)
         for (size_t y = 0; y < from->height; y++)
             transfer_plain(transfer, image_row(from, y), imgstat_sample_bytes(from->sample),

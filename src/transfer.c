@@ -45,10 +45,12 @@ ImgstatResult transfer_begin(Scratch *scratch, ImgstatSample from, uint8_t from_
     const size_t bytes = n_maps * sizeof(Map) + (n_maps + 1u) * entries * sizeof(uint32_t);
     Transfer *const transfer = calloc(1, sizeof *transfer);
     Map *const maps = calloc(n_maps, sizeof *maps);
+    KnotTable **const knot_tables = calloc(n_maps, sizeof *knot_tables);
     uint32_t *const tables = scratch_zeroed(scratch, (n_maps + 1u) * entries, sizeof *tables);
-    if (!transfer || !maps || !tables) {
+    if (!transfer || !maps || !knot_tables || !tables) {
         free(transfer);
         free(maps);
+        free(knot_tables);
         scratch_give(tables);
         return error_memory(err, bytes, "a transfer");
     }
@@ -59,6 +61,7 @@ ImgstatResult transfer_begin(Scratch *scratch, ImgstatSample from, uint8_t from_
                            .n_maps = n_maps,
                            .range = *to,
                            .maps = maps,
+                           .knot_tables = knot_tables,
                            .tables = tables,
                            .rescale_table = tables + n_maps * entries};
     Map blank = {.from = from, .to = *to, .has_nodata = has_nodata, .nodata_key = nodata_key};
@@ -83,10 +86,19 @@ ImgstatResult transfer_begin(Scratch *scratch, ImgstatSample from, uint8_t from_
     return IMGSTAT_OK;
 }
 
+void transfer_prepare(Scratch *scratch, Transfer *transfer)
+{
+    for (uint16_t m = 0; m < transfer->n_maps; m++)
+        transfer->knot_tables[m] = knot_table_create(scratch, &transfer->maps[m]);
+}
+
 void transfer_destroy(Transfer *transfer)
 {
     if (!transfer)
         return;
+    for (uint16_t m = 0; m < transfer->n_maps; m++)
+        knot_table_destroy(transfer->knot_tables[m]);
+    free(transfer->knot_tables);
     free(transfer->maps);
     scratch_give(transfer->tables);
     scratch_give(transfer->knots);
@@ -330,6 +342,7 @@ ImgstatResult transfer_create(Scratch *scratch, const ImgstatMethod *method,
         } else
             make_map(map, method, &sources[m]);
     }
+    transfer_prepare(scratch, transfer);
     *out = transfer;
     return IMGSTAT_OK;
 }

@@ -70,6 +70,13 @@ typedef struct MatchReference {
     const MapSource *sources;
 } MatchReference;
 
+/* apply_float.c: what finds a sample's place among the knots of a map from 32-bit floats to such.
+ */
+typedef struct KnotTable KnotTable;
+/* NULL for other maps, and where memory is out: map_sample does without. */
+KnotTable *knot_table_create(Scratch *scratch, const Map *map);
+void knot_table_destroy(KnotTable *table); /* accepts NULL */
+
 typedef struct ImgstatTransfer {
     ImgstatTransform transform; /* for the reader of a saved one */
     ImgstatLike like;
@@ -83,6 +90,7 @@ typedef struct ImgstatTransfer {
     uint32_t *tables;        /* narrow types: n_maps tables of output bits by key */
     uint32_t *rescale_table; /* narrow types: the same for rescale */
     MapKnot *knots;          /* wide types: of all maps, one after the other */
+    KnotTable **knot_tables; /* n_maps, NULL where the map has none */
 } Transfer;
 
 /* The channel mode that a method means for an image. */
@@ -121,6 +129,8 @@ ImgstatResult transfer_create(Scratch *scratch, const ImgstatMethod *method,
 ImgstatResult transfer_create_counts(const ImgstatMethod *method, const TransferShape *shape,
                                      const Record *record, const double *mean, const double *stddev,
                                      Transfer **out, ImgstatError *err);
+/* Once the maps are known: what makes applying them faster. */
+void transfer_prepare(Scratch *scratch, Transfer *transfer);
 void transfer_destroy(Transfer *transfer); /* accepts NULL */
 
 /* Full scale of a type: order keys of the least and the largest sample of so many bits; floats:

@@ -273,6 +273,7 @@ static ImgstatResult read_root(const Reader *reader, json_object *root, Transfer
         transfer_destroy(transfer);
         return result;
     }
+    transfer_prepare(NULL, transfer);
     *out = transfer;
     return IMGSTAT_OK;
 }

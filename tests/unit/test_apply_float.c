@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_apply_float.c: straight lines over 32-bit floats give the bits that order keys give. */
+/* test_apply_float.c: straight lines and knots over 32-bit floats give the bits that order keys
+ * give. */
 #include "apply.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { N = 4096, ROUNDS = 300, MOST_STEP = 3 };
 
@@ -153,4 +155,101 @@ Test(apply_float, leaves_other_maps)
     map = draw_map(MAP_LINEAR);
     map.from = IMGSTAT_F64;
     cr_assert_not(apply_line(&map, none, 1, 0, none));
+}
+
+/* ---- Knots --------------------------------------------------------------------------------- */
+
+enum { MOST_KNOTS = 20000, KNOT_ROUNDS = 60 };
+
+static int by_key(const void *a, const void *b)
+{
+    const uint64_t x = ((const MapKnot *)a)->key, y = ((const MapKnot *)b)->key;
+    return (x > y) - (x < y);
+}
+
+/* Anywhere; neighbouring keys and one far away; steps of a value. */
+static uint32_t draw_knots(MapKnot *knots, uint32_t wanted)
+{
+    const unsigned kind = draw() % 3;
+    const uint64_t begin = key_of(0.75f);
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < wanted; k++) {
+        knots[k].key = kind == 0   ? draw_key()
+                       : kind == 2 ? key_of((float)(draw() % 65536) / 65535.0f)
+                       : k > 0     ? begin + draw() % (4 * wanted)
+                                   : key_of(1e30f);
+        knots[k].before = draw() % 4 ? key_of((float)(draw() % 1000) / 999.0f) : draw_key();
+        knots[k].at = draw() % 4 ? key_of((float)(draw() % 1000) / 999.0f) : draw_key();
+    }
+    qsort(knots, wanted, sizeof *knots, by_key);
+    for (uint32_t k = 0; k < wanted; k++)
+        if (n == 0 || knots[k].key > knots[n - 1].key)
+            knots[n++] = knots[k];
+    return n;
+}
+
+static void draw_near_knots(const Map *map, uint32_t *raw)
+{
+    draw_samples(map, raw);
+    for (size_t i = 0; i < N; i += 2) {
+        const uint64_t key = map->knots[draw() % map->n_knots].key;
+        const uint64_t next = map->knots[draw() % map->n_knots].key;
+        raw[i] = (uint32_t)sample_raw(IMGSTAT_F32, i % 4 ? key + draw() % 3 - 1 : (key + next) / 2);
+    }
+}
+
+static size_t check_knots(const Map *map)
+{
+    static uint32_t from[N], to[N];
+    size_t compared = 0;
+    KnotTable *const table = knot_table_create(NULL, map);
+    cr_assert_not_null(table);
+    draw_near_knots(map, from);
+    for (size_t step = 1; step <= MOST_STEP; step += 2) {
+        const size_t n = N / step;
+        memset(to, 0xA5, sizeof to);
+        apply_knots(table, (const unsigned char *)from, step, n, (unsigned char *)to);
+        for (size_t i = 0; i < N; i++) {
+            const bool mapped = i % step == 0 && i / step < n;
+            const uint32_t wanted = mapped ? expected(map, from[i]) : 0xA5A5A5A5u;
+            cr_assert_eq(to[i], wanted, "%u knots, %08x: %08x, not %08x", map->n_knots, from[i],
+                         to[i], wanted);
+            compared += mapped;
+        }
+        memcpy(to, from, sizeof to);
+        apply_knots(table, (const unsigned char *)to, step, n, (unsigned char *)to);
+        for (size_t i = 0; i < N; i++)
+            cr_assert_eq(to[i], i % step == 0 && i / step < n ? expected(map, from[i]) : from[i]);
+    }
+    knot_table_destroy(table);
+    return compared;
+}
+
+Test(apply_float, knots)
+{
+    static const uint32_t sizes[] = {1, 2, 3, 4, 5, 100, 1000, MOST_KNOTS};
+    static MapKnot knots[MOST_KNOTS];
+    size_t compared = 0;
+    for (size_t round = 0; round < KNOT_ROUNDS; round++) {
+        Map map = draw_map(MAP_KNOTS);
+        map.n_knots = draw_knots(knots, sizes[round % (sizeof sizes / sizeof *sizes)]);
+        map.knots = knots;
+        compared += check_knots(&map);
+    }
+    fprintf(stderr, "apply_float: %zu samples compared through knots\n", compared);
+    cr_assert_gt(compared, KNOT_ROUNDS * N);
+}
+
+Test(apply_float, has_no_table_for_other_maps)
+{
+    static const MapKnot knot = {.key = 0x80000000u};
+    Map map = draw_map(MAP_KNOTS);
+    map.knots = &knot;
+    map.n_knots = 1;
+    map.from = IMGSTAT_U32;
+    cr_assert_null(knot_table_create(NULL, &map));
+    map.from = IMGSTAT_F32;
+    map.kind = MAP_LINEAR;
+    cr_assert_null(knot_table_create(NULL, &map));
+    knot_table_destroy(NULL);
 }

@@ -7,6 +7,7 @@
 #include "luma.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,6 +207,133 @@ Test(recolour, every_colour)
     cr_assert_gt(compared, 3000000);
 }
 
+/* ---- 32-bit floats ------------------------------------------------------------------------- */
+
+enum { FLOATS = 1000 };
+
+typedef struct Floats {
+    unsigned channels;
+    MapRange range;
+    uint32_t from[FLOATS * MOST_CHANNELS], expected[FLOATS * MOST_CHANNELS];
+    float luma[FLOATS], expected_luma[FLOATS];
+    bool valid[FLOATS];
+} Floats;
+
+static uint32_t draw_float(uint64_t *seed)
+{
+    static const float some[] = {0.0f, -0.0f, 1.0f, -1.0f, 0.5f, 1e-45f, 3.4028235e38f, -3.4e38f};
+    const uint64_t kind = seeded_next(seed) % 16;
+    float value = (float)(seeded_next(seed) % 20001) / 20000.0f;
+    uint32_t raw;
+    value = kind == 0 ? some[seeded_next(seed) % 8] : kind == 1 ? -value : value;
+    memcpy(&raw, &value, sizeof raw);
+    return kind == 2 ? (uint32_t)seeded_next(seed) : raw; /* any bits: NaN, infinities too */
+}
+
+static float finite_float(uint64_t *seed)
+{
+    float value;
+    do {
+        const uint32_t raw = draw_float(seed);
+        memcpy(&value, &raw, sizeof value);
+    } while (!isfinite(value));
+    return value + 0.0f;
+}
+
+static uint64_t key_of_float(float value)
+{
+    uint32_t raw;
+    memcpy(&raw, &value, sizeof raw);
+    return sample_key(IMGSTAT_F32, raw);
+}
+
+static void draw_floats(uint64_t *seed, Floats *f)
+{
+    const float a = finite_float(seed), b = finite_float(seed);
+    const bool whole = seeded_next(seed) % 2;
+    f->range = (MapRange){.sample = IMGSTAT_F32,
+                          .lo = whole ? 0.0 : (double)(a < b ? a : b),
+                          .hi = whole ? 1.0 : (double)(a < b ? b : a),
+                          .has_nodata = seeded_next(seed) % 2};
+    f->range.lo_key = key_of_float((float)f->range.lo);
+    f->range.hi_key = key_of_float((float)f->range.hi);
+    f->range.nodata_key =
+        seeded_next(seed) % 2 ? f->range.hi_key : key_of_float(finite_float(seed));
+    for (size_t i = 0; i < FLOATS; i++) {
+        uint32_t *const from = f->from + i * f->channels, *const out =
+                                                              f->expected + i * f->channels;
+        double colour[3], scaled[3];
+        f->valid[i] = true;
+        for (unsigned c = 0; c < f->channels; c++)
+            from[c] = out[c] = draw_float(seed);
+        for (unsigned c = 0; c < 3; c++) {
+            const uint64_t key = sample_key(IMGSTAT_F32, from[c]);
+            f->valid[i] = f->valid[i] && !map_undefined(IMGSTAT_F32, key);
+            colour[c] = map_value(IMGSTAT_F32, key);
+        }
+        f->luma[i] = finite_float(seed);
+        f->expected_luma[i] = 0.0f;
+        if (!f->valid[i])
+            continue;
+        f->expected_luma[i] = (float)map_value(
+            IMGSTAT_F32, map_key(IMGSTAT_F32, luma_value(colour[0], colour[1], colour[2])));
+        luma_scale_value(colour, (double)f->luma[i], f->range.hi, scaled);
+        for (unsigned c = 0; c < 3; c++)
+            out[c] = (uint32_t)sample_raw(IMGSTAT_F32,
+                                          range_avoid(&f->range, range_key(&f->range, scaled[c])));
+    }
+}
+
+static void check_floats(const Variant *variant, const Floats *f, size_t n)
+{
+    static uint32_t out[(FLOATS + 1) * MOST_CHANNELS];
+    float luma[FLOATS + 1];
+    uint8_t valid[FLOATS + 1];
+    const size_t samples = n * f->channels;
+    luma[n] = 77.0f;
+    valid[n] = 77;
+    variant->recolours->luma_float(f->from, f->channels, n, luma, valid);
+    cr_assert(luma[n] == 77.0f && valid[n] == 77);
+    cr_assert_eq(memcmp(luma, f->expected_luma, n * sizeof *luma), 0, "%s", variant->name);
+    for (size_t i = 0; i < n; i++)
+        cr_assert_eq(valid[i], f->valid[i]);
+    for (int in_place = 0; in_place < 2; in_place++) {
+        memset(out, 0xA5, sizeof out);
+        if (in_place)
+            memcpy(out, f->from, samples * sizeof *out);
+        variant->recolours->scale_float(in_place ? out : f->from, f->channels, n, f->luma,
+                                        &f->range, out);
+        for (size_t i = 0; i < samples; i++)
+            cr_assert_eq(out[i], f->expected[i], "%s, %u channels, sample %zu: %08x, not %08x",
+                         variant->name, f->channels, i, out[i], f->expected[i]);
+        cr_assert_eq(out[samples], 0xA5A5A5A5u);
+    }
+}
+
+Test(recolour, bits_of_luma_scale_value)
+{
+    static const size_t sizes[] = {0, 1, 2, 15, 17, 255, 256, 257, FLOATS};
+    static Floats floats;
+    Variant variants[VARIANTS];
+    const size_t n_variants = variants_of(variants);
+    uint64_t seed = 31;
+    size_t compared = 0;
+    for (size_t round = 0; round < 60; round++)
+        for (floats.channels = 3; floats.channels <= MOST_CHANNELS; floats.channels++) {
+            const size_t n = round < 9 ? sizes[round] : FLOATS;
+            draw_floats(&seed, &floats);
+            for (size_t v = 0; v < n_variants; v++) {
+                check_floats(&variants[v], &floats, n);
+                compared += n;
+            }
+        }
+    fprintf(stderr, "recolour: %zu pixels of floats compared, %zu variants\n", compared,
+            n_variants);
+    cr_assert_gt(compared, 100000);
+}
+
+/* ---- Images -------------------------------------------------------------------------------- */
+
 /* An image with a mask that leaves nothing out goes one pixel at a time. */
 Test(recolour, images_with_and_without_a_mask)
 {
@@ -236,4 +364,56 @@ Test(recolour, images_with_and_without_a_mask)
             imgstat_image_release(&image);
         }
     cr_assert_gt(compared, 20000);
+}
+
+/* A float image's luma, by a transfer through knots; NaN in it. */
+Test(recolour, float_images_with_and_without_a_mask)
+{
+    enum { WIDTH = 1300, HEIGHT = 4, KNOTS = 300 };
+    static uint8_t mask[WIDTH * HEIGHT];
+    static RankKnot knots[KNOTS];
+    uint64_t seed = 9;
+    size_t compared = 0;
+    memset(mask, 1, sizeof mask);
+    for (uint64_t k = 0; k < KNOTS; k++)
+        knots[k] =
+            (RankKnot){.key = key_of_float((float)k / KNOTS), .below = 9 * k, .upto = 9 * k + 9};
+    RankTable ranks = {.n = 9 * KNOTS, .n_knots = KNOTS, .knots = knots};
+    const MapSource source = {.n = ranks.n, .ranks = &ranks};
+    for (uint16_t channels = 3; channels <= 4; channels++) {
+        ImagePro image = image_of(NULL, WIDTH, HEIGHT, channels, IMGSTAT_F32, 0);
+        for (uint32_t y = 0; y < HEIGHT; y++)
+            for (size_t i = 0; i < (size_t)WIDTH * channels; i++) {
+                const uint32_t raw = draw_float(&seed);
+                memcpy(row_of(&image, y) + i * sizeof raw, &raw, sizeof raw);
+            }
+        const int16_t alpha = channels == 4 ? 3 : -1;
+        const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE};
+        const TransferShape shape = shape_of(&image, alpha, true);
+        Transfer *transfer;
+        cr_assert_eq(transfer_create(NULL, &method, &shape, &source, NULL, &transfer, NULL),
+                     IMGSTAT_OK);
+        cr_assert(transfer->luma);
+        cr_assert_not_null(transfer->knot_tables[0]);
+        ImagePro fast = image_like(&image, IMGSTAT_F32), plain = image_like(&image, IMGSTAT_F32);
+        ImagePro luma, plain_luma;
+        cr_assert_eq(transfer_apply(transfer, &image, alpha, &fast, NULL), IMGSTAT_OK);
+        cr_assert_eq(luma_plane(NULL, &image, &luma, NULL), IMGSTAT_OK);
+        image.mask = mask;
+        image.mask_pitch = WIDTH;
+        cr_assert_eq(transfer_apply(transfer, &image, alpha, &plain, NULL), IMGSTAT_OK);
+        cr_assert_eq(luma_plane(NULL, &image, &plain_luma, NULL), IMGSTAT_OK);
+        cr_assert(image_equal(&fast, &plain), "%u channels", channels);
+        cr_assert(image_equal(&luma, &plain_luma), "%u channels", channels);
+        cr_assert_eq(memcmp(luma.mask, plain_luma.mask, sizeof mask), 0);
+        compared += WIDTH * HEIGHT;
+        image.mask = NULL;
+        transfer_destroy(transfer);
+        imgstat_image_release(&fast);
+        imgstat_image_release(&plain);
+        imgstat_image_release(&luma);
+        imgstat_image_release(&plain_luma);
+        imgstat_image_release(&image);
+    }
+    cr_assert_gt(compared, 10000);
 }
