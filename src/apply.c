@@ -230,8 +230,9 @@ static void map_row_of(ImgstatSample sample, const Map *map, const Map *rescale,
 bool apply_float(const Transfer *transfer, size_t m, const unsigned char *from, size_t step,
                  size_t n, unsigned char *to)
 {
+    const Map *const map = &transfer->maps[m];
     if (!transfer->knot_tables[m])
-        return apply_line(&transfer->maps[m], from, step, n, to);
+        return apply_line(map, from, step, n, to) || apply_power(map, from, step, n, to);
     apply_knots(transfer->knot_tables[m], from, step, n, to);
     return true;
 }

@@ -41,6 +41,15 @@ bool apply_line(const Map *map, const unsigned char *from, size_t step, size_t n
 /* The same of a map through knots, whose table Transfer has. */
 void apply_knots(const KnotTable *table, const unsigned char *from, size_t step, size_t n,
                  unsigned char *to);
+/* And of a power law; false for other maps, the power 1, and processors that lack the instructions.
+ */
+bool apply_power(const Map *map, const unsigned char *from, size_t step, size_t n,
+                 unsigned char *to);
+typedef void ApplyPower(const Map *map, const unsigned char *from, size_t step, size_t n,
+                        unsigned char *to);
+#if defined(__x86_64__)
+ApplyPower apply_power_avx2, apply_power_avx512;
+#endif
 /* Whichever of these does map m of a transfer; false, and nothing done, where none does. */
 bool apply_float(const Transfer *transfer, size_t m, const unsigned char *from, size_t step,
                  size_t n, unsigned char *to);

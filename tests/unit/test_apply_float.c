@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_apply_float.c: straight lines and knots over 32-bit floats give the bits that order keys
- * give. */
+/* test_apply_float.c: straight lines, knots and power laws over 32-bit floats give the bits that
+ * order keys give. */
 #include "apply.h"
 
 #include <criterion/criterion.h>
@@ -252,4 +252,69 @@ Test(apply_float, has_no_table_for_other_maps)
     map.kind = MAP_LINEAR;
     cr_assert_null(knot_table_create(NULL, &map));
     knot_table_destroy(NULL);
+}
+
+/* ---- Power laws ---------------------------------------------------------------------------- */
+
+enum { POWER_ROUNDS = 60 };
+
+static size_t check_power(ApplyPower *apply, const Map *map, const char *name)
+{
+    static uint32_t from[N], to[N];
+    size_t compared = 0;
+    draw_samples(map, from);
+    for (size_t i = 0; i < N; i += 2) { /* where the law holds */
+        const double black = map_value(IMGSTAT_F32, map->black);
+        const double white = map_value(IMGSTAT_F32, map->white);
+        const float value = (float)(black + (white - black) * (draw() % 4096) / 4095.0);
+        memcpy(&from[i], &value, sizeof value);
+    }
+    for (size_t step = 1; step <= MOST_STEP; step += 2) {
+        const size_t n = N / step - step % 2;
+        memset(to, 0xA5, sizeof to);
+        apply(map, (const unsigned char *)from, step, n, (unsigned char *)to);
+        for (size_t i = 0; i < N; i++) {
+            const bool mapped = i % step == 0 && i / step < n;
+            const uint32_t wanted = mapped ? expected(map, from[i]) : 0xA5A5A5A5u;
+            cr_assert_eq(to[i], wanted, "%s, power %.9g, %08x: %08x, not %08x", name, map->factor,
+                         from[i], to[i], wanted);
+            compared += mapped;
+        }
+        memcpy(to, from, sizeof to);
+        apply(map, (const unsigned char *)to, step, n, (unsigned char *)to);
+        for (size_t i = 0; i < N; i++)
+            cr_assert_eq(to[i], i % step == 0 && i / step < n ? expected(map, from[i]) : from[i]);
+    }
+    return compared;
+}
+
+Test(apply_float, power_laws)
+{
+    static const double powers[] = {2.0, 0.5, 1.0 / 2.2, 2.2, 1e-3, 40.0, 3000.0, 1e9, 0.999};
+    size_t compared = 0;
+    for (size_t round = 0; round < POWER_ROUNDS; round++) {
+        Map map = draw_map(MAP_POWER);
+        map.factor = powers[round % (sizeof powers / sizeof *powers)];
+        if (round % 2) {
+            map.black = key_of(0.0f);
+            map.white = key_of(round % 4 == 1 ? 1.0f : 1e-30f);
+            map.to.lo_key = map.black;
+            map.to.hi_key = key_of(1.0f);
+            map.to.lo = 0.0;
+            map.to.hi = 1.0;
+        }
+#if defined(__x86_64__)
+        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+            compared += check_power(apply_power_avx2, &map, "avx2");
+        if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+            __builtin_cpu_supports("avx512vl"))
+            compared += check_power(apply_power_avx512, &map, "avx512");
+#endif
+        unsigned char none[4];
+        map.factor = 1.0;
+        cr_assert_not(apply_power(&map, none, 1, 0, none));
+    }
+    fprintf(stderr, "apply_float: %zu samples compared through power laws\n", compared);
+    if (compared == 0)
+        cr_skip_test("this processor has no fused multiply-add");
 }
