@@ -27,16 +27,17 @@ static const double band_bytes = 4 << 20;
 
 /* What a processor takes to map a sample. The GPU does all of it in less time than the samples take
  * to come and go. */
-static const double map_table = 0.5e-9;     /* up to 16 bits */
-static const double map_line = 1.5e-9;      /* f32 to f32, straight: by vectors */
-static const double map_arithmetic = 20e-9; /* other straight lines of wider samples */
-static const double map_curve = 120e-9;     /* of those, powers and the search among 65,536 ranks */
-static const double map_colours = 3e-9;     /* a pixel: colours that take over a new luma ... */
-static const double colours_alone = 1e-9;   /* ... which one thread computes, to be measured */
-static const double ranks_alone = 5e-9;     /* keys go one after the other where they are sorted */
-static const double map_tiles = 9e-9;       /* between the tables of four tiles ... */
-static const double tiles_alone = 4e-9;     /* ... which one thread of a channel counts */
-static const double file_bytes = 28 << 20;  /* that a file at work takes beside its page */
+static const double sample_table = 0.5e-9;     /* up to 16 bits */
+static const double sample_vectors = 2e-9;     /* f32 to f32: straight lines and powers ... */
+static const double sample_knots = 5e-9;       /* ... and the search among 65,536 ranks */
+static const double sample_arithmetic = 20e-9; /* other straight lines of wider samples */
+static const double sample_curve = 120e-9;     /* of those, powers and the search */
+static const double pixel_colours = 2.5e-9;    /* a pixel: colours that take over a new luma ... */
+static const double luma_alone = 1e-9;         /* ... which one thread computes, to be measured */
+static const double ranks_alone = 1e-9;    /* keys go one after the other where they are sorted */
+static const double sample_tiles = 9e-9;   /* between the tables of four tiles ... */
+static const double tiles_alone = 4e-9;    /* ... which one thread of a channel counts */
+static const double file_bytes = 28 << 20; /* that a file at work takes beside its page */
 
 /* ---- What headers tell ----------------------------------------------------------------------- */
 
@@ -75,6 +76,15 @@ static double memory_of(const CostTask *task)
     return (double)(task->memory ? task->memory : jobs_memory);
 }
 
+static bool is_luma(const ImgstatPage *page, const CostTask *task)
+{
+    const TransferShape shape = shape_of(page);
+    if (task->measure)
+        return false;
+    return task->transfer ? task->transfer->luma
+                          : transfer_channels(task->method, &shape) == IMGSTAT_LUMA;
+}
+
 /* Of a page of wide samples, beyond the first. */
 static double further_reads(const ImgstatPage *page, double samples, const CostTask *task)
 {
@@ -92,7 +102,8 @@ static void add_reads(CostWork *work, const ImgstatPage *page, const CostTask *t
 {
     const ImgstatMeasure *const how = task->measure;
     const size_t size = imgstat_sample_bytes(page->sample);
-    const double samples = (double)page->width * page->height * page->channels;
+    const double samples =
+        (double)page->width * page->height * (is_luma(page, task) ? 1 : page->channels);
     const double bytes = times * samples * (double)size;
     if (size <= 2) {
         work->narrow_bytes += bytes * (is(task, IMGSTAT_CLAHE) ? 2 : 1);
@@ -109,17 +120,9 @@ static void add_reads(CostWork *work, const ImgstatPage *page, const CostTask *t
 
 /* ---- Mapping --------------------------------------------------------------------------------- */
 
-static bool is_luma(const ImgstatPage *page, const CostTask *task)
+static bool has_kind(const CostTask *task, MapKind kind)
 {
-    const TransferShape shape = shape_of(page);
-    return task->transfer ? task->transfer->luma
-                          : transfer_channels(task->method, &shape) == IMGSTAT_LUMA;
-}
-
-static bool is_curve(const CostTask *task)
-{
-    const MapKind kind = task->transfer ? task->transfer->maps[0].kind : MAP_AFFINE;
-    return kind == MAP_POWER || kind == MAP_KNOTS || ranks_all(task) || is(task, IMGSTAT_GAMMA);
+    return task->transfer && task->transfer->maps[0].kind == kind;
 }
 
 static ImgstatSample output_of(const ImgstatPage *page, const CostTask *task)
@@ -134,13 +137,14 @@ static ImgstatSample output_of(const ImgstatPage *page, const CostTask *task)
 static double map_seconds(const ImgstatPage *page, const CostTask *task)
 {
     if (is(task, IMGSTAT_CLAHE))
-        return map_tiles;
+        return sample_tiles;
     if (imgstat_sample_bytes(page->sample) <= 2)
-        return map_table;
-    if (is_curve(task))
-        return map_curve;
-    const bool vectors = page->sample == IMGSTAT_F32 && output_of(page, task) == IMGSTAT_F32;
-    return vectors ? map_line : map_arithmetic;
+        return sample_table;
+    const bool search = ranks_all(task) || has_kind(task, MAP_KNOTS);
+    const bool power = is(task, IMGSTAT_GAMMA) || has_kind(task, MAP_POWER);
+    if (page->sample == IMGSTAT_F32 && output_of(page, task) == IMGSTAT_F32)
+        return search ? sample_knots : sample_vectors;
+    return search || power ? sample_curve : sample_arithmetic;
 }
 
 /* Then only the colours of the palette are mapped. */
@@ -157,14 +161,14 @@ static void add_mapping(CostWork *work, const ImgstatPage *page, const CostTask 
     const bool luma = is_luma(page, task), tiles = is(task, IMGSTAT_CLAHE);
     const bool sorted = ranks_all(task) && imgstat_sample_bytes(page->sample) > 2;
     if (!task->transfer)
-        work->alone += (luma ? colours_alone : 0) * pixels + (tiles ? tiles_alone : 0) * pixels +
+        work->alone += (luma ? luma_alone : 0) * pixels + (tiles ? tiles_alone : 0) * pixels +
                        (sorted ? ranks_alone : 0) * (luma ? pixels : samples);
     if (keeps_indices(page, task))
         return;
     work->mapped_bytes += samples * (double)(imgstat_sample_bytes(page->sample) +
                                              imgstat_sample_bytes(output_of(page, task)));
     work->mapping += map_seconds(page, task) * (luma ? pixels : samples);
-    work->mapping += luma ? map_colours * pixels : 0;
+    work->mapping += luma ? pixel_colours * pixels : 0;
 }
 
 /* As pipeline_bytes has it, about. */
