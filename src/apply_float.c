@@ -5,6 +5,8 @@
  * share one, and it is +0 that a key becomes. */
 #include "apply.h"
 
+#include "processor.h"
+
 /* What becomes of any output, as values. */
 typedef struct Finish {
     double lo, hi;
@@ -359,8 +361,7 @@ apply_power_avx512(const Map *map, const unsigned char *from, size_t step, size_
 static ApplyPower *apply_power_best(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    if (processor_has_avx512())
         return apply_power_avx512;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return apply_power_avx2;

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "cpu_reference.h"
 
+#include "processor.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -125,9 +127,7 @@ static bool level_supported(CpuLevel level)
 #if defined(__x86_64__)
     switch (level) {
     case CPU_AVX512:
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-               level_supported(CPU_AVX2);
+        return processor_has_avx512() && level_supported(CPU_AVX2);
     case CPU_AVX2:
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
                __builtin_cpu_supports("bmi2");

@@ -4,6 +4,7 @@
 #include "recolour.h"
 
 #include "luma.h"
+#include "processor.h"
 
 #define BODY static inline __attribute__((always_inline))
 
@@ -370,8 +371,7 @@ const Recolours recolours_avx512 = {
 const Recolours *recolours(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    if (processor_has_avx512())
         return &recolours_avx512;
     if (__builtin_cpu_supports("avx2"))
         return &recolours_avx2;
