@@ -307,7 +307,7 @@ static size_t pack(const Target *to, const CpuRun *run, uint16_t channel)
         const bool masked = run->mask && !run->mask[i];
         const uint64_t raw = cpu_load(from, bytes);
         const bool empty = nodata && !masked && sample_key(image->sample, raw) == image->nodata_key;
-        switch (bytes) { /* little-endian or not, the bytes of a sample stay in order */
+        switch (bytes) { /* sizes that compilers know */
         case 1:
             into[n] = *from;
             break;

@@ -290,7 +290,8 @@ static size_t check_power(ApplyPower *apply, const Map *map, const char *name)
 
 Test(apply_float, power_laws)
 {
-    static const double powers[] = {2.0, 0.5, 1.0 / 2.2, 2.2, 1e-3, 40.0, 3000.0, 1e9, 0.999};
+    static const double powers[] = {2.0, 0.5,   1.0 / 2.2, 2.2,    1e-3,  40.0,   3000.0,
+                                    1e9, 0.999, 1e-300,    5e-324, 1e308, 1.7e308};
     size_t compared = 0;
     for (size_t round = 0; round < POWER_ROUNDS; round++) {
         Map map = draw_map(MAP_POWER);
