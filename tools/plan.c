@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Each worker holds the bands and bins of a file; beyond this the disk is the limit. */
@@ -64,8 +65,10 @@ static void add_input(const Options *options, const Input *input, const CostTask
     ImgstatFile *file = NULL;
     ImgstatPage page;
     const uint32_t number = input->has_page ? input->page : 0;
-    if (input->problem != NULL || strcmp(input->path, "-") == 0)
-        return; /* standard input can be read only once */
+    struct stat info;
+    if (input->problem != NULL || strcmp(input->path, "-") == 0 || stat(input->path, &info) != 0 ||
+        !S_ISREG(info.st_mode))
+        return; /* standard input and pipes can be read only once */
     if (imgstat_file_open(input->path, &open, &file, NULL) == IMGSTAT_OK &&
         imgstat_file_page(file, number, &page, NULL) == IMGSTAT_OK)
         cost_add(work, &page, task, stands_for * (input->has_page ? 1 : imgstat_file_pages(file)));
