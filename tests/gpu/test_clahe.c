@@ -139,7 +139,7 @@ static ImgstatMethod random_method(void)
 /* Draws until one is not refused; returns how many were not. */
 static size_t clahe_cases(ImgstatSample sample, size_t *without)
 {
-    enum { TRIES = 200 }; /* about every second is refused */
+    enum { TRIES = 200 }; /* luma of gray is refused, and more */
     for (int i = 0; i < TRIES; i++) {
         const Shape shape = random_shape(sample, (uint16_t)(1 + below(5)));
         const ImgstatMethod method = random_method();
