@@ -5,11 +5,10 @@
 #endif
 #include "advise.h"
 
+#include "codec.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -23,14 +22,12 @@ static bool is_away(int fd)
 
 uint64_t advise_soon(const char *path, uint64_t most)
 {
-    struct stat info;
-    /* Opening anything but a file can change it: a FIFO's writer goes on. */
-    if (strcmp(path, "-") == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+    uint64_t size;
+    if (!source_is_file(path, &size))
         return 0;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return 0;
-    const uint64_t size = (uint64_t)info.st_size;
     if (is_away(fd))
         (void)posix_fadvise(fd, 0, (off_t)(size < most ? size : most), POSIX_FADV_WILLNEED);
     close(fd);

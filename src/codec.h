@@ -14,6 +14,9 @@ typedef struct Source {
     uint64_t bytes; /* size */
 } Source;
 
+/* Whether a path names a regular file, of *bytes. Opening anything else before its turn can change
+ * it: a FIFO's writer goes on. */
+bool source_is_file(const char *path, uint64_t *bytes);
 ImgstatResult source_open(const char *path, Source **out, ImgstatError *err);
 void source_close(Source *source);
 /* Reads up to `bytes` at `offset`; *got is less only at the end of the file. */

@@ -15,6 +15,15 @@
 /* Copying a pipe: large enough that system calls do not count. */
 enum { SPOOL_BYTES = 1 << 18 };
 
+bool source_is_file(const char *path, uint64_t *bytes)
+{
+    struct stat st;
+    if (strcmp(path, "-") == 0 || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    *bytes = (uint64_t)st.st_size;
+    return true;
+}
+
 /* A file without a name, for what standard input holds; removed by the system at close. */
 static int open_unnamed(void)
 {

@@ -82,11 +82,16 @@ static bool on_poll(void *context)
     return status_interrupted() != 0;
 }
 
+static bool is_skipped(const TransformOptions *t, const ImgstatJob *job)
+{
+    return t->skip_existing && access(job->output, F_OK) == 0;
+}
+
 static void list(const Run *run)
 {
     for (size_t i = 0; i < run->outputs->n; i++) {
         const ImgstatJob *const job = &run->outputs->jobs[i];
-        const bool skip = run->options->transform.skip_existing && access(job->output, F_OK) == 0;
+        const bool skip = is_skipped(&run->options->transform, job);
         char *const from = text_display(job->input), *const to = text_display(job->output);
         printf("%s -> %s%s\n", from, to, skip ? " (exists already)" : "");
         free(from);
@@ -134,7 +139,7 @@ static PlanDevice plan(const Options *o, const Outputs *outputs, const ImgstatTr
     InputList left = {.items = text_alloc((outputs->n + 1) * sizeof *left.items)};
     for (size_t i = 0; i < outputs->n; i++) {
         const ImgstatJob *const job = &outputs->jobs[i];
-        if (!(t->skip_existing && access(job->output, F_OK) == 0))
+        if (!is_skipped(t, job))
             left.items[left.n++] =
                 (Input){.path = (char *)job->input, .has_page = job->has_page, .page = job->page};
     }

@@ -3,10 +3,11 @@
 #define _GNU_SOURCE
 #include "plan.h"
 
+#include "codec.h"
+
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Each worker holds the bands and bins of a file; beyond this the disk is the limit. */
@@ -65,9 +66,8 @@ static void add_input(const Options *options, const Input *input, const CostTask
     ImgstatFile *file = NULL;
     ImgstatPage page;
     const uint32_t number = input->has_page ? input->page : 0;
-    struct stat info;
-    if (input->problem != NULL || strcmp(input->path, "-") == 0 || stat(input->path, &info) != 0 ||
-        !S_ISREG(info.st_mode))
+    uint64_t bytes;
+    if (input->problem != NULL || !source_is_file(input->path, &bytes))
         return; /* standard input and pipes can be read only once */
     if (imgstat_file_open(input->path, &open, &file, NULL) == IMGSTAT_OK &&
         imgstat_file_page(file, number, &page, NULL) == IMGSTAT_OK)

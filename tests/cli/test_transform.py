@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Tests of normalize, equalize and apply as programs: usage: test_transform.py IMGSTAT"""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -10,6 +11,7 @@ import re
 import shutil
 import struct
 import subprocess
+import threading
 import zlib
 
 import harness
@@ -323,18 +325,27 @@ def test_refused(program, folder):
 
 def on_terminal(*command):
     """What a command says on standard error where that is a terminal."""
+    end = b"\0end"
     master, slave = pty.openpty()
     with subprocess.Popen(command, stderr=slave, stdout=subprocess.DEVNULL) as child:
-        os.close(slave)
+
+        def finish():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(60)
+            os.write(slave, end)
+
+        # A terminal whose last writer is gone may drop what was not read yet: it stays open here.
+        finisher = threading.Thread(target=finish)
+        finisher.start()
         said = b""
-        try:
-            while piece := os.read(master, 4096):
-                said += piece
-        except OSError:
-            pass
-        child.wait(60)
+        while not said.endswith(end):
+            said += os.read(master, 4096)
+        finisher.join()
+        check(child.poll() == 0, f"exit status {child.poll()}: {command[:4]}")
+        child.kill()
+    os.close(slave)
     os.close(master)
-    return said
+    return said.removesuffix(end)
 
 
 def test_terminal(program, folder):
