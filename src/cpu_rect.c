@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* cpu_rect.c: measuring one rectangle with the loops of an instruction set. */
+#include "cpu_loops_keys.h"
 #include "cpu_reference.h"
 
 /* Bytes that stay in the nearest caches while several loops read them. */
 enum { CHUNK_BYTES = 1 << 16 };
+/* Samples that are looked through at once for one that is there. */
+enum { FIND_BLOCK = 256 };
 /* Smaller images do not earn the emptying of tables of pairs. */
 enum { PAIRS_FROM = 1 << 20 };
 
@@ -107,19 +110,43 @@ static size_t find_byte(const unsigned char *at, size_t n, size_t stride, const 
     return i;
 }
 
+/* Samples from x on, n at most, none of which has this key; nothing is known of the next ones. */
+static size_t skip_words(ImgstatSample sample, const Mem16 *x, size_t n, uint64_t key)
+{
+    const uint16_t word = (uint16_t)sample_raw(sample, key);
+    /* -0 has the key of +0 */
+    const uint16_t care = sample == IMGSTAT_F16 && word == 0 ? 0x7FFF : 0xFFFF;
+    size_t done = 0;
+    for (; n - done >= FIND_BLOCK; done += FIND_BLOCK) {
+        uint16_t found = 0;
+        for (size_t i = 0; i < FIND_BLOCK; i++)
+            found |= ((x[done + i] ^ word) & care) == 0;
+        if (found)
+            break;
+    }
+    return done;
+}
+
 /* The raster index of the first sample of the run with this key; there is one. */
 static uint64_t find(const ImagePro *image, const CpuRun *run, uint16_t channel, uint64_t key)
 {
     const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
-    const unsigned char *at = run->pixels + channel * bytes;
+    const unsigned char *const at = run->pixels + channel * bytes;
+    const size_t last = run->n - 1;
     size_t i = 0;
     if (bytes == 1)
         return place(run, find_byte(at, run->n, stride, run->mask,
                                     (unsigned char)sample_raw(image->sample, key)));
-    while (i + 1 < run->n && (sample_key(image->sample, cpu_load(at, bytes)) != key ||
-                              (run->mask && !run->mask[i]))) {
-        i++;
-        at += stride;
+    while (i < last) {
+        if (bytes == 2)
+            i += skip_words(image->sample, (const Mem16 *)(const void *)(at + i * stride),
+                            (last - i) * image->channels, key) /
+                 image->channels;
+        const size_t end = i + least(last - i, FIND_BLOCK);
+        for (; i < end; i++)
+            if (sample_key(image->sample, cpu_load(at + i * stride, bytes)) == key &&
+                (!run->mask || run->mask[i]))
+                return place(run, i);
     }
     return place(run, i);
 }

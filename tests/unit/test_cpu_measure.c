@@ -172,6 +172,47 @@ static void check_sample(ImgstatSample sample)
     close_all(&all);
 }
 
+/* A row of ones but for one sample at x, and another one like it that is later: of floats, a zero
+ * of each sign. */
+static void check_place(const Devices *all, Random *random, ImgstatSample sample, uint16_t channels,
+                        uint32_t x, Compared *compared)
+{
+    enum { WIDTH = 1600 };
+    const size_t bytes = sample_bits(sample) / 8;
+    const uint64_t one = 1, sign = (uint64_t)1 << (8 * bytes - 1);
+    const uint64_t least = sample_is_float(sample) ? sign : sample_raw(sample, 0);
+    const uint64_t later = sample_is_float(sample) ? 0 : least;
+    TestImage test =
+        test_image(random, sample, WIDTH, 1, channels, PATTERN_CONSTANT, 0, 0, false, false);
+    for (size_t i = 0; i < (size_t)WIDTH * channels; i++)
+        memcpy((unsigned char *)test.image.host + i * bytes, &one, bytes);
+    const uint16_t c = (uint16_t)random_below(random, channels);
+    unsigned char *const at = (unsigned char *)test.image.host + c * bytes;
+    const size_t stride = bytes * channels, after = x + 1 + random_below(random, WIDTH - x);
+    memcpy(at + x * stride, x % 2 ? &least : &later, bytes);
+    if (after < WIDTH)
+        memcpy(at + after * stride, x % 2 ? &later : &least, bytes);
+    check_image(all, random, &test.image, 0, compared);
+    test_image_release(&test);
+}
+
+Test(cpu_measure, first_positions)
+{
+    Random random = random_begin("first_positions");
+    Devices all = open_all();
+    Compared compared = {0};
+    for (ImgstatSample sample = IMGSTAT_U8; sample <= IMGSTAT_F64; sample++) {
+        for (uint16_t channels = 1; channels <= 5; channels++) {
+            for (uint32_t x = 0; x < 1600; x += 1 + random_below(&random, 40))
+                check_place(&all, &random, sample, channels, x, &compared);
+            for (uint32_t x = 255; x < 1600; x += x % 2 ? 1 : 255) /* around blocks */
+                check_place(&all, &random, sample, channels, x, &compared);
+        }
+    }
+    report("first_positions", &compared);
+    close_all(&all);
+}
+
 Test(cpu_measure, u8)
 {
     check_sample(IMGSTAT_U8);
