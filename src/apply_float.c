@@ -361,9 +361,9 @@ apply_power_avx512(const Map *map, const unsigned char *from, size_t step, size_
 static ApplyPower *apply_power_best(void)
 {
 #if defined(__x86_64__)
-    if (processor_has_avx512())
+    if (processor_level() >= PROCESSOR_AVX512)
         return apply_power_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (processor_level() >= PROCESSOR_AVX2)
         return apply_power_avx2;
 #endif
     return NULL;

@@ -7,10 +7,9 @@
 #include "cpu_loops.h"
 #include "device.h"
 #include "pool.h"
+#include "processor.h"
 
 #include <pthread.h>
-
-typedef enum CpuLevel { CPU_PORTABLE, CPU_AVX2, CPU_AVX512, CPU_LEVELS } CpuLevel;
 
 /* Part of an image: rows [y0, y1), columns [x0, x1). x0 is a multiple of PIECE, and x1 is one or
  * is the width: a rectangle holds whole pieces (docs/float-sums.md). */
@@ -70,7 +69,7 @@ typedef struct CpuWindows CpuWindows;
 
 typedef struct CpuDevice {
     Device base;
-    CpuLevel level;
+    ProcessorLevel level;
     const CpuLoops *loops;
     Pool *pool;
     pthread_mutex_t lock; /* merging into records and host counters */

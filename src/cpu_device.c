@@ -3,8 +3,6 @@
 #define _GNU_SOURCE
 #include "cpu_reference.h"
 
-#include "processor.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -120,50 +118,12 @@ ImgstatResult cpu_check_image(const ImagePro *image, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-static const char *const level_names[CPU_LEVELS] = {"portable", "avx2", "avx512"};
-
-static bool level_supported(CpuLevel level)
+static const CpuLoops *loops_of(ProcessorLevel level)
 {
 #if defined(__x86_64__)
-    switch (level) {
-    case CPU_AVX512:
-        return processor_has_avx512() && level_supported(CPU_AVX2);
-    case CPU_AVX2:
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-               __builtin_cpu_supports("bmi2");
-    default:
-        return true;
-    }
-#else
-    return level == CPU_PORTABLE;
-#endif
-}
-
-static ImgstatResult choose_level(CpuLevel *out, ImgstatError *err)
-{
-    const char *wanted = getenv("IMGSTAT_CPU");
-    for (int level = CPU_LEVELS - 1; level >= 0; level--) {
-        const bool supported = level_supported((CpuLevel)level);
-        *out = (CpuLevel)level;
-        if ((!wanted || !*wanted) && supported)
-            return IMGSTAT_OK;
-        if (!wanted || strcmp(wanted, level_names[level]) != 0)
-            continue;
-        if (!supported)
-            return error_set(err, IMGSTAT_ERR_DEVICE,
-                             "IMGSTAT_CPU=%s: this processor does not support it", wanted);
-        return IMGSTAT_OK;
-    }
-    return error_set(err, IMGSTAT_ERR_ARG, "IMGSTAT_CPU=%s: not one of portable, avx2, avx512",
-                     wanted);
-}
-
-static const CpuLoops *loops_of(CpuLevel level)
-{
-#if defined(__x86_64__)
-    if (level == CPU_AVX512)
+    if (level == PROCESSOR_AVX512)
         return &cpu_loops_avx512;
-    if (level == CPU_AVX2)
+    if (level == PROCESSOR_AVX2)
         return &cpu_loops_avx2;
 #endif
     (void)level;
@@ -195,25 +155,24 @@ static uint64_t physical_memory(void)
     return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
 }
 
-static void fill_info(ImgstatDeviceInfo *out, unsigned threads, CpuLevel level)
+static void fill_info(ImgstatDeviceInfo *out, unsigned threads, ProcessorLevel level)
 {
     char model[50];
     memset(out, 0, sizeof *out);
     cpu_model(model, sizeof model);
     snprintf(out->name, sizeof out->name, "cpu");
     snprintf(out->description, sizeof out->description, "%s, %u thread%s, %s", model, threads,
-             threads == 1 ? "" : "s", level_names[level]);
+             threads == 1 ? "" : "s", processor_level_names[level]);
     out->memory_bytes = physical_memory();
 }
 
 static size_t cpu_list(ImgstatDeviceInfo *info, size_t capacity)
 {
     Pool *pool;
-    CpuLevel level;
+    ProcessorLevel level;
     if (capacity == 0)
         return 1;
-    if (choose_level(&level, NULL) != IMGSTAT_OK)
-        level = CPU_PORTABLE;
+    (void)processor_choose(&level, NULL);
     if (pool_create(0, &pool, NULL) != IMGSTAT_OK)
         pool = NULL;
     fill_info(info, pool ? pool_threads(pool) : 1, level);
@@ -249,8 +208,8 @@ static ImgstatResult cpu_open(int index, unsigned threads, Device **out, Imgstat
     *out = NULL;
     if (index != 0)
         return error_set(err, IMGSTAT_ERR_DEVICE, "cpu:%d: there is one CPU device, cpu", index);
-    CpuLevel level;
-    IMGSTAT_TRY(choose_level(&level, err));
+    ProcessorLevel level;
+    IMGSTAT_TRY(processor_choose(&level, err));
     CpuDevice *device = calloc(1, sizeof *device);
     if (!device)
         return error_memory(err, sizeof *device, "a device");

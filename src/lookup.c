@@ -2,6 +2,8 @@
 /* lookup.c: bytes through tables: one after another, or as permutations of registers. */
 #include "lookup.h"
 
+#include "processor.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -85,7 +87,7 @@ lookup_bytes_vbmi(const uint8_t *from, size_t n, unsigned channels, const uint8_
 
 bool lookup_has_vbmi(void)
 {
-    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi");
+    return processor_supports(PROCESSOR_AVX512) && __builtin_cpu_supports("avx512vbmi");
 }
 
 #endif
@@ -93,7 +95,7 @@ bool lookup_has_vbmi(void)
 LookupBytes lookup_bytes(void)
 {
 #if defined(__x86_64__)
-    if (lookup_has_vbmi())
+    if (processor_level() >= PROCESSOR_AVX512 && lookup_has_vbmi())
         return lookup_bytes_vbmi;
 #endif
     return lookup_bytes_portable;

@@ -22,7 +22,7 @@ void lookup_bytes_vbmi(const uint8_t *from, size_t n, unsigned channels, const u
 bool lookup_has_vbmi(void);
 #endif
 
-/* The fastest that this processor has. */
+/* The one for processor_level(). */
 LookupBytes lookup_bytes(void);
 
 #endif

@@ -3,6 +3,8 @@
  */
 #include "png_filter.h"
 
+#include "processor.h"
+
 #include <stdlib.h>
 #include <string.h>
 #if defined(__x86_64__)
@@ -237,7 +239,7 @@ const PngFilters png_filters_avx2 = {.costs = costs_avx2, .apply = apply_avx2};
 const PngFilters *png_filters(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2"))
+    if (processor_level() >= PROCESSOR_AVX2)
         return &png_filters_avx2;
 #endif
     return &png_filters_portable;

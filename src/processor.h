@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* processor.h: what loops that are compiled for several sets of instructions ask the processor. */
+/* processor.h: the set of instructions that loops are chosen for. */
 #ifndef IMGSTAT_PROCESSOR_H
 #define IMGSTAT_PROCESSOR_H
 
-#include <stdbool.h>
+#include "imgstat.h"
 
-/* Vectors of 512 bits, of samples of every size, and shorter ones with their instructions. */
-static inline bool processor_has_avx512(void)
-{
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-#else
-    return false;
-#endif
-}
+/* Each has what those before it have. */
+typedef enum ProcessorLevel {
+    PROCESSOR_PORTABLE,
+    PROCESSOR_AVX2,   /* and BMI 1 and 2, FMA */
+    PROCESSOR_AVX512, /* F, BW, DQ, VL: vectors of 512 bits, of samples of every size */
+    PROCESSOR_LEVELS
+} ProcessorLevel;
+
+extern const char *const processor_level_names[PROCESSOR_LEVELS];
+
+bool processor_supports(ProcessorLevel level);
+/* The best level that is supported, or the one that IMGSTAT_CPU in the environment names;
+ * IMGSTAT_ERR_ARG if it names none, IMGSTAT_ERR_DEVICE one that is not supported. */
+ImgstatResult processor_choose(ProcessorLevel *out, ImgstatError *err);
+/* What that was when it was first asked for here; the best level where it failed. */
+ProcessorLevel processor_level(void);
 
 #endif

@@ -371,9 +371,9 @@ const Recolours recolours_avx512 = {
 const Recolours *recolours(void)
 {
 #if defined(__x86_64__)
-    if (processor_has_avx512())
+    if (processor_level() >= PROCESSOR_AVX512)
         return &recolours_avx512;
-    if (__builtin_cpu_supports("avx2"))
+    if (processor_level() >= PROCESSOR_AVX2)
         return &recolours_avx2;
 #endif
     return &recolours_portable;

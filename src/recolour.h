@@ -26,7 +26,7 @@ extern const Recolours recolours_portable;
 extern const Recolours recolours_avx2, recolours_avx512;
 #endif
 
-/* The fastest that this processor has. */
+/* Those for processor_level(). */
 const Recolours *recolours(void);
 
 #endif

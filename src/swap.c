@@ -2,6 +2,8 @@
 /* swap.c: byte orders: plain loops, and vectors where the processor has them. */
 #include "swap.h"
 
+#include "processor.h"
+
 #include <string.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -27,7 +29,7 @@ void swap_words(const uint8_t *from, uint8_t *to, size_t n, size_t word)
 {
     size_t i = 0;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2"))
+    if (processor_level() >= PROCESSOR_AVX2)
         i = swap_vectors(from, to, n, word);
 #endif
     for (; i + word <= n; i += word) {

@@ -3,6 +3,8 @@
  */
 #include "undo.h"
 
+#include "processor.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,18 +102,13 @@ __attribute__((target("ssse3"))) static size_t sum_blocks16(uint8_t *row, size_t
     return sum_blocks(row, n, 2 * step, 2);
 }
 
-static bool has_shuffle(void)
-{
-    return __builtin_cpu_supports("ssse3");
-}
-
 #endif
 
 void undo_sub8(uint8_t *row, size_t n, size_t step)
 {
     size_t done = 0;
 #if defined(__x86_64__)
-    if (has_shuffle())
+    if (processor_level() >= PROCESSOR_AVX2)
         done = sum_blocks8(row, n, step);
 #endif
     for (size_t i = done > step ? done : step; i < n; i++)
@@ -123,7 +120,7 @@ void undo_sub16(uint8_t *row, size_t n, size_t step)
 {
     size_t done = 0;
 #if defined(__x86_64__)
-    if (has_shuffle())
+    if (processor_level() >= PROCESSOR_AVX2)
         done = sum_blocks16(row, n, step);
 #endif
     for (size_t i = done > 2 * step ? done : 2 * step; i + 2 <= n; i += 2) {

@@ -29,10 +29,10 @@ def environment():
     return {**kept, "LC_ALL": "C.UTF-8"}
 
 
-def run(program, *words, status=0, **more):
+def run(program, *words, status=0, variables=None, **more):
     done = subprocess.run([program, *map(str, words)], capture_output=True, timeout=120, check=False,
-                          env=environment(), **more)
-    check(done.returncode == status, f"{words}: exit status {done.returncode}, expected {status}: {done.stderr!r}")
+                          env={**environment(), **(variables or {})}, **more)
+    check(status in (None, done.returncode), f"{words}: exit status {done.returncode}, expected {status}: {done.stderr!r}")
     return done
 
 
@@ -46,6 +46,30 @@ def png(width, height, depth, samples, level=-1):
     raw = b"".join(b"\0" + samples[y * pitch:(y + 1) * pitch] for y in range(height))
     return (b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, 0, 0, 0, 0)) +
             png_chunk(b"IDAT", zlib.compress(raw, level)) + png_chunk(b"IEND", b""))
+
+
+# struct's letter, TIFF's SampleFormat
+SAMPLES = {"u8": ("B", 1), "i8": ("b", 2), "u16": ("H", 1), "i16": ("h", 2), "u32": ("I", 1), "i32": ("i", 2),
+           "u64": ("Q", 1), "i64": ("q", 2), "f16": ("e", 3), "f32": ("f", 3), "f64": ("d", 3)}
+
+
+def tiff(sample, width, height, values, channels=1):
+    """Little-endian, uncompressed, one strip; from the third channel on RGB, what is beyond it alpha."""
+    letter, kind = SAMPLES[sample]
+    data = struct.pack(f"<{len(values)}{letter}", *values)
+    data += b"\0" * (len(data) % 2)
+    colours = 3 if channels > 2 else 1
+    tags = [(256, [width]), (257, [height]), (258, [8 * struct.calcsize(letter)] * channels), (259, [1]),
+            (262, [2 if colours == 3 else 1]), (273, [8]), (277, [channels]), (278, [height]), (279, [len(data)]),
+            (338, [2] * (channels - colours)), (339, [kind] * channels)]
+    entries, arrays = b"", b""
+    for tag, numbers in [entry for entry in tags if entry[1]]:
+        packed = struct.pack(f"<{len(numbers)}I", *numbers)
+        where = struct.pack("<I", 8 + len(data) + len(arrays))
+        entries += struct.pack("<HHI", tag, 4, len(numbers)) + (packed if len(numbers) == 1 else where)
+        arrays += packed if len(numbers) > 1 else b""
+    return (struct.pack("<2sHI", b"II", 42, 8 + len(data) + len(arrays)) + data + arrays +
+            struct.pack("<H", len(entries) // 12) + entries + b"\0\0\0\0")
 
 
 def main(names):

@@ -9,23 +9,14 @@ from bisect import bisect_left, bisect_right
 from fractions import Fraction
 
 import harness
-from harness import check, run
+from harness import SAMPLES, check, run, tiff
 
-# struct's letter, TIFF's SampleFormat
-TYPES = {"u8": ("B", 1), "i8": ("b", 2), "u16": ("H", 1), "i16": ("h", 2), "u32": ("I", 1), "i32": ("i", 2),
-         "u64": ("Q", 1), "i64": ("q", 2), "f16": ("e", 3), "f32": ("f", 3), "f64": ("d", 3)}
 ROUNDING = {"f16": 1e-3, "f32": 2e-7, "f64": 1e-12}  # of an output in 0..1
 IMAGES = 3  # of each type
 
 
 def write(path, sample, width, height, values):
-    letter, kind = TYPES[sample]
-    data = struct.pack(f"<{len(values)}{letter}", *values)
-    tags = [(256, width), (257, height), (258, 8 * struct.calcsize(letter)), (259, 1), (262, 1), (273, 8), (277, 1),
-            (278, height), (279, len(data)), (339, kind)]
-    body = data + b"\0" * (len(data) % 2)
-    path.write_bytes(struct.pack("<2sHI", b"II", 42, 8 + len(body)) + body + struct.pack("<H", len(tags)) +
-                     b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in tags) + b"\0\0\0\0")
+    path.write_bytes(tiff(sample, width, height, values))
 
 
 def read(path, sample):
@@ -41,7 +32,7 @@ def read(path, sample):
             where = struct.unpack("<I", entry[8:])[0]
             fields[tag] = struct.unpack(f"<{count}{letter}", entry[8:8 + size] if size <= 4 else data[where:where + size])
     raw = b"".join(data[offset:offset + n] for offset, n in zip(fields[273], fields[279]))
-    letter = TYPES[sample][0]
+    letter = SAMPLES[sample][0]
     return struct.unpack(f"<{len(raw) // struct.calcsize(letter)}{letter}", raw)
 
 
@@ -65,7 +56,7 @@ def draw_values(draw, sample, n):
     else:
         middle = draw.randint(lo, hi)
         values = [min(hi, max(lo, int(middle + draw.gauss(0, (hi - lo) / 20)))) for _ in range(n)]
-    letter = TYPES[sample][0]
+    letter = SAMPLES[sample][0]
     return list(struct.unpack(f"<{n}{letter}", struct.pack(f"<{n}{letter}", *values)))
 
 
@@ -112,7 +103,7 @@ def compare(what, sample, got, want, exact=False):
 def test_methods(program, folder):
     draw = random.Random(20)
     source, reference, out = folder / "a.tif", folder / "r.tif", folder / "o.tif"
-    for sample in TYPES:
+    for sample in SAMPLES:
         for _ in range(IMAGES):
             width, height = draw.randint(1, 40), draw.randint(1, 40)
             values = draw_values(draw, sample, width * height)

@@ -5,6 +5,7 @@
 
 #include "helper_transform.h"
 #include "luma.h"
+#include "processor.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -25,9 +26,9 @@ static size_t variants_of(Variant variants[VARIANTS])
     size_t n = 0;
     variants[n++] = (Variant){"portable", &recolours_portable};
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2"))
+    if (processor_supports(PROCESSOR_AVX2))
         variants[n++] = (Variant){"avx2", &recolours_avx2};
-    if (recolours() == &recolours_avx512)
+    if (processor_supports(PROCESSOR_AVX512))
         variants[n++] = (Variant){"avx512", &recolours_avx512};
 #endif
     return n;
