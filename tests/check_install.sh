@@ -8,6 +8,7 @@ cc=${2:-cc}
 tests=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+unset DESTDIR # set around a test, it would move every installation
 
 fail() {
     echo "FAILED: $*" >&2
@@ -63,34 +64,39 @@ pass "the program runs"
 PKG_CONFIG_PATH=$lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 export PKG_CONFIG_PATH
 pkg-config --validate imgstat || fail "imgstat.pc is not valid"
-consume() { # NAME COMPILER... : compiles, runs
+# consume NAME COMMAND: compiles and runs. The command is one of the shell, for which pkg-config quotes what it prints.
+consume() {
     name=$1
-    shift
-    "$@" -o "$work/$name" || fail "$name does not build: $*"
+    eval "$2 -o \"\$work/\$name\"" || fail "$name does not build: $2"
     LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$work/$name" || fail "$name"
     pass "$name"
 }
+# shellcheck disable=SC2034 # consume expands it
 source=$tests/install/consumer.c
 cflags=$(pkg-config --cflags imgstat)
-# shellcheck disable=SC2046,SC2086 # lists of options
+libs=$(pkg-config --libs imgstat)
+# shellcheck disable=SC2016 # consume expands them
 {
-    consume c_shared "$cc" -Wall -Wextra -Werror $cflags "$source" $(pkg-config --libs imgstat)
-    consume c_static "$cc" -Wall $cflags "$source" "$lib/libimgstat.a" \
-        $(pkg-config --static --libs imgstat | sed 's/-limgstat//')
-    echo '#include <imgstat.h>' >"$work/header.c"
-    "$cc" -std=c99 -pedantic-errors -Wall -Wextra -Werror $cflags -fsyntax-only "$work/header.c" || fail "header in C99"
-    pass "the header is C99"
+    consume c_shared '"$cc" -Wall -Wextra -Werror '"$cflags"' "$source" '"$libs"
+    consume c_static '"$cc" -Wall '"$cflags"' "$source" "$lib/libimgstat.a" '"$(pkg-config --static --libs imgstat |
+        sed 's/-limgstat//')"
     if command -v c++ >/dev/null; then
-        consume cxx_shared c++ -Wall -Wextra $cflags -x c++ "$source" -x none $(pkg-config --libs imgstat)
+        consume cxx_shared 'c++ -Wall -Wextra '"$cflags"' -x c++ "$source" -x none '"$libs"
     else
         echo "left out: C++ (no c++ here)"
     fi
 }
+echo '#include <imgstat.h>' >"$work/header.c"
+eval "\"\$cc\" -std=c99 -pedantic-errors -Wall -Wextra -Werror $cflags -fsyntax-only \"\$work/header.c\"" ||
+    fail "header in C99"
+pass "the header is C99"
 ! ldd "$work/c_static" | grep -q libimgstat || fail "the static program loads libimgstat.so"
 
 # ---- CMake package ------------------------------------------------------------------------------
 
-cmake -G Ninja -S "$tests/install" -B "$work/cmake" -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" 2>&1 &&
+generator=Ninja
+command -v ninja >/dev/null || generator='Unix Makefiles'
+cmake -G "$generator" -S "$tests/install" -B "$work/cmake" -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" 2>&1 &&
     cmake --build "$work/cmake" >>"$work/log" 2>&1 || {
     cat "$work/log"
     fail "find_package(imgstat)"
