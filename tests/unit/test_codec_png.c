@@ -122,7 +122,7 @@ static size_t compare(const Shape *shape, uint32_t rows, bool indices)
     return n;
 }
 
-TestSuite(png, .init = decode_begin, .fini = decode_end, .timeout = 60);
+TestSuite(png, .init = decode_begin, .fini = decode_end, .timeout = 600);
 
 Test(png, every_kind)
 {

@@ -329,9 +329,11 @@ Test(png_write, full_disk)
     const EncodePage page = {
         .width = 300, .height = 300, .channels = 3, .sample = IMGSTAT_U8, .bits = 8, .alpha = -1};
     uint8_t *const pixels = encode_pixels(&page);
+    struct rlimit before;
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
     signal(SIGXFSZ, SIG_IGN);
     for (rlim_t limit = 0; limit < 60000; limit += 3001) {
-        const struct rlimit before = {RLIM_INFINITY, RLIM_INFINITY}, small = {limit, RLIM_INFINITY};
+        const struct rlimit small = {limit, before.rlim_max};
         for (int level = 0; level < 7; level += 3) {
             const EncodeHow how = {.level = level};
             ImgstatError err;
