@@ -4,6 +4,7 @@
 
 usage: run_examples.py IMGSTAT EXAMPLE...     paths of the compiled examples"""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -16,9 +17,11 @@ def main():
     imgstat = sys.argv[1]
     example = {Path(path).name: path for path in sys.argv[2:]}
     compared = 0
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("IMGSTAT_")}
 
     def run(*words, status=0):
-        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=600, check=False,
+                              env=environment)
         assert done.returncode == status, f"{words}: exit status {done.returncode}\n{done.stderr}"
         return done
 

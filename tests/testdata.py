@@ -6,6 +6,7 @@ usage: testdata.py IMGSTAT
 """
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -29,7 +30,9 @@ class Tally:
 
 
 def run(program, *arguments):
-    done = subprocess.run([program, *arguments], cwd=FOLDER, capture_output=True, timeout=120, check=False)
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("IMGSTAT_")}
+    done = subprocess.run([program, *arguments], cwd=FOLDER, capture_output=True, timeout=600, check=False,
+                          env=environment)
     lines = [json.loads(line) for line in done.stdout.decode().splitlines()]
     return done.returncode, lines, done.stderr.decode(errors="replace")
 
@@ -115,7 +118,7 @@ def check_bad(tally, program, expected):
 
 def main():
     program = str(Path(sys.argv[1]).resolve())
-    expected = json.loads((FOLDER / "expected.json").read_text())
+    expected = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
     tally = Tally()
     for method in ("linear", "nearest"):
         check_good(tally, program, expected, method)

@@ -6,10 +6,12 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import zlib
 from pathlib import Path
 
 TESTDATA = Path(__file__).resolve().parent.parent.parent / "testdata"
+LIMIT = 600  # seconds: it only ends what hangs
 checks, wrong, skipped = 0, [], []
 
 
@@ -25,15 +27,25 @@ def skip(sentence):
 
 
 def environment():
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("IMGSTAT_")}
+    """The same everywhere, whatever is set around the tests."""
+    changing = ("ARGP_HELP_FMT", "POSIXLY_CORRECT", "LANGUAGE")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("IMGSTAT_") and key not in changing}
     return {**kept, "LC_ALL": "C.UTF-8"}
 
 
-def run(program, *words, status=0, variables=None, **more):
-    done = subprocess.run([program, *map(str, words)], capture_output=True, timeout=120, check=False,
-                          env={**environment(), **(variables or {})}, **more)
+def run(program, *words, status=0, variables=None, stdin=subprocess.DEVNULL, **more):
+    done = subprocess.run([program, *map(str, words)], capture_output=True, timeout=LIMIT, check=False,
+                          env={**environment(), **(variables or {})}, stdin=stdin, **more)
     check(status in (None, done.returncode), f"{words}: exit status {done.returncode}, expected {status}: {done.stderr!r}")
     return done
+
+
+def wait_until(child, reached):
+    """Until reached(), or until the program has ended before that."""
+    deadline = time.monotonic() + LIMIT
+    while child.poll() is None and not reached():
+        assert time.monotonic() < deadline, f"still waiting: {child.args}"
+        time.sleep(0.001)
 
 
 def png_chunk(kind, data):

@@ -8,27 +8,25 @@ NAME.cmd is a shell command in which imgstat is the program. NAME.stdout, NAME.s
 are what it must give; --regenerate writes them anew: read the difference before committing it.
 """
 
-import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from harness import LIMIT, TESTDATA, environment
+
 HERE = Path(__file__).resolve().parent
 CASES = HERE / "cases"
-TESTDATA = HERE.parent.parent / "testdata"
 
 
 def run(program, command, folder):
     """In an environment that is the same everywhere; $TMP is an empty folder of the case."""
-    environment = {key: value for key, value in os.environ.items()
-                   if not key.startswith(("IMGSTAT_", "LC_", "LANG")) and key != "ARGP_HELP_FMT"}
-    environment.update(PATH=f"{folder}/bin:{environment['PATH']}", LC_ALL="C.UTF-8", TMP=f"{folder}/tmp",
-                       IMGSTAT_DEVICE="cpu")
+    same = environment()
+    same.update(PATH=f"{folder}/bin:{same['PATH']}", TMP=f"{folder}/tmp", IMGSTAT_DEVICE="cpu")
     (folder / "bin").mkdir()
     (folder / "tmp").mkdir()
     (folder / "bin" / "imgstat").symlink_to(program)
-    done = subprocess.run(["sh", "-c", command], cwd=TESTDATA, env=environment, capture_output=True, timeout=120,
+    done = subprocess.run(["sh", "-c", command], cwd=TESTDATA, env=same, capture_output=True, timeout=LIMIT,
                           stdin=subprocess.DEVNULL, check=False)
     return {"stdout": done.stdout, "stderr": done.stderr.replace(str(folder).encode(), b"FOLDER"),
             "exit": b"%d\n" % done.returncode}
@@ -63,7 +61,7 @@ def main():
     wrong = []
     for case in cases:
         with tempfile.TemporaryDirectory() as folder:
-            got = run(program, case.read_text(), Path(folder))
+            got = run(program, case.read_bytes(), Path(folder))
         if "--regenerate" in sys.argv:
             regenerate(case, got)
         wrong += differ(case, got)

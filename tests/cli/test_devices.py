@@ -14,6 +14,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+import harness
+from harness import LIMIT
+
 PHOTO = Path(__file__).resolve().parent.parent.parent / "testdata" / "photo.tif"
 checks, wrong = 0, []
 
@@ -26,9 +29,8 @@ def check(good, sentence):
 
 
 def run(program, *arguments, text=True, **environment):
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("IMGSTAT_")}
-    return subprocess.run([program, *arguments], env={**kept, **environment}, capture_output=True, text=text,
-                          check=False, timeout=250)
+    return subprocess.run([program, *arguments], env={**harness.environment(), **environment}, capture_output=True,
+                          text=text, encoding="utf-8" if text else None, check=False, timeout=LIMIT)
 
 
 def sparse(path, side):
@@ -134,9 +136,10 @@ def test_pipe(program):
         pipe, out = Path(folder) / "pipe", Path(folder) / "out.tif"
         os.mkfifo(pipe)
         for words in (["stats"], ["equalize", "-o", out]):
-            with subprocess.Popen([program, *words, pipe], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            with subprocess.Popen([program, *words, pipe], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  env=harness.environment()) as child:
                 pipe.write_bytes(PHOTO.read_bytes())
-                said = child.communicate(timeout=60)[1]
+                said = child.communicate(timeout=LIMIT)[1]
             check(child.returncode == 0, f"{words[0]} of a pipe: {said!r}")
         check(run(program, "equalize", PHOTO, "-o", "-", text=False).stdout == written(out), "as of the file")
 

@@ -16,10 +16,11 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 import xml.etree.ElementTree as xml
 import zlib
 from pathlib import Path
+
+from harness import LIMIT, environment
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TESTDATA = ROOT / "testdata"
@@ -31,9 +32,8 @@ def check(good, sentence):
 
 
 def run(program, *arguments, **keywords):
-    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
-    return subprocess.run([program, *arguments], cwd=keywords.pop("cwd", TESTDATA), capture_output=True, timeout=120,
-                          env=environment, check=False, **keywords)
+    return subprocess.run([program, *arguments], cwd=keywords.pop("cwd", TESTDATA), capture_output=True, timeout=LIMIT,
+                          env=environment(), check=False, **keywords)
 
 
 # ---- Documentation ---------------------------------------------------------------------------------
@@ -45,8 +45,8 @@ def options_of(program, command):
 
 
 def test_documents(program):
-    page = (ROOT / "docs" / "imgstat.1").read_text().replace("\\-", "-")
-    completion = (ROOT / "tools" / "completion.bash").read_text()
+    page = (ROOT / "docs" / "imgstat.1").read_text(encoding="utf-8").replace("\\-", "-")
+    completion = (ROOT / "tools" / "completion.bash").read_text(encoding="utf-8")
     everything = set()
     for command in ("stats", "hist", "normalize", "equalize", "apply", "devices"):
         options, text = options_of(program, command)
@@ -66,14 +66,14 @@ def test_documents(program):
 
 def test_readme(program):
     """What the README shows is what the program prints; blanks at the ends of lines aside."""
-    shown = re.search(r"```\n(\$ imgstat .*?)```", (ROOT / "README.md").read_text(), re.S).group(1)
+    shown = re.search(r"```\n(\$ imgstat .*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S).group(1)
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "imgstat").symlink_to(program)
-        environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
+        with_program = {**environment(), "PATH": f"{folder}:{os.environ['PATH']}"}
         for part in re.split(r"^\$ ", shown, flags=re.M)[1:]:
             command, text = part.split("\n", 1)
-            done = subprocess.run(["sh", "-c", f"{command} 2>&1"], cwd=TESTDATA, env=environment, check=False,
-                                  capture_output=True, timeout=60)
+            done = subprocess.run(["sh", "-c", f"{command} 2>&1"], cwd=TESTDATA, env=with_program, check=False,
+                                  capture_output=True, timeout=LIMIT)
             lines = [[line.rstrip() for line in some.strip().splitlines()] for some in (done.stdout.decode(), text)]
             check(lines[0] == lines[1], f"README: {command} prints {lines[0]}")
 
@@ -91,22 +91,24 @@ def test_version(program):
 def test_closed_pipe(program):
     names = ["good-example.png"] * 2000
     with subprocess.Popen([program, "--json", "--jobs", "1", *names], cwd=TESTDATA, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE) as child:
+                          stderr=subprocess.PIPE, env=environment()) as child:
         child.stdout.readline()
         child.stdout.close()
         stderr = child.stderr.read()
-        child.wait(60)
+        child.wait(LIMIT)
     check(stderr == b"", f"a closed pipe is quiet: {stderr!r}")
     check(child.returncode in (1, -signal.SIGPIPE), f"a closed pipe ends it: {child.returncode}")
 
 
 def test_interrupt(program):
-    # Standard input that never ends keeps it waiting, whatever the machine's speed.
+    # Standard input that never ends keeps it waiting, whatever the machine's speed; it has begun to read once more was
+    # taken than a pipe holds.
     with subprocess.Popen([program, "-"], cwd=TESTDATA, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE) as child:
-        time.sleep(0.5)
+                          stderr=subprocess.PIPE, env=environment()) as child:
+        child.stdin.write((TESTDATA / "good-example.png").read_bytes() + bytes(2 << 20))
+        child.stdin.flush()
         child.send_signal(signal.SIGINT)
-        check(child.wait(20) == 130, f"SIGINT gives 130: {child.returncode}")
+        check(child.wait(LIMIT) == 130, f"SIGINT gives 130: {child.returncode}")
 
 
 def test_endless_input(program):
@@ -263,9 +265,8 @@ def test_bad_pages(program):
 
 def test_environment(program):
     def status(jobs, *arguments):
-        environment = {**os.environ, "IMGSTAT_JOBS": jobs}
-        return subprocess.run([program, *arguments, "good-1x1.png"], cwd=TESTDATA, env=environment, check=False,
-                              capture_output=True).returncode
+        return subprocess.run([program, *arguments, "good-1x1.png"], cwd=TESTDATA, check=False, capture_output=True,
+                              env={**environment(), "IMGSTAT_JOBS": jobs}).returncode
     check(status("many") == 2 and status("many", "--jobs", "1") == 0 and status("2") == 0,
           "IMGSTAT_JOBS is read where --jobs is not given")
 

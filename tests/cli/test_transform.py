@@ -15,7 +15,7 @@ import threading
 import zlib
 
 import harness
-from harness import TESTDATA, check, png, run
+from harness import LIMIT, TESTDATA, check, environment, png, run
 
 EXAMPLE = [
     0, 12, 53, 93, 146, 53, 73, 166, 65, 32, 12, 215, 235, 202, 130, 158, 57, 32, 117, 239, 251, 227, 93, 166,
@@ -239,7 +239,7 @@ def test_jobs(program, folder):
         for jobs in (1, 2, 7):
             out = folder / f"{len(words)}{words[-1]}{jobs}"
             done = subprocess.run([program, *words, "--jobs", str(jobs), *names, "-o", out], capture_output=True,
-                                  check=False, timeout=120)
+                                  check=False, timeout=LIMIT, env=environment())
             digest = hashlib.sha256()
             for path in sorted(out.iterdir()):
                 digest.update(path.name.encode() + path.read_bytes())
@@ -327,11 +327,11 @@ def on_terminal(*command):
     """What a command says on standard error where that is a terminal."""
     end = b"\0end"
     master, slave = pty.openpty()
-    with subprocess.Popen(command, stderr=slave, stdout=subprocess.DEVNULL) as child:
+    with subprocess.Popen(command, stderr=slave, stdout=subprocess.DEVNULL, env=environment()) as child:
 
         def finish():
             with contextlib.suppress(subprocess.TimeoutExpired):
-                child.wait(60)
+                child.wait(LIMIT)
             os.write(slave, end)
 
         # A terminal whose last writer is gone may drop what was not read yet: it stays open here.
@@ -353,8 +353,9 @@ def test_terminal(program, folder):
     make_folder(folder)
     master, slave = pty.openpty()
     with subprocess.Popen([program, "normalize", folder / "in" / "a.png", "-o", "-"], stdout=slave,
-                          stderr=subprocess.PIPE) as child:
-        check(child.wait(20) == 2 and b"is a terminal" in child.stderr.read(), "no image onto a terminal")
+                          stderr=subprocess.PIPE, env=environment()) as child:
+        said = child.communicate(timeout=LIMIT)[1]
+        check(child.returncode == 2 and b"is a terminal" in said, f"no image onto a terminal: {said!r}")
     os.close(master)
     os.close(slave)
     names = []
@@ -379,10 +380,10 @@ def test_broken_pipe(program, folder):
     name = folder / "big.png"
     name.write_bytes(png(2000, 2000, 8, os.urandom(4000000)))
     with subprocess.Popen([program, "equalize", name, "-o", "-"], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE) as child:
+                          stderr=subprocess.PIPE, env=environment()) as child:
         child.stdout.read(10)
         child.stdout.close()
-        check(child.wait(30) != 0, "a closed pipe is no success")
+        check(child.wait(LIMIT) != 0, "a closed pipe is no success")
         check(child.stderr.read().count(b"\n") <= 1, "and at most one line")
 
 
