@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* clahe.c: contrast-limited adaptive equalization, imgstat's own and those of OpenCV and
- * scikit-image. */
+ * scikit-image: tiles and their tables. */
 #include "clahe.h"
 
 #include <stdlib.h>
@@ -116,6 +116,11 @@ static void set_positions(Clahe *clahe)
             clahe->position[key] = (uint32_t)rint(unit * (SKIMAGE_GRAYS - 1)) / SKIMAGE_BIN_GRAYS;
         } else
             clahe->position[key] = clahe_position(key, clahe->black, clahe->white);
+        const uint64_t raw = sample_raw(clahe->sample, key);
+        if (clahe->bin)
+            clahe->bin[raw] =
+                (uint8_t)(clahe->like == IMGSTAT_LIKE_IMGSTAT ? clahe_node(clahe->position[key])
+                                                              : clahe->position[key]);
     }
 }
 
@@ -126,13 +131,17 @@ static ImgstatResult allocate(Scratch *scratch, Clahe *clahe, ImgstatError *err)
     size_t tiles, counters, bytes;
     if (!size_product(clahe->x.tiles, clahe->y.tiles, &tiles) ||
         !size_product(tiles, clahe->bins, &counters) ||
-        !size_product(counters, sizeof(uint64_t) + sizeof(uint32_t), &bytes))
+        !size_product(counters + 1, sizeof(uint64_t) + sizeof(uint32_t), &bytes))
         return error_set(err, IMGSTAT_ERR_MEMORY, "%ux%u tiles are too many", clahe->x.tiles,
                          clahe->y.tiles);
     clahe->counts = scratch_zeroed(scratch, counters, sizeof *clahe->counts);
-    clahe->share = scratch_zeroed(scratch, counters, sizeof *clahe->share);
+    /* one more: what follows the last node is read, and weighs nothing */
+    clahe->share = scratch_zeroed(scratch, counters + 1, sizeof *clahe->share);
     clahe->position = scratch_zeroed(scratch, entries, sizeof *clahe->position);
-    if (!clahe->counts || !clahe->share || !clahe->position)
+    if (clahe->bins == CLAHE_NODES)
+        clahe->bin = scratch_zeroed(scratch, entries, sizeof *clahe->bin);
+    if (!clahe->counts || !clahe->share || !clahe->position ||
+        (!clahe->bin && clahe->bins == CLAHE_NODES))
         return error_memory(err, bytes, "adaptive equalization");
     return IMGSTAT_OK;
 }
@@ -189,70 +198,20 @@ void clahe_destroy(Clahe *clahe)
     scratch_give(clahe->counts);
     scratch_give(clahe->share);
     scratch_give(clahe->position);
+    scratch_give(clahe->bin);
     free(clahe);
 }
 
-/* ---- Counting ------------------------------------------------------------------------------ */
-
-/* Key of sample x of a channel in row y of a band; false if it is undefined or masked. */
-static inline bool key_at(const Clahe *clahe, const ImagePro *band, uint16_t channel, size_t x,
-                          size_t y, uint32_t *key)
-{
-    const size_t i = x * band->channels + channel;
-    const unsigned char *const row = image_row(band, y);
-    if (clahe->sample == IMGSTAT_U8 || clahe->sample == IMGSTAT_I8)
-        *key = row[i];
-    else {
-        uint16_t raw;
-        memcpy(&raw, row + 2 * i, sizeof raw);
-        *key = raw;
-    }
-    *key = (uint32_t)sample_key(clahe->sample, *key);
-    if (clahe->has_nodata && *key == clahe->nodata_key)
-        return false;
-    return !band->mask || band->mask[y * band->mask_pitch + x];
-}
-
-/* Counts row y of the band as padded row `padded` of the image. */
-static void count_row(Clahe *clahe, const ImagePro *band, uint16_t channel, size_t y,
-                      uint32_t padded)
-{
-    const ClaheAxis *const x_axis = &clahe->x;
-    const bool even = clahe->like == IMGSTAT_LIKE_IMGSTAT;
-    const uint32_t tile_y =
-        even ? clahe_tile(padded, clahe->y.tiles, clahe->y.length) : padded / clahe->y.tile;
-    uint64_t *const row = clahe->counts + (size_t)tile_y * x_axis->tiles * clahe->bins;
-    for (uint32_t tile = 0; tile < x_axis->tiles; tile++) {
-        const uint32_t begin =
-            even ? clahe_edge(tile, x_axis->tiles, x_axis->length) : tile * x_axis->tile;
-        const uint32_t end =
-            even ? clahe_edge(tile + 1, x_axis->tiles, x_axis->length) : begin + x_axis->tile;
-        uint64_t *const counts = row + (size_t)tile * clahe->bins;
-        for (uint32_t p = begin; p < end; p++) {
-            const uint32_t x = clahe_reflect(p, x_axis->length);
-            uint32_t key;
-            if (!key_at(clahe, band, channel, x, y, &key))
-                continue;
-            const uint32_t position = clahe->position[key];
-            counts[even ? clahe_node(position) : position]++;
-        }
-    }
-}
-
-void clahe_count(Clahe *clahe, const ImagePro *band, uint16_t channel)
-{
-    if (clahe->unchanged)
-        return;
-    for (size_t y = 0; y < band->height; y++) {
-        const uint32_t row = band->first_row + (uint32_t)y;
-        count_row(clahe, band, channel, y, row);
-        for (uint32_t padded = clahe->y.length; padded < clahe->y.padded; padded++)
-            if (clahe_reflect(padded, clahe->y.length) == row)
-                count_row(clahe, band, channel, y, padded);
-    }
-}
-
 /* ---- Tables of the tiles ------------------------------------------------------------------- */
+
+/* Of 8-bit samples, the shares by key in place of those of the nodes. */
+static void shares_by_key(const Clahe *clahe, uint32_t *share)
+{
+    uint32_t node[CLAHE_NODES];
+    memcpy(node, share, sizeof node);
+    for (uint32_t key = 0; key < CLAHE_NODES; key++)
+        share[key] = (uint32_t)clahe_share(node, clahe->position[key]);
+}
 
 void clahe_finish(Clahe *clahe)
 {
@@ -266,112 +225,7 @@ void clahe_finish(Clahe *clahe)
             clahe_skimage_shares(clahe, counts, share);
         else
             clahe_shares(counts, clahe->nano, share);
-    }
-}
-
-/* ---- Mapping ------------------------------------------------------------------------------- */
-
-/* Tables of the four tiles around a pixel. */
-typedef struct Corner {
-    const uint32_t *table[4];
-} Corner;
-
-static inline Corner corners(const Clahe *clahe, uint32_t x, uint32_t y)
-{
-    const ClaheBlend *const bx = &clahe->x.blend[x], *const by = &clahe->y.blend[y];
-    const uint32_t *const upper = clahe->share + (size_t)by->first * clahe->x.tiles * clahe->bins;
-    const uint32_t *const lower = clahe->share + (size_t)by->second * clahe->x.tiles * clahe->bins;
-    return (Corner){
-        {upper + (size_t)bx->first * clahe->bins, upper + (size_t)bx->second * clahe->bins,
-         lower + (size_t)bx->first * clahe->bins, lower + (size_t)bx->second * clahe->bins}};
-}
-
-/* What the four tables say of a position, for the other programs' arithmetic. */
-static inline void levels_at(const Corner *corner, uint32_t position, uint32_t level[4])
-{
-    for (int i = 0; i < 4; i++)
-        level[i] = corner->table[i][position];
-}
-
-static inline uint32_t gray_skimage(const Clahe *clahe, uint32_t x, uint32_t y, uint32_t key)
-{
-    const Corner corner = corners(clahe, x, y);
-    uint32_t level[4];
-    levels_at(&corner, clahe->position[key], level);
-    return clahe_skimage(level, clahe->x.part[x], clahe->y.part[y]);
-}
-
-static inline uint64_t map_pixel(const Clahe *clahe, uint32_t x, uint32_t y, uint32_t key)
-{
-    const Corner corner = corners(clahe, x, y);
-    const uint32_t position = clahe->position[key];
-    if (clahe->like == IMGSTAT_LIKE_OPENCV) {
-        uint32_t level[4];
-        levels_at(&corner, position, level);
-        return clahe_opencv(level, clahe->x.weight[x], clahe->y.weight[y], clahe->bins);
-    }
-    if (clahe->like == IMGSTAT_LIKE_SKIMAGE)
-        return clahe_skimage_key(gray_skimage(clahe, x, y, key), clahe->out_min, clahe->out_max,
-                                 clahe->to.hi_key);
-    const uint64_t share[4] = {
-        clahe_share(corner.table[0], position), clahe_share(corner.table[1], position),
-        clahe_share(corner.table[2], position), clahe_share(corner.table[3], position)};
-    return clahe_key(share, clahe->x.blend[x].weight, clahe->y.blend[y].weight, clahe->to.lo_key,
-                     clahe->to.hi_key - clahe->to.lo_key);
-}
-
-bool clahe_observes(const Clahe *clahe)
-{
-    return clahe->like == IMGSTAT_LIKE_SKIMAGE && !clahe->unchanged;
-}
-
-void clahe_observe(Clahe *clahe, const ImagePro *band, uint16_t channel)
-{
-    if (!clahe_observes(clahe))
-        return;
-    for (uint32_t y = 0; y < band->height; y++)
-        for (uint32_t x = 0; x < band->width; x++) {
-            uint32_t key;
-            if (!key_at(clahe, band, channel, x, y, &key))
-                continue;
-            const uint32_t gray = gray_skimage(clahe, x, band->first_row + y, key);
-            clahe->out_min = gray < clahe->out_min ? gray : clahe->out_min;
-            clahe->out_max = gray > clahe->out_max ? gray : clahe->out_max;
-        }
-}
-
-Map clahe_stays(const Clahe *clahe)
-{
-    Map stays = {.from = clahe->sample,
-                 .to = clahe->to,
-                 .full_lo = clahe->full_lo,
-                 .full_hi = clahe->full_hi};
-    stays.to.has_nodata = 0;
-    stays.has_nodata = clahe->has_nodata;
-    stays.nodata_key = clahe->nodata_key;
-    map_unchanged_image(&stays);
-    return stays;
-}
-
-void clahe_apply(const Clahe *clahe, const ImagePro *band, uint16_t channel, ImagePro *to)
-{
-    const size_t out = sample_bits(to->sample) / 8;
-    const Map stays = clahe_stays(clahe);
-    for (uint32_t y = 0; y < band->height; y++) {
-        unsigned char *const row = (unsigned char *)to->host + y * to->pitch;
-        for (uint32_t x = 0; x < band->width; x++) {
-            uint32_t key;
-            const bool valid = key_at(clahe, band, channel, x, y, &key);
-            const uint64_t mapped =
-                valid && !clahe->unchanged
-                    ? range_avoid(&clahe->to, map_pixel(clahe, x, band->first_row + y, key))
-                    : map_sample(&stays, key);
-            const uint16_t raw = (uint16_t)sample_raw(to->sample, mapped);
-            unsigned char *const at = row + ((size_t)x * to->channels + channel) * out;
-            if (out == 1)
-                *at = (unsigned char)raw;
-            else
-                memcpy(at, &raw, sizeof raw);
-        }
+        if (clahe_by_key(clahe))
+            shares_by_key(clahe, share);
     }
 }

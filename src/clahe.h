@@ -34,8 +34,9 @@ typedef struct Clahe {
     ClaheAxis x, y;
     uint32_t bins;             /* counters a tile */
     uint32_t *position;        /* by key: clahe_position; like skimage: the bin */
+    uint8_t *bin;              /* by the sample's bits, where there are 256 bins; else NULL */
     uint64_t *counts;          /* tiles * bins */
-    uint32_t *share;           /* tiles * bins, once finished */
+    uint32_t *share;           /* tiles * bins, once finished; clahe_by_key: by key */
     uint32_t out_min, out_max; /* like skimage: of the mapped image, once observed */
 } Clahe;
 
@@ -45,8 +46,15 @@ ImgstatResult clahe_create(Scratch *scratch, const ImgstatMethod *method,
                            const TransferShape *shape, uint32_t width, uint32_t height,
                            uint64_t black, uint64_t white, Clahe **out, ImgstatError *err);
 void clahe_destroy(Clahe *clahe); /* accepts NULL */
-/* Counts one channel of a band (first_row says where it lies). Bands may come in any order. */
-void clahe_count(Clahe *clahe, const ImagePro *band, uint16_t channel);
+/* Whether the tables of the tiles, once finished, are by key: 8-bit samples, the default method. */
+static inline bool clahe_by_key(const Clahe *clahe)
+{
+    return clahe->like == IMGSTAT_LIKE_IMGSTAT && sample_bits(clahe->sample) == 8;
+}
+
+/* Counts what one channel of a band (first_row says where it lies) has of a tile. Bands may come in
+ * any order; threads may count different tiles. */
+void clahe_count(Clahe *clahe, size_t tile, const ImagePro *band, uint16_t channel);
 void clahe_finish(Clahe *clahe);
 /* Whether every band must pass clahe_observe before the first clahe_apply. */
 bool clahe_observes(const Clahe *clahe);

@@ -15,22 +15,45 @@ ImgstatResult cpu_measure_luma(Device *device, const ImagePro *image, const Devi
     return res;
 }
 
-/* One read: every instance counts, or observes, a band; instances side by side. */
+/* One read: threads count different tiles, or observe with different instances. */
 typedef struct Reading {
     const Adapt *adapt;
     const ImagePro *band;
+    size_t first, tiles; /* of an instance */
 } Reading;
 
-static void read_channel(void *context, size_t k, unsigned thread)
+static uint16_t channel_of(const Adapt *adapt, size_t k)
 {
-    const Reading *const reading = context;
-    const Adapt *const adapt = reading->adapt;
-    const uint16_t channel = adapt->luma ? 0 : adapt_channel(adapt, k);
+    return adapt->luma ? 0 : adapt_channel(adapt, k);
+}
+
+static void count_tile(void *context, size_t i, unsigned thread)
+{
+    const Reading *const r = context;
+    const size_t k = i / r->tiles;
     (void)thread;
-    if (adapt->finished)
-        clahe_observe(adapt->clahe[k], reading->band, channel);
-    else
-        clahe_count(adapt->clahe[k], reading->band, channel);
+    clahe_count(r->adapt->clahe[k], r->first + i % r->tiles, r->band, channel_of(r->adapt, k));
+}
+
+static void observe(void *context, size_t k, unsigned thread)
+{
+    const Reading *const r = context;
+    (void)thread;
+    clahe_observe(r->adapt->clahe[k], r->band, channel_of(r->adapt, k));
+}
+
+/* The tiles that a band may have pixels of. */
+static void set_tiles(Reading *reading)
+{
+    const Clahe *const clahe = reading->adapt->clahe[0];
+    const ImagePro *const band = reading->band;
+    uint32_t first = 0, last = clahe->y.tiles - 1;
+    if (clahe->like == IMGSTAT_LIKE_IMGSTAT) {
+        first = clahe_tile(band->first_row, clahe->y.tiles, clahe->y.length);
+        last = clahe_tile(band->first_row + band->height - 1, clahe->y.tiles, clahe->y.length);
+    }
+    reading->first = (size_t)first * clahe->x.tiles;
+    reading->tiles = (size_t)(last - first + 1) * clahe->x.tiles;
 }
 
 ImgstatResult cpu_adapt_read(Device *base, Adapt *adapt, const ImagePro *band, ImgstatError *err)
@@ -38,11 +61,19 @@ ImgstatResult cpu_adapt_read(Device *base, Adapt *adapt, const ImagePro *band, I
     ImagePro luma = {0};
     Reading reading = {.adapt = adapt, .band = band};
     IMGSTAT_TRY(cpu_check_image(band, err));
+    if (band->width == 0 || band->height == 0)
+        return IMGSTAT_OK;
     if (adapt->luma) {
         IMGSTAT_TRY(luma_plane(base->scratch, band, &luma, err));
         reading.band = &luma;
     }
-    pool_run(((CpuDevice *)base)->pool, adapt->n, read_channel, &reading);
+    Pool *const pool = ((CpuDevice *)base)->pool;
+    if (adapt->finished) {
+        pool_run(pool, adapt->n, observe, &reading);
+    } else {
+        set_tiles(&reading);
+        pool_run(pool, adapt->n * reading.tiles, count_tile, &reading);
+    }
     imgstat_image_release(&luma);
     return IMGSTAT_OK;
 }

@@ -174,9 +174,11 @@ ImagePro adapted(const ImgstatMethod *method, const ImagePro *image, uint32_t ro
             const uint32_t n = image->height - y < rows ? image->height - y : rows;
             const ImagePro band = image_band(image, y, n);
             ImagePro to = image_band(&out, y, n);
+            for (size_t t = 0; pass == 0 && t < (size_t)clahe->x.tiles * clahe->y.tiles; t++)
+                clahe_count(clahe, t, &band, 0);
             if (pass == 0)
-                clahe_count(clahe, &band, 0);
-            else if (pass == 1)
+                continue;
+            if (pass == 1)
                 clahe_observe(clahe, &band, 0);
             else
                 clahe_apply(clahe, &band, 0, &to);

@@ -201,6 +201,146 @@ Test(clahe, any_size)
     cr_assert_gt(compared, 1000);
 }
 
+/* One channel of an image by the definition, pixel by pixel; at most 8 x 8 tiles, default limit. */
+typedef struct Plain {
+    const ImagePro *image;
+    uint16_t channel;
+    uint32_t tiles_x, tiles_y;
+    uint64_t black, white;
+    uint32_t share[8 * 8][CLAHE_NODES];
+} Plain;
+
+static bool plain_key(const Plain *plain, uint32_t x, uint32_t y, uint64_t *key)
+{
+    const ImagePro *const image = plain->image;
+    const size_t bytes = imgstat_sample_bytes(image->sample);
+    uint64_t raw = 0;
+    memcpy(&raw, image_row(image, y) + (x * image->channels + plain->channel) * bytes, bytes);
+    *key = sample_key(image->sample, raw);
+    return !(image->has_nodata && *key == image->nodata_key) &&
+           !(image->mask && !image->mask[y * image->mask_pitch + x]);
+}
+
+static void plain_make(Plain *plain, const ImagePro *image, uint16_t channel, uint32_t tiles_x,
+                       uint32_t tiles_y)
+{
+    static uint64_t counts[8 * 8][CLAHE_NODES];
+    uint64_t key;
+    *plain = (Plain){.image = image, .channel = channel, .black = UINT64_MAX};
+    plain->tiles_x = image->width < tiles_x ? image->width : tiles_x;
+    plain->tiles_y = image->height < tiles_y ? image->height : tiles_y;
+    memset(counts, 0, sizeof counts);
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < image->width * image->height; i++) {
+            const uint32_t x = i % image->width, y = i / image->width;
+            if (!plain_key(plain, x, y, &key))
+                continue;
+            if (pass == 0) {
+                plain->black = key < plain->black ? key : plain->black;
+                plain->white = key > plain->white ? key : plain->white;
+            } else if (plain->black < plain->white) {
+                counts[clahe_tile(y, plain->tiles_y, image->height) * plain->tiles_x +
+                       clahe_tile(x, plain->tiles_x, image->width)]
+                      [clahe_node(clahe_position(key, plain->black, plain->white))]++;
+            }
+        }
+    for (uint32_t t = 0; t < plain->tiles_x * plain->tiles_y; t++)
+        clahe_shares(counts[t], 10000000, plain->share[t]);
+}
+
+static uint64_t plain_map(const Plain *plain, uint32_t x, uint32_t y)
+{
+    const ImagePro *const image = plain->image;
+    const uint64_t top = ((uint64_t)1 << sample_bits(image->sample)) - 1;
+    const ClaheBlend bx = clahe_blend(x, plain->tiles_x, image->width);
+    const ClaheBlend by = clahe_blend(y, plain->tiles_y, image->height);
+    uint64_t key;
+    if (!plain_key(plain, x, y, &key) || plain->black >= plain->white)
+        return key;
+    const uint32_t at = clahe_position(key, plain->black, plain->white);
+    const uint64_t share[4] = {
+        clahe_share(plain->share[by.first * plain->tiles_x + bx.first], at),
+        clahe_share(plain->share[by.first * plain->tiles_x + bx.second], at),
+        clahe_share(plain->share[by.second * plain->tiles_x + bx.first], at),
+        clahe_share(plain->share[by.second * plain->tiles_x + bx.second], at)};
+    const uint64_t mapped = clahe_key(share, bx.weight, by.weight, 0, top);
+    if (!image->has_nodata || mapped != image->nodata_key)
+        return mapped;
+    return mapped == top ? mapped - 1 : mapped + 1;
+}
+
+static size_t compare_plain(ImgstatDevice *device, const ImagePro *image, uint32_t tiles_x,
+                            uint32_t tiles_y)
+{
+    static Plain plain;
+    ImgstatMethod method = method_default;
+    method.channels = IMGSTAT_EACH;
+    method.tiles_x = tiles_x;
+    method.tiles_y = tiles_y;
+    ImagePro out;
+    ImgstatError err;
+    cr_assert_eq(imgstat_image_transform(device, &method, image, -1, NULL, &out, &err), IMGSTAT_OK,
+                 "%s", err.message);
+    const size_t bytes = imgstat_sample_bytes(image->sample);
+    for (uint16_t c = 0; c < image->channels; c++) {
+        plain_make(&plain, image, c, tiles_x, tiles_y);
+        for (uint32_t y = 0; y < image->height; y++)
+            for (uint32_t x = 0; x < image->width; x++) {
+                uint64_t raw = 0;
+                memcpy(&raw, image_row(&out, y) + (x * image->channels + c) * bytes, bytes);
+                const uint64_t key = sample_key(image->sample, raw);
+                cr_assert_eq(key, plain_map(&plain, x, y), "%s, %ux%ux%u, channel %u at %u,%u",
+                             imgstat_sample_name(image->sample), image->width, image->height,
+                             image->channels, c, x, y);
+            }
+    }
+    imgstat_image_release(&out);
+    return (size_t)image->width * image->height * image->channels;
+}
+
+/* Narrow and wide tiles, rows longer than what is mapped at once, threads. */
+Test(clahe, pixels_are_as_defined)
+{
+    static const uint32_t sizes[][2] = {{1, 9}, {5, 40}, {203, 31}, {1000, 67}, {9001, 17}};
+    static const unsigned threads[] = {1, 3};
+    uint64_t seed = 5;
+    size_t compared = 0;
+    for (size_t t = 0; t < 2; t++) {
+        ImgstatDevice *device;
+        cr_assert_eq(imgstat_device_open("cpu", threads[t], &device, NULL), IMGSTAT_OK);
+        for (ImgstatSample sample = IMGSTAT_U8; sample <= IMGSTAT_I16; sample++)
+            for (size_t k = 0; k < 5; k++) {
+                const uint16_t channels = (uint16_t)(1 + seeded_next(&seed) % 3);
+                ImagePro image = image_of(NULL, sizes[k][0], sizes[k][1], channels, sample, 0);
+                const size_t row = (size_t)image.width * channels * imgstat_sample_bytes(sample);
+                const bool few = seeded_next(&seed) % 2; /* levels */
+                for (size_t i = 0; i < row * image.height; i++)
+                    ((unsigned char *)image.host)[i / row * image.pitch + i % row] =
+                        (unsigned char)(few ? 60 + seeded_next(&seed) % 80 : seeded_next(&seed));
+                uint8_t *const mask = malloc((size_t)image.width * image.height);
+                cr_assert_not_null(mask);
+                for (size_t i = 0; i < (size_t)image.width * image.height; i++)
+                    mask[i] = seeded_next(&seed) % 9 > 0;
+                compared += compare_plain(device, &image, 8, 8);
+                compared += compare_plain(device, &image, 1, 1);
+                compared += compare_plain(device, &image, 2, 3);
+                image.mask = mask;
+                image.mask_pitch = image.width;
+                compared += compare_plain(device, &image, 8, 8);
+                image.has_nodata = true;
+                image.nodata_key = 100;
+                compared += compare_plain(device, &image, 8, 8);
+                image.mask = NULL;
+                image.mask_pitch = 0;
+                compared += compare_plain(device, &image, 8, 8);
+                free(mask);
+                imgstat_image_release(&image);
+            }
+        imgstat_device_close(device);
+    }
+    cr_assert_gt(compared, 10000000);
+}
+
 Test(clahe, what_it_does_not_take_is_refused)
 {
     Clahe *clahe;

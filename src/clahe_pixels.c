@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+/* clahe_pixels.c: contrast-limited adaptive equalization: counting the pixels of a tile, and
+ * mapping rows between the tables of four. */
+#include "clahe.h"
+#include "processor.h"
+
+#include <string.h>
+
+/* ---- Samples --------------------------------------------------------------------------------- */
+
+/* The bits of every `step`th sample of a channel, of a type of so many bytes. */
+static inline uint32_t bits_at(const unsigned char *at, size_t i, size_t step, size_t bytes)
+{
+    uint16_t word;
+    if (bytes == 1)
+        return at[i * step];
+    memcpy(&word, at + 2 * i * step, sizeof word);
+    return word;
+}
+
+/* Sample x of a channel in row y of a band. */
+static const unsigned char *sample_at(const ImagePro *band, uint16_t channel, size_t x, size_t y)
+{
+    return image_row(band, y) + (x * band->channels + channel) * (sample_bits(band->sample) / 8);
+}
+
+static bool is_valid(const Clahe *clahe, const ImagePro *band, size_t x, size_t y, uint32_t key)
+{
+    if (clahe->has_nodata && key == clahe->nodata_key)
+        return false;
+    return !band->mask || band->mask[y * band->mask_pitch + x];
+}
+
+/* ---- Counting -------------------------------------------------------------------------------- */
+
+/* Neighbours, which are often equal, add to different tables: else each waits for the one before.
+ */
+enum { COUNT_TABLES = 4 };
+typedef uint32_t CountTables[COUNT_TABLES]
+                            [CLAHE_NODES + 16]; /* 16: not all at one place of a page */
+
+static inline void count_all(const uint8_t *bin, const unsigned char *at, size_t n, size_t step,
+                             size_t bytes, CountTables tables)
+{
+    size_t i = 0;
+    for (; i + COUNT_TABLES <= n; i += COUNT_TABLES)
+        for (size_t k = 0; k < COUNT_TABLES; k++)
+            tables[k][bin[bits_at(at, i + k, step, bytes)]]++;
+    for (; i < n; i++)
+        tables[0][bin[bits_at(at, i, step, bytes)]]++;
+}
+
+static void count_row(const uint8_t *bin, const unsigned char *at, size_t n, size_t step,
+                      size_t bytes, CountTables tables)
+{
+    if (bytes == 1 && step == 1)
+        count_all(bin, at, n, 1, 1, tables);
+    else if (bytes == 1)
+        count_all(bin, at, n, step, 1, tables);
+    else if (step == 1)
+        count_all(bin, at, n, 1, 2, tables);
+    else
+        count_all(bin, at, n, step, 2, tables);
+}
+
+/* One sample after the other, some of which may be padding, undefined or masked. */
+static void count_any(const Clahe *clahe, const ImagePro *band, uint16_t channel, size_t y,
+                      uint32_t begin, uint32_t end, uint64_t *counts)
+{
+    const size_t bytes = sample_bits(clahe->sample) / 8;
+    for (uint32_t p = begin; p < end; p++) {
+        const uint32_t x = clahe_reflect(p, clahe->x.length);
+        const uint32_t raw = bits_at(sample_at(band, channel, x, y), 0, 1, bytes);
+        const uint32_t key = (uint32_t)sample_key(clahe->sample, raw);
+        if (is_valid(clahe, band, x, y, key))
+            counts[clahe->bin ? clahe->bin[raw] : clahe->position[key]]++;
+    }
+}
+
+/* Padded pixels of tile k of an axis. */
+static void tile_span(const Clahe *clahe, const ClaheAxis *axis, uint32_t k, uint32_t *begin,
+                      uint32_t *end)
+{
+    const bool even = clahe->like == IMGSTAT_LIKE_IMGSTAT;
+    *begin = even ? clahe_edge(k, axis->tiles, axis->length) : k * axis->tile;
+    *end = even ? clahe_edge(k + 1, axis->tiles, axis->length) : *begin + axis->tile;
+}
+
+void clahe_count(Clahe *clahe, size_t tile, const ImagePro *band, uint16_t channel)
+{
+    const size_t bytes = sample_bits(clahe->sample) / 8;
+    uint64_t *const counts = clahe->counts + tile * clahe->bins;
+    uint32_t left, right, top, bottom;
+    CountTables tables;
+    bool used = false;
+    if (clahe->unchanged)
+        return;
+    tile_span(clahe, &clahe->x, (uint32_t)(tile % clahe->x.tiles), &left, &right);
+    tile_span(clahe, &clahe->y, (uint32_t)(tile / clahe->x.tiles), &top, &bottom);
+    /* Tables are emptied and added up, which a few pixels do not earn. */
+    const bool many = clahe->bin && right <= clahe->x.length && !clahe->has_nodata && !band->mask &&
+                      (uint64_t)(right - left) * band->height >= 8 * CLAHE_NODES;
+    for (uint32_t p = top; p < bottom; p++) {
+        const uint32_t y = clahe_reflect(p, clahe->y.length) - band->first_row;
+        if (y >= band->height) /* or above the band */
+            continue;
+        if (!many) {
+            count_any(clahe, band, channel, y, left, right, counts);
+            continue;
+        }
+        if (!used)
+            memset(tables, 0, sizeof tables);
+        used = true;
+        count_row(clahe->bin, sample_at(band, channel, left, y), right - left, band->channels,
+                  bytes, tables);
+    }
+    for (uint32_t k = 0; used && k < CLAHE_NODES; k++)
+        for (size_t t = 0; t < COUNT_TABLES; t++)
+            counts[k] += tables[t][k];
+}
+
+/* ---- Mapping --------------------------------------------------------------------------------- */
+
+enum {
+    ROW_BLOCK = 4096, /* pixels that are mapped at once: keys in, keys out */
+    ROW_TABLE = 96    /* pixels between the same tiles that earn two tables for their row */
+};
+
+/* Pixels [x, x + n) of row y, between the same four tiles. */
+typedef struct Stretch {
+    const Clahe *clahe;
+    const uint32_t *table[4]; /* upper left, upper right, lower left, lower right */
+    uint32_t x, y, n;
+} Stretch;
+
+/* The tables of a row by key, for 8-bit samples: shares of the tile above and of the one below,
+ * weighed. Of two columns of tiles that are neighbours; tile: whose, plus one. */
+typedef struct RowTables {
+    uint64_t share[2][CLAHE_NODES];
+    uint32_t tile[2];
+} RowTables;
+
+/* first * (CLAHE_WEIGHT - weight) + second * weight, modulo 2^64 as everything here. */
+static inline uint64_t mix(uint64_t first, uint64_t second, uint64_t weight)
+{
+    return first * CLAHE_WEIGHT + (second - first) * weight;
+}
+
+/* The end of clahe_key: the key of all four shares, weighed. */
+static inline uint64_t mixed_key(uint64_t sum, uint64_t lo_key, uint64_t span)
+{
+    const uint64_t unit = (sum + ((uint64_t)1 << 23)) >> 24;
+    return lo_key + ((unit * span + ((uint64_t)1 << 31)) >> 32);
+}
+
+static const uint64_t *row_table(RowTables *tables, uint32_t tile, const uint32_t *upper,
+                                 const uint32_t *lower, uint32_t y_weight)
+{
+    uint64_t *const share = tables->share[tile % 2];
+    if (tables->tile[tile % 2] != tile + 1)
+        for (uint32_t key = 0; key < CLAHE_NODES; key++)
+            share[key] =
+                (uint64_t)upper[key] * (CLAHE_WEIGHT - y_weight) + (uint64_t)lower[key] * y_weight;
+    tables->tile[tile % 2] = tile + 1;
+    return share;
+}
+
+static void map_bytes(const Stretch *s, RowTables *tables, const uint16_t *key, uint16_t *out)
+{
+    const ClaheBlend *const bx = &s->clahe->x.blend[s->x];
+    const uint32_t y_weight = s->clahe->y.blend[s->y].weight;
+    const MapRange *const to = &s->clahe->to;
+    const uint64_t span = to->hi_key - to->lo_key;
+    if (s->n < ROW_TABLE) {
+        for (uint32_t i = 0; i < s->n; i++) {
+            const uint64_t share[4] = {s->table[0][key[i]], s->table[1][key[i]],
+                                       s->table[2][key[i]], s->table[3][key[i]]};
+            out[i] = (uint16_t)clahe_key(share, bx[i].weight, y_weight, to->lo_key, span);
+        }
+        return;
+    }
+    const uint64_t *const first = row_table(tables, bx->first, s->table[0], s->table[2], y_weight);
+    const uint64_t *const second =
+        row_table(tables, bx->second, s->table[1], s->table[3], y_weight);
+    for (uint32_t i = 0; i < s->n; i++)
+        out[i] =
+            (uint16_t)mixed_key(mix(first[key[i]], second[key[i]], bx[i].weight), to->lo_key, span);
+}
+
+/* Pixels between nodes, as vectors take them. */
+enum { WORDS = 64 };
+typedef struct Words {
+    uint64_t shares[4][WORDS]; /* of the four tables: that of the node, and 2^32 that of the next */
+    uint32_t part[WORDS];      /* of the way to the next */
+    uint32_t weight[WORDS];
+    uint16_t key[WORDS];
+} Words;
+
+/* clahe_share: shares rise from node to node, and after the last one the part is 0. */
+static inline uint64_t share_between(uint64_t shares, uint32_t part)
+{
+    const uint32_t share = (uint32_t)shares, rise = (uint32_t)(shares >> 32) - share;
+    return share + (((uint64_t)rise * part + CLAHE_WEIGHT / 2) / CLAHE_WEIGHT);
+}
+
+/* clahe_key. Products of 32 bits each are fast in vectors. */
+static inline __attribute__((always_inline)) void mix_any(Words *w, uint64_t y_weight,
+                                                          uint64_t lo_key, uint64_t span)
+{
+    for (size_t i = 0; i < WORDS; i++) {
+        const uint32_t part = w->part[i], weight = w->weight[i], rest = CLAHE_WEIGHT - weight;
+        uint32_t share[4];
+        for (int t = 0; t < 4; t++)
+            share[t] = (uint32_t)share_between(w->shares[t][i], part);
+        const uint64_t upper = (uint64_t)share[0] * rest + (uint64_t)share[1] * weight;
+        const uint64_t lower = (uint64_t)share[2] * rest + (uint64_t)share[3] * weight;
+        w->key[i] = (uint16_t)mixed_key(mix(upper, lower, y_weight), lo_key, span);
+    }
+}
+
+typedef void Mixing(Words *w, uint64_t y_weight, uint64_t lo_key, uint64_t span);
+
+static void mix_portable(Words *w, uint64_t y_weight, uint64_t lo_key, uint64_t span)
+{
+    mix_any(w, y_weight, lo_key, span);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void mix_avx2(Words *w, uint64_t y_weight, uint64_t lo_key,
+                                                     uint64_t span)
+{
+    mix_any(w, y_weight, lo_key, span);
+}
+
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512"))) static void
+mix_avx512(Words *w, uint64_t y_weight, uint64_t lo_key, uint64_t span)
+{
+    mix_any(w, y_weight, lo_key, span);
+}
+#endif
+
+static Mixing *mixing(void)
+{
+#if defined(__x86_64__)
+    if (processor_level() >= PROCESSOR_AVX512)
+        return mix_avx512;
+    if (processor_level() >= PROCESSOR_AVX2)
+        return mix_avx2;
+#endif
+    return mix_portable;
+}
+
+static void map_words(const Stretch *s, const uint16_t *key, uint16_t *out)
+{
+    const ClaheBlend *const bx = &s->clahe->x.blend[s->x];
+    const uint32_t *const position = s->clahe->position;
+    const MapRange *const to = &s->clahe->to;
+    Mixing *const best = mixing();
+    Words w = {0};
+    for (uint32_t i = 0; i < s->n; i += WORDS) {
+        const uint32_t n = s->n - i < WORDS ? s->n - i : WORDS;
+        for (uint32_t k = 0; k < n; k++) {
+            const uint32_t at = position[key[i + k]];
+            for (int t = 0; t < 4; t++)
+                memcpy(&w.shares[t][k], s->table[t] + at / CLAHE_WEIGHT, sizeof(uint64_t));
+            w.part[k] = at % CLAHE_WEIGHT;
+            w.weight[k] = bx[i + k].weight;
+        }
+        best(&w, s->clahe->y.blend[s->y].weight, to->lo_key, to->hi_key - to->lo_key);
+        memcpy(out + i, w.key, n * sizeof *out);
+    }
+}
+
+/* What the four tables say of a key, for the other programs' arithmetic. */
+static inline void levels_at(const Stretch *s, uint32_t key, uint32_t level[4])
+{
+    const uint32_t position = s->clahe->position[key];
+    for (int i = 0; i < 4; i++)
+        level[i] = s->table[i][position];
+}
+
+static void map_opencv(const Stretch *s, const uint16_t *key, uint16_t *out)
+{
+    const float *const weight = s->clahe->x.weight + s->x, y_weight = s->clahe->y.weight[s->y];
+    for (uint32_t i = 0; i < s->n; i++) {
+        uint32_t level[4];
+        levels_at(s, key[i], level);
+        out[i] = (uint16_t)clahe_opencv(level, weight[i], y_weight, s->clahe->bins);
+    }
+}
+
+/* Grays before the last rescaling: less than SKIMAGE_GRAYS. */
+static void gray_skimage(const Stretch *s, const uint16_t *key, uint16_t *out)
+{
+    const double *const part = s->clahe->x.part + s->x, y_part = s->clahe->y.part[s->y];
+    for (uint32_t i = 0; i < s->n; i++) {
+        uint32_t level[4];
+        levels_at(s, key[i], level);
+        out[i] = (uint16_t)clahe_skimage(level, part[i], y_part);
+    }
+}
+
+/* How many of n > 0 pixels are between the same tiles as the first: these only rise. */
+static uint32_t stretch_end(const ClaheBlend *blend, uint32_t n)
+{
+    uint32_t low = 1, high = n;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (blend[middle].first == blend->first && blend[middle].second == blend->second)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Maps the keys of pixels [x, x + n) of row y of the image; like skimage: to grays. */
+static void map_keys(const Clahe *clahe, uint32_t x, uint32_t y, uint32_t n, RowTables *tables,
+                     const uint16_t *key, uint16_t *out)
+{
+    const ClaheBlend *const bx = clahe->x.blend, *const by = &clahe->y.blend[y];
+    const size_t row = (size_t)clahe->x.tiles * clahe->bins;
+    const uint32_t *const upper = clahe->share + by->first * row;
+    const uint32_t *const lower = clahe->share + by->second * row;
+    for (uint32_t i = 0; i < n;) {
+        Stretch s = {.clahe = clahe, .x = x + i, .y = y};
+        const size_t first = (size_t)bx[s.x].first * clahe->bins;
+        const size_t second = (size_t)bx[s.x].second * clahe->bins;
+        s.n = stretch_end(bx + s.x, n - i);
+        s.table[0] = upper + first;
+        s.table[1] = upper + second;
+        s.table[2] = lower + first;
+        s.table[3] = lower + second;
+        if (clahe->like == IMGSTAT_LIKE_OPENCV)
+            map_opencv(&s, key + i, out + i);
+        else if (clahe->like == IMGSTAT_LIKE_SKIMAGE)
+            gray_skimage(&s, key + i, out + i);
+        else if (clahe_by_key(clahe))
+            map_bytes(&s, tables, key + i, out + i);
+        else
+            map_words(&s, key + i, out + i);
+        i += s.n;
+    }
+}
+
+static inline void load_all(const unsigned char *at, size_t n, size_t step, size_t bytes,
+                            uint16_t flip, uint16_t *key)
+{
+    for (size_t i = 0; i < n; i++)
+        key[i] = (uint16_t)(bits_at(at, i, step, bytes) ^ flip);
+}
+
+static void load_keys(const ImagePro *band, uint16_t channel, uint32_t x, uint32_t y, uint32_t n,
+                      uint16_t *key)
+{
+    const unsigned char *const at = sample_at(band, channel, x, y);
+    const size_t step = band->channels;
+    const uint16_t flip = (uint16_t)sample_key(band->sample, 0); /* of integers: the sign */
+    if (sample_bits(band->sample) == 8 && step == 1)
+        load_all(at, n, 1, 1, flip, key);
+    else if (sample_bits(band->sample) == 8)
+        load_all(at, n, step, 1, flip, key);
+    else if (step == 1)
+        load_all(at, n, 1, 2, flip, key);
+    else
+        load_all(at, n, step, 2, flip, key);
+}
+
+static inline void store_all(unsigned char *at, size_t n, size_t step, size_t bytes, uint16_t flip,
+                             const uint16_t *key)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint16_t raw = key[i] ^ flip;
+        memcpy(at + bytes * i * step, &raw, bytes); /* little-endian */
+    }
+}
+
+static void store_keys(const ImagePro *to, uint16_t channel, uint32_t x, uint32_t y, uint32_t n,
+                       const uint16_t *key)
+{
+    const size_t bytes = sample_bits(to->sample) / 8, step = to->channels;
+    unsigned char *const at =
+        (unsigned char *)to->host + y * to->pitch + ((size_t)x * step + channel) * bytes;
+    const uint16_t flip = (uint16_t)sample_raw(to->sample, 0);
+    if (bytes == 1 && step == 1)
+        store_all(at, n, 1, 1, flip, key);
+    else if (bytes == 1)
+        store_all(at, n, step, 1, flip, key);
+    else if (step == 1)
+        store_all(at, n, 1, 2, flip, key);
+    else
+        store_all(at, n, step, 2, flip, key);
+}
+
+bool clahe_observes(const Clahe *clahe)
+{
+    return clahe->like == IMGSTAT_LIKE_SKIMAGE && !clahe->unchanged;
+}
+
+void clahe_observe(Clahe *clahe, const ImagePro *band, uint16_t channel)
+{
+    uint16_t key[ROW_BLOCK], gray[ROW_BLOCK];
+    if (!clahe_observes(clahe))
+        return;
+    for (uint32_t y = 0; y < band->height; y++)
+        for (uint32_t x = 0, n; x < band->width; x += n) {
+            n = band->width - x < ROW_BLOCK ? band->width - x : ROW_BLOCK;
+            load_keys(band, channel, x, y, n, key);
+            map_keys(clahe, x, band->first_row + y, n, NULL, key, gray);
+            for (uint32_t i = 0; i < n; i++) {
+                if (!is_valid(clahe, band, x + i, y, key[i]))
+                    continue;
+                clahe->out_min = gray[i] < clahe->out_min ? gray[i] : clahe->out_min;
+                clahe->out_max = gray[i] > clahe->out_max ? gray[i] : clahe->out_max;
+            }
+        }
+}
+
+Map clahe_stays(const Clahe *clahe)
+{
+    Map stays = {.from = clahe->sample,
+                 .to = clahe->to,
+                 .full_lo = clahe->full_lo,
+                 .full_hi = clahe->full_hi};
+    stays.to.has_nodata = 0;
+    stays.has_nodata = clahe->has_nodata;
+    stays.nodata_key = clahe->nodata_key;
+    map_unchanged_image(&stays);
+    return stays;
+}
+
+/* Keeps mapped keys off the nodata value, and puts what stays in its place. */
+static void settle(const Clahe *clahe, const Map *stays, const ImagePro *band, uint32_t x,
+                   uint32_t y, uint32_t n, const uint16_t *key, uint16_t *out)
+{
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = (uint16_t)(!clahe->unchanged && is_valid(clahe, band, x + i, y, key[i])
+                                ? range_avoid(&clahe->to, out[i])
+                                : map_sample(stays, key[i]));
+}
+
+void clahe_apply(const Clahe *clahe, const ImagePro *band, uint16_t channel, ImagePro *to)
+{
+    const Map stays = clahe_stays(clahe);
+    const bool all =
+        !clahe->unchanged && !clahe->has_nodata && !clahe->to.has_nodata && !band->mask;
+    uint16_t key[ROW_BLOCK], out[ROW_BLOCK] = {0};
+    RowTables tables;
+    for (uint32_t y = 0; y < band->height; y++) {
+        tables.tile[0] = tables.tile[1] = 0;
+        for (uint32_t x = 0, n; x < band->width; x += n) {
+            n = band->width - x < ROW_BLOCK ? band->width - x : ROW_BLOCK;
+            load_keys(band, channel, x, y, n, key);
+            if (!clahe->unchanged)
+                map_keys(clahe, x, band->first_row + y, n, &tables, key, out);
+            for (uint32_t i = 0; clahe_observes(clahe) && i < n; i++)
+                out[i] = (uint16_t)clahe_skimage_key(out[i], clahe->out_min, clahe->out_max,
+                                                     clahe->to.hi_key);
+            if (!all)
+                settle(clahe, &stays, band, x, y, n, key, out);
+            store_keys(to, channel, x, y, n, out);
+        }
+    }
+}
