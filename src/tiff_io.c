@@ -58,7 +58,7 @@ static ImgstatResult message_code(const char *text)
         strstr(text, "remature end") || strstr(text, "remature EOF") || strstr(text, "short "))
         return IMGSTAT_ERR_TRUNCATED;
     if (strstr(text, "not configured") || strstr(text, "not supported") ||
-        strstr(text, "different values per"))
+        strstr(text, "different values per") || strstr(text, "Unsupported JPEG"))
         return IMGSTAT_ERR_UNSUPPORTED;
     if (strstr(text, "emory"))
         return IMGSTAT_ERR_MEMORY;

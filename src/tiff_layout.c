@@ -187,10 +187,15 @@ static ImgstatResult choose_conversion(TiffDecoder *td, bool *convert, ImgstatEr
     if (layout->photometric != PHOTOMETRIC_YCBCR)
         return IMGSTAT_OK;
     char why[1024] = "";
-    if (layout->samples != 3 || !TIFFRGBAImageOK(tif, why))
-        return error_set(
-            err, IMGSTAT_ERR_UNSUPPORTED, "%s: YCbCr of %u samples of %u bits is not supported%s%s",
-            td->base.source->name, layout->samples, layout->bits, *why ? ": " : "", why);
+    /* TIFFRGBAImageOK lets pass what the conversion then refuses, or gives as bytes without sign.
+     */
+    const bool bytes = layout->bits == 8 && layout->format != SAMPLEFORMAT_INT;
+    if (layout->samples != 3 || !bytes || !TIFFRGBAImageOK(tif, why))
+        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
+                         "%s: YCbCr of %u %ssamples of %u bits is not supported%s%s",
+                         td->base.source->name, layout->samples,
+                         layout->format == SAMPLEFORMAT_INT ? "signed " : "", layout->bits,
+                         *why ? ": " : "", why);
     *convert = true;
     return IMGSTAT_OK;
 }

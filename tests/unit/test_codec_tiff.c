@@ -324,6 +324,40 @@ Test(tiff, nodata_is_read_as_the_sample_type)
     }
 }
 
+/* What libtiff does not convert was "format" from its first strip on, and signed bytes were colours
+ * whose upper half is negative. */
+Test(tiff, ycbcr_other_than_bytes_is_unsupported)
+{
+    static const struct {
+        uint16_t bits, format;
+        ImgstatResult wanted;
+    } cases[] = {
+        {8, SAMPLEFORMAT_UINT, IMGSTAT_OK},
+        {8, SAMPLEFORMAT_INT, IMGSTAT_ERR_UNSUPPORTED},
+        {4, SAMPLEFORMAT_UINT, IMGSTAT_ERR_UNSUPPORTED},
+        {16, SAMPLEFORMAT_UINT, IMGSTAT_ERR_UNSUPPORTED},
+        {32, SAMPLEFORMAT_IEEEFP, IMGSTAT_ERR_UNSUPPORTED},
+    };
+    static uint8_t row[3 * 8 * 4];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t pages = 0;
+        ImgstatError err = {0};
+        TIFF *const tif = TIFFOpen(decode_path, "w");
+        TIFFSetField(tif, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_YCBCR);
+        TIFFSetField(tif, TIFFTAG_YCBCRSUBSAMPLING, 1, 1);
+        TIFFSetField(tif, TIFFTAG_SAMPLESPERPIXEL, 3);
+        TIFFSetField(tif, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+        TIFFSetField(tif, TIFFTAG_IMAGEWIDTH, 8);
+        TIFFSetField(tif, TIFFTAG_IMAGELENGTH, 1);
+        TIFFSetField(tif, TIFFTAG_BITSPERSAMPLE, cases[i].bits);
+        TIFFSetField(tif, TIFFTAG_SAMPLEFORMAT, cases[i].format);
+        cr_assert_gt(TIFFWriteEncodedStrip(tif, 0, row, 3 * cases[i].bits), 0);
+        TIFFClose(tif);
+        cr_assert_eq(decode_all(NULL, &pages, &err), cases[i].wanted, "%u bits: %s", cases[i].bits,
+                     err.message);
+    }
+}
+
 /* Before, streams that are not as they should be at their end were refused where strips are decoded
  * row by row: libtiff cannot begin within a strip. */
 Test(tiff, large_deflate_strip_with_more_data_than_rows)
