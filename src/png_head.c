@@ -9,6 +9,10 @@
 
 enum { DEFLATE_RATIO = 1032 }; /* deflate cannot expand by more: 258 bytes from 2 bits */
 
+/* The limit for chunks is one for strips and their like: header, palette and key are read in any
+ * case, or libpng would warn of them. */
+enum { LEAST_CHUNK = 1 << 16 };
+
 /* ---- What libpng calls ---- */
 
 static ImgstatResult failure_code(const PngDecoder *pd, const char *cause)
@@ -209,7 +213,9 @@ ImgstatResult png_read_head(PngDecoder *pd, ImgstatError *err)
         return png_failure(pd, err);
     png_set_read_fn(pd->png, pd, on_read);
     png_set_user_limits(pd->png, base->how.limits.max_width, base->how.limits.max_height);
-    png_set_chunk_malloc_max(pd->png, (png_alloc_size_t)base->how.limits.max_chunk_bytes);
+    const uint64_t chunk = base->how.limits.max_chunk_bytes;
+    png_set_chunk_malloc_max(pd->png,
+                             (png_alloc_size_t)(chunk > LEAST_CHUNK ? chunk : LEAST_CHUNK));
     skip_chunks(pd->png);
     png_read_info(pd->png, pd->info);
     base->page.width = png_get_image_width(pd->png, pd->info);

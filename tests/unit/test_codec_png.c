@@ -190,6 +190,20 @@ Test(png, limits)
     cr_assert_eq(try_read(&narrow, &err), IMGSTAT_ERR_LIMIT, "%s", err.message);
 }
 
+/* The limit for strips was libpng's for chunks too, and it warned of the header. */
+Test(png, a_small_limit_for_chunks_warns_of_nothing)
+{
+    const Shape shape = {
+        .color_type = PNG_COLOR_TYPE_PALETTE, .depth = 8, .key = -1, .n_colors = 256};
+    DecodeHeard heard = {0};
+    const ImgstatOpen how = {
+        .limits = {.max_chunk_bytes = 1}, .warn = decode_hear, .warn_context = &heard};
+    ImgstatError err;
+    write_png(&shape);
+    cr_assert_eq(try_read(&how, &err), IMGSTAT_OK, "%s", err.message);
+    cr_assert_eq(heard.n, 0, "%s", heard.last);
+}
+
 /* Cut at every length: never read as a whole, always a sentence. */
 Test(png, cut_anywhere)
 {
