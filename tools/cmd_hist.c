@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct Hist {
@@ -110,15 +111,35 @@ static ImgstatMeasure plan_measure(const Options *o)
                             .hi = o->hi};
 }
 
+/* Whether the plot would take the place of the image that it shows. */
+static bool replaces_input(const Options *o, const InputList *inputs)
+{
+    struct stat plot, image;
+    return inputs->n == 1 && stat(o->plot, &plot) == 0 &&
+           stat(inputs->items[0].path, &image) == 0 && plot.st_dev == image.st_dev &&
+           plot.st_ino == image.st_ino;
+}
+
+static bool check_plot(const Options *o, const InputList *inputs)
+{
+    if (o->plot == NULL)
+        return true;
+    if (inputs->n > 1)
+        fprintf(stderr, "%s: --plot draws one image, this names %zu\n", o->command, inputs->n);
+    else if (replaces_input(o, inputs))
+        fprintf(stderr, "%s: --plot names the image itself\n", o->command);
+    else
+        return true;
+    status_raise(STATUS_USAGE);
+    return false;
+}
+
 static void run(Options *options)
 {
     InputList inputs;
     complete_options(options);
     inputs_collect(options, &inputs);
-    if (options->plot != NULL && inputs.n > 1) {
-        fprintf(stderr, "%s: --plot draws one image, this names %zu\n", options->command, inputs.n);
-        status_raise(STATUS_USAGE);
-    } else {
+    if (check_plot(options, &inputs)) {
         if (options->plot != NULL && inputs.n == 1 && !inputs.items[0].has_page)
             inputs.items[0].has_page = true; /* a plot shows one page: the first */
         Hist hist = {.options = options, .how = plan_measure(options)};
