@@ -111,6 +111,16 @@ static void fill_edges(ImgstatSample sample, Histogram *h, uint64_t first, uint6
     h->edge[h->bins] = end;
 }
 
+/* The same for integers between their own extrema, as fractions: from 2^53 on doubles may be
+ * further apart than bins are wide. Keys differ as the values do. */
+static void fill_integer_edges(const Tally *tally, uint64_t end, Histogram *h)
+{
+    const unsigned __int128 apart = tally->max_key - tally->min_key;
+    for (uint32_t k = 0; k < h->bins; k++)
+        h->edge[k] = tally->min_key + (uint64_t)((apart * k + h->bins - 1) / h->bins);
+    h->edge[h->bins] = end;
+}
+
 /* The bin of the largest 64-bit integer: the last that begins at or below it. */
 static uint32_t find_top_bin(ImgstatSample sample, const Histogram *h)
 {
@@ -153,6 +163,11 @@ static void make_edges(const Record *record, uint16_t channel, bool by_samples, 
             end = first;
     }
     h->per_bin = guess_scale(h);
+    if (by_samples && !sample_is_float(sample) && fmax(fabs(h->lo), fabs(h->hi)) >= 0x1p53) {
+        h->top_bin = h->bins - 1;
+        fill_integer_edges(tally, end, h);
+        return;
+    }
     if (h->has_top)
         h->top_bin = find_top_bin(sample, h);
     fill_edges(sample, h, first, end);

@@ -173,8 +173,22 @@ static void shape_exact(const Sums *sums, uint64_t count, ImgstatStats *out)
     out->kurtosis = big_quotient(&excess, &m2_square, 0);
 }
 
+/* The smallest deviation of which power sums tell the shape: 64-bit integers beyond 2^53 are
+ * rounded to double before their distances are taken, which must not show. */
+static double least_deviation(const Record *record, const Tally *tally)
+{
+    const ImgstatSample sample = record->sample;
+    if (sample_is_float(sample))
+        return 0;
+    const double largest = fmax(fabs(sample_double(sample, tally->min_key)),
+                                fabs(sample_double(sample, tally->max_key)));
+    if (largest < 0x1p53)
+        return 0;
+    return 0x1p16 * (nextafter(largest, (double)INFINITY) - largest);
+}
+
 /* From power sums about the rounded mean: delta is what the rounding left. */
-static void shape_central(const Central *central, uint64_t count, ImgstatStats *out)
+static void shape_central(const Central *central, uint64_t count, double least, ImgstatStats *out)
 {
     /* Below this, fourth powers have lost digits to underflow. */
     const double least_fourth = 1e-290;
@@ -191,7 +205,7 @@ static void shape_central(const Central *central, uint64_t count, ImgstatStats *
     const double m3 = mean[2] - 3 * delta * mean[1] + 2 * delta * delta * delta;
     const double m4 = mean[3] - 4 * delta * mean[2] + 6 * delta * delta * mean[1] -
                       3 * delta * delta * delta * delta;
-    if (!(m2 > 0) || mean[3] < least_fourth)
+    if (!(m2 > 0) || m2 < least * least || mean[3] < least_fourth)
         return;
     out->skewness = defined(m3 / m2 / sqrt(m2));
     out->kurtosis = defined(m4 / m2 / m2 - 3);
@@ -255,7 +269,7 @@ void statistics_fill(const Record *record, uint16_t channel, unsigned ddof, bool
     if (narrow)
         shape_exact(&sums, tally->n, out);
     else if (central)
-        shape_central(central, tally->n, out);
+        shape_central(central, tally->n, least_deviation(record, tally), out);
 }
 
 double statistics_center(const Record *record, uint16_t channel)

@@ -31,10 +31,11 @@ static void put_real(FILE *out, double value)
     fprintf(out, ",%s", text);
 }
 
-static void put_number(FILE *out, double value, bool whole)
+static void put_edge(FILE *out, const ImgstatHistogram *histogram, uint32_t k,
+                     const ImgstatStats *stats)
 {
     char text[TEXT_NUMBER];
-    text_number(text, value, whole);
+    text_edge(text, histogram, k, stats);
     fprintf(out, ",%s", text);
 }
 
@@ -130,29 +131,23 @@ void print_csv_bins_header(FILE *out)
 
 void print_csv_bins(FILE *out, const Report *report)
 {
-    const bool integers = !text_is_float(report->page->sample);
     const uint16_t n = imgstat_record_channels(report->record);
     char *const name = text_utf8(report->name);
     for (uint16_t c = 0; c < n; c++) {
+        ImgstatStats stats;
         ImgstatHistogram histogram;
+        imgstat_record_stats(report->record, c, &stats);
         if (!imgstat_record_histogram(report->record, c, &histogram))
             continue;
-        const double width =
-            histogram.bins > 0 ? (histogram.hi - histogram.lo) / histogram.bins : 0;
         uint64_t sum = 0;
         for (uint32_t i = 0; i < histogram.bins; i++) {
-            /* A bin of one value begins and ends there. */
-            const double lo = histogram.lo + (histogram.per_value ? i : i * width);
-            const double hi = histogram.per_value       ? lo
-                              : i + 1 == histogram.bins ? histogram.hi
-                                                        : histogram.lo + (i + 1) * width;
             sum += histogram.counts[i];
             put_text(out, name);
             fprintf(out, ",%" PRIu32 ",", report->page->page);
             put_text(out, imgstat_file_channel(report->file, c));
             fprintf(out, ",%" PRIu32, i);
-            put_number(out, lo, integers);
-            put_number(out, hi, integers);
+            put_edge(out, &histogram, i, &stats);
+            put_edge(out, &histogram, histogram.per_value ? i : i + 1, &stats); /* ends there */
             fprintf(out, ",%" PRIu64 ",%" PRIu64 "\n", histogram.counts[i], sum);
         }
     }

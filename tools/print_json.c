@@ -53,10 +53,11 @@ static json_object *new_real(double value)
     return new_raw(text);
 }
 
-static json_object *new_number(double value, bool whole)
+static json_object *new_edge(const ImgstatHistogram *histogram, uint32_t k,
+                             const ImgstatStats *stats)
 {
     char text[TEXT_NUMBER];
-    text_number(text, value, whole);
+    text_edge(text, histogram, k, stats);
     return new_raw(text);
 }
 
@@ -97,12 +98,12 @@ static json_object *new_counts(const ImgstatHistogram *histogram, bool cumulate)
     return counts;
 }
 
-static json_object *new_histogram(const ImgstatHistogram *histogram, bool whole)
+static json_object *new_histogram(const ImgstatHistogram *histogram, const ImgstatStats *stats)
 {
     json_object *const object = json_object_new_object();
     check(object);
-    add(object, "lo", new_number(histogram->lo, whole));
-    add(object, "hi", new_number(histogram->hi, whole));
+    add(object, "lo", new_edge(histogram, 0, stats));
+    add(object, "hi", new_edge(histogram, histogram->bins, stats));
     add(object, "bins", new_count(histogram->bins));
     add(object, "counts", new_counts(histogram, false));
     return object;
@@ -161,7 +162,7 @@ static json_object *new_channel(const Report *report, uint16_t channel)
     ImgstatHistogram histogram;
     if ((o->histogram || o->cdf) && imgstat_record_histogram(report->record, channel, &histogram)) {
         if (o->histogram)
-            add(object, "histogram", new_histogram(&histogram, whole));
+            add(object, "histogram", new_histogram(&histogram, &stats));
         if (o->cdf)
             add(object, "cdf", new_counts(&histogram, true));
     }

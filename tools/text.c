@@ -143,8 +143,8 @@ void text_real(char out[TEXT_NUMBER], double value)
 
 void text_number(char out[TEXT_NUMBER], double value, bool whole)
 {
-    /* 2^64 bounds every integer sample, so the text has at most 21 characters. */
-    if (whole && isfinite(value) && value == floor(value) && fabs(value) <= 0x1p64)
+    /* No integer sample is 2^64, nor is any that a reader of 64 bits takes. */
+    if (whole && isfinite(value) && value == floor(value) && fabs(value) < 0x1p64)
         snprintf(out, TEXT_NUMBER, "%.0f", value == 0 ? 0.0 : value);
     else
         text_real(out, value);
@@ -185,6 +185,41 @@ void text_percentile(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_
         k == IMGSTAT_MEDIAN ? stats.median : imgstat_record_percentile(record, channel, k);
     /* Beyond 2^53 every double is whole, the point that it was rounded from is not. */
     text_number(out, between, whole && fabs(between) < 0x1p53);
+}
+
+/* Edge k of bins between the extrema of integers, where those outgrow double. */
+static bool exact_edge(const ImgstatHistogram *h, uint32_t k, const ImgstatStats *stats,
+                       ImgstatValue *out)
+{
+    const bool with_sign = is_signed(stats->min.sample);
+    if (h->per_value || fmax(fabs(h->lo), fabs(h->hi)) < 0x1p53 ||
+        imgstat_value_double(stats->min) != h->lo || imgstat_value_double(stats->max) != h->hi)
+        return false;
+    const uint64_t first = with_sign ? (uint64_t)stats->min.as.i : stats->min.as.u;
+    const uint64_t last = with_sign ? (uint64_t)stats->max.as.i : stats->max.as.u;
+    const unsigned __int128 apart = last - first; /* also of signed ones: both wrap alike */
+    const uint64_t edge = first + (uint64_t)((apart * k + h->bins - 1) / h->bins);
+    *out = stats->min;
+    if (with_sign)
+        out->as.i = (int64_t)edge;
+    else
+        out->as.u = edge;
+    return true;
+}
+
+void text_edge(char out[TEXT_NUMBER], const ImgstatHistogram *histogram, uint32_t k,
+               const ImgstatStats *stats)
+{
+    const ImgstatHistogram *const h = histogram;
+    const bool whole = !text_is_float(stats->min.sample);
+    ImgstatValue value;
+    if (whole && exact_edge(h, k, stats, &value)) {
+        text_value(out, value);
+        return;
+    }
+    const double width = h->bins > 0 ? (h->hi - h->lo) / h->bins : 0;
+    const double edge = k == h->bins ? h->hi : h->lo + (h->per_value ? k : k * width);
+    text_number(out, edge, whole);
 }
 
 void text_short(char out[TEXT_NUMBER], double value)

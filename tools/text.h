@@ -25,6 +25,10 @@ bool text_is_utf8(void);
 void text_real(char out[TEXT_NUMBER], double value);
 /* As text_real, but whole numbers without ".0" where `whole` says that the samples are integers. */
 void text_number(char out[TEXT_NUMBER], double value, bool whole);
+/* Where bin k begins, or with k = bins the last one ends; of bins that each are one value, that. A
+ * double need not hold what is between integers from 2^53 on: then the smallest of the bin. */
+void text_edge(char out[TEXT_NUMBER], const ImgstatHistogram *histogram, uint32_t k,
+               const ImgstatStats *stats);
 /* Exact. */
 void text_value(char out[TEXT_NUMBER], ImgstatValue value);
 /* For people: about six significant digits, at least one decimal place up to 1e15. */

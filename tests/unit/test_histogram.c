@@ -252,6 +252,41 @@ Test(histogram, constant_beyond_double)
     }
 }
 
+/* All were in the last bin, or in that which the rounding of an edge left: doubles near 2^60 are
+ * 256 apart. */
+Test(histogram, narrow_range_beyond_double)
+{
+    enum { N = 41 };
+    static const uint64_t first[] = {((uint64_t)1 << 60) + 77, ((uint64_t)1 << 53) + 1,
+                                     UINT64_MAX - 2 * N};
+    size_t compared = 0;
+    for (size_t f = 0; f < sizeof first / sizeof *first; f++) {
+        for (uint32_t bins = 1; bins < 300; bins += 7) {
+            uint64_t key[N], expected[300] = {0};
+            for (uint64_t i = 0; i < N; i++) {
+                const uint64_t k = 2 * i * bins / (2 * (N - 1));
+                key[i] = first[f] + 2 * i;
+                expected[k < bins ? k : bins - 1]++;
+            }
+            Keys keys = {.n = N, .keys = key};
+            const ImgstatMeasure how = {.histogram = true, .bins = bins};
+            Histogram h = create(IMGSTAT_U64, &keys, 0, &how);
+            for (uint32_t k = 0; k < bins; k++)
+                cr_assert_eq(h.counts[k], expected[k], "bin %u of %u", k, bins);
+            compared += bins;
+            histogram_release(&h);
+        }
+    }
+    cr_assert_gt(compared, 10000);
+    const uint64_t top[] = {UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 8};
+    Keys keys = {.n = 3, .keys = top};
+    const ImgstatMeasure how = {.histogram = true, .bins = 4};
+    Histogram h = create(IMGSTAT_U64, &keys, 0, &how);
+    cr_assert(h.has_top && h.top_bin == 3); /* the caller counts it by another way */
+    cr_assert(h.counts[0] == 1 && h.counts[3] == 1 && total(&h) == 2);
+    histogram_release(&h);
+}
+
 Test(histogram, refuses)
 {
     ImgstatError err;

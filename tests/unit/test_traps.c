@@ -47,6 +47,30 @@ Test(traps, float64_far_from_zero)
     cr_assert_float_eq(stats.skewness, 0, 0.05);
 }
 
+/* 64-bit integers are rounded to double before their distances from the mean are taken. What that
+ * left of the shape was told as if it were that of the samples. */
+Test(traps, shape_finer_than_double)
+{
+    enum { N = 64 };
+    static uint64_t x[N];
+    const ImgstatMeasure how = {.shape = true};
+    const ImagePro image = measure_wrap(x, N, 1, 1, IMGSTAT_U64);
+    for (uint64_t i = 0; i < N; i++)
+        x[i] = ((uint64_t)1 << 60) + i * i;
+    ImgstatStats stats = measure_stats(&image, &how);
+    cr_assert(isnan(stats.skewness) && isnan(stats.kurtosis) && stats.variance > 1e6);
+    for (uint64_t i = 0; i < N; i++)
+        x[i] = ((uint64_t)1 << 60) + (i * i << 20);
+    stats = measure_stats(&image, &how);
+    const double skewness = stats.skewness, kurtosis = stats.kurtosis;
+    for (uint64_t i = 0; i < N; i++)
+        x[i] = i * i;
+    stats = measure_stats(&image, &how);
+    cr_assert_float_eq(skewness, stats.skewness, 1e-5);
+    cr_assert_float_eq(kurtosis, stats.kurtosis, 1e-5);
+    cr_assert_gt(stats.skewness, 0.5);
+}
+
 Test(traps, undefined_samples)
 {
     const float first[4] = {NAN, 2, -INFINITY, 4};
