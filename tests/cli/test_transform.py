@@ -155,6 +155,15 @@ def test_methods(program, folder):
     check(matched == bytes(v // 2 for v in values), "matching a halved image halves it")
 
 
+def test_grid_of_a_small_image(program, folder):
+    """A tile is a pixel at least: memory for more was asked for, and the image refused."""
+    name = folder / "small.png"
+    name.write_bytes(png(5, 4, 8, bytes(range(20))))
+    for grid in ("5,4", "60000,60000"):
+        run(program, "equalize", "--clahe", "--grid", grid, name, "-o", folder / f"{grid}.png")
+    check((folder / "5,4.png").read_bytes() == (folder / "60000,60000.png").read_bytes(), "at most a tile a pixel")
+
+
 def test_wide(program, folder):
     """Floats: NaN, infinities and nodata stay; equalization is exact for few samples."""
     import random
