@@ -68,6 +68,8 @@ ImgstatResult transfer_begin(Scratch *scratch, ImgstatSample from, uint8_t from_
     sample_full_scale(from, from_bits, &blank.full_lo, &blank.full_hi);
     transfer->rescale = blank;
     transfer->rescale.to.has_nodata = 0;
+    /* alpha has no nodata; what stays beside luma has */
+    transfer->rescale.has_nodata = has_nodata && luma;
     sample_full_scale(to->sample, to_bits, &transfer->rescale.to.lo_key,
                       &transfer->rescale.to.hi_key);
     transfer->rescale.to.lo = map_value(to->sample, transfer->rescale.to.lo_key);

@@ -121,9 +121,10 @@ char *transfer_to_json(const Transfer *transfer, ImgstatError *err)
         to, "range",
         pair_new(transfer->range.sample, transfer->range.lo_key, transfer->range.hi_key));
     json_object_object_add(root, "to", to);
-    if (transfer->rescale.has_nodata)
-        json_object_object_add(root, "nodata",
-                               value_new(transfer->from, transfer->rescale.nodata_key));
+    /* Luma may be any value: what stays beside it knows of nodata. */
+    const Map *const stays = transfer->luma ? &transfer->rescale : &transfer->maps[0];
+    if (stays->has_nodata)
+        json_object_object_add(root, "nodata", value_new(transfer->from, stays->nodata_key));
     json_object *const maps = json_object_new_array();
     for (uint16_t m = 0; m < transfer->n_maps; m++)
         json_object_array_add(maps, map_new(transfer, m));

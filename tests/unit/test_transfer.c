@@ -399,6 +399,26 @@ Test(transfer, depth_changes)
     imgstat_image_release(&image);
 }
 
+/* An opaque pixel of an image whose nodata value is 255 became nearly transparent. */
+Test(transfer, alpha_knows_no_nodata)
+{
+    const uint8_t samples[8] = {0, 51, 102, 255, 255, 255, 30, 0};
+    ImagePro image = image_of(samples, 4, 1, 2, IMGSTAT_U8, 8); /* gray and alpha */
+    image.has_nodata = true;
+    image.nodata_key = 255;
+    ImgstatMethod method = {.transform = IMGSTAT_STRETCH, .depth = IMGSTAT_DEPTH_16};
+    ImagePro out = transformed(&method, &image, 1, false);
+    const uint16_t wide[8] = {0, 51 * 257, 65535, 65535, 255, 65535, 19275, 0};
+    cr_expect_arr_eq(out.host, wide, sizeof wide);
+    imgstat_image_release(&out);
+    method.depth = IMGSTAT_DEPTH_FLOAT;
+    out = transformed(&method, &image, 1, false);
+    cr_expect_eq(at_float(&out, 3), 1.0f);
+    cr_expect_eq(at_float(&out, 4), 255.0f);
+    imgstat_image_release(&out);
+    imgstat_image_release(&image);
+}
+
 Test(transfer, halves)
 {
     /* every finite binary16 goes to a double and back */
