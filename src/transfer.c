@@ -239,19 +239,30 @@ static void make_map(Map *map, const ImgstatMethod *method, const MapSource *sou
     }
 }
 
+/* map_sample, but for a match to floats that becomes floats of another type: these are the
+ * reference's values, not shares of the range. */
+static uint64_t table_key(const Map *map, const MapSource *reference, uint64_t key)
+{
+    const bool stays = map_undefined(map->from, key) || (map->has_nodata && key == map->nodata_key);
+    if (stays || map->kind != MAP_MATCH || map->reference == map->to.sample ||
+        !sample_is_float(map->reference) || !sample_is_float(map->to.sample))
+        return map_sample(map, key);
+    const uint64_t count = map->cdf[key] > 0 ? map->cdf[key] : 1;
+    return range_avoid(&map->to, reference_quantile(map, reference, count, map->n));
+}
+
+/* reference: of a match, else NULL. */
 static void make_table(Map *map, const ImgstatMethod *method, const MapSource *source,
-                       uint32_t *table)
+                       const MapSource *reference, uint32_t *table)
 {
     const uint32_t entries = sample_record_bins(map->from);
-    const bool like =
-        method->like != IMGSTAT_LIKE_IMGSTAT && source->n > 0 &&
-        (method->transform == IMGSTAT_EQUALIZE || method->transform == IMGSTAT_PERCENTILE);
+    const bool like = method->like != IMGSTAT_LIKE_IMGSTAT && source->n > 0;
     if (like)
         like_table(method, &map->to, source->cdf, entries, table);
     for (uint32_t key = 0; key < entries; key++) {
         uint64_t to = like && !(map->has_nodata && key == map->nodata_key)
                           ? range_avoid(&map->to, table[key])
-                          : map_sample(map, key);
+                          : table_key(map, reference, key);
         table[key] = (uint32_t)sample_raw(map->to.sample, to);
     }
     map->cdf = map->reference_cdf = NULL; /* the table replaces them */
@@ -335,7 +346,7 @@ ImgstatResult transfer_create(Scratch *scratch, const ImgstatMethod *method,
             set_reference(map, reference, from);
         if (narrow) {
             make_map(map, method, &sources[m]);
-            make_table(map, method, &sources[m],
+            make_table(map, method, &sources[m], from,
                        transfer->tables + (size_t)m * sample_record_bins(map->from));
         } else if (match || method->transform == IMGSTAT_EQUALIZE) {
             make_knots(map, method, &sources[m], from, knots);

@@ -137,6 +137,12 @@ def test_match_of_other_types(program, folder):
     check(read(out, "f32") == (-3.25, 700.5, 20.0, 1000.0), f"f32 matched to f64: {read(out, 'f32')}")
     run(program, *words, "--out-range", "0,800")
     check(read(out, "f32") == (0.0, 700.5, 20.0, 800.0), f"within a range: {read(out, 'f32')}")
+    for sample in ("f16", "i16"):  # of 16 bits, whose maps are tables
+        write(source, sample, 2, 2, [1, 5, 2, 9])
+        write(reference, "f16", 2, 2, other)
+        run(program, *words, "--depth", "float")
+        check(read(out, "f32") == (-3.25, 700.5, 20.0, 1000.0), f"{sample} matched to f16: {read(out, 'f32')}")
+    write(source, "f32", 2, 2, values)
     write(reference, "u8", 2, 2, [0, 51, 102, 255])
     run(program, *words)
     got = read(out, "f32")

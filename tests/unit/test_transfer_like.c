@@ -238,6 +238,30 @@ Test(transfer_like, equalize_hist_of_the_corpus, .timeout = 1000)
     json_object_put(all);
 }
 
+/* A stretch is a percentile that cuts nothing, in the other programs' rounding too, which was
+ * imgstat's own once. */
+Test(transfer_like, stretch_is_a_percentile_of_nothing)
+{
+    static const ImgstatLike likes[] = {IMGSTAT_LIKE_SKIMAGE, IMGSTAT_LIKE_IMAGEMAGICK,
+                                        IMGSTAT_LIKE_IMAGEJ, IMGSTAT_LIKE_PILLOW};
+    ImagePro image = image_of(example_in, 8, 8, 1, IMGSTAT_U8, 8);
+    ImgstatMethod method = {.transform = IMGSTAT_STRETCH};
+    ImagePro own = transformed(&method, &image, -1, false);
+    for (size_t i = 0; i < sizeof likes / sizeof *likes; i++) {
+        method =
+            (ImgstatMethod){.transform = IMGSTAT_PERCENTILE, .like = likes[i], .has_clip = true};
+        ImagePro nothing = transformed(&method, &image, -1, false);
+        method.transform = IMGSTAT_STRETCH;
+        ImagePro out = transformed(&method, &image, -1, false);
+        cr_expect(image_equal(&out, &nothing), "like %d", (int)likes[i]);
+        cr_expect(!image_equal(&out, &own), "like %d: imgstat's rounding", (int)likes[i]);
+        imgstat_image_release(&nothing);
+        imgstat_image_release(&out);
+    }
+    imgstat_image_release(&own);
+    imgstat_image_release(&image);
+}
+
 Test(transfer_like, what_a_program_does_not_do_is_refused)
 {
     ImgstatError err;
