@@ -45,6 +45,11 @@ ImgstatResult apply_check(const Transfer *transfer, const ImagePro *from, int16_
         return error_set(err, IMGSTAT_ERR_ARG,
                          "the transfer is for samples of type %s; the image has %s",
                          imgstat_sample_name(transfer->from), imgstat_sample_name(from->sample));
+    const unsigned width = sample_bits(from->sample), bits = from->bits ? from->bits : width;
+    if (transfer->from_bits && bits > transfer->from_bits)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "the transfer is for samples of %u bits; the image has %u",
+                         transfer->from_bits, bits);
     if (alpha >= (int)from->channels)
         return error_set(err, IMGSTAT_ERR_ARG, "alpha is channel %d of an image of %u", alpha,
                          from->channels);

@@ -111,8 +111,9 @@ static ImgstatResult read_pair(const Reader *reader, json_object *object, const 
     return IMGSTAT_OK;
 }
 
+/* full: the full scale of the output. */
 static ImgstatResult read_table(const Reader *reader, json_object *values, const Map *map,
-                                uint32_t *table)
+                                const MapRange *full, uint32_t *table)
 {
     const uint32_t entries = sample_record_bins(map->from);
     const ImgstatSample to = map->to.sample;
@@ -123,7 +124,8 @@ static ImgstatResult read_table(const Reader *reader, json_object *values, const
         uint64_t value;
         if (map_undefined(map->from, key) || (map->has_nodata && key == map->nodata_key))
             value = map_unchanged(map, key);
-        else if (!value_key(json_object_array_get_idx(values, key), to, &value))
+        else if (!value_key(json_object_array_get_idx(values, key), to, &value) ||
+                 (!sample_is_float(to) && (value < full->lo_key || value > full->hi_key)))
             return wrong(reader, "an entry of \"table\" is not a value of the output type");
         table[key] = (uint32_t)sample_raw(to, value);
     }
@@ -173,7 +175,11 @@ static ImgstatResult read_map(const Reader *reader, json_object *object, Transfe
     if (!json_object_is_type(object, json_type_object))
         return wrong(reader, "a map is no object");
     if (json_object_object_get_ex(object, "unchanged", &value)) {
+        if (!json_object_is_type(value, json_type_boolean) || !json_object_get_boolean(value))
+            return wrong(reader, "\"unchanged\" is not true");
         map_unchanged_image(map);
+        if (map->from == map->to.sample)
+            map->passthrough = transfer->rescale.passthrough;
         for (size_t key = 0; key < entries; key++)
             transfer->tables[m * entries + key] =
                 (uint32_t)sample_raw(map->to.sample, map_sample(map, key));
@@ -181,7 +187,8 @@ static ImgstatResult read_map(const Reader *reader, json_object *object, Transfe
     }
     if (entries) {
         IMGSTAT_TRY(member(reader, object, "table", json_type_array, &value));
-        return read_table(reader, value, map, transfer->tables + m * entries);
+        return read_table(reader, value, map, &transfer->rescale.to,
+                          transfer->tables + m * entries);
     }
     if (json_object_object_get_ex(object, "between", &value)) {
         map->kind = MAP_AFFINE;
@@ -253,6 +260,10 @@ static ImgstatResult read_root(const Reader *reader, json_object *root, Transfer
     IMGSTAT_TRY(read_type(reader, root, "from", &from, &from_bits, &object));
     IMGSTAT_TRY(read_type(reader, root, "to", &range.sample, &to_bits, &object));
     IMGSTAT_TRY(read_pair(reader, object, "range", range.sample, &range.lo_key, &range.hi_key));
+    uint64_t full_lo, full_hi;
+    sample_full_scale(range.sample, to_bits, &full_lo, &full_hi);
+    if (!sample_is_float(range.sample) && (range.lo_key < full_lo || range.hi_key > full_hi))
+        return wrong(reader, "\"range\" is not within the bits of the output");
     uint64_t nodata_key = 0;
     const bool has_nodata = json_object_object_get_ex(root, "nodata", &nodata);
     if (has_nodata && !value_key(nodata, from, &nodata_key))

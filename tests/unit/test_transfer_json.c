@@ -180,6 +180,9 @@ Test(transfer_json, wrong_texts_are_refused)
         {"{\"between\":[7,9]}", "{\"knots\":[[2,0,0],[1,0,0]]}"},
         {"{\"between\":[7,9]}", "{\"knots\":[[2,0,1e999]]}"},
         {"{\"between\":[7,9]}", "{\"center\":1,\"divisor\":1,\"factor\":1}"},
+        {"{\"between\":[7,9]}", "{\"unchanged\":false}"},
+        {"{\"between\":[7,9]}", "{\"unchanged\":1}"},
+        {"\"to\":{\"sample\":\"u32\",\"bits\":32", "\"to\":{\"sample\":\"u32\",\"bits\":31"},
         {"9]}]}", "9]}]"},
         {"9]}]}", "9]}]}x"},
         {"\"from\":{\"sample\":\"u32\"", "\"from\":{\"sample\":\"u8\""},
@@ -202,4 +205,34 @@ Test(transfer_json, wrong_texts_are_refused)
     }
     for (size_t n = 0; n < strlen(good); n++) /* every beginning */
         cr_expect_neq(transfer_from_json(good, n, "t.json", &transfer, &err), IMGSTAT_OK);
+}
+
+/* Samples that the bits of an output do not hold ran into those beside them. */
+Test(transfer_json, bits_are_kept_to)
+{
+    char text[4096];
+    int at = snprintf(text, sizeof text,
+                      "{\"imgstat_transfer\":1,\"method\":\"stretch\",\"like\":\"imgstat\","
+                      "\"luma\":false,\"from\":{\"sample\":\"u8\",\"bits\":4},\"to\":{\"sample\":"
+                      "\"u8\",\"bits\":4,\"range\":[0,15]},\"maps\":[{\"table\":[");
+    for (int v = 0; v < 256; v++)
+        at += snprintf(text + at, sizeof text - (size_t)at, "%s%d", v ? "," : "",
+                       v < 16 ? 15 - v : 0);
+    snprintf(text + at, sizeof text - (size_t)at, "]}]}");
+    ImgstatError err;
+    Transfer *transfer;
+    cr_assert_eq(transfer_from_json(text, strlen(text), "t.json", &transfer, &err), IMGSTAT_OK,
+                 "%s", err.message);
+    static const uint8_t samples[2] = {3, 200};
+    ImagePro image = image_of(samples, 2, 1, 1, IMGSTAT_U8, 8),
+             out = image_like(&image, IMGSTAT_U8);
+    cr_expect_eq(transfer_apply(transfer, &image, -1, &out, &err), IMGSTAT_ERR_ARG);
+    image.bits = 4;
+    cr_expect_eq(transfer_apply(transfer, &image, -1, &out, &err), IMGSTAT_OK);
+    imgstat_image_release(&image);
+    imgstat_image_release(&out);
+    transfer_destroy(transfer);
+    memcpy(strstr(text, "[15,14"), "[16,14", 6);
+    cr_expect_eq(transfer_from_json(text, strlen(text), "t.json", &transfer, &err),
+                 IMGSTAT_ERR_FORMAT);
 }
