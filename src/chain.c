@@ -20,6 +20,13 @@ ImgstatResult chain_check(const ImgstatMethod *method, const TransferShape *shap
         return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
                          "without waiting, samples of at most 16 bits can be stretched, cut at "
                          "percentiles or equalized by imgstat's own formulas");
+    uint8_t bits;
+    const ImgstatSample to = transfer_output(method, shape, &bits);
+    const uint32_t most = sample_bits(to);
+    if (to == shape->sample && (bits ? bits : most) != (shape->bits ? shape->bits : most))
+        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
+                         "without waiting, samples of %u bits in %u keep their depth", shape->bits,
+                         most);
     return IMGSTAT_OK;
 }
 

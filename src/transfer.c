@@ -75,6 +75,8 @@ ImgstatResult transfer_begin(Scratch *scratch, ImgstatSample from, uint8_t from_
     transfer->rescale.to.lo = map_value(to->sample, transfer->rescale.to.lo_key);
     transfer->rescale.to.hi = map_value(to->sample, transfer->rescale.to.hi_key);
     map_unchanged_image(&transfer->rescale);
+    transfer->rescale.passthrough = transfer->rescale.full_lo == transfer->rescale.to.lo_key &&
+                                    transfer->rescale.full_hi == transfer->rescale.to.hi_key;
     for (size_t key = 0; key < entries; key++)
         transfer->rescale_table[key] =
             (uint32_t)sample_raw(to->sample, map_sample(&transfer->rescale, key));
@@ -125,9 +127,10 @@ static void knots_equalize(const MapRange *to, const RankTable *ranks, MapKnot *
     }
 }
 
-/* The value of a reference below which a share count / of lies, as a key of the output type. */
-static uint64_t reference_quantile(const Map *map, const MapSource *source, uint64_t count,
-                                   uint64_t of)
+/* The value of a reference below which a share count / of lies, as a key of the output type. as_is:
+ * both have the same type and full scale. */
+static uint64_t reference_quantile(const Map *map, bool as_is, const MapSource *source,
+                                   uint64_t count, uint64_t of)
 {
     uint64_t key;
     if (source->cdf)
@@ -155,27 +158,27 @@ static uint64_t reference_quantile(const Map *map, const MapSource *source, uint
             key = map_key(map->reference, x);
         }
     }
-    if (map->reference == map->to.sample)
+    if (as_is)
         return key;
     if (sample_is_float(map->reference) && sample_is_float(map->to.sample))
         return range_key(&map->to, map_value(map->reference, key));
     return range_affine(&map->to, map->reference, map->reference_lo, map->reference_hi, key);
 }
 
-static void knots_match(const Map *map, const RankTable *ranks, const MapSource *reference,
-                        MapKnot *knots)
+static void knots_match(const Map *map, bool as_is, const RankTable *ranks,
+                        const MapSource *reference, MapKnot *knots)
 {
     for (uint32_t k = 0; k < ranks->n_knots; k++) {
         const RankKnot *const rank = &ranks->knots[k];
         const uint64_t below = rank->below ? rank->below : 1;
         knots[k] = (MapKnot){.key = rank->key,
-                             .before = reference_quantile(map, reference, below, ranks->n),
-                             .at = reference_quantile(map, reference, rank->upto, ranks->n)};
+                             .before = reference_quantile(map, as_is, reference, below, ranks->n),
+                             .at = reference_quantile(map, as_is, reference, rank->upto, ranks->n)};
     }
 }
 
 /* Wide types: the knots of one map. */
-static void make_knots(Map *map, const ImgstatMethod *method, const MapSource *source,
+static void make_knots(Map *map, const ImgstatMethod *method, const MapSource *source, bool as_is,
                        const MapSource *reference, MapKnot *knots)
 {
     const RankTable *const ranks = source->ranks;
@@ -191,7 +194,7 @@ static void make_knots(Map *map, const ImgstatMethod *method, const MapSource *s
     if (method->transform == IMGSTAT_EQUALIZE)
         knots_equalize(&map->to, ranks, knots);
     else
-        knots_match(map, ranks, reference, knots);
+        knots_match(map, as_is, ranks, reference, knots);
 }
 
 /* Everything but knots. */
@@ -239,20 +242,19 @@ static void make_map(Map *map, const ImgstatMethod *method, const MapSource *sou
     }
 }
 
-/* map_sample, but for a match to floats that becomes floats of another type: these are the
- * reference's values, not shares of the range. */
-static uint64_t table_key(const Map *map, const MapSource *reference, uint64_t key)
+/* map_sample, but that a match goes by reference_quantile, which knows of the depths. */
+static uint64_t table_key(const Map *map, bool as_is, const MapSource *reference, uint64_t key)
 {
     const bool stays = map_undefined(map->from, key) || (map->has_nodata && key == map->nodata_key);
-    if (stays || map->kind != MAP_MATCH || map->reference == map->to.sample ||
-        !sample_is_float(map->reference) || !sample_is_float(map->to.sample))
+    if (stays || map->kind != MAP_MATCH)
         return map_sample(map, key);
     const uint64_t count = map->cdf[key] > 0 ? map->cdf[key] : 1;
-    return range_avoid(&map->to, reference_quantile(map, reference, count, map->n));
+    const uint64_t level = reference_quantile(map, as_is, reference, count, map->n);
+    return range_avoid(&map->to, range_clamp(&map->to, level));
 }
 
 /* reference: of a match, else NULL. */
-static void make_table(Map *map, const ImgstatMethod *method, const MapSource *source,
+static void make_table(Map *map, const ImgstatMethod *method, const MapSource *source, bool as_is,
                        const MapSource *reference, uint32_t *table)
 {
     const uint32_t entries = sample_record_bins(map->from);
@@ -262,7 +264,7 @@ static void make_table(Map *map, const ImgstatMethod *method, const MapSource *s
     for (uint32_t key = 0; key < entries; key++) {
         uint64_t to = like && !(map->has_nodata && key == map->nodata_key)
                           ? range_avoid(&map->to, table[key])
-                          : table_key(map, reference, key);
+                          : table_key(map, as_is, reference, key);
         table[key] = (uint32_t)sample_raw(map->to.sample, to);
     }
     map->cdf = map->reference_cdf = NULL; /* the table replaces them */
@@ -295,6 +297,13 @@ static void set_reference(Map *map, const MatchReference *reference, const MapSo
     sample_full_scale(reference->sample, reference->bits, &map->reference_lo, &map->reference_hi);
     map->reference_n = source->n;
     map->reference_cdf = source->cdf;
+}
+
+/* Whether a level of the reference is one of an output whose full scale is `full`. */
+static bool has_scale(const MapRange *full, const Map *map)
+{
+    return map->reference == full->sample && map->reference_lo == full->lo_key &&
+           map->reference_hi == full->hi_key;
 }
 
 /* Floats have no full scale to speak of: matched to floats, they become the reference's values,
@@ -344,12 +353,15 @@ ImgstatResult transfer_create(Scratch *scratch, const ImgstatMethod *method,
             match ? &reference->sources[reference->n_sources == 1 ? 0 : m] : NULL;
         if (match)
             set_reference(map, reference, from);
+        const bool as_is = match && has_scale(&transfer->rescale.to, map);
         if (narrow) {
             make_map(map, method, &sources[m]);
-            make_table(map, method, &sources[m], from,
+            if (map->passthrough && map->from == map->to.sample)
+                map->passthrough = transfer->rescale.passthrough; /* 1 bit of 8 to 8 of 8, say */
+            make_table(map, method, &sources[m], as_is, from,
                        transfer->tables + (size_t)m * sample_record_bins(map->from));
         } else if (match || method->transform == IMGSTAT_EQUALIZE) {
-            make_knots(map, method, &sources[m], from, knots);
+            make_knots(map, method, &sources[m], as_is, from, knots);
             map->reference_cdf = NULL;
             knots += sources[m].ranks ? sources[m].ranks->n_knots : 0;
         } else

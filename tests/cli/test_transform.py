@@ -164,6 +164,31 @@ def test_grid_of_a_small_image(program, folder):
     check((folder / "5,4.png").read_bytes() == (folder / "60000,60000.png").read_bytes(), "at most a tile a pixel")
 
 
+def test_match_of_other_depth(program, folder):
+    """4 and 8 bits are one type, but not one scale: all that lay above 15 became white."""
+    shallow, deep, out = folder / "4.png", folder / "8.png", folder / "out.png"
+    values = [15, 3, 9, 0]
+    shallow.write_bytes(png(4, 1, 4, bytes([0xF3, 0x90])))
+    deep.write_bytes(png(4, 1, 8, bytes((20, 255, 130, 60))))
+    run(program, "equalize", "--match", deep, shallow, "-o", out)
+    ranked = [20, 60, 130, 255]
+    want = [round_even(ranked[sorted(values).index(v)] * 15, 255) for v in values]
+    got = list(png_pixels_of_4_bits(out.read_bytes(), 4))
+    check(got == want, f"4 bits matched to 8: {got}, expected {want}")
+    run(program, "equalize", "--match", shallow, deep, "-o", out, "--force")
+    check(list(png_pixels(out.read_bytes())) == [0, 255, 153, 51], "8 bits matched to 4")
+
+
+def png_pixels_of_4_bits(data, width):
+    """Of a PNG of one row, which no filter but None and Sub changes in ways that matter here."""
+    at = data.index(b"IDAT")
+    raw = zlib.decompress(data[at + 4:at + 4 + struct.unpack(">I", data[at - 4:at])[0]])
+    row = bytearray(raw[1:])
+    for x in range(1, len(row) if raw[0] in (1, 4) else 0):
+        row[x] = (row[x] + row[x - 1]) & 255
+    return [row[x // 2] >> (4 if x % 2 == 0 else 0) & 15 for x in range(width)]
+
+
 def test_wide(program, folder):
     """Floats: NaN, infinities and nodata stay; equalization is exact for few samples."""
     import random

@@ -70,6 +70,24 @@ Test(chain, makes_other_types_and_leaves_alpha)
     imgstat_chain_destroy(chain);
 }
 
+/* What an image without contrast becomes would depend on the device. */
+Test(chain, keeps_the_depth_within_a_type)
+{
+    uint16_t pixels[4] = {1000, 1000, 1000, 4095};
+    ImgstatMethod method = {.transform = IMGSTAT_STRETCH};
+    ImagePro from = wrap(pixels, 4, 1, 1, IMGSTAT_U16);
+    from.bits = 12;
+    ImgstatChain *chain;
+    cr_assert_eq(imgstat_chain_create(device, &method, &from, -1, &chain, NULL), IMGSTAT_OK);
+    imgstat_chain_destroy(chain);
+    method.depth = IMGSTAT_DEPTH_16;
+    cr_expect_eq(imgstat_chain_create(device, &method, &from, -1, &chain, NULL),
+                 IMGSTAT_ERR_UNSUPPORTED);
+    method.depth = IMGSTAT_DEPTH_8;
+    cr_assert_eq(imgstat_chain_create(device, &method, &from, -1, &chain, NULL), IMGSTAT_OK);
+    imgstat_chain_destroy(chain);
+}
+
 Test(chain, refuses_what_counts_do_not_tell)
 {
     static const ImgstatTransform others[] = {IMGSTAT_MEANSTD, IMGSTAT_GAMMA, IMGSTAT_MATCH,

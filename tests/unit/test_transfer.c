@@ -399,6 +399,36 @@ Test(transfer, depth_changes)
     imgstat_image_release(&image);
 }
 
+/* 4 bits and 8 bits are one type: alpha 15 of 15 became 15 of 255, and a white page black. */
+Test(transfer, depth_changes_within_a_type)
+{
+    const uint8_t samples[6] = {3, 15, 9, 0, 6, 5}, white[4] = {15, 15, 15, 15};
+    ImagePro image = image_of(samples, 3, 1, 2, IMGSTAT_U8, 4); /* gray and alpha */
+    ImgstatMethod method = {.transform = IMGSTAT_STRETCH, .depth = IMGSTAT_DEPTH_8};
+    ImagePro out = transformed(&method, &image, 1, false);
+    const uint8_t eight[6] = {0, 255, 255, 0, 128, 85};
+    cr_expect_arr_eq(out.host, eight, sizeof eight);
+    imgstat_image_release(&out);
+    imgstat_image_release(&image);
+    image = image_of(white, 4, 1, 1, IMGSTAT_U8, 4);
+    out = transformed(&method, &image, -1, false);
+    cr_expect_eq(at8(&out, 3), 255);
+    imgstat_image_release(&out);
+    method.depth = IMGSTAT_DEPTH_KEEP;
+    out = transformed(&method, &image, -1, false);
+    cr_expect_eq(at8(&out, 3), 15);
+    imgstat_image_release(&out);
+    imgstat_image_release(&image);
+    const uint16_t scan[3] = {1000, 1000, 1000};
+    image = image_of(scan, 1, 1, 3, IMGSTAT_U16, 12);
+    method = (ImgstatMethod){.transform = IMGSTAT_EQUALIZE, .depth = IMGSTAT_DEPTH_16};
+    out = transformed(&method, &image, -1, true);
+    for (size_t i = 0; i < 3; i++)
+        cr_expect_eq(at16(&out, i), plain_even(1000 * 65535, 4095), "luma");
+    imgstat_image_release(&out);
+    imgstat_image_release(&image);
+}
+
 /* An opaque pixel of an image whose nodata value is 255 became nearly transparent. */
 Test(transfer, alpha_knows_no_nodata)
 {
