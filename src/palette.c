@@ -13,10 +13,12 @@ bool palette_used(const Decoder *decoder)
     return strcmp(decoder->page.photometric, "palette") == 0 && !decoder->how.indices;
 }
 
-static ImgstatResult png_colours(const Decoder *decoder, ImagePro *colours, ImgstatError *err)
+static ImgstatResult png_colours(const Decoder *decoder, Palette *palette, ImgstatError *err)
 {
+    ImagePro *const colours = &palette->colours;
     PngForm form;
     IMGSTAT_TRY(png_form_read(decoder->source, &form, err));
+    palette->n_colors = form.n_colors;
     uint8_t *to = colours->host;
     for (size_t i = 0; i < colours->width; i++)
         for (size_t c = 0; c < colours->channels; c++)
@@ -65,8 +67,9 @@ ImgstatResult palette_open(Decoder *decoder, Palette **out, ImgstatError *err)
                                        err);
     }
     if (res == IMGSTAT_OK && usable) {
+        palette->n_colors = palette->colours.width;
         if (codec == &png_codec)
-            res = png_colours(decoder, &palette->colours, err);
+            res = png_colours(decoder, palette, err);
         else
             usable = tiff_colours(decoder, &palette->colours);
     }
@@ -85,6 +88,25 @@ void palette_close(Palette *palette)
         palette->indices->codec->close(palette->indices);
     imgstat_image_release(&palette->colours);
     free(palette);
+}
+
+ImgstatResult palette_check(const Palette *palette, const ImagePro *band, ImgstatError *err)
+{
+    if (palette->n_colors >= palette->colours.width)
+        return IMGSTAT_OK;
+    /* Only PNG has shorter palettes, and no indices of more than 8 bits. */
+    for (uint32_t y = 0; y < band->height; y++) {
+        const uint8_t *const row = (const uint8_t *)band->host + y * band->pitch;
+        unsigned largest = 0;
+        for (size_t x = 0; x < band->width; x++)
+            largest = row[x] > largest ? row[x] : largest;
+        if (largest >= palette->n_colors)
+            return error_set(err, IMGSTAT_ERR_FORMAT,
+                             "%s: row %u has index %u where the palette has %u colours",
+                             palette->indices->source->name, (unsigned)(band->first_row + y),
+                             largest, palette->n_colors);
+    }
+    return IMGSTAT_OK;
 }
 
 static uint16_t level_of(const ImagePro *colours, size_t index, size_t channel)

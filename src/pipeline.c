@@ -78,7 +78,8 @@ static ImgstatResult map_band(const Mapper *mapper, const Worker *worker, const 
 
 typedef struct Writing {
     Worker *worker;
-    const Mapper *mapper; /* NULL: rows as they are */
+    const Mapper *mapper;   /* NULL: rows as they are */
+    const Palette *palette; /* whose indices they then are */
     Encoder *encoder;
     ImgstatSample sample; /* of the output */
     uint8_t bits;
@@ -106,6 +107,8 @@ static ImgstatResult write_band(void *context, const ImagePro *band, ImgstatErro
 {
     Writing *const w = context;
     const size_t row = band->width * (size_t)band->channels * imgstat_sample_bytes(w->sample);
+    if (w->palette)
+        IMGSTAT_TRY(palette_check(w->palette, band, err));
     const uint32_t unit = w->encoder->band_rows ? w->encoder->band_rows : 1;
     size_t rows = row && row < OUT_BYTES ? OUT_BYTES / row : 1;
     rows = rows > unit ? rows - rows % unit : rows;
@@ -152,7 +155,8 @@ static ImgstatResult write_palette(const Mapper *mapper, Worker *worker, Decoder
     if (res == IMGSTAT_OK)
         res = bands_open(worker->device, palette->indices, false, &worker->indices, &worker->cancel,
                          &bands, err);
-    Writing writing = {.worker = worker, .encoder = encoder, .sample = page->sample};
+    Writing writing = {
+        .worker = worker, .palette = palette, .encoder = encoder, .sample = page->sample};
     if (res == IMGSTAT_OK)
         res = bands_each(&bands, write_band, &writing, err);
     free(colours);

@@ -80,6 +80,15 @@ typedef struct Chunk {
     char type[5];
 } Chunk;
 
+/* Names are four letters; at any other libpng stops, and so would a reader of an output. */
+static bool is_name(const char *type)
+{
+    for (size_t i = 0; i < 4; i++)
+        if ((type[i] < 'A' || type[i] > 'Z') && (type[i] < 'a' || type[i] > 'z'))
+            return false;
+    return true;
+}
+
 /* The chunk at *at, which moves behind it; false at the end or where the file is damaged. */
 static bool next_chunk(const Source *source, uint64_t *at, Chunk *chunk)
 {
@@ -90,7 +99,8 @@ static bool next_chunk(const Source *source, uint64_t *at, Chunk *chunk)
     *chunk = (Chunk){.at = *at + HEAD_BYTES, .bytes = png_get32(head)};
     memcpy(chunk->type, head + 4, 4);
     *at += FRAME_BYTES + (uint64_t)chunk->bytes;
-    return chunk->bytes <= INT32_MAX && *at <= source->bytes && strcmp(chunk->type, "IEND") != 0;
+    return chunk->bytes <= INT32_MAX && *at <= source->bytes && is_name(chunk->type) &&
+           strcmp(chunk->type, "IEND") != 0;
 }
 
 /* The chunk's data with its frame, to be freed; NULL where it is damaged or memory runs out. */
@@ -108,16 +118,21 @@ static uint8_t *load_chunk(const Source *source, const Chunk *chunk)
     return NULL;
 }
 
+/* What libpng takes: colours that indices of this depth can name ... */
 static void take_palette(PngForm *form, const uint8_t *data, uint32_t bytes)
 {
-    form->n_colors = (uint16_t)(bytes / 3 < 256 ? bytes / 3 : 256);
+    const uint32_t most = form->depth < 8 ? 1u << form->depth : 256;
+    form->n_colors = (uint16_t)(bytes / 3 < most ? bytes / 3 : most);
     memcpy(form->colors, data, 3 * (size_t)form->n_colors);
 }
 
+/* ... and the first tRNS behind them that has no more values than they are. */
 static void take_alpha(PngForm *form, const uint8_t *data, uint32_t bytes)
 {
-    form->n_alpha = (uint16_t)(bytes < 256 ? bytes : 256);
-    memcpy(form->alpha, data, form->n_alpha);
+    if (form->n_alpha > 0 || bytes > form->n_colors)
+        return;
+    form->n_alpha = (uint16_t)bytes;
+    memcpy(form->alpha, data, bytes);
 }
 
 ImgstatResult png_form_read(const Source *source, PngForm *form, ImgstatError *err)

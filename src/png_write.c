@@ -105,7 +105,7 @@ static ImgstatResult check_samples(const PngEncoder *pe, const Decoder *like,
 
 static void set_colormap(PngForm *form, const uint16_t *map, size_t n)
 {
-    if (form->n_colors == 0)
+    if (form->n_colors == 0 || form->n_colors > n)
         form->n_colors = (uint16_t)n;
     for (size_t i = 0; i < form->n_colors; i++)
         for (size_t c = 0; c < 3; c++)

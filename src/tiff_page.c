@@ -257,6 +257,10 @@ ImgstatResult tiff_page_palette(TiffDecoder *td, ImgstatError *err)
     const uint16_t *const maps[3] = {map[0], map[1], map[2]};
     bool is_8bit = false;
     const unsigned shift = map_shift(maps, n, &is_8bit);
+    if (layout->samples > UINT16_MAX - 2)
+        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
+                         "%s: a palette image of %u samples a pixel is read as indices only", name,
+                         layout->samples);
     if (layout->samples > 1 && (!is_8bit || layout->bits > 8))
         return error_set(
             err, IMGSTAT_ERR_UNSUPPORTED,

@@ -208,14 +208,30 @@ static void scatter(const uint8_t *from, size_t bytes, size_t pixels, size_t cha
     }
 }
 
+/* One plane of a palette image with further samples, which come behind the three colours. */
+static void place_color_plane(const TiffDecoder *td, const uint8_t *from, uint16_t plane,
+                              uint32_t pixels, uint8_t *to)
+{
+    const size_t channels = td->base.page.channels;
+    if (plane > 0) {
+        scatter(from, 1, pixels, channels, to + 2 + plane);
+        return;
+    }
+    for (size_t x = 0; x < pixels; x++)
+        memcpy(to + x * channels, td->map8 + 3 * (size_t)from[x], 3);
+}
+
 void tiff_place(const TiffDecoder *td, const uint8_t *from, uint16_t plane, uint32_t x,
                 uint32_t pixels, uint8_t *to)
 {
     const ImgstatPage *const page = &td->base.page;
     const size_t bytes = imgstat_sample_bytes(page->sample), channels = decoder_channels(&td->base);
     uint8_t *const at = to + (size_t)x * channels * bytes;
-    if ((td->map8 || td->map16) && td->layout.planes == 1)
+    const bool colors = td->map8 || td->map16;
+    if (colors && td->layout.planes == 1)
         place_colors(td, from, pixels, at);
+    else if (colors) /* such a map is of 8 bits: see tiff_page_palette */
+        place_color_plane(td, from, plane, pixels, at);
     else if (tiff_planes_together(td) == 1)
         memcpy(at, from, (size_t)pixels * channels * bytes);
     else

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Files that are valid but rare, or damaged where decoders pass over it, through whole commands.
+
+usage: test_odd_files.py IMGSTAT
+"""
+
+import json
+import struct
+import zlib
+
+import harness
+from harness import check, png_chunk, run
+
+
+def stats(program, *words):
+    return [json.loads(line) for line in run(program, "stats", "--json", *words).stdout.splitlines()]
+
+
+def channels(program, *words):
+    return stats(program, *words)[0]["channels"]
+
+
+# ---- PNG -------------------------------------------------------------------------------------------
+
+
+def chunks(data):
+    """Types and bodies; a wrong checksum fails."""
+    at, out = 8, []
+    while at < len(data):
+        n, kind = struct.unpack(">I4s", data[at:at + 8])
+        body = data[at + 8:at + 8 + n]
+        assert png_chunk(kind, body) == data[at:at + 12 + n]
+        out.append((kind, body))
+        at += 12 + n
+    return out
+
+
+def palette_png(rows, *between, depth=8, behind=b""):
+    """rows: bytes of each; between: chunks, PLTE among them, in front of the pixels."""
+    head = struct.pack(">IIBBBBB", 8 * len(rows[0]) // depth, len(rows), depth, 3, 0, 0, 0)
+    pixels = zlib.compress(b"".join(b"\0" + row for row in rows))
+    return (b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", head) + b"".join(png_chunk(*chunk) for chunk in between) +
+            png_chunk(b"IDAT", pixels) + behind + png_chunk(b"IEND", b""))
+
+
+GAMMA = ("normalize", "--method", "gamma", "--gamma", "0.5")
+
+
+def test_palette_longer_than_its_indices(program, folder):
+    """PLTE may hold more colours than indices of few bits can name. Memory behind the new ones was read."""
+    name, out = folder / "in.png", folder / "out.png"
+    colours = bytes(i * 37 % 256 for i in range(768))
+    name.write_bytes(palette_png([b"\x5a\x11"] * 4, (b"PLTE", colours), depth=1))
+    for method in (GAMMA, ("normalize",), ("equalize",)):
+        run(program, *method, "--force", name, "-o", out)
+        written = dict(chunks(out.read_bytes()))
+        check(len(written[b"PLTE"]) == 6, f"{method}: {len(written[b'PLTE'])} bytes of colours for 2 indices")
+        check(stats(program, "--indices", name)[0]["channels"] == stats(program, "--indices", out)[0]["channels"],
+              f"{method}: the indices stay")
+
+
+def test_index_without_colour(program, folder):
+    """Methods that do not measure wrote such files, and said that all is well."""
+    name, out = folder / "in.png", folder / "out.png"
+    transfer = folder / "t.json"
+    name.write_bytes(palette_png([b"\0\1\2", b"\2\3\0"], (b"PLTE", bytes(range(0, 120, 10)))))
+    run(program, "normalize", "--save-transfer", transfer, name, "-o", out)
+    name.write_bytes(palette_png([b"\0\1\2", b"\2\4\0"], (b"PLTE", bytes(range(0, 120, 10)))))
+    expected = f"{name}: row 1 has index 4 where the palette has 4 colours"
+    out.unlink()
+    for command in (("stats",), ("normalize", "-o", out), (*GAMMA, "-o", out), ("apply", transfer, "-o", out)):
+        done = run(program, *command, name, status=1)
+        check(expected in done.stderr.decode(), f"{command}: {done.stderr!r}")
+        check(not out.exists(), f"{command}: nothing is written")
+
+
+def test_alpha_that_libpng_passes_over(program, folder):
+    """A tRNS in front of PLTE, one that is too long, and a second one came into force in the output."""
+    name, out = folder / "in.png", folder / "out.png"
+    palette, rows = (b"PLTE", bytes([10, 20, 30, 200, 100, 50, 90, 80, 70])), [b"\0\1\2"]
+    right, other, long = (b"tRNS", b"\7\200"), (b"tRNS", b"\1\2\3"), (b"tRNS", b"\1\2\3\4")
+    for between, kept in (((right, palette), None), ((palette, long), None), ((palette, right), right),
+                          ((palette, right, other), right), ((palette, long, other), other)):
+        name.write_bytes(palette_png(rows, *between))
+        run(program, *GAMMA, "--force", name, "-o", out)
+        names = [channel["name"] for channel in channels(program, name)]
+        check(names == ["red", "green", "blue"] + ["alpha"] * bool(kept), f"{between}: read as {names}")
+        found = [chunk for chunk in chunks(out.read_bytes()) if chunk[0] == b"tRNS"]
+        check(found == ([kept] if kept else []), f"{between}: wrote {found}")
+
+
+def test_no_name_of_a_chunk(program, folder):
+    """Behind the pixels, where libpng stops at such a chunk: it was copied, and damaged the output."""
+    name, out = folder / "in.png", folder / "out.png"
+    text = png_chunk(b"tEXt", b"Title\0a")
+    for kind in (b"a\1\1a", b"a[[a", b"a\x1b[m"):
+        behind = text + png_chunk(kind, b"hello") + png_chunk(b"tEXt", b"Author\0b")
+        name.write_bytes(palette_png([b"\0\1"], (b"PLTE", bytes(6)), behind=behind))
+        done = run(program, "normalize", "--force", name, "-o", out)
+        check(b"damaged after its pixels" in done.stderr, f"{kind}: {done.stderr!r}")
+        kinds = [chunk[0] for chunk in chunks(out.read_bytes())]
+        check(kinds == [b"IHDR", b"PLTE", b"IDAT", b"tEXt", b"IEND"], f"{kind}: {kinds}")
+        check(run(program, "stats", out).stderr == b"", f"{kind}: the output is whole")
+
+
+# ---- TIFF ------------------------------------------------------------------------------------------
+
+
+def palette_tiff(width, height, planes, separate, tile=None, absent=()):
+    """8-bit planes, the first of indices, unassociated alpha behind them; uncompressed."""
+    samples = len(planes)
+
+    def cut(rows, at, size):
+        return b"".join(rows[y * width + at[0]:y * width + min(at[0] + size, width)].ljust(size, b"\0")
+                        for y in range(at[1], min(at[1] + size, height))).ljust(size * size, b"\0")
+
+    pieces = planes if separate else [bytes(v for pixel in zip(*planes) for v in pixel)]
+    if tile:
+        pieces = [cut(plane, (x, y), tile) for plane in planes for y in range(0, height, tile)
+                  for x in range(0, width, tile)]
+    body, offsets = b"", []
+    for i, piece in enumerate(pieces):
+        offsets.append(0 if i in absent else 8 + len(body))
+        body += b"" if i in absent else piece
+    counts = [0 if i in absent else len(piece) for i, piece in enumerate(pieces)]
+    colours = [((255 - i) * 257 * k) & 0xFFFF for k in (1, 3, 5) for i in range(256)]
+    colours = [v >> 8 << 8 for v in colours]  # 8-bit ones
+    tags = [(256, 4, [width]), (257, 4, [height]), (258, 3, [8] * samples), (259, 3, [1]), (262, 3, [3]),
+            (277, 3, [samples]), (284, 3, [2 if separate else 1]), (320, 3, colours),
+            (338, 3, [2] + [0] * (samples - 2))]
+    tags += [(322, 3, [tile]), (323, 3, [tile]), (324, 4, offsets), (325, 4, counts)] if tile else [
+        (273, 4, offsets), (278, 4, [height]), (279, 4, counts)]
+    if samples == 1:
+        tags = [tag for tag in tags if tag[0] != 338]
+    entries, extra, at = b"", b"", 8 + len(body) + len(body) % 2
+    behind = at + 2 + 12 * len(tags) + 4
+    for tag, kind, values in sorted(tags):
+        data = struct.pack(f"<{len(values)}{'H' if kind == 3 else 'I'}", *values)
+        place = data.ljust(4, b"\0") if len(data) <= 4 else struct.pack("<I", behind + len(extra))
+        extra += b"" if len(data) <= 4 else data + b"\0" * (len(data) % 2)
+        entries += struct.pack("<HHI", tag, kind, len(values)) + place
+    return (struct.pack("<2sHI", b"II", 42, at) + body + b"\0" * (len(body) % 2) + struct.pack("<H", len(tags)) +
+            entries + b"\0\0\0\0" + extra)
+
+
+def test_palette_with_separate_planes(program, folder):
+    """Planes lay as if there were no colours: red had indices, and the last two channels what memory held."""
+    width, height = 37, 21
+    planes = [bytes((x * k + y * 5) % 251 for y in range(height) for x in range(width)) for k in (3, 7, 11)]
+    together, apart = folder / "together.tif", folder / "apart.tif"
+    for n in (2, 3):
+        together.write_bytes(palette_tiff(width, height, planes[:n], False))
+        want = channels(program, "--percentiles", "5,95", together)
+        names = [channel["name"] for channel in want]
+        check(names == ["red", "green", "blue", "alpha", "extra2"][:n + 2], f"channels {names}")
+        for tile in (None, 16):
+            apart.write_bytes(palette_tiff(width, height, planes[:n], True, tile))
+            for jobs in (1, 4):
+                check(channels(program, "-j", jobs, "--percentiles", "5,95", apart) == want,
+                      f"{n} planes, tiles of {tile}, {jobs} threads")
+            outs = [folder / "1.tif", folder / "2.tif"]
+            for source, out in zip((together, apart), outs):
+                run(program, "equalize", "--force", source, "-o", out)
+            check(channels(program, outs[0]) == channels(program, outs[1]), f"{n} planes, equalized")
+    apart.write_bytes(palette_tiff(width, height, planes[:2], True, absent=(1,)))
+    alpha = channels(program, apart)[3]
+    check((alpha["name"], alpha["min"], alpha["max"]) == ("alpha", 0, 0), f"an absent plane: {alpha}")
+
+
+def test_palette_with_most_samples(program, folder):
+    """Colours in place of an index make two channels more than can be counted: memory was overwritten."""
+    name = folder / "in.tif"
+    for samples in (65533, 65534, 65535):
+        name.write_bytes(palette_tiff(2, 1, [b"\1\2"] * samples, False))
+        fits = samples + 2 <= 65535
+        done = run(program, "stats", "--json", name, status=0 if fits else 1)
+        line = json.loads(done.stdout or b"{}")
+        check(len(line.get("channels", [])) == (samples + 2 if fits else 0), f"{samples}: {len(done.stdout)} bytes")
+        check(line.get("error") == (None if fits else "unsupported"), f"{samples}: {line.get('message')}")
+        check(len(channels(program, "--indices", name)) == samples, f"{samples}: indices")
+
+
+if __name__ == "__main__":
+    harness.main(globals())
