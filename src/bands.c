@@ -142,8 +142,14 @@ static ImgstatResult begin_plane(const Bands *bands, ImgstatError *err)
 {
     Decoder *const decoder = bands->decoder;
     const bool onward = decoder->planes && bands->plane > decoder->plane;
-    if (decoder->next_row != 0 && !onward)
-        IMGSTAT_TRY(decoder->codec->select(decoder, decoder->page.page, err));
+    if (decoder->next_row != 0 && !onward) {
+        const ImgstatPage before = decoder->page;
+        const uint16_t planes = decoder->planes;
+        IMGSTAT_TRY(decoder->codec->select(decoder, before.page, err));
+        if (!page_has_shape(&decoder->page, &before) || decoder->planes != planes)
+            return error_set(err, IMGSTAT_ERR_IO, "%s: changed while it was read",
+                             decoder->source->name);
+    }
     decoder->plane = bands->plane;
     decoder->next_row = 0;
     return IMGSTAT_OK;

@@ -71,6 +71,15 @@ static inline uint16_t decoder_channels(const Decoder *decoder)
     return decoder->planes ? 1 : decoder->page.channels;
 }
 
+/* Whether rows of the one fit where those of the other were to go: a file may change while it is
+ * read. */
+static inline bool page_has_shape(const ImgstatPage *page, const ImgstatPage *before)
+{
+    return page->width == before->width && page->height == before->height &&
+           page->channels == before->channels && page->sample == before->sample &&
+           page->bits == before->bits;
+}
+
 /* Codecs know host memory only. read_rows fills `rows` rows of `pitch` bytes from decoder->next_row
  * on, in host byte order, channels interleaved, packed samples expanded; calls go down the page
  * without gaps, in any heights. */

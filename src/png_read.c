@@ -77,8 +77,12 @@ static uint32_t read_stream(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t 
 /* libpng from the start, and the rows that were given already passed over. */
 static ImgstatResult start_anew(PngDecoder *pd, uint32_t rows, ImgstatError *err)
 {
+    const ImgstatPage before = pd->base.page;
     IMGSTAT_TRY(png_begin_reading(pd, err));
     IMGSTAT_TRY(png_read_head(pd, err));
+    if (!page_has_shape(&pd->base.page, &before))
+        return error_set(err, IMGSTAT_ERR_IO, "%s: changed while it was read",
+                         pd->base.source->name);
     pd->decided = true;
     uint8_t *const row = malloc(pd->png_row_bytes);
     if (!row)

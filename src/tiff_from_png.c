@@ -107,6 +107,7 @@ static ImgstatResult set_text(TiffFile *file, uint16_t tag, const uint8_t *text,
         return IMGSTAT_OK;
     if (tag == TIFFTAG_XMLPACKET)
         return tiff_tags_set(file, tags, tag, TIFF_BYTE, n, text, err);
+    n = strnlen((const char *)text, n); /* PNG allows no NUL in it, TIFF has several texts then */
     char *const utf8 = malloc(2 * n + 1);
     if (!utf8)
         return error_memory(err, 2 * n + 1, "text");

@@ -5,7 +5,13 @@
 #include <json-c/json.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 8 };
+enum {
+    MAX_DEPTH = 8,
+    TABLE_BITS = 32, /* of an entry of Transfer's tables */
+    /* Maps that change nothing take few bytes of text and as many entries as others: no more of
+     * them than the longest text has, two bytes each. */
+    MAX_ENTRIES = TRANSFER_MAX_BYTES / 2
+};
 
 /* What is being read, for messages. */
 typedef struct Reader {
@@ -274,6 +280,13 @@ static ImgstatResult read_root(const Reader *reader, json_object *root, Transfer
     const bool is_luma = json_object_get_boolean(luma);
     if (n_maps == 0 || n_maps > UINT16_MAX || (is_luma && n_maps != 1))
         return wrong(reader, "the number of \"maps\" is wrong");
+    if (sample_is_narrow(from)) {
+        if (sample_bits(range.sample) > TABLE_BITS)
+            return wrong(reader, "a \"table\" holds no samples of 64 bits");
+        if (n_maps * sample_record_bins(from) > MAX_ENTRIES)
+            return error_set(reader->err, IMGSTAT_ERR_LIMIT,
+                             "%s: %zu \"maps\" are more than a transfer has", reader->name, n_maps);
+    }
     Transfer *transfer;
     IMGSTAT_TRY(transfer_begin(NULL, from, from_bits, &range, to_bits, (uint16_t)n_maps, has_nodata,
                                nodata_key, is_luma, &transfer, reader->err));

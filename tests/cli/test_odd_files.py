@@ -104,6 +104,16 @@ def test_no_name_of_a_chunk(program, folder):
         check(run(program, "stats", out).stderr == b"", f"{kind}: the output is whole")
 
 
+def test_text_with_a_nul(program, folder):
+    """It became two texts, of which libtiff warns in an output that is made of the input."""
+    name, out = folder / "in.png", folder / "out.tif"
+    for chunk in ((b"tEXt", b"Title\0one\0two"), (b"zTXt", b"Title\0\0" + zlib.compress(b"one\0two"))):
+        name.write_bytes(palette_png([b"\0\1"], (b"PLTE", bytes(6)), chunk))
+        run(program, "normalize", "--force", name, "-o", out)
+        check(run(program, "stats", out).stderr == b"", f"{chunk}: the output is read without a warning")
+        check(b"one\0" in out.read_bytes() and b"two" not in out.read_bytes(), f"{chunk}: the text ends at the NUL")
+
+
 # ---- TIFF ------------------------------------------------------------------------------------------
 
 
@@ -178,7 +188,7 @@ def test_palette_with_most_samples(program, folder):
         line = json.loads(done.stdout or b"{}")
         check(len(line.get("channels", [])) == (samples + 2 if fits else 0), f"{samples}: {len(done.stdout)} bytes")
         check(line.get("error") == (None if fits else "unsupported"), f"{samples}: {line.get('message')}")
-        check(len(channels(program, "--indices", name)) == samples, f"{samples}: indices")
+    check(len(channels(program, "--indices", name)) == samples, f"{samples}: indices")
 
 
 if __name__ == "__main__":

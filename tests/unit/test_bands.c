@@ -15,6 +15,7 @@ typedef struct MemoryDecoder {
     const unsigned char *pixels;
     size_t row_bytes;
     unsigned selects;
+    uint32_t wider; /* columns that the page has more when it is selected again */
     uint32_t most_rows;
     uint64_t rows;
     uint32_t fail_at; /* row whose reading fails; UINT32_MAX: none */
@@ -35,7 +36,7 @@ static ImgstatResult memory_select(Decoder *decoder, uint32_t page, ImgstatError
     decoder->ahead = m->ahead;
     decoder->chunk_width = m->chunk_width;
     decoder->chunk_height = m->chunk_height;
-    m->selects++;
+    decoder->page.width += m->selects++ > 0 ? m->wider : 0;
     return IMGSTAT_OK;
 }
 
@@ -319,6 +320,21 @@ static void check_fetched(ImgstatSample sample, uint32_t width, uint32_t height,
             cr_assert(m->rows == (uint64_t)reads * height && m->fetched < height);
         page_release(&page);
     }
+}
+
+/* Rows of a file that was overwritten were read into room for those of the one before. */
+Test(bands, a_page_that_becomes_wider)
+{
+    const ImgstatMeasure how = {.median = true};
+    Page page;
+    ImgstatRecord *record;
+    ImgstatError err = {0};
+    page_init(&page, IMGSTAT_F32, 4200, 4100, 1, 16, &how, 2); /* 69 MB: decoded again */
+    page.m.wider = 1;
+    cr_assert_eq(imgstat_measure_file(page.device, &page.file, 0, &how, &record, &err),
+                 IMGSTAT_ERR_IO);
+    cr_assert_str_eq(err.message, "memory: changed while it was read");
+    page_release(&page);
 }
 
 /* They were told without the file that needs them. */

@@ -7,6 +7,7 @@
 #include <png.h>
 #include <stdio.h>
 #include <string.h>
+#include <zlib.h>
 
 enum { WIDTH = 37, HEIGHT = 29 };
 
@@ -222,4 +223,51 @@ Test(png, cut_anywhere)
                      err.message);
         cr_assert_eq(strncmp(err.message, decode_path, strlen(decode_path)), 0);
     }
+}
+
+static void put_checksum(unsigned char *to, const unsigned char *from, size_t n)
+{
+    const uint32_t sum = (uint32_t)crc32(0, from, (uInt)n);
+    for (int i = 0; i < 4; i++)
+        to[i] = (unsigned char)(sum >> (24 - 8 * i));
+}
+
+/* Behind the pixels is a chunk that the faster way does not know, so libpng begins anew for the
+ * last row: with an image in the file that was wider by then, it was written behind the caller's.
+ */
+Test(png, becomes_wider_while_it_is_read)
+{
+    const Shape shape = {.color_type = PNG_COLOR_TYPE_GRAY, .depth = 8, .key = -1};
+    unsigned char bytes[8192];
+    ImgstatFile *file = NULL;
+    ImgstatPage page;
+    ImgstatError err;
+    ImagePro image;
+    write_png(&shape);
+    FILE *const of = fopen(decode_path, "rb+");
+    size_t n = fread(bytes, 1, sizeof bytes, of);
+    cr_assert(n > 40 && n + 12 < sizeof bytes);
+    memmove(bytes + n, bytes + n - 12, 12); /* IEND */
+    memcpy(bytes + n - 12, "\0\0\0\0abCd", 8);
+    put_checksum(bytes + n - 4, bytes + n - 8, 4);
+    n += 12;
+    rewind(of);
+    cr_assert_eq(fwrite(bytes, 1, n, of), n);
+    fflush(of);
+    cr_assert_eq(imgstat_file_open(decode_path, NULL, &file, &err), IMGSTAT_OK);
+    cr_assert_eq(imgstat_file_page(file, 0, &page, &err), IMGSTAT_OK);
+    cr_assert_eq(imgstat_image_create(WIDTH, 1, 1, page.sample, page.bits, &image, &err),
+                 IMGSTAT_OK);
+    for (uint32_t y = 0; y + 1 < HEIGHT; y++)
+        cr_assert_eq(imgstat_file_read(file, &image, &err), IMGSTAT_OK, "%s", err.message);
+    bytes[18] = 3; /* the width; libpng looks at checksums, too */
+    bytes[19] = 0;
+    put_checksum(bytes + 29, bytes + 12, 17);
+    rewind(of);
+    cr_assert_eq(fwrite(bytes, 1, n, of), n);
+    fclose(of);
+    cr_expect_eq(imgstat_file_read(file, &image, &err), IMGSTAT_ERR_IO, "%s", err.message);
+    cr_expect_not_null(strstr(err.message, "changed while it was read"), "%s", err.message);
+    imgstat_image_release(&image);
+    imgstat_file_close(file);
 }

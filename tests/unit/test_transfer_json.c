@@ -236,3 +236,48 @@ Test(transfer_json, bits_are_kept_to)
     cr_expect_eq(transfer_from_json(text, strlen(text), "t.json", &transfer, &err),
                  IMGSTAT_ERR_FORMAT);
 }
+
+/* Entries of tables have 32 bits: such a transfer gave zeros. */
+Test(transfer_json, tables_give_no_samples_of_64_bits)
+{
+    static const char *const to[] = {"f32", "u64", "i64", "f64"};
+    for (size_t i = 0; i < 4; i++) {
+        char text[256];
+        ImgstatError err = {0};
+        Transfer *transfer = NULL;
+        snprintf(
+            text, sizeof text,
+            "{\"imgstat_transfer\":1,\"method\":\"stretch\",\"like\":\"imgstat\",\"luma\":false,"
+            "\"from\":{\"sample\":\"u8\",\"bits\":8},\"to\":{\"sample\":\"%s\",\"bits\":32,"
+            "\"range\":[0,9]},\"maps\":[{\"unchanged\":true}]}",
+            to[i]);
+        const ImgstatResult expected = i == 0 ? IMGSTAT_OK : IMGSTAT_ERR_FORMAT;
+        cr_expect_eq(transfer_from_json(text, strlen(text), "t.json", &transfer, &err), expected,
+                     "%s: %s", to[i], err.message);
+        transfer_destroy(transfer);
+    }
+}
+
+/* A megabyte of text took 17 GB of memory. */
+Test(transfer_json, maps_of_few_bytes_are_bounded)
+{
+    static const char head[] =
+        "{\"imgstat_transfer\":1,\"method\":\"stretch\",\"like\":\"imgstat\",\"luma\":false,"
+        "\"from\":{\"sample\":\"u16\",\"bits\":16},\"to\":{\"sample\":\"u16\",\"bits\":16,"
+        "\"range\":[0,65535]},\"maps\":[{\"unchanged\":true}";
+    static const char map[] = ",{\"unchanged\":true}";
+    enum { MAPS = 65535 };
+    char *const text = malloc(sizeof head + MAPS * sizeof map);
+    cr_assert_not_null(text);
+    size_t n = sizeof head - 1;
+    memcpy(text, head, n);
+    for (int i = 1; i < MAPS; i++, n += sizeof map - 1)
+        memcpy(text + n, map, sizeof map - 1);
+    memcpy(text + n, "]}", 2);
+    ImgstatError err = {0};
+    Transfer *transfer = NULL;
+    cr_expect_eq(transfer_from_json(text, n + 2, "t.json", &transfer, &err), IMGSTAT_ERR_LIMIT,
+                 "%s", err.message);
+    cr_expect_null(transfer);
+    free(text);
+}
