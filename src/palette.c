@@ -35,8 +35,8 @@ static bool tiff_colours(const Decoder *decoder, ImagePro *colours)
     const TiffDecoder *const td = (const TiffDecoder *)(const void *)decoder;
     const size_t bytes = imgstat_sample_bytes(colours->sample);
     const void *const map = bytes == 1 ? (const void *)td->map8 : (const void *)td->map16;
-    if (!map || colours->channels != 3)
-        return false;
+    if (!map || colours->channels != 3 || colours->width != 1u << td->layout.bits)
+        return false; /* the last: the file has changed since it was opened */
     memcpy(colours->host, map, 3 * bytes * colours->width);
     return true;
 }

@@ -2,12 +2,14 @@
 /* test_codec_tiff: files that libtiff writes from known samples are read back as those samples,
  * whatever their layout and the height of bands; damaged ones are refused with one sentence. */
 #include "helper_decode.h"
+#include "palette.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tiffio.h>
+#include <unistd.h>
 #include <zlib.h>
 
 enum { WIDTH = 53, HEIGHT = 41, NODATA_TAG = 42113 };
@@ -506,4 +508,39 @@ Test(tiff, a_loop_of_directories_ends_with_one_warning)
     cr_assert_not_null(strstr(heard.last, "loop"));
     const ImgstatOpen one = {.limits = {.max_pages = 1}};
     cr_assert_eq(decode_all(&one, &pages, &err), IMGSTAT_ERR_LIMIT);
+}
+
+static void write_palette(uint16_t bits)
+{
+    uint16_t map[256];
+    for (unsigned i = 0; i < 256; i++)
+        map[i] = (uint16_t)(i * 257);
+    TIFF *const tif = TIFFOpen(decode_path, "w");
+    TIFFSetField(tif, TIFFTAG_IMAGEWIDTH, 8);
+    TIFFSetField(tif, TIFFTAG_IMAGELENGTH, 1);
+    TIFFSetField(tif, TIFFTAG_BITSPERSAMPLE, bits);
+    TIFFSetField(tif, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_PALETTE);
+    TIFFSetField(tif, TIFFTAG_COLORMAP, map, map, map);
+    TIFFWriteEncodedStrip(tif, 0, map, bits);
+    TIFFClose(tif);
+    cr_assert_eq(truncate(decode_path, 8192), 0); /* the file's size is asked for once */
+}
+
+/* More colours were copied than the palette had that was read first. */
+Test(tiff, palette_becomes_longer_while_it_is_read)
+{
+    ImgstatFile *file = NULL;
+    ImgstatError err;
+    Palette *palette = NULL;
+    write_palette(1);
+    cr_assert_eq(imgstat_file_open(decode_path, NULL, &file, &err), IMGSTAT_OK);
+    cr_assert_eq(imgstat_file_page(file, 0, NULL, &err), IMGSTAT_OK);
+    cr_assert_eq(palette_open(file->decoder, &palette, &err), IMGSTAT_OK);
+    cr_assert_not_null(palette);
+    cr_assert_eq(palette->colours.width, 2);
+    palette_close(palette);
+    write_palette(8);
+    cr_assert_eq(palette_open(file->decoder, &palette, &err), IMGSTAT_OK, "%s", err.message);
+    cr_expect_null(palette);
+    imgstat_file_close(file);
 }
