@@ -59,7 +59,7 @@ def environment():
 
 
 def run(program, *arguments):
-    done = subprocess.run([program, *arguments], cwd=CORPUS, capture_output=True, timeout=600, check=False,
+    done = subprocess.run([program, *arguments], cwd=CORPUS, capture_output=True, timeout=3600, check=False,
                           env=environment())
     stderr = done.stderr.decode(errors="replace")
     if done.returncode not in (0, 1) or any(word in stderr for word in SANITIZED):
@@ -85,7 +85,7 @@ def run_limited(program, name):
     read = [os.memfd_create("stdout"), os.memfd_create("stderr")]
     pid = os.posix_spawn(program, [program, "stats", "--json", "--jobs", "1", name], environment(), file_actions=[
         (os.POSIX_SPAWN_DUP2, read[0], 1), (os.POSIX_SPAWN_DUP2, read[1], 2)])
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while True:
         done, status, usage = os.wait4(pid, os.WNOHANG)
         if done:

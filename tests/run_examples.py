@@ -4,11 +4,13 @@
 
 usage: run_examples.py IMGSTAT EXAMPLE...     paths of the compiled examples"""
 
-import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent / "cli"))
+from harness import environment  # noqa: E402
 
 TESTDATA = Path(__file__).resolve().parent.parent / "testdata"
 
@@ -17,11 +19,10 @@ def main():
     imgstat = sys.argv[1]
     example = {Path(path).name: path for path in sys.argv[2:]}
     compared = 0
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("IMGSTAT_")}
 
     def run(*words, status=0):
         done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=600, check=False,
-                              env=environment)
+                              env=environment())
         assert done.returncode == status, f"{words}: exit status {done.returncode}\n{done.stderr}"
         return done
 

@@ -6,10 +6,12 @@ usage: testdata.py IMGSTAT
 """
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent / "cli"))
+from harness import environment  # noqa: E402
 
 FOLDER = Path(__file__).resolve().parent.parent / "testdata"
 SCALE = 1e-13  # mean, stddev, entropy ...: a few roundings of a double
@@ -30,9 +32,8 @@ class Tally:
 
 
 def run(program, *arguments):
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("IMGSTAT_")}
     done = subprocess.run([program, *arguments], cwd=FOLDER, capture_output=True, timeout=600, check=False,
-                          env=environment)
+                          env=environment())
     lines = [json.loads(line) for line in done.stdout.decode().splitlines()]
     return done.returncode, lines, done.stderr.decode(errors="replace")
 

@@ -22,6 +22,9 @@ from pathlib import Path
 
 from roundtrip_corpus import compare_png, compare_tiff
 
+sys.path.append(str(Path(__file__).resolve().parent / "cli"))
+from harness import environment  # noqa: E402
+
 HERE = Path(__file__).resolve().parent
 CORPUS = Path(os.environ.get("IMGSTAT_CORPUS") or HERE.parent.parent / "shared" / "corpus")
 SAME = ("page", "pages", "format", "width", "height", "sample", "bits", "photometric")
@@ -40,9 +43,8 @@ def check(good, sentence):
 
 
 def run(program, *words, cwd=None):
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("IMGSTAT_")}
-    done = subprocess.run([program, *map(str, words)], cwd=cwd, capture_output=True, timeout=900, check=False,
-                          env=environment)
+    done = subprocess.run([program, *map(str, words)], cwd=cwd, capture_output=True, timeout=3600, check=False,
+                          env=environment())
     said = done.stderr.decode(errors="replace")
     if done.returncode not in (0, 1) or any(word in said for word in SANITIZED):
         sys.exit(f"{words}\nexit status {done.returncode}\n{said[-4000:]}")
@@ -126,13 +128,13 @@ def ask_others(folder, name, page):
     size = (page["width"], page["height"])
     path = folder / name
     if shutil.which("vipsheader"):
-        done = subprocess.run(["vipsheader", "-f", "width", path], capture_output=True, check=False, timeout=60)
+        done = subprocess.run(["vipsheader", "-f", "width", path], capture_output=True, check=False, timeout=600)
         if done.returncode == 0:
             check(int(done.stdout) == size[0], f"{name}: vips reads width {done.stdout!r}")
         else:
             return False, done.stderr.decode(errors="replace").strip()
     if shutil.which("gdalinfo"):
-        done = subprocess.run(["gdalinfo", "-json", "-checksum", path], capture_output=True, check=False, timeout=60)
+        done = subprocess.run(["gdalinfo", "-json", "-checksum", path], capture_output=True, check=False, timeout=600)
         if done.returncode == 0:
             check(json.loads(done.stdout.decode(errors="replace"))["size"] == list(size), f"{name}: GDAL reads another size")
         else:
@@ -143,7 +145,7 @@ def ask_others(folder, name, page):
 def others_read(folder, name):
     for words in (["vipsheader"], ["gdalinfo", "-json"]):
         if shutil.which(words[0]):
-            done = subprocess.run([*words, folder / name], capture_output=True, check=False, timeout=60)
+            done = subprocess.run([*words, folder / name], capture_output=True, check=False, timeout=600)
             if done.returncode != 0:
                 return False
     return True

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <tiffio.h>
 
-TestSuite(planes, .init = decode_begin, .fini = decode_end, .timeout = 1000);
+TestSuite(planes, .init = decode_begin, .fini = decode_end, .timeout = 3000);
 
 enum { NODATA_TAG = 42113 };
 
