@@ -26,13 +26,6 @@ void band_memory_release(Device *device, BandMemory *memory)
     *memory = (BandMemory){0};
 }
 
-ImgstatResult cancel_check(const Cancel *cancel, ImgstatError *err)
-{
-    if (cancel && cancel->check && cancel->check(cancel->context))
-        return error_set(err, IMGSTAT_ERR_CANCELLED, "interrupted");
-    return IMGSTAT_OK;
-}
-
 static bool row_bytes_of(const Decoder *decoder, size_t *out)
 {
     const ImgstatPage *const page = &decoder->page;

@@ -4,6 +4,7 @@
 #ifndef IMGSTAT_BANDS_H
 #define IMGSTAT_BANDS_H
 
+#include "cancel.h"
 #include "codec.h"
 #include "device.h"
 
@@ -16,14 +17,6 @@ typedef struct BandMemory {
 ImgstatResult band_memory_reserve(Device *device, BandMemory *memory, size_t bytes,
                                   ImgstatError *err);
 void band_memory_release(Device *device, BandMemory *memory);
-
-/* Asked between bands, from any thread: whether to stop. check may be NULL. */
-typedef struct Cancel {
-    bool (*check)(void *context);
-    void *context;
-} Cancel;
-
-ImgstatResult cancel_check(const Cancel *cancel, ImgstatError *err);
 
 typedef struct Bands {
     Device *device;

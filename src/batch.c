@@ -9,7 +9,8 @@ enum {
     WORKERS_MAX = 256,
     FILES_A_WORKER = 6, /* descriptors: input, output, a second decoder; a reserve */
     FILES_OTHER = 16,
-    LEAST_MEMORY = 32 << 20
+    LEAST_MEMORY =
+        48 << 20 /* wide samples take 33 to 40 MiB: bands, codecs, keys to sort, counters */
 };
 
 static void plan_workers(Jobs *jobs)
@@ -78,6 +79,7 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
     if (n == 0)
         return IMGSTAT_OK;
     Jobs jobs = {.batch = batch, .job = job, .n = n, .method = batch->method};
+    jobs.cancel = (Cancel){.check = jobs_cancelled, .context = &jobs};
     plan_workers(&jobs);
     plan_memory(&jobs);
     pthread_mutex_init(&jobs.lock, NULL);

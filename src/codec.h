@@ -3,6 +3,7 @@
 #ifndef IMGSTAT_CODEC_H
 #define IMGSTAT_CODEC_H
 
+#include "cancel.h"
 #include "image.h"
 #include "scratch.h"
 
@@ -17,7 +18,8 @@ typedef struct Source {
 /* Whether a path names a regular file, of *bytes. Opening anything else before its turn can change
  * it: a FIFO's writer goes on. */
 bool source_is_file(const char *path, uint64_t *bytes);
-ImgstatResult source_open(const char *path, Source **out, ImgstatError *err);
+/* cancel: asked while a pipe is waited for; NULL: it is waited for without end. */
+ImgstatResult source_open(const char *path, const Cancel *cancel, Source **out, ImgstatError *err);
 void source_close(Source *source);
 /* Reads up to `bytes` at `offset`; *got is less only at the end of the file. */
 ImgstatResult source_read(const Source *source, uint64_t offset, void *to, size_t bytes,
@@ -119,5 +121,9 @@ struct ImgstatFile {
     Source *source;
     Decoder *decoder;
 };
+
+/* imgstat_file_open that can be interrupted. cancel: of source_open. */
+ImgstatResult file_open(const char *path, const ImgstatOpen *how, const Cancel *cancel,
+                        ImgstatFile **out, ImgstatError *err);
 
 #endif

@@ -33,14 +33,10 @@ static DecodeWay wanted_way(void)
     return wanted && strcmp(wanted, "threads") == 0 ? DECODE_THREADS : DECODE_AUTO;
 }
 
-ImgstatResult imgstat_file_open(const char *path, const ImgstatOpen *how, ImgstatFile **out,
-                                ImgstatError *err)
+ImgstatResult file_open(const char *path, const ImgstatOpen *how, const Cancel *cancel,
+                        ImgstatFile **out, ImgstatError *err)
 {
-    if (!out)
-        return error_set(err, IMGSTAT_ERR_ARG, "imgstat_file_open: no place for the file");
     *out = NULL;
-    if (!path)
-        return error_set(err, IMGSTAT_ERR_ARG, "imgstat_file_open: no path");
     ImgstatOpen full = how ? *how : (ImgstatOpen){.indices = false};
     full.limits = limits_default(full.limits);
 
@@ -48,7 +44,7 @@ ImgstatResult imgstat_file_open(const char *path, const ImgstatOpen *how, Imgsta
     if (!file)
         return error_memory(err, sizeof *file, "an open file");
     const Codec *codec = NULL;
-    ImgstatResult res = source_open(path, &file->source, err);
+    ImgstatResult res = source_open(path, cancel, &file->source, err);
     if (res == IMGSTAT_OK)
         res = find_codec(file->source, &codec, err);
     if (res == IMGSTAT_OK)
@@ -61,6 +57,17 @@ ImgstatResult imgstat_file_open(const char *path, const ImgstatOpen *how, Imgsta
     }
     *out = file;
     return IMGSTAT_OK;
+}
+
+ImgstatResult imgstat_file_open(const char *path, const ImgstatOpen *how, ImgstatFile **out,
+                                ImgstatError *err)
+{
+    if (!out)
+        return error_set(err, IMGSTAT_ERR_ARG, "imgstat_file_open: no place for the file");
+    *out = NULL;
+    if (!path)
+        return error_set(err, IMGSTAT_ERR_ARG, "imgstat_file_open: no path");
+    return file_open(path, how, NULL, out, err);
 }
 
 void imgstat_file_close(ImgstatFile *file)

@@ -7,7 +7,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,8 +33,7 @@ bool jobs_cancelled(void *context)
 
 static ImgstatResult open_worker(Jobs *jobs, const char *device, Worker *out, ImgstatError *err)
 {
-    const Cancel cancel = {.check = jobs_cancelled, .context = jobs};
-    return worker_open(device, jobs->threads, cancel, out, err);
+    return worker_open(device, jobs->threads, jobs->cancel, out, err);
 }
 
 static bool may_fall_back(const Jobs *jobs, ImgstatResult result)
@@ -130,7 +128,7 @@ ImgstatResult jobs_open(const Jobs *jobs, size_t index, Outcome *outcome, Imgsta
     const ImgstatJob *const job = &jobs->job[index];
     if (jobs->n - index > jobs->n_workers) /* what is taken when this one is done, about */
         (void)advise_soon(jobs->job[index + jobs->n_workers].input, ADVISE_BYTES);
-    IMGSTAT_TRY(imgstat_file_open(job->input, &how, out, err));
+    IMGSTAT_TRY(file_open(job->input, &how, &jobs->cancel, out, err));
     (*out)->decoder->threads = jobs->threads;
     const ImgstatResult res = imgstat_file_page(*out, job->has_page ? job->page : 0, NULL, err);
     if (res != IMGSTAT_OK) {
@@ -168,12 +166,6 @@ ImgstatResult jobs_enter(Jobs *jobs, Worker *worker, size_t index, ImgstatFile *
     return IMGSTAT_OK;
 }
 
-static bool exists(const char *path)
-{
-    struct stat st;
-    return strcmp(path, "-") != 0 && stat(path, &st) == 0;
-}
-
 static void drop_warnings(Outcome *outcome)
 {
     free(outcome->warnings);
@@ -185,7 +177,7 @@ static ImgstatResult run_job(Jobs *jobs, Worker *worker, size_t index, Outcome *
 {
     const ImgstatJob *const job = &jobs->job[index];
     ImgstatError *const err = &outcome->error;
-    if (jobs->batch->skip_existing && exists(job->output)) {
+    if (jobs->batch->skip_existing && output_exists(job->output)) {
         outcome->told.skipped = true;
         return IMGSTAT_OK;
     }

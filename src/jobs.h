@@ -23,6 +23,7 @@ typedef struct Outcome {
 typedef struct Jobs {
     const ImgstatBatch *batch;
     const ImgstatJob *job; /* n of them */
+    Cancel cancel;
     size_t n;
     ImgstatMethod method;
     ImgstatOpen open; /* of files: limits */

@@ -28,6 +28,12 @@ static void output_free(Output *output)
     free(output);
 }
 
+bool output_exists(const char *path)
+{
+    struct stat st;
+    return strcmp(path, "-") != 0 && stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
 /* An unlinked temporary, for targets that only take a stream. */
 static ImgstatResult open_unlinked(Output *output, ImgstatError *err)
 {
@@ -60,9 +66,23 @@ static int create_unique(char *path, mode_t mode)
     return -1;
 }
 
+/* What writing into the old file would have kept. The owner first: changing it takes bits off the
+ * mode. Who may not give files away may still set the group. File systems without permissions
+ * refuse; cp does not mind either. */
+static bool set_owner_and_mode(int fd, const struct stat *old)
+{
+    struct stat st;
+    if (fstat(fd, &st) == 0 && (st.st_uid != old->st_uid || st.st_gid != old->st_gid) &&
+        fchown(fd, old->st_uid, old->st_gid) != 0 && fchown(fd, (uid_t)-1, old->st_gid) != 0 &&
+        errno != EPERM && errno != ENOTSUP && errno != EINVAL)
+        return false;
+    return fchmod(fd, old->st_mode & 0777) == 0 || errno == EPERM || errno == ENOTSUP;
+}
+
 /* ".NAME.XXXXXX" in the target's folder; a long NAME is cut, so that the whole fits NAME_MAX.
- * exact: mode is not lessened by the umask. */
-static ImgstatResult open_beside(Output *output, mode_t mode, bool exact, ImgstatError *err)
+ * old: the file that is there, or NULL. */
+static ImgstatResult open_beside(Output *output, mode_t mode, const struct stat *old,
+                                 ImgstatError *err)
 {
     const char *slash = strrchr(output->target, '/');
     const int dir = slash ? (int)(slash + 1 - output->target) : 0;
@@ -75,15 +95,14 @@ static ImgstatResult open_beside(Output *output, mode_t mode, bool exact, Imgsta
         output->temporary = NULL;
         return error_memory(err, strlen(output->target), "a file name");
     }
-    output->fd = create_unique(output->temporary, exact ? 0600 : mode);
+    output->fd = create_unique(output->temporary, old ? 0600 : mode);
     if (output->fd < 0) {
         const ImgstatResult res = io_error(output, "create the file", err);
         free(output->temporary);
         output->temporary = NULL;
         return res;
     }
-    /* File systems without permissions refuse; cp does not mind either. */
-    if (exact && fchmod(output->fd, mode) != 0 && errno != EPERM && errno != ENOTSUP)
+    if (old && !set_owner_and_mode(output->fd, old))
         return io_error(output, "set permissions", err);
     return IMGSTAT_OK;
 }
@@ -105,7 +124,7 @@ static ImgstatResult open_target(Output *output, const char *path, mode_t mode, 
     output->target = exists ? realpath(path, NULL) : strdup(path);
     if (!output->target)
         return io_error(output, "resolve the path", err);
-    return open_beside(output, (exists ? st.st_mode : mode) & 0777, exists, err);
+    return open_beside(output, mode & 0777, exists ? &st : NULL, err);
 }
 
 ImgstatResult output_open(const char *path, bool replace, mode_t mode, Output **out,
@@ -147,30 +166,51 @@ ImgstatResult output_write(Output *output, uint64_t at, const void *from, size_t
     return IMGSTAT_OK;
 }
 
+/* A FIFO is opened when somebody reads it. */
+static ImgstatResult open_stream(const Output *output, int *to, ImgstatError *err)
+{
+    for (;;) {
+        *to = output->standard ? STDOUT_FILENO : open(output->name, O_WRONLY | O_CLOEXEC);
+        if (*to >= 0)
+            return IMGSTAT_OK;
+        if (errno != EINTR)
+            return io_error(output, "open for writing", err);
+        IMGSTAT_TRY(cancel_check(output->cancel, err));
+    }
+}
+
+/* A signal cuts short what waits for a reader: that may be meant for us. */
+static ImgstatResult write_stream(const Output *output, int to, const char *from, size_t bytes,
+                                  ImgstatError *err)
+{
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t n = write(to, from + done, bytes - done);
+        if (n < 0 && errno != EINTR)
+            return io_error(output, "write", err);
+        done += n > 0 ? (size_t)n : 0;
+        if (done < bytes)
+            IMGSTAT_TRY(cancel_check(output->cancel, err));
+    }
+    return IMGSTAT_OK;
+}
+
 /* Copies the unlinked temporary to standard output, or into the FIFO or device that `name` is. */
 static ImgstatResult copy_out(Output *output, ImgstatError *err)
 {
     enum { COPY_BYTES = 1 << 15 };
-    const int to = output->standard ? STDOUT_FILENO : open(output->name, O_WRONLY | O_CLOEXEC);
+    int to = -1;
     char *buffer = malloc(COPY_BYTES);
-    ImgstatResult res = IMGSTAT_OK;
+    ImgstatResult res =
+        buffer ? open_stream(output, &to, err) : error_memory(err, COPY_BYTES, "a copy buffer");
     off_t at = 0;
-    if (!buffer)
-        res = error_memory(err, COPY_BYTES, "a copy buffer");
-    else if (to < 0)
-        res = io_error(output, "open for writing", err);
     while (res == IMGSTAT_OK) {
         const ssize_t got = pread(output->fd, buffer, COPY_BYTES, at);
         if (got == 0)
             break;
         if (got < 0 && errno != EINTR)
             res = io_error(output, "read back the temporary file", err);
-        for (ssize_t done = 0; res == IMGSTAT_OK && done < got;) {
-            const ssize_t put = write(to, buffer + done, (size_t)(got - done));
-            if (put < 0 && errno != EINTR)
-                res = io_error(output, "write", err);
-            done += put > 0 ? put : 0;
-        }
+        if (res == IMGSTAT_OK && got > 0)
+            res = write_stream(output, to, buffer, (size_t)got, err);
         at += got > 0 ? got : 0;
     }
     free(buffer);

@@ -3,7 +3,7 @@
 #ifndef IMGSTAT_OUTPUT_H
 #define IMGSTAT_OUTPUT_H
 
-#include "result.h"
+#include "cancel.h"
 
 #include <sys/types.h>
 
@@ -15,12 +15,17 @@ typedef struct Output {
     char *target;    /* what the rename replaces, symbolic links resolved; NULL: copied */
     char *temporary; /* path of the temporary; NULL: unlinked */
     int fd;
-    bool replace;  /* an existing target may be replaced */
-    bool standard; /* copied to standard output */
+    bool replace;         /* an existing target may be replaced */
+    bool standard;        /* copied to standard output */
+    const Cancel *cancel; /* asked where the reader of a pipe keeps it waiting; NULL: never */
 } Output;
 
+/* Whether there is something at `path`, a folder apart: that is never an output. */
+bool output_exists(const char *path);
+
 /* Like cp: a new file takes `mode` less the umask, an existing one (replaced only with `replace`)
- * keeps its mode, a symbolic link stays a link and what it names is replaced. */
+ * keeps its mode and, where that is allowed, its owner, a symbolic link stays a link and what it
+ * names is replaced. */
 ImgstatResult output_open(const char *path, bool replace, mode_t mode, Output **out,
                           ImgstatError *err);
 /* Writes at a position; threads may write to distinct ones. */

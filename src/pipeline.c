@@ -355,8 +355,10 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, Worker *worker, ImgstatFile
                            .deflaters = worker->deflaters};
     ImgstatResult res =
         output_open(job->output, pipeline->write->replace, mode_of(decoder->source), &output, err);
-    if (res == IMGSTAT_OK)
+    if (res == IMGSTAT_OK) {
+        output->cancel = &worker->cancel;
         res = format->create(output, &how, &warnings, &encoder, err);
+    }
     if (res == IMGSTAT_OK)
         res = run_pages(pipeline, worker, file, job, encoder, made, err);
     if (encoder)

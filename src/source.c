@@ -7,13 +7,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Copying a pipe: large enough that system calls do not count. */
-enum { SPOOL_BYTES = 1 << 18 };
+enum {
+    SPOOL_BYTES = 1 << 18, /* copying a pipe: large enough that system calls do not count */
+    WAIT_MS = 200          /* an interruption that another thread hears of is noticed this late */
+};
 
 bool source_is_file(const char *path, uint64_t *bytes)
 {
@@ -62,12 +65,25 @@ static bool write_all(int fd, const char *from, size_t bytes)
     return true;
 }
 
+/* Waits until there is something to read, or the end, or an error to be told by reading. */
+static ImgstatResult wait_for(int from, const Cancel *cancel, ImgstatError *err)
+{
+    struct pollfd what = {.fd = from, .events = POLLIN};
+    int ready = 0;
+    while (cancel && (ready == 0 || (ready < 0 && errno == EINTR))) {
+        IMGSTAT_TRY(cancel_check(cancel, err));
+        ready = poll(&what, 1, WAIT_MS);
+    }
+    return IMGSTAT_OK;
+}
+
 /* Reads until `bytes` are there or the input ends; *got is how many. */
-static ImgstatResult read_full(int from, const char *name, char *to, size_t bytes, size_t *got,
-                               ImgstatError *err)
+static ImgstatResult read_full(int from, const char *name, const Cancel *cancel, char *to,
+                               size_t bytes, size_t *got, ImgstatError *err)
 {
     *got = 0;
     while (*got < bytes) {
+        IMGSTAT_TRY(wait_for(from, cancel, err));
         const ssize_t n = read(from, to + *got, bytes - *got);
         if (n == 0)
             break;
@@ -82,7 +98,8 @@ static ImgstatResult read_full(int from, const char *name, char *to, size_t byte
 
 /* Reads `from` to its end into an unnamed file; *out is that file or -1. What does not begin like
  * an image is refused at once: it may never end. */
-static ImgstatResult spool(int from, const char *name, int *out, ImgstatError *err)
+static ImgstatResult spool(int from, const char *name, const Cancel *cancel, int *out,
+                           ImgstatError *err)
 {
     *out = -1;
     char *const buffer = malloc(SPOOL_BYTES);
@@ -95,7 +112,7 @@ static ImgstatResult spool(int from, const char *name, int *out, ImgstatError *e
                         strerror(errno));
     for (bool first = true; res == IMGSTAT_OK; first = false) {
         size_t n;
-        res = read_full(from, name, buffer, SPOOL_BYTES, &n, err);
+        res = read_full(from, name, cancel, buffer, SPOOL_BYTES, &n, err);
         if (res != IMGSTAT_OK || n == 0)
             break;
         const uint8_t *const head = (const uint8_t *)buffer;
@@ -116,7 +133,7 @@ static ImgstatResult spool(int from, const char *name, int *out, ImgstatError *e
 }
 
 /* Replaces source->fd by something that can be read at positions, and fills in its size. */
-static ImgstatResult make_seekable(Source *source, ImgstatError *err)
+static ImgstatResult make_seekable(Source *source, const Cancel *cancel, ImgstatError *err)
 {
     struct stat st;
     if (fstat(source->fd, &st) != 0)
@@ -127,7 +144,7 @@ static ImgstatResult make_seekable(Source *source, ImgstatError *err)
     const bool seekable = S_ISREG(st.st_mode) && lseek(source->fd, 0, SEEK_CUR) == 0;
     if (!seekable) {
         int copy = -1;
-        IMGSTAT_TRY(spool(source->fd, source->name, &copy, err));
+        IMGSTAT_TRY(spool(source->fd, source->name, cancel, &copy, err));
         close(source->fd);
         source->fd = copy;
         if (fstat(source->fd, &st) != 0)
@@ -139,7 +156,22 @@ static ImgstatResult make_seekable(Source *source, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-ImgstatResult source_open(const char *path, Source **out, ImgstatError *err)
+/* A FIFO is opened when somebody writes to it. */
+static ImgstatResult open_path(Source *source, const Cancel *cancel, ImgstatError *err)
+{
+    const bool standard = strcmp(source->name, "-") == 0;
+    for (;;) {
+        source->fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                              : open(source->name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        if (source->fd >= 0)
+            return IMGSTAT_OK;
+        if (errno != EINTR)
+            return error_set(err, IMGSTAT_ERR_IO, "%s: %s", source->name, strerror(errno));
+        IMGSTAT_TRY(cancel_check(cancel, err));
+    }
+}
+
+ImgstatResult source_open(const char *path, const Cancel *cancel, Source **out, ImgstatError *err)
 {
     *out = NULL;
     Source *const source = calloc(1, sizeof *source);
@@ -150,14 +182,10 @@ ImgstatResult source_open(const char *path, Source **out, ImgstatError *err)
     ImgstatResult res = IMGSTAT_OK;
     if (!source->name)
         res = error_memory(err, strlen(path) + 1, "a file name");
-    if (res == IMGSTAT_OK) {
-        source->fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                                            : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        if (source->fd < 0)
-            res = error_set(err, IMGSTAT_ERR_IO, "%s: %s", path, strerror(errno));
-    }
     if (res == IMGSTAT_OK)
-        res = make_seekable(source, err);
+        res = open_path(source, cancel, err);
+    if (res == IMGSTAT_OK)
+        res = make_seekable(source, cancel, err);
     if (res != IMGSTAT_OK) {
         source_close(source);
         return res;

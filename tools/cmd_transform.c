@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_transform.c: normalize, equalize and apply: from inputs to a batch of the library. */
 #include "commands.h"
+#include "output.h"
 #include "outputs.h"
 #include "plan.h"
 #include "progress.h"
@@ -84,7 +85,7 @@ static bool on_poll(void *context)
 
 static bool is_skipped(const TransformOptions *t, const ImgstatJob *job)
 {
-    return t->skip_existing && access(job->output, F_OK) == 0;
+    return t->skip_existing && output_exists(job->output);
 }
 
 static void list(const Run *run)
@@ -230,6 +231,8 @@ static void run_command(const Options *o, const InputList *inputs)
     ImgstatTransfer *given = NULL;
     ImgstatError error;
     Run run = {.options = o, .outputs = &outputs};
+    if (strcmp(o->transform.output, "-") != 0 && !o->transform.dry_run)
+        status_outlive_readers();
     if (!outputs_plan(o, inputs, &outputs)) {
         status_raise(STATUS_USAGE);
     } else if (check_saving(o, inputs)) {

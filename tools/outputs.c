@@ -69,28 +69,68 @@ static char *path_in_folder(const TransformOptions *t, const Input *input)
 
 /* ---- What must not happen -------------------------------------------------------------------- */
 
-static int by_output(const void *a, const void *b)
+/* A file that is to be written: symbolic links are followed, as writing does. */
+typedef struct Place {
+    char *path;
+    const char *from; /* what becomes it */
+    const char *to;   /* as it was called */
+} Place;
+
+static char *copy(const char *text, size_t length)
 {
-    const ImgstatJob *const x = *(const ImgstatJob *const *)a, *const y =
-                                                                   *(const ImgstatJob *const *)b;
-    return strcmp(x->output, y->output);
+    char *const out = text_alloc(length + 1);
+    memcpy(out, text, length);
+    out[length] = '\0';
+    return out;
+}
+
+/* The path that links lead to, of what is there; what is not will be made in there. */
+static char *resolve(const char *path)
+{
+    char *const all = realpath(path, NULL);
+    if (all != NULL)
+        return all;
+    const char *const slash = strrchr(path, '/'), *const name = slash != NULL ? slash + 1 : path;
+    if (slash == path || *name == '\0')
+        return copy(path, strlen(path));
+    char *const folder = slash != NULL ? copy(path, (size_t)(slash - path)) : copy(".", 1);
+    char *const above = resolve(folder);
+    const size_t bytes = strlen(above) + strlen(name) + 2;
+    char *const out = text_alloc(bytes);
+    snprintf(out, bytes, "%s/%s", above, name);
+    free(above);
+    free(folder);
+    return out;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const Place *)a)->path, ((const Place *)b)->path);
 }
 
 static bool check_distinct(const Options *o, const Outputs *outputs)
 {
-    const ImgstatJob **const sorted = text_alloc((outputs->n + 1) * sizeof *sorted);
+    const TransformOptions *const t = &o->transform;
+    Place *const places = text_alloc((outputs->n + 1) * sizeof *places);
+    size_t n = 0;
     for (size_t i = 0; i < outputs->n; i++)
-        sorted[i] = &outputs->jobs[i];
-    qsort(sorted, outputs->n, sizeof *sorted, by_output);
+        places[n++] = (Place){.from = outputs->jobs[i].input, .to = outputs->jobs[i].output};
+    if (t->save_transfer != NULL)
+        places[n++] = (Place){.from = "the transfer", .to = t->save_transfer};
+    for (size_t i = 0; i < n; i++)
+        places[i].path = resolve(places[i].to);
+    qsort(places, n, sizeof *places, by_path);
     bool good = true;
-    for (size_t i = 1; good && i < outputs->n; i++) {
-        if (strcmp(sorted[i - 1]->output, sorted[i]->output) != 0)
-            continue;
-        good = false;
-        usage_error(o->command, "%s and %s would both become %s", sorted[i - 1]->input,
-                    sorted[i]->input, sorted[i]->output);
+    for (size_t i = 1; good && i < n; i++) {
+        const Place *const a = &places[i - 1], *const b = &places[i];
+        good = strcmp(a->path, b->path) != 0;
+        if (!good)
+            usage_error(o->command, "%s and %s would both become %s", a->from, b->from,
+                        strcmp(a->to, b->to) == 0 ? a->to : a->path);
     }
-    free(sorted);
+    for (size_t i = 0; i < n; i++)
+        free(places[i].path);
+    free(places);
     return good;
 }
 
@@ -122,6 +162,25 @@ static bool check_one(const Options *o, const ImgstatJob *job, const Identity *f
     return false;
 }
 
+static const Identity *find(const Identity *inputs, size_t n, const char *path)
+{
+    struct stat info;
+    if (strcmp(path, "-") == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return NULL;
+    const Identity wanted = {info.st_dev, info.st_ino, NULL};
+    return bsearch(&wanted, inputs, n, sizeof *inputs, by_identity);
+}
+
+static bool check_saved(const Options *o, const Identity *inputs, size_t n)
+{
+    const char *const path = o->transform.save_transfer;
+    const Identity *const found = path != NULL ? find(inputs, n, path) : NULL;
+    if (found == NULL)
+        return true;
+    usage_error(o->command, "the transfer would replace %s, which is an input", found->job->input);
+    return false;
+}
+
 static bool check_inputs_kept(const Options *o, const Outputs *outputs)
 {
     Identity *const inputs = text_alloc((outputs->n + 1) * sizeof *inputs);
@@ -131,12 +190,9 @@ static bool check_inputs_kept(const Options *o, const Outputs *outputs)
         if (stat(outputs->jobs[i].input, &info) == 0)
             inputs[n++] = (Identity){info.st_dev, info.st_ino, &outputs->jobs[i]};
     qsort(inputs, n, sizeof *inputs, by_identity);
-    bool good = true;
+    bool good = check_saved(o, inputs, n);
     for (size_t i = 0; good && !o->transform.skip_existing && i < outputs->n; i++) {
-        if (stat(outputs->jobs[i].output, &info) != 0 || !S_ISREG(info.st_mode))
-            continue;
-        const Identity wanted = {info.st_dev, info.st_ino, NULL};
-        const Identity *const found = bsearch(&wanted, inputs, n, sizeof *inputs, by_identity);
+        const Identity *const found = find(inputs, n, outputs->jobs[i].output);
         good = found == NULL || check_one(o, &outputs->jobs[i], found);
     }
     free(inputs);
@@ -208,7 +264,7 @@ bool outputs_plan(const Options *options, const InputList *inputs, Outputs *out)
         out->jobs[out->n++] = (ImgstatJob){
             .input = input->path, .output = path, .has_page = input->has_page, .page = input->page};
     }
-    return standard || (check_distinct(options, out) && check_inputs_kept(options, out));
+    return check_distinct(options, out) && check_inputs_kept(options, out);
 }
 
 /* mkdir -p of the folder that `path` lies in; path is changed and restored. */

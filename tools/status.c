@@ -16,6 +16,16 @@ static bool stdout_failed;
 static _Atomic(const char *) temporary_path;
 static atomic_int remembered;
 
+/* What ends a process that writes, unless somebody has had it ignored (nohup does that). */
+static void set_handler(int number, void (*handler)(int), int flags)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, before;
+    sigemptyset(&action.sa_mask);
+    if (number == SIGHUP && sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_IGN)
+        return;
+    sigaction(number, &action, NULL);
+}
+
 static void on_signal(int number)
 {
     const char *const path = atomic_load(&temporary_path);
@@ -26,10 +36,10 @@ static void on_signal(int number)
 
 void status_catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    set_handler(SIGINT, on_signal, 0);
+    set_handler(SIGTERM, on_signal, 0);
+    set_handler(SIGHUP, on_signal, 0);
+    set_handler(SIGXFSZ, SIG_IGN, 0); /* writing fails instead, and says so */
 }
 
 static void on_signal_gently(int number)
@@ -39,10 +49,14 @@ static void on_signal_gently(int number)
 
 void status_catch_gently(void)
 {
-    struct sigaction action = {.sa_handler = on_signal_gently, .sa_flags = (int)SA_RESETHAND};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    set_handler(SIGINT, on_signal_gently, (int)SA_RESETHAND);
+    set_handler(SIGTERM, on_signal_gently, (int)SA_RESETHAND);
+    set_handler(SIGHUP, on_signal_gently, (int)SA_RESETHAND);
+}
+
+void status_outlive_readers(void)
+{
+    set_handler(SIGPIPE, SIG_IGN, 0);
 }
 
 int status_interrupted(void)

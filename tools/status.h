@@ -10,7 +10,7 @@ enum {
     STATUS_INTERRUPTED = 130
 };
 
-/* On SIGINT and SIGTERM: removes the temporary file and exits, 130 for SIGINT. */
+/* On SIGINT, SIGTERM and SIGHUP: removes the temporary file and exits, 130 for SIGINT. */
 void status_catch_signals(void);
 /* The file that an interruption must remove; NULL for none. path stays with the caller. */
 void status_set_temporary(const char *path);
@@ -18,6 +18,8 @@ void status_set_temporary(const char *path);
 /* Instead: the first of these signals is only remembered, so that what is under way can be removed;
  * a second one ends the process. */
 void status_catch_gently(void);
+/* Files are still to be written when nobody reads any more what is said of them. */
+void status_outlive_readers(void);
 int status_interrupted(void); /* the signal, or 0; any thread */
 
 void status_raise(int status); /* main thread only */

@@ -107,7 +107,7 @@ const struct argp_option transform_input_table[] = {
     {NULL, 0, NULL, 0, "Input:", 4},
     {"recursive", 'r', NULL, 0, "Enter the directories inside directories (default: no)", 4},
     {"memory", KEY_MEMORY, "SIZE", 0,
-     "Bytes for the pixels of all images at work, not below 32M; suffixes K, M, G, T (default: 1G)",
+     "Bytes for the pixels of all images at work, not below 48M; suffixes K, M, G, T (default: 1G)",
      4},
     {0},
 };
@@ -228,6 +228,12 @@ static error_t set_grid(const struct argp_state *state, const char *text, Transf
     return 0;
 }
 
+/* By that name a file that standard output leads to would be refused, as it exists. */
+static const char *output_name(const char *name)
+{
+    return strcmp(name, "/dev/stdout") == 0 ? "-" : name;
+}
+
 static error_t parse_map(int key, const char *arg, const struct argp_state *state,
                          TransformOptions *t)
 {
@@ -272,7 +278,7 @@ static error_t parse_map(int key, const char *arg, const struct argp_state *stat
                 state, "--out-range takes LO,HI with LO below HI, such as 0,4095, not '%s'", arg);
         return 0;
     case KEY_SAVE_TRANSFER:
-        t->save_transfer = arg;
+        t->save_transfer = output_name(arg);
         return 0;
     case KEY_TOGETHER:
         t->together = true;
@@ -289,7 +295,7 @@ static error_t parse_write(int key, const char *arg, const struct argp_state *st
     error_t error;
     switch (key) {
     case 'o':
-        t->output = arg;
+        t->output = output_name(arg);
         return 0;
     case KEY_FORMAT:
         if (strcmp(arg, "png") != 0 && strcmp(arg, "tiff") != 0 && strcmp(arg, "tif") != 0)

@@ -3,6 +3,7 @@
 """What goes wrong while images are transformed: nothing is lost, nothing is half-written, and the
 message is clear. usage: test_faults.py IMGSTAT"""
 
+import contextlib
 import ctypes
 import os
 import random
@@ -12,6 +13,7 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import harness
@@ -70,6 +72,9 @@ def test_disk_full(program, folder):
     for suffix in ("png", "tif"):
         done = run(program, "equalize", name, "-o", small / f"a.{suffix}", status=1, preexec_fn=limit)
         check(b"File too large" in done.stderr and os.listdir(small) == [], f"{done.stderr!r} {os.listdir(small)}")
+    done = run(program, "equalize", name, "-o", small / "a.png", status=1,
+               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200000, 200000)))
+    check(b"File too large" in done.stderr and os.listdir(small) == [], "the signal of that limit ends nothing")
     old = small / "old.png"
     old.write_bytes(b"precious")
     run(program, "equalize", "--force", name, "-o", old, status=1, preexec_fn=limit)
@@ -264,6 +269,100 @@ def test_interrupted(program, folder):
     check(temporaries(folder) == [] and not big.exists(), "nothing is left of it")
 
 
+@contextlib.contextmanager
+def hangup(action):
+    """Programs started within inherit it, whatever these tests were started with."""
+    before = signal.signal(signal.SIGHUP, action)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def has_spool(pid):
+    """Whether it has opened a temporary file without a name, as it does for pipes when all has begun."""
+    folder = Path(f"/proc/{pid}/fd")
+    try:
+        return any(os.readlink(folder / fd).endswith("(deleted)") for fd in os.listdir(folder))
+    except OSError:
+        return False
+
+
+def interrupt(program, words, number, ready=has_spool, **more):
+    """Interrupts once what waits for a pipe; its status and last words."""
+    with subprocess.Popen([program, *map(str, words)], stderr=subprocess.PIPE, env=environment(), **more) as child:
+        try:
+            wait_until(child, lambda: ready(child.pid))
+            time.sleep(0.3)  # then it does wait, or will be interrupted before
+            child.send_signal(number)
+            child.wait(60)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            child.kill()
+        return child.wait(), child.stderr.read()
+
+
+def fill(pipe):
+    os.set_blocking(pipe, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(pipe, bytes(4096))
+    os.set_blocking(pipe, True)
+
+
+def test_interrupted_waiting(program, folder):
+    """A pipe that gives nothing, or takes nothing, does not keep the program from being interrupted: it waited on until
+    a second signal came."""
+    name, fifo = folder / "a.png", folder / "fifo"
+    name.write_bytes(png(1000, 1000))
+    os.mkfifo(fifo)
+    said = b"interrupted: 0 written, 0 failed, 1 not done\n"
+    with hangup(signal.SIG_DFL):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            reader, writer = os.pipe()
+            for start in (b"", name.read_bytes()[:1000]):
+                os.write(writer, start)
+                got = interrupt(program, ["equalize", "-", "-o", folder / "out.png"], number, stdin=reader)
+                check(got == (128 + number, said), f"reading a pipe, {number}: {got}")
+            fill(writer)
+            got = interrupt(program, ["equalize", name, "-o", "-"], number, stdout=writer)
+            check(got == (128 + number, said), f"writing to a pipe, {number}: {got}")
+            os.close(reader)
+            os.close(writer)
+    got = interrupt(program, ["equalize", name, "-o", fifo], signal.SIGTERM)
+    check(got == (143, said), f"a FIFO that nobody reads: {got}")
+    got = interrupt(program, ["equalize", fifo, "-o", folder / "out.png"], signal.SIGTERM, ready=lambda _: True)
+    check(got in ((143, said), (143, b"")), f"a FIFO that nobody writes to: {got}")
+    check(sorted(os.listdir(folder)) == ["a.png", "fifo"], f"{os.listdir(folder)}")
+
+
+def test_hangup(program, folder):
+    """The terminal is closed: temporary files stayed. nohup keeps the program running."""
+    make_many(folder, 60)
+    out = folder / "out"
+    with hangup(signal.SIG_DFL):
+        status, said = end_in_the_midst(program, folder, out, signal.SIGHUP)
+    check(status == 129 and b"interrupted: " in said, f"{status}: {said!r}")
+    check(temporaries(out) == [] and outputs(out) < 60, f"{temporaries(out)}, {outputs(out)}")
+    shutil.rmtree(out)
+    with hangup(signal.SIG_IGN):
+        status, said = run_until(program, ["equalize", folder / "in", "-o", out], lambda: outputs(out) >= 5,
+                                 lambda child: child.send_signal(signal.SIGHUP))
+    check((status, outputs(out)) == (0, 60), f"ignored: {status}, {outputs(out)} files, {said!r}")
+
+
+def test_nobody_reads(program, folder):
+    """What is said goes to a pipe that was closed: that ended the program in the midst, a temporary file was left."""
+    make_many(folder, 60, 20)
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([program, "equalize", "--verbose", folder / "in", "-o", folder / "out"], stderr=writer,
+                          stdout=writer, check=False, env=environment(), timeout=LIMIT)
+    os.close(writer)
+    check(done.returncode == 0 and len(os.listdir(folder / "out")) == 60, f"{done}: {len(os.listdir(folder / 'out'))}")
+
+
 def test_few_descriptors(program, folder):
     n = 10000
     (folder / "in").mkdir()
@@ -326,6 +425,16 @@ def test_memory(program, folder):
     done = run(program, "equalize", "--memory", "32M", "--clahe", "--grid", "1000,1000", folder / "in" / "00000.png",
                "-o", folder / "x.png", status=1)
     check(b"needs about" in done.stderr, f"{done.stderr!r}")
+
+
+def test_least_memory(program, folder):
+    """The least memory takes floats of any size, in bands: 32 MiB did not."""
+    name, n = folder / "floats.tif", 1500 * 1000
+    name.write_bytes(harness.tiff("f32", 1500, 1000, [i % 70001 / 7 for i in range(n)]))
+    for words in (["equalize"], ["normalize", "--clip", "1,1"]):
+        for memory in ("1", "1G"):
+            run(program, *words, "--force", "--memory", memory, name, "-o", folder / f"{memory}.tif")
+        check((folder / "1.tif").read_bytes() == (folder / "1G.tif").read_bytes(), f"{words}: by bands")
 
 
 def test_no_memory(program, folder):

@@ -335,6 +335,10 @@ def test_refused(program, folder):
              (["equalize", "--clahe", "--together", a, b, "-o", "x"], b"depends on the place"),
              (["equalize", "--grid", "4,4", a, "-o", "x"], b"belong to --clahe"),
              (["equalize", "--save-transfer", "t", a, b, "-o", "x"], b"--together makes one"),
+             (["normalize", a, "-o", "t.png", "--save-transfer", "t.png"], b"would both become t.png"),
+             (["normalize", a, "-o", "t.png", "--save-transfer", "in/../t.png"], b"would both become /"),
+             (["normalize", a, "-o", "-", "--save-transfer", "-"], b"would both become -"),
+             (["normalize", "--force", a, "-o", "t.png", "--save-transfer", a], b"would replace"),
              (["normalize", "--skip-existing", "--force", a, "-o", "x"], b"exclude each other"),
              (["normalize", a, "-o", "x.jpg"], b"outputs are PNG or TIFF"),
              (["apply", "-o", "x"], b"name the transfer")]
@@ -355,6 +359,45 @@ def test_refused(program, folder):
     (folder / "swap" / "a.png").symlink_to(b)
     done = run(program, "normalize", "--force", a, b, "-o", folder / "swap", status=2)
     check(b"is an input too" in done.stderr, f"an output that is another input: {done.stderr!r}")
+
+
+def test_one_place(program, folder):
+    """Symbolic links lead two outputs to one file: the first was lost with --force."""
+    make_folder(folder)
+    out = folder / "out"
+    (out / "sub").mkdir(parents=True)
+    (out / "b.png").symlink_to("a.png")
+    (out / "a.png").write_bytes(b"old")
+    done = run(program, "normalize", "--force", folder / "in", "-o", out, status=2)
+    check(b"would both become " in done.stderr and (out / "a.png").read_bytes() == b"old", f"files: {done.stderr!r}")
+    (out / "b.png").unlink()
+    (out / "other").symlink_to("sub")
+    shutil.copytree(folder / "in" / "sub", folder / "in" / "other")
+    done = run(program, "normalize", "--force", "-r", folder / "in", "-o", out, status=2)
+    check(b"would both become " in done.stderr and os.listdir(out / "sub") == [], f"folders: {done.stderr!r}")
+
+
+def test_folder_in_the_place(program, folder):
+    """A folder where the output belongs was taken for an output."""
+    make_folder(folder)
+    (folder / "out" / "a.png").mkdir(parents=True)
+    done = run(program, "normalize", "--skip-existing", folder / "in", "-o", folder / "out", status=1)
+    check(done.stderr.endswith(b"a.png: is a directory\n1 written, 1 failed\n"), f"{done.stderr!r}")
+    done = run(program, "normalize", "--skip-existing", "--dry-run", folder / "in", "-o", folder / "out")
+    check(done.stdout.count(b"(exists already)") == 1, f"{done.stdout!r}")
+
+
+def test_standard_output(program, folder):
+    """/dev/stdout that leads to a file was refused, as the file exists."""
+    make_folder(folder)
+    name, out = folder / "in" / "a.png", folder / "out.png"
+    run(program, "normalize", name, "-o", folder / "want.png")
+    with open(out, "wb") as stdout:
+        stdout.write(b"before")
+        stdout.flush()
+        subprocess.run([program, "normalize", name, "-o", "/dev/stdout"], stdout=stdout, check=False,
+                       env=environment(), timeout=LIMIT)
+    check(out.read_bytes() == b"before" + (folder / "want.png").read_bytes(), f"{out.read_bytes()[:20]!r}")
 
 
 def on_terminal(*command):

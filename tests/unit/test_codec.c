@@ -133,7 +133,7 @@ Test(source, reads_at_positions)
     cr_assert_geq(fd, 0);
     write_file(path, "0123456789", 10);
     Source *source = NULL;
-    cr_assert_eq(source_open(path, &source, NULL), IMGSTAT_OK);
+    cr_assert_eq(source_open(path, NULL, &source, NULL), IMGSTAT_OK);
     char bytes[8];
     size_t got = 99;
     cr_assert_eq(source_read(source, 7, bytes, 8, &got, NULL), IMGSTAT_OK);

@@ -157,6 +157,23 @@ Test(output, replaced_file_keeps_its_mode)
     cr_assert_eq(entries(), 1);
 }
 
+Test(output, replaced_file_keeps_its_owner)
+{
+    enum { SOMEBODY = 12345 };
+    ImgstatError err;
+    struct stat st;
+    if (geteuid() != 0)
+        cr_skip_test("only root gives files away");
+    put(path, "old");
+    cr_assert_eq(chown(path, SOMEBODY, SOMEBODY), 0);
+    cr_assert_eq(chmod(path, 0664), 0);
+    cr_assert_eq(write_text(path, true, 0666, "new", &err), IMGSTAT_OK);
+    expect_text(path, "new");
+    cr_assert_eq(stat(path, &st), 0);
+    cr_assert(st.st_uid == SOMEBODY && st.st_gid == SOMEBODY);
+    cr_assert_eq(mode_of(path), 0664);
+}
+
 Test(output, old_file_stays_after_discard)
 {
     ImgstatError err;
