@@ -4,6 +4,7 @@
 #include "tiff.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Compressed bytes up to here are read whatever the limit for decoded ones is. */
 enum { LEAST_LIMIT = 1 << 20 };
@@ -74,6 +75,36 @@ static uint64_t decoded_bytes(const TiffDecoder *td, uint32_t index)
     return rows * layout->row_bytes;
 }
 
+/* The width that a WebP stream at `at` declares; 0 if it is none, which libtiff finds out. */
+static uint32_t webp_width(const Source *source, uint64_t at)
+{
+    uint8_t head[30] = {0};
+    size_t got = 0;
+    if (source_read(source, at, head, sizeof head, &got, NULL) != IMGSTAT_OK || got < 25 ||
+        memcmp(head, "RIFF", 4) != 0 || memcmp(head + 8, "WEBPVP8", 7) != 0)
+        return 0;
+    switch (head[15]) {
+    case 'X': /* canvas, 24 bits less one */
+        return 1u + head[24] + (head[25] << 8) + ((uint32_t)head[26] << 16);
+    case 'L': /* after a signature, 14 bits less one */
+        return head[20] == 0x2F ? 1u + head[21] + ((head[22] & 0x3Fu) << 8) : 0;
+    default: /* after a frame tag and a start code, 14 bits */
+        return head[26] + ((head[27] & 0x3Fu) << 8);
+    }
+}
+
+/* libtiff before 4.6 gives memory that nobody has written for what a narrower WebP stream lacks. */
+static ImgstatResult check_webp(const TiffDecoder *td, uint32_t index, ImgstatError *err)
+{
+    const uint32_t width = webp_width(td->base.source, TIFFGetStrileOffset(td->handle.tif, index));
+    char text[64];
+    if (width == 0 || width == td->layout.chunk_width)
+        return IMGSTAT_OK;
+    return error_set(err, IMGSTAT_ERR_FORMAT, "%s: %s is %u pixels wide, but its WebP data are %u",
+                     td->base.source->name, tiff_chunk_name(td, index, text),
+                     td->layout.chunk_width, width);
+}
+
 static ImgstatResult check_chunk(const TiffDecoder *td, uint32_t index, ImgstatError *err)
 {
     const TiffLayout *const layout = &td->layout;
@@ -100,7 +131,7 @@ static ImgstatResult check_chunk(const TiffDecoder *td, uint32_t index, ImgstatE
         return error_set(err, IMGSTAT_ERR_LIMIT, "%s: %s takes more than the limit of %llu bytes",
                          td->base.source->name, tiff_chunk_name(td, index, text),
                          (unsigned long long)limit);
-    return IMGSTAT_OK;
+    return layout->compression == COMPRESSION_WEBP ? check_webp(td, index, err) : IMGSTAT_OK;
 }
 
 ImgstatResult tiff_check_chunks(TiffDecoder *td, ImgstatError *err)

@@ -191,5 +191,34 @@ def test_palette_with_most_samples(program, folder):
     check(len(channels(program, "--indices", name)) == samples, f"{samples}: indices")
 
 
+def webp_tiff(width, height, stream):
+    """RGBA, one strip."""
+    tags = [(256, 4, width), (257, 4, height), (258, 3, None), (259, 4, 50001), (262, 4, 2), (273, 4, 16),
+            (277, 4, 4), (278, 4, height), (279, 4, len(stream)), (338, 4, 2)]
+    stream += b"\0" * (len(stream) % 2)
+    at = 16 + len(stream)
+    entries = b"".join(struct.pack("<HHII", tag, kind, 4 if value is None else 1, 8 if value is None else value)
+                       for tag, kind, value in tags)
+    return (struct.pack("<2sHI4H", b"II", 42, at, 8, 8, 8, 8) + stream + struct.pack("<H", len(tags)) + entries +
+            b"\0\0\0\0")
+
+
+def test_webp_narrower_than_its_strip(program, folder):
+    """libtiff 4.5 gave memory that nobody had written for the pixels that are missing."""
+    name = folder / "in.tif"
+    stream = bytes.fromhex("524946461a000000574542505650384c0d0000002f00000010071011118888fe0700")  # 1 x 1
+    name.write_bytes(webp_tiff(1, 1, stream))
+    said = run(program, "stats", "--json", name, status=None)
+    if said.returncode == 1 and b'"unsupported"' in said.stdout:
+        harness.skip("this libtiff reads no WebP")
+        return
+    check(said.returncode == 0, f"one pixel: {said.stdout}")
+    for width in (2, 562):
+        name.write_bytes(webp_tiff(width, 1, stream))
+        said = run(program, "stats", "--json", name, status=1)
+        check(f"strip 1 of 1 is {width} pixels wide, but its WebP data are 1".encode() in said.stdout,
+              f"{width} pixels: {said.stdout}")
+
+
 if __name__ == "__main__":
     harness.main(globals())
