@@ -226,12 +226,6 @@ static void mix_portable(Words *w, uint64_t y_weight, uint64_t lo_key, uint64_t 
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static void mix_avx2(Words *w, uint64_t y_weight, uint64_t lo_key,
-                                                     uint64_t span)
-{
-    mix_any(w, y_weight, lo_key, span);
-}
-
 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512"))) static void
 mix_avx512(Words *w, uint64_t y_weight, uint64_t lo_key, uint64_t span)
 {
@@ -239,13 +233,12 @@ mix_avx512(Words *w, uint64_t y_weight, uint64_t lo_key, uint64_t span)
 }
 #endif
 
+/* Vectors of 256 bits, which multiply no 64-bit integers, gained nothing. */
 static Mixing *mixing(void)
 {
 #if defined(__x86_64__)
     if (processor_level() >= PROCESSOR_AVX512)
         return mix_avx512;
-    if (processor_level() >= PROCESSOR_AVX2)
-        return mix_avx2;
 #endif
     return mix_portable;
 }
