@@ -50,9 +50,7 @@ ImgstatResult apply_check(const Transfer *transfer, const ImagePro *from, int16_
         return error_set(err, IMGSTAT_ERR_ARG,
                          "the transfer is for samples of %u bits; the image has %u",
                          transfer->from_bits, bits);
-    if (alpha >= (int)from->channels)
-        return error_set(err, IMGSTAT_ERR_ARG, "alpha is channel %d of an image of %u", alpha,
-                         from->channels);
+    IMGSTAT_TRY(image_check_alpha(from, alpha, err));
     const int colours = from->channels - (alpha >= 0);
     if (transfer->luma && (colours < 3 || (alpha >= 0 && alpha < 3)))
         return error_set(err, IMGSTAT_ERR_ARG, "the transfer is for luma; the image is not RGB");

@@ -73,6 +73,7 @@ static void plan_memory(Jobs *jobs)
 ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job, size_t n,
                                 ImgstatError *err)
 {
+    IMGSTAT_TRY(error_unless_given(batch && (job || n == 0), __func__, err));
     if (batch->made)
         *batch->made = NULL;
     IMGSTAT_TRY(check(batch, job, n, err));

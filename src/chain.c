@@ -95,10 +95,10 @@ ImgstatResult imgstat_chain_create(ImgstatDevice *device, const ImgstatMethod *m
                                    const ImagePro *like, int16_t alpha, ImgstatChain **out,
                                    ImgstatError *err)
 {
-    *out = NULL;
-    if (alpha < -1 || alpha >= (int)like->channels)
-        return error_set(err, IMGSTAT_ERR_ARG, "alpha is channel %d of an image of %u", alpha,
-                         like->channels);
+    if (out)
+        *out = NULL;
+    IMGSTAT_TRY(error_unless_given(device && method && like && out, __func__, err));
+    IMGSTAT_TRY(image_check_alpha(like, alpha, err));
     const TransferShape shape = shape_of_image(like, alpha);
     ImgstatChain *const chain = calloc(1, sizeof *chain);
     if (!chain)
@@ -127,12 +127,14 @@ void imgstat_chain_destroy(ImgstatChain *chain)
 
 ImgstatSample imgstat_chain_output(const ImgstatChain *chain, uint8_t *bits)
 {
-    *bits = chain->bits;
+    if (bits)
+        *bits = chain->bits;
     return chain->output;
 }
 
 ImgstatResult imgstat_transform_async(ImgstatChain *chain, const ImagePro *from, ImagePro *to,
                                       void *stream, ImgstatError *err)
 {
+    IMGSTAT_TRY(error_unless_given(chain && from && to, __func__, err));
     return chain->device->ops->transform_async(chain->transform, stream, from, to, err);
 }

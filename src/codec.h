@@ -125,5 +125,7 @@ struct ImgstatFile {
 /* imgstat_file_open that can be interrupted. cancel: of source_open. */
 ImgstatResult file_open(const char *path, const ImgstatOpen *how, const Cancel *cancel,
                         ImgstatFile **out, ImgstatError *err);
+/* imgstat_file_page of a file that is there. */
+ImgstatResult file_select(ImgstatFile *file, uint32_t page, ImgstatError *err);
 
 #endif

@@ -48,7 +48,9 @@ static const DeviceOps *find(const char *name, int *index)
 ImgstatResult imgstat_device_open(const char *name, unsigned threads, ImgstatDevice **out,
                                   ImgstatError *err)
 {
-    *out = NULL;
+    if (out)
+        *out = NULL;
+    IMGSTAT_TRY(error_unless_given(name && out, __func__, err));
     int index;
     const DeviceOps *const ops = find(name, &index);
     if (ops) {

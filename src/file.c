@@ -62,11 +62,9 @@ ImgstatResult file_open(const char *path, const ImgstatOpen *how, const Cancel *
 ImgstatResult imgstat_file_open(const char *path, const ImgstatOpen *how, ImgstatFile **out,
                                 ImgstatError *err)
 {
-    if (!out)
-        return error_set(err, IMGSTAT_ERR_ARG, "imgstat_file_open: no place for the file");
-    *out = NULL;
-    if (!path)
-        return error_set(err, IMGSTAT_ERR_ARG, "imgstat_file_open: no path");
+    if (out)
+        *out = NULL;
+    IMGSTAT_TRY(error_unless_given(path && out, __func__, err));
     return file_open(path, how, NULL, out, err);
 }
 
@@ -85,16 +83,22 @@ uint32_t imgstat_file_pages(const ImgstatFile *file)
     return file->decoder->page.pages;
 }
 
-ImgstatResult imgstat_file_page(ImgstatFile *file, uint32_t page, ImgstatPage *out,
-                                ImgstatError *err)
+ImgstatResult file_select(ImgstatFile *file, uint32_t page, ImgstatError *err)
 {
     Decoder *const decoder = file->decoder;
     if (page >= decoder->page.pages)
         return error_set(err, IMGSTAT_ERR_ARG, "%s: has no page %u; it has %u, counted from 0",
-                         file->source->name, page, decoder->page.pages);
-    IMGSTAT_TRY(decoder->codec->select(decoder, page, err));
+                         decoder->source->name, page, decoder->page.pages);
+    return decoder->codec->select(decoder, page, err);
+}
+
+ImgstatResult imgstat_file_page(ImgstatFile *file, uint32_t page, ImgstatPage *out,
+                                ImgstatError *err)
+{
+    IMGSTAT_TRY(error_unless_given(file, __func__, err));
+    IMGSTAT_TRY(file_select(file, page, err));
     if (out)
-        *out = decoder->page;
+        *out = file->decoder->page;
     return IMGSTAT_OK;
 }
 
@@ -108,6 +112,7 @@ const char *imgstat_file_channel(const ImgstatFile *file, uint16_t channel)
 
 ImgstatResult imgstat_file_read(ImgstatFile *file, ImagePro *image, ImgstatError *err)
 {
+    IMGSTAT_TRY(error_unless_given(file && image, __func__, err));
     Decoder *const decoder = file->decoder;
     const ImgstatPage *const page = &decoder->page;
     const char *const name = file->source->name;

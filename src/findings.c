@@ -12,6 +12,12 @@
 
 ImgstatResult findings_check(const ImgstatMeasure *how, ImgstatError *err)
 {
+    if (how->n_percentiles && !how->percentiles)
+        return error_set(err, IMGSTAT_ERR_ARG, "%zu percentiles, but no list of them",
+                         how->n_percentiles);
+    if ((unsigned)how->percentile_method > IMGSTAT_NEAREST)
+        return error_set(err, IMGSTAT_ERR_ARG, "%d is no way to take percentiles",
+                         (int)how->percentile_method);
     for (size_t i = 0; i < how->n_percentiles; i++) {
         const double p = how->percentiles[i];
         if (!(p >= 0 && p <= 100))
@@ -337,33 +343,41 @@ uint16_t imgstat_record_channels(const ImgstatRecord *record)
     return record->record->channels;
 }
 
+/* NULL where the record has no such channel. */
+static const Findings *find_channel(const ImgstatRecord *record, uint16_t channel)
+{
+    return channel < record->record->channels ? &record->channel[channel] : NULL;
+}
+
 void imgstat_record_stats(const ImgstatRecord *record, uint16_t channel, ImgstatStats *out)
 {
-    *out = record->channel[channel].stats;
+    const Findings *const found = find_channel(record, channel);
+    *out = found ? found->stats : statistics_undefined(record->record->sample);
 }
 
 double imgstat_record_percentile(const ImgstatRecord *record, uint16_t channel, size_t k)
 {
-    return k < record->n_percentiles ? record->channel[channel].percentile[k] : (double)NAN;
+    const Findings *const found = find_channel(record, channel);
+    return found && k < record->n_percentiles ? found->percentile[k] : (double)NAN;
 }
 
 bool imgstat_record_exact(const ImgstatRecord *record, uint16_t channel, size_t k,
                           ImgstatValue *out)
 {
+    const Findings *const found = find_channel(record, channel);
     const size_t at = k == IMGSTAT_MEDIAN ? record->n_percentiles : k;
-    if (at > record->n_percentiles)
+    if (!found || at > record->n_percentiles || !found->rank[at].exact)
         return false;
-    const ExactRank *const rank = &record->channel[channel].rank[at];
-    if (rank->exact)
-        *out = sample_value(record->record->sample, rank->key);
-    return rank->exact;
+    *out = sample_value(record->record->sample, found->rank[at].key);
+    return true;
 }
 
 bool imgstat_record_histogram(const ImgstatRecord *record, uint16_t channel, ImgstatHistogram *out)
 {
-    const Histogram *const h = &record->channel[channel].histogram;
-    if (!record->has_histogram)
+    const Findings *const found = find_channel(record, channel);
+    if (!found || !record->has_histogram)
         return false;
+    const Histogram *const h = &found->histogram;
     *out = (ImgstatHistogram){
         .lo = h->lo, .hi = h->hi, .bins = h->bins, .per_value = h->per_value, .counts = h->counts};
     return true;
@@ -371,5 +385,6 @@ bool imgstat_record_histogram(const ImgstatRecord *record, uint16_t channel, Img
 
 void imgstat_record_sum(const ImgstatRecord *record, uint16_t channel, char text[48])
 {
-    memcpy(text, record->channel[channel].sum, 48);
+    const Findings *const found = find_channel(record, channel);
+    memcpy(text, found ? found->sum : "null", found ? sizeof found->sum : sizeof "null");
 }

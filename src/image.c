@@ -14,8 +14,8 @@ bool size_product(size_t a, size_t b, size_t *out)
     return !__builtin_mul_overflow(a, b, out);
 }
 
-static ImgstatResult check_kind(uint16_t channels, ImgstatSample sample, uint8_t bits,
-                                ImgstatError *err)
+ImgstatResult image_check_kind(uint16_t channels, ImgstatSample sample, uint8_t bits,
+                               ImgstatError *err)
 {
     if ((unsigned)sample > IMGSTAT_F64)
         return error_set(err, IMGSTAT_ERR_ARG, "%d is no sample type", (int)sample);
@@ -27,13 +27,22 @@ static ImgstatResult check_kind(uint16_t channels, ImgstatSample sample, uint8_t
     return IMGSTAT_OK;
 }
 
+ImgstatResult image_check_alpha(const ImagePro *image, int16_t alpha, ImgstatError *err)
+{
+    if (alpha < -1 || alpha >= (int)image->channels)
+        return error_set(err, IMGSTAT_ERR_ARG, "alpha is channel %d of an image of %u", alpha,
+                         image->channels);
+    return IMGSTAT_OK;
+}
+
 ImgstatResult imgstat_image_wrap(ImgstatMemory memory, int32_t device_id, const void *pixels,
                                  size_t pitch, uint32_t width, uint32_t height, uint16_t channels,
                                  ImgstatSample sample, uint8_t bits, void (*release)(void *),
                                  void *context, ImagePro *out, ImgstatError *err)
 {
+    IMGSTAT_TRY(error_unless_given(out, __func__, err));
     *out = (ImagePro){0};
-    IMGSTAT_TRY(check_kind(channels, sample, bits, err));
+    IMGSTAT_TRY(image_check_kind(channels, sample, bits, err));
     if (memory != IMGSTAT_HOST && memory != IMGSTAT_CUDA && memory != IMGSTAT_PINNED)
         return error_set(err, IMGSTAT_ERR_ARG, "%d is no kind of memory", (int)memory);
 
@@ -74,8 +83,9 @@ ImgstatResult imgstat_image_create(uint32_t width, uint32_t height, uint16_t cha
                                    ImgstatSample sample, uint8_t bits, ImagePro *out,
                                    ImgstatError *err)
 {
+    IMGSTAT_TRY(error_unless_given(out, __func__, err));
     *out = (ImagePro){0};
-    IMGSTAT_TRY(check_kind(channels, sample, bits, err));
+    IMGSTAT_TRY(image_check_kind(channels, sample, bits, err));
     size_t row, pitch, bytes;
     if (!size_product(width, channels * imgstat_sample_bytes(sample), &row) ||
         __builtin_add_overflow(row, ROW_ALIGNMENT - 1, &pitch))

@@ -25,6 +25,11 @@ static inline size_t image_samples_per_row(const ImagePro *image)
 /* Overflow-checked products; false on overflow. */
 bool size_product(size_t a, size_t b, size_t *out);
 
+/* Whether there are such images, and whether alpha is one of the channels of one, or -1. */
+ImgstatResult image_check_kind(uint16_t channels, ImgstatSample sample, uint8_t bits,
+                               ImgstatError *err);
+ImgstatResult image_check_alpha(const ImagePro *image, int16_t alpha, ImgstatError *err);
+
 /* Rows [first, first + count) of `image` as an image of their own: shares the memory, owns nothing.
  */
 ImagePro image_band(const ImagePro *image, uint32_t first, uint32_t count);

@@ -22,7 +22,12 @@ extern "C" {
 /* ---- Results -----------------------------------------------------------------------------
  * Every fallible function returns a code for programs and, where err is not NULL, one sentence
  * for people that names the file and the cause. The library never prints, exits, installs
- * signal handlers or keeps mutable globals. Distinct objects may be used by distinct threads. */
+ * signal handlers or keeps mutable globals. Distinct objects may be used by distinct threads.
+ *
+ * Pointers are not NULL but for `err` and where a comment allows it: a function that can fail
+ * answers NULL with IMGSTAT_ERR_ARG, the others need their arguments. What a function makes goes to
+ * *out, which is NULL (an empty image) after a failure, and is the caller's, who ends it by the
+ * destroy, close or release of its type. Texts that are returned are never the caller's. */
 
 typedef enum ImgstatResult {
     IMGSTAT_OK = 0,
@@ -103,7 +108,8 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_device_open(const char *nam
                                                                  ImgstatError *err);
 IMGSTAT_API void imgstat_device_close(ImgstatDevice *device); /* accepts NULL */
 IMGSTAT_API void imgstat_device_describe(const ImgstatDevice *device, ImgstatDeviceInfo *out);
-/* Lists up to capacity devices that could be opened here; returns how many there are. */
+/* Lists up to capacity devices that could be opened here; returns how many there are. out may be
+ * NULL where only their number is asked for. */
 IMGSTAT_API size_t imgstat_device_list(ImgstatDeviceInfo *out, size_t capacity);
 
 /* ---- Images ----------------------------------------------------------------------------- */
@@ -121,7 +127,9 @@ typedef struct ImgstatDevPtr {
 } ImgstatDevPtr;
 
 /* Pixels of an image, or of a band of its rows: interleaved, host byte order. Made by
- * imgstat_image_create or imgstat_image_wrap, which check the geometry once; read-only after. */
+ * imgstat_image_create or imgstat_image_wrap, which check the geometry once; read-only after, but
+ * for mask and mask_pitch, which the program sets where it has a mask (width bytes or more between
+ * its rows). */
 typedef struct ImagePro {
     ImgstatMemory memory;
     int32_t device_id; /* CUDA device index (DLDevice.device_id); 0 for host memory */
@@ -204,10 +212,11 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_open(const char *path,
                                                                ImgstatError *err);
 IMGSTAT_API void imgstat_file_close(ImgstatFile *file); /* accepts NULL */
 IMGSTAT_API uint32_t imgstat_file_pages(const ImgstatFile *file);
-/* Selects a page; reading starts again at its first row. */
+/* Selects a page, counted from 0; reading starts again at its first row. out may be NULL. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_page(ImgstatFile *file, uint32_t page,
                                                                ImgstatPage *out, ImgstatError *err);
-/* "red", "alpha", "cyan", "extra1" ...: channel's name on the page selected last. */
+/* "red", "alpha", "cyan", "extra1" ...: channel's name on the page selected last, until another is;
+ * "" where there is none. */
 IMGSTAT_API const char *imgstat_file_channel(const ImgstatFile *file, uint16_t channel);
 /* Reads the next `image->height` rows of the selected page into a host image made for them. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_read(ImgstatFile *file, ImagePro *image,
@@ -220,7 +229,8 @@ typedef enum ImgstatPercentile {
     IMGSTAT_NEAREST /* nearest rank: x[max(ceil(n p/100), 1) - 1] */
 } ImgstatPercentile;
 
-/* What to find beyond counts, extrema, sums and moments. All zero: only those. */
+/* What to find beyond counts, extrema, sums and moments. All zero, or NULL in its place: only
+ * those, and of samples of at most 16 bits median and mode. */
 typedef struct ImgstatMeasure {
     const double *percentiles; /* 0..100 each, taken to nine decimals; n_percentiles of them */
     size_t n_percentiles;
@@ -257,7 +267,7 @@ typedef struct ImgstatHistogram {
 
 typedef struct ImgstatRecord ImgstatRecord;
 
-/* Measures the page selected, band by band. */
+/* Selects a page, counted from 0, and measures it, band by band. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_file(ImgstatDevice *device,
                                                                   ImgstatFile *file, uint32_t page,
                                                                   const ImgstatMeasure *how,
@@ -269,6 +279,8 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_image(ImgstatDevice
                                                                    ImgstatRecord **out,
                                                                    ImgstatError *err);
 IMGSTAT_API void imgstat_record_destroy(ImgstatRecord *record); /* accepts NULL */
+/* Channels are those of the image, from 0. One that is not there has a count of 0, no histogram,
+ * and nothing that is defined. */
 IMGSTAT_API uint16_t imgstat_record_channels(const ImgstatRecord *record);
 IMGSTAT_API void imgstat_record_stats(const ImgstatRecord *record, uint16_t channel,
                                       ImgstatStats *out);
@@ -337,7 +349,8 @@ typedef enum ImgstatTransform {
 } ImgstatTransform;
 
 typedef enum ImgstatChannels {
-    IMGSTAT_CHANNELS_DEFAULT, /* joint; luma for equalize and CLAHE of RGB; each for match */
+    IMGSTAT_CHANNELS_DEFAULT, /* joint; for equalize and CLAHE luma of RGB, else each; each for
+                                 match */
     IMGSTAT_EACH,
     IMGSTAT_JOINT, /* one transfer from all channels but alpha */
     IMGSTAT_LUMA   /* from Rec. 709 luma, applied so that hue and saturation hold; RGB only */
@@ -372,7 +385,7 @@ typedef struct ImgstatMethod {
     double lo, hi;             /* lo < hi; whole numbers for integers */
     bool has_clip;             /* else 0.175 each */
     double clip_lo, clip_hi;   /* percent, to nine decimals; together below 100 */
-    double mean, stddev;       /* of meanstd; stddev > 0 */
+    double mean, stddev;       /* of meanstd; stddev >= 0 */
     double gamma;              /* > 0 */
     uint32_t tiles_x, tiles_y; /* of CLAHE; 0: 8 */
     double clip_limit;         /* of CLAHE; 0: 0.01 of a tile in a bin (like OpenCV: its 40) */
@@ -381,7 +394,9 @@ typedef struct ImgstatMethod {
 typedef struct ImgstatTransfer ImgstatTransfer;
 
 /* Images here are in host memory or in the device's own; nothing else works on their pixels during
- * a call, which ends when all is done.
+ * a call, which ends when all is done. One of three channels, with or without alpha behind them, is
+ * taken for RGB: a program that holds something else (Lab, say) asks for IMGSTAT_EACH or
+ * IMGSTAT_JOINT.
  *
  * Measures an image and makes its transfer. reference: the image that IMGSTAT_MATCH matches it to,
  * else NULL. alpha: index of the channel that is not counted, or -1. Not for IMGSTAT_CLAHE. */
@@ -389,7 +404,8 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_create(
     ImgstatDevice *device, const ImgstatMethod *method, const ImagePro *image, int16_t alpha,
     const ImagePro *reference, ImgstatTransfer **out, ImgstatError *err);
 IMGSTAT_API void imgstat_transfer_destroy(ImgstatTransfer *transfer); /* accepts NULL */
-/* The sample type that it makes, and its significant bits: what imgstat_image_create takes. */
+/* The sample type that it makes, and its significant bits (bits may be NULL): what
+ * imgstat_image_create takes. */
 IMGSTAT_API ImgstatSample imgstat_transfer_output(const ImgstatTransfer *transfer, uint8_t *bits);
 /* JSON (docs/transforms.md); an existing file is replaced only with `replace`. Loading checks all
  * of it. */
@@ -406,8 +422,9 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_apply(ImgstatDevic
                                                                     const ImagePro *from,
                                                                     int16_t alpha, ImagePro *to,
                                                                     ImgstatError *err);
-/* Everything in one call, IMGSTAT_CLAHE too. Of a host image *to becomes the transformed copy; for
- * one in device memory `to` is the caller's, as imgstat_transfer_apply takes it. */
+/* Everything in one call, IMGSTAT_CLAHE too; alpha and reference as above. Of a host image *to
+ * becomes the transformed copy, which the caller releases; for one in device memory `to` is the
+ * caller's, as imgstat_transfer_apply takes it. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
 imgstat_image_transform(ImgstatDevice *device, const ImgstatMethod *method, const ImagePro *image,
                         int16_t alpha, const ImagePro *reference, ImagePro *to, ImgstatError *err);
@@ -433,7 +450,7 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_chain_create(ImgstatDevice 
                                                                   ImgstatError *err);
 /* Before its device is closed, once its stream is done with it. */
 IMGSTAT_API void imgstat_chain_destroy(ImgstatChain *chain); /* accepts NULL */
-/* The sample type that it makes, and its significant bits. */
+/* As imgstat_transfer_output. */
 IMGSTAT_API ImgstatSample imgstat_chain_output(const ImgstatChain *chain, uint8_t *bits);
 /* Enqueues all of it on the caller's stream, as imgstat_measure_async does: nothing waits and
  * nothing is allocated, so a CUDA graph can record it once it has run before. `to` has from's
@@ -449,22 +466,24 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transform_async(ImgstatChai
 
 /* How a file is written. All zero: as the input. */
 typedef struct ImgstatWrite {
-    const char *format;      /* "png", "tiff"; NULL: by the ending of the name, else the input's */
-    const char *compression; /* NULL: the input's where it is lossless, else deflate */
+    const char *format; /* "png", "tiff"; NULL: by the ending of the name, else the input's */
+    /* "none", "deflate"; of TIFF "lzw", "packbits", "zstd", "lzma", "ccittfax4" (of 1 bit), too.
+     * NULL: the input's where it is lossless, else deflate */
+    const char *compression;
     bool has_level;
-    int level;    /* of the compression */
+    int level;    /* of the compression, 0 to 22; what it cannot reach is its highest */
     bool fast;    /* larger files where pixels repeat, written faster */
     bool replace; /* an existing file may be replaced; it stays whole until the new one is */
 } ImgstatWrite;
 
-/* Reads one page, counted from 0, into memory. info may be NULL. */
+/* Reads one page, counted from 0, into memory. how and info may be NULL. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_load(const char *path,
                                                                 const ImgstatOpen *how,
                                                                 uint32_t page, ImagePro *out,
                                                                 ImgstatPage *info,
                                                                 ImgstatError *err);
 /* Writes a host image; "-" is standard output. like: NULL, or the file and page (the one selected)
- * whose profiles, tags and layout the output takes over. */
+ * whose profiles, tags and layout the output takes over. how: NULL, or as above. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_save(const ImagePro *image,
                                                                 int16_t alpha, const char *path,
                                                                 ImgstatFile *like,
@@ -504,7 +523,9 @@ typedef struct ImgstatBatch {
      * a sentence of why. */
     void (*fallen_back)(void *context, const char *why);
     unsigned threads; /* in all; 0: as many as the process may run on */
-    uint64_t memory;  /* bytes for pixels and counters of all files at work; 0: 1 GiB */
+    /* Bytes for pixels and counters of all files at work, 32 MiB at least (less is taken for that);
+     * 0: 1 GiB */
+    uint64_t memory;
     /* NULL, or called for every job on the calling thread; false: stop. */
     bool (*progress)(void *context, const ImgstatDone *done);
     /* NULL, or called on the calling thread while `together` reads all of them first: `measured` so

@@ -241,7 +241,9 @@ ImgstatResult imgstat_measure_image(ImgstatDevice *device, const ImagePro *image
                                     ImgstatError *err)
 {
     static const ImgstatMeasure nothing_more = {0};
-    *out = NULL;
+    if (out)
+        *out = NULL;
+    IMGSTAT_TRY(error_unless_given(device && image && out, __func__, err));
     if (!how)
         how = &nothing_more;
     IMGSTAT_TRY(findings_check(how, err));
@@ -278,14 +280,16 @@ ImgstatResult imgstat_measure_file(ImgstatDevice *device, ImgstatFile *file, uin
                                    ImgstatError *err)
 {
     static const ImgstatMeasure nothing_more = {0};
-    *out = NULL;
+    if (out)
+        *out = NULL;
+    IMGSTAT_TRY(error_unless_given(device && file && out, __func__, err));
     if (!how)
         how = &nothing_more;
     IMGSTAT_TRY(findings_check(how, err));
     Decoder *const decoder = file->decoder;
     decoder->threads = device->threads;
     decoder->separate = true; /* no statistic looks at the channels of a pixel together */
-    ImgstatResult res = decoder->codec->select(decoder, page, err);
+    ImgstatResult res = file_select(file, page, err);
     if (res == IMGSTAT_OK)
         res = measure_selected(device, decoder, how, out, err);
     decoder->separate = false;

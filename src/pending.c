@@ -27,9 +27,10 @@ void imgstat_pending_destroy(ImgstatPending *pending)
 ImgstatResult imgstat_pending_create(ImgstatDevice *device, ImgstatSample sample, uint16_t channels,
                                      ImgstatPending **out, ImgstatError *err)
 {
-    *out = NULL;
-    if (channels == 0)
-        return error_set(err, IMGSTAT_ERR_ARG, "an image has at least one channel");
+    if (out)
+        *out = NULL;
+    IMGSTAT_TRY(error_unless_given(device && out, __func__, err));
+    IMGSTAT_TRY(image_check_kind(channels, sample, 0, err));
     ImgstatPending *pending = calloc(1, sizeof *pending);
     if (!pending)
         return error_memory(err, sizeof *pending, "a measurement");
@@ -53,6 +54,7 @@ ImgstatResult imgstat_pending_create(ImgstatDevice *device, ImgstatSample sample
 ImgstatResult imgstat_measure_async(ImgstatPending *pending, const ImagePro *image, void *stream,
                                     ImgstatError *err)
 {
+    IMGSTAT_TRY(error_unless_given(pending && image, __func__, err));
     const DeviceRecord *record = &pending->record;
     if (image->sample != record->sample || image->channels != record->channels)
         return error_set(err, IMGSTAT_ERR_ARG, "an image of %u channels of %s, not %u of %s",
@@ -89,10 +91,12 @@ ImgstatResult imgstat_pending_record(ImgstatPending *pending, void *stream,
                                      ImgstatError *err)
 {
     static const ImgstatMeasure nothing_more = {0};
+    if (out)
+        *out = NULL;
+    IMGSTAT_TRY(error_unless_given(pending && out, __func__, err));
     const DeviceRecord *from = &pending->record;
     const DeviceOps *const ops = pending->device->ops;
     Record *record = NULL;
-    *out = NULL;
     if (!how)
         how = &nothing_more;
     IMGSTAT_TRY(findings_check(how, err));

@@ -110,6 +110,13 @@ ImgstatResult error_set(ImgstatError *err, ImgstatResult code, const char *forma
     return code;
 }
 
+ImgstatResult error_unless_given(bool given, const char *function, ImgstatError *err)
+{
+    if (given)
+        return IMGSTAT_OK;
+    return error_set(err, IMGSTAT_ERR_ARG, "%s: an argument is NULL that must not be", function);
+}
+
 ImgstatResult error_memory(ImgstatError *err, size_t bytes, const char *what)
 {
     return error_set(err, IMGSTAT_ERR_MEMORY, "out of memory for %zu bytes of %s", bytes, what);

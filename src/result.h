@@ -18,6 +18,10 @@
 __attribute__((format(printf, 3, 4))) ImgstatResult error_set(ImgstatError *err, ImgstatResult code,
                                                               const char *format, ...);
 
+/* IMGSTAT_ERR_ARG, with the name of the public function, unless all pointers that it needs are
+ * given. */
+ImgstatResult error_unless_given(bool given, const char *function, ImgstatError *err);
+
 /* "out of memory for 123 bytes of WHAT" */
 ImgstatResult error_memory(ImgstatError *err, size_t bytes, const char *what);
 

@@ -224,21 +224,12 @@ static void double_text(double x, char text[48])
             *c = '.';
 }
 
-void statistics_fill(const Record *record, uint16_t channel, unsigned ddof, bool shape,
-                     const Central *central, ImgstatStats *out, char sum[48])
+ImgstatStats statistics_undefined(ImgstatSample sample)
 {
-    const Tally *const tally = &record->tally[channel];
     const double nan = (double)NAN;
-    *out = (ImgstatStats){
-        .count = tally->n,
-        .nan = tally->nan,
-        .inf = tally->pinf + tally->ninf,
-        .nodata = tally->nodata,
-        .masked = tally->masked,
-        .min = sample_value(record->sample, tally->n ? tally->min_key : 0),
-        .max = sample_value(record->sample, tally->n ? tally->max_key : 0),
-        .min_at = tally->n ? tally->min_at : 0,
-        .max_at = tally->n ? tally->max_at : 0,
+    return (ImgstatStats){
+        .min = sample_value(sample, 0),
+        .max = sample_value(sample, 0),
         .sum = nan,
         .mean = nan,
         .variance = nan,
@@ -247,11 +238,27 @@ void statistics_fill(const Record *record, uint16_t channel, unsigned ddof, bool
         .entropy = nan,
         .skewness = nan,
         .kurtosis = nan,
-        .mode = {.sample = record->sample},
+        .mode = {.sample = sample},
     };
+}
+
+void statistics_fill(const Record *record, uint16_t channel, unsigned ddof, bool shape,
+                     const Central *central, ImgstatStats *out, char sum[48])
+{
+    const Tally *const tally = &record->tally[channel];
+    *out = statistics_undefined(record->sample);
+    out->count = tally->n;
+    out->nan = tally->nan;
+    out->inf = tally->pinf + tally->ninf;
+    out->nodata = tally->nodata;
+    out->masked = tally->masked;
     snprintf(sum, 48, "null");
     if (tally->n == 0)
         return;
+    out->min = sample_value(record->sample, tally->min_key);
+    out->max = sample_value(record->sample, tally->max_key);
+    out->min_at = tally->min_at;
+    out->max_at = tally->max_at;
     const bool narrow = sample_is_narrow(record->sample);
     Sums sums;
     sums_of(record, channel, shape && narrow ? 4 : 2, &sums);

@@ -5,6 +5,9 @@
 
 #include "record.h"
 
+/* Of no samples. */
+ImgstatStats statistics_undefined(ImgstatSample sample);
+
 /* Fills everything but median, mode and entropy, which are left undefined, and the text of the sum.
  * shape: skewness and kurtosis, for which wide types need `central` (else NULL), taken about
  * statistics_center. */

@@ -162,6 +162,7 @@ static bool write_all(int fd, const char *text, size_t bytes)
 ImgstatResult imgstat_transfer_save(const ImgstatTransfer *transfer, const char *path, bool replace,
                                     ImgstatError *err)
 {
+    IMGSTAT_TRY(error_unless_given(transfer && path, __func__, err));
     char *const text = transfer_to_json(transfer, err);
     if (!text)
         return IMGSTAT_ERR_MEMORY;
@@ -181,7 +182,9 @@ ImgstatResult imgstat_transfer_save(const ImgstatTransfer *transfer, const char 
 
 ImgstatResult imgstat_transfer_load(const char *path, ImgstatTransfer **out, ImgstatError *err)
 {
-    *out = NULL;
+    if (out)
+        *out = NULL;
+    IMGSTAT_TRY(error_unless_given(path && out, __func__, err));
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return io_error(err, path, "cannot be opened");

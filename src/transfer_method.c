@@ -113,6 +113,19 @@ static ImgstatResult check_range(const ImgstatMethod *method, ImgstatSample to, 
     return IMGSTAT_OK;
 }
 
+/* Programs may put any number into an enum. */
+static ImgstatResult check_choices(const ImgstatMethod *method, ImgstatError *err)
+{
+    if ((unsigned)method->transform > IMGSTAT_CLAHE)
+        return error_set(err, IMGSTAT_ERR_ARG, "%d is no transform", (int)method->transform);
+    if ((unsigned)method->channels > IMGSTAT_LUMA)
+        return error_set(err, IMGSTAT_ERR_ARG, "%d is no way to treat channels",
+                         (int)method->channels);
+    if ((unsigned)method->depth > IMGSTAT_DEPTH_FLOAT)
+        return error_set(err, IMGSTAT_ERR_ARG, "%d is no output depth", (int)method->depth);
+    return IMGSTAT_OK;
+}
+
 static ImgstatResult check_parameters(const ImgstatMethod *method, ImgstatError *err)
 {
     switch (method->transform) {
@@ -144,6 +157,7 @@ static ImgstatResult check_parameters(const ImgstatMethod *method, ImgstatError 
 ImgstatResult transfer_check(const ImgstatMethod *method, const TransferShape *shape,
                              ImgstatError *err)
 {
+    IMGSTAT_TRY(check_choices(method, err));
     uint8_t bits;
     const ImgstatSample to = transfer_output(method, shape, &bits);
     IMGSTAT_TRY(check_range(method, to, bits, err));

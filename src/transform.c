@@ -11,16 +11,9 @@ enum { SORT_BYTES = 64 << 20 };
 ImgstatSample imgstat_transfer_output(const ImgstatTransfer *transfer, uint8_t *bits)
 {
     const ImgstatSample sample = transfer->rescale.to.sample;
-    *bits = transfer->to_bits ? transfer->to_bits : (uint8_t)sample_bits(sample);
+    if (bits)
+        *bits = transfer->to_bits ? transfer->to_bits : (uint8_t)sample_bits(sample);
     return sample;
-}
-
-static ImgstatResult check_alpha(const ImagePro *image, int16_t alpha, ImgstatError *err)
-{
-    if (alpha < -1 || alpha >= (int)image->channels)
-        return error_set(err, IMGSTAT_ERR_ARG, "alpha is channel %d of an image of %u", alpha,
-                         image->channels);
-    return IMGSTAT_OK;
 }
 
 /* A copy in host memory of an image in the device's, its mask behind it. */
@@ -94,8 +87,10 @@ ImgstatResult imgstat_transfer_create(ImgstatDevice *device, const ImgstatMethod
                                       const ImagePro *reference, ImgstatTransfer **out,
                                       ImgstatError *err)
 {
-    *out = NULL;
-    IMGSTAT_TRY(check_alpha(image, alpha, err));
+    if (out)
+        *out = NULL;
+    IMGSTAT_TRY(error_unless_given(device && method && image && out, __func__, err));
+    IMGSTAT_TRY(image_check_alpha(image, alpha, err));
     if (method->transform == IMGSTAT_CLAHE)
         return error_set(err, IMGSTAT_ERR_ARG,
                          "adaptive equalization depends on the place: it has no transfer");
@@ -129,6 +124,7 @@ ImgstatResult imgstat_transfer_apply(ImgstatDevice *device, const ImgstatTransfe
                                      const ImagePro *from, int16_t alpha, ImagePro *to,
                                      ImgstatError *err)
 {
+    IMGSTAT_TRY(error_unless_given(device && transfer && from && to, __func__, err));
     IMGSTAT_TRY(device->ops->apply(device, transfer, from, alpha, to, err));
     return device->ops->wait(device, err);
 }
@@ -177,9 +173,11 @@ ImgstatResult imgstat_image_transform(ImgstatDevice *device, const ImgstatMethod
                                       const ImagePro *image, int16_t alpha,
                                       const ImagePro *reference, ImagePro *to, ImgstatError *err)
 {
-    if (image->memory != IMGSTAT_CUDA)
+    const bool given = device && method && image && to;
+    if (to && image && image->memory != IMGSTAT_CUDA)
         *to = (ImagePro){.memory = IMGSTAT_HOST};
-    IMGSTAT_TRY(check_alpha(image, alpha, err));
+    IMGSTAT_TRY(error_unless_given(given, __func__, err));
+    IMGSTAT_TRY(image_check_alpha(image, alpha, err));
     if (method->transform == IMGSTAT_CLAHE)
         return transform_adaptively(device, method, image, alpha, to, err);
     Transfer *transfer = NULL;
@@ -199,7 +197,9 @@ ImgstatResult imgstat_image_transform(ImgstatDevice *device, const ImgstatMethod
 ImgstatResult imgstat_image_load(const char *path, const ImgstatOpen *how, uint32_t page,
                                  ImagePro *out, ImgstatPage *info, ImgstatError *err)
 {
-    *out = (ImagePro){.memory = IMGSTAT_HOST};
+    if (out)
+        *out = (ImagePro){.memory = IMGSTAT_HOST};
+    IMGSTAT_TRY(error_unless_given(path && out, __func__, err));
     ImgstatPage local;
     ImgstatFile *file = NULL;
     info = info ? info : &local;
@@ -222,12 +222,16 @@ ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const cha
                                  ImgstatFile *like, const ImgstatWrite *how, ImgstatError *err)
 {
     static const ImgstatWrite as_input = {.format = NULL};
-    IMGSTAT_TRY(check_alpha(image, alpha, err));
+    IMGSTAT_TRY(error_unless_given(image && path, __func__, err));
+    IMGSTAT_TRY(image_check_alpha(image, alpha, err));
     if (image->memory == IMGSTAT_CUDA)
         return error_set(err, IMGSTAT_ERR_ARG,
                          "%s: the pixels are in device memory; host memory is expected", path);
     how = how ? how : &as_input;
     Decoder *const decoder = like ? like->decoder : NULL;
+    if (decoder && !decoder->channel_names)
+        return error_set(err, IMGSTAT_ERR_ARG, "%s: no page is selected to be like",
+                         like->source->name);
     const EncodeFormat *format =
         how->format ? encode_format_named(how->format) : encode_format_of_path(path);
     if (!format && decoder && !how->format)
