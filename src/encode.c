@@ -2,6 +2,7 @@
 /* encode.c: the formats that can be written, and the checks they share. */
 #include "encode.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -19,11 +20,15 @@ const EncodeFormat *encode_format_of_path(const char *path)
 {
     const char *const slash = strrchr(path, '/');
     const char *const dot = strrchr(slash ? slash : path, '.');
+    static const char *const tiff_endings[] = {".tif", ".tiff", ".gtiff", ".btf", ".tf8"};
     if (!dot)
         return NULL;
     if (strcasecmp(dot, ".png") == 0)
         return &png_format;
-    return strcasecmp(dot, ".tif") == 0 || strcasecmp(dot, ".tiff") == 0 ? &tiff_format : NULL;
+    for (size_t i = 0; i < sizeof tiff_endings / sizeof *tiff_endings; i++)
+        if (strcasecmp(dot, tiff_endings[i]) == 0)
+            return &tiff_format;
+    return NULL;
 }
 
 bool encode_compression_known(const EncodeFormat *format, const char *compression)
@@ -34,12 +39,25 @@ bool encode_compression_known(const EncodeFormat *format, const char *compressio
     return false;
 }
 
+/* What `compression` may be is named: a program's user has only this sentence. */
+static ImgstatResult unknown_compression(const EncodeFormat *format, const char *name,
+                                         const char *compression, ImgstatError *err)
+{
+    char known[128] = "";
+    size_t used = 0;
+    for (const char *const *each = format->compressions; *each; each++)
+        used +=
+            (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", *each);
+    return error_set(err, IMGSTAT_ERR_ARG,
+                     "%s: %s is not written with compression \"%s\", but with %s", name,
+                     format->name, compression, known);
+}
+
 ImgstatResult encode_init(Encoder *encoder, const EncodeFormat *format, Output *output,
                           const EncodeHow *how, Warnings *warnings, ImgstatError *err)
 {
     if (how->compression && !encode_compression_known(format, how->compression))
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: %s has no compression \"%s\"", output->name,
-                         format->name, how->compression);
+        return unknown_compression(format, output->name, how->compression, err);
     if (how->level < -1 || how->level > 22)
         return error_set(err, IMGSTAT_ERR_ARG, "%s: compression level %d is not in 0..22",
                          output->name, how->level);

@@ -66,8 +66,8 @@ typedef struct EncodeFormat {
 
 extern const EncodeFormat png_format, tiff_format;
 
-/* The format of that name, or of a file name with that ending (.png, .tif, .tiff); NULL for none.
- */
+/* The format of that name, or of a file name with that ending (.png; .tif, .tiff, .gtiff, .btf,
+ * .tf8); NULL for none. A directory stands for the files in it that have one. */
 const EncodeFormat *encode_format_named(const char *name);
 const EncodeFormat *encode_format_of_path(const char *path);
 bool encode_compression_known(const EncodeFormat *format, const char *compression);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* inputs.c: walks directories and takes page numbers off names. */
 #include "inputs.h"
+#include "encode.h"
 #include "text.h"
 
 #include <ctype.h>
@@ -61,16 +62,6 @@ static void add_problem(InputList *list, const char *path, const char *cause)
     add(list, path)->problem = sentence;
 }
 
-static bool is_image_name(const char *name)
-{
-    static const char *const endings[] = {".png", ".tif", ".tiff", ".gtiff", ".btf", ".tf8"};
-    const char *const dot = strrchr(name, '.');
-    for (size_t i = 0; dot != NULL && i < sizeof endings / sizeof endings[0]; i++)
-        if (strcasecmp(dot, endings[i]) == 0)
-            return true;
-    return false;
-}
-
 static int by_bytes(const struct dirent **a, const struct dirent **b)
 {
     return strcmp((*a)->d_name, (*b)->d_name); /* not by locale: the same order everywhere */
@@ -114,7 +105,8 @@ static size_t walk_directory(const Options *o, const char *path, const struct st
         if (known && S_ISDIR(child_info.st_mode)) {
             if (o->recursive && !is_loop(&here, &child_info) && !is_left_out(o, &child_info))
                 walk_directory(o, child, &child_info, &here, list);
-        } else if (is_image_name(entries[i]->d_name) && (!known || S_ISREG(child_info.st_mode))) {
+        } else if (encode_format_of_path(entries[i]->d_name) != NULL &&
+                   (!known || S_ISREG(child_info.st_mode))) {
             add(list, child); /* a dangling link named so is reported when it is opened */
         }
         free(child);

@@ -204,6 +204,18 @@ Test(misuse, like_a_file_of_which_no_page_is_selected)
     cr_assert_neq(access("unwritten.png", F_OK), 0);
 }
 
+Test(misuse, compressions_that_are_not_written)
+{
+    ImgstatError err;
+    const ImgstatWrite jpeg = {.compression = "jpeg"}, lzw = {.compression = "lzw"};
+    cr_assert_eq(imgstat_image_save(&gray, -1, "unwritten.tif", NULL, &jpeg, &err),
+                 IMGSTAT_ERR_ARG);
+    cr_assert(strstr(err.message, "lzw, packbits"), "%s", err.message);
+    cr_assert_eq(imgstat_image_save(&gray, -1, "unwritten.png", NULL, &lzw, &err), IMGSTAT_ERR_ARG);
+    cr_assert(strstr(err.message, "deflate, none"), "%s", err.message);
+    cr_assert_neq(access("unwritten.tif", F_OK), 0);
+}
+
 /* Memory behind the record was read. */
 Test(misuse, channels_that_are_not_there)
 {

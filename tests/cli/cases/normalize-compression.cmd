@@ -1,1 +1,1 @@
-imgstat normalize --compression brotli good-rgb.png -o "$TMP/a.png"; ls -A "$TMP"
+imgstat normalize --compression lzw good-rgb.png -o "$TMP/a.png"; ls -A "$TMP"
