@@ -337,9 +337,11 @@ static char *without_note(int key, const char *text, void *input)
 static const struct argp commands[] = {
     [COMMAND_STATS] = {help_table, parse_command, "FILE|DIR...",
                        "Print the statistics of each channel of PNG and TIFF images.\v"
-                       "A directory stands for the .png and .tif files in it, sorted. - is\n"
-                       "standard input. FILE[N] is page N of FILE, counted from 0.\n"
-                       "Exit status: 0 all good, 1 some input failed, 2 wrong usage.\n\n"
+                       "A directory stands for the files in it that end in .png, .tif, .tiff,\n"
+                       ".gtiff, .btf or .tf8, sorted. - is standard input. FILE[N] is page N of\n"
+                       "FILE, counted from 0.\n"
+                       "Exit status: 0 all good, 1 some input failed, 2 wrong usage,\n"
+                       "130 interrupted.\n\n"
                        "Examples:\n"
                        "  imgstat photo.tif\n"
                        "  imgstat stats --json --percentiles 1,50,99 scans/*.tif\n"
@@ -347,43 +349,50 @@ static const struct argp commands[] = {
                        stats_children, without_note, NULL},
     [COMMAND_HIST] = {help_table, parse_command, "FILE|DIR...",
                       "Draw the histogram and the percentiles of each channel.\v"
-                      "A directory stands for the .png and .tif files in it, sorted. - is\n"
-                      "standard input. FILE[N] is page N of FILE, counted from 0.\n"
-                      "Exit status: 0 all good, 1 some input failed, 2 wrong usage.\n\n"
+                      "A directory stands for the files in it that end in .png, .tif, .tiff,\n"
+                      ".gtiff, .btf or .tf8, sorted. - is standard input. FILE[N] is page N of\n"
+                      "FILE, counted from 0.\n"
+                      "Exit status: 0 all good, 1 some input failed, 2 wrong usage,\n"
+                      "130 interrupted.\n\n"
                       "Examples:\n"
                       "  imgstat hist photo.tif\n"
                       "  imgstat hist --log --plot photo.svg photo.tif\n"
                       "  imgstat hist --csv --bins 64 --range 0,4095 scan.tif",
                       hist_children, without_note, NULL},
-    [COMMAND_NORMALIZE] = {help_table, parse_command, "FILE|DIR... -o OUT",
-                           "Rescale the samples of PNG and TIFF images to the output range.\v"
-                           "A directory stands for the .png and .tif files in it, sorted; OUT is\n"
-                           "then a folder that mirrors it. - is standard input, and as OUT\n"
-                           "standard output. FILE[N] is page N of FILE, counted from 0.\n"
-                           "Exit status: 0 all good, 1 some input failed, 2 wrong usage,\n"
-                           "130 interrupted.\n\n"
-                           "Examples:\n"
-                           "  imgstat normalize scan.tif -o full.tif\n"
-                           "  imgstat normalize --clip 0.5,0.5 --together in/ -o out/\n"
-                           "  imgstat normalize --method gamma --gamma 0.5 - -o - < a.png > b.png",
-                           normalize_children, without_note, NULL},
-    [COMMAND_EQUALIZE] = {help_table, parse_command, "FILE|DIR... -o OUT",
-                          "Equalize the histograms of PNG and TIFF images.\v"
-                          "A directory stands for the .png and .tif files in it, sorted; OUT is\n"
-                          "then a folder that mirrors it. - is standard input, and as OUT\n"
-                          "standard output. FILE[N] is page N of FILE, counted from 0.\n"
-                          "Exit status: 0 all good, 1 some input failed, 2 wrong usage,\n"
-                          "130 interrupted.\n\n"
-                          "Examples:\n"
-                          "  imgstat equalize photo.png -o equalized.png\n"
-                          "  imgstat equalize --clahe --grid 16,16 --recursive in/ -o out/\n"
-                          "  imgstat equalize --like opencv - -o - < a.tif > b.tif",
-                          equalize_children, without_note, NULL},
+    [COMMAND_NORMALIZE] =
+        {help_table, parse_command, "FILE|DIR... -o OUT",
+         "Rescale the samples of PNG and TIFF images to the output range.\v"
+         "A directory stands for the files in it that end in .png, .tif, .tiff,\n"
+         ".gtiff, .btf or .tf8, sorted; OUT is then a folder that mirrors it. - is\n"
+         "standard input, and as OUT standard output. FILE[N] is page N of FILE,\n"
+         "counted from 0.\n"
+         "Exit status: 0 all good, 1 some input failed, 2 wrong usage,\n"
+         "130 interrupted.\n\n"
+         "Examples:\n"
+         "  imgstat normalize scan.tif -o full.tif\n"
+         "  imgstat normalize --clip 0.5,0.5 --together in/ -o out/\n"
+         "  imgstat normalize --method gamma --gamma 0.5 - -o - < a.png > b.png",
+         normalize_children, without_note, NULL},
+    [COMMAND_EQUALIZE] =
+        {help_table, parse_command, "FILE|DIR... -o OUT",
+         "Equalize the histograms of PNG and TIFF images.\v"
+         "A directory stands for the files in it that end in .png, .tif, .tiff,\n"
+         ".gtiff, .btf or .tf8, sorted; OUT is then a folder that mirrors it. - is\n"
+         "standard input, and as OUT standard output. FILE[N] is page N of FILE,\n"
+         "counted from 0.\n"
+         "Exit status: 0 all good, 1 some input failed, 2 wrong usage,\n"
+         "130 interrupted.\n\n"
+         "Examples:\n"
+         "  imgstat equalize photo.png -o equalized.png\n"
+         "  imgstat equalize --clahe --grid 16,16 --recursive in/ -o out/\n"
+         "  imgstat equalize --like opencv - -o - < a.tif > b.tif",
+         equalize_children, without_note, NULL},
     [COMMAND_APPLY] = {help_table, parse_command, "TRANSFER.json FILE|DIR... -o OUT",
                        "Apply a transfer that --save-transfer wrote to other images.\v"
-                       "A directory stands for the .png and .tif files in it, sorted; OUT is\n"
-                       "then a folder that mirrors it. - is standard input, and as OUT\n"
-                       "standard output. FILE[N] is page N of FILE, counted from 0.\n"
+                       "A directory stands for the files in it that end in .png, .tif, .tiff,\n"
+                       ".gtiff, .btf or .tf8, sorted; OUT is then a folder that mirrors it. - is\n"
+                       "standard input, and as OUT standard output. FILE[N] is page N of FILE,\n"
+                       "counted from 0.\n"
                        "Exit status: 0 all good, 1 some input failed, 2 wrong usage,\n"
                        "130 interrupted.\n\n"
                        "Examples:\n"

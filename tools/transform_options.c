@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* transform_options.c: the options of normalize, equalize and apply. */
 #include "transform_options.h"
+#include "encode.h"
 #include "options_value.h"
 
 #include <string.h>
@@ -54,7 +55,8 @@ const struct argp_option equalize_table[] = {
     {NULL, 0, NULL, 0, "Method:", 1},
     {"clahe", KEY_CLAHE, NULL, 0,
      "Adaptively: by tiles, contrast limited (default: one map for the whole image)", 1},
-    {"grid", KEY_GRID, "X,Y", 0, "With --clahe: tiles across and down (default: 8,8)", 1},
+    {"grid", KEY_GRID, "X,Y", 0,
+     "With --clahe: tiles across and down; one number is both (default: 8,8)", 1},
     {"clip-limit", KEY_CLIP_LIMIT, "C", 0,
      "With --clahe: largest share of a tile in one of 256 levels (default: 0.01; like opencv: its "
      "own unit, 40)",
@@ -92,14 +94,17 @@ const struct argp_option write_table[] = {
     {"format", KEY_FORMAT, "NAME", 0,
      "png or tiff (default: by the ending of OUT, else as the input)", 3},
     {"compression", KEY_COMPRESSION, "NAME", 0,
-     "deflate, and of TIFF none, lzw, packbits, zstd, ... (default: as the input, lossless)", 3},
+     "none or deflate; TIFF: lzw, packbits, zstd, lzma, ccittfax4, too (default: as the input, "
+     "where it is lossless)",
+     3},
     {"level", KEY_LEVEL, "N", 0, "Of the compression, 0 to 22 (default: 6 of deflate)", 3},
     {"fast", KEY_FAST, NULL, 0, "Files may be larger, and are written faster", 3},
     {"force", KEY_FORCE, NULL, 0, "Replace existing files; each stays until the new one is whole",
      3},
     {"skip-existing", KEY_SKIP_EXISTING, NULL, 0,
      "Leave out images whose output exists: resumes an interrupted run", 3},
-    {"dry-run", KEY_DRY_RUN, NULL, 0, "Only list what would be written, on standard output", 3},
+    {"dry-run", KEY_DRY_RUN, NULL, 0,
+     "Only list what would be written, and what of it exists already", 3},
     {0},
 };
 
@@ -303,6 +308,11 @@ static error_t parse_write(int key, const char *arg, const struct argp_state *st
         t->write.format = arg[0] == 'p' ? "png" : "tiff";
         return 0;
     case KEY_COMPRESSION:
+        if (!encode_compression_known(&tiff_format, arg)) /* PNG has fewer */
+            return value_error(state,
+                               "--compression is none, deflate, lzw, packbits, zstd, lzma or "
+                               "ccittfax4, not '%s'",
+                               arg);
         t->write.compression = arg;
         return 0;
     case KEY_LEVEL:

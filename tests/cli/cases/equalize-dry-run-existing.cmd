@@ -1,0 +1,1 @@
+mkdir "$TMP/in" "$TMP/out" && cp good-gray16.png good-rgb.png "$TMP/in" && cp good-rgb.png "$TMP/out" && cd "$TMP" && imgstat equalize --dry-run in -o out && imgstat equalize --dry-run --force in -o out

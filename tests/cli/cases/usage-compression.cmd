@@ -1,0 +1,1 @@
+imgstat equalize --compression jpeg good-rgb.png -o "$TMP/out.tif"
