@@ -78,7 +78,7 @@ static ImgstatResult read_band(void *context, const ImagePro *band, ImgstatError
     return adapt->device->ops->adapt_read(adapt->device, adapt, band, err);
 }
 
-bool adapt_observes(const Adapt *adapt)
+static bool observes(const Adapt *adapt)
 {
     for (size_t k = 0; k < adapt->n; k++)
         if (clahe_observes(adapt->clahe[k]))
@@ -91,7 +91,7 @@ static ImgstatResult read_all(Adapt *adapt, Bands *bands, ImgstatError *err)
     IMGSTAT_TRY(bands_each(bands, read_band, adapt, err));
     IMGSTAT_TRY(adapt->device->ops->adapt_finish(adapt->device, adapt, err));
     adapt->finished = true;
-    return adapt_observes(adapt) ? bands_each(bands, read_band, adapt, err) : IMGSTAT_OK;
+    return observes(adapt) ? bands_each(bands, read_band, adapt, err) : IMGSTAT_OK;
 }
 
 /* Instances from the extrema of the channels, or of luma. */

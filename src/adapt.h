@@ -26,7 +26,6 @@ void adapt_destroy(Adapt *adapt); /* accepts NULL */
 size_t adapt_bytes(const ImgstatMethod *method, const TransferShape *shape);
 /* Pixel channel that instance k works on. */
 uint16_t adapt_channel(const Adapt *adapt, size_t k);
-bool adapt_observes(const Adapt *adapt);
 
 /* The processor's way. Maps a band; `to` has its geometry and the output type. Any thread. */
 ImgstatResult adapt_apply(const Adapt *adapt, const ImagePro *band, ImagePro *to,

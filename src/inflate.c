@@ -4,7 +4,6 @@
 #include "inflate.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #ifdef IMGSTAT_WITH_ISAL
 #include <isa-l/crc.h>

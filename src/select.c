@@ -8,7 +8,9 @@
 
 enum { DIGIT_BITS = 16, DIGIT_BINS = 65536 };
 
-size_t bins_find_rank(const uint64_t *bins, size_t n, uint64_t *rank)
+/* Key bin of the sample of rank *rank among bins; *rank becomes that within the bin. n if there are
+ * too few samples. */
+static size_t find_rank(const uint64_t *bins, size_t n, uint64_t *rank)
 {
     for (size_t k = 0; k < n; k++) {
         if (*rank < bins[k])
@@ -31,7 +33,7 @@ ImgstatResult select_start(Scratch *scratch, Select *select, const Record *recor
     const uint32_t width = sample_bits(record->sample);
     for (size_t i = 0; i < n; i++) {
         const uint64_t *const from = record->bins + stat[i].channel * bins;
-        const size_t bin = bins_find_rank(from, bins, &stat[i].rank);
+        const size_t bin = find_rank(from, bins, &stat[i].rank);
         if (bin == bins)
             return error_set(err, IMGSTAT_ERR_ARG, "a rank beyond the number of samples");
         stat[i].key = bin;
@@ -100,7 +102,7 @@ ImgstatResult select_advance(Select *select, ImgstatError *err)
             continue;
         OrderStat *const stat = &select->stat[i];
         const size_t digit =
-            bins_find_rank(select->counts[select->count_of[i]].bins, DIGIT_BINS, &stat->rank);
+            find_rank(select->counts[select->count_of[i]].bins, DIGIT_BINS, &stat->rank);
         if (digit == DIGIT_BINS)
             return changed(err);
         stat->key = stat->key << DIGIT_BITS | digit;

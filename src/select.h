@@ -36,8 +36,4 @@ ImgstatResult select_prepare(Select *select, ImgstatError *err);
 ImgstatResult select_advance(Select *select, ImgstatError *err);
 void select_release(Select *select); /* contents only */
 
-/* Key bin of the sample of rank *rank among bins; *rank becomes that within the bin. n if there are
- * too few samples. */
-size_t bins_find_rank(const uint64_t *bins, size_t n, uint64_t *rank);
-
 #endif

@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Photometric interpretations that libtiff has no name for, or had none in 4.3. */
 enum { PHOTO_CFA = 32803, PHOTO_LINEAR_RAW = 34892 };

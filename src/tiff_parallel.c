@@ -5,7 +5,6 @@
 #include "tiff.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Pages that decode to less are not worth a thread's start. */
 enum { THREADS_BYTES = 1 << 20 };

@@ -2,8 +2,6 @@
 /* tiff_rgba.c: YCbCr that comes as RGB through libtiff's own conversion. */
 #include "tiff.h"
 
-#include <string.h>
-
 /* Rows of a raster of packed ABGR words to RGB bytes. Strips and tiles come bottom row first. */
 static void place_raster(const TiffDecoder *td, const uint32_t *raster, uint32_t x,
                          uint32_t decoded_rows, uint8_t *to, size_t pitch, uint32_t rows)

@@ -53,7 +53,6 @@ ImgstatResult tiff_tags_set(TiffFile *file, TiffTags *tags, uint16_t tag, uint16
                             uint64_t count, const void *values, ImgstatError *err);
 ImgstatResult tiff_tags_number(TiffFile *file, TiffTags *tags, uint16_t tag, uint16_t type,
                                uint32_t value, ImgstatError *err); /* SHORT or LONG */
-ImgstatResult tiff_tags_point(TiffTags *tags, uint16_t tag, TiffTags *sub, ImgstatError *err);
 bool tiff_tags_have(const TiffTags *tags, uint16_t tag);
 /* Writes the header and all directories. */
 ImgstatResult tiff_tags_finish(TiffFile *file, ImgstatError *err);

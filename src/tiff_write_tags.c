@@ -126,7 +126,7 @@ ImgstatResult tiff_tags_number(TiffFile *file, TiffTags *tags, uint16_t tag, uin
                          type == TIFF_SHORT ? (const void *)&narrow : &value, err);
 }
 
-ImgstatResult tiff_tags_point(TiffTags *tags, uint16_t tag, TiffTags *sub, ImgstatError *err)
+static ImgstatResult point_to(TiffTags *tags, uint16_t tag, TiffTags *sub, ImgstatError *err)
 {
     const TiffTag entry = {.tag = tag, .type = TIFF_LONG, .count = 1, .bytes = 4, .sub = sub};
     return add_tag(tags, &entry, err);
@@ -224,7 +224,7 @@ static ImgstatResult copy_sub(TiffFile *file, const TiffTagSource *from, uint64_
     ImgstatResult res =
         copy_directory(file, from, offset, in_sub, NULL, depth + 1, warnings, sub, err);
     if (res == IMGSTAT_OK && sub->n > 0)
-        res = tiff_tags_point(to, tag, sub, err);
+        res = point_to(to, tag, sub, err);
     if (res != IMGSTAT_OK || sub->n == 0)
         tiff_tags_destroy(sub);
     return res;

@@ -13,7 +13,6 @@
 #include "status.h"
 #include "text.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <json.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void check(const void *object)
 {

@@ -7,7 +7,6 @@
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const ImgstatMethod method_default = {.transform = IMGSTAT_CLAHE};
 

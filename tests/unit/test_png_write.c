@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 TestSuite(png_write, .init = encode_begin, .fini = encode_end);
 

@@ -5,7 +5,6 @@
 
 #include <criterion/criterion.h>
 #include <float.h>
-#include <stdlib.h>
 
 Test(traps, float32_far_from_zero)
 {
