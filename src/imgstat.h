@@ -523,7 +523,7 @@ typedef struct ImgstatBatch {
      * a sentence of why. */
     void (*fallen_back)(void *context, const char *why);
     unsigned threads; /* in all; 0: as many as the process may run on */
-    /* Bytes for pixels and counters of all files at work, 32 MiB at least (less is taken for that);
+    /* Bytes for pixels and counters of all files at work, 48 MiB at least (less is taken for that);
      * 0: 1 GiB */
     uint64_t memory;
     /* NULL, or called for every job on the calling thread; false: stop. */

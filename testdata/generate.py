@@ -247,7 +247,8 @@ def unsupported(out):
 
 def readme(out):
     text = ["# Test inputs", "",
-            "`generate.py` makes every file here, itself aside, with nothing but the Python standard library; it also makes",
+            "`generate.py` makes every file here but the Python sources and `expected-transforms.json` (what other programs gave,",
+            "recorded by `tests/record_expected.py`), with nothing but the Python standard library; it also makes",
             "`expected.json`, whose values `measure.py` computes in exact fractions. Nothing here comes from anybody",
             "else: all of it is under the licence of the project (MIT).", "",
             "`good-*` measures without a word, `warned-*` with a warning; `bad-*` contradicts its format; `unsupported-*` is",
