@@ -85,7 +85,7 @@ static uint32_t webp_width(const Source *source, uint64_t at)
         return 0;
     switch (head[15]) {
     case 'X': /* canvas, 24 bits less one */
-        return 1u + head[24] + (head[25] << 8) + ((uint32_t)head[26] << 16);
+        return 1u + head[24] + ((uint32_t)head[25] << 8) + ((uint32_t)head[26] << 16);
     case 'L': /* after a signature, 14 bits less one */
         return head[20] == 0x2F ? 1u + head[21] + ((head[22] & 0x3Fu) << 8) : 0;
     default: /* after a frame tag and a start code, 14 bits */
