@@ -65,23 +65,28 @@ SAMPLES = {"u8": ("B", 1), "i8": ("b", 2), "u16": ("H", 1), "i16": ("h", 2), "u3
            "u64": ("Q", 1), "i64": ("q", 2), "f16": ("e", 3), "f32": ("f", 3), "f64": ("d", 3)}
 
 
+def tiff_file(body, tags):
+    """Little-endian, body from byte 8 on; tags: number, type (3: SHORT, 4: LONG) and values."""
+    entries, extra, at = b"", b"", 8 + len(body) + len(body) % 2
+    behind = at + 2 + 12 * len(tags) + 4
+    for tag, kind, values in sorted(tags):
+        data = struct.pack(f"<{len(values)}{'H' if kind == 3 else 'I'}", *values)
+        place = data.ljust(4, b"\0") if len(data) <= 4 else struct.pack("<I", behind + len(extra))
+        extra += b"" if len(data) <= 4 else data + b"\0" * (len(data) % 2)
+        entries += struct.pack("<HHI", tag, kind, len(values)) + place
+    return (struct.pack("<2sHI", b"II", 42, at) + body + b"\0" * (len(body) % 2) + struct.pack("<H", len(tags)) +
+            entries + b"\0\0\0\0" + extra)
+
+
 def tiff(sample, width, height, values, channels=1):
-    """Little-endian, uncompressed, one strip; from the third channel on RGB, what is beyond it alpha."""
+    """Uncompressed, one strip; from the third channel on RGB, what is beyond it alpha."""
     letter, kind = SAMPLES[sample]
     data = struct.pack(f"<{len(values)}{letter}", *values)
-    data += b"\0" * (len(data) % 2)
     colours = 3 if channels > 2 else 1
-    tags = [(256, [width]), (257, [height]), (258, [8 * struct.calcsize(letter)] * channels), (259, [1]),
-            (262, [2 if colours == 3 else 1]), (273, [8]), (277, [channels]), (278, [height]), (279, [len(data)]),
-            (338, [2] * (channels - colours)), (339, [kind] * channels)]
-    entries, arrays = b"", b""
-    for tag, numbers in [entry for entry in tags if entry[1]]:
-        packed = struct.pack(f"<{len(numbers)}I", *numbers)
-        where = struct.pack("<I", 8 + len(data) + len(arrays))
-        entries += struct.pack("<HHI", tag, 4, len(numbers)) + (packed if len(numbers) == 1 else where)
-        arrays += packed if len(numbers) > 1 else b""
-    return (struct.pack("<2sHI", b"II", 42, 8 + len(data) + len(arrays)) + data + arrays +
-            struct.pack("<H", len(entries) // 12) + entries + b"\0\0\0\0")
+    tags = [(256, 4, [width]), (257, 4, [height]), (258, 3, [8 * struct.calcsize(letter)] * channels), (259, 3, [1]),
+            (262, 3, [2 if colours == 3 else 1]), (273, 4, [8]), (277, 3, [channels]), (278, 4, [height]),
+            (279, 4, [len(data)]), (338, 3, [2] * (channels - colours)), (339, 3, [kind] * channels)]
+    return tiff_file(data, [tag for tag in tags if tag[2]])
 
 
 def main(names):

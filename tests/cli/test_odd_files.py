@@ -10,7 +10,7 @@ import struct
 import zlib
 
 import harness
-from harness import check, png_chunk, run
+from harness import check, png_chunk, run, tiff_file
 
 
 def stats(program, *words):
@@ -143,15 +143,7 @@ def palette_tiff(width, height, planes, separate, tile=None, absent=()):
         (273, 4, offsets), (278, 4, [height]), (279, 4, counts)]
     if samples == 1:
         tags = [tag for tag in tags if tag[0] != 338]
-    entries, extra, at = b"", b"", 8 + len(body) + len(body) % 2
-    behind = at + 2 + 12 * len(tags) + 4
-    for tag, kind, values in sorted(tags):
-        data = struct.pack(f"<{len(values)}{'H' if kind == 3 else 'I'}", *values)
-        place = data.ljust(4, b"\0") if len(data) <= 4 else struct.pack("<I", behind + len(extra))
-        extra += b"" if len(data) <= 4 else data + b"\0" * (len(data) % 2)
-        entries += struct.pack("<HHI", tag, kind, len(values)) + place
-    return (struct.pack("<2sHI", b"II", 42, at) + body + b"\0" * (len(body) % 2) + struct.pack("<H", len(tags)) +
-            entries + b"\0\0\0\0" + extra)
+    return tiff_file(body, tags)
 
 
 def test_palette_with_separate_planes(program, folder):
@@ -193,14 +185,9 @@ def test_palette_with_most_samples(program, folder):
 
 def webp_tiff(width, height, stream):
     """RGBA, one strip."""
-    tags = [(256, 4, width), (257, 4, height), (258, 3, None), (259, 4, 50001), (262, 4, 2), (273, 4, 16),
-            (277, 4, 4), (278, 4, height), (279, 4, len(stream)), (338, 4, 2)]
-    stream += b"\0" * (len(stream) % 2)
-    at = 16 + len(stream)
-    entries = b"".join(struct.pack("<HHII", tag, kind, 4 if value is None else 1, 8 if value is None else value)
-                       for tag, kind, value in tags)
-    return (struct.pack("<2sHI4H", b"II", 42, at, 8, 8, 8, 8) + stream + struct.pack("<H", len(tags)) + entries +
-            b"\0\0\0\0")
+    return tiff_file(stream, [(256, 4, [width]), (257, 4, [height]), (258, 3, [8] * 4), (259, 3, [50001]),
+                              (262, 3, [2]), (273, 4, [8]), (277, 3, [4]), (278, 4, [height]),
+                              (279, 4, [len(stream)]), (338, 3, [2])])
 
 
 def test_webp_narrower_than_its_strip(program, folder):
