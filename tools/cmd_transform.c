@@ -83,14 +83,9 @@ static bool on_poll(void *context)
     return status_interrupted() != 0;
 }
 
-static bool is_there(const ImgstatJob *job)
-{
-    return output_exists(job->output);
-}
-
 static bool is_skipped(const TransformOptions *t, const ImgstatJob *job)
 {
-    return t->skip_existing && is_there(job);
+    return t->skip_existing && output_exists(job->output);
 }
 
 /* Without writing it can be told of what exists, but not whether an input can be read. */
@@ -99,7 +94,7 @@ static void list(const Run *run)
     const bool replace = run->options->transform.write.replace;
     for (size_t i = 0; i < run->outputs->n; i++) {
         const ImgstatJob *const job = &run->outputs->jobs[i];
-        const bool keep = !replace && is_there(job);
+        const bool keep = !replace && output_exists(job->output);
         char *const from = text_display(job->input), *const to = text_display(job->output);
         printf("%s -> %s%s\n", from, to, keep ? " (exists already)" : "");
         free(from);

@@ -327,79 +327,81 @@ static error_t parse_command(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* argp would add a sentence about the arguments of short options, which nobody asks for. */
-static char *without_note(int key, const char *text, void *input)
+/* What the help of several commands says before their examples. */
+static const char help_reads[] =
+    "A directory stands for the files in it that end in .png, .tif, .tiff,\n"
+    ".gtiff, .btf or .tf8, sorted. - is standard input. FILE[N] is page N of\n"
+    "FILE, counted from 0.\n";
+static const char help_writes[] =
+    "A directory stands for the files in it that end in .png, .tif, .tiff,\n"
+    ".gtiff, .btf or .tf8, sorted; OUT is then a folder that mirrors it. - is\n"
+    "standard input, and as OUT standard output. FILE[N] is page N of FILE,\n"
+    "counted from 0.\n";
+static const char help_ends[] = "Exit status: 0 all good, 1 some input failed, 2 wrong usage,\n"
+                                "130 interrupted.\n\n";
+
+/* Puts what is said of inputs before the examples, which argp frees. It would add a sentence about
+ * the arguments of short options, which nobody asks for. */
+static char *filter_help(int key, const char *text, const char *inputs)
+{
+    if (key == ARGP_KEY_HELP_DUP_ARGS_NOTE)
+        return NULL;
+    if (key != ARGP_KEY_HELP_POST_DOC || text == NULL)
+        return (char *)(uintptr_t)text;
+    const size_t bytes = strlen(inputs) + sizeof help_ends + strlen(text);
+    char *const all = text_alloc(bytes);
+    snprintf(all, bytes, "%s%s%s", inputs, help_ends, text);
+    return all;
+}
+
+static char *reading(int key, const char *text, void *input)
 {
     (void)input;
-    return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)(uintptr_t)text;
+    return filter_help(key, text, help_reads);
+}
+
+static char *writing(int key, const char *text, void *input)
+{
+    (void)input;
+    return filter_help(key, text, help_writes);
 }
 
 static const struct argp commands[] = {
     [COMMAND_STATS] = {help_table, parse_command, "FILE|DIR...",
                        "Print the statistics of each channel of PNG and TIFF images.\v"
-                       "A directory stands for the files in it that end in .png, .tif, .tiff,\n"
-                       ".gtiff, .btf or .tf8, sorted. - is standard input. FILE[N] is page N of\n"
-                       "FILE, counted from 0.\n"
-                       "Exit status: 0 all good, 1 some input failed, 2 wrong usage,\n"
-                       "130 interrupted.\n\n"
                        "Examples:\n"
                        "  imgstat photo.tif\n"
                        "  imgstat stats --json --percentiles 1,50,99 scans/*.tif\n"
                        "  imgstat stats --csv --recursive scans > scans.csv",
-                       stats_children, without_note, NULL},
+                       stats_children, reading, NULL},
     [COMMAND_HIST] = {help_table, parse_command, "FILE|DIR...",
                       "Draw the histogram and the percentiles of each channel.\v"
-                      "A directory stands for the files in it that end in .png, .tif, .tiff,\n"
-                      ".gtiff, .btf or .tf8, sorted. - is standard input. FILE[N] is page N of\n"
-                      "FILE, counted from 0.\n"
-                      "Exit status: 0 all good, 1 some input failed, 2 wrong usage,\n"
-                      "130 interrupted.\n\n"
                       "Examples:\n"
                       "  imgstat hist photo.tif\n"
                       "  imgstat hist --log --plot photo.svg photo.tif\n"
                       "  imgstat hist --csv --bins 64 --range 0,4095 scan.tif",
-                      hist_children, without_note, NULL},
-    [COMMAND_NORMALIZE] =
-        {help_table, parse_command, "FILE|DIR... -o OUT",
-         "Rescale the samples of PNG and TIFF images to the output range.\v"
-         "A directory stands for the files in it that end in .png, .tif, .tiff,\n"
-         ".gtiff, .btf or .tf8, sorted; OUT is then a folder that mirrors it. - is\n"
-         "standard input, and as OUT standard output. FILE[N] is page N of FILE,\n"
-         "counted from 0.\n"
-         "Exit status: 0 all good, 1 some input failed, 2 wrong usage,\n"
-         "130 interrupted.\n\n"
-         "Examples:\n"
-         "  imgstat normalize scan.tif -o full.tif\n"
-         "  imgstat normalize --clip 0.5,0.5 --together in/ -o out/\n"
-         "  imgstat normalize --method gamma --gamma 0.5 - -o - < a.png > b.png",
-         normalize_children, without_note, NULL},
-    [COMMAND_EQUALIZE] =
-        {help_table, parse_command, "FILE|DIR... -o OUT",
-         "Equalize the histograms of PNG and TIFF images.\v"
-         "A directory stands for the files in it that end in .png, .tif, .tiff,\n"
-         ".gtiff, .btf or .tf8, sorted; OUT is then a folder that mirrors it. - is\n"
-         "standard input, and as OUT standard output. FILE[N] is page N of FILE,\n"
-         "counted from 0.\n"
-         "Exit status: 0 all good, 1 some input failed, 2 wrong usage,\n"
-         "130 interrupted.\n\n"
-         "Examples:\n"
-         "  imgstat equalize photo.png -o equalized.png\n"
-         "  imgstat equalize --clahe --grid 16,16 --recursive in/ -o out/\n"
-         "  imgstat equalize --like opencv - -o - < a.tif > b.tif",
-         equalize_children, without_note, NULL},
+                      hist_children, reading, NULL},
+    [COMMAND_NORMALIZE] = {help_table, parse_command, "FILE|DIR... -o OUT",
+                           "Rescale the samples of PNG and TIFF images to the output range.\v"
+                           "Examples:\n"
+                           "  imgstat normalize scan.tif -o full.tif\n"
+                           "  imgstat normalize --clip 0.5,0.5 --together in/ -o out/\n"
+                           "  imgstat normalize --method gamma --gamma 0.5 - -o - < a.png > b.png",
+                           normalize_children, writing, NULL},
+    [COMMAND_EQUALIZE] = {help_table, parse_command, "FILE|DIR... -o OUT",
+                          "Equalize the histograms of PNG and TIFF images.\v"
+                          "Examples:\n"
+                          "  imgstat equalize photo.png -o equalized.png\n"
+                          "  imgstat equalize --clahe --grid 16,16 --recursive in/ -o out/\n"
+                          "  imgstat equalize --like opencv - -o - < a.tif > b.tif",
+                          equalize_children, writing, NULL},
     [COMMAND_APPLY] = {help_table, parse_command, "TRANSFER.json FILE|DIR... -o OUT",
                        "Apply a transfer that --save-transfer wrote to other images.\v"
-                       "A directory stands for the files in it that end in .png, .tif, .tiff,\n"
-                       ".gtiff, .btf or .tf8, sorted; OUT is then a folder that mirrors it. - is\n"
-                       "standard input, and as OUT standard output. FILE[N] is page N of FILE,\n"
-                       "counted from 0.\n"
-                       "Exit status: 0 all good, 1 some input failed, 2 wrong usage,\n"
-                       "130 interrupted.\n\n"
                        "Examples:\n"
                        "  imgstat apply t.json scan.tif -o out.tif\n"
                        "  imgstat apply t.json --recursive in/ -o out/\n"
                        "  imgstat apply t.json - -o - < a.png > b.png",
-                       apply_children, without_note, NULL},
+                       apply_children, writing, NULL},
     [COMMAND_DEVICES] = {help_table, parse_command, NULL,
                          "List the devices that --device can name on this machine.\v"
                          "Examples:\n"
