@@ -168,11 +168,16 @@ void adapt_destroy(Adapt *adapt)
     free(adapt);
 }
 
-size_t adapt_bytes(const ImgstatMethod *method, const TransferShape *shape)
+size_t adapt_bytes(const ImgstatMethod *method, const TransferShape *shape, uint32_t width,
+                   uint32_t height)
 {
-    const size_t tiles =
-        (size_t)(method->tiles_x ? method->tiles_x : 8) * (method->tiles_y ? method->tiles_y : 8);
-    const size_t bins =
-        method->like == IMGSTAT_LIKE_OPENCV ? sample_record_bins(shape->sample) : CLAHE_NODES;
-    return tiles * bins * 12 * transfer_maps(method, shape);
+    const bool opencv = method->like == IMGSTAT_LIKE_OPENCV;
+    size_t tiles_x = method->tiles_x ? method->tiles_x : 8;
+    size_t tiles_y = method->tiles_y ? method->tiles_y : 8;
+    if (!opencv) { /* which makes as many as it is told; others at most one a pixel */
+        tiles_x = tiles_x < width ? tiles_x : width;
+        tiles_y = tiles_y < height ? tiles_y : height;
+    }
+    const size_t bins = opencv ? sample_record_bins(shape->sample) : CLAHE_NODES;
+    return tiles_x * tiles_y * bins * 12 * transfer_maps(method, shape);
 }

@@ -23,7 +23,8 @@ ImgstatResult adapt_create(const ImgstatMethod *method, const TransferShape *sha
                            Adapt **out, ImgstatError *err);
 void adapt_destroy(Adapt *adapt); /* accepts NULL */
 /* Bytes that it takes for such a page, about. */
-size_t adapt_bytes(const ImgstatMethod *method, const TransferShape *shape);
+size_t adapt_bytes(const ImgstatMethod *method, const TransferShape *shape, uint32_t width,
+                   uint32_t height);
 /* Pixel channel that instance k works on. */
 uint16_t adapt_channel(const Adapt *adapt, size_t k);
 

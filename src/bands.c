@@ -140,8 +140,7 @@ static ImgstatResult begin_plane(const Bands *bands, ImgstatError *err)
         const uint16_t planes = decoder->planes;
         IMGSTAT_TRY(decoder->codec->select(decoder, before.page, err));
         if (!page_has_shape(&decoder->page, &before) || decoder->planes != planes)
-            return error_set(err, IMGSTAT_ERR_IO, "%s: changed while it was read",
-                             decoder->source->name);
+            return decoder_changed(decoder, err);
     }
     decoder->plane = bands->plane;
     decoder->next_row = 0;

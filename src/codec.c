@@ -75,6 +75,11 @@ ImgstatLimits limits_default(ImgstatLimits limits)
     return limits;
 }
 
+ImgstatResult decoder_changed(const Decoder *decoder, ImgstatError *err)
+{
+    return error_set(err, IMGSTAT_ERR_IO, "%s: changed while it was read", decoder->source->name);
+}
+
 ImgstatResult limits_check(const ImgstatLimits *limits, const char *name, uint64_t width,
                            uint64_t height, uint64_t channels, uint64_t sample_bytes,
                            ImgstatError *err)

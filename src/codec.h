@@ -81,6 +81,8 @@ static inline bool page_has_shape(const ImgstatPage *page, const ImgstatPage *be
            page->channels == before->channels && page->sample == before->sample &&
            page->bits == before->bits;
 }
+/* The error of a decoder that finds something else in its file than before. */
+ImgstatResult decoder_changed(const Decoder *decoder, ImgstatError *err);
 
 /* Codecs know host memory only. read_rows fills `rows` rows of `pitch` bytes from decoder->next_row
  * on, in host byte order, channels interleaved, packed samples expanded; calls go down the page

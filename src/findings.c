@@ -383,6 +383,18 @@ bool imgstat_record_histogram(const ImgstatRecord *record, uint16_t channel, Img
     return true;
 }
 
+bool imgstat_record_edge(const ImgstatRecord *record, uint16_t channel, uint32_t k,
+                         ImgstatValue *out)
+{
+    const Findings *const found = find_channel(record, channel);
+    if (!found || !record->has_histogram || !found->histogram.outgrown || k > found->histogram.bins)
+        return false;
+    *out = k == found->histogram.bins
+               ? found->stats.max
+               : sample_value(record->record->sample, found->histogram.edge[k]);
+    return true;
+}
+
 void imgstat_record_sum(const ImgstatRecord *record, uint16_t channel, char text[48])
 {
     const Findings *const found = find_channel(record, channel);

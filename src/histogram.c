@@ -164,6 +164,7 @@ static void make_edges(const Record *record, uint16_t channel, bool by_samples, 
     }
     h->per_bin = guess_scale(h);
     if (by_samples && !sample_is_float(sample) && fmax(fabs(h->lo), fabs(h->hi)) >= 0x1p53) {
+        h->outgrown = true;
         h->top_bin = h->bins - 1;
         fill_integer_edges(tally, end, h);
         return;

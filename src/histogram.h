@@ -18,6 +18,7 @@ typedef struct Histogram {
     bool per_value;
     bool has_top; /* the largest key of a 64-bit integer, which no edge can exceed, is in top_bin */
     uint32_t top_bin;
+    bool outgrown;    /* edges of integers between their extrema that double need not hold */
     double per_bin;   /* as RangeCount needs it */
     uint64_t *edge;   /* bins + 1; NULL where per_value */
     uint64_t *counts; /* bins, 0 at first */

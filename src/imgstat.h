@@ -296,6 +296,11 @@ IMGSTAT_API bool imgstat_record_exact(const ImgstatRecord *record, uint16_t chan
 /* False where no histogram was asked for. */
 IMGSTAT_API bool imgstat_record_histogram(const ImgstatRecord *record, uint16_t channel,
                                           ImgstatHistogram *out);
+/* Where bin k of integers begins, or with k = bins the last one ends, where a double need not hold
+ * that: from 2^53 on, between the extrema of the samples. Else false: lo + k (hi - lo) / bins does.
+ */
+IMGSTAT_API bool imgstat_record_edge(const ImgstatRecord *record, uint16_t channel, uint32_t k,
+                                     ImgstatValue *out);
 /* The sum as decimal text: exact for integers, nearest double for floats; "null" without samples.
  */
 IMGSTAT_API void imgstat_record_sum(const ImgstatRecord *record, uint16_t channel, char text[48]);

@@ -161,8 +161,7 @@ static ImgstatResult read_all(Bands *bands, Further *further, ImgstatError *err)
     bool complete;
     IMGSTAT_TRY(bands_fetch(bands, 1, pass_band, further, &complete, err));
     if (!complete) /* they could be read a moment ago */
-        return error_set(err, IMGSTAT_ERR_IO, "%s: changed while it was read",
-                         bands->decoder->source->name);
+        return decoder_changed(bands->decoder, err);
     return IMGSTAT_OK;
 }
 

@@ -213,18 +213,6 @@ static bool reads_once(const Pipeline *pipeline)
     return pipeline->transfer || pipeline->method->transform == IMGSTAT_GAMMA;
 }
 
-/* Of a page smaller than the grid: at most a tile a pixel. OpenCV has as many as it is told. */
-static size_t tiles_bytes(const ImgstatMethod *method, const TransferShape *shape,
-                          const ImgstatPage *page)
-{
-    ImgstatMethod fitted = *method;
-    if (method->like != IMGSTAT_LIKE_OPENCV && method->tiles_x > page->width)
-        fitted.tiles_x = page->width;
-    if (method->like != IMGSTAT_LIKE_OPENCV && method->tiles_y > page->height)
-        fitted.tiles_y = page->height;
-    return adapt_bytes(&fitted, shape);
-}
-
 uint64_t pipeline_bytes(const Pipeline *pipeline, Decoder *decoder, uint64_t *kept)
 {
     const TransferShape shape = shape_of_page(decoder);
@@ -239,7 +227,7 @@ uint64_t pipeline_bytes(const Pipeline *pipeline, Decoder *decoder, uint64_t *ke
     if (!pipeline->transfer && survey_reads_again(pipeline->method, shape.sample))
         bytes += pipeline->sort_bytes;
     if (!pipeline->transfer && pipeline->method->transform == IMGSTAT_CLAHE)
-        bytes += tiles_bytes(pipeline->method, &shape, &decoder->page);
+        bytes += adapt_bytes(pipeline->method, &shape, decoder->page.width, decoder->page.height);
     /* The band and the next, what the decoder makes them of, what is mapped, what the encoder holds
      * of it. */
     const uint64_t bands = least > UINT64_MAX / 10 ? UINT64_MAX / 2 : 5 * (uint64_t)least;

@@ -81,8 +81,7 @@ static ImgstatResult start_anew(PngDecoder *pd, uint32_t rows, ImgstatError *err
     IMGSTAT_TRY(png_begin_reading(pd, err));
     IMGSTAT_TRY(png_read_head(pd, err));
     if (!page_has_shape(&pd->base.page, &before))
-        return error_set(err, IMGSTAT_ERR_IO, "%s: changed while it was read",
-                         pd->base.source->name);
+        return decoder_changed(&pd->base, err);
     pd->decided = true;
     uint8_t *const row = malloc(pd->png_row_bytes);
     if (!row)

@@ -236,8 +236,7 @@ static ImgstatResult open_planes(TiffDecoder *td, ImgstatError *err)
             return error_set(err, IMGSTAT_ERR_FORMAT, "%s: %s", td->base.source->name,
                              td->failure.message);
         if ((uint64_t)TIFFScanlineSize64(td->planes[i].tif) != td->layout.row_bytes)
-            return error_set(err, IMGSTAT_ERR_IO, "%s: changed while it was read",
-                             td->base.source->name);
+            return decoder_changed(&td->base, err);
     }
     return IMGSTAT_OK;
 }

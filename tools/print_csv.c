@@ -31,11 +31,11 @@ static void put_real(FILE *out, double value)
     fprintf(out, ",%s", text);
 }
 
-static void put_edge(FILE *out, const ImgstatHistogram *histogram, uint32_t k,
-                     const ImgstatStats *stats)
+static void put_edge(FILE *out, const Report *report, uint16_t channel,
+                     const ImgstatHistogram *histogram, uint32_t k)
 {
     char text[TEXT_NUMBER];
-    text_edge(text, histogram, k, stats);
+    text_edge(text, report->record, channel, histogram, k, !text_is_float(report->page->sample));
     fprintf(out, ",%s", text);
 }
 
@@ -134,9 +134,7 @@ void print_csv_bins(FILE *out, const Report *report)
     const uint16_t n = imgstat_record_channels(report->record);
     char *const name = text_utf8(report->name);
     for (uint16_t c = 0; c < n; c++) {
-        ImgstatStats stats;
         ImgstatHistogram histogram;
-        imgstat_record_stats(report->record, c, &stats);
         if (!imgstat_record_histogram(report->record, c, &histogram))
             continue;
         uint64_t sum = 0;
@@ -146,8 +144,8 @@ void print_csv_bins(FILE *out, const Report *report)
             fprintf(out, ",%" PRIu32 ",", report->page->page);
             put_text(out, imgstat_file_channel(report->file, c));
             fprintf(out, ",%" PRIu32, i);
-            put_edge(out, &histogram, i, &stats);
-            put_edge(out, &histogram, histogram.per_value ? i : i + 1, &stats); /* ends there */
+            put_edge(out, report, c, &histogram, i);
+            put_edge(out, report, c, &histogram, histogram.per_value ? i : i + 1); /* ends there */
             fprintf(out, ",%" PRIu64 ",%" PRIu64 "\n", histogram.counts[i], sum);
         }
     }

@@ -52,11 +52,11 @@ static json_object *new_real(double value)
     return new_raw(text);
 }
 
-static json_object *new_edge(const ImgstatHistogram *histogram, uint32_t k,
-                             const ImgstatStats *stats)
+static json_object *new_edge(const Report *report, uint16_t channel,
+                             const ImgstatHistogram *histogram, uint32_t k)
 {
     char text[TEXT_NUMBER];
-    text_edge(text, histogram, k, stats);
+    text_edge(text, report->record, channel, histogram, k, !text_is_float(report->page->sample));
     return new_raw(text);
 }
 
@@ -97,12 +97,13 @@ static json_object *new_counts(const ImgstatHistogram *histogram, bool cumulate)
     return counts;
 }
 
-static json_object *new_histogram(const ImgstatHistogram *histogram, const ImgstatStats *stats)
+static json_object *new_histogram(const Report *report, uint16_t channel,
+                                  const ImgstatHistogram *histogram)
 {
     json_object *const object = json_object_new_object();
     check(object);
-    add(object, "lo", new_edge(histogram, 0, stats));
-    add(object, "hi", new_edge(histogram, histogram->bins, stats));
+    add(object, "lo", new_edge(report, channel, histogram, 0));
+    add(object, "hi", new_edge(report, channel, histogram, histogram->bins));
     add(object, "bins", new_count(histogram->bins));
     add(object, "counts", new_counts(histogram, false));
     return object;
@@ -161,7 +162,7 @@ static json_object *new_channel(const Report *report, uint16_t channel)
     ImgstatHistogram histogram;
     if ((o->histogram || o->cdf) && imgstat_record_histogram(report->record, channel, &histogram)) {
         if (o->histogram)
-            add(object, "histogram", new_histogram(&histogram, &stats));
+            add(object, "histogram", new_histogram(report, channel, &histogram));
         if (o->cdf)
             add(object, "cdf", new_counts(&histogram, true));
     }

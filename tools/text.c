@@ -186,33 +186,12 @@ void text_percentile(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_
     text_number(out, between, whole && fabs(between) < 0x1p53);
 }
 
-/* Edge k of bins between the extrema of integers, where those outgrow double. */
-static bool exact_edge(const ImgstatHistogram *h, uint32_t k, const ImgstatStats *stats,
-                       ImgstatValue *out)
-{
-    const bool with_sign = is_signed(stats->min.sample);
-    if (h->per_value || fmax(fabs(h->lo), fabs(h->hi)) < 0x1p53 ||
-        imgstat_value_double(stats->min) != h->lo || imgstat_value_double(stats->max) != h->hi)
-        return false;
-    const uint64_t first = with_sign ? (uint64_t)stats->min.as.i : stats->min.as.u;
-    const uint64_t last = with_sign ? (uint64_t)stats->max.as.i : stats->max.as.u;
-    const unsigned __int128 apart = last - first; /* also of signed ones: both wrap alike */
-    const uint64_t edge = first + (uint64_t)((apart * k + h->bins - 1) / h->bins);
-    *out = stats->min;
-    if (with_sign)
-        out->as.i = (int64_t)edge;
-    else
-        out->as.u = edge;
-    return true;
-}
-
-void text_edge(char out[TEXT_NUMBER], const ImgstatHistogram *histogram, uint32_t k,
-               const ImgstatStats *stats)
+void text_edge(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_t channel,
+               const ImgstatHistogram *histogram, uint32_t k, bool whole)
 {
     const ImgstatHistogram *const h = histogram;
-    const bool whole = !text_is_float(stats->min.sample);
     ImgstatValue value;
-    if (whole && exact_edge(h, k, stats, &value)) {
+    if (imgstat_record_edge(record, channel, k, &value)) {
         text_value(out, value);
         return;
     }

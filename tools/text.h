@@ -27,8 +27,8 @@ void text_real(char out[TEXT_NUMBER], double value);
 void text_number(char out[TEXT_NUMBER], double value, bool whole);
 /* Where bin k begins, or with k = bins the last one ends; of bins that each are one value, that. A
  * double need not hold what is between integers from 2^53 on: then the smallest of the bin. */
-void text_edge(char out[TEXT_NUMBER], const ImgstatHistogram *histogram, uint32_t k,
-               const ImgstatStats *stats);
+void text_edge(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_t channel,
+               const ImgstatHistogram *histogram, uint32_t k, bool whole);
 /* Exact. */
 void text_value(char out[TEXT_NUMBER], ImgstatValue value);
 /* For people: about six significant digits, at least one decimal place up to 1e15. */

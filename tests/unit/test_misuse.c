@@ -231,6 +231,7 @@ Test(misuse, channels_that_are_not_there)
         cr_assert(isnan(imgstat_record_percentile(record, c, 0)));
         cr_assert_not(imgstat_record_exact(record, c, IMGSTAT_MEDIAN, &value));
         cr_assert_not(imgstat_record_histogram(record, c, &histogram));
+        cr_assert_not(imgstat_record_edge(record, c, 0, &value));
         imgstat_record_sum(record, c, sum);
         cr_assert_str_eq(sum, "null");
     }
