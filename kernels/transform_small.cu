@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* transform_small.cu: 8-bit images that fit the multiprocessors: from pixels to pixels in one
  * launch that reads them once. */
-#include "hopper.cuh"
 #include "transform_small.cuh"
 
 /* Blocks of FEW_THREADS leave room for those of the next launch on the same multiprocessor. */
 enum { FEW_THREADS = 512, MANY_THREADS = 1024 };
 /* Vectors a thread keeps in registers: all, but of the largest images. */
-enum { KEPT_ONE = 1, KEPT_FEW = 4, KEPT_MANY = 8 };
+enum { KEPT_ONE = 1, KEPT_FEW = 4, KEPT_MORE = 9, KEPT_MANY = 8 };
 /* And in shared memory at most. */
 enum { SHARED_VECTORS = 12 };
 /* Bytes from row to row of a table of columns. In wide rows nobody looks beside the columns, and
@@ -41,21 +40,42 @@ static __device__ __forceinline__ void count_vector(uint32_t *table, uint4 v, ui
         atomicAdd(row_of<ROW>(table, word[p / 4], p % 4, column), 1u);
 }
 
-/* COLUMNED: by a table a lane; else by bytes that all share. */
-template <unsigned ROW, bool COLUMNED>
-static __device__ __forceinline__ uint4 map_vector(uint32_t *table, const unsigned char *entry,
-                                                   uint4 v)
+/* Bytes of a and b (4 to 7) that a selector names by its digits, or the sign of them (8 more). */
+static __device__ __forceinline__ uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector)
 {
+    uint32_t picked;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(picked) : "r"(a), "r"(b), "r"(selector));
+    return picked;
+}
+
+/* sum + v * factor, for sure: additions of shifted bytes would become more of what picks them. */
+static __device__ __forceinline__ uint32_t multiply_add(uint32_t v, uint32_t factor, uint32_t sum)
+{
+    asm("mad.lo.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(v), "r"(factor));
+    return sum;
+}
+
+/* COLUMNED: by a table a lane, of words that have four entries each, in every fourth row; else by
+ * bytes that all share. */
+template <unsigned ROW, bool COLUMNED>
+static __device__ __forceinline__ uint4 map_vector(const uint32_t *table,
+                                                   const unsigned char *entry, uint4 v)
+{
+    const unsigned char *const bytes = COLUMNED ? (const unsigned char *)table : entry;
     const uint32_t word[4] = {v.x, v.y, v.z, v.w};
     uint32_t made[4];
 #pragma unroll
     for (int w = 0; w < 4; w++) {
+        enum { FOLD = WIDE_ROW / ROW };
+        /* Upper and lower bytes of four addresses; the lower ones are below 128. */
+        const uint32_t upper = word[w] / FOLD & 0xFCFCFCFCu / FOLD;
+        const uint32_t lower = (word[w] & 0x03030303u) | own_column() * 0x01010101u;
         made[w] = 0;
 #pragma unroll
         for (int b = 0; b < 4; b++)
-            made[w] += (COLUMNED ? *row_of<ROW>(table, word[w], b, own_column())
-                                 : entry[word[w] >> (b * 8) & 255u]) *
-                       (1u << (b * 8));
+            made[w] = multiply_add(bytes[COLUMNED ? pick_bytes(lower, upper, 0x8840u + b * 0x1111u)
+                                                  : word[w] >> (b * 8) & 255u],
+                                   1u << (b * 8), made[w]);
     }
     return make_uint4(made[0], made[1], made[2], made[3]);
 }
@@ -98,26 +118,30 @@ static __device__ __forceinline__ uint32_t sum_columns(const uint4 *table)
     return sum;
 }
 
-/* A warp fills the columns of 32 entries, which its lanes have made. */
+/* A warp fills the columns of its 32 entries. */
 template <unsigned ROW>
-static __device__ __forceinline__ void fill_columns(uint4 *table, uint32_t made)
+static __device__ __forceinline__ void fill_columns(uint4 *table, const uint32_t *entry)
 {
-    enum { QUADS = COLUMNS / 4 };
-    const uint32_t first = threadIdx.x / 32 * 32, lane = threadIdx.x % 32;
-#pragma unroll 2
-    for (uint32_t i = 0; i < 32; i += 32 / QUADS) {
-        const uint32_t row = i + lane / QUADS, e = __shfl_sync(0xFFFFFFFFu, made, (int)row);
-        table[(first + row) * (ROW / 16) + lane % QUADS] = make_uint4(e, e, e, e);
+    enum { QUADS = COLUMNS / 4, WORDS = 32 / 4 };
+    const uint32_t lane = threadIdx.x % 32, first = threadIdx.x / 32 * WORDS + lane / QUADS;
+    __syncwarp(); /* it has its entries */
+#pragma unroll
+    for (uint32_t i = first; i < first + WORDS; i += 32 / QUADS) {
+        const uint32_t e = entry[i];
+        table[i * (4 * ROW / 16) + lane % QUADS] = make_uint4(e, e, e, e);
     }
 }
 
 /* ---- Vectors in registers -------------------------------------------------------------------- */
 
-/* Vectors a thread loads before it counts the first. Loads that branches follow have one
- * scoreboard, so that a warp waits for all that are on their way before it goes on: these are few.
- * They are all where a branch guards every count (see count_kept), or where there are not many. */
-template <unsigned KEPT, unsigned ROW> struct Ahead {
-    enum { VECTORS = ROW == WIDE_ROW && KEPT > KEPT_FEW ? 3 : KEPT };
+/* Vectors a thread loads before it counts the first: as was fastest. */
+template <unsigned KEPT, bool SHARES, unsigned ROW> struct Ahead {
+    enum {
+        VECTORS = ROW != WIDE_ROW || KEPT <= KEPT_FEW ? KEPT
+                  : KEPT == KEPT_MORE                 ? 5
+                  : SHARES                            ? 3
+                                                      : 2
+    };
 };
 
 template <unsigned THREADS>
@@ -128,16 +152,17 @@ static __device__ __forceinline__ uint4 load_kept(const Piece &p, unsigned k)
 }
 
 /* Counts what a thread keeps, and loads the rest of it meanwhile. With wide rows the only branches
- * are those that a block takes together: what lies beyond the piece is counted beside the columns.
- */
-template <unsigned THREADS, unsigned KEPT, unsigned ROW>
+ * are those that a block takes together, behind the SURE vectors that every image of the kernel
+ * has: what lies beyond the piece is counted beside the columns. A load that a branch follows
+ * shares a scoreboard with others, so that a warp waits for all of them. */
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, bool SHARES, unsigned ROW>
 static __device__ __forceinline__ void count_kept(const Piece &p, uint32_t *table, uint4 v[KEPT])
 {
-    enum { AHEAD = Ahead<KEPT, ROW>::VECTORS };
+    enum { AHEAD = Ahead<KEPT, SHARES, ROW>::VECTORS };
 #pragma unroll
     for (unsigned k = 0; k < KEPT; k++) {
         const bool within = threadIdx.x + k * THREADS < p.vectors;
-        if (k > 0 && k * THREADS >= p.vectors)
+        if (k >= SURE && k * THREADS >= p.vectors)
             break;
         if (ROW == WIDE_ROW)
             count_vector<ROW>(table, v[k], own_column() + (within ? 0 : NARROW_ROW));
@@ -234,23 +259,23 @@ static __device__ __forceinline__ void map_helped(const Small &s, uint32_t *tabl
  *             column of the counters and of the table: no bank conflicts.
  *   Work      an increment and a lookup a sample; 256 ratios a block.
  *   Memory    reads and writes each sample once; 257 atomic additions a block.
- *   Launch    <<<blocks, THREADS, BINS * ROW + 16 * shared * THREADS>>>, at most SMALL_BLOCKS;
- *             it may begin before the launch before has ended. Blocks wait for blocks, but not
- *             for any that has not begun: after some time they do its piece, and it finds that
- *             done. So there need not be room for all of them, and two such launches in two
- *             streams cannot keep each other from ending.
+ *   Launch    <<<blocks, THREADS, BINS * ROW + 16 * shared * THREADS or more>>>, at most
+ *             SMALL_BLOCKS; it may begin before the launch before has ended. Blocks wait for
+ *             blocks, but not for any that has not begun: after some time they do its piece, and
+ *             it finds that done. So there need not be room for all of them, and two such
+ *             launches in two streams cannot keep each other from ending.
  *   Requires  one long row on 16-byte boundaries, fewer than 2^27 samples. In place: a piece is
  *             written by the block that has read it, when all are counted.
  *   Result    the bytes of transfer_create and transfer_apply.
  */
-template <unsigned THREADS, unsigned KEPT, bool SHARES, unsigned COPIES, unsigned ROW,
-          bool COLUMNED>
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, bool SHARES, unsigned COPIES,
+          unsigned ROW, bool COLUMNED>
 static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1)
     transform_small(SmallMap m, Small s, SmallState *state)
 {
     extern __shared__ __align__(128) uint4 memory[];
-    __shared__ __align__(16) Ramp ramp;
-    __shared__ unsigned char entry[BINS];
+    __shared__ Parts parts;
+    __shared__ __align__(4) unsigned char entry[BINS];
     __shared__ Helped helped;
     __shared__ uint32_t turn, own;
     __shared__ uint64_t arrived[SHARED_VECTORS];
@@ -261,6 +286,8 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     uint32_t last = 0;
     uint4 v[KEPT];
     Begun begun = {};
+    if (threadIdx.x == 0)
+        prepare_exchange(&parts);
     if (SHARES && threadIdx.x == 0)
         prepare_copies(s, arrived);
     empty_columns<THREADS, ROW>(memory);
@@ -271,13 +298,14 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     if (threadIdx.x == 0)
         begun = ask_for_piece(state);
 #pragma unroll
-    for (unsigned k = 0; k < Ahead<KEPT, ROW>::VECTORS; k++)
+    for (unsigned k = 0; k < Ahead<KEPT, SHARES, ROW>::VECTORS; k++)
         v[k] = load_kept<THREADS>(p, k);
+    __syncwarp(); /* else the later loads are moved behind counts of the first vector */
     if (threadIdx.x < p.tail)
         last = tail[threadIdx.x];
     if (SHARES && threadIdx.x == 0)
         start_copies<THREADS>(s, p, KEPT * THREADS, kept, arrived);
-    count_kept<THREADS, KEPT, ROW>(p, table, v);
+    count_kept<THREADS, KEPT, SURE, SHARES, ROW>(p, table, v);
     if (SHARES)
         count_copies<THREADS, KEPT, ROW>(s, p, table, kept, arrived);
     if (threadIdx.x < p.tail)
@@ -295,19 +323,19 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
         empty_next<THREADS>(state, turn); /* no other launch runs */
     if (!own)
         return;
-    if (threadIdx.x < 32) {
-        uint32_t counts[KEYS];
-        await_counts<COPIES>(s, state, turn, m.from_flip, counts, &helped);
-        make_ramp(m, counts, &ramp);
-    }
-    __syncthreads(); /* the ramp is whole */
+    const uint32_t all = s.vectors * 16 + s.tail, key = threadIdx.x ^ m.from_flip;
+    if (threadIdx.x < 32)
+        await_samples<COPIES>(s, state, turn, m.from_flip, all, &helped);
+    __syncthreads(); /* nobody looks at the counts before it is worth while */
     if (threadIdx.x < BINS) {
-        const uint32_t made = ramp_entry(m, ramp, threadIdx.x);
-        entry[threadIdx.x] = (unsigned char)made;
+        uint32_t told;
+        const Cdf cdf = gather_counts<COPIES>(state, turn, all, key, m.nodata, &parts, &told);
+        const Ramp ramp = find_ramp(m, cdf, key, &parts, told);
+        entry[threadIdx.x] = (unsigned char)ramp_entry(m, ramp, cdf.sum, key);
         if (COLUMNED)
-            fill_columns<ROW>(memory, made);
+            fill_columns<ROW>(memory, (const uint32_t *)entry);
     }
-    __syncthreads(); /* so is the table */
+    __syncthreads(); /* the table is whole */
 #pragma unroll
     for (unsigned k = 0; k < KEPT; k++)
         if (threadIdx.x + k * THREADS < p.vectors)
@@ -388,17 +416,21 @@ SmallMap small_map(const Map *blank, const Finish *f)
     return m;
 }
 
-template <unsigned THREADS, unsigned KEPT, bool SHARES, unsigned COPIES, unsigned ROW,
-          bool COLUMNED>
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, bool SHARES, unsigned COPIES,
+          unsigned ROW, bool COLUMNED>
 static ImgstatResult launch(CudaDevice *device, cudaStream_t stream, const SmallMap &m, Small s,
                             SmallState *state, ImgstatError *err)
 {
-    const auto kernel = transform_small<THREADS, KEPT, SHARES, COPIES, ROW, COLUMNED>;
+    const auto kernel = transform_small<THREADS, KEPT, SURE, SHARES, COPIES, ROW, COLUMNED>;
     const uint32_t most = most_blocks(device), wanted = (s.vectors + THREADS - 1) / THREADS;
     const uint32_t blocks = wanted < 1 ? 1 : wanted < most ? wanted : most;
     s.piece = piece_vectors(s.vectors, blocks);
     s.shared = shared_vectors(s.piece, THREADS, KEPT);
-    const size_t bytes = BINS * ROW + (size_t)s.shared * 16 * THREADS;
+    size_t bytes = BINS * ROW + (size_t)s.shared * 16 * THREADS;
+    /* Room for two blocks a multiprocessor, not for three: launches after the next one would be
+     * spread unevenly over what the present one leaves. */
+    if (THREADS == FEW_THREADS && bytes < (size_t)device->max_shared / 3)
+        bytes = (size_t)device->max_shared / 3;
     return cuda_launch_early(device, stream, "transform_small", kernel, blocks, THREADS, bytes, err,
                              m, s, state);
 }
@@ -415,19 +447,22 @@ ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, co
     s.tail = (uint32_t)(samples % 16);
     s.piece = s.shared = 0;
     if (s.vectors <= few * KEPT_ONE)
-        return launch<FEW_THREADS, KEPT_ONE, false, 4, NARROW_ROW, false>(device, stream, *map, s,
-                                                                          state, err);
+        return launch<FEW_THREADS, KEPT_ONE, 1, false, 4, NARROW_ROW, false>(device, stream, *map,
+                                                                             s, state, err);
     if (s.vectors <= few * KEPT_FEW)
-        return launch<FEW_THREADS, KEPT_FEW, false, 1, WIDE_ROW, true>(device, stream, *map, s,
-                                                                       state, err);
+        return launch<FEW_THREADS, KEPT_FEW, KEPT_ONE + 1, false, 1, WIDE_ROW, true>(
+            device, stream, *map, s, state, err);
+    if (s.vectors <= few * KEPT_MORE)
+        return launch<FEW_THREADS, KEPT_MORE, KEPT_FEW + 1, false, 1, WIDE_ROW, true>(
+            device, stream, *map, s, state, err);
     const uint32_t more =
         shared_vectors(piece_vectors(s.vectors, most_blocks(device)), MANY_THREADS, KEPT_MANY);
     if (more == 0)
-        return launch<MANY_THREADS, KEPT_MANY, false, 1, WIDE_ROW, true>(device, stream, *map, s,
-                                                                         state, err);
+        return launch<MANY_THREADS, KEPT_MANY, KEPT_MORE * FEW_THREADS / MANY_THREADS + 1, false, 1,
+                      WIDE_ROW, true>(device, stream, *map, s, state, err);
     return more <= room_for(device, WIDE_ROW)
-               ? launch<MANY_THREADS, KEPT_MANY, true, 1, WIDE_ROW, true>(device, stream, *map, s,
-                                                                          state, err)
-               : launch<MANY_THREADS, KEPT_MANY, true, 1, NARROW_ROW, true>(device, stream, *map, s,
-                                                                            state, err);
+               ? launch<MANY_THREADS, KEPT_MANY, KEPT_MANY, true, 1, WIDE_ROW, true>(
+                     device, stream, *map, s, state, err)
+               : launch<MANY_THREADS, KEPT_MANY, KEPT_MANY, true, 1, NARROW_ROW, true>(
+                     device, stream, *map, s, state, err);
 }

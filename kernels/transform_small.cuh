@@ -4,12 +4,13 @@
 #ifndef IMGSTAT_TRANSFORM_SMALL_CUH
 #define IMGSTAT_TRANSFORM_SMALL_CUH
 
+#include "hopper.cuh"
 #include "transform.cuh"
 #include "warp.cuh"
 
 enum { BINS = 256, COLUMNS = 32 };
-/* A warp of 32 finishes: so many keys a lane. */
-enum { KEYS = BINS / 32 };
+/* Threads that make the map have a key and its entry each: so many warps. */
+enum { MAP_WARPS = BINS / 32 };
 
 struct Small {
     const uint4 *from;
@@ -38,21 +39,11 @@ static __device__ __forceinline__ uint32_t piece_samples(const Piece &p)
     return p.vectors * 16 + p.tail;
 }
 
-/* Counters as they are now, whatever a cache holds; asked anew each time. */
+/* A counter as it is now, whatever a cache holds; asked anew each time. */
 static __device__ __forceinline__ uint32_t load_count(const uint32_t *from)
 {
     uint32_t v;
-    asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(v) : "l"(from) : "memory");
-    return v;
-}
-
-static __device__ __forceinline__ uint4 load_counts(const uint32_t *from)
-{
-    uint4 v;
-    asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(from)
-                 : "memory");
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(from) : "memory");
     return v;
 }
 
@@ -159,49 +150,94 @@ static __device__ __forceinline__ void help(const Small &s, SmallState *state, u
 
 /* ---- The counts of all blocks ---------------------------------------------------------------- */
 
-/* A lane's counts of all copies, keys 8 lane to 8 lane + 7; returns how many all lanes have. */
+/* One warp waits until all samples have been counted, or nearly: this word is added to after the
+ * counts, but nothing keeps that order. Reading the counts all the time would hold up those who
+ * add. */
 template <unsigned COPIES>
-static __device__ __forceinline__ uint32_t gather_counts(SmallState *state, uint32_t turn,
-                                                         uint32_t counts[KEYS])
-{
-    uint32_t all = 0;
-#pragma unroll
-    for (int i = 0; i < KEYS; i++)
-        counts[i] = 0;
-#pragma unroll
-    for (unsigned copy = 0; copy < COPIES; copy++)
-#pragma unroll
-        for (int half = 0; half < 2; half++) {
-            const uint4 v = load_counts(
-                count_of<COPIES>(state, turn, copy, threadIdx.x % 32 * KEYS + half * 4));
-            counts[half * 4] += v.x;
-            counts[half * 4 + 1] += v.y;
-            counts[half * 4 + 2] += v.z;
-            counts[half * 4 + 3] += v.w;
-            all += v.x + v.y + v.z + v.w;
-        }
-    return warp_sum(all);
-}
-
-/* One warp waits until the counts are whole. Reading them all the time would hold up those who
- * add: one word says when it is worth while. It is added to after the counts, but nothing keeps
- * that order, so their own sum decides. */
-template <unsigned COPIES>
-static __device__ __forceinline__ void await_counts(const Small &s, SmallState *state,
-                                                    uint32_t turn, uint32_t flip,
-                                                    uint32_t counts[KEYS], Helped *helped)
+static __device__ __forceinline__ void await_samples(const Small &s, SmallState *state,
+                                                     uint32_t turn, uint32_t flip, uint32_t all,
+                                                     Helped *helped)
 {
     /* Looks of some 0.4 us; blocks of a launch begin within a few of them, or much later. */
     enum { PATIENCE = 200 };
-    const uint32_t all = s.vectors * 16 + s.tail;
-    bool look = false;
-    for (uint32_t looks = 0;; looks++) {
-        look = look || __any_sync(0xFFFFFFFFu, load_count(state->samples[turn]) >= all);
-        if (look && gather_counts<COPIES>(state, turn, counts) >= all)
-            return;
-        if (looks > PATIENCE)
+    for (uint32_t looks = 0; !__any_sync(ALL_LANES, load_count(state->samples[turn]) >= all);
+         looks++)
+        if (looks >= PATIENCE)
             help<COPIES>(s, state, turn, flip, helped);
+}
+
+/* Counts as the thread of one key sees them: nodata is none of them. */
+struct Cdf {
+    uint32_t sum;      /* up to its key */
+    uint32_t first, n; /* of the lowest key that has any; of all keys */
+};
+
+/* What warps of keys tell each other. By turns: one may still read what it was told when another
+ * goes on. */
+struct Parts {
+    uint4 part[2][MAP_WARPS];
+    uint64_t told; /* a barrier */
+};
+
+/* A warp of keys tells what its last lane has, and awaits the others: lane w has what warp w told,
+ * further ones 0. */
+static __device__ __forceinline__ uint4 exchange(Parts *parts, uint32_t turn, uint32_t warp,
+                                                 uint4 own)
+{
+#if __CUDA_ARCH__ >= 800
+    const uint32_t lane = threadIdx.x % 32;
+    if (lane == 31) {
+        parts->part[turn][warp] = own;
+        barrier_arrive(&parts->told);
     }
+    barrier_wait(&parts->told, turn);
+    return lane < MAP_WARPS ? parts->part[turn][lane] : make_uint4(0, 0, 0, 0);
+#else
+    (void)parts, (void)turn, (void)warp;
+    return own; /* never: there is no room for a table of columns either */
+#endif
+}
+
+/* One thread, before the first exchange. */
+static __device__ __forceinline__ void prepare_exchange(Parts *parts)
+{
+#if __CUDA_ARCH__ >= 800
+    barrier_init(&parts->told, MAP_WARPS);
+#else
+    (void)parts;
+#endif
+}
+
+/* Warps of keys: wait until the counts are whole, which their sum tells; the turn was the last. */
+template <unsigned COPIES>
+static __device__ __forceinline__ Cdf gather_counts(SmallState *state, uint32_t turn, uint32_t all,
+                                                    uint32_t key, uint32_t nodata, Parts *parts,
+                                                    uint32_t *told)
+{
+    const uint32_t lane = threadIdx.x % 32, warp = key / 32;
+    uint32_t sum;
+    uint4 part;
+    *told = 1;
+    do {
+        *told ^= 1;
+        uint32_t count = 0;
+#pragma unroll
+        for (unsigned copy = 0; copy < COPIES; copy++)
+            count += load_count(count_of<COPIES>(state, turn, copy, key));
+        const uint32_t samples = warp_sum(count);
+        sum = key == nodata ? 0 : count;
+        const uint32_t some = __ballot_sync(ALL_LANES, sum > 0);
+        const uint32_t first = __shfl_sync(ALL_LANES, sum, some ? __ffs((int)some) - 1 : 0);
+#pragma unroll
+        for (int step = 1; step < 32; step *= 2) {
+            const uint32_t before = __shfl_up_sync(ALL_LANES, sum, step);
+            sum += (int)lane >= step ? before : 0;
+        }
+        part = exchange(parts, *told, warp, make_uint4(samples, sum, first, 0));
+    } while (warp_sum(part.x) < all);
+    const uint32_t some = __ballot_sync(ALL_LANES, part.y > 0);
+    return Cdf{sum + warp_sum(lane < warp ? part.y : 0),
+               __shfl_sync(ALL_LANES, part.z, some ? __ffs((int)some) - 1 : 0), warp_sum(part.y)};
 }
 
 /* ---- The map --------------------------------------------------------------------------------- */
@@ -212,76 +248,38 @@ static __device__ __forceinline__ uint32_t small_rank(uint32_t n, uint64_t nano)
     return (uint32_t)(n * nano / 100000000000u);
 }
 
-/* How many keys of all lanes have at most so many samples up to them: cdf_above. */
-static __device__ __forceinline__ uint32_t keys_up_to(const uint32_t sums[KEYS], uint32_t count)
-{
-    uint32_t keys = 0;
-    for (int i = 0; i < KEYS; i++)
-        keys += sums[i] <= count;
-    return warp_sum(keys);
-}
-
-/* What a warp makes of the counts, and a thread an entry of. */
+/* Entries rise with the sums or, where these have no say, with the key. */
 struct Ramp {
-    uint32_t sums[BINS]; /* inclusive, by key */
-    uint32_t by_count;   /* entries rise with the sums; else with the key */
-    uint32_t low, span;  /* from where, and how far */
-    uint32_t unchanged;
+    uint32_t low, span; /* from where, and how far; 0: no contrast */
 };
 
-/* One warp: map_clip_counts or map_equalize_counts. */
-static __device__ __forceinline__ void make_ramp(const SmallMap &m, uint32_t counts[KEYS],
-                                                 Ramp *ramp)
+/* Warps of keys: map_clip_counts or map_equalize_counts. */
+static __device__ __forceinline__ Ramp find_ramp(const SmallMap &m, const Cdf &c, uint32_t key,
+                                                 Parts *parts, uint32_t told)
 {
-    const uint32_t lane = threadIdx.x % 32;
-    uint32_t first = 0;
-#pragma unroll
-    for (int i = KEYS - 1; i >= 0; i--) {
-        counts[i] = lane * KEYS + i == m.nodata ? 0 : counts[i];
-        first = counts[i] ? counts[i] : first;
-    }
-    const uint32_t present = __ballot_sync(0xFFFFFFFFu, first > 0);
-    first = __shfl_sync(0xFFFFFFFFu, first, present ? __ffs((int)present) - 1 : 0);
-#pragma unroll
-    for (int i = 1; i < KEYS; i++)
-        counts[i] += counts[i - 1];
-    uint32_t sum = counts[KEYS - 1];
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-        const uint32_t before = __shfl_up_sync(0xFFFFFFFFu, sum, step);
-        sum += (int)lane >= step ? before : 0;
-    }
-    const uint32_t n = __shfl_sync(0xFFFFFFFFu, sum, 31), before = sum - counts[KEYS - 1];
-#pragma unroll
-    for (int i = 0; i < KEYS; i++)
-        counts[i] += before;
-    uint4 *const sums = (uint4 *)&ramp->sums[lane * KEYS];
-    sums[0] = make_uint4(counts[0], counts[1], counts[2], counts[3]);
-    sums[1] = make_uint4(counts[4], counts[5], counts[6], counts[7]);
-    uint32_t low = first, span = n - first;
-    if (!m.equalize) {
-        low = keys_up_to(counts, small_rank(n, m.nano_lo));
-        const uint32_t high = keys_up_to(counts, n - 1 - small_rank(n, m.nano_hi));
-        span = high > low ? high - low : 0;
-    }
-    if (lane == 0) {
-        ramp->by_count = m.equalize && span;
-        ramp->low = span ? low : m.full_lo;
-        ramp->span = span ? span : m.full_span;
-        ramp->unchanged = !span && m.same;
-    }
+    if (m.equalize)
+        return Ramp{c.first, c.n - c.first};
+    /* How many keys have at most so many samples up to them: cdf_above. */
+    const uint32_t low = __ballot_sync(ALL_LANES, c.sum <= small_rank(c.n, m.nano_lo));
+    const uint32_t high = __ballot_sync(ALL_LANES, c.sum <= c.n - 1 - small_rank(c.n, m.nano_hi));
+    const uint4 keys = exchange(parts, told ^ 1, key / 32,
+                                make_uint4((uint32_t)__popc(low), (uint32_t)__popc(high), 0, 0));
+    const uint32_t from = warp_sum(keys.x), to = warp_sum(keys.y);
+    return Ramp{from, to > from ? to - from : 0};
 }
 
-/* map_sample, from byte to byte. A 64-bit division would take longer than all the rest. */
+/* map_sample, from key to byte. A 64-bit division would take longer than all the rest. */
 static __device__ __forceinline__ uint32_t ramp_entry(const SmallMap &m, const Ramp &ramp,
-                                                      uint32_t raw)
+                                                      uint32_t sum, uint32_t key)
 {
-    const uint32_t key = raw ^ m.from_flip, at = ramp.by_count ? ramp.sums[key] : key;
-    const uint32_t low = ramp.low, span = ramp.span, part = min(at > low ? at - low : 0, span);
+    const uint32_t at = m.equalize && ramp.span ? sum : key;
+    const uint32_t low = ramp.span ? ramp.low : m.full_lo;
+    const uint32_t span = ramp.span ? ramp.span : m.full_span;
+    const uint32_t part = min(at > low ? at - low : 0, span);
     const float share = __fdividef((float)m.range, (float)span);
     uint32_t to = m.lo + ratio_even_near(part, m.range, span, share);
     to = to != m.avoid ? to : to >= m.lo + m.range ? to - 1 : to + 1;
-    to = ramp.unchanged ? key : to;
+    to = !ramp.span && m.same ? key : to;
     return (key == m.nodata ? m.nodata_to : to) ^ m.to_flip;
 }
 

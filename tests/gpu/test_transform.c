@@ -193,6 +193,8 @@ static size_t plain_cases(cudaStream_t stream)
         {.sample = IMGSTAT_U8, .channels = 1, .width = 1081365, .height = 1},
         {.sample = IMGSTAT_I8, .channels = 1, .width = 2048, .height = 1056},
         {.sample = IMGSTAT_U8, .channels = 3, .width = 1499, .height = 1201},
+        {.sample = IMGSTAT_I8, .channels = 1, .width = 3001, .height = 2903},
+        {.sample = IMGSTAT_U8, .channels = 3, .width = 2003, .height = 2101, .nodata = true},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 4099, .height = 4097},
         {.sample = IMGSTAT_U8, .channels = 4, .width = 2703, .height = 2801, .nodata = true},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 6200, .height = 6100},
