@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* transform_small.cu: 8-bit images that fit the multiprocessors: from pixels to pixels in one
  * launch that reads them once. */
+#include "hopper.cuh"
 #include "transform_small.cuh"
 
 /* Blocks of FEW_THREADS leave room for those of the next launch on the same multiprocessor. */
@@ -286,13 +287,13 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     uint32_t last = 0;
     uint4 v[KEPT];
     Begun begun = {};
-    if (threadIdx.x == 0)
-        prepare_exchange(&parts);
     if (SHARES && threadIdx.x == 0)
         prepare_copies(s, arrived);
     empty_columns<THREADS, ROW>(memory);
     for (uint32_t i = threadIdx.x; i < sizeof helped / 4; i += THREADS)
         ((uint32_t *)&helped)[i] = 0;
+    if (threadIdx.x < sizeof parts / 4)
+        parts.word[0][threadIdx.x] = 0;
     __syncthreads(); /* the table is empty, and barriers are ready */
     after_launches_before();
     if (threadIdx.x == 0)
@@ -328,9 +329,9 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
         await_samples<COPIES>(s, state, turn, m.from_flip, all, &helped);
     __syncthreads(); /* nobody looks at the counts before it is worth while */
     if (threadIdx.x < BINS) {
-        uint32_t told;
-        const Cdf cdf = gather_counts<COPIES>(state, turn, all, key, m.nodata, &parts, &told);
-        const Ramp ramp = find_ramp(m, cdf, key, &parts, told);
+        uint32_t rounds;
+        const Cdf cdf = gather_counts<COPIES>(state, turn, all, key, m.nodata, &parts, &rounds);
+        const Ramp ramp = find_ramp(m, cdf, key, &parts, rounds);
         entry[threadIdx.x] = (unsigned char)ramp_entry(m, ramp, cdf.sum, key);
         if (COLUMNED)
             fill_columns<ROW>(memory, (const uint32_t *)entry);

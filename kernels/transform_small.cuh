@@ -4,7 +4,6 @@
 #ifndef IMGSTAT_TRANSFORM_SMALL_CUH
 #define IMGSTAT_TRANSFORM_SMALL_CUH
 
-#include "hopper.cuh"
 #include "transform.cuh"
 #include "warp.cuh"
 
@@ -172,72 +171,66 @@ struct Cdf {
     uint32_t first, n; /* of the lowest key that has any; of all keys */
 };
 
-/* What warps of keys tell each other. By turns: one may still read what it was told when another
- * goes on. */
+/* What warps of keys tell each other: three numbers below 2^27 each, beside which their words tell
+ * the round. So no barrier is needed, but for a second set by turns: one may still wait for what it
+ * is told when another goes on. All words are 0 before the first round. */
+enum { PARTS = 3, ROUND_SHIFT = 27 };
 struct Parts {
-    uint4 part[2][MAP_WARPS];
-    uint64_t told; /* a barrier */
+    uint32_t word[2][PARTS * MAP_WARPS];
 };
 
-/* A warp of keys tells what its last lane has, and awaits the others: lane w has what warp w told,
- * further ones 0. */
-static __device__ __forceinline__ uint4 exchange(Parts *parts, uint32_t turn, uint32_t warp,
-                                                 uint4 own)
+/* A warp of keys tells three numbers, which all its lanes have, and awaits those of the others: a
+ * lane gets what warp lane % MAP_WARPS told as its number lane / MAP_WARPS. Rounds begin at 0. */
+static __device__ __forceinline__ uint32_t exchange(Parts *parts, uint32_t round, uint32_t warp,
+                                                    uint32_t a, uint32_t b, uint32_t c)
 {
-#if __CUDA_ARCH__ >= 800
-    const uint32_t lane = threadIdx.x % 32;
-    if (lane == 31) {
-        parts->part[turn][warp] = own;
-        barrier_arrive(&parts->told);
-    }
-    barrier_wait(&parts->told, turn);
-    return lane < MAP_WARPS ? parts->part[turn][lane] : make_uint4(0, 0, 0, 0);
-#else
-    (void)parts, (void)turn, (void)warp;
-    return own; /* never: there is no room for a table of columns either */
-#endif
+    const uint32_t lane = threadIdx.x % 32, mark = (1 + round / 2 % 2) << ROUND_SHIFT;
+    uint32_t *const word = parts->word[round % 2];
+    if (lane < PARTS)
+        atomicExch(&word[lane * MAP_WARPS + warp], mark | (lane == 0 ? a : lane == 1 ? b : c));
+    uint32_t told;
+    do
+        told = lane < PARTS * MAP_WARPS ? atomicOr(&word[lane], 0u) : mark;
+    while (!__all_sync(ALL_LANES, told >> ROUND_SHIFT == mark >> ROUND_SHIFT));
+    return told ^ mark;
 }
 
-/* One thread, before the first exchange. */
-static __device__ __forceinline__ void prepare_exchange(Parts *parts)
+/* The sum of one of the three over warps up to a limit. */
+static __device__ __forceinline__ uint32_t sum_part(uint32_t told, int part,
+                                                    uint32_t warps = MAP_WARPS)
 {
-#if __CUDA_ARCH__ >= 800
-    barrier_init(&parts->told, MAP_WARPS);
-#else
-    (void)parts;
-#endif
+    return warp_sum(threadIdx.x % 32 - part * MAP_WARPS < warps ? told : 0);
 }
 
-/* Warps of keys: wait until the counts are whole, which their sum tells; the turn was the last. */
+/* Warps of keys: wait until the counts are whole, which their sum tells; so many rounds. */
 template <unsigned COPIES>
 static __device__ __forceinline__ Cdf gather_counts(SmallState *state, uint32_t turn, uint32_t all,
                                                     uint32_t key, uint32_t nodata, Parts *parts,
-                                                    uint32_t *told)
+                                                    uint32_t *rounds)
 {
     const uint32_t lane = threadIdx.x % 32, warp = key / 32;
-    uint32_t sum;
-    uint4 part;
-    *told = 1;
+    uint32_t sum, told;
+    *rounds = 0;
     do {
-        *told ^= 1;
         uint32_t count = 0;
 #pragma unroll
         for (unsigned copy = 0; copy < COPIES; copy++)
             count += load_count(count_of<COPIES>(state, turn, copy, key));
-        const uint32_t samples = warp_sum(count);
         sum = key == nodata ? 0 : count;
+        const uint32_t samples = warp_sum(count), n = warp_sum(sum);
         const uint32_t some = __ballot_sync(ALL_LANES, sum > 0);
         const uint32_t first = __shfl_sync(ALL_LANES, sum, some ? __ffs((int)some) - 1 : 0);
+        told = exchange(parts, (*rounds)++, warp, samples, n, first);
+    } while (sum_part(told, 0) < all);
 #pragma unroll
-        for (int step = 1; step < 32; step *= 2) {
-            const uint32_t before = __shfl_up_sync(ALL_LANES, sum, step);
-            sum += (int)lane >= step ? before : 0;
-        }
-        part = exchange(parts, *told, warp, make_uint4(samples, sum, first, 0));
-    } while (warp_sum(part.x) < all);
-    const uint32_t some = __ballot_sync(ALL_LANES, part.y > 0);
-    return Cdf{sum + warp_sum(lane < warp ? part.y : 0),
-               __shfl_sync(ALL_LANES, part.z, some ? __ffs((int)some) - 1 : 0), warp_sum(part.y)};
+    for (int step = 1; step < 32; step *= 2) {
+        const uint32_t before = __shfl_up_sync(ALL_LANES, sum, step);
+        sum += (int)lane >= step ? before : 0;
+    }
+    const uint32_t some = __ballot_sync(ALL_LANES, told > 0) >> MAP_WARPS & ((1u << MAP_WARPS) - 1);
+    const uint32_t first = some ? (uint32_t)__ffs((int)some) - 1 : 0;
+    return Cdf{sum + sum_part(told, 1, warp), __shfl_sync(ALL_LANES, told, 2 * MAP_WARPS + first),
+               sum_part(told, 1)};
 }
 
 /* ---- The map --------------------------------------------------------------------------------- */
@@ -255,16 +248,16 @@ struct Ramp {
 
 /* Warps of keys: map_clip_counts or map_equalize_counts. */
 static __device__ __forceinline__ Ramp find_ramp(const SmallMap &m, const Cdf &c, uint32_t key,
-                                                 Parts *parts, uint32_t told)
+                                                 Parts *parts, uint32_t round)
 {
     if (m.equalize)
         return Ramp{c.first, c.n - c.first};
     /* How many keys have at most so many samples up to them: cdf_above. */
     const uint32_t low = __ballot_sync(ALL_LANES, c.sum <= small_rank(c.n, m.nano_lo));
     const uint32_t high = __ballot_sync(ALL_LANES, c.sum <= c.n - 1 - small_rank(c.n, m.nano_hi));
-    const uint4 keys = exchange(parts, told ^ 1, key / 32,
-                                make_uint4((uint32_t)__popc(low), (uint32_t)__popc(high), 0, 0));
-    const uint32_t from = warp_sum(keys.x), to = warp_sum(keys.y);
+    const uint32_t told =
+        exchange(parts, round, key / 32, (uint32_t)__popc(low), (uint32_t)__popc(high), 0);
+    const uint32_t from = sum_part(told, 0), to = sum_part(told, 1);
     return Ramp{from, to > from ? to - from : 0};
 }
 
