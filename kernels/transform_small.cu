@@ -293,7 +293,7 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     for (uint32_t i = threadIdx.x; i < sizeof helped / 4; i += THREADS)
         ((uint32_t *)&helped)[i] = 0;
     if (threadIdx.x < sizeof parts / 4)
-        parts.word[0][threadIdx.x] = 0;
+        ((uint32_t *)&parts)[threadIdx.x] = 0;
     __syncthreads(); /* the table is empty, and barriers are ready */
     after_launches_before();
     if (threadIdx.x == 0)
