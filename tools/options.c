@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { KEY_STDIN_PAGE = '[' }; /* of "-[N]", which looks like an option and is a name */
+
 /* Options without a short form. */
 enum {
     KEY_JSON = 0x100,
@@ -128,6 +130,7 @@ static const struct argp_option run_table[] = {
 
 static const struct argp_option help_table[] = {
     {"help", 'h', NULL, 0, "Print this help", -1},
+    {NULL, KEY_STDIN_PAGE, "N]", OPTION_HIDDEN | OPTION_ARG_OPTIONAL, NULL, 0},
     {0},
 };
 
@@ -308,6 +311,17 @@ static const struct argp_child apply_children[] = {
     {&run_argp, 0, NULL, 0},    {0},
 };
 
+/* A word that begins with "-[" is a name: a page of standard input. */
+static error_t parse_stdin_page(struct argp_state *state)
+{
+    Options *const o = state->input;
+    char *const word = state->argv[state->next - 1];
+    if (word[1] != KEY_STDIN_PAGE)
+        return value_error(state, "invalid option -- '%s'", word);
+    o->names[o->n_names++] = word;
+    return 0;
+}
+
 /* The command's own parser: shares the input with the children, takes what is no option. */
 static error_t parse_command(int key, char *arg, struct argp_state *state)
 {
@@ -322,6 +336,8 @@ static error_t parse_command(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG:
         o->names[o->n_names++] = arg;
         return 0;
+    case KEY_STDIN_PAGE:
+        return parse_stdin_page(state);
     default:
         return key == 'h' ? parse_option(key, arg, state) : ARGP_ERR_UNKNOWN;
     }
@@ -452,8 +468,9 @@ ParseResult options_parse(Command command, int argc, char **argv, Options *out)
     const char *const device = getenv("IMGSTAT_DEVICE");
     if (device != NULL && *device != '\0')
         out->device = device;
-    error_t error =
-        argp_parse(&commands[command], argc, argv, ARGP_NO_HELP | ARGP_NO_EXIT, NULL, out);
+    /* In order: names that look like options must not overtake the others. */
+    const unsigned flags = ARGP_NO_HELP | ARGP_NO_EXIT | ARGP_IN_ORDER;
+    error_t error = argp_parse(&commands[command], argc, argv, flags, NULL, out);
     if (error == ECANCELED)
         return PARSE_DONE;
     const char *const jobs = getenv("IMGSTAT_JOBS");

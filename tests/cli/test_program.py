@@ -160,6 +160,38 @@ def test_names(program):
             check(done.returncode == 1 and done.stderr.count(b"\n") == 1, f"one line about missing {name!r}")
 
 
+def test_page_of_standard_input(program):
+    # "-[1]" was taken for an option "[".
+    data = (TESTDATA / "good-pages.tif").read_bytes()
+    for page in range(3):
+        named = run(program, "--json", f"good-pages.tif[{page}]").stdout.replace(b"good-pages.tif", b"-")
+        whole = run(program, "hist", "--csv", f"good-pages.tif[{page}]").stdout.replace(b"good-pages.tif", b"-")
+        check(named and whole, f"page {page} of a file")
+        for words in ((f"-[{page}]", "--json"), ("stats", "--json", f"-[{page}]"), ("--json", "--", f"-[{page}]")):
+            done = run(program, *words, input=data)
+            check((done.returncode, done.stdout) == (0, named), f"{words}: {done.stderr!r}")
+        done = run(program, "hist", f"-[{page}]", "--csv", input=data)
+        check((done.returncode, done.stdout) == (0, whole), f"hist -[{page}]: {done.stderr!r}")
+        for command in (("normalize",), ("equalize",), ("equalize", "--clahe"))[:2 if page == 2 else 3]:  # no float CLAHE
+            of_file = run(program, *command, f"good-pages.tif[{page}]", "-o", "-")
+            of_input = run(program, *command, f"-[{page}]", "-o", "-", input=data)
+            check(of_file.stdout and of_file.stdout == of_input.stdout, f"{command} of -[{page}]: {of_input.stderr!r}")
+    done = run(program, "--csv", "good-1x1.png", "-[1]", "--quiet", "good-1x1.tif", input=data)
+    order = [line.split(b",")[0] for line in done.stdout.splitlines()]
+    check(order == [b"file", b"good-1x1.png", b"-", b"-", b"-", b"good-1x1.tif"], f"in the order of the names: {order}")
+    with tempfile.TemporaryDirectory() as folder:
+        transfer = f"{folder}/t.json"
+        run(program, "normalize", "--save-transfer", transfer, "-[0]", "-o", f"{folder}/0.tif", input=data)
+        done = run(program, "apply", transfer, "-[0]", "-o", "-", input=data)
+        check(done.stdout and done.stdout == Path(f"{folder}/0.tif").read_bytes(), f"apply to -[0]: {done.stderr!r}")
+    for word, status, sentence in (("-[3]", 1, b"-: has no page 3; it has 3, counted from 0\n"),
+                                   ("-[x]", 1, b"-[x]: No such file or directory\n"),
+                                   ("-[", 1, b"-[: No such file or directory\n"),
+                                   ("-q[1]", 2, b"imgstat stats: invalid option -- '-q[1]'\n")):
+        done = run(program, word, input=data)
+        check(done.returncode == status and done.stderr.startswith(sentence), f"{word}: {done.stderr!r}")
+
+
 def test_broken_lines(program):
     names = sorted(path.name for path in TESTDATA.glob("*.png")) + sorted(path.name for path in TESTDATA.glob("*.tif"))
     done = run(program, "--json", *names)
