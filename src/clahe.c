@@ -95,7 +95,7 @@ static ImgstatResult check(const ImgstatMethod *method, const TransferShape *sha
     if (method->tiles_x > 65536 || method->tiles_y > 65536)
         return error_set(err, IMGSTAT_ERR_ARG, "%ux%u tiles: at most 65536 a side are expected",
                          method->tiles_x, method->tiles_y);
-    if (!(method->clip_limit >= 0.0) || method->clip_limit > 1e9)
+    if (!(method->clip_limit >= 0.0))
         return error_set(err, IMGSTAT_ERR_ARG,
                          "clip limit %.9g: a number of at least 0 is expected", method->clip_limit);
     return IMGSTAT_OK;

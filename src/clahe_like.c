@@ -2,18 +2,25 @@
 /* clahe_like.c: how OpenCV and scikit-image limit the counts of a tile and make its table. */
 #include "clahe.h"
 
+/* No bin holds more than the tile's area, so no more limits nothing; at least one. */
+static uint64_t whole_limit(double limit, uint64_t area)
+{
+    if (!(limit < (double)area))
+        return area;
+    return limit > 1.0 ? (uint64_t)limit : 1;
+}
+
 /* OpenCV cuts once, shares the excess out evenly and the rest in equal steps. */
 void clahe_opencv_shares(const Clahe *clahe, uint64_t *counts, uint32_t *share)
 {
     const uint32_t bins = clahe->bins;
-    const int area = (int)(clahe->x.tile * clahe->y.tile);
-    int limit = (int)(clahe->clip_limit * area / (int)bins);
-    limit = limit > 1 ? limit : 1;
+    const uint64_t area = (uint64_t)clahe->x.tile * clahe->y.tile;
+    const uint64_t limit = whole_limit(clahe->clip_limit * (double)area / bins, area);
     uint64_t clipped = 0;
     for (uint32_t k = 0; k < bins; k++)
-        if (counts[k] > (uint64_t)limit) {
-            clipped += counts[k] - (uint64_t)limit;
-            counts[k] = (uint64_t)limit;
+        if (counts[k] > limit) {
+            clipped += counts[k] - limit;
+            counts[k] = limit;
         }
     const uint64_t batch = clipped / bins;
     uint64_t rest = clipped - batch * bins;
@@ -79,12 +86,12 @@ static void clip_skimage(int64_t *h, int64_t limit)
 
 void clahe_skimage_shares(const Clahe *clahe, const uint64_t *counts, uint32_t *share)
 {
-    const double area = (double)clahe->x.tile * (double)clahe->y.tile;
-    const double limit = clahe->clip_limit * area;
+    const uint64_t pixels = (uint64_t)clahe->x.tile * clahe->y.tile;
+    const double area = (double)pixels;
     int64_t h[SKIMAGE_BINS];
     for (int k = 0; k < SKIMAGE_BINS; k++)
         h[k] = (int64_t)counts[k];
-    clip_skimage(h, limit > 1.0 ? (int64_t)limit : 1);
+    clip_skimage(h, (int64_t)whole_limit(clahe->clip_limit * area, pixels));
     const double scale = (SKIMAGE_GRAYS - 1) / area;
     int64_t sum = 0;
     for (int k = 0; k < SKIMAGE_BINS; k++) {

@@ -146,15 +146,15 @@ static error_t parse_limit(int key, char *arg, struct argp_state *state, Imgstat
 {
     switch (key) {
     case KEY_MEMORY:
-        return value_size(state, "--memory", arg, UINT64_MAX, &limits->max_chunk_bytes);
+        return value_size(state, "--memory", arg, &limits->max_chunk_bytes);
     case KEY_MAX_WIDTH:
         return value_count(state, "--max-width", arg, 1, UINT32_MAX, &limits->max_width);
     case KEY_MAX_HEIGHT:
         return value_count(state, "--max-height", arg, 1, UINT32_MAX, &limits->max_height);
     case KEY_MAX_PIXELS:
-        return value_size(state, "--max-pixels", arg, UINT64_MAX, &limits->max_pixels);
+        return value_size(state, "--max-pixels", arg, &limits->max_pixels);
     case KEY_MAX_BYTES:
-        return value_size(state, "--max-bytes", arg, UINT64_MAX, &limits->max_bytes);
+        return value_size(state, "--max-bytes", arg, &limits->max_bytes);
     case KEY_MAX_PAGES:
         return value_count(state, "--max-pages", arg, 1, UINT32_MAX, &limits->max_pages);
     default:

@@ -72,7 +72,7 @@ error_t value_count(const struct argp_state *state, const char *option, const ch
 }
 
 error_t value_size(const struct argp_state *state, const char *option, const char *text,
-                   uint64_t hi, uint64_t *out)
+                   uint64_t *out)
 {
     static const char suffixes[] = "KMGT";
     const char *end = text;
@@ -81,12 +81,14 @@ error_t value_size(const struct argp_state *state, const char *option, const cha
     if (good && *end != '\0') {
         const char *const suffix = strchr(suffixes, toupper((unsigned char)*end));
         const unsigned shift = suffix != NULL ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
-        good = suffix != NULL && end[1] == '\0' && value <= hi >> shift;
+        good = suffix != NULL && end[1] == '\0' && value <= UINT64_MAX >> shift;
         if (good)
             value <<= shift;
     }
-    if (!good || value > hi)
-        return value_error(state, "%s takes a number above 0, or one with K, M, G or T, not '%s'",
+    if (!good)
+        return value_error(state,
+                           "%s takes a whole number from 1 to 2^64 - 1, or one with K, M, G or T, "
+                           "not '%s'",
                            option, text);
     *out = value;
     return 0;

@@ -18,9 +18,9 @@ error_t value_count(const struct argp_state *state, const char *option, const ch
                     uint32_t lo, uint32_t hi, uint32_t *out);
 error_t value_count_named(const char *command, const char *option, const char *text, uint32_t lo,
                           uint32_t hi, uint32_t *out);
-/* A whole number from 1 to hi; the suffixes K, M, G, T multiply by powers of 1024. */
+/* A whole number from 1 on; the suffixes K, M, G, T multiply by powers of 1024. */
 error_t value_size(const struct argp_state *state, const char *option, const char *text,
-                   uint64_t hi, uint64_t *out);
+                   uint64_t *out);
 /* "LO,HI", finite, LO < HI. */
 error_t value_range(const struct argp_state *state, const char *text, double *lo, double *hi);
 /* The same without a message: a finite number; two of them, "A,B". */

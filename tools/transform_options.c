@@ -173,10 +173,11 @@ static error_t set_clip(const struct argp_state *state, const char *text, Transf
 static error_t set_moment(const struct argp_state *state, const char *option, const char *text,
                           double *out, bool *has, TransformOptions *t)
 {
+    const bool deviation = out == &t->method.stddev;
     *has = true;
-    if (!value_real(text, out) || (out == &t->method.stddev && *out < 0))
-        return value_error(state, "%s takes a number, the deviation not below 0, not '%s'", option,
-                           text);
+    if (!value_real(text, out) || (deviation && *out < 0))
+        return value_error(state, "%s takes a number%s, such as %s, not '%s'", option,
+                           deviation ? " not below 0" : "", deviation ? "40" : "128", text);
     return set_transform(state, t, IMGSTAT_MEANSTD);
 }
 
@@ -333,7 +334,7 @@ static error_t parse_write(int key, const char *arg, const struct argp_state *st
         t->dry_run = true;
         return 0;
     case KEY_MEMORY:
-        return value_size(state, "--memory", arg, UINT64_MAX, &t->memory);
+        return value_size(state, "--memory", arg, &t->memory);
     default:
         return parse_map(key, arg, state, t);
     }

@@ -164,6 +164,19 @@ def test_grid_of_a_small_image(program, folder):
     check((folder / "5,4.png").read_bytes() == (folder / "60000,60000.png").read_bytes(), "at most a tile a pixel")
 
 
+def test_any_clip_limit(program, folder):
+    # 1e308 was refused with "a number of at least 0 is expected".
+    source, out = TESTDATA / "photo.tif", folder / "o.tif"
+    for like in ([], ["--like", "opencv"], ["--like", "skimage"]):
+        for limits in (("256", "1e9", "1e20", "1e308"), ("1e-12", "1e-300", "1e-320")):
+            files = []
+            for limit in limits:
+                run(program, "equalize", "--clahe", "--clip-limit", limit, *like, "--channels", "each", "--force", source,
+                    "-o", out)
+                files.append(out.read_bytes())
+            check(files.count(files[0]) == len(limits), f"{like}: the clip limits {limits} give the same")
+
+
 def test_match_of_other_depth(program, folder):
     """4 and 8 bits are one type, but not one scale: all that lay above 15 became white."""
     shallow, deep, out = folder / "4.png", folder / "8.png", folder / "out.png"
@@ -332,6 +345,11 @@ def test_refused(program, folder):
              (["normalize", "--clip", "60,40", a, "-o", "x"], b"leave something"),
              (["normalize", "--gamma", "2", "--clip", "1,1", a, "-o", "x"], b"exclude each other"),
              (["normalize", "--out-range", "9,3", a, "-o", "x"], b"LO below HI"),
+             (["normalize", "--mean", "nan", "--stddev", "1", a, "-o", "x"], b"--mean takes a number, such as 128, not"),
+             (["normalize", "--mean", "1", "--stddev=-1", a, "-o", "x"], b"--stddev takes a number not below 0, such"),
+             (["normalize", "--memory", "18446744073709551616", a, "-o", "x"], b"from 1 to 2^64 - 1, or one with K"),
+             (["equalize", "--clahe", "--clip-limit", "inf", a, "-o", "x"], b"--clip-limit takes a number above 0, not"),
+             (["equalize", "--clahe", "--clip-limit=-1", a, "-o", "x"], b"--clip-limit takes a number above 0, not"),
              (["equalize", "--clahe", "--together", a, b, "-o", "x"], b"depends on the place"),
              (["equalize", "--grid", "4,4", a, "-o", "x"], b"belong to --clahe"),
              (["equalize", "--save-transfer", "t", a, b, "-o", "x"], b"--together makes one"),

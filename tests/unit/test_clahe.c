@@ -355,6 +355,59 @@ Test(clahe, what_it_does_not_take_is_refused)
     cr_expect_null(clahe);
 }
 
+/* Before, OpenCV's limit was cut to an int whatever its size, so that a large one limited most of
+ * all, and above 1e9 they were refused as if negative. */
+Test(clahe, limits_beyond_the_tile_limit_nothing)
+{
+    static const ImgstatLike like[] = {IMGSTAT_LIKE_IMGSTAT, IMGSTAT_LIKE_OPENCV,
+                                       IMGSTAT_LIKE_SKIMAGE};
+    static const double huge[] = {1e9, 4294967296.0, 1e20, 1e308, INFINITY};
+    ImgstatDevice *device;
+    ImagePro image = pattern_image("noise", 300, 200, IMGSTAT_U8);
+    size_t compared = 0;
+    cr_assert_eq(imgstat_device_open("cpu", 1, &device, NULL), IMGSTAT_OK);
+    for (size_t i = 0; i < 3; i++) {
+        ImgstatMethod method = method_default;
+        ImagePro want, got;
+        method.tiles_x = method.tiles_y = 2;
+        method.like = like[i];
+        method.clip_limit = 256; /* OpenCV: all of a tile in one of 256 bins */
+        cr_assert_eq(imgstat_image_transform(device, &method, &image, -1, NULL, &want, NULL),
+                     IMGSTAT_OK);
+        for (size_t k = 0; k < sizeof huge / sizeof *huge; k++) {
+            method.clip_limit = huge[k];
+            cr_assert_eq(imgstat_image_transform(device, &method, &image, -1, NULL, &got, NULL),
+                         IMGSTAT_OK);
+            cr_expect(image_equal(&got, &want), "%d, %g", (int)like[i], huge[k]);
+            compared++;
+            imgstat_image_release(&got);
+        }
+        imgstat_image_release(&want);
+    }
+    imgstat_image_release(&image);
+    imgstat_device_close(device);
+    cr_assert_eq(compared, 15u);
+}
+
+/* Before, the area was an int, and that of a tile of 65,536 x 65,536 pixels 0. */
+Test(clahe, tiles_may_be_larger_than_an_int)
+{
+    const uint64_t area = UINT64_C(1) << 32;
+    const Clahe clahe = {.like = IMGSTAT_LIKE_OPENCV,
+                         .clip_limit = 40,
+                         .bins = 256,
+                         .x = {.tile = 65536},
+                         .y = {.tile = 65536}};
+    uint64_t counts[256] = {[7] = area / 2, [200] = area / 2};
+    uint32_t share[256];
+    clahe_opencv_shares(&clahe, counts, share);
+    /* 40/256 of the area stay in each, the rest is spread evenly: 176/256/256 each. */
+    cr_expect_eq(counts[7], area * 40 / 256 + area * 176 / 256 / 256);
+    cr_expect_eq(counts[8], area * 176 / 256 / 256);
+    cr_expect_eq(share[255], 255);
+    cr_expect_eq(share[6], 5); /* 7 * 176/256/256 of 255: 4.8 */
+}
+
 /* Before, rows were looked for where they are in a larger image: beyond the tiles. */
 Test(clahe, a_band_by_itself_is_a_whole_image)
 {
