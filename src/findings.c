@@ -199,7 +199,7 @@ static double percentile_found(const Work *work, size_t k, uint64_t n, const Ord
     const PercentileRank rank = rank_of(work, k, n);
     const uint64_t low = stat[0].key, high = stat[1].key;
     double value;
-    if (sample_bits(sample) == 64 && !sample_is_float(sample)) {
+    if (!sample_is_float(sample)) {
         exact->exact = percentile_between(sample, low, high, rank.rest, &exact->key, &value);
         return value;
     }

@@ -287,9 +287,9 @@ IMGSTAT_API void imgstat_record_stats(const ImgstatRecord *record, uint16_t chan
 /* Percentile k of the list asked for; not a number where count is 0. */
 IMGSTAT_API double imgstat_record_percentile(const ImgstatRecord *record, uint16_t channel,
                                              size_t k);
-/* Whether percentile k of the list, or the median, is the value of a sample (of 64-bit integers:
- * any whole number) and not a point between two; then that value, which a double does not hold
- * exactly beyond 2^53. */
+/* Whether percentile k of the list, or the median, is the value of a sample (of integers: any whole
+ * number) and not a point between two; then that value, which a double does not hold exactly beyond
+ * 2^53. */
 #define IMGSTAT_MEDIAN SIZE_MAX
 IMGSTAT_API bool imgstat_record_exact(const ImgstatRecord *record, uint16_t channel, size_t k,
                                       ImgstatValue *out);

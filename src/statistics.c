@@ -338,8 +338,7 @@ double percentile_value(ImgstatSample sample, uint64_t key_low, uint64_t key_hig
     const double a = sample_double(sample, key_low), b = sample_double(sample, key_high);
     if (key_low == key_high || t == 0)
         return a;
-    /* Keys of integers differ as the values do; 64-bit values need not as doubles. */
-    const double apart = sample_is_float(sample) ? b - a : (double)(key_high - key_low);
+    const double apart = b - a;
     if (!isfinite(apart))
         return a * (1 - t) + b * t;
     return t >= 0.5 ? b - apart * (1 - t) : a + apart * t; /* as numpy, monotonic in t */
@@ -348,9 +347,19 @@ double percentile_value(ImgstatSample sample, uint64_t key_low, uint64_t key_hig
 bool percentile_between(ImgstatSample sample, uint64_t key_low, uint64_t key_high, uint64_t rest,
                         uint64_t *key, double *value)
 {
+    const ImgstatValue low = sample_value(sample, key_low);
+    const __int128 first = sample_is_signed(sample) ? low.as.i : (__int128)low.as.u;
+    /* keys differ as the values do */
     const unsigned __int128 parts = (unsigned __int128)(key_high - key_low) * rest;
-    const uint64_t left = (uint64_t)(parts % PERCENT_100);
-    *key = key_low + (uint64_t)(parts / PERCENT_100); /* keys differ as the values do */
-    *value = sample_double(sample, *key) + (double)left / (double)PERCENT_100;
-    return left == 0;
+    const __int128 point = first * PERCENT_100 + (__int128)parts; /* below 2^102 */
+    *key = key_low + (uint64_t)(parts / PERCENT_100);
+    const __int128 exact_double = (__int128)1 << 53;
+    if (point < exact_double && point > -exact_double) {
+        *value = (double)(int64_t)point / (double)PERCENT_100;
+    } else {
+        const uint64_t word[2] = {(uint64_t)point, (uint64_t)(point >> 64)};
+        const BigInt numerator = big_from_words(word, 2, true), unit = big_from_u64(PERCENT_100);
+        *value = big_quotient(&numerator, &unit, 0);
+    }
+    return parts % PERCENT_100 == 0;
 }

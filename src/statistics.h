@@ -33,10 +33,10 @@ typedef struct PercentileRank {
 } PercentileRank;
 
 PercentileRank percentile_rank(double p, ImgstatPercentile method, uint64_t n);
-/* key_low, key_high: of the samples at these ranks. */
+/* Of floats. key_low, key_high: of the samples at these ranks. */
 double percentile_value(ImgstatSample sample, uint64_t key_low, uint64_t key_high, double t);
-/* The same for 64-bit integers, of which doubles lose the last digits: *key is the largest integer
- * at or below the point, *value the point rounded once; true if the point is that integer. */
+/* The same of integers, exactly: *key is the largest integer at or below the point, *value the
+ * point rounded once; true if the point is that integer. */
 bool percentile_between(ImgstatSample sample, uint64_t key_low, uint64_t key_high, uint64_t rest,
                         uint64_t *key, double *value);
 

@@ -42,7 +42,7 @@ static void put_edge(FILE *out, const Report *report, uint16_t channel,
 static void put_percentile(FILE *out, const Report *report, uint16_t channel, size_t k)
 {
     char text[TEXT_NUMBER];
-    text_percentile(text, report->record, channel, k, !text_is_float(report->page->sample));
+    text_percentile(text, report->record, channel, k);
     fprintf(out, ",%s", text);
 }
 

@@ -109,20 +109,20 @@ static json_object *new_histogram(const Report *report, uint16_t channel,
     return object;
 }
 
-static json_object *new_percentile(const Report *report, uint16_t channel, size_t k, bool whole)
+static json_object *new_percentile(const Report *report, uint16_t channel, size_t k)
 {
     char text[TEXT_NUMBER];
-    text_percentile(text, report->record, channel, k, whole);
+    text_percentile(text, report->record, channel, k);
     return new_raw(text);
 }
 
-static json_object *new_percentiles(const Report *report, uint16_t channel, bool whole)
+static json_object *new_percentiles(const Report *report, uint16_t channel)
 {
     const Options *const o = report->options;
     json_object *const object = json_object_new_object();
     check(object);
     for (size_t k = 0; k < o->n_percentiles; k++)
-        add(object, o->percentile_keys[k], new_percentile(report, channel, k, whole));
+        add(object, o->percentile_keys[k], new_percentile(report, channel, k));
     return object;
 }
 
@@ -150,7 +150,7 @@ static json_object *new_channel(const Report *report, uint16_t channel)
     add(object, "sum", !any ? new_raw("null") : whole ? new_raw(sum) : new_real(stats.sum));
     add(object, "mean", new_real(stats.mean));
     add(object, "stddev", new_real(stats.stddev));
-    add(object, "median", new_percentile(report, channel, IMGSTAT_MEDIAN, whole));
+    add(object, "median", new_percentile(report, channel, IMGSTAT_MEDIAN));
     add(object, "mode", new_value(stats.mode, any));
     add(object, "entropy", new_real(stats.entropy));
     if (o->shape) {
@@ -158,7 +158,7 @@ static json_object *new_channel(const Report *report, uint16_t channel)
         add(object, "kurtosis", new_real(stats.kurtosis));
     }
     if (o->n_percentiles > 0)
-        add(object, "percentiles", new_percentiles(report, channel, whole));
+        add(object, "percentiles", new_percentiles(report, channel));
     ImgstatHistogram histogram;
     if ((o->histogram || o->cdf) && imgstat_record_histogram(report->record, channel, &histogram)) {
         if (o->histogram)

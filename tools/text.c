@@ -170,8 +170,7 @@ void text_value(char out[TEXT_NUMBER], ImgstatValue value)
         snprintf(out, TEXT_NUMBER, "%" PRIu64, value.as.u);
 }
 
-void text_percentile(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_t channel, size_t k,
-                     bool whole)
+void text_percentile(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_t channel, size_t k)
 {
     ImgstatValue value;
     if (imgstat_record_exact(record, channel, k, &value)) {
@@ -180,10 +179,8 @@ void text_percentile(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_
     }
     ImgstatStats stats;
     imgstat_record_stats(record, channel, &stats);
-    const double between =
-        k == IMGSTAT_MEDIAN ? stats.median : imgstat_record_percentile(record, channel, k);
-    /* Beyond 2^53 every double is whole, the point that it was rounded from is not. */
-    text_number(out, between, whole && fabs(between) < 0x1p53);
+    text_real(out,
+              k == IMGSTAT_MEDIAN ? stats.median : imgstat_record_percentile(record, channel, k));
 }
 
 void text_edge(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_t channel,
