@@ -366,7 +366,7 @@ ImgstatResult cuda_apply(Device *base, const ImgstatTransfer *transfer, const Im
                          int16_t alpha, ImagePro *to, ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
-    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_ENTER(device, err);
     IMGSTAT_TRY(apply_check(transfer, from, alpha, err));
     IMGSTAT_TRY(apply_check_shapes(from, transfer->rescale.to.sample, to, err));
     if (from->width == 0 || from->height == 0)

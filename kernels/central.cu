@@ -189,7 +189,7 @@ ImgstatResult cuda_central(Device *base, const ImagePro *image, const double *ce
                            ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
-    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_ENTER(device, err);
     const size_t bytes = image->channels * sizeof(CentralSums);
     IMGSTAT_TRY(cuda_reserve(device, &device->scratch, bytes, false, err));
     CUDA_TRY(device, err, cudaMemsetAsync(device->scratch.memory, 0, bytes, device->stream));

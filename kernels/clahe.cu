@@ -163,7 +163,7 @@ ImgstatResult cuda_adapt_read(Device *base, Adapt *adapt, const ImagePro *band, 
 {
     CudaDevice *device = (CudaDevice *)base;
     ClaheReading reading;
-    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_ENTER(device, err);
     IMGSTAT_TRY(prepare(device, adapt, &reading.work, err));
     reading.observe = adapt->finished;
     return cuda_stage(device, band, 1, read_bands, &reading, err);
@@ -193,7 +193,7 @@ ImgstatResult cuda_adapt_finish(Device *base, Adapt *adapt, ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
     ClaheWork w;
-    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_ENTER(device, err);
     IMGSTAT_TRY(prepare(device, adapt, &w, err));
     if (w.like != IMGSTAT_LIKE_IMGSTAT)
         return finish_like(device, adapt, err);
@@ -211,7 +211,7 @@ ImgstatResult cuda_adapt_apply(Device *base, const Adapt *adapt, const ImagePro 
 {
     CudaDevice *device = (CudaDevice *)base;
     ClaheLayout l;
-    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_ENTER(device, err);
     IMGSTAT_TRY(apply_check_shapes(from, adapt->rescale->rescale.to.sample, to, err));
     if (from->width == 0 || from->height == 0)
         return IMGSTAT_OK;

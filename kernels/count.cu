@@ -376,7 +376,7 @@ ImgstatResult cuda_count_digits(Device *base, const ImagePro *image, DigitCount 
                                 ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
-    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_ENTER(device, err);
     for (size_t i = 0; i < n; i++) {
         IMGSTAT_TRY(check_channel(image, counts[i].channel, err));
         if (counts[i].shift >= sample_bits(image->sample))
@@ -460,7 +460,7 @@ ImgstatResult cuda_count_range(Device *base, const ImagePro *image, RangeCount *
                                ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
-    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_ENTER(device, err);
     for (size_t i = 0; i < n; i++)
         IMGSTAT_TRY(check_channel(image, counts[i].channel, err));
     for (size_t i = 0; i < n; i++) {
@@ -545,7 +545,7 @@ ImgstatResult cuda_gather(Device *base, const ImagePro *image, KeyGather *gather
                           ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
-    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_ENTER(device, err);
     for (size_t i = 0; i < n; i++) {
         IMGSTAT_TRY(check_channel(image, gathers[i].channel, err));
         if (gathers[i].n > gathers[i].capacity)

@@ -49,15 +49,76 @@ ImgstatResult cuda_failed(CudaDevice *device, cudaError_t status, const char *ca
                      cudaGetErrorString(status));
 }
 
-ImgstatResult cuda_enter(CudaDevice *device, ImgstatError *err)
+/* ---- The calling thread's context ------------------------------------------------------------ */
+
+/* A function of the driver, in the form that cuda.h declares since CUDA 12. */
+static ImgstatResult find_entry(CudaDevice *device, const char *name, void *entry,
+                                ImgstatError *err)
+{
+    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+    cudaError_t status =
+        cudaGetDriverEntryPointByVersion(name, (void **)entry, 12000, cudaEnableDefault, &found);
+#else
+    cudaError_t status = cudaGetDriverEntryPoint(name, (void **)entry, cudaEnableDefault, &found);
+#endif
+    if (status == cudaSuccess && found != cudaDriverEntryPointSuccess)
+        status = cudaErrorSymbolNotFound;
+    return status == cudaSuccess ? IMGSTAT_OK : cuda_failed(device, status, name, err);
+}
+
+/* Errors of the driver have the same numbers in the runtime. */
+static ImgstatResult driver_result(CudaDevice *device, CUresult result, const char *call,
+                                   ImgstatError *err)
+{
+    return result == CUDA_SUCCESS ? IMGSTAT_OK
+                                  : cuda_failed(device, (cudaError_t)result, call, err);
+}
+
+static ImgstatResult find_context(CudaDevice *device, ImgstatError *err)
+{
+    decltype(&cuDeviceGet) get;
+    decltype(&cuDevicePrimaryCtxRetain) retain;
+    CUdevice number;
+    IMGSTAT_TRY(find_entry(device, "cuDeviceGet", &get, err));
+    IMGSTAT_TRY(find_entry(device, "cuDevicePrimaryCtxRetain", &retain, err));
+    IMGSTAT_TRY(find_entry(device, "cuCtxGetCurrent", &device->driver.current, err));
+    IMGSTAT_TRY(find_entry(device, "cuCtxPushCurrent", &device->driver.push, err));
+    IMGSTAT_TRY(find_entry(device, "cuCtxPopCurrent", &device->driver.pop, err));
+    IMGSTAT_TRY(driver_result(device, get(&number, device->index), "cuDeviceGet", err));
+    return driver_result(device, retain(&device->context, number), "cuDevicePrimaryCtxRetain", err);
+}
+
+CudaStay::CudaStay(const CudaDevice *on)
+    : device(on), result(CUDA_ERROR_INVALID_CONTEXT), pushed(false)
+{
+    CUcontext now = NULL;
+    if (!device->context) /* it could not be opened */
+        return;
+    result = device->driver.current(&now);
+    if (result != CUDA_SUCCESS || now == device->context)
+        return;
+    result = device->driver.push(device->context);
+    pushed = result == CUDA_SUCCESS;
+}
+
+CudaStay::~CudaStay()
+{
+    CUcontext now;
+    if (pushed)
+        (void)device->driver.pop(&now);
+}
+
+ImgstatResult cuda_enter(CudaDevice *device, const CudaStay &stay, ImgstatError *err)
 {
     if (device->broken != IMGSTAT_OK)
         return error_set(err, device->broken, "cuda:%d: unusable after an earlier failure",
                          device->index);
     device->only_measured = false;
-    CUDA_TRY(device, err, cudaSetDevice(device->index)); /* the calling thread may be a new one */
-    return IMGSTAT_OK;
+    return driver_result(device, stay.result, "cuCtxPushCurrent", err);
 }
+
+/* ---- Kernels --------------------------------------------------------------------------------- */
 
 ImgstatResult cuda_allow_shared(CudaDevice *device, const void *kernel, int bytes,
                                 ImgstatError *err)
@@ -127,7 +188,7 @@ static ImgstatResult device_alloc(Device *base, size_t bytes, DevMem *out, Imgst
 {
     CudaDevice *device = (CudaDevice *)base;
     *out = DevMem{0, 0};
-    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_ENTER(device, err);
     void *memory = NULL;
     const size_t rounded = bytes ? bytes : 1;
     cudaError_t status = cudaMallocAsync(&memory, rounded, device->stream);
@@ -152,7 +213,8 @@ static void device_release(Device *base, DevMem *mem)
     if (!mem || !mem->address)
         return;
     /* A failed device frees everything when its process ends; there is nobody to tell. */
-    if (cudaSetDevice(device->index) == cudaSuccess)
+    const CudaStay stay(device);
+    if (stay.result == CUDA_SUCCESS)
         (void)cudaFreeAsync((void *)(uintptr_t)mem->address, device->stream);
     (void)cudaGetLastError();
     *mem = DevMem{0, 0};
@@ -164,7 +226,7 @@ static ImgstatResult device_host_alloc(Device *base, size_t bytes, void **out, I
 {
     CudaDevice *device = (CudaDevice *)base;
     *out = NULL;
-    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_ENTER(device, err);
     LentBuffer *place = NULL; /* the first that is large enough, else the last that is free */
     for (LentBuffer &b : device->lent) {
         if (b.lent)
@@ -200,7 +262,8 @@ static void device_host_release(Device *base, void *memory)
             return;
         }
     }
-    if (memory && cudaSetDevice(device->index) == cudaSuccess)
+    const CudaStay stay(device);
+    if (memory && stay.result == CUDA_SUCCESS)
         (void)cudaFreeHost(memory);
     (void)cudaGetLastError();
 }
@@ -217,7 +280,7 @@ static ImgstatResult device_upload(Device *base, DevMem to, size_t offset, const
                                    size_t bytes, ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
-    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_ENTER(device, err);
     IMGSTAT_TRY(check_range(to, offset, bytes, err));
     if (bytes == 0)
         return IMGSTAT_OK;
@@ -232,7 +295,7 @@ static ImgstatResult device_download(Device *base, void *to, DevMem from, size_t
                                      size_t bytes, ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
-    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_ENTER(device, err);
     IMGSTAT_TRY(check_range(from, offset, bytes, err));
     if (bytes > 0)
         CUDA_TRY(device, err,
@@ -245,7 +308,7 @@ static ImgstatResult device_download(Device *base, void *to, DevMem from, size_t
 static ImgstatResult device_wait(Device *base, ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
-    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_ENTER(device, err);
     CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
     return IMGSTAT_OK;
 }
@@ -304,12 +367,10 @@ static void free_event(cudaEvent_t event)
         (void)cudaEventDestroy(event);
 }
 
-static void device_close(Device *base)
+static void close_resources(CudaDevice *device)
 {
-    CudaDevice *device = (CudaDevice *)base;
-    if (!device)
-        return;
-    if (cudaSetDevice(device->index) == cudaSuccess && device->stream) {
+    const CudaStay stay(device);
+    if (stay.result == CUDA_SUCCESS && device->stream) {
         (void)cudaStreamSynchronize(device->copies);
         (void)cudaStreamSynchronize(device->stream);
     }
@@ -342,6 +403,14 @@ static void device_close(Device *base)
     if (device->stream)
         (void)cudaStreamDestroy(device->stream);
     (void)cudaGetLastError();
+}
+
+static void device_close(Device *base)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    if (!device)
+        return;
+    close_resources(device);
     pool_destroy(device->pool);
     free(device->list.memory);
     free(device);
@@ -349,7 +418,8 @@ static void device_close(Device *base)
 
 static ImgstatResult open_resources(CudaDevice *device, ImgstatError *err)
 {
-    CUDA_TRY(device, err, cudaSetDevice(device->index));
+    IMGSTAT_TRY(find_context(device, err));
+    CUDA_ENTER(device, err);
     CUDA_TRY(device, err, cudaGetDeviceProperties(&device->properties, device->index));
     CUDA_TRY(device, err,
              cudaDeviceGetAttribute(&device->max_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin,

@@ -3,6 +3,7 @@
 #ifndef IMGSTAT_CUDA_DEVICE_H
 #define IMGSTAT_CUDA_DEVICE_H
 
+#include <cuda.h>
 #include <cuda_runtime.h>
 #include <math.h>
 #include <stdint.h>
@@ -47,12 +48,21 @@ typedef struct DescSlot {
     bool busy;                /* used has been recorded */
 } DescSlot;
 
+/* What calls need of the driver's own interface, which is not linked: there may be no driver. */
+typedef struct CudaDriver {
+    decltype(&cuCtxGetCurrent) current;
+    decltype(&cuCtxPushCurrent) push;
+    decltype(&cuCtxPopCurrent) pop;
+} CudaDriver;
+
 /* More kernels than have dynamic shared memory. */
 enum { ALLOWED_KERNELS = 64 };
 
 typedef struct CudaDevice {
     Device base;
     int index;
+    CudaDriver driver;
+    CUcontext context; /* the runtime's own; kept, as by the runtime, until the process ends */
     cudaDeviceProp properties;
     int max_shared;       /* bytes a block can have after opting in */
     cudaStream_t stream;  /* kernels; what the calls are ordered by */
@@ -122,9 +132,26 @@ ImgstatResult cuda_reserve(CudaDevice *device, CudaBuffer *buffer, size_t bytes,
 ImgstatResult cuda_reserve_host(CudaDevice *device, CudaBuffer *buffer, size_t bytes,
                                 ImgstatError *err);
 
-/* Before every call: selects the device; fails if it has failed before. What the call puts on the
- * stream may change pixels: only_measured is false, whatever it was. */
-ImgstatResult cuda_enter(CudaDevice *device, ImgstatError *err);
+/* The calling thread's current context is the device's while this lives, and then what it was: a
+ * thread may be a new one, or its program work with another GPU. */
+struct CudaStay {
+    const CudaDevice *const device;
+    CUresult result;
+    bool pushed;
+    explicit CudaStay(const CudaDevice *on);
+    ~CudaStay();
+    CudaStay(const CudaStay &) = delete;
+    CudaStay &operator=(const CudaStay &) = delete;
+};
+
+/* Fails if the device has failed before. What the call puts on the stream may change pixels:
+ * only_measured is false, whatever it was. */
+ImgstatResult cuda_enter(CudaDevice *device, const CudaStay &stay, ImgstatError *err);
+
+/* First in every call; returns from the calling function if that fails. */
+#define CUDA_ENTER(device, err)   \
+    const CudaStay stay_(device); \
+    IMGSTAT_TRY(cuda_enter(device, stay_, err))
 
 /* Calls `read` with images in device memory that together are `images`: device images as they
  * are, host images band by band. record[i] belongs to image i of a call of read. */

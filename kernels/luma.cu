@@ -40,7 +40,7 @@ ImgstatResult cuda_measure_luma(Device *base, const ImagePro *image, const Devic
                                 ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
-    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_ENTER(device, err);
     if (image->channels < 3)
         return error_set(err, IMGSTAT_ERR_ARG, "luma needs red, green and blue channels");
     LumaRecord to = {record};

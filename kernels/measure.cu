@@ -296,7 +296,7 @@ ImgstatResult cuda_measure(Device *base, const ImagePro *images, const DeviceRec
 {
     CudaDevice *device = (CudaDevice *)base;
     const bool only_measured = device->only_measured;
-    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_ENTER(device, err);
     device->only_measured = only_measured; /* measuring changes no pixels but where it says so */
     if (n > UINT32_MAX)
         return error_set(err, IMGSTAT_ERR_ARG, "too many images in one call");
@@ -323,7 +323,7 @@ ImgstatResult cuda_measure_async(Device *base, void *stream, const ImagePro *ima
                                  const DeviceRecord *record, DevMem scratch, ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
-    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_ENTER(device, err);
     if (image->memory != IMGSTAT_CUDA || image->device_id != device->index)
         return error_set(err, IMGSTAT_ERR_ARG, "the pixels are not in the memory of cuda:%d",
                          device->index);
@@ -348,7 +348,7 @@ ImgstatResult cuda_measure_async(Device *base, void *stream, const ImagePro *ima
 ImgstatResult cuda_wait_stream(Device *base, void *stream, ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
-    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_ENTER(device, err);
     CUDA_TRY(device, err, cudaStreamSynchronize((cudaStream_t)stream));
     return IMGSTAT_OK;
 }

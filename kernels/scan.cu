@@ -216,7 +216,7 @@ ImgstatResult cuda_scan(Device *base, DevMem from, DevMem to, size_t n, bool inc
                         ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
-    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_ENTER(device, err);
     if (n > SIZE_MAX / sizeof(uint64_t) || from.bytes < n * sizeof(uint64_t) ||
         to.bytes < n * sizeof(uint64_t))
         return error_set(err, IMGSTAT_ERR_ARG, "a scan reaches outside its device memory");

@@ -232,7 +232,7 @@ ImgstatResult cuda_transform_create(Device *base, const ImgstatMethod *method,
 {
     CudaDevice *device = (CudaDevice *)base;
     *out = NULL;
-    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_ENTER(device, err);
     IMGSTAT_TRY(chain_check(method, shape, err));
     uint8_t bits;
     (void)transfer_output(method, shape, &bits);
@@ -269,7 +269,8 @@ void cuda_transform_destroy(DeviceTransform *t)
 {
     if (!t)
         return;
-    if (t->memory && cudaSetDevice(t->device->index) == cudaSuccess)
+    const CudaStay stay(t->device);
+    if (t->memory && stay.result == CUDA_SUCCESS)
         (void)cudaFree(t->memory); /* waits for what uses it */
     (void)cudaGetLastError();
     free(t);
@@ -335,7 +336,7 @@ ImgstatResult cuda_transform_async(DeviceTransform *t, void *stream, const Image
                                    ImagePro *to, ImgstatError *err)
 {
     cudaStream_t const order = (cudaStream_t)stream;
-    IMGSTAT_TRY(cuda_enter(t->device, err));
+    CUDA_ENTER(t->device, err);
     IMGSTAT_TRY(check_images(t, from, to, err));
     if (from->width == 0 || from->height == 0)
         return IMGSTAT_OK;

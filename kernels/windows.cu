@@ -138,7 +138,7 @@ ImgstatResult cuda_windows_begin(Device *base, ImgstatSample sample, uint16_t ch
                                  const KeyWindow *windows, size_t n, ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
-    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_ENTER(device, err);
     if (device->search || sample_bits(sample) != 32 || channels == 0 || n == 0 || n > WINDOWS_MOST)
         return error_set(err, IMGSTAT_ERR_ARG, "windows of keys that cannot be counted");
     for (size_t i = 0; i < n; i++)
@@ -204,7 +204,7 @@ ImgstatResult cuda_windows_add(Device *base, const ImagePro *image, ImgstatError
 {
     CudaDevice *device = (CudaDevice *)base;
     Windows *windows = (Windows *)device->search;
-    IMGSTAT_TRY(cuda_enter(device, err));
+    CUDA_ENTER(device, err);
     if (!windows || windows->sample != image->sample || windows->channels != image->channels)
         return error_set(err, IMGSTAT_ERR_ARG, "an image of other samples than the windows");
     return cuda_stage(device, image, 1, read_windows, windows, err);
@@ -231,11 +231,12 @@ ImgstatResult cuda_windows_end(Device *base, KeyWindow *windows, size_t n, Imgst
 {
     CudaDevice *device = (CudaDevice *)base;
     Windows *search = (Windows *)device->search;
+    const CudaStay stay(device);
     ImgstatResult res = IMGSTAT_OK;
     if (windows && (!search || n != search->n))
         res = error_set(err, IMGSTAT_ERR_ARG, "not the windows that were begun");
     else if (windows)
-        res = cuda_enter(device, err);
+        res = cuda_enter(device, stay, err);
     if (windows && res == IMGSTAT_OK)
         res = take_best(device, search, windows, err);
     free(search);
