@@ -102,7 +102,9 @@ typedef struct ImgstatDeviceInfo {
 
 /* Opens "cpu", "cuda" or "cuda:N". A device that was named never falls back to another one;
  * an unknown name is an error that lists the valid ones. threads: CPU threads to use, 0 for as
- * many as the process may run on. The device outlives every image and record made on it. */
+ * many as the process may run on. The device outlives every image and record made on it. Calls
+ * leave a thread the CUDA device that was current in it; memory that is freed stays in the GPU's
+ * default pool. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_device_open(const char *name, unsigned threads,
                                                                  ImgstatDevice **out,
                                                                  ImgstatError *err);
