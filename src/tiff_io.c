@@ -67,8 +67,11 @@ static ImgstatResult message_code(const char *text)
 
 static void hear_error(TiffDecoder *td, const char *text)
 {
+    size_t length = strlen(text);
+    while (length > 0 && strchr(": ", text[length - 1])) /* zlib may have nothing to add */
+        length--;
     if (td->failure.code == IMGSTAT_OK)
-        (void)!error_set(&td->failure, message_code(text), "%s", text);
+        (void)!error_set(&td->failure, message_code(text), "%.*s", (int)length, text);
 }
 
 static void hear(TiffDecoder *td, bool is_error, const char *format, va_list args)

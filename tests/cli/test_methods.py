@@ -140,21 +140,24 @@ def percentile(ordered, p, method):
 
 
 def test_statistics_of_integers(program, folder):
-    # Percentiles of at most 32 bits had numpy's errors of rounding, those of 64 bits beyond 2^53 were rounded twice, and
-    # what lies between two integers was told as one of them where a double cannot tell the two apart.
+    # Percentiles of at most 32 bits had numpy's errors of rounding, those of 64 bits beyond 2^53 were rounded twice,
+    # and what lies between two integers was told as one of them where a double cannot tell the two apart.
     draw, path = random.Random(53), folder / "a.tif"
     for sample in [name for name in SAMPLES if name[0] != "f"] + ["i64", "u64"] * 4:
         lo, hi = full_scale(sample)
         places = [at for at in (lo, 0, 2 ** 52, 2 ** 53, 2 ** 63, -2 ** 53, -2 ** 52, hi) if lo <= at <= hi]
         for _ in range(6):
             near = [min(hi, max(lo, draw.choice(places) + draw.randint(-4, 4))) for _ in range(3)]
-            values = [draw.choice(near) if draw.random() < 0.7 else draw.randint(lo, hi) for _ in range(draw.randint(1, 50))]
+            values = [draw.choice(near) if draw.random() < 0.7 else draw.randint(lo, hi)
+                      for _ in range(draw.randint(1, 50))]
             ordered, counts = sorted(values), Counter(values)
             write(path, sample, 1, len(values), values)
             for method in ("linear", "nearest"):
-                done = run(program, "--json", "--percentile-method", method, "--percentiles", ",".join(PERCENTILES), path)
+                done = run(program, "--json", "--percentile-method", method, "--percentiles", ",".join(PERCENTILES),
+                           path)
                 told = json.loads(done.stdout, parse_float=lambda text: (float(text),))["channels"][0]
-                want = {"min": ordered[0], "max": ordered[-1], "sum": sum(values), "median": percentile(ordered, 50, method),
+                want = {"min": ordered[0], "max": ordered[-1], "sum": sum(values),
+                        "median": percentile(ordered, 50, method),
                         "mode": min(value for value in counts if counts[value] == max(counts.values()))}
                 got = [(told[key], value) for key, value in want.items()]
                 got += [(told["percentiles"][p], percentile(ordered, p, method)) for p in PERCENTILES]

@@ -6,6 +6,7 @@ usage: test_odd_files.py IMGSTAT
 """
 
 import json
+import random
 import struct
 import zlib
 
@@ -181,6 +182,58 @@ def test_palette_with_most_samples(program, folder):
         check(len(line.get("channels", [])) == (samples + 2 if fits else 0), f"{samples}: {len(done.stdout)} bytes")
         check(line.get("error") == (None if fits else "unsupported"), f"{samples}: {line.get('message')}")
     check(len(channels(program, "--indices", name)) == samples, f"{samples}: indices")
+
+
+def damaged_planes(draw, compressed, tile):
+    """Separate planes of zlib's or PackBits' strips or tiles; two or more are cut short or have a wrong byte."""
+    width, height, planes = draw.randint(20, 90), draw.randint(20, 90), draw.choice((2, 3, 4, 20))
+    across, down = (-(-width // tile), -(-height // tile)) if tile else (1, draw.choice((1, 2, 5)))
+    rows = tile or -(-height // down)
+    down = -(-height // rows)
+    body, offsets, counts = b"", [], []
+    bad = draw.sample(range(planes * across * down), draw.randint(2, min(5, planes * across * down)))
+    for k in range(planes * across * down):
+        pixels = bytes(draw.randrange(200) for _ in range((tile or width) * rows))
+        if compressed == 8:
+            data = zlib.compress(pixels)
+        else:
+            data = b"".join(bytes([len(part) - 1]) + part
+                            for part in (pixels[i:i + 128] for i in range(0, len(pixels), 128)))
+        middle = len(data) // 2
+        if k in bad:
+            behind = b"" if draw.random() < 0.5 else bytes([data[middle] ^ 0x5A]) + data[middle + 1:]
+            data = data[:middle] + behind
+        offsets.append(8 + len(body))
+        counts.append(len(data))
+        body += data + b"\0" * (len(data) % 2)
+    tags = [(256, 4, [width]), (257, 4, [height]), (258, 3, [8] * planes), (259, 3, [compressed]), (262, 3, [1]),
+            (277, 3, [planes]), (284, 3, [2]), (338, 3, [0] * (planes - 1))]
+    tags += [(322, 3, [tile]), (323, 3, [tile]), (324, 4, offsets), (325, 4, counts)] if tile else [
+        (273, 4, offsets), (278, 4, [rows]), (279, 4, counts)]
+    return tiff_file(body, tags)
+
+
+def test_faults_of_several_planes(program, folder):
+    """Of several faults another one was told by another number of threads."""
+    draw, name, out = random.Random(4), folder / "in.tif", folder / "out.tif"
+    failed = 0
+    for compressed in (8, 32773):
+        for tile in (None, 16, 48):
+            for _ in range(8):
+                name.write_bytes(damaged_planes(draw, compressed, tile))
+                told = []
+                for jobs in (1, 2, 3, 8, 64):
+                    done = run(program, "--jobs", jobs, "--json", "--quiet", name, status=None)
+                    told.append(json.loads(done.stdout).get("message"))
+                for way in ("plain", "threads"):
+                    done = run(program, "--json", "--quiet", name, status=None, variables={"IMGSTAT_DECODE": way})
+                    told.append(json.loads(done.stdout).get("message"))
+                done = run(program, "normalize", "--quiet", "--force", name, "-o", out, status=None)
+                told.append(done.stderr.decode().removesuffix("\n") or None)
+                check(told.count(told[0]) == len(told), f"the first fault: {told}")
+                check(not (told[0] or "").endswith((":", " ")), f"a sentence ends with a word: {told[0]!r}")
+                failed += told[0] is not None
+    check(failed > 20, f"{failed} files are damaged")
 
 
 def webp_tiff(width, height, stream):
