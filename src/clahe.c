@@ -3,6 +3,8 @@
  * scikit-image: tiles and their tables. */
 #include "clahe.h"
 
+#include "clahe_words.h"
+
 #include <stdlib.h>
 
 enum { DEFAULT_TILES = 8 };
@@ -176,8 +178,10 @@ ImgstatResult clahe_create(Scratch *scratch, const ImgstatMethod *method,
         clahe_destroy(clahe);
         return result;
     }
-    if (!clahe->unchanged)
+    if (!clahe->unchanged) {
+        clahe->step = clahe_words_step((uint32_t)black, (uint32_t)white);
         set_positions(clahe);
+    }
     *out = clahe;
     return IMGSTAT_OK;
 }

@@ -29,6 +29,7 @@ typedef struct Clahe {
     uint64_t full_lo, full_hi; /* full scale of `sample`, for what stays */
     uint64_t black, white;     /* extreme keys of the image */
     bool unchanged;            /* one level, or none */
+    uint64_t step;             /* clahe_words_step of them, where it is not */
     uint64_t nano;             /* clip limit in billionths (default, skimage) */
     double clip_limit;
     ClaheAxis x, y;

@@ -2,7 +2,7 @@
 /* clahe_pixels.c: contrast-limited adaptive equalization: counting the pixels of a tile, and
  * mapping rows between the tables of four. */
 #include "clahe.h"
-#include "processor.h"
+#include "clahe_words.h"
 
 #include <string.h>
 
@@ -22,6 +22,22 @@ static inline uint32_t bits_at(const unsigned char *at, size_t i, size_t step, s
 static const unsigned char *sample_at(const ImagePro *band, uint16_t channel, size_t x, size_t y)
 {
     return image_row(band, y) + (x * band->channels + channel) * (sample_bits(band->sample) / 8);
+}
+
+/* Brings pixels [x, x + n) of row y near, where they are in the image: processors foresee few bytes
+ * of many rows badly, and none that are to be written. Inline: compilers leave out calls of what
+ * only prefetches. */
+static inline __attribute__((always_inline)) void prefetch(const ImagePro *image, size_t x,
+                                                           size_t y, size_t n)
+{
+    enum { CACHE_LINE = 64 };
+    if (y >= image->height || x >= image->width)
+        return;
+    const size_t pixel = image->channels * (sample_bits(image->sample) / 8);
+    const unsigned char *const at = image_row(image, y) + x * pixel;
+    const size_t bytes = (n < image->width - x ? n : image->width - x) * pixel;
+    for (size_t i = 0; i < bytes; i += CACHE_LINE)
+        __builtin_prefetch(at + i);
 }
 
 static bool is_valid(const Clahe *clahe, const ImagePro *band, size_t x, size_t y, uint32_t key)
@@ -111,6 +127,7 @@ void clahe_count(Clahe *clahe, size_t tile, const ImagePro *band, uint16_t chann
         if (!used)
             memset(tables, 0, sizeof tables);
         used = true;
+        prefetch(band, left, (size_t)y + 2, right - left);
         count_row(clahe->bin, sample_at(band, channel, left, y), right - left, band->channels,
                   bytes, tables);
     }
@@ -122,8 +139,9 @@ void clahe_count(Clahe *clahe, size_t tile, const ImagePro *band, uint16_t chann
 /* ---- Mapping --------------------------------------------------------------------------------- */
 
 enum {
-    ROW_BLOCK = 4096, /* pixels that are mapped at once: keys in, keys out */
-    ROW_TABLE = 96    /* pixels between the same tiles that earn two tables for their row */
+    ROW_BLOCK = 512,    /* pixels that are mapped at once, while the next are on their way */
+    ROW_TABLE = 96,     /* pixels between the same tiles that earn two tables for their row */
+    WORD_ROW_TABLE = 48 /* the same of words */
 };
 
 /* Pixels [x, x + n) of row y, between the same four tiles. */
@@ -133,10 +151,11 @@ typedef struct Stretch {
     uint32_t x, y, n;
 } Stretch;
 
-/* The tables of a row by key, for 8-bit samples: shares of the tile above and of the one below,
- * weighed. Of two columns of tiles that are neighbours; tile: whose, plus one. */
+/* The tables of a row: shares of the tile above and of the one below, weighed; by key for 8-bit
+ * samples, else as clahe_words.h has them. Of two columns of tiles that are neighbours; tile:
+ * whose, plus one. */
 typedef struct RowTables {
-    uint64_t share[2][CLAHE_NODES];
+    uint64_t row[2][CLAHE_NODES];
     uint32_t tile[2];
 } RowTables;
 
@@ -153,16 +172,36 @@ static inline uint64_t mixed_key(uint64_t sum, uint64_t lo_key, uint64_t span)
     return lo_key + ((unit * span + ((uint64_t)1 << 31)) >> 32);
 }
 
-static const uint64_t *row_table(RowTables *tables, uint32_t tile, const uint32_t *upper,
-                                 const uint32_t *lower, uint32_t y_weight)
+static void make_row(const uint32_t *upper, const uint32_t *lower, uint32_t y_weight, uint64_t *row)
 {
-    uint64_t *const share = tables->share[tile % 2];
-    if (tables->tile[tile % 2] != tile + 1)
-        for (uint32_t key = 0; key < CLAHE_NODES; key++)
-            share[key] =
-                (uint64_t)upper[key] * (CLAHE_WEIGHT - y_weight) + (uint64_t)lower[key] * y_weight;
+    for (uint32_t key = 0; key < CLAHE_NODES; key++)
+        row[key] =
+            (uint64_t)upper[key] * (CLAHE_WEIGHT - y_weight) + (uint64_t)lower[key] * y_weight;
+}
+
+static bool is_made(const RowTables *tables, uint32_t tile)
+{
+    return tables->tile[tile % 2] == tile + 1;
+}
+
+/* Whether so many pixels are worth the tables of the row, or these are there. */
+static bool earns_rows(const Stretch *s, const RowTables *tables, uint32_t least)
+{
+    const ClaheBlend *const bx = &s->clahe->x.blend[s->x];
+    return s->n >= least || (is_made(tables, bx->first) && is_made(tables, bx->second));
+}
+
+/* Of the left or the right tiles of a stretch. */
+static const uint64_t *row_table(const Stretch *s, RowTables *tables, bool right,
+                                 ClaheWordsRow *make)
+{
+    const ClaheBlend *const bx = &s->clahe->x.blend[s->x];
+    const uint32_t tile = right ? bx->second : bx->first;
+    uint64_t *const row = tables->row[tile % 2];
+    if (!is_made(tables, tile))
+        make(s->table[right], s->table[2 + right], s->clahe->y.blend[s->y].weight, row);
     tables->tile[tile % 2] = tile + 1;
-    return share;
+    return row;
 }
 
 static void map_bytes(const Stretch *s, RowTables *tables, const uint16_t *key, uint16_t *out)
@@ -171,7 +210,7 @@ static void map_bytes(const Stretch *s, RowTables *tables, const uint16_t *key, 
     const uint32_t y_weight = s->clahe->y.blend[s->y].weight;
     const MapRange *const to = &s->clahe->to;
     const uint64_t span = to->hi_key - to->lo_key;
-    if (s->n < ROW_TABLE) {
+    if (!earns_rows(s, tables, ROW_TABLE)) {
         for (uint32_t i = 0; i < s->n; i++) {
             const uint64_t share[4] = {s->table[0][key[i]], s->table[1][key[i]],
                                        s->table[2][key[i]], s->table[3][key[i]]};
@@ -179,89 +218,32 @@ static void map_bytes(const Stretch *s, RowTables *tables, const uint16_t *key, 
         }
         return;
     }
-    const uint64_t *const first = row_table(tables, bx->first, s->table[0], s->table[2], y_weight);
-    const uint64_t *const second =
-        row_table(tables, bx->second, s->table[1], s->table[3], y_weight);
+    const uint64_t *const first = row_table(s, tables, false, make_row);
+    const uint64_t *const second = row_table(s, tables, true, make_row);
     for (uint32_t i = 0; i < s->n; i++)
         out[i] =
             (uint16_t)mixed_key(mix(first[key[i]], second[key[i]], bx[i].weight), to->lo_key, span);
 }
 
-/* Pixels between nodes, as vectors take them. */
-enum { WORDS = 64 };
-typedef struct Words {
-    uint64_t shares[4][WORDS]; /* of the four tables: that of the node, and 2^32 that of the next */
-    uint32_t part[WORDS];      /* of the way to the next */
-    uint32_t weight[WORDS];
-    uint16_t key[WORDS];
-} Words;
-
-/* clahe_share: shares rise from node to node, and after the last one the part is 0. */
-static inline uint64_t share_between(uint64_t shares, uint32_t part)
+static void map_words(const Stretch *s, RowTables *tables, const uint16_t *key, uint16_t *out)
 {
-    const uint32_t share = (uint32_t)shares, rise = (uint32_t)(shares >> 32) - share;
-    return share + (((uint64_t)rise * part + CLAHE_WEIGHT / 2) / CLAHE_WEIGHT);
-}
-
-/* clahe_key. Products of 32 bits each are fast in vectors. */
-static inline __attribute__((always_inline)) void mix_any(Words *w, uint64_t y_weight,
-                                                          uint64_t lo_key, uint64_t span)
-{
-    for (size_t i = 0; i < WORDS; i++) {
-        const uint32_t part = w->part[i], weight = w->weight[i], rest = CLAHE_WEIGHT - weight;
-        uint32_t share[4];
-        for (int t = 0; t < 4; t++)
-            share[t] = (uint32_t)share_between(w->shares[t][i], part);
-        const uint64_t upper = (uint64_t)share[0] * rest + (uint64_t)share[1] * weight;
-        const uint64_t lower = (uint64_t)share[2] * rest + (uint64_t)share[3] * weight;
-        w->key[i] = (uint16_t)mixed_key(mix(upper, lower, y_weight), lo_key, span);
+    const Clahe *const clahe = s->clahe;
+    ClaheWords words = {.black = (uint32_t)clahe->black,
+                        .white = (uint32_t)clahe->white,
+                        .step = clahe->step,
+                        .y_weight = clahe->y.blend[s->y].weight,
+                        .lo_key = clahe->to.lo_key,
+                        .span = clahe->to.hi_key - clahe->to.lo_key};
+    const ClaheBlend *const bx = clahe->x.blend + s->x;
+    memcpy(words.table, s->table, sizeof words.table);
+    if (!earns_rows(s, tables, WORD_ROW_TABLE)) {
+        clahe_words_exact(&words, bx, key, s->n, out);
+        return;
     }
-}
-
-typedef void Mixing(Words *w, uint64_t y_weight, uint64_t lo_key, uint64_t span);
-
-static void mix_portable(Words *w, uint64_t y_weight, uint64_t lo_key, uint64_t span)
-{
-    mix_any(w, y_weight, lo_key, span);
-}
-
-#if defined(__x86_64__)
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512"))) static void
-mix_avx512(Words *w, uint64_t y_weight, uint64_t lo_key, uint64_t span)
-{
-    mix_any(w, y_weight, lo_key, span);
-}
-#endif
-
-/* Vectors of 256 bits, which multiply no 64-bit integers, gained nothing. */
-static Mixing *mixing(void)
-{
-#if defined(__x86_64__)
-    if (processor_level() >= PROCESSOR_AVX512)
-        return mix_avx512;
-#endif
-    return mix_portable;
-}
-
-static void map_words(const Stretch *s, const uint16_t *key, uint16_t *out)
-{
-    const ClaheBlend *const bx = &s->clahe->x.blend[s->x];
-    const uint32_t *const position = s->clahe->position;
-    const MapRange *const to = &s->clahe->to;
-    Mixing *const best = mixing();
-    Words w = {0};
-    for (uint32_t i = 0; i < s->n; i += WORDS) {
-        const uint32_t n = s->n - i < WORDS ? s->n - i : WORDS;
-        for (uint32_t k = 0; k < n; k++) {
-            const uint32_t at = position[key[i + k]];
-            for (int t = 0; t < 4; t++)
-                memcpy(&w.shares[t][k], s->table[t] + at / CLAHE_WEIGHT, sizeof(uint64_t));
-            w.part[k] = at % CLAHE_WEIGHT;
-            w.weight[k] = bx[i + k].weight;
-        }
-        best(&w, s->clahe->y.blend[s->y].weight, to->lo_key, to->hi_key - to->lo_key);
-        memcpy(out + i, w.key, n * sizeof *out);
-    }
+    const ClaheWordsLoops *const loops = clahe_words();
+    words.row[0] = row_table(s, tables, false, loops->row);
+    words.row[1] = row_table(s, tables, true, loops->row);
+    loops->map(&words, bx, key, s->n, out);
 }
 
 /* What the four tables say of a key, for the other programs' arithmetic. */
@@ -331,7 +313,7 @@ static void map_keys(const Clahe *clahe, uint32_t x, uint32_t y, uint32_t n, Row
         else if (clahe_by_key(clahe))
             map_bytes(&s, tables, key + i, out + i);
         else
-            map_words(&s, key + i, out + i);
+            map_words(&s, tables, key + i, out + i);
         i += s.n;
     }
 }
@@ -444,6 +426,9 @@ void clahe_apply(const Clahe *clahe, const ImagePro *band, uint16_t channel, Ima
         for (uint32_t x = 0, n; x < band->width; x += n) {
             n = band->width - x < ROW_BLOCK ? band->width - x : ROW_BLOCK;
             load_keys(band, channel, x, y, n, key);
+            const bool last = x + n == band->width;
+            prefetch(band, last ? 0 : x + n, (size_t)y + last, n);
+            prefetch(to, x, y, n);
             if (!clahe->unchanged)
                 map_keys(clahe, x, band->first_row + y, n, &tables, key, out);
             for (uint32_t i = 0; clahe_observes(clahe) && i < n; i++)
