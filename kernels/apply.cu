@@ -98,9 +98,9 @@ static ApplyLayout layout_of(const Transfer *transfer)
     for (uint16_t m = 0; m < transfer->n_maps; m++)
         if (transfer->maps[m].knots && transfer->maps[m].kind == MAP_KNOTS)
             l.n_knots += transfer->maps[m].n_knots;
-    const size_t tables = transfer->n_maps + 1u;
+    const size_t tables = transfer->n_maps + 1u, maps = transfer->n_maps + (size_t)KEPT_MAPS;
     l.entries = sample_is_narrow(transfer->from) ? tables * sample_record_bins(transfer->from) : 0;
-    l.knots_at = padded(tables * sizeof(Map));
+    l.knots_at = padded(maps * sizeof(Map));
     l.tables_at = l.knots_at + padded(l.n_knots * sizeof(MapKnot));
     l.bytes = l.tables_at + padded(l.entries * sizeof(uint32_t));
     l.raw_at = l.bytes;
@@ -127,8 +127,10 @@ static bool pack(const Transfer *transfer, const ApplyLayout *l, const char *dev
                  bool compare)
 {
     size_t knots_at = l->knots_at;
-    for (uint32_t m = 0; m <= transfer->n_maps; m++) {
-        const Map *map = m < transfer->n_maps ? &transfer->maps[m] : &transfer->rescale;
+    for (uint32_t m = 0; m < transfer->n_maps + (uint32_t)KEPT_MAPS; m++) {
+        const Map *map = m < transfer->n_maps    ? &transfer->maps[m]
+                         : m == transfer->n_maps ? &transfer->rescale
+                                                 : &transfer->stays;
         const size_t at = knots_at, bytes = map->n_knots * sizeof(MapKnot);
         const Map copy = map_for_device(map, device, &knots_at);
         if (compare && memcmp(to + m * sizeof copy, &copy, sizeof copy) != 0)
@@ -171,6 +173,7 @@ static ImgstatResult send_transfer(CudaDevice *device, ApplyMemory *memory,
     out->to = to;
     out->n_maps = transfer->n_maps;
     out->luma = transfer->luma;
+    out->copies = transfer_copies(transfer);
     if (alike && pack(transfer, &l, there, here, true))
         return IMGSTAT_OK;
     memory->held_bytes = 0;

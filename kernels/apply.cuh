@@ -10,16 +10,18 @@ extern "C" {
 #include "transfer.h"
 }
 
+enum { KEPT_MAPS = 2 }; /* rescale, stays */
+
 /* A transfer in device memory. Narrow types have tables, which are n_maps and then that of
  * rescale. */
 struct ApplyTransfer {
-    const Map *maps;        /* n_maps, then rescale */
+    const Map *maps;        /* n_maps, then rescale, then stays */
     const uint32_t *by_key; /* output bits by order key */
     const void *by_raw;     /* the same by the sample's bits, each as large as an output sample */
     MapRange range;
     uint32_t from, to; /* sample types */
     uint32_t n_maps;
-    uint32_t luma;
+    uint32_t luma, copies; /* copies: transfer_copies */
 };
 
 /* Both images. Without gaps between rows and without a mask they are one long row. */

@@ -15,17 +15,6 @@ static unsigned blocks_for(const CudaDevice *device, uint64_t threads)
 
 /* ---- Maps ------------------------------------------------------------------------------------ */
 
-/* As map_row of apply.c. */
-static __device__ __forceinline__ uint64_t mapped_raw(const Map *map, ImgstatSample from,
-                                                      ImgstatSample to, uint64_t raw)
-{
-    const uint64_t key = sample_key(from, raw);
-    if (from == to && (map->passthrough || map_undefined(from, key) ||
-                       (map->has_nodata && key == map->nodata_key)))
-        return raw;
-    return sample_raw(to, map_sample(map, key));
-}
-
 /*
  * apply_maps: every sample by the arithmetic of transfer_math.h.
  *
@@ -56,7 +45,7 @@ static __global__ void __launch_bounds__(MAP_THREADS) apply_maps(ApplyTransfer t
                 m = t.n_maps;
         }
         const uint64_t raw = load_sample(p.from + row * p.from_pitch + s * in, in, p.aligned);
-        store_sample(p.to + row * p.to_pitch + s * out, out, mapped_raw(&t.maps[m], from, to, raw),
+        store_sample(p.to + row * p.to_pitch + s * out, out, map_raw(&t.maps[m], from, to, raw),
                      p.aligned);
     }
 }
@@ -81,18 +70,23 @@ ImgstatResult launch_apply_wide(CudaDevice *device, cudaStream_t stream, const A
  *   Work      three products and three divisions a pixel, and a table entry or a map.
  *   Memory    reads and writes each sample once; neighbours share the cache lines.
  *   Launch    <<<blocks, MAP_THREADS>>>, any number of blocks.
- *   Requires  at least three channels, none of them alpha. FROM, TO: sample types, or -1 for those
- *             of the transfer. In place: a thread reads what it overwrites.
+ *   Requires  at least three channels, the first three not alpha. FROM, TO: sample types, which are
+ *             one and whose transfer `copies`; or -1 for those of the transfer. In place: a thread
+ *             reads what it overwrites.
  *   Result    the bits of luma.c.
+ *
+ * Maps take registers: 103 a thread, and for three blocks a multiprocessor 80; without, 32.
  */
 template <int FROM, int TO>
-static __global__ void __launch_bounds__(MAP_THREADS) apply_luma(ApplyTransfer t, ApplyPixels p)
+static __global__ void __launch_bounds__(MAP_THREADS, FROM < 0 ? 3 : 1)
+    apply_luma(ApplyTransfer t, ApplyPixels p)
 {
     const ImgstatSample in = (ImgstatSample)(FROM < 0 ? (int)t.from : FROM);
     const ImgstatSample out = (ImgstatSample)(TO < 0 ? (int)t.to : TO);
     const uint32_t in_bytes = sample_bits(in) / 8, out_bytes = sample_bits(out) / 8;
     const uint64_t n = p.width * p.rows, stride = (uint64_t)gridDim.x * MAP_THREADS;
     const bool unchanged = t.maps[0].passthrough;
+    const Map *const rescale = &t.maps[t.n_maps], *const stays = rescale + 1;
     for (uint64_t i = (uint64_t)blockIdx.x * MAP_THREADS + threadIdx.x; i < n; i += stride) {
         const uint64_t row = p.rows == 1 ? 0 : i / p.width, x = i - row * p.width;
         const unsigned char *at = p.from + row * p.from_pitch + x * p.channels * in_bytes;
@@ -100,9 +94,9 @@ static __global__ void __launch_bounds__(MAP_THREADS) apply_luma(ApplyTransfer t
         uint64_t key[3], luma;
         for (int c = 0; c < 3; c++)
             key[c] = sample_key(in, load_sample(at + c * in_bytes, in_bytes, p.aligned));
+        const bool masked = p.mask && !p.mask[row * p.mask_pitch + x];
         uint32_t first = 0;
-        if (!unchanged && (!p.mask || p.mask[row * p.mask_pitch + x]) &&
-            luma_of(in, p, key, &luma)) {
+        if (!unchanged && !masked && luma_of(in, p, key, &luma)) {
             const uint64_t mapped = sample_is_narrow(in) ? sample_key(out, t.by_key[luma])
                                                          : map_sample(&t.maps[0], luma);
             recolour(in, out, t.range, mapped, key);
@@ -111,12 +105,10 @@ static __global__ void __launch_bounds__(MAP_THREADS) apply_luma(ApplyTransfer t
             first = 3;
         }
         for (uint32_t c = first; c < p.channels; c++) {
-            const uint64_t raw = load_sample(at + c * in_bytes, in_bytes, p.aligned);
-            store_sample(to + c * out_bytes, out_bytes,
-                         in == out
-                             ? raw
-                             : sample_raw(out, map_sample(&t.maps[t.n_maps], sample_key(in, raw))),
-                         p.aligned);
+            uint64_t raw = load_sample(at + c * in_bytes, in_bytes, p.aligned);
+            if (FROM < 0 && !t.copies)
+                raw = map_raw(masked || (int)c == p.alpha ? rescale : stays, in, out, raw);
+            store_sample(to + c * out_bytes, out_bytes, raw, p.aligned);
         }
     }
 }
@@ -152,7 +144,8 @@ static __device__ __forceinline__ void load_quads(const uint32_t *in, uint64_t q
  *   Work      a reciprocal, and three products with corrections, a pixel.
  *   Memory    reads and writes each sample once, by words.
  *   Launch    <<<blocks, MAP_THREADS>>>, any number of blocks.
- *   Requires  three channels without mask and nodata, from and to on boundaries of 4 bytes.
+ *   Requires  three channels without mask and nodata, from and to on boundaries of 4 bytes;
+ *             `copies`.
  *   Result    the bits of luma.c.
  */
 static __global__ void __launch_bounds__(MAP_THREADS)
@@ -217,7 +210,9 @@ ImgstatResult launch_apply_luma(CudaDevice *device, cudaStream_t stream, const A
                                 const ApplyPixels *p, ImgstatError *err)
 {
     const unsigned blocks = blocks_for(device, p->width * p->rows);
-    if (t->from == IMGSTAT_U8 && t->to == IMGSTAT_U8 && whole_words(p))
+    if (!t->copies)
+        apply_luma<-1, -1><<<blocks, MAP_THREADS, 0, stream>>>(*t, *p);
+    else if (t->from == IMGSTAT_U8 && t->to == IMGSTAT_U8 && whole_words(p))
         apply_luma_bytes<<<blocks_for(device, p->width / (4 * QUADS) + 1), MAP_THREADS, 0,
                            stream>>>(*t, *p);
     else if (t->from == IMGSTAT_U8 && t->to == IMGSTAT_U8)

@@ -73,7 +73,7 @@ static ClaheWork work_of(const Adapt *adapt, const ClaheLayout *l)
     w.n = adapt->n;
     w.luma = adapt->luma;
     w.channels = adapt->shape.channels;
-    w.alpha = adapt->luma ? -1 : adapt->shape.alpha;
+    w.alpha = adapt->shape.alpha;
     w.has_nodata = first->has_nodata;
     w.nodata_key = first->nodata_key;
     w.nano = first->nano;
@@ -99,7 +99,7 @@ static void pack(const Adapt *adapt, const ClaheLayout *l, char *to)
 {
     const Clahe *const first = adapt->clahe[0];
     const uint32_t entries = sample_record_bins(first->sample);
-    const Map stays = clahe_stays(first);
+    const Map *const stays = &adapt->rescale->stays;
     for (uint32_t k = 0; k < adapt->n; k++) {
         ((uint32_t *)(to + l->unchanged))[k] = adapt->clahe[k]->unchanged;
         ((uint32_t *)(to + l->observed))[2 * k] = UINT32_MAX;
@@ -108,7 +108,7 @@ static void pack(const Adapt *adapt, const ClaheLayout *l, char *to)
     }
     for (uint32_t key = 0; key < entries; key++)
         ((uint32_t *)(to + l->stays))[key] =
-            (uint32_t)sample_raw(first->to.sample, map_sample(&stays, key));
+            (uint32_t)sample_raw(stays->to.sample, map_sample(stays, key));
     memcpy(to + l->rescale, adapt->rescale->rescale_table, entries * sizeof(uint32_t));
     const ClaheAxis *const axes[2] = {&first->x, &first->y};
     for (int a = 0; a < 2; a++) {

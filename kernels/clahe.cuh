@@ -31,7 +31,7 @@ struct ClaheWork {
     const uint32_t *unchanged; /* n */
     const uint32_t *position;  /* n * entries */
     const uint32_t *stays;     /* entries: output bits of a sample that stays, */
-    const uint32_t *rescale;   /* and of alpha, or beside luma */
+    const uint32_t *rescale;   /* and of alpha, or where the mask is 0 */
     uint64_t *counts;          /* n * tiles * bins */
     uint32_t *share;           /* the same */
     uint32_t *observed;        /* n * 2: smallest and largest gray, like skimage */

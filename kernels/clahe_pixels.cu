@@ -286,22 +286,20 @@ static __global__ void __launch_bounds__(PIXEL_THREADS) clahe_map(ClaheWork w, C
                 store_sample(target + c * out, out, sample_raw(to, colour[c]), p.aligned);
             first = 3;
         }
+        const bool masked = p.mask && !p.mask[row * p.mask_pitch + x];
         uint32_t k = 0;
         for (uint32_t c = first; c < p.channels; c++) {
             const uint64_t raw = load_sample(source + c * in, in, p.aligned);
             key = (uint32_t)sample_key(from, raw);
             uint64_t made;
-            if (w.luma)
-                made = from == to ? raw : w.rescale[key];
-            else if ((int)c == w.alpha)
+            uint32_t seen;
+            if (masked || (int)c == w.alpha)
                 made = w.rescale[key];
-            else {
-                uint32_t seen;
-                made = !w.unchanged[k] && key_at(w, p, k, x, row, &seen)
-                           ? sample_raw(to, range_avoid(&w.range, map_pixel(w, k, x, y, seen)))
-                           : w.stays[key];
-                k++;
-            }
+            else if (!w.luma && !w.unchanged[k] && key_at(w, p, k, x, row, &seen))
+                made = sample_raw(to, range_avoid(&w.range, map_pixel(w, k, x, y, seen)));
+            else
+                made = w.stays[key];
+            k += !w.luma && (int)c != w.alpha;
             store_sample(target + c * out, out, made, p.aligned);
         }
     }

@@ -160,14 +160,15 @@ static ImgstatResult lay_out(DeviceTransform *t, const Transfer *like, ImgstatEr
     CudaDevice *const device = t->device;
     const ImgstatSample from = t->shape.sample, to = like->rescale.to.sample;
     const size_t entries = sample_record_bins(from), tables = like->n_maps + 1u;
+    const size_t maps = like->n_maps + (size_t)KEPT_MAPS;
     const uint16_t measured = like->luma ? 1 : t->shape.channels;
     const size_t record = record_bytes(from, measured, 0),
                  scratch = cuda_async_bytes(from, measured);
     const size_t plane = like->luma ? t->pixels * (sample_bits(from) / 8) : 0;
     size_t bytes = 0;
     const size_t scratch_at = place(&bytes, scratch), record_at = place(&bytes, record);
-    const size_t blank_at = place(&bytes, tables * sizeof(Map));
-    const size_t maps_at = place(&bytes, tables * sizeof(Map));
+    const size_t blank_at = place(&bytes, maps * sizeof(Map));
+    const size_t maps_at = place(&bytes, maps * sizeof(Map));
     const size_t key_at = place(&bytes, tables * entries * sizeof(uint32_t));
     const size_t raw_at = place(&bytes, tables * entries * (sample_bits(to) / 8));
     const size_t cdf_at = place(&bytes, entries > BYTE_BINS ? like->n_maps * entries * 8 : 0);
@@ -181,9 +182,13 @@ static ImgstatResult lay_out(DeviceTransform *t, const Transfer *like, ImgstatEr
         CUDA_TRY(device, err,
                  cudaMemcpyAsync(t->memory + at, like->maps, like->n_maps * sizeof(Map),
                                  cudaMemcpyHostToDevice, device->stream));
-        CUDA_TRY(device, err,
-                 cudaMemcpyAsync(t->memory + at + like->n_maps * sizeof(Map), &like->rescale,
-                                 sizeof(Map), cudaMemcpyHostToDevice, device->stream));
+        at += like->n_maps * sizeof(Map);
+        for (const Map *kept : {&like->rescale, &like->stays}) {
+            CUDA_TRY(device, err,
+                     cudaMemcpyAsync(t->memory + at, kept, sizeof *kept, cudaMemcpyHostToDevice,
+                                     device->stream));
+            at += sizeof *kept;
+        }
     }
     CUDA_TRY(device, err,
              cudaMemcpyAsync(t->memory + key_at, like->tables, tables * entries * sizeof(uint32_t),
@@ -205,6 +210,7 @@ static ImgstatResult lay_out(DeviceTransform *t, const Transfer *like, ImgstatEr
     apply->to = to;
     apply->n_maps = like->n_maps;
     apply->luma = like->luma;
+    apply->copies = transfer_copies(like);
     Finish *const f = &t->finish;
     f->bins = (const uint64_t *)(t->memory + record_at + measured * sizeof(Tally));
     f->cdf = (uint64_t *)(t->memory + cdf_at);

@@ -52,7 +52,7 @@ static ImgstatResult apply_luma(const Adapt *adapt, const ImagePro *band, ImageP
         }
     }
     if (res == IMGSTAT_OK)
-        res = luma_apply(band, &mapped, &adapt->rescale->range, adapt->rescale, to, err);
+        res = luma_apply(band, &mapped, adapt->rescale, adapt->shape.alpha, to, err);
     free(none);
     scratch_give(pixels);
     imgstat_image_release(&luma);

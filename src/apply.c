@@ -199,15 +199,10 @@ static inline void map_row(ImgstatSample sample, const Map *map, const Map *resc
                            unsigned char *to, ImgstatSample to_sample)
 {
     const size_t in = sample_bits(sample) / 8, out = sample_bits(to_sample) / 8;
-    const bool same = sample == to_sample;
     for (size_t x = 0; x < n; x++) {
         const uint64_t raw = load_raw(from + x * step * in, in);
         const Map *const use = mask && !mask[x] ? rescale : map;
-        const uint64_t key = sample_key(sample, raw);
-        const bool stays = same && (use->passthrough || map_undefined(sample, key) ||
-                                    (use->has_nodata && key == use->nodata_key));
-        store_raw(to + x * step * out, out,
-                  stays ? raw : sample_raw(to_sample, map_sample(use, key)));
+        store_raw(to + x * step * out, out, map_raw(use, sample, to_sample, raw));
     }
 }
 
@@ -274,7 +269,7 @@ ImgstatResult transfer_apply(const Transfer *transfer, const ImagePro *from, int
     IMGSTAT_TRY(apply_check(transfer, from, alpha, err));
     IMGSTAT_TRY(apply_check_pair(from, transfer->rescale.to.sample, to, err));
     if (transfer->luma) {
-        luma_transfer(transfer, from, to);
+        luma_transfer(transfer, from, alpha, to);
         return IMGSTAT_OK;
     }
     if (sample_is_narrow(from->sample))

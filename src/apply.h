@@ -22,10 +22,10 @@ ImgstatResult transfer_apply(const Transfer *transfer, const ImagePro *from, int
 ImgstatResult luma_plane(Scratch *scratch, const ImagePro *from, ImagePro *out, ImgstatError *err);
 
 /* Gives the colours of `from` a new luma: `luma` is one channel of to's type, and where its mask is
- * 0 a pixel stays as it is. range: of the colours. rescale: a transfer whose rescale serves what
- * stays. */
-ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const MapRange *range,
-                         const Transfer *rescale, ImagePro *to, ImgstatError *err);
+ * 0 a pixel stays as it is. transfer: its range is that of the colours, and it tells what becomes
+ * of what stays. alpha: -1 where there is none. */
+ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const Transfer *transfer,
+                         int16_t alpha, ImagePro *to, ImgstatError *err);
 
 /* ---- Shared by apply.c, luma.c and the devices --------------------------------------------- */
 
@@ -54,7 +54,7 @@ ApplyPower apply_power_avx2, apply_power_avx512;
 bool apply_float(const Transfer *transfer, size_t m, const unsigned char *from, size_t step,
                  size_t n, unsigned char *to);
 /* transfer_apply of a luma transfer, once everything is checked. */
-void luma_transfer(const Transfer *transfer, const ImagePro *from, ImagePro *to);
+void luma_transfer(const Transfer *transfer, const ImagePro *from, int16_t alpha, ImagePro *to);
 
 static inline uint64_t load_raw(const unsigned char *at, size_t bytes)
 {

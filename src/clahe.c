@@ -164,7 +164,10 @@ ImgstatResult clahe_create(Scratch *scratch, const ImgstatMethod *method,
     clahe->to = transfer_range(method, shape);
     clahe->has_nodata = shape->has_nodata;
     clahe->nodata_key = shape->nodata_key;
-    sample_full_scale(shape->sample, shape->bits, &clahe->full_lo, &clahe->full_hi);
+    uint8_t bits;
+    (void)transfer_output(method, shape, &bits);
+    transfer_kept(shape->sample, shape->bits, &clahe->to, bits, shape->has_nodata,
+                  shape->nodata_key, &clahe->rescale, &clahe->stays);
     clahe->black = black;
     clahe->white = white;
     clahe->unchanged = black >= white;

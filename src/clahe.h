@@ -26,11 +26,11 @@ typedef struct Clahe {
     MapRange to;
     bool has_nodata;
     uint64_t nodata_key;
-    uint64_t full_lo, full_hi; /* full scale of `sample`, for what stays */
-    uint64_t black, white;     /* extreme keys of the image */
-    bool unchanged;            /* one level, or none */
-    uint64_t step;             /* clahe_words_step of them, where it is not */
-    uint64_t nano;             /* clip limit in billionths (default, skimage) */
+    Map rescale, stays;    /* of masked samples; of others that are not mapped */
+    uint64_t black, white; /* extreme keys of the image */
+    bool unchanged;        /* one level, or none */
+    uint64_t step;         /* clahe_words_step of them, where it is not */
+    uint64_t nano;         /* clip limit in billionths (default, skimage) */
     double clip_limit;
     ClaheAxis x, y;
     uint32_t bins;             /* counters a tile */
@@ -63,9 +63,6 @@ void clahe_observe(Clahe *clahe, const ImagePro *band, uint16_t channel);
 /* Maps one channel of a band; `to` has its geometry and the output type, or is the band itself.
  * Undefined and masked samples stay. */
 void clahe_apply(const Clahe *clahe, const ImagePro *band, uint16_t channel, ImagePro *to);
-
-/* What samples go through that stay. */
-Map clahe_stays(const Clahe *clahe);
 
 /* clahe_like.c: the table of one tile from its counts, as OpenCV and as scikit-image make it. */
 enum {

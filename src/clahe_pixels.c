@@ -40,11 +40,16 @@ static inline __attribute__((always_inline)) void prefetch(const ImagePro *image
         __builtin_prefetch(at + i);
 }
 
+static bool is_masked(const ImagePro *band, size_t x, size_t y)
+{
+    return band->mask && !band->mask[y * band->mask_pitch + x];
+}
+
 static bool is_valid(const Clahe *clahe, const ImagePro *band, size_t x, size_t y, uint32_t key)
 {
     if (clahe->has_nodata && key == clahe->nodata_key)
         return false;
-    return !band->mask || band->mask[y * band->mask_pitch + x];
+    return !is_masked(band, x, y);
 }
 
 /* ---- Counting -------------------------------------------------------------------------------- */
@@ -391,32 +396,20 @@ void clahe_observe(Clahe *clahe, const ImagePro *band, uint16_t channel)
         }
 }
 
-Map clahe_stays(const Clahe *clahe)
-{
-    Map stays = {.from = clahe->sample,
-                 .to = clahe->to,
-                 .full_lo = clahe->full_lo,
-                 .full_hi = clahe->full_hi};
-    stays.to.has_nodata = 0;
-    stays.has_nodata = clahe->has_nodata;
-    stays.nodata_key = clahe->nodata_key;
-    map_unchanged_image(&stays);
-    return stays;
-}
-
 /* Keeps mapped keys off the nodata value, and puts what stays in its place. */
-static void settle(const Clahe *clahe, const Map *stays, const ImagePro *band, uint32_t x,
-                   uint32_t y, uint32_t n, const uint16_t *key, uint16_t *out)
+static void settle(const Clahe *clahe, const ImagePro *band, uint32_t x, uint32_t y, uint32_t n,
+                   const uint16_t *key, uint16_t *out)
 {
     for (uint32_t i = 0; i < n; i++)
-        out[i] = (uint16_t)(!clahe->unchanged && is_valid(clahe, band, x + i, y, key[i])
-                                ? range_avoid(&clahe->to, out[i])
-                                : map_sample(stays, key[i]));
+        if (!clahe->unchanged && is_valid(clahe, band, x + i, y, key[i]))
+            out[i] = (uint16_t)range_avoid(&clahe->to, out[i]);
+        else
+            out[i] = (uint16_t)map_sample(
+                is_masked(band, x + i, y) ? &clahe->rescale : &clahe->stays, key[i]);
 }
 
 void clahe_apply(const Clahe *clahe, const ImagePro *band, uint16_t channel, ImagePro *to)
 {
-    const Map stays = clahe_stays(clahe);
     const bool all =
         !clahe->unchanged && !clahe->has_nodata && !clahe->to.has_nodata && !band->mask;
     uint16_t key[ROW_BLOCK], out[ROW_BLOCK] = {0};
@@ -435,7 +428,7 @@ void clahe_apply(const Clahe *clahe, const ImagePro *band, uint16_t channel, Ima
                 out[i] = (uint16_t)clahe_skimage_key(out[i], clahe->out_min, clahe->out_max,
                                                      clahe->to.hi_key);
             if (!all)
-                settle(clahe, &stays, band, x, y, n, key, out);
+                settle(clahe, band, x, y, n, key, out);
             store_keys(to, channel, x, y, n, out);
         }
     }

@@ -122,9 +122,9 @@ ImgstatResult luma_plane(Scratch *scratch, const ImagePro *from, ImagePro *out, 
 /* Everything that turning a pixel to a new luma needs. */
 typedef struct Recolour {
     const ImagePro *from;
+    int16_t alpha; /* -1: none */
     const MapRange *range;
-    const Map *rescale;
-    ImgstatSample to;
+    const Map *rescale, *stays; /* of alpha and masked samples; of others that stay */
 } Recolour;
 
 static uint64_t between(const MapRange *range, uint64_t key)
@@ -158,41 +158,52 @@ static inline void recolour_pixel(ImgstatSample in, ImgstatSample out, const Rec
         store_raw(to + c * out_bytes, out_bytes, sample_raw(out, key[c]));
 }
 
-/* Samples [first, channels) of a pixel as they are. */
+/* Samples [first, channels) of a pixel, which have no part in its luma. */
 static inline void keep_samples(ImgstatSample in, ImgstatSample out, const Recolour *how,
-                                const unsigned char *at, size_t first, unsigned char *to)
+                                const unsigned char *at, size_t first, bool masked,
+                                unsigned char *to)
 {
     const size_t in_bytes = sample_bits(in) / 8, out_bytes = sample_bits(out) / 8;
     for (size_t c = first; c < how->from->channels; c++) {
-        const uint64_t raw = load_raw(at + c * in_bytes, in_bytes);
+        const Map *const map = masked || (int)c == how->alpha ? how->rescale : how->stays;
         store_raw(to + c * out_bytes, out_bytes,
-                  in == out ? raw : sample_raw(out, map_sample(how->rescale, sample_key(in, raw))));
+                  map_raw(map, in, out, load_raw(at + c * in_bytes, in_bytes)));
     }
 }
 
-static Recolour recolour_of(const ImagePro *from, const MapRange *range, const Transfer *transfer,
-                            const ImagePro *to)
+static Recolour recolour_of(const ImagePro *from, int16_t alpha, const Transfer *transfer)
 {
-    return (Recolour){
-        .from = from, .range = range, .rescale = &transfer->rescale, .to = to->sample};
+    return (Recolour){.from = from,
+                      .alpha = alpha,
+                      .range = &transfer->range,
+                      .rescale = &transfer->rescale,
+                      .stays = &transfer->stays};
 }
 
-ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const MapRange *range,
-                         const Transfer *rescale, ImagePro *to, ImgstatError *err)
+/* Whether recolour.h, which copies what is beyond the colours, gives the transfer's output. */
+static bool gives_plain(const Transfer *transfer, const ImagePro *from)
 {
+    return is_plain(from) && from->sample == transfer->range.sample &&
+           (from->channels == 3 || transfer_copies(transfer));
+}
+
+ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const Transfer *transfer,
+                         int16_t alpha, ImagePro *to, ImgstatError *err)
+{
+    const MapRange *const range = &transfer->range;
     IMGSTAT_TRY(apply_check_pair(from, range->sample, to, err));
     if (from->channels < 3 || luma->channels != 1 || luma->sample != to->sample ||
         luma->width != from->width || luma->height != from->height)
         return error_set(err, IMGSTAT_ERR_ARG, "the luma does not belong to the image");
-    const Recolour how = recolour_of(from, range, rescale, to);
+    const Recolour how = recolour_of(from, alpha, transfer);
     const size_t in = imgstat_sample_bytes(from->sample), out = imgstat_sample_bytes(to->sample);
-    const bool plain = is_plain(from) && !luma->mask && from->sample == to->sample;
+    const bool plain = gives_plain(transfer, from) && !luma->mask;
     const Recolours *const fast = recolours();
     for (size_t y = 0; plain && y < from->height; y++)
         fast->scale(image_row(from, y), (unsigned)in, from->channels, from->width,
                     image_row(luma, y), range, row_of(to, y));
     for (size_t y = 0; !plain && y < from->height; y++) {
-        const uint8_t *const mask = mask_row(luma, y);
+        const uint8_t *const mask = mask_row(luma, y), *const outer = mask_row(from, y);
         for (size_t x = 0; x < from->width; x++) {
             const unsigned char *const source = image_row(from, y) + x * from->channels * in;
             unsigned char *const target = row_of(to, y) + x * to->channels * out;
@@ -201,7 +212,8 @@ ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const MapRa
                 recolour_pixel(from->sample, to->sample, &how, source,
                                sample_key(to->sample, load_raw(image_row(luma, y) + x * out, out)),
                                target);
-            keep_samples(from->sample, to->sample, &how, source, valid ? 3 : 0, target);
+            keep_samples(from->sample, to->sample, &how, source, valid ? 3 : 0, outer && !outer[x],
+                         target);
         }
     }
     return IMGSTAT_OK;
@@ -209,10 +221,10 @@ ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const MapRa
 
 /* `in` and `out` are constants where this is inlined. */
 static inline void transfer_of(ImgstatSample in, ImgstatSample out, const Transfer *transfer,
-                               const ImagePro *from, ImagePro *to)
+                               const ImagePro *from, int16_t alpha, ImagePro *to)
 {
     const Map *const map = &transfer->maps[0];
-    const Recolour how = recolour_of(from, &transfer->range, transfer, to);
+    const Recolour how = recolour_of(from, alpha, transfer);
     const size_t in_pixel = sample_bits(in) / 8 * from->channels;
     const size_t out_pixel = sample_bits(out) / 8 * to->channels;
     const bool narrow = sample_is_narrow(in);
@@ -228,7 +240,7 @@ static inline void transfer_of(ImgstatSample in, ImgstatSample out, const Transf
                                narrow ? sample_key(out, transfer->tables[luma])
                                       : map_sample(map, luma),
                                target);
-            keep_samples(in, out, &how, source, change ? 3 : 0, target);
+            keep_samples(in, out, &how, source, change ? 3 : 0, mask && !mask[x], target);
         }
     }
 }
@@ -276,7 +288,7 @@ static bool transfer_float(const Transfer *transfer, const unsigned char *from, 
     return true;
 }
 
-void luma_transfer(const Transfer *transfer, const ImagePro *from, ImagePro *to)
+void luma_transfer(const Transfer *transfer, const ImagePro *from, int16_t alpha, ImagePro *to)
 {
     if (is_plain_float(from) && to->sample == IMGSTAT_F32) {
         bool done = true;
@@ -286,14 +298,14 @@ void luma_transfer(const Transfer *transfer, const ImagePro *from, ImagePro *to)
         if (done)
             return;
     }
-    if (is_plain(from) && from->sample == to->sample && !transfer->maps[0].passthrough)
+    if (gives_plain(transfer, from) && !transfer->maps[0].passthrough)
         for (size_t y = 0; y < from->height; y++)
             transfer_plain(transfer, image_row(from, y), imgstat_sample_bytes(from->sample),
                            from->channels, from->width, row_of(to, y));
     else if (from->sample == IMGSTAT_U8 && to->sample == IMGSTAT_U8)
-        transfer_of(IMGSTAT_U8, IMGSTAT_U8, transfer, from, to);
+        transfer_of(IMGSTAT_U8, IMGSTAT_U8, transfer, from, alpha, to);
     else if (from->sample == IMGSTAT_U16 && to->sample == IMGSTAT_U16)
-        transfer_of(IMGSTAT_U16, IMGSTAT_U16, transfer, from, to);
+        transfer_of(IMGSTAT_U16, IMGSTAT_U16, transfer, from, alpha, to);
     else
-        transfer_of(from->sample, to->sample, transfer, from, to);
+        transfer_of(from->sample, to->sample, transfer, from, alpha, to);
 }

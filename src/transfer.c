@@ -36,6 +36,23 @@ MapSource map_source_counts(const Record *record, uint16_t channel, uint64_t *cd
 
 /* ---- Making a transfer --------------------------------------------------------------------- */
 
+void transfer_kept(ImgstatSample from, uint8_t from_bits, const MapRange *to, uint8_t to_bits,
+                   bool has_nodata, uint64_t nodata_key, Map *rescale, Map *stays)
+{
+    *stays = (Map){.from = from, .to = *to, .has_nodata = has_nodata, .nodata_key = nodata_key};
+    sample_full_scale(from, from_bits, &stays->full_lo, &stays->full_hi);
+    map_unchanged_image(stays);
+    *rescale = *stays;
+    rescale->has_nodata = rescale->to.has_nodata = 0;
+    sample_full_scale(to->sample, to_bits, &rescale->to.lo_key, &rescale->to.hi_key);
+    rescale->to.lo = map_value(to->sample, rescale->to.lo_key);
+    rescale->to.hi = map_value(to->sample, rescale->to.hi_key);
+    /* 4 bits of 8 and 8 of 8, say, are of one type, but not of one scale */
+    stays->same_scale = rescale->same_scale = from == to->sample &&
+                                              stays->full_lo == rescale->to.lo_key &&
+                                              stays->full_hi == rescale->to.hi_key;
+}
+
 ImgstatResult transfer_begin(Scratch *scratch, ImgstatSample from, uint8_t from_bits,
                              const MapRange *to, uint8_t to_bits, uint16_t n_maps, bool has_nodata,
                              uint64_t nodata_key, bool luma, Transfer **out, ImgstatError *err)
@@ -64,22 +81,18 @@ ImgstatResult transfer_begin(Scratch *scratch, ImgstatSample from, uint8_t from_
                            .knot_tables = knot_tables,
                            .tables = tables,
                            .rescale_table = tables + n_maps * entries};
-    Map blank = {.from = from, .to = *to, .has_nodata = has_nodata, .nodata_key = nodata_key};
-    sample_full_scale(from, from_bits, &blank.full_lo, &blank.full_hi);
-    transfer->rescale = blank;
-    transfer->rescale.to.has_nodata = 0;
-    /* alpha has no nodata; what stays beside luma has */
-    transfer->rescale.has_nodata = has_nodata && luma;
-    sample_full_scale(to->sample, to_bits, &transfer->rescale.to.lo_key,
-                      &transfer->rescale.to.hi_key);
-    transfer->rescale.to.lo = map_value(to->sample, transfer->rescale.to.lo_key);
-    transfer->rescale.to.hi = map_value(to->sample, transfer->rescale.to.hi_key);
-    map_unchanged_image(&transfer->rescale);
-    transfer->rescale.passthrough = transfer->rescale.full_lo == transfer->rescale.to.lo_key &&
-                                    transfer->rescale.full_hi == transfer->rescale.to.hi_key;
+    transfer_kept(from, from_bits, to, to_bits, has_nodata, nodata_key, &transfer->rescale,
+                  &transfer->stays);
     for (size_t key = 0; key < entries; key++)
         transfer->rescale_table[key] =
             (uint32_t)sample_raw(to->sample, map_sample(&transfer->rescale, key));
+    Map blank = {.from = from,
+                 .to = *to,
+                 .same_scale = transfer->stays.same_scale,
+                 .has_nodata = has_nodata,
+                 .nodata_key = nodata_key,
+                 .full_lo = transfer->stays.full_lo,
+                 .full_hi = transfer->stays.full_hi};
     if (luma) { /* the luma of valid samples may be any value, nodata's too */
         blank.has_nodata = 0;
         blank.to.has_nodata = 0;
@@ -356,8 +369,6 @@ ImgstatResult transfer_create(Scratch *scratch, const ImgstatMethod *method,
         const bool as_is = match && has_scale(&transfer->rescale.to, map);
         if (narrow) {
             make_map(map, method, &sources[m]);
-            if (map->passthrough && map->from == map->to.sample)
-                map->passthrough = transfer->rescale.passthrough; /* 1 bit of 8 to 8 of 8, say */
             make_table(map, method, &sources[m], as_is, from,
                        transfer->tables + (size_t)m * sample_record_bins(map->from));
         } else if (match || method->transform == IMGSTAT_EQUALIZE) {

@@ -86,7 +86,8 @@ typedef struct ImgstatTransfer {
     uint16_t n_maps; /* 1: for every channel but alpha; else one for each of them, in order */
     Map *maps;      /* pointers point into this transfer, or are NULL where a table replaces them */
     MapRange range; /* where defined samples go */
-    Map rescale;    /* of alpha, and of what stays: by the ratio of the full scales */
+    Map rescale;    /* of alpha and masked samples: by the ratio of the full scales */
+    Map stays;      /* of images without contrast, and of all else that stays beside luma */
     uint32_t *tables;        /* narrow types: n_maps tables of output bits by key */
     uint32_t *rescale_table; /* narrow types: the same for rescale */
     MapKnot *knots;          /* wide types: of all maps, one after the other */
@@ -129,6 +130,11 @@ ImgstatResult transfer_create(Scratch *scratch, const ImgstatMethod *method,
 ImgstatResult transfer_create_counts(const ImgstatMethod *method, const TransferShape *shape,
                                      const Record *record, const double *mean, const double *stddev,
                                      Transfer **out, ImgstatError *err);
+/* Whether what is not mapped keeps its bits. */
+static inline bool transfer_copies(const Transfer *transfer)
+{
+    return map_is_identity(&transfer->rescale) && map_is_identity(&transfer->stays);
+}
 /* Once the maps are known: what makes applying them faster. */
 void transfer_prepare(Scratch *scratch, Transfer *transfer);
 void transfer_destroy(Transfer *transfer); /* accepts NULL */
@@ -137,7 +143,12 @@ void transfer_destroy(Transfer *transfer); /* accepts NULL */
  * 0, 1. */
 void sample_full_scale(ImgstatSample sample, uint8_t bits, uint64_t *lo, uint64_t *hi);
 
-/* An empty transfer: rescale, maps without content; tables allocated. Used by the loader too. */
+/* Where samples go that are not mapped: rescale and stays of a Transfer. */
+void transfer_kept(ImgstatSample from, uint8_t from_bits, const MapRange *to, uint8_t to_bits,
+                   bool has_nodata, uint64_t nodata_key, Map *rescale, Map *stays);
+
+/* An empty transfer: rescale, stays, maps without content; tables allocated. Used by the loader
+ * too. */
 ImgstatResult transfer_begin(Scratch *scratch, ImgstatSample from, uint8_t from_bits,
                              const MapRange *to, uint8_t to_bits, uint16_t n_maps, bool has_nodata,
                              uint64_t nodata_key, bool luma, Transfer **out, ImgstatError *err);

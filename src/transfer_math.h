@@ -323,7 +323,8 @@ typedef struct Map {
     MapKind kind;
     ImgstatSample from;
     MapRange to;
-    uint32_t passthrough; /* the image stays as it is; in another type, rescaled */
+    uint32_t passthrough; /* the image stays as it is; in another type or depth, rescaled */
+    uint32_t same_scale;  /* the output has the type of `from`, and its full scale */
     uint32_t has_nodata;
     uint64_t nodata_key;       /* of `from`: stays */
     uint64_t full_lo, full_hi; /* full scale of `from`, keys */
@@ -478,17 +479,35 @@ IMGSTAT_INLINE uint64_t map_unchanged(const Map *map, uint64_t key)
     return x == x ? map_key(map->to.sample, x) : map->to.lo_key;
 }
 
+/* Whether all samples stay as they are. */
+IMGSTAT_INLINE bool map_is_identity(const Map *map)
+{
+    return map->passthrough && map->same_scale;
+}
+
 /* The output key of any sample. */
 IMGSTAT_INLINE uint64_t map_sample(const Map *map, uint64_t key)
 {
     if (map_undefined(map->from, key) || (map->has_nodata && key == map->nodata_key))
         return map_unchanged(map, key);
-    if (map->passthrough && map->from == map->to.sample)
+    if (map_is_identity(map))
         return key;
     return range_avoid(&map->to, map_defined(map, key));
 }
 
-/* An image without contrast stays as it is; in another type, by the ratio of the full scales. */
+/* The same of its bits, which are more than the key tells: zeros have signs, and NaN payloads.
+ * from, to: the types of the map, constants where this is inlined. */
+IMGSTAT_INLINE uint64_t map_raw(const Map *map, ImgstatSample from, ImgstatSample to, uint64_t raw)
+{
+    const uint64_t key = sample_key(from, raw);
+    if (from == to && (map_is_identity(map) || map_undefined(from, key) ||
+                       (map->has_nodata && key == map->nodata_key)))
+        return raw;
+    return sample_raw(to, map_sample(map, key));
+}
+
+/* An image without contrast stays as it is; in another type or depth, from its full scale to the
+ * output range. */
 IMGSTAT_INLINE void map_unchanged_image(Map *map)
 {
     map->kind = MAP_AFFINE;

@@ -149,9 +149,9 @@ static double pattern_value(const Shape *shape, size_t i, size_t n)
 static uint64_t pattern_raw(const Shape *shape, size_t i, size_t n)
 {
     const ImgstatSample s = shape->sample;
-    const unsigned bits = sample_bits(s);
+    const unsigned bits = shape->bits ? shape->bits : sample_bits(s);
     if (shape->pattern == PATTERN_RANDOM)
-        return random64();
+        return random64() >> (64 - bits);
     if (!sample_is_float(s)) {
         double v = pattern_value(shape, i, n);
         if (shape->pattern == PATTERN_OFFSET)
@@ -228,7 +228,7 @@ TestImage test_image_create(const Shape *shape, bool on_device)
                            .first_row = below(3),
                            .channels = shape->channels,
                            .sample = shape->sample,
-                           .bits = (uint8_t)sample_bits(shape->sample)};
+                           .bits = shape->bits ? shape->bits : (uint8_t)sample_bits(shape->sample)};
     fill(&image);
     if (shape->nodata && shape->width && shape->height) {
         image.cpu.has_nodata = true;
@@ -282,8 +282,8 @@ uint64_t test_image_key(const TestImage *image)
 
 void shape_text(const Shape *shape, const char *what, char *text, size_t bytes)
 {
-    snprintf(text, bytes, "%s %s x%u, %u x %u, gap %u, shift %u, pattern %d%s%s", what,
-             imgstat_sample_name(shape->sample), shape->channels, shape->width, shape->height,
-             shape->gap, shape->shift, (int)shape->pattern, shape->mask ? ", mask" : "",
-             shape->nodata ? ", nodata" : "");
+    snprintf(text, bytes, "%s %s x%u, %u bits, %u x %u, gap %u, shift %u, pattern %d%s%s", what,
+             imgstat_sample_name(shape->sample), shape->channels, shape->bits, shape->width,
+             shape->height, shape->gap, shape->shift, (int)shape->pattern,
+             shape->mask ? ", mask" : "", shape->nodata ? ", nodata" : "");
 }

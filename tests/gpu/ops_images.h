@@ -29,6 +29,7 @@ typedef struct Shape {
     uint32_t shift; /* bytes by which the first row is off a 256-byte boundary */
     Pattern pattern;
     bool mask, nodata;
+    uint8_t bits; /* of unsigned samples; 0: all */
 } Shape;
 
 /* The same pixels in host memory for the CPU, and wherever for CUDA. */
