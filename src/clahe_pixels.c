@@ -3,6 +3,7 @@
  * mapping rows between the tables of four. */
 #include "clahe.h"
 #include "clahe_words.h"
+#include "processor.h"
 
 #include <string.h>
 
@@ -84,6 +85,15 @@ static void count_row(const uint8_t *bin, const unsigned char *at, size_t n, siz
         count_all(bin, at, n, step, 2, tables);
 }
 
+/* Words in a counter each. */
+static void count_words(const Clahe *clahe, const unsigned char *at, size_t n, size_t step,
+                        uint64_t *counts)
+{
+    const uint32_t flip = (uint32_t)sample_key(clahe->sample, 0); /* of integers: the sign */
+    for (size_t i = 0; i < n; i++)
+        counts[bits_at(at, i, step, 2) ^ flip]++;
+}
+
 /* One sample after the other, some of which may be padding, undefined or masked. */
 static void count_any(const Clahe *clahe, const ImagePro *band, uint16_t channel, size_t y,
                       uint32_t begin, uint32_t end, uint64_t *counts)
@@ -118,13 +128,20 @@ void clahe_count(Clahe *clahe, size_t tile, const ImagePro *band, uint16_t chann
         return;
     tile_span(clahe, &clahe->x, (uint32_t)(tile % clahe->x.tiles), &left, &right);
     tile_span(clahe, &clahe->y, (uint32_t)(tile / clahe->x.tiles), &top, &bottom);
+    const bool all = right <= clahe->x.length && !clahe->has_nodata && !band->mask;
     /* Tables are emptied and added up, which a few pixels do not earn. */
-    const bool many = clahe->bin && right <= clahe->x.length && !clahe->has_nodata && !band->mask &&
-                      (uint64_t)(right - left) * band->height >= 8 * CLAHE_NODES;
+    const bool many =
+        all && clahe->bin && (uint64_t)(right - left) * band->height >= 8 * CLAHE_NODES;
     for (uint32_t p = top; p < bottom; p++) {
         const uint32_t y = clahe_reflect(p, clahe->y.length) - band->first_row;
         if (y >= band->height) /* or above the band */
             continue;
+        if (all && !clahe->bin) {
+            prefetch(band, left, (size_t)y + 2, right - left);
+            count_words(clahe, sample_at(band, channel, left, y), right - left, band->channels,
+                        counts);
+            continue;
+        }
         if (!many) {
             count_any(clahe, band, channel, y, left, right, counts);
             continue;
@@ -251,22 +268,54 @@ static void map_words(const Stretch *s, RowTables *tables, const uint16_t *key, 
     loops->map(&words, bx, key, s->n, out);
 }
 
-/* What the four tables say of a key, for the other programs' arithmetic. */
-static inline void levels_at(const Stretch *s, uint32_t key, uint32_t level[4])
-{
-    const uint32_t position = s->clahe->position[key];
-    for (int i = 0; i < 4; i++)
-        level[i] = s->table[i][position];
-}
-
-static void map_opencv(const Stretch *s, const uint16_t *key, uint16_t *out)
+static void opencv_portable(const Stretch *s, const uint16_t *key, uint16_t *out)
 {
     const float *const weight = s->clahe->x.weight + s->x, y_weight = s->clahe->y.weight[s->y];
     for (uint32_t i = 0; i < s->n; i++) {
-        uint32_t level[4];
-        levels_at(s, key[i], level);
+        const uint32_t bin = key[i]; /* its position is the key */
+        const uint32_t level[4] = {s->table[0][bin], s->table[1][bin], s->table[2][bin],
+                                   s->table[3][bin]};
         out[i] = (uint16_t)clahe_opencv(level, weight[i], y_weight, s->clahe->bins);
     }
+}
+
+#if defined(__x86_64__)
+/* Levels of so many pixels are looked up, then mixed, which compilers make vectors of. Those of 256
+ * bits gained nothing. */
+enum { LEVELS = 64 };
+
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512"))) static void
+opencv_avx512(const Stretch *s, const uint16_t *key, uint16_t *out)
+{
+    const float *const weight = s->clahe->x.weight + s->x, y_weight = s->clahe->y.weight[s->y];
+    const uint32_t bins = s->clahe->bins;
+    uint32_t level[4][LEVELS] = {{0}};
+    float x_weight[LEVELS] = {0};
+    uint16_t mapped[LEVELS];
+    for (uint32_t i = 0; i < s->n; i += LEVELS) {
+        const uint32_t n = s->n - i < LEVELS ? s->n - i : LEVELS;
+        for (uint32_t k = 0; k < n; k++) /* whose position is the key */
+            for (int t = 0; t < 4; t++)
+                level[t][k] = s->table[t][key[i + k]];
+        memcpy(x_weight, weight + i, n * sizeof *weight);
+        for (uint32_t k = 0; k < LEVELS; k++) {
+            const uint32_t four[4] = {level[0][k], level[1][k], level[2][k], level[3][k]};
+            mapped[k] = (uint16_t)clahe_opencv(four, x_weight[k], y_weight, bins);
+        }
+        memcpy(out + i, mapped, n * sizeof *out);
+    }
+}
+#endif
+
+static void map_opencv(const Stretch *s, const uint16_t *key, uint16_t *out)
+{
+#if defined(__x86_64__)
+    if (processor_level() >= PROCESSOR_AVX512) {
+        opencv_avx512(s, key, out);
+        return;
+    }
+#endif
+    opencv_portable(s, key, out);
 }
 
 /* Grays before the last rescaling: less than SKIMAGE_GRAYS. */
@@ -274,8 +323,9 @@ static void gray_skimage(const Stretch *s, const uint16_t *key, uint16_t *out)
 {
     const double *const part = s->clahe->x.part + s->x, y_part = s->clahe->y.part[s->y];
     for (uint32_t i = 0; i < s->n; i++) {
-        uint32_t level[4];
-        levels_at(s, key[i], level);
+        const uint32_t bin = s->clahe->position[key[i]];
+        const uint32_t level[4] = {s->table[0][bin], s->table[1][bin], s->table[2][bin],
+                                   s->table[3][bin]};
         out[i] = (uint16_t)clahe_skimage(level, part[i], y_part);
     }
 }

@@ -4,6 +4,7 @@
 #include "clahe.h"
 
 #include "helper_transform.h"
+#include "processor.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -338,6 +339,90 @@ Test(clahe, pixels_are_as_defined)
         imgstat_device_close(device);
     }
     cr_assert_gt(compared, 10000000);
+}
+
+/* Counts and pixels like opencv, one after the other; returns how many pixels. */
+static size_t compare_opencv(ImgstatSample sample, uint32_t width, uint32_t height, uint64_t *seed)
+{
+    ImgstatMethod method = method_default;
+    method.like = IMGSTAT_LIKE_OPENCV;
+    method.tiles_x = 2;
+    method.tiles_y = 3;
+    ImagePro image = image_of(NULL, width, height, 1, sample, 0), out = image_like(&image, sample);
+    const size_t bytes = imgstat_sample_bytes(sample);
+    for (uint32_t y = 0; y < height; y++)
+        for (size_t i = 0; i < width * bytes; i++)
+            ((unsigned char *)image.host)[y * image.pitch + i] = (unsigned char)seeded_next(seed);
+    const TransferShape shape = shape_of(&image, -1, false);
+    const uint64_t top = ((uint64_t)1 << 8 * bytes) - 1;
+    Clahe *clahe;
+    cr_assert_eq(clahe_create(NULL, &method, &shape, width, height, 0, top, &clahe, NULL),
+                 IMGSTAT_OK);
+    uint64_t *const counts = calloc(6 * (top + 1), sizeof *counts);
+    cr_assert_not_null(counts);
+    for (uint32_t p = 0; p < clahe->x.padded * clahe->y.padded; p++) {
+        const uint32_t px = p % clahe->x.padded, py = p / clahe->x.padded;
+        const uint32_t x = clahe_reflect(px, width), y = clahe_reflect(py, height);
+        const uint64_t raw = load_raw(image_row(&image, y) + x * bytes, bytes);
+        counts[(py / clahe->y.tile * 2 + px / clahe->x.tile) * (top + 1) +
+               sample_key(sample, raw)]++;
+    }
+    for (size_t t = 0; t < 6; t++)
+        clahe_count(clahe, t, &image, 0);
+    cr_assert_arr_eq(clahe->counts, counts, 6 * (top + 1) * sizeof *counts);
+    clahe_finish(clahe);
+    clahe_apply(clahe, &image, 0, &out);
+    for (uint32_t y = 0; y < height; y++)
+        for (uint32_t x = 0; x < width; x++) {
+            const ClaheBlend bx = clahe->x.blend[x], by = clahe->y.blend[y];
+            const uint32_t tiles[4] = {by.first * 2 + bx.first, by.first * 2 + bx.second,
+                                       by.second * 2 + bx.first, by.second * 2 + bx.second};
+            const uint64_t raw = load_raw(image_row(&image, y) + x * bytes, bytes);
+            uint32_t level[4];
+            for (int t = 0; t < 4; t++)
+                level[t] = clahe->share[tiles[t] * (top + 1) + sample_key(sample, raw)];
+            const uint64_t mapped = load_raw(image_row(&out, y) + x * bytes, bytes);
+            cr_assert_eq(sample_key(sample, mapped),
+                         clahe_opencv(level, clahe->x.weight[x], clahe->y.weight[y], clahe->bins),
+                         "%s, %ux%u, at %u,%u", imgstat_sample_name(sample), width, height, x, y);
+        }
+    free(counts);
+    clahe_destroy(clahe);
+    imgstat_image_release(&out);
+    imgstat_image_release(&image);
+    return (size_t)width * height;
+}
+
+/* By the loops for a set of instructions: of whole tiles and of padded ones. */
+static void compare_opencv_level(ProcessorLevel level)
+{
+    static const uint32_t sizes[][2] = {{1200, 33}, {1201, 35}, {37, 300}, {2, 3}};
+    uint64_t seed = 21;
+    size_t compared = 0;
+    if (!processor_supports(level))
+        cr_skip_test("the processor has no %s", processor_level_names[level]);
+    setenv("IMGSTAT_CPU", processor_level_names[level], 1);
+    cr_assert_eq(processor_level(), level);
+    for (size_t k = 0; k < 4; k++) {
+        compared += compare_opencv(IMGSTAT_U8, sizes[k][0], sizes[k][1], &seed);
+        compared += compare_opencv(IMGSTAT_U16, sizes[k][0], sizes[k][1], &seed);
+    }
+    cr_assert_gt(compared, 180000);
+}
+
+Test(clahe, opencv_by_portable_loops)
+{
+    compare_opencv_level(PROCESSOR_PORTABLE);
+}
+
+Test(clahe, opencv_by_avx2)
+{
+    compare_opencv_level(PROCESSOR_AVX2);
+}
+
+Test(clahe, opencv_by_avx512)
+{
+    compare_opencv_level(PROCESSOR_AVX512);
 }
 
 Test(clahe, what_it_does_not_take_is_refused)
