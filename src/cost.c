@@ -33,11 +33,11 @@ static const double sample_knots = 5e-9;       /* ... and the search among 65,53
 static const double sample_arithmetic = 20e-9; /* other straight lines of wider samples */
 static const double sample_curve = 120e-9;     /* of those, powers and the search */
 static const double pixel_colours = 2.5e-9;    /* a pixel: colours that take over a new luma ... */
-static const double luma_alone = 1e-9;         /* ... which one thread computes, to be measured */
-static const double ranks_alone = 1e-9;    /* keys go one after the other where they are sorted */
-static const double sample_tiles = 9e-9;   /* between the tables of four tiles ... */
-static const double tiles_alone = 4e-9;    /* ... which one thread of a channel counts */
-static const double file_bytes = 28 << 20; /* that a file at work takes beside its page */
+static const double pixel_luma = 1e-9;         /* ... which one thread computes, to be measured */
+static const double ranks_alone = 1e-9;     /* keys go one after the other where they are sorted */
+static const double sample_tiles = 1.25e-9; /* between the tables of four tiles ... */
+static const double tiles_alone = 0.4e-9;   /* ... which one thread of a channel makes */
+static const double file_bytes = 28 << 20;  /* that a file at work takes beside its page */
 
 /* ---- What headers tell ----------------------------------------------------------------------- */
 
@@ -106,7 +106,7 @@ static void add_reads(CostWork *work, const ImgstatPage *page, const CostTask *t
         (double)page->width * page->height * (is_luma(page, task) ? 1 : page->channels);
     const double bytes = times * samples * (double)size;
     if (size <= 2) {
-        work->narrow_bytes += bytes * (is(task, IMGSTAT_CLAHE) ? 2 : 1);
+        work->narrow_bytes += bytes;
         return;
     }
     const double reads = 1 + further_reads(page, samples, task);
@@ -161,7 +161,7 @@ static void add_mapping(CostWork *work, const ImgstatPage *page, const CostTask 
     const bool luma = is_luma(page, task), tiles = is(task, IMGSTAT_CLAHE);
     const bool sorted = ranks_all(task) && imgstat_sample_bytes(page->sample) > 2;
     if (!task->transfer)
-        work->alone += (luma ? luma_alone : 0) * pixels + (tiles ? tiles_alone : 0) * pixels +
+        work->alone += (luma ? pixel_luma : 0) * pixels + (tiles ? tiles_alone : 0) * pixels +
                        (sorted ? ranks_alone : 0) * (luma ? pixels : samples);
     if (keeps_indices(page, task))
         return;
@@ -169,6 +169,7 @@ static void add_mapping(CostWork *work, const ImgstatPage *page, const CostTask 
                                              imgstat_sample_bytes(output_of(page, task)));
     work->mapping += map_seconds(page, task) * (luma ? pixels : samples);
     work->mapping += luma ? pixel_colours * pixels : 0;
+    work->mapping += luma && tiles ? pixel_luma * pixels : 0; /* again: no plane of it is kept */
 }
 
 /* As pipeline_bytes has it, about. */
