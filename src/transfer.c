@@ -140,11 +140,17 @@ static void knots_equalize(const MapRange *to, const RankTable *ranks, MapKnot *
     }
 }
 
-/* The value of a reference below which a share count / of lies, as a key of the output type. as_is:
- * both have the same type and full scale. */
-static uint64_t reference_quantile(const Map *map, bool as_is, const MapSource *source,
-                                   uint64_t count, uint64_t of)
+/* What one map is matched to. */
+typedef struct MapReference {
+    const MapSource *source; /* NULL: to nothing */
+    bool as_is;              /* it has the type and the full scale of the output */
+} MapReference;
+
+/* The value of a reference below which a share count / of lies, as a key of the output type. */
+static uint64_t reference_quantile(const Map *map, const MapReference *reference, uint64_t count,
+                                   uint64_t of)
 {
+    const MapSource *const source = reference->source;
     uint64_t key;
     if (source->cdf)
         key = cdf_match(source->cdf, sample_record_bins(map->reference), source->n, count, of);
@@ -171,33 +177,33 @@ static uint64_t reference_quantile(const Map *map, bool as_is, const MapSource *
             key = map_key(map->reference, x);
         }
     }
-    if (as_is)
+    if (reference->as_is)
         return key;
     if (sample_is_float(map->reference) && sample_is_float(map->to.sample))
         return range_key(&map->to, map_value(map->reference, key));
     return range_affine(&map->to, map->reference, map->reference_lo, map->reference_hi, key);
 }
 
-static void knots_match(const Map *map, bool as_is, const RankTable *ranks,
-                        const MapSource *reference, MapKnot *knots)
+static void knots_match(const Map *map, const RankTable *ranks, const MapReference *reference,
+                        MapKnot *knots)
 {
     for (uint32_t k = 0; k < ranks->n_knots; k++) {
         const RankKnot *const rank = &ranks->knots[k];
         const uint64_t below = rank->below ? rank->below : 1;
         knots[k] = (MapKnot){.key = rank->key,
-                             .before = reference_quantile(map, as_is, reference, below, ranks->n),
-                             .at = reference_quantile(map, as_is, reference, rank->upto, ranks->n)};
+                             .before = reference_quantile(map, reference, below, ranks->n),
+                             .at = reference_quantile(map, reference, rank->upto, ranks->n)};
     }
 }
 
 /* Wide types: the knots of one map. */
-static void make_knots(Map *map, const ImgstatMethod *method, const MapSource *source, bool as_is,
-                       const MapSource *reference, MapKnot *knots)
+static void make_knots(Map *map, const ImgstatMethod *method, const MapSource *source,
+                       const MapReference *reference, MapKnot *knots)
 {
     const RankTable *const ranks = source->ranks;
     const bool one_level = ranks && ranks->n_knots == 1;
     if (!ranks || ranks->n == 0 || (method->transform == IMGSTAT_EQUALIZE && one_level) ||
-        (reference && reference->n == 0)) {
+        (reference->source && reference->source->n == 0)) {
         map_unchanged_image(map);
         return;
     }
@@ -207,7 +213,7 @@ static void make_knots(Map *map, const ImgstatMethod *method, const MapSource *s
     if (method->transform == IMGSTAT_EQUALIZE)
         knots_equalize(&map->to, ranks, knots);
     else
-        knots_match(map, as_is, ranks, reference, knots);
+        knots_match(map, ranks, reference, knots);
 }
 
 /* Everything but knots. */
@@ -256,19 +262,18 @@ static void make_map(Map *map, const ImgstatMethod *method, const MapSource *sou
 }
 
 /* map_sample, but that a match goes by reference_quantile, which knows of the depths. */
-static uint64_t table_key(const Map *map, bool as_is, const MapSource *reference, uint64_t key)
+static uint64_t table_key(const Map *map, const MapReference *reference, uint64_t key)
 {
     const bool stays = map_undefined(map->from, key) || (map->has_nodata && key == map->nodata_key);
     if (stays || map->kind != MAP_MATCH)
         return map_sample(map, key);
     const uint64_t count = map->cdf[key] > 0 ? map->cdf[key] : 1;
-    const uint64_t level = reference_quantile(map, as_is, reference, count, map->n);
+    const uint64_t level = reference_quantile(map, reference, count, map->n);
     return range_avoid(&map->to, range_clamp(&map->to, level));
 }
 
-/* reference: of a match, else NULL. */
-static void make_table(Map *map, const ImgstatMethod *method, const MapSource *source, bool as_is,
-                       const MapSource *reference, uint32_t *table)
+static void make_table(Map *map, const ImgstatMethod *method, const MapSource *source,
+                       const MapReference *reference, uint32_t *table)
 {
     const uint32_t entries = sample_record_bins(map->from);
     const bool like = method->like != IMGSTAT_LIKE_IMGSTAT && source->n > 0;
@@ -277,7 +282,7 @@ static void make_table(Map *map, const ImgstatMethod *method, const MapSource *s
     for (uint32_t key = 0; key < entries; key++) {
         uint64_t to = like && !(map->has_nodata && key == map->nodata_key)
                           ? range_avoid(&map->to, table[key])
-                          : table_key(map, as_is, reference, key);
+                          : table_key(map, reference, key);
         table[key] = (uint32_t)sample_raw(map->to.sample, to);
     }
     map->cdf = map->reference_cdf = NULL; /* the table replaces them */
@@ -304,19 +309,17 @@ static ImgstatResult check_reference(const TransferShape *shape, const MatchRefe
     return IMGSTAT_OK;
 }
 
-static void set_reference(Map *map, const MatchReference *reference, const MapSource *source)
+/* full: what the output's type holds. */
+static MapReference set_reference(Map *map, const MatchReference *reference,
+                                  const MapSource *source, const MapRange *full)
 {
     map->reference = reference->sample;
     sample_full_scale(reference->sample, reference->bits, &map->reference_lo, &map->reference_hi);
     map->reference_n = source->n;
     map->reference_cdf = source->cdf;
-}
-
-/* Whether a level of the reference is one of an output whose full scale is `full`. */
-static bool has_scale(const MapRange *full, const Map *map)
-{
-    return map->reference == full->sample && map->reference_lo == full->lo_key &&
-           map->reference_hi == full->hi_key;
+    const bool as_is = map->reference == full->sample && map->reference_lo == full->lo_key &&
+                       map->reference_hi == full->hi_key;
+    return (MapReference){.source = source, .as_is = as_is};
 }
 
 /* Floats have no full scale to speak of: matched to floats, they become the reference's values,
@@ -362,17 +365,17 @@ ImgstatResult transfer_create(Scratch *scratch, const ImgstatMethod *method,
     MapKnot *knots = transfer->knots;
     for (uint16_t m = 0; m < n_maps; m++) {
         Map *const map = &transfer->maps[m];
-        const MapSource *const from =
-            match ? &reference->sources[reference->n_sources == 1 ? 0 : m] : NULL;
+        MapReference from = {0};
         if (match)
-            set_reference(map, reference, from);
-        const bool as_is = match && has_scale(&transfer->rescale.to, map);
+            from = set_reference(map, reference,
+                                 &reference->sources[reference->n_sources == 1 ? 0 : m],
+                                 &transfer->rescale.to);
         if (narrow) {
             make_map(map, method, &sources[m]);
-            make_table(map, method, &sources[m], as_is, from,
+            make_table(map, method, &sources[m], &from,
                        transfer->tables + (size_t)m * sample_record_bins(map->from));
         } else if (match || method->transform == IMGSTAT_EQUALIZE) {
-            make_knots(map, method, &sources[m], as_is, from, knots);
+            make_knots(map, method, &sources[m], &from, knots);
             map->reference_cdf = NULL;
             knots += sources[m].ranks ? sources[m].ranks->n_knots : 0;
         } else
