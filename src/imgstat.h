@@ -76,7 +76,7 @@ typedef enum ImgstatSample {
 } ImgstatSample;
 
 IMGSTAT_API const char *imgstat_sample_name(ImgstatSample sample); /* "u8" ... "f64" */
-IMGSTAT_API size_t imgstat_sample_bytes(ImgstatSample sample);
+IMGSTAT_API size_t imgstat_sample_bytes(ImgstatSample sample);     /* 1, 2, 4 or 8 */
 
 /* One sample's value: u for unsigned types, i for signed integers, f for floats. */
 typedef struct ImgstatValue {
@@ -109,6 +109,7 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_device_open(const char *nam
                                                                  ImgstatDevice **out,
                                                                  ImgstatError *err);
 IMGSTAT_API void imgstat_device_close(ImgstatDevice *device); /* accepts NULL */
+/* What it is called and has; as imgstat_device_list tells it. */
 IMGSTAT_API void imgstat_device_describe(const ImgstatDevice *device, ImgstatDeviceInfo *out);
 /* Lists up to capacity devices that could be opened here; returns how many there are. out may be
  * NULL where only their number is asked for. */
@@ -212,15 +213,16 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_open(const char *path,
                                                                const ImgstatOpen *how,
                                                                ImgstatFile **out,
                                                                ImgstatError *err);
-IMGSTAT_API void imgstat_file_close(ImgstatFile *file); /* accepts NULL */
-IMGSTAT_API uint32_t imgstat_file_pages(const ImgstatFile *file);
+IMGSTAT_API void imgstat_file_close(ImgstatFile *file);           /* accepts NULL */
+IMGSTAT_API uint32_t imgstat_file_pages(const ImgstatFile *file); /* at least 1 */
 /* Selects a page, counted from 0; reading starts again at its first row. out may be NULL. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_page(ImgstatFile *file, uint32_t page,
                                                                ImgstatPage *out, ImgstatError *err);
 /* "red", "alpha", "cyan", "extra1" ...: channel's name on the page selected last, until another is;
  * "" where there is none. */
 IMGSTAT_API const char *imgstat_file_channel(const ImgstatFile *file, uint16_t channel);
-/* Reads the next `image->height` rows of the selected page into a host image made for them. */
+/* Reads the next `image->height` rows of the selected page into a host image made for them: of the
+ * page's width, channels and type. More rows than are left are an IMGSTAT_ERR_ARG. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_read(ImgstatFile *file, ImagePro *image,
                                                                ImgstatError *err);
 
@@ -269,12 +271,16 @@ typedef struct ImgstatHistogram {
 
 typedef struct ImgstatRecord ImgstatRecord;
 
-/* Selects a page, counted from 0, and measures it, band by band. */
+/* Selects a page, counted from 0, and measures it, band by band. Rows are read with
+ * imgstat_file_read after another imgstat_file_page only. how: NULL for no more than the record
+ * holds anyway. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_file(ImgstatDevice *device,
                                                                   ImgstatFile *file, uint32_t page,
                                                                   const ImgstatMeasure *how,
                                                                   ImgstatRecord **out,
                                                                   ImgstatError *err);
+/* The same of an image in host memory or in the device's own, whose pixels nobody writes meanwhile.
+ */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_image(ImgstatDevice *device,
                                                                    const ImagePro *image,
                                                                    const ImgstatMeasure *how,
@@ -284,6 +290,7 @@ IMGSTAT_API void imgstat_record_destroy(ImgstatRecord *record); /* accepts NULL 
 /* Channels are those of the image, from 0. One that is not there has a count of 0, no histogram,
  * and nothing that is defined. */
 IMGSTAT_API uint16_t imgstat_record_channels(const ImgstatRecord *record);
+/* All that is one number. */
 IMGSTAT_API void imgstat_record_stats(const ImgstatRecord *record, uint16_t channel,
                                       ImgstatStats *out);
 /* Percentile k of the list asked for; not a number where count is 0. */

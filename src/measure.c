@@ -298,6 +298,7 @@ static ImgstatResult first_fault(Device *device, Decoder *decoder, ImgstatResult
         res = bands_each(&bands, use_nothing, NULL, &found);
     band_memory_release(device, &memory);
     decoder->scratch = NULL;
+    decoder->next_row = decoder->page.height; /* nothing follows a fault */
     if (res != IMGSTAT_ERR_FORMAT && res != IMGSTAT_ERR_TRUNCATED)
         return failed; /* the file changes, or memory is short */
     if (err)
