@@ -92,8 +92,8 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
     ImgstatResult res = jobs_worker(&jobs, &worker, err);
     jobs_tell_fallen(&jobs);
     if (res == IMGSTAT_OK && batch->reference)
-        res = reference_create(batch->reference, &jobs.open, jobs.pipeline.sort_bytes, &reference,
-                               err);
+        res = reference_create(batch->reference, batch->reference_page, &jobs.open,
+                               jobs.pipeline.sort_bytes, &reference, err);
     jobs.pipeline.reference = reference;
     if (res == IMGSTAT_OK && batch->together) {
         res = jobs_together(&jobs, &worker, err);

@@ -421,8 +421,8 @@ IMGSTAT_API void imgstat_transfer_destroy(ImgstatTransfer *transfer); /* accepts
 /* The sample type that it makes, and its significant bits (bits may be NULL): what
  * imgstat_image_create takes. */
 IMGSTAT_API ImgstatSample imgstat_transfer_output(const ImgstatTransfer *transfer, uint8_t *bits);
-/* JSON (docs/transforms.md); an existing file is replaced only with `replace`. Loading checks all
- * of it. */
+/* JSON (docs/transforms.md); "-" is standard output, or input. An existing file is replaced only
+ * with `replace`. Loading checks all of it. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_save(const ImgstatTransfer *transfer,
                                                                    const char *path, bool replace,
                                                                    ImgstatError *err);
@@ -526,6 +526,7 @@ typedef struct ImgstatBatch {
     ImgstatMethod method;
     const ImgstatTransfer *transfer; /* applied to all of them; NULL: made by the method */
     const char *reference;           /* path, of IMGSTAT_MATCH */
+    uint32_t reference_page;         /* of that file, counted from 0 */
     bool together;      /* one transfer from all pages of all files, which are read twice */
     bool skip_existing; /* jobs whose output exists are done */
     ImgstatWrite write;

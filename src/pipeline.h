@@ -26,8 +26,8 @@ void worker_trim(Worker *worker, uint64_t bytes);
 /* The file that others are matched to, measured when it is first asked for. Threads share it. */
 typedef struct Reference Reference;
 
-ImgstatResult reference_create(const char *path, const ImgstatOpen *how, size_t memory,
-                               Reference **out, ImgstatError *err);
+ImgstatResult reference_create(const char *path, uint32_t page, const ImgstatOpen *how,
+                               size_t memory, Reference **out, ImgstatError *err);
 void reference_destroy(Reference *reference); /* accepts NULL */
 /* What images of that shape are matched to; belongs to the reference. */
 ImgstatResult reference_get(Reference *reference, Worker *worker, const ImgstatMethod *method,

@@ -16,8 +16,8 @@ struct Reference {
     MatchReference match[MODES];
 };
 
-ImgstatResult reference_create(const char *path, const ImgstatOpen *how, size_t memory,
-                               Reference **out, ImgstatError *err)
+ImgstatResult reference_create(const char *path, uint32_t page, const ImgstatOpen *how,
+                               size_t memory, Reference **out, ImgstatError *err)
 {
     *out = NULL;
     Reference *const reference = calloc(1, sizeof *reference);
@@ -27,7 +27,7 @@ ImgstatResult reference_create(const char *path, const ImgstatOpen *how, size_t 
     reference->memory = memory;
     ImgstatResult res = imgstat_file_open(path, how, &reference->file, err);
     if (res == IMGSTAT_OK)
-        res = imgstat_file_page(reference->file, 0, NULL, err);
+        res = imgstat_file_page(reference->file, page, NULL, err);
     if (res != IMGSTAT_OK) {
         reference_destroy(reference);
         return res;

@@ -185,7 +185,9 @@ ImgstatResult imgstat_transfer_load(const char *path, ImgstatTransfer **out, Img
     if (out)
         *out = NULL;
     IMGSTAT_TRY(error_unless_given(path && out, __func__, err));
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const bool standard = strcmp(path, "-") == 0;
+    const int fd =
+        standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return io_error(err, path, "cannot be opened");
     size_t bytes = 0, capacity = 1 << 16;

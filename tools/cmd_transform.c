@@ -168,11 +168,18 @@ static void transform(const Options *o, const InputList *inputs, Run *run,
     const TransformOptions *const t = &o->transform;
     ImgstatTransfer *made = NULL;
     ImgstatError error;
+    char *path = NULL; /* of a reference that is named with its page */
+    uint32_t page = 0;
+    const bool match = t->method.transform == IMGSTAT_MATCH;
+    const bool paged = match && input_names_page(t->reference, &path, &page);
     const PlanDevice device = plan(o, run->outputs, given);
     const ImgstatBatch batch = {
         .method = t->method,
         .transfer = given,
-        .reference = t->method.transform == IMGSTAT_MATCH ? t->reference : NULL,
+        .reference = paged   ? path
+                     : match ? t->reference
+                             : NULL,
+        .reference_page = page,
         .together = t->together,
         .skip_existing = t->skip_existing,
         .write = t->write,
@@ -199,6 +206,7 @@ static void transform(const Options *o, const InputList *inputs, Run *run,
         status_raise(STATUS_FAILED);
     }
     imgstat_transfer_destroy(made);
+    free(path);
     if (status_interrupted() != 0)
         status_raise(128 + status_interrupted());
 }

@@ -134,6 +134,12 @@ static bool split_page(const char *name, char **path, uint32_t *page)
     return true;
 }
 
+bool input_names_page(const char *name, char **path, uint32_t *page)
+{
+    struct stat info;
+    return stat(name, &info) != 0 && split_page(name, path, page);
+}
+
 static void collect_name(const Options *o, const char *name, InputList *list)
 {
     struct stat info;
@@ -149,7 +155,7 @@ static void collect_name(const Options *o, const char *name, InputList *list)
                         o->recursive ? "no .png or .tif file in this directory"
                                      : "no .png or .tif file in this directory itself; "
                                        "--recursive enters the ones inside");
-    } else if (split_page(name, &path, &page)) {
+    } else if (input_names_page(name, &path, &page)) {
         Input *const input = add(list, path);
         input->has_page = true;
         input->page = page;

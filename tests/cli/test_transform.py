@@ -164,6 +164,42 @@ def test_grid_of_a_small_image(program, folder):
     check((folder / "5,4.png").read_bytes() == (folder / "60000,60000.png").read_bytes(), "at most a tile a pixel")
 
 
+def test_page_to_match(program, folder):
+    # The reference was the first page of a file, and another could not be named.
+    pages, image = TESTDATA / "good-pages.tif", TESTDATA / "good-rgb.png"
+    outs = []
+    for page in (0, 1):
+        run(program, "normalize", "--gamma", "1", "--force", f"{pages}[{page}]", "-o", folder / "one.tif")
+        wanted = run(program, "equalize", "--match", folder / "one.tif", "--depth", "16", image, "-o", "-").stdout
+        for command in (["normalize"], ["equalize"]):
+            got = run(program, *command, "--match", f"{pages}[{page}]", "--depth", "16", image, "-o", "-").stdout
+            check(wanted and got == wanted, f"{command} to page {page}")
+        with open(pages, "rb") as stdin:
+            got = run(program, "equalize", "--match", f"-[{page}]", "--depth", "16", image, "-o", "-", stdin=stdin)
+        check(got.stdout == wanted, f"to page {page} of standard input: {got.stderr!r}")
+        outs.append(wanted)
+    check(outs[0] != outs[1], "the pages differ")
+    done = run(program, "equalize", "--match", f"{pages}[3]", image, "-o", "-", status=None)
+    check(done.returncode != 0 and b"has no page 3" in done.stderr, f"page 3: {done.stderr!r}")
+
+
+def test_transfer_of_standard_input(program, folder):
+    # It was looked for in a file called "-".
+    make_folder(folder)
+    name, other = folder / "in" / "a.png", folder / "in" / "b.png"
+    run(program, "normalize", "--clip", "5,5", "--save-transfer", folder / "t.json", name, "-o", folder / "a.png")
+    run(program, "apply", folder / "t.json", other, "-o", folder / "want.png")
+    with open(folder / "t.json", "rb") as stdin:
+        run(program, "apply", "-", other, "-o", folder / "got.png", stdin=stdin)
+    check((folder / "got.png").read_bytes() == (folder / "want.png").read_bytes(), "from a file")
+    saved = run(program, "normalize", "--clip", "5,5", "--save-transfer", "-", "--force", name, "-o", folder / "a.png")
+    with subprocess.Popen([program, "apply", "-", other, "-o", folder / "piped.png"], stdin=subprocess.PIPE) as child:
+        child.communicate(saved.stdout, LIMIT)
+    check((folder / "piped.png").read_bytes() == (folder / "want.png").read_bytes(), "from a pipe")
+    done = run(program, "apply", "-", other, "-o", folder / "none.png", status=1)
+    check(done.stderr.startswith(b"-: ") and not (folder / "none.png").exists(), f"of nothing: {done.stderr!r}")
+
+
 def test_any_clip_limit(program, folder):
     # 1e308 was refused with "a number of at least 0 is expected".
     source, out = TESTDATA / "photo.tif", folder / "o.tif"
@@ -359,6 +395,8 @@ def test_refused(program, folder):
              (["normalize", "--force", a, "-o", "t.png", "--save-transfer", a], b"would replace"),
              (["normalize", "--skip-existing", "--force", a, "-o", "x"], b"exclude each other"),
              (["normalize", a, "-o", "x.jpg"], b"outputs are PNG or TIFF"),
+             (["apply", "-", "-", "-o", "x"], b"standard input is the transfer already; - needs it, too"),
+             (["apply", "-", a, "-[0]", "-o", "x"], b"standard input is the transfer already; -[0] needs it, too"),
              (["apply", "-o", "x"], b"name the transfer")]
     for words, sentence in cases:
         done = run(program, *words, status=2, cwd=folder)
