@@ -5,7 +5,7 @@
 Usage: tables.py BENCH.json FILE.md...
 
 Replaces what stands between <!-- bench NAME --> and <!-- end --> by table NAME, for each NAME that
-a file asks for: machine, reductions, blocks, scans, records, small, batch, ceilings, losses.
+a file asks for: machine, reductions, blocks, scans, records, wide, small, batch, transforms, ceilings, losses.
 """
 import json
 import re
@@ -173,6 +173,51 @@ def records(b):
     return table(head, lines)
 
 
+def wide(b):
+    """Moments and extrema of wide types: the share of the read ceiling of the worst and the best input."""
+    sizes = [b.main_size("wide"), max(b.sizes("wide"))]
+    heads = [f"{size_text(size)}, {channels} channel{'s' if channels > 1 else ''}"
+             for size in sizes for channels in (1, 2, 3, 4)]
+    lines = []
+    for sample in ("u32", "u64", "f32", "f64"):
+        cells = []
+        for size in sizes:
+            for channels in (1, 2, 3, 4):
+                shares = [round(100 * r["of_ceiling"]) for r in b.rows
+                          if (r["group"], r["name"], r["sample"], r["channels"]) == ("wide", "imgstat", sample, channels)
+                          and close(r["bytes"], size)]
+                shares += [round(100 * r["of_ceiling"]) for r in b.rows
+                           if (r["group"], r["name"], r["sample"], r["channels"], r["cached"])
+                           == ("record", "imgstat", sample, channels, False) and close(r["bytes"], size)]
+                least, most = min(shares, default=0), max(shares, default=0)
+                cells.append("-" if not shares else f"{least} %" if least == most else f"{least} to {most} %")
+        lines.append([sample] + cells)
+    return table(["of the read ceiling"] + heads, lines)
+
+
+def transforms(b):
+    """Pixels to pixels, random: times of equalize, and what they are compared with."""
+    head = ["microseconds, random", "copy", "NPP LUT", "imgstat LUT", "imgstat equalize", "of its bound", "in a graph",
+            "times the copy"]
+    lines = []
+    for r in b.rows:
+        if r["group"] != "apply" or r["name"] != "imgstat equalize":
+            continue
+        def row(name):
+            return b.find(group="apply", sample=r["sample"], channels=r["channels"], cached=r["cached"], name=name,
+                          bytes=r["bytes"])
+        copy = row("copy")
+        cells = [f"{1e3 * x['ms']:,.1f}" if x else "-"
+                 for x in (copy, row("NPP LUTPalette"), row("imgstat apply"), r)]
+        graph = row("imgstat equalize, graph")
+        lines.append([f"{layout_text(r['sample'], r['channels'])}, {size_text(r['bytes'])}" +
+                      (", in the L2 cache" if r["cached"] else "")] + cells +
+                     ["-" if r["cached"] else f"{100 * r['of_ceiling']:.0f} %",
+                      f"{1e3 * graph['ms']:,.1f}" if graph else "-",
+                      f"{r['ms'] / copy['ms']:.2f}" if copy else "-"])
+    return table(head, lines)
+
+
 def small(b):
     sizes = b.sizes("record")
     head = ["microseconds a call, random"] + [size_text(n) for n in sizes]
@@ -199,14 +244,14 @@ def batch(b):
 
 
 RIVALS = {"record": ("CUB calls", "CUB HistogramEven", "CUB MultiHistogramEven", "NPP calls"),
-          "scan": ("CUB InclusiveSum",)}
+          "scan": ("CUB InclusiveSum",), "apply": ("NPP LUTPalette",)}
 
 
 def losses(b):
     """Where somebody else is faster, all sizes and inputs; and where somebody else is wrong."""
     cases = {}
     for r in b.rows:
-        if r["name"] not in ("imgstat", "imgstat inclusive"):
+        if r["name"] not in ("imgstat", "imgstat inclusive", "imgstat apply"):
             continue
         for name in RIVALS.get(r["group"], ()):
             other = b.find(group=r["group"], sample=r["sample"], channels=r["channels"], input=r["input"],
@@ -237,7 +282,8 @@ def ceilings(b):
     return table(["GB/s"] + [size_text(n) for n in sizes], lines)
 
 
-TABLES = {f.__name__: f for f in (machine, reductions, blocks, scans, records, small, batch, ceilings, losses)}
+TABLES = {f.__name__: f for f in (machine, reductions, blocks, scans, records, wide, small, batch, transforms, ceilings,
+                                  losses)}
 
 
 def main(arguments):
