@@ -284,8 +284,8 @@ static void opencv_portable(const Stretch *s, const uint16_t *key, uint16_t *out
  * bits gained nothing. */
 enum { LEVELS = 64 };
 
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512"))) static void
-opencv_avx512(const Stretch *s, const uint16_t *key, uint16_t *out)
+PROCESSOR_VECTORS("avx512f,avx512bw,avx512dq,avx512vl", "512")
+static void opencv_avx512(const Stretch *s, const uint16_t *key, uint16_t *out)
 {
     const float *const weight = s->clahe->x.weight + s->x, y_weight = s->clahe->y.weight[s->y];
     const uint32_t bins = s->clahe->bins;

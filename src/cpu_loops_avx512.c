@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cpu_loops_avx512.c: the loops over samples for processors with AVX-512 F, BW, DQ and VL. */
 #include "cpu_loops_body.h"
+#include "processor.h"
 
 #if defined(__x86_64__)
 
@@ -54,10 +55,9 @@ LOOP_AVX512 void turn_f32(const MemF32 *x, size_t block, LanesF32 *to)
 }
 
 /* With vectors of 256 bits: of f64, half as fast again on Zen 4 as with 512. */
-__attribute__((
-    target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=256"))) static bool
-piece(ImgstatSample sample, const void *x, size_t n, unsigned channels, const uint64_t *nodata,
-      LoopPiece *out)
+PROCESSOR_VECTORS("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl", "256")
+static bool piece(ImgstatSample sample, const void *x, size_t n, unsigned channels,
+                  const uint64_t *nodata, LoopPiece *out)
 {
     return piece_any(sample, x, n, channels, nodata, turn_f32, out);
 }

@@ -5,6 +5,13 @@
 
 #include "cpu_loops_keys.h"
 
+/* No round of the loop that follows reads what another wrote. */
+#ifdef __clang__
+#define LOOP_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define LOOP_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 enum {
     EXTREMA_BLOCK = 256, /* samples a channel: a power of two */
     EXTREMA_TURN = 8     /* blocks: accumulators are loaded and stored once for all of them */
@@ -44,7 +51,7 @@ LOOP void extrema8_of(ImgstatSample sample, const uint8_t *x, size_t n, unsigned
         }
     }
     for (size_t half = block / 2; half >= channels; half /= 2) {
-#pragma GCC ivdep
+        LOOP_INDEPENDENT
         for (size_t j = 0; j < half; j++) {
             lo[j] = lo[j + half] < lo[j] ? lo[j + half] : lo[j];
             hi[j] = hi[j + half] > hi[j] ? hi[j + half] : hi[j];
@@ -99,7 +106,7 @@ LOOP void extrema16_of(ImgstatSample sample, const Mem16 *x, size_t n, unsigned 
         }
     }
     for (size_t half = block / 2; half >= channels; half /= 2) {
-#pragma GCC ivdep
+        LOOP_INDEPENDENT
         for (size_t j = 0; j < half; j++) {
             lo[j] = lo[j + half] < lo[j] ? lo[j + half] : lo[j];
             hi[j] = hi[j + half] > hi[j] ? hi[j + half] : hi[j];

@@ -22,4 +22,12 @@ ImgstatResult processor_choose(ProcessorLevel *out, ImgstatError *err);
 /* What that was when it was first asked for here; the best level where it failed. */
 ProcessorLevel processor_level(void);
 
+/* Of a function with instructions of `set`: how wide compilers make their vectors. clang decides on
+ * that itself, and would ignore the whole attribute. */
+#ifdef __clang__
+#define PROCESSOR_VECTORS(set, bits) __attribute__((target(set)))
+#else
+#define PROCESSOR_VECTORS(set, bits) __attribute__((target(set ",prefer-vector-width=" bits)))
+#endif
+
 #endif

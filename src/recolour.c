@@ -127,8 +127,10 @@ BODY double value_at(const unsigned char *at, size_t i)
 BODY bool is_finite_at(const unsigned char *at)
 {
     const uint32_t infinity = 0x7F800000u, magnitude = 0x7FFFFFFFu;
-    return ((bits_at(at, 0) & magnitude) < infinity) & ((bits_at(at, 1) & magnitude) < infinity) &
-           ((bits_at(at, 2) & magnitude) < infinity);
+    const unsigned finite[3] = {(bits_at(at, 0) & magnitude) < infinity,
+                                (bits_at(at, 1) & magnitude) < infinity,
+                                (bits_at(at, 2) & magnitude) < infinity};
+    return finite[0] & finite[1] & finite[2];
 }
 
 BODY void luma_float_of(const unsigned char *from, unsigned channels, size_t n, float *luma,
