@@ -40,10 +40,10 @@ static void apply(const Transfer *transfer, const uint8_t *data, size_t size)
     uint8_t bits;
     const ImgstatSample sample = imgstat_transfer_output(transfer, &bits);
     if (from &&
-        imgstat_image_wrap(IMGSTAT_HOST, 0, from, 0, PIXELS, 1, channels, transfer->from, 0, NULL,
-                           NULL, &in, NULL) == IMGSTAT_OK &&
-        imgstat_image_wrap(IMGSTAT_HOST, 0, from + n, 0, PIXELS, 1, channels, sample, 0, NULL, NULL,
-                           &out, NULL) == IMGSTAT_OK &&
+        imgstat_image_wrap(IMGSTAT_HOST, 0, from, 0, PIXELS, 1, channels, transfer->from,
+                           transfer->from_bits, NULL, NULL, &in, NULL) == IMGSTAT_OK &&
+        imgstat_image_wrap(IMGSTAT_HOST, 0, from + n, 0, PIXELS, 1, channels, sample, bits, NULL,
+                           NULL, &out, NULL) == IMGSTAT_OK &&
         transfer_apply(transfer, &in, -1, &out, NULL) != IMGSTAT_OK)
         abort(); /* everything fits */
     free(from);
