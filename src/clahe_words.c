@@ -2,8 +2,6 @@
 /* clahe_words.c: 16-bit keys between the tables of four tiles: one after another, or in vectors. */
 #include "clahe_words.h"
 
-#include "processor.h"
-
 #include <string.h>
 
 #if defined(__x86_64__)
@@ -94,7 +92,7 @@ static void map_portable(const ClaheWords *words, const ClaheBlend *blend, const
     }
 }
 
-const ClaheWordsLoops clahe_words_portable = {row_portable, map_portable};
+static const ClaheWordsLoops clahe_words_portable = {row_portable, map_portable};
 
 #if defined(__x86_64__)
 
@@ -221,7 +219,7 @@ WORDS_AVX2 static void map_avx2(const ClaheWords *words, const ClaheBlend *blend
     map_steps(&w, &lanes, blend, key, n, out, step_avx2);
 }
 
-const ClaheWordsLoops clahe_words_avx2 = {row_avx2, map_avx2};
+static const ClaheWordsLoops clahe_words_avx2 = {row_avx2, map_avx2};
 
 #define WORDS_AVX512 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl")))
 
@@ -313,17 +311,23 @@ WORDS_AVX512 static void map_avx512(const ClaheWords *words, const ClaheBlend *b
     map_steps(&w, &lanes, blend, key, n, out, step_avx512);
 }
 
-const ClaheWordsLoops clahe_words_avx512 = {row_avx512, map_avx512};
+static const ClaheWordsLoops clahe_words_avx512 = {row_avx512, map_avx512};
 
 #endif
+
+const ClaheWordsLoops *clahe_words_of(ProcessorLevel level)
+{
+#if defined(__x86_64__)
+    if (level == PROCESSOR_AVX512)
+        return &clahe_words_avx512;
+    if (level == PROCESSOR_AVX2)
+        return &clahe_words_avx2;
+#endif
+    (void)level;
+    return &clahe_words_portable;
+}
 
 const ClaheWordsLoops *clahe_words(void)
 {
-#if defined(__x86_64__)
-    if (processor_level() >= PROCESSOR_AVX512)
-        return &clahe_words_avx512;
-    if (processor_level() >= PROCESSOR_AVX2)
-        return &clahe_words_avx2;
-#endif
-    return &clahe_words_portable;
+    return clahe_words_of(processor_level());
 }

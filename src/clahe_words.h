@@ -5,6 +5,7 @@
 #define IMGSTAT_CLAHE_WORDS_H
 
 #include "clahe_math.h"
+#include "processor.h"
 
 /* Pixels of a row that lie between the same four tiles. */
 typedef struct ClaheWords {
@@ -34,11 +35,7 @@ typedef struct ClaheWordsLoops {
                 uint16_t *out);
 } ClaheWordsLoops;
 
-extern const ClaheWordsLoops clahe_words_portable;
-#if defined(__x86_64__)
-extern const ClaheWordsLoops clahe_words_avx2, clahe_words_avx512;
-#endif
-
+const ClaheWordsLoops *clahe_words_of(ProcessorLevel level);
 /* Those for processor_level(). */
 const ClaheWordsLoops *clahe_words(void);
 

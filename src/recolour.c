@@ -4,7 +4,6 @@
 #include "recolour.h"
 
 #include "luma.h"
-#include "processor.h"
 
 #define BODY static inline __attribute__((always_inline))
 
@@ -292,7 +291,7 @@ static void scale_float_portable(const void *from, unsigned channels, size_t n, 
     scale_float_any(from, channels, n, luma, range, to);
 }
 
-const Recolours recolours_portable = {
+static const Recolours recolours_portable = {
     .luma = luma_portable,
     .scale = scale_portable,
     .luma_float = luma_float_portable,
@@ -328,7 +327,7 @@ __attribute__((target("avx2"))) static void scale_float_avx2(const void *from, u
     scale_float_any(from, channels, n, luma, range, to);
 }
 
-const Recolours recolours_avx2 = {
+static const Recolours recolours_avx2 = {
     .luma = luma_avx2,
     .scale = scale_avx2,
     .luma_float = luma_float_avx2,
@@ -361,7 +360,7 @@ scale_float_avx512(const void *from, unsigned channels, size_t n, const float *l
     scale_float_any(from, channels, n, luma, range, to);
 }
 
-const Recolours recolours_avx512 = {
+static const Recolours recolours_avx512 = {
     .luma = luma_avx512,
     .scale = scale_avx512,
     .luma_float = luma_float_avx512,
@@ -370,13 +369,19 @@ const Recolours recolours_avx512 = {
 
 #endif
 
-const Recolours *recolours(void)
+const Recolours *recolours_of(ProcessorLevel level)
 {
 #if defined(__x86_64__)
-    if (processor_level() >= PROCESSOR_AVX512)
+    if (level == PROCESSOR_AVX512)
         return &recolours_avx512;
-    if (processor_level() >= PROCESSOR_AVX2)
+    if (level == PROCESSOR_AVX2)
         return &recolours_avx2;
 #endif
+    (void)level;
     return &recolours_portable;
+}
+
+const Recolours *recolours(void)
+{
+    return recolours_of(processor_level());
 }

@@ -4,6 +4,7 @@
 #ifndef IMGSTAT_RECOLOUR_H
 #define IMGSTAT_RECOLOUR_H
 
+#include "processor.h"
 #include "transfer_math.h"
 
 /* from: n pixels of `channels` >= 3 samples of `bytes` (1: u8, 2: u16), at any alignment. */
@@ -21,11 +22,7 @@ typedef struct Recolours {
                         const MapRange *range, void *to);
 } Recolours;
 
-extern const Recolours recolours_portable;
-#if defined(__x86_64__)
-extern const Recolours recolours_avx2, recolours_avx512;
-#endif
-
+const Recolours *recolours_of(ProcessorLevel level);
 /* Those for processor_level(). */
 const Recolours *recolours(void);
 

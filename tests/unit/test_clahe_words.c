@@ -4,32 +4,12 @@
 #include "clahe_words.h"
 
 #include "helper_transform.h"
-#include "processor.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST = 1000, GUARD = 64, VARIANTS = 3, TABLE = CLAHE_NODES + 1 };
-
-typedef struct Variant {
-    const char *name;
-    const ClaheWordsLoops *loops;
-} Variant;
-
-/* Those that this processor has. */
-static size_t variants_of(Variant variants[VARIANTS])
-{
-    size_t n = 0;
-    variants[n++] = (Variant){"portable", &clahe_words_portable};
-#if defined(__x86_64__)
-    if (processor_supports(PROCESSOR_AVX2))
-        variants[n++] = (Variant){"avx2", &clahe_words_avx2};
-    if (processor_supports(PROCESSOR_AVX512))
-        variants[n++] = (Variant){"avx512", &clahe_words_avx512};
-#endif
-    return n;
-}
+enum { MOST = 1000, GUARD = 64, TABLE = CLAHE_NODES + 1 };
 
 /* One row between four tiles, at odd addresses of its type. */
 typedef struct Row {
@@ -120,15 +100,17 @@ static void compare(const Row *r, const char *name, const ClaheWordsLoops *loops
 Test(clahe_words, keys_are_as_defined)
 {
     static Row r;
-    Variant variants[VARIANTS];
-    const size_t n = variants_of(variants);
     uint64_t seed = 12;
-    size_t compared = 0;
+    size_t compared = 0, n = 0;
     for (int round = 0; round < 4000; round++) {
         draw_row(&seed, &r);
         compare(&r, "exact", NULL);
-        for (size_t v = 0; v < n; v++, compared += r.n)
-            compare(&r, variants[v].name, variants[v].loops);
+        for (ProcessorLevel level = PROCESSOR_PORTABLE;
+             level < PROCESSOR_LEVELS && processor_supports(level); level++) {
+            compare(&r, processor_level_names[level], clahe_words_of(level));
+            compared += r.n;
+            n = level + 1u;
+        }
     }
     fprintf(stderr, "clahe_words: %zu keys compared, %zu variants\n", compared, n);
     cr_assert_gt(compared, 1000000 * n);
@@ -137,17 +119,16 @@ Test(clahe_words, keys_are_as_defined)
 Test(clahe_words, rows_are_alike)
 {
     static Row r;
-    Variant variants[VARIANTS];
-    const size_t n = variants_of(variants);
     uint64_t seed = 13, expected[CLAHE_NODES];
     for (int round = 0; round < 1000; round++) {
         draw_row(&seed, &r);
-        clahe_words_portable.row(r.table[0], r.table[2], r.words.y_weight, expected);
+        clahe_words_of(PROCESSOR_PORTABLE)->row(r.table[0], r.table[2], r.words.y_weight, expected);
         cr_assert_eq(expected[CLAHE_NODES - 1] >> 32, 0);
-        for (size_t v = 0; v < n; v++) {
+        for (ProcessorLevel level = PROCESSOR_PORTABLE;
+             level < PROCESSOR_LEVELS && processor_supports(level); level++) {
             uint64_t row[CLAHE_NODES] = {0};
-            variants[v].loops->row(r.table[0], r.table[2], r.words.y_weight, row);
-            cr_assert_arr_eq(row, expected, sizeof row, "%s", variants[v].name);
+            clahe_words_of(level)->row(r.table[0], r.table[2], r.words.y_weight, row);
+            cr_assert_arr_eq(row, expected, sizeof row, "%s", processor_level_names[level]);
         }
     }
 }

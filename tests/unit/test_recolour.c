@@ -5,7 +5,6 @@
 
 #include "helper_transform.h"
 #include "luma.h"
-#include "processor.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -13,26 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 1000, MOST_CHANNELS = 5, GUARD = 64, VARIANTS = 3 };
-
-typedef struct Variant {
-    const char *name;
-    const Recolours *recolours;
-} Variant;
-
-/* Those that this processor has. */
-static size_t variants_of(Variant variants[VARIANTS])
-{
-    size_t n = 0;
-    variants[n++] = (Variant){"portable", &recolours_portable};
-#if defined(__x86_64__)
-    if (processor_supports(PROCESSOR_AVX2))
-        variants[n++] = (Variant){"avx2", &recolours_avx2};
-    if (processor_supports(PROCESSOR_AVX512))
-        variants[n++] = (Variant){"avx512", &recolours_avx512};
-#endif
-    return n;
-}
+enum { MOST = 1000, MOST_CHANNELS = 5, GUARD = 64 };
 
 static uint32_t sample_at(const unsigned char *at, unsigned bytes, size_t i)
 {
@@ -136,43 +116,45 @@ static void expect_bytes(const unsigned char *out, size_t shift, const unsigned 
                      sample_at(out + GUARD + shift, p->bytes, i), sample_at(expected, p->bytes, i));
 }
 
-static void check(const Variant *variant, const Pixels *p, size_t shift)
+static void check(ProcessorLevel level, const Pixels *p, size_t shift)
 {
     static unsigned char out[MOST * MOST_CHANNELS * 2 + 3 * GUARD];
+    const Recolours *const loops = recolours_of(level);
+    const char *const name = processor_level_names[level];
     unsigned char *const to = out + GUARD + shift;
     const size_t bytes = p->n * p->channels * p->bytes;
     memset(out, 0xA5, sizeof out);
-    variant->recolours->luma(p->from, p->bytes, p->channels, p->n, to);
-    expect_bytes(out, shift, p->expected_luma, p, 1, variant->name);
+    loops->luma(p->from, p->bytes, p->channels, p->n, to);
+    expect_bytes(out, shift, p->expected_luma, p, 1, name);
     memset(out, 0xA5, sizeof out);
-    variant->recolours->scale(p->from, p->bytes, p->channels, p->n, p->luma, &p->range, to);
-    expect_bytes(out, shift, p->expected, p, p->channels, variant->name);
+    loops->scale(p->from, p->bytes, p->channels, p->n, p->luma, &p->range, to);
+    expect_bytes(out, shift, p->expected, p, p->channels, name);
     memcpy(to, p->from, bytes); /* in place */
-    variant->recolours->scale(to, p->bytes, p->channels, p->n, p->luma, &p->range, to);
-    expect_bytes(out, shift, p->expected, p, p->channels, variant->name);
+    loops->scale(to, p->bytes, p->channels, p->n, p->luma, &p->range, to);
+    expect_bytes(out, shift, p->expected, p, p->channels, name);
 }
 
 Test(recolour, bits_of_luma_scale)
 {
     static const size_t sizes[] = {0, 1, 2, 3, 15, 16, 17, 255, 256, 257, 513, MOST};
     static Pixels pixels;
-    Variant variants[VARIANTS];
-    const size_t n_variants = variants_of(variants);
     uint64_t seed = 23;
-    size_t halves = 0, compared = 0;
+    size_t halves = 0, compared = 0, n_levels = 0;
     for (size_t round = 0; round < 40; round++)
         for (pixels.bytes = 1; pixels.bytes <= 2; pixels.bytes++)
             for (pixels.channels = 3; pixels.channels <= MOST_CHANNELS; pixels.channels++) {
                 pixels.n = round < 12 ? sizes[round] : MOST;
                 pixels.range = draw_range(&seed, pixels.bytes);
                 halves += draw_pixels(&seed, &pixels);
-                for (size_t v = 0; v < n_variants; v++) {
-                    check(&variants[v], &pixels, round % 3);
+                for (ProcessorLevel level = PROCESSOR_PORTABLE;
+                     level < PROCESSOR_LEVELS && processor_supports(level); level++) {
+                    check(level, &pixels, round % 3);
                     compared += pixels.n;
+                    n_levels = level + 1u;
                 }
             }
     fprintf(stderr, "recolour: %zu pixels compared, %zu halves, %zu variants\n", compared, halves,
-            n_variants);
+            n_levels);
     cr_assert_gt(compared, 100000);
     cr_assert_gt(halves, 1000);
 }
@@ -285,28 +267,29 @@ static void draw_floats(uint64_t *seed, Floats *f)
     }
 }
 
-static void check_floats(const Variant *variant, const Floats *f, size_t n)
+static void check_floats(ProcessorLevel level, const Floats *f, size_t n)
 {
     static uint32_t out[(FLOATS + 1) * MOST_CHANNELS];
     float luma[FLOATS + 1];
     uint8_t valid[FLOATS + 1];
+    const Recolours *const loops = recolours_of(level);
+    const char *const name = processor_level_names[level];
     const size_t samples = n * f->channels;
     luma[n] = 77.0f;
     valid[n] = 77;
-    variant->recolours->luma_float(f->from, f->channels, n, luma, valid);
+    loops->luma_float(f->from, f->channels, n, luma, valid);
     cr_assert(luma[n] == 77.0f && valid[n] == 77);
-    cr_assert_eq(memcmp(luma, f->expected_luma, n * sizeof *luma), 0, "%s", variant->name);
+    cr_assert_eq(memcmp(luma, f->expected_luma, n * sizeof *luma), 0, "%s", name);
     for (size_t i = 0; i < n; i++)
         cr_assert_eq(valid[i], f->valid[i]);
     for (int in_place = 0; in_place < 2; in_place++) {
         memset(out, 0xA5, sizeof out);
         if (in_place)
             memcpy(out, f->from, samples * sizeof *out);
-        variant->recolours->scale_float(in_place ? out : f->from, f->channels, n, f->luma,
-                                        &f->range, out);
+        loops->scale_float(in_place ? out : f->from, f->channels, n, f->luma, &f->range, out);
         for (size_t i = 0; i < samples; i++)
             cr_assert_eq(out[i], f->expected[i], "%s, %u channels, sample %zu: %08x, not %08x",
-                         variant->name, f->channels, i, out[i], f->expected[i]);
+                         name, f->channels, i, out[i], f->expected[i]);
         cr_assert_eq(out[samples], 0xA5A5A5A5u);
     }
 }
@@ -315,21 +298,20 @@ Test(recolour, bits_of_luma_scale_value)
 {
     static const size_t sizes[] = {0, 1, 2, 15, 17, 255, 256, 257, FLOATS};
     static Floats floats;
-    Variant variants[VARIANTS];
-    const size_t n_variants = variants_of(variants);
     uint64_t seed = 31;
-    size_t compared = 0;
+    size_t compared = 0, n_levels = 0;
     for (size_t round = 0; round < 60; round++)
         for (floats.channels = 3; floats.channels <= MOST_CHANNELS; floats.channels++) {
             const size_t n = round < 9 ? sizes[round] : FLOATS;
             draw_floats(&seed, &floats);
-            for (size_t v = 0; v < n_variants; v++) {
-                check_floats(&variants[v], &floats, n);
+            for (ProcessorLevel level = PROCESSOR_PORTABLE;
+                 level < PROCESSOR_LEVELS && processor_supports(level); level++) {
+                check_floats(level, &floats, n);
                 compared += n;
+                n_levels = level + 1u;
             }
         }
-    fprintf(stderr, "recolour: %zu pixels of floats compared, %zu variants\n", compared,
-            n_variants);
+    fprintf(stderr, "recolour: %zu pixels of floats compared, %zu variants\n", compared, n_levels);
     cr_assert_gt(compared, 100000);
 }
 
