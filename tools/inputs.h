@@ -18,11 +18,11 @@ typedef struct InputList {
     size_t n, capacity;
 } InputList;
 
-/* Files, "file.tif[N]" (where no file has that very name), "-", and directories: their .png and
- * .tif files in order of their bytes, hidden ones left out. */
 /* Whether a name is "file[N]" and no file has that very name; then *path, to be freed, and *page.
  */
 bool input_names_page(const char *name, char **path, uint32_t *page);
+/* Files, "file.tif[N]" (where no file has that very name), "-", and directories: their .png and
+ * .tif files in order of their bytes, hidden ones left out. */
 void inputs_collect(const Options *options, InputList *out);
 void inputs_release(InputList *list);
 

@@ -184,11 +184,8 @@ def wide(b):
         for size in sizes:
             for channels in (1, 2, 3, 4):
                 shares = [round(100 * r["of_ceiling"]) for r in b.rows
-                          if (r["group"], r["name"], r["sample"], r["channels"]) == ("wide", "imgstat", sample, channels)
-                          and close(r["bytes"], size)]
-                shares += [round(100 * r["of_ceiling"]) for r in b.rows
-                           if (r["group"], r["name"], r["sample"], r["channels"], r["cached"])
-                           == ("record", "imgstat", sample, channels, False) and close(r["bytes"], size)]
+                          if (r["name"], r["sample"], r["channels"], r["cached"]) == ("imgstat", sample, channels, False)
+                          and r["group"] in ("wide", "record") and close(r["bytes"], size)]
                 least, most = min(shares, default=0), max(shares, default=0)
                 cells.append("-" if not shares else f"{least} %" if least == most else f"{least} to {most} %")
         lines.append([sample] + cells)
