@@ -264,8 +264,7 @@ static void make_map(Map *map, const ImgstatMethod *method, const MapSource *sou
 /* map_sample, but that a match goes by reference_quantile, which knows of the depths. */
 static uint64_t table_key(const Map *map, const MapReference *reference, uint64_t key)
 {
-    const bool stays = map_undefined(map->from, key) || (map->has_nodata && key == map->nodata_key);
-    if (stays || map->kind != MAP_MATCH)
+    if (map_stays(map, map->from, key) || map->kind != MAP_MATCH)
         return map_sample(map, key);
     const uint64_t count = map->cdf[key] > 0 ? map->cdf[key] : 1;
     const uint64_t level = reference_quantile(map, reference, count, map->n);
@@ -280,9 +279,8 @@ static void make_table(Map *map, const ImgstatMethod *method, const MapSource *s
     if (like)
         like_table(method, &map->to, source->cdf, entries, table);
     for (uint32_t key = 0; key < entries; key++) {
-        uint64_t to = like && !(map->has_nodata && key == map->nodata_key)
-                          ? range_avoid(&map->to, table[key])
-                          : table_key(map, reference, key);
+        uint64_t to = like && !map_stays(map, map->from, key) ? range_avoid(&map->to, table[key])
+                                                              : table_key(map, reference, key);
         table[key] = (uint32_t)sample_raw(map->to.sample, to);
     }
     map->cdf = map->reference_cdf = NULL; /* the table replaces them */

@@ -485,10 +485,19 @@ IMGSTAT_INLINE bool map_is_identity(const Map *map)
     return map->passthrough && map->same_scale;
 }
 
+/* Whether a sample stays as it is: an undefined one, or nodata. from: the type of the map, a
+ * constant where this is inlined. */
+IMGSTAT_INLINE bool map_stays(const Map *map, ImgstatSample from, uint64_t key)
+{
+    if (map_undefined(from, key))
+        return true;
+    return map->has_nodata && key == map->nodata_key;
+}
+
 /* The output key of any sample. */
 IMGSTAT_INLINE uint64_t map_sample(const Map *map, uint64_t key)
 {
-    if (map_undefined(map->from, key) || (map->has_nodata && key == map->nodata_key))
+    if (map_stays(map, map->from, key))
         return map_unchanged(map, key);
     if (map_is_identity(map))
         return key;
@@ -500,8 +509,7 @@ IMGSTAT_INLINE uint64_t map_sample(const Map *map, uint64_t key)
 IMGSTAT_INLINE uint64_t map_raw(const Map *map, ImgstatSample from, ImgstatSample to, uint64_t raw)
 {
     const uint64_t key = sample_key(from, raw);
-    if (from == to && (map_is_identity(map) || map_undefined(from, key) ||
-                       (map->has_nodata && key == map->nodata_key)))
+    if (from == to && (map_is_identity(map) || map_stays(map, from, key)))
         return raw;
     return sample_raw(to, map_sample(map, key));
 }

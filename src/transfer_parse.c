@@ -128,7 +128,7 @@ static ImgstatResult read_table(const Reader *reader, json_object *values, const
         return wrong(reader, "\"table\" does not have an entry for every level");
     for (uint32_t key = 0; key < entries; key++) {
         uint64_t value;
-        if (map_undefined(map->from, key) || (map->has_nodata && key == map->nodata_key))
+        if (map_stays(map, map->from, key))
             value = map_unchanged(map, key);
         else if (!value_key(json_object_array_get_idx(values, key), to, &value) ||
                  (!sample_is_float(to) && (value < full->lo_key || value > full->hi_key)))
