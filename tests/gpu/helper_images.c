@@ -280,6 +280,40 @@ uint64_t test_image_key(const TestImage *image)
     return sample_key(image->shape.sample, raw);
 }
 
+unsigned kept_cases_of_kind(void)
+{
+    return ops.small ? 8 : 128;
+}
+
+/* Of the 32 ways to make five choices, eight in which any two of them meet in all four ways; the
+ * next kind has eight others. */
+static unsigned few_choices(unsigned kind, unsigned i)
+{
+    return (i & 7) | ((i ^ i >> 1 ^ kind) & 1) << 3 | ((i ^ i >> 2) & 1) << 4;
+}
+
+KeptCase kept_case(ImgstatSample sample, uint8_t bits, unsigned kind, unsigned i)
+{
+    const unsigned how = ops.small ? few_choices(kind, i) : i;
+    const bool alpha = how & 1, luma = how & 2, changed = how & 4;
+    const ImgstatDepth depth = how & 8 ? IMGSTAT_DEPTH_16 : IMGSTAT_DEPTH_8;
+    return (KeptCase){.shape = {.sample = sample,
+                                .bits = bits,
+                                .channels = alpha ? 4 : 3,
+                                .width = 28 + below(8),
+                                .height = 1 + below(20),
+                                .gap = below(3),
+                                .mask = below(3) == 0,
+                                .nodata = below(2) != 0},
+                      .method = {.channels = luma ? IMGSTAT_LUMA : IMGSTAT_EACH,
+                                 .depth = changed ? depth : IMGSTAT_DEPTH_KEEP,
+                                 .has_range = below(3) == 0,
+                                 .lo = 2,
+                                 .hi = 14},
+                      .alpha = alpha ? 3 : -1,
+                      .other = how & 16};
+}
+
 void shape_text(const Shape *shape, const char *what, char *text, size_t bytes)
 {
     snprintf(text, bytes, "%s %s x%u, %u bits, %u x %u, gap %u, shift %u, pattern %d%s%s", what,

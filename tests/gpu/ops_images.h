@@ -76,6 +76,20 @@ void test_image_upload(TestImage *image);
 void test_image_destroy(TestImage *image);
 /* The key of some sample of the image. */
 uint64_t test_image_key(const TestImage *image);
+
+/* A case of what stays as it is: alpha, masked samples, nodata, images without contrast. */
+typedef struct KeptCase {
+    Shape shape;          /* all but its pattern */
+    ImgstatMethod method; /* all but its transform */
+    int16_t alpha;
+    bool other; /* a choice of the test's own: of two transforms, say */
+} KeptCase;
+
+/* How many cases there are of each kind of sample, and the i-th of them. kind: the number of this
+ * kind. */
+unsigned kept_cases_of_kind(void);
+KeptCase kept_case(ImgstatSample sample, uint8_t bits, unsigned kind, unsigned i);
+
 void shape_text(const Shape *shape, const char *what, char *text, size_t bytes);
 
 #endif

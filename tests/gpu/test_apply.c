@@ -122,7 +122,8 @@ static void apply_public(const ImgstatMethod *method, const TestImage *image, in
     imgstat_transfer_destroy(transfer);
 }
 
-static bool one_case(const Shape *shape, const ImgstatMethod *method, int16_t alpha)
+/* measured: the device measures the image, too. */
+static bool one_case(const Shape *shape, const ImgstatMethod *method, int16_t alpha, bool measured)
 {
     char text[256];
     const Shape other = {.sample = shape->sample,
@@ -155,7 +156,8 @@ static bool one_case(const Shape *shape, const ImgstatMethod *method, int16_t al
     apply_to(transfer, &image.cpu, alpha, &o, false, text);
     apply_to(transfer, &image.cuda, alpha, &o, false, text);
     apply_to(transfer, &image.cpu, alpha, &o, true, text);
-    apply_public(method, &image, alpha, &reference, &o, text);
+    if (measured)
+        apply_public(method, &image, alpha, &reference, &o, text);
     if (o.image.sample == image.cpu.sample)
         apply_in_place(transfer, &image, alpha, &o, text);
     output_destroy(&o);
@@ -227,63 +229,55 @@ static size_t kept_cases(void)
                  {IMGSTAT_F16, 0, PATTERN_SPECIAL},  {IMGSTAT_F32, 0, PATTERN_SPECIAL},
                  {IMGSTAT_F64, 0, PATTERN_SPECIAL},  {IMGSTAT_F32, 0, PATTERN_CONSTANT},
                  {IMGSTAT_U32, 24, PATTERN_CONSTANT}};
-    static const ImgstatTransform transforms[] = {IMGSTAT_STRETCH, IMGSTAT_EQUALIZE};
     size_t done = 0;
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-        for (unsigned how = 0; how < (ops.small ? 32 : 128); how++) {
-            const Shape shape = {.sample = kinds[k].sample,
-                                 .bits = kinds[k].bits,
-                                 .channels = how & 1 ? 4 : 3,
-                                 .width = 28 + below(8),
-                                 .height = 1 + below(20),
-                                 .gap = below(3),
-                                 .pattern = kinds[k].pattern,
-                                 .mask = below(3) == 0,
-                                 .nodata = below(2) != 0};
-            const bool whole = how & 2;
-            const ImgstatMethod method = {.transform = transforms[how >> 2 & 1],
-                                          .channels = how & 8 ? IMGSTAT_LUMA : IMGSTAT_EACH,
-                                          .depth = whole ? IMGSTAT_DEPTH_8 + (how >> 4 & 1)
-                                                         : IMGSTAT_DEPTH_KEEP,
-                                          .has_range = whole && below(2),
-                                          .lo = 2,
-                                          .hi = 14};
-            done += one_case(&shape, &method, how & 1 ? 3 : -1);
+    for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        for (unsigned i = 0; i < kept_cases_of_kind(); i++) {
+            KeptCase kept = kept_case(kinds[k].sample, kinds[k].bits, k, i);
+            kept.shape.pattern = kinds[k].pattern;
+            kept.method.transform = kept.other ? IMGSTAT_EQUALIZE : IMGSTAT_STRETCH;
+            done += one_case(&kept.shape, &kept.method, kept.alpha, true);
         }
     return done;
 }
 
-/* Images that take several chunks between host and device, and tables in shared memory. */
+/* Images that take several chunks between host and device, and tables in shared memory. Small: only
+ * floats take chunks, five, since mapping them is all that costs little under what looks at every
+ * access of shared memory; measuring them takes seconds for a million samples. */
 static size_t large_cases(void)
 {
+    enum { SMALL_ROWS = 40, SMALL_ROWS_IN_CHUNKS = 420 };
     static const struct {
         ImgstatSample sample;
         uint16_t channels;
         ImgstatTransform transform;
         ImgstatDepth depth;
+        ImgstatChannels mode;
     } cases[] = {
-        {IMGSTAT_U8, 1, IMGSTAT_EQUALIZE, IMGSTAT_DEPTH_KEEP},
-        {IMGSTAT_U8, 3, IMGSTAT_EQUALIZE, IMGSTAT_DEPTH_16},
-        {IMGSTAT_U16, 1, IMGSTAT_EQUALIZE, IMGSTAT_DEPTH_KEEP},
-        {IMGSTAT_U16, 1, IMGSTAT_STRETCH, IMGSTAT_DEPTH_8},
-        {IMGSTAT_I16, 3, IMGSTAT_PERCENTILE, IMGSTAT_DEPTH_KEEP},
-        {IMGSTAT_F16, 1, IMGSTAT_GAMMA, IMGSTAT_DEPTH_KEEP},
-        {IMGSTAT_F32, 1, IMGSTAT_STRETCH, IMGSTAT_DEPTH_8},
+        {IMGSTAT_U8, 1, IMGSTAT_EQUALIZE, IMGSTAT_DEPTH_KEEP, IMGSTAT_JOINT},
+        {IMGSTAT_U8, 3, IMGSTAT_EQUALIZE, IMGSTAT_DEPTH_16, IMGSTAT_JOINT},
+        {IMGSTAT_U16, 1, IMGSTAT_EQUALIZE, IMGSTAT_DEPTH_KEEP, IMGSTAT_JOINT},
+        {IMGSTAT_U16, 1, IMGSTAT_STRETCH, IMGSTAT_DEPTH_8, IMGSTAT_JOINT},
+        {IMGSTAT_I16, 3, IMGSTAT_PERCENTILE, IMGSTAT_DEPTH_KEEP, IMGSTAT_JOINT},
+        {IMGSTAT_F16, 1, IMGSTAT_GAMMA, IMGSTAT_DEPTH_KEEP, IMGSTAT_JOINT},
+        {IMGSTAT_F32, 1, IMGSTAT_STRETCH, IMGSTAT_DEPTH_8, IMGSTAT_JOINT},
+        {IMGSTAT_U8, 3, IMGSTAT_EQUALIZE, IMGSTAT_DEPTH_KEEP, IMGSTAT_LUMA},
     };
     size_t done = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (uint32_t gap = 0; gap < 2; gap++) {
+            const bool in_chunks = !sample_is_narrow(cases[i].sample);
+            const uint32_t small_rows = in_chunks ? SMALL_ROWS_IN_CHUNKS : SMALL_ROWS;
             const Shape shape = {.sample = cases[i].sample,
                                  .channels = cases[i].channels,
                                  .width = 5003,
-                                 .height = ops.small ? 300 : 4001,
+                                 .height = ops.small ? small_rows : 4001,
                                  .gap = gap * 2 * (uint32_t)imgstat_sample_bytes(cases[i].sample),
                                  .pattern = PATTERN_SKEWED};
             const ImgstatMethod method = {.transform = cases[i].transform,
                                           .depth = cases[i].depth,
                                           .gamma = 1.7,
-                                          .channels = IMGSTAT_JOINT};
-            done += one_case(&shape, &method, -1);
+                                          .channels = cases[i].mode};
+            done += one_case(&shape, &method, -1, !ops.small || !in_chunks);
         }
     return done;
 }
@@ -306,7 +300,7 @@ int main(void)
                     below(3) == 0 && shape.channels > 1
                         ? (int16_t)(below(3) ? shape.channels - 1u : below(shape.channels))
                         : (int16_t)-1;
-                if (one_case(&shape, &method, alpha))
+                if (one_case(&shape, &method, alpha, true))
                     done++;
                 else
                     without++;
@@ -316,5 +310,5 @@ int main(void)
            "comparisons of %zu bytes, %.1f s, %zu failures\n",
            done, without, kept, large, ops.cases, ops.compared, seconds() - begin, ops.failures);
     ops_close();
-    return ops.failures > 0 || done < rounds * 20 || kept < 300 ? 1 : 0;
+    return ops.failures > 0 || done < rounds * 20 || kept < 80 ? 1 : 0;
 }
