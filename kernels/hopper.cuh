@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* Blocks may begin while the last ones of the launch before are still at work (the launch asks for
- * it): what comes before this call touches nothing but shared memory. */
+ * it): what comes before this call touches nothing but shared memory, and fetches (fetch_bulk). */
 static __device__ __forceinline__ void after_launches_before(void)
 {
 #if __CUDA_ARCH__ >= 900
@@ -61,18 +61,48 @@ static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, unsigned 
                  : "memory");
 }
 
-/* Arrives, and lets the phase end only when the bytes have come, too. Everything on 16 bytes. */
-static __device__ __forceinline__ void load_bulk(void *to, const void *from, unsigned bytes,
-                                                 uint64_t *barrier)
+/* Arrives, and lets the phase end only when so many bytes have come, too. */
+static __device__ __forceinline__ void barrier_expect(uint64_t *barrier, unsigned bytes)
 {
     asm volatile(
         "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
         "r"(bytes)
         : "memory");
+}
+
+/* Copies, and arrives as barrier_expect does. Everything on 16 bytes. */
+static __device__ __forceinline__ void load_bulk(void *to, const void *from, unsigned bytes,
+                                                 uint64_t *barrier)
+{
+    barrier_expect(barrier, bytes);
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
                  "[%0], [%1], %2, [%3];" ::"r"(shared_address(to)),
                  "l"(from), "r"(bytes), "r"(shared_address(barrier))
                  : "memory");
+}
+
+/* The same of what nobody reads again: it leaves the second-level cache first. */
+static __device__ __forceinline__ void load_bulk_once(void *to, const void *from, unsigned bytes,
+                                                      uint64_t *barrier)
+{
+    barrier_expect(barrier, bytes);
+    asm volatile("{\n"
+                 ".reg .b64 policy;\n"
+                 "createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n"
+                 "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 ".L2::cache_hint [%0], [%1], %2, [%3], policy;\n"
+                 "}\n" ::"r"(shared_address(to)),
+                 "l"(from), "r"(bytes), "r"(shared_address(barrier))
+                 : "memory");
+}
+
+/* Brings bytes nearer, into the second-level cache, and reads none: they may still be written.
+ * Everything on 16 bytes. */
+static __device__ __forceinline__ void fetch_bulk(const void *from, unsigned bytes)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+#endif
 }
 
 #endif

@@ -47,8 +47,8 @@ struct SmallState {
     uint32_t begun; /* turn * SMALL_TURN + blocks of this launch that have begun */
 };
 
-/* Whether one launch can do it all (transform_small.cu): one map for all samples of 8 bits, which
- * fit the multiprocessors. Then it does, in the stream's order. */
+/* Whether one launch can do it all (transform_small.cu): one map for all samples of 8 bits, fewer
+ * than 2^27. Then it does, in the stream's order. */
 bool transform_is_small(const CudaDevice *device, const Finish *finish, const ApplyPixels *pixels);
 SmallMap small_map(const Map *blank, const Finish *finish);
 ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, const SmallMap *map,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* transform_small.cu: 8-bit images that fit the multiprocessors: from pixels to pixels in one
- * launch that reads them once. */
+/* transform_small.cu: 8-bit images of which the multiprocessors hold all or much: from pixels to
+ * pixels in one launch that reads what they hold once. */
 #include "hopper.cuh"
 #include "transform_small.cuh"
 
@@ -8,13 +8,17 @@
 enum { FEW_THREADS = 512, MANY_THREADS = 1024 };
 /* Vectors a thread keeps in registers: all, but of the largest images. */
 enum { KEPT_ONE = 1, KEPT_FEW = 4, KEPT_MORE = 9, KEPT_MANY = 8 };
+/* As many of a thread are worth fetching early; more would hold up the launch before. */
+enum { FETCHED_VECTORS = 6 };
 /* And in shared memory at most. */
-enum { SHARED_VECTORS = 12 };
+enum { SHARED_VECTORS = 10 };
 /* Bytes from row to row of a table of columns. In wide rows nobody looks beside the columns, and
  * the address of a byte's row takes one instruction. */
 enum { NARROW_ROW = COLUMNS * 4, WIDE_ROW = 2 * NARROW_ROW };
 /* Shared memory beside table and pixels. */
-enum { OTHER_BYTES = 4096 };
+enum { OTHER_BYTES = 2048 };
+/* Counts and what tells them fit 27 bits. */
+enum { SMALL_VECTORS = (1 << 27) / 16 };
 
 /* A lane's column, as bytes. */
 static __device__ __forceinline__ uint32_t own_column(void)
@@ -136,30 +140,62 @@ static __device__ __forceinline__ void fill_columns(uint4 *table, const uint32_t
 /* ---- Vectors in registers -------------------------------------------------------------------- */
 
 /* Vectors a thread loads before it counts the first: as was fastest. */
-template <unsigned KEPT, bool SHARES, unsigned ROW> struct Ahead {
-    enum {
-        VECTORS = ROW != WIDE_ROW || KEPT <= KEPT_FEW ? KEPT
-                  : KEPT == KEPT_MORE                 ? 5
-                  : SHARES                            ? 3
-                                                      : 2
-    };
+template <unsigned KEPT, bool SHARES, bool LARGE> struct Ahead {
+    enum { VECTORS = LARGE || KEPT <= KEPT_FEW ? KEPT : KEPT == KEPT_MORE ? 5 : SHARES ? 3 : 2 };
 };
 
-template <unsigned THREADS>
-static __device__ __forceinline__ uint4 load_kept(const Piece &p, unsigned k)
+/* ONCE: nobody reads it again, so it leaves the second-level cache first. */
+template <unsigned THREADS, bool ONCE>
+static __device__ __forceinline__ uint4 load_vector(const Piece &p, unsigned k)
 {
     const uint32_t i = threadIdx.x + k * THREADS;
-    return i < p.vectors ? p.from[i] : make_uint4(0, 0, 0, 0);
+    if (i >= p.vectors)
+        return make_uint4(0, 0, 0, 0);
+    return ONCE ? __ldcs(&p.from[i]) : p.from[i];
+}
+
+/* Which of a thread's vectors a register holds: in round 0 of those that stay in registers, else of
+ * those that it reads twice, which come behind all that it keeps. */
+template <unsigned KEPT>
+static __device__ __forceinline__ unsigned vector_of(const Small &s, uint32_t round, unsigned k)
+{
+    return k + round * KEPT + (round ? s.shared : 0);
+}
+
+/* What a thread counts first. */
+template <unsigned THREADS, unsigned KEPT, bool LARGE>
+static __device__ __forceinline__ uint4 load_first(const Small &s, const Piece &p, unsigned k)
+{
+    if (LARGE && s.rounds > 0)
+        return load_vector<THREADS, false>(p, vector_of<KEPT>(s, s.rounds, k));
+    return load_vector<THREADS, LARGE>(p, k);
+}
+
+/* Counts what a thread reads twice, the last round first, and loads what it keeps meanwhile. */
+template <unsigned THREADS, unsigned KEPT, unsigned ROW>
+static __device__ __forceinline__ void count_rounds(const Small &s, const Piece &p, uint32_t *table,
+                                                    uint4 v[KEPT])
+{
+#pragma unroll 1
+    for (uint32_t round = s.rounds; round > 0; round--) {
+#pragma unroll
+        for (unsigned k = 0; k < KEPT; k++) {
+            const uint32_t i = threadIdx.x + vector_of<KEPT>(s, round, k) * THREADS;
+            count_vector<ROW>(table, v[k], own_column() + (i < p.vectors ? 0 : NARROW_ROW));
+            __syncwarp(); /* else the load is moved behind other counts */
+            v[k] = round > 1 ? load_vector<THREADS, false>(p, vector_of<KEPT>(s, round - 1, k))
+                             : load_vector<THREADS, true>(p, k);
+        }
+    }
 }
 
 /* Counts what a thread keeps, and loads the rest of it meanwhile. With wide rows the only branches
  * are those that a block takes together, behind the SURE vectors that every image of the kernel
  * has: what lies beyond the piece is counted beside the columns. A load that a branch follows
  * shares a scoreboard with others, so that a warp waits for all of them. */
-template <unsigned THREADS, unsigned KEPT, unsigned SURE, bool SHARES, unsigned ROW>
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, unsigned AHEAD, unsigned ROW>
 static __device__ __forceinline__ void count_kept(const Piece &p, uint32_t *table, uint4 v[KEPT])
 {
-    enum { AHEAD = Ahead<KEPT, SHARES, ROW>::VECTORS };
 #pragma unroll
     for (unsigned k = 0; k < KEPT; k++) {
         const bool within = threadIdx.x + k * THREADS < p.vectors;
@@ -171,7 +207,7 @@ static __device__ __forceinline__ void count_kept(const Piece &p, uint32_t *tabl
             count_vector<ROW>(table, v[k], own_column());
         if (k + AHEAD < KEPT) {
             __syncwarp(); /* else the load is moved ahead of the counts */
-            v[k + AHEAD] = load_kept<THREADS>(p, k + AHEAD);
+            v[k + AHEAD] = load_vector<THREADS, false>(p, k + AHEAD);
         }
     }
 }
@@ -189,7 +225,7 @@ static __device__ __forceinline__ void prepare_copies(const Small &s, uint64_t *
 }
 
 /* One thread starts them. */
-template <unsigned THREADS>
+template <unsigned THREADS, bool LARGE>
 static __device__ __forceinline__ void start_copies(const Small &s, const Piece &p, uint32_t first,
                                                     uint4 *kept, uint64_t *arrived)
 {
@@ -197,9 +233,13 @@ static __device__ __forceinline__ void start_copies(const Small &s, const Piece 
 #pragma unroll 1
     for (uint32_t k = 0; k < s.shared; k++) {
         const uint32_t at = first + k * THREADS;
-        if (at < p.vectors)
-            load_bulk(kept + k * THREADS, p.from + at, min(THREADS, p.vectors - at) * 16,
-                      &arrived[k]);
+        if (at >= p.vectors)
+            break;
+        const uint32_t bytes = min(THREADS, p.vectors - at) * 16;
+        if (LARGE && s.rounds > 0)
+            load_bulk_once(kept + k * THREADS, p.from + at, bytes, &arrived[k]);
+        else
+            load_bulk(kept + k * THREADS, p.from + at, bytes, &arrived[k]);
     }
 #endif
 }
@@ -227,6 +267,45 @@ static __device__ __forceinline__ void count_copies(const Small &s, const Piece 
             count_vector<ROW>(table, kept[k * THREADS], own_column());
         }
     }
+}
+
+/* ---- Counts of a piece ----------------------------------------------------------------------- */
+
+/* A block adds the counts in its table to those of all blocks. */
+template <unsigned THREADS, unsigned COPIES, unsigned ROW>
+static __device__ __forceinline__ void add_counts(SmallState *state, uint32_t turn, uint32_t flip,
+                                                  const Piece &p, const uint4 *table)
+{
+    const uint32_t sum = sum_columns<THREADS, ROW>(table), bin = threadIdx.x / (THREADS / BINS);
+    if (threadIdx.x % (THREADS / BINS) == 0 && sum)
+        atomicAdd(count_of<COPIES>(state, turn, blockIdx.x % COPIES, bin ^ flip), sum);
+    if (threadIdx.x == THREADS - 32)
+        atomicAdd(state->samples[turn], piece_samples(p));
+}
+
+/* A block counts the piece of one that has not begun. */
+template <unsigned THREADS, unsigned COPIES, unsigned ROW>
+static __device__ __forceinline__ void help(const Small &s, SmallState *state, uint32_t turn,
+                                            uint32_t flip, uint32_t block, uint4 *memory,
+                                            Helped *helped)
+{
+    const Piece p = piece_of(s, block);
+    uint32_t *const table = (uint32_t *)memory;
+    empty_columns<THREADS, ROW>(memory);
+    __syncthreads(); /* the table is empty */
+#pragma unroll 1
+    for (uint32_t i = threadIdx.x; i < p.vectors; i += THREADS)
+        count_vector<ROW>(table, p.from[i], own_column());
+    if (threadIdx.x < p.tail)
+        atomicAdd(&table[((const unsigned char *)(p.from + p.vectors))[threadIdx.x] * (ROW / 4) +
+                         threadIdx.x % 32],
+                  1u);
+    if (threadIdx.x == 0) {
+        helped->any = 1;
+        helped->block[block] = 1;
+    }
+    __syncthreads(); /* the counts are whole */
+    add_counts<THREADS, COPIES, ROW>(state, turn, flip, p, memory);
 }
 
 /* ---- The kernel ------------------------------------------------------------------------------ */
@@ -257,9 +336,12 @@ static __device__ __forceinline__ void map_helped(const Small &s, uint32_t *tabl
  *             while it arrives, adds its counts to those of all blocks, and sees by their sum that
  *             they are whole: each is a total that only grows, so no other barrier and no fence is
  *             needed. Every block then makes the same table and maps what it kept. A lane has a
- *             column of the counters and of the table: no bank conflicts.
+ *             column of the counters and of the table: no bank conflicts. If it is LARGE, image and
+ *             result are more than the second-level cache holds, and that is left to what is read
+ *             again: of the largest images what blocks have no room for.
  *   Work      an increment and a lookup a sample; 256 ratios a block.
- *   Memory    reads and writes each sample once; 257 atomic additions a block.
+ *   Memory    reads and writes each sample once, or what it does not keep twice; 257 atomic
+ *             additions a block.
  *   Launch    <<<blocks, THREADS, BINS * ROW + 16 * shared * THREADS or more>>>, at most
  *             SMALL_BLOCKS; it may begin before the launch before has ended. Blocks wait for
  *             blocks, but not for any that has not begun: after some time they do its piece, and
@@ -269,16 +351,17 @@ static __device__ __forceinline__ void map_helped(const Small &s, uint32_t *tabl
  *             written by the block that has read it, when all are counted.
  *   Result    the bytes of transfer_create and transfer_apply.
  */
-template <unsigned THREADS, unsigned KEPT, unsigned SURE, bool SHARES, unsigned COPIES,
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, bool SHARES, bool LARGE, unsigned COPIES,
           unsigned ROW, bool COLUMNED>
 static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1)
     transform_small(SmallMap m, Small s, SmallState *state)
 {
+    enum { AHEAD = Ahead<KEPT, SHARES, LARGE>::VECTORS };
     extern __shared__ __align__(128) uint4 memory[];
     __shared__ Parts parts;
     __shared__ __align__(4) unsigned char entry[BINS];
     __shared__ Helped helped;
-    __shared__ uint32_t turn, own;
+    __shared__ uint32_t turn, own, left;
     __shared__ uint64_t arrived[SHARED_VECTORS];
     uint32_t *const table = (uint32_t *)memory;
     uint4 *const kept = memory + BINS * ROW / 16 + threadIdx.x;
@@ -295,18 +378,22 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     if (threadIdx.x < sizeof parts / 4)
         ((uint32_t *)&parts)[threadIdx.x] = 0;
     __syncthreads(); /* the table is empty, and barriers are ready */
+    if (THREADS == FEW_THREADS && s.fetches && threadIdx.x == 0 && p.vectors > 0)
+        fetch_bulk(p.from, p.vectors * 16);
     after_launches_before();
     if (threadIdx.x == 0)
         begun = ask_for_piece(state);
 #pragma unroll
-    for (unsigned k = 0; k < Ahead<KEPT, SHARES, ROW>::VECTORS; k++)
-        v[k] = load_kept<THREADS>(p, k);
+    for (unsigned k = 0; k < AHEAD; k++)
+        v[k] = load_first<THREADS, KEPT, LARGE>(s, p, k);
     __syncwarp(); /* else the later loads are moved behind counts of the first vector */
     if (threadIdx.x < p.tail)
         last = tail[threadIdx.x];
     if (SHARES && threadIdx.x == 0)
-        start_copies<THREADS>(s, p, KEPT * THREADS, kept, arrived);
-    count_kept<THREADS, KEPT, SURE, SHARES, ROW>(p, table, v);
+        start_copies<THREADS, LARGE>(s, p, KEPT * THREADS, kept, arrived);
+    if (LARGE)
+        count_rounds<THREADS, KEPT, ROW>(s, p, table, v);
+    count_kept<THREADS, KEPT, SURE, AHEAD, ROW>(p, table, v);
     if (SHARES)
         count_copies<THREADS, KEPT, ROW>(s, p, table, kept, arrived);
     if (threadIdx.x < p.tail)
@@ -315,19 +402,21 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
         take_own_piece(state, begun, &turn, &own);
     __syncthreads(); /* the counts are whole */
 
-    const uint32_t sum = sum_columns<THREADS, ROW>(memory), bin = threadIdx.x / (THREADS / BINS);
-    if (own && threadIdx.x % (THREADS / BINS) == 0 && sum)
-        atomicAdd(count_of<COPIES>(state, turn, blockIdx.x % COPIES, bin ^ m.from_flip), sum);
-    if (own && threadIdx.x == THREADS - 32)
-        atomicAdd(state->samples[turn], piece_samples(p));
+    if (own)
+        add_counts<THREADS, COPIES, ROW>(state, turn, m.from_flip, p, memory);
     if (blockIdx.x == 0)
         empty_next<THREADS>(state, turn); /* no other launch runs */
     if (!own)
         return;
     const uint32_t all = s.vectors * 16 + s.tail, key = threadIdx.x ^ m.from_flip;
-    if (threadIdx.x < 32)
-        await_samples<COPIES>(s, state, turn, m.from_flip, all, &helped);
-    __syncthreads(); /* nobody looks at the counts before it is worth while */
+    for (uint32_t looks = 0;;) {
+        if (threadIdx.x < 32)
+            left = await_samples(state, turn, all, &looks);
+        __syncthreads(); /* nobody looks at the counts before it is worth while */
+        if (left == gridDim.x)
+            break;
+        help<THREADS, COPIES, ROW>(s, state, turn, m.from_flip, left, memory, &helped);
+    }
     if (threadIdx.x < BINS) {
         uint32_t rounds;
         const Cdf cdf = gather_counts<COPIES>(state, turn, all, key, m.nodata, &parts, &rounds);
@@ -337,11 +426,17 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
             fill_columns<ROW>(memory, (const uint32_t *)entry);
     }
     __syncthreads(); /* the table is whole */
+#pragma unroll 1
+    for (uint32_t round = 0; round <= (LARGE ? s.rounds : 0); round++) {
 #pragma unroll
-    for (unsigned k = 0; k < KEPT; k++)
-        if (threadIdx.x + k * THREADS < p.vectors)
-            store_vector<THREADS>(p.to + threadIdx.x + k * THREADS,
-                                  map_vector<ROW, COLUMNED>(table, entry, v[k]));
+        for (unsigned k = 0; k < KEPT; k++) {
+            const uint32_t i = threadIdx.x + vector_of<KEPT>(s, round, k) * THREADS;
+            if (i < p.vectors)
+                store_vector<THREADS>(p.to + i, map_vector<ROW, COLUMNED>(table, entry, v[k]));
+            if (LARGE && round < s.rounds)
+                v[k] = load_vector<THREADS, true>(p, vector_of<KEPT>(s, round + 1, k));
+        }
+    }
 #pragma unroll 2
     for (uint32_t k = 0; SHARES && k < s.shared; k++) {
         const uint32_t i = threadIdx.x + (KEPT + k) * THREADS;
@@ -370,18 +465,10 @@ static uint32_t piece_vectors(uint32_t vectors, uint32_t blocks)
     return (vectors + blocks * LINE - 1) / (blocks * LINE) * LINE;
 }
 
-/* Vectors a thread of so many has to keep in shared memory. */
-static uint32_t shared_vectors(uint32_t piece, unsigned threads, unsigned kept)
+/* Vectors that a thread of a full block can keep in shared memory, beside a table. */
+static uint32_t room_for(const CudaDevice *device)
 {
-    const uint32_t each = (piece + threads - 1) / threads;
-    return each > kept ? each - kept : 0;
-}
-
-/* Vectors a thread of a full block for which there is room there. */
-static uint32_t room_for(const CudaDevice *device, unsigned row)
-{
-    const int room =
-        (device->max_shared - BINS * (int)row - OTHER_BYTES) / (16 * (int)MANY_THREADS);
+    const int room = (device->max_shared - BINS * WIDE_ROW - OTHER_BYTES) / (16 * MANY_THREADS);
     return room < 0 ? 0 : room < SHARED_VECTORS ? (uint32_t)room : SHARED_VECTORS;
 }
 
@@ -392,9 +479,7 @@ bool transform_is_small(const CudaDevice *device, const Finish *f, const ApplyPi
     return device->max_shared > BINS * WIDE_ROW + OTHER_BYTES &&
            sample_bits((ImgstatSample)f->from) == 8 && sample_bits((ImgstatSample)f->to) == 8 &&
            f->n_maps == 1 && p->alpha < 0 && !p->mask && p->rows == 1 && address % 16 == 0 &&
-           vectors < 1 << 22 &&
-           shared_vectors(piece_vectors((uint32_t)vectors, most_blocks(device)), MANY_THREADS,
-                          KEPT_MANY) <= room_for(device, NARROW_ROW);
+           vectors < SMALL_VECTORS;
 }
 
 SmallMap small_map(const Map *blank, const Finish *f)
@@ -417,16 +502,18 @@ SmallMap small_map(const Map *blank, const Finish *f)
     return m;
 }
 
-template <unsigned THREADS, unsigned KEPT, unsigned SURE, bool SHARES, unsigned COPIES,
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, bool SHARES, bool LARGE, unsigned COPIES,
           unsigned ROW, bool COLUMNED>
 static ImgstatResult launch(CudaDevice *device, cudaStream_t stream, const SmallMap &m, Small s,
                             SmallState *state, ImgstatError *err)
 {
-    const auto kernel = transform_small<THREADS, KEPT, SURE, SHARES, COPIES, ROW, COLUMNED>;
+    const auto kernel = transform_small<THREADS, KEPT, SURE, SHARES, LARGE, COPIES, ROW, COLUMNED>;
     const uint32_t most = most_blocks(device), wanted = (s.vectors + THREADS - 1) / THREADS;
     const uint32_t blocks = wanted < 1 ? 1 : wanted < most ? wanted : most;
     s.piece = piece_vectors(s.vectors, blocks);
-    s.shared = shared_vectors(s.piece, THREADS, KEPT);
+    const uint32_t each = (s.piece + THREADS - 1) / THREADS, more = each > KEPT ? each - KEPT : 0;
+    s.shared = more < room_for(device) ? more : room_for(device);
+    s.rounds = (more - s.shared + KEPT - 1) / KEPT;
     size_t bytes = BINS * ROW + (size_t)s.shared * 16 * THREADS;
     /* Room for two blocks a multiprocessor, not for three: launches after the next one would be
      * spread unevenly over what the present one leaves. */
@@ -441,29 +528,31 @@ ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, co
 {
     const uint64_t samples = p->width * p->channels;
     const uint64_t few = (uint64_t)most_blocks(device) * FEW_THREADS;
+    const uint64_t many = (uint64_t)most_blocks(device) * MANY_THREADS;
     Small s;
     s.from = (const uint4 *)p->from;
     s.to = (uint4 *)p->to;
     s.vectors = (uint32_t)(samples / 16);
     s.tail = (uint32_t)(samples % 16);
-    s.piece = s.shared = 0;
+    s.piece = s.shared = s.rounds = 0;
+    s.fetches = s.vectors <= few * FETCHED_VECTORS;
     if (s.vectors <= few * KEPT_ONE)
-        return launch<FEW_THREADS, KEPT_ONE, 1, false, 4, NARROW_ROW, false>(device, stream, *map,
-                                                                             s, state, err);
+        return launch<FEW_THREADS, KEPT_ONE, 1, false, false, 4, NARROW_ROW, false>(
+            device, stream, *map, s, state, err);
     if (s.vectors <= few * KEPT_FEW)
-        return launch<FEW_THREADS, KEPT_FEW, KEPT_ONE + 1, false, 1, WIDE_ROW, true>(
+        return launch<FEW_THREADS, KEPT_FEW, KEPT_ONE + 1, false, false, 1, WIDE_ROW, true>(
             device, stream, *map, s, state, err);
     if (s.vectors <= few * KEPT_MORE)
-        return launch<FEW_THREADS, KEPT_MORE, KEPT_FEW + 1, false, 1, WIDE_ROW, true>(
+        return launch<FEW_THREADS, KEPT_MORE, KEPT_FEW + 1, false, false, 1, WIDE_ROW, true>(
             device, stream, *map, s, state, err);
-    const uint32_t more =
-        shared_vectors(piece_vectors(s.vectors, most_blocks(device)), MANY_THREADS, KEPT_MANY);
-    if (more == 0)
-        return launch<MANY_THREADS, KEPT_MANY, KEPT_MORE * FEW_THREADS / MANY_THREADS + 1, false, 1,
-                      WIDE_ROW, true>(device, stream, *map, s, state, err);
-    return more <= room_for(device, WIDE_ROW)
-               ? launch<MANY_THREADS, KEPT_MANY, KEPT_MANY, true, 1, WIDE_ROW, true>(
+    if (s.vectors <= many * KEPT_MANY)
+        return launch<MANY_THREADS, KEPT_MANY, KEPT_MORE * FEW_THREADS / MANY_THREADS + 1, false,
+                      false, 1, WIDE_ROW, true>(device, stream, *map, s, state, err);
+    /* An eighth of the cache is for what else there is. */
+    const uint64_t cached = (uint64_t)device->properties.l2CacheSize / 8 * 7;
+    return s.vectors <= many * (KEPT_MANY + room_for(device)) && samples * 2 <= cached
+               ? launch<MANY_THREADS, KEPT_MANY, KEPT_MANY, true, false, 1, WIDE_ROW, true>(
                      device, stream, *map, s, state, err)
-               : launch<MANY_THREADS, KEPT_MANY, KEPT_MANY, true, 1, NARROW_ROW, true>(
+               : launch<MANY_THREADS, KEPT_MANY, KEPT_MANY, true, true, 1, WIDE_ROW, true>(
                      device, stream, *map, s, state, err);
 }

@@ -17,6 +17,8 @@ struct Small {
     uint32_t vectors, tail; /* 16 samples each; samples behind them */
     uint32_t piece;         /* vectors a block */
     uint32_t shared;        /* vectors a thread keeps in shared memory */
+    uint32_t rounds;        /* of as many as a thread has registers for: what it reads twice */
+    uint32_t fetches;       /* whether blocks that wait for the launch before fetch their pieces */
 };
 
 /* What one block counts and maps; the tail is the last one's. */
@@ -57,7 +59,7 @@ static __device__ __forceinline__ uint32_t *count_of(SmallState *state, uint32_t
     return &state->counts[turn][(copy * BINS + key) / LINE][key % LINE];
 }
 
-/* Pieces that a block has done beside its own. */
+/* Pieces that a block has counted beside its own. */
 struct Helped {
     uint32_t any;
     unsigned char block[SMALL_BLOCKS];
@@ -126,43 +128,22 @@ static __device__ __forceinline__ uint32_t take_piece(SmallState *state, uint32_
     return gridDim.x;
 }
 
-/* One warp counts the piece of a block that has not begun, straight into global memory: this is
- * rare, and may be slow. */
-template <unsigned COPIES>
-static __device__ __forceinline__ void help(const Small &s, SmallState *state, uint32_t turn,
-                                            uint32_t flip, Helped *helped)
-{
-    const uint32_t lane = threadIdx.x % 32, block = take_piece(state, turn);
-    if (block == gridDim.x)
-        return;
-    const Piece p = piece_of(s, block);
-    const unsigned char *const samples = (const unsigned char *)p.from;
-#pragma unroll 1
-    for (uint32_t i = lane; i < piece_samples(p); i += 32)
-        atomicAdd(count_of<COPIES>(state, turn, 0, samples[i] ^ flip), 1u);
-    if (lane == 0) {
-        helped->any = 1;
-        helped->block[block] = 1;
-        atomicAdd(state->samples[turn], piece_samples(p));
-    }
-}
-
 /* ---- The counts of all blocks ---------------------------------------------------------------- */
 
 /* One warp waits until all samples have been counted, or nearly: this word is added to after the
  * counts, but nothing keeps that order. Reading the counts all the time would hold up those who
- * add. */
-template <unsigned COPIES>
-static __device__ __forceinline__ void await_samples(const Small &s, SmallState *state,
-                                                     uint32_t turn, uint32_t flip, uint32_t all,
-                                                     Helped *helped)
+ * add. After a while, `looks` of all times that it waits, it takes the piece of a block that has
+ * not begun: returns that, for its own block to count, or gridDim.x where it need not. */
+static __device__ __forceinline__ uint32_t await_samples(SmallState *state, uint32_t turn,
+                                                         uint32_t all, uint32_t *looks)
 {
     /* Looks of some 0.4 us; blocks of a launch begin within a few of them, or much later. */
     enum { PATIENCE = 200 };
-    for (uint32_t looks = 0; !__any_sync(ALL_LANES, load_count(state->samples[turn]) >= all);
-         looks++)
-        if (looks >= PATIENCE)
-            help<COPIES>(s, state, turn, flip, helped);
+    uint32_t block = gridDim.x;
+    while (block == gridDim.x && !__any_sync(ALL_LANES, load_count(state->samples[turn]) >= all))
+        if (++*looks > PATIENCE)
+            block = take_piece(state, turn);
+    return block;
 }
 
 /* Counts as the thread of one key sees them: nodata is none of them. */

@@ -197,15 +197,22 @@ static size_t plain_cases(cudaStream_t stream)
         {.sample = IMGSTAT_U8, .channels = 3, .width = 2003, .height = 2101, .nodata = true},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 4099, .height = 4097},
         {.sample = IMGSTAT_U8, .channels = 4, .width = 2703, .height = 2801, .nodata = true},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 5301, .height = 5203},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 6200, .height = 6100},
-        {.sample = IMGSTAT_U8, .channels = 1, .width = 6503, .height = 6401},
+        {.sample = IMGSTAT_I8, .channels = 1, .width = 6503, .height = 6401, .nodata = true},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 8193, .height = 8191},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 11585, .height = 11585}, /* < 2^27 */
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 16384, .height = 8192},
     };
     static const Pattern patterns[] = {PATTERN_RANDOM, PATTERN_CONSTANT, PATTERN_SKEWED};
+    enum { LARGE = 64 << 20 };
     const size_t n = ops.small ? 6 : sizeof shapes / sizeof *shapes;
     size_t done = 0;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < 3; k++) {
             Shape shape = shapes[i];
+            if (k > 0 && (size_t)shape.width * shape.height > LARGE)
+                continue;
             shape.pattern = patterns[k];
             const ImgstatMethod method = {.transform =
                                               k == 2 ? IMGSTAT_PERCENTILE : IMGSTAT_EQUALIZE,
@@ -223,6 +230,7 @@ static size_t busy_cases(cudaStream_t stream)
         {.sample = IMGSTAT_U8, .channels = 1, .width = 1009, .height = 1021},
         {.sample = IMGSTAT_I8, .channels = 1, .width = 2048, .height = 1056, .nodata = true},
         {.sample = IMGSTAT_U8, .channels = 3, .width = 2731, .height = 2049},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 7001, .height = 6803},
     };
     const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE, .channels = IMGSTAT_JOINT};
     const size_t n = sizeof shapes / sizeof *shapes;
@@ -256,7 +264,7 @@ static size_t busy_cases(cudaStream_t stream)
 }
 
 /* Streams whose launches overlap as they like: blocks with all their pixels in registers, with some
- * in shared memory, and with most. */
+ * in shared memory, and with more than both hold. */
 static size_t parallel_cases(void)
 {
     enum { STREAMS = 5, ROUNDS = 60 };
@@ -265,7 +273,7 @@ static size_t parallel_cases(void)
         {.sample = IMGSTAT_U8, .channels = 1, .width = 4096, .height = 4000},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 2003, .height = 1999},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 4300, .height = 4200},
-        {.sample = IMGSTAT_U8, .channels = 1, .width = 6200, .height = 6100},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 7000, .height = 6900},
     };
     const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE};
     TestImage image[STREAMS];

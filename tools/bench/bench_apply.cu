@@ -12,7 +12,9 @@ extern "C" {
 #include "survey.h"
 }
 
+#include <algorithm>
 #include <initializer_list>
+#include <iterator>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -204,7 +206,7 @@ static void apply_of(Bench *bench, ImgstatSample sample, uint16_t channels, size
         res = imgstat_transfer_create(w.cpu, &method, &image, -1, NULL, &w.transfer, &err);
     }
     if (res == IMGSTAT_OK && w.transfer) {
-        if (cached)
+        if (c.bytes <= (size_t)bench->device.l2CacheSize)
             bench_row(bench, &c, "copy", call_copy, NULL, true);
         apply_rows(bench, c, &w, host);
         chain_rows(bench, c, &w, host);
@@ -224,10 +226,17 @@ void bench_transfers(Bench *bench)
 {
     if (!bench->cuda)
         return;
-    for (size_t kib : {256, 1024, 4096, 16384, 32768}) /* within the second-level cache */
-        apply_of(bench, IMGSTAT_U8, 1, kib << 10, true);
+    static const size_t within[] = {256,   1024,  2048,  3072,  4096,  6144,  9216,
+                                    12288, 16384, 24576, 32768, 40960, 49152, 57344}; /* KiB */
+    for (size_t kib :
+         within) /* images that the second-level cache holds, and may or may not have */
+        for (bool there : {false, true})
+            if (kib << 10 <= (size_t)bench->device.l2CacheSize)
+                apply_of(bench, IMGSTAT_U8, 1, kib << 10, there);
     for (size_t s = 0; s < bench->options.n_sizes; s++) {
-        apply_of(bench, IMGSTAT_U8, 1, bench->options.sizes[s], false);
+        const size_t bytes = bench->options.sizes[s];
+        if (std::find(std::begin(within), std::end(within), bytes >> 10) == std::end(within))
+            apply_of(bench, IMGSTAT_U8, 1, bytes, false);
         apply_of(bench, IMGSTAT_U16, 1, bench->options.sizes[s], false);
         apply_of(bench, IMGSTAT_U8, 3, bench->options.sizes[s], false);
     }

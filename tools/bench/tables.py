@@ -5,7 +5,8 @@
 Usage: tables.py BENCH.json FILE.md...
 
 Replaces what stands between <!-- bench NAME --> and <!-- end --> by table NAME, for each NAME that
-a file asks for: machine, reductions, blocks, scans, records, wide, small, batch, transforms, ceilings, losses.
+a file asks for: machine, reductions, blocks, scans, records, wide, small, batch, transforms, within, ceilings,
+losses.
 """
 import json
 import re
@@ -192,26 +193,42 @@ def wide(b):
     return table(["of the read ceiling"] + heads, lines)
 
 
+def us(row):
+    return f"{1e3 * row['ms']:,.1f}" if row else "-"
+
+
+def transformed(b):
+    """The rows of equalize, each with what finds another row of the same image."""
+    for r in b.rows:
+        if r["group"] == "apply" and r["name"] == "imgstat equalize":
+            yield r, lambda name, cached, r=r: b.find(group="apply", sample=r["sample"], channels=r["channels"],
+                                                      cached=cached, name=name, bytes=r["bytes"])
+
+
 def transforms(b):
     """Pixels to pixels, random: times of equalize, and what they are compared with."""
-    head = ["microseconds, random", "copy", "NPP LUT", "imgstat LUT", "imgstat equalize", "of its bound", "in a graph",
-            "times the copy"]
+    head = ["microseconds, random", "NPP LUT", "imgstat LUT", "imgstat equalize", "of its bound"]
     lines = []
-    for r in b.rows:
-        if r["group"] != "apply" or r["name"] != "imgstat equalize":
+    for r, row in transformed(b):
+        if not row("imgstat equalize", True):
+            lines.append([f"{layout_text(r['sample'], r['channels'])}, {size_text(r['bytes'])}",
+                          us(row("NPP LUTPalette", False)), us(row("imgstat apply", False)), us(r),
+                          f"{100 * r['of_ceiling']:.0f} %"])
+    return table(head, lines)
+
+
+def within(b):
+    """The same of images that the second-level cache holds: from memory, and where they are there already."""
+    head = ["microseconds, u8, random", "copy", "NPP LUT", "imgstat LUT", "imgstat equalize", "times the copy",
+            "in the L2 cache: copy", "imgstat equalize", "in a graph", "times the copy"]
+    lines = []
+    for r, row in transformed(b):
+        cached, copies = row("imgstat equalize", True), [row("copy", False), row("copy", True)]
+        if r["cached"] or not cached or not all(copies):
             continue
-        def row(name):
-            return b.find(group="apply", sample=r["sample"], channels=r["channels"], cached=r["cached"], name=name,
-                          bytes=r["bytes"])
-        copy = row("copy")
-        cells = [f"{1e3 * x['ms']:,.1f}" if x else "-"
-                 for x in (copy, row("NPP LUTPalette"), row("imgstat apply"), r)]
-        graph = row("imgstat equalize, graph")
-        lines.append([f"{layout_text(r['sample'], r['channels'])}, {size_text(r['bytes'])}" +
-                      (", in the L2 cache" if r["cached"] else "")] + cells +
-                     ["-" if r["cached"] else f"{100 * r['of_ceiling']:.0f} %",
-                      f"{1e3 * graph['ms']:,.1f}" if graph else "-",
-                      f"{r['ms'] / copy['ms']:.2f}" if copy else "-"])
+        lines.append([size_text(r["bytes"]), us(copies[0]), us(row("NPP LUTPalette", False)), us(row("imgstat apply", False)),
+                      us(r), f"{r['ms'] / copies[0]['ms']:.2f}", us(copies[1]), us(cached),
+                      us(row("imgstat equalize, graph", True)), f"{cached['ms'] / copies[1]['ms']:.2f}"])
     return table(head, lines)
 
 
@@ -279,7 +296,7 @@ def ceilings(b):
     return table(["GB/s"] + [size_text(n) for n in sizes], lines)
 
 
-TABLES = {f.__name__: f for f in (machine, reductions, blocks, scans, records, wide, small, batch, transforms, ceilings,
+TABLES = {f.__name__: f for f in (machine, reductions, blocks, scans, records, wide, small, batch, transforms, within, ceilings,
                                   losses)}
 
 
