@@ -23,12 +23,10 @@ typedef struct ApplySlot {
 typedef struct ApplyMemory {
     cudaStream_t returns; /* device to host */
     ApplySlot slot[APPLY_SLOTS];
-    CudaBuffer held;     /* pinned: the transfer that the device has, as it was copied */
+    CudaBuffer held;     /* pinned: a transfer on its way to the device */
     CudaBuffer transfer; /* the same on the device, and behind it the tables by raw bits */
-    size_t held_bytes;   /* 0: none */
-    ImgstatSample from, to;
-    uint32_t n_maps;
-    cudaEvent_t copied; /* held may be written again */
+    uint64_t serial;     /* of the transfer that the device has; 0: none */
+    cudaEvent_t copied;  /* held may be written again */
 } ApplyMemory;
 
 static void free_memory(CudaBuffer *buffer, bool pinned)
@@ -111,8 +109,7 @@ static ApplyLayout layout_of(const Transfer *transfer)
 /* A map as the device reads it: its knots there, and no pointers to what only the host has. */
 static Map map_for_device(const Map *map, const char *device, size_t *knots_at)
 {
-    Map copy;
-    memcpy(&copy, map, sizeof copy); /* padding too: copies are compared */
+    Map copy = *map;
     copy.cdf = copy.reference_cdf = NULL;
     copy.knots = NULL;
     if (map->kind == MAP_KNOTS && map->knots) {
@@ -122,44 +119,32 @@ static Map map_for_device(const Map *map, const char *device, size_t *knots_at)
     return copy;
 }
 
-/* Puts the parts into `to`, or, if `compare`, only looks whether they are there. */
-static bool pack(const Transfer *transfer, const ApplyLayout *l, const char *device, char *to,
-                 bool compare)
+/* Puts the parts into `to`. */
+static void pack(const Transfer *transfer, const ApplyLayout *l, const char *device, char *to)
 {
     size_t knots_at = l->knots_at;
     for (uint32_t m = 0; m < transfer->n_maps + (uint32_t)KEPT_MAPS; m++) {
         const Map *map = m < transfer->n_maps    ? &transfer->maps[m]
                          : m == transfer->n_maps ? &transfer->rescale
                                                  : &transfer->stays;
-        const size_t at = knots_at, bytes = map->n_knots * sizeof(MapKnot);
+        const size_t at = knots_at;
         const Map copy = map_for_device(map, device, &knots_at);
-        if (compare && memcmp(to + m * sizeof copy, &copy, sizeof copy) != 0)
-            return false;
-        if (compare && copy.knots && memcmp(to + at, map->knots, bytes) != 0)
-            return false;
         memcpy(to + m * sizeof copy, &copy, sizeof copy);
         if (copy.knots)
-            memcpy(to + at, map->knots, bytes);
+            memcpy(to + at, map->knots, map->n_knots * sizeof(MapKnot));
     }
-    const size_t bytes = l->entries * sizeof(uint32_t);
-    if (compare)
-        return memcmp(to + l->tables_at, transfer->tables, bytes) == 0;
-    if (bytes)
-        memcpy(to + l->tables_at, transfer->tables, bytes);
-    return true;
+    if (l->entries)
+        memcpy(to + l->tables_at, transfer->tables, l->entries * sizeof(uint32_t));
 }
 
-/* The transfer in device memory. Bands come with the same one again and again: it is compared with
- * what was sent last, which takes less than sending it. */
+/* The transfer in device memory. Bands come with the same one again and again: it is sent once. */
 static ImgstatResult send_transfer(CudaDevice *device, ApplyMemory *memory,
                                    const Transfer *transfer, ApplyTransfer *out, ImgstatError *err)
 {
     const ApplyLayout l = layout_of(transfer);
-    const ImgstatSample to = transfer->rescale.to.sample;
-    const bool alike = memory->held_bytes == l.bytes && memory->from == transfer->from &&
-                       memory->to == to && memory->n_maps == transfer->n_maps;
-    if (!alike) {
-        memory->held_bytes = 0;
+    const bool sent = memory->serial == transfer->serial;
+    if (!sent) {
+        memory->serial = 0;
         IMGSTAT_TRY(cuda_reserve_host(device, &memory->held, l.bytes, err));
         IMGSTAT_TRY(cuda_reserve(device, &memory->transfer, l.all, false, err));
     }
@@ -170,25 +155,21 @@ static ImgstatResult send_transfer(CudaDevice *device, ApplyMemory *memory,
     out->by_raw = there + l.raw_at;
     out->range = transfer->range;
     out->from = transfer->from;
-    out->to = to;
+    out->to = transfer->rescale.to.sample;
     out->n_maps = transfer->n_maps;
     out->luma = transfer->luma;
     out->copies = transfer_copies(transfer);
-    if (alike && pack(transfer, &l, there, here, true))
+    if (sent)
         return IMGSTAT_OK;
-    memory->held_bytes = 0;
     CUDA_TRY(device, err, cudaEventSynchronize(memory->copied));
     memset(here, 0, l.bytes);
-    (void)pack(transfer, &l, there, here, false);
+    pack(transfer, &l, there, here);
     CUDA_TRY(device, err,
              cudaMemcpyAsync(there, here, l.bytes, cudaMemcpyHostToDevice, device->stream));
     CUDA_TRY(device, err, cudaEventRecord(memory->copied, device->stream));
     if (l.entries)
         IMGSTAT_TRY(launch_tables_by_raw(device, device->stream, out, err));
-    memory->held_bytes = l.bytes;
-    memory->from = transfer->from;
-    memory->to = to;
-    memory->n_maps = transfer->n_maps;
+    memory->serial = transfer->serial;
     return IMGSTAT_OK;
 }
 

@@ -2,6 +2,7 @@
 /* transfer.c: makes maps from records and a method. */
 #include "transfer.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* ---- Records ------------------------------------------------------------------------------- */
@@ -53,6 +54,9 @@ void transfer_kept(ImgstatSample from, uint8_t from_bits, const MapRange *to, ui
                                               stays->full_hi == rescale->to.hi_key;
 }
 
+/* Transfers begun. */
+static atomic_uint_fast64_t serials;
+
 ImgstatResult transfer_begin(Scratch *scratch, ImgstatSample from, uint8_t from_bits,
                              const MapRange *to, uint8_t to_bits, uint16_t n_maps, bool has_nodata,
                              uint64_t nodata_key, bool luma, Transfer **out, ImgstatError *err)
@@ -71,7 +75,8 @@ ImgstatResult transfer_begin(Scratch *scratch, ImgstatSample from, uint8_t from_
         scratch_give(tables);
         return error_memory(err, bytes, "a transfer");
     }
-    *transfer = (Transfer){.from = from,
+    *transfer = (Transfer){.serial = atomic_fetch_add(&serials, 1) + 1,
+                           .from = from,
                            .from_bits = from_bits,
                            .to_bits = to_bits,
                            .luma = luma,

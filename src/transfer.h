@@ -78,6 +78,7 @@ KnotTable *knot_table_create(Scratch *scratch, const Map *map);
 void knot_table_destroy(KnotTable *table); /* accepts NULL */
 
 typedef struct ImgstatTransfer {
+    uint64_t serial;            /* of this process, above 0: complete ones do not change */
     ImgstatTransform transform; /* for the reader of a saved one */
     ImgstatLike like;
     ImgstatSample from;
