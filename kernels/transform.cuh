@@ -31,7 +31,7 @@ struct SmallMap {
     uint32_t avoid;              /* what no other key becomes */
     uint32_t lo, range;          /* the output's keys: lo to lo + range */
     uint32_t full_lo, full_span; /* of an image without contrast */
-    uint32_t same;               /* which stays as it is: output and input are of one type */
+    uint32_t same;               /* which stays as it is: Map.same_scale */
     uint32_t equalize;
     uint64_t nano_lo, nano_hi;
 };

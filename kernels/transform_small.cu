@@ -495,7 +495,7 @@ SmallMap small_map(const Map *blank, const Finish *f)
     m.range = (uint32_t)(blank->to.hi_key - blank->to.lo_key);
     m.full_lo = (uint32_t)blank->full_lo;
     m.full_span = (uint32_t)(blank->full_hi - blank->full_lo);
-    m.same = from == to;
+    m.same = blank->same_scale;
     m.equalize = f->equalize;
     m.nano_lo = f->nano_lo;
     m.nano_hi = f->nano_hi;

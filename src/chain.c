@@ -20,20 +20,19 @@ ImgstatResult chain_check(const ImgstatMethod *method, const TransferShape *shap
         return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
                          "without waiting, samples of at most 16 bits can be stretched, cut at "
                          "percentiles or equalized by imgstat's own formulas");
-    uint8_t bits;
-    const ImgstatSample to = transfer_output(method, shape, &bits);
-    const uint32_t most = sample_bits(to);
-    if (to == shape->sample && (bits ? bits : most) != (shape->bits ? shape->bits : most))
-        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
-                         "without waiting, samples of %u bits in %u keep their depth", shape->bits,
-                         most);
     return IMGSTAT_OK;
+}
+
+static uint32_t depth_of(ImgstatSample sample, uint8_t bits)
+{
+    return bits ? bits : sample_bits(sample);
 }
 
 ImgstatResult chain_check_image(const TransferShape *shape, const ImagePro *image,
                                 ImgstatError *err)
 {
     if (image->sample != shape->sample || image->channels != shape->channels ||
+        depth_of(image->sample, image->bits) != depth_of(shape->sample, shape->bits) ||
         image->has_nodata != shape->has_nodata ||
         (image->has_nodata && image->nodata_key != shape->nodata_key))
         return error_set(err, IMGSTAT_ERR_ARG, "the image is not one that the transform is for");

@@ -70,21 +70,70 @@ Test(chain, makes_other_types_and_leaves_alpha)
     imgstat_chain_destroy(chain);
 }
 
-/* What an image without contrast becomes would depend on the device. */
-Test(chain, keeps_the_depth_within_a_type)
+/* Transformed in a stream, and at once: the same bytes. */
+static void same_as_at_once(const ImgstatMethod *method, const ImagePro *from, int16_t alpha)
 {
-    uint16_t pixels[4] = {1000, 1000, 1000, 4095};
-    ImgstatMethod method = {.transform = IMGSTAT_STRETCH};
-    ImagePro from = wrap(pixels, 4, 1, 1, IMGSTAT_U16);
-    from.bits = 12;
+    uint16_t out[16];
+    ImagePro to = wrap(out, 4, 1, 4, from->sample == IMGSTAT_U8 ? IMGSTAT_U8 : IMGSTAT_U16), image;
     ImgstatChain *chain;
-    cr_assert_eq(imgstat_chain_create(device, &method, &from, -1, &chain, NULL), IMGSTAT_OK);
+    memset(out, 77, sizeof out);
+    cr_assert_eq(imgstat_chain_create(device, method, from, alpha, &chain, NULL), IMGSTAT_OK);
+    cr_assert_eq(imgstat_transform_async(chain, from, &to, NULL, NULL), IMGSTAT_OK);
+    cr_assert_eq(imgstat_image_transform(device, method, from, alpha, NULL, &image, NULL),
+                 IMGSTAT_OK);
+    cr_expect_eq(image.sample, to.sample);
+    cr_expect_eq(memcmp(image.host, out, 16 * imgstat_sample_bytes(to.sample)), 0,
+                 "transform %d, channels %d, depth %d, %u bits", (int)method->transform,
+                 (int)method->channels, (int)method->depth, from->bits);
+    imgstat_image_release(&image);
     imgstat_chain_destroy(chain);
-    method.depth = IMGSTAT_DEPTH_16;
-    cr_expect_eq(imgstat_chain_create(device, &method, &from, -1, &chain, NULL),
-                 IMGSTAT_ERR_UNSUPPORTED);
-    method.depth = IMGSTAT_DEPTH_8;
+}
+
+/* Was refused: 12 bits in 16 kept their depth. */
+Test(chain, changes_the_depth_within_a_type)
+{
+    static const ImgstatTransform transforms[] = {IMGSTAT_STRETCH, IMGSTAT_PERCENTILE,
+                                                  IMGSTAT_EQUALIZE};
+    static const ImgstatChannels modes[] = {IMGSTAT_EACH, IMGSTAT_JOINT, IMGSTAT_LUMA};
+    uint16_t words[2][16];
+    uint8_t bytes[2][16];
+    for (int i = 0; i < 16; i++) { /* varied, and without contrast */
+        words[0][i] = (uint16_t)(i * 273);
+        words[1][i] = 1000;
+        bytes[0][i] = (uint8_t)i;
+        bytes[1][i] = 5;
+    }
+    for (size_t t = 0; t < 3; t++)
+        for (size_t m = 0; m < 3; m++)
+            for (int k = 0; k < 4; k++) {
+                ImgstatMethod method = {.transform = transforms[t], .channels = modes[m]};
+                ImagePro twelve = wrap(words[k / 2], 4, 1, 4, IMGSTAT_U16);
+                ImagePro four = wrap(bytes[k / 2], 4, 1, 4, IMGSTAT_U8);
+                twelve.bits = 12;
+                four.bits = 4;
+                method.depth = IMGSTAT_DEPTH_16;
+                same_as_at_once(&method, &twelve, 3);
+                method.depth = IMGSTAT_DEPTH_8;
+                same_as_at_once(&method, &four, 3);
+                method.depth = IMGSTAT_DEPTH_KEEP;
+                same_as_at_once(&method, k % 2 ? &twelve : &four, 3);
+            }
+}
+
+Test(chain, scales_what_has_no_contrast)
+{
+    uint16_t pixels[4] = {1000, 1000, 1000, 1000}, out[4];
+    const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE, .depth = IMGSTAT_DEPTH_16};
+    ImagePro from = wrap(pixels, 4, 1, 1, IMGSTAT_U16), to = wrap(out, 4, 1, 1, IMGSTAT_U16);
+    ImgstatChain *chain;
+    uint8_t bits;
+    from.bits = 12;
     cr_assert_eq(imgstat_chain_create(device, &method, &from, -1, &chain, NULL), IMGSTAT_OK);
+    cr_expect_eq(imgstat_chain_output(chain, &bits), IMGSTAT_U16);
+    cr_expect_eq(bits, 16);
+    cr_assert_eq(imgstat_transform_async(chain, &from, &to, NULL, NULL), IMGSTAT_OK);
+    for (int i = 0; i < 4; i++)
+        cr_expect_eq(out[i], 16004, "%u", out[i]); /* 1000 * 65535 / 4095 is 16003.66 */
     imgstat_chain_destroy(chain);
 }
 
@@ -121,5 +170,8 @@ Test(chain, refuses_other_images)
     cr_assert_eq(imgstat_chain_create(device, &method, &like, -1, &chain, NULL), IMGSTAT_OK);
     cr_expect_eq(imgstat_transform_async(chain, &other, &other, NULL, NULL), IMGSTAT_ERR_ARG);
     cr_expect_eq(imgstat_transform_async(chain, &like, &small, NULL, NULL), IMGSTAT_ERR_ARG);
+    ImagePro fewer = like, to = like;
+    fewer.bits = 4; /* was taken, for what the device made of it */
+    cr_expect_eq(imgstat_transform_async(chain, &fewer, &to, NULL, NULL), IMGSTAT_ERR_ARG);
     imgstat_chain_destroy(chain);
 }
