@@ -75,7 +75,16 @@ LOOP bool count_periodic(const uint8_t *x, unsigned channels, uint32_t *bytes)
     return true;
 }
 
-LOOP void count_singly(const uint8_t *x, size_t n, unsigned channels, uint32_t *bytes)
+/* Brings a block near that is read soon, while another one is counted. */
+LOOP void bring_nearer(const uint8_t *ahead, unsigned channels)
+{
+    for (size_t i = 0; i < (size_t)BYTES_BLOCK * channels; i += 64)
+        __builtin_prefetch(ahead + i, 0, 2);
+}
+
+/* Where blocks do not repeat, as many bytes from `ahead` on come nearer. */
+LOOP void count_singly(const uint8_t *x, size_t n, unsigned channels, uint32_t *bytes,
+                       const uint8_t *ahead)
 {
     const size_t block = (size_t)BYTES_BLOCK * channels, turn = (size_t)8 * channels;
     size_t at = 0;
@@ -84,6 +93,7 @@ LOOP void count_singly(const uint8_t *x, size_t n, unsigned channels, uint32_t *
         const size_t m = n - at < block ? (n - at) / turn * turn : block;
         if (m < block || !count_periodic(x + at, channels, bytes)) {
             for (size_t k = 0; k < m / 8; k += channels) {
+                __builtin_prefetch(ahead + at + 8 * k, 0, 2);
 #pragma GCC unroll 4
                 for (unsigned t = 0; t < channels; t++)
                     add_bytes(x64[k + t], t, channels, 1, bytes);
@@ -104,7 +114,8 @@ static __attribute__((noinline, cold, unused)) void carry_pair(unsigned pair, un
 }
 
 /* Counts a block of each channel by pairs. Parts of it take turns, for the same reason as above. */
-LOOP void count_pairs(const uint8_t *x, unsigned channels, const LoopBytes *to)
+LOOP void count_pairs(const uint8_t *x, unsigned channels, const LoopBytes *to,
+                      const uint8_t *ahead)
 {
     enum { PARTS = 4 };
     const unsigned tables = loop_pair_tables(channels);
@@ -112,6 +123,7 @@ LOOP void count_pairs(const uint8_t *x, unsigned channels, const LoopBytes *to)
     const Mem16 *const x16 = (const Mem16 *)(const void *)x;
     uint8_t *const pairs = to->pairs; /* bytes may be anything's: else read again for each */
     for (size_t k = 0; k < part; k += tables) {
+        __builtin_prefetch(ahead + 2 * PARTS * k, 0, 2);
 #pragma GCC unroll 4
         for (unsigned t = 0; t < tables; t++) {
 #pragma GCC unroll 4
@@ -125,13 +137,15 @@ LOOP void count_pairs(const uint8_t *x, unsigned channels, const LoopBytes *to)
 }
 
 /* The same in wide counters: faster where few cache lines of these are in use. */
-LOOP void count_wide_pairs(const uint8_t *x, unsigned channels, uint32_t *wide)
+LOOP void count_wide_pairs(const uint8_t *x, unsigned channels, uint32_t *wide,
+                           const uint8_t *ahead)
 {
     enum { PARTS = 8 };
     const unsigned tables = loop_pair_tables(channels);
     const size_t part = (size_t)BYTES_BLOCK / 2 / PARTS * channels;
     const Mem16 *const x16 = (const Mem16 *)(const void *)x;
     for (size_t k = 0; k < part; k += tables) {
+        __builtin_prefetch(ahead + 2 * PARTS * k, 0, 2);
 #pragma GCC unroll 4
         for (unsigned t = 0; t < tables; t++) {
 #pragma GCC unroll 8
@@ -142,7 +156,7 @@ LOOP void count_wide_pairs(const uint8_t *x, unsigned channels, uint32_t *wide)
 }
 
 /* Looks at pairs spread over the n bytes: whether their counters stay in the nearest cache and none
- * is waited for, and whether wide ones do: if pairs are few or, of one channel, of close values. */
+ * is waited for, and whether wide ones do: if pairs are few or of close values. */
 LOOP void choose_pairs(const uint8_t *x, size_t n, unsigned channels, LoopChoice *choice)
 {
     /* MANY: of so many lines a sample holds that are more than the nearest cache does. */
@@ -159,7 +173,7 @@ LOOP void choose_pairs(const uint8_t *x, size_t n, unsigned channels, LoopChoice
         apart += first > second ? first - second : second - first;
     }
     choice->pairs = (tables == 1 || lines <= MANY) && most <= MOST;
-    choice->wide = lines <= FEW || (channels == 1 && apart <= CLOSE * all);
+    choice->wide = lines <= FEW || apart * tables <= CLOSE * all;
 }
 
 /* Looks at blocks spread over the n bytes: whether enough of them span few values. Of several
@@ -186,23 +200,21 @@ LOOP void choose_spans(const uint8_t *x, size_t n, unsigned channels, const Byte
     choice->spans = 4 * narrow >= (dear ? 3 : 2) * all;
 }
 
-/* A block of interleaved channels, by pairs if these are chosen. */
+/* A block of interleaved channels by pairs. */
 LOOP void count_mixed(const uint8_t *x, unsigned channels, const LoopBytes *to,
-                      const LoopChoice *choice)
+                      const LoopChoice *choice, const uint8_t *ahead)
 {
-    if (!choice->pairs)
-        count_singly(x, (size_t)BYTES_BLOCK * channels, channels, to->bytes);
-    else if (count_periodic(x, channels, to->bytes))
+    if (count_periodic(x, channels, to->bytes))
         return;
-    else if (choice->wide)
-        count_wide_pairs(x, channels, to->wide);
+    if (choice->wide)
+        count_wide_pairs(x, channels, to->wide, ahead);
     else
-        count_pairs(x, channels, to);
+        count_pairs(x, channels, to, ahead);
 }
 
 /* A block of each channel: those that span few values by comparing. */
 LOOP void count_apart(const uint8_t *x, unsigned channels, const LoopBytes *to,
-                      const LoopChoice *choice, const BytesParts *parts)
+                      const LoopChoice *choice, const BytesParts *parts, const uint8_t *ahead)
 {
     const bool by_pairs = choice->pairs && channels == 1;
     const unsigned few = by_pairs ? parts->below_pairs : parts->below_bytes;
@@ -210,6 +222,7 @@ LOOP void count_apart(const uint8_t *x, unsigned channels, const LoopBytes *to,
     if (channels > 1) {
         if (count_periodic(x, channels, to->bytes))
             return;
+        bring_nearer(ahead, channels);
         parts->apart(x, channels, planar);
     }
     for (unsigned c = 0; c < channels; c++) {
@@ -217,14 +230,17 @@ LOOP void count_apart(const uint8_t *x, unsigned channels, const LoopBytes *to,
         uint32_t *const bytes = to->bytes + c * (size_t)LOOP_BYTES;
         unsigned lo, hi;
         parts->extent(block, &lo, &hi);
-        if (lo == hi)
+        if (lo == hi) {
             bytes[lo] += BYTES_BLOCK;
-        else if (hi - lo < few)
+        } else if (hi - lo < few) {
+            if (channels == 1)
+                bring_nearer(ahead, 1);
             parts->span(block, lo, hi, bytes);
-        else if (by_pairs)
-            count_mixed(block, 1, to, choice);
-        else
-            count_singly(block, BYTES_BLOCK, 1, bytes);
+        } else if (by_pairs) {
+            count_mixed(block, 1, to, choice, ahead);
+        } else {
+            count_singly(block, BYTES_BLOCK, 1, bytes, channels > 1 ? block : ahead);
+        }
     }
 }
 
@@ -244,12 +260,12 @@ LOOP void count_bytes_of(const uint8_t *x, size_t n, unsigned channels, const Lo
     size_t at = 0;
     if (choice->spans) {
         for (; at < whole; at += block)
-            count_apart(x + at, channels, to, choice, parts);
+            count_apart(x + at, channels, to, choice, parts, x + at + n);
     } else if (choice->pairs) {
         for (; at < whole; at += block)
-            count_mixed(x + at, channels, to, choice);
+            count_mixed(x + at, channels, to, choice, x + at + n);
     }
-    count_singly(x + at, n - at, channels, to->bytes);
+    count_singly(x + at, n - at, channels, to->bytes, x + at + n);
 }
 
 LOOP void count_bytes_any(const uint8_t *x, size_t n, unsigned channels, const LoopBytes *to,
