@@ -2,6 +2,7 @@
 /* apply_wide.cu: samples of more than 16 bits, and colours that take over a new luma. */
 #include "apply.cuh"
 #include "luma.cuh"
+#include "luma_bytes.cuh"
 
 enum { MAP_THREADS = 256, BLOCKS_A_MULTIPROCESSOR = 16 };
 
@@ -113,108 +114,14 @@ static __global__ void __launch_bounds__(MAP_THREADS, FROM < 0 ? 3 : 1)
     }
 }
 
-/* Twelve bytes are four pixels: what a thread loads at once, and twice. */
-enum { QUADS = 2 };
-
-/* A byte of three words. */
-static __device__ __forceinline__ uint32_t byte_of(const uint32_t word[3], int i)
-{
-    return word[i / 4] >> (i % 4 * 8) & 255u;
-}
-
-/* A thread's words, `stride` groups apart, as far as there are any: all are on their way at once.
- */
-static __device__ __forceinline__ void load_quads(const uint32_t *in, uint64_t quad,
-                                                  uint64_t stride, uint64_t quads,
-                                                  uint32_t (&word)[QUADS][3])
-{
-#pragma unroll
-    for (int k = 0; k < QUADS; k++)
-#pragma unroll
-        for (int j = 0; j < 3; j++)
-            if (quad + k * stride < quads)
-                word[k][j] = in[(quad + k * stride) * 3 + j];
-}
-
-/*
- * apply_luma_bytes: the same for RGB of 8 bits in one long row.
- *
- *   Idea      Four pixels in three words, two such groups a thread: enough bytes in flight; the
- *             table in shared memory.
- *   Work      a reciprocal, and three products with corrections, a pixel.
- *   Memory    reads and writes each sample once, by words.
- *   Launch    <<<blocks, MAP_THREADS>>>, any number of blocks.
- *   Requires  three channels without mask and nodata, from and to on boundaries of 4 bytes;
- *             `copies`.
- *   Result    the bits of luma.c.
- */
-static __global__ void __launch_bounds__(MAP_THREADS)
-    apply_luma_bytes(ApplyTransfer t, ApplyPixels p)
-{
-    __shared__ uint32_t table[256];
-    for (uint32_t k = threadIdx.x; k < 256; k += MAP_THREADS)
-        table[k] = t.by_key[k];
-    __syncthreads(); /* the table is whole */
-    const bool unchanged = t.maps[0].passthrough;
-    const uint64_t quads = p.width / 4, stride = (uint64_t)gridDim.x * MAP_THREADS;
-    const uint64_t first = (uint64_t)blockIdx.x * MAP_THREADS + threadIdx.x;
-    const uint32_t *in = (const uint32_t *)p.from;
-    uint32_t *out = (uint32_t *)p.to;
-    for (uint64_t quad = first; quad < quads; quad += stride * QUADS) {
-        uint32_t word[QUADS][3];
-        load_quads(in, quad, stride, quads, word);
-#pragma unroll
-        for (int k = 0; k < QUADS; k++) {
-            if (quad + k * stride >= quads)
-                break;
-            uint32_t made[3] = {0, 0, 0};
-#pragma unroll
-            for (int x = 0; x < 4; x++) {
-                uint64_t key[3];
-#pragma unroll
-                for (int c = 0; c < 3; c++)
-                    key[c] = byte_of(word[k], 3 * x + c);
-                if (!unchanged)
-                    recolour(IMGSTAT_U8, IMGSTAT_U8, t.range,
-                             table[luma_key((uint32_t)key[0], (uint32_t)key[1], (uint32_t)key[2])],
-                             key);
-#pragma unroll
-                for (int c = 0; c < 3; c++)
-                    made[(3 * x + c) / 4] |= (uint32_t)key[c] << ((3 * x + c) % 4 * 8);
-            }
-#pragma unroll
-            for (int j = 0; j < 3; j++)
-                out[(quad + k * stride) * 3 + j] = made[j];
-        }
-    }
-    const uint64_t x = quads * 4 + first; /* up to three pixels are left */
-    if (x < p.width) {
-        uint64_t key[3];
-        for (int c = 0; c < 3; c++)
-            key[c] = p.from[x * 3 + c];
-        if (!unchanged)
-            recolour(IMGSTAT_U8, IMGSTAT_U8, t.range,
-                     table[luma_key((uint32_t)key[0], (uint32_t)key[1], (uint32_t)key[2])], key);
-        for (int c = 0; c < 3; c++)
-            p.to[x * 3 + c] = (unsigned char)key[c];
-    }
-}
-
-static bool whole_words(const ApplyPixels *p)
-{
-    return p->rows == 1 && p->channels == 3 && !p->mask && !p->has_nodata &&
-           ((uintptr_t)p->from | (uintptr_t)p->to) % 4 == 0;
-}
-
 ImgstatResult launch_apply_luma(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *t,
                                 const ApplyPixels *p, ImgstatError *err)
 {
+    if (luma_bytes_fit(device, t, p))
+        return launch_apply_luma_bytes(device, stream, t, p, err);
     const unsigned blocks = blocks_for(device, p->width * p->rows);
     if (!t->copies)
         apply_luma<-1, -1><<<blocks, MAP_THREADS, 0, stream>>>(*t, *p);
-    else if (t->from == IMGSTAT_U8 && t->to == IMGSTAT_U8 && whole_words(p))
-        apply_luma_bytes<<<blocks_for(device, p->width / (4 * QUADS) + 1), MAP_THREADS, 0,
-                           stream>>>(*t, *p);
     else if (t->from == IMGSTAT_U8 && t->to == IMGSTAT_U8)
         apply_luma<IMGSTAT_U8, IMGSTAT_U8><<<blocks, MAP_THREADS, 0, stream>>>(*t, *p);
     else if (t->from == IMGSTAT_U16 && t->to == IMGSTAT_U16)
@@ -254,11 +161,28 @@ static __global__ void __launch_bounds__(MAP_THREADS)
     }
 }
 
+/* Twelve bytes are four pixels: what a thread loads at once, and twice. */
+enum { QUADS = 2 };
+
+/* A thread's words, `stride` groups apart, as far as there are any: all are on their way at once.
+ */
+static __device__ __forceinline__ void load_quads(const uint32_t *in, uint64_t quad,
+                                                  uint64_t stride, uint64_t quads,
+                                                  uint32_t (&word)[QUADS][3])
+{
+#pragma unroll
+    for (int k = 0; k < QUADS; k++)
+#pragma unroll
+        for (int j = 0; j < 3; j++)
+            if (quad + k * stride < quads)
+                word[k][j] = in[(quad + k * stride) * 3 + j];
+}
+
 /*
  * luma_plane_bytes: the same for RGB of 8 bits in one long row.
  *
  *   Idea      Four pixels in three words, four lumas in one, two such groups a thread.
- *   Work      three products a pixel.
+ *   Work      two products of pairs a pixel.
  *   Memory    reads each sample once, writes a byte a pixel, by words.
  *   Launch    <<<blocks, MAP_THREADS>>>, any number of blocks.
  *   Requires  three channels without mask and nodata, pixels on boundaries of 4 bytes.
@@ -280,15 +204,19 @@ static __global__ void __launch_bounds__(MAP_THREADS)
             uint32_t made = 0;
 #pragma unroll
             for (int x = 0; x < 4; x++)
-                made |= luma_key(byte_of(word[k], 3 * x), byte_of(word[k], 3 * x + 1),
-                                 byte_of(word[k], 3 * x + 2))
-                        << (8 * x);
+                made |= luma_rounded(word[k], x) >> LUMA_SHIFT << (8 * x);
             ((uint32_t *)luma)[quad + k * stride] = made;
         }
     }
     const uint64_t x = quads * 4 + first;
     if (x < p.width)
         luma[x] = (unsigned char)luma_key(p.from[x * 3], p.from[x * 3 + 1], p.from[x * 3 + 2]);
+}
+
+static bool whole_words(const ApplyPixels *p)
+{
+    return p->rows == 1 && p->channels == 3 && !p->mask && !p->has_nodata &&
+           (uintptr_t)p->from % 4 == 0;
 }
 
 ImgstatResult launch_luma_plane(CudaDevice *device, cudaStream_t stream, ImgstatSample sample,

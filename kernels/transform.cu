@@ -2,6 +2,8 @@
 /* transform.cu: from counts to tables on the device, so that measuring and applying follow each
  * other without the host. */
 #include "cuda_kernels.h"
+#include "hopper.cuh"
+#include "luma_bytes.cuh"
 #include "transform.cuh"
 #include "transform.h"
 
@@ -60,9 +62,10 @@ enum { BYTE_BINS = 256, WORD_BINS = 65536, FINISH_THREADS = 1024 };
  *   Idea      256 of everything: one thread a key, prefix sums in shared memory in eight steps.
  *   Work      a division an entry; two searches of eight steps by one thread.
  *   Memory    reads 2 KB a channel, writes 2 KB a map at most.
- *   Launch    <<<n_maps, 256>>>.
+ *   Launch    <<<n_maps, 256>>>; it may begin before the launch before has ended.
  *   Requires  the record is whole: the stream's order.
- *   Result    the map of make_map and the table of make_table (transfer.c).
+ *   Result    the map of make_map and the table of make_table (transfer.c). Bins of lumas are zero
+ *             again, for count_luma_bytes.
  */
 static __global__ void __launch_bounds__(BYTE_BINS) finish_bytes(Finish f)
 {
@@ -70,7 +73,10 @@ static __global__ void __launch_bounds__(BYTE_BINS) finish_bytes(Finish f)
     __shared__ Map map;
     const uint32_t m = blockIdx.x, key = threadIdx.x;
     unsigned side = 0;
+    after_launches_before();
     cdf[0][key] = settled(f, m, key, BYTE_BINS);
+    if (f.luma)
+        f.bins[key] = 0;
     for (uint32_t step = 1; step < BYTE_BINS; step *= 2) {
         __syncthreads();
         cdf[side ^ 1][key] = cdf[side][key] + (key >= step ? cdf[side][key - step] : 0);
@@ -212,7 +218,7 @@ static ImgstatResult lay_out(DeviceTransform *t, const Transfer *like, ImgstatEr
     apply->luma = like->luma;
     apply->copies = transfer_copies(like);
     Finish *const f = &t->finish;
-    f->bins = (const uint64_t *)(t->memory + record_at + measured * sizeof(Tally));
+    f->bins = (uint64_t *)(t->memory + record_at + measured * sizeof(Tally));
     f->cdf = (uint64_t *)(t->memory + cdf_at);
     f->blank = (const Map *)(t->memory + blank_at);
     f->maps = (Map *)(t->memory + maps_at);
@@ -222,6 +228,7 @@ static ImgstatResult lay_out(DeviceTransform *t, const Transfer *like, ImgstatEr
     f->to = to;
     f->n_maps = like->n_maps;
     f->channels = measured;
+    f->luma = like->luma;
     f->alpha = like->luma ? -1 : t->shape.alpha;
     f->has_nodata = t->shape.has_nodata && !like->luma;
     f->nodata_key = t->shape.nodata_key;
@@ -306,10 +313,9 @@ static ImgstatResult finish_counts(DeviceTransform *t, cudaStream_t stream, Imgs
     enum { THREADS = 256 };
     CudaDevice *const device = t->device;
     const Finish &f = t->finish;
-    if (sample_record_bins(t->shape.sample) == BYTE_BINS) {
-        finish_bytes<<<f.n_maps, BYTE_BINS, 0, stream>>>(f);
-        return cuda_launched(device, stream, "finish_bytes", err);
-    }
+    if (sample_record_bins(t->shape.sample) == BYTE_BINS)
+        return cuda_launch_early(device, stream, "finish_bytes", finish_bytes, f.n_maps, BYTE_BINS,
+                                 0, err, f);
     settle_words<<<dim3(WORD_BINS / THREADS, f.n_maps), THREADS, 0, stream>>>(f);
     IMGSTAT_TRY(cuda_launched(device, stream, "settle_words", err));
     for (uint32_t m = 0; m < f.n_maps; m++) {
@@ -338,6 +344,17 @@ static ImgstatResult measured_image(DeviceTransform *t, cudaStream_t stream, con
                              masked ? t->luma_mask : NULL, err);
 }
 
+/* The counts that the map is made from: the bins of the record. */
+static ImgstatResult count(DeviceTransform *t, cudaStream_t stream, const ImagePro *from,
+                           const ApplyPixels *pixels, ImgstatError *err)
+{
+    if (t->transfer.luma && luma_counts_fit(t->device, from->sample, pixels))
+        return launch_count_luma(t->device, stream, pixels, t->finish.bins, err);
+    ImagePro measured;
+    IMGSTAT_TRY(measured_image(t, stream, from, pixels, &measured, err));
+    return cuda_measure_async(&t->device->base, stream, &measured, &t->record, t->scratch, err);
+}
+
 ImgstatResult cuda_transform_async(DeviceTransform *t, void *stream, const ImagePro *from,
                                    ImagePro *to, ImgstatError *err)
 {
@@ -349,10 +366,7 @@ ImgstatResult cuda_transform_async(DeviceTransform *t, void *stream, const Image
     const ApplyPixels pixels = apply_pixels(from, t->shape.alpha, to);
     if (!t->transfer.luma && transform_is_small(t->device, &t->finish, &pixels))
         return launch_transform_small(t->device, order, &t->small_map, t->small, &pixels, err);
-    ImagePro measured;
-    IMGSTAT_TRY(measured_image(t, order, from, &pixels, &measured, err));
-    IMGSTAT_TRY(
-        cuda_measure_async(&t->device->base, stream, &measured, &t->record, t->scratch, err));
+    IMGSTAT_TRY(count(t, order, from, &pixels, err));
     IMGSTAT_TRY(finish_counts(t, order, err));
     return launch_apply(t->device, order, &t->transfer, &pixels, err);
 }

@@ -8,10 +8,10 @@
 
 /* What turns counts into tables. */
 struct Finish {
-    const uint64_t *bins; /* of the record: channels * entries */
-    uint64_t *cdf;        /* n_maps * 65,536, of types with so many bins */
-    const Map *blank;     /* n_maps: all but what the counts tell */
-    Map *maps;            /* the finished ones: what applying reads of them */
+    uint64_t *bins;   /* of the record: channels * entries */
+    uint64_t *cdf;    /* n_maps * 65,536, of types with so many bins */
+    const Map *blank; /* n_maps: all but what the counts tell */
+    Map *maps;        /* the finished ones: what applying reads of them */
     uint32_t *by_key;
     unsigned char *by_raw;
     uint32_t from, to, n_maps;
@@ -19,6 +19,7 @@ struct Finish {
     int32_t alpha;
     uint32_t joint; /* one map from the counts of all channels but alpha */
     uint32_t equalize;
+    uint32_t luma;
     uint32_t has_nodata;
     uint64_t nodata_key;
     uint64_t nano_lo, nano_hi; /* what is cut at either end */

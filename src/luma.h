@@ -94,6 +94,41 @@ IMGSTAT_INLINE void luma_scale(const uint32_t from[3], uint32_t to, uint32_t top
     luma_quotients(from, numerator, denominator, numerator * largest, out);
 }
 
+/* ---- 8 bits: luma_scale without a division --------------------------------------------------- */
+
+/* A quotient q = component * factor, below 256, is estimated as component * round(2^24 * factor),
+ * where factor = min(to * (1 / luma), top / largest) is made of floats. Relative errors: that of
+ * 1 / luma, a reciprocal within 2^-22 (an approximate one is within 1 ulp, 2^-23), and 2^-24 of
+ * the product; top / largest is rounded, 2^-24; the smaller one errs no more than both. With that
+ * of the integer, half a unit times the component, an estimate errs by less than
+ * 255 * 1.25 * 2^-22 + 255 * 2^-25 = 5.5 / 65536. So with half a unit and 6 / 65536 added it is not
+ * below what it stands for, nor 12 / 65536 above it, and its upper 8 bits are q rounded, unless
+ * the 16 bits below are at most LUMA_NEAR. Then q may be a tie or smaller by one: integers tell. */
+enum { LUMA_PLACES = 24, LUMA_MARGIN = 6, LUMA_NEAR = 2 * LUMA_MARGIN };
+enum { LUMA_HALF = (1 << (LUMA_PLACES - 1)) + (LUMA_MARGIN << (LUMA_PLACES - 16)) };
+
+/* to * 2^40: what is multiplied by 1 / luma; exact. */
+IMGSTAT_INLINE float luma_wanted(uint32_t to)
+{
+    return (float)to * 1099511627776.0f;
+}
+
+/* top / largest, in 2^-24ths. Black has none: any will do. */
+IMGSTAT_INLINE float luma_cap(uint32_t top, uint32_t largest)
+{
+    return (float)top * 16777216.0f / (float)(largest ? largest : 1u);
+}
+
+/* The estimate of numerator * component / denominator, whose upper 8 bits then are that quotient
+ * rounded half to even. Twice the remainder of q - 1/2 is within 2^26: 32 bits do. */
+IMGSTAT_INLINE uint32_t luma_settle(uint32_t estimate, uint32_t component, uint32_t numerator,
+                                    uint32_t denominator)
+{
+    const uint32_t q = estimate >> LUMA_PLACES;
+    const int32_t beyond = (int32_t)(2 * numerator * component - (2 * q - 1) * denominator);
+    return beyond < (int32_t)(q & 1) ? estimate - (1u << LUMA_PLACES) : estimate;
+}
+
 /* The same for values. A luma that is not above 0 has no factor: the difference is added. */
 IMGSTAT_INLINE void luma_scale_value(const double from[3], double to, double top, double out[3])
 {

@@ -249,6 +249,71 @@ static size_t plain_cases(cudaStream_t stream)
     return done;
 }
 
+/* One transform for images whose luma is counted as it is made and, those with gaps between rows,
+ * for which a plane is made: neither leaves the other any counts. */
+static size_t luma_by_turns(cudaStream_t stream)
+{
+    enum { IMAGES = 5 };
+    const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE, .channels = IMGSTAT_LUMA};
+    DeviceTransform *transform = NULL;
+    TestImage image[IMAGES];
+    Output o[IMAGES];
+    for (int i = 0; i < IMAGES; i++) {
+        const Shape shape = {.sample = IMGSTAT_U8,
+                             .channels = 3,
+                             .width = 301,
+                             .height = 57,
+                             .gap = i == 1 || i == 3 ? 5 : 0,
+                             .pattern = i % 2 ? PATTERN_SMOOTH : PATTERN_RANDOM};
+        image[i] = test_image_create(&shape, true);
+        const TransferShape of = shape_of_image(&image[i].cpu, -1);
+        if (!transform)
+            must(cuda_transform_create(ops.cuda, &method, &of, (uint64_t)shape.width * shape.height,
+                                       &transform, &ops.error));
+        o[i] = output_create(&image[i].cpu, IMGSTAT_U8);
+        expect(&method, &image[i], -1, &o[i]);
+        poison(&o[i]);
+    }
+    must_cuda(cudaDeviceSynchronize());
+    for (int i = 0; i < IMAGES; i++)
+        must(cuda_transform_async(transform, stream, &image[i].cuda, &o[i].cuda, &ops.error));
+    must_cuda(cudaStreamSynchronize(stream));
+    for (int i = 0; i < IMAGES; i++) {
+        compare(&o[i], "luma by turns", i % 2 ? "by a plane" : "counted");
+        output_destroy(&o[i]);
+        test_image_destroy(&image[i]);
+    }
+    cuda_transform_destroy(transform);
+    return IMAGES;
+}
+
+/* RGB whose luma is counted without a plane, or with nodata by one: rows around the tiles of a
+ * warp, which are 512 pixels, at offsets from 16 bytes. */
+static size_t luma_cases(cudaStream_t stream)
+{
+    static const uint32_t widths[] = {1, 5, 16, 511, 512, 513, 1047, 16389, 100003, 1500000};
+    static const uint32_t shifts[] = {0, 1, 2, 4, 8, 12};
+    static const Pattern patterns[] = {PATTERN_RANDOM, PATTERN_SKEWED, PATTERN_SMOOTH,
+                                       PATTERN_CONSTANT};
+    const size_t n = sizeof widths / sizeof *widths - (ops.small ? 3 : 0);
+    size_t done = 0;
+    for (size_t w = 0; w < n; w++)
+        for (size_t s = 0; s < sizeof shifts / sizeof *shifts; s++) {
+            const Shape shape = {.sample = IMGSTAT_U8,
+                                 .channels = 3,
+                                 .width = widths[w],
+                                 .height = 1 + below(2),
+                                 .shift = shifts[s],
+                                 .pattern = patterns[below(4)],
+                                 .nodata = below(4) == 0};
+            const ImgstatMethod method = {.transform =
+                                              below(2) ? IMGSTAT_EQUALIZE : IMGSTAT_PERCENTILE,
+                                          .channels = IMGSTAT_LUMA};
+            done += one_case(&shape, &method, -1, stream);
+        }
+    return done;
+}
+
 /* Other work has all multiprocessors but one, and does not end before the transform has: blocks
  * that wait for blocks must not wait for those that cannot begin. */
 static size_t busy_cases(cudaStream_t stream)
@@ -368,6 +433,7 @@ int main(void)
     must_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     done += plain_cases(stream);
     const size_t kept = kept_cases(stream);
+    const size_t lumas = luma_cases(stream) + luma_by_turns(stream);
     if (!ops.small) /* what looks at every access takes too long for waiting */
         done += busy_cases(stream);
     done += parallel_cases();
@@ -383,10 +449,11 @@ int main(void)
                 else
                     without++;
             }
-    printf("transform: %zu transforms (%zu combinations have none), %zu of what stays, %zu "
-           "comparisons of %zu bytes, %.1f s, %zu failures\n",
-           done, without, kept, ops.cases, ops.compared, seconds() - begin, ops.failures);
+    printf(
+        "transform: %zu transforms (%zu combinations have none), %zu of what stays, %zu of luma, "
+        "%zu comparisons of %zu bytes, %.1f s, %zu failures\n",
+        done, without, kept, lumas, ops.cases, ops.compared, seconds() - begin, ops.failures);
     must_cuda(cudaStreamDestroy(stream));
     ops_close();
-    return ops.failures > 0 || done < rounds * 8 || kept < 30 ? 1 : 0;
+    return ops.failures > 0 || done < rounds * 8 || kept < 30 || lumas == 0 ? 1 : 0;
 }

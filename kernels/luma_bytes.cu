@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/* luma_bytes.cu: RGB of 8 bits in one long row: counts of its luma, and its colours brought to a
+ * new one. */
+#include "hopper.cuh"
+#include "luma.cuh"
+#include "luma_bytes.cuh"
+
+enum { BINS = 256 };
+enum { COUNT_THREADS = 1024, APPLY_THREADS = 512, APPLY_BLOCKS = 2 };
+/* Shared memory beside what a launch asks for: what the driver keeps a block, and words. */
+enum { OTHER_BYTES = 2048 };
+
+/* A table, and then the pieces of shared memory through which warps pass their tiles. Named where
+ * it is used, so that it needs no address in registers. */
+extern __shared__ __align__(128) uint4 luma_memory[];
+
+static __device__ __forceinline__ uint4 *own_piece(uint32_t table_bytes)
+{
+    return luma_memory + table_bytes / 16 + threadIdx.x / 32 * (32 * TILE_VECTORS);
+}
+
+/* ---- Counts ---------------------------------------------------------------------------------- */
+
+/* Bytes from a key's counters to the next one's: a lane has a column. */
+enum { COUNT_ROW = 32 * 4 };
+enum { COUNT_BYTES = BINS * COUNT_ROW + COUNT_THREADS * TILE_VECTORS * 16 };
+
+static __device__ __forceinline__ void count_luma(uint32_t rounded)
+{
+    const uint32_t row = rounded >> LUMA_SHIFT, column = threadIdx.x % 32;
+    atomicAdd((uint32_t *)luma_memory + row * (COUNT_ROW / 4) + column, 1u);
+}
+
+/* Adds a key's counters to its bin: four threads a key. They begin at different columns, so that
+ * they do not meet in a bank. */
+static __device__ __forceinline__ void add_counts(uint64_t *bins)
+{
+    enum { SHARE = COUNT_THREADS / BINS, VECTORS = COUNT_ROW / 16 / SHARE };
+    static_assert(VECTORS == 2, "as many as are added here");
+    const uint32_t key = threadIdx.x / SHARE, part = threadIdx.x % SHARE;
+    const uint4 *const row = luma_memory + key * (COUNT_ROW / 16) + part * VECTORS;
+    const uint4 a = row[key % VECTORS], b = row[(key + 1) % VECTORS];
+    uint32_t sum = a.x + a.y + a.z + a.w + b.x + b.y + b.z + b.w;
+    sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 1);
+    sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 2);
+    if (part == 0 && sum)
+        atomicAdd((unsigned long long *)&bins[key], (unsigned long long)sum);
+}
+
+/*
+ * count_luma_bytes: how many pixels have each luma.
+ *
+ *   Idea      No plane: lumas are counted as they are made. A lane has a column of counters, so no
+ *             two of a warp meet in a bank, whatever the image. A warp's next tile is on its way
+ *             while it counts one.
+ *   Work      two products of pairs, a shift, a mask and an increment a pixel.
+ *   Memory    reads each sample once, by vectors; adds up to 256 bins a block.
+ *   Launch    <<<blocks, COUNT_THREADS, COUNT_BYTES>>>, any number of blocks; it may begin before
+ *             the launch before has ended. A block counts fewer than 2^32 pixels, 12 GiB.
+ *   Requires  p: three channels in one row, without mask and nodata. bins: zero, or what to add to.
+ *   Result    the bins of the luma's record; integers, so the order of blocks cannot be seen.
+ */
+static __global__ void __launch_bounds__(COUNT_THREADS, 1)
+    count_luma_bytes(ApplyPixels p, LumaRow row, uint64_t *bins)
+{
+    uint4 *const piece = own_piece(BINS * COUNT_ROW);
+    for (uint32_t i = threadIdx.x; i < BINS * COUNT_ROW / 16; i += COUNT_THREADS)
+        luma_memory[i] = make_uint4(0, 0, 0, 0);
+    __syncthreads(); /* the counters are empty */
+    after_launches_before();
+    const uint4 *const tiles = (const uint4 *)(p.from + row.head * 3);
+    const uint32_t stride = gridDim.x * (COUNT_THREADS / 32), warp = threadIdx.x / 32;
+    uint32_t first = blockIdx.x * (COUNT_THREADS / 32);
+    uint4 v[TILE_VECTORS];
+    load_tile(tiles, first + warp, row.tiles, v);
+    for (; first < row.tiles; first += stride) {
+        uint32_t word[TILE_QUADS][3];
+        to_pixels(piece, v, word);
+        load_tile(tiles, first + stride + warp, row.tiles, v);
+        if (first + warp < row.tiles)
+#pragma unroll
+            for (int x = 0; x < 4 * TILE_QUADS; x++)
+                count_luma(luma_rounded(word[x / 4], x % 4));
+    }
+    const uint64_t left = luma_row_left(row), threads = (uint64_t)gridDim.x * COUNT_THREADS;
+    for (uint64_t i = (uint64_t)blockIdx.x * COUNT_THREADS + threadIdx.x; i < left; i += threads) {
+        const unsigned char *const at = p.from + luma_row_pixel(row, i) * 3;
+        count_luma(luma_key(at[0], at[1], at[2]) << LUMA_SHIFT);
+    }
+    __syncthreads(); /* the counts are whole */
+    add_counts(bins);
+}
+
+/* ---- Colours --------------------------------------------------------------------------------- */
+
+/* A range of keys of 8 bits. */
+struct ByteRange {
+    uint32_t top, low;         /* the highest; the least, in every byte */
+    uint32_t avoided, instead; /* in every byte; alike where nothing is avoided */
+    uint32_t adjusts;          /* whether the last three matter */
+};
+
+/* A row of the table a key, 256 bytes: luma_wanted of the luma that it becomes, and luma_cap of it
+ * as the largest component, a column a lane each. So no two lanes meet in a bank, whatever the
+ * image, and one byte permutation makes an address. */
+enum { TABLE_ROW = 256, TABLE_CAPS = TABLE_ROW / 2 };
+enum { APPLY_BYTES = BINS * TABLE_ROW + APPLY_THREADS * TILE_VECTORS * 16 };
+
+/* One half of the table, CAPS or not: four lanes' columns of row i / COLUMN_VECTORS. */
+enum { COLUMN_VECTORS = TABLE_CAPS / 16 };
+static __device__ __forceinline__ void fill_row(uint32_t half, uint32_t i, float value)
+{
+    *(float4 *)((unsigned char *)luma_memory + i / COLUMN_VECTORS * TABLE_ROW + half +
+                i % COLUMN_VECTORS * 16) = make_float4(value, value, value, value);
+}
+
+/* The half of wanted lumas, or what leaves all colours as they are: factors of 1. */
+static __device__ __forceinline__ void fill_table(const uint32_t *by_key, bool unchanged)
+{
+    for (uint32_t i = threadIdx.x; i < BINS * COLUMN_VECTORS; i += APPLY_THREADS) {
+        fill_row(0, i, unchanged ? INFINITY : luma_wanted(by_key[i / COLUMN_VECTORS]));
+        if (unchanged)
+            fill_row(TABLE_CAPS, i, 16777216.0f);
+    }
+}
+
+/* Of the row that a byte of a word names. */
+static __device__ __forceinline__ float look_up(uint32_t half, uint32_t word, uint32_t byte)
+{
+    const uint32_t column = threadIdx.x % 32 * 4,
+                   at = __byte_perm(word, column, 0x7604 | byte << 4);
+    return *(const float *)((const unsigned char *)luma_memory + at + half);
+}
+
+static __device__ __forceinline__ float reciprocal(float v)
+{
+    float inverse;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(v));
+    return inverse;
+}
+
+/* A component of four pixels in three words; for sure in one instruction. */
+static __device__ __forceinline__ uint32_t component(const uint32_t (&word)[3], int i)
+{
+    uint32_t byte;
+    asm("prmt.b32 %0, %1, 0, %2;" : "=r"(byte) : "r"(word[i / 4]), "r"(0x4440 | i % 4));
+    return byte;
+}
+
+/* For sure in one instruction, too. */
+static __device__ __forceinline__ uint32_t multiply_add(uint32_t a, uint32_t b, uint32_t c)
+{
+    uint32_t sum;
+    asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
+    return sum;
+}
+
+static __device__ __forceinline__ uint32_t largest_of(const uint32_t (&word)[3], int x)
+{
+    return max(max(component(word, 3 * x), component(word, 3 * x + 1)), component(word, 3 * x + 2));
+}
+
+/* Estimates of four pixels, one of which is near a tie, as integers confirm them; black stays. The
+ * pixels are read again, so that no register holds what is known of them for a rare branch. */
+static __device__ __forceinline__ void settle(uint32_t top, const volatile uint32_t *from,
+                                              uint32_t (&estimate)[12])
+{
+    const uint32_t word[3] = {from[0], from[1], from[2]};
+#pragma unroll
+    for (int x = 0; x < 4; x++) {
+        const uint32_t rounded = luma_rounded(word, x), largest = largest_of(word, x);
+        const uint32_t fine = rounded - (1u << (LUMA_SHIFT - 1));
+        const float wanted = look_up(0, rounded, LUMA_SHIFT / 8);
+        const uint32_t numerator = __float2uint_rn(__fmul_rn(wanted, 1.0f / 16777216.0f));
+        const bool capped = numerator * largest > top * fine; /* below 2^32 */
+        const uint32_t n = capped ? top : numerator, d = capped ? largest : fine;
+#pragma unroll
+        for (int i = 3 * x; i < 3 * x + 3; i++)
+            estimate[i] = luma_settle(estimate[i], component(word, i), n, d);
+    }
+}
+
+/* recolour of four pixels, but for the range; black: the estimate of what black becomes; from:
+ * where the pixels are, too. */
+static __device__ __forceinline__ void recolour_quad(uint32_t top, uint32_t black,
+                                                     const uint32_t *from, uint32_t (&word)[3])
+{
+    const uint32_t none = 1u << (LUMA_SHIFT - 1); /* luma_rounded of black alone */
+    uint32_t estimate[12], rounded[4];
+#pragma unroll
+    for (int x = 0; x < 4; x++) {
+        rounded[x] = luma_rounded(word, x);
+        const float fine = __fadd_rn(__uint2float_rn(rounded[x]), -32768.0f); /* below 2^24 */
+        const float wanted = look_up(0, rounded[x], LUMA_SHIFT / 8);
+        const float cap = look_up(TABLE_CAPS, largest_of(word, x), 0);
+        const uint32_t factor = __float2uint_rn(fminf(__fmul_rn(wanted, reciprocal(fine)), cap));
+#pragma unroll
+        for (int i = 3 * x; i < 3 * x + 3; i++)
+            estimate[i] = multiply_add(component(word, i), factor, (uint32_t)LUMA_HALF);
+    }
+    uint32_t low = 0xFFFFFFFFu; /* the least of what is below the quotients, in either half */
+#pragma unroll
+    for (int i = 0; i < 12; i += 4)
+        low = __vimin3_u16x2(__byte_perm(estimate[i], estimate[i + 1], 0x6521),
+                             __byte_perm(estimate[i + 2], estimate[i + 3], 0x6521), low);
+    if (min(low & 0xFFFFu, low >> 16) <= LUMA_NEAR)
+        settle(top, from, estimate);
+    if (min(min(min(rounded[0], rounded[1]), rounded[2]), rounded[3]) == none)
+#pragma unroll
+        for (int i = 0; i < 12; i++)
+            estimate[i] = rounded[i / 3] == none ? black : estimate[i];
+#pragma unroll
+    for (int j = 0; j < 3; j++)
+        word[j] =
+            __byte_perm(__byte_perm(estimate[4 * j], estimate[4 * j + 1], 0x7373),
+                        __byte_perm(estimate[4 * j + 2], estimate[4 * j + 3], 0x7373), 0x5410);
+}
+
+/* Four components brought into the range's keys: they are not above the highest. */
+static __device__ __forceinline__ uint32_t adjust(const ByteRange &range, uint32_t word)
+{
+    const uint32_t raised = __vmaxu4(word, range.low), is = __vcmpeq4(raised, range.avoided);
+    return (raised & ~is) | (range.instead & is);
+}
+
+/* Pixels outside of tiles, one a thread. */
+static __device__ __forceinline__ void recolour_left(const ApplyTransfer &t, const ApplyPixels &p,
+                                                     const LumaRow &row, bool unchanged)
+{
+    const uint64_t left = luma_row_left(row), threads = (uint64_t)gridDim.x * APPLY_THREADS;
+    for (uint64_t i = (uint64_t)blockIdx.x * APPLY_THREADS + threadIdx.x; i < left; i += threads) {
+        const uint64_t at = luma_row_pixel(row, i) * 3;
+        uint64_t key[3];
+        for (int c = 0; c < 3; c++)
+            key[c] = p.from[at + c];
+        if (!unchanged)
+            recolour(IMGSTAT_U8, IMGSTAT_U8, t.range,
+                     t.by_key[luma_key((uint32_t)key[0], (uint32_t)key[1], (uint32_t)key[2])], key);
+        for (int c = 0; c < 3; c++)
+            p.to[at + c] = (unsigned char)key[c];
+    }
+}
+
+/*
+ * apply_luma_bytes: colours take over the luma that the transfer maps theirs to.
+ *
+ *   Idea      One approximate reciprocal a pixel gives all three quotients, 16 bits finer than they
+ *             are wanted; integers decide where that is not enough (luma.h), which is tested for
+ *             four pixels at a time. A warp's next tile is on its way while it maps one.
+ *   Work      two lookups, a reciprocal, a conversion, three products and some 20 instructions
+ *             around them a pixel.
+ *   Memory    reads and writes each sample once, by vectors, which pass shared memory to and fro.
+ *   Launch    <<<blocks, APPLY_THREADS, APPLY_BYTES>>>, any number of blocks; it may begin before
+ *             the launch before has ended.
+ *   Requires  luma_bytes_fit. In place: a lane writes what its warp has read.
+ *   Result    the bits of luma.c.
+ */
+static __global__ void __launch_bounds__(APPLY_THREADS, APPLY_BLOCKS)
+    apply_luma_bytes(ApplyTransfer t, ApplyPixels p, LumaRow row, ByteRange range)
+{
+    for (uint32_t i = threadIdx.x; i < BINS * COLUMN_VECTORS; i += APPLY_THREADS)
+        fill_row(TABLE_CAPS, i, luma_cap(range.top, i / COLUMN_VECTORS));
+    after_launches_before();
+    const bool unchanged = t.maps[0].passthrough;
+    fill_table(t.by_key, unchanged);
+    const uint32_t black = (unchanged ? 0 : min(t.by_key[0], range.top)) << LUMA_PLACES;
+    uint4 *const piece = own_piece(BINS * TABLE_ROW);
+    const uint4 *const from = (const uint4 *)(p.from + row.head * 3);
+    uint4 *const to = (uint4 *)(p.to + row.head * 3);
+    const uint32_t stride = gridDim.x * (APPLY_THREADS / 32), warp = threadIdx.x / 32;
+    uint4 v[TILE_VECTORS];
+    uint32_t first = blockIdx.x * (APPLY_THREADS / 32);
+    load_tile(from, first + warp, row.tiles, v);
+    __syncthreads(); /* the table is whole */
+    for (; first < row.tiles; first += stride) {
+        uint32_t word[TILE_QUADS][3];
+        uint4 made[TILE_VECTORS];
+        to_pixels(piece, v, word);
+        load_tile(from, first + stride + warp, row.tiles, v);
+#pragma unroll
+        for (int k = 0; k < TILE_QUADS; k++)
+            recolour_quad(range.top, black,
+                          (const uint32_t *)(piece + threadIdx.x % 32 * TILE_VECTORS) + 3 * k,
+                          word[k]);
+        if (range.adjusts)
+#pragma unroll
+            for (int i = 0; i < 3 * TILE_QUADS; i++)
+                word[i / 3][i % 3] =
+                    unchanged ? word[i / 3][i % 3] : adjust(range, word[i / 3][i % 3]);
+        to_vectors(piece, word, made);
+        store_tile(to, first + warp, row.tiles, made);
+    }
+    recolour_left(t, p, row, unchanged);
+}
+
+/* ---- Host side ------------------------------------------------------------------------------- */
+
+static bool is_plain_row(const ApplyPixels *p)
+{
+    return p->rows == 1 && p->channels == 3 && !p->mask && !p->has_nodata;
+}
+
+/* As many blocks as have work, or all that run at once. */
+static unsigned blocks_for(const CudaDevice *device, const LumaRow &row, unsigned threads,
+                           unsigned each)
+{
+    const uint64_t wanted = (row.tiles + threads / 32 - 1) / (threads / 32);
+    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * each;
+    return (unsigned)(wanted < 1 ? 1 : wanted < most ? wanted : most);
+}
+
+static uint32_t in_every_byte(uint64_t key)
+{
+    return (uint32_t)(key & 255u) * 0x01010101u;
+}
+
+static ByteRange byte_range(const MapRange &range)
+{
+    ByteRange b = {(uint32_t)range.hi_key, in_every_byte(range.lo_key), 0, 0, 0};
+    if (range.has_nodata) {
+        b.avoided = in_every_byte(range.nodata_key);
+        b.instead = in_every_byte(range_avoid(&range, range.nodata_key));
+    }
+    b.adjusts = b.low != 0 || b.avoided != b.instead;
+    return b;
+}
+
+bool luma_bytes_fit(const CudaDevice *device, const ApplyTransfer *t, const ApplyPixels *p)
+{
+    return t->from == IMGSTAT_U8 && t->to == IMGSTAT_U8 && t->copies && is_plain_row(p) &&
+           (uintptr_t)p->from % 16 == (uintptr_t)p->to % 16 &&
+           device->max_shared >= APPLY_BYTES + OTHER_BYTES;
+}
+
+ImgstatResult launch_apply_luma_bytes(CudaDevice *device, cudaStream_t stream,
+                                      const ApplyTransfer *t, const ApplyPixels *p,
+                                      ImgstatError *err)
+{
+    const LumaRow row = luma_row(p);
+    const unsigned blocks = blocks_for(device, row, APPLY_THREADS, APPLY_BLOCKS);
+    return cuda_launch_early(device, stream, "apply_luma_bytes", apply_luma_bytes, blocks,
+                             APPLY_THREADS, APPLY_BYTES, err, *t, *p, row, byte_range(t->range));
+}
+
+bool luma_counts_fit(const CudaDevice *device, ImgstatSample sample, const ApplyPixels *p)
+{
+    return sample == IMGSTAT_U8 && is_plain_row(p) &&
+           device->max_shared >= COUNT_BYTES + OTHER_BYTES;
+}
+
+ImgstatResult launch_count_luma(CudaDevice *device, cudaStream_t stream, const ApplyPixels *p,
+                                uint64_t *bins, ImgstatError *err)
+{
+    const LumaRow row = luma_row(p);
+    const unsigned blocks = blocks_for(device, row, COUNT_THREADS, 1);
+    return cuda_launch_early(device, stream, "count_luma_bytes", count_luma_bytes, blocks,
+                             COUNT_THREADS, COUNT_BYTES, err, *p, row, bins);
+}

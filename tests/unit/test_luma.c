@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* test_luma.c: colours of 8 bits brought to a new luma by a reciprocal that is not exact, as CUDA
+ * does it, against luma_scale. */
+#include "luma.h"
+
+#include "helper_transform.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+
+/* What the bound of luma.h counts with: 2^-22 is two units of the last place, at most. */
+enum { ULPS = 2 };
+
+static size_t settled, compared;
+
+static void scale_by(float inverse, const uint32_t from[3], uint32_t to, uint32_t top,
+                     uint32_t out[3])
+{
+    const uint32_t fine = luma_fine(from[0], from[1], from[2]);
+    uint32_t largest = from[0] > from[1] ? from[0] : from[1];
+    largest = from[2] > largest ? from[2] : largest;
+    const float factor = fminf(luma_wanted(to) * inverse, luma_cap(top, largest));
+    const bool capped = (to << LUMA_SHIFT) * largest > top * fine;
+    for (int c = 0; c < 3; c++) {
+        uint32_t estimate = from[c] * (uint32_t)rintf(factor) + (uint32_t)LUMA_HALF;
+        if ((estimate >> (LUMA_PLACES - 16) & 65535u) <= LUMA_NEAR) {
+            settled++;
+            estimate = luma_settle(estimate, from[c], capped ? top : to << LUMA_SHIFT,
+                                   capped ? largest : fine);
+        }
+        out[c] = estimate >> LUMA_PLACES;
+    }
+}
+
+static void compare(const uint32_t from[3], uint32_t to, uint32_t top)
+{
+    uint32_t expected[3];
+    luma_scale(from, to, top, expected);
+    const float exact = 1.0f / (float)luma_fine(from[0], from[1], from[2]);
+    float inverse = exact;
+    for (int i = 0; i < ULPS; i++)
+        inverse = nextafterf(inverse, 0.0f);
+    for (int i = -ULPS; i <= ULPS; i++, inverse = nextafterf(inverse, INFINITY)) {
+        uint32_t got[3];
+        scale_by(inverse, from, to, top, got);
+        compared++;
+        cr_assert(got[0] == expected[0] && got[1] == expected[1] && got[2] == expected[2],
+                  "%u %u %u to %u of %u, %d off: %u %u %u, expected %u %u %u", from[0], from[1],
+                  from[2], to, top, i, got[0], got[1], got[2], expected[0], expected[1],
+                  expected[2]);
+    }
+}
+
+Test(luma, reciprocals_that_err_change_nothing)
+{
+    uint64_t seed = 1;
+    for (size_t i = 0; i < 1000000; i++) {
+        uint32_t colour[3];
+        const uint32_t mask = i % 3 ? 255 : 15; /* dark colours have large factors */
+        for (int c = 0; c < 3; c++)
+            colour[c] = (uint32_t)seeded_next(&seed) & mask;
+        if (luma_fine(colour[0], colour[1], colour[2]) == 0)
+            continue;
+        const uint32_t top = i % 4 ? 255 : (uint32_t)seeded_next(&seed) & 255;
+        compare(colour, (uint32_t)seeded_next(&seed) & 255, top);
+    }
+    printf("%zu colours, %zu quotients near a tie\n", compared, settled);
+    cr_assert(settled > 10000);
+}
+
+/* Every quotient of a cap: a component times top / largest, of which many are ties. */
+Test(luma, caps_change_nothing)
+{
+    const size_t before = settled;
+    for (uint32_t largest = 1; largest < 256; largest++)
+        for (uint32_t other = 0; other <= largest; other++)
+            for (uint32_t top = 1; top < 256; top += 2)
+                compare((const uint32_t[]){other, other / 2, largest}, 255, top);
+    cr_assert(settled > before);
+}
+
+/* Grays, whose luma is a whole number: m / 2 of m is a tie if m is odd. */
+Test(luma, whole_lumas_change_nothing)
+{
+    for (uint32_t v = 1; v < 256; v++)
+        for (uint32_t to = 0; to < 256; to++)
+            compare((const uint32_t[]){v, v, v}, to, 255);
+}
