@@ -2,7 +2,7 @@
 /* apply_wide.cu: samples of more than 16 bits, and colours that take over a new luma. */
 #include "apply.cuh"
 #include "luma.cuh"
-#include "luma_bytes.cuh"
+#include "luma_tile.cuh"
 
 enum { MAP_THREADS = 256, BLOCKS_A_MULTIPROCESSOR = 16 };
 
@@ -119,6 +119,8 @@ ImgstatResult launch_apply_luma(CudaDevice *device, cudaStream_t stream, const A
 {
     if (luma_bytes_fit(device, t, p))
         return launch_apply_luma_bytes(device, stream, t, p, err);
+    if (luma_words_fit(device, t, p))
+        return launch_apply_luma_words(device, stream, t, p, err);
     const unsigned blocks = blocks_for(device, p->width * p->rows);
     if (!t->copies)
         apply_luma<-1, -1><<<blocks, MAP_THREADS, 0, stream>>>(*t, *p);

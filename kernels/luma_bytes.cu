@@ -2,33 +2,23 @@
 /* luma_bytes.cu: RGB of 8 bits in one long row: counts of its luma, and its colours brought to a
  * new one. */
 #include "hopper.cuh"
-#include "luma.cuh"
-#include "luma_bytes.cuh"
+#include "luma_tile.cuh"
 
 enum { BINS = 256 };
 enum { COUNT_THREADS = 1024, APPLY_THREADS = 512, APPLY_BLOCKS = 2 };
 /* Shared memory beside what a launch asks for: what the driver keeps a block, and words. */
 enum { OTHER_BYTES = 2048 };
 
-/* A table, and then the pieces of shared memory through which warps pass their tiles. Named where
- * it is used, so that it needs no address in registers. */
-extern __shared__ __align__(128) uint4 luma_memory[];
-
-static __device__ __forceinline__ uint4 *own_piece(uint32_t table_bytes)
-{
-    return luma_memory + table_bytes / 16 + threadIdx.x / 32 * (32 * TILE_VECTORS);
-}
-
 /* ---- Counts ---------------------------------------------------------------------------------- */
 
 /* Bytes from a key's counters to the next one's: a lane has a column. */
-enum { COUNT_ROW = 32 * 4 };
+enum { ROW_SHIFT = 7, COUNT_ROW = 1 << ROW_SHIFT };
 enum { COUNT_BYTES = BINS * COUNT_ROW + COUNT_THREADS * TILE_VECTORS * 16 };
 
 static __device__ __forceinline__ void count_luma(uint32_t rounded)
 {
-    const uint32_t row = rounded >> LUMA_SHIFT, column = threadIdx.x % 32;
-    atomicAdd((uint32_t *)luma_memory + row * (COUNT_ROW / 4) + column, 1u);
+    const uint32_t row = rounded >> (LUMA_SHIFT - ROW_SHIFT) & 255u << ROW_SHIFT;
+    atomicAdd((uint32_t *)((unsigned char *)luma_memory + (row | threadIdx.x % 32 * 4)), 1u);
 }
 
 /* Adds a key's counters to its bin: four threads a key. They begin at different columns, so that
@@ -63,7 +53,7 @@ static __device__ __forceinline__ void add_counts(uint64_t *bins)
 static __global__ void __launch_bounds__(COUNT_THREADS, 1)
     count_luma_bytes(ApplyPixels p, LumaRow row, uint64_t *bins)
 {
-    uint4 *const piece = own_piece(BINS * COUNT_ROW);
+    uint4 *const piece = luma_piece(BINS * COUNT_ROW);
     for (uint32_t i = threadIdx.x; i < BINS * COUNT_ROW / 16; i += COUNT_THREADS)
         luma_memory[i] = make_uint4(0, 0, 0, 0);
     __syncthreads(); /* the counters are empty */
@@ -74,12 +64,12 @@ static __global__ void __launch_bounds__(COUNT_THREADS, 1)
     uint4 v[TILE_VECTORS];
     load_tile(tiles, first + warp, row.tiles, v);
     for (; first < row.tiles; first += stride) {
-        uint32_t word[TILE_QUADS][3];
+        uint32_t word[TILE_GROUPS][3];
         to_pixels(piece, v, word);
         load_tile(tiles, first + stride + warp, row.tiles, v);
         if (first + warp < row.tiles)
 #pragma unroll
-            for (int x = 0; x < 4 * TILE_QUADS; x++)
+            for (int x = 0; x < 4 * TILE_GROUPS; x++)
                 count_luma(luma_rounded(word[x / 4], x % 4));
     }
     const uint64_t left = luma_row_left(row), threads = (uint64_t)gridDim.x * COUNT_THREADS;
@@ -130,13 +120,6 @@ static __device__ __forceinline__ float look_up(uint32_t half, uint32_t word, ui
     const uint32_t column = threadIdx.x % 32 * 4,
                    at = __byte_perm(word, column, 0x7604 | byte << 4);
     return *(const float *)((const unsigned char *)luma_memory + at + half);
-}
-
-static __device__ __forceinline__ float reciprocal(float v)
-{
-    float inverse;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(v));
-    return inverse;
 }
 
 /* A component of four pixels in three words; for sure in one instruction. */
@@ -193,7 +176,8 @@ static __device__ __forceinline__ void recolour_quad(uint32_t top, uint32_t blac
         const float fine = __fadd_rn(__uint2float_rn(rounded[x]), -32768.0f); /* below 2^24 */
         const float wanted = look_up(0, rounded[x], LUMA_SHIFT / 8);
         const float cap = look_up(TABLE_CAPS, largest_of(word, x), 0);
-        const uint32_t factor = __float2uint_rn(fminf(__fmul_rn(wanted, reciprocal(fine)), cap));
+        const uint32_t factor =
+            __float2uint_rn(fminf(__fmul_rn(wanted, luma_reciprocal(fine)), cap));
 #pragma unroll
         for (int i = 3 * x; i < 3 * x + 3; i++)
             estimate[i] = multiply_add(component(word, i), factor, (uint32_t)LUMA_HALF);
@@ -223,24 +207,6 @@ static __device__ __forceinline__ uint32_t adjust(const ByteRange &range, uint32
     return (raised & ~is) | (range.instead & is);
 }
 
-/* Pixels outside of tiles, one a thread. */
-static __device__ __forceinline__ void recolour_left(const ApplyTransfer &t, const ApplyPixels &p,
-                                                     const LumaRow &row, bool unchanged)
-{
-    const uint64_t left = luma_row_left(row), threads = (uint64_t)gridDim.x * APPLY_THREADS;
-    for (uint64_t i = (uint64_t)blockIdx.x * APPLY_THREADS + threadIdx.x; i < left; i += threads) {
-        const uint64_t at = luma_row_pixel(row, i) * 3;
-        uint64_t key[3];
-        for (int c = 0; c < 3; c++)
-            key[c] = p.from[at + c];
-        if (!unchanged)
-            recolour(IMGSTAT_U8, IMGSTAT_U8, t.range,
-                     t.by_key[luma_key((uint32_t)key[0], (uint32_t)key[1], (uint32_t)key[2])], key);
-        for (int c = 0; c < 3; c++)
-            p.to[at + c] = (unsigned char)key[c];
-    }
-}
-
 /*
  * apply_luma_bytes: colours take over the luma that the transfer maps theirs to.
  *
@@ -264,7 +230,7 @@ static __global__ void __launch_bounds__(APPLY_THREADS, APPLY_BLOCKS)
     const bool unchanged = t.maps[0].passthrough;
     fill_table(t.by_key, unchanged);
     const uint32_t black = (unchanged ? 0 : min(t.by_key[0], range.top)) << LUMA_PLACES;
-    uint4 *const piece = own_piece(BINS * TABLE_ROW);
+    uint4 *const piece = luma_piece(BINS * TABLE_ROW);
     const uint4 *const from = (const uint4 *)(p.from + row.head * 3);
     uint4 *const to = (uint4 *)(p.to + row.head * 3);
     const uint32_t stride = gridDim.x * (APPLY_THREADS / 32), warp = threadIdx.x / 32;
@@ -273,41 +239,27 @@ static __global__ void __launch_bounds__(APPLY_THREADS, APPLY_BLOCKS)
     load_tile(from, first + warp, row.tiles, v);
     __syncthreads(); /* the table is whole */
     for (; first < row.tiles; first += stride) {
-        uint32_t word[TILE_QUADS][3];
+        uint32_t word[TILE_GROUPS][3];
         uint4 made[TILE_VECTORS];
         to_pixels(piece, v, word);
         load_tile(from, first + stride + warp, row.tiles, v);
 #pragma unroll
-        for (int k = 0; k < TILE_QUADS; k++)
+        for (int k = 0; k < TILE_GROUPS; k++)
             recolour_quad(range.top, black,
                           (const uint32_t *)(piece + threadIdx.x % 32 * TILE_VECTORS) + 3 * k,
                           word[k]);
         if (range.adjusts)
 #pragma unroll
-            for (int i = 0; i < 3 * TILE_QUADS; i++)
+            for (int i = 0; i < 3 * TILE_GROUPS; i++)
                 word[i / 3][i % 3] =
                     unchanged ? word[i / 3][i % 3] : adjust(range, word[i / 3][i % 3]);
         to_vectors(piece, word, made);
         store_tile(to, first + warp, row.tiles, made);
     }
-    recolour_left(t, p, row, unchanged);
+    recolour_left<IMGSTAT_U8>(t, p, row, unchanged);
 }
 
 /* ---- Host side ------------------------------------------------------------------------------- */
-
-static bool is_plain_row(const ApplyPixels *p)
-{
-    return p->rows == 1 && p->channels == 3 && !p->mask && !p->has_nodata;
-}
-
-/* As many blocks as have work, or all that run at once. */
-static unsigned blocks_for(const CudaDevice *device, const LumaRow &row, unsigned threads,
-                           unsigned each)
-{
-    const uint64_t wanted = (row.tiles + threads / 32 - 1) / (threads / 32);
-    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * each;
-    return (unsigned)(wanted < 1 ? 1 : wanted < most ? wanted : most);
-}
 
 static uint32_t in_every_byte(uint64_t key)
 {
@@ -327,32 +279,30 @@ static ByteRange byte_range(const MapRange &range)
 
 bool luma_bytes_fit(const CudaDevice *device, const ApplyTransfer *t, const ApplyPixels *p)
 {
-    return t->from == IMGSTAT_U8 && t->to == IMGSTAT_U8 && t->copies && is_plain_row(p) &&
-           (uintptr_t)p->from % 16 == (uintptr_t)p->to % 16 &&
-           device->max_shared >= APPLY_BYTES + OTHER_BYTES;
+    return luma_applies(t, p, IMGSTAT_U8) && device->max_shared >= APPLY_BYTES + OTHER_BYTES;
 }
 
 ImgstatResult launch_apply_luma_bytes(CudaDevice *device, cudaStream_t stream,
                                       const ApplyTransfer *t, const ApplyPixels *p,
                                       ImgstatError *err)
 {
-    const LumaRow row = luma_row(p);
-    const unsigned blocks = blocks_for(device, row, APPLY_THREADS, APPLY_BLOCKS);
+    const LumaRow row = luma_row(p, 1);
+    const unsigned blocks = luma_blocks(device, row, APPLY_THREADS, APPLY_BLOCKS);
     return cuda_launch_early(device, stream, "apply_luma_bytes", apply_luma_bytes, blocks,
                              APPLY_THREADS, APPLY_BYTES, err, *t, *p, row, byte_range(t->range));
 }
 
 bool luma_counts_fit(const CudaDevice *device, ImgstatSample sample, const ApplyPixels *p)
 {
-    return sample == IMGSTAT_U8 && is_plain_row(p) &&
+    return sample == IMGSTAT_U8 && luma_is_row(p) &&
            device->max_shared >= COUNT_BYTES + OTHER_BYTES;
 }
 
 ImgstatResult launch_count_luma(CudaDevice *device, cudaStream_t stream, const ApplyPixels *p,
                                 uint64_t *bins, ImgstatError *err)
 {
-    const LumaRow row = luma_row(p);
-    const unsigned blocks = blocks_for(device, row, COUNT_THREADS, 1);
+    const LumaRow row = luma_row(p, 1);
+    const unsigned blocks = luma_blocks(device, row, COUNT_THREADS, 1);
     return cuda_launch_early(device, stream, "count_luma_bytes", count_luma_bytes, blocks,
                              COUNT_THREADS, COUNT_BYTES, err, *p, row, bins);
 }

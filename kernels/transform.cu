@@ -3,7 +3,7 @@
  * other without the host. */
 #include "cuda_kernels.h"
 #include "hopper.cuh"
-#include "luma_bytes.cuh"
+#include "luma_tile.cuh"
 #include "transform.cuh"
 #include "transform.h"
 

@@ -129,6 +129,35 @@ IMGSTAT_INLINE uint32_t luma_settle(uint32_t estimate, uint32_t component, uint3
     return beyond < (int32_t)(q & 1) ? estimate - (1u << LUMA_PLACES) : estimate;
 }
 
+/* ---- 16 bits: the same ----------------------------------------------------------------------- */
+
+/* A quotient q = component * factor, below 65536, is estimated as component * luma_ratio, which is
+ * in 2^-32nds, in 64 bits. inverse: 1 / denominator within 2^-22. Each of the two steps errs by
+ * less than 1.5 * 2^-22 of what it divides, the second one also by half a unit; what the first
+ * leaves is within 1.5 * 2^-22 of the ratio, and 2^-16. So an estimate errs by less than
+ * 2^16 * (1.5 * 2^-22)^2 + 1.5 * 2^-22 + 2^16 * 2^-33 < 1.1 * 2^-17. With half a unit and 1.5 *
+ * 2^-17 added, its upper 32 bits are q rounded unless the lower ones are at most LUMA_NEAR16. */
+enum { LUMA_MARGIN16 = 3 << 14, LUMA_NEAR16 = 2 * LUMA_MARGIN16 };
+static const uint32_t LUMA_HALF16 = (1u << 31) + LUMA_MARGIN16;
+
+/* numerator / denominator, below 65536. */
+IMGSTAT_INLINE uint64_t luma_ratio(uint32_t numerator, uint32_t denominator, float inverse)
+{
+    const uint32_t upper = (uint32_t)((float)numerator * inverse * 65536.0f);
+    const int64_t rest = (int64_t)(((uint64_t)numerator << 16) - (uint64_t)upper * denominator);
+    const int32_t lower = (int32_t)rintf((float)rest * inverse * 65536.0f);
+    return ((uint64_t)upper << 16) + (uint64_t)(int64_t)lower;
+}
+
+/* q, from the upper bits of its estimate. */
+IMGSTAT_INLINE uint32_t luma_settle16(uint32_t q, uint32_t component, uint32_t numerator,
+                                      uint32_t denominator)
+{
+    const int64_t beyond = (int64_t)(2 * (uint64_t)numerator * component) -
+                           (2 * (int64_t)q - 1) * (int64_t)denominator;
+    return beyond < (int64_t)(q & 1) ? q - 1 : q;
+}
+
 /* The same for values. A luma that is not above 0 has no factor: the difference is added. */
 IMGSTAT_INLINE void luma_scale_value(const double from[3], double to, double top, double out[3])
 {

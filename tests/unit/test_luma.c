@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_luma.c: colours of 8 bits brought to a new luma by a reciprocal that is not exact, as CUDA
- * does it, against luma_scale. */
+/* test_luma.c: colours of 8 and 16 bits brought to a new luma by a reciprocal that is not exact, as
+ * CUDA does it, against luma_scale. */
 #include "luma.h"
 
 #include "helper_transform.h"
@@ -86,4 +86,58 @@ Test(luma, whole_lumas_change_nothing)
     for (uint32_t v = 1; v < 256; v++)
         for (uint32_t to = 0; to < 256; to++)
             compare((const uint32_t[]){v, v, v}, to, 255);
+}
+
+/* ---- 16 bits --------------------------------------------------------------------------------- */
+
+static void compare16(const uint32_t from[3], uint32_t to, uint32_t top)
+{
+    uint32_t expected[3];
+    luma_scale(from, to, top, expected);
+    const uint32_t fine = luma_fine(from[0], from[1], from[2]);
+    uint32_t largest = from[0] > from[1] ? from[0] : from[1];
+    largest = from[2] > largest ? from[2] : largest;
+    const bool capped = ((uint64_t)to << LUMA_SHIFT) * largest > (uint64_t)top * fine;
+    const uint32_t numerator = capped ? top : to << LUMA_SHIFT;
+    const uint32_t denominator = capped ? largest : fine;
+    float inverse = 1.0f / (float)denominator;
+    for (int i = 0; i < ULPS; i++)
+        inverse = nextafterf(inverse, 0.0f);
+    for (int i = -ULPS; i <= ULPS; i++, inverse = nextafterf(inverse, INFINITY)) {
+        const uint64_t ratio = luma_ratio(numerator, denominator, inverse);
+        compared++;
+        for (int c = 0; c < 3; c++) {
+            const uint64_t estimate = from[c] * ratio + LUMA_HALF16;
+            uint32_t got = (uint32_t)(estimate >> 32);
+            if ((uint32_t)estimate <= LUMA_NEAR16) {
+                settled++;
+                got = luma_settle16(got, from[c], numerator, denominator);
+            }
+            cr_assert_eq(got, expected[c], "%u %u %u to %u of %u, %d off: %u, expected %u", from[0],
+                         from[1], from[2], to, top, i, got, expected[c]);
+        }
+    }
+}
+
+Test(luma, words_that_err_change_nothing)
+{
+    uint64_t seed = 2;
+    const size_t before = settled;
+    for (size_t i = 0; i < 1000000; i++) {
+        uint32_t colour[3];
+        for (int c = 0; c < 3; c++) /* large, or of any size */
+            colour[c] = (uint32_t)seeded_next(&seed) & 65535u >> (i % 2 ? 0 : i / 2 % 16);
+        if (i % 5 == 0)
+            colour[0] = colour[1] = colour[2];
+        if (i % 7 == 0) {
+            colour[0] = colour[2] / 2;
+            colour[1] = colour[2] / 4;
+        }
+        if (luma_fine(colour[0], colour[1], colour[2]) == 0)
+            continue;
+        const uint32_t top = i % 3 ? 65535 : i % 9 ? 4095 : (uint32_t)seeded_next(&seed) & 65535;
+        compare16(colour, (uint32_t)seeded_next(&seed) & (i % 11 ? 65535 : 15), top);
+    }
+    printf("%zu quotients of 16 bits near a tie\n", settled - before);
+    cr_assert(settled - before > 10000);
 }
