@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* central.cu: power sums about a center, piece by piece (docs/float-sums.md). */
 #include "measure.cuh"
+#include "transfer_math.h"
 #include "wide.cuh"
 
 #include <cuda_fp16.h>
@@ -34,6 +35,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     typedef typename WideType<SAMPLE>::Raw Raw;
     __shared__ CentralSums block;
     const unsigned lane = threadIdx.x % 32;
+    const bool whole = center_is_whole((ImgstatSample)SAMPLE, center);
+    const uint64_t middle = whole ? map_key((ImgstatSample)SAMPLE, center) : 0;
     unsigned long long *words = (unsigned long long *)&block, *to = (unsigned long long *)sums;
     for (unsigned i = threadIdx.x; i < sizeof block / 8; i += THREADS)
         words[i] = 0;
@@ -56,9 +59,11 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
                 if (x >= n || (mask && !mask[x]))
                     continue;
                 const Raw raw = samples[(size_t)x * image.channels];
-                if (!wide_valid<SAMPLE>(image, sample_key((ImgstatSample)SAMPLE, raw)))
+                const uint64_t key = sample_key((ImgstatSample)SAMPLE, raw);
+                if (!wide_valid<SAMPLE>(image, key))
                     continue;
-                const double d = wide_double<SAMPLE>(raw) - center;
+                const double d =
+                    whole ? key_distance(key, middle) : wide_double<SAMPLE>(raw) - center;
                 const double square = d * d;
                 power[0][i] += d;
                 power[1][i] += square;

@@ -154,6 +154,16 @@ static void halve(BigInt *value)
     trim(value);
 }
 
+void big_shift_down(BigInt *value, unsigned bits)
+{
+    const uint32_t limbs = bits / 32 < value->n ? bits / 32 : value->n;
+    value->n -= limbs;
+    memmove(value->limb, value->limb + limbs, value->n * sizeof value->limb[0]);
+    for (unsigned b = 0; b < bits % 32; b++)
+        halve(value);
+    trim(value);
+}
+
 static int bit_length(const BigInt *value)
 {
     if (value->n == 0)

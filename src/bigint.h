@@ -27,7 +27,8 @@ BigInt big_from_exact(const ExactSum *sum);
 void big_add(BigInt *out, const BigInt *a, const BigInt *b);
 void big_subtract(BigInt *out, const BigInt *a, const BigInt *b);
 void big_multiply(BigInt *out, const BigInt *a, const BigInt *b);
-void big_shift(BigInt *value, unsigned bits); /* times 2^bits */
+void big_shift(BigInt *value, unsigned bits);      /* times 2^bits */
+void big_shift_down(BigInt *value, unsigned bits); /* divided by that, towards 0 */
 
 /* a / b * 2^exponent, rounded once, to nearest even; subnormals and overflow to infinity included.
  * b > 0. */

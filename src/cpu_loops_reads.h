@@ -5,6 +5,7 @@
 #define IMGSTAT_CPU_LOOPS_READS_H
 
 #include "cpu_loops_keys.h"
+#include "transfer_math.h"
 
 /* Most reads look for few keys: a block without one is passed over whole. */
 enum { SELECT_BLOCK = 32 };
@@ -275,6 +276,16 @@ LOOP void distances_strided(ImgstatSample sample, const void *x, size_t n, size_
         distances_of(sample, x, n, stride, nodata != NULL, key, center, d);
 }
 
+/* The same where center_is_whole. */
+LOOP void distances_whole(ImgstatSample sample, const Mem64 *x, size_t n, size_t stride,
+                          const uint64_t *nodata, uint64_t center, double *d)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t key = key64(sample, x[i * stride]);
+        d[i] = nodata && key == *nodata ? 0.0 : key_distance(key, center);
+    }
+}
+
 typedef struct DistancesCall {
     const void *x;
     size_t n, stride;
@@ -286,7 +297,10 @@ typedef struct DistancesCall {
 LOOP void distances_call(ImgstatSample sample, const void *call)
 {
     const DistancesCall *const c = call;
-    distances_strided(sample, c->x, c->n, c->stride, c->nodata, c->center, c->d);
+    if (center_is_whole(sample, c->center))
+        distances_whole(sample, c->x, c->n, c->stride, c->nodata, map_key(sample, c->center), c->d);
+    else
+        distances_strided(sample, c->x, c->n, c->stride, c->nodata, c->center, c->d);
 }
 
 LOOP void distances_any(ImgstatSample sample, const void *x, size_t n, size_t stride,

@@ -173,27 +173,23 @@ static void shape_exact(const Sums *sums, uint64_t count, ImgstatStats *out)
     out->kurtosis = big_quotient(&excess, &m2_square, 0);
 }
 
-/* The smallest deviation of which power sums tell the shape: 64-bit integers beyond 2^53 are
- * rounded to double before their distances are taken, which must not show. */
-static double least_deviation(const Record *record, const Tally *tally)
+/* From sums of powers of distances that are whole, and from a center that may be as far from the
+ * mean as doubles of that size are from each other. */
+static void shape_whole(const Central *central, uint64_t count, ImgstatStats *out)
 {
-    const ImgstatSample sample = record->sample;
-    if (sample_is_float(sample))
-        return 0;
-    const double largest = fmax(fabs(sample_double(sample, tally->min_key)),
-                                fabs(sample_double(sample, tally->max_key)));
-    if (largest < 0x1p53)
-        return 0;
-    return 0x1p16 * (nextafter(largest, (double)INFINITY) - largest);
+    Sums sums = {.known = {true, true}};
+    for (int k = 0; k < 4; k++) {
+        sums.power[k] = big_from_exact(&central->power[k]);
+        big_shift_down(&sums.power[k], -EXACT_EXPONENT);
+    }
+    shape_exact(&sums, count, out);
 }
 
 /* From power sums about the rounded mean: delta is what the rounding left. */
-static void shape_central(const Central *central, uint64_t count, double least, ImgstatStats *out)
+static void shape_central(const Central *central, uint64_t count, ImgstatStats *out)
 {
     /* Below this, fourth powers have lost digits to underflow. */
     const double least_fourth = 1e-290;
-    if (central->overflow)
-        return;
     const BigInt n = big_from_u64(count);
     double mean[4];
     for (int k = 0; k < 4; k++) {
@@ -205,7 +201,7 @@ static void shape_central(const Central *central, uint64_t count, double least, 
     const double m3 = mean[2] - 3 * delta * mean[1] + 2 * delta * delta * delta;
     const double m4 = mean[3] - 4 * delta * mean[2] + 6 * delta * delta * mean[1] -
                       3 * delta * delta * delta * delta;
-    if (!(m2 > 0) || m2 < least * least || mean[3] < least_fourth)
+    if (!(m2 > 0) || mean[3] < least_fourth)
         return;
     out->skewness = defined(m3 / m2 / sqrt(m2));
     out->kurtosis = defined(m4 / m2 / m2 - 3);
@@ -275,8 +271,10 @@ void statistics_fill(const Record *record, uint16_t channel, unsigned ddof, bool
         return;
     if (narrow)
         shape_exact(&sums, tally->n, out);
-    else if (central)
-        shape_central(central, tally->n, least_deviation(record, tally), out);
+    else if (central && !central->overflow && center_is_whole(record->sample, out->mean))
+        shape_whole(central, tally->n, out);
+    else if (central && !central->overflow)
+        shape_central(central, tally->n, out);
 }
 
 double statistics_center(const Record *record, uint16_t channel)

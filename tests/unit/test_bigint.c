@@ -50,6 +50,11 @@ Test(bigint, agrees_with_int128)
         big_shift(&got, shift);
         expected = from_wide(c * ((SignedWide)1 << shift));
         cr_assert(same(&got, &expected));
+        big_shift_down(&got, shift);
+        cr_assert(same(&got, &u));
+        big_shift_down(&got, shift);
+        expected = from_wide(c / ((SignedWide)1 << shift));
+        cr_assert(same(&got, &expected));
     }
 }
 
@@ -77,6 +82,10 @@ Test(bigint, identities_of_long_numbers)
         cr_assert(same(&left, &right));
         big_subtract(&product, &left, &right);
         cr_assert_eq(product.n, 0);
+        left = a;
+        big_shift(&left, 1074);
+        big_shift_down(&left, 1074);
+        cr_assert(same(&left, &a));
         cr_assert_not(product.negative);
         if (b.n > 0) { /* a b / b = a, rounded once either way */
             b.negative = false;

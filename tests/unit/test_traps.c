@@ -46,28 +46,71 @@ Test(traps, float64_far_from_zero)
     cr_assert_float_eq(stats.skewness, 0, 0.05);
 }
 
-/* 64-bit integers are rounded to double before their distances from the mean are taken. What that
- * left of the shape was told as if it were that of the samples. */
+/* Skewness and kurtosis from distances that are exact: n x - sum, of a few samples. */
+static void shape_of(const ImgstatValue *x, size_t n, long double *skewness, long double *kurtosis)
+{
+    __int128 sum = 0;
+    long double m[5] = {0};
+    for (size_t i = 0; i < n; i++)
+        sum += x[i].sample == IMGSTAT_I64 ? x[i].as.i : (__int128)x[i].as.u;
+    for (size_t i = 0; i < n; i++) {
+        const __int128 value = x[i].sample == IMGSTAT_I64 ? x[i].as.i : (__int128)x[i].as.u;
+        const long double d = (long double)(value * (__int128)n - sum) / (long double)n;
+        for (int k = 2; k <= 4; k++)
+            m[k] += powl(d, k) / (long double)n;
+    }
+    *skewness = m[3] / (m[2] * sqrtl(m[2]));
+    *kurtosis = m[4] / (m[2] * m[2]) - 3;
+}
+
+/* 64-bit integers were rounded to double before their distances from the mean were taken, and so
+ * many of them had no shape. */
 Test(traps, shape_finer_than_double)
 {
-    enum { N = 64 };
-    static uint64_t x[N];
+    enum { N = 63 };
+    static const struct {
+        ImgstatSample sample;
+        uint64_t base, step; /* i * i steps from base */
+    } cases[] = {
+        {IMGSTAT_U64, (uint64_t)1 << 60, 1},
+        {IMGSTAT_U64, ((uint64_t)1 << 60) + 511, (uint64_t)1 << 20},
+        {IMGSTAT_U64, UINT64_MAX, (uint64_t)-1}, /* the mean is 2^64, as a double */
+        {IMGSTAT_U64, UINT64_MAX / 2, (uint64_t)1 << 50},
+        {IMGSTAT_U64, ((uint64_t)1 << 53) - 1024, 1}, /* on both sides of 2^53 */
+        {IMGSTAT_U64, ((uint64_t)1 << 52) - 1024, 1},
+        {IMGSTAT_U64, 0, (uint64_t)1 << 43}, /* the mean is below 2^54, the largest above */
+        {IMGSTAT_U64, 1, ((uint64_t)1 << 41) + 1},
+        {IMGSTAT_I64, (uint64_t)INT64_MIN, 1},
+        {IMGSTAT_I64, (uint64_t)INT64_MAX, (uint64_t)-3},
+        {IMGSTAT_I64, (uint64_t)INT64_MIN, (uint64_t)1 << 51},
+    };
+    static uint64_t x[3 * N]; /* three channels: all, few values, and two */
     const ImgstatMeasure how = {.shape = true};
-    const ImagePro image = measure_wrap(x, N, 1, 1, IMGSTAT_U64);
-    for (uint64_t i = 0; i < N; i++)
-        x[i] = ((uint64_t)1 << 60) + i * i;
-    ImgstatStats stats = measure_stats(&image, &how);
-    cr_assert(isnan(stats.skewness) && isnan(stats.kurtosis) && stats.variance > 1e6);
-    for (uint64_t i = 0; i < N; i++)
-        x[i] = ((uint64_t)1 << 60) + (i * i << 20);
-    stats = measure_stats(&image, &how);
-    const double skewness = stats.skewness, kurtosis = stats.kurtosis;
-    for (uint64_t i = 0; i < N; i++)
-        x[i] = i * i;
-    stats = measure_stats(&image, &how);
-    cr_assert_float_eq(skewness, stats.skewness, 1e-5);
-    cr_assert_float_eq(kurtosis, stats.kurtosis, 1e-5);
-    cr_assert_gt(stats.skewness, 0.5);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        ImgstatValue values[N];
+        for (uint64_t i = 0; i < N; i++) {
+            x[3 * i] = cases[k].base + i * i * cases[k].step;
+            x[3 * i + 1] = cases[k].base + (i * i % 7) * cases[k].step;
+            x[3 * i + 2] = cases[k].base + (i == 5) * cases[k].step;
+        }
+        const ImagePro image = measure_wrap(x, N, 1, 3, cases[k].sample);
+        ImgstatRecord *const record = measure_image(&image, &how);
+        for (uint16_t c = 0; c < 3; c++) {
+            ImgstatStats stats;
+            long double skewness, kurtosis;
+            imgstat_record_stats(record, c, &stats);
+            for (size_t i = 0; i < N; i++) {
+                values[i].sample = cases[k].sample;
+                values[i].as.u = x[3 * i + c];
+            }
+            shape_of(values, N, &skewness, &kurtosis);
+            cr_expect(is_near(stats.skewness, skewness, 1e-14), "%zu, %u: %.17g, expected %.17Lg",
+                      k, c, stats.skewness, skewness);
+            cr_expect(is_near(stats.kurtosis, kurtosis, 1e-13), "%zu, %u: %.17g, expected %.17Lg",
+                      k, c, stats.kurtosis, kurtosis);
+        }
+        imgstat_record_destroy(record);
+    }
 }
 
 Test(traps, undefined_samples)
