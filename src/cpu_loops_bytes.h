@@ -222,8 +222,8 @@ LOOP void count_apart(const uint8_t *x, unsigned channels, const LoopBytes *to,
     if (channels > 1) {
         if (count_periodic(x, channels, to->bytes))
             return;
-        bring_nearer(ahead, channels);
         parts->apart(x, channels, planar);
+        bring_nearer(ahead, channels);
     }
     for (unsigned c = 0; c < channels; c++) {
         const uint8_t *const block = channels > 1 ? planar + (size_t)c * BYTES_BLOCK : x;
