@@ -25,7 +25,7 @@ typedef struct ApplyMemory {
     ApplySlot slot[APPLY_SLOTS];
     CudaBuffer held;     /* pinned: a transfer on its way to the device */
     CudaBuffer transfer; /* the same on the device, and behind it the tables by raw bits */
-    uint64_t serial;     /* of the transfer that the device has; 0: none */
+    TransferTag *tag;    /* of the transfer that the device has; NULL: none */
     cudaEvent_t copied;  /* held may be written again */
 } ApplyMemory;
 
@@ -50,6 +50,7 @@ void cuda_apply_close(CudaDevice *device)
     }
     free_memory(&memory->held, true);
     free_memory(&memory->transfer, false);
+    transfer_tag_drop(memory->tag);
     if (memory->copied)
         (void)cudaEventDestroy(memory->copied);
     if (memory->returns)
@@ -142,9 +143,10 @@ static ImgstatResult send_transfer(CudaDevice *device, ApplyMemory *memory,
                                    const Transfer *transfer, ApplyTransfer *out, ImgstatError *err)
 {
     const ApplyLayout l = layout_of(transfer);
-    const bool sent = memory->serial == transfer->serial;
+    const bool sent = memory->tag == transfer->tag;
     if (!sent) {
-        memory->serial = 0;
+        transfer_tag_drop(memory->tag);
+        memory->tag = NULL;
         IMGSTAT_TRY(cuda_reserve_host(device, &memory->held, l.bytes, err));
         IMGSTAT_TRY(cuda_reserve(device, &memory->transfer, l.all, false, err));
     }
@@ -169,7 +171,7 @@ static ImgstatResult send_transfer(CudaDevice *device, ApplyMemory *memory,
     CUDA_TRY(device, err, cudaEventRecord(memory->copied, device->stream));
     if (l.entries)
         IMGSTAT_TRY(launch_tables_by_raw(device, device->stream, out, err));
-    memory->serial = transfer->serial;
+    memory->tag = transfer_tag_keep(transfer->tag);
     return IMGSTAT_OK;
 }
 

@@ -78,6 +78,15 @@ static __device__ __forceinline__ void store_sample(unsigned char *at, uint32_t 
         *(uint64_t *)at = raw;
 }
 
+/* a * b + c, for sure in one instruction: additions of shifted bytes would become more of what
+ * picks them. */
+static __device__ __forceinline__ uint32_t multiply_add(uint32_t a, uint32_t b, uint32_t c)
+{
+    uint32_t sum;
+    asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
+    return sum;
+}
+
 /* Enqueue on a stream; nothing waits or allocates. */
 ImgstatResult launch_apply_narrow(CudaDevice *device, cudaStream_t stream,
                                   const ApplyTransfer *transfer, const ApplyPixels *pixels,

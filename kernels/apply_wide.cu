@@ -217,8 +217,7 @@ static __global__ void __launch_bounds__(MAP_THREADS)
 
 static bool whole_words(const ApplyPixels *p)
 {
-    return p->rows == 1 && p->channels == 3 && !p->mask && !p->has_nodata &&
-           (uintptr_t)p->from % 4 == 0;
+    return luma_is_row(p) && (uintptr_t)p->from % 4 == 0;
 }
 
 ImgstatResult launch_luma_plane(CudaDevice *device, cudaStream_t stream, ImgstatSample sample,

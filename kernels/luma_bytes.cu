@@ -83,13 +83,6 @@ static __global__ void __launch_bounds__(COUNT_THREADS, 1)
 
 /* ---- Colours --------------------------------------------------------------------------------- */
 
-/* A range of keys of 8 bits. */
-struct ByteRange {
-    uint32_t top, low;         /* the highest; the least, in every byte */
-    uint32_t avoided, instead; /* in every byte; alike where nothing is avoided */
-    uint32_t adjusts;          /* whether the last three matter */
-};
-
 /* A row of the table a key, 256 bytes: luma_wanted of the luma that it becomes, and luma_cap of it
  * as the largest component, a column a lane each. So no two lanes meet in a bank, whatever the
  * image, and one byte permutation makes an address. */
@@ -128,14 +121,6 @@ static __device__ __forceinline__ uint32_t component(const uint32_t (&word)[3], 
     uint32_t byte;
     asm("prmt.b32 %0, %1, 0, %2;" : "=r"(byte) : "r"(word[i / 4]), "r"(0x4440 | i % 4));
     return byte;
-}
-
-/* For sure in one instruction, too. */
-static __device__ __forceinline__ uint32_t multiply_add(uint32_t a, uint32_t b, uint32_t c)
-{
-    uint32_t sum;
-    asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
-    return sum;
 }
 
 static __device__ __forceinline__ uint32_t largest_of(const uint32_t (&word)[3], int x)
@@ -201,7 +186,7 @@ static __device__ __forceinline__ void recolour_quad(uint32_t top, uint32_t blac
 }
 
 /* Four components brought into the range's keys: they are not above the highest. */
-static __device__ __forceinline__ uint32_t adjust(const ByteRange &range, uint32_t word)
+static __device__ __forceinline__ uint32_t adjust(const WordRange &range, uint32_t word)
 {
     const uint32_t raised = __vmaxu4(word, range.low), is = __vcmpeq4(raised, range.avoided);
     return (raised & ~is) | (range.instead & is);
@@ -222,7 +207,7 @@ static __device__ __forceinline__ uint32_t adjust(const ByteRange &range, uint32
  *   Result    the bits of luma.c.
  */
 static __global__ void __launch_bounds__(APPLY_THREADS, APPLY_BLOCKS)
-    apply_luma_bytes(ApplyTransfer t, ApplyPixels p, LumaRow row, ByteRange range)
+    apply_luma_bytes(ApplyTransfer t, ApplyPixels p, LumaRow row, WordRange range)
 {
     for (uint32_t i = threadIdx.x; i < BINS * COLUMN_VECTORS; i += APPLY_THREADS)
         fill_row(TABLE_CAPS, i, luma_cap(range.top, i / COLUMN_VECTORS));
@@ -261,22 +246,6 @@ static __global__ void __launch_bounds__(APPLY_THREADS, APPLY_BLOCKS)
 
 /* ---- Host side ------------------------------------------------------------------------------- */
 
-static uint32_t in_every_byte(uint64_t key)
-{
-    return (uint32_t)(key & 255u) * 0x01010101u;
-}
-
-static ByteRange byte_range(const MapRange &range)
-{
-    ByteRange b = {(uint32_t)range.hi_key, in_every_byte(range.lo_key), 0, 0, 0};
-    if (range.has_nodata) {
-        b.avoided = in_every_byte(range.nodata_key);
-        b.instead = in_every_byte(range_avoid(&range, range.nodata_key));
-    }
-    b.adjusts = b.low != 0 || b.avoided != b.instead;
-    return b;
-}
-
 bool luma_bytes_fit(const CudaDevice *device, const ApplyTransfer *t, const ApplyPixels *p)
 {
     return luma_applies(t, p, IMGSTAT_U8) && device->max_shared >= APPLY_BYTES + OTHER_BYTES;
@@ -289,7 +258,8 @@ ImgstatResult launch_apply_luma_bytes(CudaDevice *device, cudaStream_t stream,
     const LumaRow row = luma_row(p, 1);
     const unsigned blocks = luma_blocks(device, row, APPLY_THREADS, APPLY_BLOCKS);
     return cuda_launch_early(device, stream, "apply_luma_bytes", apply_luma_bytes, blocks,
-                             APPLY_THREADS, APPLY_BYTES, err, *t, *p, row, byte_range(t->range));
+                             APPLY_THREADS, APPLY_BYTES, err, *t, *p, row,
+                             word_range(t->range, 0x01010101u));
 }
 
 bool luma_counts_fit(const CudaDevice *device, ImgstatSample sample, const ApplyPixels *p)

@@ -48,6 +48,25 @@ static inline bool luma_applies(const ApplyTransfer *t, const ApplyPixels *p, Im
            luma_is_row(p) && p->aligned && (uintptr_t)p->from % 16 == (uintptr_t)p->to % 16;
 }
 
+/* A range of keys that a word holds several of. */
+struct WordRange {
+    uint32_t top, low;         /* the highest; the least, in all places */
+    uint32_t avoided, instead; /* in all places; alike where nothing is avoided */
+    uint32_t adjusts;          /* whether the last three matter */
+};
+
+/* ones: 1 in each place of a word. */
+static inline WordRange word_range(const MapRange &range, uint32_t ones)
+{
+    WordRange w = {(uint32_t)range.hi_key, (uint32_t)range.lo_key * ones, 0, 0, 0};
+    if (range.has_nodata) {
+        w.avoided = (uint32_t)range.nodata_key * ones;
+        w.instead = (uint32_t)range_avoid(&range, range.nodata_key) * ones;
+    }
+    w.adjusts = w.low != 0 || w.avoided != w.instead;
+    return w;
+}
+
 /* Pixels outside of tiles, and which one the i-th of them is. */
 static __device__ __forceinline__ uint64_t luma_row_left(const LumaRow &row)
 {

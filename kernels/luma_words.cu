@@ -12,13 +12,6 @@ struct WordColours {
     bool unchanged;
 };
 
-/* Keys of 16 bits, in both halves. */
-struct WordRange {
-    uint32_t top, low;
-    uint32_t avoided, instead; /* alike where nothing is avoided */
-    uint32_t adjusts;          /* whether the last three matter */
-};
-
 /* The six components of two pixels in three words. */
 static __device__ __forceinline__ uint32_t component(const uint32_t (&word)[3], int i)
 {
@@ -149,22 +142,6 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     recolour_left<IMGSTAT_U16>(t, p, row, colours.unchanged);
 }
 
-static uint32_t in_both_halves(uint64_t key)
-{
-    return (uint32_t)(key & 0xFFFFu) * 0x10001u;
-}
-
-static WordRange word_range(const MapRange &range)
-{
-    WordRange w = {(uint32_t)range.hi_key, in_both_halves(range.lo_key), 0, 0, 0};
-    if (range.has_nodata) {
-        w.avoided = in_both_halves(range.nodata_key);
-        w.instead = in_both_halves(range_avoid(&range, range.nodata_key));
-    }
-    w.adjusts = w.low != 0 || w.avoided != w.instead;
-    return w;
-}
-
 bool luma_words_fit(const CudaDevice *device, const ApplyTransfer *t, const ApplyPixels *p)
 {
     return luma_applies(t, p, IMGSTAT_U16) && (uintptr_t)p->from % 2 == 0 &&
@@ -178,5 +155,6 @@ ImgstatResult launch_apply_luma_words(CudaDevice *device, cudaStream_t stream,
     const LumaRow row = luma_row(p, 2);
     return cuda_launch_early(device, stream, "apply_luma_words", apply_luma_words,
                              luma_blocks(device, row, THREADS, BLOCKS), THREADS,
-                             THREADS * TILE_VECTORS * 16, err, *t, *p, row, word_range(t->range));
+                             THREADS * TILE_VECTORS * 16, err, *t, *p, row,
+                             word_range(t->range, 0x10001u));
 }

@@ -367,6 +367,9 @@ ImgstatResult cuda_transform_async(DeviceTransform *t, void *stream, const Image
     if (!t->transfer.luma && transform_is_small(t->device, &t->finish, &pixels))
         return launch_transform_small(t->device, order, &t->small_map, t->small, &pixels, err);
     IMGSTAT_TRY(count(t, order, from, &pixels, err));
-    IMGSTAT_TRY(finish_counts(t, order, err));
+    const ImgstatResult res = finish_counts(t, order, err);
+    if (res != IMGSTAT_OK && t->transfer.luma) /* nothing empties the bins, which are added to */
+        (void)cudaMemsetAsync(t->finish.bins, 0, BYTE_BINS * sizeof *t->finish.bins, order);
+    IMGSTAT_TRY(res);
     return launch_apply(t->device, order, &t->transfer, &pixels, err);
 }

@@ -239,6 +239,7 @@ LOOP void count_apart(const uint8_t *x, unsigned channels, const LoopBytes *to,
         } else if (by_pairs) {
             count_mixed(block, 1, to, choice, ahead);
         } else {
+            /* of several channels all that follows is on its way already */
             count_singly(block, BYTES_BLOCK, 1, bytes, channels > 1 ? block : ahead);
         }
     }

@@ -158,7 +158,9 @@ IMGSTAT_INLINE uint32_t luma_settle16(uint32_t q, uint32_t component, uint32_t n
     return beyond < (int64_t)(q & 1) ? q - 1 : q;
 }
 
-/* The same for values. A luma that is not above 0 has no factor: the difference is added. */
+/* ---- Values ---------------------------------------------------------------------------------- */
+
+/* luma_scale of values. A luma that is not above 0 has no factor: the difference is added. */
 IMGSTAT_INLINE void luma_scale_value(const double from[3], double to, double top, double out[3])
 {
     const double luma = luma_value(from[0], from[1], from[2]);

@@ -54,8 +54,29 @@ void transfer_kept(ImgstatSample from, uint8_t from_bits, const MapRange *to, ui
                                               stays->full_hi == rescale->to.hi_key;
 }
 
-/* Transfers begun. */
-static atomic_uint_fast64_t serials;
+struct TransferTag {
+    atomic_uint keepers;
+};
+
+static TransferTag *tag_create(void)
+{
+    TransferTag *const tag = malloc(sizeof *tag);
+    if (tag)
+        atomic_init(&tag->keepers, 1);
+    return tag;
+}
+
+TransferTag *transfer_tag_keep(TransferTag *tag)
+{
+    atomic_fetch_add(&tag->keepers, 1);
+    return tag;
+}
+
+void transfer_tag_drop(TransferTag *tag)
+{
+    if (tag && atomic_fetch_sub(&tag->keepers, 1) == 1)
+        free(tag);
+}
 
 ImgstatResult transfer_begin(Scratch *scratch, ImgstatSample from, uint8_t from_bits,
                              const MapRange *to, uint8_t to_bits, uint16_t n_maps, bool has_nodata,
@@ -65,17 +86,19 @@ ImgstatResult transfer_begin(Scratch *scratch, ImgstatSample from, uint8_t from_
     const size_t entries = sample_is_narrow(from) ? sample_record_bins(from) : 0;
     const size_t bytes = n_maps * sizeof(Map) + (n_maps + 1u) * entries * sizeof(uint32_t);
     Transfer *const transfer = calloc(1, sizeof *transfer);
+    TransferTag *const tag = tag_create();
     Map *const maps = calloc(n_maps, sizeof *maps);
     KnotTable **const knot_tables = calloc(n_maps, sizeof *knot_tables);
     uint32_t *const tables = scratch_zeroed(scratch, (n_maps + 1u) * entries, sizeof *tables);
-    if (!transfer || !maps || !knot_tables || !tables) {
+    if (!transfer || !tag || !maps || !knot_tables || !tables) {
         free(transfer);
+        transfer_tag_drop(tag);
         free(maps);
         free(knot_tables);
         scratch_give(tables);
         return error_memory(err, bytes, "a transfer");
     }
-    *transfer = (Transfer){.serial = atomic_fetch_add(&serials, 1) + 1,
+    *transfer = (Transfer){.tag = tag,
                            .from = from,
                            .from_bits = from_bits,
                            .to_bits = to_bits,
@@ -124,6 +147,7 @@ void transfer_destroy(Transfer *transfer)
     free(transfer->maps);
     scratch_give(transfer->tables);
     scratch_give(transfer->knots);
+    transfer_tag_drop(transfer->tag);
     free(transfer);
 }
 

@@ -77,8 +77,13 @@ typedef struct KnotTable KnotTable;
 KnotTable *knot_table_create(Scratch *scratch, const Map *map);
 void knot_table_destroy(KnotTable *table); /* accepts NULL */
 
+/* What tells a transfer from all others while anybody keeps it: its address. */
+typedef struct TransferTag TransferTag;
+TransferTag *transfer_tag_keep(TransferTag *tag); /* returns it */
+void transfer_tag_drop(TransferTag *tag);         /* accepts NULL */
+
 typedef struct ImgstatTransfer {
-    uint64_t serial;            /* of this process, above 0: complete ones do not change */
+    TransferTag *tag; /* a complete transfer does not change: one of this tag is this one */
     ImgstatTransform transform; /* for the reader of a saved one */
     ImgstatLike like;
     ImgstatSample from;

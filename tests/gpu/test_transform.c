@@ -455,5 +455,6 @@ int main(void)
         done, without, kept, lumas, ops.cases, ops.compared, seconds() - begin, ops.failures);
     must_cuda(cudaStreamDestroy(stream));
     ops_close();
-    return ops.failures > 0 || done < rounds * 8 || kept < 30 || lumas == 0 ? 1 : 0;
+    return ops.failures > 0 || done < rounds * 8 || kept < (ops.small ? 30 : 480) || lumas < 40 ? 1
+                                                                                                : 0;
 }

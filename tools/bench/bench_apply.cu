@@ -228,17 +228,19 @@ void bench_transfers(Bench *bench)
         return;
     static const size_t within[] = {256,   1024,  2048,  3072,  4096,  6144,  9216,
                                     12288, 16384, 24576, 32768, 40960, 49152, 57344}; /* KiB */
-    for (size_t kib :
-         within) /* images that the second-level cache holds, and may or may not have */
+    const size_t cache = (size_t)bench->device.l2CacheSize;
+    /* Images that the second-level cache holds, and may or may not have. */
+    for (size_t kib : within)
         for (bool there : {false, true})
-            if (kib << 10 <= (size_t)bench->device.l2CacheSize)
+            if (kib << 10 <= cache)
                 apply_of(bench, IMGSTAT_U8, 1, kib << 10, there);
     for (size_t s = 0; s < bench->options.n_sizes; s++) {
         const size_t bytes = bench->options.sizes[s];
-        if (std::find(std::begin(within), std::end(within), bytes >> 10) == std::end(within))
+        if (bytes > cache ||
+            std::find(std::begin(within), std::end(within), bytes >> 10) == std::end(within))
             apply_of(bench, IMGSTAT_U8, 1, bytes, false);
-        apply_of(bench, IMGSTAT_U16, 1, bench->options.sizes[s], false);
-        apply_of(bench, IMGSTAT_U8, 3, bench->options.sizes[s], false);
+        apply_of(bench, IMGSTAT_U16, 1, bytes, false);
+        apply_of(bench, IMGSTAT_U8, 3, bytes, false);
     }
 }
 

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* transform_small_pixels.cuh: what a block does with the vectors of its piece: counts them and maps
+ * them by tables of columns, in registers and in shared memory. */
+#ifndef IMGSTAT_TRANSFORM_SMALL_PIXELS_CUH
+#define IMGSTAT_TRANSFORM_SMALL_PIXELS_CUH
+
+#include "hopper.cuh"
+#include "transform_small.cuh"
+
+/* Blocks of FEW_THREADS leave room for those of the next launch on the same multiprocessor. */
+enum { FEW_THREADS = 512, MANY_THREADS = 1024 };
+/* Vectors a thread keeps in registers: all, but of the largest images. */
+enum { KEPT_ONE = 1, KEPT_FEW = 4, KEPT_MORE = 9, KEPT_MANY = 8 };
+/* And in shared memory at most. */
+enum { SHARED_VECTORS = 10 };
+/* Bytes from row to row of a table of columns. In wide rows nobody looks beside the columns, and
+ * the address of a byte's row takes one instruction. */
+enum { NARROW_ROW = COLUMNS * 4, WIDE_ROW = 2 * NARROW_ROW };
+
+/* A lane's column, as bytes. */
+static __device__ __forceinline__ uint32_t own_column(void)
+{
+    return threadIdx.x % 32 * 4;
+}
+
+/* Byte b of a word as the row of a table of columns. */
+template <unsigned ROW>
+static __device__ __forceinline__ uint32_t *row_of(uint32_t *table, uint32_t word, int b,
+                                                   uint32_t column)
+{
+    const uint32_t row = (b ? word >> (b * 8 - 7) : word << 7) & 255u << 7;
+    const uint32_t at = ROW == WIDE_ROW ? __byte_perm(word, column, 0x7604 | b << 4) : row | column;
+    return (uint32_t *)((unsigned char *)table + at);
+}
+
+template <unsigned ROW>
+static __device__ __forceinline__ void count_vector(uint32_t *table, uint4 v, uint32_t column)
+{
+    const uint32_t word[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+    for (int p = 0; p < 16; p++)
+        atomicAdd(row_of<ROW>(table, word[p / 4], p % 4, column), 1u);
+}
+
+/* Bytes of a and b (4 to 7) that a selector names by its digits, or the sign of them (8 more). */
+static __device__ __forceinline__ uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector)
+{
+    uint32_t picked;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(picked) : "r"(a), "r"(b), "r"(selector));
+    return picked;
+}
+
+/* COLUMNED: by a table a lane, of words that have four entries each, in every fourth row; else by
+ * bytes that all share. */
+template <unsigned ROW, bool COLUMNED>
+static __device__ __forceinline__ uint4 map_vector(const uint32_t *table,
+                                                   const unsigned char *entry, uint4 v)
+{
+    const unsigned char *const bytes = COLUMNED ? (const unsigned char *)table : entry;
+    const uint32_t word[4] = {v.x, v.y, v.z, v.w};
+    uint32_t made[4];
+#pragma unroll
+    for (int w = 0; w < 4; w++) {
+        enum { FOLD = WIDE_ROW / ROW };
+        /* Upper and lower bytes of four addresses; the lower ones are below 128. */
+        const uint32_t upper = word[w] / FOLD & 0xFCFCFCFCu / FOLD;
+        const uint32_t lower = (word[w] & 0x03030303u) | own_column() * 0x01010101u;
+        made[w] = 0;
+#pragma unroll
+        for (int b = 0; b < 4; b++)
+            made[w] = multiply_add(bytes[COLUMNED ? pick_bytes(lower, upper, 0x8840u + b * 0x1111u)
+                                                  : word[w] >> (b * 8) & 255u],
+                                   1u << (b * 8), made[w]);
+    }
+    return make_uint4(made[0], made[1], made[2], made[3]);
+}
+
+/* Many threads have a large image: what stays of it in the cache is rather its input. */
+template <unsigned THREADS> static __device__ __forceinline__ void store_vector(uint4 *to, uint4 v)
+{
+    if (THREADS > FEW_THREADS)
+        __stcs(to, v);
+    else
+        *to = v;
+}
+
+template <unsigned THREADS, unsigned ROW>
+static __device__ __forceinline__ void empty_columns(uint4 *table)
+{
+    enum { QUADS = COLUMNS / 4 };
+#pragma unroll
+    for (uint32_t i = threadIdx.x; i < BINS * QUADS; i += THREADS)
+        table[i / QUADS * (ROW / 16) + i % QUADS] = make_uint4(0, 0, 0, 0);
+}
+
+/* A raw value's count in all columns, some threads a value: thread t has that of t / SHARE. They
+ * begin at different columns, so that banks do not conflict. */
+template <unsigned THREADS, unsigned ROW>
+static __device__ __forceinline__ uint32_t sum_columns(const uint4 *table)
+{
+    enum { SHARE = THREADS / BINS, QUADS = COLUMNS / 4 / SHARE };
+    const uint32_t bin = threadIdx.x / SHARE, part = threadIdx.x % SHARE;
+    const uint4 *const row = table + bin * (ROW / 16) + part * QUADS;
+    uint32_t sum = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < QUADS; i++) {
+        const uint4 v = row[(i + bin) % QUADS];
+        sum += v.x + v.y + v.z + v.w;
+    }
+#pragma unroll
+    for (int step = 1; step < SHARE; step *= 2)
+        sum += __shfl_xor_sync(0xFFFFFFFFu, sum, step);
+    return sum;
+}
+
+/* A warp fills the columns of its 32 entries. */
+template <unsigned ROW>
+static __device__ __forceinline__ void fill_columns(uint4 *table, const uint32_t *entry)
+{
+    enum { QUADS = COLUMNS / 4, WORDS = 32 / 4 };
+    const uint32_t lane = threadIdx.x % 32, first = threadIdx.x / 32 * WORDS + lane / QUADS;
+    __syncwarp(); /* it has its entries */
+#pragma unroll
+    for (uint32_t i = first; i < first + WORDS; i += 32 / QUADS) {
+        const uint32_t e = entry[i];
+        table[i * (4 * ROW / 16) + lane % QUADS] = make_uint4(e, e, e, e);
+    }
+}
+
+/* ---- Vectors in registers -------------------------------------------------------------------- */
+
+/* Vectors a thread loads before it counts the first: as was fastest. */
+template <unsigned KEPT, bool SHARES, bool LARGE> struct Ahead {
+    enum { VECTORS = LARGE || KEPT <= KEPT_FEW ? KEPT : KEPT == KEPT_MORE ? 5 : SHARES ? 3 : 2 };
+};
+
+/* ONCE: nobody reads it again, so it leaves the second-level cache first. */
+template <unsigned THREADS, bool ONCE>
+static __device__ __forceinline__ uint4 load_vector(const Piece &p, unsigned k)
+{
+    const uint32_t i = threadIdx.x + k * THREADS;
+    if (i >= p.vectors)
+        return make_uint4(0, 0, 0, 0);
+    return ONCE ? __ldcs(&p.from[i]) : p.from[i];
+}
+
+/* Which of a thread's vectors a register holds: in round 0 of those that stay in registers, else of
+ * those that it reads twice, which come behind all that it keeps. */
+template <unsigned KEPT>
+static __device__ __forceinline__ unsigned vector_of(const Small &s, uint32_t round, unsigned k)
+{
+    return k + round * KEPT + (round ? s.shared : 0);
+}
+
+/* What a thread counts first. */
+template <unsigned THREADS, unsigned KEPT, bool LARGE>
+static __device__ __forceinline__ uint4 load_first(const Small &s, const Piece &p, unsigned k)
+{
+    if (LARGE && s.rounds > 0)
+        return load_vector<THREADS, false>(p, vector_of<KEPT>(s, s.rounds, k));
+    return load_vector<THREADS, LARGE>(p, k);
+}
+
+/* Counts what a thread reads twice, the last round first, and loads what it keeps meanwhile. */
+template <unsigned THREADS, unsigned KEPT, unsigned ROW>
+static __device__ __forceinline__ void count_rounds(const Small &s, const Piece &p, uint32_t *table,
+                                                    uint4 v[KEPT])
+{
+#pragma unroll 1
+    for (uint32_t round = s.rounds; round > 0; round--) {
+#pragma unroll
+        for (unsigned k = 0; k < KEPT; k++) {
+            const uint32_t i = threadIdx.x + vector_of<KEPT>(s, round, k) * THREADS;
+            count_vector<ROW>(table, v[k], own_column() + (i < p.vectors ? 0 : NARROW_ROW));
+            __syncwarp(); /* else the load is moved behind other counts */
+            v[k] = round > 1 ? load_vector<THREADS, false>(p, vector_of<KEPT>(s, round - 1, k))
+                             : load_vector<THREADS, true>(p, k);
+        }
+    }
+}
+
+/* Counts what a thread keeps, and loads the rest of it meanwhile. With wide rows the only branches
+ * are those that a block takes together, behind the SURE vectors that every image of the kernel
+ * has: what lies beyond the piece is counted beside the columns. A load that a branch follows
+ * shares a scoreboard with others, so that a warp waits for all of them. */
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, unsigned AHEAD, unsigned ROW>
+static __device__ __forceinline__ void count_kept(const Piece &p, uint32_t *table, uint4 v[KEPT])
+{
+#pragma unroll
+    for (unsigned k = 0; k < KEPT; k++) {
+        const bool within = threadIdx.x + k * THREADS < p.vectors;
+        if (k >= SURE && k * THREADS >= p.vectors)
+            break;
+        if (ROW == WIDE_ROW)
+            count_vector<ROW>(table, v[k], own_column() + (within ? 0 : NARROW_ROW));
+        else if (within)
+            count_vector<ROW>(table, v[k], own_column());
+        if (k + AHEAD < KEPT) {
+            __syncwarp(); /* else the load is moved ahead of the counts */
+            v[k + AHEAD] = load_vector<THREADS, false>(p, k + AHEAD);
+        }
+    }
+}
+
+/* ---- Vectors in shared memory: each thread's, THREADS apart ---------------------------------- */
+
+/* A barrier for each, which says that it is done. */
+static __device__ __forceinline__ void prepare_copies(const Small &s, uint64_t *arrived)
+{
+#if __CUDA_ARCH__ >= 900
+    for (uint32_t k = 0; k < s.shared; k++)
+        barrier_init(&arrived[k], 1);
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); /* copies see the barriers */
+#endif
+}
+
+/* One thread starts them. */
+template <unsigned THREADS, bool LARGE>
+static __device__ __forceinline__ void start_copies(const Small &s, const Piece &p, uint32_t first,
+                                                    uint4 *kept, uint64_t *arrived)
+{
+#if __CUDA_ARCH__ >= 900
+#pragma unroll 1
+    for (uint32_t k = 0; k < s.shared; k++) {
+        const uint32_t at = first + k * THREADS;
+        if (at >= p.vectors)
+            break;
+        const uint32_t bytes = min(THREADS, p.vectors - at) * 16;
+        if (LARGE && s.rounds > 0)
+            load_bulk_once(kept + k * THREADS, p.from + at, bytes, &arrived[k]);
+        else
+            load_bulk(kept + k * THREADS, p.from + at, bytes, &arrived[k]);
+    }
+#endif
+}
+
+static __device__ __forceinline__ void await_copy(uint4 *to, const uint4 *from, uint64_t *arrived)
+{
+#if __CUDA_ARCH__ >= 900
+    (void)to, (void)from;
+    barrier_wait(arrived, 0);
+#else
+    (void)arrived;
+    *to = *from;
+#endif
+}
+
+template <unsigned THREADS, unsigned KEPT, unsigned ROW>
+static __device__ __forceinline__ void count_copies(const Small &s, const Piece &p, uint32_t *table,
+                                                    uint4 *kept, uint64_t *arrived)
+{
+#pragma unroll 1
+    for (uint32_t k = 0; k < s.shared; k++) {
+        const uint32_t i = threadIdx.x + (KEPT + k) * THREADS;
+        if (i < p.vectors) {
+            await_copy(&kept[k * THREADS], &p.from[i], &arrived[k]);
+            count_vector<ROW>(table, kept[k * THREADS], own_column());
+        }
+    }
+}
+
+#endif
