@@ -185,13 +185,6 @@ static __device__ __forceinline__ void recolour_quad(uint32_t top, uint32_t blac
                         __byte_perm(estimate[4 * j + 2], estimate[4 * j + 3], 0x7373), 0x5410);
 }
 
-/* Four components brought into the range's keys: they are not above the highest. */
-static __device__ __forceinline__ uint32_t adjust(const WordRange &range, uint32_t word)
-{
-    const uint32_t raised = __vmaxu4(word, range.low), is = __vcmpeq4(raised, range.avoided);
-    return (raised & ~is) | (range.instead & is);
-}
-
 /*
  * apply_luma_bytes: colours take over the luma that the transfer maps theirs to.
  *
@@ -215,33 +208,12 @@ static __global__ void __launch_bounds__(APPLY_THREADS, APPLY_BLOCKS)
     const bool unchanged = t.maps[0].passthrough;
     fill_table(t.by_key, unchanged);
     const uint32_t black = (unchanged ? 0 : min(t.by_key[0], range.top)) << LUMA_PLACES;
-    uint4 *const piece = luma_piece(BINS * TABLE_ROW);
-    const uint4 *const from = (const uint4 *)(p.from + row.head * 3);
-    uint4 *const to = (uint4 *)(p.to + row.head * 3);
-    const uint32_t stride = gridDim.x * (APPLY_THREADS / 32), warp = threadIdx.x / 32;
     uint4 v[TILE_VECTORS];
-    uint32_t first = blockIdx.x * (APPLY_THREADS / 32);
-    load_tile(from, first + warp, row.tiles, v);
+    load_first_tile<APPLY_THREADS, IMGSTAT_U8>(p, row, v);
     __syncthreads(); /* the table is whole */
-    for (; first < row.tiles; first += stride) {
-        uint32_t word[TILE_GROUPS][3];
-        uint4 made[TILE_VECTORS];
-        to_pixels(piece, v, word);
-        load_tile(from, first + stride + warp, row.tiles, v);
-#pragma unroll
-        for (int k = 0; k < TILE_GROUPS; k++)
-            recolour_quad(range.top, black,
-                          (const uint32_t *)(piece + threadIdx.x % 32 * TILE_VECTORS) + 3 * k,
-                          word[k]);
-        if (range.adjusts)
-#pragma unroll
-            for (int i = 0; i < 3 * TILE_GROUPS; i++)
-                word[i / 3][i % 3] =
-                    unchanged ? word[i / 3][i % 3] : adjust(range, word[i / 3][i % 3]);
-        to_vectors(piece, word, made);
-        store_tile(to, first + warp, row.tiles, made);
-    }
-    recolour_left<IMGSTAT_U8>(t, p, row, unchanged);
+    recolour_row<APPLY_THREADS, IMGSTAT_U8>(
+        t, p, row, range, unchanged, luma_piece(BINS * TABLE_ROW), v,
+        [&](const uint32_t *at, uint32_t(&word)[3]) { recolour_quad(range.top, black, at, word); });
 }
 
 /* ---- Host side ------------------------------------------------------------------------------- */

@@ -172,6 +172,58 @@ static __device__ __forceinline__ void recolour_left(const ApplyTransfer &t, con
     }
 }
 
+/* The components in a word brought into the range's keys: they are not above the highest. */
+template <ImgstatSample SAMPLE>
+static __device__ __forceinline__ uint32_t adjust(const WordRange &range, uint32_t word)
+{
+    const bool bytes = SAMPLE == IMGSTAT_U8;
+    const uint32_t raised = bytes ? __vmaxu4(word, range.low) : __vmaxu2(word, range.low);
+    const uint32_t is = bytes ? __vcmpeq4(raised, range.avoided) : __vcmpeq2(raised, range.avoided);
+    return (raised & ~is) | (range.instead & is);
+}
+
+/* A warp's first tile, for recolour_row. */
+template <unsigned THREADS, ImgstatSample SAMPLE>
+static __device__ __forceinline__ void load_first_tile(const ApplyPixels &p, const LumaRow &row,
+                                                       uint4 (&v)[TILE_VECTORS])
+{
+    const uint32_t pixel = 3 * sample_bits(SAMPLE) / 8, first = blockIdx.x * (THREADS / 32);
+    load_tile((const uint4 *)(p.from + row.head * pixel), first + threadIdx.x / 32, row.tiles, v);
+}
+
+/* A block's tiles, by turns with the other blocks, and then pixels outside of tiles. v: the warp's
+ * first tile. recolour_group brings the pixels of three words, which are at its first argument too,
+ * to what they become but for the range. */
+template <unsigned THREADS, ImgstatSample SAMPLE, typename Recolour>
+static __device__ __forceinline__ void
+recolour_row(const ApplyTransfer &t, const ApplyPixels &p, const LumaRow &row,
+             const WordRange &range, bool unchanged, uint4 *piece, uint4 (&v)[TILE_VECTORS],
+             const Recolour &recolour_group)
+{
+    const uint32_t pixel = 3 * sample_bits(SAMPLE) / 8;
+    const uint4 *const from = (const uint4 *)(p.from + row.head * pixel);
+    uint4 *const to = (uint4 *)(p.to + row.head * pixel);
+    const uint32_t stride = gridDim.x * (THREADS / 32), warp = threadIdx.x / 32;
+    for (uint32_t first = blockIdx.x * (THREADS / 32); first < row.tiles; first += stride) {
+        uint32_t word[TILE_GROUPS][3];
+        uint4 made[TILE_VECTORS];
+        to_pixels(piece, v, word);
+        load_tile(from, first + stride + warp, row.tiles, v);
+#pragma unroll
+        for (int k = 0; k < TILE_GROUPS; k++)
+            recolour_group((const uint32_t *)(piece + threadIdx.x % 32 * TILE_VECTORS) + 3 * k,
+                           word[k]);
+        if (range.adjusts)
+#pragma unroll
+            for (int i = 0; i < 3 * TILE_GROUPS; i++)
+                word[i / 3][i % 3] =
+                    unchanged ? word[i / 3][i % 3] : adjust<SAMPLE>(range, word[i / 3][i % 3]);
+        to_vectors(piece, word, made);
+        store_tile(to, first + warp, row.tiles, made);
+    }
+    recolour_left<SAMPLE>(t, p, row, unchanged);
+}
+
 /* luma_fine and a half of pixel x of four, whose key is in bits 16 to 23: two products an
  * instruction, of 16 bits and of a word's lower or upper bytes. */
 static __device__ __forceinline__ uint32_t luma_rounded(const uint32_t (&word)[3], int x)

@@ -85,13 +85,6 @@ static __device__ __forceinline__ void recolour_pair(const WordColours &c, const
         word[j] = __byte_perm(quotient[2 * j], quotient[2 * j + 1], 0x5410);
 }
 
-/* Two components brought into the range's keys: they are not above the highest. */
-static __device__ __forceinline__ uint32_t adjust(const WordRange &range, uint32_t word)
-{
-    const uint32_t raised = __vmaxu2(word, range.low), is = __vcmpeq2(raised, range.avoided);
-    return (raised & ~is) | (range.instead & is);
-}
-
 /*
  * apply_luma_words: colours take over the luma that the transfer maps theirs to.
  *
@@ -114,32 +107,11 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     colours.top = range.top;
     colours.unchanged = t.maps[0].passthrough;
     colours.black = colours.unchanged ? 0 : min((uint32_t)colours.table[0], range.top);
-    uint4 *const piece = luma_piece(0);
-    const uint4 *const from = (const uint4 *)(p.from + row.head * 6);
-    uint4 *const to = (uint4 *)(p.to + row.head * 6);
-    const uint32_t stride = gridDim.x * (THREADS / 32), warp = threadIdx.x / 32;
     uint4 v[TILE_VECTORS];
-    uint32_t first = blockIdx.x * (THREADS / 32);
-    load_tile(from, first + warp, row.tiles, v);
-    for (; first < row.tiles; first += stride) {
-        uint32_t word[TILE_GROUPS][3];
-        uint4 made[TILE_VECTORS];
-        to_pixels(piece, v, word);
-        load_tile(from, first + stride + warp, row.tiles, v);
-#pragma unroll
-        for (int k = 0; k < TILE_GROUPS; k++)
-            recolour_pair(colours,
-                          (const uint32_t *)(piece + threadIdx.x % 32 * TILE_VECTORS) + 3 * k,
-                          word[k]);
-        if (range.adjusts)
-#pragma unroll
-            for (int i = 0; i < 3 * TILE_GROUPS; i++)
-                word[i / 3][i % 3] =
-                    colours.unchanged ? word[i / 3][i % 3] : adjust(range, word[i / 3][i % 3]);
-        to_vectors(piece, word, made);
-        store_tile(to, first + warp, row.tiles, made);
-    }
-    recolour_left<IMGSTAT_U16>(t, p, row, colours.unchanged);
+    load_first_tile<THREADS, IMGSTAT_U16>(p, row, v);
+    recolour_row<THREADS, IMGSTAT_U16>(
+        t, p, row, range, colours.unchanged, luma_piece(0), v,
+        [&](const uint32_t *at, uint32_t(&word)[3]) { recolour_pair(colours, at, word); });
 }
 
 bool luma_words_fit(const CudaDevice *device, const ApplyTransfer *t, const ApplyPixels *p)

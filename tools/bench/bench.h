@@ -100,6 +100,8 @@ const char *bench_pattern_name(BenchPattern pattern);
 const void *bench_slot(const Bench *bench, const BenchCase *c, size_t turn);
 
 /* ---- The groups */
+/* bench_ceiling.cu: a BenchCall, to bench->out. */
+cudaError_t bench_copy(Bench *bench, const BenchCase *c, void *work, const void *in);
 void bench_ceilings(Bench *bench);
 void bench_reductions(Bench *bench);
 void bench_scans(Bench *bench);

@@ -170,12 +170,6 @@ static void chain_rows(Bench *bench, BenchCase c, ApplyWork *w, const void *host
     cuda_transform_destroy(w->chain);
 }
 
-static cudaError_t call_copy(Bench *bench, const BenchCase *c, void *work, const void *in)
-{
-    (void)work;
-    return cudaMemcpyAsync(bench->out, in, c->bytes, cudaMemcpyDeviceToDevice, bench->stream);
-}
-
 static void apply_of(Bench *bench, ImgstatSample sample, uint16_t channels, size_t bytes,
                      bool cached)
 {
@@ -207,7 +201,7 @@ static void apply_of(Bench *bench, ImgstatSample sample, uint16_t channels, size
     }
     if (res == IMGSTAT_OK && w.transfer) {
         if (c.bytes <= (size_t)bench->device.l2CacheSize)
-            bench_row(bench, &c, "copy", call_copy, NULL, true);
+            bench_row(bench, &c, "copy", bench_copy, NULL, true);
         apply_rows(bench, c, &w, host);
         chain_rows(bench, c, &w, host);
     } else {

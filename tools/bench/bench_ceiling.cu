@@ -55,7 +55,7 @@ static cudaError_t call_read(Bench *bench, const BenchCase *c, void *grid, const
     return cudaGetLastError();
 }
 
-static cudaError_t call_copy(Bench *bench, const BenchCase *c, void *, const void *in)
+cudaError_t bench_copy(Bench *bench, const BenchCase *c, void *, const void *in)
 {
     return cudaMemcpyAsync(bench->out, in, c->bytes, cudaMemcpyDeviceToDevice, bench->stream);
 }
@@ -104,7 +104,7 @@ static void ceilings_of(Bench *bench, size_t bytes, bool cached, double *read, d
     }
     c.writes = true;
     if (want_copy && bench_out(bench, c.bytes)) {
-        const double rate = bench_row(bench, &c, "copy", call_copy, NULL, true);
+        const double rate = bench_row(bench, &c, "copy", bench_copy, NULL, true);
         if (copy)
             *copy = rate;
     }
