@@ -90,13 +90,37 @@ static uint64_t end_key(ImgstatSample sample, double hi, bool *has_top)
     return end;
 }
 
+/* Whether bins are narrower than two steps of double at the larger end of the range. */
+static bool is_fine(const Histogram *h)
+{
+    const double largest = fmax(fabs(h->lo), fabs(h->hi));
+    const double step = largest - nextafter(largest, 0);
+    return (h->hi - h->lo) / h->bins < 2 * step;
+}
+
+/* The smallest double at or above lo + k w of fine bins, where the rounding of lo + k w could leave
+ * even lo out of bin 0. hi - lo is at most 2^25 steps and there are at most 2^24 bins, so every
+ * difference and product is exact. */
+static double edge_of_fine(const Histogram *h, uint32_t k)
+{
+    const double wanted = k * (h->hi - h->lo);
+    double edge = h->lo + wanted / h->bins;
+    while ((edge - h->lo) * h->bins < wanted)
+        edge = nextafter(edge, (double)INFINITY);
+    for (double below = edge; (below - h->lo) * h->bins >= wanted;) {
+        edge = below;
+        below = nextafter(below, -(double)INFINITY);
+    }
+    return edge;
+}
+
 /* lo + k w as a double, also where hi - lo is none. */
 static double edge_value(const Histogram *h, uint32_t k)
 {
     const double apart = h->hi - h->lo;
-    if (isfinite(apart))
-        return h->lo + k * (apart / h->bins);
-    return 2 * (h->lo / 2 + k * ((h->hi / 2 - h->lo / 2) / h->bins));
+    if (!isfinite(apart))
+        return 2 * (h->lo / 2 + k * ((h->hi / 2 - h->lo / 2) / h->bins));
+    return h->fine ? edge_of_fine(h, k) : h->lo + k * (apart / h->bins);
 }
 
 /* Edges ascend from first to end. Where all are one value, the last bin holds it, also if double
@@ -135,10 +159,8 @@ static uint32_t find_top_bin(ImgstatSample sample, const Histogram *h)
 static double guess_scale(const Histogram *h)
 {
     const double apart = h->hi - h->lo;
-    const double largest = fmax(fabs(h->lo), fabs(h->hi));
-    const double step = nextafter(largest, (double)INFINITY) - largest;
     const double scale = h->bins / apart;
-    return isfinite(apart) && isfinite(scale) && apart / h->bins >= 2 * step ? scale : 0;
+    return isfinite(apart) && isfinite(scale) && !h->fine ? scale : 0;
 }
 
 static void make_edges(const Record *record, uint16_t channel, bool by_samples, Histogram *h)
@@ -162,6 +184,7 @@ static void make_edges(const Record *record, uint16_t channel, bool by_samples, 
         if (end < first)
             end = first;
     }
+    h->fine = is_fine(h);
     h->per_bin = guess_scale(h);
     if (by_samples && !sample_is_float(sample) && fmax(fabs(h->lo), fabs(h->hi)) >= 0x1p53) {
         h->outgrown = true;

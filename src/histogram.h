@@ -19,6 +19,7 @@ typedef struct Histogram {
     bool has_top; /* the largest key of a 64-bit integer, which no edge can exceed, is in top_bin */
     uint32_t top_bin;
     bool outgrown;    /* edges of integers between their extrema that double need not hold */
+    bool fine;        /* bins narrower than two steps of double */
     double per_bin;   /* as RangeCount needs it */
     uint64_t *edge;   /* bins + 1; NULL where per_value */
     uint64_t *counts; /* bins, 0 at first */

@@ -207,7 +207,7 @@ static void shape_central(const Central *central, uint64_t count, ImgstatStats *
     out->kurtosis = defined(m4 / m2 / m2 - 3);
 }
 
-/* The shortest decimal text that reads back as x, whatever the locale's decimal point. */
+/* Of 15, 16 and 17 digits the fewest that read back as x, whatever the locale's decimal point. */
 static void double_text(double x, char text[48])
 {
     for (int digits = 15; digits <= 17; digits++) {

@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More would be a mistake, and every one costs a column. */
-enum { PERCENTILES_MAX = 10000 };
+/* Every hundredth of a percent is 10,001; more than this many would be a mistake, and every one
+ * costs a column. */
+enum { PERCENTILES_MAX = 32768 };
 
 static error_t report(const char *command, const char *format, va_list arguments)
 {
@@ -122,7 +123,7 @@ error_t value_range(const struct argp_state *state, const char *text, double *lo
 {
     const char *end;
     if (!read_real(text, &end, lo) || *end != ',' || !read_real(end + 1, &end, hi) ||
-        *end != '\0' || !(*lo < *hi) || !isfinite(*hi - *lo))
+        *end != '\0' || !(*lo < *hi))
         return value_error(state, "--range takes LO,HI with LO below HI, such as 0,255, not '%s'",
                            text);
     return 0;

@@ -3,6 +3,7 @@
 #include "plot_curve.h"
 #include "text.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -56,9 +57,9 @@ static Curve group_bins(const Report *report, uint16_t channel, Bins bins, uint3
         if (curve.counts[i] > curve.peak)
             curve.peak = curve.counts[i];
     }
-    const double width = h.per_value ? 1 : (h.hi - h.lo) / h.bins;
-    curve.lo = h.lo + bins.first * width;
-    curve.hi = curve.lo + (double)group * curve.n * width;
+    const double n = (double)group * curve.n;
+    curve.lo = h.per_value ? h.lo + bins.first : h.lo;
+    curve.hi = h.per_value ? curve.lo + n : fmin(text_point(h.lo, h.hi, n, h.bins), DBL_MAX);
     curve.last = h.per_value ? curve.lo + bins.n - 1 : curve.hi;
     return curve;
 }

@@ -4,6 +4,7 @@
 #include "plot_curve.h"
 #include "text.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,8 +56,14 @@ static const char *channel_colour(const char *name, size_t index)
 
 static double map_x(const Frame *frame, double value)
 {
-    const double span = frame->hi - frame->lo;
-    return LEFT + (span > 0 ? (value - frame->lo) / span : 0.5) * (RIGHT - LEFT);
+    const double half = frame->hi / 2 - frame->lo / 2; /* twice that need not be a double */
+    return LEFT + (half > 0 ? (value / 2 - frame->lo / 2) / half : 0.5) * (RIGHT - LEFT);
+}
+
+/* Where point i of a curve begins, or with i = n the last one ends. */
+static double point_x(const Frame *frame, const Curve *curve, uint32_t i)
+{
+    return map_x(frame, text_point(curve->lo, curve->hi, i, curve->n));
 }
 
 static double map_y(const Frame *frame, uint64_t count)
@@ -75,7 +82,7 @@ static double tick_step(double span)
 
 static void put_x_ticks(PlotCanvas *canvas, const Frame *frame)
 {
-    const double span = frame->hi - frame->lo;
+    const double span = fmin(frame->hi - frame->lo, DBL_MAX);
     const double step = span > 0 ? tick_step(span) : 0;
     /* Spans of huge or tiny numbers may have no step that moves; then the ends are enough. */
     const bool steps = step > 0 && isfinite(step) && frame->lo + step > frame->lo;
@@ -127,11 +134,10 @@ static void put_curve(PlotCanvas *canvas, const Frame *frame, const Curve *curve
                       const char *colour)
 {
     PlotPoint points[2 * POINTS_MAX];
-    const double width = curve->n > 0 ? (curve->hi - curve->lo) / curve->n : 0;
     for (uint32_t i = 0; i < curve->n; i++) {
         const double y = map_y(frame, curve->counts[i]);
-        points[2 * i] = (PlotPoint){map_x(frame, curve->lo + i * width), y};
-        points[2 * i + 1] = (PlotPoint){map_x(frame, curve->lo + (i + 1) * width), y};
+        points[2 * i] = (PlotPoint){point_x(frame, curve, i), y};
+        points[2 * i + 1] = (PlotPoint){point_x(frame, curve, i + 1), y};
     }
     canvas->path(canvas, PLOT_CURVE, colour, points, 2 * (size_t)curve->n);
 }
@@ -140,12 +146,11 @@ static void put_distribution(PlotCanvas *canvas, const Frame *frame, const Curve
                              const char *colour)
 {
     PlotPoint points[POINTS_MAX + 1];
-    const double width = curve->n > 0 ? (curve->hi - curve->lo) / curve->n : 0;
     points[0] = (PlotPoint){map_x(frame, curve->lo), BOTTOM};
     uint64_t sum = 0;
     for (uint32_t i = 0; i < curve->n; i++) {
         sum += curve->counts[i];
-        points[i + 1] = (PlotPoint){map_x(frame, curve->lo + (i + 1) * width),
+        points[i + 1] = (PlotPoint){point_x(frame, curve, i + 1),
                                     BOTTOM - (double)sum / (double)curve->total * (BOTTOM - TOP)};
     }
     canvas->path(canvas, PLOT_CDF, colour, points, (size_t)curve->n + 1);

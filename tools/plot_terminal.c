@@ -62,7 +62,7 @@ static void draw_axis(FILE *out, const Curve *curve, const Glyphs *glyphs, uint3
         char label[TEXT_NUMBER], last[TEXT_NUMBER];
         const uint32_t column = columns * quarter / 4;
         text_short(last, curve->last);
-        text_short(label, curve->lo + (curve->hi - curve->lo) * quarter / 4);
+        text_short(label, text_point(curve->lo, curve->hi, quarter, 4));
         if (quarter == 4)
             strcpy(label, last);
         const size_t length = strlen(label);

@@ -183,6 +183,12 @@ void text_percentile(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_
               k == IMGSTAT_MEDIAN ? stats.median : imgstat_record_percentile(record, channel, k));
 }
 
+double text_point(double lo, double hi, double k, double n)
+{
+    const double apart = hi - lo;
+    return isfinite(apart) ? lo + k * (apart / n) : 2 * (lo / 2 + k * ((hi / 2 - lo / 2) / n));
+}
+
 void text_edge(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_t channel,
                const ImgstatHistogram *histogram, uint32_t k, bool whole)
 {
@@ -192,9 +198,10 @@ void text_edge(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_t chan
         text_value(out, value);
         return;
     }
-    const double width = h->bins > 0 ? (h->hi - h->lo) / h->bins : 0;
-    const double edge = k == h->bins ? h->hi : h->lo + (h->per_value ? k : k * width);
-    text_number(out, edge, whole);
+    if (k == h->bins)
+        text_number(out, h->hi, whole);
+    else
+        text_number(out, h->per_value ? h->lo + k : text_point(h->lo, h->hi, k, h->bins), whole);
 }
 
 void text_short(char out[TEXT_NUMBER], double value)

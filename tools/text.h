@@ -20,8 +20,8 @@ size_t text_width(const char *utf8);
 /* Whether the environment's character set is UTF-8. */
 bool text_is_utf8(void);
 
-/* Shortest text that reads back as the same double, always a real ("128.0"); "null" if not finite.
- */
+/* Of 15, 16 and 17 digits the fewest that read back as the same double, without ending zeros,
+ * always a real ("128.0"); "null" if not finite. */
 void text_real(char out[TEXT_NUMBER], double value);
 /* As text_real, but whole numbers without ".0" where `whole` says that the samples are integers. */
 void text_number(char out[TEXT_NUMBER], double value, bool whole);
@@ -29,6 +29,8 @@ void text_number(char out[TEXT_NUMBER], double value, bool whole);
  * double need not hold what is between integers from 2^53 on: then the smallest of the bin. */
 void text_edge(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_t channel,
                const ImgstatHistogram *histogram, uint32_t k, bool whole);
+/* lo + k (hi - lo) / n, also where hi - lo is more than a double holds. */
+double text_point(double lo, double hi, double k, double n);
 /* Exact. */
 void text_value(char out[TEXT_NUMBER], ImgstatValue value);
 /* For people: about six significant digits, at least one decimal place up to 1e15. */

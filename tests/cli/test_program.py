@@ -263,6 +263,39 @@ def test_plot_png(program):
         check(run(program, "hist", "--plot", path, "photo.tif").returncode == 1, "an existing plot stays")
 
 
+def make_doubles(values):
+    """A TIFF of one row of float64."""
+    tags = [(256, 3, 1, len(values)), (257, 3, 1, 1), (258, 3, 1, 64), (259, 3, 1, 1), (262, 3, 1, 1), (273, 4, 1, 8),
+            (277, 3, 1, 1), (278, 3, 1, 1), (279, 4, 1, 8 * len(values)), (339, 3, 1, 3)]
+    data = struct.pack(f"<2sHI{len(values)}d", b"II", 42, 8 + 8 * len(values), *values)
+    return data + struct.pack("<H", len(tags)) + b"".join(struct.pack("<HHII", *tag) for tag in tags) + bytes(4)
+
+
+def test_more_than_a_double(program):
+    # The edges of bins over such a range were null, the points of its plot no numbers, and --range refused it.
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "far.tif"
+        path.write_bytes(make_doubles([-1.5e308, 1.5e308, 0, 1]))
+        for words in ([], ["--range=-1.5e308,1.5e308"]):
+            lines = run(program, "hist", "--csv", "--bins", "4", *words, path).stdout.decode().splitlines()
+            told = [tuple(map(float, line.split(",")[4:])) if "null" not in line else line for line in lines[1:]]
+            check(told == [(-1.5e308, -7.5e307, 1, 1), (-7.5e307, 0, 0, 1), (0, 7.5e307, 2, 3), (7.5e307, 1.5e308, 1, 4)],
+                  f"edges of a wide range {words}: {told}")
+        svg = xml.fromstring(run(program, "hist", "--plot", "-", path).stdout)
+        points = [part for node in svg.iter() for part in re.split("[ ,]", node.get("points") or "0")]
+        check(len(points) > 1000 and all(re.fullmatch(r"\d+(\.\d+)?", part) for part in points), "points are in the picture")
+        axis = run(program, "hist", path).stdout.decode()
+        check("-1.5e+308" in axis.splitlines()[-4], f"the axis has values: {axis}")
+
+
+def test_many_percentiles(program):
+    # Every hundredth of a percent was one too many.
+    keys = [f"{i / 100:g}" for i in range(10001)]
+    done = run(program, "--json", "--percentiles", ",".join(keys), "good-example.png")
+    told = strict_json(done.stdout.decode())["channels"][0]["percentiles"] if done.returncode == 0 else {}
+    check(list(told) == keys and told["50"] == 69 and told["100"] == 154, f"10,001 percentiles: {done.stderr[:200]}")
+
+
 def make_pages(pages):
     """A TIFF of 1 x 1 gray pages; bits per sample of each as given, 8 is good."""
     data = struct.pack("<2sHI", b"II", 42, 8)

@@ -287,6 +287,52 @@ Test(histogram, narrow_range_beyond_double)
     histogram_release(&h);
 }
 
+/* Edges rounded to double left the smallest sample out of bin 0: doubles near 2^46 are 64 to one,
+ * and near 1e15 eight. */
+Test(histogram, bins_finer_than_double)
+{
+    static const struct {
+        double lo, apart;
+        uint32_t parts; /* samples are this many parts of it from each other */
+    } spans[] = {{79002927605997, 1, 1}, {1e15, 1, 8},
+                 {-1e15, 1, 8},          {1e15, 3, 24},
+                 {0x1p50 - 1, 2, 4},     {-0x1p50 - 1, 2, 4},
+                 {0, 0x1p-1060, 16384},  {-0x1p-1064, 0x1p-1063, 2048}};
+    size_t compared = 0;
+    for (size_t s = 0; s < sizeof spans / sizeof *spans; s++) {
+        const double lo = spans[s].lo, apart = spans[s].apart;
+        const uint32_t n = spans[s].parts + 1;
+        uint64_t *const key = calloc(n, sizeof *key);
+        for (uint32_t i = 0; i < n; i++)
+            key[i] = key_of_double(lo + apart * i / (n - 1));
+        for (uint32_t bins = n; bins <= 40000; bins = bins * 3 / 2 + 1) {
+            const bool asked = bins % 2;
+            const ImgstatMeasure how = {
+                .histogram = true, .bins = bins, .has_range = asked, .lo = lo, .hi = lo + apart};
+            uint64_t *const expected = calloc(bins, sizeof *expected);
+            for (uint64_t i = 0; i < n; i++)
+                expected[i < n - 1 ? i * bins / (n - 1) : bins - 1]++;
+            Keys keys = {.n = n, .keys = key};
+            Histogram h = create(IMGSTAT_F64, &keys, 0, &how);
+            for (uint32_t k = 0; k < bins; k++)
+                cr_assert_eq(h.counts[k], expected[k], "span %zu, bin %u of %u", s, k, bins);
+            compared += bins;
+            histogram_release(&h);
+            free(expected);
+        }
+        free(key);
+    }
+    cr_assert_gt(compared, 100000);
+
+    const uint64_t middle = (uint64_t)1 << 63;
+    const uint64_t two[] = {middle + 79002927605997, middle + 79002927605998};
+    Keys keys = {.n = 2, .keys = two};
+    const ImgstatMeasure how = {.histogram = true};
+    Histogram h = create(IMGSTAT_I64, &keys, 0, &how);
+    cr_assert(h.counts[0] == 1 && h.counts[255] == 1);
+    histogram_release(&h);
+}
+
 Test(histogram, refuses)
 {
     ImgstatError err;
