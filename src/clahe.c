@@ -6,6 +6,7 @@
 #include "clahe_words.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { DEFAULT_TILES = 8 };
 
@@ -126,6 +127,16 @@ static void set_positions(Clahe *clahe)
     }
 }
 
+/* Like opencv, by key: others than from black to white are never counted. */
+static void clear_counts(Clahe *clahe, size_t tiles)
+{
+    const bool by_key = clahe->like == IMGSTAT_LIKE_OPENCV;
+    const size_t first = by_key ? (size_t)clahe->black : 0;
+    const size_t end = by_key ? (size_t)clahe->white + 1 : clahe->bins;
+    for (size_t t = 0; t < tiles; t++)
+        memset(clahe->counts + t * clahe->bins + first, 0, (end - first) * sizeof *clahe->counts);
+}
+
 static ImgstatResult allocate(Scratch *scratch, Clahe *clahe, ImgstatError *err)
 {
     const uint32_t entries = sample_record_bins(clahe->sample);
@@ -136,7 +147,7 @@ static ImgstatResult allocate(Scratch *scratch, Clahe *clahe, ImgstatError *err)
         !size_product(counters + 1, sizeof(uint64_t) + sizeof(uint32_t), &bytes))
         return error_set(err, IMGSTAT_ERR_MEMORY, "%ux%u tiles are too many", clahe->x.tiles,
                          clahe->y.tiles);
-    clahe->counts = scratch_zeroed(scratch, counters, sizeof *clahe->counts);
+    clahe->counts = scratch_take(scratch, counters * sizeof *clahe->counts);
     /* one more: what follows the last node is read, and weighs nothing */
     clahe->share = scratch_zeroed(scratch, counters + 1, sizeof *clahe->share);
     clahe->position = scratch_zeroed(scratch, entries, sizeof *clahe->position);
@@ -145,6 +156,8 @@ static ImgstatResult allocate(Scratch *scratch, Clahe *clahe, ImgstatError *err)
     if (!clahe->counts || !clahe->share || !clahe->position ||
         (!clahe->bin && clahe->bins == CLAHE_NODES))
         return error_memory(err, bytes, "adaptive equalization");
+    if (!clahe->unchanged)
+        clear_counts(clahe, tiles);
     return IMGSTAT_OK;
 }
 

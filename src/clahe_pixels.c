@@ -2,8 +2,9 @@
 /* clahe_pixels.c: contrast-limited adaptive equalization: counting the pixels of a tile, and
  * mapping rows between the tables of four. */
 #include "clahe.h"
+#include "clahe_levels.h"
 #include "clahe_words.h"
-#include "processor.h"
+#include "scratch.h"
 
 #include <string.h>
 
@@ -39,6 +40,11 @@ static inline __attribute__((always_inline)) void prefetch(const ImagePro *image
     const size_t bytes = (n < image->width - x ? n : image->width - x) * pixel;
     for (size_t i = 0; i < bytes; i += CACHE_LINE)
         __builtin_prefetch(at + i);
+}
+
+static uint32_t at_most(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
 }
 
 static bool is_masked(const ImagePro *band, size_t x, size_t y)
@@ -94,6 +100,42 @@ static void count_words(const Clahe *clahe, const unsigned char *at, size_t n, s
         counts[bits_at(at, i, step, 2) ^ flip]++;
 }
 
+/* The same in counters of 16 bits, of which four times as many are near; what they cannot hold goes
+ * to the others at once. */
+static void count_words_low(const Clahe *clahe, const unsigned char *at, size_t n, size_t step,
+                            uint16_t *low, uint64_t *counts)
+{
+    const uint32_t flip = (uint32_t)sample_key(clahe->sample, 0);
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t key = bits_at(at, i, step, 2) ^ flip;
+        if (++low[key] == 0)
+            counts[key] += UINT16_MAX + 1;
+    }
+}
+
+/* Counters of 16 bits where so many pixels earn that they are emptied and added up; else, or where
+ * memory is out, NULL. */
+static uint16_t *low_counters(const Clahe *clahe, uint64_t pixels)
+{
+    enum { LEAST = 8192, PIXELS = 2 }; /* keys, of which fewer are near anyway; of a key */
+    const uint64_t keys = clahe->white - clahe->black + 1;
+    if (clahe->bin || keys < LEAST || pixels < PIXELS * keys)
+        return NULL;
+    return scratch_zeroed(NULL, clahe->bins, sizeof(uint16_t));
+}
+
+static void add_low(const Clahe *clahe, const uint16_t *low, uint64_t *counts)
+{
+    enum { SOME = 64, AHEAD = 512 }; /* the counters of all tiles are in no near cache */
+    for (size_t key = clahe->black, end = clahe->white + 1, n; key < end; key += n) {
+        n = end - key < SOME ? end - key : SOME;
+        for (size_t i = 0; i < n; i += 8)
+            __builtin_prefetch(counts + key + i + AHEAD, 1);
+        for (size_t i = 0; i < n; i++)
+            counts[key + i] += low[key + i];
+    }
+}
+
 /* One sample after the other, some of which may be padding, undefined or masked. */
 static void count_any(const Clahe *clahe, const ImagePro *band, uint16_t channel, size_t y,
                       uint32_t begin, uint32_t end, uint64_t *counts)
@@ -128,31 +170,35 @@ void clahe_count(Clahe *clahe, size_t tile, const ImagePro *band, uint16_t chann
         return;
     tile_span(clahe, &clahe->x, (uint32_t)(tile % clahe->x.tiles), &left, &right);
     tile_span(clahe, &clahe->y, (uint32_t)(tile / clahe->x.tiles), &top, &bottom);
+    const uint32_t width = right - left;
+    const uint64_t most = (uint64_t)width * band->height;
     const bool all = right <= clahe->x.length && !clahe->has_nodata && !band->mask;
     /* Tables are emptied and added up, which a few pixels do not earn. */
-    const bool many =
-        all && clahe->bin && (uint64_t)(right - left) * band->height >= 8 * CLAHE_NODES;
+    const bool many = all && clahe->bin && most >= 8 * CLAHE_NODES;
+    uint16_t *const low = all ? low_counters(clahe, most) : NULL;
     for (uint32_t p = top; p < bottom; p++) {
         const uint32_t y = clahe_reflect(p, clahe->y.length) - band->first_row;
         if (y >= band->height) /* or above the band */
             continue;
-        if (all && !clahe->bin) {
-            prefetch(band, left, (size_t)y + 2, right - left);
-            count_words(clahe, sample_at(band, channel, left, y), right - left, band->channels,
-                        counts);
-            continue;
-        }
-        if (!many) {
+        if (!many && (!all || clahe->bin)) {
             count_any(clahe, band, channel, y, left, right, counts);
             continue;
         }
-        if (!used)
+        const unsigned char *const at = sample_at(band, channel, left, y);
+        prefetch(band, left, (size_t)y + 2, width);
+        if (many && !used)
             memset(tables, 0, sizeof tables);
-        used = true;
-        prefetch(band, left, (size_t)y + 2, right - left);
-        count_row(clahe->bin, sample_at(band, channel, left, y), right - left, band->channels,
-                  bytes, tables);
+        used = many;
+        if (many)
+            count_row(clahe->bin, at, width, band->channels, bytes, tables);
+        else if (low)
+            count_words_low(clahe, at, width, band->channels, low, counts);
+        else
+            count_words(clahe, at, width, band->channels, counts);
     }
+    if (low)
+        add_low(clahe, low, counts);
+    scratch_give(low);
     for (uint32_t k = 0; used && k < CLAHE_NODES; k++)
         for (size_t t = 0; t < COUNT_TABLES; t++)
             counts[k] += tables[t][k];
@@ -161,15 +207,17 @@ void clahe_count(Clahe *clahe, size_t tile, const ImagePro *band, uint16_t chann
 /* ---- Mapping --------------------------------------------------------------------------------- */
 
 enum {
-    ROW_BLOCK = 512,    /* pixels that are mapped at once, while the next are on their way */
-    ROW_TABLE = 96,     /* pixels between the same tiles that earn two tables for their row */
-    WORD_ROW_TABLE = 48 /* the same of words */
+    ROW_BLOCK = 512,     /* pixels that are mapped at once, while the next are on their way */
+    ROW_TABLE = 96,      /* pixels between the same tiles that earn two tables for their row */
+    WORD_ROW_TABLE = 48, /* the same of words */
+    JOIN_PLACES = 4      /* places of four tables that are joined for a pixel */
 };
 
 /* Pixels [x, x + n) of row y, between the same four tiles. */
 typedef struct Stretch {
     const Clahe *clahe;
-    const uint32_t *table[4]; /* upper left, upper right, lower left, lower right */
+    const uint32_t *table[4];  /* upper left, upper right, lower left, lower right */
+    const ClaheLevels *joined; /* like opencv: what these have; NULL where that is not made */
     uint32_t x, y, n;
 } Stretch;
 
@@ -268,54 +316,32 @@ static void map_words(const Stretch *s, RowTables *tables, const uint16_t *key, 
     loops->map(&words, bx, key, s->n, out);
 }
 
-static void opencv_portable(const Stretch *s, const uint16_t *key, uint16_t *out)
+/* Levels of few pixels are joined one by one, then mixed as if they were those of a table. */
+static void opencv_unjoined(const Stretch *s, const uint16_t *key, uint16_t *out)
 {
-    const float *const weight = s->clahe->x.weight + s->x, y_weight = s->clahe->y.weight[s->y];
-    for (uint32_t i = 0; i < s->n; i++) {
-        const uint32_t bin = key[i]; /* its position is the key */
-        const uint32_t level[4] = {s->table[0][bin], s->table[1][bin], s->table[2][bin],
-                                   s->table[3][bin]};
-        out[i] = (uint16_t)clahe_opencv(level, weight[i], y_weight, s->clahe->bins);
-    }
-}
-
-#if defined(__x86_64__)
-/* Levels of so many pixels are looked up, then mixed, which compilers make vectors of. Those of 256
- * bits gained nothing. */
-enum { LEVELS = 64 };
-
-PROCESSOR_VECTORS("avx512f,avx512bw,avx512dq,avx512vl", "512")
-static void opencv_avx512(const Stretch *s, const uint16_t *key, uint16_t *out)
-{
-    const float *const weight = s->clahe->x.weight + s->x, y_weight = s->clahe->y.weight[s->y];
-    const uint32_t bins = s->clahe->bins;
-    uint32_t level[4][LEVELS] = {{0}};
-    float x_weight[LEVELS] = {0};
-    uint16_t mapped[LEVELS];
-    for (uint32_t i = 0; i < s->n; i += LEVELS) {
-        const uint32_t n = s->n - i < LEVELS ? s->n - i : LEVELS;
+    enum { SOME = 64 };
+    const float *const x_weight = s->clahe->x.weight + s->x;
+    ClaheLevels levels[SOME];
+    uint16_t place[SOME];
+    for (uint16_t k = 0; k < SOME; k++)
+        place[k] = k;
+    for (uint32_t i = 0, n; i < s->n; i += n) {
+        n = at_most(s->n - i, SOME);
         for (uint32_t k = 0; k < n; k++) /* whose position is the key */
-            for (int t = 0; t < 4; t++)
-                level[t][k] = s->table[t][key[i + k]];
-        memcpy(x_weight, weight + i, n * sizeof *weight);
-        for (uint32_t k = 0; k < LEVELS; k++) {
-            const uint32_t four[4] = {level[0][k], level[1][k], level[2][k], level[3][k]};
-            mapped[k] = (uint16_t)clahe_opencv(four, x_weight[k], y_weight, bins);
-        }
-        memcpy(out + i, mapped, n * sizeof *out);
+            levels[k] = clahe_levels_at(s->table, key[i + k]);
+        clahe_levels()->opencv(levels, place, n, x_weight + i, s->clahe->y.weight[s->y],
+                               s->clahe->bins, out + i);
     }
 }
-#endif
 
 static void map_opencv(const Stretch *s, const uint16_t *key, uint16_t *out)
 {
-#if defined(__x86_64__)
-    if (processor_level() >= PROCESSOR_AVX512) {
-        opencv_avx512(s, key, out);
-        return;
-    }
-#endif
-    opencv_portable(s, key, out);
+    const Clahe *const clahe = s->clahe;
+    if (s->joined)
+        clahe_levels()->opencv(s->joined, key, s->n, clahe->x.weight + s->x, clahe->y.weight[s->y],
+                               clahe->bins, out);
+    else
+        opencv_unjoined(s, key, out);
 }
 
 /* Grays before the last rescaling: less than SKIMAGE_GRAYS. */
@@ -344,26 +370,29 @@ static uint32_t stretch_end(const ClaheBlend *blend, uint32_t n)
     return low;
 }
 
+/* Of pixel x of row y of the image, and those of n > 0 that follow it between the same tiles. */
+static Stretch stretch_at(const Clahe *clahe, uint32_t x, uint32_t y, uint32_t n)
+{
+    const ClaheBlend *const bx = &clahe->x.blend[x], *const by = &clahe->y.blend[y];
+    const size_t row = (size_t)clahe->x.tiles * clahe->bins;
+    const uint32_t *const upper = clahe->share + by->first * row;
+    const uint32_t *const lower = clahe->share + by->second * row;
+    const size_t first = (size_t)bx->first * clahe->bins;
+    const size_t second = (size_t)bx->second * clahe->bins;
+    return (Stretch){.clahe = clahe,
+                     .table = {upper + first, upper + second, lower + first, lower + second},
+                     .x = x,
+                     .y = y,
+                     .n = stretch_end(bx, n)};
+}
+
 /* Maps the keys of pixels [x, x + n) of row y of the image; like skimage: to grays. */
 static void map_keys(const Clahe *clahe, uint32_t x, uint32_t y, uint32_t n, RowTables *tables,
                      const uint16_t *key, uint16_t *out)
 {
-    const ClaheBlend *const bx = clahe->x.blend, *const by = &clahe->y.blend[y];
-    const size_t row = (size_t)clahe->x.tiles * clahe->bins;
-    const uint32_t *const upper = clahe->share + by->first * row;
-    const uint32_t *const lower = clahe->share + by->second * row;
     for (uint32_t i = 0; i < n;) {
-        Stretch s = {.clahe = clahe, .x = x + i, .y = y};
-        const size_t first = (size_t)bx[s.x].first * clahe->bins;
-        const size_t second = (size_t)bx[s.x].second * clahe->bins;
-        s.n = stretch_end(bx + s.x, n - i);
-        s.table[0] = upper + first;
-        s.table[1] = upper + second;
-        s.table[2] = lower + first;
-        s.table[3] = lower + second;
-        if (clahe->like == IMGSTAT_LIKE_OPENCV)
-            map_opencv(&s, key + i, out + i);
-        else if (clahe->like == IMGSTAT_LIKE_SKIMAGE)
+        const Stretch s = stretch_at(clahe, x + i, y, n - i);
+        if (clahe->like == IMGSTAT_LIKE_SKIMAGE)
             gray_skimage(&s, key + i, out + i);
         else if (clahe_by_key(clahe))
             map_bytes(&s, tables, key + i, out + i);
@@ -434,7 +463,7 @@ void clahe_observe(Clahe *clahe, const ImagePro *band, uint16_t channel)
         return;
     for (uint32_t y = 0; y < band->height; y++)
         for (uint32_t x = 0, n; x < band->width; x += n) {
-            n = band->width - x < ROW_BLOCK ? band->width - x : ROW_BLOCK;
+            n = at_most(band->width - x, ROW_BLOCK);
             load_keys(band, channel, x, y, n, key);
             map_keys(clahe, x, band->first_row + y, n, NULL, key, gray);
             for (uint32_t i = 0; i < n; i++) {
@@ -458,28 +487,96 @@ static void settle(const Clahe *clahe, const ImagePro *band, uint32_t x, uint32_
                 is_masked(band, x + i, y) ? &clahe->rescale : &clahe->stays, key[i]);
 }
 
-void clahe_apply(const Clahe *clahe, const ImagePro *band, uint16_t channel, ImagePro *to)
+/* One channel of a band on its way to another band, or to itself. */
+typedef struct Mapping {
+    const Clahe *clahe;
+    const ImagePro *band;
+    uint16_t channel;
+    ImagePro *to;
+    bool all; /* every sample is mapped, and to any key */
+} Mapping;
+
+static void put_keys(const Mapping *m, uint32_t x, uint32_t y, uint32_t n, const uint16_t *key,
+                     uint16_t *out)
 {
-    const bool all =
-        !clahe->unchanged && !clahe->has_nodata && !clahe->to.has_nodata && !band->mask;
+    if (!m->all)
+        settle(m->clahe, m->band, x, y, n, key, out);
+    store_keys(m->to, m->channel, x, y, n, out);
+}
+
+static void apply_rows(const Mapping *m)
+{
+    const Clahe *const clahe = m->clahe;
+    const ImagePro *const band = m->band;
     uint16_t key[ROW_BLOCK], out[ROW_BLOCK] = {0};
     RowTables tables;
     for (uint32_t y = 0; y < band->height; y++) {
         tables.tile[0] = tables.tile[1] = 0;
         for (uint32_t x = 0, n; x < band->width; x += n) {
-            n = band->width - x < ROW_BLOCK ? band->width - x : ROW_BLOCK;
-            load_keys(band, channel, x, y, n, key);
+            n = at_most(band->width - x, ROW_BLOCK);
+            load_keys(band, m->channel, x, y, n, key);
             const bool last = x + n == band->width;
             prefetch(band, last ? 0 : x + n, (size_t)y + last, n);
-            prefetch(to, x, y, n);
+            prefetch(m->to, x, y, n);
             if (!clahe->unchanged)
                 map_keys(clahe, x, band->first_row + y, n, &tables, key, out);
             for (uint32_t i = 0; clahe_observes(clahe) && i < n; i++)
                 out[i] = (uint16_t)clahe_skimage_key(out[i], clahe->out_min, clahe->out_max,
                                                      clahe->to.hi_key);
-            if (!all)
-                settle(clahe, band, x, y, n, key, out);
-            store_keys(to, channel, x, y, n, out);
+            put_keys(m, x, y, n, key, out);
         }
     }
+}
+
+/* Maps so many rows from row y of the band on of a stretch of the first one. */
+static void apply_cell(const Mapping *m, Stretch s, uint32_t y, uint32_t rows)
+{
+    const uint32_t width = s.n, end = s.x + width;
+    uint16_t key[ROW_BLOCK], out[ROW_BLOCK];
+    for (; rows > 0; rows--, y++, s.y++)
+        for (s.x = end - width; s.x < end; s.x += s.n) {
+            s.n = at_most(end - s.x, ROW_BLOCK);
+            load_keys(m->band, m->channel, s.x, y, s.n, key);
+            prefetch(m->band, s.x, (size_t)y + 1, s.n);
+            prefetch(m->to, s.x, y, s.n);
+            map_opencv(&s, key, out);
+            put_keys(m, s.x, y, s.n, key, out);
+        }
+}
+
+/* Like opencv: all pixels between the same four tiles together, whose tables are joined for them;
+ * memory for that: NULL if there is none. */
+static void apply_cells(const Mapping *m, ClaheLevels *memory)
+{
+    const Clahe *const clahe = m->clahe;
+    const ImagePro *const band = m->band;
+    /* keys of other samples are looked up, too */
+    const uint32_t begin = m->all ? (uint32_t)clahe->black : 0;
+    const uint32_t end = m->all ? (uint32_t)clahe->white + 1 : clahe->bins;
+    for (uint32_t y = 0, rows; y < band->height; y += rows) {
+        rows = stretch_end(&clahe->y.blend[band->first_row + y], band->height - y);
+        for (uint32_t x = 0, n; x < band->width; x += n) {
+            Stretch s = stretch_at(clahe, x, band->first_row + y, band->width - x);
+            n = s.n;
+            if (memory && (uint64_t)n * rows >= (end - begin) / JOIN_PLACES) {
+                clahe_levels()->join(s.table, begin, end, memory);
+                s.joined = memory;
+            }
+            apply_cell(m, s, y, rows);
+        }
+    }
+}
+
+void clahe_apply(const Clahe *clahe, const ImagePro *band, uint16_t channel, ImagePro *to)
+{
+    const bool all =
+        !clahe->unchanged && !clahe->has_nodata && !clahe->to.has_nodata && !band->mask;
+    const Mapping mapping = {clahe, band, channel, to, all};
+    if (clahe->like != IMGSTAT_LIKE_OPENCV || clahe->unchanged) {
+        apply_rows(&mapping);
+        return;
+    }
+    ClaheLevels *const memory = scratch_take(NULL, clahe->bins * sizeof *memory);
+    apply_cells(&mapping, memory);
+    scratch_give(memory);
 }

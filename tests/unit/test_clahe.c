@@ -341,73 +341,173 @@ Test(clahe, pixels_are_as_defined)
     cr_assert_gt(compared, 10000000);
 }
 
-/* Counts and pixels like opencv, one after the other; returns how many pixels. */
-static size_t compare_opencv(ImgstatSample sample, uint32_t width, uint32_t height, uint64_t *seed)
+/* An image that is equalized like opencv, in 2 x 3 tiles. */
+typedef struct OpencvCase {
+    ImgstatSample sample;
+    uint32_t width, height;
+    uint32_t levels; /* of the noise in it; 0: every level of the type */
+    bool flat;       /* every other sample is the same */
+    bool undefined;  /* some are masked, and one level is nodata */
+} OpencvCase;
+
+static void draw_opencv(const OpencvCase *c, uint64_t *seed, ImagePro *image, uint8_t *mask)
+{
+    const size_t bytes = imgstat_sample_bytes(c->sample);
+    const uint32_t levels = c->levels ? c->levels : 1u << 8 * bytes;
+    for (uint32_t y = 0; y < c->height; y++)
+        for (uint32_t x = 0; x < c->width; x++) {
+            const uint64_t level = c->flat && x % 2 ? levels / 2 : seeded_next(seed) % levels;
+            const uint64_t raw = sample_raw(c->sample, level + ((1u << 8 * bytes) - levels) / 3);
+            store_raw((unsigned char *)image->host + y * image->pitch + x * bytes, bytes, raw);
+            mask[(size_t)y * c->width + x] = seeded_next(seed) % 5 > 0;
+        }
+    if (!c->undefined)
+        return;
+    image->mask = mask;
+    image->mask_pitch = c->width;
+    image->has_nodata = true;
+    image->nodata_key = sample_key(c->sample, load_raw(image_row(image, 0), bytes));
+}
+
+static bool opencv_key(const ImagePro *image, uint32_t x, uint32_t y, uint64_t *key)
+{
+    const size_t bytes = imgstat_sample_bytes(image->sample);
+    *key = sample_key(image->sample, load_raw(image_row(image, y) + x * bytes, bytes));
+    return !(image->mask && !image->mask[y * image->mask_pitch + x]) &&
+           !(image->has_nodata && *key == image->nodata_key);
+}
+
+/* The table of a tile as OpenCV makes it, bin by bin; area, limit: as it computes them. */
+static void opencv_table(const uint64_t *counts, uint32_t bins, uint64_t area, uint64_t limit,
+                         uint32_t *table)
+{
+    uint64_t clipped = 0, sum = 0;
+    for (uint32_t k = 0; k < bins; k++)
+        clipped += counts[k] > limit ? counts[k] - limit : 0;
+    const uint64_t rest = clipped % bins, step = rest && bins / rest > 1 ? bins / rest : 1;
+    for (uint32_t k = 0; k < bins; k++) {
+        sum += (counts[k] < limit ? counts[k] : limit) + clipped / bins;
+        sum += k % step == 0 && k / step < rest;
+        const float level = rintf((float)sum * ((float)(bins - 1) / (float)area));
+        table[k] = level > (float)(bins - 1) ? bins - 1 : (uint32_t)level;
+    }
+}
+
+static void compare_counts(const Clahe *clahe, const uint64_t *counts)
+{
+    for (size_t t = 0; t < 6; t++)
+        for (uint64_t key = clahe->black; key <= clahe->white; key++)
+            cr_assert_eq(clahe->counts[t * clahe->bins + key], counts[t * clahe->bins + key],
+                         "tile %zu, key %u", t, (unsigned)key);
+}
+
+static void compare_pixels(const Clahe *clahe, const ImagePro *image, const ImagePro *out,
+                           const uint32_t *table)
+{
+    const size_t bytes = imgstat_sample_bytes(image->sample);
+    for (uint32_t y = 0; y < image->height; y++)
+        for (uint32_t x = 0; x < image->width; x++) {
+            const ClaheBlend bx = clahe->x.blend[x], by = clahe->y.blend[y];
+            const uint32_t tiles[4] = {by.first * 2 + bx.first, by.first * 2 + bx.second,
+                                       by.second * 2 + bx.first, by.second * 2 + bx.second};
+            uint64_t key;
+            uint32_t level[4];
+            if (!opencv_key(image, x, y, &key))
+                continue;
+            for (int t = 0; t < 4; t++)
+                level[t] = table[(size_t)tiles[t] * clahe->bins + key];
+            const uint64_t mapped = load_raw(image_row(out, y) + x * bytes, bytes);
+            const uint64_t expected =
+                clahe_opencv(level, clahe->x.weight[x], clahe->y.weight[y], clahe->bins);
+            cr_assert_eq(sample_key(image->sample, mapped), range_avoid(&clahe->to, expected),
+                         "%s, %ux%u, at %u,%u", imgstat_sample_name(image->sample), image->width,
+                         image->height, x, y);
+        }
+}
+
+/* Counts, tables and pixels like opencv, one after the other, in two bands; returns how many
+ * pixels. */
+static size_t compare_opencv(const OpencvCase *c, uint64_t *seed)
 {
     ImgstatMethod method = method_default;
     method.like = IMGSTAT_LIKE_OPENCV;
     method.tiles_x = 2;
     method.tiles_y = 3;
-    ImagePro image = image_of(NULL, width, height, 1, sample, 0), out = image_like(&image, sample);
-    const size_t bytes = imgstat_sample_bytes(sample);
-    for (uint32_t y = 0; y < height; y++)
-        for (size_t i = 0; i < width * bytes; i++)
-            ((unsigned char *)image.host)[y * image.pitch + i] = (unsigned char)seeded_next(seed);
+    ImagePro image = image_of(NULL, c->width, c->height, 1, c->sample, 0);
+    ImagePro out = image_like(&image, c->sample);
+    const size_t pixels = (size_t)c->width * c->height;
+    const uint32_t bins = 1u << 8 * imgstat_sample_bytes(c->sample);
+    uint8_t *const mask = malloc(pixels);
+    uint64_t *const counts = calloc((size_t)6 * bins, sizeof *counts);
+    uint32_t *const table = calloc((size_t)6 * bins, sizeof *table);
+    cr_assert(mask && counts && table);
+    draw_opencv(c, seed, &image, mask);
+    uint64_t black = UINT64_MAX, white = 0, key;
+    for (size_t i = 0; i < pixels; i++)
+        if (opencv_key(&image, (uint32_t)(i % c->width), (uint32_t)(i / c->width), &key)) {
+            black = key < black ? key : black;
+            white = key > white ? key : white;
+        }
     const TransferShape shape = shape_of(&image, -1, false);
-    const uint64_t top = ((uint64_t)1 << 8 * bytes) - 1;
     Clahe *clahe;
-    cr_assert_eq(clahe_create(NULL, &method, &shape, width, height, 0, top, &clahe, NULL),
-                 IMGSTAT_OK);
-    uint64_t *const counts = calloc(6 * (top + 1), sizeof *counts);
-    cr_assert_not_null(counts);
+    cr_assert_eq(
+        clahe_create(NULL, &method, &shape, c->width, c->height, black, white, &clahe, NULL),
+        IMGSTAT_OK);
     for (uint32_t p = 0; p < clahe->x.padded * clahe->y.padded; p++) {
         const uint32_t px = p % clahe->x.padded, py = p / clahe->x.padded;
-        const uint32_t x = clahe_reflect(px, width), y = clahe_reflect(py, height);
-        const uint64_t raw = load_raw(image_row(&image, y) + x * bytes, bytes);
-        counts[(py / clahe->y.tile * 2 + px / clahe->x.tile) * (top + 1) +
-               sample_key(sample, raw)]++;
+        if (opencv_key(&image, clahe_reflect(px, c->width), clahe_reflect(py, c->height), &key))
+            counts[(size_t)(py / clahe->y.tile * 2 + px / clahe->x.tile) * bins + key]++;
     }
-    for (size_t t = 0; t < 6; t++)
+    const uint64_t area = (uint64_t)clahe->x.tile * clahe->y.tile, limit = 40 * area / bins;
+    for (size_t t = 0; t < 6; t++) {
         clahe_count(clahe, t, &image, 0);
-    cr_assert_arr_eq(clahe->counts, counts, 6 * (top + 1) * sizeof *counts);
+        opencv_table(counts + t * bins, bins, area, limit > 1 ? limit : 1, table + t * bins);
+    }
+    compare_counts(clahe, counts);
     clahe_finish(clahe);
-    clahe_apply(clahe, &image, 0, &out);
-    for (uint32_t y = 0; y < height; y++)
-        for (uint32_t x = 0; x < width; x++) {
-            const ClaheBlend bx = clahe->x.blend[x], by = clahe->y.blend[y];
-            const uint32_t tiles[4] = {by.first * 2 + bx.first, by.first * 2 + bx.second,
-                                       by.second * 2 + bx.first, by.second * 2 + bx.second};
-            const uint64_t raw = load_raw(image_row(&image, y) + x * bytes, bytes);
-            uint32_t level[4];
-            for (int t = 0; t < 4; t++)
-                level[t] = clahe->share[tiles[t] * (top + 1) + sample_key(sample, raw)];
-            const uint64_t mapped = load_raw(image_row(&out, y) + x * bytes, bytes);
-            cr_assert_eq(sample_key(sample, mapped),
-                         clahe_opencv(level, clahe->x.weight[x], clahe->y.weight[y], clahe->bins),
-                         "%s, %ux%u, at %u,%u", imgstat_sample_name(sample), width, height, x, y);
-        }
+    const uint32_t first = c->height / 2, rest = c->height - first;
+    ImagePro bands[] = {image_band(&image, 0, first), image_band(&image, first, rest)};
+    ImagePro outs[] = {image_band(&out, 0, first), image_band(&out, first, rest)};
+    for (int k = 0; k < 2 && !clahe->unchanged; k++)
+        clahe_apply(clahe, &bands[k], 0, &outs[k]);
+    if (!clahe->unchanged)
+        compare_pixels(clahe, &image, &out, table);
+    const size_t compared = clahe->unchanged ? 0 : pixels;
+    free(mask);
     free(counts);
+    free(table);
     clahe_destroy(clahe);
     imgstat_image_release(&out);
     imgstat_image_release(&image);
-    return (size_t)width * height;
+    return compared;
 }
 
-/* By the loops for a set of instructions: of whole tiles and of padded ones. */
+/* By the loops for a set of instructions: of whole tiles and of padded ones; those of many and of
+ * few levels for their pixels; more of a level than 16 bits can count. */
 static void compare_opencv_level(ProcessorLevel level)
 {
-    static const uint32_t sizes[][2] = {{1200, 33}, {1201, 35}, {37, 300}, {2, 3}};
+    static const OpencvCase cases[] = {
+        {.sample = IMGSTAT_U8, .width = 1200, .height = 33},
+        {.sample = IMGSTAT_U8, .width = 1201, .height = 35, .undefined = true},
+        {.sample = IMGSTAT_U8, .width = 37, .height = 300, .levels = 90},
+        {.sample = IMGSTAT_U8, .width = 2, .height = 3},
+        {.sample = IMGSTAT_U16, .width = 1200, .height = 33},
+        {.sample = IMGSTAT_U16, .width = 1201, .height = 35, .undefined = true},
+        {.sample = IMGSTAT_U16, .width = 37, .height = 300, .levels = 3000},
+        {.sample = IMGSTAT_U16, .width = 2, .height = 3},
+        {.sample = IMGSTAT_U16, .width = 1031, .height = 501, .levels = 9000},
+        {.sample = IMGSTAT_U16, .width = 1030, .height = 600, .levels = 20000},
+        {.sample = IMGSTAT_U16, .width = 809, .height = 1100, .levels = 9001, .flat = true},
+        {.sample = IMGSTAT_U16, .width = 700, .height = 501, .levels = 70, .undefined = true}};
     uint64_t seed = 21;
     size_t compared = 0;
     if (!processor_supports(level))
         cr_skip_test("the processor has no %s", processor_level_names[level]);
     setenv("IMGSTAT_CPU", processor_level_names[level], 1);
     cr_assert_eq(processor_level(), level);
-    for (size_t k = 0; k < 4; k++) {
-        compared += compare_opencv(IMGSTAT_U8, sizes[k][0], sizes[k][1], &seed);
-        compared += compare_opencv(IMGSTAT_U16, sizes[k][0], sizes[k][1], &seed);
-    }
-    cr_assert_gt(compared, 180000);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        compared += compare_opencv(&cases[k], &seed);
+    cr_assert_gt(compared, 2500000);
 }
 
 Test(clahe, opencv_by_portable_loops)
@@ -480,6 +580,7 @@ Test(clahe, tiles_may_be_larger_than_an_int)
     const uint64_t area = UINT64_C(1) << 32;
     const Clahe clahe = {.like = IMGSTAT_LIKE_OPENCV,
                          .clip_limit = 40,
+                         .white = 255,
                          .bins = 256,
                          .x = {.tile = 65536},
                          .y = {.tile = 65536}};
@@ -487,10 +588,10 @@ Test(clahe, tiles_may_be_larger_than_an_int)
     uint32_t share[256];
     clahe_opencv_shares(&clahe, counts, share);
     /* 40/256 of the area stay in each, the rest is spread evenly: 176/256/256 each. */
-    cr_expect_eq(counts[7], area * 40 / 256 + area * 176 / 256 / 256);
-    cr_expect_eq(counts[8], area * 176 / 256 / 256);
-    cr_expect_eq(share[255], 255);
-    cr_expect_eq(share[6], 5); /* 7 * 176/256/256 of 255: 4.8 */
+    for (uint32_t k = 0; k < 256; k++) {
+        const double all = (k + 1) * 176.0 / 256 / 256 + ((k >= 7) + (k >= 200)) * 40.0 / 256;
+        cr_expect_eq(share[k], (uint32_t)rint(255 * all), "%u", k);
+    }
 }
 
 /* Before, rows were looked for where they are in a larger image: beyond the tiles. */
