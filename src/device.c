@@ -24,6 +24,12 @@ const char *imgstat_devices_built(void)
     return built;
 }
 
+/* Whether it is the N of "NAME:N". */
+static bool is_number(const char *text)
+{
+    return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
+}
+
 /* "NAME" or "NAME:N" with N up to 999; the CPU is one device and has no N. */
 static const DeviceOps *find(const char *name, int *index)
 {
@@ -36,8 +42,7 @@ static const DeviceOps *find(const char *name, int *index)
         if (name[length] == '\0')
             return ops;
         const char *const digits = name + length + 1;
-        const size_t n = strspn(digits, "0123456789");
-        if (ops == &cpu_device_ops || n == 0 || n > 3 || digits[n] != '\0')
+        if (ops == &cpu_device_ops || !is_number(digits) || strlen(digits) > 3)
             return NULL;
         *index = atoi(digits);
         return ops;
@@ -59,7 +64,7 @@ ImgstatResult imgstat_device_open(const char *name, unsigned threads, ImgstatDev
         (*out)->scratch = scratch_create(); /* without it there is malloc */
         return IMGSTAT_OK;
     }
-    if (strcmp(name, "cuda") == 0 || strncmp(name, "cuda:", 5) == 0)
+    if (strcmp(name, "cuda") == 0 || (strncmp(name, "cuda:", 5) == 0 && is_number(name + 5)))
         return error_set(err, IMGSTAT_ERR_DEVICE, "there is no device \"%s\": this build knows %s",
                          name, valid_names);
     return error_set(err, IMGSTAT_ERR_ARG, "there is no device \"%s\": valid names are %s", name,

@@ -71,6 +71,13 @@ def test_named(program, gpus):
     check(done.returncode == 1 and done.stdout == "", "so is an index out of range")
     if gpus:
         check(f"there {'is' if gpus == 1 else 'are'} {gpus} CUDA device" in done.stderr, f"with the count: {done.stderr}")
+    done = run(program, "--device", "cuda:1000", PHOTO)
+    check(done.returncode == 1 and done.stdout == "", "and one that no machine has")
+    # Those that begin with "cuda:" were told from wrong usage no more than a device that is absent.
+    for name in ("abacus", "cuda:", "cuda:x", "cuda:-1", "cuda:0x", "cuda:1 ", "cpu:0", "CPU", ""):
+        done = run(program, "--device", name, PHOTO)
+        check(done.returncode == 2 and done.stdout == "" and "valid names are cpu" in done.stderr,
+              f"no name of a device: {name!r}: {done.returncode} {done.stderr}")
 
 
 def test_auto(program):
