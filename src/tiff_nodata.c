@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG_GDAL_NODATA = 42113, TEXT_BYTES = 64 };
+/* The longest of "%f" is -DBL_MAX with 309 digits before the point. */
+enum { TAG_GDAL_NODATA = 42113, TEXT_BYTES = 512 };
 
 /* The tag's text, which other users of libtiff in the process may have declared with another shape.
  */
@@ -68,6 +69,8 @@ static bool parse_integer(const char *text, ImgstatValue *value)
         if (strchr(text, '-') && value->as.u != 0)
             return false;
     }
+    if (*end == '.' && end != text)
+        end += 1 + strspn(end + 1, "0");
     if (end != text && *end == '\0')
         return errno == 0;
     double x = 0;

@@ -5,6 +5,7 @@
 #include "palette.h"
 
 #include <criterion/criterion.h>
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -294,9 +295,13 @@ static void write_nodata(uint16_t bits, uint16_t format, const char *text)
     TIFFClose(tif);
 }
 
+/* Texts of more than 63 characters marked nothing, nor did "-9223372036854775808.0". */
 Test(tiff, nodata_is_read_as_the_sample_type)
 {
-    static const struct {
+    char longest[400];
+    snprintf(longest, sizeof longest, "%f", -DBL_MAX);
+    cr_assert_eq(strlen(longest), 317);
+    const struct {
         uint16_t bits, format;
         const char *text;
         bool has;
@@ -312,6 +317,14 @@ Test(tiff, nodata_is_read_as_the_sample_type)
         {64, SAMPLEFORMAT_UINT, "18446744073709551615", true, 18446744073709551615.0},
         {16, SAMPLEFORMAT_UINT, "none", false, 0},
         {64, SAMPLEFORMAT_INT, "1e300", false, 0},
+        {64, SAMPLEFORMAT_IEEEFP, longest, true, -DBL_MAX},
+        {8, SAMPLEFORMAT_UINT, longest, false, 0},
+        {64, SAMPLEFORMAT_INT, "-9223372036854775808.0", true, -0x1p63},
+        {64, SAMPLEFORMAT_UINT, "18446744073709551615.00", true, 18446744073709551615.0},
+        {64, SAMPLEFORMAT_UINT, "18446744073709551616.0", false, 0},
+        {8, SAMPLEFORMAT_UINT, "-1.0", false, 0},
+        {8, SAMPLEFORMAT_UINT, "7.", true, 7},
+        {8, SAMPLEFORMAT_UINT, "7.01", false, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ImagePro image;
