@@ -135,5 +135,6 @@ ImgstatResult imgstat_transform_async(ImgstatChain *chain, const ImagePro *from,
                                       void *stream, ImgstatError *err)
 {
     IMGSTAT_TRY(error_unless_given(chain && from && to, __func__, err));
+    IMGSTAT_TRY(image_check_mask(from, err));
     return chain->device->ops->transform_async(chain->transform, stream, from, to, err);
 }

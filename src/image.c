@@ -35,6 +35,15 @@ ImgstatResult image_check_alpha(const ImagePro *image, int16_t alpha, ImgstatErr
     return IMGSTAT_OK;
 }
 
+ImgstatResult image_check_mask(const ImagePro *image, ImgstatError *err)
+{
+    if (image->mask && image->mask_pitch < image->width && image->height > 1)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "a mask pitch of %zu bytes is less than the %u pixels of a row",
+                         image->mask_pitch, image->width);
+    return IMGSTAT_OK;
+}
+
 ImgstatResult imgstat_image_wrap(ImgstatMemory memory, int32_t device_id, const void *pixels,
                                  size_t pitch, uint32_t width, uint32_t height, uint16_t channels,
                                  ImgstatSample sample, uint8_t bits, void (*release)(void *),

@@ -25,10 +25,12 @@ static inline size_t image_samples_per_row(const ImagePro *image)
 /* Overflow-checked products; false on overflow. */
 bool size_product(size_t a, size_t b, size_t *out);
 
-/* Whether there are such images, and whether alpha is one of the channels of one, or -1. */
+/* Whether there are such images, whether alpha is one of the channels of one, or -1, and whether
+ * rows of its mask (if it has one) are as far apart as they are long. */
 ImgstatResult image_check_kind(uint16_t channels, ImgstatSample sample, uint8_t bits,
                                ImgstatError *err);
 ImgstatResult image_check_alpha(const ImagePro *image, int16_t alpha, ImgstatError *err);
+ImgstatResult image_check_mask(const ImagePro *image, ImgstatError *err);
 
 /* Rows [first, first + count) of `image` as an image of their own: shares the memory, owns nothing.
  */

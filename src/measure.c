@@ -243,6 +243,7 @@ ImgstatResult imgstat_measure_image(ImgstatDevice *device, const ImagePro *image
     if (out)
         *out = NULL;
     IMGSTAT_TRY(error_unless_given(device && image && out, __func__, err));
+    IMGSTAT_TRY(image_check_mask(image, err));
     if (!how)
         how = &nothing_more;
     IMGSTAT_TRY(findings_check(how, err));

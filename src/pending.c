@@ -55,6 +55,7 @@ ImgstatResult imgstat_measure_async(ImgstatPending *pending, const ImagePro *ima
                                     ImgstatError *err)
 {
     IMGSTAT_TRY(error_unless_given(pending && image, __func__, err));
+    IMGSTAT_TRY(image_check_mask(image, err));
     const DeviceRecord *record = &pending->record;
     if (image->sample != record->sample || image->channels != record->channels)
         return error_set(err, IMGSTAT_ERR_ARG, "an image of %u channels of %s, not %u of %s",

@@ -91,6 +91,9 @@ ImgstatResult imgstat_transfer_create(ImgstatDevice *device, const ImgstatMethod
         *out = NULL;
     IMGSTAT_TRY(error_unless_given(device && method && image && out, __func__, err));
     IMGSTAT_TRY(image_check_alpha(image, alpha, err));
+    IMGSTAT_TRY(image_check_mask(image, err));
+    if (reference)
+        IMGSTAT_TRY(image_check_mask(reference, err));
     if (method->transform == IMGSTAT_CLAHE)
         return error_set(err, IMGSTAT_ERR_ARG,
                          "adaptive equalization depends on the place: it has no transfer");
@@ -125,6 +128,7 @@ ImgstatResult imgstat_transfer_apply(ImgstatDevice *device, const ImgstatTransfe
                                      ImgstatError *err)
 {
     IMGSTAT_TRY(error_unless_given(device && transfer && from && to, __func__, err));
+    IMGSTAT_TRY(image_check_mask(from, err));
     IMGSTAT_TRY(device->ops->apply(device, transfer, from, alpha, to, err));
     return device->ops->wait(device, err);
 }
@@ -178,6 +182,7 @@ ImgstatResult imgstat_image_transform(ImgstatDevice *device, const ImgstatMethod
         *to = (ImagePro){.memory = IMGSTAT_HOST};
     IMGSTAT_TRY(error_unless_given(given, __func__, err));
     IMGSTAT_TRY(image_check_alpha(image, alpha, err));
+    IMGSTAT_TRY(image_check_mask(image, err));
     if (method->transform == IMGSTAT_CLAHE)
         return transform_adaptively(device, method, image, alpha, to, err);
     Transfer *transfer = NULL;

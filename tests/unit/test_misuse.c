@@ -248,6 +248,41 @@ static void check_measure(ImgstatMeasure how)
 }
 
 /* Percentiles without a list crashed; an unknown method was taken for the nearest rank. */
+/* Rows of a mask were read over each other, and pixels of all rows left out by the first. */
+Test(misuse, rows_of_masks_that_overlap)
+{
+    static const uint8_t mask[8] = {1, 0, 1, 1, 0, 1, 1, 1};
+    ImgstatRecord *measured = NULL;
+    ImgstatTransfer *made = NULL;
+    ImagePro masked = gray, one_row = gray, to;
+    masked.mask = one_row.mask = mask;
+    one_row.height = 1;
+    cr_assert_eq(imgstat_measure_image(device, &one_row, NULL, &measured, NULL), IMGSTAT_OK);
+    imgstat_record_destroy(measured);
+    const ImgstatMethod match = {.transform = IMGSTAT_MATCH}, clahe = {.transform = IMGSTAT_CLAHE};
+    for (masked.mask_pitch = 0; masked.mask_pitch < 4; masked.mask_pitch++) {
+        cr_assert_eq(imgstat_measure_image(device, &masked, NULL, &measured, NULL),
+                     IMGSTAT_ERR_ARG);
+        cr_assert_eq(imgstat_measure_async(pending, &masked, NULL, NULL), IMGSTAT_ERR_ARG);
+        cr_assert_eq(imgstat_transfer_create(device, &equalize, &masked, -1, NULL, &made, NULL),
+                     IMGSTAT_ERR_ARG);
+        cr_assert_eq(imgstat_transfer_create(device, &match, &gray, -1, &masked, &made, NULL),
+                     IMGSTAT_ERR_ARG);
+        cr_assert_eq(imgstat_transfer_apply(device, transfer, &masked, -1, &gray, NULL),
+                     IMGSTAT_ERR_ARG);
+        cr_assert_eq(imgstat_image_transform(device, &equalize, &masked, -1, NULL, &to, NULL),
+                     IMGSTAT_ERR_ARG);
+        cr_assert_eq(imgstat_image_transform(device, &clahe, &masked, -1, NULL, &to, NULL),
+                     IMGSTAT_ERR_ARG);
+        cr_assert_eq(imgstat_transform_async(chain, &masked, &gray, NULL, NULL), IMGSTAT_ERR_ARG);
+    }
+    cr_assert_eq(imgstat_measure_image(device, &masked, NULL, &measured, NULL), IMGSTAT_OK);
+    ImgstatStats stats;
+    imgstat_record_stats(measured, 0, &stats);
+    cr_assert(stats.masked == 2 && stats.count == 6);
+    imgstat_record_destroy(measured);
+}
+
 Test(misuse, measures)
 {
     const double wrong = NAN;
