@@ -74,6 +74,11 @@ static ImgstatResult map_band(const Mapper *mapper, const Worker *worker, const 
     return device->ops->apply(device, mapper->transfer, from, mapper->alpha, to, err);
 }
 
+bool page_is_mask(const ImgstatPage *page)
+{
+    return strcmp(page->photometric, "mask") == 0;
+}
+
 /* ---- Writing --------------------------------------------------------------------------------- */
 
 typedef struct Writing {
@@ -178,6 +183,27 @@ static void warn_of_nodata(Encoder *encoder, const ImgstatPage *page, ImgstatSam
                       imgstat_sample_name(sample));
 }
 
+/* A transparency mask is alpha, kept in a page of its own: as it is, in the type that it has. */
+static ImgstatResult copy_page(Worker *worker, Decoder *decoder, Encoder *encoder,
+                               ImgstatError *err)
+{
+    const ImgstatPage *const page = &decoder->page;
+    Bands bands;
+    IMGSTAT_TRY(begin_page(encoder, decoder,
+                           (EncodePage){.width = page->width,
+                                        .height = page->height,
+                                        .channels = page->channels,
+                                        .sample = page->sample,
+                                        .bits = page->bits,
+                                        .alpha = page->alpha},
+                           err));
+    IMGSTAT_TRY(
+        bands_open(worker->device, decoder, false, &worker->in, &worker->cancel, &bands, err));
+    Writing writing = {
+        .worker = worker, .encoder = encoder, .sample = page->sample, .bits = page->bits};
+    return bands_each(&bands, write_band, &writing, err);
+}
+
 static ImgstatResult write_page(const Mapper *mapper, Worker *worker, Bands *bands,
                                 Encoder *encoder, ImgstatError *err)
 {
@@ -255,6 +281,8 @@ static ImgstatResult make_transfer(const Pipeline *pipeline, Worker *worker, Ban
 static ImgstatResult run_page(const Pipeline *pipeline, Worker *worker, Decoder *decoder,
                               Encoder *encoder, Transfer **made, ImgstatError *err)
 {
+    if (page_is_mask(&decoder->page))
+        return copy_page(worker, decoder, encoder, err);
     const char *const name = decoder->source->name;
     const TransferShape shape = shape_of_page(decoder);
     uint64_t kept;
@@ -279,12 +307,10 @@ static ImgstatResult run_page(const Pipeline *pipeline, Worker *worker, Decoder 
     if (res == IMGSTAT_OK)
         res = write_page(&mapper, worker, &bands, encoder, err);
     adapt_destroy(adapt);
-    if (res == IMGSTAT_OK && made) {
-        transfer_destroy(*made);
+    if (res == IMGSTAT_OK && made)
         *made = own;
-    } else {
+    else
         transfer_destroy(own);
-    }
     return res;
 }
 
@@ -312,11 +338,20 @@ static ImgstatResult run_pages(const Pipeline *pipeline, Worker *worker, Imgstat
     Decoder *const decoder = file->decoder;
     const uint32_t pages = imgstat_file_pages(file);
     const uint32_t first = job->has_page ? job->page : 0, end = job->has_page ? first + 1 : pages;
+    unsigned n_made = 0;
     for (uint32_t page = first; page < end; page++) {
-        ImgstatPage info;
-        IMGSTAT_TRY(imgstat_file_page(file, page, &info, err));
-        IMGSTAT_TRY(
-            run_page(pipeline, worker, decoder, encoder, end - first == 1 ? made : NULL, err));
+        Transfer *own = NULL;
+        IMGSTAT_TRY(imgstat_file_page(file, page, NULL, err));
+        IMGSTAT_TRY(run_page(pipeline, worker, decoder, encoder, made ? &own : NULL, err));
+        if (!own)
+            continue;
+        transfer_destroy(*made);
+        *made = own;
+        n_made++;
+    }
+    if (n_made > 1) {
+        transfer_destroy(*made);
+        *made = NULL;
     }
     return encoder->format->finish(encoder, err);
 }

@@ -44,12 +44,15 @@ typedef struct Pipeline {
     size_t sort_bytes;   /* for order statistics of wide types */
 } Pipeline;
 
+/* Whether a page only says which pixels of another one count: no transform changes or counts it. */
+bool page_is_mask(const ImgstatPage *page);
+
 /* Bytes that transforming the page selected takes, about; kept: of its pixels where they are
  * kept, else 0. */
 uint64_t pipeline_bytes(const Pipeline *pipeline, Decoder *decoder, uint64_t *kept);
 
-/* Transforms all pages, or the one asked for, of an open file. made: the transfer of the last page
- * where there was one and it was made here, else NULL; the caller's then. NULL: not wanted. */
+/* Transforms all pages, or the one asked for, of an open file. made: the transfer where exactly one
+ * was made here, else NULL; the caller's then. NULL: not wanted. */
 ImgstatResult pipeline_run(const Pipeline *pipeline, Worker *worker, ImgstatFile *file,
                            const ImgstatJob *job, Transfer **made, ImgstatError *err);
 

@@ -33,6 +33,8 @@ static void note_failure(Jobs *jobs, size_t index, const ImgstatError *error)
 static ImgstatResult read_page(const Together *t, Worker *worker, Decoder *decoder, Record **record,
                                ImgstatError *err)
 {
+    if (page_is_mask(&decoder->page))
+        return IMGSTAT_OK;
     const TransferShape shape = shape_of_page(decoder);
     IMGSTAT_TRY(survey_check(t->survey, &shape, decoder->source->name, err));
     Bands bands;
@@ -104,14 +106,32 @@ static void measure_job(Jobs *jobs, Worker *worker, size_t index)
         tell_measured(jobs, measured);
 }
 
-/* The survey takes its shape from the first file that opens. */
+/* Selects the job's first page that is no mask; *found stays false where it has none. */
+static ImgstatResult select_image(const ImgstatJob *job, ImgstatFile *file, bool *found,
+                                  ImgstatError *err)
+{
+    const uint32_t end = job->has_page ? job->page + 1 : imgstat_file_pages(file);
+    for (uint32_t page = job->has_page ? job->page : 0; page < end && !*found; page++) {
+        IMGSTAT_TRY(imgstat_file_page(file, page, NULL, err));
+        *found = !page_is_mask(&file->decoder->page);
+    }
+    return IMGSTAT_OK;
+}
+
+/* The survey takes its shape from the first image that opens. */
 static ImgstatResult begin(Jobs *jobs, ImgstatError *err)
 {
     for (size_t i = 0; i < jobs->n; i++) {
         ImgstatFile *file = NULL;
         ImgstatError error;
-        if (jobs_open(jobs, i, NULL, &file, &error) != IMGSTAT_OK) {
+        bool found = false;
+        ImgstatResult res = jobs_open(jobs, i, NULL, &file, &error);
+        if (res == IMGSTAT_OK)
+            res = select_image(&jobs->job[i], file, &found, &error);
+        if (res != IMGSTAT_OK)
             note_failure(jobs, i, &error);
+        if (!found) {
+            imgstat_file_close(file);
             continue;
         }
         const TransferShape shape = shape_of_page(file->decoder);

@@ -8,10 +8,14 @@ usage: test_odd_files.py IMGSTAT
 import json
 import random
 import struct
+import sys
 import zlib
 
 import harness
-from harness import check, png_chunk, run, tiff_file
+from harness import TESTDATA, check, png_chunk, run, tiff_file
+
+sys.path.insert(0, str(TESTDATA))
+import encode  # noqa: E402
 
 
 def stats(program, *words):
@@ -258,6 +262,57 @@ def test_webp_narrower_than_its_strip(program, folder):
         said = run(program, "stats", "--json", name, status=1)
         check(f"strip 1 of 1 is {width} pixels wide, but its WebP data are 1".encode() in said.stdout,
               f"{width} pixels: {said.stdout}")
+
+
+RAMP = [[(20 + 7 * x + 3 * y,) for x in range(12)] for y in range(10)]
+MASKS = {1: [[(int((x + y) % 3 > 0),) for x in range(12)] for y in range(10)]}
+MASKS[3] = [row[::2] for row in MASKS[1][::2]]
+
+
+def masked_file(order):
+    """Pages: 0 a ramp, 1 its mask, 2 the ramp at half its size, 3 the mask of that."""
+    pages = [encode.Page(RAMP, 8), encode.Page(MASKS[1], 1, photometric=4, tags={254: (encode.LONG, [4])}),
+             encode.Page([row[::2] for row in RAMP[::2]], 8, tags={254: (encode.LONG, [1])}),
+             encode.Page(MASKS[3], 1, photometric=4, deflate=True, tags={254: (encode.LONG, [5])})]
+    return encode.tiff([pages[i] for i in order])
+
+
+def test_transparency_masks(program, folder):
+    """They were taken for images: a mean or --clahe changed them, --depth made them wider than TIFF allows, and
+    neither --out-range nor --together could be had with them."""
+    name, out, transfer = folder / "in.tif", folder / "out.tif", folder / "t.json"
+    other = folder / "other.tif"
+    methods = (("normalize",), ("normalize", "--method", "meanstd=128,40"), ("normalize", "--out-range", "10,200"),
+               ("normalize", "--depth", "16"), ("normalize", "--depth", "float"), ("normalize", "--together"),
+               ("equalize", "--clahe", "--grid", "2"), ("normalize", "--gamma", "2"))
+    for order in ((0, 1), (0, 1, 2, 3), (1, 0), (1, 3, 2), (1,)):
+        name.write_bytes(masked_file(order))
+        before = stats(program, name)
+        for method in methods:
+            run(program, *method, "--force", name, "-o", out)
+            check(len(stats(program, out)) == len(order), f"{order} {method}: all pages")
+            for page, kind in enumerate(order):
+                if kind in (0, 2):
+                    check(stats(program, f"{out}[{page}]")[0]["channels"] != before[page]["channels"],
+                          f"{order} {method}: page {page} is changed")
+                    continue
+                run(program, "normalize", "--force", f"{out}[{page}]", "-o", folder / "mask.png")
+                written = dict(chunks((folder / "mask.png").read_bytes()))
+                rows = b"".join(b"\0" + encode.pack_bits([s for s, in row], 1) for row in MASKS[kind])
+                check(zlib.decompress(written[b"IDAT"]) == rows, f"{order} {method}: page {page} stays")
+    for order, status in (((0, 1), 0), ((1, 0), 0), ((0, 1, 2), 1), ((1,), 1)):
+        name.write_bytes(masked_file(order))
+        run(program, "equalize", "--force", name, "-o", out, "--save-transfer", transfer, status=status)
+        if status == 0:
+            run(program, "apply", transfer, "--force", name, "-o", other)
+            check(out.read_bytes() == other.read_bytes(), f"{order}: the transfer of the image, without the mask")
+    (folder / "in").mkdir()
+    for file, order in (("a.tif", (1, 0)), ("b.tif", (0, 1)), ("c.tif", (1,))):
+        (folder / "in" / file).write_bytes(masked_file(order))
+    run(program, "normalize", "--together", folder / "in", "-o", folder / "o")
+    run(program, "normalize", folder / "in", "-o", folder / "alone")
+    for file in ("a.tif", "b.tif", "c.tif"):
+        check((folder / "o" / file).read_bytes() == (folder / "alone" / file).read_bytes(), f"{file}: together")
 
 
 if __name__ == "__main__":
