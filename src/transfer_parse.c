@@ -117,9 +117,22 @@ static ImgstatResult read_pair(const Reader *reader, json_object *object, const 
     return IMGSTAT_OK;
 }
 
-/* full: the full scale of the output. */
+/* The key of an entry: integers lie in the range; floats matched to floats need not. */
+static bool entry_key(json_object *object, const MapRange *to, uint64_t *key)
+{
+    return value_key(object, to->sample, key) &&
+           (sample_is_float(to->sample) || (*key >= to->lo_key && *key <= to->hi_key));
+}
+
+/* What samples that stay become is known; the entry says so, or null. */
+static bool entry_stays(json_object *object, const Map *map, uint64_t key)
+{
+    uint64_t value;
+    return !object || (!map_undefined(map->from, key) && value_key(object, map->to.sample, &value));
+}
+
 static ImgstatResult read_table(const Reader *reader, json_object *values, const Map *map,
-                                const MapRange *full, uint32_t *table)
+                                uint32_t *table)
 {
     const uint32_t entries = sample_record_bins(map->from);
     const ImgstatSample to = map->to.sample;
@@ -127,12 +140,11 @@ static ImgstatResult read_table(const Reader *reader, json_object *values, const
         json_object_array_length(values) != entries)
         return wrong(reader, "\"table\" does not have an entry for every level");
     for (uint32_t key = 0; key < entries; key++) {
-        uint64_t value;
-        if (map_stays(map, map->from, key))
-            value = map_unchanged(map, key);
-        else if (!value_key(json_object_array_get_idx(values, key), to, &value) ||
-                 (!sample_is_float(to) && (value < full->lo_key || value > full->hi_key)))
-            return wrong(reader, "an entry of \"table\" is not a value of the output type");
+        json_object *const entry = json_object_array_get_idx(values, key);
+        const bool stays = map_stays(map, map->from, key);
+        uint64_t value = stays ? map_unchanged(map, key) : 0;
+        if (stays ? !entry_stays(entry, map, key) : !entry_key(entry, &map->to, &value))
+            return wrong(reader, "an entry of \"table\" is not a value of the output");
         table[key] = (uint32_t)sample_raw(to, value);
     }
     return IMGSTAT_OK;
@@ -167,6 +179,8 @@ static ImgstatResult read_linear(const Reader *reader, json_object *object, Map 
         if (!json_object_object_get_ex(object, keys[i], &value) || !finite_number(value, fields[i]))
             return wrong(reader, "a map is none of those known");
     }
+    if (map->divisor < 0 || map->factor < 0)
+        return wrong(reader, "\"divisor\" and \"factor\" are deviations: not below 0");
     return IMGSTAT_OK;
 }
 
@@ -191,8 +205,7 @@ static ImgstatResult read_map(const Reader *reader, json_object *object, Transfe
     }
     if (entries) {
         IMGSTAT_TRY(member(reader, object, "table", json_type_array, &value));
-        return read_table(reader, value, map, &transfer->rescale.to,
-                          transfer->tables + m * entries);
+        return read_table(reader, value, map, transfer->tables + m * entries);
     }
     if (json_object_object_get_ex(object, "between", &value)) {
         map->kind = MAP_AFFINE;

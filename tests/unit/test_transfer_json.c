@@ -180,6 +180,8 @@ Test(transfer_json, wrong_texts_are_refused)
         {"{\"between\":[7,9]}", "{\"knots\":[[2,0,0],[1,0,0]]}"},
         {"{\"between\":[7,9]}", "{\"knots\":[[2,0,1e999]]}"},
         {"{\"between\":[7,9]}", "{\"center\":1,\"divisor\":1,\"factor\":1}"},
+        {"{\"between\":[7,9]}", "{\"center\":1,\"divisor\":-1,\"factor\":1,\"offset\":0}"},
+        {"{\"between\":[7,9]}", "{\"center\":1,\"divisor\":1,\"factor\":-1,\"offset\":0}"},
         {"{\"between\":[7,9]}", "{\"unchanged\":false}"},
         {"{\"between\":[7,9]}", "{\"unchanged\":1}"},
         {"\"to\":{\"sample\":\"u32\",\"bits\":32", "\"to\":{\"sample\":\"u32\",\"bits\":31"},
@@ -205,6 +207,15 @@ Test(transfer_json, wrong_texts_are_refused)
     }
     for (size_t n = 0; n < strlen(good); n++) /* every beginning */
         cr_expect_neq(transfer_from_json(good, n, "t.json", &transfer, &err), IMGSTAT_OK);
+}
+
+static void expect_read(const char *text, bool good)
+{
+    ImgstatError err = {0};
+    Transfer *transfer = NULL;
+    cr_expect_eq(transfer_from_json(text, strlen(text), "t.json", &transfer, &err),
+                 good ? IMGSTAT_OK : IMGSTAT_ERR_FORMAT, "%.300s: %s", text, err.message);
+    transfer_destroy(transfer);
 }
 
 /* Samples that the bits of an output do not hold ran into those beside them. */
@@ -235,6 +246,49 @@ Test(transfer_json, bits_are_kept_to)
     memcpy(strstr(text, "[15,14"), "[16,14", 6);
     cr_expect_eq(transfer_from_json(text, strlen(text), "t.json", &transfer, &err),
                  IMGSTAT_ERR_FORMAT);
+}
+
+/* Such entries were taken, and anything in the place of what stays. */
+Test(transfer_json, entries_outside_the_range_are_refused)
+{
+    static const char *const narrow =
+        "{\"imgstat_transfer\":1,\"method\":\"equalize\",\"like\":\"imgstat\",\"luma\":false,"
+        "\"from\":{\"sample\":\"i8\",\"bits\":8},\"to\":{\"sample\":\"u8\",\"bits\":8,"
+        "\"range\":[10,20]},\"nodata\":-127,\"maps\":[{\"table\":[%s,%s";
+    static const struct {
+        const char *first, *nodata;
+        bool good;
+    } entries[] = {{"10", "0", true},   {"20", "null", true}, {"9", "0", false},
+                   {"21", "0", false},  {"null", "0", false}, {"10", "\"0\"", false},
+                   {"10", "[]", false}, {"10", "300", false}, {"10", "true", false}};
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        char text[2048];
+        int n = snprintf(text, sizeof text, narrow, entries[i].first, entries[i].nodata);
+        for (int v = 2; v < 256; v++)
+            n += snprintf(text + n, sizeof text - (size_t)n, ",15");
+        snprintf(text + n, sizeof text - (size_t)n, "]}]}");
+        expect_read(text, entries[i].good);
+    }
+}
+
+/* Not a number has no output: null is all that may be said of it. */
+Test(transfer_json, entries_of_what_is_no_number_are_null)
+{
+    static const char *const first[] = {"null", "0", "\"x\"", "[]", "true"};
+    char *const text = malloc(1 << 19);
+    cr_assert_not_null(text);
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
+        int n = sprintf(text,
+                        "{\"imgstat_transfer\":1,\"method\":\"equalize\",\"like\":\"imgstat\","
+                        "\"luma\":false,\"from\":{\"sample\":\"f16\",\"bits\":16},\"to\":"
+                        "{\"sample\":\"u8\",\"bits\":8,\"range\":[0,255]},\"maps\":[{\"table\":[%s",
+                        first[i]);
+        for (uint32_t key = 1; key < 65536; key++)
+            n += sprintf(text + n, map_undefined(IMGSTAT_F16, key) ? ",null" : ",7");
+        sprintf(text + n, "]}]}");
+        expect_read(text, i == 0);
+    }
+    free(text);
 }
 
 /* Entries of tables have 32 bits: such a transfer gave zeros. */
