@@ -427,6 +427,11 @@ static const struct argp commands[] = {
                          NULL, NULL, NULL},
 };
 
+static bool is_standard_input(const char *path)
+{
+    return path != NULL && (strcmp(path, "-") == 0 || strncmp(path, "-[", 2) == 0);
+}
+
 /* What no single option can see. */
 static error_t check_together(Command command, const char *name, Options *o)
 {
@@ -439,10 +444,11 @@ static error_t check_together(Command command, const char *name, Options *o)
     }
     if (apply && o->transform.transfer == NULL)
         return usage_error(name, "name the transfer, and at least one file or directory");
-    for (size_t i = 0; apply && strcmp(o->transform.transfer, "-") == 0 && i < o->n_names; i++)
-        if (strcmp(o->names[i], "-") == 0 || strncmp(o->names[i], "-[", 2) == 0)
-            return usage_error(name, "standard input is the transfer already; %s needs it, too",
-                               o->names[i]);
+    const char *const other = apply ? o->transform.transfer : o->transform.reference;
+    for (size_t i = 0; is_standard_input(other) && i < o->n_names; i++)
+        if (is_standard_input(o->names[i]))
+            return usage_error(name, "standard input is the %s already; %s needs it, too",
+                               apply ? "transfer" : "reference", o->names[i]);
     if (o->n_names == 0)
         return usage_error(name, "name at least one file or directory, or - for standard input");
     if (apply || command == COMMAND_NORMALIZE || command == COMMAND_EQUALIZE)

@@ -376,6 +376,8 @@ error_t transform_check(const char *name, bool apply, TransformOptions *t)
         return usage_error(name, "-o names the output: a file, a folder, or - for standard output");
     if (t->output == NULL)
         return usage_error(name, "--dry-run needs -o too");
+    if (t->output[0] == '\0' || (t->save_transfer != NULL && t->save_transfer[0] == '\0'))
+        return usage_error(name, "-o and --save-transfer name files: an empty name is none");
     if (t->skip_existing && t->write.replace)
         return usage_error(name, "--skip-existing and --force exclude each other");
     if (apply)

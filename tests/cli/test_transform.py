@@ -397,6 +397,9 @@ def test_refused(program, folder):
              (["normalize", a, "-o", "x.jpg"], b"outputs are PNG or TIFF"),
              (["apply", "-", "-", "-o", "x"], b"standard input is the transfer already; - needs it, too"),
              (["apply", "-", a, "-[0]", "-o", "x"], b"standard input is the transfer already; -[0] needs it, too"),
+             (["equalize", "--match", "-", a, "-", "-o", "x"], b"standard input is the reference already; - needs"),
+             (["normalize", a, "-o", ""], b"an empty name is none"),
+             (["normalize", a, "-o", "x", "--save-transfer", ""], b"an empty name is none"),
              (["apply", "-o", "x"], b"name the transfer")]
     for words, sentence in cases:
         done = run(program, *words, status=2, cwd=folder)
