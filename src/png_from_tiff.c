@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* png_from_tiff.c: what a TIFF page says that PNG has a place for: resolution, colour profile,
- * text, orientation, XMP. */
+ * text, EXIF data, XMP. */
 #include "png_write.h"
-#include "tiff.h"
+#include "tiff_write.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -86,23 +86,60 @@ static ImgstatResult write_texts(PngSink *sink, TIFF *tif, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-/* EXIF data with one field. */
-static ImgstatResult write_orientation(PngSink *sink, TIFF *tif, ImgstatError *err)
+/* Of a page's directory, what EXIF data begin with and no text says. */
+static bool is_exif(const void *context, uint16_t tag)
 {
-    uint8_t data[26] = {'M', 'M',           0, 42, 0, 0, 0, 8, 0, 1, 1, 18 /* Orientation */,
-                        0,   3 /* SHORT */, 0, 0,  0, 1};
+    (void)context;
+    return tag == TIFFTAG_ORIENTATION || tag == TIFFTAG_MAKE || tag == TIFFTAG_MODEL ||
+           tag == TIFFTAG_DATETIME || tag == TIFFTAG_EXIFIFD || tag == TIFFTAG_GPSIFD;
+}
+
+/* Whether there is more than the orientation that everybody takes for granted. */
+static bool exif_tells(const TiffTags *tags, TIFF *tif)
+{
     uint16_t orientation = ORIENTATION_TOPLEFT;
     TIFFGetFieldDefaulted(tif, TIFFTAG_ORIENTATION, &orientation);
-    if (orientation <= 1 || orientation > 8)
-        return IMGSTAT_OK;
-    data[19] = (uint8_t)orientation;
-    return png_chunk_write(sink, "eXIf", data, sizeof data, err);
+    const bool has = tiff_tags_have(tags, TIFFTAG_ORIENTATION);
+    return tags->n > has || (has && orientation > ORIENTATION_TOPLEFT && orientation <= 8);
+}
+
+/* EXIF data are a TIFF file without pixels. */
+static ImgstatResult write_exif(PngSink *sink, const TiffDecoder *td, Warnings *warnings,
+                                ImgstatError *err)
+{
+    const Decoder *const like = &td->base;
+    TiffTagSource from;
+    if (!tiff_tag_source(like->source, 0, like->source->bytes, &from))
+        return error_set(err, IMGSTAT_ERR_IO, "%s: has changed while it was read",
+                         like->source->name);
+    TiffTags *tags = tiff_tags_create();
+    if (!tags)
+        return error_memory(err, sizeof *tags, "EXIF data");
+    TiffFile file = {
+        .at = TIFF_HEADER_BYTES, .big_endian = from.big_endian, .pages = &tags, .n_pages = 1};
+    ImgstatResult res = tiff_tags_copy(&file, &from, td->page_at[like->page.page], is_exif, NULL,
+                                       warnings, tags, err);
+    const bool tells = res == IMGSTAT_OK && exif_tells(tags, td->handle.tif);
+    if (tells)
+        res = tiff_tags_finish(&file, err);
+    if (tells && res == IMGSTAT_OK)
+        res = png_chunk_write(sink, "eXIf", file.memory, (size_t)file.at, err);
+    if (res == IMGSTAT_ERR_LIMIT) {
+        if (warnings)
+            warnings_tell(warnings, "its EXIF data are more than %d MiB and are left out",
+                          TIFF_MEMORY_BYTES >> 20);
+        res = IMGSTAT_OK;
+    }
+    free(file.memory);
+    tiff_tags_destroy(tags);
+    return res;
 }
 
 ImgstatResult png_chunks_from_tiff(PngSink *sink, const Decoder *like, const PngForm *form,
                                    Warnings *warnings, ImgstatError *err)
 {
-    TIFF *const tif = ((const TiffDecoder *)like)->handle.tif;
+    const TiffDecoder *const td = (const TiffDecoder *)like;
+    TIFF *const tif = td->handle.tif;
     uint16_t n = 0;
     const uint16_t *kinds = NULL;
     if (form->color_type != PNG_PALETTE && (form->color_type & 4) && warnings &&
@@ -111,6 +148,6 @@ ImgstatResult png_chunks_from_tiff(PngSink *sink, const Decoder *like, const Png
         warnings_tell(warnings, "its colours are multiplied by alpha, which PNG cannot say");
     IMGSTAT_TRY(write_profile(sink, tif, form->color_type & 2, err));
     IMGSTAT_TRY(write_resolution(sink, tif, err));
-    IMGSTAT_TRY(write_orientation(sink, tif, err));
+    IMGSTAT_TRY(write_exif(sink, td, warnings, err));
     return write_texts(sink, tif, err);
 }

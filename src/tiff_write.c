@@ -208,7 +208,7 @@ static void begin_file(TiffEncoder *te, const Decoder *like)
     const bool known = from_tiff && tiff_tag_source(like->source, 0, like->source->bytes, &from);
     if (te->base.pages == 0) {
         te->file.big_endian = known ? from.big_endian : __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-        te->file.at = 16; /* a BigTIFF's header, whichever it becomes */
+        te->file.at = TIFF_HEADER_BYTES;
     }
     te->file.big = te->file.big || from.big;
 }

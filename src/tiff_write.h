@@ -6,6 +6,11 @@
 #include "encode.h"
 #include "tiff.h"
 
+enum {
+    TIFF_HEADER_BYTES = 16, /* of a BigTIFF; a classic header leaves the second half unused */
+    TIFF_MEMORY_BYTES = 16 << 20
+};
+
 /* A field of a directory to write. Payloads of more than 8 bytes are in the file already, shorter
  * ones wait here: where they go depends on whether the file becomes a BigTIFF. */
 typedef struct TiffTag {
@@ -24,7 +29,9 @@ typedef struct TiffTags {
 
 /* The file being written: pixels and long payloads first, then the directories. */
 typedef struct TiffFile {
-    Output *output;
+    Output *output;  /* NULL: to memory, where it may have TIFF_MEMORY_BYTES */
+    uint8_t *memory; /* malloc's; the caller frees it */
+    size_t memory_room;
     uint64_t at; /* end so far */
     bool big_endian;
     bool big; /* BigTIFF, because the input is */

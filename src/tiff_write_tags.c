@@ -6,7 +6,6 @@
 #include <string.h>
 
 enum {
-    HEADER_BYTES = 16, /* of a BigTIFF; a classic header leaves the second half unused */
     COPY_BYTES = 1 << 16,
     MAX_FIELDS = 4096 /* of a directory; the fullest real ones have a hundred */
 };
@@ -81,6 +80,27 @@ static ImgstatResult add_tag(TiffTags *tags, const TiffTag *tag, ImgstatError *e
     return IMGSTAT_OK;
 }
 
+static ImgstatResult put(TiffFile *file, uint64_t at, const void *from, size_t bytes,
+                         ImgstatError *err)
+{
+    if (file->output)
+        return output_write(file->output, at, from, bytes, err);
+    if (at > TIFF_MEMORY_BYTES || bytes > TIFF_MEMORY_BYTES - at)
+        return error_set(err, IMGSTAT_ERR_LIMIT, "TIFF fields of more than %d bytes",
+                         TIFF_MEMORY_BYTES);
+    if (at + bytes > file->memory_room) {
+        const size_t room = 2 * ((size_t)at + bytes);
+        uint8_t *const larger = realloc(file->memory, room);
+        if (!larger)
+            return error_memory(err, room, "TIFF fields");
+        memset(larger + file->memory_room, 0, room - file->memory_room);
+        file->memory = larger;
+        file->memory_room = room;
+    }
+    memcpy(file->memory + at, from, bytes);
+    return IMGSTAT_OK;
+}
+
 /* Writes behind everything else, at an even place. */
 static ImgstatResult append(TiffFile *file, const void *from, size_t bytes, uint64_t *at,
                             ImgstatError *err)
@@ -88,7 +108,7 @@ static ImgstatResult append(TiffFile *file, const void *from, size_t bytes, uint
     file->at += file->at & 1;
     *at = file->at;
     file->at += bytes;
-    return output_write(file->output, *at, from, bytes, err);
+    return put(file, *at, from, bytes, err);
 }
 
 /* The payload is in the output's byte order. */
@@ -186,7 +206,7 @@ static ImgstatResult copy_payload(TiffFile *file, const TiffTagSource *from, uin
         if (*whole && tag->bytes <= sizeof tag->value)
             memcpy(tag->value, piece, n);
         else if (*whole)
-            res = output_write(file->output, file->at + done, piece, n, err);
+            res = put(file, file->at + done, piece, n, err);
         done += n;
     }
     if (tag->bytes > sizeof tag->value && *whole)
@@ -366,13 +386,13 @@ static ImgstatResult write_directory(TiffFile *file, TiffTags *tags, uint64_t *a
 
 static ImgstatResult write_header(TiffFile *file, uint64_t *link, ImgstatError *err)
 {
-    uint8_t head[HEADER_BYTES] = {0};
+    uint8_t head[TIFF_HEADER_BYTES] = {0};
     head[0] = head[1] = file->big_endian ? 'M' : 'I';
     put_number(file, head + 2, file->big ? 43 : 42, 2);
     if (file->big)
         put_number(file, head + 4, 8, 2);
     *link = file->big ? 8 : 4;
-    return output_write(file->output, 0, head, sizeof head, err);
+    return put(file, 0, head, sizeof head, err);
 }
 
 ImgstatResult tiff_tags_finish(TiffFile *file, ImgstatError *err)
@@ -388,7 +408,7 @@ ImgstatResult tiff_tags_finish(TiffFile *file, ImgstatError *err)
         uint8_t offset[8];
         IMGSTAT_TRY(write_directory(file, file->pages[i], &at, &next_link, err));
         put_number(file, offset, at, file->big ? 8 : 4);
-        IMGSTAT_TRY(output_write(file->output, link, offset, file->big ? 8 : 4, err));
+        IMGSTAT_TRY(put(file, link, offset, file->big ? 8 : 4, err));
         link = next_link;
     }
     return IMGSTAT_OK;

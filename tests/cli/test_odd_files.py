@@ -264,6 +264,71 @@ def test_webp_narrower_than_its_strip(program, folder):
               f"{width} pixels: {said.stdout}")
 
 
+# ---- EXIF data -------------------------------------------------------------------------------------
+
+EXIF, GPS = 0x8769, 0x8825
+
+
+def exif_block(fields):
+    """Little-endian; fields: tag, type, count and bytes, or a list of such where the tag names a directory."""
+    out = bytearray(b"II*\0\x08\0\0\0")
+
+    def directory(entries):
+        start = len(out)
+        out.extend(bytes(2 + 12 * len(entries) + 4))
+        struct.pack_into("<H", out, start, len(entries))
+        for i, (tag, kind, count, value) in enumerate(entries):
+            if isinstance(value, list):
+                value = struct.pack("<I", directory(value))
+            elif len(value) > 4:
+                out.extend(value + bytes(len(value) % 2))
+                value = struct.pack("<I", len(out) - len(value) - len(value) % 2)
+            struct.pack_into("<HHI4s", out, start + 2 + 12 * i, tag, kind, count, value.ljust(4, b"\0"))
+        return start
+
+    directory(fields)
+    return bytes(out)
+
+
+def exif_fields(block, at=None):
+    """The same, read."""
+    at = struct.unpack_from("<I", block, 4)[0] if at is None else at
+    fields = []
+    for i in range(struct.unpack_from("<H", block, at)[0]):
+        tag, kind, count, value = struct.unpack_from("<HHI4s", block, at + 2 + 12 * i)
+        size, place = count * {2: 1, 3: 2, 4: 4, 5: 8, 7: 1}[kind], struct.unpack("<I", value)[0]
+        if tag in (EXIF, GPS):
+            value = exif_fields(block, place)
+        fields.append((tag, kind, count, value if tag in (EXIF, GPS) else (value if size <= 4 else block[place:])[:size]))
+    return fields
+
+
+def exif_png(block):
+    whole = encode.png(RAMP, encode.GRAY, 8)
+    return whole[:33] + png_chunk(b"eXIf", block) + whole[33:]
+
+
+def test_exif(program, folder):
+    """From TIFF to PNG, nothing but the orientation was kept."""
+    fields = [(0x10F, 2, 6, b"Maker\0"), (0x112, 3, 1, b"\6\0"), (0x132, 2, 20, b"2021:01:02 03:04:05\0"),
+              (EXIF, 4, 1, [(0x829A, 5, 1, struct.pack("<II", 1, 125)), (0x9003, 2, 20, b"2020:01:02 03:04:05\0"),
+                            (0x927C, 7, 9, b"makernote")]),
+              (GPS, 4, 1, [(1, 2, 2, b"N\0"), (2, 5, 3, struct.pack("<6I", 48, 1, 12, 1, 0, 1))])]
+    upright = [(0x112, 3, 1, b"\1\0")]
+    large = fields[:1] + [(EXIF, 4, 1, [(0x927C, 7, 17 << 20, bytes(17 << 20))])]
+    for given, kept in ((fields, fields), (fields[1:2], fields[1:2]), (upright, None), (large, None)):
+        names = [folder / name for name in ("in.png", "out.tif", "out.png")]
+        names[0].write_bytes(exif_png(exif_block(given)))
+        run(program, "normalize", "--force", names[0], "-o", names[1])
+        done = run(program, "normalize", "--force", names[1], "-o", names[2])
+        written = dict(chunks(names[2].read_bytes())).get(b"eXIf")
+        check((exif_fields(written) if written else None) == kept, f"{given[0]}: {written!r:.200}")
+        check((b"its EXIF data are more than 16 MiB and are left out" in done.stderr) == (given is large),
+              f"{given[0]}: {done.stderr!r}")
+
+
+# ---- Masks -----------------------------------------------------------------------------------------
+
 RAMP = [[(20 + 7 * x + 3 * y,) for x in range(12)] for y in range(10)]
 MASKS = {1: [[(int((x + y) % 3 > 0),) for x in range(12)] for y in range(10)]}
 MASKS[3] = [row[::2] for row in MASKS[1][::2]]
