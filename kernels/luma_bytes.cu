@@ -1,39 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* luma_bytes.cu: RGB of 8 bits in one long row: counts of its luma, and its colours brought to a
  * new one. */
+#include "columns.cuh"
 #include "hopper.cuh"
 #include "luma_tile.cuh"
 
-enum { BINS = 256 };
 enum { COUNT_THREADS = 1024, APPLY_THREADS = 512, APPLY_BLOCKS = 2 };
 /* Shared memory beside what a launch asks for: what the driver keeps a block, and words. */
 enum { OTHER_BYTES = 2048 };
 
 /* ---- Counts ---------------------------------------------------------------------------------- */
 
-/* Bytes from a key's counters to the next one's: a lane has a column. */
-enum { ROW_SHIFT = 7, COUNT_ROW = 1 << ROW_SHIFT };
-enum { COUNT_BYTES = BINS * COUNT_ROW + COUNT_THREADS * TILE_VECTORS * 16 };
+enum { COUNT_BYTES = BINS * NARROW_ROW + COUNT_THREADS * TILE_VECTORS * 16 };
 
 static __device__ __forceinline__ void count_luma(uint32_t rounded)
 {
-    const uint32_t row = rounded >> (LUMA_SHIFT - ROW_SHIFT) & 255u << ROW_SHIFT;
-    atomicAdd((uint32_t *)((unsigned char *)luma_memory + (row | threadIdx.x % 32 * 4)), 1u);
+    atomicAdd(row_of<NARROW_ROW>((uint32_t *)luma_memory, rounded, LUMA_SHIFT / 8, own_column()),
+              1u);
 }
 
-/* Adds a key's counters to its bin: four threads a key. They begin at different columns, so that
- * they do not meet in a bank. */
+/* Adds a key's counters to its bin. */
 static __device__ __forceinline__ void add_counts(uint64_t *bins)
 {
-    enum { SHARE = COUNT_THREADS / BINS, VECTORS = COUNT_ROW / 16 / SHARE };
-    static_assert(VECTORS == 2, "as many as are added here");
-    const uint32_t key = threadIdx.x / SHARE, part = threadIdx.x % SHARE;
-    const uint4 *const row = luma_memory + key * (COUNT_ROW / 16) + part * VECTORS;
-    const uint4 a = row[key % VECTORS], b = row[(key + 1) % VECTORS];
-    uint32_t sum = a.x + a.y + a.z + a.w + b.x + b.y + b.z + b.w;
-    sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 1);
-    sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 2);
-    if (part == 0 && sum)
+    const uint32_t sum = sum_columns<COUNT_THREADS, NARROW_ROW>(luma_memory);
+    const uint32_t key = threadIdx.x / (COUNT_THREADS / BINS);
+    if (threadIdx.x % (COUNT_THREADS / BINS) == 0 && sum)
         atomicAdd((unsigned long long *)&bins[key], (unsigned long long)sum);
 }
 
@@ -53,9 +44,8 @@ static __device__ __forceinline__ void add_counts(uint64_t *bins)
 static __global__ void __launch_bounds__(COUNT_THREADS, 1)
     count_luma_bytes(ApplyPixels p, LumaRow row, uint64_t *bins)
 {
-    uint4 *const piece = luma_piece(BINS * COUNT_ROW);
-    for (uint32_t i = threadIdx.x; i < BINS * COUNT_ROW / 16; i += COUNT_THREADS)
-        luma_memory[i] = make_uint4(0, 0, 0, 0);
+    uint4 *const piece = luma_piece(BINS * NARROW_ROW);
+    empty_columns<COUNT_THREADS, NARROW_ROW>(luma_memory);
     __syncthreads(); /* the counters are empty */
     after_launches_before();
     const uint4 *const tiles = (const uint4 *)(p.from + row.head * 3);
@@ -83,17 +73,16 @@ static __global__ void __launch_bounds__(COUNT_THREADS, 1)
 
 /* ---- Colours --------------------------------------------------------------------------------- */
 
-/* A row of the table a key, 256 bytes: luma_wanted of the luma that it becomes, and luma_cap of it
- * as the largest component, a column a lane each. So no two lanes meet in a bank, whatever the
- * image, and one byte permutation makes an address. */
-enum { TABLE_ROW = 256, TABLE_CAPS = TABLE_ROW / 2 };
-enum { APPLY_BYTES = BINS * TABLE_ROW + APPLY_THREADS * TILE_VECTORS * 16 };
+/* A wide row of the table a key: luma_wanted of the luma that it becomes, and behind its columns
+ * those of luma_cap of it as the largest component. */
+enum { TABLE_CAPS = NARROW_ROW };
+enum { APPLY_BYTES = BINS * WIDE_ROW + APPLY_THREADS * TILE_VECTORS * 16 };
 
 /* One half of the table, CAPS or not: four lanes' columns of row i / COLUMN_VECTORS. */
 enum { COLUMN_VECTORS = TABLE_CAPS / 16 };
 static __device__ __forceinline__ void fill_row(uint32_t half, uint32_t i, float value)
 {
-    *(float4 *)((unsigned char *)luma_memory + i / COLUMN_VECTORS * TABLE_ROW + half +
+    *(float4 *)((unsigned char *)luma_memory + i / COLUMN_VECTORS * WIDE_ROW + half +
                 i % COLUMN_VECTORS * 16) = make_float4(value, value, value, value);
 }
 
@@ -110,9 +99,8 @@ static __device__ __forceinline__ void fill_table(const uint32_t *by_key, bool u
 /* Of the row that a byte of a word names. */
 static __device__ __forceinline__ float look_up(uint32_t half, uint32_t word, uint32_t byte)
 {
-    const uint32_t column = threadIdx.x % 32 * 4,
-                   at = __byte_perm(word, column, 0x7604 | byte << 4);
-    return *(const float *)((const unsigned char *)luma_memory + at + half);
+    const uint32_t *const at = row_of<WIDE_ROW>((uint32_t *)luma_memory, word, byte, own_column());
+    return __uint_as_float(at[half / 4]);
 }
 
 /* A component of four pixels in three words; for sure in one instruction. */
@@ -212,7 +200,7 @@ static __global__ void __launch_bounds__(APPLY_THREADS, APPLY_BLOCKS)
     load_first_tile<APPLY_THREADS, IMGSTAT_U8>(p, row, v);
     __syncthreads(); /* the table is whole */
     recolour_row<APPLY_THREADS, IMGSTAT_U8>(
-        t, p, row, range, unchanged, luma_piece(BINS * TABLE_ROW), v,
+        t, p, row, range, unchanged, luma_piece(BINS * WIDE_ROW), v,
         [&](const uint32_t *at, uint32_t(&word)[3]) { recolour_quad(range.top, black, at, word); });
 }
 

@@ -3,6 +3,7 @@
 #ifndef IMGSTAT_NARROW8_COUNT_CUH
 #define IMGSTAT_NARROW8_COUNT_CUH
 
+#include "columns.cuh"
 #include "narrow8_extrema.cuh"
 
 /* ---- Counters -------------------------------------------------------------------------------- */
@@ -54,10 +55,7 @@ static __device__ __forceinline__ void count_word(uint32_t word, const Columns<C
 #pragma unroll
     for (int p = 0; p < 4; p++) {
         const uint32_t column = columns.of[(p + ROTATE) % C];
-        if (SHIFT == 8) /* one instruction: the byte into the second of the column's */
-            count(__byte_perm(word, column, 0x7604 | p << 4));
-        else
-            count((word >> 8 * p & 0xFF) << SHIFT | column);
+        atomicAdd(row_of<1 << SHIFT>((uint32_t *)table, word, p, column), 1u);
     }
 }
 

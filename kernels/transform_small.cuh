@@ -4,10 +4,10 @@
 #ifndef IMGSTAT_TRANSFORM_SMALL_CUH
 #define IMGSTAT_TRANSFORM_SMALL_CUH
 
+#include "columns.cuh"
 #include "transform.cuh"
 #include "warp.cuh"
 
-enum { BINS = 256, COLUMNS = 32 };
 /* Threads that make the map have a key and its entry each: so many warps. */
 enum { MAP_WARPS = BINS / 32 };
 

@@ -4,6 +4,7 @@
 #ifndef IMGSTAT_TRANSFORM_SMALL_PIXELS_CUH
 #define IMGSTAT_TRANSFORM_SMALL_PIXELS_CUH
 
+#include "columns.cuh"
 #include "hopper.cuh"
 #include "transform_small.cuh"
 
@@ -13,25 +14,6 @@ enum { FEW_THREADS = 512, MANY_THREADS = 1024 };
 enum { KEPT_ONE = 1, KEPT_FEW = 4, KEPT_MORE = 9, KEPT_MANY = 8 };
 /* And in shared memory at most. */
 enum { SHARED_VECTORS = 10 };
-/* Bytes from row to row of a table of columns. In wide rows nobody looks beside the columns, and
- * the address of a byte's row takes one instruction. */
-enum { NARROW_ROW = COLUMNS * 4, WIDE_ROW = 2 * NARROW_ROW };
-
-/* A lane's column, as bytes. */
-static __device__ __forceinline__ uint32_t own_column(void)
-{
-    return threadIdx.x % 32 * 4;
-}
-
-/* Byte b of a word as the row of a table of columns. */
-template <unsigned ROW>
-static __device__ __forceinline__ uint32_t *row_of(uint32_t *table, uint32_t word, int b,
-                                                   uint32_t column)
-{
-    const uint32_t row = (b ? word >> (b * 8 - 7) : word << 7) & 255u << 7;
-    const uint32_t at = ROW == WIDE_ROW ? __byte_perm(word, column, 0x7604 | b << 4) : row | column;
-    return (uint32_t *)((unsigned char *)table + at);
-}
 
 template <unsigned ROW>
 static __device__ __forceinline__ void count_vector(uint32_t *table, uint4 v, uint32_t column)
@@ -82,35 +64,6 @@ template <unsigned THREADS> static __device__ __forceinline__ void store_vector(
         __stcs(to, v);
     else
         *to = v;
-}
-
-template <unsigned THREADS, unsigned ROW>
-static __device__ __forceinline__ void empty_columns(uint4 *table)
-{
-    enum { QUADS = COLUMNS / 4 };
-#pragma unroll
-    for (uint32_t i = threadIdx.x; i < BINS * QUADS; i += THREADS)
-        table[i / QUADS * (ROW / 16) + i % QUADS] = make_uint4(0, 0, 0, 0);
-}
-
-/* A raw value's count in all columns, some threads a value: thread t has that of t / SHARE. They
- * begin at different columns, so that banks do not conflict. */
-template <unsigned THREADS, unsigned ROW>
-static __device__ __forceinline__ uint32_t sum_columns(const uint4 *table)
-{
-    enum { SHARE = THREADS / BINS, QUADS = COLUMNS / 4 / SHARE };
-    const uint32_t bin = threadIdx.x / SHARE, part = threadIdx.x % SHARE;
-    const uint4 *const row = table + bin * (ROW / 16) + part * QUADS;
-    uint32_t sum = 0;
-#pragma unroll
-    for (uint32_t i = 0; i < QUADS; i++) {
-        const uint4 v = row[(i + bin) % QUADS];
-        sum += v.x + v.y + v.z + v.w;
-    }
-#pragma unroll
-    for (int step = 1; step < SHARE; step *= 2)
-        sum += __shfl_xor_sync(0xFFFFFFFFu, sum, step);
-    return sum;
 }
 
 /* A warp fills the columns of its 32 entries. */
