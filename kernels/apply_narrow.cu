@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* apply_narrow.cu: samples of at most 16 bits through tables. */
 #include "apply.cuh"
+#include "hopper.cuh"
 
 enum { TABLE_THREADS = 256, WORD_THREADS = 1024, VECTORS = 4, GENERAL_THREADS = 256 };
-/* Filling a table in shared memory takes each block as long as mapping about this many bytes. */
-enum { WORD_TABLE_BYTES = 32 << 20 };
+/* A table in shared memory, 128 KB a block, is worth its while for images of so many bytes. */
+enum { WORD_TABLE_BYTES = 512 << 10 };
 /* Tables of bytes in shared memory: what a block has without asking for more. */
 enum { BYTE_TABLE_BYTES = 48 << 10 };
 
@@ -76,7 +77,8 @@ static __device__ __forceinline__ Out table_entry(const Out *table, uint32_t ent
  *             32 lookups take two cycles (256 entries of one byte) to four (65,536 entries).
  *   Work      a lookup a sample; a division a vector if channels have tables of their own.
  *   Memory    reads and writes each sample once, and the tables once a block.
- *   Launch    <<<blocks, THREADS, bytes of the tables or 0>>>, any number of blocks.
+ *   Launch    <<<blocks, THREADS, bytes of the tables or 0>>>, any number of blocks; it may begin
+ *             before the launch before has ended.
  *   Requires  samples on their boundaries, no mask. Rows whose two addresses are not on 16-byte
  *             boundaries together go sample by sample. In place: a thread reads what it overwrites.
  *   Result    every sample's table entry.
@@ -91,6 +93,7 @@ static __global__ void __launch_bounds__(THREADS)
     extern __shared__ uint4 shared[];
     const uint32_t entries = 1u << (8 * sizeof(In));
     const Out *table = (const Out *)t.by_raw;
+    after_launches_before();
     if (SHARED) {
         const uint32_t words = (FLAT ? 1 : t.n_maps + 1) * entries * sizeof(Out) / 16;
         for (uint32_t i = threadIdx.x; i < words; i += THREADS)
@@ -204,15 +207,11 @@ static ImgstatResult launch_table(CudaDevice *device, cudaStream_t stream, const
         if (vectors == 1 || chunks.n >= 2 * blocks)
             break;
     }
-    if (shared > BYTE_TABLE_BYTES)
-        CUDA_TRY(device, err,
-                 cudaFuncSetAttribute((const void *)kernel,
-                                      cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
     /* A large table leaves room for one block a multiprocessor; of small ones as many as run. */
     const uint64_t most = blocks * (shared > BYTE_TABLE_BYTES ? 1 : 8);
-    kernel<<<(unsigned)(chunks.n < most ? chunks.n : most), THREADS, SHARED ? shared : 0, stream>>>(
-        *t, *p, chunks);
-    return cuda_launched(device, stream, "apply_table", err);
+    return cuda_launch_early(device, stream, "apply_table", kernel,
+                             (unsigned)(chunks.n < most ? chunks.n : most), THREADS,
+                             SHARED ? shared : 0, err, *t, *p, chunks);
 }
 
 template <typename Out>

@@ -87,11 +87,7 @@ static __device__ void choose_segments(const WorkImage &image, uint32_t slots, S
     unsigned seen = 0;
     for (unsigned e = 0; has && e < EACH; e++)
         seen += segments->word[t * EACH + e];
-    unsigned before = seen; /* inclusive in the warp, then exclusive in the block */
-    for (int d = 1; d < 32; d *= 2) {
-        const unsigned other = __shfl_up_sync(ALL_LANES, before, d);
-        before += t % 32 >= (unsigned)d ? other : 0;
-    }
+    unsigned before = warp_inclusive(seen); /* in the warp; then exclusive in the block */
     if (t % 32 == 31)
         segments->warp_total[t / 32] = before;
     before -= seen;

@@ -168,7 +168,7 @@ ImgstatResult cuda_allow_shared(CudaDevice *device, const void *kernel, int byte
  * (hopper.cuh). */
 template <typename Kernel, typename... Arguments>
 static ImgstatResult cuda_launch_early(CudaDevice *device, cudaStream_t stream, const char *name,
-                                       Kernel kernel, unsigned blocks, unsigned threads,
+                                       Kernel kernel, dim3 blocks, unsigned threads,
                                        size_t shared_bytes, ImgstatError *err,
                                        const Arguments &...arguments)
 {
@@ -176,7 +176,7 @@ static ImgstatResult cuda_launch_early(CudaDevice *device, cudaStream_t stream, 
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(blocks);
+    config.gridDim = blocks;
     config.blockDim = dim3(threads);
     config.dynamicSmemBytes = shared_bytes;
     config.stream = stream;
@@ -207,6 +207,9 @@ ImgstatResult cuda_scan(Device *device, DevMem from, DevMem to, size_t n, bool i
 size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels);
 ImgstatResult cuda_measure_async(Device *device, void *stream, const ImagePro *image,
                                  const DeviceRecord *record, DevMem scratch, ImgstatError *err);
+/* cuda_measure_async but that it adds to the record. */
+ImgstatResult cuda_measure_more(CudaDevice *device, cudaStream_t stream, const ImagePro *image,
+                                const DeviceRecord *record, DevMem scratch, ImgstatError *err);
 ImgstatResult cuda_wait_stream(Device *device, void *stream, ImgstatError *err);
 ImgstatResult cuda_apply(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,
                          int16_t alpha, ImagePro *to, ImgstatError *err);

@@ -319,30 +319,44 @@ size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels)
     return sizeof(QueueMemory) + state_bytes(kind, 1);
 }
 
-ImgstatResult cuda_measure_async(Device *base, void *stream, const ImagePro *image,
-                                 const DeviceRecord *record, DevMem scratch, ImgstatError *err)
+/* What both calls need. */
+static ImgstatResult check_async(const CudaDevice *device, const ImagePro *image, ImgstatError *err)
 {
-    CudaDevice *device = (CudaDevice *)base;
-    CUDA_ENTER(device, err);
     if (image->memory != IMGSTAT_CUDA || image->device_id != device->index)
         return error_set(err, IMGSTAT_ERR_ARG, "the pixels are not in the memory of cuda:%d",
                          device->index);
     if (image->width > 0 && image->height > 0 && !rows_aligned(image, sample_size(image->sample)))
         return error_set(err, IMGSTAT_ERR_ARG, "the samples do not lie on their boundaries");
+    return IMGSTAT_OK;
+}
+
+ImgstatResult cuda_measure_more(CudaDevice *device, cudaStream_t stream, const ImagePro *image,
+                                const DeviceRecord *record, DevMem scratch, ImgstatError *err)
+{
     WorkImage work;
     Batch batch = {};
-    batch.place.stream = (cudaStream_t)stream;
+    IMGSTAT_TRY(check_async(device, image, err));
+    batch.place.stream = stream;
     batch.place.queue = (QueueMemory *)(uintptr_t)scratch.address;
     batch.place.state = batch.place.queue + 1;
     batch.kind = kind_of(image, record);
     batch.images = &work;
     batch.most = 1;
-    CUDA_TRY(device, err,
-             cudaMemsetAsync((void *)(uintptr_t)record->mem.address, 0, record->mem.bytes,
-                             batch.place.stream));
     if (image->width > 0 && image->height > 0)
         IMGSTAT_TRY(add_image(device, &batch, image, record, err));
     return launch_batch(device, &batch, err);
+}
+
+ImgstatResult cuda_measure_async(Device *base, void *stream, const ImagePro *image,
+                                 const DeviceRecord *record, DevMem scratch, ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    CUDA_ENTER(device, err);
+    IMGSTAT_TRY(check_async(device, image, err));
+    CUDA_TRY(device, err,
+             cudaMemsetAsync((void *)(uintptr_t)record->mem.address, 0, record->mem.bytes,
+                             (cudaStream_t)stream));
+    return cuda_measure_more(device, (cudaStream_t)stream, image, record, scratch, err);
 }
 
 ImgstatResult cuda_wait_stream(Device *base, void *stream, ImgstatError *err)

@@ -280,11 +280,7 @@ static __device__ __noinline__ void sum_bins(const Work &work, const Held8<C> *h
             v[r] = __ldcg((const unsigned long long *)&bins[r * 32 + lane]);
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
-#pragma unroll
-            for (int h = 1; h < 32; h *= 2) {
-                const uint64_t lower = __shfl_up_sync(NONE, v[r], h);
-                v[r] += lane >= (unsigned)h ? lower : 0;
-            }
+            v[r] = warp_inclusive(v[r]);
             cdf[r * 32 + lane] = before + v[r];
             before += __shfl_sync(NONE, v[r], 31);
         }

@@ -71,13 +71,7 @@ static __global__ void __launch_bounds__(THREADS, 4)
     __syncthreads(); /* the sums of all warps are there */
 
     if (warp == 0) {
-        T sum = lane < WARPS ? warp_sum[lane] : 0;
-        const T own = sum;
-#pragma unroll
-        for (int h = 1; h < 32; h *= 2) {
-            const T lower = __shfl_up_sync(0xFFFFFFFFu, sum, h);
-            sum += lane >= h ? lower : 0;
-        }
+        const T own = lane < WARPS ? warp_sum[lane] : 0, sum = warp_inclusive(own);
         const T total = __shfl_sync(0xFFFFFFFFu, sum, 31);
         if (lane == 0)
             publish(status, tile, tile == 0 ? ALL : OWN, total);

@@ -7,6 +7,8 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
+#include "warp.cuh"
+
 /* What a tile has published: nothing yet, its own sum, or the sum of everything up to its end.
  * 31 or 32 bits of value a word, so that one 8-byte store publishes flag and value together; 64-bit
  * sums take two words, each with the flag. */
@@ -96,7 +98,6 @@ template <typename T, int ROWS>
 static __device__ __forceinline__ T scan_rows(Vector<T> (&v)[ROWS], T (&offset)[ROWS])
 {
     enum { VECTOR = 16 / sizeof(T) };
-    const unsigned lane = threadIdx.x % 32;
     T before = 0;
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
@@ -104,12 +105,7 @@ static __device__ __forceinline__ T scan_rows(Vector<T> (&v)[ROWS], T (&offset)[
         for (int e = 1; e < VECTOR; e++)
             v[r].item[e] += v[r].item[e - 1];
         const T own = v[r].item[VECTOR - 1];
-        T sum = own;
-#pragma unroll
-        for (int h = 1; h < 32; h *= 2) {
-            const T lower = __shfl_up_sync(0xFFFFFFFFu, sum, h);
-            sum += lane >= h ? lower : 0;
-        }
+        const T sum = warp_inclusive(own);
         offset[r] = before + sum - own;
         before += __shfl_sync(0xFFFFFFFFu, sum, 31);
     }

@@ -2,10 +2,10 @@
 /* transform.cu: from counts to tables on the device, so that measuring and applying follow each
  * other without the host. */
 #include "cuda_kernels.h"
-#include "hopper.cuh"
 #include "luma_tile.cuh"
-#include "transform.cuh"
+#include "measure.cuh"
 #include "transform.h"
+#include "transform_finish.cuh"
 
 extern "C" {
 #include "apply.h"
@@ -15,47 +15,6 @@ extern "C" {
 #include <initializer_list>
 #include <stdlib.h>
 
-/* Valid samples of a key: record_settle for one bin, of the channels that make map m. */
-static __device__ __forceinline__ uint64_t settled(const Finish &f, uint32_t m, uint32_t key,
-                                                   uint32_t entries)
-{
-    if (map_undefined((ImgstatSample)f.from, key) || (f.has_nodata && key == f.nodata_key))
-        return 0;
-    if (!f.joint) {
-        const uint32_t channel = m + (f.alpha >= 0 && (int)m >= f.alpha);
-        return f.bins[(size_t)channel * entries + key];
-    }
-    uint64_t sum = 0;
-    for (uint32_t c = 0; c < f.channels; c++)
-        if ((int)c != f.alpha)
-            sum += f.bins[(size_t)c * entries + key];
-    return sum;
-}
-
-static __device__ __forceinline__ void finish_map(const Finish &f, const uint64_t *cdf, Map *map)
-{
-    if (f.equalize)
-        map_equalize_counts(map, cdf);
-    else
-        map_clip_counts(map, cdf, f.nano_lo, f.nano_hi);
-}
-
-/* The entries of a sample's raw bits, as make_table and tables_raw have them. */
-static __device__ __forceinline__ void write_entry(const Finish &f, const Map *map, uint32_t m,
-                                                   uint32_t raw, uint32_t entries)
-{
-    const ImgstatSample from = (ImgstatSample)f.from, to = (ImgstatSample)f.to;
-    const uint32_t key = (uint32_t)sample_key(from, raw), bytes = sample_bits(to) / 8;
-    uint32_t value = (uint32_t)sample_raw(to, map_sample(map, key));
-    f.by_key[(size_t)m * entries + key] = value;
-    if (from == IMGSTAT_F16 && to == IMGSTAT_F16 && raw == 0x8000u && value == 0 &&
-        map->passthrough)
-        value = raw;
-    store_sample(f.by_raw + ((size_t)m * entries + raw) * bytes, bytes, value, true);
-}
-
-enum { BYTE_BINS = 256, WORD_BINS = 65536, FINISH_THREADS = 1024 };
-
 /*
  * finish_bytes: counts, prefix sums, map and table of 8-bit samples in one block a map.
  *
@@ -64,8 +23,7 @@ enum { BYTE_BINS = 256, WORD_BINS = 65536, FINISH_THREADS = 1024 };
  *   Memory    reads 2 KB a channel, writes 2 KB a map at most.
  *   Launch    <<<n_maps, 256>>>; it may begin before the launch before has ended.
  *   Requires  the record is whole: the stream's order.
- *   Result    the map of make_map and the table of make_table (transfer.c). Bins of lumas are zero
- *             again, for count_luma_bytes.
+ *   Result    the map of make_map and the table of make_table (transfer.c). The record is empty.
  */
 static __global__ void __launch_bounds__(BYTE_BINS) finish_bytes(Finish f)
 {
@@ -73,10 +31,13 @@ static __global__ void __launch_bounds__(BYTE_BINS) finish_bytes(Finish f)
     __shared__ Map map;
     const uint32_t m = blockIdx.x, key = threadIdx.x;
     unsigned side = 0;
+    if (key == 0)
+        map = f.blank[m]; /* which no launch changes */
     after_launches_before();
     cdf[0][key] = settled(f, m, key, BYTE_BINS);
-    if (f.luma)
-        f.bins[key] = 0;
+    empty_bins(f, m, key, BYTE_BINS);
+    if (m == 0)
+        empty_tallies(f);
     for (uint32_t step = 1; step < BYTE_BINS; step *= 2) {
         __syncthreads();
         cdf[side ^ 1][key] = cdf[side][key] + (key >= step ? cdf[side][key - step] : 0);
@@ -84,8 +45,10 @@ static __global__ void __launch_bounds__(BYTE_BINS) finish_bytes(Finish f)
     }
     __syncthreads(); /* the sums are whole */
     if (key == 0) {
-        map = f.blank[m];
-        finish_map(f, cdf[side], &map);
+        if (f.equalize)
+            map_equalize_counts(&map, cdf[side]);
+        else
+            map_clip_counts(&map, cdf[side], f.nano_lo, f.nano_hi);
         f.maps[m] = map;
         f.maps[m].cdf = NULL; /* the table replaces it */
     }
@@ -93,50 +56,14 @@ static __global__ void __launch_bounds__(BYTE_BINS) finish_bytes(Finish f)
     write_entry(f, &map, m, key, BYTE_BINS);
 }
 
-/*
- * settle_words: the counts that a map is made from.
- *
- *   Idea      One key a thread; the scan then runs over them in place.
- *   Work      an addition a channel.
- *   Memory    reads 512 KB a channel, writes as much a map.
- *   Launch    <<<dim3(65536 / 256, n_maps), 256>>>.
- *   Requires  the record is whole: the stream's order.
- *   Result    record_settle's bins, joined as record_joint does.
- */
-static __global__ void settle_words(Finish f)
-{
-    const uint32_t key = blockIdx.x * blockDim.x + threadIdx.x, m = blockIdx.y;
-    f.cdf[(size_t)m * WORD_BINS + key] = settled(f, m, key, WORD_BINS);
-}
-
-/*
- * finish_words: map and table of 16-bit samples.
- *
- *   Idea      Every block finds the same map: three searches of 16 steps through the second-level
- *             cache cost less than another launch.
- *   Work      a division an entry.
- *   Memory    reads 512 KB a map, writes up to 512 KB.
- *   Launch    <<<dim3(65536 / FINISH_THREADS, n_maps), FINISH_THREADS>>>.
- *   Requires  cdf holds inclusive sums.
- *   Result    the map of make_map and the table of make_table (transfer.c).
- */
-static __global__ void __launch_bounds__(FINISH_THREADS) finish_words(Finish f)
-{
-    __shared__ Map map;
-    const uint32_t m = blockIdx.y;
-    if (threadIdx.x == 0) {
-        map = f.blank[m];
-        finish_map(f, f.cdf + (size_t)m * WORD_BINS, &map);
-        if (blockIdx.x == 0) {
-            f.maps[m] = map;
-            f.maps[m].cdf = NULL;
-        }
-    }
-    __syncthreads(); /* the map is whole */
-    write_entry(f, &map, m, blockIdx.x * FINISH_THREADS + threadIdx.x, WORD_BINS);
-}
-
 /* ---- Host side ------------------------------------------------------------------------------- */
+
+static ImgstatResult launch_finish_bytes(CudaDevice *device, cudaStream_t stream, const Finish &f,
+                                         ImgstatError *err)
+{
+    return cuda_launch_early(device, stream, "finish_bytes", finish_bytes, f.n_maps, BYTE_BINS, 0,
+                             err, f);
+}
 
 struct DeviceTransform {
     CudaDevice *device;
@@ -145,7 +72,8 @@ struct DeviceTransform {
     char *memory; /* one piece: what follows lies in it */
     DeviceRecord record;
     DevMem scratch;
-    void *scan;
+    uint4 *tables;                   /* of words: see launch_count_words */
+    uint64_t words;                  /* of images that these suffice for */
     unsigned char *luma, *luma_mask; /* planes without gaps, of luma transfers */
     SmallState *small;
     SmallMap small_map;
@@ -177,8 +105,13 @@ static ImgstatResult lay_out(DeviceTransform *t, const Transfer *like, ImgstatEr
     const size_t maps_at = place(&bytes, maps * sizeof(Map));
     const size_t key_at = place(&bytes, tables * entries * sizeof(uint32_t));
     const size_t raw_at = place(&bytes, tables * entries * (sample_bits(to) / 8));
-    const size_t cdf_at = place(&bytes, entries > BYTE_BINS ? like->n_maps * entries * 8 : 0);
-    const size_t scan_at = place(&bytes, cuda_scan_scratch(WORD_BINS));
+    const size_t words = entries > BYTE_BINS ? like->n_maps : 0;
+    const size_t sums_at = place(&bytes, words * entries * sizeof(uint64_t));
+    const size_t cdf_at = place(&bytes, words * entries * sizeof(uint64_t));
+    const size_t segments_at = place(&bytes, words * SEGMENTS * sizeof(Segment));
+    t->words = words ? t->pixels * measured : 0;
+    const size_t tables_at =
+        place(&bytes, words ? count_words_room(device, t->words) * (size_t)WORD_TABLE : 0);
     const size_t luma_at = place(&bytes, plane);
     const size_t mask_at = place(&bytes, like->luma ? t->pixels : 0);
     const size_t small_at = place(&bytes, sizeof(SmallState));
@@ -202,7 +135,7 @@ static ImgstatResult lay_out(DeviceTransform *t, const Transfer *like, ImgstatEr
     t->record =
         DeviceRecord{{(uint64_t)(uintptr_t)t->memory + record_at, record}, from, measured, 0};
     t->scratch = DevMem{(uint64_t)(uintptr_t)t->memory + scratch_at, scratch};
-    t->scan = t->memory + scan_at;
+    t->tables = (uint4 *)(t->memory + tables_at);
     t->small = (SmallState *)(t->memory + small_at);
     t->luma = (unsigned char *)t->memory + luma_at;
     t->luma_mask = (unsigned char *)t->memory + mask_at;
@@ -219,7 +152,9 @@ static ImgstatResult lay_out(DeviceTransform *t, const Transfer *like, ImgstatEr
     apply->copies = transfer_copies(like);
     Finish *const f = &t->finish;
     f->bins = (uint64_t *)(t->memory + record_at + measured * sizeof(Tally));
+    f->sums = (uint64_t *)(t->memory + sums_at);
     f->cdf = (uint64_t *)(t->memory + cdf_at);
+    f->segments = (Segment *)(t->memory + segments_at);
     f->blank = (const Map *)(t->memory + blank_at);
     f->maps = (Map *)(t->memory + maps_at);
     f->by_key = (uint32_t *)(t->memory + key_at);
@@ -307,25 +242,6 @@ static ImgstatResult check_images(const DeviceTransform *t, const ImagePro *from
     return apply_check_shapes(from, (ImgstatSample)t->transfer.to, to, err);
 }
 
-/* From the record to the tables. */
-static ImgstatResult finish_counts(DeviceTransform *t, cudaStream_t stream, ImgstatError *err)
-{
-    enum { THREADS = 256 };
-    CudaDevice *const device = t->device;
-    const Finish &f = t->finish;
-    if (sample_record_bins(t->shape.sample) == BYTE_BINS)
-        return cuda_launch_early(device, stream, "finish_bytes", finish_bytes, f.n_maps, BYTE_BINS,
-                                 0, err, f);
-    settle_words<<<dim3(WORD_BINS / THREADS, f.n_maps), THREADS, 0, stream>>>(f);
-    IMGSTAT_TRY(cuda_launched(device, stream, "settle_words", err));
-    for (uint32_t m = 0; m < f.n_maps; m++) {
-        uint64_t *const counts = f.cdf + (size_t)m * WORD_BINS;
-        CUDA_TRY(device, err, cuda_scan_u64(counts, counts, WORD_BINS, true, t->scan, stream));
-    }
-    finish_words<<<dim3(WORD_BINS / FINISH_THREADS, f.n_maps), FINISH_THREADS, 0, stream>>>(f);
-    return cuda_launched(device, stream, "finish_words", err);
-}
-
 /* What is measured: the image, or the luma of its pixels. */
 static ImgstatResult measured_image(DeviceTransform *t, cudaStream_t stream, const ImagePro *from,
                                     const ApplyPixels *pixels, ImagePro *out, ImgstatError *err)
@@ -344,15 +260,38 @@ static ImgstatResult measured_image(DeviceTransform *t, cudaStream_t stream, con
                              masked ? t->luma_mask : NULL, err);
 }
 
-/* The counts that the map is made from: the bins of the record. */
-static ImgstatResult count(DeviceTransform *t, cudaStream_t stream, const ImagePro *from,
-                           const ApplyPixels *pixels, ImgstatError *err)
+/* Whether an image is counted in tables of words, not into the record: one map for samples that
+ * follow each other. */
+static bool words_fit(const DeviceTransform *t, const ImagePro *image)
 {
-    if (t->transfer.luma && luma_counts_fit(t->device, from->sample, pixels))
-        return launch_count_luma(t->device, stream, pixels, t->finish.bins, err);
+    const Finish &f = t->finish;
+    const uint64_t samples = image_samples_per_row(image) * image->height;
+    return (image->sample == IMGSTAT_U16 || image->sample == IMGSTAT_I16) && !image->mask &&
+           (image->channels == 1 || (f.joint && f.alpha < 0)) && image_is_flat(image) &&
+           image->device.address % 16 == 0 && samples <= t->words &&
+           count_words_fit(t->device, samples);
+}
+
+/* The counts that the map is made from, and the table of that. */
+static ImgstatResult make_tables(DeviceTransform *t, cudaStream_t stream, const ImagePro *from,
+                                 const ApplyPixels *pixels, ImgstatError *err)
+{
+    CudaDevice *const device = t->device;
+    const Finish &f = t->finish;
     ImagePro measured;
+    if (t->transfer.luma && luma_counts_fit(device, from->sample, pixels)) {
+        IMGSTAT_TRY(launch_count_luma(device, stream, pixels, f.bins, err));
+        return launch_finish_bytes(device, stream, f, err);
+    }
     IMGSTAT_TRY(measured_image(t, stream, from, pixels, &measured, err));
-    return cuda_measure_async(&t->device->base, stream, &measured, &t->record, t->scratch, err);
+    if (words_fit(t, &measured)) {
+        IMGSTAT_TRY(launch_count_words(device, stream, &measured, t->tables, err));
+        return launch_finish_tables(device, stream, f, &measured, t->tables, err);
+    }
+    IMGSTAT_TRY(cuda_measure_more(device, stream, &measured, &t->record, t->scratch, err));
+    return sample_record_bins(from->sample) == BYTE_BINS
+               ? launch_finish_bytes(device, stream, f, err)
+               : launch_finish_words(device, stream, f, err);
 }
 
 ImgstatResult cuda_transform_async(DeviceTransform *t, void *stream, const ImagePro *from,
@@ -366,10 +305,11 @@ ImgstatResult cuda_transform_async(DeviceTransform *t, void *stream, const Image
     const ApplyPixels pixels = apply_pixels(from, t->shape.alpha, to);
     if (!t->transfer.luma && transform_is_small(t->device, &t->finish, &pixels))
         return launch_transform_small(t->device, order, &t->small_map, t->small, &pixels, err);
-    IMGSTAT_TRY(count(t, order, from, &pixels, err));
-    const ImgstatResult res = finish_counts(t, order, err);
-    if (res != IMGSTAT_OK && t->transfer.luma) /* nothing empties the bins, which are added to */
-        (void)cudaMemsetAsync(t->finish.bins, 0, BYTE_BINS * sizeof *t->finish.bins, order);
-    IMGSTAT_TRY(res);
+    const ImgstatResult res = make_tables(t, order, from, &pixels, err);
+    if (res != IMGSTAT_OK) { /* nothing has emptied the record, which is added to */
+        const DevMem *const record = &t->record.mem;
+        (void)cudaMemsetAsync((void *)(uintptr_t)record->address, 0, record->bytes, order);
+        return res;
+    }
     return launch_apply(t->device, order, &t->transfer, &pixels, err);
 }

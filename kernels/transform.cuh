@@ -6,10 +6,22 @@
 
 #include "apply.cuh"
 
+enum { BYTE_BINS = 256, WORD_BINS = 65536, SEGMENT = 256, SEGMENTS = WORD_BINS / SEGMENT };
+
+/* The counts of SEGMENT keys of 16-bit samples: of all of them, and, unless that is 0, of the
+ * lowest that has any. */
+struct Segment {
+    uint64_t n, first;
+};
+
 /* What turns counts into tables. */
 struct Finish {
-    uint64_t *bins;   /* of the record: channels * entries */
-    uint64_t *cdf;    /* n_maps * 65,536, of types with so many bins */
+    uint64_t *bins; /* of the record: channels * entries, behind a tally a channel; empty before
+                     * an image is measured */
+    /* Of types with 65,536 bins, for n_maps: inclusive sums of counts within segments and of all;
+     * the segments. */
+    uint64_t *sums, *cdf;
+    Segment *segments;
     const Map *blank; /* n_maps: all but what the counts tell */
     Map *maps;        /* the finished ones: what applying reads of them */
     uint32_t *by_key;
@@ -55,5 +67,20 @@ SmallMap small_map(const Map *blank, const Finish *finish);
 ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, const SmallMap *map,
                                      SmallState *state, const ApplyPixels *pixels,
                                      ImgstatError *err);
+
+/* 16-bit samples of one map that follow each other from a 16-byte boundary on are counted in tables
+ * of WORD_TABLE bytes, if they are not too many (transform_words.cu). */
+enum { WORD_TABLE = WORD_BINS * 2 };
+bool count_words_fit(const CudaDevice *device, uint64_t samples);
+/* Tables that images of at most so many samples need, those that fit. */
+uint32_t count_words_room(const CudaDevice *device, uint64_t samples);
+ImgstatResult launch_count_words(CudaDevice *device, cudaStream_t stream, const ImagePro *image,
+                                 uint4 *tables, ImgstatError *err);
+
+/* From these tables, or the record, to those of the transfer. */
+ImgstatResult launch_finish_tables(CudaDevice *device, cudaStream_t stream, const Finish &finish,
+                                   const ImagePro *image, const uint4 *tables, ImgstatError *err);
+ImgstatResult launch_finish_words(CudaDevice *device, cudaStream_t stream, const Finish &finish,
+                                  ImgstatError *err);
 
 #endif

@@ -189,7 +189,7 @@ static __device__ __forceinline__ Cdf gather_counts(SmallState *state, uint32_t 
                                                     uint32_t key, uint32_t nodata, Parts *parts,
                                                     uint32_t *rounds)
 {
-    const uint32_t lane = threadIdx.x % 32, warp = key / 32;
+    const uint32_t warp = key / 32;
     uint32_t sum, told;
     *rounds = 0;
     do {
@@ -203,11 +203,7 @@ static __device__ __forceinline__ Cdf gather_counts(SmallState *state, uint32_t 
         const uint32_t first = __shfl_sync(ALL_LANES, sum, some ? __ffs((int)some) - 1 : 0);
         told = exchange(parts, (*rounds)++, warp, samples, n, first);
     } while (sum_part(told, 0) < all);
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-        const uint32_t before = __shfl_up_sync(ALL_LANES, sum, step);
-        sum += (int)lane >= step ? before : 0;
-    }
+    sum = warp_inclusive(sum);
     const uint32_t some = __ballot_sync(ALL_LANES, told > 0) >> MAP_WARPS & ((1u << MAP_WARPS) - 1);
     const uint32_t first = some ? (uint32_t)__ffs((int)some) - 1 : 0;
     return Cdf{sum + sum_part(told, 1, warp), __shfl_sync(ALL_LANES, told, 2 * MAP_WARPS + first),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* warp.cuh: reductions over a warp, of integers of 32 and 64 bits: every lane calls, and every lane
- * gets the result. */
+/* warp.cuh: reductions and prefix sums over a warp, of integers of 32 and 64 bits: every lane
+ * calls, and every lane gets the result. */
 #ifndef IMGSTAT_WARP_CUH
 #define IMGSTAT_WARP_CUH
 
@@ -68,6 +68,17 @@ template <typename T> static __device__ __forceinline__ T warp_max(T v)
         v = max(v, __shfl_xor_sync(ALL_LANES, v, h));
     return v;
 #endif
+}
+
+/* The sum of the lanes up to each. */
+template <typename T> static __device__ __forceinline__ T warp_inclusive(T v)
+{
+#pragma unroll
+    for (int h = 1; h < 32; h *= 2) {
+        const T lower = __shfl_up_sync(ALL_LANES, v, h);
+        v += threadIdx.x % 32 >= (unsigned)h ? lower : 0;
+    }
+    return v;
 }
 
 #endif

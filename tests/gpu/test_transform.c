@@ -249,28 +249,69 @@ static size_t plain_cases(cudaStream_t stream)
     return done;
 }
 
-/* One transform for images whose luma is counted as it is made and, those with gaps between rows,
- * for which a plane is made: neither leaves the other any counts. */
-static size_t luma_by_turns(cudaStream_t stream)
+/* Images of 16 bits that are counted in tables: around vectors of 8 samples, tables (of 16,384
+ * samples and more), and waves of 132; the last two are too large, or have a mask. A counter of the
+ * one of 8,649,703 samples holds all that 16 bits do. */
+static size_t word_cases(cudaStream_t stream)
+{
+    static const Shape shapes[] = {
+        {.sample = IMGSTAT_U16, .channels = 1, .width = 1, .height = 1},
+        {.sample = IMGSTAT_I16, .channels = 1, .width = 7, .height = 1},
+        {.sample = IMGSTAT_U16, .channels = 1, .width = 8, .height = 1, .nodata = true},
+        {.sample = IMGSTAT_I16, .channels = 1, .width = 9, .height = 3, .nodata = true},
+        {.sample = IMGSTAT_U16, .channels = 3, .width = 43, .height = 99, .bits = 12},
+        {.sample = IMGSTAT_U16, .channels = 1, .width = 16384, .height = 1},
+        {.sample = IMGSTAT_I16, .channels = 1, .width = 16389, .height = 1},
+        {.sample = IMGSTAT_U16, .channels = 3, .width = 129, .height = 127, .bits = 12},
+        {.sample = IMGSTAT_U16, .channels = 1, .width = 333, .height = 555, .nodata = true},
+        {.sample = IMGSTAT_I16, .channels = 4, .width = 1009, .height = 1021},
+        {.sample = IMGSTAT_U16, .channels = 1, .width = 2162695, .height = 1},
+        {.sample = IMGSTAT_U16, .channels = 1, .width = 8649703, .height = 1},
+        {.sample = IMGSTAT_U16, .channels = 1, .width = 8649704, .height = 1},
+        {.sample = IMGSTAT_I16, .channels = 1, .width = 3001, .height = 2903},
+        {.sample = IMGSTAT_U16, .channels = 1, .width = 5001, .height = 5003},
+        {.sample = IMGSTAT_U16, .channels = 1, .width = 5201, .height = 5003},
+        {.sample = IMGSTAT_I16, .channels = 3, .width = 257, .height = 255, .mask = true},
+    };
+    static const Pattern patterns[] = {PATTERN_RANDOM, PATTERN_CONSTANT, PATTERN_SMOOTH};
+    const size_t n = ops.small ? 8 : sizeof shapes / sizeof *shapes;
+    size_t done = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < 3; k++) {
+            Shape shape = shapes[i];
+            shape.pattern = patterns[k];
+            const ImgstatMethod method = {
+                .transform = k == 2 ? IMGSTAT_PERCENTILE : IMGSTAT_EQUALIZE,
+                .channels = IMGSTAT_JOINT,
+                .depth = i % 4 == 3 ? IMGSTAT_DEPTH_8 : IMGSTAT_DEPTH_KEEP};
+            done += one_case(&shape, &method, -1, stream);
+        }
+    return done;
+}
+
+/* One transform for images that are counted in a way of their own and, those with gaps between
+ * rows, as any other: neither leaves the other any counts. */
+static size_t by_turns(ImgstatSample sample, uint16_t channels, ImgstatChannels mode,
+                       cudaStream_t stream)
 {
     enum { IMAGES = 5 };
-    const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE, .channels = IMGSTAT_LUMA};
+    const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE, .channels = mode};
     DeviceTransform *transform = NULL;
     TestImage image[IMAGES];
     Output o[IMAGES];
     for (int i = 0; i < IMAGES; i++) {
-        const Shape shape = {.sample = IMGSTAT_U8,
-                             .channels = 3,
+        const Shape shape = {.sample = sample,
+                             .channels = channels,
                              .width = 301,
                              .height = 57,
-                             .gap = i == 1 || i == 3 ? 5 : 0,
+                             .gap = i == 1 || i == 3 ? 6 : 0,
                              .pattern = i % 2 ? PATTERN_SMOOTH : PATTERN_RANDOM};
         image[i] = test_image_create(&shape, true);
         const TransferShape of = shape_of_image(&image[i].cpu, -1);
         if (!transform)
             must(cuda_transform_create(ops.cuda, &method, &of, (uint64_t)shape.width * shape.height,
                                        &transform, &ops.error));
-        o[i] = output_create(&image[i].cpu, IMGSTAT_U8);
+        o[i] = output_create(&image[i].cpu, sample);
         expect(&method, &image[i], -1, &o[i]);
         poison(&o[i]);
     }
@@ -279,7 +320,7 @@ static size_t luma_by_turns(cudaStream_t stream)
         must(cuda_transform_async(transform, stream, &image[i].cuda, &o[i].cuda, &ops.error));
     must_cuda(cudaStreamSynchronize(stream));
     for (int i = 0; i < IMAGES; i++) {
-        compare(&o[i], "luma by turns", i % 2 ? "by a plane" : "counted");
+        compare(&o[i], "by turns", i % 2 ? "with gaps" : "without");
         output_destroy(&o[i]);
         test_image_destroy(&image[i]);
     }
@@ -356,16 +397,17 @@ static size_t busy_cases(cudaStream_t stream)
 }
 
 /* Streams whose launches overlap as they like: blocks with all their pixels in registers, with some
- * in shared memory, and with more than both hold. */
+ * in shared memory, and with more than both hold; words. */
 static size_t parallel_cases(void)
 {
-    enum { STREAMS = 5, ROUNDS = 60 };
+    enum { STREAMS = 6, ROUNDS = 60 };
     const Shape shapes[STREAMS] = {
         {.sample = IMGSTAT_U8, .channels = 1, .width = 1500, .height = 700},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 4096, .height = 4000},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 2003, .height = 1999},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 4300, .height = 4200},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 7000, .height = 6900},
+        {.sample = IMGSTAT_U16, .channels = 1, .width = 1700, .height = 1600},
     };
     const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE};
     TestImage image[STREAMS];
@@ -433,7 +475,9 @@ int main(void)
     must_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     done += plain_cases(stream);
     const size_t kept = kept_cases(stream);
-    const size_t lumas = luma_cases(stream) + luma_by_turns(stream);
+    const size_t lumas = luma_cases(stream) + by_turns(IMGSTAT_U8, 3, IMGSTAT_LUMA, stream);
+    const size_t words = word_cases(stream) + by_turns(IMGSTAT_U16, 1, IMGSTAT_JOINT, stream) +
+                         by_turns(IMGSTAT_U8, 2, IMGSTAT_EACH, stream);
     if (!ops.small) /* what looks at every access takes too long for waiting */
         done += busy_cases(stream);
     done += parallel_cases();
@@ -451,10 +495,12 @@ int main(void)
             }
     printf(
         "transform: %zu transforms (%zu combinations have none), %zu of what stays, %zu of luma, "
-        "%zu comparisons of %zu bytes, %.1f s, %zu failures\n",
-        done, without, kept, lumas, ops.cases, ops.compared, seconds() - begin, ops.failures);
+        "%zu of words, %zu comparisons of %zu bytes, %.1f s, %zu failures\n",
+        done, without, kept, lumas, words, ops.cases, ops.compared, seconds() - begin,
+        ops.failures);
     must_cuda(cudaStreamDestroy(stream));
     ops_close();
-    return ops.failures > 0 || done < rounds * 8 || kept < (ops.small ? 30 : 480) || lumas < 40 ? 1
-                                                                                                : 0;
+    if (done < rounds * 8 || kept < (ops.small ? 30 : 480) || lumas < 40 || words < 24 + 10)
+        return 1;
+    return ops.failures > 0 ? 1 : 0;
 }
