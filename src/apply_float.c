@@ -98,8 +98,8 @@ static bool line_of(const Map *map, Line *line)
 }
 
 /* `step` is a constant where this is inlined. */
-static inline void map_line(const Line *line, const unsigned char *from, size_t step, size_t n,
-                            unsigned char *to)
+static inline __attribute__((always_inline)) void
+map_line(const Line *line, const unsigned char *from, size_t step, size_t n, unsigned char *to)
 {
     const Line l = *line;
     for (size_t i = 0; i < n; i++) {
@@ -118,15 +118,47 @@ static inline void map_line(const Line *line, const unsigned char *from, size_t 
     }
 }
 
+static inline __attribute__((always_inline)) void
+map_steps(const Line *line, const unsigned char *from, size_t step, size_t n, unsigned char *to)
+{
+    if (step == 1)
+        map_line(line, from, 1, n, to);
+    else
+        map_line(line, from, step, n, to);
+}
+
+#if defined(__x86_64__)
+PROCESSOR_VECTORS("avx2", "256")
+static void line_avx2(const Line *line, const unsigned char *from, size_t step, size_t n,
+                      unsigned char *to)
+{
+    map_steps(line, from, step, n, to);
+}
+
+PROCESSOR_VECTORS("avx512f,avx512bw,avx512dq,avx512vl", "512")
+static void line_avx512(const Line *line, const unsigned char *from, size_t step, size_t n,
+                        unsigned char *to)
+{
+    map_steps(line, from, step, n, to);
+}
+#endif
+
 bool apply_line(const Map *map, const unsigned char *from, size_t step, size_t n, unsigned char *to)
 {
     Line line;
     if (!line_of(map, &line))
         return false;
-    if (step == 1)
-        map_line(&line, from, 1, n, to);
-    else
-        map_line(&line, from, step, n, to);
+#if defined(__x86_64__)
+    if (processor_level() >= PROCESSOR_AVX512) {
+        line_avx512(&line, from, step, n, to);
+        return true;
+    }
+    if (processor_level() >= PROCESSOR_AVX2) {
+        line_avx2(&line, from, step, n, to);
+        return true;
+    }
+#endif
+    map_steps(&line, from, step, n, to);
     return true;
 }
 

@@ -109,7 +109,7 @@ static void check_map(const Map *map, size_t *compared)
     static uint32_t from[N], to[N];
     draw_samples(map, from);
     for (size_t step = 1; step <= MOST_STEP; step += 2) {
-        const size_t n = N / step;
+        const size_t n = N / step - draw() % 40; /* that vectors do not divide */
         memset(to, 0xA5, sizeof to);
         if (!apply_line(map, (const unsigned char *)from, step, n, (unsigned char *)to)) {
             cr_assert(map->black >= map->white && map->kind == MAP_AFFINE);
@@ -129,16 +129,36 @@ static void check_map(const Map *map, size_t *compared)
     }
 }
 
-Test(apply_float, bits_of_keys)
+/* By the loops for a set of instructions. */
+static void check_lines(ProcessorLevel level)
 {
     size_t compared = 0;
+    if (!processor_supports(level))
+        cr_skip_test("the processor has no %s", processor_level_names[level]);
+    setenv("IMGSTAT_CPU", processor_level_names[level], 1);
+    cr_assert_eq(processor_level(), level);
     for (size_t round = 0; round < ROUNDS; round++) {
         const Map affine = draw_map(MAP_AFFINE), linear = draw_map(MAP_LINEAR);
         check_map(&affine, &compared);
         check_map(&linear, &compared);
     }
     cr_assert_gt(compared, ROUNDS * N);
-    fprintf(stderr, "%zu samples compared\n", compared);
+    fprintf(stderr, "%s: %zu samples compared\n", processor_level_names[level], compared);
+}
+
+Test(apply_float, bits_of_keys_by_portable_loops)
+{
+    check_lines(PROCESSOR_PORTABLE);
+}
+
+Test(apply_float, bits_of_keys_by_avx2)
+{
+    check_lines(PROCESSOR_AVX2);
+}
+
+Test(apply_float, bits_of_keys_by_avx512)
+{
+    check_lines(PROCESSOR_AVX512);
 }
 
 Test(apply_float, leaves_other_maps)
