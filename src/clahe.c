@@ -3,6 +3,7 @@
  * scikit-image: tiles and their tables. */
 #include "clahe.h"
 
+#include "clahe_samples.h"
 #include "clahe_words.h"
 
 #include <stdlib.h>
@@ -49,11 +50,6 @@ static ImgstatResult axis_init(Scratch *scratch, ClaheAxis *axis, ImgstatLike li
     return IMGSTAT_OK;
 }
 
-static uint32_t at_most(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 static ImgstatResult set_axes(Scratch *scratch, Clahe *clahe, const ImgstatMethod *method,
                               uint32_t width, uint32_t height, ImgstatError *err)
 {
@@ -74,8 +70,8 @@ static ImgstatResult set_axes(Scratch *scratch, Clahe *clahe, const ImgstatMetho
         padded_x = tiles_x * tile_x;
         padded_y = tiles_y * tile_y;
     } else {
-        tiles_x = at_most(tiles_x, width);
-        tiles_y = at_most(tiles_y, height);
+        tiles_x = clahe_at_most(tiles_x, width);
+        tiles_y = clahe_at_most(tiles_y, height);
     }
     IMGSTAT_TRY(axis_init(scratch, &clahe->x, clahe->like, width, tiles_x, padded_x, err));
     return axis_init(scratch, &clahe->y, clahe->like, height, tiles_y, padded_y, err);

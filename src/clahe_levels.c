@@ -42,7 +42,21 @@ static void opencv_portable(const ClaheLevels *levels, const uint16_t *place, si
         out[i] = mixed(levels[place[i]], x_weight[i], y_weight, top);
 }
 
-static const ClaheLevelsLoops loops_portable = {join_portable, opencv_portable};
+BODY uint16_t gray_of(ClaheLevels levels, double xa, double ya)
+{
+    const uint32_t level[4] = {levels.upper & 0xFFFF, levels.upper >> 16, levels.lower & 0xFFFF,
+                               levels.lower >> 16};
+    return (uint16_t)clahe_skimage(level, xa, ya);
+}
+
+static void skimage_portable(const ClaheLevels *levels, const uint16_t *place, size_t n,
+                             const double *x_part, double y_part, uint16_t *out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = gray_of(levels[place[i]], x_part[i], y_part);
+}
+
+static const ClaheLevelsLoops loops_portable = {join_portable, opencv_portable, skimage_portable};
 
 #if defined(__x86_64__)
 
@@ -76,7 +90,9 @@ LEVELS_AVX2 BODY __m256 mix_8(__m256i levels, __m256 xa, __m256 xb)
                          _mm256_mul_ps(_mm256_cvtepi32_ps(right), xa));
 }
 
-/* 8 pixels; they are rounded half to even, as rintf does. */
+enum { STEP = 8 };
+
+/* STEP pixels; they are rounded half to even, as rintf does. */
 LEVELS_AVX2 BODY __m128i opencv_8(const ClaheLevels *levels, const uint16_t *place,
                                   const float *x_weight, __m256 ya, __m256i top)
 {
@@ -95,7 +111,6 @@ LEVELS_AVX2 static void opencv_avx2(const ClaheLevels *levels, const uint16_t *p
                                     const float *x_weight, float y_weight, uint32_t bins,
                                     uint16_t *out)
 {
-    enum { STEP = 8 };
     const __m256 ya = _mm256_set1_ps(y_weight);
     const __m256i top = _mm256_set1_epi32((int32_t)(bins - 1));
     size_t i = 0;
@@ -106,8 +121,48 @@ LEVELS_AVX2 static void opencv_avx2(const ClaheLevels *levels, const uint16_t *p
         out[i] = mixed(levels[place[i]], x_weight[i], y_weight, (float)(bins - 1));
 }
 
+/* What a tile adds to 4 pixels. */
+LEVELS_AVX2 BODY __m128 share_4(__m128i level, __m256d x, __m256d y)
+{
+    return _mm256_cvtpd_ps(_mm256_mul_pd(_mm256_cvtepi32_pd(level), _mm256_mul_pd(x, y)));
+}
+
+/* The levels of a row of two tiles at 4 pixels. */
+LEVELS_AVX2 BODY __m128 add_row(__m128 sum, __m128i levels, __m256d xa, __m256d y)
+{
+    const __m256d xb = _mm256_sub_pd(_mm256_set1_pd(1.0), xa);
+    const __m128i left = _mm_and_si128(levels, _mm_set1_epi32(0xFFFF));
+    sum = _mm_add_ps(sum, share_4(left, xb, y));
+    return _mm_add_ps(sum, share_4(_mm_srli_epi32(levels, 16), xa, y));
+}
+
+LEVELS_AVX2 BODY __m128i gray_4(__m128i upper, __m128i lower, const double *x_part, __m256d ya)
+{
+    const __m256d xa = _mm256_loadu_pd(x_part), yb = _mm256_sub_pd(_mm256_set1_pd(1.0), ya);
+    return _mm_cvttps_epi32(add_row(add_row(_mm_setzero_ps(), upper, xa, yb), lower, xa, ya));
+}
+
+LEVELS_AVX2 static void skimage_avx2(const ClaheLevels *levels, const uint16_t *place, size_t n,
+                                     const double *x_part, double y_part, uint16_t *out)
+{
+    const __m256d ya = _mm256_set1_pd(y_part);
+    size_t i = 0;
+    for (; i + STEP <= n; i += STEP) {
+        const __m256 a = levels_0145(levels, place + i), b = levels_0145(levels, place + i + 2);
+        const __m256i upper = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88));
+        const __m256i lower = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xDD));
+        const __m128i first =
+            gray_4(_mm256_castsi256_si128(upper), _mm256_castsi256_si128(lower), x_part + i, ya);
+        const __m128i second = gray_4(_mm256_extracti128_si256(upper, 1),
+                                      _mm256_extracti128_si256(lower, 1), x_part + i + 4, ya);
+        _mm_storeu_si128((__m128i *)(void *)(out + i), _mm_packus_epi32(first, second));
+    }
+    for (; i < n; i++)
+        out[i] = gray_of(levels[place[i]], x_part[i], y_part);
+}
+
 /* Vectors of 512 bits gain a tenth of what this takes. */
-static const ClaheLevelsLoops loops_avx2 = {join_avx2, opencv_avx2};
+static const ClaheLevelsLoops loops_avx2 = {join_avx2, opencv_avx2, skimage_avx2};
 
 #endif
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* clahe_levels.h: 16-bit keys of a row between the tables of four tiles as OpenCV mixes them: the
- * bits of clahe_opencv, many at a time. */
+/* clahe_levels.h: pixels of a row between the tables of four tiles as OpenCV and scikit-image mix
+ * them: the bits of clahe_opencv and clahe_skimage, many at a time. */
 #ifndef IMGSTAT_CLAHE_LEVELS_H
 #define IMGSTAT_CLAHE_LEVELS_H
 
@@ -33,6 +33,9 @@ typedef struct ClaheLevelsLoops {
     /* clahe_opencv of the levels at n places, one after another across. */
     void (*opencv)(const ClaheLevels *levels, const uint16_t *place, size_t n,
                    const float *x_weight, float y_weight, uint32_t bins, uint16_t *out);
+    /* clahe_skimage of them: grays, which are below 2^16. */
+    void (*skimage)(const ClaheLevels *levels, const uint16_t *place, size_t n,
+                    const double *x_part, double y_part, uint16_t *out);
 } ClaheLevelsLoops;
 
 const ClaheLevelsLoops *clahe_levels_of(ProcessorLevel level);
