@@ -278,6 +278,13 @@ static ImgstatResult make_transfer(const Pipeline *pipeline, Worker *worker, Ban
     return res;
 }
 
+/* Whether the page's nodata value is not what the transfer lets stay. */
+static bool lacks_nodata(const Transfer *transfer, const TransferShape *shape)
+{
+    const Map *const stays = &transfer->stays;
+    return shape->has_nodata && !(stays->has_nodata && stays->nodata_key == shape->nodata_key);
+}
+
 static ImgstatResult run_page(const Pipeline *pipeline, Worker *worker, Decoder *decoder,
                               Encoder *encoder, Transfer **made, ImgstatError *err)
 {
@@ -296,6 +303,11 @@ static ImgstatResult run_page(const Pipeline *pipeline, Worker *worker, Decoder 
     ImgstatResult res = IMGSTAT_OK;
     if (pipeline->transfer) {
         res = apply_check(pipeline->transfer, &bands.page, shape.alpha, err);
+        if (res == IMGSTAT_OK && lacks_nodata(pipeline->transfer, &shape)) {
+            res = transfer_with_nodata(worker->device->scratch, pipeline->transfer,
+                                       shape.nodata_key, &own, err);
+            mapper.transfer = own;
+        }
     } else if (pipeline->method->transform == IMGSTAT_CLAHE) {
         res = adapt_create(pipeline->method, &shape, &bands, &adapt, err);
         mapper.adapt = adapt;
@@ -307,7 +319,7 @@ static ImgstatResult run_page(const Pipeline *pipeline, Worker *worker, Decoder 
     if (res == IMGSTAT_OK)
         res = write_page(&mapper, worker, &bands, encoder, err);
     adapt_destroy(adapt);
-    if (res == IMGSTAT_OK && made)
+    if (res == IMGSTAT_OK && made && !pipeline->transfer)
         *made = own;
     else
         transfer_destroy(own);

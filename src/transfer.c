@@ -156,6 +156,45 @@ void imgstat_transfer_destroy(ImgstatTransfer *transfer)
     transfer_destroy(transfer);
 }
 
+/* What stays stays; what would become nodata steps aside. */
+static void table_with_nodata(const Map *map, const uint32_t *from, uint32_t *to)
+{
+    const uint32_t entries = sample_record_bins(map->from);
+    for (uint32_t key = 0; key < entries; key++) {
+        const uint64_t made = sample_key(map->to.sample, from[key]);
+        to[key] = (uint32_t)sample_raw(map->to.sample, map_stays(map, map->from, key)
+                                                           ? map_unchanged(map, key)
+                                                           : range_avoid(&map->to, made));
+    }
+}
+
+ImgstatResult transfer_with_nodata(Scratch *scratch, const Transfer *given, uint64_t nodata_key,
+                                   Transfer **out, ImgstatError *err)
+{
+    *out = NULL;
+    MapRange range = given->range;
+    range_set_nodata(&range, given->from, true, nodata_key);
+    Transfer *transfer;
+    IMGSTAT_TRY(transfer_begin(scratch, given->from, given->from_bits, &range, given->to_bits,
+                               given->n_maps, true, nodata_key, given->luma, &transfer, err));
+    transfer->transform = given->transform;
+    transfer->like = given->like;
+    const size_t entries = sample_is_narrow(given->from) ? sample_record_bins(given->from) : 0;
+    for (uint16_t m = 0; m < given->n_maps; m++) {
+        const Map blank = transfer->maps[m];
+        Map *const map = &transfer->maps[m];
+        *map = given->maps[m];
+        map->to = blank.to;
+        map->has_nodata = blank.has_nodata;
+        map->nodata_key = blank.nodata_key;
+        if (entries)
+            table_with_nodata(map, given->tables + m * entries, transfer->tables + m * entries);
+    }
+    transfer_prepare(scratch, transfer);
+    *out = transfer;
+    return IMGSTAT_OK;
+}
+
 /* Equalization of a wide type: the share of the range at each knot. */
 static void knots_equalize(const MapRange *to, const RankTable *ranks, MapKnot *knots)
 {

@@ -144,6 +144,9 @@ static inline bool transfer_copies(const Transfer *transfer)
 /* Once the maps are known: what makes applying them faster. */
 void transfer_prepare(Scratch *scratch, Transfer *transfer);
 void transfer_destroy(Transfer *transfer); /* accepts NULL */
+/* The same for images with that nodata value. Its knots are those of `given`, which outlives it. */
+ImgstatResult transfer_with_nodata(Scratch *scratch, const Transfer *given, uint64_t nodata_key,
+                                   Transfer **out, ImgstatError *err);
 
 /* Full scale of a type: order keys of the least and the largest sample of so many bits; floats:
  * 0, 1. */

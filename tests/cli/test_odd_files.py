@@ -380,5 +380,42 @@ def test_transparency_masks(program, folder):
         check((folder / "o" / file).read_bytes() == (folder / "alone" / file).read_bytes(), f"{file}: together")
 
 
+def pixels(data):
+    """The bytes of the first strip of a little-endian TIFF file."""
+    at = struct.unpack_from("<I", data, 4)[0]
+    entries = [struct.unpack_from("<HHII", data, at + 2 + 12 * i) for i in range(struct.unpack_from("<H", data, at)[0])]
+    return data[next(value for tag, _, _, value in entries if tag == 273):]
+
+
+def test_nodata_of_another_image(program, folder):
+    """A saved transfer mapped the nodata values of images that have others than the one that it was made from."""
+    transfer, out = folder / "t.json", folder / "out.tif"
+    kinds = {"u8": ("B", encode.UINT), "i16": ("h", encode.INT), "u32": ("I", encode.UINT), "f32": ("f", encode.FLOAT)}
+    methods = (("normalize",), ("equalize",), ("normalize", "--method", "meanstd=40,9"), ("normalize", "--gamma", "2"),
+               ("normalize", "--clip", "20,20"), ("normalize", "--out-range", "28,31"))
+    for sample, (letter, kind) in kinds.items():
+        size = struct.calcsize(letter)
+
+        def image(nodata, values):
+            tags = {42113: (encode.ASCII, str(nodata).encode())} if nodata is not None else {}
+            return encode.tiff([encode.Page([[(v,) for v in values]], 8 * size, kind, tags=tags)])
+
+        def apply(nodata, values):
+            (folder / "in.tif").write_bytes(image(nodata, values))
+            run(program, "apply", "--force", transfer, "--compression", "none", folder / "in.tif", "-o", out)
+            return struct.unpack_from(f"<{len(values)}{letter}", pixels(out.read_bytes()))
+
+        for method in methods:
+            for first in (None, 200):
+                (folder / "first.tif").write_bytes(image(first, [10, 20, 30, 40, 50, 60]))
+                run(program, *method, "--force", folder / "first.tif", "-o", out, "--save-transfer", transfer)
+                plain, kept = apply(None, [10, 20, 40, 50, 60]), apply(30, [10, 20, 30, 40, 50, 60])
+                what = f"{sample} {method} nodata {first}, then 30: {plain} {kept}"
+                check(kept[2] == 30, what)
+                others = kept[:2] + kept[3:]
+                check(30 not in others, what)
+                check(all(a == b or a == 30 or "--out-range" in method for a, b in zip(plain, others)), what)
+
+
 if __name__ == "__main__":
     harness.main(globals())
