@@ -40,8 +40,8 @@ typedef struct CpuRun {
     uint32_t left, width; /* pixels of the run in its first row, and in each of the next */
 } CpuRun;
 
-/* Extrema of a channel within a rectangle, and the runs that reached them first: the positions are
- * looked up once, at the rectangle's end. */
+/* Extrema of a channel within rectangles, and the runs that reached them first: the positions are
+ * looked up once, at the end of all. */
 typedef struct CpuExtrema {
     uint64_t min, max;
     CpuRun min_run, max_run;
@@ -108,9 +108,13 @@ size_t cpu_counters(const ImagePro *image, CpuCounting counting);
 LoopBytes cpu_byte_counters(uint32_t *counts, unsigned channels, CpuCounting counting);
 LoopWords cpu_word_counters(uint32_t *counts, unsigned channels);
 
-/* Adds a rectangle to the thread's tallies and counters. */
+/* Adds a rectangle to the thread's tallies and counters; extrema among the tallies are looked up by
+ * cpu_extrema_end. Between _begin and _end, rectangles follow each other in raster order (all of
+ * one are before all of the next), and their pixels stay. _end begins anew. */
+void cpu_extrema_begin(CpuThread *thread, uint16_t channels);
 void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *rect,
                       CpuCounting counting);
+void cpu_extrema_end(CpuThread *thread, const ImagePro *image);
 
 /* Sets aside what is wanted of n <= 2^14 valid wide samples at x, `channels` interleaved. */
 void cpu_aside_samples(KeyAside *aside, const CpuLoops *loops, ImgstatSample sample,

@@ -54,19 +54,20 @@ static void flush_counts(uint32_t *counts, uint8_t *low, uint32_t n, ImgstatSamp
 {
     enum { SOME = 16 };
     const bool same = !sample_is_narrow(sample) || sample == IMGSTAT_U8 || sample == IMGSTAT_U16;
-    uint8_t more[SOME] = {0};
+    const uint8_t none[SOME] = {0};
     for (uint32_t i = 0; i < n; i += SOME) {
+        const uint8_t *const more = low ? low + i : none;
         uint32_t sum[SOME], any = 0;
-        if (low)
-            memcpy(more, low + i, SOME);
         for (uint32_t k = 0; k < SOME; k++) {
             sum[k] = counts[i + k] + more[k];
             any |= sum[k];
         }
         if (any == 0)
             continue;
-        for (uint32_t k = 0; k < SOME; k++)
-            bins[same ? i + k : sample_key(sample, i + k)] += sum[k];
+        for (uint32_t k = 0; same && k < SOME; k++)
+            bins[i + k] += sum[k];
+        for (uint32_t k = 0; !same && k < SOME; k++)
+            bins[sample_key(sample, i + k)] += sum[k];
         memset(counts + i, 0, SOME * sizeof *counts);
         if (low)
             memset(low + i, 0, SOME);
@@ -154,6 +155,7 @@ static void flush(const Plan *plan, CpuThread *thread)
     uint32_t *const counts = thread->counts;
     uint8_t *const low = cpu_word_counters(counts, record->channels).low;
 
+    cpu_extrema_end(thread, &plan->images[thread->owner]);
     for (uint16_t c = 0; c < record->channels; c++)
         tally_end(&thread->tally[c]);
     if (bins && n == 256) {
@@ -178,6 +180,7 @@ static void adopt(CpuThread *thread, size_t owner, uint16_t channels)
 {
     for (uint16_t c = 0; c < channels; c++)
         tally_begin(&thread->tally[c]);
+    cpu_extrema_begin(thread, channels);
     thread->owner = owner;
     thread->pending = 0;
     thread->choice = (LoopChoice){.left = CHOOSE_FROM};
@@ -227,6 +230,8 @@ static void measure_task(void *context, size_t task, unsigned number)
     thread->pending += pixels;
     thread->aside = plan->device->base.aside;
     cpu_measure_rect(plan->device->loops, thread, &rect, counting_of(plan, i));
+    if (rect.image != image || grid.segments > 1) /* else the pixels stay, and bands follow */
+        cpu_extrema_end(thread, image);
     normalize(image->sample, thread->tally, image->channels);
 }
 

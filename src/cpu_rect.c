@@ -151,7 +151,7 @@ static uint64_t find(const ImagePro *image, const CpuRun *run, uint16_t channel,
     return place(run, i);
 }
 
-/* Runs of one rectangle are visited in raster order: only a better value moves a position. */
+/* Runs are visited in raster order: only a better value moves a position. */
 static void add_extrema(const Target *to, const CpuRun *run, uint16_t channel, uint64_t min,
                         uint64_t max)
 {
@@ -168,36 +168,36 @@ static void add_extrema(const Target *to, const CpuRun *run, uint16_t channel, u
     }
 }
 
-static void begin_extrema(const Target *to)
+void cpu_extrema_begin(CpuThread *thread, uint16_t channels)
 {
-    for (uint16_t c = 0; c < to->image->channels; c++)
-        to->extrema[c] = (CpuExtrema){.min = UINT64_MAX};
+    for (uint16_t c = 0; c < channels; c++)
+        thread->extrema[c] = (CpuExtrema){.min = UINT64_MAX};
 }
 
-/* Looks the positions up where the rectangle has a better value, or the same one possibly sooner.
- */
-static void end_extrema(const Target *to)
+/* Looks the positions up where the thread has a better value, or the same one possibly sooner. */
+void cpu_extrema_end(CpuThread *thread, const ImagePro *image)
 {
-    for (uint16_t c = 0; c < to->image->channels; c++) {
-        const CpuExtrema *extrema = &to->extrema[c];
-        Tally *tally = &to->tally[c];
+    for (uint16_t c = 0; c < image->channels; c++) {
+        const CpuExtrema *extrema = &thread->extrema[c];
+        Tally *tally = &thread->tally[c];
         if (extrema->max_run.n == 0)
             continue;
         if (extrema->min < tally->min_key ||
             (extrema->min == tally->min_key && extrema->min_run.at < tally->min_at)) {
-            const uint64_t at = find(to->image, &extrema->min_run, c, extrema->min);
+            const uint64_t at = find(image, &extrema->min_run, c, extrema->min);
             tally->min_at =
                 extrema->min < tally->min_key || at < tally->min_at ? at : tally->min_at;
             tally->min_key = extrema->min;
         }
         if (extrema->max > tally->max_key ||
             (extrema->max == tally->max_key && extrema->max_run.at < tally->max_at)) {
-            const uint64_t at = find(to->image, &extrema->max_run, c, extrema->max);
+            const uint64_t at = find(image, &extrema->max_run, c, extrema->max);
             tally->max_at =
                 extrema->max > tally->max_key || at < tally->max_at ? at : tally->max_at;
             tally->max_key = extrema->max;
         }
     }
+    cpu_extrema_begin(thread, image->channels);
 }
 
 static void add_sums32(Tally *tally, const LoopSums *part)
@@ -476,7 +476,6 @@ void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *r
                        .spare = scratch + CPU_SCRATCH / 2};
     const uint32_t rows =
         packed && !floats ? rect->y1 - rect->y0 : 1; /* rows without gaps are one */
-    begin_extrema(&to);
     for (uint32_t y = rect->y0; y < rect->y1; y += rows) {
         const uint8_t *mask = cpu_mask_row(image, y);
         const CpuRun run = {.pixels = image_row(image, y) + rect->x0 * stride,
@@ -491,5 +490,4 @@ void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *r
         else
             add_integers(&to, &run);
     }
-    end_extrema(&to);
 }

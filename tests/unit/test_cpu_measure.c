@@ -213,6 +213,44 @@ Test(cpu_measure, first_positions)
     close_all(&all);
 }
 
+/* One value, and among it here and there a few others: the first place of an extremum may be in any
+ * task, and tasks may have parts of the same rows. */
+static void check_places(const Devices *all, Random *random, ImgstatSample sample, uint32_t width,
+                         uint32_t height, uint16_t channels, bool mask, Compared *compared)
+{
+    enum { PLACES = 40, FEW = 3 };
+    const size_t bytes = sample_bits(sample) / 8, n = (size_t)width * height * channels;
+    const uint64_t middle = sample_raw(sample, (uint64_t)1 << (8 * bytes - 1));
+    TestImage test =
+        test_image(random, sample, width, height, channels, PATTERN_CONSTANT, 0, 0, false, mask);
+    unsigned char *const at = test.image.host;
+    for (size_t i = 0; i < n; i++)
+        memcpy(at + i * bytes, &middle, bytes);
+    for (int i = 0; i < PLACES; i++) {
+        const uint64_t key = ((uint64_t)1 << (8 * bytes - 1)) + random_below(random, 2 * FEW) - FEW;
+        const uint64_t raw = sample_raw(sample, key);
+        memcpy(at + random_below(random, (uint32_t)n) * bytes, &raw, bytes);
+    }
+    check_image(all, random, &test.image, 0, compared);
+    test_image_release(&test);
+}
+
+Test(cpu_measure, first_positions_of_many_tasks)
+{
+    Random random = random_begin("first_positions_of_many_tasks");
+    Devices all = open_all();
+    Compared compared = {0};
+    for (ImgstatSample sample = IMGSTAT_U8; sample <= IMGSTAT_F64; sample++) {
+        for (uint16_t channels = 1; channels <= 5; channels += 2) {
+            const bool mask = random_below(&random, 3) == 0;
+            check_places(&all, &random, sample, 1021, 1500 / channels, channels, mask, &compared);
+            check_places(&all, &random, sample, 270001, 3, channels, false, &compared);
+        }
+    }
+    report("first_positions_of_many_tasks", &compared);
+    close_all(&all);
+}
+
 Test(cpu_measure, u8)
 {
     check_sample(IMGSTAT_U8);
