@@ -4,8 +4,9 @@
 #include "hopper.cuh"
 
 enum { TABLE_THREADS = 256, WORD_THREADS = 1024, VECTORS = 4, GENERAL_THREADS = 256 };
-/* A table in shared memory, 128 KB a block, is worth its while for images of so many bytes. */
-enum { WORD_TABLE_BYTES = 512 << 10 };
+/* Images from so many bytes on have their table of words in shared memory, one block of many
+ * threads a multiprocessor: those in one row, and those of rows, which such blocks may not fill. */
+enum { WORD_TABLE_BYTES = 512 << 10, WORD_TABLE_ROWS_BYTES = 32 << 20 };
 /* Tables of bytes in shared memory: what a block has without asking for more. */
 enum { BYTE_TABLE_BYTES = 48 << 10 };
 
@@ -237,7 +238,8 @@ static ImgstatResult launch_words(CudaDevice *device, cudaStream_t stream, const
     if (!flat)
         return launch_table<uint16_t, Out, TABLE_THREADS, false, false>(device, stream, t, p, 0,
                                                                         err);
-    if (one <= device->max_shared && bytes >= WORD_TABLE_BYTES)
+    const uint64_t least = p->rows == 1 ? WORD_TABLE_BYTES : WORD_TABLE_ROWS_BYTES;
+    if (one <= device->max_shared && bytes >= least)
         return launch_table<uint16_t, Out, WORD_THREADS, true, true>(device, stream, t, p, one,
                                                                      err);
     return launch_table<uint16_t, Out, TABLE_THREADS, false, true>(device, stream, t, p, 0, err);

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "warp.cuh"
+
 enum { BINS = 256, COLUMNS = 32 };
 /* Bytes from row to row. Wide rows have room beside the columns, and the address of a byte's row
  * takes one instruction. */
@@ -53,7 +55,7 @@ static __device__ __forceinline__ uint32_t sum_columns(const uint4 *table)
     }
 #pragma unroll
     for (int step = 1; step < SHARE; step *= 2)
-        sum += __shfl_xor_sync(0xFFFFFFFFu, sum, step);
+        sum += __shfl_xor_sync(ALL_LANES, sum, step);
     return sum;
 }
 

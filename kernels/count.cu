@@ -268,13 +268,6 @@ static uint32_t table_words(const CudaDevice *device, uint64_t bins)
     return (uint32_t)(bins < room ? bins : room);
 }
 
-template <typename Kernel>
-static ImgstatResult allow_shared(CudaDevice *device, Kernel kernel, uint32_t words,
-                                  ImgstatError *err)
-{
-    return cuda_allow_shared(device, (const void *)kernel, (int)(words * 4), err);
-}
-
 template <typename Raw>
 static ImgstatResult launch_digits(CudaDevice *device, const ReadImage *read, unsigned shift,
                                    uint64_t prefix, uint64_t *bins, ImgstatError *err)
@@ -285,10 +278,9 @@ static ImgstatResult launch_digits(CudaDevice *device, const ReadImage *read, un
     const bool centered =
         shift + 16 == sizeof(Raw) * 8 && (sample_is_float(sample) || sample_is_signed(sample));
     const uint32_t base = centered ? (DIGITS - words) / 2 : 0;
-    IMGSTAT_TRY(allow_shared(device, count_digits<Raw>, words, err));
-    count_digits<Raw><<<grid_size(device, read), THREADS, words * 4, device->stream>>>(
-        *read, shift, prefix, base, words, bins);
-    return cuda_launched(device, device->stream, "count_digits", err);
+    return cuda_launch(device, device->stream, "count_digits", count_digits<Raw>,
+                       grid_size(device, read), THREADS, words * 4, err, *read, shift, prefix, base,
+                       words, bins);
 }
 
 static ImgstatResult run_digits(CudaDevice *device, const ReadImage *read, unsigned shift,
@@ -400,10 +392,8 @@ static ImgstatResult launch_range(CudaDevice *device, const ReadImage *read, con
                                   ImgstatError *err)
 {
     const uint32_t words = table_words(device, range->n_bins);
-    IMGSTAT_TRY(allow_shared(device, count_range<Raw>, words, err));
-    count_range<Raw>
-        <<<grid_size(device, read), THREADS, words * 4, device->stream>>>(*read, *range, words);
-    return cuda_launched(device, device->stream, "count_range", err);
+    return cuda_launch(device, device->stream, "count_range", count_range<Raw>,
+                       grid_size(device, read), THREADS, words * 4, err, *read, *range, words);
 }
 
 struct RangeRead {

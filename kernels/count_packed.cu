@@ -270,15 +270,12 @@ static ImgstatResult launch_leading(CudaDevice *device, const WorkImage *image, 
 {
     const uint32_t room = ((uint32_t)device->max_shared - (uint32_t)sizeof(Segments)) / 4 / SEGMENT;
     const uint32_t slots = room < C * SEGMENTS ? room : C * SEGMENTS;
-    const int bytes = (int)(slots * SEGMENT * 4);
+    const size_t bytes = (size_t)slots * SEGMENT * 4;
     const uint64_t blocks = (image->units + WARPS - 1) / WARPS;
     const uint64_t most = (uint64_t)device->properties.multiProcessorCount;
-    IMGSTAT_TRY(
-        cuda_allow_shared(device, (const void *)count_leading<C, SAMPLE, NODATA>, bytes, err));
-    count_leading<C, SAMPLE, NODATA>
-        <<<(unsigned)(blocks < most ? blocks : most), THREADS, bytes, device->stream>>>(
-            *image, slots, bins);
-    return cuda_launched(device, device->stream, "count_leading", err);
+    return cuda_launch(device, device->stream, "count_leading", count_leading<C, SAMPLE, NODATA>,
+                       (unsigned)(blocks < most ? blocks : most), THREADS, bytes, err, *image,
+                       slots, bins);
 }
 
 template <int C, int SAMPLE>
@@ -345,12 +342,9 @@ static ImgstatResult launch_prefixed(CudaDevice *device, const WorkImage *image,
     const uint32_t room = (uint32_t)device->max_shared / 4 - 256, words = room < BINS ? room : BINS;
     const uint64_t blocks = (image->units + WARPS - 1) / WARPS;
     const uint64_t most = (uint64_t)device->properties.multiProcessorCount;
-    IMGSTAT_TRY(
-        cuda_allow_shared(device, (const void *)count_prefixed<SAMPLE>, (int)words * 4, err));
-    count_prefixed<SAMPLE>
-        <<<(unsigned)(blocks < most ? blocks : most), THREADS, words * 4, device->stream>>>(
-            *image, shift, prefix, words, bins);
-    return cuda_launched(device, device->stream, "count_prefixed", err);
+    return cuda_launch(device, device->stream, "count_prefixed", count_prefixed<SAMPLE>,
+                       (unsigned)(blocks < most ? blocks : most), THREADS, (size_t)words * 4, err,
+                       *image, shift, prefix, words, bins);
 }
 
 ImgstatResult cuda_count_prefixed(CudaDevice *device, const ImagePro *image, unsigned shift,

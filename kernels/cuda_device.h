@@ -55,8 +55,14 @@ typedef struct CudaDriver {
     decltype(&cuCtxPopCurrent) pop;
 } CudaDriver;
 
-/* More kernels than have dynamic shared memory. */
-enum { ALLOWED_KERNELS = 64 };
+/* What a launch needs to know of its kernel. */
+typedef struct CudaKernel {
+    const void *kernel;
+    int static_shared;
+    bool early; /* built for devices that launch early: it waits for the launch before */
+    bool large; /* may have more than SHARED_SMALL bytes of shared memory */
+} CudaKernel;
+enum { KNOWN_KERNELS = 256, SHARED_SMALL = 48 << 10 };
 
 typedef struct CudaDevice {
     Device base;
@@ -81,12 +87,10 @@ typedef struct CudaDevice {
     void *search;       /* what windows.cu keeps between them, or NULL */
     CudaBuffer host;    /* pinned: results on their way to the caller */
     LentBuffer lent[LENT_SLOTS];
-    struct {
-        const void *kernel;
-        int bytes;
-    } allowed[ALLOWED_KERNELS]; /* what cuda_allow_shared has done; free places are NULL */
-    void *queue;                /* QueueMemory of work.cuh, zero between launches */
-    CudaBuffer list;            /* plain memory: the images of a launch while it is put together */
+    CudaKernel kernels[KNOWN_KERNELS]; /* those that have been launched */
+    unsigned n_kernels;
+    void *queue;        /* QueueMemory of work.cuh, zero between launches */
+    CudaBuffer list;    /* plain memory: the images of a launch while it is put together */
     CudaBuffer aligned; /* device memory: an image whose samples are not on their boundaries */
     Pool *pool;         /* fills chunks */
     CudaBuffer luma;    /* device memory: the luma of a band, and whether each pixel has one */
@@ -160,19 +164,22 @@ typedef ImgstatResult (*CudaRead)(void *context, CudaDevice *device, const Image
 ImgstatResult cuda_stage(CudaDevice *device, const ImagePro *images, size_t n, CudaRead read,
                          void *context, ImgstatError *err);
 
-/* Lets a kernel have so many bytes of dynamic shared memory; asks the driver once. */
-ImgstatResult cuda_allow_shared(CudaDevice *device, const void *kernel, int bytes,
-                                ImgstatError *err);
+/* Before a launch with so many bytes of dynamic shared memory: lets the kernel have them, and tells
+ * what it is. Asks the driver once. */
+ImgstatResult cuda_prepare(CudaDevice *device, const void *kernel, size_t shared_bytes,
+                           CudaKernel *out, ImgstatError *err);
 
-/* Launches a kernel that may begin while the launch before ends, where the device can do that
- * (hopper.cuh). */
+/* Launches a kernel. early: it may begin while the launch before ends, where the device can do that
+ * and the kernel has been built for it (hopper.cuh). */
 template <typename Kernel, typename... Arguments>
-static ImgstatResult cuda_launch_early(CudaDevice *device, cudaStream_t stream, const char *name,
-                                       Kernel kernel, dim3 blocks, unsigned threads,
-                                       size_t shared_bytes, ImgstatError *err,
-                                       const Arguments &...arguments)
+static ImgstatResult cuda_launch_as(CudaDevice *device, cudaStream_t stream, const char *name,
+                                    bool early, Kernel kernel, dim3 blocks, unsigned threads,
+                                    size_t shared_bytes, ImgstatError *err,
+                                    const Arguments &...arguments)
 {
+    CudaKernel known;
     cudaLaunchAttribute attribute = {};
+    IMGSTAT_TRY(cuda_prepare(device, (const void *)kernel, shared_bytes, &known, err));
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
@@ -181,10 +188,28 @@ static ImgstatResult cuda_launch_early(CudaDevice *device, cudaStream_t stream, 
     config.dynamicSmemBytes = shared_bytes;
     config.stream = stream;
     config.attrs = &attribute;
-    config.numAttrs = device->properties.major >= 9;
-    IMGSTAT_TRY(cuda_allow_shared(device, (const void *)kernel, (int)shared_bytes, err));
+    config.numAttrs = early && known.early;
     CUDA_TRY(device, err, cudaLaunchKernelEx(&config, kernel, arguments...));
     return cuda_launched(device, stream, name, err);
+}
+
+template <typename Kernel, typename... Arguments>
+static ImgstatResult cuda_launch(CudaDevice *device, cudaStream_t stream, const char *name,
+                                 Kernel kernel, dim3 blocks, unsigned threads, size_t shared_bytes,
+                                 ImgstatError *err, const Arguments &...arguments)
+{
+    return cuda_launch_as(device, stream, name, false, kernel, blocks, threads, shared_bytes, err,
+                          arguments...);
+}
+
+template <typename Kernel, typename... Arguments>
+static ImgstatResult cuda_launch_early(CudaDevice *device, cudaStream_t stream, const char *name,
+                                       Kernel kernel, dim3 blocks, unsigned threads,
+                                       size_t shared_bytes, ImgstatError *err,
+                                       const Arguments &...arguments)
+{
+    return cuda_launch_as(device, stream, name, true, kernel, blocks, threads, shared_bytes, err,
+                          arguments...);
 }
 
 /* The slots that are not in cuda_device.cu. */
@@ -207,7 +232,7 @@ ImgstatResult cuda_scan(Device *device, DevMem from, DevMem to, size_t n, bool i
 size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels);
 ImgstatResult cuda_measure_async(Device *device, void *stream, const ImagePro *image,
                                  const DeviceRecord *record, DevMem scratch, ImgstatError *err);
-/* cuda_measure_async but that it adds to the record. */
+/* cuda_measure_async but that it adds to the record; within a call that has entered. */
 ImgstatResult cuda_measure_more(CudaDevice *device, cudaStream_t stream, const ImagePro *image,
                                 const DeviceRecord *record, DevMem scratch, ImgstatError *err);
 ImgstatResult cuda_wait_stream(Device *device, void *stream, ImgstatError *err);

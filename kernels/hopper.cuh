@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 /* Blocks may begin while the last ones of the launch before are still at work (the launch asks for
- * it): what comes before this call touches nothing but shared memory, and fetches (fetch_bulk). */
+ * it): what comes before this call touches nothing but shared memory, reads what no launch writes,
+ * and fetches (fetch_bulk). */
 static __device__ __forceinline__ void after_launches_before(void)
 {
 #if __CUDA_ARCH__ >= 900

@@ -319,7 +319,6 @@ size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels)
     return sizeof(QueueMemory) + state_bytes(kind, 1);
 }
 
-/* What both calls need. */
 static ImgstatResult check_async(const CudaDevice *device, const ImagePro *image, ImgstatError *err)
 {
     if (image->memory != IMGSTAT_CUDA || image->device_id != device->index)
@@ -330,12 +329,12 @@ static ImgstatResult check_async(const CudaDevice *device, const ImagePro *image
     return IMGSTAT_OK;
 }
 
-ImgstatResult cuda_measure_more(CudaDevice *device, cudaStream_t stream, const ImagePro *image,
-                                const DeviceRecord *record, DevMem scratch, ImgstatError *err)
+/* Adds an image, which has been checked, to a record. */
+static ImgstatResult add_async(CudaDevice *device, cudaStream_t stream, const ImagePro *image,
+                               const DeviceRecord *record, DevMem scratch, ImgstatError *err)
 {
     WorkImage work;
     Batch batch = {};
-    IMGSTAT_TRY(check_async(device, image, err));
     batch.place.stream = stream;
     batch.place.queue = (QueueMemory *)(uintptr_t)scratch.address;
     batch.place.state = batch.place.queue + 1;
@@ -347,6 +346,13 @@ ImgstatResult cuda_measure_more(CudaDevice *device, cudaStream_t stream, const I
     return launch_batch(device, &batch, err);
 }
 
+ImgstatResult cuda_measure_more(CudaDevice *device, cudaStream_t stream, const ImagePro *image,
+                                const DeviceRecord *record, DevMem scratch, ImgstatError *err)
+{
+    IMGSTAT_TRY(check_async(device, image, err));
+    return add_async(device, stream, image, record, scratch, err);
+}
+
 ImgstatResult cuda_measure_async(Device *base, void *stream, const ImagePro *image,
                                  const DeviceRecord *record, DevMem scratch, ImgstatError *err)
 {
@@ -356,7 +362,7 @@ ImgstatResult cuda_measure_async(Device *base, void *stream, const ImagePro *ima
     CUDA_TRY(device, err,
              cudaMemsetAsync((void *)(uintptr_t)record->mem.address, 0, record->mem.bytes,
                              (cudaStream_t)stream));
-    return cuda_measure_more(device, (cudaStream_t)stream, image, record, scratch, err);
+    return add_async(device, (cudaStream_t)stream, image, record, scratch, err);
 }
 
 ImgstatResult cuda_wait_stream(Device *base, void *stream, ImgstatError *err)

@@ -354,9 +354,8 @@ static ImgstatResult launch_blocks(const Launch *launch, unsigned channels, Imgs
     if (channels == 1 || work.n_images > 1 || work.only.units < TOGETHER_UNITS)
         return launch_behind(&mine, kernel, "measure_narrow16", each * channels, THREADS, bytes,
                              err);
-    IMGSTAT_TRY(cuda_allow_shared(device, (const void *)kernel, bytes, err));
-    kernel<<<each * channels, THREADS, (size_t)bytes, launch->stream>>>(work);
-    return cuda_launched(device, launch->stream, "measure_narrow16", err);
+    return cuda_launch(device, launch->stream, "measure_narrow16", kernel, each * channels, THREADS,
+                       (size_t)bytes, err, work);
 }
 
 ImgstatResult launch_narrow16(const Launch *launch, unsigned channels, bool plain,

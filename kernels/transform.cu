@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* transform.cu: from counts to tables on the device, so that measuring and applying follow each
  * other without the host. */
-#include "cuda_kernels.h"
 #include "luma_tile.cuh"
 #include "measure.cuh"
 #include "transform.h"
@@ -20,7 +19,7 @@ extern "C" {
  *
  *   Idea      256 of everything: one thread a key, prefix sums in shared memory in eight steps.
  *   Work      a division an entry; two searches of eight steps by one thread.
- *   Memory    reads 2 KB a channel, writes 2 KB a map at most.
+ *   Memory    reads and empties 2 KB a channel, and its tally; writes 2 KB a map at most.
  *   Launch    <<<n_maps, 256>>>; it may begin before the launch before has ended.
  *   Requires  the record is whole: the stream's order.
  *   Result    the map of make_map and the table of make_table (transfer.c). The record is empty.
@@ -88,6 +87,14 @@ static size_t place(size_t *at, size_t bytes)
     return here;
 }
 
+/* Whether images are counted in tables of words, not into the record, if there is nothing between
+ * their samples and they are not too large: one map for all of them. */
+static bool words_serve(const DeviceTransform *t, uint16_t measured)
+{
+    return (t->shape.sample == IMGSTAT_U16 || t->shape.sample == IMGSTAT_I16) &&
+           (measured == 1 || (t->finish.joint && t->shape.alpha < 0));
+}
+
 /* Uploads what the counts do not change, and lays out the rest. */
 static ImgstatResult lay_out(DeviceTransform *t, const Transfer *like, ImgstatError *err)
 {
@@ -109,9 +116,9 @@ static ImgstatResult lay_out(DeviceTransform *t, const Transfer *like, ImgstatEr
     const size_t sums_at = place(&bytes, words * entries * sizeof(uint64_t));
     const size_t cdf_at = place(&bytes, words * entries * sizeof(uint64_t));
     const size_t segments_at = place(&bytes, words * SEGMENTS * sizeof(Segment));
-    t->words = words ? t->pixels * measured : 0;
+    t->words = words_serve(t, measured) ? t->pixels * measured : 0;
     const size_t tables_at =
-        place(&bytes, words ? count_words_room(device, t->words) * (size_t)WORD_TABLE : 0);
+        place(&bytes, t->words ? count_words_room(device, t->words) * (size_t)WORD_TABLE : 0);
     const size_t luma_at = place(&bytes, plane);
     const size_t mask_at = place(&bytes, like->luma ? t->pixels : 0);
     const size_t small_at = place(&bytes, sizeof(SmallState));
@@ -163,7 +170,6 @@ static ImgstatResult lay_out(DeviceTransform *t, const Transfer *like, ImgstatEr
     f->to = to;
     f->n_maps = like->n_maps;
     f->channels = measured;
-    f->luma = like->luma;
     f->alpha = like->luma ? -1 : t->shape.alpha;
     f->has_nodata = t->shape.has_nodata && !like->luma;
     f->nodata_key = t->shape.nodata_key;
@@ -260,16 +266,12 @@ static ImgstatResult measured_image(DeviceTransform *t, cudaStream_t stream, con
                              masked ? t->luma_mask : NULL, err);
 }
 
-/* Whether an image is counted in tables of words, not into the record: one map for samples that
- * follow each other. */
+/* Whether this one is. */
 static bool words_fit(const DeviceTransform *t, const ImagePro *image)
 {
-    const Finish &f = t->finish;
     const uint64_t samples = image_samples_per_row(image) * image->height;
-    return (image->sample == IMGSTAT_U16 || image->sample == IMGSTAT_I16) && !image->mask &&
-           (image->channels == 1 || (f.joint && f.alpha < 0)) && image_is_flat(image) &&
-           image->device.address % 16 == 0 && samples <= t->words &&
-           count_words_fit(t->device, samples);
+    return samples <= t->words && !image->mask && image_is_flat(image) &&
+           image->device.address % 16 == 0 && count_words_fit(t->device, samples);
 }
 
 /* The counts that the map is made from, and the table of that. */

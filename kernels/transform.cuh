@@ -31,7 +31,6 @@ struct Finish {
     int32_t alpha;
     uint32_t joint; /* one map from the counts of all channels but alpha */
     uint32_t equalize;
-    uint32_t luma;
     uint32_t has_nodata;
     uint64_t nodata_key;
     uint64_t nano_lo, nano_hi; /* what is cut at either end */

@@ -14,7 +14,7 @@ static __device__ __forceinline__ uint64_t settled(const Finish &f, uint32_t m, 
         return 0;
     if (!f.joint) {
         const uint32_t channel = m + (f.alpha >= 0 && (int)m >= f.alpha);
-        return f.bins[(size_t)channel * entries + key];
+        return channel < f.channels ? f.bins[(size_t)channel * entries + key] : 0;
     }
     uint64_t sum = 0;
     for (uint32_t c = 0; c < f.channels; c++)
@@ -23,14 +23,16 @@ static __device__ __forceinline__ uint64_t settled(const Finish &f, uint32_t m, 
     return sum;
 }
 
-/* Leaves bins of a key as a launch that measures needs them. Each channel's are read for one map,
- * or all for the only one; nobody reads those of alpha. */
+/* Leaves bins of a key as a launch that measures needs them: those that are read for map m, and
+ * with the first map those of alpha. */
 static __device__ __forceinline__ void empty_bins(const Finish &f, uint32_t m, uint32_t key,
                                                   uint32_t entries)
 {
-    for (uint32_t c = 0; c < f.channels; c++)
-        if (f.n_maps == 1 || m == ((int)c == f.alpha ? 0 : c - (f.alpha >= 0 && (int)c > f.alpha)))
+    for (uint32_t c = 0; c < f.channels; c++) {
+        const uint32_t of = map_of_channel(c, f.alpha, f.n_maps);
+        if (m == (of < f.n_maps ? of : 0))
             f.bins[(size_t)c * entries + key] = 0;
+    }
 }
 
 /* And what else the record has. One block. */

@@ -29,13 +29,14 @@ static __device__ __forceinline__ void count_word(uint4 *table, uint32_t w, uint
  *             counter, so that a table of all values is 128 KB and nobody looks for overflows.
  *             Tables are stored as they are, and added up by the launch behind: atomic additions of
  *             as many counters would take longer than all else together.
- *   Work      an addition to shared memory a sample, of all lanes at once unless values meet in a
- *             bank; where a thread's eight samples are one word four times over, two in all.
+ *   Work      an addition to shared memory a sample; lanes wait for those whose values are in the
+ *             same bank, or equal. Where a thread's eight samples are one word four times over, two
+ *             in all.
  *   Memory    reads each sample once; writes 128 KB a block.
  *   Launch    <<<tables, COUNT_THREADS, WORD_TABLE>>>; it may begin before the launch before has
  *             ended.
- *   Requires  piece <= PIECE_MOST vectors of 8 samples a block, in all `vectors`; tail: samples
- *             behind them.
+ *   Requires  from on 16 bytes; piece <= PIECE_MOST vectors of 8 samples a block, in all
+ *             `vectors`; tail < 8: samples behind them; room for a table a block.
  *   Result    tables of 65,536 counters of 16 bits, which add up to the bins.
  */
 static __global__ void __launch_bounds__(COUNT_THREADS, 1)
@@ -99,7 +100,7 @@ static __device__ __forceinline__ uint64_t block_inclusive(uint64_t v, uint64_t 
     return sum + warp_sum(lane < warp ? of_warp[lane] : 0);
 }
 
-/* Tables of counters by a sample's bits; n == 0: the record has the counts. */
+/* Tables of counters by a sample's bits. */
 struct Tables {
     const uint4 *at;
     uint32_t n, from_flip; /* what makes a key of the bits */
@@ -249,7 +250,7 @@ static __global__ void __launch_bounds__(SEGMENT) finish_words(Finish f)
 
 /* Tables that are written and read again take less time than atomic additions as long as the cache
  * has most of them. */
-enum { WAVES_MOST = 3 };
+enum { WAVES_MOST = 2 };
 
 /* How an image is cut: whole waves of blocks. */
 struct Cut {

@@ -455,8 +455,9 @@ typedef struct ImgstatChain ImgstatChain;
 /* like: an image of that kind (type, bits, channels, nodata), as large as the largest that will
  * come; its pixels are not looked at. alpha: index of the channel that is left alone, or -1.
  * Samples of at most 16 bits; IMGSTAT_STRETCH, IMGSTAT_PERCENTILE and IMGSTAT_EQUALIZE by imgstat's
- * own formulas, to any depth: the rest is an IMGSTAT_ERR_UNSUPPORTED. Allocates (for 16 bits some
- * 2 MiB, and up to 384 KiB a multiprocessor), and waits for that: not while a graph is recorded. */
+ * own formulas, to any depth: the rest is an IMGSTAT_ERR_UNSUPPORTED. Allocates (of 16 bits some
+ * 2 MiB a channel, and up to 256 KiB a multiprocessor), and waits for that: not while a graph is
+ * recorded. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_chain_create(ImgstatDevice *device,
                                                                   const ImgstatMethod *method,
                                                                   const ImagePro *like,

@@ -289,13 +289,15 @@ static size_t word_cases(cudaStream_t stream)
     return done;
 }
 
-/* One transform for images that are counted in a way of their own and, those with gaps between
- * rows, as any other: neither leaves the other any counts. */
-static size_t by_turns(ImgstatSample sample, uint16_t channels, ImgstatChannels mode,
+/* One transform for images that are counted in a way of their own and for those that are not, as
+ * they have gaps, or a mask, or begin on no boundary, or are larger than they should be: neither
+ * leaves the other any counts. */
+static size_t by_turns(ImgstatSample sample, uint16_t channels, ImgstatChannels mode, bool masks,
                        cudaStream_t stream)
 {
-    enum { IMAGES = 5 };
+    enum { IMAGES = 6 };
     const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE, .channels = mode};
+    const uint32_t bytes = (uint32_t)imgstat_sample_bytes(sample);
     DeviceTransform *transform = NULL;
     TestImage image[IMAGES];
     Output o[IMAGES];
@@ -303,8 +305,10 @@ static size_t by_turns(ImgstatSample sample, uint16_t channels, ImgstatChannels 
         const Shape shape = {.sample = sample,
                              .channels = channels,
                              .width = 301,
-                             .height = 57,
-                             .gap = i == 1 || i == 3 ? 6 : 0,
+                             .height = i == 5 && mode != IMGSTAT_LUMA ? 301 : 57,
+                             .gap = i == 1 ? 5 * bytes : 0,
+                             .shift = i == 3 ? bytes : 0,
+                             .mask = masks && i % 2,
                              .pattern = i % 2 ? PATTERN_SMOOTH : PATTERN_RANDOM};
         image[i] = test_image_create(&shape, true);
         const TransferShape of = shape_of_image(&image[i].cpu, -1);
@@ -320,12 +324,53 @@ static size_t by_turns(ImgstatSample sample, uint16_t channels, ImgstatChannels 
         must(cuda_transform_async(transform, stream, &image[i].cuda, &o[i].cuda, &ops.error));
     must_cuda(cudaStreamSynchronize(stream));
     for (int i = 0; i < IMAGES; i++) {
-        compare(&o[i], "by turns", i % 2 ? "with gaps" : "without");
+        char text[64];
+        snprintf(text, sizeof text, "image %d of one transform", i);
+        compare(&o[i], "by turns", text);
         output_destroy(&o[i]);
         test_image_destroy(&image[i]);
     }
     cuda_transform_destroy(transform);
     return IMAGES;
+}
+
+/* Devices open on one GPU: what one allows a kernel must do for what another has launched. */
+static size_t two_devices(cudaStream_t stream)
+{
+    enum { ROUNDS = 3 };
+    const Shape shapes[2] = {
+        {.sample = IMGSTAT_U8, .channels = 4, .width = 61, .height = 33},
+        {.sample = IMGSTAT_U8, .channels = 2, .width = 61, .height = 33},
+    };
+    const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE, .channels = IMGSTAT_EACH};
+    Device *device[2] = {ops.cuda, NULL};
+    DeviceTransform *transform[2];
+    TestImage image[2];
+    Output o[2];
+    must(cuda_device_ops.open(0, 0, &device[1], &ops.error));
+    for (int i = 0; i < 2; i++) {
+        image[i] = test_image_create(&shapes[i], true);
+        const TransferShape of = shape_of_image(&image[i].cpu, i ? 1 : -1);
+        must(cuda_transform_create(device[i], &method, &of, image[i].bytes, &transform[i],
+                                   &ops.error));
+        o[i] = output_create(&image[i].cpu, IMGSTAT_U8);
+        expect(&method, &image[i], i ? 1 : -1, &o[i]);
+    }
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < 2; i++) {
+            poison(&o[i]);
+            must(
+                cuda_transform_async(transform[i], stream, &image[i].cuda, &o[i].cuda, &ops.error));
+            must_cuda(cudaStreamSynchronize(stream));
+            compare(&o[i], "two devices", i ? "the second" : "the first");
+        }
+    for (int i = 0; i < 2; i++) {
+        cuda_transform_destroy(transform[i]);
+        output_destroy(&o[i]);
+        test_image_destroy(&image[i]);
+    }
+    cuda_device_ops.close(device[1]);
+    return 2 * ROUNDS;
 }
 
 /* RGB whose luma is counted without a plane, or with nodata by one: rows around the tiles of a
@@ -475,9 +520,13 @@ int main(void)
     must_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     done += plain_cases(stream);
     const size_t kept = kept_cases(stream);
-    const size_t lumas = luma_cases(stream) + by_turns(IMGSTAT_U8, 3, IMGSTAT_LUMA, stream);
-    const size_t words = word_cases(stream) + by_turns(IMGSTAT_U16, 1, IMGSTAT_JOINT, stream) +
-                         by_turns(IMGSTAT_U8, 2, IMGSTAT_EACH, stream);
+    const size_t lumas = luma_cases(stream) + by_turns(IMGSTAT_U8, 3, IMGSTAT_LUMA, false, stream);
+    const size_t words = word_cases(stream);
+    size_t mixed = by_turns(IMGSTAT_U16, 1, IMGSTAT_JOINT, false, stream);
+    mixed += by_turns(IMGSTAT_I16, 3, IMGSTAT_JOINT, true, stream);
+    mixed += by_turns(IMGSTAT_U16, 3, IMGSTAT_LUMA, true, stream);
+    mixed += by_turns(IMGSTAT_U8, 2, IMGSTAT_EACH, true, stream);
+    mixed += two_devices(stream);
     if (!ops.small) /* what looks at every access takes too long for waiting */
         done += busy_cases(stream);
     done += parallel_cases();
@@ -495,12 +544,13 @@ int main(void)
             }
     printf(
         "transform: %zu transforms (%zu combinations have none), %zu of what stays, %zu of luma, "
-        "%zu of words, %zu comparisons of %zu bytes, %.1f s, %zu failures\n",
-        done, without, kept, lumas, words, ops.cases, ops.compared, seconds() - begin,
+        "%zu of words, %zu by turns, %zu comparisons of %zu bytes, %.1f s, %zu failures\n",
+        done, without, kept, lumas, words, mixed, ops.cases, ops.compared, seconds() - begin,
         ops.failures);
     must_cuda(cudaStreamDestroy(stream));
     ops_close();
-    if (done < rounds * 8 || kept < (ops.small ? 30 : 480) || lumas < 40 || words < 24 + 10)
+    if (done < rounds * 8 || kept < (ops.small ? 30 : 480) || lumas < 40 || words < 24 ||
+        mixed < 30)
         return 1;
     return ops.failures > 0 ? 1 : 0;
 }
