@@ -269,8 +269,8 @@ static size_t word_cases(cudaStream_t stream)
         {.sample = IMGSTAT_U16, .channels = 1, .width = 8649703, .height = 1},
         {.sample = IMGSTAT_U16, .channels = 1, .width = 8649704, .height = 1},
         {.sample = IMGSTAT_I16, .channels = 1, .width = 3001, .height = 2903},
-        {.sample = IMGSTAT_U16, .channels = 1, .width = 5001, .height = 5003},
-        {.sample = IMGSTAT_U16, .channels = 1, .width = 5201, .height = 5003},
+        {.sample = IMGSTAT_U16, .channels = 1, .width = 17299399, .height = 1},
+        {.sample = IMGSTAT_U16, .channels = 1, .width = 4161, .height = 4159},
         {.sample = IMGSTAT_I16, .channels = 3, .width = 257, .height = 255, .mask = true},
     };
     static const Pattern patterns[] = {PATTERN_RANDOM, PATTERN_CONSTANT, PATTERN_SMOOTH};
