@@ -44,7 +44,7 @@ static __device__ __forceinline__ void recolour(ImgstatSample in, ImgstatSample 
     }
     const double colour[3] = {map_value(in, key[0]), map_value(in, key[1]), map_value(in, key[2])};
     double scaled[3];
-    luma_scale_value(colour, map_value(out, to), range.hi, scaled);
+    luma_scale_value(colour, luma_black(in), map_value(out, to), range.hi, luma_black(out), scaled);
     for (int c = 0; c < 3; c++)
         key[c] = range_avoid(&range, range_key(&range, scaled[c]));
 }

@@ -150,7 +150,8 @@ static inline void recolour_pixel(ImgstatSample in, ImgstatSample out, const Rec
         const double colour[3] = {map_value(in, key[0]), map_value(in, key[1]),
                                   map_value(in, key[2])};
         double scaled[3];
-        luma_scale_value(colour, map_value(out, luma), how->range->hi, scaled);
+        luma_scale_value(colour, luma_black(in), map_value(out, luma), how->range->hi,
+                         luma_black(out), scaled);
         for (size_t c = 0; c < 3; c++)
             key[c] = range_avoid(how->range, range_key(how->range, scaled[c]));
     }

@@ -160,22 +160,32 @@ IMGSTAT_INLINE uint32_t luma_settle16(uint32_t q, uint32_t component, uint32_t n
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* luma_scale of values. A luma that is not above 0 has no factor: the difference is added. */
-IMGSTAT_INLINE void luma_scale_value(const double from[3], double to, double top, double out[3])
+/* What black is: the lowest value of signed integers, else 0. */
+IMGSTAT_INLINE double luma_black(ImgstatSample sample)
 {
-    const double luma = luma_value(from[0], from[1], from[2]);
-    double largest = from[0] > from[1] ? from[0] : from[1];
-    largest = from[2] > largest ? from[2] : largest;
+    return sample_is_signed(sample) ? map_value(sample, 0) : 0.0;
+}
+
+/* luma_scale of values, as they lie above the blacks of the two types. A luma that is not above 0
+ * has no factor: the difference is added. */
+IMGSTAT_INLINE void luma_scale_value(const double from[3], double black, double to, double top,
+                                     double to_black, double out[3])
+{
+    const double above[3] = {map_sub(from[0], black), map_sub(from[1], black),
+                             map_sub(from[2], black)};
+    const double luma = luma_value(above[0], above[1], above[2]), wanted = map_sub(to, to_black);
+    double largest = above[0] > above[1] ? above[0] : above[1];
+    largest = above[2] > largest ? above[2] : largest;
     if (!(luma > 0.0)) {
         for (int i = 0; i < 3; i++)
-            out[i] = map_add(from[i], map_sub(to, luma));
+            out[i] = map_add(map_add(above[i], map_sub(wanted, luma)), to_black);
         return;
     }
-    double factor = to / luma;
-    if (map_mul(factor, largest) > top)
-        factor = top / largest;
+    double factor = wanted / luma;
+    if (map_mul(factor, largest) > map_sub(top, to_black))
+        factor = map_sub(top, to_black) / largest;
     for (int i = 0; i < 3; i++)
-        out[i] = map_mul(from[i], factor);
+        out[i] = map_add(map_mul(above[i], factor), to_black);
 }
 
 #endif

@@ -260,7 +260,7 @@ static void draw_floats(uint64_t *seed, Floats *f)
             continue;
         f->expected_luma[i] = (float)map_value(
             IMGSTAT_F32, map_key(IMGSTAT_F32, luma_value(colour[0], colour[1], colour[2])));
-        luma_scale_value(colour, (double)f->luma[i], f->range.hi, scaled);
+        luma_scale_value(colour, 0, (double)f->luma[i], f->range.hi, 0, scaled);
         for (unsigned c = 0; c < 3; c++)
             out[c] = (uint32_t)sample_raw(IMGSTAT_F32,
                                           range_avoid(&f->range, range_key(&f->range, scaled[c])));

@@ -615,3 +615,35 @@ Test(transfer, stretch_of_wide_integers_is_exact)
     imgstat_image_release(&out);
     imgstat_image_release(&image);
 }
+
+/* Signed integers are the unsigned ones, moved: so are their colours. */
+Test(transfer, colours_of_signed_samples_are_those_of_unsigned_ones)
+{
+    enum { PIXELS = 400 };
+    const ImgstatMethod method = {
+        .transform = IMGSTAT_EQUALIZE, .channels = IMGSTAT_LUMA, .depth = IMGSTAT_DEPTH_FLOAT};
+    uint64_t seed = 11;
+    uint8_t bytes[2][3 * PIXELS];
+    uint16_t words[2][3 * PIXELS];
+    for (size_t i = 0; i < 3 * (size_t)PIXELS; i++) {
+        const uint64_t r = seeded_next(&seed);
+        bytes[0][i] = (uint8_t)(r >> 20);
+        words[0][i] = (uint16_t)(r >> 40);
+        bytes[1][i] = bytes[0][i] ^ 0x80;
+        words[1][i] = words[0][i] ^ 0x8000;
+    }
+    for (int wide = 0; wide < 2; wide++) {
+        ImagePro image[2], out[2];
+        for (int s = 0; s < 2; s++) {
+            image[s] = wide ? image_of(words[s], PIXELS, 1, 3, s ? IMGSTAT_I16 : IMGSTAT_U16, 16)
+                            : image_of(bytes[s], PIXELS, 1, 3, s ? IMGSTAT_I8 : IMGSTAT_U8, 8);
+            out[s] = transformed(&method, &image[s], -1, true);
+        }
+        cr_assert_eq(out[0].sample, IMGSTAT_F32);
+        cr_assert(image_equal(&out[0], &out[1]));
+        for (int s = 0; s < 2; s++) {
+            imgstat_image_release(&out[s]);
+            imgstat_image_release(&image[s]);
+        }
+    }
+}
