@@ -2,7 +2,7 @@
 /* test_apply_float.c: straight lines, knots and power laws over 32-bit floats give the bits that
  * order keys give. */
 #include "apply.h"
-#include "processor.h"
+#include "helper_level.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -133,10 +133,7 @@ static void check_map(const Map *map, size_t *compared)
 static void check_lines(ProcessorLevel level)
 {
     size_t compared = 0;
-    if (!processor_supports(level))
-        cr_skip_test("the processor has no %s", processor_level_names[level]);
-    setenv("IMGSTAT_CPU", processor_level_names[level], 1);
-    cr_assert_eq(processor_level(), level);
+    use_processor_level(level);
     for (size_t round = 0; round < ROUNDS; round++) {
         const Map affine = draw_map(MAP_AFFINE), linear = draw_map(MAP_LINEAR);
         check_map(&affine, &compared);

@@ -3,8 +3,8 @@
  * arithmetic, one pixel after the other; recorded outputs are in test_transfer_like.c. */
 #include "clahe.h"
 
+#include "helper_level.h"
 #include "helper_transform.h"
-#include "processor.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -171,10 +171,7 @@ static void compare_opencv_level(ProcessorLevel level)
         {.sample = IMGSTAT_U16, .width = 700, .height = 501, .levels = 70, .undefined = true}};
     uint64_t seed = 21;
     size_t compared = 0;
-    if (!processor_supports(level))
-        cr_skip_test("the processor has no %s", processor_level_names[level]);
-    setenv("IMGSTAT_CPU", processor_level_names[level], 1);
-    cr_assert_eq(processor_level(), level);
+    use_processor_level(level);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
         compared += compare_opencv(&cases[k], &seed);
     cr_assert_gt(compared, 2500000);
@@ -283,10 +280,7 @@ static void compare_skimage_level(ProcessorLevel level)
         {.sample = IMGSTAT_U16, .width = 809, .height = 110, .levels = 901, .flat = true}};
     uint64_t seed = 22;
     size_t compared = 0;
-    if (!processor_supports(level))
-        cr_skip_test("the processor has no %s", processor_level_names[level]);
-    setenv("IMGSTAT_CPU", processor_level_names[level], 1);
-    cr_assert_eq(processor_level(), level);
+    use_processor_level(level);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
         compared += compare_skimage(&cases[k], &seed);
     cr_assert_gt(compared, 380000);

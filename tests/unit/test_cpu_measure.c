@@ -172,6 +172,15 @@ static void check_sample(ImgstatSample sample)
     close_all(&all);
 }
 
+/* Every sample of an image without gaps. */
+static void fill(const ImagePro *image, uint64_t raw)
+{
+    const size_t bytes = sample_bits(image->sample) / 8;
+    const size_t n = image_samples_per_row(image) * image->height;
+    for (size_t i = 0; i < n; i++)
+        memcpy((unsigned char *)image->host + i * bytes, &raw, bytes);
+}
+
 /* A row of ones but for one sample at x, and another one like it that is later: of floats, a zero
  * of each sign. */
 static void check_place(const Devices *all, Random *random, ImgstatSample sample, uint16_t channels,
@@ -184,8 +193,7 @@ static void check_place(const Devices *all, Random *random, ImgstatSample sample
     const uint64_t later = sample_is_float(sample) ? 0 : least;
     TestImage test =
         test_image(random, sample, WIDTH, 1, channels, PATTERN_CONSTANT, 0, 0, false, false);
-    for (size_t i = 0; i < (size_t)WIDTH * channels; i++)
-        memcpy((unsigned char *)test.image.host + i * bytes, &one, bytes);
+    fill(&test.image, one);
     const uint16_t c = (uint16_t)random_below(random, channels);
     unsigned char *const at = (unsigned char *)test.image.host + c * bytes;
     const size_t stride = bytes * channels, after = x + 1 + random_below(random, WIDTH - x);
@@ -224,8 +232,7 @@ static void check_places(const Devices *all, Random *random, ImgstatSample sampl
     TestImage test =
         test_image(random, sample, width, height, channels, PATTERN_CONSTANT, 0, 0, false, mask);
     unsigned char *const at = test.image.host;
-    for (size_t i = 0; i < n; i++)
-        memcpy(at + i * bytes, &middle, bytes);
+    fill(&test.image, middle);
     for (int i = 0; i < PLACES; i++) {
         const uint64_t key = ((uint64_t)1 << (8 * bytes - 1)) + random_below(random, 2 * FEW) - FEW;
         const uint64_t raw = sample_raw(sample, key);
