@@ -250,7 +250,7 @@ Test(cpu_measure, first_positions_of_many_tasks)
     for (ImgstatSample sample = IMGSTAT_U8; sample <= IMGSTAT_F64; sample++) {
         for (uint16_t channels = 1; channels <= 5; channels += 2) {
             const bool mask = random_below(&random, 3) == 0;
-            check_places(&all, &random, sample, 1021, 1500 / channels, channels, mask, &compared);
+            check_places(&all, &random, sample, 1021, 1500U / channels, channels, mask, &compared);
             check_places(&all, &random, sample, 270001, 3, channels, false, &compared);
         }
     }
