@@ -100,20 +100,30 @@ static ImgstatResult check(const ImgstatMethod *method, const TransferShape *sha
     return IMGSTAT_OK;
 }
 
+/* Of the grays that scikit-image scales an image to; it leaves one level as it is among 65,536. */
+static uint32_t skimage_gray(const Clahe *clahe, uint64_t key, uint32_t entries)
+{
+    const uint64_t most = SKIMAGE_GRAYS - 1;
+    if (clahe->black < clahe->white) {
+        const double span = (double)(clahe->white - clahe->black);
+        return (uint32_t)rint((double)(key - clahe->black) / span * (double)most);
+    }
+    const uint64_t level = key * (65535 / (entries - 1));
+    return (uint32_t)(level < most ? level : most);
+}
+
 static void set_positions(Clahe *clahe)
 {
     const uint32_t entries = sample_record_bins(clahe->sample);
-    const double span = (double)(clahe->white - clahe->black);
     for (uint32_t key = 0; key < entries; key++) {
         const uint64_t k = key < clahe->black   ? clahe->black
                            : key > clahe->white ? clahe->white
                                                 : key;
         if (clahe->like == IMGSTAT_LIKE_OPENCV)
             clahe->position[key] = key;
-        else if (clahe->like == IMGSTAT_LIKE_SKIMAGE) {
-            const double unit = (double)(k - clahe->black) / span;
-            clahe->position[key] = (uint32_t)rint(unit * (SKIMAGE_GRAYS - 1)) / SKIMAGE_BIN_GRAYS;
-        } else
+        else if (clahe->like == IMGSTAT_LIKE_SKIMAGE)
+            clahe->position[key] = skimage_gray(clahe, k, entries) / SKIMAGE_BIN_GRAYS;
+        else
             clahe->position[key] = clahe_position(key, clahe->black, clahe->white);
         const uint64_t raw = sample_raw(clahe->sample, key);
         if (clahe->bin)
@@ -179,7 +189,7 @@ ImgstatResult clahe_create(Scratch *scratch, const ImgstatMethod *method,
                   shape->nodata_key, &clahe->rescale, &clahe->stays);
     clahe->black = black;
     clahe->white = white;
-    clahe->unchanged = black >= white;
+    clahe->unchanged = clahe->like == IMGSTAT_LIKE_IMGSTAT ? black >= white : black > white;
     clahe->clip_limit = given > 0.0 ? given : method->like == IMGSTAT_LIKE_OPENCV ? 40.0 : 0.01;
     clahe->nano = clahe->clip_limit >= 1.0 ? 1000000000u : (uint64_t)rint(clahe->clip_limit * 1e9);
     clahe->out_min = UINT32_MAX;
@@ -191,7 +201,8 @@ ImgstatResult clahe_create(Scratch *scratch, const ImgstatMethod *method,
         return result;
     }
     if (!clahe->unchanged) {
-        clahe->step = clahe_words_step((uint32_t)black, (uint32_t)white);
+        if (clahe->like == IMGSTAT_LIKE_IMGSTAT)
+            clahe->step = clahe_words_step((uint32_t)black, (uint32_t)white);
         set_positions(clahe);
     }
     *out = clahe;

@@ -48,17 +48,24 @@ def pattern(kind, width, height, dtype):
         "dark": (low * high) >> np.uint64(16),
         "scan": np.uint64(512) + (h & np.uint64(4095)) + x,
         "tiles": ((x // np.uint64(13) + y // np.uint64(17)) % np.uint64(5)) * np.uint64(9000) + np.uint64(1000),
+        "black": x * np.uint64(0),
+        "flat": x * np.uint64(0) + np.uint64(25700),
+        "white": x * np.uint64(0) + np.uint64(65535),
     }[kind]
     return (v >> np.uint64(8)).astype(np.uint8) if dtype == np.uint8 else v.astype(np.uint16)
 
 
 def convert(array, *args):
     with tempfile.TemporaryDirectory() as folder:
-        source, target = os.path.join(folder, "in.png"), os.path.join(folder, "out.png")
-        Image.fromarray(array).save(source)
+        source, target = os.path.join(folder, "in.tif"), os.path.join(folder, "out.tif")
+        tifffile.imwrite(source, array)
         depth = "8" if array.dtype == np.uint8 else "16"
-        subprocess.run(["convert", source, *args, "-depth", depth, target], check=True)
-        return np.array(Image.open(target)).astype(array.dtype)
+        # else an image of one level becomes bilevel
+        keep = ["-type", "Grayscale", "-depth", depth, "-compress", "None"]
+        subprocess.run(["convert", source, *args, *keep, target], check=True, stderr=subprocess.DEVNULL)
+        result = tifffile.imread(target)
+        assert (result.shape, result.dtype) == (array.shape, array.dtype)
+        return result
 
 
 def vips_equalize(array):
@@ -104,8 +111,9 @@ def clahe(program, array, tiles, clip):
 
 
 def patterns():
-    sizes = {"noise": (64, 48), "slope": (131, 97), "dark": (255, 61), "scan": (100, 80), "tiles": (77, 90)}
-    for kind, (width, height) in sizes.items():
+    sizes = (("noise", 64, 48), ("slope", 131, 97), ("dark", 255, 61), ("scan", 100, 80), ("tiles", 77, 90),
+             ("black", 64, 48), ("flat", 64, 48), ("flat", 203, 199), ("flat", 5, 3), ("white", 131, 97))
+    for kind, width, height in sizes:
         for dtype in (np.uint8, np.uint16):
             yield kind, width, height, dtype
 

@@ -56,6 +56,12 @@ static uint32_t pattern_value(const char *kind, uint32_t x, uint32_t y)
         return (uint32_t)((uint64_t)low * high >> 16);
     if (strcmp(kind, "scan") == 0)
         return (512 + (h & 4095) + x) & 0xFFFF;
+    if (strcmp(kind, "black") == 0)
+        return 0;
+    if (strcmp(kind, "flat") == 0)
+        return 25700;
+    if (strcmp(kind, "white") == 0)
+        return 65535;
     cr_assert_str_eq(kind, "tiles");
     return ((x / 13 + y / 17) % 5) * 9000 + 1000;
 }

@@ -138,18 +138,17 @@ static size_t compare_opencv(const LikeCase *c, uint64_t *seed)
     const uint32_t first = c->height / 2, rest = c->height - first;
     ImagePro bands[] = {image_band(&image, 0, first), image_band(&image, first, rest)};
     ImagePro outs[] = {image_band(&out, 0, first), image_band(&out, first, rest)};
-    for (int k = 0; k < 2 && !clahe->unchanged; k++)
+    cr_assert_not(clahe->unchanged);
+    for (int k = 0; k < 2; k++)
         clahe_apply(clahe, &bands[k], 0, &outs[k]);
-    if (!clahe->unchanged)
-        compare_pixels(clahe, &image, &out, table);
-    const size_t compared = clahe->unchanged ? 0 : pixels;
+    compare_pixels(clahe, &image, &out, table);
     free(mask);
     free(counts);
     free(table);
     clahe_destroy(clahe);
     imgstat_image_release(&out);
     imgstat_image_release(&image);
-    return compared;
+    return pixels;
 }
 
 /* By the loops for a set of instructions: of whole tiles and of padded ones; those of many and of
@@ -161,6 +160,8 @@ static void compare_opencv_level(ProcessorLevel level)
         {.sample = IMGSTAT_U8, .width = 1201, .height = 35, .undefined = true},
         {.sample = IMGSTAT_U8, .width = 37, .height = 300, .levels = 90},
         {.sample = IMGSTAT_U8, .width = 2, .height = 3},
+        {.sample = IMGSTAT_U8, .width = 203, .height = 61, .levels = 1},
+        {.sample = IMGSTAT_U16, .width = 203, .height = 61, .levels = 1},
         {.sample = IMGSTAT_U16, .width = 1200, .height = 33},
         {.sample = IMGSTAT_U16, .width = 1201, .height = 35, .undefined = true},
         {.sample = IMGSTAT_U16, .width = 37, .height = 300, .levels = 3000},
@@ -274,6 +275,7 @@ static void compare_skimage_level(ProcessorLevel level)
         {.sample = IMGSTAT_U8, .width = 1200, .height = 33},
         {.sample = IMGSTAT_U8, .width = 1201, .height = 35, .undefined = true},
         {.sample = IMGSTAT_U8, .width = 7, .height = 9},
+        {.sample = IMGSTAT_U16, .width = 203, .height = 61, .levels = 1},
         {.sample = IMGSTAT_U16, .width = 1200, .height = 133},
         {.sample = IMGSTAT_U16, .width = 1201, .height = 35, .undefined = true},
         {.sample = IMGSTAT_U16, .width = 37, .height = 300, .levels = 3000},
