@@ -387,11 +387,13 @@ bool imgstat_record_edge(const ImgstatRecord *record, uint16_t channel, uint32_t
                          ImgstatValue *out)
 {
     const Findings *const found = find_channel(record, channel);
-    if (!found || !record->has_histogram || !found->histogram.outgrown || k > found->histogram.bins)
+    if (!found || !record->has_histogram || k > found->histogram.bins)
         return false;
-    *out = k == found->histogram.bins
-               ? found->stats.max
-               : sample_value(record->record->sample, found->histogram.edge[k]);
+    const Histogram *const h = &found->histogram;
+    if (!h->outgrown)
+        *out = (ImgstatValue){.sample = IMGSTAT_F64, .as.f = histogram_edge(h, k)};
+    else
+        *out = k == h->bins ? found->stats.max : sample_value(record->record->sample, h->edge[k]);
     return true;
 }
 

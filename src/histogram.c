@@ -114,10 +114,13 @@ static double edge_of_fine(const Histogram *h, uint32_t k)
     return edge;
 }
 
-/* lo + k w as a double, also where hi - lo is none. */
-static double edge_value(const Histogram *h, uint32_t k)
+double histogram_edge(const Histogram *h, uint32_t k)
 {
     const double apart = h->hi - h->lo;
+    if (k == h->bins)
+        return h->hi;
+    if (h->per_value)
+        return h->lo + k;
     if (!isfinite(apart))
         return 2 * (h->lo / 2 + k * ((h->hi / 2 - h->lo / 2) / h->bins));
     return h->fine ? edge_of_fine(h, k) : h->lo + k * (apart / h->bins);
@@ -129,7 +132,7 @@ static void fill_edges(ImgstatSample sample, Histogram *h, uint64_t first, uint6
 {
     h->edge[0] = first;
     for (uint32_t k = 1; k < h->bins; k++) {
-        const uint64_t key = h->lo < h->hi ? sample_key_ceil(sample, edge_value(h, k)) : first;
+        const uint64_t key = h->lo < h->hi ? sample_key_ceil(sample, histogram_edge(h, k)) : first;
         h->edge[k] = key < h->edge[k - 1] ? h->edge[k - 1] : key > end ? end : key;
     }
     h->edge[h->bins] = end;
@@ -150,7 +153,7 @@ static uint32_t find_top_bin(ImgstatSample sample, const Histogram *h)
 {
     const double past = sample_is_signed(sample) ? 0x1p63 : 0x1p64;
     uint32_t k = h->bins - 1;
-    while (h->lo < h->hi && k > 0 && edge_value(h, k) >= past)
+    while (h->lo < h->hi && k > 0 && histogram_edge(h, k) >= past)
         k--;
     return k;
 }

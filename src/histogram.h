@@ -32,6 +32,9 @@ ImgstatResult histogram_check(const ImgstatMeasure *how, ImgstatError *err);
 ImgstatResult histogram_create(Scratch *scratch, const Record *record, uint16_t channel,
                                uint8_t bits, const ImgstatMeasure *how, Histogram *out,
                                ImgstatError *err);
+/* Where bin k begins, or with k = bins the last one ends; of outgrown edges, nearly. hi - lo need
+ * not be a finite double. */
+double histogram_edge(const Histogram *histogram, uint32_t k);
 void histogram_release(Histogram *histogram); /* contents only */
 
 #endif

@@ -305,9 +305,10 @@ IMGSTAT_API bool imgstat_record_exact(const ImgstatRecord *record, uint16_t chan
 /* False where no histogram was asked for. */
 IMGSTAT_API bool imgstat_record_histogram(const ImgstatRecord *record, uint16_t channel,
                                           ImgstatHistogram *out);
-/* Where bin k of integers begins, or with k = bins the last one ends, where a double need not hold
- * that: from 2^53 on, between the extrema of the samples. Else false: lo + k (hi - lo) / bins does.
- */
+/* Where bin k begins, or with k = bins the last one ends: lo + k (hi - lo) / bins, of bins finer
+ * than two steps of double the next double at or above it; of bins that each are one value, that
+ * value. An F64; but of integers beyond 2^53, between their extrema, one of these. False where no
+ * histogram was asked for, or k > bins. */
 IMGSTAT_API bool imgstat_record_edge(const ImgstatRecord *record, uint16_t channel, uint32_t k,
                                      ImgstatValue *out);
 /* The sum as decimal text: exact for integers, nearest double for floats; "null" without samples.

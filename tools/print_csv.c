@@ -31,11 +31,10 @@ static void put_real(FILE *out, double value)
     fprintf(out, ",%s", text);
 }
 
-static void put_edge(FILE *out, const Report *report, uint16_t channel,
-                     const ImgstatHistogram *histogram, uint32_t k)
+static void put_edge(FILE *out, const Report *report, uint16_t channel, uint32_t k)
 {
     char text[TEXT_NUMBER];
-    text_edge(text, report->record, channel, histogram, k, !text_is_float(report->page->sample));
+    text_edge(text, report->record, channel, k, !text_is_float(report->page->sample));
     fprintf(out, ",%s", text);
 }
 
@@ -144,8 +143,8 @@ void print_csv_bins(FILE *out, const Report *report)
             fprintf(out, ",%" PRIu32 ",", report->page->page);
             put_text(out, imgstat_file_channel(report->file, c));
             fprintf(out, ",%" PRIu32, i);
-            put_edge(out, report, c, &histogram, i);
-            put_edge(out, report, c, &histogram, histogram.per_value ? i : i + 1); /* ends there */
+            put_edge(out, report, c, i);
+            put_edge(out, report, c, histogram.per_value ? i : i + 1); /* ends there */
             fprintf(out, ",%" PRIu64 ",%" PRIu64 "\n", histogram.counts[i], sum);
         }
     }

@@ -52,11 +52,10 @@ static json_object *new_real(double value)
     return new_raw(text);
 }
 
-static json_object *new_edge(const Report *report, uint16_t channel,
-                             const ImgstatHistogram *histogram, uint32_t k)
+static json_object *new_edge(const Report *report, uint16_t channel, uint32_t k)
 {
     char text[TEXT_NUMBER];
-    text_edge(text, report->record, channel, histogram, k, !text_is_float(report->page->sample));
+    text_edge(text, report->record, channel, k, !text_is_float(report->page->sample));
     return new_raw(text);
 }
 
@@ -102,8 +101,8 @@ static json_object *new_histogram(const Report *report, uint16_t channel,
 {
     json_object *const object = json_object_new_object();
     check(object);
-    add(object, "lo", new_edge(report, channel, histogram, 0));
-    add(object, "hi", new_edge(report, channel, histogram, histogram->bins));
+    add(object, "lo", new_edge(report, channel, 0));
+    add(object, "hi", new_edge(report, channel, histogram->bins));
     add(object, "bins", new_count(histogram->bins));
     add(object, "counts", new_counts(histogram, false));
     return object;

@@ -189,19 +189,15 @@ double text_point(double lo, double hi, double k, double n)
     return isfinite(apart) ? lo + k * (apart / n) : 2 * (lo / 2 + k * ((hi / 2 - lo / 2) / n));
 }
 
-void text_edge(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_t channel,
-               const ImgstatHistogram *histogram, uint32_t k, bool whole)
+void text_edge(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_t channel, uint32_t k,
+               bool whole)
 {
-    const ImgstatHistogram *const h = histogram;
-    ImgstatValue value;
-    if (imgstat_record_edge(record, channel, k, &value)) {
-        text_value(out, value);
-        return;
-    }
-    if (k == h->bins)
-        text_number(out, h->hi, whole);
+    ImgstatValue value = {.sample = IMGSTAT_F64, .as.f = (double)NAN};
+    (void)imgstat_record_edge(record, channel, k, &value);
+    if (text_is_float(value.sample))
+        text_number(out, value.as.f, whole);
     else
-        text_number(out, h->per_value ? h->lo + k : text_point(h->lo, h->hi, k, h->bins), whole);
+        text_value(out, value);
 }
 
 void text_short(char out[TEXT_NUMBER], double value)

@@ -25,11 +25,10 @@ bool text_is_utf8(void);
 void text_real(char out[TEXT_NUMBER], double value);
 /* As text_real, but whole numbers without ".0" where `whole` says that the samples are integers. */
 void text_number(char out[TEXT_NUMBER], double value, bool whole);
-/* Where bin k begins, or with k = bins the last one ends; of bins that each are one value, that. A
- * double need not hold what is between integers from 2^53 on: then the smallest of the bin. */
-void text_edge(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_t channel,
-               const ImgstatHistogram *histogram, uint32_t k, bool whole);
-/* lo + k (hi - lo) / n, also where hi - lo is more than a double holds. */
+/* imgstat_record_edge, as text_number. */
+void text_edge(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_t channel, uint32_t k,
+               bool whole);
+/* Of an axis: lo + k (hi - lo) / n, also where hi - lo is more than a double holds. */
 double text_point(double lo, double hi, double k, double n);
 /* Exact. */
 void text_value(char out[TEXT_NUMBER], ImgstatValue value);

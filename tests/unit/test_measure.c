@@ -46,6 +46,81 @@ Test(measure, worked_example)
     cr_assert_eq(measure_stats(&image, NULL).mean, 76.078125);
 }
 
+/* ---- Edges of histograms ------------------------------------------------------------------ */
+
+/* Where bins of a row of samples begin and end; the caller destroys the record. */
+static ImgstatRecord *binned(const void *samples, uint32_t n, ImgstatSample sample,
+                             const ImgstatMeasure *how, uint32_t bins)
+{
+    const ImagePro image = measure_wrap(samples, n, 1, 1, sample);
+    ImgstatRecord *const record = measure_image(&image, how);
+    ImgstatHistogram histogram;
+    ImgstatValue value;
+    cr_assert(imgstat_record_histogram(record, 0, &histogram));
+    cr_assert_eq(histogram.bins, bins);
+    cr_assert_not(imgstat_record_edge(record, 0, bins + 1, &value));
+    return record;
+}
+
+static ImgstatValue edge(const ImgstatRecord *record, uint32_t k)
+{
+    ImgstatValue value;
+    cr_assert(imgstat_record_edge(record, 0, k, &value));
+    return value;
+}
+
+static void expect_edge(const ImgstatRecord *record, uint32_t k, double expected)
+{
+    const ImgstatValue value = edge(record, k);
+    cr_expect(value.sample == IMGSTAT_F64 && value.as.f == expected, "edge %u is %a, not %a", k,
+              value.as.f, expected);
+}
+
+Test(measure, edges_of_bins)
+{
+    const uint8_t bytes[] = {3, 200};
+    ImgstatMeasure how = {.histogram = true, .bins = 16};
+    ImgstatRecord *record = binned(bytes, 2, IMGSTAT_U8, &how, 16);
+    for (uint32_t k = 0; k <= 16; k++)
+        expect_edge(record, k, 16 * k);
+    imgstat_record_destroy(record);
+    how.bins = 0; /* a value each */
+    record = binned(bytes, 2, IMGSTAT_U8, &how, 256);
+    expect_edge(record, 255, 255);
+    imgstat_record_destroy(record);
+    const float floats[] = {-1, 3};
+    how.bins = 8;
+    record = binned(floats, 2, IMGSTAT_F32, &how, 8);
+    for (uint32_t k = 0; k <= 8; k++)
+        expect_edge(record, k, -1 + 0.5 * k);
+    imgstat_record_destroy(record);
+}
+
+/* What is printed was lo + k w there, rounded to either side of where samples are parted. */
+Test(measure, edges_of_bins_finer_than_doubles)
+{
+    enum { STEPS = 5, BINS = 7 };
+    const double samples[] = {1, 1 + STEPS * DBL_EPSILON};
+    const ImgstatMeasure how = {.histogram = true, .bins = BINS};
+    ImgstatRecord *const record = binned(samples, 2, IMGSTAT_F64, &how, BINS);
+    for (uint32_t k = 0; k <= BINS; k++) /* the next of the steps at or above 5 k / 7 of them */
+        expect_edge(record, k, 1 + (double)((STEPS * k + BINS - 1) / BINS) * DBL_EPSILON);
+    imgstat_record_destroy(record);
+}
+
+Test(measure, edges_of_bins_beyond_doubles)
+{
+    const uint64_t least = ((uint64_t)1 << 60) + 77, samples[] = {least, least + 41};
+    const ImgstatMeasure how = {.histogram = true, .bins = 4};
+    ImgstatRecord *const record = binned(samples, 2, IMGSTAT_U64, &how, 4);
+    static const uint64_t above[] = {0, 11, 21, 31, 41}; /* 41 k / 4, rounded up */
+    for (uint32_t k = 0; k <= 4; k++) {
+        const ImgstatValue value = edge(record, k);
+        cr_expect(value.sample == IMGSTAT_U64 && value.as.u == least + above[k]);
+    }
+    imgstat_record_destroy(record);
+}
+
 /* ---- Every type against sorting and two passes in long double ----------------------------- */
 
 typedef struct Expected {
