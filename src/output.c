@@ -31,7 +31,7 @@ static void output_free(Output *output)
 bool output_exists(const char *path)
 {
     struct stat st;
-    return strcmp(path, "-") != 0 && stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+    return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 /* An unlinked temporary, for targets that only take a stream. */

@@ -20,7 +20,8 @@ typedef struct Output {
     const Cancel *cancel; /* asked where the reader of a pipe keeps it waiting; NULL: never */
 } Output;
 
-/* Whether there is something at `path`, a folder apart: that is never an output. */
+/* Whether there is a file at `path` that an output would replace: no folder, and no FIFO or device,
+ * which take the bytes. */
 bool output_exists(const char *path);
 
 /* Like cp: a new file takes `mode` less the umask, an existing one (replaced only with `replace`)

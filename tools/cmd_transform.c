@@ -107,8 +107,10 @@ static bool save_transfer(const Options *o, const ImgstatTransfer *transfer)
     ImgstatError error;
     const char *const path = o->transform.save_transfer;
     if (transfer == NULL) {
+        char *const name = text_display(path);
         fprintf(stderr, "%s: %s: not written: there is no single transfer; --together makes one\n",
-                o->command, path);
+                o->command, name);
+        free(name);
         return false;
     }
     if (imgstat_transfer_save(transfer, path, o->transform.write.replace, &error) == IMGSTAT_OK)
@@ -225,14 +227,13 @@ static bool check_saving(const Options *o, const InputList *inputs)
         status_raise(STATUS_USAGE);
         return false;
     }
-    if (!t->write.replace && strcmp(t->save_transfer, "-") != 0 &&
-        access(t->save_transfer, F_OK) == 0) {
-        fprintf(stderr, "%s: %s: exists already; --force replaces it\n", o->command,
-                t->save_transfer);
-        status_raise(STATUS_FAILED);
-        return false;
-    }
-    return true;
+    if (t->write.replace || !output_exists(t->save_transfer))
+        return true;
+    char *const name = text_display(t->save_transfer);
+    fprintf(stderr, "%s: %s: exists already; --force replaces it\n", o->command, name);
+    free(name);
+    status_raise(STATUS_FAILED);
+    return false;
 }
 
 static void run_command(const Options *o, const InputList *inputs)

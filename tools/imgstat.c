@@ -5,10 +5,12 @@
 #include "status.h"
 #include "text.h"
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct Subcommand {
     const char *name;
@@ -100,8 +102,20 @@ static void keep_memory(void)
 #endif
 }
 
+/* Where a standard stream is closed, the next file that is opened would take its place, and what
+ * is said would be written into it. Something takes it that, like a closed one, fails to be used.
+ */
+static void occupy_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            exit(STATUS_FAILED);
+}
+
 int main(int argc, char **argv)
 {
+    occupy_standard_streams();
     keep_memory();
     status_catch_signals();
     if (argc < 2) {

@@ -16,11 +16,16 @@ enum { PERCENTILES_MAX = 32768 };
 
 static error_t report(const char *command, const char *format, va_list arguments)
 {
-    char sentence[512];
-    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_list again;
+    va_copy(again, arguments);
+    const size_t bytes = (size_t)vsnprintf(NULL, 0, format, arguments) + 1;
+    char *const sentence = text_alloc(bytes); /* names of files may be long */
+    vsnprintf(sentence, bytes, format, again);
+    va_end(again);
     char *const shown = text_display(sentence);
     fprintf(stderr, "%s: %s\n", command, shown);
     free(shown);
+    free(sentence);
     return EINVAL;
 }
 

@@ -459,6 +459,56 @@ def test_standard_output(program, folder):
     check(out.read_bytes() == b"before" + (folder / "want.png").read_bytes(), f"{out.read_bytes()[:20]!r}")
 
 
+def test_closed_streams(program, folder):
+    """Files took the places of standard streams that were closed: what is said was written into outputs, and a
+    transfer for standard output was copied to itself without end."""
+    (folder / "in").mkdir()
+    for i in range(20):
+        (folder / "in" / f"{i}.png").write_bytes(png(300, 200, 8, os.urandom(60000)))
+    run(program, "normalize", folder / "in", "-o", folder / "want")
+    want = {path.name: path.read_bytes() for path in (folder / "want").iterdir()}
+    for closed in ((0,), (1,), (2,), (0, 2), (1, 2), (0, 1, 2)):
+
+        def close(closed=closed):
+            for stream in closed:
+                os.close(stream)
+
+        for _ in range(3):
+            run(program, "normalize", "--verbose", "--force", "--jobs", "4", folder / "in", "-o", folder / "out",
+                preexec_fn=close)
+            got = {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
+            check(got == want, f"without {closed}: the outputs are whole")
+        for words in (["--save-transfer", "-", "-o", folder / "one.png"], ["-o", "-"]):
+            done = run(program, "normalize", "--force", *words, folder / "in" / "1.png", status=int(1 in closed),
+                       preexec_fn=close)
+            check(1 not in closed or 2 in closed or b"Bad file descriptor" in done.stderr, f"{closed}: {done.stderr!r}")
+
+
+def test_streams_are_no_files(program, folder):
+    """A transfer was refused where a FIFO or a device was to take it, and images were taken for done."""
+    make_folder(folder)
+    name, fifo = folder / "in" / "a.png", folder / "fifo"
+    run(program, "normalize", name, "-o", folder / "a.png", "--save-transfer", folder / "t.json")
+    run(program, "normalize", "--force", name, "-o", folder / "a.png", "--save-transfer", "/dev/null")
+    run(program, "normalize", name, "-o", folder / "b.png", "--save-transfer", "/dev/null")
+    done = run(program, "normalize", "--dry-run", name, "-o", "/dev/null")
+    check(b"exists" not in done.stdout, f"--dry-run: {done.stdout!r}")
+    os.mkfifo(fifo)
+    for words, want in ((["-o", folder / "c.png", "--save-transfer", fifo], folder / "t.json"),
+                        (["--skip-existing", "-o", fifo], folder / "a.png")):
+        reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+        run(program, "normalize", name, *words)
+        check(os.read(reader, 1 << 16) == want.read_bytes(), f"{words}")
+        os.close(reader)
+    odd = folder / "t\n.json"
+    run(program, "normalize", name, "-o", folder / "d.png", "--save-transfer", odd)
+    done = run(program, "normalize", name, "-o", folder / "e.png", "--save-transfer", odd, status=1)
+    check(done.stderr.endswith(b"t?.json: exists already; --force replaces it\n"), f"{done.stderr!r}")
+    long = "n" * 200 + "/" + "m" * 200
+    done = run(program, "normalize", f"in/../{long}/a.png", f"in/{long}/a.png", "-o", "x", status=2, cwd=folder)
+    check(b"would both become x/a.png" in done.stderr, f"a sentence is whole, however long: {done.stderr!r}")
+
+
 def on_terminal(*command):
     """What a command says on standard error where that is a terminal."""
     end = b"\0end"
