@@ -105,6 +105,8 @@ static size_t walk_directory(const Options *o, const char *path, const struct st
         if (known && S_ISDIR(child_info.st_mode)) {
             if (o->recursive && !is_loop(&here, &child_info) && !is_left_out(o, &child_info))
                 walk_directory(o, child, &child_info, &here, list);
+        } else if (!known && o->recursive && entries[i]->d_type == DT_DIR) {
+            add_problem(list, child, strerror(errno)); /* what it holds is not left out unsaid */
         } else if (encode_format_of_path(entries[i]->d_name) != NULL &&
                    (!known || S_ISREG(child_info.st_mode))) {
             add(list, child); /* a dangling link named so is reported when it is opened */

@@ -302,7 +302,8 @@ bool outputs_make_folders(const Options *options, const Outputs *outputs)
         if (length == 0 || (i > 0 && length == folder_length(before) &&
                             memcmp(before, outputs->paths[i], length) == 0))
             continue;
-        if (!make_folder_of(options, outputs->paths[i]))
+        /* Without this folder its files fail, and say so; the others need not. */
+        if (!make_folder_of(options, outputs->paths[i]) && !is_directory(options->transform.output))
             return false;
     }
     return true;

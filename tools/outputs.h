@@ -16,7 +16,8 @@ void outputs_leave_out(Options *options);
 /* Plans all outputs; false after a sentence on standard error: two inputs would become one file, or
  * an input would be overwritten. Writes nothing. */
 bool outputs_plan(const Options *options, const InputList *inputs, Outputs *out);
-/* Makes the folders that are missing; false after a sentence. */
+/* Makes the folders that are missing, a sentence for each that cannot be made; false if nothing can
+ * be written for that. */
 bool outputs_make_folders(const Options *options, const Outputs *outputs);
 void outputs_release(Outputs *outputs);
 

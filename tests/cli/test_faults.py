@@ -86,13 +86,14 @@ def test_disk_full(program, folder):
 
 
 def obey_modes():
-    """Of a child that is root: it may no longer write where modes forbid it."""
+    """Of a child that is root: it may no longer write, read or search where modes forbid it."""
     libc = ctypes.CDLL(None)
     version, capabilities = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
     libc.capget(version, capabilities)
     capabilities[2] = capabilities[5] = 0  # none is inherited
     libc.capset(version, capabilities)
-    libc.prctl(24, 1, 0, 0, 0)  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE
+    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+        libc.prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
 
 
 def test_unwritable(program, folder):
@@ -117,6 +118,43 @@ def test_unwritable(program, folder):
         done = run(program, "equalize", name, "-o", locked / words[0], *words[1:], status=1, **more)
         check(b"Permission denied" in done.stderr, f"a folder without write permission: {done.stderr!r}")
     check(os.listdir(locked) == ["old.png"] and (locked / "old.png").read_bytes() == b"precious", "nothing changes in it")
+
+
+def test_folder_that_cannot_be_made(program, folder):
+    """It ended everything, and images that belong elsewhere were not written."""
+    for name in ("a.png", "s/deep/b.png", "t/c.png"):
+        (folder / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "in" / name).write_bytes(png(20, 20))
+    out = folder / "out"
+    out.mkdir()
+    (out / "s").write_bytes(b"precious")
+    done = run(program, "normalize", "-r", folder / "in", "-o", out, status=1)
+    check(done.stderr.endswith(b"2 written, 1 failed\n") and b"s/deep: cannot create the folder" in done.stderr,
+          f"{done.stderr!r}")
+    check((out / "t" / "c.png").exists() and (out / "s").read_bytes() == b"precious", "the others are written")
+    done = run(program, "normalize", "-r", folder / "in", "-o", "/proc/nothing", status=1)
+    check(done.stderr.count(b"\n") == 1, f"nothing can be written: {done.stderr!r}")
+
+
+def test_unsearchable(program, folder):
+    """What lies in folders that can be listed and not entered was left out without a word."""
+    source = folder / "in"
+    (source / "locked" / "sub").mkdir(parents=True)
+    for name in ("a.png", "locked/b.png", "locked/sub/c.png"):
+        (source / name).write_bytes(png(20, 20))
+    (source / "locked").chmod(0o644)
+    folder.chmod(0o777)
+    more = {"preexec_fn": obey_modes} if os.geteuid() == 0 else {}
+    try:
+        if subprocess.run(["ls", source / "locked" / "sub"], capture_output=True, check=False, **more).returncode == 0:
+            skip("a folder without search permission: modes forbid nothing here")
+            return
+        done = run(program, "normalize", "-r", source, "-o", folder / "out", status=1, **more)
+        for name in ("locked/b.png", "locked/sub"):
+            check(f"{name}: Permission denied".encode() in done.stderr, f"{name}: {done.stderr!r}")
+        check(done.stderr.endswith(b"1 written, 2 failed\n"), f"{done.stderr!r}")
+    finally:
+        (source / "locked").chmod(0o755)
 
 
 def test_read_only(program, folder):
