@@ -219,6 +219,26 @@ static ImgstatResult copy_out(Output *output, ImgstatError *err)
     return res;
 }
 
+/* Onto a target that is not there. File systems that cannot promise that make a link, those without
+ * links (FUSE, shared folders of virtual machines) a rename. */
+static int rename_to_new(const char *from, const char *to)
+{
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL)
+        return -1;
+    if (link(from, to) == 0) {
+        unlink(from);
+        return 0;
+    }
+    struct stat st;
+    if (errno == EEXIST || lstat(to, &st) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return rename(from, to);
+}
+
 /* Onto the target in one step. A file that is replaced reaches the disk first: a power cut must not
  * cost the old one. For a new file nothing that existed is at stake. */
 static ImgstatResult rename_over(Output *output, ImgstatError *err)
@@ -231,13 +251,8 @@ static ImgstatResult rename_over(Output *output, ImgstatError *err)
     output->fd = -1;
     if (closed != 0)
         return io_error(output, "write", err);
-    int renamed = renameat2(AT_FDCWD, output->temporary, AT_FDCWD, output->target,
-                            output->replace ? 0 : RENAME_NOREPLACE);
-    if (renamed != 0 && errno == EINVAL && !output->replace) { /* a file system without NOREPLACE */
-        renamed = link(output->temporary, output->target);
-        if (renamed == 0)
-            unlink(output->temporary);
-    }
+    const int renamed = output->replace ? rename(output->temporary, output->target)
+                                        : rename_to_new(output->temporary, output->target);
     if (renamed != 0)
         return io_error(output, "complete the file", err);
     free(output->temporary);

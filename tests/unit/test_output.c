@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_output: outputs appear complete or not at all; modes and links are treated as cp does;
  * nothing is left behind. */
+#define _GNU_SOURCE /* renameat2 */
 #include "output.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -12,7 +14,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+/* What a file system answers that knows neither links nor renaming to what is new; 0: nothing. The
+ * library calls these instead of the system's. */
+static int no_new_names, no_links;
+
+int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags)
+{
+    errno = no_new_names;
+    return no_new_names ? -1 : (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, flags);
+}
+
+int link(const char *from, const char *to)
+{
+    errno = no_links;
+    return no_links ? -1 : linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
+}
 
 static char folder[64];
 static char path[PATH_MAX];
@@ -144,6 +163,30 @@ Test(output, file_that_appears_meanwhile_is_kept)
     cr_assert_eq(output_commit(output, &err), IMGSTAT_ERR_IO);
     expect_text(path, "theirs");
     cr_assert_eq(entries(), 1);
+}
+
+/* No output could be written to a shared folder of VirtualBox, say: "Operation not permitted". */
+Test(output, file_system_with_few_ways_to_name_a_file)
+{
+    static const int links[] = {0, EPERM, ENOSYS, EOPNOTSUPP};
+    ImgstatError err;
+    no_new_names = EINVAL;
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        no_links = links[i];
+        cr_assert_eq(write_text(path, false, 0666, "new", &err), IMGSTAT_OK, "%s", err.message);
+        expect_text(path, "new");
+        cr_assert_eq(write_text(path, true, 0666, "newer", &err), IMGSTAT_OK, "%s", err.message);
+        expect_text(path, "newer");
+        cr_assert_eq(unlink(path), 0);
+        Output *output = NULL;
+        cr_assert_eq(output_open(path, false, 0666, &output, &err), IMGSTAT_OK);
+        put(path, "theirs");
+        cr_assert_eq(output_commit(output, &err), IMGSTAT_ERR_IO, "%d", links[i]);
+        cr_assert_not_null(strstr(err.message, "File exists"), "%s", err.message);
+        expect_text(path, "theirs");
+        cr_assert_eq(unlink(path), 0);
+        cr_assert_eq(entries(), 0);
+    }
 }
 
 Test(output, replaced_file_keeps_its_mode)
