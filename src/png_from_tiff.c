@@ -49,17 +49,18 @@ static ImgstatResult write_resolution(PngSink *sink, TIFF *tif, ImgstatError *er
     return png_chunk_write(sink, "pHYs", data, sizeof data, err);
 }
 
-/* UTF-8 text with a keyword. */
+/* Text with a keyword. iTXt is UTF-8: what is not goes into a tEXt, which is Latin-1. */
 static ImgstatResult write_text(PngSink *sink, const char *keyword, const char *text, size_t n,
-                                ImgstatError *err)
+                                bool utf8, ImgstatError *err)
 {
-    const size_t key = strlen(keyword), head = key + 5; /* NUL, two flags, two empty names */
+    const size_t key = strlen(keyword);
+    const size_t head = key + (utf8 ? 5 : 1); /* NUL; in iTXt two flags and two empty names, too */
     char *const data = calloc(1, head + n);
     if (!data)
         return error_memory(err, head + n, "text");
     memcpy(data, keyword, key);
     memcpy(data + head, text, n);
-    const ImgstatResult res = png_chunk_write(sink, "iTXt", data, head + n, err);
+    const ImgstatResult res = png_chunk_write(sink, utf8 ? "iTXt" : "tEXt", data, head + n, err);
     free(data);
     return res;
 }
@@ -77,12 +78,13 @@ static ImgstatResult write_texts(PngSink *sink, TIFF *tif, ImgstatError *err)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const char *text = NULL;
         if (TIFFGetField(tif, known[i].tag, &text) && text && *text)
-            IMGSTAT_TRY(write_text(sink, known[i].keyword, text, strlen(text), err));
+            IMGSTAT_TRY(
+                write_text(sink, known[i].keyword, text, strlen(text), utf8_is_valid(text), err));
     }
     uint32_t n = 0;
     const char *xmp = NULL;
     if (TIFFGetField(tif, TIFFTAG_XMLPACKET, &n, &xmp) && xmp)
-        return write_text(sink, "XML:com.adobe.xmp", xmp, strnlen(xmp, n), err);
+        return write_text(sink, "XML:com.adobe.xmp", xmp, strnlen(xmp, n), true, err);
     return IMGSTAT_OK;
 }
 

@@ -60,6 +60,15 @@ static size_t decode(const unsigned char *text, uint32_t *point)
     return value < smallest[n] || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF) ? 0 : n;
 }
 
+bool utf8_is_valid(const char *text)
+{
+    uint32_t point;
+    const unsigned char *at = (const unsigned char *)text;
+    for (size_t n = 1; *at && n > 0; at += n)
+        n = decode(at, &point);
+    return *at == '\0';
+}
+
 /* Characters that move the cursor, colour the terminal or reverse the direction of text. */
 static bool is_control(uint32_t point)
 {

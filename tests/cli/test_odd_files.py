@@ -327,6 +327,16 @@ def test_exif(program, folder):
               f"{given[0]}: {done.stderr!r}")
 
 
+def test_text_that_is_not_utf8(program, folder):
+    """Latin-1 in a TIFF file became an iTXt, in which readers do not find it."""
+    for text, kind in (("caf\u00e9 \u2713 \U0001f600".encode(), b"iTXt"), ("caf\u00e9".encode("latin-1"), b"tEXt"),
+                       (b"\xed\xa0\x80", b"tEXt"), (b"\xc0\xaf", b"tEXt"), (b"cut \xe2\x9c", b"tEXt")):
+        (folder / "in.tif").write_bytes(encode.tiff([encode.Page(RAMP, 8, tags={270: (encode.ASCII, text)})]))
+        run(program, "normalize", "--force", folder / "in.tif", "-o", folder / "out.png")
+        found = [(k, body) for k, body in chunks((folder / "out.png").read_bytes()) if k in (b"iTXt", b"tEXt")]
+        check(found == [(kind, b"Description\0" + (b"" if kind == b"tEXt" else bytes(4)) + text)], f"{text}: {found}")
+
+
 # ---- Masks -----------------------------------------------------------------------------------------
 
 RAMP = [[(20 + 7 * x + 3 * y,) for x in range(12)] for y in range(10)]
