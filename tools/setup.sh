@@ -4,7 +4,7 @@
 # shellcheck shell=sh disable=SC2034 # the lists are used by who sources this
 
 # What to look for, and the Debian or Ubuntu package that brings it. A bare word is a command,
-# pc:NAME a pkg-config module. The libraries marked ? make imgstat faster but may be absent.
+# pc:NAME a pkg-config module, py:NAME a Python module. The libraries marked ? make imgstat faster but may be absent.
 build_needs="
 cc                gcc
 c:stdio.h         libc6-dev
@@ -24,10 +24,15 @@ python3           python3
 ?c++              g++
 ?clang-format     clang-format
 "
+pip_needs="
+python3           python3
+py:ensurepip      python3-venv
+"
 
 present() {
     case $1 in
     pc:*) pkg-config --exists "${1#pc:}" 2>/dev/null ;;
+    py:*) python3 -c "import ${1#py:}" 2>/dev/null ;;
     c:*) echo "#include <${1#c:}>" | cc -E -x c - >/dev/null 2>&1 ;;
     *) command -v "$1" >/dev/null 2>&1 ;;
     esac
@@ -89,18 +94,14 @@ cmake_is_new() {
     cmake --version 2>/dev/null | awk 'NR == 1 { split($3, v, "."); exit !(v[1] > 3 || v[1] == 3 && v[2] >= 25) }'
 }
 
-# Ubuntu 22.04 has CMake 3.22. A newer one goes into build/, not into the system.
+# Ubuntu 22.04 has CMake 3.22, Debian 11 has 3.18. A newer one goes into build/, not into the system.
 newer_cmake() {
     PATH=$PWD/build/cmake/bin:$PATH
     cmake_is_new && return 0
     echo "CMake 3.25 or newer is needed; installing it into build/cmake"
-    present python3 || install_missing "python3 python3" || return 1
-    python3 -c 'import ensurepip, venv' 2>/dev/null ||
-        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-venv >/dev/null ||
-        return 1
-    python3 -m venv build/cmake && build/cmake/bin/pip install --quiet 'cmake>=3.25,<4'
-    hash -r # the shell remembers where the old one is
-    if ! cmake_is_new; then
+    # hash: the shell remembers where the old one is
+    if ! { install_missing "$pip_needs" && python3 -m venv build/cmake &&
+        build/cmake/bin/pip install --quiet 'cmake>=3.25,<4' && hash -r && cmake_is_new; }; then
         echo "That failed. Please install CMake 3.25 or newer (cmake.org/download) and try again." >&2
         return 1
     fi
