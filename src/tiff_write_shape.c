@@ -106,8 +106,9 @@ static uint16_t kept_predictor(const TiffShape *shape, uint16_t predictor, bool 
         return PREDICTOR_NONE;
     if (predictor == PREDICTOR_FLOATINGPOINT && is_float)
         return predictor;
+    const bool wide = shape->bits == 64 && TIFFLIB_VERSION >= 20220520; /* libtiff 4.4 */
     if (predictor == PREDICTOR_HORIZONTAL && is_float == was_float &&
-        (shape->bits == 8 || shape->bits == 16 || shape->bits == 32 || shape->bits == 64))
+        (shape->bits == 8 || shape->bits == 16 || shape->bits == 32 || wide))
         return predictor;
     return usual_predictor(shape);
 }

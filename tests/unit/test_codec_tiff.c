@@ -172,8 +172,9 @@ Test(tiff, every_layout_of_differences)
 {
     static const uint16_t widths[] = {8, 16, 32, 64};
     static const uint16_t codecs[] = {COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE};
+    const size_t known = TIFFLIB_VERSION < 20220520 ? 3 : 4; /* 64 bits: libtiff 4.4 */
     size_t n = 0;
-    for (size_t b = 0; b < sizeof widths / sizeof *widths; b++) {
+    for (size_t b = 0; b < known; b++) {
         for (size_t k = 0; k < sizeof codecs / sizeof *codecs; k++) {
             for (unsigned way = 0; way < 32; way++) {
                 const Shape shape = {.compression = codecs[k],
