@@ -233,7 +233,11 @@ typedef struct Lanes512 {
 WORDS_AVX512 BODY __m512i row_8(const uint64_t *row, __mmask8 all, __m512i node, __m512i part)
 {
     const __m512i zero = _mm512_setzero_si512();
+/* Where nothing is optimized this is a macro, whose own conversions GCC reports here. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
     const __m512i pair = _mm512_mask_i64gather_epi64(zero, all, node, row, sizeof *row);
+#pragma GCC diagnostic pop
     const __m512i more = _mm512_mul_epu32(_mm512_srli_epi64(pair, 32), part);
     return _mm512_add_epi32(pair, _mm512_srli_epi64(more, 16));
 }

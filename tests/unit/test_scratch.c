@@ -105,12 +105,12 @@ Test(scratch, keeps_what_it_may)
     Scratch *const scratch = scratch_create();
     void *memory[4];
     for (size_t i = 0; i < 4; i++)
-        memory[i] = scratch_take(scratch, 100000 << i);
+        memory[i] = scratch_take(scratch, (size_t)100000 << i);
     for (size_t i = 0; i < 4; i++)
         scratch_give(memory[i]);
     scratch_trim(scratch, 600000); /* the last is too large, the two before it fit */
     for (size_t i = 0; i < 4; i++)
-        memory[i] = scratch_take(scratch, 100000 << i);
+        memory[i] = scratch_take(scratch, (size_t)100000 << i);
     cr_assert_eq(scratch_made(scratch), 4 + 2);
     for (size_t i = 0; i < 4; i++)
         scratch_give(memory[i]);
