@@ -41,6 +41,9 @@ DEVIATIONS = {
        for name in ["regression-palette-8", *(f"{kind}-palette-{bits}" for kind in ("small", "test")
                                               for bits in (1, 2, 4, 8))]},
 }
+# Refused with older versions of libtiff; newer ones (4.7 does) read the samples of the file named here.
+READ_BY_NEWER = {"libsdl-org_libtiff/test/images/testfax3_bug_513.tiff":
+                 "libsdl-org_libtiff/test/refs/o-testfax3_bug_513.tiff"}
 LIMIT_SECONDS = float(os.environ.get("IMGSTAT_CORPUS_SECONDS", "2"))  # of processors: others may be at work too
 SAMPLE_CODES = {"u8": "B", "i8": "b", "u16": "H", "i16": "h", "u32": "I", "i32": "i", "u64": "Q",
                 "i64": "q", "f32": "f", "f64": "d"}
@@ -183,6 +186,9 @@ def check_refused(tool, path, entry, name):
         return f"took {dump.seconds:.1f} s"
     if dump.status not in (0, 1):
         return f"exit status {dump.status}: {dump.stderr.strip()[-2000:]}"
+    if dump.status == 0 and path in READ_BY_NEWER:
+        same = dump.bytes and dump.bytes == Dump(tool, READ_BY_NEWER[path], "all").bytes
+        return None if same else f"other samples than {READ_BY_NEWER[path]}"
     if dump.status == 0:
         return "was read" if entry["class"] in NOT_OK else None
     if not errors or not all(name in e for e in errors):
