@@ -9,6 +9,7 @@ enum {
     WORKERS_MAX = 256,
     FILES_A_WORKER = 6, /* descriptors: input, output, a second decoder; a reserve */
     FILES_OTHER = 16,
+    STRIP_SHARE = 16, /* a strip that libtiff compresses is in memory six times */
     LEAST_MEMORY =
         48 << 20 /* wide samples take 33 to 40 MiB: bands, codecs, keys to sort, counters */
 };
@@ -67,7 +68,8 @@ static void plan_memory(Jobs *jobs)
                                 .transfer = batch->transfer,
                                 .write = &batch->write,
                                 .keep_bytes = memory / 4,
-                                .sort_bytes = (size_t)(memory / 8)};
+                                .sort_bytes = (size_t)(memory / 8),
+                                .strip_bytes = (size_t)(memory / STRIP_SHARE)};
 }
 
 ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job, size_t n,

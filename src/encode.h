@@ -27,6 +27,8 @@ typedef struct EncodeHow {
     const char *compression; /* encode_compression_known; NULL: as the input, deflate without one */
     int level;               /* of deflate: 0 to 12, -1: default (6); of others, their own scale */
     bool fast;               /* larger files, written faster */
+    size_t strip_bytes;      /* of TIFF: larger strips are divided where they are compressed, for
+                              * which they are held whole, several times; 0: 64 MiB */
     Pool *pool;              /* threads that help; NULL: only the caller's. Not in use by others */
     Scratch *scratch;        /* where large buffers come from, and compressors; NULL: nobody ... */
     Deflaters *deflaters;    /* ... keeps them. Both outlive the encoder */

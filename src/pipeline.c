@@ -385,6 +385,7 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, Worker *worker, ImgstatFile
     const EncodeHow how = {.compression = pipeline->write->compression,
                            .level = pipeline->write->has_level ? pipeline->write->level : -1,
                            .fast = pipeline->write->fast,
+                           .strip_bytes = pipeline->strip_bytes,
                            .pool = worker->pool,
                            .scratch = worker->device->scratch,
                            .deflaters = worker->deflaters};

@@ -42,6 +42,7 @@ typedef struct Pipeline {
     const ImgstatWrite *write;
     uint64_t keep_bytes; /* pages up to this are decoded once */
     size_t sort_bytes;   /* for order statistics of wide types */
+    size_t strip_bytes;  /* of strips that are compressed; 0: as many as the encoder likes */
 } Pipeline;
 
 /* Whether a page only says which pixels of another one count: no transform changes or counts it. */

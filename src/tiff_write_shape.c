@@ -8,7 +8,8 @@
 
 enum {
     STRIP_BYTES = 256 << 10, /* of strips where the input has none: small enough to share out */
-    MAX_STRIP = 64 << 20,    /* compressed strips are held whole; larger ones are divided */
+    MAX_STRIP = 64 << 20,    /* compressed strips are held whole; larger ones are divided, and
+                              * smaller ones where the caller has less memory */
     PHOTO_LINEAR_RAW = 34892
 };
 
@@ -210,9 +211,10 @@ static ImgstatResult choose_chunks(const Encoder *encoder, const TiffDecoder *li
         like && (same || shape->tiled) ? like->layout.chunk_height : STRIP_BYTES / shape->row_bytes;
     if (!shape->tiled && height > page->height)
         height = page->height;
-    if (!shape->tiled && shape->compression != COMPRESSION_NONE &&
-        height * shape->row_bytes > MAX_STRIP)
-        height = MAX_STRIP / shape->row_bytes;
+    const size_t asked = encoder->how.strip_bytes;
+    const size_t most = asked > 0 && asked < MAX_STRIP ? asked : MAX_STRIP;
+    if (!shape->tiled && shape->compression != COMPRESSION_NONE && height * shape->row_bytes > most)
+        height = most / shape->row_bytes;
     shape->chunk_height = height > 0 ? (uint32_t)height : 1;
     shape->across =
         (uint32_t)(((uint64_t)page->width + shape->chunk_width - 1) / shape->chunk_width);
