@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* apply_float.c: straight lines, knots and power laws over 32-bit floats, in values where
+/* apply_float.c: straight lines and power laws over 32-bit floats, in values where
  * transfer_math.h works in order keys: the same operations in the same order, without branches, so
  * that compilers make vectors of them. Keys order floats as their values do; only the two zeros
  * share one, and it is +0 that a key becomes. */
-#include "apply.h"
+#include "apply_float.h"
 
 #include "processor.h"
-
-/* What becomes of any output, as values. */
-typedef struct Finish {
-    double lo, hi;
-    float stays;            /* nodata of the input; NaN: none */
-    float avoided, instead; /* nodata of the output, and what is written in its place; NaN: none */
-} Finish;
 
 /* A map, and what its keys are as values. */
 typedef struct Line {
@@ -22,50 +15,6 @@ typedef struct Line {
     double least, most;    /* units likewise */
     Finish finish;
 } Line;
-
-static float value_of(uint64_t key)
-{
-    const uint32_t raw = (uint32_t)sample_raw(IMGSTAT_F32, key);
-    float value;
-    memcpy(&value, &raw, sizeof value);
-    return value;
-}
-
-static Finish finish_of(const Map *map)
-{
-    const MapRange *const to = &map->to;
-    Finish finish = {.lo = to->lo,
-                     .hi = to->hi,
-                     .stays = map->has_nodata ? value_of(map->nodata_key) : NAN,
-                     .avoided = NAN};
-    if (to->has_nodata) {
-        finish.avoided = value_of(to->nodata_key);
-        finish.instead = value_of(range_avoid(to, to->nodata_key));
-    }
-    return finish;
-}
-
-static inline double limited(const Finish *f, double y)
-{
-    y = y > f->lo ? y : f->lo;
-    return y < f->hi ? y : f->hi;
-}
-
-/* The output of the sample x with the bits `raw` that a map sends to y, within the limits. */
-static inline uint32_t finished(const Finish *f, uint32_t raw, float x, double y)
-{
-    uint32_t made;
-    float value = (float)y + 0.0f; /* never -0 */
-    value = value == f->avoided ? f->instead : value;
-    memcpy(&made, &value, sizeof made);
-    const uint32_t magnitude = raw & 0x7FFFFFFFu; /* undefined from infinity on */
-    return magnitude >= 0x7F800000u || x == f->stays ? raw : made;
-}
-
-static bool is_float_map(const Map *map)
-{
-    return map->from == IMGSTAT_F32 && map->to.sample == IMGSTAT_F32 && !map->passthrough;
-}
 
 /* ---- Straight lines ------------------------------------------------------------------------ */
 
@@ -160,131 +109,6 @@ bool apply_line(const Map *map, const unsigned char *from, size_t step, size_t n
 #endif
     map_steps(&line, from, step, n, to);
     return true;
-}
-
-/* ---- Knots --------------------------------------------------------------------------------- */
-
-typedef struct KnotValues {
-    float before, at;
-} KnotValues;
-
-/* The keys from the first knot to the last are cut into stretches of equal length. A sample's
- * stretch says how many knots lie below it; how many of the stretch's own do, halving finds, in as
- * many steps for each sample. */
-struct KnotTable {
-    Finish finish;
-    uint32_t first, shift; /* key of the first knot; of a stretch, 2^shift keys */
-    uint32_t half;         /* the first step: the largest power of two up to the most knots that
-                              a stretch has */
-    float least, most;     /* first and last knot */
-    uint32_t *below;       /* a stretch each */
-    float *x;              /* a knot each, then infinities for steps beyond */
-    KnotValues *y;         /* a knot each, then one that continues the last */
-};
-
-/* Stretches and what else depends on the knots' places; the sizes of the arrays. */
-static uint32_t stretches_of(const Map *map, KnotTable *table)
-{
-    enum { STRETCHES = 4 }; /* a knot, at most; one more */
-    const uint32_t n = map->n_knots;
-    const uint64_t span = map->knots[n - 1].key - map->knots[0].key;
-    uint64_t stretch = 0;
-    uint32_t most = 1, begin = 0;
-    table->first = (uint32_t)map->knots[0].key;
-    while (span >> table->shift >= (uint64_t)n * STRETCHES)
-        table->shift++;
-    for (uint32_t k = 0; k < n; k++) {
-        const uint64_t own = (map->knots[k].key - table->first) >> table->shift;
-        begin = own == stretch ? begin : k;
-        stretch = own;
-        most = k + 1 - begin > most ? k + 1 - begin : most;
-    }
-    for (table->half = 1; 2 * table->half <= most;)
-        table->half *= 2;
-    return (uint32_t)stretch + 1;
-}
-
-KnotTable *knot_table_create(Scratch *scratch, const Map *map)
-{
-    if (map->kind != MAP_KNOTS || !is_float_map(map))
-        return NULL;
-    KnotTable made = {.finish = finish_of(map)};
-    const uint32_t n = map->n_knots, stretches = stretches_of(map, &made);
-    const size_t steps = 2 * (size_t)made.half;
-    KnotTable *const table = scratch_take(scratch, sizeof *table + (n + 1) * sizeof *table->y +
-                                                       (n + steps) * sizeof *table->x +
-                                                       stretches * sizeof *table->below);
-    if (!table)
-        return NULL;
-    *table = made;
-    table->y = (KnotValues *)(void *)(table + 1);
-    table->x = (float *)(void *)(table->y + n + 1);
-    table->below = (uint32_t *)(void *)(table->x + n + steps);
-    uint32_t stretch = 0;
-    for (uint32_t k = 0; k < n; k++) {
-        const MapKnot *const knot = &map->knots[k];
-        while (stretch <= (knot->key - table->first) >> table->shift)
-            table->below[stretch++] = k;
-        table->x[k] = value_of(knot->key);
-        table->y[k] = (KnotValues){value_of(knot->before), value_of(knot->at)};
-    }
-    for (size_t i = 0; i < steps; i++)
-        table->x[n + i] = INFINITY;
-    table->least = table->x[0];
-    table->most = table->x[n - 1];
-    table->y[n] = (KnotValues){table->y[n - 1].at, table->y[n - 1].at};
-    return table;
-}
-
-void knot_table_destroy(KnotTable *table)
-{
-    scratch_give(table);
-}
-
-enum { KNOT_BLOCK = 512 };
-
-/* How many knots are at or below each of n samples that lie between the first and the last. */
-static void count_knots(const KnotTable *table, const float *x, size_t n, uint32_t *count)
-{
-    for (size_t i = 0; i < n; i++) {
-        int32_t raw;
-        memcpy(&raw, &x[i], sizeof raw);
-        const uint32_t key = (uint32_t)raw ^ ((uint32_t)(raw >> 31) | 0x80000000u);
-        count[i] = table->below[(key - table->first) >> table->shift];
-    }
-    for (uint32_t half = table->half; half > 0; half /= 2)
-        for (size_t i = 0; i < n; i++)
-            count[i] += table->x[count[i] + half - 1] <= x[i] ? half : 0;
-}
-
-void apply_knots(const KnotTable *table, const unsigned char *from, size_t step, size_t n,
-                 unsigned char *to)
-{
-    const Finish finish = table->finish;
-    uint32_t raw[KNOT_BLOCK], count[KNOT_BLOCK];
-    float x[KNOT_BLOCK];
-    for (size_t first = 0; first < n; first += KNOT_BLOCK) {
-        const size_t here = n - first < KNOT_BLOCK ? n - first : KNOT_BLOCK;
-        for (size_t i = 0; i < here; i++) {
-            memcpy(&raw[i], from + (first + i) * step * sizeof raw[i], sizeof raw[i]);
-            memcpy(&x[i], &raw[i], sizeof x[i]);
-            x[i] = x[i] > table->least ? x[i] : table->least; /* NaN: the first knot */
-            x[i] = (x[i] < table->most ? x[i] : table->most) + 0.0f;
-        }
-        count_knots(table, x, here, count);
-        for (size_t i = 0; i < here; i++) {
-            const size_t right = count[i];
-            float own;
-            memcpy(&own, &raw[i], sizeof own);
-            const double a = (double)table->x[right - 1], at = (double)table->y[right - 1].at;
-            const double part =
-                map_sub((double)x[i], a) / map_sub((double)table->x[right], a); /* 0 at a knot */
-            const double rise = map_mul(map_sub((double)table->y[right].before, at), part);
-            const uint32_t made =
-                finished(&finish, raw[i], own, limited(&finish, map_add(at, rise)));
-            memcpy(to + (first + i) * step * sizeof made, &made, sizeof made);
-        }
-    }
 }
 
 /* ---- Power law ----------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * sorted, as many as fit; a bin that holds too many samples is counted by its next 16 bits. */
 #include "order.h"
 
-#include "key_sort.h"
+#include "rank.h"
 
 #include <stdlib.h>
 
@@ -44,16 +44,6 @@ typedef struct Plan {
 static ImgstatResult changed(ImgstatError *err)
 {
     return error_set(err, IMGSTAT_ERR_IO, "the pixels changed between two reads");
-}
-
-static void feed_sorted(Order *order, uint64_t *keys, size_t n)
-{
-    const uint64_t *const sorted = keys_sort(keys, order->spare, n);
-    for (size_t i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && sorted[end] == sorted[i]; end++) {
-        }
-        rank_builder_add(order->builder, sorted[i], end - i);
-    }
 }
 
 /* Adds the `count` samples whose key >> shift is prefix; false if the next read must take them. */
@@ -119,7 +109,8 @@ static ImgstatResult feed(Order *order, const Plan *plan, ImgstatError *err)
             const KeyGather *const gather = &plan->gather[item->index];
             if (gather->n != item->expected)
                 return changed(err);
-            feed_sorted(order, gather->keys, gather->n);
+            rank_builder_add_keys(order->builder, gather->keys, order->spare, gather->n,
+                                  gather->hi);
         }
     }
     return IMGSTAT_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* rank.c: exact order statistics of wide types, RANK_STEPS + 1 of them at most. */
-#include "transfer.h"
+#include "rank.h"
 
 #include <stdlib.h>
 
@@ -27,20 +27,21 @@ void rank_builder_release(RankBuilder *builder)
     builder->table.knots = NULL;
 }
 
+uint64_t rank_next(uint64_t n, uint64_t rank)
+{
+    uint64_t step = n > 1 ? (uint64_t)((Wide128)rank * RANK_STEPS / (n - 1)) : 0;
+    while (step > 0 && step_rank(n, step - 1) >= rank)
+        step--;
+    while (step <= RANK_STEPS && step_rank(n, step) < rank)
+        step++;
+    return step <= RANK_STEPS ? step_rank(n, step) : n;
+}
+
 /* The run of equal keys has ended: it is a knot if it holds the rank of a step. */
 static void close_run(RankBuilder *builder)
 {
     const RankKnot run = builder->current;
-    if (run.upto == run.below)
-        return;
-    /* the first step whose rank is at least run.below */
-    const uint64_t n = builder->table.n;
-    uint64_t step = n > 1 ? (uint64_t)((Wide128)run.below * RANK_STEPS / (n - 1)) : 0;
-    while (step > 0 && step_rank(n, step - 1) >= run.below)
-        step--;
-    while (step <= RANK_STEPS && step_rank(n, step) < run.below)
-        step++;
-    if (step <= RANK_STEPS && step_rank(n, step) < run.upto &&
+    if (run.upto > run.below && rank_next(builder->table.n, run.below) < run.upto &&
         builder->table.n_knots < builder->capacity)
         builder->table.knots[builder->table.n_knots++] = run;
 }

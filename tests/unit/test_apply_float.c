@@ -243,33 +243,36 @@ static size_t check_knots(const Map *map)
     return compared;
 }
 
-Test(apply_float, knots)
+static void check_all_knots(ProcessorLevel level)
 {
     static const uint32_t sizes[] = {1, 2, 3, 4, 5, 100, 1000, MOST_KNOTS};
     static MapKnot knots[MOST_KNOTS];
     size_t compared = 0;
+    use_processor_level(level);
     for (size_t round = 0; round < KNOT_ROUNDS; round++) {
         Map map = draw_map(MAP_KNOTS);
         map.n_knots = draw_knots(knots, sizes[round % (sizeof sizes / sizeof *sizes)]);
         map.knots = knots;
         compared += check_knots(&map);
     }
-    fprintf(stderr, "apply_float: %zu samples compared through knots\n", compared);
+    fprintf(stderr, "apply_float: %zu samples compared through knots, %s\n", compared,
+            processor_level_names[level]);
     cr_assert_gt(compared, KNOT_ROUNDS * N);
 }
 
-Test(apply_float, has_no_table_for_other_maps)
+Test(apply_float, knots)
 {
-    static const MapKnot knot = {.key = 0x80000000u};
-    Map map = draw_map(MAP_KNOTS);
-    map.knots = &knot;
-    map.n_knots = 1;
-    map.from = IMGSTAT_U32;
-    cr_assert_null(knot_table_create(NULL, &map));
-    map.from = IMGSTAT_F32;
-    map.kind = MAP_LINEAR;
-    cr_assert_null(knot_table_create(NULL, &map));
-    knot_table_destroy(NULL);
+    check_all_knots(PROCESSOR_PORTABLE);
+}
+
+Test(apply_float, knots_by_avx2)
+{
+    check_all_knots(PROCESSOR_AVX2);
+}
+
+Test(apply_float, knots_by_avx512)
+{
+    check_all_knots(PROCESSOR_AVX512);
 }
 
 /* ---- Power laws ---------------------------------------------------------------------------- */

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/* apply_knots.c: samples through knots. A sample's place among them is found for many at once,
+ * without branches; then 32-bit floats go on as values (apply_float.h), all others by map_raw,
+ * which is shown no knots but their neighbours. */
+#include "apply_float.h"
+
+#include "processor.h"
+
+/* ---- Places -------------------------------------------------------------------------------- */
+
+typedef struct KnotValues {
+    float before, at;
+} KnotValues;
+
+/* The keys from the first knot to the last are cut into stretches of equal length. A sample's
+ * stretch says how many knots lie below it; how many of the stretch's own do, halving finds, in as
+ * many steps for each sample. */
+struct KnotTable {
+    const Map *map;
+    uint64_t first, last; /* keys of these knots */
+    unsigned shift;       /* of a stretch, 2^shift keys */
+    uint32_t half;        /* the first step: the largest power of two up to the most knots that
+                             a stretch has */
+    uint32_t *below;      /* a stretch each */
+    bool is_float;        /* from 32-bit floats to such: */
+    float *x;             /* a knot each, then infinities for steps beyond */
+    KnotValues *y;        /* a knot each, then one that continues the last */
+    float least, most;    /* first and last knot */
+    Finish finish;
+};
+
+/* Stretches and what else depends on the knots' places; the sizes of the arrays. */
+static uint32_t stretches_of(const Map *map, KnotTable *table)
+{
+    enum { STRETCHES = 4 }; /* a knot, at most; one more */
+    const uint32_t n = map->n_knots;
+    const uint64_t span = table->last - table->first;
+    uint64_t stretch = 0;
+    uint32_t most = 1, begin = 0;
+    while (span >> table->shift >= (uint64_t)n * STRETCHES)
+        table->shift++;
+    for (uint32_t k = 0; k < n; k++) {
+        const uint64_t own = (map->knots[k].key - table->first) >> table->shift;
+        begin = own == stretch ? begin : k;
+        stretch = own;
+        most = k + 1 - begin > most ? k + 1 - begin : most;
+    }
+    for (table->half = 1; 2 * table->half <= most;)
+        table->half *= 2;
+    return (uint32_t)stretch + 1;
+}
+
+static void fill_floats(KnotTable *table, size_t steps)
+{
+    const Map *const map = table->map;
+    const uint32_t n = map->n_knots;
+    table->finish = finish_of(map);
+    for (uint32_t k = 0; k < n; k++) {
+        const MapKnot *const knot = &map->knots[k];
+        table->x[k] = value_of(knot->key);
+        table->y[k] = (KnotValues){value_of(knot->before), value_of(knot->at)};
+    }
+    for (size_t i = 0; i < steps; i++)
+        table->x[n + i] = INFINITY;
+    table->least = table->x[0];
+    table->most = table->x[n - 1];
+    table->y[n] = (KnotValues){table->y[n - 1].at, table->y[n - 1].at};
+}
+
+KnotTable *knot_table_create(Scratch *scratch, const Map *map)
+{
+    if (map->kind != MAP_KNOTS || map->passthrough || sample_is_narrow(map->from))
+        return NULL;
+    const uint32_t n = map->n_knots;
+    KnotTable made = {.map = map,
+                      .first = map->knots[0].key,
+                      .last = map->knots[n - 1].key,
+                      .is_float = is_float_map(map)};
+    const uint32_t stretches = stretches_of(map, &made);
+    const size_t steps = 2 * (size_t)made.half;
+    const size_t x = made.is_float ? (n + steps) * sizeof *made.x : 0;
+    const size_t y = made.is_float ? (n + 1) * sizeof *made.y : 0;
+    KnotTable *const table =
+        scratch_take(scratch, sizeof *table + y + x + stretches * sizeof *table->below);
+    if (!table)
+        return NULL;
+    *table = made;
+    table->y = (KnotValues *)(void *)(table + 1);
+    table->x = (float *)(void *)((unsigned char *)table->y + y);
+    table->below = (uint32_t *)(void *)((unsigned char *)table->x + x);
+    if (made.is_float)
+        fill_floats(table, steps);
+    uint32_t stretch = 0;
+    for (uint32_t k = 0; k < n; k++)
+        while (stretch <= (map->knots[k].key - table->first) >> table->shift)
+            table->below[stretch++] = k;
+    return table;
+}
+
+void knot_table_destroy(KnotTable *table)
+{
+    scratch_give(table);
+}
+
+/* ---- Floats -------------------------------------------------------------------------------- */
+
+enum { KNOT_BLOCK = 512 };
+
+/* Samples, and the knots on both sides. */
+typedef struct FloatBlock {
+    uint32_t raw[KNOT_BLOCK];
+    float x[KNOT_BLOCK]; /* within the knots */
+    float left[KNOT_BLOCK], right[KNOT_BLOCK], at[KNOT_BLOCK], before[KNOT_BLOCK];
+} FloatBlock;
+
+/* How many knots are at or below each of n samples that lie between the first and the last. */
+static void count_floats(const KnotTable *table, const float *x, size_t n, uint32_t *count)
+{
+    const uint32_t from = (uint32_t)table->first;
+    for (size_t i = 0; i < n; i++) {
+        int32_t raw;
+        memcpy(&raw, &x[i], sizeof raw);
+        const uint32_t key = (uint32_t)raw ^ ((uint32_t)(raw >> 31) | 0x80000000u);
+        count[i] = table->below[(key - from) >> table->shift];
+    }
+    for (uint32_t half = table->half; half > 0; half /= 2)
+        for (size_t i = 0; i < n; i++)
+            count[i] += table->x[count[i] + half - 1] <= x[i] ? half : 0;
+}
+
+/* One load after the other: gathers of vectors take as long, and longer where they are wide. */
+static void find_floats(const KnotTable *table, const unsigned char *from, size_t step, size_t n,
+                        FloatBlock *block)
+{
+    uint32_t count[KNOT_BLOCK];
+    for (size_t i = 0; i < n; i++) {
+        float x;
+        memcpy(&block->raw[i], from + i * step * sizeof *block->raw, sizeof *block->raw);
+        memcpy(&x, &block->raw[i], sizeof x);
+        x = x > table->least ? x : table->least; /* NaN: the first knot */
+        block->x[i] = (x < table->most ? x : table->most) + 0.0f;
+    }
+    count_floats(table, block->x, n, count);
+    for (size_t i = 0; i < n; i++) {
+        const size_t right = count[i];
+        block->left[i] = table->x[right - 1];
+        block->right[i] = table->x[right];
+        block->at[i] = table->y[right - 1].at;
+        block->before[i] = table->y[right].before;
+    }
+}
+
+/* `step` is a constant where this is inlined. */
+static inline __attribute__((always_inline)) void
+map_floats(const Finish *given, const FloatBlock *block, size_t step, size_t n, unsigned char *to)
+{
+    const Finish finish = *given;
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t raw = block->raw[i];
+        float own;
+        memcpy(&own, &raw, sizeof own);
+        const double a = (double)block->left[i], at = (double)block->at[i];
+        const double part =
+            map_sub((double)block->x[i], a) / map_sub((double)block->right[i], a); /* 0 at a knot */
+        const double rise = map_mul(map_sub((double)block->before[i], at), part);
+        const uint32_t made = finished(&finish, raw, own, limited(&finish, map_add(at, rise)));
+        memcpy(to + i * step * sizeof made, &made, sizeof made);
+    }
+}
+
+typedef void MapFloats(const Finish *finish, const FloatBlock *block, size_t step, size_t n,
+                       unsigned char *to);
+
+static inline __attribute__((always_inline)) void
+map_steps(const Finish *finish, const FloatBlock *block, size_t step, size_t n, unsigned char *to)
+{
+    if (step == 1)
+        map_floats(finish, block, 1, n, to);
+    else
+        map_floats(finish, block, step, n, to);
+}
+
+static void floats_portable(const Finish *finish, const FloatBlock *block, size_t step, size_t n,
+                            unsigned char *to)
+{
+    map_steps(finish, block, step, n, to);
+}
+
+#if defined(__x86_64__)
+PROCESSOR_VECTORS("avx2", "256")
+static void floats_avx2(const Finish *finish, const FloatBlock *block, size_t step, size_t n,
+                        unsigned char *to)
+{
+    map_steps(finish, block, step, n, to);
+}
+
+PROCESSOR_VECTORS("avx512f,avx512bw,avx512dq,avx512vl", "512")
+static void floats_avx512(const Finish *finish, const FloatBlock *block, size_t step, size_t n,
+                          unsigned char *to)
+{
+    map_steps(finish, block, step, n, to);
+}
+#endif
+
+static MapFloats *floats_best(void)
+{
+#if defined(__x86_64__)
+    if (processor_level() >= PROCESSOR_AVX512)
+        return floats_avx512;
+    if (processor_level() >= PROCESSOR_AVX2)
+        return floats_avx2;
+#endif
+    return floats_portable;
+}
+
+static void apply_floats(const KnotTable *table, const unsigned char *from, size_t step, size_t n,
+                         unsigned char *to)
+{
+    MapFloats *const map = floats_best();
+    const size_t bytes = step * sizeof(float);
+    FloatBlock block;
+    for (size_t i = 0; i < n; i += KNOT_BLOCK) {
+        const size_t here = n - i < KNOT_BLOCK ? n - i : KNOT_BLOCK;
+        find_floats(table, from + i * bytes, step, here, &block);
+        map(&table->finish, &block, step, here, to + i * bytes);
+    }
+}
+
+/* ---- Other types --------------------------------------------------------------------------- */
+
+/* How many knots are at or below a key; 1 for keys below all. Processors look for several at once,
+ * since it takes as many steps for each. */
+static inline uint32_t count_of(const KnotTable *table, const MapKnot *knots, uint64_t key)
+{
+    const uint32_t n = table->map->n_knots;
+    key = key > table->first ? key : table->first;
+    key = key < table->last ? key : table->last;
+    uint32_t count = table->below[(key - table->first) >> table->shift];
+    for (uint32_t half = table->half; half > 0; half /= 2) {
+        const uint32_t at = count + half - 1;
+        count += knots[at < n ? at : n - 1].key <= key ? half : 0;
+    }
+    return count < n ? count : n;
+}
+
+/* `sample` is a constant where this is inlined. */
+static inline void map_keys(ImgstatSample sample, const KnotTable *table, const unsigned char *from,
+                            size_t step, size_t n, unsigned char *to)
+{
+    Map near = *table->map;
+    const MapKnot *const knots = near.knots;
+    const uint32_t n_knots = near.n_knots;
+    const ImgstatSample to_sample = near.to.sample;
+    const size_t in = sample_bits(sample) / 8, out = sample_bits(to_sample) / 8;
+    uint64_t raw[KNOT_BLOCK];
+    uint32_t count[KNOT_BLOCK];
+    for (size_t first = 0; first < n; first += KNOT_BLOCK) {
+        const size_t here = n - first < KNOT_BLOCK ? n - first : KNOT_BLOCK;
+        for (size_t i = 0; i < here; i++) {
+            raw[i] = load_raw(from + (first + i) * step * in, in);
+            count[i] = count_of(table, knots, sample_key(sample, raw[i]));
+        }
+        for (size_t i = 0; i < here; i++) {
+            near.knots = knots + count[i] - 1;
+            near.n_knots = count[i] < n_knots ? 2 : 1;
+            store_raw(to + (first + i) * step * out, out,
+                      map_raw(&near, sample, to_sample, raw[i]));
+        }
+    }
+}
+
+void apply_knots(const KnotTable *table, const unsigned char *from, size_t step, size_t n,
+                 unsigned char *to)
+{
+    switch (table->map->from) {
+    case IMGSTAT_F32:
+        if (table->is_float)
+            apply_floats(table, from, step, n, to);
+        else
+            map_keys(IMGSTAT_F32, table, from, step, n, to);
+        return;
+    case IMGSTAT_F64:
+        map_keys(IMGSTAT_F64, table, from, step, n, to);
+        return;
+    case IMGSTAT_U32:
+        map_keys(IMGSTAT_U32, table, from, step, n, to);
+        return;
+    default:
+        map_keys(table->map->from, table, from, step, n, to);
+    }
+}
