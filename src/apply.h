@@ -41,12 +41,12 @@ bool apply_line(const Map *map, const unsigned char *from, size_t step, size_t n
 /* The same of a map through knots, whose table Transfer has. */
 void apply_knots(const KnotTable *table, const unsigned char *from, size_t step, size_t n,
                  unsigned char *to);
-/* And of a power law; false for other maps, the power 1, and processors that lack the instructions.
- */
+/* apply_power.c: of a power law; false for other maps. */
 bool apply_power(const Map *map, const unsigned char *from, size_t step, size_t n,
                  unsigned char *to);
 typedef void ApplyPower(const Map *map, const unsigned char *from, size_t step, size_t n,
                         unsigned char *to);
+ApplyPower apply_power_portable;
 #if defined(__x86_64__)
 ApplyPower apply_power_avx2, apply_power_avx512;
 #endif

@@ -12,12 +12,16 @@ typedef struct Finish {
     float avoided, instead; /* nodata of the output, and what is written in its place; NaN: none */
 } Finish;
 
-static inline float value_of(uint64_t key)
+static inline float value_of_raw(uint32_t raw)
 {
-    const uint32_t raw = (uint32_t)sample_raw(IMGSTAT_F32, key);
     float value;
     memcpy(&value, &raw, sizeof value);
     return value;
+}
+
+static inline float value_of(uint64_t key)
+{
+    return value_of_raw((uint32_t)sample_raw(IMGSTAT_F32, key));
 }
 
 static inline Finish finish_of(const Map *map)

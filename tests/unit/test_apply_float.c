@@ -279,63 +279,120 @@ Test(apply_float, knots_by_avx512)
 
 enum { POWER_ROUNDS = 60 };
 
-static size_t check_power(ApplyPower *apply, const Map *map, const char *name)
+typedef struct PowerLoops {
+    const char *name;
+    ApplyPower *apply;
+    ProcessorLevel level;
+} PowerLoops;
+
+static const PowerLoops power_loops[] = {
+    {"portable", apply_power_portable, PROCESSOR_PORTABLE},
+#if defined(__x86_64__)
+    {"avx2", apply_power_avx2, PROCESSOR_AVX2},
+    {"avx512", apply_power_avx512, PROCESSOR_AVX512},
+#endif
+};
+
+static size_t check_samples(const PowerLoops *loops, const Map *map, const uint32_t *from)
 {
-    static uint32_t from[N], to[N];
+    static uint32_t to[N];
     size_t compared = 0;
-    draw_samples(map, from);
-    for (size_t i = 0; i < N; i += 2) { /* where the law holds */
-        const double black = map_value(IMGSTAT_F32, map->black);
-        const double white = map_value(IMGSTAT_F32, map->white);
-        const float value = (float)(black + (white - black) * (draw() % 4096) / 4095.0);
-        memcpy(&from[i], &value, sizeof value);
-    }
     for (size_t step = 1; step <= MOST_STEP; step += 2) {
         const size_t n = N / step - step % 2;
         memset(to, 0xA5, sizeof to);
-        apply(map, (const unsigned char *)from, step, n, (unsigned char *)to);
+        loops->apply(map, (const unsigned char *)from, step, n, (unsigned char *)to);
         for (size_t i = 0; i < N; i++) {
             const bool mapped = i % step == 0 && i / step < n;
             const uint32_t wanted = mapped ? expected(map, from[i]) : 0xA5A5A5A5u;
-            cr_assert_eq(to[i], wanted, "%s, power %.9g, %08x: %08x, not %08x", name, map->factor,
-                         from[i], to[i], wanted);
+            cr_assert_eq(to[i], wanted, "%s, power %.9g, %08x: %08x, not %08x", loops->name,
+                         map->factor, from[i], to[i], wanted);
             compared += mapped;
         }
         memcpy(to, from, sizeof to);
-        apply(map, (const unsigned char *)to, step, n, (unsigned char *)to);
+        loops->apply(map, (const unsigned char *)to, step, n, (unsigned char *)to);
         for (size_t i = 0; i < N; i++)
             cr_assert_eq(to[i], i % step == 0 && i / step < n ? expected(map, from[i]) : from[i]);
     }
     return compared;
 }
 
+/* By all loops that the processor has. */
+static size_t check_power(const Map *map, const uint32_t *from)
+{
+    size_t compared = 0;
+    for (size_t i = 0; i < sizeof power_loops / sizeof *power_loops; i++)
+        if (processor_supports(power_loops[i].level))
+            compared += check_samples(&power_loops[i], map, from);
+    return compared;
+}
+
+static void set_unit_range(Map *map, float white, float lo)
+{
+    map->black = key_of(0.0f);
+    map->white = key_of(white);
+    map->to.lo_key = key_of(lo);
+    map->to.hi_key = key_of(1.0f);
+    map->to.lo = (double)lo;
+    map->to.hi = 1.0;
+}
+
 Test(apply_float, power_laws)
 {
-    static const double powers[] = {2.0, 0.5,   1.0 / 2.2, 2.2,    1e-3,  40.0,   3000.0,
-                                    1e9, 0.999, 1e-300,    5e-324, 1e308, 1.7e308};
+    static const double powers[] = {1.0,    2.0, 0.5,   1.0 / 2.2, 2.2,    1e-3,  40.0,
+                                    3000.0, 1e9, 0.999, 1e-300,    5e-324, 1e308, 1.7e308};
+    static uint32_t from[N];
     size_t compared = 0;
     for (size_t round = 0; round < POWER_ROUNDS; round++) {
         Map map = draw_map(MAP_POWER);
         map.factor = powers[round % (sizeof powers / sizeof *powers)];
-        if (round % 2) {
-            map.black = key_of(0.0f);
-            map.white = key_of(round % 4 == 1 ? 1.0f : 1e-30f);
-            map.to.lo_key = map.black;
-            map.to.hi_key = key_of(1.0f);
-            map.to.lo = 0.0;
-            map.to.hi = 1.0;
+        if (round % 2)
+            set_unit_range(&map, round % 4 == 1 ? 1.0f : 1e-30f, 0.0f);
+        draw_samples(&map, from);
+        for (size_t i = 0; i < N; i += 2) { /* where the law holds */
+            const double black = map_value(IMGSTAT_F32, map.black);
+            const double white = map_value(IMGSTAT_F32, map.white);
+            const float value = (float)(black + (white - black) * (draw() % 4096) / 4095.0);
+            memcpy(&from[i], &value, sizeof value);
         }
-#if defined(__x86_64__)
-        if (processor_supports(PROCESSOR_AVX2))
-            compared += check_power(apply_power_avx2, &map, "avx2");
-        if (processor_supports(PROCESSOR_AVX512))
-            compared += check_power(apply_power_avx512, &map, "avx512");
-#endif
-        unsigned char none[4];
-        map.factor = 1.0;
-        cr_assert_not(apply_power(&map, none, 1, 0, none));
+        compared += check_power(&map, from);
     }
     fprintf(stderr, "apply_float: %zu samples compared through power laws\n", compared);
-    if (compared == 0)
-        cr_skip_test("this processor has no AVX2");
+    cr_assert_gt(compared, POWER_ROUNDS * N);
+}
+
+/* Samples of all magnitudes, to the end of the range and to its middle, which lies at 0; and such
+ * as have squares halfway between two floats, where only the exact power tells which is nearest:
+ * one after the other, and many times the same. */
+Test(apply_float, power_laws_near_halves)
+{
+    enum { FIRST = 4097, LAST = 5791 }; /* odd: squares of 25 bits */
+    static uint32_t from[N];
+    size_t compared = 0;
+    for (size_t round = 0; round < POWER_ROUNDS; round++) {
+        Map map = {.kind = MAP_POWER, .from = IMGSTAT_F32, .to = {.sample = IMGSTAT_F32}};
+        set_unit_range(&map, 1.0f, round % 4 == 1 ? -1.0f : 0.0f);
+        map.factor = round % 2 ? exp2((double)(draw() % 2001) / 250.0 - 4.0) : 2.0;
+        for (size_t i = 0; i < N; i++) {
+            const unsigned odd = FIRST + (i < N / 2 ? 2 * (unsigned)i % (LAST - FIRST) : 0);
+            const float half = ldexpf((float)odd, -13 - (int)(i % 3));
+            if (i % 4 == 3)
+                from[i] = draw() % 0x3F800001u;
+            else
+                memcpy(&from[i], &half, sizeof half);
+        }
+        compared += check_power(&map, from);
+    }
+    fprintf(stderr, "apply_float: %zu samples compared near halves\n", compared);
+    cr_assert_gt(compared, POWER_ROUNDS * N);
+}
+
+Test(apply_float, power_laws_are_told_from_others)
+{
+    Map map = draw_map(MAP_LINEAR);
+    unsigned char none[4];
+    cr_assert_not(apply_power(&map, none, 1, 0, none));
+    map = draw_map(MAP_POWER);
+    cr_assert(apply_power(&map, none, 1, 0, none));
+    map.to.sample = IMGSTAT_U16;
+    cr_assert_not(apply_power(&map, none, 1, 0, none));
 }
