@@ -34,8 +34,18 @@ static void release_bands(Worker *worker)
     band_memory_release(worker->device, &worker->out);
 }
 
+static void forget_nodata(Worker *worker)
+{
+    transfer_destroy(worker->with_nodata);
+    transfer_tag_drop(worker->given);
+    worker->with_nodata = NULL;
+    worker->given = NULL;
+}
+
 void worker_trim(Worker *worker, uint64_t bytes)
 {
+    if (bytes == 0)
+        forget_nodata(worker);
     const uint64_t codec = bytes < CODEC_BYTES ? bytes : CODEC_BYTES;
     uint64_t held = worker->in.bytes + worker->indices.bytes + worker->out.bytes;
     if (held > bytes - codec) {
@@ -50,6 +60,7 @@ void worker_close(Worker *worker)
 {
     if (worker->device)
         release_bands(worker);
+    forget_nodata(worker);
     pool_destroy(worker->pool);
     deflaters_destroy(worker->deflaters);
     imgstat_device_close(worker->device);
@@ -285,6 +296,21 @@ static bool lacks_nodata(const Transfer *transfer, const TransferShape *shape)
     return shape->has_nodata && !(stays->has_nodata && stays->nodata_key == shape->nodata_key);
 }
 
+/* The given transfer for that nodata value: pages of one folder mostly have the same. */
+static ImgstatResult with_nodata(Worker *worker, const Transfer *given, uint64_t nodata_key,
+                                 const Transfer **out, ImgstatError *err)
+{
+    const Transfer *const last = worker->with_nodata;
+    if (!last || worker->given != given->tag || last->stays.nodata_key != nodata_key) {
+        forget_nodata(worker);
+        IMGSTAT_TRY(transfer_with_nodata(worker->device->scratch, given, nodata_key,
+                                         &worker->with_nodata, err));
+        worker->given = transfer_tag_keep(given->tag);
+    }
+    *out = worker->with_nodata;
+    return IMGSTAT_OK;
+}
+
 static ImgstatResult run_page(const Pipeline *pipeline, Worker *worker, Decoder *decoder,
                               Encoder *encoder, Transfer **made, ImgstatError *err)
 {
@@ -303,11 +329,8 @@ static ImgstatResult run_page(const Pipeline *pipeline, Worker *worker, Decoder 
     ImgstatResult res = IMGSTAT_OK;
     if (pipeline->transfer) {
         res = apply_check(pipeline->transfer, &bands.page, shape.alpha, err);
-        if (res == IMGSTAT_OK && lacks_nodata(pipeline->transfer, &shape)) {
-            res = transfer_with_nodata(worker->device->scratch, pipeline->transfer,
-                                       shape.nodata_key, &own, err);
-            mapper.transfer = own;
-        }
+        if (res == IMGSTAT_OK && lacks_nodata(pipeline->transfer, &shape))
+            res = with_nodata(worker, pipeline->transfer, shape.nodata_key, &mapper.transfer, err);
     } else if (pipeline->method->transform == IMGSTAT_CLAHE) {
         res = adapt_create(pipeline->method, &shape, &bands, &adapt, err);
         mapper.adapt = adapt;

@@ -14,6 +14,8 @@ typedef struct Worker {
     Pool *pool;
     BandMemory in, indices, out;
     Deflaters *deflaters;
+    Transfer *with_nodata; /* the last that transfer_with_nodata made; NULL: none yet */
+    TransferTag *given;    /* of the one that it was made from */
     Cancel cancel;
 } Worker;
 

@@ -390,9 +390,11 @@ def test_transparency_masks(program, folder):
         check((folder / "o" / file).read_bytes() == (folder / "alone" / file).read_bytes(), f"{file}: together")
 
 
-def pixels(data):
-    """The bytes of the first strip of a little-endian TIFF file."""
+def pixels(data, page=0):
+    """The bytes of a page's first strip, and what follows, of a little-endian TIFF file."""
     at = struct.unpack_from("<I", data, 4)[0]
+    for _ in range(page):
+        at = struct.unpack_from("<I", data, at + 2 + 12 * struct.unpack_from("<H", data, at)[0])[0]
     entries = [struct.unpack_from("<HHII", data, at + 2 + 12 * i) for i in range(struct.unpack_from("<H", data, at)[0])]
     return data[next(value for tag, _, _, value in entries if tag == 273):]
 
@@ -425,6 +427,40 @@ def test_nodata_of_another_image(program, folder):
                 others = kept[:2] + kept[3:]
                 check(30 not in others, what)
                 check(all(a == b or a == 30 or "--out-range" in method for a, b in zip(plain, others)), what)
+
+
+def test_nodata_of_page_after_page(program, folder):
+    """A transfer that was made for the nodata value of one page is used for others with the same, and for no other."""
+    transfer, out, values = folder / "t.json", folder / "out.tif", [(v,) for v in (10, 20, 30, 40, 50, 60)]
+
+    def page(nodata, bits):
+        tags = {42113: (encode.ASCII, str(nodata).encode())} if nodata is not None else {}
+        return encode.Page([values], bits, tags=tags)
+
+    def apply(name, pages):
+        (folder / name).write_bytes(encode.tiff(pages))
+        run(program, "apply", "--force", transfer, "--compression", "none", folder / name, "-o", out)
+        data = out.read_bytes()
+        size = pages[0].bits // 8 * len(values)
+        return [pixels(data, i)[:size] for i in range(len(pages))]
+
+    nodata = (None, 30, 30, 40, 30, None, 40, 40, 200, 30)
+    for bits in (8, 16):
+        for first in (None, 200):
+            (folder / "first.tif").write_bytes(encode.tiff([page(first, bits)]))
+            run(program, "normalize", "--force", folder / "first.tif", "-o", out, "--save-transfer", transfer)
+            alone = {n: apply("one.tif", [page(n, bits)])[0] for n in set(nodata)}
+            check(alone[30] != alone[40], f"{bits} bits: the nodata value makes no difference")
+            together = apply("all.tif", [page(n, bits) for n in nodata])
+            check(together == [alone[n] for n in nodata], f"{bits} bits, nodata {first}: {together}")
+            files = [folder / f"page{i}.tif" for i in range(len(nodata))]
+            for name, n in zip(files, nodata):
+                name.write_bytes(encode.tiff([page(n, bits)]))
+            run(program, "apply", "--force", "--jobs", "2", transfer, "--compression", "none", *files, "-o",
+                folder / "many")
+            for name, n in zip(files, nodata):
+                made = pixels((folder / "many" / name.name).read_bytes())[:len(alone[n])]
+                check(made == alone[n], f"{bits} bits, {name.name}")
 
 
 if __name__ == "__main__":
