@@ -88,11 +88,19 @@ ImgstatResult imgstat_image_wrap(ImgstatMemory memory, int32_t device_id, const 
     return IMGSTAT_OK;
 }
 
-ImgstatResult imgstat_image_create(uint32_t width, uint32_t height, uint16_t channels,
-                                   ImgstatSample sample, uint8_t bits, ImagePro *out,
-                                   ImgstatError *err)
+/* Not zeroed, but for what lies between rows: nobody writes that. */
+static void *unset_pixels(size_t row, size_t pitch, uint32_t height)
 {
-    IMGSTAT_TRY(error_unless_given(out, __func__, err));
+    unsigned char *const pixels = malloc(pitch * height);
+    for (size_t y = 0; pixels && pitch > row && y < height; y++)
+        memset(pixels + y * pitch + row, 0, pitch - row);
+    return pixels;
+}
+
+static ImgstatResult create(uint32_t width, uint32_t height, uint16_t channels,
+                            ImgstatSample sample, uint8_t bits, bool zeroed, ImagePro *out,
+                            ImgstatError *err)
+{
     *out = (ImagePro){0};
     IMGSTAT_TRY(image_check_kind(channels, sample, bits, err));
     size_t row, pitch, bytes;
@@ -105,7 +113,8 @@ ImgstatResult imgstat_image_create(uint32_t width, uint32_t height, uint16_t cha
 
     /* calloc, not aligned_alloc: large blocks come zeroed from the system without being touched.
      * Alignment is a matter of speed only, and malloc's 16 bytes serve it nearly as well. */
-    void *const pixels = calloc(bytes ? bytes : 1, 1);
+    void *const pixels =
+        zeroed || bytes == 0 ? calloc(bytes ? bytes : 1, 1) : unset_pixels(row, pitch, height);
     if (!pixels)
         return error_memory(err, bytes, "pixels");
     const ImgstatResult res = imgstat_image_wrap(IMGSTAT_HOST, 0, pixels, pitch, width, height,
@@ -113,6 +122,21 @@ ImgstatResult imgstat_image_create(uint32_t width, uint32_t height, uint16_t cha
     if (res != IMGSTAT_OK)
         free(pixels);
     return res;
+}
+
+ImgstatResult imgstat_image_create(uint32_t width, uint32_t height, uint16_t channels,
+                                   ImgstatSample sample, uint8_t bits, ImagePro *out,
+                                   ImgstatError *err)
+{
+    IMGSTAT_TRY(error_unless_given(out, __func__, err));
+    return create(width, height, channels, sample, bits, true, out, err);
+}
+
+ImgstatResult image_create_unset(uint32_t width, uint32_t height, uint16_t channels,
+                                 ImgstatSample sample, uint8_t bits, ImagePro *out,
+                                 ImgstatError *err)
+{
+    return create(width, height, channels, sample, bits, false, out, err);
 }
 
 void imgstat_image_set_nodata(ImagePro *image, ImgstatValue value)

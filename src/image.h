@@ -32,6 +32,12 @@ ImgstatResult image_check_kind(uint16_t channels, ImgstatSample sample, uint8_t 
 ImgstatResult image_check_alpha(const ImagePro *image, int16_t alpha, ImgstatError *err);
 ImgstatResult image_check_mask(const ImagePro *image, ImgstatError *err);
 
+/* imgstat_image_create for one whose samples are all written before any is read: they are not
+ * zeroed. */
+ImgstatResult image_create_unset(uint32_t width, uint32_t height, uint16_t channels,
+                                 ImgstatSample sample, uint8_t bits, ImagePro *out,
+                                 ImgstatError *err);
+
 /* Rows [first, first + count) of `image` as an image of their own: shares the memory, owns nothing.
  */
 ImagePro image_band(const ImagePro *image, uint32_t first, uint32_t count);

@@ -142,7 +142,7 @@ static ImgstatResult output_image(const ImagePro *image, const Transfer *transfe
     uint8_t bits;
     const ImgstatSample sample = imgstat_transfer_output(transfer, &bits);
     IMGSTAT_TRY(
-        imgstat_image_create(image->width, image->height, image->channels, sample, bits, to, err));
+        image_create_unset(image->width, image->height, image->channels, sample, bits, to, err));
     to->first_row = image->first_row;
     if (image->has_nodata)
         imgstat_image_set_nodata(to, sample_value(image->sample, image->nodata_key));

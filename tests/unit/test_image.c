@@ -33,6 +33,26 @@ Test(image, create)
     imgstat_image_release(&image);
 }
 
+Test(image, create_unset)
+{
+    ImagePro image, zeroed;
+    for (uint32_t width = 5; width <= 8; width++) {
+        cr_assert_eq(image_create_unset(width, 3, 4, IMGSTAT_U16, 12, &image, NULL), IMGSTAT_OK);
+        cr_assert_eq(imgstat_image_create(width, 3, 4, IMGSTAT_U16, 12, &zeroed, NULL), IMGSTAT_OK);
+        cr_assert_eq(image.pitch, zeroed.pitch);
+        cr_assert_eq(image.bits, zeroed.bits);
+        for (size_t y = 0; y < 3; y++)
+            for (size_t i = width * 8; i < image.pitch; i++)
+                cr_assert_eq(image_row(&image, y)[i], 0);
+        imgstat_image_release(&image);
+        imgstat_image_release(&zeroed);
+    }
+    cr_assert_eq(image_create_unset(0, 9, 1, IMGSTAT_U8, 0, &image, NULL), IMGSTAT_OK);
+    cr_assert_not_null(image.host);
+    imgstat_image_release(&image);
+    cr_assert_eq(image_create_unset(1, 1, 0, IMGSTAT_U8, 0, &image, NULL), IMGSTAT_ERR_ARG);
+}
+
 Test(image, refuses)
 {
     ImagePro image;
