@@ -38,10 +38,10 @@ ImgstatResult apply_check_shapes(const ImagePro *from, ImgstatSample sample, con
  * them masked: the bits of map_sample. False, and nothing done, where the map is no such line. */
 bool apply_line(const Map *map, const unsigned char *from, size_t step, size_t n,
                 unsigned char *to);
-/* The same of a map through knots, whose table Transfer has. */
+/* apply_knots.c: of any type to any through knots, whose table Transfer has. */
 void apply_knots(const KnotTable *table, const unsigned char *from, size_t step, size_t n,
                  unsigned char *to);
-/* apply_power.c: of a power law; false for other maps. */
+/* apply_power.c: of a power law over 32-bit floats; false for other maps. */
 bool apply_power(const Map *map, const unsigned char *from, size_t step, size_t n,
                  unsigned char *to);
 typedef void ApplyPower(const Map *map, const unsigned char *from, size_t step, size_t n,

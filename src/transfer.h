@@ -70,8 +70,7 @@ typedef struct MatchReference {
     const MapSource *sources;
 } MatchReference;
 
-/* apply_float.c: what finds a sample's place among the knots of a map from 32-bit floats to such.
- */
+/* apply_knots.c: what finds a sample's place among the knots of a map. */
 typedef struct KnotTable KnotTable;
 /* NULL for other maps, and where memory is out: map_sample does without. */
 KnotTable *knot_table_create(Scratch *scratch, const Map *map);
