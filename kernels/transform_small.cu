@@ -73,13 +73,15 @@ static __device__ __forceinline__ void map_helped(const Small &s, uint32_t *tabl
 /*
  * transform_small: measures, makes the map and applies it.
  *
- *   Idea      A block keeps its piece, in registers and, if it SHARES, in shared memory, counts it
- *             while it arrives, adds its counts to those of all blocks, and sees by their sum that
- *             they are whole: each is a total that only grows, so no other barrier and no fence is
- *             needed. Every block then makes the same table and maps what it kept. A lane has a
- *             column of the counters and of the table: no bank conflicts. If it is LARGE, image and
- *             result are more than the second-level cache holds, and that is left to what is read
- *             again: of the largest images what blocks have no room for.
+ *   Idea      A block keeps its piece, in registers and, where these are too few, in shared
+ *             memory, counts it while it arrives, adds its counts to those of all blocks, and sees
+ *             by their sum that they are whole: each is a total that only grows, so no other
+ *             barrier and no fence is needed. Every block then makes the same table and maps what
+ *             it kept. A lane has a column of the counters and of the table: no bank conflicts. If
+ *             it is LARGE, image and result are more than the second-level cache holds: what is
+ *             read for the last time leaves that first. What blocks have no room for they read
+ *             TWICE, and count before all else; its registers then get pixels that stay, while
+ *             shared memory is counted.
  *   Work      an increment and a lookup a sample; 256 ratios a block.
  *   Memory    reads and writes each sample once, or what it does not keep twice; 257 atomic
  *             additions a block.
@@ -92,12 +94,12 @@ static __device__ __forceinline__ void map_helped(const Small &s, uint32_t *tabl
  *             written by the block that has read it, when all are counted.
  *   Result    the bytes of transfer_create and transfer_apply.
  */
-template <unsigned THREADS, unsigned KEPT, unsigned SURE, bool SHARES, bool LARGE, unsigned COPIES,
-          unsigned ROW, bool COLUMNED>
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, Stay STAY, unsigned COPIES, unsigned ROW,
+          bool COLUMNED>
 static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1)
     transform_small(SmallMap m, Small s, SmallState *state)
 {
-    enum { AHEAD = Ahead<KEPT, SHARES, LARGE>::VECTORS };
+    enum { SHARES = STAY != IN_REGISTERS, AHEAD = Ahead<KEPT, STAY>::VECTORS };
     extern __shared__ __align__(128) uint4 memory[];
     __shared__ Parts parts;
     __shared__ __align__(4) unsigned char entry[BINS];
@@ -126,17 +128,21 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
         begun = ask_for_piece(state);
 #pragma unroll
     for (unsigned k = 0; k < AHEAD; k++)
-        v[k] = load_first<THREADS, KEPT, LARGE>(s, p, k);
+        v[k] = load_first<THREADS, KEPT, STAY>(s, p, k);
     __syncwarp(); /* else the later loads are moved behind counts of the first vector */
     if (threadIdx.x < p.tail)
         last = tail[threadIdx.x];
     if (SHARES && threadIdx.x == 0)
-        start_copies<THREADS, LARGE>(s, p, KEPT * THREADS, kept, arrived);
-    if (LARGE)
+        start_copies<THREADS, STAY>(s, p, KEPT * THREADS, kept, arrived);
+    if (STAY == TWICE) {
         count_rounds<THREADS, KEPT, ROW>(s, p, table, v);
-    count_kept<THREADS, KEPT, SURE, AHEAD, ROW>(p, table, v);
-    if (SHARES)
         count_copies<THREADS, KEPT, ROW>(s, p, table, kept, arrived);
+        count_kept<THREADS, KEPT, SURE, AHEAD, ROW>(p, table, v);
+    } else {
+        count_kept<THREADS, KEPT, SURE, AHEAD, ROW>(p, table, v);
+        if (SHARES)
+            count_copies<THREADS, KEPT, ROW>(s, p, table, kept, arrived);
+    }
     if (threadIdx.x < p.tail)
         atomicAdd(&table[last * (ROW / 4) + threadIdx.x % 32], 1u);
     if (threadIdx.x == 0)
@@ -167,14 +173,22 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
             fill_columns<ROW>(memory, (const uint32_t *)entry);
     }
     __syncthreads(); /* the table is whole */
-#pragma unroll 1
-    for (uint32_t round = 0; round <= (LARGE ? s.rounds : 0); round++) {
 #pragma unroll
-        for (unsigned k = 0; k < KEPT; k++) {
+    for (unsigned k = 0; k < KEPT; k++) {
+        const uint32_t i = threadIdx.x + k * THREADS;
+        if (i < p.vectors)
+            store_vector<THREADS>(p.to + i, map_vector<ROW, COLUMNED>(table, entry, v[k]));
+        if (STAY == TWICE && k < ROUND_VECTORS)
+            v[k] = load_vector<THREADS, true>(p, vector_of<KEPT>(s, 1, k));
+    }
+#pragma unroll 1
+    for (uint32_t round = 1; STAY == TWICE && round <= s.rounds; round++) {
+#pragma unroll
+        for (unsigned k = 0; k < ROUND_VECTORS; k++) {
             const uint32_t i = threadIdx.x + vector_of<KEPT>(s, round, k) * THREADS;
             if (i < p.vectors)
                 store_vector<THREADS>(p.to + i, map_vector<ROW, COLUMNED>(table, entry, v[k]));
-            if (LARGE && round < s.rounds)
+            if (round < s.rounds)
                 v[k] = load_vector<THREADS, true>(p, vector_of<KEPT>(s, round + 1, k));
         }
     }
@@ -243,18 +257,18 @@ SmallMap small_map(const Map *blank, const Finish *f)
     return m;
 }
 
-template <unsigned THREADS, unsigned KEPT, unsigned SURE, bool SHARES, bool LARGE, unsigned COPIES,
-          unsigned ROW, bool COLUMNED>
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, Stay STAY, unsigned COPIES, unsigned ROW,
+          bool COLUMNED>
 static ImgstatResult launch(CudaDevice *device, cudaStream_t stream, const SmallMap &m, Small s,
                             SmallState *state, ImgstatError *err)
 {
-    const auto kernel = transform_small<THREADS, KEPT, SURE, SHARES, LARGE, COPIES, ROW, COLUMNED>;
+    const auto kernel = transform_small<THREADS, KEPT, SURE, STAY, COPIES, ROW, COLUMNED>;
     const uint32_t most = most_blocks(device), wanted = (s.vectors + THREADS - 1) / THREADS;
     const uint32_t blocks = wanted < 1 ? 1 : wanted < most ? wanted : most;
     s.piece = piece_vectors(s.vectors, blocks);
     const uint32_t each = (s.piece + THREADS - 1) / THREADS, more = each > KEPT ? each - KEPT : 0;
     s.shared = more < room_for(device) ? more : room_for(device);
-    s.rounds = (more - s.shared + KEPT - 1) / KEPT;
+    s.rounds = (more - s.shared + ROUND_VECTORS - 1) / ROUND_VECTORS;
     size_t bytes = BINS * ROW + (size_t)s.shared * 16 * THREADS;
     /* Room for two blocks a multiprocessor, not for three: launches after the next one would be
      * spread unevenly over what the present one leaves. */
@@ -278,22 +292,25 @@ ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, co
     s.piece = s.shared = s.rounds = 0;
     s.fetches = s.vectors <= few * FETCHED_VECTORS;
     if (s.vectors <= few * KEPT_ONE)
-        return launch<FEW_THREADS, KEPT_ONE, 1, false, false, 4, NARROW_ROW, false>(
+        return launch<FEW_THREADS, KEPT_ONE, 1, IN_REGISTERS, 4, NARROW_ROW, false>(
             device, stream, *map, s, state, err);
     if (s.vectors <= few * KEPT_FEW)
-        return launch<FEW_THREADS, KEPT_FEW, KEPT_ONE + 1, false, false, 1, WIDE_ROW, true>(
+        return launch<FEW_THREADS, KEPT_FEW, KEPT_ONE + 1, IN_REGISTERS, 1, WIDE_ROW, true>(
             device, stream, *map, s, state, err);
     if (s.vectors <= few * KEPT_MORE)
-        return launch<FEW_THREADS, KEPT_MORE, KEPT_FEW + 1, false, false, 1, WIDE_ROW, true>(
+        return launch<FEW_THREADS, KEPT_MORE, KEPT_FEW + 1, IN_REGISTERS, 1, WIDE_ROW, true>(
             device, stream, *map, s, state, err);
     if (s.vectors <= many * KEPT_MANY)
-        return launch<MANY_THREADS, KEPT_MANY, KEPT_MORE * FEW_THREADS / MANY_THREADS + 1, false,
-                      false, 1, WIDE_ROW, true>(device, stream, *map, s, state, err);
+        return launch<MANY_THREADS, KEPT_MANY, KEPT_MORE * FEW_THREADS / MANY_THREADS + 1,
+                      IN_REGISTERS, 1, WIDE_ROW, true>(device, stream, *map, s, state, err);
     /* An eighth of the cache is for what else there is. */
     const uint64_t cached = (uint64_t)device->properties.l2CacheSize / 8 * 7;
-    return s.vectors <= many * (KEPT_MANY + room_for(device)) && samples * 2 <= cached
-               ? launch<MANY_THREADS, KEPT_MANY, KEPT_MANY, true, false, 1, WIDE_ROW, true>(
+    if (s.vectors <= many * (KEPT_MANY + room_for(device)) && samples * 2 <= cached)
+        return launch<MANY_THREADS, KEPT_MANY, KEPT_MANY, SHARED, 1, WIDE_ROW, true>(
+            device, stream, *map, s, state, err);
+    return s.vectors <= many * (KEPT_LARGE + room_for(device))
+               ? launch<MANY_THREADS, KEPT_LARGE, KEPT_LARGE, LARGE, 1, WIDE_ROW, true>(
                      device, stream, *map, s, state, err)
-               : launch<MANY_THREADS, KEPT_MANY, KEPT_MANY, true, true, 1, WIDE_ROW, true>(
+               : launch<MANY_THREADS, KEPT_TWICE, KEPT_TWICE, TWICE, 1, WIDE_ROW, true>(
                      device, stream, *map, s, state, err);
 }

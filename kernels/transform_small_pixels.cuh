@@ -10,10 +10,20 @@
 
 /* Blocks of FEW_THREADS leave room for those of the next launch on the same multiprocessor. */
 enum { FEW_THREADS = 512, MANY_THREADS = 1024 };
+
+/* Where the vectors of a thread stay. */
+enum Stay {
+    IN_REGISTERS,
+    SHARED, /* the rest in shared memory */
+    LARGE,  /* the same of an image that does not fit the second-level cache with its result */
+    TWICE   /* what there is no room for is read twice */
+};
 /* Vectors a thread keeps in registers: all, but of the largest images. */
-enum { KEPT_ONE = 1, KEPT_FEW = 4, KEPT_MORE = 9, KEPT_MANY = 8 };
+enum { KEPT_ONE = 1, KEPT_FEW = 4, KEPT_MORE = 9, KEPT_MANY = 8, KEPT_LARGE = 12, KEPT_TWICE = 10 };
 /* And in shared memory at most. */
 enum { SHARED_VECTORS = 10 };
+/* What it reads twice has so many of its registers in a round. */
+enum { ROUND_VECTORS = 4 };
 
 template <unsigned ROW>
 static __device__ __forceinline__ void count_vector(uint32_t *table, uint4 v, uint32_t column)
@@ -83,8 +93,13 @@ static __device__ __forceinline__ void fill_columns(uint4 *table, const uint32_t
 /* ---- Vectors in registers -------------------------------------------------------------------- */
 
 /* Vectors a thread loads before it counts the first: as was fastest. */
-template <unsigned KEPT, bool SHARES, bool LARGE> struct Ahead {
-    enum { VECTORS = LARGE || KEPT <= KEPT_FEW ? KEPT : KEPT == KEPT_MORE ? 5 : SHARES ? 3 : 2 };
+template <unsigned KEPT, Stay STAY> struct Ahead {
+    enum {
+        VECTORS = STAY >= LARGE || KEPT <= KEPT_FEW ? KEPT
+                  : KEPT == KEPT_MORE               ? 5
+                  : STAY == SHARED                  ? 3
+                                                    : 2
+    };
 };
 
 /* ONCE: nobody reads it again, so it leaves the second-level cache first. */
@@ -97,21 +112,21 @@ static __device__ __forceinline__ uint4 load_vector(const Piece &p, unsigned k)
     return ONCE ? __ldcs(&p.from[i]) : p.from[i];
 }
 
-/* Which of a thread's vectors a register holds: in round 0 of those that stay in registers, else of
- * those that it reads twice, which come behind all that it keeps. */
+/* Which of a thread's vectors a register holds in a round, the first of which is 1: those that it
+ * reads twice come behind all that it keeps. */
 template <unsigned KEPT>
 static __device__ __forceinline__ unsigned vector_of(const Small &s, uint32_t round, unsigned k)
 {
-    return k + round * KEPT + (round ? s.shared : 0);
+    return KEPT + s.shared + (round - 1) * ROUND_VECTORS + k;
 }
 
 /* What a thread counts first. */
-template <unsigned THREADS, unsigned KEPT, bool LARGE>
+template <unsigned THREADS, unsigned KEPT, Stay STAY>
 static __device__ __forceinline__ uint4 load_first(const Small &s, const Piece &p, unsigned k)
 {
-    if (LARGE && s.rounds > 0)
+    if (STAY == TWICE && k < ROUND_VECTORS)
         return load_vector<THREADS, false>(p, vector_of<KEPT>(s, s.rounds, k));
-    return load_vector<THREADS, LARGE>(p, k);
+    return load_vector<THREADS, STAY >= LARGE>(p, k);
 }
 
 /* Counts what a thread reads twice, the last round first, and loads what it keeps meanwhile. */
@@ -122,7 +137,7 @@ static __device__ __forceinline__ void count_rounds(const Small &s, const Piece 
 #pragma unroll 1
     for (uint32_t round = s.rounds; round > 0; round--) {
 #pragma unroll
-        for (unsigned k = 0; k < KEPT; k++) {
+        for (unsigned k = 0; k < ROUND_VECTORS; k++) {
             const uint32_t i = threadIdx.x + vector_of<KEPT>(s, round, k) * THREADS;
             count_vector<ROW>(table, v[k], own_column() + (i < p.vectors ? 0 : NARROW_ROW));
             __syncwarp(); /* else the load is moved behind other counts */
@@ -168,7 +183,7 @@ static __device__ __forceinline__ void prepare_copies(const Small &s, uint64_t *
 }
 
 /* One thread starts them. */
-template <unsigned THREADS, bool LARGE>
+template <unsigned THREADS, Stay STAY>
 static __device__ __forceinline__ void start_copies(const Small &s, const Piece &p, uint32_t first,
                                                     uint4 *kept, uint64_t *arrived)
 {
@@ -179,7 +194,7 @@ static __device__ __forceinline__ void start_copies(const Small &s, const Piece 
         if (at >= p.vectors)
             break;
         const uint32_t bytes = min(THREADS, p.vectors - at) * 16;
-        if (LARGE && s.rounds > 0)
+        if (STAY == TWICE)
             load_bulk_once(kept + k * THREADS, p.from + at, bytes, &arrived[k]);
         else
             load_bulk(kept + k * THREADS, p.from + at, bytes, &arrived[k]);

@@ -226,6 +226,8 @@ static size_t plain_cases(cudaStream_t stream)
         {.sample = IMGSTAT_U8, .channels = 1, .width = 5301, .height = 5203},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 6200, .height = 6100},
         {.sample = IMGSTAT_I8, .channels = 1, .width = 6503, .height = 6401, .nodata = true},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 47579151, .height = 1},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 7001, .height = 6803},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 8193, .height = 8191},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 11585, .height = 11585}, /* < 2^27 */
         {.sample = IMGSTAT_U8, .channels = 1, .width = 16384, .height = 8192},
@@ -442,15 +444,17 @@ static size_t busy_cases(cudaStream_t stream)
 }
 
 /* Streams whose launches overlap as they like: blocks with all their pixels in registers, with some
- * in shared memory, and with more than both hold; words. */
+ * in shared memory of images that do and that do not fit the cache, and with more than both hold;
+ * words. */
 static size_t parallel_cases(void)
 {
-    enum { STREAMS = 6, ROUNDS = 60 };
+    enum { STREAMS = 7, ROUNDS = 60 };
     const Shape shapes[STREAMS] = {
         {.sample = IMGSTAT_U8, .channels = 1, .width = 1500, .height = 700},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 4096, .height = 4000},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 2003, .height = 1999},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 4300, .height = 4200},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 6001, .height = 5803},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 7000, .height = 6900},
         {.sample = IMGSTAT_U16, .channels = 1, .width = 1700, .height = 1600},
     };
