@@ -29,12 +29,14 @@ static const double band_bytes = 4 << 20;
  * to come and go. */
 static const double sample_table = 0.5e-9;     /* up to 16 bits */
 static const double sample_vectors = 2e-9;     /* f32 to f32: straight lines and powers ... */
-static const double sample_knots = 5e-9;       /* ... and the search among 65,536 ranks */
-static const double sample_arithmetic = 20e-9; /* other straight lines of wider samples */
-static const double sample_curve = 120e-9;     /* of those, powers and the search */
+static const double sample_knots = 3e-9;       /* ... and the search among 65,536 ranks */
+static const double byte_knots = 6.6e-9;       /* the search for other wide samples, by their size */
+static const double sample_arithmetic = 20e-9; /* straight lines of these */
+static const double sample_curve = 120e-9;     /* and powers */
+static const double cpu_written = 1.7e9;       /* bytes a second that are not mapped meanwhile */
 static const double pixel_colours = 2.5e-9;    /* a pixel: colours that take over a new luma ... */
 static const double pixel_luma = 1e-9;         /* ... which one thread computes, to be measured */
-static const double ranks_alone = 1e-9;     /* keys go one after the other where they are sorted */
+static const double byte_ranks = 2.8e-9;    /* ranks of wide samples: one thread, either device */
 static const double sample_tiles = 1.25e-9; /* between the tables of four tiles ... */
 static const double tiles_alone = 0.4e-9;   /* ... which one thread of a channel makes */
 static const double file_bytes = 28 << 20;  /* that a file at work takes beside its page */
@@ -140,11 +142,11 @@ static double map_seconds(const ImgstatPage *page, const CostTask *task)
         return sample_tiles;
     if (imgstat_sample_bytes(page->sample) <= 2)
         return sample_table;
-    const bool search = ranks_all(task) || has_kind(task, MAP_KNOTS);
+    const bool floats = page->sample == IMGSTAT_F32 && output_of(page, task) == IMGSTAT_F32;
+    if (ranks_all(task) || has_kind(task, MAP_KNOTS))
+        return floats ? sample_knots : byte_knots * (double)imgstat_sample_bytes(page->sample);
     const bool power = is(task, IMGSTAT_GAMMA) || has_kind(task, MAP_POWER);
-    if (page->sample == IMGSTAT_F32 && output_of(page, task) == IMGSTAT_F32)
-        return search ? sample_knots : sample_vectors;
-    return search || power ? sample_curve : sample_arithmetic;
+    return floats ? sample_vectors : power ? sample_curve : sample_arithmetic;
 }
 
 /* Then only the colours of the palette are mapped. */
@@ -159,14 +161,16 @@ static void add_mapping(CostWork *work, const ImgstatPage *page, const CostTask 
     const double pixels = times * page->width * page->height;
     const double samples = pixels * page->channels;
     const bool luma = is_luma(page, task), tiles = is(task, IMGSTAT_CLAHE);
-    const bool sorted = ranks_all(task) && imgstat_sample_bytes(page->sample) > 2;
+    const size_t size = imgstat_sample_bytes(page->sample);
     if (!task->transfer)
-        work->alone += (luma ? pixel_luma : 0) * pixels + (tiles ? tiles_alone : 0) * pixels +
-                       (sorted ? ranks_alone : 0) * (luma ? pixels : samples);
+        work->alone += (luma ? pixel_luma : 0) * pixels + (tiles ? tiles_alone : 0) * pixels;
+    if (!task->transfer && ranks_all(task) && size > 2)
+        work->ranks += byte_ranks * (double)size * (luma ? pixels : samples);
     if (keeps_indices(page, task))
         return;
-    work->mapped_bytes += samples * (double)(imgstat_sample_bytes(page->sample) +
-                                             imgstat_sample_bytes(output_of(page, task)));
+    if (size > 2)
+        work->alone += samples * (double)imgstat_sample_bytes(output_of(page, task)) / cpu_written;
+    work->mapped_bytes += samples * (double)(size + imgstat_sample_bytes(output_of(page, task)));
     work->mapping += map_seconds(page, task) * (luma ? pixels : samples);
     work->mapping += luma ? pixel_colours * pixels : 0;
     work->mapping += luma && tiles ? pixel_luma * pixels : 0; /* again: no plane of it is kept */
@@ -216,7 +220,7 @@ double cost_cpu(const CostWork *work, unsigned threads)
     return (work->narrow_bytes / cpu_narrow + work->wide_bytes / cpu_wide +
             work->slow_bytes / cpu_slow + work->mapping + work->images * cpu_image) /
                shares.processors +
-           work->alone / shares.busy;
+           (work->alone + work->ranks) / shares.busy;
 }
 
 double cost_cuda(const CostWork *work, unsigned threads)
@@ -227,5 +231,5 @@ double cost_cuda(const CostWork *work, unsigned threads)
     return cuda_open + shares.handles * cuda_handle + read / (cuda_stage * shares.processors) +
            bytes / cuda_link + work->slow_bytes / cuda_slow + work->images * cuda_image +
            work->reads * cuda_read / threads + bytes / band_bytes * cuda_band +
-           work->sorted_bytes / cuda_sorted / shares.handles;
+           work->sorted_bytes / cuda_sorted / shares.handles + work->ranks / shares.busy;
 }
