@@ -27,19 +27,19 @@ static const double band_bytes = 4 << 20;
 
 /* What a processor takes to map a sample. The GPU does all of it in less time than the samples take
  * to come and go. */
-static const double sample_table = 0.5e-9;     /* up to 16 bits */
-static const double sample_vectors = 2e-9;     /* f32 to f32: straight lines and powers ... */
-static const double sample_knots = 3e-9;       /* ... and the search among 65,536 ranks */
-static const double byte_knots = 6.6e-9;       /* the search for other wide samples, by their size */
+static const double sample_table = 0.5e-9; /* up to 16 bits */
+static const double sample_vectors = 2e-9; /* f32 to f32: straight lines and powers ... */
+static const double sample_knots = 3e-9;   /* ... and the search among 65,536 ranks */
+static const double byte_knots = 6.6e-9;   /* the search for other wide samples, by their size */
 static const double sample_arithmetic = 20e-9; /* straight lines of these */
 static const double sample_curve = 120e-9;     /* and powers */
 static const double cpu_written = 1.7e9;       /* bytes a second that are not mapped meanwhile */
 static const double pixel_colours = 2.5e-9;    /* a pixel: colours that take over a new luma ... */
 static const double pixel_luma = 1e-9;         /* ... which one thread computes, to be measured */
-static const double byte_ranks = 2.8e-9;    /* ranks of wide samples: one thread, either device */
-static const double sample_tiles = 1.25e-9; /* between the tables of four tiles ... */
-static const double tiles_alone = 0.4e-9;   /* ... which one thread of a channel makes */
-static const double file_bytes = 28 << 20;  /* that a file at work takes beside its page */
+static const double byte_ranks = 2.8e-9;       /* ranks of wide samples, whatever the device */
+static const double sample_tiles = 1.25e-9;    /* between the tables of four tiles ... */
+static const double tiles_alone = 0.4e-9;      /* ... which one thread of a channel makes */
+static const double file_bytes = 28 << 20;     /* that a file at work takes beside its page */
 
 /* ---- What headers tell ----------------------------------------------------------------------- */
 
@@ -218,9 +218,9 @@ double cost_cpu(const CostWork *work, unsigned threads)
 {
     const Shares shares = shares_of(work, threads);
     return (work->narrow_bytes / cpu_narrow + work->wide_bytes / cpu_wide +
-            work->slow_bytes / cpu_slow + work->mapping + work->images * cpu_image) /
+            work->slow_bytes / cpu_slow + work->mapping + work->ranks + work->images * cpu_image) /
                shares.processors +
-           (work->alone + work->ranks) / shares.busy;
+           work->alone / shares.busy;
 }
 
 double cost_cuda(const CostWork *work, unsigned threads)
@@ -231,5 +231,5 @@ double cost_cuda(const CostWork *work, unsigned threads)
     return cuda_open + shares.handles * cuda_handle + read / (cuda_stage * shares.processors) +
            bytes / cuda_link + work->slow_bytes / cuda_slow + work->images * cuda_image +
            work->reads * cuda_read / threads + bytes / band_bytes * cuda_band +
-           work->sorted_bytes / cuda_sorted / shares.handles + work->ranks / shares.busy;
+           work->sorted_bytes / cuda_sorted / shares.handles + work->ranks / shares.processors;
 }

@@ -25,7 +25,7 @@ typedef struct CostWork {
     double mapped_bytes; /* into and out of a transfer */
     double mapping;      /* seconds of one processor for that, which processors share ... */
     double alone;        /* ... and which one has of each page */
-    double ranks;        /* of wide samples, which one thread of a page finds, on either device */
+    double ranks;        /* of wide samples, which the processors find for either device */
     double at_once;      /* pages that memory lets in at the same time; 0: any number */
 } CostWork;
 

@@ -27,6 +27,7 @@ typedef struct Order {
     uint16_t channel;
     Reader reader;
     RankBuilder *builder;
+    Pool *pool; /* NULL: one thread */
     uint64_t *keys, *spare; /* capacity each */
     size_t capacity;
     uint64_t dense; /* bins with more samples are counted */
@@ -110,7 +111,7 @@ static ImgstatResult feed(Order *order, const Plan *plan, ImgstatError *err)
             if (gather->n != item->expected)
                 return changed(err);
             rank_builder_add_keys(order->builder, gather->keys, order->spare, gather->n,
-                                  gather->hi);
+                                  gather->hi, order->pool);
         }
     }
     return IMGSTAT_OK;
@@ -172,10 +173,13 @@ ImgstatResult order_stream(ImgstatSample sample, uint16_t channel, const uint64_
                    .dense = capacity};
     if (n / MANY_READS > capacity && capacity > DENSE)
         order.dense = DENSE;
+    if (reader.threads > 1 && pool_create(reader.threads, &order.pool, NULL) != IMGSTAT_OK)
+        order.pool = NULL;
     const ImgstatResult res = order.keys && order.spare
                                   ? stream_level(&order, bins, sample_record_bins(sample), 0,
                                                  sample_bits(sample) - DIGIT_BITS, err)
                                   : error_memory(err, 2 * capacity * sizeof(uint64_t), "sorting");
+    pool_destroy(order.pool);
     scratch_give(order.keys);
     scratch_give(order.spare);
     return res;

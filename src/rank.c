@@ -27,23 +27,30 @@ void rank_builder_release(RankBuilder *builder)
     builder->table.knots = NULL;
 }
 
-uint64_t rank_next(uint64_t n, uint64_t rank)
+uint64_t rank_steps(uint64_t n, uint64_t rank)
 {
     uint64_t step = n > 1 ? (uint64_t)((Wide128)rank * RANK_STEPS / (n - 1)) : 0;
     while (step > 0 && step_rank(n, step - 1) >= rank)
         step--;
     while (step <= RANK_STEPS && step_rank(n, step) < rank)
         step++;
+    return step;
+}
+
+uint64_t rank_next(uint64_t n, uint64_t rank)
+{
+    const uint64_t step = rank_steps(n, rank);
     return step <= RANK_STEPS ? step_rank(n, step) : n;
 }
 
-/* The run of equal keys has ended: it is a knot if it holds the rank of a step. */
-static void close_run(RankBuilder *builder)
+/* It is a knot if it holds the rank of a step. */
+void rank_builder_close(RankBuilder *builder)
 {
     const RankKnot run = builder->current;
     if (run.upto > run.below && rank_next(builder->table.n, run.below) < run.upto &&
         builder->table.n_knots < builder->capacity)
         builder->table.knots[builder->table.n_knots++] = run;
+    builder->current = (RankKnot){0};
 }
 
 void rank_builder_add(RankBuilder *builder, uint64_t key, uint64_t count)
@@ -51,7 +58,7 @@ void rank_builder_add(RankBuilder *builder, uint64_t key, uint64_t count)
     if (count == 0)
         return;
     if (builder->current.upto == builder->current.below || builder->current.key != key) {
-        close_run(builder);
+        rank_builder_close(builder);
         builder->current = (RankKnot){.key = key, .below = builder->seen, .upto = builder->seen};
     }
     builder->seen += count;
@@ -60,7 +67,7 @@ void rank_builder_add(RankBuilder *builder, uint64_t key, uint64_t count)
 
 RankTable *rank_builder_finish(RankBuilder *builder, ImgstatError *err)
 {
-    close_run(builder);
+    rank_builder_close(builder);
     RankTable *const table = malloc(sizeof *table);
     if (!table) {
         error_memory(err, sizeof *table, "order statistics");

@@ -3,15 +3,26 @@
 #ifndef IMGSTAT_RANK_H
 #define IMGSTAT_RANK_H
 
+#include "pool.h"
 #include "transfer.h"
 
 /* The least rank of a step of n samples that is at least `rank`; n where there is none. */
 uint64_t rank_next(uint64_t n, uint64_t rank);
 
+/* How many steps of n samples have a rank below `rank`. */
+uint64_t rank_steps(uint64_t n, uint64_t rank);
+
+/* The run of equal keys that is open has ended. */
+void rank_builder_close(RankBuilder *builder);
+
 /* rank_keys.c: as rank_builder_add of each of n < 2^32 keys in ascending order. They come in any,
- * but are above all those before, and at most `most`. Both arrays hold n, and nothing in the end.
- */
+ * but are above all those before, and are numbers of 4 or 8 bytes. Both arrays have room for n, and
+ * hold nothing in the end. */
+void rank_keys_add(RankBuilder *builder, void *keys, void *spare, size_t n, unsigned bytes);
+
+/* rank_parts.c: the same of keys of 8 bytes, at most `most`, by the threads of a pool; NULL: by
+ * this one. */
 void rank_builder_add_keys(RankBuilder *builder, uint64_t *keys, uint64_t *spare, size_t n,
-                           uint64_t most);
+                           uint64_t most, Pool *pool);
 
 #endif

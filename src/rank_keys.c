@@ -201,23 +201,14 @@ static void add_keys(Ranks *ranks, void *keys, void *spare, size_t n, unsigned s
         add_by_digit(ranks, keys, spare, n);
 }
 
-void rank_builder_add_keys(RankBuilder *builder, uint64_t *keys, uint64_t *spare, size_t n,
-                           uint64_t most)
+void rank_keys_add(RankBuilder *builder, void *keys, void *spare, size_t n, unsigned bytes)
 {
     Ranks ranks = {.builder = builder,
                    .next = rank_next(builder->table.n, builder->seen),
-                   .bytes = most <= UINT32_MAX ? 4 : 8};
-    ranks.split = key_split(ranks.bytes);
+                   .split = key_split(bytes),
+                   .bytes = bytes};
     unsigned splits = 0;
     while (ranks.split && n >> splits)
         splits++;
-    splits *= SPLITS;
-    if (ranks.bytes == 8) {
-        add_keys(&ranks, keys, spare, n, splits);
-        return;
-    }
-    uint32_t *const narrow = (uint32_t *)(void *)spare;
-    for (size_t i = 0; i < n; i++)
-        narrow[i] = (uint32_t)keys[i];
-    add_keys(&ranks, narrow, keys, n, splits);
+    add_keys(&ranks, keys, spare, n, SPLITS * splits);
 }

@@ -348,7 +348,10 @@ ImgstatResult survey_image(const ImgstatMethod *method, Bands *bands, const Tran
     if (res == IMGSTAT_OK)
         survey_merge(survey, &record);
     OneImage one = {.survey = survey, .bands = bands, .shape = shape};
-    const Reader reader = {.read = read_one, .context = &one, .scratch = bands->device->scratch};
+    const Reader reader = {.read = read_one,
+                           .context = &one,
+                           .threads = bands->device->threads,
+                           .scratch = bands->device->scratch};
     if (res == IMGSTAT_OK)
         res = survey_finish(survey, reader, err);
     if (res != IMGSTAT_OK) {

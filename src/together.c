@@ -158,7 +158,10 @@ static ImgstatResult read_files(void *context, const Pass *pass, ImgstatError *e
 static ImgstatResult finish(Jobs *jobs, Worker *worker, ImgstatError *err)
 {
     Together t = {.jobs = jobs, .survey = jobs->survey, .worker = worker};
-    const Reader reader = {.read = read_files, .context = &t, .scratch = worker->device->scratch};
+    const Reader reader = {.read = read_files,
+                           .context = &t,
+                           .threads = worker->device->threads,
+                           .scratch = worker->device->scratch};
     const TransferShape *const shape = &jobs->survey->shape;
     const MatchReference *reference = NULL;
     if (!jobs->survey->record)

@@ -70,7 +70,7 @@ static RankTable *table_of_sorted(const uint64_t *sorted, size_t n)
 }
 
 /* In up to `pieces` pieces, each of which has all keys from a limit to the next. */
-static RankTable *table_of_pieces(const Arrays *a, size_t n, size_t pieces)
+static RankTable *table_of_pieces(const Arrays *a, size_t n, size_t pieces, Pool *pool)
 {
     RankBuilder builder;
     cr_assert_eq(rank_builder_init(NULL, &builder, n, NULL), IMGSTAT_OK);
@@ -83,7 +83,7 @@ static RankTable *table_of_pieces(const Arrays *a, size_t n, size_t pieces)
                 a->piece[found++] = a->keys[i];
         cr_assert_eq(found, end - begin);
         if (found > 0)
-            rank_builder_add_keys(&builder, a->piece, a->spare, found, a->sorted[end - 1]);
+            rank_builder_add_keys(&builder, a->piece, a->spare, found, a->sorted[end - 1], pool);
         begin = end;
     }
     RankTable *const table = rank_builder_finish(&builder, NULL);
@@ -91,15 +91,16 @@ static RankTable *table_of_pieces(const Arrays *a, size_t n, size_t pieces)
     return table;
 }
 
-static size_t check_keys(Random *random, const Arrays *a, unsigned kind, size_t n, unsigned bits)
+static size_t check_keys(Random *random, const Arrays *a, unsigned kind, size_t n, unsigned bits,
+                         Pool *pool)
 {
     const unsigned shift = kind >= 4 && kind <= 6 ? 0 : 64 - bits;
     for (size_t i = 0; i < n; i++)
         a->keys[i] = a->sorted[i] = some_key(random, kind, i, n) >> shift;
     qsort(a->sorted, n, sizeof *a->sorted, keys_compare);
     RankTable *const expected = table_of_sorted(a->sorted, n);
-    for (size_t pieces = 1; pieces <= 3; pieces += 2) {
-        RankTable *const table = table_of_pieces(a, n, pieces);
+    for (size_t pieces = 1; pieces <= 3; pieces++) {
+        RankTable *const table = table_of_pieces(a, n, pieces, pieces == 2 ? NULL : pool);
         cr_assert_eq(table->n_knots, expected->n_knots, "kind %u, %zu keys of %u bits", kind, n,
                      bits);
         for (uint32_t k = 0; k < table->n_knots; k++) {
@@ -111,7 +112,7 @@ static size_t check_keys(Random *random, const Arrays *a, unsigned kind, size_t 
         rank_table_destroy(table);
     }
     rank_table_destroy(expected);
-    return 2 * n;
+    return 3 * n;
 }
 
 static void check_level(ProcessorLevel level)
@@ -119,17 +120,21 @@ static void check_level(ProcessorLevel level)
     static const size_t large[] = {4096, 65537, MOST};
     use_processor_level(level);
     Arrays arrays = arrays_make();
+    Pool *pool = NULL;
+    cr_assert_eq(pool_create(3, &pool, NULL), IMGSTAT_OK);
     Random random = {.state = 20261122};
     size_t compared = 0;
     for (unsigned kind = 0; kind < KINDS; kind++) {
         for (size_t n = 1; n < SMALL; n++)
-            compared += check_keys(&random, &arrays, kind, n, 8 + (unsigned)(n + 7 * kind) % 57);
+            compared +=
+                check_keys(&random, &arrays, kind, n, 8 + (unsigned)(n + 7 * kind) % 57, pool);
         for (size_t l = 0; l < sizeof large / sizeof *large; l++)
             for (unsigned bits = 32; bits <= 64; bits += 32)
-                compared += check_keys(&random, &arrays, kind, large[l], bits);
+                compared += check_keys(&random, &arrays, kind, large[l], bits, pool);
     }
     fprintf(stderr, "rank_keys: %zu keys compared, %s\n", compared, processor_level_names[level]);
     cr_assert_gt(compared, (size_t)KINDS * MOST);
+    pool_destroy(pool);
     arrays_free(&arrays);
 }
 
