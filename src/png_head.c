@@ -200,8 +200,8 @@ static ImgstatResult check_size(PngDecoder *pd, ImgstatError *err)
 static void skip_chunks(png_structp png)
 {
     static const png_byte names[] =
-        "bKGD\0cHRM\0eXIf\0gAMA\0hIST\0iCCP\0iTXt\0oFFs\0pCAL\0pHYs\0sBIT\0sCAL\0"
-        "sPLT\0sRGB\0tEXt\0tIME\0zTXt";
+        "acTL\0bKGD\0cHRM\0eXIf\0fcTL\0fdAT\0gAMA\0hIST\0iCCP\0iTXt\0oFFs\0pCAL\0pHYs\0"
+        "sBIT\0sCAL\0sPLT\0sRGB\0tEXt\0tIME\0zTXt";
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, names, (int)(sizeof names / 5));
 }
 

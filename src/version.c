@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* version.c: what this library is made of. */
 #include "imgstat.h"
+#include "tiff.h"
 
 #include <json-c/json_c_version.h>
 #include <png.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <tiffio.h>
@@ -23,28 +25,46 @@ const char *imgstat_version(void)
 }
 
 /* Written once, before anyone sees it. */
-static char libraries[240];
+static char libraries[600];
 static pthread_once_t libraries_once = PTHREAD_ONCE_INIT;
 
-static void describe_libraries(void)
+__attribute__((format(printf, 1, 2))) static void add(const char *format, ...)
+{
+    const size_t used = strlen(libraries);
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(libraries + used, sizeof libraries - used, format, list);
+    va_end(list);
+}
+
+/* How libtiff was built decides what it decodes. */
+static void add_tiff(void)
 {
     /* "LIBTIFF, Version 4.5.0", then a copyright. */
     const char *tiff = TIFFGetVersion();
     tiff += strcspn(tiff, "0123456789\n");
-    size_t n = (size_t)snprintf(
-        libraries, sizeof libraries, "libpng %s, libtiff %.*s, zlib %s, json-c %s",
-        png_get_libpng_ver(NULL), (int)strcspn(tiff, "\n"), tiff, zlibVersion(), json_c_version());
+    add(", libtiff %.*s (", (int)strcspn(tiff, "\n"), tiff);
+    TIFFCodec *const codecs = TIFFGetConfiguredCODECs();
+    for (const TIFFCodec *codec = codecs; codec && codec->name; codec++) {
+        const char *const name = tiff_compression_name(codec->scheme);
+        if (codec->scheme != COMPRESSION_DEFLATE) /* a second number of the same */
+            add("%s%s", codec > codecs ? ", " : "", name ? name : codec->name);
+    }
+    _TIFFfree(codecs);
+    add(")");
+}
+
+static void describe_libraries(void)
+{
+    add("libpng %s", png_get_libpng_ver(NULL));
+    add_tiff();
+    add(", zlib %s, json-c %s", zlibVersion(), json_c_version());
 #ifdef IMGSTAT_WITH_LIBDEFLATE
-    if (n < sizeof libraries)
-        n += (size_t)snprintf(libraries + n, sizeof libraries - n, ", libdeflate %s",
-                              LIBDEFLATE_VERSION_STRING);
+    add(", libdeflate %s", LIBDEFLATE_VERSION_STRING);
 #endif
 #ifdef IMGSTAT_WITH_ISAL
-    if (n < sizeof libraries)
-        n += (size_t)snprintf(libraries + n, sizeof libraries - n, ", ISA-L %d.%d.%d",
-                              ISAL_MAJOR_VERSION, ISAL_MINOR_VERSION, ISAL_PATCH_VERSION);
+    add(", ISA-L %d.%d.%d", ISAL_MAJOR_VERSION, ISAL_MINOR_VERSION, ISAL_PATCH_VERSION);
 #endif
-    (void)n;
 }
 
 const char *imgstat_libraries(void)

@@ -6,7 +6,8 @@ usage: corpus.py IMGSTAT [WORD...]     only files whose path contains one of the
 
 The corpus is $IMGSTAT_CORPUS, or ../shared/corpus beside the project; without it: exit status 77.
 Files that deviate and may are listed in corpus_known.txt with the reason; an entry that no longer
-deviates is a failure, so that the list stays true.
+deviates is a failure, so that the list stays true. Files whose compression the libtiff here is built
+without must be refused with its name.
 """
 
 import csv
@@ -21,6 +22,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from decode_corpus import READ_BY_NEWER
+from libraries import Libraries
 
 HERE = Path(__file__).resolve().parent
 CORPUS = Path(os.environ.get("IMGSTAT_CORPUS") or HERE.parent.parent / "shared" / "corpus")
@@ -252,7 +254,7 @@ def check_nearest(report, program, rows):
 # ---- What is refused -------------------------------------------------------------------------------
 
 
-def check_refused(report, program, row, may_read):
+def check_refused(report, program, row, may_read, cause=""):
     path = row["path"]
     status, stdout, stderr, seconds, memory = run_limited(program, path)
     sentences = [line for line in stderr.splitlines() if not line.startswith(f"{path}: warning: ")]
@@ -263,7 +265,8 @@ def check_refused(report, program, row, may_read):
     report.equal(path, "error objects", len(errors), 1 if status == 1 else 0)
     report.check(path, len(sentences) == len(errors), f"sentences: {sentences}")
     for sentence in sentences:
-        report.check(path, sentence.startswith(f"{path}: ") and len(sentence) > len(path) + 8, f"says {sentence!r}")
+        report.check(path, sentence.startswith(f"{path}: ") and len(sentence) > len(path) + 8 and cause in sentence,
+                     f"says {sentence!r}")
     report.check(path, seconds <= SECONDS, f"took {seconds:.1f} s")
     report.check(path, memory <= BYTES, f"took {memory >> 20} MiB")
 
@@ -312,10 +315,16 @@ def main():
     report = Report()
     for row in rows:
         report.classes[f"{row['class']}, {row['status']}"] += 1
-    good = [row for row in rows if row["class"] == "ok" and row["status"] in ("agree", "single")]
+    libraries = Libraries(program, "--version")
+    lacking = {row["path"]: libraries.lacks(row) for row in rows if row["class"] == "ok" and libraries.lacks(row)}
+    good = [row for row in rows if row["class"] == "ok" and row["status"] in ("agree", "single")
+            and row["path"] not in lacking]
     check_good(report, program, good)
     for row in rows:
-        if row["class"] != "ok" or row["status"] == "disagree":
+        if row["path"] in lacking:
+            check_refused(report, program, row, False, f"({lacking[row['path']]}) is not supported by this libtiff")
+            libraries.skip(row["path"], f"this libtiff has no {lacking[row['path']]}")
+        elif row["class"] != "ok" or row["status"] == "disagree":
             may_read = row["class"] in ("ok", "readable_but_some_refuse") or row["path"] in READ_BY_NEWER
             check_refused(report, program, row, may_read)
     csv_rows = check_csv(report, program, good)
@@ -330,6 +339,7 @@ def main():
     for path in stale:
         print(f"STALE {path} no longer deviates: take it off corpus_known.txt")
     wrong = [path for path in report.wrong if path not in known]
+    libraries.say_skipped()
     print(f"{len(rows)} files, {report.compared} values compared, {csv_rows} rows of CSV, "
           f"{len(known) - len(stale)} known deviations, {len(wrong)} wrong, {len(stale)} stale")
     sys.exit(1 if wrong or stale or (not words and report.compared < 50000) else 0)

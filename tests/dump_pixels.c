@@ -70,9 +70,12 @@ static int dump_page(ImgstatFile *file, uint32_t number, uint32_t rows)
     return status;
 }
 
-/* dump_pixels [--indices] [--rows N] FILE PAGE; PAGE `all` writes every page. */
+/* dump_pixels [--indices] [--rows N] FILE PAGE; PAGE `all` writes every page. --libraries alone
+ * tells what they are. */
 int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "--libraries") == 0)
+        return puts(imgstat_libraries()) < 0;
     ImgstatOpen how = {.indices = false, .warn = print_warning};
     uint32_t rows = 64;
     int at = 1;

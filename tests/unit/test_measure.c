@@ -398,5 +398,7 @@ Test(measure, device_names)
     cr_assert_not_null(strstr(imgstat_devices_built(), "cpu"));
     cr_assert_not_null(strstr(imgstat_libraries(), "libtiff "));
     cr_assert_not_null(strstr(imgstat_libraries(), "libpng "));
+    cr_assert_not_null(strstr(imgstat_libraries(), " (none, LZW, PackBits, "));
+    cr_assert_not_null(strstr(imgstat_libraries(), "), zlib "));
     cr_assert_not_null(imgstat_version());
 }
