@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *imgstat_result_name(ImgstatResult code)
@@ -77,10 +78,22 @@ static bool is_control(uint32_t point)
            (point >= 0x2066 && point <= 0x2069);
 }
 
-static void copy_masked(char *to, size_t capacity, const char *from)
+/* Of a sentence that is too long the middle is left out, within a name: the cause stands at its
+ * end. */
+#define ELLIPSIS "\xE2\x80\xA6"
+enum {
+    MESSAGE_BYTES = sizeof((ImgstatError *)NULL)->message,
+    TAIL_BYTES = MESSAGE_BYTES / 2 - 1,
+    HEAD_BYTES = MESSAGE_BYTES - sizeof ELLIPSIS - TAIL_BYTES
+};
+
+/* Masks text and returns its length then. Of that text, to (unless NULL) gets what lies before head
+ * and from tail on, with an ellipsis for what is between. */
+static size_t mask(const char *text, char *to, size_t head, size_t tail)
 {
-    const unsigned char *at = (const unsigned char *)from;
-    size_t used = 0;
+    const unsigned char *at = (const unsigned char *)text;
+    size_t length = 0;
+    bool left_out = false;
     while (*at) {
         uint32_t point = 0;
         const size_t n = decode(at, &point);
@@ -93,29 +106,46 @@ static void copy_masked(char *to, size_t capacity, const char *from)
             piece = "?";
             bytes = 1;
         }
-        if (used + bytes >= capacity)
-            break;
-        memcpy(to + used, piece, bytes);
-        used += bytes;
+        const bool kept = length + bytes <= head || length >= tail;
+        if (to && !kept && !left_out)
+            to = stpcpy(to, ELLIPSIS);
+        left_out = left_out || !kept;
+        if (to && kept)
+            to = mempcpy(to, piece, bytes);
+        length += bytes;
         at += n ? n : 1;
     }
-    to[used] = '\0';
+    if (to)
+        *to = '\0';
+    return length;
 }
 
 ImgstatResult error_set(ImgstatError *err, ImgstatResult code, const char *format, ...)
 {
     if (!err)
         return code;
-    /* Masking shortens a character to a third at most, so what is cut here would be cut below. */
-    char raw[3 * sizeof err->message + 4];
-    va_list list;
+    char small[MESSAGE_BYTES], *large = NULL;
+    va_list list, again;
     va_start(list, format);
-    const int n = vsnprintf(raw, sizeof raw, format, list);
-    va_end(list);
+    va_copy(again, list);
+    const int n = vsnprintf(small, sizeof small, format, list);
     if (n < 0)
-        raw[0] = '\0';
+        small[0] = '\0';
+    if (n >= (int)sizeof small)
+        large = malloc((size_t)n + 1); /* without memory for it, the end is cut */
+    if (large)
+        (void)vsnprintf(large, (size_t)n + 1, format, again);
+    va_end(again);
+    va_end(list);
+
+    const char *const sentence = large ? large : small;
+    const size_t length = mask(sentence, NULL, 0, 0);
     err->code = code;
-    copy_masked(err->message, sizeof err->message, raw);
+    if (length < MESSAGE_BYTES)
+        (void)mask(sentence, err->message, length, length);
+    else
+        (void)mask(sentence, err->message, HEAD_BYTES, length - TAIL_BYTES);
+    free(large);
     return code;
 }
 
@@ -138,7 +168,10 @@ ImgstatResult error_name(ImgstatError *err, ImgstatResult code, const char *name
     ImgstatError masked;
     const ImgstatError bare = *err;
     (void)!error_set(&masked, code, "%s", name); /* as it stands in sentences */
-    if (strncmp(bare.message, masked.message, strlen(masked.message)) == 0)
+    /* Where one of them was shortened, they have the same head; a character less where one was cut.
+     */
+    const size_t length = strlen(masked.message), head = HEAD_BYTES - 3;
+    if (strncmp(bare.message, masked.message, length < head ? length : head) == 0)
         return code;
     return error_set(err, code, "%s: %s", name, bare.message);
 }

@@ -13,8 +13,8 @@
             return try_result_;                   \
     } while (0)
 
-/* Writes code and sentence (control characters masked, cut at a character boundary) and returns
- * code. err may be NULL. */
+/* Writes code and sentence (control characters masked, the middle of one that is too long left out)
+ * and returns code. err may be NULL. */
 __attribute__((format(printf, 3, 4))) ImgstatResult error_set(ImgstatError *err, ImgstatResult code,
                                                               const char *format, ...);
 

@@ -74,6 +74,9 @@ static void hear_error(TiffDecoder *td, const char *text)
         (void)!error_set(&td->failure, message_code(text), "%.*s", (int)length, text);
 }
 
+/* Not the file's own, which may be so long that nothing else has room in a message of libtiff. */
+static const char client_name[] = "TIFF";
+
 static void hear(TiffDecoder *td, bool is_error, const char *format, va_list args)
 {
     char text[512];
@@ -81,10 +84,11 @@ static void hear(TiffDecoder *td, bool is_error, const char *format, va_list arg
     const size_t length = strlen(text);
     if (length > 0 && (text[length - 1] == '.' || text[length - 1] == '\n'))
         text[length - 1] = '\0';
-    /* Some messages begin with the file's name; ours all do. */
+    /* Some messages begin with what libtiff takes for the file's name; ours all do with the name.
+     */
     const char *cause = text;
-    const size_t name = strlen(td->base.source->name);
-    if (strncmp(text, td->base.source->name, name) == 0 && strncmp(text + name, ": ", 2) == 0)
+    const size_t name = strlen(client_name);
+    if (strncmp(text, client_name, name) == 0 && strncmp(text + name, ": ", 2) == 0)
         cause += name + 2;
     if (is_error || means_made_up(text) || means_cut_run(td, text) || means_narrow_jpeg(text))
         hear_error(td, cause);
@@ -260,7 +264,6 @@ static const char open_mode[] = "rhmc";
 
 static TIFF *open_client(TiffDecoder *td, TiffStream *stream)
 {
-    const char *const name = td->base.source->name;
 #if OWN_HANDLERS
     /* Directories are small, whatever the limit for pixels. */
     const uint64_t least = (uint64_t)1 << 24;
@@ -271,14 +274,14 @@ static TIFF *open_client(TiffDecoder *td, TiffStream *stream)
     TIFFOpenOptionsSetMaxSingleMemAlloc(options, (tmsize_t)(limit < least ? least : limit));
     TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, td);
     TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, td);
-    TIFF *const tif = TIFFClientOpenExt(name, open_mode, stream, on_read, on_write, on_seek,
+    TIFF *const tif = TIFFClientOpenExt(client_name, open_mode, stream, on_read, on_write, on_seek,
                                         on_close, on_size, NULL, NULL, options);
     TIFFOpenOptionsFree(options);
     return tif;
 #else
     list_stream(stream);
-    return TIFFClientOpen(name, open_mode, stream, on_read, on_write, on_seek, on_close, on_size,
-                          NULL, NULL);
+    return TIFFClientOpen(client_name, open_mode, stream, on_read, on_write, on_seek, on_close,
+                          on_size, NULL, NULL);
 #endif
 }
 

@@ -32,13 +32,9 @@ typedef struct Job {
 static void on_warning(void *context, const char *sentence)
 {
     const Warnings *const w = context;
-    const size_t length = strlen(w->name);
-    if (w->quiet)
-        return;
     /* "name: cause" becomes "name: warning: cause", so that it is not taken for an error. */
-    if (strncmp(sentence, w->name, length) == 0 && strncmp(sentence + length, ": ", 2) == 0)
-        sentence += length + 2;
-    fprintf(w->err, "%s: warning: %s\n", w->name, sentence);
+    if (!w->quiet)
+        fprintf(w->err, "%s: warning: %s\n", w->name, text_cause(sentence, w->name));
 }
 
 /* page: of a file with several, or NULL where it is the file that failed. */
@@ -50,10 +46,10 @@ static void report_error(const Options *o, const Input *input, const uint32_t *p
     if (page != NULL)
         snprintf(where, sizeof where, "page %" PRIu32, *page);
     char *const name = text_display(input->path);
-    const size_t length = strlen(name);
-    if (page != NULL && strncmp(sentence, name, length) == 0 && sentence[length] == ':' &&
-        strstr(sentence + length, where) == NULL) {
-        snprintf(located, sizeof located, "%s: %s%s", name, where, sentence + length);
+    const char *const cause = text_cause(sentence, name);
+    if (page != NULL && cause > sentence && strstr(cause, where) == NULL) {
+        snprintf(located, sizeof located, "%.*s%s: %s", (int)(cause - sentence), sentence, where,
+                 cause);
         sentence = located;
     }
     free(name);

@@ -81,6 +81,16 @@ char *text_display(const char *bytes)
     return repair(bytes, true);
 }
 
+const char *text_cause(const char *sentence, const char *name)
+{
+    const size_t length = strlen(name);
+    if (strncmp(sentence, name, length) == 0 && strncmp(sentence + length, ": ", 2) == 0)
+        return sentence + length + 2;
+    const char *const ellipsis = strstr(sentence, "\xE2\x80\xA6");
+    const char *const colon = ellipsis != NULL ? strstr(ellipsis, ": ") : NULL;
+    return colon != NULL ? colon + 2 : sentence;
+}
+
 /* The common blocks are enough for aligning file names; a full table would be larger than the
  * rest of the program's text handling. */
 static size_t character_width(uint32_t c)

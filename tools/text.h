@@ -15,6 +15,9 @@ void *text_alloc(size_t bytes);
 char *text_utf8(const char *bytes);
 /* For a terminal: as text_utf8, and control characters become '?'. Freed by the caller. */
 char *text_display(const char *bytes);
+/* The cause in "name: cause", a sentence of the library about a file of that name (as text_display
+ * gives it), of which it leaves the middle out where it is very long. */
+const char *text_cause(const char *sentence, const char *name);
 /* Columns that valid UTF-8 takes on a terminal: 2 for East Asian wide, 0 for combining marks. */
 size_t text_width(const char *utf8);
 /* Whether the environment's character set is UTF-8. */

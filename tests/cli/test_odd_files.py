@@ -122,6 +122,34 @@ def test_text_with_a_nul(program, folder):
 # ---- TIFF ------------------------------------------------------------------------------------------
 
 
+def test_long_names(program, folder):
+    """A sentence about a file with a very long name was cut before the cause; so was what libtiff said of one."""
+    deep = folder
+    for letter in "abcdefgh":
+        deep = deep / (200 * letter)
+    deep.mkdir(parents=True)
+    causes = {"bad-truncated.png": "ends early, after 337 bytes", "bad-strip-offset.tif": None,
+              "warned-ifd-loop.tif": None, "good-pages.tif": "page 0: strip 1 of 1 ends early"}
+    for name in causes:
+        data = (TESTDATA / name).read_bytes()
+        if name == "good-pages.tif":  # the bytes of its first strip, so that one page cannot be read
+            data = data[:25] + b"\xff" + data[26:]
+        for place in (folder, deep):
+            (place / name).write_bytes(data)
+    for name, cause in causes.items():
+        short, long = (run(program, "stats", "--json", place / name, status=None) for place in (folder, deep))
+        said = [done.stderr.decode().splitlines() for done in (short, long)]
+        check(short.returncode == long.returncode and len(said[0]) == len(said[1]) > 0, f"{name}: {said}")
+        for one, two in zip(*said):
+            want = one.removeprefix(f"{folder}/{name}")
+            check(cause is None or want == f": {cause}" or "warning" in want, f"{name}: {want}")
+            check(two.endswith(f"/{name}{want}") and two.startswith(f"{folder}/aaa"), f"{name}: {two[-100:]} for {want}")
+            check(two.isprintable(), f"{name}: {two}")
+        messages = [[json.loads(line).get("message", "") for line in done.stdout.splitlines()] for done in (short, long)]
+        for one, two in zip(*messages):
+            check(two.endswith(one.removeprefix(f"{folder}/{name}")) and len(two.encode()) < 1100, f"{name}: {two[-100:]}")
+
+
 def palette_tiff(width, height, planes, separate, tile=None, absent=()):
     """8-bit planes, the first of indices, unassociated alpha behind them; uncompressed."""
     samples = len(planes)

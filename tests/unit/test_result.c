@@ -41,7 +41,8 @@ Test(result, replaces_what_is_not_utf8)
     cr_assert_str_eq(masked(&err, "cut \xE2\x82"), "cut \xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
-Test(result, cuts_between_characters)
+/* The message was cut at its end, and a file with a long name lost the cause. */
+Test(result, leaves_out_the_middle_between_characters)
 {
     ImgstatError err;
     for (size_t lead = 0; lead < 4; lead++) {
@@ -53,18 +54,39 @@ Test(result, cuts_between_characters)
             n += 4;
         }
         name[n] = '\0';
-        const size_t length = strlen(masked(&err, name));
-        cr_assert_eq(length, lead + (1023 - lead) / 4 * 4);
-        cr_assert_eq(memcmp(err.message, name, length), 0);
+        (void)!error_set(&err, IMGSTAT_ERR_IO, "%s: cause", name);
+        const size_t head = lead + (509 - lead) / 4 * 4, tail = (511 - 7) / 4 * 4;
+        cr_assert_eq(strlen(err.message), head + 3 + tail + 7);
+        cr_assert_eq(memcmp(err.message, name, head), 0);
+        cr_assert_eq(memcmp(err.message + head, "\xE2\x80\xA6", 3), 0);
+        cr_assert_eq(memcmp(err.message + head + 3, name + n - tail, tail), 0);
+        cr_assert_str_eq(err.message + head + 3 + tail, ": cause");
+        cr_assert(utf8_is_valid(err.message));
     }
-    /* The longest message that one byte each gives, of characters that shrink to one byte. */
-    char separators[6001];
-    for (size_t i = 0; i < 6000; i += 3)
-        memcpy(separators + i, "\xE2\x80\xA8", 3);
-    separators[6000] = '\0';
-    const char *const message = masked(&err, separators);
-    cr_assert_eq(strlen(message), 1023);
-    cr_assert_eq(strspn(message, "?"), 1023);
+}
+
+Test(result, leaves_out_no_more_than_must_be)
+{
+    ImgstatError err;
+    char text[6001];
+    memset(text, 'x', 1025);
+    text[1023] = '\0';
+    cr_assert_str_eq(masked(&err, text), text);
+    text[1023] = 'x';
+    text[1024] = '\0';
+    cr_assert_eq(strlen(masked(&err, text)), 1023);
+    cr_assert_eq(strspn(err.message, "x"), 509);
+    cr_assert_eq(memcmp(err.message + 509, "\xE2\x80\xA6", 3), 0);
+    cr_assert_eq(strspn(err.message + 512, "x"), 511);
+    /* Characters that shrink to a byte, or grow to three, count as what they become. */
+    for (size_t i = 0; i < 3069; i += 3)
+        memcpy(text + i, "\xE2\x80\xA8", 3);
+    text[3069] = '\0';
+    cr_assert_eq(strlen(masked(&err, text)), 1023);
+    cr_assert_eq(strspn(err.message, "?"), 1023);
+    memset(text, 0xFF, 342);
+    text[342] = '\0';
+    cr_assert_eq(strlen(masked(&err, text)), 169 * 3 + 3 + 170 * 3);
 }
 
 Test(result, codes)
@@ -91,4 +113,22 @@ Test(result, names_come_once)
     cr_assert_eq(error_name(&err, IMGSTAT_OK, "c"), IMGSTAT_OK);
     cr_assert_str_eq(err.message, "a?b: too much");
     cr_assert_eq(error_name(NULL, IMGSTAT_ERR_IO, "c"), IMGSTAT_ERR_IO);
+}
+
+Test(result, long_names_come_once)
+{
+    ImgstatError err, again;
+    for (size_t n = 400; n <= 1400; n += 100) {
+        char name[1500];
+        for (size_t i = 0; i < n; i++)
+            name[i] = (char)('a' + i % 23);
+        name[n] = '\0';
+        (void)!error_set(&err, IMGSTAT_ERR_LIMIT, "%s: %0700d", name, 1);
+        again = err;
+        cr_assert_eq(error_name(&again, IMGSTAT_ERR_LIMIT, name), IMGSTAT_ERR_LIMIT);
+        cr_assert_str_eq(again.message, err.message);
+        name[300] = '!'; /* another file */
+        cr_assert_eq(error_name(&again, IMGSTAT_ERR_LIMIT, name), IMGSTAT_ERR_LIMIT);
+        cr_assert_eq(again.message[300], '!');
+    }
 }
