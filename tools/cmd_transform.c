@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_transform.c: normalize, equalize and apply: from inputs to a batch of the library. */
+#include "apply.h"
 #include "commands.h"
-#include "output.h"
 #include "outputs.h"
+#include "pipeline.h"
 #include "plan.h"
 #include "progress.h"
+#include "result.h"
 #include "status.h"
 #include "text.h"
 
@@ -88,13 +90,46 @@ static bool is_skipped(const TransformOptions *t, const ImgstatJob *job)
     return t->skip_existing && output_exists(job->output);
 }
 
-/* Without writing it can be told of what exists, but not whether an input can be read. */
-static void list(const Run *run)
+/* What the headers of a file tell against a transfer is said as when it is applied. */
+static bool foresee(const Options *o, const ImgstatTransfer *given, const ImgstatJob *job)
+{
+    ImgstatError error;
+    uint64_t bytes;
+    if (!source_is_file(job->input, &bytes))
+        return true; /* standard input and pipes can be read only once */
+    ImgstatFile *file = NULL;
+    const ImgstatOpen open = {.limits = o->limits};
+    ImgstatResult result = imgstat_file_open(job->input, &open, &file, &error);
+    const uint32_t first = job->has_page ? job->page : 0;
+    const uint32_t end = job->has_page || file == NULL ? first + 1 : imgstat_file_pages(file);
+    for (uint32_t number = first; result == IMGSTAT_OK && number < end; number++) {
+        ImgstatPage page;
+        result = imgstat_file_page(file, number, &page, &error);
+        if (result != IMGSTAT_OK || page_is_mask(&page))
+            continue;
+        const ImagePro image = {
+            .channels = page.channels, .sample = page.sample, .bits = page.bits};
+        result = apply_check(given, &image, page.alpha, &error);
+        result = error_name(&error, result, job->input);
+    }
+    imgstat_file_close(file);
+    if (result != IMGSTAT_OK)
+        fprintf(stderr, "%s\n", error.message);
+    return result == IMGSTAT_OK;
+}
+
+/* Without writing it can be told of what exists, and of a given transfer whether it suits; not
+ * whether the pixels of an input can be read. */
+static void list(const Run *run, const ImgstatTransfer *given)
 {
     const bool replace = run->options->transform.write.replace;
     for (size_t i = 0; i < run->outputs->n; i++) {
         const ImgstatJob *const job = &run->outputs->jobs[i];
         const bool keep = !replace && output_exists(job->output);
+        if (given != NULL && !keep && !foresee(run->options, given, job)) {
+            status_raise(STATUS_FAILED);
+            continue;
+        }
         char *const from = text_display(job->input), *const to = text_display(job->output);
         printf("%s -> %s%s\n", from, to, keep ? " (exists already)" : "");
         free(from);
@@ -253,12 +288,12 @@ static void run_command(const Options *o, const InputList *inputs)
                 status_raise(STATUS_FAILED);
                 run.failed++;
             }
-        if (o->transform.dry_run) {
-            list(&run);
-        } else if (o->transform.transfer != NULL &&
-                   imgstat_transfer_load(o->transform.transfer, &given, &error) != IMGSTAT_OK) {
+        if (o->transform.transfer != NULL &&
+            imgstat_transfer_load(o->transform.transfer, &given, &error) != IMGSTAT_OK) {
             fprintf(stderr, "%s\n", error.message);
             status_raise(STATUS_FAILED);
+        } else if (o->transform.dry_run) {
+            list(&run, given);
         } else if (!outputs_make_folders(o, &outputs)) {
             status_raise(STATUS_FAILED);
         } else {

@@ -436,6 +436,38 @@ def test_one_place(program, folder):
     check(b"would both become " in done.stderr and os.listdir(out / "sub") == [], f"folders: {done.stderr!r}")
 
 
+def test_dry_run_of_apply(program, folder):
+    """The transfer was not looked at: what failed then was listed as if it would be written."""
+    transfer, broken, missing = folder / "t.json", folder / "broken.json", folder / "missing.json"
+    inputs = folder / "in"
+    inputs.mkdir()
+    for name in ("good-example.png", "good-gray16.png", "good-rgb.png", "good-pages.tif", "bad-truncated.tif"):
+        shutil.copy(TESTDATA / name, inputs)
+    damaged = bytearray((TESTDATA / "good-rgb.png").read_bytes())
+    damaged[-100] ^= 1
+    (inputs / "damaged.png").write_bytes(damaged)
+    (inputs / "none.png").write_bytes(b"")
+    run(program, "equalize", TESTDATA / "good-rgb.png", "-o", folder / "rgb.png", "--channels", "each",
+        "--save-transfer", transfer)
+    broken.write_text(transfer.read_text()[:-9])
+    for name in (broken, missing, TESTDATA / "good-example.png"):
+        words = ["apply", name, inputs, "-o", folder / "out"]
+        real, dry = run(program, *words, status=1), run(program, *words, "--dry-run", status=1)
+        check(real.stderr == dry.stderr != b"" and dry.stdout == b"", f"{name.name}: {dry.stderr!r}, {real.stderr!r}")
+    words = ["apply", transfer, inputs, "-o", folder / "out"]
+    dry = run(program, *words, "--dry-run", status=1)
+    check(not (folder / "out").exists(), "--dry-run writes nothing")
+    real = run(program, *words, status=1)
+    told = [line for line in real.stderr.splitlines() if b": warning: " not in line][:-1]
+    told = [line for line in told if b"damaged.png" not in line]  # that is found out by reading the pixels
+    check(dry.stderr.splitlines() == told and len(told) == 5, f"{dry.stderr!r} instead of {told}")
+    check([line.split(b" -> ")[0] for line in dry.stdout.splitlines()]
+          == [bytes(inputs / name) for name in ("damaged.png", "good-rgb.png")], f"{dry.stdout!r}")
+    run(program, *words[:2], inputs / "good-rgb.png", "-o", folder / "other.png", "--dry-run")
+    with open(TESTDATA / "good-gray16.png", "rb") as stdin:
+        run(program, *words[:2], "-", "-o", folder / "other.png", "--dry-run", stdin=stdin)
+
+
 def test_folder_in_the_place(program, folder):
     """A folder where the output belongs was taken for an output."""
     make_folder(folder)
