@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* inputs.c: walks directories and takes page numbers off names. */
+#define _GNU_SOURCE
 #include "inputs.h"
 #include "encode.h"
 #include "text.h"
@@ -7,16 +8,27 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* A directory being walked, and those around it: a link to one of them is a loop. */
-typedef struct Walk {
-    const struct Walk *parent;
+/* A directory that was entered. */
+typedef struct Folder {
     dev_t device;
     ino_t inode;
+    char *path;
+} Folder;
+
+/* Links to directories are entered behind all that is there without them, and what was entered
+ * already is not entered again: links in a circle end, and no image is taken twice. */
+typedef struct Walk {
+    const Options *options;
+    InputList *list;
+    void *entered; /* a tree of Folder */
+    char **links;
+    size_t n_links, capacity;
 } Walk;
 
 static char *copy(const char *text)
@@ -72,49 +84,136 @@ static int not_hidden(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-static bool is_loop(const Walk *walk, const struct stat *info)
-{
-    for (; walk != NULL; walk = walk->parent)
-        if (walk->device == info->st_dev && walk->inode == info->st_ino)
-            return true;
-    return false;
-}
-
 static bool is_left_out(const Options *o, const struct stat *info)
 {
     return o->has_leave_out && o->leave_out_device == info->st_dev &&
            o->leave_out_inode == info->st_ino;
 }
 
-/* Adds what path holds; returns how many entries it added. */
-static size_t walk_directory(const Options *o, const char *path, const struct stat *info,
-                             const Walk *parent, InputList *list)
+static int by_identity(const void *a, const void *b)
 {
-    const Walk here = {.parent = parent, .device = info->st_dev, .inode = info->st_ino};
-    const size_t before = list->n;
+    const Folder *const x = a, *const y = b;
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    return x->inode == y->inode ? 0 : x->inode < y->inode ? -1 : 1;
+}
+
+static void release_folder(void *folder)
+{
+    free(((Folder *)folder)->path);
+    free(folder);
+}
+
+static void tell_again(const Options *o, const char *path, const Folder *entered)
+{
+    if (o->quiet)
+        return;
+    char *const name = text_display(path), *const first = text_display(entered->path);
+    fprintf(stderr, "%s: warning: is %s again, which is entered once\n", name, first);
+    free(name);
+    free(first);
+}
+
+static bool enter(Walk *walk, const char *path, const struct stat *info)
+{
+    Folder *const folder = text_alloc(sizeof *folder);
+    *folder = (Folder){.device = info->st_dev, .inode = info->st_ino, .path = copy(path)};
+    Folder *const *const place = tsearch(folder, &walk->entered, by_identity);
+    const bool is_new = place != NULL && *place == folder;
+    if (place == NULL)
+        add_problem(walk->list, path, strerror(ENOMEM));
+    else if (!is_new)
+        tell_again(walk->options, path, *place);
+    if (!is_new)
+        release_folder(folder);
+    return is_new;
+}
+
+static void keep_link(Walk *walk, const char *path)
+{
+    if (walk->n_links == walk->capacity) {
+        const size_t capacity = walk->capacity > 0 ? 2 * walk->capacity : 16;
+        char **const links = text_alloc(capacity * sizeof *links);
+        if (walk->n_links > 0)
+            memcpy(links, walk->links, walk->n_links * sizeof *links);
+        free(walk->links);
+        walk->links = links;
+        walk->capacity = capacity;
+    }
+    walk->links[walk->n_links++] = copy(path);
+}
+
+static bool is_link(const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
+}
+
+/* Adds the images of a directory and of those inside, less what links lead to. */
+static void walk_directory(Walk *walk, const char *path, const struct stat *info)
+{
+    const Options *const o = walk->options;
+    if (!enter(walk, path, info))
+        return;
     struct dirent **entries = NULL;
     const int n = scandir(path, &entries, not_hidden, by_bytes);
     if (n < 0) {
-        add_problem(list, path, strerror(errno));
-        return 1;
+        add_problem(walk->list, path, strerror(errno));
+        return;
     }
     for (int i = 0; i < n; i++) {
         char *const child = join(path, entries[i]->d_name);
         struct stat child_info;
         const bool known = stat(child, &child_info) == 0;
         if (known && S_ISDIR(child_info.st_mode)) {
-            if (o->recursive && !is_loop(&here, &child_info) && !is_left_out(o, &child_info))
-                walk_directory(o, child, &child_info, &here, list);
+            const bool entered = o->recursive && !is_left_out(o, &child_info);
+            if (entered && is_link(child))
+                keep_link(walk, child);
+            else if (entered)
+                walk_directory(walk, child, &child_info);
         } else if (!known && o->recursive && entries[i]->d_type == DT_DIR) {
-            add_problem(list, child, strerror(errno)); /* what it holds is not left out unsaid */
+            add_problem(walk->list, child,
+                        strerror(errno)); /* what it holds is not left out unsaid */
         } else if (encode_format_of_path(entries[i]->d_name) != NULL &&
                    (!known || S_ISREG(child_info.st_mode))) {
-            add(list, child); /* a dangling link named so is reported when it is opened */
+            add(walk->list, child); /* a dangling link named so is reported when it is opened */
         }
         free(child);
         free(entries[i]);
     }
     free(entries);
+}
+
+/* By the bytes of the names that a path consists of. */
+static int by_names(const void *a, const void *b)
+{
+    const char *x = ((const Input *)a)->path, *y = ((const Input *)b)->path;
+    while (*x == *y && *x != '\0') {
+        x++;
+        y++;
+    }
+    const int left = *x == '/' ? 1 : (unsigned char)*x + (*x != '\0');
+    const int right = *y == '/' ? 1 : (unsigned char)*y + (*y != '\0');
+    return left - right;
+}
+
+/* Adds what a directory holds; returns how many entries it added. */
+static size_t collect_directory(const Options *o, const char *path, const struct stat *info,
+                                InputList *list)
+{
+    Walk walk = {.options = o, .list = list};
+    const size_t before = list->n;
+    walk_directory(&walk, path, info);
+    for (size_t i = 0; i < walk.n_links; i++) { /* they may lead to more of them */
+        struct stat link_info;
+        if (stat(walk.links[i], &link_info) == 0)
+            walk_directory(&walk, walk.links[i], &link_info);
+        free(walk.links[i]);
+    }
+    if (walk.n_links > 0)
+        qsort(list->items + before, list->n - before, sizeof *list->items, by_names);
+    free(walk.links);
+    tdestroy(walk.entered, release_folder);
     return list->n - before;
 }
 
@@ -152,7 +251,7 @@ static void collect_name(const Options *o, const char *name, InputList *list)
     } else if (stat(name, &info) == 0) {
         if (!S_ISDIR(info.st_mode))
             add(list, name);
-        else if (walk_directory(o, name, &info, NULL, list) == 0)
+        else if (collect_directory(o, name, &info, list) == 0)
             add_problem(list, name,
                         o->recursive ? "no .png or .tif file in this directory"
                                      : "no .png or .tif file in this directory itself; "

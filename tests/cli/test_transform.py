@@ -356,9 +356,43 @@ def test_folders(program, folder):
     (source / "self.png").symlink_to("self.png")  # no folder, and nothing behind it
     done = run(program, "normalize", "-r", source, "-o", folder / "loop", status=1)
     said = done.stderr.decode().splitlines()
-    check(len(said) == 2 and "self.png: " in said[0] and said[1] == "4 written, 1 failed",
-          f"symbolic links that lead back are not followed: {said}")
+    again = "again, which is entered once"
+    check(len(said) == 4 and said[0] == f"{source}/loop: warning: is {source} {again}" and
+          said[1] == f"{source}/sub/up: warning: is {source} {again}" and "self.png: " in said[2] and
+          said[3] == "4 written, 1 failed", f"symbolic links that lead back are not followed: {said}")
     check(len(list((folder / "loop").rglob("*.png"))) == 4, "and every image is written once")
+
+
+def test_links_to_folders(program, folder):
+    """Folders were entered by every way of links that led to them: a link to one above the input took its own images
+    twice where there were two of them, and a dozen folders with links to each other never came to an end."""
+    source = folder / "above" / "in"
+    (source / "sub").mkdir(parents=True)
+    for name in (source / "a.png", source / "sub" / "b.png", folder / "above" / "c.png"):
+        name.write_bytes(png(4, 4, 8, bytes(range(16))))
+    (source / "again").symlink_to("sub")  # sorted before the folder itself
+    (source / "up").symlink_to("..")
+    (source / "up2").symlink_to(folder / "above")
+    (source / "z").symlink_to(source / "up" / "in" / "sub")
+    done = run(program, "normalize", "-r", source, "-o", folder / "out")
+    check(sorted(str(p.relative_to(folder / "out")) for p in (folder / "out").rglob("*.png"))
+          == ["a.png", "sub/b.png", "up/c.png"], f"every image once: {list((folder / 'out').rglob('*'))}")
+    said = [line.split(": warning: is ") for line in done.stderr.decode().splitlines()[:-1]]
+    end = " again, which is entered once"
+    check(said == [[f"{source}/again", f"{source}/sub{end}"], [f"{source}/up/in", f"{source}{end}"],
+                   [f"{source}/up2", f"{source}/up{end}"], [f"{source}/z", f"{source}/sub{end}"]], f"{said}")
+    run(program, "stats", "-r", "--quiet", source)
+    done = run(program, "stats", "-r", "--quiet", "--json", source, source)
+    names = [json.loads(line)["file"] for line in done.stdout.splitlines()]
+    check(names == 2 * [f"{source}/{name}" for name in ("a.png", "sub/b.png", "up/c.png")] and done.stderr == b"",
+          f"in order, and again where a name is given again: {names}")
+    for i in range(12):
+        (folder / "many" / f"{i}").mkdir(parents=True)
+        (folder / "many" / f"{i}" / "a.png").write_bytes(png(1, 1, 8, bytes([i])))
+        for k in range(12):
+            (folder / "many" / f"{i}" / f"to{k}").symlink_to(f"../{k}")
+    done = run(program, "stats", "-r", "--quiet", "--json", folder / "many")
+    check(done.stdout.count(b"\n") == 12, f"{done.stdout.count(bytes([10]))} images instead of 12")
 
 
 def test_refused(program, folder):
