@@ -44,6 +44,7 @@ typedef struct TiffFile {
 typedef struct TiffShape {
     bool tiled;
     uint16_t bits, format, samples, planes, per_chunk;
+    uint16_t scale; /* 8-bit samples are multiplied by it */
     uint16_t compression, photometric, predictor;
     uint32_t fax_options; /* of CCITT T.4 */
     int level;            /* of the compression; -1: its default */

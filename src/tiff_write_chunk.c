@@ -335,6 +335,8 @@ static bool pack_row(TiffPacker *packer, const TiffShape *shape, const EncodePag
     }
     if (!whole)
         pack_bits(from, bytes, shape->bits, n, to);
+    for (size_t i = 0; shape->scale > 1 && i < n; i++)
+        to[i] = (uint8_t)(to[i] * shape->scale);
     return true;
 }
 

@@ -151,6 +151,18 @@ static ImgstatResult choose_compression(const Encoder *encoder, const TiffDecode
 
 /* ---- Samples and geometry ---- */
 
+static bool has_few_bits(const EncodePage *page)
+{
+    return page->bits == 1 || page->bits == 2 || page->bits == 4;
+}
+
+/* Few bits beside alpha, which TIFF has but hardly a reader takes: kept where they come from TIFF,
+ * and made 8 bits elsewhere. */
+static bool may_widen(const EncodePage *page)
+{
+    return page->alpha >= 0 && page->sample == IMGSTAT_U8 && has_few_bits(page);
+}
+
 static uint16_t stored_bits(const Decoder *like, const EncodePage *page)
 {
     const TiffDecoder *const td = tiff_of(like);
@@ -159,7 +171,7 @@ static uint16_t stored_bits(const Decoder *like, const EncodePage *page)
         return full;
     if (td && tiff_keeps_samples(like, page) && (!td->map8 && !td->map16))
         return td->layout.bits;
-    return page->bits == 1 || page->bits == 2 || page->bits == 4 ? page->bits : full;
+    return has_few_bits(page) && !may_widen(page) ? page->bits : full;
 }
 
 /* Colours as logarithm of luminance and two coordinates, which readers take only as SGILog
@@ -238,6 +250,9 @@ ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const Enc
         td && td->layout.planes > 1 && td->layout.path != TIFF_PATH_RGBA ? page->channels : 1;
     shape->per_chunk = shape->planes > 1 ? 1 : page->channels;
     shape->bits = stored_bits(like, page);
+    shape->scale = 1;
+    if (may_widen(page) && shape->bits == 8)
+        shape->scale = (uint16_t)(255u / ((1u << page->bits) - 1));
     shape->format = stored_format(page->sample);
     shape->photometric = stored_photometric(like, page);
     shape->swap = big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);

@@ -150,6 +150,31 @@ def test_long_names(program, folder):
             check(two.endswith(one.removeprefix(f"{folder}/{name}")) and len(two.encode()) < 1100, f"{name}: {two[-100:]}")
 
 
+def test_few_bits_with_alpha(program, folder):
+    """Gray of 1, 2 or 4 bits with a transparent value became a TIFF of as many bits with alpha, which readers refuse."""
+    for depth in (1, 2, 4):
+        values = [i % (1 << depth) for i in range(16)]
+        packed = sum(v << depth * (15 - i) for i, v in enumerate(values)).to_bytes(2 * depth, "big")
+        for key in (0, (1 << depth) - 1):
+            data = harness.png(16, 1, depth, packed)
+            at = data.index(b"IDAT") - 4
+            (folder / "a.png").write_bytes(data[:at] + png_chunk(b"tRNS", struct.pack(">H", key)) + data[at:])
+            for compression in ("none", "deflate", "packbits"):
+                name = folder / f"{depth}-{key}-{compression}.tif"
+                run(program, "normalize", "--compression", compression, folder / "a.png", "-o", name)
+                page = stats(program, name)[0]
+                check((page["bits"], page["sample"], len(page["channels"])) == (8, "u8", 2), f"{name.name}: {page}")
+                # Full range as it is: stretching changes nothing.
+                scale = 255 // ((1 << depth) - 1)
+                want = bytes(b for v in values for b in (v * scale, 0 if v == key else 255))
+                if compression == "none":
+                    check(want in name.read_bytes(), f"{name.name}: samples")
+                sums = [channel["sum"] for channel in page["channels"]]
+                check(sums == [sum(want[0::2]), sum(want[1::2])], f"{name.name}: sums {sums}")
+            run(program, "normalize", "--force", name, "-o", folder / "again.tif")
+            check(stats(program, folder / "again.tif")[0]["channels"] == page["channels"], f"{name.name}: again")
+
+
 def palette_tiff(width, height, planes, separate, tile=None, absent=()):
     """8-bit planes, the first of indices, unassociated alpha behind them; uncompressed."""
     samples = len(planes)
