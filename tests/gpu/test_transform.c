@@ -336,6 +336,39 @@ static size_t by_turns(ImgstatSample sample, uint16_t channels, ImgstatChannels 
     return IMAGES;
 }
 
+/* An image, its transform and what must come out. */
+typedef struct Trial {
+    TestImage image;
+    DeviceTransform *transform;
+    Output output;
+} Trial;
+
+static Trial trial_create(Device *device, const ImgstatMethod *method, const Shape *shape,
+                          int16_t alpha)
+{
+    Trial trial = {.image = test_image_create(shape, true)};
+    const TransferShape of = shape_of_image(&trial.image.cpu, alpha);
+    must(cuda_transform_create(device, method, &of, trial.image.bytes, &trial.transform,
+                               &ops.error));
+    trial.output = output_create(&trial.image.cpu, cuda_transform_output(trial.transform));
+    expect(method, &trial.image, alpha, &trial.output);
+    poison(&trial.output);
+    return trial;
+}
+
+static void trial_start(Trial *trial, cudaStream_t stream)
+{
+    must(cuda_transform_async(trial->transform, stream, &trial->image.cuda, &trial->output.cuda,
+                              &ops.error));
+}
+
+static void trial_destroy(Trial *trial)
+{
+    output_destroy(&trial->output);
+    cuda_transform_destroy(trial->transform);
+    test_image_destroy(&trial->image);
+}
+
 /* Devices open on one GPU: what one allows a kernel must do for what another has launched. */
 static size_t two_devices(cudaStream_t stream)
 {
@@ -346,31 +379,19 @@ static size_t two_devices(cudaStream_t stream)
     };
     const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE, .channels = IMGSTAT_EACH};
     Device *device[2] = {ops.cuda, NULL};
-    DeviceTransform *transform[2];
-    TestImage image[2];
-    Output o[2];
+    Trial trial[2];
     must(cuda_device_ops.open(0, 0, &device[1], &ops.error));
-    for (int i = 0; i < 2; i++) {
-        image[i] = test_image_create(&shapes[i], true);
-        const TransferShape of = shape_of_image(&image[i].cpu, i ? 1 : -1);
-        must(cuda_transform_create(device[i], &method, &of, image[i].bytes, &transform[i],
-                                   &ops.error));
-        o[i] = output_create(&image[i].cpu, IMGSTAT_U8);
-        expect(&method, &image[i], i ? 1 : -1, &o[i]);
-    }
+    for (int i = 0; i < 2; i++)
+        trial[i] = trial_create(device[i], &method, &shapes[i], i ? 1 : -1);
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < 2; i++) {
-            poison(&o[i]);
-            must(
-                cuda_transform_async(transform[i], stream, &image[i].cuda, &o[i].cuda, &ops.error));
+            poison(&trial[i].output);
+            trial_start(&trial[i], stream);
             must_cuda(cudaStreamSynchronize(stream));
-            compare(&o[i], "two devices", i ? "the second" : "the first");
+            compare(&trial[i].output, "two devices", i ? "the second" : "the first");
         }
-    for (int i = 0; i < 2; i++) {
-        cuda_transform_destroy(transform[i]);
-        output_destroy(&o[i]);
-        test_image_destroy(&image[i]);
-    }
+    for (int i = 0; i < 2; i++)
+        trial_destroy(&trial[i]);
     cuda_device_ops.close(device[1]);
     return 2 * ROUNDS;
 }
@@ -415,30 +436,23 @@ static size_t busy_cases(cudaStream_t stream)
     const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE, .channels = IMGSTAT_JOINT};
     const size_t n = sizeof shapes / sizeof *shapes;
     for (size_t i = 0; i < n; i++) {
-        TestImage image = test_image_create(&shapes[i], true);
-        const TransferShape of = shape_of_image(&image.cpu, -1);
-        DeviceTransform *transform;
-        must(cuda_transform_create(ops.cuda, &method, &of, image.bytes, &transform, &ops.error));
-        Output o = output_create(&image.cpu, cuda_transform_output(transform));
-        expect(&method, &image, -1, &o);
+        Trial trial = trial_create(ops.cuda, &method, &shapes[i], -1);
         for (int turn = 0; turn < 3; turn++) { /* the last one without hindrance */
-            poison(&o);
+            poison(&trial.output);
             must_cuda(cudaDeviceSynchronize());
             Hog hog = {0};
             if (turn < 2)
                 must_cuda(hog_start(&hog, 1));
-            must(cuda_transform_async(transform, stream, &image.cuda, &o.cuda, &ops.error));
+            trial_start(&trial, stream);
             if (turn == 0) /* a second one waits for the first, and neither for the hog */
-                must(cuda_transform_async(transform, stream, &image.cuda, &o.cuda, &ops.error));
+                trial_start(&trial, stream);
             must_cuda(cudaStreamSynchronize(stream));
             if (turn < 2 && cudaStreamQuery(hog.stream) != cudaErrorNotReady)
                 fail("the transform ended only after what kept the multiprocessors busy");
             must_cuda(hog_stop(&hog));
-            compare(&o, "beside other work", "");
+            compare(&trial.output, "beside other work", "");
         }
-        output_destroy(&o);
-        cuda_transform_destroy(transform);
-        test_image_destroy(&image);
+        trial_destroy(&trial);
     }
     return n;
 }
@@ -459,32 +473,21 @@ static size_t parallel_cases(void)
         {.sample = IMGSTAT_U16, .channels = 1, .width = 1700, .height = 1600},
     };
     const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE};
-    TestImage image[STREAMS];
-    Output o[STREAMS];
-    DeviceTransform *transform[STREAMS];
+    Trial trial[STREAMS];
     cudaStream_t stream[STREAMS];
     for (int i = 0; i < STREAMS; i++) {
-        image[i] = test_image_create(&shapes[i], true);
-        const TransferShape of = shape_of_image(&image[i].cpu, -1);
         must_cuda(cudaStreamCreateWithFlags(&stream[i], cudaStreamNonBlocking));
-        must(cuda_transform_create(ops.cuda, &method, &of, image[i].bytes, &transform[i],
-                                   &ops.error));
-        o[i] = output_create(&image[i].cpu, cuda_transform_output(transform[i]));
-        expect(&method, &image[i], -1, &o[i]);
-        poison(&o[i]);
+        trial[i] = trial_create(ops.cuda, &method, &shapes[i], -1);
     }
     must_cuda(cudaDeviceSynchronize());
     for (int round = 0; round < (ops.small ? 1 : ROUNDS); round++)
         for (int i = 0; i < STREAMS; i++)
-            must(cuda_transform_async(transform[i], stream[i], &image[i].cuda, &o[i].cuda,
-                                      &ops.error));
+            trial_start(&trial[i], stream[i]);
     must_cuda(cudaDeviceSynchronize());
     for (int i = 0; i < STREAMS; i++) {
-        compare(&o[i], "beside other streams", "");
+        compare(&trial[i].output, "beside other streams", "");
         must_cuda(cudaStreamDestroy(stream[i]));
-        output_destroy(&o[i]);
-        cuda_transform_destroy(transform[i]);
-        test_image_destroy(&image[i]);
+        trial_destroy(&trial[i]);
     }
     return STREAMS;
 }
