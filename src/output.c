@@ -34,16 +34,34 @@ bool output_exists(const char *path)
     return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* An unlinked temporary, for targets that only take a stream. */
-static ImgstatResult open_unlinked(Output *output, ImgstatError *err)
+/* A file without a name in that folder; -1 on failure. */
+static int open_unnamed(const char *dir)
 {
-    const char *dir = getenv("TMPDIR");
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/imgstat-XXXXXX", dir && *dir ? dir : "/tmp");
-    output->fd = mkostemp(path, O_CLOEXEC);
-    if (output->fd < 0)
-        return io_error(output, "create a temporary file", err);
-    unlink(path);
+    const int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        return fd;
+    /* File systems without O_TMPFILE: a name for a moment. */
+    static const char pattern[] = "/imgstat-XXXXXX";
+    const size_t bytes = strlen(dir) + sizeof pattern;
+    char *const path = malloc(bytes);
+    if (!path)
+        return -1;
+    memcpy(path, dir, strlen(dir));
+    memcpy(path + strlen(dir), pattern, sizeof pattern);
+    const int named = mkostemp(path, O_CLOEXEC);
+    if (named >= 0)
+        unlink(path);
+    free(path);
+    return named;
+}
+
+ImgstatResult temporary_open(const char *name, int *fd, ImgstatError *err)
+{
+    const char *const asked = getenv("TMPDIR"), *const dir = asked && *asked ? asked : "/tmp";
+    *fd = open_unnamed(dir);
+    if (*fd < 0)
+        return error_set(err, IMGSTAT_ERR_IO, "%s: cannot create a temporary file in %s: %s", name,
+                         dir, strerror(errno));
     return IMGSTAT_OK;
 }
 
@@ -116,7 +134,7 @@ static ImgstatResult open_target(Output *output, const char *path, mode_t mode, 
     if (exists && S_ISDIR(st.st_mode))
         return error_set(err, IMGSTAT_ERR_IO, "%s: is a directory", path);
     if (exists && !S_ISREG(st.st_mode))
-        return open_unlinked(output, err);
+        return temporary_open(output->name, &output->fd, err);
     if (exists && !output->replace)
         return error_set(err, IMGSTAT_ERR_IO, "%s: exists already", path);
     if (!exists && lstat(path, &st) == 0)
@@ -140,7 +158,8 @@ ImgstatResult output_open(const char *path, bool replace, mode_t mode, Output **
     output->name = strdup(output->standard ? "standard output" : path);
     ImgstatResult res = output->name ? IMGSTAT_OK : error_memory(err, strlen(path), "a file name");
     if (res == IMGSTAT_OK)
-        res = output->standard ? open_unlinked(output, err) : open_target(output, path, mode, err);
+        res = output->standard ? temporary_open(output->name, &output->fd, err)
+                               : open_target(output, path, mode, err);
     if (res != IMGSTAT_OK) {
         output_discard(output);
         return res;

@@ -20,6 +20,10 @@ typedef struct Output {
     const Cancel *cancel; /* asked where the reader of a pipe keeps it waiting; NULL: never */
 } Output;
 
+/* A file without a name in TMPDIR, or /tmp; the system removes it at close. name: begins the
+ * sentence. */
+ImgstatResult temporary_open(const char *name, int *fd, ImgstatError *err);
+
 /* Whether there is a file at `path` that an output would replace: no folder, and no FIFO or device,
  * which take the bytes. */
 bool output_exists(const char *path);

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE /* O_TMPFILE, mkostemp */
 #endif
 #include "codec.h"
+#include "output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,30 +26,6 @@ bool source_is_file(const char *path, uint64_t *bytes)
         return false;
     *bytes = (uint64_t)st.st_size;
     return true;
-}
-
-/* A file without a name, for what standard input holds; removed by the system at close. */
-static int open_unnamed(void)
-{
-    const char *dir = getenv("TMPDIR");
-    if (!dir || !*dir)
-        dir = "/tmp";
-    const int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0)
-        return fd;
-    /* File systems without O_TMPFILE: a name for a moment. */
-    static const char pattern[] = "/imgstat-XXXXXX";
-    const size_t bytes = strlen(dir) + sizeof pattern;
-    char *const path = malloc(bytes);
-    if (!path)
-        return -1;
-    memcpy(path, dir, strlen(dir));
-    memcpy(path + strlen(dir), pattern, sizeof pattern);
-    const int named = mkostemp(path, O_CLOEXEC);
-    if (named >= 0)
-        unlink(path);
-    free(path);
-    return named;
 }
 
 static bool write_all(int fd, const char *from, size_t bytes)
@@ -105,11 +82,8 @@ static ImgstatResult spool(int from, const char *name, const Cancel *cancel, int
     char *const buffer = malloc(SPOOL_BYTES);
     if (!buffer)
         return error_memory(err, SPOOL_BYTES, "a copy of the input");
-    ImgstatResult res = IMGSTAT_OK;
-    const int to = open_unnamed();
-    if (to < 0)
-        res = error_set(err, IMGSTAT_ERR_IO, "%s: no temporary file for it: %s", name,
-                        strerror(errno));
+    int to;
+    ImgstatResult res = temporary_open(name, &to, err);
     for (bool first = true; res == IMGSTAT_OK; first = false) {
         size_t n;
         res = read_full(from, name, cancel, buffer, SPOOL_BYTES, &n, err);

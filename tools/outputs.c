@@ -272,8 +272,8 @@ static bool make_folder_of(const Options *o, char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        const bool failed = mkdir(path, 0777) != 0 && errno != EEXIST && !is_directory(path);
-        const int cause = errno;
+        const int cause = mkdir(path, 0777) == 0 ? 0 : errno;
+        const bool failed = cause != 0 && cause != EEXIST && !is_directory(path);
         if (failed) {
             char *const name = text_display(path);
             fprintf(stderr, "%s: %s: cannot create the folder: %s\n", o->command, name,

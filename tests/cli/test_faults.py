@@ -118,7 +118,21 @@ def test_unwritable(program, folder):
     for words in (["a.png"], ["old.png", "--force"]):
         done = run(program, "equalize", name, "-o", locked / words[0], *words[1:], status=1, **more)
         check(b"Permission denied" in done.stderr, f"a folder without write permission: {done.stderr!r}")
+    done = run(program, "equalize", name, "-o", locked / "deep" / "a.png", status=1, **more)
+    check(b"locked/deep: cannot create the folder: Permission denied" in done.stderr, f"the cause: {done.stderr!r}")
     check(os.listdir(locked) == ["old.png"] and (locked / "old.png").read_bytes() == b"precious", "nothing changes in it")
+
+
+def test_no_place_for_temporaries(program, folder):
+    """It was not said where none could be created."""
+    name, nowhere = folder / "a.png", folder / "nowhere"
+    name.write_bytes(png(20, 20))
+    want = f" in {nowhere}: No such file or directory\n".encode()
+    done = run(program, "equalize", name, "-o", "-", status=1, variables={"TMPDIR": str(nowhere)})
+    check(done.stderr.endswith(want) and done.stdout == b"", f"for standard output: {done.stderr!r}")
+    with subprocess.Popen(["cat", name], stdout=subprocess.PIPE) as pipe:
+        done = run(program, "stats", "-", status=1, variables={"TMPDIR": str(nowhere)}, stdin=pipe.stdout)
+    check(done.stderr.endswith(want) and done.stdout == b"", f"for a pipe: {done.stderr!r}")
 
 
 def test_folder_that_cannot_be_made(program, folder):
