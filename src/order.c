@@ -27,7 +27,7 @@ typedef struct Order {
     uint16_t channel;
     Reader reader;
     RankBuilder *builder;
-    Pool *pool; /* NULL: one thread */
+    Pool *pool;             /* NULL: one thread */
     uint64_t *keys, *spare; /* capacity each */
     size_t capacity;
     uint64_t dense; /* bins with more samples are counted */
@@ -110,8 +110,8 @@ static ImgstatResult feed(Order *order, const Plan *plan, ImgstatError *err)
             const KeyGather *const gather = &plan->gather[item->index];
             if (gather->n != item->expected)
                 return changed(err);
-            rank_builder_add_keys(order->builder, gather->keys, order->spare, gather->n,
-                                  gather->hi, order->pool);
+            rank_builder_add_keys(order->builder, gather->keys, order->spare, gather->n, gather->hi,
+                                  order->pool);
         }
     }
     return IMGSTAT_OK;

@@ -256,7 +256,7 @@ Test(cost, agrees_with_transforms_that_were_measured)
         {1, 8192, 8192, 1, IMGSTAT_F32, IMGSTAT_STRETCH, 16, 0.289, 0.689},
         {1, 16384, 16384, 1, IMGSTAT_F32, IMGSTAT_STRETCH, 2, 1.006, 1.028},
         {1, 8192, 4096, 1, IMGSTAT_F64, IMGSTAT_PERCENTILE, 2, 0.822, 0.779},
-        {2, 4000, 3000, 3, IMGSTAT_U8, IMGSTAT_EQUALIZE, 2, 0.829, 1.185},   /* png */
+        {2, 4000, 3000, 3, IMGSTAT_U8, IMGSTAT_EQUALIZE, 2, 0.829, 1.185}, /* png */
         {1, 16384, 8192, 1, IMGSTAT_U16, IMGSTAT_EQUALIZE, 2, 0.290, 0.693},
         {2, 4000, 3000, 3, IMGSTAT_U8, IMGSTAT_STRETCH, 16, 0.236, 0.621},  /* png */
         {4, 2048, 2048, 1, IMGSTAT_U16, IMGSTAT_STRETCH, 16, 0.070, 0.462}, /* deflate */
