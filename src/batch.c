@@ -67,6 +67,7 @@ static void plan_memory(Jobs *jobs)
     jobs->pipeline = (Pipeline){.method = &jobs->method,
                                 .transfer = batch->transfer,
                                 .write = &batch->write,
+                                .memory = memory,
                                 .keep_bytes = memory / 4,
                                 .sort_bytes = (size_t)(memory / 8),
                                 .strip_bytes = (size_t)(memory / STRIP_SHARE)};

@@ -63,7 +63,8 @@ typedef struct Decoder {
     uint32_t chunk_width, chunk_height; /* chunk_at gives its strips or tiles; else 0 */
     bool ahead; /* a thread of the decoder's own works ahead of read_rows, or there is none to
                  * spare: what remains is little, best done where the rows are used */
-    uint32_t band_rows; /* reading in multiples of this many rows decodes nothing twice */
+    uint32_t band_rows;  /* reading in multiples of this many rows decodes nothing twice */
+    uint64_t held_bytes; /* of strips, tiles and tables that it holds while it reads, about */
     const char *const *channel_names; /* page.channels of them */
 } Decoder;
 

@@ -28,7 +28,9 @@ typedef struct EncodeHow {
     int level;               /* of deflate: 0 to 12, -1: default (6); of others, their own scale */
     bool fast;               /* larger files, written faster */
     size_t strip_bytes;      /* of TIFF: larger strips are divided where they are compressed, for
-                              * which they are held whole, several times; 0: 64 MiB */
+                              * which they are held whole, several times; and levels of Zstandard
+                              * and LZMA lowered that take more than four times as much. 0: 64 MiB,
+                              * and any level */
     Pool *pool;              /* threads that help; NULL: only the caller's. Not in use by others */
     Scratch *scratch;        /* where large buffers come from, and compressors; NULL: nobody ... */
     Deflaters *deflaters;    /* ... keeps them. Both outlive the encoder */
@@ -64,6 +66,8 @@ typedef struct EncodeFormat {
     /* Completes the file's bytes, not the Output. Does not free the encoder. */
     ImgstatResult (*finish)(Encoder *encoder, ImgstatError *err);
     void (*discard)(Encoder *encoder); /* frees the encoder, finished or not; accepts NULL */
+    /* What an encoder holds of a page like that of `like`, and for compressing it, about. */
+    uint64_t (*bytes)(const EncodeHow *how, const Decoder *like);
 } EncodeFormat;
 
 extern const EncodeFormat png_format, tiff_format;

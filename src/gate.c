@@ -15,13 +15,31 @@ void gate_release(Gate *gate)
     pthread_mutex_destroy(&gate->lock);
 }
 
-bool gate_try(Gate *gate, uint64_t bytes)
+bool gate_try(Gate *gate, uint64_t has, uint64_t bytes)
 {
     pthread_mutex_lock(&gate->lock);
-    const bool fits = gate->used <= gate->total - bytes;
-    gate->used += fits ? bytes : 0;
+    const bool fits = gate->used - has <= gate->total - bytes;
+    if (fits)
+        gate->used += bytes - has;
+    if (fits && bytes < has)
+        pthread_cond_broadcast(&gate->changed);
     pthread_mutex_unlock(&gate->lock);
     return fits;
+}
+
+void gate_want(Gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    gate->wanted++;
+    pthread_mutex_unlock(&gate->lock);
+}
+
+bool gate_waited_for(Gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    const bool waited_for = gate->wanted > 0;
+    pthread_mutex_unlock(&gate->lock);
+    return waited_for;
 }
 
 void gate_enter(Gate *gate, uint64_t bytes)
@@ -29,6 +47,7 @@ void gate_enter(Gate *gate, uint64_t bytes)
     pthread_mutex_lock(&gate->lock);
     while (gate->used > gate->total - bytes)
         pthread_cond_wait(&gate->changed, &gate->lock);
+    gate->wanted--;
     gate->used += bytes;
     pthread_mutex_unlock(&gate->lock);
 }

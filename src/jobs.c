@@ -70,6 +70,7 @@ static bool replace(Jobs *jobs, Worker *worker)
     Worker spare;
     if (open_worker(jobs, "cpu", &spare, NULL) != IMGSTAT_OK)
         return false;
+    spare.share = worker->share;
     worker_close(worker);
     *worker = spare;
     return true;
@@ -138,31 +139,61 @@ ImgstatResult jobs_open(const Jobs *jobs, size_t index, Outcome *outcome, Imgsta
     return res;
 }
 
+void jobs_give_share(Jobs *jobs, Worker *worker)
+{
+    if (worker->share == 0)
+        return;
+    worker_trim(worker, 0);
+    gate_leave(&jobs->gate, worker->share);
+    worker->share = 0;
+}
+
+void jobs_leave(Jobs *jobs, Worker *worker)
+{
+    if (gate_waited_for(&jobs->gate))
+        jobs_give_share(jobs, worker);
+}
+
+static void take_share(Jobs *jobs, Worker *worker, uint64_t needed)
+{
+    /* Blocks of the file before may be of no use for this one: they fit beside what it takes. */
+    const uint64_t even = jobs->gate.total / jobs->n_workers;
+    const uint64_t share = needed > even ? needed : even;
+    if (gate_try(&jobs->gate, worker->share, share)) {
+        worker_trim(worker, share - needed);
+    } else {
+        jobs_give_share(jobs, worker); /* it may be what others wait for */
+        worker_trim(worker, 0);
+        gate_want(&jobs->gate);
+        pthread_mutex_lock(&jobs->lock); /* those without a job give theirs */
+        pthread_cond_broadcast(&jobs->room);
+        pthread_mutex_unlock(&jobs->lock);
+        gate_enter(&jobs->gate, share);
+    }
+    worker->share = share;
+}
+
 ImgstatResult jobs_enter(Jobs *jobs, Worker *worker, size_t index, ImgstatFile *file,
-                         uint64_t *bytes, ImgstatError *err)
+                         ImgstatError *err)
 {
     const ImgstatJob *const job = &jobs->job[index];
-    uint64_t kept;
-    uint64_t needed = pipeline_bytes(&jobs->pipeline, file->decoder, &kept);
-    *bytes = 0;
+    const Pipeline *const pipeline = &jobs->pipeline;
+    const uint64_t total = jobs->gate.total;
+    const EncodeFormat *const format = pipeline_format(pipeline, job, file->decoder);
+    PipelineBytes needed = pipeline_bytes(pipeline, worker, file->decoder, format);
     const uint32_t pages = imgstat_file_pages(file);
     for (uint32_t page = 1; !job->has_page && page < pages && page < PAGES_LOOKED_AT; page++) {
         IMGSTAT_TRY(imgstat_file_page(file, page, NULL, err));
-        const uint64_t more = pipeline_bytes(&jobs->pipeline, file->decoder, &kept);
-        needed = more > needed ? more : needed;
+        const PipelineBytes more = pipeline_bytes(pipeline, worker, file->decoder, format);
+        needed.least = more.least > needed.least ? more.least : needed.least;
+        needed.all = more.all > needed.all ? more.all : needed.all;
     }
-    if (needed > jobs->gate.total)
+    if (needed.least > total)
         return error_set(err, IMGSTAT_ERR_LIMIT,
                          "%s: needs about %llu MiB of memory, of which %llu are allowed",
-                         job->input, (unsigned long long)(needed >> 20),
-                         (unsigned long long)(jobs->gate.total >> 20));
-    if (gate_try(&jobs->gate, needed)) {
-        worker_trim(worker, needed);
-    } else { /* what it keeps may be what others wait for */
-        worker_trim(worker, 0);
-        gate_enter(&jobs->gate, needed);
-    }
-    *bytes = needed;
+                         job->input, (unsigned long long)(needed.least >> 20),
+                         (unsigned long long)(total >> 20));
+    take_share(jobs, worker, needed.all < total ? needed.all : total);
     return IMGSTAT_OK;
 }
 
@@ -187,15 +218,17 @@ static ImgstatResult run_job(Jobs *jobs, Worker *worker, size_t index, Outcome *
     }
     IMGSTAT_TRY(cancel_check(&worker->cancel, err));
     ImgstatFile *file = NULL;
-    uint64_t bytes = 0;
+    uint64_t size;
+    if (!source_is_file(job->input, &size)) /* what fills a pipe may wait for another file */
+        jobs_give_share(jobs, worker);
     ImgstatResult res = jobs_open(jobs, index, outcome, &file, err);
     if (res == IMGSTAT_OK)
-        res = jobs_enter(jobs, worker, index, file, &bytes, err);
+        res = jobs_enter(jobs, worker, index, file, err);
     if (res == IMGSTAT_OK)
         res = pipeline_run(&jobs->pipeline, worker, file, job, jobs->n == 1 ? &jobs->made : NULL,
                            err);
     imgstat_file_close(file);
-    gate_leave(&jobs->gate, bytes);
+    jobs_leave(jobs, worker);
     const bool nameless = res == IMGSTAT_ERR_MEMORY || res == IMGSTAT_ERR_DEVICE;
     return nameless ? error_name(err, res, job->input) : res;
 }
@@ -231,6 +264,7 @@ static void share_all(const Share *share, Worker *worker)
         pthread_mutex_lock(&jobs->lock);
     }
     pthread_mutex_unlock(&jobs->lock);
+    jobs_give_share(jobs, worker);
 }
 
 static void *share_main(void *context)
@@ -261,13 +295,14 @@ void jobs_share(Jobs *jobs, Worker *worker, void (*work)(Jobs *jobs, Worker *wor
 }
 
 /* A job whose turn it is; false when there is none any more. With the lock held. */
-static bool take(Jobs *jobs, size_t *index)
+static bool take(Jobs *jobs, Worker *worker, size_t *index)
 {
     while (jobs->next < jobs->n && !jobs_cancelled(jobs)) {
         if (jobs->next - jobs->told < jobs->capacity) {
             *index = jobs->next++;
             return true;
         }
+        jobs_leave(jobs, worker); /* the job that is to be told next may wait for it */
         pthread_cond_wait(&jobs->room, &jobs->lock);
     }
     return false;
@@ -295,20 +330,22 @@ static void run_and_keep(Jobs *jobs, Worker *worker, size_t index, ImgstatError 
 static void *worker_main(void *context)
 {
     Jobs *const jobs = context;
-    Worker worker;
+    Worker worker = {0};
     ImgstatError error;
     const bool opened = jobs_worker(jobs, &worker, &error) == IMGSTAT_OK;
     size_t index;
     pthread_mutex_lock(&jobs->lock);
-    while (take(jobs, &index)) {
+    while (take(jobs, &worker, &index)) {
         pthread_mutex_unlock(&jobs->lock);
         run_and_keep(jobs, &worker, index, opened ? NULL : &error);
         pthread_mutex_lock(&jobs->lock);
     }
     pthread_cond_signal(&jobs->arrived); /* after a stop nobody will take what is left */
     pthread_mutex_unlock(&jobs->lock);
-    if (opened)
+    if (opened) {
+        jobs_give_share(jobs, &worker);
         worker_close(&worker);
+    }
     return NULL;
 }
 

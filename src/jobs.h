@@ -38,7 +38,7 @@ typedef struct Jobs {
     ImgstatError **failed;  /* together: n, why a job cannot be transformed; NULL where it can */
     pthread_mutex_t lock;   /* guards what follows */
     pthread_cond_t arrived; /* the outcome that is told next, or a worker has ended */
-    pthread_cond_t room;    /* in outcome */
+    pthread_cond_t room;    /* in outcome, or memory is wanted */
     ImgstatError why;       /* of fallen */
     bool fallen_told;
     Outcome *outcome; /* a ring: job i is at i % capacity */
@@ -56,10 +56,14 @@ void jobs_tell_fallen(Jobs *jobs); /* the batch, once; on the calling thread */
 /* Opens a job's file; its warnings go to outcome, or nowhere. */
 ImgstatResult jobs_open(const Jobs *jobs, size_t index, Outcome *outcome, ImgstatFile **out,
                         ImgstatError *err);
-/* Waits for the memory that transforming `file` takes, of which what the worker has kept is part;
- * *bytes go back to gate_leave. */
+/* Waits for the memory that transforming `file` takes: the worker's share, of which what it has
+ * kept is part, until it takes another file or others wait. */
 ImgstatResult jobs_enter(Jobs *jobs, Worker *worker, size_t index, ImgstatFile *file,
-                         uint64_t *bytes, ImgstatError *err);
+                         ImgstatError *err);
+/* The worker has no file open: its share is for others who wait. */
+void jobs_leave(Jobs *jobs, Worker *worker);
+/* The worker's share goes back, and all that it keeps. */
+void jobs_give_share(Jobs *jobs, Worker *worker);
 /* Calls work for every job, on n_workers threads; worker: that of the calling
  * thread. */
 void jobs_share(Jobs *jobs, Worker *worker, void (*work)(Jobs *jobs, Worker *worker, size_t index));

@@ -6,6 +6,9 @@
 #include "apply.h"
 #include "palette.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -54,6 +57,10 @@ void worker_trim(Worker *worker, uint64_t bytes)
     }
     if (worker->device->scratch)
         scratch_trim(worker->device->scratch, (size_t)(bytes - held));
+#ifdef __GLIBC__
+    if (bytes < CODEC_BYTES) /* each thread's heap would keep what it had at most */
+        malloc_trim(0);
+#endif
 }
 
 void worker_close(Worker *worker)
@@ -250,25 +257,49 @@ static bool reads_once(const Pipeline *pipeline)
     return pipeline->transfer || pipeline->method->transform == IMGSTAT_GAMMA;
 }
 
-uint64_t pipeline_bytes(const Pipeline *pipeline, Decoder *decoder, uint64_t *kept)
+static EncodeHow how_of(const Pipeline *pipeline, const Worker *worker)
+{
+    const ImgstatWrite *const write = pipeline->write;
+    return (EncodeHow){.compression = write->compression,
+                       .level = write->has_level ? write->level : -1,
+                       .fast = write->fast,
+                       .strip_bytes = pipeline->strip_bytes,
+                       .pool = worker->pool,
+                       .scratch = worker->device->scratch,
+                       .deflaters = worker->deflaters};
+}
+
+PipelineBytes pipeline_bytes(const Pipeline *pipeline, const Worker *worker, Decoder *decoder,
+                             const EncodeFormat *format)
 {
     const TransferShape shape = shape_of_page(decoder);
-    const size_t least = bands_least(decoder), whole = bands_whole(decoder);
+    const EncodeHow how = how_of(pipeline, worker);
+    const uint64_t band = bands_least(decoder), whole = bands_whole(decoder);
     const uint64_t counters =
         pipeline->transfer ? 0
                            : 2 * (uint64_t)record_bytes(shape.sample, shape.channels, RECORD_BINS);
     uint64_t bytes = CODEC_BYTES + counters;
-    *kept = 0;
-    if (!reads_once(pipeline) && whole <= pipeline->keep_bytes)
-        *kept = whole;
     if (!pipeline->transfer && survey_reads_again(pipeline->method, shape.sample))
         bytes += pipeline->sort_bytes;
     if (!pipeline->transfer && pipeline->method->transform == IMGSTAT_CLAHE)
         bytes += adapt_bytes(pipeline->method, &shape, decoder->page.width, decoder->page.height);
+    if (band > UINT64_MAX / 16)
+        return (PipelineBytes){.least = UINT64_MAX / 2, .all = UINT64_MAX / 2};
     /* The band and the next, what the decoder makes them of, what is mapped, what the encoder holds
      * of it. */
-    const uint64_t bands = least > UINT64_MAX / 10 ? UINT64_MAX / 2 : 5 * (uint64_t)least;
-    return bytes + bands + *kept;
+    PipelineBytes out = {.least = bytes + 5 * band};
+    const uint64_t bands = worker->device->threads > 1 ? 2 * band : band;
+    const uint64_t mapped = band > OUT_BYTES ? band : OUT_BYTES;
+    const uint64_t codecs = decoder->held_bytes + (format ? format->bytes(&how, decoder) : 0);
+    const bool keep = !reads_once(pipeline) && whole <= pipeline->keep_bytes &&
+                      out.least + whole <= pipeline->memory &&
+                      bytes + whole + mapped + codecs <= pipeline->memory;
+    out.kept = keep ? whole : 0;
+    out.least += out.kept;
+    out.all = bytes + (keep ? whole : bands) + mapped + codecs;
+    if (out.all < out.least)
+        out.all = out.least;
+    return out;
 }
 
 static ImgstatResult make_transfer(const Pipeline *pipeline, Worker *worker, Bands *bands,
@@ -318,8 +349,7 @@ static ImgstatResult run_page(const Pipeline *pipeline, Worker *worker, Decoder 
         return copy_page(worker, decoder, encoder, err);
     const char *const name = decoder->source->name;
     const TransferShape shape = shape_of_page(decoder);
-    uint64_t kept;
-    (void)pipeline_bytes(pipeline, decoder, &kept);
+    const uint64_t kept = pipeline_bytes(pipeline, worker, decoder, encoder->format).kept;
     Bands bands;
     IMGSTAT_TRY(
         bands_open(worker->device, decoder, kept > 0, &worker->in, &worker->cancel, &bands, err));
@@ -351,8 +381,8 @@ static ImgstatResult run_page(const Pipeline *pipeline, Worker *worker, Decoder 
 
 /* ---- One file -------------------------------------------------------------------------------- */
 
-static const EncodeFormat *format_for(const Pipeline *pipeline, const ImgstatJob *job,
-                                      const Decoder *decoder)
+const EncodeFormat *pipeline_format(const Pipeline *pipeline, const ImgstatJob *job,
+                                    const Decoder *decoder)
 {
     if (pipeline->write->format)
         return encode_format_named(pipeline->write->format);
@@ -397,7 +427,7 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, Worker *worker, ImgstatFile
     if (made)
         *made = NULL;
     Decoder *const decoder = file->decoder;
-    const EncodeFormat *const format = format_for(pipeline, job, decoder);
+    const EncodeFormat *const format = pipeline_format(pipeline, job, decoder);
     if (!format)
         return error_set(err, IMGSTAT_ERR_ARG, "%s: no format is called \"%s\"", job->output,
                          pipeline->write->format);
@@ -405,13 +435,7 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, Worker *worker, ImgstatFile
     Encoder *encoder = NULL;
     Warnings warnings = {
         .warn = decoder->how.warn, .context = decoder->how.warn_context, .name = job->output};
-    const EncodeHow how = {.compression = pipeline->write->compression,
-                           .level = pipeline->write->has_level ? pipeline->write->level : -1,
-                           .fast = pipeline->write->fast,
-                           .strip_bytes = pipeline->strip_bytes,
-                           .pool = worker->pool,
-                           .scratch = worker->device->scratch,
-                           .deflaters = worker->deflaters};
+    const EncodeHow how = how_of(pipeline, worker);
     ImgstatResult res =
         output_open(job->output, pipeline->write->replace, mode_of(decoder->source), &output, err);
     if (res == IMGSTAT_OK) {

@@ -16,13 +16,15 @@ typedef struct Worker {
     Deflaters *deflaters;
     Transfer *with_nodata; /* the last that transfer_with_nodata made; NULL: none yet */
     TransferTag *given;    /* of the one that it was made from */
+    uint64_t share; /* of the batch's memory, for the file at hand and for what is kept after it */
     Cancel cancel;
 } Worker;
 
 ImgstatResult worker_open(const char *device, unsigned threads, Cancel cancel, Worker *out,
                           ImgstatError *err);
 void worker_close(Worker *worker); /* contents only */
-/* Frees what the worker keeps beyond that many bytes. */
+/* Frees what the worker keeps beyond that many bytes; back to the system where it is to be little.
+ */
 void worker_trim(Worker *worker, uint64_t bytes);
 
 /* The file that others are matched to, measured when it is first asked for. Threads share it. */
@@ -42,7 +44,8 @@ typedef struct Pipeline {
     const Transfer *transfer; /* given; NULL: made from each page */
     Reference *reference;     /* of IMGSTAT_MATCH */
     const ImgstatWrite *write;
-    uint64_t keep_bytes; /* pages up to this are decoded once */
+    uint64_t memory;     /* for all files at work */
+    uint64_t keep_bytes; /* pages up to this are decoded once, if all else fits beside them */
     size_t sort_bytes;   /* for order statistics of wide types */
     size_t strip_bytes;  /* of strips that are compressed; 0: as many as the encoder likes */
 } Pipeline;
@@ -50,9 +53,19 @@ typedef struct Pipeline {
 /* Whether a page only says which pixels of another one count: no transform changes or counts it. */
 bool page_is_mask(const ImgstatPage *page);
 
-/* Bytes that transforming the page selected takes, about; kept: of its pixels where they are
- * kept, else 0. */
-uint64_t pipeline_bytes(const Pipeline *pipeline, Decoder *decoder, uint64_t *kept);
+/* Of the output; NULL: none is called what the pipeline says. */
+const EncodeFormat *pipeline_format(const Pipeline *pipeline, const ImgstatJob *job,
+                                    const Decoder *decoder);
+
+/* Bytes that transforming the page selected takes, about. */
+typedef struct PipelineBytes {
+    uint64_t kept;  /* of its pixels, where they are kept; else 0 */
+    uint64_t least; /* it is not tried with less */
+    uint64_t all;   /* more where strips are large, of which little may be held in fact */
+} PipelineBytes;
+
+PipelineBytes pipeline_bytes(const Pipeline *pipeline, const Worker *worker, Decoder *decoder,
+                             const EncodeFormat *format);
 
 /* Transforms all pages, or the one asked for, of an open file. made: the transfer where exactly one
  * was made here, else NULL; the caller's then. NULL: not wanted. */

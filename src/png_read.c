@@ -131,6 +131,8 @@ static ImgstatResult select_page(Decoder *base, uint32_t page, ImgstatError *err
     base->next_row = 0;
     const ImgstatResult res = png_read_head(pd, err);
     base->ahead = res == IMGSTAT_OK && is_common(pd);
+    base->held_bytes =
+        res == IMGSTAT_OK && pd->interlaced ? (uint64_t)pd->png_row_bytes * base->page.height : 0;
     if (res != IMGSTAT_OK)
         base->channel_names = NULL; /* no page is selected */
     return res;

@@ -323,6 +323,13 @@ static void discard(Encoder *base)
 
 static const char *const compressions[] = {"deflate", "none", NULL};
 
+/* An interlaced image; the rest is little. */
+static uint64_t held_bytes(const EncodeHow *how, const Decoder *like)
+{
+    (void)how;
+    return strcmp(like->page.format, "png") == 0 ? like->held_bytes : 0;
+}
+
 const EncodeFormat png_format = {
     .name = "png",
     .compressions = compressions,
@@ -331,4 +338,5 @@ const EncodeFormat png_format = {
     .write_rows = write_rows,
     .finish = finish,
     .discard = discard,
+    .bytes = held_bytes,
 };

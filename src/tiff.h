@@ -15,9 +15,13 @@ typedef struct TiffStream {
     struct TiffStream *next; /* see tiff_io.c */
 } TiffStream;
 
+typedef struct TiffStrip TiffStrip; /* tiff_strip.c */
+
 typedef struct TiffHandle {
     TIFF *tif; /* NULL: not open */
     TiffStream *stream;
+    TiffStrip *strip; /* NULL: not needed so far */
+    bool unseen;      /* it gave rows of a strip that the handle has not decoded */
 } TiffHandle;
 
 /* How rows are got. */
@@ -36,7 +40,7 @@ typedef struct TiffLayout {
     bool swapped;  /* TIFF_PATH_PIECES: the file has the other byte order */
     bool reversed; /* TIFF_PATH_PIECES: bits within bytes are in the other order */
     uint16_t compression, photometric, format, bits;
-    uint16_t predictor; /* of deflate and LZW; else 1 */
+    uint16_t predictor; /* of compressions that have them; else 1 */
     uint16_t samples;   /* a pixel */
     uint16_t planes;    /* 1: chunky */
     uint16_t per_chunk; /* samples a pixel in one chunk: samples, or 1 where planes are separate */
@@ -44,10 +48,10 @@ typedef struct TiffLayout {
     uint32_t across, down; /* chunks of a plane */
     size_t row_bytes;      /* of one chunk's row as libtiff decodes it */
     size_t chunk_bytes;    /* row_bytes * chunk_height */
+    uint64_t stored_bytes; /* of the chunk that takes most in the file; 0: not known */
 } TiffLayout;
 
 typedef struct TiffHelpers TiffHelpers; /* tiff_parallel.c */
-typedef struct TiffStrip TiffStrip;     /* tiff_strip.c */
 typedef struct TiffQuick TiffQuick;     /* tiff_quick.c */
 
 typedef struct TiffDecoder {
@@ -67,8 +71,6 @@ typedef struct TiffDecoder {
     uint8_t *band;     /* rows of chunks that a caller takes in parts */
     uint32_t
         band_at; /* which row of chunks, counted over all planes, is in band; UINT32_MAX for none */
-    TiffStrip *strip;     /* NULL: not needed so far */
-    bool unseen;          /* it gave rows of a strip that the handle has not decoded */
     TiffHelpers *helpers; /* NULL: not needed so far */
     bool primed;          /* see prime_lzw */
     TiffQuick *quick;     /* of a helper: decodes in place of the handle */
@@ -96,6 +98,9 @@ ImgstatResult tiff_pages_find(const Source *source, const ImgstatLimits *limits,
 
 /* tiff_layout.c: fills base.page, channel names, layout and palette for the directory just read. */
 ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err);
+
+/* What decoding that page holds, beside the rows that it gives. After tiff_check_chunks. */
+uint64_t tiff_page_holds(const TiffDecoder *td);
 
 /* What libtiff must be told of that directory before it decodes. */
 void tiff_page_prepare(const TiffDecoder *td);
@@ -167,10 +172,14 @@ bool tiff_predictor_known(const TiffLayout *layout);
 /* them, row after row, in place. *scratch: NULL at first; to be freed. False: out of memory. */
 bool tiff_predictor_undo(const TiffLayout *layout, uint8_t *to, size_t bytes, uint8_t **scratch);
 
-/* tiff_strip.c: TIFF_PATH_SCANLINES: rows of a strip, from its first row on, without gaps. False:
- * libtiff knows better. */
-bool tiff_strip_rows(TiffDecoder *td, uint32_t index, uint32_t row, uint32_t rows, uint8_t *to);
+/* tiff_strip.c: TIFF_PATH_SCANLINES: rows of a strip, from its first row on, without gaps, by
+ * *strip, which begins as NULL. False: libtiff knows better. */
+bool tiff_strip_rows(const TiffDecoder *td, TiffStrip **strip, uint32_t index, uint32_t row,
+                     uint32_t rows, uint8_t *to);
 void tiff_strip_destroy(TiffStrip *strip); /* accepts NULL */
+/* Whether it knows the strips of this page; bytes that one takes. */
+bool tiff_strip_suits(const TiffDecoder *td);
+size_t tiff_strip_bytes(const TiffDecoder *td);
 
 /* tiff_quick.c: whether it can decode chunks of this page; NULL where memory is out; */
 bool tiff_quick_suits(const TiffDecoder *td);

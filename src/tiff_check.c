@@ -105,9 +105,9 @@ static ImgstatResult check_webp(const TiffDecoder *td, uint32_t index, ImgstatEr
                      td->layout.chunk_width, width);
 }
 
-static ImgstatResult check_chunk(const TiffDecoder *td, uint32_t index, ImgstatError *err)
+static ImgstatResult check_chunk(TiffDecoder *td, uint32_t index, ImgstatError *err)
 {
-    const TiffLayout *const layout = &td->layout;
+    TiffLayout *const layout = &td->layout;
     const uint64_t file_bytes = td->base.source->bytes;
     const uint64_t at = TIFFGetStrileOffset(td->handle.tif, index);
     uint64_t bytes = TIFFGetStrileByteCount(td->handle.tif, index);
@@ -125,9 +125,12 @@ static ImgstatResult check_chunk(const TiffDecoder *td, uint32_t index, ImgstatE
                          "%s: %s ends early: %llu bytes cannot hold its %llu",
                          td->base.source->name, tiff_chunk_name(td, index, text),
                          (unsigned long long)bytes, (unsigned long long)need);
+    layout->stored_bytes = bytes > layout->stored_bytes ? bytes : layout->stored_bytes;
     /* libtiff holds a chunk's compressed bytes. */
     const uint64_t limit = td->base.how.limits.max_chunk_bytes;
-    if (layout->path != TIFF_PATH_PIECES && bytes > limit && bytes > LEAST_LIMIT)
+    const bool rows = layout->path == TIFF_PATH_SCANLINES || layout->path == TIFF_PATH_TURNS;
+    const bool held = layout->path != TIFF_PATH_PIECES && !(rows && tiff_strip_suits(td));
+    if (held && bytes > limit && bytes > LEAST_LIMIT)
         return error_set(err, IMGSTAT_ERR_LIMIT, "%s: %s takes more than the limit of %llu bytes",
                          td->base.source->name, tiff_chunk_name(td, index, text),
                          (unsigned long long)limit);

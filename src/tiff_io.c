@@ -306,6 +306,7 @@ ImgstatResult tiff_handle_open(TiffDecoder *td, TiffHandle *handle, ImgstatError
 
 void tiff_handle_close(TiffHandle *handle)
 {
+    tiff_strip_destroy(handle->strip);
     if (handle->tif)
         TIFFClose(handle->tif);
 #if !OWN_HANDLERS

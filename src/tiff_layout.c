@@ -36,6 +36,13 @@ static bool codec_gives_rows(uint16_t compression)
     }
 }
 
+static bool has_predictor(uint16_t compression)
+{
+    return compression == COMPRESSION_LZW || compression == COMPRESSION_DEFLATE ||
+           compression == COMPRESSION_ADOBE_DEFLATE || compression == COMPRESSION_ZSTD ||
+           compression == COMPRESSION_LZMA;
+}
+
 /* A row of chunks, decoded, which is held where a caller takes it in parts; saturates. */
 static uint64_t band_bytes(const TiffDecoder *td)
 {
@@ -221,6 +228,27 @@ static uint32_t turn_rows(const TiffDecoder *td)
     return n == 0 ? 1 : n < height ? (uint32_t)n : height;
 }
 
+/* libtiff holds a chunk as it is in the file, and some codecs what they make of it. */
+uint64_t tiff_page_holds(const TiffDecoder *td)
+{
+    const TiffLayout *const layout = &td->layout;
+    const uint64_t planes = layout->path == TIFF_PATH_TURNS ? 1 : tiff_planes_together(td);
+    const uint64_t chunks = (uint64_t)layout->across * layout->down * layout->planes;
+    const uint64_t stored = layout->stored_bytes ? layout->stored_bytes : layout->chunk_bytes;
+    const uint64_t threads = td->base.threads < chunks ? td->base.threads : chunks;
+    switch (layout->path) {
+    case TIFF_PATH_PIECES:
+        return 0;
+    case TIFF_PATH_SCANLINES:
+    case TIFF_PATH_TURNS:
+        return planes * (tiff_strip_suits(td) ? tiff_strip_bytes(td) : stored);
+    case TIFF_PATH_RGBA:
+        return stored + 5 * (uint64_t)layout->chunk_bytes;
+    default:
+        return (threads ? threads : 1) * (stored + stored / 2 + 2 * (uint64_t)layout->chunk_bytes);
+    }
+}
+
 /* Strips as many as threads, so that each has one: they lie one below the other. */
 static uint32_t unit_rows(const TiffDecoder *td)
 {
@@ -262,8 +290,7 @@ ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err)
     IMGSTAT_TRY(tiff_page_samples(td, err));
     tiff_page_prepare(td);
     layout->predictor = PREDICTOR_NONE;
-    if (layout->compression == COMPRESSION_DEFLATE ||
-        layout->compression == COMPRESSION_ADOBE_DEFLATE || layout->compression == COMPRESSION_LZW)
+    if (has_predictor(layout->compression))
         TIFFGetField(td->handle.tif, TIFFTAG_PREDICTOR, &layout->predictor);
     IMGSTAT_TRY(choose_conversion(td, &convert, err));
     if (layout->photometric == PHOTOMETRIC_PALETTE && !td->base.how.indices)

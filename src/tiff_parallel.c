@@ -68,7 +68,7 @@ static bool make_ready(Helper *helper, const TiffDecoder *of, bool quick)
     td->chunk_room = 0;
     td->planes = NULL;
     td->helpers = NULL;
-    td->strip = NULL;
+    td->handle.strip = NULL;
     td->quick = NULL;
     td->primed = false;
     helper->failed = true;

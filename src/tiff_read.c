@@ -22,8 +22,8 @@ static void release_page(TiffDecoder *td)
         tiff_handle_close(&td->planes[i]);
     tiff_helpers_destroy(td->helpers);
     td->helpers = NULL;
-    tiff_strip_destroy(td->strip);
-    td->strip = NULL;
+    tiff_strip_destroy(td->handle.strip);
+    td->handle.strip = NULL;
     free(td->planes);
     free(td->names);
     free(td->map8);
@@ -38,7 +38,7 @@ static void release_page(TiffDecoder *td)
     td->chunk = td->row = td->band = NULL;
     td->chunk_room = 0;
     td->band_at = UINT32_MAX;
-    td->primed = td->unseen = false;
+    td->primed = td->handle.unseen = false;
     td->base.channel_names = NULL;
 }
 
@@ -85,6 +85,7 @@ static ImgstatResult select_page(Decoder *base, uint32_t page, ImgstatError *err
         tiff_nodata_read(td);
         res = tiff_check_chunks(td, err);
     }
+    base->held_bytes = res == IMGSTAT_OK ? tiff_page_holds(td) : 0;
     base->anywhere = res == IMGSTAT_OK && base->way != DECODE_PLAIN && tiff_rows_anywhere(td);
     const bool apart = res == IMGSTAT_OK && base->way != DECODE_PLAIN && tiff_chunks_apart(td);
     base->chunk_width = apart ? td->layout.chunk_width : 0;

@@ -243,55 +243,58 @@ static ImgstatResult open_planes(TiffDecoder *td, ImgstatError *err)
 
 /* Where tiff_strip.c gave up, or the handle was at another plane: libtiff comes to a row of such a
  * strip only through those above it. False: one of them is damaged. */
-static bool catch_up(TiffDecoder *td, TIFF *tif, uint16_t plane, uint32_t y)
+static bool catch_up(TiffDecoder *td, TiffHandle *handle, uint16_t plane, uint32_t y)
 {
     const uint32_t inside = y % td->layout.chunk_height;
-    if (!td->unseen)
+    if (!handle->unseen)
         return true;
-    td->unseen = false;
+    handle->unseen = false;
     prime_lzw(td, plane * td->layout.down + y / td->layout.chunk_height);
     tiff_forget(td);
     uint8_t *const row = malloc(td->layout.row_bytes);
     bool good = row != NULL;
     for (uint32_t i = inside; good && i > 0; i--)
-        good = TIFFReadScanline(tif, row, y - i, plane) == 1;
+        good = TIFFReadScanline(handle->tif, row, y - i, plane) == 1;
     free(row);
     return good;
 }
 
-/* Rows of one plane, by a handle that has decoded the row above the first or that td->unseen is
- * said of. */
-static ImgstatResult read_plane_scanlines(TiffDecoder *td, TIFF *tif, uint16_t plane, uint32_t y0,
-                                          uint8_t *to, size_t pitch, uint32_t rows,
+/* Rows of one plane, by a handle that has decoded the row above the first or that `unseen` is said
+ * of. */
+static ImgstatResult read_plane_scanlines(TiffDecoder *td, TiffHandle *handle, uint16_t plane,
+                                          uint32_t y0, uint8_t *to, size_t pitch, uint32_t rows,
                                           ImgstatError *err)
 {
     const TiffLayout *const layout = &td->layout;
-    const bool direct = is_direct(td);
+    const bool direct = is_direct(td), many = direct && pitch == layout->row_bytes;
     for (uint32_t i = 0, n = 1; i < rows; i += n) {
         const uint32_t y = y0 + i, inside = y % layout->chunk_height;
         const uint32_t strip = plane * layout->down + y / layout->chunk_height;
         uint8_t *const row = to + i * pitch;
+        uint8_t *const decoded = direct ? row : td->chunk;
+        const bool absent = tiff_chunk_absent(td, strip);
         n = rows - i < layout->chunk_height - inside ? rows - i : layout->chunk_height - inside;
-        if (direct && pitch == layout->row_bytes && !tiff_chunk_absent(td, strip) &&
-            tiff_strip_rows(td, strip, inside, n, row)) {
-            td->unseen = true;
+        n = many ? n : 1;
+        if (!absent && tiff_strip_rows(td, &handle->strip, strip, inside, n, decoded)) {
+            handle->unseen = true;
+            if (!direct)
+                place_row(td, decoded, plane, 0, layout->chunk_width, row);
             continue;
         }
         n = 1;
-        if (tiff_chunk_absent(td, strip)) {
+        if (absent) {
             IMGSTAT_TRY(row_room(td, err));
             fill_absent(td, plane, row, pitch, 0, layout->chunk_width, 1);
             continue;
         }
-        const bool begun = inside != 0 && !(td->unseen && layout->path == TIFF_PATH_TURNS);
-        const bool ready = begun || forget_jpeg_tables(td, tif);
+        const bool begun = inside != 0 && !(handle->unseen && layout->path == TIFF_PATH_TURNS);
+        const bool ready = begun || forget_jpeg_tables(td, handle->tif);
         tiff_forget(td);
-        if (!ready || !catch_up(td, tif, plane, y) ||
-            TIFFReadScanline(tif, direct ? row : td->chunk, y, plane) != 1 ||
-            td->failure.code != IMGSTAT_OK)
+        if (!ready || !catch_up(td, handle, plane, y) ||
+            TIFFReadScanline(handle->tif, decoded, y, plane) != 1 || td->failure.code != IMGSTAT_OK)
             return tiff_chunk_failed(td, strip, err);
         if (!direct)
-            place_row(td, td->chunk, plane, 0, layout->chunk_width, row);
+            place_row(td, decoded, plane, 0, layout->chunk_width, row);
     }
     return IMGSTAT_OK;
 }
@@ -313,9 +316,9 @@ static ImgstatResult read_scanlines(TiffDecoder *td, uint32_t y, uint8_t *to, si
     }
     const uint16_t first = tiff_first_plane(td), n_planes = tiff_planes_together(td);
     for (uint16_t plane = first; plane - first < n_planes; plane++) {
-        TIFF *const tif = turns || plane == first ? td->handle.tif : td->planes[plane].tif;
-        td->unseen |= turns;
-        IMGSTAT_TRY(read_plane_scanlines(td, tif, plane, y, to, pitch, rows, err));
+        TiffHandle *const handle = turns || plane == first ? &td->handle : &td->planes[plane];
+        handle->unseen |= turns;
+        IMGSTAT_TRY(read_plane_scanlines(td, handle, plane, y, to, pitch, rows, err));
     }
     return IMGSTAT_OK;
 }

@@ -6,9 +6,9 @@
 #include <string.h>
 
 enum {
-    UNIT_BYTES = 1 << 20,   /* uncompressed strips are written in pieces of about this size */
-    SHARED_BYTES = 1 << 20, /* for each thread: small strips are gathered until all have work */
-    MAX_BAND = 256 << 20    /* but not beyond this */
+    UNIT_BYTES = 1 << 20, /* uncompressed strips are written in pieces of about this size */
+    SHARED_BYTES = TIFF_SHARED_BYTES,
+    MAX_BAND = 256 << 20 /* but not beyond this */
 };
 
 typedef struct Piece {
@@ -349,4 +349,5 @@ const EncodeFormat tiff_format = {
     .write_rows = write_rows,
     .finish = finish,
     .discard = discard,
+    .bytes = tiff_encoder_bytes,
 };

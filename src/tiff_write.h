@@ -8,7 +8,8 @@
 
 enum {
     TIFF_HEADER_BYTES = 16, /* of a BigTIFF; a classic header leaves the second half unused */
-    TIFF_MEMORY_BYTES = 16 << 20
+    TIFF_MEMORY_BYTES = 16 << 20,
+    TIFF_SHARED_BYTES = 1 << 20 /* for each thread: small strips are gathered until all have work */
 };
 
 /* A field of a directory to write. Payloads of more than 8 bytes are in the file already, shorter
@@ -90,6 +91,9 @@ ImgstatResult tiff_shape_tags(TiffFile *file, const TiffShape *shape, const Deco
 bool tiff_keeps_palette(const Decoder *like, const EncodePage *page);
 /* Samples, their type and their number are those of the page they come from. */
 bool tiff_keeps_samples(const Decoder *like, const EncodePage *page);
+
+/* EncodeFormat.bytes */
+uint64_t tiff_encoder_bytes(const EncodeHow *how, const Decoder *like);
 
 /* tiff_write_fields.c: copies what still holds of the page that this one comes from. */
 ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, const Decoder *like,

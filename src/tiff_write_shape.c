@@ -114,6 +114,49 @@ static uint16_t kept_predictor(const TiffShape *shape, uint16_t predictor, bool 
     return usual_predictor(shape);
 }
 
+/* KiB that a compressor takes, level by level from `first` on; the libraries' own estimates. */
+typedef struct LevelBytes {
+    uint16_t compression;
+    int first, last, usual;
+    uint32_t kib[22];
+} LevelBytes;
+
+static const LevelBytes level_bytes[] = {
+    {COMPRESSION_ZSTD, 1, 22, 9, {1337,  2041,  3577,  4857,   5881,   5881,  8953,  8953,
+                                  17145, 29433, 29433, 54009,  54009,  54009, 70393, 70393,
+                                  70393, 70393, 91648, 198144, 394752, 796312}},
+    {COMPRESSION_LZMA,
+     0,
+     9,
+     6,
+     {2788, 8804, 16484, 31844, 48228, 95332, 95332, 189540, 377956, 689252}},
+};
+
+/* The level that is asked for, or below it the highest that takes no more than `most` bytes.
+ * *bytes: what it takes. */
+static int level_within(uint16_t compression, int level, uint64_t most, uint64_t *bytes)
+{
+    *bytes = 0;
+    for (size_t i = 0; i < sizeof level_bytes / sizeof *level_bytes; i++) {
+        const LevelBytes *const table = &level_bytes[i];
+        if (table->compression != compression)
+            continue;
+        int n = level < 0 ? table->usual : level > table->last ? table->last : level;
+        n = n < table->first ? table->first : n;
+        const int wanted = n;
+        while (n > table->first && (uint64_t)table->kib[n - table->first] << 10 > most)
+            n--;
+        *bytes = (uint64_t)table->kib[n - table->first] << 10;
+        return n == wanted ? level : n;
+    }
+    return level;
+}
+
+static uint64_t level_room(const EncodeHow *how)
+{
+    return how->strip_bytes ? 4 * (uint64_t)how->strip_bytes : UINT64_MAX;
+}
+
 static ImgstatResult choose_compression(const Encoder *encoder, const TiffDecoder *like,
                                         TiffShape *shape, ImgstatError *err)
 {
@@ -137,6 +180,9 @@ static ImgstatResult choose_compression(const Encoder *encoder, const TiffDecode
             warnings_tell(encoder->warnings, "is compressed with %s; written with deflate",
                           name ? name : "a codec that is not known");
     }
+    uint64_t unused;
+    shape->level =
+        level_within(shape->compression, shape->level, level_room(&encoder->how), &unused);
     uint16_t predictor = PREDICTOR_NONE;
     const bool same = like && shape->compression == before;
     if (same && has_predictor(before))
@@ -210,6 +256,13 @@ static uint16_t stored_format(ImgstatSample sample)
                                       : SAMPLEFORMAT_UINT;
 }
 
+/* Where memory is scarce the strips of all planes count, which are made at once. */
+static uint64_t most_of_strip(const EncodeHow *how, uint16_t planes)
+{
+    return how->strip_bytes > 0 && how->strip_bytes < MAX_STRIP ? how->strip_bytes / planes
+                                                                : MAX_STRIP;
+}
+
 static ImgstatResult choose_chunks(const Encoder *encoder, const TiffDecoder *like,
                                    const EncodePage *page, TiffShape *shape, ImgstatError *err)
 {
@@ -223,8 +276,7 @@ static ImgstatResult choose_chunks(const Encoder *encoder, const TiffDecoder *li
         like && (same || shape->tiled) ? like->layout.chunk_height : STRIP_BYTES / shape->row_bytes;
     if (!shape->tiled && height > page->height)
         height = page->height;
-    const size_t asked = encoder->how.strip_bytes;
-    const size_t most = asked > 0 && asked < MAX_STRIP ? asked : MAX_STRIP;
+    const uint64_t most = most_of_strip(&encoder->how, shape->planes);
     if (!shape->tiled && shape->compression != COMPRESSION_NONE && height * shape->row_bytes > most)
         height = most / shape->row_bytes;
     shape->chunk_height = height > 0 ? (uint32_t)height : 1;
@@ -258,6 +310,31 @@ ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const Enc
     shape->swap = big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
     IMGSTAT_TRY(choose_compression(encoder, td, shape, err));
     return choose_chunks(encoder, td, page, shape, err);
+}
+
+/* Rows of a row of chunks that come in parts, the pieces that they become, and for each thread the
+ * chunk before compression; libtiff has that once more, and what it writes in memory that grows. */
+uint64_t tiff_encoder_bytes(const EncodeHow *how, const Decoder *like)
+{
+    const TiffDecoder *const td = tiff_of(like);
+    const uint64_t threads = how->pool ? pool_threads(how->pool) : 1;
+    const uint16_t before = td ? td->layout.compression : COMPRESSION_ADOBE_DEFLATE;
+    const uint16_t compression = how->compression ? compression_named(how->compression) : before;
+    const bool by_libtiff = compression == COMPRESSION_LZW || compression == COMPRESSION_PACKBITS ||
+                            compression == COMPRESSION_ZSTD || compression == COMPRESSION_LZMA;
+    const bool tiled = td && td->layout.tiled;
+    uint64_t chunk = td ? td->layout.chunk_bytes : STRIP_BYTES, compressor;
+    if (compression == COMPRESSION_NONE)
+        return 3 * threads * TIFF_SHARED_BYTES;
+    const uint16_t planes = td ? td->layout.planes : 1;
+    const uint64_t most = most_of_strip(how, planes);
+    chunk = !tiled && chunk > most ? most : chunk;
+    (void)level_within(compression, how->fast ? 1 : how->level, level_room(how), &compressor);
+    uint64_t band = chunk * (tiled ? td->layout.across : 1) * planes;
+    if (threads > 1 && band < threads * TIFF_SHARED_BYTES)
+        band = threads * TIFF_SHARED_BYTES;
+    const uint64_t at_once = threads < band / chunk + 1 ? threads : band / chunk + 1;
+    return 2 * band + at_once * ((by_libtiff ? 3 : 1) * chunk + compressor);
 }
 
 /* ---- Fields ---- */

@@ -58,9 +58,8 @@ static ImgstatResult read_file(const Together *t, Worker *worker, size_t index, 
 {
     const ImgstatJob *const job = &t->jobs->job[index];
     ImgstatFile *file = NULL;
-    uint64_t bytes = 0;
     IMGSTAT_TRY(jobs_open(t->jobs, index, NULL, &file, err));
-    ImgstatResult res = jobs_enter(t->jobs, worker, index, file, &bytes, err);
+    ImgstatResult res = jobs_enter(t->jobs, worker, index, file, err);
     const uint32_t first = job->has_page ? job->page : 0;
     const uint32_t end = job->has_page ? first + 1 : imgstat_file_pages(file);
     for (uint32_t page = first; res == IMGSTAT_OK && page < end; page++) {
@@ -69,7 +68,7 @@ static ImgstatResult read_file(const Together *t, Worker *worker, size_t index, 
             res = read_page(t, worker, file->decoder, record, err);
     }
     imgstat_file_close(file);
-    gate_leave(&t->jobs->gate, bytes);
+    jobs_leave(t->jobs, worker);
     return error_name(err, res, job->input);
 }
 
@@ -193,6 +192,7 @@ static ImgstatResult read_all(Jobs *jobs, Worker *worker, ImgstatError *err)
         res = finish(jobs, worker, err);
     survey_destroy(jobs->survey);
     jobs->survey = NULL;
+    jobs_give_share(jobs, worker);
     return res;
 }
 
