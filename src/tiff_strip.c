@@ -109,6 +109,7 @@ static bool begin(TiffStrip *strip, const TiffDecoder *td, uint32_t index)
     strip->row = 0;
     strip->at = TIFFGetStrileOffset(td->handle.tif, index);
     strip->left = TIFFGetStrileByteCount(td->handle.tif, index);
+    strip->data = strip->input;
     strip->n_data = 0;
     return !strip->failed && (strip->lzw || strip->expander || strip->inflater);
 }
