@@ -38,7 +38,8 @@ static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, siz
     const bool match = !batch->transfer && batch->method.transform == IMGSTAT_MATCH;
     if (match != (batch->reference != NULL))
         return error_set(err, IMGSTAT_ERR_ARG,
-                         "a reference belongs to matching, and to nothing else");
+                         batch->reference ? "a reference belongs to matching, and to nothing else"
+                                          : "matching needs a reference");
     if (!batch->together)
         return IMGSTAT_OK;
     if (batch->transfer || batch->method.transform == IMGSTAT_CLAHE)

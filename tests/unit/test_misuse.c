@@ -330,3 +330,21 @@ Test(misuse, methods)
     check_method(equalize, 1);
     cr_assert_eq(imgstat_transfer_apply(device, transfer, &gray, -2, &gray, NULL), IMGSTAT_ERR_ARG);
 }
+
+/* Both were told that a reference belongs to matching. */
+Test(misuse, matching_without_a_reference)
+{
+    const ImgstatMethod match = {.transform = IMGSTAT_MATCH};
+    ImgstatError err = {0};
+    ImagePro out;
+    cr_assert_eq(imgstat_image_transform(device, &match, &gray, -1, NULL, &out, &err),
+                 IMGSTAT_ERR_ARG);
+    cr_assert_str_eq(err.message, "matching needs a reference");
+    cr_assert_eq(imgstat_image_transform(device, &equalize, &gray, -1, &gray, &out, &err),
+                 IMGSTAT_ERR_ARG);
+    cr_assert_str_eq(err.message, "a reference belongs to matching, and to nothing else");
+    const ImgstatJob job = {.input = path, .output = "out.png"};
+    cr_assert_eq(imgstat_batch_run(&(ImgstatBatch){.method = match}, &job, 1, &err),
+                 IMGSTAT_ERR_ARG);
+    cr_assert_str_eq(err.message, "matching needs a reference");
+}
