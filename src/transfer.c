@@ -37,6 +37,22 @@ MapSource map_source_counts(const Record *record, uint16_t channel, uint64_t *cd
 
 /* ---- Making a transfer --------------------------------------------------------------------- */
 
+/* All finite floats. */
+static void range_any(MapRange *range)
+{
+    range->lo_key = sample_key_infinity(range->sample, true) + 1;
+    range->hi_key = sample_key_infinity(range->sample, false) - 1;
+    range->lo = map_value(range->sample, range->lo_key);
+    range->hi = map_value(range->sample, range->hi_key);
+}
+
+static bool range_is_any(const MapRange *range)
+{
+    return sample_is_float(range->sample) &&
+           range->lo_key == sample_key_infinity(range->sample, true) + 1 &&
+           range->hi_key == sample_key_infinity(range->sample, false) - 1;
+}
+
 void transfer_kept(ImgstatSample from, uint8_t from_bits, const MapRange *to, uint8_t to_bits,
                    bool has_nodata, uint64_t nodata_key, Map *rescale, Map *stays)
 {
@@ -48,6 +64,15 @@ void transfer_kept(ImgstatSample from, uint8_t from_bits, const MapRange *to, ui
     sample_full_scale(to->sample, to_bits, &rescale->to.lo_key, &rescale->to.hi_key);
     rescale->to.lo = map_value(to->sample, rescale->to.lo_key);
     rescale->to.hi = map_value(to->sample, rescale->to.hi_key);
+    if (range_is_any(to)) { /* of a reference: what stays knows its full scale only */
+        stays->to = rescale->to;
+        stays->to.has_nodata = to->has_nodata;
+    }
+    if (from != to->sample && sample_is_float(from) && sample_is_float(to->sample)) {
+        rescale->kind = MAP_LINEAR; /* by value: v itself */
+        rescale->divisor = rescale->factor = 1.0;
+        range_any(&rescale->to);
+    }
     /* 4 bits of 8 and 8 of 8, say, are of one type, but not of one scale */
     stays->same_scale = rescale->same_scale = from == to->sample &&
                                               stays->full_lo == rescale->to.lo_key &&
@@ -131,6 +156,15 @@ ImgstatResult transfer_begin(Scratch *scratch, ImgstatSample from, uint8_t from_
     return IMGSTAT_OK;
 }
 
+void transfer_unchanged(const Transfer *transfer, Map *map)
+{
+    if (!map->passthrough)
+        return;
+    const uint32_t has_nodata = map->to.has_nodata;
+    map->to = transfer->stays.to;
+    map->to.has_nodata = has_nodata;
+}
+
 void transfer_prepare(Scratch *scratch, Transfer *transfer)
 {
     for (uint16_t m = 0; m < transfer->n_maps; m++)
@@ -185,6 +219,7 @@ ImgstatResult transfer_with_nodata(Scratch *scratch, const Transfer *given, uint
         Map *const map = &transfer->maps[m];
         *map = given->maps[m];
         map->to = blank.to;
+        transfer_unchanged(transfer, map);
         map->has_nodata = blank.has_nodata;
         map->nodata_key = blank.nodata_key;
         if (entries)
@@ -394,8 +429,7 @@ static void range_of_reference(MapRange *range, ImgstatSample reference, const T
 {
     if (!sample_is_float(range->sample) || !sample_is_float(reference))
         return;
-    range->lo_key = sample_key_infinity(range->sample, true) + 1;
-    range->hi_key = sample_key_infinity(range->sample, false) - 1;
+    range_any(range);
     range_set_nodata(range, shape->sample, shape->has_nodata, shape->nodata_key);
 }
 
@@ -438,10 +472,12 @@ ImgstatResult transfer_create(Scratch *scratch, const ImgstatMethod *method,
                                  &transfer->rescale.to);
         if (narrow) {
             make_map(map, method, &sources[m]);
+            transfer_unchanged(transfer, map);
             make_table(map, method, &sources[m], &from,
                        transfer->tables + (size_t)m * sample_record_bins(map->from));
         } else if (match || method->transform == IMGSTAT_EQUALIZE) {
             make_knots(map, method, &sources[m], &from, knots);
+            transfer_unchanged(transfer, map);
             map->reference_cdf = NULL;
             knots += sources[m].ranks ? sources[m].ranks->n_knots : 0;
         } else

@@ -91,8 +91,8 @@ typedef struct ImgstatTransfer {
     uint16_t n_maps; /* 1: for every channel but alpha; else one for each of them, in order */
     Map *maps;      /* pointers point into this transfer, or are NULL where a table replaces them */
     MapRange range; /* where defined samples go */
-    Map rescale;    /* of alpha and masked samples: by the ratio of the full scales */
-    Map stays;      /* of images without contrast, and of all else that stays beside luma */
+    Map rescale; /* of alpha and masked samples: by the ratio of the full scales, floats by value */
+    Map stays;   /* of images without contrast, and of all else that stays beside luma */
     uint32_t *tables;        /* narrow types: n_maps tables of output bits by key */
     uint32_t *rescale_table; /* narrow types: the same for rescale */
     MapKnot *knots;          /* wide types: of all maps, one after the other */
@@ -140,6 +140,8 @@ static inline bool transfer_copies(const Transfer *transfer)
 {
     return map_is_identity(&transfer->rescale) && map_is_identity(&transfer->stays);
 }
+/* A map that leaves an image as it is takes the range of `stays`; others keep theirs. */
+void transfer_unchanged(const Transfer *transfer, Map *map);
 /* Once the maps are known: what makes applying them faster. */
 void transfer_prepare(Scratch *scratch, Transfer *transfer);
 void transfer_destroy(Transfer *transfer); /* accepts NULL */

@@ -198,6 +198,7 @@ static ImgstatResult read_map(const Reader *reader, json_object *object, Transfe
         if (!json_object_is_type(value, json_type_boolean) || !json_object_get_boolean(value))
             return wrong(reader, "\"unchanged\" is not true");
         map_unchanged_image(map);
+        transfer_unchanged(transfer, map);
         for (size_t key = 0; key < entries; key++)
             transfer->tables[m * entries + key] =
                 (uint32_t)sample_raw(map->to.sample, map_sample(map, key));

@@ -7,6 +7,7 @@
 #include "transfer_json.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -297,4 +298,92 @@ Test(stays, saved_transfers_know)
         imgstat_image_release(&second);
     }
     imgstat_image_release(&image);
+}
+
+/* They were cut to 0..1, as alpha of integers is scaled. */
+Test(stays, alpha_and_masked_halves_keep_their_values_as_floats)
+{
+    static const uint16_t halves[6] = {0x3800, 0x5B23, 0x3C00, 0xD5A3, 0x5B23, 0x7C00};
+    static const float expected[6] = {0.0f, 228.375f, 1.0f, -90.1875f, 228.375f, INFINITY};
+    static const uint8_t mask[3] = {1, 1, 0};
+    ImagePro image = image_of(halves, 3, 1, 2, IMGSTAT_F16, 16);
+    image.mask = mask;
+    image.mask_pitch = 3;
+    const ImgstatMethod method = {.depth = IMGSTAT_DEPTH_FLOAT};
+    ImagePro out = made(&method, &image, 1);
+    for (size_t i = 0; i < 6; i++) {
+        float value;
+        const uint32_t raw = (uint32_t)raw_at(&out, i / 2, i % 2);
+        memcpy(&value, &raw, sizeof value);
+        cr_expect_eq(value, expected[i], "sample %zu is %g", i, (double)value);
+    }
+    imgstat_image_release(&out);
+    imgstat_image_release(&image);
+}
+
+/* Of `count` floats, as they come and after the transfer was saved. */
+static void expect_matched(const ImagePro *image, const ImagePro *reference,
+                           ImgstatChannels channels, const float *expected, size_t count)
+{
+    const ImgstatMethod method = {
+        .transform = IMGSTAT_MATCH, .channels = channels, .depth = IMGSTAT_DEPTH_FLOAT};
+    ImgstatTransfer *transfers[3];
+    ImgstatError err;
+    cr_assert_eq(
+        imgstat_transfer_create(device, &method, image, -1, reference, &transfers[0], &err),
+        IMGSTAT_OK, "%s", err.message);
+    char *const text = transfer_to_json(transfers[0], &err);
+    cr_assert_not_null(text);
+    cr_assert_eq(transfer_from_json(text, strlen(text), "text", &transfers[1], &err), IMGSTAT_OK,
+                 "%s", err.message);
+    const uint64_t nowhere = map_key(image->sample, 77.0);
+    cr_assert_eq(transfer_with_nodata(NULL, transfers[0], nowhere, &transfers[2], &err),
+                 IMGSTAT_OK);
+    for (size_t t = 0; t < 3; t++) {
+        ImagePro out = image_like(image, IMGSTAT_F32);
+        cr_assert_eq(imgstat_transfer_apply(device, transfers[t], image, -1, &out, &err),
+                     IMGSTAT_OK, "%s", err.message);
+        for (size_t i = 0; i < count; i++) {
+            float value;
+            const uint32_t raw = (uint32_t)raw_at(&out, i / image->channels, i % image->channels);
+            memcpy(&value, &raw, sizeof value);
+            cr_expect(value == expected[i] || (isnan(value) && isnan(expected[i])),
+                      "%s, transfer %zu: sample %zu is %g", imgstat_sample_name(image->sample), t,
+                      i, (double)value);
+        }
+        imgstat_image_release(&out);
+    }
+    for (size_t t = 3; t-- > 0;) /* knots are those of the first */
+        imgstat_transfer_destroy(transfers[t]);
+    free(text);
+}
+
+/* A reference's values may be any floats: what did not become one of them was scaled to all that a
+ * float can be, 0.5 to 0 and 1 to 3.4e38. */
+Test(stays, what_is_matched_to_nothing_keeps_its_scale)
+{
+    static const uint16_t halves[4] = {0x0000, 0x3800, 0x3C00, 0x3400};
+    static const uint32_t words[3] = {0, 0x80000000u, 0xFFFFFFFFu};
+    static const uint16_t no_half = 0x7E00;
+    static const uint32_t no_float = 0x7FC00000u;
+    static const float as_halves[4] = {0.0f, 0.5f, 1.0f, 0.25f}, as_words[3] = {0.0f, 0.5f, 1.0f};
+    ImagePro narrow = image_of(halves, 4, 1, 1, IMGSTAT_F16, 16),
+             wide = image_of(words, 3, 1, 1, IMGSTAT_U32, 32),
+             empty = image_of(&no_half, 1, 1, 1, IMGSTAT_F16, 16),
+             void_float = image_of(&no_float, 1, 1, 1, IMGSTAT_F32, 32);
+    expect_matched(&narrow, &empty, IMGSTAT_EACH, as_halves, 4);
+    expect_matched(&wide, &void_float, IMGSTAT_EACH, as_words, 3);
+    /* a pixel without luma, and a gray that becomes the reference's 4 */
+    static const uint16_t colours[6] = {0x3800, 0x7E00, 0x3C00, 0x3800, 0x3800, 0x3800};
+    static const uint16_t four[3] = {0x4400, 0x4400, 0x4400};
+    static const float as_colours[6] = {0.5f, NAN, 1.0f, 4.0f, 4.0f, 4.0f};
+    ImagePro rgb = image_of(colours, 2, 1, 3, IMGSTAT_F16, 16),
+             bright = image_of(four, 1, 1, 3, IMGSTAT_F16, 16);
+    expect_matched(&rgb, &bright, IMGSTAT_LUMA, as_colours, 6);
+    imgstat_image_release(&narrow);
+    imgstat_image_release(&wide);
+    imgstat_image_release(&empty);
+    imgstat_image_release(&void_float);
+    imgstat_image_release(&rgb);
+    imgstat_image_release(&bright);
 }
