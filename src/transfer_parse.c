@@ -25,14 +25,19 @@ static ImgstatResult wrong(const Reader *reader, const char *what)
                      reader->name, what);
 }
 
+static ImgstatResult missing(const Reader *reader, const char *key)
+{
+    return error_set(reader->err, IMGSTAT_ERR_FORMAT,
+                     "%s: not a transfer of imgstat: \"%s\" is missing or of the wrong type",
+                     reader->name, key);
+}
+
 static ImgstatResult member(const Reader *reader, json_object *object, const char *key,
                             json_type type, json_object **out)
 {
     if (!json_object_is_type(object, json_type_object) ||
         !json_object_object_get_ex(object, key, out) || !json_object_is_type(*out, type))
-        return error_set(reader->err, IMGSTAT_ERR_FORMAT,
-                         "%s: not a transfer of imgstat: \"%s\" is missing or of the wrong type",
-                         reader->name, key);
+        return missing(reader, key);
     return IMGSTAT_OK;
 }
 
@@ -76,12 +81,13 @@ static bool value_key(json_object *object, ImgstatSample sample, uint64_t *key)
     if (sample_is_signed(sample)) {
         const int64_t i = json_object_get_int64(object);
         *key = (uint64_t)i + zero;
-        /* json-c saturates what it cannot hold; the double tells */
-        return *key <= (zero | (zero - 1)) && (double)i == x;
+        /* json-c saturates what an int64_t cannot hold; the uint64_t tells */
+        return *key <= (zero | (zero - 1)) &&
+               (i < 0 || json_object_get_uint64(object) == (uint64_t)i);
     }
     const uint64_t u = json_object_get_uint64(object);
     *key = u;
-    return x >= 0 && u <= (zero | (zero - 1)) && (double)u == x;
+    return x >= 0 && u <= (zero | (zero - 1));
 }
 
 static ImgstatResult read_type(const Reader *reader, json_object *root, const char *key,
@@ -176,12 +182,26 @@ static ImgstatResult read_linear(const Reader *reader, json_object *object, Map 
     map->kind = MAP_LINEAR;
     for (int i = 0; i < 4; i++) {
         json_object *value = NULL;
-        if (!json_object_object_get_ex(object, keys[i], &value) || !finite_number(value, fields[i]))
+        const bool given = json_object_object_get_ex(object, keys[i], &value);
+        if (!given && i == 0)
             return wrong(reader, "a map is none of those known");
+        if (!given || !finite_number(value, fields[i]))
+            return missing(reader, keys[i]);
     }
     if (map->divisor < 0 || map->factor < 0)
         return wrong(reader, "\"divisor\" and \"factor\" are deviations: not below 0");
     return IMGSTAT_OK;
+}
+
+/* What tells of which kind a map is: one of them. */
+static unsigned kinds_of(json_object *map)
+{
+    static const char *const kinds[] = {"unchanged", "table", "between",
+                                        "center",    "gamma", "knots"};
+    unsigned n = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        n += json_object_object_get_ex(map, kinds[i], NULL) ? 1u : 0u;
+    return n;
 }
 
 /* Map m; *knots is the memory left for knots. */
@@ -194,6 +214,8 @@ static ImgstatResult read_map(const Reader *reader, json_object *object, Transfe
         sample_is_narrow(transfer->from) ? sample_record_bins(transfer->from) : 0;
     if (!json_object_is_type(object, json_type_object))
         return wrong(reader, "a map is no object");
+    if (kinds_of(object) > 1)
+        return wrong(reader, "a map is of two kinds");
     if (json_object_object_get_ex(object, "unchanged", &value)) {
         if (!json_object_is_type(value, json_type_boolean) || !json_object_get_boolean(value))
             return wrong(reader, "\"unchanged\" is not true");
@@ -314,6 +336,41 @@ static ImgstatResult read_root(const Reader *reader, json_object *root, Transfer
     return IMGSTAT_OK;
 }
 
+static const char *string_end(const char *at, const char *end)
+{
+    for (at++; at < end && *at != '"'; at++)
+        at += *at == '\\';
+    return at;
+}
+
+/* Where a whole number is that neither an int64_t nor a uint64_t holds: json-c would make the
+ * nearest of them out of it. NULL where there is none. */
+static const char *find_too_long(const char *at, const char *end)
+{
+    for (; at < end; at++) {
+        if (*at == '"') {
+            at = string_end(at, end);
+            continue;
+        }
+        if (*at != '-' && !(*at >= '0' && *at <= '9'))
+            continue;
+        const char *const start = at;
+        const uint64_t most = *at == '-' ? (uint64_t)INT64_MAX + 1 : UINT64_MAX;
+        uint64_t n = 0;
+        bool whole = true, fits = true;
+        for (at += *at == '-'; at < end && memchr("0123456789+-.eE", *at, 15); at++) {
+            const unsigned digit = (unsigned)(*at - '0');
+            whole = whole && digit <= 9;
+            fits = fits && (digit > 9 || n <= (most - digit) / 10);
+            n = 10 * n + digit;
+        }
+        if (whole && !fits)
+            return start;
+        at--;
+    }
+    return NULL;
+}
+
 ImgstatResult transfer_from_json(const char *text, size_t bytes, const char *name, Transfer **out,
                                  ImgstatError *err)
 {
@@ -331,10 +388,17 @@ ImgstatResult transfer_from_json(const char *text, size_t bytes, const char *nam
     size_t end = json_tokener_get_parse_end(tokener);
     while (end < bytes && strchr(" \t\r\n", text[end]) && text[end])
         end++;
+    const bool is_json = parsed == json_tokener_success && end == bytes;
+    const char *const too_long = is_json ? find_too_long(text, text + bytes) : NULL;
     ImgstatResult result;
-    if (parsed != json_tokener_success || end != bytes)
+    if (!is_json)
         result = error_set(err, IMGSTAT_ERR_FORMAT,
                            "%s: not a transfer of imgstat: no JSON text at byte %zu", name, end);
+    else if (too_long)
+        result = error_set(err, IMGSTAT_ERR_FORMAT,
+                           "%s: not a transfer of imgstat: the whole number at byte %zu is beyond "
+                           "64 bits",
+                           name, (size_t)(too_long - text));
     else
         result = read_root(&reader, root, out);
     json_object_put(root);

@@ -183,6 +183,7 @@ Test(transfer_json, wrong_texts_are_refused)
         {"{\"between\":[7,9]}", "{\"center\":1,\"divisor\":-1,\"factor\":1,\"offset\":0}"},
         {"{\"between\":[7,9]}", "{\"center\":1,\"divisor\":1,\"factor\":-1,\"offset\":0}"},
         {"{\"between\":[7,9]}", "{\"unchanged\":false}"},
+        {"{\"between\":[7,9]}", "{\"between\":[7,9],\"gamma\":2}"},
         {"{\"between\":[7,9]}", "{\"unchanged\":1}"},
         {"\"to\":{\"sample\":\"u32\",\"bits\":32", "\"to\":{\"sample\":\"u32\",\"bits\":31"},
         {"9]}]}", "9]}]"},
@@ -334,4 +335,56 @@ Test(transfer_json, maps_of_few_bytes_are_bounded)
                  "%s", err.message);
     cr_expect_null(transfer);
     free(text);
+}
+
+/* json-c makes the nearest integer that it has of a longer one, so a range up to 1 and 30 zeros was
+ * one up to 2^64. */
+Test(transfer_json, integers_beyond_64_bits_are_refused)
+{
+    static const struct {
+        const char *sample, *range;
+        bool good;
+    } cases[] = {
+        {"u64", "[0,18446744073709551615]", true},
+        {"u64", "[0,18446744073709551616]", false},
+        {"u64", "[0,1000000000000000000000000000000]", false},
+        {"i64", "[-9223372036854775808,9223372036854775807]", true},
+        {"i64", "[-9223372036854775808,9223372036854775808]", false},
+        {"i64", "[-9223372036854775809,0]", false},
+        {"f64", "[0,18446744073709551615]", true},
+        {"f64", "[0,18446744073709551617]", false},
+        {"f64", "[0,18446744073709551617.0]", true},
+        {"f64", "[-99999999999999999999,0]", false},
+        {"f64", "[0,1e30]", true},
+        {"f64", "[-1E+30,0]", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "{\"note\":\"99999999999999999999 \\\" 99999999999999999999\","
+                 "\"imgstat_transfer\":1,\"method\":\"stretch\",\"like\":\"imgstat\","
+                 "\"luma\":false,\"from\":{\"sample\":\"u32\",\"bits\":32},\"to\":"
+                 "{\"sample\":\"%s\",\"bits\":64,\"range\":%s},\"maps\":[{\"unchanged\":true}]}",
+                 cases[i].sample, cases[i].range);
+        expect_read(text, cases[i].good);
+    }
+}
+
+Test(transfer_json, what_is_missing_is_named)
+{
+    static const char *const maps[] = {"{\"center\":1,\"divisor\":\"x\",\"factor\":1,\"offset\":0}",
+                                       "{\"center\":1,\"factor\":1,\"offset\":0}"};
+    for (size_t i = 0; i < 2; i++) {
+        char text[512];
+        ImgstatError err = {0};
+        Transfer *transfer;
+        snprintf(text, sizeof text,
+                 "{\"imgstat_transfer\":1,\"method\":\"meanstd\",\"like\":\"imgstat\",\"luma\":"
+                 "false,\"from\":{\"sample\":\"u32\",\"bits\":32},\"to\":{\"sample\":\"u32\","
+                 "\"bits\":32,\"range\":[0,9]},\"maps\":[%s]}",
+                 maps[i]);
+        cr_expect_eq(transfer_from_json(text, strlen(text), "t.json", &transfer, &err),
+                     IMGSTAT_ERR_FORMAT);
+        cr_expect_not_null(strstr(err.message, "\"divisor\" is missing"), "%s", err.message);
+    }
 }
