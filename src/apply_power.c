@@ -72,25 +72,35 @@ BODY void take_samples(const Power *p, const unsigned char *from, size_t step, s
         s->unit[i] = s->above[i] = 1.0;
 }
 
+/* Bits of what is added to 2^52 stand in its own lowest ones. */
+static const double whole_bits = 4503599627370496.0;
+
+/* x = 2^exponent m, x normal and above 0, m from `root`, as bits, to below twice that. */
+BODY double mantissa_of(double x, uint64_t root, double *exponent)
+{
+    const uint64_t fraction = ((uint64_t)1 << 52) - 1, one = (uint64_t)1023 << 52;
+    uint64_t bits, biased;
+    double m;
+    memcpy(&bits, &x, sizeof bits);
+    memcpy(&biased, &whole_bits, sizeof biased);
+    bits += one - root;
+    biased |= bits >> 52;
+    memcpy(exponent, &biased, sizeof *exponent);
+    bits = (bits & fraction) + root;
+    memcpy(&m, &bits, sizeof m);
+    *exponent -= whole_bits + 1023.0;
+    return m;
+}
+
 /* log2 of 2^e m, with m from the root of 1/2 to that of 2, is e + a polynomial of z = s^2 times
  * s = (m - 1) / (m + 1): relatively 2^-45.09 off, e and the rest never having different signs, so
  * that their sum is no worse. (Minimax polynomials, by Remez' algorithm.) */
 BODY void take_logarithms(const Power *p, bool fused, Powers *s)
 {
-    const double integer = 4503599627370496.0; /* 2^52: the bits of what is added to it */
-    const uint64_t fraction = ((uint64_t)1 << 52) - 1, one = (uint64_t)1023 << 52;
     const uint64_t root = 0x3FE6A09E667F3BCD; /* of 1/2, as bits */
     for (size_t i = 0; i < BLOCK; i++) {
-        uint64_t bits, biased;
-        double m, e;
-        memcpy(&bits, &s->unit[i], sizeof bits);
-        memcpy(&biased, &integer, sizeof biased);
-        bits += one - root;
-        biased |= bits >> 52;
-        memcpy(&e, &biased, sizeof e);
-        bits = (bits & fraction) + root;
-        memcpy(&m, &bits, sizeof m);
-        e -= integer + 1023.0;
+        double e;
+        const double m = mantissa_of(s->unit[i], root, &e);
         const double ratio = (m - 1.0) / (m + 1.0), z = ratio * ratio, z2 = z * z;
         const double a = multiply_add(fused, z, 0.96179669411330659, 2.8853900817778499);
         const double b = multiply_add(fused, z, 0.41220925105347611, 0.57707794237680154);
@@ -152,20 +162,10 @@ BODY uint32_t give_samples(const Finish *finish, const Powers *s, size_t step, s
  * Without branches, so that compilers make vectors of it. */
 BODY void map_powers(double g, double *unit, size_t n)
 {
-    const double integer = 4503599627370496.0;
-    const uint64_t fraction = ((uint64_t)1 << 52) - 1, one = (uint64_t)1023 << 52;
     const uint64_t above_root = 0x3FE6A09E667F3BCE; /* the next double */
     for (size_t i = 0; i < n; i++) {
-        uint64_t bits, biased;
-        double m, exponent;
-        memcpy(&bits, &unit[i], sizeof bits);
-        memcpy(&biased, &integer, sizeof biased);
-        bits += one - above_root;
-        biased |= bits >> 52;
-        memcpy(&exponent, &biased, sizeof exponent);
-        bits = (bits & fraction) + above_root;
-        memcpy(&m, &bits, sizeof m);
-        exponent -= integer + 1023.0;
+        double exponent;
+        const double m = mantissa_of(unit[i], above_root, &exponent);
         const double top = m - 1.0, bottom = m + 1.0, s = top / bottom;
         const double bottom_low = m - (bottom - 1.0);
         const double s_low = (fma(-s, bottom, top) - map_mul(s, bottom_low)) / bottom;
@@ -187,7 +187,8 @@ BODY void map_powers(double g, double *unit, size_t n)
 #pragma GCC unroll 32
         for (int k = 18; k >= 1; k--)
             e = fma(map_mul(e, t), 1.0 / (double)k, 1.0);
-        const double scale = whole + 1023.0 + integer; /* the biased exponent's bits */
+        const double scale = whole + 1023.0 + whole_bits; /* the biased exponent's bits */
+        uint64_t bits;
         double factor;
         memcpy(&bits, &scale, sizeof bits);
         bits <<= 52;

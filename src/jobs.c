@@ -163,7 +163,6 @@ static void take_share(Jobs *jobs, Worker *worker, uint64_t needed)
         worker_trim(worker, share - needed);
     } else {
         jobs_give_share(jobs, worker); /* it may be what others wait for */
-        worker_trim(worker, 0);
         gate_want(&jobs->gate);
         pthread_mutex_lock(&jobs->lock); /* those without a job give theirs */
         pthread_cond_broadcast(&jobs->room);

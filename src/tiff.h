@@ -102,6 +102,9 @@ ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err);
 /* What decoding that page holds, beside the rows that it gives. After tiff_check_chunks. */
 uint64_t tiff_page_holds(const TiffDecoder *td);
 
+/* Whether data of that compression may be differences. */
+bool tiff_has_predictor(uint16_t compression);
+
 /* What libtiff must be told of that directory before it decodes. */
 void tiff_page_prepare(const TiffDecoder *td);
 

@@ -36,7 +36,7 @@ static bool codec_gives_rows(uint16_t compression)
     }
 }
 
-static bool has_predictor(uint16_t compression)
+bool tiff_has_predictor(uint16_t compression)
 {
     return compression == COMPRESSION_LZW || compression == COMPRESSION_DEFLATE ||
            compression == COMPRESSION_ADOBE_DEFLATE || compression == COMPRESSION_ZSTD ||
@@ -290,7 +290,7 @@ ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err)
     IMGSTAT_TRY(tiff_page_samples(td, err));
     tiff_page_prepare(td);
     layout->predictor = PREDICTOR_NONE;
-    if (has_predictor(layout->compression))
+    if (tiff_has_predictor(layout->compression))
         TIFFGetField(td->handle.tif, TIFFTAG_PREDICTOR, &layout->predictor);
     IMGSTAT_TRY(choose_conversion(td, &convert, err));
     if (layout->photometric == PHOTOMETRIC_PALETTE && !td->base.how.indices)

@@ -55,13 +55,6 @@ static uint16_t compression_named(const char *name)
     return COMPRESSION_NONE;
 }
 
-static bool has_predictor(uint16_t compression)
-{
-    return compression == COMPRESSION_LZW || compression == COMPRESSION_DEFLATE ||
-           compression == COMPRESSION_ADOBE_DEFLATE || compression == COMPRESSION_ZSTD ||
-           compression == COMPRESSION_LZMA;
-}
-
 static bool is_fax(uint16_t compression)
 {
     return compression == COMPRESSION_CCITTRLE || compression == COMPRESSION_CCITTRLEW ||
@@ -85,14 +78,14 @@ static bool can_keep(const TiffShape *shape, uint16_t compression)
         return shape->bits == 1 && shape->per_chunk == 1 && shape->format != SAMPLEFORMAT_INT &&
                TIFFIsCODECConfigured(compression);
     return compression == COMPRESSION_NONE ||
-           ((has_predictor(compression) || compression == COMPRESSION_PACKBITS) &&
+           ((tiff_has_predictor(compression) || compression == COMPRESSION_PACKBITS) &&
             TIFFIsCODECConfigured(compression));
 }
 
 /* The predictor that helps, where none is asked for. */
 static uint16_t usual_predictor(const TiffShape *shape)
 {
-    if (shape->photometric == PHOTOMETRIC_PALETTE || !has_predictor(shape->compression))
+    if (shape->photometric == PHOTOMETRIC_PALETTE || !tiff_has_predictor(shape->compression))
         return PREDICTOR_NONE;
     if (shape->format == SAMPLEFORMAT_IEEEFP)
         return PREDICTOR_FLOATINGPOINT;
@@ -185,7 +178,7 @@ static ImgstatResult choose_compression(const Encoder *encoder, const TiffDecode
         level_within(shape->compression, shape->level, level_room(&encoder->how), &unused);
     uint16_t predictor = PREDICTOR_NONE;
     const bool same = like && shape->compression == before;
-    if (same && has_predictor(before))
+    if (same && tiff_has_predictor(before))
         TIFFGetFieldDefaulted(like->handle.tif, TIFFTAG_PREDICTOR, &predictor);
     shape->predictor =
         same ? kept_predictor(shape, predictor, sample_is_float(like->base.page.sample))
