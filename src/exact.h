@@ -103,13 +103,7 @@ IMGSTAT_INLINE void piece_terms(double n, double pivot, double d, double q,
  * loses as a double is at most a unit in the last place of its distance. */
 IMGSTAT_INLINE bool center_is_whole(ImgstatSample s, double center)
 {
-    return sample_bits(s) == 64 && !sample_is_float(s) && fabs(center) >= 4503599627370496.0;
-}
-
-/* Then, rounded once: keys of integers differ as they do. */
-IMGSTAT_INLINE double key_distance(uint64_t key, uint64_t center)
-{
-    return key >= center ? (double)(key - center) : -(double)(center - key);
+    return sample_exceeds_double(s) && fabs(center) >= 4503599627370496.0;
 }
 
 #endif

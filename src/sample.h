@@ -33,6 +33,12 @@ IMGSTAT_INLINE bool sample_is_signed(ImgstatSample s) /* signed integer */
     return s == IMGSTAT_I8 || s == IMGSTAT_I16 || s == IMGSTAT_I32 || s == IMGSTAT_I64;
 }
 
+/* Doubles hold the values of all other types. */
+IMGSTAT_INLINE bool sample_exceeds_double(ImgstatSample s)
+{
+    return sample_bits(s) == 64 && !sample_is_float(s);
+}
+
 /* One bin a value, from which everything follows exactly. */
 IMGSTAT_INLINE bool sample_is_narrow(ImgstatSample s)
 {
@@ -71,6 +77,12 @@ IMGSTAT_INLINE uint64_t sample_raw(ImgstatSample s, uint64_t key)
     if (!sample_is_float(s))
         return key;
     return (key & sign) ? key ^ sign : ~key & all;
+}
+
+/* The distance of two integers by their keys, which differ as they do: rounded once. */
+IMGSTAT_INLINE double key_distance(uint64_t key, uint64_t from)
+{
+    return key >= from ? (double)(key - from) : -(double)(from - key);
 }
 
 /* Keys of -infinity and +infinity; finite floats lie strictly between. 0 and the largest key for

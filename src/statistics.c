@@ -285,6 +285,16 @@ double statistics_center(const Record *record, uint16_t channel)
     return isfinite(mean) ? mean : 0;
 }
 
+double statistics_origin(const Record *record, uint16_t channel, uint64_t *origin)
+{
+    const Tally *const tally = &record->tally[channel];
+    unsigned __int128 sum = (unsigned __int128)tally->sum[1] << 64 | tally->sum[0]; /* of keys: */
+    if (sample_is_signed(record->sample))
+        sum += (unsigned __int128)tally->n << 63;
+    *origin = (uint64_t)(sum / tally->n);
+    return (double)(uint64_t)(sum % tally->n) / (double)tally->n;
+}
+
 uint64_t statistics_mode(const uint64_t *bins, size_t n)
 {
     size_t best = 0;

@@ -18,6 +18,10 @@ void statistics_fill(const Record *record, uint16_t channel, unsigned ddof, bool
  */
 double statistics_center(const Record *record, uint16_t channel);
 
+/* Integers of 64 bits, a channel with samples: the largest that is not above the mean, as a key,
+ * and how much the mean is above it, 0 to 1. */
+double statistics_origin(const Record *record, uint16_t channel, uint64_t *origin);
+
 /* Key of the smallest value with the largest count; bins by whole key, at least one not empty. */
 uint64_t statistics_mode(const uint64_t *bins, size_t n);
 

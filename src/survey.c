@@ -222,8 +222,12 @@ static void set_moments(Survey *survey, uint16_t m)
     ImgstatStats stats;
     char sum[48];
     statistics_fill(survey->record, source_channel(survey, m), 0, false, NULL, &stats, sum);
-    survey->sources[m].mean = stats.mean;
-    survey->sources[m].stddev = stats.stddev;
+    MapSource *const source = &survey->sources[m];
+    source->mean = stats.mean;
+    source->stddev = stats.stddev;
+    if (source->n > 0 && sample_exceeds_double(survey->record->sample))
+        source->mean =
+            statistics_origin(survey->record, source_channel(survey, m), &source->origin);
 }
 
 ImgstatResult survey_finish(Survey *survey, Reader reader, ImgstatError *err)

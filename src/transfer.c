@@ -272,12 +272,15 @@ static uint64_t reference_quantile(const Map *map, const MapReference *reference
         /* Strictly between two knots the distribution is taken as even. */
         if (low > 0 && (Wide128)right->below * of >= (Wide128)count * ranks->n) {
             const RankKnot *const left = right - 1;
-            const double a = map_value(map->reference, left->key),
-                         b = map_value(map->reference, key);
             const double target = (double)count / (double)of * (double)ranks->n;
             const double part = (target - (double)left->upto) / (double)(right->below - left->upto);
-            const double x = a * (1.0 - part) + b * part;
-            key = map_key(map->reference, x);
+            if (sample_exceeds_double(map->reference))
+                key = key_between(left->key, key, part);
+            else {
+                const double a = map_value(map->reference, left->key);
+                const double b = map_value(map->reference, key);
+                key = map_key(map->reference, a * (1.0 - part) + b * part);
+            }
         }
     }
     if (reference->as_is)
@@ -340,6 +343,7 @@ static void make_map(Map *map, const ImgstatMethod *method, const MapSource *sou
         return;
     case IMGSTAT_MEANSTD:
         map->kind = MAP_LINEAR;
+        map->origin = source->origin;
         map->center = source->mean;
         map->divisor = source->stddev;
         map->factor = method->stddev;

@@ -57,8 +57,9 @@ typedef struct MapSource {
     uint64_t n;                /* valid samples */
     uint64_t min_key, max_key; /* where n > 0 */
     const uint64_t *cdf;       /* narrow types: inclusive counts by key */
-    double mean, stddev;       /* read for IMGSTAT_MEANSTD */
-    uint64_t black, white;  /* wide types, IMGSTAT_PERCENTILE: keys of ranks transfer_clip_ranks */
+    double mean, stddev;       /* read for IMGSTAT_MEANSTD: */
+    uint64_t origin;       /* of types that doubles do not hold, the key from which `mean` counts */
+    uint64_t black, white; /* wide types, IMGSTAT_PERCENTILE: keys of ranks transfer_clip_ranks */
     const RankTable *ranks; /* wide types, IMGSTAT_EQUALIZE and IMGSTAT_MATCH */
 } MapSource;
 

@@ -98,6 +98,8 @@ static json_object *map_new(const Transfer *transfer, uint16_t m)
         json_object_object_add(object, "knots", knots_new(map));
         break;
     default: /* MAP_LINEAR; counts belong to narrow types */
+        if (sample_exceeds_double(map->from))
+            json_object_object_add(object, "origin", value_new(map->from, map->origin));
         json_object_object_add(object, "center", json_object_new_double(map->center));
         json_object_object_add(object, "divisor", json_object_new_double(map->divisor));
         json_object_object_add(object, "factor", json_object_new_double(map->factor));

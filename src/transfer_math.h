@@ -305,7 +305,8 @@ typedef struct MapRange {
 
 typedef enum MapKind {
     MAP_AFFINE,   /* black..white to lo..hi, clamped; integers exactly */
-    MAP_LINEAR,   /* (x - center) / divisor * factor + offset, clamped */
+    MAP_LINEAR,   /* (x - center) / divisor * factor + offset, clamped; x counts from `origin` where
+                     doubles do not hold the type */
     MAP_POWER,    /* black..white to the unit range, to the power `factor`, to lo..hi */
     MAP_EQUALIZE, /* narrow types, from counts */
     MAP_MATCH,    /* narrow types, from counts and the counts of a reference */
@@ -329,6 +330,7 @@ typedef struct Map {
     uint64_t nodata_key;       /* of `from`: stays */
     uint64_t full_lo, full_hi; /* full scale of `from`, keys */
     uint64_t black, white;     /* keys of `from` */
+    uint64_t origin;           /* likewise */
     double center, divisor, factor, offset;
     uint64_t n, first;   /* counts: all, and those of the smallest key (MAP_EQUALIZE) */
     const uint64_t *cdf; /* inclusive counts by key */
@@ -363,6 +365,19 @@ IMGSTAT_INLINE uint64_t range_key(const MapRange *to, double x)
     return range_clamp(to, map_key(to->sample, x));
 }
 
+/* The key that lies a part, 0 to 1, of the way between two of integers: half to even. */
+IMGSTAT_INLINE uint64_t key_between(uint64_t from, uint64_t to, double part)
+{
+    const uint64_t most = from < to ? to - from : from - to;
+    const double way = map_mul((double)most, part);
+    uint64_t step = most; /* which may be less than its double */
+    if (!(way > 0.0))
+        step = 0;
+    else if (way < (double)most && (uint64_t)rint(way) < most)
+        step = (uint64_t)rint(way);
+    return from < to ? from + step : from - step;
+}
+
 /* t in 0..1 of the range */
 IMGSTAT_INLINE uint64_t range_unit(const MapRange *to, double t)
 {
@@ -370,6 +385,8 @@ IMGSTAT_INLINE uint64_t range_unit(const MapRange *to, double t)
         return to->lo_key;
     if (t >= 1.0)
         return to->hi_key;
+    if (sample_exceeds_double(to->sample))
+        return key_between(to->lo_key, to->hi_key, t);
     return range_key(to, map_add(map_mul(t, map_sub(to->hi, to->lo)), to->lo));
 }
 
@@ -423,6 +440,8 @@ IMGSTAT_INLINE uint64_t map_knots(const Map *map, uint64_t key)
         part = map_sub(x, a) / map_sub(map_value(map->from, right->key) * scale, a);
     } else
         part = (double)(key - left->key) / (double)(right->key - left->key);
+    if (sample_exceeds_double(map->to.sample))
+        return range_clamp(&map->to, key_between(left->at, right->before, part));
     const double from = map_value(map->to.sample, left->at);
     const double rise = map_mul(map_sub(map_value(map->to.sample, right->before), from), part);
     return range_key(&map->to, map_add(from, rise));
@@ -438,10 +457,16 @@ IMGSTAT_INLINE uint64_t map_defined(const Map *map, uint64_t key)
     case MAP_LINEAR: {
         if (map->divisor == 0.0)
             return range_key(to, map->offset);
-        const double unit = map_sub(map_value(map->from, key), map->center) / map->divisor;
+        const double x = sample_exceeds_double(map->from) ? key_distance(key, map->origin)
+                                                          : map_value(map->from, key);
+        const double unit = map_sub(x, map->center) / map->divisor;
         return range_key(to, map_add(map_mul(unit, map->factor), map->offset));
     }
     case MAP_POWER: {
+        if (sample_exceeds_double(map->from))
+            return range_unit(
+                to, map_power(key_distance(key, map->black) / key_distance(map->white, map->black),
+                              map->factor));
         const double black = map_value(map->from, map->black);
         const double span = map_sub(map_value(map->from, map->white), black);
         const double unit = map_sub(map_value(map->from, key), black) / span;

@@ -188,6 +188,11 @@ static ImgstatResult read_linear(const Reader *reader, json_object *object, Map 
         if (!given || !finite_number(value, fields[i]))
             return missing(reader, keys[i]);
     }
+    json_object *origin = NULL;
+    if (sample_exceeds_double(map->from) &&
+        (!json_object_object_get_ex(object, "origin", &origin) ||
+         !value_key(origin, map->from, &map->origin)))
+        return missing(reader, "origin");
     if (map->divisor < 0 || map->factor < 0)
         return wrong(reader, "\"divisor\" and \"factor\" are deviations: not below 0");
     return IMGSTAT_OK;

@@ -381,6 +381,90 @@ Test(transfer, gamma_on_the_unit_range)
     imgstat_image_release(&image);
 }
 
+/* Through the public calls, on the CPU. */
+static ImagePro transformed_wide(const ImgstatMethod *method, const ImagePro *image)
+{
+    ImgstatDevice *device;
+    ImgstatError err = {0};
+    ImagePro out;
+    cr_assert_eq(imgstat_device_open("cpu", 1, &device, NULL), IMGSTAT_OK);
+    cr_assert_eq(imgstat_image_transform(device, method, image, -1, NULL, &out, &err), IMGSTAT_OK,
+                 "%s", err.message);
+    imgstat_device_close(device);
+    return out;
+}
+
+/* Integers of 64 bits that are one double, or few: a deviation of 2 about the fourth. */
+Test(transfer, mean_and_deviation_of_what_doubles_do_not_hold)
+{
+    static const uint64_t bases[] = {
+        6978066283056151073u,           UINT64_MAX - 6,         1, 4503599627370497u,
+        (uint64_t)-9223372036854775807, (uint64_t)INT64_MAX - 6};
+    static const uint64_t expected[7] = {85, 90, 95, 100, 105, 110, 115};
+    const ImgstatMethod method = {.transform = IMGSTAT_MEANSTD, .mean = 100, .stddev = 10};
+    size_t compared = 0;
+    for (size_t b = 0; b < sizeof bases / sizeof *bases; b++)
+        for (int is_signed = 0; is_signed < 2; is_signed++, compared++) {
+            const ImgstatSample sample = is_signed ? IMGSTAT_I64 : IMGSTAT_U64;
+            uint64_t x[7];
+            for (uint64_t i = 0; i < 7; i++)
+                x[i] = bases[b] + i;
+            ImagePro image = image_of(x, 7, 1, 1, sample, 0);
+            ImagePro out = transformed_wide(&method, &image);
+            cr_expect_arr_eq(out.host, expected, sizeof expected, "base %zu, signed %d", b,
+                             is_signed);
+            imgstat_image_release(&out);
+            imgstat_image_release(&image);
+        }
+    cr_assert_eq(compared, 12);
+}
+
+/* The distance from the lowest value counts, wherever that is. */
+Test(transfer, gamma_near_the_lowest_integer)
+{
+    enum { N = 1000 };
+    const ImgstatMethod method = {.transform = IMGSTAT_GAMMA, .gamma = 0.5};
+    for (int is_signed = 0; is_signed < 2; is_signed++) {
+        const uint64_t lowest = is_signed ? (uint64_t)INT64_MIN : 0;
+        uint64_t x[N];
+        for (uint64_t i = 0; i < N; i++)
+            x[i] = lowest + i;
+        ImagePro image = image_of(x, N, 1, 1, is_signed ? IMGSTAT_I64 : IMGSTAT_U64, 0);
+        ImagePro out = transformed_wide(&method, &image);
+        const uint64_t *const got = (const uint64_t *)(const void *)out.host;
+        for (uint64_t i = 0; i < N; i++) /* sqrt(i / 2^64) 2^64, which is below 2^37 */
+            cr_expect_eq(got[i] - lowest, (uint64_t)llrintl(sqrtl((long double)i) * 0x1p32L), "%d",
+                         (int)i);
+        imgstat_image_release(&out);
+        imgstat_image_release(&image);
+    }
+}
+
+Test(transfer, between_keys)
+{
+    const uint64_t far = 6978066283056151073u;
+    cr_expect_eq(key_between(far, far + 10, 0.5), far + 5);
+    cr_expect_eq(key_between(far + 10, far, 0.3), far + 7);
+    cr_expect_eq(key_between(far, far + 10, 0), far);
+    cr_expect_eq(key_between(far, far + 10, -1e-300), far);
+    cr_expect_eq(key_between(far, far + 10, 1), far + 10);
+    cr_expect_eq(key_between(far, far + 5, 0.5), far + 2); /* half to even, of the step */
+    cr_expect_eq(key_between(far, far + 7, 0.5), far + 4);
+    cr_expect_eq(key_between(0, UINT64_MAX, 1), UINT64_MAX); /* its double is 2^64 */
+    cr_expect_eq(key_between(UINT64_MAX, 0, 1), 0);
+    cr_expect_eq(key_between(0, UINT64_MAX, 0x1.fffffffffffffp-1), UINT64_MAX - 2047);
+    cr_expect_eq(key_between(1000, UINT64_MAX, 0.5), (uint64_t)1000 + ((uint64_t)1 << 63));
+    cr_expect_eq(key_between(7, 7, 0.5), 7);
+
+    const MapKnot knots[2] = {{.key = 10, .before = far, .at = far},
+                              {.key = 20, .before = far + 5, .at = far + 9}};
+    Map map = {.kind = MAP_KNOTS, .from = IMGSTAT_U64, .knots = knots, .n_knots = 2};
+    map.to = (MapRange){.sample = IMGSTAT_U64, .hi_key = UINT64_MAX, .hi = 0x1p64};
+    static const uint64_t steps[] = {0, 0, 0, 1, 2, 2, 2, 3, 4, 4, 4, 9}; /* keys 9 to 20 */
+    for (uint64_t i = 0; i < 12; i++)
+        cr_expect_eq(map_sample(&map, 9 + i), far + steps[i], "key %d", (int)(9 + i));
+}
+
 Test(transfer, depth_changes)
 {
     const uint8_t samples[4] = {0, 51, 102, 255};

@@ -95,6 +95,7 @@ Test(transfer_json, wide_types_come_back)
                                       .min_key = one,
                                       .max_key = more,
                                       .mean = 500.25,
+                                      .origin = one + 77,
                                       .stddev = 0.1,
                                       .ranks = ranks};
             const ImgstatMethod method = {
@@ -370,21 +371,55 @@ Test(transfer_json, integers_beyond_64_bits_are_refused)
     }
 }
 
+static ImgstatResult read_linear_map(const char *sample, int bits, const char *map,
+                                     ImgstatError *err)
+{
+    char text[512];
+    Transfer *transfer = NULL;
+    snprintf(text, sizeof text,
+             "{\"imgstat_transfer\":1,\"method\":\"meanstd\",\"like\":\"imgstat\",\"luma\":false,"
+             "\"from\":{\"sample\":\"%s\",\"bits\":%d},\"to\":{\"sample\":\"%s\",\"bits\":%d,"
+             "\"range\":[0,9]},\"maps\":[%s]}",
+             sample, bits, sample, bits, map);
+    const ImgstatResult result = transfer_from_json(text, strlen(text), "t.json", &transfer, err);
+    transfer_destroy(transfer);
+    return result;
+}
+
 Test(transfer_json, what_is_missing_is_named)
 {
     static const char *const maps[] = {"{\"center\":1,\"divisor\":\"x\",\"factor\":1,\"offset\":0}",
                                        "{\"center\":1,\"factor\":1,\"offset\":0}"};
     for (size_t i = 0; i < 2; i++) {
-        char text[512];
         ImgstatError err = {0};
-        Transfer *transfer;
-        snprintf(text, sizeof text,
-                 "{\"imgstat_transfer\":1,\"method\":\"meanstd\",\"like\":\"imgstat\",\"luma\":"
-                 "false,\"from\":{\"sample\":\"u32\",\"bits\":32},\"to\":{\"sample\":\"u32\","
-                 "\"bits\":32,\"range\":[0,9]},\"maps\":[%s]}",
-                 maps[i]);
-        cr_expect_eq(transfer_from_json(text, strlen(text), "t.json", &transfer, &err),
-                     IMGSTAT_ERR_FORMAT);
+        cr_expect_eq(read_linear_map("u32", 32, maps[i], &err), IMGSTAT_ERR_FORMAT);
         cr_expect_not_null(strstr(err.message, "\"divisor\" is missing"), "%s", err.message);
+    }
+}
+
+/* From where it counts, a map of 64-bit integers says. */
+Test(transfer_json, origin)
+{
+    const char *const linear = "{%s\"center\":0.5,\"divisor\":2,\"factor\":1,\"offset\":0}";
+    static const struct {
+        const char *sample, *origin;
+        int bits;
+        bool right;
+    } cases[] = {{"u64", "\"origin\":18446744073709551615,", 64, true},
+                 {"i64", "\"origin\":-9223372036854775808,", 64, true},
+                 {"u64", "", 64, false},
+                 {"u64", "\"origin\":-1,", 64, false},
+                 {"i64", "\"origin\":1.5,", 64, false},
+                 {"u64", "\"origin\":\"1\",", 64, false},
+                 {"u32", "", 32, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ImgstatError err = {0};
+        char map[256];
+        snprintf(map, sizeof map, linear, cases[i].origin);
+        const ImgstatResult result = read_linear_map(cases[i].sample, cases[i].bits, map, &err);
+        cr_expect_eq(result, cases[i].right ? IMGSTAT_OK : IMGSTAT_ERR_FORMAT, "%zu: %s", i,
+                     err.message);
+        cr_expect(cases[i].right || strstr(err.message, "\"origin\" is missing"), "%s",
+                  err.message);
     }
 }
