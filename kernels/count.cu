@@ -211,34 +211,48 @@ static __global__ void __launch_bounds__(THREADS, 1)
 /*
  * gather_keys: appends the valid keys between two bounds to a list.
  *
- *   Idea      A warp counts its finds by ballot and takes room for all of them at once.
+ *   Idea      A warp counts its finds among some samples a lane by ballots, and takes room for all
+ *             of them at once.
  *   Memory    reads n samples once, writes the keys found.
  *   Launch    as count_digits.
- *   Requires  samples aligned.
+ *   Requires  samples aligned; Key holds their keys.
  *   Result    *found keys, of which the first `capacity` are written; their order is any.
  */
-template <typename Raw>
+template <typename Raw, typename Key>
 static __global__ void __launch_bounds__(THREADS, 1)
     gather_keys(const __grid_constant__ ReadImage read, uint64_t low, uint64_t high,
-                uint64_t capacity, uint64_t *keys, unsigned long long *found)
+                uint64_t capacity, Key *keys, unsigned long long *found)
 {
+    enum { EACH = 8 };
     const unsigned lane = threadIdx.x % 32;
     for (uint64_t number = blockIdx.x * WARPS + threadIdx.x / 32; number < read.image.units;
          number += (uint64_t)gridDim.x * WARPS) {
         const Unit<Raw> unit = unit_at<Raw>(read, number);
-#pragma unroll 2
-        for (unsigned x0 = 0; x0 < unit.n; x0 += 32) {
-            uint64_t key = 0;
-            const bool mine = valid_key(read, unit, x0 + lane, &key) && key >= low && key <= high;
-            const unsigned finds = __ballot_sync(ALL_LANES, mine);
-            if (!finds)
+        for (unsigned x0 = 0; x0 < unit.n; x0 += 32 * EACH) {
+            Key key[EACH];
+            unsigned finds[EACH], total = 0;
+#pragma unroll
+            for (unsigned k = 0; k < EACH; k++) {
+                uint64_t own = 0;
+                const bool mine =
+                    valid_key(read, unit, x0 + 32 * k + lane, &own) && own >= low && own <= high;
+                key[k] = (Key)own;
+                finds[k] = __ballot_sync(ALL_LANES, mine);
+                total += __popc(finds[k]);
+            }
+            if (!total)
                 continue;
             unsigned long long at = 0;
             if (lane == 0)
-                at = atomicAdd(found, (unsigned long long)__popc(finds));
-            at = __shfl_sync(ALL_LANES, at, 0) + __popc(finds & ((1u << lane) - 1));
-            if (mine && at < capacity)
-                keys[at] = key;
+                at = atomicAdd(found, (unsigned long long)total);
+            at = __shfl_sync(ALL_LANES, at, 0);
+#pragma unroll
+            for (unsigned k = 0; k < EACH; k++) {
+                const unsigned long long own = at + __popc(finds[k] & ((1u << lane) - 1));
+                if ((finds[k] >> lane & 1) && own < capacity)
+                    keys[own] = key[k];
+                at += __popc(finds[k]);
+            }
         }
     }
 }
@@ -462,18 +476,33 @@ ImgstatResult cuda_count_range(Device *base, const ImagePro *image, RangeCount *
 
 struct GatherRead {
     uint64_t low, high, capacity;
-    uint64_t *keys;
+    void *keys;
     unsigned long long *found;
     unsigned channel;
 };
 
-template <typename Raw>
+template <typename Raw, typename Key = uint64_t>
 static ImgstatResult launch_gather(CudaDevice *device, const ReadImage *read, const GatherRead *of,
                                    ImgstatError *err)
 {
     gather_keys<Raw><<<grid_size(device, read), THREADS, 0, device->stream>>>(
-        *read, of->low, of->high, of->capacity, of->keys, of->found);
+        *read, of->low, of->high, of->capacity, (Key *)of->keys, of->found);
     return cuda_launched(device, device->stream, "gather_keys", err);
+}
+
+ImgstatResult cuda_append_keys(CudaDevice *device, const ImagePro *image, uint16_t channel,
+                               uint64_t capacity, void *keys, unsigned long long *found,
+                               ImgstatError *err)
+{
+    const GatherRead of = {0, UINT64_MAX, capacity, keys, found, channel};
+    ReadImage read;
+    IMGSTAT_TRY(check_channel(image, channel, err));
+    IMGSTAT_TRY(read_image(device, image, channel, &read, err));
+    if (read.image.units == 0)
+        return IMGSTAT_OK;
+    return sample_bits(image->sample) == 32
+               ? launch_gather<uint32_t, uint32_t>(device, &read, &of, err)
+               : launch_gather<uint64_t, uint64_t>(device, &read, &of, err);
 }
 
 static ImgstatResult read_gather(void *context, CudaDevice *device, const ImagePro *images,
@@ -513,8 +542,7 @@ static ImgstatResult gather_one(CudaDevice *device, const ImagePro *image, KeyGa
     IMGSTAT_TRY(cuda_reserve(device, &device->scratch, bytes, false, err));
     unsigned long long *found = (unsigned long long *)device->scratch.memory;
     CUDA_TRY(device, err, cudaMemsetAsync(found, 0, sizeof *found, device->stream));
-    GatherRead read = {gather->lo, gather->hi,     room, (uint64_t *)(found + 1),
-                       found,      gather->channel};
+    GatherRead read = {gather->lo, gather->hi, room, found + 1, found, gather->channel};
     IMGSTAT_TRY(cuda_stage(device, image, 1, read_gather, &read, err));
     uint64_t n = 0;
     IMGSTAT_TRY(add_counts(device, (const uint64_t *)found, 1, &n, err));

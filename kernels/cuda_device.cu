@@ -413,6 +413,8 @@ static void close_resources(CudaDevice *device)
     free_device(&device->scratch);
     free_device(&device->windows);
     free(device->search);
+    free_device(&device->sort);
+    free(device->sorting);
     free_device(&device->aligned);
     free_device(&device->luma);
     free_pinned(&device->host);
@@ -514,6 +516,9 @@ const DeviceOps cuda_device_ops = {
     cuda_windows_begin,
     cuda_windows_add,
     cuda_windows_end,
+    cuda_sort_begin,
+    cuda_sort_add,
+    cuda_sort_end,
     cuda_central,
     cuda_scan,
     device_wait,

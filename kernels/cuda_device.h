@@ -85,6 +85,8 @@ typedef struct CudaDevice {
         scratch; /* tables, counters and keys of count_*, gather and central; tiles of scan */
     CudaBuffer windows; /* counters of windows_begin to windows_end */
     void *search;       /* what windows.cu keeps between them, or NULL */
+    CudaBuffer sort;    /* keys of sort_begin to sort_end */
+    void *sorting;      /* what sort.cu keeps between them, or NULL */
     CudaBuffer host;    /* pinned: results on their way to the caller */
     LentBuffer lent[LENT_SLOTS];
     CudaKernel kernels[KNOWN_KERNELS]; /* those that have been launched */
@@ -225,6 +227,12 @@ ImgstatResult cuda_windows_begin(Device *device, ImgstatSample sample, uint16_t 
                                  const KeyWindow *windows, size_t n, ImgstatError *err);
 ImgstatResult cuda_windows_add(Device *device, const ImagePro *image, ImgstatError *err);
 ImgstatResult cuda_windows_end(Device *device, KeyWindow *windows, size_t n, ImgstatError *err);
+ImgstatResult cuda_sort_begin(Device *device, ImgstatSample sample, uint64_t n, bool *sorts,
+                              ImgstatError *err);
+ImgstatResult cuda_sort_add(Device *device, const ImagePro *image, uint16_t channel,
+                            ImgstatError *err);
+ImgstatResult cuda_sort_end(Device *device, uint64_t *taken, struct RankKnot *runs,
+                            ImgstatError *err);
 ImgstatResult cuda_central(Device *device, const ImagePro *image, const double *center,
                            Central *out, ImgstatError *err);
 ImgstatResult cuda_scan(Device *device, DevMem from, DevMem to, size_t n, bool inclusive,

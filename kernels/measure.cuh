@@ -30,4 +30,10 @@ ImgstatResult cuda_count_leading(CudaDevice *device, const ImagePro *image, uint
 ImgstatResult cuda_count_prefixed(CudaDevice *device, const ImagePro *image, unsigned shift,
                                   uint64_t prefix, uint64_t *bins, ImgstatError *err);
 
+/* Appends the valid keys of a channel to `keys`, which has room for `capacity` of them, each as
+ * large as a sample, which is of 4 or 8 bytes; *found, in device memory, counts them. */
+ImgstatResult cuda_append_keys(CudaDevice *device, const ImagePro *image, uint16_t channel,
+                               uint64_t capacity, void *keys, unsigned long long *found,
+                               ImgstatError *err);
+
 #endif

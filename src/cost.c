@@ -23,6 +23,7 @@ static const double cuda_link = 50e9;     /* bytes a second from there to the GP
 static const double cuda_image = 80e-6;   /* a page: the driver takes one thread at a time */
 static const double cuda_read = 450e-6;   /* a read of a wide page: what its thread waits for */
 static const double cuda_band = 100e-6;   /* a band: launches and a wait */
+static const double cuda_ranks = 5e-3;    /* of a page: sorting, and what is made of them */
 static const double band_bytes = 4 << 20;
 
 /* What a processor takes to map a sample. The GPU does all of it in less time than the samples take
@@ -36,7 +37,7 @@ static const double sample_curve = 120e-9;     /* and powers */
 static const double cpu_written = 1.7e9;       /* bytes a second that are not mapped meanwhile */
 static const double pixel_colours = 2.5e-9;    /* a pixel: colours that take over a new luma ... */
 static const double pixel_luma = 1e-9;         /* ... which one thread computes, to be measured */
-static const double byte_ranks = 2.8e-9;       /* ranks of wide samples, whatever the device */
+static const double byte_ranks = 2.8e-9;       /* ranks of wide samples */
 static const double sample_tiles = 1.25e-9;    /* between the tables of four tiles ... */
 static const double tiles_alone = 0.4e-9;      /* ... which one thread of a channel makes */
 static const double file_bytes = 28 << 20;     /* that a file at work takes beside its page */
@@ -87,16 +88,22 @@ static bool is_luma(const ImgstatPage *page, const CostTask *task)
                           : transfer_channels(task->method, &shape) == IMGSTAT_LUMA;
 }
 
-/* Of a page of wide samples, beyond the first. */
-static double further_reads(const ImgstatPage *page, double samples, const CostTask *task)
+/* For ranks, by processors: as often as memory has room for keys. */
+static double rank_reads(double samples, const CostTask *task)
 {
     enum { SHARE = 128, MOST = 32 };
+    return least(most(samples * SHARE / memory_of(task), 1), MOST);
+}
+
+/* Of a page of wide samples, beyond the first. */
+static double further_reads(const ImgstatPage *page, const CostTask *task)
+{
     /* Order statistics are found 16 bits of the key at a time, the first 16 in the first read. */
     const double steps = (double)imgstat_sample_bytes(page->sample) / 2 - 1;
     if (task->measure)
         return task->measure->median || task->measure->n_percentiles > 0 ? steps : 0;
     if (ranks_all(task))
-        return least(most(samples * SHARE / memory_of(task), 1), MOST);
+        return 1;
     return is(task, IMGSTAT_PERCENTILE) ? steps : 0;
 }
 
@@ -111,11 +118,15 @@ static void add_reads(CostWork *work, const ImgstatPage *page, const CostTask *t
         work->narrow_bytes += bytes;
         return;
     }
-    const double reads = 1 + further_reads(page, samples, task);
+    const double reads = 1 + further_reads(page, task);
     const double slow = how ? how->mode + (how->shape || how->histogram) : 0;
     work->wide_bytes += bytes * reads;
     work->slow_bytes += bytes * slow;
     work->reads += times * (reads + slow);
+    if (ranks_all(task)) {
+        work->again_bytes += bytes * (rank_reads(samples, task) - 1);
+        work->ranked += times;
+    }
     if (how && how->mode && size == 8)
         work->sorted_bytes += bytes;
 }
@@ -217,7 +228,7 @@ static Shares shares_of(const CostWork *work, unsigned threads)
 double cost_cpu(const CostWork *work, unsigned threads)
 {
     const Shares shares = shares_of(work, threads);
-    return (work->narrow_bytes / cpu_narrow + work->wide_bytes / cpu_wide +
+    return (work->narrow_bytes / cpu_narrow + (work->wide_bytes + work->again_bytes) / cpu_wide +
             work->slow_bytes / cpu_slow + work->mapping + work->ranks + work->images * cpu_image) /
                shares.processors +
            work->alone / shares.busy;
@@ -231,5 +242,6 @@ double cost_cuda(const CostWork *work, unsigned threads)
     return cuda_open + shares.handles * cuda_handle + read / (cuda_stage * shares.processors) +
            bytes / cuda_link + work->slow_bytes / cuda_slow + work->images * cuda_image +
            work->reads * cuda_read / threads + bytes / band_bytes * cuda_band +
-           work->sorted_bytes / cuda_sorted / shares.handles + work->ranks / shares.processors;
+           work->sorted_bytes / cuda_sorted / shares.handles +
+           work->ranked * cuda_ranks / shares.busy;
 }

@@ -20,12 +20,14 @@ typedef struct CostWork {
     double narrow_bytes; /* of decoded samples of at most 16 bits, as often as they are read */
     double wide_bytes;   /* of wider samples, each counted as often as it is read ... */
     double slow_bytes;   /* ... for results that take the processors long; not among wide_bytes */
+    double again_bytes;  /* what processors read again as their memory holds too few keys to sort */
     double reads;        /* of pages of wider samples */
     double sorted_bytes; /* of 64-bit samples whose mode is wanted: the processors sort them */
     double mapped_bytes; /* into and out of a transfer */
     double mapping;      /* seconds of one processor for that, which processors share ... */
     double alone;        /* ... and which one has of each page */
-    double ranks;        /* of wide samples, which the processors find for either device */
+    double ranks;        /* of one processor for all ranks of wide samples, which they share */
+    double ranked;       /* pages whose ranks are wanted */
     double at_once;      /* pages that memory lets in at the same time; 0: any number */
 } CostWork;
 

@@ -329,6 +329,35 @@ static ImgstatResult cpu_scan(Device *device, DevMem from, DevMem to, size_t n, 
     return IMGSTAT_OK;
 }
 
+/* It sorts what it gathers, as much as its caller has room for (order.c). */
+static ImgstatResult cpu_sort_begin(Device *device, ImgstatSample sample, uint64_t n, bool *sorts,
+                                    ImgstatError *err)
+{
+    (void)device;
+    (void)sample;
+    (void)n;
+    (void)err;
+    *sorts = false;
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult cpu_sort_add(Device *device, const ImagePro *image, uint16_t channel,
+                                  ImgstatError *err)
+{
+    (void)device;
+    (void)image;
+    (void)channel;
+    return error_set(err, IMGSTAT_ERR_ARG, "no sorting has begun");
+}
+
+static ImgstatResult cpu_sort_end(Device *device, uint64_t *taken, struct RankKnot *runs,
+                                  ImgstatError *err)
+{
+    (void)device;
+    (void)taken;
+    return runs ? error_set(err, IMGSTAT_ERR_ARG, "no sorting has begun") : IMGSTAT_OK;
+}
+
 /* Every call is done when it returns. */
 static ImgstatResult cpu_wait(Device *device, ImgstatError *err)
 {
@@ -380,6 +409,9 @@ const DeviceOps cpu_device_ops = {
     .windows_begin = cpu_windows_begin,
     .windows_add = cpu_windows_add,
     .windows_end = cpu_windows_end,
+    .sort_begin = cpu_sort_begin,
+    .sort_add = cpu_sort_add,
+    .sort_end = cpu_sort_end,
     .central = cpu_central,
     .scan = cpu_scan,
     .wait = cpu_wait,

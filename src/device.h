@@ -9,6 +9,7 @@
 typedef struct ImgstatDevice Device;
 typedef struct Adapt Adapt; /* adapt.h */
 struct TransferShape;       /* transfer.h */
+struct RankKnot;            /* transfer.h */
 struct Pass;                /* pass.h */
 
 /* A method for images of one kind, with all the memory that a device takes for it. */
@@ -106,6 +107,19 @@ typedef struct DeviceOps {
                                    const KeyWindow *windows, size_t n, ImgstatError *err);
     ImgstatResult (*windows_add)(Device *device, const ImagePro *image, ImgstatError *err);
     ImgstatResult (*windows_end)(Device *device, KeyWindow *windows, size_t n, ImgstatError *err);
+    /* Order statistics of a wide type by a device that sorts in its own memory: sort_begin, then
+     * sort_add for each image or band, which takes the valid keys of that channel, then sort_end,
+     * which fills in how many it took, and, if they are n, the runs of equal keys that the ranks
+     * (n - 1) j / RANK_STEPS are in, j from 0 to RANK_STEPS; and gives the memory back. *sorts:
+     * false where the device does not, or lacks the memory, or there are too few of them to gain
+     * from it: then nothing has begun. Other calls may come between. After a failure, or with NULL
+     * for runs, sort_end only gives back. */
+    ImgstatResult (*sort_begin)(Device *device, ImgstatSample sample, uint64_t n, bool *sorts,
+                                ImgstatError *err);
+    ImgstatResult (*sort_add)(Device *device, const ImagePro *image, uint16_t channel,
+                              ImgstatError *err);
+    ImgstatResult (*sort_end)(Device *device, uint64_t *taken, struct RankKnot *runs,
+                              ImgstatError *err);
     /* center, out: one a channel. */
     ImgstatResult (*central)(Device *device, const ImagePro *image, const double *center,
                              Central *out, ImgstatError *err);

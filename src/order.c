@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* order.c: walks the bins of leading key bits upwards. Neighbouring bins are gathered together and
- * sorted, as many as fit; a bin that holds too many samples is counted by its next 16 bits. */
+ * sorted, as many as fit; a bin that holds too many samples is counted by its next 16 bits. A
+ * device that sorts takes all keys at once. */
 #include "order.h"
 
 #include "rank.h"
@@ -158,9 +159,50 @@ static ImgstatResult stream_level(Order *order, const uint64_t *counts, size_t n
     return res;
 }
 
+/* The runs that hold the steps' ranks are all that the builder needs. */
+static ImgstatResult take_runs(Device *device, RankBuilder *builder, RankKnot *runs,
+                               ImgstatError *err)
+{
+    uint64_t taken;
+    IMGSTAT_TRY(device->ops->sort_end(device, &taken, runs, err));
+    if (taken != builder->table.n)
+        return changed(err);
+    for (size_t j = 0; j <= RANK_STEPS; j++)
+        if (runs[j].upto > builder->seen) /* not the one before */
+            rank_builder_add_run(builder, &runs[j]);
+    return IMGSTAT_OK;
+}
+
+/* *sorted: false where the device does not, and nothing has been read. */
+static ImgstatResult sort_all(ImgstatSample sample, uint16_t channel, const Reader *reader,
+                              RankBuilder *builder, bool *sorted, ImgstatError *err)
+{
+    Device *const device = reader->sorter;
+    *sorted = false;
+    if (!device)
+        return IMGSTAT_OK;
+    IMGSTAT_TRY(device->ops->sort_begin(device, sample, builder->table.n, sorted, err));
+    if (!*sorted)
+        return IMGSTAT_OK;
+    RankKnot *const runs = scratch_take(reader->scratch, (RANK_STEPS + 1) * sizeof *runs);
+    const Pass pass = {.sort = &channel};
+    ImgstatResult res = runs ? reader->read(reader->context, &pass, err)
+                             : error_memory(err, (RANK_STEPS + 1) * sizeof *runs, "sorting");
+    if (res == IMGSTAT_OK)
+        res = take_runs(device, builder, runs, err);
+    else
+        (void)(device->ops->sort_end(device, NULL, NULL, NULL) == IMGSTAT_OK);
+    scratch_give(runs);
+    return res;
+}
+
 ImgstatResult order_stream(ImgstatSample sample, uint16_t channel, const uint64_t *bins,
                            size_t keys, Reader reader, RankBuilder *builder, ImgstatError *err)
 {
+    bool sorted;
+    IMGSTAT_TRY(sort_all(sample, channel, &reader, builder, &sorted, err));
+    if (sorted)
+        return IMGSTAT_OK;
     const uint64_t n = builder->table.n;
     const size_t capacity = n < keys ? (size_t)n : keys;
     Order order = {.sample = sample,

@@ -14,6 +14,8 @@ ImgstatResult pass_in_turn(Device *device, const ImagePro *image, const Pass *pa
         IMGSTAT_TRY(ops->gather(device, image, pass->gathers, pass->n_gathers, err));
     if (pass->n_windows)
         IMGSTAT_TRY(ops->windows_add(device, image, err));
+    if (pass->sort)
+        IMGSTAT_TRY(ops->sort_add(device, image, *pass->sort, err));
     if (pass->central)
         IMGSTAT_TRY(ops->central(device, image, pass->center, pass->central, err));
     return IMGSTAT_OK;

@@ -15,6 +15,7 @@ typedef struct Pass {
     size_t n_gathers;
     KeyWindow *windows; /* of 32-bit samples; at most WINDOWS_MOST */
     size_t n_windows;
+    const uint16_t *sort; /* NULL, or the channel whose keys sort_add takes */
     const double *center; /* with central: one a channel */
     Central *central;     /* NULL: not asked for */
 } Pass;
@@ -38,6 +39,7 @@ typedef struct Reader {
     void *context;
     unsigned threads;          /* to sort with what was read; 0: one */
     Scratch *scratch;          /* where memory for what is found comes from */
+    Device *sorter;            /* NULL, or the device that reads, which may sort, too */
     const struct Guess *guess; /* NULL, or one that holds all order statistics (guess.h) */
 } Reader;
 

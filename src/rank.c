@@ -65,6 +65,13 @@ void rank_builder_add(RankBuilder *builder, uint64_t key, uint64_t count)
     builder->current.upto = builder->seen;
 }
 
+void rank_builder_add_run(RankBuilder *builder, const RankKnot *run)
+{
+    rank_builder_close(builder);
+    builder->table.knots[builder->table.n_knots++] = *run;
+    builder->seen = run->upto;
+}
+
 RankTable *rank_builder_finish(RankBuilder *builder, ImgstatError *err)
 {
     rank_builder_close(builder);

@@ -15,6 +15,9 @@ uint64_t rank_steps(uint64_t n, uint64_t rank);
 /* The run of equal keys that is open has ended. */
 void rank_builder_close(RankBuilder *builder);
 
+/* The run that holds the rank of the next step which is above those before. */
+void rank_builder_add_run(RankBuilder *builder, const RankKnot *run);
+
 /* rank_keys.c: as rank_builder_add of each of n < 2^32 keys in ascending order. They come in any,
  * but are above all those before, and are numbers of 4 or 8 bytes. Both arrays have room for n, and
  * hold nothing in the end. */

@@ -355,7 +355,8 @@ ImgstatResult survey_image(const ImgstatMethod *method, Bands *bands, const Tran
     const Reader reader = {.read = read_one,
                            .context = &one,
                            .threads = bands->device->threads,
-                           .scratch = bands->device->scratch};
+                           .scratch = bands->device->scratch,
+                           .sorter = bands->device};
     if (res == IMGSTAT_OK)
         res = survey_finish(survey, reader, err);
     if (res != IMGSTAT_OK) {

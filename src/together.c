@@ -160,7 +160,8 @@ static ImgstatResult finish(Jobs *jobs, Worker *worker, ImgstatError *err)
     const Reader reader = {.read = read_files,
                            .context = &t,
                            .threads = worker->device->threads,
-                           .scratch = worker->device->scratch};
+                           .scratch = worker->device->scratch,
+                           .sorter = worker->device};
     const TransferShape *const shape = &jobs->survey->shape;
     const MatchReference *reference = NULL;
     if (!jobs->survey->record)

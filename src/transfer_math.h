@@ -153,8 +153,8 @@ IMGSTAT_INLINE uint32_t half_raw(double value)
     uint64_t bits;
     memcpy(&bits, &magnitude, sizeof bits);
     const uint64_t kept = bits >> 42, lost = bits & (((uint64_t)1 << 42) - 1);
-    const uint64_t half = (uint64_t)1 << 41;
-    const uint64_t up = lost > half || (lost == half && (kept & 1));
+    const uint64_t tie = (uint64_t)1 << 41;
+    const uint64_t up = lost > tie || (lost == tie && (kept & 1));
     return sign | (uint32_t)(kept + up - ((uint64_t)1008 << 10));
 }
 

@@ -47,13 +47,15 @@ static ImgstatResult host_copy(Device *device, const ImagePro *image, ImagePro *
     return IMGSTAT_OK;
 }
 
-/* Reads of several channels as one, but for the first, begin with a copy that the host makes. */
+/* Reads of several channels as one, but for the first, begin with a copy that the host makes unless
+ * all samples count (survey_flat_view). */
 static bool needs_host(const ImgstatMethod *method, const TransferShape *shape,
                        const ImagePro *image)
 {
     return image->memory == IMGSTAT_CUDA && image->width > 0 && image->height > 0 &&
            survey_reads_again(method, shape->sample) && shape->channels > 1 &&
-           transfer_maps(method, shape) == 1;
+           transfer_maps(method, shape) == 1 &&
+           (shape->alpha >= 0 || image->mask || transfer_channels(method, shape) == IMGSTAT_LUMA);
 }
 
 static ImgstatResult survey_pixels(Device *device, const ImgstatMethod *method,

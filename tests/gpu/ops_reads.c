@@ -2,6 +2,7 @@
 /* ops_reads.c: reads beyond the first one and scans, whose results are words, on both devices. */
 #include "ops_reads.h"
 #include "ops_images.h"
+#include "transfer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -177,6 +178,103 @@ static void check_windows(const TestImage *image)
             words[d][2 * i + 1] = window[d][i].count;
         }
     compare_words(words[0], words[1], 2 * n, what);
+}
+
+/* The runs that the ranks of all steps are in, by sorting all keys. */
+static void plain_runs(uint64_t *keys, size_t n, RankKnot *runs)
+{
+    qsort(keys, n, sizeof *keys, compare_keys);
+    for (size_t j = 0; j <= RANK_STEPS; j++) {
+        const size_t rank = (size_t)((uint64_t)(n - 1) * j / RANK_STEPS);
+        size_t below = rank, upto = rank + 1;
+        if (j > 0 && runs[j - 1].upto > rank) { /* the same run */
+            runs[j] = runs[j - 1];
+            continue;
+        }
+        while (below > 0 && keys[below - 1] == keys[rank])
+            below--;
+        while (upto < n && keys[upto] == keys[rank])
+            upto++;
+        runs[j] = (RankKnot){keys[rank], below, upto};
+    }
+}
+
+/* Two bands; n: what sort_begin is told. */
+static ImgstatResult sort_bands(const TestImage *image, uint16_t channel, uint64_t n, bool *sorts,
+                                uint64_t *taken, RankKnot *runs)
+{
+    const uint32_t rows = image->shape.height, first = 1 + rows / 3;
+    const ImagePro high = image_band(&image->cuda, 0, first);
+    const ImagePro low = image_band(&image->cuda, first, rows - first);
+    must(cuda_device_ops.sort_begin(ops.cuda, image->shape.sample, n, sorts, &ops.error));
+    if (!*sorts)
+        return IMGSTAT_OK;
+    must(cuda_device_ops.sort_add(ops.cuda, &low, channel, &ops.error));
+    must(cuda_device_ops.sort_add(ops.cuda, &high, channel, &ops.error));
+    return cuda_device_ops.sort_end(ops.cuda, taken, runs, &ops.error);
+}
+
+static void check_sort(const TestImage *image)
+{
+    enum { FEW = 1000 };
+    static RankKnot runs[2][RANK_STEPS + 1];
+    const uint16_t channel = (uint16_t)below(image->shape.channels);
+    const size_t capacity = (size_t)image->shape.width * image->shape.height;
+    KeyGather gather = {.channel = channel, .hi = UINT64_MAX, .capacity = capacity};
+    char what[160];
+    bool sorts;
+    uint64_t taken = 0;
+    shape_text(&image->shape, "sort", what, sizeof what);
+    gather.keys = malloc(capacity * sizeof *gather.keys);
+    if (!gather.keys)
+        fail("out of memory");
+    must(cpu_device_ops.gather(ops.cpu, &image->cpu, &gather, 1, &ops.error));
+    const size_t n = gather.n;
+    memset(runs[1], 0xA5, sizeof runs[1]);
+    must(sort_bands(image, channel, n, &sorts, &taken, runs[1]));
+    if (sorts) {
+        plain_runs(gather.keys, n, runs[0]);
+        if (taken != n)
+            complain("%s: %zu keys, cuda %llu", what, n, (unsigned long long)taken);
+        compare_words(&runs[0][0].key, &runs[1][0].key, sizeof runs[0] / 8, what);
+        /* Other pixels than were counted are found out, whether there is room for them or not. */
+        for (int d = -1; d <= 1; d += 2) {
+            must(sort_bands(image, channel, n + (size_t)(int64_t)d, &sorts, &taken, runs[1]));
+            if (!sorts || taken != n)
+                complain("%s: %zu keys, cuda %llu of %zu", what, n, (unsigned long long)taken,
+                         n + (size_t)(int64_t)d);
+        }
+        must(cuda_device_ops.sort_begin(ops.cuda, image->shape.sample, n, &sorts, &ops.error));
+        if (cuda_device_ops.sort_begin(ops.cuda, image->shape.sample, n, &sorts, NULL) !=
+            IMGSTAT_ERR_ARG)
+            complain("%s: begun twice, and no error", what);
+        must(cuda_device_ops.sort_end(ops.cuda, NULL, NULL, &ops.error));
+    } else if (n > capacity / 2) {
+        complain("%s: %zu keys are not sorted", what, n);
+    }
+    must(cuda_device_ops.sort_begin(ops.cuda, image->shape.sample, FEW, &sorts, &ops.error));
+    if (sorts || cuda_device_ops.sort_end(ops.cuda, &taken, runs[1], NULL) != IMGSTAT_ERR_ARG)
+        complain("%s: few keys are sorted", what);
+    free(gather.keys);
+}
+
+void test_sort(void)
+{
+    for (int s = IMGSTAT_U32; s <= IMGSTAT_F64; s++) {
+        for (int k = 0; k < (ops.small ? 2 : 24); k++) {
+            Shape shape = {.sample = (ImgstatSample)s, .channels = (uint16_t)(1 + below(3))};
+            shape.width = 400 + below(ops.small ? 10 : 3000);
+            shape.height = 210 + below(ops.small ? 10 : 300);
+            shape.pattern = (Pattern)below(PATTERNS);
+            shape.mask = below(4) == 0;
+            shape.nodata = below(4) == 0;
+            shape.gap = below(3) ? 0 : below(30);
+            shape.shift = below(3) ? 0 : below(16);
+            TestImage image = test_image_create(&shape, below(3) > 0);
+            check_sort(&image);
+            test_image_destroy(&image);
+        }
+    }
 }
 
 static void check_central(const TestImage *image)

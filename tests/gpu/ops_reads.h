@@ -5,6 +5,8 @@
 
 /* Digits, ranges, keys, windows and central moments. */
 void test_reads(void);
+/* Ranks by sorting. */
+void test_sort(void);
 void test_scan(void);
 
 #endif

@@ -496,6 +496,7 @@ static const Test tests[] = {{"comparator", test_comparator},
                              {"late", test_late},
                              {"batches", test_batches},
                              {"reads", test_reads},
+                             {"sort", test_sort},
                              {"huge", test_huge}};
 
 static void run(const Test *test)

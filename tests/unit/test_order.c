@@ -132,3 +132,139 @@ Test(order, pixels_that_change_are_an_error)
     imgstat_device_close(read.device);
     imgstat_image_release(&image);
 }
+
+/* ---- A device that sorts --------------------------------------------------------------------- */
+
+static struct Sorting {
+    bool begun, forgets; /* forgets: a key */
+    uint64_t n, taken;
+    uint64_t *keys;
+} sorting;
+
+static ImgstatResult sort_begin(Device *device, ImgstatSample sample, uint64_t n, bool *sorts,
+                                ImgstatError *err)
+{
+    (void)device;
+    (void)sample;
+    (void)err;
+    sorting.begun = *sorts = true;
+    sorting.n = n;
+    sorting.taken = 0;
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult sort_add(Device *device, const ImagePro *image, uint16_t channel,
+                              ImgstatError *err)
+{
+    KeyGather gather = {
+        .channel = channel, .hi = UINT64_MAX, .keys = sorting.keys, .capacity = sorting.n};
+    cr_assert(sorting.begun);
+    IMGSTAT_TRY(device->ops->gather(device, image, &gather, 1, err));
+    sorting.taken = gather.n - sorting.forgets;
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult sort_end(Device *device, uint64_t *taken, RankKnot *runs, ImgstatError *err)
+{
+    (void)device;
+    (void)err;
+    cr_assert(sorting.begun);
+    sorting.begun = false;
+    if (!runs)
+        return IMGSTAT_OK;
+    *taken = sorting.taken;
+    qsort(sorting.keys, sorting.taken, sizeof *sorting.keys, by_key);
+    for (uint64_t j = 0; j <= RANK_STEPS; j++) {
+        const uint64_t rank = (sorting.taken - 1) * j / RANK_STEPS;
+        RankKnot run = {sorting.keys[rank], rank, rank + 1};
+        while (run.below > 0 && sorting.keys[run.below - 1] == run.key)
+            run.below--;
+        while (run.upto < sorting.taken && sorting.keys[run.upto] == run.key)
+            run.upto++;
+        runs[j] = run;
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult read_sorted(void *context, const Pass *pass, ImgstatError *err)
+{
+    Read *const read = context;
+    cr_assert_not_null(pass->sort);
+    read->reads++;
+    return read->device->ops->sort_add(read->device, read->image, *pass->sort, err);
+}
+
+static ImgstatResult read_nothing(void *context, const Pass *pass, ImgstatError *err)
+{
+    (void)context;
+    (void)pass;
+    return error_set(err, IMGSTAT_ERR_IO, "cannot be read");
+}
+
+static RankTable *ranks_of(ImgstatSample sample, const uint64_t *bins, uint64_t n, Reader reader,
+                           ImgstatResult expected)
+{
+    RankBuilder builder;
+    ImgstatError err;
+    cr_assert_eq(rank_builder_init(NULL, &builder, n, &err), IMGSTAT_OK);
+    cr_assert_eq(order_stream(sample, 0, bins, n, reader, &builder, &err), expected);
+    RankTable *const table = expected == IMGSTAT_OK ? rank_builder_finish(&builder, &err) : NULL;
+    rank_builder_release(&builder);
+    return table;
+}
+
+/* Its ranks are those that are found without; fewer samples than steps, and more. */
+Test(order, devices_that_sort)
+{
+    static const size_t sizes[] = {1, 2, 1000, 65536, 65537, 300000};
+    static uint64_t bins[65536];
+    size_t compared = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const uint32_t n = (uint32_t)sizes[i];
+        ImagePro image;
+        ImgstatError err;
+        uint64_t state = n;
+        cr_assert_eq(imgstat_image_create(n, 1, 1, IMGSTAT_U32, 0, &image, &err), IMGSTAT_OK);
+        memset(bins, 0, sizeof bins);
+        for (uint32_t k = 0; k < n; k++) {
+            const uint32_t raw = (uint32_t)crowded(IMGSTAT_U32, &state);
+            memcpy((char *)image.host + k * sizeof raw, &raw, sizeof raw);
+            bins[raw >> 16]++;
+        }
+        Read read = {.image = &image};
+        cr_assert_eq(imgstat_device_open("cpu", 1, &read.device, &err), IMGSTAT_OK);
+        const DeviceOps *const plain = read.device->ops;
+        DeviceOps ops = *plain;
+        ops.sort_begin = sort_begin;
+        ops.sort_add = sort_add;
+        ops.sort_end = sort_end;
+        Reader reader = {.read = read_image, .context = &read, .sorter = read.device};
+        RankTable *const expected = ranks_of(IMGSTAT_U32, bins, n, reader, IMGSTAT_OK);
+        sorting.keys = malloc(n * sizeof *sorting.keys);
+        read.device->ops = &ops;
+        read.reads = 0;
+        reader.read = read_sorted;
+        RankTable *const table = ranks_of(IMGSTAT_U32, bins, n, reader, IMGSTAT_OK);
+        cr_expect_eq(read.reads, 1);
+        cr_expect_eq(table->n, n);
+        cr_assert_eq(table->n_knots, expected->n_knots, "%u samples: %u knots, not %u", n,
+                     table->n_knots, expected->n_knots);
+        cr_expect_eq(memcmp(table->knots, expected->knots, table->n_knots * sizeof *table->knots),
+                     0, "%u samples", n);
+        compared += table->n_knots;
+        sorting.forgets = n > 1; /* a sample that is not what it was */
+        if (n > 1)
+            ranks_of(IMGSTAT_U32, bins, n, reader, IMGSTAT_ERR_IO);
+        sorting.forgets = false;
+        reader.read = read_nothing;
+        ranks_of(IMGSTAT_U32, bins, n, reader, IMGSTAT_ERR_IO);
+        cr_expect_not(sorting.begun, "what has begun has an end");
+        read.device->ops = plain;
+        rank_table_destroy(table);
+        rank_table_destroy(expected);
+        free(sorting.keys);
+        imgstat_device_close(read.device);
+        imgstat_image_release(&image);
+    }
+    cr_assert_gt(compared, 65536);
+}

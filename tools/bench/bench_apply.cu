@@ -25,6 +25,8 @@ extern "C" {
 
 /* Compared with the processor's bytes: this many of the first rows. */
 static const size_t CHECKED_BYTES = (size_t)64 << 20;
+/* Of wide samples, images up to this. */
+static const size_t WIDE_BYTES = (size_t)256 << 20;
 
 typedef struct ApplyWork {
     Device *device, *cpu;
@@ -34,6 +36,16 @@ typedef struct ApplyWork {
     ImagePro from, to;
     void *table; /* of NPP */
 } ApplyWork;
+
+static const ImgstatMethod equalize = {.transform = IMGSTAT_EQUALIZE};
+
+static cudaError_t status_of(ImgstatResult res, const ImgstatError *err)
+{
+    if (res == IMGSTAT_OK)
+        return cudaSuccess;
+    fprintf(stderr, "imgstat-bench: %s\n", err->message);
+    return cudaErrorUnknown;
+}
 
 static cudaError_t call_apply(Bench *bench, const BenchCase *c, void *work, const void *in)
 {
@@ -45,10 +57,20 @@ static cudaError_t call_apply(Bench *bench, const BenchCase *c, void *work, cons
     const ImgstatResult res =
         w->chain ? cuda_transform_async(w->chain, bench->stream, &w->from, &w->to, &err)
                  : cuda_device_ops.apply(w->device, w->transfer, &w->from, -1, &w->to, &err);
-    if (res == IMGSTAT_OK)
-        return cudaSuccess;
-    fprintf(stderr, "imgstat-bench: %s\n", err.message);
-    return cudaErrorUnknown;
+    return status_of(res, &err);
+}
+
+/* Measures, makes the transfer and applies it; waits. */
+static cudaError_t call_whole(Bench *bench, const BenchCase *c, void *work, const void *in)
+{
+    ApplyWork *const w = (ApplyWork *)work;
+    ImgstatError err;
+    (void)c;
+    w->from.device.address = (uint64_t)(uintptr_t)in;
+    w->to.device.address = (uint64_t)(uintptr_t)bench->out;
+    const ImgstatResult res =
+        imgstat_image_transform(w->device, &equalize, &w->from, -1, NULL, &w->to, &err);
+    return status_of(res, &err);
 }
 
 static cudaError_t call_graph(Bench *bench, const BenchCase *c, void *work, const void *in)
@@ -127,7 +149,8 @@ static void apply_rows(Bench *bench, BenchCase c, ApplyWork *w, const void *host
         bench_row(bench, &c, "imgstat apply", call_apply, w,
                   output_is_right(bench, &c, w, host, call_apply));
 #ifdef IMGSTAT_WITH_NPP_LUT
-    if (c.channels == 1 && bench_wanted(bench, &c, "NPP LUTPalette") && upload_table(bench, &c, w))
+    if (sample_is_narrow(c.sample) && c.channels == 1 &&
+        bench_wanted(bench, &c, "NPP LUTPalette") && upload_table(bench, &c, w))
         bench_row(bench, &c, "NPP LUTPalette", call_npp, w,
                   output_is_right(bench, &c, w, host, call_npp));
 #else
@@ -138,13 +161,12 @@ static void apply_rows(Bench *bench, BenchCase c, ApplyWork *w, const void *host
 static void chain_rows(Bench *bench, BenchCase c, ApplyWork *w, const void *host)
 {
     ImgstatError err;
-    const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE};
     const TransferShape shape = shape_of_image(&w->from, -1);
     c.reads_again = 1;
     if (!bench_wanted(bench, &c, "imgstat equalize") &&
         !bench_wanted(bench, &c, "imgstat equalize, graph"))
         return;
-    if (cuda_transform_create(w->device, &method, &shape, c.samples / c.channels, &w->chain,
+    if (cuda_transform_create(w->device, &equalize, &shape, c.samples / c.channels, &w->chain,
                               &err) != IMGSTAT_OK) {
         fprintf(stderr, "imgstat-bench: %s\n", err.message);
         bench->failures++;
@@ -170,6 +192,14 @@ static void chain_rows(Bench *bench, BenchCase c, ApplyWork *w, const void *host
     cuda_transform_destroy(w->chain);
 }
 
+static void whole_rows(Bench *bench, BenchCase c, ApplyWork *w, const void *host)
+{
+    c.reads_again = 1;
+    if (bench_wanted(bench, &c, "imgstat equalize"))
+        bench_row(bench, &c, "imgstat equalize", call_whole, w,
+                  output_is_right(bench, &c, w, host, call_whole));
+}
+
 static void apply_of(Bench *bench, ImgstatSample sample, uint16_t channels, size_t bytes,
                      bool cached)
 {
@@ -184,7 +214,6 @@ static void apply_of(Bench *bench, ImgstatSample sample, uint16_t channels, size
     ImgstatError err;
     w.device = (Device *)bench->cuda;
     unsigned char *const host = (unsigned char *)malloc(c.bytes);
-    const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE};
     ImagePro image;
     ImgstatResult res =
         host ? cpu_device_ops.open(0, 0, &w.cpu, &err) : error_memory(&err, c.bytes, "an image");
@@ -197,13 +226,16 @@ static void apply_of(Bench *bench, ImgstatSample sample, uint16_t channels, size
         w.to = image = w.from;
         image.memory = IMGSTAT_HOST;
         image.host = host;
-        res = imgstat_transfer_create(w.cpu, &method, &image, -1, NULL, &w.transfer, &err);
+        res = imgstat_transfer_create(w.cpu, &equalize, &image, -1, NULL, &w.transfer, &err);
     }
     if (res == IMGSTAT_OK && w.transfer) {
         if (c.bytes <= (size_t)bench->device.l2CacheSize)
             bench_row(bench, &c, "copy", bench_copy, NULL, true);
         apply_rows(bench, c, &w, host);
-        chain_rows(bench, c, &w, host);
+        if (sample_is_narrow(sample))
+            chain_rows(bench, c, &w, host);
+        else
+            whole_rows(bench, c, &w, host);
     } else {
         if (res != IMGSTAT_OK)
             fprintf(stderr, "imgstat-bench: %s\n", err.message);
@@ -235,6 +267,9 @@ void bench_transfers(Bench *bench)
             apply_of(bench, IMGSTAT_U8, 1, bytes, false);
         apply_of(bench, IMGSTAT_U16, 1, bytes, false);
         apply_of(bench, IMGSTAT_U8, 3, bytes, false);
+        if (bytes <= WIDE_BYTES) /* the processor takes seconds to know what is right */
+            for (ImgstatSample sample : {IMGSTAT_F32, IMGSTAT_F64, IMGSTAT_U32})
+                apply_of(bench, sample, 1, bytes, false);
     }
 }
 
