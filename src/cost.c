@@ -190,12 +190,13 @@ static void add_mapping(CostWork *work, const ImgstatPage *page, const CostTask 
 /* As pipeline_bytes has it, about. */
 static double pages_at_once(const ImgstatPage *page, const CostTask *task)
 {
-    enum { KEPT_SHARE = 4, SORT_SHARE = 8 };
+    enum { KEPT_SHARE = 4, SORT_SHARE = 8, KEY_BYTES = 16 };
     const double memory = memory_of(task), size = (double)imgstat_sample_bytes(page->sample);
-    const double bytes = size * page->width * page->height * page->channels;
-    const bool again = size > 2 && (ranks_all(task) || is(task, IMGSTAT_PERCENTILE));
-    const double held = file_bytes + (again ? memory / SORT_SHARE : 0) +
-                        (task->method && bytes <= memory / KEPT_SHARE ? bytes : 0);
+    const double samples = (double)page->width * page->height * page->channels;
+    const double sorted = size > 2 && ranks_all(task) ? KEY_BYTES * samples : 0;
+    const double held =
+        file_bytes + least(sorted, memory / SORT_SHARE) +
+        (task->method && size * samples <= memory / KEPT_SHARE ? size * samples : 0);
     return most(memory / held, 1);
 }
 

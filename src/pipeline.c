@@ -269,6 +269,23 @@ static EncodeHow how_of(const Pipeline *pipeline, const Worker *worker)
                        .deflaters = worker->deflaters};
 }
 
+/* What order statistics of wide samples take: counters, or keys and room to sort them. */
+static uint64_t order_bytes(const Pipeline *pipeline, const TransferShape *shape,
+                            const ImgstatPage *page)
+{
+    enum { DIGIT_BYTES = 65536 * sizeof(uint64_t), KEY_BYTES = 2 * sizeof(uint64_t), CLIPS = 2 };
+    const ImgstatMethod *const method = pipeline->method;
+    if (pipeline->transfer || !survey_reads_again(method, shape->sample))
+        return 0;
+    const uint64_t maps = transfer_maps(method, shape);
+    if (method->transform == IMGSTAT_PERCENTILE)
+        return maps * CLIPS * DIGIT_BYTES;
+    const bool flat = maps == 1 && transfer_channels(method, shape) != IMGSTAT_LUMA;
+    const uint64_t pixels = (uint64_t)page->width * page->height;
+    const uint64_t each = KEY_BYTES * (uint64_t)(flat ? page->channels : 1);
+    return pixels < pipeline->sort_bytes / each ? pixels * each : pipeline->sort_bytes;
+}
+
 PipelineBytes pipeline_bytes(const Pipeline *pipeline, const Worker *worker, Decoder *decoder,
                              const EncodeFormat *format)
 {
@@ -278,9 +295,7 @@ PipelineBytes pipeline_bytes(const Pipeline *pipeline, const Worker *worker, Dec
     const uint64_t counters =
         pipeline->transfer ? 0
                            : 2 * (uint64_t)record_bytes(shape.sample, shape.channels, RECORD_BINS);
-    uint64_t bytes = CODEC_BYTES + counters;
-    if (!pipeline->transfer && survey_reads_again(pipeline->method, shape.sample))
-        bytes += pipeline->sort_bytes;
+    uint64_t bytes = CODEC_BYTES + counters + order_bytes(pipeline, &shape, &decoder->page);
     if (!pipeline->transfer && pipeline->method->transform == IMGSTAT_CLAHE)
         bytes += adapt_bytes(pipeline->method, &shape, decoder->page.width, decoder->page.height);
     if (band > UINT64_MAX / 16)

@@ -93,11 +93,11 @@ def test_mixed_files(program, folder):
     write(folder / "in" / "lzma.tif", 4000, 700, "u8", 1, LZMA)
     n = len(os.listdir(folder / "in"))
     peaks = {}
-    for words in (["normalize"], ["equalize", "--clahe"]):
+    for words in (["normalize"], ["normalize", "--method", "percentile"], ["equalize"], ["equalize", "--clahe"]):
         inputs = sorted((folder / "in").glob("*"))
         if "--clahe" in words:  # not of floats
             inputs = [name for name in inputs if not name.name.startswith("f32")]
-        peaks[words[0]] = peak(program, *words, "--force", "--memory", "64M", "--jobs", "4", "--device", "cpu", *inputs,
+        peaks[" ".join(words)] = peak(program, *words, "--force", "--memory", "64M", "--jobs", "4", "--device", "cpu", *inputs,
                                "-o", folder / "out")
     check(len(os.listdir(folder / "out")) == n, "all of them are there")
     same = sorted((folder / "in").glob("u8-3*"))
