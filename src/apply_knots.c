@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* apply_knots.c: samples through knots. A sample's place among them is found for many at once,
- * without branches; then 32-bit floats go on as values (apply_float.h), all others by map_raw,
- * which is shown no knots but their neighbours. */
+ * without branches; then 32-bit floats go on as values (apply_float.h), all others as keys. */
 #include "apply_float.h"
 
 #include "processor.h"
@@ -228,29 +227,27 @@ static void apply_floats(const KnotTable *table, const unsigned char *from, size
 
 /* ---- Other types --------------------------------------------------------------------------- */
 
-/* How many knots are at or below a key; 1 for keys below all. Processors look for several at once,
- * since it takes as many steps for each. */
-static inline uint32_t count_of(const KnotTable *table, const MapKnot *knots, uint64_t key)
+/* How many knots are at or below a key. Processors look for several at once, since it takes as many
+ * steps for each. */
+static inline uint32_t count_of(const KnotTable *table, const MapKnot *knots, uint64_t own)
 {
     const uint32_t n = table->map->n_knots;
-    key = key > table->first ? key : table->first;
+    uint64_t key = own > table->first ? own : table->first;
     key = key < table->last ? key : table->last;
     uint32_t count = table->below[(key - table->first) >> table->shift];
     for (uint32_t half = table->half; half > 0; half /= 2) {
         const uint32_t at = count + half - 1;
         count += knots[at < n ? at : n - 1].key <= key ? half : 0;
     }
-    return count < n ? count : n;
+    return own < table->first ? 0 : count < n ? count : n;
 }
 
 /* `sample` is a constant where this is inlined. */
 static inline void map_keys(ImgstatSample sample, const KnotTable *table, const unsigned char *from,
                             size_t step, size_t n, unsigned char *to)
 {
-    Map near = *table->map;
-    const MapKnot *const knots = near.knots;
-    const uint32_t n_knots = near.n_knots;
-    const ImgstatSample to_sample = near.to.sample;
+    const Map *const map = table->map;
+    const ImgstatSample to_sample = map->to.sample;
     const size_t in = sample_bits(sample) / 8, out = sample_bits(to_sample) / 8;
     uint64_t raw[KNOT_BLOCK];
     uint32_t count[KNOT_BLOCK];
@@ -258,14 +255,11 @@ static inline void map_keys(ImgstatSample sample, const KnotTable *table, const 
         const size_t here = n - first < KNOT_BLOCK ? n - first : KNOT_BLOCK;
         for (size_t i = 0; i < here; i++) {
             raw[i] = load_raw(from + (first + i) * step * in, in);
-            count[i] = count_of(table, knots, sample_key(sample, raw[i]));
+            count[i] = count_of(table, map->knots, sample_key(sample, raw[i]));
         }
-        for (size_t i = 0; i < here; i++) {
-            near.knots = knots + count[i] - 1;
-            near.n_knots = count[i] < n_knots ? 2 : 1;
+        for (size_t i = 0; i < here; i++)
             store_raw(to + (first + i) * step * out, out,
-                      map_raw(&near, sample, to_sample, raw[i]));
-        }
+                      map_raw_beside_knots(map, sample, to_sample, count[i], raw[i]));
     }
 }
 

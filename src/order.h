@@ -6,8 +6,9 @@
 #include "pass.h"
 #include "transfer.h"
 
-/* Feeds the builder with every valid key of `channel`, or with those that hold a step's rank. bins: their counts by leading 16 bits.
- * keys: how many are gathered and sorted at once; 16 bytes each. */
+/* Feeds the builder with every valid key of `channel`, or with those that hold a step's rank. bins:
+ * their counts by leading 16 bits. keys: how many are gathered and sorted at once; 16 bytes each.
+ */
 ImgstatResult order_stream(ImgstatSample sample, uint16_t channel, const uint64_t *bins,
                            size_t keys, Reader reader, RankBuilder *builder, ImgstatError *err);
 

@@ -415,23 +415,16 @@ IMGSTAT_INLINE uint64_t range_affine(const MapRange *to, ImgstatSample from, uin
     return range_unit(to, map_sub(x, b) / map_sub(w, b));
 }
 
-IMGSTAT_INLINE uint64_t map_knots(const Map *map, uint64_t key)
+/* The output of a key that has `count` knots at or below it. */
+IMGSTAT_INLINE uint64_t map_beside_knots(const Map *map, uint32_t count, uint64_t key)
 {
     const MapKnot *knot = map->knots;
-    uint32_t low = 0, high = map->n_knots; /* the first knot above key */
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (knot[middle].key > key)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    if (low == 0)
+    if (count == 0)
         return range_clamp(&map->to, knot[0].at);
-    const MapKnot *left = &knot[low - 1];
-    if (left->key == key || low == map->n_knots)
+    const MapKnot *left = &knot[count - 1];
+    if (left->key == key || count == map->n_knots)
         return range_clamp(&map->to, left->at);
-    const MapKnot *right = &knot[low];
+    const MapKnot *right = &knot[count];
     double part;
     if (sample_is_float(map->from)) {
         const double scale = map->from == IMGSTAT_F64 ? 0.5 : 1.0;
@@ -445,6 +438,19 @@ IMGSTAT_INLINE uint64_t map_knots(const Map *map, uint64_t key)
     const double from = map_value(map->to.sample, left->at);
     const double rise = map_mul(map_sub(map_value(map->to.sample, right->before), from), part);
     return range_key(&map->to, map_add(from, rise));
+}
+
+IMGSTAT_INLINE uint64_t map_knots(const Map *map, uint64_t key)
+{
+    uint32_t low = 0, high = map->n_knots; /* the first knot above key */
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (map->knots[middle].key > key)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return map_beside_knots(map, low, key);
 }
 
 /* The output key of a defined sample, before range_avoid. */
@@ -537,6 +543,17 @@ IMGSTAT_INLINE uint64_t map_raw(const Map *map, ImgstatSample from, ImgstatSampl
     if (from == to && (map_is_identity(map) || map_stays(map, from, key)))
         return raw;
     return sample_raw(to, map_sample(map, key));
+}
+
+/* The same for MAP_KNOTS where it is known how many knots are at or below the key; of samples that
+ * stay, any number. */
+IMGSTAT_INLINE uint64_t map_raw_beside_knots(const Map *map, ImgstatSample from, ImgstatSample to,
+                                             uint32_t count, uint64_t raw)
+{
+    const uint64_t key = sample_key(from, raw);
+    if (map_stays(map, from, key))
+        return from == to ? raw : sample_raw(to, map_unchanged(map, key));
+    return sample_raw(to, range_avoid(&map->to, map_beside_knots(map, count, key)));
 }
 
 /* An image without contrast stays as it is; in another type or depth, from its full scale to the
