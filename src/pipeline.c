@@ -291,6 +291,10 @@ PipelineBytes pipeline_bytes(const Pipeline *pipeline, const Worker *worker, Dec
 {
     const TransferShape shape = shape_of_page(decoder);
     const EncodeHow how = how_of(pipeline, worker);
+    uint8_t bits;
+    const ImgstatSample sample = pipeline->transfer
+                                     ? imgstat_transfer_output(pipeline->transfer, &bits)
+                                     : transfer_output(pipeline->method, &shape, &bits);
     const uint64_t band = bands_least(decoder), whole = bands_whole(decoder);
     const uint64_t counters =
         pipeline->transfer ? 0
@@ -305,7 +309,8 @@ PipelineBytes pipeline_bytes(const Pipeline *pipeline, const Worker *worker, Dec
     PipelineBytes out = {.least = bytes + 5 * band};
     const uint64_t bands = worker->device->threads > 1 ? 2 * band : band;
     const uint64_t mapped = band > OUT_BYTES ? band : OUT_BYTES;
-    const uint64_t codecs = decoder->held_bytes + (format ? format->bytes(&how, decoder) : 0);
+    const uint64_t codecs =
+        decoder->held_bytes + (format ? format->bytes(&how, decoder, sample) : 0);
     const bool keep = !reads_once(pipeline) && whole <= pipeline->keep_bytes &&
                       out.least + whole <= pipeline->memory &&
                       bytes + whole + mapped + codecs <= pipeline->memory;

@@ -5,6 +5,7 @@
 
 #include "codec.h"
 #include "png_stream.h"
+#include "row_blocks.h"
 
 #include <png.h>
 
@@ -27,7 +28,7 @@ typedef struct PngDecoder {
     uint8_t colors[256][4];
     size_t png_row_bytes; /* of a row as libpng gives it, where step changes it */
     uint8_t *row;         /* one such row */
-    uint8_t *whole;       /* interlaced images are decoded at once, as libpng gives rows */
+    RowBlocks *whole;     /* interlaced images are decoded at once, as libpng gives rows */
     uint64_t offset;      /* of the next byte to read from the source */
     uint8_t *buffer;      /* PNG_READ_BYTES */
     size_t at, filled;    /* in buffer */

@@ -90,9 +90,10 @@ void png_end_reading(PngDecoder *pd)
     free(pd->unfiltered[0]);
     free(pd->unfiltered[1]);
     free(pd->row);
-    scratch_give(pd->whole);
+    row_blocks_destroy(pd->whole);
     pd->stream = NULL;
-    pd->unfiltered[0] = pd->unfiltered[1] = pd->row = pd->whole = NULL;
+    pd->whole = NULL;
+    pd->unfiltered[0] = pd->unfiltered[1] = pd->row = NULL;
     pd->decided = false;
 }
 

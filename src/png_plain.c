@@ -64,15 +64,17 @@ static ImgstatResult read_whole(PngDecoder *pd, ImgstatError *err)
             err, IMGSTAT_ERR_LIMIT,
             "%s: interlaced, so read as a whole, which takes more than the limit of %llu bytes",
             pd->base.source->name, (unsigned long long)pd->base.how.limits.max_chunk_bytes);
-    pd->whole = scratch_take(pd->base.scratch, bytes);
-    if (!pd->whole)
+    pd->whole = row_blocks_create(pd->base.scratch, pd->png_row_bytes, page->height);
+    bool ok = pd->whole != NULL;
+    for (uint32_t y = 0; ok && y < page->height; y++)
+        ok = row_blocks_row(pd->whole, y) != NULL;
+    if (!ok)
         return error_memory(err, bytes, "an interlaced image");
-    memset(pd->whole, 0, bytes); /* the first passes are combined with it */
     if (setjmp(png_jmpbuf(pd->png)))
         return png_failure(pd, err);
     for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++)
         for (uint32_t y = 0; y < page->height; y++)
-            png_read_row(pd->png, pd->whole + y * pd->png_row_bytes, NULL);
+            png_read_row(pd->png, row_blocks_row(pd->whole, y), NULL);
     return IMGSTAT_OK;
 }
 
@@ -103,7 +105,7 @@ ImgstatResult png_decode_row(PngDecoder *pd, uint8_t *to, ImgstatError *err)
 static ImgstatResult give_row(PngDecoder *pd, uint8_t *to, uint32_t y, ImgstatError *err)
 {
     if (pd->interlaced)
-        return png_finish_row(pd, pd->whole + (size_t)y * pd->png_row_bytes, to, y, err);
+        return png_finish_row(pd, row_blocks_row(pd->whole, y), to, y, err);
     uint8_t *const from = pd->step == ROW_AS_IT_IS ? to : pd->row;
     IMGSTAT_TRY(png_decode_row(pd, from, err));
     return png_finish_row(pd, from, to, y, err);
@@ -123,8 +125,11 @@ ImgstatResult png_read_plainly(PngDecoder *pd, uint8_t *to, size_t pitch, uint32
     if (pd->interlaced && !pd->whole)
         IMGSTAT_TRY(read_whole(pd, err));
     IMGSTAT_TRY(row_room(pd, err));
-    for (uint32_t i = 0; i < rows; i++)
+    for (uint32_t i = 0; i < rows; i++) {
         IMGSTAT_TRY(give_row(pd, to + i * pitch, y + i, err));
+        if (pd->interlaced) /* the caller has it; another read begins with the file */
+            row_blocks_drop(pd->whole, y + i + 1);
+    }
     if (y + rows < pd->base.page.height)
         return IMGSTAT_OK;
     IMGSTAT_TRY(read_tail(pd, err));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* png_write.c: the PNG encoder: the form of the image, and its rows as PNG stores them. */
 #include "png_write.h"
+#include "row_blocks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@ typedef struct PngEncoder {
     uint8_t *tail; /* chunks that follow the pixels */
     size_t tail_bytes;
     PngPacking packing;
-    uint8_t *whole;   /* an interlaced image, packed */
+    RowBlocks *whole; /* an interlaced image, packed */
     size_t row_bytes; /* of a packed row */
 } PngEncoder;
 
@@ -194,9 +195,8 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, const EncodePage *
     IMGSTAT_TRY(
         png_idat_create(&pe->sink, &base->how, choose, total_bytes(form, page), &pe->idat, err));
     if (form->interlaced) {
-        const size_t bytes = pe->row_bytes * page->height;
-        pe->whole = scratch_take(base->how.scratch, bytes);
-        return pe->whole ? IMGSTAT_OK : error_memory(err, bytes, "an interlaced image");
+        pe->whole = row_blocks_create(base->how.scratch, pe->row_bytes, page->height);
+        return pe->whole ? IMGSTAT_OK : error_memory(err, pe->row_bytes, "an interlaced image");
     }
     const bool same = form->depth == 8 && !pe->packing.widen && !pe->packing.invert;
     const PngRows rows = {.n = page->height,
@@ -253,7 +253,7 @@ static ImgstatResult write_passes(PngEncoder *pe, ImgstatError *err)
                               .pixel_bytes = pixel_bytes(&pe->form)};
         res = png_idat_begin(pe->idat, &rows, err);
         for (uint32_t y = pass_y[p]; y < page->height && res == IMGSTAT_OK; y += pass_dy[p]) {
-            gather_pixels(&pe->form, pe->whole + y * pe->row_bytes, pass_x[p], pass_dx[p], width,
+            gather_pixels(&pe->form, row_blocks_row(pe->whole, y), pass_x[p], pass_dx[p], width,
                           row);
             res = png_idat_write(pe->idat, row, bytes, 1, err);
         }
@@ -269,9 +269,12 @@ static ImgstatResult write_rows(Encoder *base, const void *rows, size_t pitch, u
     IMGSTAT_TRY(encode_check_rows(base, pitch, n, err));
     if (!pe->whole)
         IMGSTAT_TRY(png_idat_write(pe->idat, rows, pitch, n, err));
-    for (uint32_t i = 0; pe->whole && i < n; i++)
-        png_pack_row(&pe->packing, (const uint8_t *)rows + i * pitch,
-                     pe->whole + (size_t)(base->next_row + i) * pe->row_bytes);
+    for (uint32_t i = 0; pe->whole && i < n; i++) {
+        uint8_t *const to = row_blocks_row(pe->whole, base->next_row + i);
+        if (!to)
+            return error_memory(err, pe->row_bytes, "an interlaced image");
+        png_pack_row(&pe->packing, (const uint8_t *)rows + i * pitch, to);
+    }
     base->next_row += n;
     return IMGSTAT_OK;
 }
@@ -317,17 +320,22 @@ static void discard(Encoder *base)
     PngEncoder *const pe = (PngEncoder *)base;
     png_idat_destroy(pe->idat);
     free(pe->tail);
-    scratch_give(pe->whole);
+    row_blocks_destroy(pe->whole);
     free(pe);
 }
 
 static const char *const compressions[] = {"deflate", "none", NULL};
 
-/* An interlaced image; the rest is little. */
-static uint64_t held_bytes(const EncodeHow *how, const Decoder *like)
+/* An interlaced image, which takes the place of what the decoder has given of it; the rest is
+ * little. */
+static uint64_t held_bytes(const EncodeHow *how, const Decoder *like, ImgstatSample sample)
 {
+    const ImgstatPage *const page = &like->page;
+    const uint64_t whole =
+        (uint64_t)page->width * page->channels * imgstat_sample_bytes(sample) * page->height;
+    const bool interlaced = strcmp(page->format, "png") == 0 && like->held_bytes > 0;
     (void)how;
-    return strcmp(like->page.format, "png") == 0 ? like->held_bytes : 0;
+    return interlaced && whole > like->held_bytes ? whole - like->held_bytes : 0;
 }
 
 const EncodeFormat png_format = {

@@ -93,7 +93,7 @@ bool tiff_keeps_palette(const Decoder *like, const EncodePage *page);
 bool tiff_keeps_samples(const Decoder *like, const EncodePage *page);
 
 /* EncodeFormat.bytes */
-uint64_t tiff_encoder_bytes(const EncodeHow *how, const Decoder *like);
+uint64_t tiff_encoder_bytes(const EncodeHow *how, const Decoder *like, ImgstatSample sample);
 
 /* tiff_write_fields.c: copies what still holds of the page that this one comes from. */
 ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, const Decoder *like,

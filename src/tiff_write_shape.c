@@ -307,7 +307,7 @@ ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const Enc
 
 /* Rows of a row of chunks that come in parts, the pieces that they become, and for each thread the
  * chunk before compression; libtiff has that once more, and what it writes in memory that grows. */
-uint64_t tiff_encoder_bytes(const EncodeHow *how, const Decoder *like)
+uint64_t tiff_encoder_bytes(const EncodeHow *how, const Decoder *like, ImgstatSample sample)
 {
     const TiffDecoder *const td = tiff_of(like);
     const uint64_t threads = how->pool ? pool_threads(how->pool) : 1;
@@ -317,6 +317,9 @@ uint64_t tiff_encoder_bytes(const EncodeHow *how, const Decoder *like)
                             compression == COMPRESSION_ZSTD || compression == COMPRESSION_LZMA;
     const bool tiled = td && td->layout.tiled;
     uint64_t chunk = td ? td->layout.chunk_bytes : STRIP_BYTES, compressor;
+    if (td && sample != like->page.sample)
+        chunk = (uint64_t)td->layout.chunk_width * td->layout.chunk_height * td->layout.per_chunk *
+                imgstat_sample_bytes(sample);
     if (compression == COMPRESSION_NONE)
         return 3 * threads * TIFF_SHARED_BYTES;
     const uint16_t planes = td ? td->layout.planes : 1;
