@@ -51,7 +51,7 @@ struct PngIdat {
     Thread *threads;
     Batch batch[2]; /* one is made while the other is written */
     Batch *making, *written;
-    size_t n_blocks;                           /* of a full batch */
+    size_t most_blocks, n_blocks; /* of a batch: at most, and of a full one of these rows */
     size_t from_bytes, row_bytes, pixel_bytes; /* of a row as it comes, and packed */
     size_t block_rows;
     uint8_t *band; /* rows of a batch that is not full yet */
@@ -232,6 +232,25 @@ static ImgstatResult flush(PngIdat *idat, ImgstatError *err)
 
 /* ---- The stream ---- */
 
+/* Where memory is scarce a batch has a block for each thread, or what the share of strips holds. */
+static size_t most_blocks(const EncodeHow *how)
+{
+    const size_t threads = how->pool ? pool_threads(how->pool) : 1;
+    const size_t wanted = BLOCKS_A_THREAD * threads, fit = how->strip_bytes / BLOCK_BYTES;
+    const size_t least = threads > BLOCKS_A_THREAD ? threads : BLOCKS_A_THREAD;
+    const size_t n = how->strip_bytes == 0 || fit > wanted ? wanted : fit > least ? fit : least;
+    return n < MAX_BLOCKS ? n : MAX_BLOCKS;
+}
+
+uint64_t png_idat_bytes(const EncodeHow *how, uint64_t total)
+{
+    const uint64_t threads = how->pool ? pool_threads(how->pool) : 1;
+    const uint64_t most = most_blocks(how), blocks = total / BLOCK_BYTES + 1;
+    const uint64_t n = blocks < most ? blocks : most;
+    const uint64_t alone = n < BLOCKS_A_THREAD ? n : BLOCKS_A_THREAD;
+    return (3 * (n - alone) + (threads < n ? threads : n) - 1) * BLOCK_BYTES;
+}
+
 ImgstatResult png_idat_create(PngSink *sink, const EncodeHow *how, bool choose, uint64_t total,
                               PngIdat **out, ImgstatError *err)
 {
@@ -246,6 +265,7 @@ ImgstatResult png_idat_create(PngSink *sink, const EncodeHow *how, bool choose, 
     idat->deflaters = how->deflaters;
     idat->filters = png_filters();
     idat->n_threads = how->pool ? pool_threads(how->pool) : 1;
+    idat->most_blocks = most_blocks(how);
     idat->choose = choose && !store;
     idat->total = total;
     idat->adler = 1;
@@ -330,8 +350,7 @@ ImgstatResult png_idat_begin(PngIdat *idat, const PngRows *rows, ImgstatError *e
     if (idat->block_rows > rows->n)
         idat->block_rows = rows->n;
     const size_t blocks = (rows->n + idat->block_rows - 1) / idat->block_rows;
-    const size_t most = BLOCKS_A_THREAD * (size_t)idat->n_threads;
-    idat->n_blocks = blocks < most ? blocks : most < MAX_BLOCKS ? most : MAX_BLOCKS;
+    idat->n_blocks = blocks < idat->most_blocks ? blocks : idat->most_blocks;
     if (!make_room(idat))
         return error_memory(err, idat->block_rows * idat->n_blocks * idat->row_bytes,
                             "rows to compress");

@@ -326,16 +326,15 @@ static void discard(Encoder *base)
 
 static const char *const compressions[] = {"deflate", "none", NULL};
 
-/* An interlaced image, which takes the place of what the decoder has given of it; the rest is
- * little. */
+/* An interlaced image takes the place of what the decoder has given of it. */
 static uint64_t held_bytes(const EncodeHow *how, const Decoder *like, ImgstatSample sample)
 {
     const ImgstatPage *const page = &like->page;
     const uint64_t whole =
         (uint64_t)page->width * page->channels * imgstat_sample_bytes(sample) * page->height;
     const bool interlaced = strcmp(page->format, "png") == 0 && like->held_bytes > 0;
-    (void)how;
-    return interlaced && whole > like->held_bytes ? whole - like->held_bytes : 0;
+    const uint64_t held = interlaced && whole > like->held_bytes ? whole - like->held_bytes : 0;
+    return held + png_idat_bytes(how, whole);
 }
 
 const EncodeFormat png_format = {

@@ -79,6 +79,9 @@ typedef struct PngRows {
 ImgstatResult png_idat_create(PngSink *sink, const EncodeHow *how, bool choose, uint64_t total,
                               PngIdat **out, ImgstatError *err);
 void png_idat_destroy(PngIdat *idat); /* accepts NULL */
+/* What threads beyond the first add to what it takes, about, for so many bytes in all: batches that
+ * wait for the last of their rows, are made and are written, and blocks that are filtered. */
+uint64_t png_idat_bytes(const EncodeHow *how, uint64_t total);
 /* Such rows follow, and the first of them has none above it. */
 ImgstatResult png_idat_begin(PngIdat *idat, const PngRows *rows, ImgstatError *err);
 /* Rows are copied, unless a multiple of png_idat_batch comes at once. */
