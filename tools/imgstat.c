@@ -96,9 +96,12 @@ static void dispatch(int argc, char **argv)
 static void keep_memory(void)
 {
 #ifdef __GLIBC__
-    enum { KEPT_BYTES = 8 << 20 };
+    enum {
+        KEPT_BYTES = 8 << 20,
+        TOP_BYTES = 2 << 20 /* free at the end of each thread's heap, where malloc_trim leaves it */
+    };
     mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
-    mallopt(M_TRIM_THRESHOLD, 2 * KEPT_BYTES);
+    mallopt(M_TRIM_THRESHOLD, TOP_BYTES);
 #endif
 }
 
