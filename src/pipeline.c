@@ -9,6 +9,7 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -45,8 +46,18 @@ static void forget_nodata(Worker *worker)
     worker->given = NULL;
 }
 
+/* Each thread's heap would keep what it had at most. Where the program has another malloc, the
+ * first call sets glibc's up, which two threads must not do at once. */
+static void trim_heaps(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
 void worker_trim(Worker *worker, uint64_t bytes)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (bytes == 0)
         forget_nodata(worker);
     const uint64_t codec = bytes < CODEC_BYTES ? bytes : CODEC_BYTES;
@@ -57,10 +68,10 @@ void worker_trim(Worker *worker, uint64_t bytes)
     }
     if (worker->device->scratch)
         scratch_trim(worker->device->scratch, (size_t)(bytes - held));
-#ifdef __GLIBC__
-    if (bytes < CODEC_BYTES) /* each thread's heap would keep what it had at most */
-        malloc_trim(0);
-#endif
+    if (bytes < CODEC_BYTES) {
+        pthread_once(&once, trim_heaps);
+        trim_heaps();
+    }
 }
 
 void worker_close(Worker *worker)
