@@ -28,12 +28,13 @@ typedef struct PngDecoder {
     uint8_t colors[256][4];
     size_t png_row_bytes; /* of a row as libpng gives it, where step changes it */
     uint8_t *row;         /* one such row */
-    RowBlocks *whole;     /* interlaced images are decoded at once, as libpng gives rows */
-    uint64_t offset;      /* of the next byte to read from the source */
-    uint8_t *buffer;      /* PNG_READ_BYTES */
-    size_t at, filled;    /* in buffer */
-    bool ends_early;      /* the source had fewer bytes than libpng wanted */
-    bool bad_checksum;    /* of the compressed pixels as a whole */
+    RowBlocks *held;      /* of an interlaced image, as libpng gives rows: up to held_end */
+    uint32_t held_end;
+    uint64_t offset;   /* of the next byte to read from the source */
+    uint8_t *buffer;   /* PNG_READ_BYTES */
+    size_t at, filled; /* in buffer */
+    bool ends_early;   /* the source had fewer bytes than libpng wanted */
+    bool bad_checksum; /* of the compressed pixels as a whole */
     bool interlaced;
     /* The fast way, which ends at the first thing out of the ordinary: libpng then starts anew. */
     PngStream *stream;      /* NULL: rows come from libpng */
@@ -52,8 +53,13 @@ static inline uint32_t png_number(const uint8_t *at)
 ImgstatResult png_begin_reading(PngDecoder *pd, ImgstatError *err);
 ImgstatResult png_read_head(PngDecoder *pd, ImgstatError *err);
 void png_end_reading(PngDecoder *pd);
+/* libpng from the start, for the same image. */
+ImgstatResult png_start_anew(PngDecoder *pd, ImgstatError *err);
 /* What libpng complained of. */
 ImgstatResult png_failure(const PngDecoder *pd, ImgstatError *err);
+
+/* Rows of an interlaced image that are held at most. */
+uint32_t png_held_rows(const PngDecoder *pd);
 
 /* png_plain.c: rows through libpng, from row y on; the last ones with what follows the pixels. */
 ImgstatResult png_read_plainly(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t y, uint32_t rows,

@@ -90,9 +90,10 @@ void png_end_reading(PngDecoder *pd)
     free(pd->unfiltered[0]);
     free(pd->unfiltered[1]);
     free(pd->row);
-    row_blocks_destroy(pd->whole);
+    row_blocks_destroy(pd->held);
     pd->stream = NULL;
-    pd->whole = NULL;
+    pd->held = NULL;
+    pd->held_end = 0;
     pd->unfiltered[0] = pd->unfiltered[1] = pd->row = NULL;
     pd->decided = false;
 }
@@ -228,5 +229,16 @@ ImgstatResult png_read_head(PngDecoder *pd, ImgstatError *err)
         png_set_interlace_handling(pd->png);
     png_read_update_info(pd->png, pd->info);
     pd->png_row_bytes = png_get_rowbytes(pd->png, pd->info);
+    return IMGSTAT_OK;
+}
+
+ImgstatResult png_start_anew(PngDecoder *pd, ImgstatError *err)
+{
+    const ImgstatPage before = pd->base.page;
+    IMGSTAT_TRY(png_begin_reading(pd, err));
+    IMGSTAT_TRY(png_read_head(pd, err));
+    if (!page_has_shape(&pd->base.page, &before))
+        return decoder_changed(&pd->base, err);
+    pd->decided = true;
     return IMGSTAT_OK;
 }

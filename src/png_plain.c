@@ -53,29 +53,42 @@ ImgstatResult png_finish_row(PngDecoder *pd, const uint8_t *from, uint8_t *to, u
     return IMGSTAT_OK;
 }
 
-/* Reads all passes of an interlaced image. */
-static ImgstatResult read_whole(PngDecoder *pd, ImgstatError *err)
+uint32_t png_held_rows(const PngDecoder *pd)
 {
-    const ImgstatPage *const page = &pd->base.page;
-    size_t bytes = 0;
-    if (__builtin_mul_overflow(pd->png_row_bytes, (size_t)page->height, &bytes) ||
-        bytes > pd->base.how.limits.max_chunk_bytes)
-        return error_set(
-            err, IMGSTAT_ERR_LIMIT,
-            "%s: interlaced, so read as a whole, which takes more than the limit of %llu bytes",
-            pd->base.source->name, (unsigned long long)pd->base.how.limits.max_chunk_bytes);
-    pd->whole = row_blocks_create(pd->base.scratch, pd->png_row_bytes, page->height);
-    bool ok = pd->whole != NULL;
-    for (uint32_t y = 0; ok && y < page->height; y++)
-        ok = row_blocks_row(pd->whole, y) != NULL;
-    if (!ok)
-        return error_memory(err, bytes, "an interlaced image");
+    enum { SHARE = 2 }; /* of a chunk: bands and what becomes of them are held beside it */
+    const uint32_t height = pd->base.page.height;
+    const uint64_t rows = pd->base.how.limits.max_chunk_bytes / SHARE / pd->png_row_bytes;
+    return rows == 0 ? 1 : rows < height ? (uint32_t)rows : height;
+}
+
+/* Reads all passes of an interlaced image into the rows from y to end, and the others nowhere. */
+static ImgstatResult read_passes(PngDecoder *pd, uint32_t y, uint32_t end, ImgstatError *err)
+{
     if (setjmp(png_jmpbuf(pd->png)))
         return png_failure(pd, err);
     for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++)
-        for (uint32_t y = 0; y < page->height; y++)
-            png_read_row(pd->png, row_blocks_row(pd->whole, y), NULL);
+        for (uint32_t k = 0; k < pd->base.page.height; k++)
+            png_read_row(pd->png, k >= y && k < end ? row_blocks_row(pd->held, k) : pd->row, NULL);
     return IMGSTAT_OK;
+}
+
+/* Holds rows of an interlaced image from y on: as many as may be. */
+static ImgstatResult hold_rows(PngDecoder *pd, uint32_t y, ImgstatError *err)
+{
+    const uint32_t height = pd->base.page.height, most = png_held_rows(pd);
+    const uint32_t end = most < height - y ? y + most : height;
+    if (y > 0)
+        IMGSTAT_TRY(png_start_anew(pd, err));
+    if (!pd->row && !(pd->row = malloc(pd->png_row_bytes)))
+        return error_memory(err, pd->png_row_bytes, "a row of pixels");
+    pd->held = row_blocks_create(pd->base.scratch, pd->png_row_bytes, height);
+    bool ok = pd->held != NULL;
+    for (uint32_t k = y; ok && k < end; k++)
+        ok = row_blocks_row(pd->held, k) != NULL;
+    if (!ok)
+        return error_memory(err, (size_t)(end - y) * pd->png_row_bytes, "an interlaced image");
+    pd->held_end = end;
+    return read_passes(pd, y, end, err);
 }
 
 /* Reads what follows the pixels. Damage there leaves the samples whole, unless it is in the
@@ -105,7 +118,7 @@ ImgstatResult png_decode_row(PngDecoder *pd, uint8_t *to, ImgstatError *err)
 static ImgstatResult give_row(PngDecoder *pd, uint8_t *to, uint32_t y, ImgstatError *err)
 {
     if (pd->interlaced)
-        return png_finish_row(pd, row_blocks_row(pd->whole, y), to, y, err);
+        return png_finish_row(pd, row_blocks_row(pd->held, y), to, y, err);
     uint8_t *const from = pd->step == ROW_AS_IT_IS ? to : pd->row;
     IMGSTAT_TRY(png_decode_row(pd, from, err));
     return png_finish_row(pd, from, to, y, err);
@@ -122,13 +135,13 @@ static ImgstatResult row_room(PngDecoder *pd, ImgstatError *err)
 ImgstatResult png_read_plainly(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t y, uint32_t rows,
                                ImgstatError *err)
 {
-    if (pd->interlaced && !pd->whole)
-        IMGSTAT_TRY(read_whole(pd, err));
     IMGSTAT_TRY(row_room(pd, err));
     for (uint32_t i = 0; i < rows; i++) {
+        if (pd->interlaced && y + i >= pd->held_end)
+            IMGSTAT_TRY(hold_rows(pd, y + i, err));
         IMGSTAT_TRY(give_row(pd, to + i * pitch, y + i, err));
         if (pd->interlaced) /* the caller has it; another read begins with the file */
-            row_blocks_drop(pd->whole, y + i + 1);
+            row_blocks_drop(pd->held, y + i + 1);
     }
     if (y + rows < pd->base.page.height)
         return IMGSTAT_OK;

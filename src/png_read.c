@@ -75,14 +75,9 @@ static uint32_t read_stream(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t 
 }
 
 /* libpng from the start, and the rows that were given already passed over. */
-static ImgstatResult start_anew(PngDecoder *pd, uint32_t rows, ImgstatError *err)
+static ImgstatResult pass_over(PngDecoder *pd, uint32_t rows, ImgstatError *err)
 {
-    const ImgstatPage before = pd->base.page;
-    IMGSTAT_TRY(png_begin_reading(pd, err));
-    IMGSTAT_TRY(png_read_head(pd, err));
-    if (!page_has_shape(&pd->base.page, &before))
-        return decoder_changed(&pd->base, err);
-    pd->decided = true;
+    IMGSTAT_TRY(png_start_anew(pd, err));
     uint8_t *const row = malloc(pd->png_row_bytes);
     if (!row)
         return error_memory(err, pd->png_row_bytes, "a row of pixels");
@@ -110,7 +105,7 @@ static ImgstatResult read_rows(Decoder *base, void *to, size_t pitch, uint32_t r
         done = read_stream(pd, to, pitch, y, rows);
         const bool last = y + rows == base->page.height;
         if (done < rows || (last && !png_stream_ends_well(pd->stream))) {
-            IMGSTAT_TRY(start_anew(pd, y, err));
+            IMGSTAT_TRY(pass_over(pd, y, err));
             done = 0;
         }
     }
@@ -132,7 +127,7 @@ static ImgstatResult select_page(Decoder *base, uint32_t page, ImgstatError *err
     const ImgstatResult res = png_read_head(pd, err);
     base->ahead = res == IMGSTAT_OK && is_common(pd);
     base->held_bytes =
-        res == IMGSTAT_OK && pd->interlaced ? (uint64_t)pd->png_row_bytes * base->page.height : 0;
+        res == IMGSTAT_OK && pd->interlaced ? (uint64_t)pd->png_row_bytes * png_held_rows(pd) : 0;
     if (res != IMGSTAT_OK)
         base->channel_names = NULL; /* no page is selected */
     return res;

@@ -113,6 +113,25 @@ static void set_colormap(PngForm *form, const uint16_t *map, size_t n)
             form->colors[i][c] = (uint8_t)((map[c * n + i] * 255u + 32767u) / 65535u);
 }
 
+/* Bytes of an interlaced image, which is held as a whole. */
+static uint64_t most_held(const EncodeHow *how)
+{
+    enum { STRIPS = 10 };
+    return how->strip_bytes ? STRIPS * (uint64_t)how->strip_bytes : UINT64_MAX;
+}
+
+/* What does not fit is written from top to bottom. */
+static void drop_interlacing(PngEncoder *pe, const EncodePage *page)
+{
+    const uint64_t bytes = (uint64_t)packed_bytes(&pe->form, page->width) * page->height;
+    if (!pe->form.interlaced || bytes <= most_held(&pe->base.how))
+        return;
+    pe->form.interlaced = false;
+    warnings_tell(pe->base.warnings,
+                  "written without interlacing, for which its %llu MiB would have to be in memory",
+                  (unsigned long long)(bytes >> 20));
+}
+
 static ImgstatResult choose_form(PngEncoder *pe, const Decoder *like, const EncodePage *page,
                                  ImgstatError *err)
 {
@@ -181,6 +200,7 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, const EncodePage *
         return error_set(err, IMGSTAT_ERR_UNSUPPORTED, "%s: %u x %u pixels are more than PNG holds",
                          base->output->name, page->width, page->height);
     IMGSTAT_TRY(choose_form(pe, like, page, err));
+    drop_interlacing(pe, page);
     const PngForm *const form = &pe->form;
     base->page = *page;
     base->pages = 1;
@@ -333,8 +353,9 @@ static uint64_t held_bytes(const EncodeHow *how, const Decoder *like, ImgstatSam
     const uint64_t whole =
         (uint64_t)page->width * page->channels * imgstat_sample_bytes(sample) * page->height;
     const bool interlaced = strcmp(page->format, "png") == 0 && like->held_bytes > 0;
-    const uint64_t held = interlaced && whole > like->held_bytes ? whole - like->held_bytes : 0;
-    return held + png_idat_bytes(how, whole);
+    const uint64_t most = most_held(how), held = whole < most ? whole : most;
+    return (interlaced && held > like->held_bytes ? held - like->held_bytes : 0) +
+           png_idat_bytes(how, whole);
 }
 
 const EncodeFormat png_format = {

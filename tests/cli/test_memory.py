@@ -156,6 +156,33 @@ def test_png(program, folder):
     check(form == [0, 1], f"interlacing is kept: {form}")
 
 
+def test_interlaced(program, folder):
+    """What does not fit is read once for each band, and written from top to bottom."""
+    write_png(folder / "small.png", 301, 199, True)
+    whole = run(program, "stats", "--json", folder / "small.png").stdout
+    for memory in ("128K", "150K"):
+        bands = run(program, "stats", "--json", "--memory", memory, folder / "small.png").stdout
+        check(bands == whole and b'"red"' in whole, f"{memory}: {bands!r} instead of {whole!r}")
+    (folder / "cut.png").write_bytes((folder / "small.png").read_bytes()[:-5000])
+    errors = [run(program, "stats", *words, folder / "cut.png", status=1).stderr for words in ([], ["--memory", "128K"])]
+    check(errors[0] == errors[1] and b"cut.png" in errors[0], f"{errors}")
+    write_png(folder / "in.png", 4000, 3000, True)
+    words = ["normalize", "--depth", "16", "--device", "cpu", "--jobs", "1"]
+    if not is_sanitized(program):
+        most = peak(program, *words, "--memory", "64M", folder / "in.png", "-o", folder / "peak.png")
+        check(most <= 64 + SLACK, f"to 16 bits: {most} MiB")
+    done = run(program, *words, "--memory", "64M", folder / "in.png", "-o", folder / "bands.png")
+    run(program, *words, folder / "in.png", "-o", folder / "whole.png")
+    check(done.stderr.endswith(b"bands.png: warning: written without interlacing, for which its 68 MiB would have to be "
+                               b"in memory\n"), f"{done.stderr!r}")
+    form = [(folder / f"{name}.png").read_bytes()[28] for name in ("bands", "whole")]
+    check(form == [0, 1], f"interlacing: {form}")
+    for name in ("bands", "whole"):
+        run(program, "normalize", folder / f"{name}.png", "-o", folder / f"{name}.tif")
+    pixels = [(folder / f"{name}.tif").read_bytes() for name in ("bands", "whole")]
+    check(len(pixels[0]) > 1 << 20 and pixels[0] == pixels[1], "the same pixels")
+
+
 def test_rows(program, folder):
     """Strips too large for one piece: rows come as libtiff has them."""
     mixed(program, folder / "in", 500, 400)  # no more than 1 MiB in the file, which libtiff may hold
