@@ -75,7 +75,7 @@ static uint32_t buffer_height(const Bands *bands, size_t row_bytes)
     if (bands->kept)
         return height;
     const bool two =
-        bands->device->threads > 1 && row_bytes > 0 && bands->rows <= AHEAD_BYTES / 2 / row_bytes;
+        bands->decoder->threads > 1 && row_bytes > 0 && bands->rows <= AHEAD_BYTES / 2 / row_bytes;
     const uint64_t rows = (uint64_t)bands->rows * (two ? 2 : 1);
     return rows < height ? (uint32_t)rows : height;
 }
@@ -89,7 +89,8 @@ ImgstatResult bands_open(Device *device, Decoder *decoder, bool keep, BandMemory
                    .kept = keep,
                    .cancel = cancel};
     const ImgstatPage *const page = &decoder->page;
-    decoder->threads = device->threads;
+    if (decoder->threads == 0 || decoder->threads > device->threads)
+        decoder->threads = device->threads;
     decoder->scratch = device->scratch;
     size_t row = 0, bytes;
     const bool fits = row_bytes_of(decoder, &row);
@@ -156,8 +157,8 @@ ImgstatResult bands_each(Bands *bands, UseBand use, void *context, ImgstatError 
     const uint32_t height = decoder->page.height;
     IMGSTAT_TRY(begin_plane(bands, err));
     ReadAhead *ahead = NULL;
-    ImgstatResult res = read_ahead_start(decoder, &bands->page, bands->rows,
-                                         bands->device->threads > 1, &ahead, err);
+    ImgstatResult res =
+        read_ahead_start(decoder, &bands->page, bands->rows, decoder->threads > 1, &ahead, err);
     for (uint64_t row = 0; res == IMGSTAT_OK && row < height; row += bands->rows) {
         ImagePro band;
         if (row > 0 && !bands->kept) /* the device may still be reading the band before */

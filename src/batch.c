@@ -9,7 +9,6 @@ enum {
     WORKERS_MAX = 256,
     FILES_A_WORKER = 6, /* descriptors: input, output, a second decoder; a reserve */
     FILES_OTHER = 16,
-    STRIP_SHARE = 16, /* a strip that libtiff compresses is in memory six times */
     LEAST_MEMORY =
         48 << 20 /* wide samples take 33 to 40 MiB: bands, codecs, keys to sort, counters */
 };
@@ -65,13 +64,9 @@ static void plan_memory(Jobs *jobs)
     if (batch->memory &&
         (jobs->open.limits.max_chunk_bytes == 0 || jobs->open.limits.max_chunk_bytes > memory))
         jobs->open.limits.max_chunk_bytes = memory;
-    jobs->pipeline = (Pipeline){.method = &jobs->method,
-                                .transfer = batch->transfer,
-                                .write = &batch->write,
-                                .memory = memory,
-                                .keep_bytes = memory / 4,
-                                .sort_bytes = (size_t)(memory / 8),
-                                .strip_bytes = (size_t)(memory / STRIP_SHARE)};
+    jobs->pipeline =
+        (Pipeline){.method = &jobs->method, .transfer = batch->transfer, .write = &batch->write};
+    pipeline_set_memory(&jobs->pipeline, memory);
 }
 
 ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job, size_t n,

@@ -5,7 +5,8 @@
 
 /* Samples that are looked through at once: their keys fit the scratch of a thread. */
 enum { KEYS = PIECE };
-/* More counters than these are not kept per thread: all threads count into the host's. */
+/* More counters than these are not kept per thread: all threads count into the host's; nor where
+ * those of all threads take more than the device may. */
 enum { LOCAL_COUNTERS = 1 << 24 };
 /* Counters of a thread are emptied before they hold this many samples. */
 static const uint64_t PENDING_LIMIT = (uint64_t)1 << 31;
@@ -184,8 +185,10 @@ void cpu_counts_rect(CpuRead *read, const CpuRect *rect, unsigned number)
 
 static ImgstatResult reserve(CpuRead *read, size_t counters, ImgstatError *err)
 {
-    read->local = counters <= LOCAL_COUNTERS;
-    for (unsigned t = 0; read->local && t < pool_threads(read->device->pool); t++) {
+    const unsigned threads = pool_threads(read->device->pool);
+    const size_t most = read->device->base.counter_bytes / sizeof(uint32_t) / threads;
+    read->local = counters <= (most > 0 && most < LOCAL_COUNTERS ? most : LOCAL_COUNTERS);
+    for (unsigned t = 0; read->local && t < threads; t++) {
         CpuThread *thread = &read->device->thread[t];
         thread->pending = 0;
         thread->counts = cpu_memory_reserve(&read->device->counts[t], counters * sizeof(uint32_t));

@@ -197,6 +197,7 @@ struct ImgstatDevice {
     Scratch
         *scratch;    /* of the files that are read and written beside it, too; NULL: none is kept */
     KeyAside *aside; /* while a call has such an image and sets keys aside; else NULL */
+    size_t counter_bytes; /* of all threads, for further reads: else they share; 0: 64 MiB each */
 };
 
 extern const DeviceOps cpu_device_ops;

@@ -53,6 +53,12 @@ static ImgstatResult unknown_compression(const EncodeFormat *format, const char 
                      format->name, compression, known);
 }
 
+unsigned encode_threads(const EncodeHow *how)
+{
+    const unsigned all = how->pool ? pool_threads(how->pool) : 1;
+    return how->threads && how->threads < all ? how->threads : all;
+}
+
 ImgstatResult encode_init(Encoder *encoder, const EncodeFormat *format, Output *output,
                           const EncodeHow *how, Warnings *warnings, ImgstatError *err)
 {

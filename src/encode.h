@@ -32,6 +32,7 @@ typedef struct EncodeHow {
                               * and LZMA lowered that take more than four times as much. 0: 64 MiB,
                               * and any level */
     Pool *pool;              /* threads that help; NULL: only the caller's. Not in use by others */
+    unsigned threads;        /* of the pool, no more than these; 0: all */
     Scratch *scratch;        /* where large buffers come from, and compressors; NULL: nobody ... */
     Deflaters *deflaters;    /* ... keeps them. Both outlive the encoder */
 } EncodeHow;
@@ -78,6 +79,9 @@ extern const EncodeFormat png_format, tiff_format;
 const EncodeFormat *encode_format_named(const char *name);
 const EncodeFormat *encode_format_of_path(const char *path);
 bool encode_compression_known(const EncodeFormat *format, const char *compression);
+
+/* Threads that an encoder has. */
+unsigned encode_threads(const EncodeHow *how);
 
 /* What every format begins and ends with. */
 ImgstatResult encode_init(Encoder *encoder, const EncodeFormat *format, Output *output,

@@ -12,7 +12,8 @@
 
 enum {
     AHEAD_A_WORKER = 4, /* outcomes wait for an earlier job at most so many jobs a worker */
-    PAGES_LOOKED_AT = 64
+    PAGES_LOOKED_AT = 64,
+    LEAST_STRIP_SHARE = 16 /* of what strips mostly may take */
 };
 
 static double now(void)
@@ -33,7 +34,7 @@ bool jobs_cancelled(void *context)
 
 static ImgstatResult open_worker(Jobs *jobs, const char *device, Worker *out, ImgstatError *err)
 {
-    return worker_open(device, jobs->threads, jobs->cancel, out, err);
+    return worker_open(device, jobs->threads, jobs->pipeline.memory, jobs->cancel, out, err);
 }
 
 static bool may_fall_back(const Jobs *jobs, ImgstatResult result)
@@ -172,27 +173,71 @@ static void take_share(Jobs *jobs, Worker *worker, uint64_t needed)
     worker->share = share;
 }
 
+/* Bytes for the page that takes most. */
+static ImgstatResult find_needed(const Pipeline *pipeline, const Worker *worker,
+                                 const ImgstatJob *job, ImgstatFile *file, uint64_t *needed,
+                                 ImgstatError *err)
+{
+    const EncodeFormat *const format = pipeline_format(pipeline, job, file->decoder);
+    const uint32_t pages = imgstat_file_pages(file), first = job->has_page ? job->page : 0;
+    const uint32_t end = job->has_page ? first + 1 : pages;
+    *needed = 0;
+    for (uint32_t page = first; page < end && page - first < PAGES_LOOKED_AT; page++) {
+        if (file->decoder->page.page != page)
+            IMGSTAT_TRY(imgstat_file_page(file, page, NULL, err));
+        const uint64_t all = pipeline_bytes(pipeline, worker, file->decoder, format).all;
+        *needed = all > *needed ? all : *needed;
+    }
+    return IMGSTAT_OK;
+}
+
+/* With more memory more is sorted at once, so that what is needed is not yet enough. */
+static ImgstatResult does_not_fit(const Jobs *jobs, const Worker *worker, const ImgstatJob *job,
+                                  ImgstatFile *file, uint64_t needed, ImgstatError *err)
+{
+    Pipeline pipeline = jobs->pipeline;
+    uint64_t memory;
+    do {
+        memory = needed;
+        pipeline_set_memory(&pipeline, memory);
+        IMGSTAT_TRY(find_needed(&pipeline, worker, job, file, &needed, err));
+    } while (needed > memory);
+    return error_set(err, IMGSTAT_ERR_LIMIT,
+                     "%s: needs about %llu MiB of memory, of which %llu are allowed", job->input,
+                     (unsigned long long)((memory >> 20) + 1),
+                     (unsigned long long)(jobs->gate.total >> 20));
+}
+
+/* Threads that decode and encode hold strips or tiles each, so that there get to be fewer; then the
+ * strips that are written get smaller, which does not depend on how many threads there were. False:
+ * nothing is left to save. */
+static bool save_memory(const Jobs *jobs, Worker *worker, Decoder *decoder)
+{
+    if (decoder->threads > 1)
+        decoder->threads -= (decoder->threads + 3) / 4;
+    else if (worker->strip_bytes > jobs->pipeline.strip_bytes / LEAST_STRIP_SHARE)
+        worker->strip_bytes /= 2;
+    else
+        return false;
+    return true;
+}
+
 ImgstatResult jobs_enter(Jobs *jobs, Worker *worker, size_t index, ImgstatFile *file,
                          ImgstatError *err)
 {
     const ImgstatJob *const job = &jobs->job[index];
-    const Pipeline *const pipeline = &jobs->pipeline;
     const uint64_t total = jobs->gate.total;
-    const EncodeFormat *const format = pipeline_format(pipeline, job, file->decoder);
-    PipelineBytes needed = pipeline_bytes(pipeline, worker, file->decoder, format);
-    const uint32_t pages = imgstat_file_pages(file);
-    for (uint32_t page = 1; !job->has_page && page < pages && page < PAGES_LOOKED_AT; page++) {
-        IMGSTAT_TRY(imgstat_file_page(file, page, NULL, err));
-        const PipelineBytes more = pipeline_bytes(pipeline, worker, file->decoder, format);
-        needed.least = more.least > needed.least ? more.least : needed.least;
-        needed.all = more.all > needed.all ? more.all : needed.all;
+    Decoder *const decoder = file->decoder;
+    uint64_t needed;
+    worker->strip_bytes = jobs->pipeline.strip_bytes;
+    IMGSTAT_TRY(find_needed(&jobs->pipeline, worker, job, file, &needed, err));
+    while (needed > total && save_memory(jobs, worker, decoder)) {
+        IMGSTAT_TRY(imgstat_file_page(file, decoder->page.page, NULL, err));
+        IMGSTAT_TRY(find_needed(&jobs->pipeline, worker, job, file, &needed, err));
     }
-    if (needed.least > total)
-        return error_set(err, IMGSTAT_ERR_LIMIT,
-                         "%s: needs about %llu MiB of memory, of which %llu are allowed",
-                         job->input, (unsigned long long)(needed.least >> 20),
-                         (unsigned long long)(total >> 20));
-    take_share(jobs, worker, needed.all < total ? needed.all : total);
+    if (needed > total)
+        return does_not_fit(jobs, worker, job, file, needed, err);
+    take_share(jobs, worker, needed);
     return IMGSTAT_OK;
 }
 

@@ -11,9 +11,10 @@
 enum {
     DIGIT_BITS = 16,
     DIGIT_BINS = 65536,
-    MAX_ITEMS = 64,    /* looked for in one read; counters of all are 32 MiB */
-    MANY_READS = 32,   /* where gathering would take more, bins of DENSE samples are counted */
-    DENSE = DIGIT_BINS /* counting costs a bin's counters, gathering two keys a sample */
+    MAX_ITEMS = 64,     /* looked for in one read */
+    MANY_READS = 32,    /* where gathering would take more, bins of DENSE samples are counted */
+    DENSE = DIGIT_BINS, /* counting costs a bin's counters, */
+    TABLE_KEYS = DIGIT_BINS / 2 /* gathering two keys a sample */
 };
 
 /* A stretch of keys that one read finds: gathered, or counted by digit. */
@@ -31,7 +32,8 @@ typedef struct Order {
     Pool *pool;             /* NULL: one thread */
     uint64_t *keys, *spare; /* capacity each */
     size_t capacity;
-    uint64_t dense; /* bins with more samples are counted */
+    uint64_t dense; /* bins with more samples are counted, */
+    size_t tables;  /* so many in one read: their counters take no more than the keys, or one */
 } Order;
 
 /* One read. */
@@ -57,7 +59,7 @@ static bool plan_bin(const Order *order, Plan *plan, uint64_t prefix, unsigned s
     if (plan->closed)
         return false;
     if (count > order->dense) {
-        if (plan->n == MAX_ITEMS)
+        if (plan->n == MAX_ITEMS || plan->n_digits == order->tables)
             return false;
         plan->closed = shift > DIGIT_BITS;
         DigitCount *const digit = &plan->digit[plan->n_digits];
@@ -212,7 +214,8 @@ ImgstatResult order_stream(ImgstatSample sample, uint16_t channel, const uint64_
                    .capacity = capacity,
                    .keys = scratch_take(reader.scratch, (capacity + 1) * sizeof(uint64_t)),
                    .spare = scratch_take(reader.scratch, (capacity + 1) * sizeof(uint64_t)),
-                   .dense = capacity};
+                   .dense = capacity,
+                   .tables = keys / TABLE_KEYS > 1 ? keys / TABLE_KEYS : 1};
     if (n / MANY_READS > capacity && capacity > DENSE)
         order.dense = DENSE;
     if (reader.threads > 1 && pool_create(reader.threads, &order.pool, NULL) != IMGSTAT_OK)

@@ -14,17 +14,32 @@
 #include <sys/stat.h>
 
 enum {
-    OUT_BYTES = 4 << 20,  /* of an output band */
+    OUT_BYTES = 4 << 20, /* of an output band */
+    MOST_SAMPLE = 8,
+    KEEP_SHARE = 4,
+    SORT_SHARE = 8,
+    COUNTER_SHARE = 16,
+    STRIP_SHARE = 16,     /* a strip that libtiff compresses is in memory six times */
     CODEC_BYTES = 8 << 20 /* decoder and encoder, without their chunks */
 };
 
-ImgstatResult worker_open(const char *device, unsigned threads, Cancel cancel, Worker *out,
-                          ImgstatError *err)
+void pipeline_set_memory(Pipeline *pipeline, uint64_t memory)
+{
+    pipeline->memory = memory;
+    pipeline->keep_bytes = memory / KEEP_SHARE;
+    pipeline->sort_bytes = (size_t)(memory / SORT_SHARE);
+    pipeline->strip_bytes = (size_t)(memory / STRIP_SHARE);
+}
+
+ImgstatResult worker_open(const char *device, unsigned threads, uint64_t memory, Cancel cancel,
+                          Worker *out, ImgstatError *err)
 {
     *out = (Worker){.cancel = cancel};
     ImgstatResult res = imgstat_device_open(device, threads, &out->device, err);
-    if (res == IMGSTAT_OK)
+    if (res == IMGSTAT_OK) {
+        out->device->counter_bytes = (size_t)(memory / COUNTER_SHARE);
         res = pool_create(threads, &out->pool, err);
+    }
     out->deflaters = deflaters_create(); /* without it each file makes its own */
     if (res != IMGSTAT_OK)
         worker_close(out);
@@ -268,14 +283,15 @@ static bool reads_once(const Pipeline *pipeline)
     return pipeline->transfer || pipeline->method->transform == IMGSTAT_GAMMA;
 }
 
-static EncodeHow how_of(const Pipeline *pipeline, const Worker *worker)
+static EncodeHow how_of(const Pipeline *pipeline, const Worker *worker, unsigned threads)
 {
     const ImgstatWrite *const write = pipeline->write;
     return (EncodeHow){.compression = write->compression,
                        .level = write->has_level ? write->level : -1,
                        .fast = write->fast,
-                       .strip_bytes = pipeline->strip_bytes,
+                       .strip_bytes = worker->strip_bytes,
                        .pool = worker->pool,
+                       .threads = threads,
                        .scratch = worker->device->scratch,
                        .deflaters = worker->deflaters};
 }
@@ -285,23 +301,25 @@ static uint64_t order_bytes(const Pipeline *pipeline, const TransferShape *shape
                             const ImgstatPage *page)
 {
     enum { DIGIT_BYTES = 65536 * sizeof(uint64_t), KEY_BYTES = 2 * sizeof(uint64_t), CLIPS = 2 };
+    const uint64_t of_threads = pipeline->memory / COUNTER_SHARE;
     const ImgstatMethod *const method = pipeline->method;
     if (pipeline->transfer || !survey_reads_again(method, shape->sample))
         return 0;
     const uint64_t maps = transfer_maps(method, shape);
     if (method->transform == IMGSTAT_PERCENTILE)
-        return maps * CLIPS * DIGIT_BYTES;
+        return maps * CLIPS * DIGIT_BYTES + of_threads;
     const bool flat = maps == 1 && transfer_channels(method, shape) != IMGSTAT_LUMA;
     const uint64_t pixels = (uint64_t)page->width * page->height;
     const uint64_t each = KEY_BYTES * (uint64_t)(flat ? page->channels : 1);
-    return pixels < pipeline->sort_bytes / each ? pixels * each : pipeline->sort_bytes;
+    return pixels < pipeline->sort_bytes / each ? pixels * each
+                                                : 2 * pipeline->sort_bytes + of_threads;
 }
 
 PipelineBytes pipeline_bytes(const Pipeline *pipeline, const Worker *worker, Decoder *decoder,
                              const EncodeFormat *format)
 {
     const TransferShape shape = shape_of_page(decoder);
-    const EncodeHow how = how_of(pipeline, worker);
+    const EncodeHow how = how_of(pipeline, worker, decoder->threads);
     uint8_t bits;
     const ImgstatSample sample = pipeline->transfer
                                      ? imgstat_transfer_output(pipeline->transfer, &bits)
@@ -314,23 +332,15 @@ PipelineBytes pipeline_bytes(const Pipeline *pipeline, const Worker *worker, Dec
     if (!pipeline->transfer && pipeline->method->transform == IMGSTAT_CLAHE)
         bytes += adapt_bytes(pipeline->method, &shape, decoder->page.width, decoder->page.height);
     if (band > UINT64_MAX / 16)
-        return (PipelineBytes){.least = UINT64_MAX / 2, .all = UINT64_MAX / 2};
-    /* The band and the next, what the decoder makes them of, what is mapped, what the encoder holds
-     * of it. */
-    PipelineBytes out = {.least = bytes + 5 * band};
-    const uint64_t bands = worker->device->threads > 1 ? 2 * band : band;
-    const uint64_t mapped = band > OUT_BYTES ? band : OUT_BYTES;
-    const uint64_t codecs =
-        decoder->held_bytes + (format ? format->bytes(&how, decoder, sample) : 0);
-    const bool keep = !reads_once(pipeline) && whole <= pipeline->keep_bytes &&
-                      out.least + whole <= pipeline->memory &&
-                      bytes + whole + mapped + codecs <= pipeline->memory;
-    out.kept = keep ? whole : 0;
-    out.least += out.kept;
-    out.all = bytes + (keep ? whole : bands) + mapped + codecs;
-    if (out.all < out.least)
-        out.all = out.least;
-    return out;
+        return (PipelineBytes){.all = UINT64_MAX / 2};
+    const uint64_t row = decoder->page.width * (uint64_t)decoder_channels(decoder) * MOST_SAMPLE;
+    bytes += (row > OUT_BYTES ? row : OUT_BYTES) + decoder->held_bytes +
+             (format ? format->bytes(&how, decoder, sample) : 0);
+    const bool keep =
+        !reads_once(pipeline) && whole <= pipeline->keep_bytes && bytes + whole <= pipeline->memory;
+    if (keep)
+        return (PipelineBytes){.kept = whole, .all = bytes + whole};
+    return (PipelineBytes){.all = bytes + (decoder->threads > 1 ? 2 : 1) * band};
 }
 
 static ImgstatResult make_transfer(const Pipeline *pipeline, Worker *worker, Bands *bands,
@@ -466,7 +476,7 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, Worker *worker, ImgstatFile
     Encoder *encoder = NULL;
     Warnings warnings = {
         .warn = decoder->how.warn, .context = decoder->how.warn_context, .name = job->output};
-    const EncodeHow how = how_of(pipeline, worker);
+    const EncodeHow how = how_of(pipeline, worker, decoder->threads);
     ImgstatResult res =
         output_open(job->output, pipeline->write->replace, mode_of(decoder->source), &output, err);
     if (res == IMGSTAT_OK) {

@@ -16,12 +16,14 @@ typedef struct Worker {
     Deflaters *deflaters;
     Transfer *with_nodata; /* the last that transfer_with_nodata made; NULL: none yet */
     TransferTag *given;    /* of the one that it was made from */
+    size_t strip_bytes;    /* of strips that are compressed, of the file at hand */
     uint64_t share; /* of the batch's memory, for the file at hand and for what is kept after it */
     Cancel cancel;
 } Worker;
 
-ImgstatResult worker_open(const char *device, unsigned threads, Cancel cancel, Worker *out,
-                          ImgstatError *err);
+/* memory: as Pipeline has it. */
+ImgstatResult worker_open(const char *device, unsigned threads, uint64_t memory, Cancel cancel,
+                          Worker *out, ImgstatError *err);
 void worker_close(Worker *worker); /* contents only */
 /* Frees what the worker keeps beyond that many bytes; back to the system where it is to be little.
  */
@@ -44,11 +46,13 @@ typedef struct Pipeline {
     const Transfer *transfer; /* given; NULL: made from each page */
     Reference *reference;     /* of IMGSTAT_MATCH */
     const ImgstatWrite *write;
-    uint64_t memory;     /* for all files at work */
+    uint64_t memory;     /* for all files at work; what follows is of it: */
     uint64_t keep_bytes; /* pages up to this are decoded once, if all else fits beside them */
-    size_t sort_bytes;   /* for order statistics of wide types */
-    size_t strip_bytes;  /* of strips that are compressed; 0: as many as the encoder likes */
+    size_t sort_bytes;   /* for keys of wide types, and as many for their counters */
+    size_t strip_bytes;  /* of strips that are compressed, where there is room for them */
 } Pipeline;
+
+void pipeline_set_memory(Pipeline *pipeline, uint64_t memory);
 
 /* Whether a page only says which pixels of another one count: no transform changes or counts it. */
 bool page_is_mask(const ImgstatPage *page);
@@ -59,11 +63,11 @@ const EncodeFormat *pipeline_format(const Pipeline *pipeline, const ImgstatJob *
 
 /* Bytes that transforming the page selected takes, about. */
 typedef struct PipelineBytes {
-    uint64_t kept;  /* of its pixels, where they are kept; else 0 */
-    uint64_t least; /* it is not tried with less */
-    uint64_t all;   /* more where strips are large, of which little may be held in fact */
+    uint64_t kept; /* of its pixels, where they are kept; else 0 */
+    uint64_t all;
 } PipelineBytes;
 
+/* With the decoder's threads, which are the encoder's, too. */
 PipelineBytes pipeline_bytes(const Pipeline *pipeline, const Worker *worker, Decoder *decoder,
                              const EncodeFormat *format);
 

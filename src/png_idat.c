@@ -162,7 +162,7 @@ static ImgstatResult run_batch(PngIdat *idat, size_t n_blocks, ImgstatError *err
     idat->making->n = n_blocks;
     idat->result = IMGSTAT_OK;
     if (idat->pool)
-        pool_run(idat->pool, tasks, run_task, idat);
+        pool_run_few(idat->pool, idat->n_threads, tasks, run_task, idat);
     else
         for (size_t i = 0; i < tasks; i++)
             run_task(idat, i, 0);
@@ -235,7 +235,7 @@ static ImgstatResult flush(PngIdat *idat, ImgstatError *err)
 /* Where memory is scarce a batch has a block for each thread, or what the share of strips holds. */
 static size_t most_blocks(const EncodeHow *how)
 {
-    const size_t threads = how->pool ? pool_threads(how->pool) : 1;
+    const size_t threads = encode_threads(how);
     const size_t wanted = BLOCKS_A_THREAD * threads, fit = how->strip_bytes / BLOCK_BYTES;
     const size_t least = threads > BLOCKS_A_THREAD ? threads : BLOCKS_A_THREAD;
     const size_t n = how->strip_bytes == 0 || fit > wanted ? wanted : fit > least ? fit : least;
@@ -244,7 +244,7 @@ static size_t most_blocks(const EncodeHow *how)
 
 uint64_t png_idat_bytes(const EncodeHow *how, uint64_t total)
 {
-    const uint64_t threads = how->pool ? pool_threads(how->pool) : 1;
+    const uint64_t threads = encode_threads(how);
     const uint64_t most = most_blocks(how), blocks = total / BLOCK_BYTES + 1;
     const uint64_t n = blocks < most ? blocks : most;
     const uint64_t alone = n < BLOCKS_A_THREAD ? n : BLOCKS_A_THREAD;
@@ -264,7 +264,7 @@ ImgstatResult png_idat_create(PngSink *sink, const EncodeHow *how, bool choose, 
     idat->scratch = how->scratch;
     idat->deflaters = how->deflaters;
     idat->filters = png_filters();
-    idat->n_threads = how->pool ? pool_threads(how->pool) : 1;
+    idat->n_threads = encode_threads(how);
     idat->most_blocks = most_blocks(how);
     idat->choose = choose && !store;
     idat->total = total;

@@ -26,6 +26,7 @@ struct Pool {
     pthread_cond_t work_there, work_done;
     uint64_t round; /* number of the pool_run in progress */
     unsigned busy;  /* workers inside it */
+    unsigned few;   /* threads that have a part in it */
     bool stop;
     void (*work)(void *context, size_t task, unsigned thread);
     void *context;
@@ -66,7 +67,8 @@ static void *worker_main(void *argument)
         if (pool->stop)
             break;
         seen = pool->round;
-        if (!pool->work) /* the others finished that round before this thread woke up */
+        /* The others may have finished that round before this thread woke up. */
+        if (!pool->work || worker->thread >= pool->few)
             continue;
         pool->busy++;
         pthread_mutex_unlock(&pool->lock);
@@ -144,9 +146,15 @@ unsigned pool_threads(const Pool *pool)
 void pool_run(Pool *pool, size_t tasks, void (*work)(void *context, size_t task, unsigned thread),
               void *context)
 {
-    if (tasks > 1 && pool->threads > 1 && !pool->tried)
+    pool_run_few(pool, pool->threads, tasks, work, context);
+}
+
+void pool_run_few(Pool *pool, unsigned threads, size_t tasks,
+                  void (*work)(void *context, size_t task, unsigned thread), void *context)
+{
+    if (tasks > 1 && threads > 1 && pool->threads > 1 && !pool->tried)
         start_workers(pool);
-    if (tasks <= 1 || pool->started == 0) {
+    if (tasks <= 1 || threads <= 1 || pool->started == 0) {
         for (size_t task = 0; task < tasks; task++)
             work(context, task, 0);
         return;
@@ -155,6 +163,7 @@ void pool_run(Pool *pool, size_t tasks, void (*work)(void *context, size_t task,
     pool->work = work;
     pool->context = context;
     pool->tasks = tasks;
+    pool->few = threads;
     __atomic_store_n(&pool->next, 0, __ATOMIC_RELAXED);
     pool->round++;
     pthread_cond_broadcast(&pool->work_there);

@@ -21,5 +21,8 @@ unsigned pool_threads(const Pool *pool);
  * call pool_run on the same pool. */
 void pool_run(Pool *pool, size_t tasks, void (*work)(void *context, size_t task, unsigned thread),
               void *context);
+/* The same by the first `threads` threads alone, at least one. */
+void pool_run_few(Pool *pool, unsigned threads, size_t tasks,
+                  void (*work)(void *context, size_t task, unsigned thread), void *context);
 
 #endif

@@ -148,6 +148,10 @@ ImgstatResult tiff_rows_read(TiffDecoder *td, uint8_t *to, size_t pitch, uint32_
 bool tiff_rows_anywhere(const TiffDecoder *td);
 /* Such rows; false if one is not there. */
 bool tiff_rows_at(const TiffDecoder *td, uint32_t row, uint8_t *to, uint32_t rows);
+/* Whether libtiff may leave rows of a chunk out without a word. */
+bool tiff_ends_silently(uint16_t compression);
+/* Whether strips are decoded into an image whose rows are as theirs. */
+bool tiff_strips_straight(const TiffDecoder *td);
 /* Whether chunks are the image's samples as they are, decoded without libtiff. */
 bool tiff_chunks_apart(const TiffDecoder *td);
 /* One of them, its first `rows` rows, in td->chunk, by td->quick; NULL: libtiff knows better. */

@@ -228,7 +228,14 @@ static uint32_t turn_rows(const TiffDecoder *td)
     return n == 0 ? 1 : n < height ? (uint32_t)n : height;
 }
 
-/* libtiff holds a chunk as it is in the file, and some codecs what they make of it. */
+/* What it makes of a chunk, or as much of that as later data may refer to. */
+static bool codec_holds_chunk(uint16_t compression)
+{
+    return compression == COMPRESSION_ZSTD || compression == COMPRESSION_LZMA ||
+           (!codec_gives_rows(compression) && !tiff_ends_silently(compression));
+}
+
+/* What decodes a chunk holds it as it is in the file, and some codecs what they make of it. */
 uint64_t tiff_page_holds(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
@@ -245,7 +252,10 @@ uint64_t tiff_page_holds(const TiffDecoder *td)
     case TIFF_PATH_RGBA:
         return stored + 5 * (uint64_t)layout->chunk_bytes;
     default:
-        return (threads ? threads : 1) * (stored + stored / 2 + 2 * (uint64_t)layout->chunk_bytes);
+        return (threads ? threads : 1) *
+               (stored + (tiff_strips_straight(td) ? 0 : layout->chunk_bytes) +
+                (codec_holds_chunk(layout->compression) ? stored + layout->chunk_bytes
+                                                        : stored / 2));
     }
 }
 

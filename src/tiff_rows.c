@@ -363,11 +363,16 @@ static bool decode_whole_chunk(TiffDecoder *td, uint32_t index, size_t bytes)
     return false;
 }
 
-static bool may_end_silently(uint16_t compression)
+bool tiff_ends_silently(uint16_t compression)
 {
     return compression == COMPRESSION_JPEG || compression == COMPRESSION_CCITTRLE ||
            compression == COMPRESSION_CCITTRLEW || compression == COMPRESSION_CCITTFAX3 ||
            compression == COMPRESSION_CCITTFAX4;
+}
+
+bool tiff_strips_straight(const TiffDecoder *td)
+{
+    return is_direct(td) && !td->layout.tiled && !tiff_ends_silently(td->layout.compression);
 }
 
 ImgstatResult tiff_chunk_read(TiffDecoder *td, uint32_t index, uint32_t across, uint16_t plane,
@@ -384,9 +389,8 @@ ImgstatResult tiff_chunk_read(TiffDecoder *td, uint32_t index, uint32_t across, 
         fill_absent(td, plane, to, pitch, x, pixels, rows);
         return IMGSTAT_OK;
     }
-    /* A strip whose rows are as in the image needs no copy. */
-    const bool check = may_end_silently(layout->compression);
-    const bool straight = is_direct(td) && !layout->tiled && !check && pitch == layout->row_bytes;
+    const bool check = tiff_ends_silently(layout->compression);
+    const bool straight = tiff_strips_straight(td) && pitch == layout->row_bytes;
     if (!straight)
         IMGSTAT_TRY(tiff_chunk_room(td, layout->chunk_bytes, err));
     if (tiff_needs_unpack(layout))

@@ -36,11 +36,6 @@ typedef struct TiffEncoder {
     size_t n_pieces;
 } TiffEncoder;
 
-static unsigned thread_count(const TiffEncoder *te)
-{
-    return te->base.how.pool ? pool_threads(te->base.how.pool) : 1;
-}
-
 /* ---- Chunks ---- */
 
 typedef struct Work {
@@ -91,7 +86,7 @@ static ImgstatResult write_band(TiffEncoder *te, const uint8_t *rows, size_t pit
     Work work = {.te = te, .rows = rows, .pitch = pitch, .first = first, .n = n};
     ImgstatResult res = IMGSTAT_OK;
     if (te->base.how.pool)
-        pool_run(te->base.how.pool, tasks, make_piece, &work);
+        pool_run_few(te->base.how.pool, te->n_threads, tasks, make_piece, &work);
     for (size_t i = 0; i < tasks; i++) {
         Piece *const piece = &te->pieces[i];
         if (!te->base.how.pool && res == IMGSTAT_OK)
@@ -239,7 +234,7 @@ static void plan_bands(TiffEncoder *te)
         te->unit_rows = rows > 0 ? (uint32_t)rows : 1;
     }
     const uint64_t unit_bytes = (uint64_t)te->unit_rows * te->image_row_bytes;
-    const unsigned n = thread_count(te);
+    const unsigned n = encode_threads(&te->base.how);
     uint64_t wanted = n > 1 || te->even_strips ? (uint64_t)n * SHARED_BYTES : 0;
     wanted = wanted < MAX_BAND ? wanted : MAX_BAND;
     uint64_t units = wanted / unit_bytes;
@@ -261,7 +256,7 @@ static ImgstatResult make_room(TiffEncoder *te, ImgstatError *err)
         return error_memory(err, 2 * n * sizeof *te->offsets, "places of strips or tiles");
     if (te->packers)
         return IMGSTAT_OK;
-    te->n_threads = thread_count(te);
+    te->n_threads = encode_threads(&te->base.how);
     te->packers = calloc(te->n_threads, sizeof(TiffPacker *));
     bool ok = te->packers != NULL;
     for (unsigned i = 0; ok && i < te->n_threads; i++)

@@ -310,7 +310,7 @@ ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const Enc
 uint64_t tiff_encoder_bytes(const EncodeHow *how, const Decoder *like, ImgstatSample sample)
 {
     const TiffDecoder *const td = tiff_of(like);
-    const uint64_t threads = how->pool ? pool_threads(how->pool) : 1;
+    const uint64_t threads = encode_threads(how);
     const uint16_t before = td ? td->layout.compression : COMPRESSION_ADOBE_DEFLATE;
     const uint16_t compression = how->compression ? compression_named(how->compression) : before;
     const bool by_libtiff = compression == COMPRESSION_LZW || compression == COMPRESSION_PACKBITS ||

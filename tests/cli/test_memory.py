@@ -6,6 +6,7 @@ import array
 import lzma
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -72,6 +73,15 @@ def write(name, width, height, kind, channels, compression, planar=False):
         (262, 3, [2 if channels > 1 else 1]), (273, 4, [8 + i * len(plane) for i in range(planes)]),
         (277, 3, [channels]), (278, 4, [height]), (279, 4, [len(plane)] * planes), (284, 3, [2 if planar else 1]),
         (339, 3, [3 if kind == "f32" else 1] * channels)]))
+
+
+def write_tiles(name, width, height, tile):
+    """RGB of 16 bits, deflated; every tile has the same samples."""
+    data = zlib.compress(b"".join(noise(3 * tile, "u16", y % 7) for y in range(tile)), 1)
+    n = -(-width // tile) * -(-height // tile)
+    name.write_bytes(harness.tiff_file(data * n, [
+        (256, 4, [width]), (257, 4, [height]), (258, 3, [16] * 3), (259, 3, [DEFLATE]), (262, 3, [2]), (277, 3, [3]),
+        (322, 4, [tile]), (323, 4, [tile]), (324, 4, [8 + i * len(data) for i in range(n)]), (325, 4, [len(data)] * n)]))
 
 
 def png_chunk(kind, data):
@@ -181,6 +191,31 @@ def test_interlaced(program, folder):
         run(program, "normalize", folder / f"{name}.png", "-o", folder / f"{name}.tif")
     pixels = [(folder / f"{name}.tif").read_bytes() for name in ("bands", "whole")]
     check(len(pixels[0]) > 1 << 20 and pixels[0] == pixels[1], "the same pixels")
+
+
+def test_threads(program, folder):
+    """Each thread held a tile, as it is in the file and decoded, and compressed another: 343 MiB of 162 elsewhere. Each
+    counted keys for itself: 207 of 48."""
+    write_tiles(folder / "tiles.tif", 3072, 2048, 1024)
+    words = ["normalize", "--compression", "lzw", "--device", "cpu", "--jobs", "16", folder / "tiles.tif", "-o"]
+    refused = run(program, *words, folder / "none.tif", "--memory", "48M", status=1)
+    found = re.fullmatch(rb".*tiles\.tif: needs about (\d+) MiB of memory, of which 48 are allowed\n", refused.stderr)
+    check(found and not (folder / "none.tif").exists(), f"{refused.stderr!r}")
+    needed = int(found[1])
+    run(program, *words, folder / "all.tif")
+    write(folder / "f32.tif", 4000, 3000, "f32", 1, NONE)
+    equalize = ["equalize", "--device", "cpu", "--jobs", "16", folder / "f32.tif", "-o"]
+    run(program, *equalize, folder / "f32-all.tif")
+    if is_sanitized(program):
+        run(program, *words, folder / "few.tif", "--memory", f"{needed}M")
+        run(program, *equalize, folder / "f32-few.tif", "--memory", "48M")
+    else:
+        tiles = peak(program, *words, folder / "few.tif", "--memory", f"{needed}M")
+        keys = peak(program, *equalize, folder / "f32-few.tif", "--memory", "48M")
+        check(tiles <= needed + SLACK and keys <= 48 + SLACK, f"MiB: {tiles} of {needed}, {keys} of 48")
+    for name in ("", "f32-"):
+        few, many = ((folder / f"{name}{which}.tif").read_bytes() for which in ("few", "all"))
+        check(len(many) > 1 << 20 and few == many, f"{name}few and all: not the same bytes")
 
 
 def test_rows(program, folder):

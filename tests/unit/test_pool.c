@@ -25,12 +25,17 @@ static void see(void *context, size_t task, unsigned thread)
     seen->per_thread[thread] += task + 1;
 }
 
-static uint64_t check_run(Pool *pool, size_t tasks)
+/* few: 0 for all threads. */
+static uint64_t check_run_few(Pool *pool, unsigned few, size_t tasks)
 {
-    Seen seen = {.threads = pool_threads(pool), .tasks = tasks, .runs = calloc(tasks + 1, 1)};
+    Seen seen = {
+        .threads = few ? few : pool_threads(pool), .tasks = tasks, .runs = calloc(tasks + 1, 1)};
     uint64_t sum = 0;
     cr_assert(seen.runs);
-    pool_run(pool, tasks, see, &seen);
+    if (few)
+        pool_run_few(pool, few, tasks, see, &seen);
+    else
+        pool_run(pool, tasks, see, &seen);
     for (size_t i = 0; i < tasks; i++)
         cr_assert_eq(seen.runs[i], 1, "task %zu ran %u times", i, seen.runs[i]);
     for (unsigned t = 0; t < 8; t++)
@@ -39,6 +44,23 @@ static uint64_t check_run(Pool *pool, size_t tasks)
     cr_assert_eq(seen.bad, 0);
     free(seen.runs);
     return tasks;
+}
+
+static uint64_t check_run(Pool *pool, size_t tasks)
+{
+    return check_run_few(pool, 0, tasks);
+}
+
+Test(pool, few_threads)
+{
+    Pool *pool;
+    uint64_t ran = 0;
+    cr_assert_eq(pool_create(5, &pool, NULL), IMGSTAT_OK);
+    for (int round = 0; round < 500; round++)
+        for (unsigned few = 1; few <= 5; few++)
+            ran += check_run_few(pool, few, 64);
+    pool_destroy(pool);
+    cr_assert_eq(ran, 500 * 5 * 64);
 }
 
 Test(pool, every_task_once)
