@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 enum {
-    AHEAD_A_WORKER = 4, /* outcomes wait for an earlier job at most so many jobs a worker */
-    PAGES_LOOKED_AT = 64,
+    AHEAD_A_WORKER = 4,    /* outcomes wait for an earlier job at most so many jobs a worker */
     LEAST_STRIP_SHARE = 16 /* of what strips mostly may take */
 };
 
@@ -182,7 +181,7 @@ static ImgstatResult find_needed(const Pipeline *pipeline, const Worker *worker,
     const uint32_t pages = imgstat_file_pages(file), first = job->has_page ? job->page : 0;
     const uint32_t end = job->has_page ? first + 1 : pages;
     *needed = 0;
-    for (uint32_t page = first; page < end && page - first < PAGES_LOOKED_AT; page++) {
+    for (uint32_t page = first; page < end; page++) {
         if (file->decoder->page.page != page)
             IMGSTAT_TRY(imgstat_file_page(file, page, NULL, err));
         const uint64_t all = pipeline_bytes(pipeline, worker, file->decoder, format).all;

@@ -84,6 +84,22 @@ def write_tiles(name, width, height, tile):
         (322, 4, [tile]), (323, 4, [tile]), (324, 4, [8 + i * len(data) for i in range(n)]), (325, 4, [len(data)] * n)]))
 
 
+def write_pages(name, sizes):
+    """Of one deflated tile each."""
+    out, link = bytearray(b"II*\0" + bytes(4)), 4
+    for number, size in enumerate(sizes):
+        data = zlib.compress(noise(size, "u8", number % 7) * size, 1)
+        fields = [(256, 4, size), (257, 4, size), (258, 3, 8), (259, 3, DEFLATE), (262, 3, 1), (277, 3, 1), (322, 4, size),
+                  (323, 4, size), (324, 4, len(out)), (325, 4, len(data))]
+        out += data + bytes(len(data) % 2)
+        struct.pack_into("<I", out, link, len(out))
+        out += struct.pack("<H", len(fields)) + b"".join(struct.pack("<HHII", tag, kind, 1, value)
+                                                         for tag, kind, value in fields)
+        link = len(out)
+        out += bytes(4)
+    name.write_bytes(out)
+
+
 def png_chunk(kind, data):
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
@@ -216,6 +232,16 @@ def test_threads(program, folder):
     for name in ("", "f32-"):
         few, many = ((folder / f"{name}{which}.tif").read_bytes() for which in ("few", "all"))
         check(len(many) > 1 << 20 and few == many, f"{name}few and all: not the same bytes")
+
+
+def test_pages(program, folder):
+    """Only the first 64 pages were looked at: a later one took 270 MiB of 64."""
+    write_pages(folder / "late.tif", [64] * 100 + [8192, 64])
+    words = ["normalize", "--device", "cpu", folder / "late.tif", "-o", folder / "out.tif"]
+    refused = run(program, *words, "--memory", "64M", status=1).stderr
+    check(re.search(rb"late\.tif: needs about \d+ MiB of memory, of which 64 are allowed\n", refused), f"{refused!r}")
+    check(not (folder / "out.tif").exists(), "an output of what was refused")
+    run(program, *words)
 
 
 def test_rows(program, folder):
