@@ -86,24 +86,39 @@ static size_t padded(size_t bytes)
 /* Where the parts of a transfer lie: maps, knots, tables by key; on the device then those by raw
  * bits. */
 typedef struct ApplyLayout {
-    size_t knots_at, tables_at, bytes, raw_at, all;
-    size_t n_knots, entries;
+    size_t knots_at, tables_at, bytes, raw_at, groups_at, all;
+    size_t n_knots, entries, group_pitch;
+    uint32_t most_knots;
+    int32_t kind;
 } ApplyLayout;
+
+static uint32_t knots_of(const Map *map)
+{
+    return map->kind == MAP_KNOTS && map->knots ? map->n_knots : 0;
+}
 
 static ApplyLayout layout_of(const Transfer *transfer)
 {
     ApplyLayout l;
     memset(&l, 0, sizeof l);
-    for (uint16_t m = 0; m < transfer->n_maps; m++)
-        if (transfer->maps[m].knots && transfer->maps[m].kind == MAP_KNOTS)
-            l.n_knots += transfer->maps[m].n_knots;
+    l.kind = transfer->n_maps > 0 ? (int32_t)transfer->maps[0].kind : -1;
+    for (uint16_t m = 0; m < transfer->n_maps; m++) {
+        const Map *const map = &transfer->maps[m];
+        l.n_knots += knots_of(map);
+        l.most_knots = knots_of(map) > l.most_knots ? knots_of(map) : l.most_knots;
+        l.kind = (int32_t)map->kind == l.kind ? l.kind : -1;
+    }
     const size_t tables = transfer->n_maps + 1u, maps = transfer->n_maps + (size_t)KEPT_MAPS;
     l.entries = sample_is_narrow(transfer->from) ? tables * sample_record_bins(transfer->from) : 0;
     l.knots_at = padded(maps * sizeof(Map));
     l.tables_at = l.knots_at + padded(l.n_knots * sizeof(MapKnot));
     l.bytes = l.tables_at + padded(l.entries * sizeof(uint32_t));
     l.raw_at = l.bytes;
-    l.all = l.raw_at + padded(l.entries * sample_bits(transfer->rescale.to.sample) / 8);
+    const ImgstatSample to = transfer->rescale.to.sample;
+    l.groups_at = l.raw_at + padded(l.entries * sample_bits(to) / 8);
+    if (!transfer->luma)
+        l.group_pitch = padded(knot_group_bytes(transfer->from, to, l.most_knots));
+    l.all = l.groups_at + transfer->n_maps * l.group_pitch;
     return l;
 }
 
@@ -113,7 +128,7 @@ static Map map_for_device(const Map *map, const char *device, size_t *knots_at)
     Map copy = *map;
     copy.cdf = copy.reference_cdf = NULL;
     copy.knots = NULL;
-    if (map->kind == MAP_KNOTS && map->knots) {
+    if (knots_of(map) > 0) {
         copy.knots = (const MapKnot *)(device + *knots_at);
         *knots_at += map->n_knots * sizeof(MapKnot);
     }
@@ -155,6 +170,10 @@ static ImgstatResult send_transfer(CudaDevice *device, ApplyMemory *memory,
     out->maps = (const Map *)there;
     out->by_key = (const uint32_t *)(there + l.tables_at);
     out->by_raw = there + l.raw_at;
+    out->groups = there + l.groups_at;
+    out->group_pitch = l.group_pitch;
+    out->most_knots = l.most_knots;
+    out->kind = l.kind;
     out->range = transfer->range;
     out->from = transfer->from;
     out->to = transfer->rescale.to.sample;
@@ -171,6 +190,8 @@ static ImgstatResult send_transfer(CudaDevice *device, ApplyMemory *memory,
     CUDA_TRY(device, err, cudaEventRecord(memory->copied, device->stream));
     if (l.entries)
         IMGSTAT_TRY(launch_tables_by_raw(device, device->stream, out, err));
+    if (l.group_pitch > 0)
+        IMGSTAT_TRY(launch_knot_groups(device, device->stream, out, err));
     memory->tag = transfer_tag_keep(transfer->tag);
     return IMGSTAT_OK;
 }

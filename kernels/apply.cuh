@@ -10,7 +10,11 @@ extern "C" {
 #include "transfer.h"
 }
 
-enum { KEPT_MAPS = 2 }; /* rescale, stays */
+enum {
+    KEPT_MAPS = 2,     /* rescale, stays */
+    MAP_THREADS = 256, /* a block, where threads have a sample or a pixel each */
+    MAP_BLOCKS = 16    /* a multiprocessor, at most */
+};
 
 /* A transfer in device memory. Narrow types have tables, which are n_maps and then that of
  * rescale. */
@@ -18,6 +22,10 @@ struct ApplyTransfer {
     const Map *maps;        /* n_maps, then rescale, then stays */
     const uint32_t *by_key; /* output bits by order key */
     const void *by_raw;     /* the same by the sample's bits, each as large as an output sample */
+    void *groups;        /* of knots (apply_maps.cu), a map's `group_pitch` bytes after another's */
+    size_t group_pitch;  /* 0: there are none */
+    uint32_t most_knots; /* of a map */
+    int32_t kind;        /* MapKind of all maps; -1: they differ */
     MapRange range;
     uint32_t from, to; /* sample types */
     uint32_t n_maps;
@@ -87,6 +95,13 @@ static __device__ __forceinline__ uint32_t multiply_add(uint32_t a, uint32_t b, 
     return sum;
 }
 
+static inline unsigned map_blocks(const CudaDevice *device, uint64_t threads)
+{
+    const uint64_t wanted = (threads + MAP_THREADS - 1) / MAP_THREADS;
+    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * MAP_BLOCKS;
+    return (unsigned)(wanted < most ? wanted : most);
+}
+
 /* Enqueue on a stream; nothing waits or allocates. */
 ImgstatResult launch_apply_narrow(CudaDevice *device, cudaStream_t stream,
                                   const ApplyTransfer *transfer, const ApplyPixels *pixels,
@@ -107,6 +122,10 @@ ImgstatResult launch_apply(CudaDevice *device, cudaStream_t stream, const ApplyT
 /* Narrow types: fills by_raw from by_key. */
 ImgstatResult launch_tables_by_raw(CudaDevice *device, cudaStream_t stream,
                                    const ApplyTransfer *transfer, ImgstatError *err);
+/* Wide types: fills groups from the maps' knots, and the bytes that those of a map take. */
+ImgstatResult launch_knot_groups(CudaDevice *device, cudaStream_t stream,
+                                 const ApplyTransfer *transfer, ImgstatError *err);
+size_t knot_group_bytes(ImgstatSample from, ImgstatSample to, uint32_t n_knots);
 /* Calls `launch` with images in device memory that together are from and to, which are checked for
  * their place alone: as they are, or chunk by chunk where one is on the host, and then waits. */
 typedef ImgstatResult (*ApplyLaunch)(const void *context, CudaDevice *device, const ImagePro *from,

@@ -252,11 +252,12 @@ static void apply_maps(const Transfer *transfer, const ImagePro *from, int16_t a
             const size_t own = m;
             const Map *const map = left ? &transfer->rescale : &transfer->maps[own];
             m += !left && transfer->n_maps > 1;
-            if (mask || left ||
-                !apply_float(transfer, own, source + c * in, channels, from->width,
-                             target + c * out))
-                map_row_of(from->sample, map, &transfer->rescale, source + c * in, channels,
-                           from->width, mask, target + c * out, to->sample);
+            const unsigned char *const first = source + c * in;
+            if (mask || !(left ? apply_line(map, first, channels, from->width, target + c * out)
+                               : apply_float(transfer, own, first, channels, from->width,
+                                             target + c * out)))
+                map_row_of(from->sample, map, &transfer->rescale, first, channels, from->width,
+                           mask, target + c * out, to->sample);
         }
     }
 }

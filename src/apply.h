@@ -34,14 +34,15 @@ ImgstatResult apply_check_pair(const ImagePro *from, ImgstatSample sample, const
 /* The same without asking where the pixels are: for devices. */
 ImgstatResult apply_check_shapes(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
                                  ImgstatError *err);
-/* apply_float.c: n samples, every `step`th, of a straight line from 32-bit floats to such, none of
- * them masked: the bits of map_sample. False, and nothing done, where the map is no such line. */
+/* apply_line.c: n samples, every `step`th, of a straight line, none of them masked: the bits of
+ * map_raw. False, and nothing done, where the map is no line, or one of types that doubles do not
+ * hold. */
 bool apply_line(const Map *map, const unsigned char *from, size_t step, size_t n,
                 unsigned char *to);
 /* apply_knots.c: of any type to any through knots, whose table Transfer has. */
 void apply_knots(const KnotTable *table, const unsigned char *from, size_t step, size_t n,
                  unsigned char *to);
-/* apply_power.c: of a power law over 32-bit floats; false for other maps. */
+/* apply_power.c: of a power law; false for other maps, and types that doubles do not hold. */
 bool apply_power(const Map *map, const unsigned char *from, size_t step, size_t n,
                  unsigned char *to);
 typedef void ApplyPower(const Map *map, const unsigned char *from, size_t step, size_t n,

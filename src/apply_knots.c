@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* apply_knots.c: samples through knots. A sample's place among them is found for many at once,
  * without branches; then 32-bit floats go on as values (apply_float.h), all others as keys. */
-#include "apply_float.h"
-
+#include "apply_blocks.h"
 #include "processor.h"
 
 /* ---- Places -------------------------------------------------------------------------------- */
@@ -21,11 +20,13 @@ struct KnotTable {
     uint32_t half;        /* the first step: the largest power of two up to the most knots that
                              a stretch has */
     uint32_t *below;      /* a stretch each */
-    bool is_float;        /* from 32-bit floats to such: */
+    bool is_float;        /* from 32-bit floats to what such hold: */
     float *x;             /* a knot each, then infinities for steps beyond */
     KnotValues *y;        /* a knot each, then one that continues the last */
     float least, most;    /* first and last knot */
     Finish finish;
+    Output output;
+    double nodata; /* that stays; NaN: none */
 };
 
 /* Stretches and what else depends on the knots' places; the sizes of the arrays. */
@@ -53,17 +54,29 @@ static void fill_floats(KnotTable *table, size_t steps)
 {
     const Map *const map = table->map;
     const uint32_t n = map->n_knots;
+    const ImgstatSample to = map->to.sample;
     table->finish = finish_of(map);
+    table->output = output_of(&map->to);
+    table->nodata = nodata_of(map);
     for (uint32_t k = 0; k < n; k++) {
         const MapKnot *const knot = &map->knots[k];
         table->x[k] = value_of(knot->key);
-        table->y[k] = (KnotValues){value_of(knot->before), value_of(knot->at)};
+        table->y[k] =
+            (KnotValues){(float)map_value(to, knot->before), (float)map_value(to, knot->at)};
     }
     for (size_t i = 0; i < steps; i++)
         table->x[n + i] = INFINITY;
     table->least = table->x[0];
     table->most = table->x[n - 1];
     table->y[n] = (KnotValues){table->y[n - 1].at, table->y[n - 1].at};
+}
+
+/* Whether samples are 32-bit floats, and their outputs values of such. */
+static bool floats_hold(const Map *map)
+{
+    const ImgstatSample to = map->to.sample;
+    return map->from == IMGSTAT_F32 &&
+           (to == IMGSTAT_F32 || (sample_is_narrow(to) && to != IMGSTAT_F16));
 }
 
 KnotTable *knot_table_create(Scratch *scratch, const Map *map)
@@ -74,7 +87,7 @@ KnotTable *knot_table_create(Scratch *scratch, const Map *map)
     KnotTable made = {.map = map,
                       .first = map->knots[0].key,
                       .last = map->knots[n - 1].key,
-                      .is_float = is_float_map(map)};
+                      .is_float = floats_hold(map)};
     const uint32_t stretches = stretches_of(map, &made);
     const size_t steps = 2 * (size_t)made.half;
     const size_t x = made.is_float ? (n + steps) * sizeof *made.x : 0;
@@ -149,55 +162,81 @@ static void find_floats(const KnotTable *table, const unsigned char *from, size_
     }
 }
 
-/* `step` is a constant where this is inlined. */
-static inline __attribute__((always_inline)) void
-map_floats(const Finish *given, const FloatBlock *block, size_t step, size_t n, unsigned char *to)
+/* The output of a block's sample; 0 of the way at a knot. */
+BODY double knot_value(const Finish *finish, const FloatBlock *block, size_t i)
 {
-    const Finish finish = *given;
+    const double a = (double)block->left[i], at = (double)block->at[i];
+    const double part = map_sub((double)block->x[i], a) / map_sub((double)block->right[i], a);
+    return limited(finish, map_add(at, map_mul(map_sub((double)block->before[i], at), part)));
+}
+
+/* `step` is a constant where this is inlined. */
+BODY void map_floats(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
+                     unsigned char *to)
+{
+    const Finish finish = table->finish;
     for (size_t i = 0; i < n; i++) {
         const uint32_t raw = block->raw[i];
-        float own;
-        memcpy(&own, &raw, sizeof own);
-        const double a = (double)block->left[i], at = (double)block->at[i];
-        const double part =
-            map_sub((double)block->x[i], a) / map_sub((double)block->right[i], a); /* 0 at a knot */
-        const double rise = map_mul(map_sub((double)block->before[i], at), part);
-        const uint32_t made = finished(&finish, raw, own, limited(&finish, map_add(at, rise)));
+        const uint32_t made =
+            finished(&finish, raw, value_of_raw(raw), knot_value(&finish, block, i));
         memcpy(to + i * step * sizeof made, &made, sizeof made);
     }
 }
 
-typedef void MapFloats(const Finish *finish, const FloatBlock *block, size_t step, size_t n,
-                       unsigned char *to);
-
-static inline __attribute__((always_inline)) void
-map_steps(const Finish *finish, const FloatBlock *block, size_t step, size_t n, unsigned char *to)
+/* To other types. */
+BODY void map_values(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
+                     unsigned char *to)
 {
-    if (step == 1)
-        map_floats(finish, block, 1, n, to);
-    else
-        map_floats(finish, block, step, n, to);
+    const Map *const map = table->map;
+    const Finish finish = table->finish;
+    const double nodata = table->nodata;
+    const size_t bytes = sample_bits(table->output.sample) / 8;
+    double y[KNOT_BLOCK];
+    uint32_t stays = 0;
+    for (size_t i = 0; i < n; i++) {
+        stays |= value_stays((double)value_of_raw(block->raw[i]), nodata) ? 1 : 0;
+        y[i] = knot_value(&finish, block, i);
+    }
+    give_block(table->output, y, n, to, step);
+    for (size_t i = 0; stays && i < n; i++)
+        if (value_stays((double)value_of_raw(block->raw[i]), nodata))
+            store_raw(to + i * step * bytes, bytes,
+                      map_raw(map, map->from, map->to.sample, block->raw[i]));
 }
 
-static void floats_portable(const Finish *finish, const FloatBlock *block, size_t step, size_t n,
+typedef void MapFloats(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
+                       unsigned char *to);
+
+BODY void map_steps(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
+                    unsigned char *to)
+{
+    if (table->output.sample != IMGSTAT_F32)
+        map_values(table, block, step, n, to);
+    else if (step == 1)
+        map_floats(table, block, 1, n, to);
+    else
+        map_floats(table, block, step, n, to);
+}
+
+static void floats_portable(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
                             unsigned char *to)
 {
-    map_steps(finish, block, step, n, to);
+    map_steps(table, block, step, n, to);
 }
 
 #if defined(__x86_64__)
 PROCESSOR_VECTORS("avx2", "256")
-static void floats_avx2(const Finish *finish, const FloatBlock *block, size_t step, size_t n,
+static void floats_avx2(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
                         unsigned char *to)
 {
-    map_steps(finish, block, step, n, to);
+    map_steps(table, block, step, n, to);
 }
 
 PROCESSOR_VECTORS("avx512f,avx512bw,avx512dq,avx512vl", "512")
-static void floats_avx512(const Finish *finish, const FloatBlock *block, size_t step, size_t n,
+static void floats_avx512(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
                           unsigned char *to)
 {
-    map_steps(finish, block, step, n, to);
+    map_steps(table, block, step, n, to);
 }
 #endif
 
@@ -216,12 +255,12 @@ static void apply_floats(const KnotTable *table, const unsigned char *from, size
                          unsigned char *to)
 {
     MapFloats *const map = floats_best();
-    const size_t bytes = step * sizeof(float);
+    const size_t in = step * sizeof(float), out = step * sample_bits(table->output.sample) / 8;
     FloatBlock block;
     for (size_t i = 0; i < n; i += KNOT_BLOCK) {
         const size_t here = n - i < KNOT_BLOCK ? n - i : KNOT_BLOCK;
-        find_floats(table, from + i * bytes, step, here, &block);
-        map(&table->finish, &block, step, here, to + i * bytes);
+        find_floats(table, from + i * in, step, here, &block);
+        map(table, &block, step, here, to + i * out);
     }
 }
 
@@ -259,7 +298,8 @@ static inline void map_keys(ImgstatSample sample, const KnotTable *table, const 
         }
         for (size_t i = 0; i < here; i++)
             store_raw(to + (first + i) * step * out, out,
-                      map_raw_beside_knots(map, sample, to_sample, count[i], raw[i]));
+                      map_raw_between_knots(map, sample, to_sample, map_left_knot(map, count[i]),
+                                            map_right_knot(map, count[i]), raw[i]));
     }
 }
 

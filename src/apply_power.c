@@ -1,47 +1,60 @@
 /* SPDX-License-Identifier: MIT */
-/* apply_power.c: power laws over 32-bit floats. Logarithms and exponentials to some 40 bits, with a
- * bound of how far they, and map_power, may be from the power; where one float is nearest to all
- * that lies within the bound, map_power comes to that float, too. Of some ten thousand samples one
- * is left, which map_power itself maps. */
-#include "apply_float.h"
-
+/* apply_power.c: power laws over samples whose values doubles hold. Logarithms and exponentials to
+ * some 40 bits, with a bound of how far they, and map_power, may be from the power; where one
+ * output is nearest to all that lies within the bound, map_power comes to that, too. Of some ten
+ * thousand 32-bit floats one is left, which map_power itself maps; 64-bit ones all are. */
+#include "apply_blocks.h"
 #include "processor.h"
 
-#define BODY static inline __attribute__((always_inline))
-
-enum { BLOCK = 128 };
-
 /* The least logarithm that counts. No 32-bit range is wider than 2^129, so that what lies below
- * 2^-299 of it disappears beside any float, and beside 0. */
+ * 2^-299 of it disappears beside any output, and beside 0. */
 static const double least_log = -300.0;
+
+/* What is known of an output. */
+enum {
+    SETTLED,
+    OPEN, /* map_powers tells */
+    TINY  /* its unit lies below what that takes */
+};
 
 /* A map's values. Limits are among them, so that compilers see no constants and make no branches of
  * them. */
 typedef struct Power {
-    Finish finish;
+    const Map *map;
+    Output output;
+    Finish finish; /* its lo and hi */
+    double nodata; /* that stays; NaN: none */
     double black, span, exponent, lo, width;
-    double least, most; /* units: below all that are above 0, which begin at 2^-149 / 2^129; 1 */
+    double least, most; /* units: below all of 32 bits that are above 0, which begin at
+                           2^-149 / 2^129; 1 */
+    double least_exact; /* units whose powers map_powers can tell, beside `least` */
     double least_log;
     double slack; /* twice what is lost where lo is added */
 } Power;
 
 /* A block of samples on its way. */
 typedef struct Powers {
-    uint32_t raw[BLOCK];
+    double x[BLOCK];
     double unit[BLOCK], above[BLOCK]; /* within the limits; 1 if it was above 0, else 0 */
     double log2[BLOCK];               /* of the power */
-    float near[BLOCK];                /* the output, before the range limits it, */
-    uint32_t open[BLOCK];             /* unless this is not 0 */
+    double y[BLOCK];                  /* the output, */
+    uint32_t open[BLOCK];             /* if SETTLED */
+    bool some_stay, some_open;
+    Stays stays;
 } Powers;
 
 static Power power_of(const Map *map)
 {
-    Power p = {.finish = finish_of(map),
+    Power p = {.map = map,
+               .output = output_of(&map->to),
+               .finish = finish_of(map),
+               .nodata = nodata_of(map),
                .black = map_value(map->from, map->black),
                .exponent = map->factor,
                .least = 0x1p-290,
                .most = 1.0,
                .least_log = least_log};
+    p.least_exact = exp2(-900.0 / p.exponent);
     p.span = map_sub(map_value(map->from, map->white), p.black);
     p.lo = p.finish.lo;
     p.width = map_sub(p.finish.hi, p.lo);
@@ -56,20 +69,26 @@ BODY double multiply_add(bool fused, double a, double b, double c)
     return fused ? fma(a, b, c) : a * b + c;
 }
 
-/* `step` is a constant where this is inlined. */
-BODY void take_samples(const Power *p, const unsigned char *from, size_t step, size_t n, Powers *s)
+/* From values to units. */
+BODY void take_units(const Power *p, size_t n, Powers *s)
 {
+    const double nodata = p->nodata, black = p->black, span = p->span;
+    const double least = p->least, most = p->most;
+    uint32_t stays = 0;
     for (size_t i = 0; i < n; i++) {
-        uint32_t raw;
-        memcpy(&raw, from + i * step * sizeof raw, sizeof raw);
-        double unit = map_sub((double)value_of_raw(raw), p->black) / p->span;
-        s->raw[i] = raw;
+        const double unit = map_sub(s->x[i], black) / span;
+        double within = unit > least ? unit : least; /* NaN, too */
+        within = within < most ? within : most;
+        stays |= value_stays(s->x[i], nodata) ? 1 : 0;
         s->above[i] = unit > 0.0 ? 1.0 : 0.0;
-        unit = unit > p->least ? unit : p->least; /* NaN, too */
-        s->unit[i] = unit < p->most ? unit : p->most;
+        s->open[i] = (uint32_t)(unit > 0.0) & (uint32_t)(unit < least) ? TINY : SETTLED;
+        s->unit[i] = within;
     }
-    for (size_t i = n; i < BLOCK; i++)
+    for (size_t i = n; i < BLOCK; i++) {
         s->unit[i] = s->above[i] = 1.0;
+        s->open[i] = SETTLED;
+    }
+    s->some_stay = stays != 0;
 }
 
 /* Bits of what is added to 2^52 stand in its own lowest ones. */
@@ -112,9 +131,11 @@ BODY void take_logarithms(const Power *p, bool fused, Powers *s)
     }
 }
 
-/* 2^y = 2^n 2^f with a polynomial of f, from -1/2 to 1/2: relatively 2^-40.23 off. */
-BODY void take_powers(const Power *p, bool fused, Powers *s)
+/* 2^y = 2^n 2^f with a polynomial of f, from -1/2 to 1/2: relatively 2^-40.23 off. `to_float` is a
+ * constant where this is inlined: outputs are 32-bit floats, else integers. */
+BODY void take_powers(const Power *p, bool fused, bool to_float, Powers *s)
 {
+    uint32_t any = 0;
     const double integer = 6755399441055744.0; /* 1.5 * 2^52: rounds, and the bits say to what */
     const uint64_t one = (uint64_t)1023 << 52;
     for (size_t i = 0; i < BLOCK; i++) {
@@ -138,24 +159,15 @@ BODY void take_powers(const Power *p, bool fused, Powers *s)
         const double part = power * p->width, value = part + p->lo;
         const double bound =
             multiply_add(fused, part, multiply_add(fused, y, -0x1p-42, 0x1p-39), p->slack);
-        const float least = (float)(value - bound), most = (float)(value + bound);
-        s->near[i] = most;
-        s->open[i] = least == most ? 0 : 1;
+        const double below = limited(&p->finish, value - bound);
+        const double beyond = limited(&p->finish, value + bound);
+        const double least = to_float ? (double)(float)below : rint(below);
+        const double most = to_float ? (double)(float)beyond : rint(beyond);
+        s->y[i] = most;
+        s->open[i] |= least == most ? SETTLED : OPEN;
+        any |= s->open[i];
     }
-}
-
-/* Whether any is open. */
-BODY uint32_t give_samples(const Finish *finish, const Powers *s, size_t step, size_t n,
-                           unsigned char *to)
-{
-    uint32_t open = 0;
-    for (size_t i = 0; i < n; i++) {
-        const double value = limited(finish, (double)s->near[i]);
-        const uint32_t made = finished(finish, s->raw[i], value_of_raw(s->raw[i]), value);
-        memcpy(to + i * step * sizeof made, &made, sizeof made);
-        open |= s->open[i];
-    }
-    return open;
+    s->some_open = any != 0;
 }
 
 /* map_power, the same operations, of n units from 2^-290 to 1, in their place; powers above 2^-300.
@@ -197,9 +209,8 @@ BODY void map_powers(double g, double *unit, size_t n)
     }
 }
 
-/* What the bound leaves open. Without fused multiply-adds keys do. */
-BODY void give_exactly(const Map *map, const Power *p, bool fused, const Powers *s, size_t step,
-                       size_t n, unsigned char *to)
+/* What the bound leaves open. */
+BODY void find_exactly(const Power *p, bool fused, size_t n, Powers *s)
 {
     size_t open = 0;
     uint32_t at[BLOCK];
@@ -207,36 +218,58 @@ BODY void give_exactly(const Map *map, const Power *p, bool fused, const Powers 
     for (size_t i = 0; i < n; i++) {
         at[open] = (uint32_t)i;
         power[open] = s->unit[i];
-        open += s->open[i];
+        open += s->open[i] != SETTLED;
     }
-    if (fused)
+    const bool together = fused && p->exponent != 1.0; /* which changes nothing */
+    if (together)
         map_powers(p->exponent, power, open);
     for (size_t k = 0; k < open; k++) {
-        const uint32_t raw = s->raw[at[k]];
-        uint32_t made;
-        if (fused) {
-            const double value =
-                power[k] >= 1.0 ? p->finish.hi : map_add(map_mul(power[k], p->width), p->lo);
-            made = finished(&p->finish, raw, value_of_raw(raw), limited(&p->finish, value));
-        } else
-            made = (uint32_t)map_raw(map, IMGSTAT_F32, IMGSTAT_F32, raw);
-        memcpy(to + at[k] * step * sizeof made, &made, sizeof made);
+        const size_t i = at[k];
+        if (!together || s->open[i] & TINY)
+            power[k] = map_power(map_sub(s->x[i], p->black) / p->span, p->exponent);
+        double y = limited(&p->finish, map_add(map_mul(power[k], p->width), p->lo));
+        y = power[k] < 1.0 ? y : p->finish.hi;
+        s->y[i] = power[k] > 0.0 && s->above[i] > 0.0 ? y : p->finish.lo;
     }
 }
 
+/* Outputs of a block. */
+BODY void find_powers(const Power *p, bool fused, size_t n, Powers *s)
+{
+    take_units(p, n, s);
+    if (p->output.sample == IMGSTAT_F64) {
+        for (size_t i = 0; i < n; i++)
+            s->open[i] |= s->unit[i] < p->least_exact ? TINY : OPEN;
+        s->some_open = true;
+    } else {
+        take_logarithms(p, fused, s);
+        if (p->output.sample == IMGSTAT_F32)
+            take_powers(p, fused, true, s);
+        else
+            take_powers(p, fused, false, s);
+    }
+    if (s->some_open)
+        find_exactly(p, fused, n, s);
+}
+
+/* `step` is a constant where this is inlined. */
 BODY void power_row(const Map *map, bool fused, const unsigned char *from, size_t step, size_t n,
                     unsigned char *to)
 {
     const Power power = power_of(map);
+    const size_t in = step * sample_bits(map->from) / 8;
+    const size_t out = step * sample_bits(map->to.sample) / 8;
     Powers s;
     for (size_t first = 0; first < n; first += BLOCK) {
         const size_t here = n - first < BLOCK ? n - first : BLOCK;
-        const size_t at = first * step * sizeof *s.raw;
-        take_samples(&power, from + at, step, here, &s);
-        take_logarithms(&power, fused, &s);
-        take_powers(&power, fused, &s);
-        if (give_samples(&power.finish, &s, step, here, to + at))
-            give_exactly(map, &power, fused, &s, step, here, to + at);
+        const unsigned char *const source = from + first * in;
+        take_block(map->from, source, step, here, s.x);
+        find_powers(&power, fused, here, &s);
+        if (s.some_stay)
+            find_stays(map, power.nodata, source, step, s.x, here, &s.stays);
+        give_block(power.output, s.y, here, to + first * out, step);
+        if (s.some_stay)
+            give_stays(map, &s.stays, to + first * out, step);
     }
 }
 
@@ -285,7 +318,9 @@ static ApplyPower *apply_power_best(void)
 bool apply_power(const Map *map, const unsigned char *from, size_t step, size_t n,
                  unsigned char *to)
 {
-    if (map->kind != MAP_POWER || !is_float_map(map))
+    if (map->kind != MAP_POWER || sample_is_narrow(map->from) || sample_exceeds_double(map->from) ||
+        map->to.sample == IMGSTAT_F16 || sample_exceeds_double(map->to.sample) ||
+        map_is_identity(map))
         return false;
     apply_power_best()(map, from, step, n, to);
     return true;

@@ -34,11 +34,8 @@ static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, siz
     for (size_t i = 0; i < n; i++)
         if (!job[i].input || !job[i].output)
             return error_set(err, IMGSTAT_ERR_ARG, "job %zu has no input or no output", i);
-    const bool match = !batch->transfer && batch->method.transform == IMGSTAT_MATCH;
-    if (match != (batch->reference != NULL))
-        return error_set(err, IMGSTAT_ERR_ARG,
-                         batch->reference ? "a reference belongs to matching, and to nothing else"
-                                          : "matching needs a reference");
+    const bool matches = !batch->transfer && batch->method.transform == IMGSTAT_MATCH;
+    IMGSTAT_TRY(transfer_check_reference(matches, batch->reference != NULL, err));
     if (!batch->together)
         return IMGSTAT_OK;
     if (batch->transfer || batch->method.transform == IMGSTAT_CLAHE)

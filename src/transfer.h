@@ -107,6 +107,8 @@ uint16_t transfer_maps(const ImgstatMethod *method, const TransferShape *shape);
 /* Checks a method against an image without looking at pixels. */
 ImgstatResult transfer_check(const ImgstatMethod *method, const TransferShape *shape,
                              ImgstatError *err);
+/* Whether a reference is given just where one is matched. */
+ImgstatResult transfer_check_reference(bool matches, bool given, ImgstatError *err);
 /* The output type, and its significant bits. */
 ImgstatSample transfer_output(const ImgstatMethod *method, const TransferShape *shape,
                               uint8_t *bits);

@@ -415,16 +415,13 @@ IMGSTAT_INLINE uint64_t range_affine(const MapRange *to, ImgstatSample from, uin
     return range_unit(to, map_sub(x, b) / map_sub(w, b));
 }
 
-/* The output of a key that has `count` knots at or below it. */
-IMGSTAT_INLINE uint64_t map_beside_knots(const Map *map, uint32_t count, uint64_t key)
+/* The output of a key between two knots, or of one that only `left` is near: it is the last knot
+ * and `right`, too, or the first one and above the key. */
+IMGSTAT_INLINE uint64_t map_between_knots(const Map *map, const MapKnot *left, const MapKnot *right,
+                                          uint64_t key)
 {
-    const MapKnot *knot = map->knots;
-    if (count == 0)
-        return range_clamp(&map->to, knot[0].at);
-    const MapKnot *left = &knot[count - 1];
-    if (left->key == key || count == map->n_knots)
+    if (key <= left->key || key >= right->key)
         return range_clamp(&map->to, left->at);
-    const MapKnot *right = &knot[count];
     double part;
     if (sample_is_float(map->from)) {
         const double scale = map->from == IMGSTAT_F64 ? 0.5 : 1.0;
@@ -440,6 +437,16 @@ IMGSTAT_INLINE uint64_t map_beside_knots(const Map *map, uint32_t count, uint64_
     return range_key(&map->to, map_add(from, rise));
 }
 
+/* The knots on both sides of a key that has `count` of them at or below it. */
+IMGSTAT_INLINE const MapKnot *map_left_knot(const Map *map, uint32_t count)
+{
+    return &map->knots[count > 0 ? count - 1 : 0];
+}
+IMGSTAT_INLINE const MapKnot *map_right_knot(const Map *map, uint32_t count)
+{
+    return &map->knots[count < map->n_knots ? count : count - 1];
+}
+
 IMGSTAT_INLINE uint64_t map_knots(const Map *map, uint64_t key)
 {
     uint32_t low = 0, high = map->n_knots; /* the first knot above key */
@@ -450,7 +457,7 @@ IMGSTAT_INLINE uint64_t map_knots(const Map *map, uint64_t key)
         else
             low = middle + 1;
     }
-    return map_beside_knots(map, low, key);
+    return map_between_knots(map, map_left_knot(map, low), map_right_knot(map, low), key);
 }
 
 /* The output key of a defined sample, before range_avoid. */
@@ -545,15 +552,15 @@ IMGSTAT_INLINE uint64_t map_raw(const Map *map, ImgstatSample from, ImgstatSampl
     return sample_raw(to, map_sample(map, key));
 }
 
-/* The same for MAP_KNOTS where it is known how many knots are at or below the key; of samples that
- * stay, any number. */
-IMGSTAT_INLINE uint64_t map_raw_beside_knots(const Map *map, ImgstatSample from, ImgstatSample to,
-                                             uint32_t count, uint64_t raw)
+/* The same for MAP_KNOTS where the knots on both sides are known; of samples that stay, any. */
+IMGSTAT_INLINE uint64_t map_raw_between_knots(const Map *map, ImgstatSample from, ImgstatSample to,
+                                              const MapKnot *left, const MapKnot *right,
+                                              uint64_t raw)
 {
     const uint64_t key = sample_key(from, raw);
     if (map_stays(map, from, key))
         return from == to ? raw : sample_raw(to, map_unchanged(map, key));
-    return sample_raw(to, range_avoid(&map->to, map_beside_knots(map, count, key)));
+    return sample_raw(to, range_avoid(&map->to, map_between_knots(map, left, right, key)));
 }
 
 /* An image without contrast stays as it is; in another type or depth, from its full scale to the

@@ -170,6 +170,15 @@ ImgstatResult transfer_check(const ImgstatMethod *method, const TransferShape *s
     return IMGSTAT_OK;
 }
 
+ImgstatResult transfer_check_reference(bool matches, bool given, ImgstatError *err)
+{
+    if (matches == given)
+        return IMGSTAT_OK;
+    return error_set(err, IMGSTAT_ERR_ARG,
+                     given ? "a reference belongs to matching, and to nothing else"
+                           : "matching needs a reference");
+}
+
 /* ---- Output ranges ------------------------------------------------------------------------- */
 
 void range_set_nodata(MapRange *range, ImgstatSample from, bool has_nodata, uint64_t nodata_key)

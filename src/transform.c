@@ -99,10 +99,8 @@ ImgstatResult imgstat_transfer_create(ImgstatDevice *device, const ImgstatMethod
     if (method->transform == IMGSTAT_CLAHE)
         return error_set(err, IMGSTAT_ERR_ARG,
                          "adaptive equalization depends on the place: it has no transfer");
-    if ((method->transform == IMGSTAT_MATCH) != (reference != NULL))
-        return error_set(err, IMGSTAT_ERR_ARG,
-                         reference ? "a reference belongs to matching, and to nothing else"
-                                   : "matching needs a reference");
+    IMGSTAT_TRY(
+        transfer_check_reference(method->transform == IMGSTAT_MATCH, reference != NULL, err));
     const TransferShape shape = shape_of_image(image, alpha);
     const ImgstatMethod bare = {.transform = method->transform, .channels = method->channels};
     Survey *survey = NULL, *other = NULL;

@@ -158,23 +158,6 @@ Test(apply_float, bits_of_keys_by_avx512)
     check_lines(PROCESSOR_AVX512);
 }
 
-Test(apply_float, leaves_other_maps)
-{
-    Map map = draw_map(MAP_POWER);
-    unsigned char none[4];
-    cr_assert_not(apply_line(&map, none, 1, 0, none));
-    map = draw_map(MAP_LINEAR);
-    cr_assert(apply_line(&map, none, 1, 0, none));
-    map.passthrough = 1;
-    cr_assert_not(apply_line(&map, none, 1, 0, none));
-    map = draw_map(MAP_LINEAR);
-    map.to.sample = IMGSTAT_U16;
-    cr_assert_not(apply_line(&map, none, 1, 0, none));
-    map = draw_map(MAP_LINEAR);
-    map.from = IMGSTAT_F64;
-    cr_assert_not(apply_line(&map, none, 1, 0, none));
-}
-
 /* ---- Knots --------------------------------------------------------------------------------- */
 
 enum { MOST_KNOTS = 20000, KNOT_ROUNDS = 60 };
@@ -384,15 +367,4 @@ Test(apply_float, power_laws_near_halves)
     }
     fprintf(stderr, "apply_float: %zu samples compared near halves\n", compared);
     cr_assert_gt(compared, POWER_ROUNDS * N);
-}
-
-Test(apply_float, power_laws_are_told_from_others)
-{
-    Map map = draw_map(MAP_LINEAR);
-    unsigned char none[4];
-    cr_assert_not(apply_power(&map, none, 1, 0, none));
-    map = draw_map(MAP_POWER);
-    cr_assert(apply_power(&map, none, 1, 0, none));
-    map.to.sample = IMGSTAT_U16;
-    cr_assert_not(apply_power(&map, none, 1, 0, none));
 }

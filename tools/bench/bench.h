@@ -21,7 +21,8 @@ typedef enum BenchPattern {
     BENCH_SKEWED,
     BENCH_CONSTANT,
     BENCH_CHECKERBOARD,
-    BENCH_PATTERNS
+    BENCH_PATTERNS,
+    BENCH_NOISE = BENCH_PATTERNS /* for maps of wide samples: hardly a value twice */
 } BenchPattern;
 
 typedef struct BenchOptions {

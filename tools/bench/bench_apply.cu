@@ -39,6 +39,16 @@ typedef struct ApplyWork {
 
 static const ImgstatMethod equalize = {.transform = IMGSTAT_EQUALIZE};
 
+/* Maps of wide samples beside that of equalization; narrow ones have tables whatever the method. */
+static const struct {
+    const char *name;
+    ImgstatMethod method;
+} wide_maps[] = {
+    {"imgstat apply, stretch", {.transform = IMGSTAT_STRETCH}},
+    {"imgstat apply, meanstd", {.transform = IMGSTAT_MEANSTD, .mean = 0.5, .stddev = 0.1}},
+    {"imgstat apply, gamma", {.transform = IMGSTAT_GAMMA, .gamma = 0.45}},
+};
+
 static cudaError_t status_of(ImgstatResult res, const ImgstatError *err)
 {
     if (res == IMGSTAT_OK)
@@ -143,6 +153,23 @@ static bool output_is_right(Bench *bench, const BenchCase *c, ApplyWork *w, cons
     return right;
 }
 
+/* image: the input in host memory. */
+static void map_rows(Bench *bench, BenchCase c, ApplyWork *w, const ImagePro *image)
+{
+    for (const auto &map : wide_maps) {
+        if (!bench_wanted(bench, &c, map.name))
+            continue;
+        ImgstatError err;
+        ApplyWork mapping = *w;
+        const ImgstatResult res =
+            imgstat_transfer_create(w->cpu, &map.method, image, -1, NULL, &mapping.transfer, &err);
+        bench_row(bench, &c, map.name, call_apply, &mapping,
+                  status_of(res, &err) == cudaSuccess &&
+                      output_is_right(bench, &c, &mapping, image->host, call_apply));
+        imgstat_transfer_destroy(mapping.transfer);
+    }
+}
+
 static void apply_rows(Bench *bench, BenchCase c, ApplyWork *w, const void *host)
 {
     if (bench_wanted(bench, &c, "imgstat apply"))
@@ -200,13 +227,22 @@ static void whole_rows(Bench *bench, BenchCase c, ApplyWork *w, const void *host
                   output_is_right(bench, &c, w, host, call_whole));
 }
 
-static void apply_of(Bench *bench, ImgstatSample sample, uint16_t channels, size_t bytes,
-                     bool cached)
+static bool anything_wanted(const Bench *bench, const BenchCase *c)
 {
-    BenchCase c = bench_case("apply", sample, channels, BENCH_RANDOM, bytes);
+    bool wanted =
+        bench_wanted(bench, c, "imgstat apply") || bench_wanted(bench, c, "imgstat equalize");
+    for (const auto &map : wide_maps)
+        wanted = wanted || (!sample_is_narrow(c->sample) && bench_wanted(bench, c, map.name));
+    return wanted;
+}
+
+static void apply_of(Bench *bench, ImgstatSample sample, uint16_t channels, BenchPattern pattern,
+                     size_t bytes, bool cached)
+{
+    BenchCase c = bench_case("apply", sample, channels, pattern, bytes);
     c.writes = true;
     c.cached = cached;
-    if (!bench_wanted(bench, &c, "imgstat apply") && !bench_wanted(bench, &c, "imgstat equalize"))
+    if (!anything_wanted(bench, &c))
         return;
     if (!bench_input(bench, &c) || !bench_out(bench, c.bytes))
         return;
@@ -232,10 +268,12 @@ static void apply_of(Bench *bench, ImgstatSample sample, uint16_t channels, size
         if (c.bytes <= (size_t)bench->device.l2CacheSize)
             bench_row(bench, &c, "copy", bench_copy, NULL, true);
         apply_rows(bench, c, &w, host);
-        if (sample_is_narrow(sample))
+        if (sample_is_narrow(sample)) {
             chain_rows(bench, c, &w, host);
-        else
+        } else {
+            map_rows(bench, c, &w, &image);
             whole_rows(bench, c, &w, host);
+        }
     } else {
         if (res != IMGSTAT_OK)
             fprintf(stderr, "imgstat-bench: %s\n", err.message);
@@ -259,17 +297,18 @@ void bench_transfers(Bench *bench)
     for (size_t kib : within)
         for (bool there : {false, true})
             if (kib << 10 <= cache)
-                apply_of(bench, IMGSTAT_U8, 1, kib << 10, there);
+                apply_of(bench, IMGSTAT_U8, 1, BENCH_RANDOM, kib << 10, there);
     for (size_t s = 0; s < bench->options.n_sizes; s++) {
         const size_t bytes = bench->options.sizes[s];
         if (bytes > cache ||
             std::find(std::begin(within), std::end(within), bytes >> 10) == std::end(within))
-            apply_of(bench, IMGSTAT_U8, 1, bytes, false);
-        apply_of(bench, IMGSTAT_U16, 1, bytes, false);
-        apply_of(bench, IMGSTAT_U8, 3, bytes, false);
+            apply_of(bench, IMGSTAT_U8, 1, BENCH_RANDOM, bytes, false);
+        apply_of(bench, IMGSTAT_U16, 1, BENCH_RANDOM, bytes, false);
+        apply_of(bench, IMGSTAT_U8, 3, BENCH_RANDOM, bytes, false);
         if (bytes <= WIDE_BYTES) /* the processor takes seconds to know what is right */
             for (ImgstatSample sample : {IMGSTAT_F32, IMGSTAT_F64, IMGSTAT_U32})
-                apply_of(bench, sample, 1, bytes, false);
+                for (BenchPattern pattern : {BENCH_RANDOM, BENCH_NOISE})
+                    apply_of(bench, sample, 1, pattern, bytes, false);
     }
 }
 

@@ -10,8 +10,8 @@ static const size_t POOL_BYTES = (size_t)512 << 20;
 
 const char *bench_pattern_name(BenchPattern pattern)
 {
-    static const char *const names[BENCH_PATTERNS] = {"random", "smooth",   "12bit",
-                                                      "skewed", "constant", "checkerboard"};
+    static const char *const names[BENCH_PATTERNS + 1] = {
+        "random", "smooth", "12bit", "skewed", "constant", "checkerboard", "noise"};
     return names[pattern];
 }
 
@@ -73,8 +73,8 @@ static __device__ uint32_t sample_16(BenchPattern pattern, uint32_t x, uint64_t 
     }
 }
 
-/* One thread a sample. f32 and f64: multiples of 1/64 in +-512, so that every order of addition in
- * double gives the same sum; u32 and u64: as u16. */
+/* One thread a sample. f32 and f64, but of noise: multiples of 1/64 in +-512, so that every order
+ * of addition in double gives the same sum; u32 and u64: as u16. */
 static __global__ void fill_samples(void *pool, size_t samples, ImgstatSample sample,
                                     uint32_t channels, uint32_t width, BenchPattern pattern,
                                     uint64_t seed)
@@ -86,7 +86,13 @@ static __global__ void fill_samples(void *pool, size_t samples, ImgstatSample sa
     const uint64_t r = mix(seed + (i + 1) * 0x9E3779B97F4A7C15u);
     const uint32_t v =
         sample_16(pattern, (uint32_t)(pixel % width), pixel / width, (uint32_t)(i % channels), r);
-    if (sample == IMGSTAT_U8)
+    if (pattern == BENCH_NOISE && sample == IMGSTAT_F32)
+        ((float *)pool)[i] = (float)(int32_t)r * 0x1p-22f;
+    else if (pattern == BENCH_NOISE && sample == IMGSTAT_F64)
+        ((double *)pool)[i] = (double)(int64_t)r * 0x1p-54;
+    else if (pattern == BENCH_NOISE && sample == IMGSTAT_U32)
+        ((uint32_t *)pool)[i] = (uint32_t)r;
+    else if (sample == IMGSTAT_U8)
         ((uint8_t *)pool)[i] = (uint8_t)(pattern == BENCH_TWELVE_BIT ? v >> 8 << 4 : v >> 8);
     else if (sample == IMGSTAT_U16)
         ((uint16_t *)pool)[i] = (uint16_t)v;

@@ -1,66 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* apply_wide.cu: samples of more than 16 bits, and colours that take over a new luma. */
+/* apply_luma.cu: colours that take over a new luma, and planes of luma. */
 #include "apply.cuh"
 #include "luma.cuh"
 #include "luma_tile.cuh"
-
-enum { MAP_THREADS = 256, BLOCKS_A_MULTIPROCESSOR = 16 };
-
-static unsigned blocks_for(const CudaDevice *device, uint64_t threads)
-{
-    const uint64_t wanted = (threads + MAP_THREADS - 1) / MAP_THREADS;
-    const uint64_t most =
-        (uint64_t)device->properties.multiProcessorCount * BLOCKS_A_MULTIPROCESSOR;
-    return (unsigned)(wanted < most ? wanted : most);
-}
-
-/* ---- Maps ------------------------------------------------------------------------------------ */
-
-/*
- * apply_maps: every sample by the arithmetic of transfer_math.h.
- *
- *   Idea      A sample a thread: loads and stores of a warp are together; a map is read through
- *             the cache, the same one by all threads.
- *   Work      the map of a sample: a division or two, or a search among knots.
- *   Memory    reads and writes each sample once.
- *   Launch    <<<blocks, MAP_THREADS>>>, any number of blocks.
- *   Requires  in place: a thread reads what it overwrites. FROM: the sample type of the transfer,
- * or -1 for whatever it is. Result    the bits of apply.c.
- */
-template <int FROM>
-static __global__ void __launch_bounds__(MAP_THREADS) apply_maps(ApplyTransfer t, ApplyPixels p)
-{
-    const ImgstatSample from = (ImgstatSample)(FROM < 0 ? (int)t.from : FROM);
-    const ImgstatSample to = (ImgstatSample)t.to;
-    const uint32_t in = sample_bits(from) / 8, out = sample_bits(to) / 8;
-    const uint64_t samples = p.width * p.channels, n = samples * p.rows;
-    const uint64_t stride = (uint64_t)gridDim.x * MAP_THREADS;
-    const bool flat = t.n_maps == 1 && p.alpha < 0 && !p.mask;
-    for (uint64_t i = (uint64_t)blockIdx.x * MAP_THREADS + threadIdx.x; i < n; i += stride) {
-        const uint64_t row = p.rows == 1 ? 0 : i / samples, s = i - row * samples;
-        uint32_t m = 0;
-        if (!flat) {
-            const uint64_t x = s / p.channels;
-            m = map_of_channel((uint32_t)(s - x * p.channels), p.alpha, t.n_maps);
-            if (p.mask && !p.mask[row * p.mask_pitch + x])
-                m = t.n_maps;
-        }
-        const uint64_t raw = load_sample(p.from + row * p.from_pitch + s * in, in, p.aligned);
-        store_sample(p.to + row * p.to_pitch + s * out, out, map_raw(&t.maps[m], from, to, raw),
-                     p.aligned);
-    }
-}
-
-ImgstatResult launch_apply_wide(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *t,
-                                const ApplyPixels *p, ImgstatError *err)
-{
-    const unsigned blocks = blocks_for(device, p->width * p->channels * p->rows);
-    if (t->from == IMGSTAT_F32)
-        apply_maps<IMGSTAT_F32><<<blocks, MAP_THREADS, 0, stream>>>(*t, *p);
-    else
-        apply_maps<-1><<<blocks, MAP_THREADS, 0, stream>>>(*t, *p);
-    return cuda_launched(device, stream, "apply_maps", err);
-}
 
 /* ---- Luma ------------------------------------------------------------------------------------ */
 
@@ -121,7 +63,7 @@ ImgstatResult launch_apply_luma(CudaDevice *device, cudaStream_t stream, const A
         return launch_apply_luma_bytes(device, stream, t, p, err);
     if (luma_words_fit(device, t, p))
         return launch_apply_luma_words(device, stream, t, p, err);
-    const unsigned blocks = blocks_for(device, p->width * p->rows);
+    const unsigned blocks = map_blocks(device, p->width * p->rows);
     if (!t->copies)
         apply_luma<-1, -1><<<blocks, MAP_THREADS, 0, stream>>>(*t, *p);
     else if (t->from == IMGSTAT_U8 && t->to == IMGSTAT_U8)
@@ -224,9 +166,9 @@ ImgstatResult launch_luma_plane(CudaDevice *device, cudaStream_t stream, Imgstat
                                 const ApplyPixels *p, unsigned char *luma, unsigned char *valid,
                                 ImgstatError *err)
 {
-    const unsigned blocks = blocks_for(device, p->width * p->rows);
+    const unsigned blocks = map_blocks(device, p->width * p->rows);
     if (sample == IMGSTAT_U8 && !valid && whole_words(p))
-        luma_plane_bytes<<<blocks_for(device, p->width / (4 * QUADS) + 1), MAP_THREADS, 0,
+        luma_plane_bytes<<<map_blocks(device, p->width / (4 * QUADS) + 1), MAP_THREADS, 0,
                            stream>>>(*p, luma);
     else if (sample == IMGSTAT_U8)
         luma_plane_of<IMGSTAT_U8><<<blocks, MAP_THREADS, 0, stream>>>(sample, *p, luma, valid);
