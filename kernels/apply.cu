@@ -88,8 +88,6 @@ static size_t padded(size_t bytes)
 typedef struct ApplyLayout {
     size_t knots_at, tables_at, bytes, raw_at, groups_at, all;
     size_t n_knots, entries, group_pitch;
-    uint32_t most_knots;
-    int32_t kind;
 } ApplyLayout;
 
 static uint32_t knots_of(const Map *map)
@@ -101,12 +99,11 @@ static ApplyLayout layout_of(const Transfer *transfer)
 {
     ApplyLayout l;
     memset(&l, 0, sizeof l);
-    l.kind = transfer->n_maps > 0 ? (int32_t)transfer->maps[0].kind : -1;
+    uint32_t most = 0;
     for (uint16_t m = 0; m < transfer->n_maps; m++) {
-        const Map *const map = &transfer->maps[m];
-        l.n_knots += knots_of(map);
-        l.most_knots = knots_of(map) > l.most_knots ? knots_of(map) : l.most_knots;
-        l.kind = (int32_t)map->kind == l.kind ? l.kind : -1;
+        const uint32_t knots = knots_of(&transfer->maps[m]);
+        l.n_knots += knots;
+        most = knots > most ? knots : most;
     }
     const size_t tables = transfer->n_maps + 1u, maps = transfer->n_maps + (size_t)KEPT_MAPS;
     l.entries = sample_is_narrow(transfer->from) ? tables * sample_record_bins(transfer->from) : 0;
@@ -117,7 +114,7 @@ static ApplyLayout layout_of(const Transfer *transfer)
     const ImgstatSample to = transfer->rescale.to.sample;
     l.groups_at = l.raw_at + padded(l.entries * sample_bits(to) / 8);
     if (!transfer->luma)
-        l.group_pitch = padded(knot_group_bytes(transfer->from, to, l.most_knots));
+        l.group_pitch = padded(knot_group_bytes(transfer->from, to, most));
     l.all = l.groups_at + transfer->n_maps * l.group_pitch;
     return l;
 }
@@ -172,8 +169,7 @@ static ImgstatResult send_transfer(CudaDevice *device, ApplyMemory *memory,
     out->by_raw = there + l.raw_at;
     out->groups = there + l.groups_at;
     out->group_pitch = l.group_pitch;
-    out->most_knots = l.most_knots;
-    out->kind = l.kind;
+    out->host_maps = transfer->maps;
     out->range = transfer->range;
     out->from = transfer->from;
     out->to = transfer->rescale.to.sample;

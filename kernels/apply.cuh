@@ -22,10 +22,11 @@ struct ApplyTransfer {
     const Map *maps;        /* n_maps, then rescale, then stays */
     const uint32_t *by_key; /* output bits by order key */
     const void *by_raw;     /* the same by the sample's bits, each as large as an output sample */
-    void *groups;        /* of knots (apply_maps.cu), a map's `group_pitch` bytes after another's */
-    size_t group_pitch;  /* 0: there are none */
-    uint32_t most_knots; /* of a map */
-    int32_t kind;        /* MapKind of all maps; -1: they differ */
+    const Map *host_maps;   /* n_maps, in the host's memory: of the call that launches */
+    void *groups;           /* of knots (apply_maps.cu), those of each map group_pitch bytes on */
+    size_t group_pitch;     /* 0: there are none */
+    uint32_t most_knots;    /* of a map */
+    int32_t kind;           /* MapKind of all maps; -1: they differ */
     MapRange range;
     uint32_t from, to; /* sample types */
     uint32_t n_maps;

@@ -56,23 +56,6 @@ BODY uint64_t rounded_bits(double y)
     return bits;
 }
 
-/* The output type; what is never written, and what is in its place, as bits: the same if nothing.
- */
-typedef struct Output {
-    ImgstatSample sample;
-    uint64_t avoided, instead;
-} Output;
-
-static inline Output output_of(const MapRange *to)
-{
-    Output output = {.sample = to->sample};
-    if (to->has_nodata) {
-        output.avoided = sample_raw(to->sample, to->nodata_key);
-        output.instead = sample_raw(to->sample, range_avoid(to, to->nodata_key));
-    }
-    return output;
-}
-
 /* `sample` and `step` are constants where this is inlined. */
 BODY void give_values(ImgstatSample sample, Output output, const double *y, size_t n,
                       unsigned char *to, size_t step)

@@ -66,6 +66,27 @@ IMGSTAT_INLINE bool is_float_map(const Map *map)
     return map->from == IMGSTAT_F32 && map->to.sample == IMGSTAT_F32 && !map->passthrough;
 }
 
+/* The output type; what is never written, and what is in its place, as bits: the same if nothing.
+ */
+typedef struct Output {
+    ImgstatSample sample;
+    uint64_t avoided, instead;
+    double lo; /* of the range: what NaN becomes among integers */
+} Output;
+
+IMGSTAT_INLINE Output output_of(const MapRange *to)
+{
+    Output output;
+    output.sample = to->sample;
+    output.avoided = output.instead = 0;
+    output.lo = to->lo;
+    if (to->has_nodata) {
+        output.avoided = sample_raw(to->sample, to->nodata_key);
+        output.instead = sample_raw(to->sample, range_avoid(to, to->nodata_key));
+    }
+    return output;
+}
+
 /* Nodata of the input as a value; NaN: none. */
 IMGSTAT_INLINE double nodata_of(const Map *map)
 {
@@ -157,6 +178,46 @@ IMGSTAT_INLINE double line_value(const Line *line, ImgstatSample sample, bool by
     y = unit > line->least ? y : line->finish.lo; /* NaN, too: halves of subnormals may be equal */
     y = x > line->black ? y : line->finish.lo;
     return x < line->white ? y : line->finish.hi;
+}
+
+/* Integers that become integers, exactly: (x - black) / divisor of the range from lo to hi. */
+typedef struct Ratio {
+    double black, divisor, range, share; /* range / divisor */
+    double lo;
+    double stays; /* nodata of the input; NaN: none */
+} Ratio;
+
+IMGSTAT_INLINE bool ratio_of(const Map *map, Ratio *ratio)
+{
+    const MapRange *const to = &map->to;
+    if (map->kind != MAP_AFFINE || (map->from != IMGSTAT_U32 && map->from != IMGSTAT_I32) ||
+        map->black >= map->white || sample_is_float(to->sample) ||
+        sample_exceeds_double(to->sample) || map_is_identity(map))
+        return false;
+    ratio->black = map_value(map->from, map->black);
+    ratio->divisor = (double)(map->white - map->black);
+    ratio->range = (double)(to->hi_key - to->lo_key);
+    ratio->lo = to->lo;
+    ratio->stays = nodata_of(map);
+    ratio->share = ratio->range / ratio->divisor;
+    return true;
+}
+
+/* The product of two whole numbers below 2^32 is `high` + `low`, and what is left of it is a whole
+ * number below 2^33: all of that is exact. The quotient is off by less than 0.6 before it is
+ * rounded, so that what is left tells whether it or a neighbour is right. */
+IMGSTAT_INLINE double ratio_value(const Ratio *r, double x)
+{
+    double a = map_sub(x, r->black);
+    a = a > 0.0 ? a : 0.0;
+    a = a < r->divisor ? a : r->divisor;
+    const double quotient = rint(map_mul(a, r->share)), half = quotient * 0.5;
+    const double high = map_mul(a, r->range), low = fma(a, r->range, -high);
+    const double twice = 2.0 * (fma(-quotient, r->divisor, high) + low);
+    const double odd = half != rint(half) ? 1.0 : 0.0;
+    const double up = twice > r->divisor - odd ? 1.0 : 0.0;
+    const double down = twice < odd - r->divisor ? 1.0 : 0.0;
+    return r->lo + (quotient + up - down);
 }
 
 #endif

@@ -23,46 +23,6 @@ BODY void map_floats(const Line *line, bool fused, const unsigned char *from, si
 
 /* ---- Any types, by blocks of doubles --------------------------------------------------------- */
 
-/* Integers that become integers, exactly: (x - black) / divisor of the range from lo to hi. */
-typedef struct Ratio {
-    double black, divisor, range, share; /* range / divisor */
-    double lo;
-    double stays; /* nodata of the input; NaN: none */
-} Ratio;
-
-static bool ratio_of(const Map *map, Ratio *ratio)
-{
-    const MapRange *const to = &map->to;
-    if (map->kind != MAP_AFFINE || (map->from != IMGSTAT_U32 && map->from != IMGSTAT_I32) ||
-        map->black >= map->white || sample_is_float(to->sample) ||
-        sample_exceeds_double(to->sample) || map_is_identity(map))
-        return false;
-    *ratio = (Ratio){.black = map_value(map->from, map->black),
-                     .divisor = (double)(map->white - map->black),
-                     .range = (double)(to->hi_key - to->lo_key),
-                     .lo = to->lo,
-                     .stays = nodata_of(map)};
-    ratio->share = ratio->range / ratio->divisor;
-    return true;
-}
-
-/* The product of two whole numbers below 2^32 is `high` + `low`, and what is left of it is a whole
- * number below 2^33: all of that is exact. The quotient is off by less than 0.6 before it is
- * rounded, so that what is left tells whether it or a neighbour is right. */
-BODY double ratio_value(const Ratio *r, double x)
-{
-    double a = x - r->black;
-    a = a > 0.0 ? a : 0.0;
-    a = a < r->divisor ? a : r->divisor;
-    const double quotient = rint(a * r->share), half = quotient * 0.5;
-    const double high = a * r->range, low = fma(a, r->range, -high);
-    const double twice = 2.0 * (fma(-quotient, r->divisor, high) + low);
-    const double odd = half != rint(half) ? 1.0 : 0.0;
-    const double up = twice > r->divisor - odd ? 1.0 : 0.0;
-    const double down = twice < odd - r->divisor ? 1.0 : 0.0;
-    return r->lo + (quotient + up - down);
-}
-
 /* What maps a block. */
 typedef struct Plan {
     const Map *map;

@@ -316,6 +316,42 @@ static size_t luma_cases(void)
     return done;
 }
 
+/* Wide samples of one map, without gaps or with such as keep rows on 16 bytes, to every depth: rows
+ * that end around vectors and turns of blocks, and what stays. And a map a channel through knots.
+ */
+static size_t map_cases(void)
+{
+    static const uint32_t widths[] = {1, 2, 3, 4, 5, 255, 256, 1024, 4095, 4097, 9001};
+    static const ImgstatSample types[] = {IMGSTAT_U32, IMGSTAT_I32, IMGSTAT_F32,
+                                          IMGSTAT_U64, IMGSTAT_I64, IMGSTAT_F64};
+    static const Pattern patterns[] = {PATTERN_RANDOM, PATTERN_SMOOTH,  PATTERN_SKEWED,
+                                       PATTERN_OFFSET, PATTERN_SPECIAL, PATTERN_CHECKER};
+    const size_t rounds = ops.small ? 1 : 4;
+    size_t done = 0;
+    for (size_t round = 0; round < rounds; round++)
+        for (size_t s = 0; s < sizeof types / sizeof *types; s++)
+            for (ImgstatTransform t = IMGSTAT_STRETCH; t <= IMGSTAT_MATCH; t++)
+                for (ImgstatDepth depth = IMGSTAT_DEPTH_KEEP; depth <= IMGSTAT_DEPTH_FLOAT;
+                     depth++) {
+                    const uint32_t bytes = (uint32_t)imgstat_sample_bytes(types[s]);
+                    const uint32_t width = widths[below(sizeof widths / sizeof *widths)];
+                    const uint16_t channels = below(3) ? 1 : 3;
+                    const uint32_t over = width * channels * bytes % 16;
+                    const Shape shape = {.sample = types[s],
+                                         .channels = channels,
+                                         .width = width,
+                                         .height = 1 + below(ops.small ? 3 : 9),
+                                         .gap = below(2) ? 0 : (16 - over) % 16 + 16 * below(3),
+                                         .pattern = patterns[below(6)],
+                                         .nodata = below(3) == 0};
+                    ImgstatMethod method = random_method(t, types[s]);
+                    method.depth = depth;
+                    method.channels = below(2) ? IMGSTAT_EACH : IMGSTAT_JOINT;
+                    done += one_case(&shape, &method, -1, below(8) == 0);
+                }
+    return done;
+}
+
 int main(void)
 {
     const int status = ops_open();
@@ -340,11 +376,14 @@ int main(void)
                     without++;
             }
     const size_t kept = kept_cases(), large = large_cases(), luma = luma_cases();
+    const size_t maps = map_cases();
     printf(
         "apply: %zu transfers (%zu combinations have none), %zu of what stays, %zu large, %zu of "
-        "luma, %zu comparisons of %zu bytes, %.1f s, %zu failures\n",
-        done, without, kept, large, luma, ops.cases, ops.compared, seconds() - begin, ops.failures);
+        "luma, %zu of maps, %zu comparisons of %zu bytes, %.1f s, %zu failures\n",
+        done, without, kept, large, luma, maps, ops.cases, ops.compared, seconds() - begin,
+        ops.failures);
     ops_close();
-    const bool few = ops.small ? kept < 80 || luma < 60 : kept < 1300 || luma < 600;
+    const bool few =
+        ops.small ? kept < 80 || luma < 60 || maps < 120 : kept < 1300 || luma < 600 || maps < 480;
     return ops.failures > 0 || done < rounds * 20 || few ? 1 : 0;
 }
