@@ -13,7 +13,8 @@ extern "C" {
 enum {
     LEAST = 1 << 15, /* samples: the processor has fewer ranked before the device begins */
     KEPT_SHARE = 64, /* of all memory: so much stays for the next image */
-    THREADS = 256
+    THREADS = 256,
+    BOUNDARY = 256 /* bytes: of every part of the buffer; the counter has as many */
 };
 
 static const size_t RUNS_BYTES = (RANK_STEPS + 1) * sizeof(RankKnot);
@@ -72,8 +73,7 @@ static unsigned long long *counter_of(const CudaDevice *device)
 
 static char *keys_of(const CudaDevice *device)
 {
-    enum { COUNTER = 256 };
-    return (char *)device->sort.memory + COUNTER;
+    return (char *)device->sort.memory + BOUNDARY;
 }
 
 /* From keys to keys + n and back, as it is best; memory NULL: only tells *room. */
@@ -102,7 +102,6 @@ static cudaError_t sort_as(CudaDevice *device, const Sorting *sorting, void *mem
 /* *fits: false where that would leave others less than half of the free memory. */
 static ImgstatResult reserve(CudaDevice *device, Sorting *sorting, bool *fits, ImgstatError *err)
 {
-    enum { BOUNDARY = 256 };
     const void *unused;
     size_t bytes, available, all;
     *fits = false;
