@@ -89,7 +89,8 @@ ImgstatResult file_select(ImgstatFile *file, uint32_t page, ImgstatError *err)
     if (page >= decoder->page.pages)
         return error_set(err, IMGSTAT_ERR_ARG, "%s: has no page %u; it has %u, counted from 0",
                          decoder->source->name, page, decoder->page.pages);
-    return decoder->codec->select(decoder, page, err);
+    const ImgstatResult res = decoder->codec->select(decoder, page, err);
+    return decoder->page.pages > 1 ? error_page(err, res, decoder->source->name, page) : res;
 }
 
 ImgstatResult imgstat_file_page(ImgstatFile *file, uint32_t page, ImgstatPage *out,

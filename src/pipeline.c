@@ -431,10 +431,13 @@ const EncodeFormat *pipeline_format(const Pipeline *pipeline, const ImgstatJob *
     return format ? format : encode_format_named(decoder->page.format);
 }
 
+/* What comes from pipes is in a file of our own meanwhile. */
 static mode_t mode_of(const Source *source)
 {
     struct stat st;
-    return fstat(source->fd, &st) == 0 && strcmp(source->name, "-") != 0 ? st.st_mode & 0777 : 0666;
+    uint64_t bytes;
+    return source_is_file(source->name, &bytes) && fstat(source->fd, &st) == 0 ? st.st_mode & 0777
+                                                                               : 0666;
 }
 
 static ImgstatResult run_pages(const Pipeline *pipeline, Worker *worker, ImgstatFile *file,

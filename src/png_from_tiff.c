@@ -3,6 +3,7 @@
  * text, EXIF data, XMP. */
 #include "png_write.h"
 #include "tiff_write.h"
+#include "utf8.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 /* result.c: codes to words; sentences that are safe to print whatever names are in them. */
 #define _GNU_SOURCE
 #include "result.h"
+#include "utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,49 +36,6 @@ const char *imgstat_result_name(ImgstatResult code)
     return "unknown";
 }
 
-/* The code point at text and its length in bytes; 0 where the bytes are not UTF-8 (overlong forms,
- * surrogates and values past U+10FFFF included). text ends with NUL, which continues no character.
- */
-static size_t decode(const unsigned char *text, uint32_t *point)
-{
-    static const uint32_t smallest[5] = {0, 0, 0x80, 0x800, 0x10000};
-    const size_t n = text[0] < 0x80   ? 1
-                     : text[0] < 0xC2 ? 0
-                     : text[0] < 0xE0 ? 2
-                     : text[0] < 0xF0 ? 3
-                     : text[0] < 0xF5 ? 4
-                                      : 0;
-    if (n <= 1) {
-        *point = text[0];
-        return n;
-    }
-    uint32_t value = text[0] & (0x7Fu >> n);
-    for (size_t i = 1; i < n; i++) {
-        if ((text[i] & 0xC0) != 0x80)
-            return 0;
-        value = value << 6 | (text[i] & 0x3Fu);
-    }
-    *point = value;
-    return value < smallest[n] || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF) ? 0 : n;
-}
-
-bool utf8_is_valid(const char *text)
-{
-    uint32_t point;
-    const unsigned char *at = (const unsigned char *)text;
-    for (size_t n = 1; *at && n > 0; at += n)
-        n = decode(at, &point);
-    return *at == '\0';
-}
-
-/* Characters that move the cursor, colour the terminal or reverse the direction of text. */
-static bool is_control(uint32_t point)
-{
-    return point < 0x20 || (point >= 0x7F && point < 0xA0) ||
-           (point >= 0x200E && point <= 0x200F) || (point >= 0x2028 && point <= 0x202E) ||
-           (point >= 0x2066 && point <= 0x2069);
-}
-
 /* Of a sentence that is too long the middle is left out, within a name: the cause stands at its
  * end. */
 #define ELLIPSIS "\xE2\x80\xA6"
@@ -95,14 +53,14 @@ static size_t mask(const char *text, char *to, size_t head, size_t tail)
     size_t length = 0;
     bool left_out = false;
     while (*at) {
-        uint32_t point = 0;
-        const size_t n = decode(at, &point);
+        uint32_t point;
+        const size_t n = utf8_decode(at, &point);
         const void *piece = at;
         size_t bytes = n;
-        if (n == 0) {
-            piece = "\xEF\xBF\xBD"; /* U+FFFD */
-            bytes = 3;
-        } else if (is_control(point)) {
+        if (point == UTF8_INVALID) {
+            piece = UTF8_REPLACEMENT;
+            bytes = strlen(UTF8_REPLACEMENT);
+        } else if (utf8_is_control(point)) {
             piece = "?";
             bytes = 1;
         }
@@ -113,7 +71,7 @@ static size_t mask(const char *text, char *to, size_t head, size_t tail)
         if (to && kept)
             to = mempcpy(to, piece, bytes);
         length += bytes;
-        at += n ? n : 1;
+        at += n;
     }
     if (to)
         *to = '\0';
@@ -174,4 +132,19 @@ ImgstatResult error_name(ImgstatError *err, ImgstatResult code, const char *name
     if (strncmp(bare.message, masked.message, length < head ? length : head) == 0)
         return code;
     return error_set(err, code, "%s: %s", name, bare.message);
+}
+
+ImgstatResult error_page(ImgstatError *err, ImgstatResult code, const char *name, uint32_t page)
+{
+    if (code == IMGSTAT_OK || !err)
+        return code;
+    char where[24];
+    ImgstatError masked;
+    const ImgstatError bare = *err;
+    snprintf(where, sizeof where, "page %u", page);
+    (void)!error_set(&masked, code, "%s: ", name); /* as it stands in sentences */
+    const size_t length = strlen(masked.message);
+    if (strstr(bare.message, where) || strncmp(bare.message, masked.message, length) != 0)
+        return code;
+    return error_set(err, code, "%s: %s: %s", name, where, bare.message + length);
 }

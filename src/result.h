@@ -28,7 +28,8 @@ ImgstatResult error_memory(ImgstatError *err, size_t bytes, const char *what);
 /* Puts the name of a file in front of a sentence that does not begin with it; returns code. */
 ImgstatResult error_name(ImgstatError *err, ImgstatResult code, const char *name);
 
-/* No byte of text belongs to anything but a character of UTF-8. */
-bool utf8_is_valid(const char *text);
+/* Puts a page behind the name of a file that a sentence begins with, unless it tells the page;
+ * returns code. */
+ImgstatResult error_page(ImgstatError *err, ImgstatResult code, const char *name, uint32_t page);
 
 #endif

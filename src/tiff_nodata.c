@@ -36,7 +36,7 @@ static bool read_text(TIFF *tif, char text[TEXT_BYTES])
     } else if (TIFFGetField(tif, TAG_GDAL_NODATA, &data) && data) {
         bytes = strlen(data);
     }
-    while (bytes > 0 && (data[bytes - 1] == ' ' || data[bytes - 1] == '\n'))
+    while (bytes > 0 && strchr(" \t\r\n\v\f", data[bytes - 1]))
         bytes--;
     if (bytes == 0 || bytes >= TEXT_BYTES)
         return false;

@@ -23,18 +23,33 @@ typedef struct Run {
     size_t measured; /* of --together, so far */
 } Run;
 
+/* The cause in a sentence that begins with the name of a file, of which names may have colons, too.
+ */
+static const char *cause_of(const Outputs *outputs, const char *sentence)
+{
+    const char *const colon = strstr(sentence, ": ");
+    const char *cause = colon != NULL ? colon + 2 : sentence;
+    for (size_t i = 0; colon != NULL && strstr(cause, ": ") != NULL && i < 2 * outputs->n; i++) {
+        const ImgstatJob *const job = &outputs->jobs[i / 2];
+        char *const name = text_display(i % 2 ? job->output : job->input);
+        const char *const own = text_cause(sentence, name);
+        const bool begins = strncmp(sentence, name, strlen(name)) == 0;
+        free(name);
+        if (begins && own > sentence)
+            return own;
+    }
+    return cause;
+}
+
 /* "name: cause" becomes "name: warning: cause", so that it is not taken for an error. */
 static void on_warning(void *context, const char *sentence)
 {
     Run *const run = context;
     if (run->options->quiet)
         return;
-    const char *const colon = strstr(sentence, ": ");
+    const char *const cause = cause_of(run->outputs, sentence);
     progress_clear(&run->progress);
-    if (colon != NULL)
-        fprintf(stderr, "%.*s: warning: %s\n", (int)(colon - sentence), sentence, colon + 2);
-    else
-        fprintf(stderr, "warning: %s\n", sentence);
+    fprintf(stderr, "%.*swarning: %s\n", (int)(cause - sentence), sentence, cause);
 }
 
 static void on_measuring(void *context, size_t measured)
@@ -137,14 +152,18 @@ static void list(const Run *run, const ImgstatTransfer *given)
     }
 }
 
-static bool save_transfer(const Options *o, const ImgstatTransfer *transfer)
+static bool save_transfer(const Run *run, const ImgstatTransfer *transfer)
 {
     ImgstatError error;
+    const Options *const o = run->options;
     const char *const path = o->transform.save_transfer;
+    if (run->written == 0 && output_exists(path)) /* all was done before */
+        return true;
     if (transfer == NULL) {
         char *const name = text_display(path);
-        fprintf(stderr, "%s: %s: not written: there is no single transfer; --together makes one\n",
-                o->command, name);
+        fprintf(stderr, "%s: %s: not written: %s\n", o->command, name,
+                run->written == 0 ? "no image was transformed"
+                                  : "there is no single transfer; --together makes one");
         free(name);
         return false;
     }
@@ -199,6 +218,14 @@ static void on_fallen_back(void *context, const char *why)
     fprintf(stderr, "%s: %s; the CPU takes over\n", run->options->command, why);
 }
 
+static bool names_file(const char *sentence, const char *path)
+{
+    char *const name = text_display(path);
+    const bool names = strncmp(sentence, name, strlen(name)) == 0;
+    free(name);
+    return names;
+}
+
 static void transform(const Options *o, const InputList *inputs, Run *run,
                       const ImgstatTransfer *given)
 {
@@ -237,9 +264,10 @@ static void transform(const Options *o, const InputList *inputs, Run *run,
     progress_clear(&run->progress);
     if (result != IMGSTAT_OK && result != IMGSTAT_ERR_CANCELLED) {
         fprintf(stderr, "%s: %s\n", o->command, error.message);
-        status_raise(result == IMGSTAT_ERR_ARG ? STATUS_USAGE : STATUS_FAILED);
+        const bool of_file = match && names_file(error.message, batch.reference);
+        status_raise(result == IMGSTAT_ERR_ARG && !of_file ? STATUS_USAGE : STATUS_FAILED);
     } else if (t->save_transfer != NULL && result == IMGSTAT_OK && run->failed < inputs->n &&
-               !save_transfer(o, made)) {
+               !save_transfer(run, made)) {
         status_raise(STATUS_FAILED);
     }
     imgstat_transfer_destroy(made);
@@ -262,7 +290,7 @@ static bool check_saving(const Options *o, const InputList *inputs)
         status_raise(STATUS_USAGE);
         return false;
     }
-    if (t->write.replace || !output_exists(t->save_transfer))
+    if (t->write.replace || t->skip_existing || !output_exists(t->save_transfer))
         return true;
     char *const name = text_display(t->save_transfer);
     fprintf(stderr, "%s: %s: exists already; --force replaces it\n", o->command, name);

@@ -64,8 +64,8 @@ static const struct argp_option stats_table[] = {
 static const struct argp_option measure_table[] = {
     {NULL, 0, NULL, 0, "Statistics:", 2},
     {"percentiles", KEY_PERCENTILES, "LIST", 0,
-     "Percentiles in percent, 0 to 100, separated by commas: 1,50,99.5 (default: stats none, "
-     "hist 1,5,25,50,75,95,99)",
+     "Percentiles in percent, 0 to 100, separated by commas: 1,50,99.5 (default: none; where hist "
+     "draws, 1,5,25,50,75,95,99)",
      2},
     {"percentile-method", KEY_METHOD, "NAME", 0,
      "linear: between the two nearest samples; nearest: a sample, by rank (default: linear)", 2},

@@ -138,7 +138,8 @@ static bool check_distinct(const Options *o, const Outputs *outputs)
 typedef struct Identity {
     dev_t device;
     ino_t inode;
-    const ImgstatJob *job;
+    const ImgstatJob *job; /* NULL: a reference, or a saved transfer */
+    const char *path;
 } Identity;
 
 static int by_identity(const void *a, const void *b)
@@ -153,7 +154,7 @@ static bool check_one(const Options *o, const ImgstatJob *job, const Identity *f
 {
     if (found->job != job) {
         usage_error(o->command, "%s would replace %s, which is an input too", job->output,
-                    found->job->input);
+                    found->path);
         return false;
     }
     if (o->transform.write.replace)
@@ -167,7 +168,7 @@ static const Identity *find(const Identity *inputs, size_t n, const char *path)
     struct stat info;
     if (strcmp(path, "-") == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
         return NULL;
-    const Identity wanted = {info.st_dev, info.st_ino, NULL};
+    const Identity wanted = {.device = info.st_dev, .inode = info.st_ino};
     return bsearch(&wanted, inputs, n, sizeof *inputs, by_identity);
 }
 
@@ -177,24 +178,39 @@ static bool check_saved(const Options *o, const Identity *inputs, size_t n)
     const Identity *const found = path != NULL ? find(inputs, n, path) : NULL;
     if (found == NULL)
         return true;
-    usage_error(o->command, "the transfer would replace %s, which is an input", found->job->input);
+    usage_error(o->command, "the transfer would replace %s, which is an input", found->path);
     return false;
+}
+
+/* How many more there are; none of a path that is NULL or leads nowhere. */
+static size_t identify(const char *path, const ImgstatJob *job, Identity *out)
+{
+    struct stat info;
+    if (path == NULL || stat(path, &info) != 0)
+        return 0;
+    *out = (Identity){info.st_dev, info.st_ino, job, path};
+    return 1;
 }
 
 static bool check_inputs_kept(const Options *o, const Outputs *outputs)
 {
-    Identity *const inputs = text_alloc((outputs->n + 1) * sizeof *inputs);
+    const char *const reference = o->transform.reference;
+    Identity *const inputs = text_alloc((outputs->n + 2) * sizeof *inputs);
+    char *path = NULL; /* of a reference that is named with its page */
+    uint32_t page;
     size_t n = 0;
-    struct stat info;
     for (size_t i = 0; i < outputs->n; i++)
-        if (stat(outputs->jobs[i].input, &info) == 0)
-            inputs[n++] = (Identity){info.st_dev, info.st_ino, &outputs->jobs[i]};
+        n += identify(outputs->jobs[i].input, &outputs->jobs[i], &inputs[n]);
+    const bool paged = reference != NULL && input_names_page(reference, &path, &page);
+    n += identify(paged ? path : reference, NULL, &inputs[n]);
+    n += identify(o->transform.transfer, NULL, &inputs[n]);
     qsort(inputs, n, sizeof *inputs, by_identity);
     bool good = check_saved(o, inputs, n);
     for (size_t i = 0; good && !o->transform.skip_existing && i < outputs->n; i++) {
         const Identity *const found = find(inputs, n, outputs->jobs[i].output);
         good = found == NULL || check_one(o, &outputs->jobs[i], found);
     }
+    free(path);
     free(inputs);
     return good;
 }

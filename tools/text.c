@@ -2,6 +2,7 @@
 /* text.c: UTF-8 repair and width, and numbers that read back exactly. */
 #define _GNU_SOURCE
 #include "text.h"
+#include "utf8.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -19,35 +20,6 @@ void *text_alloc(size_t bytes)
     return memory;
 }
 
-/* Length of the character at s, and its code point; for an invalid piece the length of its
- * maximal valid prefix (at least 1) and *code = UINT32_MAX. s is not empty. */
-static size_t decode(const unsigned char *s, uint32_t *code)
-{
-    const unsigned char first = s[0];
-    if (first < 0x80) {
-        *code = first;
-        return 1;
-    }
-    *code = UINT32_MAX;
-    if (first < 0xC2 || first > 0xF4)
-        return 1;
-    const size_t length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-    /* The second byte's range excludes overlong forms, surrogates and what is above U+10FFFF. */
-    const unsigned char low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-    const unsigned char high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-    if (s[1] < low || s[1] > high)
-        return 1;
-    uint32_t value = first & (0xFFu >> (length + 1));
-    value = value << 6 | (s[1] & 0x3Fu);
-    for (size_t i = 2; i < length; i++) {
-        if ((s[i] & 0xC0) != 0x80)
-            return i;
-        value = value << 6 | (s[i] & 0x3Fu);
-    }
-    *code = value;
-    return length;
-}
-
 static char *repair(const char *bytes, bool mask_controls)
 {
     char *const out = text_alloc(3 * strlen(bytes) + 1);
@@ -55,11 +27,10 @@ static char *repair(const char *bytes, bool mask_controls)
     size_t n = 0;
     while (*s != '\0') {
         uint32_t code;
-        const size_t length = decode(s, &code);
-        if (code == UINT32_MAX) {
-            memcpy(out + n, "\xEF\xBF\xBD", 3);
-            n += 3;
-        } else if (mask_controls && (code < 0x20 || (code >= 0x7F && code < 0xA0))) {
+        const size_t length = utf8_decode(s, &code);
+        if (code == UTF8_INVALID) {
+            n += (size_t)(stpcpy(out + n, UTF8_REPLACEMENT) - (out + n));
+        } else if (mask_controls && utf8_is_control(code)) {
             out[n++] = '?';
         } else {
             memcpy(out + n, s, length);
@@ -117,7 +88,7 @@ size_t text_width(const char *utf8)
     size_t width = 0;
     for (const unsigned char *s = (const unsigned char *)utf8; *s != '\0';) {
         uint32_t code;
-        s += decode(s, &code);
+        s += utf8_decode(s, &code);
         width += character_width(code);
     }
     return width;

@@ -119,7 +119,8 @@ const struct argp_option transform_input_table[] = {
 
 /* Under the heading of the options that every command has. */
 const struct argp_option transform_run_table[] = {
-    {"quiet", 'q', NULL, 0, "No warnings, no progress, no summary; errors only", 5},
+    {"quiet", 'q', NULL, 0,
+     "No warnings, no progress; errors only, and a summary if some input failed", 5},
     {"verbose", 'v', NULL, 0, "Say on stderr what was written and how long it took", 5},
     {0},
 };

@@ -575,6 +575,67 @@ def test_streams_are_no_files(program, folder):
     check(b"would both become x/a.png" in done.stderr, f"a sentence is whole, however long: {done.stderr!r}")
 
 
+def test_what_else_is_read_stays(program, folder):
+    """A reference and a saved transfer were replaced by the image that was made with them."""
+    make_folder(folder)
+    a, b, saved = folder / "in" / "a.png", folder / "in" / "b.png", folder / "t.json"
+    run(program, "normalize", a, "-o", folder / "o.png", "--save-transfer", saved)
+    before = b.read_bytes(), saved.read_bytes()
+    for words in (["normalize", "--match", b, a, "-o", b], ["normalize", "--match", f"{b}[0]", a, "-o", b],
+                  ["apply", saved, a, "-o", saved, "--format", "png"],
+                  ["equalize", a, "-o", "x", "--match", b, "--save-transfer", b]):
+        done = run(program, *words, "--force", status=2, cwd=folder)
+        check(b"would replace" in done.stderr and (b.read_bytes(), saved.read_bytes()) == before,
+              f"{words}: {done.stderr!r}")
+    done = run(program, "normalize", "--match", f"{b}[3]", a, "-o", "x.png", status=1, cwd=folder)
+    check(b"b.png: has no page 3" in done.stderr, f"a page that is not there is no wrong usage: {done.stderr!r}")
+
+
+def test_names_in_sentences(program, folder):
+    """A name with ": " in it was cut there, and one that turns direction was shown as it is, or said twice."""
+    loop = (TESTDATA / "warned-ifd-loop.tif").read_bytes()
+    for name, shown in (("w: loop.tif", "w: loop.tif"), ("right\u202eleft.tif", "right?left.tif")):
+        (folder / name).write_bytes(loop)
+        for words in (["normalize", name, "-o", "o.tif", "--force"], ["stats", name]):
+            done = run(program, *words, cwd=folder)
+            check(done.stderr.startswith(f"{shown}: warning: its directories".encode()), f"{words}: {done.stderr!r}")
+    pages = bytearray((TESTDATA / "good-pages.tif").read_bytes())
+    order = "<" if pages[:2] == b"II" else ">"
+    at = struct.unpack_from(order + "I", pages, 4)[0]
+    at = struct.unpack_from(order + "I", pages, at + 2 + 12 * struct.unpack_from(order + "H", pages, at)[0])[0]
+    for entry in range(at + 2, at + 2 + 12 * struct.unpack_from(order + "H", pages, at)[0], 12):
+        if struct.unpack_from(order + "H", pages, entry)[0] == 259:
+            struct.pack_into(order + "H", pages, entry + 8, 4242)
+    (folder / "second.tif").write_bytes(pages)
+    done = run(program, "normalize", "second.tif", "-o", "x.tif", status=1, cwd=folder)
+    check(done.stderr.startswith(b"second.tif: page 1: "), f"the page that fails is told: {done.stderr!r}")
+
+
+def test_pipes_have_no_permissions_to_keep(program, folder):
+    """What came from a FIFO got 0600, as the file has that pixels are kept in meanwhile."""
+    make_folder(folder)
+    old = os.umask(0o022)
+    os.mkfifo(folder / "fifo", 0o644)
+    with subprocess.Popen([program, "normalize", "fifo", "-o", "o.png"], cwd=folder, env=environment()) as child:
+        (folder / "fifo").write_bytes((folder / "in" / "a.png").read_bytes())
+        check(child.wait(LIMIT) == 0, "from a FIFO")
+    os.umask(old)
+    check((folder / "o.png").stat().st_mode & 0o777 == 0o644, f"{(folder / 'o.png').stat().st_mode:o}")
+
+
+def test_transfers_of_what_is_skipped(program, folder):
+    """A run that was resumed failed at its end, or before it began, for the transfer of an image that is done."""
+    make_folder(folder)
+    words = ["normalize", "in/a.png", "-o", "o.png", "--skip-existing", "--save-transfer", "t.json"]
+    run(program, *words, cwd=folder)
+    before = (folder / "t.json").read_bytes()
+    run(program, *words, cwd=folder)
+    check((folder / "t.json").read_bytes() == before, "all is there")
+    (folder / "t.json").unlink()
+    done = run(program, *words, status=1, cwd=folder)
+    check(done.stderr == b"imgstat normalize: t.json: not written: no image was transformed\n", f"{done.stderr!r}")
+
+
 def on_terminal(*command):
     """What a command says on standard error where that is a terminal."""
     end = b"\0end"

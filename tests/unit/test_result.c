@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_result.c: messages are safe to print, whatever names are in them. */
 #include "result.h"
+#include "utf8.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -38,7 +39,7 @@ Test(result, replaces_what_is_not_utf8)
                      "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"); /* surrogate */
     cr_assert_str_eq(masked(&err, "\xF4\x90\x80\x80"),
                      "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
-    cr_assert_str_eq(masked(&err, "cut \xE2\x82"), "cut \xEF\xBF\xBD\xEF\xBF\xBD");
+    cr_assert_str_eq(masked(&err, "cut \xE2\x82"), "cut \xEF\xBF\xBD");
 }
 
 /* The message was cut at its end, and a file with a long name lost the cause. */
