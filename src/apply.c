@@ -225,7 +225,7 @@ static void map_row_of(ImgstatSample sample, const Map *map, const Map *rescale,
     }
 }
 
-bool apply_float(const Transfer *transfer, size_t m, const unsigned char *from, size_t step,
+bool apply_loops(const Transfer *transfer, size_t m, const unsigned char *from, size_t step,
                  size_t n, unsigned char *to)
 {
     const Map *const map = &transfer->maps[m];
@@ -244,7 +244,7 @@ static void apply_maps(const Transfer *transfer, const ImagePro *from, int16_t a
         const unsigned char *const source = image_row(from, y);
         unsigned char *const target = row_of(to, y);
         const uint8_t *const mask = mask_row(from, y);
-        if (flat && !mask && apply_float(transfer, 0, source, 1, from->width * channels, target))
+        if (flat && !mask && apply_loops(transfer, 0, source, 1, from->width * channels, target))
             continue;
         size_t m = 0;
         for (size_t c = 0; c < channels; c++) {
@@ -254,7 +254,7 @@ static void apply_maps(const Transfer *transfer, const ImagePro *from, int16_t a
             m += !left && transfer->n_maps > 1;
             const unsigned char *const first = source + c * in;
             if (mask || !(left ? apply_line(map, first, channels, from->width, target + c * out)
-                               : apply_float(transfer, own, first, channels, from->width,
+                               : apply_loops(transfer, own, first, channels, from->width,
                                              target + c * out)))
                 map_row_of(from->sample, map, &transfer->rescale, first, channels, from->width,
                            mask, target + c * out, to->sample);

@@ -52,7 +52,7 @@ ApplyPower apply_power_portable;
 ApplyPower apply_power_avx2, apply_power_avx512;
 #endif
 /* Whichever of these does map m of a transfer; false, and nothing done, where none does. */
-bool apply_float(const Transfer *transfer, size_t m, const unsigned char *from, size_t step,
+bool apply_loops(const Transfer *transfer, size_t m, const unsigned char *from, size_t step,
                  size_t n, unsigned char *to);
 /* transfer_apply of a luma transfer, once everything is checked. */
 void luma_transfer(const Transfer *transfer, const ImagePro *from, int16_t alpha, ImagePro *to);

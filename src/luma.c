@@ -268,7 +268,7 @@ static void transfer_plain(const Transfer *transfer, const unsigned char *from, 
     }
 }
 
-/* n pixels of 32-bit floats, to the same; false, and nothing done, for maps that apply_float has
+/* n pixels of 32-bit floats, to the same; false, and nothing done, for maps that apply_loops has
  * not. */
 static bool transfer_float(const Transfer *transfer, const unsigned char *from, unsigned channels,
                            size_t n, unsigned char *to)
@@ -282,7 +282,7 @@ static bool transfer_float(const Transfer *transfer, const unsigned char *from, 
     for (size_t first = 0; first < n; first += BLOCK, from += BLOCK * pixel, to += BLOCK * pixel) {
         const size_t here = n - first < BLOCK ? n - first : BLOCK;
         fast->luma_float(from, channels, here, luma, valid);
-        if (!apply_float(transfer, 0, bytes, 1, here, bytes))
+        if (!apply_loops(transfer, 0, bytes, 1, here, bytes))
             return false;
         fast->scale_float(from, channels, here, luma, &transfer->range, to);
     }
