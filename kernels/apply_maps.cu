@@ -239,16 +239,17 @@ static __device__ __forceinline__ void map_vector(const Mapping &mapping, const 
 }
 
 /*
- * apply_values: the same of rows whose samples have one map, in doubles, which hold all that comes
- * and goes.
+ * apply_values: the same of rows whose samples have one map, in doubles.
  *
- *   Idea      A vector of 16 bytes a thread and turn; what is known of the map is a launch
- * argument. Work      some 10 operations of doubles a sample, of 64-bit floats a division, of a
- * power law 90. Memory    reads and writes each sample once, by vectors. Launch    <<<(any, any),
- * MAP_THREADS>>>; rows are dealt to blocks by y. Requires  rows of from on boundaries of 16 bytes,
- * rows of to on those of as many samples as are 16 bytes of from. FROM: the sample type of the map;
- * it and that of the output are of at most 32 bits, or 64-bit floats, and not halves. In place: a
- * thread reads what it overwrites. Result    the bits of apply.c.
+ *   Idea      A vector of 16 bytes a thread and turn; the map is a launch argument.
+ *   Work      a dozen operations of doubles a sample; of 64-bit floats a division; of a power law
+ *             some 130.
+ *   Memory    reads and writes each sample once, by vectors.
+ *   Launch    <<<(any, any), MAP_THREADS>>>; rows are dealt to blocks by y.
+ *   Requires  rows of from on boundaries of 16 bytes, rows of to on those of as many samples.
+ *             FROM: the sample type of the map; it and the output's are types whose values doubles
+ *             hold, and not halves. In place: a thread reads what it overwrites.
+ *   Result    the bits of apply.c.
  */
 template <ImgstatSample FROM, typename Mapping>
 static __global__ void __launch_bounds__(MAP_THREADS)
@@ -398,15 +399,15 @@ static __device__ __forceinline__ void knots_of(const KnotGroup64 *group, uint64
 /*
  * apply_knots: the same of samples whose map has knots.
  *
- *   Idea      The first key of every group of knots is in shared memory, where a thread looks for
- *             the groups of several samples at once. A group is all that a sample needs of memory.
- *   Work      a step in shared memory for every bit of the number of groups (15 of 65,537 knots), a
- *             group and a division a sample.
+ *   Idea      The first keys of all groups of knots are in shared memory, where a thread looks for
+ *             the groups of several samples at once. A group is all that is read of the cache.
+ *   Work      a step in shared memory for every bit of the number of groups (15 of 65,537 knots),
+ *             a group and a division a sample.
  *   Memory    reads and writes each sample once, and a sector or some of the second-level cache.
  *   Launch    <<<blocks, KNOT_THREADS, sizeof(Key) << levels>>>, any number of blocks.
- *   Requires  neither mask nor alpha; map m has knots, of fewer than 2^levels groups or as many.
- * FROM: the sample type of the transfer and of what it makes, or -1 for whatever these are. In
- *             place: a thread reads what it overwrites.
+ *   Requires  neither mask nor alpha; map m has knots, of 2^levels groups at most. FROM: the sample
+ *             type of the transfer and of what it makes, or -1 for whatever these are. In place: a
+ *             thread reads what it overwrites.
  *   Result    the bits of apply.c.
  */
 template <typename Group, int FROM>
