@@ -28,11 +28,13 @@ static const double band_bytes = 4 << 20;
 
 /* What a processor takes to map a sample. The GPU does all of it in less time than the samples take
  * to come and go. */
-static const double sample_table = 0.5e-9; /* up to 16 bits */
-static const double sample_vectors = 2e-9; /* f32 to f32: straight lines and powers ... */
-static const double sample_knots = 3e-9;   /* ... and the search among 65,536 ranks */
-static const double byte_knots = 6.6e-9;   /* the search for other wide samples, by their size */
-static const double sample_arithmetic = 20e-9; /* straight lines of these */
+static const double sample_table = 0.5e-9;     /* up to 16 bits */
+static const double sample_vectors = 2e-9;     /* straight lines and powers of values of 32 bits, */
+static const double sample_doubles = 3e-9;     /* lines of doubles, */
+static const double sample_powers = 9e-9;      /* powers that become such */
+static const double sample_knots = 3e-9;       /* the search of f32 among 65,536 ranks, */
+static const double byte_knots = 6.6e-9;       /* and of other wide samples, by their size */
+static const double sample_arithmetic = 20e-9; /* straight lines of what doubles do not hold */
 static const double sample_curve = 120e-9;     /* and powers */
 static const double cpu_written = 1.7e9;       /* bytes a second that are not mapped meanwhile */
 static const double pixel_colours = 2.5e-9;    /* a pixel: colours that take over a new luma ... */
@@ -153,11 +155,19 @@ static double map_seconds(const ImgstatPage *page, const CostTask *task)
         return sample_tiles;
     if (imgstat_sample_bytes(page->sample) <= 2)
         return sample_table;
-    const bool floats = page->sample == IMGSTAT_F32 && output_of(page, task) == IMGSTAT_F32;
+    const ImgstatSample from = page->sample, to = output_of(page, task);
+    const bool values =
+        !sample_exceeds_double(from) && !sample_exceeds_double(to) && to != IMGSTAT_F16;
     if (ranks_all(task) || has_kind(task, MAP_KNOTS))
-        return floats ? sample_knots : byte_knots * (double)imgstat_sample_bytes(page->sample);
+        return from == IMGSTAT_F32 && values && sample_bits(to) <= 32
+                   ? sample_knots
+                   : byte_knots * (double)imgstat_sample_bytes(from);
     const bool power = is(task, IMGSTAT_GAMMA) || has_kind(task, MAP_POWER);
-    return floats ? sample_vectors : power ? sample_curve : sample_arithmetic;
+    if (!values)
+        return power ? sample_curve : sample_arithmetic;
+    if (power && to == IMGSTAT_F64)
+        return sample_powers;
+    return from == IMGSTAT_F64 ? sample_doubles : sample_vectors;
 }
 
 /* Then only the colours of the palette are mapped. */

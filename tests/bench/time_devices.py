@@ -7,7 +7,7 @@ rows of milliseconds, which differ by as much from run to run, are repeated for 
 
 Environment: RUNS (default 3), THREADS (default: "1 4" and all), DEVICES (default "cpu cuda auto"), WORK (default
 "table,--json,all": what stats is to print; all: JSON with shape and percentiles, for floats in place of --json; further
-normalize, gamma, percentile, equalize and clahe), WRITTEN (folder for what transforms write, which is removed after each run;
+normalize, bytes (with --depth 8), gamma, percentile, equalize and clahe), WRITTEN (folder for what transforms write, which is removed after each run;
 default: /dev/shm where it is there, so that no disk is timed).
 """
 
@@ -22,7 +22,7 @@ from pathlib import Path
 
 WAYS = {"table": ["stats"], "--json": ["stats", "--json"],
         "all": ["stats", "--json", "--shape", "--percentiles=1,25,50,75,99"],
-        "normalize": ["normalize"], "gamma": ["normalize", "--method=gamma=2.2"], "percentile": ["normalize", "--method=percentile"],
+        "normalize": ["normalize"], "bytes": ["normalize", "--depth=8"], "gamma": ["normalize", "--method=gamma=2.2"], "percentile": ["normalize", "--method=percentile"],
         "equalize": ["equalize"], "clahe": ["equalize", "--clahe"]}
 WIDE = ("f32", "f64")
 BRIEF = 0.25
