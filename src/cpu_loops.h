@@ -52,11 +52,13 @@ typedef struct LoopWords {
 } LoopWords;
 
 /* How bytes are counted, as those before were, in counters of the same kind, and where words have
- * been; {0} before the first. */
+ * been; {0} before the first, but for slow_bytes. */
 typedef struct LoopChoice {
     size_t left; /* bytes that are counted before the next choice */
     bool spans, pairs, wide;
-    bool crowded; /* words have been counted in all low tables, not only in the first */
+    bool crowded;    /* words have been counted in all low tables, not only in the first */
+    bool frequent;   /* the last samples by comparing with few values */
+    bool slow_bytes; /* counters of one byte take the processor longer: processor_slow_bytes */
 } LoopChoice;
 
 /* Sums of 32-bit integers of a channel. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cpu_loops_avx2.c: the loops over samples for processors with AVX2. */
+#define LOOP_VECTOR 32
 #include "cpu_loops_body.h"
 
 #if defined(__x86_64__)
@@ -164,13 +165,14 @@ __attribute__((target("avx2,bmi,bmi2"))) static size_t part(ImgstatSample sample
 __attribute__((target("avx2,bmi,bmi2"))) static void
 count_words(const void *x, size_t n, unsigned channels, const LoopWords *to, LoopChoice *choice)
 {
-    count_words_any(x, n, channels, to, choice);
+    count_words_any(x, n, channels, to, choice, mask_avx2);
 }
 
 __attribute__((target("avx2,bmi,bmi2"))) static void
 count_bytes(const uint8_t *x, size_t n, unsigned channels, const LoopBytes *to, LoopChoice *choice)
 {
-    static const BytesParts parts = {extent_avx2, count_span_avx2, take_apart_avx2, 14, 28};
+    static const BytesParts parts = {extent_avx2, count_span_avx2, take_apart_avx2, mask_avx2, 14,
+                                     28};
     count_bytes_any(x, n, channels, to, choice, &parts);
 }
 

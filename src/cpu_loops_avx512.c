@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cpu_loops_avx512.c: the loops over samples for processors with AVX-512 F, BW, DQ and VL. */
+#define LOOP_VECTOR 32
 #include "cpu_loops_body.h"
 #include "processor.h"
 
@@ -188,7 +189,7 @@ part(ImgstatSample sample, const void *x, size_t n, unsigned channels, const uin
 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static void
 count_words(const void *x, size_t n, unsigned channels, const LoopWords *to, LoopChoice *choice)
 {
-    count_words_any(x, n, channels, to, choice);
+    count_words_any(x, n, channels, to, choice, mask_avx2);
 }
 
 LOOP_AVX512 void extent_avx512(const uint8_t *x, unsigned *lo, unsigned *hi)
@@ -222,7 +223,8 @@ LOOP_AVX512 void count_span_avx512(const uint8_t *x, unsigned lo, unsigned hi, u
 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,popcnt"))) static void
 count_bytes(const uint8_t *x, size_t n, unsigned channels, const LoopBytes *to, LoopChoice *choice)
 {
-    static const BytesParts parts = {extent_avx512, count_span_avx512, take_apart_avx2, 20, 42};
+    static const BytesParts parts = {
+        extent_avx512, count_span_avx512, take_apart_avx2, mask_avx2, 20, 42};
     count_bytes_any(x, n, channels, to, choice, &parts);
 }
 

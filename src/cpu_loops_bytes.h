@@ -6,7 +6,7 @@
 #ifndef IMGSTAT_CPU_LOOPS_BYTES_H
 #define IMGSTAT_CPU_LOOPS_BYTES_H
 
-#include "cpu_loops_keys.h"
+#include "cpu_loops_frequent.h"
 
 enum {
     BYTES_BLOCK = 256,      /* samples of a channel */
@@ -24,6 +24,7 @@ typedef struct BytesParts {
     void (*span)(const uint8_t *block, unsigned lo, unsigned hi, uint32_t *counts);
     /* A block of each channel, one after the other; NULL: too slow to pay. */
     void (*apart)(const uint8_t *x, unsigned channels, uint8_t *planar);
+    VectorMask *mask_of;
     unsigned below_pairs; /* so few values comparing counts faster than pairs do */
     unsigned below_bytes; /* the same for byte by byte */
 } BytesParts;
@@ -136,21 +137,27 @@ LOOP void count_pairs(const uint8_t *x, unsigned channels, const LoopBytes *to,
     }
 }
 
-/* The same in wide counters: faster where few cache lines of these are in use. */
-LOOP void count_wide_pairs(const uint8_t *x, unsigned channels, uint32_t *wide,
+/* The same in wide counters: faster where few cache lines of these are in use, or where counters of
+ * one byte are slow; there are 4 pairs by one load then. */
+LOOP void count_wide_pairs(const uint8_t *x, unsigned channels, bool by_four, uint32_t *wide,
                            const uint8_t *ahead)
 {
-    enum { PARTS = 8 };
-    const unsigned tables = loop_pair_tables(channels);
-    const size_t part = (size_t)BYTES_BLOCK / 2 / PARTS * channels;
+    const unsigned tables = loop_pair_tables(channels), pairs = by_four ? 4 : 1;
+    const size_t parts = by_four ? 4 : 8, part = BYTES_BLOCK / 2 / parts / pairs * channels;
     const Mem16 *const x16 = (const Mem16 *)(const void *)x;
+    const Mem64 *const x64 = (const Mem64 *)(const void *)x;
     for (size_t k = 0; k < part; k += tables) {
-        __builtin_prefetch(ahead + 2 * PARTS * k, 0, 2);
+        __builtin_prefetch(ahead + 2 * pairs * parts * k, 0, 2);
 #pragma GCC unroll 4
         for (unsigned t = 0; t < tables; t++) {
 #pragma GCC unroll 8
-            for (size_t i = 0; i < PARTS; i++)
-                wide[t * LOOP_TABLE + x16[i * part + k + t]]++;
+            for (size_t i = 0; i < parts; i++) {
+                const size_t at = i * part + k + t;
+                const uint64_t some = by_four ? x64[at] : x16[at];
+#pragma GCC unroll 4
+                for (unsigned j = 0; j < pairs; j++)
+                    wide[(pairs * t + j) % tables * LOOP_TABLE + (uint16_t)(some >> 16 * j)]++;
+            }
         }
     }
 }
@@ -173,7 +180,7 @@ LOOP void choose_pairs(const uint8_t *x, size_t n, unsigned channels, LoopChoice
         apart += first > second ? first - second : second - first;
     }
     choice->pairs = (tables == 1 || lines <= MANY) && most <= MOST;
-    choice->wide = lines <= FEW || apart * tables <= CLOSE * all;
+    choice->wide = choice->slow_bytes || lines <= FEW || apart * tables <= CLOSE * all;
 }
 
 /* Looks at blocks spread over the n bytes: whether enough of them span few values. Of several
@@ -206,8 +213,10 @@ LOOP void count_mixed(const uint8_t *x, unsigned channels, const LoopBytes *to,
 {
     if (count_periodic(x, channels, to->bytes))
         return;
-    if (choice->wide)
-        count_wide_pairs(x, channels, to->wide, ahead);
+    if (choice->slow_bytes)
+        count_wide_pairs(x, channels, true, to->wide, ahead);
+    else if (choice->wide)
+        count_wide_pairs(x, channels, false, to->wide, ahead);
     else
         count_pairs(x, channels, to, ahead);
 }
@@ -249,6 +258,12 @@ LOOP void count_bytes_of(const uint8_t *x, size_t n, unsigned channels, const Lo
                          LoopChoice *choice, const BytesParts *parts)
 {
     const size_t block = (size_t)BYTES_BLOCK * channels, whole = n / block * block;
+    Frequent frequent;
+    choice->frequent = find_frequent(sizeof *x, x, n, channels, &frequent);
+    if (choice->frequent) {
+        count_frequent(sizeof *x, x, n, channels, &frequent, to->bytes, LOOP_BYTES, parts->mask_of);
+        return;
+    }
     if (choice->left < n && whole > 0) {
         choose_pairs(x, n, channels, choice);
         choice->pairs = choice->pairs && to->pairs;

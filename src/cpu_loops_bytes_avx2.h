@@ -14,6 +14,11 @@ LOOP_AVX2 __m256i load_32(const uint8_t *x)
     return _mm256_loadu_si256((const __m256i *)(const void *)x);
 }
 
+LOOP_AVX2 uint32_t mask_avx2(const Vector8 *bytes)
+{
+    return (uint32_t)_mm256_movemask_epi8(load_32((const uint8_t *)bytes));
+}
+
 /* The least of 16 bytes. */
 LOOP_AVX2 unsigned least_16(__m128i x)
 {

@@ -183,7 +183,7 @@ static void adopt(CpuThread *thread, size_t owner, uint16_t channels)
     cpu_extrema_begin(thread, channels);
     thread->owner = owner;
     thread->pending = 0;
-    thread->choice = (LoopChoice){.left = CHOOSE_FROM};
+    thread->choice = (LoopChoice){.left = CHOOSE_FROM, .slow_bytes = processor_slow_bytes()};
 }
 
 /* Sums of floats are normalized after each task: it has fewer than 2^30 terms. */

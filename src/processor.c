@@ -29,6 +29,15 @@ bool processor_supports(ProcessorLevel level)
 #endif
 }
 
+bool processor_slow_bytes(void)
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_is("amd");
+#else
+    return false;
+#endif
+}
+
 static ProcessorLevel best_level(void)
 {
     int level = PROCESSOR_LEVELS - 1;

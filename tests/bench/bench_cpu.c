@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { WIDTH = 4096, RUNS = 5, PATTERNS = 6, LEVELS = 3 };
+enum { WIDTH = 4096, RUNS = 5, PATTERNS = 8, LEVELS = 3 };
 
-static const char *const patterns[PATTERNS] = {"random", "smooth",   "12-bit",
-                                               "skewed", "constant", "checker"};
+static const char *const patterns[PATTERNS] = {"random",   "smooth",  "12-bit", "skewed",
+                                               "constant", "checker", "two",    "mostly"};
 static const char *const levels[LEVELS] = {"portable", "avx2", "avx512"};
 
 /* Processor time, of all threads: what others run meanwhile is not in it. */
@@ -44,8 +44,12 @@ static uint64_t value(ImgstatSample sample, int pattern, uint64_t x, uint64_t y,
         return (r & top) * (r >> 16 & top) / top * (r >> 32 & 0xFF) / 255;
     case 4:
         return 77;
-    default:
+    case 5:
         return (x + y) % 2 ? top : 0;
+    case 6: /* of two values either */
+        return r >> 40 & 1 ? top : 0;
+    default: /* one value of a hundred is another */
+        return (r >> 40) % 100 ? top : r & top;
     }
 }
 

@@ -18,6 +18,7 @@ typedef enum Kind {
     KIND_GRAY,    /* channels within a few of each other, any pixels of a span */
     KIND_SKEWED,  /* mostly low values: counters of a byte come round */
     KIND_PERIOD,  /* eight pixels repeat */
+    KIND_FEW,     /* some values in any order, rarely another */
     KINDS
 } Kind;
 
@@ -28,6 +29,7 @@ enum { SPANS = sizeof spans / sizeof *spans };
 static void fill(Random *random, uint8_t *x, size_t n, unsigned channels, Kind kind, unsigned span)
 {
     const unsigned first = random_below(random, 257 - span);
+    const unsigned values = 1 + random_below(random, 6), rare = 1 + random_below(random, 200);
     int at[LOOP_CHANNELS] = {0};
     for (size_t i = 0; i < n; i++) {
         const unsigned c = (unsigned)(i % channels);
@@ -47,6 +49,11 @@ static void fill(Random *random, uint8_t *x, size_t n, unsigned channels, Kind k
             break;
         case KIND_SKEWED:
             x[i] = (uint8_t)(first + some * random_below(random, span) / span);
+            break;
+        case KIND_FEW:
+            x[i] = (uint8_t)(first + (rare == 1 || random_below(random, rare) > 0
+                                          ? (random_below(random, values) * 79 + c * 31) % span
+                                          : some));
             break;
         case KIND_PERIOD:
             x[i] = i < (size_t)8 * channels ? (uint8_t)(first + some) : x[i - (size_t)8 * channels];
@@ -113,11 +120,16 @@ static uint64_t check(const Counters *counters, unsigned channels, const char *w
 
 /* What the tests of a level went through. */
 typedef struct Seen {
+    bool slow_bytes;
     uint64_t bytes, spans, pairs, wide, singly, gray; /* gray: in wide pairs of several channels */
+    uint64_t frequent;
 } Seen;
 
 static void note_way(Seen *seen, const LoopChoice *choice)
 {
+    seen->frequent += choice->frequent;
+    if (choice->frequent)
+        return;
     seen->spans += choice->spans;
     seen->pairs += !choice->spans && choice->pairs && !choice->wide;
     seen->wide += !choice->spans && choice->pairs && choice->wide;
@@ -129,7 +141,7 @@ static void check_calls(Random *random, const CpuLoops *loops, unsigned channels
                         unsigned calls, uint8_t *x, Seen *seen)
 {
     Counters counters = counters_begin(pairs);
-    LoopChoice choice = {.left = random_below(random, 2) * 20000};
+    LoopChoice choice = {.left = random_below(random, 2) * 20000, .slow_bytes = seen->slow_bytes};
     Kind kind = (Kind)random_below(random, KINDS);
     unsigned span = spans[random_below(random, SPANS)];
     for (unsigned call = 0; call < calls; call++) {
@@ -163,7 +175,7 @@ static void check_kind(Random *random, const CpuLoops *loops, unsigned channels,
     fill(random, x, n, channels, kind, span);
     for (int pairs = 0; pairs < 2; pairs++) {
         Counters counters = counters_begin(pairs);
-        LoopChoice choice = {0};
+        LoopChoice choice = {.slow_bytes = seen->slow_bytes};
         for (size_t i = 0; i < n; i++)
             counters.expected[i % channels][x[i]] += 4;
         for (int times = 0; times < 4; times++)
@@ -175,6 +187,18 @@ static void check_kind(Random *random, const CpuLoops *loops, unsigned channels,
     }
 }
 
+static void check_level(Random *random, const CpuLoops *loops, uint8_t *x, Seen *seen)
+{
+    for (unsigned channels = 1; channels <= LOOP_CHANNELS; channels++) {
+        for (Kind kind = 0; kind < KINDS; kind++) {
+            for (unsigned s = 0; s < SPANS; s++)
+                check_kind(random, loops, channels, kind, spans[s], x, seen);
+        }
+        for (unsigned i = 0; i < 40; i++)
+            check_calls(random, loops, channels, i % 4 > 0, 1 + i, x, seen);
+    }
+}
+
 Test(cpu_bytes, counts)
 {
     Random random = random_begin("counts");
@@ -183,22 +207,20 @@ Test(cpu_bytes, counts)
     cr_assert(x);
     for (int level = 0; level < LEVELS; level++) {
         Device *const device = open_cpu(cpu_levels[level], 1);
-        Seen seen = {0};
         if (!device)
             continue;
-        const CpuLoops *const loops = ((const CpuDevice *)device)->loops;
-        for (unsigned channels = 1; channels <= LOOP_CHANNELS; channels++) {
-            for (Kind kind = 0; kind < KINDS; kind++) {
-                for (unsigned s = 0; s < SPANS; s++)
-                    check_kind(&random, loops, channels, kind, spans[s], x, &seen);
-            }
-            for (unsigned i = 0; i < 40; i++)
-                check_calls(&random, loops, channels, i % 4 > 0, 1 + i, x, &seen);
+        for (int slow_bytes = 0; slow_bytes < 2; slow_bytes++) {
+            Seen seen = {.slow_bytes = slow_bytes};
+            check_level(&random, ((const CpuDevice *)device)->loops, x, &seen);
+            fprintf(stderr,
+                    "%s, %s bytes: %lu bytes; calls by few values %lu, spans %lu, pairs %lu, wide "
+                    "pairs %lu, singly %lu\n",
+                    cpu_levels[level], slow_bytes ? "slow" : "fast", seen.bytes, seen.frequent,
+                    seen.spans, seen.pairs, seen.wide, seen.singly);
+            cr_assert(seen.bytes && seen.frequent && seen.spans && seen.wide && seen.singly);
+            cr_assert(seen.gray);
+            cr_assert_eq(seen.pairs == 0, slow_bytes);
         }
-        fprintf(stderr,
-                "%s: %lu bytes; calls by spans %lu, pairs %lu, wide pairs %lu, singly %lu\n",
-                cpu_levels[level], seen.bytes, seen.spans, seen.pairs, seen.wide, seen.singly);
-        cr_assert(seen.bytes && seen.spans && seen.pairs && seen.wide && seen.singly && seen.gray);
         cpu_device_ops.close(device);
         levels++;
     }

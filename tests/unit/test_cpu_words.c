@@ -19,6 +19,7 @@ typedef enum Kind {
     KIND_RAMP,    /* all values in turn: their counters come round together */
     KIND_PERIOD,  /* four pixels repeat */
     KIND_RUNS,    /* long runs of one value, noise between them */
+    KIND_FEW,     /* some values in any order, rarely another */
     KINDS
 } Kind;
 
@@ -29,6 +30,7 @@ static void fill(Random *random, uint16_t *x, size_t n, unsigned channels, Kind 
 {
     const unsigned first = random_below(random, 65537 - span);
     const size_t run = 1 + random_below(random, 9000), period = (size_t)4 * channels;
+    const unsigned values = 1 + random_below(random, 6), rare = 1 + random_below(random, 200);
     int at[LOOP_CHANNELS] = {0};
     for (size_t i = 0; i < n; i++) {
         const unsigned c = (unsigned)(i % channels);
@@ -51,6 +53,10 @@ static void fill(Random *random, uint16_t *x, size_t n, unsigned channels, Kind 
         case KIND_PERIOD:
             some = i < period ? some : x[i - period] - first;
             break;
+        case KIND_FEW:
+            if (random_below(random, rare) > 0 || rare == 1)
+                some = (random_below(random, values) * 7919 + c * 31) % span;
+            break;
         case KIND_RUNS:
             some = i / run % 2 ? some : span / 2;
             break;
@@ -67,9 +73,9 @@ typedef struct Counters {
     uint64_t *expected; /* channel * VALUES + word */
 } Counters;
 
-static Counters counters_begin(void)
+static Counters counters_begin(bool slow_bytes)
 {
-    Counters counters = {0};
+    Counters counters = {.choice.slow_bytes = slow_bytes};
     counters.to.wide = calloc((size_t)LOOP_CHANNELS * LOOP_TABLE, sizeof(uint32_t));
     counters.to.low = calloc((size_t)LOOP_CHANNELS * LOOP_LOW_TABLES, LOOP_LOW);
     counters.expected = calloc((size_t)LOOP_CHANNELS * VALUES, sizeof(uint64_t));
@@ -84,9 +90,11 @@ static void counters_end(Counters *counters)
     free(counters->expected);
 }
 
-/* What the tests of a level went through: words that were found in each kind of table. */
+/* What the tests of a level went through, for one kind of processor: words that were found in each
+ * kind of table. */
 typedef struct Seen {
-    uint64_t words, wide, first, others;
+    bool slow_bytes;
+    uint64_t words, wide, first, others, frequent; /* frequent: calls */
 } Seen;
 
 static void check(const Counters *counters, unsigned channels, const char *what, Seen *seen)
@@ -117,12 +125,13 @@ static void check(const Counters *counters, unsigned channels, const char *what,
 
 /* n words that begin `shift` bytes past a boundary, with nothing behind them. */
 static void count(const CpuLoops *loops, const uint16_t *words, size_t n, unsigned channels,
-                  size_t shift, Counters *counters)
+                  size_t shift, Counters *counters, Seen *seen)
 {
     uint8_t *const x = malloc(n * sizeof *words + shift);
     cr_assert(x);
     memcpy(x + shift, words, n * sizeof *words);
     loops->count_words(x + shift, n, channels, &counters->to, &counters->choice);
+    seen->frequent += counters->choice.frequent;
     for (size_t i = 0; i < n; i++)
         counters->expected[i % channels * VALUES + words[i]]++;
     free(x);
@@ -137,7 +146,7 @@ static Kind any_kind(Random *random)
 static void check_calls(Random *random, const CpuLoops *loops, unsigned channels, unsigned calls,
                         uint16_t *words, Seen *seen)
 {
-    Counters counters = counters_begin();
+    Counters counters = counters_begin(seen->slow_bytes);
     for (unsigned call = 0; call < calls; call++) {
         const uint32_t most = random_below(random, 3) ? 3000 : MOST;
         const size_t n = random_below(random, call % 2 ? most : 700) / channels * channels;
@@ -147,7 +156,7 @@ static void check_calls(Random *random, const CpuLoops *loops, unsigned channels
             fill(random, words + at, m, channels, any_kind(random),
                  spans[random_below(random, SPANS)]);
         }
-        count(loops, words, n, channels, random_below(random, 64), &counters);
+        count(loops, words, n, channels, random_below(random, 64), &counters, seen);
     }
     check(&counters, channels, "calls", seen);
     counters_end(&counters);
@@ -157,11 +166,11 @@ static void check_calls(Random *random, const CpuLoops *loops, unsigned channels
 static void check_kind(Random *random, const CpuLoops *loops, unsigned channels, Kind kind,
                        unsigned span, uint16_t *words, Seen *seen)
 {
-    Counters counters = counters_begin();
+    Counters counters = counters_begin(seen->slow_bytes);
     const size_t n = (size_t)MOST / channels * channels;
     fill(random, words, n, channels, kind, span);
     for (int times = 0; times < 3; times++)
-        count(loops, words, n, channels, (size_t)times, &counters);
+        count(loops, words, n, channels, (size_t)times, &counters, seen);
     check(&counters, channels, "kind", seen);
     counters_end(&counters);
 }
@@ -170,7 +179,7 @@ static void check_kind(Random *random, const CpuLoops *loops, unsigned channels,
 static void check_equal(const CpuLoops *loops, unsigned channels, size_t n, size_t every,
                         uint16_t *words, Seen *seen)
 {
-    Counters counters = counters_begin();
+    Counters counters = counters_begin(seen->slow_bytes);
     size_t equal[LOOP_CHANNELS] = {0};
     const size_t most = (size_t)MOST / channels;
     while (equal[channels - 1] < n) { /* the last channel to come there */
@@ -182,7 +191,7 @@ static void check_equal(const CpuLoops *loops, unsigned channels, size_t n, size
                 equal[c] += !other;
             }
         }
-        count(loops, words, pixels * channels, channels, 0, &counters);
+        count(loops, words, pixels * channels, channels, 0, &counters, seen);
     }
     check(&counters, channels, "equal", seen);
     cr_assert_eq(counters.expected[(channels - 1) * (size_t)VALUES + 17 + channels - 1], n);
@@ -217,13 +226,18 @@ Test(cpu_words, counts)
     cr_assert(words);
     for (int level = 0; level < LEVELS; level++) {
         Device *const device = open_cpu(cpu_levels[level], 1);
-        Seen seen = {0};
         if (!device)
             continue;
-        check_level(&random, ((const CpuDevice *)device)->loops, words, &seen);
-        fprintf(stderr, "%s: %lu words; %lu in wide counters, %lu in one table, %lu in others\n",
-                cpu_levels[level], seen.words, seen.wide, seen.first, seen.others);
-        cr_assert(seen.words && seen.wide && seen.first && seen.others);
+        for (int slow_bytes = 0; slow_bytes < 2; slow_bytes++) {
+            Seen seen = {.slow_bytes = slow_bytes};
+            check_level(&random, ((const CpuDevice *)device)->loops, words, &seen);
+            fprintf(stderr,
+                    "%s, %s bytes: %lu words; %lu in wide counters, %lu in one table, %lu in "
+                    "others, %lu calls of few values\n",
+                    cpu_levels[level], slow_bytes ? "slow" : "fast", seen.words, seen.wide,
+                    seen.first, seen.others, seen.frequent);
+            cr_assert(seen.words && seen.wide && seen.first && seen.others && seen.frequent);
+        }
         cpu_device_ops.close(device);
         levels++;
     }
