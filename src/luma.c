@@ -3,6 +3,7 @@
 #include "luma.h"
 
 #include "apply.h"
+#include "luma_wide.h"
 #include "recolour.h"
 
 /* Whether recolour.h takes the samples: bytes or words, every pixel of which has a luma. */
@@ -10,12 +11,6 @@ static bool is_plain(const ImagePro *image)
 {
     return (image->sample == IMGSTAT_U8 || image->sample == IMGSTAT_U16) && !image->mask &&
            !image->has_nodata;
-}
-
-/* The same of 32-bit floats: every pixel that is finite has one. */
-static bool is_plain_float(const ImagePro *image)
-{
-    return image->sample == IMGSTAT_F32 && !image->mask && !image->has_nodata;
 }
 
 /* Luma by integers: of samples, or to samples, that have at most 16 bits. */
@@ -72,6 +67,25 @@ static inline void luma_rows(ImgstatSample sample, const ImagePro *from, unsigne
     }
 }
 
+/* The same of types that luma_wide.h takes. */
+static void luma_blocks(const ImagePro *from, unsigned char *luma, unsigned char *valid)
+{
+    const LumaWide wide = luma_wide_of(from);
+    const size_t bytes = imgstat_sample_bytes(from->sample), pixel = from->channels * bytes;
+    LumaBlock block;
+    for (size_t y = 0; y < from->height; y++) {
+        const uint8_t *const mask = mask_row(from, y);
+        for (size_t x = 0, n; x < from->width; x += n, luma += n * bytes) {
+            n = from->width - x < LUMA_BLOCK ? from->width - x : LUMA_BLOCK;
+            luma_wide_take(&wide, image_row(from, y) + x * pixel, mask ? mask + x : NULL, n,
+                           &block);
+            memcpy(luma, block.luma, n * bytes);
+            if (valid)
+                memcpy(valid + y * from->width + x, block.has, n);
+        }
+    }
+}
+
 ImgstatResult luma_plane(Scratch *scratch, const ImagePro *from, ImagePro *out, ImgstatError *err)
 {
     *out = (ImagePro){.memory = IMGSTAT_HOST};
@@ -106,10 +120,8 @@ ImgstatResult luma_plane(Scratch *scratch, const ImagePro *from, ImagePro *out, 
         for (size_t y = 0; y < from->height; y++)
             fast->luma(image_row(from, y), (unsigned)bytes, from->channels, from->width,
                        memory + y * pitch);
-    else if (is_plain_float(from))
-        for (size_t y = 0; y < from->height; y++)
-            fast->luma_float(image_row(from, y), from->channels, from->width,
-                             (float *)(void *)(memory + y * pitch), valid + y * from->width);
+    else if (luma_wide_takes(from->sample))
+        luma_blocks(from, memory, valid);
     else if (from->sample == IMGSTAT_U8)
         luma_rows(IMGSTAT_U8, from, memory, valid);
     else if (from->sample == IMGSTAT_U16)
@@ -159,13 +171,13 @@ static inline void recolour_pixel(ImgstatSample in, ImgstatSample out, const Rec
         store_raw(to + c * out_bytes, out_bytes, sample_raw(out, key[c]));
 }
 
-/* Samples [first, channels) of a pixel, which have no part in its luma. */
+/* Samples [first, end) of a pixel, which have no part in its luma. */
 static inline void keep_samples(ImgstatSample in, ImgstatSample out, const Recolour *how,
-                                const unsigned char *at, size_t first, bool masked,
+                                const unsigned char *at, size_t first, size_t end, bool masked,
                                 unsigned char *to)
 {
     const size_t in_bytes = sample_bits(in) / 8, out_bytes = sample_bits(out) / 8;
-    for (size_t c = first; c < how->from->channels; c++) {
+    for (size_t c = first; c < end; c++) {
         const Map *const map = masked || (int)c == how->alpha ? how->rescale : how->stays;
         store_raw(to + c * out_bytes, out_bytes,
                   map_raw(map, in, out, load_raw(at + c * in_bytes, in_bytes)));
@@ -213,8 +225,8 @@ ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const Trans
                 recolour_pixel(from->sample, to->sample, &how, source,
                                sample_key(to->sample, load_raw(image_row(luma, y) + x * out, out)),
                                target);
-            keep_samples(from->sample, to->sample, &how, source, valid ? 3 : 0, outer && !outer[x],
-                         target);
+            keep_samples(from->sample, to->sample, &how, source, valid ? 3 : 0, from->channels,
+                         outer && !outer[x], target);
         }
     }
     return IMGSTAT_OK;
@@ -241,7 +253,8 @@ static inline void transfer_of(ImgstatSample in, ImgstatSample out, const Transf
                                narrow ? sample_key(out, transfer->tables[luma])
                                       : map_sample(map, luma),
                                target);
-            keep_samples(in, out, &how, source, change ? 3 : 0, mask && !mask[x], target);
+            keep_samples(in, out, &how, source, change ? 3 : 0, from->channels, mask && !mask[x],
+                         target);
         }
     }
 }
@@ -268,36 +281,57 @@ static void transfer_plain(const Transfer *transfer, const unsigned char *from, 
     }
 }
 
-/* n pixels of 32-bit floats, to the same; false, and nothing done, for maps that apply_loops has
- * not. */
-static bool transfer_float(const Transfer *transfer, const unsigned char *from, unsigned channels,
-                           size_t n, unsigned char *to)
+/* Lumas of a block, mapped: of the transfer's output type. */
+static void map_luma(const Transfer *transfer, const unsigned char *luma, size_t n,
+                     unsigned char *mapped)
 {
-    enum { BLOCK = 1024 };
-    float luma[BLOCK];
-    uint8_t valid[BLOCK];
-    unsigned char *const bytes = (unsigned char *)luma;
-    const Recolours *const fast = recolours();
-    const size_t pixel = channels * sizeof *luma;
-    for (size_t first = 0; first < n; first += BLOCK, from += BLOCK * pixel, to += BLOCK * pixel) {
-        const size_t here = n - first < BLOCK ? n - first : BLOCK;
-        fast->luma_float(from, channels, here, luma, valid);
-        if (!apply_loops(transfer, 0, bytes, 1, here, bytes))
-            return false;
-        fast->scale_float(from, channels, here, luma, &transfer->range, to);
+    const Map *const map = &transfer->maps[0];
+    const size_t in = sample_bits(map->from) / 8, out = sample_bits(map->to.sample) / 8;
+    if (apply_loops(transfer, 0, luma, 1, n, mapped))
+        return;
+    for (size_t i = 0; i < n; i++)
+        store_raw(mapped + i * out, out,
+                  map_raw(map, map->from, map->to.sample, load_raw(luma + i * in, in)));
+}
+
+/* n pixels of a row, of types that luma_wide.h takes and gives. */
+static void transfer_wide(const Transfer *transfer, const Recolour *how, const unsigned char *from,
+                          const uint8_t *mask, size_t n, unsigned char *to)
+{
+    const LumaWide wide = luma_wide_of(how->from);
+    const ImgstatSample in = how->from->sample, out = how->range->sample;
+    const size_t in_pixel = sample_bits(in) / 8 * wide.channels;
+    const size_t out_pixel = sample_bits(out) / 8 * wide.channels;
+    unsigned char mapped[LUMA_BLOCK * sizeof(double)], kept[LUMA_BLOCK * 3 * sizeof(double)];
+    LumaBlock block;
+    for (size_t x = 0, here; x < n; x += here, from += here * in_pixel, to += here * out_pixel) {
+        here = n - x < LUMA_BLOCK ? n - x : LUMA_BLOCK;
+        luma_wide_take(&wide, from, mask ? mask + x : NULL, here, &block);
+        map_luma(transfer, block.luma, here, mapped);
+        for (size_t i = 0; !block.all && i < here; i++) /* `to` may be `from` */
+            memcpy(kept + i * 3 * sizeof(double), from + i * in_pixel,
+                   in_pixel / wide.channels * 3);
+        luma_wide_give(&wide, &block, mapped, here, how->range, to);
+        for (size_t i = 0; (!block.all || wide.channels > 3) && i < here; i++) {
+            const bool masked = mask && !mask[x + i];
+            if (!block.has[i])
+                keep_samples(in, out, how, kept + i * 3 * sizeof(double), 0, 3, masked,
+                             to + i * out_pixel);
+            keep_samples(in, out, how, from + i * in_pixel, 3, wide.channels, masked,
+                         to + i * out_pixel);
+        }
     }
-    return true;
 }
 
 void luma_transfer(const Transfer *transfer, const ImagePro *from, int16_t alpha, ImagePro *to)
 {
-    if (is_plain_float(from) && to->sample == IMGSTAT_F32) {
-        bool done = true;
-        for (size_t y = 0; done && y < from->height; y++)
-            done = transfer_float(transfer, image_row(from, y), from->channels, from->width,
-                                  row_of(to, y));
-        if (done)
-            return;
+    const Recolour how = recolour_of(from, alpha, transfer);
+    if (luma_wide_takes(from->sample) && luma_wide_gives(to->sample) &&
+        !transfer->maps[0].passthrough) {
+        for (size_t y = 0; y < from->height; y++)
+            transfer_wide(transfer, &how, image_row(from, y), mask_row(from, y), from->width,
+                          row_of(to, y));
+        return;
     }
     if (gives_plain(transfer, from) && !transfer->maps[0].passthrough)
         for (size_t y = 0; y < from->height; y++)

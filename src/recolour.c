@@ -109,135 +109,7 @@ BODY void scale_of(const unsigned char *from, unsigned bytes, unsigned channels,
     }
 }
 
-BODY uint32_t bits_at(const unsigned char *at, size_t i)
-{
-    uint32_t bits;
-    memcpy(&bits, at + i * sizeof bits, sizeof bits);
-    return bits;
-}
-
-BODY double value_at(const unsigned char *at, size_t i)
-{
-    float value;
-    memcpy(&value, at + i * sizeof value, sizeof value);
-    return (double)value;
-}
-
-BODY bool is_finite_at(const unsigned char *at)
-{
-    const uint32_t infinity = 0x7F800000u, magnitude = 0x7FFFFFFFu;
-    const unsigned finite[3] = {(bits_at(at, 0) & magnitude) < infinity,
-                                (bits_at(at, 1) & magnitude) < infinity,
-                                (bits_at(at, 2) & magnitude) < infinity};
-    return finite[0] & finite[1] & finite[2];
-}
-
-BODY void luma_float_of(const unsigned char *from, unsigned channels, size_t n, float *luma,
-                        uint8_t *valid)
-{
-    const size_t pixel = channels * sizeof(float);
-    for (size_t first = 0; first < n; first += BLOCK) { /* a loop a step: no branch in any */
-        const size_t left = n - first < BLOCK ? n - first : BLOCK;
-        const unsigned char *const source = from + first * pixel;
-        uint32_t bits[BLOCK];
-        for (size_t i = 0; i < left; i++) {
-            const unsigned char *const at = source + i * pixel;
-            const double exact = luma_value(value_at(at, 0), value_at(at, 1), value_at(at, 2));
-            const float value = (float)exact + 0.0f; /* never -0 */
-            memcpy(&bits[i], &value, sizeof value);
-        }
-        for (size_t i = 0; i < left; i++)
-            valid[first + i] = is_finite_at(source + i * pixel);
-        for (size_t i = 0; i < left; i++)
-            bits[i] &= 0u - valid[first + i];
-        memcpy(luma + first, bits, left * sizeof *bits);
-    }
-}
-
-/* luma_scale_value without branches. */
-BODY void scale_float_block(float *restrict red, float *restrict green, float *restrict blue,
-                            const float *restrict target, size_t n, const MapRange *range)
-{
-    const double top = range->hi, lo = range->lo;
-    float avoided = NAN, instead = NAN;
-    if (range->has_nodata) {
-        avoided = (float)map_value(IMGSTAT_F32, range->nodata_key);
-        instead = (float)map_value(IMGSTAT_F32, range_avoid(range, range->nodata_key));
-    }
-    for (size_t i = 0; i < n; i++) {
-        const double colour[3] = {(double)red[i], (double)green[i], (double)blue[i]};
-        const double luma = luma_value(colour[0], colour[1], colour[2]), to = (double)target[i];
-        double largest = colour[0] > colour[1] ? colour[0] : colour[1];
-        largest = colour[2] > largest ? colour[2] : largest;
-        const double share = to / luma, most = top / largest, difference = map_sub(to, luma);
-        double factor = map_mul(share, largest) > top ? most : share;
-        factor = luma > 0.0 ? factor : 1.0;
-        const double added = luma > 0.0 ? 0.0 : difference;
-        float out[3];
-        for (int c = 0; c < 3; c++) {
-            double y = map_add(map_mul(colour[c], factor), added);
-            y = y > lo ? y : lo; /* NaN: lo */
-            y = y < top ? y : top;
-            const float value = (float)y + 0.0f; /* never -0 */
-            out[c] = value == avoided ? instead : value;
-        }
-        red[i] = out[0];
-        green[i] = out[1];
-        blue[i] = out[2];
-    }
-}
-
-BODY void scale_float_of(const unsigned char *from, unsigned channels, size_t n, const float *luma,
-                         const MapRange *range, unsigned char *to)
-{
-    float red[BLOCK], green[BLOCK], blue[BLOCK];
-    const size_t pixel = channels * sizeof(float);
-    for (size_t first = 0; first < n; first += BLOCK) {
-        const size_t left = n - first < BLOCK ? n - first : BLOCK;
-        const unsigned char *const source = from + first * pixel;
-        unsigned char *const out = to + first * pixel;
-        for (size_t i = 0; i < left; i++) {
-            red[i] = (float)value_at(source + i * pixel, 0);
-            green[i] = (float)value_at(source + i * pixel, 1);
-            blue[i] = (float)value_at(source + i * pixel, 2);
-        }
-        scale_float_block(red, green, blue, luma + first, left, range);
-        for (size_t i = 0; i < left; i++) {
-            const unsigned char *const at = source + i * pixel;
-            const float colour[3] = {red[i], green[i], blue[i]};
-            const bool finite = is_finite_at(at);
-            for (unsigned c = 0; c < channels; c++) {
-                uint32_t made = bits_at(at, c);
-                if (c < 3 && finite)
-                    memcpy(&made, &colour[c], sizeof made);
-                memcpy(out + i * pixel + c * sizeof made, &made, sizeof made);
-            }
-        }
-    }
-}
-
 /* ---- The number of channels, and the instructions ------------------------------------------ */
-
-BODY void luma_float_any(const void *from, unsigned channels, size_t n, float *luma, uint8_t *valid)
-{
-    if (channels == 3)
-        luma_float_of(from, 3, n, luma, valid);
-    else if (channels == 4)
-        luma_float_of(from, 4, n, luma, valid);
-    else
-        luma_float_of(from, channels, n, luma, valid);
-}
-
-BODY void scale_float_any(const void *from, unsigned channels, size_t n, const float *luma,
-                          const MapRange *range, void *to)
-{
-    if (channels == 3)
-        scale_float_of(from, 3, n, luma, range, to);
-    else if (channels == 4)
-        scale_float_of(from, 4, n, luma, range, to);
-    else
-        scale_float_of(from, channels, n, luma, range, to);
-}
 
 BODY void luma_any(const void *from, unsigned bytes, unsigned channels, size_t n, void *luma)
 {
@@ -279,23 +151,9 @@ static void scale_portable(const void *from, unsigned bytes, unsigned channels, 
     scale_any(from, bytes, channels, n, luma, range, to);
 }
 
-static void luma_float_portable(const void *from, unsigned channels, size_t n, float *luma,
-                                uint8_t *valid)
-{
-    luma_float_any(from, channels, n, luma, valid);
-}
-
-static void scale_float_portable(const void *from, unsigned channels, size_t n, const float *luma,
-                                 const MapRange *range, void *to)
-{
-    scale_float_any(from, channels, n, luma, range, to);
-}
-
 static const Recolours recolours_portable = {
     .luma = luma_portable,
     .scale = scale_portable,
-    .luma_float = luma_float_portable,
-    .scale_float = scale_float_portable,
 };
 
 #if defined(__x86_64__)
@@ -314,24 +172,9 @@ __attribute__((target("avx2"))) static void scale_avx2(const void *from, unsigne
     scale_any(from, bytes, channels, n, luma, range, to);
 }
 
-__attribute__((target("avx2"))) static void luma_float_avx2(const void *from, unsigned channels,
-                                                            size_t n, float *luma, uint8_t *valid)
-{
-    luma_float_any(from, channels, n, luma, valid);
-}
-
-__attribute__((target("avx2"))) static void scale_float_avx2(const void *from, unsigned channels,
-                                                             size_t n, const float *luma,
-                                                             const MapRange *range, void *to)
-{
-    scale_float_any(from, channels, n, luma, range, to);
-}
-
 static const Recolours recolours_avx2 = {
     .luma = luma_avx2,
     .scale = scale_avx2,
-    .luma_float = luma_float_avx2,
-    .scale_float = scale_float_avx2,
 };
 
 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) static void
@@ -347,24 +190,9 @@ scale_avx512(const void *from, unsigned bytes, unsigned channels, size_t n, cons
     scale_any(from, bytes, channels, n, luma, range, to);
 }
 
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) static void
-luma_float_avx512(const void *from, unsigned channels, size_t n, float *luma, uint8_t *valid)
-{
-    luma_float_any(from, channels, n, luma, valid);
-}
-
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) static void
-scale_float_avx512(const void *from, unsigned channels, size_t n, const float *luma,
-                   const MapRange *range, void *to)
-{
-    scale_float_any(from, channels, n, luma, range, to);
-}
-
 static const Recolours recolours_avx512 = {
     .luma = luma_avx512,
     .scale = scale_avx512,
-    .luma_float = luma_float_avx512,
-    .scale_float = scale_float_avx512,
 };
 
 #endif

@@ -15,11 +15,6 @@ typedef struct Recolours {
      * is as well; further samples as they are. `to` may be `from`. */
     void (*scale)(const void *from, unsigned bytes, unsigned channels, size_t n, const void *luma,
                   const MapRange *range, void *to);
-    /* The same of 32-bit floats. valid[i]: whether all three are finite; others have luma 0, and
-     * stay. */
-    void (*luma_float)(const void *from, unsigned channels, size_t n, float *luma, uint8_t *valid);
-    void (*scale_float)(const void *from, unsigned channels, size_t n, const float *luma,
-                        const MapRange *range, void *to);
 } Recolours;
 
 const Recolours *recolours_of(ProcessorLevel level);

@@ -2,6 +2,7 @@
 /* test_apply_types.c: straight lines, ratios, power laws and knots from every wide type to every
  * type give the bits of transfer_math.h. */
 #include "apply.h"
+#include "helper_draw.h"
 #include "helper_level.h"
 
 #include <criterion/criterion.h>
@@ -16,69 +17,16 @@ static const ImgstatSample outputs[] = {IMGSTAT_U8,  IMGSTAT_I8,  IMGSTAT_U16, I
                                         IMGSTAT_F16, IMGSTAT_U32, IMGSTAT_I32, IMGSTAT_F32,
                                         IMGSTAT_U64, IMGSTAT_I64, IMGSTAT_F64};
 
-static uint64_t state = 88172645463325252u;
-
-static uint64_t draw(void)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state * 2685821657736338717u;
-}
-
-static uint64_t all_bits(ImgstatSample s)
-{
-    return sample_bits(s) == 64 ? UINT64_MAX : ((uint64_t)1 << sample_bits(s)) - 1;
-}
-
-/* Any, or small, or of a value that images have; defined. */
-static uint64_t draw_key(ImgstatSample s)
-{
-    const uint64_t zero = map_key(s, 0.0);
-    uint64_t key;
-    switch (draw() % 4) {
-    case 0:
-        key = draw() >> 8 & all_bits(s);
-        break;
-    case 1:
-        key = map_key(s, (double)(draw() % 1000) / (sample_is_float(s) ? 999.0 : 1.0));
-        break;
-    case 2:
-        key = (zero + draw() % 300) & all_bits(s);
-        break;
-    default:
-        key = map_key(s, ((double)(draw() % 20001) - 10000.0) / 7.0);
-    }
-    return map_undefined(s, key) || (sample_is_float(s) && key == zero - 1) ? zero : key;
-}
-
-static void order(uint64_t *low, uint64_t *high)
-{
-    if (*low > *high) {
-        const uint64_t swap = *low;
-        *low = *high;
-        *high = swap;
-    }
-}
-
 static Map draw_map(MapKind kind, ImgstatSample from, ImgstatSample sample)
 {
     static const double powers[] = {1.0, 2.0, 0.5, 1.0 / 2.2, 2.2, 40.0, 1e9, 1e-300, 1e308};
     Map map = {.kind = kind, .from = from, .has_nodata = draw() % 2};
     MapRange *const to = &map.to;
-    *to = (MapRange){.sample = sample, .has_nodata = draw() % 2};
+    *to = draw_range(sample);
     map.nodata_key = draw_key(from);
     map.black = draw_key(from);
     map.white = draw_key(from);
     order(&map.black, &map.white);
-    to->lo_key = draw_key(sample);
-    to->hi_key = draw_key(sample);
-    while (to->hi_key == to->lo_key)
-        to->hi_key = draw_key(sample);
-    order(&to->lo_key, &to->hi_key);
-    to->lo = map_value(sample, to->lo_key);
-    to->hi = map_value(sample, to->hi_key);
-    to->nodata_key = draw() % 2 ? draw_key(sample) : draw() % 2 ? to->lo_key : to->hi_key;
     map.full_lo = map.black;
     map.full_hi = map.white;
     map.origin = draw_key(from);
