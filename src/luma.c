@@ -200,6 +200,13 @@ static bool gives_plain(const Transfer *transfer, const ImagePro *from)
            (from->channels == 3 || transfer_copies(transfer));
 }
 
+/* The same of bytes that become words, and words that become bytes. */
+static bool gives_other(const Transfer *transfer, const ImagePro *from)
+{
+    const ImgstatSample out = transfer->range.sample;
+    return is_plain(from) && from->channels == 3 && (out == IMGSTAT_U8 || out == IMGSTAT_U16);
+}
+
 ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const Transfer *transfer,
                          int16_t alpha, ImagePro *to, ImgstatError *err)
 {
@@ -281,6 +288,35 @@ static void transfer_plain(const Transfer *transfer, const unsigned char *from, 
     }
 }
 
+/* n pixels of bytes to words, or of words to bytes: all as words, whose colours may reach 255 only.
+ */
+static void transfer_other(const Transfer *transfer, const unsigned char *from, size_t bytes,
+                           size_t n, unsigned char *to)
+{
+    enum { BLOCK = 1024 };
+    uint16_t luma[BLOCK], colour[BLOCK * 3];
+    const Recolours *const fast = recolours();
+    for (size_t first = 0, here; first < n; first += here) {
+        here = n - first < BLOCK ? n - first : BLOCK;
+        const unsigned char *const source = from + first * 3 * bytes;
+        unsigned char *const target = to + first * 3 * (3 - bytes);
+        if (bytes == 1)
+            for (size_t i = 0; i < here * 3; i++)
+                colour[i] = source[i];
+        else
+            memcpy(colour, source, here * sizeof *colour * 3);
+        fast->luma(colour, 2, 3, here, luma);
+        for (size_t i = 0; i < here; i++)
+            luma[i] = (uint16_t)transfer->tables[luma[i]];
+        fast->scale(colour, 2, 3, here, luma, &transfer->range, colour);
+        if (bytes == 1)
+            memcpy(target, colour, here * sizeof *colour * 3);
+        else
+            for (size_t i = 0; i < here * 3; i++)
+                target[i] = (unsigned char)colour[i];
+    }
+}
+
 /* Lumas of a block, mapped: of the transfer's output type. */
 static void map_luma(const Transfer *transfer, const unsigned char *luma, size_t n,
                      unsigned char *mapped)
@@ -337,6 +373,10 @@ void luma_transfer(const Transfer *transfer, const ImagePro *from, int16_t alpha
         for (size_t y = 0; y < from->height; y++)
             transfer_plain(transfer, image_row(from, y), imgstat_sample_bytes(from->sample),
                            from->channels, from->width, row_of(to, y));
+    else if (gives_other(transfer, from) && !transfer->maps[0].passthrough)
+        for (size_t y = 0; y < from->height; y++)
+            transfer_other(transfer, image_row(from, y), imgstat_sample_bytes(from->sample),
+                           from->width, row_of(to, y));
     else if (from->sample == IMGSTAT_U8 && to->sample == IMGSTAT_U8)
         transfer_of(IMGSTAT_U8, IMGSTAT_U8, transfer, from, alpha, to);
     else if (from->sample == IMGSTAT_U16 && to->sample == IMGSTAT_U16)

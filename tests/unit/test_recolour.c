@@ -198,28 +198,30 @@ Test(recolour, images_with_and_without_a_mask)
     static const ImgstatSample types[] = {IMGSTAT_U8, IMGSTAT_U16};
     uint64_t seed = 5;
     size_t compared = 0;
-    for (size_t t = 0; t < 2; t++)
-        for (uint16_t channels = 3; channels <= 4; channels++) {
-            enum { WIDTH = 1031, HEIGHT = 5 };
-            static uint8_t mask[WIDTH * HEIGHT];
-            ImagePro image = image_of(NULL, WIDTH, HEIGHT, channels, types[t], 0);
-            memset(mask, 1, sizeof mask);
-            for (uint32_t y = 0; y < HEIGHT; y++)
-                for (size_t i = 0; i < WIDTH * channels * imgstat_sample_bytes(types[t]); i++)
-                    row_of(&image, y)[i] = (unsigned char)(seeded_next(&seed) % (i % 256 + 1));
-            const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE};
-            const int16_t alpha = channels == 4 ? 3 : -1;
-            ImagePro fast = transformed(&method, &image, alpha, true);
-            image.mask = mask;
-            image.mask_pitch = WIDTH;
-            ImagePro plain = transformed(&method, &image, alpha, true);
-            cr_assert(image_equal(&fast, &plain), "%s, %u channels", imgstat_sample_name(types[t]),
-                      channels);
-            compared += WIDTH * HEIGHT;
-            image.mask = NULL;
-            imgstat_image_release(&fast);
-            imgstat_image_release(&plain);
-            imgstat_image_release(&image);
-        }
-    cr_assert_gt(compared, 20000);
+    for (size_t round = 0; round < 12; round++) {
+        const size_t t = round % 2;
+        const uint16_t channels = 3 + round / 2 % 2;
+        const ImgstatDepth depth = (ImgstatDepth)(IMGSTAT_DEPTH_KEEP + round / 4);
+        enum { WIDTH = 1031, HEIGHT = 5 };
+        static uint8_t mask[WIDTH * HEIGHT];
+        ImagePro image = image_of(NULL, WIDTH, HEIGHT, channels, types[t], 0);
+        memset(mask, 1, sizeof mask);
+        for (uint32_t y = 0; y < HEIGHT; y++)
+            for (size_t i = 0; i < WIDTH * channels * imgstat_sample_bytes(types[t]); i++)
+                row_of(&image, y)[i] = (unsigned char)(seeded_next(&seed) % (i % 256 + 1));
+        const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE, .depth = depth};
+        const int16_t alpha = channels == 4 ? 3 : -1;
+        ImagePro fast = transformed(&method, &image, alpha, true);
+        image.mask = mask;
+        image.mask_pitch = WIDTH;
+        ImagePro plain = transformed(&method, &image, alpha, true);
+        cr_assert(image_equal(&fast, &plain), "%s to %s, %u channels",
+                  imgstat_sample_name(types[t]), imgstat_sample_name(fast.sample), channels);
+        compared += WIDTH * HEIGHT;
+        image.mask = NULL;
+        imgstat_image_release(&fast);
+        imgstat_image_release(&plain);
+        imgstat_image_release(&image);
+    }
+    cr_assert_gt(compared, 60000);
 }
