@@ -258,12 +258,6 @@ LOOP void count_bytes_of(const uint8_t *x, size_t n, unsigned channels, const Lo
                          LoopChoice *choice, const BytesParts *parts)
 {
     const size_t block = (size_t)BYTES_BLOCK * channels, whole = n / block * block;
-    Frequent frequent;
-    choice->frequent = find_frequent(sizeof *x, x, n, channels, &frequent);
-    if (choice->frequent) {
-        count_frequent(sizeof *x, x, n, channels, &frequent, to->bytes, LOOP_BYTES, parts->mask_of);
-        return;
-    }
     if (choice->left < n && whole > 0) {
         choose_pairs(x, n, channels, choice);
         choice->pairs = choice->pairs && to->pairs;
@@ -287,6 +281,8 @@ LOOP void count_bytes_of(const uint8_t *x, size_t n, unsigned channels, const Lo
 LOOP void count_bytes_any(const uint8_t *x, size_t n, unsigned channels, const LoopBytes *to,
                           LoopChoice *choice, const BytesParts *parts)
 {
+    if (count_frequent(1, x, n, channels, to->bytes, LOOP_BYTES, choice, parts->mask_of))
+        return;
     switch (channels) {
     case 1:
         count_bytes_of(x, n, 1, to, choice, parts);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cpu_loops_frequent.h: counting samples nearly all of which have one of a few values, as of
+/* cpu_loops_frequent.h: counting samples nearly all of which have one of two values, as of
  * scanned pages, masks and what lies around a picture. These are compared with, a vector of samples
  * at a time, since one counter that is stored again and again is waited for; the others are counted
  * one by one. */
@@ -18,10 +18,11 @@
 #endif
 
 enum {
-    FREQUENT = 4,          /* values of a channel that are compared with */
+    FREQUENT = 2,          /* values of a channel that are compared with */
     FREQUENT_TESTS = 31,   /* samples of a channel that are looked at */
     FREQUENT_OTHERS = 1,   /* of these, so many may have other values */
     FREQUENT_BLOCK = 1024, /* pixels */
+    FREQUENT_FROM = 4096,  /* pixels: fewer do not earn it */
     FREQUENT_VECTORS = FREQUENT_BLOCK * LOOP_CHANNELS * 2 / LOOP_VECTOR /* of it at most */
 };
 
@@ -54,11 +55,11 @@ LOOP uint16_t narrow_at(const uint8_t *x, size_t bytes, size_t i)
     return bytes == 1 ? x[i] : ((const Mem16 *)(const void *)x)[i];
 }
 
-/* Whether nearly all of n samples have few values, as some of each channel say; which ones. */
+/* Whether nearly all of n samples have so few values, as some of each channel say; which ones. */
 LOOP bool find_frequent(size_t bytes, const uint8_t *x, size_t n, unsigned channels, Frequent *out)
 {
     const size_t apart = n / channels / (FREQUENT_TESTS + 1);
-    if (apart < 2)
+    if (n / channels < FREQUENT_FROM)
         return false;
     const size_t step = (apart - 1) | 1; /* odd: of two values in turn, both */
     for (unsigned c = 0; c < channels; c++) {
@@ -101,9 +102,9 @@ LOOP void count_others(size_t bytes, const uint8_t *x, const FrequentOthers *oth
 }
 
 /* As many vectors from x on, of all channels by turns; the first begins with channel 0. */
-LOOP void count_run(size_t bytes, unsigned values, const uint8_t *x, size_t vectors,
-                    unsigned channels, Vector8 value[][FREQUENT], Vector8 times[][FREQUENT],
-                    FrequentOthers *others, VectorMask *mask_of)
+LOOP void count_run(size_t bytes, const uint8_t *x, size_t vectors, unsigned channels,
+                    Vector8 value[][FREQUENT], Vector8 times[][FREQUENT], FrequentOthers *others,
+                    VectorMask *mask_of)
 {
     const uint32_t all = UINT32_MAX >> (32 - LOOP_VECTOR);
     size_t found = 0;
@@ -113,7 +114,7 @@ LOOP void count_run(size_t bytes, unsigned values, const uint8_t *x, size_t vect
             Vector8 samples, any = {0};
             memcpy(&samples, x + (i + t) * LOOP_VECTOR, LOOP_VECTOR);
 #pragma GCC unroll 4
-            for (unsigned k = 0; k < values; k++) {
+            for (unsigned k = 0; k < FREQUENT; k++) {
                 if (bytes == 1) {
                     const Vector8 equal = (Vector8)(samples == value[t][k]);
                     times[t][k] -= equal;
@@ -139,7 +140,7 @@ LOOP void add_lanes(size_t bytes, unsigned channels, const Frequent *frequent,
 {
     uint8_t lanes[LOOP_VECTOR * LOOP_CHANNELS];
     for (unsigned k = 0; k < FREQUENT; k++) {
-        for (unsigned t = 0; t < channels; t++) {
+        for (unsigned t = 0; t < LOOP_CHANNELS; t++) {
             memcpy(lanes + (size_t)t * LOOP_VECTOR, &times[t][k], LOOP_VECTOR);
             times[t][k] = (Vector8){0};
         }
@@ -151,60 +152,72 @@ LOOP void add_lanes(size_t bytes, unsigned channels, const Frequent *frequent,
     }
 }
 
-/* Of interleaved samples that repeat 8 bytes a channel, which is as many pixels, the first ones. */
-LOOP void add_period(size_t bytes, const uint8_t *x, unsigned channels, uint32_t times,
-                     uint32_t *counts, size_t pitch)
+/* is_periodic of `each` bytes a channel, compiled for each number of channels. */
+LOOP bool is_periodic_block(const uint8_t *x, size_t each, unsigned channels)
 {
-    for (size_t i = 0; i < 8 / bytes * channels; i++)
-        counts[i % channels * pitch + narrow_at(x, bytes, i)] += times;
+    const Mem64 *const x64 = (const Mem64 *)(const void *)x;
+    switch (channels) {
+    case 1:
+        return is_periodic(x64, each, 1);
+    case 2:
+        return is_periodic(x64, each * 2, 2);
+    case 3:
+        return is_periodic(x64, each * 3, 3);
+    default:
+        return is_periodic(x64, each * channels, channels);
+    }
 }
 
-/* Counts n interleaved samples; the counters of channels are `pitch` apart. */
-LOOP void count_frequent(size_t bytes, const uint8_t *x, size_t n, unsigned channels,
-                         const Frequent *frequent, uint32_t *counts, size_t pitch,
-                         VectorMask *mask_of)
+/* Counts n interleaved samples where nearly all have few values: the counters of channels are
+ * `pitch` apart. False, and nothing counted, where they have not. */
+LOOP bool count_frequent(size_t bytes, const void *samples, size_t n, unsigned channels,
+                         uint32_t *counts, size_t pitch, LoopChoice *choice, VectorMask *mask_of)
 {
-    const size_t block = (size_t)FREQUENT_BLOCK * channels; /* samples */
-    const size_t vectors = block * bytes / LOOP_VECTOR;
-    unsigned values = 1, rounds = 0;
-    uint8_t pattern[LOOP_VECTOR * LOOP_CHANNELS];
+    Frequent frequent;
+    const uint8_t *const x = samples;
+    choice->frequent = find_frequent(bytes, x, n, channels, &frequent);
+    if (!choice->frequent)
+        return false;
+    const size_t step = LOOP_VECTOR / bytes * channels; /* samples of a vector each channel */
+    const size_t most = bytes == 1 ? UINT8_MAX : UINT16_MAX;
+    size_t rounds = 0; /* what a lane has counted at most */
+    uint8_t pattern[LOOP_VECTOR * LOOP_CHANNELS] = {0};
     Vector8 value[LOOP_CHANNELS][FREQUENT], times[LOOP_CHANNELS][FREQUENT] = {0};
     for (unsigned k = 0; k < FREQUENT; k++) {
         for (size_t i = 0; i < LOOP_VECTOR / bytes * channels; i++) {
             const unsigned c = (unsigned)(i % channels);
-            const uint16_t v = frequent->value[c][k < frequent->n[c] ? k : 0];
+            const uint16_t v = frequent.value[c][k < frequent.n[c] ? k : 0];
             memcpy(pattern + i * bytes, &v, bytes); /* little-endian */
-            values = frequent->n[c] > values ? frequent->n[c] : values;
         }
-        for (unsigned t = 0; t < channels; t++)
+        for (unsigned t = 0; t < LOOP_CHANNELS; t++) /* also those that are not used */
             memcpy(&value[t][k], pattern + (size_t)t * LOOP_VECTOR, LOOP_VECTOR);
     }
     size_t at = 0;
-    for (; n - at >= block; at += block) {
+    for (size_t steps; n - at >= step; at += steps * step) {
         const uint8_t *const from = x + at * bytes;
-        FrequentOthers others;
-        if (is_periodic((const Mem64 *)(const void *)from, block * bytes, channels)) {
-            add_period(bytes, from, channels, FREQUENT_BLOCK / (uint32_t)(8 / bytes), counts,
-                       pitch);
+        steps = least((n - at) / step, FREQUENT_BLOCK * bytes / LOOP_VECTOR);
+        if (is_periodic_block(from, steps * LOOP_VECTOR, channels)) {
+            for (size_t i = 0; i < 8 / bytes * channels; i++) /* as many pixels repeat */
+                counts[i % channels * pitch + narrow_at(from, bytes, i)] +=
+                    (uint32_t)(steps * LOOP_VECTOR / 8);
             continue;
         }
-        if (values == 1)
-            count_run(bytes, 1, from, vectors, channels, value, times, &others, mask_of);
-        else if (values == 2)
-            count_run(bytes, 2, from, vectors, channels, value, times, &others, mask_of);
-        else
-            count_run(bytes, FREQUENT, from, vectors, channels, value, times, &others, mask_of);
-        count_others(bytes, from, &others, channels, counts, pitch);
-        /* a lane counts one sample of as many vectors as there are channels, or none */
-        if (++rounds * (vectors / channels) >
-            (bytes == 1 ? UINT8_MAX : UINT16_MAX) - vectors / channels) {
-            add_lanes(bytes, channels, frequent, times, counts, pitch);
+        FrequentOthers others;
+        if (rounds + steps > most) {
+            add_lanes(bytes, channels, &frequent, times, counts, pitch);
             rounds = 0;
         }
+        rounds += steps;
+        if (channels == 1)
+            count_run(bytes, from, steps, 1, value, times, &others, mask_of);
+        else
+            count_run(bytes, from, steps * channels, channels, value, times, &others, mask_of);
+        count_others(bytes, from, &others, channels, counts, pitch);
     }
-    add_lanes(bytes, channels, frequent, times, counts, pitch);
+    add_lanes(bytes, channels, &frequent, times, counts, pitch);
     for (; at < n; at++)
         counts[at % channels * pitch + narrow_at(x, bytes, at)]++;
+    return true;
 }
 
 #endif

@@ -27,53 +27,89 @@ typedef enum WordsWay {
     WORDS_WIDE     /* in wide counters: few cache lines of them are in use */
 } WordsWay;
 
-/* `words` of them from `at` on, by one load. */
-LOOP uint64_t load_words(const Mem16 *at, size_t words)
+/* Every `stride`th word, n <= WORDS_PIECE of them. Those whose counters come round are noted, and
+ * go to wide counters all together, since these are in no near cache. */
+LOOP void count_low(const Mem16 *x, size_t n, size_t stride, unsigned tables, uint8_t *low,
+                    uint32_t *wide, const Mem16 *ahead)
 {
-    return words > 1 ? *(const Mem64 *)(const void *)at : *at;
-}
-
-/* Every `stride`th word, n <= WORDS_PIECE of them: parts of a turn side by side, or in order and as
- * many by a load as 64 bits hold. 8-bit counters that come round are noted, and go to wide ones all
- * together, since these are in no near cache. */
-LOOP void count_piece(WordsWay way, bool in_order, const Mem16 *x, size_t n, size_t stride,
-                      uint8_t *low, uint32_t *wide, const Mem16 *ahead)
-{
-    const size_t tables = way == WORDS_CROWDED ? LOOP_LOW_TABLES : 1;
-    const size_t words = !in_order ? 1 : stride == 1 ? 4 : stride == 3 ? 2 : 1;
-    const size_t part = in_order ? WORDS_TURN : WORDS_PART, step = in_order ? WORDS_PARTS : 1;
     uint16_t carried[WORDS_PIECE];
     size_t n_carried = 0, done = 0;
     for (; n - done >= WORDS_TURN; done += WORDS_TURN, x += WORDS_TURN * stride) {
-        for (size_t k = 0; k < part; k += step, ahead += WORDS_PARTS) {
+        for (size_t k = 0; k < WORDS_PART; k++, ahead += WORDS_PARTS) {
             __builtin_prefetch(ahead, 0, 2);
 #pragma GCC unroll 8
-            for (size_t i = 0; i < WORDS_PARTS; i += words) {
-                const size_t at = in_order ? k + i : i * part + k;
-                const uint64_t some = load_words(x + at * stride, words);
-#pragma GCC unroll 4
-                for (size_t j = 0; j < words; j++) {
-                    const uint16_t word = (uint16_t)(some >> 16 * j * stride);
-                    if (way == WORDS_WIDE) {
-                        wide[word]++;
-                    } else if (__builtin_expect(++low[(i + j) % tables * LOOP_LOW + word] == 0,
-                                                0)) {
-                        __builtin_prefetch(wide + word, 1);
-                        carried[n_carried++] = word;
-                    }
+            for (size_t i = 0; i < WORDS_PARTS; i++) {
+                const uint16_t word = x[(i * WORDS_PART + k) * stride];
+                if (__builtin_expect(++low[i % tables * LOOP_LOW + word] == 0, 0)) {
+                    __builtin_prefetch(wide + word, 1);
+                    carried[n_carried++] = word;
                 }
             }
         }
     }
     for (size_t i = 0; i < n - done; i++) {
         const uint16_t word = x[i * stride];
-        if (way == WORDS_WIDE)
-            wide[word]++;
-        else if (++low[i % tables * LOOP_LOW + word] == 0)
+        if (++low[i % tables * LOOP_LOW + word] == 0)
             carried[n_carried++] = word;
     }
     for (size_t i = 0; i < n_carried; i++)
         wide[carried[i]] += 256;
+}
+
+LOOP void count_wide(const Mem16 *x, size_t n, size_t stride, uint32_t *wide, const Mem16 *ahead)
+{
+    size_t done = 0;
+    for (; n - done >= WORDS_TURN; done += WORDS_TURN, x += WORDS_TURN * stride) {
+        for (size_t k = 0; k < WORDS_PART; k++, ahead += WORDS_PARTS) {
+            __builtin_prefetch(ahead, 0, 2);
+#pragma GCC unroll 8
+            for (size_t i = 0; i < WORDS_PARTS; i++)
+                wide[x[(i * WORDS_PART + k) * stride]]++;
+        }
+    }
+    for (size_t i = 0; i < n - done; i++)
+        wide[x[i * stride]]++;
+}
+
+/* The same in order, and as many by a load as 64 bits hold. */
+LOOP void count_in_order(const Mem16 *x, size_t n, size_t stride, uint32_t *wide,
+                         const Mem16 *ahead)
+{
+    const size_t words = stride == 1 ? 4 : stride == 3 ? 2 : 1;
+    size_t i = 0;
+    for (; n - i >= WORDS_PARTS; i += WORDS_PARTS, ahead += WORDS_PARTS) {
+        __builtin_prefetch(ahead, 0, 2);
+#pragma GCC unroll 8
+        for (size_t k = i; k < i + WORDS_PARTS; k += words) {
+            const Mem16 *const at = x + k * stride;
+            const uint64_t some = words > 1 ? *(const Mem64 *)(const void *)at : *at;
+#pragma GCC unroll 4
+            for (size_t j = 0; j < words; j++)
+                wide[(uint16_t)(some >> 16 * j * stride)]++;
+        }
+    }
+    for (; i < n; i++)
+        wide[x[i * stride]]++;
+}
+
+/* Two channels of n pixels likewise, by one load. */
+LOOP void count_two(const Mem16 *x, size_t n, size_t stride, uint32_t *wide, const Mem16 *ahead)
+{
+    enum { PIXELS = 4 };
+    size_t i = 0;
+    for (; n - i >= PIXELS; i += PIXELS, ahead += (size_t)2 * PIXELS) {
+        __builtin_prefetch(ahead, 0, 2);
+#pragma GCC unroll 4
+        for (size_t k = i; k < i + PIXELS; k++) {
+            const uint32_t both = *(const Mem32 *)(const void *)(x + k * stride);
+            wide[both & 0xFFFF]++;
+            wide[LOOP_TABLE + (both >> 16)]++;
+        }
+    }
+    for (; i < n; i++) {
+        wide[x[i * stride]]++;
+        wide[LOOP_TABLE + x[i * stride + 1]]++;
+    }
 }
 
 /* As a sample of every `stride`th of the n words says. Where counters of bytes are slow, wide ones
@@ -99,40 +135,6 @@ LOOP WordsWay choose_way(const Mem16 *x, size_t n, size_t stride, bool slow_byte
     return lines <= FEW || (slow_bytes && differ <= CLOSE * SAMPLED) ? WORDS_WIDE : WORDS_LOW;
 }
 
-LOOP void count_channel(WordsWay way, bool in_order, const Mem16 *x, size_t n, size_t stride,
-                        uint8_t *low, uint32_t *wide, const Mem16 *ahead)
-{
-    for (size_t i = 0, m; i < n; i += m, x += m * stride, ahead += m) {
-        m = least(n - i, WORDS_PIECE);
-        if (way == WORDS_LOW)
-            count_piece(WORDS_LOW, in_order, x, m, stride, low, wide, ahead);
-        else if (way == WORDS_CROWDED)
-            count_piece(WORDS_CROWDED, in_order, x, m, stride, low, wide, ahead);
-        else
-            count_piece(WORDS_WIDE, in_order, x, m, stride, low, wide, ahead);
-    }
-}
-
-/* Two channels of n pixels in wide counters, by one load. */
-LOOP void count_two(const Mem16 *x, size_t n, size_t stride, uint32_t *wide, const Mem16 *ahead)
-{
-    enum { PIXELS = 4 };
-    size_t i = 0;
-    for (; n - i >= PIXELS; i += PIXELS, ahead += (size_t)2 * PIXELS) {
-        __builtin_prefetch(ahead, 0, 2);
-#pragma GCC unroll 4
-        for (size_t k = i; k < i + PIXELS; k++) {
-            const uint32_t both = *(const Mem32 *)(const void *)(x + k * stride);
-            wide[both & 0xFFFF]++;
-            wide[LOOP_TABLE + (both >> 16)]++;
-        }
-    }
-    for (; i < n; i++) {
-        wide[x[i * stride]]++;
-        wide[LOOP_TABLE + x[i * stride + 1]]++;
-    }
-}
-
 /* Interleaved words that do not repeat, one channel after the other, or two by two. While they are
  * counted, as many words from `ahead` on come nearer. */
 LOOP void count_range(const Mem16 *x, size_t n, unsigned channels, const LoopWords *to,
@@ -144,41 +146,46 @@ LOOP void count_range(const Mem16 *x, size_t n, unsigned channels, const LoopWor
         way[c] = choose_way(x + c, all, channels, choice->slow_bytes);
         choice->crowded |= way[c] == WORDS_CROWDED;
     }
-    for (unsigned c = 0; c < channels; c++, x++, ahead += all) {
+    for (unsigned c = 0; c < channels; c++, x++) {
         uint8_t *const low = to->low + c * (size_t)LOOP_LOW_TABLES * LOOP_LOW;
         uint32_t *const wide = to->wide + c * (size_t)LOOP_TABLE;
-        if (!choice->slow_bytes) {
-            count_channel(way[c], false, x, all, channels, low, wide, ahead);
-        } else if (channels % 2 == 0 && c % 2 == 0 && way[c] == WORDS_WIDE &&
-                   way[c + 1] == WORDS_WIDE) {
+        const bool in_order = choice->slow_bytes && way[c] == WORDS_WIDE;
+        if (in_order && channels % 2 == 0 && c % 2 == 0 && way[c + 1] == WORDS_WIDE) {
             count_two(x, all, channels, wide, ahead);
-            c++, x++, ahead += all;
-        } else {
-            count_channel(way[c], true, x, all, channels, low, wide, ahead);
+            c++, x++, ahead += 2 * all;
+            continue;
+        }
+        if (in_order) {
+            count_in_order(x, all, channels, wide, ahead);
+            ahead += all;
+            continue;
+        }
+        for (size_t i = 0, m; i < all; i += m, ahead += m) {
+            const Mem16 *const from = x + i * channels;
+            m = least(all - i, WORDS_PIECE);
+            if (way[c] == WORDS_LOW)
+                count_low(from, m, channels, 1, low, wide, ahead);
+            else if (way[c] == WORDS_CROWDED)
+                count_low(from, m, channels, LOOP_LOW_TABLES, low, wide, ahead);
+            else
+                count_wide(from, m, channels, wide, ahead);
         }
     }
 }
 
 /* Blocks that repeat four pixels are a few additions. */
 LOOP void count_words_of(const Mem16 *x, size_t n, unsigned channels, const LoopWords *to,
-                         LoopChoice *choice, VectorMask *mask_of)
+                         LoopChoice *choice)
 {
     const size_t block = (size_t)WORDS_BLOCK * channels;
-    const uint8_t *const x8 = (const uint8_t *)(const void *)x;
     size_t from = 0, at = 0;
-    Frequent frequent;
-    choice->frequent = find_frequent(sizeof *x, x8, n, channels, &frequent);
-    if (choice->frequent) {
-        count_frequent(sizeof *x, x8, n, channels, &frequent, to->wide, LOOP_TABLE, mask_of);
-        return;
-    }
     for (; n - at >= block; at += block) {
         const Mem64 *const x64 = (const Mem64 *)(const void *)(x + at);
         if (!is_periodic(x64, block * sizeof(Mem16), channels))
             continue;
         count_range(x + from, at - from, channels, to, choice, x + from + n);
-        add_period(sizeof *x, x8 + at * sizeof *x, channels, WORDS_BLOCK / WORDS_PERIOD, to->wide,
-                   LOOP_TABLE);
+        for (size_t i = 0; i < (size_t)WORDS_PERIOD * channels; i++)
+            to->wide[i % channels * LOOP_TABLE + x[at + i]] += WORDS_BLOCK / WORDS_PERIOD;
         from = at + block;
     }
     count_range(x + from, n - from, channels, to, choice, x + from + n);
@@ -187,18 +194,20 @@ LOOP void count_words_of(const Mem16 *x, size_t n, unsigned channels, const Loop
 LOOP void count_words_any(const void *x, size_t n, unsigned channels, const LoopWords *to,
                           LoopChoice *choice, VectorMask *mask_of)
 {
+    if (count_frequent(sizeof(Mem16), x, n, channels, to->wide, LOOP_TABLE, choice, mask_of))
+        return;
     switch (channels) {
     case 1:
-        count_words_of(x, n, 1, to, choice, mask_of);
+        count_words_of(x, n, 1, to, choice);
         break;
     case 2:
-        count_words_of(x, n, 2, to, choice, mask_of);
+        count_words_of(x, n, 2, to, choice);
         break;
     case 3:
-        count_words_of(x, n, 3, to, choice, mask_of);
+        count_words_of(x, n, 3, to, choice);
         break;
     default:
-        count_words_of(x, n, 4, to, choice, mask_of);
+        count_words_of(x, n, 4, to, choice);
     }
 }
 
