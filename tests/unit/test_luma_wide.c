@@ -192,7 +192,9 @@ static size_t check_image(ImgstatSample in, ImgstatDepth depth, uint16_t channel
     enum { WIDTH = 2 * LUMA_BLOCK + 45, HEIGHT = 3 };
     static uint8_t mask[WIDTH * HEIGHT];
     const size_t bytes = sample_bits(in) / 8;
-    const int16_t alpha = channels == 3 ? -1 : (int16_t)(3 + draw() % (channels - 3u));
+    int16_t alpha = -1;
+    if (channels > 3)
+        alpha = (int16_t)(3 + draw() % (channels - 3u));
     ImagePro image = image_of(NULL, WIDTH, HEIGHT, channels, in, 0);
     image.has_nodata = draw() % 2;
     image.nodata_key = draw_key(in);
