@@ -113,7 +113,7 @@ sanitize_with() {
 
 # initcheck goes alone: its shadow of the device's memory leaves none to others.
 do_sanitize() {
-    began=$(date +%s)
+    sanitize_began=$(date +%s)
     wanted=${SANITIZERS:-memcheck racecheck initcheck synccheck}
     case $wanted in
     *initcheck*) sanitize_with initcheck ;;
@@ -126,7 +126,7 @@ do_sanitize() {
         grep -h -A 12 '=========' "$out"/*check-*.log | grep -v 'COMPUTE-SANITIZER\|ERROR SUMMARY: 0' | head -n 40
     fi
     rm -f "$out"/*.verdict
-    printf '%-28s %-12s %5d s\n' sanitize '' $(($(date +%s) - began)) | tee -a "$summary"
+    printf '%-28s %-12s %5d s\n' sanitize '' $(($(date +%s) - sanitize_began)) | tee -a "$summary"
 }
 
 # Whole processes on each device.
