@@ -38,7 +38,9 @@ static const double sample_arithmetic = 20e-9; /* straight lines of what doubles
 static const double sample_curve = 120e-9;     /* and powers */
 static const double cpu_written = 1.7e9;       /* bytes a second that are not mapped meanwhile */
 static const double pixel_colours = 2.5e-9;    /* a pixel: colours that take over a new luma ... */
-static const double pixel_luma = 1e-9;         /* ... which one thread computes, to be measured */
+static const double pixel_luma = 1e-9;         /* ... which one thread computes, to be measured; */
+static const double wide_colours = 20e-9;      /* the same of samples of more than 16 bits, whose */
+static const double wide_luma = 7e-9;          /* luma is computed in every read */
 static const double byte_ranks = 2.8e-9;       /* ranks of wide samples */
 static const double sample_tiles = 1.25e-9;    /* between the tables of four tiles ... */
 static const double tiles_alone = 0.4e-9;      /* ... which one thread of a channel makes */
@@ -183,8 +185,9 @@ static void add_mapping(CostWork *work, const ImgstatPage *page, const CostTask 
     const double samples = pixels * page->channels;
     const bool luma = is_luma(page, task), tiles = is(task, IMGSTAT_CLAHE);
     const size_t size = imgstat_sample_bytes(page->sample);
+    const double luma_seconds = luma ? (size > 2 ? wide_luma : pixel_luma) * pixels : 0;
     if (!task->transfer)
-        work->alone += (luma ? pixel_luma : 0) * pixels + (tiles ? tiles_alone : 0) * pixels;
+        work->alone += luma_seconds + (tiles ? tiles_alone : 0) * pixels;
     if (!task->transfer && ranks_all(task) && size > 2)
         work->ranks += byte_ranks * (double)size * (luma ? pixels : samples);
     if (keeps_indices(page, task))
@@ -193,8 +196,8 @@ static void add_mapping(CostWork *work, const ImgstatPage *page, const CostTask 
         work->alone += samples * (double)imgstat_sample_bytes(output_of(page, task)) / cpu_written;
     work->mapped_bytes += samples * (double)(size + imgstat_sample_bytes(output_of(page, task)));
     work->mapping += map_seconds(page, task) * (luma ? pixels : samples);
-    work->mapping += luma ? pixel_colours * pixels : 0;
-    work->mapping += luma && tiles ? pixel_luma * pixels : 0; /* again: no plane of it is kept */
+    work->mapping += luma ? (size > 2 ? wide_colours : pixel_colours) * pixels : 0;
+    work->mapping += tiles ? luma_seconds : 0; /* again: no plane of it is kept */
 }
 
 /* As pipeline_bytes has it, about. */

@@ -15,7 +15,7 @@ sets=${SETS-"1x64x64x1-u8-png 1000x256x256x3-u8-png 10x4000x3000x3-u8-png 10x400
 8x4096x4096x1-f64-raw"}
 transformed=${TRANSFORMED-"60x512x512x3-u8-png 2x4000x3000x3-u8-png 8x2048x2048x3-u8-raw 1x8192x8192x3-u8-raw
 1x16384x8192x1-u16-raw 4x2048x2048x1-u16-deflate 1x8192x8192x1-f32-raw 16x2048x2048x1-f32-raw
-4x2048x2048x1-f32-deflate 1x8192x4096x1-f64-raw"}
+4x2048x2048x1-f32-deflate 1x8192x4096x1-f64-raw 1x4096x4096x3-f32-raw 1x4096x4096x3-u32-raw"}
 mkdir -p "$dir"
 # shellcheck disable=SC2086 # lists of names
 python3 "$here/make_images.py" "$dir" $sets $transformed

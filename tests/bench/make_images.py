@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Makes the images of devices.sh, from a seed, with the standard library alone.
 
-usage: make_images.py DIR NAME...      NAME: COUNTxWIDTHxHEIGHTxCHANNELS-SAMPLE-CODEC, e.g. 100x2048x2048x1-u16-raw
+usage: make_images.py DIR NAME...      NAME: COUNTxWIDTHxHEIGHTxCHANNELS-SAMPLE-CODEC[-VALUES], e.g. 100x2048x2048x1-u16-raw
 
-SAMPLE: u8, u16, f32, f64. CODEC: raw, deflate (TIFF with horizontal differencing) or png. Each NAME becomes a folder.
-Rows are slopes with noise on them, so that codecs find what they find in photographs.
+SAMPLE: u8, u16, u32, f32, f64. CODEC: raw, deflate (TIFF with horizontal differencing) or png. Each NAME becomes a folder.
+VALUES: smooth (as without: rows are slopes with noise on them, so that codecs find what they find in photographs),
+constant, checker (least and greatest in turn), two (either at random) or random.
 """
 
 import array
@@ -17,20 +18,26 @@ import zlib
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-TYPES = {"u8": ("B", 1, 1), "u16": ("H", 2, 1), "f32": ("f", 4, 3), "f64": ("d", 8, 3)}
+TYPES = {"u8": ("B", 1, 1), "u16": ("H", 2, 1), "u32": ("I", 4, 1), "f32": ("f", 4, 3), "f64": ("d", 8, 3)}
 ROWS = 64  # different ones; an image repeats them, shifted
+# Shares of the type's range: of a pixel's place x from 0 to 1, its column and row, and noise from 0 to 1.
+VALUES = {"smooth": lambda x, column, row, noise: 0.15 + 0.5 * x + 0.1 * row / ROWS + 0.1 * noise,
+          "constant": lambda *_: 0.3,
+          "checker": lambda x, column, row, noise: (column + row) % 2,
+          "two": lambda x, column, row, noise: int(noise < 0.5),
+          "random": lambda x, column, row, noise: noise}
 
 
-def make_rows(seed, width, channels, sample):
+def make_rows(seed, width, channels, sample, values):
     draw = random.Random(seed)
-    code, _, kind = TYPES[sample]
-    top = {"B": 255, "H": 65535}.get(code, 1.0)
+    code, size, kind = TYPES[sample]
+    top = 256 ** size - 1 if kind == 1 else 1.0
     rows = []
     for y in range(ROWS):
         noise = array.array("H", draw.randbytes(2 * 1024))
-        values = [top * (0.15 + 0.5 * i / (width * channels) + 0.1 * y / ROWS + 0.1 * noise[i % 1024] / 65536)
-                  for i in range(width * channels)]
-        rows.append(array.array(code, values if kind == 3 else map(int, values)))
+        shares = (VALUES[values](i / (width * channels), i // channels, y, noise[i % 1024] / 65536)
+                  for i in range(width * channels))
+        rows.append(array.array(code, (top * share if kind == 3 else int(top * share) for share in shares)))
     return rows
 
 
@@ -40,7 +47,7 @@ def png_chunk(kind, data):
 
 def difference(row, channels):
     """Each sample minus that of the pixel before, modulo the type's range; for integers."""
-    top = 256 if row.typecode == "B" else 65536
+    top = 256 ** row.itemsize
     first = row[:channels]
     return first + array.array(row.typecode, ((a - b) % top for a, b in zip(row[channels:], row)))
 
@@ -52,7 +59,7 @@ def filtered(rows, channels, codec):
         if codec == "raw":
             out.append(row.tobytes())
         elif codec == "deflate":
-            out.append((difference(row, channels) if row.typecode in "BH" else row).tobytes())
+            out.append((difference(row, channels) if row.typecode in "BHI" else row).tobytes())
         else:
             big = array.array(row.typecode, row)
             if big.itemsize == 2:
@@ -120,11 +127,11 @@ def write_tiff(path, rows, width, height, channels, sample, codec):
 
 
 def make(folder, name):
-    shape, sample, codec = name.split("-")
+    shape, sample, codec, values = (name.split("-") + ["smooth"])[:4]
     count, width, height, channels = map(int, shape.split("x"))
     target = folder / name
     target.mkdir(parents=True, exist_ok=True)
-    rows = filtered(make_rows(name, width, channels, sample), channels, codec)
+    rows = filtered(make_rows(name, width, channels, sample, values), channels, codec)
     suffix = ".png" if codec == "png" else ".tif"
     first = target / f"0000{suffix}"
     if codec == "png":

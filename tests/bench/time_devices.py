@@ -7,8 +7,8 @@ rows of milliseconds, which differ by as much from run to run, are repeated for 
 
 Environment: RUNS (default 3), THREADS (default: "1 4" and all), DEVICES (default "cpu cuda auto"), WORK (default
 "table,--json,all": what stats is to print; all: JSON with shape and percentiles, for floats in place of --json; further
-normalize, bytes (with --depth 8), gamma, percentile, equalize and clahe), WRITTEN (folder for what transforms write, which is removed after each run;
-default: /dev/shm where it is there, so that no disk is timed).
+normalize, bytes (with --depth 8), gamma, percentile, equalize, equalize-8 (with --depth 8) and clahe), WRITTEN (folder
+for what transforms write, which is removed after each run; default: /dev/shm where it is there, so that no disk is timed).
 """
 
 import os
@@ -22,9 +22,10 @@ from pathlib import Path
 
 WAYS = {"table": ["stats"], "--json": ["stats", "--json"],
         "all": ["stats", "--json", "--shape", "--percentiles=1,25,50,75,99"],
-        "normalize": ["normalize"], "bytes": ["normalize", "--depth=8"], "gamma": ["normalize", "--method=gamma=2.2"], "percentile": ["normalize", "--method=percentile"],
-        "equalize": ["equalize"], "clahe": ["equalize", "--clahe"]}
-WIDE = ("f32", "f64")
+        "normalize": ["normalize"], "bytes": ["normalize", "--depth=8"], "gamma": ["normalize", "--method=gamma=2.2"],
+        "percentile": ["normalize", "--method=percentile"], "equalize": ["equalize"],
+        "equalize-8": ["equalize", "--depth=8"], "clahe": ["equalize", "--clahe"]}
+WIDE = ("u32", "f32", "f64")
 BRIEF = 0.25
 
 

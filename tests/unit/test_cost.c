@@ -44,13 +44,19 @@ Test(cost, counts_reads)
     cr_assert_eq(work.wide_bytes, 4 * 80000, "longer keys take more");
 }
 
-static CostWork transformed(double n, ImgstatPage one, ImgstatTransform transform)
+static CostWork transformed_to(ImgstatDepth depth, double n, ImgstatPage one,
+                               ImgstatTransform transform)
 {
     CostWork work = {0};
-    const ImgstatMethod method = {.transform = transform};
+    const ImgstatMethod method = {.transform = transform, .depth = depth};
     const CostTask task = {.method = &method};
     cost_add(&work, &one, &task, n);
     return work;
+}
+
+static CostWork transformed(double n, ImgstatPage one, ImgstatTransform transform)
+{
+    return transformed_to(IMGSTAT_DEPTH_KEEP, n, one, transform);
 }
 
 Test(cost, counts_what_transforms_do)
@@ -168,17 +174,34 @@ Test(cost, agrees_with_what_was_measured)
 }
 
 /* Likewise of transforms: seconds of both; what is chosen takes less than 1.1 times the better. */
+typedef struct Transformed {
+    double n;
+    uint32_t width, height;
+    uint16_t channels;
+    ImgstatSample sample;
+    ImgstatTransform transform;
+    unsigned threads;
+    double cpu, cuda;
+} Transformed;
+
+static void check_choices(const Transformed *rows, size_t n_rows, ImgstatDepth depth)
+{
+    for (size_t i = 0; i < n_rows; i++) {
+        ImgstatPage one = page(rows[i].width, rows[i].channels, rows[i].sample);
+        one.height = rows[i].height;
+        const CostWork work = transformed_to(depth, rows[i].n, one, rows[i].transform);
+        const double cpu = cost_cpu(&work, rows[i].threads);
+        const double cuda = cost_cuda(&work, rows[i].threads);
+        const double taken = cuda < cpu ? rows[i].cuda : rows[i].cpu;
+        const double best = rows[i].cuda < rows[i].cpu ? rows[i].cuda : rows[i].cpu;
+        cr_expect_leq(taken, 1.1 * best, "row %zu: %g and %g s expected, %g and %g measured", i,
+                      cpu, cuda, rows[i].cpu, rows[i].cuda);
+    }
+}
+
 Test(cost, agrees_with_transforms_that_were_measured)
 {
-    static const struct {
-        double n;
-        uint32_t width, height;
-        uint16_t channels;
-        ImgstatSample sample;
-        ImgstatTransform transform;
-        unsigned threads;
-        double cpu, cuda;
-    } rows[] = {
+    static const Transformed rows[] = {
         {1, 8192, 8192, 1, IMGSTAT_F32, IMGSTAT_PERCENTILE, 1, 0.455, 0.751},
         {1, 8192, 8192, 1, IMGSTAT_F32, IMGSTAT_PERCENTILE, 2, 0.343, 0.659},
         {1, 8192, 8192, 1, IMGSTAT_F32, IMGSTAT_PERCENTILE, 4, 0.356, 0.796},
@@ -271,18 +294,35 @@ Test(cost, agrees_with_transforms_that_were_measured)
         {16, 2048, 2048, 1, IMGSTAT_F32, IMGSTAT_STRETCH, 16, 0.059, 0.849},
         {60, 512, 512, 3, IMGSTAT_U8, IMGSTAT_STRETCH, 2, 0.569, 0.900}, /* png */
         {16, 2048, 2048, 1, IMGSTAT_F32, IMGSTAT_STRETCH, 2, 0.174, 0.477},
+        {1, 4096, 4096, 3, IMGSTAT_F32, IMGSTAT_EQUALIZE, 1, 1.529, 0.865},
+        {1, 4096, 4096, 3, IMGSTAT_F32, IMGSTAT_EQUALIZE, 4, 0.845, 0.856},
+        {1, 4096, 4096, 3, IMGSTAT_F32, IMGSTAT_EQUALIZE, 16, 0.692, 0.781},
+        {1, 4096, 4096, 3, IMGSTAT_U32, IMGSTAT_EQUALIZE, 1, 1.649, 0.817},
+        {1, 4096, 4096, 3, IMGSTAT_U32, IMGSTAT_EQUALIZE, 4, 0.862, 0.799},
+        {1, 4096, 4096, 3, IMGSTAT_U32, IMGSTAT_EQUALIZE, 16, 0.706, 0.867},
+        {6, 2048, 2048, 3, IMGSTAT_F32, IMGSTAT_EQUALIZE, 1, 1.366, 0.887},
+        {6, 2048, 2048, 3, IMGSTAT_F32, IMGSTAT_EQUALIZE, 4, 0.595, 0.778},
+        {6, 2048, 2048, 3, IMGSTAT_F32, IMGSTAT_EQUALIZE, 16, 0.297, 0.798},
+        {1, 8192, 4096, 3, IMGSTAT_U16, IMGSTAT_EQUALIZE, 1, 0.414, 0.707},
+        {1, 8192, 4096, 3, IMGSTAT_U16, IMGSTAT_EQUALIZE, 4, 0.321, 0.676},
+        {1, 8192, 4096, 3, IMGSTAT_U16, IMGSTAT_EQUALIZE, 16, 0.326, 0.737},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        ImgstatPage one = page(rows[i].width, rows[i].channels, rows[i].sample);
-        one.height = rows[i].height;
-        const CostWork work = transformed(rows[i].n, one, rows[i].transform);
-        const double cpu = cost_cpu(&work, rows[i].threads);
-        const double cuda = cost_cuda(&work, rows[i].threads);
-        const double taken = cuda < cpu ? rows[i].cuda : rows[i].cpu;
-        const double best = rows[i].cuda < rows[i].cpu ? rows[i].cuda : rows[i].cpu;
-        cr_expect_leq(taken, 1.1 * best, "row %zu: %g and %g s expected, %g and %g measured", i,
-                      cpu, cuda, rows[i].cpu, rows[i].cuda);
-    }
+    static const Transformed to_bytes[] = {
+        {1, 4096, 4096, 3, IMGSTAT_F32, IMGSTAT_EQUALIZE, 1, 1.395, 0.900},
+        {1, 4096, 4096, 3, IMGSTAT_F32, IMGSTAT_EQUALIZE, 4, 0.766, 0.820},
+        {1, 4096, 4096, 3, IMGSTAT_F32, IMGSTAT_EQUALIZE, 16, 0.661, 0.783},
+        {1, 4096, 4096, 3, IMGSTAT_U32, IMGSTAT_EQUALIZE, 1, 1.618, 0.761},
+        {1, 4096, 4096, 3, IMGSTAT_U32, IMGSTAT_EQUALIZE, 4, 0.726, 0.716},
+        {1, 4096, 4096, 3, IMGSTAT_U32, IMGSTAT_EQUALIZE, 16, 0.594, 0.712},
+        {6, 2048, 2048, 3, IMGSTAT_F32, IMGSTAT_EQUALIZE, 1, 1.627, 0.819},
+        {6, 2048, 2048, 3, IMGSTAT_F32, IMGSTAT_EQUALIZE, 4, 0.610, 0.724},
+        {6, 2048, 2048, 3, IMGSTAT_F32, IMGSTAT_EQUALIZE, 16, 0.268, 0.802},
+        {1, 8192, 4096, 3, IMGSTAT_U16, IMGSTAT_EQUALIZE, 1, 0.419, 0.637},
+        {1, 8192, 4096, 3, IMGSTAT_U16, IMGSTAT_EQUALIZE, 4, 0.286, 0.663},
+        {1, 8192, 4096, 3, IMGSTAT_U16, IMGSTAT_EQUALIZE, 16, 0.299, 0.665},
+    };
+    check_choices(rows, sizeof rows / sizeof rows[0], IMGSTAT_DEPTH_KEEP);
+    check_choices(to_bytes, sizeof to_bytes / sizeof to_bytes[0], IMGSTAT_DEPTH_8);
 }
 
 /* One thread against a GPU, over gigabytes of doubles that are read many times. */
