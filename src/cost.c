@@ -8,6 +8,7 @@
 /* Fitted to the tables that tests/bench/devices.sh gave on an NVIDIA H200 beside 16 processors of
  * an Intel Xeon (docs/benchmarks.md): the right side of the comparison everywhere, or a loss below
  * a tenth; of stats the difference to within 0.2 s where not all results of floats are asked for.
+ * Colours of wide samples: likewise beside an H100.
  * Other machines may differ by a factor of two or three, which moves the point from which on a GPU
  * wins, but not the side on which common folders lie. */
 static const double cpu_narrow = 1.5e9;   /* bytes a second and thread, u8 and u16 */
