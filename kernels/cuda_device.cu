@@ -371,6 +371,17 @@ static void device_describe(const Device *base, ImgstatDeviceInfo *out)
     fill_info(out, device->index, &device->properties);
 }
 
+/* They fill pinned memory, which is the device's own. */
+static void device_use_threads(Device *base, unsigned threads)
+{
+    pool_use(((CudaDevice *)base)->pool, threads);
+}
+
+static uint64_t device_thread_bytes(ImgstatSample, uint16_t)
+{
+    return 0;
+}
+
 static void free_device(CudaBuffer *buffer)
 {
     if (buffer->memory)
@@ -502,6 +513,8 @@ const DeviceOps cuda_device_ops = {
     device_open,
     device_close,
     device_describe,
+    device_use_threads,
+    device_thread_bytes,
     device_alloc,
     device_release,
     device_host_alloc,

@@ -53,8 +53,6 @@ static inline uint16_t bands_channels(const Bands *bands)
     return bands->planes > 1 ? bands->planes : bands->page.channels;
 }
 
-typedef ImgstatResult (*UseBand)(void *context, const ImagePro *band, ImgstatError *err);
-
 /* Calls use for every row of the plane once, in order, by bands; ends at the first error. Where the
  * device has threads, one of them has the decoder meanwhile; warnings come from the thread of the
  * call. The device may still be reading the last band. */

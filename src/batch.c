@@ -10,7 +10,9 @@ enum {
     FILES_A_WORKER = 6, /* descriptors: input, output, a second decoder; a reserve */
     FILES_OTHER = 16,
     LEAST_MEMORY =
-        48 << 20 /* wide samples take 33 to 40 MiB: bands, codecs, keys to sort, counters */
+        48 << 20, /* wide samples take 33 to 40 MiB: bands, codecs, keys to sort, counters */
+    PROGRAM_BYTES = 8 << 20, /* code and data of the program and its libraries: 6 to 8 MiB */
+    FILE_BYTES = 192         /* what is kept of each file, without its names */
 };
 
 static void plan_workers(Jobs *jobs)
@@ -50,20 +52,32 @@ static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, siz
     return IMGSTAT_OK;
 }
 
+/* What the files do not get. The least memory has room for any of them, but not for many names. */
+static uint64_t other_bytes(const Jobs *jobs, uint64_t memory)
+{
+    const uint64_t most = memory - (LEAST_MEMORY - PROGRAM_BYTES);
+    uint64_t bytes = PROGRAM_BYTES;
+    for (size_t i = 0; i < jobs->n; i++)
+        bytes += FILE_BYTES + strlen(jobs->job[i].input) + strlen(jobs->job[i].output);
+    return bytes < most ? bytes : most;
+}
+
 /* Whatever holds pixels at once, in --memory or the library's own bound. */
 static void plan_memory(Jobs *jobs)
 {
     const ImgstatBatch *const batch = jobs->batch;
     uint64_t memory = batch->memory ? batch->memory : jobs_memory;
     memory = memory < LEAST_MEMORY ? LEAST_MEMORY : memory;
-    gate_init(&jobs->gate, memory);
     jobs->open = batch->open;
     if (batch->memory &&
         (jobs->open.limits.max_chunk_bytes == 0 || jobs->open.limits.max_chunk_bytes > memory))
         jobs->open.limits.max_chunk_bytes = memory;
-    jobs->pipeline =
-        (Pipeline){.method = &jobs->method, .transfer = batch->transfer, .write = &batch->write};
+    jobs->pipeline = (Pipeline){.method = &jobs->method,
+                                .transfer = batch->transfer,
+                                .write = &batch->write,
+                                .other_bytes = other_bytes(jobs, memory)};
     pipeline_set_memory(&jobs->pipeline, memory);
+    gate_init(&jobs->gate, jobs->pipeline.for_files);
 }
 
 ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job, size_t n,

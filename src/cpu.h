@@ -73,7 +73,8 @@ typedef struct CpuDevice {
     const CpuLoops *loops;
     Pool *pool;
     pthread_mutex_t lock; /* merging into records and host counters */
-    CpuThread *thread;    /* pool_threads of each of these three */
+    unsigned threads;     /* that it was opened with */
+    CpuThread *thread;    /* so many of each of these three */
     CpuMemory *tallies;
     CpuMemory *counts;      /* all zero between calls */
     CpuMemory plan;         /* of the tasks of a call */

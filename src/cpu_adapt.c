@@ -4,19 +4,32 @@
 #include "apply.h"
 #include "cpu.h"
 
-ImgstatResult cpu_measure_luma(Device *device, const ImagePro *image, const DeviceRecord *record,
-                               ImgstatError *err)
+typedef struct Measuring {
+    Device *device;
+    const DeviceRecord *record;
+} Measuring;
+
+static ImgstatResult measure_piece(void *context, const ImagePro *piece, ImgstatError *err)
 {
+    const Measuring *const m = context;
     ImagePro luma;
-    IMGSTAT_TRY(cpu_check_image(image, err));
-    IMGSTAT_TRY(luma_plane(device->scratch, image, &luma, err));
-    const ImgstatResult res = cpu_measure(device, &luma, record, 1, err);
+    IMGSTAT_TRY(luma_plane(m->device->scratch, piece, &luma, err));
+    const ImgstatResult res = cpu_measure(m->device, &luma, m->record, 1, err);
     imgstat_image_release(&luma);
     return res;
 }
 
+ImgstatResult cpu_measure_luma(Device *device, const ImagePro *image, const DeviceRecord *record,
+                               ImgstatError *err)
+{
+    Measuring measuring = {.device = device, .record = record};
+    IMGSTAT_TRY(cpu_check_image(image, err));
+    return image_pieces(image, measure_piece, &measuring, err);
+}
+
 /* One read: threads count different tiles, or observe with different instances. */
 typedef struct Reading {
+    Device *device;
     const Adapt *adapt;
     const ImagePro *band;
     size_t first, tiles; /* of an instance */
@@ -56,25 +69,38 @@ static void set_tiles(Reading *reading)
     reading->tiles = (size_t)(last - first + 1) * clahe->x.tiles;
 }
 
-ImgstatResult cpu_adapt_read(Device *base, Adapt *adapt, const ImagePro *band, ImgstatError *err)
+static void read_band(Reading *reading, const ImagePro *band)
 {
-    ImagePro luma = {0};
-    Reading reading = {.adapt = adapt, .band = band};
+    Pool *const pool = ((CpuDevice *)reading->device)->pool;
+    const Adapt *const adapt = reading->adapt;
+    reading->band = band;
+    if (adapt->finished) {
+        pool_run(pool, adapt->n, observe, reading);
+    } else {
+        set_tiles(reading);
+        pool_run(pool, adapt->n * reading->tiles, count_tile, reading);
+    }
+}
+
+static ImgstatResult read_luma(void *context, const ImagePro *piece, ImgstatError *err)
+{
+    Reading *const reading = context;
+    ImagePro luma;
+    IMGSTAT_TRY(luma_plane(reading->device->scratch, piece, &luma, err));
+    read_band(reading, &luma);
+    imgstat_image_release(&luma);
+    return IMGSTAT_OK;
+}
+
+ImgstatResult cpu_adapt_read(Device *device, Adapt *adapt, const ImagePro *band, ImgstatError *err)
+{
+    Reading reading = {.device = device, .adapt = adapt};
     IMGSTAT_TRY(cpu_check_image(band, err));
     if (band->width == 0 || band->height == 0)
         return IMGSTAT_OK;
-    if (adapt->luma) {
-        IMGSTAT_TRY(luma_plane(base->scratch, band, &luma, err));
-        reading.band = &luma;
-    }
-    Pool *const pool = ((CpuDevice *)base)->pool;
-    if (adapt->finished) {
-        pool_run(pool, adapt->n, observe, &reading);
-    } else {
-        set_tiles(&reading);
-        pool_run(pool, adapt->n * reading.tiles, count_tile, &reading);
-    }
-    imgstat_image_release(&luma);
+    if (adapt->luma)
+        return image_pieces(band, read_luma, &reading, err);
+    read_band(&reading, band);
     return IMGSTAT_OK;
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
@@ -38,6 +39,12 @@ void *cpu_memory_reserve(CpuMemory *memory, size_t bytes)
     memory->memory = fresh;
     memory->bytes = bytes;
     return aligned(fresh);
+}
+
+static void cpu_memory_release(CpuMemory *memory)
+{
+    free(memory->memory);
+    *memory = (CpuMemory){0};
 }
 
 static size_t pixel_bytes(const ImagePro *image)
@@ -185,13 +192,10 @@ static void cpu_close(Device *base)
     CpuDevice *device = (CpuDevice *)base;
     if (!device)
         return;
-    for (unsigned t = 0; device->pool && t < pool_threads(device->pool); t++) {
-        if (device->tallies)
-            free(device->tallies[t].memory);
-        if (device->counts)
-            free(device->counts[t].memory);
-        if (device->thread)
-            free(device->thread[t].scratch);
+    for (unsigned t = 0; t < device->threads; t++) {
+        cpu_memory_release(&device->tallies[t]);
+        cpu_memory_release(&device->counts[t]);
+        free(device->thread[t].scratch);
     }
     (void)(cpu_windows_end(base, NULL, 0, NULL) == IMGSTAT_OK); /* cannot fail */
     free(device->plan.memory);
@@ -228,6 +232,7 @@ static ImgstatResult cpu_open(int index, unsigned threads, Device **out, Imgstat
         device->tallies = calloc(n, sizeof *device->tallies);
         device->counts = calloc(n, sizeof *device->counts);
         bool complete = device->thread && device->tallies && device->counts;
+        device->threads = complete ? n : 0;
         for (unsigned t = 0; complete && t < n; t++) {
             device->thread[t].owner = SIZE_MAX;
             device->thread[t].scratch = aligned_alloc(CPU_ALIGN, CPU_SCRATCH);
@@ -248,6 +253,33 @@ static void cpu_describe(const Device *base, ImgstatDeviceInfo *out)
 {
     const CpuDevice *device = (const CpuDevice *)base;
     *out = device->info;
+}
+
+/* Whole pages of memory whose contents nobody needs go back to the system. */
+static void forget_pages(void *memory, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)memory;
+    const uintptr_t first = (at + page - 1) / page * page, end = (at + bytes) / page * page;
+    if (end > first)
+        (void)madvise((void *)first, end - first, MADV_DONTNEED); /* else it stays: no harm */
+}
+
+static void cpu_use_threads(Device *base, unsigned threads)
+{
+    CpuDevice *const device = (CpuDevice *)base;
+    pool_use(device->pool, threads);
+    for (unsigned t = threads; t < device->threads; t++) {
+        cpu_memory_release(&device->tallies[t]);
+        cpu_memory_release(&device->counts[t]);
+        forget_pages(device->thread[t].scratch, CPU_SCRATCH);
+    }
+}
+
+static uint64_t cpu_thread_bytes(ImgstatSample sample, uint16_t channels)
+{
+    const ImagePro large = {
+        .width = UINT16_MAX, .height = UINT16_MAX, .channels = channels, .sample = sample};
+    return CPU_SCRATCH + cpu_counters(&large, cpu_counting(&large, true)) * sizeof(uint32_t);
 }
 
 static ImgstatResult cpu_host_alloc(Device *device, size_t bytes, void **out, ImgstatError *err)
@@ -395,6 +427,8 @@ const DeviceOps cpu_device_ops = {
     .open = cpu_open,
     .close = cpu_close,
     .describe = cpu_describe,
+    .use_threads = cpu_use_threads,
+    .thread_bytes = cpu_thread_bytes,
     .alloc = cpu_alloc,
     .release = cpu_release,
     .host_alloc = cpu_host_alloc,

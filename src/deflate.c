@@ -58,6 +58,13 @@ Deflater *deflater_create(int level, bool fast)
     return d;
 }
 
+/* Of libdeflate 205, from level 2 on 672, from 10 on 9011 KB; of zlib 403, and 44 to decode. */
+size_t deflater_bytes(int level, bool fast)
+{
+    enum { KIB = 1 << 10, FAST = 512 * KIB, MOST_LEVELS = 1536 * KIB, BEST = 10240 * KIB };
+    return fast ? FAST : level < 10 ? MOST_LEVELS : BEST;
+}
+
 void deflater_destroy(Deflater *d)
 {
     if (!d)
@@ -91,15 +98,24 @@ Deflaters *deflaters_create(void)
     return all;
 }
 
-void deflaters_destroy(Deflaters *all)
+void deflaters_trim(Deflaters *all)
 {
     if (!all)
         return;
+    pthread_mutex_lock(&all->lock);
     while (all->kept) {
         Deflater *const d = all->kept;
         all->kept = d->next;
         deflater_destroy(d);
     }
+    pthread_mutex_unlock(&all->lock);
+}
+
+void deflaters_destroy(Deflaters *all)
+{
+    if (!all)
+        return;
+    deflaters_trim(all);
     pthread_mutex_destroy(&all->lock);
     free(all);
 }

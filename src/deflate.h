@@ -15,11 +15,14 @@ typedef struct Deflater Deflater;
  * where memory runs out. */
 Deflater *deflater_create(int level, bool fast);
 void deflater_destroy(Deflater *deflater); /* accepts NULL */
+/* What one holds, about, but for what grows with the pieces, and then is smaller than one. */
+size_t deflater_bytes(int level, bool fast);
 
 /* Deflaters that are not in use, kept from file to file. Threads may share them. */
 typedef struct Deflaters Deflaters;
 
 Deflaters *deflaters_create(void);            /* NULL: out of memory */
+void deflaters_trim(Deflaters *deflaters);    /* destroys those that are kept; accepts NULL */
 void deflaters_destroy(Deflaters *deflaters); /* accepts NULL; all have been given back */
 /* As deflater_create and deflater_destroy; deflaters: NULL where none are kept. */
 Deflater *deflaters_take(Deflaters *deflaters, int level, bool fast);

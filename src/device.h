@@ -72,6 +72,13 @@ typedef struct DeviceOps {
     ImgstatResult (*open)(int index, unsigned threads, Device **out, ImgstatError *err);
     void (*close)(Device *device);
     void (*describe)(const Device *device, ImgstatDeviceInfo *out);
+    /* From now on work has so many threads of the processor, of those that the device was opened
+     * with, and what others hold between calls goes back to the system. 0: what all of them hold;
+     * work that comes nevertheless has one. */
+    void (*use_threads)(Device *device, unsigned threads);
+    /* What each of them holds of the processor's memory while images of that kind are measured, at
+     * most. */
+    uint64_t (*thread_bytes)(ImgstatSample sample, uint16_t channels);
 
     ImgstatResult (*alloc)(Device *device, size_t bytes, DevMem *out,
                            ImgstatError *err);    /* zeroed */

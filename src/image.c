@@ -171,3 +171,15 @@ ImagePro image_band(const ImagePro *image, uint32_t first, uint32_t count)
     band.context = NULL;
     return band;
 }
+
+ImgstatResult image_pieces(const ImagePro *image, UseBand use, void *context, ImgstatError *err)
+{
+    const size_t fit = image->pitch ? IMAGE_PIECE_BYTES / image->pitch : image->height;
+    const uint32_t most = fit == 0 ? 1 : fit < image->height ? (uint32_t)fit : image->height;
+    for (uint32_t y = 0, n; y < image->height; y += n) {
+        n = image->height - y < most ? image->height - y : most;
+        const ImagePro piece = image_band(image, y, n);
+        IMGSTAT_TRY(use(context, &piece, err));
+    }
+    return IMGSTAT_OK;
+}

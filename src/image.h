@@ -42,4 +42,13 @@ ImgstatResult image_create_unset(uint32_t width, uint32_t height, uint16_t chann
  */
 ImagePro image_band(const ImagePro *image, uint32_t first, uint32_t count);
 
+typedef ImgstatResult (*UseBand)(void *context, const ImagePro *band, ImgstatError *err);
+
+/* Of pixels that are made into others for one read, luma for one: those of a page that is kept do
+ * not get as much again, and are in the cache when they are read. */
+enum { IMAGE_PIECE_BYTES = 16 << 20 };
+/* Calls use for every row of a host image once, in order, by pieces of about that size; ends at the
+ * first error. */
+ImgstatResult image_pieces(const ImagePro *image, UseBand use, void *context, ImgstatError *err);
+
 #endif

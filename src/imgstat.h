@@ -540,8 +540,9 @@ typedef struct ImgstatBatch {
      * a sentence of why. */
     void (*fallen_back)(void *context, const char *why);
     unsigned threads; /* in all; 0: as many as the process may run on */
-    /* Bytes for pixels and counters of all files at work, 48 MiB at least (less is taken for that);
-     * 0: 1 GiB */
+    /* Bytes that the batch may take, with 8 MiB for code and data of the library and of those that
+     * it uses; 48 MiB at least (less is taken for that). What malloc keeps of memory that was freed
+     * and what a GPU's driver takes come on top. 0: 1 GiB */
     uint64_t memory;
     /* NULL, or called for every job on the calling thread; false: stop. */
     bool (*progress)(void *context, const ImgstatDone *done);

@@ -197,14 +197,14 @@ static ImgstatResult does_not_fit(const Jobs *jobs, const Worker *worker, const 
     Pipeline pipeline = jobs->pipeline;
     uint64_t memory;
     do {
-        memory = needed;
+        memory = needed + pipeline.other_bytes;
         pipeline_set_memory(&pipeline, memory);
         IMGSTAT_TRY(find_needed(&pipeline, worker, job, file, &needed, err));
-    } while (needed > memory);
+    } while (needed > pipeline.for_files);
     return error_set(err, IMGSTAT_ERR_LIMIT,
                      "%s: needs about %llu MiB of memory, of which %llu are allowed", job->input,
                      (unsigned long long)((memory >> 20) + 1),
-                     (unsigned long long)(jobs->gate.total >> 20));
+                     (unsigned long long)(jobs->pipeline.memory >> 20));
 }
 
 /* Threads that decode and encode hold strips or tiles each, so that there get to be fewer; then the
@@ -237,6 +237,7 @@ ImgstatResult jobs_enter(Jobs *jobs, Worker *worker, size_t index, ImgstatFile *
     if (needed > total)
         return does_not_fit(jobs, worker, job, file, needed, err);
     take_share(jobs, worker, needed);
+    worker_use_threads(worker, decoder->threads);
     return IMGSTAT_OK;
 }
 

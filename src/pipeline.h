@@ -28,13 +28,16 @@ void worker_close(Worker *worker); /* contents only */
 /* Frees what the worker keeps beyond that many bytes; back to the system where it is to be little.
  */
 void worker_trim(Worker *worker, uint64_t bytes);
+/* For the file at hand, whose decoder has as many. */
+void worker_use_threads(Worker *worker, unsigned threads);
 
 /* The file that others are matched to, measured when it is first asked for. Threads share it. */
 typedef struct Reference Reference;
 
 ImgstatResult reference_create(const char *path, uint32_t page, const ImgstatOpen *how,
                                size_t memory, Reference **out, ImgstatError *err);
-void reference_destroy(Reference *reference); /* accepts NULL */
+void reference_destroy(Reference *reference);           /* accepts NULL */
+Decoder *reference_decoder(const Reference *reference); /* its page selected */
 /* What images of that shape are matched to; belongs to the reference. */
 ImgstatResult reference_get(Reference *reference, Worker *worker, const ImgstatMethod *method,
                             const TransferShape *shape, const MatchReference **out,
@@ -46,12 +49,15 @@ typedef struct Pipeline {
     const Transfer *transfer; /* given; NULL: made from each page */
     Reference *reference;     /* of IMGSTAT_MATCH */
     const ImgstatWrite *write;
-    uint64_t memory;     /* for all files at work; what follows is of it: */
-    uint64_t keep_bytes; /* pages up to this are decoded once, if all else fits beside them */
-    size_t sort_bytes;   /* for keys of wide types, and as many for their counters */
-    size_t strip_bytes;  /* of strips that are compressed, where there is room for them */
+    uint64_t other_bytes; /* what the program takes whatever the files are */
+    uint64_t memory;      /* with that; what follows is of it: */
+    uint64_t for_files;   /* all that are at work */
+    uint64_t keep_bytes;  /* pages up to this are decoded once, if all else fits beside them */
+    size_t sort_bytes;    /* for keys of wide types, and as many for their counters */
+    size_t strip_bytes;   /* of strips that are compressed, where there is room for them */
 } Pipeline;
 
+/* After other_bytes, which are less. */
 void pipeline_set_memory(Pipeline *pipeline, uint64_t memory);
 
 /* Whether a page only says which pixels of another one count: no transform changes or counts it. */

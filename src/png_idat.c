@@ -248,7 +248,9 @@ uint64_t png_idat_bytes(const EncodeHow *how, uint64_t total)
     const uint64_t most = most_blocks(how), blocks = total / BLOCK_BYTES + 1;
     const uint64_t n = blocks < most ? blocks : most;
     const uint64_t alone = n < BLOCKS_A_THREAD ? n : BLOCKS_A_THREAD;
-    return (3 * (n - alone) + (threads < n ? threads : n) - 1) * BLOCK_BYTES;
+    const uint64_t at_once = threads < n ? threads : n;
+    return (3 * (n - alone) + at_once - 1) * BLOCK_BYTES +
+           at_once * deflater_bytes(how->level, how->fast);
 }
 
 ImgstatResult png_idat_create(PngSink *sink, const EncodeHow *how, bool choose, uint64_t total,

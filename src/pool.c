@@ -20,6 +20,7 @@ typedef struct Worker {
 
 struct Pool {
     unsigned threads; /* the caller's included */
+    unsigned used;    /* the first so many of them */
     unsigned started; /* workers running */
     bool tried;       /* to start them */
     pthread_mutex_t lock;
@@ -111,7 +112,7 @@ ImgstatResult pool_create(unsigned threads, Pool **out, ImgstatError *err)
     Pool *pool = calloc(1, bytes);
     if (!pool)
         return error_memory(err, bytes, "threads");
-    pool->threads = threads;
+    pool->threads = pool->used = threads;
     if (pthread_mutex_init(&pool->lock, NULL) != 0) {
         free(pool);
         return error_memory(err, sizeof pool->lock, "a lock");
@@ -140,19 +141,26 @@ void pool_destroy(Pool *pool)
 
 unsigned pool_threads(const Pool *pool)
 {
-    return pool->threads;
+    return pool->used;
+}
+
+void pool_use(Pool *pool, unsigned threads)
+{
+    pool->used = threads < pool->threads ? threads ? threads : 1 : pool->threads;
 }
 
 void pool_run(Pool *pool, size_t tasks, void (*work)(void *context, size_t task, unsigned thread),
               void *context)
 {
-    pool_run_few(pool, pool->threads, tasks, work, context);
+    pool_run_few(pool, pool->used, tasks, work, context);
 }
 
 void pool_run_few(Pool *pool, unsigned threads, size_t tasks,
                   void (*work)(void *context, size_t task, unsigned thread), void *context)
 {
-    if (tasks > 1 && threads > 1 && pool->threads > 1 && !pool->tried)
+    threads = threads < pool->used ? threads : pool->used;
+    threads = threads < tasks ? threads : (unsigned)tasks;
+    if (tasks > 1 && threads > 1 && !pool->tried)
         start_workers(pool);
     if (tasks <= 1 || threads <= 1 || pool->started == 0) {
         for (size_t task = 0; task < tasks; task++)

@@ -36,6 +36,11 @@ ImgstatResult reference_create(const char *path, uint32_t page, const ImgstatOpe
     return IMGSTAT_OK;
 }
 
+Decoder *reference_decoder(const Reference *reference)
+{
+    return reference->file->decoder;
+}
+
 void reference_destroy(Reference *reference)
 {
     if (!reference)

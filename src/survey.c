@@ -123,21 +123,27 @@ typedef struct Passing {
     const Pass *pass;
 } Passing;
 
-static ImgstatResult pass_band(void *context, const ImagePro *band, ImgstatError *err)
+/* Of whose channels one is made. */
+static ImgstatResult pass_piece(void *context, const ImagePro *piece, ImgstatError *err)
 {
     const Passing *const p = context;
-    const DeviceOps *const ops = p->device->ops;
-    if (p->survey->n_sources > 1)
-        return ops->read(p->device, band, p->pass, err);
     ImagePro view;
     if (p->survey->channels == IMGSTAT_LUMA)
-        IMGSTAT_TRY(luma_plane(p->device->scratch, band, &view, err));
+        IMGSTAT_TRY(luma_plane(p->device->scratch, piece, &view, err));
     else
-        IMGSTAT_TRY(survey_flat_view(p->device->scratch, band, p->shape->alpha, &view, err));
-    const ImgstatResult res = ops->read(p->device, &view, p->pass, err);
+        IMGSTAT_TRY(survey_flat_view(p->device->scratch, piece, p->shape->alpha, &view, err));
+    const ImgstatResult res = p->device->ops->read(p->device, &view, p->pass, err);
     if (view.release)
         imgstat_image_release(&view);
     return res;
+}
+
+static ImgstatResult pass_band(void *context, const ImagePro *band, ImgstatError *err)
+{
+    const Passing *const p = context;
+    if (p->survey->n_sources == 1 && band->channels > 1)
+        return image_pieces(band, pass_piece, context, err);
+    return p->device->ops->read(p->device, band, p->pass, err);
 }
 
 ImgstatResult survey_pass(const Survey *survey, Bands *bands, const TransferShape *shape,

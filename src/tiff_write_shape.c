@@ -306,7 +306,8 @@ ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const Enc
 }
 
 /* Rows of a row of chunks that come in parts, the pieces that they become, and for each thread the
- * chunk before compression; libtiff has that once more, and what it writes in memory that grows. */
+ * chunk before compression; libtiff has that once more, and what it writes in memory that grows by
+ * half. */
 uint64_t tiff_encoder_bytes(const EncodeHow *how, const Decoder *like, ImgstatSample sample)
 {
     const TiffDecoder *const td = tiff_of(like);
@@ -330,7 +331,9 @@ uint64_t tiff_encoder_bytes(const EncodeHow *how, const Decoder *like, ImgstatSa
     if (threads > 1 && band < threads * TIFF_SHARED_BYTES)
         band = threads * TIFF_SHARED_BYTES;
     const uint64_t at_once = threads < band / chunk + 1 ? threads : band / chunk + 1;
-    return 2 * band + at_once * ((by_libtiff ? 3 : 1) * chunk + compressor);
+    if (!by_libtiff)
+        compressor += deflater_bytes(how->level, how->fast);
+    return 2 * band + at_once * ((by_libtiff ? 4 : 1) * chunk + compressor);
 }
 
 /* ---- Fields ---- */

@@ -2,6 +2,7 @@
 /* cmd_transform.c: normalize, equalize and apply: from inputs to a batch of the library. */
 #include "apply.h"
 #include "commands.h"
+#include "heap.h"
 #include "outputs.h"
 #include "pipeline.h"
 #include "plan.h"
@@ -258,6 +259,7 @@ static void transform(const Options *o, const InputList *inputs, Run *run,
         .context = run,
         .made = t->save_transfer != NULL ? &made : NULL};
     run->progress = progress_begin(t->together ? "measured " : "", run->outputs->n, o->quiet);
+    heap_keep(t->memory);
     status_catch_gently();
     const ImgstatResult result =
         imgstat_batch_run(&batch, run->outputs->jobs, run->outputs->n, &error);

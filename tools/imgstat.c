@@ -2,11 +2,11 @@
 /* imgstat.c: finds the subcommand, runs it, ends with its status. */
 #include "imgstat.h"
 #include "commands.h"
+#include "heap.h"
 #include "status.h"
 #include "text.h"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,20 +91,6 @@ static void dispatch(int argc, char **argv)
     free(words);
 }
 
-/* Records and tables of one image serve the next, instead of going back to the system between the
- * two. Pixels, which are larger, the library keeps itself. */
-static void keep_memory(void)
-{
-#ifdef __GLIBC__
-    enum {
-        KEPT_BYTES = 8 << 20,
-        TOP_BYTES = 2 << 20 /* free at the end of each thread's heap, where malloc_trim leaves it */
-    };
-    mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
-    mallopt(M_TRIM_THRESHOLD, TOP_BYTES);
-#endif
-}
-
 /* Where a standard stream is closed, the next file that is opened would take its place, and what
  * is said would be written into it. Something takes it that, like a closed one, fails to be used.
  */
@@ -119,7 +105,7 @@ static void occupy_standard_streams(void)
 int main(int argc, char **argv)
 {
     occupy_standard_streams();
-    keep_memory();
+    heap_keep(0);
     status_catch_signals();
     if (argc < 2) {
         print_help(stderr);

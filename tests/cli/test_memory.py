@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""--memory bounds the memory of a batch, whatever its files are. usage: test_memory.py IMGSTAT"""
+"""--memory bounds the memory of the program, whatever its files are. usage: test_memory.py IMGSTAT"""
 
 import array
 import lzma
@@ -19,9 +19,6 @@ from harness import check, environment, run, skip
 NONE, LZMA, DEFLATE, PACKBITS = 1, 34925, 8, 32773
 # Where the passes of an interlaced PNG begin, and how far apart their pixels are.
 PASSES = [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
-# Beyond what is counted: the program and its libraries, 6 to 8 MiB, and 1 to 3 a job.
-SLACK = 16
-
 # Prints the peak memory of a command, in KiB. From a small process: a command starts with the peak of its parent.
 PEAK = """import resource, subprocess, sys
 status = subprocess.call(sys.argv[1:])
@@ -151,12 +148,17 @@ def test_mixed_files(program, folder):
     same = sorted((folder / "in").glob("u8-3*"))
     peaks["together"] = peak(program, "normalize", "--together", "--memory", "64M", "--jobs", "4", "--device", "cpu",
                              *same, "-o", folder / "together")
-    check(max(peaks.values()) <= 64 + SLACK, f"MiB: {peaks}")
+    check(max(peaks.values()) <= 64, f"MiB: {peaks}")
     # The free ends of idle threads' heaps were kept beside what was counted: up to 65 MiB, 75 elsewhere.
     for words in (["normalize"], ["normalize", "--compression", "lzw"]):
-        many = peak(program, *words, "--force", "--memory", "48M", "--jobs", "8", "--device", "cpu", folder / "in", "-o",
+        many = peak(program, *words, "--force", "--memory", "56M", "--jobs", "8", "--device", "cpu", folder / "in", "-o",
                     folder / "out")
-        check(many <= 48 + SLACK, f"{words}, 8 jobs: {many} MiB")
+        check(many <= 56, f"{words}, 8 jobs: {many} MiB")
+    # What threads held was not counted, nor luma of a page that is kept, nor the image that others are to resemble.
+    for words in (["equalize", "--clahe"], ["normalize", "--match", folder / "in" / "u16-3-8-planar.tif"]):
+        many = peak(program, *words, "--force", "--memory", "64M", "--jobs", "16", "--device", "cpu", *same, "-o",
+                    folder / "together")
+        check(many <= 64, f"{words}, 16 jobs: {many} MiB")
 
 
 def test_png(program, folder):
@@ -172,7 +174,7 @@ def test_png(program, folder):
             run(program, *words)
         else:
             peaks[f"{name} to {output.suffix}"] = peak(program, *words)
-    check(max(peaks.values(), default=0) <= 64 + SLACK, f"MiB: {peaks}")
+    check(max(peaks.values(), default=0) <= 64, f"MiB: {peaks}")
     for name in ("plain", "interlaced"):
         run(program, "normalize", "--jobs", "2", folder / f"{name}-out.png", "-o", folder / f"{name}-again.tif")
     again = [(folder / f"{name}-again.tif").read_bytes() for name in ("plain", "interlaced")]
@@ -196,7 +198,7 @@ def test_interlaced(program, folder):
     words = ["normalize", "--depth", "16", "--device", "cpu", "--jobs", "1"]
     if not is_sanitized(program):
         most = peak(program, *words, "--memory", "64M", folder / "in.png", "-o", folder / "peak.png")
-        check(most <= 64 + SLACK, f"to 16 bits: {most} MiB")
+        check(most <= 64, f"to 16 bits: {most} MiB")
     done = run(program, *words, "--memory", "64M", folder / "in.png", "-o", folder / "bands.png")
     run(program, *words, folder / "in.png", "-o", folder / "whole.png")
     check(done.stderr.endswith(b"bands.png: warning: written without interlacing, for which its 68 MiB would have to be "
@@ -228,7 +230,7 @@ def test_threads(program, folder):
     else:
         tiles = peak(program, *words, folder / "few.tif", "--memory", f"{needed}M")
         keys = peak(program, *equalize, folder / "f32-few.tif", "--memory", "48M")
-        check(tiles <= needed + SLACK and keys <= 48 + SLACK, f"MiB: {tiles} of {needed}, {keys} of 48")
+        check(tiles <= needed and keys <= 48, f"MiB: {tiles} of {needed}, {keys} of 48")
     for name in ("", "f32-"):
         few, many = ((folder / f"{name}{which}.tif").read_bytes() for which in ("few", "all"))
         check(len(many) > 1 << 20 and few == many, f"{name}few and all: not the same bytes")

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_cpu_device.c: opening, describing and memory of the CPU device; many images in one call. */
+/* test_cpu_device.c: opening, describing, memory and threads of the CPU device; many images in one
+ * call. */
+#include "apply.h"
 #include "helper_cpu.h"
 
 #include <criterion/criterion.h>
@@ -137,4 +139,74 @@ Test(cpu_device, many_images_in_one_call)
     }
     fprintf(stderr, "many images: %llu samples compared\n", (unsigned long long)compared);
     cr_assert_gt(compared, 0);
+}
+
+static DeviceRecord record_for(Device *device, ImgstatSample sample, uint16_t channels)
+{
+    DeviceRecord record = {.sample = sample, .channels = channels, .parts = RECORD_BINS};
+    const size_t bytes = record_bytes(sample, channels, record.parts);
+    cr_assert_eq(cpu_device_ops.alloc(device, bytes, &record.mem, NULL), IMGSTAT_OK);
+    return record;
+}
+
+static bool same_records(const DeviceRecord *a, const DeviceRecord *b)
+{
+    return memcmp((const void *)(uintptr_t)a->mem.address, (const void *)(uintptr_t)b->mem.address,
+                  a->mem.bytes) == 0;
+}
+
+/* Threads that are taken away lose what they hold, and begin anew when they come back. */
+Test(cpu_device, uses_as_many_threads_as_it_is_told)
+{
+    static const unsigned threads[] = {4, 1, 4, 0, 2, 0, 0, 9, 3};
+    static const ImgstatSample samples[] = {IMGSTAT_U8, IMGSTAT_U16, IMGSTAT_F32};
+    Random random = random_begin("threads");
+    Device *device = open_cpu(cpu_levels[0], 4);
+    unsigned compared = 0;
+    cr_assert(device);
+    for (size_t s = 0; s < 3; s++) {
+        TestImage test =
+            test_image(&random, samples[s], 1900, 1100, 3, PATTERN_RANDOM, 0, 0, false, false);
+        DeviceRecord first = record_for(device, samples[s], 3);
+        for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+            DeviceRecord record = record_for(device, samples[s], 3);
+            cpu_device_ops.use_threads(device, threads[i]);
+            cr_assert_eq(cpu_device_ops.measure(device, &test.image, i ? &record : &first, 1, NULL),
+                         IMGSTAT_OK);
+            cr_expect(i == 0 || same_records(&record, &first), "%u threads", threads[i]);
+            compared += i > 0;
+            cpu_device_ops.release(device, &record.mem);
+        }
+        cpu_device_ops.release(device, &first.mem);
+        test_image_release(&test);
+    }
+    cpu_device_ops.close(device);
+    cr_assert_eq(compared, 24);
+}
+
+/* Luma is made and measured piece by piece. */
+Test(cpu_device, luma_of_several_pieces)
+{
+    static const ImgstatSample samples[] = {IMGSTAT_U8, IMGSTAT_I16, IMGSTAT_F32};
+    Random random = random_begin("pieces");
+    Device *device = open_cpu(cpu_levels[0], 3);
+    cr_assert(device);
+    for (size_t s = 0; s < 3; s++) {
+        const uint32_t height = (uint32_t)(2600 / imgstat_sample_bytes(samples[s]));
+        TestImage test =
+            test_image(&random, samples[s], 2603, height, 3, PATTERN_MIXED, 0, 0, s == 1, s == 2);
+        DeviceRecord pieces = record_for(device, samples[s], 1);
+        DeviceRecord whole = record_for(device, samples[s], 1);
+        ImagePro luma;
+        cr_assert_gt(test.image.pitch * height, IMAGE_PIECE_BYTES);
+        cr_assert_eq(luma_plane(NULL, &test.image, &luma, NULL), IMGSTAT_OK);
+        cr_assert_eq(cpu_device_ops.measure(device, &luma, &whole, 1, NULL), IMGSTAT_OK);
+        cr_assert_eq(cpu_device_ops.measure_luma(device, &test.image, &pieces, NULL), IMGSTAT_OK);
+        cr_expect(same_records(&pieces, &whole), "%s", imgstat_sample_name(samples[s]));
+        imgstat_image_release(&luma);
+        cpu_device_ops.release(device, &pieces.mem);
+        cpu_device_ops.release(device, &whole.mem);
+        test_image_release(&test);
+    }
+    cpu_device_ops.close(device);
 }

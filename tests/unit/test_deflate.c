@@ -147,6 +147,31 @@ Test(deflate, depends_on_nothing_but_its_bytes)
     free(second);
 }
 
+Test(deflate, those_that_are_kept_may_go)
+{
+    Deflaters *const all = deflaters_create();
+    uint8_t *const from = malloc(MOST), *const first = malloc(2 * MOST),
+                   *const second = malloc(2 * MOST);
+    size_t bytes[2];
+    fill(DIFFERENCES, from, MOST);
+    for (int i = 0; i < 2; i++) {
+        Deflater *const d = deflaters_take(all, -1, false), *const e =
+                                                                deflaters_take(all, 9, false);
+        bytes[i] = compress_all(d, from, MOST, 50000, i ? second : first);
+        deflaters_give(all, d);
+        deflaters_give(all, e);
+        deflaters_trim(all);
+    }
+    cr_assert_eq(bytes[0], bytes[1]);
+    cr_assert_arr_eq(first, second, bytes[0]);
+    deflaters_trim(all);
+    deflaters_trim(NULL);
+    deflaters_destroy(all);
+    free(from);
+    free(first);
+    free(second);
+}
+
 /* Sizes as they must be: about the entropy of differences, a fraction of repeated words. */
 Test(deflate, takes_the_smaller_way)
 {

@@ -5,6 +5,7 @@
 #include "sample.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 
 static int released;
 
@@ -111,6 +112,53 @@ Test(image, wraps_and_cuts_bands)
     cr_assert_eq(image.device_id, 2);
     cr_assert_eq(image.pitch, 6);
     cr_assert_eq(image_band(&image, 1, 2).device.address, image.device.address + 6);
+}
+
+typedef struct Pieces {
+    const ImagePro *image;
+    uint32_t rows, calls, most; /* most: calls that succeed */
+} Pieces;
+
+static ImgstatResult take_piece(void *context, const ImagePro *piece, ImgstatError *err)
+{
+    Pieces *const p = context;
+    if (p->calls == p->most)
+        return error_set(err, IMGSTAT_ERR_CANCELLED, "enough");
+    cr_assert_eq(piece->host, image_row(p->image, p->rows));
+    cr_assert_eq(piece->first_row, p->image->first_row + p->rows);
+    cr_assert(piece->height == 1 || piece->height * piece->pitch <= IMAGE_PIECE_BYTES);
+    p->rows += piece->height;
+    p->calls++;
+    return IMGSTAT_OK;
+}
+
+Test(image, pieces)
+{
+    enum { HALF = IMAGE_PIECE_BYTES / 2 };
+    static const struct {
+        size_t pitch;
+        uint32_t height, calls;
+    } cases[] = {{HALF, 5, 3},      {HALF, 2, 1}, {HALF + 1, 3, 3}, {3 * (size_t)HALF, 2, 2},
+                 {HALF / 7, 29, 3}, {1, 1, 1},    {1, 0, 0}};
+    unsigned char *const pixels = malloc(6 * (size_t)HALF);
+    cr_assert(pixels);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ImagePro image;
+        cr_assert_eq(imgstat_image_wrap(IMGSTAT_HOST, 0, pixels, cases[i].pitch, 1, cases[i].height,
+                                        1, IMGSTAT_U8, 0, NULL, NULL, &image, NULL),
+                     IMGSTAT_OK);
+        image.first_row = 1000;
+        Pieces pieces = {.image = &image, .most = UINT32_MAX};
+        cr_assert_eq(image_pieces(&image, take_piece, &pieces, NULL), IMGSTAT_OK);
+        cr_assert_eq(pieces.rows, cases[i].height);
+        cr_assert_eq(pieces.calls, cases[i].calls, "%zu: %u", i, pieces.calls);
+        if (cases[i].calls < 2)
+            continue;
+        pieces = (Pieces){.image = &image, .most = 1};
+        cr_assert_eq(image_pieces(&image, take_piece, &pieces, NULL), IMGSTAT_ERR_CANCELLED);
+        cr_assert_eq(pieces.calls, 1);
+    }
+    free(pixels);
 }
 
 Test(image, nodata)

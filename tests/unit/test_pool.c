@@ -63,6 +63,41 @@ Test(pool, few_threads)
     cr_assert_eq(ran, 500 * 5 * 64);
 }
 
+/* Threads above the number of tasks would each keep what they made for a task of theirs. */
+Test(pool, no_more_threads_than_tasks)
+{
+    Pool *pool;
+    uint64_t ran = 0;
+    cr_assert_eq(pool_create(5, &pool, NULL), IMGSTAT_OK);
+    for (int round = 0; round < 2000; round++)
+        for (size_t tasks = 1; tasks < 5; tasks++) {
+            Seen seen = {.threads = (unsigned)tasks, .tasks = tasks, .runs = calloc(tasks, 1)};
+            cr_assert(seen.runs);
+            pool_run(pool, tasks, see, &seen);
+            cr_assert_eq(seen.bad, 0, "%zu tasks", tasks);
+            ran += tasks;
+            free(seen.runs);
+        }
+    pool_destroy(pool);
+    cr_assert_eq(ran, 2000 * 10);
+}
+
+Test(pool, uses_as_many_as_it_is_told)
+{
+    static const unsigned asked[][2] = {{2, 2}, {0, 1}, {1, 1}, {4, 4}, {5, 5}, {9, 5}, {3, 3}};
+    Pool *pool;
+    uint64_t ran = 0;
+    cr_assert_eq(pool_create(5, &pool, NULL), IMGSTAT_OK);
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        pool_use(pool, asked[i][0]);
+        cr_assert_eq(pool_threads(pool), asked[i][1]);
+        for (int round = 0; round < 100; round++)
+            ran += check_run(pool, 64);
+    }
+    pool_destroy(pool);
+    cr_assert_eq(ran, 7 * 100 * 64);
+}
+
 Test(pool, every_task_once)
 {
     const unsigned threads[] = {1, 2, 3, 7};
