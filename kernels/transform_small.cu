@@ -79,7 +79,8 @@ static __device__ __forceinline__ void map_helped(const Small &s, uint32_t *tabl
  *             barrier and no fence is needed. Every block then makes the same table and maps what
  *             it kept. A lane has a column of the counters and of the table: no bank conflicts. If
  *             it is LARGE, image and result are more than the second-level cache holds: what is
- *             read for the last time leaves that first. What blocks have no room for they read
+ *             read for the last time leaves that first. With narrow rows of the table the largest
+ *             of these find room. What blocks have no room for they read
  *             TWICE, and count before all else; its registers then get pixels that stay, while
  *             shared memory is counted.
  *   Work      an increment and a lookup a sample; 256 ratios a block.
@@ -137,9 +138,10 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     if (STAY == TWICE) {
         count_rounds<THREADS, KEPT, ROW>(s, p, table, v);
         count_copies<THREADS, KEPT, ROW>(s, p, table, kept, arrived);
-        count_kept<THREADS, KEPT, SURE, AHEAD, ROW>(p, table, v);
+        count_kept<THREADS, KEPT, SURE, AHEAD, ROW, false>(p, table, v);
     } else {
-        count_kept<THREADS, KEPT, SURE, AHEAD, ROW>(p, table, v);
+        count_kept<THREADS, KEPT, SURE, AHEAD, ROW, STAY == LARGE && ROW == NARROW_ROW>(p, table,
+                                                                                        v);
         if (SHARES)
             count_copies<THREADS, KEPT, ROW>(s, p, table, kept, arrived);
     }
@@ -220,10 +222,10 @@ static uint32_t piece_vectors(uint32_t vectors, uint32_t blocks)
     return (vectors + blocks * LINE - 1) / (blocks * LINE) * LINE;
 }
 
-/* Vectors that a thread of a full block can keep in shared memory, beside a table. */
-static uint32_t room_for(const CudaDevice *device)
+/* Vectors that a thread of a full block can keep in shared memory, beside a table of such rows. */
+static uint32_t room_for(const CudaDevice *device, int row)
 {
-    const int room = (device->max_shared - BINS * WIDE_ROW - OTHER_BYTES) / (16 * MANY_THREADS);
+    const int room = (device->max_shared - BINS * row - OTHER_BYTES) / (16 * MANY_THREADS);
     return room < 0 ? 0 : room < SHARED_VECTORS ? (uint32_t)room : SHARED_VECTORS;
 }
 
@@ -267,7 +269,8 @@ static ImgstatResult launch(CudaDevice *device, cudaStream_t stream, const Small
     const uint32_t blocks = wanted < 1 ? 1 : wanted < most ? wanted : most;
     s.piece = piece_vectors(s.vectors, blocks);
     const uint32_t each = (s.piece + THREADS - 1) / THREADS, more = each > KEPT ? each - KEPT : 0;
-    s.shared = more < room_for(device) ? more : room_for(device);
+    const uint32_t room = room_for(device, ROW);
+    s.shared = more < room ? more : room;
     s.rounds = (more - s.shared + ROUND_VECTORS - 1) / ROUND_VECTORS;
     size_t bytes = BINS * ROW + (size_t)s.shared * 16 * THREADS;
     /* Room for two blocks a multiprocessor, not for three: launches after the next one would be
@@ -303,13 +306,18 @@ ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, co
     if (s.vectors <= many * KEPT_MANY)
         return launch<MANY_THREADS, KEPT_MANY, KEPT_MORE * FEW_THREADS / MANY_THREADS + 1,
                       IN_REGISTERS, 1, WIDE_ROW, true>(device, stream, *map, s, state, err);
+    const uint64_t room = room_for(device, WIDE_ROW);
     /* An eighth of the cache is for what else there is. */
     const uint64_t cached = (uint64_t)device->properties.l2CacheSize / 8 * 7;
-    if (s.vectors <= many * (KEPT_MANY + room_for(device)) && samples * 2 <= cached)
+    if (s.vectors <= many * (KEPT_MANY + room) && samples * 2 <= cached)
         return launch<MANY_THREADS, KEPT_MANY, KEPT_MANY, SHARED, 1, WIDE_ROW, true>(
             device, stream, *map, s, state, err);
-    return s.vectors <= many * (KEPT_LARGE + room_for(device))
-               ? launch<MANY_THREADS, KEPT_LARGE, KEPT_LARGE, LARGE, 1, WIDE_ROW, true>(
+    if (s.vectors <= many * (KEPT_LARGE + room))
+        return launch<MANY_THREADS, KEPT_LARGE, KEPT_LARGE, LARGE, 1, WIDE_ROW, true>(
+            device, stream, *map, s, state, err);
+    /* Narrow rows leave room for a little more than that; all registers are full then. */
+    return room >= 2 && s.vectors <= many * (KEPT_LARGE + room_for(device, NARROW_ROW))
+               ? launch<MANY_THREADS, KEPT_LARGE, KEPT_LARGE, LARGE, 1, NARROW_ROW, true>(
                      device, stream, *map, s, state, err)
                : launch<MANY_THREADS, KEPT_TWICE, KEPT_TWICE, TWICE, 1, WIDE_ROW, true>(
                      device, stream, *map, s, state, err);

@@ -21,7 +21,7 @@ enum Stay {
 /* Vectors a thread keeps in registers: all, but of the largest images. */
 enum { KEPT_ONE = 1, KEPT_FEW = 4, KEPT_MORE = 9, KEPT_MANY = 8, KEPT_LARGE = 12, KEPT_TWICE = 10 };
 /* And in shared memory at most. */
-enum { SHARED_VECTORS = 10 };
+enum { SHARED_VECTORS = 12 };
 /* What it reads twice has so many of its registers in a round. */
 enum { ROUND_VECTORS = 4 };
 
@@ -150,13 +150,14 @@ static __device__ __forceinline__ void count_rounds(const Small &s, const Piece 
 /* Counts what a thread keeps, and loads the rest of it meanwhile. With wide rows the only branches
  * are those that a block takes together, behind the SURE vectors that every image of the kernel
  * has: what lies beyond the piece is counted beside the columns. A load that a branch follows
- * shares a scoreboard with others, so that a warp waits for all of them. */
-template <unsigned THREADS, unsigned KEPT, unsigned SURE, unsigned AHEAD, unsigned ROW>
+ * shares a scoreboard with others, so that a warp waits for all of them. FULL: nothing of it lies
+ * beyond any piece. */
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, unsigned AHEAD, unsigned ROW, bool FULL>
 static __device__ __forceinline__ void count_kept(const Piece &p, uint32_t *table, uint4 v[KEPT])
 {
 #pragma unroll
     for (unsigned k = 0; k < KEPT; k++) {
-        const bool within = threadIdx.x + k * THREADS < p.vectors;
+        const bool within = FULL || threadIdx.x + k * THREADS < p.vectors;
         if (k >= SURE && k * THREADS >= p.vectors)
             break;
         if (ROW == WIDE_ROW)

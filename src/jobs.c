@@ -33,7 +33,7 @@ bool jobs_cancelled(void *context)
 
 static ImgstatResult open_worker(Jobs *jobs, const char *device, Worker *out, ImgstatError *err)
 {
-    return worker_open(device, jobs->threads, jobs->pipeline.memory, jobs->cancel, out, err);
+    return worker_open(device, jobs->threads, jobs->pipeline.counter_bytes, jobs->cancel, out, err);
 }
 
 static bool may_fall_back(const Jobs *jobs, ImgstatResult result)

@@ -13,32 +13,13 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-enum {
-    OUT_BYTES = 4 << 20, /* of an output band */
-    MOST_SAMPLE = 8,
-    KEEP_SHARE = 4,
-    SORT_SHARE = 8,
-    COUNTER_SHARE = 16,
-    STRIP_SHARE = 16,     /* a strip that libtiff compresses is in memory six times */
-    CODEC_BYTES = 5 << 20 /* decoder and encoder, without their chunks */
-};
-
-void pipeline_set_memory(Pipeline *pipeline, uint64_t memory)
-{
-    pipeline->memory = memory;
-    pipeline->for_files = memory - pipeline->other_bytes;
-    pipeline->keep_bytes = memory / KEEP_SHARE;
-    pipeline->sort_bytes = (size_t)(memory / SORT_SHARE);
-    pipeline->strip_bytes = (size_t)(memory / STRIP_SHARE);
-}
-
-ImgstatResult worker_open(const char *device, unsigned threads, uint64_t memory, Cancel cancel,
+ImgstatResult worker_open(const char *device, unsigned threads, size_t counter_bytes, Cancel cancel,
                           Worker *out, ImgstatError *err)
 {
     *out = (Worker){.cancel = cancel};
     ImgstatResult res = imgstat_device_open(device, threads, &out->device, err);
     if (res == IMGSTAT_OK) {
-        out->device->counter_bytes = (size_t)(memory / COUNTER_SHARE);
+        out->device->counter_bytes = counter_bytes;
         res = pool_create(threads, &out->pool, err);
     }
     out->deflaters = deflaters_create(); /* without it each file makes its own */
@@ -85,7 +66,7 @@ void worker_trim(Worker *worker, uint64_t bytes)
         deflaters_trim(worker->deflaters);
         worker->device->ops->use_threads(worker->device, 0);
     }
-    const uint64_t codec = bytes < CODEC_BYTES ? bytes : CODEC_BYTES;
+    const uint64_t codec = bytes < PIPELINE_CODEC_BYTES ? bytes : PIPELINE_CODEC_BYTES;
     uint64_t held = worker->in.bytes + worker->indices.bytes + worker->out.bytes;
     if (held > bytes - codec) {
         release_bands(worker);
@@ -93,7 +74,7 @@ void worker_trim(Worker *worker, uint64_t bytes)
     }
     if (worker->device->scratch)
         scratch_trim(worker->device->scratch, (size_t)(bytes - held));
-    if (bytes < CODEC_BYTES) {
+    if (bytes < PIPELINE_CODEC_BYTES) {
         pthread_once(&once, trim_heaps);
         trim_heaps();
     }
@@ -169,7 +150,7 @@ static ImgstatResult write_band(void *context, const ImagePro *band, ImgstatErro
     if (w->palette)
         IMGSTAT_TRY(palette_check(w->palette, band, err));
     const uint32_t unit = w->encoder->band_rows ? w->encoder->band_rows : 1;
-    size_t rows = row && row < OUT_BYTES ? OUT_BYTES / row : 1;
+    size_t rows = row && row < PIPELINE_OUT_BYTES ? PIPELINE_OUT_BYTES / row : 1;
     rows = rows > unit ? rows - rows % unit : rows;
     for (uint32_t y = 0; y < band->height;) {
         const uint32_t n = band->height - y < rows ? band->height - y : (uint32_t)rows;
@@ -288,12 +269,7 @@ static ImgstatResult write_page(const Mapper *mapper, Worker *worker, Bands *ban
 
 /* ---- One page -------------------------------------------------------------------------------- */
 
-static bool reads_once(const Pipeline *pipeline)
-{
-    return pipeline->transfer || pipeline->method->transform == IMGSTAT_GAMMA;
-}
-
-static EncodeHow how_of(const Pipeline *pipeline, const Worker *worker, unsigned threads)
+EncodeHow pipeline_how(const Pipeline *pipeline, const Worker *worker, unsigned threads)
 {
     const ImgstatWrite *const write = pipeline->write;
     return (EncodeHow){.compression = write->compression,
@@ -304,92 +280,6 @@ static EncodeHow how_of(const Pipeline *pipeline, const Worker *worker, unsigned
                        .threads = threads,
                        .scratch = worker->device->scratch,
                        .deflaters = worker->deflaters};
-}
-
-/* What order statistics of wide samples take: counters, or keys and room to sort them. */
-static uint64_t order_bytes(const Pipeline *pipeline, const TransferShape *shape,
-                            const ImgstatPage *page)
-{
-    enum { DIGIT_BYTES = 65536 * sizeof(uint64_t), KEY_BYTES = 2 * sizeof(uint64_t), CLIPS = 2 };
-    const uint64_t of_threads = pipeline->memory / COUNTER_SHARE;
-    const ImgstatMethod *const method = pipeline->method;
-    if (pipeline->transfer || !survey_reads_again(method, shape->sample))
-        return 0;
-    const uint64_t maps = transfer_maps(method, shape);
-    if (method->transform == IMGSTAT_PERCENTILE)
-        return maps * CLIPS * DIGIT_BYTES + of_threads;
-    const bool flat = maps == 1 && transfer_channels(method, shape) != IMGSTAT_LUMA;
-    const uint64_t pixels = (uint64_t)page->width * page->height;
-    const uint64_t each = KEY_BYTES * (uint64_t)(flat ? page->channels : 1);
-    return pixels < pipeline->sort_bytes / each ? pixels * each
-                                                : 2 * pipeline->sort_bytes + of_threads;
-}
-
-/* Counters of a page of that kind, and what its order statistics take. */
-static uint64_t counting_bytes(const Pipeline *pipeline, const TransferShape *shape,
-                               const ImgstatPage *page)
-{
-    if (pipeline->transfer)
-        return 0;
-    return 2 * (uint64_t)record_bytes(shape->sample, shape->channels, RECORD_BINS) +
-           order_bytes(pipeline, shape, page);
-}
-
-/* Of so many bytes of pixels, what is made of them at once where one channel of all is measured:
- * their luma, or all without alpha. */
-static uint64_t view_bytes(const Pipeline *pipeline, const TransferShape *shape, uint64_t pixels)
-{
-    const ImgstatMethod *const method = pipeline->method;
-    if (pipeline->transfer || shape->channels == 1)
-        return 0;
-    const ImgstatChannels channels = transfer_channels(method, shape);
-    const uint64_t n = pixels < IMAGE_PIECE_BYTES ? pixels : IMAGE_PIECE_BYTES;
-    const uint64_t masks = n / imgstat_sample_bytes(shape->sample);
-    if (channels == IMGSTAT_LUMA)
-        return (n + masks) / shape->channels;
-    const bool copied = channels == IMGSTAT_JOINT && shape->alpha >= 0;
-    return copied && survey_reads_again(method, shape->sample) ? n + masks : 0;
-}
-
-/* Whoever comes first reads the reference beside the page at hand, with as many threads. */
-static uint64_t reference_bytes(const Pipeline *pipeline, unsigned threads)
-{
-    const bool matches = !pipeline->transfer && pipeline->method->transform == IMGSTAT_MATCH;
-    if (!matches || !pipeline->reference)
-        return 0;
-    Decoder *const decoder = reference_decoder(pipeline->reference);
-    const TransferShape shape = shape_of_page(decoder);
-    return counting_bytes(pipeline, &shape, &decoder->page) + 2 * (uint64_t)bands_least(decoder) +
-           view_bytes(pipeline, &shape, bands_least(decoder)) + threads * decoder->held_bytes;
-}
-
-PipelineBytes pipeline_bytes(const Pipeline *pipeline, const Worker *worker, Decoder *decoder,
-                             const EncodeFormat *format)
-{
-    const TransferShape shape = shape_of_page(decoder);
-    const EncodeHow how = how_of(pipeline, worker, decoder->threads);
-    uint8_t bits;
-    const ImgstatSample sample = pipeline->transfer
-                                     ? imgstat_transfer_output(pipeline->transfer, &bits)
-                                     : transfer_output(pipeline->method, &shape, &bits);
-    const uint64_t band = bands_least(decoder), whole = bands_whole(decoder);
-    const DeviceOps *const device = worker->device->ops;
-    uint64_t bytes = CODEC_BYTES + counting_bytes(pipeline, &shape, &decoder->page) +
-                     reference_bytes(pipeline, decoder->threads) +
-                     decoder->threads * device->thread_bytes(shape.sample, shape.channels);
-    if (!pipeline->transfer && pipeline->method->transform == IMGSTAT_CLAHE)
-        bytes += adapt_bytes(pipeline->method, &shape, decoder->page.width, decoder->page.height);
-    if (band > UINT64_MAX / 16)
-        return (PipelineBytes){.all = UINT64_MAX / 2};
-    bytes += view_bytes(pipeline, &shape, whole <= pipeline->keep_bytes ? whole : band);
-    const uint64_t row = decoder->page.width * (uint64_t)decoder_channels(decoder) * MOST_SAMPLE;
-    bytes += (row > OUT_BYTES ? row : OUT_BYTES) + decoder->held_bytes +
-             (format ? format->bytes(&how, decoder, sample) : 0);
-    const bool keep = !reads_once(pipeline) && whole <= pipeline->keep_bytes &&
-                      bytes + whole <= pipeline->for_files;
-    if (keep)
-        return (PipelineBytes){.kept = whole, .all = bytes + whole};
-    return (PipelineBytes){.all = bytes + (decoder->threads > 1 ? 2 : 1) * band};
 }
 
 static ImgstatResult make_transfer(const Pipeline *pipeline, Worker *worker, Bands *bands,
@@ -528,7 +418,7 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, Worker *worker, ImgstatFile
     Encoder *encoder = NULL;
     Warnings warnings = {
         .warn = decoder->how.warn, .context = decoder->how.warn_context, .name = job->output};
-    const EncodeHow how = how_of(pipeline, worker, decoder->threads);
+    const EncodeHow how = pipeline_how(pipeline, worker, decoder->threads);
     ImgstatResult res =
         output_open(job->output, pipeline->write->replace, mode_of(decoder->source), &output, err);
     if (res == IMGSTAT_OK) {

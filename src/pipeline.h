@@ -21,8 +21,8 @@ typedef struct Worker {
     Cancel cancel;
 } Worker;
 
-/* memory: as Pipeline has it. */
-ImgstatResult worker_open(const char *device, unsigned threads, uint64_t memory, Cancel cancel,
+/* counter_bytes: as Pipeline has it. */
+ImgstatResult worker_open(const char *device, unsigned threads, size_t counter_bytes, Cancel cancel,
                           Worker *out, ImgstatError *err);
 void worker_close(Worker *worker); /* contents only */
 /* Frees what the worker keeps beyond that many bytes; back to the system where it is to be little.
@@ -54,11 +54,20 @@ typedef struct Pipeline {
     uint64_t for_files;   /* all that are at work */
     uint64_t keep_bytes;  /* pages up to this are decoded once, if all else fits beside them */
     size_t sort_bytes;    /* for keys of wide types, and as many for their counters */
+    size_t counter_bytes; /* of the threads of a worker, for further reads of wide types */
     size_t strip_bytes;   /* of strips that are compressed, where there is room for them */
 } Pipeline;
 
-/* After other_bytes, which are less. */
+/* pipeline_bytes.c: after other_bytes, which are less. */
 void pipeline_set_memory(Pipeline *pipeline, uint64_t memory);
+
+enum {
+    PIPELINE_OUT_BYTES = 4 << 20,  /* of an output band */
+    PIPELINE_CODEC_BYTES = 5 << 20 /* decoder and encoder, without their chunks */
+};
+
+/* How a worker writes a file that has so many threads. */
+EncodeHow pipeline_how(const Pipeline *pipeline, const Worker *worker, unsigned threads);
 
 /* Whether a page only says which pixels of another one count: no transform changes or counts it. */
 bool page_is_mask(const ImgstatPage *page);
@@ -67,7 +76,7 @@ bool page_is_mask(const ImgstatPage *page);
 const EncodeFormat *pipeline_format(const Pipeline *pipeline, const ImgstatJob *job,
                                     const Decoder *decoder);
 
-/* Bytes that transforming the page selected takes, about. */
+/* pipeline_bytes.c: bytes that transforming the page selected takes, and no less. */
 typedef struct PipelineBytes {
     uint64_t kept; /* of its pixels, where they are kept; else 0 */
     uint64_t all;

@@ -202,8 +202,8 @@ static size_t kept_cases(cudaStream_t stream)
 }
 
 /* Images that one launch transforms: around vectors of 16 samples, blocks (of 132, the last two of
- * the one of 1,081,365 samples have none), and what a block keeps in registers and in shared
- * memory; the last is too large. */
+ * the one of 1,081,365 samples have none, and the last one of 48,998,417 least beside the others),
+ * and what a block keeps in registers and in shared memory; the last is too large. */
 static size_t plain_cases(cudaStream_t stream)
 {
     static const Shape shapes[] = {
@@ -228,6 +228,10 @@ static size_t plain_cases(cudaStream_t stream)
         {.sample = IMGSTAT_I8, .channels = 1, .width = 6503, .height = 6401, .nodata = true},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 47579151, .height = 1},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 7001, .height = 6803},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 48998417, .height = 1},
+        {.sample = IMGSTAT_I8, .channels = 1, .width = 7101, .height = 7103, .nodata = true},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 51904527, .height = 1},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 51904528, .height = 1},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 8193, .height = 8191},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 11585, .height = 11585}, /* < 2^27 */
         {.sample = IMGSTAT_U8, .channels = 1, .width = 16384, .height = 8192},
@@ -432,6 +436,7 @@ static size_t busy_cases(cudaStream_t stream)
         {.sample = IMGSTAT_I8, .channels = 1, .width = 2048, .height = 1056, .nodata = true},
         {.sample = IMGSTAT_U8, .channels = 3, .width = 2731, .height = 2049},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 7001, .height = 6803},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 8193, .height = 8191},
     };
     const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE, .channels = IMGSTAT_JOINT};
     const size_t n = sizeof shapes / sizeof *shapes;
@@ -462,7 +467,7 @@ static size_t busy_cases(cudaStream_t stream)
  * words. */
 static size_t parallel_cases(void)
 {
-    enum { STREAMS = 7, ROUNDS = 60 };
+    enum { STREAMS = 8, ROUNDS = 60 };
     const Shape shapes[STREAMS] = {
         {.sample = IMGSTAT_U8, .channels = 1, .width = 1500, .height = 700},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 4096, .height = 4000},
@@ -470,6 +475,7 @@ static size_t parallel_cases(void)
         {.sample = IMGSTAT_U8, .channels = 1, .width = 4300, .height = 4200},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 6001, .height = 5803},
         {.sample = IMGSTAT_U8, .channels = 1, .width = 7000, .height = 6900},
+        {.sample = IMGSTAT_U8, .channels = 1, .width = 7400, .height = 7300},
         {.sample = IMGSTAT_U16, .channels = 1, .width = 1700, .height = 1600},
     };
     const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE};
