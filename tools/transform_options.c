@@ -112,8 +112,7 @@ const struct argp_option transform_input_table[] = {
     {NULL, 0, NULL, 0, "Input:", 4},
     {"recursive", 'r', NULL, 0, "Enter the directories inside directories (default: no)", 4},
     {"memory", KEY_MEMORY, "SIZE", 0,
-     "Bytes that the program may take, not below 48M; suffixes K, M, G, T (default: 1G)",
-     4},
+     "Bytes that the program may take, not below 48M; suffixes K, M, G, T (default: 1G)", 4},
     {0},
 };
 
