@@ -542,7 +542,8 @@ typedef struct ImgstatBatch {
     unsigned threads; /* in all; 0: as many as the process may run on */
     /* Bytes that the batch may take, with 8 MiB for code and data of the library and of those that
      * it uses; 48 MiB at least (less is taken for that). What malloc keeps of memory that was freed
-     * and what a GPU's driver takes come on top. 0: 1 GiB */
+     * comes on top, and on a GPU what its driver takes and up to 48 MiB of buffers for each of the
+     * batch's workers. 0: 1 GiB */
     uint64_t memory;
     /* NULL, or called for every job on the calling thread; false: stop. */
     bool (*progress)(void *context, const ImgstatDone *done);
