@@ -305,9 +305,9 @@ ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const Enc
     return choose_chunks(encoder, td, page, shape, err);
 }
 
-/* Rows of a row of chunks that come in parts, the pieces that they become, and for each thread the
- * chunk before compression; libtiff has that once more, and what it writes in memory that grows by
- * half. */
+/* Rows of a row of chunks that come in parts, of whole samples, the pieces that they become, and
+ * for each thread the chunk before compression, whose samples may have fewer bits; libtiff has that
+ * once more, and what it writes in memory that grows by half. */
 uint64_t tiff_encoder_bytes(const EncodeHow *how, const Decoder *like, ImgstatSample sample)
 {
     const TiffDecoder *const td = tiff_of(like);
@@ -317,23 +317,29 @@ uint64_t tiff_encoder_bytes(const EncodeHow *how, const Decoder *like, ImgstatSa
     const bool by_libtiff = compression == COMPRESSION_LZW || compression == COMPRESSION_PACKBITS ||
                             compression == COMPRESSION_ZSTD || compression == COMPRESSION_LZMA;
     const bool tiled = td && td->layout.tiled;
-    uint64_t chunk = td ? td->layout.chunk_bytes : STRIP_BYTES, compressor;
-    if (td && sample != like->page.sample)
-        chunk = (uint64_t)td->layout.chunk_width * td->layout.chunk_height * td->layout.per_chunk *
-                imgstat_sample_bytes(sample);
+    const uint16_t planes = td ? td->layout.planes : 1;
+    uint64_t chunk = STRIP_BYTES, rows = STRIP_BYTES, compressor;
     if (compression == COMPRESSION_NONE)
         return 3 * threads * TIFF_SHARED_BYTES;
-    const uint16_t planes = td ? td->layout.planes : 1;
+    if (td) {
+        const bool same = sample == like->page.sample && !td->map8 && !td->map16;
+        rows = (uint64_t)td->layout.chunk_width * td->layout.chunk_height *
+               (planes > 1 ? 1 : like->page.channels) * imgstat_sample_bytes(sample);
+        chunk = same && td->layout.chunk_bytes < rows ? td->layout.chunk_bytes : rows;
+    }
     const uint64_t most = most_of_strip(how, planes);
-    chunk = !tiled && chunk > most ? most : chunk;
+    if (!tiled && chunk > most) {
+        rows = (rows + chunk - 1) / chunk * most;
+        chunk = most;
+    }
     (void)level_within(compression, how->fast ? 1 : how->level, level_room(how), &compressor);
-    uint64_t band = chunk * (tiled ? td->layout.across : 1) * planes;
-    if (threads > 1 && band < threads * TIFF_SHARED_BYTES)
-        band = threads * TIFF_SHARED_BYTES;
-    const uint64_t at_once = threads < band / chunk + 1 ? threads : band / chunk + 1;
+    uint64_t chunks = (uint64_t)(tiled ? td->layout.across : 1) * planes;
+    if (threads > 1 && rows * chunks < threads * TIFF_SHARED_BYTES)
+        chunks = threads * TIFF_SHARED_BYTES / (rows ? rows : 1) + 1;
+    const uint64_t at_once = threads < chunks + 1 ? threads : chunks + 1;
     if (!by_libtiff)
         compressor += deflater_bytes(how->level, how->fast);
-    return 2 * band + at_once * ((by_libtiff ? 4 : 1) * chunk + compressor);
+    return chunks * (rows + chunk) + at_once * ((by_libtiff ? 4 : 1) * chunk + compressor);
 }
 
 /* ---- Fields ---- */

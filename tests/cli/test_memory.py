@@ -236,6 +236,23 @@ def test_threads(program, folder):
         check(len(many) > 1 << 20 and few == many, f"{name}few and all: not the same bytes")
 
 
+def test_few_bits(program, folder):
+    """Rows to compress are held as whole samples, eight times what a strip of single bits was counted: 96 MiB of 64."""
+    if is_sanitized(program):
+        return skip("peak memory of single bits: the sanitizer takes more than imgstat")
+    (folder / "in").mkdir()
+    width, height = 8000, 5000
+    data = zlib.compress(b"".join(random.Random(y % 7).randbytes(width // 8) for y in range(height)), 1)
+    for i in range(4):
+        (folder / "in" / f"{i}.tif").write_bytes(harness.tiff_file(data, [
+            (256, 4, [width]), (257, 4, [height]), (258, 3, [1]), (259, 3, [DEFLATE]), (262, 3, [1]), (273, 4, [8]),
+            (277, 3, [1]), (278, 4, [height]), (279, 4, [len(data)])]))
+    most = peak(program, "normalize", "--memory", "64M", "--jobs", "4", "--device", "cpu", folder / "in", "-o",
+                folder / "out")
+    check(most <= 64, f"MiB: {most}")
+    check(len(os.listdir(folder / "out")) == 4, "all of them are there")
+
+
 def test_pages(program, folder):
     """Only the first 64 pages were looked at: a later one took 270 MiB of 64."""
     write_pages(folder / "late.tif", [64] * 100 + [8192, 64])
