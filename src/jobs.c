@@ -204,7 +204,7 @@ static ImgstatResult does_not_fit(const Jobs *jobs, const Worker *worker, const 
     return error_set(err, IMGSTAT_ERR_LIMIT,
                      "%s: needs about %llu MiB of memory, of which %llu are allowed", job->input,
                      (unsigned long long)((memory >> 20) + 1),
-                     (unsigned long long)(jobs->pipeline.memory >> 20));
+                     (unsigned long long)((pipeline.other_bytes + jobs->gate.total) >> 20));
 }
 
 /* Threads that decode and encode hold strips or tiles each, so that there get to be fewer; then the

@@ -8,7 +8,7 @@
 
 #include <stdatomic.h>
 
-/* For the pixels and counters of all files at work, where the batch does not say. */
+/* Of the whole program, where the batch does not say. */
 static const uint64_t jobs_memory = (uint64_t)1 << 30;
 
 /* What became of one job. */

@@ -50,15 +50,14 @@ typedef struct Pipeline {
     Reference *reference;     /* of IMGSTAT_MATCH */
     const ImgstatWrite *write;
     uint64_t other_bytes; /* what the program takes whatever the files are */
-    uint64_t memory;      /* with that; what follows is of it: */
-    uint64_t for_files;   /* all that are at work */
+    uint64_t for_files;   /* all that are at work; what follows is of both together: */
     uint64_t keep_bytes;  /* pages up to this are decoded once, if all else fits beside them */
     size_t sort_bytes;    /* for keys of wide types, and as many for their counters */
     size_t counter_bytes; /* of the threads of a worker, for further reads of wide types */
     size_t strip_bytes;   /* of strips that are compressed, where there is room for them */
 } Pipeline;
 
-/* pipeline_bytes.c: after other_bytes, which are less. */
+/* pipeline_bytes.c: of the whole program. After other_bytes, which are less. */
 void pipeline_set_memory(Pipeline *pipeline, uint64_t memory);
 
 enum {

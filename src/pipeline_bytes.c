@@ -13,7 +13,6 @@ enum {
 
 void pipeline_set_memory(Pipeline *pipeline, uint64_t memory)
 {
-    pipeline->memory = memory;
     pipeline->for_files = memory - pipeline->other_bytes;
     pipeline->keep_bytes = memory / KEEP_SHARE;
     pipeline->sort_bytes = (size_t)(memory / SORT_SHARE);

@@ -160,9 +160,9 @@ void pool_run_few(Pool *pool, unsigned threads, size_t tasks,
 {
     threads = threads < pool->used ? threads : pool->used;
     threads = threads < tasks ? threads : (unsigned)tasks;
-    if (tasks > 1 && threads > 1 && !pool->tried)
+    if (threads > 1 && !pool->tried)
         start_workers(pool);
-    if (tasks <= 1 || threads <= 1 || pool->started == 0) {
+    if (threads <= 1 || pool->started == 0) {
         for (size_t task = 0; task < tasks; task++)
             work(context, task, 0);
         return;

@@ -237,6 +237,7 @@ static void transform(const Options *o, const InputList *inputs, Run *run,
     uint32_t page = 0;
     const bool match = t->method.transform == IMGSTAT_MATCH;
     const bool paged = match && input_names_page(t->reference, &path, &page);
+    heap_keep(t->memory); /* planning may open a GPU, whose driver starts threads */
     const PlanDevice device = plan(o, run->outputs, given);
     const ImgstatBatch batch = {
         .method = t->method,
@@ -259,7 +260,6 @@ static void transform(const Options *o, const InputList *inputs, Run *run,
         .context = run,
         .made = t->save_transfer != NULL ? &made : NULL};
     run->progress = progress_begin(t->together ? "measured " : "", run->outputs->n, o->quiet);
-    heap_keep(t->memory);
     status_catch_gently();
     const ImgstatResult result =
         imgstat_batch_run(&batch, run->outputs->jobs, run->outputs->n, &error);
