@@ -27,6 +27,9 @@ enum { LOOP_BYTES = LOOP_BYTE_TABLES * LOOP_BYTE_TABLE };
 enum { LOOP_LOW = 65536 + 64 };
 /* Such tables that words of a channel are counted in. */
 enum { LOOP_LOW_TABLES = 4 };
+/* Sums of counters of the first of these, each of as many, and what lies between those of two
+ * channels: whole cache lines. */
+enum { LOOP_SUMS = 64, LOOP_SUMS_ROW = LOOP_SUMS + 16 };
 
 enum { PART_PAST = 16 };
 
@@ -49,6 +52,7 @@ typedef struct LoopBytes {
 typedef struct LoopWords {
     uint32_t *wide; /* a channel: LOOP_TABLE */
     uint8_t *low;   /* a channel: LOOP_LOW_TABLES of LOOP_LOW, modulo 256: the rest is in wide */
+    uint32_t *sums; /* a channel: LOOP_SUMS, and whether they are out of date; cpu_summed.h */
 } LoopWords;
 
 /* How bytes are counted, as those before were, in counters of the same kind, and where words have
@@ -56,9 +60,11 @@ typedef struct LoopWords {
 typedef struct LoopChoice {
     size_t left; /* bytes that are counted before the next choice */
     bool spans, pairs, wide;
-    bool crowded;    /* words have been counted in all low tables, not only in the first */
-    bool frequent;   /* the last samples by comparing with few values */
-    bool slow_bytes; /* counters of one byte take the processor longer: processor_slow_bytes */
+    bool crowded;      /* words have been counted in all low tables, not only in the first */
+    bool frequent;     /* the last samples by comparing with few values */
+    bool slow_bytes;   /* counters of one byte take the processor longer: processor_slow_bytes */
+    bool summed;       /* words have been counted by cpu_summed.h */
+    unsigned let_pass; /* chances to count words by cpu_summed.h that are not taken */
 } LoopChoice;
 
 /* Sums of 32-bit integers of a channel. */

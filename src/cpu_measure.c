@@ -53,7 +53,8 @@ static void flush_counts(uint32_t *counts, uint8_t *low, uint32_t n, ImgstatSamp
                          uint64_t *bins)
 {
     enum { SOME = 16 };
-    const bool same = !sample_is_narrow(sample) || sample == IMGSTAT_U8 || sample == IMGSTAT_U16;
+    const bool in_order = sample != IMGSTAT_F16; /* as many follow each other among the bins */
+    const uint32_t flip = sample_is_narrow(sample) ? (uint32_t)sample_key(sample, 0) : 0;
     const uint8_t none[SOME] = {0};
     for (uint32_t i = 0; i < n; i += SOME) {
         const uint8_t *const more = low ? low + i : none;
@@ -64,9 +65,9 @@ static void flush_counts(uint32_t *counts, uint8_t *low, uint32_t n, ImgstatSamp
         }
         if (any == 0)
             continue;
-        for (uint32_t k = 0; same && k < SOME; k++)
-            bins[i + k] += sum[k];
-        for (uint32_t k = 0; !same && k < SOME; k++)
+        for (uint32_t k = 0; in_order && k < SOME; k++)
+            bins[(i ^ flip) + k] += sum[k];
+        for (uint32_t k = 0; !in_order && k < SOME; k++)
             bins[sample_key(sample, i + k)] += sum[k];
         memset(counts + i, 0, SOME * sizeof *counts);
         if (low)
@@ -153,7 +154,7 @@ static void flush(const Plan *plan, CpuThread *thread)
     Tally *tally = record_tally(record);
     uint64_t *bins = record_bins(record);
     uint32_t *const counts = thread->counts;
-    uint8_t *const low = cpu_word_counters(counts, record->channels).low;
+    const LoopWords words = cpu_word_counters(counts, record->channels);
 
     cpu_extrema_end(thread, &plan->images[thread->owner]);
     for (uint16_t c = 0; c < record->channels; c++)
@@ -163,14 +164,16 @@ static void flush(const Plan *plan, CpuThread *thread)
         flush_bytes(&bytes, record->channels);
     }
     for (uint16_t c = 0; thread->choice.crowded && c < record->channels; c++)
-        flush_low(low + (c * (size_t)LOOP_LOW_TABLES + 1) * LOOP_LOW, LOOP_LOW_TABLES - 1,
+        flush_low(words.low + (c * (size_t)LOOP_LOW_TABLES + 1) * LOOP_LOW, LOOP_LOW_TABLES - 1,
                   counts + c * stride);
+    if (bins && n != 256)
+        memset(words.sums, 0, record->channels * sizeof *words.sums * LOOP_SUMS_ROW);
     pthread_mutex_lock(&plan->device->lock);
     for (uint16_t c = 0; c < record->channels; c++)
         tally_merge(&tally[c], &thread->tally[c]);
     for (uint16_t c = 0; bins && c < record->channels; c++)
         flush_counts(counts + c * stride,
-                     n == 256 ? NULL : low + c * (size_t)LOOP_LOW_TABLES * LOOP_LOW, n,
+                     n == 256 ? NULL : words.low + c * (size_t)LOOP_LOW_TABLES * LOOP_LOW, n,
                      record->sample, bins + (size_t)c * n);
     pthread_mutex_unlock(&plan->device->lock);
     thread->owner = SIZE_MAX;

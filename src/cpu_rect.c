@@ -2,6 +2,7 @@
 /* cpu_rect.c: measuring one rectangle with the loops of an instruction set. */
 #include "cpu_loops_keys.h"
 #include "cpu_reference.h"
+#include "cpu_summed.h"
 
 /* Bytes that stay in the nearest caches while several loops read them. */
 enum { CHUNK_BYTES = 1 << 16 };
@@ -13,7 +14,8 @@ enum { PAIRS_FROM = 1 << 20 };
 /* Words that a table of pairs takes, with the wide one. */
 static const size_t PAIR_COUNTERS = LOOP_TABLE + LOOP_LOW / sizeof(uint32_t);
 /* The same of a channel of words. */
-static const size_t WORD_COUNTERS = LOOP_TABLE + LOOP_LOW_TABLES * (LOOP_LOW / sizeof(uint32_t));
+static const size_t WORD_COUNTERS =
+    LOOP_TABLE + LOOP_LOW_TABLES * (LOOP_LOW / sizeof(uint32_t)) + LOOP_SUMS_ROW;
 
 /* What a rectangle's chunks are added to. */
 typedef struct Target {
@@ -71,7 +73,9 @@ LoopBytes cpu_byte_counters(uint32_t *counts, unsigned channels, CpuCounting cou
 
 LoopWords cpu_word_counters(uint32_t *counts, unsigned channels)
 {
-    return (LoopWords){.wide = counts, .low = (uint8_t *)(counts + channels * (size_t)LOOP_TABLE)};
+    uint8_t *const low = (uint8_t *)(counts + channels * (size_t)LOOP_TABLE);
+    uint8_t *const sums = low + channels * (size_t)LOOP_LOW_TABLES * LOOP_LOW;
+    return (LoopWords){.wide = counts, .low = low, .sums = (uint32_t *)(void *)sums};
 }
 
 /* The raster index of pixel i of a run. */
@@ -152,20 +156,31 @@ static uint64_t find(const ImagePro *image, const CpuRun *run, uint16_t channel,
 }
 
 /* Runs are visited in raster order: only a better value moves a position. */
+static void add_min(const Target *to, const CpuRun *run, uint16_t channel, uint64_t min)
+{
+    CpuExtrema *extrema = &to->extrema[channel];
+    if (extrema->min_run.n > 0 && min >= extrema->min)
+        return;
+    extrema->min = min;
+    extrema->min_run = *run;
+}
+
+static void add_max(const Target *to, const CpuRun *run, uint16_t channel, uint64_t max)
+{
+    CpuExtrema *extrema = &to->extrema[channel];
+    if (extrema->max_run.n > 0 && max <= extrema->max)
+        return;
+    extrema->max = max;
+    extrema->max_run = *run;
+}
+
 static void add_extrema(const Target *to, const CpuRun *run, uint16_t channel, uint64_t min,
                         uint64_t max)
 {
-    CpuExtrema *extrema = &to->extrema[channel];
     if (min > max)
         return;
-    if (extrema->min > extrema->max || min < extrema->min) {
-        extrema->min = min;
-        extrema->min_run = *run;
-    }
-    if (extrema->max_run.n == 0 || max > extrema->max) {
-        extrema->max = max;
-        extrema->max_run = *run;
-    }
+    add_min(to, run, channel, min);
+    add_max(to, run, channel, max);
 }
 
 void cpu_extrema_begin(CpuThread *thread, uint16_t channels)
@@ -261,14 +276,20 @@ static void set_aside(const Target *to, const unsigned char *x, size_t n, unsign
     cpu_aside_keys(to->aside, image->channels, first, keys, n);
 }
 
+/* The counters of channels from `first` on. */
+static LoopWords words_from(const Target *to, uint16_t first)
+{
+    return (LoopWords){.wide = to->words.wide + first * (size_t)LOOP_TABLE,
+                       .low = to->words.low + first * (size_t)LOOP_LOW_TABLES * LOOP_LOW,
+                       .sums = to->words.sums + first * (size_t)LOOP_SUMS_ROW};
+}
+
 /* Counts n samples that begin with channel `first`; channels of them are interleaved. */
 static void count(const Target *to, const unsigned char *x, size_t n, unsigned channels,
                   uint16_t first)
 {
     LoopBytes bytes = to->bytes;
-    LoopWords words = to->words;
-    words.wide += first * (size_t)LOOP_TABLE;
-    words.low += first * (size_t)LOOP_LOW_TABLES * LOOP_LOW;
+    const LoopWords words = words_from(to, first);
     switch (to->counting) {
     case COUNT_NOTHING:
         return;
@@ -278,11 +299,34 @@ static void count(const Target *to, const unsigned char *x, size_t n, unsigned c
         return;
     case COUNT_WORDS:
         to->loops->count_words(x, n, channels, &words, to->choice);
+        cpu_forget_sums(&words, channels);
         return;
     default:
         bytes.bytes += first * (size_t)LOOP_BYTES;
         to->loops->count_bytes(x, n, channels, &bytes, to->choice);
     }
+}
+
+/* Adds the 16-bit integers of a run, if they are counted best by sums. */
+static bool add_summed(const Target *to, const CpuRun *run)
+{
+    const ImagePro *image = to->image;
+    const size_t pixel_bytes = (size_t)image->channels * 2;
+    SummedExtrema extrema[LOOP_CHANNELS];
+    if (!cpu_measure_summed(image->sample, run->pixels, run->n * image->channels, image->channels,
+                            &to->words, to->choice, extrema))
+        return false;
+    for (uint16_t c = 0; c < image->channels; c++) {
+        const SummedExtrema *const e = &extrema[c];
+        const CpuRun min_run =
+            part_of(run, e->min_at, least(run->n - e->min_at, e->stretch), pixel_bytes);
+        const CpuRun max_run =
+            part_of(run, e->max_at, least(run->n - e->max_at, e->stretch), pixel_bytes);
+        to->tally[c].n += run->n;
+        add_min(to, &min_run, c, e->min);
+        add_max(to, &max_run, c, e->max);
+    }
+    return true;
 }
 
 /* Adds integers or narrow samples of `channels` interleaved channels from `first` on: n of them at
@@ -362,8 +406,18 @@ static void add_integers(const Target *to, const CpuRun *run)
                        (sample_is_narrow(image->sample) || !image->has_nodata);
     const size_t across = whole ? image->channels : 1;
     const size_t step = CHUNK_BYTES / bytes / across;
+    const bool by_sums =
+        whole && to->counting == COUNT_WORDS && !image->has_nodata && image->sample != IMGSTAT_F16;
+    size_t tried = 0; /* so many pixels */
     for (size_t i = 0, n; i < run->n; i += n) {
-        n = run->n - i < step ? run->n - i : step;
+        if (by_sums && i >= tried) {
+            n = least(run->n - i, SUMMED_PIXELS);
+            const CpuRun part = part_of(run, i, n, bytes * image->channels);
+            tried = i + n;
+            if (add_summed(to, &part))
+                continue;
+        }
+        n = least(run->n - i, step);
         const CpuRun part = part_of(run, i, n, bytes * image->channels);
         if (whole) {
             add_chunk(to, &part, part.pixels, n * image->channels, image->channels, 0);

@@ -71,6 +71,8 @@ static void fill(ImagePro *image, int pattern)
                 memcpy(row + 8 * i, &d, 8);
                 break;
             default:
+                if (image->sample == IMGSTAT_I8 || image->sample == IMGSTAT_I16)
+                    v ^= sample_key(image->sample, 0); /* in the order of unsigned ones */
                 if (sample_bits(image->sample) == 32)
                     v *= 0x10001;
                 if (sample_bits(image->sample) == 64)

@@ -2,6 +2,7 @@
 /* test_cpu_words.c: counting 16-bit words: every instruction set and every way of counting against
  * counts of single words. */
 #include "cpu.h"
+#include "cpu_summed.h"
 #include "helper_cpu.h"
 
 #include <criterion/criterion.h>
@@ -20,6 +21,7 @@ typedef enum Kind {
     KIND_PERIOD,  /* four pixels repeat */
     KIND_RUNS,    /* long runs of one value, noise between them */
     KIND_FEW,     /* some values in any order, rarely another */
+    KIND_PEAK,    /* values of a span, one of a hundred times the same one */
     KINDS
 } Kind;
 
@@ -57,6 +59,9 @@ static void fill(Random *random, uint16_t *x, size_t n, unsigned channels, Kind 
             if (random_below(random, rare) > 0 || rare == 1)
                 some = (random_below(random, values) * 7919 + c * 31) % span;
             break;
+        case KIND_PEAK:
+            some = random_below(random, 100) ? some : span / 3;
+            break;
         case KIND_RUNS:
             some = i / run % 2 ? some : span / 2;
             break;
@@ -78,8 +83,9 @@ static Counters counters_begin(bool slow_bytes)
     Counters counters = {.choice.slow_bytes = slow_bytes};
     counters.to.wide = calloc((size_t)LOOP_CHANNELS * LOOP_TABLE, sizeof(uint32_t));
     counters.to.low = calloc((size_t)LOOP_CHANNELS * LOOP_LOW_TABLES, LOOP_LOW);
+    counters.to.sums = calloc((size_t)LOOP_CHANNELS * LOOP_SUMS_ROW, sizeof(uint32_t));
     counters.expected = calloc((size_t)LOOP_CHANNELS * VALUES, sizeof(uint64_t));
-    cr_assert(counters.to.wide && counters.to.low && counters.expected);
+    cr_assert(counters.to.wide && counters.to.low && counters.to.sums && counters.expected);
     return counters;
 }
 
@@ -87,6 +93,7 @@ static void counters_end(Counters *counters)
 {
     free(counters->to.wide);
     free(counters->to.low);
+    free(counters->to.sums);
     free(counters->expected);
 }
 
@@ -95,6 +102,7 @@ static void counters_end(Counters *counters)
 typedef struct Seen {
     bool slow_bytes;
     uint64_t words, wide, first, others, frequent; /* frequent: calls */
+    uint64_t summed, round; /* calls: by sums; in which a counter came round */
 } Seen;
 
 static void check(const Counters *counters, unsigned channels, const char *what, Seen *seen)
@@ -116,11 +124,69 @@ static void check(const Counters *counters, unsigned channels, const char *what,
             seen->wide += wide;
             seen->first += low[0];
         }
+        const uint32_t *const sums = counters->to.sums + c * (size_t)LOOP_SUMS_ROW;
+        const uint8_t *const low = counters->to.low + c * (size_t)LOOP_LOW_TABLES * LOOP_LOW;
+        for (unsigned g = 0; !sums[LOOP_SUMS] && g < LOOP_SUMS; g++) {
+            uint32_t sum = 0;
+            for (unsigned k = 0; k < VALUES / LOOP_SUMS; k++)
+                sum += low[g * VALUES / LOOP_SUMS + k];
+            cr_assert_eq(sums[g], sum);
+        }
         for (unsigned k = VALUES; k < LOOP_TABLE; k++)
             cr_assert_eq(counters->to.wide[c * (size_t)LOOP_TABLE + k], 0);
         for (unsigned k = VALUES; k < LOOP_LOW; k++)
             cr_assert_eq(counters->to.low[c * (size_t)LOOP_LOW_TABLES * LOOP_LOW + k], 0);
     }
+}
+
+/* The first sample of the channel whose key is this one, of n pixels. */
+static size_t first_of(const uint16_t *words, size_t n, unsigned channels, unsigned c,
+                       uint16_t flip, uint64_t key)
+{
+    size_t i = 0;
+    while (i < n && (uint16_t)(words[i * channels + c] ^ flip) != key)
+        i++;
+    return i;
+}
+
+static void check_extrema(const uint16_t *words, size_t n, unsigned channels, uint16_t flip,
+                          const SummedExtrema *extrema)
+{
+    for (unsigned c = 0; c < channels; c++) {
+        const SummedExtrema *const e = &extrema[c];
+        uint16_t min = UINT16_MAX, max = 0;
+        for (size_t i = 0; i < n; i++) {
+            const uint16_t key = words[i * channels + c] ^ flip;
+            min = key < min ? key : min;
+            max = key > max ? key : max;
+        }
+        cr_assert(e->min == min && e->max == max, "%u channels: %lu, %lu not %u, %u", channels,
+                  e->min, e->max, min, max);
+        const size_t least = first_of(words, n, channels, c, flip, min);
+        const size_t most = first_of(words, n, channels, c, flip, max);
+        cr_assert(least >= e->min_at && least - e->min_at < e->stretch && e->min_at < n);
+        cr_assert(most >= e->max_at && most - e->max_at < e->stretch && e->max_at < n);
+    }
+}
+
+/* By sums if that is done, else by the loops. */
+static void count_any(const CpuLoops *loops, const uint16_t *words, const void *x, size_t n,
+                      unsigned channels, Counters *counters, Seen *seen)
+{
+    SummedExtrema extrema[LOOP_CHANNELS];
+    const bool is_signed = n / channels % 2;
+    const ImgstatSample sample = is_signed ? IMGSTAT_I16 : IMGSTAT_U16;
+    const bool tried = counters->choice.let_pass == 0;
+    if (cpu_measure_summed(sample, x, n, channels, &counters->to, &counters->choice, extrema)) {
+        check_extrema(words, n / channels, channels, is_signed ? 0x8000 : 0, extrema);
+        cr_assert(tried && !seen->slow_bytes);
+        seen->summed++;
+        return;
+    }
+    seen->round += tried && counters->choice.let_pass > 0;
+    loops->count_words(x, n, channels, &counters->to, &counters->choice);
+    cpu_forget_sums(&counters->to, channels);
+    seen->frequent += counters->choice.frequent;
 }
 
 /* n words that begin `shift` bytes past a boundary, with nothing behind them. */
@@ -130,8 +196,13 @@ static void count(const CpuLoops *loops, const uint16_t *words, size_t n, unsign
     uint8_t *const x = malloc(n * sizeof *words + shift);
     cr_assert(x);
     memcpy(x + shift, words, n * sizeof *words);
-    loops->count_words(x + shift, n, channels, &counters->to, &counters->choice);
-    seen->frequent += counters->choice.frequent;
+    const size_t most = (size_t)SUMMED_PIXELS * channels;
+    for (size_t at = 0, m; at < n; at += m) {
+        m = n - at < most ? n - at : most;
+        count_any(loops, words + at, x + shift + at * sizeof *words, m, channels, counters, seen);
+    }
+    if (n % 5 == 0)
+        counters->choice.let_pass = 0; /* so that it is tried again */
     for (size_t i = 0; i < n; i++)
         counters->expected[i % channels * VALUES + words[i]]++;
     free(x);
@@ -233,9 +304,9 @@ Test(cpu_words, counts)
             check_level(&random, ((const CpuDevice *)device)->loops, words, &seen);
             fprintf(stderr,
                     "%s, %s bytes: %lu words; %lu in wide counters, %lu in one table, %lu in "
-                    "others, %lu calls of few values\n",
+                    "others, %lu calls of few values, %lu by sums\n",
                     cpu_levels[level], slow_bytes ? "slow" : "fast", seen.words, seen.wide,
-                    seen.first, seen.others, seen.frequent);
+                    seen.first, seen.others, seen.frequent, seen.summed);
             cr_assert(seen.words && seen.wide && seen.first && seen.others && seen.frequent);
         }
         cpu_device_ops.close(device);
@@ -243,4 +314,39 @@ Test(cpu_words, counts)
     }
     free(words);
     cr_assert_gt(levels, 0);
+}
+
+/* Calls of as many pixels as sums are looked at for, or fewer; all instruction sets do the same. */
+Test(cpu_words, sums)
+{
+    enum { CALLS = 40, LARGE = LOOP_CHANNELS * SUMMED_PIXELS };
+    static const Kind kinds[] = {KIND_UNIFORM, KIND_NEAR, KIND_RAMP, KIND_PEAK};
+    static const unsigned wide_spans[] = {3000, 4096, 16384, 65535, 65536};
+    Random random = random_begin("sums");
+    uint16_t *const words = malloc(LARGE * sizeof *words);
+    Seen seen = {.slow_bytes = false};
+    cr_assert(words);
+    for (unsigned channels = 1; channels <= LOOP_CHANNELS; channels++) {
+        Counters counters = counters_begin(false);
+        const uint64_t before = seen.summed;
+        for (unsigned call = 0; call < CALLS; call++) {
+            const size_t most = call % 4 ? SUMMED_PIXELS : 1 + random_below(&random, SUMMED_PIXELS);
+            const size_t n = (most - random_below(&random, 2)) * channels;
+            const Kind kind = kinds[random_below(&random, 4)];
+            const uint64_t round = seen.round;
+            fill(&random, words, n, channels, kind, wide_spans[random_below(&random, 5)]);
+            if (random_below(&random, 2))
+                counters.choice.let_pass = 0;
+            count(&cpu_loops_portable, words, n, channels, random_below(&random, 64), &counters,
+                  &seen);
+            cr_assert(kind == KIND_PEAK || kind == KIND_NEAR || seen.round == round);
+        }
+        check(&counters, channels, "sums", &seen);
+        counters_end(&counters);
+        cr_assert_gt(seen.summed, before);
+    }
+    fprintf(stderr, "%lu words, %lu calls by sums, %lu times a counter came round\n", seen.words,
+            seen.summed, seen.round);
+    cr_assert_gt(seen.round, 0);
+    free(words);
 }
