@@ -293,7 +293,7 @@ static void settle(Channel *channel)
 static bool is_spread(const Mem16 *x, size_t n, unsigned channels, unsigned equal)
 {
     enum { SAMPLED = 31, HASHED = 256, CLOSE = 4096 };
-    const size_t apart = n / (SAMPLED + 1), step = ((apart - 1) | 1) * channels;
+    const size_t apart = n / (SAMPLED + 1);
     if (n < (size_t)2 * SUM_PIXELS)
         return false;
     for (unsigned c = 0; c < channels; c++) {
@@ -301,7 +301,9 @@ static bool is_spread(const Mem16 *x, size_t n, unsigned channels, unsigned equa
         uint16_t last[HASHED], least_word = UINT16_MAX, most_word = 0; /* last: where seen */
         unsigned differ = 0;
         for (size_t i = 0; i < SAMPLED; i++) {
-            const uint16_t word = x[i * step + c], next = x[i * step + channels + c];
+            /* anywhere in its part, so that samples of rows are not below each other */
+            const Mem16 *const at = x + (i * apart + i * 40503 % apart) * channels + c;
+            const uint16_t word = at[0], next = at[channels];
             const unsigned hash = (word ^ word >> 8) % HASHED;
             if (seen[hash] && last[hash] == word && equal-- == 0)
                 return false;
