@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_cpu_measure.c: every instruction set of the CPU device against a plain reference: whole
  * records, byte for byte. */
+#include "cpu.h"
 #include "helper_cpu.h"
 
 #include <criterion/criterion.h>
@@ -255,6 +256,30 @@ Test(cpu_measure, first_positions_of_many_tasks)
         }
     }
     report("first_positions_of_many_tasks", &compared);
+    close_all(&all);
+}
+
+/* Integers of 16 bits, so many and so different that they are counted by sums (cpu_summed.h). */
+Test(cpu_measure, words_by_sums)
+{
+    static const Pattern patterns[] = {PATTERN_RANDOM, PATTERN_12_BIT, PATTERN_SMOOTH};
+    Random random = random_begin("words_by_sums");
+    Devices all = open_all();
+    Compared compared = {0};
+    unsigned summed = 0;
+    for (int i = 0; i < 72; i++) {
+        const uint16_t channels = (uint16_t)(1 + i % 6);
+        const uint32_t width = i % 5 ? 100 + random_below(&random, 2000) : 300007;
+        TestImage test = test_image(&random, i % 2 ? IMGSTAT_I16 : IMGSTAT_U16, width,
+                                    1 + 600000 / width / channels, channels, patterns[i / 6 % 3],
+                                    i % 7 == 6, (size_t)i % 3, i % 11 == 10, i % 13 == 12);
+        check_image(&all, &random, &test.image, 0, &compared);
+        test_image_release(&test);
+        for (int t = 0; t < THREADS; t++)
+            summed += ((const CpuDevice *)all.device[0][t])->thread[0].choice.summed;
+    }
+    report("words_by_sums", &compared);
+    cr_assert(summed > 0 || processor_slow_bytes());
     close_all(&all);
 }
 
