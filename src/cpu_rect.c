@@ -406,9 +406,9 @@ static void add_integers(const Target *to, const CpuRun *run)
                        (sample_is_narrow(image->sample) || !image->has_nodata);
     const size_t across = whole ? image->channels : 1;
     const size_t step = CHUNK_BYTES / bytes / across;
-    const bool by_sums =
+    const bool by_sums = /* all words are valid there */
         whole && to->counting == COUNT_WORDS && !image->has_nodata && image->sample != IMGSTAT_F16;
-    size_t tried = 0; /* so many pixels */
+    size_t tried = 0; /* pixels for which sums have been thought of */
     for (size_t i = 0, n; i < run->n; i += n) {
         if (by_sums && i >= tried) {
             n = least(run->n - i, SUMMED_PIXELS);

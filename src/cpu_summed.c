@@ -289,7 +289,7 @@ static void settle(Channel *channel)
 
 /* Whether the samples of n pixels are so different that counters seldom come round, their counters
  * so few that looking at them is earned, and those of several channels so close that they stay in
- * the nearest cache. */
+ * the nearest cache. equal: pairs of equal samples that are overlooked. */
 static bool is_spread(const Mem16 *x, size_t n, unsigned channels, unsigned equal)
 {
     enum { SAMPLED = 31, HASHED = 256, CLOSE = 4096 };
@@ -333,7 +333,7 @@ bool cpu_measure_summed(ImgstatSample sample, const void *x, size_t n, unsigned 
         choice->let_pass--;
         return false;
     }
-    if (!is_spread(x, pixels, channels, choice->summed))
+    if (!is_spread(x, pixels, channels, choice->summed)) /* one pair, where it went well before */
         return false;
     for (unsigned c = 0; c < channels; c++) {
         find_channel(to, c, flip, &channel[c]);
