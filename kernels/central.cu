@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* central.cu: power sums about a center, piece by piece (docs/float-sums.md). */
 #include "measure.cuh"
-#include "transfer_math.h"
+#include "transfer/map.h"
 #include "wide.cuh"
 
 #include <cuda_fp16.h>

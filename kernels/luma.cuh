@@ -4,7 +4,7 @@
 #define IMGSTAT_LUMA_CUH
 
 #include "apply.cuh"
-#include "luma.h"
+#include "transfer/luma.h"
 
 /* As luma.c: integers where samples have at most 16 bits. */
 static __device__ __forceinline__ bool luma_is_integer(ImgstatSample sample)

@@ -7,8 +7,8 @@
 #include "transform_finish.cuh"
 
 extern "C" {
-#include "apply.h"
-#include "chain.h"
+#include "cpu/map_rows.h"
+#include "transform/async.h"
 }
 
 #include <initializer_list>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_transform.c: measuring, making a transfer and applying it on the device alone gives the
  * bytes that the processor gives, called directly and replayed from a graph. */
-#include "apply.h"
+#include "cpu/map_rows.h"
 #include "helper_hog.h"
 #include "ops_images.h"
-#include "survey.h"
 #include "transform.h"
+#include "transform/transfer_source.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -18,12 +18,12 @@ static void must_cuda(cudaError_t status)
 }
 
 /* Host and device pixels of an output without gaps. */
-typedef struct Output {
+typedef struct AtomicFile {
     unsigned char *expected, *got;
     size_t bytes;
     ImagePro cpu, cuda;
     DevMem memory;
-} Output;
+} AtomicFile;
 
 static Output output_create(const ImagePro *from, ImgstatSample sample)
 {
@@ -46,20 +46,20 @@ static Output output_create(const ImagePro *from, ImgstatSample sample)
     return o;
 }
 
-static void output_destroy(Output *o)
+static void output_destroy(AtomicFile *o)
 {
     cuda_device_ops.release(ops.cuda, &o->memory);
     free(o->expected);
     free(o->got);
 }
 
-static void poison(Output *o)
+static void poison(AtomicFile *o)
 {
     memset(o->got, 0xA5, o->bytes);
     must(cuda_device_ops.upload(ops.cuda, o->memory, 0, o->got, o->bytes, &ops.error));
 }
 
-static void compare(Output *o, const char *what, const char *text)
+static void compare(AtomicFile *o, const char *what, const char *text)
 {
     must(cuda_device_ops.download(ops.cuda, o->got, o->memory, 0, o->bytes, &ops.error));
     ops.cases++;
@@ -74,7 +74,8 @@ static void compare(Output *o, const char *what, const char *text)
 }
 
 /* What the processor makes of the image. */
-static void expect(const ImgstatMethod *method, const TestImage *image, int16_t alpha, Output *o)
+static void expect(const ImgstatMethod *method, const TestImage *image, int16_t alpha,
+                   AtomicFile *o)
 {
     ImgstatTransfer *transfer;
     must(imgstat_transfer_create(ops.cpu, method, &image->cpu, alpha, NULL, &transfer, &ops.error));
@@ -96,7 +97,7 @@ static void change_pixels(TestImage *image, Pattern pattern)
 
 /* Recorded once; replayed over pixels that the recording has not seen. */
 static void replay(DeviceTransform *transform, const ImgstatMethod *method, TestImage *image,
-                   int16_t alpha, Output *o, cudaStream_t stream, const char *text)
+                   int16_t alpha, AtomicFile *o, cudaStream_t stream, const char *text)
 {
     cudaGraph_t graph;
     cudaGraphExec_t exec;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_cost.c: which device the cost model prefers, at points where the answer is not in doubt. */
-#include "cost.h"
-#include "transfer.h"
+#include "batch/device_choice.h"
+#include "transfer/transfer.h"
 
 #include <criterion/criterion.h>
 

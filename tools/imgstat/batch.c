@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* batch.c: workers take inputs in order, the calling thread hands results on in order. */
 #include "batch.h"
-#include "advise.h"
+#include "codec/prefetch.h"
 #include "plan.h"
 #include "progress.h"
 #include "status.h"

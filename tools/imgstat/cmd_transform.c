@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_transform.c: normalize, equalize and apply: from inputs to a batch of the library. */
-#include "apply.h"
+#include "base/error.h"
 #include "commands.h"
+#include "cpu/map_rows.h"
 #include "heap.h"
 #include "outputs.h"
-#include "pipeline.h"
 #include "plan.h"
 #include "progress.h"
-#include "result.h"
 #include "status.h"
 #include "text.h"
+#include "transform/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +103,7 @@ static bool on_poll(void *context)
 
 static bool is_skipped(const TransformOptions *t, const ImgstatJob *job)
 {
-    return t->skip_existing && output_exists(job->output);
+    return t->skip_existing && atomic_file_exists(job->output);
 }
 
 /* What the headers of a file tell against a transfer is said as when it is applied. */
@@ -141,7 +141,7 @@ static void list(const Run *run, const ImgstatTransfer *given)
     const bool replace = run->options->transform.write.replace;
     for (size_t i = 0; i < run->outputs->n; i++) {
         const ImgstatJob *const job = &run->outputs->jobs[i];
-        const bool keep = !replace && output_exists(job->output);
+        const bool keep = !replace && atomic_file_exists(job->output);
         if (given != NULL && !keep && !foresee(run->options, given, job)) {
             status_raise(STATUS_FAILED);
             continue;
@@ -158,7 +158,7 @@ static bool save_transfer(const Run *run, const ImgstatTransfer *transfer)
     ImgstatError error;
     const Options *const o = run->options;
     const char *const path = o->transform.save_transfer;
-    if (run->written == 0 && output_exists(path)) /* all was done before */
+    if (run->written == 0 && atomic_file_exists(path)) /* all was done before */
         return true;
     if (transfer == NULL) {
         char *const name = text_display(path);
@@ -292,7 +292,7 @@ static bool check_saving(const Options *o, const InputList *inputs)
         status_raise(STATUS_USAGE);
         return false;
     }
-    if (t->write.replace || t->skip_existing || !output_exists(t->save_transfer))
+    if (t->write.replace || t->skip_existing || !atomic_file_exists(t->save_transfer))
         return true;
     char *const name = text_display(t->save_transfer);
     fprintf(stderr, "%s: %s: exists already; --force replaces it\n", o->command, name);

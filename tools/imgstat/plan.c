@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "plan.h"
 
-#include "codec.h"
+#include "codec/codec.h"
 
 #include <sched.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef IMGSTAT_TOOLS_PLAN_H
 #define IMGSTAT_TOOLS_PLAN_H
 
-#include "cost.h"
+#include "batch/device_choice.h"
 #include "inputs.h"
 
 typedef struct PlanThreads {

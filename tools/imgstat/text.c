@@ -2,7 +2,7 @@
 /* text.c: UTF-8 repair and width, and numbers that read back exactly. */
 #define _GNU_SOURCE
 #include "text.h"
-#include "utf8.h"
+#include "base/utf8.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* transform_options.c: the options of normalize, equalize and apply. */
 #include "transform_options.h"
-#include "encode.h"
+#include "codec/encoder.h"
 #include "options_value.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* warm_up.c: a GPU's context takes about 0.3 s to make; meanwhile the disk can work. */
 #include "warm_up.h"
-#include "advise.h"
+#include "codec/prefetch.h"
 #include "status.h"
 
 #include <pthread.h>
