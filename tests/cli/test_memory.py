@@ -189,10 +189,10 @@ def test_interlaced(program, folder):
     write_png(folder / "small.png", 301, 199, True)
     whole = run(program, "stats", "--json", folder / "small.png").stdout
     for memory in ("128K", "150K"):
-        bands = run(program, "stats", "--json", "--memory", memory, folder / "small.png").stdout
+        bands = run(program, "stats", "--json", "--max-tile", memory, folder / "small.png").stdout
         check(bands == whole and b'"red"' in whole, f"{memory}: {bands!r} instead of {whole!r}")
     (folder / "cut.png").write_bytes((folder / "small.png").read_bytes()[:-5000])
-    errors = [run(program, "stats", *words, folder / "cut.png", status=1).stderr for words in ([], ["--memory", "128K"])]
+    errors = [run(program, "stats", *words, folder / "cut.png", status=1).stderr for words in ([], ["--max-tile", "128K"])]
     check(errors[0] == errors[1] and b"cut.png" in errors[0], f"{errors}")
     write_png(folder / "in.png", 4000, 3000, True)
     words = ["normalize", "--depth", "16", "--device", "cpu", "--jobs", "1"]
@@ -267,7 +267,7 @@ def test_rows(program, folder):
     """Strips too large for one piece: rows come as libtiff has them."""
     mixed(program, folder / "in", 500, 400)  # no more than 1 MiB in the file, which libtiff may hold
     write(folder / "in" / "lzma.tif", 500, 400, "u8", 1, LZMA)
-    words = ["stats", "--json", "--memory", "128K", "--device", "cpu", folder / "in"]
+    words = ["stats", "--json", "--max-tile", "128K", "--device", "cpu", folder / "in"]
     rows, plain = (run(program, *words, variables={"IMGSTAT_DECODE": way}).stdout for way in ("auto", "plain"))
     check(rows == plain and rows.count(b'"gray"') + rows.count(b'"red"') >= 12, f"{rows!r} instead of {plain!r}")
 
