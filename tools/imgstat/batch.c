@@ -260,9 +260,9 @@ static size_t run_in_parallel(Run *run, size_t n_workers)
 void batch_run(const Batch *batch)
 {
     const PlanThreads plan = plan_threads(batch->options, batch->inputs);
-    const CostTask task = {.measure = batch->how};
+    const ImgstatWork work = {.measure = batch->how};
     Run run = {.batch = batch,
-               .device = plan_device(batch->options, batch->inputs, &task),
+               .device = plan_device(batch->options, batch->inputs, &work),
                .threads = plan.threads_a_worker,
                .workers = plan.workers};
     /* A device that cannot be opened is one error, not one per input. */

@@ -194,8 +194,7 @@ static void summarize(const Run *run, size_t total)
 static PlanDevice plan(const Options *o, const Outputs *outputs, const ImgstatTransfer *given)
 {
     const TransformOptions *const t = &o->transform;
-    const CostTask task = {
-        .method = given != NULL ? NULL : &t->method, .transfer = given, .memory = t->memory};
+    const ImgstatWork work = {.method = given != NULL ? NULL : &t->method, .transfer = given};
     InputList left = {.items = text_alloc((outputs->n + 1) * sizeof *left.items)};
     for (size_t i = 0; i < outputs->n; i++) {
         const ImgstatJob *const job = &outputs->jobs[i];
@@ -203,7 +202,7 @@ static PlanDevice plan(const Options *o, const Outputs *outputs, const ImgstatTr
             left.items[left.n++] =
                 (Input){.path = (char *)job->input, .has_page = job->has_page, .page = job->page};
     }
-    const PlanDevice device = plan_device(o, &left, &task);
+    const PlanDevice device = plan_device(o, &left, &work);
     free(left.items);
     if (o->verbose)
         fprintf(stderr, "%s: device %s: %s\n", o->command, device.name, device.why);

@@ -3,7 +3,6 @@
 #ifndef IMGSTAT_TOOLS_PLAN_H
 #define IMGSTAT_TOOLS_PLAN_H
 
-#include "batch/device_choice.h"
 #include "inputs.h"
 
 typedef struct PlanThreads {
@@ -20,7 +19,7 @@ typedef struct PlanDevice {
 } PlanDevice;
 
 /* The device named, or for "auto" the one expected to finish first: decided from the headers of the
- * files (of some of many), before any device is touched. task: what is done to every page. */
-PlanDevice plan_device(const Options *options, const InputList *inputs, const CostTask *task);
+ * files (of some of many), before any device is touched. work: on every page. */
+PlanDevice plan_device(const Options *options, const InputList *inputs, const ImgstatWork *work);
 
 #endif
