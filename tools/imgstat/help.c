@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE = 79, TEXT_COLUMN = 27, NAME_INDENT = 6 };
+enum { LINE = 79, TEXT_COLUMN = 28, NAME_INDENT = 6 };
 
 /* Writes words from `column` on, in lines that begin at `left`; returns the column behind them. */
 static int put_words(FILE *out, const char *text, int left, int column)

@@ -166,8 +166,8 @@ const Option option_table[] = {
      .least = IMGSTAT_EACH,
      .commands = NORMALIZE,
      .group = GROUP_MAPPING,
-     .help = "Map each channel by itself, all channels jointly by one map, or the luma of RGB, "
-             "which keeps hue and saturation",
+     .help = "each: map every channel by itself; joint: map all channels by one map; luma: map the "
+             "luma of RGB and keep hue and saturation",
      .otherwise = "joint; each for match"},
     {.name = "channels",
      .argument = "MODE",
@@ -177,8 +177,8 @@ const Option option_table[] = {
      .least = IMGSTAT_EACH,
      .commands = EQUALIZE,
      .group = GROUP_MAPPING,
-     .help = "Map each channel by itself, all channels jointly by one map, or the luma of RGB, "
-             "which keeps hue and saturation",
+     .help = "each: map every channel by itself; joint: map all channels by one map; luma: map the "
+             "luma of RGB and keep hue and saturation",
      .otherwise = "luma of RGB, else each; each for --match"},
     {.name = "out-range",
      .argument = "LO,HI",
@@ -329,14 +329,14 @@ const Option option_table[] = {
      .set = value_percentiles,
      .commands = STATS,
      .group = GROUP_STATISTICS,
-     .help = "Add percentiles: percents from 0 to 100, separated by commas, such as 1,50,99.5"},
+     .help = "Add percentiles: numbers from 0 to 100, separated by commas, such as 1,50,99.5"},
     {.name = "percentiles",
      .argument = "LIST",
      .type = OPTION_CALL,
      .set = value_percentiles,
      .commands = HIST,
      .group = GROUP_STATISTICS,
-     .help = "Show these percentiles: percents from 0 to 100, separated by commas",
+     .help = "Show these percentiles: numbers from 0 to 100, separated by commas",
      .otherwise = "1,5,25,50,75,95,99; none with --json",
      .more = "Rows of --csv and pictures have none."},
     {.name = "interpolation",
