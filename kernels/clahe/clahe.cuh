@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* clahe.cuh: adaptive equalization in device memory, and what is launched for it. */
-#ifndef IMGSTAT_CLAHE_CUH
-#define IMGSTAT_CLAHE_CUH
+/* clahe/clahe.cuh: adaptive equalization in device memory, and what is launched for it. */
+#ifndef IMGSTAT_KERNELS_CLAHE_CLAHE_CUH
+#define IMGSTAT_KERNELS_CLAHE_CLAHE_CUH
 
-#include "apply.cuh"
+#include "maps/apply.cuh"
 
 extern "C" {
 #include "adapt.h"

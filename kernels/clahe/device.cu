@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* clahe.cu: adaptive equalization by the CUDA device: what it keeps in device memory, and its
- * slots.
+/* clahe/device.cu: adaptive equalization by the CUDA device: what it keeps in device memory, and
+ * its slots.
  */
-#include "clahe.cuh"
+#include "clahe/clahe.cuh"
 
 extern "C" {
 #include "apply.h"

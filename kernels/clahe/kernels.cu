@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* clahe_pixels.cu: counts of the tiles, their tables, pixels between four of them. The arithmetic
+/* clahe/kernels.cu: counts of the tiles, their tables, pixels between four of them. The arithmetic
  * is clahe_math.h's. */
-#include "clahe.cuh"
-#include "luma.cuh"
-#include "warp.cuh"
+#include "clahe/clahe.cuh"
+#include "common/warp.cuh"
+#include "luma/luma.cuh"
 
 enum { PIXEL_THREADS = 256, PIXEL_ROWS = 32768, TILE_WARPS = 8, TILE_THREADS = TILE_WARPS * 32 };
 enum { STRIP_ROWS = 64 }; /* of a tile, that a block counts at once: 4,096 pixels square have 512 */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* narrow.cuh: what the histogram kernels of 8 and 16 bits share: a block's way through the queue,
- * where it saw its extrema, and how blocks agree on them. */
-#ifndef IMGSTAT_NARROW_CUH
-#define IMGSTAT_NARROW_CUH
+/* common/histogram_block.cuh: what the histogram kernels of 8 and 16 bits share: a block's way
+ * through the queue, where it saw its extrema, and how blocks agree on them. */
+#ifndef IMGSTAT_KERNELS_COMMON_HISTOGRAM_BLOCK_CUH
+#define IMGSTAT_KERNELS_COMMON_HISTOGRAM_BLOCK_CUH
 
-#include "warp.cuh"
-#include "work.cuh"
+#include "common/warp.cuh"
+#include "common/work_queue.cuh"
 
 enum { NARROW_CHANNELS = 4 }; /* a launch measures at most so many */
 

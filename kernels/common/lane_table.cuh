@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* columns.cuh: a table in shared memory, a row for each byte and in it a column for each lane: no
- * two lanes of a warp meet in a bank, whatever the image. Counters in such a table. */
-#ifndef IMGSTAT_COLUMNS_CUH
-#define IMGSTAT_COLUMNS_CUH
+/* common/lane_table.cuh: a table in shared memory, a row for each byte and in it a column for each
+ * lane: no two lanes of a warp meet in a bank, whatever the image. Counters in such a table. */
+#ifndef IMGSTAT_KERNELS_COMMON_LANE_TABLE_CUH
+#define IMGSTAT_KERNELS_COMMON_LANE_TABLE_CUH
 
 #include <stdint.h>
 
-#include "warp.cuh"
+#include "common/warp.cuh"
 
 enum { BINS = 256, COLUMNS = 32 };
 /* Bytes from row to row. Wide rows have room beside the columns, and the address of a byte's row

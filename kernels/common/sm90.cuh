@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* hopper.cuh: what devices of compute capability 9.0 have: launches that begin early, and barriers
- * in shared memory that bulk copies arrive at (the barriers themselves those of 8.0 have, too). */
-#ifndef IMGSTAT_HOPPER_CUH
-#define IMGSTAT_HOPPER_CUH
+/* common/sm90.cuh: what devices of compute capability 9.0 have: launches that begin early, and
+ * barriers in shared memory that bulk copies arrive at (the barriers themselves those of 8.0 have,
+ * too). */
+#ifndef IMGSTAT_KERNELS_COMMON_SM90_CUH
+#define IMGSTAT_KERNELS_COMMON_SM90_CUH
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* warp.cuh: reductions and prefix sums over a warp, of integers of 32 and 64 bits: every lane
- * calls, and every lane gets the result. */
-#ifndef IMGSTAT_WARP_CUH
-#define IMGSTAT_WARP_CUH
+/* common/warp.cuh: reductions and prefix sums over a warp, of integers of 32 and 64 bits: every
+ * lane calls, and every lane gets the result. */
+#ifndef IMGSTAT_KERNELS_COMMON_WARP_CUH
+#define IMGSTAT_KERNELS_COMMON_WARP_CUH
 
 static const unsigned ALL_LANES = 0xFFFFFFFFu;
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* wide.cuh: 32- and 64-bit samples in kernels: their types, keys, and folds over a warp. */
-#ifndef IMGSTAT_WIDE_CUH
-#define IMGSTAT_WIDE_CUH
+/* common/wide_sample.cuh: 32- and 64-bit samples in kernels: their types, keys, and folds over a
+ * warp. */
+#ifndef IMGSTAT_KERNELS_COMMON_WIDE_SAMPLE_CUH
+#define IMGSTAT_KERNELS_COMMON_WIDE_SAMPLE_CUH
 
-#include "warp.cuh"
-#include "work.cuh"
+#include "common/warp.cuh"
+#include "common/work_queue.cuh"
 
 template <int SAMPLE> struct WideType;
 template <> struct WideType<IMGSTAT_U32> {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* work.cuh: what the measuring kernels share: images as rows of units, units dealt out in items,
- * extrema that blocks agree on, records that are merged into. */
-#ifndef IMGSTAT_WORK_CUH
-#define IMGSTAT_WORK_CUH
+/* common/work_queue.cuh: what the measuring kernels share: images as rows of units, units dealt out
+ * in items, extrema that blocks agree on, records that are merged into. */
+#ifndef IMGSTAT_KERNELS_COMMON_WORK_QUEUE_CUH
+#define IMGSTAT_KERNELS_COMMON_WORK_QUEUE_CUH
 
-#include "cuda_device.h"
-#include "hopper.cuh"
+#include "common/sm90.cuh"
+#include "device/cuda_device.h"
 
 /* One image of a launch. An image without gaps between its rows is one long row, unless its sample
  * type is summed row by row. */

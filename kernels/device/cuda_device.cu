@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda_device.cu: the CUDA device: opening, memory, transfers. */
-#include "transform.h"
-#include "work.cuh"
+/* device/cuda_device.cu: the CUDA device: opening, memory, transfers. */
+#include "common/work_queue.cuh"
+#include "equalize/transform.h"
 
 extern "C" {
 #include "pass.h"

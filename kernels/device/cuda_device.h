@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda_device.h: inside the CUDA device: its memory, streams and scratch; checked calls. */
-#ifndef IMGSTAT_CUDA_DEVICE_H
-#define IMGSTAT_CUDA_DEVICE_H
+/* device/cuda_device.h: inside the CUDA device: its memory, streams and scratch; checked calls. */
+#ifndef IMGSTAT_KERNELS_DEVICE_CUDA_DEVICE_H
+#define IMGSTAT_KERNELS_DEVICE_CUDA_DEVICE_H
 
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -84,19 +84,19 @@ typedef struct CudaDevice {
     CudaBuffer
         scratch; /* tables, counters and keys of count_*, gather and central; tiles of scan */
     CudaBuffer windows; /* counters of windows_begin to windows_end */
-    void *search;       /* what windows.cu keeps between them, or NULL */
+    void *search;       /* what ranks/windows.cu keeps between them, or NULL */
     CudaBuffer sort;    /* keys of sort_begin to sort_end */
-    void *sorting;      /* what sort.cu keeps between them, or NULL */
+    void *sorting;      /* what ranks/sort.cu keeps between them, or NULL */
     CudaBuffer host;    /* pinned: results on their way to the caller */
     LentBuffer lent[LENT_SLOTS];
     CudaKernel kernels[KNOWN_KERNELS]; /* those that have been launched */
     unsigned n_kernels;
-    void *queue;        /* QueueMemory of work.cuh, zero between launches */
+    void *queue;        /* QueueMemory of common/work_queue.cuh, zero between launches */
     CudaBuffer list;    /* plain memory: the images of a launch while it is put together */
     CudaBuffer aligned; /* device memory: an image whose samples are not on their boundaries */
     Pool *pool;         /* fills chunks */
     CudaBuffer luma;    /* device memory: the luma of a band, and whether each pixel has one */
-    void *apply;        /* what apply.cu keeps; NULL until it is used */
+    void *apply;        /* what maps/apply.cu keeps; NULL until it is used */
 } CudaDevice;
 
 /* IMGSTAT_ERR_DEVICE, or IMGSTAT_ERR_MEMORY if that is what it says, in one sentence that names
@@ -172,7 +172,7 @@ ImgstatResult cuda_prepare(CudaDevice *device, const void *kernel, size_t shared
                            CudaKernel *out, ImgstatError *err);
 
 /* Launches a kernel. early: it may begin while the launch before ends, where the device can do that
- * and the kernel has been built for it (hopper.cuh). */
+ * and the kernel has been built for it (common/sm90.cuh). */
 template <typename Kernel, typename... Arguments>
 static ImgstatResult cuda_launch_as(CudaDevice *device, cudaStream_t stream, const char *name,
                                     bool early, Kernel kernel, dim3 blocks, unsigned threads,
@@ -214,7 +214,7 @@ static ImgstatResult cuda_launch_early(CudaDevice *device, cudaStream_t stream, 
                           arguments...);
 }
 
-/* The slots that are not in cuda_device.cu. */
+/* The slots that are not in device/cuda_device.cu. */
 ImgstatResult cuda_measure(Device *device, const ImagePro *images, const DeviceRecord *records,
                            size_t n, ImgstatError *err);
 ImgstatResult cuda_count_digits(Device *device, const ImagePro *image, DigitCount *counts, size_t n,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* measure.cu: the measure slot: images of all kinds, gathered to launches. */
-#include "measure_launch.cuh"
+/* device/measure.cu: the measure slot: images of all kinds, gathered to launches. */
+#include "device/measure_launch.cuh"
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* measure.cuh: describing images for kernels. */
-#ifndef IMGSTAT_MEASURE_CUH
-#define IMGSTAT_MEASURE_CUH
+/* device/measure.cuh: describing images for kernels. */
+#ifndef IMGSTAT_KERNELS_DEVICE_MEASURE_CUH
+#define IMGSTAT_KERNELS_DEVICE_MEASURE_CUH
 
-#include "work.cuh"
+#include "common/work_queue.cuh"
 
 /* Describes an image in device memory, but for its record and items. unit: pixels, or if
  * unit_bytes bytes, of a unit; by_rows: units end with the rows even where rows have no gaps. */

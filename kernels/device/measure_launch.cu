@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* measure_launch.cu: images of one kind described for kernels, cut into items, and launched. */
-#include "measure_launch.cuh"
+/* device/measure_launch.cu: images of one kind described for kernels, cut into items, and launched.
+ */
+#include "device/measure_launch.cuh"
 
 /* Bytes of an item: a few microseconds of a block's share of the memory. */
 enum { ITEM_BYTES = 128 << 10 };

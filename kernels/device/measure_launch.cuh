@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* measure_launch.cuh: images of one kind, described and launched together. */
-#ifndef IMGSTAT_MEASURE_LAUNCH_CUH
-#define IMGSTAT_MEASURE_LAUNCH_CUH
+/* device/measure_launch.cuh: images of one kind, described and launched together. */
+#ifndef IMGSTAT_KERNELS_DEVICE_MEASURE_LAUNCH_CUH
+#define IMGSTAT_KERNELS_DEVICE_MEASURE_LAUNCH_CUH
 
-#include "measure.cuh"
+#include "device/measure.cuh"
 
 /* What the images of one launch have in common. */
 struct Kind {

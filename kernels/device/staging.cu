@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* stage.cu: images of the host brought to the GPU chunk by chunk, by two buffers in turn. */
-#include "cuda_device.h"
+/* device/staging.cu: images of the host brought to the GPU chunk by chunk, by two buffers in turn.
+ */
+#include "device/cuda_device.h"
 
 /* The bands of images that fit into one chunk, as images in device memory. */
 enum { CHUNK_BANDS = 1024 };

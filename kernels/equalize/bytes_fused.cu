@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* transform_small.cu: 8-bit images of which the multiprocessors hold all or much: from pixels to
- * pixels in one launch that reads what they hold once. */
-#include "transform_small_pixels.cuh"
+/* equalize/bytes_fused.cu: 8-bit images of which the multiprocessors hold all or much: from pixels
+ * to pixels in one launch that reads what they hold once. */
+#include "equalize/bytes_fused_pixels.cuh"
 
 /* As many of a thread are worth fetching early; more would hold up the launch before. */
 enum { FETCHED_VECTORS = 6 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* transform_small.cuh: what blocks that transform a small image together share: pieces of the
+/* equalize/bytes_fused.cuh: what blocks that transform a small image together share: pieces of the
  * image, counts in global memory, and the map that each makes of them. */
-#ifndef IMGSTAT_TRANSFORM_SMALL_CUH
-#define IMGSTAT_TRANSFORM_SMALL_CUH
+#ifndef IMGSTAT_KERNELS_EQUALIZE_BYTES_FUSED_CUH
+#define IMGSTAT_KERNELS_EQUALIZE_BYTES_FUSED_CUH
 
-#include "columns.cuh"
-#include "transform.cuh"
-#include "warp.cuh"
+#include "common/lane_table.cuh"
+#include "common/warp.cuh"
+#include "equalize/chain.cuh"
 
 /* Threads that make the map have a key and its entry each: so many warps. */
 enum { MAP_WARPS = BINS / 32 };

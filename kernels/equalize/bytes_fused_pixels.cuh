@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* transform_small_pixels.cuh: what a block does with the vectors of its piece: counts them and maps
- * them by tables of columns, in registers and in shared memory. */
-#ifndef IMGSTAT_TRANSFORM_SMALL_PIXELS_CUH
-#define IMGSTAT_TRANSFORM_SMALL_PIXELS_CUH
+/* equalize/bytes_fused_pixels.cuh: what a block does with the vectors of its piece: counts them and
+ * maps them by tables of columns, in registers and in shared memory. */
+#ifndef IMGSTAT_KERNELS_EQUALIZE_BYTES_FUSED_PIXELS_CUH
+#define IMGSTAT_KERNELS_EQUALIZE_BYTES_FUSED_PIXELS_CUH
 
-#include "columns.cuh"
-#include "hopper.cuh"
-#include "transform_small.cuh"
+#include "common/lane_table.cuh"
+#include "common/sm90.cuh"
+#include "equalize/bytes_fused.cuh"
 
 /* Blocks of FEW_THREADS leave room for those of the next launch on the same multiprocessor. */
 enum { FEW_THREADS = 512, MANY_THREADS = 1024 };

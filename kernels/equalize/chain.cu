@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* transform.cu: from counts to tables on the device, so that measuring and applying follow each
- * other without the host. */
-#include "luma_tile.cuh"
-#include "measure.cuh"
-#include "transform.h"
-#include "transform_finish.cuh"
+/* equalize/chain.cu: from counts to tables on the device, so that measuring and applying follow
+ * each other without the host. */
+#include "device/measure.cuh"
+#include "equalize/transform.h"
+#include "equalize/lut.cuh"
+#include "luma/tile.cuh"
 
 extern "C" {
 #include "apply.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* transform.cuh: what turns counts into tables, and images small enough to be transformed at once.
+/* equalize/chain.cuh: what turns counts into tables, and images small enough to be transformed at
+ * once.
  */
-#ifndef IMGSTAT_TRANSFORM_CUH
-#define IMGSTAT_TRANSFORM_CUH
+#ifndef IMGSTAT_KERNELS_EQUALIZE_CHAIN_CUH
+#define IMGSTAT_KERNELS_EQUALIZE_CHAIN_CUH
 
-#include "apply.cuh"
+#include "maps/apply.cuh"
 
 enum { BYTE_BINS = 256, WORD_BINS = 65536, SEGMENT = 256, SEGMENTS = WORD_BINS / SEGMENT };
 
@@ -59,8 +60,8 @@ struct SmallState {
     uint32_t begun; /* turn * SMALL_TURN + blocks of this launch that have begun */
 };
 
-/* Whether one launch can do it all (transform_small.cu): one map for all samples of 8 bits, fewer
- * than 2^27. Then it does, in the stream's order. */
+/* Whether one launch can do it all (equalize/bytes_fused.cu): one map for all samples of 8 bits,
+ * fewer than 2^27. Then it does, in the stream's order. */
 bool transform_is_small(const CudaDevice *device, const Finish *finish, const ApplyPixels *pixels);
 SmallMap small_map(const Map *blank, const Finish *finish);
 ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, const SmallMap *map,
@@ -68,7 +69,7 @@ ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, co
                                      ImgstatError *err);
 
 /* 16-bit samples of one map that follow each other from a 16-byte boundary on are counted in tables
- * of WORD_TABLE bytes, if they are not too many (transform_words.cu). */
+ * of WORD_TABLE bytes, if they are not too many (equalize/words.cu). */
 enum { WORD_TABLE = WORD_BINS * 2 };
 bool count_words_fit(const CudaDevice *device, uint64_t samples);
 /* Tables that images of at most so many samples need, those that fit. */

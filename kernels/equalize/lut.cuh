@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* transform_finish.cuh: what kernels do that turn the counts of a key into its entry. */
-#ifndef IMGSTAT_TRANSFORM_FINISH_CUH
-#define IMGSTAT_TRANSFORM_FINISH_CUH
+/* equalize/lut.cuh: what kernels do that turn the counts of a key into its entry. */
+#ifndef IMGSTAT_KERNELS_EQUALIZE_LUT_CUH
+#define IMGSTAT_KERNELS_EQUALIZE_LUT_CUH
 
-#include "hopper.cuh"
-#include "transform.cuh"
+#include "common/sm90.cuh"
+#include "equalize/chain.cuh"
 
 /* Valid samples of a key: record_settle for one bin, of the channels that make map m. */
 static __device__ __forceinline__ uint64_t settled(const Finish &f, uint32_t m, uint32_t key,

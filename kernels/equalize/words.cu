@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* transform_words.cu: from 16-bit samples, or their counts, to the table of a map. */
+/* equalize/words.cu: from 16-bit samples, or their counts, to the table of a map. */
+#include "common/warp.cuh"
+#include "equalize/lut.cuh"
 #include "image.h"
-#include "transform_finish.cuh"
-#include "warp.cuh"
 
 /* Counters of two values share a word of a block's table: those of a value and of the value half
  * the range above. So neighbouring values do not meet in a word. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* narrow16_count.cuh: counting a unit of 16-bit samples: whole and plain, at an edge, or one
+/* histogram16/count.cuh: counting a unit of 16-bit samples: whole and plain, at an edge, or one
  * channel of several. */
-#ifndef IMGSTAT_NARROW16_COUNT_CUH
-#define IMGSTAT_NARROW16_COUNT_CUH
+#ifndef IMGSTAT_KERNELS_HISTOGRAM16_COUNT_CUH
+#define IMGSTAT_KERNELS_HISTOGRAM16_COUNT_CUH
 
-#include "narrow16.cuh"
+#include "histogram16/table.cuh"
 
 /* Where a plain unit lies in its row. */
 struct Place {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* measure_narrow16.cu: records of 16-bit samples in one read: 65,536 exact bins, and where the
+/* histogram16/kernel.cu: records of 16-bit samples in one read: 65,536 exact bins, and where the
  * extrema are. */
-#include "narrow16_count.cuh"
-#include "narrow16_layout.cuh"
-#include "narrow16_report.cuh"
-#include "narrow16_turns.cuh"
+#include "histogram16/count.cuh"
+#include "histogram16/layout.cuh"
+#include "histogram16/report.cuh"
+#include "histogram16/static_schedule.cuh"
 
 /* ---- Items ----------------------------------------------------------------------------------- */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* narrow16_layout.cuh: how a block lays out its table: by a sample of the image. */
-#ifndef IMGSTAT_NARROW16_LAYOUT_CUH
-#define IMGSTAT_NARROW16_LAYOUT_CUH
+/* histogram16/layout.cuh: how a block lays out its table: by a sample of the image. */
+#ifndef IMGSTAT_KERNELS_HISTOGRAM16_LAYOUT_CUH
+#define IMGSTAT_KERNELS_HISTOGRAM16_LAYOUT_CUH
 
-#include "narrow16.cuh"
+#include "histogram16/table.cuh"
 
 /* 32 bits that look random. */
 static __device__ __forceinline__ uint32_t scatter(uint32_t v)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* narrow16_report.cuh: emptying a block's table into the bins, and finding where its extrema are.
+/* histogram16/report.cuh: emptying a block's table into the bins, and finding where its extrema
+ * are.
  */
-#ifndef IMGSTAT_NARROW16_REPORT_CUH
-#define IMGSTAT_NARROW16_REPORT_CUH
+#ifndef IMGSTAT_KERNELS_HISTOGRAM16_REPORT_CUH
+#define IMGSTAT_KERNELS_HISTOGRAM16_REPORT_CUH
 
-#include "narrow16_count.cuh"
+#include "histogram16/count.cuh"
 
 /* ---- Emptying the table ---------------------------------------------------------------------- */
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* narrow16_turns.cuh: counting an image that has a launch to itself and no gaps between its rows:
- * warps take units by turns, and never wait for each other. */
-#ifndef IMGSTAT_NARROW16_TURNS_CUH
-#define IMGSTAT_NARROW16_TURNS_CUH
+/* histogram16/static_schedule.cuh: counting an image that has a launch to itself and no gaps
+ * between its rows: warps take units by turns, and never wait for each other. */
+#ifndef IMGSTAT_KERNELS_HISTOGRAM16_STATIC_SCHEDULE_CUH
+#define IMGSTAT_KERNELS_HISTOGRAM16_STATIC_SCHEDULE_CUH
 
-#include "narrow16_count.cuh"
-#include "narrow16_layout.cuh"
+#include "histogram16/count.cuh"
+#include "histogram16/layout.cuh"
 
 /* After so many steps the table is emptied: 2^31 samples at most in 32 bits. Where words are
  * shared, as many as leave their halves far from full as a rule: 2^23. */

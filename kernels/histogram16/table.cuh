@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* narrow16.cuh: a block's table of 16-bit samples: how it is laid out, how one sample is counted,
- * and how extrema are noticed on the way. */
-#ifndef IMGSTAT_NARROW16_CUH
-#define IMGSTAT_NARROW16_CUH
+/* histogram16/table.cuh: a block's table of 16-bit samples: how it is laid out, how one sample is
+ * counted, and how extrema are noticed on the way. */
+#ifndef IMGSTAT_KERNELS_HISTOGRAM16_TABLE_CUH
+#define IMGSTAT_KERNELS_HISTOGRAM16_TABLE_CUH
 
-#include "narrow.cuh"
+#include "common/histogram_block.cuh"
 
 /* One block an SM: its table takes all the shared memory there is. */
 enum { THREADS = 1024, WARPS = THREADS / 32 };

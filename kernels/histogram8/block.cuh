@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* narrow8.cuh: what the parts of measure_narrow8 share: the shape of its work, what a block holds,
- * where a unit lies. */
-#ifndef IMGSTAT_NARROW8_CUH
-#define IMGSTAT_NARROW8_CUH
+/* histogram8/block.cuh: what the parts of measure_narrow8 share: the shape of its work, what a
+ * block holds, where a unit lies. */
+#ifndef IMGSTAT_KERNELS_HISTOGRAM8_BLOCK_CUH
+#define IMGSTAT_KERNELS_HISTOGRAM8_BLOCK_CUH
 
-#include "narrow.cuh"
+#include "common/histogram_block.cuh"
 
 /* Two blocks an SM hide each other's barriers, and threads have 64 registers: all loads of a unit
  * are on their way at once. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* narrow8_count.cuh: counting: a word, a vector, a unit, all units of an item or of an image. */
-#ifndef IMGSTAT_NARROW8_COUNT_CUH
-#define IMGSTAT_NARROW8_COUNT_CUH
+/* histogram8/count.cuh: counting: a word, a vector, a unit, all units of an item or of an image. */
+#ifndef IMGSTAT_KERNELS_HISTOGRAM8_COUNT_CUH
+#define IMGSTAT_KERNELS_HISTOGRAM8_COUNT_CUH
 
-#include "columns.cuh"
-#include "narrow8_extrema.cuh"
+#include "common/lane_table.cuh"
+#include "histogram8/extrema.cuh"
 
 /* ---- Counters -------------------------------------------------------------------------------- */
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* narrow8_extrema.cuh: the extrema of what a lane counts, two bytes an instruction, and the unit in
- * which a block met them first. */
-#ifndef IMGSTAT_NARROW8_EXTREMA_CUH
-#define IMGSTAT_NARROW8_EXTREMA_CUH
+/* histogram8/extrema.cuh: the extrema of what a lane counts, two bytes an instruction, and the unit
+ * in which a block met them first. */
+#ifndef IMGSTAT_KERNELS_HISTOGRAM8_EXTREMA_CUH
+#define IMGSTAT_KERNELS_HISTOGRAM8_EXTREMA_CUH
 
-#include "narrow8.cuh"
+#include "histogram8/block.cuh"
 
 static __device__ __forceinline__ uint32_t min_halves(uint32_t a, uint32_t b)
 {

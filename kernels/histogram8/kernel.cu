@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* measure_narrow8.cu: records of 8-bit samples in one read: exact bins, and where the extrema are.
+/* histogram8/kernel.cu: records of 8-bit samples in one read: exact bins, and where the extrema
+ * are.
  */
-#include "narrow8_count.cuh"
-#include "narrow8_report.cuh"
+#include "histogram8/count.cuh"
+#include "histogram8/report.cuh"
 
 /* A launch's only image. */
 template <int C, int SHIFT, bool PLAIN>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* narrow8_report.cuh: where in its unit an extremum is, and how a block adds what it has of an
+/* histogram8/report.cuh: where in its unit an extremum is, and how a block adds what it has of an
  * image to the record. */
-#ifndef IMGSTAT_NARROW8_REPORT_CUH
-#define IMGSTAT_NARROW8_REPORT_CUH
+#ifndef IMGSTAT_KERNELS_HISTOGRAM8_REPORT_CUH
+#define IMGSTAT_KERNELS_HISTOGRAM8_REPORT_CUH
 
-#include "narrow8_extrema.cuh"
+#include "histogram8/extrema.cuh"
 
 #include <stddef.h>
 

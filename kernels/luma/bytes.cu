@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* luma_bytes.cu: RGB of 8 bits in one long row: counts of its luma, and its colours brought to a
+/* luma/bytes.cu: RGB of 8 bits in one long row: counts of its luma, and its colours brought to a
  * new one. */
-#include "columns.cuh"
-#include "hopper.cuh"
-#include "luma_tile.cuh"
+#include "common/lane_table.cuh"
+#include "common/sm90.cuh"
+#include "luma/tile.cuh"
 
 enum { COUNT_THREADS = 1024, APPLY_THREADS = 512, APPLY_BLOCKS = 2 };
 /* Shared memory beside what a launch asks for: what the driver keeps a block, and words. */

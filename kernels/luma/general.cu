@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* apply_luma.cu: colours that take over a new luma, and planes of luma. */
-#include "apply.cuh"
-#include "luma.cuh"
-#include "luma_tile.cuh"
+/* luma/general.cu: colours that take over a new luma, and planes of luma. */
+#include "luma/luma.cuh"
+#include "luma/tile.cuh"
+#include "maps/apply.cuh"
 
 /* ---- Luma ------------------------------------------------------------------------------------ */
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* luma.cuh: the luma of a pixel, and a colour brought to a new one, as luma.c has them. */
-#ifndef IMGSTAT_LUMA_CUH
-#define IMGSTAT_LUMA_CUH
+/* luma/luma.cuh: the luma of a pixel, and a colour brought to a new one, as luma.c has them. */
+#ifndef IMGSTAT_KERNELS_LUMA_LUMA_CUH
+#define IMGSTAT_KERNELS_LUMA_LUMA_CUH
 
-#include "apply.cuh"
 #include "luma.h"
+#include "maps/apply.cuh"
 
 /* As luma.c: integers where samples have at most 16 bits. */
 static __device__ __forceinline__ bool luma_is_integer(ImgstatSample sample)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* luma.cu: measures the luma of images, in chunks where they are on the host. */
-#include "apply.cuh"
+/* luma/measure.cu: measures the luma of images, in chunks where they are on the host. */
+#include "maps/apply.cuh"
 
 struct LumaRecord {
     const DeviceRecord *record;

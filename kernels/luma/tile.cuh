@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* luma_tile.cuh: RGB in one long row, tiles of it, which are three vectors a thread: four times
+/* luma/tile.cuh: RGB in one long row, tiles of it, which are three vectors a thread: four times
  * four pixels of 8 bits, or two of 16, in three words. */
-#ifndef IMGSTAT_LUMA_TILE_CUH
-#define IMGSTAT_LUMA_TILE_CUH
+#ifndef IMGSTAT_KERNELS_LUMA_TILE_CUH
+#define IMGSTAT_KERNELS_LUMA_TILE_CUH
 
-#include "luma.cuh"
+#include "luma/luma.cuh"
 
 /* What a warp does at once: three vectors of 16 bytes a lane, which are four times three words. */
 enum { TILE_VECTORS = 3, TILE_GROUPS = TILE_VECTORS * 4 / 3, TILE_BYTES = 32 * TILE_VECTORS * 16 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* luma_words.cu: RGB of 16 bits in one long row, brought to a new luma. */
-#include "hopper.cuh"
-#include "luma_tile.cuh"
+/* luma/words.cu: RGB of 16 bits in one long row, brought to a new luma. */
+#include "common/sm90.cuh"
+#include "luma/tile.cuh"
 
 enum { THREADS = 512, BLOCKS = 2 };
 

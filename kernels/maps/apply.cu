@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* apply.cu: a transfer over pixels: the transfer on its way to the device, host images in chunks
- * that are copied there, mapped and copied back at the same time. */
-#include "apply.cuh"
+/* maps/apply.cu: a transfer over pixels: the transfer on its way to the device, host images in
+ * chunks that are copied there, mapped and copied back at the same time. */
+#include "maps/apply.cuh"
 
 extern "C" {
 #include "apply.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* apply.cuh: what the kernels that apply a transfer share: the pixels of both images, the transfer
- * in device memory, samples that may lie anywhere. */
-#ifndef IMGSTAT_APPLY_CUH
-#define IMGSTAT_APPLY_CUH
+/* maps/apply.cuh: what the kernels that apply a transfer share: the pixels of both images, the
+ * transfer in device memory, samples that may lie anywhere. */
+#ifndef IMGSTAT_KERNELS_MAPS_APPLY_CUH
+#define IMGSTAT_KERNELS_MAPS_APPLY_CUH
 
-#include "cuda_device.h"
+#include "device/cuda_device.h"
 
 extern "C" {
 #include "transfer.h"
@@ -23,7 +23,7 @@ struct ApplyTransfer {
     const uint32_t *by_key; /* output bits by order key */
     const void *by_raw;     /* the same by the sample's bits, each as large as an output sample */
     const Map *host_maps;   /* n_maps, in the host's memory: of the call that launches */
-    void *groups;           /* of knots (apply_maps.cu), those of each map group_pitch bytes on */
+    void *groups;           /* of knots (maps/wide.cu), those of each map group_pitch bytes on */
     size_t group_pitch;     /* 0: there are none */
     uint32_t most_knots;    /* of a map */
     int32_t kind;           /* MapKind of all maps; -1: they differ */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* apply_narrow.cu: samples of at most 16 bits through tables. */
-#include "apply.cuh"
-#include "hopper.cuh"
+/* maps/tables.cu: samples of at most 16 bits through tables. */
+#include "common/sm90.cuh"
+#include "maps/apply.cuh"
 
 enum { TABLE_THREADS = 256, WORD_THREADS = 1024, VECTORS = 4, GENERAL_THREADS = 256 };
 /* Images from so many bytes on have their table of words in shared memory, one block of many

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* apply_maps.cu: samples of more than 16 bits, each by the map of its channel. */
-#include "apply.cuh"
+/* maps/wide.cu: samples of more than 16 bits, each by the map of its channel. */
 #include "apply_float.h"
+#include "maps/apply.cuh"
 
 /* ---- Any samples ----------------------------------------------------------------------------- */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* wide_block.cuh: what a block of measure_wide adds up, reports, and merges into records. */
-#ifndef IMGSTAT_WIDE_BLOCK_CUH
-#define IMGSTAT_WIDE_BLOCK_CUH
+/* moments/block.cuh: what a block of measure_wide adds up, reports, and merges into records. */
+#ifndef IMGSTAT_KERNELS_MOMENTS_BLOCK_CUH
+#define IMGSTAT_KERNELS_MOMENTS_BLOCK_CUH
 
-#include "wide_sums.cuh"
+#include "moments/exact_sums.cuh"
 
 /* A block of C channels. Small blocks end together. */
 template <int C> struct Shape {

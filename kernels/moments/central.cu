@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* central.cu: power sums about a center, piece by piece (docs/float-sums.md). */
-#include "measure.cuh"
+/* moments/central.cu: power sums about a center, piece by piece (docs/float-sums.md). */
+#include "common/wide_sample.cuh"
+#include "device/measure.cuh"
 #include "transfer_math.h"
-#include "wide.cuh"
 
 #include <cuda_fp16.h>
 #include <stdlib.h>

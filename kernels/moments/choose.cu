@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* measure_wide.cu: which kernel measures wide samples. */
-#include "measure_wide.cuh"
+/* moments/choose.cu: which kernel measures wide samples. */
+#include "moments/kernel.cuh"
 
 size_t wide_state_bytes(unsigned channels)
 {

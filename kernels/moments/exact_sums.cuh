@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* wide_sums.cuh: exact sums of integers of 32 and 64 bits and of their squares, in kernels. */
-#ifndef IMGSTAT_WIDE_SUMS_CUH
-#define IMGSTAT_WIDE_SUMS_CUH
+/* moments/exact_sums.cuh: exact sums of integers of 32 and 64 bits and of their squares, in
+ * kernels. */
+#ifndef IMGSTAT_KERNELS_MOMENTS_EXACT_SUMS_CUH
+#define IMGSTAT_KERNELS_MOMENTS_EXACT_SUMS_CUH
 
-#include "wide.cuh"
+#include "common/wide_sample.cuh"
 
 /* Signed samples are added up as their keys k = x + 2^(bits - 1), which are unsigned, and
  * digits_unbias turns the sums of a block into those of x: no sign is looked at a sample.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* measure_wide_float.cu: tallies of f32 and f64 samples in one read: counts, extrema, exact sums.
+/* moments/float.cu: tallies of f32 and f64 samples in one read: counts, extrema, exact sums.
  */
-#include "measure_wide.cuh"
+#include "moments/kernel.cuh"
 
 /* What a thread adds up of a piece: its slots, and the extrema of its classes. */
 template <int C, int SAMPLE> struct FloatLanes {

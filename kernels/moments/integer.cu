@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* measure_wide_integer.cu: tallies of 32- and 64-bit integers in one read: extrema, exact sums. */
-#include "measure_wide.cuh"
+/* moments/integer.cu: tallies of 32- and 64-bit integers in one read: extrema, exact sums. */
+#include "moments/kernel.cuh"
 
 /* A thread's classes. Sums stay in registers until the block reports; extrema are a piece's. */
 template <int C, int SAMPLE> struct IntegerLanes {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* measure_wide.cuh: the kernel that measures wide samples, whichever way its warps add up. */
-#ifndef IMGSTAT_MEASURE_WIDE_CUH
-#define IMGSTAT_MEASURE_WIDE_CUH
+/* moments/kernel.cuh: the kernel that measures wide samples, whichever way its warps add up. */
+#ifndef IMGSTAT_KERNELS_MOMENTS_KERNEL_CUH
+#define IMGSTAT_KERNELS_MOMENTS_KERNEL_CUH
 
-#include "wide_stream.cuh"
+#include "moments/stream.cuh"
 
 /* ---- Extrema of a thread's classes ----------------------------------------------------------- */
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* wide_piece.cuh: a piece of wide samples added up: its terms, and the way that fits all samples.
+/* moments/segment.cuh: a piece of wide samples added up: its terms, and the way that fits all
+ * samples.
  */
-#ifndef IMGSTAT_WIDE_PIECE_CUH
-#define IMGSTAT_WIDE_PIECE_CUH
+#ifndef IMGSTAT_KERNELS_MOMENTS_SEGMENT_CUH
+#define IMGSTAT_KERNELS_MOMENTS_SEGMENT_CUH
 
-#include "wide_block.cuh"
+#include "moments/block.cuh"
 
 /* Adds to a sum in shared memory, which knows no 64-bit additions: a loop around compare-and-swap
  * takes many turns where lanes meet, and those of a piece do. */

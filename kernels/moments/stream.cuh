@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* wide_stream.cuh: the samples of the pieces that a group of warps takes, on their way through
+/* moments/stream.cuh: the samples of the pieces that a group of warps takes, on their way through
  * shared memory. */
-#ifndef IMGSTAT_WIDE_STREAM_CUH
-#define IMGSTAT_WIDE_STREAM_CUH
+#ifndef IMGSTAT_KERNELS_MOMENTS_STREAM_CUH
+#define IMGSTAT_KERNELS_MOMENTS_STREAM_CUH
 
-#include "hopper.cuh"
-#include "wide_piece.cuh"
+#include "common/sm90.cuh"
+#include "moments/segment.cuh"
 
 /* How C channels are dealt out: a group of warps takes a piece together, a vector of 16 bytes a
  * thread at a time. 128 pixels are a whole number of such times, so a thread has SLOTS of the 128 C

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* count.cu: further reads of an image: counting keys by digits and by ranges, gathering keys. */
-#include "measure.cuh"
-#include "warp.cuh"
+/* ranks/digits.cu: further reads of an image: counting keys by digits and by ranges, gathering
+ * keys. */
+#include "common/warp.cuh"
+#include "device/measure.cuh"
 
 #include <cuda_fp16.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* count_packed.cu: counting wide samples by 16 bits of their keys where vectors can be read: all
+/* ranks/leading.cu: counting wide samples by 16 bits of their keys where vectors can be read: all
  * channels by the leading bits, as records have them, or those with given leading bits by the next
- * ones. count.cu does the rest. */
-#include "measure.cuh"
-#include "wide.cuh"
+ * ones. ranks/digits.cu does the rest. */
+#include "common/wide_sample.cuh"
+#include "device/measure.cuh"
 
 enum {
     THREADS = 1024,

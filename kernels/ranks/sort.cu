@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* sort.cu: order statistics of wide samples: all keys of a channel are gathered in the device's
- * memory and sorted there (by CUB), then ranks are looked up. */
-#include "measure.cuh"
+/* ranks/sort.cu: order statistics of wide samples: all keys of a channel are gathered in the
+ * device's memory and sorted there (by CUB), then ranks are looked up. */
+#include "device/measure.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* windows.cu: counting every key of many windows of 32-bit keys in one read a channel. */
-#include "measure.cuh"
-#include "wide.cuh"
+/* ranks/windows.cu: counting every key of many windows of 32-bit keys in one read a channel. */
+#include "common/wide_sample.cuh"
+#include "device/measure.cuh"
 
 #include <stdlib.h>
 

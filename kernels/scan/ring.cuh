@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* scan_ring.cuh: prefix sums of large arrays on devices with bulk copies into shared memory
+/* scan/ring.cuh: prefix sums of large arrays on devices with bulk copies into shared memory
  * (compute capability 9.0): loads never wait for a look-back. */
-#ifndef IMGSTAT_SCAN_RING_CUH
-#define IMGSTAT_SCAN_RING_CUH
+#ifndef IMGSTAT_KERNELS_SCAN_RING_CUH
+#define IMGSTAT_KERNELS_SCAN_RING_CUH
 
-#include "hopper.cuh"
-#include "scan.cuh"
-#include "warp.cuh"
+#include "common/sm90.cuh"
+#include "common/warp.cuh"
+#include "scan/tile.cuh"
 
 /* Code for architectures below has no bulk copies: the kernel is empty there. */
 enum { RING_ARCHITECTURE = 90 };

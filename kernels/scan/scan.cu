@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* scan.cu: prefix sums in one pass, by decoupled look-back; scan_ring.cuh has the kernel for large
- * arrays on newer devices. */
-#include "cuda_device.h"
+/* scan/scan.cu: prefix sums in one pass, by decoupled look-back; scan/ring.cuh has the kernel for
+ * large arrays on newer devices. */
+#include "device/cuda_device.h"
 
-#include "cuda_kernels.h"
-#include "scan_ring.cuh"
+#include "scan/ring.cuh"
+#include "scan/scan.h"
 
 /* 64 KiB of 32-bit sums a tile: a look-back costs about 2 us of latency, a tile about 8 us of an
  * SM's share of the memory, so two blocks an SM hide it (docs/kernels.md). */

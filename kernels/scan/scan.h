@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda_kernels.h: host entries of the production kernels on bare device memory, for imgstat-bench
+/* scan/scan.h: host entries of the production kernels on bare device memory, for imgstat-bench
  * and for tests. Everything is ordered by the stream given and nothing waits. */
-#ifndef IMGSTAT_CUDA_KERNELS_H
-#define IMGSTAT_CUDA_KERNELS_H
+#ifndef IMGSTAT_KERNELS_SCAN_SCAN_H
+#define IMGSTAT_KERNELS_SCAN_SCAN_H
 
 #include <cuda_runtime.h>
 #include <stdint.h>

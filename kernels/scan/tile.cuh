@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* scan.cuh: what the two scanning kernels share: what tiles publish, how far a tile looks back, and
- * the scan of what a warp holds. */
-#ifndef IMGSTAT_SCAN_CUH
-#define IMGSTAT_SCAN_CUH
+/* scan/tile.cuh: what the two scanning kernels share: what tiles publish, how far a tile looks
+ * back, and the scan of what a warp holds. */
+#ifndef IMGSTAT_KERNELS_SCAN_TILE_CUH
+#define IMGSTAT_KERNELS_SCAN_TILE_CUH
 
 #include <cuda_runtime.h>
 #include <stdint.h>
 
-#include "warp.cuh"
+#include "common/warp.cuh"
 
 /* What a tile has published: nothing yet, its own sum, or the sum of everything up to its end.
  * 31 or 32 bits of value a word, so that one 8-byte store publishes flag and value together; 64-bit

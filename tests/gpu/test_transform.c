@@ -2,10 +2,10 @@
 /* test_transform.c: measuring, making a transfer and applying it on the device alone gives the
  * bytes that the processor gives, called directly and replayed from a graph. */
 #include "apply.h"
+#include "equalize/transform.h"
 #include "helper_hog.h"
 #include "ops_images.h"
 #include "survey.h"
-#include "transform.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* transform.h: measuring, making a transfer and applying it without leaving the device: the
- * transform slots of the CUDA device. */
-#ifndef IMGSTAT_TRANSFORM_H
-#define IMGSTAT_TRANSFORM_H
+/* equalize/transform.h: measuring, making a transfer and applying it without leaving the device:
+ * the transform slots of the CUDA device. */
+#ifndef IMGSTAT_KERNELS_EQUALIZE_TRANSFORM_H
+#define IMGSTAT_KERNELS_EQUALIZE_TRANSFORM_H
 
 #ifdef __cplusplus
 extern "C" {
