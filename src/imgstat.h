@@ -556,6 +556,21 @@ typedef struct ImgstatBatch {
     ImgstatTransfer **made; /* NULL, or takes the transfer of `together` or of a single page */
 } ImgstatBatch;
 
+/* The work on every image, for imgstat_device_choose: exactly one of the three is not NULL. */
+typedef struct ImgstatWork {
+    const ImgstatMeasure *measure;
+    const ImgstatMethod *method;     /* measure each image, make its transfer, map it */
+    const ImgstatTransfer *transfer; /* map each image */
+} ImgstatWork;
+
+/* Names the device that should finish this work first: "cpu" or "cuda". Reads the headers of at
+ * most 16 of the inputs (outputs may be NULL) and opens no device. open: as the files will be
+ * opened; may be NULL. threads: 0 for as many as the process may run on. Writes the reason, at most
+ * why_bytes with its NUL, to `why`. */
+IMGSTAT_API const char *imgstat_device_choose(const ImgstatJob *jobs, size_t n,
+                                              const ImgstatWork *work, const ImgstatOpen *open,
+                                              unsigned threads, char *why, size_t why_bytes);
+
 /* Transforms files, several at a time. A job that fails does not stop the others and is no error
  * here: progress tells. Inputs are never changed, unless a job names one as its output. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_batch_run(const ImgstatBatch *batch,

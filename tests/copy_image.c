@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* copy_image: reads every page of an image and writes it again, samples unchanged. What
  * tests/roundtrip_corpus.py compares. */
-#include "encode.h"
+#include "codec/encoder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ typedef struct Options {
     uint32_t rows;      /* of a band */
     unsigned threads;
     bool first_page;
-    EncodeHow how;
+    EncodeOptions how;
 } Options;
 
 static void print_warning(void *context, const char *sentence)
@@ -65,11 +65,11 @@ static ImgstatResult copy(ImgstatFile *file, const char *to, Options *options, I
     const EncodeFormat *const format =
         encode_format_named(options->format ? options->format : file->decoder->page.format);
     Warnings warnings = {.warn = print_warning, .name = file->source->name};
-    Output *output = NULL;
+    AtomicFile *output = NULL;
     Encoder *encoder = NULL;
-    ImgstatResult res = pool_create(options->threads, &options->how.pool, err);
+    ImgstatResult res = thread_pool_create(options->threads, &options->how.pool, err);
     if (res == IMGSTAT_OK)
-        res = output_open(to, true, 0666, &output, err);
+        res = atomic_file_open(to, true, 0666, &output, err);
     if (res == IMGSTAT_OK)
         res = format->create(output, &options->how, &warnings, &encoder, err);
     const uint32_t pages = options->first_page ? 1 : imgstat_file_pages(file);
@@ -79,11 +79,11 @@ static ImgstatResult copy(ImgstatFile *file, const char *to, Options *options, I
         res = format->finish(encoder, err);
     format->discard(encoder);
     if (res == IMGSTAT_OK)
-        res = output_commit(output, err);
+        res = atomic_file_commit(output, err);
     else
-        output_discard(output);
+        atomic_file_discard(output);
     warnings_release(&warnings);
-    pool_destroy(options->how.pool);
+    thread_pool_destroy(options->how.pool);
     return res;
 }
 

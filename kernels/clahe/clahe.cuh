@@ -6,7 +6,7 @@
 #include "maps/apply.cuh"
 
 extern "C" {
-#include "adapt.h"
+#include "transform/clahe_page.h"
 }
 
 struct ClaheSide {
@@ -16,7 +16,8 @@ struct ClaheSide {
     const double *part;
 };
 
-/* An Adapt in device memory. Instances (a channel each, or luma) differ in their tables alone. */
+/* An ClahePage in device memory. Instances (a channel each, or luma) differ in their tables alone.
+ */
 struct ClaheWork {
     uint32_t like, from, to; /* from, to: sample types */
     uint32_t n, luma, channels;

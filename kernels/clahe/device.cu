@@ -5,7 +5,7 @@
 #include "clahe/clahe.cuh"
 
 extern "C" {
-#include "apply.h"
+#include "cpu/map_rows.h"
 }
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static bool place(size_t *at, size_t *bytes, size_t n, size_t size)
     return true;
 }
 
-static bool layout_of(const Adapt *adapt, ClaheLayout *l)
+static bool layout_of(const ClahePage *adapt, ClaheLayout *l)
 {
     const Clahe *const first = adapt->clahe[0];
     const size_t entries = sample_record_bins(first->sample);
@@ -61,7 +61,7 @@ static ClaheSide side_of(const ClaheAxis *axis, const char *memory, const ClaheL
                      (const double *)(memory + l->part[a])};
 }
 
-static ClaheWork work_of(const Adapt *adapt, const ClaheLayout *l)
+static ClaheWork work_of(const ClahePage *adapt, const ClaheLayout *l)
 {
     const Clahe *const first = adapt->clahe[0];
     char *const memory = (char *)(uintptr_t)adapt->there.address;
@@ -95,7 +95,7 @@ static ClaheWork work_of(const Adapt *adapt, const ClaheLayout *l)
 }
 
 /* What is sent, as it lies in device memory. */
-static void pack(const Adapt *adapt, const ClaheLayout *l, char *to)
+static void pack(const ClahePage *adapt, const ClaheLayout *l, char *to)
 {
     const Clahe *const first = adapt->clahe[0];
     const uint32_t entries = sample_record_bins(first->sample);
@@ -118,7 +118,8 @@ static void pack(const Adapt *adapt, const ClaheLayout *l, char *to)
     }
 }
 
-static ImgstatResult prepare(CudaDevice *device, Adapt *adapt, ClaheWork *out, ImgstatError *err)
+static ImgstatResult prepare(CudaDevice *device, ClahePage *adapt, ClaheWork *out,
+                             ImgstatError *err)
 {
     ClaheLayout l;
     if (!layout_of(adapt, &l))
@@ -159,7 +160,8 @@ static ImgstatResult read_bands(void *context, CudaDevice *device, const ImagePr
     return IMGSTAT_OK;
 }
 
-ImgstatResult cuda_adapt_read(Device *base, Adapt *adapt, const ImagePro *band, ImgstatError *err)
+ImgstatResult cuda_adapt_read(Device *base, ClahePage *adapt, const ImagePro *band,
+                              ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
     ClaheReading reading;
@@ -170,7 +172,7 @@ ImgstatResult cuda_adapt_read(Device *base, Adapt *adapt, const ImagePro *band, 
 }
 
 /* The tables of other programs are made by the processor from the counts. */
-static ImgstatResult finish_like(CudaDevice *device, Adapt *adapt, ImgstatError *err)
+static ImgstatResult finish_like(CudaDevice *device, ClahePage *adapt, ImgstatError *err)
 {
     const DeviceOps *const ops = device->base.ops;
     ClaheLayout l;
@@ -189,7 +191,7 @@ static ImgstatResult finish_like(CudaDevice *device, Adapt *adapt, ImgstatError 
     return IMGSTAT_OK;
 }
 
-ImgstatResult cuda_adapt_finish(Device *base, Adapt *adapt, ImgstatError *err)
+ImgstatResult cuda_adapt_finish(Device *base, ClahePage *adapt, ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
     ClaheWork w;
@@ -206,8 +208,8 @@ static ImgstatResult launch_map(const void *context, CudaDevice *device, const I
     return launch_clahe_map(device, (const ClaheWork *)context, from, to, err);
 }
 
-ImgstatResult cuda_adapt_apply(Device *base, const Adapt *adapt, const ImagePro *from, ImagePro *to,
-                               ImgstatError *err)
+ImgstatResult cuda_adapt_apply(Device *base, const ClahePage *adapt, const ImagePro *from,
+                               ImagePro *to, ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
     ClaheLayout l;

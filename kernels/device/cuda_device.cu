@@ -4,7 +4,7 @@
 #include "equalize/transform.h"
 
 extern "C" {
-#include "pass.h"
+#include "device/read_request.h"
 }
 
 #include <stdio.h>
@@ -374,7 +374,7 @@ static void device_describe(const Device *base, ImgstatDeviceInfo *out)
 /* They fill pinned memory, which is the device's own. */
 static void device_use_threads(Device *base, unsigned threads)
 {
-    pool_use(((CudaDevice *)base)->pool, threads);
+    thread_pool_use(((CudaDevice *)base)->pool, threads);
 }
 
 static uint64_t device_thread_bytes(ImgstatSample, uint16_t)
@@ -446,7 +446,7 @@ static void device_close(Device *base)
     if (!device)
         return;
     close_resources(device);
-    pool_destroy(device->pool);
+    thread_pool_destroy(device->pool);
     free(device->list.memory);
     free(device);
 }
@@ -496,7 +496,7 @@ static ImgstatResult device_open(int index, unsigned threads, Device **out, Imgs
         return error_memory(err, sizeof *device, "a device");
     device->base.ops = &cuda_device_ops;
     device->index = index;
-    ImgstatResult res = pool_create(threads, &device->pool, err);
+    ImgstatResult res = thread_pool_create(threads, &device->pool, err);
     if (res == IMGSTAT_OK)
         res = open_resources(device, err);
     if (res != IMGSTAT_OK) {
@@ -522,7 +522,7 @@ const DeviceOps cuda_device_ops = {
     device_upload,
     device_download,
     cuda_measure,
-    pass_in_turn,
+    read_in_turn,
     cuda_count_digits,
     cuda_count_range,
     cuda_gather,

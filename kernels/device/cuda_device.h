@@ -10,8 +10,8 @@
 #include <string.h>
 
 extern "C" {
-#include "device.h"
-#include "pool.h"
+#include "base/thread_pool.h"
+#include "device/device.h"
 }
 
 /* Memory that grows and is kept: on the device, or pinned on the host. */
@@ -94,7 +94,7 @@ typedef struct CudaDevice {
     void *queue;        /* QueueMemory of common/work_queue.cuh, zero between launches */
     CudaBuffer list;    /* plain memory: the images of a launch while it is put together */
     CudaBuffer aligned; /* device memory: an image whose samples are not on their boundaries */
-    Pool *pool;         /* fills chunks */
+    ThreadPool *pool;   /* fills chunks */
     CudaBuffer luma;    /* device memory: the luma of a band, and whether each pixel has one */
     void *apply;        /* what maps/apply.cu keeps; NULL until it is used */
 } CudaDevice;
@@ -248,10 +248,10 @@ ImgstatResult cuda_apply(Device *device, const ImgstatTransfer *transfer, const 
                          int16_t alpha, ImagePro *to, ImgstatError *err);
 ImgstatResult cuda_measure_luma(Device *device, const ImagePro *image, const DeviceRecord *record,
                                 ImgstatError *err);
-ImgstatResult cuda_adapt_read(Device *device, Adapt *adapt, const ImagePro *band,
+ImgstatResult cuda_adapt_read(Device *device, ClahePage *adapt, const ImagePro *band,
                               ImgstatError *err);
-ImgstatResult cuda_adapt_finish(Device *device, Adapt *adapt, ImgstatError *err);
-ImgstatResult cuda_adapt_apply(Device *device, const Adapt *adapt, const ImagePro *from,
+ImgstatResult cuda_adapt_finish(Device *device, ClahePage *adapt, ImgstatError *err);
+ImgstatResult cuda_adapt_apply(Device *device, const ClahePage *adapt, const ImagePro *from,
                                ImagePro *to, ImgstatError *err);
 void cuda_apply_close(CudaDevice *device);
 

@@ -38,12 +38,12 @@ static void copy_rows(void *context, size_t task, unsigned thread)
         memcpy(copy->to + y * copy->row_bytes, copy->from + y * copy->pitch, copy->row_bytes);
 }
 
-static void gather_rows(Pool *pool, unsigned char *to, const unsigned char *from, size_t pitch,
-                        size_t row_bytes, size_t rows)
+static void gather_rows(ThreadPool *pool, unsigned char *to, const unsigned char *from,
+                        size_t pitch, size_t row_bytes, size_t rows)
 {
     enum { TASK_BYTES = 512 << 10 };
     RowCopy copy = {to, from, pitch, row_bytes, rows, TASK_BYTES / (row_bytes ? row_bytes : 1) + 1};
-    pool_run(pool, (rows - 1) / copy.rows_per_task + 1, copy_rows, &copy);
+    thread_pool_run(pool, (rows - 1) / copy.rows_per_task + 1, copy_rows, &copy);
 }
 
 static ImgstatResult begin_chunk(CudaDevice *device, Chunk *chunk, size_t least, ImgstatError *err)

@@ -2,13 +2,13 @@
 /* equalize/chain.cu: from counts to tables on the device, so that measuring and applying follow
  * each other without the host. */
 #include "device/measure.cuh"
-#include "equalize/transform.h"
 #include "equalize/lut.cuh"
+#include "equalize/transform.h"
 #include "luma/tile.cuh"
 
 extern "C" {
-#include "apply.h"
-#include "chain.h"
+#include "cpu/map_rows.h"
+#include "transform/async.h"
 }
 
 #include <initializer_list>

@@ -6,7 +6,7 @@
 #include "common/sm90.cuh"
 #include "equalize/chain.cuh"
 
-/* Valid samples of a key: record_settle for one bin, of the channels that make map m. */
+/* Valid samples of a key: record_finalize for one bin, of the channels that make map m. */
 static __device__ __forceinline__ uint64_t settled(const Finish &f, uint32_t m, uint32_t key,
                                                    uint32_t entries)
 {

@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-#include "device.h"
-#include "transfer.h"
+#include "device/device.h"
+#include "transfer/transfer.h"
 
 ImgstatResult cuda_transform_create(Device *device, const ImgstatMethod *method,
                                     const TransferShape *shape, uint64_t pixels,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* equalize/words.cu: from 16-bit samples, or their counts, to the table of a map. */
+#include "base/image.h"
 #include "common/warp.cuh"
 #include "equalize/lut.cuh"
-#include "image.h"
 
 /* Counters of two values share a word of a block's table: those of a value and of the value half
  * the range above. So neighbouring values do not meet in a word. */
@@ -141,7 +141,7 @@ static __device__ __forceinline__ uint32_t sum_tables(const Tables &tables, uint
  *   Launch    <<<dim3(SEGMENTS, n_maps), SEGMENT>>>; it may begin before the launch before has
  *             ended.
  *   Requires  tables, of one map, or the record are whole: the stream's order.
- *   Result    record_settle's bins, joined as record_joint does: inclusive sums within a segment;
+ *   Result    record_finalize's bins, joined as record_joint does: inclusive sums within a segment;
  *             its total, and the count of its lowest key that has any. The record is empty.
  */
 template <bool TABLES>

@@ -3,8 +3,8 @@
 #ifndef IMGSTAT_KERNELS_LUMA_LUMA_CUH
 #define IMGSTAT_KERNELS_LUMA_LUMA_CUH
 
-#include "luma.h"
 #include "maps/apply.cuh"
+#include "transfer/luma.h"
 
 /* As luma.c: integers where samples have at most 16 bits. */
 static __device__ __forceinline__ bool luma_is_integer(ImgstatSample sample)

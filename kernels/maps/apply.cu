@@ -4,7 +4,7 @@
 #include "maps/apply.cuh"
 
 extern "C" {
-#include "apply.h"
+#include "cpu/map_rows.h"
 }
 
 #include <initializer_list>
@@ -25,7 +25,7 @@ typedef struct ApplyMemory {
     ApplySlot slot[APPLY_SLOTS];
     CudaBuffer held;     /* pinned: a transfer on its way to the device */
     CudaBuffer transfer; /* the same on the device, and behind it the tables by raw bits */
-    TransferTag *tag;    /* of the transfer that the device has; NULL: none */
+    TransferId *tag;     /* of the transfer that the device has; NULL: none */
     cudaEvent_t copied;  /* held may be written again */
 } ApplyMemory;
 

@@ -7,7 +7,7 @@
 #include "device/cuda_device.h"
 
 extern "C" {
-#include "transfer.h"
+#include "transfer/transfer.h"
 }
 
 enum {

@@ -19,7 +19,7 @@ enum { BYTE_TABLE_BYTES = 48 << 10 };
  *   Memory    reads 4 bytes an entry, scattered within a table; writes an entry once.
  *   Launch    <<<ceil(entries / 256), 256>>>, all tables.
  *   Requires  by_key and by_raw hold (n_maps + 1) * sample_record_bins entries.
- *   Result    the bits of apply.c: -0 stays where zero does, in its own type.
+ *   Result    the bits of cpu/map_rows.c: -0 stays where zero does, in its own type.
  */
 static __global__ void tables_raw(ApplyTransfer t, unsigned char *by_raw, uint32_t bytes)
 {

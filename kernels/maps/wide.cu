@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* maps/wide.cu: samples of more than 16 bits, each by the map of its channel. */
-#include "apply_float.h"
 #include "maps/apply.cuh"
+#include "transfer/map_values.h"
 
 /* ---- Any samples ----------------------------------------------------------------------------- */
 
 /*
- * apply_maps: every sample by the arithmetic of transfer_math.h.
+ * apply_maps: every sample by the arithmetic of transfer/map.h.
  *
  *   Idea      A sample a thread: loads and stores of a warp are together; a map is read through
  *             the cache, the same one by all threads.
@@ -14,7 +14,7 @@
  *   Memory    reads and writes each sample once.
  *   Launch    <<<blocks, MAP_THREADS>>>, any number of blocks.
  *   Requires  in place: a thread reads what it overwrites.
- *   Result    the bits of apply.c.
+ *   Result    the bits of cpu/map_rows.c.
  */
 static __global__ void __launch_bounds__(MAP_THREADS) apply_maps(ApplyTransfer t, ApplyPixels p)
 {
@@ -249,7 +249,7 @@ static __device__ __forceinline__ void map_vector(const Mapping &mapping, const 
  *   Requires  rows of from on boundaries of 16 bytes, rows of to on those of as many samples.
  *             FROM: the sample type of the map; it and the output's are types whose values doubles
  *             hold, and not halves. In place: a thread reads what it overwrites.
- *   Result    the bits of apply.c.
+ *   Result    the bits of cpu/map_rows.c.
  */
 template <ImgstatSample FROM, typename Mapping>
 static __global__ void __launch_bounds__(MAP_THREADS)
@@ -408,7 +408,7 @@ static __device__ __forceinline__ void knots_of(const KnotGroup64 *group, uint64
  *   Requires  neither mask nor alpha; map m has knots, of 2^levels groups at most. FROM: the sample
  *             type of the transfer and of what it makes, or -1 for whatever these are. In place: a
  *             thread reads what it overwrites.
- *   Result    the bits of apply.c.
+ *   Result    the bits of cpu/map_rows.c.
  */
 template <typename Group, int FROM>
 static __global__ void __launch_bounds__(KNOT_THREADS)

@@ -2,7 +2,7 @@
 /* moments/central.cu: power sums about a center, piece by piece (docs/float-sums.md). */
 #include "common/wide_sample.cuh"
 #include "device/measure.cuh"
-#include "transfer_math.h"
+#include "transfer/map.h"
 
 #include <cuda_fp16.h>
 #include <stdlib.h>

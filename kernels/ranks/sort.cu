@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 extern "C" {
-#include "transfer.h"
+#include "transfer/transfer.h"
 }
 
 enum {

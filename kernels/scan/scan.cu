@@ -112,7 +112,7 @@ static size_t tiles_of(size_t n, size_t items)
     return n / items + (n % items != 0);
 }
 
-/* Scratch: the number of the next tile, then what tiles publish. */
+/* BufferCache: the number of the next tile, then what tiles publish. */
 enum { SCRATCH_HEAD = 16 };
 
 template <typename T> static size_t scratch_bytes(size_t tiles)

@@ -3,7 +3,7 @@
  * patterns by instruction sets. Usage: bench_cpu [MEGABYTES] [THREADS] [SAMPLE]. Each figure is the
  * best of several runs, after the record was found equal to the portable one. */
 #define _GNU_SOURCE
-#include "device.h"
+#include "device/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -153,7 +153,7 @@ def show(row, figures):
 
 
 def in_markdown(results):
-    """The rows of docs/benchmarks.md: times, and how many times as long the others take."""
+    """The rows of a table of whole commands, as in docs/lab: times, and how many times as long the others take."""
     programs = sorted({name for row in results.values() for name in row} - {"imgstat"})
     yield "| job | imgstat ms | peak MiB | MB out | fastest other | " + " | ".join(programs) + " |"
     yield "| --- | ---: | ---: | ---: | --- |" + " ---: |" * len(programs)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Times imgstat as a whole process on cpu, cuda and auto: files in the system's cache, the median of RUNS runs. The
-# constants of src/cost.c come from these tables, of stats and of transforms; docs/benchmarks.md has them.
+# constants of src/batch/device_choice.c come from these tables, of stats and of transforms; docs/lab has them.
 #
 # usage: tests/bench/devices.sh IMGSTAT DIR      (images of about 8 GB are made in DIR)
 # Environment: RUNS (default 3), SETS and TRANSFORMED (images to measure and to transform: names as make_images.py takes

@@ -9,7 +9,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */
 #endif
-#include "codec.h"
+#include "codec/codec.h"
 
 #include <stdio.h>
 #include <stdlib.h>

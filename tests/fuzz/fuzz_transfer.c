@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_transfer: any bytes as a saved transfer. One that is taken must be written and read again as
  * the same text, and map samples without a fault. */
-#include "apply.h"
-#include "transfer_json.h"
+#include "cpu/map_rows.h"
+#include "transfer/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef IMGSTAT_OPS_IMAGES_H
 #define IMGSTAT_OPS_IMAGES_H
 
-#include "device.h"
+#include "device/device.h"
 
 typedef enum Pattern {
     PATTERN_RANDOM, /* all bits */

@@ -2,7 +2,7 @@
 /* ops_reads.c: reads beyond the first one and scans, whose results are words, on both devices. */
 #include "ops_reads.h"
 #include "ops_images.h"
-#include "transfer.h"
+#include "transfer/transfer.h"
 
 #include <math.h>
 #include <stdio.h>

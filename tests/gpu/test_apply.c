@@ -2,7 +2,7 @@
 /* test_apply.c: transfers applied by the CUDA device give the bytes that transfer_apply gives:
  * every type, method, channel mode and depth, images anywhere in memory, on the host and on the
  * device. */
-#include "apply.h"
+#include "cpu/map_rows.h"
 #include "ops_images.h"
 
 #include <stdio.h>

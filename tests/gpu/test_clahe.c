@@ -2,8 +2,8 @@
 /* test_clahe.c: the CUDA device measures luma and equalizes adaptively as the CPU does: records and
  * pixels are the same bytes, for every type, tiles that do not divide the image, masks and nodata,
  * images on the host and on the device, by imgstat's definition and by those of other programs. */
-#include "adapt.h"
 #include "ops_images.h"
+#include "transform/clahe_page.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_transform.c: measuring, making a transfer and applying it on the device alone gives the
  * bytes that the processor gives, called directly and replayed from a graph. */
-#include "apply.h"
+#include "cpu/map_rows.h"
 #include "equalize/transform.h"
 #include "helper_hog.h"
 #include "ops_images.h"
-#include "survey.h"
+#include "transform/transfer_source.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef IMGSTAT_HELPER_CPU_H
 #define IMGSTAT_HELPER_CPU_H
 
-#include "device.h"
+#include "device/device.h"
 
 typedef struct Random {
     uint64_t state;

@@ -3,7 +3,7 @@
 #ifndef HELPER_DECODE_H
 #define HELPER_DECODE_H
 
-#include "image.h"
+#include "base/image.h"
 
 /* A file of its own for each test. */
 extern char decode_path[64];

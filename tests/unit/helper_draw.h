@@ -3,7 +3,7 @@
 #ifndef IMGSTAT_HELPER_DRAW_H
 #define IMGSTAT_HELPER_DRAW_H
 
-#include "transfer_math.h"
+#include "transfer/map.h"
 
 static uint64_t draw_state = 88172645463325252u;
 

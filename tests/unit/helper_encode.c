@@ -65,14 +65,14 @@ void *encode_pixels(const EncodePage *page)
     return pixels;
 }
 
-ImgstatResult encode_file(const EncodeFormat *format, const EncodeHow *how, const EncodePage *page,
-                          ImgstatFile *like, Warnings *warnings, const void *pixels, uint32_t rows,
-                          ImgstatError *err)
+ImgstatResult encode_file(const EncodeFormat *format, const EncodeOptions *how,
+                          const EncodePage *page, ImgstatFile *like, Warnings *warnings,
+                          const void *pixels, uint32_t rows, ImgstatError *err)
 {
     const size_t pitch = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
-    Output *output = NULL;
+    AtomicFile *output = NULL;
     Encoder *encoder = NULL;
-    ImgstatResult res = output_open(encode_path, true, 0666, &output, err);
+    ImgstatResult res = atomic_file_open(encode_path, true, 0666, &output, err);
     if (res == IMGSTAT_OK)
         res = format->create(output, how, warnings, &encoder, err);
     if (res == IMGSTAT_OK)
@@ -85,7 +85,7 @@ ImgstatResult encode_file(const EncodeFormat *format, const EncodeHow *how, cons
         res = format->finish(encoder, err);
     format->discard(encoder);
     if (res == IMGSTAT_OK)
-        return output_commit(output, err);
-    output_discard(output);
+        return atomic_file_commit(output, err);
+    atomic_file_discard(output);
     return res;
 }

@@ -3,7 +3,7 @@
 #ifndef HELPER_ENCODE_H
 #define HELPER_ENCODE_H
 
-#include "encode.h"
+#include "codec/encoder.h"
 
 /* A folder of its own for each test, and a path in it. */
 extern char encode_folder[64], encode_path[96];
@@ -19,8 +19,8 @@ void *encode_pixels(const EncodePage *page);
 
 /* Writes one page of such pixels to encode_path, `rows` rows at a time. like: NULL, or a file whose
  * page 0 the page comes from. */
-ImgstatResult encode_file(const EncodeFormat *format, const EncodeHow *how, const EncodePage *page,
-                          ImgstatFile *like, Warnings *warnings, const void *pixels, uint32_t rows,
-                          ImgstatError *err);
+ImgstatResult encode_file(const EncodeFormat *format, const EncodeOptions *how,
+                          const EncodePage *page, ImgstatFile *like, Warnings *warnings,
+                          const void *pixels, uint32_t rows, ImgstatError *err);
 
 #endif

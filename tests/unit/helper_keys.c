@@ -41,7 +41,7 @@ uint64_t key_of_float(float value)
     return raw >> 31 ? (uint32_t)~raw : raw | (uint32_t)1 << 31;
 }
 
-static void count_one(const Pass *pass, uint16_t channel, uint64_t key, bool *overflow)
+static void count_one(const ReadRequest *pass, uint16_t channel, uint64_t key, bool *overflow)
 {
     for (size_t i = 0; i < pass->n_digits; i++) {
         const DigitCount *const d = &pass->digits[i];
@@ -83,7 +83,7 @@ static void find_window(const Keys *keys, KeyWindow *window)
     }
 }
 
-static ImgstatResult read_keys(void *context, const Pass *pass, ImgstatError *err)
+static ImgstatResult read_keys(void *context, const ReadRequest *pass, ImgstatError *err)
 {
     Keys *const keys = context;
     bool overflow = false;
@@ -105,9 +105,9 @@ static ImgstatResult read_keys(void *context, const Pass *pass, ImgstatError *er
     return overflow ? error_set(err, IMGSTAT_ERR_ARG, "more keys than room") : IMGSTAT_OK;
 }
 
-Reader keys_reader(Keys *keys)
+PixelSource keys_reader(Keys *keys)
 {
-    return (Reader){.read = read_keys, .context = keys};
+    return (PixelSource){.read = read_keys, .context = keys};
 }
 
 Record *keys_record(const Keys *keys)

@@ -3,8 +3,8 @@
 #ifndef HELPER_KEYS_H
 #define HELPER_KEYS_H
 
+#include "device/read_request.h"
 #include "helper_cpu.h" /* Random, random_next */
-#include "pass.h"
 
 double random_unit(Random *random);   /* [0, 1) */
 double random_normal(Random *random); /* mean 0, deviation 1, about */
@@ -17,8 +17,8 @@ typedef struct Keys {
     size_t reads, windows_reads, gathered_most, ranges_most;
 } Keys;
 
-/* A Reader over keys, that counts one by one. */
-Reader keys_reader(Keys *keys);
+/* A PixelSource over keys, that counts one by one. */
+PixelSource keys_reader(Keys *keys);
 /* The record that a first read of these, all valid, gives; not their sums. */
 Record *keys_record(const Keys *keys);
 int keys_compare(const void *a, const void *b); /* for qsort */

@@ -3,7 +3,7 @@
 #ifndef HELPER_MEASURE_H
 #define HELPER_MEASURE_H
 
-#include "image.h"
+#include "base/image.h"
 
 enum { MEASURE_PERCENTILES = 10 };
 extern const double measure_percentiles[MEASURE_PERCENTILES];

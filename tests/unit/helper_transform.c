@@ -2,7 +2,7 @@
 /* helper_transform.c: images and plain-counted records for the tests of transfers. */
 #include "helper_transform.h"
 
-#include "clahe.h"
+#include "transfer/clahe.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef HELPER_TRANSFORM_H
 #define HELPER_TRANSFORM_H
 
-#include "apply.h"
+#include "cpu/map_rows.h"
 
 /* The 8x8 example of the encyclopedia article on histogram equalization, and its equalized form. */
 extern const uint8_t example_in[64], example_out[64];

@@ -3,7 +3,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* preadv2 */
 #endif
-#include "advise.h"
+#include "codec/prefetch.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_apply.c: pixels: what stays as it is, in place, bands, luma. */
-#include "apply.h"
+#include "cpu/map_rows.h"
 
 #include "helper_transform.h"
-#include "luma.h"
+#include "transfer/luma.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

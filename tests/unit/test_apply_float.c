@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_apply_float.c: straight lines, knots and power laws over 32-bit floats give the bits that
  * order keys give. */
-#include "apply.h"
+#include "cpu/map_rows.h"
 #include "helper_level.h"
 
 #include <criterion/criterion.h>
@@ -74,7 +74,7 @@ static Map draw_map(MapKind kind)
     return map;
 }
 
-/* What map_row of apply.c says. */
+/* What map_row of cpu/map_rows.c says. */
 static uint32_t expected(const Map *map, uint32_t raw)
 {
     const uint64_t key = sample_key(IMGSTAT_F32, raw);
@@ -130,7 +130,7 @@ static void check_map(const Map *map, size_t *compared)
 }
 
 /* By the loops for a set of instructions. */
-static void check_lines(ProcessorLevel level)
+static void check_lines(CpuLevel level)
 {
     size_t compared = 0;
     use_processor_level(level);
@@ -140,7 +140,7 @@ static void check_lines(ProcessorLevel level)
         check_map(&linear, &compared);
     }
     cr_assert_gt(compared, ROUNDS * N);
-    fprintf(stderr, "%s: %zu samples compared\n", processor_level_names[level], compared);
+    fprintf(stderr, "%s: %zu samples compared\n", cpu_features_level_names[level], compared);
 }
 
 Test(apply_float, bits_of_keys_by_portable_loops)
@@ -226,7 +226,7 @@ static size_t check_knots(const Map *map)
     return compared;
 }
 
-static void check_all_knots(ProcessorLevel level)
+static void check_all_knots(CpuLevel level)
 {
     static const uint32_t sizes[] = {1, 2, 3, 4, 5, 100, 1000, MOST_KNOTS};
     static MapKnot knots[MOST_KNOTS];
@@ -239,7 +239,7 @@ static void check_all_knots(ProcessorLevel level)
         compared += check_knots(&map);
     }
     fprintf(stderr, "apply_float: %zu samples compared through knots, %s\n", compared,
-            processor_level_names[level]);
+            cpu_features_level_names[level]);
     cr_assert_gt(compared, KNOT_ROUNDS * N);
 }
 
@@ -265,7 +265,7 @@ enum { POWER_ROUNDS = 60 };
 typedef struct PowerLoops {
     const char *name;
     ApplyPower *apply;
-    ProcessorLevel level;
+    CpuLevel level;
 } PowerLoops;
 
 static const PowerLoops power_loops[] = {
@@ -304,7 +304,7 @@ static size_t check_power(const Map *map, const uint32_t *from)
 {
     size_t compared = 0;
     for (size_t i = 0; i < sizeof power_loops / sizeof *power_loops; i++)
-        if (processor_supports(power_loops[i].level))
+        if (cpu_features_supports(power_loops[i].level))
             compared += check_samples(&power_loops[i], map, from);
     return compared;
 }

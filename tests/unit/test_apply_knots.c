@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_apply_knots.c: samples of every wide type through knots to every type give the bits that
  * looking among all knots gives. */
-#include "apply.h"
+#include "cpu/map_rows.h"
 #include "helper_cpu.h"
 
 #include <criterion/criterion.h>

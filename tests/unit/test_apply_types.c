@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_apply_types.c: straight lines, ratios, power laws and knots from every wide type to every
- * type give the bits of transfer_math.h. */
-#include "apply.h"
+ * type give the bits of transfer/map.h. */
+#include "cpu/map_rows.h"
 #include "helper_draw.h"
 #include "helper_level.h"
 
@@ -140,7 +140,7 @@ static bool doubles_hold(ImgstatSample from, ImgstatSample to)
     return !sample_exceeds_double(from) && !sample_exceeds_double(to) && to != IMGSTAT_F16;
 }
 
-static void check_types(ProcessorLevel level)
+static void check_types(CpuLevel level)
 {
     static MapKnot knots[KNOTS];
     size_t compared = 0, pairs = 0;
@@ -167,7 +167,7 @@ static void check_types(ProcessorLevel level)
             pairs++;
         }
     fprintf(stderr, "%s: %zu samples compared, of %zu pairs of types\n",
-            processor_level_names[level], compared, pairs);
+            cpu_features_level_names[level], compared, pairs);
 }
 
 Test(apply_types, bits_of_keys_by_portable_loops)
@@ -200,7 +200,7 @@ Test(apply_types, leaves_what_stays_as_it_is)
 /* Every numerator of small ranges, ties among them, and of the largest. */
 Test(apply_types, ratios)
 {
-    if (processor_level() < PROCESSOR_AVX2)
+    if (cpu_features_level() < PROCESSOR_AVX2)
         cr_skip_test("the processor has no avx2");
     size_t ties = 0;
     for (uint32_t range = 1; range < 260; range += 1 + range / 9)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_aside.c: keys that measuring sets aside, and how many are below them, against plain loops.
  */
-#include "cpu.h"
+#include "cpu/cpu.h"
 #include "helper_cpu.h"
 
 #include <criterion/criterion.h>
@@ -93,7 +93,7 @@ static void check(Device *device, Random *random, const ImagePro *image)
                                  .keys = keys + i * most,
                                  .capacity = most};
     }
-    KeyAside aside = {.gathers = gathers, .n = n};
+    CandidateKeys aside = {.gathers = gathers, .n = n};
     DeviceRecord record = {.sample = image->sample, .channels = image->channels};
     const size_t bytes = record_bytes(image->sample, image->channels, 0);
     void *const tallies = expected_record(image, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_bands.c: pages measured band by band, once or again, give what the whole image gives. */
-#include "codec.h"
+#include "codec/codec.h"
 #include "helper_cpu.h"
 #include "helper_measure.h"
 

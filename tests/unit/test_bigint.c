@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_bigint.c: big integers against __int128 and against doubles whose quotients are known. */
-#include "bigint.h"
 #include "helper_keys.h"
+#include "record/bigint.h"
 
 #include <criterion/criterion.h>
 #include <float.h>

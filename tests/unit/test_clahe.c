@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_clahe.c: properties of adaptive equalization; recorded outputs are in test_transfer_like.c.
  */
-#include "clahe.h"
+#include "transfer/clahe.h"
 
 #include "helper_transform.h"
 

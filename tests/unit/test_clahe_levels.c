@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_clahe_levels.c: levels of four tiles, joined and mixed by every set of instructions, against
  * clahe_math.h; nothing beyond the pixels and the places is written. */
-#include "clahe_levels.h"
+#include "cpu/clahe_levels.h"
 
 #include "helper_transform.h"
 
@@ -93,7 +93,7 @@ static void mix_grays(const ClaheLevelsLoops *loops, uint64_t *seed, size_t begi
     }
 }
 
-static size_t compare(ProcessorLevel level)
+static size_t compare(CpuLevel level)
 {
     const ClaheLevelsLoops *const loops = clahe_levels_of(level);
     uint64_t seed = 31;
@@ -117,8 +117,8 @@ static size_t compare(ProcessorLevel level)
 Test(clahe_levels, pixels_are_as_defined)
 {
     size_t compared = 0, variants = 0;
-    for (ProcessorLevel level = PROCESSOR_PORTABLE;
-         level < PROCESSOR_LEVELS && processor_supports(level); level++, variants++)
+    for (CpuLevel level = PROCESSOR_PORTABLE;
+         level < PROCESSOR_LEVELS && cpu_features_supports(level); level++, variants++)
         compared += compare(level);
     fprintf(stderr, "clahe_levels: %zu pixels compared, %zu variants\n", compared, variants);
     cr_assert_gt(compared, 300000 * variants);

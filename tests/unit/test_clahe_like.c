@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_clahe_like.c: adaptive equalization like others by every set of instructions, against their
  * arithmetic, one pixel after the other; recorded outputs are in test_transfer_like.c. */
-#include "clahe.h"
+#include "transfer/clahe.h"
 
 #include "helper_level.h"
 #include "helper_transform.h"
@@ -153,7 +153,7 @@ static size_t compare_opencv(const LikeCase *c, uint64_t *seed)
 
 /* By the loops for a set of instructions: of whole tiles and of padded ones; those of many and of
  * few levels for their pixels; more of a level than 16 bits can count. */
-static void compare_opencv_level(ProcessorLevel level)
+static void compare_opencv_level(CpuLevel level)
 {
     static const LikeCase cases[] = {
         {.sample = IMGSTAT_U8, .width = 1200, .height = 33},
@@ -269,7 +269,7 @@ static size_t compare_skimage(const LikeCase *c, uint64_t *seed)
     return pixels;
 }
 
-static void compare_skimage_level(ProcessorLevel level)
+static void compare_skimage_level(CpuLevel level)
 {
     static const LikeCase cases[] = {
         {.sample = IMGSTAT_U8, .width = 1200, .height = 33},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_clahe_words.c: 16-bit keys between four tiles, by every set of instructions, against
  * clahe_math.h; nothing beyond the pixels is written. */
-#include "clahe_words.h"
+#include "cpu/clahe_map16.h"
 
 #include "helper_transform.h"
 
@@ -105,9 +105,9 @@ Test(clahe_words, keys_are_as_defined)
     for (int round = 0; round < 4000; round++) {
         draw_row(&seed, &r);
         compare(&r, "exact", NULL);
-        for (ProcessorLevel level = PROCESSOR_PORTABLE;
-             level < PROCESSOR_LEVELS && processor_supports(level); level++) {
-            compare(&r, processor_level_names[level], clahe_words_of(level));
+        for (CpuLevel level = PROCESSOR_PORTABLE;
+             level < PROCESSOR_LEVELS && cpu_features_supports(level); level++) {
+            compare(&r, cpu_features_level_names[level], clahe_words_of(level));
             compared += r.n;
             n = level + 1u;
         }
@@ -124,11 +124,11 @@ Test(clahe_words, rows_are_alike)
         draw_row(&seed, &r);
         clahe_words_of(PROCESSOR_PORTABLE)->row(r.table[0], r.table[2], r.words.y_weight, expected);
         cr_assert_eq(expected[CLAHE_NODES - 1] >> 32, 0);
-        for (ProcessorLevel level = PROCESSOR_PORTABLE;
-             level < PROCESSOR_LEVELS && processor_supports(level); level++) {
+        for (CpuLevel level = PROCESSOR_PORTABLE;
+             level < PROCESSOR_LEVELS && cpu_features_supports(level); level++) {
             uint64_t row[CLAHE_NODES] = {0};
             clahe_words_of(level)->row(r.table[0], r.table[2], r.words.y_weight, row);
-            cr_assert_arr_eq(row, expected, sizeof row, "%s", processor_level_names[level]);
+            cr_assert_arr_eq(row, expected, sizeof row, "%s", cpu_features_level_names[level]);
         }
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_codec: sources, limits, warnings, and what the public file interface answers. */
-#include "codec.h"
+#include "codec/codec.h"
 #include "helper_decode.h"
 
 #include <criterion/criterion.h>

@@ -2,7 +2,7 @@
 /* test_codec_tiff: files that libtiff writes from known samples are read back as those samples,
  * whatever their layout and the height of bands; damaged ones are refused with one sentence. */
 #include "helper_decode.h"
-#include "palette.h"
+#include "transform/palette.h"
 
 #include <criterion/criterion.h>
 #include <float.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_cpu_apply.c: the CPU device applies a transfer by several threads as one call does. */
-#include "apply.h"
-#include "device.h"
+#include "cpu/map_rows.h"
+#include "device/device.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

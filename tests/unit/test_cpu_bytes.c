@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_cpu_bytes.c: counting bytes: every instruction set and every way of counting against counts
  * of single bytes. */
-#include "cpu.h"
+#include "cpu/cpu.h"
 #include "helper_cpu.h"
 
 #include <criterion/criterion.h>

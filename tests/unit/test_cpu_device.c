@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_cpu_device.c: opening, describing, memory and threads of the CPU device; many images in one
  * call. */
-#include "apply.h"
+#include "cpu/map_rows.h"
 #include "helper_cpu.h"
 
 #include <criterion/criterion.h>

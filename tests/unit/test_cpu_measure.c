@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_cpu_measure.c: every instruction set of the CPU device against a plain reference: whole
  * records, byte for byte. */
-#include "cpu.h"
+#include "cpu/cpu.h"
 #include "helper_cpu.h"
 
 #include <criterion/criterion.h>
@@ -259,7 +259,8 @@ Test(cpu_measure, first_positions_of_many_tasks)
     close_all(&all);
 }
 
-/* Integers of 16 bits, so many and so different that they are counted by sums (cpu_summed.h). */
+/* Integers of 16 bits, so many and so different that they are counted by sums (cpu/count_summed.h).
+ */
 Test(cpu_measure, words_by_sums)
 {
     static const Pattern patterns[] = {PATTERN_RANDOM, PATTERN_12_BIT, PATTERN_SMOOTH};
@@ -279,7 +280,7 @@ Test(cpu_measure, words_by_sums)
             summed += ((const CpuDevice *)all.device[0][t])->thread[0].choice.summed;
     }
     report("words_by_sums", &compared);
-    cr_assert(summed > 0 || processor_slow_bytes());
+    cr_assert(summed > 0 || cpu_features_slow_bytes());
     close_all(&all);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_cpu_reads.c: digit and range counts, gathering, windows, central sums, prefix sums of the
  * CPU device against plain loops. */
+#include "device/read_request.h"
 #include "helper_cpu.h"
-#include "pass.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -295,22 +295,22 @@ static void check_together(Device *device, Random *random, const ImagePro *image
                                 .keys = keys + i * most,
                                 .capacity = most};
         window[i] = (KeyWindow){.channel = channel, .lead = (uint16_t)(key >> 16)};
-        const Pass pass = {.digits = &digit,
-                           .n_digits = 1,
-                           .ranges = &range,
-                           .n_ranges = 1,
-                           .gathers = &gather[i],
-                           .n_gathers = 1,
-                           .n_windows = n_windows,
-                           .center = center,
-                           .central = central + i * MOST};
+        const ReadRequest pass = {.digits = &digit,
+                                  .n_digits = 1,
+                                  .ranges = &range,
+                                  .n_ranges = 1,
+                                  .gathers = &gather[i],
+                                  .n_gathers = 1,
+                                  .n_windows = n_windows,
+                                  .center = center,
+                                  .central = central + i * MOST};
         if (n_windows)
             cr_assert_eq(
                 ops->windows_begin(device, image->sample, image->channels, &window[i], 1, NULL),
                 IMGSTAT_OK);
         device->source = i && !image->mask ? &source : NULL;
         cr_assert_eq(i ? ops->read(device, device->source ? &hollow : image, &pass, NULL)
-                       : pass_in_turn(device, image, &pass, NULL),
+                       : read_in_turn(device, image, &pass, NULL),
                      IMGSTAT_OK);
         device->source = NULL;
         cr_assert_eq(ops->windows_end(device, n_windows ? &window[i] : NULL, n_windows, NULL),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_cpu_words.c: counting 16-bit words: every instruction set and every way of counting against
  * counts of single words. */
-#include "cpu.h"
-#include "cpu_summed.h"
+#include "cpu/count_summed.h"
+#include "cpu/cpu.h"
 #include "helper_cpu.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_deflate: pieces of a deflate stream, put together and read back by zlib; that they depend on
  * nothing but their bytes; that the smaller of both ways is taken. */
-#include "deflate.h"
+#include "codec/deflate.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_exact.c: sums without rounding: order never shows, and the total is the nearest double. */
-#include "bigint.h"
 #include "helper_keys.h"
+#include "record/bigint.h"
 
 #include <criterion/criterion.h>
 #include <float.h>

@@ -2,7 +2,7 @@
 /* test_expand.c: PackBits in pieces of any size, against the example of Apple's Technical Note
  * TN1023.
  */
-#include "expand.h"
+#include "tiff/expand.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* test_fall_back.c: a batch whose device fails, at every call of it in turn: the CPU takes over,
  * the files are those of the CPU, and nothing half-written stays. The device is the CPU's under
  * another name, with a fault: the linker hands imgstat_device_open to this file. */
-#include "jobs.h"
+#include "batch/scheduler.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -41,8 +41,8 @@ static ImgstatResult measure(Device *device, const ImagePro *images, const Devic
 }
 
 /* Some of it is counted before the fault. */
-static ImgstatResult further_read(Device *device, const ImagePro *image, const struct Pass *pass,
-                                  ImgstatError *err)
+static ImgstatResult further_read(Device *device, const ImagePro *image,
+                                  const struct ReadRequest *pass, ImgstatError *err)
 {
     const ImgstatResult res = cpu_device_ops.read(device, image, pass, err);
     return fails() ? fail(err) : res;
@@ -60,16 +60,16 @@ static ImgstatResult apply(Device *device, const ImgstatTransfer *transfer, cons
     return fails() ? fail(err) : cpu_device_ops.apply(device, transfer, from, alpha, to, err);
 }
 
-static ImgstatResult adapt_read(Device *device, Adapt *adapt, const ImagePro *band,
+static ImgstatResult clahe_read(Device *device, ClahePage *adapt, const ImagePro *band,
                                 ImgstatError *err)
 {
-    return fails() ? fail(err) : cpu_device_ops.adapt_read(device, adapt, band, err);
+    return fails() ? fail(err) : cpu_device_ops.clahe_read(device, adapt, band, err);
 }
 
-static ImgstatResult adapt_apply(Device *device, const Adapt *adapt, const ImagePro *from,
+static ImgstatResult clahe_apply(Device *device, const ClahePage *adapt, const ImagePro *from,
                                  ImagePro *to, ImgstatError *err)
 {
-    return fails() ? fail(err) : cpu_device_ops.adapt_apply(device, adapt, from, to, err);
+    return fails() ? fail(err) : cpu_device_ops.clahe_apply(device, adapt, from, to, err);
 }
 
 static DeviceOps faulty;
@@ -109,8 +109,8 @@ static void begin(void)
     faulty.read = further_read;
     faulty.measure_luma = measure_luma;
     faulty.apply = apply;
-    faulty.adapt_read = adapt_read;
-    faulty.adapt_apply = adapt_apply;
+    faulty.clahe_read = clahe_read;
+    faulty.clahe_apply = clahe_apply;
     snprintf(folder, sizeof folder, "/tmp/imgstat-fall-XXXXXX");
     cr_assert_not_null(mkdtemp(folder));
 }

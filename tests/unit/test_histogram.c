@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_histogram.c: bins by their definition, sample by sample; the ends of every type. */
 #include "helper_keys.h"
-#include "histogram.h"
+#include "record/histogram.h"
 
 #include <criterion/criterion.h>
 #include <float.h>
@@ -23,8 +23,8 @@ static size_t slow_bin(double lo, double hi, uint32_t bins, double x)
 static void count(Histogram *h, Keys *keys, uint16_t channel)
 {
     RangeCount range = {.channel = channel, .n_bins = h->bins, .edge = h->edge, .bins = h->counts};
-    const Pass pass = {.ranges = &range, .n_ranges = 1};
-    const Reader reader = keys_reader(keys);
+    const ReadRequest pass = {.ranges = &range, .n_ranges = 1};
+    const PixelSource reader = keys_reader(keys);
     cr_assert_eq(reader.read(reader.context, &pass, NULL), IMGSTAT_OK);
 }
 

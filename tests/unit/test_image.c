@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_image.c: geometry is checked, bands share memory, release happens once. */
-#include "image.h"
+#include "base/image.h"
 
-#include "sample.h"
+#include "base/sample.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_key_sort.c: keys of every kind sorted by one thread and by several, against qsort. */
 #include "helper_keys.h"
-#include "key_sort.h"
+#include "record/radix_sort.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -36,8 +36,8 @@ Test(key_sort, like_qsort)
     Random random = {.state = 20261121};
     size_t compared = 0;
     for (unsigned threads = 1; threads <= 4; threads++) {
-        Pool *pool = NULL;
-        cr_assert_eq(pool_create(threads, &pool, NULL), IMGSTAT_OK);
+        ThreadPool *pool = NULL;
+        cr_assert_eq(thread_pool_create(threads, &pool, NULL), IMGSTAT_OK);
         for (unsigned kind = 0; kind < 6; kind++) {
             for (size_t l = 0; l < sizeof length / sizeof *length; l++) {
                 const size_t n = length[l];
@@ -52,7 +52,7 @@ Test(key_sort, like_qsort)
                 compared += n;
             }
         }
-        pool_destroy(pool);
+        thread_pool_destroy(pool);
     }
     cr_assert_gt(compared, 10 * MOST);
     free(keys);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_lookup.c: bytes through tables, each way, against the definition; nothing beyond them is
  * written. */
-#include "lookup.h"
+#include "cpu/lut8.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

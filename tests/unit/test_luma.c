@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_luma.c: colours of 8 and 16 bits brought to a new luma by a reciprocal that is not exact, as
  * CUDA does it, against luma_scale. */
-#include "luma.h"
+#include "transfer/luma.h"
 
 #include "helper_transform.h"
 

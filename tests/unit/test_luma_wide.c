@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_luma_wide.c: luma of floats, doubles and 32-bit integers, and colours at a new one, give the
  * bits of luma.h, pixel by pixel. */
-#include "apply.h"
+#include "cpu/luma_wide.h"
+#include "cpu/map_rows.h"
 #include "helper_draw.h"
 #include "helper_level.h"
 #include "helper_transform.h"
-#include "luma.h"
-#include "luma_wide.h"
+#include "transfer/luma.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -103,7 +103,7 @@ static size_t check_block(ImgstatSample in, ImgstatSample out, unsigned channels
     return n;
 }
 
-static void check_level(ProcessorLevel level)
+static void check_level(CpuLevel level)
 {
     size_t compared = 0, without = 0;
     use_processor_level(level);
@@ -111,7 +111,7 @@ static void check_level(ProcessorLevel level)
         for (size_t t = 0; t < sizeof outputs / sizeof *outputs; t++)
             for (unsigned round = 0; round < ROUNDS; round++)
                 compared += check_block(inputs[f], outputs[t], 3 + round % 3, &without);
-    fprintf(stderr, "%s: %zu pixels, %zu without luma\n", processor_level_names[level], compared,
+    fprintf(stderr, "%s: %zu pixels, %zu without luma\n", cpu_features_level_names[level], compared,
             without);
     cr_assert(compared > 100000 && without > compared / 20 && without < compared / 2);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_lzw: what an encoder written from the TIFF specification makes of bytes of all kinds comes
  * back, whole and in part, with guard bytes around it; damage is refused. */
-#include "lzw.h"
+#include "tiff/lzw.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

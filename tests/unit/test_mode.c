@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_mode.c: the mode of wide types against a sorted copy, with room for few and many keys. */
 #include "helper_keys.h"
-#include "mode.h"
+#include "measure/mode.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -29,12 +29,12 @@ static uint64_t slow_mode(const uint64_t *key, size_t n)
 static void check(Keys *keys, size_t capacity, bool joint)
 {
     Record *const record = keys_record(keys);
-    const Reader reader = keys_reader(keys);
+    const PixelSource reader = keys_reader(keys);
     static KeyWindow windows[WINDOWS_MOST];
     size_t n = 0;
     keys->gathered_most = keys->ranges_most = 0;
     if (joint) { /* a read that is made anyway counts windows of all channels */
-        Pass pass = {.windows = windows};
+        ReadRequest pass = {.windows = windows};
         cr_assert_eq(mode_windows(NULL, record, capacity, windows, &n, NULL), IMGSTAT_OK);
         pass.n_windows = n;
         cr_assert_eq(reader.read(reader.context, &pass, NULL), IMGSTAT_OK);

@@ -2,7 +2,7 @@
 /* test_order.c: all samples in ascending order, however little memory there is. */
 #include "helper_cpu.h"
 
-#include "order.h"
+#include "measure/quantiles.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ typedef struct Read {
     size_t reads;
 } Read;
 
-static ImgstatResult read_image(void *context, const Pass *pass, ImgstatError *err)
+static ImgstatResult read_image(void *context, const ReadRequest *pass, ImgstatError *err)
 {
     Read *const read = context;
     const DeviceOps *const ops = read->device->ops;
@@ -78,7 +78,7 @@ static void check_order(ImgstatSample sample, size_t n, size_t capacity)
     cr_assert_eq(imgstat_device_open("cpu", 1, &read.device, &err), IMGSTAT_OK);
     RankBuilder builder;
     cr_assert_eq(rank_builder_init(NULL, &builder, n, &err), IMGSTAT_OK);
-    const Reader reader = {.read = read_image, .context = &read};
+    const PixelSource reader = {.read = read_image, .context = &read};
     cr_assert_eq(order_stream(sample, 0, bins, capacity, reader, &builder, &err), IMGSTAT_OK, "%s",
                  err.message);
     RankTable *const table = rank_builder_finish(&builder, &err);
@@ -122,7 +122,7 @@ Test(order, pixels_that_change_are_an_error)
     bins[0] = 9; /* the image has 10 samples there */
     Read read = {.image = &image};
     cr_assert_eq(imgstat_device_open("cpu", 1, &read.device, &err), IMGSTAT_OK);
-    const Reader reader = {.read = read_image, .context = &read};
+    const PixelSource reader = {.read = read_image, .context = &read};
     RankBuilder builder;
     cr_assert_eq(rank_builder_init(NULL, &builder, 9, &err), IMGSTAT_OK);
     cr_assert_neq(order_stream(IMGSTAT_U32, 0, bins, 100, reader, &builder, &err), IMGSTAT_OK);
@@ -186,7 +186,7 @@ static ImgstatResult sort_end(Device *device, uint64_t *taken, RankKnot *runs, I
     return IMGSTAT_OK;
 }
 
-static ImgstatResult read_sorted(void *context, const Pass *pass, ImgstatError *err)
+static ImgstatResult read_sorted(void *context, const ReadRequest *pass, ImgstatError *err)
 {
     Read *const read = context;
     cr_assert_not_null(pass->sort);
@@ -194,15 +194,15 @@ static ImgstatResult read_sorted(void *context, const Pass *pass, ImgstatError *
     return read->device->ops->sort_add(read->device, read->image, *pass->sort, err);
 }
 
-static ImgstatResult read_nothing(void *context, const Pass *pass, ImgstatError *err)
+static ImgstatResult read_nothing(void *context, const ReadRequest *pass, ImgstatError *err)
 {
     (void)context;
     (void)pass;
     return error_set(err, IMGSTAT_ERR_IO, "cannot be read");
 }
 
-static RankTable *ranks_of(ImgstatSample sample, const uint64_t *bins, uint64_t n, Reader reader,
-                           ImgstatResult expected)
+static RankTable *ranks_of(ImgstatSample sample, const uint64_t *bins, uint64_t n,
+                           PixelSource reader, ImgstatResult expected)
 {
     RankBuilder builder;
     ImgstatError err;
@@ -238,7 +238,7 @@ Test(order, devices_that_sort)
         ops.sort_begin = sort_begin;
         ops.sort_add = sort_add;
         ops.sort_end = sort_end;
-        Reader reader = {.read = read_image, .context = &read, .sorter = read.device};
+        PixelSource reader = {.read = read_image, .context = &read, .sorter = read.device};
         RankTable *const expected = ranks_of(IMGSTAT_U32, bins, n, reader, IMGSTAT_OK);
         sorting.keys = malloc(n * sizeof *sorting.keys);
         read.device->ops = &ops;

@@ -2,7 +2,7 @@
 /* test_output: outputs appear complete or not at all; modes and links are treated as cp does;
  * nothing is left behind. */
 #define _GNU_SOURCE /* renameat2 */
-#include "output.h"
+#include "codec/atomic_file.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -94,28 +94,28 @@ static mode_t mode_of(const char *name)
 static ImgstatResult write_text(const char *name, bool replace, mode_t mode, const char *text,
                                 ImgstatError *err)
 {
-    Output *output = NULL;
-    ImgstatResult res = output_open(name, replace, mode, &output, err);
+    AtomicFile *output = NULL;
+    ImgstatResult res = atomic_file_open(name, replace, mode, &output, err);
     if (res != IMGSTAT_OK) {
         cr_assert_null(output);
         return res;
     }
-    res = output_write(output, 0, text, strlen(text), err);
+    res = atomic_file_write(output, 0, text, strlen(text), err);
     if (res == IMGSTAT_OK)
-        return output_commit(output, err);
-    output_discard(output);
+        return atomic_file_commit(output, err);
+    atomic_file_discard(output);
     return res;
 }
 
 Test(output, appears_when_complete)
 {
     ImgstatError err;
-    Output *output = NULL;
-    cr_assert_eq(output_open(path, false, 0666, &output, &err), IMGSTAT_OK);
+    AtomicFile *output = NULL;
+    cr_assert_eq(atomic_file_open(path, false, 0666, &output, &err), IMGSTAT_OK);
     cr_assert_eq(access(path, F_OK), -1, "the target appeared before it was complete");
-    cr_assert_eq(output_write(output, 3, "def", 3, &err), IMGSTAT_OK);
-    cr_assert_eq(output_write(output, 0, "abc", 3, &err), IMGSTAT_OK);
-    cr_assert_eq(output_commit(output, &err), IMGSTAT_OK);
+    cr_assert_eq(atomic_file_write(output, 3, "def", 3, &err), IMGSTAT_OK);
+    cr_assert_eq(atomic_file_write(output, 0, "abc", 3, &err), IMGSTAT_OK);
+    cr_assert_eq(atomic_file_commit(output, &err), IMGSTAT_OK);
     expect_text(path, "abcdef");
     cr_assert_eq(mode_of(path), 0644);
     cr_assert_eq(entries(), 1);
@@ -133,13 +133,13 @@ Test(output, mode_is_cut_by_the_umask)
 Test(output, discard_leaves_nothing)
 {
     ImgstatError err;
-    Output *output = NULL;
-    cr_assert_eq(output_open(path, false, 0666, &output, &err), IMGSTAT_OK);
-    cr_assert_eq(output_write(output, 0, "abc", 3, &err), IMGSTAT_OK);
+    AtomicFile *output = NULL;
+    cr_assert_eq(atomic_file_open(path, false, 0666, &output, &err), IMGSTAT_OK);
+    cr_assert_eq(atomic_file_write(output, 0, "abc", 3, &err), IMGSTAT_OK);
     cr_assert_eq(entries(), 1); /* the temporary */
-    output_discard(output);
+    atomic_file_discard(output);
     cr_assert_eq(entries(), 0);
-    output_discard(NULL);
+    atomic_file_discard(NULL);
 }
 
 Test(output, existing_file_is_kept_without_replace)
@@ -157,10 +157,10 @@ Test(output, existing_file_is_kept_without_replace)
 Test(output, file_that_appears_meanwhile_is_kept)
 {
     ImgstatError err;
-    Output *output = NULL;
-    cr_assert_eq(output_open(path, false, 0666, &output, &err), IMGSTAT_OK);
+    AtomicFile *output = NULL;
+    cr_assert_eq(atomic_file_open(path, false, 0666, &output, &err), IMGSTAT_OK);
     put(path, "theirs");
-    cr_assert_eq(output_commit(output, &err), IMGSTAT_ERR_IO);
+    cr_assert_eq(atomic_file_commit(output, &err), IMGSTAT_ERR_IO);
     expect_text(path, "theirs");
     cr_assert_eq(entries(), 1);
 }
@@ -178,10 +178,10 @@ Test(output, file_system_with_few_ways_to_name_a_file)
         cr_assert_eq(write_text(path, true, 0666, "newer", &err), IMGSTAT_OK, "%s", err.message);
         expect_text(path, "newer");
         cr_assert_eq(unlink(path), 0);
-        Output *output = NULL;
-        cr_assert_eq(output_open(path, false, 0666, &output, &err), IMGSTAT_OK);
+        AtomicFile *output = NULL;
+        cr_assert_eq(atomic_file_open(path, false, 0666, &output, &err), IMGSTAT_OK);
         put(path, "theirs");
-        cr_assert_eq(output_commit(output, &err), IMGSTAT_ERR_IO, "%d", links[i]);
+        cr_assert_eq(atomic_file_commit(output, &err), IMGSTAT_ERR_IO, "%d", links[i]);
         cr_assert_not_null(strstr(err.message, "File exists"), "%s", err.message);
         expect_text(path, "theirs");
         cr_assert_eq(unlink(path), 0);
@@ -220,11 +220,11 @@ Test(output, replaced_file_keeps_its_owner)
 Test(output, old_file_stays_after_discard)
 {
     ImgstatError err;
-    Output *output = NULL;
+    AtomicFile *output = NULL;
     put(path, "old");
-    cr_assert_eq(output_open(path, true, 0666, &output, &err), IMGSTAT_OK);
-    cr_assert_eq(output_write(output, 0, "new", 3, &err), IMGSTAT_OK);
-    output_discard(output);
+    cr_assert_eq(atomic_file_open(path, true, 0666, &output, &err), IMGSTAT_OK);
+    cr_assert_eq(atomic_file_write(output, 0, "new", 3, &err), IMGSTAT_OK);
+    atomic_file_discard(output);
     expect_text(path, "old");
     cr_assert_eq(entries(), 1);
 }
@@ -266,8 +266,8 @@ Test(output, longest_name)
     name[NAME_MAX] = 'n';
     name[NAME_MAX + 1] = '\0';
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    Output *output = NULL; /* said before any work is done */
-    cr_assert_eq(output_open(path, false, 0666, &output, &err), IMGSTAT_ERR_IO);
+    AtomicFile *output = NULL; /* said before any work is done */
+    cr_assert_eq(atomic_file_open(path, false, 0666, &output, &err), IMGSTAT_ERR_IO);
     cr_assert_null(output);
     cr_assert_eq(entries(), 1);
 }
@@ -278,13 +278,13 @@ Test(output, places_that_cannot_be)
     put(path, "a file, no folder");
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         ImgstatError err;
-        Output *output = NULL;
+        AtomicFile *output = NULL;
         char name[PATH_MAX];
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
         snprintf(name, sizeof name, wrong[i], folder);
 #pragma GCC diagnostic pop
-        cr_assert_eq(output_open(name, true, 0666, &output, &err), IMGSTAT_ERR_IO, "%s", name);
+        cr_assert_eq(atomic_file_open(name, true, 0666, &output, &err), IMGSTAT_ERR_IO, "%s", name);
         cr_assert_null(output);
         cr_assert_eq(strncmp(err.message, name, strlen(name)), 0, "%s", err.message);
     }
@@ -329,19 +329,19 @@ Test(output, full_device_is_an_error)
 Test(output, standard_output_gets_everything_at_the_end)
 {
     ImgstatError err;
-    Output *output = NULL;
+    AtomicFile *output = NULL;
     char got[32] = "";
     const int before = dup(STDOUT_FILENO);
     const int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
     cr_assert_geq(file, 0);
     fflush(stdout);
     dup2(file, STDOUT_FILENO);
-    ImgstatResult res = output_open("-", false, 0666, &output, &err);
+    ImgstatResult res = atomic_file_open("-", false, 0666, &output, &err);
     if (res == IMGSTAT_OK)
-        res = output_write(output, 0, "image", 5, &err);
+        res = atomic_file_write(output, 0, "image", 5, &err);
     const ssize_t early = pread(file, got, sizeof got - 1, 0);
     if (res == IMGSTAT_OK)
-        res = output_commit(output, &err);
+        res = atomic_file_commit(output, &err);
     dup2(before, STDOUT_FILENO);
     cr_assert_eq(res, IMGSTAT_OK);
     cr_assert_eq(early, 0);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_planes.c: TIFF pages whose planes are measured one by one give the record of their pixels.
  */
-#include "codec.h"
-#include "device.h"
+#include "base/sample.h"
+#include "codec/codec.h"
+#include "device/device.h"
 #include "helper_decode.h"
 #include "helper_measure.h"
-#include "sample.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_png_filter: PNG's filters against the formulas of the standard, for every processor's
  * version; the choice among them. */
-#include "png_filter.h"
+#include "png/filter.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -51,7 +51,7 @@ static void expect_samples(const Png *png, const EncodePage *page, const uint8_t
                          page->width, page->height, page->channels);
 }
 
-static void write_and_compare(const EncodePage *page, const EncodeHow *how, uint32_t rows,
+static void write_and_compare(const EncodePage *page, const EncodeOptions *how, uint32_t rows,
                               int depth)
 {
     ImgstatError err = {.message = ""};
@@ -69,7 +69,7 @@ static void write_and_compare(const EncodePage *page, const EncodeHow *how, uint
 Test(png_write, every_form_and_width)
 {
     static const uint32_t widths[] = {1, 2, 3, 5, 8, 9, 33, 200};
-    static const EncodeHow hows[] = {
+    static const EncodeOptions hows[] = {
         {.level = -1}, {.level = 0}, {.level = 9}, {.level = -1, .fast = true}};
     unsigned n = 0;
     for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
@@ -98,10 +98,10 @@ Test(png_write, blocks_on_threads)
         .width = 1501, .height = 1999, .channels = 3, .sample = IMGSTAT_U8, .bits = 8, .alpha = -1};
     for (unsigned threads = 1; threads <= 5; threads += 2) {
         for (int fast = 0; fast < 2; fast++) {
-            EncodeHow how = {.level = 3, .fast = fast};
-            cr_assert_eq(pool_create(threads, &how.pool, NULL), IMGSTAT_OK);
+            EncodeOptions how = {.level = 3, .fast = fast};
+            cr_assert_eq(thread_pool_create(threads, &how.pool, NULL), IMGSTAT_OK);
             write_and_compare(&page, &how, 97, 8);
-            pool_destroy(how.pool);
+            thread_pool_destroy(how.pool);
         }
     }
 }
@@ -138,13 +138,13 @@ Test(png_write, threads_do_not_change_a_byte)
             uint8_t *first = NULL;
             size_t n_first = 0, n;
             for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
-                EncodeHow how = {.level = level, .fast = level == 9};
+                EncodeOptions how = {.level = level, .fast = level == 9};
                 if (t > 0)
-                    cr_assert_eq(pool_create(threads[t], &how.pool, NULL), IMGSTAT_OK);
+                    cr_assert_eq(thread_pool_create(threads[t], &how.pool, NULL), IMGSTAT_OK);
                 cr_assert_eq(encode_file(&png_format, &how, &pages[p], NULL, NULL, pixels,
                                          (uint32_t)(t * t * 100 + 1), NULL),
                              IMGSTAT_OK);
-                pool_destroy(how.pool);
+                thread_pool_destroy(how.pool);
                 uint8_t *const data = load(encode_path, &n);
                 if (!first) {
                     first = data;
@@ -167,7 +167,7 @@ Test(png_write, one_long_row)
 {
     const EncodePage page = {
         .width = 400001, .height = 3, .channels = 4, .sample = IMGSTAT_U16, .bits = 16, .alpha = 3};
-    const EncodeHow how = {.level = 0};
+    const EncodeOptions how = {.level = 0};
     write_and_compare(&page, &how, 1, 16);
 }
 
@@ -176,7 +176,7 @@ Test(png_write, twelve_bits_are_widened)
 {
     const EncodePage page = {
         .width = 31, .height = 7, .channels = 1, .sample = IMGSTAT_U16, .bits = 12, .alpha = -1};
-    const EncodeHow how = {.level = -1};
+    const EncodeOptions how = {.level = -1};
     uint16_t *const pixels = encode_pixels(&page);
     Png png;
     png_color_8p significant = NULL;
@@ -232,7 +232,7 @@ Test(png_write, palette_gets_new_colours)
 {
     for (int interlaced = 0; interlaced < 2; interlaced++) {
         const ImgstatOpen how = {.indices = true};
-        const EncodeHow encode = {.level = -1};
+        const EncodeOptions encode = {.level = -1};
         char input[128];
         uint16_t map[48];
         ImgstatFile *file = NULL;
@@ -291,7 +291,7 @@ Test(png_write, what_png_cannot_hold)
         {.width = 2, .height = 2, .channels = 4, .sample = IMGSTAT_U8, .bits = 8, .alpha = -1},
         {.width = 2, .height = 2, .channels = 2, .sample = IMGSTAT_U8, .bits = 8, .alpha = -1},
     };
-    const EncodeHow how = {.level = -1};
+    const EncodeOptions how = {.level = -1};
     static const uint8_t pixels[2 * 2 * 8];
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
         ImgstatError err;
@@ -306,19 +306,19 @@ Test(png_write, what_png_cannot_hold)
 
 Test(png_write, rows_that_are_missing)
 {
-    const EncodeHow how = {.level = -1};
+    const EncodeOptions how = {.level = -1};
     const EncodePage page = {
         .width = 2, .height = 3, .channels = 1, .sample = IMGSTAT_U8, .bits = 8, .alpha = -1};
-    Output *output = NULL;
+    AtomicFile *output = NULL;
     Encoder *encoder = NULL;
-    cr_assert_eq(output_open(encode_path, false, 0666, &output, NULL), IMGSTAT_OK);
+    cr_assert_eq(atomic_file_open(encode_path, false, 0666, &output, NULL), IMGSTAT_OK);
     cr_assert_eq(png_format.create(output, &how, NULL, &encoder, NULL), IMGSTAT_OK);
     cr_assert_eq(png_format.begin_page(encoder, NULL, &page, NULL), IMGSTAT_OK);
     cr_assert_eq(png_format.write_rows(encoder, "abcdefgh", 2, 2, NULL), IMGSTAT_OK);
     cr_assert_eq(png_format.write_rows(encoder, "abcdefgh", 2, 2, NULL), IMGSTAT_ERR_ARG);
     cr_assert_eq(png_format.finish(encoder, NULL), IMGSTAT_ERR_ARG);
     png_format.discard(encoder);
-    output_discard(output);
+    atomic_file_discard(output);
     cr_assert_eq(encode_entries(), 0);
 }
 
@@ -334,7 +334,7 @@ Test(png_write, full_disk)
     for (rlim_t limit = 0; limit < 60000; limit += 3001) {
         const struct rlimit small = {limit, before.rlim_max};
         for (int level = 0; level < 7; level += 3) {
-            const EncodeHow how = {.level = level};
+            const EncodeOptions how = {.level = level};
             ImgstatError err;
             cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
             const ImgstatResult res =

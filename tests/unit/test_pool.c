@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_pool.c: every task runs once, on a thread of the pool, before pool_run returns. */
-#include "pool.h"
+/* test_pool.c: every task runs once, on a thread of the pool, before thread_pool_run returns. */
+#include "base/thread_pool.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -26,16 +26,17 @@ static void see(void *context, size_t task, unsigned thread)
 }
 
 /* few: 0 for all threads. */
-static uint64_t check_run_few(Pool *pool, unsigned few, size_t tasks)
+static uint64_t check_run_few(ThreadPool *pool, unsigned few, size_t tasks)
 {
-    Seen seen = {
-        .threads = few ? few : pool_threads(pool), .tasks = tasks, .runs = calloc(tasks + 1, 1)};
+    Seen seen = {.threads = few ? few : thread_pool_threads(pool),
+                 .tasks = tasks,
+                 .runs = calloc(tasks + 1, 1)};
     uint64_t sum = 0;
     cr_assert(seen.runs);
     if (few)
-        pool_run_few(pool, few, tasks, see, &seen);
+        thread_pool_run_few(pool, few, tasks, see, &seen);
     else
-        pool_run(pool, tasks, see, &seen);
+        thread_pool_run(pool, tasks, see, &seen);
     for (size_t i = 0; i < tasks; i++)
         cr_assert_eq(seen.runs[i], 1, "task %zu ran %u times", i, seen.runs[i]);
     for (unsigned t = 0; t < 8; t++)
@@ -46,55 +47,55 @@ static uint64_t check_run_few(Pool *pool, unsigned few, size_t tasks)
     return tasks;
 }
 
-static uint64_t check_run(Pool *pool, size_t tasks)
+static uint64_t check_run(ThreadPool *pool, size_t tasks)
 {
     return check_run_few(pool, 0, tasks);
 }
 
 Test(pool, few_threads)
 {
-    Pool *pool;
+    ThreadPool *pool;
     uint64_t ran = 0;
-    cr_assert_eq(pool_create(5, &pool, NULL), IMGSTAT_OK);
+    cr_assert_eq(thread_pool_create(5, &pool, NULL), IMGSTAT_OK);
     for (int round = 0; round < 500; round++)
         for (unsigned few = 1; few <= 5; few++)
             ran += check_run_few(pool, few, 64);
-    pool_destroy(pool);
+    thread_pool_destroy(pool);
     cr_assert_eq(ran, 500 * 5 * 64);
 }
 
 /* Threads above the number of tasks would each keep what they made for a task of theirs. */
 Test(pool, no_more_threads_than_tasks)
 {
-    Pool *pool;
+    ThreadPool *pool;
     uint64_t ran = 0;
-    cr_assert_eq(pool_create(5, &pool, NULL), IMGSTAT_OK);
+    cr_assert_eq(thread_pool_create(5, &pool, NULL), IMGSTAT_OK);
     for (int round = 0; round < 2000; round++)
         for (size_t tasks = 1; tasks < 5; tasks++) {
             Seen seen = {.threads = (unsigned)tasks, .tasks = tasks, .runs = calloc(tasks, 1)};
             cr_assert(seen.runs);
-            pool_run(pool, tasks, see, &seen);
+            thread_pool_run(pool, tasks, see, &seen);
             cr_assert_eq(seen.bad, 0, "%zu tasks", tasks);
             ran += tasks;
             free(seen.runs);
         }
-    pool_destroy(pool);
+    thread_pool_destroy(pool);
     cr_assert_eq(ran, 2000 * 10);
 }
 
 Test(pool, uses_as_many_as_it_is_told)
 {
     static const unsigned asked[][2] = {{2, 2}, {0, 1}, {1, 1}, {4, 4}, {5, 5}, {9, 5}, {3, 3}};
-    Pool *pool;
+    ThreadPool *pool;
     uint64_t ran = 0;
-    cr_assert_eq(pool_create(5, &pool, NULL), IMGSTAT_OK);
+    cr_assert_eq(thread_pool_create(5, &pool, NULL), IMGSTAT_OK);
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
-        pool_use(pool, asked[i][0]);
-        cr_assert_eq(pool_threads(pool), asked[i][1]);
+        thread_pool_use(pool, asked[i][0]);
+        cr_assert_eq(thread_pool_threads(pool), asked[i][1]);
         for (int round = 0; round < 100; round++)
             ran += check_run(pool, 64);
     }
-    pool_destroy(pool);
+    thread_pool_destroy(pool);
     cr_assert_eq(ran, 7 * 100 * 64);
 }
 
@@ -104,14 +105,14 @@ Test(pool, every_task_once)
     const size_t tasks[] = {0, 1, 2, 3, 7, 64, 1000, 20011};
     uint64_t ran = 0;
     for (size_t i = 0; i < 4; i++) {
-        Pool *pool;
-        cr_assert_eq(pool_create(threads[i], &pool, NULL), IMGSTAT_OK);
-        cr_assert_eq(pool_threads(pool), threads[i]);
+        ThreadPool *pool;
+        cr_assert_eq(thread_pool_create(threads[i], &pool, NULL), IMGSTAT_OK);
+        cr_assert_eq(thread_pool_threads(pool), threads[i]);
         for (int round = 0; round < 20; round++) {
             for (size_t k = 0; k < sizeof tasks / sizeof *tasks; k++)
                 ran += check_run(pool, tasks[k]);
         }
-        pool_destroy(pool);
+        thread_pool_destroy(pool);
     }
     fprintf(stderr, "pool: %llu tasks ran\n", (unsigned long long)ran);
     cr_assert_gt(ran, 0);
@@ -119,20 +120,20 @@ Test(pool, every_task_once)
 
 Test(pool, short_rounds)
 {
-    Pool *pool;
+    ThreadPool *pool;
     uint64_t ran = 0;
-    cr_assert_eq(pool_create(3, &pool, NULL), IMGSTAT_OK);
+    cr_assert_eq(thread_pool_create(3, &pool, NULL), IMGSTAT_OK);
     for (int round = 0; round < 20000; round++) /* workers that wake up late find nothing */
         ran += check_run(pool, 2);
-    pool_destroy(pool);
+    thread_pool_destroy(pool);
     cr_assert_eq(ran, 40000);
 }
 
 Test(pool, threads_of_the_process)
 {
-    Pool *pool;
-    cr_assert_eq(pool_create(0, &pool, NULL), IMGSTAT_OK);
-    cr_assert_geq(pool_threads(pool), 1);
-    pool_destroy(pool);
-    pool_destroy(NULL);
+    ThreadPool *pool;
+    cr_assert_eq(thread_pool_create(0, &pool, NULL), IMGSTAT_OK);
+    cr_assert_geq(thread_pool_threads(pool), 1);
+    thread_pool_destroy(pool);
+    thread_pool_destroy(NULL);
 }

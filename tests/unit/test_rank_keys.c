@@ -3,8 +3,8 @@
  * order; keys parted at a pivot are the keys that there were. */
 #include "helper_keys.h"
 #include "helper_level.h"
-#include "key_split.h"
-#include "rank.h"
+#include "record/partition.h"
+#include "record/quantile_table.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -70,7 +70,7 @@ static RankTable *table_of_sorted(const uint64_t *sorted, size_t n)
 }
 
 /* In up to `pieces` pieces, each of which has all keys from a limit to the next. */
-static RankTable *table_of_pieces(const Arrays *a, size_t n, size_t pieces, Pool *pool)
+static RankTable *table_of_pieces(const Arrays *a, size_t n, size_t pieces, ThreadPool *pool)
 {
     RankBuilder builder;
     cr_assert_eq(rank_builder_init(NULL, &builder, n, NULL), IMGSTAT_OK);
@@ -92,7 +92,7 @@ static RankTable *table_of_pieces(const Arrays *a, size_t n, size_t pieces, Pool
 }
 
 static size_t check_keys(Random *random, const Arrays *a, unsigned kind, size_t n, unsigned bits,
-                         Pool *pool)
+                         ThreadPool *pool)
 {
     const unsigned shift = kind >= 4 && kind <= 6 ? 0 : 64 - bits;
     for (size_t i = 0; i < n; i++)
@@ -115,13 +115,13 @@ static size_t check_keys(Random *random, const Arrays *a, unsigned kind, size_t 
     return 3 * n;
 }
 
-static void check_level(ProcessorLevel level)
+static void check_level(CpuLevel level)
 {
     static const size_t large[] = {4096, 65537, MOST};
     use_processor_level(level);
     Arrays arrays = arrays_make();
-    Pool *pool = NULL;
-    cr_assert_eq(pool_create(3, &pool, NULL), IMGSTAT_OK);
+    ThreadPool *pool = NULL;
+    cr_assert_eq(thread_pool_create(3, &pool, NULL), IMGSTAT_OK);
     Random random = {.state = 20261122};
     size_t compared = 0;
     for (unsigned kind = 0; kind < KINDS; kind++) {
@@ -132,9 +132,10 @@ static void check_level(ProcessorLevel level)
             for (unsigned bits = 32; bits <= 64; bits += 32)
                 compared += check_keys(&random, &arrays, kind, large[l], bits, pool);
     }
-    fprintf(stderr, "rank_keys: %zu keys compared, %s\n", compared, processor_level_names[level]);
+    fprintf(stderr, "rank_keys: %zu keys compared, %s\n", compared,
+            cpu_features_level_names[level]);
     cr_assert_gt(compared, (size_t)KINDS * MOST);
-    pool_destroy(pool);
+    thread_pool_destroy(pool);
     arrays_free(&arrays);
 }
 

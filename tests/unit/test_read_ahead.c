@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_read_ahead.c: bands of a page that is decoded on the side: what they hold, how long, and how
  * it ends. */
-#include "read_ahead.h"
+#include "measure/read_ahead.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_recolour.c: luma of many pixels at a time, by every set of instructions, against luma.h;
  * nothing beyond the pixels is written. */
-#include "recolour.h"
+#include "cpu/luma_narrow.h"
 
 #include "helper_transform.h"
-#include "luma.h"
+#include "transfer/luma.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -116,11 +116,11 @@ static void expect_bytes(const unsigned char *out, size_t shift, const unsigned 
                      sample_at(out + GUARD + shift, p->bytes, i), sample_at(expected, p->bytes, i));
 }
 
-static void check(ProcessorLevel level, const Pixels *p, size_t shift)
+static void check(CpuLevel level, const Pixels *p, size_t shift)
 {
     static unsigned char out[MOST * MOST_CHANNELS * 2 + 3 * GUARD];
     const Recolours *const loops = recolours_of(level);
-    const char *const name = processor_level_names[level];
+    const char *const name = cpu_features_level_names[level];
     unsigned char *const to = out + GUARD + shift;
     const size_t bytes = p->n * p->channels * p->bytes;
     memset(out, 0xA5, sizeof out);
@@ -146,8 +146,8 @@ Test(recolour, bits_of_luma_scale)
                 pixels.n = round < 12 ? sizes[round] : MOST;
                 pixels.range = draw_range(&seed, pixels.bytes);
                 halves += draw_pixels(&seed, &pixels);
-                for (ProcessorLevel level = PROCESSOR_PORTABLE;
-                     level < PROCESSOR_LEVELS && processor_supports(level); level++) {
+                for (CpuLevel level = PROCESSOR_PORTABLE;
+                     level < PROCESSOR_LEVELS && cpu_features_supports(level); level++) {
                     check(level, &pixels, round % 3);
                     compared += pixels.n;
                     n_levels = level + 1u;

@@ -135,7 +135,7 @@ Test(record, settle_sorts_out_halfs)
     record->tally->min_at = 8;
     record->tally->masked = 3;
     for (int again = 0; again < 2; again++) { /* settling twice changes nothing */
-        record_settle(record, true, sample_key(IMGSTAT_F16, 0x5000));
+        record_finalize(record, true, sample_key(IMGSTAT_F16, 0x5000));
         cr_assert_eq(record->tally->n, 3);
         cr_assert_eq(record->tally->nan, 3);
         cr_assert_eq(record->tally->pinf, 1);
@@ -159,7 +159,7 @@ Test(record, settle_without_valid_samples)
     cr_assert_eq(record_create(NULL, IMGSTAT_U8, 1, 0, &record, NULL), IMGSTAT_OK);
     record->bins[7] = 10;
     record->tally[0] = (Tally){.n = 10, .min_key = 1};
-    record_settle(record, true, 7);
+    record_finalize(record, true, 7);
     const Tally expected = {.nodata = 10};
     cr_assert_eq(memcmp(record->tally, &expected, sizeof expected), 0);
     record_destroy(record);

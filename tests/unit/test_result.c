@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_result.c: messages are safe to print, whatever names are in them. */
-#include "result.h"
-#include "utf8.h"
+#include "base/error.h"
+#include "base/utf8.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

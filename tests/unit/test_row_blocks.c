@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_row_blocks.c: rows that are held: each keeps what it was given, and blocks given back serve
  * rows of another length. */
-#include "row_blocks.h"
+#include "png/interlace_rows.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-/* As row_blocks.c has it. */
+/* As png/interlace_rows.c has it. */
 enum { BLOCK_BYTES = 1 << 20 };
 
 static uint8_t pattern(uint32_t y)
@@ -51,25 +51,25 @@ Test(row_blocks, hold_rows)
 Test(row_blocks, pass_blocks_on)
 {
     enum { ROWS = 8192, IN_BYTES = 1000, OUT_BYTES = 1001 };
-    Scratch *const scratch = scratch_create();
+    BufferCache *const scratch = buffer_cache_create();
     cr_assert(scratch);
     RowBlocks *const in = row_blocks_create(scratch, IN_BYTES, ROWS);
     RowBlocks *const out = row_blocks_create(scratch, OUT_BYTES, ROWS);
     cr_assert(in && out);
     for (uint32_t y = 0; y < ROWS; y++)
         memset(row_blocks_row(in, y), pattern(y), IN_BYTES);
-    const size_t made = scratch_made(scratch);
+    const size_t made = buffer_cache_made(scratch);
     for (uint32_t y = 0; y < ROWS; y++) {
         memcpy(row_blocks_row(out, y), row_blocks_row(in, y), IN_BYTES);
         row_blocks_drop(in, y + 1);
     }
-    cr_expect_leq(scratch_made(scratch), made + 2, "%zu blocks of %zu", scratch_made(scratch),
-                  made);
+    cr_expect_leq(buffer_cache_made(scratch), made + 2, "%zu blocks of %zu",
+                  buffer_cache_made(scratch), made);
     for (uint32_t y = 0; y < ROWS; y++) {
         const uint8_t *const row = row_blocks_row(out, y);
         cr_assert(row[0] == pattern(y) && row[IN_BYTES - 1] == pattern(y) && row[IN_BYTES] == 0);
     }
     row_blocks_destroy(in);
     row_blocks_destroy(out);
-    scratch_destroy(scratch);
+    buffer_cache_destroy(scratch);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_scratch.c: memory that is kept: for the sizes that come again, no more than it may be; and
  * more images ask for no more large blocks. */
-#include "device.h"
+#include "device/device.h"
 #include "helper_encode.h"
 
 #include <criterion/criterion.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As scratch.c has it: blocks up to this malloc keeps itself. */
+/* As base/buffer_cache.c has it: blocks up to this malloc keeps itself. */
 enum { SMALL = 32 << 10 };
 
 /* In place of the C library's where imgstat's own code calls them (the link says so): counts. */
@@ -27,7 +27,7 @@ void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
 
 static void count_block(size_t bytes)
 {
-    enum { IN_FRONT = 128 }; /* what scratch.c puts in front is not asked for */
+    enum { IN_FRONT = 128 }; /* what base/buffer_cache.c puts in front is not asked for */
     __atomic_fetch_add(bytes > SMALL + IN_FRONT ? &large_blocks : &small_blocks, 1,
                        __ATOMIC_RELAXED);
 }
@@ -58,85 +58,87 @@ void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
 
 Test(scratch, comes_again)
 {
-    Scratch *const scratch = scratch_create();
-    void *const a = scratch_take(scratch, 100000), *const b = scratch_take(scratch, 300001);
+    BufferCache *const scratch = buffer_cache_create();
+    void *const a = buffer_cache_acquire(scratch, 100000), *const b = buffer_cache_acquire(scratch,
+                                                                                           300001);
     cr_assert(a && b && (uintptr_t)a % 64 == 0 && (uintptr_t)b % 64 == 0);
     memset(a, 1, 100000);
     memset(b, 2, 300001);
-    cr_assert_eq(scratch_made(scratch), 2);
-    scratch_give(a);
-    scratch_give(b);
-    scratch_give(NULL);
-    cr_assert_eq(scratch_take(scratch, 99000), a, "a little less");
-    cr_assert_eq(scratch_take(scratch, 300001), b);
-    cr_assert_eq(scratch_made(scratch), 2);
-    scratch_give(a);
-    scratch_give(b);
-    void *const c = scratch_take(scratch, 40000);
+    cr_assert_eq(buffer_cache_made(scratch), 2);
+    buffer_cache_release(a);
+    buffer_cache_release(b);
+    buffer_cache_release(NULL);
+    cr_assert_eq(buffer_cache_acquire(scratch, 99000), a, "a little less");
+    cr_assert_eq(buffer_cache_acquire(scratch, 300001), b);
+    cr_assert_eq(buffer_cache_made(scratch), 2);
+    buffer_cache_release(a);
+    buffer_cache_release(b);
+    void *const c = buffer_cache_acquire(scratch, 40000);
     cr_assert(c != a && c != b, "a large block is not for something small");
-    void *const d = scratch_take(scratch, 350000);
-    cr_assert(d && scratch_made(scratch) == 4);
-    scratch_give(d);
-    cr_assert_eq(scratch_take(scratch, 300001), d, "it took the place of the smaller one");
-    scratch_give(c);
-    scratch_give(d);
-    cr_assert_null(scratch_take(scratch, SIZE_MAX - 10));
-    scratch_destroy(scratch);
-    scratch_destroy(NULL);
+    void *const d = buffer_cache_acquire(scratch, 350000);
+    cr_assert(d && buffer_cache_made(scratch) == 4);
+    buffer_cache_release(d);
+    cr_assert_eq(buffer_cache_acquire(scratch, 300001), d, "it took the place of the smaller one");
+    buffer_cache_release(c);
+    buffer_cache_release(d);
+    cr_assert_null(buffer_cache_acquire(scratch, SIZE_MAX - 10));
+    buffer_cache_destroy(scratch);
+    buffer_cache_destroy(NULL);
 }
 
 Test(scratch, zeroes)
 {
-    Scratch *const scratch = scratch_create();
-    unsigned char *memory = scratch_take(scratch, 100000);
+    BufferCache *const scratch = buffer_cache_create();
+    unsigned char *memory = buffer_cache_acquire(scratch, 100000);
     memset(memory, 0xA5, 100000);
-    scratch_give(memory);
-    cr_assert_eq(scratch_zeroed(scratch, 33333, 3), memory);
+    buffer_cache_release(memory);
+    cr_assert_eq(buffer_cache_acquire_zeroed(scratch, 33333, 3), memory);
     for (size_t i = 0; i < 99999; i++)
         cr_assert_eq(memory[i], 0, "byte %zu", i);
-    scratch_give(memory);
-    cr_assert_null(scratch_zeroed(scratch, SIZE_MAX / 2, 3));
-    scratch_give(scratch_zeroed(NULL, 0, 8));
-    scratch_destroy(scratch);
+    buffer_cache_release(memory);
+    cr_assert_null(buffer_cache_acquire_zeroed(scratch, SIZE_MAX / 2, 3));
+    buffer_cache_release(buffer_cache_acquire_zeroed(NULL, 0, 8));
+    buffer_cache_destroy(scratch);
 }
 
 Test(scratch, keeps_what_it_may)
 {
-    Scratch *const scratch = scratch_create();
+    BufferCache *const scratch = buffer_cache_create();
     void *memory[4];
     for (size_t i = 0; i < 4; i++)
-        memory[i] = scratch_take(scratch, (size_t)100000 << i);
+        memory[i] = buffer_cache_acquire(scratch, (size_t)100000 << i);
     for (size_t i = 0; i < 4; i++)
-        scratch_give(memory[i]);
-    scratch_trim(scratch, 600000); /* the last is too large, the two before it fit */
+        buffer_cache_release(memory[i]);
+    buffer_cache_trim(scratch, 600000); /* the last is too large, the two before it fit */
     for (size_t i = 0; i < 4; i++)
-        memory[i] = scratch_take(scratch, (size_t)100000 << i);
-    cr_assert_eq(scratch_made(scratch), 4 + 2);
+        memory[i] = buffer_cache_acquire(scratch, (size_t)100000 << i);
+    cr_assert_eq(buffer_cache_made(scratch), 4 + 2);
     for (size_t i = 0; i < 4; i++)
-        scratch_give(memory[i]);
-    scratch_trim(scratch, 0);
-    cr_assert(memory[0] = scratch_take(scratch, 100000));
-    cr_assert_eq(scratch_made(scratch), 4 + 2 + 1);
-    scratch_destroy(scratch); /* a block is out */
+        buffer_cache_release(memory[i]);
+    buffer_cache_trim(scratch, 0);
+    cr_assert(memory[0] = buffer_cache_acquire(scratch, 100000));
+    cr_assert_eq(buffer_cache_made(scratch), 4 + 2 + 1);
+    buffer_cache_destroy(scratch); /* a block is out */
     memset(memory[0], 1, 100000);
-    scratch_give(memory[0]);
-    void *const nobodys = scratch_take(NULL, 100000), *const small = scratch_take(NULL, 0);
+    buffer_cache_release(memory[0]);
+    void *const nobodys = buffer_cache_acquire(NULL, 100000), *const small =
+                                                                  buffer_cache_acquire(NULL, 0);
     cr_assert(nobodys && small);
-    scratch_give(nobodys);
-    scratch_give(small);
+    buffer_cache_release(nobodys);
+    buffer_cache_release(small);
 }
 
 static void *take_and_give(void *context)
 {
-    Scratch *const scratch = context;
+    BufferCache *const scratch = context;
     for (size_t i = 0; i < 5000; i++) {
-        unsigned char *const a = scratch_take(scratch, 50000 + 977 * (i % 50));
-        unsigned char *const b = scratch_take(scratch, 200000 - 977 * (i % 50));
+        unsigned char *const a = buffer_cache_acquire(scratch, 50000 + 977 * (i % 50));
+        unsigned char *const b = buffer_cache_acquire(scratch, 200000 - 977 * (i % 50));
         a[0] = b[0] = (unsigned char)i;
         a[49999] = b[150000] = (unsigned char)(i + 1);
         cr_assert(a != b && a[0] == (unsigned char)i && b[150000] == (unsigned char)(i + 1));
-        scratch_give(i % 2 ? a : b);
-        scratch_give(i % 2 ? b : a);
+        buffer_cache_release(i % 2 ? a : b);
+        buffer_cache_release(i % 2 ? b : a);
     }
     return NULL;
 }
@@ -144,13 +146,13 @@ static void *take_and_give(void *context)
 Test(scratch, threads_share_it)
 {
     enum { THREADS = 4 };
-    Scratch *const scratch = scratch_create();
+    BufferCache *const scratch = buffer_cache_create();
     pthread_t thread[THREADS];
     for (int i = 0; i < THREADS; i++)
         cr_assert_eq(pthread_create(&thread[i], NULL, take_and_give, scratch), 0);
     for (int i = 0; i < THREADS; i++)
         cr_assert_eq(pthread_join(thread[i], NULL), 0);
-    scratch_destroy(scratch);
+    buffer_cache_destroy(scratch);
 }
 
 TestSuite(images, .init = encode_begin, .fini = encode_end);
@@ -163,7 +165,7 @@ static void write_image(const EncodeFormat *format, ImgstatSample sample)
                              .sample = sample,
                              .bits = (uint8_t)(8 * imgstat_sample_bytes(sample)),
                              .alpha = -1};
-    const EncodeHow how = {.level = 1};
+    const EncodeOptions how = {.level = 1};
     ImgstatError err = {.message = ""};
     uint8_t *const pixels = encode_pixels(&page);
     cr_assert_eq(encode_file(format, &how, &page, NULL, NULL, pixels, page.height, &err),

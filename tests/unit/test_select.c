@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_select.c: order statistics of wide types against a sorted copy. */
 #include "helper_keys.h"
-#include "select.h"
+#include "measure/percentile.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -45,13 +45,13 @@ static size_t check_all_ranks(ImgstatSample sample, int pattern)
     for (size_t i = 0; i < CHANNELS * RANKS; i++)
         stat[i] = (OrderStat){.channel = (uint16_t)(i / RANKS), .rank = ranks[i % RANKS]};
     Select select;
-    const Reader reader = keys_reader(&keys);
+    const PixelSource reader = keys_reader(&keys);
     cr_assert_eq(select_start(NULL, &select, record, stat, CHANNELS * RANKS, NULL), IMGSTAT_OK);
     for (;;) {
         cr_assert_eq(select_prepare(&select, NULL), IMGSTAT_OK);
         if (select.n_counts == 0)
             break;
-        const Pass pass = {.digits = select.counts, .n_digits = select.n_counts};
+        const ReadRequest pass = {.digits = select.counts, .n_digits = select.n_counts};
         cr_assert_eq(reader.read(reader.context, &pass, NULL), IMGSTAT_OK);
         cr_assert_eq(select_advance(&select, NULL), IMGSTAT_OK);
     }
@@ -104,7 +104,7 @@ Test(select, many_at_once)
     }
     Keys keys = {.sample = IMGSTAT_U32, .channels = 1, .n = 1000, .keys = key};
     Record *const record = keys_record(&keys);
-    const Reader reader = keys_reader(&keys);
+    const PixelSource reader = keys_reader(&keys);
     Select select;
     cr_assert_eq(select_start(NULL, &select, record, stat, 1000, NULL), IMGSTAT_OK);
     for (;;) {
@@ -112,7 +112,7 @@ Test(select, many_at_once)
         cr_assert_leq(select.n_counts, (size_t)SELECT_COUNTS);
         if (select.n_counts == 0)
             break;
-        const Pass pass = {.digits = select.counts, .n_digits = select.n_counts};
+        const ReadRequest pass = {.digits = select.counts, .n_digits = select.n_counts};
         cr_assert_eq(reader.read(reader.context, &pass, NULL), IMGSTAT_OK);
         cr_assert_eq(select_advance(&select, NULL), IMGSTAT_OK);
     }

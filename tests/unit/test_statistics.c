@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_statistics.c: moments of records against two passes in long double; ranks; entropy. */
 #include "helper_keys.h"
-#include "statistics.h"
+#include "record/statistics.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static void check_narrow(Random *random, ImgstatSample sample, size_t values, ui
     uint64_t *const bins = record->bins + n; /* channel 1 */
     for (size_t i = 0; i < values; i++)
         bins[random_next(random) % n] += 1 + random_next(random) % most;
-    record_settle(record, false, 0);
+    record_finalize(record, false, 0);
     double *const value = calloc(n, sizeof *value);
     for (size_t k = 0; k < n; k++)
         value[k] = sample_double(sample, k);
@@ -87,7 +87,7 @@ Test(statistics, narrow_extremes)
     cr_assert_eq(record_create(NULL, IMGSTAT_U16, 1, 0, &record, NULL), IMGSTAT_OK);
     record->bins[65535] = (uint64_t)1 << 62;
     record->bins[65533] = (uint64_t)1 << 62;
-    record_settle(record, false, 0);
+    record_finalize(record, false, 0);
     statistics_fill(record, 0, 0, true, NULL, &stats, sum);
     cr_assert(stats.mean == 65534 && stats.variance == 1 && stats.skewness == 0 &&
               stats.kurtosis == -2);
@@ -98,7 +98,7 @@ Test(statistics, narrow_extremes)
     record->bins[sample_key(IMGSTAT_F16, 0x7BFF)] = 3; /* 65504 */
     record->bins[sample_key(IMGSTAT_F16, 0xFBFF)] = 3;
     record->bins[sample_key(IMGSTAT_F16, 0x0001)] = 1; /* 2^-24 */
-    record_settle(record, false, 0);
+    record_finalize(record, false, 0);
     statistics_fill(record, 0, 0, false, NULL, &stats, sum);
     cr_assert_eq(stats.sum, 0x1p-24);
     cr_assert_eq(strtod(sum, NULL), 0x1p-24);
@@ -159,7 +159,7 @@ Test(statistics, one_sample)
     char sum[48];
     cr_assert_eq(record_create(NULL, IMGSTAT_U8, 1, 0, &record, NULL), IMGSTAT_OK);
     record->bins[200] = 1;
-    record_settle(record, false, 0);
+    record_finalize(record, false, 0);
     statistics_fill(record, 0, 0, true, NULL, &stats, sum);
     cr_assert(stats.mean == 200 && stats.variance == 0 && stats.stddev == 0 &&
               isnan(stats.skewness));

@@ -4,7 +4,7 @@
  * and adaptive equalization copied it where only the depth within a type changed, and luma knew
  * nothing of the output range. */
 #include "helper_transform.h"
-#include "transfer_json.h"
+#include "transfer/json.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

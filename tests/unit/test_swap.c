@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_swap: words of every size and many lengths, in place and not, on any boundary, with guard
  * bytes around them. */
-#include "swap.h"
+#include "base/byteswap.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

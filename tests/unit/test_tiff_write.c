@@ -2,7 +2,7 @@
 /* test_tiff_write: TIFFs written from known samples, read back with libtiff: types, layouts,
  * compression, byte order, fields, palettes, lossy inputs, BigTIFF, a disk that is full. */
 #include "helper_encode.h"
-#include "tiff_write.h"
+#include "tiff/encoder.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -63,7 +63,7 @@ Test(tiff_write, every_type_and_compression)
     for (ImgstatSample sample = IMGSTAT_U8; sample <= IMGSTAT_F64; sample++) {
         for (const char *const *name = all; *name; name++) {
             for (uint16_t channels = 1; channels <= 4; channels += 3) {
-                const EncodeHow how = {.level = -1, .compression = *name};
+                const EncodeOptions how = {.level = -1, .compression = *name};
                 const EncodePage page = {.width = WIDTH,
                                          .height = HEIGHT,
                                          .channels = channels,
@@ -204,19 +204,19 @@ static TIFF *copy_input(const Input *in, const EncodePage *page, const uint8_t *
     char input[128];
     ImgstatFile *file = NULL;
     ImgstatError err = {.message = ""};
-    EncodeHow how = {.level = -1};
+    EncodeOptions how = {.level = -1};
     Warnings warnings = {.warn = on_warning, .name = "input"};
     snprintf(input, sizeof input, "%s/in.tif", encode_folder);
     make_input(input, in, page, pixels);
     if (threads > 1)
-        cr_assert_eq(pool_create(threads, &how.pool, NULL), IMGSTAT_OK);
+        cr_assert_eq(thread_pool_create(threads, &how.pool, NULL), IMGSTAT_OK);
     cr_assert_eq(imgstat_file_open(input, NULL, &file, &err), IMGSTAT_OK, "%s", err.message);
     cr_assert_eq(imgstat_file_page(file, 0, NULL, &err), IMGSTAT_OK, "%s", err.message);
     told[0] = '\0';
     cr_assert_eq(encode_file(&tiff_format, &how, page, file, &warnings, pixels, 13, &err),
                  IMGSTAT_OK, "%s", err.message);
     imgstat_file_close(file);
-    pool_destroy(how.pool);
+    thread_pool_destroy(how.pool);
     warnings_release(&warnings);
     TIFF *const tif = TIFFOpen(encode_path, "r");
     cr_assert_not_null(tif);
@@ -325,7 +325,7 @@ Test(tiff_write, logarithmic_colours_become_plain)
     ImgstatFile *file = NULL;
     ImgstatError err = {.message = ""};
     Warnings warnings = {.warn = on_warning, .name = "input"};
-    const EncodeHow how = {.level = -1};
+    const EncodeOptions how = {.level = -1};
     for (int y = 0; y < 16; y++)
         for (int x = 0; x < 60; x++)
             pixels[y][x] = (int16_t)(1000 * y + 31 * x);
@@ -385,7 +385,7 @@ static void expect_predictor(ImgstatSample sample, uint16_t expected)
                               .sample = sample,
                               .bits = (uint8_t)(8 * imgstat_sample_bytes(sample)),
                               .alpha = -1};
-    const EncodeHow how = {.level = -1};
+    const EncodeOptions how = {.level = -1};
     ImgstatError err = {.message = ""};
     uint8_t *const pixels = encode_pixels(&page), *const samples = encode_pixels(&wider);
     TIFFClose(copy_input(&in, &page, pixels, 1));
@@ -428,12 +428,12 @@ Test(tiff_write, becomes_a_bigtiff_when_it_must)
         cr_skip_test("files are limited in size here");
     TiffFile file = {.at = ((uint64_t)1 << 32) + 4096};
     TiffTags *page = tiff_tags_create();
-    Output *output = NULL;
+    AtomicFile *output = NULL;
     static const char text[] = "more than eight bytes";
     const uint64_t at = ((uint64_t)1 << 32) + 17;
     const char *got = "";
     uint32_t width = 0;
-    cr_assert_eq(output_open(encode_path, true, 0666, &output, NULL), IMGSTAT_OK);
+    cr_assert_eq(atomic_file_open(encode_path, true, 0666, &output, NULL), IMGSTAT_OK);
     file.output = output;
     file.pages = malloc(sizeof *file.pages);
     file.pages[0] = page;
@@ -453,7 +453,7 @@ Test(tiff_write, becomes_a_bigtiff_when_it_must)
     cr_assert_eq(tiff_tags_finish(&file, NULL), IMGSTAT_OK);
     cr_assert(file.big);
     tiff_file_release(&file);
-    cr_assert_eq(output_commit(output, NULL), IMGSTAT_OK);
+    cr_assert_eq(atomic_file_commit(output, NULL), IMGSTAT_OK);
     TIFF *const tif = TIFFOpen(encode_path, "r");
     cr_assert_not_null(tif);
     cr_assert_eq(TIFFGetField(tif, TIFFTAG_IMAGEDESCRIPTION, &got), 1);
@@ -476,7 +476,7 @@ Test(tiff_write, full_disk)
     for (rlim_t limit = 0; limit < 70000; limit += 2503) {
         for (const char *const *name = all; *name; name++) {
             const struct rlimit small = {limit, before.rlim_max};
-            const EncodeHow how = {.level = 1, .compression = *name};
+            const EncodeOptions how = {.level = 1, .compression = *name};
             ImgstatError err = {.message = ""};
             cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
             const ImgstatResult res =
@@ -504,8 +504,8 @@ Test(tiff_write, what_cannot_be)
         .width = 4, .height = 4, .channels = 1, .sample = IMGSTAT_U8, .bits = 8, .alpha = -1};
     static const uint8_t pixels[16];
     ImgstatError err;
-    const EncodeHow unknown = {.level = -1, .compression = "jpeg"},
-                    fax = {.level = -1, .compression = "ccittfax4"};
+    const EncodeOptions unknown = {.level = -1, .compression = "jpeg"},
+                        fax = {.level = -1, .compression = "ccittfax4"};
     cr_assert_eq(encode_file(&tiff_format, &unknown, &page, NULL, NULL, pixels, 4, &err),
                  IMGSTAT_ERR_ARG);
     cr_assert_not_null(strstr(err.message, "\"jpeg\""));

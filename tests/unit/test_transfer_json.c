@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_transfer_json.c: a saved transfer does what the one that was saved did; anything else is
  * refused. */
-#include "transfer_json.h"
+#include "transfer/json.h"
 
 #include "helper_transform.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_transform.c: the transformed copy of an image does not depend on what was in its memory. */
-#include "image.h"
+#include "base/image.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

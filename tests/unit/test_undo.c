@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_undo: PNG's filters and TIFF's predictors undone, against loops written from their
  * definitions: every filter, pixel size and many lengths, with guard bytes around the rows. */
-#include "undo.h"
+#include "png/unfilter.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "equalize/transform.h"
 
 extern "C" {
-#include "survey.h"
+#include "transform/transfer_source.h"
 }
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 #include <time.h>
 
 extern "C" {
-#include "sample.h"
+#include "base/sample.h"
 }
 
 static const size_t SERIAL_BYTES = (size_t)16 << 20;

@@ -40,7 +40,7 @@ static const char doc[] =
     "\vExamples:\n"
     "  imgstat-bench --quick\n"
     "  imgstat-bench --sizes=1G --only='record/*'\n"
-    "  imgstat-bench --json >bench.json && tools/bench/tables.py bench.json docs/benchmarks.md\n\n"
+    "  imgstat-bench --json >bench.json && tools/bench/tables.py bench.json NOTEBOOK.md\n\n"
     "Exit status: 0 all right; 1 a result was wrong or a call failed; 2 usage; 77 no CUDA device.";
 
 static bool parse_sizes(const char *text, BenchOptions *o)

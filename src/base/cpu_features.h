@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* cpu_features.h: the set of instructions that loops are chosen for. */
+#ifndef IMGSTAT_BASE_CPU_FEATURES_H
+#define IMGSTAT_BASE_CPU_FEATURES_H
+
+#include "imgstat.h"
+
+/* Each has what those before it have. */
+typedef enum CpuLevel {
+    PROCESSOR_PORTABLE,
+    PROCESSOR_AVX2,   /* and BMI 1 and 2, FMA */
+    PROCESSOR_AVX512, /* F, BW, DQ, VL: vectors of 512 bits, of samples of every size */
+    PROCESSOR_LEVELS
+} CpuLevel;
+
+extern const char *const cpu_features_level_names[PROCESSOR_LEVELS];
+
+bool cpu_features_supports(CpuLevel level);
+/* The best level that is supported, or the one that IMGSTAT_CPU in the environment names;
+ * IMGSTAT_ERR_ARG if it names none, IMGSTAT_ERR_DEVICE one that is not supported. */
+ImgstatResult cpu_features_choose(CpuLevel *out, ImgstatError *err);
+/* What that was when it was first asked for here; the best level where it failed. */
+CpuLevel cpu_features_level(void);
+
+/* Whether counters of 8 bits take longer than those of 32: about twice as long on AMD's processors
+ * (measured on Zen 3), not on Intel's. */
+bool cpu_features_slow_bytes(void);
+
+/* Of a function with instructions of `set`: how wide compilers make their vectors. clang decides on
+ * that itself, and would ignore the whole attribute. */
+#ifdef __clang__
+#define PROCESSOR_VECTORS(set, bits) __attribute__((target(set)))
+#else
+#define PROCESSOR_VECTORS(set, bits) __attribute__((target(set ",prefer-vector-width=" bits)))
+#endif
+
+#endif

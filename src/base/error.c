@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* error.c: codes to words; sentences that are safe to print whatever names are in them. */
+#define _GNU_SOURCE
+#include "base/error.h"
+#include "base/utf8.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *imgstat_result_name(ImgstatResult code)
+{
+    switch (code) {
+    case IMGSTAT_OK:
+        return "ok";
+    case IMGSTAT_ERR_ARG:
+        return "argument";
+    case IMGSTAT_ERR_MEMORY:
+        return "memory";
+    case IMGSTAT_ERR_IO:
+        return "io";
+    case IMGSTAT_ERR_FORMAT:
+        return "format";
+    case IMGSTAT_ERR_TRUNCATED:
+        return "truncated";
+    case IMGSTAT_ERR_UNSUPPORTED:
+        return "unsupported";
+    case IMGSTAT_ERR_LIMIT:
+        return "limit";
+    case IMGSTAT_ERR_DEVICE:
+        return "device";
+    case IMGSTAT_ERR_CANCELLED:
+        return "cancelled";
+    }
+    return "unknown";
+}
+
+/* Of a sentence that is too long the middle is left out, within a name: the cause stands at its
+ * end. */
+#define ELLIPSIS "\xE2\x80\xA6"
+enum {
+    MESSAGE_BYTES = sizeof((ImgstatError *)NULL)->message,
+    TAIL_BYTES = MESSAGE_BYTES / 2 - 1,
+    HEAD_BYTES = MESSAGE_BYTES - sizeof ELLIPSIS - TAIL_BYTES
+};
+
+/* Masks text and returns its length then. Of that text, to (unless NULL) gets what lies before head
+ * and from tail on, with an ellipsis for what is between. */
+static size_t mask(const char *text, char *to, size_t head, size_t tail)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    size_t length = 0;
+    bool left_out = false;
+    while (*at) {
+        uint32_t point;
+        const size_t n = utf8_decode(at, &point);
+        const void *piece = at;
+        size_t bytes = n;
+        if (point == UTF8_INVALID) {
+            piece = UTF8_REPLACEMENT;
+            bytes = strlen(UTF8_REPLACEMENT);
+        } else if (utf8_is_control(point)) {
+            piece = "?";
+            bytes = 1;
+        }
+        const bool kept = length + bytes <= head || length >= tail;
+        if (to && !kept && !left_out)
+            to = stpcpy(to, ELLIPSIS);
+        left_out = left_out || !kept;
+        if (to && kept)
+            to = mempcpy(to, piece, bytes);
+        length += bytes;
+        at += n;
+    }
+    if (to)
+        *to = '\0';
+    return length;
+}
+
+ImgstatResult error_set(ImgstatError *err, ImgstatResult code, const char *format, ...)
+{
+    if (!err)
+        return code;
+    char small[MESSAGE_BYTES], *large = NULL;
+    va_list list, again;
+    va_start(list, format);
+    va_copy(again, list);
+    const int n = vsnprintf(small, sizeof small, format, list);
+    if (n < 0)
+        small[0] = '\0';
+    if (n >= (int)sizeof small)
+        large = malloc((size_t)n + 1); /* without memory for it, the end is cut */
+    if (large)
+        (void)vsnprintf(large, (size_t)n + 1, format, again);
+    va_end(again);
+    va_end(list);
+
+    const char *const sentence = large ? large : small;
+    const size_t length = mask(sentence, NULL, 0, 0);
+    err->code = code;
+    if (length < MESSAGE_BYTES)
+        (void)mask(sentence, err->message, length, length);
+    else
+        (void)mask(sentence, err->message, HEAD_BYTES, length - TAIL_BYTES);
+    free(large);
+    return code;
+}
+
+ImgstatResult error_if_null(bool given, const char *function, ImgstatError *err)
+{
+    if (given)
+        return IMGSTAT_OK;
+    return error_set(err, IMGSTAT_ERR_ARG, "%s: an argument is NULL that must not be", function);
+}
+
+ImgstatResult error_memory(ImgstatError *err, size_t bytes, const char *what)
+{
+    return error_set(err, IMGSTAT_ERR_MEMORY, "out of memory for %zu bytes of %s", bytes, what);
+}
+
+ImgstatResult error_name(ImgstatError *err, ImgstatResult code, const char *name)
+{
+    if (code == IMGSTAT_OK || !err)
+        return code;
+    ImgstatError masked;
+    const ImgstatError bare = *err;
+    (void)!error_set(&masked, code, "%s", name); /* as it stands in sentences */
+    /* Where one of them was shortened, they have the same head; a character less where one was cut.
+     */
+    const size_t length = strlen(masked.message), head = HEAD_BYTES - 3;
+    if (strncmp(bare.message, masked.message, length < head ? length : head) == 0)
+        return code;
+    return error_set(err, code, "%s: %s", name, bare.message);
+}
+
+ImgstatResult error_page(ImgstatError *err, ImgstatResult code, const char *name, uint32_t page)
+{
+    if (code == IMGSTAT_OK || !err)
+        return code;
+    char where[24];
+    ImgstatError masked;
+    const ImgstatError bare = *err;
+    snprintf(where, sizeof where, "page %u", page);
+    (void)!error_set(&masked, code, "%s: ", name); /* as it stands in sentences */
+    const size_t length = strlen(masked.message);
+    if (strstr(bare.message, where) || strncmp(bare.message, masked.message, length) != 0)
+        return code;
+    return error_set(err, code, "%s: %s: %s", name, where, bare.message + length);
+}

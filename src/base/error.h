@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* error.h: filling an ImgstatError, and the few helpers every fallible function uses. */
+#ifndef IMGSTAT_BASE_ERROR_H
+#define IMGSTAT_BASE_ERROR_H
+
+#include "imgstat.h"
+
+/* Returns from the calling function on error; only where nothing is held yet. */
+#define IMGSTAT_TRY(call)                         \
+    do {                                          \
+        const ImgstatResult try_result_ = (call); \
+        if (try_result_ != IMGSTAT_OK)            \
+            return try_result_;                   \
+    } while (0)
+
+/* Writes code and sentence (control characters masked, the middle of one that is too long left out)
+ * and returns code. err may be NULL. */
+__attribute__((format(printf, 3, 4))) ImgstatResult error_set(ImgstatError *err, ImgstatResult code,
+                                                              const char *format, ...);
+
+/* IMGSTAT_ERR_ARG, with the name of the public function, unless all pointers that it needs are
+ * given. */
+ImgstatResult error_if_null(bool given, const char *function, ImgstatError *err);
+
+/* "out of memory for 123 bytes of WHAT" */
+ImgstatResult error_memory(ImgstatError *err, size_t bytes, const char *what);
+
+/* Puts the name of a file in front of a sentence that does not begin with it; returns code. */
+ImgstatResult error_name(ImgstatError *err, ImgstatResult code, const char *name);
+
+/* Puts a page behind the name of a file that a sentence begins with, unless it tells the page;
+ * returns code. */
+ImgstatResult error_page(ImgstatError *err, ImgstatResult code, const char *name, uint32_t page);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* sample.c: names and sizes of sample types; values to order keys and back. */
+#include "base/sample.h"
+
+const char *imgstat_sample_name(ImgstatSample sample)
+{
+    static const char *const name[] = {"u8",  "i8",  "u16", "i16", "f16", "u32",
+                                       "i32", "f32", "u64", "i64", "f64"};
+    return (unsigned)sample < sizeof name / sizeof name[0] ? name[sample] : "unknown";
+}
+
+size_t imgstat_sample_bytes(ImgstatSample sample)
+{
+    return sample_bits(sample) / 8;
+}
+
+double imgstat_value_double(ImgstatValue value)
+{
+    if (sample_is_float(value.sample))
+        return value.as.f;
+    return sample_is_signed(value.sample) ? (double)value.as.i : (double)value.as.u;
+}
+
+static double half_to_double(uint32_t raw)
+{
+    const int exponent = (int)(raw >> 10 & 31);
+    const double fraction = (double)(raw & 1023);
+    double magnitude;
+    if (exponent == 31)
+        magnitude = (raw & 1023) ? (double)NAN : (double)INFINITY;
+    else if (exponent == 0)
+        magnitude = ldexp(fraction, -24);
+    else
+        magnitude = ldexp(fraction + 1024, exponent - 25);
+    return (raw & 0x8000) ? -magnitude : magnitude;
+}
+
+/* To nearest, ties to even. x is no NaN. */
+static uint32_t half_from_double(double x)
+{
+    const uint32_t sign = signbit(x) ? 0x8000u : 0;
+    const double magnitude = fabs(x);
+    if (magnitude >= 65520) /* halfway between the largest half and what would follow */
+        return sign | 0x7C00u;
+    if (magnitude < ldexp(1, -14)) {
+        /* The steps of subnormals, 2^-24; 1024 of them are the smallest normal, as its bits are. */
+        return sign | (uint32_t)nearbyint(ldexp(magnitude, 24));
+    }
+    int exponent;
+    const double fraction = frexp(magnitude, &exponent);                /* [0.5, 1) */
+    const uint32_t steps = (uint32_t)nearbyint(ldexp(fraction, 11));    /* 1024..2048 */
+    return sign | (((uint32_t)(exponent + 14) << 10) + (steps - 1024)); /* 2048 carries rightly */
+}
+
+static double float_of_raw(ImgstatSample s, uint64_t raw)
+{
+    if (s == IMGSTAT_F16)
+        return half_to_double((uint32_t)raw);
+    if (s == IMGSTAT_F32) {
+        const uint32_t bits = (uint32_t)raw;
+        float f;
+        memcpy(&f, &bits, sizeof f);
+        return (double)f;
+    }
+    double d;
+    memcpy(&d, &raw, sizeof d);
+    return d;
+}
+
+/* Raw bits of x rounded to s; x is no NaN. */
+static uint64_t raw_of_float(ImgstatSample s, double x)
+{
+    if (s == IMGSTAT_F16)
+        return half_from_double(x);
+    if (s == IMGSTAT_F32) {
+        const float f = (float)x;
+        uint32_t bits;
+        memcpy(&bits, &f, sizeof bits);
+        return bits;
+    }
+    uint64_t raw;
+    memcpy(&raw, &x, sizeof raw);
+    return raw;
+}
+
+ImgstatValue sample_value(ImgstatSample s, uint64_t key)
+{
+    ImgstatValue value = {.sample = s};
+    const uint64_t sign = (uint64_t)1 << (sample_bits(s) - 1);
+    if (sample_is_float(s))
+        value.as.f = float_of_raw(s, sample_raw(s, key));
+    else if (sample_is_signed(s))
+        value.as.i = key >= sign ? (int64_t)(key - sign) : -(int64_t)(sign - key - 1) - 1;
+    else
+        value.as.u = key;
+    return value;
+}
+
+double sample_double(ImgstatSample s, uint64_t key)
+{
+    return imgstat_value_double(sample_value(s, key));
+}
+
+/* An integer as sign and magnitude, for any integer s; false if s cannot hold it. */
+static bool key_of_integer(ImgstatSample s, bool negative, uint64_t magnitude, uint64_t *key)
+{
+    const uint64_t sign = (uint64_t)1 << (sample_bits(s) - 1);
+    if (!sample_is_signed(s)) {
+        if ((negative && magnitude) || magnitude > (sign | (sign - 1)))
+            return false;
+        *key = magnitude;
+        return true;
+    }
+    if (magnitude > (negative ? sign : sign - 1))
+        return false;
+    *key = negative ? sign - magnitude : sign + magnitude;
+    return true;
+}
+
+static bool key_of_float(ImgstatSample s, ImgstatValue value, uint64_t *key)
+{
+    uint64_t raw;
+    if (s == IMGSTAT_F32 && !sample_is_float(value.sample)) {
+        /* Straight to float: by way of double a 64-bit integer would be rounded twice. */
+        const float f = sample_is_signed(value.sample) ? (float)value.as.i : (float)value.as.u;
+        raw = raw_of_float(s, (double)f);
+    } else {
+        const double x = imgstat_value_double(value);
+        if (isnan(x))
+            return false;
+        raw = raw_of_float(s, x);
+        if (isfinite(x) && !isfinite(float_of_raw(s, raw)))
+            return false;
+    }
+    *key = sample_key(s, raw);
+    return true;
+}
+
+bool sample_key_of(ImgstatSample s, ImgstatValue value, uint64_t *key)
+{
+    if (sample_is_float(s))
+        return key_of_float(s, value, key);
+    if (sample_is_float(value.sample)) {
+        const double x = value.as.f;
+        if (!(fabs(x) < 0x1p64) || x != trunc(x)) /* NaN and infinities too */
+            return false;
+        return key_of_integer(s, x < 0, (uint64_t)fabs(x), key);
+    }
+    if (!sample_is_signed(value.sample))
+        return key_of_integer(s, false, value.as.u, key);
+    const bool negative = value.as.i < 0;
+    const uint64_t magnitude = negative ? 0 - (uint64_t)value.as.i : (uint64_t)value.as.i;
+    return key_of_integer(s, negative, magnitude, key);
+}
+
+uint64_t sample_key_ceil(ImgstatSample s, double x)
+{
+    const uint32_t width = sample_bits(s);
+    const uint64_t sign = (uint64_t)1 << (width - 1);
+    if (!sample_is_float(s)) {
+        const double lowest = sample_is_signed(s) ? -(double)sign : 0.0;
+        const double past = sample_is_signed(s) ? (double)sign : 2.0 * (double)sign; /* exact */
+        const double up = ceil(x);
+        if (up <= lowest)
+            return 0;
+        if (up >= past)
+            return width == 64 ? UINT64_MAX : (uint64_t)1 << width;
+        uint64_t key = 0;
+        (void)key_of_integer(s, up < 0, (uint64_t)fabs(up), &key); /* in range by now */
+        return key;
+    }
+    const uint64_t raw = raw_of_float(s, x);
+    const uint64_t key = sample_key(s, raw);
+    if (float_of_raw(s, raw) >= x)
+        return key;
+    /* Rounded down: the next key is the answer, from -infinity and the largest finite value too. No
+     * value has the key before that of zero, where -0 would be. */
+    return key + 2 == sign ? sign : key + 1;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* batch.c: a batch of files: checked, given threads and memory, run. */
+#include "batch/scheduler.h"
+
+#include <stdlib.h>
+#include <sys/resource.h>
+
+enum {
+    WORKERS_MAX = 256,
+    FILES_A_WORKER = 6, /* descriptors: input, output, a second decoder; a reserve */
+    FILES_OTHER = 16,
+    LEAST_MEMORY =
+        48 << 20, /* wide samples take 33 to 40 MiB: bands, codecs, keys to sort, counters */
+    PROGRAM_BYTES = 8 << 20, /* code and data of the program and its libraries: 6 to 8 MiB */
+    FILE_BYTES = 192         /* what is kept of each file, without its names */
+};
+
+static void plan_workers(Jobs *jobs)
+{
+    const unsigned total = jobs->batch->threads ? jobs->batch->threads : thread_pool_processors();
+    size_t workers = jobs->n < total ? jobs->n : total;
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY) {
+        const uint64_t room = files.rlim_cur > FILES_OTHER ? files.rlim_cur - FILES_OTHER : 0;
+        if (workers > room / FILES_A_WORKER)
+            workers = room / FILES_A_WORKER;
+    }
+    workers = workers > WORKERS_MAX ? WORKERS_MAX : workers ? workers : 1;
+    jobs->n_workers = (unsigned)workers;
+    jobs->threads = total / jobs->n_workers ? total / jobs->n_workers : 1;
+}
+
+static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, size_t n,
+                           ImgstatError *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!job[i].input || !job[i].output)
+            return error_set(err, IMGSTAT_ERR_ARG, "job %zu has no input or no output", i);
+    const bool matches = !batch->transfer && batch->method.transform == IMGSTAT_MATCH;
+    IMGSTAT_TRY(transfer_check_reference(matches, batch->reference != NULL, err));
+    if (!batch->together)
+        return IMGSTAT_OK;
+    if (batch->transfer || batch->method.transform == IMGSTAT_CLAHE)
+        return error_set(
+            err, IMGSTAT_ERR_ARG,
+            "together, images get one transfer that is made from all of them; adaptive "
+            "equalization has none, and a given one is made");
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(job[i].input, "-") == 0)
+            return error_set(err, IMGSTAT_ERR_ARG,
+                             "standard input cannot be read twice, as together needs");
+    return IMGSTAT_OK;
+}
+
+/* What the files do not get. The least memory has room for any of them, but not for many names. */
+static uint64_t other_bytes(const Jobs *jobs, uint64_t memory)
+{
+    const uint64_t most = memory - (LEAST_MEMORY - PROGRAM_BYTES);
+    uint64_t bytes = PROGRAM_BYTES;
+    for (size_t i = 0; i < jobs->n; i++)
+        bytes += FILE_BYTES + strlen(jobs->job[i].input) + strlen(jobs->job[i].output);
+    return bytes < most ? bytes : most;
+}
+
+/* Whatever holds pixels at once, in --memory or the library's own bound. */
+static void plan_memory(Jobs *jobs)
+{
+    const ImgstatBatch *const batch = jobs->batch;
+    uint64_t memory = batch->memory ? batch->memory : jobs_memory;
+    memory = memory < LEAST_MEMORY ? LEAST_MEMORY : memory;
+    jobs->open = batch->open;
+    if (batch->memory &&
+        (jobs->open.limits.max_chunk_bytes == 0 || jobs->open.limits.max_chunk_bytes > memory))
+        jobs->open.limits.max_chunk_bytes = memory;
+    jobs->pipeline = (Pipeline){.method = &jobs->method,
+                                .transfer = batch->transfer,
+                                .write = &batch->write,
+                                .other_bytes = other_bytes(jobs, memory)};
+    pipeline_set_memory(&jobs->pipeline, memory);
+    memory_budget_init(&jobs->gate, jobs->pipeline.for_files);
+}
+
+ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job, size_t n,
+                                ImgstatError *err)
+{
+    IMGSTAT_TRY(error_if_null(batch && (job || n == 0), __func__, err));
+    if (batch->made)
+        *batch->made = NULL;
+    IMGSTAT_TRY(check(batch, job, n, err));
+    if (n == 0)
+        return IMGSTAT_OK;
+    Jobs jobs = {.batch = batch, .job = job, .n = n, .method = batch->method};
+    jobs.cancel = (Cancel){.check = jobs_cancelled, .context = &jobs};
+    plan_workers(&jobs);
+    plan_memory(&jobs);
+    pthread_mutex_init(&jobs.lock, NULL);
+    pthread_cond_init(&jobs.arrived, NULL);
+    pthread_cond_init(&jobs.room, NULL);
+    TransformWorker worker = {0};
+    Reference *reference = NULL;
+    Transfer *together = NULL;
+    ImgstatResult res = jobs_worker(&jobs, &worker, err);
+    jobs_tell_fallen(&jobs);
+    if (res == IMGSTAT_OK && batch->reference)
+        res = reference_create(batch->reference, batch->reference_page, &jobs.open,
+                               jobs.pipeline.sort_bytes, &reference, err);
+    jobs.pipeline.reference = reference;
+    if (res == IMGSTAT_OK && batch->together) {
+        res = jobs_together(&jobs, &worker, err);
+        together = jobs.made;
+        jobs.made = NULL;
+        jobs_tell_fallen(&jobs);
+    }
+    if (res == IMGSTAT_OK)
+        res = jobs_run(&jobs, &worker, err);
+    if (batch->made && (res == IMGSTAT_OK || res == IMGSTAT_ERR_CANCELLED)) {
+        *batch->made = together ? together : jobs.made;
+        jobs.made = together = NULL;
+    }
+    transfer_destroy(together);
+    transfer_destroy(jobs.made);
+    reference_destroy(reference);
+    worker_close(&worker);
+    jobs_forget_failed(&jobs);
+    free(jobs.outcome);
+    pthread_cond_destroy(&jobs.room);
+    pthread_cond_destroy(&jobs.arrived);
+    pthread_mutex_destroy(&jobs.lock);
+    memory_budget_release(&jobs.gate);
+    return res;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* device_choice.c: adds up the steps of the work, at the cost of each step for a byte of samples.
+ * A new step (a codec that runs on both devices, say) is a row of the table and a line in
+ * work_add. */
+#include "batch/device_choice.h"
+
+#include "base/sample.h"
+#include "base/thread_pool.h"
+#include "codec/codec.h"
+#include "transfer/transfer.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef enum Step { READ, POWERS, RANKS, LUMA, TILES, MAP, MAP_CURVE, STEPS } Step;
+typedef enum SampleClass { NARROW, FLOAT32, WIDE, CLASSES } SampleClass;
+
+/* Nanoseconds of one thread for a byte of input samples: at most 16 bits, f32, wider types.
+ * Medians of tests/bench/devices.sh on an Intel Xeon (docs/lab). */
+static const double ns_a_byte[STEPS][CLASSES] = {
+    [READ] = {0.67, 0.28, 0.28},   /* extrema, sums, bins; every further read takes as long */
+    [POWERS] = {0, 1.5, 1.5},      /* third and fourth powers, bins over a range */
+    [RANKS] = {0, 4.2, 5},         /* sort all samples, then search the ranks */
+    [LUMA] = {1.0, 2.3, 2.3},      /* measure luma, rescale colours by it */
+    [TILES] = {1.6, 1.6, 1.6},     /* tables of CLAHE and the mapping between them */
+    [MAP] = {0.4, 0.7, 0.7},       /* table or line */
+    [MAP_CURVE] = {0.4, 0.7, 2.5}, /* power */
+};
+
+/* An H200 and an H100 beside the same processors: opening the device and leaving it, a page, and
+ * the bus with its launches. Each thread copies samples into pinned memory. */
+static const double cuda_open_s = 0.5, cuda_page_s = 100e-6, cuda_byte_s = 0.044e-9;
+static const double cuda_copy_s = 0.125e-9; /* of one thread, a byte */
+
+/* The part of a page's work that only one thread does. */
+static const double alone = 0.25;
+
+/* Of many files the headers of this many, evenly spread, stand for all: opening one takes about
+ * 50 us. */
+enum { HEADERS_MAX = 16 };
+
+static SampleClass class_of(ImgstatSample sample)
+{
+    if (imgstat_sample_bytes(sample) <= 2)
+        return NARROW;
+    return sample == IMGSTAT_F32 ? FLOAT32 : WIDE;
+}
+
+static bool is_luma(const ImgstatPage *page, const ImgstatWork *work)
+{
+    const TransferShape shape = {.sample = page->sample,
+                                 .bits = page->bits,
+                                 .channels = page->channels,
+                                 .alpha = page->alpha,
+                                 .rgb = page->channels - (page->alpha >= 0) == 3};
+    if (work->transfer)
+        return work->transfer->luma;
+    return work->method && transfer_channels(work->method, &shape) == IMGSTAT_LUMA;
+}
+
+void work_add(WorkSum *sum, const ImgstatPage *page, const ImgstatWork *work, double times)
+{
+    const SampleClass class = class_of(page->sample);
+    const bool wide = class != NARROW;
+    /* The leading 16 bits of a key are counted in the first read, 16 more in each further one. */
+    const double steps = (double)imgstat_sample_bytes(page->sample) / 2 - 1;
+    const double bytes = times * (double)page->width * page->height * page->channels *
+                         (double)imgstat_sample_bytes(page->sample);
+    double reads = 0, count[STEPS] = {0};
+    if (work->measure) {
+        const ImgstatMeasure *const how = work->measure;
+        reads = 1 + (how->median || how->n_percentiles > 0 ? steps : 0);
+        count[POWERS] = wide && (how->shape || how->histogram);
+    } else {
+        const ImgstatTransform transform = work->method ? work->method->transform : IMGSTAT_STRETCH;
+        const bool ranks = transform == IMGSTAT_EQUALIZE || transform == IMGSTAT_MATCH;
+        if (work->method && transform != IMGSTAT_GAMMA)
+            reads = 1 + (transform == IMGSTAT_PERCENTILE ? steps : ranks && wide);
+        count[RANKS] = ranks && wide;
+        count[LUMA] = is_luma(page, work);
+        count[TILES] = transform == IMGSTAT_CLAHE;
+        count[transform == IMGSTAT_GAMMA ? MAP_CURVE : MAP] = transform != IMGSTAT_CLAHE;
+        sum->moved_bytes += 2 * bytes; /* mapped: in and out */
+    }
+    count[READ] = reads;
+    for (Step step = READ; step < STEPS; step++)
+        sum->cpu_ns += bytes * count[step] * ns_a_byte[step][class];
+    sum->moved_bytes += bytes * (reads + count[POWERS]);
+    sum->pages += times;
+}
+
+double work_seconds_cpu(const WorkSum *sum, unsigned threads)
+{
+    const double busy = sum->pages < threads ? (sum->pages > 1 ? sum->pages : 1) : threads;
+    return 1e-9 * sum->cpu_ns * (alone / busy + (1 - alone) / threads);
+}
+
+double work_seconds_cuda(const WorkSum *sum, unsigned threads)
+{
+    return cuda_open_s + sum->pages * cuda_page_s +
+           sum->moved_bytes * (cuda_byte_s + cuda_copy_s / threads);
+}
+
+/* ---- The choice ------------------------------------------------------------------------------ */
+
+/* A driver is loaded: seen without loading its library, which alone takes milliseconds. The last
+ * file is Windows' under Linux. */
+static bool has_driver(void)
+{
+    return access("/dev/nvidiactl", F_OK) == 0 ||
+           access("/proc/driver/nvidia/version", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
+}
+
+/* Adds one input that stands for `stands_for` of them; what cannot be opened counts nothing here:
+ * the work itself reports why. */
+static void add_input(WorkSum *sum, const ImgstatJob *job, const ImgstatWork *work,
+                      const ImgstatOpen *open, double stands_for)
+{
+    ImgstatOpen how = {.limits = open ? open->limits : (ImgstatLimits){0},
+                       .indices = open && open->indices};
+    ImgstatFile *file = NULL;
+    ImgstatPage page;
+    uint64_t bytes;
+    if (!source_is_file(job->input, &bytes))
+        return; /* standard input and pipes can be read only once */
+    if (imgstat_file_open(job->input, &how, &file, NULL) == IMGSTAT_OK &&
+        imgstat_file_page(file, job->has_page ? job->page : 0, &page, NULL) == IMGSTAT_OK)
+        work_add(sum, &page, work, stands_for * (job->has_page ? 1 : imgstat_file_pages(file)));
+    imgstat_file_close(file);
+}
+
+const char *imgstat_device_choose(const ImgstatJob *jobs, size_t n, const ImgstatWork *work,
+                                  const ImgstatOpen *open, unsigned threads, char *why,
+                                  size_t why_bytes)
+{
+    if (!strstr(imgstat_devices_built(), "cuda") || !has_driver()) {
+        snprintf(why, why_bytes, "%s",
+                 has_driver() ? "this build knows no other" : "no NVIDIA driver is loaded");
+        return "cpu";
+    }
+    WorkSum sum = {0};
+    const size_t looked_at = n < HEADERS_MAX ? n : HEADERS_MAX;
+    for (size_t i = 0; i < looked_at; i++)
+        add_input(&sum, &jobs[i * n / looked_at], work, open, (double)n / (double)looked_at);
+    threads = threads ? threads : thread_pool_processors();
+    const double cpu = work_seconds_cpu(&sum, threads), cuda = work_seconds_cuda(&sum, threads);
+    snprintf(why, why_bytes,
+             "beyond decoding and encoding, %.0f page%s should take %.2g s on cpu with %u "
+             "thread%s, %.2g s on cuda",
+             sum.pages, sum.pages == 1 ? "" : "s", cpu, threads, threads == 1 ? "" : "s", cuda);
+    return cuda < cpu ? "cuda" : "cpu";
+}

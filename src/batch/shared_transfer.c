@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* shared_transfer.c: one transfer from all pages of many files: their records merge, exactly and in
+ * any order, so that neither the order of the files nor the number of threads can be seen. */
+#include "batch/scheduler.h"
+
+#include <stdlib.h>
+
+void jobs_forget_failed(Jobs *jobs)
+{
+    for (size_t i = 0; jobs->failed && i < jobs->n; i++)
+        free(jobs->failed[i]);
+    free(jobs->failed);
+    jobs->failed = NULL;
+}
+
+typedef struct Together {
+    Jobs *jobs;
+    TransferInput *survey;
+    TransformWorker *worker; /* of the calling thread, for further reads */
+    const ReadRequest *pass; /* the further read at hand; NULL: the first */
+} Together;
+
+static void note_failure(Jobs *jobs, size_t index, const ImgstatError *error)
+{
+    jobs->failed[index] = malloc(sizeof *error);
+    if (jobs->failed[index])
+        *jobs->failed[index] = *error;
+    else
+        atomic_store(&jobs->stop, true); /* without memory for a sentence nothing goes on */
+}
+
+/* One page: into *record, which grows, or into the pass. */
+static ImgstatResult read_page(const Together *t, TransformWorker *worker, Decoder *decoder,
+                               Record **record, ImgstatError *err)
+{
+    if (page_is_mask(&decoder->page))
+        return IMGSTAT_OK;
+    const TransferShape shape = shape_of_page(decoder);
+    IMGSTAT_TRY(transfer_input_check(t->survey, &shape, decoder->source->name, err));
+    Bands bands;
+    IMGSTAT_TRY(
+        bands_open(worker->device, decoder, false, &worker->in, &worker->cancel, &bands, err));
+    if (t->pass)
+        return transfer_input_pass(t->survey, &bands, &shape, t->pass, err);
+    Record *page = NULL;
+    IMGSTAT_TRY(transfer_input_measure(t->survey, &bands, &shape, &page, err));
+    if (*record) {
+        record_merge(*record, page);
+        record_destroy(page);
+    } else {
+        *record = page;
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult read_file(const Together *t, TransformWorker *worker, size_t index,
+                               Record **record, ImgstatError *err)
+{
+    const ImgstatJob *const job = &t->jobs->job[index];
+    ImgstatFile *file = NULL;
+    IMGSTAT_TRY(jobs_open(t->jobs, index, NULL, &file, err));
+    ImgstatResult res = jobs_enter(t->jobs, worker, index, file, err);
+    const uint32_t first = job->has_page ? job->page : 0;
+    const uint32_t end = job->has_page ? first + 1 : imgstat_file_pages(file);
+    for (uint32_t page = first; res == IMGSTAT_OK && page < end; page++) {
+        res = imgstat_file_page(file, page, NULL, err);
+        if (res == IMGSTAT_OK)
+            res = read_page(t, worker, file->decoder, record, err);
+    }
+    imgstat_file_close(file);
+    jobs_leave(t->jobs, worker);
+    return error_name(err, res, job->input);
+}
+
+/* ---- First read: any thread ------------------------------------------------------------------ */
+
+static void tell_measured(const Jobs *jobs, size_t measured)
+{
+    if (jobs->batch->measuring)
+        jobs->batch->measuring(jobs->batch->context, measured);
+}
+
+static void measure_job(Jobs *jobs, TransformWorker *worker, size_t index)
+{
+    const Together t = {.jobs = jobs, .survey = jobs->survey};
+    Record *record = NULL;
+    ImgstatError error;
+    ImgstatResult res = IMGSTAT_OK;
+    if (!jobs->failed[index])
+        res = read_file(&t, worker, index, &record, &error);
+    if (res != IMGSTAT_OK && jobs_fall_back(jobs, worker, res, &error)) {
+        record_destroy(record);
+        record = NULL;
+        res = read_file(&t, worker, index, &record, &error);
+    }
+    pthread_mutex_lock(&jobs->lock);
+    const size_t measured = ++jobs->measured;
+    if (res == IMGSTAT_OK && record)
+        transfer_input_merge(jobs->survey, &record);
+    else if (res != IMGSTAT_OK)
+        note_failure(jobs, index, &error);
+    pthread_mutex_unlock(&jobs->lock);
+    record_destroy(record); /* of a file that failed: none of its pages counts */
+    if (worker == jobs->own)
+        tell_measured(jobs, measured);
+}
+
+/* Selects the job's first page that is no mask; *found stays false where it has none. */
+static ImgstatResult select_image(const ImgstatJob *job, ImgstatFile *file, bool *found,
+                                  ImgstatError *err)
+{
+    const uint32_t end = job->has_page ? job->page + 1 : imgstat_file_pages(file);
+    for (uint32_t page = job->has_page ? job->page : 0; page < end && !*found; page++) {
+        IMGSTAT_TRY(imgstat_file_page(file, page, NULL, err));
+        *found = !page_is_mask(&file->decoder->page);
+    }
+    return IMGSTAT_OK;
+}
+
+/* The survey takes its shape from the first image that opens. */
+static ImgstatResult begin(Jobs *jobs, ImgstatError *err)
+{
+    for (size_t i = 0; i < jobs->n; i++) {
+        ImgstatFile *file = NULL;
+        ImgstatError error;
+        bool found = false;
+        ImgstatResult res = jobs_open(jobs, i, NULL, &file, &error);
+        if (res == IMGSTAT_OK)
+            res = select_image(&jobs->job[i], file, &found, &error);
+        if (res != IMGSTAT_OK)
+            note_failure(jobs, i, &error);
+        if (!found) {
+            imgstat_file_close(file);
+            continue;
+        }
+        const TransferShape shape = shape_of_page(file->decoder);
+        imgstat_file_close(file);
+        return transfer_input_create(&jobs->method, &shape, jobs->pipeline.sort_bytes,
+                                     &jobs->survey, err);
+    }
+    return IMGSTAT_OK;
+}
+
+/* ---- Further reads --------------------------------------------------------------------------- */
+
+static ImgstatResult read_files(void *context, const ReadRequest *pass, ImgstatError *err)
+{
+    Together *const t = context;
+    t->pass = pass;
+    for (size_t i = 0; i < t->jobs->n; i++) {
+        if (!t->jobs->failed[i])
+            IMGSTAT_TRY(read_file(t, t->worker, i, NULL, err));
+        tell_measured(t->jobs, i + 1);
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult finish(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
+{
+    Together t = {.jobs = jobs, .survey = jobs->survey, .worker = worker};
+    const PixelSource reader = {.read = read_files,
+                                .context = &t,
+                                .threads = worker->device->threads,
+                                .scratch = worker->device->scratch,
+                                .sorter = worker->device};
+    const TransferShape *const shape = &jobs->survey->shape;
+    const MatchReference *reference = NULL;
+    if (!jobs->survey->record)
+        return IMGSTAT_OK; /* no file could be measured */
+    IMGSTAT_TRY(transfer_input_finish(jobs->survey, reader, err));
+    if (jobs->method.transform == IMGSTAT_MATCH)
+        IMGSTAT_TRY(
+            reference_get(jobs->pipeline.reference, worker, &jobs->method, shape, &reference, err));
+    IMGSTAT_TRY(transfer_create(NULL, &jobs->method, shape, jobs->survey->sources, reference,
+                                &jobs->made, err));
+    jobs->pipeline.transfer = jobs->made;
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult read_all(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
+{
+    jobs->failed = calloc(jobs->n, sizeof(ImgstatError *));
+    if (!jobs->failed)
+        return error_memory(err, jobs->n * sizeof(ImgstatError *), "a batch");
+    ImgstatResult res = begin(jobs, err);
+    jobs->own = worker;
+    if (res == IMGSTAT_OK && jobs->survey) {
+        jobs_share(jobs, worker, measure_job);
+        tell_measured(jobs, jobs->measured); /* another thread may have been last */
+    }
+    if (res == IMGSTAT_OK)
+        res = cancel_check(&worker->cancel, err);
+    if (res == IMGSTAT_OK && jobs->survey)
+        res = finish(jobs, worker, err);
+    transfer_input_destroy(jobs->survey);
+    jobs->survey = NULL;
+    jobs_give_share(jobs, worker);
+    return res;
+}
+
+/* What a device was counting when it failed is of no value: everything is read again. */
+ImgstatResult jobs_together(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
+{
+    ImgstatError why = {0};
+    const ImgstatResult res = read_all(jobs, worker, &why);
+    if (res == IMGSTAT_OK)
+        return res;
+    if (!jobs_fall_back(jobs, worker, res, &why))
+        return error_set(err, res, "%s", why.message);
+    jobs_forget_failed(jobs);
+    jobs->measured = 0;
+    return read_all(jobs, worker, err);
+}

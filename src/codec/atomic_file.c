@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/* atomic_file.c: temporary file beside the target, checked close, rename. */
+#define _GNU_SOURCE /* renameat2 */
+#include "codec/atomic_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static ImgstatResult io_error(const AtomicFile *output, const char *what, ImgstatError *err)
+{
+    return error_set(err, IMGSTAT_ERR_IO, "%s: cannot %s: %s", output->name, what, strerror(errno));
+}
+
+static void output_free(AtomicFile *output)
+{
+    if (output->fd >= 0)
+        close(output->fd);
+    free(output->temporary);
+    free(output->target);
+    free(output->name);
+    free(output);
+}
+
+bool atomic_file_exists(const char *path)
+{
+    struct stat st;
+    return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* A file without a name in that folder; -1 on failure. */
+static int open_unnamed(const char *dir)
+{
+    const int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        return fd;
+    /* File systems without O_TMPFILE: a name for a moment. */
+    static const char pattern[] = "/imgstat-XXXXXX";
+    const size_t bytes = strlen(dir) + sizeof pattern;
+    char *const path = malloc(bytes);
+    if (!path)
+        return -1;
+    memcpy(path, dir, strlen(dir));
+    memcpy(path + strlen(dir), pattern, sizeof pattern);
+    const int named = mkostemp(path, O_CLOEXEC);
+    if (named >= 0)
+        unlink(path);
+    free(path);
+    return named;
+}
+
+ImgstatResult temporary_open(const char *name, int *fd, ImgstatError *err)
+{
+    const char *const asked = getenv("TMPDIR"), *const dir = asked && *asked ? asked : "/tmp";
+    *fd = open_unnamed(dir);
+    if (*fd < 0)
+        return error_set(err, IMGSTAT_ERR_IO, "%s: cannot create a temporary file in %s: %s", name,
+                         dir, strerror(errno));
+    return IMGSTAT_OK;
+}
+
+/* The kernel takes the umask off the mode, which mkostemp would not let it. */
+static int create_unique(char *path, mode_t mode)
+{
+    enum { ATTEMPTS = 100, LETTERS = 6 };
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567"; /* 32 */
+    char *const end = path + strlen(path) - LETTERS;
+    for (int i = 0; i < ATTEMPTS; i++) {
+        uint8_t random[LETTERS];
+        if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+            return -1;
+        for (size_t k = 0; k < LETTERS; k++)
+            end[k] = letters[random[k] % 32];
+        const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+/* What writing into the old file would have kept. The owner first: changing it takes bits off the
+ * mode. Who may not give files away may still set the group. File systems without permissions
+ * refuse; cp does not mind either. */
+static bool set_owner_and_mode(int fd, const struct stat *old)
+{
+    struct stat st;
+    if (fstat(fd, &st) == 0 && (st.st_uid != old->st_uid || st.st_gid != old->st_gid) &&
+        fchown(fd, old->st_uid, old->st_gid) != 0 && fchown(fd, (uid_t)-1, old->st_gid) != 0 &&
+        errno != EPERM && errno != ENOTSUP && errno != EINVAL)
+        return false;
+    return fchmod(fd, old->st_mode & 0777) == 0 || errno == EPERM || errno == ENOTSUP;
+}
+
+/* ".NAME.XXXXXX" in the target's folder; a long NAME is cut, so that the whole fits NAME_MAX.
+ * old: the file that is there, or NULL. */
+static ImgstatResult open_beside(AtomicFile *output, mode_t mode, const struct stat *old,
+                                 ImgstatError *err)
+{
+    const char *slash = strrchr(output->target, '/');
+    const int dir = slash ? (int)(slash + 1 - output->target) : 0;
+    const char *base = output->target + dir;
+    if (strlen(base) > NAME_MAX || !*base) {
+        errno = *base ? ENAMETOOLONG : EISDIR;
+        return io_error(output, "create the file", err);
+    }
+    if (asprintf(&output->temporary, "%.*s.%.200s.XXXXXX", dir, output->target, base) < 0) {
+        output->temporary = NULL;
+        return error_memory(err, strlen(output->target), "a file name");
+    }
+    output->fd = create_unique(output->temporary, old ? 0600 : mode);
+    if (output->fd < 0) {
+        const ImgstatResult res = io_error(output, "create the file", err);
+        free(output->temporary);
+        output->temporary = NULL;
+        return res;
+    }
+    if (old && !set_owner_and_mode(output->fd, old))
+        return io_error(output, "set permissions", err);
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult open_target(AtomicFile *output, const char *path, mode_t mode,
+                                 ImgstatError *err)
+{
+    struct stat st;
+    const bool exists = stat(path, &st) == 0;
+    if (!exists && errno != ENOENT) /* a name too long, a file where a folder should be ... */
+        return io_error(output, "create the file", err);
+    if (exists && S_ISDIR(st.st_mode))
+        return error_set(err, IMGSTAT_ERR_IO, "%s: is a directory", path);
+    if (exists && !S_ISREG(st.st_mode))
+        return temporary_open(output->name, &output->fd, err);
+    if (exists && !output->replace)
+        return error_set(err, IMGSTAT_ERR_IO, "%s: exists already", path);
+    if (!exists && lstat(path, &st) == 0)
+        return error_set(err, IMGSTAT_ERR_IO, "%s: is a symbolic link to nothing", path);
+    output->target = exists ? realpath(path, NULL) : strdup(path);
+    if (!output->target)
+        return io_error(output, "resolve the path", err);
+    return open_beside(output, mode & 0777, exists ? &st : NULL, err);
+}
+
+ImgstatResult atomic_file_open(const char *path, bool replace, mode_t mode, AtomicFile **out,
+                               ImgstatError *err)
+{
+    *out = NULL;
+    AtomicFile *output = calloc(1, sizeof *output);
+    if (!output)
+        return error_memory(err, sizeof *output, "an output");
+    output->fd = -1;
+    output->replace = replace;
+    output->standard = strcmp(path, "-") == 0;
+    output->name = strdup(output->standard ? "standard output" : path);
+    ImgstatResult res = output->name ? IMGSTAT_OK : error_memory(err, strlen(path), "a file name");
+    if (res == IMGSTAT_OK)
+        res = output->standard ? temporary_open(output->name, &output->fd, err)
+                               : open_target(output, path, mode, err);
+    if (res != IMGSTAT_OK) {
+        atomic_file_discard(output);
+        return res;
+    }
+    *out = output;
+    return IMGSTAT_OK;
+}
+
+ImgstatResult atomic_file_write(AtomicFile *output, uint64_t at, const void *from, size_t bytes,
+                                ImgstatError *err)
+{
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t n =
+            pwrite(output->fd, (const char *)from + done, bytes - done, (off_t)(at + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n == 0)
+            errno = ENOSPC;
+        if (n <= 0)
+            return io_error(output, "write", err);
+        done += (size_t)n;
+    }
+    return IMGSTAT_OK;
+}
+
+/* A FIFO is opened when somebody reads it. */
+static ImgstatResult open_stream(const AtomicFile *output, int *to, ImgstatError *err)
+{
+    for (;;) {
+        *to = output->standard ? STDOUT_FILENO : open(output->name, O_WRONLY | O_CLOEXEC);
+        if (*to >= 0)
+            return IMGSTAT_OK;
+        if (errno != EINTR)
+            return io_error(output, "open for writing", err);
+        IMGSTAT_TRY(cancel_check(output->cancel, err));
+    }
+}
+
+/* A signal cuts short what waits for a reader: that may be meant for us. */
+static ImgstatResult write_stream(const AtomicFile *output, int to, const char *from, size_t bytes,
+                                  ImgstatError *err)
+{
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t n = write(to, from + done, bytes - done);
+        if (n < 0 && errno != EINTR)
+            return io_error(output, "write", err);
+        done += n > 0 ? (size_t)n : 0;
+        if (done < bytes)
+            IMGSTAT_TRY(cancel_check(output->cancel, err));
+    }
+    return IMGSTAT_OK;
+}
+
+/* Copies the unlinked temporary to standard output, or into the FIFO or device that `name` is. */
+static ImgstatResult copy_out(AtomicFile *output, ImgstatError *err)
+{
+    enum { COPY_BYTES = 1 << 15 };
+    int to = -1;
+    char *buffer = malloc(COPY_BYTES);
+    ImgstatResult res =
+        buffer ? open_stream(output, &to, err) : error_memory(err, COPY_BYTES, "a copy buffer");
+    off_t at = 0;
+    while (res == IMGSTAT_OK) {
+        const ssize_t got = pread(output->fd, buffer, COPY_BYTES, at);
+        if (got == 0)
+            break;
+        if (got < 0 && errno != EINTR)
+            res = io_error(output, "read back the temporary file", err);
+        if (res == IMGSTAT_OK && got > 0)
+            res = write_stream(output, to, buffer, (size_t)got, err);
+        at += got > 0 ? got : 0;
+    }
+    free(buffer);
+    if (!output->standard && to >= 0 && close(to) != 0 && res == IMGSTAT_OK)
+        res = io_error(output, "write", err);
+    return res;
+}
+
+/* Onto a target that is not there. File systems that cannot promise that make a link, those without
+ * links (FUSE, shared folders of virtual machines) a rename. */
+static int rename_to_new(const char *from, const char *to)
+{
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL)
+        return -1;
+    if (link(from, to) == 0) {
+        unlink(from);
+        return 0;
+    }
+    struct stat st;
+    if (errno == EEXIST || lstat(to, &st) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return rename(from, to);
+}
+
+/* Onto the target in one step. A file that is replaced reaches the disk first: a power cut must not
+ * cost the old one. For a new file nothing that existed is at stake. */
+static ImgstatResult rename_over(AtomicFile *output, ImgstatError *err)
+{
+    if (output->replace) {
+        if (access(output->target, F_OK) == 0 && fdatasync(output->fd) != 0)
+            return io_error(output, "write", err);
+    }
+    const int closed = close(output->fd);
+    output->fd = -1;
+    if (closed != 0)
+        return io_error(output, "write", err);
+    const int renamed = output->replace ? rename(output->temporary, output->target)
+                                        : rename_to_new(output->temporary, output->target);
+    if (renamed != 0)
+        return io_error(output, "complete the file", err);
+    free(output->temporary);
+    output->temporary = NULL;
+    return IMGSTAT_OK;
+}
+
+ImgstatResult atomic_file_commit(AtomicFile *output, ImgstatError *err)
+{
+    const ImgstatResult res = output->target ? rename_over(output, err) : copy_out(output, err);
+    atomic_file_discard(output);
+    return res;
+}
+
+void atomic_file_discard(AtomicFile *output)
+{
+    if (!output)
+        return;
+    if (output->temporary)
+        unlink(output->temporary);
+    output_free(output);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* inflate.c: ISA-L where it is there, else zlib. ISA-L's decoder takes streams that zlib does not;
+ * what tells them apart is checked here, so that the verdict is zlib's. */
+#include "codec/inflate.h"
+
+#include <stdlib.h>
+
+#ifdef IMGSTAT_WITH_ISAL
+#include <isa-l/crc.h>
+#include <isa-l/igzip_lib.h>
+#else
+#include <zlib.h>
+#endif
+
+enum {
+    HEAD_BYTES = 2,
+    WINDOW_BITS = 15,     /* the largest */
+    PIECE_BYTES = 1 << 30 /* both libraries count in 32 bits */
+};
+
+struct Inflater {
+    uint64_t total;
+    unsigned n_head; /* bytes of the header seen */
+    uint8_t head[HEAD_BYTES];
+#ifdef IMGSTAT_WITH_ISAL
+    struct inflate_state state;
+#else
+    z_stream state;
+#endif
+};
+
+/* Deflate, no dictionary, a header that is right; and a window that holds the largest distance:
+ * ISA-L does not look whether distances keep within it. */
+static bool head_is_usual(const Inflater *inflater)
+{
+    const unsigned method = inflater->head[0], flags = inflater->head[1];
+    const unsigned window_bits = (method >> 4) + 8;
+    if ((method & 15) != 8 || window_bits > WINDOW_BITS || (flags & 0x20) != 0 ||
+        (method << 8 | flags) % 31 != 0)
+        return false;
+    return window_bits == WINDOW_BITS || inflater->total <= (uint64_t)1 << window_bits;
+}
+
+#ifdef IMGSTAT_WITH_ISAL
+
+Inflater *inflater_create(uint64_t total, BufferCache *scratch)
+{
+    if (total >= UINT32_MAX) /* ISA-L counts what it has made, for distances at the start */
+        return NULL;
+    Inflater *const inflater =
+        buffer_cache_acquire(scratch, sizeof *inflater); /* large, and mostly scratch */
+    if (!inflater)
+        return NULL;
+    inflater->total = total;
+    inflater->n_head = 0;
+    isal_inflate_init(&inflater->state);
+    inflater->state.crc_flag = ISAL_ZLIB;
+    return inflater;
+}
+
+void inflater_destroy(Inflater *inflater)
+{
+    buffer_cache_release(inflater);
+}
+
+static InflateState run_piece(Inflater *inflater, const uint8_t **in, size_t *n_in, uint8_t **out,
+                              size_t *room)
+{
+    struct inflate_state *const s = &inflater->state;
+    uint8_t none = 0;
+    const uint32_t given = *n_in < PIECE_BYTES ? (uint32_t)*n_in : PIECE_BYTES;
+    const uint32_t free_bytes = *room < PIECE_BYTES ? (uint32_t)*room : PIECE_BYTES;
+    s->next_in = (uint8_t *)(uintptr_t)*in; /* only read */
+    s->avail_in = given;
+    s->next_out = free_bytes > 0 ? *out : &none;
+    s->avail_out = free_bytes;
+    const int result = isal_inflate(s);
+    *in += given - s->avail_in;
+    *n_in -= given - s->avail_in;
+    *out += free_bytes - s->avail_out;
+    *room -= free_bytes - s->avail_out;
+    if (result < 0 || result == ISAL_NEED_DICT)
+        return INFLATE_DAMAGED;
+    if (s->block_state != ISAL_BLOCK_FINISH)
+        return INFLATE_MORE;
+    /* Bytes beyond the end that it holds back are counted as input that is left. */
+    return s->read_in_length >= 8 ? INFLATE_DAMAGED : INFLATE_END;
+}
+
+uint32_t inflate_crc(uint32_t crc, const uint8_t *bytes, size_t n)
+{
+    return crc32_gzip_refl(crc, bytes, n);
+}
+
+#else
+
+Inflater *inflater_create(uint64_t total, BufferCache *scratch)
+{
+    (void)scratch; /* zlib allocates for itself */
+    Inflater *const inflater = calloc(1, sizeof *inflater);
+    if (!inflater)
+        return NULL;
+    inflater->total = total;
+    if (inflateInit(&inflater->state) != Z_OK) {
+        free(inflater);
+        return NULL;
+    }
+    return inflater;
+}
+
+void inflater_destroy(Inflater *inflater)
+{
+    if (!inflater)
+        return;
+    inflateEnd(&inflater->state);
+    free(inflater);
+}
+
+static InflateState run_piece(Inflater *inflater, const uint8_t **in, size_t *n_in, uint8_t **out,
+                              size_t *room)
+{
+    z_stream *const s = &inflater->state;
+    uint8_t none = 0;
+    const uInt given = *n_in < PIECE_BYTES ? (uInt)*n_in : PIECE_BYTES;
+    const uInt free_bytes = *room < PIECE_BYTES ? (uInt)*room : PIECE_BYTES;
+    s->next_in = (uint8_t *)(uintptr_t)*in; /* only read */
+    s->avail_in = given;
+    s->next_out = free_bytes > 0 ? *out : &none;
+    s->avail_out = free_bytes;
+    const int result = inflate(s, Z_NO_FLUSH);
+    *in += given - s->avail_in;
+    *n_in -= given - s->avail_in;
+    *out += free_bytes - s->avail_out;
+    *room -= free_bytes - s->avail_out;
+    if (result == Z_STREAM_END)
+        return INFLATE_END;
+    return result == Z_OK || result == Z_BUF_ERROR ? INFLATE_MORE : INFLATE_DAMAGED;
+}
+
+uint32_t inflate_crc(uint32_t crc, const uint8_t *bytes, size_t n)
+{
+    while (n > 0) {
+        const uInt piece = n < PIECE_BYTES ? (uInt)n : PIECE_BYTES;
+        crc = (uint32_t)crc32(crc, bytes, piece);
+        bytes += piece;
+        n -= piece;
+    }
+    return crc;
+}
+
+#endif
+
+InflateState inflater_run(Inflater *inflater, const uint8_t **in, size_t *n_in, uint8_t **out,
+                          size_t *room)
+{
+    for (size_t i = 0; i < *n_in && inflater->n_head < HEAD_BYTES; i++) {
+        inflater->head[inflater->n_head++] = (*in)[i];
+        if (inflater->n_head == HEAD_BYTES && !head_is_usual(inflater))
+            return INFLATE_DAMAGED;
+    }
+    return run_piece(inflater, in, n_in, out, room);
+}

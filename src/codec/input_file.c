@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* input_file.c: an input file of the public interface: its source, its decoder, the page selected.
+ */
+#include "codec/codec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const Codec *const codecs[] = {&png_codec, &tiff_codec};
+
+/* What every codec needs to recognise itself. */
+enum { PROBE_BYTES = 16 };
+
+static ImgstatResult find_codec(const Source *source, const Codec **out, ImgstatError *err)
+{
+    uint8_t bytes[PROBE_BYTES] = {0};
+    size_t n = 0;
+    IMGSTAT_TRY(source_read(source, 0, bytes, sizeof bytes, &n, err));
+    for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
+        if (codecs[i]->probe(bytes, n)) {
+            *out = codecs[i];
+            return IMGSTAT_OK;
+        }
+    }
+    return error_set(err, IMGSTAT_ERR_FORMAT, "%s: is neither PNG nor TIFF", source->name);
+}
+
+/* What decodes faster must give what libpng and libtiff alone give: tests compare the two. */
+static DecodeMode wanted_way(void)
+{
+    const char *const wanted = getenv("IMGSTAT_DECODE");
+    if (wanted && strcmp(wanted, "plain") == 0)
+        return DECODE_PLAIN;
+    return wanted && strcmp(wanted, "threads") == 0 ? DECODE_THREADS : DECODE_AUTO;
+}
+
+ImgstatResult file_open(const char *path, const ImgstatOpen *how, const Cancel *cancel,
+                        ImgstatFile **out, ImgstatError *err)
+{
+    *out = NULL;
+    ImgstatOpen full = how ? *how : (ImgstatOpen){.indices = false};
+    full.limits = limits_default(full.limits);
+
+    ImgstatFile *const file = calloc(1, sizeof *file);
+    if (!file)
+        return error_memory(err, sizeof *file, "an open file");
+    const Codec *codec = NULL;
+    ImgstatResult res = source_open(path, cancel, &file->source, err);
+    if (res == IMGSTAT_OK)
+        res = find_codec(file->source, &codec, err);
+    if (res == IMGSTAT_OK)
+        res = codec->open(file->source, &full, &file->decoder, err);
+    if (res == IMGSTAT_OK)
+        file->decoder->way = wanted_way();
+    if (res != IMGSTAT_OK) {
+        imgstat_file_close(file);
+        return res;
+    }
+    *out = file;
+    return IMGSTAT_OK;
+}
+
+ImgstatResult imgstat_file_open(const char *path, const ImgstatOpen *how, ImgstatFile **out,
+                                ImgstatError *err)
+{
+    if (out)
+        *out = NULL;
+    IMGSTAT_TRY(error_if_null(path && out, __func__, err));
+    return file_open(path, how, NULL, out, err);
+}
+
+void imgstat_file_close(ImgstatFile *file)
+{
+    if (!file)
+        return;
+    if (file->decoder)
+        file->decoder->codec->close(file->decoder);
+    source_close(file->source);
+    free(file);
+}
+
+uint32_t imgstat_file_pages(const ImgstatFile *file)
+{
+    return file->decoder->page.pages;
+}
+
+ImgstatResult file_select(ImgstatFile *file, uint32_t page, ImgstatError *err)
+{
+    Decoder *const decoder = file->decoder;
+    if (page >= decoder->page.pages)
+        return error_set(err, IMGSTAT_ERR_ARG, "%s: has no page %u; it has %u, counted from 0",
+                         decoder->source->name, page, decoder->page.pages);
+    const ImgstatResult res = decoder->codec->select(decoder, page, err);
+    return decoder->page.pages > 1 ? error_page(err, res, decoder->source->name, page) : res;
+}
+
+ImgstatResult imgstat_file_page(ImgstatFile *file, uint32_t page, ImgstatPage *out,
+                                ImgstatError *err)
+{
+    IMGSTAT_TRY(error_if_null(file, __func__, err));
+    IMGSTAT_TRY(file_select(file, page, err));
+    if (out)
+        *out = file->decoder->page;
+    return IMGSTAT_OK;
+}
+
+const char *imgstat_file_channel(const ImgstatFile *file, uint16_t channel)
+{
+    const Decoder *const decoder = file->decoder;
+    return decoder->channel_names && channel < decoder->page.channels
+               ? decoder->channel_names[channel]
+               : "";
+}
+
+ImgstatResult imgstat_file_read(ImgstatFile *file, ImagePro *image, ImgstatError *err)
+{
+    IMGSTAT_TRY(error_if_null(file && image, __func__, err));
+    Decoder *const decoder = file->decoder;
+    const ImgstatPage *const page = &decoder->page;
+    const char *const name = file->source->name;
+    if (!decoder->channel_names)
+        return error_set(err, IMGSTAT_ERR_ARG, "%s: no page is selected", name);
+    if (image->memory == IMGSTAT_CUDA)
+        return error_set(err, IMGSTAT_ERR_ARG, "%s: rows are read into host memory only", name);
+    if (image->width != page->width || image->channels != page->channels ||
+        image->sample != page->sample)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "%s: the image to read into was not made for page %u", name, page->page);
+    if (image->height > page->height - decoder->next_row)
+        return error_set(err, IMGSTAT_ERR_ARG, "%s: %u rows asked for where %u are left", name,
+                         image->height, page->height - decoder->next_row);
+    const uint32_t first = decoder->next_row;
+    const ImgstatResult res =
+        decoder->codec->read_rows(decoder, image->host, image->pitch, image->height, err);
+    if (res != IMGSTAT_OK) {
+        decoder->channel_names =
+            NULL; /* the decoder's state is lost until a page is selected anew */
+        return res;
+    }
+    image->first_row = first;
+    if (page->has_nodata)
+        imgstat_image_set_nodata(image, page->nodata);
+    return IMGSTAT_OK;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* libraries.c: what this library is made of. */
+#include "imgstat.h"
+#include "tiff/decoder.h"
+
+#include <json-c/json_c_version.h>
+#include <png.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <tiffio.h>
+#include <zlib.h>
+
+#ifdef IMGSTAT_WITH_LIBDEFLATE
+#include <libdeflate.h>
+#endif
+#ifdef IMGSTAT_WITH_ISAL
+#include <isa-l.h>
+#endif
+
+const char *imgstat_version(void)
+{
+    return IMGSTAT_VERSION;
+}
+
+/* Written once, before anyone sees it. */
+static char libraries[600];
+static pthread_once_t libraries_once = PTHREAD_ONCE_INIT;
+
+__attribute__((format(printf, 1, 2))) static void add(const char *format, ...)
+{
+    const size_t used = strlen(libraries);
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(libraries + used, sizeof libraries - used, format, list);
+    va_end(list);
+}
+
+/* How libtiff was built decides what it decodes. */
+static void add_tiff(void)
+{
+    /* "LIBTIFF, Version 4.5.0", then a copyright. */
+    const char *tiff = TIFFGetVersion();
+    tiff += strcspn(tiff, "0123456789\n");
+    add(", libtiff %.*s (", (int)strcspn(tiff, "\n"), tiff);
+    TIFFCodec *const codecs = TIFFGetConfiguredCODECs();
+    for (const TIFFCodec *codec = codecs; codec && codec->name; codec++) {
+        const char *const name = tiff_compression_name(codec->scheme);
+        if (codec->scheme != COMPRESSION_DEFLATE) /* a second number of the same */
+            add("%s%s", codec > codecs ? ", " : "", name ? name : codec->name);
+    }
+    _TIFFfree(codecs);
+    add(")");
+}
+
+static void describe_libraries(void)
+{
+    add("libpng %s", png_get_libpng_ver(NULL));
+    add_tiff();
+    add(", zlib %s, json-c %s", zlibVersion(), json_c_version());
+#ifdef IMGSTAT_WITH_LIBDEFLATE
+    add(", libdeflate %s", LIBDEFLATE_VERSION_STRING);
+#endif
+#ifdef IMGSTAT_WITH_ISAL
+    add(", ISA-L %d.%d.%d", ISAL_MAJOR_VERSION, ISAL_MINOR_VERSION, ISAL_PATCH_VERSION);
+#endif
+}
+
+const char *imgstat_libraries(void)
+{
+    (void)pthread_once(&libraries_once, describe_libraries);
+    return libraries;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* clahe_count.c: contrast-limited adaptive equalization: counting the pixels of a tile. */
+#include "transfer/clahe.h"
+
+#include "base/buffer_cache.h"
+#include "cpu/clahe_rows.h"
+
+/* Neighbours, which are often equal, add to different tables: else each waits for the one before.
+ */
+enum { COUNT_TABLES = 4 };
+typedef uint32_t CountTables[COUNT_TABLES]
+                            [CLAHE_NODES + 16]; /* 16: not all at one place of a page */
+
+static inline void count_all(const uint8_t *bin, const unsigned char *at, size_t n, size_t step,
+                             size_t bytes, CountTables tables)
+{
+    size_t i = 0;
+    for (; i + COUNT_TABLES <= n; i += COUNT_TABLES)
+        for (size_t k = 0; k < COUNT_TABLES; k++)
+            tables[k][bin[clahe_bits_at(at, i + k, step, bytes)]]++;
+    for (; i < n; i++)
+        tables[0][bin[clahe_bits_at(at, i, step, bytes)]]++;
+}
+
+static void count_row(const uint8_t *bin, const unsigned char *at, size_t n, size_t step,
+                      size_t bytes, CountTables tables)
+{
+    if (bytes == 1 && step == 1)
+        count_all(bin, at, n, 1, 1, tables);
+    else if (bytes == 1)
+        count_all(bin, at, n, step, 1, tables);
+    else if (step == 1)
+        count_all(bin, at, n, 1, 2, tables);
+    else
+        count_all(bin, at, n, step, 2, tables);
+}
+
+/* Words in a counter each. */
+static void count_words(const Clahe *clahe, const unsigned char *at, size_t n, size_t step,
+                        uint64_t *counts)
+{
+    const uint32_t flip = (uint32_t)sample_key(clahe->sample, 0); /* of integers: the sign */
+    for (size_t i = 0; i < n; i++)
+        counts[clahe_bits_at(at, i, step, 2) ^ flip]++;
+}
+
+/* The same in counters of 16 bits, of which four times as many are near; what they cannot hold goes
+ * to the others at once. */
+static void count_words_low(const Clahe *clahe, const unsigned char *at, size_t n, size_t step,
+                            uint16_t *low, uint64_t *counts)
+{
+    const uint32_t flip = (uint32_t)sample_key(clahe->sample, 0);
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t key = clahe_bits_at(at, i, step, 2) ^ flip;
+        if (++low[key] == 0)
+            counts[key] += UINT16_MAX + 1;
+    }
+}
+
+/* Counters of 16 bits where so many pixels earn that they are emptied and added up; else, or where
+ * memory is out, NULL. */
+static uint16_t *low_counters(const Clahe *clahe, uint64_t pixels)
+{
+    enum { LEAST = 8192, PIXELS = 2 }; /* keys, of which fewer are near anyway; of a key */
+    const uint64_t keys = clahe->white - clahe->black + 1;
+    if (clahe->bin || keys < LEAST || pixels < PIXELS * keys)
+        return NULL;
+    return buffer_cache_acquire_zeroed(NULL, clahe->bins, sizeof(uint16_t));
+}
+
+static void add_low(const Clahe *clahe, const uint16_t *low, uint64_t *counts)
+{
+    enum { SOME = 64, AHEAD = 512 }; /* the counters of all tiles are in no near cache */
+    for (size_t key = clahe->black, end = clahe->white + 1, n; key < end; key += n) {
+        n = end - key < SOME ? end - key : SOME;
+        for (size_t i = 0; i < n; i += 8)
+            __builtin_prefetch(counts + key + i + AHEAD, 1);
+        for (size_t i = 0; i < n; i++)
+            counts[key + i] += low[key + i];
+    }
+}
+
+/* One sample after the other, some of which may be padding, undefined or masked. */
+static void count_any(const Clahe *clahe, const ImagePro *band, uint16_t channel, size_t y,
+                      uint32_t begin, uint32_t end, uint64_t *counts)
+{
+    const size_t bytes = sample_bits(clahe->sample) / 8;
+    for (uint32_t p = begin; p < end; p++) {
+        const uint32_t x = clahe_reflect(p, clahe->x.length);
+        const uint32_t raw = clahe_bits_at(clahe_sample_at(band, channel, x, y), 0, 1, bytes);
+        const uint32_t key = (uint32_t)sample_key(clahe->sample, raw);
+        if (clahe_is_valid(clahe, band, x, y, key))
+            counts[clahe->bin ? clahe->bin[raw] : clahe->position[key]]++;
+    }
+}
+
+/* Padded pixels of tile k of an axis. */
+static void tile_span(const Clahe *clahe, const ClaheAxis *axis, uint32_t k, uint32_t *begin,
+                      uint32_t *end)
+{
+    const bool even = clahe->like == IMGSTAT_LIKE_IMGSTAT;
+    *begin = even ? clahe_edge(k, axis->tiles, axis->length) : k * axis->tile;
+    *end = even ? clahe_edge(k + 1, axis->tiles, axis->length) : *begin + axis->tile;
+}
+
+void clahe_count(Clahe *clahe, size_t tile, const ImagePro *band, uint16_t channel)
+{
+    const size_t bytes = sample_bits(clahe->sample) / 8;
+    uint64_t *const counts = clahe->counts + tile * clahe->bins;
+    uint32_t left, right, top, bottom;
+    CountTables tables;
+    bool used = false;
+    if (clahe->unchanged)
+        return;
+    tile_span(clahe, &clahe->x, (uint32_t)(tile % clahe->x.tiles), &left, &right);
+    tile_span(clahe, &clahe->y, (uint32_t)(tile / clahe->x.tiles), &top, &bottom);
+    const uint32_t width = right - left;
+    const uint64_t most = (uint64_t)width * band->height;
+    const bool all = right <= clahe->x.length && !clahe->has_nodata && !band->mask;
+    /* Tables are emptied and added up, which a few pixels do not earn. */
+    const bool many = all && clahe->bin && most >= 8 * CLAHE_NODES;
+    uint16_t *const low = all ? low_counters(clahe, most) : NULL;
+    for (uint32_t p = top; p < bottom; p++) {
+        const uint32_t y = clahe_reflect(p, clahe->y.length) - band->first_row;
+        if (y >= band->height) /* or above the band */
+            continue;
+        if (!many && (!all || clahe->bin)) {
+            count_any(clahe, band, channel, y, left, right, counts);
+            continue;
+        }
+        const unsigned char *const at = clahe_sample_at(band, channel, left, y);
+        clahe_prefetch(band, left, (size_t)y + 2, width);
+        if (many && !used)
+            memset(tables, 0, sizeof tables);
+        used = many;
+        if (many)
+            count_row(clahe->bin, at, width, band->channels, bytes, tables);
+        else if (low)
+            count_words_low(clahe, at, width, band->channels, low, counts);
+        else
+            count_words(clahe, at, width, band->channels, counts);
+    }
+    if (low)
+        add_low(clahe, low, counts);
+    buffer_cache_release(low);
+    for (uint32_t k = 0; used && k < CLAHE_NODES; k++)
+        for (size_t t = 0; t < COUNT_TABLES; t++)
+            counts[k] += tables[t][k];
+}

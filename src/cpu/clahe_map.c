@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT */
+/* clahe_map.c: contrast-limited adaptive equalization: mapping rows between the tables of four
+ * tiles. */
+#include "base/buffer_cache.h"
+#include "cpu/clahe_levels.h"
+#include "cpu/clahe_map16.h"
+#include "cpu/clahe_rows.h"
+#include "transfer/clahe.h"
+
+/* ---- Mapping --------------------------------------------------------------------------------- */
+
+enum {
+    ROW_BLOCK = 512,     /* pixels that are mapped at once, while the next are on their way */
+    ROW_TABLE = 96,      /* pixels between the same tiles that earn two tables for their row */
+    WORD_ROW_TABLE = 48, /* the same of words */
+    JOIN_PLACES = 4      /* places of four tables that are joined for a pixel */
+};
+
+/* Pixels [x, x + n) of row y, between the same four tiles. */
+typedef struct Stretch {
+    const Clahe *clahe;
+    const uint32_t *table[4];  /* upper left, upper right, lower left, lower right */
+    const ClaheLevels *joined; /* what these have, like others; NULL where that is not made */
+    uint32_t x, y, n;
+} Stretch;
+
+/* The tables of a row: shares of the tile above and of the one below, weighed; by key for 8-bit
+ * samples, else as cpu/clahe_map16.h has them. Of two columns of tiles that are neighbours; tile:
+ * whose, plus one. */
+typedef struct RowTables {
+    uint64_t row[2][CLAHE_NODES];
+    uint32_t tile[2];
+} RowTables;
+
+/* first * (CLAHE_WEIGHT - weight) + second * weight, modulo 2^64 as everything here. */
+static inline uint64_t mix(uint64_t first, uint64_t second, uint64_t weight)
+{
+    return first * CLAHE_WEIGHT + (second - first) * weight;
+}
+
+/* The end of clahe_key: the key of all four shares, weighed. */
+static inline uint64_t mixed_key(uint64_t sum, uint64_t lo_key, uint64_t span)
+{
+    const uint64_t unit = (sum + ((uint64_t)1 << 23)) >> 24;
+    return lo_key + ((unit * span + ((uint64_t)1 << 31)) >> 32);
+}
+
+static void make_row(const uint32_t *upper, const uint32_t *lower, uint32_t y_weight, uint64_t *row)
+{
+    for (uint32_t key = 0; key < CLAHE_NODES; key++)
+        row[key] =
+            (uint64_t)upper[key] * (CLAHE_WEIGHT - y_weight) + (uint64_t)lower[key] * y_weight;
+}
+
+static bool is_made(const RowTables *tables, uint32_t tile)
+{
+    return tables->tile[tile % 2] == tile + 1;
+}
+
+/* Whether so many pixels are worth the tables of the row, or these are there. */
+static bool earns_rows(const Stretch *s, const RowTables *tables, uint32_t least)
+{
+    const ClaheBlend *const bx = &s->clahe->x.blend[s->x];
+    return s->n >= least || (is_made(tables, bx->first) && is_made(tables, bx->second));
+}
+
+/* Of the left or the right tiles of a stretch. */
+static const uint64_t *row_table(const Stretch *s, RowTables *tables, bool right,
+                                 ClaheWordsRow *make)
+{
+    const ClaheBlend *const bx = &s->clahe->x.blend[s->x];
+    const uint32_t tile = right ? bx->second : bx->first;
+    uint64_t *const row = tables->row[tile % 2];
+    if (!is_made(tables, tile))
+        make(s->table[right], s->table[2 + right], s->clahe->y.blend[s->y].weight, row);
+    tables->tile[tile % 2] = tile + 1;
+    return row;
+}
+
+static void map_bytes(const Stretch *s, RowTables *tables, const uint16_t *key, uint16_t *out)
+{
+    const ClaheBlend *const bx = &s->clahe->x.blend[s->x];
+    const uint32_t y_weight = s->clahe->y.blend[s->y].weight;
+    const MapRange *const to = &s->clahe->to;
+    const uint64_t span = to->hi_key - to->lo_key;
+    if (!earns_rows(s, tables, ROW_TABLE)) {
+        for (uint32_t i = 0; i < s->n; i++) {
+            const uint64_t share[4] = {s->table[0][key[i]], s->table[1][key[i]],
+                                       s->table[2][key[i]], s->table[3][key[i]]};
+            out[i] = (uint16_t)clahe_key(share, bx[i].weight, y_weight, to->lo_key, span);
+        }
+        return;
+    }
+    const uint64_t *const first = row_table(s, tables, false, make_row);
+    const uint64_t *const second = row_table(s, tables, true, make_row);
+    for (uint32_t i = 0; i < s->n; i++)
+        out[i] =
+            (uint16_t)mixed_key(mix(first[key[i]], second[key[i]], bx[i].weight), to->lo_key, span);
+}
+
+static void map_words(const Stretch *s, RowTables *tables, const uint16_t *key, uint16_t *out)
+{
+    const Clahe *const clahe = s->clahe;
+    ClaheWords words = {.black = (uint32_t)clahe->black,
+                        .white = (uint32_t)clahe->white,
+                        .step = clahe->step,
+                        .y_weight = clahe->y.blend[s->y].weight,
+                        .lo_key = clahe->to.lo_key,
+                        .span = clahe->to.hi_key - clahe->to.lo_key};
+    const ClaheBlend *const bx = clahe->x.blend + s->x;
+    memcpy(words.table, s->table, sizeof words.table);
+    if (!earns_rows(s, tables, WORD_ROW_TABLE)) {
+        clahe_words_exact(&words, bx, key, s->n, out);
+        return;
+    }
+    const ClaheWordsLoops *const loops = clahe_words();
+    words.row[0] = row_table(s, tables, false, loops->row);
+    words.row[1] = row_table(s, tables, true, loops->row);
+    loops->map(&words, bx, key, s->n, out);
+}
+
+/* Mixes the levels at n places for pixels from s->x + first on; like skimage: to grays before the
+ * last rescaling, which are less than SKIMAGE_GRAYS. */
+static void mix_levels(const Stretch *s, const ClaheLevels *levels, const uint16_t *place,
+                       uint32_t first, uint32_t n, uint16_t *out)
+{
+    const ClaheAxis *const x = &s->clahe->x, *const y = &s->clahe->y;
+    const ClaheLevelsLoops *const loops = clahe_levels();
+    const uint32_t at = s->x + first;
+    if (s->clahe->like == IMGSTAT_LIKE_SKIMAGE)
+        loops->skimage(levels, place, n, x->part + at, y->part[s->y], out);
+    else
+        loops->opencv(levels, place, n, x->weight + at, y->weight[s->y], s->clahe->bins, out);
+}
+
+/* Levels of few pixels are joined one by one, then mixed as if they were those of a table. */
+static void map_unjoined(const Stretch *s, const uint16_t *place, uint16_t *out)
+{
+    enum { SOME = 64 };
+    ClaheLevels levels[SOME];
+    uint16_t order[SOME];
+    for (uint16_t k = 0; k < SOME; k++)
+        order[k] = k;
+    for (uint32_t i = 0, n; i < s->n; i += n) {
+        n = clahe_at_most(s->n - i, SOME);
+        for (uint32_t k = 0; k < n; k++)
+            levels[k] = clahe_levels_at(s->table, place[i + k]);
+        mix_levels(s, levels, order, i, n, out + i);
+    }
+}
+
+/* Of at most ROW_BLOCK pixels. */
+static void map_like(const Stretch *s, const uint16_t *key, uint16_t *out)
+{
+    uint16_t bin[ROW_BLOCK];
+    const uint16_t *place = key; /* like opencv, whose positions are the keys */
+    if (s->clahe->like == IMGSTAT_LIKE_SKIMAGE) {
+        for (uint32_t i = 0; i < s->n; i++)
+            bin[i] = (uint16_t)s->clahe->position[key[i]];
+        place = bin;
+    }
+    if (s->joined)
+        mix_levels(s, s->joined, place, 0, s->n, out);
+    else
+        map_unjoined(s, place, out);
+}
+
+/* How many of n > 0 pixels are between the same tiles as the first: these only rise. */
+static uint32_t stretch_end(const ClaheBlend *blend, uint32_t n)
+{
+    uint32_t low = 1, high = n;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (blend[middle].first == blend->first && blend[middle].second == blend->second)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Of pixel x of row y of the image, and those of n > 0 that follow it between the same tiles. */
+static Stretch stretch_at(const Clahe *clahe, uint32_t x, uint32_t y, uint32_t n)
+{
+    const ClaheBlend *const bx = &clahe->x.blend[x], *const by = &clahe->y.blend[y];
+    const size_t row = (size_t)clahe->x.tiles * clahe->bins;
+    const uint32_t *const upper = clahe->share + by->first * row;
+    const uint32_t *const lower = clahe->share + by->second * row;
+    const size_t first = (size_t)bx->first * clahe->bins;
+    const size_t second = (size_t)bx->second * clahe->bins;
+    return (Stretch){.clahe = clahe,
+                     .table = {upper + first, upper + second, lower + first, lower + second},
+                     .x = x,
+                     .y = y,
+                     .n = stretch_end(bx, n)};
+}
+
+/* Maps the keys of pixels [x, x + n) of row y of the image. */
+static void map_keys(const Clahe *clahe, uint32_t x, uint32_t y, uint32_t n, RowTables *tables,
+                     const uint16_t *key, uint16_t *out)
+{
+    for (uint32_t i = 0; i < n;) {
+        const Stretch s = stretch_at(clahe, x + i, y, n - i);
+        if (clahe_by_key(clahe))
+            map_bytes(&s, tables, key + i, out + i);
+        else
+            map_words(&s, tables, key + i, out + i);
+        i += s.n;
+    }
+}
+
+static inline void load_all(const unsigned char *at, size_t n, size_t step, size_t bytes,
+                            uint16_t flip, uint16_t *key)
+{
+    for (size_t i = 0; i < n; i++)
+        key[i] = (uint16_t)(clahe_bits_at(at, i, step, bytes) ^ flip);
+}
+
+static void load_keys(const ImagePro *band, uint16_t channel, uint32_t x, uint32_t y, uint32_t n,
+                      uint16_t *key)
+{
+    const unsigned char *const at = clahe_sample_at(band, channel, x, y);
+    const size_t step = band->channels;
+    const uint16_t flip = (uint16_t)sample_key(band->sample, 0); /* of integers: the sign */
+    if (sample_bits(band->sample) == 8 && step == 1)
+        load_all(at, n, 1, 1, flip, key);
+    else if (sample_bits(band->sample) == 8)
+        load_all(at, n, step, 1, flip, key);
+    else if (step == 1)
+        load_all(at, n, 1, 2, flip, key);
+    else
+        load_all(at, n, step, 2, flip, key);
+}
+
+static inline void store_all(unsigned char *at, size_t n, size_t step, size_t bytes, uint16_t flip,
+                             const uint16_t *key)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint16_t raw = key[i] ^ flip;
+        memcpy(at + bytes * i * step, &raw, bytes); /* little-endian */
+    }
+}
+
+static void store_keys(const ImagePro *to, uint16_t channel, uint32_t x, uint32_t y, uint32_t n,
+                       const uint16_t *key)
+{
+    const size_t bytes = sample_bits(to->sample) / 8, step = to->channels;
+    unsigned char *const at =
+        (unsigned char *)to->host + y * to->pitch + ((size_t)x * step + channel) * bytes;
+    const uint16_t flip = (uint16_t)sample_raw(to->sample, 0);
+    if (bytes == 1 && step == 1)
+        store_all(at, n, 1, 1, flip, key);
+    else if (bytes == 1)
+        store_all(at, n, step, 1, flip, key);
+    else if (step == 1)
+        store_all(at, n, 1, 2, flip, key);
+    else
+        store_all(at, n, step, 2, flip, key);
+}
+
+bool clahe_observes(const Clahe *clahe)
+{
+    return clahe->like == IMGSTAT_LIKE_SKIMAGE && !clahe->unchanged;
+}
+
+/* Keeps mapped keys off the nodata value, and puts what stays in its place. */
+static void settle(const Clahe *clahe, const ImagePro *band, uint32_t x, uint32_t y, uint32_t n,
+                   const uint16_t *key, uint16_t *out)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!clahe->unchanged && clahe_is_valid(clahe, band, x + i, y, key[i]))
+            out[i] = (uint16_t)range_avoid(&clahe->to, out[i]);
+        else
+            out[i] = (uint16_t)map_sample(
+                clahe_is_masked(band, x + i, y) ? &clahe->rescale : &clahe->stays, key[i]);
+}
+
+/* One channel of a band on its way to another band, or to itself. */
+typedef struct Mapping {
+    const Clahe *clahe;
+    const ImagePro *band;
+    uint16_t channel;
+    ImagePro *to;       /* NULL: grays are observed */
+    bool all;           /* every sample is mapped, and to any key */
+    uint16_t *of_gray;  /* like skimage: keys of the grays that were observed */
+    uint32_t *extremes; /* of grays that are observed */
+} Mapping;
+
+/* Like skimage. */
+static void observe_grays(const Mapping *m, uint32_t x, uint32_t y, uint32_t n, const uint16_t *key,
+                          const uint16_t *gray)
+{
+    uint16_t least = UINT16_MAX, most = 0;
+    for (uint32_t i = 0; m->all && i < n; i++) {
+        least = gray[i] < least ? gray[i] : least;
+        most = gray[i] > most ? gray[i] : most;
+    }
+    for (uint32_t i = 0; !m->all && i < n; i++)
+        if (clahe_is_valid(m->clahe, m->band, x + i, y, key[i])) {
+            least = gray[i] < least ? gray[i] : least;
+            most = gray[i] > most ? gray[i] : most;
+        }
+    m->extremes[0] = clahe_at_most(m->extremes[0], least);
+    m->extremes[1] = most > m->extremes[1] ? most : m->extremes[1];
+}
+
+static void put_keys(const Mapping *m, uint32_t x, uint32_t y, uint32_t n, const uint16_t *key,
+                     uint16_t *out)
+{
+    for (uint32_t i = 0; m->of_gray && i < n; i++)
+        out[i] = m->of_gray[out[i]];
+    if (!m->all)
+        settle(m->clahe, m->band, x, y, n, key, out);
+    store_keys(m->to, m->channel, x, y, n, out);
+}
+
+static void apply_rows(const Mapping *m)
+{
+    const Clahe *const clahe = m->clahe;
+    const ImagePro *const band = m->band;
+    uint16_t key[ROW_BLOCK], out[ROW_BLOCK] = {0};
+    RowTables tables;
+    for (uint32_t y = 0; y < band->height; y++) {
+        tables.tile[0] = tables.tile[1] = 0;
+        for (uint32_t x = 0, n; x < band->width; x += n) {
+            n = clahe_at_most(band->width - x, ROW_BLOCK);
+            load_keys(band, m->channel, x, y, n, key);
+            const bool last = x + n == band->width;
+            clahe_prefetch(band, last ? 0 : x + n, (size_t)y + last, n);
+            clahe_prefetch(m->to, x, y, n);
+            if (!clahe->unchanged)
+                map_keys(clahe, x, band->first_row + y, n, &tables, key, out);
+            put_keys(m, x, y, n, key, out);
+        }
+    }
+}
+
+/* Maps so many rows from row y of the band on of a stretch of the first one. */
+static void apply_cell(const Mapping *m, Stretch s, uint32_t y, uint32_t rows)
+{
+    const uint32_t width = s.n, end = s.x + width;
+    uint16_t key[ROW_BLOCK], out[ROW_BLOCK];
+    for (; rows > 0; rows--, y++, s.y++)
+        for (s.x = end - width; s.x < end; s.x += s.n) {
+            s.n = clahe_at_most(end - s.x, ROW_BLOCK);
+            load_keys(m->band, m->channel, s.x, y, s.n, key);
+            clahe_prefetch(m->band, s.x, (size_t)y + 1, s.n);
+            if (m->to)
+                clahe_prefetch(m->to, s.x, y, s.n);
+            map_like(&s, key, out);
+            if (m->to)
+                put_keys(m, s.x, y, s.n, key, out);
+            else
+                observe_grays(m, s.x, y, s.n, key, out);
+        }
+}
+
+/* Like others: all pixels between the same four tiles together, whose tables are joined for them,
+ * where there is memory. */
+static void apply_cells(const Mapping *m)
+{
+    const Clahe *const clahe = m->clahe;
+    const ImagePro *const band = m->band;
+    /* keys of other samples are looked up, too */
+    const bool some = m->all && clahe->like == IMGSTAT_LIKE_OPENCV;
+    const uint32_t begin = some ? (uint32_t)clahe->black : 0;
+    const uint32_t end = some ? (uint32_t)clahe->white + 1 : clahe->bins;
+    ClaheLevels *const joined = buffer_cache_acquire(NULL, clahe->bins * sizeof *joined);
+    for (uint32_t y = 0, rows; y < band->height; y += rows) {
+        rows = stretch_end(&clahe->y.blend[band->first_row + y], band->height - y);
+        for (uint32_t x = 0, n; x < band->width; x += n) {
+            Stretch s = stretch_at(clahe, x, band->first_row + y, band->width - x);
+            n = s.n;
+            if (joined && (uint64_t)n * rows >= (end - begin) / JOIN_PLACES) {
+                clahe_levels()->join(s.table, begin, end, joined);
+                s.joined = joined;
+            }
+            apply_cell(m, s, y, rows);
+        }
+    }
+    buffer_cache_release(joined);
+}
+
+static bool maps_all(const Clahe *clahe, const ImagePro *band)
+{
+    return !clahe->unchanged && !clahe->has_nodata && !clahe->to.has_nodata && !band->mask;
+}
+
+void clahe_observe(Clahe *clahe, const ImagePro *band, uint16_t channel)
+{
+    uint32_t extremes[2] = {clahe->out_min, clahe->out_max};
+    if (!clahe_observes(clahe))
+        return;
+    apply_cells(&(Mapping){.clahe = clahe,
+                           .band = band,
+                           .channel = channel,
+                           .all = maps_all(clahe, band),
+                           .extremes = extremes});
+    clahe->out_min = extremes[0];
+    clahe->out_max = extremes[1];
+}
+
+void clahe_apply(const Clahe *clahe, const ImagePro *band, uint16_t channel, ImagePro *to)
+{
+    uint16_t of_gray[SKIMAGE_GRAYS];
+    Mapping mapping = {
+        .clahe = clahe, .band = band, .channel = channel, .to = to, .all = maps_all(clahe, band)};
+    if (clahe->like == IMGSTAT_LIKE_IMGSTAT || clahe->unchanged) {
+        apply_rows(&mapping);
+        return;
+    }
+    if (clahe_observes(clahe)) {
+        memset(of_gray, 0, sizeof of_gray);
+        for (uint32_t gray = clahe->out_min; gray <= clahe->out_max; gray++)
+            of_gray[gray] =
+                (uint16_t)clahe_skimage_key(gray, clahe->out_min, clahe->out_max, clahe->to.hi_key);
+        mapping.of_gray = of_gray;
+    }
+    apply_cells(&mapping);
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/* clahe_map16.c: 16-bit keys between the tables of four tiles: one after another, or in vectors. */
+#include "cpu/clahe_map16.h"
+
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#define BODY static inline __attribute__((always_inline))
+
+/* ---- As it is defined ------------------------------------------------------------------------ */
+
+/* clahe_share: shares rise from node to node, and after the last one the part is 0. */
+BODY uint64_t share_between(const uint32_t *node, uint64_t part)
+{
+    const uint64_t rise = node[1] - node[0];
+    return node[0] + ((rise * part + CLAHE_WEIGHT / 2) / CLAHE_WEIGHT);
+}
+
+BODY uint16_t exact_key(const ClaheWords *w, uint32_t x_weight, uint32_t key)
+{
+    const uint32_t position = clahe_words_position(w, key);
+    uint64_t share[4];
+    for (int t = 0; t < 4; t++)
+        share[t] = share_between(w->table[t] + position / CLAHE_WEIGHT, position % CLAHE_WEIGHT);
+    return (uint16_t)clahe_key(share, x_weight, w->y_weight, w->lo_key, w->span);
+}
+
+void clahe_words_exact(const ClaheWords *words, const ClaheBlend *blend, const uint16_t *key,
+                       size_t n, uint16_t *out)
+{
+    const ClaheWords w = *words;
+    for (size_t i = 0; i < n; i++)
+        out[i] = exact_key(&w, blend[i].weight, key[i]);
+}
+
+/* ---- Between two tables of a row ------------------------------------------------------------- */
+
+/* In the units of a row, of which 2^31 are all, what its tables say falls short by less than 3, for
+ * three quotients rounded down; the four shares were rounded to 2^-24, which is by at most 64
+ * units, and their sum by a quarter. Where so little decides, keys are mapped from the four tables.
+ */
+enum { ROW_BITS = 31, ROW_ERROR = 68, ROW_SHIFT = 24 + 16 - ROW_BITS };
+
+BODY uint32_t weighed(uint32_t upper, uint32_t lower, uint32_t y_weight)
+{
+    const uint32_t rest = CLAHE_WEIGHT - y_weight;
+    return (uint32_t)(((uint64_t)upper * rest + (uint64_t)lower * y_weight) >> ROW_SHIFT);
+}
+
+BODY void row_of(const uint32_t *upper, const uint32_t *lower, uint32_t y_weight, uint64_t *row)
+{
+    uint32_t at[CLAHE_NODES + 1];
+    for (size_t k = 0; k < CLAHE_NODES; k++)
+        at[k] = weighed(upper[k], lower[k], y_weight);
+    at[CLAHE_NODES] = at[CLAHE_NODES - 1];
+    for (size_t k = 0; k < CLAHE_NODES; k++)
+        row[k] = at[k] | (uint64_t)(at[k + 1] - at[k]) << 32;
+}
+
+static uint64_t row_value(uint64_t pair, uint64_t part)
+{
+    return (uint32_t)pair + ((pair >> 32) * part >> 16);
+}
+
+static void row_portable(const uint32_t *upper, const uint32_t *lower, uint32_t y_weight,
+                         uint64_t *row)
+{
+    row_of(upper, lower, y_weight, row);
+}
+
+static void map_portable(const ClaheWords *words, const ClaheBlend *blend, const uint16_t *key,
+                         size_t n, uint16_t *out)
+{
+    const ClaheWords w = *words;
+    const uint64_t error = ROW_ERROR * w.span, low = ((uint64_t)1 << ROW_BITS) - 1;
+    const uint64_t half = (uint64_t)1 << (ROW_BITS - 1);
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t position = clahe_words_position(&w, key[i]);
+        const uint64_t node = position / CLAHE_WEIGHT, part = position % CLAHE_WEIGHT;
+        const uint64_t weight = blend[i].weight;
+        const uint64_t unit = (row_value(w.row[0][node], part) * (CLAHE_WEIGHT - weight) +
+                               row_value(w.row[1][node], part) * weight) >>
+                              16;
+        const uint64_t scaled = unit * w.span + half;
+        if (((scaled + error) & low) < 2 * error)
+            out[i] = exact_key(&w, (uint32_t)weight, key[i]);
+        else
+            out[i] = (uint16_t)(w.lo_key + (scaled >> ROW_BITS));
+    }
+}
+
+static const ClaheWordsLoops clahe_words_portable = {row_portable, map_portable};
+
+#if defined(__x86_64__)
+
+/* ---- Vectors --------------------------------------------------------------------------------- */
+
+/* Pixels that a step maps, and that are mapped before those in doubt are mapped again. */
+enum { STEP = 8, STEPS = 8 };
+
+/* Maps STEP keys; bit i: whether pixel i is in doubt. */
+typedef unsigned MapStep(const ClaheWords *w, const void *lanes, const ClaheBlend *blend,
+                         const uint16_t *key, uint16_t *out);
+
+BODY unsigned map_some(const ClaheWords *w, const void *lanes, const ClaheBlend *blend,
+                       const uint16_t *key, size_t n, uint16_t *out, MapStep *step)
+{
+    ClaheBlend at[STEP] = {{0}};
+    uint16_t from[STEP] = {0}, to[STEP];
+    memcpy(at, blend, n * sizeof *at);
+    memcpy(from, key, n * sizeof *from);
+    const unsigned doubt = step(w, lanes, at, from, to);
+    memcpy(out, to, n * sizeof *to);
+    return doubt & ((1u << n) - 1);
+}
+
+BODY void map_steps(const ClaheWords *w, const void *lanes, const ClaheBlend *blend,
+                    const uint16_t *key, size_t n, uint16_t *out, MapStep *step)
+{
+    for (size_t i = 0, end; i < n; i = end) {
+        end = n - i < STEP * STEPS ? n : i + STEP * STEPS;
+        uint64_t doubt = 0;
+        size_t k = i;
+        for (; k + STEP <= end; k += STEP)
+            doubt |= (uint64_t)step(w, lanes, blend + k, key + k, out + k) << (k - i);
+        if (k < end)
+            doubt |= (uint64_t)map_some(w, lanes, blend + k, key + k, end - k, out + k, step)
+                     << (k - i);
+        for (; doubt; doubt &= doubt - 1) {
+            const size_t again = i + (size_t)__builtin_ctzll(doubt);
+            out[again] = exact_key(w, blend[again].weight, key[again]);
+        }
+    }
+}
+
+#define WORDS_AVX2 __attribute__((target("avx2,bmi,bmi2")))
+
+/* What all pixels have, in every lane. */
+typedef struct Lanes256 {
+    __m128i black, range;
+    __m256i step[2]; /* upper, lower half */
+    __m256i span, half, error, doubt;
+} Lanes256;
+
+/* Gathers of 256 bits gain nothing over these loads, and some processors have slow ones. */
+WORDS_AVX2 BODY __m256i row_4(const uint64_t *row, __m256i node, __m256i part)
+{
+    const __m256i pair = _mm256_setr_epi64x(
+        (int64_t)row[_mm256_extract_epi64(node, 0)], (int64_t)row[_mm256_extract_epi64(node, 1)],
+        (int64_t)row[_mm256_extract_epi64(node, 2)], (int64_t)row[_mm256_extract_epi64(node, 3)]);
+    const __m256i more = _mm256_mul_epu32(_mm256_srli_epi64(pair, 32), part);
+    return _mm256_add_epi32(pair, _mm256_srli_epi64(more, 16));
+}
+
+/* 4 pixels in the lower halves of lanes; of upper halves, products of 32 bits know nothing. */
+WORDS_AVX2 BODY __m256i scaled_4(const ClaheWords *w, const Lanes256 *l, __m256i k, __m256i weight)
+{
+    const __m256i rest = _mm256_sub_epi32(_mm256_set1_epi32(CLAHE_WEIGHT), weight);
+    const __m256i position = _mm256_add_epi64(
+        _mm256_mul_epu32(k, l->step[0]), _mm256_srli_epi64(_mm256_mul_epu32(k, l->step[1]), 32));
+    const __m256i node = _mm256_srli_epi64(position, 16);
+    const __m256i part = _mm256_and_si256(position, _mm256_set1_epi64x(CLAHE_WEIGHT - 1));
+    const __m256i sum = _mm256_add_epi64(_mm256_mul_epu32(row_4(w->row[0], node, part), rest),
+                                         _mm256_mul_epu32(row_4(w->row[1], node, part), weight));
+    return _mm256_mul_epu32(_mm256_srli_epi64(sum, 16), l->span);
+}
+
+WORDS_AVX2 BODY unsigned step_avx2(const ClaheWords *w, const void *lanes, const ClaheBlend *blend,
+                                   const uint16_t *key, uint16_t *out)
+{
+    const Lanes256 *const l = lanes;
+    const __m256i *const three = (const __m256i *)(const void *)blend;
+    /* each third word of three vectors: places 2, 5; 0, 3, 6; 1, 4, 7 */
+    const __m256i third = _mm256_blend_epi32(
+        _mm256_blend_epi32(_mm256_loadu_si256(three), _mm256_loadu_si256(three + 1), 0x49),
+        _mm256_loadu_si256(three + 2), 0x92);
+    const __m256i weight =
+        _mm256_permutevar8x32_epi32(third, _mm256_setr_epi32(2, 5, 0, 3, 6, 1, 4, 7));
+    const __m128i from =
+        _mm_subs_epu16(_mm_loadu_si128((const __m128i *)(const void *)key), l->black);
+    const __m256i k = _mm256_cvtepu16_epi32(_mm_min_epu16(from, l->range));
+    const __m256i even = scaled_4(w, l, k, weight);
+    const __m256i odd = scaled_4(w, l, _mm256_srli_epi64(k, 32), _mm256_srli_epi64(weight, 32));
+    const __m256i mapped =
+        _mm256_blend_epi32(_mm256_srli_epi64(_mm256_add_epi64(even, l->half), ROW_BITS),
+                           _mm256_slli_epi64(_mm256_add_epi64(odd, l->half), 32 - ROW_BITS), 0xAA);
+    const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(mapped, mapped), 0x08);
+    _mm_storeu_si128((__m128i *)(void *)out, _mm256_castsi256_si128(packed));
+    const __m256i low = _mm256_and_si256(
+        _mm256_blend_epi32(_mm256_add_epi64(even, l->error),
+                           _mm256_slli_epi64(_mm256_add_epi64(odd, l->error), 32), 0xAA),
+        _mm256_set1_epi32(INT32_MAX));
+    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(l->doubt, low)));
+}
+
+WORDS_AVX2 static void row_avx2(const uint32_t *upper, const uint32_t *lower, uint32_t y_weight,
+                                uint64_t *row)
+{
+    row_of(upper, lower, y_weight, row);
+}
+
+WORDS_AVX2 static void map_avx2(const ClaheWords *words, const ClaheBlend *blend,
+                                const uint16_t *key, size_t n, uint16_t *out)
+{
+    const ClaheWords w = *words;
+    const uint64_t error = ROW_ERROR * w.span;
+    const uint64_t half = ((uint64_t)1 << (ROW_BITS - 1)) + (w.lo_key << ROW_BITS);
+    const Lanes256 lanes = {
+        .black = _mm_set1_epi16((short)w.black),
+        .range = _mm_set1_epi16((short)(w.white - w.black)),
+        .step = {_mm256_set1_epi64x((int64_t)(w.step >> 32)), _mm256_set1_epi64x((int64_t)w.step)},
+        .span = _mm256_set1_epi64x((int64_t)w.span),
+        .half = _mm256_set1_epi64x((int64_t)half),
+        .error = _mm256_set1_epi64x((int64_t)(half + error)),
+        .doubt = _mm256_set1_epi32((int32_t)(2 * error))};
+    map_steps(&w, &lanes, blend, key, n, out, step_avx2);
+}
+
+static const ClaheWordsLoops clahe_words_avx2 = {row_avx2, map_avx2};
+
+#define WORDS_AVX512 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl")))
+
+typedef struct Lanes512 {
+    __m128i black, range;
+    __m512i step[2];
+    __m512i span, half, error, doubt;
+    __mmask8 all; /* computed, lest compilers leave the zeros of a gather out, for which it waits */
+} Lanes512;
+
+WORDS_AVX512 BODY __m512i row_8(const uint64_t *row, __mmask8 all, __m512i node, __m512i part)
+{
+    const __m512i zero = _mm512_setzero_si512();
+/* Where nothing is optimized this is a macro, whose own conversions GCC reports here. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+    const __m512i pair = _mm512_mask_i64gather_epi64(zero, all, node, row, sizeof *row);
+#pragma GCC diagnostic pop
+    const __m512i more = _mm512_mul_epu32(_mm512_srli_epi64(pair, 32), part);
+    return _mm512_add_epi32(pair, _mm512_srli_epi64(more, 16));
+}
+
+WORDS_AVX512 BODY unsigned step_avx512(const ClaheWords *w, const void *lanes,
+                                       const ClaheBlend *blend, const uint16_t *key, uint16_t *out)
+{
+    const Lanes512 *const l = lanes;
+    const __m512i third = _mm512_setr_epi32(2, 0, 5, 0, 8, 0, 11, 0, 14, 0, 17, 0, 20, 0, 23, 0);
+    const __m256i blend_end =
+        _mm256_loadu_si256((const __m256i *)(const void *)((const uint32_t *)blend + 16));
+    const __m512i weight = _mm512_permutex2var_epi32(_mm512_loadu_si512(blend), third,
+                                                     _mm512_castsi256_si512(blend_end));
+    const __m512i rest = _mm512_sub_epi32(_mm512_set1_epi32(CLAHE_WEIGHT), weight);
+    const __m128i from =
+        _mm_subs_epu16(_mm_loadu_si128((const __m128i *)(const void *)key), l->black);
+    const __m512i k = _mm512_cvtepu16_epi64(_mm_min_epu16(from, l->range));
+    const __m512i position = _mm512_add_epi64(
+        _mm512_mul_epu32(k, l->step[0]), _mm512_srli_epi64(_mm512_mul_epu32(k, l->step[1]), 32));
+    const __m512i node = _mm512_srli_epi64(position, 16);
+    const __m512i part = _mm512_and_si512(position, _mm512_set1_epi64(CLAHE_WEIGHT - 1));
+    const __m512i left = row_8(w->row[0], l->all, node, part);
+    const __m512i right = row_8(w->row[1], l->all, node, part);
+    const __m512i sum =
+        _mm512_add_epi64(_mm512_mul_epu32(left, rest), _mm512_mul_epu32(right, weight));
+    const __m512i scaled = _mm512_mul_epu32(_mm512_srli_epi64(sum, 16), l->span);
+    const __m512i mapped = _mm512_srli_epi64(_mm512_add_epi64(scaled, l->half), ROW_BITS);
+    _mm_storeu_si128((__m128i *)(void *)out, _mm512_cvtepi64_epi16(mapped));
+    const __m512i low = _mm512_slli_epi64(_mm512_add_epi64(scaled, l->error), 64 - ROW_BITS);
+    return _mm512_cmplt_epu64_mask(low, l->doubt);
+}
+
+/* Shares of 8 nodes. */
+WORDS_AVX512 BODY __m512i shares_8(const uint32_t *share)
+{
+    return _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)share));
+}
+
+/* row_of from the last node to the first, so that the next is known. */
+WORDS_AVX512 static void row_avx512(const uint32_t *upper, const uint32_t *lower, uint32_t y_weight,
+                                    uint64_t *row)
+{
+    const __m512i weight = _mm512_set1_epi64(y_weight);
+    const __m512i rest = _mm512_set1_epi64(CLAHE_WEIGHT - y_weight);
+    __m512i after =
+        _mm512_set1_epi64(weighed(upper[CLAHE_NODES - 1], lower[CLAHE_NODES - 1], y_weight));
+    for (size_t k = CLAHE_NODES; k > 0;) {
+        k -= 8;
+        const __m512i sum = _mm512_add_epi64(_mm512_mul_epu32(shares_8(upper + k), rest),
+                                             _mm512_mul_epu32(shares_8(lower + k), weight));
+        const __m512i at = _mm512_srli_epi64(sum, ROW_SHIFT);
+        const __m512i next = _mm512_alignr_epi64(after, at, 1);
+        const __m512i rise = _mm512_slli_epi64(_mm512_sub_epi64(next, at), 32);
+        _mm512_storeu_si512(row + k, _mm512_or_si512(at, rise));
+        after = at;
+    }
+}
+
+WORDS_AVX512 static void map_avx512(const ClaheWords *words, const ClaheBlend *blend,
+                                    const uint16_t *key, size_t n, uint16_t *out)
+{
+    const ClaheWords w = *words;
+    const uint64_t error = ROW_ERROR * w.span;
+    const uint64_t half = ((uint64_t)1 << (ROW_BITS - 1)) + (w.lo_key << ROW_BITS);
+    const __m512i halves = _mm512_set1_epi64((int64_t)half);
+    const Lanes512 lanes = {
+        .black = _mm_set1_epi16((short)w.black),
+        .range = _mm_set1_epi16((short)(w.white - w.black)),
+        .step = {_mm512_set1_epi64((int64_t)(w.step >> 32)), _mm512_set1_epi64((int64_t)w.step)},
+        .span = _mm512_set1_epi64((int64_t)w.span),
+        .half = halves,
+        .error = _mm512_set1_epi64((int64_t)(half + error)),
+        .doubt = _mm512_set1_epi64((int64_t)(2 * error << (64 - ROW_BITS))),
+        .all = _mm512_cmpneq_epi64_mask(halves, _mm512_setzero_si512())};
+    map_steps(&w, &lanes, blend, key, n, out, step_avx512);
+}
+
+static const ClaheWordsLoops clahe_words_avx512 = {row_avx512, map_avx512};
+
+#endif
+
+const ClaheWordsLoops *clahe_words_of(CpuLevel level)
+{
+#if defined(__x86_64__)
+    if (level == PROCESSOR_AVX512)
+        return &clahe_words_avx512;
+    if (level == PROCESSOR_AVX2)
+        return &clahe_words_avx2;
+#endif
+    (void)level;
+    return &clahe_words_portable;
+}
+
+const ClaheWordsLoops *clahe_words(void)
+{
+    return clahe_words_of(cpu_features_level());
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* cpu.h: inside the CPU device: its threads' scratch, the rectangles that work is cut into, and
+ * the loops that exist once per instruction set. */
+#ifndef IMGSTAT_CPU_CPU_H
+#define IMGSTAT_CPU_CPU_H
+
+#include "base/cpu_features.h"
+#include "base/thread_pool.h"
+#include "cpu/loops.h"
+#include "device/device.h"
+
+#include <pthread.h>
+
+/* Part of an image: rows [y0, y1), columns [x0, x1). x0 is a multiple of PIECE, and x1 is one or
+ * is the width: a rectangle holds whole pieces (docs/float-sums.md). */
+typedef struct CpuRect {
+    const ImagePro *image;
+    uint32_t y0, y1, x0, x1;
+} CpuRect;
+
+enum { CPU_SCRATCH = 1 << 20 };
+
+/* How the counters of a partial record lie. */
+typedef enum CpuCounting {
+    COUNT_NOTHING, /* no bins */
+    COUNT_BYTES,   /* a channel: LOOP_BYTES, by raw byte */
+    COUNT_PAIRS,   /* as COUNT_BYTES; then pairs of raw bytes: cpu_byte_counters */
+    COUNT_WORDS,   /* by raw word: cpu_word_counters */
+    COUNT_LEADING  /* by the leading 16 bits of the key: the same */
+} CpuCounting;
+
+/* A stretch of pixels that follow each other in memory. In the image there may be others between
+ * the end of a row of the rectangle and the next. */
+typedef struct CpuRun {
+    const unsigned char *pixels;
+    const uint8_t *mask; /* NULL, or a byte each */
+    uint64_t at;         /* raster index of the first */
+    size_t n;
+    uint32_t gap;         /* those others; 0: none, or the run is in one row; with them: */
+    uint32_t left, width; /* pixels of the run in its first row, and in each of the next */
+} CpuRun;
+
+/* Extrema of a channel within rectangles, and the runs that reached them first: the positions are
+ * looked up once, at the end of all. */
+typedef struct CpuExtrema {
+    uint64_t min, max;
+    CpuRun min_run, max_run;
+} CpuExtrema;
+
+/* What one thread holds between the tasks of one call. */
+typedef struct CpuThread {
+    size_t owner;        /* image whose partial record this is; SIZE_MAX: none */
+    uint64_t pending;    /* samples a channel in counts: below 2^32, so 32-bit counters are exact */
+    Tally *tally;        /* a channel each; extrema start at their identities */
+    CpuExtrema *extrema; /* a channel each */
+    uint32_t *counts;    /* laid out by CpuCounting */
+    LoopChoice choice;   /* how the image is counted */
+    CandidateKeys *aside; /* of all threads; NULL: none */
+    void *scratch;        /* CPU_SCRATCH bytes on a 64-byte boundary, for the loop that runs */
+} CpuThread;
+
+/* Grown memory: kept by the device, so that a batch does not allocate per image. */
+typedef struct CpuMemory {
+    void *memory;
+    size_t bytes;
+} CpuMemory;
+
+typedef struct CpuWindows CpuWindows;
+
+typedef struct CpuDevice {
+    Device base;
+    CpuLevel level;
+    const CpuLoops *loops;
+    ThreadPool *pool;
+    pthread_mutex_t lock; /* merging into records and host counters */
+    unsigned threads;     /* that it was opened with */
+    CpuThread *thread;    /* so many of each of these three */
+    CpuMemory *tallies;
+    CpuMemory *counts;      /* all zero between calls */
+    CpuMemory plan;         /* of the tasks of a call */
+    CpuWindows *windows;    /* between windows_begin and windows_end */
+    ImgstatDeviceInfo info; /* asking the processor takes long in a virtual machine */
+} CpuDevice;
+
+/* Bytes of at least `bytes`, zeroed only where new; NULL if memory is out. */
+void *cpu_memory_reserve(CpuMemory *memory, size_t bytes);
+
+/* How the rectangles of one image follow each other: row bands of column segments. */
+typedef struct CpuGrid {
+    uint32_t segment, segments; /* columns a rectangle, rectangles side by side */
+    uint32_t rows, bands;
+} CpuGrid;
+
+CpuGrid cpu_grid(const ImagePro *image);
+/* The rectangles are those that the source has, where it has any. */
+CpuGrid cpu_source_grid(const CpuDevice *device, const ImagePro *image);
+CpuRect cpu_rect(const ImagePro *image, const CpuGrid *grid, size_t task);
+
+/* Gives the rectangle of an image without memory the rows that `thread` gets for it; false if there
+ * are none. */
+bool cpu_rect_fetch(const CpuDevice *device, unsigned thread, CpuRect *rect, ImagePro *rows);
+
+/* IMGSTAT_ERR_ARG for pixels that the CPU cannot read. */
+ImgstatResult cpu_check_image(const ImagePro *image, ImgstatError *err);
+
+CpuCounting cpu_counting(const ImagePro *image, bool bins);
+size_t cpu_counters(const ImagePro *image, CpuCounting counting);
+/* Where COUNT_BYTES and COUNT_PAIRS keep theirs, and COUNT_WORDS and COUNT_LEADING. */
+LoopBytes cpu_byte_counters(uint32_t *counts, unsigned channels, CpuCounting counting);
+LoopWords cpu_word_counters(uint32_t *counts, unsigned channels);
+
+/* Adds a rectangle to the thread's tallies and counters; extrema among the tallies are looked up by
+ * cpu_extrema_end. Between _begin and _end, rectangles follow each other in raster order (all of
+ * one are before all of the next), and their pixels stay. _end begins anew. */
+void cpu_extrema_begin(CpuThread *thread, uint16_t channels);
+void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *rect,
+                      CpuCounting counting);
+void cpu_extrema_end(CpuThread *thread, const ImagePro *image);
+
+/* Sets aside what is wanted of n <= 2^14 valid wide samples at x, `channels` interleaved. */
+void cpu_aside_samples(CandidateKeys *aside, const CpuLoops *loops, ImgstatSample sample,
+                       const unsigned char *x, size_t n, unsigned channels, void *scratch);
+/* The same for keys of valid samples of one of the channels. */
+void cpu_aside_keys(CandidateKeys *aside, uint16_t channels, uint16_t channel, const uint64_t *keys,
+                    size_t n);
+
+/* cpu/apply.c: calls use for slices of rows of both images by all threads; the first error. */
+typedef ImgstatResult CpuSlice(const void *context, const ImagePro *from, ImagePro *to,
+                               ImgstatError *err);
+ImgstatResult cpu_slices(Device *device, const ImagePro *from, ImagePro *to, CpuSlice *use,
+                         const void *context, ImgstatError *err);
+
+/* The slots that are not in cpu/device.c. */
+ImgstatResult cpu_measure(Device *device, const ImagePro *images, const DeviceRecord *records,
+                          size_t n, ImgstatError *err);
+ImgstatResult cpu_read(Device *device, const ImagePro *image, const struct ReadRequest *pass,
+                       ImgstatError *err);
+ImgstatResult cpu_count_digits(Device *device, const ImagePro *image, DigitCount *counts, size_t n,
+                               ImgstatError *err);
+ImgstatResult cpu_count_range(Device *device, const ImagePro *image, RangeCount *counts, size_t n,
+                              ImgstatError *err);
+ImgstatResult cpu_gather(Device *device, const ImagePro *image, KeyGather *gathers, size_t n,
+                         ImgstatError *err);
+ImgstatResult cpu_windows_begin(Device *device, ImgstatSample sample, uint16_t channels,
+                                const KeyWindow *windows, size_t n, ImgstatError *err);
+ImgstatResult cpu_windows_add(Device *device, const ImagePro *image, ImgstatError *err);
+ImgstatResult cpu_windows_end(Device *device, KeyWindow *windows, size_t n, ImgstatError *err);
+ImgstatResult cpu_central(Device *device, const ImagePro *image, const double *center, Central *out,
+                          ImgstatError *err);
+ImgstatResult cpu_apply(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,
+                        int16_t alpha, ImagePro *to, ImgstatError *err);
+ImgstatResult cpu_measure_luma(Device *device, const ImagePro *image, const DeviceRecord *record,
+                               ImgstatError *err);
+ImgstatResult cpu_clahe_read(Device *device, ClahePage *adapt, const ImagePro *band,
+                             ImgstatError *err);
+ImgstatResult cpu_clahe_finish(Device *device, ClahePage *adapt, ImgstatError *err);
+ImgstatResult cpu_clahe_apply(Device *device, const ClahePage *adapt, const ImagePro *from,
+                              ImagePro *to, ImgstatError *err);
+ImgstatResult cpu_transform_create(Device *device, const ImgstatMethod *method,
+                                   const struct TransferShape *shape, uint64_t pixels,
+                                   DeviceTransform **out, ImgstatError *err);
+void cpu_transform_destroy(DeviceTransform *transform);
+ImgstatResult cpu_transform_async(DeviceTransform *transform, void *stream, const ImagePro *from,
+                                  ImagePro *to, ImgstatError *err);
+
+#endif

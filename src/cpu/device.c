@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+/* device.c: the CPU as a device: opening, memory, prefix sums, and how images are cut up. */
+#define _GNU_SOURCE
+#include "cpu/reference.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+/* Samples of a rectangle, about: large enough to hide what a task costs, small enough that threads
+ * finish a band together and that 32-bit counters hold it many times over. A segment is whole
+ * pieces. */
+enum { TASK_SAMPLES = 1 << 18, SEGMENT_PIXELS = 64 * PIECE };
+/* Of what a thread fetches for a rectangle: it stays in the cache of a core, beside counters. */
+enum { FETCH_BYTES = 1 << 19 };
+/* Alignment of host memory: a cache line and the widest vector. */
+enum { CPU_ALIGN = 64 };
+
+static void *aligned(void *memory)
+{
+    return (void *)(((uintptr_t)memory + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN);
+}
+
+/* From calloc, which need not touch pages that are not used. */
+void *cpu_memory_reserve(CpuMemory *memory, size_t bytes)
+{
+    if (memory->memory && memory->bytes >= bytes)
+        return aligned(memory->memory);
+    if (bytes > SIZE_MAX - CPU_ALIGN)
+        return NULL;
+    void *fresh = calloc(1, bytes + CPU_ALIGN);
+    if (!fresh)
+        return NULL;
+    free(memory->memory);
+    memory->memory = fresh;
+    memory->bytes = bytes;
+    return aligned(fresh);
+}
+
+static void cpu_memory_release(CpuMemory *memory)
+{
+    free(memory->memory);
+    *memory = (CpuMemory){0};
+}
+
+static size_t pixel_bytes(const ImagePro *image)
+{
+    return (size_t)image->channels * sample_bits(image->sample) / 8;
+}
+
+CpuGrid cpu_grid(const ImagePro *image)
+{
+    CpuGrid grid = {0};
+    if (image->width == 0 || image->height == 0)
+        return grid;
+    grid.segment = image->width < SEGMENT_PIXELS ? image->width : SEGMENT_PIXELS;
+    grid.segments = (image->width - 1) / grid.segment + 1;
+    const uint64_t across = (uint64_t)grid.segment * image->channels;
+    const uint64_t rows = across < TASK_SAMPLES ? TASK_SAMPLES / across : 1;
+    grid.rows = image->height < rows ? image->height : (uint32_t)rows;
+    grid.bands = (image->height - 1) / grid.rows + 1;
+    return grid;
+}
+
+CpuGrid cpu_source_grid(const CpuDevice *device, const ImagePro *image)
+{
+    const RowSource *source = device->base.source;
+    CpuGrid grid = cpu_grid(image);
+    if (!source || grid.bands == 0)
+        return grid;
+    const size_t fit = FETCH_BYTES / (image->width * pixel_bytes(image));
+    if (source->chunk_width) {
+        grid.segment = source->chunk_width;
+        grid.rows = source->chunk_height;
+    } else if (fit < grid.rows) {
+        grid.rows = fit > 0 ? (uint32_t)fit : 1;
+    }
+    grid.segments = (image->width - 1) / grid.segment + 1;
+    grid.bands = (image->height - 1) / grid.rows + 1;
+    return grid;
+}
+
+CpuRect cpu_rect(const ImagePro *image, const CpuGrid *grid, size_t task)
+{
+    CpuRect rect = {.image = image};
+    rect.y0 = (uint32_t)(task / grid->segments) * grid->rows;
+    rect.x0 = (uint32_t)(task % grid->segments) * grid->segment;
+    rect.y1 = image->height - rect.y0 < grid->rows ? image->height : rect.y0 + grid->rows;
+    rect.x1 = image->width - rect.x0 < grid->segment ? image->width : rect.x0 + grid->segment;
+    return rect;
+}
+
+bool cpu_rect_fetch(const CpuDevice *device, unsigned thread, CpuRect *rect, ImagePro *rows)
+{
+    const RowSource *source = device->base.source;
+    const ImagePro *image = rect->image;
+    if (image->host || !source)
+        return true;
+    const uint32_t n = rect->y1 - rect->y0;
+    const void *pixels;
+    *rows = *image;
+    if (source->chunk_width) {
+        pixels = source->chunk(source->context, thread, rect->x0, rect->y0, &rows->pitch);
+        rows->host = (void *)((uintptr_t)pixels - rect->x0 * pixel_bytes(image)); /* of column 0 */
+    } else {
+        pixels = source->rows(source->context, thread, rect->y0, n);
+        rows->host = (void *)(uintptr_t)pixels; /* only read */
+    }
+    rows->height = n;
+    rows->first_row += rect->y0;
+    *rect = (CpuRect){.image = rows, .y1 = n, .x0 = rect->x0, .x1 = rect->x1};
+    return pixels != NULL;
+}
+
+ImgstatResult cpu_check_image(const ImagePro *image, ImgstatError *err)
+{
+    if (image->memory != IMGSTAT_HOST && image->memory != IMGSTAT_PINNED)
+        return error_set(err, IMGSTAT_ERR_ARG, "the CPU cannot read an image in device memory");
+    if (!image->host && image->width > 0 && image->height > 0)
+        return error_set(err, IMGSTAT_ERR_ARG, "the image has no pixels");
+    return IMGSTAT_OK;
+}
+
+static const CpuLoops *loops_of(CpuLevel level)
+{
+#if defined(__x86_64__)
+    if (level == PROCESSOR_AVX512)
+        return &cpu_loops_avx512;
+    if (level == PROCESSOR_AVX2)
+        return &cpu_loops_avx2;
+#endif
+    (void)level;
+    return &cpu_loops_portable;
+}
+
+static void cpu_model(char *out, size_t bytes)
+{
+    char text[49] = "";
+#if defined(__x86_64__) || defined(__i386__)
+    unsigned word[12];
+    if ((unsigned)__get_cpuid_max(0x80000000u, NULL) >= 0x80000004u) {
+        for (unsigned i = 0; i < 3; i++)
+            __get_cpuid(0x80000002u + i, &word[4 * i], &word[4 * i + 1], &word[4 * i + 2],
+                        &word[4 * i + 3]);
+        memcpy(text, word, 48);
+    }
+#endif
+    const char *from = text + strspn(text, " ");
+    size_t n = strlen(from);
+    while (n > 0 && from[n - 1] == ' ')
+        n--;
+    snprintf(out, bytes, "%.*s", n ? (int)n : 3, n ? from : "CPU");
+}
+
+static uint64_t physical_memory(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+}
+
+static void fill_info(ImgstatDeviceInfo *out, unsigned threads, CpuLevel level)
+{
+    char model[50];
+    memset(out, 0, sizeof *out);
+    cpu_model(model, sizeof model);
+    snprintf(out->name, sizeof out->name, "cpu");
+    snprintf(out->description, sizeof out->description, "%s, %u thread%s, %s", model, threads,
+             threads == 1 ? "" : "s", cpu_features_level_names[level]);
+    out->memory_bytes = physical_memory();
+}
+
+static size_t cpu_list(ImgstatDeviceInfo *info, size_t capacity)
+{
+    ThreadPool *pool;
+    CpuLevel level;
+    if (capacity == 0)
+        return 1;
+    (void)cpu_features_choose(&level, NULL);
+    if (thread_pool_create(0, &pool, NULL) != IMGSTAT_OK)
+        pool = NULL;
+    fill_info(info, pool ? thread_pool_threads(pool) : 1, level);
+    thread_pool_destroy(pool);
+    return 1;
+}
+
+static void cpu_close(Device *base)
+{
+    CpuDevice *device = (CpuDevice *)base;
+    if (!device)
+        return;
+    for (unsigned t = 0; t < device->threads; t++) {
+        cpu_memory_release(&device->tallies[t]);
+        cpu_memory_release(&device->counts[t]);
+        free(device->thread[t].scratch);
+    }
+    (void)(cpu_windows_end(base, NULL, 0, NULL) == IMGSTAT_OK); /* cannot fail */
+    free(device->plan.memory);
+    free(device->tallies);
+    free(device->counts);
+    free(device->thread);
+    thread_pool_destroy(device->pool);
+    pthread_mutex_destroy(&device->lock);
+    free(device);
+}
+
+static ImgstatResult cpu_open(int index, unsigned threads, Device **out, ImgstatError *err)
+{
+    *out = NULL;
+    if (index != 0)
+        return error_set(err, IMGSTAT_ERR_DEVICE, "cpu:%d: there is one CPU device, cpu", index);
+    CpuLevel level;
+    IMGSTAT_TRY(cpu_features_choose(&level, err));
+    CpuDevice *device = calloc(1, sizeof *device);
+    if (!device)
+        return error_memory(err, sizeof *device, "a device");
+    device->base.ops = &cpu_device_ops;
+    device->level = level;
+    device->loops = loops_of(level);
+    if (pthread_mutex_init(&device->lock, NULL) != 0) {
+        free(device);
+        return error_memory(err, sizeof device->lock, "a lock");
+    }
+    ImgstatResult res = thread_pool_create(threads, &device->pool, err);
+    if (res == IMGSTAT_OK) {
+        const unsigned n = thread_pool_threads(device->pool);
+        fill_info(&device->info, n, level);
+        device->thread = calloc(n, sizeof *device->thread);
+        device->tallies = calloc(n, sizeof *device->tallies);
+        device->counts = calloc(n, sizeof *device->counts);
+        bool complete = device->thread && device->tallies && device->counts;
+        device->threads = complete ? n : 0;
+        for (unsigned t = 0; complete && t < n; t++) {
+            device->thread[t].owner = SIZE_MAX;
+            device->thread[t].scratch = aligned_alloc(CPU_ALIGN, CPU_SCRATCH);
+            complete = device->thread[t].scratch != NULL;
+        }
+        if (!complete)
+            res = error_memory(err, n * (size_t)CPU_SCRATCH, "threads");
+    }
+    if (res != IMGSTAT_OK) {
+        cpu_close(&device->base);
+        return res;
+    }
+    *out = &device->base;
+    return IMGSTAT_OK;
+}
+
+static void cpu_describe(const Device *base, ImgstatDeviceInfo *out)
+{
+    const CpuDevice *device = (const CpuDevice *)base;
+    *out = device->info;
+}
+
+/* Whole pages of memory whose contents nobody needs go back to the system. */
+static void forget_pages(void *memory, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)memory;
+    const uintptr_t first = (at + page - 1) / page * page, end = (at + bytes) / page * page;
+    if (end > first)
+        (void)madvise((void *)first, end - first, MADV_DONTNEED); /* else it stays: no harm */
+}
+
+static void cpu_use_threads(Device *base, unsigned threads)
+{
+    CpuDevice *const device = (CpuDevice *)base;
+    thread_pool_use(device->pool, threads);
+    for (unsigned t = threads; t < device->threads; t++) {
+        cpu_memory_release(&device->tallies[t]);
+        cpu_memory_release(&device->counts[t]);
+        forget_pages(device->thread[t].scratch, CPU_SCRATCH);
+    }
+}
+
+static uint64_t cpu_thread_bytes(ImgstatSample sample, uint16_t channels)
+{
+    const ImagePro large = {
+        .width = UINT16_MAX, .height = UINT16_MAX, .channels = channels, .sample = sample};
+    return CPU_SCRATCH + cpu_counters(&large, cpu_counting(&large, true)) * sizeof(uint32_t);
+}
+
+static ImgstatResult cpu_host_alloc(Device *device, size_t bytes, void **out, ImgstatError *err)
+{
+    *out = buffer_cache_acquire(device->scratch, bytes);
+    return *out ? IMGSTAT_OK : error_memory(err, bytes, "a host buffer");
+}
+
+static void cpu_host_release(Device *device, void *memory)
+{
+    (void)device;
+    buffer_cache_release(memory);
+}
+
+static ImgstatResult cpu_alloc(Device *device, size_t bytes, DevMem *out, ImgstatError *err)
+{
+    *out = (DevMem){0};
+    void *memory = buffer_cache_acquire(device->scratch, bytes);
+    if (!memory)
+        return error_memory(err, bytes, "device memory");
+    memset(memory, 0, bytes);
+    out->address = (uint64_t)(uintptr_t)memory;
+    out->bytes = bytes;
+    return IMGSTAT_OK;
+}
+
+static void cpu_release(Device *device, DevMem *mem)
+{
+    (void)device;
+    if (!mem)
+        return;
+    buffer_cache_release((void *)(uintptr_t)mem->address);
+    *mem = (DevMem){0};
+}
+
+static ImgstatResult check_range(DevMem mem, size_t offset, size_t bytes, ImgstatError *err)
+{
+    if (offset > mem.bytes || bytes > mem.bytes - offset)
+        return error_set(err, IMGSTAT_ERR_ARG, "a transfer reaches outside its device memory");
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult cpu_upload(Device *device, DevMem to, size_t offset, const void *from,
+                                size_t bytes, ImgstatError *err)
+{
+    (void)device;
+    IMGSTAT_TRY(check_range(to, offset, bytes, err));
+    if (bytes > 0)
+        memcpy((unsigned char *)(uintptr_t)to.address + offset, from, bytes);
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult cpu_download(Device *device, void *to, DevMem from, size_t offset,
+                                  size_t bytes, ImgstatError *err)
+{
+    (void)device;
+    IMGSTAT_TRY(check_range(from, offset, bytes, err));
+    if (bytes > 0)
+        memcpy(to, (const unsigned char *)(uintptr_t)from.address + offset, bytes);
+    return IMGSTAT_OK;
+}
+
+/* Sums wrap as unsigned integers do. */
+static ImgstatResult cpu_scan(Device *device, DevMem from, DevMem to, size_t n, bool inclusive,
+                              ImgstatError *err)
+{
+    (void)device;
+    if (n > SIZE_MAX / sizeof(uint64_t))
+        return error_set(err, IMGSTAT_ERR_ARG, "a scan reaches outside its device memory");
+    IMGSTAT_TRY(check_range(from, 0, n * sizeof(uint64_t), err));
+    IMGSTAT_TRY(check_range(to, 0, n * sizeof(uint64_t), err));
+    const uint64_t *in = (const uint64_t *)(uintptr_t)from.address;
+    uint64_t *out = (uint64_t *)(uintptr_t)to.address, sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t before = sum;
+        sum += in[i];
+        out[i] = inclusive ? sum : before;
+    }
+    return IMGSTAT_OK;
+}
+
+/* It sorts what it gathers, as much as its caller has room for (measure/quantiles.c). */
+static ImgstatResult cpu_sort_begin(Device *device, ImgstatSample sample, uint64_t n, bool *sorts,
+                                    ImgstatError *err)
+{
+    (void)device;
+    (void)sample;
+    (void)n;
+    (void)err;
+    *sorts = false;
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult cpu_sort_add(Device *device, const ImagePro *image, uint16_t channel,
+                                  ImgstatError *err)
+{
+    (void)device;
+    (void)image;
+    (void)channel;
+    return error_set(err, IMGSTAT_ERR_ARG, "no sorting has begun");
+}
+
+static ImgstatResult cpu_sort_end(Device *device, uint64_t *taken, struct RankKnot *runs,
+                                  ImgstatError *err)
+{
+    (void)device;
+    (void)taken;
+    return runs ? error_set(err, IMGSTAT_ERR_ARG, "no sorting has begun") : IMGSTAT_OK;
+}
+
+/* Every call is done when it returns. */
+static ImgstatResult cpu_wait(Device *device, ImgstatError *err)
+{
+    (void)device;
+    (void)err;
+    return IMGSTAT_OK;
+}
+
+static size_t cpu_async_bytes(ImgstatSample sample, uint16_t channels)
+{
+    (void)sample;
+    (void)channels;
+    return 0;
+}
+
+static ImgstatResult cpu_measure_async(Device *device, void *stream, const ImagePro *image,
+                                       const DeviceRecord *record, DevMem scratch,
+                                       ImgstatError *err)
+{
+    (void)stream;
+    (void)scratch;
+    memset((void *)(uintptr_t)record->mem.address, 0, record->mem.bytes);
+    return cpu_measure(device, image, record, 1, err);
+}
+
+static ImgstatResult cpu_wait_stream(Device *device, void *stream, ImgstatError *err)
+{
+    (void)stream;
+    return cpu_wait(device, err);
+}
+
+const DeviceOps cpu_device_ops = {
+    .name = "cpu",
+    .list = cpu_list,
+    .open = cpu_open,
+    .close = cpu_close,
+    .describe = cpu_describe,
+    .use_threads = cpu_use_threads,
+    .thread_bytes = cpu_thread_bytes,
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .host_alloc = cpu_host_alloc,
+    .host_release = cpu_host_release,
+    .upload = cpu_upload,
+    .download = cpu_download,
+    .measure = cpu_measure,
+    .read = cpu_read,
+    .count_digits = cpu_count_digits,
+    .count_range = cpu_count_range,
+    .gather = cpu_gather,
+    .windows_begin = cpu_windows_begin,
+    .windows_add = cpu_windows_add,
+    .windows_end = cpu_windows_end,
+    .sort_begin = cpu_sort_begin,
+    .sort_add = cpu_sort_add,
+    .sort_end = cpu_sort_end,
+    .central = cpu_central,
+    .scan = cpu_scan,
+    .wait = cpu_wait,
+    .async_bytes = cpu_async_bytes,
+    .measure_async = cpu_measure_async,
+    .wait_stream = cpu_wait_stream,
+    .apply = cpu_apply,
+    .measure_luma = cpu_measure_luma,
+    .clahe_read = cpu_clahe_read,
+    .clahe_finish = cpu_clahe_finish,
+    .clahe_apply = cpu_clahe_apply,
+    .transform_create = cpu_transform_create,
+    .transform_destroy = cpu_transform_destroy,
+    .transform_async = cpu_transform_async,
+};

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+/* loop_sums.h: loops over wide samples: sums, pieces of floats, leading bits of keys. */
+#ifndef IMGSTAT_CPU_LOOP_SUMS_H
+#define IMGSTAT_CPU_LOOP_SUMS_H
+
+#include "cpu/loop_common.h"
+
+enum { SUMS_BLOCK = 64 }; /* samples a channel */
+
+LOOP void sums32_of(ImgstatSample sample, const Mem32 *x, size_t n, unsigned channels,
+                    LoopSums *out)
+{
+    enum { ALL = SUMS_BLOCK * LOOP_CHANNELS };
+    uint64_t sum[ALL] = {0}, low[ALL] = {0}, high[ALL] = {0};
+    uint32_t lo[ALL], hi[ALL] = {0};
+    const size_t block = (size_t)SUMS_BLOCK * channels;
+    memset(lo, 0xFF, sizeof lo);
+    for (size_t at = 0; at < n; at += block) {
+        const size_t m = least(block, n - at);
+        for (size_t j = 0; j < m; j++) {
+            const uint32_t raw = x[at + j], key = key32(sample, raw);
+            const int32_t v = (int32_t)raw;
+            const uint32_t size = sample == IMGSTAT_I32 && v < 0 ? 0u - raw : raw;
+            const uint64_t square = (uint64_t)size * size;
+            sum[j] += sample == IMGSTAT_I32 ? (uint64_t)(int64_t)v : raw;
+            low[j] += square & 0xFFFFFFFFu;
+            high[j] += square >> 32;
+            lo[j] = key < lo[j] ? key : lo[j];
+            hi[j] = key > hi[j] ? key : hi[j];
+        }
+    }
+    for (unsigned c = 0; c < channels; c++) {
+        out[c] = (LoopSums){.min = UINT32_MAX};
+        for (size_t j = c; j < block; j += channels) {
+            out[c].sum += sum[j];
+            out[c].low += low[j];
+            out[c].high += high[j];
+            out[c].min = lo[j] < out[c].min ? lo[j] : out[c].min;
+            out[c].max = hi[j] > out[c].max ? hi[j] : out[c].max;
+        }
+    }
+}
+
+LOOP void sums32_any(ImgstatSample sample, const void *x, size_t n, unsigned channels,
+                     LoopSums *out)
+{
+    if (sample == IMGSTAT_I32)
+        sums32_of(IMGSTAT_I32, x, n, channels, out);
+    else
+        sums32_of(IMGSTAT_U32, x, n, channels, out);
+}
+
+/* The lanes that fold reads when a channel has n samples: the power of two that covers n. */
+LOOP size_t lanes_used(size_t n)
+{
+    size_t lanes = PIECE_LANES;
+    while (lanes / 2 >= n && lanes > 1)
+        lanes /= 2;
+    return lanes;
+}
+
+/* Step 4 of docs/float-sums.md for all channels, whose sums come to the front: adding lanes that no
+ * sample reached (+0) changes nothing, so the fold starts with those in use. */
+LOOP void fold(double *lane, unsigned channels, size_t lanes)
+{
+    for (size_t h = lanes / 2 * channels; h >= channels; h /= 2)
+        for (size_t j = 0; j < h; j++)
+            lane[j] += lane[j + h];
+}
+
+/* Blocks that are added in one turn: accumulators are loaded and stored once for all of them. */
+enum { TURN_BLOCKS = 8 };
+
+LOOP uint64_t is_bad_f64(double v, bool has_nodata, double nodata)
+{
+    const uint64_t exponent = (uint64_t)0x7FF << 52;
+    uint64_t raw;
+    memcpy(&raw, &v, sizeof raw);
+    return ((raw & exponent) == exponent ? 1u : 0u) | (has_nodata && v == nodata ? 1u : 0u);
+}
+
+/* The lanes of a piece of f32, of each channel. */
+typedef struct LanesF32 {
+    double d[PIECE_LANES * LOOP_CHANNELS], q[PIECE_LANES * LOOP_CHANNELS];
+    double pivot[PIECE_LANES * LOOP_CHANNELS];
+    float lo[PIECE_LANES * LOOP_CHANNELS], hi[PIECE_LANES * LOOP_CHANNELS];
+    uint32_t nodata[PIECE_LANES * LOOP_CHANNELS]; /* not 0: a sample was that */
+} LanesF32;
+
+/* Adds TURN_BLOCKS blocks of samples that are not compared with nodata. */
+typedef void TurnF32(const MemF32 *x, size_t block, LanesF32 *to);
+
+LOOP void turn_f32_nodata(const MemF32 *x, size_t block, bool has_nodata, float nodata,
+                          LanesF32 *to)
+{
+    for (size_t j = 0; j < block; j++) {
+        double sum = to->d[j], square = to->q[j];
+        float low = to->lo[j], high = to->hi[j];
+        uint32_t any = to->nodata[j];
+        for (size_t k = 0; k < TURN_BLOCKS; k++) {
+            const float v = x[k * block + j];
+            const double t = (double)v - to->pivot[j];
+            sum += t;
+            square += t * t;
+            low = v < low ? v : low;
+            high = v > high ? v : high;
+            any |= has_nodata && v == nodata ? 1u : 0u;
+        }
+        to->d[j] = sum;
+        to->q[j] = square;
+        to->lo[j] = low;
+        to->hi[j] = high;
+        to->nodata[j] = any;
+    }
+}
+
+LOOP void turn_f32_any(const MemF32 *x, size_t block, LanesF32 *to)
+{
+    turn_f32_nodata(x, block, false, 0, to);
+}
+
+/* A sample that is not finite makes the sum of its lane so for good, and nothing else does: doubles
+ * hold the sums and squares of 4,096 floats. */
+LOOP bool piece_f32(const MemF32 *x, size_t n, unsigned channels, bool has_nodata, float nodata,
+                    TurnF32 *turn, LoopPiece *out)
+{
+    __attribute__((aligned(64))) LanesF32 to;
+    size_t at = 0;
+    const size_t block = (size_t)PIECE_LANES * channels, lanes = lanes_used(n / channels);
+    const size_t used = lanes * channels;
+    memset(to.d, 0, used * sizeof *to.d);
+    memset(to.q, 0, used * sizeof *to.q);
+    memset(to.nodata, 0, used * sizeof *to.nodata);
+    for (unsigned c = 0; c < channels; c++) {
+        to.lo[c] = x[c];
+        to.pivot[c] = (double)x[c] + 0.0; /* +0 for -0 */
+    }
+    for (size_t j = channels; j < used; j *= 2) {
+        memcpy(to.lo + j, to.lo, j * sizeof *to.lo);
+        memcpy(to.pivot + j, to.pivot, j * sizeof *to.pivot);
+    }
+    memcpy(to.hi, to.lo, used * sizeof *to.hi);
+    for (; n - at >= TURN_BLOCKS * block; at += TURN_BLOCKS * block) {
+        if (has_nodata)
+            turn_f32_nodata(x + at, block, true, nodata, &to);
+        else
+            turn(x + at, block, &to);
+    }
+    for (; at < n; at += block) {
+        const size_t m = least(block, n - at);
+        for (size_t j = 0; j < m; j++) {
+            const float v = x[at + j];
+            const double t = (double)v - to.pivot[j];
+            to.d[j] += t;
+            to.q[j] += t * t;
+            to.lo[j] = v < to.lo[j] ? v : to.lo[j];
+            to.hi[j] = v > to.hi[j] ? v : to.hi[j];
+            to.nodata[j] |= has_nodata && v == nodata ? 1u : 0u;
+        }
+    }
+    uint64_t any = 0;
+    for (size_t j = 0; j < used; j++)
+        any |= to.nodata[j] | is_bad_f64(to.d[j], false, 0);
+    if (any)
+        return false;
+    for (size_t h = used / 2; h >= channels; h /= 2) {
+        for (size_t j = 0; j < h; j++) {
+            to.lo[j] = to.lo[j + h] < to.lo[j] ? to.lo[j + h] : to.lo[j];
+            to.hi[j] = to.hi[j + h] > to.hi[j] ? to.hi[j + h] : to.hi[j];
+        }
+    }
+    fold(to.d, channels, lanes);
+    fold(to.q, channels, lanes);
+    for (unsigned c = 0; c < channels; c++) {
+        uint32_t low, high;
+        memcpy(&low, &to.lo[c], sizeof low);
+        memcpy(&high, &to.hi[c], sizeof high);
+        out[c].min = key32(IMGSTAT_F32, low);
+        out[c].max = key32(IMGSTAT_F32, high);
+        out[c].pivot = to.pivot[c];
+        out[c].d = to.d[c];
+        out[c].q = to.q[c];
+    }
+    return true;
+}
+
+LOOP bool piece_f64(const MemF64 *x, size_t n, unsigned channels, bool has_nodata, double nodata,
+                    LoopPiece *out)
+{
+    enum { ALL = PIECE_LANES * LOOP_CHANNELS };
+    double d[ALL], q[ALL], pivot[ALL], lo[ALL], hi[ALL];
+    uint64_t bad[ALL];
+    size_t at = 0;
+    const size_t block = (size_t)PIECE_LANES * channels, lanes = lanes_used(n / channels);
+    const size_t used = lanes * channels;
+    memset(d, 0, used * sizeof *d);
+    memset(q, 0, used * sizeof *q);
+    for (size_t j = 0; j < used; j++) {
+        const double first = j < channels ? x[j] : lo[j - channels];
+        pivot[j] = first + 0.0; /* +0 for -0 */
+        lo[j] = hi[j] = first;
+        bad[j] = 0;
+    }
+    for (; n - at >= TURN_BLOCKS * block; at += TURN_BLOCKS * block) {
+        for (size_t j = 0; j < block; j++) {
+            double sum = d[j], square = q[j], low = lo[j], high = hi[j];
+            uint64_t any = bad[j];
+            for (size_t k = 0; k < TURN_BLOCKS; k++) {
+                const double v = x[at + k * block + j], t = v - pivot[j];
+                sum += t;
+                square += t * t;
+                low = v < low ? v : low;
+                high = v > high ? v : high;
+                any |= is_bad_f64(v, has_nodata, nodata);
+            }
+            d[j] = sum;
+            q[j] = square;
+            lo[j] = low;
+            hi[j] = high;
+            bad[j] = any;
+        }
+    }
+    for (; at < n; at += block) {
+        const size_t m = least(block, n - at);
+        for (size_t j = 0; j < m; j++) {
+            const double v = x[at + j], t = v - pivot[j];
+            d[j] += t;
+            q[j] += t * t;
+            lo[j] = v < lo[j] ? v : lo[j];
+            hi[j] = v > hi[j] ? v : hi[j];
+            bad[j] |= is_bad_f64(v, has_nodata, nodata);
+        }
+    }
+    uint64_t any = 0;
+    for (size_t j = 0; j < used; j++)
+        any |= bad[j];
+    if (any)
+        return false;
+    for (size_t h = used / 2; h >= channels; h /= 2) {
+        for (size_t j = 0; j < h; j++) {
+            lo[j] = lo[j + h] < lo[j] ? lo[j + h] : lo[j];
+            hi[j] = hi[j + h] > hi[j] ? hi[j + h] : hi[j];
+        }
+    }
+    fold(d, channels, lanes);
+    fold(q, channels, lanes);
+    for (unsigned c = 0; c < channels; c++) {
+        uint64_t low, high;
+        memcpy(&low, &lo[c], sizeof low);
+        memcpy(&high, &hi[c], sizeof high);
+        out[c].min = key64(IMGSTAT_F64, low);
+        out[c].max = key64(IMGSTAT_F64, high);
+        out[c].pivot = pivot[c];
+        out[c].d = d[c];
+        out[c].q = q[c];
+    }
+    return true;
+}
+
+LOOP bool piece_any(ImgstatSample sample, const void *x, size_t n, unsigned channels,
+                    const uint64_t *nodata, TurnF32 *turn, LoopPiece *out)
+{
+    if (sample == IMGSTAT_F32) {
+        const uint32_t raw = nodata ? (uint32_t)sample_raw(sample, *nodata) : 0;
+        float v;
+        memcpy(&v, &raw, sizeof v);
+        return nodata && *nodata <= UINT32_MAX ? piece_f32(x, n, channels, true, v, turn, out)
+                                               : piece_f32(x, n, channels, false, 0, turn, out);
+    }
+    const uint64_t raw = nodata ? sample_raw(sample, *nodata) : 0;
+    double v;
+    memcpy(&v, &raw, sizeof v);
+    return nodata ? piece_f64(x, n, channels, true, v, out)
+                  : piece_f64(x, n, channels, false, 0, out);
+}
+
+LOOP void leading32(ImgstatSample sample, const Mem32 *x, size_t n, uint16_t *out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = (uint16_t)(key32(sample, x[i]) >> 16);
+}
+
+LOOP void leading64(ImgstatSample sample, const Mem64 *x, size_t n, uint16_t *out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = (uint16_t)(key64(sample, x[i]) >> 48);
+}
+
+/* Parts samples of one type: keys that few lie between, so that eight without one are passed over
+ * whole. */
+LOOP size_t part_of(ImgstatSample sample, const void *x, size_t n, unsigned channels,
+                    const uint64_t *lo, const uint64_t *hi, uint64_t *below, uint16_t *at)
+{
+    enum { BLOCK = 64, ALL = BLOCK * LOOP_CHANNELS };
+    const Mem32 *const x32 = x;
+    const Mem64 *const x64 = x;
+    const bool short_keys = sample_bits(sample) == 32;
+    uint32_t first32[ALL], last32[ALL], under32[ALL] = {0};
+    uint64_t first64[ALL], last64[ALL], under64[ALL] = {0};
+    uint8_t wanted[ALL] = {0};
+    const size_t block = (size_t)BLOCK * channels;
+    size_t found = 0;
+    for (size_t j = 0; j < block; j++) {
+        first32[j] = (uint32_t)(first64[j] = lo[j % channels]);
+        last32[j] = (uint32_t)(last64[j] = hi[j % channels]);
+    }
+    for (size_t i = 0; i < n; i += block) {
+        const size_t m = least(block, n - i);
+        for (size_t j = 0; short_keys && j < m; j++) {
+            const uint32_t key = key32(sample, x32[i + j]);
+            under32[j] += key < first32[j] ? 1u : 0u;
+            wanted[j] = (key >= first32[j]) & (key <= last32[j]);
+        }
+        for (size_t j = 0; !short_keys && j < m; j++) {
+            const uint64_t key = key64(sample, x64[i + j]);
+            under64[j] += key < first64[j] ? 1u : 0u;
+            wanted[j] = (key >= first64[j]) & (key <= last64[j]);
+        }
+        for (size_t j = m; j % 8 != 0; j++)
+            wanted[j] = 0;
+        for (size_t j = 0; j < m; j += 8) {
+            uint64_t any;
+            memcpy(&any, wanted + j, sizeof any);
+            for (size_t k = j; any && k < j + 8; k++) {
+                at[found] = (uint16_t)(i + k);
+                found += wanted[k];
+            }
+        }
+    }
+    for (unsigned c = 0; c < channels; c++) {
+        below[c] = 0;
+        for (size_t j = c; j < block; j += channels)
+            below[c] += short_keys ? under32[j] : under64[j];
+    }
+    return found;
+}
+
+/* Bounds of 32 bits for loops that compare f32 as values, others as keys. Nothing finite is beyond
+ * the infinities, and -0, which is no key, is not told from +0. */
+LOOP uint32_t part_from(ImgstatSample sample, uint64_t key)
+{
+    if (sample != IMGSTAT_F32)
+        return (uint32_t)key;
+    const uint64_t ninf = sample_key_infinity(sample, true);
+    const uint64_t pinf = sample_key_infinity(sample, false);
+    return (uint32_t)sample_raw(sample, key < ninf ? ninf : key > pinf ? pinf : key);
+}
+
+LOOP uint32_t part_upto(ImgstatSample sample, uint64_t key)
+{
+    return part_from(sample, key - (sample == IMGSTAT_F32 && key == 0x7FFFFFFF));
+}
+
+LOOP size_t part_any(ImgstatSample sample, const void *x, size_t n, unsigned channels,
+                     const uint64_t *lo, const uint64_t *hi, uint64_t *below, uint16_t *at)
+{
+    switch (sample) {
+    case IMGSTAT_U32:
+        return part_of(IMGSTAT_U32, x, n, channels, lo, hi, below, at);
+    case IMGSTAT_I32:
+        return part_of(IMGSTAT_I32, x, n, channels, lo, hi, below, at);
+    case IMGSTAT_F32:
+        return part_of(IMGSTAT_F32, x, n, channels, lo, hi, below, at);
+    case IMGSTAT_U64:
+        return part_of(IMGSTAT_U64, x, n, channels, lo, hi, below, at);
+    case IMGSTAT_I64:
+        return part_of(IMGSTAT_I64, x, n, channels, lo, hi, below, at);
+    default:
+        return part_of(IMGSTAT_F64, x, n, channels, lo, hi, below, at);
+    }
+}
+
+LOOP void leading_any(ImgstatSample sample, const void *x, size_t n, uint16_t *out)
+{
+    switch (sample) {
+    case IMGSTAT_U32:
+        leading32(IMGSTAT_U32, x, n, out);
+        break;
+    case IMGSTAT_I32:
+        leading32(IMGSTAT_I32, x, n, out);
+        break;
+    case IMGSTAT_F32:
+        leading32(IMGSTAT_F32, x, n, out);
+        break;
+    case IMGSTAT_U64:
+        leading64(IMGSTAT_U64, x, n, out);
+        break;
+    case IMGSTAT_I64:
+        leading64(IMGSTAT_I64, x, n, out);
+        break;
+    default:
+        leading64(IMGSTAT_F64, x, n, out);
+    }
+}
+
+#endif

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/* luma.c: the luma plane of a band, and colours brought to a new luma. */
+#include "transfer/luma.h"
+
+#include "cpu/luma_narrow.h"
+#include "cpu/luma_wide.h"
+#include "cpu/map_rows.h"
+
+/* Whether cpu/luma_narrow.h takes the samples: bytes or words, every pixel of which has a luma. */
+static bool is_plain(const ImagePro *image)
+{
+    return (image->sample == IMGSTAT_U8 || image->sample == IMGSTAT_U16) && !image->mask &&
+           !image->has_nodata;
+}
+
+/* Luma by integers: of samples, or to samples, that have at most 16 bits. */
+static bool luma_is_integer(ImgstatSample sample)
+{
+    return sample_is_narrow(sample) && !sample_is_float(sample);
+}
+
+/* Key of the luma of the pixel at `at`; false where it has none. */
+static inline bool luma_pixel(ImgstatSample sample, const ImagePro *image, const unsigned char *at,
+                              const uint8_t *mask, size_t x, uint64_t *luma)
+{
+    const size_t bytes = sample_bits(sample) / 8;
+    uint64_t key[3];
+    for (size_t c = 0; c < 3; c++) {
+        key[c] = sample_key(sample, load_raw(at + c * bytes, bytes));
+        if (map_undefined(sample, key[c]) || (image->has_nodata && key[c] == image->nodata_key))
+            return false;
+    }
+    if (mask && !mask[x])
+        return false;
+    if (luma_is_integer(sample)) {
+        *luma = luma_key((uint32_t)key[0], (uint32_t)key[1], (uint32_t)key[2]);
+        return true;
+    }
+    *luma = map_key(sample, luma_value(map_value(sample, key[0]), map_value(sample, key[1]),
+                                       map_value(sample, key[2])));
+    return true;
+}
+
+static void luma_release(void *context)
+{
+    buffer_cache_release(context);
+}
+
+/* Luma of all rows, without gaps, and whether each pixel has one. `sample` is a constant where
+ * inlined. */
+static inline void luma_rows(ImgstatSample sample, const ImagePro *from, unsigned char *luma,
+                             unsigned char *valid)
+{
+    const size_t bytes = sample_bits(sample) / 8;
+    for (size_t y = 0; y < from->height; y++) {
+        const unsigned char *const source = image_row(from, y);
+        const uint8_t *const mask = mask_row(from, y);
+        for (size_t x = 0; x < from->width; x++) {
+            const size_t at = y * from->width + x;
+            uint64_t key = sample_key(sample, 0);
+            const bool has =
+                luma_pixel(sample, from, source + x * from->channels * bytes, mask, x, &key);
+            store_raw(luma + at * bytes, bytes, sample_raw(sample, key));
+            if (valid)
+                valid[at] = has;
+        }
+    }
+}
+
+/* The same of types that luma_wide.h takes. */
+static void luma_blocks(const ImagePro *from, unsigned char *luma, unsigned char *valid)
+{
+    const LumaWide wide = luma_wide_of(from);
+    const size_t bytes = imgstat_sample_bytes(from->sample), pixel = from->channels * bytes;
+    LumaBlock block;
+    for (size_t y = 0; y < from->height; y++) {
+        const uint8_t *const mask = mask_row(from, y);
+        for (size_t x = 0, n; x < from->width; x += n, luma += n * bytes) {
+            n = from->width - x < LUMA_BLOCK ? from->width - x : LUMA_BLOCK;
+            luma_wide_take(&wide, image_row(from, y) + x * pixel, mask ? mask + x : NULL, n,
+                           &block);
+            memcpy(luma, block.luma, n * bytes);
+            if (valid)
+                memcpy(valid + y * from->width + x, block.has, n);
+        }
+    }
+}
+
+ImgstatResult luma_plane(BufferCache *scratch, const ImagePro *from, ImagePro *out,
+                         ImgstatError *err)
+{
+    *out = (ImagePro){.memory = IMGSTAT_HOST};
+    if (from->channels < 3)
+        return error_set(err, IMGSTAT_ERR_ARG, "luma needs red, green and blue channels");
+    const size_t bytes = imgstat_sample_bytes(from->sample);
+    const size_t pitch = from->width * bytes;
+    const bool masked = from->mask || from->has_nodata || sample_is_float(from->sample);
+    size_t total, plane;
+    if (!size_product(pitch + from->width, from->height, &total) ||
+        !size_product(pitch, from->height, &plane))
+        return error_set(err, IMGSTAT_ERR_MEMORY, "luma of %ux%u pixels is too large", from->width,
+                         from->height);
+    unsigned char *const memory = buffer_cache_acquire(scratch, total);
+    if (!memory)
+        return error_memory(err, total, "luma");
+    const ImgstatResult result =
+        imgstat_image_wrap(IMGSTAT_HOST, 0, memory, pitch, from->width, from->height, 1,
+                           from->sample, from->bits, luma_release, memory, out, err);
+    if (result != IMGSTAT_OK) {
+        buffer_cache_release(memory);
+        return result;
+    }
+    out->first_row = from->first_row;
+    if (masked) {
+        out->mask = memory + plane;
+        out->mask_pitch = from->width;
+    }
+    unsigned char *const valid = masked ? memory + plane : NULL;
+    const Recolours *const fast = recolours();
+    if (is_plain(from))
+        for (size_t y = 0; y < from->height; y++)
+            fast->luma(image_row(from, y), (unsigned)bytes, from->channels, from->width,
+                       memory + y * pitch);
+    else if (luma_wide_takes(from->sample))
+        luma_blocks(from, memory, valid);
+    else if (from->sample == IMGSTAT_U8)
+        luma_rows(IMGSTAT_U8, from, memory, valid);
+    else if (from->sample == IMGSTAT_U16)
+        luma_rows(IMGSTAT_U16, from, memory, valid);
+    else
+        luma_rows(from->sample, from, memory, valid);
+    return IMGSTAT_OK;
+}
+
+/* Everything that turning a pixel to a new luma needs. */
+typedef struct Recolour {
+    const ImagePro *from;
+    int16_t alpha; /* -1: none */
+    const MapRange *range;
+    const Map *rescale, *stays; /* of alpha and masked samples; of others that stay */
+} Recolour;
+
+static uint64_t between(const MapRange *range, uint64_t key)
+{
+    key = key < range->lo_key ? range->lo_key : key > range->hi_key ? range->hi_key : key;
+    return range_avoid(range, key);
+}
+
+static inline void recolour_pixel(ImgstatSample in, ImgstatSample out, const Recolour *how,
+                                  const unsigned char *at, uint64_t luma, unsigned char *to)
+{
+    const size_t in_bytes = sample_bits(in) / 8, out_bytes = sample_bits(out) / 8;
+    uint64_t key[3];
+    for (size_t c = 0; c < 3; c++)
+        key[c] = sample_key(in, load_raw(at + c * in_bytes, in_bytes));
+    if (luma_is_integer(in) && luma_is_integer(out)) {
+        const uint32_t colour[3] = {(uint32_t)key[0], (uint32_t)key[1], (uint32_t)key[2]};
+        uint32_t scaled[3];
+        luma_scale(colour, (uint32_t)luma, (uint32_t)how->range->hi_key, scaled);
+        for (size_t c = 0; c < 3; c++)
+            key[c] = between(how->range, scaled[c]);
+    } else {
+        const double colour[3] = {map_value(in, key[0]), map_value(in, key[1]),
+                                  map_value(in, key[2])};
+        double scaled[3];
+        luma_scale_value(colour, luma_black(in), map_value(out, luma), how->range->hi,
+                         luma_black(out), scaled);
+        for (size_t c = 0; c < 3; c++)
+            key[c] = range_avoid(how->range, range_key(how->range, scaled[c]));
+    }
+    for (size_t c = 0; c < 3; c++)
+        store_raw(to + c * out_bytes, out_bytes, sample_raw(out, key[c]));
+}
+
+/* Samples [first, end) of a pixel, which have no part in its luma. */
+static inline void keep_samples(ImgstatSample in, ImgstatSample out, const Recolour *how,
+                                const unsigned char *at, size_t first, size_t end, bool masked,
+                                unsigned char *to)
+{
+    const size_t in_bytes = sample_bits(in) / 8, out_bytes = sample_bits(out) / 8;
+    for (size_t c = first; c < end; c++) {
+        const Map *const map = masked || (int)c == how->alpha ? how->rescale : how->stays;
+        store_raw(to + c * out_bytes, out_bytes,
+                  map_raw(map, in, out, load_raw(at + c * in_bytes, in_bytes)));
+    }
+}
+
+static Recolour recolour_of(const ImagePro *from, int16_t alpha, const Transfer *transfer)
+{
+    return (Recolour){.from = from,
+                      .alpha = alpha,
+                      .range = &transfer->range,
+                      .rescale = &transfer->rescale,
+                      .stays = &transfer->stays};
+}
+
+/* Whether cpu/luma_narrow.h, which copies what is beyond the colours, gives the transfer's output.
+ */
+static bool gives_plain(const Transfer *transfer, const ImagePro *from)
+{
+    return is_plain(from) && from->sample == transfer->range.sample &&
+           (from->channels == 3 || transfer_copies(transfer));
+}
+
+/* The same of bytes that become words, and words that become bytes. */
+static bool gives_other(const Transfer *transfer, const ImagePro *from)
+{
+    const ImgstatSample out = transfer->range.sample;
+    return is_plain(from) && from->channels == 3 && (out == IMGSTAT_U8 || out == IMGSTAT_U16);
+}
+
+ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const Transfer *transfer,
+                         int16_t alpha, ImagePro *to, ImgstatError *err)
+{
+    const MapRange *const range = &transfer->range;
+    IMGSTAT_TRY(apply_check_pair(from, range->sample, to, err));
+    if (from->channels < 3 || luma->channels != 1 || luma->sample != to->sample ||
+        luma->width != from->width || luma->height != from->height)
+        return error_set(err, IMGSTAT_ERR_ARG, "the luma does not belong to the image");
+    const Recolour how = recolour_of(from, alpha, transfer);
+    const size_t in = imgstat_sample_bytes(from->sample), out = imgstat_sample_bytes(to->sample);
+    const bool plain = gives_plain(transfer, from) && !luma->mask;
+    const Recolours *const fast = recolours();
+    for (size_t y = 0; plain && y < from->height; y++)
+        fast->scale(image_row(from, y), (unsigned)in, from->channels, from->width,
+                    image_row(luma, y), range, row_of(to, y));
+    for (size_t y = 0; !plain && y < from->height; y++) {
+        const uint8_t *const mask = mask_row(luma, y), *const outer = mask_row(from, y);
+        for (size_t x = 0; x < from->width; x++) {
+            const unsigned char *const source = image_row(from, y) + x * from->channels * in;
+            unsigned char *const target = row_of(to, y) + x * to->channels * out;
+            const bool valid = !mask || mask[x];
+            if (valid)
+                recolour_pixel(from->sample, to->sample, &how, source,
+                               sample_key(to->sample, load_raw(image_row(luma, y) + x * out, out)),
+                               target);
+            keep_samples(from->sample, to->sample, &how, source, valid ? 3 : 0, from->channels,
+                         outer && !outer[x], target);
+        }
+    }
+    return IMGSTAT_OK;
+}
+
+/* `in` and `out` are constants where this is inlined. */
+static inline void transfer_of(ImgstatSample in, ImgstatSample out, const Transfer *transfer,
+                               const ImagePro *from, int16_t alpha, ImagePro *to)
+{
+    const Map *const map = &transfer->maps[0];
+    const Recolour how = recolour_of(from, alpha, transfer);
+    const size_t in_pixel = sample_bits(in) / 8 * from->channels;
+    const size_t out_pixel = sample_bits(out) / 8 * to->channels;
+    const bool narrow = sample_is_narrow(in);
+    for (size_t y = 0; y < from->height; y++) {
+        const unsigned char *source = image_row(from, y);
+        unsigned char *target = row_of(to, y);
+        const uint8_t *const mask = mask_row(from, y);
+        for (size_t x = 0; x < from->width; x++, source += in_pixel, target += out_pixel) {
+            uint64_t luma;
+            const bool change = luma_pixel(in, from, source, mask, x, &luma) && !map->passthrough;
+            if (change)
+                recolour_pixel(in, out, &how, source,
+                               narrow ? sample_key(out, transfer->tables[luma])
+                                      : map_sample(map, luma),
+                               target);
+            keep_samples(in, out, &how, source, change ? 3 : 0, from->channels, mask && !mask[x],
+                         target);
+        }
+    }
+}
+
+/* n pixels of bytes or words, to the same. */
+static void transfer_plain(const Transfer *transfer, const unsigned char *from, size_t bytes,
+                           unsigned channels, size_t n, unsigned char *to)
+{
+    enum { BLOCK = 1024 };
+    uint16_t luma[BLOCK];
+    uint8_t *const byte = (uint8_t *)luma;
+    const Recolours *const fast = recolours();
+    const size_t pixel = bytes * channels;
+    for (size_t first = 0; first < n; first += BLOCK, from += BLOCK * pixel, to += BLOCK * pixel) {
+        const size_t here = n - first < BLOCK ? n - first : BLOCK;
+        fast->luma(from, (unsigned)bytes, channels, here, luma);
+        if (bytes == 1)
+            for (size_t i = 0; i < here; i++)
+                byte[i] = (uint8_t)transfer->tables[byte[i]];
+        else
+            for (size_t i = 0; i < here; i++)
+                luma[i] = (uint16_t)transfer->tables[luma[i]];
+        fast->scale(from, (unsigned)bytes, channels, here, luma, &transfer->range, to);
+    }
+}
+
+/* n pixels of bytes to words, or of words to bytes: all as words, whose colours may reach 255 only.
+ */
+static void transfer_other(const Transfer *transfer, const unsigned char *from, size_t bytes,
+                           size_t n, unsigned char *to)
+{
+    enum { BLOCK = 1024 };
+    uint16_t luma[BLOCK], colour[BLOCK * 3];
+    const Recolours *const fast = recolours();
+    for (size_t first = 0, here; first < n; first += here) {
+        here = n - first < BLOCK ? n - first : BLOCK;
+        const unsigned char *const source = from + first * 3 * bytes;
+        unsigned char *const target = to + first * 3 * (3 - bytes);
+        if (bytes == 1)
+            for (size_t i = 0; i < here * 3; i++)
+                colour[i] = source[i];
+        else
+            memcpy(colour, source, here * sizeof *colour * 3);
+        fast->luma(colour, 2, 3, here, luma);
+        for (size_t i = 0; i < here; i++)
+            luma[i] = (uint16_t)transfer->tables[luma[i]];
+        fast->scale(colour, 2, 3, here, luma, &transfer->range, colour);
+        if (bytes == 1)
+            memcpy(target, colour, here * sizeof *colour * 3);
+        else
+            for (size_t i = 0; i < here * 3; i++)
+                target[i] = (unsigned char)colour[i];
+    }
+}
+
+/* Lumas of a block, mapped: of the transfer's output type. */
+static void map_luma(const Transfer *transfer, const unsigned char *luma, size_t n,
+                     unsigned char *mapped)
+{
+    const Map *const map = &transfer->maps[0];
+    const size_t in = sample_bits(map->from) / 8, out = sample_bits(map->to.sample) / 8;
+    if (apply_loops(transfer, 0, luma, 1, n, mapped))
+        return;
+    for (size_t i = 0; i < n; i++)
+        store_raw(mapped + i * out, out,
+                  map_raw(map, map->from, map->to.sample, load_raw(luma + i * in, in)));
+}
+
+/* n pixels of a row, of types that luma_wide.h takes and gives. */
+static void transfer_wide(const Transfer *transfer, const Recolour *how, const unsigned char *from,
+                          const uint8_t *mask, size_t n, unsigned char *to)
+{
+    const LumaWide wide = luma_wide_of(how->from);
+    const ImgstatSample in = how->from->sample, out = how->range->sample;
+    const size_t in_pixel = sample_bits(in) / 8 * wide.channels;
+    const size_t out_pixel = sample_bits(out) / 8 * wide.channels;
+    unsigned char mapped[LUMA_BLOCK * sizeof(double)], kept[LUMA_BLOCK * 3 * sizeof(double)];
+    LumaBlock block;
+    for (size_t x = 0, here; x < n; x += here, from += here * in_pixel, to += here * out_pixel) {
+        here = n - x < LUMA_BLOCK ? n - x : LUMA_BLOCK;
+        luma_wide_take(&wide, from, mask ? mask + x : NULL, here, &block);
+        map_luma(transfer, block.luma, here, mapped);
+        for (size_t i = 0; !block.all && i < here; i++) /* `to` may be `from` */
+            memcpy(kept + i * 3 * sizeof(double), from + i * in_pixel,
+                   in_pixel / wide.channels * 3);
+        luma_wide_give(&wide, &block, mapped, here, how->range, to);
+        for (size_t i = 0; (!block.all || wide.channels > 3) && i < here; i++) {
+            const bool masked = mask && !mask[x + i];
+            if (!block.has[i])
+                keep_samples(in, out, how, kept + i * 3 * sizeof(double), 0, 3, masked,
+                             to + i * out_pixel);
+            keep_samples(in, out, how, from + i * in_pixel, 3, wide.channels, masked,
+                         to + i * out_pixel);
+        }
+    }
+}
+
+void luma_transfer(const Transfer *transfer, const ImagePro *from, int16_t alpha, ImagePro *to)
+{
+    const Recolour how = recolour_of(from, alpha, transfer);
+    if (luma_wide_takes(from->sample) && luma_wide_gives(to->sample) &&
+        !transfer->maps[0].passthrough) {
+        for (size_t y = 0; y < from->height; y++)
+            transfer_wide(transfer, &how, image_row(from, y), mask_row(from, y), from->width,
+                          row_of(to, y));
+        return;
+    }
+    if (gives_plain(transfer, from) && !transfer->maps[0].passthrough)
+        for (size_t y = 0; y < from->height; y++)
+            transfer_plain(transfer, image_row(from, y), imgstat_sample_bytes(from->sample),
+                           from->channels, from->width, row_of(to, y));
+    else if (gives_other(transfer, from) && !transfer->maps[0].passthrough)
+        for (size_t y = 0; y < from->height; y++)
+            transfer_other(transfer, image_row(from, y), imgstat_sample_bytes(from->sample),
+                           from->width, row_of(to, y));
+    else if (from->sample == IMGSTAT_U8 && to->sample == IMGSTAT_U8)
+        transfer_of(IMGSTAT_U8, IMGSTAT_U8, transfer, from, alpha, to);
+    else if (from->sample == IMGSTAT_U16 && to->sample == IMGSTAT_U16)
+        transfer_of(IMGSTAT_U16, IMGSTAT_U16, transfer, from, alpha, to);
+    else
+        transfer_of(from->sample, to->sample, transfer, from, alpha, to);
+}

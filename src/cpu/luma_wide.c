@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* luma_wide.c: luma by blocks of doubles, without branches, so that compilers make vectors of it.
+ */
+#include "cpu/luma_wide.h"
+
+#include "base/cpu_features.h"
+#include "cpu/map_blocks.h"
+#include "transfer/luma.h"
+
+bool luma_wide_takes(ImgstatSample sample)
+{
+    return !sample_is_narrow(sample) && !sample_exceeds_double(sample);
+}
+
+bool luma_wide_gives(ImgstatSample sample)
+{
+    return sample != IMGSTAT_F16 && !sample_exceeds_double(sample);
+}
+
+LumaWide luma_wide_of(const ImagePro *image)
+{
+    return (LumaWide){.sample = image->sample,
+                      .channels = image->channels,
+                      .nodata =
+                          image->has_nodata ? map_value(image->sample, image->nodata_key) : NAN};
+}
+
+/* ---- Luma ------------------------------------------------------------------------------------ */
+
+/* The nearest value of the type, beyond which no luma of finite ones is. */
+BODY double nearest(ImgstatSample sample, double x)
+{
+    return sample == IMGSTAT_F64 ? x : sample == IMGSTAT_F32 ? (double)(float)x : rint(x);
+}
+
+/* `sample` and `channels` are constants where this is inlined. */
+BODY void take_of(ImgstatSample sample, const LumaWide *wide, size_t channels,
+                  const unsigned char *from, const uint8_t *mask, size_t n, LumaBlock *block)
+{
+    const size_t bytes = sample_bits(sample) / 8;
+    const double nodata = wide->nodata;
+    double luma[LUMA_BLOCK];
+    uint64_t stays[LUMA_BLOCK], any = 0;
+    for (size_t c = 0; c < 3; c++)
+        take_values(sample, from + c * bytes, channels, n, block->colour[c]);
+    for (size_t i = 0; i < n; i++)
+        stays[i] = mask && !mask[i];
+    for (size_t i = 0; i < n; i++)
+        luma[i] = nearest(
+            sample, luma_value(block->colour[0][i], block->colour[1][i], block->colour[2][i]));
+    for (size_t i = 0; i < n; i++) { /* value_stays, as compilers make vectors of it */
+        const double r = block->colour[0][i], g = block->colour[1][i], b = block->colour[2][i];
+        uint64_t some = stays[i];
+        some = fabs(r) < INFINITY ? some : 1;
+        some = fabs(g) < INFINITY ? some : 1;
+        some = fabs(b) < INFINITY ? some : 1;
+        some = r == nodata ? 1 : some;
+        some = g == nodata ? 1 : some;
+        some = b == nodata ? 1 : some;
+        stays[i] = some;
+        any |= some;
+    }
+    for (size_t i = 0; any && i < n; i++)
+        luma[i] = stays[i] ? 0.0 : luma[i];
+    for (size_t i = 0; i < n; i++)
+        block->has[i] = (uint8_t)(stays[i] ^ 1);
+    block->all = any == 0;
+    give_values(sample, (Output){.sample = sample}, luma, n, block->luma, 1);
+}
+
+BODY void take_steps(const LumaWide *wide, size_t channels, const unsigned char *from,
+                     const uint8_t *mask, size_t n, LumaBlock *block)
+{
+    switch (wide->sample) {
+    case IMGSTAT_F32:
+        take_of(IMGSTAT_F32, wide, channels, from, mask, n, block);
+        return;
+    case IMGSTAT_F64:
+        take_of(IMGSTAT_F64, wide, channels, from, mask, n, block);
+        return;
+    case IMGSTAT_U32:
+        take_of(IMGSTAT_U32, wide, channels, from, mask, n, block);
+        return;
+    default:
+        take_of(IMGSTAT_I32, wide, channels, from, mask, n, block);
+    }
+}
+
+BODY void take_any(const LumaWide *wide, const unsigned char *from, const uint8_t *mask, size_t n,
+                   LumaBlock *block)
+{
+    if (wide->channels == 3)
+        take_steps(wide, 3, from, mask, n, block);
+    else if (wide->channels == 4)
+        take_steps(wide, 4, from, mask, n, block);
+    else
+        take_steps(wide, wide->channels, from, mask, n, block);
+}
+
+/* ---- Colours --------------------------------------------------------------------------------- */
+
+/* Values of narrow integers, too. */
+BODY void take_luma(ImgstatSample sample, const unsigned char *luma, size_t n, double *value)
+{
+    if (!sample_is_narrow(sample)) {
+        take_block(sample, luma, 1, n, value);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const bool byte = sample_bits(sample) == 8;
+        const uint32_t raw = byte ? luma[i] : luma[2 * i] | (uint32_t)luma[2 * i + 1] << 8;
+        const int32_t negative = byte ? (int8_t)raw : (int16_t)raw;
+        value[i] = sample_is_signed(sample) ? (double)negative : (double)raw;
+    }
+}
+
+/* luma_scale_value without branches, and what range_key does, but for the rounding. */
+BODY void scale(const LumaWide *wide, const LumaBlock *block, const double *wanted, size_t n,
+                const MapRange *range, double out[3][LUMA_BLOCK])
+{
+    const double black = luma_black(wide->sample), to_black = luma_black(range->sample);
+    const double lo = range->lo, hi = range->hi, top = map_sub(hi, to_black);
+    for (size_t i = 0; i < n; i++) {
+        const double above[3] = {map_sub(block->colour[0][i], black),
+                                 map_sub(block->colour[1][i], black),
+                                 map_sub(block->colour[2][i], black)};
+        const double luma = luma_value(above[0], above[1], above[2]);
+        const double to = map_sub(wanted[i], to_black), difference = map_sub(to, luma);
+        double largest = above[0] > above[1] ? above[0] : above[1];
+        largest = above[2] > largest ? above[2] : largest;
+        const double share = to / luma, most = top / largest;
+        const double factor = map_mul(share, largest) > top ? most : share;
+        for (size_t c = 0; c < 3; c++) {
+            const double scaled = map_mul(above[c], factor), moved = map_add(above[c], difference);
+            double y = map_add(luma > 0.0 ? scaled : moved, to_black);
+            y = y > lo ? y : lo; /* NaN: lo */
+            out[c][i] = y < hi ? y : hi;
+        }
+    }
+}
+
+BODY void give_any(const LumaWide *wide, const LumaBlock *block, const unsigned char *luma,
+                   size_t n, const MapRange *range, unsigned char *to)
+{
+    const size_t bytes = sample_bits(range->sample) / 8;
+    const Output output = output_of(range);
+    double wanted[LUMA_BLOCK], out[3][LUMA_BLOCK];
+    take_luma(range->sample, luma, n, wanted);
+    scale(wide, block, wanted, n, range, out);
+    for (size_t c = 0; c < 3; c++) {
+        if (wide->channels == 3)
+            give_block(output, out[c], n, to + c * bytes, 3);
+        else if (wide->channels == 4)
+            give_block(output, out[c], n, to + c * bytes, 4);
+        else
+            give_block(output, out[c], n, to + c * bytes, wide->channels);
+    }
+}
+
+/* ---- By the processor's instructions --------------------------------------------------------- */
+
+#if defined(__x86_64__)
+PROCESSOR_VECTORS("avx2", "256")
+static void take_avx2(const LumaWide *wide, const unsigned char *from, const uint8_t *mask,
+                      size_t n, LumaBlock *block)
+{
+    take_any(wide, from, mask, n, block);
+}
+
+PROCESSOR_VECTORS("avx2", "256")
+static void give_avx2(const LumaWide *wide, const LumaBlock *block, const unsigned char *luma,
+                      size_t n, const MapRange *range, unsigned char *to)
+{
+    give_any(wide, block, luma, n, range, to);
+}
+
+PROCESSOR_VECTORS("avx512f,avx512bw,avx512dq,avx512vl", "512")
+static void take_avx512(const LumaWide *wide, const unsigned char *from, const uint8_t *mask,
+                        size_t n, LumaBlock *block)
+{
+    take_any(wide, from, mask, n, block);
+}
+
+PROCESSOR_VECTORS("avx512f,avx512bw,avx512dq,avx512vl", "512")
+static void give_avx512(const LumaWide *wide, const LumaBlock *block, const unsigned char *luma,
+                        size_t n, const MapRange *range, unsigned char *to)
+{
+    give_any(wide, block, luma, n, range, to);
+}
+#endif
+
+void luma_wide_take(const LumaWide *wide, const unsigned char *from, const uint8_t *mask, size_t n,
+                    LumaBlock *block)
+{
+#if defined(__x86_64__)
+    if (cpu_features_level() >= PROCESSOR_AVX512) {
+        take_avx512(wide, from, mask, n, block);
+        return;
+    }
+    if (cpu_features_level() >= PROCESSOR_AVX2) {
+        take_avx2(wide, from, mask, n, block);
+        return;
+    }
+#endif
+    take_any(wide, from, mask, n, block);
+}
+
+void luma_wide_give(const LumaWide *wide, const LumaBlock *block, const unsigned char *luma,
+                    size_t n, const MapRange *range, unsigned char *to)
+{
+#if defined(__x86_64__)
+    if (cpu_features_level() >= PROCESSOR_AVX512) {
+        give_avx512(wide, block, luma, n, range, to);
+        return;
+    }
+    if (cpu_features_level() >= PROCESSOR_AVX2) {
+        give_avx2(wide, block, luma, n, range, to);
+        return;
+    }
+#endif
+    give_any(wide, block, luma, n, range, to);
+}

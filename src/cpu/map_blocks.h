@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* map_blocks.h: samples on their way through a map, as blocks of doubles: from their bits to
+ * values, and from outputs to bits. Compiled with whoever includes it for a processor's vectors. */
+#ifndef IMGSTAT_CPU_MAP_BLOCKS_H
+#define IMGSTAT_CPU_MAP_BLOCKS_H
+
+#include "cpu/map_rows.h"
+#include "transfer/map_values.h"
+
+#define BODY static inline __attribute__((always_inline))
+
+enum { BLOCK = 128 };
+
+/* `sample` and `step` are constants where this is inlined. */
+BODY void take_values(ImgstatSample sample, const unsigned char *from, size_t step, size_t n,
+                      double *x)
+{
+    const size_t bytes = sample_bits(sample) / 8;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t raw;
+        if (sample == IMGSTAT_F64) {
+            memcpy(&x[i], from + i * step * bytes, sizeof x[i]);
+            continue;
+        }
+        memcpy(&raw, from + i * step * bytes, sizeof raw);
+        x[i] = sample == IMGSTAT_F32   ? (double)value_of_raw(raw)
+               : sample == IMGSTAT_U32 ? (double)raw
+                                       : (double)(int32_t)raw;
+    }
+}
+
+BODY void take_block(ImgstatSample sample, const unsigned char *from, size_t step, size_t n,
+                     double *x)
+{
+    switch (sample) {
+    case IMGSTAT_F32:
+        take_values(IMGSTAT_F32, from, step, n, x);
+        return;
+    case IMGSTAT_F64:
+        take_values(IMGSTAT_F64, from, step, n, x);
+        return;
+    case IMGSTAT_U32:
+        take_values(IMGSTAT_U32, from, step, n, x);
+        return;
+    default:
+        take_values(IMGSTAT_I32, from, step, n, x);
+    }
+}
+
+/* The lowest bits of the integer that a double within +-2^50 rounds to, half to even. */
+BODY uint64_t rounded_bits(double y)
+{
+    const double shifted = y + 0x1.8p52; /* its own lowest bits are those of the integer */
+    uint64_t bits;
+    memcpy(&bits, &shifted, sizeof bits);
+    return bits;
+}
+
+/* `sample` and `step` are constants where this is inlined. */
+BODY void give_values(ImgstatSample sample, Output output, const double *y, size_t n,
+                      unsigned char *to, size_t step)
+{
+    const size_t bytes = sample_bits(sample) / 8;
+    const uint32_t all = bytes == 1 ? 0xFFu : bytes == 2 ? 0xFFFFu : 0xFFFFFFFFu;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char *const at = to + i * step * bytes;
+        if (sample == IMGSTAT_F64) {
+            const double value = y[i] + 0.0; /* never -0 */
+            uint64_t made;
+            memcpy(&made, &value, sizeof made);
+            made = made == output.avoided ? output.instead : made;
+            memcpy(at, &made, sizeof made);
+            continue;
+        }
+        uint32_t made;
+        if (sample == IMGSTAT_F32) {
+            const float value = (float)y[i] + 0.0f;
+            memcpy(&made, &value, sizeof made);
+        } else {
+            made = (uint32_t)rounded_bits(y[i]) & all;
+        }
+        made = made == (uint32_t)output.avoided ? (uint32_t)output.instead : made;
+        if (bytes == 1) {
+            *at = (unsigned char)made;
+        } else if (bytes == 2) {
+            const uint16_t low = (uint16_t)made;
+            memcpy(at, &low, sizeof low);
+        } else {
+            memcpy(at, &made, sizeof made);
+        }
+    }
+}
+
+/* Outputs within the range that every step-th sample takes. */
+BODY void give_block(Output output, const double *y, size_t n, unsigned char *to, size_t step)
+{
+    switch (output.sample) {
+    case IMGSTAT_F32:
+        give_values(IMGSTAT_F32, output, y, n, to, step);
+        return;
+    case IMGSTAT_F64:
+        give_values(IMGSTAT_F64, output, y, n, to, step);
+        return;
+    default:
+        if (sample_bits(output.sample) == 8)
+            give_values(IMGSTAT_U8, output, y, n, to, step);
+        else if (sample_bits(output.sample) == 16)
+            give_values(IMGSTAT_U16, output, y, n, to, step);
+        else
+            give_values(IMGSTAT_U32, output, y, n, to, step);
+    }
+}
+
+/* Samples that stay as they are, by their bits: sources may be where outputs go. */
+typedef struct Stays {
+    uint64_t raw[BLOCK];
+    size_t at[BLOCK];
+    size_t n;
+} Stays;
+
+/* nodata: that of the input, as a value; NaN: none. */
+static inline void find_stays(const Map *map, double nodata, const unsigned char *from, size_t step,
+                              const double *x, size_t n, Stays *stays)
+{
+    const size_t bytes = sample_bits(map->from) / 8;
+    stays->n = 0;
+    for (size_t i = 0; i < n; i++)
+        if (value_stays(x[i], nodata)) {
+            stays->at[stays->n] = i;
+            stays->raw[stays->n++] = load_raw(from + i * step * bytes, bytes);
+        }
+}
+
+static inline void give_stays(const Map *map, const Stays *stays, unsigned char *to, size_t step)
+{
+    const size_t bytes = sample_bits(map->to.sample) / 8;
+    for (size_t k = 0; k < stays->n; k++)
+        store_raw(to + stays->at[k] * step * bytes, bytes,
+                  map_raw(map, map->from, map->to.sample, stays->raw[k]));
+}
+
+#endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/* map_knots.c: samples through knots. A sample's place among them is found for many at once,
+ * without branches; then 32-bit floats go on as values (transfer/map_values.h), all others as keys.
+ */
+#include "base/cpu_features.h"
+#include "cpu/map_blocks.h"
+
+/* ---- Places -------------------------------------------------------------------------------- */
+
+typedef struct KnotValues {
+    float before, at;
+} KnotValues;
+
+/* The keys from the first knot to the last are cut into stretches of equal length. A sample's
+ * stretch says how many knots lie below it; how many of the stretch's own do, halving finds, in as
+ * many steps for each sample. */
+struct KnotTable {
+    const Map *map;
+    uint64_t first, last; /* keys of these knots */
+    unsigned shift;       /* of a stretch, 2^shift keys */
+    uint32_t half;        /* the first step: the largest power of two up to the most knots that
+                             a stretch has */
+    uint32_t *below;      /* a stretch each */
+    bool is_float;        /* from 32-bit floats to what such hold: */
+    float *x;             /* a knot each, then infinities for steps beyond */
+    KnotValues *y;        /* a knot each, then one that continues the last */
+    float least, most;    /* first and last knot */
+    Finish finish;
+    Output output;
+    double nodata; /* that stays; NaN: none */
+};
+
+/* Stretches and what else depends on the knots' places; the sizes of the arrays. */
+static uint32_t stretches_of(const Map *map, KnotTable *table)
+{
+    enum { STRETCHES = 4 }; /* a knot, at most; one more */
+    const uint32_t n = map->n_knots;
+    const uint64_t span = table->last - table->first;
+    uint64_t stretch = 0;
+    uint32_t most = 1, begin = 0;
+    while (span >> table->shift >= (uint64_t)n * STRETCHES)
+        table->shift++;
+    for (uint32_t k = 0; k < n; k++) {
+        const uint64_t own = (map->knots[k].key - table->first) >> table->shift;
+        begin = own == stretch ? begin : k;
+        stretch = own;
+        most = k + 1 - begin > most ? k + 1 - begin : most;
+    }
+    for (table->half = 1; 2 * table->half <= most;)
+        table->half *= 2;
+    return (uint32_t)stretch + 1;
+}
+
+static void fill_floats(KnotTable *table, size_t steps)
+{
+    const Map *const map = table->map;
+    const uint32_t n = map->n_knots;
+    const ImgstatSample to = map->to.sample;
+    table->finish = finish_of(map);
+    table->output = output_of(&map->to);
+    table->nodata = nodata_of(map);
+    for (uint32_t k = 0; k < n; k++) {
+        const MapKnot *const knot = &map->knots[k];
+        table->x[k] = value_of(knot->key);
+        table->y[k] =
+            (KnotValues){(float)map_value(to, knot->before), (float)map_value(to, knot->at)};
+    }
+    for (size_t i = 0; i < steps; i++)
+        table->x[n + i] = INFINITY;
+    table->least = table->x[0];
+    table->most = table->x[n - 1];
+    table->y[n] = (KnotValues){table->y[n - 1].at, table->y[n - 1].at};
+}
+
+/* Whether samples are 32-bit floats, and their outputs values of such. */
+static bool floats_hold(const Map *map)
+{
+    const ImgstatSample to = map->to.sample;
+    return map->from == IMGSTAT_F32 &&
+           (to == IMGSTAT_F32 || (sample_is_narrow(to) && to != IMGSTAT_F16));
+}
+
+KnotTable *knot_table_create(BufferCache *scratch, const Map *map)
+{
+    if (map->kind != MAP_KNOTS || map->passthrough || sample_is_narrow(map->from))
+        return NULL;
+    const uint32_t n = map->n_knots;
+    KnotTable made = {.map = map,
+                      .first = map->knots[0].key,
+                      .last = map->knots[n - 1].key,
+                      .is_float = floats_hold(map)};
+    const uint32_t stretches = stretches_of(map, &made);
+    const size_t steps = 2 * (size_t)made.half;
+    const size_t x = made.is_float ? (n + steps) * sizeof *made.x : 0;
+    const size_t y = made.is_float ? (n + 1) * sizeof *made.y : 0;
+    KnotTable *const table =
+        buffer_cache_acquire(scratch, sizeof *table + y + x + stretches * sizeof *table->below);
+    if (!table)
+        return NULL;
+    *table = made;
+    table->y = (KnotValues *)(void *)(table + 1);
+    table->x = (float *)(void *)((unsigned char *)table->y + y);
+    table->below = (uint32_t *)(void *)((unsigned char *)table->x + x);
+    if (made.is_float)
+        fill_floats(table, steps);
+    uint32_t stretch = 0;
+    for (uint32_t k = 0; k < n; k++)
+        while (stretch <= (map->knots[k].key - table->first) >> table->shift)
+            table->below[stretch++] = k;
+    return table;
+}
+
+void knot_table_destroy(KnotTable *table)
+{
+    buffer_cache_release(table);
+}
+
+/* ---- Floats -------------------------------------------------------------------------------- */
+
+enum { KNOT_BLOCK = 512 };
+
+/* Samples, and the knots on both sides. */
+typedef struct FloatBlock {
+    uint32_t raw[KNOT_BLOCK];
+    float x[KNOT_BLOCK]; /* within the knots */
+    float left[KNOT_BLOCK], right[KNOT_BLOCK], at[KNOT_BLOCK], before[KNOT_BLOCK];
+} FloatBlock;
+
+/* How many knots are at or below each of n samples that lie between the first and the last. */
+static void count_floats(const KnotTable *table, const float *x, size_t n, uint32_t *count)
+{
+    const uint32_t from = (uint32_t)table->first;
+    for (size_t i = 0; i < n; i++) {
+        int32_t raw;
+        memcpy(&raw, &x[i], sizeof raw);
+        const uint32_t key = (uint32_t)raw ^ ((uint32_t)(raw >> 31) | 0x80000000u);
+        count[i] = table->below[(key - from) >> table->shift];
+    }
+    for (uint32_t half = table->half; half > 0; half /= 2)
+        for (size_t i = 0; i < n; i++)
+            count[i] += table->x[count[i] + half - 1] <= x[i] ? half : 0;
+}
+
+/* One load after the other: gathers of vectors take as long, and longer where they are wide. */
+static void find_floats(const KnotTable *table, const unsigned char *from, size_t step, size_t n,
+                        FloatBlock *block)
+{
+    uint32_t count[KNOT_BLOCK];
+    for (size_t i = 0; i < n; i++) {
+        float x;
+        memcpy(&block->raw[i], from + i * step * sizeof *block->raw, sizeof *block->raw);
+        memcpy(&x, &block->raw[i], sizeof x);
+        x = x > table->least ? x : table->least; /* NaN: the first knot */
+        block->x[i] = (x < table->most ? x : table->most) + 0.0f;
+    }
+    count_floats(table, block->x, n, count);
+    for (size_t i = 0; i < n; i++) {
+        const size_t right = count[i];
+        block->left[i] = table->x[right - 1];
+        block->right[i] = table->x[right];
+        block->at[i] = table->y[right - 1].at;
+        block->before[i] = table->y[right].before;
+    }
+}
+
+/* The output of a block's sample; 0 of the way at a knot. */
+BODY double knot_value(const Finish *finish, const FloatBlock *block, size_t i)
+{
+    const double a = (double)block->left[i], at = (double)block->at[i];
+    const double part = map_sub((double)block->x[i], a) / map_sub((double)block->right[i], a);
+    return limited(finish, map_add(at, map_mul(map_sub((double)block->before[i], at), part)));
+}
+
+/* `step` is a constant where this is inlined. */
+BODY void map_floats(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
+                     unsigned char *to)
+{
+    const Finish finish = table->finish;
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t raw = block->raw[i];
+        const uint32_t made =
+            finished(&finish, raw, value_of_raw(raw), knot_value(&finish, block, i));
+        memcpy(to + i * step * sizeof made, &made, sizeof made);
+    }
+}
+
+/* To other types. */
+BODY void map_values(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
+                     unsigned char *to)
+{
+    const Map *const map = table->map;
+    const Finish finish = table->finish;
+    const double nodata = table->nodata;
+    const size_t bytes = sample_bits(table->output.sample) / 8;
+    double y[KNOT_BLOCK];
+    uint32_t stays = 0;
+    for (size_t i = 0; i < n; i++) {
+        stays |= value_stays((double)value_of_raw(block->raw[i]), nodata) ? 1 : 0;
+        y[i] = knot_value(&finish, block, i);
+    }
+    give_block(table->output, y, n, to, step);
+    for (size_t i = 0; stays && i < n; i++)
+        if (value_stays((double)value_of_raw(block->raw[i]), nodata))
+            store_raw(to + i * step * bytes, bytes,
+                      map_raw(map, map->from, map->to.sample, block->raw[i]));
+}
+
+typedef void MapFloats(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
+                       unsigned char *to);
+
+BODY void map_steps(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
+                    unsigned char *to)
+{
+    if (table->output.sample != IMGSTAT_F32)
+        map_values(table, block, step, n, to);
+    else if (step == 1)
+        map_floats(table, block, 1, n, to);
+    else
+        map_floats(table, block, step, n, to);
+}
+
+static void floats_portable(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
+                            unsigned char *to)
+{
+    map_steps(table, block, step, n, to);
+}
+
+#if defined(__x86_64__)
+PROCESSOR_VECTORS("avx2", "256")
+static void floats_avx2(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
+                        unsigned char *to)
+{
+    map_steps(table, block, step, n, to);
+}
+
+PROCESSOR_VECTORS("avx512f,avx512bw,avx512dq,avx512vl", "512")
+static void floats_avx512(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
+                          unsigned char *to)
+{
+    map_steps(table, block, step, n, to);
+}
+#endif
+
+static MapFloats *floats_best(void)
+{
+#if defined(__x86_64__)
+    if (cpu_features_level() >= PROCESSOR_AVX512)
+        return floats_avx512;
+    if (cpu_features_level() >= PROCESSOR_AVX2)
+        return floats_avx2;
+#endif
+    return floats_portable;
+}
+
+static void apply_floats(const KnotTable *table, const unsigned char *from, size_t step, size_t n,
+                         unsigned char *to)
+{
+    MapFloats *const map = floats_best();
+    const size_t in = step * sizeof(float), out = step * sample_bits(table->output.sample) / 8;
+    FloatBlock block;
+    for (size_t i = 0; i < n; i += KNOT_BLOCK) {
+        const size_t here = n - i < KNOT_BLOCK ? n - i : KNOT_BLOCK;
+        find_floats(table, from + i * in, step, here, &block);
+        map(table, &block, step, here, to + i * out);
+    }
+}
+
+/* ---- Other types --------------------------------------------------------------------------- */
+
+/* How many knots are at or below a key. Processors look for several at once, since it takes as many
+ * steps for each. */
+static inline uint32_t count_of(const KnotTable *table, const MapKnot *knots, uint64_t own)
+{
+    const uint32_t n = table->map->n_knots;
+    uint64_t key = own > table->first ? own : table->first;
+    key = key < table->last ? key : table->last;
+    uint32_t count = table->below[(key - table->first) >> table->shift];
+    for (uint32_t half = table->half; half > 0; half /= 2) {
+        const uint32_t at = count + half - 1;
+        count += knots[at < n ? at : n - 1].key <= key ? half : 0;
+    }
+    return own < table->first ? 0 : count < n ? count : n;
+}
+
+/* `sample` is a constant where this is inlined. */
+static inline void map_keys(ImgstatSample sample, const KnotTable *table, const unsigned char *from,
+                            size_t step, size_t n, unsigned char *to)
+{
+    const Map *const map = table->map;
+    const ImgstatSample to_sample = map->to.sample;
+    const size_t in = sample_bits(sample) / 8, out = sample_bits(to_sample) / 8;
+    uint64_t raw[KNOT_BLOCK];
+    uint32_t count[KNOT_BLOCK];
+    for (size_t first = 0; first < n; first += KNOT_BLOCK) {
+        const size_t here = n - first < KNOT_BLOCK ? n - first : KNOT_BLOCK;
+        for (size_t i = 0; i < here; i++) {
+            raw[i] = load_raw(from + (first + i) * step * in, in);
+            count[i] = count_of(table, map->knots, sample_key(sample, raw[i]));
+        }
+        for (size_t i = 0; i < here; i++)
+            store_raw(to + (first + i) * step * out, out,
+                      map_raw_between_knots(map, sample, to_sample, map_left_knot(map, count[i]),
+                                            map_right_knot(map, count[i]), raw[i]));
+    }
+}
+
+void apply_knots(const KnotTable *table, const unsigned char *from, size_t step, size_t n,
+                 unsigned char *to)
+{
+    switch (table->map->from) {
+    case IMGSTAT_F32:
+        if (table->is_float)
+            apply_floats(table, from, step, n, to);
+        else
+            map_keys(IMGSTAT_F32, table, from, step, n, to);
+        return;
+    case IMGSTAT_F64:
+        map_keys(IMGSTAT_F64, table, from, step, n, to);
+        return;
+    case IMGSTAT_U32:
+        map_keys(IMGSTAT_U32, table, from, step, n, to);
+        return;
+    default:
+        map_keys(table->map->from, table, from, step, n, to);
+    }
+}

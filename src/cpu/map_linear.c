@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* map_linear.c: straight lines over samples whose values doubles hold, and ratios of 32-bit
+ * integers to integers, without branches, so that compilers make vectors of them. */
+#include "base/cpu_features.h"
+#include "cpu/map_blocks.h"
+
+/* ---- 32-bit floats to such ------------------------------------------------------------------- */
+
+/* `step` and `fused` are constants where this is inlined. */
+BODY void map_floats(const Line *line, bool fused, const unsigned char *from, size_t step, size_t n,
+                     unsigned char *to)
+{
+    const Line l = *line;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t raw;
+        memcpy(&raw, from + i * step * sizeof raw, sizeof raw);
+        const float x = value_of_raw(raw);
+        const uint32_t made =
+            finished(&l.finish, raw, x, line_value(&l, IMGSTAT_F32, fused, (double)x));
+        memcpy(to + i * step * sizeof made, &made, sizeof made);
+    }
+}
+
+/* ---- Any types, by blocks of doubles --------------------------------------------------------- */
+
+/* What maps a block. */
+typedef struct Plan {
+    const Map *map;
+    Line line;
+    Ratio ratio;
+    bool is_line, fused; /* fused: there are multiply-adds */
+    Output output;
+} Plan;
+
+/* `sample`, `by_products` are constants where this is inlined. True: some values stay as they are.
+ */
+BODY bool map_values(const Line *line, ImgstatSample sample, bool by_products, const double *x,
+                     size_t n, double *y)
+{
+    const Line l = *line;
+    uint32_t leaves = 0;
+    for (size_t i = 0; i < n; i++) {
+        leaves |= value_stays(x[i], l.stays) ? 1 : 0;
+        y[i] = line_value(&l, sample, by_products, x[i]);
+    }
+    return leaves != 0;
+}
+
+BODY bool map_ratios(const Ratio *ratio, const double *x, size_t n, double *y)
+{
+    const Ratio r = *ratio;
+    uint32_t leaves = 0;
+    for (size_t i = 0; i < n; i++) {
+        leaves |= x[i] == r.stays ? 1 : 0;
+        y[i] = ratio_value(&r, x[i]);
+    }
+    return leaves != 0;
+}
+
+BODY bool map_block(const Plan *plan, const double *x, size_t n, double *y)
+{
+    if (!plan->is_line)
+        return map_ratios(&plan->ratio, x, n, y);
+    if (plan->map->from == IMGSTAT_F64)
+        return map_values(&plan->line, IMGSTAT_F64, false, x, n, y);
+    if (plan->fused && plan->line.inverse != 0.0)
+        return map_values(&plan->line, IMGSTAT_F32, true, x, n, y);
+    return map_values(&plan->line, IMGSTAT_F32, false, x, n, y);
+}
+
+BODY void map_blocks(const Plan *plan, const unsigned char *from, size_t step, size_t n,
+                     unsigned char *to)
+{
+    const ImgstatSample in = plan->map->from, out = plan->map->to.sample;
+    const size_t in_step = step * sample_bits(in) / 8, out_step = step * sample_bits(out) / 8;
+    const double nodata = plan->is_line ? plan->line.stays : plan->ratio.stays;
+    double x[BLOCK], y[BLOCK];
+    Stays stays;
+    for (size_t first = 0; first < n; first += BLOCK) {
+        const size_t here = n - first < BLOCK ? n - first : BLOCK;
+        const unsigned char *const source = from + first * in_step;
+        unsigned char *const target = to + first * out_step;
+        take_block(in, source, step, here, x);
+        const bool some_stay = map_block(plan, x, here, y);
+        if (some_stay)
+            find_stays(plan->map, nodata, source, step, x, here, &stays);
+        give_block(plan->output, y, here, target, step);
+        if (some_stay)
+            give_stays(plan->map, &stays, target, step);
+    }
+}
+
+/* ---- By the processor's instructions --------------------------------------------------------- */
+
+BODY void map_all(const Plan *plan, bool fused, const unsigned char *from, size_t step, size_t n,
+                  unsigned char *to)
+{
+    const bool floats = plan->is_line && is_float_map(plan->map);
+    if (floats && fused && plan->line.inverse != 0.0)
+        map_floats(&plan->line, true, from, step, n, to);
+    else if (floats)
+        map_floats(&plan->line, false, from, step, n, to);
+    else
+        map_blocks(plan, from, step, n, to);
+}
+
+BODY void map_steps(const Plan *plan, bool fused, const unsigned char *from, size_t step, size_t n,
+                    unsigned char *to)
+{
+    if (step == 1)
+        map_all(plan, fused, from, 1, n, to);
+    else
+        map_all(plan, fused, from, step, n, to);
+}
+
+#if defined(__x86_64__)
+PROCESSOR_VECTORS("avx2,fma", "256")
+static void line_avx2(const Plan *plan, const unsigned char *from, size_t step, size_t n,
+                      unsigned char *to)
+{
+    map_steps(plan, true, from, step, n, to);
+}
+
+PROCESSOR_VECTORS("avx512f,avx512bw,avx512dq,avx512vl,fma", "512")
+static void line_avx512(const Plan *plan, const unsigned char *from, size_t step, size_t n,
+                        unsigned char *to)
+{
+    map_steps(plan, true, from, step, n, to);
+}
+#endif
+
+bool apply_line(const Map *map, const unsigned char *from, size_t step, size_t n, unsigned char *to)
+{
+    Plan plan = {.map = map, .fused = cpu_features_level() >= PROCESSOR_AVX2};
+    plan.is_line = line_of(map, &plan.line);
+    if (!plan.is_line && !(plan.fused && ratio_of(map, &plan.ratio)))
+        return false;
+    plan.output = output_of(&map->to);
+#if defined(__x86_64__)
+    if (cpu_features_level() >= PROCESSOR_AVX512) {
+        line_avx512(&plan, from, step, n, to);
+        return true;
+    }
+    if (cpu_features_level() >= PROCESSOR_AVX2) {
+        line_avx2(&plan, from, step, n, to);
+        return true;
+    }
+#endif
+    map_steps(&plan, false, from, step, n, to);
+    return true;
+}

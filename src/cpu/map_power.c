@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/* map_power.c: power laws over samples whose values doubles hold. Logarithms and exponentials to
+ * some 40 bits, with a bound of how far they, and map_power, may be from the power; where one
+ * output is nearest to all that lies within the bound, map_power comes to that, too. Of some ten
+ * thousand 32-bit floats one is left, which map_power itself maps; 64-bit ones all are. */
+#include "base/cpu_features.h"
+#include "cpu/map_blocks.h"
+
+/* The least logarithm that counts. No 32-bit range is wider than 2^129, so that what lies below
+ * 2^-299 of it disappears beside any output, and beside 0. */
+static const double least_log = -300.0;
+
+/* What is known of an output. */
+enum {
+    SETTLED,
+    OPEN, /* map_powers tells */
+    TINY  /* its unit lies below what that takes */
+};
+
+/* A map's values. Limits are among them, so that compilers see no constants and make no branches of
+ * them. */
+typedef struct Power {
+    const Map *map;
+    Output output;
+    Finish finish; /* its lo and hi */
+    double nodata; /* that stays; NaN: none */
+    double black, span, exponent, lo, width;
+    double least, most; /* units: below all of 32 bits that are above 0, which begin at
+                           2^-149 / 2^129; 1 */
+    double least_exact; /* units whose powers map_powers can tell, beside `least` */
+    double least_log;
+    double slack; /* twice what is lost where lo is added */
+} Power;
+
+/* A block of samples on its way. */
+typedef struct Powers {
+    double x[BLOCK];
+    double unit[BLOCK], above[BLOCK]; /* within the limits; 1 if it was above 0, else 0 */
+    double log2[BLOCK];               /* of the power */
+    double y[BLOCK];                  /* the output, */
+    uint32_t open[BLOCK];             /* if SETTLED */
+    bool some_stay, some_open;
+    Stays stays;
+} Powers;
+
+static Power power_of(const Map *map)
+{
+    Power p = {.map = map,
+               .output = output_of(&map->to),
+               .finish = finish_of(map),
+               .nodata = nodata_of(map),
+               .black = map_value(map->from, map->black),
+               .exponent = map->factor,
+               .least = 0x1p-290,
+               .most = 1.0,
+               .least_log = least_log};
+    p.least_exact = exp2(-900.0 / p.exponent);
+    p.span = map_sub(map_value(map->from, map->white), p.black);
+    p.lo = p.finish.lo;
+    p.width = map_sub(p.finish.hi, p.lo);
+    p.slack = fabs(p.lo) * 0x1p-51;
+    return p;
+}
+
+/* a * b + c, rounded once or twice: the bound has room for both. `fused`: a constant where this is
+ * inlined, true where there are such instructions. */
+BODY double multiply_add(bool fused, double a, double b, double c)
+{
+    return fused ? fma(a, b, c) : a * b + c;
+}
+
+/* From values to units. */
+BODY void take_units(const Power *p, size_t n, Powers *s)
+{
+    const double nodata = p->nodata, black = p->black, span = p->span;
+    const double least = p->least, most = p->most;
+    uint32_t stays = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double unit = map_sub(s->x[i], black) / span;
+        double within = unit > least ? unit : least; /* NaN, too */
+        within = within < most ? within : most;
+        stays |= value_stays(s->x[i], nodata) ? 1 : 0;
+        s->above[i] = unit > 0.0 ? 1.0 : 0.0;
+        s->open[i] = (uint32_t)(unit > 0.0) & (uint32_t)(unit < least) ? TINY : SETTLED;
+        s->unit[i] = within;
+    }
+    for (size_t i = n; i < BLOCK; i++) {
+        s->unit[i] = s->above[i] = 1.0;
+        s->open[i] = SETTLED;
+    }
+    s->some_stay = stays != 0;
+}
+
+/* Bits of what is added to 2^52 stand in its own lowest ones. */
+static const double whole_bits = 4503599627370496.0;
+
+/* x = 2^exponent m, x normal and above 0, m from `root`, as bits, to below twice that. */
+BODY double mantissa_of(double x, uint64_t root, double *exponent)
+{
+    const uint64_t fraction = ((uint64_t)1 << 52) - 1, one = (uint64_t)1023 << 52;
+    uint64_t bits, biased;
+    double m;
+    memcpy(&bits, &x, sizeof bits);
+    memcpy(&biased, &whole_bits, sizeof biased);
+    bits += one - root;
+    biased |= bits >> 52;
+    memcpy(exponent, &biased, sizeof *exponent);
+    bits = (bits & fraction) + root;
+    memcpy(&m, &bits, sizeof m);
+    *exponent -= whole_bits + 1023.0;
+    return m;
+}
+
+/* log2 of 2^e m, with m from the root of 1/2 to that of 2, is e + a polynomial of z = s^2 times
+ * s = (m - 1) / (m + 1): relatively 2^-45.09 off, e and the rest never having different signs, so
+ * that their sum is no worse. (Minimax polynomials, by Remez' algorithm.) */
+BODY void take_logarithms(const Power *p, bool fused, Powers *s)
+{
+    const uint64_t root = 0x3FE6A09E667F3BCD; /* of 1/2, as bits */
+    for (size_t i = 0; i < BLOCK; i++) {
+        double e;
+        const double m = mantissa_of(s->unit[i], root, &e);
+        const double ratio = (m - 1.0) / (m + 1.0), z = ratio * ratio, z2 = z * z;
+        const double a = multiply_add(fused, z, 0.96179669411330659, 2.8853900817778499);
+        const double b = multiply_add(fused, z, 0.41220925105347611, 0.57707794237680154);
+        const double c = multiply_add(fused, z, 0.28289928145965199, 0.31990575510624353);
+        const double factor =
+            multiply_add(fused, z2 * z2, c, multiply_add(fused, z2, b, a)); /* shallow: fast */
+        const double y = p->exponent * multiply_add(fused, ratio, factor, e);
+        s->log2[i] = y > p->least_log ? y : p->least_log;
+    }
+}
+
+/* 2^y = 2^n 2^f with a polynomial of f, from -1/2 to 1/2: relatively 2^-40.23 off. `to_float` is a
+ * constant where this is inlined: outputs are 32-bit floats, else integers. */
+BODY void take_powers(const Power *p, bool fused, bool to_float, Powers *s)
+{
+    uint32_t any = 0;
+    const double integer = 6755399441055744.0; /* 1.5 * 2^52: rounds, and the bits say to what */
+    const uint64_t one = (uint64_t)1023 << 52;
+    for (size_t i = 0; i < BLOCK; i++) {
+        const double y = s->log2[i], whole = y + integer, f = y - (whole - integer);
+        const double f2 = f * f, f4 = f2 * f2;
+        uint64_t bits;
+        double scale;
+        memcpy(&bits, &whole, sizeof bits);
+        bits = (bits << 52) + one;
+        memcpy(&scale, &bits, sizeof scale);
+        const double a = multiply_add(fused, f, 0.69314718054651436, 0.9999999999997623);
+        const double b = multiply_add(fused, f, 0.05550410939341089, 0.24022650698880321);
+        const double c = multiply_add(fused, f, 0.0013333452062791777, 0.0096181285428704102);
+        const double d = multiply_add(fused, f, 1.5309737294734561e-05, 0.00015403851744514194);
+        const double upper =
+            multiply_add(fused, f4, 1.317585882142459e-06, multiply_add(fused, f2, d, c));
+        const double power =
+            multiply_add(fused, f4, upper, multiply_add(fused, f2, b, a)) * scale * s->above[i];
+        /* What is off: |y| ln 2 2^-45.09 and 2^-40.23 of the power, its own roundings and those of
+         * map_power (2^-47 for logarithms that count); all of that more than twice. */
+        const double part = power * p->width, value = part + p->lo;
+        const double bound =
+            multiply_add(fused, part, multiply_add(fused, y, -0x1p-42, 0x1p-39), p->slack);
+        const double below = limited(&p->finish, value - bound);
+        const double beyond = limited(&p->finish, value + bound);
+        const double least = to_float ? (double)(float)below : rint(below);
+        const double most = to_float ? (double)(float)beyond : rint(beyond);
+        s->y[i] = most;
+        s->open[i] |= least == most ? SETTLED : OPEN;
+        any |= s->open[i];
+    }
+    s->some_open = any != 0;
+}
+
+/* map_power, the same operations, of n units from 2^-290 to 1, in their place; powers above 2^-300.
+ * Without branches, so that compilers make vectors of it. */
+BODY void map_powers(double g, double *unit, size_t n)
+{
+    const uint64_t above_root = 0x3FE6A09E667F3BCE; /* the next double */
+    for (size_t i = 0; i < n; i++) {
+        double exponent;
+        const double m = mantissa_of(unit[i], above_root, &exponent);
+        const double top = m - 1.0, bottom = m + 1.0, s = top / bottom;
+        const double bottom_low = m - (bottom - 1.0);
+        const double s_low = (fma(-s, bottom, top) - map_mul(s, bottom_low)) / bottom;
+        const double z = map_mul(s, s);
+        double series = 1.0 / 23.0;
+#pragma GCC unroll 32
+        for (int k = 21; k >= 3; k -= 2)
+            series = fma(series, z, 1.0 / (double)k);
+        const double tail = fma(map_mul(map_mul(s, z), series), 1.0, s_low);
+        const double c = 2.8853900817779268, c_low = 4.0710547481862066e-17;
+        const double main_part = map_mul(s, c);
+        const double main_low = map_add(fma(s, c, -main_part), fma(s, c_low, map_mul(tail, c)));
+        const double high = map_add(exponent, main_part);
+        const double low = map_add(map_sub(main_part, map_sub(high, exponent)), main_low);
+        const double y = map_mul(g, high), y_low = map_add(fma(g, high, -y), map_mul(g, low));
+        const double whole = rint(y);
+        const double t = map_mul(map_add(map_sub(y, whole), y_low), 0.69314718055994531);
+        double e = 1.0;
+#pragma GCC unroll 32
+        for (int k = 18; k >= 1; k--)
+            e = fma(map_mul(e, t), 1.0 / (double)k, 1.0);
+        const double scale = whole + 1023.0 + whole_bits; /* the biased exponent's bits */
+        uint64_t bits;
+        double factor;
+        memcpy(&bits, &scale, sizeof bits);
+        bits <<= 52;
+        memcpy(&factor, &bits, sizeof factor);
+        unit[i] = map_mul(e, factor);
+    }
+}
+
+/* What the bound leaves open. */
+BODY void find_exactly(const Power *p, bool fused, size_t n, Powers *s)
+{
+    size_t open = 0;
+    uint32_t at[BLOCK];
+    double power[BLOCK];
+    for (size_t i = 0; i < n; i++) {
+        at[open] = (uint32_t)i;
+        power[open] = s->unit[i];
+        open += s->open[i] != SETTLED;
+    }
+    const bool together = fused && p->exponent != 1.0; /* which changes nothing */
+    if (together)
+        map_powers(p->exponent, power, open);
+    for (size_t k = 0; k < open; k++) {
+        const size_t i = at[k];
+        if (!together || s->open[i] & TINY)
+            power[k] = map_power(map_sub(s->x[i], p->black) / p->span, p->exponent);
+        double y = limited(&p->finish, map_add(map_mul(power[k], p->width), p->lo));
+        y = power[k] < 1.0 ? y : p->finish.hi;
+        s->y[i] = power[k] > 0.0 && s->above[i] > 0.0 ? y : p->finish.lo;
+    }
+}
+
+/* Outputs of a block. */
+BODY void find_powers(const Power *p, bool fused, size_t n, Powers *s)
+{
+    take_units(p, n, s);
+    if (p->output.sample == IMGSTAT_F64) {
+        for (size_t i = 0; i < n; i++)
+            s->open[i] |= s->unit[i] < p->least_exact ? TINY : OPEN;
+        s->some_open = true;
+    } else {
+        take_logarithms(p, fused, s);
+        if (p->output.sample == IMGSTAT_F32)
+            take_powers(p, fused, true, s);
+        else
+            take_powers(p, fused, false, s);
+    }
+    if (s->some_open)
+        find_exactly(p, fused, n, s);
+}
+
+/* `step` is a constant where this is inlined. */
+BODY void power_row(const Map *map, bool fused, const unsigned char *from, size_t step, size_t n,
+                    unsigned char *to)
+{
+    const Power power = power_of(map);
+    const size_t in = step * sample_bits(map->from) / 8;
+    const size_t out = step * sample_bits(map->to.sample) / 8;
+    Powers s;
+    for (size_t first = 0; first < n; first += BLOCK) {
+        const size_t here = n - first < BLOCK ? n - first : BLOCK;
+        const unsigned char *const source = from + first * in;
+        take_block(map->from, source, step, here, s.x);
+        find_powers(&power, fused, here, &s);
+        if (s.some_stay)
+            find_stays(map, power.nodata, source, step, s.x, here, &s.stays);
+        give_block(power.output, s.y, here, to + first * out, step);
+        if (s.some_stay)
+            give_stays(map, &s.stays, to + first * out, step);
+    }
+}
+
+BODY void power_steps(const Map *map, bool fused, const unsigned char *from, size_t step, size_t n,
+                      unsigned char *to)
+{
+    if (step == 1)
+        power_row(map, fused, from, 1, n, to);
+    else
+        power_row(map, fused, from, step, n, to);
+}
+
+void apply_power_portable(const Map *map, const unsigned char *from, size_t step, size_t n,
+                          unsigned char *to)
+{
+    power_steps(map, false, from, step, n, to);
+}
+
+#if defined(__x86_64__)
+PROCESSOR_VECTORS("avx2,fma", "256")
+void apply_power_avx2(const Map *map, const unsigned char *from, size_t step, size_t n,
+                      unsigned char *to)
+{
+    power_steps(map, true, from, step, n, to);
+}
+
+PROCESSOR_VECTORS("avx512f,avx512bw,avx512dq,avx512vl,fma", "512")
+void apply_power_avx512(const Map *map, const unsigned char *from, size_t step, size_t n,
+                        unsigned char *to)
+{
+    power_steps(map, true, from, step, n, to);
+}
+#endif
+
+static ApplyPower *apply_power_best(void)
+{
+#if defined(__x86_64__)
+    if (cpu_features_level() >= PROCESSOR_AVX512)
+        return apply_power_avx512;
+    if (cpu_features_level() >= PROCESSOR_AVX2)
+        return apply_power_avx2;
+#endif
+    return apply_power_portable;
+}
+
+bool apply_power(const Map *map, const unsigned char *from, size_t step, size_t n,
+                 unsigned char *to)
+{
+    if (map->kind != MAP_POWER || sample_is_narrow(map->from) || sample_exceeds_double(map->from) ||
+        map->to.sample == IMGSTAT_F16 || sample_exceeds_double(map->to.sample) ||
+        map_is_identity(map))
+        return false;
+    apply_power_best()(map, from, step, n, to);
+    return true;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* map_rows.c: a transfer over pixels, the portable version: what every other device is compared
+ * with.
+ */
+#include "cpu/map_rows.h"
+
+#include "cpu/lut8.h"
+
+#include <stdlib.h>
+
+/* ---- Checks -------------------------------------------------------------------------------- */
+
+ImgstatResult apply_check_shapes(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
+                                 ImgstatError *err)
+{
+    if (from->width != to->width || from->height != to->height || from->channels != to->channels)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "the output is %ux%u with %u channels, the input %ux%u with %u", to->width,
+                         to->height, to->channels, from->width, from->height, from->channels);
+    if (to->sample != sample)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "the output has samples of type %s; the transfer makes %s",
+                         imgstat_sample_name(to->sample), imgstat_sample_name(sample));
+    const bool on_device = from->memory == IMGSTAT_CUDA;
+    const bool same =
+        from->memory == to->memory &&
+        (on_device ? from->device.address == to->device.address : from->host == to->host);
+    if (same && (from->sample != to->sample || from->pitch != to->pitch))
+        return error_set(err, IMGSTAT_ERR_ARG, "in place, the sample type cannot change");
+    return IMGSTAT_OK;
+}
+
+ImgstatResult apply_check_pair(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
+                               ImgstatError *err)
+{
+    if (from->memory == IMGSTAT_CUDA || to->memory == IMGSTAT_CUDA)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "the pixels are in device memory; host memory is expected");
+    return apply_check_shapes(from, sample, to, err);
+}
+
+ImgstatResult apply_check(const Transfer *transfer, const ImagePro *from, int16_t alpha,
+                          ImgstatError *err)
+{
+    if (from->sample != transfer->from)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "the transfer is for samples of type %s; the image has %s",
+                         imgstat_sample_name(transfer->from), imgstat_sample_name(from->sample));
+    const unsigned width = sample_bits(from->sample), bits = from->bits ? from->bits : width;
+    if (transfer->from_bits && bits > transfer->from_bits)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "the transfer is for samples of %u bits; the image has %u",
+                         transfer->from_bits, bits);
+    IMGSTAT_TRY(image_check_alpha(from, alpha, err));
+    const int colours = from->channels - (alpha >= 0);
+    if (transfer->luma && (colours < 3 || (alpha >= 0 && alpha < 3)))
+        return error_set(err, IMGSTAT_ERR_ARG, "the transfer is for luma; the image is not RGB");
+    if (!transfer->luma && transfer->n_maps != 1 && transfer->n_maps != colours)
+        return error_set(err, IMGSTAT_ERR_ARG, "the transfer is for %u channels; the image has %d",
+                         transfer->n_maps, colours);
+    return IMGSTAT_OK;
+}
+
+/* ---- Narrow types: a table a channel ------------------------------------------------------- */
+
+/* One channel of a row: bits by table. */
+static void lookup_8(const unsigned char *from, size_t step, const uint32_t *table, size_t n,
+                     unsigned char *to, size_t out_bytes)
+{
+    if (out_bytes == 1)
+        for (size_t i = 0; i < n; i++)
+            to[i * step] = (unsigned char)table[from[i * step]];
+    else
+        for (size_t i = 0; i < n; i++)
+            store_raw(to + i * step * out_bytes, out_bytes, table[from[i * step]]);
+}
+
+static void lookup_16(const unsigned char *from, size_t step, const uint32_t *table, size_t n,
+                      unsigned char *to, size_t out_bytes)
+{
+    if (out_bytes == 2)
+        for (size_t i = 0; i < n; i++)
+            store_raw(to + i * step * 2, 2, table[load_raw(from + i * step * 2, 2)]);
+    else
+        for (size_t i = 0; i < n; i++)
+            store_raw(to + i * step * out_bytes, out_bytes,
+                      table[load_raw(from + i * step * 2, 2)]);
+}
+
+static void lookup(size_t bytes, const unsigned char *from, size_t step, const uint32_t *table,
+                   size_t n, unsigned char *to, size_t out_bytes)
+{
+    if (bytes == 1)
+        lookup_8(from, step, table, n, to, out_bytes);
+    else
+        lookup_16(from, step, table, n, to, out_bytes);
+}
+
+/* Tables by raw bits, of all maps and then of rescale. Unsigned types: those of the transfer. */
+static const uint32_t *tables_by_raw(const Transfer *transfer, uint32_t **own, ImgstatError *err)
+{
+    *own = NULL;
+    const size_t entries = sample_record_bins(transfer->from);
+    if (!sample_is_signed(transfer->from) && !sample_is_float(transfer->from))
+        return transfer->tables;
+    const size_t n = (transfer->n_maps + 1u) * entries;
+    *own = malloc(n * sizeof **own);
+    if (!*own) {
+        error_memory(err, n * sizeof **own, "tables");
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++)
+        (*own)[i] = transfer->tables[i - i % entries + sample_key(transfer->from, i % entries)];
+    return *own;
+}
+
+/* A negative zero has the key of zero; in its own type it stays negative where zero stays zero. */
+static void keep_negative_zero(const Transfer *transfer, uint32_t *own)
+{
+    if (!own || transfer->from != IMGSTAT_F16 || transfer->rescale.to.sample != IMGSTAT_F16)
+        return;
+    const size_t entries = sample_record_bins(IMGSTAT_F16);
+    for (size_t m = 0; m <= transfer->n_maps; m++)
+        if (own[m * entries + 0x8000u] == 0 &&
+            (m == transfer->n_maps || transfer->maps[m].passthrough))
+            own[m * entries + 0x8000u] = 0x8000u;
+}
+
+/* All channels at once: bytes to bytes, no mask. False where that is not what is asked for. */
+static bool apply_bytes(const Transfer *transfer, const uint32_t *tables, const ImagePro *from,
+                        int16_t alpha, ImagePro *to)
+{
+    enum { ENTRIES = 256 };
+    uint8_t bytes[LOOKUP_CHANNELS * ENTRIES];
+    if (sample_bits(from->sample) != 8 || sample_bits(to->sample) != 8 || from->mask ||
+        from->channels > LOOKUP_CHANNELS)
+        return false;
+    const bool flat = transfer->n_maps == 1 && alpha < 0;
+    const unsigned channels = flat ? 1 : from->channels;
+    const size_t row = from->width * (size_t)from->channels;
+    size_t map = 0;
+    for (unsigned c = 0; c < channels; c++) {
+        const bool left = (int)c == alpha;
+        const uint32_t *const table = tables + (left ? transfer->n_maps : map) * ENTRIES;
+        map += !left && transfer->n_maps > 1;
+        for (size_t k = 0; k < ENTRIES; k++)
+            bytes[c * ENTRIES + k] = (uint8_t)table[k];
+    }
+    const LookupBytes lookup_row = lookup_bytes();
+    for (size_t y = 0; y < from->height; y++)
+        lookup_row(image_row(from, y), row, channels, bytes, row_of(to, y));
+    return true;
+}
+
+static ImgstatResult apply_tables(const Transfer *transfer, const ImagePro *from, int16_t alpha,
+                                  ImagePro *to, ImgstatError *err)
+{
+    uint32_t *own;
+    const uint32_t *const tables = tables_by_raw(transfer, &own, err);
+    if (!tables)
+        return IMGSTAT_ERR_MEMORY;
+    keep_negative_zero(transfer, own);
+    const size_t entries = sample_record_bins(transfer->from);
+    const uint32_t *const rescale = tables + transfer->n_maps * entries;
+    const size_t in = imgstat_sample_bytes(from->sample), out = imgstat_sample_bytes(to->sample);
+    const size_t channels = from->channels;
+    const bool flat = transfer->n_maps == 1 && alpha < 0;
+    const bool done = apply_bytes(transfer, tables, from, alpha, to);
+    for (size_t y = 0; !done && y < from->height; y++) {
+        const unsigned char *const source = image_row(from, y);
+        unsigned char *const target = row_of(to, y);
+        const uint8_t *const mask = mask_row(from, y);
+        if (flat && !mask) {
+            lookup(in, source, 1, tables, from->width * channels, target, out);
+            continue;
+        }
+        size_t map = 0;
+        for (size_t c = 0; c < channels; c++) {
+            const bool left = (int)c == alpha;
+            const uint32_t *const table = left ? rescale : tables + map * entries;
+            map += !left && transfer->n_maps > 1;
+            if (!mask) {
+                lookup(in, source + c * in, channels, table, from->width, target + c * out, out);
+                continue;
+            }
+            for (size_t x = 0; x < from->width; x++)
+                lookup(in, source + (x * channels + c) * in, 1, mask[x] ? table : rescale, 1,
+                       target + (x * channels + c) * out, out);
+        }
+    }
+    free(own);
+    return IMGSTAT_OK;
+}
+
+/* ---- Wide types: arithmetic ---------------------------------------------------------------- */
+
+/* One channel of a row. `sample` is a constant where this is inlined. */
+static inline void map_row(ImgstatSample sample, const Map *map, const Map *rescale,
+                           const unsigned char *from, size_t step, size_t n, const uint8_t *mask,
+                           unsigned char *to, ImgstatSample to_sample)
+{
+    const size_t in = sample_bits(sample) / 8, out = sample_bits(to_sample) / 8;
+    for (size_t x = 0; x < n; x++) {
+        const uint64_t raw = load_raw(from + x * step * in, in);
+        const Map *const use = mask && !mask[x] ? rescale : map;
+        store_raw(to + x * step * out, out, map_raw(use, sample, to_sample, raw));
+    }
+}
+
+static void map_row_of(ImgstatSample sample, const Map *map, const Map *rescale,
+                       const unsigned char *from, size_t step, size_t n, const uint8_t *mask,
+                       unsigned char *to, ImgstatSample to_sample)
+{
+    switch (sample) {
+    case IMGSTAT_F32:
+        map_row(IMGSTAT_F32, map, rescale, from, step, n, mask, to, to_sample);
+        return;
+    case IMGSTAT_F64:
+        map_row(IMGSTAT_F64, map, rescale, from, step, n, mask, to, to_sample);
+        return;
+    case IMGSTAT_U32:
+        map_row(IMGSTAT_U32, map, rescale, from, step, n, mask, to, to_sample);
+        return;
+    default:
+        map_row(sample, map, rescale, from, step, n, mask, to, to_sample);
+    }
+}
+
+bool apply_loops(const Transfer *transfer, size_t m, const unsigned char *from, size_t step,
+                 size_t n, unsigned char *to)
+{
+    const Map *const map = &transfer->maps[m];
+    if (!transfer->knot_tables[m])
+        return apply_line(map, from, step, n, to) || apply_power(map, from, step, n, to);
+    apply_knots(transfer->knot_tables[m], from, step, n, to);
+    return true;
+}
+
+static void apply_maps(const Transfer *transfer, const ImagePro *from, int16_t alpha, ImagePro *to)
+{
+    const size_t in = imgstat_sample_bytes(from->sample), out = imgstat_sample_bytes(to->sample);
+    const size_t channels = from->channels;
+    const bool flat = transfer->n_maps == 1 && alpha < 0;
+    for (size_t y = 0; y < from->height; y++) {
+        const unsigned char *const source = image_row(from, y);
+        unsigned char *const target = row_of(to, y);
+        const uint8_t *const mask = mask_row(from, y);
+        if (flat && !mask && apply_loops(transfer, 0, source, 1, from->width * channels, target))
+            continue;
+        size_t m = 0;
+        for (size_t c = 0; c < channels; c++) {
+            const bool left = (int)c == alpha;
+            const size_t own = m;
+            const Map *const map = left ? &transfer->rescale : &transfer->maps[own];
+            m += !left && transfer->n_maps > 1;
+            const unsigned char *const first = source + c * in;
+            if (mask || !(left ? apply_line(map, first, channels, from->width, target + c * out)
+                               : apply_loops(transfer, own, first, channels, from->width,
+                                             target + c * out)))
+                map_row_of(from->sample, map, &transfer->rescale, first, channels, from->width,
+                           mask, target + c * out, to->sample);
+        }
+    }
+}
+
+/* ---- One call ------------------------------------------------------------------------------ */
+
+ImgstatResult transfer_apply(const Transfer *transfer, const ImagePro *from, int16_t alpha,
+                             ImagePro *to, ImgstatError *err)
+{
+    IMGSTAT_TRY(apply_check(transfer, from, alpha, err));
+    IMGSTAT_TRY(apply_check_pair(from, transfer->rescale.to.sample, to, err));
+    if (transfer->luma) {
+        luma_transfer(transfer, from, alpha, to);
+        return IMGSTAT_OK;
+    }
+    if (sample_is_narrow(from->sample))
+        return apply_tables(transfer, from, alpha, to, err);
+    apply_maps(transfer, from, alpha, to);
+    return IMGSTAT_OK;
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/* measure.c: the measure slot: images cut into tasks, threads' partial records merged. */
+#include "cpu/reference.h"
+
+#include <stdlib.h>
+
+/* A partial record of more counters than this is not kept per thread: such an image (hundreds of
+ * channels of 65,536 bins) is counted by one thread, straight into its record. */
+enum { PARTIAL_COUNTERS = 1 << 26 };
+/* Counters are emptied into the record before they hold this many samples of a channel; a task
+ * adds at most CPU_TASK_PIXELS, so 32 bits are enough. */
+static const uint64_t PENDING_LIMIT = (uint64_t)1 << 31;
+
+/* Bytes of an image before it is chosen how to count the rest: looking costs as much as counting
+ * some thousand. */
+enum { CHOOSE_FROM = 1 << 14 };
+
+/* One call of measure. */
+typedef struct Plan {
+    CpuDevice *device;
+    const ImagePro *images;
+    const DeviceRecord *records;
+    size_t n;
+    size_t *first_task; /* n + 1; image i has tasks [first_task[i], first_task[i + 1]) */
+} Plan;
+
+static Tally *record_tally(const DeviceRecord *record)
+{
+    return (Tally *)(uintptr_t)record->mem.address;
+}
+
+/* NULL where the record has none. */
+static uint64_t *record_bins(const DeviceRecord *record)
+{
+    if (!record_parts_bins(record->sample, record->parts))
+        return NULL;
+    return (uint64_t *)(void *)(record_tally(record) + record->channels);
+}
+
+static CpuCounting counting_of(const Plan *plan, size_t i)
+{
+    return cpu_counting(&plan->images[i], record_bins(&plan->records[i]) != NULL);
+}
+
+static bool is_direct(const Plan *plan, size_t i)
+{
+    return cpu_counters(&plan->images[i], counting_of(plan, i)) > PARTIAL_COUNTERS;
+}
+
+/* Empties n counters of raw samples or of keys' leading bits into bins. low: NULL, or the table of
+ * 8-bit counters that belongs to them. */
+static void flush_counts(uint32_t *counts, uint8_t *low, uint32_t n, ImgstatSample sample,
+                         uint64_t *bins)
+{
+    enum { SOME = 16 };
+    const bool in_order = sample != IMGSTAT_F16; /* as many follow each other among the bins */
+    const uint32_t flip = sample_is_narrow(sample) ? (uint32_t)sample_key(sample, 0) : 0;
+    const uint8_t none[SOME] = {0};
+    for (uint32_t i = 0; i < n; i += SOME) {
+        const uint8_t *const more = low ? low + i : none;
+        uint32_t sum[SOME], any = 0;
+        for (uint32_t k = 0; k < SOME; k++) {
+            sum[k] = counts[i + k] + more[k];
+            any |= sum[k];
+        }
+        if (any == 0)
+            continue;
+        for (uint32_t k = 0; in_order && k < SOME; k++)
+            bins[(i ^ flip) + k] += sum[k];
+        for (uint32_t k = 0; !in_order && k < SOME; k++)
+            bins[sample_key(sample, i + k)] += sum[k];
+        memset(counts + i, 0, SOME * sizeof *counts);
+        if (low)
+            memset(low + i, 0, SOME);
+    }
+}
+
+/* Empties further tables of them into wide counters. */
+static void flush_low(uint8_t *low, unsigned tables, uint32_t *wide)
+{
+    enum { LINE = 64 };
+    for (unsigned t = 0; t < tables; t++, low += LOOP_LOW) {
+        for (size_t i = 0; i < 65536; i += LINE) {
+            uint64_t eight[LINE / 8], any = 0;
+            memcpy(eight, low + i, LINE);
+            for (unsigned k = 0; k < LINE / 8; k++)
+                any |= eight[k];
+            if (any == 0)
+                continue;
+            for (size_t k = i; k < i + LINE; k++)
+                wide[k] += low[k];
+            memset(low + i, 0, LINE);
+        }
+    }
+}
+
+/* The ith counter, of 1 or 4 bytes: `size` is a constant where this is inlined. */
+static inline uint32_t counter_at(const unsigned char *counters, size_t size, unsigned i)
+{
+    uint32_t wide;
+    if (size == 1)
+        return counters[i];
+    memcpy(&wide, counters + i * size, sizeof wide);
+    return wide;
+}
+
+/* Empties a table of pairs into the counters of their first and second bytes. */
+static inline void flush_pairs(void *table, size_t size, uint32_t *first, uint32_t *second)
+{
+    unsigned char *row = table;
+    for (unsigned high = 0; high < 256; high++, row += 256 * size) {
+        uint32_t sum = 0;
+        for (unsigned low = 0; low < 256; low++)
+            sum += counter_at(row, size, low);
+        if (sum == 0)
+            continue;
+        for (unsigned low = 0; low < 256; low++)
+            first[low] += counter_at(row, size, low);
+        second[high] += sum;
+        memset(row, 0, 256 * size);
+    }
+}
+
+/* Leaves the counts of bytes in the first table of each channel. No counter exceeds the pixels
+ * pending. */
+static void flush_bytes(const LoopBytes *counters, unsigned channels)
+{
+    for (unsigned t = 0; counters->pairs && t < loop_pair_tables(channels); t++) {
+        uint32_t *const first = counters->bytes + 2 * t % channels * LOOP_BYTES; /* little-endian */
+        uint32_t *const second = counters->bytes + (2 * t + 1) % channels * LOOP_BYTES;
+        flush_pairs(counters->pairs + t * (size_t)LOOP_LOW, 1, first, second);
+        flush_pairs(counters->wide + t * (size_t)LOOP_TABLE, 4, first, second);
+    }
+    for (unsigned c = 0; c < channels; c++) {
+        uint32_t *const first = counters->bytes + c * (size_t)LOOP_BYTES;
+        for (unsigned t = 1; t < LOOP_BYTE_TABLES; t++) {
+            uint32_t *const other = first + t * (size_t)LOOP_BYTE_TABLE;
+            for (unsigned i = 0; i < 256; i++)
+                first[i] += other[i];
+            memset(other, 0, 256 * sizeof *other);
+        }
+    }
+}
+
+/* Merges the partial record of a thread into the record it belongs to. */
+static void flush(const Plan *plan, CpuThread *thread)
+{
+    if (thread->owner == SIZE_MAX)
+        return;
+    const DeviceRecord *record = &plan->records[thread->owner];
+    const CpuCounting counting = counting_of(plan, thread->owner);
+    const uint32_t n = sample_record_bins(record->sample);
+    const size_t stride = n == 256 ? LOOP_BYTES : LOOP_TABLE;
+    Tally *tally = record_tally(record);
+    uint64_t *bins = record_bins(record);
+    uint32_t *const counts = thread->counts;
+    const LoopWords words = cpu_word_counters(counts, record->channels);
+
+    cpu_extrema_end(thread, &plan->images[thread->owner]);
+    for (uint16_t c = 0; c < record->channels; c++)
+        tally_end(&thread->tally[c]);
+    if (bins && n == 256) {
+        const LoopBytes bytes = cpu_byte_counters(counts, record->channels, counting);
+        flush_bytes(&bytes, record->channels);
+    }
+    for (uint16_t c = 0; thread->choice.crowded && c < record->channels; c++)
+        flush_low(words.low + (c * (size_t)LOOP_LOW_TABLES + 1) * LOOP_LOW, LOOP_LOW_TABLES - 1,
+                  counts + c * stride);
+    if (bins && n != 256)
+        memset(words.sums, 0, record->channels * sizeof *words.sums * LOOP_SUMS_ROW);
+    pthread_mutex_lock(&plan->device->lock);
+    for (uint16_t c = 0; c < record->channels; c++)
+        tally_merge(&tally[c], &thread->tally[c]);
+    for (uint16_t c = 0; bins && c < record->channels; c++)
+        flush_counts(counts + c * stride,
+                     n == 256 ? NULL : words.low + c * (size_t)LOOP_LOW_TABLES * LOOP_LOW, n,
+                     record->sample, bins + (size_t)c * n);
+    pthread_mutex_unlock(&plan->device->lock);
+    thread->owner = SIZE_MAX;
+}
+
+static void adopt(CpuThread *thread, size_t owner, uint16_t channels)
+{
+    for (uint16_t c = 0; c < channels; c++)
+        tally_begin(&thread->tally[c]);
+    cpu_extrema_begin(thread, channels);
+    thread->owner = owner;
+    thread->pending = 0;
+    thread->choice = (LoopChoice){.left = CHOOSE_FROM, .slow_bytes = cpu_features_slow_bytes()};
+}
+
+/* Sums of floats are normalized after each task: it has fewer than 2^30 terms. */
+static void normalize(ImgstatSample sample, Tally *tally, uint16_t channels)
+{
+    if (sample_is_narrow(sample) || !sample_is_float(sample))
+        return;
+    for (uint16_t c = 0; c < channels; c++) {
+        exact_normalize(&tally[c].fsum);
+        exact_normalize(&tally[c].fsum2);
+    }
+}
+
+static size_t image_of_task(const Plan *plan, size_t task)
+{
+    size_t low = 0, high = plan->n; /* first_task[low] <= task < first_task[high] */
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (plan->first_task[middle] <= task)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void measure_task(void *context, size_t task, unsigned number)
+{
+    const Plan *plan = context;
+    CpuThread *thread = &plan->device->thread[number];
+    const size_t i = image_of_task(plan, task);
+    const ImagePro *image = &plan->images[i];
+    const CpuGrid grid = cpu_source_grid(plan->device, image);
+    CpuRect rect = cpu_rect(image, &grid, task - plan->first_task[i]);
+    ImagePro rows;
+    const uint64_t pixels = (uint64_t)(rect.y1 - rect.y0) * (rect.x1 - rect.x0);
+
+    if (!cpu_rect_fetch(plan->device, number, &rect, &rows))
+        return;
+    if (thread->owner != i || thread->pending + pixels > PENDING_LIMIT) {
+        flush(plan, thread);
+        adopt(thread, i, image->channels);
+    }
+    thread->pending += pixels;
+    thread->aside = plan->device->base.aside;
+    cpu_measure_rect(plan->device->loops, thread, &rect, counting_of(plan, i));
+    if (rect.image != image || grid.segments > 1) /* else the pixels stay, and bands follow */
+        cpu_extrema_end(thread, image);
+    normalize(image->sample, thread->tally, image->channels);
+}
+
+/* The tallies of a thread are used even here: their extrema have identities. */
+static void measure_direct(const Plan *plan, size_t i)
+{
+    const ImagePro *image = &plan->images[i];
+    const DeviceRecord *record = &plan->records[i];
+    CpuThread *thread = &plan->device->thread[0];
+    const CpuGrid grid = cpu_source_grid(plan->device, image);
+    const size_t tasks = (size_t)grid.segments * grid.bands;
+
+    adopt(thread, i, image->channels);
+    for (size_t task = 0; task < tasks; task++) {
+        CpuRect rect = cpu_rect(image, &grid, task);
+        ImagePro rows;
+        if (!cpu_rect_fetch(plan->device, 0, &rect, &rows))
+            continue;
+        reference_measure(&rect, thread->tally, record_bins(record));
+        normalize(image->sample, thread->tally, image->channels);
+    }
+    for (uint16_t c = 0; c < image->channels; c++) {
+        tally_end(&thread->tally[c]);
+        tally_merge(&record_tally(record)[c], &thread->tally[c]);
+    }
+    thread->owner = SIZE_MAX;
+}
+
+/* Prefix sums of the bins, if the record has them. */
+static void sum_bins(const DeviceRecord *record)
+{
+    if (!record_parts_cdf(record->sample, record->parts))
+        return;
+    const size_t n = sample_record_bins(record->sample), all = record->channels * n;
+    const uint64_t *bins = record_bins(record);
+    uint64_t *cdf = record_bins(record) + all, sum = 0;
+    for (size_t i = 0; i < all; i++) {
+        sum = i % n == 0 ? bins[i] : sum + bins[i];
+        cdf[i] = sum;
+    }
+}
+
+static ImgstatResult check(const CpuDevice *device, const ImagePro *image,
+                           const DeviceRecord *record, ImgstatError *err)
+{
+    if (!device->base.source)
+        IMGSTAT_TRY(cpu_check_image(image, err));
+    if (record->sample != image->sample || record->channels != image->channels ||
+        record->mem.bytes < record_bytes(record->sample, record->channels, record->parts) ||
+        !record->mem.address)
+        return error_set(err, IMGSTAT_ERR_ARG, "the record is not one for the image measured");
+    return IMGSTAT_OK;
+}
+
+/* Memory for the partial records of every thread. Counters are zero between calls. */
+static ImgstatResult reserve(CpuDevice *device, const Plan *plan, ImgstatError *err)
+{
+    size_t tallies = 0, counters = 0;
+    for (size_t i = 0; i < plan->n; i++) {
+        const uint16_t channels = plan->images[i].channels;
+        const size_t own =
+            is_direct(plan, i) ? 0 : cpu_counters(&plan->images[i], counting_of(plan, i));
+        tallies = channels > tallies ? channels : tallies;
+        counters = own > counters ? own : counters;
+    }
+    const size_t bytes = tallies * (sizeof(Tally) + sizeof(CpuExtrema));
+    const size_t all = counters * sizeof(uint32_t);
+    for (unsigned t = 0; t < thread_pool_threads(device->pool); t++) {
+        device->thread[t].tally = cpu_memory_reserve(&device->tallies[t], bytes);
+        device->thread[t].counts = cpu_memory_reserve(&device->counts[t], all);
+        if (!device->thread[t].tally || !device->thread[t].counts)
+            return error_memory(err, bytes + all, "partial records");
+        device->thread[t].extrema = (CpuExtrema *)(void *)(device->thread[t].tally + tallies);
+    }
+    return IMGSTAT_OK;
+}
+
+ImgstatResult cpu_measure(Device *base, const ImagePro *images, const DeviceRecord *records,
+                          size_t n, ImgstatError *err)
+{
+    CpuDevice *device = (CpuDevice *)base;
+    Plan plan = {.device = device, .images = images, .records = records, .n = n};
+
+    if (n >= SIZE_MAX / sizeof(size_t))
+        return error_set(err, IMGSTAT_ERR_ARG, "too many images in one call");
+    for (size_t i = 0; i < n; i++)
+        IMGSTAT_TRY(check(device, &images[i], &records[i], err));
+    plan.first_task = cpu_memory_reserve(&device->plan, (n + 1) * sizeof(size_t));
+    if (!plan.first_task)
+        return error_memory(err, (n + 1) * sizeof(size_t), "the list of images");
+    IMGSTAT_TRY(reserve(device, &plan, err));
+
+    size_t tasks = 0;
+    for (size_t i = 0; i < n; i++) {
+        const CpuGrid grid = cpu_source_grid(device, &images[i]);
+        plan.first_task[i] = tasks;
+        if (is_direct(&plan, i))
+            measure_direct(&plan, i);
+        else
+            tasks += (size_t)grid.segments * grid.bands;
+    }
+    plan.first_task[n] = tasks;
+    if (device->base.source && device->base.source->in_order)
+        for (size_t task = 0; task < tasks; task++)
+            measure_task(&plan, task, 0);
+    else
+        thread_pool_run(device->pool, tasks, measure_task, &plan);
+    for (unsigned t = 0; t < thread_pool_threads(device->pool); t++)
+        flush(&plan, &device->thread[t]);
+    for (size_t i = 0; i < n; i++)
+        sum_bins(&records[i]);
+    return IMGSTAT_OK;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* read.h: one further read of an image by the CPU: each rectangle is looked through for all
+ * that a pass asks for, while it is in the cache of one core. */
+#ifndef IMGSTAT_CPU_READ_H
+#define IMGSTAT_CPU_READ_H
+
+#include "cpu/cpu.h"
+#include "device/read_request.h"
+
+/* What one of the counts or gathers of a pass looks for. */
+typedef struct CpuWanted {
+    uint16_t channel;
+    uint8_t shift;           /* of digits */
+    const RangeCount *range; /* one of these two, or NULL: digits */
+    KeyGather *gather;
+    uint64_t lo, hi; /* keys, both included; lo > hi: none */
+    uint64_t *bins;  /* n_bins on the host */
+    size_t n_bins;
+    size_t tables; /* of n_bins that a thread counts in */
+    size_t first;  /* of its counters within a thread's */
+} CpuWanted;
+
+/* One read. */
+typedef struct CpuRead {
+    CpuDevice *device;
+    const ImagePro *image;
+    const ReadRequest *pass;
+    CpuGrid grid;
+    CpuWanted *wanted; /* digits, ranges, gathers */
+    size_t n;
+    bool local; /* counters are kept per thread */
+    bool too_many;
+} CpuRead;
+
+/* cpu/read_counts.c: digits, ranges, gathers. */
+ImgstatResult cpu_counts_begin(CpuRead *read, ImgstatError *err);
+void cpu_counts_rect(CpuRead *read, const CpuRect *rect, unsigned thread);
+ImgstatResult cpu_counts_end(CpuRead *read, ImgstatError *err);
+
+/* cpu/read_moments.c */
+void cpu_central_rect(const CpuRead *read, const CpuRect *rect, unsigned thread);
+
+/* cpu/read_windows.c: samples become pieces, one of each channel with windows of each rectangle.
+ * Those of a batch are counted while the next batch is made. */
+typedef struct CpuWindowsBatch {
+    size_t pieces;   /* at most so many; cpu_windows_piece is called once for each that is made, */
+    unsigned groups; /* and cpu_windows_count for each of these, on any threads */
+} CpuWindowsBatch;
+
+/* IMGSTAT_ERR_ARG for an image of other samples than the windows that were begun. */
+ImgstatResult cpu_windows_check(const CpuDevice *device, const ImagePro *image, ImgstatError *err);
+unsigned cpu_windows_channels(const CpuWindows *windows); /* with windows */
+/* A batch with room for `wanted` pieces, or as many as there can be; cpu_windows_made ends it. */
+CpuWindowsBatch cpu_windows_batch(CpuWindows *windows, size_t wanted);
+void cpu_windows_made(CpuWindows *windows, size_t pieces);
+/* Makes one piece; rect: NULL for one without samples. channel: of those with windows. */
+void cpu_windows_piece(const CpuDevice *device, const CpuRect *rect, unsigned channel, size_t piece,
+                       unsigned thread);
+void cpu_windows_count(CpuWindows *windows, unsigned group);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* reference.h: measuring sample by sample, the specification of every faster loop. */
+#ifndef IMGSTAT_CPU_REFERENCE_H
+#define IMGSTAT_CPU_REFERENCE_H
+
+#include "cpu/cpu.h"
+
+/* The sample at `at`, zero-extended. */
+static inline uint64_t cpu_load(const unsigned char *at, size_t bytes)
+{
+    uint64_t v8;
+    uint32_t v4;
+    uint16_t v2;
+    switch (bytes) {
+    case 1:
+        return *at;
+    case 2:
+        memcpy(&v2, at, 2);
+        return v2;
+    case 4:
+        memcpy(&v4, at, 4);
+        return v4;
+    default:
+        memcpy(&v8, at, 8);
+        return v8;
+    }
+}
+
+/* The value of a key as the nearest double; inline, for loops over samples. */
+static inline double cpu_double(ImgstatSample sample, uint64_t key)
+{
+    const uint64_t raw = sample_raw(sample, key);
+    double d;
+    float f;
+    uint32_t low = (uint32_t)raw;
+    switch (sample) {
+    case IMGSTAT_F64:
+        memcpy(&d, &raw, sizeof d);
+        return d;
+    case IMGSTAT_F32:
+        memcpy(&f, &low, sizeof f);
+        return (double)f;
+    case IMGSTAT_U64:
+        return (double)raw;
+    case IMGSTAT_I64:
+        return (double)(int64_t)raw;
+    case IMGSTAT_U32:
+        return (double)low;
+    case IMGSTAT_I32:
+        return (double)(int32_t)low;
+    default:
+        return sample_double(sample, key);
+    }
+}
+
+static inline void cpu_store(unsigned char *at, uint64_t raw, size_t bytes)
+{
+    const uint32_t v4 = (uint32_t)raw;
+    if (bytes == 4)
+        memcpy(at, &v4, 4);
+    else
+        memcpy(at, &raw, 8);
+}
+
+static inline const uint8_t *cpu_mask_row(const ImagePro *image, size_t y)
+{
+    return image->mask ? image->mask + y * image->mask_pitch : NULL;
+}
+
+/* Finite and not nodata. */
+static inline bool cpu_valid(const ImagePro *image, uint64_t key)
+{
+    if (image->has_nodata && key == image->nodata_key)
+        return false;
+    return !sample_is_float(image->sample) || (key > sample_key_infinity(image->sample, true) &&
+                                               key < sample_key_infinity(image->sample, false));
+}
+
+/* The empty tally while it is added to: its extrema are the identities of min and max. */
+void tally_begin(Tally *tally);
+/* Back to the form that records have (record.h), sums normalized. */
+void tally_end(Tally *tally);
+
+/* Adds the terms of a piece with n > 0 valid samples (docs/float-sums.md, step 5). */
+void piece_add(Tally *tally, uint32_t n, double pivot, double d, double q);
+
+/* Adds a rectangle to one tally a channel (begun) and, where bins is not NULL, to channels *
+ * sample_record_bins(sample) bins by key. */
+void reference_measure(const CpuRect *rect, Tally *tally, uint64_t *bins);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* read_request.h: what one further read of the pixels is to find. */
+#ifndef IMGSTAT_DEVICE_READ_REQUEST_H
+#define IMGSTAT_DEVICE_READ_REQUEST_H
+
+#include "device/device.h"
+
+/* Everything here is counted in one read. An empty list asks for nothing. */
+typedef struct ReadRequest {
+    DigitCount *digits;
+    size_t n_digits;
+    RangeCount *ranges;
+    size_t n_ranges;
+    KeyGather *gathers;
+    size_t n_gathers;
+    KeyWindow *windows; /* of 32-bit samples; at most WINDOWS_MOST */
+    size_t n_windows;
+    const uint16_t *sort; /* NULL, or the channel whose keys sort_add takes */
+    const double *center; /* with central: one a channel */
+    Central *central;     /* NULL: not asked for */
+} ReadRequest;
+
+/* The part of a pass that an image of one of its channels alone can answer. */
+typedef struct PlanePass {
+    ReadRequest pass; /* of channel 0 */
+    bool empty;
+    void *items;
+    const ReadRequest *whole;
+    uint16_t channel;
+} PlanePass;
+
+/* device/read_plane.c: end, which may be called after a failure too, hands back what was found. */
+ImgstatResult pass_of_plane(const ReadRequest *whole, uint16_t channel, PlanePass *out,
+                            ImgstatError *err);
+void pass_of_plane_end(PlanePass *plane);
+
+/* Reads all pixels once: of an image, of a file's page band by band, or of a set of images. */
+typedef struct PixelSource {
+    ImgstatResult (*read)(void *context, const ReadRequest *pass, ImgstatError *err);
+    void *context;
+    unsigned threads;     /* to sort with what was read; 0: one */
+    BufferCache *scratch; /* where memory for what is found comes from */
+    Device *sorter;       /* NULL, or the device that reads, which may sort, too */
+    const struct Guess
+        *guess; /* NULL, or one that holds all order statistics (measure/percentile_estimate.h) */
+} PixelSource;
+
+/* The slot `read` of a device that has nothing to gain from looking for all at once. */
+ImgstatResult read_in_turn(Device *device, const ImagePro *image, const ReadRequest *pass,
+                           ImgstatError *err);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* direct_read.c: rows that only need reading, read by the threads that use them, and strips or
+ * tiles, decoded by them: their bytes come into the cache of one core, and no band waits for
+ * another. */
+#include "measure/page_reader.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum {
+    ROW_BYTES = 1 << 20,   /* longer rows would be read again for each of their parts */
+    CHUNK_PIXELS = 1 << 24 /* counters of 32 bits hold them many times over */
+};
+
+typedef struct Fetching {
+    const Decoder *decoder;
+    size_t row_bytes;
+    uint32_t every;     /* row n of the image is n * every + every / 2 of the page */
+    BandMemory *memory; /* a thread each */
+    unsigned threads;
+    atomic_bool failed;
+} Fetching;
+
+static bool reserve(BufferCache *scratch, BandMemory *memory, size_t bytes)
+{
+    if (memory->bytes >= bytes)
+        return true;
+    buffer_cache_release(memory->memory);
+    memory->memory = buffer_cache_acquire(scratch, bytes);
+    memory->bytes = memory->memory ? bytes : 0;
+    return memory->memory != NULL;
+}
+
+static bool read_rows(const Fetching *f, uint32_t row, void *to, uint32_t rows)
+{
+    const Decoder *const decoder = f->decoder;
+    bool done = true;
+    if (f->every == 1)
+        return decoder->codec->read_at(decoder, row, to, rows);
+    for (uint32_t i = 0; done && i < rows; i++)
+        done = decoder->codec->read_at(decoder, (row + i) * f->every + f->every / 2,
+                                       (unsigned char *)to + i * f->row_bytes, 1);
+    return done;
+}
+
+static const void *fetch_rows(void *context, unsigned thread, uint32_t row, uint32_t rows)
+{
+    Fetching *const f = context;
+    if (!atomic_load(&f->failed) && thread < f->threads &&
+        reserve(f->decoder->scratch, &f->memory[thread], rows * f->row_bytes) &&
+        read_rows(f, row, f->memory[thread].memory, rows))
+        return f->memory[thread].memory;
+    atomic_store(&f->failed, true); /* the other threads need not go on */
+    return NULL;
+}
+
+static const void *fetch_chunk(void *context, unsigned thread, uint32_t x, uint32_t y,
+                               size_t *pitch)
+{
+    Fetching *const f = context;
+    const void *pixels = NULL;
+    if (!atomic_load(&f->failed) && thread < f->threads)
+        pixels = f->decoder->codec->chunk_at(f->decoder, thread, x, y, pitch);
+    if (!pixels)
+        atomic_store(&f->failed, true);
+    return pixels;
+}
+
+bool bands_fetches(const Device *device, const Decoder *decoder)
+{
+    const ImgstatPage *const page = &decoder->page;
+    size_t row;
+    return decoder->anywhere && device->ops == &cpu_device_ops &&
+           size_product(page->width, decoder_channels(decoder) * imgstat_sample_bytes(page->sample),
+                        &row) &&
+           row <= ROW_BYTES;
+}
+
+bool bands_fetchable(const Bands *bands)
+{
+    return bands->decoder && !bands->kept && !bands->unfetchable &&
+           bands_fetches(bands->device, bands->decoder);
+}
+
+bool bands_chunks_begin(const Bands *bands)
+{
+    const Device *const device = bands->device;
+    Decoder *const decoder = bands->decoder;
+    return decoder && !bands->kept && !bands->unfetchable && device->ops == &cpu_device_ops &&
+           decoder->chunk_width > 0 && sample_is_narrow(decoder->page.sample) &&
+           (uint64_t)decoder->chunk_width * decoder->chunk_height <= CHUNK_PIXELS &&
+           decoder->codec->chunks_begin(decoder, device->threads);
+}
+
+/* Rows where they only need reading, else what bands_chunks_begin began with. */
+static RowSource source_of(Fetching *fetching)
+{
+    const Decoder *const decoder = fetching->decoder;
+    if (decoder->anywhere)
+        return (RowSource){.rows = fetch_rows, .context = fetching};
+    return (RowSource){.chunk = fetch_chunk,
+                       .chunk_width = decoder->chunk_width,
+                       .chunk_height = decoder->chunk_height,
+                       .context = fetching};
+}
+
+ImgstatResult bands_fetch(Bands *bands, uint32_t every, UseBand use, void *context, bool *complete,
+                          ImgstatError *err)
+{
+    Device *const device = bands->device;
+    bands->decoder->plane = bands->plane;
+    ImagePro page = bands->page;
+    page.host = NULL;
+    page.height = bands->decoder->page.height / every;
+    Fetching fetching = {.decoder = bands->decoder,
+                         .row_bytes = page.pitch,
+                         .every = every,
+                         .memory = calloc(device->threads, sizeof *fetching.memory),
+                         .threads = device->threads};
+    *complete = false;
+    if (!fetching.memory)
+        return error_memory(err, device->threads * sizeof *fetching.memory, "buffers");
+    const RowSource source = source_of(&fetching);
+    device->source = &source;
+    const ImgstatResult res = use(context, &page, err);
+    device->source = NULL;
+    for (unsigned i = 0; i < fetching.threads; i++)
+        buffer_cache_release(fetching.memory[i].memory);
+    free(fetching.memory);
+    bands->unfetchable = atomic_load(&fetching.failed);
+    *complete = !bands->unfetchable;
+    return res;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* percentile.h: exact order statistics of wide types, 16 key bits a read. */
+#ifndef IMGSTAT_MEASURE_PERCENTILE_H
+#define IMGSTAT_MEASURE_PERCENTILE_H
+
+#include "device/read_request.h"
+
+/* One order statistic: in, the rank; out, the key of the valid sample of that rank (0: smallest).
+ */
+typedef struct OrderStat {
+    uint16_t channel;
+    uint64_t rank; /* below the channel's n; while descending, among the samples that share key */
+    uint64_t key;  /* while descending, its leading bits */
+    uint8_t shift; /* key bits still unknown */
+} OrderStat;
+
+/* Counters of one read: 128 of 65,536 bins are 64 MiB. */
+enum { SELECT_COUNTS = 128 };
+
+typedef struct Select {
+    BufferCache *scratch; /* where counters come from */
+    ImgstatSample sample;
+    OrderStat *stat; /* the caller's, n of them */
+    size_t n;
+    size_t *count_of;   /* of each statistic: which count narrows it in this read, or SIZE_MAX */
+    DigitCount *counts; /* for the next read; n_counts of them, 0 when all is known */
+    size_t n_counts, capacity;
+} Select;
+
+/* record has bins. Narrow types are found at once. */
+ImgstatResult select_start(BufferCache *scratch, Select *select, const Record *record,
+                           OrderStat *stat, size_t n, ImgstatError *err);
+/* Chooses the counts of the next read. */
+ImgstatResult select_prepare(Select *select, ImgstatError *err);
+/* After that read. IMGSTAT_ERR_IO if the pixels are not those of the reads before. */
+ImgstatResult select_advance(Select *select, ImgstatError *err);
+void select_release(Select *select); /* contents only */
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* decoder.h: what the parts of the PNG decoder share. */
+#ifndef IMGSTAT_PNG_DECODER_H
+#define IMGSTAT_PNG_DECODER_H
+
+#include "codec/codec.h"
+#include "png/idat_reader.h"
+#include "png/interlace_rows.h"
+
+#include <png.h>
+
+enum { PNG_READ_BYTES = 1 << 15 }; /* one system call for many small chunks */
+
+/* What turns libpng's row into ours. */
+typedef enum RowStep {
+    ROW_AS_IT_IS,
+    ROW_GRAY_KEY, /* gray of 1, 2, 4 bits whose tRNS names one transparent value */
+    ROW_PALETTE   /* indices to colours */
+} RowStep;
+
+typedef struct PngDecoder {
+    Decoder base;
+    png_structp png;
+    png_infop info;
+    RowStep step;
+    unsigned gray_key;
+    unsigned n_colors; /* of the palette */
+    uint8_t colors[256][4];
+    size_t png_row_bytes; /* of a row as libpng gives it, where step changes it */
+    uint8_t *row;         /* one such row */
+    RowBlocks *held;      /* of an interlaced image, as libpng gives rows: up to held_end */
+    uint32_t held_end;
+    uint64_t offset;   /* of the next byte to read from the source */
+    uint8_t *buffer;   /* PNG_READ_BYTES */
+    size_t at, filled; /* in buffer */
+    bool ends_early;   /* the source had fewer bytes than libpng wanted */
+    bool bad_checksum; /* of the compressed pixels as a whole */
+    bool interlaced;
+    /* The fast way, which ends at the first thing out of the ordinary: libpng then starts anew. */
+    PngStream *stream;      /* NULL: rows come from libpng */
+    bool decided;           /* which of the two */
+    size_t pixel_bytes;     /* in the file; 0 where only libpng gives the rows */
+    uint8_t *unfiltered[2]; /* rows in the order of the file: the one above and the next */
+    ImgstatError failure;   /* of the last libpng call */
+} PngDecoder;
+
+static inline uint32_t png_number(const uint8_t *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+/* png/header.c: libpng's state for this file, and everything before the pixels. */
+ImgstatResult png_begin_reading(PngDecoder *pd, ImgstatError *err);
+ImgstatResult png_read_head(PngDecoder *pd, ImgstatError *err);
+void png_end_reading(PngDecoder *pd);
+/* libpng from the start, for the same image. */
+ImgstatResult png_start_anew(PngDecoder *pd, ImgstatError *err);
+/* What libpng complained of. */
+ImgstatResult png_failure(const PngDecoder *pd, ImgstatError *err);
+
+/* Rows of an interlaced image that are held at most. */
+uint32_t png_held_rows(const PngDecoder *pd);
+
+/* png/libpng_rows.c: rows through libpng, from row y on; the last ones with what follows the
+ * pixels. */
+ImgstatResult png_read_plainly(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t y, uint32_t rows,
+                               ImgstatError *err);
+ImgstatResult png_decode_row(PngDecoder *pd, uint8_t *to, ImgstatError *err);
+/* From libpng's row y to ours. */
+ImgstatResult png_finish_row(PngDecoder *pd, const uint8_t *from, uint8_t *to, uint32_t y,
+                             ImgstatError *err);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* encoder.h: what the parts of the PNG encoder share. */
+#ifndef IMGSTAT_PNG_ENCODER_H
+#define IMGSTAT_PNG_ENCODER_H
+
+#include "codec/encoder.h"
+
+enum {
+    PNG_GRAY = 0,
+    PNG_RGB = 2,
+    PNG_PALETTE = 3,
+    PNG_GRAY_ALPHA = 4,
+    PNG_RGBA = 6,
+    PNG_ADAM7 = 7 /* passes of an interlaced image */
+};
+
+/* The end of the file so far; chunks go there. */
+typedef struct PngSink {
+    AtomicFile *output;
+    uint64_t at;
+} PngSink;
+
+/* png/chunks.c */
+ImgstatResult png_chunk_write(PngSink *sink, const char *type, const void *data, size_t bytes,
+                              ImgstatError *err);
+/* Puts length and type before, and the checksum behind, the `bytes` bytes at chunk + 8. */
+void png_chunk_frame(const char *type, uint8_t *chunk, size_t bytes);
+uint32_t png_get32(const uint8_t *at);
+void png_put32(uint8_t *at, uint32_t value);
+
+/* Header and palette. */
+typedef struct PngForm {
+    uint8_t color_type, depth;
+    bool interlaced;
+    uint16_t n_colors, n_alpha; /* entries of the palette and of its tRNS */
+    uint8_t colors[256][3], alpha[256];
+    uint8_t
+        significant; /* bits, where fewer than depth and not said by a chunk of the input; else 0 */
+} PngForm;
+
+/* Reads IHDR, PLTE and tRNS of an open PNG. */
+ImgstatResult png_form_read(const Source *source, PngForm *form, ImgstatError *err);
+/* Copies the chunks in front of the input's pixels that still hold for `form`, PLTE and tRNS of
+ * `form` among them; those behind the pixels go to *tail, to be written there and freed. */
+ImgstatResult png_chunks_copy(PngSink *sink, const Decoder *like, const PngForm *form,
+                              Warnings *warnings, uint8_t **tail, size_t *tail_bytes,
+                              ImgstatError *err);
+ImgstatResult png_palette_write(PngSink *sink, const PngForm *form, ImgstatError *err);
+
+/* png/metadata.c: what a TIFF page says that PNG has a place for. */
+ImgstatResult png_chunks_from_tiff(PngSink *sink, const Decoder *like, const PngForm *form,
+                                   Warnings *warnings, ImgstatError *err);
+
+/* png/pack.c: rows of samples as PNG stores them. */
+typedef struct PngPacking {
+    const EncodePage *page;
+    uint8_t depth; /* of the output */
+    bool invert;   /* samples are min-is-white, which PNG is not */
+    bool widen;    /* samples have fewer bits than PNG can give this colour type */
+} PngPacking;
+
+void png_pack_row(const void *packing, const uint8_t *from, uint8_t *to);
+
+/* png/idat_writer.c: rows to IDAT chunks. */
+typedef struct PngIdat PngIdat;
+typedef void (*PngPack)(const void *context, const uint8_t *from, uint8_t *to);
+
+/* Rows of an image, or of a pass of an interlaced one. */
+typedef struct PngRows {
+    size_t n;
+    size_t from_bytes;  /* of a row as it is given */
+    size_t row_bytes;   /* of one as PNG has it */
+    size_t pixel_bytes; /* distance to the pixel on the left, at least 1 */
+    PngPack pack;       /* from the one to the other, on any thread; NULL where they are the same */
+    const void *context;
+} PngRows;
+
+/* total: bytes of all rows with their filter bytes. choose: pick a filter for every row. */
+ImgstatResult png_idat_create(PngSink *sink, const EncodeOptions *how, bool choose, uint64_t total,
+                              PngIdat **out, ImgstatError *err);
+void png_idat_destroy(PngIdat *idat); /* accepts NULL */
+/* What threads beyond the first add to what it takes, about, for so many bytes in all: batches that
+ * wait for the last of their rows, are made and are written, and blocks that are filtered. */
+uint64_t png_idat_bytes(const EncodeOptions *how, uint64_t total);
+/* Such rows follow, and the first of them has none above it. */
+ImgstatResult png_idat_begin(PngIdat *idat, const PngRows *rows, ImgstatError *err);
+/* Rows are copied, unless a multiple of png_idat_batch comes at once. */
+size_t png_idat_batch(const PngIdat *idat);
+ImgstatResult png_idat_write(PngIdat *idat, const uint8_t *rows, size_t pitch, size_t n,
+                             ImgstatError *err);
+ImgstatResult png_idat_finish(PngIdat *idat, ImgstatError *err);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* filter.h: PNG's row filters, from samples to differences. */
+#ifndef IMGSTAT_PNG_FILTER_H
+#define IMGSTAT_PNG_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PNG_FILTERS = 5 };
+
+/* Rows of n bytes, pixels of step <= n bytes. above: the row above, zeros for none. */
+typedef struct PngFilters {
+    /* The sum of the magnitudes of all bytes, as signed numbers, under each filter: small where
+     * deflate will find little. */
+    void (*costs)(const uint8_t *row, const uint8_t *above, size_t n, size_t step,
+                  uint64_t cost[PNG_FILTERS]);
+    void (*apply)(unsigned filter, const uint8_t *row, const uint8_t *above, size_t n, size_t step,
+                  uint8_t *to);
+} PngFilters;
+
+extern const PngFilters png_filters_portable;
+#if defined(__x86_64__)
+extern const PngFilters png_filters_avx2;
+#endif
+
+const PngFilters *png_filters(void); /* for this processor */
+
+/* One row of `bytes` bytes to 1 + bytes at `to`. pixel_bytes: distance to the pixel on the left, at
+ * least 1. choose: the filter of least cost; else none. */
+void png_filter_row(const PngFilters *filters, const uint8_t *row, const uint8_t *above,
+                    size_t bytes, unsigned pixel_bytes, bool choose, uint8_t *to);
+
+#endif

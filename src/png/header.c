@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* header.c: libpng for one file: what it calls, and what it reads before the pixels: raw samples,
+ * without gamma or colour conversion. */
+#include "png/decoder.h"
+
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFLATE_RATIO = 1032 }; /* deflate cannot expand by more: 258 bytes from 2 bits */
+
+/* The limit for chunks is one for strips and their like: header, palette and key are read in any
+ * case, or libpng would warn of them. */
+enum { LEAST_CHUNK = 1 << 16 };
+
+/* ---- What libpng calls ---- */
+
+static ImgstatResult failure_code(const PngDecoder *pd, const char *cause)
+{
+    if (pd->ends_early || strstr(cause, "Not enough image data"))
+        return IMGSTAT_ERR_TRUNCATED;
+    if (strstr(cause, "memory"))
+        return IMGSTAT_ERR_MEMORY;
+    if (strstr(cause, "user limit"))
+        return IMGSTAT_ERR_LIMIT;
+    return IMGSTAT_ERR_FORMAT;
+}
+
+static _Noreturn void on_error(png_structp png, png_const_charp cause)
+{
+    PngDecoder *const pd = png_get_error_ptr(png);
+    const char *const name = pd->base.source->name;
+    if (pd->failure.code == IMGSTAT_OK) { /* reading the source may have set it already */
+        const ImgstatResult code = failure_code(pd, cause);
+        if (pd->ends_early)
+            (void)!error_set(&pd->failure, code, "%s: ends early, after %llu bytes", name,
+                             (unsigned long long)pd->base.source->bytes);
+        else
+            (void)!error_set(&pd->failure, code, "%s: %s: %s", name,
+                             code == IMGSTAT_ERR_TRUNCATED ? "its pixels end early" : "damaged PNG",
+                             cause);
+    }
+    png_longjmp(png, 1);
+}
+
+static void on_warning(png_structp png, png_const_charp cause)
+{
+    PngDecoder *const pd = png_get_error_ptr(png);
+    if (strstr(cause, "IDAT") && strstr(cause, "incorrect data check"))
+        pd->bad_checksum = true;
+    else
+        warnings_tell(&pd->base.warnings, "%s", cause);
+}
+
+static void on_read(png_structp png, png_bytep to, size_t bytes)
+{
+    PngDecoder *const pd = png_get_io_ptr(png);
+    while (bytes > 0) {
+        if (pd->at == pd->filled) {
+            pd->at = pd->filled = 0;
+            if (source_read(pd->base.source, pd->offset, pd->buffer, PNG_READ_BYTES, &pd->filled,
+                            &pd->failure) != IMGSTAT_OK)
+                png_error(png, "read error");
+            pd->offset += pd->filled;
+            if (pd->filled == 0) {
+                pd->ends_early = true;
+                png_error(png, "end of file");
+            }
+        }
+        const size_t left = pd->filled - pd->at;
+        const size_t n = bytes < left ? bytes : left;
+        memcpy(to, pd->buffer + pd->at, n);
+        pd->at += n;
+        to += n;
+        bytes -= n;
+    }
+}
+
+/* ---- Before the pixels ---- */
+
+ImgstatResult png_failure(const PngDecoder *pd, ImgstatError *err)
+{
+    return error_set(err, pd->failure.code, "%s", pd->failure.message);
+}
+
+void png_end_reading(PngDecoder *pd)
+{
+    png_destroy_read_struct(&pd->png, &pd->info, NULL);
+    png_stream_close(pd->stream);
+    free(pd->unfiltered[0]);
+    free(pd->unfiltered[1]);
+    free(pd->row);
+    row_blocks_destroy(pd->held);
+    pd->stream = NULL;
+    pd->held = NULL;
+    pd->held_end = 0;
+    pd->unfiltered[0] = pd->unfiltered[1] = pd->row = NULL;
+    pd->decided = false;
+}
+
+ImgstatResult png_begin_reading(PngDecoder *pd, ImgstatError *err)
+{
+    png_end_reading(pd);
+    pd->offset = pd->at = pd->filled = 0;
+    pd->ends_early = pd->bad_checksum = false;
+    pd->failure.code = IMGSTAT_OK;
+    pd->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, pd, on_error, on_warning);
+    pd->info = pd->png ? png_create_info_struct(pd->png) : NULL;
+    if (!pd->info)
+        return error_memory(err, sizeof *pd, "libpng's state");
+    return IMGSTAT_OK;
+}
+
+static void read_palette(PngDecoder *pd, bool *has_alpha)
+{
+    png_colorp rgb = NULL;
+    png_bytep alpha = NULL;
+    int n_rgb = 0, n_alpha = 0;
+    png_get_PLTE(pd->png, pd->info, &rgb, &n_rgb);
+    if (png_get_tRNS(pd->png, pd->info, &alpha, &n_alpha, NULL) == 0)
+        n_alpha = 0;
+    *has_alpha = n_alpha > 0;
+    pd->n_colors = n_rgb < 0 ? 0u : (unsigned)n_rgb;
+    for (int i = 0; i < n_rgb && i < 256; i++) {
+        pd->colors[i][0] = rgb[i].red;
+        pd->colors[i][1] = rgb[i].green;
+        pd->colors[i][2] = rgb[i].blue;
+        pd->colors[i][3] = i < n_alpha ? alpha[i] : 255;
+    }
+}
+
+static const char *const gray_names[] = {"gray", "alpha"};
+static const char *const rgb_names[] = {"red", "green", "blue", "alpha"};
+static const char *const index_names[] = {"index"};
+
+/* Chooses how samples are held and which transformations give them. */
+static void describe(PngDecoder *pd)
+{
+    Decoder *const base = &pd->base;
+    const int color_type = png_get_color_type(pd->png, pd->info);
+    const uint8_t depth = png_get_bit_depth(pd->png, pd->info);
+    const bool palette = color_type == PNG_COLOR_TYPE_PALETTE;
+    const bool rgb = (color_type & PNG_COLOR_MASK_COLOR) && !palette;
+    bool alpha = color_type & PNG_COLOR_MASK_ALPHA;
+    bool colors = rgb;
+
+    pd->step = ROW_AS_IT_IS;
+    base->page.bits = depth;
+    base->page.sample = depth == 16 ? IMGSTAT_U16 : IMGSTAT_U8;
+    base->page.photometric = palette ? "palette" : rgb ? "rgb" : "gray";
+    if (palette && !base->how.indices) {
+        read_palette(pd, &alpha);
+        pd->step = ROW_PALETTE;
+        base->page.bits = 8;
+        colors = true;
+    } else if (!palette && png_get_valid(pd->png, pd->info, PNG_INFO_tRNS)) {
+        png_color_16p key = NULL;
+        if (!rgb && depth < 8 && png_get_tRNS(pd->png, pd->info, NULL, NULL, &key) && key) {
+            pd->step = ROW_GRAY_KEY;
+            pd->gray_key = key->gray & ((1u << depth) - 1);
+        } else {
+            png_set_tRNS_to_alpha(pd->png);
+        }
+        alpha = true;
+    }
+    if (depth < 8)
+        png_set_packing(pd->png);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (depth == 16)
+        png_set_swap(pd->png);
+#endif
+    const bool adds_alpha = alpha && !palette && !(color_type & PNG_COLOR_MASK_ALPHA);
+    /* libpng looks for indices without a colour, and says so. */
+    const bool plain = depth < 8 || adds_alpha || (palette && base->how.indices) ||
+                       png_get_interlace_type(pd->png, pd->info) != PNG_INTERLACE_NONE;
+    pd->pixel_bytes = plain ? 0 : (size_t)png_get_channels(pd->png, pd->info) * depth / 8;
+    base->channel_names = colors ? rgb_names : palette ? index_names : gray_names;
+    base->page.channels = (uint16_t)((colors ? 3 : 1) + (alpha ? 1 : 0));
+    base->page.alpha = alpha ? (int16_t)(base->page.channels - 1) : -1;
+}
+
+/* Compares what the header declares with the limits and with what the file can hold. */
+static ImgstatResult check_size(PngDecoder *pd, ImgstatError *err)
+{
+    const Decoder *const base = &pd->base;
+    const ImgstatPage *const page = &base->page;
+    const char *const name = base->source->name;
+    IMGSTAT_TRY(limits_check(&base->how.limits, name, page->width, page->height, page->channels,
+                             imgstat_sample_bytes(page->sample), err));
+    const uint64_t stored = ((uint64_t)page->width * png_get_channels(pd->png, pd->info) *
+                                 png_get_bit_depth(pd->png, pd->info) +
+                             7) /
+                            8 * page->height;
+    if (stored / DEFLATE_RATIO > base->source->bytes)
+        return error_set(err, IMGSTAT_ERR_TRUNCATED, "%s: %llu bytes cannot hold %u x %u pixels",
+                         name, (unsigned long long)base->source->bytes, page->width, page->height);
+    return IMGSTAT_OK;
+}
+
+/* Chunks that say nothing of the samples are passed over: no time, no memory, no warnings for them.
+ */
+static void skip_chunks(png_structp png)
+{
+    static const png_byte names[] =
+        "acTL\0bKGD\0cHRM\0eXIf\0fcTL\0fdAT\0gAMA\0hIST\0iCCP\0iTXt\0oFFs\0pCAL\0pHYs\0"
+        "sBIT\0sCAL\0sPLT\0sRGB\0tEXt\0tIME\0zTXt";
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, names, (int)(sizeof names / 5));
+}
+
+/* Reads all chunks before the pixels and gets libpng ready to give rows. */
+ImgstatResult png_read_head(PngDecoder *pd, ImgstatError *err)
+{
+    Decoder *const base = &pd->base;
+    if (setjmp(png_jmpbuf(pd->png)))
+        return png_failure(pd, err);
+    png_set_read_fn(pd->png, pd, on_read);
+    png_set_user_limits(pd->png, base->how.limits.max_width, base->how.limits.max_height);
+    const uint64_t chunk = base->how.limits.max_chunk_bytes;
+    png_set_chunk_malloc_max(pd->png,
+                             (png_alloc_size_t)(chunk > LEAST_CHUNK ? chunk : LEAST_CHUNK));
+    skip_chunks(pd->png);
+    png_read_info(pd->png, pd->info);
+    base->page.width = png_get_image_width(pd->png, pd->info);
+    base->page.height = png_get_image_height(pd->png, pd->info);
+    describe(pd);
+    IMGSTAT_TRY(check_size(pd, err));
+    pd->interlaced = png_get_interlace_type(pd->png, pd->info) != PNG_INTERLACE_NONE;
+    if (pd->interlaced)
+        png_set_interlace_handling(pd->png);
+    png_read_update_info(pd->png, pd->info);
+    pd->png_row_bytes = png_get_rowbytes(pd->png, pd->info);
+    return IMGSTAT_OK;
+}
+
+ImgstatResult png_start_anew(PngDecoder *pd, ImgstatError *err)
+{
+    const ImgstatPage before = pd->base.page;
+    IMGSTAT_TRY(png_begin_reading(pd, err));
+    IMGSTAT_TRY(png_read_head(pd, err));
+    if (!page_has_shape(&pd->base.page, &before))
+        return decoder_changed(&pd->base, err);
+    pd->decided = true;
+    return IMGSTAT_OK;
+}

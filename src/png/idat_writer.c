@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/* idat_writer.c: rows to IDAT chunks: blocks of rows are packed, filtered and compressed by
+ * whichever thread is free; what a block becomes depends on its rows alone. */
+#include "codec/deflate.h"
+#include "png/encoder.h"
+#include "png/filter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BLOCK_BYTES = 512 << 10, /* filtered: a task, a chunk and a piece of the deflate stream */
+    BLOCKS_A_THREAD = 4,     /* of a batch: the last ones even out */
+    MAX_BLOCKS = 64,         /* of a batch: bounds memory whatever the number of threads */
+    CHUNK_HEAD = 8,
+    CHUNK_CHECK = 4,
+    ADLER_BYTES = 4
+};
+
+/* A chunk with its frame. */
+typedef struct Block {
+    uint8_t *out;
+    size_t n;
+    size_t bytes; /* filtered */
+    uint32_t adler;
+} Block;
+
+typedef struct Thread {
+    Deflater *deflater;
+    uint8_t *packed[2]; /* a row and the one above it, where rows are packed here */
+    uint8_t *filtered;  /* a block */
+} Thread;
+
+/* Blocks that are made together, or written. */
+typedef struct Batch {
+    Block block[MAX_BLOCKS];
+    size_t n;
+    bool last;
+} Batch;
+
+struct PngIdat {
+    PngSink *sink;
+    ThreadPool *pool;
+    BufferCache *scratch;
+    Deflaters *deflaters;
+    const PngFilters *filters;
+    PngPack pack;
+    const void *pack_context;
+    bool choose;
+    unsigned n_threads;
+    Thread *threads;
+    Batch batch[2]; /* one is made while the other is written */
+    Batch *making, *written;
+    size_t most_blocks, n_blocks; /* of a batch: at most, and of a full one of these rows */
+    size_t from_bytes, row_bytes, pixel_bytes; /* of a row as it comes, and packed */
+    size_t block_rows;
+    uint8_t *band; /* rows of a batch that is not full yet */
+    size_t held;
+    uint8_t *above; /* the row above the next batch; NULL where there is none */
+    uint8_t *zeros; /* such a row, packed */
+    /* The batch that is made: */
+    const uint8_t *rows;
+    size_t pitch, n_rows;
+    uint64_t done, total; /* filtered bytes so far, and in the end */
+    uint32_t adler;
+    ImgstatResult result; /* of writing */
+    ImgstatError error;
+};
+
+/* ---- Tasks ---- */
+
+/* A row of the batch, from -1 on, as PNG has it. */
+static const uint8_t *packed_row(const PngIdat *idat, size_t y, bool above, uint8_t *room)
+{
+    if (above && y == 0 && !idat->above)
+        return idat->zeros;
+    const uint8_t *const row =
+        above && y == 0 ? idat->above : idat->rows + (y - above) * idat->pitch;
+    if (!idat->pack)
+        return row;
+    idat->pack(idat->pack_context, row, room);
+    return room;
+}
+
+static void filter_rows(const PngIdat *idat, Thread *thread, size_t first, size_t n)
+{
+    const size_t stride = idat->row_bytes + 1;
+    const uint8_t *above = packed_row(idat, first, true, thread->packed[1]);
+    for (size_t y = 0; y < n; y++) {
+        const uint8_t *const row = packed_row(idat, first + y, false, thread->packed[y % 2]);
+        png_filter_row(idat->filters, row, above, idat->row_bytes, (unsigned)idat->pixel_bytes,
+                       idat->choose, thread->filtered + y * stride);
+        above = row;
+    }
+}
+
+/* A block of the batch to a chunk. n stays 0 where memory runs out. */
+static void make_block(PngIdat *idat, size_t number, Thread *thread)
+{
+    Block *const block = &idat->making->block[number];
+    const size_t stride = idat->row_bytes + 1, first = number * idat->block_rows;
+    const size_t left = idat->n_rows - first;
+    const size_t rows = left < idat->block_rows ? left : idat->block_rows;
+    const bool begins = idat->done == 0 && number == 0;
+    const bool ends = idat->done + (first + rows) * stride == idat->total;
+    uint8_t *const data = block->out + CHUNK_HEAD + (begins ? DEFLATE_HEAD : 0);
+    filter_rows(idat, thread, first, rows);
+    block->bytes = rows * stride;
+    block->adler = deflate_adler(thread->filtered, block->bytes);
+    block->n = deflate_piece(thread->deflater, thread->filtered, block->bytes, ends, data);
+    if (block->n == 0)
+        return;
+    if (begins) {
+        memcpy(block->out + CHUNK_HEAD, deflate_head, DEFLATE_HEAD);
+        block->n += DEFLATE_HEAD;
+    }
+    if (!ends) /* the last one's check is that of all */
+        png_chunk_frame("IDAT", block->out, block->n);
+}
+
+/* Ends the chunk with the check of all that was compressed. */
+static void end_block(const PngIdat *idat, Block *block)
+{
+    png_put32(block->out + CHUNK_HEAD + block->n, idat->adler);
+    block->n += ADLER_BYTES;
+    png_chunk_frame("IDAT", block->out, block->n);
+}
+
+static ImgstatResult write_batch(PngIdat *idat, ImgstatError *err)
+{
+    Batch *const batch = idat->written;
+    for (size_t i = 0; i < batch->n; i++) {
+        Block *const block = &batch->block[i];
+        if (block->n == 0)
+            return error_memory(err, block->bytes, "compressing");
+        idat->adler = deflate_adler_join(idat->adler, block->adler, block->bytes);
+        if (batch->last && i + 1 == batch->n)
+            end_block(idat, block);
+        const size_t bytes = CHUNK_HEAD + block->n + CHUNK_CHECK;
+        IMGSTAT_TRY(atomic_file_write(idat->sink->output, idat->sink->at, block->out, bytes, err));
+        idat->sink->at += bytes;
+    }
+    return IMGSTAT_OK;
+}
+
+/* The batch before is written while the others make this one. */
+static void run_task(void *context, size_t task, unsigned thread)
+{
+    PngIdat *const idat = context;
+    const size_t writes = idat->written->n > 0;
+    if (task < writes)
+        idat->result = write_batch(idat, &idat->error);
+    else
+        make_block(idat, task - writes, &idat->threads[thread]);
+}
+
+/* ---- Batches ---- */
+
+static ImgstatResult run_batch(PngIdat *idat, size_t n_blocks, ImgstatError *err)
+{
+    const size_t tasks = n_blocks + (idat->written->n > 0);
+    idat->making->n = n_blocks;
+    idat->result = IMGSTAT_OK;
+    if (idat->pool)
+        thread_pool_run_few(idat->pool, idat->n_threads, tasks, run_task, idat);
+    else
+        for (size_t i = 0; i < tasks; i++)
+            run_task(idat, i, 0);
+    Batch *const made = idat->making;
+    idat->making = idat->written;
+    idat->written = made;
+    idat->making->n = 0;
+    return idat->result == IMGSTAT_OK ? IMGSTAT_OK
+                                      : error_set(err, idat->result, "%s", idat->error.message);
+}
+
+static ImgstatResult compress_rows(PngIdat *idat, const uint8_t *rows, size_t pitch, size_t n,
+                                   ImgstatError *err)
+{
+    const uint64_t bytes = (uint64_t)n * (idat->row_bytes + 1);
+    idat->rows = rows;
+    idat->pitch = pitch;
+    idat->n_rows = n;
+    idat->making->last = idat->done + bytes == idat->total;
+    IMGSTAT_TRY(run_batch(idat, (n + idat->block_rows - 1) / idat->block_rows, err));
+    if (!idat->above)
+        idat->above = malloc(idat->from_bytes);
+    if (!idat->above)
+        return error_memory(err, idat->from_bytes, "a row of pixels");
+    memcpy(idat->above, rows + (n - 1) * pitch, idat->from_bytes);
+    idat->done += bytes;
+    return IMGSTAT_OK;
+}
+
+size_t png_idat_batch(const PngIdat *idat)
+{
+    return idat->block_rows * idat->n_blocks;
+}
+
+ImgstatResult png_idat_write(PngIdat *idat, const uint8_t *rows, size_t pitch, size_t n,
+                             ImgstatError *err)
+{
+    const size_t batch = png_idat_batch(idat);
+    while (n > 0) {
+        if (idat->held == 0 && n >= batch) { /* straight from the caller's rows */
+            IMGSTAT_TRY(compress_rows(idat, rows, pitch, batch, err));
+            rows += batch * pitch;
+            n -= batch;
+            continue;
+        }
+        if (!idat->band)
+            idat->band = buffer_cache_acquire(idat->scratch, batch * idat->from_bytes);
+        if (!idat->band)
+            return error_memory(err, batch * idat->from_bytes, "rows to compress");
+        memcpy(idat->band + idat->held * idat->from_bytes, rows, idat->from_bytes);
+        rows += pitch;
+        n--;
+        if (++idat->held == batch) {
+            idat->held = 0;
+            IMGSTAT_TRY(compress_rows(idat, idat->band, idat->from_bytes, batch, err));
+        }
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult flush(PngIdat *idat, ImgstatError *err)
+{
+    const size_t n = idat->held;
+    idat->held = 0;
+    return n > 0 ? compress_rows(idat, idat->band, idat->from_bytes, n, err) : IMGSTAT_OK;
+}
+
+/* ---- The stream ---- */
+
+/* Where memory is scarce a batch has a block for each thread, or what the share of strips holds. */
+static size_t most_blocks(const EncodeOptions *how)
+{
+    const size_t threads = encode_threads(how);
+    const size_t wanted = BLOCKS_A_THREAD * threads, fit = how->strip_bytes / BLOCK_BYTES;
+    const size_t least = threads > BLOCKS_A_THREAD ? threads : BLOCKS_A_THREAD;
+    const size_t n = how->strip_bytes == 0 || fit > wanted ? wanted : fit > least ? fit : least;
+    return n < MAX_BLOCKS ? n : MAX_BLOCKS;
+}
+
+uint64_t png_idat_bytes(const EncodeOptions *how, uint64_t total)
+{
+    const uint64_t threads = encode_threads(how);
+    const uint64_t most = most_blocks(how), blocks = total / BLOCK_BYTES + 1;
+    const uint64_t n = blocks < most ? blocks : most;
+    const uint64_t alone = n < BLOCKS_A_THREAD ? n : BLOCKS_A_THREAD;
+    const uint64_t at_once = threads < n ? threads : n;
+    return (3 * (n - alone) + at_once - 1) * BLOCK_BYTES +
+           at_once * deflater_bytes(how->level, how->fast);
+}
+
+ImgstatResult png_idat_create(PngSink *sink, const EncodeOptions *how, bool choose, uint64_t total,
+                              PngIdat **out, ImgstatError *err)
+{
+    *out = NULL;
+    PngIdat *const idat = calloc(1, sizeof *idat);
+    if (!idat)
+        return error_memory(err, sizeof *idat, "a PNG encoder");
+    const bool store = how->level == 0 && !how->fast;
+    idat->sink = sink;
+    idat->pool = how->pool;
+    idat->scratch = how->scratch;
+    idat->deflaters = how->deflaters;
+    idat->filters = png_filters();
+    idat->n_threads = encode_threads(how);
+    idat->most_blocks = most_blocks(how);
+    idat->choose = choose && !store;
+    idat->total = total;
+    idat->adler = 1;
+    idat->making = &idat->batch[0];
+    idat->written = &idat->batch[1];
+    idat->threads = calloc(idat->n_threads, sizeof *idat->threads);
+    bool ok = idat->threads != NULL;
+    for (unsigned i = 0; ok && i < idat->n_threads; i++)
+        ok = (idat->threads[i].deflater = deflaters_take(how->deflaters, how->level, how->fast)) !=
+             NULL;
+    if (!ok) {
+        png_idat_destroy(idat);
+        return error_memory(err, sizeof *idat, "a PNG encoder");
+    }
+    *out = idat;
+    return IMGSTAT_OK;
+}
+
+static void release_rows(PngIdat *idat)
+{
+    for (unsigned i = 0; idat->threads && i < idat->n_threads; i++) {
+        Thread *const thread = &idat->threads[i];
+        free(thread->packed[0]);
+        free(thread->packed[1]);
+        buffer_cache_release(thread->filtered);
+        thread->packed[0] = thread->packed[1] = thread->filtered = NULL;
+    }
+    for (size_t b = 0; b < 2; b++)
+        for (size_t i = 0; i < MAX_BLOCKS; i++) {
+            buffer_cache_release(idat->batch[b].block[i].out);
+            idat->batch[b].block[i].out = NULL;
+        }
+    buffer_cache_release(idat->band);
+    free(idat->above);
+    free(idat->zeros);
+    idat->band = idat->above = idat->zeros = NULL;
+}
+
+void png_idat_destroy(PngIdat *idat)
+{
+    if (!idat)
+        return;
+    release_rows(idat);
+    for (unsigned i = 0; idat->threads && i < idat->n_threads; i++)
+        deflaters_give(idat->deflaters, idat->threads[i].deflater);
+    free(idat->threads);
+    free(idat);
+}
+
+static bool make_room(PngIdat *idat)
+{
+    const size_t block_bytes = idat->block_rows * (idat->row_bytes + 1);
+    const size_t room =
+        CHUNK_HEAD + DEFLATE_HEAD + deflate_bound(block_bytes) + ADLER_BYTES + CHUNK_CHECK;
+    bool ok = (idat->zeros = calloc(1, idat->row_bytes)) != NULL;
+    for (unsigned i = 0; ok && i < idat->n_threads; i++) {
+        Thread *const thread = &idat->threads[i];
+        ok = (thread->filtered = buffer_cache_acquire(idat->scratch, block_bytes)) != NULL;
+        for (size_t k = 0; ok && idat->pack && k < 2; k++)
+            ok = (thread->packed[k] = malloc(idat->row_bytes)) != NULL;
+    }
+    for (size_t b = 0; b < 2; b++)
+        for (size_t i = 0; ok && i < idat->n_blocks; i++)
+            ok = (idat->batch[b].block[i].out = buffer_cache_acquire(idat->scratch, room)) != NULL;
+    return ok;
+}
+
+ImgstatResult png_idat_begin(PngIdat *idat, const PngRows *rows, ImgstatError *err)
+{
+    IMGSTAT_TRY(flush(idat, err));
+    IMGSTAT_TRY(run_batch(idat, 0, err)); /* writes what is left */
+    release_rows(idat);
+    idat->from_bytes = rows->from_bytes;
+    idat->row_bytes = rows->row_bytes;
+    idat->pixel_bytes = rows->pixel_bytes;
+    idat->pack = rows->pack;
+    idat->pack_context = rows->context;
+    idat->block_rows = BLOCK_BYTES / (rows->row_bytes + 1);
+    if (idat->block_rows == 0)
+        idat->block_rows = 1;
+    /* Fewer rows take less room. */
+    if (idat->block_rows > rows->n)
+        idat->block_rows = rows->n;
+    const size_t blocks = (rows->n + idat->block_rows - 1) / idat->block_rows;
+    idat->n_blocks = blocks < idat->most_blocks ? blocks : idat->most_blocks;
+    if (!make_room(idat))
+        return error_memory(err, idat->block_rows * idat->n_blocks * idat->row_bytes,
+                            "rows to compress");
+    return IMGSTAT_OK;
+}
+
+ImgstatResult png_idat_finish(PngIdat *idat, ImgstatError *err)
+{
+    IMGSTAT_TRY(flush(idat, err));
+    return run_batch(idat, 0, err);
+}

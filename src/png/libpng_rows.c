@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* libpng_rows.c: rows of a PNG through libpng, and what follows them. */
+#include "png/decoder.h"
+
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+static ImgstatResult map_colors(PngDecoder *pd, const uint8_t *from, uint8_t *to, uint32_t y,
+                                ImgstatError *err)
+{
+    const ImgstatPage *const page = &pd->base.page;
+    unsigned largest = 0;
+    if (page->channels == 4) {
+        for (size_t x = 0; x < page->width; x++) {
+            largest = from[x] > largest ? from[x] : largest;
+            memcpy(to + 4 * x, pd->colors[from[x]], 4);
+        }
+    } else {
+        for (size_t x = 0; x < page->width; x++) {
+            const uint8_t *const color = pd->colors[from[x]];
+            largest = from[x] > largest ? from[x] : largest;
+            to[3 * x] = color[0];
+            to[3 * x + 1] = color[1];
+            to[3 * x + 2] = color[2];
+        }
+    }
+    if (largest >= pd->n_colors)
+        return error_set(err, IMGSTAT_ERR_FORMAT,
+                         "%s: row %u has index %u where the palette has %u colours",
+                         pd->base.source->name, y, largest, pd->n_colors);
+    return IMGSTAT_OK;
+}
+
+static void add_key_alpha(const PngDecoder *pd, const uint8_t *from, uint8_t *to)
+{
+    const uint8_t opaque = (uint8_t)((1u << pd->base.page.bits) - 1);
+    for (size_t x = 0; x < pd->base.page.width; x++) {
+        to[2 * x] = from[x];
+        to[2 * x + 1] = from[x] == pd->gray_key ? 0 : opaque;
+    }
+}
+
+ImgstatResult png_finish_row(PngDecoder *pd, const uint8_t *from, uint8_t *to, uint32_t y,
+                             ImgstatError *err)
+{
+    if (pd->step == ROW_PALETTE)
+        return map_colors(pd, from, to, y, err);
+    if (pd->step == ROW_GRAY_KEY)
+        add_key_alpha(pd, from, to);
+    else if (from != to)
+        memcpy(to, from, pd->png_row_bytes);
+    return IMGSTAT_OK;
+}
+
+uint32_t png_held_rows(const PngDecoder *pd)
+{
+    enum { SHARE = 2 }; /* of a chunk: bands and what becomes of them are held beside it */
+    const uint32_t height = pd->base.page.height;
+    const uint64_t rows = pd->base.how.limits.max_chunk_bytes / SHARE / pd->png_row_bytes;
+    return rows == 0 ? 1 : rows < height ? (uint32_t)rows : height;
+}
+
+/* Reads all passes of an interlaced image into the rows from y to end, and the others nowhere. */
+static ImgstatResult read_passes(PngDecoder *pd, uint32_t y, uint32_t end, ImgstatError *err)
+{
+    if (setjmp(png_jmpbuf(pd->png)))
+        return png_failure(pd, err);
+    for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++)
+        for (uint32_t k = 0; k < pd->base.page.height; k++)
+            png_read_row(pd->png, k >= y && k < end ? row_blocks_row(pd->held, k) : pd->row, NULL);
+    return IMGSTAT_OK;
+}
+
+/* Holds rows of an interlaced image from y on: as many as may be. */
+static ImgstatResult hold_rows(PngDecoder *pd, uint32_t y, ImgstatError *err)
+{
+    const uint32_t height = pd->base.page.height, most = png_held_rows(pd);
+    const uint32_t end = most < height - y ? y + most : height;
+    if (y > 0)
+        IMGSTAT_TRY(png_start_anew(pd, err));
+    if (!pd->row && !(pd->row = malloc(pd->png_row_bytes)))
+        return error_memory(err, pd->png_row_bytes, "a row of pixels");
+    pd->held = row_blocks_create(pd->base.scratch, pd->png_row_bytes, height);
+    bool ok = pd->held != NULL;
+    for (uint32_t k = y; ok && k < end; k++)
+        ok = row_blocks_row(pd->held, k) != NULL;
+    if (!ok)
+        return error_memory(err, (size_t)(end - y) * pd->png_row_bytes, "an interlaced image");
+    pd->held_end = end;
+    return read_passes(pd, y, end, err);
+}
+
+/* Reads what follows the pixels. Damage there leaves the samples whole, unless it is in the
+ * checksums of the pixels themselves. */
+static ImgstatResult read_tail(PngDecoder *pd, ImgstatError *err)
+{
+    if (setjmp(png_jmpbuf(pd->png))) {
+        if (png_get_io_chunk_type(pd->png) == 0x49444154u /* IDAT */ ||
+            pd->failure.code == IMGSTAT_ERR_IO)
+            return png_failure(pd, err);
+        warnings_tell(&pd->base.warnings, "damaged after its pixels%s",
+                      pd->ends_early ? ": ends early" : "");
+        return IMGSTAT_OK;
+    }
+    png_read_end(pd->png, NULL);
+    return IMGSTAT_OK;
+}
+
+ImgstatResult png_decode_row(PngDecoder *pd, uint8_t *to, ImgstatError *err)
+{
+    if (setjmp(png_jmpbuf(pd->png)))
+        return png_failure(pd, err);
+    png_read_row(pd->png, to, NULL);
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult give_row(PngDecoder *pd, uint8_t *to, uint32_t y, ImgstatError *err)
+{
+    if (pd->interlaced)
+        return png_finish_row(pd, row_blocks_row(pd->held, y), to, y, err);
+    uint8_t *const from = pd->step == ROW_AS_IT_IS ? to : pd->row;
+    IMGSTAT_TRY(png_decode_row(pd, from, err));
+    return png_finish_row(pd, from, to, y, err);
+}
+
+static ImgstatResult row_room(PngDecoder *pd, ImgstatError *err)
+{
+    if (pd->interlaced || pd->step == ROW_AS_IT_IS || pd->row)
+        return IMGSTAT_OK;
+    pd->row = malloc(pd->png_row_bytes);
+    return pd->row ? IMGSTAT_OK : error_memory(err, pd->png_row_bytes, "a row of pixels");
+}
+
+ImgstatResult png_read_plainly(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t y, uint32_t rows,
+                               ImgstatError *err)
+{
+    IMGSTAT_TRY(row_room(pd, err));
+    for (uint32_t i = 0; i < rows; i++) {
+        if (pd->interlaced && y + i >= pd->held_end)
+            IMGSTAT_TRY(hold_rows(pd, y + i, err));
+        IMGSTAT_TRY(give_row(pd, to + i * pitch, y + i, err));
+        if (pd->interlaced) /* the caller has it; another read begins with the file */
+            row_blocks_drop(pd->held, y + i + 1);
+    }
+    if (y + rows < pd->base.page.height)
+        return IMGSTAT_OK;
+    IMGSTAT_TRY(read_tail(pd, err));
+    if (pd->bad_checksum)
+        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: the checksum of its pixels is wrong",
+                         pd->base.source->name);
+    return IMGSTAT_OK;
+}

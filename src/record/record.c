@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* record.c: records on the host: making, merging, and settling what follows from bins. */
+#include "record/record.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+ImgstatResult record_create(BufferCache *scratch, ImgstatSample sample, uint16_t channels,
+                            unsigned parts, Record **out, ImgstatError *err)
+{
+    *out = NULL;
+    const size_t bytes = record_bytes(sample, channels, parts); /* < 2^16 * 2^20: no overflow */
+    Record *const record = calloc(1, sizeof *record);
+    Tally *const tally = buffer_cache_acquire_zeroed(scratch, 1, bytes);
+    if (!record || !tally) {
+        free(record);
+        buffer_cache_release(tally);
+        return error_memory(err, bytes, "statistics");
+    }
+    *record = (Record){.sample = sample, .channels = channels, .parts = parts, .tally = tally};
+    if (record_parts_bins(sample, parts))
+        record->bins = (uint64_t *)(void *)(tally + channels);
+    *out = record;
+    return IMGSTAT_OK;
+}
+
+void record_destroy(Record *record)
+{
+    if (!record)
+        return;
+    buffer_cache_release(record->tally); /* and the bins behind it */
+    free(record);
+}
+
+static void words_add(uint64_t *into, const uint64_t *from, size_t n)
+{
+    unsigned carry = 0;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned __int128 sum = (unsigned __int128)into[i] + from[i] + carry;
+        into[i] = (uint64_t)sum;
+        carry = (unsigned)(sum >> 64);
+    }
+}
+
+static bool has_extrema(const Tally *tally)
+{
+    return tally->n > 0 && tally->min_key <= tally->max_key;
+}
+
+static void merge_extrema(Tally *into, const Tally *from)
+{
+    if (!has_extrema(from)) {
+        if (!has_extrema(into)) { /* the one form of "none", so that merging commutes */
+            into->min_key = into->n || from->n;
+            into->max_key = into->min_at = into->max_at = 0;
+        }
+        return;
+    }
+    const bool first = !has_extrema(into);
+    if (first || from->min_key < into->min_key ||
+        (from->min_key == into->min_key && from->min_at < into->min_at)) {
+        into->min_key = from->min_key;
+        into->min_at = from->min_at;
+    }
+    if (first || from->max_key > into->max_key ||
+        (from->max_key == into->max_key && from->max_at < into->max_at)) {
+        into->max_key = from->max_key;
+        into->max_at = from->max_at;
+    }
+}
+
+void tally_merge(Tally *into, const Tally *from)
+{
+    merge_extrema(into, from);
+    into->n += from->n;
+    into->nan += from->nan;
+    into->pinf += from->pinf;
+    into->ninf += from->ninf;
+    into->nodata += from->nodata;
+    into->masked += from->masked;
+    words_add(into->sum, from->sum, 2);
+    words_add(into->sum2, from->sum2, 3);
+    into->sum_overflow += from->sum_overflow;
+    into->sum2_overflow += from->sum2_overflow;
+    exact_merge(&into->fsum, &from->fsum);
+    exact_merge(&into->fsum2, &from->fsum2);
+}
+
+void record_merge(Record *into, const Record *from)
+{
+    assert(into->sample == from->sample && into->channels == from->channels &&
+           !into->bins == !from->bins);
+    for (uint16_t c = 0; c < into->channels; c++)
+        tally_merge(&into->tally[c], &from->tally[c]);
+    if (!into->bins)
+        return;
+    const size_t n = (size_t)into->channels * sample_record_bins(into->sample);
+    for (size_t i = 0; i < n; i++)
+        into->bins[i] += from->bins[i];
+}
+
+/* Empties bins [first, last] and returns what they held. */
+static uint64_t take(uint64_t *bins, uint64_t first, uint64_t last)
+{
+    uint64_t total = 0;
+    for (uint64_t k = first; k <= last; k++) {
+        total += bins[k];
+        bins[k] = 0;
+    }
+    return total;
+}
+
+static void settle_tally(ImgstatSample sample, Tally *tally, uint64_t *bins, bool has_nodata,
+                         uint64_t nodata_key)
+{
+    const uint64_t last = sample_record_bins(sample) - 1;
+    if (has_nodata && nodata_key <= last) /* before infinities: nodata may be one */
+        tally->nodata += take(bins, nodata_key, nodata_key);
+    if (sample_is_float(sample)) {
+        const uint64_t ninf = sample_key_infinity(sample, true),
+                       pinf = sample_key_infinity(sample, false);
+        tally->ninf += take(bins, ninf, ninf);
+        tally->pinf += take(bins, pinf, pinf);
+        tally->nan += take(bins, 0, ninf - 1);
+        tally->nan += take(bins, pinf + 1, last);
+    }
+    tally->n = 0;
+    tally->min_key = tally->max_key = 0;
+    for (uint64_t k = 0; k <= last; k++) {
+        if (!bins[k])
+            continue;
+        if (tally->n == 0)
+            tally->min_key = k;
+        tally->max_key = k;
+        tally->n += bins[k];
+    }
+    if (tally->n == 0)
+        tally->min_at = tally->max_at = 0;
+}
+
+void record_finalize(Record *record, bool has_nodata, uint64_t nodata_key)
+{
+    if (!sample_is_narrow(record->sample))
+        return;
+    const size_t bins = sample_record_bins(record->sample);
+    for (uint16_t c = 0; c < record->channels; c++)
+        settle_tally(record->sample, &record->tally[c], record->bins + c * bins, has_nodata,
+                     nodata_key);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* record.h: what reading a channel yields: counts, extrema, exact sums, bins. Records merge. */
+#ifndef IMGSTAT_RECORD_RECORD_H
+#define IMGSTAT_RECORD_RECORD_H
+
+#include "base/buffer_cache.h"
+#include "base/image.h"
+#include "record/exact_sum.h"
+
+/* One channel, without its bins. All zero bytes are the empty tally, the identity of merging.
+ * Narrow types (at most 16 bits): a device fills n with all unmasked samples, masked, and the
+ * extrema; everything else follows from the bins on the host (record_finalize), which also moves
+ * NaN, infinite and nodata bins into their counts. Wide types: a device fills all of it. */
+typedef struct Tally {
+    uint64_t n;               /* finite and valid samples */
+    uint64_t nan, pinf, ninf; /* undefined and infinite ones */
+    uint64_t nodata, masked;
+    /* Order keys of the extrema; 0 where n is 0. A narrow tally may count samples none of which is
+     * valid (all NaN, all nodata): then min_key is 1 and max_key 0, until record_finalize. */
+    uint64_t min_key, max_key;
+    uint64_t min_at, max_at; /* smallest raster index (y * width + x) that holds each */
+    uint64_t sum[2];         /* wide integers: two's complement, low word first */
+    uint64_t sum2[3];        /* wide integers: unsigned */
+    uint64_t sum_overflow, sum2_overflow; /* pieces whose terms were not finite */
+    ExactSum fsum, fsum2;                 /* f32, f64; normalized */
+} Tally;
+
+/* Power sums about a center, for skewness and kurtosis of wide types (docs/float-sums.md). */
+typedef struct Central {
+    ExactSum power[4]; /* of d, d^2, d^3, d^4; normalized */
+    uint64_t overflow; /* pieces with a sum that was not finite */
+} Central;
+
+/* Which parts of a record a measurement fills. Tallies always. */
+enum {
+    RECORD_BINS = 1, /* wide types: counts by the leading 16 bits of the key, valid samples only.
+                      * Narrow types have their bins (all unmasked samples, by whole key) always. */
+    RECORD_CDF = 2   /* narrow types, where a device keeps the record: the inclusive prefix sums of
+                      * the bins behind them, up to date after each call */
+};
+
+/* Where a device keeps the record of one image: channels tallies, then, if it has bins,
+ * channels * sample_record_bins(sample) counts of 64 bits, and as many prefix sums if it has them.
+ */
+typedef struct DeviceRecord {
+    DevMem mem;
+    ImgstatSample sample;
+    uint16_t channels;
+    unsigned parts;
+} DeviceRecord;
+
+static inline bool record_parts_bins(ImgstatSample sample, unsigned parts)
+{
+    return sample_is_narrow(sample) || (parts & RECORD_BINS);
+}
+
+static inline bool record_parts_cdf(ImgstatSample sample, unsigned parts)
+{
+    return sample_is_narrow(sample) && (parts & RECORD_CDF);
+}
+
+static inline size_t record_bytes(ImgstatSample sample, uint16_t channels, unsigned parts)
+{
+    const size_t each = record_parts_cdf(sample, parts) ? 2 : record_parts_bins(sample, parts);
+    const size_t bins = each * sample_record_bins(sample);
+    return channels * (sizeof(Tally) + bins * sizeof(uint64_t));
+}
+
+/* A record on the host, in the layout that a device uses. */
+typedef struct Record {
+    ImgstatSample sample;
+    uint16_t channels;
+    unsigned parts;
+    Tally *tally;   /* channels */
+    uint64_t *bins; /* channels * sample_record_bins, or NULL; channel c's begin at c * that */
+} Record;
+
+/* scratch: where its counters come from; may go before the record does. */
+ImgstatResult record_create(BufferCache *scratch, ImgstatSample sample, uint16_t channels,
+                            unsigned parts, Record **out, ImgstatError *err);
+void record_destroy(Record *record);
+/* Associative and commutative; the same sample type, channels and parts. from is unchanged. */
+void record_merge(Record *into, const Record *from);
+void tally_merge(Tally *into, const Tally *from);
+
+/* Narrow types: derives n, nan, pinf, ninf, nodata and extrema keys from the bins, and empties the
+ * bins of undefined and infinite samples. The positions were tracked over valid samples by the
+ * device. Settled records merge as before. */
+void record_finalize(Record *record, bool has_nodata, uint64_t nodata_key);
+
+#endif

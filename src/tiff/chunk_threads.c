@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* chunk_threads.c: rows of strips or tiles decoded by several threads. The page's own handle is the
+ * decoder of record: a chunk that a thread does not decode without a word is decoded again by it,
+ * in order, so that samples, warnings and errors are those of one handle alone. */
+#include "tiff/decoder.h"
+
+#include <stdlib.h>
+
+/* Pages that decode to less are not worth a thread's start. */
+enum { THREADS_BYTES = 1 << 20 };
+
+/* What a thread decodes with: a decoder that shares the page with the one it helps. */
+typedef struct Helper {
+    TiffDecoder td;
+    bool ready, failed;
+    bool doubt; /* libtiff had something to say */
+} Helper;
+
+struct TiffHelpers {
+    ThreadPool *pool; /* NULL: no threads */
+    unsigned n;
+    bool quick; /* through tiff/chunk_decompress.c, without handles of libtiff */
+    Helper helper[];
+};
+
+static void on_warning(void *context, const char *sentence)
+{
+    Helper *const helper = context;
+    (void)sentence;
+    helper->doubt = true;
+}
+
+static void release_helper(Helper *helper)
+{
+    TiffDecoder *const td = &helper->td;
+    if (!helper->ready)
+        return;
+    if (td->quick)
+        tiff_quick_destroy(td->quick);
+    else
+        tiff_handle_close(&td->handle);
+    warnings_release(&td->base.warnings);
+    buffer_cache_release(td->chunk);
+    buffer_cache_release(td->row);
+    helper->ready = false;
+}
+
+void tiff_helpers_destroy(TiffHelpers *helpers)
+{
+    if (!helpers)
+        return;
+    for (unsigned i = 0; i < helpers->n; i++)
+        release_helper(&helpers->helper[i]);
+    thread_pool_destroy(helpers->pool);
+    free(helpers);
+}
+
+/* Begins with the description of the page and none of the memory that `of` decodes into. */
+static bool make_ready(Helper *helper, const TiffDecoder *of, bool quick)
+{
+    TiffDecoder *const td = &helper->td;
+    if (helper->ready || helper->failed)
+        return helper->ready;
+    *td = *of;
+    td->base.warnings =
+        (Warnings){.warn = on_warning, .context = helper, .name = of->base.source->name};
+    td->chunk = td->row = td->band = NULL;
+    td->chunk_room = 0;
+    td->planes = NULL;
+    td->helpers = NULL;
+    td->handle.strip = NULL;
+    td->quick = NULL;
+    td->primed = false;
+    helper->failed = true;
+    helper->ready = true;
+    if (quick) { /* the handle is asked where chunks lie, which changes nothing in it */
+        td->quick = tiff_quick_create(td);
+        helper->failed = td->quick == NULL;
+        if (helper->failed)
+            helper->ready = false;
+    } else if (tiff_handle_open(td, &td->handle, NULL) == IMGSTAT_OK &&
+               TIFFSetSubDirectory(td->handle.tif, td->page_at[td->base.page.page])) {
+        tiff_page_prepare(td);
+        helper->failed = false;
+    }
+    if (helper->failed)
+        release_helper(helper);
+    return !helper->failed;
+}
+
+static bool needs_helpers(TiffDecoder *td)
+{
+    const ImgstatPage *const page = &td->base.page;
+    const TiffLayout *const layout = &td->layout;
+    const uint64_t bytes =
+        (uint64_t)page->width * page->height * page->channels * imgstat_sample_bytes(page->sample);
+    if (td->base.way == DECODE_PLAIN || layout->path == TIFF_PATH_RGBA)
+        return false;
+    const bool quick = tiff_quick_suits(td);
+    const bool threads = (bytes >= THREADS_BYTES || td->base.way == DECODE_THREADS) &&
+                         td->base.threads != 1 &&
+                         (uint64_t)layout->across * layout->down * layout->planes > 1;
+    if (!quick && !threads)
+        return false;
+    if (td->helpers)
+        return true;
+    ThreadPool *pool = NULL;
+    if (threads && thread_pool_create(td->base.threads, &pool, NULL) != IMGSTAT_OK)
+        return false;
+    const unsigned n = pool ? thread_pool_threads(pool) : 1;
+    td->helpers = calloc(1, sizeof *td->helpers + n * sizeof(Helper));
+    if (!td->helpers || (n == 1 && !quick)) {
+        thread_pool_destroy(pool);
+        free(td->helpers);
+        td->helpers = NULL;
+        return false;
+    }
+    td->helpers->pool = pool;
+    td->helpers->n = n;
+    td->helpers->quick = quick;
+    return true;
+}
+
+bool tiff_chunks_begin(TiffDecoder *td, unsigned threads)
+{
+    return needs_helpers(td) && td->helpers->quick && td->helpers->n >= threads;
+}
+
+const uint8_t *tiff_chunk_at(const TiffDecoder *td, unsigned thread, uint32_t x, uint32_t y)
+{
+    const TiffLayout *const layout = &td->layout;
+    Helper *const helper = &td->helpers->helper[thread];
+    const uint32_t down = y / layout->chunk_height, left = td->base.page.height - y;
+    const uint32_t rows = left < layout->chunk_height ? left : layout->chunk_height;
+    const uint32_t row = tiff_first_plane(td) * layout->down + down;
+    if (!make_ready(helper, td, true))
+        return NULL;
+    helper->td.base.scratch = td->base.scratch;
+    return tiff_chunk_alone(&helper->td, row * layout->across + x / layout->chunk_width, rows);
+}
+
+/* One call: rows of chunks from `down` on, in the order of one thread: row, plane, column. */
+typedef struct Job {
+    TiffDecoder *td;
+    uint32_t down;
+    uint8_t *to;
+    size_t pitch;
+    bool *done; /* a chunk each */
+} Job;
+
+static ImgstatResult read_task(TiffDecoder *td, const Job *job, size_t task, ImgstatError *err)
+{
+    const TiffLayout *const layout = &td->layout;
+    const uint32_t across = (uint32_t)(task % layout->across);
+    const uint16_t planes = tiff_planes_together(job->td);
+    const uint16_t plane = (uint16_t)(tiff_first_plane(job->td) + task / layout->across % planes);
+    const uint32_t more = (uint32_t)(task / layout->across / planes);
+    const uint32_t down = job->down + more;
+    const uint32_t to_end = td->base.page.height - down * layout->chunk_height;
+    const uint32_t rows = to_end < layout->chunk_height ? to_end : layout->chunk_height;
+    const uint32_t index = (plane * layout->down + down) * layout->across + across;
+    return tiff_chunk_read(td, index, across, plane,
+                           job->to + (size_t)more * layout->chunk_height * job->pitch, job->pitch,
+                           rows, err);
+}
+
+static void help(void *context, size_t task, unsigned thread)
+{
+    const Job *const job = context;
+    TiffHelpers *const helpers = job->td->helpers;
+    Helper *const helper = &helpers->helper[thread];
+    if (!make_ready(helper, job->td, helpers->quick))
+        return;
+    helper->td.base.scratch = job->td->base.scratch; /* may have been replaced */
+    helper->doubt = false;
+    job->done[task] = read_task(&helper->td, job, task, NULL) == IMGSTAT_OK && !helper->doubt;
+}
+
+ImgstatResult tiff_chunks_read(TiffDecoder *td, uint32_t down, uint32_t n, uint8_t *to,
+                               size_t pitch, ImgstatError *err)
+{
+    const size_t tasks = (size_t)n * tiff_planes_together(td) * td->layout.across;
+    Job job = {.td = td, .down = down, .to = to, .pitch = pitch};
+    if (needs_helpers(td))
+        job.done = calloc(tasks, sizeof *job.done);
+    if (job.done && td->helpers->pool)
+        thread_pool_run(td->helpers->pool, tasks, help, &job);
+    else if (job.done)
+        for (size_t task = 0; task < tasks; task++)
+            help(&job, task, 0);
+    ImgstatResult res = IMGSTAT_OK;
+    for (size_t task = 0; task < tasks && res == IMGSTAT_OK; task++)
+        if (!job.done || !job.done[task])
+            res = read_task(td, &job, task, err);
+    free(job.done);
+    return res;
+}

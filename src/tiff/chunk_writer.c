@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+/* chunk_writer.c: from image rows to the bytes of one strip or tile: packed by us; deflated by
+ * us, compressed otherwise by libtiff, which writes a file of one strip into memory. */
+#include "base/sample.h"
+#include "codec/deflate.h"
+#include "tiff/encoder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    HEADER_BYTES = 8,       /* of a classic TIFF; the strip comes right behind it */
+    DEFLATE_BYTES = 1 << 30 /* a chunk that is deflated here: sizes of 32 bits hold all it takes */
+};
+
+/* libtiff's file in memory. */
+typedef struct Memory {
+    uint8_t *data;
+    size_t n, room, at;
+} Memory;
+
+struct TiffPacker {
+    Memory memory;
+    TIFF *tif; /* open for strips of `rows` rows of `shape`; or NULL */
+    TiffShape shape;
+    uint32_t rows;
+    uint8_t *packed; /* the chunk before compression */
+    size_t packed_room;
+    uint8_t *samples; /* one row of one chunk, whole samples */
+    size_t samples_room;
+    BufferCache *scratch;
+    Deflaters *deflaters;
+    Deflater *deflater; /* for `level` and `fast` */
+    int level;
+    bool fast;
+    char text[256]; /* libtiff's last complaint */
+};
+
+/* ---- libtiff's file ---- */
+
+static tmsize_t on_read(thandle_t client, void *to, tmsize_t bytes)
+{
+    Memory *const m = client;
+    const size_t left = m->at < m->n ? m->n - m->at : 0;
+    const size_t n = (size_t)bytes < left ? (size_t)bytes : left;
+    memcpy(to, m->data + m->at, n);
+    m->at += n;
+    return (tmsize_t)n;
+}
+
+static tmsize_t on_write(thandle_t client, void *from, tmsize_t bytes)
+{
+    Memory *const m = client;
+    const size_t end = m->at + (size_t)bytes;
+    if (bytes <= 0)
+        return 0;
+    if (end > m->room) {
+        const size_t room = end + end / 2 + 4096;
+        uint8_t *const larger = realloc(m->data, room);
+        if (!larger)
+            return 0;
+        m->data = larger;
+        m->room = room;
+    }
+    if (m->at > m->n)
+        memset(m->data + m->n, 0, m->at - m->n);
+    memcpy(m->data + m->at, from, (size_t)bytes);
+    m->at = end;
+    m->n = end > m->n ? end : m->n;
+    return bytes;
+}
+
+static toff_t on_seek(thandle_t client, toff_t offset, int whence)
+{
+    Memory *const m = client;
+    m->at = (size_t)offset + (whence == SEEK_CUR ? m->at : whence == SEEK_END ? m->n : 0);
+    return m->at;
+}
+
+static int on_close(thandle_t client)
+{
+    (void)client;
+    return 0;
+}
+
+static toff_t on_size(thandle_t client)
+{
+    return ((const Memory *)client)->n;
+}
+
+#if TIFFLIB_VERSION >= 20221213
+static int on_error(TIFF *tif, void *context, const char *module, const char *format, va_list args)
+{
+    TiffPacker *const packer = context;
+    (void)tif;
+    (void)module;
+    vsnprintf(packer->text, sizeof packer->text, format, args);
+    return 1;
+}
+
+static int on_warning(TIFF *tif, void *context, const char *module, const char *format,
+                      va_list args)
+{
+    (void)tif;
+    (void)context;
+    (void)module;
+    (void)format;
+    (void)args;
+    return 1;
+}
+#endif
+
+static TIFF *open_memory(TiffPacker *packer, const char *mode)
+{
+#if TIFFLIB_VERSION >= 20221213
+    TIFFOpenOptions *const options = TIFFOpenOptionsAlloc();
+    if (!options)
+        return NULL;
+    TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, packer);
+    TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, packer);
+    TIFF *const tif = TIFFClientOpenExt("memory", mode, &packer->memory, on_read, on_write, on_seek,
+                                        on_close, on_size, NULL, NULL, options);
+    TIFFOpenOptionsFree(options);
+    return tif;
+#else
+    return TIFFClientOpen("memory", mode, &packer->memory, on_read, on_write, on_seek, on_close,
+                          on_size, NULL, NULL);
+#endif
+}
+
+static void set_level(TIFF *tif, const TiffShape *shape)
+{
+    const int level = shape->level;
+    switch (shape->compression) {
+    case COMPRESSION_ZSTD:
+        if (level >= 0)
+            TIFFSetField(tif, TIFFTAG_ZSTD_LEVEL, level < 1 ? 1 : level);
+        break;
+    case COMPRESSION_LZMA:
+        if (level >= 0)
+            TIFFSetField(tif, TIFFTAG_LZMAPRESET, level > 9 ? 9 : level);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Gets libtiff ready for strips of `rows` rows. */
+static bool open_strip(TiffPacker *packer, const TiffShape *shape, uint32_t rows)
+{
+    if (packer->tif && packer->rows == rows && memcmp(&packer->shape, shape, sizeof *shape) == 0)
+        return true;
+    if (packer->tif)
+        TIFFClose(packer->tif);
+    packer->memory.n = packer->memory.at = 0;
+    /* Differences of samples are taken before their bytes are put into the file's order. */
+    const bool big_endian = (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) !=
+                            (shape->swap && shape->predictor == PREDICTOR_HORIZONTAL);
+    TIFF *const tif = packer->tif = open_memory(packer, big_endian ? "wb" : "wl");
+    if (!tif)
+        return false;
+    TIFFSetField(tif, TIFFTAG_IMAGEWIDTH, shape->chunk_width);
+    TIFFSetField(tif, TIFFTAG_IMAGELENGTH, rows);
+    TIFFSetField(tif, TIFFTAG_ROWSPERSTRIP, rows);
+    TIFFSetField(tif, TIFFTAG_BITSPERSAMPLE, shape->bits);
+    TIFFSetField(tif, TIFFTAG_SAMPLEFORMAT, shape->format);
+    TIFFSetField(tif, TIFFTAG_SAMPLESPERPIXEL, shape->per_chunk);
+    TIFFSetField(tif, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+    TIFFSetField(tif, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+    if (!TIFFSetField(tif, TIFFTAG_COMPRESSION, shape->compression))
+        return false;
+    if (shape->predictor != PREDICTOR_NONE)
+        TIFFSetField(tif, TIFFTAG_PREDICTOR, shape->predictor);
+    if (shape->compression == COMPRESSION_CCITTFAX3)
+        TIFFSetField(tif, TIFFTAG_GROUP3OPTIONS, shape->fax_options);
+    set_level(tif, shape);
+    packer->shape = *shape;
+    packer->rows = rows;
+    return true;
+}
+
+/* ---- Packing ---- */
+
+/* Samples of one plane from interleaved pixels. */
+static void gather(const uint8_t *from, size_t bytes, size_t pixels, size_t channels, uint8_t *to)
+{
+    const size_t stride = bytes * channels;
+    for (size_t x = 0; x < pixels; x++) {
+        if (bytes == 1)
+            to[x] = from[x * stride];
+        else if (bytes == 2)
+            memcpy(to + 2 * x, from + x * stride, 2);
+        else if (bytes == 4)
+            memcpy(to + 4 * x, from + x * stride, 4);
+        else
+            memcpy(to + 8 * x, from + x * stride, 8);
+    }
+}
+
+static uint64_t sample_at(const uint8_t *from, size_t i, size_t bytes)
+{
+    uint16_t v2;
+    uint32_t v4;
+    uint64_t v8;
+    switch (bytes) {
+    case 1:
+        return from[i];
+    case 2:
+        memcpy(&v2, from + 2 * i, 2);
+        return v2;
+    case 4:
+        memcpy(&v4, from + 4 * i, 4);
+        return v4;
+    default:
+        memcpy(&v8, from + 8 * i, 8);
+        return v8;
+    }
+}
+
+/* The low `bits` bits of n samples as a stream of bits, first bit highest. */
+static void pack_bits(const uint8_t *from, size_t sample_bytes, unsigned bits, size_t n,
+                      uint8_t *to)
+{
+    unsigned held = 0, n_held = 0; /* bits not yet written, below 8 between samples */
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t v = sample_at(from, i, sample_bytes);
+        for (unsigned left = bits; left > 0;) {
+            const unsigned take = left < 8 - n_held ? left : 8 - n_held;
+            held = held << take | (unsigned)(v >> (left - take) & ((1u << take) - 1));
+            n_held += take;
+            left -= take;
+            if (n_held == 8) {
+                *to++ = (uint8_t)held;
+                held = n_held = 0;
+            }
+        }
+    }
+    if (n_held > 0)
+        *to = (uint8_t)(held << (8 - n_held));
+}
+
+static void swap_samples(uint8_t *bytes, size_t n, unsigned bits)
+{
+    if (bits == 16)
+        TIFFSwabArrayOfShort((uint16_t *)(void *)bytes, (tmsize_t)(n / 2));
+    else if (bits == 32)
+        TIFFSwabArrayOfLong((uint32_t *)(void *)bytes, (tmsize_t)(n / 4));
+    else if (bits == 64)
+        TIFFSwabArrayOfLong8((uint64_t *)(void *)bytes, (tmsize_t)(n / 8));
+}
+
+static bool grow(const TiffPacker *packer, uint8_t **buffer, size_t *room, size_t bytes)
+{
+    if (bytes <= *room)
+        return true;
+    buffer_cache_release(*buffer);
+    *buffer = buffer_cache_acquire(packer->scratch, bytes);
+    *room = *buffer ? bytes : 0;
+    return *buffer != NULL;
+}
+
+static bool compress_by_libtiff(TiffPacker *packer, const TiffShape *shape, uint32_t rows, size_t n,
+                                TiffPiece *piece)
+{
+    packer->text[0] = '\0';
+    if (!open_strip(packer, shape, rows))
+        return false;
+    /* The strip before makes room. */
+    packer->memory.n = packer->memory.at = HEADER_BYTES;
+    if (TIFFWriteEncodedStrip(packer->tif, 0, packer->packed, (tmsize_t)n) != (tmsize_t)n)
+        return false;
+    const uint64_t at = TIFFGetStrileOffset(packer->tif, 0);
+    piece->n = (size_t)TIFFGetStrileByteCount(packer->tif, 0);
+    if (at > packer->memory.n || piece->n > packer->memory.n - at || piece->n == 0 ||
+        !grow(packer, &piece->bytes, &piece->room, piece->n))
+        return false;
+    memcpy(piece->bytes, packer->memory.data + at, piece->n);
+    return true;
+}
+
+/* The chunk's samples are in packer->packed, in host order where there is a predictor. */
+static bool deflate_chunk(TiffPacker *packer, const TiffShape *shape, uint32_t rows, size_t n,
+                          TiffPiece *piece)
+{
+    if (packer->deflater && (packer->level != shape->level || packer->fast != shape->fast)) {
+        deflaters_give(packer->deflaters, packer->deflater);
+        packer->deflater = NULL;
+    }
+    if (!packer->deflater)
+        packer->deflater = deflaters_take(packer->deflaters, shape->level, shape->fast);
+    packer->level = shape->level;
+    packer->fast = shape->fast;
+    if (!packer->deflater ||
+        !grow(packer, &packer->samples, &packer->samples_room, shape->row_bytes) ||
+        !grow(packer, &piece->bytes, &piece->room, deflate_zlib_bound(n)))
+        return false;
+    for (uint32_t y = 0; y < rows; y++)
+        tiff_predict_row(shape, packer->packed + y * shape->row_bytes, packer->samples);
+    if (shape->swap && shape->predictor == PREDICTOR_HORIZONTAL)
+        swap_samples(packer->packed, n, shape->bits);
+    piece->n = deflate_zlib(packer->deflater, packer->packed, n, piece->bytes);
+    return piece->n > 0;
+}
+
+static bool is_deflate(uint16_t compression)
+{
+    return compression == COMPRESSION_DEFLATE || compression == COMPRESSION_ADOBE_DEFLATE;
+}
+
+static bool is_whole(unsigned bits)
+{
+    return bits == 8 || bits == 16 || bits == 32 || bits == 64;
+}
+
+/* One row of the chunk; what lies right of the image is 0. */
+static bool pack_row(TiffPacker *packer, const TiffShape *shape, const EncodePage *page,
+                     const uint8_t *row, uint32_t x, uint16_t plane, uint8_t *to)
+{
+    const size_t bytes = imgstat_sample_bytes(page->sample);
+    const uint32_t left = page->width - x;
+    const size_t pixels = left < shape->chunk_width ? left : shape->chunk_width;
+    const size_t n = pixels * shape->per_chunk;
+    const uint8_t *from = row + (size_t)x * page->channels * bytes + plane * bytes;
+    const bool whole = is_whole(shape->bits);
+    if (pixels < shape->chunk_width || !whole)
+        memset(to, 0, shape->row_bytes);
+    if (shape->planes > 1) {
+        if (!whole && !grow(packer, &packer->samples, &packer->samples_room, n * bytes))
+            return false;
+        gather(from, bytes, pixels, page->channels, whole ? to : packer->samples);
+        from = packer->samples;
+    } else if (whole) {
+        memcpy(to, from, n * bytes);
+    }
+    if (!whole)
+        pack_bits(from, bytes, shape->bits, n, to);
+    for (size_t i = 0; shape->scale > 1 && i < n; i++)
+        to[i] = (uint8_t)(to[i] * shape->scale);
+    return true;
+}
+
+bool tiff_pack_chunk(TiffPacker *packer, const TiffShape *shape, const EncodePage *page,
+                     const uint8_t *from, size_t pitch, uint32_t rows, uint32_t x, uint16_t plane,
+                     TiffPiece *piece, char text[256])
+{
+    const uint32_t height = shape->tiled ? shape->chunk_height : rows;
+    const size_t n = height * shape->row_bytes;
+    bool ok = grow(packer, &packer->packed, &packer->packed_room, n);
+    snprintf(text, 256, "out of memory");
+    for (uint32_t y = 0; ok && y < rows; y++)
+        ok = pack_row(packer, shape, page, from + y * pitch, x, plane,
+                      packer->packed + y * shape->row_bytes);
+    if (!ok)
+        return false;
+    memset(packer->packed + rows * shape->row_bytes, 0, (height - rows) * shape->row_bytes);
+    if (shape->swap && shape->predictor == PREDICTOR_NONE)
+        swap_samples(packer->packed, n, shape->bits);
+    if (shape->compression == COMPRESSION_NONE) {
+        uint8_t *const bytes = packer->packed;
+        const size_t room = packer->packed_room;
+        packer->packed = piece->bytes; /* for the next */
+        packer->packed_room = piece->room;
+        *piece = (TiffPiece){.bytes = bytes, .n = n, .room = room};
+        return true;
+    }
+    if (is_deflate(shape->compression) && tiff_can_predict(shape) && n <= DEFLATE_BYTES)
+        return deflate_chunk(packer, shape, height, n, piece);
+    if (compress_by_libtiff(packer, shape, height, n, piece))
+        return true;
+    if (packer->text[0])
+        snprintf(text, 256, "%s", packer->text);
+    return false;
+}
+
+TiffPacker *tiff_packer_create(const EncodeOptions *how)
+{
+    TiffPacker *const packer = calloc(1, sizeof *packer);
+    if (packer) {
+        packer->scratch = how->scratch;
+        packer->deflaters = how->deflaters;
+    }
+    return packer;
+}
+
+void tiff_packer_destroy(TiffPacker *packer)
+{
+    if (!packer)
+        return;
+    if (packer->tif)
+        TIFFClose(packer->tif);
+    free(packer->memory.data);
+    buffer_cache_release(packer->packed);
+    buffer_cache_release(packer->samples);
+    deflaters_give(packer->deflaters, packer->deflater);
+    free(packer);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* decoder.c: the TIFF codec: opens a file, selects its pages, gives their rows. */
+#include "tiff/decoder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool probe(const uint8_t *bytes, size_t n)
+{
+    static const uint8_t magic[][4] = {
+        {'I', 'I', 42, 0}, {'M', 'M', 0, 42}, {'I', 'I', 43, 0}, {'M', 'M', 0, 43}};
+    for (size_t i = 0; i < sizeof magic / sizeof *magic; i++)
+        if (n >= sizeof magic[i] && memcmp(bytes, magic[i], sizeof magic[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Everything that belongs to one page. */
+static void release_page(TiffDecoder *td)
+{
+    for (uint16_t i = 1; td->planes && i < td->layout.planes; i++)
+        tiff_handle_close(&td->planes[i]);
+    tiff_helpers_destroy(td->helpers);
+    td->helpers = NULL;
+    tiff_strip_destroy(td->handle.strip);
+    td->handle.strip = NULL;
+    free(td->planes);
+    free(td->names);
+    free(td->map8);
+    free(td->map16);
+    buffer_cache_release(td->chunk);
+    buffer_cache_release(td->row);
+    buffer_cache_release(td->band);
+    td->planes = NULL;
+    td->names = NULL;
+    td->map8 = NULL;
+    td->map16 = NULL;
+    td->chunk = td->row = td->band = NULL;
+    td->chunk_room = 0;
+    td->band_at = UINT32_MAX;
+    td->primed = td->handle.unseen = false;
+    td->base.channel_names = NULL;
+}
+
+static void close_decoder(Decoder *base)
+{
+    if (!base)
+        return;
+    TiffDecoder *const td = (TiffDecoder *)base;
+    release_page(td);
+    tiff_handle_close(&td->handle);
+    warnings_release(&base->warnings);
+    free(td->page_at);
+    free(td);
+}
+
+/* libtiff keeps state of the directory read last; a handle that failed is replaced. */
+static ImgstatResult read_directory(TiffDecoder *td, uint32_t page, ImgstatError *err)
+{
+    if (!td->handle.tif)
+        IMGSTAT_TRY(tiff_handle_open(td, &td->handle, err));
+    tiff_forget(td);
+    td->short_arrays = false;
+    if (TIFFSetSubDirectory(td->handle.tif, td->page_at[page]))
+        return IMGSTAT_OK;
+    tiff_handle_close(&td->handle);
+    const ImgstatResult code =
+        td->failure.code == IMGSTAT_OK ? IMGSTAT_ERR_FORMAT : td->failure.code;
+    return error_set(err, code, "%s: the directory of page %u cannot be read: %s",
+                     td->base.source->name, page,
+                     td->failure.code == IMGSTAT_OK ? "damaged" : td->failure.message);
+}
+
+static ImgstatResult select_page(Decoder *base, uint32_t page, ImgstatError *err)
+{
+    TiffDecoder *const td = (TiffDecoder *)base;
+    release_page(td);
+    base->page.page = page;
+    base->planes = base->plane = 0;
+    base->next_row = 0;
+    ImgstatResult res = read_directory(td, page, err);
+    if (res == IMGSTAT_OK)
+        res = tiff_page_describe(td, err);
+    if (res == IMGSTAT_OK) {
+        tiff_nodata_read(td);
+        res = tiff_check_chunks(td, err);
+    }
+    base->held_bytes = res == IMGSTAT_OK ? tiff_page_holds(td) : 0;
+    base->anywhere = res == IMGSTAT_OK && base->way != DECODE_PLAIN && tiff_rows_anywhere(td);
+    const bool apart = res == IMGSTAT_OK && base->way != DECODE_PLAIN && tiff_chunks_apart(td);
+    base->chunk_width = apart ? td->layout.chunk_width : 0;
+    base->chunk_height = apart ? td->layout.chunk_height : 0;
+    if (res != IMGSTAT_OK)
+        release_page(td); /* no page is selected */
+    return res;
+}
+
+static ImgstatResult read_rows(Decoder *base, void *to, size_t pitch, uint32_t rows,
+                               ImgstatError *err)
+{
+    TiffDecoder *const td = (TiffDecoder *)base;
+    IMGSTAT_TRY(tiff_rows_read(td, to, pitch, rows, err));
+    base->next_row += rows;
+    return IMGSTAT_OK;
+}
+
+static bool read_at(const Decoder *base, uint32_t row, void *to, uint32_t rows)
+{
+    return tiff_rows_at((const TiffDecoder *)base, row, to, rows);
+}
+
+static bool chunks_begin(Decoder *base, unsigned threads)
+{
+    return tiff_chunks_begin((TiffDecoder *)base, threads);
+}
+
+static const void *chunk_at(const Decoder *base, unsigned thread, uint32_t x, uint32_t y,
+                            size_t *pitch)
+{
+    const TiffDecoder *const td = (const TiffDecoder *)base;
+    *pitch = td->layout.row_bytes;
+    return tiff_chunk_at(td, thread, x, y);
+}
+
+static ImgstatResult open_decoder(const Source *source, const ImgstatOpen *how, Decoder **out,
+                                  ImgstatError *err)
+{
+    *out = NULL;
+    TiffDecoder *const td = calloc(1, sizeof *td);
+    if (!td)
+        return error_memory(err, sizeof *td, "a TIFF decoder");
+    td->base = (Decoder){
+        .codec = &tiff_codec,
+        .source = source,
+        .how = *how,
+        .warnings = {.warn = how->warn, .context = how->warn_context, .name = source->name},
+        .page = {.format = "tiff", .alpha = -1},
+    };
+    td->band_at = UINT32_MAX;
+    const ImgstatResult res = tiff_pages_find(source, &how->limits, &td->base.warnings,
+                                              &td->page_at, &td->base.page.pages, err);
+    if (res != IMGSTAT_OK) {
+        close_decoder(&td->base);
+        return res;
+    }
+    *out = &td->base;
+    return IMGSTAT_OK;
+}
+
+const Codec tiff_codec = {
+    .name = "tiff",
+    .probe = probe,
+    .open = open_decoder,
+    .select = select_page,
+    .read_rows = read_rows,
+    .read_at = read_at,
+    .chunks_begin = chunks_begin,
+    .chunk_at = chunk_at,
+    .close = close_decoder,
+};

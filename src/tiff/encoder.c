@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/* encoder.c: the TIFF encoder: rows to strips or tiles, a row of them at a time. */
+#include "tiff/encoder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    UNIT_BYTES = 1 << 20, /* uncompressed strips are written in pieces of about this size */
+    SHARED_BYTES = TIFF_SHARED_BYTES,
+    MAX_BAND = 256 << 20 /* but not beyond this */
+};
+
+typedef struct Piece {
+    TiffPiece made;
+    bool ok;
+    char text[256];
+} Piece;
+
+typedef struct TiffEncoder {
+    Encoder base;
+    TiffFile file;
+    TiffShape shape;
+    TiffTags *tags;     /* of the page begun; those of file.pages are complete */
+    bool even_strips;   /* uncompressed strips, one behind the other: their places are known */
+    uint64_t start;     /* of these */
+    uint32_t unit_rows; /* rows of a piece: chunk_height, but for even_strips */
+    uint32_t band_rows; /* rows that are worked on at once: a number of units */
+    uint8_t *band;      /* rows that do not make a band yet; NULL until needed */
+    uint32_t held;      /* rows in band */
+    size_t image_row_bytes;
+    uint64_t *offsets, *sizes; /* of chunks */
+    TiffPacker **packers;      /* one for each thread */
+    unsigned n_threads;
+    Piece *pieces;
+    size_t n_pieces;
+} TiffEncoder;
+
+/* ---- Chunks ---- */
+
+typedef struct Work {
+    TiffEncoder *te;
+    const uint8_t *rows;
+    size_t pitch;
+    uint32_t first, n; /* rows of the image */
+} Work;
+
+/* Task t of a band makes piece t: units from top to bottom, in each the planes, in each from left
+ * to right. */
+static void make_piece(void *context, size_t task, unsigned thread)
+{
+    const Work *const work = context;
+    TiffEncoder *const te = work->te;
+    const TiffShape *const shape = &te->shape;
+    const uint32_t across = (uint32_t)(task % shape->across);
+    const uint16_t plane = (uint16_t)(task / shape->across % shape->planes);
+    const uint32_t unit = (uint32_t)(task / shape->across / shape->planes);
+    const uint32_t y = unit * te->unit_rows;
+    const uint32_t rows = work->n - y < te->unit_rows ? work->n - y : te->unit_rows;
+    Piece *const piece = &te->pieces[task];
+    piece->ok = tiff_pack_chunk(te->packers[thread], shape, &te->base.page,
+                                work->rows + y * work->pitch, work->pitch, rows,
+                                across * shape->chunk_width, plane, &piece->made, piece->text);
+}
+
+/* Where piece `task` of rows from `first` on goes, and which chunk it belongs to. */
+static uint64_t place_piece(TiffEncoder *te, const Piece *piece, size_t task, uint32_t first)
+{
+    const TiffShape *const shape = &te->shape;
+    const size_t across = task % shape->across, plane = task / shape->across % shape->planes;
+    const uint32_t y = first + (uint32_t)(task / shape->across / shape->planes) * te->unit_rows;
+    const size_t chunk = (plane * shape->down + y / shape->chunk_height) * shape->across + across;
+    if (te->even_strips)
+        return te->start + (plane * te->base.page.height + y) * shape->row_bytes;
+    te->offsets[chunk] = te->file.at;
+    te->sizes[chunk] = piece->made.n;
+    te->file.at += piece->made.n;
+    return te->offsets[chunk];
+}
+
+static ImgstatResult write_band(TiffEncoder *te, const uint8_t *rows, size_t pitch, uint32_t first,
+                                uint32_t n, ImgstatError *err)
+{
+    const uint32_t units = (n + te->unit_rows - 1) / te->unit_rows;
+    const size_t tasks = (size_t)units * te->shape.planes * te->shape.across;
+    Work work = {.te = te, .rows = rows, .pitch = pitch, .first = first, .n = n};
+    ImgstatResult res = IMGSTAT_OK;
+    if (te->base.how.pool)
+        thread_pool_run_few(te->base.how.pool, te->n_threads, tasks, make_piece, &work);
+    for (size_t i = 0; i < tasks; i++) {
+        Piece *const piece = &te->pieces[i];
+        if (!te->base.how.pool && res == IMGSTAT_OK)
+            make_piece(&work, i, 0);
+        if (res == IMGSTAT_OK && !piece->ok)
+            res = error_set(err, IMGSTAT_ERR_MEMORY, "%s: cannot be compressed: %s",
+                            te->base.output->name, piece->text);
+        if (res == IMGSTAT_OK)
+            res = atomic_file_write(te->base.output, place_piece(te, piece, i, first),
+                                    piece->made.bytes, piece->made.n, err);
+    }
+    return res;
+}
+
+/* ---- Pages ---- */
+
+static void release_page(TiffEncoder *te)
+{
+    for (size_t i = 0; te->pieces && i < te->n_pieces; i++)
+        buffer_cache_release(te->pieces[i].made.bytes);
+    buffer_cache_release(te->band);
+    free(te->offsets);
+    free(te->sizes);
+    free(te->pieces);
+    te->band = NULL;
+    te->offsets = te->sizes = NULL;
+    te->pieces = NULL;
+    te->held = 0;
+}
+
+/* Places or sizes of all chunks, in numbers as wide as they need. */
+static ImgstatResult set_list(TiffEncoder *te, uint16_t tag, const uint64_t *values,
+                              ImgstatError *err)
+{
+    const size_t n = (size_t)te->shape.across * te->shape.down * te->shape.planes;
+    bool wide = false;
+    for (size_t i = 0; i < n; i++)
+        wide = wide || values[i] > UINT32_MAX;
+    if (wide) {
+        te->file.big = true;
+        return tiff_tags_set(&te->file, te->tags, tag, TIFF_LONG8, n, values, err);
+    }
+    uint32_t *const narrow = malloc(n * sizeof *narrow);
+    if (!narrow)
+        return error_memory(err, n * sizeof *narrow, "places of strips or tiles");
+    for (size_t i = 0; i < n; i++)
+        narrow[i] = (uint32_t)values[i];
+    const ImgstatResult res = tiff_tags_set(&te->file, te->tags, tag, TIFF_LONG, n, narrow, err);
+    free(narrow);
+    return res;
+}
+
+static ImgstatResult end_page(TiffEncoder *te, ImgstatError *err)
+{
+    const TiffShape *const shape = &te->shape;
+    const uint32_t height = te->base.page.height;
+    for (size_t plane = 0; te->even_strips && plane < shape->planes; plane++) {
+        for (size_t i = 0; i < shape->down; i++) {
+            const size_t chunk = plane * shape->down + i, y = i * shape->chunk_height;
+            const size_t rows = height - y < shape->chunk_height ? height - y : shape->chunk_height;
+            te->offsets[chunk] = te->start + (plane * height + y) * shape->row_bytes;
+            te->sizes[chunk] = rows * shape->row_bytes;
+        }
+    }
+    IMGSTAT_TRY(
+        set_list(te, shape->tiled ? TIFFTAG_TILEOFFSETS : TIFFTAG_STRIPOFFSETS, te->offsets, err));
+    IMGSTAT_TRY(set_list(te, shape->tiled ? TIFFTAG_TILEBYTECOUNTS : TIFFTAG_STRIPBYTECOUNTS,
+                         te->sizes, err));
+    te->tags = NULL; /* complete */
+    release_page(te);
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult write_rows(Encoder *base, const void *rows, size_t pitch, uint32_t n,
+                                ImgstatError *err)
+{
+    TiffEncoder *const te = (TiffEncoder *)base;
+    const uint8_t *from = rows;
+    IMGSTAT_TRY(encode_check_rows(base, pitch, n, err));
+    while (n > 0) {
+        const uint32_t to_end = base->page.height - base->next_row + te->held;
+        const uint32_t whole = te->band_rows < to_end ? te->band_rows : to_end;
+        if (te->held == 0 && n >= whole) { /* straight from the caller's rows */
+            IMGSTAT_TRY(write_band(te, from, pitch, base->next_row, whole, err));
+            base->next_row += whole;
+            from += whole * pitch;
+            n -= whole;
+            continue;
+        }
+        if (!te->band)
+            te->band = buffer_cache_acquire(base->how.scratch, te->band_rows * te->image_row_bytes);
+        if (!te->band)
+            return error_memory(err, te->band_rows * te->image_row_bytes,
+                                "a row of strips or tiles");
+        memcpy(te->band + te->held * te->image_row_bytes, from, te->image_row_bytes);
+        te->held++;
+        base->next_row++;
+        from += pitch;
+        n--;
+        if (te->held == whole) {
+            IMGSTAT_TRY(write_band(te, te->band, te->image_row_bytes, base->next_row - te->held,
+                                   te->held, err));
+            te->held = 0;
+        }
+    }
+    return base->next_row == base->page.height ? end_page(te, err) : IMGSTAT_OK;
+}
+
+/* The file's byte order and kind are those of the first page's input. */
+static void begin_file(TiffEncoder *te, const Decoder *like)
+{
+    const bool from_tiff = like && like->codec == &tiff_codec;
+    TiffTagSource from = {.big = false};
+    const bool known = from_tiff && tiff_tag_source(like->source, 0, like->source->bytes, &from);
+    if (te->base.pages == 0) {
+        te->file.big_endian = known ? from.big_endian : __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+        te->file.at = TIFF_HEADER_BYTES;
+    }
+    te->file.big = te->file.big || from.big;
+}
+
+static ImgstatResult add_page(TiffFile *file, TiffTags *tags, ImgstatError *err)
+{
+    if (file->n_pages == file->room) {
+        const size_t room = file->room ? 2 * file->room : 4;
+        TiffTags **const larger = realloc(file->pages, room * sizeof *larger);
+        if (!larger)
+            return error_memory(err, room * sizeof *larger, "pages");
+        file->pages = larger;
+        file->room = room;
+    }
+    file->pages[file->n_pages++] = tags;
+    return IMGSTAT_OK;
+}
+
+/* How many rows are worked on at once. */
+static void plan_bands(TiffEncoder *te)
+{
+    const TiffShape *const shape = &te->shape;
+    const EncodePage *const page = &te->base.page;
+    te->even_strips = !shape->tiled && shape->compression == COMPRESSION_NONE;
+    te->unit_rows = shape->chunk_height;
+    if (te->even_strips) { /* rows lie one behind the other, whatever strips they are in */
+        const size_t rows = UNIT_BYTES / shape->row_bytes;
+        te->unit_rows = rows > 0 ? (uint32_t)rows : 1;
+    }
+    const uint64_t unit_bytes = (uint64_t)te->unit_rows * te->image_row_bytes;
+    const unsigned n = encode_threads(&te->base.how);
+    uint64_t wanted = n > 1 || te->even_strips ? (uint64_t)n * SHARED_BYTES : 0;
+    wanted = wanted < MAX_BAND ? wanted : MAX_BAND;
+    uint64_t units = wanted / unit_bytes;
+    units = units > 0 ? units : 1;
+    const uint64_t rows = units * te->unit_rows;
+    const uint64_t all = (uint64_t)(page->height + (uint64_t)te->unit_rows - 1) / te->unit_rows;
+    te->band_rows = (uint32_t)(rows < all * te->unit_rows ? rows : all * te->unit_rows);
+    te->n_pieces = (size_t)((te->band_rows + te->unit_rows - 1) / te->unit_rows) * shape->across *
+                   shape->planes;
+}
+
+static ImgstatResult make_room(TiffEncoder *te, ImgstatError *err)
+{
+    const size_t n = (size_t)te->shape.across * te->shape.down * te->shape.planes;
+    te->offsets = calloc(n, sizeof *te->offsets);
+    te->sizes = calloc(n, sizeof *te->sizes);
+    te->pieces = calloc(te->n_pieces, sizeof *te->pieces);
+    if (!te->offsets || !te->sizes || !te->pieces)
+        return error_memory(err, 2 * n * sizeof *te->offsets, "places of strips or tiles");
+    if (te->packers)
+        return IMGSTAT_OK;
+    te->n_threads = encode_threads(&te->base.how);
+    te->packers = calloc(te->n_threads, sizeof(TiffPacker *));
+    bool ok = te->packers != NULL;
+    for (unsigned i = 0; ok && i < te->n_threads; i++)
+        ok = (te->packers[i] = tiff_packer_create(&te->base.how)) != NULL;
+    return ok ? IMGSTAT_OK : error_memory(err, 0, "a TIFF encoder");
+}
+
+static ImgstatResult begin_page(Encoder *base, Decoder *like, const EncodePage *page,
+                                ImgstatError *err)
+{
+    TiffEncoder *const te = (TiffEncoder *)base;
+    IMGSTAT_TRY(encode_check_page(base, page, err));
+    begin_file(te, like);
+    IMGSTAT_TRY(tiff_shape_choose(base, like, page, te->file.big_endian, &te->shape, err));
+    TiffTags *const tags = tiff_tags_create();
+    if (!tags)
+        return error_memory(err, sizeof *tags, "TIFF fields");
+    const ImgstatResult res = add_page(&te->file, tags, err);
+    if (res != IMGSTAT_OK) {
+        tiff_tags_destroy(tags);
+        return res;
+    }
+    te->tags = tags;
+    IMGSTAT_TRY(tiff_shape_tags(&te->file, &te->shape, like, page, tags, err));
+    IMGSTAT_TRY(tiff_fields_copy(&te->file, &te->shape, like, page, base->warnings, tags, err));
+    base->page = *page;
+    base->pages++;
+    base->next_row = 0;
+    te->image_row_bytes = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
+    plan_bands(te);
+    te->file.at += te->file.at & 1;
+    te->start = te->file.at;
+    if (te->even_strips)
+        te->file.at += (uint64_t)te->shape.row_bytes * page->height * te->shape.planes;
+    return make_room(te, err);
+}
+
+/* ---- The format ---- */
+
+static ImgstatResult create(AtomicFile *output, const EncodeOptions *how, Warnings *warnings,
+                            Encoder **out, ImgstatError *err)
+{
+    *out = NULL;
+    TiffEncoder *const te = calloc(1, sizeof *te);
+    if (!te)
+        return error_memory(err, sizeof *te, "a TIFF encoder");
+    const ImgstatResult res = encode_init(&te->base, &tiff_format, output, how, warnings, err);
+    if (res != IMGSTAT_OK) {
+        free(te);
+        return res;
+    }
+    te->file.output = output;
+    *out = &te->base;
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult finish(Encoder *base, ImgstatError *err)
+{
+    TiffEncoder *const te = (TiffEncoder *)base;
+    IMGSTAT_TRY(encode_check_end(base, err));
+    return tiff_tags_finish(&te->file, err);
+}
+
+static void discard(Encoder *base)
+{
+    if (!base)
+        return;
+    TiffEncoder *const te = (TiffEncoder *)base;
+    release_page(te);
+    tiff_file_release(&te->file);
+    for (unsigned i = 0; te->packers && i < te->n_threads; i++)
+        tiff_packer_destroy(te->packers[i]);
+    free(te->packers);
+    free(te);
+}
+
+static const char *const compressions[] = {"none", "deflate", "lzw",       "packbits",
+                                           "zstd", "lzma",    "ccittfax4", NULL};
+
+const EncodeFormat tiff_format = {
+    .name = "tiff",
+    .compressions = compressions,
+    .create = create,
+    .begin_page = begin_page,
+    .write_rows = write_rows,
+    .finish = finish,
+    .discard = discard,
+    .bytes = tiff_encoder_bytes,
+};

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* encoder.h: what the parts of the TIFF encoder share. */
+#ifndef IMGSTAT_TIFF_ENCODER_H
+#define IMGSTAT_TIFF_ENCODER_H
+
+#include "codec/encoder.h"
+#include "tiff/decoder.h"
+
+enum {
+    TIFF_HEADER_BYTES = 16, /* of a BigTIFF; a classic header leaves the second half unused */
+    TIFF_MEMORY_BYTES = 16 << 20,
+    TIFF_SHARED_BYTES = 1 << 20 /* for each thread: small strips are gathered until all have work */
+};
+
+/* A field of a directory to write. Payloads of more than 8 bytes are in the file already, shorter
+ * ones wait here: where they go depends on whether the file becomes a BigTIFF. */
+typedef struct TiffTag {
+    uint16_t tag, type;
+    uint64_t count, bytes;
+    uint8_t value[8];     /* in the output's byte order, where bytes <= 8 */
+    uint64_t at;          /* of the payload, where bytes > 8 */
+    struct TiffTags *sub; /* the directory that the value points to; or NULL */
+} TiffTag;
+
+/* A directory; sorted when it is written. */
+typedef struct TiffTags {
+    TiffTag *tag;
+    size_t n, room;
+} TiffTags;
+
+/* The file being written: pixels and long payloads first, then the directories. */
+typedef struct TiffFile {
+    AtomicFile *output; /* NULL: to memory, where it may have TIFF_MEMORY_BYTES */
+    uint8_t *memory;    /* malloc's; the caller frees it */
+    size_t memory_room;
+    uint64_t at; /* end so far */
+    bool big_endian;
+    bool big; /* BigTIFF, because the input is */
+    TiffTags **pages;
+    size_t n_pages, room;
+    uint64_t copied; /* bytes of payloads copied from inputs */
+} TiffFile;
+
+/* Samples of a page as they are written. A chunk is a strip or a tile. */
+typedef struct TiffShape {
+    bool tiled;
+    uint16_t bits, format, samples, planes, per_chunk;
+    uint16_t scale; /* 8-bit samples are multiplied by it */
+    uint16_t compression, photometric, predictor;
+    uint32_t fax_options; /* of CCITT T.4 */
+    int level;            /* of the compression; -1: its default */
+    bool fast;            /* as EncodeOptions has it */
+    uint32_t chunk_width, chunk_height, across, down;
+    size_t row_bytes; /* of one chunk's row */
+    bool swap;        /* the file's byte order is not the host's */
+} TiffShape;
+
+/* tiff/tag_writer.c. Numbers are given in host order. */
+TiffTags *tiff_tags_create(void);
+void tiff_tags_destroy(TiffTags *tags); /* accepts NULL */
+ImgstatResult tiff_tags_set(TiffFile *file, TiffTags *tags, uint16_t tag, uint16_t type,
+                            uint64_t count, const void *values, ImgstatError *err);
+ImgstatResult tiff_tags_number(TiffFile *file, TiffTags *tags, uint16_t tag, uint16_t type,
+                               uint32_t value, ImgstatError *err); /* SHORT or LONG */
+bool tiff_tags_have(const TiffTags *tags, uint16_t tag);
+/* Writes the header and all directories. */
+ImgstatResult tiff_tags_finish(TiffFile *file, ImgstatError *err);
+void tiff_file_release(TiffFile *file);
+
+/* A TIFF structure inside a source: the file itself, or an EXIF block of a PNG. */
+typedef struct TiffTagSource {
+    const Source *source;
+    uint64_t base, bytes;
+    bool big_endian, big;
+    uint64_t first; /* offset of the first directory */
+} TiffTagSource;
+
+bool tiff_tag_source(const Source *source, uint64_t base, uint64_t bytes, TiffTagSource *out);
+/* Copies the fields of the directory at `offset` for which wanted() says so and which `to` does not
+ * have; directories of EXIF and GPS data with them. What is damaged is left out with a warning. */
+ImgstatResult tiff_tags_copy(TiffFile *file, const TiffTagSource *from, uint64_t offset,
+                             bool (*wanted)(const void *context, uint16_t tag), const void *context,
+                             Warnings *warnings, TiffTags *to, ImgstatError *err);
+
+/* tiff/output_layout.c: how a page is laid out, and the fields that say so. */
+ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const EncodePage *page,
+                                bool big_endian, TiffShape *shape, ImgstatError *err);
+ImgstatResult tiff_shape_tags(TiffFile *file, const TiffShape *shape, const Decoder *like,
+                              const EncodePage *page, TiffTags *tags, ImgstatError *err);
+/* Whether rows are indices of a palette that is written. */
+bool tiff_keeps_palette(const Decoder *like, const EncodePage *page);
+/* Samples, their type and their number are those of the page they come from. */
+bool tiff_keeps_samples(const Decoder *like, const EncodePage *page);
+
+/* EncodeFormat.bytes */
+uint64_t tiff_encoder_bytes(const EncodeOptions *how, const Decoder *like, ImgstatSample sample);
+
+/* tiff/kept_tags.c: copies what still holds of the page that this one comes from. */
+ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, const Decoder *like,
+                               const EncodePage *page, Warnings *warnings, TiffTags *tags,
+                               ImgstatError *err);
+
+/* tiff/metadata.c */
+ImgstatResult tiff_tags_from_png(TiffFile *file, const Decoder *like, const EncodePage *page,
+                                 Warnings *warnings, TiffTags *tags, ImgstatError *err);
+
+/* tiff/chunk_writer.c: one thread's means of making chunks. */
+typedef struct TiffPacker TiffPacker;
+TiffPacker *tiff_packer_create(const EncodeOptions *how);
+void tiff_packer_destroy(TiffPacker *packer); /* accepts NULL */
+/* A chunk as it is in the file; its memory serves one after the other. */
+typedef struct TiffPiece {
+    uint8_t *bytes;
+    size_t n, room;
+} TiffPiece;
+/* Makes the chunk that holds `rows` rows from `from` on, pixels x.. of `plane`. pixels: of a row,
+ * from x to the image's end. On failure text says why. */
+bool tiff_pack_chunk(TiffPacker *packer, const TiffShape *shape, const EncodePage *page,
+                     const uint8_t *from, size_t pitch, uint32_t rows, uint32_t x, uint16_t plane,
+                     TiffPiece *piece, char text[256]);
+
+/* tiff/predictor_encode.c: whether a chunk's predictor is one of those here; and differences in
+ * place of the samples of a row, both in host order. scratch: row_bytes, aligned as the row is. */
+bool tiff_can_predict(const TiffShape *shape);
+void tiff_predict_row(const TiffShape *shape, uint8_t *row, uint8_t *scratch);
+
+#endif

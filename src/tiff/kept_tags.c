@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* kept_tags.c: which fields of an input's page its output keeps. */
+#include "tiff/encoder.h"
+
+/* Fields that this encoder writes, that tell where pixels of the input lie or how they were
+ * compressed, or that tell of values, which change. */
+static bool is_wanted(const void *context, uint16_t tag)
+{
+    const TiffShape *const shape = context; /* of the output */
+    const uint16_t compression = shape->compression;
+    switch (tag) {
+    case TIFFTAG_IMAGEWIDTH:
+    case TIFFTAG_IMAGELENGTH:
+    case TIFFTAG_BITSPERSAMPLE:
+    case TIFFTAG_COMPRESSION:
+    case TIFFTAG_PHOTOMETRIC:
+    case TIFFTAG_FILLORDER:
+    case TIFFTAG_STRIPOFFSETS:
+    case TIFFTAG_SAMPLESPERPIXEL:
+    case TIFFTAG_ROWSPERSTRIP:
+    case TIFFTAG_STRIPBYTECOUNTS:
+    case TIFFTAG_MINSAMPLEVALUE:
+    case TIFFTAG_MAXSAMPLEVALUE:
+    case TIFFTAG_PLANARCONFIG:
+    case TIFFTAG_FREEOFFSETS:
+    case TIFFTAG_FREEBYTECOUNTS:
+    case TIFFTAG_PREDICTOR:
+    case TIFFTAG_TILEWIDTH:
+    case TIFFTAG_TILELENGTH:
+    case TIFFTAG_TILEOFFSETS:
+    case TIFFTAG_TILEBYTECOUNTS:
+    case TIFFTAG_SUBIFD:
+    case TIFFTAG_SAMPLEFORMAT:
+    case TIFFTAG_SMINSAMPLEVALUE:
+    case TIFFTAG_SMAXSAMPLEVALUE:
+    case TIFFTAG_JPEGTABLES:
+    case TIFFTAG_YCBCRCOEFFICIENTS:
+    case TIFFTAG_YCBCRSUBSAMPLING:
+    case TIFFTAG_YCBCRPOSITIONING:
+    case 326: /* bad fax lines and what else is known of damaged fax data */
+    case 327:
+    case 328:
+    case TIFFTAG_LERC_PARAMETERS:
+        return false;
+    case TIFFTAG_GROUP3OPTIONS:
+        return compression == COMPRESSION_CCITTFAX3;
+    case TIFFTAG_GROUP4OPTIONS:
+        return compression == COMPRESSION_CCITTFAX4;
+    case TIFFTAG_COLORMAP:
+        return shape->photometric == PHOTOMETRIC_PALETTE;
+    case TIFFTAG_REFERENCEBLACKWHITE:
+        return false;
+    default:
+        return tag < TIFFTAG_JPEGPROC || tag > TIFFTAG_JPEGACTABLES;
+    }
+}
+
+/* Fields that hold one number for each value that a sample can have, or describe the channels. */
+static bool is_wanted_still(const void *context, uint16_t tag)
+{
+    if (tag == TIFFTAG_EXTRASAMPLES || tag == TIFFTAG_INKSET || tag == TIFFTAG_INKNAMES ||
+        tag == TIFFTAG_NUMBEROFINKS || tag == TIFFTAG_GRAYRESPONSECURVE ||
+        tag == TIFFTAG_GRAYRESPONSEUNIT || tag == TIFFTAG_TRANSFERFUNCTION ||
+        tag == TIFFTAG_DOTRANGE)
+        return false;
+    return is_wanted(context, tag);
+}
+
+/* Channels are the same, their depth is not. */
+static bool is_wanted_of_channels(const void *context, uint16_t tag)
+{
+    return tag == TIFFTAG_EXTRASAMPLES || tag == TIFFTAG_INKSET || tag == TIFFTAG_INKNAMES ||
+           tag == TIFFTAG_NUMBEROFINKS || is_wanted_still(context, tag);
+}
+
+ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, const Decoder *like,
+                               const EncodePage *page, Warnings *warnings, TiffTags *tags,
+                               ImgstatError *err)
+{
+    if (!like)
+        return IMGSTAT_OK;
+    if (like->codec != &tiff_codec)
+        return tiff_tags_from_png(file, like, page, warnings, tags, err);
+    const TiffDecoder *const td = (const TiffDecoder *)like;
+    TiffTagSource from;
+    if (!tiff_tag_source(like->source, 0, like->source->bytes, &from))
+        return error_set(err, IMGSTAT_ERR_IO, "%s: has changed while it was read",
+                         like->source->name);
+    uint16_t n_sub = 0;
+    const uint64_t *sub = NULL;
+    if (warnings && TIFFGetField(td->handle.tif, TIFFTAG_SUBIFD, &n_sub, &sub) && n_sub > 0)
+        warnings_tell(warnings, "its reduced images are left out");
+    return tiff_tags_copy(file, &from, td->page_at[like->page.page],
+                          tiff_keeps_samples(like, page)          ? is_wanted
+                          : page->channels == like->page.channels ? is_wanted_of_channels
+                                                                  : is_wanted_still,
+                          shape, warnings, tags, err);
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* layout.c: how the samples of a TIFF page lie in strips and tiles, and the way to read them.
+ */
+#include "tiff/decoder.h"
+
+#include <stdlib.h>
+
+/* Strips that decode to more are read row by row where their codec can. */
+enum { STREAM_BYTES = 4 << 20 };
+
+/* Nor do rows of strips for several threads become larger together. */
+enum { UNIT_BYTES = 16 << 20 };
+
+/* Each handle that a plane gets holds the places of all strips of the page: these are kept in 64
+ * MiB and read in some hundredths of a second, where those of 65,535 planes would take 64 GiB. */
+enum { MOST_PLACES = 1 << 22 };
+
+/* Planes without handles of their own are decoded in runs of rows that are together no larger.
+ * Every run begins at the top of its strips, so that a row of strips which fits is decoded once,
+ * and one of n times as much (n + 1) / 2 times. */
+enum { TURN_BYTES = 64 << 20 };
+
+static bool codec_gives_rows(uint16_t compression)
+{
+    switch (compression) {
+    case COMPRESSION_LZW:
+    case COMPRESSION_DEFLATE:
+    case COMPRESSION_ADOBE_DEFLATE:
+    case COMPRESSION_PACKBITS:
+    case COMPRESSION_JPEG:
+    case COMPRESSION_LZMA:
+    case COMPRESSION_ZSTD:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool tiff_has_predictor(uint16_t compression)
+{
+    return compression == COMPRESSION_LZW || compression == COMPRESSION_DEFLATE ||
+           compression == COMPRESSION_ADOBE_DEFLATE || compression == COMPRESSION_ZSTD ||
+           compression == COMPRESSION_LZMA;
+}
+
+/* A row of chunks, decoded, which is held where a caller takes it in parts; saturates. */
+static uint64_t band_bytes(const TiffDecoder *td)
+{
+    const ImgstatPage *const page = &td->base.page;
+    uint64_t bytes =
+        (uint64_t)page->width * decoder_channels(&td->base) * imgstat_sample_bytes(page->sample);
+    return __builtin_mul_overflow(bytes, (uint64_t)td->layout.chunk_height, &bytes) ? UINT64_MAX
+                                                                                    : bytes;
+}
+
+static bool planes_in_turn(const TiffDecoder *td)
+{
+    const TiffLayout *const layout = &td->layout;
+    const uint64_t planes = tiff_planes_together(td);
+    return planes > 1 && layout->down > MOST_PLACES / (planes * planes);
+}
+
+static uint64_t turn_bytes(const TiffDecoder *td)
+{
+    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
+    return limit < TURN_BYTES ? limit : TURN_BYTES;
+}
+
+static TiffPath choose_path(const TiffDecoder *td, bool convert)
+{
+    const TiffLayout *const layout = &td->layout;
+    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
+    const uint64_t large = limit < STREAM_BYTES ? limit : STREAM_BYTES;
+    if (convert)
+        return TIFF_PATH_RGBA;
+    if (layout->tiled)
+        return TIFF_PATH_CHUNKS;
+    if (layout->compression == COMPRESSION_NONE)
+        return TIFF_PATH_PIECES;
+    const bool turns = planes_in_turn(td);
+    if (!codec_gives_rows(layout->compression) ||
+        (layout->chunk_bytes <= large && band_bytes(td) <= (turns ? turn_bytes(td) : large)))
+        return TIFF_PATH_CHUNKS;
+    return turns ? TIFF_PATH_TURNS : TIFF_PATH_SCANLINES;
+}
+
+/* Reads what must be known before anything else is asked of libtiff. */
+static ImgstatResult read_fields(TiffDecoder *td, ImgstatError *err)
+{
+    TIFF *const tif = td->handle.tif;
+    TiffLayout *const layout = &td->layout;
+    ImgstatPage *const page = &td->base.page;
+    uint16_t planar = PLANARCONFIG_CONTIG, fill = FILLORDER_MSB2LSB;
+    *layout = (TiffLayout){.photometric = PHOTOMETRIC_MINISBLACK};
+    page->width = page->height = 0;
+    TIFFGetField(tif, TIFFTAG_IMAGEWIDTH, &page->width);
+    TIFFGetField(tif, TIFFTAG_IMAGELENGTH, &page->height);
+    TIFFGetFieldDefaulted(tif, TIFFTAG_BITSPERSAMPLE, &layout->bits);
+    TIFFGetFieldDefaulted(tif, TIFFTAG_SAMPLESPERPIXEL, &layout->samples);
+    TIFFGetFieldDefaulted(tif, TIFFTAG_SAMPLEFORMAT, &layout->format);
+    TIFFGetFieldDefaulted(tif, TIFFTAG_COMPRESSION, &layout->compression);
+    TIFFGetFieldDefaulted(tif, TIFFTAG_PLANARCONFIG, &planar);
+    TIFFGetFieldDefaulted(tif, TIFFTAG_FILLORDER, &fill);
+    if (!TIFFGetField(tif, TIFFTAG_PHOTOMETRIC, &layout->photometric))
+        warnings_tell(&td->base.warnings, "does not say what its samples mean; read as gray");
+    if (layout->samples == 0)
+        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: an image without samples",
+                         td->base.source->name);
+    layout->planes = planar == PLANARCONFIG_SEPARATE ? layout->samples : 1;
+    layout->per_chunk = planar == PLANARCONFIG_SEPARATE ? 1 : layout->samples;
+    layout->swapped = TIFFIsByteSwapped(tif);
+    layout->reversed = fill == FILLORDER_LSB2MSB;
+    layout->tiled = TIFFIsTiled(tif);
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult chunk_geometry(TiffDecoder *td, ImgstatError *err)
+{
+    TIFF *const tif = td->handle.tif;
+    TiffLayout *const layout = &td->layout;
+    const ImgstatPage *const page = &td->base.page;
+    const char *const name = td->base.source->name;
+    if (layout->tiled) {
+        TIFFGetField(tif, TIFFTAG_TILEWIDTH, &layout->chunk_width);
+        TIFFGetField(tif, TIFFTAG_TILELENGTH, &layout->chunk_height);
+    } else {
+        layout->chunk_width = page->width;
+        TIFFGetFieldDefaulted(tif, TIFFTAG_ROWSPERSTRIP, &layout->chunk_height);
+        if (layout->chunk_height > page->height)
+            layout->chunk_height = page->height;
+    }
+    if (layout->chunk_width == 0 || layout->chunk_height == 0)
+        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: %s without a size", name,
+                         layout->tiled ? "tiles" : "strips");
+    layout->across =
+        (uint32_t)(((uint64_t)page->width + layout->chunk_width - 1) / layout->chunk_width);
+    layout->down =
+        (uint32_t)(((uint64_t)page->height + layout->chunk_height - 1) / layout->chunk_height);
+    /* No overflow: 32 + 16 + 7 bits, then 32 bits more in 128. */
+    const uint64_t row_bytes =
+        ((uint64_t)layout->chunk_width * layout->per_chunk * layout->bits + 7) / 8;
+    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
+    uint64_t bytes = 0;
+    if (row_bytes > limit ||
+        __builtin_mul_overflow(row_bytes, (uint64_t)layout->chunk_height, &bytes) ||
+        bytes > SIZE_MAX / 2)
+        return error_set(err, IMGSTAT_ERR_LIMIT,
+                         "%s: a %s of %u x %u pixels takes more than the limit of %llu bytes", name,
+                         layout->tiled ? "tile" : "strip", layout->chunk_width,
+                         layout->chunk_height, (unsigned long long)limit);
+    layout->row_bytes = (size_t)row_bytes;
+    layout->chunk_bytes = (size_t)bytes;
+    return IMGSTAT_OK;
+}
+
+/* Paths that hold a whole chunk need room for it. */
+static ImgstatResult check_chunk_limit(const TiffDecoder *td, ImgstatError *err)
+{
+    const TiffLayout *const layout = &td->layout;
+    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
+    uint64_t bytes = layout->chunk_bytes;
+    if (layout->path == TIFF_PATH_PIECES || layout->path == TIFF_PATH_SCANLINES ||
+        layout->path == TIFF_PATH_TURNS)
+        return IMGSTAT_OK;
+    if (layout->path == TIFF_PATH_RGBA &&
+        __builtin_mul_overflow((uint64_t)layout->chunk_width * 4, (uint64_t)layout->chunk_height,
+                               &bytes))
+        bytes = UINT64_MAX;
+    if (bytes <= limit && band_bytes(td) <= limit)
+        return IMGSTAT_OK;
+    return error_set(err, IMGSTAT_ERR_LIMIT,
+                     "%s: %s of %u x %u pixels take more than the limit of %llu bytes",
+                     td->base.source->name, layout->tiled ? "tiles" : "strips", layout->chunk_width,
+                     layout->chunk_height, (unsigned long long)limit);
+}
+
+/* The colours of JPEG come are converted by its own library. */
+static bool jpeg_converts(const TiffLayout *layout)
+{
+    return layout->photometric == PHOTOMETRIC_YCBCR && layout->compression == COMPRESSION_JPEG &&
+           layout->planes == 1;
+}
+
+/* YCbCr comes as RGB: from the JPEG library, or converted from what it and other codecs give. */
+static ImgstatResult choose_conversion(TiffDecoder *td, bool *convert, ImgstatError *err)
+{
+    const TiffLayout *const layout = &td->layout;
+    TIFF *const tif = td->handle.tif;
+    *convert = false;
+    if (layout->photometric != PHOTOMETRIC_YCBCR && layout->compression != COMPRESSION_OJPEG)
+        return IMGSTAT_OK;
+    if (jpeg_converts(layout))
+        return IMGSTAT_OK;
+    if (layout->photometric != PHOTOMETRIC_YCBCR)
+        return IMGSTAT_OK;
+    char why[1024] = "";
+    /* TIFFRGBAImageOK lets pass what the conversion then refuses, or gives as bytes without sign.
+     */
+    const bool bytes = layout->bits == 8 && layout->format != SAMPLEFORMAT_INT;
+    if (layout->samples != 3 || !bytes || !TIFFRGBAImageOK(tif, why))
+        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
+                         "%s: YCbCr of %u %ssamples of %u bits is not supported%s%s",
+                         td->base.source->name, layout->samples,
+                         layout->format == SAMPLEFORMAT_INT ? "signed " : "", layout->bits,
+                         *why ? ": " : "", why);
+    *convert = true;
+    return IMGSTAT_OK;
+}
+
+/* libtiff with libdeflate leaves bytes unwritten where a strip holds more data than its rows need,
+ * and says nothing; with zlib it does not. */
+void tiff_page_prepare(const TiffDecoder *td)
+{
+#ifdef TIFFTAG_DEFLATE_SUBCODEC
+    const uint16_t compression = td->layout.compression;
+    if (compression == COMPRESSION_DEFLATE || compression == COMPRESSION_ADOBE_DEFLATE)
+        TIFFSetField(td->handle.tif, TIFFTAG_DEFLATE_SUBCODEC, DEFLATE_SUBCODEC_ZLIB);
+#endif
+    if (jpeg_converts(&td->layout))
+        TIFFSetField(td->handle.tif, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+}
+
+/* Rows of all planes that are decoded in turn. */
+static uint32_t turn_rows(const TiffDecoder *td)
+{
+    const uint32_t height = td->layout.chunk_height;
+    const uint64_t row = band_bytes(td) / height, n = turn_bytes(td) / (row ? row : 1);
+    return n == 0 ? 1 : n < height ? (uint32_t)n : height;
+}
+
+/* What it makes of a chunk, or as much of that as later data may refer to. */
+static bool codec_holds_chunk(uint16_t compression)
+{
+    return compression == COMPRESSION_ZSTD || compression == COMPRESSION_LZMA ||
+           (!codec_gives_rows(compression) && !tiff_ends_silently(compression));
+}
+
+/* What decodes a chunk holds it as it is in the file, and some codecs what they make of it. */
+uint64_t tiff_page_holds(const TiffDecoder *td)
+{
+    const TiffLayout *const layout = &td->layout;
+    const uint64_t planes = layout->path == TIFF_PATH_TURNS ? 1 : tiff_planes_together(td);
+    const uint64_t chunks = (uint64_t)layout->across * layout->down * layout->planes;
+    const uint64_t stored = layout->stored_bytes ? layout->stored_bytes : layout->chunk_bytes;
+    const uint64_t threads = td->base.threads < chunks ? td->base.threads : chunks;
+    switch (layout->path) {
+    case TIFF_PATH_PIECES:
+        return 0;
+    case TIFF_PATH_SCANLINES:
+    case TIFF_PATH_TURNS:
+        return planes * (tiff_strip_suits(td) ? tiff_strip_bytes(td) : stored);
+    case TIFF_PATH_RGBA:
+        return stored + 5 * (uint64_t)layout->chunk_bytes;
+    default:
+        return (threads ? threads : 1) *
+               (stored + (tiff_strips_straight(td) ? 0 : layout->chunk_bytes) +
+                (codec_holds_chunk(layout->compression) ? stored + layout->chunk_bytes
+                                                        : stored / 2));
+    }
+}
+
+/* Strips as many as threads, so that each has one: they lie one below the other. */
+static uint32_t unit_rows(const TiffDecoder *td)
+{
+    const TiffLayout *const layout = &td->layout;
+    if (layout->path == TIFF_PATH_PIECES || layout->path == TIFF_PATH_SCANLINES)
+        return 1;
+    if (layout->path == TIFF_PATH_TURNS)
+        return turn_rows(td);
+    const uint64_t side_by_side = (uint64_t)layout->across * tiff_planes_together(td);
+    const uint64_t threads = td->base.way == DECODE_PLAIN ? 1 : td->base.threads;
+    uint64_t n = side_by_side >= threads ? 1 : threads / side_by_side;
+    if (band_bytes(td) > 0 && n > UNIT_BYTES / band_bytes(td))
+        n = UNIT_BYTES / band_bytes(td);
+    return layout->chunk_height * (uint32_t)(n > 0 && n <= layout->down ? n : 1);
+}
+
+/* Whether planes are read one by one. Those of too few chunks to occupy the threads are decoded
+ * together where chunks are decoded whole. */
+static bool reads_planes(const TiffDecoder *td)
+{
+    const TiffLayout *const layout = &td->layout;
+    const uint64_t chunks = (uint64_t)layout->across * layout->down;
+    if (!td->base.separate || td->base.way == DECODE_PLAIN || layout->planes == 1 || td->map8 ||
+        td->map16)
+        return false;
+    return layout->path == TIFF_PATH_PIECES || layout->path == TIFF_PATH_SCANLINES ||
+           layout->path == TIFF_PATH_TURNS ||
+           (layout->path == TIFF_PATH_CHUNKS && chunks >= td->base.threads);
+}
+
+ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err)
+{
+    ImgstatPage *const page = &td->base.page;
+    TiffLayout *const layout = &td->layout;
+    bool convert = false;
+    IMGSTAT_TRY(read_fields(td, err));
+    IMGSTAT_TRY(limits_check(&td->base.how.limits, td->base.source->name, page->width, page->height,
+                             layout->samples, 1, err));
+    IMGSTAT_TRY(tiff_page_samples(td, err));
+    tiff_page_prepare(td);
+    layout->predictor = PREDICTOR_NONE;
+    if (tiff_has_predictor(layout->compression))
+        TIFFGetField(td->handle.tif, TIFFTAG_PREDICTOR, &layout->predictor);
+    IMGSTAT_TRY(choose_conversion(td, &convert, err));
+    if (layout->photometric == PHOTOMETRIC_PALETTE && !td->base.how.indices)
+        IMGSTAT_TRY(tiff_page_palette(td, err));
+    IMGSTAT_TRY(limits_check(&td->base.how.limits, td->base.source->name, page->width, page->height,
+                             page->channels, imgstat_sample_bytes(page->sample), err));
+    IMGSTAT_TRY(chunk_geometry(td, err));
+    layout->path = choose_path(td, convert);
+    if (reads_planes(td)) {
+        td->base.planes = layout->planes;
+        layout->path = choose_path(td, convert);
+    }
+    td->base.band_rows = unit_rows(td);
+    IMGSTAT_TRY(check_chunk_limit(td, err));
+    return tiff_page_channels(td, err);
+}

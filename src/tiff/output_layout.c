@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/* output_layout.c: how an output page is laid out and compressed, and the fields that say so. */
+#include "base/sample.h"
+#include "tiff/encoder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STRIP_BYTES = 256 << 10, /* of strips where the input has none: small enough to share out */
+    MAX_STRIP = 64 << 20,    /* compressed strips are held whole; larger ones are divided, and
+                              * smaller ones where the caller has less memory */
+    PHOTO_LINEAR_RAW = 34892
+};
+
+static const TiffDecoder *tiff_of(const Decoder *like)
+{
+    return like && like->codec == &tiff_codec ? (const TiffDecoder *)like : NULL;
+}
+
+bool tiff_keeps_palette(const Decoder *like, const EncodePage *page)
+{
+    return like && like->how.indices && strcmp(like->page.photometric, "palette") == 0 &&
+           page->channels == like->page.channels && page->sample == like->page.sample &&
+           page->bits == like->page.bits && page->bits <= 16;
+}
+
+bool tiff_keeps_samples(const Decoder *like, const EncodePage *page)
+{
+    return like && page->channels == like->page.channels && page->sample == like->page.sample &&
+           page->bits == like->page.bits;
+}
+
+/* ---- Compression ---- */
+
+typedef struct CodecName {
+    const char *name;
+    uint16_t code;
+} CodecName;
+
+static uint16_t compression_named(const char *name)
+{
+    static const CodecName names[] = {
+        {"none", COMPRESSION_NONE},
+        {"deflate", COMPRESSION_ADOBE_DEFLATE},
+        {"lzw", COMPRESSION_LZW},
+        {"packbits", COMPRESSION_PACKBITS},
+        {"zstd", COMPRESSION_ZSTD},
+        {"lzma", COMPRESSION_LZMA},
+        {"ccittfax4", COMPRESSION_CCITTFAX4},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i].name, name) == 0)
+            return names[i].code;
+    return COMPRESSION_NONE;
+}
+
+static bool is_fax(uint16_t compression)
+{
+    return compression == COMPRESSION_CCITTRLE || compression == COMPRESSION_CCITTRLEW ||
+           compression == COMPRESSION_CCITTFAX3 || compression == COMPRESSION_CCITTFAX4;
+}
+
+static bool is_lossy(uint16_t compression)
+{
+    static const uint16_t lossy[] = {6,     7,     33003, 33005, 34676, 34677, 34712,
+                                     34887, 34892, 32909, 34934, 50001, 50002, 52546};
+    for (size_t i = 0; i < sizeof lossy / sizeof *lossy; i++)
+        if (lossy[i] == compression)
+            return true;
+    return false;
+}
+
+/* Compressions that give back what they were given, and that libtiff writes as they are read. */
+static bool can_keep(const TiffShape *shape, uint16_t compression)
+{
+    if (is_fax(compression))
+        return shape->bits == 1 && shape->per_chunk == 1 && shape->format != SAMPLEFORMAT_INT &&
+               TIFFIsCODECConfigured(compression);
+    return compression == COMPRESSION_NONE ||
+           ((tiff_has_predictor(compression) || compression == COMPRESSION_PACKBITS) &&
+            TIFFIsCODECConfigured(compression));
+}
+
+/* The predictor that helps, where none is asked for. */
+static uint16_t usual_predictor(const TiffShape *shape)
+{
+    if (shape->photometric == PHOTOMETRIC_PALETTE || !tiff_has_predictor(shape->compression))
+        return PREDICTOR_NONE;
+    if (shape->format == SAMPLEFORMAT_IEEEFP)
+        return PREDICTOR_FLOATINGPOINT;
+    return shape->bits == 8 || shape->bits == 16 || shape->bits == 32 ? PREDICTOR_HORIZONTAL
+                                                                      : PREDICTOR_NONE;
+}
+
+static uint16_t kept_predictor(const TiffShape *shape, uint16_t predictor, bool was_float)
+{
+    const bool is_float = shape->format == SAMPLEFORMAT_IEEEFP;
+    if (predictor == PREDICTOR_NONE)
+        return PREDICTOR_NONE;
+    if (predictor == PREDICTOR_FLOATINGPOINT && is_float)
+        return predictor;
+    const bool wide = shape->bits == 64 && TIFFLIB_VERSION >= 20220520; /* libtiff 4.4 */
+    if (predictor == PREDICTOR_HORIZONTAL && is_float == was_float &&
+        (shape->bits == 8 || shape->bits == 16 || shape->bits == 32 || wide))
+        return predictor;
+    return usual_predictor(shape);
+}
+
+/* KiB that a compressor takes, level by level from `first` on; the libraries' own estimates. */
+typedef struct LevelBytes {
+    uint16_t compression;
+    int first, last, usual;
+    uint32_t kib[22];
+} LevelBytes;
+
+static const LevelBytes level_bytes[] = {
+    {COMPRESSION_ZSTD, 1, 22, 9, {1337,  2041,  3577,  4857,   5881,   5881,  8953,  8953,
+                                  17145, 29433, 29433, 54009,  54009,  54009, 70393, 70393,
+                                  70393, 70393, 91648, 198144, 394752, 796312}},
+    {COMPRESSION_LZMA,
+     0,
+     9,
+     6,
+     {2788, 8804, 16484, 31844, 48228, 95332, 95332, 189540, 377956, 689252}},
+};
+
+/* The level that is asked for, or below it the highest that takes no more than `most` bytes.
+ * *bytes: what it takes. */
+static int level_within(uint16_t compression, int level, uint64_t most, uint64_t *bytes)
+{
+    *bytes = 0;
+    for (size_t i = 0; i < sizeof level_bytes / sizeof *level_bytes; i++) {
+        const LevelBytes *const table = &level_bytes[i];
+        if (table->compression != compression)
+            continue;
+        int n = level < 0 ? table->usual : level > table->last ? table->last : level;
+        n = n < table->first ? table->first : n;
+        const int wanted = n;
+        while (n > table->first && (uint64_t)table->kib[n - table->first] << 10 > most)
+            n--;
+        *bytes = (uint64_t)table->kib[n - table->first] << 10;
+        return n == wanted ? level : n;
+    }
+    return level;
+}
+
+static uint64_t level_room(const EncodeOptions *how)
+{
+    return how->strip_bytes ? 4 * (uint64_t)how->strip_bytes : UINT64_MAX;
+}
+
+static ImgstatResult choose_compression(const Encoder *encoder, const TiffDecoder *like,
+                                        TiffShape *shape, ImgstatError *err)
+{
+    const char *const wanted = encoder->how.compression;
+    const uint16_t before = like ? like->layout.compression : COMPRESSION_ADOBE_DEFLATE;
+    shape->compression = wanted ? compression_named(wanted) : before;
+    shape->level = encoder->how.fast ? 1 : encoder->how.level;
+    shape->fast = encoder->how.fast;
+    if (!can_keep(shape, shape->compression)) {
+        if (wanted)
+            return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
+                             "%s: %u-bit samples cannot be compressed with %s here",
+                             encoder->output->name, shape->bits, wanted);
+        const char *const name = tiff_compression_name(before);
+        shape->compression = COMPRESSION_ADOBE_DEFLATE;
+        if (encoder->warnings && is_lossy(before))
+            warnings_tell(encoder->warnings,
+                          "is compressed with %s, which loses detail; written with deflate",
+                          name ? name : "a codec");
+        else if (encoder->warnings)
+            warnings_tell(encoder->warnings, "is compressed with %s; written with deflate",
+                          name ? name : "a codec that is not known");
+    }
+    uint64_t unused;
+    shape->level =
+        level_within(shape->compression, shape->level, level_room(&encoder->how), &unused);
+    uint16_t predictor = PREDICTOR_NONE;
+    const bool same = like && shape->compression == before;
+    if (same && tiff_has_predictor(before))
+        TIFFGetFieldDefaulted(like->handle.tif, TIFFTAG_PREDICTOR, &predictor);
+    shape->predictor =
+        same ? kept_predictor(shape, predictor, sample_is_float(like->base.page.sample))
+             : usual_predictor(shape);
+    if (same && shape->compression == COMPRESSION_CCITTFAX3)
+        TIFFGetField(like->handle.tif, TIFFTAG_GROUP3OPTIONS, &shape->fax_options);
+    return IMGSTAT_OK;
+}
+
+/* ---- Samples and geometry ---- */
+
+static bool has_few_bits(const EncodePage *page)
+{
+    return page->bits == 1 || page->bits == 2 || page->bits == 4;
+}
+
+/* Few bits beside alpha, which TIFF has but hardly a reader takes: kept where they come from TIFF,
+ * and made 8 bits elsewhere. */
+static bool may_widen(const EncodePage *page)
+{
+    return page->alpha >= 0 && page->sample == IMGSTAT_U8 && has_few_bits(page);
+}
+
+static uint16_t stored_bits(const Decoder *like, const EncodePage *page)
+{
+    const TiffDecoder *const td = tiff_of(like);
+    const uint16_t full = (uint16_t)(8 * imgstat_sample_bytes(page->sample));
+    if (sample_is_float(page->sample))
+        return full;
+    if (td && tiff_keeps_samples(like, page) && (!td->map8 && !td->map16))
+        return td->layout.bits;
+    return has_few_bits(page) && !may_widen(page) ? page->bits : full;
+}
+
+/* Colours as logarithm of luminance and two coordinates, which readers take only as SGILog
+ * compresses them, and that loses detail. */
+static bool is_log(const TiffDecoder *td)
+{
+    return td && (td->layout.photometric == PHOTOMETRIC_LOGL ||
+                  td->layout.photometric == PHOTOMETRIC_LOGLUV);
+}
+
+static uint16_t stored_photometric(const Decoder *like, const EncodePage *page)
+{
+    const TiffDecoder *const td = tiff_of(like);
+    const uint16_t plain = page->channels >= 3 && page->alpha != 1 && page->alpha != 2
+                               ? PHOTOMETRIC_RGB
+                               : PHOTOMETRIC_MINISBLACK;
+    if (!like)
+        return plain;
+    if (strcmp(like->page.photometric, "palette") == 0 && like->how.indices)
+        return tiff_keeps_palette(like, page) ? PHOTOMETRIC_PALETTE : PHOTOMETRIC_MINISBLACK;
+    if (page->channels != like->page.channels)
+        return plain;
+    if (!td)
+        return page->channels >= 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
+    if (td->map8 || td->map16 || td->layout.photometric == PHOTOMETRIC_YCBCR)
+        return PHOTOMETRIC_RGB;
+    if (is_log(td)) /* luminance is shown, the coordinates are extra samples */
+        return PHOTOMETRIC_MINISBLACK;
+    return td->layout.photometric;
+}
+
+static uint16_t stored_format(ImgstatSample sample)
+{
+    return sample_is_float(sample)    ? SAMPLEFORMAT_IEEEFP
+           : sample_is_signed(sample) ? SAMPLEFORMAT_INT
+                                      : SAMPLEFORMAT_UINT;
+}
+
+/* Where memory is scarce the strips of all planes count, which are made at once. */
+static uint64_t most_of_strip(const EncodeOptions *how, uint16_t planes)
+{
+    return how->strip_bytes > 0 && how->strip_bytes < MAX_STRIP ? how->strip_bytes / planes
+                                                                : MAX_STRIP;
+}
+
+static ImgstatResult choose_chunks(const Encoder *encoder, const TiffDecoder *like,
+                                   const EncodePage *page, TiffShape *shape, ImgstatError *err)
+{
+    const bool same =
+        like && like->base.page.width == page->width && like->base.page.height == page->height;
+    shape->tiled = like && like->layout.tiled;
+    shape->chunk_width = shape->tiled ? like->layout.chunk_width : page->width;
+    shape->row_bytes =
+        (size_t)(((uint64_t)shape->chunk_width * shape->per_chunk * shape->bits + 7) / 8);
+    uint64_t height =
+        like && (same || shape->tiled) ? like->layout.chunk_height : STRIP_BYTES / shape->row_bytes;
+    if (!shape->tiled && height > page->height)
+        height = page->height;
+    const uint64_t most = most_of_strip(&encoder->how, shape->planes);
+    if (!shape->tiled && shape->compression != COMPRESSION_NONE && height * shape->row_bytes > most)
+        height = most / shape->row_bytes;
+    shape->chunk_height = height > 0 ? (uint32_t)height : 1;
+    shape->across =
+        (uint32_t)(((uint64_t)page->width + shape->chunk_width - 1) / shape->chunk_width);
+    shape->down =
+        (uint32_t)(((uint64_t)page->height + shape->chunk_height - 1) / shape->chunk_height);
+    const uint64_t n = (uint64_t)shape->across * shape->down * shape->planes;
+    if (n > INT32_MAX || shape->row_bytes > INT32_MAX ||
+        (uint64_t)shape->row_bytes * shape->chunk_height > (uint64_t)1 << 40)
+        return error_set(err, IMGSTAT_ERR_LIMIT, "%s: %llu strips or tiles of %zu bytes a row",
+                         encoder->output->name, (unsigned long long)n, shape->row_bytes);
+    return IMGSTAT_OK;
+}
+
+ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const EncodePage *page,
+                                bool big_endian, TiffShape *shape, ImgstatError *err)
+{
+    const TiffDecoder *const td = tiff_of(like);
+    memset(shape, 0, sizeof *shape); /* padding too: shapes are compared as bytes */
+    shape->samples = page->channels;
+    shape->planes =
+        td && td->layout.planes > 1 && td->layout.path != TIFF_PATH_RGBA ? page->channels : 1;
+    shape->per_chunk = shape->planes > 1 ? 1 : page->channels;
+    shape->bits = stored_bits(like, page);
+    shape->scale = 1;
+    if (may_widen(page) && shape->bits == 8)
+        shape->scale = (uint16_t)(255u / ((1u << page->bits) - 1));
+    shape->format = stored_format(page->sample);
+    shape->photometric = stored_photometric(like, page);
+    shape->swap = big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+    IMGSTAT_TRY(choose_compression(encoder, td, shape, err));
+    return choose_chunks(encoder, td, page, shape, err);
+}
+
+/* Rows of a row of chunks that come in parts, of whole samples, the pieces that they become, and
+ * for each thread the chunk before compression, whose samples may have fewer bits; libtiff has that
+ * once more, and what it writes in memory that grows by half. */
+uint64_t tiff_encoder_bytes(const EncodeOptions *how, const Decoder *like, ImgstatSample sample)
+{
+    const TiffDecoder *const td = tiff_of(like);
+    const uint64_t threads = encode_threads(how);
+    const uint16_t before = td ? td->layout.compression : COMPRESSION_ADOBE_DEFLATE;
+    const uint16_t compression = how->compression ? compression_named(how->compression) : before;
+    const bool by_libtiff = compression == COMPRESSION_LZW || compression == COMPRESSION_PACKBITS ||
+                            compression == COMPRESSION_ZSTD || compression == COMPRESSION_LZMA;
+    const bool tiled = td && td->layout.tiled;
+    const uint16_t planes = td ? td->layout.planes : 1;
+    uint64_t chunk = STRIP_BYTES, rows = STRIP_BYTES, compressor;
+    if (compression == COMPRESSION_NONE)
+        return 3 * threads * TIFF_SHARED_BYTES;
+    if (td) {
+        const bool same = sample == like->page.sample && !td->map8 && !td->map16;
+        rows = (uint64_t)td->layout.chunk_width * td->layout.chunk_height *
+               (planes > 1 ? 1 : like->page.channels) * imgstat_sample_bytes(sample);
+        chunk = same && td->layout.chunk_bytes < rows ? td->layout.chunk_bytes : rows;
+    }
+    const uint64_t most = most_of_strip(how, planes);
+    if (!tiled && chunk > most) {
+        rows = (rows + chunk - 1) / chunk * most;
+        chunk = most;
+    }
+    (void)level_within(compression, how->fast ? 1 : how->level, level_room(how), &compressor);
+    uint64_t chunks = (uint64_t)(tiled ? td->layout.across : 1) * planes;
+    if (threads > 1 && rows * chunks < threads * TIFF_SHARED_BYTES)
+        chunks = threads * TIFF_SHARED_BYTES / (rows ? rows : 1) + 1;
+    const uint64_t at_once = threads < chunks + 1 ? threads : chunks + 1;
+    if (!by_libtiff)
+        compressor += deflater_bytes(how->level, how->fast);
+    return chunks * (rows + chunk) + at_once * ((by_libtiff ? 4 : 1) * chunk + compressor);
+}
+
+/* ---- Fields ---- */
+
+static ImgstatResult set_repeated(TiffFile *file, TiffTags *tags, uint16_t tag, uint16_t value,
+                                  uint16_t n, ImgstatError *err)
+{
+    uint16_t *const values = malloc(n * sizeof *values);
+    if (!values)
+        return error_memory(err, n * sizeof *values, "a TIFF field");
+    for (uint16_t i = 0; i < n; i++)
+        values[i] = value;
+    const ImgstatResult res = tiff_tags_set(file, tags, tag, TIFF_SHORT, n, values, err);
+    free(values);
+    return res;
+}
+
+/* The number of channels that a colour space has itself. */
+static uint16_t own_channels(uint16_t photometric, uint16_t channels)
+{
+    const bool three = photometric == PHOTOMETRIC_RGB || photometric == PHOTOMETRIC_CIELAB ||
+                       photometric == PHOTOMETRIC_ICCLAB || photometric == PHOTOMETRIC_ITULAB ||
+                       photometric == PHOTO_LINEAR_RAW;
+    const uint16_t own = three ? 3 : photometric == PHOTOMETRIC_SEPARATED ? 4 : 1;
+    return own < channels ? own : channels;
+}
+
+static ImgstatResult set_extra_samples(TiffFile *file, const TiffShape *shape, const Decoder *like,
+                                       const EncodePage *page, TiffTags *tags, ImgstatError *err)
+{
+    if (tiff_of(like) && page->channels == like->page.channels && !is_log(tiff_of(like)))
+        return IMGSTAT_OK; /* copied */
+    const uint16_t own = own_channels(shape->photometric, page->channels);
+    if (own == page->channels)
+        return IMGSTAT_OK;
+    const uint16_t n = (uint16_t)(page->channels - own);
+    uint16_t *const kinds = calloc(n, sizeof *kinds);
+    if (!kinds)
+        return error_memory(err, n * sizeof *kinds, "a TIFF field");
+    if (page->alpha >= own)
+        kinds[page->alpha - own] = EXTRASAMPLE_UNASSALPHA;
+    const ImgstatResult res =
+        tiff_tags_set(file, tags, TIFFTAG_EXTRASAMPLES, TIFF_SHORT, n, kinds, err);
+    free(kinds);
+    return res;
+}
+
+ImgstatResult tiff_shape_tags(TiffFile *file, const TiffShape *shape, const Decoder *like,
+                              const EncodePage *page, TiffTags *tags, ImgstatError *err)
+{
+    IMGSTAT_TRY(tiff_tags_number(file, tags, TIFFTAG_IMAGEWIDTH, TIFF_LONG, page->width, err));
+    IMGSTAT_TRY(tiff_tags_number(file, tags, TIFFTAG_IMAGELENGTH, TIFF_LONG, page->height, err));
+    IMGSTAT_TRY(set_repeated(file, tags, TIFFTAG_BITSPERSAMPLE, shape->bits, shape->samples, err));
+    IMGSTAT_TRY(
+        tiff_tags_number(file, tags, TIFFTAG_COMPRESSION, TIFF_SHORT, shape->compression, err));
+    IMGSTAT_TRY(
+        tiff_tags_number(file, tags, TIFFTAG_PHOTOMETRIC, TIFF_SHORT, shape->photometric, err));
+    IMGSTAT_TRY(
+        tiff_tags_number(file, tags, TIFFTAG_SAMPLESPERPIXEL, TIFF_SHORT, shape->samples, err));
+    IMGSTAT_TRY(tiff_tags_number(file, tags, TIFFTAG_PLANARCONFIG, TIFF_SHORT,
+                                 shape->planes > 1 ? PLANARCONFIG_SEPARATE : PLANARCONFIG_CONTIG,
+                                 err));
+    IMGSTAT_TRY(set_repeated(file, tags, TIFFTAG_SAMPLEFORMAT, shape->format, shape->samples, err));
+    if (shape->predictor != PREDICTOR_NONE)
+        IMGSTAT_TRY(
+            tiff_tags_number(file, tags, TIFFTAG_PREDICTOR, TIFF_SHORT, shape->predictor, err));
+    if (shape->tiled) {
+        IMGSTAT_TRY(
+            tiff_tags_number(file, tags, TIFFTAG_TILEWIDTH, TIFF_LONG, shape->chunk_width, err));
+        IMGSTAT_TRY(
+            tiff_tags_number(file, tags, TIFFTAG_TILELENGTH, TIFF_LONG, shape->chunk_height, err));
+    } else {
+        IMGSTAT_TRY(tiff_tags_number(file, tags, TIFFTAG_ROWSPERSTRIP, TIFF_LONG,
+                                     shape->chunk_height, err));
+    }
+    if (shape->photometric == PHOTOMETRIC_PALETTE && page->colormap)
+        IMGSTAT_TRY(tiff_tags_set(file, tags, TIFFTAG_COLORMAP, TIFF_SHORT,
+                                  (uint64_t)3 << shape->bits, page->colormap, err));
+    return set_extra_samples(file, shape, like, page, tags, err);
+}

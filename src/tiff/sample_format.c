@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/* sample_format.c: what a TIFF directory says of its samples: types, channel names, palette. */
+#include "base/sample.h"
+#include "tiff/decoder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Photometric interpretations that libtiff has no name for, or had none in 4.3. */
+enum { PHOTO_CFA = 32803, PHOTO_LINEAR_RAW = 34892 };
+
+typedef struct CodeName {
+    uint16_t code;
+    const char *name;
+} CodeName;
+
+const char *tiff_compression_name(uint16_t compression)
+{
+    static const CodeName names[] = {
+        {1, "none"},
+        {2, "CCITT RLE"},
+        {3, "CCITT T.4"},
+        {4, "CCITT T.6"},
+        {5, "LZW"},
+        {6, "old JPEG"},
+        {7, "JPEG"},
+        {8, "deflate"},
+        {9, "JBIG (T.85)"},
+        {10, "JBIG (T.43)"},
+        {32766, "NeXT"},
+        {32771, "CCITT RLE/W"},
+        {32773, "PackBits"},
+        {32809, "ThunderScan"},
+        {32895, "IT8 CTPAD"},
+        {32896, "IT8 LW"},
+        {32897, "IT8 MP"},
+        {32898, "IT8 BL"},
+        {32908, "Pixar film"},
+        {32909, "PixarLog"},
+        {32946, "deflate"},
+        {32947, "Kodak DCS"},
+        {33003, "JPEG 2000 (Aperio)"},
+        {33005, "JPEG 2000 (Aperio)"},
+        {34661, "JBIG"},
+        {34676, "SGILog"},
+        {34677, "SGILog 24"},
+        {34712, "JPEG 2000"},
+        {34887, "LERC"},
+        {34892, "lossy JPEG (DNG)"},
+        {34925, "LZMA"},
+        {34933, "PNG"},
+        {34934, "JPEG XR"},
+        {50000, "Zstandard"},
+        {50001, "WebP"},
+        {50002, "JPEG XL"},
+        {52546, "JPEG XL (DNG)"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].code == compression)
+            return names[i].name;
+    return NULL;
+}
+
+/* ---- Channels ---- */
+
+typedef struct Photometric {
+    uint16_t code;
+    const char *name;
+    uint16_t n_names; /* channels that the colour space itself has */
+    const char *names[4];
+} Photometric;
+
+static const Photometric *photometric_of(uint16_t code)
+{
+    static const Photometric known[] = {
+        {PHOTOMETRIC_MINISWHITE, "min-is-white", 1, {"gray"}},
+        {PHOTOMETRIC_MINISBLACK, "gray", 1, {"gray"}},
+        {PHOTOMETRIC_RGB, "rgb", 3, {"red", "green", "blue"}},
+        {PHOTOMETRIC_PALETTE, "palette", 1, {"index"}},
+        {PHOTOMETRIC_MASK, "mask", 1, {"mask"}},
+        {PHOTOMETRIC_SEPARATED, "cmyk", 4, {"cyan", "magenta", "yellow", "black"}},
+        {PHOTOMETRIC_YCBCR, "ycbcr", 3, {"red", "green", "blue"}}, /* as converted */
+        {PHOTOMETRIC_CIELAB, "lab", 3, {"L", "a", "b"}},
+        {PHOTOMETRIC_ICCLAB, "icc-lab", 3, {"L", "a", "b"}},
+        {PHOTOMETRIC_ITULAB, "itu-lab", 3, {"L", "a", "b"}},
+        {PHOTO_CFA, "cfa", 1, {"cfa"}},
+        {PHOTO_LINEAR_RAW, "linear-raw", 3, {"red", "green", "blue"}},
+        {PHOTOMETRIC_LOGL, "log-l", 1, {"log-luminance"}},
+        {PHOTOMETRIC_LOGLUV, "log-luv", 3, {"log-luminance", "u", "v"}},
+    };
+    static const Photometric other = {0, "unknown", 0, {NULL}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].code == code)
+            return &known[i];
+    return &other;
+}
+
+/* The name of a channel beyond those of the colour space. */
+static void name_extra(uint16_t kind, bool first_alpha, unsigned number, char *to, size_t bytes)
+{
+    if (kind != EXTRASAMPLE_UNSPECIFIED && first_alpha)
+        snprintf(to, bytes, "alpha");
+    else
+        snprintf(to, bytes, "extra%u", number);
+}
+
+/* Names the channels and finds alpha. own: channels that the colour space has, by names[]. */
+static ImgstatResult name_channels(TiffDecoder *td, const char *const *names, uint16_t own,
+                                   ImgstatError *err)
+{
+    enum { NAME_BYTES = 16 };
+    ImgstatPage *const page = &td->base.page;
+    const size_t n = page->channels;
+    uint16_t n_kinds = 0;
+    const uint16_t *kinds = NULL;
+    TIFFGetFieldDefaulted(td->handle.tif, TIFFTAG_EXTRASAMPLES, &n_kinds, &kinds);
+    td->names = malloc(n * (sizeof *td->names + NAME_BYTES));
+    if (!td->names)
+        return error_memory(err, n * (sizeof *td->names + NAME_BYTES), "channel names");
+    char *text = (char *)(td->names + n);
+    page->alpha = -1;
+    for (size_t c = 0; c < n; c++, text += NAME_BYTES) {
+        td->names[c] = text;
+        if (c < own) {
+            snprintf(text, NAME_BYTES, "%s", names[c]);
+            continue;
+        }
+        /* ExtraSamples describes the last n_kinds samples. */
+        const size_t from_end = n - c;
+        const uint16_t kind =
+            from_end <= n_kinds ? kinds[n_kinds - from_end] : EXTRASAMPLE_UNSPECIFIED;
+        const bool first_alpha = page->alpha < 0 && c <= INT16_MAX;
+        name_extra(kind, first_alpha, (unsigned)(c - own + 1), text, NAME_BYTES);
+        if (kind != EXTRASAMPLE_UNSPECIFIED && first_alpha)
+            page->alpha = (int16_t)c;
+    }
+    td->base.channel_names = (const char *const *)td->names;
+    return IMGSTAT_OK;
+}
+
+ImgstatResult tiff_page_channels(TiffDecoder *td, ImgstatError *err)
+{
+    static const char *const rgb[] = {"red", "green", "blue"};
+    static const char *const inks[] = {"ink1", "ink2", "ink3", "ink4"};
+    const TiffLayout *const layout = &td->layout;
+    const Photometric *const photo = photometric_of(layout->photometric);
+    uint16_t ink_set = INKSET_CMYK;
+    const char *const *names = photo->names;
+    uint16_t own = photo->n_names;
+    td->base.page.photometric = photo->name;
+    if (td->map8 || td->map16) {
+        names = rgb;
+        own = 3;
+    } else if (layout->photometric == PHOTOMETRIC_SEPARATED) {
+        TIFFGetFieldDefaulted(td->handle.tif, TIFFTAG_INKSET, &ink_set);
+        if (ink_set != INKSET_CMYK || layout->samples < 4)
+            names = inks;
+    }
+    return name_channels(td, names, own < td->base.page.channels ? own : td->base.page.channels,
+                         err);
+}
+
+/* ---- Sample type ---- */
+
+static ImgstatResult sample_type(const TiffLayout *layout, ImgstatSample *out)
+{
+    const uint16_t bits = layout->bits;
+    if (bits == 0 || bits > 64)
+        return IMGSTAT_ERR_UNSUPPORTED;
+    switch (layout->format) {
+    case SAMPLEFORMAT_UINT:
+    case SAMPLEFORMAT_VOID:
+        *out = bits <= 8    ? IMGSTAT_U8
+               : bits <= 16 ? IMGSTAT_U16
+               : bits <= 32 ? IMGSTAT_U32
+                            : IMGSTAT_U64;
+        return IMGSTAT_OK;
+    case SAMPLEFORMAT_INT:
+        *out = bits <= 8    ? IMGSTAT_I8
+               : bits <= 16 ? IMGSTAT_I16
+               : bits <= 32 ? IMGSTAT_I32
+                            : IMGSTAT_I64;
+        return IMGSTAT_OK;
+    case SAMPLEFORMAT_IEEEFP:
+        *out = bits == 16 ? IMGSTAT_F16 : bits == 64 ? IMGSTAT_F64 : IMGSTAT_F32;
+        return bits == 16 || bits == 24 || bits == 32 || bits == 64 ? IMGSTAT_OK
+                                                                    : IMGSTAT_ERR_UNSUPPORTED;
+    default:
+        return IMGSTAT_ERR_UNSUPPORTED;
+    }
+}
+
+static const char *format_name(uint16_t format)
+{
+    static const char *const names[] = {"",
+                                        "unsigned",
+                                        "signed",
+                                        "floating-point",
+                                        "undefined",
+                                        "complex integer",
+                                        "complex floating-point"};
+    return format < sizeof names / sizeof *names ? names[format] : "unknown";
+}
+
+ImgstatResult tiff_page_samples(TiffDecoder *td, ImgstatError *err)
+{
+    ImgstatPage *const page = &td->base.page;
+    const char *const name = td->base.source->name;
+    const TiffLayout *const layout = &td->layout;
+    if (!TIFFIsCODECConfigured(layout->compression)) {
+        const char *const known = tiff_compression_name(layout->compression);
+        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
+                         "%s: compression %u%s%s%s is not supported by this libtiff", name,
+                         layout->compression, known ? " (" : "", known ? known : "",
+                         known ? ")" : "");
+    }
+    if (sample_type(layout, &page->sample) != IMGSTAT_OK)
+        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
+                         "%s: holds %u-bit %s samples, which are not supported", name, layout->bits,
+                         format_name(layout->format));
+    const bool widened = page->sample == IMGSTAT_F32;
+    page->bits = (uint8_t)(widened ? 32 : layout->bits);
+    page->channels = layout->samples;
+    return IMGSTAT_OK;
+}
+
+/* ---- Palette ---- */
+
+/* Maps of 8-bit colours hold them as v * 257, as v * 256, or, against the rules, as v itself. */
+static unsigned map_shift(const uint16_t *const map[3], size_t n, bool *is_8bit)
+{
+    bool small = true, low_zero = true, doubled = true;
+    for (size_t i = 0; i < 3 * n; i++) {
+        const uint16_t v = map[i / n][i % n];
+        small = small && v < 256;
+        low_zero = low_zero && (v & 0xFF) == 0;
+        doubled = doubled && (v & 0xFF) == v >> 8;
+    }
+    *is_8bit = small || low_zero || doubled;
+    return small ? 0 : 8;
+}
+
+ImgstatResult tiff_page_palette(TiffDecoder *td, ImgstatError *err)
+{
+    ImgstatPage *const page = &td->base.page;
+    const TiffLayout *const layout = &td->layout;
+    const char *const name = td->base.source->name;
+    uint16_t *map[3] = {NULL, NULL, NULL};
+    if (layout->bits > 16 || page->sample > IMGSTAT_U16 || sample_is_signed(page->sample))
+        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
+                         "%s: a palette for %u-bit %s samples is not supported", name, layout->bits,
+                         format_name(layout->format));
+    if (!TIFFGetField(td->handle.tif, TIFFTAG_COLORMAP, &map[0], &map[1], &map[2]))
+        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: a palette image without a palette", name);
+    const size_t n = (size_t)1 << layout->bits;
+    const uint16_t *const maps[3] = {map[0], map[1], map[2]};
+    bool is_8bit = false;
+    const unsigned shift = map_shift(maps, n, &is_8bit);
+    if (layout->samples > UINT16_MAX - 2)
+        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
+                         "%s: a palette image of %u samples a pixel is read as indices only", name,
+                         layout->samples);
+    if (layout->samples > 1 && (!is_8bit || layout->bits > 8))
+        return error_set(
+            err, IMGSTAT_ERR_UNSUPPORTED,
+            "%s: a 16-bit palette with further samples a pixel is read as indices only", name);
+    void *const colors = malloc(3 * n * (is_8bit ? 1 : 2));
+    if (!colors)
+        return error_memory(err, 3 * n * 2, "a palette");
+    td->map8 = is_8bit ? colors : NULL;
+    td->map16 = is_8bit ? NULL : colors;
+    for (size_t i = 0; i < 3 * n; i++) {
+        const uint16_t v = maps[i % 3][i / 3];
+        if (is_8bit)
+            td->map8[i] = (uint8_t)(v >> shift);
+        else
+            td->map16[i] = v;
+    }
+    page->sample = is_8bit ? IMGSTAT_U8 : IMGSTAT_U16;
+    page->bits = is_8bit ? 8 : 16;
+    page->channels = (uint16_t)(layout->samples + 2);
+    return IMGSTAT_OK;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* strip_stream.c: strips too large to hold, decompressed as their rows are asked for: deflate and
+ * LZW about twice as fast as by libtiff, and none of them with its compressed bytes held. Whatever
+ * is not exactly as it should be is left to libtiff, which begins with the strip anew. */
+#include "codec/inflate.h"
+#include "tiff/decoder.h"
+#include "tiff/expand.h"
+#include "tiff/lzw.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    READ_BYTES = 1 << 18, /* compressed, of all planes: within the cache */
+    LEAST_READ = 1 << 12, /* of one: more than a run of PackBits */
+    STATE_BYTES = 1 << 17 /* of deflate or LZW */
+};
+
+struct TiffStrip {
+    uint32_t index; /* of the strip */
+    uint32_t row;   /* of it that comes next */
+    uint64_t at;    /* in the file, behind input */
+    uint64_t left;  /* of the strip, not yet read */
+    uint8_t *input; /* `room` bytes and LZW_SPARE */
+    size_t room;
+    const uint8_t *data;
+    size_t n_data;
+    uint8_t *scratch;   /* see tiff_predictor_undo */
+    Inflater *inflater; /* a strip's, or */
+    LzwStream *lzw;     /* the page's, or */
+    Expander *expander; /* the page's */
+    bool failed;        /* libtiff has the page */
+};
+
+void tiff_strip_destroy(TiffStrip *strip)
+{
+    if (!strip)
+        return;
+    inflater_destroy(strip->inflater);
+    lzw_stream_destroy(strip->lzw);
+    expander_destroy(strip->expander);
+    free(strip->scratch);
+    buffer_cache_release(strip->input);
+    free(strip);
+}
+
+static bool is_deflate(const TiffLayout *layout)
+{
+    return layout->compression == COMPRESSION_DEFLATE ||
+           layout->compression == COMPRESSION_ADOBE_DEFLATE;
+}
+
+static bool expands(const TiffLayout *layout, ExpandKind *kind)
+{
+    switch (layout->compression) {
+    case COMPRESSION_PACKBITS:
+        *kind = EXPAND_PACKBITS;
+        break;
+    case COMPRESSION_ZSTD:
+        *kind = EXPAND_ZSTD;
+        break;
+    case COMPRESSION_LZMA:
+        *kind = EXPAND_LZMA;
+        break;
+    default:
+        return false;
+    }
+    return expander_known(*kind);
+}
+
+bool tiff_strip_suits(const TiffDecoder *td)
+{
+    const TiffLayout *const layout = &td->layout;
+    ExpandKind kind;
+    return td->base.way != DECODE_PLAIN && tiff_predictor_known(layout) &&
+           (is_deflate(layout) || layout->compression == COMPRESSION_LZW || expands(layout, &kind));
+}
+
+static size_t read_bytes(const TiffDecoder *td)
+{
+    const size_t room = (size_t)READ_BYTES / tiff_planes_together(td);
+    return room > LEAST_READ ? room : LEAST_READ;
+}
+
+size_t tiff_strip_bytes(const TiffDecoder *td)
+{
+    ExpandKind kind;
+    return read_bytes(td) + (expands(&td->layout, &kind) ? expander_bytes(kind) : STATE_BYTES);
+}
+
+static uint32_t rows_of(const TiffDecoder *td, uint32_t index)
+{
+    const uint32_t height = td->layout.chunk_height;
+    const uint32_t left = td->base.page.height - index % td->layout.down * height;
+    return left < height ? left : height;
+}
+
+static bool begin(TiffStrip *strip, const TiffDecoder *td, uint32_t index)
+{
+    inflater_destroy(strip->inflater);
+    strip->inflater = NULL;
+    strip->failed = strip->expander && !expander_begin(strip->expander);
+    if (strip->lzw)
+        lzw_stream_begin(strip->lzw);
+    else if (!strip->expander)
+        strip->inflater =
+            inflater_create((uint64_t)rows_of(td, index) * td->layout.row_bytes, td->base.scratch);
+    strip->index = index;
+    strip->row = 0;
+    strip->at = TIFFGetStrileOffset(td->handle.tif, index);
+    strip->left = TIFFGetStrileByteCount(td->handle.tif, index);
+    strip->data = strip->input;
+    strip->n_data = 0;
+    return !strip->failed && (strip->lzw || strip->expander || strip->inflater);
+}
+
+/* Behind what is left of the bytes before: nothing of deflate, less than a code of LZW or than a
+ * run of PackBits. */
+static bool read_on(TiffStrip *strip, const Source *source)
+{
+    const size_t kept = strip->n_data, room = strip->room - kept;
+    const size_t n = strip->left < room ? (size_t)strip->left : room;
+    size_t got = 0;
+    if (kept > 0)
+        memmove(strip->input, strip->data, kept);
+    if (source_read(source, strip->at, strip->input + kept, n, &got, NULL) != IMGSTAT_OK || got < n)
+        return false;
+    memset(strip->input + kept + n, 0, LZW_SPARE);
+    strip->at += n;
+    strip->left -= n;
+    strip->data = strip->input;
+    strip->n_data = kept + n;
+    return n > 0;
+}
+
+/* Fills `room` bytes. */
+static bool decompress(TiffStrip *strip, const Source *source, uint8_t *to, size_t room)
+{
+    for (;;) {
+        const bool good =
+            strip->lzw ? lzw_stream_run(strip->lzw, &strip->data, &strip->n_data, &to, &room)
+                       : expander_run(strip->expander, &strip->data, &strip->n_data, &to, &room);
+        if (!good)
+            return false;
+        if (room == 0)
+            return true;
+        if (!read_on(strip, source))
+            return false;
+    }
+}
+
+/* Fills `room` bytes; the last of the strip only where the stream ends with them. */
+static bool inflate_rows(TiffStrip *strip, const Source *source, uint8_t *to, size_t room,
+                         bool last)
+{
+    InflateState state = INFLATE_MORE;
+    while (room > 0) {
+        const size_t before = room; /* without input there may be output that had no room */
+        if (state == INFLATE_END)
+            return false;
+        state = inflater_run(strip->inflater, &strip->data, &strip->n_data, &to, &room);
+        if (state == INFLATE_DAMAGED)
+            return false;
+        if (room == before && strip->n_data == 0 && !read_on(strip, source))
+            return false;
+    }
+    while (last && state != INFLATE_END) {
+        uint8_t surplus, *at = &surplus;
+        const size_t before = strip->n_data;
+        room = 1;
+        state = inflater_run(strip->inflater, &strip->data, &strip->n_data, &at, &room);
+        if (state == INFLATE_DAMAGED || room == 0)
+            return false;
+        if (state == INFLATE_MORE && (strip->n_data == before) && before > 0)
+            return false;
+        if (state == INFLATE_MORE && strip->n_data == 0 && !read_on(strip, source))
+            return false;
+    }
+    return last || state == INFLATE_MORE;
+}
+
+static TiffStrip *create(const TiffDecoder *td)
+{
+    TiffStrip *const strip = calloc(1, sizeof *strip);
+    const bool lzw = td->layout.compression == COMPRESSION_LZW;
+    ExpandKind kind;
+    if (!strip)
+        return NULL;
+    strip->room = read_bytes(td);
+    strip->input = buffer_cache_acquire(td->base.scratch, strip->room + LZW_SPARE);
+    if (lzw)
+        strip->lzw = lzw_stream_create();
+    else if (expands(&td->layout, &kind))
+        strip->expander = expander_create(kind, td->layout.row_bytes);
+    strip->failed = !strip->input || !(strip->lzw || strip->expander || is_deflate(&td->layout));
+    return strip;
+}
+
+bool tiff_strip_rows(const TiffDecoder *td, TiffStrip **of, uint32_t index, uint32_t row,
+                     uint32_t rows, uint8_t *to)
+{
+    if (!*of && (!tiff_strip_suits(td) || !(*of = create(td))))
+        return false;
+    TiffStrip *const strip = *of;
+    const Source *const source = td->base.source;
+    const size_t bytes = rows * td->layout.row_bytes;
+    const bool last = row + rows == rows_of(td, index);
+    if (strip->failed)
+        return false;
+    bool good = row > 0 || begin(strip, td, index);
+    good = good && strip->index == index && strip->row == row;
+    if (good)
+        good = strip->lzw || strip->expander ? decompress(strip, source, to, bytes)
+                                             : inflate_rows(strip, source, to, bytes, last);
+    good = good && tiff_predictor_undo(&td->layout, to, bytes, &strip->scratch);
+    strip->failed = !good;
+    strip->row += rows;
+    return good;
+}

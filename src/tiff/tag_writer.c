@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+/* tag_writer.c: directories of an output TIFF, and its header. */
+#include "tiff/encoder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    COPY_BYTES = 1 << 16,
+    MAX_FIELDS = 4096 /* of a directory; the fullest real ones have a hundred */
+};
+
+static const bool host_big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+
+/* Bytes of the numbers that a type is made of, and of one value. */
+static unsigned word_bytes(uint16_t type)
+{
+    static const uint8_t bytes[19] = {0, 1, 1, 2, 4, 4, 1, 1, 2, 4, 4, 4, 8, 4, 0, 0, 8, 8, 8};
+    return type < sizeof bytes ? bytes[type] : 0;
+}
+
+static unsigned value_bytes(uint16_t type)
+{
+    return type == TIFF_RATIONAL || type == TIFF_SRATIONAL ? 8 : word_bytes(type);
+}
+
+static void swap_words(uint8_t *bytes, size_t n, unsigned word)
+{
+    for (size_t i = 0; word > 1 && i + word <= n; i += word) {
+        for (unsigned a = 0, b = word - 1; a < b; a++, b--) {
+            const uint8_t t = bytes[i + a];
+            bytes[i + a] = bytes[i + b];
+            bytes[i + b] = t;
+        }
+    }
+}
+
+static void put_number(const TiffFile *file, uint8_t *at, uint64_t value, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++)
+        at[file->big_endian ? bytes - 1 - i : i] = (uint8_t)(value >> 8 * i);
+}
+
+/* ---- Lists ---- */
+
+TiffTags *tiff_tags_create(void)
+{
+    return calloc(1, sizeof(TiffTags));
+}
+
+void tiff_tags_destroy(TiffTags *tags)
+{
+    if (!tags)
+        return;
+    for (size_t i = 0; i < tags->n; i++)
+        tiff_tags_destroy(tags->tag[i].sub);
+    free(tags->tag);
+    free(tags);
+}
+
+bool tiff_tags_have(const TiffTags *tags, uint16_t tag)
+{
+    for (size_t i = 0; i < tags->n; i++)
+        if (tags->tag[i].tag == tag)
+            return true;
+    return false;
+}
+
+static ImgstatResult add_tag(TiffTags *tags, const TiffTag *tag, ImgstatError *err)
+{
+    if (tags->n == tags->room) {
+        const size_t room = tags->room ? 2 * tags->room : 32;
+        TiffTag *const larger = realloc(tags->tag, room * sizeof *larger);
+        if (!larger)
+            return error_memory(err, room * sizeof *larger, "TIFF fields");
+        tags->tag = larger;
+        tags->room = room;
+    }
+    tags->tag[tags->n++] = *tag;
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult put(TiffFile *file, uint64_t at, const void *from, size_t bytes,
+                         ImgstatError *err)
+{
+    if (file->output)
+        return atomic_file_write(file->output, at, from, bytes, err);
+    if (at > TIFF_MEMORY_BYTES || bytes > TIFF_MEMORY_BYTES - at)
+        return error_set(err, IMGSTAT_ERR_LIMIT, "TIFF fields of more than %d bytes",
+                         TIFF_MEMORY_BYTES);
+    if (at + bytes > file->memory_room) {
+        const size_t room = 2 * ((size_t)at + bytes);
+        uint8_t *const larger = realloc(file->memory, room);
+        if (!larger)
+            return error_memory(err, room, "TIFF fields");
+        memset(larger + file->memory_room, 0, room - file->memory_room);
+        file->memory = larger;
+        file->memory_room = room;
+    }
+    memcpy(file->memory + at, from, bytes);
+    return IMGSTAT_OK;
+}
+
+/* Writes behind everything else, at an even place. */
+static ImgstatResult append(TiffFile *file, const void *from, size_t bytes, uint64_t *at,
+                            ImgstatError *err)
+{
+    file->at += file->at & 1;
+    *at = file->at;
+    file->at += bytes;
+    return put(file, *at, from, bytes, err);
+}
+
+/* The payload is in the output's byte order. */
+static ImgstatResult append_payload(TiffFile *file, const uint8_t *from, TiffTag *tag,
+                                    ImgstatError *err)
+{
+    if (tag->bytes > sizeof tag->value)
+        return append(file, from, (size_t)tag->bytes, &tag->at, err);
+    memcpy(tag->value, from, (size_t)tag->bytes);
+    return IMGSTAT_OK;
+}
+
+ImgstatResult tiff_tags_set(TiffFile *file, TiffTags *tags, uint16_t tag, uint16_t type,
+                            uint64_t count, const void *values, ImgstatError *err)
+{
+    TiffTag entry = {.tag = tag, .type = type, .count = count, .bytes = count * value_bytes(type)};
+    uint8_t *const copy = malloc((size_t)entry.bytes + 1);
+    if (!copy)
+        return error_memory(err, (size_t)entry.bytes, "a TIFF field");
+    memcpy(copy, values, (size_t)entry.bytes);
+    if (file->big_endian != host_big_endian)
+        swap_words(copy, (size_t)entry.bytes, word_bytes(type));
+    ImgstatResult res = append_payload(file, copy, &entry, err);
+    free(copy);
+    if (res == IMGSTAT_OK)
+        res = add_tag(tags, &entry, err);
+    return res;
+}
+
+ImgstatResult tiff_tags_number(TiffFile *file, TiffTags *tags, uint16_t tag, uint16_t type,
+                               uint32_t value, ImgstatError *err)
+{
+    const uint16_t narrow = (uint16_t)value;
+    return tiff_tags_set(file, tags, tag, type, 1,
+                         type == TIFF_SHORT ? (const void *)&narrow : &value, err);
+}
+
+static ImgstatResult point_to(TiffTags *tags, uint16_t tag, TiffTags *sub, ImgstatError *err)
+{
+    const TiffTag entry = {.tag = tag, .type = TIFF_LONG, .count = 1, .bytes = 4, .sub = sub};
+    return add_tag(tags, &entry, err);
+}
+
+/* ---- Copying ---- */
+
+static uint64_t number(const TiffTagSource *from, const uint8_t *at, unsigned bytes)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; i < bytes; i++)
+        value = value << 8 | at[from->big_endian ? i : bytes - 1 - i];
+    return value;
+}
+
+static bool read_at(const TiffTagSource *from, uint64_t at, void *to, size_t bytes)
+{
+    size_t got = 0;
+    return at <= from->bytes && bytes <= from->bytes - at &&
+           source_read(from->source, from->base + at, to, bytes, &got, NULL) == IMGSTAT_OK &&
+           got == bytes;
+}
+
+bool tiff_tag_source(const Source *source, uint64_t base, uint64_t bytes, TiffTagSource *out)
+{
+    uint8_t head[16] = {0};
+    *out = (TiffTagSource){.source = source, .base = base, .bytes = bytes};
+    if (!read_at(out, 0, head, 8))
+        return false;
+    out->big_endian = head[0] == 'M';
+    out->big = number(out, head + 2, 2) == 43;
+    if ((head[0] != 'M' && head[0] != 'I') || head[1] != head[0] ||
+        (out->big && !read_at(out, 0, head, 16)))
+        return false;
+    out->first = out->big ? number(out, head + 8, 8) : number(out, head + 4, 4);
+    return true;
+}
+
+/* Copies a payload that lies outside its field, piece by piece. */
+static ImgstatResult copy_payload(TiffFile *file, const TiffTagSource *from, uint64_t offset,
+                                  TiffTag *tag, bool *whole, ImgstatError *err)
+{
+    const size_t most = tag->bytes < COPY_BYTES ? (size_t)tag->bytes : COPY_BYTES;
+    uint8_t *const piece = malloc(most ? most : 1);
+    if (!piece)
+        return error_memory(err, most, "a TIFF field");
+    ImgstatResult res = IMGSTAT_OK;
+    file->at += file->at & 1;
+    tag->at = file->at;
+    *whole = true;
+    for (uint64_t done = 0; done < tag->bytes && *whole && res == IMGSTAT_OK;) {
+        const uint64_t left = tag->bytes - done;
+        const size_t n = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
+        *whole = read_at(from, offset + done, piece, n);
+        if (from->big_endian != file->big_endian)
+            swap_words(piece, n, word_bytes(tag->type));
+        if (*whole && tag->bytes <= sizeof tag->value)
+            memcpy(tag->value, piece, n);
+        else if (*whole)
+            res = put(file, file->at + done, piece, n, err);
+        done += n;
+    }
+    if (tag->bytes > sizeof tag->value && *whole)
+        file->at += tag->bytes;
+    free(piece);
+    return res;
+}
+
+static bool points_to_directory(uint16_t tag)
+{
+    return tag == TIFFTAG_EXIFIFD || tag == TIFFTAG_GPSIFD || tag == 40965 /* interoperability */ ||
+           tag == 400 /* global parameters of TIFF-FX */;
+}
+
+/* Fields of these directories that say where pixels lie. */
+static bool in_sub(const void *context, uint16_t tag)
+{
+    (void)context;
+    return tag != TIFFTAG_SUBIFD && tag != TIFFTAG_JPEGIFOFFSET && tag != TIFFTAG_JPEGIFBYTECOUNT &&
+           tag != TIFFTAG_STRIPOFFSETS && tag != TIFFTAG_TILEOFFSETS;
+}
+
+static ImgstatResult copy_directory(TiffFile *file, const TiffTagSource *from, uint64_t offset,
+                                    bool (*wanted)(const void *, uint16_t), const void *context,
+                                    unsigned depth, Warnings *warnings, TiffTags *to,
+                                    ImgstatError *err);
+
+static ImgstatResult copy_sub(TiffFile *file, const TiffTagSource *from, uint64_t offset,
+                              uint16_t tag, unsigned depth, Warnings *warnings, TiffTags *to,
+                              ImgstatError *err)
+{
+    TiffTags *const sub = tiff_tags_create();
+    if (!sub)
+        return error_memory(err, sizeof *sub, "TIFF fields");
+    ImgstatResult res =
+        copy_directory(file, from, offset, in_sub, NULL, depth + 1, warnings, sub, err);
+    if (res == IMGSTAT_OK && sub->n > 0)
+        res = point_to(to, tag, sub, err);
+    if (res != IMGSTAT_OK || sub->n == 0)
+        tiff_tags_destroy(sub);
+    return res;
+}
+
+/* Copies one field. entry: its 12 or 20 bytes. */
+static ImgstatResult copy_field(TiffFile *file, const TiffTagSource *from, const uint8_t *entry,
+                                unsigned depth, Warnings *warnings, TiffTags *to, ImgstatError *err)
+{
+    const unsigned width = from->big ? 8 : 4; /* of counts and offsets */
+    TiffTag tag = {.tag = (uint16_t)number(from, entry, 2),
+                   .type = (uint16_t)number(from, entry + 2, 2)};
+    const unsigned bytes = value_bytes(tag.type);
+    tag.count = number(from, entry + 4, width);
+    bool whole = bytes > 0 && tag.count > 0 && tag.count <= from->bytes / bytes;
+    tag.bytes = whole ? tag.count * bytes : 0;
+    if (whole && points_to_directory(tag.tag)) {
+        if (depth < 3 && tag.count == 1 && bytes >= 4)
+            return copy_sub(file, from, number(from, entry + 4 + width, bytes), tag.tag, depth,
+                            warnings, to, err);
+        return IMGSTAT_OK;
+    }
+    /* Many fields may claim the same bytes: the sum is bounded by what honest files hold. */
+    file->copied += tag.bytes;
+    whole = whole && file->copied <= 16 * from->source->bytes + ((uint64_t)64 << 20);
+    if (whole && tag.bytes <= width) {
+        memcpy(tag.value, entry + 4 + width, (size_t)tag.bytes);
+        if (from->big_endian != file->big_endian)
+            swap_words(tag.value, (size_t)tag.bytes, word_bytes(tag.type));
+    } else if (whole) {
+        IMGSTAT_TRY(
+            copy_payload(file, from, number(from, entry + 4 + width, width), &tag, &whole, err));
+    }
+    if (whole)
+        return add_tag(to, &tag, err);
+    if (warnings && bytes > 0 && tag.count > 0)
+        warnings_tell(warnings, "its field %u is damaged and left out", tag.tag);
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult copy_directory(TiffFile *file, const TiffTagSource *from, uint64_t offset,
+                                    bool (*wanted)(const void *, uint16_t), const void *context,
+                                    unsigned depth, Warnings *warnings, TiffTags *to,
+                                    ImgstatError *err)
+{
+    const unsigned count_bytes = from->big ? 8 : 2, entry_bytes = from->big ? 20 : 12;
+    uint8_t bytes[20];
+    if (!read_at(from, offset, bytes, count_bytes)) {
+        if (warnings)
+            warnings_tell(warnings,
+                          "a directory of metadata lies outside the file and is left out");
+        return IMGSTAT_OK;
+    }
+    const uint64_t n = number(from, bytes, count_bytes);
+    for (uint64_t i = 0; i < n && i < MAX_FIELDS; i++) {
+        if (!read_at(from, offset + count_bytes + i * entry_bytes, bytes, entry_bytes))
+            break;
+        const uint16_t tag = (uint16_t)number(from, bytes, 2);
+        if (wanted(context, tag) && !tiff_tags_have(to, tag))
+            IMGSTAT_TRY(copy_field(file, from, bytes, depth, warnings, to, err));
+    }
+    return IMGSTAT_OK;
+}
+
+ImgstatResult tiff_tags_copy(TiffFile *file, const TiffTagSource *from, uint64_t offset,
+                             bool (*wanted)(const void *context, uint16_t tag), const void *context,
+                             Warnings *warnings, TiffTags *to, ImgstatError *err)
+{
+    return copy_directory(file, from, offset, wanted, context, 0, warnings, to, err);
+}
+
+/* ---- Completing the file ---- */
+
+static uint64_t directory_bytes(const TiffTags *tags)
+{
+    uint64_t bytes = 8 + 8 + 1;
+    for (size_t i = 0; i < tags->n; i++)
+        bytes += 12 + 8 + 1 + (tags->tag[i].sub ? directory_bytes(tags->tag[i].sub) : 0);
+    return bytes;
+}
+
+static int by_tag(const void *a, const void *b)
+{
+    return (int)((const TiffTag *)a)->tag - (int)((const TiffTag *)b)->tag;
+}
+
+/* Fills the 4 or 8 bytes of a field that hold its value or say where it is. */
+static ImgstatResult put_value(TiffFile *file, const TiffTag *tag, uint8_t *to, ImgstatError *err)
+{
+    const unsigned width = file->big ? 8 : 4;
+    if (tag->bytes <= width) {
+        memcpy(to, tag->value, (size_t)tag->bytes);
+        return IMGSTAT_OK;
+    }
+    uint64_t at = tag->at;
+    if (tag->bytes <= sizeof tag->value)
+        IMGSTAT_TRY(append(file, tag->value, (size_t)tag->bytes, &at, err));
+    put_number(file, to, at, width);
+    return IMGSTAT_OK;
+}
+
+/* Writes a directory, those it points to first. *at: where it lies; *link: where the offset of the
+ * next one belongs. */
+static ImgstatResult write_directory(TiffFile *file, TiffTags *tags, uint64_t *at, uint64_t *link,
+                                     ImgstatError *err)
+{
+    const unsigned count_bytes = file->big ? 8 : 2, entry_bytes = file->big ? 20 : 12;
+    const unsigned width = file->big ? 8 : 4;
+    const size_t bytes = count_bytes + tags->n * entry_bytes + width;
+    uint8_t *const table = calloc(1, bytes);
+    if (!table)
+        return error_memory(err, bytes, "a TIFF directory");
+    if (tags->n > 0)
+        qsort(tags->tag, tags->n, sizeof *tags->tag, by_tag);
+    put_number(file, table, tags->n, count_bytes);
+    ImgstatResult res = IMGSTAT_OK;
+    for (size_t i = 0; i < tags->n && res == IMGSTAT_OK; i++) {
+        TiffTag *const tag = &tags->tag[i];
+        uint8_t *const entry = table + count_bytes + i * entry_bytes;
+        uint64_t sub_at = 0, sub_link = 0;
+        if (tag->sub)
+            res = write_directory(file, tag->sub, &sub_at, &sub_link, err);
+        if (tag->sub && file->big)
+            tag->type = TIFF_LONG8;
+        put_number(file, entry, tag->tag, 2);
+        put_number(file, entry + 2, tag->type, 2);
+        put_number(file, entry + 4, tag->count, width);
+        if (tag->sub)
+            put_number(file, entry + 4 + width, sub_at, width);
+        else if (res == IMGSTAT_OK)
+            res = put_value(file, tag, entry + 4 + width, err);
+    }
+    if (res == IMGSTAT_OK)
+        res = append(file, table, bytes, at, err);
+    *link = *at + bytes - width;
+    free(table);
+    return res;
+}
+
+static ImgstatResult write_header(TiffFile *file, uint64_t *link, ImgstatError *err)
+{
+    uint8_t head[TIFF_HEADER_BYTES] = {0};
+    head[0] = head[1] = file->big_endian ? 'M' : 'I';
+    put_number(file, head + 2, file->big ? 43 : 42, 2);
+    if (file->big)
+        put_number(file, head + 4, 8, 2);
+    *link = file->big ? 8 : 4;
+    return put(file, 0, head, sizeof head, err);
+}
+
+ImgstatResult tiff_tags_finish(TiffFile *file, ImgstatError *err)
+{
+    uint64_t end = file->at, link = 0;
+    for (size_t i = 0; i < file->n_pages; i++)
+        end += directory_bytes(file->pages[i]);
+    if (end > UINT32_MAX)
+        file->big = true;
+    IMGSTAT_TRY(write_header(file, &link, err));
+    for (size_t i = 0; i < file->n_pages; i++) {
+        uint64_t at = 0, next_link = 0;
+        uint8_t offset[8];
+        IMGSTAT_TRY(write_directory(file, file->pages[i], &at, &next_link, err));
+        put_number(file, offset, at, file->big ? 8 : 4);
+        IMGSTAT_TRY(put(file, link, offset, file->big ? 8 : 4, err));
+        link = next_link;
+    }
+    return IMGSTAT_OK;
+}
+
+void tiff_file_release(TiffFile *file)
+{
+    for (size_t i = 0; i < file->n_pages; i++)
+        tiff_tags_destroy(file->pages[i]);
+    free(file->pages);
+    file->pages = NULL;
+    file->n_pages = file->room = 0;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* unpack.c: from samples of any width in a decoded row to whole samples in an image row. */
+#include "base/byteswap.h"
+#include "base/sample.h"
+#include "tiff/decoder.h"
+
+#include <string.h>
+
+bool tiff_needs_unpack(const TiffLayout *layout)
+{
+    return layout->bits != 8 && layout->bits != 16 && layout->bits != 32 && layout->bits != 64;
+}
+
+void tiff_swap(const TiffLayout *layout, uint8_t *bytes, size_t n)
+{
+    if (layout->reversed)
+        TIFFReverseBits(bytes, (tmsize_t)n);
+    if (!layout->swapped)
+        return;
+    /* Packed samples of other widths are a stream of bits, whatever the byte order. */
+    switch (layout->bits) {
+    case 24:
+        TIFFSwabArrayOfTriples(bytes, (tmsize_t)(n / 3));
+        break;
+    case 16:
+    case 32:
+    case 64:
+        swap_words(bytes, bytes, n, layout->bits / 8u);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- Packed samples ---- */
+
+static void unpack_ones(const uint8_t *from, uint8_t *to, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = from[i / 8] >> (7 - i % 8) & 1;
+}
+
+static void unpack_twos(const uint8_t *from, uint8_t *to, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = from[i / 4] >> (6 - 2 * (i % 4)) & 3;
+}
+
+static void unpack_fours(const uint8_t *from, uint8_t *to, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = (uint8_t)(i % 2 ? from[i / 2] & 15 : from[i / 2] >> 4);
+}
+
+static void unpack_twelves(const uint8_t *from, uint16_t *to, size_t n)
+{
+    size_t i = 0;
+    for (; i + 1 < n; i += 2, from += 3) {
+        to[i] = (uint16_t)(from[0] << 4 | from[1] >> 4);
+        to[i + 1] = (uint16_t)((from[1] & 15) << 8 | from[2]);
+    }
+    if (i < n)
+        to[i] = (uint16_t)(from[0] << 4 | from[1] >> 4);
+}
+
+/* Sample i of `bits` bits of a stream, first bit highest. */
+static uint64_t stream_bits(const uint8_t *from, size_t i, unsigned bits)
+{
+    size_t at = i * bits;
+    uint64_t value = 0;
+    for (unsigned left = bits; left > 0;) {
+        const unsigned here = 8 - (unsigned)(at % 8);
+        const unsigned take = left < here ? left : here;
+        value = value << take | ((unsigned)from[at / 8] >> (here - take) & ((1u << take) - 1));
+        at += take;
+        left -= take;
+    }
+    return value;
+}
+
+/* 24-bit floats: 1 bit of sign, 7 of exponent (bias 63), 16 of fraction; all of them are float32.
+ */
+static uint32_t widen_float24(uint32_t raw)
+{
+    const uint32_t sign = raw >> 23 << 31;
+    uint32_t exponent = raw >> 16 & 0x7F, fraction = raw & 0xFFFF;
+    if (exponent == 0x7F)
+        return sign | 0x7F800000u | fraction << 7;
+    if (exponent == 0 && fraction == 0)
+        return sign;
+    if (exponent == 0) { /* subnormal: normalize */
+        int shift = 0;
+        while (!(fraction & 0x10000u)) {
+            fraction <<= 1;
+            shift++;
+        }
+        return sign | (uint32_t)(127 - 63 + 1 - shift) << 23 | (fraction & 0xFFFFu) << 7;
+    }
+    return sign | (exponent + 127 - 63) << 23 | fraction << 7;
+}
+
+/* 24 bits, of which libtiff reversed the bytes if the file has the other byte order. Integers are a
+ * stream of bits, first bit highest, in either order; floats are words in the order of the file. */
+static uint32_t triple(const uint8_t *at, bool highest_first)
+{
+    if (highest_first)
+        return (uint32_t)at[0] << 16 | (uint32_t)at[1] << 8 | at[2];
+    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16;
+}
+
+static void unpack_triples(const TiffLayout *layout, ImgstatSample sample, const uint8_t *from,
+                           uint32_t *to, size_t n)
+{
+    const bool big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+    const bool highest_first = sample == IMGSTAT_F32 ? big_endian : !layout->swapped;
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t raw = triple(from + 3 * i, highest_first);
+        if (sample == IMGSTAT_F32)
+            to[i] = widen_float24(raw);
+        else if (sample == IMGSTAT_I32)
+            to[i] = (raw ^ 0x800000u) - 0x800000u; /* extends the sign */
+        else
+            to[i] = raw;
+    }
+}
+
+static void unpack_any(unsigned bits, ImgstatSample sample, const uint8_t *from, void *to, size_t n)
+{
+    const uint64_t sign = sample_is_signed(sample) ? (uint64_t)1 << (bits - 1) : 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t value = (stream_bits(from, i, bits) ^ sign) - sign;
+        switch (sample_bits(sample)) {
+        case 8:
+            ((uint8_t *)to)[i] = (uint8_t)value;
+            break;
+        case 16:
+            ((uint16_t *)to)[i] = (uint16_t)value;
+            break;
+        case 32:
+            ((uint32_t *)to)[i] = (uint32_t)value;
+            break;
+        default:
+            ((uint64_t *)to)[i] = value;
+            break;
+        }
+    }
+}
+
+void tiff_unpack(const TiffLayout *layout, ImgstatSample sample, const uint8_t *from, void *to,
+                 size_t n)
+{
+    const bool plain = !sample_is_signed(sample);
+    if (layout->bits == 1 && plain)
+        unpack_ones(from, to, n);
+    else if (layout->bits == 2 && plain)
+        unpack_twos(from, to, n);
+    else if (layout->bits == 4 && plain)
+        unpack_fours(from, to, n);
+    else if (layout->bits == 12 && plain)
+        unpack_twelves(from, to, n);
+    else if (layout->bits == 24)
+        unpack_triples(layout, sample, from, to, n);
+    else
+        unpack_any(layout->bits, sample, from, to, n);
+}
+
+/* ---- Placing ---- */
+
+static void place_colors(const TiffDecoder *td, const uint8_t *from, uint32_t pixels, uint8_t *to)
+{
+    const size_t channels = td->base.page.channels, samples = td->layout.samples;
+    const bool wide = td->layout.bits > 8;
+    for (size_t x = 0; x < pixels; x++) {
+        uint16_t index = from[x * samples];
+        if (wide)
+            memcpy(&index, from + 2 * x * samples, sizeof index);
+        if (td->map16) {
+            memcpy(to + 6 * x, td->map16 + 3 * (size_t)index, 6);
+            continue;
+        }
+        memcpy(to + x * channels, td->map8 + 3 * (size_t)index, 3);
+        for (size_t c = 1; c < samples; c++)
+            to[x * channels + 2 + c] = from[x * samples + c];
+    }
+}
+
+/* Samples of one plane to every channels-th place. */
+static void scatter(const uint8_t *from, size_t bytes, size_t pixels, size_t channels, uint8_t *to)
+{
+    const size_t stride = bytes * channels;
+    switch (bytes) {
+    case 1:
+        for (size_t x = 0; x < pixels; x++)
+            to[x * stride] = from[x];
+        break;
+    case 2:
+        for (size_t x = 0; x < pixels; x++)
+            memcpy(to + x * stride, from + 2 * x, 2);
+        break;
+    case 4:
+        for (size_t x = 0; x < pixels; x++)
+            memcpy(to + x * stride, from + 4 * x, 4);
+        break;
+    default:
+        for (size_t x = 0; x < pixels; x++)
+            memcpy(to + x * stride, from + 8 * x, 8);
+        break;
+    }
+}
+
+/* One plane of a palette image with further samples, which come behind the three colours. */
+static void place_color_plane(const TiffDecoder *td, const uint8_t *from, uint16_t plane,
+                              uint32_t pixels, uint8_t *to)
+{
+    const size_t channels = td->base.page.channels;
+    if (plane > 0) {
+        scatter(from, 1, pixels, channels, to + 2 + plane);
+        return;
+    }
+    for (size_t x = 0; x < pixels; x++)
+        memcpy(to + x * channels, td->map8 + 3 * (size_t)from[x], 3);
+}
+
+void tiff_place(const TiffDecoder *td, const uint8_t *from, uint16_t plane, uint32_t x,
+                uint32_t pixels, uint8_t *to)
+{
+    const ImgstatPage *const page = &td->base.page;
+    const size_t bytes = imgstat_sample_bytes(page->sample), channels = decoder_channels(&td->base);
+    uint8_t *const at = to + (size_t)x * channels * bytes;
+    const bool colors = td->map8 || td->map16;
+    if (colors && td->layout.planes == 1)
+        place_colors(td, from, pixels, at);
+    else if (colors) /* such a map is of 8 bits: see tiff_page_palette */
+        place_color_plane(td, from, plane, pixels, at);
+    else if (tiff_planes_together(td) == 1)
+        memcpy(at, from, (size_t)pixels * channels * bytes);
+    else
+        scatter(from, bytes, pixels, channels, at + plane * bytes);
+}

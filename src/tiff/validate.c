@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* validate.c: compares the strips and tiles that a directory declares with what the file holds.
+ */
+#include "tiff/decoder.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Compressed bytes up to here are read whatever the limit for decoded ones is. */
+enum { LEAST_LIMIT = 1 << 20 };
+
+/* The most that a compressed byte can expand to; 0 where a codec has no bound. Deflate: 258 bytes
+ * from 2 bits. LZW: strings of up to 4,093 bytes from 9 to 12 bits. PackBits: 128 from 2 bytes.
+ * Zstandard: blocks of 128 KiB from 4 bytes. LZMA: 273 bytes from a few bits; measured below 2^14.
+ */
+static uint64_t expansion(uint16_t compression)
+{
+    switch (compression) {
+    case COMPRESSION_NONE:
+        return 1;
+    case COMPRESSION_PACKBITS:
+        return 64;
+    case COMPRESSION_DEFLATE:
+    case COMPRESSION_ADOBE_DEFLATE:
+        return 1032;
+    case COMPRESSION_LZW:
+        return 4096;
+    case COMPRESSION_LZMA:
+    case COMPRESSION_ZSTD:
+        return 1 << 16;
+    default:
+        return 0;
+    }
+}
+
+const char *tiff_chunk_name(const TiffDecoder *td, uint32_t index, char text[64])
+{
+    const TiffLayout *const layout = &td->layout;
+    char page[24] = "";
+    if (td->base.page.pages > 1)
+        snprintf(page, sizeof page, "page %u: ", td->base.page.page);
+    snprintf(text, 64, "%s%s %llu of %llu", page, layout->tiled ? "tile" : "strip",
+             (unsigned long long)index + 1,
+             (unsigned long long)layout->across * layout->down * layout->planes);
+    return text;
+}
+
+ImgstatResult tiff_chunk_failed(const TiffDecoder *td, uint32_t index, ImgstatError *err)
+{
+    char chunk[64];
+    tiff_chunk_name(td, index, chunk);
+    const ImgstatResult code =
+        td->failure.code == IMGSTAT_OK ? IMGSTAT_ERR_FORMAT : td->failure.code;
+    if (code == IMGSTAT_ERR_TRUNCATED)
+        return error_set(err, code, "%s: %s ends early", td->base.source->name, chunk);
+    return error_set(err, code, "%s: %s cannot be decoded: %s", td->base.source->name, chunk,
+                     td->failure.code == IMGSTAT_OK ? "damaged" : td->failure.message);
+}
+
+bool tiff_chunk_absent(const TiffDecoder *td, uint32_t index)
+{
+    return TIFFGetStrileByteCount(td->handle.tif, index) == 0 ||
+           TIFFGetStrileOffset(td->handle.tif, index) == 0;
+}
+
+/* Bytes wanted of chunk `index`: those of the last row of chunks are cut at the image's end. */
+static uint64_t decoded_bytes(const TiffDecoder *td, uint32_t index)
+{
+    const TiffLayout *const layout = &td->layout;
+    const uint32_t down = index / layout->across % layout->down;
+    if (down != layout->down - 1)
+        return layout->chunk_bytes;
+    const uint64_t rows =
+        td->base.page.height - (uint64_t)(layout->down - 1) * layout->chunk_height;
+    return rows * layout->row_bytes;
+}
+
+/* The width that a WebP stream at `at` declares; 0 if it is none, which libtiff finds out. */
+static uint32_t webp_width(const Source *source, uint64_t at)
+{
+    uint8_t head[30] = {0};
+    size_t got = 0;
+    if (source_read(source, at, head, sizeof head, &got, NULL) != IMGSTAT_OK || got < 25 ||
+        memcmp(head, "RIFF", 4) != 0 || memcmp(head + 8, "WEBPVP8", 7) != 0)
+        return 0;
+    switch (head[15]) {
+    case 'X': /* canvas, 24 bits less one */
+        return 1u + head[24] + ((uint32_t)head[25] << 8) + ((uint32_t)head[26] << 16);
+    case 'L': /* after a signature, 14 bits less one */
+        return head[20] == 0x2F ? 1u + head[21] + ((head[22] & 0x3Fu) << 8) : 0;
+    default: /* after a frame tag and a start code, 14 bits */
+        return head[26] + ((head[27] & 0x3Fu) << 8);
+    }
+}
+
+/* libtiff before 4.6 gives memory that nobody has written for what a narrower WebP stream lacks. */
+static ImgstatResult check_webp(const TiffDecoder *td, uint32_t index, ImgstatError *err)
+{
+    const uint32_t width = webp_width(td->base.source, TIFFGetStrileOffset(td->handle.tif, index));
+    char text[64];
+    if (width == 0 || width == td->layout.chunk_width)
+        return IMGSTAT_OK;
+    return error_set(err, IMGSTAT_ERR_FORMAT, "%s: %s is %u pixels wide, but its WebP data are %u",
+                     td->base.source->name, tiff_chunk_name(td, index, text),
+                     td->layout.chunk_width, width);
+}
+
+static ImgstatResult check_chunk(TiffDecoder *td, uint32_t index, ImgstatError *err)
+{
+    TiffLayout *const layout = &td->layout;
+    const uint64_t file_bytes = td->base.source->bytes;
+    const uint64_t at = TIFFGetStrileOffset(td->handle.tif, index);
+    uint64_t bytes = TIFFGetStrileByteCount(td->handle.tif, index);
+    const uint64_t need = decoded_bytes(td, index);
+    char text[64];
+    /* Writers round the size of the last chunk up; what matters is that its samples are there. */
+    if (layout->compression == COMPRESSION_NONE && layout->path != TIFF_PATH_RGBA && bytes > need)
+        bytes = need;
+    if (at > file_bytes || bytes > file_bytes - at)
+        return error_set(err, IMGSTAT_ERR_TRUNCATED, "%s: %s ends early", td->base.source->name,
+                         tiff_chunk_name(td, index, text));
+    const uint64_t ratio = layout->path == TIFF_PATH_RGBA ? 0 : expansion(layout->compression);
+    if (ratio > 0 && need / ratio > bytes)
+        return error_set(err, IMGSTAT_ERR_TRUNCATED,
+                         "%s: %s ends early: %llu bytes cannot hold its %llu",
+                         td->base.source->name, tiff_chunk_name(td, index, text),
+                         (unsigned long long)bytes, (unsigned long long)need);
+    layout->stored_bytes = bytes > layout->stored_bytes ? bytes : layout->stored_bytes;
+    /* libtiff holds a chunk's compressed bytes. */
+    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
+    const bool rows = layout->path == TIFF_PATH_SCANLINES || layout->path == TIFF_PATH_TURNS;
+    const bool held = layout->path != TIFF_PATH_PIECES && !(rows && tiff_strip_suits(td));
+    if (held && bytes > limit && bytes > LEAST_LIMIT)
+        return error_set(err, IMGSTAT_ERR_LIMIT, "%s: %s takes more than the limit of %llu bytes",
+                         td->base.source->name, tiff_chunk_name(td, index, text),
+                         (unsigned long long)limit);
+    return layout->compression == COMPRESSION_WEBP ? check_webp(td, index, err) : IMGSTAT_OK;
+}
+
+ImgstatResult tiff_check_chunks(TiffDecoder *td, ImgstatError *err)
+{
+    const TiffLayout *const layout = &td->layout;
+    const uint64_t n = (uint64_t)layout->across * layout->down * layout->planes;
+    const uint64_t declared =
+        layout->tiled ? TIFFNumberOfTiles(td->handle.tif) : TIFFNumberOfStrips(td->handle.tif);
+    uint64_t absent = 0;
+    if (layout->compression == COMPRESSION_OJPEG)
+        return IMGSTAT_OK; /* its strips are places in one JPEG stream, which libtiff sorts out */
+    if (declared != n || n > UINT32_MAX)
+        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: declares %llu %s where its size needs %llu",
+                         td->base.source->name, (unsigned long long)declared,
+                         layout->tiled ? "tiles" : "strips", (unsigned long long)n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (tiff_chunk_absent(td, i))
+            absent++;
+        else
+            IMGSTAT_TRY(check_chunk(td, i, err));
+    }
+    if (absent > 0 && td->short_arrays)
+        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: says where %llu of its %llu %s lie",
+                         td->base.source->name, (unsigned long long)(n - absent),
+                         (unsigned long long)n, layout->tiled ? "tiles" : "strips");
+    if (absent > 0)
+        warnings_tell(&td->base.warnings, "%llu of %llu %s are absent; their samples count as %s",
+                      (unsigned long long)absent, (unsigned long long)n,
+                      layout->tiled ? "tiles" : "strips",
+                      td->base.page.has_nodata ? "nodata" : "0");
+    return IMGSTAT_OK;
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+/* json_read.c: transfers from JSON text, every member checked. */
+#include "transfer/json.h"
+
+#include <json-c/json.h>
+#include <string.h>
+
+enum {
+    MAX_DEPTH = 8,
+    TABLE_BITS = 32, /* of an entry of Transfer's tables */
+    /* Maps that change nothing take few bytes of text and as many entries as others: no more of
+     * them than the longest text has, two bytes each. */
+    MAX_ENTRIES = TRANSFER_MAX_BYTES / 2
+};
+
+/* What is being read, for messages. */
+typedef struct JsonReader {
+    const char *name;
+    ImgstatError *err;
+} JsonReader;
+
+static ImgstatResult wrong(const JsonReader *reader, const char *what)
+{
+    return error_set(reader->err, IMGSTAT_ERR_FORMAT, "%s: not a transfer of imgstat: %s",
+                     reader->name, what);
+}
+
+static ImgstatResult missing(const JsonReader *reader, const char *key)
+{
+    return error_set(reader->err, IMGSTAT_ERR_FORMAT,
+                     "%s: not a transfer of imgstat: \"%s\" is missing or of the wrong type",
+                     reader->name, key);
+}
+
+static ImgstatResult member(const JsonReader *reader, json_object *object, const char *key,
+                            json_type type, json_object **out)
+{
+    if (!json_object_is_type(object, json_type_object) ||
+        !json_object_object_get_ex(object, key, out) || !json_object_is_type(*out, type))
+        return missing(reader, key);
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult word(const JsonReader *reader, json_object *object, const char *key,
+                          const char *const *words, size_t n, unsigned *out)
+{
+    json_object *text;
+    IMGSTAT_TRY(member(reader, object, key, json_type_string, &text));
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(json_object_get_string(text), words[i]) == 0) {
+            *out = (unsigned)i;
+            return IMGSTAT_OK;
+        }
+    return error_set(reader->err, IMGSTAT_ERR_FORMAT,
+                     "%s: not a transfer of imgstat: unknown %s \"%s\"", reader->name, key,
+                     json_object_get_string(text));
+}
+
+static bool finite_number(json_object *object, double *out)
+{
+    if (!json_object_is_type(object, json_type_int) &&
+        !json_object_is_type(object, json_type_double))
+        return false;
+    *out = json_object_get_double(object);
+    return isfinite(*out);
+}
+
+/* The key of a number that a sample type holds exactly (floats: nearest, finite). */
+static bool value_key(json_object *object, ImgstatSample sample, uint64_t *key)
+{
+    double x;
+    if (!finite_number(object, &x))
+        return false;
+    if (sample_is_float(sample)) {
+        *key = map_key(sample, x);
+        return !map_undefined(sample, *key);
+    }
+    if (!json_object_is_type(object, json_type_int))
+        return false;
+    const uint64_t zero = (uint64_t)1 << (sample_bits(sample) - 1);
+    if (sample_is_signed(sample)) {
+        const int64_t i = json_object_get_int64(object);
+        *key = (uint64_t)i + zero;
+        /* json-c saturates what an int64_t cannot hold; the uint64_t tells */
+        return *key <= (zero | (zero - 1)) &&
+               (i < 0 || json_object_get_uint64(object) == (uint64_t)i);
+    }
+    const uint64_t u = json_object_get_uint64(object);
+    *key = u;
+    return x >= 0 && u <= (zero | (zero - 1));
+}
+
+static ImgstatResult read_type(const JsonReader *reader, json_object *root, const char *key,
+                               ImgstatSample *sample, uint8_t *bits, json_object **type)
+{
+    const char *names[IMGSTAT_F64 + 1];
+    for (unsigned s = 0; s <= IMGSTAT_F64; s++)
+        names[s] = imgstat_sample_name((ImgstatSample)s);
+    unsigned index = 0;
+    json_object *number;
+    IMGSTAT_TRY(member(reader, root, key, json_type_object, type));
+    IMGSTAT_TRY(word(reader, *type, "sample", names, IMGSTAT_F64 + 1, &index));
+    IMGSTAT_TRY(member(reader, *type, "bits", json_type_int, &number));
+    const int64_t n = json_object_get_int64(number);
+    *sample = (ImgstatSample)index;
+    if (n < 1 || n > (int64_t)sample_bits(*sample))
+        return wrong(reader, "\"bits\" do not fit the sample type");
+    *bits = (uint8_t)n;
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult read_pair(const JsonReader *reader, json_object *object, const char *key,
+                               ImgstatSample sample, uint64_t *lo, uint64_t *hi)
+{
+    json_object *pair;
+    IMGSTAT_TRY(member(reader, object, key, json_type_array, &pair));
+    if (json_object_array_length(pair) != 2 ||
+        !value_key(json_object_array_get_idx(pair, 0), sample, lo) ||
+        !value_key(json_object_array_get_idx(pair, 1), sample, hi) || *lo > *hi)
+        return error_set(reader->err, IMGSTAT_ERR_FORMAT,
+                         "%s: not a transfer of imgstat: \"%s\" is not two ascending values",
+                         reader->name, key);
+    return IMGSTAT_OK;
+}
+
+/* The key of an entry: integers lie in the range; floats matched to floats need not. */
+static bool entry_key(json_object *object, const MapRange *to, uint64_t *key)
+{
+    return value_key(object, to->sample, key) &&
+           (sample_is_float(to->sample) || (*key >= to->lo_key && *key <= to->hi_key));
+}
+
+/* What samples that stay become is known; the entry says so, or null. */
+static bool entry_stays(json_object *object, const Map *map, uint64_t key)
+{
+    uint64_t value;
+    return !object || (!map_undefined(map->from, key) && value_key(object, map->to.sample, &value));
+}
+
+static ImgstatResult read_table(const JsonReader *reader, json_object *values, const Map *map,
+                                uint32_t *table)
+{
+    const uint32_t entries = sample_record_bins(map->from);
+    const ImgstatSample to = map->to.sample;
+    if (!json_object_is_type(values, json_type_array) ||
+        json_object_array_length(values) != entries)
+        return wrong(reader, "\"table\" does not have an entry for every level");
+    for (uint32_t key = 0; key < entries; key++) {
+        json_object *const entry = json_object_array_get_idx(values, key);
+        const bool stays = map_stays(map, map->from, key);
+        uint64_t value = stays ? map_unchanged(map, key) : 0;
+        if (stays ? !entry_stays(entry, map, key) : !entry_key(entry, &map->to, &value))
+            return wrong(reader, "an entry of \"table\" is not a value of the output");
+        table[key] = (uint32_t)sample_raw(to, value);
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult read_knots(const JsonReader *reader, json_object *list, Map *map,
+                                MapKnot *knots)
+{
+    const size_t n = json_object_array_length(list);
+    map->kind = MAP_KNOTS;
+    map->n_knots = (uint32_t)n;
+    map->knots = knots;
+    for (size_t k = 0; k < n; k++) {
+        json_object *const knot = json_object_array_get_idx(list, k);
+        if (!json_object_is_type(knot, json_type_array) || json_object_array_length(knot) != 3 ||
+            !value_key(json_object_array_get_idx(knot, 0), map->from, &knots[k].key) ||
+            !value_key(json_object_array_get_idx(knot, 1), map->to.sample, &knots[k].before) ||
+            !value_key(json_object_array_get_idx(knot, 2), map->to.sample, &knots[k].at))
+            return wrong(reader, "a knot is not three values of its types");
+        if (k > 0 && knots[k].key <= knots[k - 1].key)
+            return wrong(reader, "\"knots\" do not ascend");
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult read_linear(const JsonReader *reader, json_object *object, Map *map)
+{
+    static const char *const keys[4] = {"center", "divisor", "factor", "offset"};
+    double *const fields[4] = {&map->center, &map->divisor, &map->factor, &map->offset};
+    map->kind = MAP_LINEAR;
+    for (int i = 0; i < 4; i++) {
+        json_object *value = NULL;
+        const bool given = json_object_object_get_ex(object, keys[i], &value);
+        if (!given && i == 0)
+            return wrong(reader, "a map is none of those known");
+        if (!given || !finite_number(value, fields[i]))
+            return missing(reader, keys[i]);
+    }
+    json_object *origin = NULL;
+    if (sample_exceeds_double(map->from) &&
+        (!json_object_object_get_ex(object, "origin", &origin) ||
+         !value_key(origin, map->from, &map->origin)))
+        return missing(reader, "origin");
+    if (map->divisor < 0 || map->factor < 0)
+        return wrong(reader, "\"divisor\" and \"factor\" are deviations: not below 0");
+    return IMGSTAT_OK;
+}
+
+/* What tells of which kind a map is: one of them. */
+static unsigned kinds_of(json_object *map)
+{
+    static const char *const kinds[] = {"unchanged", "table", "between",
+                                        "center",    "gamma", "knots"};
+    unsigned n = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        n += json_object_object_get_ex(map, kinds[i], NULL) ? 1u : 0u;
+    return n;
+}
+
+/* Map m; *knots is the memory left for knots. */
+static ImgstatResult read_map(const JsonReader *reader, json_object *object, Transfer *transfer,
+                              uint16_t m, MapKnot **knots)
+{
+    Map *const map = &transfer->maps[m];
+    json_object *value = NULL;
+    const size_t entries =
+        sample_is_narrow(transfer->from) ? sample_record_bins(transfer->from) : 0;
+    if (!json_object_is_type(object, json_type_object))
+        return wrong(reader, "a map is no object");
+    if (kinds_of(object) > 1)
+        return wrong(reader, "a map is of two kinds");
+    if (json_object_object_get_ex(object, "unchanged", &value)) {
+        if (!json_object_is_type(value, json_type_boolean) || !json_object_get_boolean(value))
+            return wrong(reader, "\"unchanged\" is not true");
+        map_unchanged_image(map);
+        transfer_unchanged(transfer, map);
+        for (size_t key = 0; key < entries; key++)
+            transfer->tables[m * entries + key] =
+                (uint32_t)sample_raw(map->to.sample, map_sample(map, key));
+        return IMGSTAT_OK;
+    }
+    if (entries) {
+        IMGSTAT_TRY(member(reader, object, "table", json_type_array, &value));
+        return read_table(reader, value, map, transfer->tables + m * entries);
+    }
+    if (json_object_object_get_ex(object, "between", &value)) {
+        map->kind = MAP_AFFINE;
+        IMGSTAT_TRY(read_pair(reader, object, "between", map->from, &map->black, &map->white));
+        return map->black < map->white ? IMGSTAT_OK
+                                       : wrong(reader, "\"between\" is one value twice");
+    }
+    if (json_object_object_get_ex(object, "gamma", &value)) {
+        map->kind = MAP_POWER;
+        map->black = map->full_lo;
+        map->white = map->full_hi;
+        return finite_number(value, &map->factor) && map->factor > 0
+                   ? IMGSTAT_OK
+                   : wrong(reader, "\"gamma\" is not above 0");
+    }
+    if (json_object_object_get_ex(object, "knots", &value)) {
+        if (!json_object_is_type(value, json_type_array) || json_object_array_length(value) == 0 ||
+            json_object_array_length(value) > RANK_STEPS + 1)
+            return wrong(reader, "\"knots\" are none, or too many");
+        IMGSTAT_TRY(read_knots(reader, value, map, *knots));
+        *knots += map->n_knots;
+        return IMGSTAT_OK;
+    }
+    return read_linear(reader, object, map);
+}
+
+static size_t count_knots(json_object *maps)
+{
+    size_t n = 0;
+    for (size_t m = 0; m < json_object_array_length(maps); m++) {
+        json_object *knots = NULL;
+        json_object *const map = json_object_array_get_idx(maps, m);
+        if (json_object_is_type(map, json_type_object) &&
+            json_object_object_get_ex(map, "knots", &knots) &&
+            json_object_is_type(knots, json_type_array))
+            n += json_object_array_length(knots);
+    }
+    return n;
+}
+
+static ImgstatResult read_maps(const JsonReader *reader, json_object *maps, Transfer *transfer)
+{
+    const size_t n_knots = count_knots(maps);
+    transfer->knots = buffer_cache_acquire(NULL, n_knots * sizeof *transfer->knots);
+    if (!transfer->knots)
+        return error_memory(reader->err, n_knots * sizeof(MapKnot), "a transfer");
+    MapKnot *knots = transfer->knots;
+    for (uint16_t m = 0; m < transfer->n_maps; m++)
+        IMGSTAT_TRY(read_map(reader, json_object_array_get_idx(maps, m), transfer, m, &knots));
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult read_root(const JsonReader *reader, json_object *root, Transfer **out)
+{
+    json_object *version, *object, *maps, *luma, *nodata = NULL;
+    unsigned transform = 0, like = 0;
+    ImgstatSample from;
+    uint8_t from_bits, to_bits;
+    MapRange range = {0};
+    IMGSTAT_TRY(member(reader, root, "imgstat_transfer", json_type_int, &version));
+    if (json_object_get_int64(version) != TRANSFER_VERSION)
+        return error_set(reader->err, IMGSTAT_ERR_UNSUPPORTED,
+                         "%s: a transfer of version %lld; this is version %d", reader->name,
+                         (long long)json_object_get_int64(version), TRANSFER_VERSION);
+    IMGSTAT_TRY(word(reader, root, "method", transfer_transform_names, IMGSTAT_CLAHE,
+                     &transform)); /* CLAHE is none */
+    IMGSTAT_TRY(word(reader, root, "like", transfer_like_names, IMGSTAT_LIKE_VIPS + 1, &like));
+    IMGSTAT_TRY(member(reader, root, "luma", json_type_boolean, &luma));
+    IMGSTAT_TRY(read_type(reader, root, "from", &from, &from_bits, &object));
+    IMGSTAT_TRY(read_type(reader, root, "to", &range.sample, &to_bits, &object));
+    IMGSTAT_TRY(read_pair(reader, object, "range", range.sample, &range.lo_key, &range.hi_key));
+    uint64_t full_lo, full_hi;
+    sample_full_scale(range.sample, to_bits, &full_lo, &full_hi);
+    if (!sample_is_float(range.sample) && (range.lo_key < full_lo || range.hi_key > full_hi))
+        return wrong(reader, "\"range\" is not within the bits of the output");
+    uint64_t nodata_key = 0;
+    const bool has_nodata = json_object_object_get_ex(root, "nodata", &nodata);
+    if (has_nodata && !value_key(nodata, from, &nodata_key))
+        return wrong(reader, "\"nodata\" is not a value of the sample type");
+    range_set_nodata(&range, from, has_nodata, nodata_key);
+    IMGSTAT_TRY(member(reader, root, "maps", json_type_array, &maps));
+    const size_t n_maps = json_object_array_length(maps);
+    const bool is_luma = json_object_get_boolean(luma);
+    if (n_maps == 0 || n_maps > UINT16_MAX || (is_luma && n_maps != 1))
+        return wrong(reader, "the number of \"maps\" is wrong");
+    if (sample_is_narrow(from)) {
+        if (sample_bits(range.sample) > TABLE_BITS)
+            return wrong(reader, "a \"table\" holds no samples of 64 bits");
+        if (n_maps * sample_record_bins(from) > MAX_ENTRIES)
+            return error_set(reader->err, IMGSTAT_ERR_LIMIT,
+                             "%s: %zu \"maps\" are more than a transfer has", reader->name, n_maps);
+    }
+    Transfer *transfer;
+    IMGSTAT_TRY(transfer_begin(NULL, from, from_bits, &range, to_bits, (uint16_t)n_maps, has_nodata,
+                               nodata_key, is_luma, &transfer, reader->err));
+    transfer->transform = (ImgstatTransform)transform;
+    transfer->like = (ImgstatLike)like;
+    const ImgstatResult result = read_maps(reader, maps, transfer);
+    if (result != IMGSTAT_OK) {
+        transfer_destroy(transfer);
+        return result;
+    }
+    transfer_prepare(NULL, transfer);
+    *out = transfer;
+    return IMGSTAT_OK;
+}
+
+static const char *string_end(const char *at, const char *end)
+{
+    for (at++; at < end && *at != '"'; at++)
+        at += *at == '\\';
+    return at;
+}
+
+/* Where a whole number is that neither an int64_t nor a uint64_t holds: json-c would make the
+ * nearest of them out of it. NULL where there is none. */
+static const char *find_too_long(const char *at, const char *end)
+{
+    for (; at < end; at++) {
+        if (*at == '"') {
+            at = string_end(at, end);
+            continue;
+        }
+        if (*at != '-' && !(*at >= '0' && *at <= '9'))
+            continue;
+        const char *const start = at;
+        const uint64_t most = *at == '-' ? (uint64_t)INT64_MAX + 1 : UINT64_MAX;
+        uint64_t n = 0;
+        bool whole = true, fits = true;
+        for (at += *at == '-'; at < end && memchr("0123456789+-.eE", *at, 15); at++) {
+            const unsigned digit = (unsigned)(*at - '0');
+            whole = whole && digit <= 9;
+            fits = fits && (digit > 9 || n <= (most - digit) / 10);
+            n = 10 * n + digit;
+        }
+        if (whole && !fits)
+            return start;
+        at--;
+    }
+    return NULL;
+}
+
+ImgstatResult transfer_from_json(const char *text, size_t bytes, const char *name, Transfer **out,
+                                 ImgstatError *err)
+{
+    *out = NULL;
+    const JsonReader reader = {.name = name, .err = err};
+    if (bytes > TRANSFER_MAX_BYTES)
+        return error_set(err, IMGSTAT_ERR_LIMIT, "%s: %zu bytes are more than a transfer has", name,
+                         bytes);
+    struct json_tokener *const tokener = json_tokener_new_ex(MAX_DEPTH);
+    if (!tokener)
+        return error_memory(err, bytes, "a transfer");
+    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
+    json_object *root = json_tokener_parse_ex(tokener, text, (int)bytes);
+    const enum json_tokener_error parsed = json_tokener_get_error(tokener);
+    size_t end = json_tokener_get_parse_end(tokener);
+    while (end < bytes && strchr(" \t\r\n", text[end]) && text[end])
+        end++;
+    const bool is_json = parsed == json_tokener_success && end == bytes;
+    const char *const too_long = is_json ? find_too_long(text, text + bytes) : NULL;
+    ImgstatResult result;
+    if (!is_json)
+        result = error_set(err, IMGSTAT_ERR_FORMAT,
+                           "%s: not a transfer of imgstat: no JSON text at byte %zu", name, end);
+    else if (too_long)
+        result = error_set(err, IMGSTAT_ERR_FORMAT,
+                           "%s: not a transfer of imgstat: the whole number at byte %zu is beyond "
+                           "64 bits",
+                           name, (size_t)(too_long - text));
+    else
+        result = read_root(&reader, root, out);
+    json_object_put(root);
+    json_tokener_free(tokener);
+    return result;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* json_write.c: transfers to JSON text (docs/transforms.md has the schema), and files of it. */
+#include "transfer/json.h"
+
+#include "codec/atomic_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *const transfer_transform_names[] = {"stretch",  "percentile", "meanstd", "gamma",
+                                                "equalize", "match",      "clahe"};
+const char *const transfer_like_names[] = {"imgstat", "opencv",         "skimage", "imagemagick",
+                                           "imagej",  "imagej-classic", "pillow",  "vips"};
+
+/* ---- Writing ------------------------------------------------------------------------------- */
+
+static json_object *value_new(ImgstatSample sample, uint64_t key)
+{
+    if (map_undefined(sample, key))
+        return NULL;
+    if (sample_is_float(sample))
+        return json_object_new_double(map_value(sample, key));
+    const uint64_t raw = sample_raw(sample, key);
+    if (!sample_is_signed(sample))
+        return json_object_new_uint64(raw);
+    const uint64_t zero = (uint64_t)1 << (sample_bits(sample) - 1);
+    return json_object_new_int64((int64_t)(key - zero));
+}
+
+static json_object *type_new(ImgstatSample sample, uint8_t bits)
+{
+    json_object *const type = json_object_new_object();
+    json_object_object_add(type, "sample", json_object_new_string(imgstat_sample_name(sample)));
+    json_object_object_add(type, "bits",
+                           json_object_new_int(bits ? bits : (int)sample_bits(sample)));
+    return type;
+}
+
+static json_object *pair_new(ImgstatSample sample, uint64_t lo, uint64_t hi)
+{
+    json_object *const pair = json_object_new_array();
+    json_object_array_add(pair, value_new(sample, lo));
+    json_object_array_add(pair, value_new(sample, hi));
+    return pair;
+}
+
+static json_object *table_new(const Transfer *transfer, const uint32_t *table)
+{
+    const uint32_t entries = sample_record_bins(transfer->from);
+    const ImgstatSample to = transfer->range.sample;
+    json_object *const values = json_object_new_array();
+    for (uint32_t key = 0; key < entries; key++) {
+        const bool undefined = map_undefined(transfer->from, key);
+        json_object_array_add(values, undefined ? NULL : value_new(to, sample_key(to, table[key])));
+    }
+    return values;
+}
+
+static json_object *knots_new(const Map *map)
+{
+    json_object *const knots = json_object_new_array();
+    for (uint32_t k = 0; k < map->n_knots; k++) {
+        json_object *const knot = json_object_new_array();
+        json_object_array_add(knot, value_new(map->from, map->knots[k].key));
+        json_object_array_add(knot, value_new(map->to.sample, map->knots[k].before));
+        json_object_array_add(knot, value_new(map->to.sample, map->knots[k].at));
+        json_object_array_add(knots, knot);
+    }
+    return knots;
+}
+
+static json_object *map_new(const Transfer *transfer, uint16_t m)
+{
+    const Map *const map = &transfer->maps[m];
+    json_object *const object = json_object_new_object();
+    if (map->passthrough) {
+        json_object_object_add(object, "unchanged", json_object_new_boolean(true));
+        return object;
+    }
+    if (sample_is_narrow(transfer->from)) {
+        const size_t entries = sample_record_bins(transfer->from);
+        json_object_object_add(object, "table",
+                               table_new(transfer, transfer->tables + m * entries));
+        return object;
+    }
+    switch (map->kind) {
+    case MAP_AFFINE:
+        json_object_object_add(object, "between", pair_new(map->from, map->black, map->white));
+        break;
+    case MAP_POWER:
+        json_object_object_add(object, "gamma", json_object_new_double(map->factor));
+        break;
+    case MAP_KNOTS:
+        json_object_object_add(object, "knots", knots_new(map));
+        break;
+    default: /* MAP_LINEAR; counts belong to narrow types */
+        if (sample_exceeds_double(map->from))
+            json_object_object_add(object, "origin", value_new(map->from, map->origin));
+        json_object_object_add(object, "center", json_object_new_double(map->center));
+        json_object_object_add(object, "divisor", json_object_new_double(map->divisor));
+        json_object_object_add(object, "factor", json_object_new_double(map->factor));
+        json_object_object_add(object, "offset", json_object_new_double(map->offset));
+    }
+    return object;
+}
+
+char *transfer_to_json(const Transfer *transfer, ImgstatError *err)
+{
+    json_object *const root = json_object_new_object();
+    json_object_object_add(root, "imgstat_transfer", json_object_new_int(TRANSFER_VERSION));
+    json_object_object_add(root, "method",
+                           json_object_new_string(transfer_transform_names[transfer->transform]));
+    json_object_object_add(root, "like",
+                           json_object_new_string(transfer_like_names[transfer->like]));
+    json_object_object_add(root, "luma", json_object_new_boolean(transfer->luma));
+    json_object_object_add(root, "from", type_new(transfer->from, transfer->from_bits));
+    json_object *const to = type_new(transfer->range.sample, transfer->to_bits);
+    json_object_object_add(
+        to, "range",
+        pair_new(transfer->range.sample, transfer->range.lo_key, transfer->range.hi_key));
+    json_object_object_add(root, "to", to);
+    /* A map of luma, which may be any value, does not know of it. */
+    if (transfer->stays.has_nodata)
+        json_object_object_add(root, "nodata",
+                               value_new(transfer->from, transfer->stays.nodata_key));
+    json_object *const maps = json_object_new_array();
+    for (uint16_t m = 0; m < transfer->n_maps; m++)
+        json_object_array_add(maps, map_new(transfer, m));
+    json_object_object_add(root, "maps", maps);
+    const char *const text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN);
+    char *const copy = text ? strdup(text) : NULL;
+    json_object_put(root);
+    if (!copy)
+        error_memory(err, 0, "the text of a transfer");
+    return copy;
+}
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+static ImgstatResult io_error(ImgstatError *err, const char *path, const char *what)
+{
+    const int cause = errno;
+    return error_set(err, IMGSTAT_ERR_IO, "%s: %s: %s", path, what, strerror(cause));
+}
+
+static bool write_all(int fd, const char *text, size_t bytes)
+{
+    while (bytes > 0) {
+        const ssize_t n = write(fd, text, bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        text += n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+ImgstatResult imgstat_transfer_save(const ImgstatTransfer *transfer, const char *path, bool replace,
+                                    ImgstatError *err)
+{
+    IMGSTAT_TRY(error_if_null(transfer && path, __func__, err));
+    char *const text = transfer_to_json(transfer, err);
+    if (!text)
+        return IMGSTAT_ERR_MEMORY;
+    AtomicFile *output;
+    ImgstatResult result = atomic_file_open(path, replace, 0666, &output, err);
+    if (result == IMGSTAT_OK) {
+        if (write_all(output->fd, text, strlen(text)) && write_all(output->fd, "\n", 1))
+            result = atomic_file_commit(output, err);
+        else {
+            result = io_error(err, path, "cannot be written");
+            atomic_file_discard(output);
+        }
+    }
+    free(text);
+    return result;
+}
+
+ImgstatResult imgstat_transfer_load(const char *path, ImgstatTransfer **out, ImgstatError *err)
+{
+    if (out)
+        *out = NULL;
+    IMGSTAT_TRY(error_if_null(path && out, __func__, err));
+    const bool standard = strcmp(path, "-") == 0;
+    const int fd =
+        standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return io_error(err, path, "cannot be opened");
+    size_t bytes = 0, capacity = 1 << 16;
+    char *text = malloc(capacity);
+    ImgstatResult result = text ? IMGSTAT_OK : error_memory(err, capacity, "a transfer");
+    while (result == IMGSTAT_OK) {
+        const ssize_t n = read(fd, text + bytes, capacity - bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            result = io_error(err, path, "cannot be read");
+        if (n <= 0)
+            break;
+        bytes += (size_t)n;
+        if (bytes > TRANSFER_MAX_BYTES)
+            result = error_set(err, IMGSTAT_ERR_LIMIT, "%s: more bytes than a transfer has", path);
+        else if (bytes == capacity) {
+            char *const larger = realloc(text, capacity *= 2);
+            if (!larger)
+                result = error_memory(err, capacity, "a transfer");
+            else
+                text = larger;
+        }
+    }
+    close(fd);
+    if (result == IMGSTAT_OK)
+        result = transfer_from_json(text, bytes, path, out, err);
+    free(text);
+    return result;
+}

@@ -1,0 +1,631 @@
+/* SPDX-License-Identifier: MIT */
+/* map.h: what a transfer does to one sample; compiled by C and by CUDA C, so that both
+ * give the same bits. docs/transforms.md has the formulas. */
+#ifndef IMGSTAT_TRANSFER_MAP_H
+#define IMGSTAT_TRANSFER_MAP_H
+
+#include "base/sample.h"
+
+__extension__ typedef unsigned __int128 Wide128;
+
+/* ---- Floating operations that no compiler may fuse ----------------------------------------- */
+
+#ifdef __CUDA_ARCH__
+IMGSTAT_INLINE double map_add(double a, double b)
+{
+    return __dadd_rn(a, b);
+}
+IMGSTAT_INLINE double map_sub(double a, double b)
+{
+    return __dadd_rn(a, -b);
+}
+IMGSTAT_INLINE double map_mul(double a, double b)
+{
+    return __dmul_rn(a, b);
+}
+#else /* C is compiled with -ffp-contract=off */
+IMGSTAT_INLINE double map_add(double a, double b)
+{
+    return a + b;
+}
+IMGSTAT_INLINE double map_sub(double a, double b)
+{
+    return a - b;
+}
+IMGSTAT_INLINE double map_mul(double a, double b)
+{
+    return a * b;
+}
+#endif
+
+/* ---- Exact ratios -------------------------------------------------------------------------- */
+
+/* quotient and remainder of a division, rounded half to even */
+IMGSTAT_INLINE uint64_t ratio_finish(uint64_t quotient, uint64_t remainder, uint64_t denominator)
+{
+    const uint64_t rest = denominator - remainder; /* > 0 */
+    return quotient + (remainder > rest || (remainder == rest && (quotient & 1)));
+}
+
+IMGSTAT_INLINE uint32_t ratio_even32(uint32_t numerator, uint32_t denominator)
+{
+    const uint32_t quotient = numerator / denominator;
+    return (uint32_t)ratio_finish(quotient, numerator - quotient * denominator, denominator);
+}
+
+IMGSTAT_INLINE uint64_t ratio_even64(uint64_t numerator, uint64_t denominator)
+{
+    const uint64_t quotient = numerator / denominator;
+    return ratio_finish(quotient, numerator - quotient * denominator, denominator);
+}
+
+/* a * b / denominator, exact, rounded half to even; the quotient must fit. denominator > 0. */
+IMGSTAT_INLINE uint64_t ratio_even(uint64_t a, uint64_t b, uint64_t denominator)
+{
+    if (((a | b) >> 32) == 0)
+        return ratio_even64(a * b, denominator);
+    const Wide128 product = (Wide128)a * b;
+    if ((product >> 64) == 0)
+        return ratio_even64((uint64_t)product, denominator);
+    const uint64_t quotient = (uint64_t)(product / denominator);
+    const uint64_t remainder = (uint64_t)(product - (Wide128)quotient * denominator);
+    return ratio_finish(quotient, remainder, denominator);
+}
+
+/* The same for many numerators where a <= denominator < 2^30 and b < 2^16. share: b / denominator
+ * as a float, within some units of its last place. The float quotient is then off by less than
+ * 0.6, so the exact remainder, which 32 bits hold, tells whether it or a neighbour is right. */
+IMGSTAT_INLINE uint32_t ratio_even_near(uint32_t a, uint32_t b, uint32_t denominator, float share)
+{
+    const uint32_t quotient = (uint32_t)((float)a * share + 0.5f);
+    const int32_t twice = (int32_t)(2 * (a * b - quotient * denominator));
+    const int32_t whole = (int32_t)denominator, odd = quotient & 1;
+    return quotient + (twice > whole - odd) - (twice < odd - whole);
+}
+
+/* A percentage in billionths of a percent: what users write, to nine decimals. */
+IMGSTAT_INLINE uint64_t clip_nano(double percent)
+{
+    return (uint64_t)rint(percent * 1e9);
+}
+
+/* floor(n * percent / 100): the rank, from either end, of the first sample that is not cut. */
+IMGSTAT_INLINE uint64_t clip_rank(uint64_t n, uint64_t nano)
+{
+    return (uint64_t)((Wide128)n * nano / 100000000000u);
+}
+
+/* The smallest key with cdf[key] > count, of `bins` inclusive counts; bins if there is none. */
+IMGSTAT_INLINE uint32_t cdf_above(const uint64_t *cdf, uint32_t bins, uint64_t count)
+{
+    uint32_t low = 0, high = bins;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (cdf[middle] > count)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* The smallest key with cdf[key] / n >= count / of, of `bins` counts; count <= of, n > 0. */
+IMGSTAT_INLINE uint32_t cdf_match(const uint64_t *cdf, uint32_t bins, uint64_t n, uint64_t count,
+                                  uint64_t of)
+{
+    uint32_t low = 0, high = bins - 1;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if ((Wide128)cdf[middle] * of >= (Wide128)count * n)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* ---- Values and keys ----------------------------------------------------------------------- */
+
+/* The value of a binary16 key pattern `raw`. */
+IMGSTAT_INLINE double half_value(uint32_t raw)
+{
+    const uint32_t exponent = (raw >> 10) & 31u, fraction = raw & 1023u;
+    const double sign = (raw & 0x8000u) ? -1.0 : 1.0;
+    if (exponent == 31)
+        return fraction ? NAN : sign * INFINITY;
+    if (exponent == 0)
+        return sign * (double)fraction * (1.0 / 16777216.0);
+    const uint64_t bits = (uint64_t)(exponent + 1008u) << 52; /* 1023 - 15 */
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return sign * power * (1.0 + (double)fraction * (1.0 / 1024.0));
+}
+
+/* The binary16 nearest to a finite double: one rounding, half to even. */
+IMGSTAT_INLINE uint32_t half_raw(double value)
+{
+    const double magnitude = fabs(value);
+    const uint32_t sign = signbit(value) ? 0x8000u : 0u;
+    if (magnitude >= 65520.0)
+        return sign | 0x7C00u;
+    if (magnitude < 6.103515625e-05) /* below 2^-14: steps of 2^-24 */
+        return sign | (uint32_t)rint(magnitude * 16777216.0);
+    uint64_t bits;
+    memcpy(&bits, &magnitude, sizeof bits);
+    const uint64_t kept = bits >> 42, lost = bits & (((uint64_t)1 << 42) - 1);
+    const uint64_t tie = (uint64_t)1 << 41;
+    const uint64_t up = lost > tie || (lost == tie && (kept & 1));
+    return sign | (uint32_t)(kept + up - ((uint64_t)1008 << 10));
+}
+
+/* The value of a key, as the nearest double. */
+IMGSTAT_INLINE double map_value(ImgstatSample s, uint64_t key)
+{
+    const uint64_t raw = sample_raw(s, key);
+    if (s == IMGSTAT_F64) {
+        double value;
+        memcpy(&value, &raw, sizeof value);
+        return value;
+    }
+    if (s == IMGSTAT_F32) {
+        const uint32_t low = (uint32_t)raw;
+        float value;
+        memcpy(&value, &low, sizeof value);
+        return (double)value;
+    }
+    if (s == IMGSTAT_F16)
+        return half_value((uint32_t)raw);
+    if (!sample_is_signed(s))
+        return (double)raw;
+    const uint64_t zero = (uint64_t)1 << (sample_bits(s) - 1);
+    return key >= zero ? (double)(key - zero) : -(double)(zero - key);
+}
+
+/* The key of the sample of type s nearest to x (not NaN): integers half to even, saturated. */
+IMGSTAT_INLINE uint64_t map_key(ImgstatSample s, double x)
+{
+    uint64_t raw;
+    if (s == IMGSTAT_F64) {
+        memcpy(&raw, &x, sizeof raw);
+        return sample_key(s, raw);
+    }
+    if (s == IMGSTAT_F32) {
+        const float value = (float)x;
+        uint32_t low;
+        memcpy(&low, &value, sizeof low);
+        return sample_key(s, low);
+    }
+    if (s == IMGSTAT_F16)
+        return sample_key(s, half_raw(x));
+    const uint32_t width = sample_bits(s);
+    const uint64_t sign = (uint64_t)1 << (width - 1);
+    const uint64_t top = sign | (sign - 1);
+    const double whole = rint(x);
+    const uint64_t zero = sample_is_signed(s) ? sign : 0;
+    if (whole < 0.0) {
+        if (zero == 0 || -whole >= (double)zero)
+            return 0;
+        return zero - (uint64_t)-whole;
+    }
+    /* 2^width and 2^(width - 1) are doubles: what is below them converts */
+    if (whole >= (zero ? (double)sign : 2.0 * (double)sign))
+        return top;
+    return zero + (uint64_t)whole;
+}
+
+/* The key of the quiet NaN. */
+IMGSTAT_INLINE uint64_t map_nan(ImgstatSample s)
+{
+    const uint64_t infinity = sample_key_infinity(s, false);
+    const uint32_t fraction = s == IMGSTAT_F16 ? 10u : s == IMGSTAT_F32 ? 23u : 52u;
+    return infinity + ((uint64_t)1 << (fraction - 1));
+}
+
+/* True for NaN and the infinities. */
+IMGSTAT_INLINE bool map_undefined(ImgstatSample s, uint64_t key)
+{
+    return sample_is_float(s) &&
+           (key <= sample_key_infinity(s, true) || key >= sample_key_infinity(s, false));
+}
+
+/* ---- Power law ----------------------------------------------------------------------------- */
+
+/* x^g for 0 <= x <= 1 and g > 0, to about 1e-15, from operations that every device rounds alike
+ * (a library's pow differs between devices). */
+IMGSTAT_INLINE double map_power(double x, double g)
+{
+    if (!(x > 0.0))
+        return 0.0;
+    if (x >= 1.0 || g == 1.0)
+        return x >= 1.0 ? 1.0 : x;
+    int exponent = 0;
+    uint64_t bits;
+    if (x < 2.2250738585072014e-308) { /* subnormal: */
+        x *= 18014398509481984.0;      /* 2^54 */
+        exponent = -54;
+    }
+    memcpy(&bits, &x, sizeof bits);
+    exponent += (int)(bits >> 52) - 1023;
+    bits = (bits & (((uint64_t)1 << 52) - 1)) | ((uint64_t)1023 << 52);
+    double m;
+    memcpy(&m, &bits, sizeof m);
+    if (m > 1.4142135623730951) {
+        m *= 0.5;
+        exponent++;
+    }
+    /* log m = 2 atanh s, s = (m - 1) / (m + 1), |s| < 0.172; low is the error of s */
+    const double top = m - 1.0; /* exact */
+    const double bottom = m + 1.0;
+    const double s = top / bottom;
+    const double bottom_low = (m - (bottom - 1.0)); /* what the sum m + 1 lost */
+    const double s_low = (fma(-s, bottom, top) - map_mul(s, bottom_low)) / bottom;
+    const double z = map_mul(s, s);
+    double series = 1.0 / 23.0;
+    for (int k = 21; k >= 3; k -= 2)
+        series = fma(series, z, 1.0 / (double)k);
+    const double tail = fma(map_mul(map_mul(s, z), series), 1.0, s_low); /* log m = 2 (s + tail) */
+    /* log2 x = exponent + 2 (s + tail) / ln 2, as high + low */
+    const double c = 2.8853900817779268, c_low = 4.0710547481862066e-17; /* 2 / ln 2 */
+    const double main_part = map_mul(s, c);
+    const double main_low = map_add(fma(s, c, -main_part), fma(s, c_low, map_mul(tail, c)));
+    const double high = map_add((double)exponent, main_part);
+    const double low = map_add(map_sub(main_part, map_sub(high, (double)exponent)), main_low);
+    /* y = g log2 x, in two parts; 2^y */
+    const double y = map_mul(g, high);
+    const double y_low = map_add(fma(g, high, -y), map_mul(g, low));
+    if (y < -1080.0)
+        return 0.0;
+    const double n = rint(y);
+    const double f = map_add(map_sub(y, n), y_low);
+    const double t = map_mul(f, 0.69314718055994531);
+    double e = 1.0;
+    for (int k = 18; k >= 1; k--)
+        e = fma(map_mul(e, t), 1.0 / (double)k, 1.0);
+    int scale = (int)n; /* -1080 .. 0 */
+    if (scale < -1000) {
+        e *= 9.332636185032189e-302; /* 2^-1000 */
+        scale += 1000;
+    }
+    const uint64_t power = (uint64_t)(scale + 1023) << 52;
+    double factor;
+    memcpy(&factor, &power, sizeof factor);
+    return map_mul(e, factor);
+}
+
+/* ---- Maps ---------------------------------------------------------------------------------- */
+
+/* Where samples go: keys of the output type. Plain data. */
+typedef struct MapRange {
+    ImgstatSample sample;
+    uint32_t has_nodata; /* a defined sample never becomes nodata_key */
+    uint64_t nodata_key;
+    uint64_t lo_key, hi_key; /* lo_key <= hi_key */
+    double lo, hi;           /* their values */
+} MapRange;
+
+typedef enum MapKind {
+    MAP_AFFINE,   /* black..white to lo..hi, clamped; integers exactly */
+    MAP_LINEAR,   /* (x - center) / divisor * factor + offset, clamped; x counts from `origin` where
+                     doubles do not hold the type */
+    MAP_POWER,    /* black..white to the unit range, to the power `factor`, to lo..hi */
+    MAP_EQUALIZE, /* narrow types, from counts */
+    MAP_MATCH,    /* narrow types, from counts and the counts of a reference */
+    MAP_KNOTS     /* wide types: piecewise linear between exact order statistics */
+} MapKind;
+
+/* A key where the map is exact: `at` is its output, `before` the limit from below, as keys of the
+ * output type: doubles would not hold 64-bit integers. */
+typedef struct MapKnot {
+    uint64_t key, before, at;
+} MapKnot;
+
+/* What a map knows. Plain data: pointers are to memory of the device that evaluates it. */
+typedef struct Map {
+    MapKind kind;
+    ImgstatSample from;
+    MapRange to;
+    uint32_t passthrough; /* the image stays as it is; in another type or depth, rescaled */
+    uint32_t same_scale;  /* the output has the type of `from`, and its full scale */
+    uint32_t has_nodata;
+    uint64_t nodata_key;       /* of `from`: stays */
+    uint64_t full_lo, full_hi; /* full scale of `from`, keys */
+    uint64_t black, white;     /* keys of `from` */
+    uint64_t origin;           /* likewise */
+    double center, divisor, factor, offset;
+    uint64_t n, first;   /* counts: all, and those of the smallest key (MAP_EQUALIZE) */
+    const uint64_t *cdf; /* inclusive counts by key */
+    /* the reference of MAP_MATCH: its type, its full scale, its counts */
+    ImgstatSample reference;
+    uint64_t reference_lo, reference_hi, reference_n;
+    const uint64_t *reference_cdf;
+    const MapKnot *knots; /* ascending keys */
+    uint32_t n_knots;
+} Map;
+
+/* Keeps defined samples off the nodata value. */
+IMGSTAT_INLINE uint64_t range_avoid(const MapRange *to, uint64_t key)
+{
+    if (!to->has_nodata || key != to->nodata_key)
+        return key;
+    return key >= to->hi_key ? key - 1 : key + 1;
+}
+
+IMGSTAT_INLINE uint64_t range_clamp(const MapRange *to, uint64_t key)
+{
+    return key < to->lo_key ? to->lo_key : key > to->hi_key ? to->hi_key : key;
+}
+
+/* The key of a value, clamped to the range. */
+IMGSTAT_INLINE uint64_t range_key(const MapRange *to, double x)
+{
+    if (!(x > to->lo))
+        return to->lo_key;
+    if (x >= to->hi)
+        return to->hi_key;
+    return range_clamp(to, map_key(to->sample, x));
+}
+
+/* The key that lies a part, 0 to 1, of the way between two of integers: half to even. */
+IMGSTAT_INLINE uint64_t key_between(uint64_t from, uint64_t to, double part)
+{
+    const uint64_t most = from < to ? to - from : from - to;
+    const double way = map_mul((double)most, part);
+    uint64_t step = most; /* which may be less than its double */
+    if (!(way > 0.0))
+        step = 0;
+    else if (way < (double)most && (uint64_t)rint(way) < most)
+        step = (uint64_t)rint(way);
+    return from < to ? from + step : from - step;
+}
+
+/* t in 0..1 of the range */
+IMGSTAT_INLINE uint64_t range_unit(const MapRange *to, double t)
+{
+    if (!(t > 0.0))
+        return to->lo_key;
+    if (t >= 1.0)
+        return to->hi_key;
+    if (sample_exceeds_double(to->sample))
+        return key_between(to->lo_key, to->hi_key, t);
+    return range_key(to, map_add(map_mul(t, map_sub(to->hi, to->lo)), to->lo));
+}
+
+/* a / b of the range; integers exactly, half to even. b > 0, a <= b. */
+IMGSTAT_INLINE uint64_t range_ratio(const MapRange *to, uint64_t a, uint64_t b)
+{
+    if (sample_is_float(to->sample))
+        return range_unit(to, (double)a / (double)b);
+    return to->lo_key + ratio_even(a, to->hi_key - to->lo_key, b);
+}
+
+/* key, in black..white, as a share of the range; black < white */
+IMGSTAT_INLINE uint64_t range_affine(const MapRange *to, ImgstatSample from, uint64_t black,
+                                     uint64_t white, uint64_t key)
+{
+    if (key <= black)
+        return to->lo_key;
+    if (key >= white)
+        return to->hi_key;
+    if (!sample_is_float(from))
+        return range_ratio(to, key - black, white - black);
+    /* halves: the difference of two finite doubles may not be one */
+    const double scale = from == IMGSTAT_F64 ? 0.5 : 1.0;
+    const double b = map_value(from, black) * scale;
+    const double x = map_value(from, key) * scale, w = map_value(from, white) * scale;
+    return range_unit(to, map_sub(x, b) / map_sub(w, b));
+}
+
+/* The output of a key between two knots, or of one that only `left` is near: it is the last knot
+ * and `right`, too, or the first one and above the key. */
+IMGSTAT_INLINE uint64_t map_between_knots(const Map *map, const MapKnot *left, const MapKnot *right,
+                                          uint64_t key)
+{
+    if (key <= left->key || key >= right->key)
+        return range_clamp(&map->to, left->at);
+    double part;
+    if (sample_is_float(map->from)) {
+        const double scale = map->from == IMGSTAT_F64 ? 0.5 : 1.0;
+        const double a = map_value(map->from, left->key) * scale;
+        const double x = map_value(map->from, key) * scale;
+        part = map_sub(x, a) / map_sub(map_value(map->from, right->key) * scale, a);
+    } else
+        part = (double)(key - left->key) / (double)(right->key - left->key);
+    if (sample_exceeds_double(map->to.sample))
+        return range_clamp(&map->to, key_between(left->at, right->before, part));
+    const double from = map_value(map->to.sample, left->at);
+    const double rise = map_mul(map_sub(map_value(map->to.sample, right->before), from), part);
+    return range_key(&map->to, map_add(from, rise));
+}
+
+/* The knots on both sides of a key that has `count` of them at or below it. */
+IMGSTAT_INLINE const MapKnot *map_left_knot(const Map *map, uint32_t count)
+{
+    return &map->knots[count > 0 ? count - 1 : 0];
+}
+IMGSTAT_INLINE const MapKnot *map_right_knot(const Map *map, uint32_t count)
+{
+    return &map->knots[count < map->n_knots ? count : count - 1];
+}
+
+IMGSTAT_INLINE uint64_t map_knots(const Map *map, uint64_t key)
+{
+    uint32_t low = 0, high = map->n_knots; /* the first knot above key */
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (map->knots[middle].key > key)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return map_between_knots(map, map_left_knot(map, low), map_right_knot(map, low), key);
+}
+
+/* The output key of a defined sample, before range_avoid. */
+IMGSTAT_INLINE uint64_t map_defined(const Map *map, uint64_t key)
+{
+    const MapRange *to = &map->to;
+    switch (map->kind) {
+    case MAP_AFFINE:
+        return range_affine(to, map->from, map->black, map->white, key);
+    case MAP_LINEAR: {
+        if (map->divisor == 0.0)
+            return range_key(to, map->offset);
+        const double x = sample_exceeds_double(map->from) ? key_distance(key, map->origin)
+                                                          : map_value(map->from, key);
+        const double unit = map_sub(x, map->center) / map->divisor;
+        return range_key(to, map_add(map_mul(unit, map->factor), map->offset));
+    }
+    case MAP_POWER: {
+        if (sample_exceeds_double(map->from))
+            return range_unit(
+                to, map_power(key_distance(key, map->black) / key_distance(map->white, map->black),
+                              map->factor));
+        const double black = map_value(map->from, map->black);
+        const double span = map_sub(map_value(map->from, map->white), black);
+        const double unit = map_sub(map_value(map->from, key), black) / span;
+        return range_unit(to, map_power(unit, map->factor));
+    }
+    case MAP_EQUALIZE: {
+        const uint64_t count = map->cdf[key];
+        if (count <= map->first)
+            return to->lo_key;
+        return range_ratio(to, count - map->first, map->n - map->first);
+    }
+    case MAP_MATCH: {
+        const uint64_t count = map->cdf[key] > 0 ? map->cdf[key] : 1;
+        const uint64_t match = cdf_match(map->reference_cdf, sample_record_bins(map->reference),
+                                         map->reference_n, count, map->n);
+        if (map->reference == to->sample) /* a level of the reference, as it is */
+            return range_clamp(to, match);
+        return range_affine(to, map->reference, map->reference_lo, map->reference_hi, match);
+    }
+    case MAP_KNOTS:
+        return map_knots(map, key);
+    }
+    return to->lo_key;
+}
+
+/* The output key of an undefined sample: the same value, as near as the type has it; NaN becomes
+ * the low end of an integer range. */
+IMGSTAT_INLINE uint64_t map_unchanged(const Map *map, uint64_t key)
+{
+    if (map->from == map->to.sample)
+        return key;
+    const double x = map_value(map->from, key);
+    if (sample_is_float(map->to.sample))
+        return x == x ? map_key(map->to.sample, x) : map_nan(map->to.sample);
+    return x == x ? map_key(map->to.sample, x) : map->to.lo_key;
+}
+
+/* Whether all samples stay as they are. */
+IMGSTAT_INLINE bool map_is_identity(const Map *map)
+{
+    return map->passthrough && map->same_scale;
+}
+
+/* Whether a sample stays as it is: an undefined one, or nodata. from: the type of the map, a
+ * constant where this is inlined. */
+IMGSTAT_INLINE bool map_stays(const Map *map, ImgstatSample from, uint64_t key)
+{
+    if (map_undefined(from, key))
+        return true;
+    return map->has_nodata && key == map->nodata_key;
+}
+
+/* The output key of any sample. */
+IMGSTAT_INLINE uint64_t map_sample(const Map *map, uint64_t key)
+{
+    if (map_stays(map, map->from, key))
+        return map_unchanged(map, key);
+    if (map_is_identity(map))
+        return key;
+    return range_avoid(&map->to, map_defined(map, key));
+}
+
+/* The same of its bits, which are more than the key tells: zeros have signs, and NaN payloads.
+ * from, to: the types of the map, constants where this is inlined. */
+IMGSTAT_INLINE uint64_t map_raw(const Map *map, ImgstatSample from, ImgstatSample to, uint64_t raw)
+{
+    const uint64_t key = sample_key(from, raw);
+    if (from == to && (map_is_identity(map) || map_stays(map, from, key)))
+        return raw;
+    return sample_raw(to, map_sample(map, key));
+}
+
+/* The same for MAP_KNOTS where the knots on both sides are known; of samples that stay, any. */
+IMGSTAT_INLINE uint64_t map_raw_between_knots(const Map *map, ImgstatSample from, ImgstatSample to,
+                                              const MapKnot *left, const MapKnot *right,
+                                              uint64_t raw)
+{
+    const uint64_t key = sample_key(from, raw);
+    if (map_stays(map, from, key))
+        return from == to ? raw : sample_raw(to, map_unchanged(map, key));
+    return sample_raw(to, range_avoid(&map->to, map_between_knots(map, left, right, key)));
+}
+
+/* An image without contrast stays as it is; in another type or depth, from its full scale to the
+ * output range. */
+IMGSTAT_INLINE void map_unchanged_image(Map *map)
+{
+    map->kind = MAP_AFFINE;
+    map->black = map->full_lo;
+    map->white = map->full_hi;
+    map->passthrough = 1;
+}
+
+/* Black and white for MAP_AFFINE: keys of `from`. */
+IMGSTAT_INLINE void map_between(Map *map, uint64_t black, uint64_t white)
+{
+    map->kind = MAP_AFFINE;
+    map->black = black;
+    map->white = white;
+    if (black >= white)
+        map_unchanged_image(map);
+}
+
+/* Narrow types: completes a map from inclusive counts of valid samples by key. nano: what is cut at
+ * either end, in billionths of a percent (0 for a stretch). */
+IMGSTAT_INLINE void map_clip_counts(Map *map, const uint64_t *cdf, uint64_t nano_lo,
+                                    uint64_t nano_hi)
+{
+    const uint32_t bins = sample_record_bins(map->from);
+    const uint64_t n = cdf[bins - 1];
+    if (n == 0) {
+        map_unchanged_image(map);
+        return;
+    }
+    const uint32_t black = cdf_above(cdf, bins, clip_rank(n, nano_lo));
+    const uint32_t white = cdf_above(cdf, bins, n - 1 - clip_rank(n, nano_hi));
+    map_between(map, black, white);
+}
+
+/* Narrow types: completes a MAP_EQUALIZE of n samples, `first` of which are of the smallest key;
+ * cdf stays in use. */
+IMGSTAT_INLINE void map_equalize_from(Map *map, const uint64_t *cdf, uint64_t n, uint64_t first)
+{
+    map->kind = MAP_EQUALIZE;
+    map->cdf = cdf;
+    map->n = n;
+    map->first = first;
+    if (first == n)
+        map_unchanged_image(map);
+}
+
+IMGSTAT_INLINE void map_equalize_counts(Map *map, const uint64_t *cdf)
+{
+    const uint32_t bins = sample_record_bins(map->from);
+    const uint64_t n = cdf[bins - 1];
+    map_equalize_from(map, cdf, n, n ? cdf[cdf_above(cdf, bins, 0)] : 0);
+}
+
+/* Narrow types: completes a MAP_MATCH, whose reference is set; cdf stays in use. */
+IMGSTAT_INLINE void map_match_counts(Map *map, const uint64_t *cdf)
+{
+    map->kind = MAP_MATCH;
+    map->cdf = cdf;
+    map->n = cdf[sample_record_bins(map->from) - 1];
+    if (map->n == 0 || map->reference_n == 0)
+        map_unchanged_image(map);
+}
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* map_values.h: maps in values, where transfer/map.h works in order keys: the same
+ * operations in the same order, but without branches. Keys order floats as their values do; only
+ * the two zeros share one, and it is +0 that a key becomes. Compiled by C and by CUDA C. */
+#ifndef IMGSTAT_TRANSFER_MAP_VALUES_H
+#define IMGSTAT_TRANSFER_MAP_VALUES_H
+
+#include "transfer/map.h"
+
+IMGSTAT_INLINE float value_of_raw(uint32_t raw)
+{
+    float value;
+    memcpy(&value, &raw, sizeof value);
+    return value;
+}
+
+IMGSTAT_INLINE float value_of(uint64_t key)
+{
+    return value_of_raw((uint32_t)sample_raw(IMGSTAT_F32, key));
+}
+
+/* The limits of outputs and what avoids nodata, as values. */
+typedef struct Finish {
+    double lo, hi;
+    float stays;            /* nodata of the input; NaN: none */
+    float avoided, instead; /* nodata of the output, and what is written in its place; NaN: none */
+} Finish;
+
+IMGSTAT_INLINE Finish finish_of(const Map *map)
+{
+    const MapRange *const to = &map->to;
+    Finish finish;
+    finish.lo = to->lo;
+    finish.hi = to->hi;
+    finish.stays = finish.avoided = finish.instead = NAN;
+    if (map->from != IMGSTAT_F32 || to->sample != IMGSTAT_F32)
+        return finish;
+    if (map->has_nodata)
+        finish.stays = value_of(map->nodata_key);
+    if (to->has_nodata) {
+        finish.avoided = value_of(to->nodata_key);
+        finish.instead = value_of(range_avoid(to, to->nodata_key));
+    }
+    return finish;
+}
+
+IMGSTAT_INLINE double limited(const Finish *f, double y)
+{
+    y = y > f->lo ? y : f->lo;
+    return y < f->hi ? y : f->hi;
+}
+
+/* The output of the sample x with the bits `raw` that a map sends to y, within the limits. */
+IMGSTAT_INLINE uint32_t finished(const Finish *f, uint32_t raw, float x, double y)
+{
+    uint32_t made;
+    float value = (float)y + 0.0f; /* never -0 */
+    value = value == f->avoided ? f->instead : value;
+    memcpy(&made, &value, sizeof made);
+    const uint32_t magnitude = raw & 0x7FFFFFFFu; /* undefined from infinity on */
+    return magnitude >= 0x7F800000u || x == f->stays ? raw : made;
+}
+
+IMGSTAT_INLINE bool is_float_map(const Map *map)
+{
+    return map->from == IMGSTAT_F32 && map->to.sample == IMGSTAT_F32 && !map->passthrough;
+}
+
+/* The output type; what is never written, and what is in its place, as bits: the same if nothing.
+ */
+typedef struct Output {
+    ImgstatSample sample;
+    uint64_t avoided, instead;
+    double lo; /* of the range: what NaN becomes among integers */
+} Output;
+
+IMGSTAT_INLINE Output output_of(const MapRange *to)
+{
+    Output output;
+    output.sample = to->sample;
+    output.avoided = output.instead = 0;
+    output.lo = to->lo;
+    if (to->has_nodata) {
+        output.avoided = sample_raw(to->sample, to->nodata_key);
+        output.instead = sample_raw(to->sample, range_avoid(to, to->nodata_key));
+    }
+    return output;
+}
+
+/* Nodata of the input as a value; NaN: none. */
+IMGSTAT_INLINE double nodata_of(const Map *map)
+{
+    return map->has_nodata ? map_value(map->from, map->nodata_key) : NAN;
+}
+
+/* Whether a value stays as it is: an undefined one, or nodata. */
+IMGSTAT_INLINE bool value_stays(double x, double nodata)
+{
+    return (int)!(fabs(x) < INFINITY) | (int)(x == nodata); /* without a branch */
+}
+
+/* A straight line, in doubles, which hold every value of its types. */
+typedef struct Line {
+    double scale;          /* 1, or of 64-bit floats 1/2, where differences may be infinite */
+    double from, divisor;  /* the unit is (x * scale - from) / divisor; */
+    double inverse;        /* 1 / divisor where products find that quotient, else 0 */
+    double factor, offset; /* the output unit * factor + offset */
+    double black, white;   /* at and beyond which there is lo or hi; infinite: never */
+    double least, most;    /* units likewise */
+    double stays;          /* nodata of the input; NaN: none */
+    Finish finish;         /* lo and hi; the rest from 32-bit floats to such */
+} Line;
+
+/* a / by of differences of 32-bit floats and a `from`, where line_has_inverse. The first two steps
+ * come to one of the two doubles next to the quotient, of which the last, whose remainder is exact,
+ * takes the nearer one (P. Markstein, IBM J. Res. Dev. 34, 1990: inverse is 1 / by, rounded). */
+IMGSTAT_INLINE double line_quotient(double a, double by, double inverse)
+{
+    const double rough = map_mul(a, inverse);
+    const double near = fma(fma(-by, rough, a), inverse, rough);
+    return fma(fma(-by, near, a), inverse, near);
+}
+
+/* No remainder of these divisions is subnormal, nor is a quotient infinite. */
+IMGSTAT_INLINE bool line_has_inverse(ImgstatSample sample, double from, double by)
+{
+    const double least = 0x1p-200, most = 0x1p+200;
+    return sample != IMGSTAT_F64 && by >= least && by <= most &&
+           (from == 0.0 || (fabs(from) >= least && fabs(from) <= most));
+}
+
+/* False for maps that are no straight line in doubles: integers that become such go by exact
+ * ratios. */
+IMGSTAT_INLINE bool line_of(const Map *map, Line *line)
+{
+    const MapRange *const to = &map->to;
+    if (sample_is_narrow(map->from) || sample_exceeds_double(map->from) ||
+        to->sample == IMGSTAT_F16 || sample_exceeds_double(to->sample) || map_is_identity(map))
+        return false;
+    line->scale = 1.0;
+    line->black = line->least = -INFINITY;
+    line->white = line->most = INFINITY;
+    line->stays = nodata_of(map);
+    line->finish = finish_of(map);
+    if (map->kind == MAP_LINEAR && map->divisor > 0.0 && map->factor > 0.0) {
+        line->from = map->center;
+        line->divisor = map->divisor;
+        line->factor = map->factor;
+        line->offset = map->offset;
+    } else if (map->kind == MAP_AFFINE && map->black < map->white &&
+               (sample_is_float(map->from) || sample_is_float(to->sample))) {
+        line->scale = map->from == IMGSTAT_F64 ? 0.5 : 1.0;
+        line->black = map_value(map->from, map->black);
+        line->white = map_value(map->from, map->white);
+        line->from = line->black * line->scale;
+        line->divisor = map_sub(line->white * line->scale, line->from);
+        line->factor = map_sub(to->hi, to->lo);
+        line->offset = to->lo;
+        line->least = 0.0;
+        line->most = 1.0;
+    } else {
+        return false;
+    }
+    line->inverse =
+        line_has_inverse(map->from, line->from, line->divisor) ? 1.0 / line->divisor : 0;
+    return true;
+}
+
+/* Where a value of a type goes. by_products: line->inverse is not 0. */
+IMGSTAT_INLINE double line_value(const Line *line, ImgstatSample sample, bool by_products, double x)
+{
+    const double scaled = sample == IMGSTAT_F64 ? map_mul(x, line->scale) : x;
+    const double way = map_sub(scaled, line->from);
+    const double unit =
+        by_products ? line_quotient(way, line->divisor, line->inverse) : way / line->divisor;
+    double y = limited(&line->finish, map_add(map_mul(unit, line->factor), line->offset));
+    y = unit < line->most ? y : line->finish.hi;
+    y = unit > line->least ? y : line->finish.lo; /* NaN, too: halves of subnormals may be equal */
+    y = x > line->black ? y : line->finish.lo;
+    return x < line->white ? y : line->finish.hi;
+}
+
+/* Integers that become integers, exactly: (x - black) / divisor of the range from lo to hi. */
+typedef struct Ratio {
+    double black, divisor, range, share; /* range / divisor */
+    double lo;
+    double stays; /* nodata of the input; NaN: none */
+} Ratio;
+
+IMGSTAT_INLINE bool ratio_of(const Map *map, Ratio *ratio)
+{
+    const MapRange *const to = &map->to;
+    if (map->kind != MAP_AFFINE || (map->from != IMGSTAT_U32 && map->from != IMGSTAT_I32) ||
+        map->black >= map->white || sample_is_float(to->sample) ||
+        sample_exceeds_double(to->sample) || map_is_identity(map))
+        return false;
+    ratio->black = map_value(map->from, map->black);
+    ratio->divisor = (double)(map->white - map->black);
+    ratio->range = (double)(to->hi_key - to->lo_key);
+    ratio->lo = to->lo;
+    ratio->stays = nodata_of(map);
+    ratio->share = ratio->range / ratio->divisor;
+    return true;
+}
+
+/* The product of two whole numbers below 2^32 is `high` + `low`, and what is left of it is a whole
+ * number below 2^33: all of that is exact. The quotient is off by less than 0.6 before it is
+ * rounded, so that what is left tells whether it or a neighbour is right. */
+IMGSTAT_INLINE double ratio_value(const Ratio *r, double x)
+{
+    double a = map_sub(x, r->black);
+    a = a > 0.0 ? a : 0.0;
+    a = a < r->divisor ? a : r->divisor;
+    const double quotient = rint(map_mul(a, r->share)), half = quotient * 0.5;
+    const double high = map_mul(a, r->range), low = fma(a, r->range, -high);
+    const double twice = 2.0 * (fma(-quotient, r->divisor, high) + low);
+    const double odd = half != rint(half) ? 1.0 : 0.0;
+    const double up = twice > r->divisor - odd ? 1.0 : 0.0;
+    const double down = twice < odd - r->divisor ? 1.0 : 0.0;
+    return r->lo + (quotient + up - down);
+}
+
+#endif

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: MIT */
+/* transfer.c: makes maps from records and a method. */
+#include "transfer/transfer.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* ---- Records ------------------------------------------------------------------------------- */
+
+ImgstatResult record_joint(BufferCache *scratch, const Record *record, int16_t alpha, Record **out,
+                           ImgstatError *err)
+{
+    IMGSTAT_TRY(record_create(scratch, record->sample, 1, record->parts, out, err));
+    const size_t bins = record->bins ? sample_record_bins(record->sample) : 0;
+    for (uint16_t c = 0; c < record->channels; c++) {
+        if (c == alpha)
+            continue;
+        tally_merge(&(*out)->tally[0], &record->tally[c]);
+        for (size_t k = 0; k < bins; k++)
+            (*out)->bins[k] += record->bins[c * bins + k];
+    }
+    return IMGSTAT_OK;
+}
+
+MapSource map_source_counts(const Record *record, uint16_t channel, uint64_t *cdf)
+{
+    const size_t n_bins = sample_record_bins(record->sample);
+    const uint64_t *const bins = record->bins + channel * n_bins;
+    uint64_t sum = 0;
+    for (size_t k = 0; k < n_bins; k++) {
+        sum += bins[k];
+        cdf[k] = sum;
+    }
+    const Tally *const tally = &record->tally[channel];
+    return (MapSource){.n = sum, .min_key = tally->min_key, .max_key = tally->max_key, .cdf = cdf};
+}
+
+/* ---- Making a transfer --------------------------------------------------------------------- */
+
+/* All finite floats. */
+static void range_any(MapRange *range)
+{
+    range->lo_key = sample_key_infinity(range->sample, true) + 1;
+    range->hi_key = sample_key_infinity(range->sample, false) - 1;
+    range->lo = map_value(range->sample, range->lo_key);
+    range->hi = map_value(range->sample, range->hi_key);
+}
+
+static bool range_is_any(const MapRange *range)
+{
+    return sample_is_float(range->sample) &&
+           range->lo_key == sample_key_infinity(range->sample, true) + 1 &&
+           range->hi_key == sample_key_infinity(range->sample, false) - 1;
+}
+
+void transfer_kept(ImgstatSample from, uint8_t from_bits, const MapRange *to, uint8_t to_bits,
+                   bool has_nodata, uint64_t nodata_key, Map *rescale, Map *stays)
+{
+    *stays = (Map){.from = from, .to = *to, .has_nodata = has_nodata, .nodata_key = nodata_key};
+    sample_full_scale(from, from_bits, &stays->full_lo, &stays->full_hi);
+    map_unchanged_image(stays);
+    *rescale = *stays;
+    rescale->has_nodata = rescale->to.has_nodata = 0;
+    sample_full_scale(to->sample, to_bits, &rescale->to.lo_key, &rescale->to.hi_key);
+    rescale->to.lo = map_value(to->sample, rescale->to.lo_key);
+    rescale->to.hi = map_value(to->sample, rescale->to.hi_key);
+    if (range_is_any(to)) { /* of a reference: what stays knows its full scale only */
+        stays->to = rescale->to;
+        stays->to.has_nodata = to->has_nodata;
+    }
+    if (from != to->sample && sample_is_float(from) && sample_is_float(to->sample)) {
+        rescale->kind = MAP_LINEAR; /* by value: v itself */
+        rescale->divisor = rescale->factor = 1.0;
+        range_any(&rescale->to);
+    }
+    /* 4 bits of 8 and 8 of 8, say, are of one type, but not of one scale */
+    stays->same_scale = rescale->same_scale = from == to->sample &&
+                                              stays->full_lo == rescale->to.lo_key &&
+                                              stays->full_hi == rescale->to.hi_key;
+}
+
+struct TransferId {
+    atomic_uint keepers;
+};
+
+static TransferId *tag_create(void)
+{
+    TransferId *const tag = malloc(sizeof *tag);
+    if (tag)
+        atomic_init(&tag->keepers, 1);
+    return tag;
+}
+
+TransferId *transfer_tag_keep(TransferId *tag)
+{
+    atomic_fetch_add(&tag->keepers, 1);
+    return tag;
+}
+
+void transfer_tag_drop(TransferId *tag)
+{
+    if (tag && atomic_fetch_sub(&tag->keepers, 1) == 1)
+        free(tag);
+}
+
+ImgstatResult transfer_begin(BufferCache *scratch, ImgstatSample from, uint8_t from_bits,
+                             const MapRange *to, uint8_t to_bits, uint16_t n_maps, bool has_nodata,
+                             uint64_t nodata_key, bool luma, Transfer **out, ImgstatError *err)
+{
+    *out = NULL;
+    const size_t entries = sample_is_narrow(from) ? sample_record_bins(from) : 0;
+    const size_t bytes = n_maps * sizeof(Map) + (n_maps + 1u) * entries * sizeof(uint32_t);
+    Transfer *const transfer = calloc(1, sizeof *transfer);
+    TransferId *const tag = tag_create();
+    Map *const maps = calloc(n_maps, sizeof *maps);
+    KnotTable **const knot_tables = calloc(n_maps, sizeof *knot_tables);
+    uint32_t *const tables =
+        buffer_cache_acquire_zeroed(scratch, (n_maps + 1u) * entries, sizeof *tables);
+    if (!transfer || !tag || !maps || !knot_tables || !tables) {
+        free(transfer);
+        transfer_tag_drop(tag);
+        free(maps);
+        free(knot_tables);
+        buffer_cache_release(tables);
+        return error_memory(err, bytes, "a transfer");
+    }
+    *transfer = (Transfer){.tag = tag,
+                           .from = from,
+                           .from_bits = from_bits,
+                           .to_bits = to_bits,
+                           .luma = luma,
+                           .n_maps = n_maps,
+                           .range = *to,
+                           .maps = maps,
+                           .knot_tables = knot_tables,
+                           .tables = tables,
+                           .rescale_table = tables + n_maps * entries};
+    transfer_kept(from, from_bits, to, to_bits, has_nodata, nodata_key, &transfer->rescale,
+                  &transfer->stays);
+    for (size_t key = 0; key < entries; key++)
+        transfer->rescale_table[key] =
+            (uint32_t)sample_raw(to->sample, map_sample(&transfer->rescale, key));
+    Map blank = {.from = from,
+                 .to = *to,
+                 .same_scale = transfer->stays.same_scale,
+                 .has_nodata = has_nodata,
+                 .nodata_key = nodata_key,
+                 .full_lo = transfer->stays.full_lo,
+                 .full_hi = transfer->stays.full_hi};
+    if (luma) { /* the luma of valid samples may be any value, nodata's too */
+        blank.has_nodata = 0;
+        blank.to.has_nodata = 0;
+    }
+    for (uint16_t m = 0; m < n_maps; m++)
+        maps[m] = blank;
+    *out = transfer;
+    return IMGSTAT_OK;
+}
+
+void transfer_unchanged(const Transfer *transfer, Map *map)
+{
+    if (!map->passthrough)
+        return;
+    const uint32_t has_nodata = map->to.has_nodata;
+    map->to = transfer->stays.to;
+    map->to.has_nodata = has_nodata;
+}
+
+void transfer_prepare(BufferCache *scratch, Transfer *transfer)
+{
+    for (uint16_t m = 0; m < transfer->n_maps; m++)
+        transfer->knot_tables[m] = knot_table_create(scratch, &transfer->maps[m]);
+}
+
+void transfer_destroy(Transfer *transfer)
+{
+    if (!transfer)
+        return;
+    for (uint16_t m = 0; m < transfer->n_maps; m++)
+        knot_table_destroy(transfer->knot_tables[m]);
+    free(transfer->knot_tables);
+    free(transfer->maps);
+    buffer_cache_release(transfer->tables);
+    buffer_cache_release(transfer->knots);
+    transfer_tag_drop(transfer->tag);
+    free(transfer);
+}
+
+void imgstat_transfer_destroy(ImgstatTransfer *transfer)
+{
+    transfer_destroy(transfer);
+}
+
+/* What stays stays; what would become nodata steps aside. */
+static void table_with_nodata(const Map *map, const uint32_t *from, uint32_t *to)
+{
+    const uint32_t entries = sample_record_bins(map->from);
+    for (uint32_t key = 0; key < entries; key++) {
+        const uint64_t made = sample_key(map->to.sample, from[key]);
+        to[key] = (uint32_t)sample_raw(map->to.sample, map_stays(map, map->from, key)
+                                                           ? map_unchanged(map, key)
+                                                           : range_avoid(&map->to, made));
+    }
+}
+
+ImgstatResult transfer_with_nodata(BufferCache *scratch, const Transfer *given, uint64_t nodata_key,
+                                   Transfer **out, ImgstatError *err)
+{
+    *out = NULL;
+    MapRange range = given->range;
+    range_set_nodata(&range, given->from, true, nodata_key);
+    Transfer *transfer;
+    IMGSTAT_TRY(transfer_begin(scratch, given->from, given->from_bits, &range, given->to_bits,
+                               given->n_maps, true, nodata_key, given->luma, &transfer, err));
+    transfer->transform = given->transform;
+    transfer->like = given->like;
+    const size_t entries = sample_is_narrow(given->from) ? sample_record_bins(given->from) : 0;
+    for (uint16_t m = 0; m < given->n_maps; m++) {
+        const Map blank = transfer->maps[m];
+        Map *const map = &transfer->maps[m];
+        *map = given->maps[m];
+        map->to = blank.to;
+        transfer_unchanged(transfer, map);
+        map->has_nodata = blank.has_nodata;
+        map->nodata_key = blank.nodata_key;
+        if (entries)
+            table_with_nodata(map, given->tables + m * entries, transfer->tables + m * entries);
+    }
+    transfer_prepare(scratch, transfer);
+    *out = transfer;
+    return IMGSTAT_OK;
+}
+
+/* Equalization of a wide type: the share of the range at each knot. */
+static void knots_equalize(const MapRange *to, const RankTable *ranks, MapKnot *knots)
+{
+    const uint64_t first = ranks->knots[0].upto;
+    for (uint32_t k = 0; k < ranks->n_knots; k++) {
+        const RankKnot *const rank = &ranks->knots[k];
+        const uint64_t below = rank->below > first ? rank->below - first : 0;
+        knots[k] = (MapKnot){.key = rank->key,
+                             .before = range_ratio(to, below, ranks->n - first),
+                             .at = range_ratio(to, rank->upto - first, ranks->n - first)};
+    }
+}
+
+/* What one map is matched to. */
+typedef struct MapReference {
+    const MapSource *source; /* NULL: to nothing */
+    bool as_is;              /* it has the type and the full scale of the output */
+} MapReference;
+
+/* The value of a reference below which a share count / of lies, as a key of the output type. */
+static uint64_t reference_quantile(const Map *map, const MapReference *reference, uint64_t count,
+                                   uint64_t of)
+{
+    const MapSource *const source = reference->source;
+    uint64_t key;
+    if (source->cdf)
+        key = cdf_match(source->cdf, sample_record_bins(map->reference), source->n, count, of);
+    else {
+        const RankTable *const ranks = source->ranks;
+        uint32_t low = 0, high = ranks->n_knots - 1;
+        while (low < high) {
+            const uint32_t middle = low + (high - low) / 2;
+            if ((Wide128)ranks->knots[middle].upto * of >= (Wide128)count * ranks->n)
+                high = middle;
+            else
+                low = middle + 1;
+        }
+        key = ranks->knots[low].key;
+        const RankKnot *const right = &ranks->knots[low];
+        /* Strictly between two knots the distribution is taken as even. */
+        if (low > 0 && (Wide128)right->below * of >= (Wide128)count * ranks->n) {
+            const RankKnot *const left = right - 1;
+            const double target = (double)count / (double)of * (double)ranks->n;
+            const double part = (target - (double)left->upto) / (double)(right->below - left->upto);
+            if (sample_exceeds_double(map->reference))
+                key = key_between(left->key, key, part);
+            else {
+                const double a = map_value(map->reference, left->key);
+                const double b = map_value(map->reference, key);
+                key = map_key(map->reference, a * (1.0 - part) + b * part);
+            }
+        }
+    }
+    if (reference->as_is)
+        return key;
+    if (sample_is_float(map->reference) && sample_is_float(map->to.sample))
+        return range_key(&map->to, map_value(map->reference, key));
+    return range_affine(&map->to, map->reference, map->reference_lo, map->reference_hi, key);
+}
+
+static void knots_match(const Map *map, const RankTable *ranks, const MapReference *reference,
+                        MapKnot *knots)
+{
+    for (uint32_t k = 0; k < ranks->n_knots; k++) {
+        const RankKnot *const rank = &ranks->knots[k];
+        const uint64_t below = rank->below ? rank->below : 1;
+        knots[k] = (MapKnot){.key = rank->key,
+                             .before = reference_quantile(map, reference, below, ranks->n),
+                             .at = reference_quantile(map, reference, rank->upto, ranks->n)};
+    }
+}
+
+/* Wide types: the knots of one map. */
+static void make_knots(Map *map, const ImgstatMethod *method, const MapSource *source,
+                       const MapReference *reference, MapKnot *knots)
+{
+    const RankTable *const ranks = source->ranks;
+    const bool one_level = ranks && ranks->n_knots == 1;
+    if (!ranks || ranks->n == 0 || (method->transform == IMGSTAT_EQUALIZE && one_level) ||
+        (reference->source && reference->source->n == 0)) {
+        map_unchanged_image(map);
+        return;
+    }
+    map->kind = MAP_KNOTS;
+    map->knots = knots;
+    map->n_knots = ranks->n_knots;
+    if (method->transform == IMGSTAT_EQUALIZE)
+        knots_equalize(&map->to, ranks, knots);
+    else
+        knots_match(map, ranks, reference, knots);
+}
+
+/* Everything but knots. */
+static void make_map(Map *map, const ImgstatMethod *method, const MapSource *source)
+{
+    const bool narrow = sample_is_narrow(map->from);
+    const bool clip = method->transform == IMGSTAT_PERCENTILE;
+    switch (method->transform) {
+    case IMGSTAT_STRETCH:
+    case IMGSTAT_PERCENTILE:
+        if (narrow)
+            map_clip_counts(
+                map, source->cdf,
+                clip ? clip_nano(method->has_clip ? method->clip_lo : transfer_clip) : 0,
+                clip ? clip_nano(method->has_clip ? method->clip_hi : transfer_clip) : 0);
+        else if (source->n == 0)
+            map_unchanged_image(map);
+        else
+            map_between(map, clip ? source->black : source->min_key,
+                        clip ? source->white : source->max_key);
+        return;
+    case IMGSTAT_MEANSTD:
+        map->kind = MAP_LINEAR;
+        map->origin = source->origin;
+        map->center = source->mean;
+        map->divisor = source->stddev;
+        map->factor = method->stddev;
+        map->offset = method->mean;
+        if (source->n == 0 || !isfinite(source->mean) || !isfinite(source->stddev))
+            map_unchanged_image(map);
+        return;
+    case IMGSTAT_GAMMA:
+        map->kind = MAP_POWER;
+        map->black = map->full_lo;
+        map->white = map->full_hi;
+        map->factor = method->gamma;
+        return;
+    case IMGSTAT_EQUALIZE:
+        map_equalize_counts(map, source->cdf);
+        return;
+    case IMGSTAT_MATCH:
+        map_match_counts(map, source->cdf);
+        return;
+    case IMGSTAT_CLAHE:
+        return;
+    }
+}
+
+/* map_sample, but that a match goes by reference_quantile, which knows of the depths. */
+static uint64_t table_key(const Map *map, const MapReference *reference, uint64_t key)
+{
+    if (map_stays(map, map->from, key) || map->kind != MAP_MATCH)
+        return map_sample(map, key);
+    const uint64_t count = map->cdf[key] > 0 ? map->cdf[key] : 1;
+    const uint64_t level = reference_quantile(map, reference, count, map->n);
+    return range_avoid(&map->to, range_clamp(&map->to, level));
+}
+
+static void make_table(Map *map, const ImgstatMethod *method, const MapSource *source,
+                       const MapReference *reference, uint32_t *table)
+{
+    const uint32_t entries = sample_record_bins(map->from);
+    const bool like = method->like != IMGSTAT_LIKE_IMGSTAT && source->n > 0;
+    if (like)
+        like_table(method, &map->to, source->cdf, entries, table);
+    for (uint32_t key = 0; key < entries; key++) {
+        uint64_t to = like && !map_stays(map, map->from, key) ? range_avoid(&map->to, table[key])
+                                                              : table_key(map, reference, key);
+        table[key] = (uint32_t)sample_raw(map->to.sample, to);
+    }
+    map->cdf = map->reference_cdf = NULL; /* the table replaces them */
+}
+
+/* A reference that is narrow while the image is wide counts by its own bins, and the other way
+ * round by its own ranks; narrow images need counts. */
+static ImgstatResult check_reference(const TransferShape *shape, const MatchReference *reference,
+                                     uint16_t n_maps, ImgstatError *err)
+{
+    if (!reference)
+        return error_set(err, IMGSTAT_ERR_ARG, "matching needs a reference");
+    if (reference->n_sources != 1 && reference->n_sources != n_maps)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "the reference has %u channels where the image has %u; one or as many are "
+                         "expected",
+                         reference->n_sources, n_maps);
+    if (sample_is_narrow(shape->sample) && !sample_is_narrow(reference->sample))
+        return error_set(
+            err, IMGSTAT_ERR_UNSUPPORTED,
+            "the reference has samples of type %s; for an image of type %s at most 16 bits "
+            "are supported",
+            imgstat_sample_name(reference->sample), imgstat_sample_name(shape->sample));
+    return IMGSTAT_OK;
+}
+
+/* full: what the output's type holds. */
+static MapReference set_reference(Map *map, const MatchReference *reference,
+                                  const MapSource *source, const MapRange *full)
+{
+    map->reference = reference->sample;
+    sample_full_scale(reference->sample, reference->bits, &map->reference_lo, &map->reference_hi);
+    map->reference_n = source->n;
+    map->reference_cdf = source->cdf;
+    const bool as_is = map->reference == full->sample && map->reference_lo == full->lo_key &&
+                       map->reference_hi == full->hi_key;
+    return (MapReference){.source = source, .as_is = as_is};
+}
+
+/* Floats have no full scale to speak of: matched to floats, they become the reference's values,
+ * wherever these lie. */
+static void range_of_reference(MapRange *range, ImgstatSample reference, const TransferShape *shape)
+{
+    if (!sample_is_float(range->sample) || !sample_is_float(reference))
+        return;
+    range_any(range);
+    range_set_nodata(range, shape->sample, shape->has_nodata, shape->nodata_key);
+}
+
+ImgstatResult transfer_create(BufferCache *scratch, const ImgstatMethod *method,
+                              const TransferShape *shape, const MapSource *sources,
+                              const MatchReference *reference, Transfer **out, ImgstatError *err)
+{
+    *out = NULL;
+    const bool match = method->transform == IMGSTAT_MATCH, narrow = sample_is_narrow(shape->sample);
+    const uint16_t n_maps = transfer_maps(method, shape);
+    IMGSTAT_TRY(transfer_check(method, shape, err));
+    if (match)
+        IMGSTAT_TRY(check_reference(shape, reference, n_maps, err));
+    uint8_t bits;
+    (void)transfer_output(method, shape, &bits);
+    MapRange range = transfer_range(method, shape);
+    if (match && !method->has_range)
+        range_of_reference(&range, reference->sample, shape);
+    Transfer *transfer;
+    IMGSTAT_TRY(transfer_begin(scratch, shape->sample, shape->bits, &range, bits, n_maps,
+                               shape->has_nodata, shape->nodata_key,
+                               transfer_channels(method, shape) == IMGSTAT_LUMA, &transfer, err));
+    transfer->transform = method->transform;
+    transfer->like = method->like;
+    size_t n_knots = 0;
+    if (!narrow && (match || method->transform == IMGSTAT_EQUALIZE))
+        for (uint16_t m = 0; m < n_maps; m++)
+            n_knots += sources[m].ranks ? sources[m].ranks->n_knots : 0;
+    if (n_knots &&
+        !(transfer->knots = buffer_cache_acquire(scratch, n_knots * sizeof *transfer->knots))) {
+        transfer_destroy(transfer);
+        return error_memory(err, n_knots * sizeof(MapKnot), "a transfer");
+    }
+    MapKnot *knots = transfer->knots;
+    for (uint16_t m = 0; m < n_maps; m++) {
+        Map *const map = &transfer->maps[m];
+        MapReference from = {0};
+        if (match)
+            from = set_reference(map, reference,
+                                 &reference->sources[reference->n_sources == 1 ? 0 : m],
+                                 &transfer->rescale.to);
+        if (narrow) {
+            make_map(map, method, &sources[m]);
+            transfer_unchanged(transfer, map);
+            make_table(map, method, &sources[m], &from,
+                       transfer->tables + (size_t)m * sample_record_bins(map->from));
+        } else if (match || method->transform == IMGSTAT_EQUALIZE) {
+            make_knots(map, method, &sources[m], &from, knots);
+            transfer_unchanged(transfer, map);
+            map->reference_cdf = NULL;
+            knots += sources[m].ranks ? sources[m].ranks->n_knots : 0;
+        } else
+            make_map(map, method, &sources[m]);
+    }
+    transfer_prepare(scratch, transfer);
+    *out = transfer;
+    return IMGSTAT_OK;
+}
+
+ImgstatResult transfer_create_counts(const ImgstatMethod *method, const TransferShape *shape,
+                                     const Record *record, const double *mean, const double *stddev,
+                                     Transfer **out, ImgstatError *err)
+{
+    *out = NULL;
+    const ImgstatChannels mode = transfer_channels(method, shape);
+    const uint16_t n_maps = transfer_maps(method, shape);
+    const size_t bins = sample_record_bins(shape->sample);
+    Record *joint = NULL;
+    if (mode == IMGSTAT_JOINT)
+        IMGSTAT_TRY(record_joint(NULL, record, shape->alpha, &joint, err));
+    const Record *const from = joint ? joint : record;
+    MapSource *const sources = calloc(n_maps, sizeof *sources);
+    uint64_t *const cdf = calloc(n_maps * bins, sizeof *cdf);
+    ImgstatResult result =
+        sources && cdf ? IMGSTAT_OK : error_memory(err, n_maps * bins * sizeof *cdf, "a transfer");
+    for (uint16_t m = 0, c = 0; result == IMGSTAT_OK && m < n_maps; m++, c++) {
+        if (mode == IMGSTAT_EACH && c == shape->alpha && c + 1 < from->channels)
+            c++;
+        sources[m] = map_source_counts(from, c, cdf + m * bins);
+        sources[m].mean = mean ? mean[m] : NAN;
+        sources[m].stddev = stddev ? stddev[m] : NAN;
+    }
+    if (result == IMGSTAT_OK)
+        result = transfer_create(NULL, method, shape, sources, NULL, out, err);
+    free(sources);
+    free(cdf);
+    record_destroy(joint);
+    return result;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* image.c: the public calls that load, transform and save one image. */
+#include "codec/encoder.h"
+#include "cpu/map_rows.h"
+#include "transform/clahe_page.h"
+
+#include <stdlib.h>
+
+enum { SORT_BYTES = 64 << 20 };
+
+ImgstatSample imgstat_transfer_output(const ImgstatTransfer *transfer, uint8_t *bits)
+{
+    const ImgstatSample sample = transfer->rescale.to.sample;
+    if (bits)
+        *bits = transfer->to_bits ? transfer->to_bits : (uint8_t)sample_bits(sample);
+    return sample;
+}
+
+/* A copy in host memory of an image in the device's, its mask behind it. */
+static ImgstatResult host_copy(Device *device, const ImagePro *image, ImagePro *out,
+                               ImgstatError *err)
+{
+    const size_t row = image_samples_per_row(image) * imgstat_sample_bytes(image->sample);
+    const size_t above = image->height - 1; /* the last row may end where the memory does */
+    const size_t pixels = above * image->pitch + row;
+    const size_t mask = image->mask ? above * image->mask_pitch + image->width : 0;
+    unsigned char *const memory = malloc(pixels + mask);
+    if (!memory)
+        return error_memory(err, pixels + mask, "a copy of the image");
+    const DevMem from = {.address = image->device.address, .bytes = pixels};
+    const DevMem from_mask = {.address = (uint64_t)(uintptr_t)image->mask, .bytes = mask};
+    ImgstatResult res = device->ops->download(device, memory, from, 0, pixels, err);
+    if (res == IMGSTAT_OK && mask > 0)
+        res = device->ops->download(device, memory + pixels, from_mask, 0, mask, err);
+    if (res != IMGSTAT_OK) {
+        free(memory);
+        return res;
+    }
+    *out = *image;
+    out->memory = IMGSTAT_HOST;
+    out->device_id = 0;
+    out->host = memory;
+    out->device.address = 0;
+    out->mask = image->mask ? memory + pixels : NULL;
+    out->release = free;
+    out->context = memory;
+    return IMGSTAT_OK;
+}
+
+/* Reads of several channels as one, but for the first, begin with a copy that the host makes unless
+ * all samples count (transfer_input_flat_view). */
+static bool needs_host(const ImgstatMethod *method, const TransferShape *shape,
+                       const ImagePro *image)
+{
+    return image->memory == IMGSTAT_CUDA && image->width > 0 && image->height > 0 &&
+           transfer_input_reads_again(method, shape->sample) && shape->channels > 1 &&
+           transfer_maps(method, shape) == 1 &&
+           (shape->alpha >= 0 || image->mask || transfer_channels(method, shape) == IMGSTAT_LUMA);
+}
+
+static ImgstatResult transfer_input_pixels(Device *device, const ImgstatMethod *method,
+                                           const ImagePro *image, const TransferShape *shape,
+                                           TransferInput **out, ImgstatError *err)
+{
+    *out = NULL;
+    ImagePro here = *image;
+    here.release = NULL;
+    if (needs_host(method, shape, image))
+        IMGSTAT_TRY(host_copy(device, image, &here, err));
+    Bands bands;
+    bands_of_image(device, &here, &bands);
+    const ImgstatResult res = transfer_input_image(method, &bands, shape, SORT_BYTES, out, err);
+    imgstat_image_release(&here);
+    return res;
+}
+
+/* The reference has no alpha channel of its own unless it has one more than its colours. */
+static ImgstatResult transfer_input_reference(Device *device, const ImagePro *reference,
+                                              const ImagePro *image, int16_t alpha,
+                                              const ImgstatMethod *method, TransferInput **out,
+                                              ImgstatError *err)
+{
+    const bool same = reference->channels == image->channels;
+    const TransferShape shape = shape_of_image(reference, same ? alpha : (int16_t)-1);
+    return transfer_input_pixels(device, method, reference, &shape, out, err);
+}
+
+ImgstatResult imgstat_transfer_create(ImgstatDevice *device, const ImgstatMethod *method,
+                                      const ImagePro *image, int16_t alpha,
+                                      const ImagePro *reference, ImgstatTransfer **out,
+                                      ImgstatError *err)
+{
+    if (out)
+        *out = NULL;
+    IMGSTAT_TRY(error_if_null(device && method && image && out, __func__, err));
+    IMGSTAT_TRY(image_check_alpha(image, alpha, err));
+    IMGSTAT_TRY(image_check_mask(image, err));
+    if (reference)
+        IMGSTAT_TRY(image_check_mask(reference, err));
+    if (method->transform == IMGSTAT_CLAHE)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "adaptive equalization depends on the place: it has no transfer");
+    IMGSTAT_TRY(
+        transfer_check_reference(method->transform == IMGSTAT_MATCH, reference != NULL, err));
+    const TransferShape shape = shape_of_image(image, alpha);
+    const ImgstatMethod bare = {.transform = method->transform, .channels = method->channels};
+    TransferInput *survey = NULL, *other = NULL;
+    MatchReference match = {.n_sources = 0};
+    ImgstatResult res = IMGSTAT_OK;
+    if (reference) {
+        res = transfer_input_reference(device, reference, image, alpha, &bare, &other, err);
+        if (res == IMGSTAT_OK)
+            match = (MatchReference){.sample = reference->sample,
+                                     .bits = reference->bits,
+                                     .n_sources = other->n_sources,
+                                     .sources = other->sources};
+    }
+    if (res == IMGSTAT_OK)
+        res = transfer_input_pixels(device, method, image, &shape, &survey, err);
+    if (res == IMGSTAT_OK)
+        res = transfer_create(device->scratch, method, &shape, survey->sources,
+                              reference ? &match : NULL, out, err);
+    transfer_input_destroy(survey);
+    transfer_input_destroy(other);
+    return res;
+}
+
+ImgstatResult imgstat_transfer_apply(ImgstatDevice *device, const ImgstatTransfer *transfer,
+                                     const ImagePro *from, int16_t alpha, ImagePro *to,
+                                     ImgstatError *err)
+{
+    IMGSTAT_TRY(error_if_null(device && transfer && from && to, __func__, err));
+    IMGSTAT_TRY(image_check_mask(from, err));
+    IMGSTAT_TRY(device->ops->apply(device, transfer, from, alpha, to, err));
+    return device->ops->wait(device, err);
+}
+
+/* Of a host image a new one; else the caller's. */
+static ImgstatResult output_image(const ImagePro *image, const Transfer *transfer, ImagePro *to,
+                                  ImgstatError *err)
+{
+    if (image->memory == IMGSTAT_CUDA)
+        return IMGSTAT_OK;
+    uint8_t bits;
+    const ImgstatSample sample = imgstat_transfer_output(transfer, &bits);
+    IMGSTAT_TRY(
+        image_create_unset(image->width, image->height, image->channels, sample, bits, to, err));
+    to->first_row = image->first_row;
+    if (image->has_nodata)
+        imgstat_image_set_nodata(to, sample_value(image->sample, image->nodata_key));
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult transform_adaptively(Device *device, const ImgstatMethod *method,
+                                          const ImagePro *image, int16_t alpha, ImagePro *to,
+                                          ImgstatError *err)
+{
+    const TransferShape shape = shape_of_image(image, alpha);
+    ClahePage *adapt = NULL;
+    Bands bands;
+    ImagePro whole = *image; /* even if it is a band of something else */
+    whole.first_row = 0;
+    bands_of_image(device, &whole, &bands);
+    ImgstatResult res = clahe_page_create(method, &shape, &bands, &adapt, err);
+    if (res == IMGSTAT_OK)
+        res = output_image(image, adapt->rescale, to, err);
+    if (res == IMGSTAT_OK) {
+        res = device->ops->clahe_apply(device, adapt, &whole, to, err);
+        if (res == IMGSTAT_OK)
+            res = device->ops->wait(device, err);
+        if (res != IMGSTAT_OK && image->memory != IMGSTAT_CUDA)
+            imgstat_image_release(to);
+    }
+    clahe_page_destroy(adapt);
+    return res;
+}
+
+ImgstatResult imgstat_image_transform(ImgstatDevice *device, const ImgstatMethod *method,
+                                      const ImagePro *image, int16_t alpha,
+                                      const ImagePro *reference, ImagePro *to, ImgstatError *err)
+{
+    const bool given = device && method && image && to;
+    if (to && image && image->memory != IMGSTAT_CUDA)
+        *to = (ImagePro){.memory = IMGSTAT_HOST};
+    IMGSTAT_TRY(error_if_null(given, __func__, err));
+    IMGSTAT_TRY(image_check_alpha(image, alpha, err));
+    IMGSTAT_TRY(image_check_mask(image, err));
+    if (method->transform == IMGSTAT_CLAHE)
+        return transform_adaptively(device, method, image, alpha, to, err);
+    Transfer *transfer = NULL;
+    IMGSTAT_TRY(imgstat_transfer_create(device, method, image, alpha, reference, &transfer, err));
+    ImgstatResult res = output_image(image, transfer, to, err);
+    if (res == IMGSTAT_OK) {
+        res = imgstat_transfer_apply(device, transfer, image, alpha, to, err);
+        if (res != IMGSTAT_OK && image->memory != IMGSTAT_CUDA)
+            imgstat_image_release(to);
+    }
+    transfer_destroy(transfer);
+    return res;
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+ImgstatResult imgstat_image_load(const char *path, const ImgstatOpen *how, uint32_t page,
+                                 ImagePro *out, ImgstatPage *info, ImgstatError *err)
+{
+    if (out)
+        *out = (ImagePro){.memory = IMGSTAT_HOST};
+    IMGSTAT_TRY(error_if_null(path && out, __func__, err));
+    ImgstatPage local;
+    ImgstatFile *file = NULL;
+    info = info ? info : &local;
+    ImgstatResult res = imgstat_file_open(path, how, &file, err);
+    if (res == IMGSTAT_OK)
+        res = imgstat_file_page(file, page, info, err);
+    if (res == IMGSTAT_OK)
+        res = imgstat_image_create(info->width, info->height, info->channels, info->sample,
+                                   info->bits, out, err);
+    if (res == IMGSTAT_OK) {
+        res = imgstat_file_read(file, out, err);
+        if (res != IMGSTAT_OK)
+            imgstat_image_release(out);
+    }
+    imgstat_file_close(file);
+    return res;
+}
+
+ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const char *path,
+                                 ImgstatFile *like, const ImgstatWrite *how, ImgstatError *err)
+{
+    static const ImgstatWrite as_input = {.format = NULL};
+    IMGSTAT_TRY(error_if_null(image && path, __func__, err));
+    IMGSTAT_TRY(image_check_alpha(image, alpha, err));
+    if (image->memory == IMGSTAT_CUDA)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "%s: the pixels are in device memory; host memory is expected", path);
+    how = how ? how : &as_input;
+    Decoder *const decoder = like ? like->decoder : NULL;
+    if (decoder && !decoder->channel_names)
+        return error_set(err, IMGSTAT_ERR_ARG, "%s: no page is selected to be like",
+                         like->source->name);
+    const EncodeFormat *format =
+        how->format ? encode_format_named(how->format) : encode_format_of_path(path);
+    if (!format && decoder && !how->format)
+        format = encode_format_named(decoder->page.format);
+    if (!format)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "%s: neither its ending nor a format says png or tiff", path);
+    const EncodeOptions encode = {.compression = how->compression,
+                                  .level = how->has_level ? how->level : -1,
+                                  .fast = how->fast};
+    const EncodePage page = {.width = image->width,
+                             .height = image->height,
+                             .channels = image->channels,
+                             .sample = image->sample,
+                             .bits =
+                                 image->bits ? image->bits : (uint8_t)sample_bits(image->sample),
+                             .alpha = alpha};
+    Warnings warnings = {.name = path};
+    AtomicFile *output = NULL;
+    Encoder *encoder = NULL;
+    ImgstatResult res = atomic_file_open(path, how->replace, 0666, &output, err);
+    if (res == IMGSTAT_OK)
+        res = format->create(output, &encode, &warnings, &encoder, err);
+    if (res == IMGSTAT_OK)
+        res = format->begin_page(encoder, decoder, &page, err);
+    if (res == IMGSTAT_OK)
+        res = format->write_rows(encoder, image->host, image->pitch, image->height, err);
+    if (res == IMGSTAT_OK)
+        res = format->finish(encoder, err);
+    if (encoder)
+        format->discard(encoder);
+    warnings_release(&warnings);
+    if (res == IMGSTAT_OK)
+        return atomic_file_commit(output, err);
+    atomic_file_discard(output);
+    return res;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* palette.c: the colours of a palette through a transfer. */
+#include "transform/palette.h"
+
+#include "cpu/map_rows.h"
+#include "png/encoder.h"
+#include "tiff/decoder.h"
+
+#include <stdlib.h>
+
+bool palette_used(const Decoder *decoder)
+{
+    return strcmp(decoder->page.photometric, "palette") == 0 && !decoder->how.indices;
+}
+
+static ImgstatResult png_colours(const Decoder *decoder, Palette *palette, ImgstatError *err)
+{
+    ImagePro *const colours = &palette->colours;
+    PngForm form;
+    IMGSTAT_TRY(png_form_read(decoder->source, &form, err));
+    palette->n_colors = form.n_colors;
+    uint8_t *to = colours->host;
+    for (size_t i = 0; i < colours->width; i++)
+        for (size_t c = 0; c < colours->channels; c++)
+            *to++ = i >= form.n_colors ? 0
+                    : c < 3            ? form.colors[i][c]
+                    : i < form.n_alpha ? form.alpha[i]
+                                       : 255;
+    return IMGSTAT_OK;
+}
+
+/* A TIFF's colours; false if the decoder holds none for so many indices. */
+static bool tiff_colours(const Decoder *decoder, ImagePro *colours)
+{
+    const TiffDecoder *const td = (const TiffDecoder *)(const void *)decoder;
+    const size_t bytes = imgstat_sample_bytes(colours->sample);
+    const void *const map = bytes == 1 ? (const void *)td->map8 : (const void *)td->map16;
+    if (!map || colours->channels != 3 || colours->width != 1u << td->layout.bits)
+        return false; /* the last: the file has changed since it was opened */
+    memcpy(colours->host, map, 3 * bytes * colours->width);
+    return true;
+}
+
+ImgstatResult palette_open(Decoder *decoder, Palette **out, ImgstatError *err)
+{
+    *out = NULL;
+    Palette *const palette = calloc(1, sizeof *palette);
+    if (!palette)
+        return error_memory(err, sizeof *palette, "a palette");
+    ImgstatOpen how = decoder->how;
+    how.indices = true;
+    how.warn = NULL; /* it has been said once */
+    const Codec *const codec = decoder->codec;
+    ImgstatResult res = codec->open(decoder->source, &how, &palette->indices, err);
+    if (res == IMGSTAT_OK) {
+        palette->indices->threads = decoder->threads;
+        palette->indices->way = decoder->way;
+        res = codec->select(palette->indices, decoder->page.page, err);
+    }
+    bool usable = false;
+    if (res == IMGSTAT_OK) {
+        const ImgstatPage *const page = &palette->indices->page;
+        usable = page->channels == 1 && page->bits <= 16 && decoder->page.channels >= 3;
+        if (usable)
+            res = imgstat_image_create(1u << page->bits, 1, decoder->page.channels,
+                                       decoder->page.sample, decoder->page.bits, &palette->colours,
+                                       err);
+    }
+    if (res == IMGSTAT_OK && usable) {
+        palette->n_colors = palette->colours.width;
+        if (codec == &png_codec)
+            res = png_colours(decoder, palette, err);
+        else
+            usable = tiff_colours(decoder, &palette->colours);
+    }
+    if (res != IMGSTAT_OK || !usable)
+        palette_close(palette);
+    else
+        *out = palette;
+    return res;
+}
+
+void palette_close(Palette *palette)
+{
+    if (!palette)
+        return;
+    if (palette->indices)
+        palette->indices->codec->close(palette->indices);
+    imgstat_image_release(&palette->colours);
+    free(palette);
+}
+
+ImgstatResult palette_check(const Palette *palette, const ImagePro *band, ImgstatError *err)
+{
+    if (palette->n_colors >= palette->colours.width)
+        return IMGSTAT_OK;
+    /* Only PNG has shorter palettes, and no indices of more than 8 bits. */
+    for (uint32_t y = 0; y < band->height; y++) {
+        const uint8_t *const row = (const uint8_t *)band->host + y * band->pitch;
+        unsigned largest = 0;
+        for (size_t x = 0; x < band->width; x++)
+            largest = row[x] > largest ? row[x] : largest;
+        if (largest >= palette->n_colors)
+            return error_set(err, IMGSTAT_ERR_FORMAT,
+                             "%s: row %u has index %u where the palette has %u colours",
+                             palette->indices->source->name, (unsigned)(band->first_row + y),
+                             largest, palette->n_colors);
+    }
+    return IMGSTAT_OK;
+}
+
+static uint16_t level_of(const ImagePro *colours, size_t index, size_t channel)
+{
+    const size_t at = index * colours->channels + channel;
+    if (colours->sample == IMGSTAT_U8)
+        return (uint16_t)(257u * ((const uint8_t *)colours->host)[at]);
+    return ((const uint16_t *)colours->host)[at];
+}
+
+ImgstatResult palette_transfer(const Palette *palette, const Transfer *transfer, int16_t alpha,
+                               uint16_t **out, ImgstatError *err)
+{
+    *out = NULL;
+    const ImagePro *const from = &palette->colours;
+    const size_t n = from->width;
+    ImagePro to;
+    IMGSTAT_TRY(
+        imgstat_image_create(from->width, 1, from->channels, from->sample, from->bits, &to, err));
+    uint16_t *const map = malloc(3 * n * sizeof *map);
+    ImgstatResult res = map ? transfer_apply(transfer, from, alpha, &to, err)
+                            : error_memory(err, 3 * n * sizeof *map, "a palette");
+    bool same = true;
+    for (size_t i = 0; res == IMGSTAT_OK && i < n; i++)
+        for (size_t c = 0; c < 3; c++) {
+            map[c * n + i] = level_of(&to, i, c);
+            same &= map[c * n + i] == level_of(from, i, c);
+        }
+    imgstat_image_release(&to);
+    if (res != IMGSTAT_OK || same)
+        free(map);
+    else
+        *out = map;
+    return res;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* test_device_choice.c: the rule prefers the device that was faster where both were timed. */
+#include "batch/device_choice.h"
+
+#include <criterion/criterion.h>
+
+static ImgstatPage page(uint32_t width, uint32_t height, uint16_t channels, ImgstatSample sample)
+{
+    return (ImgstatPage){.format = "tiff",
+                         .pages = 1,
+                         .width = width,
+                         .height = height,
+                         .channels = channels,
+                         .sample = sample,
+                         .alpha = -1,
+                         .photometric = channels == 3 ? "rgb" : "gray"};
+}
+
+static WorkSum measured(double n, ImgstatPage one, ImgstatMeasure how)
+{
+    WorkSum sum = {0};
+    work_add(&sum, &one, &(ImgstatWork){.measure = &how}, n);
+    return sum;
+}
+
+Test(device_choice, little_work_never_opens_a_gpu)
+{
+    const WorkSum nothing = {0};
+    const WorkSum photo =
+        measured(1, page(4000, 4000, 3, IMGSTAT_U8), (ImgstatMeasure){.median = true});
+    const WorkSum small =
+        measured(1000, page(256, 256, 3, IMGSTAT_U8), (ImgstatMeasure){.median = true});
+    for (unsigned threads = 1; threads <= 256; threads *= 2) {
+        cr_assert_lt(work_seconds_cpu(&nothing, threads), work_seconds_cuda(&nothing, threads));
+        cr_assert_lt(work_seconds_cpu(&photo, threads), work_seconds_cuda(&photo, threads));
+        cr_assert_lt(work_seconds_cpu(&small, threads), work_seconds_cuda(&small, threads));
+    }
+}
+
+Test(device_choice, more_threads_never_take_longer)
+{
+    const WorkSum sum =
+        measured(10, page(8000, 8000, 1, IMGSTAT_F64), (ImgstatMeasure){.shape = true});
+    for (unsigned threads = 1; threads < 256; threads *= 2)
+        cr_assert_gt(work_seconds_cpu(&sum, threads), work_seconds_cpu(&sum, 2 * threads));
+}
+
+Test(device_choice, much_work_for_one_thread_pays_for_a_gpu)
+{
+    const ImgstatMeasure how = {.median = true, .histogram = true, .shape = true};
+    const WorkSum sum = measured(16, page(20000, 20000, 1, IMGSTAT_F64), how);
+    cr_assert_gt(work_seconds_cpu(&sum, 1), work_seconds_cuda(&sum, 1));
+}
+
+/* Whole commands, in seconds, on an H200 or an H100 beside 16 processors (tests/bench/devices.sh):
+ * what is chosen takes at most 1.1 times the better. */
+Test(device_choice, chooses_what_was_faster)
+{
+    static const struct {
+        double n;
+        uint32_t width, height;
+        uint16_t channels;
+        ImgstatSample sample;
+        ImgstatTransform transform;
+        unsigned threads;
+        double cpu, cuda;
+    } rows[] = {
+        {1, 8192, 8192, 1, IMGSTAT_F32, IMGSTAT_STRETCH, 1, 0.464, 0.800},
+        {16, 2048, 2048, 1, IMGSTAT_F32, IMGSTAT_PERCENTILE, 4, 0.137, 0.614},
+        {1, 8192, 4096, 1, IMGSTAT_F64, IMGSTAT_GAMMA, 1, 0.461, 0.497},
+        {1, 8192, 8192, 1, IMGSTAT_F32, IMGSTAT_EQUALIZE, 1, 1.326, 0.679},
+        {1, 8192, 8192, 1, IMGSTAT_F32, IMGSTAT_EQUALIZE, 4, 0.717, 0.608},
+        {1, 8192, 8192, 1, IMGSTAT_F32, IMGSTAT_EQUALIZE, 16, 0.552, 0.646},
+        {16, 2048, 2048, 1, IMGSTAT_F32, IMGSTAT_EQUALIZE, 1, 1.402, 0.636},
+        {16, 2048, 2048, 1, IMGSTAT_F32, IMGSTAT_EQUALIZE, 16, 0.285, 0.884},
+        {1, 4096, 4096, 1, IMGSTAT_F32, IMGSTAT_EQUALIZE, 1, 0.366, 0.435},
+        {1, 8192, 4096, 1, IMGSTAT_F64, IMGSTAT_EQUALIZE, 2, 1.122, 0.671},
+        {1, 8192, 4096, 1, IMGSTAT_F64, IMGSTAT_EQUALIZE, 16, 0.575, 0.708},
+        {1, 16384, 8192, 1, IMGSTAT_U16, IMGSTAT_CLAHE, 1, 0.638, 0.720},
+        {1, 8192, 8192, 3, IMGSTAT_U8, IMGSTAT_CLAHE, 1, 0.786, 0.632},
+        {1, 8192, 8192, 3, IMGSTAT_U8, IMGSTAT_CLAHE, 4, 0.454, 0.643},
+        {1, 8192, 8192, 3, IMGSTAT_U8, IMGSTAT_EQUALIZE, 16, 0.251, 0.579},
+        {1, 4096, 4096, 3, IMGSTAT_F32, IMGSTAT_EQUALIZE, 1, 1.529, 0.865},
+        {6, 2048, 2048, 3, IMGSTAT_F32, IMGSTAT_EQUALIZE, 4, 0.595, 0.778},
+        {1, 4096, 4096, 3, IMGSTAT_U32, IMGSTAT_EQUALIZE, 1, 1.649, 0.817},
+        {1, 4096, 4096, 3, IMGSTAT_U32, IMGSTAT_EQUALIZE, 16, 0.706, 0.867},
+        {60, 512, 512, 3, IMGSTAT_U8, IMGSTAT_STRETCH, 2, 0.569, 0.900},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const ImgstatPage one =
+            page(rows[i].width, rows[i].height, rows[i].channels, rows[i].sample);
+        const ImgstatMethod method = {.transform = rows[i].transform};
+        WorkSum sum = {0};
+        work_add(&sum, &one, &(ImgstatWork){.method = &method}, rows[i].n);
+        const double cpu = work_seconds_cpu(&sum, rows[i].threads);
+        const double cuda = work_seconds_cuda(&sum, rows[i].threads);
+        const double taken = cuda < cpu ? rows[i].cuda : rows[i].cpu;
+        const double best = rows[i].cuda < rows[i].cpu ? rows[i].cuda : rows[i].cpu;
+        cr_expect_leq(taken, 1.1 * best, "row %zu: %g and %g s expected, %g and %g measured", i,
+                      cpu, cuda, rows[i].cpu, rows[i].cuda);
+    }
+}
+
+Test(device_choice, names_a_device_and_a_reason)
+{
+    char why[200] = "";
+    const ImgstatMeasure how = {0};
+    const ImgstatJob job = {.input = "missing.png"};
+    const char *const name =
+        imgstat_device_choose(&job, 1, &(ImgstatWork){.measure = &how}, NULL, 2, why, sizeof why);
+    cr_assert_str_eq(name, "cpu", "nothing to read is nothing to do");
+    cr_assert_str_not_empty(why);
+}

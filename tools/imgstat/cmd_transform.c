@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_transform.c: normalize, equalize and apply: from inputs to a batch of the library. */
+#include "base/error.h"
+#include "commands.h"
+#include "cpu/map_rows.h"
+#include "heap.h"
+#include "outputs.h"
+#include "plan.h"
+#include "progress.h"
+#include "status.h"
+#include "text.h"
+#include "transform/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct Run {
+    const Options *options;
+    const Outputs *outputs;
+    Progress progress;
+    size_t written, failed, skipped;
+    size_t measured; /* of --together, so far */
+} Run;
+
+/* The cause in a sentence that begins with the name of a file, of which names may have colons, too.
+ */
+static const char *cause_of(const Outputs *outputs, const char *sentence)
+{
+    const char *const colon = strstr(sentence, ": ");
+    const char *cause = colon != NULL ? colon + 2 : sentence;
+    for (size_t i = 0; colon != NULL && strstr(cause, ": ") != NULL && i < 2 * outputs->n; i++) {
+        const ImgstatJob *const job = &outputs->jobs[i / 2];
+        char *const name = text_display(i % 2 ? job->output : job->input);
+        const char *const own = text_cause(sentence, name);
+        const bool begins = strncmp(sentence, name, strlen(name)) == 0;
+        free(name);
+        if (begins && own > sentence)
+            return own;
+    }
+    return cause;
+}
+
+/* "name: cause" becomes "name: warning: cause", so that it is not taken for an error. */
+static void on_warning(void *context, const char *sentence)
+{
+    Run *const run = context;
+    if (run->options->quiet)
+        return;
+    const char *const cause = cause_of(run->outputs, sentence);
+    progress_clear(&run->progress);
+    fprintf(stderr, "%.*swarning: %s\n", (int)(cause - sentence), sentence, cause);
+}
+
+static void on_measuring(void *context, size_t measured)
+{
+    Run *const run = context;
+    const size_t n = run->outputs->n;
+    if (measured < run->measured) /* they are read again */
+        run->progress = progress_begin("measured ", n, run->options->quiet);
+    run->measured = measured;
+    progress_show(&run->progress, measured, n);
+    if (measured == n) {
+        progress_clear(&run->progress);
+        run->progress = progress_begin("", n, run->options->quiet);
+    }
+}
+
+static bool on_done(void *context, const ImgstatDone *done)
+{
+    Run *const run = context;
+    const ImgstatJob *const job = &run->outputs->jobs[done->job];
+    if (done->result != IMGSTAT_OK) {
+        run->failed++;
+        status_raise(STATUS_FAILED);
+        progress_clear(&run->progress);
+        fprintf(stderr, "%s\n", done->message);
+    } else if (done->skipped) {
+        run->skipped++;
+    } else {
+        run->written++;
+    }
+    if (run->options->verbose && done->result == IMGSTAT_OK) {
+        char *const from = text_display(job->input), *const to = text_display(job->output);
+        progress_clear(&run->progress);
+        if (done->skipped)
+            fprintf(stderr, "%s: exists already\n", to);
+        else
+            fprintf(stderr, "%s -> %s: %.3f s\n", from, to, done->seconds);
+        free(from);
+        free(to);
+    }
+    progress_show(&run->progress, done->job + 1, run->outputs->n);
+    return true;
+}
+
+static bool on_poll(void *context)
+{
+    (void)context;
+    return status_interrupted() != 0;
+}
+
+static bool is_skipped(const TransformOptions *t, const ImgstatJob *job)
+{
+    return t->skip_existing && atomic_file_exists(job->output);
+}
+
+/* What the headers of a file tell against a transfer is said as when it is applied. */
+static bool foresee(const Options *o, const ImgstatTransfer *given, const ImgstatJob *job)
+{
+    ImgstatError error;
+    uint64_t bytes;
+    if (!source_is_file(job->input, &bytes))
+        return true; /* standard input and pipes can be read only once */
+    ImgstatFile *file = NULL;
+    const ImgstatOpen open = {.limits = o->limits};
+    ImgstatResult result = imgstat_file_open(job->input, &open, &file, &error);
+    const uint32_t first = job->has_page ? job->page : 0;
+    const uint32_t end = job->has_page || file == NULL ? first + 1 : imgstat_file_pages(file);
+    for (uint32_t number = first; result == IMGSTAT_OK && number < end; number++) {
+        ImgstatPage page;
+        result = imgstat_file_page(file, number, &page, &error);
+        if (result != IMGSTAT_OK || page_is_mask(&page))
+            continue;
+        const ImagePro image = {
+            .channels = page.channels, .sample = page.sample, .bits = page.bits};
+        result = apply_check(given, &image, page.alpha, &error);
+        result = error_name(&error, result, job->input);
+    }
+    imgstat_file_close(file);
+    if (result != IMGSTAT_OK)
+        fprintf(stderr, "%s\n", error.message);
+    return result == IMGSTAT_OK;
+}
+
+/* Without writing it can be told of what exists, and of a given transfer whether it suits; not
+ * whether the pixels of an input can be read. */
+static void list(const Run *run, const ImgstatTransfer *given)
+{
+    const bool replace = run->options->transform.write.replace;
+    for (size_t i = 0; i < run->outputs->n; i++) {
+        const ImgstatJob *const job = &run->outputs->jobs[i];
+        const bool keep = !replace && atomic_file_exists(job->output);
+        if (given != NULL && !keep && !foresee(run->options, given, job)) {
+            status_raise(STATUS_FAILED);
+            continue;
+        }
+        char *const from = text_display(job->input), *const to = text_display(job->output);
+        printf("%s -> %s%s\n", from, to, keep ? " (exists already)" : "");
+        free(from);
+        free(to);
+    }
+}
+
+static bool save_transfer(const Run *run, const ImgstatTransfer *transfer)
+{
+    ImgstatError error;
+    const Options *const o = run->options;
+    const char *const path = o->transform.save_transfer;
+    if (run->written == 0 && atomic_file_exists(path)) /* all was done before */
+        return true;
+    if (transfer == NULL) {
+        char *const name = text_display(path);
+        fprintf(stderr, "%s: %s: not written: %s\n", o->command, name,
+                run->written == 0 ? "no image was transformed"
+                                  : "there is no single transfer; --together makes one");
+        free(name);
+        return false;
+    }
+    if (imgstat_transfer_save(transfer, path, o->transform.write.replace, &error) == IMGSTAT_OK)
+        return true;
+    fprintf(stderr, "%s\n", error.message);
+    return false;
+}
+
+static void summarize(const Run *run, size_t total)
+{
+    const Options *const o = run->options;
+    const size_t left = total - run->written - run->failed - run->skipped;
+    const bool interrupted = status_interrupted() != 0;
+    if (!interrupted && (total < 2 || (o->quiet && run->failed == 0)))
+        return;
+    fprintf(stderr, "%s%zu written, %zu failed", interrupted ? "interrupted: " : "", run->written,
+            run->failed);
+    if (run->skipped > 0)
+        fprintf(stderr, ", %zu skipped", run->skipped);
+    if (left > 0)
+        fprintf(stderr, ", %zu not done", left);
+    fputc('\n', stderr);
+}
+
+/* What is left to do decides about the device. */
+static PlanDevice plan(const Options *o, const Outputs *outputs, const ImgstatTransfer *given)
+{
+    const TransformOptions *const t = &o->transform;
+    const ImgstatWork work = {.method = given != NULL ? NULL : &t->method, .transfer = given};
+    InputList left = {.items = text_alloc((outputs->n + 1) * sizeof *left.items)};
+    for (size_t i = 0; i < outputs->n; i++) {
+        const ImgstatJob *const job = &outputs->jobs[i];
+        if (!is_skipped(t, job))
+            left.items[left.n++] =
+                (Input){.path = (char *)job->input, .has_page = job->has_page, .page = job->page};
+    }
+    const PlanDevice device = plan_device(o, &left, &work);
+    free(left.items);
+    if (o->verbose)
+        fprintf(stderr, "%s: device %s: %s\n", o->command, device.name, device.why);
+    return device;
+}
+
+static void on_fallen_back(void *context, const char *why)
+{
+    Run *const run = context;
+    if (!run->options->verbose)
+        return;
+    progress_clear(&run->progress);
+    fprintf(stderr, "%s: %s; the CPU takes over\n", run->options->command, why);
+}
+
+static bool names_file(const char *sentence, const char *path)
+{
+    char *const name = text_display(path);
+    const bool names = strncmp(sentence, name, strlen(name)) == 0;
+    free(name);
+    return names;
+}
+
+static void transform(const Options *o, const InputList *inputs, Run *run,
+                      const ImgstatTransfer *given)
+{
+    const TransformOptions *const t = &o->transform;
+    ImgstatTransfer *made = NULL;
+    ImgstatError error;
+    char *path = NULL; /* of a reference that is named with its page */
+    uint32_t page = 0;
+    const bool match = t->method.transform == IMGSTAT_MATCH;
+    const bool paged = match && input_names_page(t->reference, &path, &page);
+    heap_keep(t->memory); /* planning may open a GPU, whose driver starts threads */
+    const PlanDevice device = plan(o, run->outputs, given);
+    const ImgstatBatch batch = {
+        .method = t->method,
+        .transfer = given,
+        .reference = paged   ? path
+                     : match ? t->reference
+                             : NULL,
+        .reference_page = page,
+        .together = t->together,
+        .skip_existing = t->skip_existing,
+        .write = t->write,
+        .open = {.limits = o->limits, .warn = on_warning, .warn_context = run},
+        .device = device.name,
+        .fallen_back = device.chosen ? on_fallen_back : NULL,
+        .threads = o->jobs,
+        .memory = t->memory,
+        .progress = on_done,
+        .measuring = on_measuring,
+        .cancelled = on_poll,
+        .context = run,
+        .made = t->save_transfer != NULL ? &made : NULL};
+    run->progress = progress_begin(t->together ? "measured " : "", run->outputs->n, o->quiet);
+    status_catch_gently();
+    const ImgstatResult result =
+        imgstat_batch_run(&batch, run->outputs->jobs, run->outputs->n, &error);
+    progress_clear(&run->progress);
+    if (result != IMGSTAT_OK && result != IMGSTAT_ERR_CANCELLED) {
+        fprintf(stderr, "%s: %s\n", o->command, error.message);
+        const bool of_file = match && names_file(error.message, batch.reference);
+        status_raise(result == IMGSTAT_ERR_ARG && !of_file ? STATUS_USAGE : STATUS_FAILED);
+    } else if (t->save_transfer != NULL && result == IMGSTAT_OK && run->failed < inputs->n &&
+               !save_transfer(run, made)) {
+        status_raise(STATUS_FAILED);
+    }
+    imgstat_transfer_destroy(made);
+    free(path);
+    if (status_interrupted() != 0)
+        status_raise(128 + status_interrupted());
+}
+
+/* What would be found out only after all the work. */
+static bool check_saving(const Options *o, const InputList *inputs)
+{
+    const TransformOptions *const t = &o->transform;
+    if (t->save_transfer == NULL)
+        return true;
+    if (inputs->n > 1 && !t->together) {
+        fprintf(stderr,
+                "%s: each of %zu images would have a transfer of its own to save; --together makes "
+                "one\n",
+                o->command, inputs->n);
+        status_raise(STATUS_USAGE);
+        return false;
+    }
+    if (t->write.replace || t->skip_existing || !atomic_file_exists(t->save_transfer))
+        return true;
+    char *const name = text_display(t->save_transfer);
+    fprintf(stderr, "%s: %s: exists already; --force replaces it\n", o->command, name);
+    free(name);
+    status_raise(STATUS_FAILED);
+    return false;
+}
+
+static void run_command(const Options *o, const InputList *inputs)
+{
+    Outputs outputs;
+    ImgstatTransfer *given = NULL;
+    ImgstatError error;
+    Run run = {.options = o, .outputs = &outputs};
+    if (strcmp(o->transform.output, "-") != 0 && !o->transform.dry_run)
+        status_outlive_readers();
+    if (!outputs_plan(o, inputs, &outputs)) {
+        status_raise(STATUS_USAGE);
+    } else if (check_saving(o, inputs)) {
+        for (size_t i = 0; i < inputs->n; i++)
+            if (inputs->items[i].problem != NULL) {
+                fprintf(stderr, "%s\n", inputs->items[i].problem);
+                status_raise(STATUS_FAILED);
+                run.failed++;
+            }
+        if (o->transform.transfer != NULL &&
+            imgstat_transfer_load(o->transform.transfer, &given, &error) != IMGSTAT_OK) {
+            fprintf(stderr, "%s\n", error.message);
+            status_raise(STATUS_FAILED);
+        } else if (o->transform.dry_run) {
+            list(&run, given);
+        } else if (!outputs_make_folders(o, &outputs)) {
+            status_raise(STATUS_FAILED);
+        } else {
+            transform(o, inputs, &run, given);
+            summarize(&run, inputs->n);
+        }
+    }
+    imgstat_transfer_destroy(given);
+    outputs_release(&outputs);
+}
+
+static void run_transform(Command command, int argc, char **argv)
+{
+    Options options;
+    const ParseResult parsed = options_parse(command, argc, argv, &options);
+    if (parsed == PARSE_RUN) {
+        InputList inputs;
+        outputs_leave_out(&options);
+        inputs_collect(&options, &inputs);
+        run_command(&options, &inputs);
+        inputs_release(&inputs);
+    } else if (parsed == PARSE_ERROR) {
+        status_raise(STATUS_USAGE);
+    }
+    options_release(&options);
+}
+
+void cmd_normalize(int argc, char **argv)
+{
+    run_transform(COMMAND_NORMALIZE, argc, argv);
+}
+
+void cmd_equalize(int argc, char **argv)
+{
+    run_transform(COMMAND_EQUALIZE, argc, argv);
+}
+
+void cmd_apply(int argc, char **argv)
+{
+    run_transform(COMMAND_APPLY, argc, argv);
+}

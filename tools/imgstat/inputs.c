@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/* inputs.c: walks directories and takes page numbers off names. */
+#define _GNU_SOURCE
+#include "inputs.h"
+#include "codec/encoder.h"
+#include "text.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A directory that was entered. */
+typedef struct Folder {
+    dev_t device;
+    ino_t inode;
+    char *path;
+} Folder;
+
+/* Links to directories are entered behind all that is there without them, and what was entered
+ * already is not entered again: links in a circle end, and no image is taken twice. */
+typedef struct Walk {
+    const Options *options;
+    InputList *list;
+    void *entered; /* a tree of Folder */
+    char **links;
+    size_t n_links, capacity;
+} Walk;
+
+static char *copy(const char *text)
+{
+    const size_t bytes = strlen(text) + 1;
+    return memcpy(text_alloc(bytes), text, bytes);
+}
+
+static char *join(const char *directory, const char *name)
+{
+    const size_t length = strlen(directory);
+    const char *const slash = length > 0 && directory[length - 1] == '/' ? "" : "/";
+    const size_t bytes = length + strlen(name) + 2;
+    char *const path = text_alloc(bytes);
+    snprintf(path, bytes, "%s%s%s", directory, slash, name);
+    return path;
+}
+
+static Input *add(InputList *list, const char *path)
+{
+    if (list->n == list->capacity) {
+        const size_t capacity = list->capacity > 0 ? 2 * list->capacity : 16;
+        Input *const items = text_alloc(capacity * sizeof *items);
+        if (list->n > 0)
+            memcpy(items, list->items, list->n * sizeof *items);
+        free(list->items);
+        list->items = items;
+        list->capacity = capacity;
+    }
+    Input *const input = &list->items[list->n++];
+    const char *const slash = strrchr(path, '/');
+    *input = (Input){.path = copy(path), .below = slash != NULL ? (size_t)(slash + 1 - path) : 0};
+    return input;
+}
+
+static void add_problem(InputList *list, const char *path, const char *cause)
+{
+    char *const name = text_display(path);
+    const size_t bytes = strlen(name) + strlen(cause) + 3;
+    char *const sentence = text_alloc(bytes);
+    snprintf(sentence, bytes, "%s: %s", name, cause);
+    free(name);
+    add(list, path)->problem = sentence;
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name); /* not by locale: the same order everywhere */
+}
+
+static int not_hidden(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static bool is_left_out(const Options *o, const struct stat *info)
+{
+    return o->has_leave_out && o->leave_out_device == info->st_dev &&
+           o->leave_out_inode == info->st_ino;
+}
+
+static int by_identity(const void *a, const void *b)
+{
+    const Folder *const x = a, *const y = b;
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    return x->inode == y->inode ? 0 : x->inode < y->inode ? -1 : 1;
+}
+
+static void release_folder(void *folder)
+{
+    free(((Folder *)folder)->path);
+    free(folder);
+}
+
+static void tell_again(const Options *o, const char *path, const Folder *entered)
+{
+    if (o->quiet)
+        return;
+    char *const name = text_display(path), *const first = text_display(entered->path);
+    fprintf(stderr, "%s: warning: is %s again, which is entered once\n", name, first);
+    free(name);
+    free(first);
+}
+
+static bool enter(Walk *walk, const char *path, const struct stat *info)
+{
+    Folder *const folder = text_alloc(sizeof *folder);
+    *folder = (Folder){.device = info->st_dev, .inode = info->st_ino, .path = copy(path)};
+    Folder *const *const place = tsearch(folder, &walk->entered, by_identity);
+    const bool is_new = place != NULL && *place == folder;
+    if (place == NULL)
+        add_problem(walk->list, path, strerror(ENOMEM));
+    else if (!is_new)
+        tell_again(walk->options, path, *place);
+    if (!is_new)
+        release_folder(folder);
+    return is_new;
+}
+
+static void keep_link(Walk *walk, const char *path)
+{
+    if (walk->n_links == walk->capacity) {
+        const size_t capacity = walk->capacity > 0 ? 2 * walk->capacity : 16;
+        char **const links = text_alloc(capacity * sizeof *links);
+        if (walk->n_links > 0)
+            memcpy(links, walk->links, walk->n_links * sizeof *links);
+        free(walk->links);
+        walk->links = links;
+        walk->capacity = capacity;
+    }
+    walk->links[walk->n_links++] = copy(path);
+}
+
+static bool is_link(const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
+}
+
+/* Adds the images of a directory and of those inside, less what links lead to. */
+static void walk_directory(Walk *walk, const char *path, const struct stat *info)
+{
+    const Options *const o = walk->options;
+    if (!enter(walk, path, info))
+        return;
+    struct dirent **entries = NULL;
+    const int n = scandir(path, &entries, not_hidden, by_bytes);
+    if (n < 0) {
+        add_problem(walk->list, path, strerror(errno));
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        char *const child = join(path, entries[i]->d_name);
+        struct stat child_info;
+        const bool known = stat(child, &child_info) == 0;
+        if (known && S_ISDIR(child_info.st_mode)) {
+            const bool entered = o->recursive && !is_left_out(o, &child_info);
+            if (entered && is_link(child))
+                keep_link(walk, child);
+            else if (entered)
+                walk_directory(walk, child, &child_info);
+        } else if (!known && o->recursive && entries[i]->d_type == DT_DIR) {
+            add_problem(walk->list, child,
+                        strerror(errno)); /* what it holds is not left out unsaid */
+        } else if (encode_format_of_path(entries[i]->d_name) != NULL &&
+                   (!known || S_ISREG(child_info.st_mode))) {
+            add(walk->list, child); /* a dangling link named so is reported when it is opened */
+        }
+        free(child);
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+/* By the bytes of the names that a path consists of. */
+static int by_names(const void *a, const void *b)
+{
+    const char *x = ((const Input *)a)->path, *y = ((const Input *)b)->path;
+    while (*x == *y && *x != '\0') {
+        x++;
+        y++;
+    }
+    const int left = *x == '/' ? 1 : (unsigned char)*x + (*x != '\0');
+    const int right = *y == '/' ? 1 : (unsigned char)*y + (*y != '\0');
+    return left - right;
+}
+
+/* Adds what a directory holds; returns how many entries it added. */
+static size_t collect_directory(const Options *o, const char *path, const struct stat *info,
+                                InputList *list)
+{
+    Walk walk = {.options = o, .list = list};
+    const size_t before = list->n;
+    walk_directory(&walk, path, info);
+    for (size_t i = 0; i < walk.n_links; i++) { /* they may lead to more of them */
+        struct stat link_info;
+        if (stat(walk.links[i], &link_info) == 0)
+            walk_directory(&walk, walk.links[i], &link_info);
+        free(walk.links[i]);
+    }
+    if (walk.n_links > 0)
+        qsort(list->items + before, list->n - before, sizeof *list->items, by_names);
+    free(walk.links);
+    tdestroy(walk.entered, release_folder);
+    return list->n - before;
+}
+
+/* "name[12]" -> "name" and 12; false for anything else. */
+static bool split_page(const char *name, char **path, uint32_t *page)
+{
+    const size_t length = strlen(name);
+    if (length < 4 || name[length - 1] != ']')
+        return false;
+    size_t start = length - 1;
+    while (start > 0 && isdigit((unsigned char)name[start - 1]))
+        start--;
+    const size_t digits = length - 1 - start;
+    if (start < 2 || name[start - 1] != '[' || digits == 0 || digits > 9)
+        return false;
+    *page = (uint32_t)strtoul(name + start, NULL, 10);
+    *path = copy(name);
+    (*path)[start - 1] = '\0';
+    return true;
+}
+
+bool input_names_page(const char *name, char **path, uint32_t *page)
+{
+    struct stat info;
+    return stat(name, &info) != 0 && split_page(name, path, page);
+}
+
+static void collect_name(const Options *o, const char *name, InputList *list)
+{
+    struct stat info;
+    char *path = NULL;
+    uint32_t page = 0;
+    if (strcmp(name, "-") == 0) {
+        add(list, name);
+    } else if (stat(name, &info) == 0) {
+        if (!S_ISDIR(info.st_mode))
+            add(list, name);
+        else if (collect_directory(o, name, &info, list) == 0)
+            add_problem(list, name,
+                        o->recursive ? "no .png or .tif file in this directory"
+                                     : "no .png or .tif file in this directory itself; "
+                                       "--recursive enters the ones inside");
+    } else if (input_names_page(name, &path, &page)) {
+        Input *const input = add(list, path);
+        input->has_page = true;
+        input->page = page;
+        free(path);
+    } else {
+        add(list, name); /* opening it gives the cause */
+    }
+}
+
+/* Files of a directory are named from there on. */
+static void set_below(const char *name, InputList *list, size_t first)
+{
+    struct stat info;
+    const size_t length = strlen(name);
+    if (stat(name, &info) != 0 || !S_ISDIR(info.st_mode))
+        return;
+    for (size_t i = first; i < list->n; i++)
+        if (list->items[i].problem == NULL)
+            list->items[i].below = length + (name[length - 1] != '/');
+}
+
+void inputs_collect(const Options *options, InputList *out)
+{
+    *out = (InputList){0};
+    for (size_t i = 0; i < options->n_names; i++) {
+        const size_t before = out->n;
+        collect_name(options, options->names[i], out);
+        set_below(options->names[i], out, before);
+        for (size_t k = before; options->has_page && k < out->n; k++) {
+            if (!out->items[k].has_page) {
+                out->items[k].has_page = true;
+                out->items[k].page = options->page;
+            }
+        }
+    }
+}
+
+void inputs_release(InputList *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        free(list->items[i].path);
+        free(list->items[i].problem);
+    }
+    free(list->items);
+    *list = (InputList){0};
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* text.c: UTF-8 repair and width, and numbers that read back exactly. */
+#define _GNU_SOURCE
+#include "text.h"
+#include "base/utf8.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *text_alloc(size_t bytes)
+{
+    void *memory = malloc(bytes > 0 ? bytes : 1);
+    if (memory == NULL) {
+        fputs("imgstat: out of memory\n", stderr);
+        exit(1);
+    }
+    return memory;
+}
+
+static char *repair(const char *bytes, bool mask_controls)
+{
+    char *const out = text_alloc(3 * strlen(bytes) + 1);
+    const unsigned char *s = (const unsigned char *)bytes;
+    size_t n = 0;
+    while (*s != '\0') {
+        uint32_t code;
+        const size_t length = utf8_decode(s, &code);
+        if (code == UTF8_INVALID) {
+            n += (size_t)(stpcpy(out + n, UTF8_REPLACEMENT) - (out + n));
+        } else if (mask_controls && utf8_is_control(code)) {
+            out[n++] = '?';
+        } else {
+            memcpy(out + n, s, length);
+            n += length;
+        }
+        s += length;
+    }
+    out[n] = '\0';
+    return out;
+}
+
+char *text_utf8(const char *bytes)
+{
+    return repair(bytes, false);
+}
+
+char *text_display(const char *bytes)
+{
+    return repair(bytes, true);
+}
+
+const char *text_cause(const char *sentence, const char *name)
+{
+    const size_t length = strlen(name);
+    if (strncmp(sentence, name, length) == 0 && strncmp(sentence + length, ": ", 2) == 0)
+        return sentence + length + 2;
+    const char *const ellipsis = strstr(sentence, "\xE2\x80\xA6");
+    const char *const colon = ellipsis != NULL ? strstr(ellipsis, ": ") : NULL;
+    return colon != NULL ? colon + 2 : sentence;
+}
+
+/* The common blocks are enough for aligning file names; a full table would be larger than the
+ * rest of the program's text handling. */
+static size_t character_width(uint32_t c)
+{
+    static const struct {
+        uint32_t first, last;
+        size_t width;
+    } blocks[] = {
+        {0x0300, 0x036F, 0},   {0x0483, 0x0489, 0},   {0x0591, 0x05BD, 0},   {0x064B, 0x065F, 0},
+        {0x1100, 0x115F, 2},   {0x1AB0, 0x1AFF, 0},   {0x1DC0, 0x1DFF, 0},   {0x200B, 0x200F, 0},
+        {0x20D0, 0x20FF, 0},   {0x2E80, 0x303E, 2},   {0x3041, 0xA4CF, 2},   {0xAC00, 0xD7A3, 2},
+        {0xF900, 0xFAFF, 2},   {0xFE00, 0xFE0F, 0},   {0xFE20, 0xFE2F, 0},   {0xFE30, 0xFE6F, 2},
+        {0xFF00, 0xFF60, 2},   {0xFFE0, 0xFFE6, 2},   {0x1F300, 0x1F64F, 2}, {0x1F680, 0x1F6FF, 2},
+        {0x1F900, 0x1F9FF, 2}, {0x20000, 0x3FFFD, 2},
+    };
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
+        if (c >= blocks[i].first && c <= blocks[i].last)
+            return blocks[i].width;
+    return 1;
+}
+
+size_t text_width(const char *utf8)
+{
+    size_t width = 0;
+    for (const unsigned char *s = (const unsigned char *)utf8; *s != '\0';) {
+        uint32_t code;
+        s += utf8_decode(s, &code);
+        width += character_width(code);
+    }
+    return width;
+}
+
+bool text_is_utf8(void)
+{
+    /* The order in which the C library looks; asking it would load the whole locale. */
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *const value = getenv(names[i]);
+        if (value != NULL && *value != '\0')
+            return strcasestr(value, "UTF-8") != NULL || strcasestr(value, "UTF8") != NULL;
+    }
+    return false;
+}
+
+void text_real(char out[TEXT_NUMBER], double value)
+{
+    if (!isfinite(value)) {
+        strcpy(out, "null");
+        return;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(out, TEXT_NUMBER, "%.*g", digits, value);
+        if (strtod(out, NULL) == value)
+            break;
+    }
+    if (strpbrk(out, ".e") == NULL)
+        strcat(out, ".0");
+}
+
+void text_number(char out[TEXT_NUMBER], double value, bool whole)
+{
+    /* No integer sample is 2^64, nor is any that a reader of 64 bits takes. */
+    if (whole && isfinite(value) && value == floor(value) && fabs(value) < 0x1p64)
+        snprintf(out, TEXT_NUMBER, "%.0f", value == 0 ? 0.0 : value);
+    else
+        text_real(out, value);
+}
+
+bool text_is_float(ImgstatSample sample)
+{
+    return sample == IMGSTAT_F16 || sample == IMGSTAT_F32 || sample == IMGSTAT_F64;
+}
+
+static bool is_signed(ImgstatSample sample)
+{
+    return sample == IMGSTAT_I8 || sample == IMGSTAT_I16 || sample == IMGSTAT_I32 ||
+           sample == IMGSTAT_I64;
+}
+
+void text_value(char out[TEXT_NUMBER], ImgstatValue value)
+{
+    if (text_is_float(value.sample))
+        text_real(out, value.as.f);
+    else if (is_signed(value.sample))
+        snprintf(out, TEXT_NUMBER, "%" PRId64, value.as.i);
+    else
+        snprintf(out, TEXT_NUMBER, "%" PRIu64, value.as.u);
+}
+
+void text_percentile(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_t channel, size_t k)
+{
+    ImgstatValue value;
+    if (imgstat_record_exact(record, channel, k, &value)) {
+        text_value(out, value);
+        return;
+    }
+    ImgstatStats stats;
+    imgstat_record_stats(record, channel, &stats);
+    text_real(out,
+              k == IMGSTAT_MEDIAN ? stats.median : imgstat_record_percentile(record, channel, k));
+}
+
+double text_point(double lo, double hi, double k, double n)
+{
+    const double apart = hi - lo;
+    return isfinite(apart) ? lo + k * (apart / n) : 2 * (lo / 2 + k * ((hi / 2 - lo / 2) / n));
+}
+
+void text_edge(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_t channel, uint32_t k,
+               bool whole)
+{
+    ImgstatValue value = {.sample = IMGSTAT_F64, .as.f = (double)NAN};
+    (void)imgstat_record_edge(record, channel, k, &value);
+    if (text_is_float(value.sample))
+        text_number(out, value.as.f, whole);
+    else
+        text_value(out, value);
+}
+
+void text_short(char out[TEXT_NUMBER], double value)
+{
+    if (!isfinite(value)) {
+        strcpy(out, "-");
+        return;
+    }
+    const double size = fabs(value);
+    const int digits = size >= 1e5 && size < 1e15 ? (int)log10(size) + 2 : 6;
+    snprintf(out, TEXT_NUMBER, "%.*g", digits, value == 0 ? 0.0 : value);
+}
+
+void text_short_value(char out[TEXT_NUMBER], ImgstatValue value)
+{
+    if (text_is_float(value.sample))
+        text_short(out, value.as.f);
+    else
+        text_value(out, value);
+}
