@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* options_value.c: strict readers of numbers, sizes and lists. */
-#include "options_value.h"
+/* option_value.c: strict readers of numbers, sizes and lists. */
+#define _GNU_SOURCE
+#include "option_value.h"
 #include "text.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,37 +16,21 @@
  * costs a column. */
 enum { PERCENTILES_MAX = 32768 };
 
-static error_t report(const char *command, const char *format, va_list arguments)
+bool usage_error(const char *command, const char *format, ...)
 {
-    va_list again;
+    va_list arguments, again;
+    va_start(arguments, format);
     va_copy(again, arguments);
     const size_t bytes = (size_t)vsnprintf(NULL, 0, format, arguments) + 1;
     char *const sentence = text_alloc(bytes); /* names of files may be long */
     vsnprintf(sentence, bytes, format, again);
     va_end(again);
+    va_end(arguments);
     char *const shown = text_display(sentence);
     fprintf(stderr, "%s: %s\n", command, shown);
     free(shown);
     free(sentence);
-    return EINVAL;
-}
-
-error_t usage_error(const char *command, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    const error_t error = report(command, format, arguments);
-    va_end(arguments);
-    return error;
-}
-
-error_t value_error(const struct argp_state *state, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    const error_t error = report(state->name, format, arguments);
-    va_end(arguments);
-    return error;
+    return false;
 }
 
 /* Digits only: strtoull would take a sign and leading blanks. */
@@ -59,31 +45,25 @@ static bool read_whole(const char *text, const char **end, uint64_t *out)
     return errno == 0;
 }
 
-error_t value_count_named(const char *command, const char *option, const char *text, uint32_t lo,
-                          uint32_t hi, uint32_t *out)
+bool value_count(const char *command, const char *option, const char *text, uint32_t least,
+                 uint32_t most, uint32_t *out)
 {
     const char *end;
     uint64_t value;
-    if (!read_whole(text, &end, &value) || *end != '\0' || value < lo || value > hi)
-        return usage_error(command, "%s takes a whole number from %u to %u, not '%s'", option, lo,
-                           hi, text);
+    if (!read_whole(text, &end, &value) || *end != '\0' || value < least || value > most)
+        return usage_error(command, "%s takes a whole number from %u to %u, not '%s'", option,
+                           least, most, text);
     *out = (uint32_t)value;
-    return 0;
+    return true;
 }
 
-error_t value_count(const struct argp_state *state, const char *option, const char *text,
-                    uint32_t lo, uint32_t hi, uint32_t *out)
-{
-    return value_count_named(state->name, option, text, lo, hi, out);
-}
-
-error_t value_size(const struct argp_state *state, const char *option, const char *text,
-                   uint64_t *out)
+bool value_size(const char *command, const char *option, const char *text, uint64_t least,
+                uint64_t *out)
 {
     static const char suffixes[] = "KMGT";
     const char *end = text;
     uint64_t value = 0;
-    bool good = read_whole(text, &end, &value) && value > 0;
+    bool good = read_whole(text, &end, &value);
     if (good && *end != '\0') {
         const char *const suffix = strchr(suffixes, toupper((unsigned char)*end));
         const unsigned shift = suffix != NULL ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
@@ -91,13 +71,14 @@ error_t value_size(const struct argp_state *state, const char *option, const cha
         if (good)
             value <<= shift;
     }
-    if (!good)
-        return value_error(state,
-                           "%s takes a whole number from 1 to 2^64 - 1, or one with K, M, G or T, "
-                           "not '%s'",
-                           option, text);
+    if (!good || value < least)
+        return usage_error(command,
+                           "%s takes a whole number from %u%s to 2^64 - 1, or one with K, M, G or "
+                           "T, not '%s'",
+                           option, (unsigned)(least >> 20 ? least >> 20 : least),
+                           least >> 20 ? "M" : "", text);
     *out = value;
-    return 0;
+    return true;
 }
 
 /* A finite decimal number, spelled without blanks; hexadecimal and "inf" are left out. */
@@ -124,14 +105,47 @@ bool value_pair(const char *text, double *a, double *b)
     return read_real(text, &end, a) && *end == ',' && value_real(end + 1, b);
 }
 
-error_t value_range(const struct argp_state *state, const char *text, double *lo, double *hi)
+bool value_range(const char *command, const char *option, const char *text, double out[2])
 {
-    const char *end;
-    if (!read_real(text, &end, lo) || *end != ',' || !read_real(end + 1, &end, hi) ||
-        *end != '\0' || !(*lo < *hi))
-        return value_error(state, "--range takes LO,HI with LO below HI, such as 0,255, not '%s'",
-                           text);
-    return 0;
+    if (!value_pair(text, &out[0], &out[1]) || !(out[0] < out[1]))
+        return usage_error(command, "%s takes LO,HI with LO below HI, such as 0,255, not '%s'",
+                           option, text);
+    return true;
+}
+
+/* "a, b or c" */
+static char *list_words(const char *words)
+{
+    char *const out = text_alloc(2 * strlen(words) + sizeof " or ");
+    const char *const last = strrchr(words, ' ');
+    char *end = out;
+    for (const char *at = words; *at != '\0'; at++)
+        if (at == last)
+            end = stpcpy(end, " or ");
+        else if (*at == ' ')
+            end = stpcpy(end, ", ");
+        else
+            *end++ = *at;
+    *end = '\0';
+    return out;
+}
+
+bool value_word(const char *command, const char *option, const char *text, const char *words,
+                unsigned *out)
+{
+    unsigned place = 0;
+    for (const char *at = words; *at != '\0'; place++) {
+        const size_t length = strcspn(at, " ");
+        if (strlen(text) == length && memcmp(text, at, length) == 0) {
+            *out = place;
+            return true;
+        }
+        at += length + (at[length] == ' ');
+    }
+    char *const list = list_words(words);
+    usage_error(command, "%s is %s, not '%s'", option, list, text);
+    free(list);
+    return false;
 }
 
 static bool has_key(const Options *o, const char *key, size_t length)
@@ -163,25 +177,25 @@ static void add_percentile(Options *o, double value, const char *key, size_t len
     o->n_percentiles = n;
 }
 
-error_t value_percentiles(const struct argp_state *state, const char *text, Options *options)
+bool value_percentiles(const char *command, const char *text, Options *options)
 {
     for (const char *at = text;; at++) {
         at += strspn(at, " ");
         const char *end;
         double value;
         if (!read_real(at, &end, &value) || value < 0 || value > 100)
-            return value_error(state,
+            return usage_error(command,
                                "--percentiles takes numbers from 0 to 100 separated by commas, "
                                "such as 1,50,99.5, not '%s'",
                                text);
         if (options->n_percentiles == PERCENTILES_MAX)
-            return value_error(state, "--percentiles takes at most %d numbers", PERCENTILES_MAX);
+            return usage_error(command, "--percentiles takes at most %d numbers", PERCENTILES_MAX);
         if (!has_key(options, at, (size_t)(end - at)))
             add_percentile(options, value, at, (size_t)(end - at));
         at = end + strspn(end, " ");
         if (*at == '\0')
-            return 0;
+            return true;
         if (*at != ',')
-            return value_error(state, "--percentiles: expected a comma before '%s'", at);
+            return usage_error(command, "--percentiles: expected a comma before '%s'", at);
     }
 }
