@@ -540,10 +540,10 @@ typedef struct ImgstatBatch {
      * a sentence of why. */
     void (*fallen_back)(void *context, const char *why);
     unsigned threads; /* in all; 0: as many as the process may run on */
-    /* Bytes that the batch may take, with 8 MiB for code and data of the library and of those that
-     * it uses; 48 MiB at least (less is taken for that). What malloc keeps of memory that was freed
-     * comes on top, and on a GPU what its driver takes and up to 48 MiB of buffers for each of the
-     * batch's workers. 0: 1 GiB */
+    /* Bytes for pixels and codecs of all files at work; 0: 1 GiB; else at least 32 MiB. The
+     * program's peak memory stays below that plus 64 MiB. A GPU's driver comes on top, with up to
+     * 48 MiB of buffers for each worker. A file whose estimate is higher fails with
+     * IMGSTAT_ERR_LIMIT. */
     uint64_t memory;
     /* NULL, or called for every job on the calling thread; false: stop. */
     bool (*progress)(void *context, const ImgstatDone *done);

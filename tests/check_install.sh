@@ -29,10 +29,11 @@ pass "DESTDIR is honoured"
 cmake --install "$build" --prefix "$work/first" >/dev/null
 mv "$work/first" "$work/prefix" # an installed tree may be moved
 prefix=$work/prefix
-for file in bin/imgstat include/imgstat.h share/man/man1/imgstat.1 share/bash-completion/completions/imgstat; do
+for file in bin/imgstat include/imgstat.h share/man/man1/imgstat.1 share/bash-completion/completions/imgstat \
+    share/zsh/site-functions/_imgstat share/fish/vendor_completions.d/imgstat.fish; do
     [ -s "$prefix/$file" ] || fail "$file is not installed"
 done
-pass "program, header, man page, completion"
+pass "program, header, man page, completions"
 [ "$(find "$prefix/include" -type f | wc -l)" -eq 1 ] || fail "more than one header is installed"
 pass "one header"
 

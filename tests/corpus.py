@@ -241,7 +241,7 @@ def check_nearest(report, program, rows):
     for indices in ([], ["--indices"]):
         chosen = [row for row in rows if is_palette(row) == bool(indices) and not is_jpeg(row)
                   and not str(row["dtype"]).startswith("complex")]
-        lines, _ = run_json(program, [row["path"] for row in chosen], "--percentile-method", "nearest",
+        lines, _ = run_json(program, [row["path"] for row in chosen], "--interpolation", "nearest",
                             "--percentiles", ",".join(PERCENTS), "--page", "0", *indices)
         for row in chosen:
             page = lines[row["path"]][0] if lines[row["path"]] else {}
@@ -280,8 +280,8 @@ def check_csv(report, program, rows):
     rows_seen = 0
     for start in range(0, len(names), BATCH):
         batch = names[start:start + BATCH]
-        stdout, _ = run(program, "stats", "--csv", "--page", "0", *batch)
-        lines, _ = run_json(program, batch, "--page", "0")
+        stdout, _ = run(program, "stats", "--csv", "--mode", "--page", "0", *batch)
+        lines, _ = run_json(program, batch, "--mode", "--page", "0")
         table = csv.DictReader(io.StringIO(stdout), strict=True)
         channels = [(line, channel) for name in batch for line in lines[name] for channel in line.get("channels", [])]
         listed = list(table)

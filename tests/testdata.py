@@ -59,8 +59,7 @@ def compare_channel(tally, where, got, want, percentiles):
             continue
         exact = key in ("name", "count", "nan", "inf", "nodata", "min", "max", "min_at", "max_at", "median", "mode")
         relative = 0.0 if exact or (key == "sum" and not real) else FLOAT_SUM if real else SCALE
-        if key in got or key not in ("mode", "entropy"):  # wide types show those two only on request
-            tally.equal(f"{where} {key}", got.get(key, "absent"), value, relative)
+        tally.equal(f"{where} {key}", got.get(key, "absent"), value, relative)
     for p, value in want.get(percentiles, {}).items() if "percentiles" in got else ():
         compare_percentile(tally, f"{where} {percentiles} percentile {p}", got.get("percentiles", {}).get(p), want, value)
 
@@ -78,7 +77,7 @@ def compare_page(tally, name, got, want, percentiles):
 def check_good(tally, program, expected, method):
     names = [name for name in expected if "pages" in expected[name] and not name.startswith("warned-")]
     listed = ",".join(expected["photo.tif"]["pages"][0]["channels"][0][method])
-    status, lines, stderr = run(program, "stats", "--json", "--percentiles", listed, "--percentile-method", method,
+    status, lines, stderr = run(program, "stats", "--json", "--mode", "--percentiles", listed, "--interpolation", method,
                                 *names)
     tally.equal(f"exit status over good files ({method})", status, 0)
     tally.equal(f"stderr over good files ({method})", stderr, "")

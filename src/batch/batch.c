@@ -2,6 +2,8 @@
 /* batch.c: a batch of files: checked, given threads and memory, run. */
 #include "batch/scheduler.h"
 
+#include "transform/memory_estimate.h"
+
 #include <stdlib.h>
 #include <sys/resource.h>
 
@@ -9,10 +11,8 @@ enum {
     WORKERS_MAX = 256,
     FILES_A_WORKER = 6, /* descriptors: input, output, a second decoder; a reserve */
     FILES_OTHER = 16,
-    LEAST_MEMORY =
-        48 << 20, /* wide samples take 33 to 40 MiB: bands, codecs, keys to sort, counters */
-    PROGRAM_BYTES = 8 << 20, /* code and data of the program and its libraries: 6 to 8 MiB */
-    FILE_BYTES = 192         /* what is kept of each file, without its names */
+    DEFAULT_MEMORY = 1 << 30,
+    LEAST_MEMORY = 32 << 20
 };
 
 static void plan_workers(Jobs *jobs)
@@ -36,6 +36,9 @@ static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, siz
     for (size_t i = 0; i < n; i++)
         if (!job[i].input || !job[i].output)
             return error_set(err, IMGSTAT_ERR_ARG, "job %zu has no input or no output", i);
+    if (batch->memory > 0 && batch->memory < LEAST_MEMORY)
+        return error_set(err, IMGSTAT_ERR_ARG, "a batch needs at least %d MiB of memory",
+                         LEAST_MEMORY >> 20);
     const bool matches = !batch->transfer && batch->method.transform == IMGSTAT_MATCH;
     IMGSTAT_TRY(transfer_check_reference(matches, batch->reference != NULL, err));
     if (!batch->together)
@@ -52,22 +55,10 @@ static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, siz
     return IMGSTAT_OK;
 }
 
-/* What the files do not get. The least memory has room for any of them, but not for many names. */
-static uint64_t other_bytes(const Jobs *jobs, uint64_t memory)
-{
-    const uint64_t most = memory - (LEAST_MEMORY - PROGRAM_BYTES);
-    uint64_t bytes = PROGRAM_BYTES;
-    for (size_t i = 0; i < jobs->n; i++)
-        bytes += FILE_BYTES + strlen(jobs->job[i].input) + strlen(jobs->job[i].output);
-    return bytes < most ? bytes : most;
-}
-
-/* Whatever holds pixels at once, in --memory or the library's own bound. */
 static void plan_memory(Jobs *jobs)
 {
     const ImgstatBatch *const batch = jobs->batch;
-    uint64_t memory = batch->memory ? batch->memory : jobs_memory;
-    memory = memory < LEAST_MEMORY ? LEAST_MEMORY : memory;
+    const uint64_t memory = batch->memory ? batch->memory : DEFAULT_MEMORY;
     jobs->open = batch->open;
     if (batch->memory &&
         (jobs->open.limits.max_chunk_bytes == 0 || jobs->open.limits.max_chunk_bytes > memory))
@@ -75,9 +66,8 @@ static void plan_memory(Jobs *jobs)
     jobs->pipeline = (Pipeline){.method = &jobs->method,
                                 .transfer = batch->transfer,
                                 .write = &batch->write,
-                                .other_bytes = other_bytes(jobs, memory)};
-    pipeline_set_memory(&jobs->pipeline, memory);
-    memory_budget_init(&jobs->gate, jobs->pipeline.for_files);
+                                .memory = memory};
+    memory_budget_init(&jobs->budget, memory);
 }
 
 ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job, size_t n,
@@ -103,7 +93,7 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
     jobs_tell_fallen(&jobs);
     if (res == IMGSTAT_OK && batch->reference)
         res = reference_create(batch->reference, batch->reference_page, &jobs.open,
-                               jobs.pipeline.sort_bytes, &reference, err);
+                               sort_bytes(jobs.pipeline.memory), &reference, err);
     jobs.pipeline.reference = reference;
     if (res == IMGSTAT_OK && batch->together) {
         res = jobs_together(&jobs, &worker, err);
@@ -126,6 +116,6 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
     pthread_cond_destroy(&jobs.room);
     pthread_cond_destroy(&jobs.arrived);
     pthread_mutex_destroy(&jobs.lock);
-    memory_budget_release(&jobs.gate);
+    memory_budget_release(&jobs.budget);
     return res;
 }

@@ -5,6 +5,7 @@
 #include "batch/scheduler.h"
 
 #include "codec/prefetch.h"
+#include "transform/memory_estimate.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,8 +13,7 @@
 #include <unistd.h>
 
 enum {
-    AHEAD_A_WORKER = 4,    /* outcomes wait for an earlier job at most so many jobs a worker */
-    LEAST_STRIP_SHARE = 16 /* of what strips mostly may take */
+    AHEAD_A_WORKER = 4 /* outcomes wait for an earlier job at most so many jobs a worker */
 };
 
 static double now(void)
@@ -35,7 +35,7 @@ bool jobs_cancelled(void *context)
 static ImgstatResult open_worker(Jobs *jobs, const char *device, TransformWorker *out,
                                  ImgstatError *err)
 {
-    return worker_open(device, jobs->threads, jobs->pipeline.counter_bytes, jobs->cancel, out, err);
+    return worker_open(device, jobs->threads, jobs->cancel, out, err);
 }
 
 static bool may_fall_back(const Jobs *jobs, ImgstatResult result)
@@ -72,7 +72,7 @@ static bool replace(Jobs *jobs, TransformWorker *worker)
     TransformWorker spare;
     if (open_worker(jobs, "cpu", &spare, NULL) != IMGSTAT_OK)
         return false;
-    spare.share = worker->share;
+    spare.reserved = worker->reserved;
     worker_close(worker);
     *worker = spare;
     return true;
@@ -144,102 +144,82 @@ ImgstatResult jobs_open(const Jobs *jobs, size_t index, Outcome *outcome, Imgsta
 
 void jobs_give_share(Jobs *jobs, TransformWorker *worker)
 {
-    if (worker->share == 0)
+    if (worker->reserved == 0)
         return;
     worker_trim(worker, 0);
-    memory_budget_leave(&jobs->gate, worker->share);
-    worker->share = 0;
+    memory_budget_leave(&jobs->budget, worker->reserved);
+    worker->reserved = 0;
 }
 
 void jobs_leave(Jobs *jobs, TransformWorker *worker)
 {
-    if (memory_budget_waited_for(&jobs->gate))
+    if (memory_budget_waited_for(&jobs->budget))
         jobs_give_share(jobs, worker);
 }
 
 static void take_share(Jobs *jobs, TransformWorker *worker, uint64_t needed)
 {
     /* Blocks of the file before may be of no use for this one: they fit beside what it takes. */
-    const uint64_t even = jobs->gate.total / jobs->n_workers;
+    const uint64_t even = jobs->budget.total / jobs->n_workers;
     const uint64_t share = needed > even ? needed : even;
-    if (memory_budget_try(&jobs->gate, worker->share, share)) {
+    if (memory_budget_try(&jobs->budget, worker->reserved, share)) {
         worker_trim(worker, share - needed);
     } else {
         jobs_give_share(jobs, worker); /* it may be what others wait for */
-        memory_budget_want(&jobs->gate);
+        memory_budget_want(&jobs->budget);
         pthread_mutex_lock(&jobs->lock); /* those without a job give theirs */
         pthread_cond_broadcast(&jobs->room);
         pthread_mutex_unlock(&jobs->lock);
-        memory_budget_enter(&jobs->gate, share);
+        memory_budget_enter(&jobs->budget, share);
     }
-    worker->share = share;
+    worker->reserved = share;
 }
 
-/* Bytes for the page that takes most. */
-static ImgstatResult find_needed(const Pipeline *pipeline, const TransformWorker *worker,
-                                 const ImgstatJob *job, ImgstatFile *file, uint64_t *needed,
-                                 ImgstatError *err)
+/* The page that takes most. */
+static ImgstatResult file_memory(const Pipeline *pipeline, const ImgstatJob *job, ImgstatFile *file,
+                                 uint64_t *bytes, ImgstatError *err)
 {
-    const EncodeFormat *const format = pipeline_format(pipeline, job, file->decoder);
     const uint32_t pages = imgstat_file_pages(file), first = job->has_page ? job->page : 0;
     const uint32_t end = job->has_page ? first + 1 : pages;
-    *needed = 0;
+    *bytes = 0;
     for (uint32_t page = first; page < end; page++) {
         if (file->decoder->page.page != page)
             IMGSTAT_TRY(imgstat_file_page(file, page, NULL, err));
-        const uint64_t all = pipeline_bytes(pipeline, worker, file->decoder, format).all;
-        *needed = all > *needed ? all : *needed;
+        const uint64_t needed = page_memory(pipeline, file->decoder).bytes;
+        *bytes = needed > *bytes ? needed : *bytes;
     }
     return IMGSTAT_OK;
 }
 
-/* With more memory more is sorted at once, so that what is needed is not yet enough. */
-static ImgstatResult does_not_fit(const Jobs *jobs, const TransformWorker *worker,
-                                  const ImgstatJob *job, ImgstatFile *file, uint64_t needed,
-                                  ImgstatError *err)
+/* More memory sorts more at once, so the estimate for the whole amount is what counts. */
+static ImgstatResult does_not_fit(const Jobs *jobs, const ImgstatJob *job, ImgstatFile *file,
+                                  uint64_t needed, ImgstatError *err)
 {
     Pipeline pipeline = jobs->pipeline;
-    uint64_t memory;
-    do {
-        memory = needed + pipeline.other_bytes;
-        pipeline_set_memory(&pipeline, memory);
-        IMGSTAT_TRY(find_needed(&pipeline, worker, job, file, &needed, err));
-    } while (needed > pipeline.for_files);
+    while (needed > pipeline.memory) {
+        pipeline.memory = needed;
+        IMGSTAT_TRY(file_memory(&pipeline, job, file, &needed, err));
+    }
     return error_set(err, IMGSTAT_ERR_LIMIT,
-                     "%s: needs about %llu MiB of memory, of which %llu are allowed", job->input,
-                     (unsigned long long)((memory >> 20) + 1),
-                     (unsigned long long)((pipeline.other_bytes + jobs->gate.total) >> 20));
-}
-
-/* Threads that decode and encode hold strips or tiles each, so that there get to be fewer; then the
- * strips that are written get smaller, which does not depend on how many threads there were. False:
- * nothing is left to save. */
-static bool save_memory(const Jobs *jobs, TransformWorker *worker, Decoder *decoder)
-{
-    if (decoder->threads > 1)
-        decoder->threads -= (decoder->threads + 3) / 4;
-    else if (worker->strip_bytes > jobs->pipeline.strip_bytes / LEAST_STRIP_SHARE)
-        worker->strip_bytes /= 2;
-    else
-        return false;
-    return true;
+                     "%s: needs about %llu MiB of memory, and %llu are allowed", job->input,
+                     (unsigned long long)((pipeline.memory >> 20) + 1),
+                     (unsigned long long)(jobs->pipeline.memory >> 20));
 }
 
 ImgstatResult jobs_enter(Jobs *jobs, TransformWorker *worker, size_t index, ImgstatFile *file,
                          ImgstatError *err)
 {
     const ImgstatJob *const job = &jobs->job[index];
-    const uint64_t total = jobs->gate.total;
     Decoder *const decoder = file->decoder;
     uint64_t needed;
-    worker->strip_bytes = jobs->pipeline.strip_bytes;
-    IMGSTAT_TRY(find_needed(&jobs->pipeline, worker, job, file, &needed, err));
-    while (needed > total && save_memory(jobs, worker, decoder)) {
+    IMGSTAT_TRY(file_memory(&jobs->pipeline, job, file, &needed, err));
+    while (needed > jobs->pipeline.memory && decoder->threads > 1) {
+        decoder->threads /= 2;
         IMGSTAT_TRY(imgstat_file_page(file, decoder->page.page, NULL, err));
-        IMGSTAT_TRY(find_needed(&jobs->pipeline, worker, job, file, &needed, err));
+        IMGSTAT_TRY(file_memory(&jobs->pipeline, job, file, &needed, err));
     }
-    if (needed > total)
-        return does_not_fit(jobs, worker, job, file, needed, err);
+    if (needed > jobs->pipeline.memory)
+        return does_not_fit(jobs, job, file, needed, err);
     take_share(jobs, worker, needed);
     worker_use_threads(worker, decoder->threads);
     return IMGSTAT_OK;

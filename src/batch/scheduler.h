@@ -6,11 +6,9 @@
 
 #include "batch/memory_budget.h"
 #include "transform/file.h"
+#include "transform/page.h"
 
 #include <stdatomic.h>
-
-/* Of the whole program, where the batch does not say. */
-static const uint64_t jobs_memory = (uint64_t)1 << 30;
 
 /* What became of one job. */
 typedef struct Outcome {
@@ -29,7 +27,7 @@ typedef struct Jobs {
     ImgstatMethod method;
     ImgstatOpen open; /* of files: limits */
     Pipeline pipeline;
-    MemoryBudget gate;
+    MemoryBudget budget;
     unsigned n_workers, threads; /* threads: of each worker */
     atomic_bool stop;
     atomic_bool fallen; /* the batch's device has failed: the CPU does what is left */

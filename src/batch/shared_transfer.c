@@ -3,6 +3,8 @@
  * any order, so that neither the order of the files nor the number of threads can be seen. */
 #include "batch/scheduler.h"
 
+#include "transform/memory_estimate.h"
+
 #include <stdlib.h>
 
 void jobs_forget_failed(Jobs *jobs)
@@ -135,7 +137,7 @@ static ImgstatResult begin(Jobs *jobs, ImgstatError *err)
         }
         const TransferShape shape = shape_of_page(file->decoder);
         imgstat_file_close(file);
-        return transfer_input_create(&jobs->method, &shape, jobs->pipeline.sort_bytes,
+        return transfer_input_create(&jobs->method, &shape, sort_bytes(jobs->pipeline.memory),
                                      &jobs->survey, err);
     }
     return IMGSTAT_OK;

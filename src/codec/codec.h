@@ -67,6 +67,8 @@ typedef struct Decoder {
                  * spare: what remains is little, best done where the rows are used */
     uint32_t band_rows;  /* reading in multiples of this many rows decodes nothing twice */
     uint64_t held_bytes; /* of strips, tiles and tables that it holds while it reads, about */
+    uint64_t tile_bytes; /* of samples in the largest strip or tile; 0: none is compressed */
+    bool tiled;          /* tiles, not strips */
     const char *const *channel_names; /* page.channels of them */
 } Decoder;
 

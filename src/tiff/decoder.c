@@ -86,6 +86,11 @@ static ImgstatResult select_page(Decoder *base, uint32_t page, ImgstatError *err
         res = tiff_check_chunks(td, err);
     }
     base->held_bytes = res == IMGSTAT_OK ? tiff_page_holds(td) : 0;
+    base->tiled = td->layout.tiled;
+    base->tile_bytes = td->layout.compression == COMPRESSION_NONE
+                           ? 0
+                           : (uint64_t)td->layout.chunk_width * td->layout.chunk_height *
+                                 base->page.channels * imgstat_sample_bytes(base->page.sample);
     base->anywhere = res == IMGSTAT_OK && base->way != DECODE_PLAIN && tiff_rows_anywhere(td);
     const bool apart = res == IMGSTAT_OK && base->way != DECODE_PLAIN && tiff_chunks_apart(td);
     base->chunk_width = apart ? td->layout.chunk_width : 0;

@@ -2,365 +2,24 @@
 /* file.c: from the pages of an open file to a written one. */
 #include "transform/file.h"
 
-#include "cpu/map_rows.h"
-#include "transform/clahe_page.h"
-#include "transform/palette.h"
+#include "transform/memory_estimate.h"
+#include "transform/page.h"
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-#include <pthread.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
-ImgstatResult worker_open(const char *device, unsigned threads, size_t counter_bytes, Cancel cancel,
-                          TransformWorker *out, ImgstatError *err)
-{
-    *out = (TransformWorker){.cancel = cancel};
-    ImgstatResult res = imgstat_device_open(device, threads, &out->device, err);
-    if (res == IMGSTAT_OK) {
-        out->device->counter_bytes = counter_bytes;
-        res = thread_pool_create(threads, &out->pool, err);
-    }
-    out->deflaters = deflaters_create(); /* without it each file makes its own */
-    if (res != IMGSTAT_OK)
-        worker_close(out);
-    return res;
-}
-
-static void release_bands(TransformWorker *worker)
-{
-    band_memory_release(worker->device, &worker->in);
-    band_memory_release(worker->device, &worker->indices);
-    band_memory_release(worker->device, &worker->out);
-}
-
-static void forget_nodata(TransformWorker *worker)
-{
-    transfer_destroy(worker->with_nodata);
-    transfer_tag_drop(worker->given);
-    worker->with_nodata = NULL;
-    worker->given = NULL;
-}
-
-/* Each thread's heap would keep what it had at most. Where the program has another malloc, the
- * first call sets glibc's up, which two threads must not do at once. */
-static void trim_heaps(void)
-{
-#ifdef __GLIBC__
-    malloc_trim(0);
-#endif
-}
-
-void worker_use_threads(TransformWorker *worker, unsigned threads)
-{
-    worker->device->threads = threads;
-    worker->device->ops->use_threads(worker->device, threads);
-}
-
-void worker_trim(TransformWorker *worker, uint64_t bytes)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (bytes == 0) {
-        forget_nodata(worker);
-        deflaters_trim(worker->deflaters);
-        worker->device->ops->use_threads(worker->device, 0);
-    }
-    const uint64_t codec = bytes < PIPELINE_CODEC_BYTES ? bytes : PIPELINE_CODEC_BYTES;
-    uint64_t held = worker->in.bytes + worker->indices.bytes + worker->out.bytes;
-    if (held > bytes - codec) {
-        release_bands(worker);
-        held = 0;
-    }
-    if (worker->device->scratch)
-        buffer_cache_trim(worker->device->scratch, (size_t)(bytes - held));
-    if (bytes < PIPELINE_CODEC_BYTES) {
-        pthread_once(&once, trim_heaps);
-        trim_heaps();
-    }
-}
-
-void worker_close(TransformWorker *worker)
-{
-    if (worker->device)
-        release_bands(worker);
-    forget_nodata(worker);
-    thread_pool_destroy(worker->pool);
-    deflaters_destroy(worker->deflaters);
-    imgstat_device_close(worker->device);
-    *worker = (TransformWorker){0};
-}
-
-/* ---- Mapping --------------------------------------------------------------------------------- */
-
-/* What is done to the pixels of a page: one of the two. */
-typedef struct Mapper {
-    const Transfer *transfer;
-    const ClahePage *adapt;
-    int16_t alpha;
-} Mapper;
-
-static ImgstatResult map_band(const Mapper *mapper, const TransformWorker *worker,
-                              const ImagePro *from, ImagePro *to, ImgstatError *err)
-{
-    Device *const device = worker->device;
-    if (mapper->adapt)
-        return device->ops->clahe_apply(device, mapper->adapt, from, to, err);
-    return device->ops->apply(device, mapper->transfer, from, mapper->alpha, to, err);
-}
-
-bool page_is_mask(const ImgstatPage *page)
-{
-    return strcmp(page->photometric, "mask") == 0;
-}
-
-/* ---- Writing --------------------------------------------------------------------------------- */
-
-typedef struct Writing {
-    TransformWorker *worker;
-    const Mapper *mapper;   /* NULL: rows as they are */
-    const Palette *palette; /* whose indices they then are */
-    Encoder *encoder;
-    ImgstatSample sample; /* of the output */
-    uint8_t bits;
-} Writing;
-
-/* Maps and writes a piece of a band: one that is kept may be far larger than an output band. */
-static ImgstatResult write_piece(Writing *w, const ImagePro *piece, ImgstatError *err)
-{
-    const EncodeFormat *const format = w->encoder->format;
-    if (!w->mapper)
-        return format->write_rows(w->encoder, piece->host, piece->pitch, piece->height, err);
-    const size_t row = piece->width * (size_t)piece->channels * imgstat_sample_bytes(w->sample);
-    Device *const device = w->worker->device;
-    ImagePro to;
-    IMGSTAT_TRY(band_memory_reserve(device, &w->worker->out, row * piece->height, err));
-    IMGSTAT_TRY(imgstat_image_wrap(IMGSTAT_HOST, 0, w->worker->out.memory, 0, piece->width,
-                                   piece->height, piece->channels, w->sample, w->bits, NULL, NULL,
-                                   &to, err));
-    to.first_row = piece->first_row;
-    IMGSTAT_TRY(map_band(w->mapper, w->worker, piece, &to, err));
-    return format->write_rows(w->encoder, to.host, to.pitch, to.height, err);
-}
-
-static ImgstatResult write_band(void *context, const ImagePro *band, ImgstatError *err)
-{
-    Writing *const w = context;
-    const size_t row = band->width * (size_t)band->channels * imgstat_sample_bytes(w->sample);
-    if (w->palette)
-        IMGSTAT_TRY(palette_check(w->palette, band, err));
-    const uint32_t unit = w->encoder->band_rows ? w->encoder->band_rows : 1;
-    size_t rows = row && row < PIPELINE_OUT_BYTES ? PIPELINE_OUT_BYTES / row : 1;
-    rows = rows > unit ? rows - rows % unit : rows;
-    for (uint32_t y = 0; y < band->height;) {
-        const uint32_t n = band->height - y < rows ? band->height - y : (uint32_t)rows;
-        const ImagePro piece = image_band(band, y, n);
-        IMGSTAT_TRY(cancel_check(&w->worker->cancel, err));
-        IMGSTAT_TRY(write_piece(w, &piece, err));
-        y += n;
-    }
-    return IMGSTAT_OK;
-}
-
-static ImgstatResult begin_page(Encoder *encoder, Decoder *like, EncodePage page, ImgstatError *err)
-{
-    if (page.bits == 0)
-        page.bits = (uint8_t)(8 * imgstat_sample_bytes(page.sample));
-    return encoder->format->begin_page(encoder, like, &page, err);
-}
-
-/* Indices as they are, colours changed. *done stays false where that is not possible. */
-static ImgstatResult write_palette(const Mapper *mapper, TransformWorker *worker, Decoder *decoder,
-                                   Encoder *encoder, bool *done, ImgstatError *err)
-{
-    Palette *palette = NULL;
-    uint16_t *colours = NULL;
-    Bands bands;
-    ImgstatResult res = palette_open(decoder, &palette, err);
-    if (res != IMGSTAT_OK || !palette)
-        return res;
-    *done = true;
-    const ImgstatPage *const page = &palette->indices->page;
-    res = palette_transfer(palette, mapper->transfer, mapper->alpha, &colours, err);
-    if (res == IMGSTAT_OK)
-        res = begin_page(encoder, palette->indices,
-                         (EncodePage){.width = page->width,
-                                      .height = page->height,
-                                      .channels = 1,
-                                      .sample = page->sample,
-                                      .bits = page->bits,
-                                      .alpha = -1,
-                                      .colormap = colours},
-                         err);
-    if (res == IMGSTAT_OK)
-        res = bands_open(worker->device, palette->indices, false, &worker->indices, &worker->cancel,
-                         &bands, err);
-    Writing writing = {
-        .worker = worker, .palette = palette, .encoder = encoder, .sample = page->sample};
-    if (res == IMGSTAT_OK)
-        res = bands_each(&bands, write_band, &writing, err);
-    free(colours);
-    palette_close(palette);
-    return res;
-}
-
-/* Nodata samples that become what the output cannot tell from others. */
-static void warn_of_nodata(Encoder *encoder, const ImgstatPage *page, ImgstatSample sample)
-{
-    uint64_t key;
-    if (!page->has_nodata)
-        return;
-    if (encoder->format == &png_format)
-        warnings_tell(encoder->warnings, "PNG has no nodata value: such samples count as others");
-    else if (!sample_key_of(sample, page->nodata, &key))
-        warnings_tell(encoder->warnings,
-                      "%s samples cannot hold the nodata value: such samples count as others",
-                      imgstat_sample_name(sample));
-}
-
-/* A transparency mask is alpha, kept in a page of its own: as it is, in the type that it has. */
-static ImgstatResult copy_page(TransformWorker *worker, Decoder *decoder, Encoder *encoder,
-                               ImgstatError *err)
-{
-    const ImgstatPage *const page = &decoder->page;
-    Bands bands;
-    IMGSTAT_TRY(begin_page(encoder, decoder,
-                           (EncodePage){.width = page->width,
-                                        .height = page->height,
-                                        .channels = page->channels,
-                                        .sample = page->sample,
-                                        .bits = page->bits,
-                                        .alpha = page->alpha},
-                           err));
-    IMGSTAT_TRY(
-        bands_open(worker->device, decoder, false, &worker->in, &worker->cancel, &bands, err));
-    Writing writing = {
-        .worker = worker, .encoder = encoder, .sample = page->sample, .bits = page->bits};
-    return bands_each(&bands, write_band, &writing, err);
-}
-
-static ImgstatResult write_page(const Mapper *mapper, TransformWorker *worker, Bands *bands,
-                                Encoder *encoder, ImgstatError *err)
-{
-    Decoder *const decoder = bands->decoder;
-    const ImgstatPage *const page = &decoder->page;
-    const Transfer *const transfer = mapper->transfer ? mapper->transfer : mapper->adapt->rescale;
-    uint8_t bits;
-    const ImgstatSample sample = imgstat_transfer_output(transfer, &bits);
-    bool done = false;
-    if (mapper->transfer && palette_used(decoder) && sample == page->sample &&
-        strcmp(encoder->format->name, page->format) == 0)
-        IMGSTAT_TRY(write_palette(mapper, worker, decoder, encoder, &done, err));
-    if (done)
-        return IMGSTAT_OK;
-    IMGSTAT_TRY(begin_page(encoder, decoder,
-                           (EncodePage){.width = page->width,
-                                        .height = page->height,
-                                        .channels = page->channels,
-                                        .sample = sample,
-                                        .bits = bits,
-                                        .alpha = page->alpha},
-                           err));
-    warn_of_nodata(encoder, page, sample);
-    Writing writing = {
-        .worker = worker, .mapper = mapper, .encoder = encoder, .sample = sample, .bits = bits};
-    return bands_each(bands, write_band, &writing, err);
-}
-
-/* ---- One page -------------------------------------------------------------------------------- */
-
-EncodeOptions pipeline_how(const Pipeline *pipeline, const TransformWorker *worker,
-                           unsigned threads)
+EncodeOptions pipeline_encode_options(const Pipeline *pipeline, const TransformWorker *worker,
+                                      unsigned threads)
 {
     const ImgstatWrite *const write = pipeline->write;
     return (EncodeOptions){.compression = write->compression,
                            .level = write->has_level ? write->level : -1,
                            .fast = write->fast,
-                           .strip_bytes = worker->strip_bytes,
+                           .strip_bytes = strip_bytes(pipeline->memory),
                            .pool = worker->pool,
                            .threads = threads,
                            .scratch = worker->device->scratch,
                            .deflaters = worker->deflaters};
 }
-
-static ImgstatResult make_transfer(const Pipeline *pipeline, TransformWorker *worker, Bands *bands,
-                                   const TransferShape *shape, Transfer **out, ImgstatError *err)
-{
-    *out = NULL;
-    const MatchReference *reference = NULL;
-    if (pipeline->method->transform == IMGSTAT_MATCH)
-        IMGSTAT_TRY(
-            reference_get(pipeline->reference, worker, pipeline->method, shape, &reference, err));
-    TransferInput *survey = NULL;
-    ImgstatResult res =
-        transfer_input_image(pipeline->method, bands, shape, pipeline->sort_bytes, &survey, err);
-    if (res == IMGSTAT_OK)
-        res = transfer_create(worker->device->scratch, pipeline->method, shape, survey->sources,
-                              reference, out, err);
-    transfer_input_destroy(survey);
-    return res;
-}
-
-/* Whether the page's nodata value is not what the transfer lets stay. */
-static bool lacks_nodata(const Transfer *transfer, const TransferShape *shape)
-{
-    const Map *const stays = &transfer->stays;
-    return shape->has_nodata && !(stays->has_nodata && stays->nodata_key == shape->nodata_key);
-}
-
-/* The given transfer for that nodata value: pages of one folder mostly have the same. */
-static ImgstatResult with_nodata(TransformWorker *worker, const Transfer *given,
-                                 uint64_t nodata_key, const Transfer **out, ImgstatError *err)
-{
-    const Transfer *const last = worker->with_nodata;
-    if (!last || worker->given != given->tag || last->stays.nodata_key != nodata_key) {
-        forget_nodata(worker);
-        IMGSTAT_TRY(transfer_with_nodata(worker->device->scratch, given, nodata_key,
-                                         &worker->with_nodata, err));
-        worker->given = transfer_tag_keep(given->tag);
-    }
-    *out = worker->with_nodata;
-    return IMGSTAT_OK;
-}
-
-static ImgstatResult run_page(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
-                              Encoder *encoder, Transfer **made, ImgstatError *err)
-{
-    if (page_is_mask(&decoder->page))
-        return copy_page(worker, decoder, encoder, err);
-    const char *const name = decoder->source->name;
-    const TransferShape shape = shape_of_page(decoder);
-    const uint64_t kept = pipeline_bytes(pipeline, worker, decoder, encoder->format).kept;
-    Bands bands;
-    IMGSTAT_TRY(
-        bands_open(worker->device, decoder, kept > 0, &worker->in, &worker->cancel, &bands, err));
-    Mapper mapper = {.transfer = pipeline->transfer, .alpha = shape.alpha};
-    Transfer *own = NULL;
-    ClahePage *adapt = NULL;
-    ImgstatResult res = IMGSTAT_OK;
-    if (pipeline->transfer) {
-        res = apply_check(pipeline->transfer, &bands.page, shape.alpha, err);
-        if (res == IMGSTAT_OK && lacks_nodata(pipeline->transfer, &shape))
-            res = with_nodata(worker, pipeline->transfer, shape.nodata_key, &mapper.transfer, err);
-    } else if (pipeline->method->transform == IMGSTAT_CLAHE) {
-        res = clahe_page_create(pipeline->method, &shape, &bands, &adapt, err);
-        mapper.adapt = adapt;
-    } else {
-        res = make_transfer(pipeline, worker, &bands, &shape, &own, err);
-        mapper.transfer = own;
-    }
-    res = error_name(err, res, name);
-    if (res == IMGSTAT_OK)
-        res = write_page(&mapper, worker, &bands, encoder, err);
-    clahe_page_destroy(adapt);
-    if (res == IMGSTAT_OK && made && !pipeline->transfer)
-        *made = own;
-    else
-        transfer_destroy(own);
-    return res;
-}
-
-/* ---- One file -------------------------------------------------------------------------------- */
 
 const EncodeFormat *pipeline_format(const Pipeline *pipeline, const ImgstatJob *job,
                                     const Decoder *decoder)
@@ -391,7 +50,7 @@ static ImgstatResult run_pages(const Pipeline *pipeline, TransformWorker *worker
     for (uint32_t page = first; page < end; page++) {
         Transfer *own = NULL;
         IMGSTAT_TRY(imgstat_file_page(file, page, NULL, err));
-        IMGSTAT_TRY(run_page(pipeline, worker, decoder, encoder, made ? &own : NULL, err));
+        IMGSTAT_TRY(page_transform(pipeline, worker, decoder, encoder, made ? &own : NULL, err));
         if (!own)
             continue;
         transfer_destroy(*made);
@@ -419,7 +78,7 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, Im
     Encoder *encoder = NULL;
     Warnings warnings = {
         .warn = decoder->how.warn, .context = decoder->how.warn_context, .name = job->output};
-    const EncodeOptions how = pipeline_how(pipeline, worker, decoder->threads);
+    const EncodeOptions how = pipeline_encode_options(pipeline, worker, decoder->threads);
     ImgstatResult res = atomic_file_open(job->output, pipeline->write->replace,
                                          mode_of(decoder->source), &output, err);
     if (res == IMGSTAT_OK) {

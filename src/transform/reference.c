@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* reference.c: the file that others are matched to, measured once for each way of its channels. */
-#include "transform/file.h"
+#include "transform/reference.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -28,7 +28,7 @@ def skip(sentence):
 
 def environment():
     """The same everywhere, whatever is set around the tests."""
-    changing = ("ARGP_HELP_FMT", "POSIXLY_CORRECT", "LANGUAGE")
+    changing = ("POSIXLY_CORRECT", "LANGUAGE")
     kept = {key: value for key, value in os.environ.items() if not key.startswith("IMGSTAT_") and key not in changing}
     return {**kept, "LC_ALL": "C.UTF-8"}
 

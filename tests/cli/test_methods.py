@@ -153,8 +153,8 @@ def test_statistics_of_integers(program, folder):
             ordered, counts = sorted(values), Counter(values)
             write(path, sample, 1, len(values), values)
             for method in ("linear", "nearest"):
-                done = run(program, "--json", "--percentile-method", method, "--percentiles", ",".join(PERCENTILES),
-                           path)
+                done = run(program, "--json", "--mode", "--interpolation", method, "--percentiles",
+                           ",".join(PERCENTILES), path)
                 told = json.loads(done.stdout, parse_float=lambda text: (float(text),))["channels"][0]
                 want = {"min": ordered[0], "max": ordered[-1], "sum": sum(values),
                         "median": percentile(ordered, 50, method),

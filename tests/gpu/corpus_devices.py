@@ -22,8 +22,8 @@ PERCENTILES = "--percentiles=0,0.1,1,5,25,50,75,95,99,99.9,100"
 WAYS = {
     "plain": [],
     "histogram": ["--histogram", "--cdf"],
-    "shape, percentiles": ["--shape", PERCENTILES],
-    "nearest, ddof": ["--percentile-method=nearest", "--ddof=1", PERCENTILES],
+    "shape, mode, percentiles": ["--shape", "--mode", PERCENTILES],
+    "nearest, ddof": ["--interpolation=nearest", "--ddof=1", PERCENTILES],
     "bins": ["--histogram", "--bins=37"],
     "bins and range": ["--histogram", "--bins=1000", "--range=-3.5,200.25"],
     "indices, bins": ["--indices", "--histogram", "--bins=70000", "--shape"],

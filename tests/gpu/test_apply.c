@@ -11,12 +11,12 @@
 enum { POISON = 0xA5 };
 
 /* An output of the same geometry, poisoned, gaps between rows and around it included. */
-typedef struct AtomicFile {
+typedef struct Output {
     unsigned char *cpu, *cuda; /* bytes each, on the host */
     size_t bytes, shift;
     ImagePro image; /* of cpu */
     DevMem memory;
-} AtomicFile;
+} Output;
 
 static Output output_create(const ImagePro *from, const ImgstatTransfer *transfer, uint32_t gap,
                             uint32_t shift)
@@ -43,7 +43,7 @@ static Output output_create(const ImagePro *from, const ImgstatTransfer *transfe
     return o;
 }
 
-static void output_destroy(AtomicFile *o)
+static void output_destroy(Output *o)
 {
     cuda_device_ops.release(ops.cuda, &o->memory);
     free(o->cpu);
@@ -52,7 +52,7 @@ static void output_destroy(AtomicFile *o)
 
 /* From `from` to the output on the device or on the host. */
 static void apply_to(const ImgstatTransfer *transfer, const ImagePro *from, int16_t alpha,
-                     AtomicFile *o, bool on_device, const char *text)
+                     Output *o, bool on_device, const char *text)
 {
     ImagePro to = o->image;
     to.host = o->cuda + o->shift;
@@ -71,7 +71,7 @@ static void apply_to(const ImgstatTransfer *transfer, const ImagePro *from, int1
 
 /* The device's own pixels, rewritten; what lies between the rows stays. */
 static void apply_in_place(const ImgstatTransfer *transfer, TestImage *image, int16_t alpha,
-                           const AtomicFile *o, const char *text)
+                           const Output *o, const char *text)
 {
     const size_t row = image_samples_per_row(&image->cpu) * imgstat_sample_bytes(image->cpu.sample);
     unsigned char *const expected = malloc(image->bytes), *const got = malloc(image->bytes);
@@ -104,7 +104,7 @@ static ImgstatTransfer *transfer_for(const ImgstatMethod *method, const ImagePro
 
 /* Through the public calls, the image and its reference in the device's memory. */
 static void apply_public(const ImgstatMethod *method, const TestImage *image, int16_t alpha,
-                         const TestImage *reference, AtomicFile *o, const char *text)
+                         const TestImage *reference, Output *o, const char *text)
 {
     ImgstatTransfer *transfer = NULL;
     ImagePro to = o->image;

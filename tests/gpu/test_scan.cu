@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_scan.cu: prefix sums by each kernel, against a serial loop, at sizes around the boundaries
  * of tiles and rings, from and to odd places. */
-#include "cuda_kernels.h"
+#include "scan/scan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

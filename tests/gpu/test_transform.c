@@ -2,9 +2,9 @@
 /* test_transform.c: measuring, making a transfer and applying it on the device alone gives the
  * bytes that the processor gives, called directly and replayed from a graph. */
 #include "cpu/map_rows.h"
+#include "equalize/transform.h"
 #include "helper_hog.h"
 #include "ops_images.h"
-#include "transform.h"
 #include "transform/transfer_source.h"
 
 #include <cuda_runtime_api.h>
@@ -18,12 +18,12 @@ static void must_cuda(cudaError_t status)
 }
 
 /* Host and device pixels of an output without gaps. */
-typedef struct AtomicFile {
+typedef struct Output {
     unsigned char *expected, *got;
     size_t bytes;
     ImagePro cpu, cuda;
     DevMem memory;
-} AtomicFile;
+} Output;
 
 static Output output_create(const ImagePro *from, ImgstatSample sample)
 {
@@ -46,20 +46,20 @@ static Output output_create(const ImagePro *from, ImgstatSample sample)
     return o;
 }
 
-static void output_destroy(AtomicFile *o)
+static void output_destroy(Output *o)
 {
     cuda_device_ops.release(ops.cuda, &o->memory);
     free(o->expected);
     free(o->got);
 }
 
-static void poison(AtomicFile *o)
+static void poison(Output *o)
 {
     memset(o->got, 0xA5, o->bytes);
     must(cuda_device_ops.upload(ops.cuda, o->memory, 0, o->got, o->bytes, &ops.error));
 }
 
-static void compare(AtomicFile *o, const char *what, const char *text)
+static void compare(Output *o, const char *what, const char *text)
 {
     must(cuda_device_ops.download(ops.cuda, o->got, o->memory, 0, o->bytes, &ops.error));
     ops.cases++;
@@ -74,8 +74,7 @@ static void compare(AtomicFile *o, const char *what, const char *text)
 }
 
 /* What the processor makes of the image. */
-static void expect(const ImgstatMethod *method, const TestImage *image, int16_t alpha,
-                   AtomicFile *o)
+static void expect(const ImgstatMethod *method, const TestImage *image, int16_t alpha, Output *o)
 {
     ImgstatTransfer *transfer;
     must(imgstat_transfer_create(ops.cpu, method, &image->cpu, alpha, NULL, &transfer, &ops.error));
@@ -97,7 +96,7 @@ static void change_pixels(TestImage *image, Pattern pattern)
 
 /* Recorded once; replayed over pixels that the recording has not seen. */
 static void replay(DeviceTransform *transform, const ImgstatMethod *method, TestImage *image,
-                   int16_t alpha, AtomicFile *o, cudaStream_t stream, const char *text)
+                   int16_t alpha, Output *o, cudaStream_t stream, const char *text)
 {
     cudaGraph_t graph;
     cudaGraphExec_t exec;

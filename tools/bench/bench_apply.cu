@@ -5,8 +5,8 @@
 
 #ifdef IMGSTAT_WITH_CUDA
 
-#include "cuda_device.h"
-#include "transform.h"
+#include "device/cuda_device.h"
+#include "equalize/transform.h"
 
 extern "C" {
 #include "transform/transfer_source.h"

@@ -5,8 +5,8 @@
 
 #ifdef IMGSTAT_WITH_CUDA
 
-#include "cuda_device.h"
-#include "cuda_kernels.h"
+#include "device/cuda_device.h"
+#include "scan/scan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,8 +12,15 @@ foreach(page docs/imgstat.1)
     install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   endif()
 endforeach()
-if(EXISTS ${PROJECT_SOURCE_DIR}/tools/completion.bash)
-  install(FILES tools/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME imgstat)
+# The program prints its own completions; when it is built for another machine, that needs an emulator.
+if(TARGET imgstat AND (NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR))
+  foreach(completion bash=bash-completion/completions/imgstat zsh=zsh/site-functions/_imgstat
+                     fish=fish/vendor_completions.d/imgstat.fish)
+    string(REGEX MATCH "(.*)=(.*)/(.*)" unused ${completion})
+    set(script ${CMAKE_CURRENT_BINARY_DIR}/completion.${CMAKE_MATCH_1})
+    add_custom_command(TARGET imgstat POST_BUILD COMMAND imgstat --completion ${CMAKE_MATCH_1} > ${script})
+    install(FILES ${script} DESTINATION ${CMAKE_INSTALL_DATADIR}/${CMAKE_MATCH_2} RENAME ${CMAKE_MATCH_3})
+  endforeach()
 endif()
 
 # pkg-config. Private requirements are what a static link needs beside libimgstat.a.

@@ -102,7 +102,7 @@ static ImgstatMeasure plan_measure(const Options *o)
                             .n_percentiles = o->n_percentiles,
                             .percentile_method = o->percentile_method,
                             .median = json,
-                            .mode = json,
+                            .mode = o->mode,
                             .histogram = true,
                             .bins = o->bins,
                             .has_range = o->has_range,

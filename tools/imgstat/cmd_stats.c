@@ -99,7 +99,7 @@ static ImgstatMeasure plan_measure(const Options *o)
                             .n_percentiles = o->n_percentiles,
                             .percentile_method = o->percentile_method,
                             .median = true,
-                            .mode = all,
+                            .mode = o->mode,
                             .shape = o->shape,
                             .histogram = all,
                             .bins = o->bins,

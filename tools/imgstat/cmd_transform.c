@@ -9,7 +9,7 @@
 #include "progress.h"
 #include "status.h"
 #include "text.h"
-#include "transform/file.h"
+#include "transform/page.h"
 
 #include <stdio.h>
 #include <stdlib.h>

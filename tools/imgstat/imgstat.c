@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* imgstat.c: finds the subcommand, runs it, ends with its status. */
-#include "imgstat.h"
 #include "commands.h"
 #include "heap.h"
+#include "help.h"
+#include "nearest.h"
+#include "option_table.h"
+#include "option_value.h"
 #include "status.h"
 #include "text.h"
 
@@ -12,46 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct Subcommand {
-    const char *name;
-    const char *summary;
-    void (*run)(int argc, char **argv);
-} Subcommand;
-
-/* The first is the one meant where none is named. */
-static const Subcommand subcommands[] = {
-    {"stats", "statistics of each channel, as a table, JSON or CSV", cmd_stats},
-    {"hist", "histogram and percentiles: in the terminal, as a plot, CSV or JSON", cmd_hist},
-    {"normalize", "rescale samples: stretch, percentile, mean and deviation, gamma, match",
-     cmd_normalize},
-    {"equalize", "equalize histograms: of whole images, adaptively, or to another's", cmd_equalize},
-    {"apply", "apply a saved transfer to other images", cmd_apply},
-    {"devices", "what --device can name on this machine", cmd_devices},
+/* Of each command: argv[0] is its full name, "imgstat stats". */
+static void (*const runners[N_COMMANDS])(int argc, char **argv) = {
+    [COMMAND_STATS] = cmd_stats,         [COMMAND_HIST] = cmd_hist,
+    [COMMAND_NORMALIZE] = cmd_normalize, [COMMAND_EQUALIZE] = cmd_equalize,
+    [COMMAND_APPLY] = cmd_apply,         [COMMAND_DEVICES] = cmd_devices,
 };
-
-enum { N_SUBCOMMANDS = sizeof subcommands / sizeof subcommands[0] };
-
-static void print_help(FILE *out)
-{
-    fputs("Usage: imgstat [stats] [OPTION...] FILE|DIR...\n"
-          "       imgstat COMMAND [OPTION...] ...\n\n"
-          "Measure PNG and TIFF images, and make their contrast comparable.\n\n"
-          "Commands:\n",
-          out);
-    for (size_t i = 0; i < N_SUBCOMMANDS; i++)
-        fprintf(out, "  %-9s  %s\n", subcommands[i].name, subcommands[i].summary);
-    fputs("\n"
-          "'imgstat COMMAND --help' lists the options of a command. A file that is\n"
-          "called like a command is ./stats.\n\n"
-          "  -h, --help     print this help\n"
-          "      --version  print version, devices and libraries\n\n"
-          "Examples:\n"
-          "  imgstat photo.tif\n"
-          "  imgstat stats --json --recursive scans > scans.jsonl\n"
-          "  imgstat hist --plot photo.svg photo.tif\n"
-          "  imgstat equalize photo.tif -o equalized.tif\n",
-          out);
-}
 
 static void print_version(void)
 {
@@ -67,28 +36,73 @@ static void print_version(void)
     printf("\nlibraries: %s\n", imgstat_libraries());
 }
 
-static const Subcommand *find_subcommand(const char *name)
+/* The command that a word was meant to be; NULL: none is near. */
+static const char *nearest_command(const char *word)
 {
-    for (size_t i = 0; i < N_SUBCOMMANDS; i++)
-        if (strcmp(name, subcommands[i].name) == 0)
-            return &subcommands[i];
-    return NULL;
+    Nearest nearest = nearest_to(word, strlen(word));
+    for (int i = 0; i < N_COMMANDS; i++)
+        nearest_offer(&nearest, command_table[i].name);
+    nearest_offer(&nearest, "help");
+    return nearest.word;
 }
 
-/* The subcommand sees its full name as argv[0]: its messages begin with that. */
+/* Such a word is hardly the name of a file. */
+static bool is_mistyped(const char *word)
+{
+    return word[0] != '-' && strpbrk(word, "./[") == NULL && access(word, F_OK) != 0 &&
+           nearest_command(word) != NULL;
+}
+
+static void answer_mistyped(const char *what, const char *word)
+{
+    const char *const meant = nearest_command(word);
+    usage_error("imgstat", "there is no %s '%s'%s%s%s", what, word,
+                meant != NULL ? "; did you mean 'imgstat " : "", meant != NULL ? meant : "",
+                meant != NULL ? "'?" : "");
+    fputs("Try 'imgstat --help'.\n", stderr);
+    status_raise(STATUS_USAGE);
+}
+
+static void run_command(Command command, int argc, char **words)
+{
+    char full_name[32];
+    snprintf(full_name, sizeof full_name, "imgstat %s", command_table[command].name);
+    words[0] = full_name;
+    runners[command](argc, words);
+}
+
+/* "imgstat help [COMMAND]" */
+static void help(const char *name)
+{
+    const Command command = name != NULL ? command_named(name) : N_COMMANDS;
+    if (name == NULL)
+        help_program(stdout);
+    else if (command != N_COMMANDS)
+        help_command(stdout, command, true);
+    else
+        answer_mistyped("command", name);
+}
+
 static void dispatch(int argc, char **argv)
 {
-    const Subcommand *const named = find_subcommand(argv[1]);
-    const Subcommand *const command = named != NULL ? named : &subcommands[0];
-    const int skip = named != NULL ? 1 : 0;
-    char full_name[32];
-    snprintf(full_name, sizeof full_name, "imgstat %s", command->name);
-
-    char **const words = text_alloc(((size_t)argc + 1) * sizeof *words);
-    memcpy(words, argv + skip, ((size_t)(argc - skip) + 1) * sizeof *words);
-    words[0] = full_name;
-    command->run(argc - skip, words);
-    free(words);
+    const char *const word = argv[1], *const value = argc > 2 ? argv[2] : NULL;
+    const Command command = command_named(word);
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        help(NULL);
+    else if (strcmp(word, "help") == 0)
+        help(value);
+    else if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+        print_version();
+    else if (strcmp(word, "--manual") == 0)
+        help_manual(stdout);
+    else if (strcmp(word, "--completion") == 0 && value != NULL)
+        status_raise(help_completion(stdout, value) ? STATUS_OK : STATUS_USAGE);
+    else if (command != N_COMMANDS)
+        run_command(command, argc - 1, argv + 1);
+    else if (is_mistyped(word))
+        answer_mistyped("command or file", word);
+    else
+        run_command(COMMAND_STATS, argc, argv);
 }
 
 /* Where a standard stream is closed, the next file that is opened would take its place, and what
@@ -108,12 +122,8 @@ int main(int argc, char **argv)
     heap_keep(0);
     status_catch_signals();
     if (argc < 2) {
-        print_help(stderr);
+        help_program(stderr);
         status_raise(STATUS_USAGE);
-    } else if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        print_help(stdout);
-    } else if (strcmp(argv[1], "--version") == 0) {
-        print_version();
     } else {
         dispatch(argc, argv);
     }

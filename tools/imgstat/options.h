@@ -4,7 +4,6 @@
 #define IMGSTAT_TOOLS_OPTIONS_H
 
 #include "imgstat.h"
-#include "transform_options.h"
 
 #include <sys/types.h>
 
@@ -14,6 +13,23 @@ typedef enum OutputStyle {
     OUTPUT_CSV
 } OutputStyle;
 
+typedef enum HelpWanted { HELP_NONE, HELP_EVERYDAY, HELP_ALL } HelpWanted;
+
+enum { JOBS_MAX = 1024 };
+
+/* What normalize, equalize and apply were asked to do. */
+typedef struct TransformOptions {
+    ImgstatMethod method;
+    bool has_method, has_mean, has_stddev, has_gamma, has_grid;
+    const char *reference;     /* of match */
+    const char *transfer;      /* of apply: the saved one */
+    const char *save_transfer; /* NULL for none */
+    const char *output;        /* file, folder or "-" */
+    ImgstatWrite write;
+    bool together, skip_existing, dry_run;
+    uint64_t memory;
+} TransformOptions;
+
 typedef struct Options {
     const char *command; /* "imgstat stats" */
     char **names;        /* files, directories and "-", as given; from argv */
@@ -21,6 +37,7 @@ typedef struct Options {
 
     OutputStyle style;
     bool quiet, verbose;
+    HelpWanted help;
 
     bool recursive, indices;
     bool has_page;
@@ -37,7 +54,7 @@ typedef struct Options {
     uint32_t bins;
     bool has_range;
     double lo, hi;
-    bool histogram, cdf, shape;
+    bool mode, histogram, cdf, shape;
     unsigned ddof;
 
     /* hist only */
@@ -58,7 +75,8 @@ typedef enum Command {
     COMMAND_NORMALIZE,
     COMMAND_EQUALIZE,
     COMMAND_APPLY,
-    COMMAND_DEVICES
+    COMMAND_DEVICES,
+    N_COMMANDS
 } Command;
 
 typedef enum ParseResult {
@@ -68,7 +86,7 @@ typedef enum ParseResult {
 } ParseResult;
 
 /* argv[0] is the command's full name, "imgstat stats". Environment variables stand for options that
- * are not given. */
+ * are not given. Prints help where that is asked for. */
 ParseResult options_parse(Command command, int argc, char **argv, Options *out);
 void options_release(Options *options);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* outputs.c: maps inputs to outputs, and refuses what would lose a file. */
 #include "outputs.h"
-#include "options_value.h"
+#include "option_value.h"
 #include "text.h"
 
 #include <errno.h>

@@ -92,7 +92,7 @@ static void put_channel(FILE *out, const Report *report, uint16_t channel)
     put_real(out, stats.mean);
     put_real(out, stats.stddev);
     put_percentile(out, report, channel, IMGSTAT_MEDIAN);
-    put_value(out, stats.mode, any);
+    put_value(out, stats.mode, any && report_has_mode(report));
     put_real(out, stats.entropy);
     if (o->shape) {
         put_real(out, stats.skewness);

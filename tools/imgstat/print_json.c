@@ -150,7 +150,8 @@ static json_object *new_channel(const Report *report, uint16_t channel)
     add(object, "mean", new_real(stats.mean));
     add(object, "stddev", new_real(stats.stddev));
     add(object, "median", new_percentile(report, channel, IMGSTAT_MEDIAN));
-    add(object, "mode", new_value(stats.mode, any));
+    if (report_has_mode(report))
+        add(object, "mode", new_value(stats.mode, any));
     add(object, "entropy", new_real(stats.entropy));
     if (o->shape) {
         add(object, "skewness", new_real(stats.skewness));

@@ -15,4 +15,10 @@ typedef struct Report {
     const ImgstatRecord *record;
 } Report;
 
+/* Whether the mode was found: that of wider samples is on request. */
+static inline bool report_has_mode(const Report *report)
+{
+    return report->options->mode || imgstat_sample_bytes(report->page->sample) <= 2;
+}
+
 #endif

@@ -1,1 +1,1 @@
-imgstat --percentiles 1,50,99.9 --percentile-method nearest good-example.png
+imgstat --percentiles 1,50,99.9 --interpolation nearest good-example.png

@@ -1,1 +1,1 @@
-imgstat --percentile-method cubic photo.tif
+imgstat --interpolation cubic photo.tif

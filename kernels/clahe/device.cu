@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* clahe/device.cu: adaptive equalization by the CUDA device: what it keeps in device memory, and
+ * its slots.
+ */
+#include "clahe/clahe.cuh"
+
+extern "C" {
+#include "cpu/map_rows.h"
+}
+
+#include <stdlib.h>
+
+/* Where the parts lie in device memory: what is sent first, then what is made there. */
+struct ClaheLayout {
+    size_t unchanged, position, stays, rescale, observed, blend[2], weight[2], part[2];
+    size_t sent, counts, share, bytes;
+};
+
+/* False if that overflows. */
+static bool place(size_t *at, size_t *bytes, size_t n, size_t size)
+{
+    size_t all;
+    if (!size_product(n, size, &all) || all > SIZE_MAX / 2 || *bytes > SIZE_MAX / 2 - 256)
+        return false;
+    *at = *bytes;
+    *bytes += (all + 255) & ~(size_t)255;
+    return true;
+}
+
+static bool layout_of(const ClahePage *adapt, ClaheLayout *l)
+{
+    const Clahe *const first = adapt->clahe[0];
+    const size_t entries = sample_record_bins(first->sample);
+    const uint32_t length[2] = {first->x.length, first->y.length};
+    size_t tiles, counters;
+    *l = ClaheLayout{};
+    bool fits = size_product((size_t)first->x.tiles * first->y.tiles, adapt->n, &tiles) &&
+                size_product(tiles, first->bins, &counters) &&
+                place(&l->unchanged, &l->bytes, adapt->n, sizeof(uint32_t)) &&
+                place(&l->position, &l->bytes, adapt->n * entries, sizeof(uint32_t)) &&
+                place(&l->stays, &l->bytes, entries, sizeof(uint32_t)) &&
+                place(&l->rescale, &l->bytes, entries, sizeof(uint32_t)) &&
+                place(&l->observed, &l->bytes, adapt->n * 2u, sizeof(uint32_t));
+    for (int a = 0; a < 2; a++)
+        fits = fits && place(&l->blend[a], &l->bytes, length[a], sizeof(ClaheBlend)) &&
+               place(&l->weight[a], &l->bytes, length[a], sizeof(float)) &&
+               place(&l->part[a], &l->bytes, length[a], sizeof(double));
+    l->sent = l->bytes;
+    return fits && place(&l->counts, &l->bytes, counters, sizeof(uint64_t)) &&
+           place(&l->share, &l->bytes, counters, sizeof(uint32_t));
+}
+
+static ClaheSide side_of(const ClaheAxis *axis, const char *memory, const ClaheLayout *l, int a)
+{
+    return ClaheSide{axis->length,
+                     axis->tiles,
+                     axis->tile,
+                     axis->padded,
+                     (const ClaheBlend *)(memory + l->blend[a]),
+                     (const float *)(memory + l->weight[a]),
+                     (const double *)(memory + l->part[a])};
+}
+
+static ClaheWork work_of(const ClahePage *adapt, const ClaheLayout *l)
+{
+    const Clahe *const first = adapt->clahe[0];
+    char *const memory = (char *)(uintptr_t)adapt->there.address;
+    ClaheWork w;
+    memset(&w, 0, sizeof w);
+    w.like = first->like;
+    w.from = first->sample;
+    w.to = adapt->rescale->rescale.to.sample;
+    w.n = adapt->n;
+    w.luma = adapt->luma;
+    w.channels = adapt->shape.channels;
+    w.alpha = adapt->shape.alpha;
+    w.has_nodata = first->has_nodata;
+    w.nodata_key = first->nodata_key;
+    w.nano = first->nano;
+    w.bins = first->bins;
+    w.entries = sample_record_bins(first->sample);
+    w.by_key = first->like == IMGSTAT_LIKE_IMGSTAT && w.entries == CLAHE_NODES;
+    w.x = side_of(&first->x, memory, l, 0);
+    w.y = side_of(&first->y, memory, l, 1);
+    w.range = first->to;
+    w.colours = adapt->rescale->range;
+    w.unchanged = (const uint32_t *)(memory + l->unchanged);
+    w.position = (const uint32_t *)(memory + l->position);
+    w.stays = (const uint32_t *)(memory + l->stays);
+    w.rescale = (const uint32_t *)(memory + l->rescale);
+    w.counts = (uint64_t *)(memory + l->counts);
+    w.share = (uint32_t *)(memory + l->share);
+    w.observed = (uint32_t *)(memory + l->observed);
+    return w;
+}
+
+/* What is sent, as it lies in device memory. */
+static void pack(const ClahePage *adapt, const ClaheLayout *l, char *to)
+{
+    const Clahe *const first = adapt->clahe[0];
+    const uint32_t entries = sample_record_bins(first->sample);
+    const Map *const stays = &adapt->rescale->stays;
+    for (uint32_t k = 0; k < adapt->n; k++) {
+        ((uint32_t *)(to + l->unchanged))[k] = adapt->clahe[k]->unchanged;
+        ((uint32_t *)(to + l->observed))[2 * k] = UINT32_MAX;
+        memcpy(to + l->position + (size_t)k * entries * sizeof(uint32_t), adapt->clahe[k]->position,
+               entries * sizeof(uint32_t));
+    }
+    for (uint32_t key = 0; key < entries; key++)
+        ((uint32_t *)(to + l->stays))[key] =
+            (uint32_t)sample_raw(stays->to.sample, map_sample(stays, key));
+    memcpy(to + l->rescale, adapt->rescale->rescale_table, entries * sizeof(uint32_t));
+    const ClaheAxis *const axes[2] = {&first->x, &first->y};
+    for (int a = 0; a < 2; a++) {
+        memcpy(to + l->blend[a], axes[a]->blend, axes[a]->length * sizeof(ClaheBlend));
+        memcpy(to + l->weight[a], axes[a]->weight, axes[a]->length * sizeof(float));
+        memcpy(to + l->part[a], axes[a]->part, axes[a]->length * sizeof(double));
+    }
+}
+
+static ImgstatResult prepare(CudaDevice *device, ClahePage *adapt, ClaheWork *out,
+                             ImgstatError *err)
+{
+    ClaheLayout l;
+    if (!layout_of(adapt, &l))
+        return error_set(err, IMGSTAT_ERR_MEMORY, "the tiles are too many");
+    if (!adapt->there.address) {
+        const DeviceOps *const ops = device->base.ops;
+        char *const memory = (char *)calloc(1, l.sent);
+        if (!memory)
+            return error_memory(err, l.sent, "adaptive equalization");
+        pack(adapt, &l, memory);
+        ImgstatResult res = ops->alloc(&device->base, l.bytes, &adapt->there, err);
+        if (res == IMGSTAT_OK)
+            res = ops->upload(&device->base, adapt->there, 0, memory, l.sent, err);
+        free(memory);
+        IMGSTAT_TRY(res);
+    }
+    *out = work_of(adapt, &l);
+    return IMGSTAT_OK;
+}
+
+struct ClaheReading {
+    ClaheWork work;
+    bool observe;
+};
+
+static ImgstatResult read_bands(void *context, CudaDevice *device, const ImagePro *images,
+                                const uint32_t *origin, size_t n, ImgstatError *err)
+{
+    const ClaheReading *const reading = (const ClaheReading *)context;
+    const ClaheWork *const w = &reading->work;
+    (void)origin; /* one image */
+    for (size_t i = 0; i < n; i++) {
+        if (images[i].width == 0 || images[i].height == 0)
+            continue;
+        IMGSTAT_TRY(reading->observe ? launch_clahe_observe(device, w, &images[i], err)
+                                     : launch_clahe_count(device, w, &images[i], err));
+    }
+    return IMGSTAT_OK;
+}
+
+ImgstatResult cuda_adapt_read(Device *base, ClahePage *adapt, const ImagePro *band,
+                              ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    ClaheReading reading;
+    CUDA_ENTER(device, err);
+    IMGSTAT_TRY(prepare(device, adapt, &reading.work, err));
+    reading.observe = adapt->finished;
+    return cuda_stage(device, band, 1, read_bands, &reading, err);
+}
+
+/* The tables of other programs are made by the processor from the counts. */
+static ImgstatResult finish_like(CudaDevice *device, ClahePage *adapt, ImgstatError *err)
+{
+    const DeviceOps *const ops = device->base.ops;
+    ClaheLayout l;
+    (void)layout_of(adapt, &l);
+    const size_t n =
+        (size_t)adapt->clahe[0]->x.tiles * adapt->clahe[0]->y.tiles * adapt->clahe[0]->bins;
+    for (uint32_t k = 0; k < adapt->n; k++) {
+        Clahe *const clahe = adapt->clahe[k];
+        const size_t counts = n * sizeof *clahe->counts, share = n * sizeof *clahe->share;
+        IMGSTAT_TRY(ops->download(&device->base, clahe->counts, adapt->there, l.counts + k * counts,
+                                  counts, err));
+        clahe_finish(clahe);
+        IMGSTAT_TRY(ops->upload(&device->base, adapt->there, l.share + k * share, clahe->share,
+                                share, err));
+    }
+    return IMGSTAT_OK;
+}
+
+ImgstatResult cuda_adapt_finish(Device *base, ClahePage *adapt, ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    ClaheWork w;
+    CUDA_ENTER(device, err);
+    IMGSTAT_TRY(prepare(device, adapt, &w, err));
+    if (w.like != IMGSTAT_LIKE_IMGSTAT)
+        return finish_like(device, adapt, err);
+    return launch_clahe_tables(device, &w, err);
+}
+
+static ImgstatResult launch_map(const void *context, CudaDevice *device, const ImagePro *from,
+                                const ImagePro *to, ImgstatError *err)
+{
+    return launch_clahe_map(device, (const ClaheWork *)context, from, to, err);
+}
+
+ImgstatResult cuda_adapt_apply(Device *base, const ClahePage *adapt, const ImagePro *from,
+                               ImagePro *to, ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    ClaheLayout l;
+    CUDA_ENTER(device, err);
+    IMGSTAT_TRY(apply_check_shapes(from, adapt->rescale->rescale.to.sample, to, err));
+    if (from->width == 0 || from->height == 0)
+        return IMGSTAT_OK;
+    if (!adapt->there.address || !layout_of(adapt, &l))
+        return error_set(err, IMGSTAT_ERR_ARG, "adaptive equalization has not been finished");
+    const ClaheWork w = work_of(adapt, &l);
+    return cuda_apply_images(device, from, to, launch_map, &w, err);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* common/warp.cuh: reductions and prefix sums over a warp, of integers of 32 and 64 bits: every
+ * lane calls, and every lane gets the result. */
+#ifndef IMGSTAT_KERNELS_COMMON_WARP_CUH
+#define IMGSTAT_KERNELS_COMMON_WARP_CUH
+
+static const unsigned ALL_LANES = 0xFFFFFFFFu;
+
+/* Devices of compute capability 8.0 reduce 32 bits by one instruction. Sums of 64 bits are those of
+ * three parts, of which 32 lanes do not overflow 32 bits; extrema, unsigned, those of the upper
+ * halves, and of the lower ones where the upper one is it. */
+
+template <typename T> static __device__ __forceinline__ T warp_sum(T v)
+{
+#if __CUDA_ARCH__ >= 800
+    if constexpr (sizeof(T) == 4) {
+        return __reduce_add_sync(ALL_LANES, v);
+    } else {
+        typedef unsigned long long Word;
+        enum { BITS = 22, MASK = (1 << BITS) - 1 };
+        const Word w = (Word)v;
+        const Word low = __reduce_add_sync(ALL_LANES, (unsigned)w & MASK);
+        const Word middle = __reduce_add_sync(ALL_LANES, (unsigned)(w >> BITS) & MASK);
+        const Word high = __reduce_add_sync(ALL_LANES, (unsigned)(w >> 2 * BITS));
+        return (T)(low + (middle << BITS) + (high << 2 * BITS));
+    }
+#else
+#pragma unroll
+    for (int h = 16; h > 0; h /= 2)
+        v += __shfl_xor_sync(ALL_LANES, v, h);
+    return v;
+#endif
+}
+
+template <typename T> static __device__ __forceinline__ T warp_min(T v)
+{
+#if __CUDA_ARCH__ >= 800
+    if constexpr (sizeof(T) == 4) {
+        return __reduce_min_sync(ALL_LANES, v);
+    } else {
+        static_assert((T)-1 > (T)0, "unsigned");
+        const unsigned own = (unsigned)(v >> 32), high = __reduce_min_sync(ALL_LANES, own);
+        const unsigned low = __reduce_min_sync(ALL_LANES, own == high ? (unsigned)v : 0xFFFFFFFFu);
+        return (T)high << 32 | low;
+    }
+#else
+#pragma unroll
+    for (int h = 16; h > 0; h /= 2)
+        v = min(v, __shfl_xor_sync(ALL_LANES, v, h));
+    return v;
+#endif
+}
+
+template <typename T> static __device__ __forceinline__ T warp_max(T v)
+{
+#if __CUDA_ARCH__ >= 800
+    if constexpr (sizeof(T) == 4) {
+        return __reduce_max_sync(ALL_LANES, v);
+    } else {
+        static_assert((T)-1 > (T)0, "unsigned");
+        const unsigned own = (unsigned)(v >> 32), high = __reduce_max_sync(ALL_LANES, own);
+        const unsigned low = __reduce_max_sync(ALL_LANES, own == high ? (unsigned)v : 0u);
+        return (T)high << 32 | low;
+    }
+#else
+#pragma unroll
+    for (int h = 16; h > 0; h /= 2)
+        v = max(v, __shfl_xor_sync(ALL_LANES, v, h));
+    return v;
+#endif
+}
+
+/* The sum of the lanes up to each. */
+template <typename T> static __device__ __forceinline__ T warp_inclusive(T v)
+{
+#pragma unroll
+    for (int h = 1; h < 32; h *= 2) {
+        const T lower = __shfl_up_sync(ALL_LANES, v, h);
+        v += threadIdx.x % 32 >= (unsigned)h ? lower : 0;
+    }
+    return v;
+}
+
+#endif

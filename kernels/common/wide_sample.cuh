@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* common/wide_sample.cuh: 32- and 64-bit samples in kernels: their types, keys, and folds over a
+ * warp. */
+#ifndef IMGSTAT_KERNELS_COMMON_WIDE_SAMPLE_CUH
+#define IMGSTAT_KERNELS_COMMON_WIDE_SAMPLE_CUH
+
+#include "common/warp.cuh"
+#include "common/work_queue.cuh"
+
+template <int SAMPLE> struct WideType;
+template <> struct WideType<IMGSTAT_U32> {
+    typedef uint32_t Raw, Value;
+    typedef uint4 Vector;
+    static constexpr bool FLOAT = false;
+    static constexpr Value SMALLEST = 0, LARGEST = UINT32_MAX;
+};
+template <> struct WideType<IMGSTAT_I32> {
+    typedef uint32_t Raw;
+    typedef int32_t Value;
+    typedef int4 Vector;
+    static constexpr bool FLOAT = false;
+    static constexpr Value SMALLEST = INT32_MIN, LARGEST = INT32_MAX;
+};
+template <> struct WideType<IMGSTAT_F32> {
+    typedef uint32_t Raw;
+    typedef float Value;
+    typedef float4 Vector;
+    static constexpr bool FLOAT = true;
+};
+template <> struct WideType<IMGSTAT_U64> {
+    typedef uint64_t Raw;
+    typedef unsigned long long Value;
+    typedef ulonglong2 Vector;
+    static constexpr bool FLOAT = false;
+    static constexpr Value SMALLEST = 0, LARGEST = UINT64_MAX;
+};
+template <> struct WideType<IMGSTAT_I64> {
+    typedef uint64_t Raw;
+    typedef long long Value;
+    typedef longlong2 Vector;
+    static constexpr bool FLOAT = false;
+    static constexpr Value SMALLEST = INT64_MIN, LARGEST = INT64_MAX;
+};
+template <> struct WideType<IMGSTAT_F64> {
+    typedef uint64_t Raw;
+    typedef double Value;
+    typedef double2 Vector;
+    static constexpr bool FLOAT = true;
+};
+
+/* Item e of a vector; e is known at compile time. */
+template <typename V> static __device__ __forceinline__ auto vector_item(const V &v, int e)
+{
+    if constexpr (sizeof(v.x) == 4)
+        return e == 0 ? v.x : e == 1 ? v.y : e == 2 ? v.z : v.w;
+    else
+        return e == 0 ? v.x : v.y;
+}
+
+/* Finite and not nodata. */
+template <int SAMPLE>
+static __device__ __forceinline__ bool wide_valid(const WorkImage &image, uint64_t key)
+{
+    const ImgstatSample type = (ImgstatSample)SAMPLE;
+    if (image.has_nodata && key == image.nodata_key)
+        return false;
+    return !WideType<SAMPLE>::FLOAT ||
+           (key > sample_key_infinity(type, true) && key < sample_key_infinity(type, false));
+}
+
+/* The nearest double. */
+template <int SAMPLE>
+static __device__ __forceinline__ double wide_double(typename WideType<SAMPLE>::Raw raw)
+{
+    if constexpr (SAMPLE == IMGSTAT_F32)
+        return (double)__uint_as_float(raw);
+    else if constexpr (SAMPLE == IMGSTAT_F64)
+        return __longlong_as_double((long long)raw);
+    else
+        return (double)(typename WideType<SAMPLE>::Value)raw;
+}
+
+template <int SAMPLE>
+static __device__ __forceinline__ uint64_t value_key(typename WideType<SAMPLE>::Value value)
+{
+    const ImgstatSample type = (ImgstatSample)SAMPLE;
+    if constexpr (SAMPLE == IMGSTAT_F32)
+        return sample_key(type, __float_as_uint(value));
+    else if constexpr (SAMPLE == IMGSTAT_F64)
+        return sample_key(type, (uint64_t)__double_as_longlong(value));
+    else
+        return sample_key(type, (typename WideType<SAMPLE>::Raw)value);
+}
+
+/* Of finite values. */
+static __device__ __forceinline__ float value_min(float a, float b)
+{
+    return fminf(a, b);
+}
+static __device__ __forceinline__ float value_max(float a, float b)
+{
+    return fmaxf(a, b);
+}
+static __device__ __forceinline__ double value_min(double a, double b)
+{
+    return b < a ? b : a;
+}
+static __device__ __forceinline__ double value_max(double a, double b)
+{
+    return b > a ? b : a;
+}
+
+/* The tree of docs/float-sums.md, step 4, of two sums at once: the upper half of the warp goes on
+ * with the second. Lane t gives lanes t, t + 32, t + 64, t + 96 of the piece. */
+static __device__ __forceinline__ void lanes_fold(const double (&a)[4], const double (&b)[4],
+                                                  double *sum_a, double *sum_b)
+{
+    const double half_a = (a[0] + a[2]) + (a[1] + a[3]), half_b = (b[0] + b[2]) + (b[1] + b[3]);
+    const bool upper = threadIdx.x % 32 >= 16;
+    double v = (upper ? half_b : half_a) + __shfl_xor_sync(ALL_LANES, upper ? half_a : half_b, 16);
+#pragma unroll
+    for (int h = 8; h > 0; h /= 2)
+        v += __shfl_xor_sync(ALL_LANES, v, h);
+    *sum_a = __shfl_sync(ALL_LANES, v, 0);
+    *sum_b = __shfl_sync(ALL_LANES, v, 16);
+}
+
+#endif

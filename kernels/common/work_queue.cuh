@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* common/work_queue.cuh: what the measuring kernels share: images as rows of units, units dealt out
+ * in items, extrema that blocks agree on, records that are merged into. */
+#ifndef IMGSTAT_KERNELS_COMMON_WORK_QUEUE_CUH
+#define IMGSTAT_KERNELS_COMMON_WORK_QUEUE_CUH
+
+#include "common/sm90.cuh"
+#include "device/cuda_device.h"
+
+/* One image of a launch. An image without gaps between its rows is one long row, unless its sample
+ * type is summed row by row. */
+struct WorkImage {
+    const unsigned char *pixels;
+    const uint8_t *mask; /* NULL: none */
+    uint64_t pitch, mask_pitch;
+    uint64_t row_pixels, rows;
+    uint64_t first_at; /* raster index of the first pixel */
+    uint64_t units, units_per_row;
+    uint64_t first_item;
+    uint32_t items, large_items; /* the latter come first */
+    uint32_t units_per_item, units_per_small;
+    uint32_t channels; /* of the image; a launch measures some of them */
+    uint32_t sample;
+    uint32_t has_nodata;
+    uint32_t parts; /* of the record */
+    uint64_t nodata_key;
+    Tally *tally;   /* of channel 0 */
+    uint64_t *bins; /* of channel 0; NULL: none */
+};
+
+/* What an image of a batch has to itself, where all are alike otherwise. */
+struct WorkPlace {
+    const unsigned char *pixels;
+    uint64_t first_at;
+    Tally *tally;
+    uint64_t *bins;
+};
+
+/* Items are handed out in order, to whichever block is free. */
+struct Queue {
+    unsigned next;
+    unsigned finished; /* blocks; the last one makes the queue ready for the next launch */
+};
+
+/* Records are merged into under a lock, since two images may share one: one of these, by address.
+ */
+enum { RECORD_LOCKS = 1024 };
+
+/* Where blocks by turns fetch the last units of an image that has a launch to itself: several, and
+ * far apart, since one counter answers too slowly. */
+enum { TAIL_QUEUES = 32, TAIL_STRIDE = 32 };
+
+struct QueueMemory {
+    Queue queue;
+    unsigned channel_next[4]; /* of blocks that count a channel each: a queue a channel */
+    unsigned lock[RECORD_LOCKS];
+    unsigned tail[TAIL_QUEUES * TAIL_STRIDE];
+};
+
+struct Work {
+    const WorkImage *images;       /* n_images, or NULL: only */
+    const WorkPlace *places;       /* n_images that are like only, an item each; or NULL */
+    const uint32_t *image_of_item; /* n_items, or NULL: each image is one item */
+    QueueMemory *shared;
+    void *state;
+    uint32_t n_items; /* and as many as there are blocks more fit 32 bits */
+    uint32_t n_images;
+    uint32_t channel0; /* the first channel that this launch measures */
+    uint32_t group;    /* channels that it measures, where blocks measure one each */
+    uint32_t words;    /* of the table in shared memory, where its size varies */
+    bool cdf;          /* the records have prefix sums of their bins (8 bits) */
+    bool distinct;     /* no two images share a record */
+    bool alone;        /* the only image is not cut into items (measure_narrow8) */
+    bool early;        /* the launch before changes no pixels: counting may begin before it ends */
+    WorkImage only;
+};
+
+static __device__ __forceinline__ uint32_t work_image_of(const Work &work, uint64_t item)
+{
+    if (work.image_of_item)
+        return __ldg(&work.image_of_item[item]);
+    return work.n_images > 1 ? (uint32_t)item : 0;
+}
+
+static __device__ __forceinline__ const WorkImage &work_image(const Work &work, uint32_t i)
+{
+    return work.images ? work.images[i] : work.only;
+}
+
+/* Row and place in the row of a unit. */
+static __device__ __forceinline__ void unit_place(const WorkImage &image, uint64_t unit,
+                                                  uint64_t *row, uint64_t *place)
+{
+    *row = image.rows == 1 ? 0 : unit / image.units_per_row;
+    *place = unit - *row * image.units_per_row;
+}
+
+/* The units of an item. The last ones of a launch are smaller, so that blocks end together. */
+static __device__ __forceinline__ void item_units(const WorkImage &image, uint64_t item,
+                                                  uint64_t *begin, uint64_t *end)
+{
+    const uint64_t i = item - image.first_item, large = image.large_items;
+    const uint64_t units = i < large ? image.units_per_item : image.units_per_small;
+    *begin = i < large ? i * units : large * image.units_per_item + (i - large) * units;
+    *end = min(*begin + units, image.units);
+}
+
+/* ---- Extrema --------------------------------------------------------------------------------- */
+
+static __device__ __forceinline__ void lock_take(unsigned *lock)
+{
+    while (atomicCAS(lock, 0u, 1u) != 0u)
+        __nanosleep(64);
+    __threadfence();
+}
+
+static __device__ __forceinline__ void lock_release(unsigned *lock)
+{
+    __threadfence();
+    atomicExch(lock, 0u);
+}
+
+/* The best offer so far: largest rank, then largest place. Minima rank by inverted key, places are
+ * inverted positions: all zero is "none". rank only grows, and place is 0 while rank changes, so a
+ * reader that finds its own offer worse than what it reads is right to drop it. */
+struct Extreme {
+    unsigned long long rank, place;
+    unsigned long long claim; /* the largest rank that a block has, whether offered yet or not */
+    unsigned lock;
+    unsigned reserved;
+};
+
+static __device__ __forceinline__ uint64_t extreme_rank(uint64_t key, bool largest)
+{
+    return largest ? key : ~key;
+}
+
+/* Whether an occurrence at `at` or after it could be the one to keep. */
+static __device__ __forceinline__ bool extreme_leads(const Extreme *extreme, uint64_t rank,
+                                                     uint64_t at)
+{
+    const uint64_t best = *(volatile const unsigned long long *)&extreme->rank;
+    __threadfence();
+    const uint64_t place = *(volatile const unsigned long long *)&extreme->place;
+    return rank > best || (rank == best && ~at > place);
+}
+
+/* The same, and tells other blocks what this one has: of blocks that ask at the same time few are
+ * told to go on, unless their keys are equal. */
+static __device__ __forceinline__ bool extreme_needs(Extreme *extreme, uint64_t key, uint64_t at,
+                                                     bool largest)
+{
+    const uint64_t rank = extreme_rank(key, largest);
+    return atomicMax(&extreme->claim, (unsigned long long)rank) <= rank &&
+           extreme_leads(extreme, rank, at);
+}
+
+/* Whoever is overtaken while waiting for the lock gives up. */
+static __device__ __forceinline__ void extreme_offer(Extreme *extreme, uint64_t key, uint64_t at,
+                                                     bool largest)
+{
+    const uint64_t rank = extreme_rank(key, largest), place = ~at;
+    volatile unsigned long long *best = &extreme->rank, *best_place = &extreme->place;
+    do {
+        if (!extreme_leads(extreme, rank, at))
+            return;
+    } while (atomicCAS(&extreme->lock, 0u, 1u) != 0u);
+    __threadfence();
+    if (rank > *best) {
+        *best_place = 0;
+        __threadfence();
+        *best = rank;
+        __threadfence();
+        *best_place = place;
+    } else if (rank == *best && place > *best_place) {
+        *best_place = place;
+    }
+    lock_release(&extreme->lock);
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
+
+/* Extrema of one channel of one image, in the form of a tally: 1 and 0 stand for "none". */
+struct FoundExtrema {
+    uint64_t min_key, max_key, min_at, max_at;
+};
+
+/* Takes what the blocks agreed on, and leaves "none" for the next launch. */
+static __device__ __forceinline__ FoundExtrema extrema_take(Extreme *low, Extreme *high)
+{
+    FoundExtrema found = {1, 0, 0, 0};
+    const uint64_t place = __ldcg(&low->place);
+    if (place) {
+        found.min_key = ~__ldcg(&low->rank);
+        found.min_at = ~place;
+        found.max_key = __ldcg(&high->rank);
+        found.max_at = ~__ldcg(&high->place);
+    }
+    low->rank = low->place = low->claim = 0;
+    high->rank = high->place = high->claim = 0;
+    return found;
+}
+
+/* As merge_extrema of record.c; n: samples counted in what is merged. The caller holds the lock
+ * and adds n itself afterwards. */
+static __device__ __forceinline__ void tally_merge_extrema(Tally *into, uint64_t n,
+                                                           const FoundExtrema &from)
+{
+    const uint64_t n0 = __ldcg((const unsigned long long *)&into->n);
+    const uint64_t min0 = __ldcg((const unsigned long long *)&into->min_key);
+    const uint64_t max0 = __ldcg((const unsigned long long *)&into->max_key);
+    const uint64_t min_at0 = __ldcg((const unsigned long long *)&into->min_at);
+    const uint64_t max_at0 = __ldcg((const unsigned long long *)&into->max_at);
+    const bool has = n0 > 0 && min0 <= max0;
+
+    if (n == 0 || from.min_key > from.max_key) {
+        if (!has) {
+            into->min_key = n0 || n;
+            into->max_key = into->min_at = into->max_at = 0;
+        }
+        return;
+    }
+    if (!has || from.min_key < min0 || (from.min_key == min0 && from.min_at < min_at0)) {
+        into->min_key = from.min_key;
+        into->min_at = from.min_at;
+    }
+    if (!has || from.max_key > max0 || (from.max_key == max0 && from.max_at < max_at0)) {
+        into->max_key = from.max_key;
+        into->max_at = from.max_at;
+    }
+}
+
+static __device__ __forceinline__ void tally_add(uint64_t *field, uint64_t n)
+{
+    *field = __ldcg((const unsigned long long *)field) + n;
+}
+
+static __device__ __forceinline__ unsigned *record_lock(const Work &work, const Tally *tally)
+{
+    const uint64_t address = (uint64_t)tally / 64;
+    return &work.shared->lock[(address ^ (address >> 10)) % RECORD_LOCKS];
+}
+
+/* Called by one thread of each block when it is done with the queue. */
+static __device__ __forceinline__ void queue_leave(const Work &work)
+{
+    Queue *queue = &work.shared->queue;
+    if (atomicAdd(&queue->finished, 1u) == gridDim.x - 1) {
+        queue->next = 0;
+        queue->finished = 0;
+        for (unsigned i = 0; i < TAIL_QUEUES; i++)
+            work.shared->tail[i * TAIL_STRIDE] = 0;
+    }
+}
+
+static __device__ __forceinline__ void bin_add(uint64_t *bin, uint64_t n)
+{
+    atomicAdd((unsigned long long *)bin, (unsigned long long)n);
+}
+
+/* ---- Host side ------------------------------------------------------------------------------- */
+
+/* What one launch measures: images of one kind. */
+struct Launch {
+    CudaDevice *device;
+    cudaStream_t stream;
+    Work work;
+    uint64_t bytes; /* of pixels */
+};
+
+/* Launches a kernel that measures and begins while the launch before ends (after_all_before). If
+ * that, too, was one of these, pixels have not changed since. */
+template <typename Kernel>
+static ImgstatResult launch_behind(const Launch *launch, Kernel kernel, const char *name,
+                                   unsigned blocks, unsigned threads, int shared_bytes,
+                                   ImgstatError *err)
+{
+    CudaDevice *device = launch->device;
+    const bool own = launch->stream == device->stream;
+    Work work = launch->work;
+    work.early = own && device->only_measured;
+    IMGSTAT_TRY(cuda_launch_early(device, launch->stream, name, kernel, blocks, threads,
+                                  (size_t)shared_bytes, err, work));
+    device->only_measured = own;
+    return IMGSTAT_OK;
+}
+
+/* Each measures channels [work.channel0, work.channel0 + channels) of its images. plain: no mask,
+ * and the image has just these channels (wide types: nodata and odd alignment aside, too). */
+ImgstatResult launch_narrow8(const Launch *launch, unsigned channels, bool plain,
+                             ImgstatError *err);
+ImgstatResult launch_narrow16(const Launch *launch, unsigned channels, bool plain,
+                              ImgstatError *err);
+ImgstatResult launch_wide(const Launch *launch, ImgstatSample sample, unsigned channels, bool plain,
+                          ImgstatError *err);
+
+/* Bytes of state that an image needs, all zero between launches. */
+size_t narrow_state_bytes(void);
+size_t narrow16_pack_bytes(void); /* a channel, once a launch, after the states */
+size_t wide_state_bytes(unsigned channels);
+
+/* Warps of a block that measures so many channels of wide samples, and how many of them take a
+ * piece together if the image is plain (else one does): more where pieces are large. */
+static constexpr __host__ __device__ unsigned wide_warps(unsigned channels)
+{
+    return channels == 3 ? 6 : channels == 4 ? 8 : 4;
+}
+
+static constexpr __host__ __device__ unsigned wide_group(unsigned channels, unsigned sample_bytes)
+{
+    return channels < 4 ? channels : channels * sample_bytes / 4;
+}
+
+/* How images are cut: pixels (plain: bytes) a unit, and units an item, for so many bytes in all. */
+enum { NARROW8_UNIT = 4096, NARROW8_UNIT3 = 4608, NARROW8_PIXELS = 1024 };
+enum { NARROW16_UNIT = 1536, NARROW16_PIXELS = 768, NARROW16_STEP = 32 };
+
+#endif

@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: MIT */
+/* device/cuda_device.cu: the CUDA device: opening, memory, transfers. */
+#include "common/work_queue.cuh"
+#include "equalize/transform.h"
+
+extern "C" {
+#include "device/read_request.h"
+}
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* None, or one that is too old: the runtime has one code for both. */
+static ImgstatResult no_driver(ImgstatError *err)
+{
+    int version = 0; /* stays 0 where there is no driver */
+    if (cudaDriverGetVersion(&version) != cudaSuccess)
+        (void)cudaGetLastError();
+    if (version == 0)
+        return error_set(err, IMGSTAT_ERR_DEVICE, "cuda: no NVIDIA driver is installed");
+    return error_set(err, IMGSTAT_ERR_DEVICE,
+                     "cuda: the NVIDIA driver is too old: it supports CUDA %d.%d, and this build "
+                     "needs %d.%d",
+                     version / 1000, version % 1000 / 10, CUDART_VERSION / 1000,
+                     CUDART_VERSION % 1000 / 10);
+}
+
+ImgstatResult cuda_failed(CudaDevice *device, cudaError_t status, const char *call,
+                          ImgstatError *err)
+{
+    const int index = device ? device->index : 0;
+    (void)cudaGetLastError(); /* errors that do not stick are forgotten: they are reported here */
+    switch (status) {
+    case cudaErrorMemoryAllocation:
+        return error_set(err, IMGSTAT_ERR_MEMORY, "cuda:%d: out of device memory", index);
+    case cudaErrorInsufficientDriver:
+        return no_driver(err);
+    case cudaErrorNoDevice:
+        return error_set(err, IMGSTAT_ERR_DEVICE, "cuda: no NVIDIA GPU was found");
+    case cudaErrorNoKernelImageForDevice:
+        return error_set(err, IMGSTAT_ERR_DEVICE,
+                         "cuda:%d: this build has no code for the GPU's architecture", index);
+    default:
+        break;
+    }
+    if (device)
+        device->broken = IMGSTAT_ERR_DEVICE;
+    return error_set(err, IMGSTAT_ERR_DEVICE, "cuda:%d: %s failed: %s", index, call,
+                     cudaGetErrorString(status));
+}
+
+/* ---- The calling thread's context ------------------------------------------------------------ */
+
+/* A function of the driver, in the form that cuda.h declares since CUDA 12. */
+static ImgstatResult find_entry(CudaDevice *device, const char *name, void *entry,
+                                ImgstatError *err)
+{
+    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+    cudaError_t status =
+        cudaGetDriverEntryPointByVersion(name, (void **)entry, 12000, cudaEnableDefault, &found);
+#else
+    cudaError_t status = cudaGetDriverEntryPoint(name, (void **)entry, cudaEnableDefault, &found);
+#endif
+    if (status == cudaSuccess && found != cudaDriverEntryPointSuccess)
+        status = cudaErrorSymbolNotFound;
+    return status == cudaSuccess ? IMGSTAT_OK : cuda_failed(device, status, name, err);
+}
+
+/* Errors of the driver have the same numbers in the runtime. */
+static ImgstatResult driver_result(CudaDevice *device, CUresult result, const char *call,
+                                   ImgstatError *err)
+{
+    return result == CUDA_SUCCESS ? IMGSTAT_OK
+                                  : cuda_failed(device, (cudaError_t)result, call, err);
+}
+
+static ImgstatResult find_context(CudaDevice *device, ImgstatError *err)
+{
+    decltype(&cuDeviceGet) get;
+    decltype(&cuDevicePrimaryCtxRetain) retain;
+    CUdevice number;
+    IMGSTAT_TRY(find_entry(device, "cuDeviceGet", &get, err));
+    IMGSTAT_TRY(find_entry(device, "cuDevicePrimaryCtxRetain", &retain, err));
+    IMGSTAT_TRY(find_entry(device, "cuCtxGetCurrent", &device->driver.current, err));
+    IMGSTAT_TRY(find_entry(device, "cuCtxPushCurrent", &device->driver.push, err));
+    IMGSTAT_TRY(find_entry(device, "cuCtxPopCurrent", &device->driver.pop, err));
+    IMGSTAT_TRY(driver_result(device, get(&number, device->index), "cuDeviceGet", err));
+    return driver_result(device, retain(&device->context, number), "cuDevicePrimaryCtxRetain", err);
+}
+
+CudaStay::CudaStay(const CudaDevice *on)
+    : device(on), result(CUDA_ERROR_INVALID_CONTEXT), pushed(false)
+{
+    CUcontext now = NULL;
+    if (!device->context) /* it could not be opened */
+        return;
+    result = device->driver.current(&now);
+    if (result != CUDA_SUCCESS || now == device->context)
+        return;
+    result = device->driver.push(device->context);
+    pushed = result == CUDA_SUCCESS;
+}
+
+CudaStay::~CudaStay()
+{
+    CUcontext now;
+    if (pushed)
+        (void)device->driver.pop(&now);
+}
+
+ImgstatResult cuda_enter(CudaDevice *device, const CudaStay &stay, ImgstatError *err)
+{
+    if (device->broken != IMGSTAT_OK)
+        return error_set(err, device->broken, "cuda:%d: unusable after an earlier failure",
+                         device->index);
+    device->only_measured = false;
+    return driver_result(device, stay.result, "cuCtxPushCurrent", err);
+}
+
+/* ---- Kernels --------------------------------------------------------------------------------- */
+
+/* The kernel's entry, or the place of the next; NULL: it is not there, and there is no room. */
+static CudaKernel *find_kernel(CudaDevice *device, const void *kernel)
+{
+    for (unsigned i = 0; i < device->n_kernels; i++)
+        if (device->kernels[i].kernel == kernel)
+            return &device->kernels[i];
+    return device->n_kernels < KNOWN_KERNELS ? &device->kernels[device->n_kernels] : NULL;
+}
+
+ImgstatResult cuda_prepare(CudaDevice *device, const void *kernel, size_t shared_bytes,
+                           CudaKernel *out, ImgstatError *err)
+{
+    CudaKernel *const known = find_kernel(device, kernel);
+    CudaKernel k = {};
+    if (known && known->kernel) {
+        k = *known;
+    } else {
+        cudaFuncAttributes attributes;
+        CUDA_TRY(device, err, cudaFuncGetAttributes(&attributes, kernel));
+        k.kernel = kernel;
+        k.static_shared = (int)attributes.sharedSizeBytes;
+        k.early = device->properties.major >= 9 && attributes.ptxVersion >= 90;
+        device->n_kernels += known != NULL;
+    }
+    if (!k.large && k.static_shared + shared_bytes > SHARED_SMALL) {
+        /* All there is, not what this launch takes: other devices of the process may be at work
+         * with the same kernel. */
+        CUDA_TRY(device, err,
+                 cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      device->max_shared - k.static_shared));
+        k.large = true;
+    }
+    if (known)
+        *known = k;
+    *out = k;
+    return IMGSTAT_OK;
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+static size_t grown(size_t bytes, size_t before)
+{
+    const size_t more = before + before / 2, least = bytes > 4096 ? bytes : 4096;
+    return (more > least ? more : least) + 255 & ~(size_t)255;
+}
+
+ImgstatResult cuda_reserve(CudaDevice *device, CudaBuffer *buffer, size_t bytes, bool zero,
+                           ImgstatError *err)
+{
+    if (buffer->bytes >= bytes && buffer->memory)
+        return IMGSTAT_OK;
+    const size_t rounded = grown(bytes, buffer->bytes);
+    void *const old = buffer->memory;
+    *buffer = CudaBuffer{NULL, 0};
+    if (old) { /* kernels may still use it */
+        CUDA_TRY(device, err, cudaStreamSynchronize(device->copies));
+        CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
+        CUDA_TRY(device, err, cudaFree(old));
+    }
+    void *memory = NULL;
+    CUDA_TRY(device, err, cudaMalloc(&memory, rounded));
+    *buffer = CudaBuffer{memory, rounded};
+    if (zero)
+        CUDA_TRY(device, err, cudaMemsetAsync(memory, 0, rounded, device->stream));
+    return IMGSTAT_OK;
+}
+
+ImgstatResult cuda_reserve_host(CudaDevice *device, CudaBuffer *buffer, size_t bytes,
+                                ImgstatError *err)
+{
+    if (buffer->bytes >= bytes && buffer->memory)
+        return IMGSTAT_OK;
+    const size_t rounded = grown(bytes, buffer->bytes);
+    void *const old = buffer->memory;
+    *buffer = CudaBuffer{NULL, 0};
+    if (old) {
+        CUDA_TRY(device, err, cudaStreamSynchronize(device->copies));
+        CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
+        CUDA_TRY(device, err, cudaFreeHost(old));
+    }
+    void *memory = NULL;
+    CUDA_TRY(device, err, cudaHostAlloc(&memory, rounded, cudaHostAllocDefault));
+    *buffer = CudaBuffer{memory, rounded};
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult device_alloc(Device *base, size_t bytes, DevMem *out, ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    *out = DevMem{0, 0};
+    CUDA_ENTER(device, err);
+    void *memory = NULL;
+    const size_t rounded = bytes ? bytes : 1;
+    cudaError_t status = cudaMallocAsync(&memory, rounded, device->stream);
+    if (status == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        return error_set(err, IMGSTAT_ERR_MEMORY, "cuda:%d: out of device memory for %zu bytes",
+                         device->index, bytes);
+    }
+    CUDA_TRY(device, err, status);
+    status = cudaMemsetAsync(memory, 0, rounded, device->stream);
+    if (status != cudaSuccess) {
+        (void)cudaFreeAsync(memory, device->stream);
+        return cuda_failed(device, status, "cudaMemsetAsync", err);
+    }
+    *out = DevMem{(uint64_t)(uintptr_t)memory, bytes};
+    return IMGSTAT_OK;
+}
+
+static void device_release(Device *base, DevMem *mem)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    if (!mem || !mem->address)
+        return;
+    /* A failed device frees everything when its process ends; there is nobody to tell. */
+    const CudaStay stay(device);
+    if (stay.result == CUDA_SUCCESS)
+        (void)cudaFreeAsync((void *)(uintptr_t)mem->address, device->stream);
+    (void)cudaGetLastError();
+    *mem = DevMem{0, 0};
+}
+
+/* Pinning takes the driver about a millisecond, under a lock that all threads share, so the few
+ * buffers that a file takes are kept for the next one. */
+static ImgstatResult device_host_alloc(Device *base, size_t bytes, void **out, ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    *out = NULL;
+    CUDA_ENTER(device, err);
+    LentBuffer *place = NULL; /* the first that is large enough, else the last that is free */
+    for (LentBuffer &b : device->lent) {
+        if (b.lent)
+            continue;
+        place = &b;
+        if (b.pinned.memory && b.pinned.bytes >= bytes) {
+            b.lent = true;
+            *out = b.pinned.memory;
+            return IMGSTAT_OK;
+        }
+    }
+    const size_t rounded = grown(bytes, 0);
+    const cudaError_t status = cudaHostAlloc(out, rounded, cudaHostAllocPortable);
+    if (status == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        return error_memory(err, bytes, "a pinned host buffer");
+    }
+    CUDA_TRY(device, err, status);
+    if (place && rounded <= LENT_BYTES) {
+        if (place->pinned.memory)
+            (void)cudaFreeHost(place->pinned.memory);
+        *place = LentBuffer{{*out, rounded}, true};
+    }
+    return IMGSTAT_OK;
+}
+
+static void device_host_release(Device *base, void *memory)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    for (LentBuffer &b : device->lent) {
+        if (memory && b.lent && b.pinned.memory == memory) {
+            b.lent = false;
+            return;
+        }
+    }
+    const CudaStay stay(device);
+    if (memory && stay.result == CUDA_SUCCESS)
+        (void)cudaFreeHost(memory);
+    (void)cudaGetLastError();
+}
+
+static ImgstatResult check_range(DevMem mem, size_t offset, size_t bytes, ImgstatError *err)
+{
+    if (offset > mem.bytes || bytes > mem.bytes - offset)
+        return error_set(err, IMGSTAT_ERR_ARG, "a transfer reaches outside its device memory");
+    return IMGSTAT_OK;
+}
+
+/* Waits: `from` belongs to the caller again when it returns. */
+static ImgstatResult device_upload(Device *base, DevMem to, size_t offset, const void *from,
+                                   size_t bytes, ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    CUDA_ENTER(device, err);
+    IMGSTAT_TRY(check_range(to, offset, bytes, err));
+    if (bytes == 0)
+        return IMGSTAT_OK;
+    CUDA_TRY(device, err,
+             cudaMemcpyAsync((char *)(uintptr_t)to.address + offset, from, bytes,
+                             cudaMemcpyHostToDevice, device->stream));
+    CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult device_download(Device *base, void *to, DevMem from, size_t offset,
+                                     size_t bytes, ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    CUDA_ENTER(device, err);
+    IMGSTAT_TRY(check_range(from, offset, bytes, err));
+    if (bytes > 0)
+        CUDA_TRY(device, err,
+                 cudaMemcpyAsync(to, (const char *)(uintptr_t)from.address + offset, bytes,
+                                 cudaMemcpyDeviceToHost, device->stream));
+    CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult device_wait(Device *base, ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    CUDA_ENTER(device, err);
+    CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
+    return IMGSTAT_OK;
+}
+
+/* ---- Opening and closing --------------------------------------------------------------------- */
+
+static void fill_info(ImgstatDeviceInfo *info, int index, const cudaDeviceProp *properties)
+{
+    memset(info, 0, sizeof *info);
+    snprintf(info->name, sizeof info->name, "cuda:%d", index);
+    snprintf(info->description, sizeof info->description, "%.64s, %d multiprocessors, %d.%d",
+             properties->name, properties->multiProcessorCount, properties->major,
+             properties->minor);
+    info->memory_bytes = properties->totalGlobalMem;
+}
+
+/* Asks the driver, where there is one; creates no context. */
+static size_t device_list(ImgstatDeviceInfo *info, size_t capacity)
+{
+    int n = 0;
+    if (cudaGetDeviceCount(&n) != cudaSuccess || n < 0) {
+        (void)cudaGetLastError();
+        return 0;
+    }
+    for (int i = 0; i < n && (size_t)i < capacity; i++) {
+        cudaDeviceProp properties;
+        memset(&properties, 0, sizeof properties);
+        if (cudaGetDeviceProperties(&properties, i) != cudaSuccess)
+            (void)cudaGetLastError();
+        fill_info(&info[i], i, &properties);
+    }
+    return (size_t)n;
+}
+
+static void device_describe(const Device *base, ImgstatDeviceInfo *out)
+{
+    const CudaDevice *device = (const CudaDevice *)base;
+    fill_info(out, device->index, &device->properties);
+}
+
+/* They fill pinned memory, which is the device's own. */
+static void device_use_threads(Device *base, unsigned threads)
+{
+    thread_pool_use(((CudaDevice *)base)->pool, threads);
+}
+
+static uint64_t device_thread_bytes(ImgstatSample, uint16_t)
+{
+    return 0;
+}
+
+static void free_device(CudaBuffer *buffer)
+{
+    if (buffer->memory)
+        (void)cudaFree(buffer->memory);
+}
+
+static void free_pinned(CudaBuffer *buffer)
+{
+    if (buffer->memory)
+        (void)cudaFreeHost(buffer->memory);
+}
+
+static void free_event(cudaEvent_t event)
+{
+    if (event)
+        (void)cudaEventDestroy(event);
+}
+
+static void close_resources(CudaDevice *device)
+{
+    const CudaStay stay(device);
+    if (stay.result == CUDA_SUCCESS && device->stream) {
+        (void)cudaStreamSynchronize(device->copies);
+        (void)cudaStreamSynchronize(device->stream);
+    }
+    for (StageSlot &slot : device->stage) {
+        free_pinned(&slot.pinned);
+        free_device(&slot.pixels);
+        free_event(slot.filled);
+        free_event(slot.used);
+    }
+    for (DescSlot &slot : device->desc) {
+        free_pinned(&slot.pinned);
+        free_device(&slot.device);
+        free_event(slot.copied);
+        free_event(slot.used);
+    }
+    cuda_apply_close(device);
+    free_device(&device->state);
+    free_device(&device->scratch);
+    free_device(&device->windows);
+    free(device->search);
+    free_device(&device->sort);
+    free(device->sorting);
+    free_device(&device->aligned);
+    free_device(&device->luma);
+    free_pinned(&device->host);
+    for (LentBuffer &b : device->lent)
+        free_pinned(&b.pinned);
+    if (device->queue)
+        (void)cudaFree(device->queue);
+    if (device->copies)
+        (void)cudaStreamDestroy(device->copies);
+    if (device->stream)
+        (void)cudaStreamDestroy(device->stream);
+    (void)cudaGetLastError();
+}
+
+static void device_close(Device *base)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    if (!device)
+        return;
+    close_resources(device);
+    thread_pool_destroy(device->pool);
+    free(device->list.memory);
+    free(device);
+}
+
+static ImgstatResult open_resources(CudaDevice *device, ImgstatError *err)
+{
+    IMGSTAT_TRY(find_context(device, err));
+    CUDA_ENTER(device, err);
+    CUDA_TRY(device, err, cudaGetDeviceProperties(&device->properties, device->index));
+    CUDA_TRY(device, err,
+             cudaDeviceGetAttribute(&device->max_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                    device->index));
+    CUDA_TRY(device, err, cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking));
+    CUDA_TRY(device, err, cudaStreamCreateWithFlags(&device->copies, cudaStreamNonBlocking));
+    for (StageSlot &slot : device->stage) {
+        CUDA_TRY(device, err, cudaEventCreateWithFlags(&slot.filled, cudaEventDisableTiming));
+        CUDA_TRY(device, err, cudaEventCreateWithFlags(&slot.used, cudaEventDisableTiming));
+    }
+    for (DescSlot &slot : device->desc) {
+        CUDA_TRY(device, err, cudaEventCreateWithFlags(&slot.copied, cudaEventDisableTiming));
+        CUDA_TRY(device, err, cudaEventCreateWithFlags(&slot.used, cudaEventDisableTiming));
+    }
+    CUDA_TRY(device, err, cudaMalloc(&device->queue, sizeof(QueueMemory)));
+    CUDA_TRY(device, err, cudaMemsetAsync(device->queue, 0, sizeof(QueueMemory), device->stream));
+
+    /* Memory that is freed stays with the pool, so that a batch does not allocate per image. */
+    cudaMemPool_t pool;
+    uint64_t keep = UINT64_MAX;
+    CUDA_TRY(device, err, cudaDeviceGetDefaultMemPool(&pool, device->index));
+    CUDA_TRY(device, err, cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult device_open(int index, unsigned threads, Device **out, ImgstatError *err)
+{
+    *out = NULL;
+    int n = 0;
+    const cudaError_t status = cudaGetDeviceCount(&n);
+    if (status != cudaSuccess)
+        return cuda_failed(NULL, status, "cudaGetDeviceCount", err);
+    if (index < 0 || index >= n)
+        return error_set(err, IMGSTAT_ERR_DEVICE,
+                         "cuda:%d: there %s %d CUDA device%s, counted from 0", index,
+                         n == 1 ? "is" : "are", n, n == 1 ? "" : "s");
+    CudaDevice *device = (CudaDevice *)calloc(1, sizeof *device);
+    if (!device)
+        return error_memory(err, sizeof *device, "a device");
+    device->base.ops = &cuda_device_ops;
+    device->index = index;
+    ImgstatResult res = thread_pool_create(threads, &device->pool, err);
+    if (res == IMGSTAT_OK)
+        res = open_resources(device, err);
+    if (res != IMGSTAT_OK) {
+        device_close(&device->base);
+        return res;
+    }
+    *out = &device->base;
+    return IMGSTAT_OK;
+}
+
+const DeviceOps cuda_device_ops = {
+    "cuda",
+    device_list,
+    device_open,
+    device_close,
+    device_describe,
+    device_use_threads,
+    device_thread_bytes,
+    device_alloc,
+    device_release,
+    device_host_alloc,
+    device_host_release,
+    device_upload,
+    device_download,
+    cuda_measure,
+    read_in_turn,
+    cuda_count_digits,
+    cuda_count_range,
+    cuda_gather,
+    cuda_windows_begin,
+    cuda_windows_add,
+    cuda_windows_end,
+    cuda_sort_begin,
+    cuda_sort_add,
+    cuda_sort_end,
+    cuda_central,
+    cuda_scan,
+    device_wait,
+    cuda_async_bytes,
+    cuda_measure_async,
+    cuda_wait_stream,
+    cuda_apply,
+    cuda_measure_luma,
+    cuda_adapt_read,
+    cuda_adapt_finish,
+    cuda_adapt_apply,
+    cuda_transform_create,
+    cuda_transform_destroy,
+    cuda_transform_async,
+};

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* device/cuda_device.h: inside the CUDA device: its memory, streams and scratch; checked calls. */
+#ifndef IMGSTAT_KERNELS_DEVICE_CUDA_DEVICE_H
+#define IMGSTAT_KERNELS_DEVICE_CUDA_DEVICE_H
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+extern "C" {
+#include "base/thread_pool.h"
+#include "device/device.h"
+}
+
+/* Memory that grows and is kept: on the device, or pinned on the host. */
+typedef struct CudaBuffer {
+    void *memory;
+    size_t bytes;
+} CudaBuffer;
+
+/* Host images travel in chunks: filled by the host, copied on one stream, read by kernels on the
+ * other. With four of them the copy engine never waits for the memcpy that fills the next. */
+enum { STAGE_SLOTS = 4 };
+enum { STAGE_BYTES = 8 << 20 }; /* 150 us at 55 GB/s: far above what a launch costs */
+
+typedef struct StageSlot {
+    CudaBuffer pinned, pixels; /* the chunk on the host and on the device */
+    cudaEvent_t filled, used;  /* copied to the device; read by the kernels */
+    bool busy;                 /* used has been recorded */
+} StageSlot;
+
+/* Pinned buffers that host_alloc has handed out and gets back: bands. Larger ones are not kept. */
+enum { LENT_SLOTS = 4, LENT_BYTES = 16 << 20 };
+
+typedef struct LentBuffer {
+    CudaBuffer pinned;
+    bool lent;
+} LentBuffer;
+
+/* Descriptions of images that a launch needs, in pinned memory until they are copied. */
+enum { DESC_SLOTS = 4 };
+
+typedef struct DescSlot {
+    CudaBuffer pinned, device;
+    cudaEvent_t copied, used; /* to the device; read by the kernels */
+    bool busy;                /* used has been recorded */
+} DescSlot;
+
+/* What calls need of the driver's own interface, which is not linked: there may be no driver. */
+typedef struct CudaDriver {
+    decltype(&cuCtxGetCurrent) current;
+    decltype(&cuCtxPushCurrent) push;
+    decltype(&cuCtxPopCurrent) pop;
+} CudaDriver;
+
+/* What a launch needs to know of its kernel. */
+typedef struct CudaKernel {
+    const void *kernel;
+    int static_shared;
+    bool early; /* built for devices that launch early: it waits for the launch before */
+    bool large; /* may have more than SHARED_SMALL bytes of shared memory */
+} CudaKernel;
+enum { KNOWN_KERNELS = 256, SHARED_SMALL = 48 << 10 };
+
+typedef struct CudaDevice {
+    Device base;
+    int index;
+    CudaDriver driver;
+    CUcontext context; /* the runtime's own; kept, as by the runtime, until the process ends */
+    cudaDeviceProp properties;
+    int max_shared;       /* bytes a block can have after opting in */
+    cudaStream_t stream;  /* kernels; what the calls are ordered by */
+    cudaStream_t copies;  /* host to device, overlapped with kernels */
+    bool capturing;       /* the caller's stream records a graph: nothing may wait or grow */
+    bool only_measured;   /* what came last on `stream` was a launch_behind: it changes no pixels */
+    ImgstatResult broken; /* after a failure: what every further call returns */
+    StageSlot stage[STAGE_SLOTS];
+    unsigned stage_next;
+    DescSlot desc[DESC_SLOTS];
+    unsigned desc_next;
+    CudaBuffer state; /* per image and channel; all zero between launches */
+    CudaBuffer
+        scratch; /* tables, counters and keys of count_*, gather and central; tiles of scan */
+    CudaBuffer windows; /* counters of windows_begin to windows_end */
+    void *search;       /* what ranks/windows.cu keeps between them, or NULL */
+    CudaBuffer sort;    /* keys of sort_begin to sort_end */
+    void *sorting;      /* what ranks/sort.cu keeps between them, or NULL */
+    CudaBuffer host;    /* pinned: results on their way to the caller */
+    LentBuffer lent[LENT_SLOTS];
+    CudaKernel kernels[KNOWN_KERNELS]; /* those that have been launched */
+    unsigned n_kernels;
+    void *queue;        /* QueueMemory of common/work_queue.cuh, zero between launches */
+    CudaBuffer list;    /* plain memory: the images of a launch while it is put together */
+    CudaBuffer aligned; /* device memory: an image whose samples are not on their boundaries */
+    ThreadPool *pool;   /* fills chunks */
+    CudaBuffer luma;    /* device memory: the luma of a band, and whether each pixel has one */
+    void *apply;        /* what maps/apply.cu keeps; NULL until it is used */
+} CudaDevice;
+
+/* IMGSTAT_ERR_DEVICE, or IMGSTAT_ERR_MEMORY if that is what it says, in one sentence that names
+ * the call; the device refuses further work unless memory was all that it lacked. */
+ImgstatResult cuda_failed(CudaDevice *device, cudaError_t status, const char *call,
+                          ImgstatError *err);
+
+/* Returns from the calling function if a CUDA call fails. */
+#define CUDA_TRY(device, err, call)                          \
+    do {                                                     \
+        const cudaError_t status_ = (call);                  \
+        if (status_ != cudaSuccess)                          \
+            return cuda_failed(device, status_, #call, err); \
+    } while (0)
+
+/* Directly after a launch: refused launches are found here, failed kernels where the host waits,
+ * or here too in builds with IMGSTAT_SYNC_LAUNCHES. */
+static inline ImgstatResult cuda_launched(CudaDevice *device, cudaStream_t stream,
+                                          const char *kernel, ImgstatError *err)
+{
+    device->only_measured = false;
+    cudaError_t status = cudaGetLastError();
+#ifdef IMGSTAT_SYNC_LAUNCHES
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    if (status == cudaSuccess)
+        status = cudaStreamIsCapturing(stream, &capture);
+    if (status == cudaSuccess && capture == cudaStreamCaptureStatusNone)
+        status = cudaStreamSynchronize(stream);
+#else
+    (void)stream;
+#endif
+    return status == cudaSuccess ? IMGSTAT_OK : cuda_failed(device, status, kernel, err);
+}
+
+/* Makes a buffer hold at least `bytes`; what it held is lost if it grows. zero: new memory is
+ * zeroed, in the order of the stream. */
+ImgstatResult cuda_reserve(CudaDevice *device, CudaBuffer *buffer, size_t bytes, bool zero,
+                           ImgstatError *err);
+ImgstatResult cuda_reserve_host(CudaDevice *device, CudaBuffer *buffer, size_t bytes,
+                                ImgstatError *err);
+
+/* The calling thread's current context is the device's while this lives, and then what it was: a
+ * thread may be a new one, or its program work with another GPU. */
+struct CudaStay {
+    const CudaDevice *const device;
+    CUresult result;
+    bool pushed;
+    explicit CudaStay(const CudaDevice *on);
+    ~CudaStay();
+    CudaStay(const CudaStay &) = delete;
+    CudaStay &operator=(const CudaStay &) = delete;
+};
+
+/* Fails if the device has failed before. What the call puts on the stream may change pixels:
+ * only_measured is false, whatever it was. */
+ImgstatResult cuda_enter(CudaDevice *device, const CudaStay &stay, ImgstatError *err);
+
+/* First in every call; returns from the calling function if that fails. */
+#define CUDA_ENTER(device, err)   \
+    const CudaStay stay_(device); \
+    IMGSTAT_TRY(cuda_enter(device, stay_, err))
+
+/* Calls `read` with images in device memory that together are `images`: device images as they
+ * are, host images band by band. record[i] belongs to image i of a call of read. */
+typedef ImgstatResult (*CudaRead)(void *context, CudaDevice *device, const ImagePro *images,
+                                  const uint32_t *origin, size_t n, ImgstatError *err);
+ImgstatResult cuda_stage(CudaDevice *device, const ImagePro *images, size_t n, CudaRead read,
+                         void *context, ImgstatError *err);
+
+/* Before a launch with so many bytes of dynamic shared memory: lets the kernel have them, and tells
+ * what it is. Asks the driver once. */
+ImgstatResult cuda_prepare(CudaDevice *device, const void *kernel, size_t shared_bytes,
+                           CudaKernel *out, ImgstatError *err);
+
+/* Launches a kernel. early: it may begin while the launch before ends, where the device can do that
+ * and the kernel has been built for it (common/sm90.cuh). */
+template <typename Kernel, typename... Arguments>
+static ImgstatResult cuda_launch_as(CudaDevice *device, cudaStream_t stream, const char *name,
+                                    bool early, Kernel kernel, dim3 blocks, unsigned threads,
+                                    size_t shared_bytes, ImgstatError *err,
+                                    const Arguments &...arguments)
+{
+    CudaKernel known;
+    cudaLaunchAttribute attribute = {};
+    IMGSTAT_TRY(cuda_prepare(device, (const void *)kernel, shared_bytes, &known, err));
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = blocks;
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = early && known.early;
+    CUDA_TRY(device, err, cudaLaunchKernelEx(&config, kernel, arguments...));
+    return cuda_launched(device, stream, name, err);
+}
+
+template <typename Kernel, typename... Arguments>
+static ImgstatResult cuda_launch(CudaDevice *device, cudaStream_t stream, const char *name,
+                                 Kernel kernel, dim3 blocks, unsigned threads, size_t shared_bytes,
+                                 ImgstatError *err, const Arguments &...arguments)
+{
+    return cuda_launch_as(device, stream, name, false, kernel, blocks, threads, shared_bytes, err,
+                          arguments...);
+}
+
+template <typename Kernel, typename... Arguments>
+static ImgstatResult cuda_launch_early(CudaDevice *device, cudaStream_t stream, const char *name,
+                                       Kernel kernel, dim3 blocks, unsigned threads,
+                                       size_t shared_bytes, ImgstatError *err,
+                                       const Arguments &...arguments)
+{
+    return cuda_launch_as(device, stream, name, true, kernel, blocks, threads, shared_bytes, err,
+                          arguments...);
+}
+
+/* The slots that are not in device/cuda_device.cu. */
+ImgstatResult cuda_measure(Device *device, const ImagePro *images, const DeviceRecord *records,
+                           size_t n, ImgstatError *err);
+ImgstatResult cuda_count_digits(Device *device, const ImagePro *image, DigitCount *counts, size_t n,
+                                ImgstatError *err);
+ImgstatResult cuda_count_range(Device *device, const ImagePro *image, RangeCount *counts, size_t n,
+                               ImgstatError *err);
+ImgstatResult cuda_gather(Device *device, const ImagePro *image, KeyGather *gathers, size_t n,
+                          ImgstatError *err);
+ImgstatResult cuda_windows_begin(Device *device, ImgstatSample sample, uint16_t channels,
+                                 const KeyWindow *windows, size_t n, ImgstatError *err);
+ImgstatResult cuda_windows_add(Device *device, const ImagePro *image, ImgstatError *err);
+ImgstatResult cuda_windows_end(Device *device, KeyWindow *windows, size_t n, ImgstatError *err);
+ImgstatResult cuda_sort_begin(Device *device, ImgstatSample sample, uint64_t n, bool *sorts,
+                              ImgstatError *err);
+ImgstatResult cuda_sort_add(Device *device, const ImagePro *image, uint16_t channel,
+                            ImgstatError *err);
+ImgstatResult cuda_sort_end(Device *device, uint64_t *taken, struct RankKnot *runs,
+                            ImgstatError *err);
+ImgstatResult cuda_central(Device *device, const ImagePro *image, const double *center,
+                           Central *out, ImgstatError *err);
+ImgstatResult cuda_scan(Device *device, DevMem from, DevMem to, size_t n, bool inclusive,
+                        ImgstatError *err);
+size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels);
+ImgstatResult cuda_measure_async(Device *device, void *stream, const ImagePro *image,
+                                 const DeviceRecord *record, DevMem scratch, ImgstatError *err);
+/* cuda_measure_async but that it adds to the record; within a call that has entered. */
+ImgstatResult cuda_measure_more(CudaDevice *device, cudaStream_t stream, const ImagePro *image,
+                                const DeviceRecord *record, DevMem scratch, ImgstatError *err);
+ImgstatResult cuda_wait_stream(Device *device, void *stream, ImgstatError *err);
+ImgstatResult cuda_apply(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,
+                         int16_t alpha, ImagePro *to, ImgstatError *err);
+ImgstatResult cuda_measure_luma(Device *device, const ImagePro *image, const DeviceRecord *record,
+                                ImgstatError *err);
+ImgstatResult cuda_adapt_read(Device *device, ClahePage *adapt, const ImagePro *band,
+                              ImgstatError *err);
+ImgstatResult cuda_adapt_finish(Device *device, ClahePage *adapt, ImgstatError *err);
+ImgstatResult cuda_adapt_apply(Device *device, const ClahePage *adapt, const ImagePro *from,
+                               ImagePro *to, ImgstatError *err);
+void cuda_apply_close(CudaDevice *device);
+
+#endif

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+/* device/measure.cu: the measure slot: images of all kinds, gathered to launches. */
+#include "device/measure_launch.cuh"
+
+#include <stdlib.h>
+
+/* A launch begins while the host describes the images of the next: first few, so that the device
+ * has something to do soon, then more and more. */
+enum { FIRST_IMAGES = 4, MORE_IMAGES = 4, LAUNCH_IMAGES = 8192 }; /* the first: a multiprocessor */
+/* Pieces of one image that a launch adds up: 2^26 * 10 terms < 2^30 (record/exact_sum.h). */
+static const uint64_t LAUNCH_PIECES = 1ull << 26;
+
+/* ---- All images of a call -------------------------------------------------------------------- */
+
+struct Batch {
+    Place place;
+    Kind kind;
+    WorkImage *images; /* room for LAUNCH_IMAGES */
+    WorkPlace *places; /* likewise */
+    size_t n, most;    /* images, and how many before the next launch */
+    bool alike;        /* all are like images[0] but for their places; the others are not set */
+    bool shared;       /* two of them may share a record: addresses do not ascend */
+    const Tally *last; /* record */
+    ImagePro model;    /* the image described last */
+    unsigned parts;    /* of its record */
+};
+
+/* Describes images that were put down as alike one by one. */
+static void expand(Batch *batch, size_t n)
+{
+    for (size_t i = n; i-- > 0;) {
+        const WorkPlace place = batch->places[i];
+        batch->images[i] = batch->images[0];
+        batch->images[i].pixels = place.pixels;
+        batch->images[i].first_at = place.first_at;
+        batch->images[i].tally = place.tally;
+        batch->images[i].bins = place.bins;
+    }
+}
+
+static ImgstatResult launch_batch(CudaDevice *device, Batch *batch, ImgstatError *err)
+{
+    const size_t n = batch->n;
+    const bool distinct = !batch->shared;
+    const bool alike = batch->alike;
+    batch->n = 0;
+    batch->alike = batch->shared = false;
+    if (n == batch->most && n > 1)
+        batch->most = n < LAUNCH_IMAGES / MORE_IMAGES ? MORE_IMAGES * n : LAUNCH_IMAGES;
+    if (n == 0)
+        return IMGSTAT_OK;
+    if (alike && n > 1) {
+        bool done;
+        IMGSTAT_TRY(launch_alike(device, batch->place, batch->kind, &batch->images[0],
+                                 batch->places, n, distinct, &done, err));
+        if (done)
+            return IMGSTAT_OK;
+    }
+    if (alike)
+        expand(batch, n);
+    return launch_images(device, batch->place, batch->kind, batch->images, n, distinct, err);
+}
+
+static bool same_shape(const ImagePro *a, const ImagePro *b)
+{
+    return a->width == b->width && a->height == b->height && a->pitch == b->pitch &&
+           a->channels == b->channels && a->sample == b->sample &&
+           a->device.address % 16 == b->device.address % 16 && !a->mask && !b->mask &&
+           !a->has_nodata && !b->has_nodata;
+}
+
+/* Adds a described image, launching those before where there is no more room. */
+static ImgstatResult add_work(CudaDevice *device, Batch *batch, const WorkImage *work,
+                              ImgstatError *err)
+{
+    if (batch->n == batch->most || (batch->n == 1 && batch->place.state))
+        IMGSTAT_TRY(launch_batch(device, batch, err));
+    if (batch->alike)
+        expand(batch, batch->n);
+    if (batch->n > 0 && work->tally <= batch->last)
+        batch->shared = true;
+    batch->last = work->tally;
+    batch->alike = false;
+    batch->images[batch->n++] = *work;
+    return IMGSTAT_OK;
+}
+
+/* Whether the image differs from images[0], which was described last, by its place at most. */
+static bool is_alike(const Batch *batch, const ImagePro *image, const DeviceRecord *record)
+{
+    return batch->places && (batch->n == 1 || batch->alike) && sample_bits(image->sample) == 8 &&
+           record->parts == batch->parts && same_shape(&batch->model, image);
+}
+
+static Tally *record_tally(const DeviceRecord *record)
+{
+    return (Tally *)(uintptr_t)record->mem.address;
+}
+
+/* NULL: it has none. */
+static uint64_t *record_bins(const DeviceRecord *record)
+{
+    if (!record_parts_bins(record->sample, record->parts))
+        return NULL;
+    return (uint64_t *)(record_tally(record) + record->channels);
+}
+
+/* Adds one that is. */
+static ImgstatResult add_alike(CudaDevice *device, Batch *batch, const ImagePro *image,
+                               const DeviceRecord *record, ImgstatError *err)
+{
+    Tally *tally = record_tally(record);
+    if (!batch->alike) {
+        const WorkImage *first = &batch->images[0];
+        batch->places[0] = WorkPlace{first->pixels, first->first_at, first->tally, first->bins};
+    }
+    if (batch->n == batch->most) {
+        const WorkImage model = batch->images[0];
+        IMGSTAT_TRY(launch_batch(device, batch, err));
+        batch->images[0] = model;
+    } else if (tally <= batch->last) {
+        batch->shared = true;
+    }
+    batch->last = tally;
+    WorkPlace *place = &batch->places[batch->n++];
+    place->pixels = (const unsigned char *)(uintptr_t)image->device.address;
+    place->first_at = (uint64_t)image->first_row * image->width;
+    place->tally = tally;
+    place->bins = record_bins(record);
+    batch->alike = true;
+    return IMGSTAT_OK;
+}
+
+/* Describes an image; one with very many pieces goes in several bands. */
+static ImgstatResult add_image(CudaDevice *device, Batch *batch, const ImagePro *image,
+                               const DeviceRecord *record, ImgstatError *err)
+{
+    bool unit_bytes;
+    const uint64_t unit = unit_size(batch->kind, &unit_bytes);
+    const bool by_rows = is_wide_float(image->sample);
+    const uint64_t per_row = by_rows ? (image->width + unit - 1) / unit : 1;
+    const uint64_t most = by_rows ? LAUNCH_PIECES / (per_row ? per_row : 1) : image->height;
+    for (uint32_t first = 0; first < image->height;) {
+        const uint32_t left = image->height - first;
+        const uint32_t rows = left < most ? left : most > 0 ? (uint32_t)most : 1;
+        ImagePro band = image_band(image, first, rows);
+        WorkImage work;
+        work_describe(&work, &band, unit, unit_bytes, by_rows);
+        work.tally = record_tally(record);
+        work.bins = record_bins(record);
+        IMGSTAT_TRY(add_work(device, batch, &work, err));
+        first += rows;
+    }
+    batch->model = *image;
+    batch->parts = record->parts;
+    return IMGSTAT_OK;
+}
+
+/* An image whose samples are not on their boundaries is copied to where they are. */
+static ImgstatResult realign(CudaDevice *device, const ImagePro *image, ImagePro *out,
+                             ImgstatError *err)
+{
+    const size_t row_bytes = image_samples_per_row(image) * sample_size(image->sample);
+    const size_t pitch = (row_bytes + 15) & ~(size_t)15;
+    size_t bytes;
+    if (!size_product(pitch, image->height, &bytes))
+        return error_set(err, IMGSTAT_ERR_ARG, "the image is larger than memory");
+    IMGSTAT_TRY(cuda_reserve(device, &device->aligned, bytes, false, err));
+    device->only_measured = false;
+    *out = *image;
+    out->device.address = (uint64_t)(uintptr_t)device->aligned.memory;
+    out->pitch = pitch;
+    const char *from = (const char *)(uintptr_t)image->device.address;
+    char *to = (char *)device->aligned.memory;
+    if (image->height == 1) {
+        CUDA_TRY(device, err,
+                 cudaMemcpyAsync(to, from, row_bytes, cudaMemcpyDeviceToDevice, device->stream));
+        return IMGSTAT_OK;
+    }
+    CUDA_TRY(device, err,
+             cudaMemcpy2DAsync(to, pitch, from, image->pitch, row_bytes, image->height,
+                               cudaMemcpyDeviceToDevice, device->stream));
+    return IMGSTAT_OK;
+}
+
+ImgstatResult cuda_align(CudaDevice *device, const ImagePro *image, ImagePro *out,
+                         ImgstatError *err)
+{
+    *out = *image;
+    if (image->width == 0 || image->height == 0 || rows_aligned(image, sample_size(image->sample)))
+        return IMGSTAT_OK;
+    return realign(device, image, out, err);
+}
+
+struct Measure {
+    const DeviceRecord *records;
+};
+
+static ImgstatResult measure_device_images(void *context, CudaDevice *device,
+                                           const ImagePro *images, const uint32_t *origin, size_t n,
+                                           ImgstatError *err)
+{
+    const Measure *measure = (const Measure *)context;
+    const size_t list_bytes = LAUNCH_IMAGES * (sizeof(WorkImage) + sizeof(WorkPlace));
+    if (!device->list.memory) {
+        device->list.memory = malloc(list_bytes);
+        if (!device->list.memory)
+            return error_memory(err, list_bytes, "a list of images");
+        device->list.bytes = list_bytes;
+    }
+    /* Images of one kind after the other, in the order in which the kinds come first. Calls have
+     * few kinds; `from` is the first image that may still be of a new one. */
+    Batch batch = {};
+    batch.place = Place{device->stream, (QueueMemory *)device->queue, NULL};
+    batch.images = (WorkImage *)device->list.memory;
+    batch.places = (WorkPlace *)(batch.images + LAUNCH_IMAGES);
+    batch.most = (size_t)FIRST_IMAGES * (unsigned)device->properties.multiProcessorCount;
+    if (batch.most > LAUNCH_IMAGES)
+        batch.most = LAUNCH_IMAGES;
+    for (size_t from = 0; from < n; from++) {
+        const DeviceRecord *record = &measure->records[origin ? origin[from] : from];
+        batch.kind = kind_of(&images[from], record);
+        bool seen = false;
+        for (size_t i = 0; i < from && !seen; i++)
+            seen = same_kind(batch.kind,
+                             kind_of(&images[i], &measure->records[origin ? origin[i] : i]));
+        if (seen)
+            continue;
+        bool others = false;
+        for (size_t i = from; i < n; i++) {
+            record = &measure->records[origin ? origin[i] : i];
+            if (is_alike(&batch, &images[i], record)) { /* the quick way */
+                IMGSTAT_TRY(add_alike(device, &batch, &images[i], record, err));
+                continue;
+            }
+            if (!same_kind(batch.kind, kind_of(&images[i], record))) {
+                others = true;
+                continue;
+            }
+            if (images[i].width == 0 || images[i].height == 0)
+                continue;
+            if (rows_aligned(&images[i], sample_size(images[i].sample))) {
+                IMGSTAT_TRY(add_image(device, &batch, &images[i], record, err));
+            } else {
+                ImagePro aligned;
+                IMGSTAT_TRY(launch_batch(device, &batch, err)); /* it may use the same memory */
+                IMGSTAT_TRY(realign(device, &images[i], &aligned, err));
+                batch.kind = kind_of(&aligned, record);
+                IMGSTAT_TRY(add_image(device, &batch, &aligned, record, err));
+                IMGSTAT_TRY(launch_batch(device, &batch, err));
+                batch.kind =
+                    kind_of(&images[from], &measure->records[origin ? origin[from] : from]);
+            }
+            if (batch.kind.bins)
+                IMGSTAT_TRY(cuda_count_bins(device, &images[i], record, err));
+        }
+        IMGSTAT_TRY(launch_batch(device, &batch, err));
+        if (!others)
+            break;
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult check_records(const ImagePro *images, const DeviceRecord *records, size_t n,
+                                   ImgstatError *err)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        const DeviceRecord *record = &records[i], *before = i > 0 ? record - 1 : NULL;
+        if (!before || before->sample != record->sample || before->channels != record->channels ||
+            before->parts != record->parts)
+            bytes = record_bytes(record->sample, record->channels, record->parts);
+        if (record->sample != images[i].sample || record->channels != images[i].channels ||
+            record->mem.bytes < bytes || !record->mem.address)
+            return error_set(err, IMGSTAT_ERR_ARG, "the record is not one for the image measured");
+    }
+    return IMGSTAT_OK;
+}
+
+/* Prefix sums of 65,536 bins a channel; measure_narrow8 makes those of 256 itself. */
+static ImgstatResult sum_bins(Device *base, const DeviceRecord *record, ImgstatError *err)
+{
+    const size_t n = sample_record_bins(record->sample);
+    const DevMem bins = {record->mem.address + record->channels * sizeof(Tally),
+                         n * sizeof(uint64_t)};
+    for (unsigned c = 0; c < record->channels; c++) {
+        const DevMem from = {bins.address + c * bins.bytes, bins.bytes};
+        const DevMem to = {from.address + record->channels * bins.bytes, bins.bytes};
+        IMGSTAT_TRY(base->ops->scan(base, from, to, n, true, err));
+    }
+    return IMGSTAT_OK;
+}
+
+ImgstatResult cuda_measure(Device *base, const ImagePro *images, const DeviceRecord *records,
+                           size_t n, ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    const bool only_measured = device->only_measured;
+    CUDA_ENTER(device, err);
+    device->only_measured = only_measured; /* measuring changes no pixels but where it says so */
+    if (n > UINT32_MAX)
+        return error_set(err, IMGSTAT_ERR_ARG, "too many images in one call");
+    IMGSTAT_TRY(check_records(images, records, n, err));
+    Measure measure = {records};
+    IMGSTAT_TRY(cuda_stage(device, images, n, measure_device_images, &measure, err));
+    for (size_t i = 0; i < n; i++) {
+        if (sample_bits(records[i].sample) == 16 &&
+            record_parts_cdf(records[i].sample, records[i].parts))
+            IMGSTAT_TRY(sum_bins(base, &records[i], err));
+    }
+    return IMGSTAT_OK;
+}
+
+/* ---- On the caller's stream ------------------------------------------------------------------ */
+
+size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels)
+{
+    const Kind kind = {sample, channels, false, false, false};
+    return sizeof(QueueMemory) + state_bytes(kind, 1);
+}
+
+static ImgstatResult check_async(const CudaDevice *device, const ImagePro *image, ImgstatError *err)
+{
+    if (image->memory != IMGSTAT_CUDA || image->device_id != device->index)
+        return error_set(err, IMGSTAT_ERR_ARG, "the pixels are not in the memory of cuda:%d",
+                         device->index);
+    if (image->width > 0 && image->height > 0 && !rows_aligned(image, sample_size(image->sample)))
+        return error_set(err, IMGSTAT_ERR_ARG, "the samples do not lie on their boundaries");
+    return IMGSTAT_OK;
+}
+
+/* Adds an image, which has been checked, to a record. */
+static ImgstatResult add_async(CudaDevice *device, cudaStream_t stream, const ImagePro *image,
+                               const DeviceRecord *record, DevMem scratch, ImgstatError *err)
+{
+    WorkImage work;
+    Batch batch = {};
+    batch.place.stream = stream;
+    batch.place.queue = (QueueMemory *)(uintptr_t)scratch.address;
+    batch.place.state = batch.place.queue + 1;
+    batch.kind = kind_of(image, record);
+    batch.images = &work;
+    batch.most = 1;
+    if (image->width > 0 && image->height > 0)
+        IMGSTAT_TRY(add_image(device, &batch, image, record, err));
+    return launch_batch(device, &batch, err);
+}
+
+ImgstatResult cuda_measure_more(CudaDevice *device, cudaStream_t stream, const ImagePro *image,
+                                const DeviceRecord *record, DevMem scratch, ImgstatError *err)
+{
+    IMGSTAT_TRY(check_async(device, image, err));
+    return add_async(device, stream, image, record, scratch, err);
+}
+
+ImgstatResult cuda_measure_async(Device *base, void *stream, const ImagePro *image,
+                                 const DeviceRecord *record, DevMem scratch, ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    CUDA_ENTER(device, err);
+    IMGSTAT_TRY(check_async(device, image, err));
+    CUDA_TRY(device, err,
+             cudaMemsetAsync((void *)(uintptr_t)record->mem.address, 0, record->mem.bytes,
+                             (cudaStream_t)stream));
+    return add_async(device, (cudaStream_t)stream, image, record, scratch, err);
+}
+
+ImgstatResult cuda_wait_stream(Device *base, void *stream, ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    CUDA_ENTER(device, err);
+    CUDA_TRY(device, err, cudaStreamSynchronize((cudaStream_t)stream));
+    return IMGSTAT_OK;
+}

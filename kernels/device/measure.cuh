@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* device/measure.cuh: describing images for kernels. */
+#ifndef IMGSTAT_KERNELS_DEVICE_MEASURE_CUH
+#define IMGSTAT_KERNELS_DEVICE_MEASURE_CUH
+
+#include "common/work_queue.cuh"
+
+/* Describes an image in device memory, but for its record and items. unit: pixels, or if
+ * unit_bytes bytes, of a unit; by_rows: units end with the rows even where rows have no gaps. */
+void work_describe(WorkImage *out, const ImagePro *image, uint64_t unit, bool unit_bytes,
+                   bool by_rows);
+
+/* *out is the image, or a copy of it whose samples lie on their boundaries. */
+ImgstatResult cuda_align(CudaDevice *device, const ImagePro *image, ImagePro *out,
+                         ImgstatError *err);
+
+/* Rows, if there are several, follow each other without gaps. */
+bool image_is_flat(const ImagePro *image);
+
+/* Adds an image of a wide type to the bins of its record, by the leading 16 bits of the keys. */
+ImgstatResult cuda_count_bins(CudaDevice *device, const ImagePro *image, const DeviceRecord *record,
+                              ImgstatError *err);
+/* The same, to these bins, of all channels in one read, where an image is laid out for that: few
+ * channels, no mask, rows on 16-byte boundaries. */
+bool cuda_can_count_leading(const ImagePro *image);
+ImgstatResult cuda_count_leading(CudaDevice *device, const ImagePro *image, uint64_t *bins,
+                                 ImgstatError *err);
+
+/* count_digits of an image of one channel that is laid out so. */
+ImgstatResult cuda_count_prefixed(CudaDevice *device, const ImagePro *image, unsigned shift,
+                                  uint64_t prefix, uint64_t *bins, ImgstatError *err);
+
+/* Appends the valid keys of a channel to `keys`, which has room for `capacity` of them, each as
+ * large as a sample, which is of 4 or 8 bytes; *found, in device memory, counts them. */
+ImgstatResult cuda_append_keys(CudaDevice *device, const ImagePro *image, uint16_t channel,
+                               uint64_t capacity, void *keys, unsigned long long *found,
+                               ImgstatError *err);
+
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/* device/measure_launch.cu: images of one kind described for kernels, cut into items, and launched.
+ */
+#include "device/measure_launch.cuh"
+
+/* Bytes of an item: a few microseconds of a block's share of the memory. */
+enum { ITEM_BYTES = 128 << 10 };
+
+bool same_kind(const Kind &a, const Kind &b)
+{
+    return a.sample == b.sample && a.channels == b.channels && a.plain == b.plain &&
+           a.bins == b.bins && a.cdf == b.cdf;
+}
+
+size_t sample_size(ImgstatSample sample)
+{
+    return sample_bits(sample) / 8;
+}
+
+bool rows_aligned(const ImagePro *image, size_t bytes)
+{
+    const uint64_t all = image->device.address | (image->height == 1 ? 0 : image->pitch);
+    return (all & (bytes - 1)) == 0; /* bytes is a power of two */
+}
+
+bool image_is_flat(const ImagePro *image)
+{
+    const size_t row_bytes = image_samples_per_row(image) * sample_size(image->sample);
+    return image->height == 1 ||
+           (image->pitch == row_bytes && (!image->mask || image->mask_pitch == image->width));
+}
+
+bool is_wide_float(ImgstatSample sample)
+{
+    return sample == IMGSTAT_F32 || sample == IMGSTAT_F64;
+}
+
+Kind kind_of(const ImagePro *image, const DeviceRecord *record)
+{
+    Kind kind = {image->sample, image->channels, image->mask == NULL, false, false};
+    kind.cdf = record && record_parts_cdf(record->sample, record->parts);
+    if (sample_is_narrow(image->sample)) {
+        kind.plain = kind.plain && image->channels <= 4;
+        return kind;
+    }
+    const bool flat = image_is_flat(image) && !is_wide_float(image->sample);
+    const bool aligned = flat ? image->device.address % 16 == 0 : rows_aligned(image, 16);
+    kind.plain = kind.plain && aligned && image->channels <= 4 && !image->has_nodata;
+    kind.bins = record && (record->parts & RECORD_BINS);
+    return kind;
+}
+
+uint64_t unit_size(const Kind &kind, bool *bytes)
+{
+    *bytes = kind.plain && sample_is_narrow(kind.sample);
+    if (!sample_is_narrow(kind.sample))
+        return PIECE;
+    if (sample_bits(kind.sample) == 16)
+        return (uint64_t)(kind.plain ? NARROW16_UNIT : NARROW16_PIXELS);
+    if (!kind.plain)
+        return NARROW8_PIXELS;
+    return (uint64_t)(kind.channels == 3 ? NARROW8_UNIT3 : NARROW8_UNIT);
+}
+
+void work_describe(WorkImage *out, const ImagePro *image, uint64_t unit, bool unit_bytes,
+                   bool by_rows)
+{
+    const bool flat = image_is_flat(image) && !by_rows;
+    const size_t bytes = sample_size(image->sample);
+    *out = WorkImage{};
+    out->pixels = (const unsigned char *)(uintptr_t)image->device.address;
+    out->mask = image->mask;
+    out->pitch = image->pitch;
+    out->mask_pitch = image->mask_pitch;
+    out->row_pixels = flat ? (uint64_t)image->width * image->height : image->width;
+    out->rows = flat ? 1 : image->height;
+    out->first_at = (uint64_t)image->first_row * image->width;
+    /* A unit counted in bytes begins at the 16-byte boundary before its row. */
+    const bool alike = flat || image->pitch % 16 == 0;
+    const uint64_t early = alike ? image->device.address % 16 : 15;
+    const uint64_t extent =
+        unit_bytes ? out->row_pixels * image->channels * bytes + early : out->row_pixels;
+    out->units_per_row = (extent + unit - 1) / unit;
+    out->units = out->units_per_row * out->rows;
+    out->channels = image->channels;
+    out->sample = image->sample;
+    out->has_nodata = image->has_nodata;
+    out->nodata_key = image->nodata_key;
+}
+
+/* Pieces that a block of measure_wide takes at a time. */
+static uint32_t wide_takers(const Kind &kind)
+{
+    const unsigned channels = kind.channels < 4 ? kind.channels : 4;
+    return wide_warps(channels) /
+           (kind.plain ? wide_group(channels, (unsigned)sample_size(kind.sample)) : 1);
+}
+
+/* Units an item: large enough that what an item costs does not count, small enough that the
+ * machine is full and blocks end together. */
+static uint32_t item_units(const CudaDevice *device, const Kind &kind, uint64_t total_units,
+                           uint64_t images, uint64_t unit_bytes)
+{
+    const uint64_t blocks = 4u * (unsigned)device->properties.multiProcessorCount;
+    const uint64_t share = total_units / (2 * blocks) + 1;
+    if (!sample_is_narrow(kind.sample)) {
+        const uint32_t least = wide_takers(kind);
+        uint64_t units = ITEM_BYTES / (unit_bytes ? unit_bytes : 1);
+        units = units < least ? least : units > 512 ? 512 : units;
+        return (uint32_t)(units < share ? units : share < least ? least : share);
+    }
+    if (sample_bits(kind.sample) == 16) { /* whole steps */
+        const uint64_t steps = total_units / NARROW16_STEP / blocks, most = 16;
+        return (uint32_t)NARROW16_STEP * (uint32_t)(steps < 1 ? 1 : steps < most ? steps : most);
+    }
+    /* 32 warps take a unit each at a time. Few large items, since blocks wait for their slowest
+     * warp after each; whole images where they are small, so that each is reported once. */
+    if (images >= blocks || share >= 128)
+        return 128;
+    return (uint32_t)(share >= 32 ? share / 32 * 32 : 32);
+}
+
+/* Large items, and if `tapered` a few percent of the work in small ones at the end. */
+static void cut_items(WorkImage *image, const Kind &kind, uint32_t per_item, bool tapered)
+{
+    const uint64_t large = image->units / per_item;
+    uint32_t small = per_item / 4;
+    if (sample_is_narrow(kind.sample))
+        small = small < 32 ? 32 : small / 32 * 32; /* a unit a warp; NARROW16_STEP */
+    if (sample_bits(kind.sample) == 16)
+        small = per_item < 4 * 32 ? per_item / 64 * 32 : 4 * 32;
+    if (!sample_is_narrow(kind.sample)) {
+        const uint32_t least = wide_takers(kind);
+        small = small < least ? least : small / least * least;
+    }
+    /* Blocks end when the slowest does: the small ones take as long as half a large one. */
+    const uint64_t tail = sample_bits(kind.sample) == 16 ? 8 : 4;
+    tapered = tapered && small > 0 && small < per_item && large >= 8;
+    image->units_per_item = per_item;
+    image->units_per_small = tapered ? small : per_item;
+    image->large_items = (uint32_t)(tapered ? large - large / tail : large);
+    const uint64_t left = image->units - (uint64_t)image->large_items * per_item;
+    image->items = image->large_items +
+                   (uint32_t)((left + image->units_per_small - 1) / image->units_per_small);
+}
+
+/* ---- One launch ------------------------------------------------------------------------------ */
+
+static ImgstatResult run_kernels(const Launch *launch, const Kind &kind, ImgstatError *err)
+{
+    Launch part = *launch;
+    part.work.cdf = kind.cdf;
+    const unsigned group = 4;
+    for (unsigned c = 0; c < kind.channels; c += group) {
+        const unsigned n = kind.channels - c < group ? kind.channels - c : group;
+        part.work.channel0 = c;
+        if (sample_bits(kind.sample) == 8)
+            IMGSTAT_TRY(launch_narrow8(&part, n, kind.plain, err));
+        else if (sample_bits(kind.sample) == 16)
+            IMGSTAT_TRY(launch_narrow16(&part, n, kind.plain, err));
+        else
+            IMGSTAT_TRY(launch_wide(&part, kind.sample, n, kind.plain, err));
+    }
+    return IMGSTAT_OK;
+}
+
+size_t state_bytes(const Kind &kind, size_t n)
+{
+    const unsigned channels = kind.channels < 4 ? kind.channels : 4;
+    if (!sample_is_narrow(kind.sample))
+        return n * wide_state_bytes(channels);
+    if (sample_bits(kind.sample) == 8)
+        return n * narrow_state_bytes();
+    return channels * (n * narrow_state_bytes() + narrow16_pack_bytes());
+}
+
+/* Makes room for descriptions in a slot. It is in use until its event `used`, to be recorded
+ * behind the launch. */
+static ImgstatResult begin_upload(CudaDevice *device, DescSlot *slot, size_t bytes,
+                                  ImgstatError *err)
+{
+    if (slot->busy)
+        CUDA_TRY(device, err, cudaEventSynchronize(slot->used));
+    slot->busy = false;
+    IMGSTAT_TRY(cuda_reserve_host(device, &slot->pinned, bytes, err));
+    return cuda_reserve(device, &slot->device, bytes, false, err);
+}
+
+/* Copies them to the device, while kernels before are at work. If the launch may begin early the
+ * host waits for that, which takes some 10 us, and not the stream: then it could not. */
+static ImgstatResult end_upload(CudaDevice *device, DescSlot *slot, size_t bytes, ImgstatError *err)
+{
+    CUDA_TRY(device, err,
+             cudaMemcpyAsync(slot->device.memory, slot->pinned.memory, bytes,
+                             cudaMemcpyHostToDevice, device->copies));
+    CUDA_TRY(device, err, cudaEventRecord(slot->copied, device->copies));
+    if (device->only_measured)
+        CUDA_TRY(device, err, cudaEventSynchronize(slot->copied));
+    else
+        CUDA_TRY(device, err, cudaStreamWaitEvent(device->stream, slot->copied, 0));
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult upload_work(CudaDevice *device, Launch *launch, const WorkImage *images,
+                                 size_t n, DescSlot *slot, ImgstatError *err)
+{
+    const size_t table = n * sizeof *images;
+    const bool single = launch->work.n_items == n; /* an item an image */
+    const size_t bytes = table + (single ? 0 : launch->work.n_items * sizeof(uint32_t));
+    IMGSTAT_TRY(begin_upload(device, slot, bytes, err));
+    memcpy(slot->pinned.memory, images, table);
+    uint32_t *of_item = (uint32_t *)((char *)slot->pinned.memory + table);
+    for (size_t i = 0; i < n && !single; i++) {
+        for (uint32_t k = 0; k < images[i].items; k++)
+            *of_item++ = (uint32_t)i;
+    }
+    IMGSTAT_TRY(end_upload(device, slot, bytes, err));
+    launch->work.images = (const WorkImage *)slot->device.memory;
+    if (!single)
+        launch->work.image_of_item = (const uint32_t *)((char *)slot->device.memory + table);
+    return IMGSTAT_OK;
+}
+
+static bool same_units(const WorkImage &a, const WorkImage &b)
+{
+    return a.units == b.units && a.units_per_row == b.units_per_row;
+}
+
+ImgstatResult launch_images(CudaDevice *device, const Place &place, const Kind &kind,
+                            WorkImage *images, size_t n, bool distinct, ImgstatError *err)
+{
+    uint64_t total = 0, pixels = 0;
+    for (size_t i = 0; i < n; i++) {
+        total += images[i].units;
+        pixels += images[i].rows * images[i].row_pixels;
+    }
+    if (total == 0)
+        return IMGSTAT_OK;
+    const uint64_t pixel_bytes = kind.channels * sample_size(kind.sample);
+    const uint64_t average = pixels / total * pixel_bytes; /* bytes a unit; short rows are small */
+    const uint32_t per_item = item_units(device, kind, total, n, average);
+
+    Launch launch = {};
+    launch.device = device;
+    launch.stream = place.stream;
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && same_units(images[i], images[i - 1])) {
+            images[i].units_per_item = images[i - 1].units_per_item;
+            images[i].units_per_small = images[i - 1].units_per_small;
+            images[i].large_items = images[i - 1].large_items;
+            images[i].items = images[i - 1].items;
+        } else {
+            cut_items(&images[i], kind, per_item, n == 1);
+        }
+        images[i].first_item = launch.work.n_items;
+        launch.work.n_items += images[i].items; /* 2^32 items would be 2^45 bytes and more */
+    }
+    launch.work.n_images = (uint32_t)n;
+    launch.work.distinct = distinct;
+    launch.work.shared = place.queue;
+    launch.work.state = place.state;
+    if (!place.state) {
+        IMGSTAT_TRY(cuda_reserve(device, &device->state, state_bytes(kind, n), true, err));
+        launch.work.state = device->state.memory;
+    }
+    if (n == 1) {
+        launch.work.only = images[0];
+        return run_kernels(&launch, kind, err);
+    }
+    DescSlot *slot = &device->desc[device->desc_next++ % DESC_SLOTS];
+    IMGSTAT_TRY(upload_work(device, &launch, images, n, slot, err));
+    IMGSTAT_TRY(run_kernels(&launch, kind, err));
+    CUDA_TRY(device, err, cudaEventRecord(slot->used, launch.stream));
+    slot->busy = true;
+    return IMGSTAT_OK;
+}
+
+ImgstatResult launch_alike(CudaDevice *device, const Place &place, const Kind &kind,
+                           const WorkImage *model, const WorkPlace *places, size_t n, bool distinct,
+                           bool *done, ImgstatError *err)
+{
+    Launch launch = {};
+    const uint64_t average = model->rows * model->row_pixels * kind.channels;
+    const uint32_t per_item = item_units(device, kind, n * model->units, n, average);
+    *done = per_item >= model->units;
+    if (!*done)
+        return IMGSTAT_OK;
+    launch.device = device;
+    launch.stream = place.stream;
+    launch.work.only = *model;
+    cut_items(&launch.work.only, kind, per_item, false);
+    launch.work.n_items = launch.work.n_images = (uint32_t)n;
+    launch.work.distinct = distinct;
+    launch.work.shared = place.queue;
+    IMGSTAT_TRY(cuda_reserve(device, &device->state, state_bytes(kind, n), true, err));
+    launch.work.state = device->state.memory;
+    DescSlot *slot = &device->desc[device->desc_next++ % DESC_SLOTS];
+    const size_t bytes = n * sizeof *places;
+    IMGSTAT_TRY(begin_upload(device, slot, bytes, err));
+    memcpy(slot->pinned.memory, places, bytes);
+    IMGSTAT_TRY(end_upload(device, slot, bytes, err));
+    launch.work.places = (const WorkPlace *)slot->device.memory;
+    IMGSTAT_TRY(run_kernels(&launch, kind, err));
+    CUDA_TRY(device, err, cudaEventRecord(slot->used, launch.stream));
+    slot->busy = true;
+    return IMGSTAT_OK;
+}

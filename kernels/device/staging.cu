@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* device/staging.cu: images of the host brought to the GPU chunk by chunk, by two buffers in turn.
+ */
+#include "device/cuda_device.h"
+
+/* The bands of images that fit into one chunk, as images in device memory. */
+enum { CHUNK_BANDS = 1024 };
+
+struct Chunk {
+    StageSlot *slot;
+    size_t used, capacity;
+    size_t n;
+    ImagePro band[CHUNK_BANDS];
+    uint32_t origin[CHUNK_BANDS];
+};
+
+/* Rows to copy into a chunk, shared out among threads. */
+struct RowCopy {
+    unsigned char *to;
+    const unsigned char *from;
+    size_t pitch, row_bytes, rows, rows_per_task;
+};
+
+static void copy_rows(void *context, size_t task, unsigned thread)
+{
+    (void)thread;
+    const RowCopy *copy = (const RowCopy *)context;
+    const size_t first = task * copy->rows_per_task;
+    size_t end = first + copy->rows_per_task;
+    if (end > copy->rows)
+        end = copy->rows;
+    if (copy->pitch == copy->row_bytes) {
+        memcpy(copy->to + first * copy->row_bytes, copy->from + first * copy->pitch,
+               (end - first) * copy->row_bytes);
+        return;
+    }
+    for (size_t y = first; y < end; y++)
+        memcpy(copy->to + y * copy->row_bytes, copy->from + y * copy->pitch, copy->row_bytes);
+}
+
+static void gather_rows(ThreadPool *pool, unsigned char *to, const unsigned char *from,
+                        size_t pitch, size_t row_bytes, size_t rows)
+{
+    enum { TASK_BYTES = 512 << 10 };
+    RowCopy copy = {to, from, pitch, row_bytes, rows, TASK_BYTES / (row_bytes ? row_bytes : 1) + 1};
+    thread_pool_run(pool, (rows - 1) / copy.rows_per_task + 1, copy_rows, &copy);
+}
+
+static ImgstatResult begin_chunk(CudaDevice *device, Chunk *chunk, size_t least, ImgstatError *err)
+{
+    StageSlot *slot = &device->stage[device->stage_next++ % STAGE_SLOTS];
+    const size_t bytes = least > (size_t)STAGE_BYTES ? least : (size_t)STAGE_BYTES;
+    if (slot->busy) /* its last copy and the kernels that read it are done */
+        CUDA_TRY(device, err, cudaEventSynchronize(slot->used));
+    slot->busy = false;
+    IMGSTAT_TRY(cuda_reserve_host(device, &slot->pinned, bytes, err));
+    IMGSTAT_TRY(cuda_reserve(device, &slot->pixels, bytes, false, err));
+    chunk->slot = slot;
+    chunk->used = chunk->n = 0;
+    chunk->capacity = slot->pinned.bytes;
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult end_chunk(CudaDevice *device, Chunk *chunk, CudaRead read, void *context,
+                               ImgstatError *err)
+{
+    StageSlot *slot = chunk->slot;
+    if (!slot)
+        return IMGSTAT_OK;
+    chunk->slot = NULL;
+    device->only_measured = false;
+    CUDA_TRY(device, err,
+             cudaMemcpyAsync(slot->pixels.memory, slot->pinned.memory, chunk->used,
+                             cudaMemcpyHostToDevice, device->copies));
+    CUDA_TRY(device, err, cudaEventRecord(slot->filled, device->copies));
+    CUDA_TRY(device, err, cudaStreamWaitEvent(device->stream, slot->filled, 0));
+    IMGSTAT_TRY(read(context, device, chunk->band, chunk->origin, chunk->n, err));
+    CUDA_TRY(device, err, cudaEventRecord(slot->used, device->stream));
+    slot->busy = true;
+    return IMGSTAT_OK;
+}
+
+/* Bytes that n rows take in a chunk: pixels, then the mask, each on a boundary of 256. */
+static size_t padded(size_t bytes)
+{
+    return (bytes + 255) & ~(size_t)255;
+}
+
+/* Puts as many rows from `first` on into the chunk as fit; returns how many did. */
+static uint32_t add_rows(CudaDevice *device, Chunk *chunk, const ImagePro *image, uint32_t origin,
+                         uint32_t first)
+{
+    const size_t row_bytes = image_samples_per_row(image) * (sample_bits(image->sample) / 8);
+    const size_t mask_bytes = image->mask ? image->width : 0;
+    const size_t room = chunk->capacity - chunk->used;
+    if (chunk->n == CHUNK_BANDS || room < 512 + row_bytes + mask_bytes)
+        return 0;
+    size_t rows = (room - 512) / (row_bytes + mask_bytes);
+    if (rows > image->height - first)
+        rows = image->height - first;
+
+    unsigned char *to = (unsigned char *)chunk->slot->pinned.memory + chunk->used;
+    unsigned char *there = (unsigned char *)chunk->slot->pixels.memory + chunk->used;
+    ImagePro *band = &chunk->band[chunk->n];
+    *band = image_band(image, first, (uint32_t)rows);
+    gather_rows(device->pool, to, (const unsigned char *)band->host, image->pitch, row_bytes, rows);
+    band->memory = IMGSTAT_CUDA;
+    band->device_id = device->index;
+    band->host = NULL;
+    band->device.address = (uint64_t)(uintptr_t)there;
+    band->pitch = row_bytes;
+    if (image->mask) {
+        const size_t at = padded(rows * row_bytes);
+        gather_rows(device->pool, to + at, band->mask, image->mask_pitch, mask_bytes, rows);
+        band->mask = there + at;
+        band->mask_pitch = mask_bytes;
+        chunk->used += at;
+        chunk->used += padded(rows * mask_bytes);
+    } else {
+        chunk->used += padded(rows * row_bytes);
+    }
+    chunk->origin[chunk->n++] = origin;
+    return (uint32_t)rows;
+}
+
+static ImgstatResult stage_image(CudaDevice *device, Chunk *chunk, const ImagePro *image,
+                                 uint32_t origin, CudaRead read, void *context, ImgstatError *err)
+{
+    const size_t row_bytes = image_samples_per_row(image) * (sample_bits(image->sample) / 8);
+    for (uint32_t first = 0; first < image->height;) {
+        if (!chunk->slot)
+            IMGSTAT_TRY(begin_chunk(device, chunk, row_bytes + image->width + 1024, err));
+        const uint32_t rows = add_rows(device, chunk, image, origin, first);
+        first += rows;
+        if (rows == 0)
+            IMGSTAT_TRY(end_chunk(device, chunk, read, context, err));
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult check_image(const CudaDevice *device, const ImagePro *image, ImgstatError *err)
+{
+    const bool empty = image->width == 0 || image->height == 0;
+    if (image->memory == IMGSTAT_CUDA && image->device_id != device->index)
+        return error_set(err, IMGSTAT_ERR_ARG, "cuda:%d cannot read an image on cuda:%d",
+                         device->index, image->device_id);
+    if (!empty && (image->memory == IMGSTAT_CUDA ? !image->device.address : !image->host))
+        return error_set(err, IMGSTAT_ERR_ARG, "the image has no pixels");
+    return IMGSTAT_OK;
+}
+
+ImgstatResult cuda_stage(CudaDevice *device, const ImagePro *images, size_t n, CudaRead read,
+                         void *context, ImgstatError *err)
+{
+    size_t on_device = 0;
+    for (size_t i = 0; i < n; i++) {
+        IMGSTAT_TRY(check_image(device, &images[i], err));
+        on_device += images[i].memory == IMGSTAT_CUDA;
+    }
+    if (on_device == n)
+        return read(context, device, images, NULL, n, err);
+
+    Chunk *chunk = (Chunk *)calloc(1, sizeof *chunk);
+    if (!chunk)
+        return error_memory(err, sizeof *chunk, "a chunk");
+    ImgstatResult res = IMGSTAT_OK;
+    for (size_t i = 0; i < n && res == IMGSTAT_OK; i++) {
+        const uint32_t origin = (uint32_t)i;
+        if (images[i].width == 0 || images[i].height == 0)
+            continue;
+        if (images[i].memory == IMGSTAT_CUDA)
+            res = read(context, device, &images[i], &origin, 1, err);
+        else
+            res = stage_image(device, chunk, &images[i], origin, read, context, err);
+    }
+    if (res == IMGSTAT_OK)
+        res = end_chunk(device, chunk, read, context, err);
+    free(chunk);
+    return res;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* equalize/bytes_fused.cuh: what blocks that transform a small image together share: pieces of the
+ * image, counts in global memory, and the map that each makes of them. */
+#ifndef IMGSTAT_KERNELS_EQUALIZE_BYTES_FUSED_CUH
+#define IMGSTAT_KERNELS_EQUALIZE_BYTES_FUSED_CUH
+
+#include "common/lane_table.cuh"
+#include "common/warp.cuh"
+#include "equalize/chain.cuh"
+
+/* Threads that make the map have a key and its entry each: so many warps. */
+enum { MAP_WARPS = BINS / 32 };
+
+struct Small {
+    const uint4 *from;
+    uint4 *to;
+    uint32_t vectors, tail; /* 16 samples each; samples behind them */
+    uint32_t piece;         /* vectors a block */
+    uint32_t shared;        /* vectors a thread keeps in shared memory */
+    uint32_t rounds;        /* of as many as a thread has registers for: what it reads twice */
+    uint32_t fetches;       /* whether blocks that wait for the launch before fetch their pieces */
+};
+
+/* What one block counts and maps; the tail is the last one's. */
+struct Piece {
+    const uint4 *from;
+    uint4 *to;
+    uint32_t vectors, tail;
+};
+
+static __device__ __forceinline__ Piece piece_of(const Small &s, uint32_t block)
+{
+    const uint32_t first = min(block * s.piece, s.vectors);
+    return Piece{s.from + first, s.to + first, min(s.piece, s.vectors - first),
+                 block == gridDim.x - 1 ? s.tail : 0};
+}
+
+static __device__ __forceinline__ uint32_t piece_samples(const Piece &p)
+{
+    return p.vectors * 16 + p.tail;
+}
+
+/* A counter as it is now, whatever a cache holds; asked anew each time. */
+static __device__ __forceinline__ uint32_t load_count(const uint32_t *from)
+{
+    uint32_t v;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(from) : "memory");
+    return v;
+}
+
+/* An addition takes its slice of the cache about a cycle a counter, so counters are spread over
+ * SMALL_LINES lines, which lie in different slices: as copies, whose blocks do not queue for each
+ * other, or as one whose lines hold few. */
+template <unsigned COPIES>
+static __device__ __forceinline__ uint32_t *count_of(SmallState *state, uint32_t turn,
+                                                     uint32_t copy, uint32_t key)
+{
+    enum { LINE = COPIES * BINS / SMALL_LINES };
+    return &state->counts[turn][(copy * BINS + key) / LINE][key % LINE];
+}
+
+/* Pieces that a block has counted beside its own. */
+struct Helped {
+    uint32_t any;
+    unsigned char block[SMALL_BLOCKS];
+};
+
+/* ---- Whose piece is it ----------------------------------------------------------------------- */
+
+/* What a block that begins is told: whether its piece is taken, in either turn, as this launch's is
+ * still on its way; and how many blocks have begun. */
+struct Begun {
+    uint32_t taken[2], blocks;
+};
+
+/* One thread asks. It goes on without the answer, which comes no sooner than all pixels that were
+ * asked for before it. */
+static __device__ __forceinline__ Begun ask_for_piece(SmallState *state)
+{
+    Begun b;
+    b.taken[0] = atomicExch(&state->taken[0][blockIdx.x], 1u);
+    b.taken[1] = atomicExch(&state->taken[1][blockIdx.x], 1u);
+    b.blocks = atomicAdd(&state->begun, 1u);
+    return b;
+}
+
+/* The same thread. Another block may have done its piece: then it is not its own. The last block to
+ * begin lets the next launch use the other counters. */
+static __device__ __forceinline__ void take_own_piece(SmallState *state, const Begun &b,
+                                                      uint32_t *turn, uint32_t *own)
+{
+    const uint32_t now = b.blocks / SMALL_TURN;
+    state->taken[now ^ 1][blockIdx.x] = 0;
+    if (b.blocks % SMALL_TURN == gridDim.x - 1)
+        state->begun = (now ^ 1) * SMALL_TURN;
+    *turn = now;
+    *own = (now ? b.taken[1] : b.taken[0]) == 0;
+}
+
+/* A block, for the next launch. */
+template <unsigned THREADS>
+static __device__ __forceinline__ void empty_next(SmallState *state, uint32_t turn)
+{
+    uint4 *const counts = (uint4 *)state->counts[turn ^ 1];
+    for (uint32_t i = threadIdx.x; i < sizeof state->counts[0] / 16; i += THREADS)
+        counts[i] = make_uint4(0, 0, 0, 0);
+    for (uint32_t i = gridDim.x + threadIdx.x; i < SMALL_BLOCKS; i += THREADS)
+        state->taken[turn ^ 1][i] = 0;
+    if (threadIdx.x == 0)
+        state->samples[turn ^ 1][0] = 0;
+}
+
+/* One warp: the first block whose piece nobody has, and takes it; gridDim.x if there is none, or
+ * another was faster. */
+static __device__ __forceinline__ uint32_t take_piece(SmallState *state, uint32_t turn)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    for (uint32_t base = 0; base < gridDim.x; base += 32) {
+        const bool left =
+            base + lane < gridDim.x && load_count(&state->taken[turn][base + lane]) == 0;
+        const uint32_t found = __ballot_sync(0xFFFFFFFFu, left);
+        if (!found)
+            continue;
+        const uint32_t block = base + (uint32_t)__ffs((int)found) - 1;
+        const uint32_t was = lane == 0 ? atomicExch(&state->taken[turn][block], 1u) : 0;
+        return __shfl_sync(0xFFFFFFFFu, was, 0) ? gridDim.x : block;
+    }
+    return gridDim.x;
+}
+
+/* ---- The counts of all blocks ---------------------------------------------------------------- */
+
+/* One warp waits until all samples have been counted, or nearly: this word is added to after the
+ * counts, but nothing keeps that order. Reading the counts all the time would hold up those who
+ * add. After a while, `looks` of all times that it waits, it takes the piece of a block that has
+ * not begun: returns that, for its own block to count, or gridDim.x where it need not. */
+static __device__ __forceinline__ uint32_t await_samples(SmallState *state, uint32_t turn,
+                                                         uint32_t all, uint32_t *looks)
+{
+    /* Looks of some 0.4 us; blocks of a launch begin within a few of them, or much later. */
+    enum { PATIENCE = 200 };
+    uint32_t block = gridDim.x;
+    while (block == gridDim.x && !__any_sync(ALL_LANES, load_count(state->samples[turn]) >= all))
+        if (++*looks > PATIENCE)
+            block = take_piece(state, turn);
+    return block;
+}
+
+/* Counts as the thread of one key sees them: nodata is none of them. */
+struct Cdf {
+    uint32_t sum;      /* up to its key */
+    uint32_t first, n; /* of the lowest key that has any; of all keys */
+};
+
+/* What warps of keys tell each other: three numbers below 2^27 each, beside which their words tell
+ * the round. So no barrier is needed, but for a second set by turns: one may still wait for what it
+ * is told when another goes on. All words are 0 before the first round. */
+enum { PARTS = 3, ROUND_SHIFT = 27 };
+struct Parts {
+    uint32_t word[2][PARTS * MAP_WARPS];
+};
+
+/* A warp of keys tells three numbers, which all its lanes have, and awaits those of the others: a
+ * lane gets what warp lane % MAP_WARPS told as its number lane / MAP_WARPS. Rounds begin at 0. */
+static __device__ __forceinline__ uint32_t exchange(Parts *parts, uint32_t round, uint32_t warp,
+                                                    uint32_t a, uint32_t b, uint32_t c)
+{
+    const uint32_t lane = threadIdx.x % 32, mark = (1 + round / 2 % 2) << ROUND_SHIFT;
+    uint32_t *const word = parts->word[round % 2];
+    if (lane < PARTS)
+        atomicExch(&word[lane * MAP_WARPS + warp], mark | (lane == 0 ? a : lane == 1 ? b : c));
+    uint32_t told;
+    do
+        told = lane < PARTS * MAP_WARPS ? atomicOr(&word[lane], 0u) : mark;
+    while (!__all_sync(ALL_LANES, told >> ROUND_SHIFT == mark >> ROUND_SHIFT));
+    return told ^ mark;
+}
+
+/* The sum of one of the three over warps up to a limit. */
+static __device__ __forceinline__ uint32_t sum_part(uint32_t told, int part,
+                                                    uint32_t warps = MAP_WARPS)
+{
+    return warp_sum(threadIdx.x % 32 - part * MAP_WARPS < warps ? told : 0);
+}
+
+/* Warps of keys: wait until the counts are whole, which their sum tells; so many rounds. */
+template <unsigned COPIES>
+static __device__ __forceinline__ Cdf gather_counts(SmallState *state, uint32_t turn, uint32_t all,
+                                                    uint32_t key, uint32_t nodata, Parts *parts,
+                                                    uint32_t *rounds)
+{
+    const uint32_t warp = key / 32;
+    uint32_t sum, told;
+    *rounds = 0;
+    do {
+        uint32_t count = 0;
+#pragma unroll
+        for (unsigned copy = 0; copy < COPIES; copy++)
+            count += load_count(count_of<COPIES>(state, turn, copy, key));
+        sum = key == nodata ? 0 : count;
+        const uint32_t samples = warp_sum(count), n = warp_sum(sum);
+        const uint32_t some = __ballot_sync(ALL_LANES, sum > 0);
+        const uint32_t first = __shfl_sync(ALL_LANES, sum, some ? __ffs((int)some) - 1 : 0);
+        told = exchange(parts, (*rounds)++, warp, samples, n, first);
+    } while (sum_part(told, 0) < all);
+    sum = warp_inclusive(sum);
+    const uint32_t some = __ballot_sync(ALL_LANES, told > 0) >> MAP_WARPS & ((1u << MAP_WARPS) - 1);
+    const uint32_t first = some ? (uint32_t)__ffs((int)some) - 1 : 0;
+    return Cdf{sum + sum_part(told, 1, warp), __shfl_sync(ALL_LANES, told, 2 * MAP_WARPS + first),
+               sum_part(told, 1)};
+}
+
+/* ---- The map --------------------------------------------------------------------------------- */
+
+/* clip_rank of fewer than 2^27 samples: n * nano < 2^64. */
+static __device__ __forceinline__ uint32_t small_rank(uint32_t n, uint64_t nano)
+{
+    return (uint32_t)(n * nano / 100000000000u);
+}
+
+/* Entries rise with the sums or, where these have no say, with the key. */
+struct Ramp {
+    uint32_t low, span; /* from where, and how far; 0: no contrast */
+};
+
+/* Warps of keys: map_clip_counts or map_equalize_counts. */
+static __device__ __forceinline__ Ramp find_ramp(const SmallMap &m, const Cdf &c, uint32_t key,
+                                                 Parts *parts, uint32_t round)
+{
+    if (m.equalize)
+        return Ramp{c.first, c.n - c.first};
+    /* How many keys have at most so many samples up to them: cdf_above. */
+    const uint32_t low = __ballot_sync(ALL_LANES, c.sum <= small_rank(c.n, m.nano_lo));
+    const uint32_t high = __ballot_sync(ALL_LANES, c.sum <= c.n - 1 - small_rank(c.n, m.nano_hi));
+    const uint32_t told =
+        exchange(parts, round, key / 32, (uint32_t)__popc(low), (uint32_t)__popc(high), 0);
+    const uint32_t from = sum_part(told, 0), to = sum_part(told, 1);
+    return Ramp{from, to > from ? to - from : 0};
+}
+
+/* map_sample, from key to byte. A 64-bit division would take longer than all the rest. */
+static __device__ __forceinline__ uint32_t ramp_entry(const SmallMap &m, const Ramp &ramp,
+                                                      uint32_t sum, uint32_t key)
+{
+    const uint32_t at = m.equalize && ramp.span ? sum : key;
+    const uint32_t low = ramp.span ? ramp.low : m.full_lo;
+    const uint32_t span = ramp.span ? ramp.span : m.full_span;
+    const uint32_t part = min(at > low ? at - low : 0, span);
+    const float share = __fdividef((float)m.range, (float)span);
+    uint32_t to = m.lo + ratio_even_near(part, m.range, span, share);
+    to = to != m.avoid ? to : to >= m.lo + m.range ? to - 1 : to + 1;
+    to = !ramp.span && m.same ? key : to;
+    return (key == m.nodata ? m.nodata_to : to) ^ m.to_flip;
+}
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* equalize/bytes_fused_pixels.cuh: what a block does with the vectors of its piece: counts them and
+ * maps them by tables of columns, in registers and in shared memory. */
+#ifndef IMGSTAT_KERNELS_EQUALIZE_BYTES_FUSED_PIXELS_CUH
+#define IMGSTAT_KERNELS_EQUALIZE_BYTES_FUSED_PIXELS_CUH
+
+#include "common/lane_table.cuh"
+#include "common/sm90.cuh"
+#include "equalize/bytes_fused.cuh"
+
+/* Blocks of FEW_THREADS leave room for those of the next launch on the same multiprocessor. */
+enum { FEW_THREADS = 512, MANY_THREADS = 1024 };
+
+/* Where the vectors of a thread stay. */
+enum Stay {
+    IN_REGISTERS,
+    SHARED, /* the rest in shared memory */
+    LARGE,  /* the same of an image that does not fit the second-level cache with its result */
+    TWICE   /* what there is no room for is read twice */
+};
+/* Vectors a thread keeps in registers: all, but of the largest images. */
+enum { KEPT_ONE = 1, KEPT_FEW = 4, KEPT_MORE = 9, KEPT_MANY = 8, KEPT_LARGE = 12, KEPT_TWICE = 10 };
+/* And in shared memory at most. */
+enum { SHARED_VECTORS = 12 };
+/* What it reads twice has so many of its registers in a round. */
+enum { ROUND_VECTORS = 4 };
+
+template <unsigned ROW>
+static __device__ __forceinline__ void count_vector(uint32_t *table, uint4 v, uint32_t column)
+{
+    const uint32_t word[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+    for (int p = 0; p < 16; p++)
+        atomicAdd(row_of<ROW>(table, word[p / 4], p % 4, column), 1u);
+}
+
+/* Bytes of a and b (4 to 7) that a selector names by its digits, or the sign of them (8 more). */
+static __device__ __forceinline__ uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector)
+{
+    uint32_t picked;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(picked) : "r"(a), "r"(b), "r"(selector));
+    return picked;
+}
+
+/* COLUMNED: by a table a lane, of words that have four entries each, in every fourth row; else by
+ * bytes that all share. */
+template <unsigned ROW, bool COLUMNED>
+static __device__ __forceinline__ uint4 map_vector(const uint32_t *table,
+                                                   const unsigned char *entry, uint4 v)
+{
+    const unsigned char *const bytes = COLUMNED ? (const unsigned char *)table : entry;
+    const uint32_t word[4] = {v.x, v.y, v.z, v.w};
+    uint32_t made[4];
+#pragma unroll
+    for (int w = 0; w < 4; w++) {
+        enum { FOLD = WIDE_ROW / ROW };
+        /* Upper and lower bytes of four addresses; the lower ones are below 128. */
+        const uint32_t upper = word[w] / FOLD & 0xFCFCFCFCu / FOLD;
+        const uint32_t lower = (word[w] & 0x03030303u) | own_column() * 0x01010101u;
+        made[w] = 0;
+#pragma unroll
+        for (int b = 0; b < 4; b++)
+            made[w] = multiply_add(bytes[COLUMNED ? pick_bytes(lower, upper, 0x8840u + b * 0x1111u)
+                                                  : word[w] >> (b * 8) & 255u],
+                                   1u << (b * 8), made[w]);
+    }
+    return make_uint4(made[0], made[1], made[2], made[3]);
+}
+
+/* Many threads have a large image: what stays of it in the cache is rather its input. */
+template <unsigned THREADS> static __device__ __forceinline__ void store_vector(uint4 *to, uint4 v)
+{
+    if (THREADS > FEW_THREADS)
+        __stcs(to, v);
+    else
+        *to = v;
+}
+
+/* A warp fills the columns of its 32 entries. */
+template <unsigned ROW>
+static __device__ __forceinline__ void fill_columns(uint4 *table, const uint32_t *entry)
+{
+    enum { QUADS = COLUMNS / 4, WORDS = 32 / 4 };
+    const uint32_t lane = threadIdx.x % 32, first = threadIdx.x / 32 * WORDS + lane / QUADS;
+    __syncwarp(); /* it has its entries */
+#pragma unroll
+    for (uint32_t i = first; i < first + WORDS; i += 32 / QUADS) {
+        const uint32_t e = entry[i];
+        table[i * (4 * ROW / 16) + lane % QUADS] = make_uint4(e, e, e, e);
+    }
+}
+
+/* ---- Vectors in registers -------------------------------------------------------------------- */
+
+/* Vectors a thread loads before it counts the first: as was fastest. */
+template <unsigned KEPT, Stay STAY> struct Ahead {
+    enum {
+        VECTORS = STAY >= LARGE || KEPT <= KEPT_FEW ? KEPT
+                  : KEPT == KEPT_MORE               ? 5
+                  : STAY == SHARED                  ? 3
+                                                    : 2
+    };
+};
+
+/* ONCE: nobody reads it again, so it leaves the second-level cache first. */
+template <unsigned THREADS, bool ONCE>
+static __device__ __forceinline__ uint4 load_vector(const Piece &p, unsigned k)
+{
+    const uint32_t i = threadIdx.x + k * THREADS;
+    if (i >= p.vectors)
+        return make_uint4(0, 0, 0, 0);
+    return ONCE ? __ldcs(&p.from[i]) : p.from[i];
+}
+
+/* Which of a thread's vectors a register holds in a round, the first of which is 1: those that it
+ * reads twice come behind all that it keeps. */
+template <unsigned KEPT>
+static __device__ __forceinline__ unsigned vector_of(const Small &s, uint32_t round, unsigned k)
+{
+    return KEPT + s.shared + (round - 1) * ROUND_VECTORS + k;
+}
+
+/* What a thread counts first. */
+template <unsigned THREADS, unsigned KEPT, Stay STAY>
+static __device__ __forceinline__ uint4 load_first(const Small &s, const Piece &p, unsigned k)
+{
+    if (STAY == TWICE && k < ROUND_VECTORS)
+        return load_vector<THREADS, false>(p, vector_of<KEPT>(s, s.rounds, k));
+    return load_vector<THREADS, STAY >= LARGE>(p, k);
+}
+
+/* Counts what a thread reads twice, the last round first, and loads what it keeps meanwhile. */
+template <unsigned THREADS, unsigned KEPT, unsigned ROW>
+static __device__ __forceinline__ void count_rounds(const Small &s, const Piece &p, uint32_t *table,
+                                                    uint4 v[KEPT])
+{
+#pragma unroll 1
+    for (uint32_t round = s.rounds; round > 0; round--) {
+#pragma unroll
+        for (unsigned k = 0; k < ROUND_VECTORS; k++) {
+            const uint32_t i = threadIdx.x + vector_of<KEPT>(s, round, k) * THREADS;
+            count_vector<ROW>(table, v[k], own_column() + (i < p.vectors ? 0 : NARROW_ROW));
+            __syncwarp(); /* else the load is moved behind other counts */
+            v[k] = round > 1 ? load_vector<THREADS, false>(p, vector_of<KEPT>(s, round - 1, k))
+                             : load_vector<THREADS, true>(p, k);
+        }
+    }
+}
+
+/* Counts what a thread keeps, and loads the rest of it meanwhile. With wide rows the only branches
+ * are those that a block takes together, behind the SURE vectors that every image of the kernel
+ * has: what lies beyond the piece is counted beside the columns. A load that a branch follows
+ * shares a scoreboard with others, so that a warp waits for all of them. FULL: nothing of it lies
+ * beyond any piece. */
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, unsigned AHEAD, unsigned ROW, bool FULL>
+static __device__ __forceinline__ void count_kept(const Piece &p, uint32_t *table, uint4 v[KEPT])
+{
+#pragma unroll
+    for (unsigned k = 0; k < KEPT; k++) {
+        const bool within = FULL || threadIdx.x + k * THREADS < p.vectors;
+        if (k >= SURE && k * THREADS >= p.vectors)
+            break;
+        if (ROW == WIDE_ROW)
+            count_vector<ROW>(table, v[k], own_column() + (within ? 0 : NARROW_ROW));
+        else if (within)
+            count_vector<ROW>(table, v[k], own_column());
+        if (k + AHEAD < KEPT) {
+            __syncwarp(); /* else the load is moved ahead of the counts */
+            v[k + AHEAD] = load_vector<THREADS, false>(p, k + AHEAD);
+        }
+    }
+}
+
+/* ---- Vectors in shared memory: each thread's, THREADS apart ---------------------------------- */
+
+/* A barrier for each, which says that it is done. */
+static __device__ __forceinline__ void prepare_copies(const Small &s, uint64_t *arrived)
+{
+#if __CUDA_ARCH__ >= 900
+    for (uint32_t k = 0; k < s.shared; k++)
+        barrier_init(&arrived[k], 1);
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); /* copies see the barriers */
+#endif
+}
+
+/* One thread starts them. */
+template <unsigned THREADS, Stay STAY>
+static __device__ __forceinline__ void start_copies(const Small &s, const Piece &p, uint32_t first,
+                                                    uint4 *kept, uint64_t *arrived)
+{
+#if __CUDA_ARCH__ >= 900
+#pragma unroll 1
+    for (uint32_t k = 0; k < s.shared; k++) {
+        const uint32_t at = first + k * THREADS;
+        if (at >= p.vectors)
+            break;
+        const uint32_t bytes = min(THREADS, p.vectors - at) * 16;
+        if (STAY == TWICE)
+            load_bulk_once(kept + k * THREADS, p.from + at, bytes, &arrived[k]);
+        else
+            load_bulk(kept + k * THREADS, p.from + at, bytes, &arrived[k]);
+    }
+#endif
+}
+
+static __device__ __forceinline__ void await_copy(uint4 *to, const uint4 *from, uint64_t *arrived)
+{
+#if __CUDA_ARCH__ >= 900
+    (void)to, (void)from;
+    barrier_wait(arrived, 0);
+#else
+    (void)arrived;
+    *to = *from;
+#endif
+}
+
+template <unsigned THREADS, unsigned KEPT, unsigned ROW>
+static __device__ __forceinline__ void count_copies(const Small &s, const Piece &p, uint32_t *table,
+                                                    uint4 *kept, uint64_t *arrived)
+{
+#pragma unroll 1
+    for (uint32_t k = 0; k < s.shared; k++) {
+        const uint32_t i = threadIdx.x + (KEPT + k) * THREADS;
+        if (i < p.vectors) {
+            await_copy(&kept[k * THREADS], &p.from[i], &arrived[k]);
+            count_vector<ROW>(table, kept[k * THREADS], own_column());
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/* histogram16/kernel.cu: records of 16-bit samples in one read: 65,536 exact bins, and where the
+ * extrema are. */
+#include "histogram16/count.cuh"
+#include "histogram16/layout.cuh"
+#include "histogram16/report.cuh"
+#include "histogram16/static_schedule.cuh"
+
+/* ---- Items ----------------------------------------------------------------------------------- */
+
+/* Steps before the end of an item at which the next is asked for: the answer takes as long. */
+enum { ASK_STEPS = 3 };
+
+/* Which of the launch's channels the block counts. Blocks of different channels go through the
+ * items side by side, so that all but the first find them in the cache. */
+static __device__ __forceinline__ unsigned part_of(const Work &work)
+{
+    return blockIdx.x % work.group;
+}
+
+/* The first item of a block is that of its number, the others come from the queue. */
+static __device__ __forceinline__ uint32_t first_item(const Work &work)
+{
+    return blockIdx.x / work.group;
+}
+
+static __device__ __forceinline__ uint32_t ask_next(const Work &work)
+{
+    return gridDim.x / work.group + atomicAdd(&work.shared->channel_next[part_of(work)], 1u);
+}
+
+/* Called by one thread of each block when it is done with its queue. */
+static __device__ __forceinline__ void leave(const Work &work, Pack *packs)
+{
+    if (atomicAdd(&work.shared->queue.finished, 1u) != gridDim.x - 1)
+        return;
+    for (unsigned c = 0; c < work.group; c++) {
+        work.shared->channel_next[c] = 0;
+        if (packs)
+            packs[c].used = packs[c].ready = packs[c].slice = 0;
+    }
+    for (unsigned i = 0; i < TAIL_QUEUES; i++)
+        work.shared->tail[i * TAIL_STRIDE] = 0;
+    work.shared->queue.finished = 0;
+}
+
+/* Describes an item to the block. One thread. */
+template <int CHANNELS>
+static __device__ __forceinline__ void announce(const Work &work, Block16 *block, Ahead *ahead,
+                                                uint32_t item)
+{
+    const NarrowBlock &narrow = block->narrow;
+    ahead->item = item;
+    ahead->steps = 0;
+    /* 2^31 samples a flush at most: 32-bit counters hold them. */
+    const bool same = item < work.n_items && work_image_of(work, item) == narrow.number &&
+                      narrow.samples <= 1ull << 31;
+    ahead->go = false;
+    if (!same)
+        return;
+    uint64_t begin, end;
+    item_units(narrow.image, item, &begin, &end);
+    ahead->begin = begin;
+    if (CHANNELS == 0 || (end - begin) % WARPS != 0)
+        return;
+    const Place place = plain_place(narrow.image, begin);
+    if (place.address < place.row || place.address + (end - begin) * NARROW16_UNIT > place.end)
+        return;
+    ahead->address = place.address;
+    ahead->before = samples_before(place);
+    ahead->steps = (uint32_t)(end - begin) / WARPS;
+    /* A sample that misled: every value is to get a counter first. */
+    const unsigned missed = *(volatile unsigned *)&block->missed;
+    ahead->go = missed <= NARROW16_PIXELS || block->layout.fold;
+}
+
+/* Counts the item at work, which is whole, and those that may follow without further ado. The
+ * first vectors of the next are on their way when an item ends: block->ahead[turn] is at work, the
+ * other becomes the next. Returns the steps since shared words were looked at. All threads. */
+template <int CHANNELS, int STYLE>
+static __device__ __noinline__ uint32_t count_run(const Work &work, Block16 *block, uint64_t *bins,
+                                                  unsigned *turn_at, uint32_t since)
+{
+    enum { STRIDE = WARPS * STEPS * 32 }; /* vectors of a step */
+    const Fast fast = fast_layout(block->layout);
+    const uint32_t first = threadIdx.x / 32 * (STEPS * 32) + threadIdx.x % 32;
+    const unsigned channel = work.channel0 + part_of(work);
+    unsigned turn = *turn_at;
+    uint4 now[STEPS], then[STEPS];
+    const uint4 *at = (const uint4 *)block->ahead[turn].address + first;
+    load_unit(at, now);
+    for (bool go = true; go;) {
+        const uint64_t begin = block->ahead[turn].begin;
+        uint32_t steps = block->ahead[turn].steps, next = 0;
+        const uint32_t own = first_own<CHANNELS>(channel, block->ahead[turn].before);
+        const uint32_t ask = min(steps, (uint32_t)ASK_STEPS);
+        const Look look = worth_looking(block, begin) ? look_at(block->narrow.image) : LOOK_NOT;
+        Seen seen = see_nothing();
+        if (threadIdx.x == 0) {
+            block->narrow.items++;
+            block->narrow.samples += (uint64_t)steps * WARPS * NARROW16_PIXELS;
+        }
+#pragma unroll 1
+        for (; steps > 0; steps--) {
+            const uint4 *const here = at;
+            at += STRIDE;
+            if (threadIdx.x == 0 && steps == ask)
+                next = ask_next(work);
+            if (steps == 1) {
+                if (threadIdx.x == 0)
+                    announce<CHANNELS>(work, block, &block->ahead[turn ^ 1], next);
+                __syncthreads(); /* the next item is known; all are done with the one before */
+                go = block->ahead[turn ^ 1].go;
+                at = go ? (const uint4 *)block->ahead[turn ^ 1].address + first : here;
+            }
+            load_unit(at, then);
+            count_unit<CHANNELS, STYLE, false>(block, fast, bins, now, here, own, look, &seen);
+            if (STYLE != WINDOW)
+                since = end_step(block, bins, since);
+#pragma unroll
+            for (int i = 0; i < STEPS; i++)
+                now[i] = then[i];
+        }
+        __syncwarp();
+        if (look != LOOK_NOT)
+            offer_seen(block, seen, begin);
+        turn ^= 1;
+    }
+    *turn_at = turn;
+    return since;
+}
+
+/* Counts an item that may not be whole, or is not plain. All threads; as count_run. */
+template <int CHANNELS>
+static __device__ __noinline__ uint32_t count_around(const Work &work, Block16 *block,
+                                                     uint64_t *bins, unsigned *turn_at,
+                                                     uint32_t since)
+{
+    const Ahead item = block->ahead[*turn_at];
+    uint64_t begin, end;
+    const unsigned channel = work.channel0 + part_of(work);
+    unsigned masked = 0, next = 0;
+    item_units(block->narrow.image, item.item, &begin, &end);
+    if (threadIdx.x == 0) {
+        next = ask_next(work);
+        block->narrow.items++;
+        block->narrow.samples += (end - begin) * NARROW16_PIXELS;
+    }
+    for (uint64_t step = begin; step < end; step += WARPS) {
+        const uint64_t unit = step + threadIdx.x / 32;
+        if constexpr (CHANNELS > 0) {
+            if (unit < end)
+                count_single<CHANNELS>(block, bins, unit, begin, channel);
+        } else if (unit < end) {
+            count_general(block, bins, unit, begin, channel, &masked);
+        }
+        since = end_step(block, bins, since);
+    }
+    if (masked)
+        atomicAdd(&block->narrow.masked, (unsigned long long)masked);
+    *turn_at ^= 1;
+    if (threadIdx.x == 0)
+        announce<CHANNELS>(work, block, &block->ahead[*turn_at], next);
+    return since;
+}
+
+/* clang-format off */
+/*
+ * measure_narrow16: the records of 16-bit samples, a channel a block.
+ *
+ *   Idea      65,536 counters of 32 bits are more than an SM holds, and which counters are hot
+ *             decides the speed, so each block looks at 512 samples first. If their values span
+ *             little, it keeps 32-bit counters for a window around them, in as many columns as fit.
+ *             Else all 65,536 have counters: the 8,192 or so that are met little share words with
+ *             as many others, 16 bits each; the rest has words. Increments of exactly 1 merge
+ *             within a warp, so frequent values cost nothing. What has no counter goes to the
+ *             record in global memory; a block that meets much of it changes its layout. None of
+ *             this can change the result, only the time.
+ *   Work      6 to 9 instructions and 1 or 2 increments a sample.
+ *   Memory    reads 2 n bytes once; of an image of several channels, blocks of all of them read the
+ *             same items at about the same time, all but the first out of the cache. Few blocks
+ *             read an item again to find an extremum. Adds up to 65,536 bins a block and image. The
+ *             next unit is on its way while one is counted, also from one item to the next.
+ *   Launch    one persistent block of 1,024 an SM, a multiple of the channels; items of whole steps:
+ *             the first is that of the block's number, the others come from a queue a channel, in
+ *             order. Begins while the launch before ends (after_all_before).
+ *   Requires  CHANNELS: those of the image, no mask; or 0: any image. work.words: 32-bit words of
+ *             the table, a multiple of 4,096. Samples aligned. Queues, states and packs zero.
+ *   Result    bins, n, masked, extrema added to the records; queues, states and packs zero again.
+ *             Integers: every order of blocks gives the same.
+ */
+/* clang-format on */
+template <int CHANNELS>
+static __global__ void __launch_bounds__(THREADS, 1)
+    measure_narrow16(const __grid_constant__ Work work)
+{
+    __shared__ Block16 block;
+    NarrowBlock &narrow = block.narrow;
+    const unsigned part = part_of(work), channel = work.channel0 + part;
+    unsigned turn = 0;
+    uint32_t number = NONE, since = 0; /* the image in the table; steps since a look at it */
+    if (!work.early)
+        after_all_before();
+    if (threadIdx.x == 0) {
+        block.turns = false;
+        block.ahead[0].item = first_item(work);
+    }
+    __syncthreads();
+    for (uint32_t item = block.ahead[0].item; item < work.n_items; item = block.ahead[turn].item) {
+        const uint32_t wanted = work_image_of(work, item);
+        if (wanted != number || narrow.samples > 1ull << 31) {
+            if (number != NONE)
+                flush<CHANNELS>(work, &block, part, true);
+            else
+                __syncthreads(); /* narrow.samples may have been read, whatever the order above */
+            if (threadIdx.x < 2 * WARPS)
+                (&block.seen[0][0])[threadIdx.x] = 0;
+            narrow_adopt(work, &narrow, wanted);
+            choose_layout(&block, work.words, probe_image(narrow.image, channel), false,
+                          number == NONE);
+            number = wanted;
+            if (threadIdx.x == 0)
+                announce<CHANNELS>(work, &block, &block.ahead[turn], item);
+        } else if (block.missed > NARROW16_PIXELS && !block.layout.fold && can_fold(work.words)) {
+            flush<CHANNELS>(work, &block, part, false); /* the sample misled: counters for all */
+            choose_layout(&block, work.words, probe_image(narrow.image, channel), true, false);
+        }
+        after_all_before();
+        __syncthreads(); /* the item is described */
+        uint64_t *bins = narrow.image.bins + (uint64_t)channel * HALVES;
+        bool whole = false;
+        if constexpr (CHANNELS > 0) {
+            whole = block.ahead[turn].steps > 0;
+            if (whole && block.layout.uniform)
+                since = count_run<CHANNELS, UNIFORM>(work, &block, bins, &turn, since);
+            else if (whole && block.layout.fold)
+                since = count_run<CHANNELS, MIXED>(work, &block, bins, &turn, since);
+            else if (whole)
+                since = count_run<CHANNELS, WINDOW>(work, &block, bins, &turn, since);
+        }
+        if (!whole)
+            since = count_around<CHANNELS>(work, &block, bins, &turn, since);
+        __syncthreads(); /* the items are counted, the next is known */
+    }
+    after_all_before();
+    if (number != NONE)
+        flush<CHANNELS>(work, &block, part, true);
+    if (threadIdx.x == 0)
+        leave(work, NULL);
+}
+
+/* clang-format off */
+/*
+ * measure_narrow16_turns: the record of one image of 16-bit samples without gaps between its rows.
+ *
+ *   Idea      As measure_narrow16, but warps take units by turns, and none waits for another before
+ *             the end. Nobody looks whether halves of shared words overflow: if one did, the
+ *             counters add up to less than the samples counted. Then the block counts again with a
+ *             look after every second step. Nothing but a queue and the record is shared with the
+ *             launch before, so counting begins before that has ended.
+ *   Launch    one persistent block of 1,024 an SM, as many for each channel; fewer where there are
+ *             not as many units.
+ *   Requires  as measure_narrow16; one image, one row, no mask.
+ *   Result    the same.
+ */
+/* clang-format on */
+template <int CHANNELS>
+static __global__ void __launch_bounds__(THREADS, 1)
+    measure_narrow16_turns(const __grid_constant__ Work work)
+{
+    __shared__ Block16 block;
+    NarrowBlock &narrow = block.narrow;
+    const unsigned part = part_of(work), channel = work.channel0 + part;
+    const Turns turns = turns_of(work, work.only, part);
+    Course course;
+    course.unit = first_turn(turns, blockIdx.x / work.group);
+    if (!work.early)
+        after_all_before();
+    const Probe probe = probe_image(work.only, channel);
+    if (threadIdx.x < 2 * WARPS)
+        (&block.seen[0][0])[threadIdx.x] = 0;
+    if (threadIdx.x == 0) {
+        block.turns = true;
+        block.total = block.counted = 0;
+    }
+    narrow_adopt(work, &narrow, 0);
+    if (threadIdx.x == 0) { /* each block has one item */
+        narrow.items = 1;
+        narrow.image.items = gridDim.x / work.group;
+        narrow.image.units_per_item = 1;
+    }
+    choose_layout(&block, work.words, probe, false, true);
+    uint64_t *bins = narrow.image.bins + (uint64_t)channel * HALVES;
+    if (course.unit < turns.first)
+        course.unit = turns_after(turns, course.unit);
+    course.next = turns_after(turns, course.unit);
+    for (;;) {
+        const bool fold = block.layout.fold > 0;
+        const uint64_t from = course.unit;
+        const uint32_t by_turns =
+            block.layout.spread
+                ? count_phase<CHANNELS, true>(&block, bins, turns, channel, &course)
+                : count_phase<CHANNELS, false>(&block, bins, turns, channel, &course);
+        __syncthreads(); /* the table and its total are complete */
+        if (fold && !adds_up(&block, work.words))
+            count_again<CHANNELS>(&block, bins, turns, channel, from, by_turns);
+        if (!__syncthreads_or(course.unit < turns.last))
+            break;
+        const bool full = !fold && block.missed > NARROW16_PIXELS && can_fold(work.words);
+        after_all_before();
+        flush<CHANNELS>(work, &block, part, false);
+        if (full)
+            choose_layout(&block, work.words, probe_image(narrow.image, channel), true, false);
+    }
+    after_all_before();
+    if (blockIdx.x < work.group) { /* the first block: late, since this goes to the record */
+        if (turns.first > 0)
+            count_edge<CHANNELS>(&block, bins, 0, 0, channel, true);
+        for (uint64_t u = max(turns.first, turns.last); u < narrow.image.units; u++)
+            count_edge<CHANNELS>(&block, bins, u, u, channel, true);
+    }
+    flush<CHANNELS>(work, &block, part, true);
+    if (threadIdx.x == 0)
+        leave(work, (Pack *)((NarrowState *)work.state + work.group));
+}
+
+/* Blocks of several channels find in the cache what the others have read if all begin together. So
+ * those of an image of so many units, 256 MiB, begin when the launch before has ended: that costs
+ * less than reading more than once (docs/kernels.md). */
+static const uint64_t TOGETHER_UNITS = (256u << 20) / NARROW16_UNIT;
+
+template <int CHANNELS>
+static ImgstatResult launch_blocks(const Launch *launch, unsigned channels, ImgstatError *err)
+{
+    enum { RESERVE = sizeof(Block16) + BEHIND_BYTES };
+    enum { ROUND = 4096 }; /* whole buckets, warps and vectors */
+    CudaDevice *device = launch->device;
+    Launch mine = *launch;
+    Work &work = mine.work;
+    work.group = channels;
+    work.words = (unsigned)(device->max_shared - RESERVE) / 4 / ROUND * ROUND;
+    auto kernel = measure_narrow16<CHANNELS>;
+    uint64_t wanted = work.n_items;
+    if constexpr (CHANNELS > 0) {
+        if (!work.images && work.n_images == 1 && work.only.rows == 1) {
+            kernel = measure_narrow16_turns<CHANNELS>;
+            wanted = work.only.units;
+        }
+    }
+    /* As many blocks for each channel. */
+    const uint64_t most = (uint64_t)device->properties.multiProcessorCount / channels;
+    const unsigned each = (unsigned)(wanted < most ? wanted : most > 0 ? most : 1);
+    const int bytes = (int)work.words * 4 + BEHIND_BYTES;
+    if (channels == 1 || work.n_images > 1 || work.only.units < TOGETHER_UNITS)
+        return launch_behind(&mine, kernel, "measure_narrow16", each * channels, THREADS, bytes,
+                             err);
+    return cuda_launch(device, launch->stream, "measure_narrow16", kernel, each * channels, THREADS,
+                       (size_t)bytes, err, work);
+}
+
+ImgstatResult launch_narrow16(const Launch *launch, unsigned channels, bool plain,
+                              ImgstatError *err)
+{
+    switch (plain ? channels : 0) {
+    case 1:
+        return launch_blocks<1>(launch, channels, err);
+    case 2:
+        return launch_blocks<2>(launch, channels, err);
+    case 3:
+        return launch_blocks<3>(launch, channels, err);
+    case 4:
+        return launch_blocks<4>(launch, channels, err);
+    default:
+        return launch_blocks<0>(launch, channels, err);
+    }
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* histogram16/layout.cuh: how a block lays out its table: by a sample of the image. */
+#ifndef IMGSTAT_KERNELS_HISTOGRAM16_LAYOUT_CUH
+#define IMGSTAT_KERNELS_HISTOGRAM16_LAYOUT_CUH
+
+#include "histogram16/table.cuh"
+
+/* 32 bits that look random. */
+static __device__ __forceinline__ uint32_t scatter(uint32_t v)
+{
+    v = (v ^ v >> 16) * 0x7FEB352Du;
+    v = (v ^ v >> 15) * 0x846CA68Bu;
+    return v ^ v >> 16;
+}
+
+/* A thread's sample of the image, and the one a vector before: lanes side by side count such. */
+struct Probe {
+    uint32_t raw, beside;
+    bool there;
+};
+
+/* All blocks together look at some 70,000 places: more would take longer than what they tell
+ * saves. */
+static __device__ __forceinline__ Probe probe_image(const WorkImage &image, unsigned channel)
+{
+    const uint64_t pixels = image.rows * image.row_pixels;
+    /* Places at random, one in each stretch: regular ones see a part of regular images. */
+    const uint64_t stride = pixels / SAMPLES + 1;
+    const uint32_t place = scatter(blockIdx.x * SAMPLES + threadIdx.x);
+    const uint64_t at = threadIdx.x * stride + __umul64hi(stride, (uint64_t)place << 32);
+    Probe probe = {0, 0, threadIdx.x < SAMPLES && at < pixels};
+    if (probe.there) {
+        const uint64_t row = image.rows == 1 ? 0 : at / image.row_pixels;
+        const uint64_t x = at - row * image.row_pixels;
+        const uint64_t beside = x >= 8 ? x - 8 : x + 8 < image.row_pixels ? x + 8 : x;
+        const uint16_t *samples = (const uint16_t *)(image.pixels + row * image.pitch);
+        probe.raw = samples[x * image.channels + channel];
+        probe.beside = samples[beside * image.channels + channel];
+    }
+    return probe;
+}
+
+/* Counts the samples by their leading 8 bits. clear: empties so many vectors of the table while
+ * they are on their way. */
+static __device__ __forceinline__ void take_sample(Block16 *block, const Probe &probe,
+                                                   uint32_t clear)
+{
+    if (threadIdx.x < BUCKETS)
+        block->bucket[threadIdx.x] = 0;
+    if (threadIdx.x == 0)
+        block->alike = block->crowded = 0;
+    for (unsigned i = threadIdx.x; i < clear; i += THREADS)
+        ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
+    __syncthreads();
+    if (probe.there) {
+        atomicAdd(&block->bucket[probe.raw >> 8], 1u);
+        if (probe.raw == probe.beside)
+            atomicAdd(&block->alike, 1u);
+        else if (!((probe.raw ^ probe.beside) & 31))
+            atomicAdd(&block->crowded, 1u);
+    }
+    __syncthreads();
+}
+
+/* Words of the table that two indices share, if there is a counter for all 65,536. */
+static __device__ __forceinline__ uint32_t fold_of(uint32_t words)
+{
+    return words >= HALVES ? 0 : HALVES - words;
+}
+
+/* Whether all values can have counters. */
+static __device__ __forceinline__ bool can_fold(uint32_t words)
+{
+    return fold_of(words) > 0 && 2 * fold_of(words) <= HALVES;
+}
+
+/* What one thread makes of the sample: a window if the image's values fit into few 32-bit counters,
+ * else all 65,536, where the stretch that was met least shares words with what lies before it. */
+static __device__ __forceinline__ Layout choose(const Block16 *block, uint32_t words)
+{
+    const uint32_t empty = block->gap >> 8, first = block->gap & 0xFF;
+    /* The buckets met, one more on either side, and an eighth for what the sample missed. */
+    uint32_t span = min(HALVES, (BUCKETS - empty + 2) * (HALVES / BUCKETS));
+    span = min(HALVES, span + span / 8);
+    const bool spread = block->turns && block->crowded > SAMPLES / 8;
+    if (2 * span <= words || !can_fold(words)) { /* else a window gains nothing */
+        Layout window = {0, 2, words, words, words, 0, 0, spread};
+        while (window.shift < 7 && span << (window.shift - 1) <= words)
+            window.shift++;
+        window.wide = min(HALVES, words >> (window.shift - 2));
+        window.direct = window.wide - 1;
+        const uint32_t values = (BUCKETS - empty) * (HALVES / BUCKETS);
+        const uint32_t spare = window.direct > values ? window.direct - values : 0;
+        window.base = (first * (HALVES / BUCKETS) - spare / 2) & 0xFFFCu;
+        return window;
+    }
+    const uint32_t fold = fold_of(words);
+    /* No value is frequent, nor are a warp's values equal. */
+    const bool uniform = block->most < SAMPLES / 32 && block->alike < SAMPLES / 32;
+    Layout layout = {0, 2, words - fold, words, words, uniform, fold, spread};
+    layout.base = ((block->least & 0xFF) * (HALVES / BUCKETS) - words) & 0xFFFFu;
+    return layout;
+}
+
+/* How many empty buckets follow a bucket, cyclically; occupied: a bit a bucket. */
+static __device__ __forceinline__ unsigned gap_after(const unsigned (&occupied)[BUCKETS / 32],
+                                                     unsigned bucket)
+{
+    for (unsigned i = 0; i <= BUCKETS / 32; i++) {
+        const unsigned from = bucket + 1 + i * 32, shift = from % 32, word = from / 32;
+        const unsigned low = occupied[word % (BUCKETS / 32)];
+        const unsigned high = occupied[(word + 1) % (BUCKETS / 32)];
+        const unsigned next = __funnelshift_r(low, high, shift);
+        if (next)
+            return i * 32 + (unsigned)__ffs((int)next) - 1;
+    }
+    return BUCKETS - 1;
+}
+
+/* full: without windows. fresh: the table is to be emptied before; else it is empty. All threads.
+ */
+static __device__ __noinline__ void choose_layout(Block16 *block, uint32_t words,
+                                                  const Probe &probe, bool full, bool fresh)
+{
+    const unsigned b = threadIdx.x;
+    if (b == 0) {
+        block->gap = block->missed = block->most = 0;
+        block->least = NONE;
+    }
+    take_sample(block, probe, fresh ? (words * 4 + BEHIND_BYTES) / 16 : 0);
+    if (b < BUCKETS) {
+        const unsigned there = __ballot_sync(NONE, block->bucket[b] != 0);
+        if (b % 32 == 0)
+            block->occupied[b / 32] = there;
+    }
+    __syncthreads(); /* occupied is complete */
+    if (b < BUCKETS) {
+        const unsigned stretch = fold_of(words) / (HALVES / BUCKETS);
+        if (!full && block->bucket[b]) {
+            const unsigned empty = gap_after(block->occupied, b);
+            atomicMax(&block->gap, empty << 8 | (b + 1 + empty) % BUCKETS);
+        }
+        /* Samples cost time in the stretch; many in one bucket, there or in the stretch before,
+         * with which it shares words, may be one value that overflows its half. */
+        enum { MANY = SAMPLES / 85, PENALTY = 4096 };
+        unsigned cost = 0;
+#pragma unroll 4
+        for (unsigned i = 0; i < stretch; i++) {
+            const unsigned n = block->bucket[(b + i) % BUCKETS];
+            const unsigned before = block->bucket[(b - 1 - i) % BUCKETS];
+            cost += 32 * n + n * n + before * before;
+            cost += (n >= MANY ? PENALTY : 0) + (before >= MANY ? PENALTY : 0);
+        }
+        atomicMin(&block->least, cost << 8 | b);
+        atomicMax(&block->most, block->bucket[b]);
+    }
+    __syncthreads();
+    if (b == 0)
+        block->layout = choose(block, words);
+    __syncthreads();
+}
+
+#endif

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: MIT */
+/* histogram16/report.cuh: emptying a block's table into the bins, and finding where its extrema
+ * are.
+ */
+#ifndef IMGSTAT_KERNELS_HISTOGRAM16_REPORT_CUH
+#define IMGSTAT_KERNELS_HISTOGRAM16_REPORT_CUH
+
+#include "histogram16/count.cuh"
+
+/* ---- Emptying the table ---------------------------------------------------------------------- */
+
+/* Adds all counters to the bins and empties them. All threads; nothing is counted meanwhile. The
+ * table's words are a multiple of 4,096, so warps are whole. Each block begins elsewhere: otherwise
+ * all meet at the same bins. Sums fit 32 bits: see measure_narrow16. */
+static __device__ __forceinline__ void flush_single(Block16 *block, uint64_t *bins, uint32_t n)
+{
+    enum { TOGETHER = 4 }; /* of the 4,096 / THREADS that a thread has at least */
+    const Layout layout = block->layout;
+    const ImgstatSample sample = (ImgstatSample)block->narrow.image.sample;
+    unsigned *words = (unsigned *)table;
+    const uint32_t skew = blockIdx.x * 512 % n;
+#pragma unroll 1
+    for (uint32_t k = threadIdx.x; k < n; k += TOGETHER * THREADS) {
+        uint32_t at[TOGETHER], word[TOGETHER];
+#pragma unroll
+        for (uint32_t j = 0; j < TOGETHER; j++) {
+            const uint32_t i = k + j * THREADS + skew;
+            at[j] = i < n ? i : i - n;
+            word[j] = words[at[j]];
+        }
+#pragma unroll
+        for (uint32_t j = 0; j < TOGETHER; j++) {
+            if (!word[j])
+                continue;
+            const bool shared = at[j] >= layout.wide;
+            const unsigned lower = shared ? word[j] & HALF_MASK : word[j];
+            const uint32_t index = place_of(layout, at[j]);
+            words[at[j]] = 0;
+            if (lower && index < layout.direct)
+                bin_add(&bins[sample_key(sample, (index + layout.base) & 0xFFFFu)], lower);
+            if (layout.fold && shared && word[j] >> HALF_BITS)
+                bin_add(
+                    &bins[sample_key(sample, (place_of(layout, at[j] + layout.fold) + layout.base) &
+                                                 0xFFFFu)],
+                    word[j] >> HALF_BITS);
+        }
+    }
+}
+
+/* The counters of an index that has several, lanes at neighbouring indices. Each begins with
+ * another, so that none meet in a bank. */
+static __device__ __forceinline__ uint32_t sum_columns(const Layout &layout, uint32_t index)
+{
+    const uint32_t columns = 1u << (layout.shift - 2), own = threadIdx.x % 32 * columns / 32;
+    const unsigned *words = (const unsigned *)table + place_of(layout, index) * columns;
+    uint32_t sum = 0;
+    for (uint32_t c = 0; c < columns; c++)
+        sum += words[(c + own) & (columns - 1)];
+    return sum;
+}
+
+/* Several columns. */
+static __device__ __forceinline__ void flush_columns(Block16 *block, uint64_t *bins, uint32_t words)
+{
+    const Layout layout = block->layout;
+    const uint32_t n = layout.direct + 1, skew = blockIdx.x * 96 % n; /* whole warps */
+#pragma unroll 2
+    for (uint32_t k = threadIdx.x; k < n; k += THREADS) {
+        const uint32_t i = k + skew < n ? k + skew : k + skew - n;
+        const uint32_t sum = sum_columns(layout, i);
+        if (sum && i < layout.direct)
+            add_index(block, bins, i, sum);
+    }
+    __syncthreads(); /* the counters have been read */
+    for (uint32_t i = threadIdx.x; i < words / 4; i += THREADS)
+        ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
+}
+
+/* Where the blocks of a lone image add up their counters of all 65,536 values, four to a word:
+ * a quarter of what the bins take, and so of the time. All zero between launches. */
+struct Pack {
+    unsigned used;                       /* there is something in it */
+    unsigned ready;                      /* every block has added its counters */
+    unsigned slice, reserved;            /* the next to be moved to the bins */
+    unsigned long long four[HALVES / 4]; /* by the samples' bits: see packed_value */
+};
+
+/* A word has four values 32 apart, so that a warp's lanes read consecutive counters. */
+enum { PACK_GROUP = 4 * 32 };
+
+/* The value whose sum is the place-th of 16 bits. */
+static __device__ __forceinline__ uint32_t packed_value(uint32_t place)
+{
+    return place / PACK_GROUP * PACK_GROUP | place % 4 * 32 | place / 4 % 32;
+}
+
+/* The counter of an index. */
+static __device__ __forceinline__ uint32_t counter_of(const Layout &layout, uint32_t index)
+{
+    if (layout.shift > 2)
+        return sum_columns(layout, index);
+    const unsigned *words = (const unsigned *)table;
+    if (layout.fold && index >= layout.direct)
+        return words[place_of(layout, index) - layout.fold] >> HALF_BITS;
+    const uint32_t word = words[place_of(layout, index)];
+    return index < layout.wide ? word : word & HALF_MASK;
+}
+
+/* Adds all counters to the pack; once a launch, at its end: the table is left as it is. All
+ * threads. */
+static __device__ __noinline__ void flush_packed(Block16 *block, Pack *pack, uint64_t *bins)
+{
+    const Layout layout = block->layout;
+    const uint32_t counters = layout.fold ? HALVES : layout.direct;
+    const uint32_t before = layout.base % PACK_GROUP, lane = threadIdx.x % 32;
+    const uint32_t n = min((before + counters + PACK_GROUP - 1) / PACK_GROUP, HALVES / PACK_GROUP);
+    const uint32_t skew = blockIdx.x * (HALVES / PACK_GROUP / 128) % n; /* blocks begin elsewhere */
+    const uint32_t most = 65535u / gridDim.x; /* that fit 16 bits whatever other blocks add */
+#pragma unroll 1
+    for (uint32_t k = threadIdx.x / 32; k < n; k += WARPS) {
+        const uint32_t group = k + skew < n ? k + skew : k + skew - n;
+        const uint32_t first = (layout.base - before + group * PACK_GROUP) & 0xFFFFu;
+        unsigned long long four = 0;
+#pragma unroll
+        for (unsigned i = 0; i < 4; i++) {
+            const uint32_t raw = first + 32 * i + lane, index = (raw - layout.base) & 0xFFFFu;
+            uint32_t count = index < counters ? counter_of(layout, index) : 0;
+            if (count > most) {
+                bin_add(&bins[key_of(block->narrow.image, raw)], count);
+                count = 0;
+            }
+            four |= (unsigned long long)count << 16 * i;
+        }
+        if (four)
+            atomicAdd(&pack->four[first / 4 + lane], four);
+    }
+    if (threadIdx.x == 0)
+        pack->used = 1;
+}
+
+/* Sums are moved to the bins in slices, by as many blocks, the last to report: one takes 25 us. The
+ * others end, so that blocks of the next launch can begin. */
+enum { SLICES = 16, SLICE = HALVES / SLICES };
+
+/* Waits until every block has added its counters, but not long: blocks that have not begun may wait
+ * for this one to end. The last block never waits, and moves what nobody else does. One thread. */
+static __device__ __forceinline__ bool pack_ready(Pack *pack, bool last)
+{
+    enum { POLLS = 40 };
+    volatile unsigned *ready = &pack->ready;
+    if (last) {
+        __threadfence();
+        *ready = 1;
+    }
+    for (int i = 0; i < POLLS && !*ready; i++)
+        __nanosleep(200);
+    __threadfence();
+    return *ready;
+}
+
+static __device__ __forceinline__ void unpack_slice(const WorkImage &image, Pack *pack,
+                                                    uint64_t *bins, unsigned slice)
+{
+    unsigned short *sums = (unsigned short *)pack->four + slice * SLICE;
+    unsigned short n[SLICE / THREADS];
+#pragma unroll
+    for (int i = 0; i < SLICE / THREADS; i++)
+        n[i] = __ldcg(&sums[threadIdx.x + i * THREADS]);
+#pragma unroll
+    for (int i = 0; i < SLICE / THREADS; i++) {
+        const uint32_t place = slice * SLICE + threadIdx.x + i * THREADS;
+        ((unsigned short *)pack->four)[place] = 0;
+        if (n[i])
+            bin_add(&bins[key_of(image, packed_value(place))], n[i]);
+    }
+}
+
+/* Moves the sums to the bins. All threads. */
+static __device__ __noinline__ void unpack(Block16 *block, Pack *pack, uint64_t *bins)
+{
+    if (threadIdx.x == 0)
+        block->ready = pack_ready(pack, block->narrow.last) && *(volatile unsigned *)&pack->used;
+    __syncthreads(); /* ready is known */
+    while (block->ready) {
+        if (threadIdx.x == 0)
+            block->slice = atomicAdd(&pack->slice, 1u);
+        __syncthreads(); /* the slice is known */
+        const unsigned slice = block->slice;
+        if (slice >= SLICES)
+            return;
+        unpack_slice(block->narrow.image, pack, bins, slice);
+        __syncthreads(); /* all know the slice */
+    }
+}
+
+/* Whether a block's counters fit the pack, as a rule, and are not so few that to add them to the
+ * bins is quicker than to move the sums there. */
+static __device__ __forceinline__ bool worth_packing(const Block16 *block, const Work &work)
+{
+    enum { FEW = 8192 };
+    const uint64_t blocks = gridDim.x / work.group;
+    const uint64_t samples = block->narrow.image.row_pixels / blocks;
+    return samples > FEW &&
+           (block->layout.fold || samples / block->layout.direct <= 32768 / blocks);
+}
+
+static __device__ __forceinline__ void flush_table(Block16 *block, uint64_t *bins, uint32_t words)
+{
+    if (block->layout.shift == 2)
+        flush_single(block, bins, words);
+    else
+        flush_columns(block, bins, words);
+}
+
+/* ---- Positions ------------------------------------------------------------------------------- */
+
+/* A sample that is looked for. */
+struct Wanted {
+    uint32_t raw, other; /* two patterns mean the same value: zeros of both signs */
+    unsigned which;      /* 0 the minimum, 1 the maximum */
+};
+
+/* Loads what lies within its row of a lane's vectors of a plain unit; others are zero. */
+static __device__ __forceinline__ void load_within(const Place &place, uint4 (&v)[STEPS])
+{
+    const unsigned char *at = place.address + threadIdx.x % 32 * 16;
+#pragma unroll
+    for (int i = 0; i < STEPS; i++) {
+        const unsigned char *from = at + i * 512;
+        v[i] = make_uint4(0, 0, 0, 0);
+        if (from >= place.row && from + 16 <= place.end)
+            v[i] = __ldcg((const uint4 *)from);
+    }
+}
+
+/* Whether a half of the vectors may be what is wanted. */
+static __device__ __forceinline__ bool may_hold(const uint4 (&v)[STEPS], uint32_t raw)
+{
+    uint32_t least = NONE;
+#pragma unroll
+    for (int i = 0; i < STEPS; i++) {
+        const uint32_t x = v[i].x ^ raw * 0x10001u, y = v[i].y ^ raw * 0x10001u;
+        const uint32_t z = v[i].z ^ raw * 0x10001u, w = v[i].w ^ raw * 0x10001u;
+        least = __vminu2(least, __vminu2(__vminu2(x, y), __vminu2(z, w)));
+    }
+    return !(least & 0xFFFFu) || !(least >> 16);
+}
+
+/* Which of the samples in a lane's vectors is the first that is `raw`; 8 * STEPS: none is. */
+static __device__ __forceinline__ unsigned first_of(const uint4 (&v)[STEPS], uint32_t raw)
+{
+    unsigned first = 8 * STEPS;
+#pragma unroll
+    for (int i = STEPS - 1; i >= 0; i--) {
+        const uint32_t word[4] = {v[i].x, v[i].y, v[i].z, v[i].w};
+#pragma unroll
+        for (int k = 3; k >= 0; k--) {
+            first = word[k] >> 16 == raw ? 8 * i + 2 * k + 1 : first;
+            first = (word[k] & 0xFFFFu) == raw ? 8 * i + 2 * k : first;
+        }
+    }
+    return first;
+}
+
+/* Looks through a plain unit, whose vectors have been loaded, sample by sample where need be. */
+template <int CHANNELS>
+static __device__ __forceinline__ void find_plain(NarrowBlock *block, const Wanted &wanted,
+                                                  const Place &place, const uint4 (&v)[STEPS],
+                                                  unsigned channel)
+{
+    const uint64_t first = place.number * block->image.row_pixels;
+    const bool edge = place.address < place.row || place.address + NARROW16_UNIT > place.end;
+    bool hit = edge || may_hold(v, wanted.raw);
+    if (wanted.other != wanted.raw)
+        hit = hit || may_hold(v, wanted.other);
+    if (!hit)
+        return;
+    const unsigned char *at = place.address + threadIdx.x % 32 * 16;
+    if (CHANNELS == 1 && !edge) { /* without reading them again, one after the other */
+        const unsigned p = min(first_of(v, wanted.raw), first_of(v, wanted.other));
+        const unsigned char *sample = at + p / 8 * 512 + p % 8 * 2;
+        narrow_found(block, wanted.which, first + (uint64_t)(sample - place.row) / 2);
+        return;
+    }
+    for (int p = 0; p < 8 * STEPS; p++) {
+        const unsigned char *sample = at + p / 8 * 512 + p % 8 * 2;
+        if (sample < place.row || sample >= place.end)
+            continue;
+        const uint64_t x = (uint64_t)(sample - place.row) / 2;
+        if (CHANNELS > 1 && x % CHANNELS != channel)
+            continue;
+        const uint32_t raw = *(const uint16_t *)sample;
+        if (raw == wanted.raw || raw == wanted.other) {
+            narrow_found(block, wanted.which, first + x / CHANNELS);
+            return;
+        }
+    }
+}
+
+static __device__ __forceinline__ void find_general(NarrowBlock *block, const Wanted &wanted,
+                                                    uint64_t unit, unsigned channel)
+{
+    const WorkImage &image = block->image;
+    uint64_t row, place;
+    unit_place(image, unit, &row, &place);
+    const uint64_t end = min((place + 1) * NARROW16_PIXELS, image.row_pixels);
+    const uint16_t *samples = (const uint16_t *)(image.pixels + row * image.pitch) + channel;
+    for (uint64_t x = place * NARROW16_PIXELS + threadIdx.x % 32; x < end; x += 32) {
+        if (image.mask && !image.mask[row * image.mask_pitch + x])
+            continue;
+        const uint32_t raw = samples[x * image.channels];
+        if (raw == wanted.raw || raw == wanted.other)
+            narrow_found(block, wanted.which, row * image.row_pixels + x);
+    }
+}
+
+/* Pixels of a unit, and by how many it may begin before its place in the row. */
+template <int CHANNELS> struct Unit {
+    static const unsigned PIXELS = CHANNELS ? NARROW16_PIXELS / CHANNELS : NARROW16_PIXELS;
+    static const unsigned SLACK = CHANNELS ? 8 : 0;
+};
+
+/* Lists the warps that saw an extremum of the block in the item which brought it. All threads. */
+static __device__ __forceinline__ void list_searched(Block16 *block, unsigned which)
+{
+    const unsigned lane = threadIdx.x;
+    if (lane < WARPS) {
+        const bool seen = block->seen[which][lane] == block->best[which];
+        const unsigned all = __ballot_sync(NONE, seen);
+        if (seen)
+            block->search[__popc(all & ((1u << lane) - 1))] = lane;
+        if (lane == 0)
+            block->searched = (unsigned)__popc(all);
+    }
+    __syncthreads(); /* the list is complete */
+}
+
+/* Looks through the units of an item that those warps counted, in the order of the image. */
+template <int CHANNELS>
+static __device__ __forceinline__ void find_in(Block16 *block, const Wanted &wanted, uint64_t begin,
+                                               unsigned channel)
+{
+    NarrowBlock *const narrow = &block->narrow;
+    const WorkImage &image = narrow->image;
+    const uint64_t end = min(begin + image.units_per_item, image.units);
+    const unsigned warps = block->searched;
+#pragma unroll 1
+    for (uint32_t i = threadIdx.x / 32;; i += WARPS) {
+        const uint64_t unit = begin + i / warps * WARPS + block->search[i % warps];
+        if (i / warps * WARPS >= end - begin)
+            return;
+        if (unit >= end)
+            continue;
+        const uint64_t at =
+            unit_first_at(image, unit, Unit<CHANNELS>::PIXELS, Unit<CHANNELS>::SLACK);
+        if (narrow_settled(narrow, wanted.which, at - image.first_at))
+            return; /* units ascend */
+        if constexpr (CHANNELS == 0) {
+            find_general(narrow, wanted, unit, channel);
+        } else {
+            uint4 v[STEPS];
+            const Place place = plain_place(image, unit);
+            load_within(place, v);
+            find_plain<CHANNELS>(narrow, wanted, place, v, channel);
+        }
+    }
+}
+
+/* What is to be found of an extremum of the block. */
+static __device__ __forceinline__ Wanted wanted_of(const NarrowBlock &narrow, unsigned which)
+{
+    const uint32_t key = (uint32_t)(which ? narrow.high[0] : narrow.low[0]);
+    Wanted wanted;
+    wanted.which = which;
+    wanted.raw = (uint32_t)sample_raw((ImgstatSample)narrow.image.sample, key);
+    wanted.other = narrow.image.sample == IMGSTAT_F16 && wanted.raw == 0 ? 0x8000 : wanted.raw;
+    return wanted;
+}
+
+template <int CHANNELS>
+static __device__ __forceinline__ void find_extrema(Block16 *block, unsigned channel)
+{
+    const NarrowBlock &narrow = block->narrow;
+    for (unsigned i = 0; i < 2; i++) {
+        if (!(narrow.needs >> i & 1))
+            continue;
+        __syncthreads(); /* the list is no longer read */
+        list_searched(block, i);
+        find_in<CHANNELS>(block, wanted_of(narrow, i), i ? narrow.high_step[0] : narrow.low_step[0],
+                          channel);
+    }
+    __syncthreads(); /* what was found is final */
+}
+
+/* Looks through the two units that brought a block's extrema, a warp each: the others empty the
+ * table meanwhile. */
+template <int CHANNELS>
+static __device__ __forceinline__ void find_by_turns(Block16 *block, unsigned channel)
+{
+    NarrowBlock *const narrow = &block->narrow;
+    const unsigned which = threadIdx.x / 32;
+    if (which >= 2 || !(narrow->needs >> which & 1))
+        return;
+    const Place place =
+        plain_place(narrow->image, which ? narrow->high_step[0] : narrow->low_step[0]);
+    uint4 v[STEPS];
+    load_within(place, v);
+    find_plain<CHANNELS>(narrow, wanted_of(*narrow, which), place, v, channel);
+}
+
+/* Takes over what the block's warps saw. Two warps, one an extremum. */
+static __device__ __forceinline__ void merge_seen(Block16 *block)
+{
+    const unsigned which = threadIdx.x / 32;
+    if (which >= 2)
+        return;
+    const unsigned long long best = warp_max(block->seen[which][threadIdx.x % 32]);
+    if (threadIdx.x % 32 > 0)
+        return;
+    block->best[which] = best;
+    if (!best)
+        return; /* nothing valid so far */
+    (which ? block->narrow.high : block->narrow.low)[0] = (int)offer_key(best, which);
+    (which ? block->narrow.high_step : block->narrow.low_step)[0] = offer_at(best);
+}
+
+/* Empties the table; if the block has done its part of the image, reports that too. part: of the
+ * channels of the launch, the block's. All threads. */
+template <int CHANNELS>
+static __device__ __noinline__ void flush(const Work &work, Block16 *block, unsigned part,
+                                          bool image_done)
+{
+    NarrowBlock &narrow = block->narrow;
+    const unsigned channel = work.channel0 + part;
+    uint64_t *bins = narrow.image.bins + (uint64_t)channel * HALVES;
+    NarrowState *states = (NarrowState *)work.state;
+    Pack *pack = !block->turns ? NULL : (Pack *)(states + work.group) + part;
+    __syncthreads(); /* the table is complete */
+    merge_seen(block);
+    __syncthreads(); /* the block knows its extrema */
+    NarrowState *state = states + (uint64_t)narrow.number * work.group + part;
+    if (image_done)
+        narrow_ask(&narrow, state, 1, Unit<CHANNELS>::PIXELS, Unit<CHANNELS>::SLACK);
+    if constexpr (CHANNELS > 0) {
+        if (image_done && block->turns)
+            find_by_turns<CHANNELS>(block, channel);
+    }
+    if (pack && image_done && !narrow.sole && worth_packing(block, work))
+        flush_packed(block, pack, bins);
+    else
+        flush_table(block, bins, work.words);
+    __syncthreads(); /* the table is empty, what was found final */
+    if (!image_done)
+        return;
+    if (!block->turns && narrow.needs)
+        find_extrema<CHANNELS>(block, channel);
+    narrow_finish(work, &narrow, state, 1, part);
+    if (pack && !narrow.sole &&
+        (narrow.last || (narrow.left < SLICES && worth_packing(block, work))))
+        unpack(block, pack, bins);
+    __syncthreads(); /* the block may go on */
+}
+
+size_t narrow16_pack_bytes(void)
+{
+    return sizeof(Pack);
+}
+
+#endif

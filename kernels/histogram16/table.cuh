@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/* histogram16/table.cuh: a block's table of 16-bit samples: how it is laid out, how one sample is
+ * counted, and how extrema are noticed on the way. */
+#ifndef IMGSTAT_KERNELS_HISTOGRAM16_TABLE_CUH
+#define IMGSTAT_KERNELS_HISTOGRAM16_TABLE_CUH
+
+#include "common/histogram_block.cuh"
+
+/* One block an SM: its table takes all the shared memory there is. */
+enum { THREADS = 1024, WARPS = THREADS / 32 };
+/* A lane's vectors in a unit; a step is a unit a warp. */
+enum { STEPS = 3, HALVES = 65536 };
+static_assert((int)NARROW16_UNIT == STEPS * 512 && (int)NARROW16_PIXELS == STEPS * 256 &&
+                  (int)NARROW16_STEP == (int)WARPS,
+              "the host cuts images");
+
+/* A shared word counts two values, each in 16 bits. After every round of steps all such words are
+ * looked through, and halves that hold much are emptied, so that none overflows: 16,383 left and
+ * 2 * 24,576 more are 65,535. So nobody needs to see what an addition found. */
+enum { HALF_BITS = 16, ROUND_STEPS = 2, LEFT_MOST = 16384 };
+static const uint32_t HALF_MASK = (1u << HALF_BITS) - 1, UPPER_ONE = 1u << HALF_BITS;
+static const uint32_t MUCH = 0xC000C000u; /* a bit of these is set from LEFT_MOST on */
+static_assert(LEFT_MOST - 1 + ROUND_STEPS * WARPS * NARROW16_PIXELS < 1 << HALF_BITS,
+              "halves do not overflow");
+
+enum { NOTED = 20 };                   /* units that a warp can note */
+enum { SAMPLES = 512, BUCKETS = 256 }; /* that a layout is chosen from: by their leading bits */
+
+/* How the table is laid out. A sample becomes an index: its bits minus base, modulo 65,536. */
+struct Layout {
+    uint32_t base;
+    uint32_t shift;   /* counters of an index: at byte index << shift, 1 << (shift - 2) of them */
+    uint32_t wide;    /* indices below have counters of 32 bits to themselves */
+    uint32_t direct;  /* indices below have a word of their own; of those that are not wide, the
+                       * upper half belongs to index + fold */
+    uint32_t words;   /* of the table; BEHIND_BYTES follow */
+    uint32_t uniform; /* no value is frequent: every increment may be an ordinary addition */
+    uint32_t fold;    /* words that are shared; 0: indices from direct on have no counter here, and
+                       * that of `direct` itself may hold anything */
+    uint32_t spread;  /* counters of an index are at those of spread_index of it */
+};
+
+/* Where values that lie side by side differ by multiples of 32, their counters would be in one
+ * bank: those of 32 indices in a row change places. This is its own inverse. */
+static __device__ __forceinline__ uint32_t spread_index(uint32_t index)
+{
+    return index ^ ((index >> 5 ^ index >> 8) & 31);
+}
+
+/* Which index's counters are where those of `index` would be, and the other way round. */
+static __device__ __forceinline__ uint32_t place_of(const Layout &layout, uint32_t index)
+{
+    return layout.spread ? spread_index(index) : index;
+}
+
+/* An item on its way to the block's warps. */
+struct Ahead {
+    const unsigned char *address; /* of its first unit, if it is whole */
+    uint64_t begin;               /* its first unit */
+    uint32_t item, steps;         /* steps: 0 unless the item is whole */
+    uint32_t before;              /* samples_before of its row */
+    bool go;                      /* it may follow the one at work without further ado */
+};
+
+struct Block16 {
+    NarrowBlock narrow;
+    Layout layout;
+    Ahead ahead[2];                    /* by turns */
+    unsigned long long seen[2][WARPS]; /* minimum and maximum so far of what each warp counted, with
+                                        * the item that brought it */
+    unsigned long long best[2];        /* of the block; set when it reports */
+    bool turns;                        /* it is noted with the unit, not the item */
+    unsigned counted, total;          /* samples since the table was empty; what its counters say */
+    unsigned searched, search[WARPS]; /* warps that saw what is searched for: how many, which */
+    bool ready;                       /* every block has */
+    unsigned slice;                   /* of the sums, that this block moves to the bins */
+    unsigned missed;                  /* samples of this image that have no counter here */
+    unsigned gap;     /* widest stretch of empty buckets << 8 | the bucket after it */
+    unsigned most;    /* samples in the fullest bucket */
+    unsigned alike;   /* samples that equal the one a vector before */
+    unsigned crowded; /* that differ from it by a multiple of 32 */
+    unsigned least;   /* fewest samples in a stretch << 8 | where it begins */
+    unsigned occupied[BUCKETS / 32]; /* a bit a bucket */
+    union {
+        unsigned bucket[BUCKETS];     /* while a layout is chosen */
+        uint16_t noted[WARPS][NOTED]; /* see count_turns; thereafter */
+    };
+    unsigned notes[WARPS];
+};
+
+extern __shared__ __align__(128) unsigned char table[];
+/* Behind the table: words for what has no counter. */
+enum { BEHIND_BYTES = 32 * 4 };
+
+/* ---- Extrema --------------------------------------------------------------------------------- */
+
+static __device__ __forceinline__ uint32_t key_of(const WorkImage &image, uint32_t raw)
+{
+    return (uint32_t)sample_key((ImgstatSample)image.sample, raw);
+}
+
+/* The keys between which valid samples lie. */
+static __device__ __forceinline__ uint32_t first_key(ImgstatSample sample)
+{
+    return sample == IMGSTAT_F16 ? 0x0400u : 0;
+}
+
+/* What an item's samples are looked at for. */
+enum Look { LOOK_NOT, LOOK_U16, LOOK_I16, LOOK_F16, LOOK_INTEGER_NODATA, LOOK_F16_NODATA };
+
+/* Two samples side by side in each word. */
+struct Seen {
+    uint32_t low, high; /* least key - first_key, largest key + first_key so far: what is not finite
+                         * wraps around, and is never the least, nor the largest */
+};
+
+static __device__ __forceinline__ Seen see_nothing()
+{
+    const Seen seen = {NONE, 0};
+    return seen;
+}
+
+/* The halves of which a and b are equal. */
+static __device__ __forceinline__ uint32_t equal_halves(uint32_t a, uint32_t b)
+{
+    return (__vminu2(a ^ b, 0x00010001u) ^ 0x00010001u) * 0xFFFFu;
+}
+
+/* Two samples. Without nodata the key of -0 comes out one too small. nodata: its key in both
+ * halves; sign: what makes keys of integers, likewise. */
+template <int LOOK>
+static __device__ __forceinline__ void see(Seen *seen, uint32_t w, uint32_t nodata, uint32_t sign)
+{
+    static const uint32_t FIRST = 0x04000400u, MINUS_FIRST = 0xFC00FC00u; /* of F16 */
+    if (LOOK == LOOK_U16) {
+        seen->low = __vminu2(seen->low, w);
+        seen->high = __vmaxu2(seen->high, w);
+    } else if (LOOK == LOOK_I16) {
+        seen->low = __viaddmin_u16x2(w, 0x80008000u, seen->low);
+        seen->high = __viaddmax_u16x2(w, 0x80008000u, seen->high);
+    } else if (LOOK == LOOK_INTEGER_NODATA) {
+        const uint32_t keys = w ^ sign, without = equal_halves(keys, nodata);
+        seen->low = __vminu2(seen->low, keys | without);
+        seen->high = __vmaxu2(seen->high, keys & ~without);
+    } else {
+        uint32_t keys = w ^ ((w >> 15 & 0x00010001u) * 0x7FFFu | 0x80008000u);
+        uint32_t without = 0;
+        if (LOOK == LOOK_F16_NODATA) {
+            keys += equal_halves(keys, 0x7FFF7FFFu) & 0x00010001u;
+            without = equal_halves(keys, nodata);
+        }
+        seen->low = __vminu2(seen->low, __viaddmax_u16x2(keys, MINUS_FIRST, 0) | without);
+        seen->high = __vmaxu2(seen->high, __viaddmax_u16x2(keys, FIRST, 0) & ~without);
+    }
+}
+
+template <int LOOK, int N>
+static __device__ __forceinline__ void see_words(Seen *seen, const uint32_t (&word)[N],
+                                                 const WorkImage &image)
+{
+    uint32_t nodata = 0, sign = 0;
+    if ((LOOK == LOOK_INTEGER_NODATA || LOOK == LOOK_F16_NODATA) && image.has_nodata)
+        nodata = (uint32_t)image.nodata_key * 0x10001u;
+    if (LOOK == LOOK_INTEGER_NODATA)
+        sign = image.sample == IMGSTAT_I16 ? 0x80008000u : 0;
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        see<LOOK>(seen, word[i], nodata, sign);
+}
+
+template <int N>
+static __device__ __forceinline__ void see_all(Seen *seen, Look look, const uint32_t (&word)[N],
+                                               const WorkImage &image)
+{
+    switch (look) {
+    case LOOK_NOT:
+        break;
+    case LOOK_U16:
+        see_words<LOOK_U16>(seen, word, image);
+        break;
+    case LOOK_I16:
+        see_words<LOOK_I16>(seen, word, image);
+        break;
+    case LOOK_F16:
+        see_words<LOOK_F16>(seen, word, image);
+        break;
+    case LOOK_INTEGER_NODATA:
+        see_words<LOOK_INTEGER_NODATA>(seen, word, image);
+        break;
+    case LOOK_F16_NODATA:
+        see_words<LOOK_F16_NODATA>(seen, word, image);
+        break;
+    }
+}
+
+/* Items ascend, so the first occurrence lies in the item that offered first. One lane a warp. */
+static __device__ __forceinline__ void warp_offer(Block16 *block, int key, uint64_t begin,
+                                                  bool largest)
+{
+    unsigned long long *seen = &block->seen[largest][threadIdx.x / 32];
+    const unsigned long long offer = narrow_offer(key, begin, largest);
+    if (offer > *seen)
+        *seen = offer;
+}
+
+/* Notes what a warp saw: the least of `low` and the largest of `high`, and where. One lane. */
+static __device__ __forceinline__ void offer_both(Block16 *block, uint32_t least, uint64_t low_at,
+                                                  uint32_t largest, uint64_t high_at)
+{
+    const WorkImage &image = block->narrow.image;
+    const uint32_t first = first_key((ImgstatSample)image.sample);
+    uint32_t low = least + first, high = largest - first;
+    if (least == 0xFFFFu && largest == 0) /* nothing was seen */
+        return;
+    if (image.sample == IMGSTAT_F16) {
+        low += low == 0x7FFFu;
+        high += high == 0x7FFFu;
+    }
+    if (low <= 65535 && narrow_valid(image, low))
+        warp_offer(block, (int)low, low_at, false);
+    if (high <= 65535 && narrow_valid(image, high))
+        warp_offer(block, (int)high, high_at, true);
+}
+
+/* What a warp saw in an item is noted. All lanes. */
+static __device__ __forceinline__ void offer_seen(Block16 *block, const Seen &seen, uint64_t begin)
+{
+    const uint32_t least = warp_min(min(seen.low & 0xFFFFu, seen.low >> 16));
+    const uint32_t largest = ~warp_min(~max(seen.high & 0xFFFFu, seen.high >> 16));
+    if (threadIdx.x % 32 == 0)
+        offer_both(block, least, begin, largest, begin);
+    __syncwarp();
+}
+
+/* What a warp has seen, and in which unit first; lanes and halves are alike. 32 bits number the
+ * units of 6 TB. */
+struct Kept {
+    Seen seen;
+    uint32_t low_at, high_at;
+};
+
+/* seen: what a lane has seen now, that which is kept included. All lanes. */
+static __device__ __forceinline__ void keep_seen(Kept *kept, const Seen &seen, uint32_t unit)
+{
+    if (!__any_sync(ALL_LANES, seen.low != kept->seen.low || seen.high != kept->seen.high))
+        return;
+    const uint32_t low = warp_min(min(seen.low & 0xFFFFu, seen.low >> 16)) * 0x10001u;
+    const uint32_t high = warp_max(max(seen.high & 0xFFFFu, seen.high >> 16)) * 0x10001u;
+    kept->low_at = low != kept->seen.low ? unit : kept->low_at;
+    kept->high_at = high != kept->seen.high ? unit : kept->high_at;
+    kept->seen.low = low;
+    kept->seen.high = high;
+}
+
+/* What a warp kept is noted. If all valid keys are the largest there is, the least is as before any
+ * was seen, and came with the largest; likewise the other way round. All lanes. */
+static __device__ __forceinline__ void offer_kept(Block16 *block, const Kept &kept)
+{
+    const uint32_t low = kept.seen.low & 0xFFFFu, high = kept.seen.high & 0xFFFFu;
+    if (threadIdx.x % 32 == 0)
+        offer_both(block, low, low == 0xFFFFu ? kept.high_at : kept.low_at, high,
+                   high == 0 ? kept.low_at : kept.high_at);
+    __syncwarp();
+}
+
+/* Whether samples of an item must be looked at: not once every valid key has been within what
+ * earlier items brought the warp. */
+static __device__ __forceinline__ bool worth_looking(const Block16 *block, uint64_t begin)
+{
+    const WorkImage &image = block->narrow.image;
+    const unsigned warp = threadIdx.x / 32;
+    uint32_t first = first_key((ImgstatSample)image.sample), last = 65535 - first;
+    if (image.has_nodata && image.nodata_key == first)
+        first++;
+    if (image.has_nodata && image.nodata_key == last)
+        last--;
+    return block->seen[0][warp] < narrow_offer((int)first, begin, false) ||
+           block->seen[1][warp] < narrow_offer((int)last, begin, true);
+}
+
+/* What a look for new extrema takes. exact: also the keys of -0 are to be right. (Key 0 is no valid
+ * one of F16, and so may pass for nodata where there is none.) */
+static __device__ __forceinline__ Look look_at(const WorkImage &image, bool exact = false)
+{
+    switch (image.sample) {
+    case IMGSTAT_U16:
+        return image.has_nodata ? LOOK_INTEGER_NODATA : LOOK_U16;
+    case IMGSTAT_I16:
+        return image.has_nodata ? LOOK_INTEGER_NODATA : LOOK_I16;
+    default:
+        return image.has_nodata || exact ? LOOK_F16_NODATA : LOOK_F16;
+    }
+}
+
+static __device__ __forceinline__ void see_one(Seen *seen, const WorkImage &image, uint32_t raw)
+{
+    const uint32_t word[1] = {raw * 0x10001u};
+    see_all(seen, look_at(image), word, image);
+}
+
+/* ---- One sample ------------------------------------------------------------------------------ */
+
+static __device__ __forceinline__ void add_index(const Block16 *block, uint64_t *bins,
+                                                 uint32_t index, uint64_t n)
+{
+    const uint32_t raw = (index + block->layout.base) & 0xFFFFu;
+    bin_add(&bins[key_of(block->narrow.image, raw)], n);
+}
+
+/* A sample that has no counter here goes straight to the record; equal ones of a warp together. */
+static __device__ __forceinline__ void count_missed(Block16 *block, uint64_t *bins, uint32_t raw)
+{
+    const unsigned active = __activemask();
+    const unsigned peers = __match_any_sync(active, raw);
+    if (threadIdx.x % 32 != (unsigned)__ffs((int)peers) - 1)
+        return;
+    bin_add(&bins[key_of(block->narrow.image, raw)], (uint64_t)__popc(peers));
+    atomicAdd(&block->missed, (unsigned)__popc(peers));
+}
+
+/* In any layout. */
+static __device__ __forceinline__ void count_one(Block16 *block, const Layout &layout,
+                                                 uint64_t *bins, uint32_t raw)
+{
+    const uint32_t index = (raw - layout.base) & 0xFFFFu;
+    const uint32_t lane = (threadIdx.x % 32 << 2) & ((1u << layout.shift) - 1);
+    if (index < layout.direct)
+        atomicAdd((unsigned *)(table + (place_of(layout, index) << layout.shift | lane)), 1u);
+    else if (layout.fold)
+        atomicAdd((unsigned *)table + (place_of(layout, index) - layout.fold), UPPER_ONE);
+    else
+        count_missed(block, bins, raw);
+}
+
+/* Empties a shared word. */
+static __device__ __noinline__ void empty_halves(Block16 *block, uint64_t *bins, uint32_t at)
+{
+    const Layout &layout = block->layout;
+    unsigned *word = (unsigned *)table + at;
+    const unsigned all = atomicExch(word, 0), lower = all & HALF_MASK, upper = all >> HALF_BITS;
+    if (lower)
+        add_index(block, bins, place_of(layout, at), lower);
+    if (upper)
+        add_index(block, bins, place_of(layout, at + layout.fold), upper);
+}
+
+/* Looks through the shared words, of which there are a multiple of 4,096. All threads; nothing is
+ * counted meanwhile. */
+static __device__ __forceinline__ void empty_shared(Block16 *block, uint64_t *bins)
+{
+    const uint32_t end = block->layout.direct;
+#pragma unroll 2
+    for (uint32_t i = block->layout.wide + 4 * threadIdx.x; i < end; i += 4 * THREADS) {
+        const uint4 v = *(const uint4 *)((const unsigned *)table + i);
+        if (!((v.x | v.y | v.z | v.w) & MUCH))
+            continue;
+        for (uint32_t k = 0; k < 4; k++)
+            empty_halves(block, bins, i + k);
+    }
+}
+
+/* After a step, `steps` of them since the last look. All threads. */
+static __device__ __forceinline__ uint32_t end_step(Block16 *block, uint64_t *bins, uint32_t steps)
+{
+    if (steps + 1 < ROUND_STEPS)
+        return steps + 1;
+    __syncthreads(); /* the table holds the round */
+    empty_shared(block, bins);
+    __syncthreads(); /* halves are small again */
+    return 0;
+}
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/* histogram8/count.cuh: counting: a word, a vector, a unit, all units of an item or of an image. */
+#ifndef IMGSTAT_KERNELS_HISTOGRAM8_COUNT_CUH
+#define IMGSTAT_KERNELS_HISTOGRAM8_COUNT_CUH
+
+#include "common/lane_table.cuh"
+#include "histogram8/extrema.cuh"
+
+/* ---- Counters -------------------------------------------------------------------------------- */
+
+static __device__ __forceinline__ void count(uint32_t offset)
+{
+    atomicAdd((unsigned *)(table + offset), 1u);
+}
+
+/* Where among the counters of a sample a lane has its own, so that in no instruction of a warp two
+ * lanes meet in a bank. One or two channels: a column a lane. More: lanes l and l + 16 share, and
+ * are always at different channels: of four, at ones of different parity (count_word); of three, at
+ * c and c + 1, so the last channel has columns for both, swapped. Half as many if SHIFT is 7. */
+template <int C, int SHIFT>
+static __device__ __forceinline__ uint32_t column_of(unsigned channel, unsigned lane)
+{
+    if (C == 1)
+        return lane * 4;
+    uint32_t at = channel * 64 + lane % 16 * 4;
+    if (C == 2)
+        at = channel * 128 + lane * 4;
+    if (C == 3 && channel == 2)
+        at = 128 + (lane ^ 16) * 4;
+    return SHIFT == 8 ? at : at / 2 & ~3u;
+}
+
+template <int C> struct Columns {
+    uint32_t of[C]; /* of byte p of a vector: number (p + ROTATE) % C */
+    uint32_t swap;  /* four channels: half the lanes count neighbouring bytes the other way round */
+};
+
+template <int C, int SHIFT> static __device__ __forceinline__ Columns<C> columns_of(unsigned phase)
+{
+    const unsigned lane = threadIdx.x % 32, other = C == 4 ? lane / 16 : 0;
+    Columns<C> columns;
+#pragma unroll
+    for (unsigned j = 0; j < C; j++)
+        columns.of[j] = column_of<C, SHIFT>((phase + (j ^ other)) % C, lane);
+    columns.swap = other ? 0x2301 : 0x3210;
+    return columns;
+}
+
+/* Counts 4 bytes. */
+template <int C, int SHIFT, int ROTATE>
+static __device__ __forceinline__ void count_word(uint32_t word, const Columns<C> &columns)
+{
+    if (C == 4)
+        word = __byte_perm(word, 0, columns.swap);
+#pragma unroll
+    for (int p = 0; p < 4; p++) {
+        const uint32_t column = columns.of[(p + ROTATE) % C];
+        atomicAdd(row_of<1 << SHIFT>((uint32_t *)table, word, p, column), 1u);
+    }
+}
+
+/* ---- Plain units ----------------------------------------------------------------------------- */
+
+/* The 4 bytes at `from`, and 0xFF where they lie in the row. */
+static __device__ __forceinline__ uint32_t edge_word(const Place &place, const unsigned char *from,
+                                                     uint32_t *within)
+{
+    uint32_t word = 0;
+    *within = 0;
+    for (int p = 0; p < 4; p++) {
+        if (from + p >= place.row && from + p < place.end) {
+            word |= (uint32_t)from[p] << 8 * p;
+            *within |= 0xFFu << 8 * p;
+        }
+    }
+    return word;
+}
+
+/* How raw samples become keys, and which is none. */
+struct Keys {
+    uint32_t flip;   /* in every byte */
+    uint32_t nodata; /* the key in every byte */
+    uint32_t has_nodata;
+};
+
+static __device__ __forceinline__ Keys keys_of(const WorkImage &image)
+{
+    Keys keys;
+    keys.flip = image.sample == IMGSTAT_I8 ? 0x80808080 : 0;
+    keys.has_nodata = image.has_nodata && image.nodata_key < TABLE_BINS ? NONE : 0;
+    keys.nodata = (uint32_t)image.nodata_key % TABLE_BINS * 0x01010101u;
+    return keys;
+}
+
+/* Takes in a word; KEYED: its samples are not simply keys. within: see edge_word. */
+template <int C, bool KEYED, int ROTATE>
+static __device__ __forceinline__ void extend_word(Extent<C> *extent, const Keys &keys,
+                                                   uint32_t word, uint32_t within)
+{
+    if (KEYED) {
+        word ^= keys.flip;
+        within &= ~(__vcmpeq4(word, keys.nodata) & keys.has_nodata);
+    }
+    extend<C, ROTATE>(extent, word | ~within, word & within);
+}
+
+template <int C, int SHIFT, bool KEYED, int ROTATE>
+static __device__ __forceinline__ void count_vector(uint4 v, const Columns<C> &columns,
+                                                    const Keys &keys, Extent<C> *extent)
+{
+    count_word<C, SHIFT, ROTATE % C>(v.x, columns);
+    extend_word<C, KEYED, ROTATE % C>(extent, keys, v.x, NONE);
+    count_word<C, SHIFT, (ROTATE + 4) % C>(v.y, columns);
+    extend_word<C, KEYED, (ROTATE + 4) % C>(extent, keys, v.y, NONE);
+    count_word<C, SHIFT, (ROTATE + 8) % C>(v.z, columns);
+    extend_word<C, KEYED, (ROTATE + 8) % C>(extent, keys, v.z, NONE);
+    count_word<C, SHIFT, (ROTATE + 12) % C>(v.w, columns);
+    extend_word<C, KEYED, (ROTATE + 12) % C>(extent, keys, v.w, NONE);
+}
+
+/* A vector at an end of a row. */
+template <int C, int SHIFT, int ROTATE>
+static __device__ __forceinline__ void count_edge(const Place &place, const unsigned char *at,
+                                                  const Keys &keys, Extent<C> *extent)
+{
+    const unsigned lane = threadIdx.x % 32;
+    uint32_t word[4], within[4];
+#pragma unroll
+    for (int w = 0; w < 4; w++) {
+        word[w] = edge_word(place, at + 4 * w, &within[w]);
+#pragma unroll
+        for (int p = 0; p < 4; p++) {
+            if (within[w] >> 8 * p & 1)
+                count((word[w] >> 8 * p & 0xFF) << SHIFT |
+                      column_of<C, SHIFT>((place.phase + ROTATE + 4 * w + p) % C, lane));
+        }
+    }
+    extend_word<C, true, ROTATE % C>(extent, keys, word[0], within[0]);
+    extend_word<C, true, (ROTATE + 4) % C>(extent, keys, word[1], within[1]);
+    extend_word<C, true, (ROTATE + 8) % C>(extent, keys, word[2], within[2]);
+    extend_word<C, true, (ROTATE + 12) % C>(extent, keys, word[3], within[3]);
+}
+
+template <int C, int SHIFT, bool KEYED, int ROTATE>
+static __device__ __forceinline__ void count_either(const Place &place, const unsigned char *at,
+                                                    const Columns<C> &columns, const Keys &keys,
+                                                    Extent<C> *extent)
+{
+    if (at >= place.row && at + 16 <= place.end)
+        count_vector<C, SHIFT, KEYED, ROTATE>(__ldcs((const uint4 *)at), columns, keys, extent);
+    else if (at + 16 > place.row && at < place.end)
+        count_edge<C, SHIFT, ROTATE>(place, at, keys, extent);
+}
+
+/* Counts one unit of a plain image with one warp. */
+template <int C, int SHIFT, bool KEYED>
+static __device__ __forceinline__ void count_plain(Held8<C> *held, uint64_t unit)
+{
+    const Place place = plain_place<C>(held->image, unit);
+    const unsigned char *at = place.address + threadIdx.x % 32 * 16;
+    const Columns<C> columns = columns_of<C, SHIFT>(place.phase);
+    const Keys keys = keys_of(held->image);
+    Extent<C> extent = extent_none<C>();
+
+    if (place.address >= place.row && place.address + Shape<C>::UNIT <= place.end) {
+        uint4 v[Shape<C>::STEPS];
+#pragma unroll
+        for (int i = 0; i < Shape<C>::STEPS; i++)
+            v[i] = __ldcs((const uint4 *)(at + i * 512));
+#pragma unroll
+        for (int i = 0; i < Shape<C>::STEPS; i += C == 3 ? 3 : 1) {
+            count_vector<C, SHIFT, KEYED, 0>(v[i], columns, keys, &extent);
+            if constexpr (C == 3) {
+                count_vector<C, SHIFT, KEYED, 512 % C>(v[i + 1], columns, keys, &extent);
+                count_vector<C, SHIFT, KEYED, 1024 % C>(v[i + 2], columns, keys, &extent);
+            }
+        }
+    } else {
+#pragma unroll 1
+        for (int k = 0; k < Shape<C>::STEPS && at < place.end; k++, at += 512) {
+            if (C == 3 && k % 3 == 1)
+                count_either<C, SHIFT, KEYED, 512 % C>(place, at, columns, keys, &extent);
+            else if (C == 3 && k % 3 == 2)
+                count_either<C, SHIFT, KEYED, 1024 % C>(place, at, columns, keys, &extent);
+            else
+                count_either<C, SHIFT, KEYED, 0>(place, at, columns, keys, &extent);
+        }
+    }
+    int low[C], high[C];
+    extent_keys<C>(extent, place.phase, low, high);
+    notice<C>(held, low, high, unit);
+}
+
+/* ---- Any unit -------------------------------------------------------------------------------- */
+
+/* Counts one unit of an image with a mask, or some channels of one with more. */
+template <int C, int SHIFT>
+static __device__ __forceinline__ unsigned count_general(Held8<C> *held, uint64_t unit,
+                                                         unsigned channel0)
+{
+    const WorkImage &image = held->image;
+    const unsigned lane = threadIdx.x % 32;
+    uint64_t row, place;
+    unit_place(image, unit, &row, &place);
+    const unsigned char *samples = image.pixels + row * image.pitch + channel0;
+    const uint8_t *mask = image.mask ? image.mask + row * image.mask_pitch : NULL;
+    const uint64_t end = min((place + 1) * NARROW8_PIXELS, image.row_pixels);
+    const unsigned flip = image.sample == IMGSTAT_I8 ? 0x80 : 0;
+    const int nodata =
+        image.has_nodata && image.nodata_key < TABLE_BINS ? (int)image.nodata_key : -1;
+    unsigned masked = 0;
+    int low[C], high[C];
+#pragma unroll
+    for (int c = 0; c < C; c++) {
+        low[c] = TABLE_BINS;
+        high[c] = -1;
+    }
+#pragma unroll 2
+    for (uint64_t x = place * NARROW8_PIXELS + lane; x < end; x += 32) {
+        if (mask && !mask[x]) {
+            masked++;
+            continue;
+        }
+#pragma unroll
+        for (int c = 0; c < C; c++) {
+            const unsigned sample = samples[x * image.channels + c];
+            const int key = (int)(sample ^ flip);
+            count(sample << SHIFT | column_of<C, SHIFT>(c, lane));
+            if (key != nodata) {
+                low[c] = min(low[c], key);
+                high[c] = max(high[c], key);
+            }
+        }
+    }
+    __syncwarp();
+    notice<C>(held, low, high, unit);
+    return masked;
+}
+
+/* Counts one unit with one warp. A function of its own, so that what is kept meanwhile does not
+ * take registers from it. */
+template <int C, int SHIFT, bool PLAIN, bool KEYED>
+static __device__ __noinline__ void count_unit(Held8<C> *held, uint64_t unit, unsigned channel0)
+{
+    if (PLAIN) {
+        count_plain<C, SHIFT, KEYED>(held, unit);
+    } else {
+        const unsigned masked = count_general<C, SHIFT>(held, unit, channel0);
+        if (masked)
+            atomicAdd(&held->masked, (unsigned long long)masked);
+    }
+}
+
+template <int C, int SHIFT, bool PLAIN>
+static __device__ __forceinline__ void count_either_unit(const Work &work, Held8<C> *held,
+                                                         uint64_t unit)
+{
+    if (PLAIN && (held->image.sample == IMGSTAT_I8 || held->image.has_nodata))
+        count_unit<C, SHIFT, PLAIN, PLAIN>(held, unit, work.channel0);
+    else
+        count_unit<C, SHIFT, PLAIN, false>(held, unit, work.channel0);
+}
+
+/* All units of an item: warps take them as they come. */
+template <int C, int SHIFT, bool PLAIN>
+static __device__ __forceinline__ void count_item(const Work &work, Held8<C> *held,
+                                                  unsigned *cursor, uint64_t begin, unsigned units)
+{
+    unsigned taken = threadIdx.x / 32; /* the first of each warp is settled */
+    while (taken < units) {
+        unsigned next = 0;
+        if (threadIdx.x % 32 == 0)
+            next = WARPS + atomicAdd(cursor, 1u); /* on its way while the unit is counted */
+        count_either_unit<C, SHIFT, PLAIN>(work, held, begin + taken);
+        taken = __shfl_sync(NONE, next, 0);
+    }
+}
+
+/* What a block counts of an image that has the launch to itself. Some units go by turns; the others
+ * are fetched one by one, so that all end together, even if one began late because a block of the
+ * launch before was still merging. Nobody waits for anybody. */
+enum { FIXED_16THS = 12 };
+
+template <int C, int SHIFT, bool PLAIN>
+static __device__ __forceinline__ void count_alone(const Work &work, Held8<C> *held)
+{
+    const uint64_t units = held->image.units, turn = (uint64_t)gridDim.x * WARPS;
+    const uint64_t fixed = max(units / 16 * FIXED_16THS / turn, (uint64_t)1) * turn;
+    uint64_t unit = (uint64_t)blockIdx.x * WARPS + threadIdx.x / 32;
+    for (; unit < min(fixed, units); unit += turn)
+        count_either_unit<C, SHIFT, PLAIN>(work, held, unit);
+    if (fixed >= units)
+        return;
+    after_all_before(); /* the queues are its, too */
+    const unsigned queues = min(gridDim.x, (unsigned)TAIL_QUEUES), queue = blockIdx.x % queues;
+    unsigned *tail = &work.shared->tail[queue * TAIL_STRIDE], taken = 0;
+    if (threadIdx.x % 32 == 0)
+        taken = atomicAdd(tail, 1u);
+    for (;;) {
+        unit = fixed + (uint64_t)__shfl_sync(NONE, taken, 0) * queues + queue;
+        if (unit >= units)
+            break;
+        if (threadIdx.x % 32 == 0)
+            taken = atomicAdd(tail, 1u); /* on its way while the unit is counted */
+        count_either_unit<C, SHIFT, PLAIN>(work, held, unit);
+    }
+}
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* histogram8/kernel.cu: records of 8-bit samples in one read: exact bins, and where the extrema
+ * are.
+ */
+#include "histogram8/count.cuh"
+#include "histogram8/report.cuh"
+
+/* A launch's only image. */
+template <int C, int SHIFT, bool PLAIN>
+static __device__ __forceinline__ void measure_alone(const Work &work, Block8<C> *block)
+{
+    Held8<C> *held = &block->held[0];
+    turn_over<C, SHIFT, PLAIN>(work, NULL, held, 0);
+    count_alone<C, SHIFT, PLAIN>(work, held);
+    after_all_before();
+    if (threadIdx.x == 0) {
+        held->items = 1;
+        held->image.items = gridDim.x; /* reports there will be */
+    }
+    __syncthreads(); /* the table and what was seen are complete */
+    turn_over<C, SHIFT, PLAIN>(work, held, &block->held[1], NONE);
+}
+
+/* Items of images, in order, while there are any. */
+template <int C, int SHIFT, bool PLAIN>
+static __device__ __forceinline__ void measure_items(const Work &work, Block8<C> *block)
+{
+    if (threadIdx.x < 2) {
+        block->full[threadIdx.x] = false;
+        block->cursor[threadIdx.x] = 0;
+    }
+    uint32_t item = blockIdx.x, next = item + gridDim.x;
+    Held8<C> *held = NULL;
+    for (unsigned turn = 0; item < work.n_items; turn ^= 1) {
+        const uint32_t wanted = work_image_of(work, item);
+        if (!held || wanted != held->number || block->full[turn ^ 1]) {
+            Held8<C> *other = &block->held[held == &block->held[0]];
+            turn_over<C, SHIFT, PLAIN>(work, held, other, wanted);
+            held = other;
+        }
+        uint64_t unit, end;
+        item_units(held->image, item, &unit, &end);
+        if (threadIdx.x == 0) {
+            if (item >= gridDim.x) /* on its way while the item is counted */
+                next = 2 * gridDim.x + atomicAdd(&work.shared->queue.next, 1u);
+            held->items++;
+            held->samples += (end - unit) * (PLAIN ? Shape<C>::UNIT / C : NARROW8_PIXELS);
+        }
+        count_item<C, SHIFT, PLAIN>(work, held, &block->cursor[turn], unit, (unsigned)(end - unit));
+        after_all_before();
+        if (threadIdx.x == 0) {
+            block->next[turn] = next;
+            block->full[turn] = held->samples > TABLE_SAMPLES;
+            block->cursor[turn ^ 1] = 0;
+        }
+        __syncthreads(); /* the table holds the whole item; next[turn] is there */
+        item = block->next[turn];
+    }
+    if (held)
+        turn_over<C, SHIFT, PLAIN>(work, held, &block->held[held == &block->held[0]], NONE);
+}
+
+/* clang-format off */
+/*
+ * measure_narrow8: the record of 8-bit samples, C interleaved channels at once.
+ *
+ *   Idea      Lane-private columns of counters: no two lanes of a warp ever meet in a bank,
+ *             whatever the image (see column_of). 256 bytes a sample value, so one byte permutation
+ *             makes an address; an increment of exactly 1 whose result is unused needs no return
+ *             trip. Sums and moments follow from the bins. Extrema are tracked two bytes an
+ *             instruction; when a unit goes beyond what its warp has seen, the block notes extremum
+ *             and unit, and whoever reports an image last looks into the one unit that holds it
+ *             first.
+ *   Work      2 instructions a sample to count, 1.25 for extrema.
+ *   Memory    reads n bytes once, and 2 C units again; adds up to 256 C bins a block and image.
+ *             Shared: 256 << SHIFT bytes.
+ *   Launch    two persistent blocks of 512 an SM. An image alone: units by turns, the last ones
+ *             from queues. Several: items; the first is that of the block's number, the others come
+ *             from a queue, in order.
+ *   Requires  C <= 4; PLAIN: the image has C channels and no mask. Queue and states zero.
+ *   Result    bins, n, masked, extrema added to the record; queue and states zero again. Integers:
+ *             every order of blocks gives the same.
+ */
+/* clang-format on */
+template <int C, int SHIFT, bool PLAIN>
+static __global__ void __launch_bounds__(THREADS, BLOCKS)
+    measure_narrow8(const __grid_constant__ Work work)
+{
+#if __CUDA_ARCH__ >= 800
+    if constexpr (SHIFT < 8) /* for processors with less shared memory than these have */
+        return;
+    else
+#endif
+    {
+        __shared__ Block8<C> block;
+        for (unsigned i = threadIdx.x; i < (TABLE_BINS << SHIFT) / 16; i += THREADS)
+            ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
+        if (!work.early)
+            after_all_before();
+        if (work.n_images == 1 && work.alone)
+            measure_alone<C, SHIFT, PLAIN>(work, &block);
+        else
+            measure_items<C, SHIFT, PLAIN>(work, &block);
+        if (threadIdx.x == 0)
+            queue_leave(work);
+    }
+}
+
+template <int C, int SHIFT, bool PLAIN>
+static ImgstatResult launch_shape(const Launch *launch, unsigned blocks, ImgstatError *err)
+{
+    const uint64_t most = (uint64_t)launch->device->properties.multiProcessorCount * blocks;
+    Launch mine = *launch;
+    Work *work = &mine.work;
+    uint64_t wanted = work->n_items;
+    work->alone = work->n_images == 1 && work->only.units < TABLE_UNITS;
+    if (work->alone)
+        wanted = (work->only.units + WARPS - 1) / WARPS;
+    return launch_behind(&mine, measure_narrow8<C, SHIFT, PLAIN>, "measure_narrow8",
+                         (unsigned)(wanted < most ? wanted : most), THREADS, TABLE_BINS << SHIFT,
+                         err);
+}
+
+/* Blocks an SM and columns as the device's shared memory allows. */
+template <int C, bool PLAIN>
+static ImgstatResult launch_channels(const Launch *launch, ImgstatError *err)
+{
+    const int reserve = 1024 + (int)sizeof(Block8<C>); /* and what the driver keeps a block */
+    const int full = (TABLE_BINS << 8) + reserve;
+    const bool two = 2 * full <= (int)launch->device->properties.sharedMemPerMultiprocessor;
+    if (full <= launch->device->max_shared)
+        return launch_shape<C, 8, PLAIN>(launch, two ? 2 : 1, err);
+    return launch_shape<C, 7, PLAIN>(launch, 1, err);
+}
+
+size_t narrow_state_bytes(void)
+{
+    return sizeof(NarrowState);
+}
+
+ImgstatResult launch_narrow8(const Launch *launch, unsigned channels, bool plain, ImgstatError *err)
+{
+    switch (channels) {
+    case 1:
+        return plain ? launch_channels<1, true>(launch, err)
+                     : launch_channels<1, false>(launch, err);
+    case 2:
+        return plain ? launch_channels<2, true>(launch, err)
+                     : launch_channels<2, false>(launch, err);
+    case 3:
+        return plain ? launch_channels<3, true>(launch, err)
+                     : launch_channels<3, false>(launch, err);
+    default:
+        return plain ? launch_channels<4, true>(launch, err)
+                     : launch_channels<4, false>(launch, err);
+    }
+}

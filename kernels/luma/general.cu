@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* luma/general.cu: colours that take over a new luma, and planes of luma. */
+#include "luma/luma.cuh"
+#include "luma/tile.cuh"
+#include "maps/apply.cuh"
+
+/* ---- Luma ------------------------------------------------------------------------------------ */
+
+/*
+ * apply_luma: colours take over the luma that the transfer maps theirs to.
+ *
+ *   Idea      A pixel a thread.
+ *   Work      three products and three divisions a pixel, and a table entry or a map.
+ *   Memory    reads and writes each sample once; neighbours share the cache lines.
+ *   Launch    <<<blocks, MAP_THREADS>>>, any number of blocks.
+ *   Requires  at least three channels, the first three not alpha. FROM, TO: sample types, which are
+ *             one and whose transfer `copies`; or -1 for those of the transfer. In place: a thread
+ *             reads what it overwrites.
+ *   Result    the bits of luma.c.
+ *
+ * Maps take registers: 103 a thread, and for three blocks a multiprocessor 80; without, 32.
+ */
+template <int FROM, int TO>
+static __global__ void __launch_bounds__(MAP_THREADS, FROM < 0 ? 3 : 1)
+    apply_luma(ApplyTransfer t, ApplyPixels p)
+{
+    const ImgstatSample in = (ImgstatSample)(FROM < 0 ? (int)t.from : FROM);
+    const ImgstatSample out = (ImgstatSample)(TO < 0 ? (int)t.to : TO);
+    const uint32_t in_bytes = sample_bits(in) / 8, out_bytes = sample_bits(out) / 8;
+    const uint64_t n = p.width * p.rows, stride = (uint64_t)gridDim.x * MAP_THREADS;
+    const bool unchanged = t.maps[0].passthrough;
+    const Map *const rescale = &t.maps[t.n_maps], *const stays = rescale + 1;
+    for (uint64_t i = (uint64_t)blockIdx.x * MAP_THREADS + threadIdx.x; i < n; i += stride) {
+        const uint64_t row = p.rows == 1 ? 0 : i / p.width, x = i - row * p.width;
+        const unsigned char *at = p.from + row * p.from_pitch + x * p.channels * in_bytes;
+        unsigned char *to = p.to + row * p.to_pitch + x * p.channels * out_bytes;
+        uint64_t key[3], luma;
+        for (int c = 0; c < 3; c++)
+            key[c] = sample_key(in, load_sample(at + c * in_bytes, in_bytes, p.aligned));
+        const bool masked = p.mask && !p.mask[row * p.mask_pitch + x];
+        uint32_t first = 0;
+        if (!unchanged && !masked && luma_of(in, p, key, &luma)) {
+            const uint64_t mapped = sample_is_narrow(in) ? sample_key(out, t.by_key[luma])
+                                                         : map_sample(&t.maps[0], luma);
+            recolour(in, out, t.range, mapped, key);
+            for (int c = 0; c < 3; c++)
+                store_sample(to + c * out_bytes, out_bytes, sample_raw(out, key[c]), p.aligned);
+            first = 3;
+        }
+        for (uint32_t c = first; c < p.channels; c++) {
+            uint64_t raw = load_sample(at + c * in_bytes, in_bytes, p.aligned);
+            if (FROM < 0 && !t.copies)
+                raw = map_raw(masked || (int)c == p.alpha ? rescale : stays, in, out, raw);
+            store_sample(to + c * out_bytes, out_bytes, raw, p.aligned);
+        }
+    }
+}
+
+ImgstatResult launch_apply_luma(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *t,
+                                const ApplyPixels *p, ImgstatError *err)
+{
+    if (luma_bytes_fit(device, t, p))
+        return launch_apply_luma_bytes(device, stream, t, p, err);
+    if (luma_words_fit(device, t, p))
+        return launch_apply_luma_words(device, stream, t, p, err);
+    const unsigned blocks = map_blocks(device, p->width * p->rows);
+    if (!t->copies)
+        apply_luma<-1, -1><<<blocks, MAP_THREADS, 0, stream>>>(*t, *p);
+    else if (t->from == IMGSTAT_U8 && t->to == IMGSTAT_U8)
+        apply_luma<IMGSTAT_U8, IMGSTAT_U8><<<blocks, MAP_THREADS, 0, stream>>>(*t, *p);
+    else if (t->from == IMGSTAT_U16 && t->to == IMGSTAT_U16)
+        apply_luma<IMGSTAT_U16, IMGSTAT_U16><<<blocks, MAP_THREADS, 0, stream>>>(*t, *p);
+    else
+        apply_luma<-1, -1><<<blocks, MAP_THREADS, 0, stream>>>(*t, *p);
+    return cuda_launched(device, stream, "apply_luma", err);
+}
+
+/*
+ * luma_plane: the luma of every pixel, to be measured.
+ *
+ *   Idea      A pixel a thread.
+ *   Work      three products a pixel.
+ *   Memory    reads the colours once; writes a sample, and a byte if pixels may lack one.
+ *   Launch    <<<blocks, MAP_THREADS>>>, any number of blocks.
+ *   Requires  as apply_luma. FROM: the sample type, or -1 for `sample`.
+ *   Result    luma_plane of luma.c.
+ */
+template <int FROM>
+static __global__ void __launch_bounds__(MAP_THREADS)
+    luma_plane_of(uint32_t sample, ApplyPixels p, unsigned char *luma, unsigned char *valid)
+{
+    const ImgstatSample in = (ImgstatSample)(FROM < 0 ? (int)sample : FROM);
+    const uint32_t bytes = sample_bits(in) / 8;
+    const uint64_t n = p.width * p.rows, stride = (uint64_t)gridDim.x * MAP_THREADS;
+    for (uint64_t i = (uint64_t)blockIdx.x * MAP_THREADS + threadIdx.x; i < n; i += stride) {
+        const uint64_t row = p.rows == 1 ? 0 : i / p.width, x = i - row * p.width;
+        const unsigned char *at = p.from + row * p.from_pitch + x * p.channels * bytes;
+        uint64_t key[3], found = sample_key(in, 0);
+        for (int c = 0; c < 3; c++)
+            key[c] = sample_key(in, load_sample(at + c * bytes, bytes, p.aligned));
+        const bool has = (!p.mask || p.mask[row * p.mask_pitch + x]) && luma_of(in, p, key, &found);
+        store_sample(luma + i * bytes, bytes, sample_raw(in, found), true);
+        if (valid)
+            valid[i] = has;
+    }
+}
+
+/* Twelve bytes are four pixels: what a thread loads at once, and twice. */
+enum { QUADS = 2 };
+
+/* A thread's words, `stride` groups apart, as far as there are any: all are on their way at once.
+ */
+static __device__ __forceinline__ void load_quads(const uint32_t *in, uint64_t quad,
+                                                  uint64_t stride, uint64_t quads,
+                                                  uint32_t (&word)[QUADS][3])
+{
+#pragma unroll
+    for (int k = 0; k < QUADS; k++)
+#pragma unroll
+        for (int j = 0; j < 3; j++)
+            if (quad + k * stride < quads)
+                word[k][j] = in[(quad + k * stride) * 3 + j];
+}
+
+/*
+ * luma_plane_bytes: the same for RGB of 8 bits in one long row.
+ *
+ *   Idea      Four pixels in three words, four lumas in one, two such groups a thread.
+ *   Work      two products of pairs a pixel.
+ *   Memory    reads each sample once, writes a byte a pixel, by words.
+ *   Launch    <<<blocks, MAP_THREADS>>>, any number of blocks.
+ *   Requires  three channels without mask and nodata, pixels on boundaries of 4 bytes.
+ *   Result    luma_plane of luma.c.
+ */
+static __global__ void __launch_bounds__(MAP_THREADS)
+    luma_plane_bytes(ApplyPixels p, unsigned char *luma)
+{
+    const uint64_t quads = p.width / 4, stride = (uint64_t)gridDim.x * MAP_THREADS;
+    const uint64_t first = (uint64_t)blockIdx.x * MAP_THREADS + threadIdx.x;
+    const uint32_t *in = (const uint32_t *)p.from;
+    for (uint64_t quad = first; quad < quads; quad += stride * QUADS) {
+        uint32_t word[QUADS][3];
+        load_quads(in, quad, stride, quads, word);
+#pragma unroll
+        for (int k = 0; k < QUADS; k++) {
+            if (quad + k * stride >= quads)
+                break;
+            uint32_t made = 0;
+#pragma unroll
+            for (int x = 0; x < 4; x++)
+                made |= luma_rounded(word[k], x) >> LUMA_SHIFT << (8 * x);
+            ((uint32_t *)luma)[quad + k * stride] = made;
+        }
+    }
+    const uint64_t x = quads * 4 + first;
+    if (x < p.width)
+        luma[x] = (unsigned char)luma_key(p.from[x * 3], p.from[x * 3 + 1], p.from[x * 3 + 2]);
+}
+
+static bool whole_words(const ApplyPixels *p)
+{
+    return luma_is_row(p) && (uintptr_t)p->from % 4 == 0;
+}
+
+ImgstatResult launch_luma_plane(CudaDevice *device, cudaStream_t stream, ImgstatSample sample,
+                                const ApplyPixels *p, unsigned char *luma, unsigned char *valid,
+                                ImgstatError *err)
+{
+    const unsigned blocks = map_blocks(device, p->width * p->rows);
+    if (sample == IMGSTAT_U8 && !valid && whole_words(p))
+        luma_plane_bytes<<<map_blocks(device, p->width / (4 * QUADS) + 1), MAP_THREADS, 0,
+                           stream>>>(*p, luma);
+    else if (sample == IMGSTAT_U8)
+        luma_plane_of<IMGSTAT_U8><<<blocks, MAP_THREADS, 0, stream>>>(sample, *p, luma, valid);
+    else if (sample == IMGSTAT_U16)
+        luma_plane_of<IMGSTAT_U16><<<blocks, MAP_THREADS, 0, stream>>>(sample, *p, luma, valid);
+    else
+        luma_plane_of<-1><<<blocks, MAP_THREADS, 0, stream>>>(sample, *p, luma, valid);
+    return cuda_launched(device, stream, "luma_plane_of", err);
+}

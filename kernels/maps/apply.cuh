@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* maps/apply.cuh: what the kernels that apply a transfer share: the pixels of both images, the
+ * transfer in device memory, samples that may lie anywhere. */
+#ifndef IMGSTAT_KERNELS_MAPS_APPLY_CUH
+#define IMGSTAT_KERNELS_MAPS_APPLY_CUH
+
+#include "device/cuda_device.h"
+
+extern "C" {
+#include "transfer/transfer.h"
+}
+
+enum {
+    KEPT_MAPS = 2,     /* rescale, stays */
+    MAP_THREADS = 256, /* a block, where threads have a sample or a pixel each */
+    MAP_BLOCKS = 16    /* a multiprocessor, at most */
+};
+
+/* A transfer in device memory. Narrow types have tables, which are n_maps and then that of
+ * rescale. */
+struct ApplyTransfer {
+    const Map *maps;        /* n_maps, then rescale, then stays */
+    const uint32_t *by_key; /* output bits by order key */
+    const void *by_raw;     /* the same by the sample's bits, each as large as an output sample */
+    const Map *host_maps;   /* n_maps, in the host's memory: of the call that launches */
+    void *groups;           /* of knots (maps/wide.cu), those of each map group_pitch bytes on */
+    size_t group_pitch;     /* 0: there are none */
+    uint32_t most_knots;    /* of a map */
+    int32_t kind;           /* MapKind of all maps; -1: they differ */
+    MapRange range;
+    uint32_t from, to; /* sample types */
+    uint32_t n_maps;
+    uint32_t luma, copies; /* copies: transfer_copies */
+};
+
+/* Both images. Without gaps between rows and without a mask they are one long row. */
+struct ApplyPixels {
+    const unsigned char *from;
+    unsigned char *to;
+    const uint8_t *mask; /* NULL: none */
+    uint64_t from_pitch, to_pitch, mask_pitch;
+    uint64_t width, rows; /* pixels */
+    uint32_t channels;
+    int32_t alpha;
+    uint32_t aligned; /* every sample of both lies on its boundary */
+    uint32_t has_nodata;
+    uint64_t nodata_key;
+};
+
+/* Which table or map serves a channel; n_maps stands for rescale. */
+static __device__ __forceinline__ uint32_t map_of_channel(uint32_t channel, int alpha,
+                                                          uint32_t n_maps)
+{
+    if ((int)channel == alpha)
+        return n_maps;
+    return n_maps > 1 ? channel - (alpha >= 0 && (int)channel > alpha) : 0;
+}
+
+static __device__ __forceinline__ uint64_t load_sample(const unsigned char *at, uint32_t bytes,
+                                                       bool aligned)
+{
+    if (bytes == 1)
+        return *at;
+    if (aligned)
+        return bytes == 2   ? *(const uint16_t *)at
+               : bytes == 4 ? *(const uint32_t *)at
+                            : *(const uint64_t *)at;
+    uint64_t raw = 0;
+    for (uint32_t b = 0; b < bytes; b++)
+        raw |= (uint64_t)at[b] << (8 * b);
+    return raw;
+}
+
+static __device__ __forceinline__ void store_sample(unsigned char *at, uint32_t bytes, uint64_t raw,
+                                                    bool aligned)
+{
+    if (bytes == 1)
+        *at = (unsigned char)raw;
+    else if (!aligned)
+        for (uint32_t b = 0; b < bytes; b++)
+            at[b] = (unsigned char)(raw >> (8 * b));
+    else if (bytes == 2)
+        *(uint16_t *)at = (uint16_t)raw;
+    else if (bytes == 4)
+        *(uint32_t *)at = (uint32_t)raw;
+    else
+        *(uint64_t *)at = raw;
+}
+
+/* a * b + c, for sure in one instruction: additions of shifted bytes would become more of what
+ * picks them. */
+static __device__ __forceinline__ uint32_t multiply_add(uint32_t a, uint32_t b, uint32_t c)
+{
+    uint32_t sum;
+    asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
+    return sum;
+}
+
+static inline unsigned map_blocks(const CudaDevice *device, uint64_t threads)
+{
+    const uint64_t wanted = (threads + MAP_THREADS - 1) / MAP_THREADS;
+    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * MAP_BLOCKS;
+    return (unsigned)(wanted < most ? wanted : most);
+}
+
+/* Enqueue on a stream; nothing waits or allocates. */
+ImgstatResult launch_apply_narrow(CudaDevice *device, cudaStream_t stream,
+                                  const ApplyTransfer *transfer, const ApplyPixels *pixels,
+                                  ImgstatError *err);
+ImgstatResult launch_apply_wide(CudaDevice *device, cudaStream_t stream,
+                                const ApplyTransfer *transfer, const ApplyPixels *pixels,
+                                ImgstatError *err);
+ImgstatResult launch_apply_luma(CudaDevice *device, cudaStream_t stream,
+                                const ApplyTransfer *transfer, const ApplyPixels *pixels,
+                                ImgstatError *err);
+/* Luma of the pixels of `from`, rows without gaps, and (unless NULL) whether each has one. */
+ImgstatResult launch_luma_plane(CudaDevice *device, cudaStream_t stream, ImgstatSample sample,
+                                const ApplyPixels *pixels, unsigned char *luma,
+                                unsigned char *valid, ImgstatError *err);
+/* Whichever of the first three it is. */
+ImgstatResult launch_apply(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *transfer,
+                           const ApplyPixels *pixels, ImgstatError *err);
+/* Narrow types: fills by_raw from by_key. */
+ImgstatResult launch_tables_by_raw(CudaDevice *device, cudaStream_t stream,
+                                   const ApplyTransfer *transfer, ImgstatError *err);
+/* Wide types: fills groups from the maps' knots, and the bytes that those of a map take. */
+ImgstatResult launch_knot_groups(CudaDevice *device, cudaStream_t stream,
+                                 const ApplyTransfer *transfer, ImgstatError *err);
+size_t knot_group_bytes(ImgstatSample from, ImgstatSample to, uint32_t n_knots);
+/* Calls `launch` with images in device memory that together are from and to, which are checked for
+ * their place alone: as they are, or chunk by chunk where one is on the host, and then waits. */
+typedef ImgstatResult (*ApplyLaunch)(const void *context, CudaDevice *device, const ImagePro *from,
+                                     const ImagePro *to, ImgstatError *err);
+ImgstatResult cuda_apply_images(CudaDevice *device, const ImagePro *from, const ImagePro *to,
+                                ApplyLaunch launch, const void *context, ImgstatError *err);
+/* from and to in device memory, checked. */
+ApplyPixels apply_pixels(const ImagePro *from, int16_t alpha, const ImagePro *to);
+
+#endif

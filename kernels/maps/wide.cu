@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: MIT */
+/* maps/wide.cu: samples of more than 16 bits, each by the map of its channel. */
+#include "maps/apply.cuh"
+#include "transfer/map_values.h"
+
+/* ---- Any samples ----------------------------------------------------------------------------- */
+
+/*
+ * apply_maps: every sample by the arithmetic of transfer/map.h.
+ *
+ *   Idea      A sample a thread: loads and stores of a warp are together; a map is read through
+ *             the cache, the same one by all threads.
+ *   Work      the map of a sample: a division or two, or a search among knots.
+ *   Memory    reads and writes each sample once.
+ *   Launch    <<<blocks, MAP_THREADS>>>, any number of blocks.
+ *   Requires  in place: a thread reads what it overwrites.
+ *   Result    the bits of cpu/map_rows.c.
+ */
+static __global__ void __launch_bounds__(MAP_THREADS) apply_maps(ApplyTransfer t, ApplyPixels p)
+{
+    const ImgstatSample from = (ImgstatSample)t.from, to = (ImgstatSample)t.to;
+    const uint32_t in = sample_bits(from) / 8, out = sample_bits(to) / 8;
+    const uint64_t samples = p.width * p.channels, n = samples * p.rows;
+    const uint64_t stride = (uint64_t)gridDim.x * MAP_THREADS;
+    const bool flat = t.n_maps == 1 && p.alpha < 0 && !p.mask;
+    for (uint64_t i = (uint64_t)blockIdx.x * MAP_THREADS + threadIdx.x; i < n; i += stride) {
+        const uint64_t row = p.rows == 1 ? 0 : i / samples, s = i - row * samples;
+        uint32_t m = 0;
+        if (!flat) {
+            const uint64_t x = s / p.channels;
+            m = map_of_channel((uint32_t)(s - x * p.channels), p.alpha, t.n_maps);
+            if (p.mask && !p.mask[row * p.mask_pitch + x])
+                m = t.n_maps;
+        }
+        const uint64_t raw = load_sample(p.from + row * p.from_pitch + s * in, in, p.aligned);
+        store_sample(p.to + row * p.to_pitch + s * out, out, map_raw(&t.maps[m], from, to, raw),
+                     p.aligned);
+    }
+}
+
+/* ---- Values of one map ----------------------------------------------------------------------- */
+
+/* Rows, or one long row. */
+struct ValueRows {
+    const unsigned char *from;
+    unsigned char *to;
+    uint64_t from_pitch, to_pitch, n; /* n: samples of a row */
+    uint32_t rows;
+};
+
+/* What a map does to a value, and its nodata. */
+struct LineMapping {
+    Line line;
+
+    template <ImgstatSample SAMPLE> __device__ __forceinline__ double at(double x) const
+    {
+        return line_value(&line, SAMPLE, line.inverse != 0.0, x);
+    }
+    __host__ __device__ double stays() const
+    {
+        return line.stays;
+    }
+};
+
+struct RatioMapping {
+    Ratio ratio;
+
+    template <ImgstatSample SAMPLE> __device__ __forceinline__ double at(double x) const
+    {
+        return ratio_value(&ratio, x);
+    }
+    __host__ __device__ double stays() const
+    {
+        return ratio.stays;
+    }
+};
+
+struct PowerMapping {
+    double black, span, exponent, lo, hi, width, nodata;
+
+    template <ImgstatSample SAMPLE> __device__ __forceinline__ double at(double x) const
+    {
+        const double power = map_power(map_sub(x, black) / span, exponent);
+        double y = map_add(map_mul(power, width), lo);
+        y = y > lo ? y : lo;
+        y = power < 1.0 && y < hi ? y : hi;
+        return power > 0.0 ? y : lo;
+    }
+    __host__ __device__ double stays() const
+    {
+        return nodata;
+    }
+};
+
+/* Bits and values of samples. kept: what a value becomes that stays as it is, but in this type. */
+template <ImgstatSample SAMPLE> struct SampleBits;
+template <> struct SampleBits<IMGSTAT_F32> {
+    typedef uint32_t Raw;
+    static __device__ __forceinline__ double value(Raw raw)
+    {
+        return __uint_as_float(raw);
+    }
+    static __device__ __forceinline__ Raw raw(double y)
+    {
+        return __float_as_uint(__double2float_rn(y) + 0.0f); /* never -0 */
+    }
+    static __device__ __forceinline__ Raw kept(double x, double)
+    {
+        return x == x ? raw(x) : 0x7FC00000u;
+    }
+};
+template <> struct SampleBits<IMGSTAT_F64> {
+    typedef uint64_t Raw;
+    static __device__ __forceinline__ double value(Raw raw)
+    {
+        return __longlong_as_double((long long)raw);
+    }
+    static __device__ __forceinline__ Raw raw(double y)
+    {
+        return (Raw)__double_as_longlong(__dadd_rn(y, 0.0));
+    }
+    static __device__ __forceinline__ Raw kept(double x, double)
+    {
+        return x == x ? raw(x) : 0x7FF8000000000000u;
+    }
+};
+/* Conversions saturate. */
+template <> struct SampleBits<IMGSTAT_U32> {
+    typedef uint32_t Raw;
+    static __device__ __forceinline__ double value(Raw raw)
+    {
+        return __uint2double_rn(raw);
+    }
+    static __device__ __forceinline__ Raw raw(double y)
+    {
+        return __double2uint_rn(y);
+    }
+    static __device__ __forceinline__ Raw kept(double x, double lo)
+    {
+        return raw(x == x ? x : lo);
+    }
+};
+template <> struct SampleBits<IMGSTAT_I32> {
+    typedef uint32_t Raw;
+    static __device__ __forceinline__ double value(Raw raw)
+    {
+        return __int2double_rn((int)raw);
+    }
+    static __device__ __forceinline__ Raw raw(double y)
+    {
+        return (Raw)__double2int_rn(y);
+    }
+    static __device__ __forceinline__ Raw kept(double x, double lo)
+    {
+        return raw(x == x ? x : lo);
+    }
+};
+template <> struct SampleBits<IMGSTAT_U16> {
+    typedef uint16_t Raw;
+    static __device__ __forceinline__ Raw raw(double y)
+    {
+        return (Raw)__double2uint_rn(y);
+    }
+    static __device__ __forceinline__ Raw kept(double x, double lo)
+    {
+        return (Raw)min(__double2uint_rn(x == x ? x : lo), 0xFFFFu);
+    }
+};
+template <> struct SampleBits<IMGSTAT_U8> {
+    typedef uint8_t Raw;
+    static __device__ __forceinline__ Raw raw(double y)
+    {
+        return (Raw)__double2uint_rn(y);
+    }
+    static __device__ __forceinline__ Raw kept(double x, double lo)
+    {
+        return (Raw)min(__double2uint_rn(x == x ? x : lo), 0xFFu);
+    }
+};
+
+template <typename Raw, unsigned N> struct alignas(sizeof(Raw) * N) RawVector {
+    Raw v[N];
+};
+
+/* Outputs of N samples that are beside each other. */
+template <ImgstatSample FROM, ImgstatSample TO, unsigned N>
+static __device__ __forceinline__ void
+give(const Output &output, const RawVector<typename SampleBits<FROM>::Raw, N> &in,
+     const double (&y)[N], const bool (&stays)[N], unsigned char *to)
+{
+    typedef typename SampleBits<TO>::Raw Raw;
+    RawVector<Raw, N> made;
+#pragma unroll
+    for (unsigned k = 0; k < N; k++) {
+        made.v[k] = SampleBits<TO>::raw(y[k]);
+        if (made.v[k] == (Raw)output.avoided)
+            made.v[k] = (Raw)output.instead;
+        if (stays[k])
+            made.v[k] = FROM == TO
+                            ? (Raw)in.v[k]
+                            : SampleBits<TO>::kept(SampleBits<FROM>::value(in.v[k]), output.lo);
+    }
+    *(RawVector<Raw, N> *)to = made;
+}
+
+template <ImgstatSample FROM, unsigned N, typename Mapping>
+static __device__ __forceinline__ void map_vector(const Mapping &mapping, const Output &output,
+                                                  const unsigned char *from, unsigned char *to)
+{
+    typedef RawVector<typename SampleBits<FROM>::Raw, N> Vector;
+    const Vector in = *(const Vector *)from;
+    double y[N];
+    bool stays[N];
+#pragma unroll
+    for (unsigned k = 0; k < N; k++) {
+        const double x = SampleBits<FROM>::value(in.v[k]);
+        y[k] = mapping.template at<FROM>(x);
+        stays[k] = value_stays(x, mapping.stays());
+    }
+    switch (output.sample) {
+    case IMGSTAT_F32:
+        give<FROM, IMGSTAT_F32, N>(output, in, y, stays, to);
+        break;
+    case IMGSTAT_F64:
+        give<FROM, IMGSTAT_F64, N>(output, in, y, stays, to);
+        break;
+    case IMGSTAT_U32:
+        give<FROM, IMGSTAT_U32, N>(output, in, y, stays, to);
+        break;
+    case IMGSTAT_I32:
+        give<FROM, IMGSTAT_I32, N>(output, in, y, stays, to);
+        break;
+    default:
+        if (sample_bits(output.sample) == 8)
+            give<FROM, IMGSTAT_U8, N>(output, in, y, stays, to);
+        else
+            give<FROM, IMGSTAT_U16, N>(output, in, y, stays, to);
+    }
+}
+
+/*
+ * apply_values: the same of rows whose samples have one map, in doubles.
+ *
+ *   Idea      A vector of 16 bytes a thread and turn; the map is a launch argument.
+ *   Work      a dozen operations of doubles a sample; of 64-bit floats a division; of a power law
+ *             some 130.
+ *   Memory    reads and writes each sample once, by vectors.
+ *   Launch    <<<(any, any), MAP_THREADS>>>; rows are dealt to blocks by y.
+ *   Requires  rows of from on boundaries of 16 bytes, rows of to on those of as many samples.
+ *             FROM: the sample type of the map; it and the output's are types whose values doubles
+ *             hold, and not halves. In place: a thread reads what it overwrites.
+ *   Result    the bits of cpu/map_rows.c.
+ */
+template <ImgstatSample FROM, typename Mapping>
+static __global__ void __launch_bounds__(MAP_THREADS)
+    apply_values(Mapping mapping, Output output, ValueRows rows)
+{
+    const unsigned bytes = sizeof(typename SampleBits<FROM>::Raw), n = 16 / bytes;
+    const unsigned out = sample_bits(output.sample) / 8;
+    const uint64_t vectors = rows.n / n, stride = (uint64_t)gridDim.x * MAP_THREADS;
+    const uint64_t first = (uint64_t)blockIdx.x * MAP_THREADS + threadIdx.x;
+    for (uint32_t row = blockIdx.y; row < rows.rows; row += gridDim.y) {
+        const unsigned char *const from = rows.from + row * rows.from_pitch;
+        unsigned char *const to = rows.to + row * rows.to_pitch;
+        for (uint64_t i = first; i < vectors; i += stride)
+            map_vector<FROM, n>(mapping, output, from + i * 16, to + i * n * out);
+        const uint64_t s = vectors * n + first;
+        if (s < rows.n)
+            map_vector<FROM, 1>(mapping, output, from + s * bytes, to + s * out);
+    }
+}
+
+/* ---- Knots ----------------------------------------------------------------------------------- */
+
+/* Neighbouring stretches between knots, in one sector of memory or a few: `before` and `at` of a
+ * knot are what comes from the left and from the right. Where there are no more knots, the last is
+ * repeated. */
+template <typename KeyType, int STRETCHES_>
+struct alignas(4 * sizeof(KeyType) * STRETCHES_) KnotGroup {
+    typedef KeyType Key;
+    static const int STRETCHES = STRETCHES_;
+    Key key[STRETCHES + 1], at[STRETCHES + 1], before[STRETCHES];
+};
+typedef KnotGroup<uint32_t, 2> KnotGroup32; /* 32 bytes */
+typedef KnotGroup<uint64_t, 4> KnotGroup64; /* 128 */
+
+enum { KNOT_THREADS = 1024, KNOT_SAMPLES = 4 /* a thread looks for at once */ };
+
+template <typename Group>
+static __host__ __device__ __forceinline__ uint32_t groups_of(uint32_t knots)
+{
+    return knots > 1 ? (knots + Group::STRETCHES - 2) / Group::STRETCHES : 1;
+}
+
+/*
+ * group_knots: groups from the knots of maps.
+ *
+ *   Idea      A group a thread.
+ *   Work      some copies.
+ *   Memory    reads each knot once or twice, through the cache, and writes each group.
+ *   Launch    <<<(any, maps), MAP_THREADS>>>, a thread a group or more.
+ *   Requires  keys and outputs that Group holds.
+ *   Result    the groups of every map that has knots.
+ */
+template <typename Group>
+static __global__ void __launch_bounds__(MAP_THREADS)
+    group_knots(const Map *maps, unsigned char *groups, size_t pitch)
+{
+    const Map *const map = &maps[blockIdx.y];
+    const uint32_t g = blockIdx.x * MAP_THREADS + threadIdx.x;
+    if (map->kind != MAP_KNOTS || g >= groups_of<Group>(map->n_knots))
+        return;
+    Group made;
+    for (int i = 0; i <= Group::STRETCHES; i++) {
+        const MapKnot *const knot = &map->knots[min(g * Group::STRETCHES + i, map->n_knots - 1)];
+        made.key[i] = (typename Group::Key)knot->key;
+        made.at[i] = (typename Group::Key)knot->at;
+        if (i > 0)
+            made.before[i - 1] = (typename Group::Key)knot->before;
+    }
+    ((Group *)(groups + blockIdx.y * pitch))[g] = made;
+}
+
+/* Samples of one channel, or of all of them. */
+struct KnotSamples {
+    uint64_t row, n;      /* samples in a row, and in all */
+    uint32_t first, step; /* of a row's samples, every step-th from the first on */
+};
+
+/* The first keys of all groups but the first, as a tree: those below node i have nodes 2 i + 1 and
+ * 2 i + 2. So the keys that samples are compared with at a time lie in all banks of shared memory.
+ */
+template <typename Group>
+static __device__ __forceinline__ void plant(const Group *groups, uint32_t n, uint32_t levels,
+                                             typename Group::Key *tree)
+{
+    const uint32_t nodes = (1u << levels) - 1;
+    for (uint32_t i = threadIdx.x; i < nodes; i += KNOT_THREADS) {
+        const uint32_t level = 31 - __clz(i + 1), place = i + 1 - (1u << level);
+        const uint32_t g = (2 * place + 1) << (levels - 1 - level);
+        tree[i] = g < n ? groups[g].key[0] : ~(typename Group::Key)0;
+    }
+    __syncthreads();
+}
+
+/* The group of each key: the last that begins at or below it, or the first. */
+template <typename Key>
+static __device__ __forceinline__ void find_groups(const Key *tree, uint32_t n, uint32_t levels,
+                                                   const Key (&key)[KNOT_SAMPLES],
+                                                   uint32_t (&found)[KNOT_SAMPLES])
+{
+#pragma unroll
+    for (int k = 0; k < KNOT_SAMPLES; k++)
+        found[k] = 0;
+    for (uint32_t level = 0; level < levels; level++)
+#pragma unroll
+        for (int k = 0; k < KNOT_SAMPLES; k++)
+            found[k] = 2 * found[k] + (tree[found[k]] <= key[k] ? 2 : 1);
+#pragma unroll
+    for (int k = 0; k < KNOT_SAMPLES; k++)
+        found[k] = min(found[k] - ((1u << levels) - 1), n - 1);
+}
+
+/* The knots on both sides of a key whose group it is: a small group is loaded as a whole, */
+static __device__ __forceinline__ void knots_of(const KnotGroup32 *group, uint32_t key,
+                                                MapKnot *left, MapKnot *right)
+{
+    const KnotGroup32 g = *group;
+    const bool second = g.key[1] <= key, beyond = g.key[2] <= key;
+    left->key = beyond ? g.key[2] : second ? g.key[1] : g.key[0];
+    left->at = beyond ? g.at[2] : second ? g.at[1] : g.at[0];
+    right->key = second ? g.key[2] : g.key[1];
+    right->before = second ? g.before[1] : g.before[0];
+}
+
+/* of a large one the keys, and what they point to. */
+static __device__ __forceinline__ void knots_of(const KnotGroup64 *group, uint64_t key,
+                                                MapKnot *left, MapKnot *right)
+{
+    const int last = KnotGroup64::STRETCHES;
+    uint64_t keys[last + 1];
+    int i = 0;
+#pragma unroll
+    for (int k = 0; k <= last; k++)
+        keys[k] = group->key[k];
+    left->key = keys[0];
+    right->key = keys[1];
+#pragma unroll
+    for (int k = 1; k <= last; k++)
+        if (keys[k] <= key) {
+            i = k;
+            left->key = keys[k];
+            right->key = keys[min(k + 1, last)];
+        }
+    left->at = group->at[i];
+    right->before = group->before[min(i, last - 1)];
+}
+
+/*
+ * apply_knots: the same of samples whose map has knots.
+ *
+ *   Idea      The first keys of all groups of knots are in shared memory, where a thread looks for
+ *             the groups of several samples at once. A group is all that is read of the cache.
+ *   Work      a step in shared memory for every bit of the number of groups (15 of 65,537 knots),
+ *             a group and a division a sample.
+ *   Memory    reads and writes each sample once, and a sector or some of the second-level cache.
+ *   Launch    <<<blocks, KNOT_THREADS, sizeof(Key) << levels>>>, any number of blocks.
+ *   Requires  neither mask nor alpha; map m has knots, of 2^levels groups at most. FROM: the sample
+ *             type of the transfer and of what it makes, or -1 for whatever these are. In place: a
+ *             thread reads what it overwrites.
+ *   Result    the bits of cpu/map_rows.c.
+ */
+template <typename Group, int FROM>
+static __global__ void __launch_bounds__(KNOT_THREADS)
+    apply_knots(ApplyTransfer t, ApplyPixels p, uint32_t m, uint32_t levels, KnotSamples samples)
+{
+    extern __shared__ uint64_t knot_memory[];
+    typedef typename Group::Key Key;
+    Key *const tree = (Key *)knot_memory;
+    const Group *const groups =
+        (const Group *)((const unsigned char *)t.groups + m * t.group_pitch);
+    Map map = t.maps[m];
+    if (FROM >= 0)
+        map.from = map.to.sample = (ImgstatSample)FROM;
+    const ImgstatSample from = map.from, to = map.to.sample;
+    const uint32_t in = sample_bits(from) / 8, out = sample_bits(to) / 8;
+    const uint32_t n_groups = groups_of<Group>(map.n_knots);
+    plant(groups, n_groups, levels, tree);
+    const uint64_t turn = (uint64_t)KNOT_THREADS * KNOT_SAMPLES;
+    for (uint64_t base = blockIdx.x * turn; base < samples.n; base += gridDim.x * turn) {
+        Key key[KNOT_SAMPLES], raw[KNOT_SAMPLES];
+        uint32_t found[KNOT_SAMPLES];
+        uint64_t to_at[KNOT_SAMPLES];
+#pragma unroll
+        for (int k = 0; k < KNOT_SAMPLES; k++) {
+            const uint64_t i = base + k * KNOT_THREADS + threadIdx.x;
+            const uint64_t row = p.rows == 1 ? 0 : i / samples.row;
+            const uint64_t s = samples.first + (i - row * samples.row) * samples.step;
+            to_at[k] = row * p.to_pitch + s * out;
+            raw[k] = i < samples.n
+                         ? (Key)load_sample(p.from + row * p.from_pitch + s * in, in, p.aligned)
+                         : 0;
+            key[k] = (Key)sample_key(from, raw[k]);
+        }
+        find_groups(tree, n_groups, levels, key, found);
+#pragma unroll
+        for (int k = 0; k < KNOT_SAMPLES; k++) {
+            MapKnot left, right;
+            knots_of(&groups[found[k]], key[k], &left, &right);
+            if (base + k * KNOT_THREADS + threadIdx.x < samples.n)
+                store_sample(p.to + to_at[k], out,
+                             map_raw_between_knots(&map, from, to, &left, &right, raw[k]),
+                             p.aligned);
+        }
+    }
+}
+
+/* ---- Host side ------------------------------------------------------------------------------- */
+
+template <ImgstatSample FROM, typename Mapping>
+static void launch_mapping(const CudaDevice *device, cudaStream_t stream, const ApplyTransfer *t,
+                           const Mapping &mapping, const ValueRows &rows)
+{
+    const unsigned most = map_blocks(device, UINT64_MAX / 2);
+    const unsigned x = map_blocks(device, rows.n * sample_bits(FROM) / 8 / 16 + 1);
+    const unsigned y = rows.rows < most / x + 1 ? rows.rows : most / x + 1;
+    apply_values<FROM>
+        <<<dim3(x, y), MAP_THREADS, 0, stream>>>(mapping, output_of(&t->host_maps[0].to), rows);
+}
+
+template <ImgstatSample FROM>
+static bool launch_values_of(const CudaDevice *device, cudaStream_t stream, const ApplyTransfer *t,
+                             const ValueRows &rows)
+{
+    const Map *const map = &t->host_maps[0];
+    LineMapping line;
+    if (line_of(map, &line.line)) {
+        launch_mapping<FROM>(device, stream, t, line, rows);
+        return true;
+    }
+    if constexpr (FROM == IMGSTAT_U32 || FROM == IMGSTAT_I32) {
+        RatioMapping ratio;
+        if (ratio_of(map, &ratio.ratio)) {
+            launch_mapping<FROM>(device, stream, t, ratio, rows);
+            return true;
+        }
+    }
+    if (map->kind != MAP_POWER || map->to.sample == IMGSTAT_F16 ||
+        sample_exceeds_double(map->to.sample) || map_is_identity(map))
+        return false;
+    const Finish finish = finish_of(map);
+    PowerMapping power;
+    power.black = map_value(map->from, map->black);
+    power.span = map_sub(map_value(map->from, map->white), power.black);
+    power.exponent = map->factor;
+    power.lo = finish.lo;
+    power.hi = finish.hi;
+    power.width = map_sub(finish.hi, finish.lo);
+    power.nodata = nodata_of(map);
+    launch_mapping<FROM>(device, stream, t, power, rows);
+    return true;
+}
+
+/* False: there is no kernel for values of these. */
+static bool launch_values(const CudaDevice *device, cudaStream_t stream, const ApplyTransfer *t,
+                          const ApplyPixels *p)
+{
+    const unsigned in = sample_bits((ImgstatSample)t->from) / 8;
+    const unsigned out = sample_bits((ImgstatSample)t->to) / 8, vector = 16 / in * out;
+    const uint64_t gaps = p->rows > 1;
+    if (t->n_maps != 1 || t->to == IMGSTAT_I8 || t->to == IMGSTAT_I16 || p->alpha >= 0 || p->mask ||
+        p->rows > UINT32_MAX || ((uintptr_t)p->from | p->from_pitch * gaps) % 16 != 0 ||
+        ((uintptr_t)p->to | p->to_pitch * gaps) % vector != 0)
+        return false;
+    ValueRows rows;
+    rows.from = p->from;
+    rows.to = p->to;
+    rows.from_pitch = p->from_pitch;
+    rows.to_pitch = p->to_pitch;
+    rows.n = p->width * p->channels;
+    rows.rows = (uint32_t)p->rows;
+    switch ((ImgstatSample)t->from) {
+    case IMGSTAT_F32:
+        return launch_values_of<IMGSTAT_F32>(device, stream, t, rows);
+    case IMGSTAT_F64:
+        return launch_values_of<IMGSTAT_F64>(device, stream, t, rows);
+    case IMGSTAT_U32:
+        return launch_values_of<IMGSTAT_U32>(device, stream, t, rows);
+    case IMGSTAT_I32:
+        return launch_values_of<IMGSTAT_I32>(device, stream, t, rows);
+    default:
+        return false;
+    }
+}
+
+template <typename Group, int FROM>
+static ImgstatResult launch_knots(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *t,
+                                  const ApplyPixels *p, ImgstatError *err)
+{
+    const uint64_t turn = (uint64_t)KNOT_THREADS * KNOT_SAMPLES;
+    const unsigned most = (unsigned)device->properties.multiProcessorCount;
+    KnotSamples samples;
+    samples.step = t->n_maps > 1 ? p->channels : 1;
+    samples.row = p->width * (p->channels / samples.step);
+    samples.n = samples.row * p->rows;
+    const uint64_t wanted = (samples.n + turn - 1) / turn;
+    for (uint32_t m = 0; m < t->n_maps; m++) {
+        uint32_t levels = 1;
+        while ((1u << levels) < groups_of<Group>(t->host_maps[m].n_knots))
+            levels++;
+        samples.first = m;
+        IMGSTAT_TRY(cuda_launch(device, stream, "apply_knots", apply_knots<Group, FROM>,
+                                wanted < most ? (unsigned)wanted : most, KNOT_THREADS,
+                                sizeof(typename Group::Key) << levels, err, *t, *p, m, levels,
+                                samples));
+    }
+    return IMGSTAT_OK;
+}
+
+static bool knots_fit(const CudaDevice *device, const ApplyTransfer *t, const ApplyPixels *p)
+{
+    bool all = t->group_pitch > 0 && p->alpha < 0 && !p->mask && device->max_shared >= 128 << 10;
+    for (uint32_t m = 0; all && m < t->n_maps; m++)
+        all = t->host_maps[m].kind == MAP_KNOTS && t->host_maps[m].n_knots <= RANK_STEPS + 1;
+    return all;
+}
+
+ImgstatResult launch_apply_wide(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *t,
+                                const ApplyPixels *p, ImgstatError *err)
+{
+    if (knots_fit(device, t, p)) {
+        if (sample_bits((ImgstatSample)t->from) == 64)
+            return launch_knots<KnotGroup64, -1>(device, stream, t, p, err);
+        if (t->from == IMGSTAT_F32 && t->to == IMGSTAT_F32)
+            return launch_knots<KnotGroup32, IMGSTAT_F32>(device, stream, t, p, err);
+        return launch_knots<KnotGroup32, -1>(device, stream, t, p, err);
+    }
+    if (!launch_values(device, stream, t, p))
+        apply_maps<<<map_blocks(device, p->width * p->channels * p->rows), MAP_THREADS, 0,
+                     stream>>>(*t, *p);
+    return cuda_launched(device, stream, "apply_maps", err);
+}
+
+/* Outputs of 64 bits have no place in groups of 32. */
+size_t knot_group_bytes(ImgstatSample from, ImgstatSample to, uint32_t n_knots)
+{
+    if (n_knots == 0 || (sample_bits(from) == 32 && sample_bits(to) == 64))
+        return 0;
+    return sample_bits(from) == 64 ? groups_of<KnotGroup64>(n_knots) * sizeof(KnotGroup64)
+                                   : groups_of<KnotGroup32>(n_knots) * sizeof(KnotGroup32);
+}
+
+ImgstatResult launch_knot_groups(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *t,
+                                 ImgstatError *err)
+{
+    unsigned char *const groups = (unsigned char *)t->groups;
+    const bool is_long = sample_bits((ImgstatSample)t->from) == 64;
+    const size_t most = t->group_pitch / (is_long ? sizeof(KnotGroup64) : sizeof(KnotGroup32));
+    const dim3 blocks((unsigned)(most / MAP_THREADS) + 1, t->n_maps);
+    if (is_long)
+        group_knots<KnotGroup64>
+            <<<blocks, MAP_THREADS, 0, stream>>>(t->maps, groups, t->group_pitch);
+    else
+        group_knots<KnotGroup32>
+            <<<blocks, MAP_THREADS, 0, stream>>>(t->maps, groups, t->group_pitch);
+    return cuda_launched(device, stream, "group_knots", err);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* moments/integer.cu: tallies of 32- and 64-bit integers in one read: extrema, exact sums. */
+#include "moments/kernel.cuh"
+
+/* A thread's classes. Sums stay in registers until the block reports; extrema are a piece's. */
+template <int C, int SAMPLE> struct IntegerLanes {
+    typedef typename WideType<SAMPLE>::Raw Raw;
+    enum { CLASSES = Share<C, SAMPLE>::CLASSES };
+    IntegerSums<SAMPLE> sums[CLASSES];
+    Raw low[CLASSES], high[CLASSES];
+};
+
+template <int C, int SAMPLE>
+static __device__ __forceinline__ void lanes_take(IntegerLanes<C, SAMPLE> *lanes, int, int j,
+                                                  typename WideType<SAMPLE>::Value value)
+{
+    const auto key = (typename WideType<SAMPLE>::Raw)value_key<SAMPLE>(value);
+    lanes->sums[j].add(key);
+    lanes->low[j] = min(lanes->low[j], key);
+    lanes->high[j] = max(lanes->high[j], key);
+}
+
+/* All samples count. */
+template <int C, int SAMPLE> struct Whole {
+    typedef Share<C, SAMPLE> S;
+    enum { GROUP = S::GROUP, SHARED = S::RING_BYTES };
+    Stream<C, SAMPLE> stream;
+    IntegerLanes<C, SAMPLE> lanes;
+    ClassExtrema<typename WideType<SAMPLE>::Raw, S::CLASSES> extrema;
+    unsigned n; /* of the warp's channel */
+};
+
+template <int C, int SAMPLE>
+static __device__ __forceinline__ void way_begin(Whole<C, SAMPLE> *way, const Work &,
+                                                 unsigned char *memory)
+{
+    way->stream.ring = (typename Share<C, SAMPLE>::Vector *)memory + threadIdx.x;
+    way->stream.slot = 0;
+}
+
+template <int C, int SAMPLE> static __device__ __forceinline__ void way_adopt(Whole<C, SAMPLE> *way)
+{
+    typedef typename WideType<SAMPLE>::Raw Raw;
+    way->stream.unit = ~0ull;
+    way->n = 0;
+    extrema_begin(&way->extrema, (Raw) ~(Raw)0, (Raw)0);
+#pragma unroll
+    for (int j = 0; j < Share<C, SAMPLE>::CLASSES; j++)
+        way->lanes.sums[j] = IntegerSums<SAMPLE>{};
+}
+
+template <int C, int SAMPLE>
+static __device__ __forceinline__ void way_measure(Whole<C, SAMPLE> *way, WideBlock<C> *block,
+                                                   uint64_t unit, uint64_t next)
+{
+    typedef typename WideType<SAMPLE>::Raw Raw;
+    enum { CLASSES = Share<C, SAMPLE>::CLASSES };
+    stream_begin(&way->stream, block->image, unit);
+    way->n += way->stream.n;
+#pragma unroll
+    for (int j = 0; j < CLASSES; j++) {
+        way->lanes.low[j] = (Raw) ~(Raw)0;
+        way->lanes.high[j] = 0;
+    }
+    stream_take(&way->lanes, &way->stream, block->image, next);
+#pragma unroll
+    for (int j = 0; j < CLASSES; j++)
+        extrema_note(&way->extrema, j, unit, way->lanes.low[j], way->lanes.high[j]);
+}
+
+template <int C, int SAMPLE>
+static __device__ __forceinline__ void way_report(Whole<C, SAMPLE> *way, WideBlock<C> *block)
+{
+    const auto &best = way->extrema;
+    if (member_of<C, SAMPLE>() / 32 < C)
+        add_count(block, (int)member_of<C, SAMPLE>() / 32, way->n);
+#pragma unroll
+    for (int c = 0; c < C; c++) {
+        add_sums<C, SAMPLE>(block, c,
+                            of_channel<C, SAMPLE>(way->lanes.sums, c, IntegerSums<SAMPLE>{}));
+        extrema_report<C, SAMPLE>(block, c, of_channel<C, SAMPLE>(best.low, c, best.low[0]),
+                                  of_channel<C, SAMPLE>(best.low_unit, c, NO_UNIT),
+                                  of_channel<C, SAMPLE>(best.high, c, best.high[0]),
+                                  of_channel<C, SAMPLE>(best.high_unit, c, NO_UNIT));
+    }
+}
+
+ImgstatResult launch_wide_integer(const Launch *launch, ImgstatSample sample, unsigned channels,
+                                  bool plain, ImgstatError *err)
+{
+    switch (sample) {
+    case IMGSTAT_U32:
+        return launch_sample<IMGSTAT_U32, Whole>(launch, channels, plain, err);
+    case IMGSTAT_I32:
+        return launch_sample<IMGSTAT_I32, Whole>(launch, channels, plain, err);
+    case IMGSTAT_U64:
+        return launch_sample<IMGSTAT_U64, Whole>(launch, channels, plain, err);
+    default:
+        return launch_sample<IMGSTAT_I64, Whole>(launch, channels, plain, err);
+    }
+}

@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: MIT */
+/* ranks/digits.cu: further reads of an image: counting keys by digits and by ranges, gathering
+ * keys. */
+#include "common/warp.cuh"
+#include "device/measure.cuh"
+
+#include <cuda_fp16.h>
+#include <stdlib.h>
+
+enum { THREADS = 1024, WARPS = THREADS / 32, DIGITS = 65536 };
+
+/* Units are pieces of a row; warps take them by turns. */
+struct ReadImage {
+    WorkImage image;
+    unsigned channel;
+};
+
+template <typename Raw> struct Unit {
+    const Raw *samples; /* of its first pixel, this channel */
+    const uint8_t *mask;
+    unsigned n;
+};
+
+template <typename Raw>
+static __device__ __forceinline__ Unit<Raw> unit_at(const ReadImage &read, uint64_t number)
+{
+    const WorkImage &image = read.image;
+    uint64_t row, place;
+    unit_place(image, number, &row, &place);
+    const uint64_t x = place * PIECE;
+    Unit<Raw> unit;
+    unit.samples =
+        (const Raw *)(image.pixels + row * image.pitch) + x * image.channels + read.channel;
+    unit.mask = image.mask ? image.mask + row * image.mask_pitch + x : NULL;
+    unit.n = (unsigned)min((uint64_t)PIECE, image.row_pixels - x);
+    return unit;
+}
+
+static __device__ __forceinline__ bool key_valid(const WorkImage &image, uint64_t key)
+{
+    const ImgstatSample sample = (ImgstatSample)image.sample;
+    if (image.has_nodata && key == image.nodata_key)
+        return false;
+    return !sample_is_float(sample) ||
+           (key > sample_key_infinity(sample, true) && key < sample_key_infinity(sample, false));
+}
+
+/* The key of pixel x of a unit; false if there is none or it is not valid. */
+template <typename Raw>
+static __device__ __forceinline__ bool valid_key(const ReadImage &read, const Unit<Raw> &unit,
+                                                 unsigned x, uint64_t *key)
+{
+    if (x >= unit.n || (unit.mask && !unit.mask[x]))
+        return false;
+    *key =
+        sample_key((ImgstatSample)read.image.sample, unit.samples[(size_t)x * read.image.channels]);
+    return key_valid(read.image, *key);
+}
+
+extern __shared__ __align__(16) unsigned counter[];
+
+/* Counts in shared memory where the table reaches, else in global memory, equal ones together. */
+static __device__ __forceinline__ void count(uint32_t index, uint32_t base, uint32_t words,
+                                             uint64_t *bins)
+{
+    if (index - base < words) {
+        atomicAdd(&counter[index - base], 1u);
+        return;
+    }
+    const unsigned peers = __match_any_sync(__activemask(), index);
+    if (threadIdx.x % 32 == (unsigned)__ffs((int)peers) - 1)
+        bin_add(&bins[index], (uint64_t)__popc(peers));
+}
+
+static __device__ __forceinline__ void table_clear(uint32_t words)
+{
+    for (uint32_t i = threadIdx.x; i < words; i += THREADS)
+        counter[i] = 0;
+    __syncthreads();
+}
+
+static __device__ __forceinline__ void table_flush(uint32_t base, uint32_t words, uint32_t n,
+                                                   uint64_t *bins)
+{
+    __syncthreads(); /* all is counted */
+    for (uint32_t i = threadIdx.x; i < words && base + i < n; i += THREADS) {
+        if (counter[i])
+            bin_add(&bins[base + i], counter[i]);
+    }
+}
+
+/*
+ * count_digits: counts keys by 16 of their bits, among those whose leading bits are as asked.
+ *
+ *   Idea      32-bit counters in shared memory for most of the 65,536 digits, placed where the
+ *             sample type has them; the rest in global memory, equal digits of a warp together.
+ *   Work      about 10 instructions a sample.
+ *   Memory    reads n samples once; adds up to 65,536 bins a block.
+ *   Launch    one block of 1,024 an SM; warps take pieces by turns.
+ *   Requires  samples aligned; base + words <= 65,536. A block counts fewer than 2^32 samples.
+ *   Result    added to bins; integers, so every order gives the same.
+ */
+template <typename Raw>
+static __global__ void __launch_bounds__(THREADS, 1)
+    count_digits(const __grid_constant__ ReadImage read, unsigned shift, uint64_t prefix,
+                 uint32_t base, uint32_t words, uint64_t *bins)
+{
+    const unsigned above = shift + 16, width = sizeof(Raw) * 8;
+    table_clear(words);
+    for (uint64_t number = blockIdx.x * WARPS + threadIdx.x / 32; number < read.image.units;
+         number += (uint64_t)gridDim.x * WARPS) {
+        const Unit<Raw> unit = unit_at<Raw>(read, number);
+#pragma unroll 4
+        for (unsigned x = threadIdx.x % 32; x < unit.n; x += 32) {
+            uint64_t key;
+            if (!valid_key(read, unit, x, &key))
+                continue;
+            if ((above >= width ? 0 : key >> above) == prefix)
+                count((uint32_t)(key >> shift) & 0xFFFFu, base, words, bins);
+        }
+    }
+    table_flush(base, words, DIGITS, bins);
+}
+
+/* What a range count needs on the device. */
+struct Range {
+    const uint64_t *edge;
+    uint64_t *bins;
+    uint64_t low, high; /* the outer edges */
+    double lo, per_bin;
+    uint32_t n_bins;
+};
+
+static __device__ __forceinline__ double double_of(ImgstatSample sample, uint64_t key)
+{
+    const uint64_t raw = sample_raw(sample, key);
+    switch (sample) {
+    case IMGSTAT_I8:
+        return (double)(int8_t)raw;
+    case IMGSTAT_I16:
+        return (double)(int16_t)raw;
+    case IMGSTAT_F16:
+        return (double)__half2float(__ushort_as_half((unsigned short)raw));
+    case IMGSTAT_I32:
+        return (double)(int32_t)raw;
+    case IMGSTAT_F32:
+        return (double)__uint_as_float((uint32_t)raw);
+    case IMGSTAT_I64:
+        return (double)(int64_t)raw;
+    case IMGSTAT_F64:
+        return __longlong_as_double((long long)raw);
+    default:
+        return (double)raw;
+    }
+}
+
+/* The bin of a key between the outer edges: from a guess to the one that holds it, or by halves. */
+static __device__ __forceinline__ uint32_t range_bin(const Range &range, uint64_t key, double value)
+{
+    if (range.per_bin == 0) {
+        uint32_t low = 0, high = range.n_bins; /* edge[low] <= key < edge[high] */
+        while (high - low > 1) {
+            const uint32_t middle = low + (high - low) / 2;
+            if (__ldg((const unsigned long long *)&range.edge[middle]) <= key)
+                low = middle;
+            else
+                high = middle;
+        }
+        return low;
+    }
+    const double guess = (value - range.lo) * range.per_bin;
+    const uint32_t last = range.n_bins - 1;
+    uint32_t k = guess >= (double)last ? last : guess > 0 ? (uint32_t)guess : 0;
+    while (key < __ldg((const unsigned long long *)&range.edge[k]))
+        k--;
+    while (key >= __ldg((const unsigned long long *)&range.edge[k + 1]))
+        k++;
+    return k;
+}
+
+/*
+ * count_range: counts keys between edges.
+ *
+ *   Idea      The bin is guessed from the value and corrected against the edges, which are exact.
+ *   Work      about 20 instructions a sample.
+ *   Memory    reads n samples once and edges, mostly cached; adds n_bins a block.
+ *   Launch    as count_digits.
+ *   Requires  samples aligned, edges ascending, n_bins > 0.
+ *   Result    added to bins; integers, so every order gives the same.
+ */
+template <typename Raw>
+static __global__ void __launch_bounds__(THREADS, 1)
+    count_range(const __grid_constant__ ReadImage read, const __grid_constant__ Range range,
+                uint32_t words)
+{
+    table_clear(words);
+    for (uint64_t number = blockIdx.x * WARPS + threadIdx.x / 32; number < read.image.units;
+         number += (uint64_t)gridDim.x * WARPS) {
+        const Unit<Raw> unit = unit_at<Raw>(read, number);
+#pragma unroll 2
+        for (unsigned x = threadIdx.x % 32; x < unit.n; x += 32) {
+            uint64_t key;
+            if (!valid_key(read, unit, x, &key) || key < range.low || key >= range.high)
+                continue;
+            const double value = double_of((ImgstatSample)read.image.sample, key);
+            count(range_bin(range, key, value), 0, words, range.bins);
+        }
+    }
+    table_flush(0, words, range.n_bins, range.bins);
+}
+
+/*
+ * gather_keys: appends the valid keys between two bounds to a list.
+ *
+ *   Idea      A warp counts its finds among some samples a lane by ballots, and takes room for all
+ *             of them at once.
+ *   Memory    reads n samples once, writes the keys found.
+ *   Launch    as count_digits.
+ *   Requires  samples aligned; Key holds their keys.
+ *   Result    *found keys, of which the first `capacity` are written; their order is any.
+ */
+template <typename Raw, typename Key>
+static __global__ void __launch_bounds__(THREADS, 1)
+    gather_keys(const __grid_constant__ ReadImage read, uint64_t low, uint64_t high,
+                uint64_t capacity, Key *keys, unsigned long long *found)
+{
+    enum { EACH = 8 };
+    const unsigned lane = threadIdx.x % 32;
+    for (uint64_t number = blockIdx.x * WARPS + threadIdx.x / 32; number < read.image.units;
+         number += (uint64_t)gridDim.x * WARPS) {
+        const Unit<Raw> unit = unit_at<Raw>(read, number);
+        for (unsigned x0 = 0; x0 < unit.n; x0 += 32 * EACH) {
+            Key key[EACH];
+            unsigned finds[EACH], total = 0;
+#pragma unroll
+            for (unsigned k = 0; k < EACH; k++) {
+                uint64_t own = 0;
+                const bool mine =
+                    valid_key(read, unit, x0 + 32 * k + lane, &own) && own >= low && own <= high;
+                key[k] = (Key)own;
+                finds[k] = __ballot_sync(ALL_LANES, mine);
+                total += __popc(finds[k]);
+            }
+            if (!total)
+                continue;
+            unsigned long long at = 0;
+            if (lane == 0)
+                at = atomicAdd(found, (unsigned long long)total);
+            at = __shfl_sync(ALL_LANES, at, 0);
+#pragma unroll
+            for (unsigned k = 0; k < EACH; k++) {
+                const unsigned long long own = at + __popc(finds[k] & ((1u << lane) - 1));
+                if ((finds[k] >> lane & 1) && own < capacity)
+                    keys[own] = key[k];
+                at += __popc(finds[k]);
+            }
+        }
+    }
+}
+
+/* ---- Host side ------------------------------------------------------------------------------- */
+
+static ImgstatResult read_image(CudaDevice *device, const ImagePro *image, unsigned channel,
+                                ReadImage *out, ImgstatError *err)
+{
+    ImagePro aligned;
+    IMGSTAT_TRY(cuda_align(device, image, &aligned, err));
+    work_describe(&out->image, &aligned, PIECE, false, false);
+    out->channel = channel;
+    return IMGSTAT_OK;
+}
+
+static unsigned grid_size(const CudaDevice *device, const ReadImage *read)
+{
+    const uint64_t blocks = (read->image.units + WARPS - 1) / WARPS;
+    const uint64_t most = (uint64_t)device->properties.multiProcessorCount;
+    return (unsigned)(blocks < most ? blocks : most);
+}
+
+static uint32_t table_words(const CudaDevice *device, uint64_t bins)
+{
+    const uint64_t room = (uint64_t)(device->max_shared - 1024) / 4;
+    return (uint32_t)(bins < room ? bins : room);
+}
+
+template <typename Raw>
+static ImgstatResult launch_digits(CudaDevice *device, const ReadImage *read, unsigned shift,
+                                   uint64_t prefix, uint64_t *bins, ImgstatError *err)
+{
+    const ImgstatSample sample = (ImgstatSample)read->image.sample;
+    const uint32_t words = table_words(device, DIGITS);
+    /* Leading digits: small magnitudes are common, so the table leaves out the largest. */
+    const bool centered =
+        shift + 16 == sizeof(Raw) * 8 && (sample_is_float(sample) || sample_is_signed(sample));
+    const uint32_t base = centered ? (DIGITS - words) / 2 : 0;
+    return cuda_launch(device, device->stream, "count_digits", count_digits<Raw>,
+                       grid_size(device, read), THREADS, words * 4, err, *read, shift, prefix, base,
+                       words, bins);
+}
+
+static ImgstatResult run_digits(CudaDevice *device, const ReadImage *read, unsigned shift,
+                                uint64_t prefix, uint64_t *bins, ImgstatError *err)
+{
+    if (read->image.units == 0)
+        return IMGSTAT_OK;
+    switch (sample_bits((ImgstatSample)read->image.sample)) {
+    case 8:
+        return launch_digits<uint8_t>(device, read, shift, prefix, bins, err);
+    case 16:
+        return launch_digits<uint16_t>(device, read, shift, prefix, bins, err);
+    case 32:
+        return launch_digits<uint32_t>(device, read, shift, prefix, bins, err);
+    default:
+        return launch_digits<uint64_t>(device, read, shift, prefix, bins, err);
+    }
+}
+
+ImgstatResult cuda_count_bins(CudaDevice *device, const ImagePro *image, const DeviceRecord *record,
+                              ImgstatError *err)
+{
+    uint64_t *bins = (uint64_t *)((Tally *)(uintptr_t)record->mem.address + record->channels);
+    if (cuda_can_count_leading(image))
+        return cuda_count_leading(device, image, bins, err);
+    for (unsigned c = 0; c < record->channels; c++) {
+        ReadImage read;
+        IMGSTAT_TRY(read_image(device, image, c, &read, err));
+        IMGSTAT_TRY(run_digits(device, &read, sample_bits(image->sample) - 16, 0,
+                               bins + (size_t)c * DIGITS, err));
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult check_channel(const ImagePro *image, uint16_t channel, ImgstatError *err)
+{
+    if (channel >= image->channels)
+        return error_set(err, IMGSTAT_ERR_ARG, "channel %u of an image with %u", channel,
+                         image->channels);
+    return IMGSTAT_OK;
+}
+
+/* Adds n counts in device memory to host counters. */
+static ImgstatResult add_counts(CudaDevice *device, const uint64_t *from, size_t n, uint64_t *to,
+                                ImgstatError *err)
+{
+    IMGSTAT_TRY(cuda_reserve_host(device, &device->host, n * sizeof *to, err));
+    uint64_t *counts = (uint64_t *)device->host.memory;
+    CUDA_TRY(device, err,
+             cudaMemcpyAsync(counts, from, n * sizeof *to, cudaMemcpyDeviceToHost, device->stream));
+    CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
+    for (size_t i = 0; i < n; i++)
+        to[i] += counts[i];
+    return IMGSTAT_OK;
+}
+
+struct Digits {
+    const DigitCount *counts;
+    size_t n;
+};
+
+static ImgstatResult read_digits(void *context, CudaDevice *device, const ImagePro *images,
+                                 const uint32_t *origin, size_t n, ImgstatError *err)
+{
+    const Digits *digits = (const Digits *)context;
+    (void)origin;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < digits->n; k++) {
+            const DigitCount *count = &digits->counts[k];
+            uint64_t *bins = (uint64_t *)device->scratch.memory + k * DIGITS;
+            if (images[i].channels == 1 && cuda_can_count_leading(&images[i])) {
+                IMGSTAT_TRY(cuda_count_prefixed(device, &images[i], count->shift, count->prefix,
+                                                bins, err));
+                continue;
+            }
+            ReadImage read;
+            IMGSTAT_TRY(read_image(device, &images[i], count->channel, &read, err));
+            IMGSTAT_TRY(run_digits(device, &read, count->shift, count->prefix, bins, err));
+        }
+    }
+    return IMGSTAT_OK;
+}
+
+ImgstatResult cuda_count_digits(Device *base, const ImagePro *image, DigitCount *counts, size_t n,
+                                ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    CUDA_ENTER(device, err);
+    for (size_t i = 0; i < n; i++) {
+        IMGSTAT_TRY(check_channel(image, counts[i].channel, err));
+        if (counts[i].shift >= sample_bits(image->sample))
+            return error_set(err, IMGSTAT_ERR_ARG, "a digit outside the keys");
+    }
+    if (n == 0)
+        return IMGSTAT_OK;
+    const size_t bytes = n * DIGITS * sizeof(uint64_t);
+    IMGSTAT_TRY(cuda_reserve(device, &device->scratch, bytes, false, err));
+    CUDA_TRY(device, err, cudaMemsetAsync(device->scratch.memory, 0, bytes, device->stream));
+    Digits digits = {counts, n};
+    IMGSTAT_TRY(cuda_stage(device, image, 1, read_digits, &digits, err));
+    for (size_t i = 0; i < n; i++)
+        IMGSTAT_TRY(add_counts(device, (uint64_t *)device->scratch.memory + i * DIGITS, DIGITS,
+                               counts[i].bins, err));
+    return IMGSTAT_OK;
+}
+
+template <typename Raw>
+static ImgstatResult launch_range(CudaDevice *device, const ReadImage *read, const Range *range,
+                                  ImgstatError *err)
+{
+    const uint32_t words = table_words(device, range->n_bins);
+    return cuda_launch(device, device->stream, "count_range", count_range<Raw>,
+                       grid_size(device, read), THREADS, words * 4, err, *read, *range, words);
+}
+
+struct RangeRead {
+    Range range;
+    unsigned channel;
+};
+
+static ImgstatResult read_range(void *context, CudaDevice *device, const ImagePro *images,
+                                const uint32_t *origin, size_t n, ImgstatError *err)
+{
+    const RangeRead *of = (const RangeRead *)context;
+    (void)origin;
+    for (size_t i = 0; i < n; i++) {
+        ReadImage read;
+        IMGSTAT_TRY(read_image(device, &images[i], of->channel, &read, err));
+        if (read.image.units == 0)
+            continue;
+        switch (sample_bits(images[i].sample)) {
+        case 8:
+            IMGSTAT_TRY(launch_range<uint8_t>(device, &read, &of->range, err));
+            break;
+        case 16:
+            IMGSTAT_TRY(launch_range<uint16_t>(device, &read, &of->range, err));
+            break;
+        case 32:
+            IMGSTAT_TRY(launch_range<uint32_t>(device, &read, &of->range, err));
+            break;
+        default:
+            IMGSTAT_TRY(launch_range<uint64_t>(device, &read, &of->range, err));
+        }
+    }
+    return IMGSTAT_OK;
+}
+
+/* One count: its edges and bins in device memory, one read of the image. */
+static ImgstatResult count_one_range(CudaDevice *device, const ImagePro *image, RangeCount *count,
+                                     ImgstatError *err)
+{
+    const size_t n = count->n_bins, bytes = (2 * n + 1) * sizeof(uint64_t);
+    IMGSTAT_TRY(cuda_reserve(device, &device->scratch, bytes, false, err));
+    uint64_t *bins = (uint64_t *)device->scratch.memory, *edge = bins + n;
+    CUDA_TRY(device, err, cudaMemsetAsync(bins, 0, n * sizeof *bins, device->stream));
+    CUDA_TRY(device, err,
+             cudaMemcpyAsync(edge, count->edge, (n + 1) * sizeof *edge, cudaMemcpyHostToDevice,
+                             device->stream));
+    RangeRead read = {
+        {edge, bins, count->edge[0], count->edge[n], count->lo, count->per_bin, count->n_bins},
+        count->channel};
+    IMGSTAT_TRY(cuda_stage(device, image, 1, read_range, &read, err));
+    return add_counts(device, bins, n, count->bins, err); /* waits: edges are the caller's again */
+}
+
+ImgstatResult cuda_count_range(Device *base, const ImagePro *image, RangeCount *counts, size_t n,
+                               ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    CUDA_ENTER(device, err);
+    for (size_t i = 0; i < n; i++)
+        IMGSTAT_TRY(check_channel(image, counts[i].channel, err));
+    for (size_t i = 0; i < n; i++) {
+        if (counts[i].n_bins > 0)
+            IMGSTAT_TRY(count_one_range(device, image, &counts[i], err));
+    }
+    return IMGSTAT_OK;
+}
+
+struct GatherRead {
+    uint64_t low, high, capacity;
+    void *keys;
+    unsigned long long *found;
+    unsigned channel;
+};
+
+template <typename Raw, typename Key = uint64_t>
+static ImgstatResult launch_gather(CudaDevice *device, const ReadImage *read, const GatherRead *of,
+                                   ImgstatError *err)
+{
+    gather_keys<Raw><<<grid_size(device, read), THREADS, 0, device->stream>>>(
+        *read, of->low, of->high, of->capacity, (Key *)of->keys, of->found);
+    return cuda_launched(device, device->stream, "gather_keys", err);
+}
+
+ImgstatResult cuda_append_keys(CudaDevice *device, const ImagePro *image, uint16_t channel,
+                               uint64_t capacity, void *keys, unsigned long long *found,
+                               ImgstatError *err)
+{
+    const GatherRead of = {0, UINT64_MAX, capacity, keys, found, channel};
+    ReadImage read;
+    IMGSTAT_TRY(check_channel(image, channel, err));
+    IMGSTAT_TRY(read_image(device, image, channel, &read, err));
+    if (read.image.units == 0)
+        return IMGSTAT_OK;
+    return sample_bits(image->sample) == 32
+               ? launch_gather<uint32_t, uint32_t>(device, &read, &of, err)
+               : launch_gather<uint64_t, uint64_t>(device, &read, &of, err);
+}
+
+static ImgstatResult read_gather(void *context, CudaDevice *device, const ImagePro *images,
+                                 const uint32_t *origin, size_t n, ImgstatError *err)
+{
+    const GatherRead *of = (const GatherRead *)context;
+    (void)origin;
+    for (size_t i = 0; i < n; i++) {
+        ReadImage read;
+        IMGSTAT_TRY(read_image(device, &images[i], of->channel, &read, err));
+        if (read.image.units == 0)
+            continue;
+        switch (sample_bits(images[i].sample)) {
+        case 8:
+            IMGSTAT_TRY(launch_gather<uint8_t>(device, &read, of, err));
+            break;
+        case 16:
+            IMGSTAT_TRY(launch_gather<uint16_t>(device, &read, of, err));
+            break;
+        case 32:
+            IMGSTAT_TRY(launch_gather<uint32_t>(device, &read, of, err));
+            break;
+        default:
+            IMGSTAT_TRY(launch_gather<uint64_t>(device, &read, of, err));
+        }
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult gather_one(CudaDevice *device, const ImagePro *image, KeyGather *gather,
+                                ImgstatError *err)
+{
+    const size_t room = gather->capacity - gather->n;
+    size_t bytes;
+    if (!size_product(room + 1, sizeof(uint64_t), &bytes))
+        return error_memory(err, SIZE_MAX, "keys");
+    IMGSTAT_TRY(cuda_reserve(device, &device->scratch, bytes, false, err));
+    unsigned long long *found = (unsigned long long *)device->scratch.memory;
+    CUDA_TRY(device, err, cudaMemsetAsync(found, 0, sizeof *found, device->stream));
+    GatherRead read = {gather->lo, gather->hi, room, found + 1, found, gather->channel};
+    IMGSTAT_TRY(cuda_stage(device, image, 1, read_gather, &read, err));
+    uint64_t n = 0;
+    IMGSTAT_TRY(add_counts(device, (const uint64_t *)found, 1, &n, err));
+    const size_t take = n < room ? (size_t)n : room;
+    if (take > 0) {
+        CUDA_TRY(device, err,
+                 cudaMemcpyAsync(gather->keys + gather->n, read.keys, take * sizeof(uint64_t),
+                                 cudaMemcpyDeviceToHost, device->stream));
+        CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
+    }
+    if (n > room)
+        return error_set(err, IMGSTAT_ERR_ARG, "more keys in the range than there is room for");
+    gather->n += take;
+    return IMGSTAT_OK;
+}
+
+ImgstatResult cuda_gather(Device *base, const ImagePro *image, KeyGather *gathers, size_t n,
+                          ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    CUDA_ENTER(device, err);
+    for (size_t i = 0; i < n; i++) {
+        IMGSTAT_TRY(check_channel(image, gathers[i].channel, err));
+        if (gathers[i].n > gathers[i].capacity)
+            return error_set(err, IMGSTAT_ERR_ARG, "more keys gathered than there is room for");
+    }
+    for (size_t i = 0; i < n; i++)
+        IMGSTAT_TRY(gather_one(device, image, &gathers[i], err));
+    return IMGSTAT_OK;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/* ranks/leading.cu: counting wide samples by 16 bits of their keys where vectors can be read: all
+ * channels by the leading bits, as records have them, or those with given leading bits by the next
+ * ones. ranks/digits.cu does the rest. */
+#include "common/wide_sample.cuh"
+#include "device/measure.cuh"
+
+enum {
+    THREADS = 1024,
+    WARPS = THREADS / 32,
+    BINS = 65536,
+    SEGMENT = 128, /* neighbouring bins whose counters are in shared memory, or not, together */
+    SEGMENTS = BINS / SEGMENT,
+    CHANNELS = 4,
+    FEW_LANES = 12,
+    NONE = 0xFFFF
+};
+
+/* Of each segment of each channel the word of its first counter, or NONE. */
+struct Segments {
+    uint16_t word[CHANNELS * SEGMENTS];
+    uint32_t warp_total[WARPS];
+};
+
+extern __shared__ __align__(16) unsigned counter[];
+
+/* The leading 16 bits of the key; those of what is not finite lie beyond those of infinities. */
+template <int SAMPLE>
+static __device__ __forceinline__ uint32_t leading_of(typename WideType<SAMPLE>::Raw raw)
+{
+    typedef typename WideType<SAMPLE>::Raw Raw;
+    const int width = 8 * (int)sizeof(Raw);
+    const Raw sign = (Raw)1 << (width - 1);
+    if constexpr (SAMPLE == IMGSTAT_F32)
+        raw = __float_as_uint(__uint_as_float(raw) + 0.0f); /* +0 for -0 */
+    if constexpr (SAMPLE == IMGSTAT_F64)
+        raw = raw == sign ? 0 : raw;
+    if constexpr (WideType<SAMPLE>::FLOAT) {
+        const int32_t high = (int32_t)(raw >> (width - 32));
+        return ((uint32_t)high ^ ((uint32_t)(high >> 31) | 0x80000000u)) >> 16;
+    }
+    if constexpr (SAMPLE == IMGSTAT_I32 || SAMPLE == IMGSTAT_I64)
+        raw ^= sign;
+    return (uint32_t)(raw >> (width - 16));
+}
+
+/* Where a vector lies: units are rows of an image, or one row without gaps. */
+template <int SAMPLE> struct Stretch {
+    typedef typename WideType<SAMPLE>::Raw Raw;
+    const Raw *samples; /* of all channels, on a 16-byte boundary */
+    unsigned n;
+};
+
+template <int SAMPLE>
+static __device__ __forceinline__ Stretch<SAMPLE> stretch_at(const WorkImage &image, uint64_t unit,
+                                                             unsigned channels)
+{
+    typedef typename WideType<SAMPLE>::Raw Raw;
+    uint64_t row, place;
+    unit_place(image, unit, &row, &place);
+    const uint64_t x = place * PIECE;
+    Stretch<SAMPLE> stretch;
+    stretch.samples = (const Raw *)(image.pixels + row * image.pitch) + x * channels;
+    stretch.n = (unsigned)min((uint64_t)PIECE, image.row_pixels - x) * channels;
+    return stretch;
+}
+
+/* Gives counters to the segments that a sample of each thread is in, then to others as long as
+ * there are any. */
+template <int C, int SAMPLE>
+static __device__ void choose_segments(const WorkImage &image, uint32_t slots, Segments *segments)
+{
+    const unsigned t = threadIdx.x;
+    for (unsigned i = t; i < C * SEGMENTS; i += THREADS)
+        segments->word[i] = 0;
+    __syncthreads();
+    const uint64_t probe = (blockIdx.x + (uint64_t)gridDim.x * (t / 32)) % image.units;
+    const Stretch<SAMPLE> stretch = stretch_at<SAMPLE>(image, probe, C);
+    const unsigned pixel = t % 32 * 127 % (stretch.n / C);
+    for (unsigned c = 0; c < C; c++)
+        segments
+            ->word[c * SEGMENTS + leading_of<SAMPLE>(stretch.samples[pixel * C + c]) / SEGMENT] = 1;
+    __syncthreads();
+    /* A thread has C * SEGMENTS / THREADS neighbours, or one; seen ones come first. */
+    enum { EACH = (C * SEGMENTS + THREADS - 1) / THREADS };
+    const bool has = t * EACH < C * SEGMENTS;
+    unsigned seen = 0;
+    for (unsigned e = 0; has && e < EACH; e++)
+        seen += segments->word[t * EACH + e];
+    unsigned before = warp_inclusive(seen); /* in the warp; then exclusive in the block */
+    if (t % 32 == 31)
+        segments->warp_total[t / 32] = before;
+    before -= seen;
+    __syncthreads();
+    unsigned all = 0;
+    for (unsigned w = 0; w < WARPS; w++) {
+        before += w < t / 32 ? segments->warp_total[w] : 0;
+        all += segments->warp_total[w];
+    }
+    unsigned unseen = all + t * EACH - before;
+    for (unsigned e = 0; has && e < EACH; e++) {
+        const unsigned slot = segments->word[t * EACH + e] ? before++ : unseen++;
+        segments->word[t * EACH + e] = (uint16_t)(slot < slots ? slot * SEGMENT : NONE);
+    }
+    __syncthreads();
+}
+
+template <int SAMPLE> static __host__ __device__ __forceinline__ bool is_finite_lead(uint32_t lead)
+{
+    const ImgstatSample type = (ImgstatSample)SAMPLE;
+    const uint32_t bits = 8 * sizeof(typename WideType<SAMPLE>::Raw) - 16;
+    return !WideType<SAMPLE>::FLOAT || (lead > sample_key_infinity(type, true) >> bits &&
+                                        lead < sample_key_infinity(type, false) >> bits);
+}
+
+/* Counts what has no counter in shared memory: where most of a warp comes here, equal ones
+ * together, since they may all be. */
+static __device__ __forceinline__ void add_rare(uint64_t *bins, uint32_t index)
+{
+    const unsigned here = __activemask();
+    if (__popc(here) <= FEW_LANES) {
+        bin_add(&bins[index], 1);
+        return;
+    }
+    const unsigned peers = __match_any_sync(here, index);
+    if (threadIdx.x % 32 == (unsigned)__ffs((int)peers) - 1)
+        bin_add(&bins[index], (uint64_t)__popc(peers));
+}
+
+/* What is done with each sample of an image that is read as a whole. */
+template <int C, int SAMPLE, bool NODATA> struct Leading {
+    const WorkImage &image;
+    const Segments &segments;
+    uint64_t *bins;
+};
+
+template <int C, int SAMPLE, bool NODATA>
+static __device__ __forceinline__ void count_one(const Leading<C, SAMPLE, NODATA> &to, unsigned c,
+                                                 typename WideType<SAMPLE>::Raw raw)
+{
+    if (NODATA && sample_key((ImgstatSample)SAMPLE, raw) == to.image.nodata_key)
+        return;
+    const uint32_t lead = leading_of<SAMPLE>(raw);
+    const uint32_t word = to.segments.word[c * SEGMENTS + lead / SEGMENT];
+    if (word != NONE)
+        atomicAdd(&counter[word + lead % SEGMENT], 1u);
+    else if (is_finite_lead<SAMPLE>(lead))
+        add_rare(to.bins, c * BINS + lead);
+}
+
+template <int SAMPLE> struct Prefixed {
+    const WorkImage &image;
+    unsigned shift;
+    typename WideType<SAMPLE>::Raw prefix; /* of keys that count */
+    uint32_t words;
+    uint64_t *bins;
+};
+
+template <int SAMPLE>
+static __device__ __forceinline__ void count_one(const Prefixed<SAMPLE> &to, unsigned,
+                                                 typename WideType<SAMPLE>::Raw raw)
+{
+    typedef typename WideType<SAMPLE>::Raw Raw;
+    const Raw key = (Raw)sample_key((ImgstatSample)SAMPLE, raw);
+    if (key >> (to.shift + 16) != to.prefix || (to.image.has_nodata && key == to.image.nodata_key))
+        return;
+    const uint32_t digit = (uint32_t)(key >> to.shift) & 0xFFFFu;
+    if (digit < to.words)
+        atomicAdd(&counter[digit], 1u);
+    else
+        add_rare(to.bins, digit);
+}
+
+/* A warp reads its pieces of an image of C channels, LOADS vectors at a time. */
+template <int C, int SAMPLE, int LOADS, class Count>
+static __device__ __forceinline__ void count_all(const WorkImage &image, const Count &to)
+{
+    typedef typename WideType<SAMPLE>::Raw Raw;
+    typedef typename WideType<sizeof(Raw) == 4 ? IMGSTAT_U32 : IMGSTAT_U64>::Vector Vector;
+    enum { VECTOR = 16 / sizeof(Raw) };
+    const unsigned lane = threadIdx.x % 32;
+    unsigned channel[C]; /* of item k of a lane's first vector: channel[k % C] */
+#pragma unroll
+    for (unsigned k = 0; k < C; k++)
+        channel[k] = (lane * VECTOR + k) % C;
+    for (uint64_t unit = blockIdx.x * WARPS + threadIdx.x / 32; unit < image.units;
+         unit += (uint64_t)gridDim.x * WARPS) {
+        const Stretch<SAMPLE> stretch = stretch_at<SAMPLE>(image, unit, C);
+        const Vector *vectors = (const Vector *)stretch.samples;
+        const unsigned whole = stretch.n / (LOADS * 32 * VECTOR) * LOADS * 32;
+        for (unsigned first = lane; first < whole; first += LOADS * 32) {
+            Vector v[LOADS];
+#pragma unroll
+            for (int i = 0; i < LOADS; i++)
+                v[i] = __ldcs(vectors + first + i * 32);
+#pragma unroll
+            for (int i = 0; i < LOADS; i++)
+#pragma unroll
+                for (int e = 0; e < VECTOR; e++)
+                    count_one(to, channel[(i * 32 * VECTOR + e) % C], (Raw)vector_item(v[i], e));
+        }
+        for (unsigned i = whole * VECTOR + lane; i < stretch.n; i += 32)
+            count_one(to, i % C, stretch.samples[i]);
+    }
+}
+
+/*
+ * count_leading: counts the samples of all channels by the leading 16 bits of their keys.
+ *
+ *   Idea      32-bit counters in shared memory, by segments of 128 neighbouring bins; a block first
+ *             looks which segments samples are in, those have counters before others. Increments of
+ *             exactly 1 merge equal addresses of a warp. Infinite samples and NaN have bins of
+ * their own, which are dropped in the end, so the loop has no check. Work      about 12
+ * instructions a sample, two of them to shared memory. Memory    reads n samples once; adds up to
+ * 57,344 bins a block. Launch    one block of 1,024 an SM; warps take pieces of 4,096 pixels by
+ * turns. Requires  C channels, no mask, rows on 16-byte boundaries. A block counts fewer than 2^32.
+ *   Result    added to bins, of channel 0 and those after it.
+ */
+template <int C, int SAMPLE, bool NODATA>
+static __global__ void __launch_bounds__(THREADS, 1)
+    count_leading(const __grid_constant__ WorkImage image, uint32_t slots, uint64_t *bins)
+{
+    __shared__ Segments segments;
+    for (uint32_t i = threadIdx.x; i < slots * SEGMENT; i += THREADS)
+        counter[i] = 0;
+    choose_segments<C, SAMPLE>(image, slots, &segments);
+
+    const Leading<C, SAMPLE, NODATA> to = {image, segments, bins};
+    count_all<C, SAMPLE, C == 3 ? 3 : 4>(image, to);
+    __syncthreads(); /* all is counted */
+    for (uint32_t i = threadIdx.x; i < C * BINS; i += THREADS) {
+        const uint32_t lead = i % BINS, word = segments.word[i / SEGMENT];
+        if (word != NONE && is_finite_lead<SAMPLE>(lead) && counter[word + lead % SEGMENT])
+            bin_add(&bins[i], counter[word + lead % SEGMENT]);
+    }
+}
+
+/*
+ * count_prefixed: counts keys by 16 of their bits, among those whose leading bits are as asked.
+ *
+ *   Idea      Few samples have the prefix: a vector is loaded, compared and forgotten.
+ *   Work      about 8 instructions a sample.
+ *   Memory    reads n samples once; adds up to 65,536 bins a block.
+ *   Launch    as count_leading.
+ *   Requires  one channel, no mask, rows on 16-byte boundaries; a prefix that finite keys have.
+ *   Result    added to bins.
+ */
+template <int SAMPLE>
+static __global__ void __launch_bounds__(THREADS, 1)
+    count_prefixed(const __grid_constant__ WorkImage image, unsigned shift, uint64_t prefix,
+                   uint32_t words, uint64_t *bins)
+{
+    for (uint32_t i = threadIdx.x; i < words; i += THREADS)
+        counter[i] = 0;
+    __syncthreads();
+    const Prefixed<SAMPLE> to = {image, shift, (typename WideType<SAMPLE>::Raw)prefix, words, bins};
+    count_all<1, SAMPLE, 8>(image, to);
+    __syncthreads(); /* all is counted */
+    for (uint32_t i = threadIdx.x; i < words; i += THREADS) {
+        if (counter[i])
+            bin_add(&bins[i], counter[i]);
+    }
+}
+
+/* ---- Host side ------------------------------------------------------------------------------- */
+
+template <int C, int SAMPLE, bool NODATA>
+static ImgstatResult launch_leading(CudaDevice *device, const WorkImage *image, uint64_t *bins,
+                                    ImgstatError *err)
+{
+    const uint32_t room = ((uint32_t)device->max_shared - (uint32_t)sizeof(Segments)) / 4 / SEGMENT;
+    const uint32_t slots = room < C * SEGMENTS ? room : C * SEGMENTS;
+    const size_t bytes = (size_t)slots * SEGMENT * 4;
+    const uint64_t blocks = (image->units + WARPS - 1) / WARPS;
+    const uint64_t most = (uint64_t)device->properties.multiProcessorCount;
+    return cuda_launch(device, device->stream, "count_leading", count_leading<C, SAMPLE, NODATA>,
+                       (unsigned)(blocks < most ? blocks : most), THREADS, bytes, err, *image,
+                       slots, bins);
+}
+
+template <int C, int SAMPLE>
+static ImgstatResult launch_nodata(CudaDevice *device, const WorkImage *image, uint64_t *bins,
+                                   ImgstatError *err)
+{
+    return image->has_nodata ? launch_leading<C, SAMPLE, true>(device, image, bins, err)
+                             : launch_leading<C, SAMPLE, false>(device, image, bins, err);
+}
+
+template <int SAMPLE>
+static ImgstatResult launch_channels(CudaDevice *device, const WorkImage *image, uint64_t *bins,
+                                     ImgstatError *err)
+{
+    switch (image->channels) {
+    case 1:
+        return launch_nodata<1, SAMPLE>(device, image, bins, err);
+    case 2:
+        return launch_nodata<2, SAMPLE>(device, image, bins, err);
+    case 3:
+        return launch_nodata<3, SAMPLE>(device, image, bins, err);
+    default:
+        return launch_nodata<4, SAMPLE>(device, image, bins, err);
+    }
+}
+
+bool cuda_can_count_leading(const ImagePro *image)
+{
+    return !sample_is_narrow(image->sample) && image->channels <= CHANNELS && !image->mask &&
+           image->device.address % 16 == 0 && (image->pitch % 16 == 0 || image_is_flat(image));
+}
+
+ImgstatResult cuda_count_leading(CudaDevice *device, const ImagePro *image, uint64_t *bins,
+                                 ImgstatError *err)
+{
+    WorkImage work;
+    work_describe(&work, image, PIECE, false, false);
+    if (work.units == 0)
+        return IMGSTAT_OK;
+    switch (image->sample) {
+    case IMGSTAT_U32:
+        return launch_channels<IMGSTAT_U32>(device, &work, bins, err);
+    case IMGSTAT_I32:
+        return launch_channels<IMGSTAT_I32>(device, &work, bins, err);
+    case IMGSTAT_F32:
+        return launch_channels<IMGSTAT_F32>(device, &work, bins, err);
+    case IMGSTAT_U64:
+        return launch_channels<IMGSTAT_U64>(device, &work, bins, err);
+    case IMGSTAT_I64:
+        return launch_channels<IMGSTAT_I64>(device, &work, bins, err);
+    default:
+        return launch_channels<IMGSTAT_F64>(device, &work, bins, err);
+    }
+}
+
+template <int SAMPLE>
+static ImgstatResult launch_prefixed(CudaDevice *device, const WorkImage *image, unsigned shift,
+                                     uint64_t prefix, uint64_t *bins, ImgstatError *err)
+{
+    const unsigned width = 8 * sizeof(typename WideType<SAMPLE>::Raw);
+    const uint64_t rest = prefix >> (width - shift - 16); /* beyond the key: nothing has it */
+    if (rest != 0 || !is_finite_lead<SAMPLE>((uint32_t)(prefix << (shift + 16) >> (width - 16))))
+        return IMGSTAT_OK;
+    const uint32_t room = (uint32_t)device->max_shared / 4 - 256, words = room < BINS ? room : BINS;
+    const uint64_t blocks = (image->units + WARPS - 1) / WARPS;
+    const uint64_t most = (uint64_t)device->properties.multiProcessorCount;
+    return cuda_launch(device, device->stream, "count_prefixed", count_prefixed<SAMPLE>,
+                       (unsigned)(blocks < most ? blocks : most), THREADS, (size_t)words * 4, err,
+                       *image, shift, prefix, words, bins);
+}
+
+ImgstatResult cuda_count_prefixed(CudaDevice *device, const ImagePro *image, unsigned shift,
+                                  uint64_t prefix, uint64_t *bins, ImgstatError *err)
+{
+    WorkImage work;
+    if (shift + 16 == sample_bits(image->sample))
+        return prefix ? IMGSTAT_OK : cuda_count_leading(device, image, bins, err);
+    work_describe(&work, image, PIECE, false, false);
+    if (work.units == 0)
+        return IMGSTAT_OK;
+    switch (image->sample) {
+    case IMGSTAT_U32:
+        return launch_prefixed<IMGSTAT_U32>(device, &work, shift, prefix, bins, err);
+    case IMGSTAT_I32:
+        return launch_prefixed<IMGSTAT_I32>(device, &work, shift, prefix, bins, err);
+    case IMGSTAT_F32:
+        return launch_prefixed<IMGSTAT_F32>(device, &work, shift, prefix, bins, err);
+    case IMGSTAT_U64:
+        return launch_prefixed<IMGSTAT_U64>(device, &work, shift, prefix, bins, err);
+    case IMGSTAT_I64:
+        return launch_prefixed<IMGSTAT_I64>(device, &work, shift, prefix, bins, err);
+    default:
+        return launch_prefixed<IMGSTAT_F64>(device, &work, shift, prefix, bins, err);
+    }
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* page.h: the transform of one page. */
+#ifndef IMGSTAT_TRANSFORM_PAGE_H
+#define IMGSTAT_TRANSFORM_PAGE_H
+
+#include "codec/encoder.h"
+#include "transform/file.h"
+
+/* Whether a page holds the transparency mask of another page: it is copied, never measured. */
+bool page_is_mask(const ImgstatPage *page);
+
+/* Measures the page that the decoder has selected, makes its transfer unless the pipeline has one,
+ * maps it and writes it. made: NULL, or takes the transfer if one was made here; the caller's then.
+ */
+ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
+                             Encoder *encoder, Transfer **made, ImgstatError *err);
+
+#endif

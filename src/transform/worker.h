@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* worker.h: a device, threads and buffers that transform one file after another. */
+#ifndef IMGSTAT_TRANSFORM_WORKER_H
+#define IMGSTAT_TRANSFORM_WORKER_H
+
+#include "base/thread_pool.h"
+#include "codec/deflate.h"
+#include "measure/page_reader.h"
+#include "transfer/transfer.h"
+
+/* Used by one thread at a time. */
+typedef struct TransformWorker {
+    Device *device;
+    ThreadPool *pool;
+    BandMemory in, indices, out;
+    Deflaters *deflaters;
+    Transfer *with_nodata; /* last result of transfer_with_nodata, or NULL */
+    TransferId *given;     /* identity of the transfer that it was made from */
+    uint64_t reserved;     /* bytes of the batch's memory budget: buffers and the file at hand */
+    Cancel cancel;
+} TransformWorker;
+
+ImgstatResult worker_open(const char *device, unsigned threads, Cancel cancel, TransformWorker *out,
+                          ImgstatError *err);
+void worker_close(TransformWorker *worker); /* contents only */
+/* Frees the buffers that exceed `bytes`. Below 5 MiB the heap returns to the system as well. */
+void worker_trim(TransformWorker *worker, uint64_t bytes);
+/* Destroys with_nodata. */
+void worker_forget_nodata(TransformWorker *worker);
+/* Limits the threads of the device, for one file. */
+void worker_use_threads(TransformWorker *worker, unsigned threads);
+
+#endif

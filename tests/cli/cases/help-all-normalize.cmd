@@ -1,0 +1,1 @@
+imgstat normalize --help-all

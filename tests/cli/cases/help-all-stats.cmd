@@ -1,0 +1,1 @@
+imgstat stats --help-all

@@ -1,0 +1,1 @@
+imgstat --percentile 50 --csv good-1x1.png

@@ -1,0 +1,1 @@
+imgstat --mode photo.tif

@@ -1,0 +1,1 @@
+imgstat --percentiels 5 photo.tif; imgstat hist --clahe photo.tif; imgstat equalize --griid=4,4 photo.tif -o "$TMP/o.tif"; imgstat --ma 5 photo.tif; imgstat --json=5 photo.tif; imgstat --bins; imgstat -x photo.tif; imgstat -qx photo.tif

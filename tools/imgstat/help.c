@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* help.c: the help of the program and of its commands. */
+#include "help.h"
+#include "option_table.h"
+#include "text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE = 79, TEXT_COLUMN = 28, NAME_INDENT = 6 };
+
+/* Writes words from `column` on, in lines that begin at `left`; returns the column behind them. */
+static int put_words(FILE *out, const char *text, int left, int column)
+{
+    while (*text != '\0') {
+        const int length = (int)strcspn(text, " ");
+        const bool first = column == left;
+        if (!first && column + 1 + length > LINE) {
+            fprintf(out, "\n%*s", left, "");
+            column = left;
+        } else if (!first) {
+            fputc(' ', out);
+            column++;
+        }
+        fwrite(text, 1, (size_t)length, out);
+        column += length;
+        text += length + (text[length] == ' ');
+    }
+    return column;
+}
+
+static void put_option(FILE *out, const Option *option)
+{
+    char name[48];
+    int length =
+        snprintf(name, sizeof name, "--%s%s%s", option->name, option->argument != NULL ? "=" : "",
+                 option->argument != NULL ? option->argument : "");
+    if (option->letter != 0)
+        fprintf(out, "  -%c, %s", option->letter, name);
+    else
+        fprintf(out, "%*s%s", NAME_INDENT, "", name);
+    length += NAME_INDENT;
+    if (length + 2 > TEXT_COLUMN) {
+        fputc('\n', out);
+        length = 0;
+    }
+    fprintf(out, "%*s", TEXT_COLUMN - length, "");
+    int column = put_words(out, option->help, TEXT_COLUMN, TEXT_COLUMN);
+    if (option->otherwise != NULL) {
+        char *const text = text_alloc(strlen(option->otherwise) + sizeof "(default: )");
+        sprintf(text, "(default: %s)", option->otherwise);
+        column = put_words(out, text, TEXT_COLUMN, column);
+        free(text);
+    }
+    fputc('\n', out);
+}
+
+/* The options of a group: true if there were any. command: N_COMMANDS for the program itself. */
+static bool put_group(FILE *out, unsigned command, OptionGroup group, bool all)
+{
+    bool any = false;
+    for (size_t i = 0; i < option_table_n; i++) {
+        const Option *const option = &option_table[i];
+        if (option->group != group || (option->commands >> command & 1) == 0 ||
+            (option->rare && !all))
+            continue;
+        if (!any && group != GROUP_HELP)
+            fprintf(out, "%s:\n", group_names[group]);
+        any = true;
+        put_option(out, option);
+    }
+    return any;
+}
+
+void help_program(FILE *out)
+{
+    fputs("Usage: imgstat [stats] [OPTION...] FILE|DIR...\n"
+          "       imgstat COMMAND [OPTION...] ...\n"
+          "       imgstat help [COMMAND]\n\n"
+          "Measure PNG and TIFF images, and make their contrast comparable.\n\n"
+          "Commands:\n",
+          out);
+    for (int i = 0; i < N_COMMANDS; i++)
+        fprintf(out, "  %-9s  %s\n", command_table[i].name, command_table[i].summary);
+    fputs("\nTo measure a file that is named like a command, write ./stats.\n\n", out);
+    put_group(out, N_COMMANDS, GROUP_HELP, false);
+    fputs("\n"
+          "Examples:\n"
+          "  imgstat photo.tif\n"
+          "  imgstat stats --json --recursive scans > scans.jsonl\n"
+          "  imgstat hist --plot photo.svg photo.tif\n"
+          "  imgstat equalize photo.tif -o equalized.tif\n",
+          out);
+}
+
+static void put_input(FILE *out, CommandInput input)
+{
+    if (input == INPUT_NONE)
+        return;
+    fputs("A directory means the files in it that end in .png, .tif, .tiff, .gtiff,\n", out);
+    fputs(input == INPUT_READ ? ".btf or .tf8, sorted. - is standard input. FILE[N] is page N of "
+                                "FILE, counted\nfrom 0.\n"
+                              : ".btf or .tf8, sorted; OUT is then a folder that mirrors it. - is "
+                                "standard input,\nand as OUT standard output. FILE[N] is page N of "
+                                "FILE, counted from 0.\n",
+          out);
+    fputs("Exit status: 0 all good, 1 some input failed, 2 wrong usage,\n"
+          "130 interrupted.\n\n",
+          out);
+}
+
+void help_command(FILE *out, Command command, bool all)
+{
+    const CommandInfo *const info = &command_table[command];
+    fprintf(out, "Usage: imgstat %s [OPTION...]%s%s\n%s\n\n", info->name,
+            info->operands != NULL ? " " : "", info->operands != NULL ? info->operands : "",
+            info->purpose);
+    for (int group = 0; group < N_GROUPS; group++)
+        if (put_group(out, command, (OptionGroup)group, all))
+            fputc('\n', out);
+    put_input(out, info->input);
+    fputs("Examples:\n", out);
+    for (size_t i = 0; i < sizeof info->examples / sizeof info->examples[0]; i++)
+        fprintf(out, "  %s\n", info->examples[i]);
+}

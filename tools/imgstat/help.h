@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* help.h: what the table of options says, for people and for shells. */
+#ifndef IMGSTAT_TOOLS_HELP_H
+#define IMGSTAT_TOOLS_HELP_H
+
+#include "options.h"
+
+#include <stdio.h>
+
+/* Of the program as a whole: "imgstat --help". */
+void help_program(FILE *out);
+/* Of a command: its everyday options, or all of them. */
+void help_command(FILE *out, Command command, bool all);
+/* The sections of the manual page that list options, in roff. */
+void help_manual(FILE *out);
+/* A completion script for "bash", "zsh" or "fish"; false for another shell. */
+bool help_completion(FILE *out, const char *shell);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* option_set.c: output styles, methods, and names of outputs. */
+#include "option_set.h"
+#include "option_value.h"
+#include "text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool set_style(const char *command, Options *o, OutputStyle style)
+{
+    if (o->style != OUTPUT_PEOPLE && o->style != style)
+        return usage_error(command, "--json and --csv exclude each other");
+    o->style = style;
+    return true;
+}
+
+bool set_json(const char *command, const char *text, Options *o)
+{
+    (void)text;
+    return set_style(command, o, OUTPUT_JSON);
+}
+
+bool set_csv(const char *command, const char *text, Options *o)
+{
+    (void)text;
+    return set_style(command, o, OUTPUT_CSV);
+}
+
+bool set_help(const char *command, const char *text, Options *o)
+{
+    (void)command;
+    (void)text;
+    o->help = HELP_EVERYDAY;
+    return true;
+}
+
+bool set_help_all(const char *command, const char *text, Options *o)
+{
+    (void)command;
+    (void)text;
+    o->help = HELP_ALL;
+    return true;
+}
+
+/* ---- Methods ----------------------------------------------------------------------------------
+ */
+
+static bool set_transform(const char *command, TransformOptions *t, ImgstatTransform transform)
+{
+    if (t->has_method && t->method.transform != transform)
+        return usage_error(command, "two methods exclude each other");
+    t->has_method = true;
+    t->method.transform = transform;
+    return true;
+}
+
+bool set_gamma(const char *command, const char *text, Options *o)
+{
+    TransformOptions *const t = &o->transform;
+    t->has_gamma = true;
+    if (!value_real(text, &t->method.gamma) || !(t->method.gamma > 0))
+        return usage_error(command, "--gamma takes a number above 0, such as 2.2, not '%s'", text);
+    return set_transform(command, t, IMGSTAT_GAMMA);
+}
+
+bool set_clip(const char *command, const char *text, Options *o)
+{
+    ImgstatMethod *const method = &o->transform.method;
+    method->has_clip = true;
+    if (!value_pair(text, &method->clip_lo, &method->clip_hi) || method->clip_lo < 0 ||
+        method->clip_hi < 0 || method->clip_lo + method->clip_hi >= 100)
+        return usage_error(command,
+                           "--clip takes two percentages that leave something, such as 0.5,0.5, "
+                           "not '%s'",
+                           text);
+    return set_transform(command, &o->transform, IMGSTAT_PERCENTILE);
+}
+
+bool set_mean(const char *command, const char *text, Options *o)
+{
+    o->transform.has_mean = true;
+    if (!value_real(text, &o->transform.method.mean))
+        return usage_error(command, "--mean takes a number, such as 128, not '%s'", text);
+    return set_transform(command, &o->transform, IMGSTAT_MEANSTD);
+}
+
+bool set_stddev(const char *command, const char *text, Options *o)
+{
+    double *const stddev = &o->transform.method.stddev;
+    o->transform.has_stddev = true;
+    if (!value_real(text, stddev) || *stddev < 0)
+        return usage_error(command, "--stddev takes a number not below 0, such as 40, not '%s'",
+                           text);
+    return set_transform(command, &o->transform, IMGSTAT_MEANSTD);
+}
+
+static bool set_mean_stddev(const char *command, const char *text, Options *o)
+{
+    TransformOptions *const t = &o->transform;
+    t->has_mean = t->has_stddev = true;
+    if (!value_pair(text, &t->method.mean, &t->method.stddev) || t->method.stddev < 0)
+        return usage_error(command, "meanstd takes M,S, a mean and a deviation, not '%s'", text);
+    return set_transform(command, t, IMGSTAT_MEANSTD);
+}
+
+bool set_match(const char *command, const char *text, Options *o)
+{
+    o->transform.reference = text;
+    return set_transform(command, &o->transform, IMGSTAT_MATCH);
+}
+
+bool set_clahe(const char *command, const char *text, Options *o)
+{
+    (void)text;
+    return set_transform(command, &o->transform, IMGSTAT_CLAHE);
+}
+
+/* "gamma", "gamma=2.2"; a colon or a blank separates as well. */
+bool set_method(const char *command, const char *text, Options *o)
+{
+    static const struct {
+        const char *name;
+        ImgstatTransform transform;
+        bool (*set)(const char *command, const char *text, Options *o);
+    } methods[] = {{"stretch", IMGSTAT_STRETCH, NULL},
+                   {"percentile", IMGSTAT_PERCENTILE, set_clip},
+                   {"meanstd", IMGSTAT_MEANSTD, set_mean_stddev},
+                   {"gamma", IMGSTAT_GAMMA, set_gamma},
+                   {"match", IMGSTAT_MATCH, set_match}};
+    const size_t length = strcspn(text, "=: ");
+    const char *const value = text[length] != '\0' ? text + length + 1 : NULL;
+    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+        if (strlen(methods[i].name) != length || memcmp(methods[i].name, text, length) != 0)
+            continue;
+        if (value == NULL)
+            return set_transform(command, &o->transform, methods[i].transform);
+        if (methods[i].set != NULL)
+            return methods[i].set(command, value, o);
+    }
+    return usage_error(command,
+                       "--method is stretch, percentile, meanstd, gamma or match, not '%s'", text);
+}
+
+bool set_grid(const char *command, const char *text, Options *o)
+{
+    double x = 0, y = 0;
+    o->transform.has_grid = true;
+    const bool one = value_real(text, &x);
+    if (one)
+        y = x;
+    if ((!one && !value_pair(text, &x, &y)) || !(x >= 1 && x <= 65536 && y >= 1 && y <= 65536) ||
+        x != (uint32_t)x || y != (uint32_t)y)
+        return usage_error(command, "--grid takes X,Y, two whole numbers from 1 to 65536, not '%s'",
+                           text);
+    o->transform.method.tiles_x = (uint32_t)x;
+    o->transform.method.tiles_y = (uint32_t)y;
+    return true;
+}
+
+bool set_clip_limit(const char *command, const char *text, Options *o)
+{
+    double *const limit = &o->transform.method.clip_limit;
+    o->transform.has_grid = true;
+    if (!value_real(text, limit) || !(*limit > 0))
+        return usage_error(command, "--clip-limit takes a number above 0, not '%s'", text);
+    return true;
+}
+
+/* ---- Outputs ----------------------------------------------------------------------------------
+ */
+
+/* Under its own name a file that standard output leads to would be refused, as it exists. */
+static const char *output_name(const char *name)
+{
+    return strcmp(name, "/dev/stdout") == 0 ? "-" : name;
+}
+
+bool set_save_transfer(const char *command, const char *text, Options *o)
+{
+    (void)command;
+    o->transform.save_transfer = output_name(text);
+    return true;
+}
+
+bool set_output(const char *command, const char *text, Options *o)
+{
+    (void)command;
+    o->transform.output = output_name(text);
+    return true;
+}
+
+bool set_format(const char *command, const char *text, Options *o)
+{
+    unsigned place;
+    if (!value_word(command, "--format", strcmp(text, "tif") == 0 ? "tiff" : text, "png tiff",
+                    &place))
+        return false;
+    o->transform.write.format = place == 0 ? "png" : "tiff";
+    return true;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* option_set.h: options whose value decides about more than one member of Options. Each returns
+ * false after a usage error. */
+#ifndef IMGSTAT_TOOLS_OPTION_SET_H
+#define IMGSTAT_TOOLS_OPTION_SET_H
+
+#include "options.h"
+
+bool set_json(const char *command, const char *text, Options *options);
+bool set_csv(const char *command, const char *text, Options *options);
+bool set_help(const char *command, const char *text, Options *options);
+bool set_help_all(const char *command, const char *text, Options *options);
+
+bool set_method(const char *command, const char *text, Options *options);
+bool set_clip(const char *command, const char *text, Options *options);
+bool set_mean(const char *command, const char *text, Options *options);
+bool set_stddev(const char *command, const char *text, Options *options);
+bool set_gamma(const char *command, const char *text, Options *options);
+bool set_match(const char *command, const char *text, Options *options);
+bool set_clahe(const char *command, const char *text, Options *options);
+bool set_grid(const char *command, const char *text, Options *options);
+bool set_clip_limit(const char *command, const char *text, Options *options);
+
+bool set_save_transfer(const char *command, const char *text, Options *options);
+bool set_output(const char *command, const char *text, Options *options);
+bool set_format(const char *command, const char *text, Options *options);
+
+#endif
