@@ -4,6 +4,7 @@
 #include "cpu/clahe_levels.h"
 
 #include "helper_transform.h"
+#include "support.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -18,14 +19,14 @@ static void draw_tables(uint64_t *seed, uint32_t bins)
 {
     for (int t = 0; t < 4; t++)
         for (uint32_t k = 0; k < bins; k++)
-            tables[t][k] = seeded_next(seed) % 9 ? (uint32_t)(seeded_next(seed) % bins) : bins - 1;
+            tables[t][k] = splitmix64(seed) % 9 ? (uint32_t)(splitmix64(seed) % bins) : bins - 1;
 }
 
 /* Weights that OpenCV has for tiles of so many pixels, halves and all or nothing among them. */
 static float draw_weight(uint64_t *seed)
 {
-    const uint64_t tile = 1 + seeded_next(seed) % 700;
-    const float at = (float)(seeded_next(seed) % (tile * 8)) * (1.0f / (float)tile) - 0.5f;
+    const uint64_t tile = 1 + splitmix64(seed) % 700;
+    const float at = (float)(splitmix64(seed) % (tile * 8)) * (1.0f / (float)tile) - 0.5f;
     return at - floorf(at);
 }
 
@@ -48,9 +49,9 @@ static void mix(const ClaheLevelsLoops *loops, uint64_t *seed, uint32_t bins, si
     uint16_t place[MOST + GUARD], out[MOST + GUARD];
     float weight[MOST + GUARD];
     const float y_weight = draw_weight(seed);
-    const size_t off = seeded_next(seed) % 16;
+    const size_t off = splitmix64(seed) % 16;
     for (size_t i = 0; i < n; i++) {
-        place[off + i] = (uint16_t)(begin + seeded_next(seed) % (end - begin));
+        place[off + i] = (uint16_t)(begin + splitmix64(seed) % (end - begin));
         weight[off + i] = draw_weight(seed);
     }
     memset(out, 0xA5, sizeof out);
@@ -73,12 +74,12 @@ static void mix_grays(const ClaheLevelsLoops *loops, uint64_t *seed, size_t begi
 {
     uint16_t place[MOST + GUARD], out[MOST + GUARD];
     double part[MOST + GUARD];
-    const double tile = (double)(1 + seeded_next(seed) % 700);
+    const double tile = (double)(1 + splitmix64(seed) % 700);
     const double y_part = floor(tile * 0.37) / tile;
-    const size_t off = seeded_next(seed) % 16;
+    const size_t off = splitmix64(seed) % 16;
     for (size_t i = 0; i < n; i++) {
-        place[off + i] = (uint16_t)(begin + seeded_next(seed) % (end - begin));
-        part[off + i] = (double)(seeded_next(seed) % (uint64_t)tile) / tile;
+        place[off + i] = (uint16_t)(begin + splitmix64(seed) % (end - begin));
+        part[off + i] = (double)(splitmix64(seed) % (uint64_t)tile) / tile;
     }
     memset(out, 0xA5, sizeof out);
     loops->skimage(joined, place + off, n, part + off, y_part, out + off);
@@ -100,8 +101,8 @@ static size_t compare(CpuLevel level)
     size_t compared = 0;
     for (uint32_t round = 0; round < 40; round++) {
         const uint32_t bins = round % 2 ? 256 : PLACES;
-        const size_t begin = round < 4 ? 0 : seeded_next(&seed) % bins;
-        const size_t end = round < 4 ? bins : begin + 1 + seeded_next(&seed) % (bins - begin);
+        const size_t begin = round < 4 ? 0 : splitmix64(&seed) % bins;
+        const size_t end = round < 4 ? bins : begin + 1 + splitmix64(&seed) % (bins - begin);
         draw_tables(&seed, bins);
         join(loops, begin, end);
         for (size_t n = 0; n <= MOST; n += n < 40 ? 1 : 13, compared += n)
