@@ -61,8 +61,8 @@ typedef struct Codes {
     uint32_t count[2][GROUPS + 1];
 } Codes;
 
-LOOP void find_codes(ImgstatSample sample, const Mem32 *x, size_t n, size_t stride,
-                     const uint16_t *slot, uint32_t none, Codes *out)
+FORCE_INLINE void find_codes(ImgstatSample sample, const Mem32 *x, size_t n, size_t stride,
+                             const uint16_t *slot, uint32_t none, Codes *out)
 {
     uint32_t *code = out->code + out->n;
     for (size_t i = 0; i < n; i++) {
