@@ -38,8 +38,7 @@ typedef struct CpuThread {
     CpuExtrema *extrema; /* a channel each */
     uint32_t *counts;    /* laid out by CpuCounting */
     LoopChoice choice;   /* how the image is counted */
-    CandidateKeys *aside; /* of all threads; NULL: none */
-    void *scratch;        /* CPU_SCRATCH bytes on a 64-byte boundary, for the loop that runs */
+    void *scratch;       /* CPU_SCRATCH bytes on a 64-byte boundary, for the loop that runs */
 } CpuThread;
 
 /* Grown memory: kept by the device, so that a batch does not allocate per image. */
@@ -47,8 +46,6 @@ typedef struct CpuMemory {
     void *memory;
     size_t bytes;
 } CpuMemory;
-
-typedef struct CpuWindows CpuWindows;
 
 typedef struct CpuDevice {
     Device base;
@@ -61,7 +58,6 @@ typedef struct CpuDevice {
     CpuMemory *tallies;
     CpuMemory *counts;      /* all zero between calls */
     CpuMemory plan;         /* of the tasks of a call */
-    CpuWindows *windows;    /* between windows_begin and windows_end */
     ImgstatDeviceInfo info; /* asking the processor takes long in a virtual machine */
 } CpuDevice;
 
@@ -99,13 +95,6 @@ LoopWords cpu_word_counters(uint32_t *counts, unsigned channels);
 void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *rect,
                       CpuCounting counting);
 
-/* Sets aside what is wanted of n <= 2^14 valid wide samples at x, `channels` interleaved. */
-void cpu_aside_samples(CandidateKeys *aside, const CpuLoops *loops, ImgstatSample sample,
-                       const unsigned char *x, size_t n, unsigned channels, void *scratch);
-/* The same for keys of valid samples of one of the channels. */
-void cpu_aside_keys(CandidateKeys *aside, uint16_t channels, uint16_t channel, const uint64_t *keys,
-                    size_t n);
-
 /* cpu/apply.c: calls use for slices of rows of both images by all threads; the first error. */
 typedef ImgstatResult CpuSlice(const void *context, const ImagePro *from, ImagePro *to,
                                ImgstatError *err);
@@ -123,10 +112,6 @@ ImgstatResult cpu_count_range(Device *device, const ImagePro *image, RangeCount 
                               ImgstatError *err);
 ImgstatResult cpu_gather(Device *device, const ImagePro *image, KeyGather *gathers, size_t n,
                          ImgstatError *err);
-ImgstatResult cpu_windows_begin(Device *device, ImgstatSample sample, uint16_t channels,
-                                const KeyWindow *windows, size_t n, ImgstatError *err);
-ImgstatResult cpu_windows_add(Device *device, const ImagePro *image, ImgstatError *err);
-ImgstatResult cpu_windows_end(Device *device, KeyWindow *windows, size_t n, ImgstatError *err);
 ImgstatResult cpu_central(Device *device, const ImagePro *image, const double *center, Central *out,
                           ImgstatError *err);
 ImgstatResult cpu_apply(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,

@@ -23,6 +23,15 @@ typedef struct TransferInput {
 
 /* Shape of the page that a decoder has selected. */
 TransferShape shape_of_page(const Decoder *decoder);
+
+/* What an estimate of memory asks of a page. */
+typedef struct PageToMeasure {
+    uint32_t width, height;
+    TransferShape shape;
+    uint64_t band_bytes; /* of its least bands, and of what its decoder holds */
+} PageToMeasure;
+
+PageToMeasure page_to_measure(const Decoder *decoder);
 TransferShape shape_of_image(const ImagePro *image, int16_t alpha);
 
 ImgstatResult transfer_input_create(const ImgstatMethod *method, const TransferShape *shape,
@@ -45,7 +54,7 @@ ImgstatResult transfer_input_pass(const TransferInput *survey, Bands *bands,
                                   const TransferShape *shape, const ReadRequest *pass,
                                   ImgstatError *err);
 /* reader: reads all images through transfer_input_pass. */
-ImgstatResult transfer_input_finish(TransferInput *survey, PixelSource reader, ImgstatError *err);
+ImgstatResult transfer_input_finish(TransferInput *survey, FurtherReads reader, ImgstatError *err);
 
 /* All of it for one image. */
 ImgstatResult transfer_input_image(const ImgstatMethod *method, Bands *bands,
