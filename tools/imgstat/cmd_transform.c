@@ -2,13 +2,13 @@
 /* cmd_transform.c: normalize, equalize and apply: from inputs to a batch of the library. */
 #include "base/error.h"
 #include "commands.h"
-#include "cpu/map_rows.h"
 #include "heap.h"
 #include "outputs.h"
 #include "plan.h"
 #include "progress.h"
 #include "status.h"
 #include "text.h"
+#include "transfer/transfer.h"
 #include "transform/page.h"
 
 #include <stdio.h>
@@ -125,7 +125,7 @@ static bool foresee(const Options *o, const ImgstatTransfer *given, const Imgsta
             continue;
         const ImagePro image = {
             .channels = page.channels, .sample = page.sample, .bits = page.bits};
-        result = apply_check(given, &image, page.alpha, &error);
+        result = transfer_check_image(given, &image, page.alpha, &error);
         result = error_name(&error, result, job->input);
     }
     imgstat_file_close(file);
