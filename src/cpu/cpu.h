@@ -118,10 +118,10 @@ ImgstatResult cpu_apply(Device *device, const ImgstatTransfer *transfer, const I
                         int16_t alpha, ImagePro *to, ImgstatError *err);
 ImgstatResult cpu_measure_luma(Device *device, const ImagePro *image, const DeviceRecord *record,
                                ImgstatError *err);
-ImgstatResult cpu_clahe_read(Device *device, ClahePage *adapt, const ImagePro *band,
+ImgstatResult cpu_clahe_read(Device *device, ClahePage *page, const ImagePro *band,
                              ImgstatError *err);
-ImgstatResult cpu_clahe_finish(Device *device, ClahePage *adapt, ImgstatError *err);
-ImgstatResult cpu_clahe_apply(Device *device, const ClahePage *adapt, const ImagePro *from,
+ImgstatResult cpu_clahe_finish(Device *device, ClahePage *page, ImgstatError *err);
+ImgstatResult cpu_clahe_apply(Device *device, const ClahePage *page, const ImagePro *from,
                               ImagePro *to, ImgstatError *err);
 ImgstatResult cpu_transform_create(Device *device, const ImgstatMethod *method,
                                    const struct TransferShape *shape, uint64_t pixels,
