@@ -167,15 +167,15 @@ Test(warnings, each_sentence_once)
 {
     DecodeHeard heard = {0};
     Warnings warnings = {.warn = decode_hear, .context = &heard, .name = "a\nb.tif"};
-    warnings_tell(&warnings, "row %d", 1);
-    warnings_tell(&warnings, "row %d", 1);
+    warnings_report(&warnings, "row %d", 1);
+    warnings_report(&warnings, "row %d", 1);
     cr_assert_eq(heard.n, 1);
     cr_assert_not_null(strstr(heard.last, ": row 1"));
     cr_assert_null(strchr(heard.last, '\n'), "control characters are masked");
-    warnings_tell(&warnings, "row %d", 2);
+    warnings_report(&warnings, "row %d", 2);
     cr_assert_eq(heard.n, 2);
     for (int i = 0; i < 1000; i++)
-        warnings_tell(&warnings, "row %d", i);
+        warnings_report(&warnings, "row %d", i);
     cr_assert_leq(heard.n, 40, "a damaged file does not flood");
     warnings_release(&warnings);
 }

@@ -152,7 +152,7 @@ static size_t check(const Shape *shape, uint64_t chunk_limit, const ImgstatMeasu
     imgstat_image_release(&image);
     cr_assert_eq(imgstat_measure_file(device, file, 0, how, &planes, &err), IMGSTAT_OK, "%s",
                  err.message);
-    cr_assert_eq(file->decoder->planes, apart ? shape->samples : 0);
+    cr_assert_eq(file->decoder->caps.planes, apart ? shape->samples : 0);
     cr_assert_eq(imgstat_record_channels(planes), shape->samples);
     cr_assert_gt(measure_compare(pixels, planes), 0);
     imgstat_record_destroy(pixels);

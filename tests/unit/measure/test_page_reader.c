@@ -21,23 +21,34 @@ typedef struct MemoryDecoder {
     uint32_t most_rows;
     uint64_t rows;
     uint32_t fail_at; /* row whose reading fails; UINT32_MAX: none */
-    bool anywhere;
-    uint32_t fetch_at; /* the same for read_at and chunk_at */
+    bool random_rows;
+    uint32_t band_rows;
+    uint32_t fetch_at; /* the same for read_at and tile_at */
     atomic_uint fetched;
-    uint32_t chunk_width, chunk_height; /* 0: none */
-    unsigned char *chunk[4];            /* a thread each */
+    uint32_t tile_width, tile_height; /* 0: none */
+    unsigned char *tile[4];           /* a thread each */
 } MemoryDecoder;
+
+static const char *const names[] = {"a", "b", "c", "d"};
 
 static ImgstatResult memory_select(Decoder *decoder, uint32_t page, ImgstatError *err)
 {
     if (page > 0)
         return error_set(err, IMGSTAT_ERR_ARG, "there is one page");
     MemoryDecoder *const m = (MemoryDecoder *)decoder;
-    decoder->next_row = 0;
-    decoder->anywhere = m->anywhere;
-    decoder->chunk_width = m->chunk_width;
-    decoder->chunk_height = m->chunk_height;
+    decoder->channel_names = names;
     decoder->page.width += m->selects++ > 0 ? m->wider : 0;
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult memory_plan(Decoder *decoder, ImgstatError *err)
+{
+    const MemoryDecoder *const m = (const MemoryDecoder *)decoder;
+    (void)err;
+    decoder->caps = (DecodeCaps){.band_rows = m->band_rows,
+                                 .random_rows = m->random_rows,
+                                 .tile_width = m->tile_width,
+                                 .tile_height = m->tile_height};
     return IMGSTAT_OK;
 }
 
@@ -45,20 +56,22 @@ static ImgstatResult memory_read(Decoder *decoder, void *to, size_t pitch, uint3
                                  ImgstatError *err)
 {
     MemoryDecoder *const m = (MemoryDecoder *)decoder;
-    for (uint32_t y = 0; y < rows; y++, decoder->next_row++) {
-        if (decoder->next_row == m->fail_at)
+    for (uint32_t y = 0; y < rows; y++) {
+        const uint32_t row = decoder->next_row + y;
+        if (row == m->fail_at)
             return error_set(err, IMGSTAT_ERR_TRUNCATED, "the file ends");
-        memcpy((unsigned char *)to + y * pitch, m->pixels + decoder->next_row * m->row_bytes,
-               m->row_bytes);
+        memcpy((unsigned char *)to + y * pitch, m->pixels + row * m->row_bytes, m->row_bytes);
     }
     m->rows += rows;
     m->most_rows = rows > m->most_rows ? rows : m->most_rows;
     return IMGSTAT_OK;
 }
 
-static bool memory_read_at(const Decoder *decoder, uint32_t row, void *to, uint32_t rows)
+static bool memory_read_at(const Decoder *decoder, uint16_t plane, uint32_t row, void *to,
+                           uint32_t rows)
 {
     MemoryDecoder *const m = (MemoryDecoder *)(uintptr_t)decoder;
+    cr_assert_eq(plane, 0);
     if (m->fetch_at >= row && m->fetch_at < row + rows)
         return false;
     memcpy(to, m->pixels + row * m->row_bytes, rows * m->row_bytes);
@@ -66,37 +79,38 @@ static bool memory_read_at(const Decoder *decoder, uint32_t row, void *to, uint3
     return true;
 }
 
-static bool memory_chunks_begin(Decoder *decoder, unsigned threads)
+static bool memory_tiles_begin(Decoder *decoder, unsigned threads)
 {
     (void)decoder;
     return threads <= 4;
 }
 
 /* Pixels outside the image are there in part only: the rows are as long as the others. */
-static const void *memory_chunk_at(const Decoder *decoder, unsigned thread, uint32_t x, uint32_t y,
-                                   size_t *pitch)
+static const void *memory_tile_at(const Decoder *decoder, unsigned thread, uint16_t plane,
+                                  uint32_t x, uint32_t y, size_t *pitch)
 {
     MemoryDecoder *const m = (MemoryDecoder *)(uintptr_t)decoder;
     const size_t pixel = m->row_bytes / decoder->page.width;
     const uint32_t columns = decoder->page.width - x, rows = decoder->page.height - y;
-    cr_assert(x % m->chunk_width == 0 && y % m->chunk_height == 0 && thread < 4);
-    *pitch = m->chunk_width * pixel;
-    free(m->chunk[thread]);
-    m->chunk[thread] = malloc(m->chunk_height * *pitch);
-    memset(m->chunk[thread], 0xFF, m->chunk_height * *pitch);
-    for (uint32_t i = 0; i < m->chunk_height && i < rows; i++)
-        memcpy(m->chunk[thread] + i * *pitch, m->pixels + (y + i) * m->row_bytes + x * pixel,
-               (columns < m->chunk_width ? columns : m->chunk_width) * pixel);
+    cr_assert(x % m->tile_width == 0 && y % m->tile_height == 0 && thread < 4 && plane == 0);
+    *pitch = m->tile_width * pixel;
+    free(m->tile[thread]);
+    m->tile[thread] = malloc(m->tile_height * *pitch);
+    memset(m->tile[thread], 0xFF, m->tile_height * *pitch);
+    for (uint32_t i = 0; i < m->tile_height && i < rows; i++)
+        memcpy(m->tile[thread] + i * *pitch, m->pixels + (y + i) * m->row_bytes + x * pixel,
+               (columns < m->tile_width ? columns : m->tile_width) * pixel);
     atomic_fetch_add(&m->fetched, 1);
-    return m->fetch_at >= y && m->fetch_at < y + m->chunk_height ? NULL : m->chunk[thread];
+    return m->fetch_at >= y && m->fetch_at < y + m->tile_height ? NULL : m->tile[thread];
 }
 
 static const Codec memory_codec = {.name = "memory",
                                    .select = memory_select,
+                                   .plan = memory_plan,
                                    .read_rows = memory_read,
                                    .read_at = memory_read_at,
-                                   .chunks_begin = memory_chunks_begin,
-                                   .chunk_at = memory_chunk_at};
+                                   .tiles_begin = memory_tiles_begin,
+                                   .tile_at = memory_tile_at};
 
 /* A page in memory, and the whole of it as an image. */
 static ImagePro make(MemoryDecoder *m, ImgstatSample sample, uint32_t width, uint32_t height,
@@ -111,8 +125,8 @@ static ImagePro make(MemoryDecoder *m, ImgstatSample sample, uint32_t width, uin
                                            .height = height,
                                            .channels = channels,
                                            .sample = sample,
-                                           .bits = (uint8_t)(8 * imgstat_sample_bytes(sample))},
-                                  .band_rows = band_rows},
+                                           .bits = (uint8_t)(8 * imgstat_sample_bytes(sample))}},
+                         .band_rows = band_rows,
                          .row_bytes = width * channels * imgstat_sample_bytes(sample),
                          .fail_at = UINT32_MAX,
                          .fetch_at = UINT32_MAX};
@@ -274,7 +288,7 @@ static void check_fetched(ImgstatSample sample, uint32_t width, uint32_t height,
         Page page;
         page_init(&page, sample, width, height, channels, 1, how, threads);
         MemoryDecoder *const m = &page.m;
-        m->anywhere = true;
+        m->random_rows = true;
         m->fetch_at = fetch_at;
         page_compare(&page);
         if (fetch_at == UINT32_MAX)
@@ -317,7 +331,7 @@ Test(bands, too_many_counters_name_the_file)
     imgstat_image_release(&image);
 }
 
-Test(bands, rows_from_anywhere)
+Test(bands, rows_from_random_rows)
 {
     check_fetched(IMGSTAT_U16, 1000, 3001, 3, &all, UINT32_MAX, 1);
     check_fetched(IMGSTAT_U16, 1000, 3001, 3, &all, 0, 1);
@@ -329,15 +343,15 @@ Test(bands, rows_from_anywhere)
 /* Strips and tiles that the threads decode for themselves: each once, whatever their size; the
  * bands where one cannot be decoded so. */
 static void check_chunks(ImgstatSample sample, uint32_t width, uint32_t height, uint16_t channels,
-                         uint32_t chunk_width, uint32_t chunk_height, uint32_t fetch_at)
+                         uint32_t tile_width, uint32_t tile_height, uint32_t fetch_at)
 {
-    const unsigned chunks = ((width - 1) / chunk_width + 1) * ((height - 1) / chunk_height + 1);
+    const unsigned chunks = ((width - 1) / tile_width + 1) * ((height - 1) / tile_height + 1);
     for (unsigned threads = 1; threads <= 3; threads++) {
         Page page;
-        page_init(&page, sample, width, height, channels, chunk_height, &all, threads);
+        page_init(&page, sample, width, height, channels, tile_height, &all, threads);
         MemoryDecoder *const m = &page.m;
-        m->chunk_width = chunk_width;
-        m->chunk_height = chunk_height;
+        m->tile_width = tile_width;
+        m->tile_height = tile_height;
         m->fetch_at = fetch_at;
         if (threads == 2)
             page_set_nodata(&page, 17);
@@ -346,8 +360,8 @@ static void check_chunks(ImgstatSample sample, uint32_t width, uint32_t height, 
             cr_assert(m->rows == 0 && m->fetched == chunks, "%u of %u", m->fetched, chunks);
         else
             cr_assert(m->rows >= height && m->fetched <= chunks);
-        for (size_t i = 0; i < sizeof m->chunk / sizeof *m->chunk; i++)
-            free(m->chunk[i]);
+        for (size_t i = 0; i < sizeof m->tile / sizeof *m->tile; i++)
+            free(m->tile[i]);
         page_release(&page);
     }
 }
@@ -376,7 +390,7 @@ static void check_fetched_again(const ImgstatMeasure *how, uint64_t rows)
     Page page;
     page_init(&page, IMGSTAT_F32, 4200, 4100, 1, 16, how, 2); /* 69 MB: not kept */
     MemoryDecoder *const m = &page.m;
-    m->anywhere = true;
+    m->random_rows = true;
     for (int damaged = 0; damaged < 2; damaged++) {
         m->fetch_at = damaged ? 4099 : UINT32_MAX;
         page_compare(&page);
@@ -385,7 +399,7 @@ static void check_fetched_again(const ImgstatMeasure *how, uint64_t rows)
     page_release(&page);
 }
 
-Test(bands, rows_from_anywhere_again)
+Test(bands, rows_from_random_rows_again)
 {
     ImgstatMeasure all_but_mode = all;
     all_but_mode.mode = false;
@@ -396,11 +410,11 @@ Test(bands, rows_from_anywhere_again)
 }
 
 /* The bands have the sentence. */
-Test(bands, errors_of_rows_from_anywhere)
+Test(bands, errors_of_rows_from_random_rows)
 {
     Page page;
     page_init(&page, IMGSTAT_U16, 3000, 2000, 1, 1, NULL, 2);
-    page.m.anywhere = true;
+    page.m.random_rows = true;
     page.m.fail_at = page.m.fetch_at = 1500;
     page_fails(&page);
     page_release(&page);

@@ -37,7 +37,6 @@ static ImgstatResult read_rows(Decoder *decoder, void *to, size_t pitch, uint32_
         if (decoder->next_row + y < made->warned_rows)
             warnings->warn(warnings->context, sentence);
     }
-    decoder->next_row += rows;
     return IMGSTAT_OK;
 }
 
