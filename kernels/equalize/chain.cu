@@ -7,8 +7,7 @@
 #include "luma/tile.cuh"
 
 extern "C" {
-#include "cpu/map_rows.h"
-#include "transform/async.h"
+#include "transfer/check.h"
 }
 
 #include <initializer_list>

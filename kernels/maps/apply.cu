@@ -4,7 +4,7 @@
 #include "maps/apply.cuh"
 
 extern "C" {
-#include "cpu/map_rows.h"
+#include "transfer/check.h"
 }
 
 #include <initializer_list>

@@ -4,11 +4,7 @@
 #define IMGSTAT_CPU_MAP_ROWS_H
 
 #include "base/image.h"
-#include "transfer/transfer.h"
-
-/* Whether `transfer` fits an image: sample type and number of channels. */
-ImgstatResult apply_check(const Transfer *transfer, const ImagePro *from, int16_t alpha,
-                          ImgstatError *err);
+#include "transfer/check.h"
 
 /* Maps a whole image or a band of it. `to` has from's geometry and the transfer's output type; it
  * may be `from` itself where the types are equal. Undefined and masked samples and alpha keep their
@@ -31,11 +27,6 @@ ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const Trans
 /* ---- Shared by cpu/map_rows.c, luma.c and the devices
  * --------------------------------------------- */
 
-ImgstatResult apply_check_pair(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
-                               ImgstatError *err);
-/* The same without asking where the pixels are: for devices. */
-ImgstatResult apply_check_shapes(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
-                                 ImgstatError *err);
 /* cpu/map_linear.c: n samples, every `step`th, of a straight line, none of them masked: the bits of
  * map_raw. False, and nothing done, where the map is no line, or one of types that doubles do not
  * hold. */

@@ -1,43 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* async.c: the public calls that transform images in the order of a stream, without waiting; the
  * processor's way of it, which is done on return. */
-#include "transform/async.h"
-
 #include "cpu/cpu.h"
-#include "cpu/map_rows.h"
+#include "transfer/check.h"
 #include "transform/transfer_source.h"
 
 #include <stdlib.h>
-
-ImgstatResult chain_check(const ImgstatMethod *method, const TransferShape *shape,
-                          ImgstatError *err)
-{
-    IMGSTAT_TRY(transfer_check(method, shape, err));
-    const bool known = method->transform == IMGSTAT_STRETCH ||
-                       method->transform == IMGSTAT_PERCENTILE ||
-                       method->transform == IMGSTAT_EQUALIZE;
-    if (!known || method->like != IMGSTAT_LIKE_IMGSTAT || !sample_is_narrow(shape->sample))
-        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
-                         "without waiting, samples of at most 16 bits can be stretched, cut at "
-                         "percentiles or equalized by imgstat's own formulas");
-    return IMGSTAT_OK;
-}
-
-static uint32_t depth_of(ImgstatSample sample, uint8_t bits)
-{
-    return bits ? bits : sample_bits(sample);
-}
-
-ImgstatResult chain_check_image(const TransferShape *shape, const ImagePro *image,
-                                ImgstatError *err)
-{
-    if (image->sample != shape->sample || image->channels != shape->channels ||
-        depth_of(image->sample, image->bits) != depth_of(shape->sample, shape->bits) ||
-        image->has_nodata != shape->has_nodata ||
-        (image->has_nodata && image->nodata_key != shape->nodata_key))
-        return error_set(err, IMGSTAT_ERR_ARG, "the image is not one that the transform is for");
-    return IMGSTAT_OK;
-}
 
 /* ---- The processor ------------------------------------------------------------------------- */
 

@@ -3,8 +3,6 @@
  * pixels to pixels. */
 #include "bench_device.h"
 
-#ifdef IMGSTAT_WITH_CUDA
-
 #include "device/cuda_device.h"
 #include "equalize/transform.h"
 
@@ -311,11 +309,3 @@ void bench_transfers(Bench *bench)
                     apply_of(bench, sample, 1, pattern, bytes, false);
     }
 }
-
-#else
-
-void bench_transfers(Bench *)
-{
-}
-
-#endif

@@ -3,8 +3,6 @@
  */
 #include "bench_device.h"
 
-#ifdef IMGSTAT_WITH_CUDA
-
 #include "device/cuda_device.h"
 #include "scan/scan.h"
 
@@ -227,23 +225,3 @@ void bench_device_scan(Bench *bench, const BenchCase *c)
         bench_row(bench, c, names[k], call_scan, &inclusive, right);
     }
 }
-
-#else
-
-void bench_device_open(Bench *)
-{
-}
-
-void bench_device_close(Bench *)
-{
-}
-
-void bench_device_record(Bench *, const BenchCase *, const Truth *)
-{
-}
-
-void bench_device_scan(Bench *, const BenchCase *)
-{
-}
-
-#endif
