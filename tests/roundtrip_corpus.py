@@ -79,8 +79,8 @@ def kept_chunks(path, same_form, palette):
 def compare_png(before, after, indices, colours=True):
     """A problem, or None. colours: whether those of a palette must be equal; its form always is, with indices."""
     heads = [next(body for kind, body, _, _ in chunks(path) if kind == b"IHDR") for path in (before, after)]
-    if heads[0][12] != heads[1][12]:
-        return "interlacing differs"
+    if heads[1][12] != 0:
+        return "is written interlaced"
     wanted_form = (heads[0][8], heads[0][9])
     if has_key(before):  # a colour that is transparent becomes an alpha channel
         wanted_form = (max(8, heads[0][8]), heads[0][9] | 4)

@@ -17,8 +17,6 @@ pc:zlib           zlib1g-dev
 pc:json-c         libjson-c-dev
 ?pc:libdeflate    libdeflate-dev
 ?pc:libisal       libisal-dev
-?pc:libzstd       libzstd-dev
-?pc:liblzma       liblzma-dev
 "
 test_needs="
 pc:criterion      libcriterion-dev

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* buffer_cache.c: a list of blocks; the next image takes the sizes that the one before gave back.
+/* buffer_cache.c: a fixed array of buffers; an image takes the sizes that the one before released.
  */
 #include "base/buffer_cache.h"
 
@@ -10,166 +10,176 @@
 
 enum {
     ALIGN = 64,
-    SMALL = 32 << 10 /* up to this malloc keeps blocks itself, and as well */
+    SMALL = 32 << 10, /* malloc itself keeps buffers up to this size */
+    SLOTS = 256       /* more than one image needs: twice 64 blocks of a PNG, and some a thread */
 };
 
-/* In front of the memory. */
-typedef struct Block {
-    _Alignas(ALIGN) BufferCache *owner; /* NULL: nobody */
+/* Lies in front of every buffer. */
+typedef struct Header {
+    _Alignas(ALIGN) BufferCache *owner; /* NULL: not kept */
     size_t bytes;
-    struct Block *next; /* kept: given back before this one */
-} Block;
+} Header;
 
 struct BufferCache {
     pthread_mutex_t lock; /* guards what follows */
-    Block *kept;          /* the one given back last */
-    size_t out, made;     /* blocks */
+    Header *kept[SLOTS];  /* in the order of their release */
+    size_t n_kept;
+    size_t in_use, made;
     bool destroyed;
 };
 
 BufferCache *buffer_cache_create(void)
 {
-    BufferCache *const scratch = calloc(1, sizeof *scratch);
-    if (scratch)
-        pthread_mutex_init(&scratch->lock, NULL); /* cannot fail with default attributes on Linux */
-    return scratch;
+    BufferCache *const cache = calloc(1, sizeof *cache);
+    if (cache)
+        pthread_mutex_init(&cache->lock, NULL); /* cannot fail with default attributes on Linux */
+    return cache;
 }
 
-static void release(BufferCache *scratch)
+static void free_cache(BufferCache *cache)
 {
-    pthread_mutex_destroy(&scratch->lock);
-    free(scratch);
+    pthread_mutex_destroy(&cache->lock);
+    free(cache);
 }
 
-void buffer_cache_trim(BufferCache *scratch, size_t bytes)
+/* Moves to `rest` the buffers that do not fit into `bytes`, newest first. The lock is held. */
+static size_t take_surplus(BufferCache *cache, size_t bytes, Header *rest[SLOTS])
 {
-    pthread_mutex_lock(&scratch->lock);
-    Block *rest = NULL;
-    for (Block **at = &scratch->kept; *at;) {
-        Block *const block = *at;
-        if (block->bytes <= bytes) {
-            bytes -= block->bytes;
-            at = &block->next;
-        } else {
-            *at = block->next;
-            block->next = rest;
-            rest = block;
+    size_t n_rest = 0, first = cache->n_kept;
+    for (size_t i = cache->n_kept; i-- > 0;) {
+        Header *const buffer = cache->kept[i];
+        if (buffer->bytes > bytes) {
+            rest[n_rest++] = buffer;
+            continue;
         }
+        bytes -= buffer->bytes;
+        cache->kept[--first] = buffer;
     }
-    pthread_mutex_unlock(&scratch->lock);
-    while (rest) {
-        Block *const next = rest->next;
-        free(rest);
-        rest = next;
-    }
+    cache->n_kept -= n_rest;
+    memmove(cache->kept, cache->kept + first, cache->n_kept * sizeof(Header *));
+    return n_rest;
 }
 
-void buffer_cache_destroy(BufferCache *scratch)
+void buffer_cache_trim(BufferCache *cache, size_t bytes)
 {
-    if (!scratch)
+    Header *rest[SLOTS];
+    pthread_mutex_lock(&cache->lock);
+    const size_t n = take_surplus(cache, bytes, rest);
+    pthread_mutex_unlock(&cache->lock);
+    for (size_t i = 0; i < n; i++)
+        free(rest[i]);
+}
+
+void buffer_cache_destroy(BufferCache *cache)
+{
+    if (!cache)
         return;
-    buffer_cache_trim(scratch, 0);
-    pthread_mutex_lock(&scratch->lock);
-    scratch->destroyed = true;
-    const bool last = scratch->out == 0;
-    pthread_mutex_unlock(&scratch->lock);
+    Header *rest[SLOTS];
+    pthread_mutex_lock(&cache->lock);
+    const size_t n = take_surplus(cache, 0, rest);
+    cache->destroyed = true; /* in the same critical section: nothing is kept from here on */
+    const bool last = cache->in_use == 0;
+    pthread_mutex_unlock(&cache->lock);
+    for (size_t i = 0; i < n; i++)
+        free(rest[i]);
     if (last)
-        release(scratch);
+        free_cache(cache);
 }
 
-static Block *unlink_block(Block **at)
+static Header *remove_kept(BufferCache *cache, size_t slot)
 {
-    Block *const block = *at;
-    if (block)
-        *at = block->next;
-    return block;
+    if (slot >= cache->n_kept)
+        return NULL;
+    Header *const buffer = cache->kept[slot];
+    cache->n_kept--;
+    memmove(cache->kept + slot, cache->kept + slot + 1, (cache->n_kept - slot) * sizeof(Header *));
+    return buffer;
 }
 
-/* The smallest that is kept and large enough, but not twice as large: that may be asked for yet.
- * Where there is none, *outgrown is one that is nearly large enough: the new one takes its place.
- * With the lock held. */
-static Block *take_kept(BufferCache *scratch, size_t bytes, Block **outgrown)
+/* Returns the smallest kept buffer that is large enough, but not twice as large: a later request
+ * may need that. If there is none, *outgrown is the largest of at least half the size, whose place
+ * the new buffer takes. The lock is held. */
+static Header *take_kept(BufferCache *cache, size_t bytes, Header **outgrown)
 {
-    Block *none = NULL, **best = &none, **less = &none;
-    for (Block **at = &scratch->kept; *at; at = &(*at)->next) {
-        const size_t has = (*at)->bytes;
-        if (has >= bytes && has / 2 <= bytes && (!*best || has < (*best)->bytes))
-            best = at;
-        if (has < bytes && has >= bytes / 2 && (!*less || has > (*less)->bytes))
-            less = at;
+    size_t best = SLOTS, less = SLOTS;
+    for (size_t i = cache->n_kept; i-- > 0;) {
+        const size_t has = cache->kept[i]->bytes;
+        if (has >= bytes && has / 2 <= bytes && (best == SLOTS || has < cache->kept[best]->bytes))
+            best = i;
+        if (has < bytes && has >= bytes / 2 && (less == SLOTS || has > cache->kept[less]->bytes))
+            less = i;
     }
-    Block *const found = unlink_block(best);
-    *outgrown = found ? NULL : unlink_block(less);
-    return found;
+    *outgrown = best == SLOTS ? remove_kept(cache, less) : NULL;
+    return remove_kept(cache, best);
 }
 
-static Block *make(BufferCache *owner, size_t bytes)
+static Header *make(BufferCache *owner, size_t bytes)
 {
     const size_t rounded = (bytes + ALIGN - 1) / ALIGN * ALIGN;
-    if (rounded < bytes || rounded + sizeof(Block) < rounded)
+    if (rounded < bytes || rounded + sizeof(Header) < rounded)
         return NULL;
-    Block *const block = aligned_alloc(ALIGN, sizeof *block + rounded);
-    if (block)
-        *block = (Block){.owner = owner, .bytes = rounded};
-    return block;
+    Header *const buffer = aligned_alloc(ALIGN, sizeof *buffer + rounded);
+    if (buffer)
+        *buffer = (Header){.owner = owner, .bytes = rounded};
+    return buffer;
 }
 
-void *buffer_cache_acquire(BufferCache *scratch, size_t bytes)
+void *buffer_cache_acquire(BufferCache *cache, size_t bytes)
 {
-    Block *block, *outgrown;
-    if (!scratch || bytes <= SMALL) {
-        block = make(NULL, bytes);
-        return block ? block + 1 : NULL;
+    Header *buffer, *outgrown;
+    if (!cache || bytes <= SMALL) {
+        buffer = make(NULL, bytes);
+        return buffer ? buffer + 1 : NULL;
     }
-    pthread_mutex_lock(&scratch->lock);
-    scratch->out++;
-    block = take_kept(scratch, bytes, &outgrown);
-    scratch->made += !block;
-    pthread_mutex_unlock(&scratch->lock);
+    pthread_mutex_lock(&cache->lock);
+    buffer = take_kept(cache, bytes, &outgrown);
+    cache->in_use++;
+    cache->made += !buffer;
+    pthread_mutex_unlock(&cache->lock);
     free(outgrown);
-    if (!block)
-        block = make(scratch, bytes);
-    if (block)
-        return block + 1;
-    pthread_mutex_lock(&scratch->lock);
-    scratch->out--;
-    pthread_mutex_unlock(&scratch->lock);
+    if (!buffer)
+        buffer = make(cache, bytes);
+    if (buffer)
+        return buffer + 1;
+    pthread_mutex_lock(&cache->lock);
+    cache->in_use--;
+    pthread_mutex_unlock(&cache->lock);
     return NULL;
 }
 
-void *buffer_cache_acquire_zeroed(BufferCache *scratch, size_t n, size_t bytes)
+void *buffer_cache_acquire_zeroed(BufferCache *cache, size_t n, size_t bytes)
 {
     size_t total;
     void *const memory =
-        __builtin_mul_overflow(n, bytes, &total) ? NULL : buffer_cache_acquire(scratch, total);
+        __builtin_mul_overflow(n, bytes, &total) ? NULL : buffer_cache_acquire(cache, total);
     return memory ? memset(memory, 0, total) : NULL;
 }
 
 void buffer_cache_release(void *memory)
 {
-    Block *const block = memory ? (Block *)memory - 1 : NULL;
-    BufferCache *const scratch = block ? block->owner : NULL;
-    if (!scratch) {
-        free(block);
+    Header *buffer = memory ? (Header *)memory - 1 : NULL;
+    BufferCache *const cache = buffer ? buffer->owner : NULL;
+    if (!cache) {
+        free(buffer);
         return;
     }
-    pthread_mutex_lock(&scratch->lock);
-    const bool keep = !scratch->destroyed, last = --scratch->out == 0 && !keep;
-    if (keep) {
-        block->next = scratch->kept;
-        scratch->kept = block;
+    pthread_mutex_lock(&cache->lock);
+    const bool last = --cache->in_use == 0 && cache->destroyed;
+    if (!cache->destroyed) {
+        Header *const oldest = cache->n_kept == SLOTS ? remove_kept(cache, 0) : NULL;
+        cache->kept[cache->n_kept++] = buffer;
+        buffer = oldest;
     }
-    pthread_mutex_unlock(&scratch->lock);
-    if (!keep)
-        free(block);
+    pthread_mutex_unlock(&cache->lock);
+    free(buffer);
     if (last)
-        release(scratch);
+        free_cache(cache);
 }
 
-size_t buffer_cache_made(BufferCache *scratch)
+size_t buffer_cache_made(BufferCache *cache)
 {
-    pthread_mutex_lock(&scratch->lock);
-    const size_t made = scratch->made;
-    pthread_mutex_unlock(&scratch->lock);
+    pthread_mutex_lock(&cache->lock);
+    const size_t made = cache->made;
+    pthread_mutex_unlock(&cache->lock);
     return made;
 }

@@ -1,31 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* buffer_cache.h: large memory that the work on one image takes and gives back, kept for the next:
- * no pages go back to the system and come again, zeroed, between the two. */
+/* buffer_cache.h: keeps large buffers from one image to the next, so that their pages do not go
+ * back to the system and come again, zeroed. */
 #ifndef IMGSTAT_BASE_BUFFER_CACHE_H
 #define IMGSTAT_BASE_BUFFER_CACHE_H
 
 #include <stddef.h>
 
-/* What a device keeps for itself and for those that read and write files beside it. Threads may
- * share it. */
+/* Buffers that are not in use. Threads may share a cache. */
 typedef struct BufferCache BufferCache;
 
-BufferCache *buffer_cache_create(void); /* NULL: out of memory */
-/* Frees what is kept; blocks that are out go when they are given back. Accepts NULL. */
-void buffer_cache_destroy(BufferCache *scratch);
+/* Returns NULL if memory runs out. */
+BufferCache *buffer_cache_create(void);
 
-/* As malloc, on a 64-byte boundary; scratch: NULL for memory that nobody keeps. */
-void *buffer_cache_acquire(BufferCache *scratch, size_t bytes);
-void *buffer_cache_acquire_zeroed(BufferCache *scratch, size_t n,
-                                  size_t bytes); /* as calloc: n items */
-/* As free: to the scratch that it was taken from. */
+/* Frees the buffers that are kept. Buffers in use stay valid: buffer_cache_release frees them.
+ * Accepts NULL. */
+void buffer_cache_destroy(BufferCache *cache);
+
+/* Returns a buffer of at least `bytes` bytes on a 64-byte boundary, NULL if memory runs out. cache:
+ * NULL for a buffer that is not kept. */
+void *buffer_cache_acquire(BufferCache *cache, size_t bytes);
+
+/* Returns a buffer of n items of `bytes` bytes, all zero. NULL if memory runs out or the size
+ * overflows. */
+void *buffer_cache_acquire_zeroed(BufferCache *cache, size_t n, size_t bytes);
+
+/* Gives a buffer back to the cache that it comes from. Accepts NULL. */
 void buffer_cache_release(void *memory);
 
-/* Keeps of the blocks given back, the last ones first, what fits so many bytes; frees the others.
- */
-void buffer_cache_trim(BufferCache *scratch, size_t bytes);
+/* Frees kept buffers, those released first before others, until they take at most `bytes` bytes. */
+void buffer_cache_trim(BufferCache *cache, size_t bytes);
 
-/* Blocks that were asked of the system so far. */
-size_t buffer_cache_made(BufferCache *scratch);
+/* Returns how many buffers were requested from the system so far. */
+size_t buffer_cache_made(BufferCache *cache);
 
 #endif

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* cancel.h: whether what is under way is to stop. */
+/* cancel.h: the question whether running work should stop. */
 #ifndef IMGSTAT_BASE_CANCEL_H
 #define IMGSTAT_BASE_CANCEL_H
 
 #include "base/error.h"
 
-/* Asked between pieces of work and while waiting for a pipe, from any thread: whether to stop.
- * check may be NULL. */
+/* A callback that answers true when work should stop; NULL never does. It is called between tasks
+ * and while a pipe is waited for, from any thread. */
 typedef struct Cancel {
     bool (*check)(void *context);
     void *context;
 } Cancel;
 
-/* cancel may be NULL: never. */
-ImgstatResult cancel_check(const Cancel *cancel, ImgstatError *err);
+/* IMGSTAT_ERR_CANCELLED if work should stop. cancel may be NULL. */
+static inline ImgstatResult cancel_check(const Cancel *cancel, ImgstatError *err)
+{
+    if (cancel && cancel->check && cancel->check(cancel->context))
+        return error_set(err, IMGSTAT_ERR_CANCELLED, "interrupted");
+    return IMGSTAT_OK;
+}
 
 #endif

@@ -25,23 +25,23 @@ static inline size_t image_samples_per_row(const ImagePro *image)
 /* Overflow-checked products; false on overflow. */
 bool size_product(size_t a, size_t b, size_t *out);
 
-/* Whether there are such images, whether alpha is one of the channels of one, or -1, and whether
- * rows of its mask (if it has one) are as far apart as they are long. */
+/* IMGSTAT_ERR_ARG unless channels > 0, sample is a type, and bits fit it. */
 ImgstatResult image_check_kind(uint16_t channels, ImgstatSample sample, uint8_t bits,
                                ImgstatError *err);
+/* IMGSTAT_ERR_ARG unless alpha is a channel of the image, or -1. */
 ImgstatResult image_check_alpha(const ImagePro *image, int16_t alpha, ImgstatError *err);
+/* IMGSTAT_ERR_ARG if the image has a mask whose rows overlap. */
 ImgstatResult image_check_mask(const ImagePro *image, ImgstatError *err);
 
-/* imgstat_image_create for one whose samples are all written before any is read: they are not
- * zeroed. */
+/* imgstat_image_create without zeroing: the caller writes every sample before it reads one. */
 ImgstatResult image_create_unset(uint32_t width, uint32_t height, uint16_t channels,
                                  ImgstatSample sample, uint8_t bits, ImagePro *out,
                                  ImgstatError *err);
 
-/* Rows [first, first + count) of `image` as an image of their own: shares the memory, owns nothing.
- */
+/* The band of rows [first, first + count): shares the memory of `image` and owns nothing. */
 ImagePro image_band(const ImagePro *image, uint32_t first, uint32_t count);
 
+/* Receives one band of an image; an error ends the loop over bands. */
 typedef ImgstatResult (*UseBand)(void *context, const ImagePro *band, ImgstatError *err);
 
 /* Of pixels that are made into others for one read, luma for one: those of a page that is kept do

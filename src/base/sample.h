@@ -33,13 +33,13 @@ IMGSTAT_INLINE bool sample_is_signed(ImgstatSample s) /* signed integer */
     return s == IMGSTAT_I8 || s == IMGSTAT_I16 || s == IMGSTAT_I32 || s == IMGSTAT_I64;
 }
 
-/* Doubles hold the values of all other types. */
+/* Whether a double cannot hold every value of the type. */
 IMGSTAT_INLINE bool sample_exceeds_double(ImgstatSample s)
 {
     return sample_bits(s) == 64 && !sample_is_float(s);
 }
 
-/* One bin a value, from which everything follows exactly. */
+/* Whether a record has one bin per value, so that all statistics follow from the bins. */
 IMGSTAT_INLINE bool sample_is_narrow(ImgstatSample s)
 {
     return s <= IMGSTAT_F16;
@@ -79,7 +79,7 @@ IMGSTAT_INLINE uint64_t sample_raw(ImgstatSample s, uint64_t key)
     return (key & sign) ? key ^ sign : ~key & all;
 }
 
-/* The distance of two integers by their keys, which differ as they do: rounded once. */
+/* key - from of two integers, given by their keys; rounded once. */
 IMGSTAT_INLINE double key_distance(uint64_t key, uint64_t from)
 {
     return key >= from ? (double)(key - from) : -(double)(from - key);
@@ -105,9 +105,8 @@ double sample_double(ImgstatSample s, uint64_t key);
 /* The key of `value`, converted to type s; false if s cannot hold it (floats round: a double
  * nodata value of a float32 image is compared after rounding to float32). */
 bool sample_key_of(ImgstatSample s, ImgstatValue value, uint64_t *key);
-/* The smallest key whose value is >= x (x finite), or one past the largest finite key. Of 64-bit
- * integers, whose largest key has none past it, the largest key; no double x has that key for its
- * answer otherwise. */
+/* The smallest key whose value is >= x, for finite x; one past the largest finite key if none is.
+ * For 64-bit integers that is the largest key itself, which is the answer for no other double. */
 uint64_t sample_key_ceil(ImgstatSample s, double x);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* thread_pool.h: a few threads that share out numbered tasks. */
+/* thread_pool.h: threads that run numbered tasks. */
 #ifndef IMGSTAT_BASE_THREAD_POOL_H
 #define IMGSTAT_BASE_THREAD_POOL_H
 
@@ -7,25 +7,25 @@
 
 typedef struct ThreadPool ThreadPool;
 
-/* As many as the process may run on. */
+/* Number of processors that the process may run on. */
 unsigned thread_pool_processors(void);
 
-/* threads: 0 for as many as the process may run on. With 1 nothing is started. The workers start
- * with the first thread_pool_run of more than one task. */
+/* threads: 0 for one per processor that the process may run on. The calling thread is one of them:
+ * a pool of 1 starts none. The others start with the first run of more than one task. */
 ImgstatResult thread_pool_create(unsigned threads, ThreadPool **out, ImgstatError *err);
 void thread_pool_destroy(ThreadPool *pool); /* accepts NULL */
+/* Number of threads that run tasks. */
 unsigned thread_pool_threads(const ThreadPool *pool);
-/* From now on the pool has its first `threads` alone: at least one, at most what it was created
- * with. Not during a thread_pool_run. */
+/* Limits later runs to `threads` threads: at least one, at most those that it was created with.
+ * Not during a run. */
 void thread_pool_use(ThreadPool *pool, unsigned threads);
 
-/* Calls work(context, task, thread) for every task in [0, tasks), shared out in ascending order;
- * returns when all are done. thread < thread_pool_threads identifies the caller's scratch. work
- * must not call thread_pool_run on the same pool. */
+/* Calls work(context, task, thread) once for every task in [0, tasks), dealt out in ascending
+ * order, and returns when all are done. thread < thread_pool_threads(pool): no two calls at the
+ * same time have the same. work must not run tasks on the same pool. */
 void thread_pool_run(ThreadPool *pool, size_t tasks,
                      void (*work)(void *context, size_t task, unsigned thread), void *context);
-/* The same by the first `threads` threads alone, at least one, and by no more than there are tasks.
- */
+/* thread_pool_run on at most `threads` threads. threads >= 1. */
 void thread_pool_run_few(ThreadPool *pool, unsigned threads, size_t tasks,
                          void (*work)(void *context, size_t task, unsigned thread), void *context);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* utf8.h: characters of UTF-8, and what is none. */
+/* utf8.h: decoding and checking UTF-8. */
 #ifndef IMGSTAT_BASE_UTF8_H
 #define IMGSTAT_BASE_UTF8_H
 
@@ -14,9 +14,9 @@
  * surrogates and values past U+10FFFF included) the length of its maximal valid prefix, at least 1,
  * and UTF8_INVALID. s is not empty and ends with NUL, which continues no character. */
 size_t utf8_decode(const unsigned char *s, uint32_t *code);
-/* No byte of text belongs to anything but a character. */
+/* Whether the whole text is valid UTF-8. */
 bool utf8_is_valid(const char *text);
-/* Characters that move the cursor, colour the terminal or reverse the direction of text. */
+/* Whether a character moves the cursor, colours the terminal or reverses the direction of text. */
 bool utf8_is_control(uint32_t code);
 
 #endif

@@ -35,7 +35,7 @@ static bool remember(Warnings *warnings, uint64_t hash)
 
 void warnings_tell(Warnings *warnings, const char *format, ...)
 {
-    if (!warnings->warn)
+    if (!warnings || !warnings->warn)
         return;
     char text[768];
     va_list args;

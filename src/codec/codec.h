@@ -34,6 +34,7 @@ typedef struct Warnings {
     size_t n_seen;
 } Warnings;
 
+/* warnings: NULL where nobody wants them. */
 __attribute__((format(printf, 2, 3))) void warnings_tell(Warnings *warnings, const char *format,
                                                          ...);
 void warnings_release(Warnings *warnings);

@@ -276,38 +276,6 @@ static ImgstatResult measure_selected(Device *device, Decoder *decoder, const Im
     return res;
 }
 
-static ImgstatResult use_nothing(void *context, const ImagePro *band, ImgstatError *err)
-{
-    (void)context;
-    (void)band;
-    (void)err;
-    return IMGSTAT_OK;
-}
-
-/* Whether planes are read one by one depends on the threads, and of several faults the first is
- * told: of a page that failed by planes it is looked for in the order of rows. */
-static ImgstatResult first_fault(Device *device, Decoder *decoder, ImgstatResult failed,
-                                 ImgstatError *err)
-{
-    BandMemory memory = {0};
-    Bands bands;
-    ImgstatError found = {0};
-    decoder->separate = false;
-    ImgstatResult res = decoder->codec->select(decoder, decoder->page.page, &found);
-    if (res == IMGSTAT_OK)
-        res = bands_open(device, decoder, false, &memory, NULL, &bands, &found);
-    if (res == IMGSTAT_OK)
-        res = bands_each(&bands, use_nothing, NULL, &found);
-    band_memory_release(device, &memory);
-    decoder->scratch = NULL;
-    decoder->next_row = decoder->page.height; /* nothing follows a fault */
-    if (res != IMGSTAT_ERR_FORMAT && res != IMGSTAT_ERR_TRUNCATED)
-        return failed; /* the file changes, or memory is short */
-    if (err)
-        *err = found;
-    return res;
-}
-
 ImgstatResult imgstat_measure_file(ImgstatDevice *device, ImgstatFile *file, uint32_t page,
                                    const ImgstatMeasure *how, ImgstatRecord **out,
                                    ImgstatError *err)
@@ -325,8 +293,6 @@ ImgstatResult imgstat_measure_file(ImgstatDevice *device, ImgstatFile *file, uin
     ImgstatResult res = file_select(file, page, err);
     if (res == IMGSTAT_OK)
         res = measure_selected(device, decoder, how, out, err);
-    if (decoder->planes && (res == IMGSTAT_ERR_FORMAT || res == IMGSTAT_ERR_TRUNCATED))
-        res = first_fault(device, decoder, res, err);
     decoder->separate = false;
     if (decoder->planes) /* whose rows are for nobody else */
         decoder->next_row = decoder->page.height;

@@ -5,7 +5,6 @@
 
 #include "codec/codec.h"
 #include "png/idat_reader.h"
-#include "png/interlace_rows.h"
 
 #include <png.h>
 
@@ -28,8 +27,8 @@ typedef struct PngDecoder {
     uint8_t colors[256][4];
     size_t png_row_bytes; /* of a row as libpng gives it, where step changes it */
     uint8_t *row;         /* one such row */
-    RowBlocks *held;      /* of an interlaced image, as libpng gives rows: up to held_end */
-    uint32_t held_end;
+    uint8_t *held;        /* rows of an interlaced image, as libpng gives them: */
+    uint32_t held_from, held_end;
     uint64_t offset;   /* of the next byte to read from the source */
     uint8_t *buffer;   /* PNG_READ_BYTES */
     size_t at, filled; /* in buffer */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* encoder.c: the PNG encoder: the form of the image, and its rows as PNG stores them. */
 #include "png/encoder.h"
-#include "png/interlace_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,17 +13,9 @@ typedef struct PngEncoder {
     uint8_t *tail; /* chunks that follow the pixels */
     size_t tail_bytes;
     PngPacking packing;
-    RowBlocks *whole; /* an interlaced image, packed */
-    size_t row_bytes; /* of a packed row */
 } PngEncoder;
 
 static const uint8_t signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
-
-/* Adam7: where each pass begins and how far apart its pixels are. */
-static const uint8_t pass_x[PNG_ADAM7] = {0, 4, 0, 2, 0, 1, 0},
-                     pass_dx[PNG_ADAM7] = {8, 8, 4, 4, 2, 2, 1};
-static const uint8_t pass_y[PNG_ADAM7] = {0, 0, 4, 0, 2, 0, 1},
-                     pass_dy[PNG_ADAM7] = {8, 8, 8, 4, 4, 2, 2};
 
 static unsigned form_channels(const PngForm *form)
 {
@@ -41,26 +32,6 @@ static unsigned pixel_bytes(const PngForm *form)
 {
     const unsigned bits = form_channels(form) * form->depth;
     return bits < 8 ? 1 : bits / 8;
-}
-
-static uint32_t pass_size(uint32_t whole, unsigned first, unsigned step)
-{
-    return whole <= first ? 0 : (whole - first + step - 1) / step;
-}
-
-/* Bytes of all rows with their filter bytes. */
-static uint64_t total_bytes(const PngForm *form, const EncodePage *page)
-{
-    if (!form->interlaced)
-        return (1 + (uint64_t)packed_bytes(form, page->width)) * page->height;
-    uint64_t sum = 0;
-    for (unsigned p = 0; p < PNG_ADAM7; p++) {
-        const uint32_t width = pass_size(page->width, pass_x[p], pass_dx[p]);
-        const uint32_t height = pass_size(page->height, pass_y[p], pass_dy[p]);
-        if (width > 0)
-            sum += (1 + (uint64_t)packed_bytes(form, width)) * height;
-    }
-    return sum;
 }
 
 /* ---- The form of the image ---- */
@@ -113,25 +84,6 @@ static void set_colormap(PngForm *form, const uint16_t *map, size_t n)
             form->colors[i][c] = (uint8_t)((map[c * n + i] * 255u + 32767u) / 65535u);
 }
 
-/* Bytes of an interlaced image, which is held as a whole. */
-static uint64_t most_held(const EncodeOptions *how)
-{
-    enum { STRIPS = 10 };
-    return how->strip_bytes ? STRIPS * (uint64_t)how->strip_bytes : UINT64_MAX;
-}
-
-/* What does not fit is written from top to bottom. */
-static void drop_interlacing(PngEncoder *pe, const EncodePage *page)
-{
-    const uint64_t bytes = (uint64_t)packed_bytes(&pe->form, page->width) * page->height;
-    if (!pe->form.interlaced || bytes <= most_held(&pe->base.how))
-        return;
-    pe->form.interlaced = false;
-    warnings_tell(pe->base.warnings,
-                  "written without interlacing, for which its %llu MiB would have to be in memory",
-                  (unsigned long long)(bytes >> 20));
-}
-
 static ImgstatResult choose_form(PngEncoder *pe, const Decoder *like, const EncodePage *page,
                                  ImgstatError *err)
 {
@@ -140,6 +92,8 @@ static ImgstatResult choose_form(PngEncoder *pe, const Decoder *like, const Enco
     const bool from_png = like && like->codec == &png_codec;
     if (from_png)
         IMGSTAT_TRY(png_form_read(like->source, form, err));
+    if (form->interlaced)
+        warnings_tell(pe->base.warnings, "written without interlacing");
     if (is_palette(like, page) && (from_png || page->colormap)) {
         form->color_type = PNG_PALETTE;
         form->depth = page->bits;
@@ -147,8 +101,7 @@ static ImgstatResult choose_form(PngEncoder *pe, const Decoder *like, const Enco
             set_colormap(form, page->colormap, (size_t)1 << page->bits);
         return IMGSTAT_OK;
     }
-    const bool interlaced = form->interlaced;
-    *form = (PngForm){.color_type = types[page->channels], .interlaced = interlaced};
+    *form = (PngForm){.color_type = types[page->channels]};
     const bool low = page->bits == 1 || page->bits == 2 || page->bits == 4;
     form->depth = low && page->channels == 1 ? page->bits : page->sample == IMGSTAT_U16 ? 16 : 8;
     pe->packing.widen = page->bits != form->depth;
@@ -165,7 +118,6 @@ static ImgstatResult write_head(PngEncoder *pe, ImgstatError *err)
     png_put32(head + 4, pe->base.page.height);
     head[8] = form->depth;
     head[9] = form->color_type;
-    head[12] = form->interlaced;
     IMGSTAT_TRY(atomic_file_write(pe->sink.output, 0, signature, sizeof signature, err));
     pe->sink.at = sizeof signature;
     IMGSTAT_TRY(png_chunk_write(&pe->sink, "IHDR", head, sizeof head, err));
@@ -200,33 +152,25 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, const EncodePage *
         return error_set(err, IMGSTAT_ERR_UNSUPPORTED, "%s: %u x %u pixels are more than PNG holds",
                          base->output->name, page->width, page->height);
     IMGSTAT_TRY(choose_form(pe, like, page, err));
-    drop_interlacing(pe, page);
     const PngForm *const form = &pe->form;
     base->page = *page;
     base->pages = 1;
     base->next_row = 0;
     pe->packing.page = &base->page;
     pe->packing.depth = form->depth;
-    pe->row_bytes = packed_bytes(form, page->width);
     IMGSTAT_TRY(write_head(pe, err));
     IMGSTAT_TRY(write_metadata(pe, like, err));
     /* Differences of indices, or of a few bits, mean nothing. */
     const bool choose = form->color_type != PNG_PALETTE && form->depth >= 8;
-    IMGSTAT_TRY(
-        png_idat_create(&pe->sink, &base->how, choose, total_bytes(form, page), &pe->idat, err));
-    if (form->interlaced) {
-        pe->whole = row_blocks_create(base->how.scratch, pe->row_bytes, page->height);
-        return pe->whole ? IMGSTAT_OK : error_memory(err, pe->row_bytes, "an interlaced image");
-    }
     const bool same = form->depth == 8 && !pe->packing.widen && !pe->packing.invert;
     const PngRows rows = {.n = page->height,
                           .from_bytes = (size_t)page->width * page->channels *
                                         imgstat_sample_bytes(page->sample),
-                          .row_bytes = pe->row_bytes,
+                          .row_bytes = packed_bytes(form, page->width),
                           .pixel_bytes = pixel_bytes(form),
                           .pack = same ? NULL : png_pack_row,
                           .context = &pe->packing};
-    IMGSTAT_TRY(png_idat_begin(pe->idat, &rows, err));
+    IMGSTAT_TRY(png_idat_create(&pe->sink, &base->how, choose, &rows, &pe->idat, err));
     const size_t batch = png_idat_batch(pe->idat);
     base->band_rows = batch < UINT32_MAX ? (uint32_t)batch : UINT32_MAX;
     return IMGSTAT_OK;
@@ -234,67 +178,12 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, const EncodePage *
 
 /* ---- Rows ---- */
 
-/* Every dx-th pixel of a packed row, from `first` on. */
-static void gather_pixels(const PngForm *form, const uint8_t *row, unsigned first, unsigned dx,
-                          uint32_t n, uint8_t *to)
-{
-    const unsigned bits = form_channels(form) * form->depth;
-    if (bits >= 8) {
-        const size_t bytes = bits / 8;
-        for (size_t i = 0; i < n; i++)
-            memcpy(to + i * bytes, row + (first + i * dx) * bytes, bytes);
-        return;
-    }
-    const unsigned per_byte = 8 / bits, mask = (1u << bits) - 1;
-    memset(to, 0, (n + per_byte - 1) / per_byte);
-    for (size_t i = 0; i < n; i++) {
-        const size_t x = first + i * dx;
-        const unsigned v = (unsigned)row[x / per_byte] >> (8 - bits - bits * (x % per_byte)) & mask;
-        to[i / per_byte] = (uint8_t)(to[i / per_byte] | v << (8 - bits - bits * (i % per_byte)));
-    }
-}
-
-static ImgstatResult write_passes(PngEncoder *pe, ImgstatError *err)
-{
-    const EncodePage *const page = &pe->base.page;
-    ImgstatResult res = IMGSTAT_OK;
-    uint8_t *const row = malloc(pe->row_bytes);
-    if (!row)
-        return error_memory(err, pe->row_bytes, "a row of pixels");
-    for (unsigned p = 0; p < PNG_ADAM7 && res == IMGSTAT_OK; p++) {
-        const uint32_t width = pass_size(page->width, pass_x[p], pass_dx[p]);
-        const uint32_t height = pass_size(page->height, pass_y[p], pass_dy[p]);
-        const size_t bytes = packed_bytes(&pe->form, width);
-        if (width == 0 || height == 0)
-            continue;
-        const PngRows rows = {.n = height,
-                              .from_bytes = bytes,
-                              .row_bytes = bytes,
-                              .pixel_bytes = pixel_bytes(&pe->form)};
-        res = png_idat_begin(pe->idat, &rows, err);
-        for (uint32_t y = pass_y[p]; y < page->height && res == IMGSTAT_OK; y += pass_dy[p]) {
-            gather_pixels(&pe->form, row_blocks_row(pe->whole, y), pass_x[p], pass_dx[p], width,
-                          row);
-            res = png_idat_write(pe->idat, row, bytes, 1, err);
-        }
-    }
-    free(row);
-    return res;
-}
-
 static ImgstatResult write_rows(Encoder *base, const void *rows, size_t pitch, uint32_t n,
                                 ImgstatError *err)
 {
     PngEncoder *const pe = (PngEncoder *)base;
     IMGSTAT_TRY(encode_check_rows(base, pitch, n, err));
-    if (!pe->whole)
-        IMGSTAT_TRY(png_idat_write(pe->idat, rows, pitch, n, err));
-    for (uint32_t i = 0; pe->whole && i < n; i++) {
-        uint8_t *const to = row_blocks_row(pe->whole, base->next_row + i);
-        if (!to)
-            return error_memory(err, pe->row_bytes, "an interlaced image");
-        png_pack_row(&pe->packing, (const uint8_t *)rows + i * pitch, to);
-    }
+    IMGSTAT_TRY(png_idat_write(pe->idat, rows, pitch, n, err));
     base->next_row += n;
     return IMGSTAT_OK;
 }
@@ -324,8 +213,6 @@ static ImgstatResult finish(Encoder *base, ImgstatError *err)
 {
     PngEncoder *const pe = (PngEncoder *)base;
     IMGSTAT_TRY(encode_check_end(base, err));
-    if (pe->whole)
-        IMGSTAT_TRY(write_passes(pe, err));
     IMGSTAT_TRY(png_idat_finish(pe->idat, err));
     if (pe->tail_bytes > 0)
         IMGSTAT_TRY(atomic_file_write(pe->sink.output, pe->sink.at, pe->tail, pe->tail_bytes, err));
@@ -340,22 +227,16 @@ static void discard(Encoder *base)
     PngEncoder *const pe = (PngEncoder *)base;
     png_idat_destroy(pe->idat);
     free(pe->tail);
-    row_blocks_destroy(pe->whole);
     free(pe);
 }
 
 static const char *const compressions[] = {"deflate", "none", NULL};
 
-/* An interlaced image takes the place of what the decoder has given of it. */
 static uint64_t held_bytes(const EncodeOptions *how, const Decoder *like, ImgstatSample sample)
 {
     const ImgstatPage *const page = &like->page;
-    const uint64_t whole =
-        (uint64_t)page->width * page->channels * imgstat_sample_bytes(sample) * page->height;
-    const bool interlaced = strcmp(page->format, "png") == 0 && like->held_bytes > 0;
-    const uint64_t most = most_held(how), held = whole < most ? whole : most;
-    return (interlaced && held > like->held_bytes ? held - like->held_bytes : 0) +
-           png_idat_bytes(how, whole);
+    return png_idat_bytes(how, (uint64_t)page->width * page->channels *
+                                   imgstat_sample_bytes(sample) * page->height);
 }
 
 const EncodeFormat png_format = {

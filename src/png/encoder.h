@@ -5,14 +5,7 @@
 
 #include "codec/encoder.h"
 
-enum {
-    PNG_GRAY = 0,
-    PNG_RGB = 2,
-    PNG_PALETTE = 3,
-    PNG_GRAY_ALPHA = 4,
-    PNG_RGBA = 6,
-    PNG_ADAM7 = 7 /* passes of an interlaced image */
-};
+enum { PNG_GRAY = 0, PNG_RGB = 2, PNG_PALETTE = 3, PNG_GRAY_ALPHA = 4, PNG_RGBA = 6 };
 
 /* The end of the file so far; chunks go there. */
 typedef struct PngSink {
@@ -65,7 +58,7 @@ void png_pack_row(const void *packing, const uint8_t *from, uint8_t *to);
 typedef struct PngIdat PngIdat;
 typedef void (*PngPack)(const void *context, const uint8_t *from, uint8_t *to);
 
-/* Rows of an image, or of a pass of an interlaced one. */
+/* Rows of an image. */
 typedef struct PngRows {
     size_t n;
     size_t from_bytes;  /* of a row as it is given */
@@ -75,15 +68,13 @@ typedef struct PngRows {
     const void *context;
 } PngRows;
 
-/* total: bytes of all rows with their filter bytes. choose: pick a filter for every row. */
-ImgstatResult png_idat_create(PngSink *sink, const EncodeOptions *how, bool choose, uint64_t total,
-                              PngIdat **out, ImgstatError *err);
+/* choose: pick a filter for every row. */
+ImgstatResult png_idat_create(PngSink *sink, const EncodeOptions *how, bool choose,
+                              const PngRows *rows, PngIdat **out, ImgstatError *err);
 void png_idat_destroy(PngIdat *idat); /* accepts NULL */
 /* What threads beyond the first add to what it takes, about, for so many bytes in all: batches that
  * wait for the last of their rows, are made and are written, and blocks that are filtered. */
 uint64_t png_idat_bytes(const EncodeOptions *how, uint64_t total);
-/* Such rows follow, and the first of them has none above it. */
-ImgstatResult png_idat_begin(PngIdat *idat, const PngRows *rows, ImgstatError *err);
 /* Rows are copied, unless a multiple of png_idat_batch comes at once. */
 size_t png_idat_batch(const PngIdat *idat);
 ImgstatResult png_idat_write(PngIdat *idat, const uint8_t *rows, size_t pitch, size_t n,

@@ -90,10 +90,10 @@ void png_end_reading(PngDecoder *pd)
     free(pd->unfiltered[0]);
     free(pd->unfiltered[1]);
     free(pd->row);
-    row_blocks_destroy(pd->held);
+    buffer_cache_release(pd->held);
     pd->stream = NULL;
     pd->held = NULL;
-    pd->held_end = 0;
+    pd->held_from = pd->held_end = 0;
     pd->unfiltered[0] = pd->unfiltered[1] = pd->row = NULL;
     pd->decided = false;
 }

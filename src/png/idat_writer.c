@@ -51,7 +51,7 @@ struct PngIdat {
     Thread *threads;
     Batch batch[2]; /* one is made while the other is written */
     Batch *making, *written;
-    size_t most_blocks, n_blocks; /* of a batch: at most, and of a full one of these rows */
+    size_t n_blocks;                           /* of a full batch */
     size_t from_bytes, row_bytes, pixel_bytes; /* of a row as it comes, and packed */
     size_t block_rows;
     uint8_t *band; /* rows of a batch that is not full yet */
@@ -223,13 +223,6 @@ ImgstatResult png_idat_write(PngIdat *idat, const uint8_t *rows, size_t pitch, s
     return IMGSTAT_OK;
 }
 
-static ImgstatResult flush(PngIdat *idat, ImgstatError *err)
-{
-    const size_t n = idat->held;
-    idat->held = 0;
-    return n > 0 ? compress_rows(idat, idat->band, idat->from_bytes, n, err) : IMGSTAT_OK;
-}
-
 /* ---- The stream ---- */
 
 /* Where memory is scarce a batch has a block for each thread, or what the share of strips holds. */
@@ -253,8 +246,51 @@ uint64_t png_idat_bytes(const EncodeOptions *how, uint64_t total)
            at_once * deflater_bytes(how->level, how->fast);
 }
 
-ImgstatResult png_idat_create(PngSink *sink, const EncodeOptions *how, bool choose, uint64_t total,
-                              PngIdat **out, ImgstatError *err)
+void png_idat_destroy(PngIdat *idat)
+{
+    if (!idat)
+        return;
+    for (unsigned i = 0; idat->threads && i < idat->n_threads; i++) {
+        Thread *const thread = &idat->threads[i];
+        deflaters_give(idat->deflaters, thread->deflater);
+        free(thread->packed[0]);
+        free(thread->packed[1]);
+        buffer_cache_release(thread->filtered);
+    }
+    for (size_t b = 0; b < 2; b++)
+        for (size_t i = 0; i < MAX_BLOCKS; i++)
+            buffer_cache_release(idat->batch[b].block[i].out);
+    buffer_cache_release(idat->band);
+    free(idat->above);
+    free(idat->zeros);
+    free(idat->threads);
+    free(idat);
+}
+
+static bool make_room(PngIdat *idat, const EncodeOptions *how)
+{
+    const size_t block_bytes = idat->block_rows * (idat->row_bytes + 1);
+    const size_t room =
+        CHUNK_HEAD + DEFLATE_HEAD + deflate_bound(block_bytes) + ADLER_BYTES + CHUNK_CHECK;
+    idat->zeros = calloc(1, idat->row_bytes);
+    idat->threads = calloc(idat->n_threads, sizeof *idat->threads);
+    bool ok = idat->zeros && idat->threads;
+    for (unsigned i = 0; ok && i < idat->n_threads; i++) {
+        Thread *const thread = &idat->threads[i];
+        thread->deflater = deflaters_take(how->deflaters, how->level, how->fast);
+        ok = thread->deflater &&
+             (thread->filtered = buffer_cache_acquire(idat->scratch, block_bytes)) != NULL;
+        for (size_t k = 0; ok && idat->pack && k < 2; k++)
+            ok = (thread->packed[k] = malloc(idat->row_bytes)) != NULL;
+    }
+    for (size_t b = 0; b < 2; b++)
+        for (size_t i = 0; ok && i < idat->n_blocks; i++)
+            ok = (idat->batch[b].block[i].out = buffer_cache_acquire(idat->scratch, room)) != NULL;
+    return ok;
+}
+
+ImgstatResult png_idat_create(PngSink *sink, const EncodeOptions *how, bool choose,
+                              const PngRows *rows, PngIdat **out, ImgstatError *err)
 {
     *out = NULL;
     PngIdat *const idat = calloc(1, sizeof *idat);
@@ -266,19 +302,23 @@ ImgstatResult png_idat_create(PngSink *sink, const EncodeOptions *how, bool choo
     idat->scratch = how->scratch;
     idat->deflaters = how->deflaters;
     idat->filters = png_filters();
-    idat->n_threads = encode_threads(how);
-    idat->most_blocks = most_blocks(how);
+    idat->pack = rows->pack;
+    idat->pack_context = rows->context;
     idat->choose = choose && !store;
-    idat->total = total;
-    idat->adler = 1;
+    idat->n_threads = encode_threads(how);
     idat->making = &idat->batch[0];
     idat->written = &idat->batch[1];
-    idat->threads = calloc(idat->n_threads, sizeof *idat->threads);
-    bool ok = idat->threads != NULL;
-    for (unsigned i = 0; ok && i < idat->n_threads; i++)
-        ok = (idat->threads[i].deflater = deflaters_take(how->deflaters, how->level, how->fast)) !=
-             NULL;
-    if (!ok) {
+    idat->from_bytes = rows->from_bytes;
+    idat->row_bytes = rows->row_bytes;
+    idat->pixel_bytes = rows->pixel_bytes;
+    idat->total = (uint64_t)rows->n * (rows->row_bytes + 1);
+    idat->adler = 1;
+    const size_t fit = BLOCK_BYTES / (rows->row_bytes + 1);
+    idat->block_rows = fit == 0 ? 1 : fit < rows->n ? fit : rows->n;
+    const size_t blocks = (rows->n + idat->block_rows - 1) / idat->block_rows;
+    const size_t most = most_blocks(how);
+    idat->n_blocks = blocks < most ? blocks : most;
+    if (!make_room(idat, how)) {
         png_idat_destroy(idat);
         return error_memory(err, sizeof *idat, "a PNG encoder");
     }
@@ -286,77 +326,11 @@ ImgstatResult png_idat_create(PngSink *sink, const EncodeOptions *how, bool choo
     return IMGSTAT_OK;
 }
 
-static void release_rows(PngIdat *idat)
+static ImgstatResult flush(PngIdat *idat, ImgstatError *err)
 {
-    for (unsigned i = 0; idat->threads && i < idat->n_threads; i++) {
-        Thread *const thread = &idat->threads[i];
-        free(thread->packed[0]);
-        free(thread->packed[1]);
-        buffer_cache_release(thread->filtered);
-        thread->packed[0] = thread->packed[1] = thread->filtered = NULL;
-    }
-    for (size_t b = 0; b < 2; b++)
-        for (size_t i = 0; i < MAX_BLOCKS; i++) {
-            buffer_cache_release(idat->batch[b].block[i].out);
-            idat->batch[b].block[i].out = NULL;
-        }
-    buffer_cache_release(idat->band);
-    free(idat->above);
-    free(idat->zeros);
-    idat->band = idat->above = idat->zeros = NULL;
-}
-
-void png_idat_destroy(PngIdat *idat)
-{
-    if (!idat)
-        return;
-    release_rows(idat);
-    for (unsigned i = 0; idat->threads && i < idat->n_threads; i++)
-        deflaters_give(idat->deflaters, idat->threads[i].deflater);
-    free(idat->threads);
-    free(idat);
-}
-
-static bool make_room(PngIdat *idat)
-{
-    const size_t block_bytes = idat->block_rows * (idat->row_bytes + 1);
-    const size_t room =
-        CHUNK_HEAD + DEFLATE_HEAD + deflate_bound(block_bytes) + ADLER_BYTES + CHUNK_CHECK;
-    bool ok = (idat->zeros = calloc(1, idat->row_bytes)) != NULL;
-    for (unsigned i = 0; ok && i < idat->n_threads; i++) {
-        Thread *const thread = &idat->threads[i];
-        ok = (thread->filtered = buffer_cache_acquire(idat->scratch, block_bytes)) != NULL;
-        for (size_t k = 0; ok && idat->pack && k < 2; k++)
-            ok = (thread->packed[k] = malloc(idat->row_bytes)) != NULL;
-    }
-    for (size_t b = 0; b < 2; b++)
-        for (size_t i = 0; ok && i < idat->n_blocks; i++)
-            ok = (idat->batch[b].block[i].out = buffer_cache_acquire(idat->scratch, room)) != NULL;
-    return ok;
-}
-
-ImgstatResult png_idat_begin(PngIdat *idat, const PngRows *rows, ImgstatError *err)
-{
-    IMGSTAT_TRY(flush(idat, err));
-    IMGSTAT_TRY(run_batch(idat, 0, err)); /* writes what is left */
-    release_rows(idat);
-    idat->from_bytes = rows->from_bytes;
-    idat->row_bytes = rows->row_bytes;
-    idat->pixel_bytes = rows->pixel_bytes;
-    idat->pack = rows->pack;
-    idat->pack_context = rows->context;
-    idat->block_rows = BLOCK_BYTES / (rows->row_bytes + 1);
-    if (idat->block_rows == 0)
-        idat->block_rows = 1;
-    /* Fewer rows take less room. */
-    if (idat->block_rows > rows->n)
-        idat->block_rows = rows->n;
-    const size_t blocks = (rows->n + idat->block_rows - 1) / idat->block_rows;
-    idat->n_blocks = blocks < idat->most_blocks ? blocks : idat->most_blocks;
-    if (!make_room(idat))
-        return error_memory(err, idat->block_rows * idat->n_blocks * idat->row_bytes,
-                            "rows to compress");
-    return IMGSTAT_OK;
+    const size_t n = idat->held;
+    idat->held = 0;
+    return n > 0 ? compress_rows(idat, idat->band, idat->from_bytes, n, err) : IMGSTAT_OK;
 }
 
 ImgstatResult png_idat_finish(PngIdat *idat, ImgstatError *err)

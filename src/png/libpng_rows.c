@@ -61,14 +61,20 @@ uint32_t png_held_rows(const PngDecoder *pd)
     return rows == 0 ? 1 : rows < height ? (uint32_t)rows : height;
 }
 
-/* Reads all passes of an interlaced image into the rows from y to end, and the others nowhere. */
-static ImgstatResult read_passes(PngDecoder *pd, uint32_t y, uint32_t end, ImgstatError *err)
+static uint8_t *held_row(const PngDecoder *pd, uint32_t y)
+{
+    return pd->held + (size_t)(y - pd->held_from) * pd->png_row_bytes;
+}
+
+/* Reads all passes of an interlaced image: rows to be held to their place, the others nowhere. */
+static ImgstatResult read_passes(PngDecoder *pd, ImgstatError *err)
 {
     if (setjmp(png_jmpbuf(pd->png)))
         return png_failure(pd, err);
     for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++)
-        for (uint32_t k = 0; k < pd->base.page.height; k++)
-            png_read_row(pd->png, k >= y && k < end ? row_blocks_row(pd->held, k) : pd->row, NULL);
+        for (uint32_t y = 0; y < pd->base.page.height; y++)
+            png_read_row(pd->png,
+                         y >= pd->held_from && y < pd->held_end ? held_row(pd, y) : pd->row, NULL);
     return IMGSTAT_OK;
 }
 
@@ -81,14 +87,13 @@ static ImgstatResult hold_rows(PngDecoder *pd, uint32_t y, ImgstatError *err)
         IMGSTAT_TRY(png_start_anew(pd, err));
     if (!pd->row && !(pd->row = malloc(pd->png_row_bytes)))
         return error_memory(err, pd->png_row_bytes, "a row of pixels");
-    pd->held = row_blocks_create(pd->base.scratch, pd->png_row_bytes, height);
-    bool ok = pd->held != NULL;
-    for (uint32_t k = y; ok && k < end; k++)
-        ok = row_blocks_row(pd->held, k) != NULL;
-    if (!ok)
+    buffer_cache_release(pd->held);
+    pd->held = buffer_cache_acquire_zeroed(pd->base.scratch, end - y, pd->png_row_bytes);
+    if (!pd->held)
         return error_memory(err, (size_t)(end - y) * pd->png_row_bytes, "an interlaced image");
+    pd->held_from = y;
     pd->held_end = end;
-    return read_passes(pd, y, end, err);
+    return read_passes(pd, err);
 }
 
 /* Reads what follows the pixels. Damage there leaves the samples whole, unless it is in the
@@ -118,7 +123,7 @@ ImgstatResult png_decode_row(PngDecoder *pd, uint8_t *to, ImgstatError *err)
 static ImgstatResult give_row(PngDecoder *pd, uint8_t *to, uint32_t y, ImgstatError *err)
 {
     if (pd->interlaced)
-        return png_finish_row(pd, row_blocks_row(pd->held, y), to, y, err);
+        return png_finish_row(pd, held_row(pd, y), to, y, err);
     uint8_t *const from = pd->step == ROW_AS_IT_IS ? to : pd->row;
     IMGSTAT_TRY(png_decode_row(pd, from, err));
     return png_finish_row(pd, from, to, y, err);
@@ -140,11 +145,11 @@ ImgstatResult png_read_plainly(PngDecoder *pd, uint8_t *to, size_t pitch, uint32
         if (pd->interlaced && y + i >= pd->held_end)
             IMGSTAT_TRY(hold_rows(pd, y + i, err));
         IMGSTAT_TRY(give_row(pd, to + i * pitch, y + i, err));
-        if (pd->interlaced) /* the caller has it; another read begins with the file */
-            row_blocks_drop(pd->held, y + i + 1);
     }
     if (y + rows < pd->base.page.height)
         return IMGSTAT_OK;
+    buffer_cache_release(pd->held); /* another read begins with the file */
+    pd->held = NULL;
     IMGSTAT_TRY(read_tail(pd, err));
     if (pd->bad_checksum)
         return error_set(err, IMGSTAT_ERR_FORMAT, "%s: the checksum of its pixels is wrong",

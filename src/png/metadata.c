@@ -128,9 +128,8 @@ static ImgstatResult write_exif(PngSink *sink, const TiffDecoder *td, Warnings *
     if (tells && res == IMGSTAT_OK)
         res = png_chunk_write(sink, "eXIf", file.memory, (size_t)file.at, err);
     if (res == IMGSTAT_ERR_LIMIT) {
-        if (warnings)
-            warnings_tell(warnings, "its EXIF data are more than %d MiB and are left out",
-                          TIFF_MEMORY_BYTES >> 20);
+        warnings_tell(warnings, "its EXIF data are more than %d MiB and are left out",
+                      TIFF_MEMORY_BYTES >> 20);
         res = IMGSTAT_OK;
     }
     free(file.memory);
@@ -145,7 +144,7 @@ ImgstatResult png_chunks_from_tiff(PngSink *sink, const Decoder *like, const Png
     TIFF *const tif = td->handle.tif;
     uint16_t n = 0;
     const uint16_t *kinds = NULL;
-    if (form->color_type != PNG_PALETTE && (form->color_type & 4) && warnings &&
+    if (form->color_type != PNG_PALETTE && (form->color_type & 4) &&
         TIFFGetField(tif, TIFFTAG_EXTRASAMPLES, &n, &kinds) && n > 0 &&
         kinds[0] == EXTRASAMPLE_ASSOCALPHA)
         warnings_tell(warnings, "its colours are multiplied by alpha, which PNG cannot say");

@@ -30,7 +30,6 @@ typedef enum TiffPath {
     TIFF_PATH_PIECES,    /* uncompressed strips: any run of rows, from its place in the file */
     TIFF_PATH_CHUNKS,    /* tiles and small strips: one at a time */
     TIFF_PATH_SCANLINES, /* strips too large to hold: decoded row after row */
-    TIFF_PATH_TURNS,     /* the same of more planes than get a handle each: runs of rows in turn */
     TIFF_PATH_RGBA       /* YCbCr that libtiff converts: one strip or tile at a time */
 } TiffPath;
 

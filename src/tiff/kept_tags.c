@@ -88,7 +88,7 @@ ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, const Dec
                          like->source->name);
     uint16_t n_sub = 0;
     const uint64_t *sub = NULL;
-    if (warnings && TIFFGetField(td->handle.tif, TIFFTAG_SUBIFD, &n_sub, &sub) && n_sub > 0)
+    if (TIFFGetField(td->handle.tif, TIFFTAG_SUBIFD, &n_sub, &sub) && n_sub > 0)
         warnings_tell(warnings, "its reduced images are left out");
     return tiff_tags_copy(file, &from, td->page_at[like->page.page],
                           tiff_keeps_samples(like, page)          ? is_wanted

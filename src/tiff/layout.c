@@ -15,11 +15,6 @@ enum { UNIT_BYTES = 16 << 20 };
  * MiB and read in some hundredths of a second, where those of 65,535 planes would take 64 GiB. */
 enum { MOST_PLACES = 1 << 22 };
 
-/* Planes without handles of their own are decoded in runs of rows that are together no larger.
- * Every run begins at the top of its strips, so that a row of strips which fits is decoded once,
- * and one of n times as much (n + 1) / 2 times. */
-enum { TURN_BYTES = 64 << 20 };
-
 static bool codec_gives_rows(uint16_t compression)
 {
     switch (compression) {
@@ -53,17 +48,11 @@ static uint64_t band_bytes(const TiffDecoder *td)
                                                                                     : bytes;
 }
 
-static bool planes_in_turn(const TiffDecoder *td)
+/* Too many for a handle each: their strips are decoded whole, or refused if that takes too much. */
+static bool has_many_planes(const TiffDecoder *td)
 {
-    const TiffLayout *const layout = &td->layout;
     const uint64_t planes = tiff_planes_together(td);
-    return planes > 1 && layout->down > MOST_PLACES / (planes * planes);
-}
-
-static uint64_t turn_bytes(const TiffDecoder *td)
-{
-    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
-    return limit < TURN_BYTES ? limit : TURN_BYTES;
+    return planes > 1 && td->layout.down > MOST_PLACES / (planes * planes);
 }
 
 static TiffPath choose_path(const TiffDecoder *td, bool convert)
@@ -77,11 +66,10 @@ static TiffPath choose_path(const TiffDecoder *td, bool convert)
         return TIFF_PATH_CHUNKS;
     if (layout->compression == COMPRESSION_NONE)
         return TIFF_PATH_PIECES;
-    const bool turns = planes_in_turn(td);
-    if (!codec_gives_rows(layout->compression) ||
-        (layout->chunk_bytes <= large && band_bytes(td) <= (turns ? turn_bytes(td) : large)))
-        return TIFF_PATH_CHUNKS;
-    return turns ? TIFF_PATH_TURNS : TIFF_PATH_SCANLINES;
+    const bool small = layout->chunk_bytes <= large && band_bytes(td) <= large;
+    return small || !codec_gives_rows(layout->compression) || has_many_planes(td)
+               ? TIFF_PATH_CHUNKS
+               : TIFF_PATH_SCANLINES;
 }
 
 /* Reads what must be known before anything else is asked of libtiff. */
@@ -159,8 +147,7 @@ static ImgstatResult check_chunk_limit(const TiffDecoder *td, ImgstatError *err)
     const TiffLayout *const layout = &td->layout;
     const uint64_t limit = td->base.how.limits.max_chunk_bytes;
     uint64_t bytes = layout->chunk_bytes;
-    if (layout->path == TIFF_PATH_PIECES || layout->path == TIFF_PATH_SCANLINES ||
-        layout->path == TIFF_PATH_TURNS)
+    if (layout->path == TIFF_PATH_PIECES || layout->path == TIFF_PATH_SCANLINES)
         return IMGSTAT_OK;
     if (layout->path == TIFF_PATH_RGBA &&
         __builtin_mul_overflow((uint64_t)layout->chunk_width * 4, (uint64_t)layout->chunk_height,
@@ -220,14 +207,6 @@ void tiff_page_prepare(const TiffDecoder *td)
         TIFFSetField(td->handle.tif, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
 }
 
-/* Rows of all planes that are decoded in turn. */
-static uint32_t turn_rows(const TiffDecoder *td)
-{
-    const uint32_t height = td->layout.chunk_height;
-    const uint64_t row = band_bytes(td) / height, n = turn_bytes(td) / (row ? row : 1);
-    return n == 0 ? 1 : n < height ? (uint32_t)n : height;
-}
-
 /* What it makes of a chunk, or as much of that as later data may refer to. */
 static bool codec_holds_chunk(uint16_t compression)
 {
@@ -239,7 +218,7 @@ static bool codec_holds_chunk(uint16_t compression)
 uint64_t tiff_page_holds(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
-    const uint64_t planes = layout->path == TIFF_PATH_TURNS ? 1 : tiff_planes_together(td);
+    const uint64_t planes = tiff_planes_together(td);
     const uint64_t chunks = (uint64_t)layout->across * layout->down * layout->planes;
     const uint64_t stored = layout->stored_bytes ? layout->stored_bytes : layout->chunk_bytes;
     const uint64_t threads = td->base.threads < chunks ? td->base.threads : chunks;
@@ -247,7 +226,6 @@ uint64_t tiff_page_holds(const TiffDecoder *td)
     case TIFF_PATH_PIECES:
         return 0;
     case TIFF_PATH_SCANLINES:
-    case TIFF_PATH_TURNS:
         return planes * (tiff_strip_suits(td) ? tiff_strip_bytes(td) : stored);
     case TIFF_PATH_RGBA:
         return stored + 5 * (uint64_t)layout->chunk_bytes;
@@ -265,8 +243,6 @@ static uint32_t unit_rows(const TiffDecoder *td)
     const TiffLayout *const layout = &td->layout;
     if (layout->path == TIFF_PATH_PIECES || layout->path == TIFF_PATH_SCANLINES)
         return 1;
-    if (layout->path == TIFF_PATH_TURNS)
-        return turn_rows(td);
     const uint64_t side_by_side = (uint64_t)layout->across * tiff_planes_together(td);
     const uint64_t threads = td->base.way == DECODE_PLAIN ? 1 : td->base.threads;
     uint64_t n = side_by_side >= threads ? 1 : threads / side_by_side;
@@ -285,7 +261,6 @@ static bool reads_planes(const TiffDecoder *td)
         td->map16)
         return false;
     return layout->path == TIFF_PATH_PIECES || layout->path == TIFF_PATH_SCANLINES ||
-           layout->path == TIFF_PATH_TURNS ||
            (layout->path == TIFF_PATH_CHUNKS && chunks >= td->base.threads);
 }
 

@@ -30,8 +30,7 @@ static bool means_made_up(const char *text)
  * row then begins with the wrong bytes. */
 static bool means_cut_run(const TiffDecoder *td, const char *text)
 {
-    const TiffPath path = td->layout.path;
-    return (path == TIFF_PATH_SCANLINES || path == TIFF_PATH_TURNS) &&
+    return td->layout.path == TIFF_PATH_SCANLINES &&
            td->layout.compression == COMPRESSION_PACKBITS && strstr(text, "Discarding");
 }
 

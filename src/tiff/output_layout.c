@@ -165,11 +165,11 @@ static ImgstatResult choose_compression(const Encoder *encoder, const TiffDecode
                              encoder->output->name, shape->bits, wanted);
         const char *const name = tiff_compression_name(before);
         shape->compression = COMPRESSION_ADOBE_DEFLATE;
-        if (encoder->warnings && is_lossy(before))
+        if (is_lossy(before))
             warnings_tell(encoder->warnings,
                           "is compressed with %s, which loses detail; written with deflate",
                           name ? name : "a codec");
-        else if (encoder->warnings)
+        else
             warnings_tell(encoder->warnings, "is compressed with %s; written with deflate",
                           name ? name : "a codec that is not known");
     }

@@ -262,13 +262,13 @@ static bool catch_up(TiffDecoder *td, TiffHandle *handle, uint16_t plane, uint32
 /* Rows of one plane, by a handle that has decoded the row above the first or that `unseen` is said
  * of. */
 static ImgstatResult read_plane_scanlines(TiffDecoder *td, TiffHandle *handle, uint16_t plane,
-                                          uint32_t y0, uint8_t *to, size_t pitch, uint32_t rows,
+                                          uint8_t *to, size_t pitch, uint32_t rows,
                                           ImgstatError *err)
 {
     const TiffLayout *const layout = &td->layout;
     const bool direct = is_direct(td), many = direct && pitch == layout->row_bytes;
     for (uint32_t i = 0, n = 1; i < rows; i += n) {
-        const uint32_t y = y0 + i, inside = y % layout->chunk_height;
+        const uint32_t y = td->base.next_row + i, inside = y % layout->chunk_height;
         const uint32_t strip = plane * layout->down + y / layout->chunk_height;
         uint8_t *const row = to + i * pitch;
         uint8_t *const decoded = direct ? row : td->chunk;
@@ -287,8 +287,7 @@ static ImgstatResult read_plane_scanlines(TiffDecoder *td, TiffHandle *handle, u
             fill_absent(td, plane, row, pitch, 0, layout->chunk_width, 1);
             continue;
         }
-        const bool begun = inside != 0 && !(handle->unseen && layout->path == TIFF_PATH_TURNS);
-        const bool ready = begun || forget_jpeg_tables(td, handle->tif);
+        const bool ready = inside != 0 || forget_jpeg_tables(td, handle->tif);
         tiff_forget(td);
         if (!ready || !catch_up(td, handle, plane, y) ||
             TIFFReadScanline(handle->tif, decoded, y, plane) != 1 || td->failure.code != IMGSTAT_OK)
@@ -299,14 +298,12 @@ static ImgstatResult read_plane_scanlines(TiffDecoder *td, TiffHandle *handle, u
     return IMGSTAT_OK;
 }
 
-/* TIFF_PATH_SCANLINES: rows that follow those read last. TIFF_PATH_TURNS: any. */
-static ImgstatResult read_scanlines(TiffDecoder *td, uint32_t y, uint8_t *to, size_t pitch,
-                                    uint32_t rows, ImgstatError *err)
+/* Rows that follow those read last. */
+static ImgstatResult read_scanlines(TiffDecoder *td, uint8_t *to, size_t pitch, uint32_t rows,
+                                    ImgstatError *err)
 {
     const TiffLayout *const layout = &td->layout;
-    const bool turns = layout->path == TIFF_PATH_TURNS;
-    if (!turns)
-        IMGSTAT_TRY(open_planes(td, err));
+    IMGSTAT_TRY(open_planes(td, err));
     if ((uint64_t)TIFFScanlineSize64(td->handle.tif) != layout->row_bytes)
         return error_set(err, IMGSTAT_ERR_FORMAT, "%s: rows are not as long as declared",
                          td->base.source->name);
@@ -316,9 +313,8 @@ static ImgstatResult read_scanlines(TiffDecoder *td, uint32_t y, uint8_t *to, si
     }
     const uint16_t first = tiff_first_plane(td), n_planes = tiff_planes_together(td);
     for (uint16_t plane = first; plane - first < n_planes; plane++) {
-        TiffHandle *const handle = turns || plane == first ? &td->handle : &td->planes[plane];
-        handle->unseen |= turns;
-        IMGSTAT_TRY(read_plane_scanlines(td, handle, plane, y, to, pitch, rows, err));
+        TiffHandle *const handle = plane == first ? &td->handle : &td->planes[plane];
+        IMGSTAT_TRY(read_plane_scanlines(td, handle, plane, to, pitch, rows, err));
     }
     return IMGSTAT_OK;
 }
@@ -424,27 +420,18 @@ const uint8_t *tiff_chunk_alone(TiffDecoder *td, uint32_t index, uint32_t rows)
     return td->chunk;
 }
 
-/* Rows that are decoded together: those of a chunk, or a run of rows that planes are read for in
- * turn. */
-static uint32_t unit_height(const TiffDecoder *td)
-{
-    return td->layout.path == TIFF_PATH_TURNS ? td->base.band_rows : td->layout.chunk_height;
-}
-
 /* n units, whole but for the image's end. */
 static ImgstatResult read_units(TiffDecoder *td, uint32_t down, uint32_t n, uint8_t *to,
                                 size_t pitch, ImgstatError *err)
 {
-    const uint32_t height = unit_height(td);
+    const uint32_t height = td->layout.chunk_height;
     if (td->layout.path == TIFF_PATH_CHUNKS)
         return tiff_chunks_read(td, down, n, to, pitch, err);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t y = (down + i) * height, left = td->base.page.height - y;
         const uint32_t rows = left < height ? left : height;
         uint8_t *const row = to + (size_t)i * height * pitch;
-        IMGSTAT_TRY(td->layout.path == TIFF_PATH_TURNS
-                        ? read_scanlines(td, y, row, pitch, rows, err)
-                        : tiff_rgba_read(td, down + i, row, pitch, rows, err));
+        IMGSTAT_TRY(tiff_rgba_read(td, down + i, row, pitch, rows, err));
     }
     return IMGSTAT_OK;
 }
@@ -452,7 +439,7 @@ static ImgstatResult read_units(TiffDecoder *td, uint32_t down, uint32_t n, uint
 static ImgstatResult read_by_units(TiffDecoder *td, uint8_t *to, size_t pitch, uint32_t rows,
                                    ImgstatError *err)
 {
-    const uint32_t unit = unit_height(td);
+    const uint32_t unit = td->layout.chunk_height;
     const ImgstatPage *const page = &td->base.page;
     const size_t row_bytes =
         (size_t)page->width * decoder_channels(&td->base) * imgstat_sample_bytes(page->sample);
@@ -491,7 +478,7 @@ ImgstatResult tiff_rows_read(TiffDecoder *td, uint8_t *to, size_t pitch, uint32_
                              ImgstatError *err)
 {
     if (td->layout.path == TIFF_PATH_SCANLINES)
-        return read_scanlines(td, td->base.next_row, to, pitch, rows, err);
+        return read_scanlines(td, to, pitch, rows, err);
     if (td->layout.path != TIFF_PATH_PIECES)
         return read_by_units(td, to, pitch, rows, err);
     const uint16_t first = tiff_first_plane(td), n_planes = tiff_planes_together(td);

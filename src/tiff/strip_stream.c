@@ -4,7 +4,6 @@
  * is not exactly as it should be is left to libtiff, which begins with the strip anew. */
 #include "codec/inflate.h"
 #include "tiff/decoder.h"
-#include "tiff/expand.h"
 #include "tiff/lzw.h"
 
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 
 enum {
     READ_BYTES = 1 << 18, /* compressed, of all planes: within the cache */
-    LEAST_READ = 1 << 12, /* of one: more than a run of PackBits */
+    LEAST_READ = 1 << 12, /* of one */
     STATE_BYTES = 1 << 17 /* of deflate or LZW */
 };
 
@@ -27,8 +26,7 @@ struct TiffStrip {
     size_t n_data;
     uint8_t *scratch;   /* see tiff_predictor_undo */
     Inflater *inflater; /* a strip's, or */
-    LzwStream *lzw;     /* the page's, or */
-    Expander *expander; /* the page's */
+    LzwStream *lzw;     /* the page's */
     bool failed;        /* libtiff has the page */
 };
 
@@ -38,7 +36,6 @@ void tiff_strip_destroy(TiffStrip *strip)
         return;
     inflater_destroy(strip->inflater);
     lzw_stream_destroy(strip->lzw);
-    expander_destroy(strip->expander);
     free(strip->scratch);
     buffer_cache_release(strip->input);
     free(strip);
@@ -50,30 +47,11 @@ static bool is_deflate(const TiffLayout *layout)
            layout->compression == COMPRESSION_ADOBE_DEFLATE;
 }
 
-static bool expands(const TiffLayout *layout, ExpandKind *kind)
-{
-    switch (layout->compression) {
-    case COMPRESSION_PACKBITS:
-        *kind = EXPAND_PACKBITS;
-        break;
-    case COMPRESSION_ZSTD:
-        *kind = EXPAND_ZSTD;
-        break;
-    case COMPRESSION_LZMA:
-        *kind = EXPAND_LZMA;
-        break;
-    default:
-        return false;
-    }
-    return expander_known(*kind);
-}
-
 bool tiff_strip_suits(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
-    ExpandKind kind;
     return td->base.way != DECODE_PLAIN && tiff_predictor_known(layout) &&
-           (is_deflate(layout) || layout->compression == COMPRESSION_LZW || expands(layout, &kind));
+           (is_deflate(layout) || layout->compression == COMPRESSION_LZW);
 }
 
 static size_t read_bytes(const TiffDecoder *td)
@@ -84,8 +62,7 @@ static size_t read_bytes(const TiffDecoder *td)
 
 size_t tiff_strip_bytes(const TiffDecoder *td)
 {
-    ExpandKind kind;
-    return read_bytes(td) + (expands(&td->layout, &kind) ? expander_bytes(kind) : STATE_BYTES);
+    return read_bytes(td) + STATE_BYTES;
 }
 
 static uint32_t rows_of(const TiffDecoder *td, uint32_t index)
@@ -99,10 +76,9 @@ static bool begin(TiffStrip *strip, const TiffDecoder *td, uint32_t index)
 {
     inflater_destroy(strip->inflater);
     strip->inflater = NULL;
-    strip->failed = strip->expander && !expander_begin(strip->expander);
     if (strip->lzw)
         lzw_stream_begin(strip->lzw);
-    else if (!strip->expander)
+    else
         strip->inflater =
             inflater_create((uint64_t)rows_of(td, index) * td->layout.row_bytes, td->base.scratch);
     strip->index = index;
@@ -111,11 +87,10 @@ static bool begin(TiffStrip *strip, const TiffDecoder *td, uint32_t index)
     strip->left = TIFFGetStrileByteCount(td->handle.tif, index);
     strip->data = strip->input;
     strip->n_data = 0;
-    return !strip->failed && (strip->lzw || strip->expander || strip->inflater);
+    return strip->lzw || strip->inflater;
 }
 
-/* Behind what is left of the bytes before: nothing of deflate, less than a code of LZW or than a
- * run of PackBits. */
+/* Behind what is left of the bytes before: nothing of deflate, less than a code of LZW. */
 static bool read_on(TiffStrip *strip, const Source *source)
 {
     const size_t kept = strip->n_data, room = strip->room - kept;
@@ -134,13 +109,10 @@ static bool read_on(TiffStrip *strip, const Source *source)
 }
 
 /* Fills `room` bytes. */
-static bool decompress(TiffStrip *strip, const Source *source, uint8_t *to, size_t room)
+static bool decode_lzw(TiffStrip *strip, const Source *source, uint8_t *to, size_t room)
 {
     for (;;) {
-        const bool good =
-            strip->lzw ? lzw_stream_run(strip->lzw, &strip->data, &strip->n_data, &to, &room)
-                       : expander_run(strip->expander, &strip->data, &strip->n_data, &to, &room);
-        if (!good)
+        if (!lzw_stream_run(strip->lzw, &strip->data, &strip->n_data, &to, &room))
             return false;
         if (room == 0)
             return true;
@@ -183,16 +155,13 @@ static TiffStrip *create(const TiffDecoder *td)
 {
     TiffStrip *const strip = calloc(1, sizeof *strip);
     const bool lzw = td->layout.compression == COMPRESSION_LZW;
-    ExpandKind kind;
     if (!strip)
         return NULL;
     strip->room = read_bytes(td);
     strip->input = buffer_cache_acquire(td->base.scratch, strip->room + LZW_SPARE);
     if (lzw)
         strip->lzw = lzw_stream_create();
-    else if (expands(&td->layout, &kind))
-        strip->expander = expander_create(kind, td->layout.row_bytes);
-    strip->failed = !strip->input || !(strip->lzw || strip->expander || is_deflate(&td->layout));
+    strip->failed = !strip->input || (lzw && !strip->lzw);
     return strip;
 }
 
@@ -210,8 +179,8 @@ bool tiff_strip_rows(const TiffDecoder *td, TiffStrip **of, uint32_t index, uint
     bool good = row > 0 || begin(strip, td, index);
     good = good && strip->index == index && strip->row == row;
     if (good)
-        good = strip->lzw || strip->expander ? decompress(strip, source, to, bytes)
-                                             : inflate_rows(strip, source, to, bytes, last);
+        good = strip->lzw ? decode_lzw(strip, source, to, bytes)
+                          : inflate_rows(strip, source, to, bytes, last);
     good = good && tiff_predictor_undo(&td->layout, to, bytes, &strip->scratch);
     strip->failed = !good;
     strip->row += rows;

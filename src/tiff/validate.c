@@ -128,7 +128,7 @@ static ImgstatResult check_chunk(TiffDecoder *td, uint32_t index, ImgstatError *
     layout->stored_bytes = bytes > layout->stored_bytes ? bytes : layout->stored_bytes;
     /* libtiff holds a chunk's compressed bytes. */
     const uint64_t limit = td->base.how.limits.max_chunk_bytes;
-    const bool rows = layout->path == TIFF_PATH_SCANLINES || layout->path == TIFF_PATH_TURNS;
+    const bool rows = layout->path == TIFF_PATH_SCANLINES;
     const bool held = layout->path != TIFF_PATH_PIECES && !(rows && tiff_strip_suits(td));
     if (held && bytes > limit && bytes > LEAST_LIMIT)
         return error_set(err, IMGSTAT_ERR_LIMIT, "%s: %s takes more than the limit of %llu bytes",

@@ -14,22 +14,22 @@ enum {
 };
 
 /* What measuring a page holds, its threads aside. */
-static uint64_t measured_bytes(const Pipeline *pipeline, const Decoder *decoder)
+static uint64_t measured_bytes(const Pipeline *pipeline, const PageToMeasure *page)
 {
-    const ImgstatPage *const page = &decoder->page;
     const ImgstatMethod *const method = pipeline->method;
-    const TransferShape shape = shape_of_page(decoder);
-    const uint64_t band = 2 * (uint64_t)bands_least(decoder) + decoder->held_bytes;
+    const TransferShape *const shape = &page->shape;
+    const uint64_t band = page->band_bytes;
     if (pipeline->transfer)
         return band;
-    const uint64_t records = 2 * (uint64_t)record_bytes(page->sample, page->channels, RECORD_BINS);
+    const uint64_t records =
+        2 * (uint64_t)record_bytes(shape->sample, shape->channels, RECORD_BINS);
     if (method->transform == IMGSTAT_CLAHE)
-        return band + records + clahe_page_bytes(method, &shape, page->width, page->height);
-    if (!transfer_input_reads_again(method, page->sample))
+        return band + records + clahe_page_bytes(method, shape, page->width, page->height);
+    if (!transfer_input_reads_again(method, shape->sample))
         return band + records;
     if (method->transform == IMGSTAT_PERCENTILE)
-        return band + records + 2 * (uint64_t)page->channels * DIGIT_BYTES;
-    const uint64_t keys = KEY_BYTES * (uint64_t)page->width * page->height * page->channels;
+        return band + records + 2 * (uint64_t)shape->channels * DIGIT_BYTES;
+    const uint64_t keys = KEY_BYTES * (uint64_t)page->width * page->height * shape->channels;
     const uint64_t most = 2 * (uint64_t)sort_bytes(pipeline->memory);
     return band + records + (keys < most ? keys : most);
 }
@@ -48,10 +48,11 @@ PageMemory page_memory(const Pipeline *pipeline, const Decoder *decoder)
     if (least > UINT64_MAX / 16)
         return (PageMemory){.bytes = UINT64_MAX / 2};
     const bool matches = !pipeline->transfer && pipeline->method->transform == IMGSTAT_MATCH;
+    const PageToMeasure page = page_to_measure(decoder);
     uint64_t bytes = FILE_BYTES + decoder->threads * (uint64_t)THREAD_BYTES +
-                     measured_bytes(pipeline, decoder) + compressed_bytes(pipeline, decoder);
+                     measured_bytes(pipeline, &page) + compressed_bytes(pipeline, decoder);
     if (matches && pipeline->reference)
-        bytes += measured_bytes(pipeline, reference_decoder(pipeline->reference));
+        bytes += measured_bytes(pipeline, reference_page(pipeline->reference));
     const bool reads_once = pipeline->transfer || pipeline->method->transform == IMGSTAT_GAMMA;
     const uint64_t kept = whole > 2 * least ? whole - 2 * least : 0; /* beside its bands */
     const bool keep = !reads_once && whole <= kept_page_bytes(pipeline->memory) &&

@@ -11,7 +11,8 @@ struct Reference {
     ImgstatFile *file;
     ImgstatMethod method[MODES]; /* surveys point to them */
     size_t memory;
-    pthread_mutex_t lock; /* guards what follows */
+    PageToMeasure page;
+    pthread_mutex_t lock; /* guards what follows, and the file once it is open */
     TransferInput *survey[MODES];
     MatchReference match[MODES];
 };
@@ -32,13 +33,14 @@ ImgstatResult reference_create(const char *path, uint32_t page, const ImgstatOpe
         reference_destroy(reference);
         return res;
     }
+    reference->page = page_to_measure(reference->file->decoder);
     *out = reference;
     return IMGSTAT_OK;
 }
 
-Decoder *reference_decoder(const Reference *reference)
+const PageToMeasure *reference_page(const Reference *reference)
 {
-    return reference->file->decoder;
+    return &reference->page;
 }
 
 void reference_destroy(Reference *reference)
@@ -66,8 +68,7 @@ ImgstatResult reference_get(Reference *reference, TransformWorker *worker,
                             const MatchReference **out, ImgstatError *err)
 {
     *out = NULL;
-    Decoder *const decoder = reference->file->decoder;
-    const TransferShape own = shape_of_page(decoder);
+    const TransferShape own = reference->page.shape;
     const ImgstatChannels mode = mode_for(method, shape, &own);
     ImgstatResult res = IMGSTAT_OK;
     pthread_mutex_lock(&reference->lock);
@@ -76,7 +77,8 @@ ImgstatResult reference_get(Reference *reference, TransformWorker *worker,
         reference->method[mode] = (ImgstatMethod){.transform = IMGSTAT_MATCH, .channels = mode};
         BandMemory memory = {0};
         Bands bands;
-        res = bands_open(worker->device, decoder, false, &memory, &worker->cancel, &bands, err);
+        res = bands_open(worker->device, reference->file->decoder, false, &memory, &worker->cancel,
+                         &bands, err);
         if (res == IMGSTAT_OK)
             res = transfer_input_image(&reference->method[mode], &bands, &own, reference->memory,
                                        &reference->survey[mode], err);

@@ -13,8 +13,8 @@ typedef struct Reference Reference;
 ImgstatResult reference_create(const char *path, uint32_t page, const ImgstatOpen *how,
                                size_t memory, Reference **out, ImgstatError *err);
 void reference_destroy(Reference *reference); /* accepts NULL */
-/* The decoder of the reference, its page selected. */
-Decoder *reference_decoder(const Reference *reference);
+/* The page of the reference as it was before anything of it was read. */
+const PageToMeasure *reference_page(const Reference *reference);
 /* What images of that shape are matched to; *out belongs to the reference. */
 ImgstatResult reference_get(Reference *reference, TransformWorker *worker,
                             const ImgstatMethod *method, const TransferShape *shape,

@@ -24,6 +24,14 @@ TransferShape shape_of_page(const Decoder *decoder)
     return shape;
 }
 
+PageToMeasure page_to_measure(const Decoder *decoder)
+{
+    return (PageToMeasure){.width = decoder->page.width,
+                           .height = decoder->page.height,
+                           .shape = shape_of_page(decoder),
+                           .band_bytes = 2 * (uint64_t)bands_least(decoder) + decoder->held_bytes};
+}
+
 TransferShape shape_of_image(const ImagePro *image, int16_t alpha)
 {
     const int colours = image->channels - (alpha >= 0);

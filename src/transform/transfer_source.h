@@ -23,6 +23,15 @@ typedef struct TransferInput {
 
 /* Shape of the page that a decoder has selected. */
 TransferShape shape_of_page(const Decoder *decoder);
+
+/* What an estimate of memory asks of a page. */
+typedef struct PageToMeasure {
+    uint32_t width, height;
+    TransferShape shape;
+    uint64_t band_bytes; /* of its least bands, and of what its decoder holds */
+} PageToMeasure;
+
+PageToMeasure page_to_measure(const Decoder *decoder);
 TransferShape shape_of_image(const ImagePro *image, int16_t alpha);
 
 ImgstatResult transfer_input_create(const ImgstatMethod *method, const TransferShape *shape,

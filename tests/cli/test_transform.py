@@ -213,6 +213,18 @@ def test_any_clip_limit(program, folder):
             check(files.count(files[0]) == len(limits), f"{like}: the clip limits {limits} give the same")
 
 
+def test_match_in_threads(program, folder):
+    # One thread asked for the reference's shape while another read it, and crashed.
+    images = folder / "many"
+    images.mkdir()
+    for i in range(12):
+        (images / f"{i}.png").write_bytes(png(16, 16, 8, bytes(range(256))))
+    for turn in range(6):
+        run(program, "equalize", "--match", TESTDATA / "photo.tif", "-j", "4", images, "-o", folder / f"out{turn}")
+        outs = {path.read_bytes() for path in (folder / f"out{turn}").iterdir()}
+        check(len(outs) == 1, f"{len(outs)} different outputs of equal images")
+
+
 def test_match_of_other_depth(program, folder):
     """4 and 8 bits are one type, but not one scale: all that lay above 15 became white."""
     shallow, deep, out = folder / "4.png", folder / "8.png", folder / "out.png"
