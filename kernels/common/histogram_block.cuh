@@ -15,7 +15,7 @@ enum { NARROW_CHANNELS = 4 }; /* a launch measures at most so many */
  * the position there. */
 struct NarrowState {
     unsigned long long masked;
-    unsigned items_done, items_summed; /* reported; and their bins added (measure_narrow8) */
+    unsigned items_done; /* reported */
     unsigned long long claim[2 * NARROW_CHANNELS], found[2 * NARROW_CHANNELS];
 };
 

@@ -6,13 +6,12 @@
 
 static const unsigned ALL_LANES = 0xFFFFFFFFu;
 
-/* Devices of compute capability 8.0 reduce 32 bits by one instruction. Sums of 64 bits are those of
- * three parts, of which 32 lanes do not overflow 32 bits; extrema, unsigned, those of the upper
- * halves, and of the lower ones where the upper one is it. */
+/* One instruction reduces 32 bits. Sums of 64 bits are those of three parts, of which 32 lanes do
+ * not overflow 32 bits; extrema, unsigned, those of the upper halves, and of the lower ones where
+ * the upper one is it. */
 
 template <typename T> static __device__ __forceinline__ T warp_sum(T v)
 {
-#if __CUDA_ARCH__ >= 800
     if constexpr (sizeof(T) == 4) {
         return __reduce_add_sync(ALL_LANES, v);
     } else {
@@ -24,17 +23,10 @@ template <typename T> static __device__ __forceinline__ T warp_sum(T v)
         const Word high = __reduce_add_sync(ALL_LANES, (unsigned)(w >> 2 * BITS));
         return (T)(low + (middle << BITS) + (high << 2 * BITS));
     }
-#else
-#pragma unroll
-    for (int h = 16; h > 0; h /= 2)
-        v += __shfl_xor_sync(ALL_LANES, v, h);
-    return v;
-#endif
 }
 
 template <typename T> static __device__ __forceinline__ T warp_min(T v)
 {
-#if __CUDA_ARCH__ >= 800
     if constexpr (sizeof(T) == 4) {
         return __reduce_min_sync(ALL_LANES, v);
     } else {
@@ -43,17 +35,10 @@ template <typename T> static __device__ __forceinline__ T warp_min(T v)
         const unsigned low = __reduce_min_sync(ALL_LANES, own == high ? (unsigned)v : 0xFFFFFFFFu);
         return (T)high << 32 | low;
     }
-#else
-#pragma unroll
-    for (int h = 16; h > 0; h /= 2)
-        v = min(v, __shfl_xor_sync(ALL_LANES, v, h));
-    return v;
-#endif
 }
 
 template <typename T> static __device__ __forceinline__ T warp_max(T v)
 {
-#if __CUDA_ARCH__ >= 800
     if constexpr (sizeof(T) == 4) {
         return __reduce_max_sync(ALL_LANES, v);
     } else {
@@ -62,12 +47,6 @@ template <typename T> static __device__ __forceinline__ T warp_max(T v)
         const unsigned low = __reduce_max_sync(ALL_LANES, own == high ? (unsigned)v : 0u);
         return (T)high << 32 | low;
     }
-#else
-#pragma unroll
-    for (int h = 16; h > 0; h /= 2)
-        v = max(v, __shfl_xor_sync(ALL_LANES, v, h));
-    return v;
-#endif
 }
 
 /* The sum of the lanes up to each. */

@@ -68,7 +68,6 @@ struct Work {
     uint32_t channel0; /* the first channel that this launch measures */
     uint32_t group;    /* channels that it measures, where blocks measure one each */
     uint32_t words;    /* of the table in shared memory, where its size varies */
-    bool cdf;          /* the records have prefix sums of their bins (8 bits) */
     bool distinct;     /* no two images share a record */
     bool alone;        /* the only image is not cut into items (measure_narrow8) */
     bool early;        /* the launch before changes no pixels: counting may begin before it ends */

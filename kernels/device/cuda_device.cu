@@ -422,8 +422,6 @@ static void close_resources(CudaDevice *device)
     cuda_apply_close(device);
     free_device(&device->state);
     free_device(&device->scratch);
-    free_device(&device->windows);
-    free(device->search);
     free_device(&device->sort);
     free(device->sorting);
     free_device(&device->aligned);
@@ -526,9 +524,6 @@ const DeviceOps cuda_device_ops = {
     cuda_count_digits,
     cuda_count_range,
     cuda_gather,
-    cuda_windows_begin,
-    cuda_windows_add,
-    cuda_windows_end,
     cuda_sort_begin,
     cuda_sort_add,
     cuda_sort_end,

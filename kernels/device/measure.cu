@@ -277,20 +277,6 @@ static ImgstatResult check_records(const ImagePro *images, const DeviceRecord *r
     return IMGSTAT_OK;
 }
 
-/* Prefix sums of 65,536 bins a channel; measure_narrow8 makes those of 256 itself. */
-static ImgstatResult sum_bins(Device *base, const DeviceRecord *record, ImgstatError *err)
-{
-    const size_t n = sample_record_bins(record->sample);
-    const DevMem bins = {record->mem.address + record->channels * sizeof(Tally),
-                         n * sizeof(uint64_t)};
-    for (unsigned c = 0; c < record->channels; c++) {
-        const DevMem from = {bins.address + c * bins.bytes, bins.bytes};
-        const DevMem to = {from.address + record->channels * bins.bytes, bins.bytes};
-        IMGSTAT_TRY(base->ops->scan(base, from, to, n, true, err));
-    }
-    return IMGSTAT_OK;
-}
-
 ImgstatResult cuda_measure(Device *base, const ImagePro *images, const DeviceRecord *records,
                            size_t n, ImgstatError *err)
 {
@@ -302,20 +288,14 @@ ImgstatResult cuda_measure(Device *base, const ImagePro *images, const DeviceRec
         return error_set(err, IMGSTAT_ERR_ARG, "too many images in one call");
     IMGSTAT_TRY(check_records(images, records, n, err));
     Measure measure = {records};
-    IMGSTAT_TRY(cuda_stage(device, images, n, measure_device_images, &measure, err));
-    for (size_t i = 0; i < n; i++) {
-        if (sample_bits(records[i].sample) == 16 &&
-            record_parts_cdf(records[i].sample, records[i].parts))
-            IMGSTAT_TRY(sum_bins(base, &records[i], err));
-    }
-    return IMGSTAT_OK;
+    return cuda_stage(device, images, n, measure_device_images, &measure, err);
 }
 
 /* ---- On the caller's stream ------------------------------------------------------------------ */
 
 size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels)
 {
-    const Kind kind = {sample, channels, false, false, false};
+    const Kind kind = {sample, channels, false, false};
     return sizeof(QueueMemory) + state_bytes(kind, 1);
 }
 

@@ -9,7 +9,7 @@ enum { ITEM_BYTES = 128 << 10 };
 bool same_kind(const Kind &a, const Kind &b)
 {
     return a.sample == b.sample && a.channels == b.channels && a.plain == b.plain &&
-           a.bins == b.bins && a.cdf == b.cdf;
+           a.bins == b.bins;
 }
 
 size_t sample_size(ImgstatSample sample)
@@ -37,8 +37,7 @@ bool is_wide_float(ImgstatSample sample)
 
 Kind kind_of(const ImagePro *image, const DeviceRecord *record)
 {
-    Kind kind = {image->sample, image->channels, image->mask == NULL, false, false};
-    kind.cdf = record && record_parts_cdf(record->sample, record->parts);
+    Kind kind = {image->sample, image->channels, image->mask == NULL, false};
     if (sample_is_narrow(image->sample)) {
         kind.plain = kind.plain && image->channels <= 4;
         return kind;
@@ -149,7 +148,6 @@ static void cut_items(WorkImage *image, const Kind &kind, uint32_t per_item, boo
 static ImgstatResult run_kernels(const Launch *launch, const Kind &kind, ImgstatError *err)
 {
     Launch part = *launch;
-    part.work.cdf = kind.cdf;
     const unsigned group = 4;
     for (unsigned c = 0; c < kind.channels; c += group) {
         const unsigned n = kind.channels - c < group ? kind.channels - c : group;

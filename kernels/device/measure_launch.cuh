@@ -8,8 +8,8 @@
 /* What the images of one launch have in common. */
 struct Kind {
     ImgstatSample sample;
-    uint16_t channels;     /* of the images */
-    bool plain, bins, cdf; /* the records have the latter */
+    uint16_t channels; /* of the images */
+    bool plain, bins;  /* bins: the records of wide samples have them */
 };
 
 /* record: NULL for what does not depend on it. */

@@ -13,11 +13,12 @@ enum { SMALL_VECTORS = (1 << 27) / 16 };
 /* ---- Counts of a piece ----------------------------------------------------------------------- */
 
 /* A block adds the counts in its table to those of all blocks. */
-template <unsigned THREADS, unsigned COPIES, unsigned ROW>
+template <unsigned THREADS, unsigned COPIES>
 static __device__ __forceinline__ void add_counts(SmallState *state, uint32_t turn, uint32_t flip,
                                                   const Piece &p, const uint4 *table)
 {
-    const uint32_t sum = sum_columns<THREADS, ROW>(table), bin = threadIdx.x / (THREADS / BINS);
+    const uint32_t sum = sum_columns<THREADS, WIDE_ROW>(table);
+    const uint32_t bin = threadIdx.x / (THREADS / BINS);
     if (threadIdx.x % (THREADS / BINS) == 0 && sum)
         atomicAdd(count_of<COPIES>(state, turn, blockIdx.x % COPIES, bin ^ flip), sum);
     if (threadIdx.x == THREADS - 32)
@@ -25,34 +26,32 @@ static __device__ __forceinline__ void add_counts(SmallState *state, uint32_t tu
 }
 
 /* A block counts the piece of one that has not begun. */
-template <unsigned THREADS, unsigned COPIES, unsigned ROW>
+template <unsigned THREADS, unsigned COPIES>
 static __device__ __forceinline__ void help(const Small &s, SmallState *state, uint32_t turn,
                                             uint32_t flip, uint32_t block, uint4 *memory,
                                             Helped *helped)
 {
     const Piece p = piece_of(s, block);
     uint32_t *const table = (uint32_t *)memory;
-    empty_columns<THREADS, ROW>(memory);
+    empty_columns<THREADS, WIDE_ROW>(memory);
     __syncthreads(); /* the table is empty */
 #pragma unroll 1
     for (uint32_t i = threadIdx.x; i < p.vectors; i += THREADS)
-        count_vector<ROW>(table, p.from[i], own_column());
+        count_vector(table, p.from[i], own_column());
     if (threadIdx.x < p.tail)
-        atomicAdd(&table[((const unsigned char *)(p.from + p.vectors))[threadIdx.x] * (ROW / 4) +
-                         threadIdx.x % 32],
-                  1u);
+        count_one(table, ((const unsigned char *)(p.from + p.vectors))[threadIdx.x]);
     if (threadIdx.x == 0) {
         helped->any = 1;
         helped->block[block] = 1;
     }
     __syncthreads(); /* the counts are whole */
-    add_counts<THREADS, COPIES, ROW>(state, turn, flip, p, memory);
+    add_counts<THREADS, COPIES>(state, turn, flip, p, memory);
 }
 
 /* ---- The kernel ------------------------------------------------------------------------------ */
 
 /* Samples of pieces that other blocks should have done, through the finished table. */
-template <unsigned THREADS, unsigned ROW, bool COLUMNED>
+template <unsigned THREADS, bool COLUMNED>
 static __device__ __forceinline__ void map_helped(const Small &s, uint32_t *table,
                                                   const unsigned char *entry, const Helped &helped)
 {
@@ -63,7 +62,7 @@ static __device__ __forceinline__ void map_helped(const Small &s, uint32_t *tabl
         const Piece p = piece_of(s, block);
 #pragma unroll 1
         for (uint32_t i = threadIdx.x; i < p.vectors; i += THREADS)
-            p.to[i] = map_vector<ROW, COLUMNED>(table, entry, p.from[i]);
+            p.to[i] = map_vector<COLUMNED>(table, entry, p.from[i]);
         if (threadIdx.x < p.tail)
             ((unsigned char *)(p.to + p.vectors))[threadIdx.x] =
                 entry[((const unsigned char *)(p.from + p.vectors))[threadIdx.x]];
@@ -71,32 +70,30 @@ static __device__ __forceinline__ void map_helped(const Small &s, uint32_t *tabl
 }
 
 /*
- * transform_small: measures, makes the map and applies it.
+ * transform_small: measures an image of 8-bit samples, makes its map and applies it.
  *
- *   Idea      A block keeps its piece, in registers and, where these are too few, in shared
- *             memory, counts it while it arrives, adds its counts to those of all blocks, and sees
- *             by their sum that they are whole: each is a total that only grows, so no other
- *             barrier and no fence is needed. Every block then makes the same table and maps what
- *             it kept. A lane has a column of the counters and of the table: no bank conflicts. If
- *             it is LARGE, image and result are more than the second-level cache holds: what is
- *             read for the last time leaves that first. With narrow rows of the table the largest
- *             of these find room. What blocks have no room for they read
- *             TWICE, and count before all else; its registers then get pixels that stay, while
+ *   Idea      A block keeps its part of the image in registers and, where these are too few, in
+ *             shared memory, and counts it while it arrives. It adds its counts to those of all
+ *             blocks, and their sum shows when they are complete: each is a total that only grows,
+ *             so no other barrier and no fence is needed. Every block then makes the same table and
+ *             maps what it kept. A lane has a column of the counters and of the table: no bank
+ *             conflicts. If the image is LARGE, image and result exceed the second-level cache:
+ *             what is read for the last time leaves it first. What blocks have no room for they
+ *             read TWICE, and count before all else; its registers then get pixels that stay, while
  *             shared memory is counted.
  *   Work      an increment and a lookup a sample; 256 ratios a block.
  *   Memory    reads and writes each sample once, or what it does not keep twice; 257 atomic
  *             additions a block.
- *   Launch    <<<blocks, THREADS, BINS * ROW + 16 * shared * THREADS or more>>>, at most
+ *   Launch    <<<blocks, THREADS, BINS * WIDE_ROW + 16 * shared * THREADS or more>>>, at most
  *             SMALL_BLOCKS; it may begin before the launch before has ended. Blocks wait for
- *             blocks, but not for any that has not begun: after some time they do its piece, and
- *             it finds that done. So there need not be room for all of them, and two such
- *             launches in two streams cannot keep each other from ending.
- *   Requires  one long row on 16-byte boundaries, fewer than 2^27 samples. In place: a piece is
+ *             blocks, but not for any that has not begun: after some time they do its part, and it
+ *             finds that done. So there need not be room for all of them, and two such launches in
+ *             two streams cannot keep each other from ending.
+ *   Requires  one long row on 16-byte boundaries, fewer than 2^27 samples. In place: a part is
  *             written by the block that has read it, when all are counted.
  *   Result    the bytes of transfer_create and transfer_apply.
  */
-template <unsigned THREADS, unsigned KEPT, unsigned SURE, Stay STAY, unsigned COPIES, unsigned ROW,
-          bool COLUMNED>
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, Stay STAY, unsigned COPIES, bool COLUMNED>
 static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1)
     transform_small(SmallMap m, Small s, SmallState *state)
 {
@@ -108,7 +105,7 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     __shared__ uint32_t turn, own, left;
     __shared__ uint64_t arrived[SHARED_VECTORS];
     uint32_t *const table = (uint32_t *)memory;
-    uint4 *const kept = memory + BINS * ROW / 16 + threadIdx.x;
+    uint4 *const kept = memory + BINS * WIDE_ROW / 16 + threadIdx.x;
     const Piece p = piece_of(s, blockIdx.x);
     const unsigned char *const tail = (const unsigned char *)(p.from + p.vectors);
     uint32_t last = 0;
@@ -116,7 +113,7 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     Begun begun = {};
     if (SHARES && threadIdx.x == 0)
         prepare_copies(s, arrived);
-    empty_columns<THREADS, ROW>(memory);
+    empty_columns<THREADS, WIDE_ROW>(memory);
     for (uint32_t i = threadIdx.x; i < sizeof helped / 4; i += THREADS)
         ((uint32_t *)&helped)[i] = 0;
     if (threadIdx.x < sizeof parts / 4)
@@ -136,23 +133,20 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     if (SHARES && threadIdx.x == 0)
         start_copies<THREADS, STAY>(s, p, KEPT * THREADS, kept, arrived);
     if (STAY == TWICE) {
-        count_rounds<THREADS, KEPT, ROW>(s, p, table, v);
-        count_copies<THREADS, KEPT, ROW>(s, p, table, kept, arrived);
-        count_kept<THREADS, KEPT, SURE, AHEAD, ROW, false>(p, table, v);
-    } else {
-        count_kept<THREADS, KEPT, SURE, AHEAD, ROW, STAY == LARGE && ROW == NARROW_ROW>(p, table,
-                                                                                        v);
-        if (SHARES)
-            count_copies<THREADS, KEPT, ROW>(s, p, table, kept, arrived);
+        count_rounds<THREADS, KEPT>(s, p, table, v);
+        count_copies<THREADS, KEPT>(s, p, table, kept, arrived);
     }
+    count_kept<THREADS, KEPT, SURE, AHEAD>(p, table, v);
+    if (SHARES && STAY != TWICE)
+        count_copies<THREADS, KEPT>(s, p, table, kept, arrived);
     if (threadIdx.x < p.tail)
-        atomicAdd(&table[last * (ROW / 4) + threadIdx.x % 32], 1u);
+        count_one(table, last);
     if (threadIdx.x == 0)
         take_own_piece(state, begun, &turn, &own);
     __syncthreads(); /* the counts are whole */
 
     if (own)
-        add_counts<THREADS, COPIES, ROW>(state, turn, m.from_flip, p, memory);
+        add_counts<THREADS, COPIES>(state, turn, m.from_flip, p, memory);
     if (blockIdx.x == 0)
         empty_next<THREADS>(state, turn); /* no other launch runs */
     if (!own)
@@ -164,7 +158,7 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
         __syncthreads(); /* nobody looks at the counts before it is worth while */
         if (left == gridDim.x)
             break;
-        help<THREADS, COPIES, ROW>(s, state, turn, m.from_flip, left, memory, &helped);
+        help<THREADS, COPIES>(s, state, turn, m.from_flip, left, memory, &helped);
     }
     if (threadIdx.x < BINS) {
         uint32_t rounds;
@@ -172,14 +166,14 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
         const Ramp ramp = find_ramp(m, cdf, key, &parts, rounds);
         entry[threadIdx.x] = (unsigned char)ramp_entry(m, ramp, cdf.sum, key);
         if (COLUMNED)
-            fill_columns<ROW>(memory, (const uint32_t *)entry);
+            fill_columns(memory, (const uint32_t *)entry);
     }
     __syncthreads(); /* the table is whole */
 #pragma unroll
     for (unsigned k = 0; k < KEPT; k++) {
         const uint32_t i = threadIdx.x + k * THREADS;
         if (i < p.vectors)
-            store_vector<THREADS>(p.to + i, map_vector<ROW, COLUMNED>(table, entry, v[k]));
+            store_vector<THREADS>(p.to + i, map_vector<COLUMNED>(table, entry, v[k]));
         if (STAY == TWICE && k < ROUND_VECTORS)
             v[k] = load_vector<THREADS, true>(p, vector_of<KEPT>(s, 1, k));
     }
@@ -189,7 +183,7 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
         for (unsigned k = 0; k < ROUND_VECTORS; k++) {
             const uint32_t i = threadIdx.x + vector_of<KEPT>(s, round, k) * THREADS;
             if (i < p.vectors)
-                store_vector<THREADS>(p.to + i, map_vector<ROW, COLUMNED>(table, entry, v[k]));
+                store_vector<THREADS>(p.to + i, map_vector<COLUMNED>(table, entry, v[k]));
             if (round < s.rounds)
                 v[k] = load_vector<THREADS, true>(p, vector_of<KEPT>(s, round + 1, k));
         }
@@ -198,13 +192,12 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     for (uint32_t k = 0; SHARES && k < s.shared; k++) {
         const uint32_t i = threadIdx.x + (KEPT + k) * THREADS;
         if (i < p.vectors)
-            store_vector<THREADS>(p.to + i,
-                                  map_vector<ROW, COLUMNED>(table, entry, kept[k * THREADS]));
+            store_vector<THREADS>(p.to + i, map_vector<COLUMNED>(table, entry, kept[k * THREADS]));
     }
     if (threadIdx.x < p.tail)
         ((unsigned char *)(p.to + p.vectors))[threadIdx.x] = entry[last];
     if (helped.any)
-        map_helped<THREADS, ROW, COLUMNED>(s, table, entry, helped);
+        map_helped<THREADS, COLUMNED>(s, table, entry, helped);
 }
 
 /* ---- Host side ------------------------------------------------------------------------------- */
@@ -222,10 +215,10 @@ static uint32_t piece_vectors(uint32_t vectors, uint32_t blocks)
     return (vectors + blocks * LINE - 1) / (blocks * LINE) * LINE;
 }
 
-/* Vectors that a thread of a full block can keep in shared memory, beside a table of such rows. */
-static uint32_t room_for(const CudaDevice *device, int row)
+/* Vectors that a thread of a full block can keep in shared memory, beside the table. */
+static uint32_t shared_room(const CudaDevice *device)
 {
-    const int room = (device->max_shared - BINS * row - OTHER_BYTES) / (16 * MANY_THREADS);
+    const int room = (device->max_shared - BINS * WIDE_ROW - OTHER_BYTES) / (16 * MANY_THREADS);
     return room < 0 ? 0 : room < SHARED_VECTORS ? (uint32_t)room : SHARED_VECTORS;
 }
 
@@ -259,20 +252,19 @@ SmallMap small_map(const Map *blank, const Finish *f)
     return m;
 }
 
-template <unsigned THREADS, unsigned KEPT, unsigned SURE, Stay STAY, unsigned COPIES, unsigned ROW,
-          bool COLUMNED>
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, Stay STAY, unsigned COPIES, bool COLUMNED>
 static ImgstatResult launch(CudaDevice *device, cudaStream_t stream, const SmallMap &m, Small s,
                             SmallState *state, ImgstatError *err)
 {
-    const auto kernel = transform_small<THREADS, KEPT, SURE, STAY, COPIES, ROW, COLUMNED>;
+    const auto kernel = transform_small<THREADS, KEPT, SURE, STAY, COPIES, COLUMNED>;
     const uint32_t most = most_blocks(device), wanted = (s.vectors + THREADS - 1) / THREADS;
     const uint32_t blocks = wanted < 1 ? 1 : wanted < most ? wanted : most;
     s.piece = piece_vectors(s.vectors, blocks);
     const uint32_t each = (s.piece + THREADS - 1) / THREADS, more = each > KEPT ? each - KEPT : 0;
-    const uint32_t room = room_for(device, ROW);
+    const uint32_t room = shared_room(device);
     s.shared = more < room ? more : room;
     s.rounds = (more - s.shared + ROUND_VECTORS - 1) / ROUND_VECTORS;
-    size_t bytes = BINS * ROW + (size_t)s.shared * 16 * THREADS;
+    size_t bytes = BINS * WIDE_ROW + (size_t)s.shared * 16 * THREADS;
     /* Room for two blocks a multiprocessor, not for three: launches after the next one would be
      * spread unevenly over what the present one leaves. */
     if (THREADS == FEW_THREADS && bytes < (size_t)device->max_shared / 3)
@@ -295,30 +287,26 @@ ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, co
     s.piece = s.shared = s.rounds = 0;
     s.fetches = s.vectors <= few * FETCHED_VECTORS;
     if (s.vectors <= few * KEPT_ONE)
-        return launch<FEW_THREADS, KEPT_ONE, 1, IN_REGISTERS, 4, NARROW_ROW, false>(
-            device, stream, *map, s, state, err);
+        return launch<FEW_THREADS, KEPT_ONE, 1, IN_REGISTERS, 4, false>(device, stream, *map, s,
+                                                                        state, err);
     if (s.vectors <= few * KEPT_FEW)
-        return launch<FEW_THREADS, KEPT_FEW, KEPT_ONE + 1, IN_REGISTERS, 1, WIDE_ROW, true>(
+        return launch<FEW_THREADS, KEPT_FEW, KEPT_ONE + 1, IN_REGISTERS, 1, true>(
             device, stream, *map, s, state, err);
     if (s.vectors <= few * KEPT_MORE)
-        return launch<FEW_THREADS, KEPT_MORE, KEPT_FEW + 1, IN_REGISTERS, 1, WIDE_ROW, true>(
+        return launch<FEW_THREADS, KEPT_MORE, KEPT_FEW + 1, IN_REGISTERS, 1, true>(
             device, stream, *map, s, state, err);
     if (s.vectors <= many * KEPT_MANY)
         return launch<MANY_THREADS, KEPT_MANY, KEPT_MORE * FEW_THREADS / MANY_THREADS + 1,
-                      IN_REGISTERS, 1, WIDE_ROW, true>(device, stream, *map, s, state, err);
-    const uint64_t room = room_for(device, WIDE_ROW);
+                      IN_REGISTERS, 1, true>(device, stream, *map, s, state, err);
+    const uint64_t room = shared_room(device);
     /* An eighth of the cache is for what else there is. */
     const uint64_t cached = (uint64_t)device->properties.l2CacheSize / 8 * 7;
     if (s.vectors <= many * (KEPT_MANY + room) && samples * 2 <= cached)
-        return launch<MANY_THREADS, KEPT_MANY, KEPT_MANY, SHARED, 1, WIDE_ROW, true>(
-            device, stream, *map, s, state, err);
+        return launch<MANY_THREADS, KEPT_MANY, KEPT_MANY, SHARED, 1, true>(device, stream, *map, s,
+                                                                           state, err);
     if (s.vectors <= many * (KEPT_LARGE + room))
-        return launch<MANY_THREADS, KEPT_LARGE, KEPT_LARGE, LARGE, 1, WIDE_ROW, true>(
-            device, stream, *map, s, state, err);
-    /* Narrow rows leave room for a little more than that; all registers are full then. */
-    return room >= 2 && s.vectors <= many * (KEPT_LARGE + room_for(device, NARROW_ROW))
-               ? launch<MANY_THREADS, KEPT_LARGE, KEPT_LARGE, LARGE, 1, NARROW_ROW, true>(
-                     device, stream, *map, s, state, err)
-               : launch<MANY_THREADS, KEPT_TWICE, KEPT_TWICE, TWICE, 1, WIDE_ROW, true>(
-                     device, stream, *map, s, state, err);
+        return launch<MANY_THREADS, KEPT_LARGE, KEPT_LARGE, LARGE, 1, true>(device, stream, *map, s,
+                                                                            state, err);
+    return launch<MANY_THREADS, KEPT_TWICE, KEPT_TWICE, TWICE, 1, true>(device, stream, *map, s,
+                                                                        state, err);
 }

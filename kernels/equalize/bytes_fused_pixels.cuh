@@ -25,13 +25,18 @@ enum { SHARED_VECTORS = 12 };
 /* What it reads twice has so many of its registers in a round. */
 enum { ROUND_VECTORS = 4 };
 
-template <unsigned ROW>
 static __device__ __forceinline__ void count_vector(uint32_t *table, uint4 v, uint32_t column)
 {
     const uint32_t word[4] = {v.x, v.y, v.z, v.w};
 #pragma unroll
     for (int p = 0; p < 16; p++)
-        atomicAdd(row_of<ROW>(table, word[p / 4], p % 4, column), 1u);
+        atomicAdd(row_of<WIDE_ROW>(table, word[p / 4], p % 4, column), 1u);
+}
+
+/* Counts a sample in the lane's column. */
+static __device__ __forceinline__ void count_one(uint32_t *table, uint32_t sample)
+{
+    atomicAdd(&table[sample * (WIDE_ROW / 4) + threadIdx.x % 32], 1u);
 }
 
 /* Bytes of a and b (4 to 7) that a selector names by its digits, or the sign of them (8 more). */
@@ -44,7 +49,7 @@ static __device__ __forceinline__ uint32_t pick_bytes(uint32_t a, uint32_t b, ui
 
 /* COLUMNED: by a table a lane, of words that have four entries each, in every fourth row; else by
  * bytes that all share. */
-template <unsigned ROW, bool COLUMNED>
+template <bool COLUMNED>
 static __device__ __forceinline__ uint4 map_vector(const uint32_t *table,
                                                    const unsigned char *entry, uint4 v)
 {
@@ -53,9 +58,8 @@ static __device__ __forceinline__ uint4 map_vector(const uint32_t *table,
     uint32_t made[4];
 #pragma unroll
     for (int w = 0; w < 4; w++) {
-        enum { FOLD = WIDE_ROW / ROW };
         /* Upper and lower bytes of four addresses; the lower ones are below 128. */
-        const uint32_t upper = word[w] / FOLD & 0xFCFCFCFCu / FOLD;
+        const uint32_t upper = word[w] & 0xFCFCFCFCu;
         const uint32_t lower = (word[w] & 0x03030303u) | own_column() * 0x01010101u;
         made[w] = 0;
 #pragma unroll
@@ -77,7 +81,6 @@ template <unsigned THREADS> static __device__ __forceinline__ void store_vector(
 }
 
 /* A warp fills the columns of its 32 entries. */
-template <unsigned ROW>
 static __device__ __forceinline__ void fill_columns(uint4 *table, const uint32_t *entry)
 {
     enum { QUADS = COLUMNS / 4, WORDS = 32 / 4 };
@@ -86,7 +89,7 @@ static __device__ __forceinline__ void fill_columns(uint4 *table, const uint32_t
 #pragma unroll
     for (uint32_t i = first; i < first + WORDS; i += 32 / QUADS) {
         const uint32_t e = entry[i];
-        table[i * (4 * ROW / 16) + lane % QUADS] = make_uint4(e, e, e, e);
+        table[i * (4 * WIDE_ROW / 16) + lane % QUADS] = make_uint4(e, e, e, e);
     }
 }
 
@@ -130,7 +133,7 @@ static __device__ __forceinline__ uint4 load_first(const Small &s, const Piece &
 }
 
 /* Counts what a thread reads twice, the last round first, and loads what it keeps meanwhile. */
-template <unsigned THREADS, unsigned KEPT, unsigned ROW>
+template <unsigned THREADS, unsigned KEPT>
 static __device__ __forceinline__ void count_rounds(const Small &s, const Piece &p, uint32_t *table,
                                                     uint4 v[KEPT])
 {
@@ -139,7 +142,7 @@ static __device__ __forceinline__ void count_rounds(const Small &s, const Piece 
 #pragma unroll
         for (unsigned k = 0; k < ROUND_VECTORS; k++) {
             const uint32_t i = threadIdx.x + vector_of<KEPT>(s, round, k) * THREADS;
-            count_vector<ROW>(table, v[k], own_column() + (i < p.vectors ? 0 : NARROW_ROW));
+            count_vector(table, v[k], own_column() + (i < p.vectors ? 0 : NARROW_ROW));
             __syncwarp(); /* else the load is moved behind other counts */
             v[k] = round > 1 ? load_vector<THREADS, false>(p, vector_of<KEPT>(s, round - 1, k))
                              : load_vector<THREADS, true>(p, k);
@@ -147,23 +150,19 @@ static __device__ __forceinline__ void count_rounds(const Small &s, const Piece 
     }
 }
 
-/* Counts what a thread keeps, and loads the rest of it meanwhile. With wide rows the only branches
- * are those that a block takes together, behind the SURE vectors that every image of the kernel
- * has: what lies beyond the piece is counted beside the columns. A load that a branch follows
- * shares a scoreboard with others, so that a warp waits for all of them. FULL: nothing of it lies
- * beyond any piece. */
-template <unsigned THREADS, unsigned KEPT, unsigned SURE, unsigned AHEAD, unsigned ROW, bool FULL>
+/* Counts what a thread keeps, and loads the rest of it meanwhile. The only branches are those
+ * that a block takes together, behind the SURE vectors that every image of the kernel has: what
+ * lies beyond the piece is counted beside the columns. A load that a branch follows shares a
+ * scoreboard with others, so that a warp waits for all of them. */
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, unsigned AHEAD>
 static __device__ __forceinline__ void count_kept(const Piece &p, uint32_t *table, uint4 v[KEPT])
 {
 #pragma unroll
     for (unsigned k = 0; k < KEPT; k++) {
-        const bool within = FULL || threadIdx.x + k * THREADS < p.vectors;
+        const bool within = threadIdx.x + k * THREADS < p.vectors;
         if (k >= SURE && k * THREADS >= p.vectors)
             break;
-        if (ROW == WIDE_ROW)
-            count_vector<ROW>(table, v[k], own_column() + (within ? 0 : NARROW_ROW));
-        else if (within)
-            count_vector<ROW>(table, v[k], own_column());
+        count_vector(table, v[k], own_column() + (within ? 0 : NARROW_ROW));
         if (k + AHEAD < KEPT) {
             __syncwarp(); /* else the load is moved ahead of the counts */
             v[k + AHEAD] = load_vector<THREADS, false>(p, k + AHEAD);
@@ -214,7 +213,7 @@ static __device__ __forceinline__ void await_copy(uint4 *to, const uint4 *from, 
 #endif
 }
 
-template <unsigned THREADS, unsigned KEPT, unsigned ROW>
+template <unsigned THREADS, unsigned KEPT>
 static __device__ __forceinline__ void count_copies(const Small &s, const Piece &p, uint32_t *table,
                                                     uint4 *kept, uint64_t *arrived)
 {
@@ -223,7 +222,7 @@ static __device__ __forceinline__ void count_copies(const Small &s, const Piece 
         const uint32_t i = threadIdx.x + (KEPT + k) * THREADS;
         if (i < p.vectors) {
             await_copy(&kept[k * THREADS], &p.from[i], &arrived[k]);
-            count_vector<ROW>(table, kept[k * THREADS], own_column());
+            count_vector(table, kept[k * THREADS], own_column());
         }
     }
 }

@@ -72,21 +72,13 @@ static __device__ __forceinline__ void add_one(const Fast &fast, uint32_t index)
     asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(index * fast.scale + fast.begin));
 }
 
-/* spread_index of two, side by side, where they are to be spread. */
-template <bool SPREAD> static __device__ __forceinline__ uint32_t spread_two(uint32_t two)
-{
-    return SPREAD ? two ^ ((two >> 5 ^ two >> 8) & 0x001F001Fu) : two;
-}
-
 /* Counts two indices in words of their own or lower halves; those from direct on where nobody
  * looks. Returns them, none larger than direct. */
-template <bool SPREAD>
 static __device__ __forceinline__ uint32_t count_two(const Fast &fast, uint32_t word)
 {
     const uint32_t two = __viaddmin_u16x2(word, fast.minus_base, fast.direct);
-    const uint32_t at = spread_two<SPREAD>(two);
-    add_one(fast, at & 0xFFFFu);
-    add_one(fast, at >> 16);
+    add_one(fast, two & 0xFFFFu);
+    add_one(fast, two >> 16);
     return two;
 }
 
@@ -112,12 +104,12 @@ static __device__ __forceinline__ void add_upper(const Fast &fast, uint32_t inde
 }
 
 /* Counts the samples in N words of a lane where no value is frequent. */
-template <bool SPREAD, int N>
+template <int N>
 static __device__ __forceinline__ void count_uniform(const Fast &fast, const uint32_t (&word)[N])
 {
 #pragma unroll
     for (int i = 0; i < N; i++) {
-        const uint32_t two = spread_two<SPREAD>(__viaddmax_u16x2(word[i], fast.minus_base, 0));
+        const uint32_t two = __viaddmax_u16x2(word[i], fast.minus_base, 0);
         add_any(fast, two & 0xFFFFu);
         add_any(fast, two >> 16);
     }
@@ -143,7 +135,7 @@ static __device__ __forceinline__ void put_aside(Aside *aside, uint32_t index, u
 
 /* Counts the samples in N words of a lane. Those that have upper halves are put aside, and counted
  * together: they are few, mostly. */
-template <bool SPREAD, int N>
+template <int N>
 static __device__ __forceinline__ void count_mixed(const Fast &fast, const uint32_t (&word)[N])
 {
     const uint32_t direct = fast.direct & 0xFFFFu;
@@ -151,16 +143,16 @@ static __device__ __forceinline__ void count_mixed(const Fast &fast, const uint3
     Aside aside = {nothing, nothing};
 #pragma unroll
     for (int i = 0; i < N; i++) {
-        const uint32_t two = count_two<SPREAD>(fast, word[i]);
+        const uint32_t two = count_two(fast, word[i]);
         put_aside(&aside, two & 0xFFFFu, direct, word[i], 0);
         put_aside(&aside, two >> 16, direct, word[i], 1);
     }
-    uint32_t low = spread_two<SPREAD>(__viaddmax_u16x2(aside.low, fast.minus_base, 0));
-    uint32_t high = spread_two<SPREAD>(__viaddmax_u16x2(aside.high, fast.minus_base, 0));
+    uint32_t low = __viaddmax_u16x2(aside.low, fast.minus_base, 0);
+    uint32_t high = __viaddmax_u16x2(aside.high, fast.minus_base, 0);
     if (__any_sync(NONE, high >> 16)) { /* more than there is room for, maybe */
 #pragma unroll
         for (int i = 0; i < N; i++) {
-            const uint32_t two = spread_two<SPREAD>(__viaddmax_u16x2(word[i], fast.minus_base, 0));
+            const uint32_t two = __viaddmax_u16x2(word[i], fast.minus_base, 0);
             add_upper(fast, two & 0xFFFFu);
             add_upper(fast, two >> 16);
         }
@@ -176,13 +168,13 @@ static __device__ __forceinline__ void count_mixed(const Fast &fast, const uint3
 
 /* What has no counter is counted where nobody looks. Returns the largest index, or `direct`, in
  * each half. */
-template <bool SPREAD, int N>
+template <int N>
 static __device__ __forceinline__ uint32_t count_window(const Fast &fast, const uint32_t (&word)[N])
 {
     uint32_t most = 0;
 #pragma unroll
     for (int i = 0; i < N; i++)
-        most = __vmaxu2(most, count_two<SPREAD>(fast, word[i]));
+        most = __vmaxu2(most, count_two(fast, word[i]));
     return most;
 }
 
@@ -275,7 +267,7 @@ static __device__ __forceinline__ void gather(const uint4 (&v)[STEPS], uint32_t 
 }
 
 /* v: what lies at `at`, of which this lane has every 32nd vector; own: see first_own. */
-template <int CHANNELS, int STYLE, bool SPREAD>
+template <int CHANNELS, int STYLE>
 static __device__ __forceinline__ void count_unit(Block16 *block, const Fast &fast, uint64_t *bins,
                                                   const uint4 (&v)[STEPS], const uint4 *at,
                                                   uint32_t own, Look look, Seen *seen)
@@ -285,11 +277,11 @@ static __device__ __forceinline__ void count_unit(Block16 *block, const Fast &fa
     gather<CHANNELS>(v, own, word);
     see_all(seen, look, word, block->narrow.image);
     if (STYLE == UNIFORM) {
-        count_uniform<SPREAD>(fast, word);
+        count_uniform(fast, word);
     } else if (STYLE == MIXED) {
-        count_mixed<SPREAD>(fast, word);
+        count_mixed(fast, word);
     } else {
-        const uint32_t most = count_window<SPREAD>(fast, word);
+        const uint32_t most = count_window(fast, word);
         if (max(most & 0xFFFFu, most >> 16) == (fast.direct & 0xFFFFu))
             count_outside<CHANNELS>(block, bins, at, own);
     }
@@ -369,9 +361,9 @@ static __device__ __forceinline__ void count_single(Block16 *block, uint64_t *bi
     uint4 v[STEPS];
     load_unit(at, v);
     if (block->layout.fold)
-        count_unit<CHANNELS, MIXED, false>(block, fast, bins, v, at, own, look, &seen);
+        count_unit<CHANNELS, MIXED>(block, fast, bins, v, at, own, look, &seen);
     else
-        count_unit<CHANNELS, WINDOW, false>(block, fast, bins, v, at, own, look, &seen);
+        count_unit<CHANNELS, WINDOW>(block, fast, bins, v, at, own, look, &seen);
     __syncwarp();
     offer_seen(block, seen, begin);
 }

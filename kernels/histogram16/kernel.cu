@@ -114,7 +114,7 @@ static __device__ __noinline__ uint32_t count_run(const Work &work, Block16 *blo
                 at = go ? (const uint4 *)block->ahead[turn ^ 1].address + first : here;
             }
             load_unit(at, then);
-            count_unit<CHANNELS, STYLE, false>(block, fast, bins, now, here, own, look, &seen);
+            count_unit<CHANNELS, STYLE>(block, fast, bins, now, here, own, look, &seen);
             if (STYLE != WINDOW)
                 since = end_step(block, bins, since);
 #pragma unroll
@@ -297,10 +297,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     for (;;) {
         const bool fold = block.layout.fold > 0;
         const uint64_t from = course.unit;
-        const uint32_t by_turns =
-            block.layout.spread
-                ? count_phase<CHANNELS, true>(&block, bins, turns, channel, &course)
-                : count_phase<CHANNELS, false>(&block, bins, turns, channel, &course);
+        const uint32_t by_turns = count_phase<CHANNELS>(&block, bins, turns, channel, &course);
         __syncthreads(); /* the table and its total are complete */
         if (fold && !adds_up(&block, work.words))
             count_again<CHANNELS>(&block, bins, turns, channel, from, by_turns);

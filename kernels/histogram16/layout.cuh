@@ -48,7 +48,7 @@ static __device__ __forceinline__ void take_sample(Block16 *block, const Probe &
     if (threadIdx.x < BUCKETS)
         block->bucket[threadIdx.x] = 0;
     if (threadIdx.x == 0)
-        block->alike = block->crowded = 0;
+        block->alike = 0;
     for (unsigned i = threadIdx.x; i < clear; i += THREADS)
         ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
     __syncthreads();
@@ -56,8 +56,6 @@ static __device__ __forceinline__ void take_sample(Block16 *block, const Probe &
         atomicAdd(&block->bucket[probe.raw >> 8], 1u);
         if (probe.raw == probe.beside)
             atomicAdd(&block->alike, 1u);
-        else if (!((probe.raw ^ probe.beside) & 31))
-            atomicAdd(&block->crowded, 1u);
     }
     __syncthreads();
 }
@@ -82,9 +80,8 @@ static __device__ __forceinline__ Layout choose(const Block16 *block, uint32_t w
     /* The buckets met, one more on either side, and an eighth for what the sample missed. */
     uint32_t span = min(HALVES, (BUCKETS - empty + 2) * (HALVES / BUCKETS));
     span = min(HALVES, span + span / 8);
-    const bool spread = block->turns && block->crowded > SAMPLES / 8;
     if (2 * span <= words || !can_fold(words)) { /* else a window gains nothing */
-        Layout window = {0, 2, words, words, words, 0, 0, spread};
+        Layout window = {0, 2, words, words, words, 0, 0};
         while (window.shift < 7 && span << (window.shift - 1) <= words)
             window.shift++;
         window.wide = min(HALVES, words >> (window.shift - 2));
@@ -97,7 +94,7 @@ static __device__ __forceinline__ Layout choose(const Block16 *block, uint32_t w
     const uint32_t fold = fold_of(words);
     /* No value is frequent, nor are a warp's values equal. */
     const bool uniform = block->most < SAMPLES / 32 && block->alike < SAMPLES / 32;
-    Layout layout = {0, 2, words - fold, words, words, uniform, fold, spread};
+    Layout layout = {0, 2, words - fold, words, words, uniform, fold};
     layout.base = ((block->least & 0xFF) * (HALVES / BUCKETS) - words) & 0xFFFFu;
     return layout;
 }

@@ -34,15 +34,13 @@ static __device__ __forceinline__ void flush_single(Block16 *block, uint64_t *bi
                 continue;
             const bool shared = at[j] >= layout.wide;
             const unsigned lower = shared ? word[j] & HALF_MASK : word[j];
-            const uint32_t index = place_of(layout, at[j]);
+            const uint32_t index = at[j];
             words[at[j]] = 0;
             if (lower && index < layout.direct)
                 bin_add(&bins[sample_key(sample, (index + layout.base) & 0xFFFFu)], lower);
             if (layout.fold && shared && word[j] >> HALF_BITS)
-                bin_add(
-                    &bins[sample_key(sample, (place_of(layout, at[j] + layout.fold) + layout.base) &
-                                                 0xFFFFu)],
-                    word[j] >> HALF_BITS);
+                bin_add(&bins[sample_key(sample, (at[j] + layout.fold + layout.base) & 0xFFFFu)],
+                        word[j] >> HALF_BITS);
         }
     }
 }
@@ -52,7 +50,7 @@ static __device__ __forceinline__ void flush_single(Block16 *block, uint64_t *bi
 static __device__ __forceinline__ uint32_t sum_columns(const Layout &layout, uint32_t index)
 {
     const uint32_t columns = 1u << (layout.shift - 2), own = threadIdx.x % 32 * columns / 32;
-    const unsigned *words = (const unsigned *)table + place_of(layout, index) * columns;
+    const unsigned *words = (const unsigned *)table + index * columns;
     uint32_t sum = 0;
     for (uint32_t c = 0; c < columns; c++)
         sum += words[(c + own) & (columns - 1)];
@@ -101,8 +99,8 @@ static __device__ __forceinline__ uint32_t counter_of(const Layout &layout, uint
         return sum_columns(layout, index);
     const unsigned *words = (const unsigned *)table;
     if (layout.fold && index >= layout.direct)
-        return words[place_of(layout, index) - layout.fold] >> HALF_BITS;
-    const uint32_t word = words[place_of(layout, index)];
+        return words[index - layout.fold] >> HALF_BITS;
+    const uint32_t word = words[index];
     return index < layout.wide ? word : word & HALF_MASK;
 }
 

@@ -96,7 +96,7 @@ static __device__ __forceinline__ uint64_t uniform(uint64_t v)
  * `fixed`. Where words are shared, units that did not come by turns are noted. Returns how many
  * were by turns. PLAIN: U16 without nodata. All lanes. (These are part of the kernel and call
  * nothing: otherwise registers do not suffice, and what a step needs is kept in memory.) */
-template <int CHANNELS, int STYLE, bool SPREAD, bool PLAIN>
+template <int CHANNELS, int STYLE, bool PLAIN>
 static __device__ __forceinline__ uint32_t count_turns(Block16 *block, uint64_t *bins,
                                                        const Turns &turns, unsigned channel,
                                                        Course *course, uint32_t most, bool fixed)
@@ -133,8 +133,8 @@ static __device__ __forceinline__ uint32_t count_turns(Block16 *block, uint64_t 
         if (CHANNELS == 1 || STYLE == WINDOW)
             __syncwarp(); /* or the compiler would have the loads begin behind the increments */
         Seen seen = kept.seen;
-        count_unit<CHANNELS, STYLE, SPREAD>(block, fast, bins, now, (const uint4 *)at + lane, own,
-                                            look, &seen);
+        count_unit<CHANNELS, STYLE>(block, fast, bins, now, (const uint4 *)at + lane, own, look,
+                                    &seen);
         keep_seen(&kept, seen, (uint32_t)((at - base) / NARROW16_UNIT));
 #pragma unroll
         for (int i = 0; i < STEPS; i++)
@@ -166,47 +166,44 @@ static __device__ __forceinline__ uint32_t count_turns(Block16 *block, uint64_t 
 
 /* By a called function: samples that are not plain, and several channels where words are shared,
  * whose loop is the slower one within the kernel (docs/kernels.md). */
-template <int CHANNELS, int STYLE, bool SPREAD, bool PLAIN>
+template <int CHANNELS, int STYLE, bool PLAIN>
 static __device__ __noinline__ uint32_t count_others(Block16 *block, uint64_t *bins,
                                                      const Turns &turns, unsigned channel,
                                                      Course *course, uint32_t most, bool fixed)
 {
-    return count_turns<CHANNELS, STYLE, SPREAD, PLAIN>(block, bins, turns, channel, course, most,
-                                                       fixed);
+    return count_turns<CHANNELS, STYLE, PLAIN>(block, bins, turns, channel, course, most, fixed);
 }
 
-template <int CHANNELS, int STYLE, bool SPREAD>
+template <int CHANNELS, int STYLE>
 static __device__ __forceinline__ uint32_t count_styled(Block16 *block, uint64_t *bins,
                                                         const Turns &turns, unsigned channel,
                                                         Course *course, uint32_t most, bool fixed)
 {
     constexpr bool CALL = CHANNELS > 1 && STYLE != WINDOW;
     if (look_at(block->narrow.image, true) != LOOK_U16)
-        return count_others<CHANNELS, STYLE, SPREAD, false>(block, bins, turns, channel, course,
-                                                            most, fixed);
+        return count_others<CHANNELS, STYLE, false>(block, bins, turns, channel, course, most,
+                                                    fixed);
     if constexpr (CALL)
-        return count_others<CHANNELS, STYLE, SPREAD, true>(block, bins, turns, channel, course,
-                                                           most, fixed);
+        return count_others<CHANNELS, STYLE, true>(block, bins, turns, channel, course, most,
+                                                   fixed);
     else
-        return count_turns<CHANNELS, STYLE, SPREAD, true>(block, bins, turns, channel, course, most,
-                                                          fixed);
+        return count_turns<CHANNELS, STYLE, true>(block, bins, turns, channel, course, most, fixed);
 }
 
 /* count_turns in the style of the layout. */
-template <int CHANNELS, bool SPREAD>
+template <int CHANNELS>
 static __device__ __forceinline__ uint32_t count_phase(Block16 *block, uint64_t *bins,
                                                        const Turns &turns, unsigned channel,
                                                        Course *course)
 {
     const Layout &layout = block->layout;
     if (!layout.fold)
-        return count_styled<CHANNELS, WINDOW, SPREAD>(block, bins, turns, channel, course,
-                                                      WINDOW_STEPS, !can_fold(layout.words));
+        return count_styled<CHANNELS, WINDOW>(block, bins, turns, channel, course, WINDOW_STEPS,
+                                              !can_fold(layout.words));
     if (layout.uniform)
-        return count_styled<CHANNELS, UNIFORM, SPREAD>(block, bins, turns, channel, course,
-                                                       SHARED_STEPS, true);
-    return count_styled<CHANNELS, MIXED, SPREAD>(block, bins, turns, channel, course, SHARED_STEPS,
-                                                 true);
+        return count_styled<CHANNELS, UNIFORM>(block, bins, turns, channel, course, SHARED_STEPS,
+                                               true);
+    return count_styled<CHANNELS, MIXED>(block, bins, turns, channel, course, SHARED_STEPS, true);
 }
 
 /* Whether counters add up to the samples that were counted. Halves that overflow lose 65,536, or
@@ -259,10 +256,7 @@ static __device__ __noinline__ void count_again(Block16 *block, uint64_t *bins, 
                                             : turns.fixed + block->noted[warp][i - by_turns];
             load_unit((const uint4 *)(turns.base + u * NARROW16_UNIT) + threadIdx.x % 32, v);
             gather<CHANNELS>(v, own, word);
-            if (block->layout.spread)
-                count_mixed<true>(fast, word);
-            else
-                count_mixed<false>(fast, word);
+            count_mixed(fast, word);
         }
         since = end_step(block, bins, since);
     }

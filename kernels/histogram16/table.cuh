@@ -37,21 +37,7 @@ struct Layout {
     uint32_t uniform; /* no value is frequent: every increment may be an ordinary addition */
     uint32_t fold;    /* words that are shared; 0: indices from direct on have no counter here, and
                        * that of `direct` itself may hold anything */
-    uint32_t spread;  /* counters of an index are at those of spread_index of it */
 };
-
-/* Where values that lie side by side differ by multiples of 32, their counters would be in one
- * bank: those of 32 indices in a row change places. This is its own inverse. */
-static __device__ __forceinline__ uint32_t spread_index(uint32_t index)
-{
-    return index ^ ((index >> 5 ^ index >> 8) & 31);
-}
-
-/* Which index's counters are where those of `index` would be, and the other way round. */
-static __device__ __forceinline__ uint32_t place_of(const Layout &layout, uint32_t index)
-{
-    return layout.spread ? spread_index(index) : index;
-}
 
 /* An item on its way to the block's warps. */
 struct Ahead {
@@ -75,11 +61,10 @@ struct Block16 {
     bool ready;                       /* every block has */
     unsigned slice;                   /* of the sums, that this block moves to the bins */
     unsigned missed;                  /* samples of this image that have no counter here */
-    unsigned gap;     /* widest stretch of empty buckets << 8 | the bucket after it */
-    unsigned most;    /* samples in the fullest bucket */
-    unsigned alike;   /* samples that equal the one a vector before */
-    unsigned crowded; /* that differ from it by a multiple of 32 */
-    unsigned least;   /* fewest samples in a stretch << 8 | where it begins */
+    unsigned gap;   /* widest stretch of empty buckets << 8 | the bucket after it */
+    unsigned most;  /* samples in the fullest bucket */
+    unsigned alike; /* samples that equal the one a vector before */
+    unsigned least; /* fewest samples in a stretch << 8 | where it begins */
     unsigned occupied[BUCKETS / 32]; /* a bit a bucket */
     union {
         unsigned bucket[BUCKETS];     /* while a layout is chosen */
@@ -325,9 +310,9 @@ static __device__ __forceinline__ void count_one(Block16 *block, const Layout &l
     const uint32_t index = (raw - layout.base) & 0xFFFFu;
     const uint32_t lane = (threadIdx.x % 32 << 2) & ((1u << layout.shift) - 1);
     if (index < layout.direct)
-        atomicAdd((unsigned *)(table + (place_of(layout, index) << layout.shift | lane)), 1u);
+        atomicAdd((unsigned *)(table + (index << layout.shift | lane)), 1u);
     else if (layout.fold)
-        atomicAdd((unsigned *)table + (place_of(layout, index) - layout.fold), UPPER_ONE);
+        atomicAdd((unsigned *)table + (index - layout.fold), UPPER_ONE);
     else
         count_missed(block, bins, raw);
 }
@@ -339,9 +324,9 @@ static __device__ __noinline__ void empty_halves(Block16 *block, uint64_t *bins,
     unsigned *word = (unsigned *)table + at;
     const unsigned all = atomicExch(word, 0), lower = all & HALF_MASK, upper = all >> HALF_BITS;
     if (lower)
-        add_index(block, bins, place_of(layout, at), lower);
+        add_index(block, bins, at, lower);
     if (upper)
-        add_index(block, bins, place_of(layout, at + layout.fold), upper);
+        add_index(block, bins, at + layout.fold, upper);
 }
 
 /* Looks through the shared words, of which there are a multiple of 4,096. All threads; nothing is

@@ -5,6 +5,7 @@
 #define IMGSTAT_KERNELS_HISTOGRAM8_BLOCK_CUH
 
 #include "common/histogram_block.cuh"
+#include "common/lane_table.cuh"
 
 /* Two blocks an SM hide each other's barriers, and threads have 64 registers: all loads of a unit
  * are on their way at once. */
@@ -17,7 +18,7 @@ template <int C> struct Shape {
 static_assert((int)Shape<1>::UNIT == (int)NARROW8_UNIT && (int)Shape<3>::UNIT == (int)NARROW8_UNIT3,
               "the host cuts images");
 
-enum { TABLE_BINS = 256 };
+enum { TABLE_BINS = 256, TABLE_BYTES = TABLE_BINS * WIDE_ROW };
 
 /* Samples of a table that is not emptied: a column gets at most an 8th of them, so 32-bit counters
  * do not overflow. Units of an image that all blocks together, or one, count without emptying it.
@@ -25,7 +26,7 @@ enum { TABLE_BINS = 256 };
 static const uint64_t TABLE_SAMPLES = 1ull << 34;
 static const uint64_t TABLE_UNITS = TABLE_SAMPLES / NARROW8_UNIT3;
 
-/* Counters: those of sample v at bytes [v << SHIFT, v + 1 << SHIFT). */
+/* Counters: sample v has the row of WIDE_ROW bytes at v * WIDE_ROW. */
 extern __shared__ __align__(128) unsigned char table[];
 
 /* The extrema that a warp has seen, by channel. */

@@ -3,7 +3,6 @@
 #ifndef IMGSTAT_KERNELS_HISTOGRAM8_COUNT_CUH
 #define IMGSTAT_KERNELS_HISTOGRAM8_COUNT_CUH
 
-#include "common/lane_table.cuh"
 #include "histogram8/extrema.cuh"
 
 /* ---- Counters -------------------------------------------------------------------------------- */
@@ -16,18 +15,17 @@ static __device__ __forceinline__ void count(uint32_t offset)
 /* Where among the counters of a sample a lane has its own, so that in no instruction of a warp two
  * lanes meet in a bank. One or two channels: a column a lane. More: lanes l and l + 16 share, and
  * are always at different channels: of four, at ones of different parity (count_word); of three, at
- * c and c + 1, so the last channel has columns for both, swapped. Half as many if SHIFT is 7. */
-template <int C, int SHIFT>
+ * c and c + 1, so the last channel has columns for both, swapped. */
+template <int C>
 static __device__ __forceinline__ uint32_t column_of(unsigned channel, unsigned lane)
 {
     if (C == 1)
         return lane * 4;
-    uint32_t at = channel * 64 + lane % 16 * 4;
     if (C == 2)
-        at = channel * 128 + lane * 4;
+        return channel * 128 + lane * 4;
     if (C == 3 && channel == 2)
-        at = 128 + (lane ^ 16) * 4;
-    return SHIFT == 8 ? at : at / 2 & ~3u;
+        return 128 + (lane ^ 16) * 4;
+    return channel * 64 + lane % 16 * 4;
 }
 
 template <int C> struct Columns {
@@ -35,19 +33,19 @@ template <int C> struct Columns {
     uint32_t swap;  /* four channels: half the lanes count neighbouring bytes the other way round */
 };
 
-template <int C, int SHIFT> static __device__ __forceinline__ Columns<C> columns_of(unsigned phase)
+template <int C> static __device__ __forceinline__ Columns<C> columns_of(unsigned phase)
 {
     const unsigned lane = threadIdx.x % 32, other = C == 4 ? lane / 16 : 0;
     Columns<C> columns;
 #pragma unroll
     for (unsigned j = 0; j < C; j++)
-        columns.of[j] = column_of<C, SHIFT>((phase + (j ^ other)) % C, lane);
+        columns.of[j] = column_of<C>((phase + (j ^ other)) % C, lane);
     columns.swap = other ? 0x2301 : 0x3210;
     return columns;
 }
 
 /* Counts 4 bytes. */
-template <int C, int SHIFT, int ROTATE>
+template <int C, int ROTATE>
 static __device__ __forceinline__ void count_word(uint32_t word, const Columns<C> &columns)
 {
     if (C == 4)
@@ -55,7 +53,7 @@ static __device__ __forceinline__ void count_word(uint32_t word, const Columns<C
 #pragma unroll
     for (int p = 0; p < 4; p++) {
         const uint32_t column = columns.of[(p + ROTATE) % C];
-        atomicAdd(row_of<1 << SHIFT>((uint32_t *)table, word, p, column), 1u);
+        atomicAdd(row_of<WIDE_ROW>((uint32_t *)table, word, p, column), 1u);
     }
 }
 
@@ -104,22 +102,22 @@ static __device__ __forceinline__ void extend_word(Extent<C> *extent, const Keys
     extend<C, ROTATE>(extent, word | ~within, word & within);
 }
 
-template <int C, int SHIFT, bool KEYED, int ROTATE>
+template <int C, bool KEYED, int ROTATE>
 static __device__ __forceinline__ void count_vector(uint4 v, const Columns<C> &columns,
                                                     const Keys &keys, Extent<C> *extent)
 {
-    count_word<C, SHIFT, ROTATE % C>(v.x, columns);
+    count_word<C, ROTATE % C>(v.x, columns);
     extend_word<C, KEYED, ROTATE % C>(extent, keys, v.x, NONE);
-    count_word<C, SHIFT, (ROTATE + 4) % C>(v.y, columns);
+    count_word<C, (ROTATE + 4) % C>(v.y, columns);
     extend_word<C, KEYED, (ROTATE + 4) % C>(extent, keys, v.y, NONE);
-    count_word<C, SHIFT, (ROTATE + 8) % C>(v.z, columns);
+    count_word<C, (ROTATE + 8) % C>(v.z, columns);
     extend_word<C, KEYED, (ROTATE + 8) % C>(extent, keys, v.z, NONE);
-    count_word<C, SHIFT, (ROTATE + 12) % C>(v.w, columns);
+    count_word<C, (ROTATE + 12) % C>(v.w, columns);
     extend_word<C, KEYED, (ROTATE + 12) % C>(extent, keys, v.w, NONE);
 }
 
 /* A vector at an end of a row. */
-template <int C, int SHIFT, int ROTATE>
+template <int C, int ROTATE>
 static __device__ __forceinline__ void count_edge(const Place &place, const unsigned char *at,
                                                   const Keys &keys, Extent<C> *extent)
 {
@@ -131,8 +129,8 @@ static __device__ __forceinline__ void count_edge(const Place &place, const unsi
 #pragma unroll
         for (int p = 0; p < 4; p++) {
             if (within[w] >> 8 * p & 1)
-                count((word[w] >> 8 * p & 0xFF) << SHIFT |
-                      column_of<C, SHIFT>((place.phase + ROTATE + 4 * w + p) % C, lane));
+                count((word[w] >> 8 * p & 0xFF) * WIDE_ROW |
+                      column_of<C>((place.phase + ROTATE + 4 * w + p) % C, lane));
         }
     }
     extend_word<C, true, ROTATE % C>(extent, keys, word[0], within[0]);
@@ -141,24 +139,24 @@ static __device__ __forceinline__ void count_edge(const Place &place, const unsi
     extend_word<C, true, (ROTATE + 12) % C>(extent, keys, word[3], within[3]);
 }
 
-template <int C, int SHIFT, bool KEYED, int ROTATE>
+template <int C, bool KEYED, int ROTATE>
 static __device__ __forceinline__ void count_either(const Place &place, const unsigned char *at,
                                                     const Columns<C> &columns, const Keys &keys,
                                                     Extent<C> *extent)
 {
     if (at >= place.row && at + 16 <= place.end)
-        count_vector<C, SHIFT, KEYED, ROTATE>(__ldcs((const uint4 *)at), columns, keys, extent);
+        count_vector<C, KEYED, ROTATE>(__ldcs((const uint4 *)at), columns, keys, extent);
     else if (at + 16 > place.row && at < place.end)
-        count_edge<C, SHIFT, ROTATE>(place, at, keys, extent);
+        count_edge<C, ROTATE>(place, at, keys, extent);
 }
 
 /* Counts one unit of a plain image with one warp. */
-template <int C, int SHIFT, bool KEYED>
+template <int C, bool KEYED>
 static __device__ __forceinline__ void count_plain(Held8<C> *held, uint64_t unit)
 {
     const Place place = plain_place<C>(held->image, unit);
     const unsigned char *at = place.address + threadIdx.x % 32 * 16;
-    const Columns<C> columns = columns_of<C, SHIFT>(place.phase);
+    const Columns<C> columns = columns_of<C>(place.phase);
     const Keys keys = keys_of(held->image);
     Extent<C> extent = extent_none<C>();
 
@@ -169,21 +167,21 @@ static __device__ __forceinline__ void count_plain(Held8<C> *held, uint64_t unit
             v[i] = __ldcs((const uint4 *)(at + i * 512));
 #pragma unroll
         for (int i = 0; i < Shape<C>::STEPS; i += C == 3 ? 3 : 1) {
-            count_vector<C, SHIFT, KEYED, 0>(v[i], columns, keys, &extent);
+            count_vector<C, KEYED, 0>(v[i], columns, keys, &extent);
             if constexpr (C == 3) {
-                count_vector<C, SHIFT, KEYED, 512 % C>(v[i + 1], columns, keys, &extent);
-                count_vector<C, SHIFT, KEYED, 1024 % C>(v[i + 2], columns, keys, &extent);
+                count_vector<C, KEYED, 512 % C>(v[i + 1], columns, keys, &extent);
+                count_vector<C, KEYED, 1024 % C>(v[i + 2], columns, keys, &extent);
             }
         }
     } else {
 #pragma unroll 1
         for (int k = 0; k < Shape<C>::STEPS && at < place.end; k++, at += 512) {
             if (C == 3 && k % 3 == 1)
-                count_either<C, SHIFT, KEYED, 512 % C>(place, at, columns, keys, &extent);
+                count_either<C, KEYED, 512 % C>(place, at, columns, keys, &extent);
             else if (C == 3 && k % 3 == 2)
-                count_either<C, SHIFT, KEYED, 1024 % C>(place, at, columns, keys, &extent);
+                count_either<C, KEYED, 1024 % C>(place, at, columns, keys, &extent);
             else
-                count_either<C, SHIFT, KEYED, 0>(place, at, columns, keys, &extent);
+                count_either<C, KEYED, 0>(place, at, columns, keys, &extent);
         }
     }
     int low[C], high[C];
@@ -194,7 +192,7 @@ static __device__ __forceinline__ void count_plain(Held8<C> *held, uint64_t unit
 /* ---- Any unit -------------------------------------------------------------------------------- */
 
 /* Counts one unit of an image with a mask, or some channels of one with more. */
-template <int C, int SHIFT>
+template <int C>
 static __device__ __forceinline__ unsigned count_general(Held8<C> *held, uint64_t unit,
                                                          unsigned channel0)
 {
@@ -225,7 +223,7 @@ static __device__ __forceinline__ unsigned count_general(Held8<C> *held, uint64_
         for (int c = 0; c < C; c++) {
             const unsigned sample = samples[x * image.channels + c];
             const int key = (int)(sample ^ flip);
-            count(sample << SHIFT | column_of<C, SHIFT>(c, lane));
+            count(sample * WIDE_ROW | column_of<C>(c, lane));
             if (key != nodata) {
                 low[c] = min(low[c], key);
                 high[c] = max(high[c], key);
@@ -239,30 +237,30 @@ static __device__ __forceinline__ unsigned count_general(Held8<C> *held, uint64_
 
 /* Counts one unit with one warp. A function of its own, so that what is kept meanwhile does not
  * take registers from it. */
-template <int C, int SHIFT, bool PLAIN, bool KEYED>
+template <int C, bool PLAIN, bool KEYED>
 static __device__ __noinline__ void count_unit(Held8<C> *held, uint64_t unit, unsigned channel0)
 {
     if (PLAIN) {
-        count_plain<C, SHIFT, KEYED>(held, unit);
+        count_plain<C, KEYED>(held, unit);
     } else {
-        const unsigned masked = count_general<C, SHIFT>(held, unit, channel0);
+        const unsigned masked = count_general<C>(held, unit, channel0);
         if (masked)
             atomicAdd(&held->masked, (unsigned long long)masked);
     }
 }
 
-template <int C, int SHIFT, bool PLAIN>
+template <int C, bool PLAIN>
 static __device__ __forceinline__ void count_either_unit(const Work &work, Held8<C> *held,
                                                          uint64_t unit)
 {
     if (PLAIN && (held->image.sample == IMGSTAT_I8 || held->image.has_nodata))
-        count_unit<C, SHIFT, PLAIN, PLAIN>(held, unit, work.channel0);
+        count_unit<C, PLAIN, PLAIN>(held, unit, work.channel0);
     else
-        count_unit<C, SHIFT, PLAIN, false>(held, unit, work.channel0);
+        count_unit<C, PLAIN, false>(held, unit, work.channel0);
 }
 
 /* All units of an item: warps take them as they come. */
-template <int C, int SHIFT, bool PLAIN>
+template <int C, bool PLAIN>
 static __device__ __forceinline__ void count_item(const Work &work, Held8<C> *held,
                                                   unsigned *cursor, uint64_t begin, unsigned units)
 {
@@ -271,7 +269,7 @@ static __device__ __forceinline__ void count_item(const Work &work, Held8<C> *he
         unsigned next = 0;
         if (threadIdx.x % 32 == 0)
             next = WARPS + atomicAdd(cursor, 1u); /* on its way while the unit is counted */
-        count_either_unit<C, SHIFT, PLAIN>(work, held, begin + taken);
+        count_either_unit<C, PLAIN>(work, held, begin + taken);
         taken = __shfl_sync(NONE, next, 0);
     }
 }
@@ -281,14 +279,14 @@ static __device__ __forceinline__ void count_item(const Work &work, Held8<C> *he
  * launch before was still merging. Nobody waits for anybody. */
 enum { FIXED_16THS = 12 };
 
-template <int C, int SHIFT, bool PLAIN>
+template <int C, bool PLAIN>
 static __device__ __forceinline__ void count_alone(const Work &work, Held8<C> *held)
 {
     const uint64_t units = held->image.units, turn = (uint64_t)gridDim.x * WARPS;
     const uint64_t fixed = max(units / 16 * FIXED_16THS / turn, (uint64_t)1) * turn;
     uint64_t unit = (uint64_t)blockIdx.x * WARPS + threadIdx.x / 32;
     for (; unit < min(fixed, units); unit += turn)
-        count_either_unit<C, SHIFT, PLAIN>(work, held, unit);
+        count_either_unit<C, PLAIN>(work, held, unit);
     if (fixed >= units)
         return;
     after_all_before(); /* the queues are its, too */
@@ -302,7 +300,7 @@ static __device__ __forceinline__ void count_alone(const Work &work, Held8<C> *h
             break;
         if (threadIdx.x % 32 == 0)
             taken = atomicAdd(tail, 1u); /* on its way while the unit is counted */
-        count_either_unit<C, SHIFT, PLAIN>(work, held, unit);
+        count_either_unit<C, PLAIN>(work, held, unit);
     }
 }
 

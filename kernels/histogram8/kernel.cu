@@ -6,23 +6,23 @@
 #include "histogram8/report.cuh"
 
 /* A launch's only image. */
-template <int C, int SHIFT, bool PLAIN>
+template <int C, bool PLAIN>
 static __device__ __forceinline__ void measure_alone(const Work &work, Block8<C> *block)
 {
     Held8<C> *held = &block->held[0];
-    turn_over<C, SHIFT, PLAIN>(work, NULL, held, 0);
-    count_alone<C, SHIFT, PLAIN>(work, held);
+    turn_over<C, PLAIN>(work, NULL, held, 0);
+    count_alone<C, PLAIN>(work, held);
     after_all_before();
     if (threadIdx.x == 0) {
         held->items = 1;
         held->image.items = gridDim.x; /* reports there will be */
     }
     __syncthreads(); /* the table and what was seen are complete */
-    turn_over<C, SHIFT, PLAIN>(work, held, &block->held[1], NONE);
+    turn_over<C, PLAIN>(work, held, &block->held[1], NONE);
 }
 
 /* Items of images, in order, while there are any. */
-template <int C, int SHIFT, bool PLAIN>
+template <int C, bool PLAIN>
 static __device__ __forceinline__ void measure_items(const Work &work, Block8<C> *block)
 {
     if (threadIdx.x < 2) {
@@ -35,7 +35,7 @@ static __device__ __forceinline__ void measure_items(const Work &work, Block8<C>
         const uint32_t wanted = work_image_of(work, item);
         if (!held || wanted != held->number || block->full[turn ^ 1]) {
             Held8<C> *other = &block->held[held == &block->held[0]];
-            turn_over<C, SHIFT, PLAIN>(work, held, other, wanted);
+            turn_over<C, PLAIN>(work, held, other, wanted);
             held = other;
         }
         uint64_t unit, end;
@@ -46,7 +46,7 @@ static __device__ __forceinline__ void measure_items(const Work &work, Block8<C>
             held->items++;
             held->samples += (end - unit) * (PLAIN ? Shape<C>::UNIT / C : NARROW8_PIXELS);
         }
-        count_item<C, SHIFT, PLAIN>(work, held, &block->cursor[turn], unit, (unsigned)(end - unit));
+        count_item<C, PLAIN>(work, held, &block->cursor[turn], unit, (unsigned)(end - unit));
         after_all_before();
         if (threadIdx.x == 0) {
             block->next[turn] = next;
@@ -57,7 +57,7 @@ static __device__ __forceinline__ void measure_items(const Work &work, Block8<C>
         item = block->next[turn];
     }
     if (held)
-        turn_over<C, SHIFT, PLAIN>(work, held, &block->held[held == &block->held[0]], NONE);
+        turn_over<C, PLAIN>(work, held, &block->held[held == &block->held[0]], NONE);
 }
 
 /* clang-format off */
@@ -73,7 +73,7 @@ static __device__ __forceinline__ void measure_items(const Work &work, Block8<C>
  *             first.
  *   Work      2 instructions a sample to count, 1.25 for extrema.
  *   Memory    reads n bytes once, and 2 C units again; adds up to 256 C bins a block and image.
- *             Shared: 256 << SHIFT bytes.
+ *             Shared: 64 KiB.
  *   Launch    two persistent blocks of 512 an SM. An image alone: units by turns, the last ones
  *             from queues. Several: items; the first is that of the block's number, the others come
  *             from a queue, in order.
@@ -82,55 +82,39 @@ static __device__ __forceinline__ void measure_items(const Work &work, Block8<C>
  *             every order of blocks gives the same.
  */
 /* clang-format on */
-template <int C, int SHIFT, bool PLAIN>
+template <int C, bool PLAIN>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
     measure_narrow8(const __grid_constant__ Work work)
 {
-#if __CUDA_ARCH__ >= 800
-    if constexpr (SHIFT < 8) /* for processors with less shared memory than these have */
-        return;
+    __shared__ Block8<C> block;
+    for (unsigned i = threadIdx.x; i < TABLE_BYTES / 16; i += THREADS)
+        ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
+    if (!work.early)
+        after_all_before();
+    if (work.n_images == 1 && work.alone)
+        measure_alone<C, PLAIN>(work, &block);
     else
-#endif
-    {
-        __shared__ Block8<C> block;
-        for (unsigned i = threadIdx.x; i < (TABLE_BINS << SHIFT) / 16; i += THREADS)
-            ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
-        if (!work.early)
-            after_all_before();
-        if (work.n_images == 1 && work.alone)
-            measure_alone<C, SHIFT, PLAIN>(work, &block);
-        else
-            measure_items<C, SHIFT, PLAIN>(work, &block);
-        if (threadIdx.x == 0)
-            queue_leave(work);
-    }
+        measure_items<C, PLAIN>(work, &block);
+    if (threadIdx.x == 0)
+        queue_leave(work);
 }
 
-template <int C, int SHIFT, bool PLAIN>
-static ImgstatResult launch_shape(const Launch *launch, unsigned blocks, ImgstatError *err)
+/* As many blocks an SM as its shared memory allows, two at most. */
+template <int C, bool PLAIN>
+static ImgstatResult launch_channels(const Launch *launch, ImgstatError *err)
 {
-    const uint64_t most = (uint64_t)launch->device->properties.multiProcessorCount * blocks;
+    const int block_bytes = TABLE_BYTES + 1024 + (int)sizeof(Block8<C>); /* 1,024: the driver's */
+    const cudaDeviceProp &properties = launch->device->properties;
+    const bool two = 2 * block_bytes <= (int)properties.sharedMemPerMultiprocessor;
+    const uint64_t most = (uint64_t)properties.multiProcessorCount * (two ? 2 : 1);
     Launch mine = *launch;
     Work *work = &mine.work;
     uint64_t wanted = work->n_items;
     work->alone = work->n_images == 1 && work->only.units < TABLE_UNITS;
     if (work->alone)
         wanted = (work->only.units + WARPS - 1) / WARPS;
-    return launch_behind(&mine, measure_narrow8<C, SHIFT, PLAIN>, "measure_narrow8",
-                         (unsigned)(wanted < most ? wanted : most), THREADS, TABLE_BINS << SHIFT,
-                         err);
-}
-
-/* Blocks an SM and columns as the device's shared memory allows. */
-template <int C, bool PLAIN>
-static ImgstatResult launch_channels(const Launch *launch, ImgstatError *err)
-{
-    const int reserve = 1024 + (int)sizeof(Block8<C>); /* and what the driver keeps a block */
-    const int full = (TABLE_BINS << 8) + reserve;
-    const bool two = 2 * full <= (int)launch->device->properties.sharedMemPerMultiprocessor;
-    if (full <= launch->device->max_shared)
-        return launch_shape<C, 8, PLAIN>(launch, two ? 2 : 1, err);
-    return launch_shape<C, 7, PLAIN>(launch, 1, err);
+    return launch_behind(&mine, measure_narrow8<C, PLAIN>, "measure_narrow8",
+                         (unsigned)(wanted < most ? wanted : most), THREADS, TABLE_BYTES, err);
 }
 
 size_t narrow_state_bytes(void)

@@ -162,12 +162,12 @@ static __device__ __forceinline__ uint64_t take_counters(uint4 *vectors, unsigne
  * lanes side by side begin at different vectors, so that they do not meet in a bank: either 32 bins
  * of a channel, or, where a channel has so few columns that this is not enough, 16 bins of two.
  * Each block begins elsewhere: otherwise all meet at the same. */
-template <int C, int SHIFT>
+template <int C>
 static __device__ __forceinline__ void add_table(const Held8<C> *held, unsigned channel0)
 {
     /* Vectors of a bin, and of a channel of it: the last of three channels has two columns a lane.
      */
-    enum { ROW = 1 << (SHIFT - 4), WIDE = C == 1 ? 8 : ROW / 2, SLIM = ROW / 4 };
+    enum { ROW = WIDE_ROW / 16, WIDE = C == 1 ? 8 : ROW / 2, SLIM = ROW / 4 };
     enum { TASKS = C == 3 ? 24 : C * 8 };
     const unsigned lane = threadIdx.x % 32;
     const unsigned flip = held->image.sample == IMGSTAT_I8 ? 0x80 : 0;
@@ -249,49 +249,6 @@ static __device__ __noinline__ void merge(const Work &work, Held8<C> *held)
         merge_tallies<C>(work, held);
 }
 
-/* Makes the prefix sums of the bins of an image's record, if the block is the last to have added to
- * them. Two images may share a record: whoever comes last here finds what both added. One warp;
- * the other threads have called __threadfence. */
-template <int C>
-static __device__ __noinline__ void sum_bins(const Work &work, const Held8<C> *held)
-{
-    enum { ROWS = TABLE_BINS / 32 };
-    const WorkImage &image = held->image;
-    NarrowState *state = (NarrowState *)work.state + held->number;
-    const unsigned lane = threadIdx.x % 32;
-    const bool sole = held->sole;
-    unsigned done = held->items;
-    if (!sole && lane == 0)
-        done += atomicAdd(&state->items_summed, held->items);
-    if (__shfl_sync(NONE, done, 0) != image.items)
-        return;
-    __threadfence();
-    unsigned *lock = record_lock(work, image.tally);
-    if (lane == 0 && !work.distinct)
-        lock_take(lock);
-    __syncwarp();
-#pragma unroll 1
-    for (unsigned c = work.channel0; c < work.channel0 + C; c++) {
-        const uint64_t *bins = image.bins + c * TABLE_BINS;
-        uint64_t *cdf = image.bins + (image.channels + c) * TABLE_BINS;
-        uint64_t v[ROWS], before = 0;
-#pragma unroll
-        for (int r = 0; r < ROWS; r++)
-            v[r] = __ldcg((const unsigned long long *)&bins[r * 32 + lane]);
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            v[r] = warp_inclusive(v[r]);
-            cdf[r * 32 + lane] = before + v[r];
-            before += __shfl_sync(NONE, v[r], 31);
-        }
-    }
-    __syncwarp();
-    if (lane == 0 && !work.distinct)
-        lock_release(lock);
-    if (!sole && lane == 0)
-        state->items_summed = 0;
-}
-
 /* Word i of the description of an image. */
 static __device__ __forceinline__ uint32_t image_word(const Work &work, uint32_t number, unsigned i)
 {
@@ -317,7 +274,7 @@ static __device__ __forceinline__ uint32_t image_word(const Work &work, uint32_t
 
 /* Reports what the block has of the image that it holds, `before` (NULL: none), and makes image
  * `number` (NONE: none) its own. All threads; the table and what was seen are complete. */
-template <int C, int SHIFT, bool PLAIN>
+template <int C, bool PLAIN>
 static __device__ __noinline__ void turn_over(const Work &work, Held8<C> *before, Held8<C> *held,
                                               uint32_t number)
 {
@@ -329,7 +286,7 @@ static __device__ __noinline__ void turn_over(const Work &work, Held8<C> *before
     if (before) {
         if (i < 32)
             report<C>(work, before);
-        add_table<C, SHIFT>(before, work.channel0);
+        add_table<C>(before, work.channel0);
     }
     if (i < WORDS)
         ((uint32_t *)&held->image)[i] = word;
@@ -341,14 +298,8 @@ static __device__ __noinline__ void turn_over(const Work &work, Held8<C> *before
         held->masked = 0;
     }
     __syncthreads(); /* the table is empty, `last` is known, `held` is ready */
-    if (before && work.cdf) {
-        __threadfence();
-        __syncthreads(); /* the block's bins are added, as all blocks will see */
-    }
     if (before && before->last && i < 2 * C * Shape<C>::PARTS * 32)
         merge<C, PLAIN>(work, before); /* the other warps count already */
-    if (before && work.cdf && i >= THREADS - 32)
-        sum_bins<C>(work, before);
 }
 
 #endif

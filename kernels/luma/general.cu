@@ -105,72 +105,12 @@ static __global__ void __launch_bounds__(MAP_THREADS)
     }
 }
 
-/* Twelve bytes are four pixels: what a thread loads at once, and twice. */
-enum { QUADS = 2 };
-
-/* A thread's words, `stride` groups apart, as far as there are any: all are on their way at once.
- */
-static __device__ __forceinline__ void load_quads(const uint32_t *in, uint64_t quad,
-                                                  uint64_t stride, uint64_t quads,
-                                                  uint32_t (&word)[QUADS][3])
-{
-#pragma unroll
-    for (int k = 0; k < QUADS; k++)
-#pragma unroll
-        for (int j = 0; j < 3; j++)
-            if (quad + k * stride < quads)
-                word[k][j] = in[(quad + k * stride) * 3 + j];
-}
-
-/*
- * luma_plane_bytes: the same for RGB of 8 bits in one long row.
- *
- *   Idea      Four pixels in three words, four lumas in one, two such groups a thread.
- *   Work      two products of pairs a pixel.
- *   Memory    reads each sample once, writes a byte a pixel, by words.
- *   Launch    <<<blocks, MAP_THREADS>>>, any number of blocks.
- *   Requires  three channels without mask and nodata, pixels on boundaries of 4 bytes.
- *   Result    luma_plane of luma.c.
- */
-static __global__ void __launch_bounds__(MAP_THREADS)
-    luma_plane_bytes(ApplyPixels p, unsigned char *luma)
-{
-    const uint64_t quads = p.width / 4, stride = (uint64_t)gridDim.x * MAP_THREADS;
-    const uint64_t first = (uint64_t)blockIdx.x * MAP_THREADS + threadIdx.x;
-    const uint32_t *in = (const uint32_t *)p.from;
-    for (uint64_t quad = first; quad < quads; quad += stride * QUADS) {
-        uint32_t word[QUADS][3];
-        load_quads(in, quad, stride, quads, word);
-#pragma unroll
-        for (int k = 0; k < QUADS; k++) {
-            if (quad + k * stride >= quads)
-                break;
-            uint32_t made = 0;
-#pragma unroll
-            for (int x = 0; x < 4; x++)
-                made |= luma_rounded(word[k], x) >> LUMA_SHIFT << (8 * x);
-            ((uint32_t *)luma)[quad + k * stride] = made;
-        }
-    }
-    const uint64_t x = quads * 4 + first;
-    if (x < p.width)
-        luma[x] = (unsigned char)luma_key(p.from[x * 3], p.from[x * 3 + 1], p.from[x * 3 + 2]);
-}
-
-static bool whole_words(const ApplyPixels *p)
-{
-    return luma_is_row(p) && (uintptr_t)p->from % 4 == 0;
-}
-
 ImgstatResult launch_luma_plane(CudaDevice *device, cudaStream_t stream, ImgstatSample sample,
                                 const ApplyPixels *p, unsigned char *luma, unsigned char *valid,
                                 ImgstatError *err)
 {
     const unsigned blocks = map_blocks(device, p->width * p->rows);
-    if (sample == IMGSTAT_U8 && !valid && whole_words(p))
-        luma_plane_bytes<<<map_blocks(device, p->width / (4 * QUADS) + 1), MAP_THREADS, 0,
-                           stream>>>(*p, luma);
-    else if (sample == IMGSTAT_U8)
+    if (sample == IMGSTAT_U8)
         luma_plane_of<IMGSTAT_U8><<<blocks, MAP_THREADS, 0, stream>>>(sample, *p, luma, valid);
     else if (sample == IMGSTAT_U16)
         luma_plane_of<IMGSTAT_U16><<<blocks, MAP_THREADS, 0, stream>>>(sample, *p, luma, valid);

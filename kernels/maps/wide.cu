@@ -272,24 +272,19 @@ static __global__ void __launch_bounds__(MAP_THREADS)
 
 /* ---- Knots ----------------------------------------------------------------------------------- */
 
-/* Neighbouring stretches between knots, in one sector of memory or a few: `before` and `at` of a
+/* Two neighbouring stretches between knots, in one sector of memory: `before` and `at` of a
  * knot are what comes from the left and from the right. Where there are no more knots, the last is
  * repeated. */
-template <typename KeyType, int STRETCHES_>
-struct alignas(4 * sizeof(KeyType) * STRETCHES_) KnotGroup {
-    typedef KeyType Key;
-    static const int STRETCHES = STRETCHES_;
-    Key key[STRETCHES + 1], at[STRETCHES + 1], before[STRETCHES];
+struct alignas(32) KnotGroup {
+    static const int STRETCHES = 2;
+    uint32_t key[STRETCHES + 1], at[STRETCHES + 1], before[STRETCHES];
 };
-typedef KnotGroup<uint32_t, 2> KnotGroup32; /* 32 bytes */
-typedef KnotGroup<uint64_t, 4> KnotGroup64; /* 128 */
 
 enum { KNOT_THREADS = 1024, KNOT_SAMPLES = 4 /* a thread looks for at once */ };
 
-template <typename Group>
 static __host__ __device__ __forceinline__ uint32_t groups_of(uint32_t knots)
 {
-    return knots > 1 ? (knots + Group::STRETCHES - 2) / Group::STRETCHES : 1;
+    return knots > 1 ? (knots + KnotGroup::STRETCHES - 2) / KnotGroup::STRETCHES : 1;
 }
 
 /*
@@ -299,26 +294,26 @@ static __host__ __device__ __forceinline__ uint32_t groups_of(uint32_t knots)
  *   Work      some copies.
  *   Memory    reads each knot once or twice, through the cache, and writes each group.
  *   Launch    <<<(any, maps), MAP_THREADS>>>, a thread a group or more.
- *   Requires  keys and outputs that Group holds.
+ *   Requires  keys and outputs of 32 bits.
  *   Result    the groups of every map that has knots.
  */
-template <typename Group>
 static __global__ void __launch_bounds__(MAP_THREADS)
     group_knots(const Map *maps, unsigned char *groups, size_t pitch)
 {
     const Map *const map = &maps[blockIdx.y];
     const uint32_t g = blockIdx.x * MAP_THREADS + threadIdx.x;
-    if (map->kind != MAP_KNOTS || g >= groups_of<Group>(map->n_knots))
+    if (map->kind != MAP_KNOTS || g >= groups_of(map->n_knots))
         return;
-    Group made;
-    for (int i = 0; i <= Group::STRETCHES; i++) {
-        const MapKnot *const knot = &map->knots[min(g * Group::STRETCHES + i, map->n_knots - 1)];
-        made.key[i] = (typename Group::Key)knot->key;
-        made.at[i] = (typename Group::Key)knot->at;
+    KnotGroup made;
+    for (int i = 0; i <= KnotGroup::STRETCHES; i++) {
+        const MapKnot *const knot =
+            &map->knots[min(g * KnotGroup::STRETCHES + i, map->n_knots - 1)];
+        made.key[i] = (uint32_t)knot->key;
+        made.at[i] = (uint32_t)knot->at;
         if (i > 0)
-            made.before[i - 1] = (typename Group::Key)knot->before;
+            made.before[i - 1] = (uint32_t)knot->before;
     }
-    ((Group *)(groups + blockIdx.y * pitch))[g] = made;
+    ((KnotGroup *)(groups + blockIdx.y * pitch))[g] = made;
 }
 
 /* Samples of one channel, or of all of them. */
@@ -330,23 +325,22 @@ struct KnotSamples {
 /* The first keys of all groups but the first, as a tree: those below node i have nodes 2 i + 1 and
  * 2 i + 2. So the keys that samples are compared with at a time lie in all banks of shared memory.
  */
-template <typename Group>
-static __device__ __forceinline__ void plant(const Group *groups, uint32_t n, uint32_t levels,
-                                             typename Group::Key *tree)
+static __device__ __forceinline__ void plant(const KnotGroup *groups, uint32_t n, uint32_t levels,
+                                             uint32_t *tree)
 {
     const uint32_t nodes = (1u << levels) - 1;
     for (uint32_t i = threadIdx.x; i < nodes; i += KNOT_THREADS) {
         const uint32_t level = 31 - __clz(i + 1), place = i + 1 - (1u << level);
         const uint32_t g = (2 * place + 1) << (levels - 1 - level);
-        tree[i] = g < n ? groups[g].key[0] : ~(typename Group::Key)0;
+        tree[i] = g < n ? groups[g].key[0] : ~(uint32_t)0;
     }
     __syncthreads();
 }
 
 /* The group of each key: the last that begins at or below it, or the first. */
-template <typename Key>
-static __device__ __forceinline__ void find_groups(const Key *tree, uint32_t n, uint32_t levels,
-                                                   const Key (&key)[KNOT_SAMPLES],
+static __device__ __forceinline__ void find_groups(const uint32_t *tree, uint32_t n,
+                                                   uint32_t levels,
+                                                   const uint32_t (&key)[KNOT_SAMPLES],
                                                    uint32_t (&found)[KNOT_SAMPLES])
 {
 #pragma unroll
@@ -361,39 +355,16 @@ static __device__ __forceinline__ void find_groups(const Key *tree, uint32_t n, 
         found[k] = min(found[k] - ((1u << levels) - 1), n - 1);
 }
 
-/* The knots on both sides of a key whose group it is: a small group is loaded as a whole, */
-static __device__ __forceinline__ void knots_of(const KnotGroup32 *group, uint32_t key,
-                                                MapKnot *left, MapKnot *right)
+/* The knots on both sides of a key whose group it is; the group is loaded as a whole. */
+static __device__ __forceinline__ void knots_beside(const KnotGroup *group, uint32_t key,
+                                                    MapKnot *left, MapKnot *right)
 {
-    const KnotGroup32 g = *group;
+    const KnotGroup g = *group;
     const bool second = g.key[1] <= key, beyond = g.key[2] <= key;
     left->key = beyond ? g.key[2] : second ? g.key[1] : g.key[0];
     left->at = beyond ? g.at[2] : second ? g.at[1] : g.at[0];
     right->key = second ? g.key[2] : g.key[1];
     right->before = second ? g.before[1] : g.before[0];
-}
-
-/* of a large one the keys, and what they point to. */
-static __device__ __forceinline__ void knots_of(const KnotGroup64 *group, uint64_t key,
-                                                MapKnot *left, MapKnot *right)
-{
-    const int last = KnotGroup64::STRETCHES;
-    uint64_t keys[last + 1];
-    int i = 0;
-#pragma unroll
-    for (int k = 0; k <= last; k++)
-        keys[k] = group->key[k];
-    left->key = keys[0];
-    right->key = keys[1];
-#pragma unroll
-    for (int k = 1; k <= last; k++)
-        if (keys[k] <= key) {
-            i = k;
-            left->key = keys[k];
-            right->key = keys[min(k + 1, last)];
-        }
-    left->at = group->at[i];
-    right->before = group->before[min(i, last - 1)];
 }
 
 /*
@@ -404,31 +375,30 @@ static __device__ __forceinline__ void knots_of(const KnotGroup64 *group, uint64
  *   Work      a step in shared memory for every bit of the number of groups (15 of 65,537 knots),
  *             a group and a division a sample.
  *   Memory    reads and writes each sample once, and a sector or some of the second-level cache.
- *   Launch    <<<blocks, KNOT_THREADS, sizeof(Key) << levels>>>, any number of blocks.
+ *   Launch    <<<blocks, KNOT_THREADS, 4 << levels>>>, any number of blocks.
  *   Requires  neither mask nor alpha; map m has knots, of 2^levels groups at most. FROM: the sample
  *             type of the transfer and of what it makes, or -1 for whatever these are. In place: a
  *             thread reads what it overwrites.
  *   Result    the bits of cpu/map_rows.c.
  */
-template <typename Group, int FROM>
+template <int FROM>
 static __global__ void __launch_bounds__(KNOT_THREADS)
     apply_knots(ApplyTransfer t, ApplyPixels p, uint32_t m, uint32_t levels, KnotSamples samples)
 {
-    extern __shared__ uint64_t knot_memory[];
-    typedef typename Group::Key Key;
-    Key *const tree = (Key *)knot_memory;
-    const Group *const groups =
-        (const Group *)((const unsigned char *)t.groups + m * t.group_pitch);
+    extern __shared__ uint32_t knot_memory[];
+    uint32_t *const tree = knot_memory;
+    const KnotGroup *const groups =
+        (const KnotGroup *)((const unsigned char *)t.groups + m * t.group_pitch);
     Map map = t.maps[m];
     if (FROM >= 0)
         map.from = map.to.sample = (ImgstatSample)FROM;
     const ImgstatSample from = map.from, to = map.to.sample;
     const uint32_t in = sample_bits(from) / 8, out = sample_bits(to) / 8;
-    const uint32_t n_groups = groups_of<Group>(map.n_knots);
+    const uint32_t n_groups = groups_of(map.n_knots);
     plant(groups, n_groups, levels, tree);
     const uint64_t turn = (uint64_t)KNOT_THREADS * KNOT_SAMPLES;
     for (uint64_t base = blockIdx.x * turn; base < samples.n; base += gridDim.x * turn) {
-        Key key[KNOT_SAMPLES], raw[KNOT_SAMPLES];
+        uint32_t key[KNOT_SAMPLES], raw[KNOT_SAMPLES];
         uint32_t found[KNOT_SAMPLES];
         uint64_t to_at[KNOT_SAMPLES];
 #pragma unroll
@@ -437,16 +407,16 @@ static __global__ void __launch_bounds__(KNOT_THREADS)
             const uint64_t row = p.rows == 1 ? 0 : i / samples.row;
             const uint64_t s = samples.first + (i - row * samples.row) * samples.step;
             to_at[k] = row * p.to_pitch + s * out;
-            raw[k] = i < samples.n
-                         ? (Key)load_sample(p.from + row * p.from_pitch + s * in, in, p.aligned)
-                         : 0;
-            key[k] = (Key)sample_key(from, raw[k]);
+            raw[k] = i < samples.n ? (uint32_t)load_sample(p.from + row * p.from_pitch + s * in, in,
+                                                           p.aligned)
+                                   : 0;
+            key[k] = (uint32_t)sample_key(from, raw[k]);
         }
         find_groups(tree, n_groups, levels, key, found);
 #pragma unroll
         for (int k = 0; k < KNOT_SAMPLES; k++) {
             MapKnot left, right;
-            knots_of(&groups[found[k]], key[k], &left, &right);
+            knots_beside(&groups[found[k]], key[k], &left, &right);
             if (base + k * KNOT_THREADS + threadIdx.x < samples.n)
                 store_sample(p.to + to_at[k], out,
                              map_raw_between_knots(&map, from, to, &left, &right, raw[k]),
@@ -533,7 +503,7 @@ static bool launch_values(const CudaDevice *device, cudaStream_t stream, const A
     }
 }
 
-template <typename Group, int FROM>
+template <int FROM>
 static ImgstatResult launch_knots(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *t,
                                   const ApplyPixels *p, ImgstatError *err)
 {
@@ -546,13 +516,12 @@ static ImgstatResult launch_knots(CudaDevice *device, cudaStream_t stream, const
     const uint64_t wanted = (samples.n + turn - 1) / turn;
     for (uint32_t m = 0; m < t->n_maps; m++) {
         uint32_t levels = 1;
-        while ((1u << levels) < groups_of<Group>(t->host_maps[m].n_knots))
+        while ((1u << levels) < groups_of(t->host_maps[m].n_knots))
             levels++;
         samples.first = m;
-        IMGSTAT_TRY(cuda_launch(device, stream, "apply_knots", apply_knots<Group, FROM>,
+        IMGSTAT_TRY(cuda_launch(device, stream, "apply_knots", apply_knots<FROM>,
                                 wanted < most ? (unsigned)wanted : most, KNOT_THREADS,
-                                sizeof(typename Group::Key) << levels, err, *t, *p, m, levels,
-                                samples));
+                                sizeof(uint32_t) << levels, err, *t, *p, m, levels, samples));
     }
     return IMGSTAT_OK;
 }
@@ -569,11 +538,9 @@ ImgstatResult launch_apply_wide(CudaDevice *device, cudaStream_t stream, const A
                                 const ApplyPixels *p, ImgstatError *err)
 {
     if (knots_fit(device, t, p)) {
-        if (sample_bits((ImgstatSample)t->from) == 64)
-            return launch_knots<KnotGroup64, -1>(device, stream, t, p, err);
         if (t->from == IMGSTAT_F32 && t->to == IMGSTAT_F32)
-            return launch_knots<KnotGroup32, IMGSTAT_F32>(device, stream, t, p, err);
-        return launch_knots<KnotGroup32, -1>(device, stream, t, p, err);
+            return launch_knots<IMGSTAT_F32>(device, stream, t, p, err);
+        return launch_knots<-1>(device, stream, t, p, err);
     }
     if (!launch_values(device, stream, t, p))
         apply_maps<<<map_blocks(device, p->width * p->channels * p->rows), MAP_THREADS, 0,
@@ -581,27 +548,19 @@ ImgstatResult launch_apply_wide(CudaDevice *device, cudaStream_t stream, const A
     return cuda_launched(device, stream, "apply_maps", err);
 }
 
-/* Outputs of 64 bits have no place in groups of 32. */
+/* A group holds keys and outputs of 32 bits; 0: others are searched for by apply_maps. */
 size_t knot_group_bytes(ImgstatSample from, ImgstatSample to, uint32_t n_knots)
 {
-    if (n_knots == 0 || (sample_bits(from) == 32 && sample_bits(to) == 64))
-        return 0;
-    return sample_bits(from) == 64 ? groups_of<KnotGroup64>(n_knots) * sizeof(KnotGroup64)
-                                   : groups_of<KnotGroup32>(n_knots) * sizeof(KnotGroup32);
+    const bool fit = sample_bits(from) == 32 && sample_bits(to) <= 32;
+    return n_knots > 0 && fit ? groups_of(n_knots) * sizeof(KnotGroup) : 0;
 }
 
 ImgstatResult launch_knot_groups(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *t,
                                  ImgstatError *err)
 {
-    unsigned char *const groups = (unsigned char *)t->groups;
-    const bool is_long = sample_bits((ImgstatSample)t->from) == 64;
-    const size_t most = t->group_pitch / (is_long ? sizeof(KnotGroup64) : sizeof(KnotGroup32));
+    const size_t most = t->group_pitch / sizeof(KnotGroup);
     const dim3 blocks((unsigned)(most / MAP_THREADS) + 1, t->n_maps);
-    if (is_long)
-        group_knots<KnotGroup64>
-            <<<blocks, MAP_THREADS, 0, stream>>>(t->maps, groups, t->group_pitch);
-    else
-        group_knots<KnotGroup32>
-            <<<blocks, MAP_THREADS, 0, stream>>>(t->maps, groups, t->group_pitch);
+    group_knots<<<blocks, MAP_THREADS, 0, stream>>>(t->maps, (unsigned char *)t->groups,
+                                                    t->group_pitch);
     return cuda_launched(device, stream, "group_knots", err);
 }

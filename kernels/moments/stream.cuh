@@ -34,8 +34,8 @@ template <int C, int SAMPLE> static __device__ __forceinline__ unsigned member_o
     return threadIdx.x % Share<C, SAMPLE>::MEMBERS;
 }
 
-/* Where the warps of a group meet: by a barrier in shared memory, since racecheck loses sight of
- * block-wide barriers in kernels that have numbered ones, which older devices take. */
+/* Where the warps of a group meet: by a barrier in shared memory; racecheck loses sight of
+ * block-wide barriers in kernels that have numbered ones. */
 struct Meeting {
     uint64_t *barrier;
     unsigned phase;
@@ -47,31 +47,21 @@ static __device__ __forceinline__ void meeting_begin(Meeting *meeting, uint64_t 
 {
     meeting->barrier = barrier;
     meeting->phase = 0;
-#if __CUDA_ARCH__ >= 800
     if (Share<C, SAMPLE>::GROUP > 1 && member_of<C, SAMPLE>() == 0)
         barrier_init(barrier, Share<C, SAMPLE>::MEMBERS);
-#endif
 }
 
 /* All of a group have come so far, and see what the others wrote. */
 template <int C, int SAMPLE> static __device__ __forceinline__ void group_sync(Meeting *meeting)
 {
     typedef Share<C, SAMPLE> S;
-    static_assert(S::GROUP == 1 || S::TAKERS <= 2, "a numbered barrier a group");
     if (S::GROUP == 1) {
         __syncwarp();
         return;
     }
-#if __CUDA_ARCH__ >= 800
     barrier_arrive(meeting->barrier);
     barrier_wait(meeting->barrier, meeting->phase);
     meeting->phase ^= 1;
-#else
-    if (group_of<C, SAMPLE>() == 0) /* the number is known: else a block takes all sixteen */
-        asm volatile("bar.sync 1, %0;" ::"n"((int)S::MEMBERS) : "memory");
-    else
-        asm volatile("bar.sync 2, %0;" ::"n"((int)S::MEMBERS) : "memory");
-#endif
 }
 
 /* Class j of a thread has channel (j + turn) % C; slot e is of class e % VECTOR % C. */
@@ -134,7 +124,6 @@ static __device__ __forceinline__ void stream_place(Stream<C, SAMPLE> *stream,
 template <bool AROUND>
 static __device__ __forceinline__ void send_vector(void *to, const void *from)
 {
-#if __CUDA_ARCH__ >= 800
     const unsigned at = (unsigned)__cvta_generic_to_shared(to);
     uint64_t once;
     asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(once));
@@ -146,24 +135,17 @@ static __device__ __forceinline__ void send_vector(void *to, const void *from)
         asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(at),
                      "l"(from), "l"(once)
                      : "memory");
-#else
-    *(uint4 *)to = __ldcs((const uint4 *)from);
-#endif
 }
 
 static __device__ __forceinline__ void send_end(void)
 {
-#if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
 }
 
 /* What this thread has sent for has come, but for the last N batches. */
 template <int N> static __device__ __forceinline__ void send_wait(void)
 {
-#if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
-#endif
 }
 
 /* Sends for a batch. Each thread reads only what it has sent for itself. */

@@ -15,7 +15,6 @@ enum {
 typedef struct Fetching {
     const Decoder *decoder;
     size_t row_bytes;
-    uint32_t every;     /* row n of the image is n * every + every / 2 of the page */
     BandMemory *memory; /* a thread each */
     unsigned threads;
     atomic_bool failed;
@@ -31,24 +30,12 @@ static bool reserve(BufferCache *scratch, BandMemory *memory, size_t bytes)
     return memory->memory != NULL;
 }
 
-static bool read_rows(const Fetching *f, uint32_t row, void *to, uint32_t rows)
-{
-    const Decoder *const decoder = f->decoder;
-    bool done = true;
-    if (f->every == 1)
-        return decoder->codec->read_at(decoder, row, to, rows);
-    for (uint32_t i = 0; done && i < rows; i++)
-        done = decoder->codec->read_at(decoder, (row + i) * f->every + f->every / 2,
-                                       (unsigned char *)to + i * f->row_bytes, 1);
-    return done;
-}
-
 static const void *fetch_rows(void *context, unsigned thread, uint32_t row, uint32_t rows)
 {
     Fetching *const f = context;
     if (!atomic_load(&f->failed) && thread < f->threads &&
         reserve(f->decoder->scratch, &f->memory[thread], rows * f->row_bytes) &&
-        read_rows(f, row, f->memory[thread].memory, rows))
+        f->decoder->codec->read_at(f->decoder, row, f->memory[thread].memory, rows))
         return f->memory[thread].memory;
     atomic_store(&f->failed, true); /* the other threads need not go on */
     return NULL;
@@ -104,17 +91,16 @@ static RowSource source_of(Fetching *fetching)
                        .context = fetching};
 }
 
-ImgstatResult bands_fetch(Bands *bands, uint32_t every, UseBand use, void *context, bool *complete,
+ImgstatResult bands_fetch(Bands *bands, UseBand use, void *context, bool *complete,
                           ImgstatError *err)
 {
     Device *const device = bands->device;
     bands->decoder->plane = bands->plane;
     ImagePro page = bands->page;
     page.host = NULL;
-    page.height = bands->decoder->page.height / every;
+    page.height = bands->decoder->page.height;
     Fetching fetching = {.decoder = bands->decoder,
                          .row_bytes = page.pitch,
-                         .every = every,
                          .memory = calloc(device->threads, sizeof *fetching.memory),
                          .threads = device->threads};
     *complete = false;

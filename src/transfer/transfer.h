@@ -4,6 +4,7 @@
 #ifndef IMGSTAT_TRANSFER_TRANSFER_H
 #define IMGSTAT_TRANSFER_TRANSFER_H
 
+#include "record/quantile_table.h"
 #include "record/record.h"
 #include "transfer/map.h"
 
@@ -20,37 +21,6 @@ typedef struct TransferShape {
     bool has_nodata;
     uint64_t nodata_key;
 } TransferShape;
-
-/* Exact order statistics of a wide type: what is known of its distribution.
- * Ascending distinct keys; below, upto: samples less than, and at most, each key. Between two
- * neighbours lie fewer than n / RANK_STEPS samples. The last upto is n. */
-enum { RANK_STEPS = 65536 };
-
-typedef struct RankKnot {
-    uint64_t key, below, upto;
-} RankKnot;
-
-typedef struct RankTable {
-    uint64_t n;
-    uint32_t n_knots;
-    RankKnot *knots;
-} RankTable;
-
-/* Builds a table from all valid keys in ascending order, given in pieces of any length. */
-typedef struct RankBuilder {
-    RankTable table;
-    uint32_t capacity;
-    uint64_t seen;    /* samples so far */
-    RankKnot current; /* the run of equal keys that is open */
-} RankBuilder;
-
-ImgstatResult rank_builder_init(BufferCache *scratch, RankBuilder *builder, uint64_t n,
-                                ImgstatError *err);
-/* `count` samples of each key: 1 a key for plain sorted keys. */
-void rank_builder_add(RankBuilder *builder, uint64_t key, uint64_t count);
-RankTable *rank_builder_finish(RankBuilder *builder, ImgstatError *err); /* NULL: out of memory */
-void rank_builder_release(RankBuilder *builder);
-void rank_table_destroy(RankTable *table); /* accepts NULL */
 
 /* What one map is made from. Narrow types: n and cdf suffice, but for meanstd. */
 typedef struct MapSource {

@@ -134,52 +134,6 @@ static void check_gather(const TestImage *image)
     free(keys);
 }
 
-/* Windows around keys of the image, some of them without a sample; two bands. */
-static void check_windows(const TestImage *image)
-{
-    enum { MOST = 200 };
-    const ImgstatSample sample = image->shape.sample;
-    KeyWindow window[2][MOST];
-    size_t n = 0;
-    if (sample_bits(sample) != 32)
-        return;
-    memset(window, 0, sizeof window);
-    for (const size_t wanted = 1 + below(MOST); n < wanted;) {
-        const uint16_t lead = (uint16_t)((test_image_key(image) >> 16) + (below(5) == 0));
-        const uint16_t channel = (uint16_t)below(image->shape.channels);
-        size_t k = 0;
-        while (k < n && (window[0][k].lead != lead || window[0][k].channel != channel))
-            k++;
-        if (k < n) /* already there; images may have few */
-            break;
-        window[0][n].lead = window[1][n].lead = lead;
-        window[0][n].channel = window[1][n].channel = channel;
-        n++;
-    }
-    const uint32_t rows = image->shape.height, first = rows / 3;
-    for (int d = 0; d < 2; d++) {
-        Device *const device = d ? ops.cuda : ops.cpu;
-        const DeviceOps *const table = d ? &cuda_device_ops : &cpu_device_ops;
-        const ImagePro *const whole = d ? &image->cuda : &image->cpu;
-        must(table->windows_begin(device, sample, image->shape.channels, window[d], n, &ops.error));
-        const ImagePro low = image_band(whole, first, rows - first);
-        must(table->windows_add(device, &low, &ops.error));
-        const ImagePro high = image_band(whole, 0, first ? first : 1);
-        if (first)
-            must(table->windows_add(device, &high, &ops.error));
-        must(table->windows_end(device, window[d], n, &ops.error));
-    }
-    char what[160];
-    shape_text(&image->shape, "windows", what, sizeof what);
-    uint64_t words[2][2 * MOST];
-    for (int d = 0; d < 2; d++)
-        for (size_t i = 0; i < n; i++) {
-            words[d][2 * i] = window[d][i].digit;
-            words[d][2 * i + 1] = window[d][i].count;
-        }
-    compare_words(words[0], words[1], 2 * n, what);
-}
-
 /* The runs that the ranks of all steps are in, by sorting all keys. */
 static void plain_runs(uint64_t *keys, size_t n, RankKnot *runs)
 {
@@ -311,7 +265,6 @@ void test_reads(void)
             check_digits(&image);
             check_range(&image);
             check_gather(&image);
-            check_windows(&image);
             check_central(&image);
             test_image_destroy(&image);
         }

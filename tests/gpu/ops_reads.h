@@ -3,7 +3,7 @@
 #ifndef IMGSTAT_OPS_READS_H
 #define IMGSTAT_OPS_READS_H
 
-/* Digits, ranges, keys, windows and central moments. */
+/* Digits, ranges, keys and central moments. */
 void test_reads(void);
 /* Ranks by sorting. */
 void test_sort(void);

@@ -181,7 +181,7 @@ static void settle_small(Shape *shape, size_t width, unsigned *parts, bool *on_d
     shape->gap = (16 - row % 16) % 16; /* each row on a boundary */
     shape->shift = 0;
     shape->nodata = way == 1;
-    *parts = RECORD_BINS | RECORD_CDF;
+    *parts = RECORD_BINS;
 }
 
 static void test_sizes(void)
@@ -200,7 +200,7 @@ static void test_sizes(void)
                 shape.pattern = (Pattern)below(PATTERNS);
                 shape.mask = below(5) == 0;
                 shape.nodata = below(4) == 0;
-                unsigned parts = below(4) == 0 ? RECORD_BINS | RECORD_CDF : 0;
+                unsigned parts = below(4) == 0 ? RECORD_BINS : 0;
                 bool on_device = below(4) > 0;
                 if (ops.small)
                     settle_small(&shape, w, &parts, &on_device);
@@ -224,7 +224,7 @@ static void test_patterns(void)
                 shape.gap = k % 2 ? below(9) * 16 : 0;
                 shape.nodata = below(5) == 0;
                 shape.mask = below(8) == 0;
-                check_measure(&shape, below(3) == 0 ? RECORD_BINS | RECORD_CDF : 0, true, false);
+                check_measure(&shape, below(3) == 0 ? RECORD_BINS : 0, true, false);
             }
         }
     }
@@ -323,7 +323,7 @@ static void test_batches(void)
             shape.mask = !uniform && below(10) == 0;
             shape.nodata = below(6) == 0;
             image[i] = test_image_create(&shape, round != 2 || below(2));
-            record[i] = records_create(shape.sample, shape.channels, below(3) ? 0 : RECORD_CDF);
+            record[i] = records_create(shape.sample, shape.channels, 0);
             const bool bands = i + n + 2 < IMAGES && below(5) == 0 && shape.height > 1;
             const uint32_t rows = bands ? 1 + below(shape.height - 1) : shape.height;
             for (uint32_t first = 0; first < shape.height && n < IMAGES; first += rows) {
@@ -374,7 +374,7 @@ static void test_alike(void)
             shape.pattern = (Pattern)below(PATTERNS);
             shape.height += mixed && i == other;
             image[i] = test_image_create(&shape, true);
-            record[i] = records_create(shape.sample, shape.channels, s % 2 ? RECORD_CDF : 0);
+            record[i] = records_create(shape.sample, shape.channels, 0);
             const size_t r = i > 0 && below(50) == 0 ? below((uint32_t)i) : i;
             cpu[i] = image[i].cpu;
             cuda[i] = image[i].cuda;
@@ -401,7 +401,6 @@ static void test_sequence(void)
 {
     enum { IMAGES = 16, SAMPLES = 4, RECORDS = 3 };
     static const uint32_t sizes[] = {1, 40, 300, 1000, 3000};
-    static const unsigned parts[RECORDS] = {0, RECORD_CDF, RECORD_CDF};
     static const ImgstatSample floats[] = {IMGSTAT_F32, IMGSTAT_F64};
     static const ImgstatSample integers[] = {IMGSTAT_U32, IMGSTAT_I64, IMGSTAT_U64, IMGSTAT_I32};
     static const ImgstatSample halves[] = {IMGSTAT_U16, IMGSTAT_I16, IMGSTAT_F16, IMGSTAT_U16};
@@ -422,7 +421,7 @@ static void test_sequence(void)
         }
         for (size_t s = 0; s < SAMPLES; s++)
             for (size_t r = 0; r < RECORDS; r++)
-                record[s][r] = records_create(samples[s], channels, parts[r]);
+                record[s][r] = records_create(samples[s], channels, 0);
         for (unsigned k = 0; k < calls; k++) {
             const size_t i = below(IMAGES);
             TestImage *from = &image[i];

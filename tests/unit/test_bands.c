@@ -19,7 +19,7 @@ typedef struct MemoryDecoder {
     uint32_t most_rows;
     uint64_t rows;
     uint32_t fail_at; /* row whose reading fails; UINT32_MAX: none */
-    bool anywhere, ahead;
+    bool anywhere;
     uint32_t fetch_at; /* the same for read_at and chunk_at */
     atomic_uint fetched;
     uint32_t chunk_width, chunk_height; /* 0: none */
@@ -33,7 +33,6 @@ static ImgstatResult memory_select(Decoder *decoder, uint32_t page, ImgstatError
     MemoryDecoder *const m = (MemoryDecoder *)decoder;
     decoder->next_row = 0;
     decoder->anywhere = m->anywhere;
-    decoder->ahead = m->ahead;
     decoder->chunk_width = m->chunk_width;
     decoder->chunk_height = m->chunk_height;
     decoder->page.width += m->selects++ > 0 ? m->wider : 0;
@@ -206,26 +205,6 @@ static void page_fails(Page *page)
     cr_assert_str_eq(err.message, "memory: the file ends");
 }
 
-/* Rows of decoders that work ahead are measured rectangle by rectangle: once, in order. */
-static void check_ahead(ImgstatSample sample, uint32_t width, uint32_t height, uint16_t channels,
-                        const ImgstatMeasure *how, unsigned selects, uint32_t most_rows)
-{
-    for (unsigned threads = 1; threads <= 2; threads++) {
-        Page page;
-        page_init(&page, sample, width, height, channels, 1, how, threads);
-        MemoryDecoder *const m = &page.m;
-        m->ahead = true;
-        page_compare(&page);
-        cr_assert(m->selects == selects && m->rows == (uint64_t)selects * height &&
-                      m->most_rows <= most_rows,
-                  "%u times, %llu rows, %u at once", m->selects, (unsigned long long)m->rows,
-                  m->most_rows);
-        m->fail_at = height / 2;
-        page_fails(&page);
-        page_release(&page);
-    }
-}
-
 typedef struct Reads {
     unsigned selects;
     uint32_t most_rows;
@@ -277,16 +256,6 @@ Test(bands, large_wide_pages_are_decoded_again)
     how = (ImgstatMeasure){.histogram = true, .percentiles = percentiles, .n_percentiles = 3};
     reads = check(IMGSTAT_F64, 3000, 3000, 1, 1, &how); /* 72 MB */
     cr_assert_eq(reads.selects, 4);                     /* one a level of 16 bits */
-}
-
-Test(bands, rows_ahead_are_measured_as_they_come)
-{
-    ImgstatMeasure twice = all;
-    twice.mode = false;
-    check_ahead(IMGSTAT_U16, 1000, 3001, 3, &all, 1, 87);    /* 2^18 samples */
-    check_ahead(IMGSTAT_U16, 300000, 7, 1, &all, 1, 1);      /* two rectangles a row */
-    check_ahead(IMGSTAT_F32, 700, 900, 2, &all, 1, 187);     /* kept for further reads */
-    check_ahead(IMGSTAT_F32, 4200, 4100, 1, &twice, 2, 249); /* bands, then */
 }
 
 Test(bands, errors_of_the_decoder_come_through)
@@ -423,127 +392,12 @@ static void check_fetched_again(const ImgstatMeasure *how, uint64_t rows)
 
 Test(bands, rows_from_anywhere_again)
 {
+    ImgstatMeasure all_but_mode = all;
+    all_but_mode.mode = false;
     const ImgstatMeasure ranks = {
         .percentiles = percentiles, .n_percentiles = 3, .median = true, .histogram = false};
-    check_fetched_again(&ranks, 4100 + 62);
-    check_fetched_again(&all, 2 * 4100); /* everything else rides along */
-}
-
-/* What a page has for the keys that are guessed from a few of its rows. */
-typedef enum Content {
-    NOISE,
-    HOLES,      /* undefined samples, nodata, infinities */
-    FEW,        /* too many samples in one bin to set aside */
-    MISLEADING, /* the rows looked at are not like the others */
-    CROWDED     /* the others have more of the wanted keys than there is room for */
-} Content;
-
-enum { WIDTH = 1000, HEIGHT = 2100, EVERY = 8, LOOKED_AT = HEIGHT / EVERY };
-
-static uint64_t sample_at(ImgstatSample sample, Content content, size_t i, uint32_t row)
-{
-    const bool looked_at = row % EVERY == EVERY / 2;
-    double d = (double)(mix(i) >> 40) / 1000 - 5000;
-    float f;
-    uint64_t raw = mix(i) >> (sample_bits(sample) == 32 ? 34 : 3);
-    if (content == FEW)
-        d = (double)(raw = i % 10 == 0);
-    if (content == MISLEADING && looked_at)
-        d = (double)(raw = 2 * raw / 3) - 3000;
-    if (content == CROWDED && !looked_at && i % 4 != 0)
-        d = 3388, raw = (uint64_t)1 << (sample_bits(sample) == 32 ? 29 : 60);
-    if (content == HOLES && sample_is_float(sample))
-        d = i % 7 == 0 ? (double)NAN : i % 5 == 0 ? (double)INFINITY : d;
-    if (content == HOLES && i % 11 == 0)
-        d = (double)(raw = 2);
-    if (!sample_is_float(sample))
-        return raw;
-    f = (float)d;
-    if (sample == IMGSTAT_F64)
-        memcpy(&raw, &d, sizeof d);
-    else
-        memcpy(&raw, &f, sizeof f);
-    return raw;
-}
-
-/* Percentiles are those of the whole image, and the page was read as often as expected. */
-static void check_guess(ImgstatSample sample, uint16_t channels, Content content,
-                        const ImgstatMeasure *how, uint64_t fetched)
-{
-    const size_t bytes = imgstat_sample_bytes(sample), row = (size_t)WIDTH * channels;
-    MemoryDecoder m;
-    ImagePro image = make(&m, sample, WIDTH, HEIGHT, channels, 16);
-    for (size_t i = 0; i < row * HEIGHT; i++) {
-        const uint64_t raw = sample_at(sample, content, i, (uint32_t)(i / row));
-        const uint32_t low = (uint32_t)raw;
-        memcpy((unsigned char *)image.host + i * bytes,
-               bytes == 8 ? (const void *)&raw : (const void *)&low, bytes);
-    }
-    if (content == HOLES) {
-        m.base.page.has_nodata = true;
-        m.base.page.nodata =
-            sample_value(sample, sample_key(sample, sample_at(sample, HOLES, 0, 0)));
-        imgstat_image_set_nodata(&image, m.base.page.nodata);
-    }
-    m.anywhere = true;
-    ImgstatFile file = {.decoder = &m.base};
-    for (unsigned level = 0; level < 3; level++) {
-        ImgstatDevice *const device = open_cpu(cpu_levels[level], level + 1);
-        ImgstatRecord *whole, *guessed;
-        if (!device)
-            continue;
-        device->threads = level + 1;
-        cr_assert_eq(imgstat_measure_image(device, &image, how, &whole, NULL), IMGSTAT_OK);
-        m.fetched = 0;
-        cr_assert_eq(imgstat_measure_file(device, &file, 0, how, &guessed, NULL), IMGSTAT_OK);
-        cr_assert(m.rows == 0 && m.fetched == fetched, "%s, content %d: %u rows, not %u",
-                  imgstat_sample_name(sample), content, m.fetched, (unsigned)fetched);
-        for (uint16_t c = 0; c < channels; c++) {
-            ImgstatStats x, y;
-            imgstat_record_stats(whole, c, &x);
-            imgstat_record_stats(guessed, c, &y);
-            cr_assert(x.count > 0 && x.count == y.count);
-            cr_assert_eq(memcmp(&x.median, &y.median, sizeof x.median), 0);
-            for (size_t k = 0; k < how->n_percentiles; k++)
-                cr_assert_eq(imgstat_record_percentile(whole, c, k),
-                             imgstat_record_percentile(guessed, c, k));
-        }
-        imgstat_record_destroy(whole);
-        imgstat_record_destroy(guessed);
-        imgstat_device_close(device);
-    }
-    imgstat_image_release(&image);
-}
-
-Test(bands, guessed_keys_save_reads)
-{
-    const ImgstatMeasure median = {.median = true};
-    const ImgstatMeasure three = {.percentiles = percentiles, .n_percentiles = 3, .median = true};
-    const ImgstatMeasure many = {.percentiles = (const double[]){1, 2, 3, 4, 5},
-                                 .n_percentiles = 5};
-    const uint64_t once = HEIGHT + LOOKED_AT;
-    check_guess(IMGSTAT_F32, 1, NOISE, &median, once);
-    check_guess(IMGSTAT_F32, 3, NOISE, &three, once);
-    check_guess(IMGSTAT_F64, 2, NOISE, &three, once);
-    check_guess(IMGSTAT_U32, 4, NOISE, &median, once);
-    check_guess(IMGSTAT_I32, 1, NOISE, &three, once);
-    check_guess(IMGSTAT_I64, 2, NOISE, &median, once);
-    check_guess(IMGSTAT_F32, 3, HOLES, &median, once);
-    check_guess(IMGSTAT_F64, 1, HOLES, &three, once);
-    check_guess(IMGSTAT_I32, 2, HOLES, &median, once);
-    check_guess(IMGSTAT_F32, 5, NOISE, &median, 2 * HEIGHT); /* too many channels */
-    check_guess(IMGSTAT_F32, 1, NOISE, &many, 2 * HEIGHT);   /* too many percentiles */
-}
-
-Test(bands, wrong_guesses_cost_a_read)
-{
-    const ImgstatMeasure median = {.median = true};
-    check_guess(IMGSTAT_F32, 1, FEW, &median, 2 * HEIGHT + LOOKED_AT); /* not tried */
-    check_guess(IMGSTAT_U32, 3, FEW, &median, 2 * HEIGHT + LOOKED_AT);
-    check_guess(IMGSTAT_F32, 1, MISLEADING, &median, 3 * HEIGHT + LOOKED_AT);
-    check_guess(IMGSTAT_I32, 2, MISLEADING, &median, 3 * HEIGHT + LOOKED_AT);
-    check_guess(IMGSTAT_F32, 1, CROWDED, &median, 3 * HEIGHT + LOOKED_AT);
-    check_guess(IMGSTAT_U64, 2, CROWDED, &median, 5 * HEIGHT + LOOKED_AT);
+    check_fetched_again(&ranks, 2 * 4100);
+    check_fetched_again(&all_but_mode, 2 * 4100); /* everything rides along */
 }
 
 /* The bands have the sentence. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_cpu_reads.c: digit and range counts, gathering, windows, central sums, prefix sums of the
+/* test_cpu_reads.c: digit and range counts, gathering, central sums, prefix sums of the
  * CPU device against plain loops. */
 #include "device/read_request.h"
 #include "helper_cpu.h"
@@ -132,69 +132,6 @@ static void check_gather(Device *device, Random *random, const ImagePro *image)
     free(expected);
 }
 
-/* The key of a window that occurs most often, from a table of all its keys. */
-static KeyWindow expect_window(const ImagePro *image, uint16_t channel, uint16_t lead)
-{
-    static uint64_t count[65536];
-    KeyWindow window = {.channel = channel, .lead = lead};
-    memset(count, 0, sizeof count);
-    for (uint32_t y = 0; y < image->height; y++) {
-        for (uint32_t x = 0; x < image->width; x++) {
-            uint64_t key;
-            if (test_valid(image, x, y, channel, &key) && key >> 16 == lead)
-                count[key & 0xFFFF]++;
-        }
-    }
-    for (uint32_t k = 0; k < 65536; k++) {
-        if (count[k] > window.count) {
-            window.count = count[k];
-            window.digit = (uint16_t)k;
-        }
-    }
-    return window;
-}
-
-/* Windows that samples are in, or near them, in any order; the image as two bands. */
-static void check_windows(Device *device, Random *random, const ImagePro *image)
-{
-    enum { MOST = 40 };
-    KeyWindow window[MOST];
-    size_t n = 0;
-    if (sample_bits(image->sample) != 32)
-        return;
-    for (int i = 0; i < MOST; i++) {
-        const uint64_t key = some_key(random, image) + (random_below(random, 4) << 15);
-        const KeyWindow next = {.channel = (uint16_t)random_below(random, image->channels),
-                                .lead = (uint16_t)(key >> 16),
-                                .digit = 77,
-                                .count = 77};
-        size_t k = 0;
-        while (k < n && (window[k].channel != next.channel || window[k].lead != next.lead))
-            k++;
-        window[k] = next; /* each once */
-        n += k == n;
-    }
-    const uint32_t first = 1 + random_below(random, image->height);
-    const ImagePro low = image_band(image, 0, first);
-    const ImagePro high = image_band(image, first, image->height - first);
-    const DeviceOps *const ops = &cpu_device_ops;
-    cr_assert_eq(ops->windows_begin(device, image->sample, image->channels, window, n, NULL),
-                 IMGSTAT_OK);
-    cr_assert_eq(ops->windows_begin(device, image->sample, image->channels, window, n, NULL),
-                 IMGSTAT_ERR_ARG);
-    if (first < image->height)
-        cr_assert_eq(ops->windows_add(device, &high, NULL), IMGSTAT_OK);
-    cr_assert_eq(ops->windows_add(device, &low, NULL), IMGSTAT_OK);
-    cr_assert_eq(ops->windows_end(device, window, n, NULL), IMGSTAT_OK);
-    cr_assert_eq(ops->windows_add(device, &low, NULL), IMGSTAT_ERR_ARG);
-    for (size_t i = 0; i < n; i++) {
-        const KeyWindow expected = expect_window(image, window[i].channel, window[i].lead);
-        cr_assert_eq(window[i].count, expected.count, "window %zu of %zu of %s", i, n,
-                     imgstat_sample_name(image->sample));
-        cr_assert_eq(window[i].digit, expected.digit);
-    }
-}
-
 static void expect_power_piece(const ImagePro *image, uint32_t x0, uint32_t y, uint16_t channel,
                                double center, Central *out)
 {
@@ -268,8 +205,6 @@ static void check_together(Device *device, Random *random, const ImagePro *image
     uint64_t edge[EDGES], counted[2][EDGES] = {{0}}, *const keys = calloc(2 * most, sizeof *keys);
     double center[MOST] = {0};
     Central *const central = calloc(2 * MOST, sizeof *central);
-    KeyWindow window[2];
-    const size_t n_windows = sample_bits(image->sample) == 32;
     const uint16_t channel = (uint16_t)random_below(random, image->channels);
     const uint64_t key = some_key(random, image);
     cr_assert(keys && central && image->channels <= MOST);
@@ -294,27 +229,19 @@ static void check_together(Device *device, Random *random, const ImagePro *image
                                 .hi = edge[4],
                                 .keys = keys + i * most,
                                 .capacity = most};
-        window[i] = (KeyWindow){.channel = channel, .lead = (uint16_t)(key >> 16)};
         const ReadRequest pass = {.digits = &digit,
                                   .n_digits = 1,
                                   .ranges = &range,
                                   .n_ranges = 1,
                                   .gathers = &gather[i],
                                   .n_gathers = 1,
-                                  .n_windows = n_windows,
                                   .center = center,
                                   .central = central + i * MOST};
-        if (n_windows)
-            cr_assert_eq(
-                ops->windows_begin(device, image->sample, image->channels, &window[i], 1, NULL),
-                IMGSTAT_OK);
         device->source = i && !image->mask ? &source : NULL;
         cr_assert_eq(i ? ops->read(device, device->source ? &hollow : image, &pass, NULL)
                        : read_in_turn(device, image, &pass, NULL),
                      IMGSTAT_OK);
         device->source = NULL;
-        cr_assert_eq(ops->windows_end(device, n_windows ? &window[i] : NULL, n_windows, NULL),
-                     IMGSTAT_OK);
         qsort(gather[i].keys, gather[i].n, sizeof *keys, ascending);
     }
     cr_assert_eq(memcmp(bins[0], bins[1], sizeof bins[0]), 0);
@@ -322,8 +249,6 @@ static void check_together(Device *device, Random *random, const ImagePro *image
     cr_assert_eq(gather[0].n, gather[1].n);
     cr_assert_eq(memcmp(keys, keys + most, gather[0].n * sizeof *keys), 0);
     cr_assert_eq(memcmp(central, central + MOST, MOST * sizeof *central), 0);
-    cr_assert(!n_windows ||
-              (window[0].count == window[1].count && window[0].digit == window[1].digit));
     for (size_t t = 0; t < sizeof copying.rows / sizeof *copying.rows; t++)
         free(copying.rows[t]);
     free(keys);
@@ -349,7 +274,6 @@ static void check_sample(ImgstatSample sample)
             check_digits(device, &random, &test.image);
             check_range(device, &random, &test.image);
             check_gather(device, &random, &test.image);
-            check_windows(device, &random, &test.image);
             check_central(device, &test.image);
             check_together(device, &random, &test.image);
             compared.cases++;
@@ -398,24 +322,22 @@ Test(cpu_reads, f64)
     check_sample(IMGSTAT_F64);
 }
 
-/* More of them than a batch of windows has room for, of one rectangle. */
-Test(cpu_reads, windows_of_many_channels)
+Test(cpu_reads, many_channels)
 {
-    Random random = random_begin("windows of many channels");
+    Random random = random_begin("many channels");
     Compared compared = {0};
     Device *const device = open_cpu("portable", 3);
     cr_assert(device);
     for (int round = 0; round < 6; round++) {
         TestImage test = test_image(&random, IMGSTAT_U32, 300, 40, 64, PATTERN_SMOOTH, 0, 0, false,
                                     round % 2 == 0);
-        check_windows(device, &random, &test.image);
         check_together(device, &random, &test.image);
         compared.cases++;
         compared.samples += (uint64_t)300 * 40 * 64;
         test_image_release(&test);
     }
     cpu_device_ops.close(device);
-    report("windows of many channels", &compared);
+    report("many channels", &compared);
 }
 
 Test(cpu_reads, scan)

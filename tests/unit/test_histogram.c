@@ -24,7 +24,7 @@ static void count(Histogram *h, Keys *keys, uint16_t channel)
 {
     RangeCount range = {.channel = channel, .n_bins = h->bins, .edge = h->edge, .bins = h->counts};
     const ReadRequest pass = {.ranges = &range, .n_ranges = 1};
-    const PixelSource reader = keys_reader(keys);
+    const FurtherReads reader = keys_reader(keys);
     cr_assert_eq(reader.read(reader.context, &pass, NULL), IMGSTAT_OK);
 }
 

@@ -26,28 +26,20 @@ static uint64_t slow_mode(const uint64_t *key, size_t n)
     return best;
 }
 
-static void check(Keys *keys, size_t capacity, bool joint)
+static void check(Keys *keys, size_t room)
 {
+    enum { MOST_RANGES = 64 };
     Record *const record = keys_record(keys);
-    const PixelSource reader = keys_reader(keys);
-    static KeyWindow windows[WINDOWS_MOST];
-    size_t n = 0;
+    const FurtherReads reads = keys_reader(keys);
     keys->gathered_most = keys->ranges_most = 0;
-    if (joint) { /* a read that is made anyway counts windows of all channels */
-        ReadRequest pass = {.windows = windows};
-        cr_assert_eq(mode_windows(NULL, record, capacity, windows, &n, NULL), IMGSTAT_OK);
-        pass.n_windows = n;
-        cr_assert_eq(reader.read(reader.context, &pass, NULL), IMGSTAT_OK);
-    }
     for (uint16_t c = 0; c < keys->channels; c++) {
         uint64_t mode = 0;
         ImgstatError err = {0};
-        cr_assert_eq(mode_find(record, c, capacity, windows, n, reader, &mode, &err), IMGSTAT_OK,
-                     "%s", err.message);
-        cr_assert_eq(mode, slow_mode(keys->keys + c * keys->n, keys->n), "capacity %zu", capacity);
+        cr_assert_eq(mode_find(record, c, room, reads, &mode, &err), IMGSTAT_OK, "%s", err.message);
+        cr_assert_eq(mode, slow_mode(keys->keys + c * keys->n, keys->n), "room %zu", room);
     }
-    cr_assert_leq(keys->gathered_most, capacity);
-    cr_assert_leq(keys->ranges_most, 16);
+    cr_assert_leq(keys->gathered_most, room);
+    cr_assert_leq(keys->ranges_most, MOST_RANGES);
     record_destroy(record);
 }
 
@@ -81,25 +73,23 @@ static uint64_t some_key(Random *random, ImgstatSample sample, int pattern)
 Test(mode, smallest_most_frequent_value)
 {
     static uint64_t key[2 * N];
-    static const size_t sizes[] = {1, 2, 3, 100, N}, capacities[] = {1, 64, 1000, N, MODE_KEYS};
+    static const size_t sizes[] = {1, 2, 3, 100, N}, rooms[] = {1, 64, 1000, N, MODE_KEYS};
     static const ImgstatSample wide[] = {IMGSTAT_U32, IMGSTAT_F64};
-    size_t compared = 0, windows_reads = 0;
+    size_t compared = 0;
     for (int pattern = 0; pattern < 6; pattern++) {
         for (size_t i = 0; i < 50; i++) {
             Random random = {13 + i};
-            const size_t n = sizes[i / 10], capacity = capacities[i / 2 % 5];
-            if (n == N && capacity < 1000) /* thousands of slow reads */
+            const size_t n = sizes[i / 10], room = rooms[i / 2 % 5];
+            if (n == N && room < 1000) /* thousands of slow reads */
                 continue;
             for (size_t k = 0; k < 2 * n; k++)
                 key[k] = some_key(&random, wide[i % 2], pattern);
             Keys keys = {.sample = wide[i % 2], .channels = 2, .n = n, .keys = key};
-            check(&keys, capacity, i % 3 == 0);
-            windows_reads += keys.windows_reads;
+            check(&keys, room);
             compared++;
         }
     }
     cr_assert_gt(compared, 250);
-    cr_assert_gt(windows_reads, 50);
 }
 
 Test(mode, one_value_needs_no_read)
@@ -108,7 +98,7 @@ Test(mode, one_value_needs_no_read)
     for (size_t i = 0; i < N; i++)
         key[i] = key_of_double(2.5);
     Keys keys = {.sample = IMGSTAT_F64, .channels = 1, .n = N, .keys = key};
-    check(&keys, MODE_KEYS, false);
+    check(&keys, MODE_KEYS);
     cr_assert_eq(keys.reads, 0);
 }
 
@@ -118,20 +108,9 @@ Test(mode, two_values_need_few_reads)
     for (size_t i = 0; i < N; i++)
         key[i] = key_of_double(i % 3 ? 2.5 : 2.75);
     Keys keys = {.sample = IMGSTAT_F64, .channels = 1, .n = N, .keys = key};
-    check(&keys, MODE_KEYS, false);
+    check(&keys, MODE_KEYS);
     cr_assert_eq(keys.reads, 1);
     keys.reads = 0;
-    check(&keys, 100, false);
+    check(&keys, 100);
     cr_assert_eq(keys.reads, 3); /* the fuller bin, split down to whole keys, rules out the other */
-}
-
-Test(mode, full_windows_need_one_read)
-{
-    static uint64_t key[N];
-    for (size_t i = 0; i < N; i++) /* two bins, one value a little more frequent */
-        key[i] = i % 2 << 31 | (i % 500 < 4 ? 77 : i * 13 % 60000);
-    Keys keys = {.sample = IMGSTAT_U32, .channels = 1, .n = N, .keys = key};
-    check(&keys, 100, true);
-    cr_assert_eq(keys.reads, 1);
-    cr_assert_eq(keys.gathered_most, 0);
 }

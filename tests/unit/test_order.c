@@ -78,9 +78,9 @@ static void check_order(ImgstatSample sample, size_t n, size_t capacity)
     cr_assert_eq(imgstat_device_open("cpu", 1, &read.device, &err), IMGSTAT_OK);
     RankBuilder builder;
     cr_assert_eq(rank_builder_init(NULL, &builder, n, &err), IMGSTAT_OK);
-    const PixelSource reader = {.read = read_image, .context = &read};
-    cr_assert_eq(order_stream(sample, 0, bins, capacity, reader, &builder, &err), IMGSTAT_OK, "%s",
-                 err.message);
+    const FurtherReads reader = {.read = read_image, .context = &read};
+    cr_assert_eq(quantiles_build(sample, 0, bins, capacity, reader, &builder, &err), IMGSTAT_OK,
+                 "%s", err.message);
     RankTable *const table = rank_builder_finish(&builder, &err);
     cr_assert_not_null(table);
     cr_assert_gt(table->n_knots, n / 8, "%u knots", table->n_knots);
@@ -122,12 +122,13 @@ Test(order, pixels_that_change_are_an_error)
     bins[0] = 9; /* the image has 10 samples there */
     Read read = {.image = &image};
     cr_assert_eq(imgstat_device_open("cpu", 1, &read.device, &err), IMGSTAT_OK);
-    const PixelSource reader = {.read = read_image, .context = &read};
+    const FurtherReads reader = {.read = read_image, .context = &read};
     RankBuilder builder;
     cr_assert_eq(rank_builder_init(NULL, &builder, 9, &err), IMGSTAT_OK);
-    cr_assert_neq(order_stream(IMGSTAT_U32, 0, bins, 100, reader, &builder, &err), IMGSTAT_OK);
+    cr_assert_neq(quantiles_build(IMGSTAT_U32, 0, bins, 100, reader, &builder, &err), IMGSTAT_OK);
     bins[0] = 11;
-    cr_assert_eq(order_stream(IMGSTAT_U32, 0, bins, 100, reader, &builder, &err), IMGSTAT_ERR_IO);
+    cr_assert_eq(quantiles_build(IMGSTAT_U32, 0, bins, 100, reader, &builder, &err),
+                 IMGSTAT_ERR_IO);
     rank_builder_release(&builder);
     imgstat_device_close(read.device);
     imgstat_image_release(&image);
@@ -202,12 +203,12 @@ static ImgstatResult read_nothing(void *context, const ReadRequest *pass, Imgsta
 }
 
 static RankTable *ranks_of(ImgstatSample sample, const uint64_t *bins, uint64_t n,
-                           PixelSource reader, ImgstatResult expected)
+                           FurtherReads reader, ImgstatResult expected)
 {
     RankBuilder builder;
     ImgstatError err;
     cr_assert_eq(rank_builder_init(NULL, &builder, n, &err), IMGSTAT_OK);
-    cr_assert_eq(order_stream(sample, 0, bins, n, reader, &builder, &err), expected);
+    cr_assert_eq(quantiles_build(sample, 0, bins, n, reader, &builder, &err), expected);
     RankTable *const table = expected == IMGSTAT_OK ? rank_builder_finish(&builder, &err) : NULL;
     rank_builder_release(&builder);
     return table;
@@ -238,7 +239,7 @@ Test(order, devices_that_sort)
         ops.sort_begin = sort_begin;
         ops.sort_add = sort_add;
         ops.sort_end = sort_end;
-        PixelSource reader = {.read = read_image, .context = &read, .sorter = read.device};
+        FurtherReads reader = {.read = read_image, .context = &read, .sorter = read.device};
         RankTable *const expected = ranks_of(IMGSTAT_U32, bins, n, reader, IMGSTAT_OK);
         sorting.keys = malloc(n * sizeof *sorting.keys);
         read.device->ops = &ops;

@@ -45,7 +45,7 @@ static size_t check_all_ranks(ImgstatSample sample, int pattern)
     for (size_t i = 0; i < CHANNELS * RANKS; i++)
         stat[i] = (OrderStat){.channel = (uint16_t)(i / RANKS), .rank = ranks[i % RANKS]};
     Select select;
-    const PixelSource reader = keys_reader(&keys);
+    const FurtherReads reader = keys_reader(&keys);
     cr_assert_eq(select_start(NULL, &select, record, stat, CHANNELS * RANKS, NULL), IMGSTAT_OK);
     for (;;) {
         cr_assert_eq(select_prepare(&select, NULL), IMGSTAT_OK);
@@ -104,7 +104,7 @@ Test(select, many_at_once)
     }
     Keys keys = {.sample = IMGSTAT_U32, .channels = 1, .n = 1000, .keys = key};
     Record *const record = keys_record(&keys);
-    const PixelSource reader = keys_reader(&keys);
+    const FurtherReads reader = keys_reader(&keys);
     Select select;
     cr_assert_eq(select_start(NULL, &select, record, stat, 1000, NULL), IMGSTAT_OK);
     for (;;) {

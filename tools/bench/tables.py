@@ -153,7 +153,7 @@ INPUTS = ("random", "smooth", "12bit", "skewed", "constant", "checkerboard")
 
 def records(b):
     size = b.main_size("record")
-    head = [f"{size_text(size)}", "input", "imgstat GB/s (of the read ceiling)", "with CDF or bins", "CUB calls",
+    head = [f"{size_text(size)}", "input", "imgstat GB/s (of the read ceiling)", "with bins", "CUB calls",
             "x", "CUB histogram alone", "x", "NPP calls", "x", "serial CPU"]
     lines = []
     for sample, channels in layouts(b):
@@ -162,7 +162,7 @@ def records(b):
                 found = [b.find(group="record", sample=sample, channels=channels, input=pattern, cached=False,
                                 name=name, bytes=size) for name in names]
                 return next((r for r in found if r), None)
-            ours, more = row("imgstat"), row("imgstat with CDF", "imgstat with bins")
+            ours, more = row("imgstat"), row("imgstat with bins")
             cub, npp = row("CUB calls"), row("NPP calls")
             histogram = row("CUB HistogramEven", "CUB MultiHistogramEven")
             serial = b.serial("serial CPU", group="record", sample=sample, channels=channels, input=pattern)
