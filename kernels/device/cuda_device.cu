@@ -18,11 +18,11 @@ static ImgstatResult no_driver(ImgstatError *err)
         (void)cudaGetLastError();
     if (version == 0)
         return error_set(err, IMGSTAT_ERR_DEVICE, "no CUDA device: no NVIDIA driver is installed");
-    return error_set(err, IMGSTAT_ERR_DEVICE,
-                     "no CUDA device: the NVIDIA driver is too old: it supports CUDA %d.%d, and this "
-                     "build needs %d.%d",
-                     version / 1000, version % 1000 / 10, CUDART_VERSION / 1000,
-                     CUDART_VERSION % 1000 / 10);
+    return error_set(
+        err, IMGSTAT_ERR_DEVICE,
+        "no CUDA device: the NVIDIA driver is too old: it supports CUDA %d.%d, and this "
+        "build needs %d.%d",
+        version / 1000, version % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
 }
 
 ImgstatResult cuda_failed(CudaDevice *device, cudaError_t status, const char *call,

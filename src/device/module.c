@@ -94,10 +94,10 @@ ImgstatResult device_module_open(const DeviceModulePlace *place, const DeviceOps
     DeviceModuleGet *get;
     *(void **)&get = dlsym(handle, DEVICE_MODULE_SYMBOL); /* as POSIX writes it */
     const DeviceModule *const module = get ? get() : NULL;
-    const ImgstatResult res = module ? check(place, path, module, err)
-                                     : error_set(err, IMGSTAT_ERR_DEVICE,
-                                                 "no %s device: %s is no module of imgstat",
-                                                 place->kind, path);
+    const ImgstatResult res =
+        module ? check(place, path, module, err)
+               : error_set(err, IMGSTAT_ERR_DEVICE, "no %s device: %s is no module of imgstat",
+                           place->kind, path);
     if (res == IMGSTAT_OK)
         *out = module->ops;
     else

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* module.h: a device whose code is a shared object of its own, opened when that device is asked for. */
+/* module.h: a device whose code is a shared object of its own, opened when that device is asked
+ * for. */
 #ifndef IMGSTAT_DEVICE_MODULE_H
 #define IMGSTAT_DEVICE_MODULE_H
 
@@ -7,9 +8,7 @@
 
 /* The number of what library and module agree on: every struct and function type that device.h
  * reaches. It grows with each change of them; the sizes find a change that nobody numbered. */
-enum {
-    DEVICE_MODULE_INTERFACE = 1 << 24 | sizeof(DeviceOps) << 12 | sizeof(struct ImgstatDevice)
-};
+enum { DEVICE_MODULE_INTERFACE = 1 << 24 | sizeof(DeviceOps) << 12 | sizeof(struct ImgstatDevice) };
 
 /* What a module is. Every version starts with the first two members, so that any library can judge
  * any module. */
