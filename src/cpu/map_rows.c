@@ -8,6 +8,17 @@
 
 #include <stdlib.h>
 
+/* ---- Checks -------------------------------------------------------------------------------- */
+
+ImgstatResult apply_check_pair(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
+                               ImgstatError *err)
+{
+    if (from->memory == IMGSTAT_CUDA || to->memory == IMGSTAT_CUDA)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "the pixels are in device memory; host memory is expected");
+    return transfer_check_output(from, sample, to, err);
+}
+
 /* ---- Narrow types: a table a channel ------------------------------------------------------- */
 
 /* One channel of a row: bits by table. */
@@ -215,7 +226,7 @@ static void apply_maps(const Transfer *transfer, const ImagePro *from, int16_t a
 ImgstatResult transfer_apply(const Transfer *transfer, const ImagePro *from, int16_t alpha,
                              ImagePro *to, ImgstatError *err)
 {
-    IMGSTAT_TRY(apply_check(transfer, from, alpha, err));
+    IMGSTAT_TRY(transfer_check_image(transfer, from, alpha, err));
     IMGSTAT_TRY(apply_check_pair(from, transfer->rescale.to.sample, to, err));
     if (transfer->luma) {
         luma_transfer(transfer, from, alpha, to);

@@ -14,6 +14,7 @@ enum {
 
 typedef struct Fetching {
     const Decoder *decoder;
+    uint16_t plane;
     size_t row_bytes;
     BandMemory *memory; /* a thread each */
     unsigned threads;
@@ -34,8 +35,8 @@ static const void *fetch_rows(void *context, unsigned thread, uint32_t row, uint
 {
     Fetching *const f = context;
     if (!atomic_load(&f->failed) && thread < f->threads &&
-        reserve(f->decoder->scratch, &f->memory[thread], rows * f->row_bytes) &&
-        f->decoder->codec->read_at(f->decoder, row, f->memory[thread].memory, rows))
+        reserve(f->decoder->options.buffers, &f->memory[thread], rows * f->row_bytes) &&
+        f->decoder->codec->read_at(f->decoder, f->plane, row, f->memory[thread].memory, rows))
         return f->memory[thread].memory;
     atomic_store(&f->failed, true); /* the other threads need not go on */
     return NULL;
@@ -47,7 +48,7 @@ static const void *fetch_chunk(void *context, unsigned thread, uint32_t x, uint3
     Fetching *const f = context;
     const void *pixels = NULL;
     if (!atomic_load(&f->failed) && thread < f->threads)
-        pixels = f->decoder->codec->chunk_at(f->decoder, thread, x, y, pitch);
+        pixels = f->decoder->codec->tile_at(f->decoder, thread, f->plane, x, y, pitch);
     if (!pixels)
         atomic_store(&f->failed, true);
     return pixels;
@@ -57,7 +58,7 @@ bool bands_fetches(const Device *device, const Decoder *decoder)
 {
     const ImgstatPage *const page = &decoder->page;
     size_t row;
-    return decoder->anywhere && device->ops == &cpu_device_ops &&
+    return decoder->caps.random_rows && device->ops == &cpu_device_ops &&
            size_product(page->width, decoder_channels(decoder) * imgstat_sample_bytes(page->sample),
                         &row) &&
            row <= ROW_BYTES;
@@ -74,20 +75,20 @@ bool bands_chunks_begin(const Bands *bands)
     const Device *const device = bands->device;
     Decoder *const decoder = bands->decoder;
     return decoder && !bands->kept && !bands->unfetchable && device->ops == &cpu_device_ops &&
-           decoder->chunk_width > 0 && sample_is_narrow(decoder->page.sample) &&
-           (uint64_t)decoder->chunk_width * decoder->chunk_height <= CHUNK_PIXELS &&
-           decoder->codec->chunks_begin(decoder, device->threads);
+           decoder->caps.tile_width > 0 && sample_is_narrow(decoder->page.sample) &&
+           (uint64_t)decoder->caps.tile_width * decoder->caps.tile_height <= CHUNK_PIXELS &&
+           decoder->codec->tiles_begin(decoder, device->threads);
 }
 
 /* Rows where they only need reading, else what bands_chunks_begin began with. */
 static RowSource source_of(Fetching *fetching)
 {
     const Decoder *const decoder = fetching->decoder;
-    if (decoder->anywhere)
+    if (decoder->caps.random_rows)
         return (RowSource){.rows = fetch_rows, .context = fetching};
     return (RowSource){.chunk = fetch_chunk,
-                       .chunk_width = decoder->chunk_width,
-                       .chunk_height = decoder->chunk_height,
+                       .chunk_width = decoder->caps.tile_width,
+                       .chunk_height = decoder->caps.tile_height,
                        .context = fetching};
 }
 
@@ -95,11 +96,11 @@ ImgstatResult bands_fetch(Bands *bands, UseBand use, void *context, bool *comple
                           ImgstatError *err)
 {
     Device *const device = bands->device;
-    bands->decoder->plane = bands->plane;
     ImagePro page = bands->page;
     page.host = NULL;
     page.height = bands->decoder->page.height;
     Fetching fetching = {.decoder = bands->decoder,
+                         .plane = bands->plane,
                          .row_bytes = page.pitch,
                          .memory = calloc(device->threads, sizeof *fetching.memory),
                          .threads = device->threads};

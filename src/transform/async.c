@@ -1,55 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* async.c: the public calls that transform images in the order of a stream, without waiting; the
- * processor's way of it, which is done on return. */
-#include "cpu/cpu.h"
-#include "transfer/check.h"
+/* async.c: the public calls that transform images in the order of a stream, without waiting. */
+#include "device/device.h"
 #include "transform/transfer_source.h"
 
 #include <stdlib.h>
-
-/* ---- The processor ------------------------------------------------------------------------- */
-
-struct DeviceTransform {
-    Device *device;
-    ImgstatMethod method;
-    TransferShape shape;
-};
-
-ImgstatResult cpu_transform_create(Device *device, const ImgstatMethod *method,
-                                   const TransferShape *shape, uint64_t pixels,
-                                   DeviceTransform **out, ImgstatError *err)
-{
-    (void)pixels;
-    *out = NULL;
-    IMGSTAT_TRY(chain_check(method, shape, err));
-    DeviceTransform *const transform = malloc(sizeof *transform);
-    if (!transform)
-        return error_memory(err, sizeof *transform, "a transform");
-    *transform = (DeviceTransform){.device = device, .method = *method, .shape = *shape};
-    *out = transform;
-    return IMGSTAT_OK;
-}
-
-void cpu_transform_destroy(DeviceTransform *transform)
-{
-    free(transform);
-}
-
-ImgstatResult cpu_transform_async(DeviceTransform *transform, void *stream, const ImagePro *from,
-                                  ImagePro *to, ImgstatError *err)
-{
-    const int16_t alpha = transform->shape.alpha;
-    Transfer *transfer;
-    (void)stream;
-    IMGSTAT_TRY(chain_check_image(&transform->shape, from, err));
-    IMGSTAT_TRY(imgstat_transfer_create(transform->device, &transform->method, from, alpha, NULL,
-                                        &transfer, err));
-    const ImgstatResult res = cpu_apply(transform->device, transfer, from, alpha, to, err);
-    transfer_destroy(transfer);
-    return res;
-}
-
-/* ---- Public calls -------------------------------------------------------------------------- */
 
 struct ImgstatChain {
     Device *device;
