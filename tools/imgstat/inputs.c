@@ -2,7 +2,7 @@
 /* inputs.c: walks directories and takes page numbers off names. */
 #define _GNU_SOURCE
 #include "inputs.h"
-#include "codec/encoder.h"
+#include "codec/table.h"
 #include "text.h"
 
 #include <ctype.h>
