@@ -60,16 +60,16 @@ static ImgstatResult apply(Device *device, const ImgstatTransfer *transfer, cons
     return fails() ? fail(err) : cpu_device_ops.apply(device, transfer, from, alpha, to, err);
 }
 
-static ImgstatResult clahe_read(Device *device, ClahePage *adapt, const ImagePro *band,
+static ImgstatResult clahe_read(Device *device, ClahePage *page, const ImagePro *band,
                                 ImgstatError *err)
 {
-    return fails() ? fail(err) : cpu_device_ops.clahe_read(device, adapt, band, err);
+    return fails() ? fail(err) : cpu_device_ops.clahe_read(device, page, band, err);
 }
 
-static ImgstatResult clahe_apply(Device *device, const ClahePage *adapt, const ImagePro *from,
+static ImgstatResult clahe_apply(Device *device, const ClahePage *page, const ImagePro *from,
                                  ImagePro *to, ImgstatError *err)
 {
-    return fails() ? fail(err) : cpu_device_ops.clahe_apply(device, adapt, from, to, err);
+    return fails() ? fail(err) : cpu_device_ops.clahe_apply(device, page, from, to, err);
 }
 
 static DeviceOps faulty;
@@ -358,4 +358,112 @@ Test(fall_back, not_for_other_errors)
     cr_expect_eq(run(&batch, "cuda", 2, &told), IMGSTAT_OK);
     cr_expect(told.good == 1 && told.bad == 1 && told.fallen == 0, "%s", told.message);
     cr_expect_eq(sweep(), 1);
+}
+
+/* ---- Measuring ------------------------------------------------------------------------------- */
+
+/* What was reported of each job: void once it is restarted. */
+typedef struct Found {
+    Told told;
+    size_t pages[MOST], restarted;
+    double sums[MOST], medians[MOST];
+    size_t next; /* job that is reported next */
+    bool out_of_order;
+} Found;
+
+static void on_found_fallen(void *context, const char *why)
+{
+    on_fallen(&((Found *)context)->told, why);
+}
+
+static bool on_found(void *context, const ImgstatMeasured *measured)
+{
+    Found *const found = context;
+    ImgstatStats stats;
+    if (measured->result != IMGSTAT_OK)
+        return true;
+    imgstat_record_stats(measured->record, 0, &stats);
+    found->pages[measured->job]++;
+    found->sums[measured->job] += stats.sum;
+    found->medians[measured->job] = stats.median;
+    return true;
+}
+
+static void on_restarted(void *context, size_t job)
+{
+    Found *const found = context;
+    found->restarted++;
+    found->pages[job] = 0;
+    found->sums[job] = 0;
+}
+
+static bool on_measured(void *context, const ImgstatDone *done)
+{
+    Found *const found = context;
+    found->out_of_order |= done->job != found->next++;
+    return on_done(&found->told, done);
+}
+
+static ImgstatResult measure_all(const char *device, unsigned threads, bool falls, size_t n,
+                                 Found *found)
+{
+    static const ImgstatMeasure how = {.median = true};
+    const ImgstatMeasureBatch batch = {.how = &how,
+                                       .device = device,
+                                       .fallen_back = falls ? on_found_fallen : NULL,
+                                       .threads = threads,
+                                       .page = on_found,
+                                       .restarted = on_restarted,
+                                       .progress = on_measured,
+                                       .context = found};
+    *found = (Found){.next = 0};
+    atomic_store(&fault.n, 0);
+    atomic_store(&fault.opened, 0);
+    atomic_store(&fault.fired, 0);
+    return imgstat_batch_measure(&batch, jobs, n, NULL);
+}
+
+Test(fall_back, in_measuring)
+{
+    enum { N = 4 };
+    make_files(N, 200, 150, 1, IMGSTAT_F32);
+    for (unsigned threads = 1; threads <= 3; threads += 2) {
+        Found expected, found;
+        fault = (struct Fault){0};
+        cr_assert_eq(measure_all("cpu", threads, true, N, &expected), IMGSTAT_OK);
+        cr_assert(expected.told.good == N && !expected.out_of_order && expected.restarted == 0);
+        size_t calls = 0;
+        for (size_t at = 1;; at++) {
+            fault = (struct Fault){.result = at % 2 ? IMGSTAT_ERR_DEVICE : IMGSTAT_ERR_MEMORY,
+                                   .lost = at % 3 != 0,
+                                   .at = at};
+            cr_assert_eq(measure_all("cuda", threads, true, N, &found), IMGSTAT_OK);
+            cr_assert(found.told.good == N && !found.out_of_order, "call %zu", at);
+            for (size_t i = 0; i < N; i++)
+                cr_assert(found.pages[i] == 1 && found.sums[i] == expected.sums[i] &&
+                              found.medians[i] == expected.medians[i],
+                          "call %zu, job %zu", at, i);
+            cr_assert_eq(found.told.fallen, fault.fired > 0, "call %zu", at);
+            cr_assert_eq(found.restarted > 0, fault.fired > 0, "call %zu", at);
+            if (fault.fired == 0)
+                break;
+            calls = at;
+        }
+        cr_assert_geq(calls, 2 * N);
+    }
+}
+
+Test(fall_back, in_measuring_where_it_is_not_wanted)
+{
+    Found found;
+    make_files(3, 20, 10, 1, IMGSTAT_U8);
+    fault = (struct Fault){.result = IMGSTAT_ERR_DEVICE, .lost = true, .at = 2};
+    cr_assert_eq(measure_all("cuda", 1, false, 3, &found), IMGSTAT_OK);
+    cr_assert(found.told.good == 1 && found.told.bad == 2 && found.told.fallen == 0);
+    cr_assert(strstr(found.told.message, "in2.tif: cuda:0: a fault"), "%s", found.told.message);
+    fault = (struct Fault){.result = IMGSTAT_ERR_DEVICE, .lost = true, .open_at = 1};
+    cr_assert_eq(measure_all("cuda", 1, false, 3, &found), IMGSTAT_ERR_DEVICE);
+    cr_assert_eq(found.next, 0);
+    cr_assert_eq(measure_all("cuda", 3, true, 3, &found), IMGSTAT_OK);
+    cr_assert(found.told.good == 3 && found.told.fallen == 1);
 }

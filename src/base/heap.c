@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* heap.c: what malloc keeps. */
-#include "heap.h"
+#include "imgstat.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
-void heap_keep(uint64_t memory)
+void imgstat_heap_keep(uint64_t memory)
 {
 #ifdef __GLIBC__
     /* In blocks, and free at the end of each thread's heap, where malloc_trim leaves it. */
