@@ -2,6 +2,7 @@
 /* helper_images.c: images of every shape and content on both devices. */
 #define _GNU_SOURCE
 #include "ops_images.h"
+#include "support.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,11 +22,7 @@ double seconds(void)
 
 uint64_t random64(void)
 {
-    ops.state += 0x9E3779B97F4A7C15u; /* splitmix64 */
-    uint64_t z = ops.state;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
+    return splitmix64(&ops.state);
 }
 
 uint32_t below(uint32_t n)

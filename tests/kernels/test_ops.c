@@ -3,6 +3,7 @@
  * bit. */
 #include "ops_images.h"
 #include "ops_reads.h"
+#include "support.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@ typedef struct Records {
     size_t bytes;
 } Records;
 
-enum { GUARD = 64, POISON = 0xA5 };
+enum { GUARD = 64 };
 
 static Records records_create(ImgstatSample sample, uint16_t channels, unsigned parts)
 {

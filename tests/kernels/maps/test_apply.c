@@ -4,11 +4,10 @@
  * device. */
 #include "cpu/map_rows.h"
 #include "ops_images.h"
+#include "support.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-enum { POISON = 0xA5 };
 
 /* An output of the same geometry, poisoned, gaps between rows and around it included. */
 typedef struct Output {
