@@ -346,6 +346,7 @@ ImgstatResult imgstat_batch_measure(const ImgstatMeasureBatch *batch, const Imgs
                            .report = report};
     if (res == IMGSTAT_OK)
         res = in_order_run(&order, &first, err);
+    fall_back_report(&run.fall_back);
     fall_back_release(&run.fall_back);
     return res;
 }
