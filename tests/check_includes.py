@@ -29,15 +29,10 @@ KERNELS = "base record transfer device"  # of src/, for everything in kernels/
 FORMATS, BACKENDS = {"png", "tiff"}, {"cpu"}
 EXCEPTIONS = {"codec/table.c": FORMATS, "device/device.c": BACKENDS}  # the tables that name what others do not
 KNOWN = {  # to be removed
-    "src/codec/libraries.c -> tiff/decoder.h",
-    "src/png/metadata.c -> tiff/encoder.h",
-    "src/tiff/metadata.c -> png/encoder.h",
     "src/tiff/predictor.c -> png/unfilter.h",
     "src/transfer/clahe.c -> cpu/clahe_map16.h",
     "src/transfer/clahe.c -> cpu/clahe_rows.h",
     "src/transform/palette.c -> cpu/map_rows.h",
-    "src/transform/palette.c -> png/encoder.h",
-    "src/transform/palette.c -> tiff/decoder.h",
     "src/transform/transfer_source.c -> cpu/map_rows.h",
 }
 
