@@ -82,10 +82,10 @@ typedef struct CudaDevice {
     unsigned desc_next;
     CudaBuffer state; /* per image and channel; all zero between launches */
     CudaBuffer
-        scratch; /* tables, counters and keys of count_*, gather and central; tiles of scan */
-    CudaBuffer sort;    /* keys of sort_begin to sort_end */
-    void *sorting;      /* what ranks/sort.cu keeps between them, or NULL */
-    CudaBuffer host;    /* pinned: results on their way to the caller */
+        scratch;     /* tables, counters and keys of count_*, gather and central; tiles of scan */
+    CudaBuffer sort; /* keys of sort_begin to sort_end */
+    void *sorting;   /* what ranks/sort.cu keeps between them, or NULL */
+    CudaBuffer host; /* pinned: results on their way to the caller */
     LentBuffer lent[LENT_SLOTS];
     CudaKernel kernels[KNOWN_KERNELS]; /* those that have been launched */
     unsigned n_kernels;

@@ -55,7 +55,7 @@ typedef struct CpuThread {
     CpuExtrema *extrema; /* a channel each */
     uint32_t *counts;    /* laid out by CpuCounting */
     LoopChoice choice;   /* how the image is counted */
-    void *scratch;        /* CPU_SCRATCH bytes on a 64-byte boundary, for the loop that runs */
+    void *scratch;       /* CPU_SCRATCH bytes on a 64-byte boundary, for the loop that runs */
 } CpuThread;
 
 /* Grown memory: kept by the device, so that a batch does not allocate per image. */
