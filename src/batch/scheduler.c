@@ -80,7 +80,7 @@ static bool replace(Jobs *jobs, TransformWorker *worker)
 
 static bool is_cpu(const TransformWorker *worker)
 {
-    return worker->device->ops == &cpu_device_ops;
+    return worker->device->ops->fetches;
 }
 
 bool jobs_fall_back(Jobs *jobs, TransformWorker *worker, ImgstatResult result,

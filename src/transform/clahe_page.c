@@ -87,19 +87,19 @@ static bool observes(const ClahePage *adapt)
     return false;
 }
 
-static ImgstatResult read_all(ClahePage *adapt, Bands *bands, ImgstatError *err)
+static ImgstatResult read_all(ClahePage *adapt, PageReader *reader, ImgstatError *err)
 {
-    IMGSTAT_TRY(bands_each(bands, read_band, adapt, err));
+    IMGSTAT_TRY(page_reader_each(reader, read_band, adapt, err));
     IMGSTAT_TRY(adapt->device->ops->clahe_finish(adapt->device, adapt, err));
     adapt->finished = true;
-    return observes(adapt) ? bands_each(bands, read_band, adapt, err) : IMGSTAT_OK;
+    return observes(adapt) ? page_reader_each(reader, read_band, adapt, err) : IMGSTAT_OK;
 }
 
 /* Instances from the extrema of the channels, or of luma. */
-static ImgstatResult make(ClahePage *adapt, const ImgstatMethod *method, const Bands *bands,
+static ImgstatResult make(ClahePage *adapt, const ImgstatMethod *method, const PageReader *reader,
                           const Record *record, ImgstatError *err)
 {
-    const uint32_t height = bands->decoder ? bands->decoder->page.height : bands->page.height;
+    const uint32_t height = reader->decoder ? reader->decoder->page.height : reader->page.height;
     TransferShape shape = adapt->shape;
     if (adapt->luma) {
         shape.channels = 1;
@@ -111,7 +111,7 @@ static ImgstatResult make(ClahePage *adapt, const ImgstatMethod *method, const B
         return error_memory(err, adapt->n * sizeof(Clahe *), "adaptive equalization");
     for (size_t k = 0; k < adapt->n; k++) {
         const Tally *const tally = &record->tally[adapt->n > 1 ? clahe_page_channel(adapt, k) : 0];
-        IMGSTAT_TRY(clahe_create(adapt->device->scratch, method, &shape, bands->page.width, height,
+        IMGSTAT_TRY(clahe_create(adapt->device->scratch, method, &shape, reader->page.width, height,
                                  tally->n ? tally->min_key : 1, tally->n ? tally->max_key : 0,
                                  &adapt->clahe[k], err));
     }
@@ -124,7 +124,7 @@ static ImgstatResult make(ClahePage *adapt, const ImgstatMethod *method, const B
 }
 
 ImgstatResult clahe_page_create(const ImgstatMethod *method, const TransferShape *shape,
-                                Bands *bands, ClahePage **out, ImgstatError *err)
+                                PageReader *reader, ClahePage **out, ImgstatError *err)
 {
     *out = NULL;
     const ImgstatChannels mode = transfer_channels(method, shape);
@@ -138,17 +138,17 @@ ImgstatResult clahe_page_create(const ImgstatMethod *method, const TransferShape
     ClahePage *const adapt = calloc(1, sizeof *adapt);
     if (!adapt)
         return error_memory(err, sizeof *adapt, "adaptive equalization");
-    adapt->device = bands->device;
+    adapt->device = reader->device;
     adapt->shape = *shape;
     adapt->luma = mode == IMGSTAT_LUMA;
     adapt->n = transfer_maps(method, shape);
     TransferInput *survey = NULL;
-    ImgstatResult res = transfer_input_image(method, bands, shape, 0, &survey, err);
+    ImgstatResult res = transfer_input_image(method, reader, shape, 0, &survey, err);
     if (res == IMGSTAT_OK)
-        res = make(adapt, method, bands, survey->record, err);
+        res = make(adapt, method, reader, survey->record, err);
     transfer_input_destroy(survey);
     if (res == IMGSTAT_OK)
-        res = read_all(adapt, bands, err);
+        res = read_all(adapt, reader, err);
     if (res != IMGSTAT_OK) {
         clahe_page_destroy(adapt);
         return res;

@@ -20,7 +20,7 @@ typedef struct ClahePage {
 /* Reads the pixels with the device of the bands: extrema, counts, and where the method needs it
  * once more. */
 ImgstatResult clahe_page_create(const ImgstatMethod *method, const TransferShape *shape,
-                                Bands *bands, ClahePage **out, ImgstatError *err);
+                                PageReader *reader, ClahePage **out, ImgstatError *err);
 void clahe_page_destroy(ClahePage *adapt); /* accepts NULL */
 /* Bytes that it takes for such a page, about. */
 size_t clahe_page_bytes(const ImgstatMethod *method, const TransferShape *shape, uint32_t width,
