@@ -134,10 +134,10 @@ ImgstatResult cpu_read(Device *device, const PixelSource *source, PixelView view
                        const ReadRequest *request, ImgstatError *err);
 ImgstatResult cpu_apply(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,
                         int16_t alpha, ImagePro *to, ImgstatError *err);
-ImgstatResult cpu_clahe_read(Device *device, ClahePage *adapt, const ImagePro *band,
+ImgstatResult cpu_clahe_read(Device *device, ClahePage *page, const ImagePro *band,
                              ImgstatError *err);
-ImgstatResult cpu_clahe_finish(Device *device, ClahePage *adapt, ImgstatError *err);
-ImgstatResult cpu_clahe_apply(Device *device, const ClahePage *adapt, const ImagePro *from,
+ImgstatResult cpu_clahe_finish(Device *device, ClahePage *page, ImgstatError *err);
+ImgstatResult cpu_clahe_apply(Device *device, const ClahePage *page, const ImagePro *from,
                               ImagePro *to, ImgstatError *err);
 ImgstatResult cpu_transform_create(Device *device, const ImgstatMethod *method,
                                    const struct TransferShape *shape, uint64_t pixels,

@@ -7,7 +7,7 @@
 #include "device/read_request.h"
 #include "record/record.h"
 
-typedef struct ClahePage ClahePage; /* transform/clahe_page.h */
+typedef struct ClahePage ClahePage; /* transfer/clahe.h */
 struct TransferShape;               /* transfer/transfer.h */
 struct RankKnot;                    /* record/quantile_table.h */
 
@@ -86,12 +86,12 @@ typedef struct DeviceOps {
     ImgstatResult (*apply)(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,
                            int16_t alpha, ImagePro *to, ImgstatError *err);
     /* Counts a band for adaptive equalization or, after clahe_finish, observes it. */
-    ImgstatResult (*clahe_read)(Device *device, ClahePage *adapt, const ImagePro *band,
+    ImgstatResult (*clahe_read)(Device *device, ClahePage *page, const ImagePro *band,
                                 ImgstatError *err);
     /* Ends the counting of a page. */
-    ImgstatResult (*clahe_finish)(Device *device, ClahePage *adapt, ImgstatError *err);
+    ImgstatResult (*clahe_finish)(Device *device, ClahePage *page, ImgstatError *err);
     /* Maps a band adaptively; images as in apply. */
-    ImgstatResult (*clahe_apply)(Device *device, const ClahePage *adapt, const ImagePro *from,
+    ImgstatResult (*clahe_apply)(Device *device, const ClahePage *page, const ImagePro *from,
                                  ImagePro *to, ImgstatError *err);
 
     /* ---- On the caller's stream (a cudaStream_t; a CPU is done on return) ----
@@ -105,7 +105,8 @@ typedef struct DeviceOps {
      * before the first use and between uses. */
     ImgstatResult (*measure_async)(Device *device, void *stream, const ImagePro *image,
                                    const DeviceRecord *record, DevMem scratch, ImgstatError *err);
-    /* Makes ready for images of at most `pixels` pixels, for methods that chain_check allows. */
+    /* Makes ready for images of at most `pixels` pixels, for methods that transfer_check_async
+     * allows. */
     ImgstatResult (*transform_create)(Device *device, const ImgstatMethod *method,
                                       const struct TransferShape *shape, uint64_t pixels,
                                       DeviceTransform **out, ImgstatError *err);

@@ -14,6 +14,7 @@ enum {
 
 typedef struct Fetching {
     const Decoder *decoder;
+    uint16_t plane;
     size_t row_bytes;
     BandMemory *memory; /* a thread each */
     unsigned threads;
@@ -34,8 +35,8 @@ static const void *fetch_rows(void *context, unsigned thread, uint32_t row, uint
 {
     Fetching *const f = context;
     if (!atomic_load(&f->failed) && thread < f->threads &&
-        reserve(f->decoder->scratch, &f->memory[thread], rows * f->row_bytes) &&
-        f->decoder->codec->read_at(f->decoder, row, f->memory[thread].memory, rows))
+        reserve(f->decoder->options.buffers, &f->memory[thread], rows * f->row_bytes) &&
+        f->decoder->codec->read_at(f->decoder, f->plane, row, f->memory[thread].memory, rows))
         return f->memory[thread].memory;
     atomic_store(&f->failed, true); /* the other threads need not go on */
     return NULL;
@@ -46,7 +47,7 @@ static const void *fetch_tile(void *context, unsigned thread, uint32_t x, uint32
     Fetching *const f = context;
     const void *pixels = NULL;
     if (!atomic_load(&f->failed) && thread < f->threads)
-        pixels = f->decoder->codec->chunk_at(f->decoder, thread, x, y, pitch);
+        pixels = f->decoder->codec->tile_at(f->decoder, thread, f->plane, x, y, pitch);
     if (!pixels)
         atomic_store(&f->failed, true);
     return pixels;
@@ -56,7 +57,7 @@ bool direct_rows(const Device *device, const Decoder *decoder)
 {
     const ImgstatPage *const page = &decoder->page;
     size_t row;
-    return decoder->anywhere && device->ops->fetches &&
+    return decoder->caps.random_rows && device->ops->fetches &&
            size_product(page->width, decoder_channels(decoder) * imgstat_sample_bytes(page->sample),
                         &row) &&
            row <= ROW_BYTES;
@@ -65,10 +66,10 @@ bool direct_rows(const Device *device, const Decoder *decoder)
 /* Makes the decoder ready for threads that decode its tiles. */
 static bool begin_tiles(const Device *device, Decoder *decoder)
 {
-    return device->ops->fetches && decoder->chunk_width > 0 &&
+    return device->ops->fetches && decoder->caps.tile_width > 0 &&
            sample_is_narrow(decoder->page.sample) &&
-           (uint64_t)decoder->chunk_width * decoder->chunk_height <= TILE_PIXELS &&
-           decoder->codec->chunks_begin(decoder, device->threads);
+           (uint64_t)decoder->caps.tile_width * decoder->caps.tile_height <= TILE_PIXELS &&
+           decoder->codec->tiles_begin(decoder, device->threads);
 }
 
 ImgstatResult direct_read(PageReader *reader, bool tiles, UseSource use, void *context,
@@ -82,11 +83,11 @@ ImgstatResult direct_read(PageReader *reader, bool tiles, UseSource use, void *c
     const bool rows = direct_rows(device, decoder);
     if (!rows && !(tiles && begin_tiles(device, decoder)))
         return IMGSTAT_OK;
-    decoder->plane = reader->plane;
     ImagePro page = reader->page;
     page.host = NULL;
     page.height = decoder->page.height;
     Fetching fetching = {.decoder = decoder,
+                         .plane = reader->plane,
                          .row_bytes = page.pitch,
                          .memory = calloc(device->threads, sizeof *fetching.memory),
                          .threads = device->threads};
@@ -97,8 +98,8 @@ ImgstatResult direct_read(PageReader *reader, bool tiles, UseSource use, void *c
         source.rows = fetch_rows;
     } else {
         source.tile = fetch_tile;
-        source.tile_width = decoder->chunk_width;
-        source.tile_height = decoder->chunk_height;
+        source.tile_width = decoder->caps.tile_width;
+        source.tile_height = decoder->caps.tile_height;
     }
     const ImgstatResult res = use(context, &source, err);
     for (unsigned i = 0; i < fetching.threads; i++)

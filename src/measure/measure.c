@@ -62,7 +62,7 @@ static ImgstatResult measure_selected(Device *device, Decoder *decoder, const Im
     if (res == IMGSTAT_OK)
         res = measure_page(&reader, how, out, err);
     band_memory_release(device, &memory);
-    decoder->scratch = NULL; /* the file may outlive the device */
+    decoder_finish(decoder); /* the file may outlive the device */
     if (device->scratch)
         buffer_cache_trim(device->scratch, SCRATCH_BYTES);
     return res;
@@ -80,13 +80,10 @@ ImgstatResult imgstat_measure_file(ImgstatDevice *device, ImgstatFile *file, uin
         how = &nothing_more;
     IMGSTAT_TRY(plan_check(how, err));
     Decoder *const decoder = file->decoder;
-    decoder->threads = device->threads;
-    decoder->separate = true; /* no statistic looks at the channels of a pixel together */
-    ImgstatResult res = file_select(file, page, err);
+    /* No statistic looks at the channels of a pixel together. */
+    const DecodeOptions options = {.threads = device->threads, .planes = true};
+    ImgstatResult res = file_select(file, page, &options, err);
     if (res == IMGSTAT_OK)
         res = measure_selected(device, decoder, how, out, err);
-    decoder->separate = false;
-    if (decoder->planes) /* whose rows are for nobody else */
-        decoder->next_row = decoder->page.height;
     return error_name(err, res, decoder->source->name);
 }

@@ -35,7 +35,7 @@ static bool row_bytes_of(const Decoder *decoder, size_t *out)
 
 static uint16_t planes_of(const Decoder *decoder)
 {
-    return decoder->planes ? decoder->planes : 1;
+    return decoder->caps.planes ? decoder->caps.planes : 1;
 }
 
 /* About BAND_BYTES in whole units of the decoder, even where one unit is larger: half units would
@@ -45,7 +45,7 @@ static uint32_t band_height(const Decoder *decoder, size_t row_bytes)
     const uint32_t height = decoder->page.height;
     if (row_bytes == 0)
         return height;
-    const uint64_t unit = decoder->band_rows ? decoder->band_rows : 1;
+    const uint64_t unit = decoder->caps.band_rows;
     const uint64_t wanted = BAND_BYTES / row_bytes;
     const uint64_t rows = wanted > unit ? wanted - wanted % unit : unit;
     return rows < height ? (uint32_t)rows : height;
@@ -74,7 +74,7 @@ static uint32_t buffer_height(const PageReader *reader, size_t row_bytes)
     const uint32_t height = reader->decoder->page.height;
     if (reader->kept)
         return height;
-    const bool two = reader->decoder->threads > 1 && row_bytes > 0 &&
+    const bool two = reader->decoder->options.threads > 1 && row_bytes > 0 &&
                      reader->rows <= AHEAD_BYTES / 2 / row_bytes;
     const uint64_t rows = (uint64_t)reader->rows * (two ? 2 : 1);
     return rows < height ? (uint32_t)rows : height;
@@ -83,15 +83,17 @@ static uint32_t buffer_height(const PageReader *reader, size_t row_bytes)
 ImgstatResult page_reader_open(Device *device, Decoder *decoder, bool keep, BandMemory *memory,
                                const Cancel *cancel, PageReader *out, ImgstatError *err)
 {
+    DecodeOptions options = decoder->options;
+    if (options.threads == 0 || options.threads > device->threads)
+        options.threads = device->threads;
+    options.buffers = device->scratch;
+    IMGSTAT_TRY(decoder_reselect(decoder, &options, err));
     *out = (PageReader){.device = device,
                         .decoder = decoder,
                         .planes = planes_of(decoder),
                         .kept = keep,
                         .cancel = cancel};
     const ImgstatPage *const page = &decoder->page;
-    if (decoder->threads == 0 || decoder->threads > device->threads)
-        decoder->threads = device->threads;
-    decoder->scratch = device->scratch;
     size_t row = 0, bytes;
     const bool fits = row_bytes_of(decoder, &row);
     out->rows = fits ? band_height(decoder, row) : 0;
@@ -131,23 +133,6 @@ void page_reader_set_plane(PageReader *reader, uint16_t plane)
         reader->page.host = reader->pixels;
 }
 
-/* The first row of the plane is next. Those after the one read last follow it. */
-static ImgstatResult begin_plane(const PageReader *reader, ImgstatError *err)
-{
-    Decoder *const decoder = reader->decoder;
-    const bool onward = decoder->planes && reader->plane > decoder->plane;
-    if (decoder->next_row != 0 && !onward) {
-        const ImgstatPage before = decoder->page;
-        const uint16_t planes = decoder->planes;
-        IMGSTAT_TRY(decoder->codec->select(decoder, before.page, err));
-        if (!page_has_shape(&decoder->page, &before) || decoder->planes != planes)
-            return decoder_changed(decoder, err);
-    }
-    decoder->plane = reader->plane;
-    decoder->next_row = 0;
-    return IMGSTAT_OK;
-}
-
 ImgstatResult page_reader_each(PageReader *reader, UseBand use, void *context, ImgstatError *err)
 {
     IMGSTAT_TRY(cancel_check(reader->cancel, err));
@@ -155,10 +140,10 @@ ImgstatResult page_reader_each(PageReader *reader, UseBand use, void *context, I
         return use(context, &reader->page, err);
     Decoder *const decoder = reader->decoder;
     const uint32_t height = decoder->page.height;
-    IMGSTAT_TRY(begin_plane(reader, err));
+    IMGSTAT_TRY(decoder_rewind(decoder, reader->plane, err));
     ReadAhead *ahead = NULL;
-    ImgstatResult res =
-        read_ahead_start(decoder, &reader->page, reader->rows, decoder->threads > 1, &ahead, err);
+    ImgstatResult res = read_ahead_start(decoder, &reader->page, reader->rows,
+                                         decoder->options.threads > 1, &ahead, err);
     for (uint64_t row = 0; res == IMGSTAT_OK && row < height; row += reader->rows) {
         ImagePro band;
         if (row > 0 && !reader->kept) /* the device may still be reading the band before */

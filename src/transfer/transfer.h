@@ -8,9 +8,6 @@
 #include "record/record.h"
 #include "transfer/map.h"
 
-/* Percent cut at each end where nobody says: ImageJ's 0.35 % saturated in all. */
-static const double transfer_clip = 0.175;
-
 /* Which image a transfer is made for. */
 typedef struct TransferShape {
     ImgstatSample sample;
@@ -79,6 +76,21 @@ ImgstatResult transfer_check(const ImgstatMethod *method, const TransferShape *s
                              ImgstatError *err);
 /* Whether a reference is given just where one is matched. */
 ImgstatResult transfer_check_reference(bool matches, bool given, ImgstatError *err);
+/* Checks that a transfer fits an image: sample type, significant bits, number of channels. */
+ImgstatResult transfer_check_image(const Transfer *transfer, const ImagePro *from, int16_t alpha,
+                                   ImgstatError *err);
+/* Checks that `to` can take the samples of type `sample` that are made from `from`: equal geometry,
+ * and an equal sample type and pitch in place. The pixels may be in any memory. */
+ImgstatResult transfer_check_output(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
+                                    ImgstatError *err);
+/* Checks that a device can follow a method for images of a shape without waiting for the host:
+ * samples of at most 16 bits; stretch, percentile and equalize by imgstat's own formulas, whose
+ * transfer follows from counts alone. */
+ImgstatResult transfer_check_async(const ImgstatMethod *method, const TransferShape *shape,
+                                   ImgstatError *err);
+/* Checks that an image has the shape. */
+ImgstatResult transfer_check_shape(const TransferShape *shape, const ImagePro *image,
+                                   ImgstatError *err);
 /* The output type, and its significant bits. */
 ImgstatSample transfer_output(const ImgstatMethod *method, const TransferShape *shape,
                               uint8_t *bits);
@@ -88,13 +100,6 @@ ImgstatSample transfer_output(const ImgstatMethod *method, const TransferShape *
 void range_set_nodata(MapRange *range, ImgstatSample from, bool has_nodata, uint64_t nodata_key);
 /* Where that method sends defined samples. */
 MapRange transfer_range(const ImgstatMethod *method, const TransferShape *shape);
-/* Ranks (0-based, ascending) of black and white among n samples; black > white where nothing is
- * left. */
-void transfer_clip_ranks(const ImgstatMethod *method, uint64_t n, uint64_t *black, uint64_t *white);
-
-/* One channel that holds all of a record's but alpha: counts add, extrema merge. */
-ImgstatResult record_joint(BufferCache *scratch, const Record *record, int16_t alpha, Record **out,
-                           ImgstatError *err);
 /* The source of a narrow, settled record's channel; cdf: sample_record_bins counts, filled here. */
 MapSource map_source_counts(const Record *record, uint16_t channel, uint64_t *cdf);
 
@@ -135,11 +140,5 @@ void transfer_kept(ImgstatSample from, uint8_t from_bits, const MapRange *to, ui
 ImgstatResult transfer_begin(BufferCache *scratch, ImgstatSample from, uint8_t from_bits,
                              const MapRange *to, uint8_t to_bits, uint16_t n_maps, bool has_nodata,
                              uint64_t nodata_key, bool luma, Transfer **out, ImgstatError *err);
-
-/* transfer/compat.c: fills table (output keys by key) with another program's formula. */
-ImgstatResult like_check(const ImgstatMethod *method, ImgstatSample sample, ImgstatSample to,
-                         ImgstatError *err);
-void like_table(const ImgstatMethod *method, const MapRange *to, const uint64_t *cdf, uint32_t bins,
-                uint32_t *table);
 
 #endif
