@@ -271,10 +271,9 @@ static ImgstatResult cpu_sort_end(Device *device, uint64_t *taken, struct RankKn
 }
 
 /* Every call is done when it returns. */
-static ImgstatResult cpu_wait(Device *device, void *stream, ImgstatError *err)
+static ImgstatResult cpu_wait(Device *device, ImgstatError *err)
 {
     (void)device;
-    (void)stream;
     (void)err;
     return IMGSTAT_OK;
 }
@@ -295,6 +294,12 @@ static ImgstatResult cpu_measure_async(Device *device, void *stream, const Image
     memset((void *)(uintptr_t)record->mem.address, 0, record->mem.bytes);
     const PixelSource source = pixels_of(image);
     return cpu_measure(device, &source, (PixelView){VIEW_EACH}, record, err);
+}
+
+static ImgstatResult cpu_wait_async(Device *device, void *stream, ImgstatError *err)
+{
+    (void)stream;
+    return cpu_wait(device, err);
 }
 
 const DeviceOps cpu_device_ops = {
@@ -322,6 +327,7 @@ const DeviceOps cpu_device_ops = {
     .clahe_apply = cpu_clahe_apply,
     .async_bytes = cpu_async_bytes,
     .measure_async = cpu_measure_async,
+    .wait_async = cpu_wait_async,
     .transform_create = cpu_transform_create,
     .transform_destroy = cpu_transform_destroy,
     .transform_async = cpu_transform_async,

@@ -54,9 +54,8 @@ typedef struct DeviceOps {
                             size_t bytes, ImgstatError *err);
     ImgstatResult (*download)(Device *device, void *to, DevMem from, size_t offset, size_t bytes,
                               ImgstatError *err);
-    /* Waits for what was enqueued: by the device itself, or on the caller's stream if that is not
-     * NULL. */
-    ImgstatResult (*wait)(Device *device, void *stream, ImgstatError *err);
+    /* Waits until all that was asked of the device is done. */
+    ImgstatResult (*wait)(Device *device, ImgstatError *err);
 
     /* ---- Measuring ---- */
 
@@ -95,9 +94,9 @@ typedef struct DeviceOps {
                                  ImagePro *to, ImgstatError *err);
 
     /* ---- On the caller's stream (a cudaStream_t; a CPU is done on return) ----
-     * Nothing waits or allocates, so that a CUDA graph can record it, except transform_create and
-     * transform_destroy. Images are in the device's own memory, their samples on their boundaries.
-     * One object serves one stream at a time. */
+     * Nothing waits or allocates, so that a CUDA graph can record it, except wait_async,
+     * transform_create and transform_destroy. Images are in the device's own memory, their samples
+     * on their boundaries. One object serves one stream at a time. */
 
     /* Returns the bytes of scratch memory that measure_async takes. */
     size_t (*async_bytes)(ImgstatSample sample, uint16_t channels);
@@ -105,6 +104,8 @@ typedef struct DeviceOps {
      * before the first use and between uses. */
     ImgstatResult (*measure_async)(Device *device, void *stream, const ImagePro *image,
                                    const DeviceRecord *record, DevMem scratch, ImgstatError *err);
+    /* Waits until the stream is done; NULL is CUDA's default stream. */
+    ImgstatResult (*wait_async)(Device *device, void *stream, ImgstatError *err);
     /* Makes ready for images of at most `pixels` pixels, for methods that transfer_check_async
      * allows. */
     ImgstatResult (*transform_create)(Device *device, const ImgstatMethod *method,

@@ -42,7 +42,7 @@ ImgstatResult imgstat_pending_create(ImgstatDevice *device, ImgstatSample sample
     if (res == IMGSTAT_OK)
         res = ops->alloc(device, ops->async_bytes(sample, channels), &pending->scratch, err);
     if (res == IMGSTAT_OK) /* zeroed before another stream uses it */
-        res = ops->wait(device, NULL, err);
+        res = ops->wait(device, err);
     if (res != IMGSTAT_OK) {
         imgstat_pending_destroy(pending);
         return res;
@@ -106,7 +106,7 @@ ImgstatResult imgstat_pending_record(ImgstatPending *pending, void *stream,
     if (plan_reads_again(how, from->sample))
         return error_set(err, IMGSTAT_ERR_ARG, "of %s samples this needs the pixels again",
                          imgstat_sample_name(from->sample));
-    IMGSTAT_TRY(ops->wait(pending->device, stream, err));
+    IMGSTAT_TRY(ops->wait_async(pending->device, stream, err));
     IMGSTAT_TRY(
         record_create(pending->device->scratch, from->sample, from->channels, 0, &record, err));
     const ImgstatResult res =

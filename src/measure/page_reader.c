@@ -147,7 +147,7 @@ ImgstatResult page_reader_each(PageReader *reader, UseBand use, void *context, I
     for (uint64_t row = 0; res == IMGSTAT_OK && row < height; row += reader->rows) {
         ImagePro band;
         if (row > 0 && !reader->kept) /* the device may still be reading the band before */
-            res = reader->device->ops->wait(reader->device, NULL, err);
+            res = reader->device->ops->wait(reader->device, err);
         if (res == IMGSTAT_OK)
             res = cancel_check(reader->cancel, err);
         if (res == IMGSTAT_OK)

@@ -82,7 +82,7 @@ ImgstatResult imgstat_transfer_apply(ImgstatDevice *device, const ImgstatTransfe
     IMGSTAT_TRY(error_if_null(device && transfer && from && to, __func__, err));
     IMGSTAT_TRY(image_check_mask(from, err));
     IMGSTAT_TRY(device->ops->apply(device, transfer, from, alpha, to, err));
-    return device->ops->wait(device, NULL, err);
+    return device->ops->wait(device, err);
 }
 
 /* Of a host image a new one; else the caller's. */
@@ -117,7 +117,7 @@ static ImgstatResult transform_adaptively(Device *device, const ImgstatMethod *m
     if (res == IMGSTAT_OK) {
         res = device->ops->clahe_apply(device, clahe, &whole, to, err);
         if (res == IMGSTAT_OK)
-            res = device->ops->wait(device, NULL, err);
+            res = device->ops->wait(device, err);
         if (res != IMGSTAT_OK && image->memory != IMGSTAT_CUDA)
             imgstat_image_release(to);
     }

@@ -46,7 +46,8 @@ static size_t check_all_ranks(ImgstatSample sample, int pattern)
         stat[i] = (OrderStat){.channel = (uint16_t)(i / RANKS), .rank = ranks[i % RANKS]};
     PercentileSearch search;
     const FurtherReads reader = keys_reader(&keys);
-    cr_assert_eq(percentile_search_start(NULL, &search, record, stat, CHANNELS * RANKS, NULL), IMGSTAT_OK);
+    cr_assert_eq(percentile_search_start(NULL, &search, record, stat, CHANNELS * RANKS, NULL),
+                 IMGSTAT_OK);
     for (;;) {
         cr_assert_eq(percentile_search_prepare(&search, NULL), IMGSTAT_OK);
         if (search.n_counts == 0)
@@ -135,7 +136,8 @@ Test(search, notices_other_pixels)
     cr_assert_eq(percentile_search_prepare(&search, NULL), IMGSTAT_OK);
     cr_assert_eq(search.n_counts, 1);
     ImgstatError err;
-    cr_assert_eq(percentile_search_advance(&search, &err), IMGSTAT_ERR_IO); /* nothing was counted */
+    cr_assert_eq(percentile_search_advance(&search, &err),
+                 IMGSTAT_ERR_IO); /* nothing was counted */
     percentile_search_release(&search);
     stat = (OrderStat){.rank = 4};
     cr_assert_eq(percentile_search_start(NULL, &search, record, &stat, 1, &err), IMGSTAT_ERR_ARG);
