@@ -5,30 +5,12 @@
 #include "transform/memory_estimate.h"
 
 #include <stdlib.h>
-#include <sys/resource.h>
 
 enum {
-    WORKERS_MAX = 256,
     FILES_A_WORKER = 6, /* descriptors: input, output, a second decoder; a reserve */
-    FILES_OTHER = 16,
     DEFAULT_MEMORY = 1 << 30,
     LEAST_MEMORY = 32 << 20
 };
-
-static void plan_workers(Jobs *jobs)
-{
-    const unsigned total = jobs->batch->threads ? jobs->batch->threads : thread_pool_processors();
-    size_t workers = jobs->n < total ? jobs->n : total;
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY) {
-        const uint64_t room = files.rlim_cur > FILES_OTHER ? files.rlim_cur - FILES_OTHER : 0;
-        if (workers > room / FILES_A_WORKER)
-            workers = room / FILES_A_WORKER;
-    }
-    workers = workers > WORKERS_MAX ? WORKERS_MAX : workers ? workers : 1;
-    jobs->n_workers = (unsigned)workers;
-    jobs->threads = total / jobs->n_workers ? total / jobs->n_workers : 1;
-}
 
 static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, size_t n,
                            ImgstatError *err)
@@ -81,16 +63,18 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
         return IMGSTAT_OK;
     Jobs jobs = {.batch = batch, .job = job, .n = n, .method = batch->method};
     jobs.cancel = (Cancel){.check = jobs_cancelled, .context = &jobs};
-    plan_workers(&jobs);
+    const ThreadShare share = thread_share(n, batch->threads, FILES_A_WORKER);
+    jobs.n_workers = share.workers;
+    jobs.threads = share.threads;
+    fall_back_init(&jobs.fall_back, batch->device ? batch->device : "cpu", batch->fallen_back,
+                   batch->context);
     plan_memory(&jobs);
     pthread_mutex_init(&jobs.lock, NULL);
-    pthread_cond_init(&jobs.arrived, NULL);
-    pthread_cond_init(&jobs.room, NULL);
     TransformWorker worker = {0};
     Reference *reference = NULL;
     Transfer *together = NULL;
     ImgstatResult res = jobs_worker(&jobs, &worker, err);
-    jobs_tell_fallen(&jobs);
+    fall_back_report(&jobs.fall_back);
     if (res == IMGSTAT_OK && batch->reference)
         res = reference_create(batch->reference, batch->reference_page, &jobs.open,
                                sort_bytes(jobs.pipeline.memory), &reference, err);
@@ -99,7 +83,7 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
         res = jobs_together(&jobs, &worker, err);
         together = jobs.made;
         jobs.made = NULL;
-        jobs_tell_fallen(&jobs);
+        fall_back_report(&jobs.fall_back);
     }
     if (res == IMGSTAT_OK)
         res = jobs_run(&jobs, &worker, err);
@@ -112,10 +96,8 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
     reference_destroy(reference);
     worker_close(&worker);
     jobs_forget_failed(&jobs);
-    free(jobs.outcome);
-    pthread_cond_destroy(&jobs.room);
-    pthread_cond_destroy(&jobs.arrived);
     pthread_mutex_destroy(&jobs.lock);
     memory_budget_release(&jobs.budget);
+    fall_back_release(&jobs.fall_back);
     return res;
 }

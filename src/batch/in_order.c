@@ -32,16 +32,49 @@ ThreadShare thread_share(size_t n, unsigned threads, unsigned files)
 
 typedef struct Ring {
     const InOrder *order;
-    const void *first; /* worker that is still to be handed out; else NULL */
+    void *first; /* worker that is still to be handed out; else NULL */
     pthread_mutex_t lock;
-    pthread_cond_t arrived; /* the outcome that is reported next */
-    pthread_cond_t room;    /* in the ring */
+    pthread_cond_t arrived; /* the outcome that is reported next, or a thread has ended */
+    pthread_cond_t room;    /* in the ring, or workers are to be idle again */
     char *outcomes;         /* job i is at i % capacity */
     bool *done;
     size_t capacity;
     size_t next, reported; /* first job not taken, first not reported */
-    bool stopped;
+    bool refused;          /* `report` answered false */
 } Ring;
+
+static bool is_stopped(const Ring *ring)
+{
+    const InOrder *const order = ring->order;
+    return ring->refused || (order->stopped && order->stopped(order->context));
+}
+
+/* False: another thread has it. With the lock held. */
+static bool take_first(Ring *ring, void *worker)
+{
+    if (!ring->first)
+        return false;
+    memcpy(worker, ring->first, ring->order->worker_bytes);
+    memset(ring->first, 0, ring->order->worker_bytes);
+    ring->first = NULL;
+    return true;
+}
+
+/* A job whose turn it is; false when there is none any more. With the lock held. */
+static bool take(Ring *ring, void *worker, size_t *job)
+{
+    const InOrder *const order = ring->order;
+    while (ring->next < order->n && !is_stopped(ring)) {
+        if (ring->next - ring->reported < ring->capacity) {
+            *job = ring->next++;
+            return true;
+        }
+        if (order->idle)
+            order->idle(order->context, worker);
+        pthread_cond_wait(&ring->room, &ring->lock);
+    }
+    return false;
+}
 
 static void *worker_main(void *context)
 {
@@ -49,17 +82,14 @@ static void *worker_main(void *context)
     const InOrder *const order = ring->order;
     void *const worker = calloc(1, order->worker_bytes);
     char *const outcome = malloc(order->outcome_bytes);
+    size_t job;
     pthread_mutex_lock(&ring->lock);
-    if (worker && ring->first) {
-        memcpy(worker, ring->first, order->worker_bytes);
-        ring->first = NULL;
+    if (worker && !take_first(ring, worker) && order->open) {
+        pthread_mutex_unlock(&ring->lock);
+        order->open(order->context, worker);
+        pthread_mutex_lock(&ring->lock);
     }
-    while (worker && outcome && !ring->stopped && ring->next < order->n) {
-        if (ring->next - ring->reported >= ring->capacity) {
-            pthread_cond_wait(&ring->room, &ring->lock);
-            continue;
-        }
-        const size_t job = ring->next++;
+    while (worker && outcome && take(ring, worker, &job)) {
         pthread_mutex_unlock(&ring->lock);
         memset(outcome, 0, order->outcome_bytes);
         order->work(order->context, worker, job, outcome);
@@ -70,6 +100,7 @@ static void *worker_main(void *context)
         if (job == ring->reported) /* nobody waits for the others */
             pthread_cond_signal(&ring->arrived);
     }
+    pthread_cond_signal(&ring->arrived); /* after a stop nobody takes what is left */
     pthread_mutex_unlock(&ring->lock);
     if (worker)
         order->close(order->context, worker);
@@ -81,50 +112,51 @@ static void *worker_main(void *context)
 static void report_all(Ring *ring, char *outcome)
 {
     const InOrder *const order = ring->order;
-    bool go_on = true;
-    for (size_t i = 0; i < order->n && go_on; i++) {
+    pthread_mutex_lock(&ring->lock);
+    for (size_t i = 0; i < order->n && !ring->refused; i++) {
         const size_t place = i % ring->capacity;
-        pthread_mutex_lock(&ring->lock);
-        while (!ring->done[place])
+        while (!ring->done[place] && !(i >= ring->next && is_stopped(ring)))
             pthread_cond_wait(&ring->arrived, &ring->lock);
+        if (!ring->done[place])
+            break;
         memcpy(outcome, ring->outcomes + place * order->outcome_bytes, order->outcome_bytes);
         ring->done[place] = false;
         ring->reported = i + 1;
         pthread_cond_signal(&ring->room);
         pthread_mutex_unlock(&ring->lock);
-        go_on = order->report(order->context, i, outcome);
+        const bool go_on = order->report(order->context, i, outcome);
+        pthread_mutex_lock(&ring->lock);
+        ring->refused = !go_on;
     }
-    pthread_mutex_lock(&ring->lock);
-    ring->stopped = true;
     pthread_cond_broadcast(&ring->room);
     pthread_mutex_unlock(&ring->lock);
 }
 
-static void run_serially(const InOrder *order, void *worker, char *outcome)
+static void run_serially(Ring *ring, char *outcome)
 {
-    bool go_on = true;
-    for (size_t i = 0; i < order->n && go_on; i++) {
+    const InOrder *const order = ring->order;
+    for (size_t i = 0; i < order->n && !is_stopped(ring); i++) {
         memset(outcome, 0, order->outcome_bytes);
-        order->work(order->context, worker, i, outcome);
-        go_on = order->report(order->context, i, outcome);
+        order->work(order->context, ring->first, i, outcome);
+        ring->refused = !order->report(order->context, i, outcome);
     }
 }
 
-ImgstatResult in_order_run(const InOrder *order, const void *first, ImgstatError *err)
+ImgstatResult in_order_run(InOrder *order, void *first, ImgstatError *err)
 {
     Ring ring = {
         .order = order, .first = first, .capacity = (size_t)AHEAD_A_WORKER * order->workers};
     ring.outcomes = calloc(ring.capacity, order->outcome_bytes);
     ring.done = calloc(ring.capacity, sizeof *ring.done);
     char *const outcome = malloc(order->outcome_bytes);
-    void *const own = calloc(1, order->worker_bytes);
     pthread_t *const thread = calloc(order->workers, sizeof *thread);
     pthread_mutex_init(&ring.lock, NULL);
     pthread_cond_init(&ring.arrived, NULL);
     pthread_cond_init(&ring.room, NULL);
+    order->ring = &ring;
     ImgstatResult res = IMGSTAT_OK;
     unsigned started = 0;
-    if (!ring.outcomes || !ring.done || !outcome || !own || !thread)
+    if (!ring.outcomes || !ring.done || !outcome || !thread)
         res = error_memory(err, ring.capacity * order->outcome_bytes, "a batch");
     if (res == IMGSTAT_OK && order->workers > 1)
         while (started < order->workers &&
@@ -132,21 +164,30 @@ ImgstatResult in_order_run(const InOrder *order, const void *first, ImgstatError
             started++;
     if (res == IMGSTAT_OK && started > 0)
         report_all(&ring, outcome);
+    else if (res == IMGSTAT_OK)
+        run_serially(&ring, outcome);
     for (unsigned i = 0; i < started; i++)
         pthread_join(thread[i], NULL);
-    if (ring.first && own) { /* no thread took it */
-        memcpy(own, ring.first, order->worker_bytes);
-        if (res == IMGSTAT_OK && started == 0)
-            run_serially(order, own, outcome);
-        order->close(order->context, own);
+    if (ring.first) { /* no thread took it */
+        order->close(order->context, first);
+        memset(first, 0, order->worker_bytes);
     }
+    order->ring = NULL;
     pthread_cond_destroy(&ring.room);
     pthread_cond_destroy(&ring.arrived);
     pthread_mutex_destroy(&ring.lock);
     free(thread);
-    free(own);
     free(outcome);
     free(ring.done);
     free(ring.outcomes);
     return res;
+}
+
+void in_order_wake(const InOrder *order)
+{
+    if (!order || !order->ring)
+        return;
+    pthread_mutex_lock(&order->ring->lock);
+    pthread_cond_broadcast(&order->ring->room);
+    pthread_mutex_unlock(&order->ring->lock);
 }

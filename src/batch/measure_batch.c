@@ -333,16 +333,17 @@ ImgstatResult imgstat_batch_measure(const ImgstatMeasureBatch *batch, const Imgs
     Worker first;
     ImgstatResult res = open_reading_ahead(&run, &first, err);
     fall_back_report(&run.fall_back);
-    const InOrder order = {.n = n,
-                           .workers = run.share.workers,
-                           .context = &run,
-                           .worker_bytes = sizeof(Worker),
-                           .outcome_bytes = sizeof(Outcome),
-                           .work = work,
-                           .close = close_worker,
-                           .report = report};
+    InOrder order = {.n = n,
+                     .workers = run.share.workers,
+                     .context = &run,
+                     .worker_bytes = sizeof(Worker),
+                     .outcome_bytes = sizeof(Outcome),
+                     .work = work,
+                     .close = close_worker,
+                     .report = report};
     if (res == IMGSTAT_OK)
         res = in_order_run(&order, &first, err);
+    fall_back_report(&run.fall_back);
     fall_back_release(&run.fall_back);
     return res;
 }

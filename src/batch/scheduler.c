@@ -12,10 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    AHEAD_A_WORKER = 4 /* outcomes wait for an earlier job at most so many jobs a worker */
-};
-
 static double now(void)
 {
     struct timespec t;
@@ -38,31 +34,14 @@ static ImgstatResult open_worker(Jobs *jobs, const char *device, TransformWorker
     return worker_open(device, jobs->threads, jobs->cancel, out, err);
 }
 
-static bool may_fall_back(const Jobs *jobs, ImgstatResult result)
-{
-    return jobs->batch->fallen_back &&
-           (result == IMGSTAT_ERR_DEVICE || result == IMGSTAT_ERR_MEMORY);
-}
-
-/* The first failure is what is told. */
-static void fall(Jobs *jobs, const ImgstatError *why)
-{
-    pthread_mutex_lock(&jobs->lock);
-    if (!atomic_exchange(&jobs->fallen, true))
-        jobs->why = *why;
-    pthread_mutex_unlock(&jobs->lock);
-}
-
 ImgstatResult jobs_worker(Jobs *jobs, TransformWorker *out, ImgstatError *err)
 {
-    const char *const device = jobs->batch->device ? jobs->batch->device : "cpu";
+    const char *const device = fall_back_device(&jobs->fall_back);
     ImgstatError why = {0};
-    if (atomic_load(&jobs->fallen))
-        return open_worker(jobs, "cpu", out, err);
     const ImgstatResult res = open_worker(jobs, device, out, &why);
-    if (res == IMGSTAT_OK || strcmp(device, "cpu") == 0 || !may_fall_back(jobs, res))
+    if (res == IMGSTAT_OK || !fall_back_allowed(&jobs->fall_back, device, res))
         return res == IMGSTAT_OK ? res : error_set(err, res, "%s", why.message);
-    fall(jobs, &why);
+    fall_back_to_cpu(&jobs->fall_back, &why);
     return open_worker(jobs, "cpu", out, err);
 }
 
@@ -86,27 +65,17 @@ static bool is_cpu(const TransformWorker *worker)
 bool jobs_fall_back(Jobs *jobs, TransformWorker *worker, ImgstatResult result,
                     const ImgstatError *why)
 {
-    if (is_cpu(worker) || !may_fall_back(jobs, result))
+    if (is_cpu(worker) || !fall_back_allowed(&jobs->fall_back, jobs->fall_back.device, result))
         return false;
-    fall(jobs, why);
+    fall_back_to_cpu(&jobs->fall_back, why);
     return replace(jobs, worker);
 }
 
 /* The device may have failed in the hands of another worker. */
 static void follow(Jobs *jobs, TransformWorker *worker)
 {
-    if (atomic_load(&jobs->fallen) && !is_cpu(worker))
+    if (atomic_load(&jobs->fall_back.fallen) && !is_cpu(worker))
         (void)replace(jobs, worker);
-}
-
-void jobs_tell_fallen(Jobs *jobs)
-{
-    pthread_mutex_lock(&jobs->lock);
-    const bool tell = atomic_load(&jobs->fallen) && !jobs->fallen_told;
-    jobs->fallen_told |= tell;
-    pthread_mutex_unlock(&jobs->lock);
-    if (tell)
-        jobs->batch->fallen_back(jobs->batch->context, jobs->why.message);
 }
 
 /* ---- One job --------------------------------------------------------------------------------- */
@@ -167,9 +136,7 @@ static void take_share(Jobs *jobs, TransformWorker *worker, uint64_t needed)
     } else {
         jobs_give_share(jobs, worker); /* it may be what others wait for */
         memory_budget_want(&jobs->budget);
-        pthread_mutex_lock(&jobs->lock); /* those without a job give theirs */
-        pthread_cond_broadcast(&jobs->room);
-        pthread_mutex_unlock(&jobs->lock);
+        in_order_wake(jobs->order); /* workers without a job give theirs */
         memory_budget_enter(&jobs->budget, share);
     }
     worker->reserved = share;
@@ -324,129 +291,93 @@ void jobs_share(Jobs *jobs, TransformWorker *worker,
     jobs->next = 0;
 }
 
-/* A job whose turn it is; false when there is none any more. With the lock held. */
-static bool take(Jobs *jobs, TransformWorker *worker, size_t *index)
+/* ---- In order ---------------------------------------------------------------------------------
+ */
+
+/* A thread of jobs_run. */
+typedef struct OrderedWorker {
+    TransformWorker own;
+    bool opened;
+    ImgstatError error; /* where it could not be opened */
+} OrderedWorker;
+
+static void open_ordered(void *context, void *ordered)
 {
-    while (jobs->next < jobs->n && !jobs_cancelled(jobs)) {
-        if (jobs->next - jobs->told < jobs->capacity) {
-            *index = jobs->next++;
-            return true;
-        }
-        jobs_leave(jobs, worker); /* the job that is to be told next may wait for it */
-        pthread_cond_wait(&jobs->room, &jobs->lock);
-    }
-    return false;
+    OrderedWorker *const worker = ordered;
+    worker->opened = jobs_worker(context, &worker->own, &worker->error) == IMGSTAT_OK;
 }
 
-static void run_and_keep(Jobs *jobs, TransformWorker *worker, size_t index, ImgstatError *no_worker)
+static void close_ordered(void *context, void *ordered)
 {
-    Outcome outcome = {.told = {.job = index}};
-    const double start = now();
-    if (no_worker) {
-        outcome.error = *no_worker;
-        outcome.told.result = no_worker->code;
-    } else {
-        outcome.told.result = run_somehow(jobs, worker, index, &outcome);
-    }
-    outcome.told.seconds = now() - start;
-    outcome.done = true;
-    pthread_mutex_lock(&jobs->lock);
-    jobs->outcome[index % jobs->capacity] = outcome;
-    if (index == jobs->told) /* nobody waits for the others */
-        pthread_cond_signal(&jobs->arrived);
-    pthread_mutex_unlock(&jobs->lock);
+    OrderedWorker *const worker = ordered;
+    if (!worker->opened)
+        return;
+    jobs_give_share(context, &worker->own);
+    worker_close(&worker->own);
 }
 
-static void *worker_main(void *context)
+/* The job that is reported next may wait for the memory of a worker that has none. */
+static void idle_ordered(void *context, void *ordered)
+{
+    OrderedWorker *const worker = ordered;
+    if (worker->opened)
+        jobs_leave(context, &worker->own);
+}
+
+static void work_ordered(void *context, void *ordered, size_t index, void *result)
 {
     Jobs *const jobs = context;
-    TransformWorker worker = {0};
-    ImgstatError error;
-    const bool opened = jobs_worker(jobs, &worker, &error) == IMGSTAT_OK;
-    size_t index;
-    pthread_mutex_lock(&jobs->lock);
-    while (take(jobs, &worker, &index)) {
-        pthread_mutex_unlock(&jobs->lock);
-        run_and_keep(jobs, &worker, index, opened ? NULL : &error);
-        pthread_mutex_lock(&jobs->lock);
+    OrderedWorker *const worker = ordered;
+    Outcome *const outcome = result;
+    const double start = now();
+    outcome->told.job = index;
+    if (!worker->opened) {
+        outcome->error = worker->error;
+        outcome->told.result = worker->error.code;
+    } else {
+        outcome->told.result = run_somehow(jobs, &worker->own, index, outcome);
     }
-    pthread_cond_signal(&jobs->arrived); /* after a stop nobody will take what is left */
-    pthread_mutex_unlock(&jobs->lock);
-    if (opened) {
-        jobs_give_share(jobs, &worker);
-        worker_close(&worker);
-    }
-    return NULL;
+    outcome->told.seconds = now() - start;
 }
 
-/* ---- Telling --------------------------------------------------------------------------------- */
-
-static void tell(Jobs *jobs, Outcome *outcome)
+static bool report_ordered(void *context, size_t index, void *result)
 {
+    Jobs *const jobs = context;
+    Outcome *const outcome = result;
     const ImgstatBatch *const batch = jobs->batch;
-    jobs_tell_fallen(jobs);
+    (void)index;
+    fall_back_report(&jobs->fall_back);
     for (size_t at = 0; at < outcome->warnings_bytes; at += strlen(outcome->warnings + at) + 1)
         if (batch->open.warn)
             batch->open.warn(batch->open.warn_context, outcome->warnings + at);
     drop_warnings(outcome);
     outcome->told.message = outcome->told.result == IMGSTAT_OK ? "" : outcome->error.message;
-    if (outcome->told.result == IMGSTAT_ERR_CANCELLED || !batch->progress)
-        return;
-    if (!batch->progress(batch->context, &outcome->told))
+    if (outcome->told.result != IMGSTAT_ERR_CANCELLED && batch->progress &&
+        !batch->progress(batch->context, &outcome->told))
         atomic_store(&jobs->stop, true);
-}
-
-/* Tells of all jobs that were taken, in order. */
-static void collect(Jobs *jobs)
-{
-    pthread_mutex_lock(&jobs->lock);
-    for (size_t i = 0; i < jobs->n; i++) {
-        Outcome *const place = &jobs->outcome[i % jobs->capacity];
-        while (!place->done && !(i >= jobs->next && jobs_cancelled(jobs)))
-            pthread_cond_wait(&jobs->arrived, &jobs->lock);
-        if (!place->done)
-            break;
-        Outcome outcome = *place;
-        *place = (Outcome){0};
-        jobs->told = i + 1;
-        pthread_cond_signal(&jobs->room);
-        pthread_mutex_unlock(&jobs->lock);
-        tell(jobs, &outcome);
-        pthread_mutex_lock(&jobs->lock);
-    }
-    pthread_cond_broadcast(&jobs->room);
-    pthread_mutex_unlock(&jobs->lock);
-}
-
-static void run_serially(Jobs *jobs, TransformWorker *worker)
-{
-    for (size_t i = 0; i < jobs->n && !jobs_cancelled(jobs); i++) {
-        run_and_keep(jobs, worker, i, NULL);
-        Outcome outcome = jobs->outcome[i % jobs->capacity];
-        tell(jobs, &outcome);
-    }
+    return true;
 }
 
 ImgstatResult jobs_run(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
 {
-    jobs->capacity = (size_t)AHEAD_A_WORKER * jobs->n_workers;
-    jobs->outcome = calloc(jobs->capacity, sizeof *jobs->outcome);
-    pthread_t *const thread = calloc(jobs->n_workers, sizeof *thread);
-    if (!jobs->outcome || !thread) {
-        free(thread);
-        return error_memory(err, jobs->capacity * sizeof *jobs->outcome, "a batch");
-    }
-    unsigned started = 0;
-    if (jobs->n_workers > 1)
-        while (started < jobs->n_workers &&
-               pthread_create(&thread[started], NULL, worker_main, jobs) == 0)
-            started++;
-    if (started > 0)
-        collect(jobs);
-    else
-        run_serially(jobs, worker);
-    for (unsigned i = 0; i < started; i++)
-        pthread_join(thread[i], NULL);
-    free(thread);
+    InOrder order = {.n = jobs->n,
+                     .workers = jobs->n_workers,
+                     .context = jobs,
+                     .worker_bytes = sizeof(OrderedWorker),
+                     .outcome_bytes = sizeof(Outcome),
+                     .open = open_ordered,
+                     .work = work_ordered,
+                     .close = close_ordered,
+                     .idle = idle_ordered,
+                     .stopped = jobs_cancelled,
+                     .report = report_ordered};
+    OrderedWorker first = {.own = *worker, .opened = true};
+    *worker = (TransformWorker){.device = NULL};
+    jobs->order = &order;
+    const ImgstatResult res = in_order_run(&order, &first, err);
+    jobs->order = NULL;
+    fall_back_report(&jobs->fall_back); /* a worker that found no job left may have failed */
+    if (res != IMGSTAT_OK)
+        return res;
     return jobs_cancelled(jobs) ? error_set(err, IMGSTAT_ERR_CANCELLED, "interrupted") : IMGSTAT_OK;
 }

@@ -4,6 +4,8 @@
 #ifndef IMGSTAT_BATCH_SCHEDULER_H
 #define IMGSTAT_BATCH_SCHEDULER_H
 
+#include "batch/fall_back.h"
+#include "batch/in_order.h"
 #include "batch/memory_budget.h"
 #include "transform/file.h"
 #include "transform/page.h"
@@ -12,7 +14,6 @@
 
 /* What became of one job. */
 typedef struct Outcome {
-    bool done;
     ImgstatDone told;
     ImgstatError error;
     char *warnings; /* sentences, each with its NUL */
@@ -30,20 +31,15 @@ typedef struct Jobs {
     MemoryBudget budget;
     unsigned n_workers, threads; /* threads: of each worker */
     atomic_bool stop;
-    atomic_bool fallen; /* the batch's device has failed: the CPU does what is left */
+    FallBack fall_back;
+    InOrder *order; /* while jobs run; else NULL */
     Transfer *made;
     TransferInput *survey;      /* together, while it is made */
     const TransformWorker *own; /* that of the calling thread */
-    ImgstatError **failed;  /* together: n, why a job cannot be transformed; NULL where it can */
-    pthread_mutex_t lock;   /* guards what follows */
-    pthread_cond_t arrived; /* the outcome that is told next, or a worker has ended */
-    pthread_cond_t room;    /* in outcome, or memory is wanted */
-    ImgstatError why;       /* of fallen */
-    bool fallen_told;
-    Outcome *outcome; /* a ring: job i is at i % capacity */
-    size_t capacity;
-    size_t measured;   /* together: in the first read */
-    size_t next, told; /* first job not taken, first not told of */
+    ImgstatError **failed; /* together: n, why a job cannot be transformed; NULL where it can */
+    pthread_mutex_t lock;  /* guards what follows */
+    size_t measured;       /* together: in the first read */
+    size_t next;           /* together: first job not taken */
 } Jobs;
 
 bool jobs_cancelled(void *context);
@@ -52,7 +48,6 @@ ImgstatResult jobs_worker(Jobs *jobs, TransformWorker *out, ImgstatError *err);
  * worker has become the CPU's, and what failed may be done again. */
 bool jobs_fall_back(Jobs *jobs, TransformWorker *worker, ImgstatResult result,
                     const ImgstatError *why);
-void jobs_tell_fallen(Jobs *jobs); /* the batch, once; on the calling thread */
 /* Opens a job's file; its warnings go to outcome, or nowhere. */
 ImgstatResult jobs_open(const Jobs *jobs, size_t index, Outcome *outcome, ImgstatFile **out,
                         ImgstatError *err);
@@ -69,7 +64,7 @@ void jobs_give_share(Jobs *jobs, TransformWorker *worker);
 void jobs_share(Jobs *jobs, TransformWorker *worker,
                 void (*work)(Jobs *jobs, TransformWorker *worker, size_t index));
 
-/* Runs all jobs and tells of them. worker: where no threads are started. */
+/* Runs all jobs and reports them. worker: that of the calling thread, which is closed here. */
 ImgstatResult jobs_run(Jobs *jobs, TransformWorker *worker, ImgstatError *err);
 
 /* batch/shared_transfer.c: one transfer from all files. Fills jobs->failed and pipeline.transfer.

@@ -4,7 +4,7 @@
  * best of several runs, after the record was found equal to the portable one. */
 #define _GNU_SOURCE
 #include "device/device.h"
-#include "support/device_calls.h"
+#include "device_calls.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_reads.c: reads beyond the first one and scans, whose results are words, on both devices. */
 #include "ops_reads.h"
+#include "device_calls.h"
 #include "ops_images.h"
-#include "support/device_calls.h"
 #include "transfer/transfer.h"
 
 #include <math.h>
@@ -161,12 +161,12 @@ static ImgstatResult sort_bands(const TestImage *image, uint16_t channel, uint64
     const uint32_t rows = image->shape.height, first = 1 + rows / 3;
     const ImagePro high = image_band(&image->cuda, 0, first);
     const ImagePro low = image_band(&image->cuda, first, rows - first);
-    must(cuda_device_ops.sort_begin(ops.cuda, image->shape.sample, n, sorts, &ops.error));
+    must(ops.cuda->ops->sort_begin(ops.cuda, image->shape.sample, n, sorts, &ops.error));
     if (!*sorts)
         return IMGSTAT_OK;
     must(device_sort_add(ops.cuda, &low, channel, &ops.error));
     must(device_sort_add(ops.cuda, &high, channel, &ops.error));
-    return cuda_device_ops.sort_end(ops.cuda, taken, runs, &ops.error);
+    return ops.cuda->ops->sort_end(ops.cuda, taken, runs, &ops.error);
 }
 
 static void check_sort(const TestImage *image)
@@ -199,16 +199,16 @@ static void check_sort(const TestImage *image)
                 complain("%s: %zu keys, cuda %llu of %zu", what, n, (unsigned long long)taken,
                          n + (size_t)(int64_t)d);
         }
-        must(cuda_device_ops.sort_begin(ops.cuda, image->shape.sample, n, &sorts, &ops.error));
-        if (cuda_device_ops.sort_begin(ops.cuda, image->shape.sample, n, &sorts, NULL) !=
+        must(ops.cuda->ops->sort_begin(ops.cuda, image->shape.sample, n, &sorts, &ops.error));
+        if (ops.cuda->ops->sort_begin(ops.cuda, image->shape.sample, n, &sorts, NULL) !=
             IMGSTAT_ERR_ARG)
             complain("%s: begun twice, and no error", what);
-        must(cuda_device_ops.sort_end(ops.cuda, NULL, NULL, &ops.error));
+        must(ops.cuda->ops->sort_end(ops.cuda, NULL, NULL, &ops.error));
     } else if (n > capacity / 2) {
         complain("%s: %zu keys are not sorted", what, n);
     }
-    must(cuda_device_ops.sort_begin(ops.cuda, image->shape.sample, FEW, &sorts, &ops.error));
-    if (sorts || cuda_device_ops.sort_end(ops.cuda, &taken, runs[1], NULL) != IMGSTAT_ERR_ARG)
+    must(ops.cuda->ops->sort_begin(ops.cuda, image->shape.sample, FEW, &sorts, &ops.error));
+    if (sorts || ops.cuda->ops->sort_end(ops.cuda, &taken, runs[1], NULL) != IMGSTAT_ERR_ARG)
         complain("%s: few keys are sorted", what);
     free(gather.keys);
 }

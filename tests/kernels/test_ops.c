@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_ops.c: every operation of the CUDA device against the CPU device: whole results, bit for
  * bit. */
+#include "device_calls.h"
 #include "ops_images.h"
 #include "ops_reads.h"
-#include "support/device_calls.h"
+#include "support.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@ typedef struct Records {
     size_t bytes;
 } Records;
 
-enum { GUARD = 64, POISON = 0xA5 };
+enum { GUARD = 64 };
 
 static Records records_create(ImgstatSample sample, uint16_t channels, unsigned parts)
 {
@@ -22,16 +23,16 @@ static Records records_create(ImgstatSample sample, uint16_t channels, unsigned 
     unsigned char guard[GUARD];
     r.cpu = r.cuda = (DeviceRecord){.sample = sample, .channels = channels, .parts = parts};
     must(cpu_device_ops.alloc(ops.cpu, r.bytes, &r.cpu.mem, &ops.error));
-    must(cuda_device_ops.alloc(ops.cuda, r.bytes + GUARD, &r.cuda.mem, &ops.error));
+    must(ops.cuda->ops->alloc(ops.cuda, r.bytes + GUARD, &r.cuda.mem, &ops.error));
     memset(guard, POISON, GUARD);
-    must(cuda_device_ops.upload(ops.cuda, r.cuda.mem, r.bytes, guard, GUARD, &ops.error));
+    must(ops.cuda->ops->upload(ops.cuda, r.cuda.mem, r.bytes, guard, GUARD, &ops.error));
     return r;
 }
 
 static void records_destroy(Records *r)
 {
     cpu_device_ops.release(ops.cpu, &r->cpu.mem);
-    cuda_device_ops.release(ops.cuda, &r->cuda.mem);
+    ops.cuda->ops->release(ops.cuda, &r->cuda.mem);
 }
 
 static const char *tally_difference(const Tally *a, const Tally *b)
@@ -80,7 +81,7 @@ static void records_compare(const Records *r, const char *what)
     const unsigned char *cpu = (const unsigned char *)(uintptr_t)r->cpu.mem.address;
     if (!cuda)
         fail("out of memory");
-    must(cuda_device_ops.download(ops.cuda, cuda, r->cuda.mem, 0, r->bytes + GUARD, &ops.error));
+    must(ops.cuda->ops->download(ops.cuda, cuda, r->cuda.mem, 0, r->bytes + GUARD, &ops.error));
     ops.cases++;
     ops.compared += r->bytes;
     if (memcmp(cpu, cuda, r->bytes) != 0) {
@@ -469,7 +470,7 @@ static void test_comparator(void)
     const unsigned char one = 1;
     const size_t failures = ops.failures;
     ops.quiet = true;
-    must(cuda_device_ops.upload(ops.cuda, r.cuda.mem, r.bytes - 8, &one, 1, &ops.error));
+    must(ops.cuda->ops->upload(ops.cuda, r.cuda.mem, r.bytes - 8, &one, 1, &ops.error));
     records_compare(&r, "planted difference");
     const bool seen = ops.failures > failures;
     ops.failures = failures;
@@ -503,7 +504,7 @@ static void run(const Test *test)
     const size_t cases = ops.cases, failures = ops.failures;
     const double began = seconds();
     test->run();
-    must(cuda_device_ops.wait(ops.cuda, &ops.error));
+    must(ops.cuda->ops->wait(ops.cuda, &ops.error));
     printf("%-12s %7zu cases  %5.1f s  %s\n", test->name, ops.cases - cases, seconds() - began,
            ops.failures == failures ? "ok" : "FAILED");
     fflush(stdout);

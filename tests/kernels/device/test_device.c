@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_device.c: what the CUDA device says of devices, memory and failures, and prefix sums of the
  * bins of records, which lie on any boundary of 8 bytes. */
+#include "device_calls.h"
 #include "ops_images.h"
-#include "support/device_calls.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,19 +48,19 @@ static void test_memory(void)
     DevMem memory;
     ImgstatDeviceInfo info;
     imgstat_device_describe(ops.cuda, &info);
-    expect(cuda_device_ops.alloc(ops.cuda, (size_t)info.memory_bytes * 2, &memory, &error) ==
+    expect(ops.cuda->ops->alloc(ops.cuda, (size_t)info.memory_bytes * 2, &memory, &error) ==
                    IMGSTAT_ERR_MEMORY &&
                memory.address == 0 && strstr(error.message, "out of device memory") != NULL,
            "more memory than the device has");
 
     uint64_t word = 0, back = 1;
-    must(cuda_device_ops.alloc(ops.cuda, sizeof word, &memory, &ops.error));
-    must(cuda_device_ops.download(ops.cuda, &back, memory, 0, sizeof back, &ops.error));
+    must(ops.cuda->ops->alloc(ops.cuda, sizeof word, &memory, &ops.error));
+    must(ops.cuda->ops->download(ops.cuda, &back, memory, 0, sizeof back, &ops.error));
     expect(back == 0, "memory comes zeroed, also after a failure");
-    expect(cuda_device_ops.upload(ops.cuda, memory, 1, &word, sizeof word, &error) ==
+    expect(ops.cuda->ops->upload(ops.cuda, memory, 1, &word, sizeof word, &error) ==
                IMGSTAT_ERR_ARG,
            "an upload that reaches outside");
-    cuda_device_ops.release(ops.cuda, &memory);
+    ops.cuda->ops->release(ops.cuda, &memory);
 }
 
 /* Pinned buffers of any sizes, released in any order. */
@@ -71,7 +71,7 @@ static void test_pinned(void)
     void *memory[N];
     for (int round = 0; round < 3; round++) {
         for (size_t i = 0; i < N; i++) {
-            must(cuda_device_ops.host_alloc(ops.cuda, bytes[i], &memory[i], &ops.error));
+            must(ops.cuda->ops->host_alloc(ops.cuda, bytes[i], &memory[i], &ops.error));
             memset(memory[i], (int)i + 1, bytes[i]);
         }
         for (size_t i = 0; i < N; i++) {
@@ -80,11 +80,11 @@ static void test_pinned(void)
                    "pinned buffers overlap");
         }
         for (size_t i = N; i-- > 0;)
-            cuda_device_ops.host_release(ops.cuda, memory[round == 1 ? N - 1 - i : i]);
+            ops.cuda->ops->host_release(ops.cuda, memory[round == 1 ? N - 1 - i : i]);
         for (size_t i = 0; i < N; i++) { /* one after the other */
-            must(cuda_device_ops.host_alloc(ops.cuda, bytes[i], &memory[0], &ops.error));
+            must(ops.cuda->ops->host_alloc(ops.cuda, bytes[i], &memory[0], &ops.error));
             memset(memory[0], 7, bytes[i]);
-            cuda_device_ops.host_release(ops.cuda, memory[0]);
+            ops.cuda->ops->host_release(ops.cuda, memory[0]);
         }
     }
 }
@@ -97,21 +97,21 @@ static void test_lost(void)
     ImgstatError error = {0};
     ImagePro image;
     DeviceRecord record = {.sample = IMGSTAT_U8, .channels = 1};
-    must(cuda_device_ops.alloc(ops.cuda, record_bytes(IMGSTAT_U8, 1, 0), &record.mem, &ops.error));
+    must(ops.cuda->ops->alloc(ops.cuda, record_bytes(IMGSTAT_U8, 1, 0), &record.mem, &ops.error));
     /* NOLINTNEXTLINE: an address that nobody has */
     must(imgstat_image_wrap(IMGSTAT_CUDA, 0, (void *)(uintptr_t)0x1000, 0, 4096, 4096, 1,
                             IMGSTAT_U8, 0, NULL, NULL, &image, &ops.error));
     ImgstatResult result = device_measure(ops.cuda, &image, &record, 1, &error);
     if (result == IMGSTAT_OK)
-        result = cuda_device_ops.wait(ops.cuda, &error);
+        result = ops.cuda->ops->wait(ops.cuda, &error);
     expect(result == IMGSTAT_ERR_DEVICE && strncmp(error.message, "cuda:0: ", 8) == 0,
            "a failed kernel is an error of the device");
-    expect(cuda_device_ops.wait(ops.cuda, &error) == IMGSTAT_ERR_DEVICE, "and it stays one");
+    expect(ops.cuda->ops->wait(ops.cuda, &error) == IMGSTAT_ERR_DEVICE, "and it stays one");
     DevMem memory;
-    expect(cuda_device_ops.alloc(ops.cuda, 8, &memory, &error) == IMGSTAT_ERR_DEVICE &&
+    expect(ops.cuda->ops->alloc(ops.cuda, 8, &memory, &error) == IMGSTAT_ERR_DEVICE &&
                memory.address == 0,
            "for every further call");
-    cuda_device_ops.release(ops.cuda, &record.mem);
+    ops.cuda->ops->release(ops.cuda, &record.mem);
 }
 
 static void run(const char *name, void (*test)(void))

@@ -2,8 +2,8 @@
 /* test_device.c: opening, describing, memory and threads of the CPU device; many images in one
  * call. */
 #include "cpu/map_rows.h"
+#include "device_calls.h"
 #include "helper_cpu.h"
-#include "support/device_calls.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /* test_read.c: digit and range counts, gathering, central sums of the CPU device against plain
  * loops. */
 #include "device/read_request.h"
+#include "device_calls.h"
 #include "helper_cpu.h"
-#include "support/device_calls.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

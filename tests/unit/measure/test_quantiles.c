@@ -2,8 +2,8 @@
 /* test_quantiles.c: all samples in ascending order, however little memory there is. */
 #include "helper_cpu.h"
 
+#include "device_calls.h"
 #include "measure/quantiles.h"
-#include "support/device_calls.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* device_calls.h: one device operation at a time, of images in memory. */
-#ifndef SUPPORT_DEVICE_CALLS_H
-#define SUPPORT_DEVICE_CALLS_H
+#ifndef TESTS_DEVICE_CALLS_H
+#define TESTS_DEVICE_CALLS_H
 
 #include "device/device.h"
 
