@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* image.c: the public calls that make a transfer for an image and apply it. */
-#include "codec/table.h"
 #include "transform/clahe_page.h"
 #include "transform/page.h"
 
