@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* image.c: the public calls that load, transform and save one image. */
-#include "codec/table.h"
+/* image.c: the public calls that make a transfer for an image and apply it. */
 #include "transform/clahe_page.h"
+#include "transform/page.h"
 
 #include <stdlib.h>
 
@@ -15,62 +15,13 @@ ImgstatSample imgstat_transfer_output(const ImgstatTransfer *transfer, uint8_t *
     return sample;
 }
 
-/* A copy in host memory of an image in the device's, its mask behind it. */
-static ImgstatResult host_copy(Device *device, const ImagePro *image, ImagePro *out,
-                               ImgstatError *err)
-{
-    const size_t row = image_samples_per_row(image) * imgstat_sample_bytes(image->sample);
-    const size_t above = image->height - 1; /* the last row may end where the memory does */
-    const size_t pixels = above * image->pitch + row;
-    const size_t mask = image->mask ? above * image->mask_pitch + image->width : 0;
-    unsigned char *const memory = malloc(pixels + mask);
-    if (!memory)
-        return error_memory(err, pixels + mask, "a copy of the image");
-    const DevMem from = {.address = image->device.address, .bytes = pixels};
-    const DevMem from_mask = {.address = (uint64_t)(uintptr_t)image->mask, .bytes = mask};
-    ImgstatResult res = device->ops->download(device, memory, from, 0, pixels, err);
-    if (res == IMGSTAT_OK && mask > 0)
-        res = device->ops->download(device, memory + pixels, from_mask, 0, mask, err);
-    if (res != IMGSTAT_OK) {
-        free(memory);
-        return res;
-    }
-    *out = *image;
-    out->memory = IMGSTAT_HOST;
-    out->device_id = 0;
-    out->host = memory;
-    out->device.address = 0;
-    out->mask = image->mask ? memory + pixels : NULL;
-    out->release = free;
-    out->context = memory;
-    return IMGSTAT_OK;
-}
-
-/* Reads of several channels as one, but for the first, begin with a copy that the host makes unless
- * all samples count (transfer_input_flat_view). */
-static bool needs_host(const ImgstatMethod *method, const TransferShape *shape,
-                       const ImagePro *image)
-{
-    return image->memory == IMGSTAT_CUDA && image->width > 0 && image->height > 0 &&
-           transfer_input_reads_again(method, shape->sample) && shape->channels > 1 &&
-           transfer_maps(method, shape) == 1 &&
-           (shape->alpha >= 0 || image->mask || transfer_channels(method, shape) == IMGSTAT_LUMA);
-}
-
 static ImgstatResult transfer_input_pixels(Device *device, const ImgstatMethod *method,
                                            const ImagePro *image, const TransferShape *shape,
                                            TransferInput **out, ImgstatError *err)
 {
-    *out = NULL;
-    ImagePro here = *image;
-    here.release = NULL;
-    if (needs_host(method, shape, image))
-        IMGSTAT_TRY(host_copy(device, image, &here, err));
-    Bands bands;
-    bands_of_image(device, &here, &bands);
-    const ImgstatResult res = transfer_input_image(method, &bands, shape, SORT_BYTES, out, err);
-    imgstat_image_release(&here);
-    return res;
+    PageReader reader;
+    page_reader_of_image(device, image, &reader);
+    return transfer_input_image(method, &reader, shape, SORT_BYTES, out, err);
 }
 
 /* The reference has no alpha channel of its own unless it has one more than its colours. */
@@ -124,6 +75,16 @@ ImgstatResult imgstat_transfer_create(ImgstatDevice *device, const ImgstatMethod
     return res;
 }
 
+ImgstatResult imgstat_transfer_fits(const ImgstatTransfer *transfer, const ImgstatPage *page,
+                                    ImgstatError *err)
+{
+    IMGSTAT_TRY(error_if_null(transfer && page, __func__, err));
+    if (page_is_mask(page))
+        return IMGSTAT_OK;
+    const ImagePro image = {.channels = page->channels, .sample = page->sample, .bits = page->bits};
+    return transfer_check_image(transfer, &image, page->alpha, err);
+}
+
 ImgstatResult imgstat_transfer_apply(ImgstatDevice *device, const ImgstatTransfer *transfer,
                                      const ImagePro *from, int16_t alpha, ImagePro *to,
                                      ImgstatError *err)
@@ -156,11 +117,11 @@ static ImgstatResult transform_adaptively(Device *device, const ImgstatMethod *m
 {
     const TransferShape shape = shape_of_image(image, alpha);
     ClahePage *clahe = NULL;
-    Bands bands;
+    PageReader reader;
     ImagePro whole = *image; /* even if it is a band of something else */
     whole.first_row = 0;
-    bands_of_image(device, &whole, &bands);
-    ImgstatResult res = clahe_page_create(method, &shape, &bands, &clahe, err);
+    page_reader_of_image(device, &whole, &reader);
+    ImgstatResult res = clahe_page_create(method, &shape, &reader, &clahe, err);
     if (res == IMGSTAT_OK)
         res = output_image(image, clahe->rescale, to, err);
     if (res == IMGSTAT_OK) {
@@ -195,82 +156,5 @@ ImgstatResult imgstat_image_transform(ImgstatDevice *device, const ImgstatMethod
             imgstat_image_release(to);
     }
     transfer_destroy(transfer);
-    return res;
-}
-
-/* ---- Files ----------------------------------------------------------------------------------- */
-
-ImgstatResult imgstat_image_load(const char *path, const ImgstatOpen *how, uint32_t page,
-                                 ImagePro *out, ImgstatPage *info, ImgstatError *err)
-{
-    if (out)
-        *out = (ImagePro){.memory = IMGSTAT_HOST};
-    IMGSTAT_TRY(error_if_null(path && out, __func__, err));
-    ImgstatPage local;
-    ImgstatFile *file = NULL;
-    info = info ? info : &local;
-    ImgstatResult res = imgstat_file_open(path, how, &file, err);
-    if (res == IMGSTAT_OK)
-        res = imgstat_file_page(file, page, info, err);
-    if (res == IMGSTAT_OK)
-        res = imgstat_image_create(info->width, info->height, info->channels, info->sample,
-                                   info->bits, out, err);
-    if (res == IMGSTAT_OK) {
-        res = imgstat_file_read(file, out, err);
-        if (res != IMGSTAT_OK)
-            imgstat_image_release(out);
-    }
-    imgstat_file_close(file);
-    return res;
-}
-
-ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const char *path,
-                                 ImgstatFile *like, const ImgstatWrite *how, ImgstatError *err)
-{
-    static const ImgstatWrite as_input = {.format = NULL};
-    IMGSTAT_TRY(error_if_null(image && path, __func__, err));
-    IMGSTAT_TRY(image_check_alpha(image, alpha, err));
-    if (image->memory == IMGSTAT_CUDA)
-        return error_set(err, IMGSTAT_ERR_ARG,
-                         "%s: the pixels are in device memory; host memory is expected", path);
-    how = how ? how : &as_input;
-    Decoder *const decoder = like ? like->decoder : NULL;
-    if (decoder && !decoder->channel_names)
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: no page is selected to be like",
-                         like->source->name);
-    const EncodeFormat *format =
-        how->format ? encode_format_named(how->format) : encode_format_of_path(path);
-    if (!format && decoder && !how->format)
-        format = encode_format_named(decoder->page.format);
-    if (!format)
-        return error_set(err, IMGSTAT_ERR_ARG,
-                         "%s: neither its ending nor a format says png or tiff", path);
-    const EncodeOptions encode = {.compression = how->compression,
-                                  .level = how->has_level ? how->level : -1,
-                                  .fast = how->fast};
-    const EncodePage page = {.width = image->width,
-                             .height = image->height,
-                             .channels = image->channels,
-                             .sample = image->sample,
-                             .bits =
-                                 image->bits ? image->bits : (uint8_t)sample_bits(image->sample),
-                             .alpha = alpha};
-    Warnings warnings = {.name = path};
-    AtomicFile *output = NULL;
-    Encoder *encoder = NULL;
-    ImgstatResult res = atomic_file_open(path, how->replace, 0666, &output, err);
-    if (res == IMGSTAT_OK)
-        res = encoder_create(format, output, &encode, &warnings, &encoder, err);
-    if (res == IMGSTAT_OK)
-        res = encoder_begin_page(encoder, decoder, &page, err);
-    if (res == IMGSTAT_OK)
-        res = encoder_write_rows(encoder, image->host, image->pitch, image->height, err);
-    if (res == IMGSTAT_OK)
-        res = encoder_finish(encoder, err);
-    encoder_destroy(encoder);
-    warnings_release(&warnings);
-    if (res == IMGSTAT_OK)
-        return atomic_file_commit(output, err);
-    atomic_file_discard(output);
     return res;
 }
