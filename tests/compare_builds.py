@@ -46,7 +46,7 @@ WIDE = ("u32", "i32", "u64", "i64", "f16", "f32", "f64")
 # ---- What may differ --------------------------------------------------------------------------------
 
 # An option, as JOBS spells it: its other names. OPTIONAL ones are left out where a build has none.
-RENAMED = {"--shape": ["--moments"]}
+RENAMED = {"--percentile-method": ["--interpolation"]}
 OPTIONAL = {"--mode"}
 
 
@@ -155,7 +155,9 @@ class Program:
     def options(self, command):
         with self.lock:
             if command not in self.offered:
-                done = subprocess.run([self.path, command, "--help"], capture_output=True, check=True)
+                done = subprocess.run([self.path, command, "--help-all"], capture_output=True, check=False)
+                if done.returncode:
+                    done = subprocess.run([self.path, command, "--help"], capture_output=True, check=True)
                 self.offered[command] = set(re.findall(r"--[a-z0-9-]+", done.stdout.decode()))
             return self.offered[command]
 
