@@ -297,9 +297,9 @@ typedef struct ImgstatHistogram {
 
 typedef struct ImgstatRecord ImgstatRecord;
 
-/* Selects a page, counted from 0, and measures it, band by band. Rows are read with
- * imgstat_file_read after another imgstat_file_page only. how: NULL for no more than the record
- * holds anyway. */
+/* Measures a page, counted from 0, band by band. The page that was selected stays so, and the row
+ * that was next for imgstat_file_read stays next; where none was selected, this one is. how: NULL for
+ * no more than the record holds anyway. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_file(ImgstatDevice *device,
                                                                   ImgstatFile *file, uint32_t page,
                                                                   const ImgstatMeasure *how,
