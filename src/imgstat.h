@@ -299,8 +299,8 @@ typedef struct ImgstatHistogram {
 typedef struct ImgstatRecord ImgstatRecord;
 
 /* Measures a page, counted from 0, band by band. The page that was selected stays so, and the row
- * that was next for imgstat_file_read stays next; where none was selected, this one is. how: NULL for
- * no more than the record holds anyway. */
+ * that was next for imgstat_file_read stays next; where none was selected, this one is. how: NULL
+ * for no more than the record holds anyway. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_file(ImgstatDevice *device,
                                                                   ImgstatFile *file, uint32_t page,
                                                                   const ImgstatMeasure *how,
