@@ -114,7 +114,6 @@ ImgstatResult cuda_enter(CudaDevice *device, const CudaStay &stay, ImgstatError 
     if (device->broken != IMGSTAT_OK)
         return error_set(err, device->broken, "cuda:%d: unusable after an earlier failure",
                          device->index);
-    device->only_measured = false;
     return driver_result(device, stay.result, "cuCtxPushCurrent", err);
 }
 
@@ -237,8 +236,7 @@ static void device_release(Device *base, DevMem *mem)
     /* A failed device frees everything when its process ends; there is nobody to tell. */
     const CudaStay stay(device);
     if (stay.result == CUDA_SUCCESS)
-        (void)cudaFreeAsync((void *)(uintptr_t)mem->address, device->stream);
-    (void)cudaGetLastError();
+        cuda_released(cudaFreeAsync((void *)(uintptr_t)mem->address, device->stream));
     *mem = DevMem{0, 0};
 }
 
@@ -269,7 +267,7 @@ static ImgstatResult device_host_alloc(Device *base, size_t bytes, void **out, I
     CUDA_TRY(device, err, status);
     if (place && rounded <= LENT_BYTES) {
         if (place->pinned.memory)
-            (void)cudaFreeHost(place->pinned.memory);
+            cuda_released(cudaFreeHost(place->pinned.memory));
         *place = LentBuffer{{*out, rounded}, true};
     }
     return IMGSTAT_OK;
@@ -286,8 +284,7 @@ static void device_host_release(Device *base, void *memory)
     }
     const CudaStay stay(device);
     if (memory && stay.result == CUDA_SUCCESS)
-        (void)cudaFreeHost(memory);
-    (void)cudaGetLastError();
+        cuda_released(cudaFreeHost(memory));
 }
 
 static ImgstatResult check_range(DevMem mem, size_t offset, size_t bytes, ImgstatError *err)
@@ -385,19 +382,19 @@ static uint64_t device_thread_bytes(ImgstatSample, uint16_t)
 static void free_device(CudaBuffer *buffer)
 {
     if (buffer->memory)
-        (void)cudaFree(buffer->memory);
+        cuda_released(cudaFree(buffer->memory));
 }
 
 static void free_pinned(CudaBuffer *buffer)
 {
     if (buffer->memory)
-        (void)cudaFreeHost(buffer->memory);
+        cuda_released(cudaFreeHost(buffer->memory));
 }
 
 static void free_event(cudaEvent_t event)
 {
     if (event)
-        (void)cudaEventDestroy(event);
+        cuda_released(cudaEventDestroy(event));
 }
 
 static void close_resources(CudaDevice *device)
@@ -432,11 +429,11 @@ static void close_resources(CudaDevice *device)
     for (LentBuffer &b : device->lent)
         free_pinned(&b.pinned);
     if (device->queue)
-        (void)cudaFree(device->queue);
+        cuda_released(cudaFree(device->queue));
     if (device->copies)
-        (void)cudaStreamDestroy(device->copies);
+        cuda_released(cudaStreamDestroy(device->copies));
     if (device->stream)
-        (void)cudaStreamDestroy(device->stream);
+        cuda_released(cudaStreamDestroy(device->stream));
     (void)cudaGetLastError();
 }
 
@@ -508,42 +505,42 @@ static ImgstatResult device_open(int index, unsigned threads, Device **out, Imgs
 }
 
 const DeviceOps cuda_device_ops = {
-    "cuda",
-    device_list,
-    device_open,
-    device_close,
-    device_describe,
-    device_use_threads,
-    device_thread_bytes,
-    device_alloc,
-    device_release,
-    device_host_alloc,
-    device_host_release,
-    device_upload,
-    device_download,
-    cuda_measure,
-    read_in_turn,
-    cuda_count_digits,
-    cuda_count_range,
-    cuda_gather,
-    cuda_windows_begin,
-    cuda_windows_add,
-    cuda_windows_end,
-    cuda_sort_begin,
-    cuda_sort_add,
-    cuda_sort_end,
-    cuda_central,
-    cuda_scan,
-    device_wait,
-    cuda_async_bytes,
-    cuda_measure_async,
-    cuda_wait_stream,
-    cuda_apply,
-    cuda_measure_luma,
-    cuda_adapt_read,
-    cuda_adapt_finish,
-    cuda_adapt_apply,
-    cuda_transform_create,
-    cuda_transform_destroy,
-    cuda_transform_async,
+    .name = "cuda",
+    .list = device_list,
+    .open = device_open,
+    .close = device_close,
+    .describe = device_describe,
+    .use_threads = device_use_threads,
+    .thread_bytes = device_thread_bytes,
+    .alloc = device_alloc,
+    .release = device_release,
+    .host_alloc = device_host_alloc,
+    .host_release = device_host_release,
+    .upload = device_upload,
+    .download = device_download,
+    .measure = cuda_measure,
+    .read = read_in_turn,
+    .count_digits = cuda_count_digits,
+    .count_range = cuda_count_range,
+    .gather = cuda_gather,
+    .windows_begin = cuda_windows_begin,
+    .windows_add = cuda_windows_add,
+    .windows_end = cuda_windows_end,
+    .sort_begin = cuda_sort_begin,
+    .sort_add = cuda_sort_add,
+    .sort_end = cuda_sort_end,
+    .central = cuda_central,
+    .scan = cuda_scan,
+    .wait = device_wait,
+    .async_bytes = cuda_async_bytes,
+    .measure_async = cuda_measure_async,
+    .wait_stream = cuda_wait_stream,
+    .apply = cuda_apply,
+    .measure_luma = cuda_measure_luma,
+    .clahe_read = cuda_adapt_read,
+    .clahe_finish = cuda_adapt_finish,
+    .clahe_apply = cuda_adapt_apply,
+    .transform_create = cuda_transform_create,
+    .transform_destroy = cuda_transform_destroy,
+    .transform_async = cuda_transform_async,
 };
