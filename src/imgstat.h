@@ -59,6 +59,18 @@ IMGSTAT_API const char *imgstat_version(void); /* "1.2.3" */
 IMGSTAT_API const char *imgstat_libraries(void);
 IMGSTAT_API const char *imgstat_devices_built(void);
 
+/* ---- For programs of their own ------------------------------------------------------------ */
+
+/* Makes printable text of bytes that may be anything, such as the name of a file: each maximal
+ * invalid piece of UTF-8 becomes U+FFFD; with `mask`, control characters become '?', as in
+ * messages. Writes at most `capacity` bytes with their NUL (none where capacity is 0) and returns
+ * the length of the whole text. */
+IMGSTAT_API size_t imgstat_text_utf8(const char *bytes, bool mask, char *out, size_t capacity);
+/* Sets what malloc keeps of freed memory, for the whole program: so much that the records and
+ * tables of one image serve the next. memory: what the program may take, a small part of which
+ * stays unused; 0: no bound. Call it before threads start. */
+IMGSTAT_API void imgstat_heap_keep(uint64_t memory);
+
 /* ---- Samples ---------------------------------------------------------------------------- */
 
 typedef enum ImgstatSample {
@@ -207,6 +219,9 @@ typedef struct ImgstatPage {
 } ImgstatPage;
 
 typedef struct ImgstatFile ImgstatFile;
+
+/* The format that the ending of a name stands for, "png" or "tiff"; NULL for other endings. */
+IMGSTAT_API const char *imgstat_format_of_name(const char *path);
 
 /* Opens a PNG or TIFF by path; "-" reads standard input to its end first. NULL how: defaults. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_open(const char *path,
@@ -430,6 +445,11 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_save(const Imgstat
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_load(const char *path,
                                                                    ImgstatTransfer **out,
                                                                    ImgstatError *err);
+/* Whether the transfer can map such a page: its sample type and channels fit, or it is the mask of
+ * another page, which stays as it is. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_fits(const ImgstatTransfer *transfer,
+                                                                   const ImgstatPage *page,
+                                                                   ImgstatError *err);
 /* Maps pixels; `to` has the transfer's output type and may be `from` itself where the types are
  * equal. alpha: index of the channel to leave alone, or -1. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_apply(ImgstatDevice *device,
@@ -510,7 +530,7 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_save(const ImagePro *
 
 typedef struct ImgstatJob {
     const char *input;  /* "-" is standard input */
-    const char *output; /* "-" is standard output; else its folder exists */
+    const char *output; /* "-" is standard output; else its folder exists; NULL for measuring */
     bool has_page;      /* one page only; else all of them */
     uint32_t page;
 } ImgstatJob;
@@ -570,6 +590,49 @@ typedef struct ImgstatWork {
 IMGSTAT_API const char *imgstat_device_choose(const ImgstatJob *jobs, size_t n,
                                               const ImgstatWork *work, const ImgstatOpen *open,
                                               unsigned threads, char *why, size_t why_bytes);
+
+/* A page of a job, or a failure. */
+typedef struct ImgstatMeasured {
+    size_t job;
+    ImgstatResult result;
+    const char *message;     /* one sentence where it failed, else "" */
+    bool has_number;         /* false: it is the file that failed, or its only page */
+    uint32_t number;         /* of the page, counted from 0 */
+    bool first;              /* the first page of the job that is measured */
+    const ImgstatFile *file; /* the page selected; NULL, as the rest, where it failed */
+    const ImgstatPage *page;
+    const ImgstatRecord *record;
+    const char *device; /* that measured it: "cpu", "cuda:0" */
+    double seconds;     /* that it took */
+} ImgstatMeasured;
+
+typedef struct ImgstatMeasureBatch {
+    const ImgstatMeasure *how; /* NULL: as for imgstat_measure_file */
+    ImgstatOpen open;          /* its warn is not called: warned is */
+    const char *device;        /* as in ImgstatBatch, and so is fallen_back */
+    void (*fallen_back)(void *context, const char *why);
+    unsigned threads; /* in all; 0: as many as the process may run on */
+    /* Called for every page and every failure of a job, in the order of pages; from any thread, but
+     * never two at once for one job. A page that fails does not stop those after it; where no page
+     * of a file is good, the first failure alone is reported. False: the rest of the job is left
+     * out, and the job is IMGSTAT_ERR_CANCELLED. */
+    bool (*page)(void *context, const ImgstatMeasured *measured);
+    /* NULL, or called as `page` is: a warning of the job's file. */
+    void (*warned)(void *context, size_t job, const char *sentence);
+    /* NULL, or called as `page` is: the CPU measures the job from its start, and what was reported
+     * of it is void. */
+    void (*restarted)(void *context, size_t job);
+    /* NULL, or called for every job in ascending order on the calling thread, after all its pages;
+     * false: stop. result and message are those of the first failure. */
+    bool (*progress)(void *context, const ImgstatDone *done);
+    void *context;
+} ImgstatMeasureBatch;
+
+/* Measures files, several at a time. A job that fails does not stop the others and is no error
+ * here; a device that cannot be opened is. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_batch_measure(const ImgstatMeasureBatch *batch,
+                                                                   const ImgstatJob *jobs, size_t n,
+                                                                   ImgstatError *err);
 
 /* Transforms files, several at a time. A job that fails does not stop the others and is no error
  * here: progress tells. Inputs are never changed, unless a job names one as its output. */

@@ -419,8 +419,6 @@ static void close_resources(CudaDevice *device)
     cuda_apply_close(device);
     free_device(&device->state);
     free_device(&device->scratch);
-    free_device(&device->windows);
-    free(device->search);
     free_device(&device->sort);
     free(device->sorting);
     free_device(&device->aligned);
@@ -523,9 +521,6 @@ const DeviceOps cuda_device_ops = {
     .count_digits = cuda_count_digits,
     .count_range = cuda_count_range,
     .gather = cuda_gather,
-    .windows_begin = cuda_windows_begin,
-    .windows_add = cuda_windows_add,
-    .windows_end = cuda_windows_end,
     .sort_begin = cuda_sort_begin,
     .sort_add = cuda_sort_add,
     .sort_end = cuda_sort_end,

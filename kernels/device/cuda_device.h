@@ -111,8 +111,6 @@ typedef struct CudaDevice {
     CudaBuffer state; /* per image and channel; all zero between launches */
     CudaBuffer
         scratch; /* tables, counters and keys of count_*, gather and central; tiles of scan */
-    CudaBuffer windows; /* counters of windows_begin to windows_end */
-    void *search;       /* what ranks/windows.cu keeps between them, or NULL */
     CudaBuffer sort;    /* keys of sort_begin to sort_end */
     void *sorting;      /* what ranks/sort.cu keeps between them, or NULL */
     CudaBuffer host;    /* pinned: results on their way to the caller */
@@ -265,10 +263,6 @@ ImgstatResult cuda_count_range(Device *device, const ImagePro *image, RangeCount
                                ImgstatError *err);
 ImgstatResult cuda_gather(Device *device, const ImagePro *image, KeyGather *gathers, size_t n,
                           ImgstatError *err);
-ImgstatResult cuda_windows_begin(Device *device, ImgstatSample sample, uint16_t channels,
-                                 const KeyWindow *windows, size_t n, ImgstatError *err);
-ImgstatResult cuda_windows_add(Device *device, const ImagePro *image, ImgstatError *err);
-ImgstatResult cuda_windows_end(Device *device, KeyWindow *windows, size_t n, ImgstatError *err);
 ImgstatResult cuda_sort_begin(Device *device, ImgstatSample sample, uint64_t n, bool *sorts,
                               ImgstatError *err);
 ImgstatResult cuda_sort_add(Device *device, const ImagePro *image, uint16_t channel,

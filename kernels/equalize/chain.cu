@@ -204,11 +204,11 @@ ImgstatResult cuda_transform_create(Device *base, const ImgstatMethod *method,
     t->device = device;
     t->shape = *shape;
     t->pixels = pixels;
-    const bool cut = method->transform == IMGSTAT_PERCENTILE;
+    const Clip clip = transfer_clip_of(method);
     t->finish.joint = mode == IMGSTAT_JOINT;
     t->finish.equalize = method->transform == IMGSTAT_EQUALIZE;
-    t->finish.nano_lo = cut ? clip_nano(method->has_clip ? method->clip_lo : transfer_clip) : 0;
-    t->finish.nano_hi = cut ? clip_nano(method->has_clip ? method->clip_hi : transfer_clip) : 0;
+    t->finish.nano_lo = clip_nano(clip.lo);
+    t->finish.nano_hi = clip_nano(clip.hi);
     const ImgstatResult res = lay_out(t, like, err);
     transfer_destroy(like);
     if (res != IMGSTAT_OK) {

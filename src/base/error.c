@@ -45,36 +45,60 @@ enum {
     HEAD_BYTES = MESSAGE_BYTES - sizeof ELLIPSIS - TAIL_BYTES
 };
 
+/* What stands for the character at `at`, and its bytes; returns the bytes of the character. */
+static size_t printable(const unsigned char *at, bool mask_controls, const void **piece,
+                        size_t *bytes)
+{
+    uint32_t point;
+    const size_t n = utf8_decode(at, &point);
+    *piece = at;
+    *bytes = n;
+    if (point == UTF8_INVALID) {
+        *piece = UTF8_REPLACEMENT;
+        *bytes = strlen(UTF8_REPLACEMENT);
+    } else if (mask_controls && utf8_is_control(point)) {
+        *piece = "?";
+        *bytes = 1;
+    }
+    return n;
+}
+
 /* Masks text and returns its length then. Of that text, to (unless NULL) gets what lies before head
  * and from tail on, with an ellipsis for what is between. */
 static size_t mask(const char *text, char *to, size_t head, size_t tail)
 {
     const unsigned char *at = (const unsigned char *)text;
-    size_t length = 0;
+    size_t length = 0, bytes;
+    const void *piece;
     bool left_out = false;
-    while (*at) {
-        uint32_t point;
-        const size_t n = utf8_decode(at, &point);
-        const void *piece = at;
-        size_t bytes = n;
-        if (point == UTF8_INVALID) {
-            piece = UTF8_REPLACEMENT;
-            bytes = strlen(UTF8_REPLACEMENT);
-        } else if (utf8_is_control(point)) {
-            piece = "?";
-            bytes = 1;
-        }
+    for (; *at; length += bytes) {
+        at += printable(at, true, &piece, &bytes);
         const bool kept = length + bytes <= head || length >= tail;
         if (to && !kept && !left_out)
             to = stpcpy(to, ELLIPSIS);
         left_out = left_out || !kept;
         if (to && kept)
             to = mempcpy(to, piece, bytes);
-        length += bytes;
-        at += n;
     }
     if (to)
         *to = '\0';
+    return length;
+}
+
+size_t imgstat_text_utf8(const char *text, bool mask_controls, char *out, size_t capacity)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    size_t length = 0, end = 0, bytes;
+    const void *piece;
+    for (; *at; length += bytes) {
+        at += printable(at, mask_controls, &piece, &bytes);
+        if (end == length && length + bytes < capacity) {
+            memcpy(out + length, piece, bytes);
+            end += bytes;
+        }
+    }
+    if (capacity > 0)
+        out[end] = '\0';
     return length;
 }
 

@@ -2,6 +2,8 @@
 /* sample.c: names and sizes of sample types; values to order keys and back. */
 #include "base/sample.h"
 
+#include "base/half.h"
+
 const char *imgstat_sample_name(ImgstatSample sample)
 {
     static const char *const name[] = {"u8",  "i8",  "u16", "i16", "f16", "u32",
@@ -21,41 +23,10 @@ double imgstat_value_double(ImgstatValue value)
     return sample_is_signed(value.sample) ? (double)value.as.i : (double)value.as.u;
 }
 
-static double half_to_double(uint32_t raw)
-{
-    const int exponent = (int)(raw >> 10 & 31);
-    const double fraction = (double)(raw & 1023);
-    double magnitude;
-    if (exponent == 31)
-        magnitude = (raw & 1023) ? (double)NAN : (double)INFINITY;
-    else if (exponent == 0)
-        magnitude = ldexp(fraction, -24);
-    else
-        magnitude = ldexp(fraction + 1024, exponent - 25);
-    return (raw & 0x8000) ? -magnitude : magnitude;
-}
-
-/* To nearest, ties to even. x is no NaN. */
-static uint32_t half_from_double(double x)
-{
-    const uint32_t sign = signbit(x) ? 0x8000u : 0;
-    const double magnitude = fabs(x);
-    if (magnitude >= 65520) /* halfway between the largest half and what would follow */
-        return sign | 0x7C00u;
-    if (magnitude < ldexp(1, -14)) {
-        /* The steps of subnormals, 2^-24; 1024 of them are the smallest normal, as its bits are. */
-        return sign | (uint32_t)nearbyint(ldexp(magnitude, 24));
-    }
-    int exponent;
-    const double fraction = frexp(magnitude, &exponent);                /* [0.5, 1) */
-    const uint32_t steps = (uint32_t)nearbyint(ldexp(fraction, 11));    /* 1024..2048 */
-    return sign | (((uint32_t)(exponent + 14) << 10) + (steps - 1024)); /* 2048 carries rightly */
-}
-
 static double float_of_raw(ImgstatSample s, uint64_t raw)
 {
     if (s == IMGSTAT_F16)
-        return half_to_double((uint32_t)raw);
+        return half_value((uint32_t)raw);
     if (s == IMGSTAT_F32) {
         const uint32_t bits = (uint32_t)raw;
         float f;
@@ -71,7 +42,7 @@ static double float_of_raw(ImgstatSample s, uint64_t raw)
 static uint64_t raw_of_float(ImgstatSample s, double x)
 {
     if (s == IMGSTAT_F16)
-        return half_from_double(x);
+        return half_raw(x);
     if (s == IMGSTAT_F32) {
         const float f = (float)x;
         uint32_t bits;

@@ -133,8 +133,8 @@ ImgstatResult jobs_open(const Jobs *jobs, size_t index, Outcome *outcome, Imgsta
     if (jobs->n - index > jobs->n_workers) /* what is taken when this one is done, about */
         (void)advise_soon(jobs->job[index + jobs->n_workers].input, ADVISE_BYTES);
     IMGSTAT_TRY(file_open(job->input, &how, &jobs->cancel, out, err));
-    (*out)->decoder->threads = jobs->threads;
-    const ImgstatResult res = imgstat_file_page(*out, job->has_page ? job->page : 0, NULL, err);
+    const DecodeOptions options = {.threads = jobs->threads};
+    const ImgstatResult res = file_select(*out, job->has_page ? job->page : 0, &options, err);
     if (res != IMGSTAT_OK) {
         imgstat_file_close(*out);
         *out = NULL;
@@ -213,15 +213,15 @@ ImgstatResult jobs_enter(Jobs *jobs, TransformWorker *worker, size_t index, Imgs
     Decoder *const decoder = file->decoder;
     uint64_t needed;
     IMGSTAT_TRY(file_memory(&jobs->pipeline, job, file, &needed, err));
-    while (needed > jobs->pipeline.memory && decoder->threads > 1) {
-        decoder->threads /= 2;
-        IMGSTAT_TRY(imgstat_file_page(file, decoder->page.page, NULL, err));
+    while (needed > jobs->pipeline.memory && decoder->options.threads > 1) {
+        const DecodeOptions fewer = {.threads = decoder->options.threads / 2};
+        IMGSTAT_TRY(file_select(file, decoder->page.page, &fewer, err));
         IMGSTAT_TRY(file_memory(&jobs->pipeline, job, file, &needed, err));
     }
     if (needed > jobs->pipeline.memory)
         return does_not_fit(jobs, job, file, needed, err);
     take_share(jobs, worker, needed);
-    worker_use_threads(worker, decoder->threads);
+    worker_use_threads(worker, decoder->options.threads);
     return IMGSTAT_OK;
 }
 

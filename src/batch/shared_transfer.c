@@ -160,11 +160,11 @@ static ImgstatResult read_files(void *context, const ReadRequest *pass, ImgstatE
 static ImgstatResult finish(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
 {
     Together t = {.jobs = jobs, .survey = jobs->survey, .worker = worker};
-    const PixelSource reader = {.read = read_files,
-                                .context = &t,
-                                .threads = worker->device->threads,
-                                .scratch = worker->device->scratch,
-                                .sorter = worker->device};
+    const FurtherReads reader = {.read = read_files,
+                                 .context = &t,
+                                 .threads = worker->device->threads,
+                                 .cache = worker->device->scratch,
+                                 .sorter = worker->device};
     const TransferShape *const shape = &jobs->survey->shape;
     const MatchReference *reference = NULL;
     if (!jobs->survey->record)

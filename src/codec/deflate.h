@@ -15,8 +15,6 @@ typedef struct Deflater Deflater;
  * where memory runs out. */
 Deflater *deflater_create(int level, bool fast);
 void deflater_destroy(Deflater *deflater); /* accepts NULL */
-/* What one holds, about, but for what grows with the pieces, and then is smaller than one. */
-size_t deflater_bytes(int level, bool fast);
 
 /* Deflaters that are not in use, kept from file to file. Threads may share them. */
 typedef struct Deflaters Deflaters;

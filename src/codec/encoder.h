@@ -68,9 +68,6 @@ typedef struct EncodeFormat {
     /* Completes the file's bytes, not the Output. Does not free the encoder. */
     ImgstatResult (*finish)(Encoder *encoder, ImgstatError *err);
     void (*discard)(Encoder *encoder); /* frees the encoder, finished or not; accepts NULL */
-    /* What an encoder holds of a page like that of `like`, in samples of that type, and for
-     * compressing it, about; beyond what the decoder holds. */
-    uint64_t (*bytes)(const EncodeOptions *how, const Decoder *like, ImgstatSample sample);
 } EncodeFormat;
 
 extern const EncodeFormat png_format, tiff_format;

@@ -26,7 +26,7 @@ static ImgstatResult find_codec(const Source *source, const Codec **out, Imgstat
 }
 
 /* What decodes faster must give what libpng and libtiff alone give: tests compare the two. */
-static DecodeMode wanted_way(void)
+static DecodeMode wanted_mode(void)
 {
     const char *const wanted = getenv("IMGSTAT_DECODE");
     if (wanted && strcmp(wanted, "plain") == 0)
@@ -49,9 +49,7 @@ ImgstatResult file_open(const char *path, const ImgstatOpen *how, const Cancel *
     if (res == IMGSTAT_OK)
         res = find_codec(file->source, &codec, err);
     if (res == IMGSTAT_OK)
-        res = codec->open(file->source, &full, &file->decoder, err);
-    if (res == IMGSTAT_OK)
-        file->decoder->way = wanted_way();
+        res = decoder_open(codec, file->source, &full, wanted_mode(), &file->decoder, err);
     if (res != IMGSTAT_OK) {
         imgstat_file_close(file);
         return res;
@@ -73,8 +71,7 @@ void imgstat_file_close(ImgstatFile *file)
 {
     if (!file)
         return;
-    if (file->decoder)
-        file->decoder->codec->close(file->decoder);
+    decoder_close(file->decoder);
     source_close(file->source);
     free(file);
 }
@@ -84,13 +81,14 @@ uint32_t imgstat_file_pages(const ImgstatFile *file)
     return file->decoder->page.pages;
 }
 
-ImgstatResult file_select(ImgstatFile *file, uint32_t page, ImgstatError *err)
+ImgstatResult file_select(ImgstatFile *file, uint32_t page, const DecodeOptions *options,
+                          ImgstatError *err)
 {
     Decoder *const decoder = file->decoder;
     if (page >= decoder->page.pages)
         return error_set(err, IMGSTAT_ERR_ARG, "%s: has no page %u; it has %u, counted from 0",
                          decoder->source->name, page, decoder->page.pages);
-    const ImgstatResult res = decoder->codec->select(decoder, page, err);
+    const ImgstatResult res = decoder_select(decoder, page, options, err);
     return decoder->page.pages > 1 ? error_page(err, res, decoder->source->name, page) : res;
 }
 
@@ -98,7 +96,9 @@ ImgstatResult imgstat_file_page(ImgstatFile *file, uint32_t page, ImgstatPage *o
                                 ImgstatError *err)
 {
     IMGSTAT_TRY(error_if_null(file, __func__, err));
-    IMGSTAT_TRY(file_select(file, page, err));
+    DecodeOptions options = file->decoder->options;
+    options.planes = false;
+    IMGSTAT_TRY(file_select(file, page, &options, err));
     if (out)
         *out = file->decoder->page;
     return IMGSTAT_OK;
@@ -130,13 +130,7 @@ ImgstatResult imgstat_file_read(ImgstatFile *file, ImagePro *image, ImgstatError
         return error_set(err, IMGSTAT_ERR_ARG, "%s: %u rows asked for where %u are left", name,
                          image->height, page->height - decoder->next_row);
     const uint32_t first = decoder->next_row;
-    const ImgstatResult res =
-        decoder->codec->read_rows(decoder, image->host, image->pitch, image->height, err);
-    if (res != IMGSTAT_OK) {
-        decoder->channel_names =
-            NULL; /* the decoder's state is lost until a page is selected anew */
-        return res;
-    }
+    IMGSTAT_TRY(decoder_read_rows(decoder, image->host, image->pitch, image->height, err));
     image->first_row = first;
     if (page->has_nodata)
         imgstat_image_set_nodata(image, page->nodata);

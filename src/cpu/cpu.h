@@ -55,7 +55,6 @@ typedef struct CpuThread {
     CpuExtrema *extrema; /* a channel each */
     uint32_t *counts;    /* laid out by CpuCounting */
     LoopChoice choice;   /* how the image is counted */
-    CandidateKeys *aside; /* of all threads; NULL: none */
     void *scratch;        /* CPU_SCRATCH bytes on a 64-byte boundary, for the loop that runs */
 } CpuThread;
 
@@ -64,8 +63,6 @@ typedef struct CpuMemory {
     void *memory;
     size_t bytes;
 } CpuMemory;
-
-typedef struct CpuWindows CpuWindows;
 
 typedef struct CpuDevice {
     Device base;
@@ -78,7 +75,6 @@ typedef struct CpuDevice {
     CpuMemory *tallies;
     CpuMemory *counts;      /* all zero between calls */
     CpuMemory plan;         /* of the tasks of a call */
-    CpuWindows *windows;    /* between windows_begin and windows_end */
     ImgstatDeviceInfo info; /* asking the processor takes long in a virtual machine */
 } CpuDevice;
 
@@ -117,13 +113,6 @@ void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *r
                       CpuCounting counting);
 void cpu_extrema_end(CpuThread *thread, const ImagePro *image);
 
-/* Sets aside what is wanted of n <= 2^14 valid wide samples at x, `channels` interleaved. */
-void cpu_aside_samples(CandidateKeys *aside, const CpuLoops *loops, ImgstatSample sample,
-                       const unsigned char *x, size_t n, unsigned channels, void *scratch);
-/* The same for keys of valid samples of one of the channels. */
-void cpu_aside_keys(CandidateKeys *aside, uint16_t channels, uint16_t channel, const uint64_t *keys,
-                    size_t n);
-
 /* cpu/apply.c: calls use for slices of rows of both images by all threads; the first error. */
 typedef ImgstatResult CpuSlice(const void *context, const ImagePro *from, ImagePro *to,
                                ImgstatError *err);
@@ -141,10 +130,6 @@ ImgstatResult cpu_count_range(Device *device, const ImagePro *image, RangeCount 
                               ImgstatError *err);
 ImgstatResult cpu_gather(Device *device, const ImagePro *image, KeyGather *gathers, size_t n,
                          ImgstatError *err);
-ImgstatResult cpu_windows_begin(Device *device, ImgstatSample sample, uint16_t channels,
-                                const KeyWindow *windows, size_t n, ImgstatError *err);
-ImgstatResult cpu_windows_add(Device *device, const ImagePro *image, ImgstatError *err);
-ImgstatResult cpu_windows_end(Device *device, KeyWindow *windows, size_t n, ImgstatError *err);
 ImgstatResult cpu_central(Device *device, const ImagePro *image, const double *center, Central *out,
                           ImgstatError *err);
 ImgstatResult cpu_apply(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,

@@ -197,7 +197,6 @@ static void cpu_close(Device *base)
         cpu_memory_release(&device->counts[t]);
         free(device->thread[t].scratch);
     }
-    (void)(cpu_windows_end(base, NULL, 0, NULL) == IMGSTAT_OK); /* cannot fail */
     free(device->plan.memory);
     free(device->tallies);
     free(device->counts);
@@ -440,9 +439,6 @@ const DeviceOps cpu_device_ops = {
     .count_digits = cpu_count_digits,
     .count_range = cpu_count_range,
     .gather = cpu_gather,
-    .windows_begin = cpu_windows_begin,
-    .windows_add = cpu_windows_add,
-    .windows_end = cpu_windows_end,
     .sort_begin = cpu_sort_begin,
     .sort_add = cpu_sort_add,
     .sort_end = cpu_sort_end,

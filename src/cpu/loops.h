@@ -31,8 +31,6 @@ enum { LOOP_LOW_TABLES = 4 };
  * channels: whole cache lines. */
 enum { LOOP_SUMS = 64, LOOP_SUMS_ROW = LOOP_SUMS + 16 };
 
-enum { PART_PAST = 16 };
-
 /* Pairs of interleaved bytes repeat their channels after so many: pair i is counted in table i %
  * them.
  */
@@ -103,11 +101,6 @@ typedef struct CpuLoops {
                   const uint64_t *nodata, LoopPiece *out);
     /* Leading 16 bits of the keys of wide samples. */
     void (*leading)(ImgstatSample sample, const void *x, size_t n, uint16_t *out);
-    /* Of valid wide samples: counts those whose keys are below lo[channel], and packs the positions
-     * of those from lo[channel] to hi[channel]; n <= 65536; returns how many. May write PART_PAST
-     * further positions. Keys from lo to hi are of the type; lo > hi: none. */
-    size_t (*part)(ImgstatSample sample, const void *x, size_t n, unsigned channels,
-                   const uint64_t *lo, const uint64_t *hi, uint64_t *below, uint16_t *at);
     /* Counts n 16-bit words; notes in choice->crowded if more than the first of low tables are
      * used. */
     void (*count_words)(const void *x, size_t n, unsigned channels, const LoopWords *to,

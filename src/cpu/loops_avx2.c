@@ -64,104 +64,6 @@ __attribute__((target("avx2,bmi,bmi2"))) static void leading(ImgstatSample sampl
     leading_any(sample, x, n, out);
 }
 
-/* Which of 8 samples of 32 bits are below and up to the bounds. */
-LOOP_AVX2 __m256i part_8(ImgstatSample sample, __m256i raw, __m256i first, __m256i last,
-                         __m256i *below)
-{
-    if (sample == IMGSTAT_F32) { /* as values: they are finite, and -0 is +0 */
-        const __m256 value = _mm256_castsi256_ps(raw);
-        *below = _mm256_castps_si256(_mm256_cmp_ps(value, _mm256_castsi256_ps(first), _CMP_LT_OQ));
-        return _mm256_castps_si256(_mm256_cmp_ps(value, _mm256_castsi256_ps(last), _CMP_LE_OQ));
-    }
-    const __m256i sign = _mm256_set1_epi32(sample == IMGSTAT_I32 ? INT32_MIN : 0);
-    const __m256i key = _mm256_xor_si256(raw, sign), ones = _mm256_set1_epi32(-1);
-    *below = _mm256_xor_si256(_mm256_cmpeq_epi32(_mm256_max_epu32(key, first), key), ones);
-    return _mm256_cmpeq_epi32(_mm256_min_epu32(key, last), key);
-}
-
-/* part_any for samples of 32 bits: as many vectors as there are channels take turns. */
-LOOP_AVX2 size_t part_packed(ImgstatSample sample, const Mem32 *x, size_t n, unsigned channels,
-                             const uint64_t *lo, const uint64_t *hi, uint64_t *below, uint16_t *at)
-{
-    enum { LANES = 8 };
-    const size_t group = LANES * (size_t)channels, whole = n - n % group;
-    uint32_t bounds[2][LANES * LOOP_CHANNELS], under[LANES * LOOP_CHANNELS];
-    __m256i first[LOOP_CHANNELS], last[LOOP_CHANNELS], less[LOOP_CHANNELS];
-    size_t found = 0;
-    for (size_t j = 0; j < group; j++) {
-        bounds[0][j] = part_from(sample, lo[j % channels]);
-        bounds[1][j] = part_upto(sample, hi[j % channels]);
-    }
-#pragma GCC unroll 4
-    for (unsigned v = 0; v < channels; v++) {
-        first[v] = _mm256_loadu_si256((const __m256i *)(const void *)(bounds[0] + v * LANES));
-        last[v] = _mm256_loadu_si256((const __m256i *)(const void *)(bounds[1] + v * LANES));
-        less[v] = _mm256_setzero_si256(); /* minus how many are below */
-    }
-    for (size_t i = 0; i < whole; i += group) {
-#pragma GCC unroll 4
-        for (unsigned v = 0; v < channels; v++) {
-            const void *const eight = x + i + v * LANES;
-            __m256i below_8;
-            const __m256i upto = part_8(sample, _mm256_loadu_si256((const __m256i *)eight),
-                                        first[v], last[v], &below_8);
-            unsigned wanted = (unsigned)_mm256_movemask_ps(
-                _mm256_castsi256_ps(_mm256_andnot_si256(below_8, upto)));
-            less[v] = _mm256_add_epi32(less[v], below_8);
-            for (; wanted != 0; wanted = _blsr_u32(wanted))
-                at[found++] = (uint16_t)(i + v * LANES + _tzcnt_u32(wanted));
-        }
-    }
-#pragma GCC unroll 4
-    for (unsigned v = 0; v < channels; v++)
-        _mm256_storeu_si256((__m256i *)(void *)(under + v * LANES), less[v]);
-    for (unsigned c = 0; c < channels; c++) {
-        below[c] = 0;
-        for (size_t j = c; j < group; j += channels)
-            below[c] += 0u - under[j];
-    }
-    for (size_t i = whole; i < n; i++) {
-        const unsigned c = (unsigned)(i % channels);
-        const uint32_t key = key32(sample, x[i]);
-        below[c] += key < lo[c];
-        at[found] = (uint16_t)i;
-        found += key >= lo[c] && key <= hi[c];
-    }
-    return found;
-}
-
-LOOP_AVX2 size_t part_32(ImgstatSample sample, const Mem32 *x, size_t n, unsigned channels,
-                         const uint64_t *lo, const uint64_t *hi, uint64_t *below, uint16_t *at)
-{
-    switch (channels) {
-    case 1:
-        return part_packed(sample, x, n, 1, lo, hi, below, at);
-    case 2:
-        return part_packed(sample, x, n, 2, lo, hi, below, at);
-    case 3:
-        return part_packed(sample, x, n, 3, lo, hi, below, at);
-    default:
-        return part_packed(sample, x, n, 4, lo, hi, below, at);
-    }
-}
-
-__attribute__((target("avx2,bmi,bmi2"))) static size_t part(ImgstatSample sample, const void *x,
-                                                            size_t n, unsigned channels,
-                                                            const uint64_t *lo, const uint64_t *hi,
-                                                            uint64_t *below, uint16_t *at)
-{
-    switch (sample) {
-    case IMGSTAT_U32:
-        return part_32(IMGSTAT_U32, x, n, channels, lo, hi, below, at);
-    case IMGSTAT_I32:
-        return part_32(IMGSTAT_I32, x, n, channels, lo, hi, below, at);
-    case IMGSTAT_F32:
-        return part_32(IMGSTAT_F32, x, n, channels, lo, hi, below, at);
-    default:
-        return part_any(sample, x, n, channels, lo, hi, below, at);
-    }
-}
-
 __attribute__((target("avx2,bmi,bmi2"))) static void
 count_words(const void *x, size_t n, unsigned channels, const LoopWords *to, LoopChoice *choice)
 {
@@ -211,7 +113,6 @@ const CpuLoops cpu_loops_avx2 = {
     .sums32 = sums32,
     .piece = piece,
     .leading = leading,
-    .part = part,
     .count_words = count_words,
     .count_bytes = count_bytes,
     .select = select_keys,

@@ -82,110 +82,6 @@ LOOP_AVX512 __m512i keys_avx512(ImgstatSample sample, __m512i raw)
     return _mm512_mask_mov_epi32(_mm512_xor_si512(raw, flip), minus_zero, sign);
 }
 
-/* A vector of each channel's bounds in turn, and minus how many samples are below, a lane each. */
-typedef struct PartLanes {
-    __m512i lo, hi, below;
-} PartLanes;
-
-/* Parts the 16 samples at x + i that are there; the positions found move together in a register. */
-LOOP_AVX512 size_t part_16(ImgstatSample sample, const Mem32 *x, size_t i, __mmask16 there,
-                           PartLanes *lanes, uint16_t *at)
-{
-    const __m512i ramp = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    const __m512i raw = _mm512_maskz_loadu_epi32(there, x + i);
-    __mmask16 below, upto;
-    if (sample == IMGSTAT_F32) { /* as values: they are finite, and -0 is +0 */
-        const __m512 value = _mm512_castsi512_ps(raw);
-        below = _mm512_cmp_ps_mask(value, _mm512_castsi512_ps(lanes->lo), _CMP_LT_OQ);
-        upto = _mm512_cmp_ps_mask(value, _mm512_castsi512_ps(lanes->hi), _CMP_LE_OQ);
-    } else {
-        const __m512i key = keys_avx512(sample, raw);
-        below = _mm512_cmplt_epu32_mask(key, lanes->lo);
-        upto = _mm512_cmple_epu32_mask(key, lanes->hi);
-    }
-    if (there != 0xFFFF) {
-        below &= there;
-        upto &= there;
-    }
-    const __mmask16 wanted = _kandn_mask16(below, upto);
-    lanes->below = _mm512_mask_add_epi32(lanes->below, below, lanes->below, _mm512_set1_epi32(-1));
-    if (wanted == 0)
-        return 0;
-    const __m512i position = _mm512_add_epi32(ramp, _mm512_set1_epi32((int)i));
-    const __m512i packed = _mm512_maskz_compress_epi32(wanted, position);
-    _mm256_storeu_si256((__m256i *)(void *)at, _mm512_cvtepi32_epi16(packed));
-    return (size_t)_mm_popcnt_u32(wanted);
-}
-
-/* part_any for samples of 32 bits: as many vectors as there are channels take turns. */
-LOOP_AVX512 size_t part_packed(ImgstatSample sample, const Mem32 *x, size_t n, unsigned channels,
-                               const uint64_t *lo, const uint64_t *hi, uint64_t *below,
-                               uint16_t *at)
-{
-    enum { LANES = 16 };
-    uint32_t first[LANES * LOOP_CHANNELS], last[LANES * LOOP_CHANNELS];
-    PartLanes lanes[LOOP_CHANNELS];
-    size_t found = 0, i = 0;
-    for (size_t j = 0; j < LANES * (size_t)channels; j++) {
-        first[j] = part_from(sample, lo[j % channels]);
-        last[j] = part_upto(sample, hi[j % channels]);
-    }
-#pragma GCC unroll 4
-    for (unsigned v = 0; v < channels; v++)
-        lanes[v] = (PartLanes){_mm512_loadu_si512(first + v * LANES),
-                               _mm512_loadu_si512(last + v * LANES), _mm512_setzero_si512()};
-    for (; n - i >= LANES * (size_t)channels; i += LANES * (size_t)channels) {
-#pragma GCC unroll 4
-        for (unsigned v = 0; v < channels; v++)
-            found += part_16(sample, x, i + v * LANES, 0xFFFF, &lanes[v], at + found);
-    }
-#pragma GCC unroll 4
-    for (unsigned v = 0; v < channels; v++, i += LANES) {
-        const unsigned left = i < n ? (unsigned)least(n - i, LANES) : 0;
-        found += part_16(sample, x, i, (__mmask16)_bzhi_u32(0xFFFF, left), &lanes[v], at + found);
-    }
-#pragma GCC unroll 4
-    for (unsigned v = 0; v < channels; v++)
-        _mm512_storeu_si512(first + v * LANES, lanes[v].below);
-    for (unsigned c = 0; c < channels; c++) {
-        below[c] = 0;
-        for (size_t j = c; j < LANES * (size_t)channels; j += channels)
-            below[c] += 0u - first[j];
-    }
-    return found;
-}
-
-LOOP_AVX512 size_t part_32(ImgstatSample sample, const Mem32 *x, size_t n, unsigned channels,
-                           const uint64_t *lo, const uint64_t *hi, uint64_t *below, uint16_t *at)
-{
-    switch (channels) {
-    case 1:
-        return part_packed(sample, x, n, 1, lo, hi, below, at);
-    case 2:
-        return part_packed(sample, x, n, 2, lo, hi, below, at);
-    case 3:
-        return part_packed(sample, x, n, 3, lo, hi, below, at);
-    default:
-        return part_packed(sample, x, n, 4, lo, hi, below, at);
-    }
-}
-
-__attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,popcnt"))) static size_t
-part(ImgstatSample sample, const void *x, size_t n, unsigned channels, const uint64_t *lo,
-     const uint64_t *hi, uint64_t *below, uint16_t *at)
-{
-    switch (sample) {
-    case IMGSTAT_U32:
-        return part_32(IMGSTAT_U32, x, n, channels, lo, hi, below, at);
-    case IMGSTAT_I32:
-        return part_32(IMGSTAT_I32, x, n, channels, lo, hi, below, at);
-    case IMGSTAT_F32:
-        return part_32(IMGSTAT_F32, x, n, channels, lo, hi, below, at);
-    default:
-        return part_any(sample, x, n, channels, lo, hi, below, at);
-    }
-}
-
 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static void
 count_words(const void *x, size_t n, unsigned channels, const LoopWords *to, LoopChoice *choice)
 {
@@ -290,7 +186,6 @@ const CpuLoops cpu_loops_avx512 = {
     .sums32 = sums32,
     .piece = piece,
     .leading = leading,
-    .part = part,
     .count_words = count_words,
     .count_bytes = count_bytes,
     .select = select_keys,

@@ -24,12 +24,6 @@ static void leading(ImgstatSample sample, const void *x, size_t n, uint16_t *out
     leading_any(sample, x, n, out);
 }
 
-static size_t part(ImgstatSample sample, const void *x, size_t n, unsigned channels,
-                   const uint64_t *lo, const uint64_t *hi, uint64_t *below, uint16_t *at)
-{
-    return part_any(sample, x, n, channels, lo, hi, below, at);
-}
-
 static void count_words(const void *x, size_t n, unsigned channels, const LoopWords *to,
                         LoopChoice *choice)
 {
@@ -71,7 +65,6 @@ const CpuLoops cpu_loops_portable = {
     .sums32 = sums32,
     .piece = piece,
     .leading = leading,
-    .part = part,
     .count_words = count_words,
     .count_bytes = count_bytes,
     .select = select_keys,

@@ -231,7 +231,6 @@ static void measure_task(void *context, size_t task, unsigned number)
         adopt(thread, i, image->channels);
     }
     thread->pending += pixels;
-    thread->aside = plan->device->base.aside;
     cpu_measure_rect(plan->device->loops, thread, &rect, counting_of(plan, i));
     if (rect.image != image || grid.segments > 1) /* else the pixels stay, and bands follow */
         cpu_extrema_end(thread, image);
@@ -337,11 +336,7 @@ ImgstatResult cpu_measure(Device *base, const ImagePro *images, const DeviceReco
             tasks += (size_t)grid.segments * grid.bands;
     }
     plan.first_task[n] = tasks;
-    if (device->base.source && device->base.source->in_order)
-        for (size_t task = 0; task < tasks; task++)
-            measure_task(&plan, task, 0);
-    else
-        thread_pool_run(device->pool, tasks, measure_task, &plan);
+    thread_pool_run(device->pool, tasks, measure_task, &plan);
     for (unsigned t = 0; t < thread_pool_threads(device->pool); t++)
         flush(&plan, &device->thread[t]);
     for (size_t i = 0; i < n; i++)

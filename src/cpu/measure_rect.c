@@ -29,8 +29,6 @@ typedef struct Target {
     LoopChoice *choice;
     unsigned char *planar; /* samples of one channel: a chunk */
     uint16_t *leading;     /* of a chunk */
-    CandidateKeys *aside;  /* NULL: nothing is set aside */
-    void *spare;           /* half of the scratch, for that */
 } Target;
 
 CpuCounting cpu_counting(const ImagePro *image, bool bins)
@@ -259,23 +257,6 @@ static void sums64(bool is_signed, const unsigned char *x, size_t n, size_t stri
     *max = hi;
 }
 
-/* What is wanted of n valid samples that begin with channel `first`; channels of them are
- * interleaved. */
-static void set_aside(const Target *to, const unsigned char *x, size_t n, unsigned channels,
-                      uint16_t first)
-{
-    const ImagePro *image = to->image;
-    const size_t bytes = sample_bits(image->sample) / 8;
-    uint64_t *keys = to->spare;
-    if (channels == image->channels) {
-        cpu_aside_samples(to->aside, to->loops, image->sample, x, n, channels, to->spare);
-        return;
-    }
-    for (size_t i = 0; i < n; i++) /* one of several channels, taken apart */
-        keys[i] = sample_key(image->sample, cpu_load(x + i * bytes, bytes));
-    cpu_aside_keys(to->aside, image->channels, first, keys, n);
-}
-
 /* The counters of channels from `first` on. */
 static LoopWords words_from(const Target *to, uint16_t first)
 {
@@ -359,8 +340,6 @@ static void add_chunk(const Target *to, const CpuRun *run, const unsigned char *
     for (unsigned c = 0; c < channels; c++)
         add_extrema(to, run, (uint16_t)(first + c), min[c], max[c]);
     count(to, x, n, channels, first);
-    if (to->aside)
-        set_aside(to, x, n, channels, first);
 }
 
 /* Packs the samples of a channel that are not masked and, of wide types, not nodata; adds up the
@@ -439,7 +418,7 @@ static void add_mixed_piece(const Target *to, const CpuRun *run, uint16_t channe
     const uint64_t ninf = sample_key_infinity(sample, true),
                    pinf = sample_key_infinity(sample, false);
     Tally *tally = &to->tally[channel];
-    uint64_t min = UINT64_MAX, max = 0, pivot_raw = 0, *const keys = to->spare;
+    uint64_t min = UINT64_MAX, max = 0, pivot_raw = 0;
     uint32_t valid = 0;
 
     for (size_t i = 0; i < run->n; i++, at += stride) {
@@ -458,7 +437,6 @@ static void add_mixed_piece(const Target *to, const CpuRun *run, uint16_t channe
             max = key > max ? key : max;
             if (to->counting == COUNT_LEADING)
                 to->words.wide[channel * (size_t)LOOP_TABLE + (key >> (8 * bytes - 16))]++;
-            keys[valid - 1] = key;
         } else if (key == pinf) {
             tally->pinf++;
         } else if (key == ninf) {
@@ -475,8 +453,6 @@ static void add_mixed_piece(const Target *to, const CpuRun *run, uint16_t channe
     to->loops->piece(sample, to->planar, run->n, 1, NULL, &piece);
     piece_add(tally, valid, piece.pivot, piece.d, piece.q);
     add_extrema(to, run, channel, min, max);
-    if (to->aside)
-        cpu_aside_keys(to->aside, image->channels, channel, keys, valid);
 }
 
 static void add_floats(const Target *to, const CpuRun *run)
@@ -502,8 +478,6 @@ static void add_floats(const Target *to, const CpuRun *run)
         }
         if (whole)
             count(to, part.pixels, n * channels, (unsigned)channels, 0);
-        if (whole && to->aside)
-            set_aside(to, part.pixels, n * channels, (unsigned)channels, 0);
     }
 }
 
@@ -525,9 +499,7 @@ void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *r
                        .words = cpu_word_counters(thread->counts, image->channels),
                        .choice = &thread->choice,
                        .planar = scratch,
-                       .leading = (uint16_t *)(void *)(scratch + CPU_SCRATCH / 4),
-                       .aside = thread->aside,
-                       .spare = scratch + CPU_SCRATCH / 2};
+                       .leading = (uint16_t *)(void *)(scratch + CPU_SCRATCH / 4)};
     const uint32_t rows =
         packed && !floats ? rect->y1 - rect->y0 : 1; /* rows without gaps are one */
     for (uint32_t y = rect->y0; y < rect->y1; y += rows) {

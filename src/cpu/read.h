@@ -40,22 +40,4 @@ ImgstatResult cpu_counts_end(CpuRead *read, ImgstatError *err);
 /* cpu/read_moments.c */
 void cpu_central_rect(const CpuRead *read, const CpuRect *rect, unsigned thread);
 
-/* cpu/read_windows.c: samples become pieces, one of each channel with windows of each rectangle.
- * Those of a batch are counted while the next batch is made. */
-typedef struct CpuWindowsBatch {
-    size_t pieces;   /* at most so many; cpu_windows_piece is called once for each that is made, */
-    unsigned groups; /* and cpu_windows_count for each of these, on any threads */
-} CpuWindowsBatch;
-
-/* IMGSTAT_ERR_ARG for an image of other samples than the windows that were begun. */
-ImgstatResult cpu_windows_check(const CpuDevice *device, const ImagePro *image, ImgstatError *err);
-unsigned cpu_windows_channels(const CpuWindows *windows); /* with windows */
-/* A batch with room for `wanted` pieces, or as many as there can be; cpu_windows_made ends it. */
-CpuWindowsBatch cpu_windows_batch(CpuWindows *windows, size_t wanted);
-void cpu_windows_made(CpuWindows *windows, size_t pieces);
-/* Makes one piece; rect: NULL for one without samples. channel: of those with windows. */
-void cpu_windows_piece(const CpuDevice *device, const CpuRect *rect, unsigned channel, size_t piece,
-                       unsigned thread);
-void cpu_windows_count(CpuWindows *windows, unsigned group);
-
 #endif

@@ -9,7 +9,7 @@
 typedef struct ImgstatDevice Device;
 typedef struct ClahePage ClahePage; /* transform/clahe_page.h */
 struct TransferShape;               /* transfer.h */
-struct RankKnot;                    /* transfer.h */
+struct RankKnot;                    /* record/quantile_table.h */
 struct ReadRequest;                 /* device/read_request.h */
 
 /* A method for images of one kind, with all the memory that a device takes for it. */
@@ -43,19 +43,7 @@ typedef struct KeyGather {
     uint64_t *keys;  /* on the host */
     size_t capacity; /* the caller knows the count from bins; more is IMGSTAT_ERR_ARG */
     size_t n;        /* gathered so far; added to */
-    uint64_t below;  /* of a CandidateKeys: the valid samples with key < lo; added to */
 } KeyGather;
-
-/* Counting every key of a window of 32-bit keys: those of `channel` whose leading 16 bits are
- * `lead`, fewer than 2^32 valid samples. */
-typedef struct KeyWindow {
-    uint16_t channel, lead;
-    uint16_t digit; /* found: the other 16 bits of the smallest key with the largest count */
-    uint64_t count; /* found: that count; 0 without samples */
-} KeyWindow;
-
-/* Windows at a time: 240 MiB of counters at most. */
-enum { WINDOWS_MOST = 768 };
 
 /* One device. Every slot is mandatory. A device is used by one thread at a time. Work is ordered:
  * each call sees the results of the calls before it. alloc ... measure may return before they are
@@ -106,14 +94,6 @@ typedef struct DeviceOps {
                                  size_t n, ImgstatError *err);
     ImgstatResult (*gather)(Device *device, const ImagePro *image, KeyGather *gathers, size_t n,
                             ImgstatError *err);
-    /* windows_begin, then windows_add for each image or band, all of one 32-bit type and number of
-     * channels, then windows_end, which fills in what was found and gives the memory back.
-     * Other calls may come between. n <= WINDOWS_MOST. After a failure, or with NULL for windows,
-     * windows_end only gives back; it may be called without a begin then. */
-    ImgstatResult (*windows_begin)(Device *device, ImgstatSample sample, uint16_t channels,
-                                   const KeyWindow *windows, size_t n, ImgstatError *err);
-    ImgstatResult (*windows_add)(Device *device, const ImagePro *image, ImgstatError *err);
-    ImgstatResult (*windows_end)(Device *device, KeyWindow *windows, size_t n, ImgstatError *err);
     /* Order statistics of a wide type by a device that sorts in its own memory: sort_begin, then
      * sort_add for each image or band, which takes the valid keys of that channel, then sort_end,
      * which fills in how many it took, and, if they are n, the runs of equal keys that the ranks
@@ -187,16 +167,7 @@ typedef struct RowSource {
     const void *(*chunk)(void *context, unsigned thread, uint32_t x, uint32_t y, size_t *pitch);
     uint32_t chunk_width, chunk_height;
     void *context;
-    bool in_order; /* rows are asked for by thread 0 alone, down the image; measure only */
 } RowSource;
-
-/* Keys that the CPU's measure of such images sets aside: those that a further read would look for.
- * Rows of one gather a channel; lo > hi: none. At most LOOP_CHANNELS channels of wide samples. */
-typedef struct CandidateKeys {
-    KeyGather *gathers;
-    size_t n;  /* a multiple of the channels */
-    bool full; /* there was no room for some: they are of no value */
-} CandidateKeys;
 
 struct ImgstatDevice {
     const DeviceOps *ops; /* first member of each implementation's own struct */
@@ -204,7 +175,6 @@ struct ImgstatDevice {
     const RowSource *source; /* while a call has such images; else NULL */
     BufferCache
         *scratch; /* of the files that are read and written beside it, too; NULL: none is kept */
-    CandidateKeys *aside; /* while a call has such an image and sets keys aside; else NULL */
     size_t counter_bytes; /* of all threads, for further reads: else they share; 0: 64 MiB each */
 };
 

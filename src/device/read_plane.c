@@ -12,10 +12,10 @@ typedef struct List {
     size_t n, bytes;     /* items, bytes of each */
 } List;
 
-enum { LISTS = 4 };
+enum { LISTS = 3 };
 
 _Static_assert(offsetof(DigitCount, channel) == 0 && offsetof(RangeCount, channel) == 0 &&
-                   offsetof(KeyGather, channel) == 0 && offsetof(KeyWindow, channel) == 0,
+                   offsetof(KeyGather, channel) == 0,
                "items of all lists begin with their channel");
 
 static void lists_of(const ReadRequest *pass, List lists[LISTS])
@@ -23,7 +23,6 @@ static void lists_of(const ReadRequest *pass, List lists[LISTS])
     lists[0] = (List){(unsigned char *)pass->digits, pass->n_digits, sizeof *pass->digits};
     lists[1] = (List){(unsigned char *)pass->ranges, pass->n_ranges, sizeof *pass->ranges};
     lists[2] = (List){(unsigned char *)pass->gathers, pass->n_gathers, sizeof *pass->gathers};
-    lists[3] = (List){(unsigned char *)pass->windows, pass->n_windows, sizeof *pass->windows};
 }
 
 static void set_channel(unsigned char *item, uint16_t channel)
@@ -87,14 +86,12 @@ ImgstatResult pass_of_plane(const ReadRequest *whole, uint16_t channel, PlanePas
                               .ranges = place[1],
                               .n_ranges = n[1],
                               .gathers = place[2],
-                              .n_gathers = n[2],
-                              .windows = place[3],
-                              .n_windows = n[3]};
+                              .n_gathers = n[2]};
     if (whole->central) {
         out->pass.center = whole->center + channel;
         out->pass.central = whole->central + channel;
     }
-    out->empty = n[0] + n[1] + n[2] + n[3] == 0 && !whole->central;
+    out->empty = n[0] + n[1] + n[2] == 0 && !whole->central;
     return IMGSTAT_OK;
 }
 

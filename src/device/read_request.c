@@ -12,8 +12,6 @@ ImgstatResult read_in_turn(Device *device, const ImagePro *image, const ReadRequ
         IMGSTAT_TRY(ops->count_range(device, image, pass->ranges, pass->n_ranges, err));
     if (pass->n_gathers)
         IMGSTAT_TRY(ops->gather(device, image, pass->gathers, pass->n_gathers, err));
-    if (pass->n_windows)
-        IMGSTAT_TRY(ops->windows_add(device, image, err));
     if (pass->sort)
         IMGSTAT_TRY(ops->sort_add(device, image, *pass->sort, err));
     if (pass->central)

@@ -13,8 +13,6 @@ typedef struct ReadRequest {
     size_t n_ranges;
     KeyGather *gathers;
     size_t n_gathers;
-    KeyWindow *windows; /* of 32-bit samples; at most WINDOWS_MOST */
-    size_t n_windows;
     const uint16_t *sort; /* NULL, or the channel whose keys sort_add takes */
     const double *center; /* with central: one a channel */
     Central *central;     /* NULL: not asked for */
@@ -34,16 +32,15 @@ ImgstatResult pass_of_plane(const ReadRequest *whole, uint16_t channel, PlanePas
                             ImgstatError *err);
 void pass_of_plane_end(PlanePass *plane);
 
-/* Reads all pixels once: of an image, of a file's page band by band, or of a set of images. */
-typedef struct PixelSource {
-    ImgstatResult (*read)(void *context, const ReadRequest *pass, ImgstatError *err);
+/* How the pixels that a record was made from are read again. */
+typedef struct FurtherReads {
+    /* Reads all of them once: an image, a file's page band by band, or many images. */
+    ImgstatResult (*read)(void *context, const ReadRequest *request, ImgstatError *err);
     void *context;
-    unsigned threads;     /* to sort with what was read; 0: one */
-    BufferCache *scratch; /* where memory for what is found comes from */
-    Device *sorter;       /* NULL, or the device that reads, which may sort, too */
-    const struct Guess
-        *guess; /* NULL, or one that holds all order statistics (measure/percentile_estimate.h) */
-} PixelSource;
+    unsigned threads;   /* that sort the keys that were read; 0: one */
+    BufferCache *cache; /* where memory for what is found comes from */
+    Device *sorter;     /* NULL, or the device that reads and may sort */
+} FurtherReads;
 
 /* The slot `read` of a device that has nothing to gain from looking for all at once. */
 ImgstatResult read_in_turn(Device *device, const ImagePro *image, const ReadRequest *pass,

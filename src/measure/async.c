@@ -116,6 +116,6 @@ ImgstatResult imgstat_pending_record(ImgstatPending *pending, void *stream,
         return res;
     }
     record_finalize(record, pending->has_nodata, pending->nodata_key);
-    const PixelSource reader = {.read = read_nothing, .scratch = pending->device->scratch};
+    const FurtherReads reader = {.read = read_nothing, .cache = pending->device->scratch};
     return findings_create(record, pending->bits, how, reader, out, err);
 }

@@ -14,8 +14,8 @@ enum {
 
 typedef struct Fetching {
     const Decoder *decoder;
+    uint16_t plane;
     size_t row_bytes;
-    uint32_t every;     /* row n of the image is n * every + every / 2 of the page */
     BandMemory *memory; /* a thread each */
     unsigned threads;
     atomic_bool failed;
@@ -31,24 +31,12 @@ static bool reserve(BufferCache *scratch, BandMemory *memory, size_t bytes)
     return memory->memory != NULL;
 }
 
-static bool read_rows(const Fetching *f, uint32_t row, void *to, uint32_t rows)
-{
-    const Decoder *const decoder = f->decoder;
-    bool done = true;
-    if (f->every == 1)
-        return decoder->codec->read_at(decoder, row, to, rows);
-    for (uint32_t i = 0; done && i < rows; i++)
-        done = decoder->codec->read_at(decoder, (row + i) * f->every + f->every / 2,
-                                       (unsigned char *)to + i * f->row_bytes, 1);
-    return done;
-}
-
 static const void *fetch_rows(void *context, unsigned thread, uint32_t row, uint32_t rows)
 {
     Fetching *const f = context;
     if (!atomic_load(&f->failed) && thread < f->threads &&
-        reserve(f->decoder->scratch, &f->memory[thread], rows * f->row_bytes) &&
-        read_rows(f, row, f->memory[thread].memory, rows))
+        reserve(f->decoder->options.buffers, &f->memory[thread], rows * f->row_bytes) &&
+        f->decoder->codec->read_at(f->decoder, f->plane, row, f->memory[thread].memory, rows))
         return f->memory[thread].memory;
     atomic_store(&f->failed, true); /* the other threads need not go on */
     return NULL;
@@ -60,7 +48,7 @@ static const void *fetch_chunk(void *context, unsigned thread, uint32_t x, uint3
     Fetching *const f = context;
     const void *pixels = NULL;
     if (!atomic_load(&f->failed) && thread < f->threads)
-        pixels = f->decoder->codec->chunk_at(f->decoder, thread, x, y, pitch);
+        pixels = f->decoder->codec->tile_at(f->decoder, thread, f->plane, x, y, pitch);
     if (!pixels)
         atomic_store(&f->failed, true);
     return pixels;
@@ -70,7 +58,7 @@ bool bands_fetches(const Device *device, const Decoder *decoder)
 {
     const ImgstatPage *const page = &decoder->page;
     size_t row;
-    return decoder->anywhere && device->ops == &cpu_device_ops &&
+    return decoder->caps.random_rows && device->ops == &cpu_device_ops &&
            size_product(page->width, decoder_channels(decoder) * imgstat_sample_bytes(page->sample),
                         &row) &&
            row <= ROW_BYTES;
@@ -87,34 +75,33 @@ bool bands_chunks_begin(const Bands *bands)
     const Device *const device = bands->device;
     Decoder *const decoder = bands->decoder;
     return decoder && !bands->kept && !bands->unfetchable && device->ops == &cpu_device_ops &&
-           decoder->chunk_width > 0 && sample_is_narrow(decoder->page.sample) &&
-           (uint64_t)decoder->chunk_width * decoder->chunk_height <= CHUNK_PIXELS &&
-           decoder->codec->chunks_begin(decoder, device->threads);
+           decoder->caps.tile_width > 0 && sample_is_narrow(decoder->page.sample) &&
+           (uint64_t)decoder->caps.tile_width * decoder->caps.tile_height <= CHUNK_PIXELS &&
+           decoder->codec->tiles_begin(decoder, device->threads);
 }
 
 /* Rows where they only need reading, else what bands_chunks_begin began with. */
 static RowSource source_of(Fetching *fetching)
 {
     const Decoder *const decoder = fetching->decoder;
-    if (decoder->anywhere)
+    if (decoder->caps.random_rows)
         return (RowSource){.rows = fetch_rows, .context = fetching};
     return (RowSource){.chunk = fetch_chunk,
-                       .chunk_width = decoder->chunk_width,
-                       .chunk_height = decoder->chunk_height,
+                       .chunk_width = decoder->caps.tile_width,
+                       .chunk_height = decoder->caps.tile_height,
                        .context = fetching};
 }
 
-ImgstatResult bands_fetch(Bands *bands, uint32_t every, UseBand use, void *context, bool *complete,
+ImgstatResult bands_fetch(Bands *bands, UseBand use, void *context, bool *complete,
                           ImgstatError *err)
 {
     Device *const device = bands->device;
-    bands->decoder->plane = bands->plane;
     ImagePro page = bands->page;
     page.host = NULL;
-    page.height = bands->decoder->page.height / every;
+    page.height = bands->decoder->page.height;
     Fetching fetching = {.decoder = bands->decoder,
+                         .plane = bands->plane,
                          .row_bytes = page.pitch,
-                         .every = every,
                          .memory = calloc(device->threads, sizeof *fetching.memory),
                          .threads = device->threads};
     *complete = false;

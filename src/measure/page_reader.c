@@ -35,7 +35,7 @@ static bool row_bytes_of(const Decoder *decoder, size_t *out)
 
 static uint16_t planes_of(const Decoder *decoder)
 {
-    return decoder->planes ? decoder->planes : 1;
+    return decoder->caps.planes ? decoder->caps.planes : 1;
 }
 
 /* About BAND_BYTES in whole units of the decoder, even where one unit is larger: half units would
@@ -45,7 +45,7 @@ static uint32_t band_height(const Decoder *decoder, size_t row_bytes)
     const uint32_t height = decoder->page.height;
     if (row_bytes == 0)
         return height;
-    const uint64_t unit = decoder->band_rows ? decoder->band_rows : 1;
+    const uint64_t unit = decoder->caps.band_rows;
     const uint64_t wanted = BAND_BYTES / row_bytes;
     const uint64_t rows = wanted > unit ? wanted - wanted % unit : unit;
     return rows < height ? (uint32_t)rows : height;
@@ -74,8 +74,8 @@ static uint32_t buffer_height(const Bands *bands, size_t row_bytes)
     const uint32_t height = bands->decoder->page.height;
     if (bands->kept)
         return height;
-    const bool two =
-        bands->decoder->threads > 1 && row_bytes > 0 && bands->rows <= AHEAD_BYTES / 2 / row_bytes;
+    const bool two = bands->decoder->options.threads > 1 && row_bytes > 0 &&
+                     bands->rows <= AHEAD_BYTES / 2 / row_bytes;
     const uint64_t rows = (uint64_t)bands->rows * (two ? 2 : 1);
     return rows < height ? (uint32_t)rows : height;
 }
@@ -83,15 +83,17 @@ static uint32_t buffer_height(const Bands *bands, size_t row_bytes)
 ImgstatResult bands_open(Device *device, Decoder *decoder, bool keep, BandMemory *memory,
                          const Cancel *cancel, Bands *out, ImgstatError *err)
 {
+    DecodeOptions options = decoder->options;
+    if (options.threads == 0 || options.threads > device->threads)
+        options.threads = device->threads;
+    options.buffers = device->scratch;
+    IMGSTAT_TRY(decoder_reselect(decoder, &options, err));
     *out = (Bands){.device = device,
                    .decoder = decoder,
                    .planes = planes_of(decoder),
                    .kept = keep,
                    .cancel = cancel};
     const ImgstatPage *const page = &decoder->page;
-    if (decoder->threads == 0 || decoder->threads > device->threads)
-        decoder->threads = device->threads;
-    decoder->scratch = device->scratch;
     size_t row = 0, bytes;
     const bool fits = row_bytes_of(decoder, &row);
     out->rows = fits ? band_height(decoder, row) : 0;
@@ -131,23 +133,6 @@ void bands_plane(Bands *bands, uint16_t plane)
         bands->page.host = bands->pixels;
 }
 
-/* The first row of the plane is next. Those after the one read last follow it. */
-static ImgstatResult begin_plane(const Bands *bands, ImgstatError *err)
-{
-    Decoder *const decoder = bands->decoder;
-    const bool onward = decoder->planes && bands->plane > decoder->plane;
-    if (decoder->next_row != 0 && !onward) {
-        const ImgstatPage before = decoder->page;
-        const uint16_t planes = decoder->planes;
-        IMGSTAT_TRY(decoder->codec->select(decoder, before.page, err));
-        if (!page_has_shape(&decoder->page, &before) || decoder->planes != planes)
-            return decoder_changed(decoder, err);
-    }
-    decoder->plane = bands->plane;
-    decoder->next_row = 0;
-    return IMGSTAT_OK;
-}
-
 ImgstatResult bands_each(Bands *bands, UseBand use, void *context, ImgstatError *err)
 {
     IMGSTAT_TRY(cancel_check(bands->cancel, err));
@@ -155,10 +140,10 @@ ImgstatResult bands_each(Bands *bands, UseBand use, void *context, ImgstatError 
         return use(context, &bands->page, err);
     Decoder *const decoder = bands->decoder;
     const uint32_t height = decoder->page.height;
-    IMGSTAT_TRY(begin_plane(bands, err));
+    IMGSTAT_TRY(decoder_rewind(decoder, bands->plane, err));
     ReadAhead *ahead = NULL;
-    ImgstatResult res =
-        read_ahead_start(decoder, &bands->page, bands->rows, decoder->threads > 1, &ahead, err);
+    ImgstatResult res = read_ahead_start(decoder, &bands->page, bands->rows,
+                                         decoder->options.threads > 1, &ahead, err);
     for (uint64_t row = 0; res == IMGSTAT_OK && row < height; row += bands->rows) {
         ImagePro band;
         if (row > 0 && !bands->kept) /* the device may still be reading the band before */
@@ -174,62 +159,4 @@ ImgstatResult bands_each(Bands *bands, UseBand use, void *context, ImgstatError 
     if (bands->kept && res == IMGSTAT_OK)
         bands->filled = (uint16_t)(bands->plane + 1);
     return res;
-}
-
-/* ---- Rectangle by rectangle ---------------------------------------------------------------- */
-
-typedef struct InOrder {
-    Bands *bands;
-    void *rows; /* given last */
-    uint32_t row;
-    ImgstatResult result;
-    ImgstatError *err;
-} InOrder;
-
-static const void *next_rows(void *context, unsigned thread, uint32_t row, uint32_t rows)
-{
-    InOrder *const in = context;
-    Bands *const bands = in->bands;
-    Decoder *const decoder = bands->decoder;
-    const ImagePro *const page = &bands->page;
-    (void)thread;
-    if (in->result == IMGSTAT_OK && in->rows && in->row == row)
-        return in->rows; /* of the rectangle on the left */
-    in->rows = (unsigned char *)page->host + (bands->kept ? row * page->pitch : 0);
-    in->row = row;
-    if (in->result == IMGSTAT_OK)
-        in->result = cancel_check(bands->cancel, in->err);
-    if (in->result == IMGSTAT_OK)
-        in->result = decoder->codec->read_rows(decoder, in->rows, page->pitch, rows, in->err);
-    return in->result == IMGSTAT_OK ? in->rows : NULL;
-}
-
-/* Threads that wait for each other cost more than they give while the decoder's own takes a
- * processor of two; with more processors they may unfilter and measure. A rectangle has no more
- * rows than a band. */
-static bool measures_in_order(const Bands *bands)
-{
-    enum { FEW_THREADS = 2 };
-    return bands->plane >= bands->filled && bands->decoder->ahead &&
-           bands->device->threads <= FEW_THREADS && bands->device->ops == &cpu_device_ops;
-}
-
-ImgstatResult bands_measure(Bands *bands, UseBand use, void *context, ImgstatError *err)
-{
-    if (!measures_in_order(bands))
-        return bands_each(bands, use, context, err);
-    Device *const device = bands->device;
-    Decoder *const decoder = bands->decoder;
-    IMGSTAT_TRY(begin_plane(bands, err));
-    InOrder in = {.bands = bands, .err = err};
-    const RowSource source = {.rows = next_rows, .context = &in, .in_order = true};
-    ImagePro page = bands->page;
-    page.host = NULL;
-    page.height = decoder->page.height;
-    device->source = &source;
-    const ImgstatResult res = use(context, &page, err);
-    device->source = NULL;
-    if (bands->kept && res == IMGSTAT_OK && in.result == IMGSTAT_OK)
-        bands->filled = (uint16_t)(bands->plane + 1);
-    return res == IMGSTAT_OK ? in.result : res;
 }

@@ -58,10 +58,6 @@ static inline uint16_t bands_channels(const Bands *bands)
  * call. The device may still be reading the last band. */
 ImgstatResult bands_each(Bands *bands, UseBand use, void *context, ImgstatError *err);
 
-/* The same for a use that only measures. Rows that the decoder has ready are measured one rectangle
- * after another, before they leave the cache; else as above. */
-ImgstatResult bands_measure(Bands *bands, UseBand use, void *context, ImgstatError *err);
-
 /* measure/direct_read.c: whether the threads of the device can read the rows of the page selected,
  * or of bands that are not kept, for themselves; */
 bool bands_fetches(const Device *device, const Decoder *decoder);
@@ -69,10 +65,10 @@ bool bands_fetchable(const Bands *bands);
 /* whether they can decode its strips or tiles for themselves, for which it makes the decoder ready:
  * those of narrow samples, which are read once; */
 bool bands_chunks_begin(const Bands *bands);
-/* where one of both is so, calls use once, for all rows, or (not of chunks) for one of `every`
- * neighbours: with an image without memory, for measure and (not of chunks) read only. *complete is
- * false where rows could not be read; what use made is of no value then. */
-ImgstatResult bands_fetch(Bands *bands, uint32_t every, UseBand use, void *context, bool *complete,
+/* where one of both is so, calls use once, for all rows: with an image without memory, for measure
+ * and (not of chunks) read only. *complete is false where rows could not be read; what use made is
+ * of no value then. */
+ImgstatResult bands_fetch(Bands *bands, UseBand use, void *context, bool *complete,
                           ImgstatError *err);
 
 #endif

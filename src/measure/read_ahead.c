@@ -39,7 +39,7 @@ static ImgstatResult decode(const ReadAhead *ahead, uint32_t k, ImgstatError *er
 {
     Decoder *const decoder = ahead->decoder;
     const ImagePro band = band_of(ahead, k);
-    return decoder->codec->read_rows(decoder, band.host, band.pitch, band.height, err);
+    return decoder_read_rows(decoder, band.host, band.pitch, band.height, err);
 }
 
 /* ---- Warnings, from the reader to the caller ---- */

@@ -5,7 +5,6 @@
 
 #include "measure/mode.h"
 #include "measure/percentile.h"
-#include "measure/percentile_estimate.h"
 #include "record/statistics.h"
 
 #include <stdlib.h>
@@ -54,8 +53,6 @@ typedef struct Work {
     RangeCount *ranges;
     DigitCount *tops; /* of largest keys that no edge can exceed */
     size_t n_ranges, n_tops;
-    KeyWindow *windows; /* for the modes */
-    size_t n_windows;
     double *center;
     Central *central;
 } Work;
@@ -86,17 +83,6 @@ static ImgstatResult list_ranks(Work *work, ImgstatError *err)
         }
     }
     return IMGSTAT_OK;
-}
-
-/* Two of `stat` are the low and the high rank of one percentile. */
-static void take_guessed(Work *work, const Guess *guess)
-{
-    for (OrderStat *stat = work->stat; stat < work->stat + work->n_stats; stat += 2) {
-        uint64_t keys[2];
-        guess_keys(guess, stat->channel, stat[0].rank, stat[1].rank, keys);
-        stat[0].key = keys[0];
-        stat[1].key = keys[1];
-    }
 }
 
 static ImgstatResult make_histograms(Work *work, uint8_t bits, BufferCache *scratch,
@@ -145,20 +131,8 @@ static ImgstatResult make_centers(Work *work, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-static ImgstatResult make_windows(Work *work, BufferCache *scratch, ImgstatError *err)
-{
-    if (!work->how->mode || work->narrow)
-        return IMGSTAT_OK;
-    work->windows = buffer_cache_acquire(scratch, WINDOWS_MOST * sizeof *work->windows);
-    if (!work->windows)
-        return error_memory(err, WINDOWS_MOST * sizeof *work->windows, "windows");
-    return mode_windows(scratch, work->out->record, MODE_KEYS, work->windows, &work->n_windows,
-                        err);
-}
-
-/* Everything but what is left of the modes: all of it shares the reads that the deepest descent
- * needs. */
-static ImgstatResult read_again(Work *work, Select *select, PixelSource reader, ImgstatError *err)
+/* Everything but the modes: all of it shares the reads that the deepest descent needs. */
+static ImgstatResult read_again(Work *work, Select *select, FurtherReads reader, ImgstatError *err)
 {
     bool first = true;
     for (;; first = false) {
@@ -167,12 +141,10 @@ static ImgstatResult read_again(Work *work, Select *select, PixelSource reader, 
         if (first) {
             pass.ranges = work->ranges;
             pass.n_ranges = work->n_ranges;
-            pass.windows = work->windows;
-            pass.n_windows = work->n_windows;
             pass.center = work->center;
             pass.central = work->central;
         }
-        if (pass.n_digits || pass.n_ranges || pass.n_windows || pass.central)
+        if (pass.n_digits || pass.n_ranges || pass.central)
             IMGSTAT_TRY(reader.read(reader.context, &pass, err));
         if (first && work->n_tops) { /* rare: worth a read, not a list of both kinds */
             const ReadRequest tops = {.digits = work->tops, .n_digits = work->n_tops};
@@ -229,7 +201,7 @@ static ImgstatResult fill_percentiles(Work *work, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-static ImgstatResult fill_mode(Work *work, uint16_t c, PixelSource reader, ImgstatError *err)
+static ImgstatResult fill_mode(Work *work, uint16_t c, FurtherReads reader, ImgstatError *err)
 {
     const Record *const record = work->out->record;
     const size_t bins = sample_record_bins(record->sample);
@@ -239,8 +211,7 @@ static ImgstatResult fill_mode(Work *work, uint16_t c, PixelSource reader, Imgst
     if (work->narrow)
         key = statistics_mode(record->bins + c * bins, bins);
     else
-        IMGSTAT_TRY(
-            mode_find(record, c, MODE_KEYS, work->windows, work->n_windows, reader, &key, err));
+        IMGSTAT_TRY(mode_find(record, c, MODE_KEYS, reader, &key, err));
     work->out->channel[c].stats.mode = sample_value(record->sample, key);
     return IMGSTAT_OK;
 }
@@ -256,21 +227,17 @@ static double entropy_of(const Record *record, uint16_t c, const ImgstatMeasure 
     return statistics_entropy(h->counts, h->bins);
 }
 
-static ImgstatResult find_all(Work *work, uint8_t bits, PixelSource reader, ImgstatError *err)
+static ImgstatResult find_all(Work *work, uint8_t bits, FurtherReads reader, ImgstatError *err)
 {
     const Record *const record = work->out->record;
     Select select = {0};
     ImgstatResult res = list_ranks(work, err);
-    if (res == IMGSTAT_OK && reader.guess)
-        take_guessed(work, reader.guess);
-    else if (res == IMGSTAT_OK && work->n_stats)
-        res = select_start(reader.scratch, &select, record, work->stat, work->n_stats, err);
+    if (res == IMGSTAT_OK && work->n_stats)
+        res = select_start(reader.cache, &select, record, work->stat, work->n_stats, err);
     if (res == IMGSTAT_OK)
-        res = make_histograms(work, bits, reader.scratch, err);
+        res = make_histograms(work, bits, reader.cache, err);
     if (res == IMGSTAT_OK)
         res = make_centers(work, err);
-    if (res == IMGSTAT_OK)
-        res = make_windows(work, reader.scratch, err);
     if (res == IMGSTAT_OK)
         res = read_again(work, &select, reader, err);
     select_release(&select);
@@ -290,7 +257,7 @@ static ImgstatResult find_all(Work *work, uint8_t bits, PixelSource reader, Imgs
 }
 
 ImgstatResult findings_create(Record *record, uint8_t bits, const ImgstatMeasure *how,
-                              PixelSource reader, ImgstatRecord **out, ImgstatError *err)
+                              FurtherReads reader, ImgstatRecord **out, ImgstatError *err)
 {
     *out = NULL;
     ImgstatRecord *const made = calloc(1, sizeof *made);
@@ -317,7 +284,6 @@ ImgstatResult findings_create(Record *record, uint8_t bits, const ImgstatMeasure
     free(work.stat);
     free(work.center);
     free(work.central);
-    buffer_cache_release(work.windows);
     if (res == IMGSTAT_OK)
         *out = made;
     else

@@ -38,9 +38,8 @@ bool findings_read_again(const ImgstatMeasure *how, ImgstatSample sample);
 /* Whether they are read again for percentiles and the median alone. */
 bool findings_ranks_only(const ImgstatMeasure *how, ImgstatSample sample);
 
-/* Takes the record over, whatever the result. bits: significant ones of a sample. With a guess in
- * the reader the record needs no bins. */
+/* Takes the record over, whatever the result. bits: significant ones of a sample. */
 ImgstatResult findings_create(Record *record, uint8_t bits, const ImgstatMeasure *how,
-                              PixelSource reader, ImgstatRecord **out, ImgstatError *err);
+                              FurtherReads reader, ImgstatRecord **out, ImgstatError *err);
 
 #endif

@@ -255,7 +255,7 @@ static bool is_wanted(Copy *copy, const Chunk *chunk)
 static void note_animation(Copy *copy, const Chunk *chunk)
 {
     if (strcmp(chunk->type, "acTL") == 0)
-        warnings_tell(copy->warnings, "its animation is left out; the first image is kept");
+        warnings_report(copy->warnings, "its animation is left out; the first image is kept");
 }
 
 ImgstatResult png_palette_write(PngSink *sink, const PngForm *form, ImgstatError *err)
@@ -275,8 +275,8 @@ static ImgstatResult copy_chunk(Copy *copy, PngSink *sink, const Chunk *chunk, u
     uint8_t *const data = load_chunk(copy->source, chunk);
     ImgstatResult res = IMGSTAT_OK;
     if (!data) {
-        warnings_tell(copy->warnings, "its %s chunk is damaged or very large, and left out",
-                      chunk->type);
+        warnings_report(copy->warnings, "its %s chunk is damaged or very large, and left out",
+                        chunk->type);
     } else if (!copy->pixels_passed) {
         res = atomic_file_write(sink->output, sink->at, data, bytes, err);
         sink->at += bytes;

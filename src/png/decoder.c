@@ -18,7 +18,7 @@ enum {
 /* Whole bytes, and no change of their number. */
 static bool is_common(const PngDecoder *pd)
 {
-    return pd->base.way != DECODE_PLAIN && pd->pixel_bytes > 0;
+    return pd->base.mode != DECODE_PLAIN && pd->pixel_bytes > 0;
 }
 
 /* Only what is common is decoded without libpng. */
@@ -26,7 +26,7 @@ static bool open_stream(PngDecoder *pd)
 {
     const Decoder *const base = &pd->base;
     const uint64_t bytes = (uint64_t)pd->png_row_bytes * base->page.height;
-    const bool large = bytes >= THREAD_BYTES || base->way == DECODE_THREADS;
+    const bool large = bytes >= THREAD_BYTES || base->mode == DECODE_THREADS;
     const uint64_t at = pd->offset - (pd->filled - pd->at); /* behind the head of an IDAT chunk */
     uint8_t length[4];
     size_t got = 0;
@@ -40,7 +40,7 @@ static bool open_stream(PngDecoder *pd)
         return false;
     pd->stream = png_stream_open(base->source, at, png_number(length), pd->png_row_bytes,
                                  base->page.height, base->how.limits.max_chunk_bytes,
-                                 large && base->threads != 1, base->scratch);
+                                 large && base->options.threads != 1, base->options.buffers);
     return pd->stream != NULL;
 }
 
@@ -111,7 +111,6 @@ static ImgstatResult read_rows(Decoder *base, void *to, size_t pitch, uint32_t r
     }
     if (done == 0)
         IMGSTAT_TRY(png_read_plainly(pd, to, pitch, y, rows, err));
-    base->next_row += rows;
     return IMGSTAT_OK;
 }
 
@@ -120,17 +119,17 @@ static ImgstatResult read_rows(Decoder *base, void *to, size_t pitch, uint32_t r
 static ImgstatResult select_page(Decoder *base, uint32_t page, ImgstatError *err)
 {
     PngDecoder *const pd = (PngDecoder *)base;
-    base->channel_names = NULL;
     IMGSTAT_TRY(png_begin_reading(pd, err));
     base->page.page = page;
-    base->next_row = 0;
-    const ImgstatResult res = png_read_head(pd, err);
-    base->ahead = res == IMGSTAT_OK && is_common(pd);
-    base->held_bytes =
-        res == IMGSTAT_OK && pd->interlaced ? (uint64_t)pd->png_row_bytes * png_held_rows(pd) : 0;
-    if (res != IMGSTAT_OK)
-        base->channel_names = NULL; /* no page is selected */
-    return res;
+    return png_read_head(pd, err);
+}
+
+static ImgstatResult plan_page(Decoder *base, ImgstatError *err)
+{
+    const PngDecoder *const pd = (const PngDecoder *)base;
+    (void)err;
+    base->caps.held_bytes = pd->interlaced ? (uint64_t)pd->png_row_bytes * png_held_rows(pd) : 0;
+    return IMGSTAT_OK;
 }
 
 static const uint8_t signature[SIGNATURE_BYTES] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
@@ -182,7 +181,6 @@ static ImgstatResult open_decoder(const Source *source, const ImgstatOpen *how, 
         .how = *how,
         .warnings = {.warn = how->warn, .context = how->warn_context, .name = source->name},
         .page = {.format = "png", .pages = 1, .alpha = -1},
-        .band_rows = 1,
     };
     pd->buffer = malloc(PNG_READ_BYTES);
     if (!pd->buffer) {
@@ -198,6 +196,7 @@ const Codec png_codec = {
     .probe = probe,
     .open = open_decoder,
     .select = select_page,
+    .plan = plan_page,
     .read_rows = read_rows,
     .close = close_decoder,
 };

@@ -93,7 +93,7 @@ static ImgstatResult choose_form(PngEncoder *pe, const Decoder *like, const Enco
     if (from_png)
         IMGSTAT_TRY(png_form_read(like->source, form, err));
     if (form->interlaced)
-        warnings_tell(pe->base.warnings, "written without interlacing");
+        warnings_report(pe->base.warnings, "written without interlacing");
     if (is_palette(like, page) && (from_png || page->colormap)) {
         form->color_type = PNG_PALETTE;
         form->depth = page->bits;
@@ -232,13 +232,6 @@ static void discard(Encoder *base)
 
 static const char *const compressions[] = {"deflate", "none", NULL};
 
-static uint64_t held_bytes(const EncodeOptions *how, const Decoder *like, ImgstatSample sample)
-{
-    const ImgstatPage *const page = &like->page;
-    return png_idat_bytes(how, (uint64_t)page->width * page->channels *
-                                   imgstat_sample_bytes(sample) * page->height);
-}
-
 const EncodeFormat png_format = {
     .name = "png",
     .compressions = compressions,
@@ -247,5 +240,4 @@ const EncodeFormat png_format = {
     .write_rows = write_rows,
     .finish = finish,
     .discard = discard,
-    .bytes = held_bytes,
 };

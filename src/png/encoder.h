@@ -72,9 +72,6 @@ typedef struct PngRows {
 ImgstatResult png_idat_create(PngSink *sink, const EncodeOptions *how, bool choose,
                               const PngRows *rows, PngIdat **out, ImgstatError *err);
 void png_idat_destroy(PngIdat *idat); /* accepts NULL */
-/* What threads beyond the first add to what it takes, about, for so many bytes in all: batches that
- * wait for the last of their rows, are made and are written, and blocks that are filtered. */
-uint64_t png_idat_bytes(const EncodeOptions *how, uint64_t total);
 /* Rows are copied, unless a multiple of png_idat_batch comes at once. */
 size_t png_idat_batch(const PngIdat *idat);
 ImgstatResult png_idat_write(PngIdat *idat, const uint8_t *rows, size_t pitch, size_t n,

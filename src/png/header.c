@@ -49,7 +49,7 @@ static void on_warning(png_structp png, png_const_charp cause)
     if (strstr(cause, "IDAT") && strstr(cause, "incorrect data check"))
         pd->bad_checksum = true;
     else
-        warnings_tell(&pd->base.warnings, "%s", cause);
+        warnings_report(&pd->base.warnings, "%s", cause);
 }
 
 static void on_read(png_structp png, png_bytep to, size_t bytes)

@@ -235,17 +235,6 @@ static size_t most_blocks(const EncodeOptions *how)
     return n < MAX_BLOCKS ? n : MAX_BLOCKS;
 }
 
-uint64_t png_idat_bytes(const EncodeOptions *how, uint64_t total)
-{
-    const uint64_t threads = encode_threads(how);
-    const uint64_t most = most_blocks(how), blocks = total / BLOCK_BYTES + 1;
-    const uint64_t n = blocks < most ? blocks : most;
-    const uint64_t alone = n < BLOCKS_A_THREAD ? n : BLOCKS_A_THREAD;
-    const uint64_t at_once = threads < n ? threads : n;
-    return (3 * (n - alone) + at_once - 1) * BLOCK_BYTES +
-           at_once * deflater_bytes(how->level, how->fast);
-}
-
 void png_idat_destroy(PngIdat *idat)
 {
     if (!idat)

@@ -88,7 +88,7 @@ static ImgstatResult hold_rows(PngDecoder *pd, uint32_t y, ImgstatError *err)
     if (!pd->row && !(pd->row = malloc(pd->png_row_bytes)))
         return error_memory(err, pd->png_row_bytes, "a row of pixels");
     buffer_cache_release(pd->held);
-    pd->held = buffer_cache_acquire_zeroed(pd->base.scratch, end - y, pd->png_row_bytes);
+    pd->held = buffer_cache_acquire_zeroed(pd->base.options.buffers, end - y, pd->png_row_bytes);
     if (!pd->held)
         return error_memory(err, (size_t)(end - y) * pd->png_row_bytes, "an interlaced image");
     pd->held_from = y;
@@ -104,8 +104,8 @@ static ImgstatResult read_tail(PngDecoder *pd, ImgstatError *err)
         if (png_get_io_chunk_type(pd->png) == 0x49444154u /* IDAT */ ||
             pd->failure.code == IMGSTAT_ERR_IO)
             return png_failure(pd, err);
-        warnings_tell(&pd->base.warnings, "damaged after its pixels%s",
-                      pd->ends_early ? ": ends early" : "");
+        warnings_report(&pd->base.warnings, "damaged after its pixels%s",
+                        pd->ends_early ? ": ends early" : "");
         return IMGSTAT_OK;
     }
     png_read_end(pd->png, NULL);

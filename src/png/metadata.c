@@ -128,8 +128,8 @@ static ImgstatResult write_exif(PngSink *sink, const TiffDecoder *td, Warnings *
     if (tells && res == IMGSTAT_OK)
         res = png_chunk_write(sink, "eXIf", file.memory, (size_t)file.at, err);
     if (res == IMGSTAT_ERR_LIMIT) {
-        warnings_tell(warnings, "its EXIF data are more than %d MiB and are left out",
-                      TIFF_MEMORY_BYTES >> 20);
+        warnings_report(warnings, "its EXIF data are more than %d MiB and are left out",
+                        TIFF_MEMORY_BYTES >> 20);
         res = IMGSTAT_OK;
     }
     free(file.memory);
@@ -147,7 +147,7 @@ ImgstatResult png_chunks_from_tiff(PngSink *sink, const Decoder *like, const Png
     if (form->color_type != PNG_PALETTE && (form->color_type & 4) &&
         TIFFGetField(tif, TIFFTAG_EXTRASAMPLES, &n, &kinds) && n > 0 &&
         kinds[0] == EXTRASAMPLE_ASSOCALPHA)
-        warnings_tell(warnings, "its colours are multiplied by alpha, which PNG cannot say");
+        warnings_report(warnings, "its colours are multiplied by alpha, which PNG cannot say");
     IMGSTAT_TRY(write_profile(sink, tif, form->color_type & 2, err));
     IMGSTAT_TRY(write_resolution(sink, tif, err));
     IMGSTAT_TRY(write_exif(sink, td, warnings, err));

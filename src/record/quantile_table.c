@@ -7,7 +7,7 @@
 /* Rank of step j of n samples: x[0] for j = 0, x[n - 1] for j = RANK_STEPS. */
 static uint64_t step_rank(uint64_t n, uint64_t step)
 {
-    return (uint64_t)((Wide128)(n - 1) * step / RANK_STEPS);
+    return (uint64_t)((unsigned __int128)(n - 1) * step / RANK_STEPS);
 }
 
 ImgstatResult rank_builder_init(BufferCache *scratch, RankBuilder *builder, uint64_t n,
@@ -30,7 +30,7 @@ void rank_builder_release(RankBuilder *builder)
 
 uint64_t rank_steps(uint64_t n, uint64_t rank)
 {
-    uint64_t step = n > 1 ? (uint64_t)((Wide128)rank * RANK_STEPS / (n - 1)) : 0;
+    uint64_t step = n > 1 ? (uint64_t)((unsigned __int128)rank * RANK_STEPS / (n - 1)) : 0;
     while (step > 0 && step_rank(n, step - 1) >= rank)
         step--;
     while (step <= RANK_STEPS && step_rank(n, step) < rank)

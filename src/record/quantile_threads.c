@@ -32,7 +32,7 @@ typedef struct Dealing {
 
 static size_t slice_begin(const Dealing *d, size_t slice)
 {
-    return (size_t)((Wide128)d->n * slice / d->slices);
+    return (size_t)((unsigned __int128)d->n * slice / d->slices);
 }
 
 static void find_range(void *context, size_t task, unsigned thread)

@@ -147,3 +147,18 @@ void record_finalize(Record *record, bool has_nodata, uint64_t nodata_key)
         settle_tally(record->sample, &record->tally[c], record->bins + c * bins, has_nodata,
                      nodata_key);
 }
+
+ImgstatResult record_joint(BufferCache *scratch, const Record *record, int16_t alpha, Record **out,
+                           ImgstatError *err)
+{
+    IMGSTAT_TRY(record_create(scratch, record->sample, 1, record->parts, out, err));
+    const size_t bins = record->bins ? sample_record_bins(record->sample) : 0;
+    for (uint16_t c = 0; c < record->channels; c++) {
+        if (c == alpha)
+            continue;
+        tally_merge(&(*out)->tally[0], &record->tally[c]);
+        for (size_t k = 0; k < bins; k++)
+            (*out)->bins[k] += record->bins[c * bins + k];
+    }
+    return IMGSTAT_OK;
+}

@@ -82,6 +82,9 @@ void record_destroy(Record *record);
 /* Associative and commutative; the same sample type, channels and parts. from is unchanged. */
 void record_merge(Record *into, const Record *from);
 void tally_merge(Tally *into, const Tally *from);
+/* Creates a record of one channel that merges all channels of `record` but `alpha` (-1: none). */
+ImgstatResult record_joint(BufferCache *scratch, const Record *record, int16_t alpha, Record **out,
+                           ImgstatError *err);
 
 /* Narrow types: derives n, nan, pinf, ninf, nodata and extrema keys from the bins, and empties the
  * bins of undefined and infinite samples. The positions were tracked over valid samples by the

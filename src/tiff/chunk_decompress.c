@@ -94,7 +94,7 @@ static bool read_raw(TiffQuick *quick, const TiffDecoder *td, uint32_t index, si
         const size_t room = (size_t)stored + stored / 2 + LZW_SPARE;
         buffer_cache_release(quick->raw);
         quick->room = 0;
-        quick->raw = buffer_cache_acquire(td->base.scratch, room);
+        quick->raw = buffer_cache_acquire(td->base.options.buffers, room);
         if (!quick->raw)
             return false;
         quick->room = room;

@@ -94,18 +94,18 @@ static bool needs_helpers(TiffDecoder *td)
     const TiffLayout *const layout = &td->layout;
     const uint64_t bytes =
         (uint64_t)page->width * page->height * page->channels * imgstat_sample_bytes(page->sample);
-    if (td->base.way == DECODE_PLAIN || layout->path == TIFF_PATH_RGBA)
+    if (td->base.mode == DECODE_PLAIN || layout->path == TIFF_PATH_RGBA)
         return false;
     const bool quick = tiff_quick_suits(td);
-    const bool threads = (bytes >= THREADS_BYTES || td->base.way == DECODE_THREADS) &&
-                         td->base.threads != 1 &&
+    const bool threads = (bytes >= THREADS_BYTES || td->base.mode == DECODE_THREADS) &&
+                         td->base.options.threads != 1 &&
                          (uint64_t)layout->across * layout->down * layout->planes > 1;
     if (!quick && !threads)
         return false;
     if (td->helpers)
         return true;
     ThreadPool *pool = NULL;
-    if (threads && thread_pool_create(td->base.threads, &pool, NULL) != IMGSTAT_OK)
+    if (threads && thread_pool_create(td->base.options.threads, &pool, NULL) != IMGSTAT_OK)
         return false;
     const unsigned n = pool ? thread_pool_threads(pool) : 1;
     td->helpers = calloc(1, sizeof *td->helpers + n * sizeof(Helper));
@@ -126,16 +126,17 @@ bool tiff_chunks_begin(TiffDecoder *td, unsigned threads)
     return needs_helpers(td) && td->helpers->quick && td->helpers->n >= threads;
 }
 
-const uint8_t *tiff_chunk_at(const TiffDecoder *td, unsigned thread, uint32_t x, uint32_t y)
+const uint8_t *tiff_chunk_at(const TiffDecoder *td, unsigned thread, uint16_t plane, uint32_t x,
+                             uint32_t y)
 {
     const TiffLayout *const layout = &td->layout;
     Helper *const helper = &td->helpers->helper[thread];
     const uint32_t down = y / layout->chunk_height, left = td->base.page.height - y;
     const uint32_t rows = left < layout->chunk_height ? left : layout->chunk_height;
-    const uint32_t row = tiff_first_plane(td) * layout->down + down;
+    const uint32_t row = plane * layout->down + down;
     if (!make_ready(helper, td, true))
         return NULL;
-    helper->td.base.scratch = td->base.scratch;
+    helper->td.base.options.buffers = td->base.options.buffers;
     return tiff_chunk_alone(&helper->td, row * layout->across + x / layout->chunk_width, rows);
 }
 
@@ -171,7 +172,7 @@ static void help(void *context, size_t task, unsigned thread)
     Helper *const helper = &helpers->helper[thread];
     if (!make_ready(helper, job->td, helpers->quick))
         return;
-    helper->td.base.scratch = job->td->base.scratch; /* may have been replaced */
+    helper->td.base.options.buffers = job->td->base.options.buffers; /* may have been replaced */
     helper->doubt = false;
     job->done[task] = read_task(&helper->td, job, task, NULL) == IMGSTAT_OK && !helper->doubt;
 }

@@ -76,8 +76,6 @@ static ImgstatResult select_page(Decoder *base, uint32_t page, ImgstatError *err
     TiffDecoder *const td = (TiffDecoder *)base;
     release_page(td);
     base->page.page = page;
-    base->planes = base->plane = 0;
-    base->next_row = 0;
     ImgstatResult res = read_directory(td, page, err);
     if (res == IMGSTAT_OK)
         res = tiff_page_describe(td, err);
@@ -85,46 +83,50 @@ static ImgstatResult select_page(Decoder *base, uint32_t page, ImgstatError *err
         tiff_nodata_read(td);
         res = tiff_check_chunks(td, err);
     }
-    base->held_bytes = res == IMGSTAT_OK ? tiff_page_holds(td) : 0;
-    base->tiled = td->layout.tiled;
-    base->tile_bytes = td->layout.compression == COMPRESSION_NONE
-                           ? 0
-                           : (uint64_t)td->layout.chunk_width * td->layout.chunk_height *
-                                 base->page.channels * imgstat_sample_bytes(base->page.sample);
-    base->anywhere = res == IMGSTAT_OK && base->way != DECODE_PLAIN && tiff_rows_anywhere(td);
-    const bool apart = res == IMGSTAT_OK && base->way != DECODE_PLAIN && tiff_chunks_apart(td);
-    base->chunk_width = apart ? td->layout.chunk_width : 0;
-    base->chunk_height = apart ? td->layout.chunk_height : 0;
     if (res != IMGSTAT_OK)
         release_page(td); /* no page is selected */
     return res;
 }
 
-static ImgstatResult read_rows(Decoder *base, void *to, size_t pitch, uint32_t rows,
-                               ImgstatError *err)
+static ImgstatResult plan_page(Decoder *base, ImgstatError *err)
 {
     TiffDecoder *const td = (TiffDecoder *)base;
-    IMGSTAT_TRY(tiff_rows_read(td, to, pitch, rows, err));
-    base->next_row += rows;
+    DecodeCaps *const caps = &base->caps;
+    tiff_helpers_destroy(td->helpers); /* made for other threads */
+    td->helpers = NULL;
+    IMGSTAT_TRY(tiff_page_plan(td, err));
+    const bool tiles = base->mode != DECODE_PLAIN && tiff_chunks_apart(td);
+    caps->random_rows = base->mode != DECODE_PLAIN && tiff_rows_anywhere(td);
+    caps->tile_width = tiles ? td->layout.chunk_width : 0;
+    caps->tile_height = tiles ? td->layout.chunk_height : 0;
+    caps->held_bytes = tiff_page_holds(td);
+    caps->tile_bytes = td->layout.compression == COMPRESSION_NONE ? 0 : td->layout.chunk_bytes;
+    caps->tiled = td->layout.tiled;
     return IMGSTAT_OK;
 }
 
-static bool read_at(const Decoder *base, uint32_t row, void *to, uint32_t rows)
+static ImgstatResult read_rows(Decoder *base, void *to, size_t pitch, uint32_t rows,
+                               ImgstatError *err)
 {
-    return tiff_rows_at((const TiffDecoder *)base, row, to, rows);
+    return tiff_rows_read((TiffDecoder *)base, to, pitch, rows, err);
 }
 
-static bool chunks_begin(Decoder *base, unsigned threads)
+static bool read_at(const Decoder *base, uint16_t plane, uint32_t row, void *to, uint32_t rows)
+{
+    return tiff_rows_at((const TiffDecoder *)base, plane, row, to, rows);
+}
+
+static bool tiles_begin(Decoder *base, unsigned threads)
 {
     return tiff_chunks_begin((TiffDecoder *)base, threads);
 }
 
-static const void *chunk_at(const Decoder *base, unsigned thread, uint32_t x, uint32_t y,
-                            size_t *pitch)
+static const void *tile_at(const Decoder *base, unsigned thread, uint16_t plane, uint32_t x,
+                           uint32_t y, size_t *pitch)
 {
     const TiffDecoder *const td = (const TiffDecoder *)base;
     *pitch = td->layout.row_bytes;
-    return tiff_chunk_at(td, thread, x, y);
+    return tiff_chunk_at(td, thread, plane, x, y);
 }
 
 static ImgstatResult open_decoder(const Source *source, const ImgstatOpen *how, Decoder **out,
@@ -157,9 +159,10 @@ const Codec tiff_codec = {
     .probe = probe,
     .open = open_decoder,
     .select = select_page,
+    .plan = plan_page,
     .read_rows = read_rows,
     .read_at = read_at,
-    .chunks_begin = chunks_begin,
-    .chunk_at = chunk_at,
+    .tiles_begin = tiles_begin,
+    .tile_at = tile_at,
     .close = close_decoder,
 };

@@ -49,6 +49,8 @@ typedef struct TiffLayout {
     size_t row_bytes;      /* of one chunk's row as libtiff decodes it */
     size_t chunk_bytes;    /* row_bytes * chunk_height */
     uint64_t stored_bytes; /* of the chunk that takes most in the file; 0: not known */
+    uint32_t stored_most;  /* the index of that chunk */
+    bool converted;        /* YCbCr that libtiff converts */
 } TiffLayout;
 
 typedef struct TiffHelpers TiffHelpers; /* tiff/chunk_threads.c */
@@ -79,12 +81,12 @@ typedef struct TiffDecoder {
 /* Planes whose samples the rows that are read hold, and the first of them. */
 static inline uint16_t tiff_planes_together(const TiffDecoder *td)
 {
-    return td->base.planes ? 1 : td->layout.planes;
+    return td->base.caps.planes ? 1 : td->layout.planes;
 }
 
 static inline uint16_t tiff_first_plane(const TiffDecoder *td)
 {
-    return td->base.planes ? td->base.plane : 0;
+    return td->base.caps.planes ? td->base.plane : 0;
 }
 
 /* tiff/libtiff_handle.c */
@@ -99,7 +101,10 @@ ImgstatResult tiff_pages_find(const Source *source, const ImgstatLimits *limits,
 /* tiff/layout.c: fills base.page, channel names, layout and palette for the directory just read. */
 ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err);
 
-/* What decoding that page holds, beside the rows that it gives. After tiff_check_chunks. */
+/* Chooses how the page is read, for the decoder's options. After tiff_check_chunks. */
+ImgstatResult tiff_page_plan(TiffDecoder *td, ImgstatError *err);
+
+/* What decoding the page holds, beside the rows that it gives. After tiff_page_plan. */
 uint64_t tiff_page_holds(const TiffDecoder *td);
 
 /* Whether data of that compression may be differences. */
@@ -148,7 +153,7 @@ ImgstatResult tiff_rows_read(TiffDecoder *td, uint8_t *to, size_t pitch, uint32_
 /* Whether rows can be read from anywhere by any thread: uncompressed strips of whole samples. */
 bool tiff_rows_anywhere(const TiffDecoder *td);
 /* Such rows; false if one is not there. */
-bool tiff_rows_at(const TiffDecoder *td, uint32_t row, uint8_t *to, uint32_t rows);
+bool tiff_rows_at(const TiffDecoder *td, uint16_t plane, uint32_t row, uint8_t *to, uint32_t rows);
 /* Whether libtiff may leave rows of a chunk out without a word. */
 bool tiff_ends_silently(uint16_t compression);
 /* Whether strips are decoded into an image whose rows are as theirs. */
@@ -170,9 +175,10 @@ ImgstatResult tiff_chunk_room(TiffDecoder *td, size_t bytes, ImgstatError *err);
  * decoder may use. */
 ImgstatResult tiff_chunks_read(TiffDecoder *td, uint32_t down, uint32_t n, uint8_t *to,
                                size_t pitch, ImgstatError *err);
-/* What Codec says of chunks_begin and chunk_at. */
+/* Codec.tiles_begin and tile_at. */
 bool tiff_chunks_begin(TiffDecoder *td, unsigned threads);
-const uint8_t *tiff_chunk_at(const TiffDecoder *td, unsigned thread, uint32_t x, uint32_t y);
+const uint8_t *tiff_chunk_at(const TiffDecoder *td, unsigned thread, uint16_t plane, uint32_t x,
+                             uint32_t y);
 void tiff_helpers_destroy(TiffHelpers *helpers); /* accepts NULL */
 
 /* tiff/predictor.c: whether samples can be had from decompressed bytes as libtiff has them; */
@@ -185,9 +191,8 @@ bool tiff_predictor_undo(const TiffLayout *layout, uint8_t *to, size_t bytes, ui
 bool tiff_strip_rows(const TiffDecoder *td, TiffStrip **strip, uint32_t index, uint32_t row,
                      uint32_t rows, uint8_t *to);
 void tiff_strip_destroy(TiffStrip *strip); /* accepts NULL */
-/* Whether it knows the strips of this page; bytes that one takes. */
+/* Whether it knows the strips of this page. */
 bool tiff_strip_suits(const TiffDecoder *td);
-size_t tiff_strip_bytes(const TiffDecoder *td);
 
 /* tiff/chunk_decompress.c: whether it can decode chunks of this page; NULL where memory is out; */
 bool tiff_quick_suits(const TiffDecoder *td);

@@ -133,9 +133,9 @@ static ImgstatResult walk(const Source *source, const ImgstatLimits *limits, War
         if (!set_add(seen, at, &is_new))
             return error_memory(err, 2 * seen->capacity * sizeof *seen->slot, "the list of pages");
         if (!is_new) {
-            warnings_tell(warnings,
-                          "its directories form a loop; each of the %u pages is read once",
-                          list->n);
+            warnings_report(warnings,
+                            "its directories form a loop; each of the %u pages is read once",
+                            list->n);
             break;
         }
         IMGSTAT_TRY(next_directory(source, &kind, at, &next, &whole, err));
@@ -143,9 +143,9 @@ static ImgstatResult walk(const Source *source, const ImgstatLimits *limits, War
             return error_set(err, at >= source->bytes ? IMGSTAT_ERR_TRUNCATED : IMGSTAT_ERR_FORMAT,
                              "%s: its directory does not lie inside the file", source->name);
         if (!whole) {
-            warnings_tell(warnings,
-                          "directory %u does not lie inside the file; pages end before it",
-                          list->n);
+            warnings_report(warnings,
+                            "directory %u does not lie inside the file; pages end before it",
+                            list->n);
             break;
         }
         if (list->n == limits->max_pages)

@@ -344,5 +344,4 @@ const EncodeFormat tiff_format = {
     .write_rows = write_rows,
     .finish = finish,
     .discard = discard,
-    .bytes = tiff_encoder_bytes,
 };

@@ -92,9 +92,6 @@ bool tiff_keeps_palette(const Decoder *like, const EncodePage *page);
 /* Samples, their type and their number are those of the page they come from. */
 bool tiff_keeps_samples(const Decoder *like, const EncodePage *page);
 
-/* EncodeFormat.bytes */
-uint64_t tiff_encoder_bytes(const EncodeOptions *how, const Decoder *like, ImgstatSample sample);
-
 /* tiff/kept_tags.c: copies what still holds of the page that this one comes from. */
 ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, const Decoder *like,
                                const EncodePage *page, Warnings *warnings, TiffTags *tags,

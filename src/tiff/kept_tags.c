@@ -89,7 +89,7 @@ ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, const Dec
     uint16_t n_sub = 0;
     const uint64_t *sub = NULL;
     if (TIFFGetField(td->handle.tif, TIFFTAG_SUBIFD, &n_sub, &sub) && n_sub > 0)
-        warnings_tell(warnings, "its reduced images are left out");
+        warnings_report(warnings, "its reduced images are left out");
     return tiff_tags_copy(file, &from, td->page_at[like->page.page],
                           tiff_keeps_samples(like, page)          ? is_wanted
                           : page->channels == like->page.channels ? is_wanted_of_channels

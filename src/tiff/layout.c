@@ -55,12 +55,12 @@ static bool has_many_planes(const TiffDecoder *td)
     return planes > 1 && td->layout.down > MOST_PLACES / (planes * planes);
 }
 
-static TiffPath choose_path(const TiffDecoder *td, bool convert)
+static TiffPath choose_path(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
     const uint64_t limit = td->base.how.limits.max_chunk_bytes;
     const uint64_t large = limit < STREAM_BYTES ? limit : STREAM_BYTES;
-    if (convert)
+    if (layout->converted)
         return TIFF_PATH_RGBA;
     if (layout->tiled)
         return TIFF_PATH_CHUNKS;
@@ -90,7 +90,7 @@ static ImgstatResult read_fields(TiffDecoder *td, ImgstatError *err)
     TIFFGetFieldDefaulted(tif, TIFFTAG_PLANARCONFIG, &planar);
     TIFFGetFieldDefaulted(tif, TIFFTAG_FILLORDER, &fill);
     if (!TIFFGetField(tif, TIFFTAG_PHOTOMETRIC, &layout->photometric))
-        warnings_tell(&td->base.warnings, "does not say what its samples mean; read as gray");
+        warnings_report(&td->base.warnings, "does not say what its samples mean; read as gray");
     if (layout->samples == 0)
         return error_set(err, IMGSTAT_ERR_FORMAT, "%s: an image without samples",
                          td->base.source->name);
@@ -169,11 +169,10 @@ static bool jpeg_converts(const TiffLayout *layout)
 }
 
 /* YCbCr comes as RGB: from the JPEG library, or converted from what it and other codecs give. */
-static ImgstatResult choose_conversion(TiffDecoder *td, bool *convert, ImgstatError *err)
+static ImgstatResult choose_conversion(TiffDecoder *td, ImgstatError *err)
 {
-    const TiffLayout *const layout = &td->layout;
+    TiffLayout *const layout = &td->layout;
     TIFF *const tif = td->handle.tif;
-    *convert = false;
     if (layout->photometric != PHOTOMETRIC_YCBCR && layout->compression != COMPRESSION_OJPEG)
         return IMGSTAT_OK;
     if (jpeg_converts(layout))
@@ -190,7 +189,7 @@ static ImgstatResult choose_conversion(TiffDecoder *td, bool *convert, ImgstatEr
                          td->base.source->name, layout->samples,
                          layout->format == SAMPLEFORMAT_INT ? "signed " : "", layout->bits,
                          *why ? ": " : "", why);
-    *convert = true;
+    layout->converted = true;
     return IMGSTAT_OK;
 }
 
@@ -207,33 +206,20 @@ void tiff_page_prepare(const TiffDecoder *td)
         TIFFSetField(td->handle.tif, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
 }
 
-/* What it makes of a chunk, or as much of that as later data may refer to. */
-static bool codec_holds_chunk(uint16_t compression)
-{
-    return compression == COMPRESSION_ZSTD || compression == COMPRESSION_LZMA ||
-           (!codec_gives_rows(compression) && !tiff_ends_silently(compression));
-}
-
-/* What decodes a chunk holds it as it is in the file, and some codecs what they make of it. */
+/* libtiff holds a chunk as it is in the file, and as it decodes it. */
 uint64_t tiff_page_holds(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
-    const uint64_t planes = tiff_planes_together(td);
-    const uint64_t chunks = (uint64_t)layout->across * layout->down * layout->planes;
     const uint64_t stored = layout->stored_bytes ? layout->stored_bytes : layout->chunk_bytes;
-    const uint64_t threads = td->base.threads < chunks ? td->base.threads : chunks;
     switch (layout->path) {
     case TIFF_PATH_PIECES:
         return 0;
     case TIFF_PATH_SCANLINES:
-        return planes * (tiff_strip_suits(td) ? tiff_strip_bytes(td) : stored);
+        return tiff_strip_suits(td) ? 0 : tiff_planes_together(td) * stored;
     case TIFF_PATH_RGBA:
         return stored + 5 * (uint64_t)layout->chunk_bytes;
     default:
-        return (threads ? threads : 1) *
-               (stored + (tiff_strips_straight(td) ? 0 : layout->chunk_bytes) +
-                (codec_holds_chunk(layout->compression) ? stored + layout->chunk_bytes
-                                                        : stored / 2));
+        return stored + layout->chunk_bytes;
     }
 }
 
@@ -244,7 +230,7 @@ static uint32_t unit_rows(const TiffDecoder *td)
     if (layout->path == TIFF_PATH_PIECES || layout->path == TIFF_PATH_SCANLINES)
         return 1;
     const uint64_t side_by_side = (uint64_t)layout->across * tiff_planes_together(td);
-    const uint64_t threads = td->base.way == DECODE_PLAIN ? 1 : td->base.threads;
+    const uint64_t threads = td->base.mode == DECODE_PLAIN ? 1 : td->base.options.threads;
     uint64_t n = side_by_side >= threads ? 1 : threads / side_by_side;
     if (band_bytes(td) > 0 && n > UNIT_BYTES / band_bytes(td))
         n = UNIT_BYTES / band_bytes(td);
@@ -257,18 +243,33 @@ static bool reads_planes(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
     const uint64_t chunks = (uint64_t)layout->across * layout->down;
-    if (!td->base.separate || td->base.way == DECODE_PLAIN || layout->planes == 1 || td->map8 ||
-        td->map16)
+    if (!td->base.options.planes || td->base.mode == DECODE_PLAIN || layout->planes == 1 ||
+        td->map8 || td->map16)
         return false;
     return layout->path == TIFF_PATH_PIECES || layout->path == TIFF_PATH_SCANLINES ||
-           (layout->path == TIFF_PATH_CHUNKS && chunks >= td->base.threads);
+           (layout->path == TIFF_PATH_CHUNKS && chunks >= td->base.options.threads);
+}
+
+/* libtiff holds the compressed bytes of a chunk. */
+static ImgstatResult check_stored(const TiffDecoder *td, ImgstatError *err)
+{
+    enum { LEAST_LIMIT = 1 << 20 }; /* read whatever the limit for decoded bytes is */
+    const TiffLayout *const layout = &td->layout;
+    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
+    const bool streamed = layout->path == TIFF_PATH_SCANLINES && tiff_strip_suits(td);
+    char text[64];
+    if (layout->path == TIFF_PATH_PIECES || streamed || layout->stored_bytes <= limit ||
+        layout->stored_bytes <= LEAST_LIMIT)
+        return IMGSTAT_OK;
+    return error_set(err, IMGSTAT_ERR_LIMIT, "%s: %s takes more than the limit of %llu bytes",
+                     td->base.source->name, tiff_chunk_name(td, layout->stored_most, text),
+                     (unsigned long long)limit);
 }
 
 ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err)
 {
     ImgstatPage *const page = &td->base.page;
     TiffLayout *const layout = &td->layout;
-    bool convert = false;
     IMGSTAT_TRY(read_fields(td, err));
     IMGSTAT_TRY(limits_check(&td->base.how.limits, td->base.source->name, page->width, page->height,
                              layout->samples, 1, err));
@@ -277,18 +278,24 @@ ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err)
     layout->predictor = PREDICTOR_NONE;
     if (tiff_has_predictor(layout->compression))
         TIFFGetField(td->handle.tif, TIFFTAG_PREDICTOR, &layout->predictor);
-    IMGSTAT_TRY(choose_conversion(td, &convert, err));
+    IMGSTAT_TRY(choose_conversion(td, err));
     if (layout->photometric == PHOTOMETRIC_PALETTE && !td->base.how.indices)
         IMGSTAT_TRY(tiff_page_palette(td, err));
     IMGSTAT_TRY(limits_check(&td->base.how.limits, td->base.source->name, page->width, page->height,
                              page->channels, imgstat_sample_bytes(page->sample), err));
     IMGSTAT_TRY(chunk_geometry(td, err));
-    layout->path = choose_path(td, convert);
-    if (reads_planes(td)) {
-        td->base.planes = layout->planes;
-        layout->path = choose_path(td, convert);
-    }
-    td->base.band_rows = unit_rows(td);
-    IMGSTAT_TRY(check_chunk_limit(td, err));
     return tiff_page_channels(td, err);
+}
+
+ImgstatResult tiff_page_plan(TiffDecoder *td, ImgstatError *err)
+{
+    TiffLayout *const layout = &td->layout;
+    layout->path = choose_path(td);
+    if (reads_planes(td)) {
+        td->base.caps.planes = layout->planes;
+        layout->path = choose_path(td);
+    }
+    td->base.caps.band_rows = unit_rows(td);
+    IMGSTAT_TRY(check_chunk_limit(td, err));
+    return check_stored(td, err);
 }

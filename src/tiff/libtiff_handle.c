@@ -95,7 +95,7 @@ static void hear(TiffDecoder *td, bool is_error, const char *format, va_list arg
              strstr(text, "Incorrect count for \"Tile"))
         td->short_arrays = true;
     else if (!is_noise(text))
-        warnings_tell(&td->base.warnings, "%s", cause);
+        warnings_report(&td->base.warnings, "%s", cause);
 }
 
 void tiff_forget(TiffDecoder *td)

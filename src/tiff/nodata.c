@@ -94,12 +94,12 @@ void tiff_nodata_read(TiffDecoder *td)
     if (!read_text(td->handle.tif, text))
         return;
     if (!parse_double(text, &x)) {
-        warnings_tell(&td->base.warnings, "its nodata value \"%s\" is not a number", text);
+        warnings_report(&td->base.warnings, "its nodata value \"%s\" is not a number", text);
         return;
     }
     if (td->map8 || td->map16) {
-        warnings_tell(&td->base.warnings,
-                      "its nodata value is a palette index and not applied to colours");
+        warnings_report(&td->base.warnings,
+                        "its nodata value is a palette index and not applied to colours");
         return;
     }
     if (sample_is_float(page->sample)) {

@@ -125,11 +125,9 @@ static const LevelBytes level_bytes[] = {
      {2788, 8804, 16484, 31844, 48228, 95332, 95332, 189540, 377956, 689252}},
 };
 
-/* The level that is asked for, or below it the highest that takes no more than `most` bytes.
- * *bytes: what it takes. */
-static int level_within(uint16_t compression, int level, uint64_t most, uint64_t *bytes)
+/* The level that is asked for, or below it the highest that takes no more than `most` bytes. */
+static int level_within(uint16_t compression, int level, uint64_t most)
 {
-    *bytes = 0;
     for (size_t i = 0; i < sizeof level_bytes / sizeof *level_bytes; i++) {
         const LevelBytes *const table = &level_bytes[i];
         if (table->compression != compression)
@@ -139,7 +137,6 @@ static int level_within(uint16_t compression, int level, uint64_t most, uint64_t
         const int wanted = n;
         while (n > table->first && (uint64_t)table->kib[n - table->first] << 10 > most)
             n--;
-        *bytes = (uint64_t)table->kib[n - table->first] << 10;
         return n == wanted ? level : n;
     }
     return level;
@@ -166,16 +163,14 @@ static ImgstatResult choose_compression(const Encoder *encoder, const TiffDecode
         const char *const name = tiff_compression_name(before);
         shape->compression = COMPRESSION_ADOBE_DEFLATE;
         if (is_lossy(before))
-            warnings_tell(encoder->warnings,
-                          "is compressed with %s, which loses detail; written with deflate",
-                          name ? name : "a codec");
+            warnings_report(encoder->warnings,
+                            "is compressed with %s, which loses detail; written with deflate",
+                            name ? name : "a codec");
         else
-            warnings_tell(encoder->warnings, "is compressed with %s; written with deflate",
-                          name ? name : "a codec that is not known");
+            warnings_report(encoder->warnings, "is compressed with %s; written with deflate",
+                            name ? name : "a codec that is not known");
     }
-    uint64_t unused;
-    shape->level =
-        level_within(shape->compression, shape->level, level_room(&encoder->how), &unused);
+    shape->level = level_within(shape->compression, shape->level, level_room(&encoder->how));
     uint16_t predictor = PREDICTOR_NONE;
     const bool same = like && shape->compression == before;
     if (same && tiff_has_predictor(before))
@@ -303,43 +298,6 @@ ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const Enc
     shape->swap = big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
     IMGSTAT_TRY(choose_compression(encoder, td, shape, err));
     return choose_chunks(encoder, td, page, shape, err);
-}
-
-/* Rows of a row of chunks that come in parts, of whole samples, the pieces that they become, and
- * for each thread the chunk before compression, whose samples may have fewer bits; libtiff has that
- * once more, and what it writes in memory that grows by half. */
-uint64_t tiff_encoder_bytes(const EncodeOptions *how, const Decoder *like, ImgstatSample sample)
-{
-    const TiffDecoder *const td = tiff_of(like);
-    const uint64_t threads = encode_threads(how);
-    const uint16_t before = td ? td->layout.compression : COMPRESSION_ADOBE_DEFLATE;
-    const uint16_t compression = how->compression ? compression_named(how->compression) : before;
-    const bool by_libtiff = compression == COMPRESSION_LZW || compression == COMPRESSION_PACKBITS ||
-                            compression == COMPRESSION_ZSTD || compression == COMPRESSION_LZMA;
-    const bool tiled = td && td->layout.tiled;
-    const uint16_t planes = td ? td->layout.planes : 1;
-    uint64_t chunk = STRIP_BYTES, rows = STRIP_BYTES, compressor;
-    if (compression == COMPRESSION_NONE)
-        return 3 * threads * TIFF_SHARED_BYTES;
-    if (td) {
-        const bool same = sample == like->page.sample && !td->map8 && !td->map16;
-        rows = (uint64_t)td->layout.chunk_width * td->layout.chunk_height *
-               (planes > 1 ? 1 : like->page.channels) * imgstat_sample_bytes(sample);
-        chunk = same && td->layout.chunk_bytes < rows ? td->layout.chunk_bytes : rows;
-    }
-    const uint64_t most = most_of_strip(how, planes);
-    if (!tiled && chunk > most) {
-        rows = (rows + chunk - 1) / chunk * most;
-        chunk = most;
-    }
-    (void)level_within(compression, how->fast ? 1 : how->level, level_room(how), &compressor);
-    uint64_t chunks = (uint64_t)(tiled ? td->layout.across : 1) * planes;
-    if (threads > 1 && rows * chunks < threads * TIFF_SHARED_BYTES)
-        chunks = threads * TIFF_SHARED_BYTES / (rows ? rows : 1) + 1;
-    const uint64_t at_once = threads < chunks + 1 ? threads : chunks + 1;
-    if (!by_libtiff)
-        compressor += deflater_bytes(how->level, how->fast);
-    return chunks * (rows + chunk) + at_once * ((by_libtiff ? 4 : 1) * chunk + compressor);
 }
 
 /* ---- Fields ---- */

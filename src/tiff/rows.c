@@ -23,7 +23,7 @@ ImgstatResult tiff_chunk_room(TiffDecoder *td, size_t bytes, ImgstatError *err)
         return IMGSTAT_OK;
     buffer_cache_release(td->chunk);
     td->chunk_room = 0;
-    td->chunk = buffer_cache_acquire(td->base.scratch, bytes);
+    td->chunk = buffer_cache_acquire(td->base.options.buffers, bytes);
     if (!td->chunk)
         return error_memory(err, bytes, "a strip or tile");
     td->chunk_room = bytes;
@@ -36,7 +36,7 @@ static ImgstatResult row_room(TiffDecoder *td, ImgstatError *err)
     const size_t bytes = (size_t)td->layout.chunk_width * td->layout.per_chunk * 8;
     if (td->row)
         return IMGSTAT_OK;
-    td->row = buffer_cache_acquire(td->base.scratch, bytes);
+    td->row = buffer_cache_acquire(td->base.options.buffers, bytes);
     return td->row ? IMGSTAT_OK : error_memory(err, bytes, "a row of pixels");
 }
 
@@ -153,10 +153,9 @@ bool tiff_rows_anywhere(const TiffDecoder *td)
     return td->layout.path == TIFF_PATH_PIECES && is_direct(td);
 }
 
-bool tiff_rows_at(const TiffDecoder *td, uint32_t row, uint8_t *to, uint32_t rows)
+bool tiff_rows_at(const TiffDecoder *td, uint16_t plane, uint32_t row, uint8_t *to, uint32_t rows)
 {
     const size_t row_bytes = td->layout.row_bytes;
-    const uint16_t plane = tiff_first_plane(td);
     const uint32_t most = piece_rows(&td->layout, true);
     for (uint32_t done = 0, n = 0; done < rows; done += n) {
         const uint32_t left = rows - done;
@@ -461,7 +460,7 @@ static ImgstatResult read_by_units(TiffDecoder *td, uint8_t *to, size_t pitch, u
         const uint32_t band = tiff_first_plane(td) * td->layout.down + down;
         if (td->band_at != band) {
             if (!td->band)
-                td->band = buffer_cache_acquire(td->base.scratch, row_bytes * unit);
+                td->band = buffer_cache_acquire(td->base.options.buffers, row_bytes * unit);
             if (!td->band)
                 return error_memory(err, row_bytes * unit, "a row of strips or tiles");
             td->band_at = UINT32_MAX;

@@ -11,8 +11,7 @@
 
 enum {
     READ_BYTES = 1 << 18, /* compressed, of all planes: within the cache */
-    LEAST_READ = 1 << 12, /* of one */
-    STATE_BYTES = 1 << 17 /* of deflate or LZW */
+    LEAST_READ = 1 << 12  /* of one */
 };
 
 struct TiffStrip {
@@ -50,7 +49,7 @@ static bool is_deflate(const TiffLayout *layout)
 bool tiff_strip_suits(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
-    return td->base.way != DECODE_PLAIN && tiff_predictor_known(layout) &&
+    return td->base.mode != DECODE_PLAIN && tiff_predictor_known(layout) &&
            (is_deflate(layout) || layout->compression == COMPRESSION_LZW);
 }
 
@@ -58,11 +57,6 @@ static size_t read_bytes(const TiffDecoder *td)
 {
     const size_t room = (size_t)READ_BYTES / tiff_planes_together(td);
     return room > LEAST_READ ? room : LEAST_READ;
-}
-
-size_t tiff_strip_bytes(const TiffDecoder *td)
-{
-    return read_bytes(td) + STATE_BYTES;
 }
 
 static uint32_t rows_of(const TiffDecoder *td, uint32_t index)
@@ -79,8 +73,8 @@ static bool begin(TiffStrip *strip, const TiffDecoder *td, uint32_t index)
     if (strip->lzw)
         lzw_stream_begin(strip->lzw);
     else
-        strip->inflater =
-            inflater_create((uint64_t)rows_of(td, index) * td->layout.row_bytes, td->base.scratch);
+        strip->inflater = inflater_create((uint64_t)rows_of(td, index) * td->layout.row_bytes,
+                                          td->base.options.buffers);
     strip->index = index;
     strip->row = 0;
     strip->at = TIFFGetStrileOffset(td->handle.tif, index);
@@ -158,7 +152,7 @@ static TiffStrip *create(const TiffDecoder *td)
     if (!strip)
         return NULL;
     strip->room = read_bytes(td);
-    strip->input = buffer_cache_acquire(td->base.scratch, strip->room + LZW_SPARE);
+    strip->input = buffer_cache_acquire(td->base.options.buffers, strip->room + LZW_SPARE);
     if (lzw)
         strip->lzw = lzw_stream_create();
     strip->failed = !strip->input || (lzw && !strip->lzw);

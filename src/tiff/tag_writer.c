@@ -281,7 +281,7 @@ static ImgstatResult copy_field(TiffFile *file, const TiffTagSource *from, const
     if (whole)
         return add_tag(to, &tag, err);
     if (bytes > 0 && tag.count > 0)
-        warnings_tell(warnings, "its field %u is damaged and left out", tag.tag);
+        warnings_report(warnings, "its field %u is damaged and left out", tag.tag);
     return IMGSTAT_OK;
 }
 
@@ -293,7 +293,7 @@ static ImgstatResult copy_directory(TiffFile *file, const TiffTagSource *from, u
     const unsigned count_bytes = from->big ? 8 : 2, entry_bytes = from->big ? 20 : 12;
     uint8_t bytes[20];
     if (!read_at(from, offset, bytes, count_bytes)) {
-        warnings_tell(warnings, "a directory of metadata lies outside the file and is left out");
+        warnings_report(warnings, "a directory of metadata lies outside the file and is left out");
         return IMGSTAT_OK;
     }
     const uint64_t n = number(from, bytes, count_bytes);

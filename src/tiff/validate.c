@@ -6,9 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Compressed bytes up to here are read whatever the limit for decoded ones is. */
-enum { LEAST_LIMIT = 1 << 20 };
-
 /* The most that a compressed byte can expand to; 0 where a codec has no bound. Deflate: 258 bytes
  * from 2 bits. LZW: strings of up to 4,093 bytes from 9 to 12 bits. PackBits: 128 from 2 bytes.
  * Zstandard: blocks of 128 KiB from 4 bytes. LZMA: 273 bytes from a few bits; measured below 2^14.
@@ -114,26 +111,21 @@ static ImgstatResult check_chunk(TiffDecoder *td, uint32_t index, ImgstatError *
     const uint64_t need = decoded_bytes(td, index);
     char text[64];
     /* Writers round the size of the last chunk up; what matters is that its samples are there. */
-    if (layout->compression == COMPRESSION_NONE && layout->path != TIFF_PATH_RGBA && bytes > need)
+    if (layout->compression == COMPRESSION_NONE && !layout->converted && bytes > need)
         bytes = need;
     if (at > file_bytes || bytes > file_bytes - at)
         return error_set(err, IMGSTAT_ERR_TRUNCATED, "%s: %s ends early", td->base.source->name,
                          tiff_chunk_name(td, index, text));
-    const uint64_t ratio = layout->path == TIFF_PATH_RGBA ? 0 : expansion(layout->compression);
+    const uint64_t ratio = layout->converted ? 0 : expansion(layout->compression);
     if (ratio > 0 && need / ratio > bytes)
         return error_set(err, IMGSTAT_ERR_TRUNCATED,
                          "%s: %s ends early: %llu bytes cannot hold its %llu",
                          td->base.source->name, tiff_chunk_name(td, index, text),
                          (unsigned long long)bytes, (unsigned long long)need);
-    layout->stored_bytes = bytes > layout->stored_bytes ? bytes : layout->stored_bytes;
-    /* libtiff holds a chunk's compressed bytes. */
-    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
-    const bool rows = layout->path == TIFF_PATH_SCANLINES;
-    const bool held = layout->path != TIFF_PATH_PIECES && !(rows && tiff_strip_suits(td));
-    if (held && bytes > limit && bytes > LEAST_LIMIT)
-        return error_set(err, IMGSTAT_ERR_LIMIT, "%s: %s takes more than the limit of %llu bytes",
-                         td->base.source->name, tiff_chunk_name(td, index, text),
-                         (unsigned long long)limit);
+    if (bytes > layout->stored_bytes) {
+        layout->stored_bytes = bytes;
+        layout->stored_most = index;
+    }
     return layout->compression == COMPRESSION_WEBP ? check_webp(td, index, err) : IMGSTAT_OK;
 }
 
@@ -161,9 +153,9 @@ ImgstatResult tiff_check_chunks(TiffDecoder *td, ImgstatError *err)
                          td->base.source->name, (unsigned long long)(n - absent),
                          (unsigned long long)n, layout->tiled ? "tiles" : "strips");
     if (absent > 0)
-        warnings_tell(&td->base.warnings, "%llu of %llu %s are absent; their samples count as %s",
-                      (unsigned long long)absent, (unsigned long long)n,
-                      layout->tiled ? "tiles" : "strips",
-                      td->base.page.has_nodata ? "nodata" : "0");
+        warnings_report(&td->base.warnings, "%llu of %llu %s are absent; their samples count as %s",
+                        (unsigned long long)absent, (unsigned long long)n,
+                        layout->tiled ? "tiles" : "strips",
+                        td->base.page.has_nodata ? "nodata" : "0");
     return IMGSTAT_OK;
 }

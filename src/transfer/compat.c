@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* compat.c: other programs' equalization and percentile stretch, rounding included. */
-#include "transfer/transfer.h"
+#include "transfer/compat.h"
+
+#include "base/error.h"
+#include "transfer/ratio.h"
 
 /* Programs with a formula for each kind of transform. */
 static const char *const like_names[] = {
@@ -25,8 +28,8 @@ static bool has_formula(ImgstatTransform transform, ImgstatLike like)
     }
 }
 
-ImgstatResult like_check(const ImgstatMethod *method, ImgstatSample sample, ImgstatSample to,
-                         ImgstatError *err)
+ImgstatResult compat_check(const ImgstatMethod *method, ImgstatSample sample, ImgstatSample to,
+                           ImgstatError *err)
 {
     const ImgstatLike like = method->like;
     if ((unsigned)like > IMGSTAT_LIKE_VIPS)
@@ -216,11 +219,9 @@ static void stretch_points(ImgstatLike like, uint32_t bins, uint32_t top, uint32
 static void stretch(const ImgstatMethod *method, const uint64_t *cdf, uint32_t bins, uint32_t top,
                     uint32_t *table)
 {
-    const bool clip = method->transform == IMGSTAT_PERCENTILE;
     if (method->like == IMGSTAT_LIKE_SKIMAGE) {
-        const double lo = !clip ? 0.0 : method->has_clip ? method->clip_lo : transfer_clip;
-        const double hi = !clip ? 0.0 : method->has_clip ? method->clip_hi : transfer_clip;
-        stretch_skimage(cdf, bins, top, lo, hi, table);
+        const Clip clip = transfer_clip_of(method);
+        stretch_skimage(cdf, bins, top, clip.lo, clip.hi, table);
         return;
     }
     uint64_t black, white;
@@ -229,8 +230,8 @@ static void stretch(const ImgstatMethod *method, const uint64_t *cdf, uint32_t b
                    cdf_above(cdf, bins, white), table);
 }
 
-void like_table(const ImgstatMethod *method, const MapRange *to, const uint64_t *cdf, uint32_t bins,
-                uint32_t *table)
+void compat_table(const ImgstatMethod *method, const MapRange *to, const uint64_t *cdf,
+                  uint32_t bins, uint32_t *table)
 {
     const uint32_t top = (uint32_t)to->hi_key;
     if (method->transform != IMGSTAT_EQUALIZE) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json.h: transfers as JSON text. imgstat_transfer_save and _load put it into files. */
+/* json.h: transfers as JSON text. */
 #ifndef IMGSTAT_TRANSFER_JSON_H
 #define IMGSTAT_TRANSFER_JSON_H
 
@@ -7,16 +7,19 @@
 
 enum {
     TRANSFER_VERSION = 1,          /* of the schema */
-    TRANSFER_MAX_BYTES = 256 << 20 /* of a file: 65,536 levels of some hundred channels */
+    TRANSFER_MAX_BYTES = 256 << 20 /* of the text: 65,536 levels of some hundred channels */
 };
 
-/* By ImgstatTransform, by ImgstatLike. */
+/* Words of the schema, by ImgstatTransform. */
 extern const char *const transfer_transform_names[];
+/* Words of the schema, by ImgstatLike. */
 extern const char *const transfer_like_names[];
 
-/* One line of text, to be freed; NULL: out of memory. */
+/* Returns one line of text without a newline, to be freed by the caller; NULL on allocation
+ * failure. */
 char *transfer_to_json(const Transfer *transfer, ImgstatError *err);
-/* `name` starts every message. Any bytes are safe to give. */
+/* Creates a transfer from `bytes` bytes of text, which may hold anything. `name` starts every
+ * message. */
 ImgstatResult transfer_from_json(const char *text, size_t bytes, const char *name, Transfer **out,
                                  ImgstatError *err);
 

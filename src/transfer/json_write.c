@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* json_write.c: transfers to JSON text (docs/transforms.md has the schema), and files of it. */
+/* json_write.c: writes transfers as JSON text; docs/transforms.md has the schema. */
 #include "transfer/json.h"
 
-#include "codec/atomic_file.h"
-
-#include <errno.h>
-#include <fcntl.h>
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 const char *const transfer_transform_names[] = {"stretch",  "percentile", "meanstd", "gamma",
                                                 "equalize", "match",      "clahe"};
 const char *const transfer_like_names[] = {"imgstat", "opencv",         "skimage", "imagemagick",
                                            "imagej",  "imagej-classic", "pillow",  "vips"};
-
-/* ---- Writing ------------------------------------------------------------------------------- */
 
 static json_object *value_new(ImgstatSample sample, uint64_t key)
 {
@@ -137,86 +130,4 @@ char *transfer_to_json(const Transfer *transfer, ImgstatError *err)
     if (!copy)
         error_memory(err, 0, "the text of a transfer");
     return copy;
-}
-
-/* ---- Files --------------------------------------------------------------------------------- */
-
-static ImgstatResult io_error(ImgstatError *err, const char *path, const char *what)
-{
-    const int cause = errno;
-    return error_set(err, IMGSTAT_ERR_IO, "%s: %s: %s", path, what, strerror(cause));
-}
-
-static bool write_all(int fd, const char *text, size_t bytes)
-{
-    while (bytes > 0) {
-        const ssize_t n = write(fd, text, bytes);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        text += n;
-        bytes -= (size_t)n;
-    }
-    return true;
-}
-
-ImgstatResult imgstat_transfer_save(const ImgstatTransfer *transfer, const char *path, bool replace,
-                                    ImgstatError *err)
-{
-    IMGSTAT_TRY(error_if_null(transfer && path, __func__, err));
-    char *const text = transfer_to_json(transfer, err);
-    if (!text)
-        return IMGSTAT_ERR_MEMORY;
-    AtomicFile *output;
-    ImgstatResult result = atomic_file_open(path, replace, 0666, &output, err);
-    if (result == IMGSTAT_OK) {
-        if (write_all(output->fd, text, strlen(text)) && write_all(output->fd, "\n", 1))
-            result = atomic_file_commit(output, err);
-        else {
-            result = io_error(err, path, "cannot be written");
-            atomic_file_discard(output);
-        }
-    }
-    free(text);
-    return result;
-}
-
-ImgstatResult imgstat_transfer_load(const char *path, ImgstatTransfer **out, ImgstatError *err)
-{
-    if (out)
-        *out = NULL;
-    IMGSTAT_TRY(error_if_null(path && out, __func__, err));
-    const bool standard = strcmp(path, "-") == 0;
-    const int fd =
-        standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return io_error(err, path, "cannot be opened");
-    size_t bytes = 0, capacity = 1 << 16;
-    char *text = malloc(capacity);
-    ImgstatResult result = text ? IMGSTAT_OK : error_memory(err, capacity, "a transfer");
-    while (result == IMGSTAT_OK) {
-        const ssize_t n = read(fd, text + bytes, capacity - bytes);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            result = io_error(err, path, "cannot be read");
-        if (n <= 0)
-            break;
-        bytes += (size_t)n;
-        if (bytes > TRANSFER_MAX_BYTES)
-            result = error_set(err, IMGSTAT_ERR_LIMIT, "%s: more bytes than a transfer has", path);
-        else if (bytes == capacity) {
-            char *const larger = realloc(text, capacity *= 2);
-            if (!larger)
-                result = error_memory(err, capacity, "a transfer");
-            else
-                text = larger;
-        }
-    }
-    close(fd);
-    if (result == IMGSTAT_OK)
-        result = transfer_from_json(text, bytes, path, out, err);
-    free(text);
-    return result;
 }

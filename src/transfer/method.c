@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* method.c: what a method means for an image: channels, output type and range, checks. */
+#include "transfer/compat.h"
 #include "transfer/transfer.h"
 
 void sample_full_scale(ImgstatSample sample, uint8_t bits, uint64_t *lo, uint64_t *hi)
@@ -65,16 +66,6 @@ ImgstatSample transfer_output(const ImgstatMethod *method, const TransferShape *
     }
     *bits = shape->bits;
     return shape->sample;
-}
-
-void transfer_clip_ranks(const ImgstatMethod *method, uint64_t n, uint64_t *black, uint64_t *white)
-{
-    const bool clip = method->transform == IMGSTAT_PERCENTILE;
-    const double lo = method->has_clip ? method->clip_lo : transfer_clip;
-    const double hi = method->has_clip ? method->clip_hi : transfer_clip;
-    *black = clip ? clip_rank(n, clip_nano(lo)) : 0;
-    const uint64_t cut = clip ? clip_rank(n, clip_nano(hi)) : 0;
-    *white = n > cut ? n - 1 - cut : 0;
 }
 
 /* ---- Checks -------------------------------------------------------------------------------- */
@@ -166,7 +157,7 @@ ImgstatResult transfer_check(const ImgstatMethod *method, const TransferShape *s
         return error_set(err, IMGSTAT_ERR_ARG,
                          "luma needs red, green and blue channels; each and joint take any");
     if (method->like != IMGSTAT_LIKE_IMGSTAT)
-        return like_check(method, shape->sample, to, err);
+        return compat_check(method, shape->sample, to, err);
     return IMGSTAT_OK;
 }
 

@@ -1,41 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* transfer.c: makes maps from records and a method. */
+/* transfer.c: creates, copies and destroys transfers. */
 #include "transfer/transfer.h"
+
+#include "transfer/maps.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
-
-/* ---- Records ------------------------------------------------------------------------------- */
-
-ImgstatResult record_joint(BufferCache *scratch, const Record *record, int16_t alpha, Record **out,
-                           ImgstatError *err)
-{
-    IMGSTAT_TRY(record_create(scratch, record->sample, 1, record->parts, out, err));
-    const size_t bins = record->bins ? sample_record_bins(record->sample) : 0;
-    for (uint16_t c = 0; c < record->channels; c++) {
-        if (c == alpha)
-            continue;
-        tally_merge(&(*out)->tally[0], &record->tally[c]);
-        for (size_t k = 0; k < bins; k++)
-            (*out)->bins[k] += record->bins[c * bins + k];
-    }
-    return IMGSTAT_OK;
-}
-
-MapSource map_source_counts(const Record *record, uint16_t channel, uint64_t *cdf)
-{
-    const size_t n_bins = sample_record_bins(record->sample);
-    const uint64_t *const bins = record->bins + channel * n_bins;
-    uint64_t sum = 0;
-    for (size_t k = 0; k < n_bins; k++) {
-        sum += bins[k];
-        cdf[k] = sum;
-    }
-    const Tally *const tally = &record->tally[channel];
-    return (MapSource){.n = sum, .min_key = tally->min_key, .max_key = tally->max_key, .cdf = cdf};
-}
-
-/* ---- Making a transfer --------------------------------------------------------------------- */
 
 /* All finite floats. */
 static void range_any(MapRange *range)
@@ -231,169 +201,6 @@ ImgstatResult transfer_with_nodata(BufferCache *scratch, const Transfer *given, 
     return IMGSTAT_OK;
 }
 
-/* Equalization of a wide type: the share of the range at each knot. */
-static void knots_equalize(const MapRange *to, const RankTable *ranks, MapKnot *knots)
-{
-    const uint64_t first = ranks->knots[0].upto;
-    for (uint32_t k = 0; k < ranks->n_knots; k++) {
-        const RankKnot *const rank = &ranks->knots[k];
-        const uint64_t below = rank->below > first ? rank->below - first : 0;
-        knots[k] = (MapKnot){.key = rank->key,
-                             .before = range_ratio(to, below, ranks->n - first),
-                             .at = range_ratio(to, rank->upto - first, ranks->n - first)};
-    }
-}
-
-/* What one map is matched to. */
-typedef struct MapReference {
-    const MapSource *source; /* NULL: to nothing */
-    bool as_is;              /* it has the type and the full scale of the output */
-} MapReference;
-
-/* The value of a reference below which a share count / of lies, as a key of the output type. */
-static uint64_t reference_quantile(const Map *map, const MapReference *reference, uint64_t count,
-                                   uint64_t of)
-{
-    const MapSource *const source = reference->source;
-    uint64_t key;
-    if (source->cdf)
-        key = cdf_match(source->cdf, sample_record_bins(map->reference), source->n, count, of);
-    else {
-        const RankTable *const ranks = source->ranks;
-        uint32_t low = 0, high = ranks->n_knots - 1;
-        while (low < high) {
-            const uint32_t middle = low + (high - low) / 2;
-            if ((Wide128)ranks->knots[middle].upto * of >= (Wide128)count * ranks->n)
-                high = middle;
-            else
-                low = middle + 1;
-        }
-        key = ranks->knots[low].key;
-        const RankKnot *const right = &ranks->knots[low];
-        /* Strictly between two knots the distribution is taken as even. */
-        if (low > 0 && (Wide128)right->below * of >= (Wide128)count * ranks->n) {
-            const RankKnot *const left = right - 1;
-            const double target = (double)count / (double)of * (double)ranks->n;
-            const double part = (target - (double)left->upto) / (double)(right->below - left->upto);
-            if (sample_exceeds_double(map->reference))
-                key = key_between(left->key, key, part);
-            else {
-                const double a = map_value(map->reference, left->key);
-                const double b = map_value(map->reference, key);
-                key = map_key(map->reference, a * (1.0 - part) + b * part);
-            }
-        }
-    }
-    if (reference->as_is)
-        return key;
-    if (sample_is_float(map->reference) && sample_is_float(map->to.sample))
-        return range_key(&map->to, map_value(map->reference, key));
-    return range_affine(&map->to, map->reference, map->reference_lo, map->reference_hi, key);
-}
-
-static void knots_match(const Map *map, const RankTable *ranks, const MapReference *reference,
-                        MapKnot *knots)
-{
-    for (uint32_t k = 0; k < ranks->n_knots; k++) {
-        const RankKnot *const rank = &ranks->knots[k];
-        const uint64_t below = rank->below ? rank->below : 1;
-        knots[k] = (MapKnot){.key = rank->key,
-                             .before = reference_quantile(map, reference, below, ranks->n),
-                             .at = reference_quantile(map, reference, rank->upto, ranks->n)};
-    }
-}
-
-/* Wide types: the knots of one map. */
-static void make_knots(Map *map, const ImgstatMethod *method, const MapSource *source,
-                       const MapReference *reference, MapKnot *knots)
-{
-    const RankTable *const ranks = source->ranks;
-    const bool one_level = ranks && ranks->n_knots == 1;
-    if (!ranks || ranks->n == 0 || (method->transform == IMGSTAT_EQUALIZE && one_level) ||
-        (reference->source && reference->source->n == 0)) {
-        map_unchanged_image(map);
-        return;
-    }
-    map->kind = MAP_KNOTS;
-    map->knots = knots;
-    map->n_knots = ranks->n_knots;
-    if (method->transform == IMGSTAT_EQUALIZE)
-        knots_equalize(&map->to, ranks, knots);
-    else
-        knots_match(map, ranks, reference, knots);
-}
-
-/* Everything but knots. */
-static void make_map(Map *map, const ImgstatMethod *method, const MapSource *source)
-{
-    const bool narrow = sample_is_narrow(map->from);
-    const bool clip = method->transform == IMGSTAT_PERCENTILE;
-    switch (method->transform) {
-    case IMGSTAT_STRETCH:
-    case IMGSTAT_PERCENTILE:
-        if (narrow)
-            map_clip_counts(
-                map, source->cdf,
-                clip ? clip_nano(method->has_clip ? method->clip_lo : transfer_clip) : 0,
-                clip ? clip_nano(method->has_clip ? method->clip_hi : transfer_clip) : 0);
-        else if (source->n == 0)
-            map_unchanged_image(map);
-        else
-            map_between(map, clip ? source->black : source->min_key,
-                        clip ? source->white : source->max_key);
-        return;
-    case IMGSTAT_MEANSTD:
-        map->kind = MAP_LINEAR;
-        map->origin = source->origin;
-        map->center = source->mean;
-        map->divisor = source->stddev;
-        map->factor = method->stddev;
-        map->offset = method->mean;
-        if (source->n == 0 || !isfinite(source->mean) || !isfinite(source->stddev))
-            map_unchanged_image(map);
-        return;
-    case IMGSTAT_GAMMA:
-        map->kind = MAP_POWER;
-        map->black = map->full_lo;
-        map->white = map->full_hi;
-        map->factor = method->gamma;
-        return;
-    case IMGSTAT_EQUALIZE:
-        map_equalize_counts(map, source->cdf);
-        return;
-    case IMGSTAT_MATCH:
-        map_match_counts(map, source->cdf);
-        return;
-    case IMGSTAT_CLAHE:
-        return;
-    }
-}
-
-/* map_sample, but that a match goes by reference_quantile, which knows of the depths. */
-static uint64_t table_key(const Map *map, const MapReference *reference, uint64_t key)
-{
-    if (map_stays(map, map->from, key) || map->kind != MAP_MATCH)
-        return map_sample(map, key);
-    const uint64_t count = map->cdf[key] > 0 ? map->cdf[key] : 1;
-    const uint64_t level = reference_quantile(map, reference, count, map->n);
-    return range_avoid(&map->to, range_clamp(&map->to, level));
-}
-
-static void make_table(Map *map, const ImgstatMethod *method, const MapSource *source,
-                       const MapReference *reference, uint32_t *table)
-{
-    const uint32_t entries = sample_record_bins(map->from);
-    const bool like = method->like != IMGSTAT_LIKE_IMGSTAT && source->n > 0;
-    if (like)
-        like_table(method, &map->to, source->cdf, entries, table);
-    for (uint32_t key = 0; key < entries; key++) {
-        uint64_t to = like && !map_stays(map, map->from, key) ? range_avoid(&map->to, table[key])
-                                                              : table_key(map, reference, key);
-        table[key] = (uint32_t)sample_raw(map->to.sample, to);
-    }
-    map->cdf = map->reference_cdf = NULL; /* the table replaces them */
-}
-
 /* A reference that is narrow while the image is wide counts by its own bins, and the other way
  * round by its own ranks; narrow images need counts. */
 static ImgstatResult check_reference(const TransferShape *shape, const MatchReference *reference,
@@ -477,50 +284,19 @@ ImgstatResult transfer_create(BufferCache *scratch, const ImgstatMethod *method,
                                  &reference->sources[reference->n_sources == 1 ? 0 : m],
                                  &transfer->rescale.to);
         if (narrow) {
-            make_map(map, method, &sources[m]);
+            map_set_parameters(map, method, &sources[m]);
             transfer_unchanged(transfer, map);
-            make_table(map, method, &sources[m], &from,
-                       transfer->tables + (size_t)m * sample_record_bins(map->from));
+            map_make_table(map, method, &sources[m], &from,
+                           transfer->tables + (size_t)m * sample_record_bins(map->from));
         } else if (match || method->transform == IMGSTAT_EQUALIZE) {
-            make_knots(map, method, &sources[m], &from, knots);
+            map_make_knots(map, method, &sources[m], &from, knots);
             transfer_unchanged(transfer, map);
             map->reference_cdf = NULL;
             knots += sources[m].ranks ? sources[m].ranks->n_knots : 0;
         } else
-            make_map(map, method, &sources[m]);
+            map_set_parameters(map, method, &sources[m]);
     }
     transfer_prepare(scratch, transfer);
     *out = transfer;
     return IMGSTAT_OK;
-}
-
-ImgstatResult transfer_create_counts(const ImgstatMethod *method, const TransferShape *shape,
-                                     const Record *record, const double *mean, const double *stddev,
-                                     Transfer **out, ImgstatError *err)
-{
-    *out = NULL;
-    const ImgstatChannels mode = transfer_channels(method, shape);
-    const uint16_t n_maps = transfer_maps(method, shape);
-    const size_t bins = sample_record_bins(shape->sample);
-    Record *joint = NULL;
-    if (mode == IMGSTAT_JOINT)
-        IMGSTAT_TRY(record_joint(NULL, record, shape->alpha, &joint, err));
-    const Record *const from = joint ? joint : record;
-    MapSource *const sources = calloc(n_maps, sizeof *sources);
-    uint64_t *const cdf = calloc(n_maps * bins, sizeof *cdf);
-    ImgstatResult result =
-        sources && cdf ? IMGSTAT_OK : error_memory(err, n_maps * bins * sizeof *cdf, "a transfer");
-    for (uint16_t m = 0, c = 0; result == IMGSTAT_OK && m < n_maps; m++, c++) {
-        if (mode == IMGSTAT_EACH && c == shape->alpha && c + 1 < from->channels)
-            c++;
-        sources[m] = map_source_counts(from, c, cdf + m * bins);
-        sources[m].mean = mean ? mean[m] : NAN;
-        sources[m].stddev = stddev ? stddev[m] : NAN;
-    }
-    if (result == IMGSTAT_OK)
-        result = transfer_create(NULL, method, shape, sources, NULL, out, err);
-    free(sources);
-    free(cdf);
-    record_destroy(joint);
-    return result;
 }

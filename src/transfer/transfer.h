@@ -4,11 +4,9 @@
 #ifndef IMGSTAT_TRANSFER_TRANSFER_H
 #define IMGSTAT_TRANSFER_TRANSFER_H
 
+#include "record/quantile_table.h"
 #include "record/record.h"
 #include "transfer/map.h"
-
-/* Percent cut at each end where nobody says: ImageJ's 0.35 % saturated in all. */
-static const double transfer_clip = 0.175;
 
 /* Which image a transfer is made for. */
 typedef struct TransferShape {
@@ -20,37 +18,6 @@ typedef struct TransferShape {
     bool has_nodata;
     uint64_t nodata_key;
 } TransferShape;
-
-/* Exact order statistics of a wide type: what is known of its distribution.
- * Ascending distinct keys; below, upto: samples less than, and at most, each key. Between two
- * neighbours lie fewer than n / RANK_STEPS samples. The last upto is n. */
-enum { RANK_STEPS = 65536 };
-
-typedef struct RankKnot {
-    uint64_t key, below, upto;
-} RankKnot;
-
-typedef struct RankTable {
-    uint64_t n;
-    uint32_t n_knots;
-    RankKnot *knots;
-} RankTable;
-
-/* Builds a table from all valid keys in ascending order, given in pieces of any length. */
-typedef struct RankBuilder {
-    RankTable table;
-    uint32_t capacity;
-    uint64_t seen;    /* samples so far */
-    RankKnot current; /* the run of equal keys that is open */
-} RankBuilder;
-
-ImgstatResult rank_builder_init(BufferCache *scratch, RankBuilder *builder, uint64_t n,
-                                ImgstatError *err);
-/* `count` samples of each key: 1 a key for plain sorted keys. */
-void rank_builder_add(RankBuilder *builder, uint64_t key, uint64_t count);
-RankTable *rank_builder_finish(RankBuilder *builder, ImgstatError *err); /* NULL: out of memory */
-void rank_builder_release(RankBuilder *builder);
-void rank_table_destroy(RankTable *table); /* accepts NULL */
 
 /* What one map is made from. Narrow types: n and cdf suffice, but for meanstd. */
 typedef struct MapSource {
@@ -118,13 +85,6 @@ ImgstatSample transfer_output(const ImgstatMethod *method, const TransferShape *
 void range_set_nodata(MapRange *range, ImgstatSample from, bool has_nodata, uint64_t nodata_key);
 /* Where that method sends defined samples. */
 MapRange transfer_range(const ImgstatMethod *method, const TransferShape *shape);
-/* Ranks (0-based, ascending) of black and white among n samples; black > white where nothing is
- * left. */
-void transfer_clip_ranks(const ImgstatMethod *method, uint64_t n, uint64_t *black, uint64_t *white);
-
-/* One channel that holds all of a record's but alpha: counts add, extrema merge. */
-ImgstatResult record_joint(BufferCache *scratch, const Record *record, int16_t alpha, Record **out,
-                           ImgstatError *err);
 /* The source of a narrow, settled record's channel; cdf: sample_record_bins counts, filled here. */
 MapSource map_source_counts(const Record *record, uint16_t channel, uint64_t *cdf);
 
@@ -165,11 +125,5 @@ void transfer_kept(ImgstatSample from, uint8_t from_bits, const MapRange *to, ui
 ImgstatResult transfer_begin(BufferCache *scratch, ImgstatSample from, uint8_t from_bits,
                              const MapRange *to, uint8_t to_bits, uint16_t n_maps, bool has_nodata,
                              uint64_t nodata_key, bool luma, Transfer **out, ImgstatError *err);
-
-/* transfer/compat.c: fills table (output keys by key) with another program's formula. */
-ImgstatResult like_check(const ImgstatMethod *method, ImgstatSample sample, ImgstatSample to,
-                         ImgstatError *err);
-void like_table(const ImgstatMethod *method, const MapRange *to, const uint64_t *cdf, uint32_t bins,
-                uint32_t *table);
 
 #endif

@@ -78,7 +78,7 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, Im
     Encoder *encoder = NULL;
     Warnings warnings = {
         .warn = decoder->how.warn, .context = decoder->how.warn_context, .name = job->output};
-    const EncodeOptions how = pipeline_encode_options(pipeline, worker, decoder->threads);
+    const EncodeOptions how = pipeline_encode_options(pipeline, worker, decoder->options.threads);
     ImgstatResult res = atomic_file_open(job->output, pipeline->write->replace,
                                          mode_of(decoder->source), &output, err);
     if (res == IMGSTAT_OK) {

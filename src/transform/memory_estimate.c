@@ -38,8 +38,9 @@ static uint64_t measured_bytes(const Pipeline *pipeline, const PageToMeasure *pa
 static uint64_t compressed_bytes(const Pipeline *pipeline, const Decoder *decoder)
 {
     const uint64_t most = strip_bytes(pipeline->memory);
-    const uint64_t tile = decoder->tiled || decoder->tile_bytes < most ? decoder->tile_bytes : most;
-    return TILE_COPIES * tile + (decoder->threads - 1) * THREAD_TILES * tile;
+    const uint64_t tile =
+        decoder->caps.tiled || decoder->caps.tile_bytes < most ? decoder->caps.tile_bytes : most;
+    return TILE_COPIES * tile + (decoder->options.threads - 1) * THREAD_TILES * tile;
 }
 
 PageMemory page_memory(const Pipeline *pipeline, const Decoder *decoder)
@@ -49,7 +50,7 @@ PageMemory page_memory(const Pipeline *pipeline, const Decoder *decoder)
         return (PageMemory){.bytes = UINT64_MAX / 2};
     const bool matches = !pipeline->transfer && pipeline->method->transform == IMGSTAT_MATCH;
     const PageToMeasure page = page_to_measure(decoder);
-    uint64_t bytes = FILE_BYTES + decoder->threads * (uint64_t)THREAD_BYTES +
+    uint64_t bytes = FILE_BYTES + decoder->options.threads * (uint64_t)THREAD_BYTES +
                      measured_bytes(pipeline, &page) + compressed_bytes(pipeline, decoder);
     if (matches && pipeline->reference)
         bytes += measured_bytes(pipeline, reference_page(pipeline->reference));

@@ -28,7 +28,7 @@ typedef struct PageMemory {
     bool keep;      /* the page is decoded once: its pixels are part of that */
 } PageMemory;
 
-/* For the page that the decoder has selected, decoded and encoded by decoder->threads. */
+/* For the page that the decoder has selected, decoded and encoded by decoder->options.threads. */
 PageMemory page_memory(const Pipeline *pipeline, const Decoder *decoder);
 
 #endif

@@ -133,11 +133,11 @@ static void warn_of_nodata(Encoder *encoder, const ImgstatPage *page, ImgstatSam
     if (!page->has_nodata)
         return;
     if (encoder->format == &png_format)
-        warnings_tell(encoder->warnings, "PNG has no nodata value: such samples count as others");
+        warnings_report(encoder->warnings, "PNG has no nodata value: such samples count as others");
     else if (!sample_key_of(sample, page->nodata, &key))
-        warnings_tell(encoder->warnings,
-                      "%s samples cannot hold the nodata value: such samples count as others",
-                      imgstat_sample_name(sample));
+        warnings_report(encoder->warnings,
+                        "%s samples cannot hold the nodata value: such samples count as others",
+                        imgstat_sample_name(sample));
 }
 
 /* A transparency mask is alpha, kept in a page of its own: as it is, in the type that it has. */

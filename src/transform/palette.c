@@ -51,12 +51,10 @@ ImgstatResult palette_open(Decoder *decoder, Palette **out, ImgstatError *err)
     how.indices = true;
     how.warn = NULL; /* it has been said once */
     const Codec *const codec = decoder->codec;
-    ImgstatResult res = codec->open(decoder->source, &how, &palette->indices, err);
-    if (res == IMGSTAT_OK) {
-        palette->indices->threads = decoder->threads;
-        palette->indices->way = decoder->way;
-        res = codec->select(palette->indices, decoder->page.page, err);
-    }
+    ImgstatResult res =
+        decoder_open(codec, decoder->source, &how, decoder->mode, &palette->indices, err);
+    if (res == IMGSTAT_OK)
+        res = decoder_select(palette->indices, decoder->page.page, &decoder->options, err);
     bool usable = false;
     if (res == IMGSTAT_OK) {
         const ImgstatPage *const page = &palette->indices->page;
@@ -84,8 +82,7 @@ void palette_close(Palette *palette)
 {
     if (!palette)
         return;
-    if (palette->indices)
-        palette->indices->codec->close(palette->indices);
+    decoder_close(palette->indices);
     imgstat_image_release(&palette->colours);
     free(palette);
 }

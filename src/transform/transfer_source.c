@@ -29,7 +29,8 @@ PageToMeasure page_to_measure(const Decoder *decoder)
     return (PageToMeasure){.width = decoder->page.width,
                            .height = decoder->page.height,
                            .shape = shape_of_page(decoder),
-                           .band_bytes = 2 * (uint64_t)bands_least(decoder) + decoder->held_bytes};
+                           .band_bytes =
+                               2 * (uint64_t)bands_least(decoder) + decoder->caps.held_bytes};
 }
 
 TransferShape shape_of_image(const ImagePro *image, int16_t alpha)
@@ -91,8 +92,7 @@ ImgstatResult transfer_input_measure(const TransferInput *survey, Bands *bands,
     if (res == IMGSTAT_OK)
         res = device->ops->alloc(device, bytes, &m.record.mem, err);
     if (res == IMGSTAT_OK && survey->method->transform != IMGSTAT_GAMMA) /* needs no statistics */
-        res = luma ? bands_each(bands, measure_band, &m, err)
-                   : bands_measure(bands, measure_band, &m, err);
+        res = bands_each(bands, measure_band, &m, err);
     if (res == IMGSTAT_OK)
         res = device->ops->download(device, record->tally, m.record.mem, 0, bytes, err);
     else if (m.record.mem.bytes) /* the device may still be reading a band */
@@ -172,7 +172,7 @@ static uint16_t source_channel(const TransferInput *survey, uint16_t m)
 }
 
 /* Black and white of every source, in as few reads as one of them needs. */
-static ImgstatResult find_clips(TransferInput *survey, PixelSource reader, ImgstatError *err)
+static ImgstatResult find_clips(TransferInput *survey, FurtherReads reader, ImgstatError *err)
 {
     OrderStat *const stat = calloc(2 * (size_t)survey->n_sources, sizeof *stat);
     if (!stat)
@@ -191,7 +191,7 @@ static ImgstatResult find_clips(TransferInput *survey, PixelSource reader, Imgst
     }
     Select select = {0};
     ImgstatResult res =
-        n ? select_start(reader.scratch, &select, survey->record, stat, n, err) : IMGSTAT_OK;
+        n ? select_start(reader.cache, &select, survey->record, stat, n, err) : IMGSTAT_OK;
     while (n && res == IMGSTAT_OK) {
         res = select_prepare(&select, err);
         if (res != IMGSTAT_OK || select.n_counts == 0)
@@ -214,7 +214,7 @@ static ImgstatResult find_clips(TransferInput *survey, PixelSource reader, Imgst
     return res;
 }
 
-static ImgstatResult find_ranks(TransferInput *survey, uint16_t m, PixelSource reader,
+static ImgstatResult find_ranks(TransferInput *survey, uint16_t m, FurtherReads reader,
                                 ImgstatError *err)
 {
     MapSource *const source = &survey->sources[m];
@@ -223,10 +223,10 @@ static ImgstatResult find_ranks(TransferInput *survey, uint16_t m, PixelSource r
     if (source->n == 0)
         return IMGSTAT_OK;
     RankBuilder builder;
-    IMGSTAT_TRY(rank_builder_init(reader.scratch, &builder, source->n, err));
-    ImgstatResult res =
-        order_stream(sample, channel, survey->record->bins + channel * sample_record_bins(sample),
-                     survey->memory / (2 * sizeof(uint64_t)), reader, &builder, err);
+    IMGSTAT_TRY(rank_builder_init(reader.cache, &builder, source->n, err));
+    ImgstatResult res = quantiles_build(
+        sample, channel, survey->record->bins + channel * sample_record_bins(sample),
+        survey->memory / (2 * sizeof(uint64_t)), reader, &builder, err);
     if (res == IMGSTAT_OK && !(survey->ranks[m] = rank_builder_finish(&builder, err)))
         res = IMGSTAT_ERR_MEMORY;
     rank_builder_release(&builder);
@@ -247,13 +247,13 @@ static void set_moments(TransferInput *survey, uint16_t m)
             statistics_origin(survey->record, source_channel(survey, m), &source->origin);
 }
 
-ImgstatResult transfer_input_finish(TransferInput *survey, PixelSource reader, ImgstatError *err)
+ImgstatResult transfer_input_finish(TransferInput *survey, FurtherReads reader, ImgstatError *err)
 {
     const ImgstatSample sample = survey->shape.sample;
     const bool narrow = sample_is_narrow(sample);
     const size_t n = survey->n_sources, bins = narrow ? sample_record_bins(sample) : 0;
     survey->sources = calloc(n, sizeof *survey->sources);
-    survey->cdf = buffer_cache_acquire(reader.scratch, n * bins * sizeof *survey->cdf);
+    survey->cdf = buffer_cache_acquire(reader.cache, n * bins * sizeof *survey->cdf);
     survey->ranks = calloc(n, sizeof *survey->ranks);
     if (!survey->sources || !survey->cdf || !survey->ranks)
         return error_memory(err, n * bins * sizeof *survey->cdf, "a transfer");
@@ -370,11 +370,11 @@ ImgstatResult transfer_input_image(const ImgstatMethod *method, Bands *bands,
     if (res == IMGSTAT_OK)
         transfer_input_merge(survey, &record);
     OneImage one = {.survey = survey, .bands = bands, .shape = shape};
-    const PixelSource reader = {.read = read_one,
-                                .context = &one,
-                                .threads = bands->device->threads,
-                                .scratch = bands->device->scratch,
-                                .sorter = bands->device};
+    const FurtherReads reader = {.read = read_one,
+                                 .context = &one,
+                                 .threads = bands->device->threads,
+                                 .cache = bands->device->scratch,
+                                 .sorter = bands->device};
     if (res == IMGSTAT_OK)
         res = transfer_input_finish(survey, reader, err);
     if (res != IMGSTAT_OK) {

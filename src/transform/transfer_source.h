@@ -54,7 +54,7 @@ ImgstatResult transfer_input_pass(const TransferInput *survey, Bands *bands,
                                   const TransferShape *shape, const ReadRequest *pass,
                                   ImgstatError *err);
 /* reader: reads all images through transfer_input_pass. */
-ImgstatResult transfer_input_finish(TransferInput *survey, PixelSource reader, ImgstatError *err);
+ImgstatResult transfer_input_finish(TransferInput *survey, FurtherReads reader, ImgstatError *err);
 
 /* All of it for one image. */
 ImgstatResult transfer_input_image(const ImgstatMethod *method, Bands *bands,

@@ -49,7 +49,7 @@ static uint8_t *read_page(Decoder *decoder, uint32_t rows, int filler, ImgstatEr
     for (uint32_t y = 0, n = 0; y < page->height; y += n) {
         n = page->height - y < rows ? page->height - y : rows;
         const ImgstatResult result =
-            decoder->codec->read_rows(decoder, bytes + y * row_bytes, row_bytes, n, err);
+            decoder_read_rows(decoder, bytes + y * row_bytes, row_bytes, n, err);
         if (result != IMGSTAT_OK) {
             demand_sentence(result, err);
             free(bytes);
@@ -94,15 +94,15 @@ static void demand_same_verdict(const ImgstatError *fast, const ImgstatError *pl
 static void decode_chunks(Decoder *decoder, const uint8_t *expected, const ImgstatError *err)
 {
     const ImgstatPage *const page = &decoder->page;
-    const uint32_t width = decoder->chunk_width, height = decoder->chunk_height;
+    const uint32_t width = decoder->caps.tile_width, height = decoder->caps.tile_height;
     const size_t pixel = decoder_channels(decoder) * imgstat_sample_bytes(page->sample);
-    if (width == 0 || !decoder->codec->chunks_begin(decoder, 1))
+    if (width == 0 || !decoder->codec->tiles_begin(decoder, 1))
         return;
     bool complete = true;
     for (uint32_t y = 0; y < page->height; y += height) {
         for (uint32_t x = 0; x < page->width; x += width) {
             size_t pitch;
-            const uint8_t *const chunk = decoder->codec->chunk_at(decoder, 0, x, y, &pitch);
+            const uint8_t *const chunk = decoder->codec->tile_at(decoder, 0, 0, x, y, &pitch);
             const size_t columns = page->width - x < width ? page->width - x : width;
             complete = complete && chunk;
             for (uint32_t i = 0; chunk && expected && i < height && i < page->height - y; i++)
@@ -118,18 +118,18 @@ static void decode_chunks(Decoder *decoder, const uint8_t *expected, const Imgst
 static void decode_planes(Decoder *decoder, uint32_t number, const uint8_t *expected)
 {
     ImgstatError err;
-    decoder->separate = true;
-    const bool selected = decoder->codec->select(decoder, number, NULL) == IMGSTAT_OK;
-    decoder->separate = false;
+    const DecodeOptions options = {.threads = 1, .planes = true};
+    const bool selected = decoder_select(decoder, number, &options, NULL) == IMGSTAT_OK;
     const size_t bytes = imgstat_sample_bytes(decoder->page.sample);
-    for (uint16_t c = 0; selected && c < decoder->planes; c++) {
-        decoder->plane = c;
-        decoder->next_row = 0;
+    for (uint16_t c = 0; selected && c < decoder->caps.planes; c++) {
+        if (decoder_rewind(decoder, c, NULL) != IMGSTAT_OK)
+            break; /* memory is short */
         uint8_t *const plane = read_page(decoder, 5, 0x5A, &err);
         if (!plane && err.code != IMGSTAT_ERR_MEMORY && err.code != IMGSTAT_OK)
             abort(); /* the whole could be read */
         for (size_t i = 0; plane && i < (size_t)decoder->page.width * decoder->page.height; i++)
-            if (memcmp(plane + i * bytes, expected + (i * decoder->planes + c) * bytes, bytes) != 0)
+            if (memcmp(plane + i * bytes, expected + (i * decoder->caps.planes + c) * bytes,
+                       bytes) != 0)
                 abort();
         free(plane);
     }
@@ -138,14 +138,16 @@ static void decode_planes(Decoder *decoder, uint32_t number, const uint8_t *expe
 static void decode_page(Decoder *whole, Decoder *bands, Decoder *plain, uint32_t number)
 {
     ImgstatError err, plain_err = {.code = IMGSTAT_OK};
-    const ImgstatResult result = whole->codec->select(whole, number, &err);
-    if (plain->codec->select(plain, number, &plain_err) != result)
+    const ImgstatResult result =
+        decoder_select(whole, number, &(DecodeOptions){.threads = 2}, &err);
+    if (decoder_select(plain, number, &(DecodeOptions){.threads = 0}, &plain_err) != result)
         abort(); /* selecting knows no ways */
     if (result != IMGSTAT_OK) {
         demand_sentence(result, &err);
         return;
     }
-    const bool both = bands->codec->select(bands, number, NULL) == IMGSTAT_OK;
+    const bool both =
+        decoder_select(bands, number, &(DecodeOptions){.threads = 1}, NULL) == IMGSTAT_OK;
     const ImgstatPage *const page = &whole->page;
     const size_t bytes =
         (size_t)page->width * page->height * page->channels * imgstat_sample_bytes(page->sample);
@@ -186,23 +188,19 @@ static void decode_twice(const Codec *codec, const uint8_t *data, size_t size, b
     const Source source = {.name = name, .fd = fd, .bytes = size};
     Decoder *whole = NULL, *bands = NULL, *plain = NULL;
     ImgstatError err;
-    const ImgstatResult result = codec->open(&source, &how, &whole, &err);
+    const ImgstatResult result = decoder_open(codec, &source, &how, DECODE_THREADS, &whole, &err);
     if (result != IMGSTAT_OK)
         demand_sentence(result, &err);
-    if (whole && codec->open(&source, &how, &plain, NULL) != IMGSTAT_OK)
+    if (whole && decoder_open(codec, &source, &how, DECODE_PLAIN, &plain, NULL) != IMGSTAT_OK)
         plain = NULL;
     how.limits.max_chunk_bytes = 1 << 12;
-    if (plain && codec->open(&source, &how, &bands, NULL) == IMGSTAT_OK) {
-        whole->way = DECODE_THREADS;
-        whole->threads = 2;
-        plain->way = DECODE_PLAIN;
-        bands->threads = 1;
+    if (plain && decoder_open(codec, &source, &how, DECODE_AUTO, &bands, NULL) == IMGSTAT_OK) {
         for (uint32_t page = 0; page < whole->page.pages; page++)
             decode_page(whole, bands, plain, page);
     }
-    codec->close(whole);
-    codec->close(plain);
-    codec->close(bands);
+    decoder_close(whole);
+    decoder_close(plain);
+    decoder_close(bands);
 }
 
 #endif

@@ -66,23 +66,6 @@ static void count_one(const ReadRequest *pass, uint16_t channel, uint64_t key, b
     }
 }
 
-/* The key of a window that occurs most often, by comparing each with each. */
-static void find_window(const Keys *keys, KeyWindow *window)
-{
-    const uint64_t *const key = keys->keys + window->channel * keys->n;
-    window->count = 0;
-    for (size_t i = 0; i < keys->n; i++) {
-        uint64_t count = 0;
-        for (size_t k = 0; key[i] >> 16 == window->lead && k < keys->n; k++)
-            count += key[k] == key[i];
-        if (count > window->count ||
-            (count && count == window->count && (key[i] & 0xFFFF) < window->digit)) {
-            window->count = count;
-            window->digit = (uint16_t)key[i];
-        }
-    }
-}
-
 static ImgstatResult read_keys(void *context, const ReadRequest *pass, ImgstatError *err)
 {
     Keys *const keys = context;
@@ -91,10 +74,6 @@ static ImgstatResult read_keys(void *context, const ReadRequest *pass, ImgstatEr
     for (uint16_t c = 0; c < keys->channels; c++)
         for (size_t i = 0; i < keys->n; i++)
             count_one(pass, c, keys->keys[c * keys->n + i], &overflow);
-    for (size_t i = 0; i < pass->n_windows; i++)
-        find_window(keys, &pass->windows[i]);
-    if (pass->n_windows)
-        keys->windows_reads++;
     size_t gathered = 0;
     for (size_t i = 0; i < pass->n_gathers; i++)
         gathered += pass->gathers[i].n;
@@ -105,9 +84,9 @@ static ImgstatResult read_keys(void *context, const ReadRequest *pass, ImgstatEr
     return overflow ? error_set(err, IMGSTAT_ERR_ARG, "more keys than room") : IMGSTAT_OK;
 }
 
-PixelSource keys_reader(Keys *keys)
+FurtherReads keys_reader(Keys *keys)
 {
-    return (PixelSource){.read = read_keys, .context = keys};
+    return (FurtherReads){.read = read_keys, .context = keys};
 }
 
 Record *keys_record(const Keys *keys)

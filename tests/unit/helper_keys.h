@@ -14,11 +14,11 @@ typedef struct Keys {
     uint16_t channels;
     size_t n;             /* a channel */
     const uint64_t *keys; /* channel c's begin at c * n */
-    size_t reads, windows_reads, gathered_most, ranges_most;
+    size_t reads, gathered_most, ranges_most;
 } Keys;
 
-/* A PixelSource over keys, that counts one by one. */
-PixelSource keys_reader(Keys *keys);
+/* A FurtherReads over keys, that counts one by one. */
+FurtherReads keys_reader(Keys *keys);
 /* The record that a first read of these, all valid, gives; not their sums. */
 Record *keys_record(const Keys *keys);
 int keys_compare(const void *a, const void *b); /* for qsort */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_hist.c: histograms, drawn or listed. */
-#include "batch.h"
 #include "commands.h"
-#include "measure_input.h"
+#include "measure_files.h"
 #include "plot_file.h"
 #include "plot_png.h"
 #include "plot_svg.h"
@@ -18,11 +17,6 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-typedef struct Hist {
-    const Options *options;
-    ImgstatMeasure how;
-} Hist;
 
 static bool write_plot(const Report *report, FILE *out, FILE *err)
 {
@@ -62,12 +56,6 @@ static bool print_page(void *context, const Report *report, FILE *out, FILE *err
         break;
     }
     return true;
-}
-
-static bool work(void *context, ImgstatDevice *device, const Input *input, FILE *out, FILE *err)
-{
-    const Hist *const hist = context;
-    return measure_input(hist->options, &hist->how, device, input, print_page, context, out, err);
 }
 
 /* What was left open and the terminal decides. */
@@ -141,15 +129,12 @@ static void run(Options *options)
     if (check_plot(options, &inputs)) {
         if (options->plot != NULL && inputs.n == 1 && !inputs.items[0].has_page)
             inputs.items[0].has_page = true; /* a plot shows one page: the first */
-        Hist hist = {.options = options, .how = plan_measure(options)};
-        const Batch batch = {.options = options,
-                             .inputs = &inputs,
-                             .how = &hist.how,
-                             .context = &hist,
-                             .work = work};
+        const ImgstatMeasure how = plan_measure(options);
+        const MeasureFiles what = {
+            .options = options, .inputs = &inputs, .how = &how, .print = print_page};
         if (options->style == OUTPUT_CSV)
             print_csv_bins_header(stdout);
-        batch_run(&batch);
+        measure_files(&what);
     }
     inputs_release(&inputs);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_stats.c: statistics of each channel, as a table, JSON or CSV. */
-#include "batch.h"
 #include "commands.h"
-#include "measure_input.h"
+#include "measure_files.h"
 #include "print_csv.h"
 #include "print_json.h"
 #include "print_table.h"
@@ -14,7 +13,6 @@
 
 typedef struct Stats {
     const Options *options;
-    ImgstatMeasure how;
     bool several;  /* inputs */
     bool one_page; /* one page of each was asked for */
     Table *table;  /* main thread only */
@@ -42,12 +40,6 @@ static bool print_page(void *context, const Report *report, FILE *out, FILE *err
         break;
     }
     return true;
-}
-
-static bool work(void *context, ImgstatDevice *device, const Input *input, FILE *out, FILE *err)
-{
-    const Stats *const stats = context;
-    return measure_input(stats->options, &stats->how, device, input, print_page, context, out, err);
 }
 
 static void add_header(Stats *stats, bool named)
@@ -116,19 +108,19 @@ void cmd_stats(int argc, char **argv)
     if (parsed == PARSE_RUN) {
         InputList inputs;
         inputs_collect(&options, &inputs);
+        const ImgstatMeasure how = plan_measure(&options);
         Stats stats = {.options = &options,
-                       .how = plan_measure(&options),
                        .several = inputs.n > 1,
                        .one_page = inputs.n == 1 && inputs.items[0].has_page};
-        const Batch batch = {.options = &options,
-                             .inputs = &inputs,
-                             .how = &stats.how,
-                             .context = &stats,
-                             .work = work,
-                             .emit = options.style == OUTPUT_PEOPLE ? emit : NULL};
+        const MeasureFiles what = {.options = &options,
+                                   .inputs = &inputs,
+                                   .how = &how,
+                                   .context = &stats,
+                                   .print = print_page,
+                                   .emit = options.style == OUTPUT_PEOPLE ? emit : NULL};
         if (options.style == OUTPUT_CSV)
             print_csv_header(stdout, &options);
-        batch_run(&batch);
+        measure_files(&what);
         if (stats.table != NULL)
             table_flush(stats.table);
         table_destroy(stats.table);

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_transform.c: normalize, equalize and apply: from inputs to a batch of the library. */
-#include "base/error.h"
 #include "commands.h"
-#include "cpu/map_rows.h"
-#include "heap.h"
 #include "outputs.h"
 #include "plan.h"
 #include "progress.h"
 #include "status.h"
 #include "text.h"
-#include "transform/page.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,34 +99,35 @@ static bool on_poll(void *context)
 
 static bool is_skipped(const TransformOptions *t, const ImgstatJob *job)
 {
-    return t->skip_existing && atomic_file_exists(job->output);
+    return t->skip_existing && input_is_file(job->output);
 }
 
-/* What the headers of a file tell against a transfer is said as when it is applied. */
+/* Whether a given transfer fits all pages, as far as the headers of a file show; else says why. */
 static bool foresee(const Options *o, const ImgstatTransfer *given, const ImgstatJob *job)
 {
     ImgstatError error;
-    uint64_t bytes;
-    if (!source_is_file(job->input, &bytes))
-        return true; /* standard input and pipes can be read only once */
+    if (!input_is_file(job->input))
+        return true;
     ImgstatFile *file = NULL;
     const ImgstatOpen open = {.limits = o->limits};
+    const char *cause = NULL; /* of a page that does not fit */
     ImgstatResult result = imgstat_file_open(job->input, &open, &file, &error);
     const uint32_t first = job->has_page ? job->page : 0;
     const uint32_t end = job->has_page || file == NULL ? first + 1 : imgstat_file_pages(file);
     for (uint32_t number = first; result == IMGSTAT_OK && number < end; number++) {
         ImgstatPage page;
         result = imgstat_file_page(file, number, &page, &error);
-        if (result != IMGSTAT_OK || page_is_mask(&page))
-            continue;
-        const ImagePro image = {
-            .channels = page.channels, .sample = page.sample, .bits = page.bits};
-        result = apply_check(given, &image, page.alpha, &error);
-        result = error_name(&error, result, job->input);
+        if (result == IMGSTAT_OK && imgstat_transfer_fits(given, &page, &error) != IMGSTAT_OK) {
+            result = error.code;
+            cause = error.message;
+        }
     }
     imgstat_file_close(file);
+    char *const name = text_display(job->input);
     if (result != IMGSTAT_OK)
-        fprintf(stderr, "%s\n", error.message);
+        fprintf(stderr, "%s%s%s\n", cause != NULL ? name : "", cause != NULL ? ": " : "",
+                error.message);
+    free(name);
     return result == IMGSTAT_OK;
 }
 
@@ -141,7 +138,7 @@ static void list(const Run *run, const ImgstatTransfer *given)
     const bool replace = run->options->transform.write.replace;
     for (size_t i = 0; i < run->outputs->n; i++) {
         const ImgstatJob *const job = &run->outputs->jobs[i];
-        const bool keep = !replace && atomic_file_exists(job->output);
+        const bool keep = !replace && input_is_file(job->output);
         if (given != NULL && !keep && !foresee(run->options, given, job)) {
             status_raise(STATUS_FAILED);
             continue;
@@ -158,7 +155,7 @@ static bool save_transfer(const Run *run, const ImgstatTransfer *transfer)
     ImgstatError error;
     const Options *const o = run->options;
     const char *const path = o->transform.save_transfer;
-    if (run->written == 0 && atomic_file_exists(path)) /* all was done before */
+    if (run->written == 0 && input_is_file(path)) /* all was done before */
         return true;
     if (transfer == NULL) {
         char *const name = text_display(path);
@@ -195,27 +192,21 @@ static PlanDevice plan(const Options *o, const Outputs *outputs, const ImgstatTr
 {
     const TransformOptions *const t = &o->transform;
     const ImgstatWork work = {.method = given != NULL ? NULL : &t->method, .transfer = given};
-    InputList left = {.items = text_alloc((outputs->n + 1) * sizeof *left.items)};
-    for (size_t i = 0; i < outputs->n; i++) {
-        const ImgstatJob *const job = &outputs->jobs[i];
-        if (!is_skipped(t, job))
-            left.items[left.n++] =
-                (Input){.path = (char *)job->input, .has_page = job->has_page, .page = job->page};
-    }
-    const PlanDevice device = plan_device(o, &left, &work);
-    free(left.items);
-    if (o->verbose)
-        fprintf(stderr, "%s: device %s: %s\n", o->command, device.name, device.why);
+    ImgstatJob *const left = text_alloc(outputs->n * sizeof *left);
+    size_t n = 0;
+    for (size_t i = 0; i < outputs->n; i++)
+        if (!is_skipped(t, &outputs->jobs[i]))
+            left[n++] = outputs->jobs[i];
+    const PlanDevice device = plan_device(o, left, n, &work);
+    free(left);
     return device;
 }
 
 static void on_fallen_back(void *context, const char *why)
 {
     Run *const run = context;
-    if (!run->options->verbose)
-        return;
     progress_clear(&run->progress);
-    fprintf(stderr, "%s: %s; the CPU takes over\n", run->options->command, why);
+    plan_report_fall_back(run->options, why);
 }
 
 static bool names_file(const char *sentence, const char *path)
@@ -236,7 +227,7 @@ static void transform(const Options *o, const InputList *inputs, Run *run,
     uint32_t page = 0;
     const bool match = t->method.transform == IMGSTAT_MATCH;
     const bool paged = match && input_names_page(t->reference, &path, &page);
-    heap_keep(t->memory); /* planning may open a GPU, whose driver starts threads */
+    imgstat_heap_keep(t->memory); /* planning may open a GPU, whose driver starts threads */
     const PlanDevice device = plan(o, run->outputs, given);
     const ImgstatBatch batch = {
         .method = t->method,
@@ -291,7 +282,7 @@ static bool check_saving(const Options *o, const InputList *inputs)
         status_raise(STATUS_USAGE);
         return false;
     }
-    if (t->write.replace || t->skip_existing || !atomic_file_exists(t->save_transfer))
+    if (t->write.replace || t->skip_existing || !input_is_file(t->save_transfer))
         return true;
     char *const name = text_display(t->save_transfer);
     fprintf(stderr, "%s: %s: exists already; --force replaces it\n", o->command, name);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* imgstat.c: finds the subcommand, runs it, ends with its status. */
 #include "commands.h"
-#include "heap.h"
 #include "help.h"
 #include "nearest.h"
 #include "option_table.h"
@@ -119,7 +118,7 @@ static void occupy_standard_streams(void)
 int main(int argc, char **argv)
 {
     occupy_standard_streams();
-    heap_keep(0);
+    imgstat_heap_keep(0);
     status_catch_signals();
     if (argc < 2) {
         help_program(stderr);

@@ -2,7 +2,6 @@
 /* inputs.c: walks directories and takes page numbers off names. */
 #define _GNU_SOURCE
 #include "inputs.h"
-#include "codec/encoder.h"
 #include "text.h"
 
 #include <ctype.h>
@@ -174,7 +173,7 @@ static void walk_directory(Walk *walk, const char *path, const struct stat *info
         } else if (!known && o->recursive && entries[i]->d_type == DT_DIR) {
             add_problem(walk->list, child,
                         strerror(errno)); /* what it holds is not left out unsaid */
-        } else if (encode_format_of_path(entries[i]->d_name) != NULL &&
+        } else if (imgstat_format_of_name(entries[i]->d_name) != NULL &&
                    (!known || S_ISREG(child_info.st_mode))) {
             add(walk->list, child); /* a dangling link named so is reported when it is opened */
         }
@@ -264,6 +263,12 @@ static void collect_name(const Options *o, const char *name, InputList *list)
     } else {
         add(list, name); /* opening it gives the cause */
     }
+}
+
+bool input_is_file(const char *path)
+{
+    struct stat info;
+    return strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 /* Files of a directory are named from there on. */

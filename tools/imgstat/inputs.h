@@ -21,6 +21,8 @@ typedef struct InputList {
 /* Whether a name is "file[N]" and no file has that very name; then *path, to be freed, and *page.
  */
 bool input_names_page(const char *name, char **path, uint32_t *page);
+/* Whether a path leads to a regular file: pipes and "-" can be read only once. */
+bool input_is_file(const char *path);
 /* Files, "file.tif[N]" (where no file has that very name), "-", and directories: their .png and
  * .tif files in order of their bytes, hidden ones left out. */
 void inputs_collect(const Options *options, InputList *out);

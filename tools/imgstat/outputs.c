@@ -42,12 +42,9 @@ static bool goes_to_folder(const Options *o, const InputList *inputs)
 /* Length of name without an ending that says another format than the one asked for. */
 static size_t stem_length(const char *name, const char *format)
 {
-    static const char *const endings[] = {".png", ".tif", ".tiff", ".gtiff", ".btf", ".tf8"};
-    const char *const dot = strrchr(name, '.');
-    for (size_t i = 0; dot != NULL && i < sizeof endings / sizeof endings[0]; i++)
-        if (strcasecmp(dot, endings[i]) == 0 && (i == 0) != (format[0] == 'p'))
-            return (size_t)(dot - name);
-    return strlen(name);
+    const char *const named = imgstat_format_of_name(name);
+    return named != NULL && strcmp(named, format) != 0 ? (size_t)(strrchr(name, '.') - name)
+                                                       : strlen(name);
 }
 
 static char *path_in_folder(const TransformOptions *t, const Input *input)

@@ -200,8 +200,7 @@ static void write_png(FILE *out, unsigned char *rgb)
     png_infop info = png != NULL ? png_create_info_struct(png) : NULL;
     if (info == NULL || setjmp(png_jmpbuf(png))) {
         /* Only memory can run out; an incomplete file must not pass for a plot. */
-        fputs("imgstat: out of memory\n", stderr);
-        exit(EXIT_FAILURE);
+        text_no_memory();
     }
     png_set_write_fn(png, out, on_write, on_flush);
     png_set_IHDR(png, info, WIDTH, HEIGHT, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,

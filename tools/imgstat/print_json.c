@@ -9,10 +9,8 @@
 
 static void check(const void *object)
 {
-    if (object == NULL) {
-        fputs("imgstat: out of memory\n", stderr);
-        exit(1);
-    }
+    if (object == NULL)
+        text_no_memory();
 }
 
 static void add(json_object *object, const char *key, json_object *value)

@@ -2,7 +2,6 @@
 /* text.c: UTF-8 repair and width, and numbers that read back exactly. */
 #define _GNU_SOURCE
 #include "text.h"
-#include "base/utf8.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,35 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+void text_no_memory(void)
+{
+    fputs("imgstat: out of memory\n", stderr);
+    exit(1);
+}
+
 void *text_alloc(size_t bytes)
 {
-    void *memory = malloc(bytes > 0 ? bytes : 1);
-    if (memory == NULL) {
-        fputs("imgstat: out of memory\n", stderr);
-        exit(1);
-    }
+    void *const memory = malloc(bytes > 0 ? bytes : 1);
+    if (memory == NULL)
+        text_no_memory();
     return memory;
 }
 
-static char *repair(const char *bytes, bool mask_controls)
+static char *repair(const char *bytes, bool mask)
 {
-    char *const out = text_alloc(3 * strlen(bytes) + 1);
-    const unsigned char *s = (const unsigned char *)bytes;
-    size_t n = 0;
-    while (*s != '\0') {
-        uint32_t code;
-        const size_t length = utf8_decode(s, &code);
-        if (code == UTF8_INVALID) {
-            n += (size_t)(stpcpy(out + n, UTF8_REPLACEMENT) - (out + n));
-        } else if (mask_controls && utf8_is_control(code)) {
-            out[n++] = '?';
-        } else {
-            memcpy(out + n, s, length);
-            n += length;
-        }
-        s += length;
-    }
-    out[n] = '\0';
+    const size_t capacity = imgstat_text_utf8(bytes, mask, NULL, 0) + 1;
+    char *const out = text_alloc(capacity);
+    (void)imgstat_text_utf8(bytes, mask, out, capacity);
     return out;
 }
 
@@ -87,8 +76,10 @@ size_t text_width(const char *utf8)
 {
     size_t width = 0;
     for (const unsigned char *s = (const unsigned char *)utf8; *s != '\0';) {
-        uint32_t code;
-        s += utf8_decode(s, &code);
+        const unsigned more = *s < 0xC0 ? 0 : *s < 0xE0 ? 1 : *s < 0xF0 ? 2 : 3;
+        uint32_t code = *s++ & (more > 0 ? 0x3Fu >> more : 0x7Fu);
+        for (unsigned i = 0; i < more; i++)
+            code = code << 6 | (*s++ & 0x3Fu);
         width += character_width(code);
     }
     return width;

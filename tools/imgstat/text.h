@@ -8,7 +8,9 @@
 /* Long enough for any number that the functions below write. */
 enum { TEXT_NUMBER = 48 };
 
-/* malloc or a message and exit status 1: the tools hold too little to recover from that. */
+/* Ends the program with a message and exit status 1. */
+_Noreturn void text_no_memory(void);
+/* malloc, or text_no_memory: the program holds too little to recover from that. */
 void *text_alloc(size_t bytes);
 
 /* Valid UTF-8: each maximal invalid piece becomes U+FFFD. Freed by the caller. */

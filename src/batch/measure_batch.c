@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/* measure_batch.c: many files are measured, each by one of several workers. */
+#include "batch/fall_back.h"
+#include "batch/in_order.h"
+#include "codec/prefetch.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* A GPU takes about 0.3 s to open; meanwhile the disk reads so much, of no more files than that is
+ * worth while for. */
+enum { AHEAD_BYTES = 1 << 30, AHEAD_FILES = 1024 };
+
+enum { FILES_A_WORKER = 3 }; /* descriptors: input, a second decoder; a reserve */
+
+typedef struct Run {
+    const ImgstatMeasureBatch *batch;
+    const ImgstatJob *jobs;
+    size_t n;
+    ThreadShare share;
+    FallBack fall_back;
+} Run;
+
+/* What a thread has. */
+typedef struct Worker {
+    ImgstatDevice *device; /* NULL: none is open yet */
+    const char *name;      /* that it was opened by */
+    ImgstatDeviceInfo info;
+} Worker;
+
+/* What became of a job. */
+typedef struct Outcome {
+    ImgstatResult result;
+    ImgstatError error;
+    double seconds;
+} Outcome;
+
+/* A job at work. */
+typedef struct Measuring {
+    Run *run;
+    const Worker *worker;
+    size_t job;
+    ImgstatFile *file;
+    Outcome *outcome;
+    bool again;    /* the CPU is to do all of it again */
+    uint32_t good; /* pages measured */
+    uint32_t failed;
+    struct Held *held; /* failures that are reported if a page turns out good */
+} Measuring;
+
+typedef struct Held {
+    struct Held *next;
+    uint32_t number;
+    ImgstatError error;
+} Held;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- Pages ------------------------------------------------------------------------------------
+ */
+
+static void report_failure(const Measuring *m, const uint32_t *number, const ImgstatError *error)
+{
+    const ImgstatMeasured measured = {.job = m->job,
+                                      .result = error->code,
+                                      .message = error->message,
+                                      .has_number = number != NULL,
+                                      .number = number ? *number : 0};
+    (void)m->run->batch->page(m->run->batch->context, &measured);
+}
+
+/* A file without a good page is one failure with one cause, the first: what is wrong with its other
+ * pages waits for a good one. */
+static void fail(Measuring *m, const uint32_t *number, const ImgstatError *error)
+{
+    if (m->outcome->result == IMGSTAT_OK) {
+        m->outcome->result = error->code;
+        m->outcome->error = *error;
+    }
+    m->failed++;
+    if (m->good > 0 || m->failed == 1) {
+        report_failure(m, number, error);
+        return;
+    }
+    Held **end = &m->held;
+    while (*end)
+        end = &(*end)->next;
+    Held *const held = number ? malloc(sizeof *held) : NULL;
+    if (held) {
+        *held = (Held){.number = *number, .error = *error};
+        *end = held;
+    }
+}
+
+static void release_held(Measuring *m, bool report)
+{
+    while (m->held) {
+        Held *const held = m->held;
+        m->held = held->next;
+        if (report)
+            report_failure(m, &held->number, &held->error);
+        free(held);
+    }
+}
+
+/* Whether other pages of the file may be good. */
+static bool is_of_page(ImgstatResult result)
+{
+    return result == IMGSTAT_ERR_FORMAT || result == IMGSTAT_ERR_TRUNCATED ||
+           result == IMGSTAT_ERR_UNSUPPORTED || result == IMGSTAT_ERR_LIMIT;
+}
+
+static bool may_be_redone(const Measuring *m, ImgstatResult result)
+{
+    return strcmp(m->run->jobs[m->job].input, "-") != 0 && /* which is gone */
+           fall_back_allowed(&m->run->fall_back, m->worker->name, result);
+}
+
+/* False: nothing after this page can be measured, or is wanted. */
+static bool measure_page(Measuring *m, uint32_t number)
+{
+    const ImgstatMeasureBatch *const batch = m->run->batch;
+    const uint32_t pages = imgstat_file_pages(m->file);
+    ImgstatPage page;
+    ImgstatRecord *record = NULL;
+    ImgstatError error = {0};
+    const double start = now();
+    ImgstatResult res = imgstat_file_page(m->file, number, &page, &error);
+    if (res == IMGSTAT_OK)
+        res = imgstat_measure_file(m->worker->device, m->file, number, batch->how, &record, &error);
+    if (res == IMGSTAT_OK) {
+        release_held(m, true);
+        const ImgstatMeasured measured = {.job = m->job,
+                                          .message = "",
+                                          .has_number = true,
+                                          .number = number,
+                                          .first = m->good == 0,
+                                          .file = m->file,
+                                          .page = &page,
+                                          .record = record,
+                                          .device = m->worker->info.name,
+                                          .seconds = now() - start};
+        m->good++;
+        const bool go_on = batch->page(batch->context, &measured);
+        imgstat_record_destroy(record);
+        if (!go_on && m->outcome->result == IMGSTAT_OK)
+            m->outcome->result = IMGSTAT_ERR_CANCELLED;
+        return go_on;
+    }
+    m->again = may_be_redone(m, res);
+    if (m->again)
+        m->outcome->error = error;
+    const bool of_page = pages > 1 && number < pages;
+    if (of_page)
+        res = error_page(&error, res, m->run->jobs[m->job].input, number);
+    if (!m->again)
+        fail(m, of_page ? &number : NULL, &error);
+    return !m->again && is_of_page(res);
+}
+
+static void on_warning(void *context, const char *sentence)
+{
+    const Measuring *const m = context;
+    const ImgstatMeasureBatch *const batch = m->run->batch;
+    if (batch->warned)
+        batch->warned(batch->context, m->job, sentence);
+}
+
+/* Measures the pages of a job. False: the device failed, for the reason in the outcome, and the CPU
+ * is to do all of it again. */
+static bool measure_job(Run *run, const Worker *worker, size_t job, Outcome *outcome)
+{
+    const ImgstatJob *const what = &run->jobs[job];
+    Measuring m = {.run = run, .worker = worker, .job = job, .outcome = outcome};
+    ImgstatOpen open = run->batch->open;
+    open.warn = on_warning;
+    open.warn_context = &m;
+    ImgstatError error = {0};
+    if (imgstat_file_open(what->input, &open, &m.file, &error) != IMGSTAT_OK) {
+        fail(&m, NULL, &error);
+        return true;
+    }
+    const uint32_t begin = what->has_page ? what->page : 0;
+    const uint32_t end = what->has_page ? begin + 1 : imgstat_file_pages(m.file);
+    bool go_on = true;
+    for (uint32_t number = begin; number < end && go_on; number++)
+        go_on = measure_page(&m, number);
+    release_held(&m, false);
+    imgstat_file_close(m.file);
+    return !m.again;
+}
+
+/* ---- Workers ----------------------------------------------------------------------------------
+ */
+
+static void close_worker(void *context, void *own)
+{
+    (void)context;
+    Worker *const worker = own;
+    imgstat_device_close(worker->device);
+    worker->device = NULL;
+}
+
+/* Opens a worker's device, or the CPU in its place. */
+static ImgstatResult open_worker(Run *run, Worker *worker, ImgstatError *err)
+{
+    const unsigned threads = run->share.threads;
+    ImgstatError error = {0};
+    worker->name = fall_back_device(&run->fall_back);
+    ImgstatResult res = imgstat_device_open(worker->name, threads, &worker->device, &error);
+    if (res != IMGSTAT_OK && fall_back_allowed(&run->fall_back, worker->name, res)) {
+        fall_back_to_cpu(&run->fall_back, &error);
+        worker->name = "cpu";
+        res = imgstat_device_open(worker->name, threads, &worker->device, &error);
+    }
+    if (res != IMGSTAT_OK)
+        return error_set(err, res, "%s", error.message);
+    imgstat_device_describe(worker->device, &worker->info);
+    return IMGSTAT_OK;
+}
+
+/* Another worker's device may have failed. */
+static ImgstatResult ensure_worker(Run *run, Worker *worker, ImgstatError *err)
+{
+    if (worker->device && strcmp(fall_back_device(&run->fall_back), "cpu") == 0 &&
+        strcmp(worker->name, "cpu") != 0)
+        close_worker(run, worker);
+    return worker->device ? IMGSTAT_OK : open_worker(run, worker, err);
+}
+
+static void work(void *context, void *own, size_t job, void *result)
+{
+    Run *const run = context;
+    Worker *const worker = own;
+    Outcome *const outcome = result;
+    const double start = now();
+    if (run->n - job > run->share.workers) /* what is taken when this one is done, about */
+        (void)advise_soon(run->jobs[job + run->share.workers].input, ADVISE_BYTES);
+    for (bool done = false; !done;) {
+        ImgstatError error = {0};
+        const ImgstatResult res = ensure_worker(run, worker, &error);
+        if (res != IMGSTAT_OK) {
+            Measuring none = {.run = run, .job = job, .outcome = outcome};
+            (void)error_name(&error, res, run->jobs[job].input);
+            fail(&none, NULL, &error);
+            break;
+        }
+        *outcome = (Outcome){0};
+        done = measure_job(run, worker, job, outcome);
+        if (!done) {
+            fall_back_to_cpu(&run->fall_back, &outcome->error);
+            if (run->batch->restarted)
+                run->batch->restarted(run->batch->context, job);
+        }
+    }
+    outcome->seconds = now() - start;
+}
+
+static bool report(void *context, size_t job, void *result)
+{
+    Run *const run = context;
+    const Outcome *const outcome = result;
+    const ImgstatMeasureBatch *const batch = run->batch;
+    const ImgstatDone done = {.job = job,
+                              .result = outcome->result,
+                              .message = outcome->error.message,
+                              .seconds = outcome->seconds};
+    fall_back_report(&run->fall_back);
+    return !batch->progress || batch->progress(batch->context, &done);
+}
+
+/* ---- The batch --------------------------------------------------------------------------------
+ */
+
+/* The first worker's device, opened on a thread of its own. */
+typedef struct Opening {
+    Run *run;
+    Worker worker;
+    ImgstatResult result;
+    ImgstatError error;
+} Opening;
+
+static void *open_first(void *context)
+{
+    Opening *const opening = context;
+    opening->result = open_worker(opening->run, &opening->worker, &opening->error);
+    return NULL;
+}
+
+static void read_ahead(const Run *run)
+{
+    int64_t left = AHEAD_BYTES;
+    for (size_t i = 0; i < run->n && i < AHEAD_FILES && left > 0; i++)
+        left -= (int64_t)advise_soon(run->jobs[i].input, (uint64_t)left);
+}
+
+static ImgstatResult open_reading_ahead(Run *run, Worker *worker, ImgstatError *err)
+{
+    Opening opening = {.run = run};
+    pthread_t thread;
+    if (strcmp(run->fall_back.device, "cpu") != 0 &&
+        pthread_create(&thread, NULL, open_first, &opening) == 0) {
+        read_ahead(run);
+        pthread_join(thread, NULL);
+    } else {
+        (void)open_first(&opening);
+    }
+    *worker = opening.worker;
+    return opening.result == IMGSTAT_OK
+               ? IMGSTAT_OK
+               : error_set(err, opening.result, "%s", opening.error.message);
+}
+
+ImgstatResult imgstat_batch_measure(const ImgstatMeasureBatch *batch, const ImgstatJob *jobs,
+                                    size_t n, ImgstatError *err)
+{
+    IMGSTAT_TRY(error_if_null(batch && batch->page && (jobs || n == 0), __func__, err));
+    for (size_t i = 0; i < n; i++)
+        if (!jobs[i].input)
+            return error_set(err, IMGSTAT_ERR_ARG, "job %zu has no input", i);
+    Run run = {.batch = batch,
+               .jobs = jobs,
+               .n = n,
+               .share = thread_share(n, batch->threads, FILES_A_WORKER)};
+    fall_back_init(&run.fall_back, batch->device ? batch->device : "cpu", batch->fallen_back,
+                   batch->context);
+    Worker first;
+    ImgstatResult res = open_reading_ahead(&run, &first, err);
+    fall_back_report(&run.fall_back);
+    const InOrder order = {.n = n,
+                           .workers = run.share.workers,
+                           .context = &run,
+                           .worker_bytes = sizeof(Worker),
+                           .outcome_bytes = sizeof(Outcome),
+                           .work = work,
+                           .close = close_worker,
+                           .report = report};
+    if (res == IMGSTAT_OK)
+        res = in_order_run(&order, &first, err);
+    fall_back_release(&run.fall_back);
+    return res;
+}

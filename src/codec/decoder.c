@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* decoder.c: the order of calls that every codec relies on: a page is selected, planned for, and
+ * read from top to bottom. */
+#include "codec/codec.h"
+
+ImgstatResult decoder_open(const Codec *codec, const Source *source, const ImgstatOpen *how,
+                           DecodeMode mode, Decoder **out, ImgstatError *err)
+{
+    IMGSTAT_TRY(codec->open(source, how, out, err));
+    (*out)->mode = mode;
+    return IMGSTAT_OK;
+}
+
+void decoder_close(Decoder *decoder)
+{
+    if (decoder)
+        decoder->codec->close(decoder);
+}
+
+ImgstatResult decoder_changed(const Decoder *decoder, ImgstatError *err)
+{
+    return error_set(err, IMGSTAT_ERR_IO, "%s: changed while it was read", decoder->source->name);
+}
+
+static ImgstatResult parse_page(Decoder *decoder, uint32_t page, ImgstatError *err)
+{
+    decoder->channel_names = NULL;
+    decoder->started = false;
+    const ImgstatResult res = decoder->codec->select(decoder, page, err);
+    if (res != IMGSTAT_OK)
+        decoder->channel_names = NULL;
+    return res;
+}
+
+static ImgstatResult plan_page(Decoder *decoder, ImgstatError *err)
+{
+    decoder->next_row = 0;
+    decoder->plane = 0;
+    decoder->caps = (DecodeCaps){.band_rows = 1};
+    const ImgstatResult res = decoder->codec->plan(decoder, err);
+    if (res != IMGSTAT_OK)
+        decoder->channel_names = NULL;
+    return res;
+}
+
+ImgstatResult decoder_select(Decoder *decoder, uint32_t page, const DecodeOptions *options,
+                             ImgstatError *err)
+{
+    if (options)
+        decoder->options = *options;
+    if (!decoder->channel_names || decoder->started || decoder->page.page != page)
+        IMGSTAT_TRY(parse_page(decoder, page, err));
+    return plan_page(decoder, err);
+}
+
+ImgstatResult decoder_reselect(Decoder *decoder, const DecodeOptions *options, ImgstatError *err)
+{
+    const ImgstatPage before = decoder->page;
+    IMGSTAT_TRY(decoder_select(decoder, before.page, options, err));
+    return page_has_shape(&decoder->page, &before) ? IMGSTAT_OK : decoder_changed(decoder, err);
+}
+
+ImgstatResult decoder_rewind(Decoder *decoder, uint16_t plane, ImgstatError *err)
+{
+    const bool onward = plane > decoder->plane;
+    if (decoder->started && !onward) {
+        const uint16_t planes = decoder->caps.planes;
+        IMGSTAT_TRY(decoder_reselect(decoder, NULL, err));
+        if (decoder->caps.planes != planes)
+            return decoder_changed(decoder, err);
+    }
+    decoder->plane = plane;
+    decoder->next_row = 0;
+    return IMGSTAT_OK;
+}
+
+ImgstatResult decoder_read_rows(Decoder *decoder, void *to, size_t pitch, uint32_t rows,
+                                ImgstatError *err)
+{
+    decoder->started = true;
+    const ImgstatResult res = decoder->codec->read_rows(decoder, to, pitch, rows, err);
+    if (res == IMGSTAT_OK)
+        decoder->next_row += rows;
+    else
+        decoder->channel_names = NULL;
+    return res;
+}
+
+void decoder_finish(Decoder *decoder)
+{
+    decoder->options.buffers = NULL;
+    decoder->started = true;
+    decoder->next_row = decoder->page.height;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* limits.c: default limits, and the check of a page against limits. */
+#include "codec/limits.h"
+
+ImgstatLimits limits_default(ImgstatLimits limits)
+{
+    if (!limits.max_width)
+        limits.max_width = 1000000;
+    if (!limits.max_height)
+        limits.max_height = 1000000;
+    if (!limits.max_pixels)
+        limits.max_pixels = (uint64_t)1 << 36;
+    if (!limits.max_bytes)
+        limits.max_bytes = (uint64_t)1 << 40;
+    if (!limits.max_pages)
+        limits.max_pages = 65535;
+    if (!limits.max_chunk_bytes)
+        limits.max_chunk_bytes = (uint64_t)1 << 31;
+    return limits;
+}
+
+ImgstatResult limits_check(const ImgstatLimits *limits, const char *name, uint64_t width,
+                           uint64_t height, uint64_t channels, uint64_t sample_bytes,
+                           ImgstatError *err)
+{
+    if (width == 0 || height == 0)
+        return error_set(err, IMGSTAT_ERR_FORMAT,
+                         "%s: an image of %llu x %llu pixels holds nothing", name,
+                         (unsigned long long)width, (unsigned long long)height);
+    if (width > limits->max_width || height > limits->max_height)
+        return error_set(err, IMGSTAT_ERR_LIMIT,
+                         "%s: %llu x %llu pixels are more than the limit of %u x %u", name,
+                         (unsigned long long)width, (unsigned long long)height, limits->max_width,
+                         limits->max_height);
+    const uint64_t pixels = width * height; /* limits are 32 bits wide: no overflow */
+    if (pixels > limits->max_pixels)
+        return error_set(err, IMGSTAT_ERR_LIMIT,
+                         "%s: %llu x %llu pixels are more than the limit of %llu in all", name,
+                         (unsigned long long)width, (unsigned long long)height,
+                         (unsigned long long)limits->max_pixels);
+    uint64_t bytes = 0;
+    if (__builtin_mul_overflow(pixels, channels, &bytes) ||
+        __builtin_mul_overflow(bytes, sample_bytes, &bytes) || bytes > limits->max_bytes)
+        return error_set(
+            err, IMGSTAT_ERR_LIMIT,
+            "%s: %llu x %llu pixels of %llu channels are more than the limit of %llu bytes", name,
+            (unsigned long long)width, (unsigned long long)height, (unsigned long long)channels,
+            (unsigned long long)limits->max_bytes);
+    return IMGSTAT_OK;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* limits.h: limits on the geometry of inputs, which are hostile until they are checked. */
+#ifndef IMGSTAT_CODEC_LIMITS_H
+#define IMGSTAT_CODEC_LIMITS_H
+
+#include "base/error.h"
+
+/* Returns `limits` with defaults in place of zeros. */
+ImgstatLimits limits_default(ImgstatLimits limits);
+
+/* Compares the geometry of a page with limits, before anything is allocated for it. */
+ImgstatResult limits_check(const ImgstatLimits *limits, const char *name, uint64_t width,
+                           uint64_t height, uint64_t channels, uint64_t sample_bytes,
+                           ImgstatError *err);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* source.h: the bytes of one input, readable at any position. */
+#ifndef IMGSTAT_CODEC_SOURCE_H
+#define IMGSTAT_CODEC_SOURCE_H
+
+#include "base/cancel.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A file, or standard input after it was copied to an unlinked temporary file. Threads may share a
+ * source: each read names its position. */
+typedef struct Source {
+    char *name; /* as the user wrote it; begins every message */
+    int fd;
+    uint64_t bytes; /* size */
+} Source;
+
+/* Returns whether `path` names a regular file, and its size. Other files are not opened before
+ * their turn: opening a FIFO lets its writer go on. */
+bool source_is_file(const char *path, uint64_t *bytes);
+
+/* Opens a file, or standard input for "-". cancel: polled while a pipe is waited for; NULL: the
+ * wait has no end. */
+ImgstatResult source_open(const char *path, const Cancel *cancel, Source **out, ImgstatError *err);
+
+/* Accepts NULL. */
+void source_close(Source *source);
+
+/* Reads up to `bytes` bytes at `offset`. *got is less only at the end of the file. */
+ImgstatResult source_read(const Source *source, uint64_t offset, void *to, size_t bytes,
+                          size_t *got, ImgstatError *err);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* warnings.h: sentences about a file that are no errors. */
+#ifndef IMGSTAT_CODEC_WARNINGS_H
+#define IMGSTAT_CODEC_WARNINGS_H
+
+#include "imgstat.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where the warnings about one file go. All zero but name: nowhere. */
+typedef struct Warnings {
+    ImgstatWarn warn; /* NULL: warnings are dropped */
+    void *context;
+    const char *name; /* of the file */
+    uint64_t *seen;   /* hashes of the sentences reported so far */
+    size_t n_seen;
+} Warnings;
+
+/* Reports a sentence, behind the name of the file, unless it was reported before. warnings may be
+ * NULL. */
+__attribute__((format(printf, 2, 3))) void warnings_report(Warnings *warnings, const char *format,
+                                                           ...);
+
+/* Frees what it holds, not the struct. */
+void warnings_release(Warnings *warnings);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* compat.h: the formulas of other programs for narrow unsigned samples, their rounding included. */
+#ifndef IMGSTAT_TRANSFER_COMPAT_H
+#define IMGSTAT_TRANSFER_COMPAT_H
+
+#include "transfer/map.h"
+
+/* Checks that the program method->like has a formula for the method, for samples of type `sample`
+ * that become type `to`. */
+ImgstatResult compat_check(const ImgstatMethod *method, ImgstatSample sample, ImgstatSample to,
+                           ImgstatError *err);
+
+/* Fills `table`, one output key for each of `bins` keys, by the formula of method->like. cdf:
+ * inclusive counts by key, the last one above 0. */
+void compat_table(const ImgstatMethod *method, const MapRange *to, const uint64_t *cdf,
+                  uint32_t bins, uint32_t *table);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* knots.c: the maps of wide types that equalize or match: knots from exact order statistics. */
+#include "transfer/maps.h"
+
+/* The share of the output range at each knot. */
+static void knots_equalize(const MapRange *to, const RankTable *ranks, MapKnot *knots)
+{
+    const uint64_t first = ranks->knots[0].upto;
+    for (uint32_t k = 0; k < ranks->n_knots; k++) {
+        const RankKnot *const rank = &ranks->knots[k];
+        const uint64_t below = rank->below > first ? rank->below - first : 0;
+        knots[k] = (MapKnot){.key = rank->key,
+                             .before = range_ratio(to, below, ranks->n - first),
+                             .at = range_ratio(to, rank->upto - first, ranks->n - first)};
+    }
+}
+
+uint64_t reference_quantile(const Map *map, const MapReference *reference, uint64_t count,
+                            uint64_t of)
+{
+    const MapSource *const source = reference->source;
+    uint64_t key;
+    if (source->cdf)
+        key = cdf_match(source->cdf, sample_record_bins(map->reference), source->n, count, of);
+    else {
+        const RankTable *const ranks = source->ranks;
+        uint32_t low = 0, high = ranks->n_knots - 1;
+        while (low < high) {
+            const uint32_t middle = low + (high - low) / 2;
+            if ((Wide128)ranks->knots[middle].upto * of >= (Wide128)count * ranks->n)
+                high = middle;
+            else
+                low = middle + 1;
+        }
+        key = ranks->knots[low].key;
+        const RankKnot *const right = &ranks->knots[low];
+        /* Strictly between two knots the distribution is taken as even. */
+        if (low > 0 && (Wide128)right->below * of >= (Wide128)count * ranks->n) {
+            const RankKnot *const left = right - 1;
+            const double target = (double)count / (double)of * (double)ranks->n;
+            const double part = (target - (double)left->upto) / (double)(right->below - left->upto);
+            if (sample_exceeds_double(map->reference))
+                key = key_between(left->key, key, part);
+            else {
+                const double a = map_value(map->reference, left->key);
+                const double b = map_value(map->reference, key);
+                key = map_key(map->reference, a * (1.0 - part) + b * part);
+            }
+        }
+    }
+    if (reference->as_is)
+        return key;
+    if (sample_is_float(map->reference) && sample_is_float(map->to.sample))
+        return range_key(&map->to, map_value(map->reference, key));
+    return range_affine(&map->to, map->reference, map->reference_lo, map->reference_hi, key);
+}
+
+static void knots_match(const Map *map, const RankTable *ranks, const MapReference *reference,
+                        MapKnot *knots)
+{
+    for (uint32_t k = 0; k < ranks->n_knots; k++) {
+        const RankKnot *const rank = &ranks->knots[k];
+        const uint64_t below = rank->below ? rank->below : 1;
+        knots[k] = (MapKnot){.key = rank->key,
+                             .before = reference_quantile(map, reference, below, ranks->n),
+                             .at = reference_quantile(map, reference, rank->upto, ranks->n)};
+    }
+}
+
+void map_make_knots(Map *map, const ImgstatMethod *method, const MapSource *source,
+                    const MapReference *reference, MapKnot *knots)
+{
+    const RankTable *const ranks = source->ranks;
+    const bool one_level = ranks && ranks->n_knots == 1;
+    if (!ranks || ranks->n == 0 || (method->transform == IMGSTAT_EQUALIZE && one_level) ||
+        (reference->source && reference->source->n == 0)) {
+        map_unchanged_image(map);
+        return;
+    }
+    map->kind = MAP_KNOTS;
+    map->knots = knots;
+    map->n_knots = ranks->n_knots;
+    if (method->transform == IMGSTAT_EQUALIZE)
+        knots_equalize(&map->to, ranks, knots);
+    else
+        knots_match(map, ranks, reference, knots);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* transfer_file.c: saves transfers to files and loads them. */
+#include "codec/atomic_file.h"
+#include "transfer/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static ImgstatResult io_error(ImgstatError *err, const char *path, const char *what)
+{
+    const int cause = errno;
+    return error_set(err, IMGSTAT_ERR_IO, "%s: %s: %s", path, what, strerror(cause));
+}
+
+ImgstatResult imgstat_transfer_save(const ImgstatTransfer *transfer, const char *path, bool replace,
+                                    ImgstatError *err)
+{
+    IMGSTAT_TRY(error_if_null(transfer && path, __func__, err));
+    char *const text = transfer_to_json(transfer, err);
+    if (!text)
+        return IMGSTAT_ERR_MEMORY;
+    const size_t bytes = strlen(text);
+    AtomicFile *output;
+    ImgstatResult result = atomic_file_open(path, replace, 0666, &output, err);
+    if (result == IMGSTAT_OK) {
+        text[bytes] = '\n'; /* in place of the final NUL: the file is one line */
+        result = atomic_file_write(output, 0, text, bytes + 1, err);
+        if (result == IMGSTAT_OK)
+            result = atomic_file_commit(output, err);
+        else
+            atomic_file_discard(output);
+    }
+    free(text);
+    return result;
+}
+
+ImgstatResult imgstat_transfer_load(const char *path, ImgstatTransfer **out, ImgstatError *err)
+{
+    if (out)
+        *out = NULL;
+    IMGSTAT_TRY(error_if_null(path && out, __func__, err));
+    const bool standard = strcmp(path, "-") == 0;
+    const int fd =
+        standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return io_error(err, path, "cannot be opened");
+    size_t bytes = 0, capacity = 1 << 16;
+    char *text = malloc(capacity);
+    ImgstatResult result = text ? IMGSTAT_OK : error_memory(err, capacity, "a transfer");
+    while (result == IMGSTAT_OK) {
+        const ssize_t n = read(fd, text + bytes, capacity - bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            result = io_error(err, path, "cannot be read");
+        if (n <= 0)
+            break;
+        bytes += (size_t)n;
+        if (bytes > TRANSFER_MAX_BYTES)
+            result = error_set(err, IMGSTAT_ERR_LIMIT, "%s: more bytes than a transfer has", path);
+        else if (bytes == capacity) {
+            char *const larger = realloc(text, capacity *= 2);
+            if (!larger)
+                result = error_memory(err, capacity, "a transfer");
+            else
+                text = larger;
+        }
+    }
+    close(fd);
+    if (result == IMGSTAT_OK)
+        result = transfer_from_json(text, bytes, path, out, err);
+    free(text);
+    return result;
+}

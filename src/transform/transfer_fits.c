@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* transfer_fits.c: what the header of a page says against a transfer. */
+#include "cpu/map_rows.h"
+#include "transform/page.h"
+
+ImgstatResult imgstat_transfer_fits(const ImgstatTransfer *transfer, const ImgstatPage *page,
+                                    ImgstatError *err)
+{
+    IMGSTAT_TRY(error_if_null(transfer && page, __func__, err));
+    if (page_is_mask(page))
+        return IMGSTAT_OK;
+    const ImagePro image = {.channels = page->channels, .sample = page->sample, .bits = page->bits};
+    return apply_check(transfer, &image, page->alpha, err);
+}

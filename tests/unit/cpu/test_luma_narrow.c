@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* test_luma_narrow.c: luma of many pixels at a time, by every set of instructions, against luma.h;
+ * nothing beyond the pixels is written. */
+#include "cpu/luma_narrow.h"
+
+#include "helper_transform.h"
+#include "transfer/luma.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 1000, MOST_CHANNELS = 5, GUARD = 64 };
+
+static uint32_t sample_at(const unsigned char *at, unsigned bytes, size_t i)
+{
+    return (uint32_t)load_raw(at + i * bytes, bytes);
+}
+
+/* The colour and the target of one pixel; a third are halves: the luma is a whole number m, and the
+ * factor (m / 2) / m. */
+static void draw_pixel(uint64_t *seed, unsigned bytes, uint32_t colour[3], uint32_t *to)
+{
+    static const uint32_t some[] = {0,   0,   1,   2,     3,     127,   128,
+                                    254, 255, 256, 32767, 32768, 65534, 65535};
+    const uint32_t all = bytes == 1 ? 255 : 65535;
+    const uint64_t kind = seeded_next(seed) % 6;
+    for (uint32_t c = 0; c < 3; c++)
+        colour[c] = (uint32_t)(kind == 0 ? some[seeded_next(seed) % 14] : seeded_next(seed)) & all;
+    *to = (uint32_t)(kind < 3 ? some[seeded_next(seed) % 14] : seeded_next(seed)) & all;
+    if (kind < 4)
+        return;
+    if (bytes == 1) { /* a gray, or the largest component twice the others */
+        colour[1] = colour[0] = colour[2] / (kind == 4 ? 1 : 2);
+        return;
+    }
+    /* 46871 has an inverse modulo 2^16: a green that makes the luma whole */
+    uint32_t inverse = 1;
+    for (int k = 0; k < 5; k++)
+        inverse *= 2 - LUMA_GREEN * inverse;
+    colour[1] = (0u - (colour[0] * LUMA_RED + colour[2] * LUMA_BLUE)) * inverse & 0xFFFFu;
+    const uint32_t whole = luma_key(colour[0], colour[1], colour[2]);
+    *to = kind == 4 ? whole / 2 : whole / 2 * 3 & 0xFFFFu;
+}
+
+/* Whether a quotient of the pixel is a half. */
+static bool is_half(const uint32_t colour[3], uint32_t to)
+{
+    const uint64_t fine = luma_fine(colour[0], colour[1], colour[2]);
+    for (int c = 0; fine && c < 3; c++)
+        if (((uint64_t)to << 17) * colour[c] % fine == 0 &&
+            ((uint64_t)to << 17) * colour[c] / fine % 2)
+            return true;
+    return false;
+}
+
+static MapRange draw_range(uint64_t *seed, unsigned bytes)
+{
+    const uint32_t top = bytes == 1 ? 255 : 65535;
+    MapRange range = {.sample = bytes == 1 ? IMGSTAT_U8 : IMGSTAT_U16, .hi_key = top};
+    if (seeded_next(seed) % 2) {
+        range.lo_key = seeded_next(seed) % top;
+        range.hi_key = range.lo_key + 1 + seeded_next(seed) % (top - range.lo_key);
+        range.has_nodata = seeded_next(seed) % 2;
+        range.nodata_key = seeded_next(seed) % 2 ? range.hi_key : seeded_next(seed) % (top + 1);
+    }
+    return range;
+}
+
+typedef struct Pixels {
+    unsigned bytes, channels;
+    size_t n;
+    MapRange range;
+    unsigned char from[MOST * MOST_CHANNELS * 2], luma[MOST * 2];
+    unsigned char expected[MOST * MOST_CHANNELS * 2], expected_luma[MOST * 2];
+} Pixels;
+
+static size_t draw_pixels(uint64_t *seed, Pixels *p)
+{
+    size_t halves = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        const size_t first = i * p->channels;
+        uint32_t colour[3], to, scaled[3];
+        draw_pixel(seed, p->bytes, colour, &to);
+        halves += is_half(colour, to);
+        luma_scale(colour, to, (uint32_t)p->range.hi_key, scaled);
+        store_raw(p->luma + i * p->bytes, p->bytes, to);
+        store_raw(p->expected_luma + i * p->bytes, p->bytes,
+                  luma_key(colour[0], colour[1], colour[2]));
+        for (unsigned c = 0; c < p->channels; c++) {
+            const uint64_t other = seeded_next(seed) & (p->bytes == 1 ? 255 : 65535);
+            const size_t at = (first + c) * p->bytes;
+            store_raw(p->from + at, p->bytes, c < 3 ? colour[c] : other);
+            store_raw(p->expected + at, p->bytes,
+                      c < 3 ? range_avoid(&p->range, range_clamp(&p->range, scaled[c])) : other);
+        }
+    }
+    return halves;
+}
+
+static void expect_bytes(const unsigned char *out, size_t shift, const unsigned char *expected,
+                         const Pixels *p, unsigned channels, const char *name)
+{
+    const size_t bytes = p->n * channels * p->bytes;
+    for (size_t i = 0; i < GUARD + shift; i++)
+        cr_assert_eq(out[i], 0xA5);
+    for (size_t i = 0; i < GUARD; i++)
+        cr_assert_eq(out[GUARD + shift + bytes + i], 0xA5);
+    for (size_t i = 0; i < p->n * channels; i++)
+        cr_assert_eq(sample_at(out + GUARD + shift, p->bytes, i), sample_at(expected, p->bytes, i),
+                     "%s, %u bytes, %u channels: pixel %zu of %zu at luma %u: %u, not %u", name,
+                     p->bytes, p->channels, i / channels, p->n,
+                     sample_at(p->luma, p->bytes, i / channels),
+                     sample_at(out + GUARD + shift, p->bytes, i), sample_at(expected, p->bytes, i));
+}
+
+static void check(CpuLevel level, const Pixels *p, size_t shift)
+{
+    static unsigned char out[MOST * MOST_CHANNELS * 2 + 3 * GUARD];
+    const Recolours *const loops = recolours_of(level);
+    const char *const name = cpu_features_level_names[level];
+    unsigned char *const to = out + GUARD + shift;
+    const size_t bytes = p->n * p->channels * p->bytes;
+    memset(out, 0xA5, sizeof out);
+    loops->luma(p->from, p->bytes, p->channels, p->n, to);
+    expect_bytes(out, shift, p->expected_luma, p, 1, name);
+    memset(out, 0xA5, sizeof out);
+    loops->scale(p->from, p->bytes, p->channels, p->n, p->luma, &p->range, to);
+    expect_bytes(out, shift, p->expected, p, p->channels, name);
+    memcpy(to, p->from, bytes); /* in place */
+    loops->scale(to, p->bytes, p->channels, p->n, p->luma, &p->range, to);
+    expect_bytes(out, shift, p->expected, p, p->channels, name);
+}
+
+Test(recolour, bits_of_luma_scale)
+{
+    static const size_t sizes[] = {0, 1, 2, 3, 15, 16, 17, 255, 256, 257, 513, MOST};
+    static Pixels pixels;
+    uint64_t seed = 23;
+    size_t halves = 0, compared = 0, n_levels = 0;
+    for (size_t round = 0; round < 40; round++)
+        for (pixels.bytes = 1; pixels.bytes <= 2; pixels.bytes++)
+            for (pixels.channels = 3; pixels.channels <= MOST_CHANNELS; pixels.channels++) {
+                pixels.n = round < 12 ? sizes[round] : MOST;
+                pixels.range = draw_range(&seed, pixels.bytes);
+                halves += draw_pixels(&seed, &pixels);
+                for (CpuLevel level = PROCESSOR_PORTABLE;
+                     level < PROCESSOR_LEVELS && cpu_features_supports(level); level++) {
+                    check(level, &pixels, round % 3);
+                    compared += pixels.n;
+                    n_levels = level + 1u;
+                }
+            }
+    fprintf(stderr, "recolour: %zu pixels compared, %zu halves, %zu variants\n", compared, halves,
+            n_levels);
+    cr_assert_gt(compared, 100000);
+    cr_assert_gt(halves, 1000);
+}
+
+/* Every colour of bytes, to a few lumas. */
+Test(recolour, every_colour)
+{
+    enum { ROW = 256 };
+    static const uint8_t lumas[] = {1, 2, 77, 128, 255};
+    const MapRange range = {.sample = IMGSTAT_U8, .hi_key = 255};
+    unsigned char from[ROW * 3], luma[ROW], out[ROW * 3];
+    size_t compared = 0;
+    for (uint32_t colour = 0; colour < 1u << 24; colour += ROW * 5) { /* and so every fifth row */
+        const uint8_t to = lumas[colour / ROW % sizeof lumas];
+        for (uint32_t i = 0; i < ROW; i++) {
+            from[3 * i] = (uint8_t)(colour >> 16);
+            from[3 * i + 1] = (uint8_t)(colour >> 8);
+            from[3 * i + 2] = (uint8_t)i;
+            luma[i] = to;
+        }
+        recolours()->scale(from, 1, 3, ROW, luma, &range, out);
+        for (uint32_t i = 0; i < ROW; i++) {
+            const uint32_t key[3] = {from[3 * i], from[3 * i + 1], from[3 * i + 2]};
+            uint32_t scaled[3];
+            luma_scale(key, to, 255, scaled);
+            for (uint32_t c = 0; c < 3; c++)
+                cr_assert_eq(out[3 * i + c], scaled[c], "%u,%u,%u at %u", key[0], key[1], key[2],
+                             to);
+            compared++;
+        }
+    }
+    fprintf(stderr, "recolour: %zu colours\n", compared);
+    cr_assert_gt(compared, 3000000);
+}
+
+/* ---- Images -------------------------------------------------------------------------------- */
+
+/* An image with a mask that leaves nothing out goes one pixel at a time. */
+Test(recolour, images_with_and_without_a_mask)
+{
+    static const ImgstatSample types[] = {IMGSTAT_U8, IMGSTAT_U16};
+    uint64_t seed = 5;
+    size_t compared = 0;
+    for (size_t round = 0; round < 12; round++) {
+        const size_t t = round % 2;
+        const uint16_t channels = 3 + round / 2 % 2;
+        const ImgstatDepth depth = (ImgstatDepth)(IMGSTAT_DEPTH_KEEP + round / 4);
+        enum { WIDTH = 1031, HEIGHT = 5 };
+        static uint8_t mask[WIDTH * HEIGHT];
+        ImagePro image = image_of(NULL, WIDTH, HEIGHT, channels, types[t], 0);
+        memset(mask, 1, sizeof mask);
+        for (uint32_t y = 0; y < HEIGHT; y++)
+            for (size_t i = 0; i < WIDTH * channels * imgstat_sample_bytes(types[t]); i++)
+                row_of(&image, y)[i] = (unsigned char)(seeded_next(&seed) % (i % 256 + 1));
+        const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE, .depth = depth};
+        const int16_t alpha = channels == 4 ? 3 : -1;
+        ImagePro fast = transformed(&method, &image, alpha, true);
+        image.mask = mask;
+        image.mask_pitch = WIDTH;
+        ImagePro plain = transformed(&method, &image, alpha, true);
+        cr_assert(image_equal(&fast, &plain), "%s to %s, %u channels",
+                  imgstat_sample_name(types[t]), imgstat_sample_name(fast.sample), channels);
+        compared += WIDTH * HEIGHT;
+        image.mask = NULL;
+        imgstat_image_release(&fast);
+        imgstat_image_release(&plain);
+        imgstat_image_release(&image);
+    }
+    cr_assert_gt(compared, 60000);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* test_percentile.c: order statistics of wide types against a sorted copy. */
+#include "helper_keys.h"
+#include "measure/percentile.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+enum { N = 3000, CHANNELS = 2 };
+
+static uint64_t some_key(Random *random, ImgstatSample sample, int pattern)
+{
+    const uint64_t r = random_next(random);
+    const double x = pattern == 0   ? random_normal(random)
+                     : pattern == 1 ? floor(10 * random_unit(random))
+                     : pattern == 2 ? 1e9 + random_normal(random)
+                                    : 4.25;
+    switch (sample) {
+    case IMGSTAT_F32:
+        return key_of_float((float)x);
+    case IMGSTAT_F64:
+        return key_of_double(x);
+    case IMGSTAT_U32:
+    case IMGSTAT_I32:
+        return pattern == 0 ? (uint32_t)r : (uint32_t)(int64_t)x;
+    default:
+        return pattern == 0 ? r : pattern == 1 ? UINT64_MAX - r % 9 : (uint64_t)(int64_t)(x * 1e6);
+    }
+}
+
+static size_t check_all_ranks(ImgstatSample sample, int pattern)
+{
+    Random random = {100 + (uint64_t)pattern};
+    static uint64_t key[CHANNELS * N], sorted[CHANNELS * N];
+    for (size_t i = 0; i < CHANNELS * N; i++)
+        key[i] = sorted[i] = some_key(&random, sample, pattern);
+    for (size_t c = 0; c < CHANNELS; c++)
+        qsort(sorted + c * N, N, sizeof sorted[0], keys_compare);
+    Keys keys = {.sample = sample, .channels = CHANNELS, .n = N, .keys = key};
+    Record *const record = keys_record(&keys);
+    static const uint64_t ranks[] = {0,         1,     2,    29,    30,    N / 4,
+                                     N / 2 - 1, N / 2, 2222, N - 3, N - 2, N - 1};
+    enum { RANKS = sizeof ranks / sizeof ranks[0] };
+    OrderStat stat[CHANNELS * RANKS];
+    for (size_t i = 0; i < CHANNELS * RANKS; i++)
+        stat[i] = (OrderStat){.channel = (uint16_t)(i / RANKS), .rank = ranks[i % RANKS]};
+    Select select;
+    const FurtherReads reader = keys_reader(&keys);
+    cr_assert_eq(select_start(NULL, &select, record, stat, CHANNELS * RANKS, NULL), IMGSTAT_OK);
+    for (;;) {
+        cr_assert_eq(select_prepare(&select, NULL), IMGSTAT_OK);
+        if (select.n_counts == 0)
+            break;
+        const ReadRequest pass = {.digits = select.counts, .n_digits = select.n_counts};
+        cr_assert_eq(reader.read(reader.context, &pass, NULL), IMGSTAT_OK);
+        cr_assert_eq(select_advance(&select, NULL), IMGSTAT_OK);
+    }
+    cr_assert_eq(keys.reads, sample_bits(sample) / 16 - 1); /* one a level after the first read */
+    for (size_t i = 0; i < CHANNELS * RANKS; i++)
+        cr_assert_eq(stat[i].key, sorted[i / RANKS * N + ranks[i % RANKS]]);
+    select_release(&select);
+    record_destroy(record);
+    return CHANNELS * RANKS;
+}
+
+Test(select, finds_every_rank)
+{
+    static const ImgstatSample wide[] = {IMGSTAT_U32, IMGSTAT_I32, IMGSTAT_F32,
+                                         IMGSTAT_U64, IMGSTAT_I64, IMGSTAT_F64};
+    size_t compared = 0;
+    for (size_t s = 0; s < 6; s++)
+        for (int pattern = 0; pattern < 4; pattern++)
+            compared += check_all_ranks(wide[s], pattern);
+    cr_assert_eq(compared, 6 * 4 * 24);
+}
+
+Test(select, narrow_types_need_no_read)
+{
+    static uint64_t key[N];
+    Random random = {12};
+    for (size_t i = 0; i < N; i++)
+        key[i] = random_next(&random) % 65536;
+    Keys keys = {.sample = IMGSTAT_U16, .channels = 1, .n = N, .keys = key};
+    Record *const record = keys_record(&keys);
+    OrderStat stat[3] = {{.rank = 0}, {.rank = 1234}, {.rank = N - 1}};
+    Select select;
+    cr_assert_eq(select_start(NULL, &select, record, stat, 3, NULL), IMGSTAT_OK);
+    cr_assert_eq(select_prepare(&select, NULL), IMGSTAT_OK);
+    cr_assert_eq(select.n_counts, 0);
+    qsort(key, N, sizeof key[0], keys_compare);
+    cr_assert(stat[0].key == key[0] && stat[1].key == key[1234] && stat[2].key == key[N - 1]);
+    select_release(&select);
+    record_destroy(record);
+}
+
+/* More order statistics in distinct bins than counters of one read. */
+Test(select, many_at_once)
+{
+    static uint64_t key[1000];
+    static OrderStat stat[1000];
+    for (size_t i = 0; i < 1000; i++) {
+        key[i] = (uint64_t)i << 20 | i * 7919 % 1024;
+        stat[i] = (OrderStat){.rank = i};
+    }
+    Keys keys = {.sample = IMGSTAT_U32, .channels = 1, .n = 1000, .keys = key};
+    Record *const record = keys_record(&keys);
+    const FurtherReads reader = keys_reader(&keys);
+    Select select;
+    cr_assert_eq(select_start(NULL, &select, record, stat, 1000, NULL), IMGSTAT_OK);
+    for (;;) {
+        cr_assert_eq(select_prepare(&select, NULL), IMGSTAT_OK);
+        cr_assert_leq(select.n_counts, (size_t)SELECT_COUNTS);
+        if (select.n_counts == 0)
+            break;
+        const ReadRequest pass = {.digits = select.counts, .n_digits = select.n_counts};
+        cr_assert_eq(reader.read(reader.context, &pass, NULL), IMGSTAT_OK);
+        cr_assert_eq(select_advance(&select, NULL), IMGSTAT_OK);
+    }
+    cr_assert_eq(keys.reads, 8);
+    for (size_t i = 0; i < 1000; i++)
+        cr_assert_eq(stat[i].key, key[i]);
+    select_release(&select);
+    record_destroy(record);
+}
+
+/* A file that changes between reads is an error, not a wrong answer or a crash. */
+Test(select, notices_other_pixels)
+{
+    uint64_t key[4] = {1, 2, 3, 4};
+    Keys keys = {.sample = IMGSTAT_U32, .channels = 1, .n = 4, .keys = key};
+    Record *const record = keys_record(&keys);
+    OrderStat stat = {.rank = 3};
+    Select select;
+    cr_assert_eq(select_start(NULL, &select, record, &stat, 1, NULL), IMGSTAT_OK);
+    cr_assert_eq(select_prepare(&select, NULL), IMGSTAT_OK);
+    cr_assert_eq(select.n_counts, 1);
+    ImgstatError err;
+    cr_assert_eq(select_advance(&select, &err), IMGSTAT_ERR_IO); /* nothing was counted */
+    select_release(&select);
+    stat = (OrderStat){.rank = 4};
+    cr_assert_eq(select_start(NULL, &select, record, &stat, 1, &err), IMGSTAT_ERR_ARG);
+    select_release(&select);
+    record_destroy(record);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* test_quantile_table.c: order statistics of keys in any order are those of the same keys in
+ * ascending order; keys parted at a pivot are the keys that there were. */
+#include "helper_keys.h"
+#include "helper_level.h"
+#include "record/partition.h"
+#include "record/quantile_table.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 200001, SMALL = 400, KINDS = 10 };
+
+static uint64_t some_key(Random *random, unsigned kind, size_t i, size_t n)
+{
+    const uint64_t r = random_next(random);
+    switch (kind) {
+    case 0:
+        return r;
+    case 1:
+        return r % 5;
+    case 2:
+        return 0xC059C05900000000u | r >> 50; /* a common beginning */
+    case 3:
+        return UINT64_MAX;
+    case 4:
+        return i; /* sorted */
+    case 5:
+        return n - i; /* reversed */
+    case 6:
+        return i < n / 2 ? i : n - i;
+    case 7:
+        return r % 1000 ? 1u << 20 | r % 4096 : r; /* nearly all in few places */
+    case 8:
+        return i + 1 == n ? 3 : UINT64_MAX - r % 2; /* all but one */
+    default:
+        return r % 64 ? (r % 7) << 40 : r; /* steps, and what lies between */
+    }
+}
+
+typedef struct Arrays {
+    uint64_t *keys, *sorted, *piece, *spare;
+} Arrays;
+
+static Arrays arrays_make(void)
+{
+    const size_t bytes = MOST * sizeof(uint64_t);
+    return (Arrays){malloc(bytes), malloc(bytes), malloc(bytes), malloc(bytes)};
+}
+
+static void arrays_free(Arrays *a)
+{
+    free(a->keys);
+    free(a->sorted);
+    free(a->piece);
+    free(a->spare);
+}
+
+static RankTable *table_of_sorted(const uint64_t *sorted, size_t n)
+{
+    RankBuilder builder;
+    cr_assert_eq(rank_builder_init(NULL, &builder, n, NULL), IMGSTAT_OK);
+    for (size_t i = 0; i < n; i++)
+        rank_builder_add(&builder, sorted[i], 1);
+    RankTable *const table = rank_builder_finish(&builder, NULL);
+    rank_builder_release(&builder);
+    return table;
+}
+
+/* In up to `pieces` pieces, each of which has all keys from a limit to the next. */
+static RankTable *table_of_pieces(const Arrays *a, size_t n, size_t pieces, ThreadPool *pool)
+{
+    RankBuilder builder;
+    cr_assert_eq(rank_builder_init(NULL, &builder, n, NULL), IMGSTAT_OK);
+    for (size_t p = 0, begin = 0; begin < n; p++) {
+        size_t end = p + 1 < pieces ? begin + (n - begin) / (pieces - p) : n, found = 0;
+        while (end < n && end > 0 && a->sorted[end] == a->sorted[end - 1])
+            end++;
+        for (size_t i = 0; end > begin && i < n; i++)
+            if (a->keys[i] >= a->sorted[begin] && a->keys[i] <= a->sorted[end - 1])
+                a->piece[found++] = a->keys[i];
+        cr_assert_eq(found, end - begin);
+        if (found > 0)
+            rank_builder_add_keys(&builder, a->piece, a->spare, found, a->sorted[end - 1], pool);
+        begin = end;
+    }
+    RankTable *const table = rank_builder_finish(&builder, NULL);
+    rank_builder_release(&builder);
+    return table;
+}
+
+static size_t check_keys(Random *random, const Arrays *a, unsigned kind, size_t n, unsigned bits,
+                         ThreadPool *pool)
+{
+    const unsigned shift = kind >= 4 && kind <= 6 ? 0 : 64 - bits;
+    for (size_t i = 0; i < n; i++)
+        a->keys[i] = a->sorted[i] = some_key(random, kind, i, n) >> shift;
+    qsort(a->sorted, n, sizeof *a->sorted, keys_compare);
+    RankTable *const expected = table_of_sorted(a->sorted, n);
+    for (size_t pieces = 1; pieces <= 3; pieces++) {
+        RankTable *const table = table_of_pieces(a, n, pieces, pieces == 2 ? NULL : pool);
+        cr_assert_eq(table->n_knots, expected->n_knots, "kind %u, %zu keys of %u bits", kind, n,
+                     bits);
+        for (uint32_t k = 0; k < table->n_knots; k++) {
+            const RankKnot *const knot = &table->knots[k], *const wanted = &expected->knots[k];
+            cr_assert(knot->key == wanted->key && knot->below == wanted->below &&
+                          knot->upto == wanted->upto,
+                      "kind %u, %zu keys of %u bits: knot %u", kind, n, bits, k);
+        }
+        rank_table_destroy(table);
+    }
+    rank_table_destroy(expected);
+    return 3 * n;
+}
+
+static void check_level(CpuLevel level)
+{
+    static const size_t large[] = {4096, 65537, MOST};
+    use_processor_level(level);
+    Arrays arrays = arrays_make();
+    ThreadPool *pool = NULL;
+    cr_assert_eq(thread_pool_create(3, &pool, NULL), IMGSTAT_OK);
+    Random random = {.state = 20261122};
+    size_t compared = 0;
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        for (size_t n = 1; n < SMALL; n++)
+            compared +=
+                check_keys(&random, &arrays, kind, n, 8 + (unsigned)(n + 7 * kind) % 57, pool);
+        for (size_t l = 0; l < sizeof large / sizeof *large; l++)
+            for (unsigned bits = 32; bits <= 64; bits += 32)
+                compared += check_keys(&random, &arrays, kind, large[l], bits, pool);
+    }
+    fprintf(stderr, "rank_keys: %zu keys compared, %s\n", compared,
+            cpu_features_level_names[level]);
+    cr_assert_gt(compared, (size_t)KINDS * MOST);
+    thread_pool_destroy(pool);
+    arrays_free(&arrays);
+}
+
+Test(rank_keys, like_sorted_keys)
+{
+    check_level(PROCESSOR_PORTABLE);
+}
+
+Test(rank_keys, like_sorted_keys_by_avx2)
+{
+    check_level(PROCESSOR_AVX2);
+}
+
+Test(rank_keys, like_sorted_keys_by_avx512)
+{
+    check_level(PROCESSOR_AVX512);
+}
+
+/* ---- Pivots ---------------------------------------------------------------------------------- */
+
+static uint64_t key_in(const void *keys, size_t i, unsigned bytes)
+{
+    uint64_t key = 0;
+    memcpy(&key, (const unsigned char *)keys + i * bytes, bytes);
+    return key;
+}
+
+/* Sums of powers tell one set of keys from another. */
+static void add_key(uint64_t sums[3], uint64_t key)
+{
+    sums[0] += key;
+    sums[1] += key * key;
+    sums[2] += key * key * key + key / 3;
+}
+
+static size_t check_split(KeySplit *split, unsigned bytes, Random *random, size_t n)
+{
+    enum { GUARD = 64, N = 1000 };
+    unsigned char from[N * 8], to[N * 8 + 2 * GUARD];
+    const uint64_t most = UINT64_MAX >> (64 - 8 * bytes);
+    const uint64_t among = n % 3 ? most : n % 2 ? 4 : 300;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t r = random_next(random), key = among == most ? r & most : r % among;
+        memcpy(from + i * bytes, &key, bytes);
+    }
+    const uint64_t pivots[] = {0, 1, most, n ? key_in(from, n / 2, bytes) : 7, most / 2 + 1};
+    for (size_t p = 0; p < sizeof pivots / sizeof *pivots; p++) {
+        uint64_t had[2][3] = {{0}}, has[2][3] = {{0}};
+        size_t below = 0;
+        memset(to, 0xA5, sizeof to);
+        for (size_t i = 0; i < n; i++) {
+            const uint64_t key = key_in(from, i, bytes);
+            below += key < pivots[p];
+            add_key(had[key < pivots[p]], key);
+        }
+        cr_assert_eq(split(from, n, pivots[p], to + GUARD), below);
+        for (size_t i = 0; i < n; i++) {
+            const uint64_t key = key_in(to + GUARD, i, bytes);
+            cr_assert_eq(key < pivots[p], i < below);
+            add_key(has[i < below], key);
+        }
+        cr_assert_eq(memcmp(had, has, sizeof had), 0);
+        for (size_t i = 0; i < GUARD; i++)
+            cr_assert(to[i] == 0xA5 && to[GUARD + n * bytes + i] == 0xA5);
+    }
+    return n;
+}
+
+Test(key_split, sides_of_a_pivot)
+{
+    use_processor_level(PROCESSOR_AVX512);
+    Random random = {.state = 7};
+    size_t compared = 0;
+    for (unsigned bytes = 4; bytes <= 8; bytes += 4) {
+        KeySplit *const split = key_split(bytes);
+        cr_assert_not_null(split);
+        for (size_t n = 0; n < 1000; n += n < 300 ? 1 : 37)
+            compared += check_split(split, bytes, &random, n);
+    }
+    cr_assert_gt(compared, 2 * 300 * 150);
+}
+
+Test(key_split, has_none_without_the_instructions)
+{
+    use_processor_level(PROCESSOR_PORTABLE);
+    cr_assert_null(key_split(4));
+    cr_assert_null(key_split(8));
+}

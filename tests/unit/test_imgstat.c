@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/* test_imgstat.c: what a program asks for that makes no sense is an error, and outputs are empty.
+ * All of the public header's fallible functions crashed before where a pointer was NULL that must
+ * not be. */
+#include "imgstat.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static ImgstatDevice *device;
+static ImgstatFile *file; /* of one page, none of them selected */
+static ImagePro gray;     /* 4 x 2 of u16 */
+static ImgstatRecord *record;
+static ImgstatTransfer *transfer;
+static ImgstatPending *pending;
+static ImgstatChain *chain;
+static char path[1024];
+static const ImgstatMethod equalize = {.transform = IMGSTAT_EQUALIZE};
+
+static void begin(void)
+{
+    static const uint16_t pixels[8] = {1, 5, 2, 5, 9, 30, 4, 4};
+    snprintf(path, sizeof path, "%s/good-rgb.png", getenv("IMGSTAT_TESTDATA"));
+    const ImgstatMeasure how = {.histogram = true};
+    cr_assert_eq(imgstat_device_open("cpu", 1, &device, NULL), IMGSTAT_OK);
+    cr_assert_eq(imgstat_file_open(path, NULL, &file, NULL), IMGSTAT_OK);
+    cr_assert_eq(imgstat_image_wrap(IMGSTAT_HOST, 0, pixels, 0, 4, 2, 1, IMGSTAT_U16, 0, NULL, NULL,
+                                    &gray, NULL),
+                 IMGSTAT_OK);
+    cr_assert_eq(imgstat_measure_image(device, &gray, &how, &record, NULL), IMGSTAT_OK);
+    cr_assert_eq(imgstat_transfer_create(device, &equalize, &gray, -1, NULL, &transfer, NULL),
+                 IMGSTAT_OK);
+    cr_assert_eq(imgstat_pending_create(device, IMGSTAT_U16, 1, &pending, NULL), IMGSTAT_OK);
+    cr_assert_eq(imgstat_chain_create(device, &equalize, &gray, -1, &chain, NULL), IMGSTAT_OK);
+}
+
+static void end(void)
+{
+    imgstat_chain_destroy(chain);
+    imgstat_pending_destroy(pending);
+    imgstat_transfer_destroy(transfer);
+    imgstat_record_destroy(record);
+    imgstat_image_release(&gray);
+    imgstat_file_close(file);
+    imgstat_device_close(device);
+}
+
+TestSuite(misuse, .init = begin, .fini = end);
+
+/* The call is an error of the caller's, and says so with the name of the function. */
+#define CHECK_NULL(function, ...)                                                             \
+    do {                                                                                      \
+        ImgstatError err = {.code = IMGSTAT_OK};                                              \
+        cr_assert_eq(function(__VA_ARGS__, &err), IMGSTAT_ERR_ARG);                           \
+        cr_assert_eq(err.code, IMGSTAT_ERR_ARG);                                              \
+        cr_assert_eq(strncmp(err.message, #function ": ", sizeof #function + 1), 0, "%s: %s", \
+                     #function, err.message);                                                 \
+        checked++;                                                                            \
+    } while (0)
+
+static void *const somewhere = &gray; /* not looked at */
+
+Test(misuse, null_of_devices_and_images)
+{
+    size_t checked = 0;
+    ImgstatDevice *opened = somewhere;
+    CHECK_NULL(imgstat_device_open, NULL, 0, &opened);
+    cr_assert_null(opened);
+    CHECK_NULL(imgstat_device_open, "cpu", 0, NULL);
+    CHECK_NULL(imgstat_image_create, 1, 1, 1, IMGSTAT_U8, 0, NULL);
+    CHECK_NULL(imgstat_image_wrap, IMGSTAT_HOST, 0, path, 0, 1, 1, 1, IMGSTAT_U8, 0, NULL, NULL,
+               NULL);
+    cr_assert_eq(checked, 4);
+}
+
+Test(misuse, null_of_files)
+{
+    size_t checked = 0;
+    ImgstatFile *opened = somewhere;
+    ImagePro image;
+    ImgstatPage page;
+    CHECK_NULL(imgstat_file_open, NULL, NULL, &opened);
+    cr_assert_null(opened);
+    CHECK_NULL(imgstat_file_open, path, NULL, NULL);
+    CHECK_NULL(imgstat_file_page, NULL, 0, &page);
+    CHECK_NULL(imgstat_file_read, NULL, &gray);
+    CHECK_NULL(imgstat_file_read, file, NULL);
+    CHECK_NULL(imgstat_image_load, NULL, NULL, 0, &image, NULL);
+    CHECK_NULL(imgstat_image_load, path, NULL, 0, NULL, NULL);
+    CHECK_NULL(imgstat_image_save, NULL, -1, "unwritten.png", NULL, NULL);
+    CHECK_NULL(imgstat_image_save, &gray, -1, NULL, NULL, NULL);
+    cr_assert_eq(checked, 9);
+    cr_assert_neq(access("unwritten.png", F_OK), 0);
+}
+
+Test(misuse, null_of_measuring)
+{
+    size_t checked = 0;
+    ImgstatRecord *made = somewhere;
+    ImgstatPending *room = somewhere;
+    CHECK_NULL(imgstat_measure_file, NULL, file, 0, NULL, &made);
+    cr_assert_null(made);
+    CHECK_NULL(imgstat_measure_file, device, NULL, 0, NULL, &made);
+    CHECK_NULL(imgstat_measure_file, device, file, 0, NULL, NULL);
+    made = somewhere;
+    CHECK_NULL(imgstat_measure_image, NULL, &gray, NULL, &made);
+    cr_assert_null(made);
+    CHECK_NULL(imgstat_measure_image, device, NULL, NULL, &made);
+    CHECK_NULL(imgstat_measure_image, device, &gray, NULL, NULL);
+    CHECK_NULL(imgstat_pending_create, NULL, IMGSTAT_U8, 1, &room);
+    cr_assert_null(room);
+    CHECK_NULL(imgstat_pending_create, device, IMGSTAT_U8, 1, NULL);
+    CHECK_NULL(imgstat_measure_async, NULL, &gray, NULL);
+    CHECK_NULL(imgstat_measure_async, pending, NULL, NULL);
+    CHECK_NULL(imgstat_pending_record, NULL, NULL, NULL, &made);
+    CHECK_NULL(imgstat_pending_record, pending, NULL, NULL, NULL);
+    cr_assert_eq(checked, 12);
+}
+
+Test(misuse, null_of_transfers)
+{
+    size_t checked = 0;
+    ImgstatTransfer *made = somewhere;
+    ImgstatChain *linked = somewhere;
+    ImagePro to;
+    CHECK_NULL(imgstat_transfer_create, NULL, &equalize, &gray, -1, NULL, &made);
+    cr_assert_null(made);
+    CHECK_NULL(imgstat_transfer_create, device, NULL, &gray, -1, NULL, &made);
+    CHECK_NULL(imgstat_transfer_create, device, &equalize, NULL, -1, NULL, &made);
+    CHECK_NULL(imgstat_transfer_create, device, &equalize, &gray, -1, NULL, NULL);
+    CHECK_NULL(imgstat_transfer_save, NULL, "unwritten.json", false);
+    CHECK_NULL(imgstat_transfer_save, transfer, NULL, false);
+    made = somewhere;
+    CHECK_NULL(imgstat_transfer_load, NULL, &made);
+    cr_assert_null(made);
+    CHECK_NULL(imgstat_transfer_load, path, NULL);
+    CHECK_NULL(imgstat_transfer_apply, NULL, transfer, &gray, -1, &gray);
+    CHECK_NULL(imgstat_transfer_apply, device, NULL, &gray, -1, &gray);
+    CHECK_NULL(imgstat_transfer_apply, device, transfer, NULL, -1, &gray);
+    CHECK_NULL(imgstat_transfer_apply, device, transfer, &gray, -1, NULL);
+    CHECK_NULL(imgstat_image_transform, NULL, &equalize, &gray, -1, NULL, &to);
+    CHECK_NULL(imgstat_image_transform, device, NULL, &gray, -1, NULL, &to);
+    CHECK_NULL(imgstat_image_transform, device, &equalize, NULL, -1, NULL, &to);
+    CHECK_NULL(imgstat_image_transform, device, &equalize, &gray, -1, NULL, NULL);
+    CHECK_NULL(imgstat_chain_create, NULL, &equalize, &gray, -1, &linked);
+    cr_assert_null(linked);
+    CHECK_NULL(imgstat_chain_create, device, NULL, &gray, -1, &linked);
+    CHECK_NULL(imgstat_chain_create, device, &equalize, NULL, -1, &linked);
+    CHECK_NULL(imgstat_chain_create, device, &equalize, &gray, -1, NULL);
+    CHECK_NULL(imgstat_transform_async, NULL, &gray, &gray, NULL);
+    CHECK_NULL(imgstat_transform_async, chain, NULL, &gray, NULL);
+    CHECK_NULL(imgstat_transform_async, chain, &gray, NULL, NULL);
+    cr_assert_eq(checked, 23);
+    cr_assert_neq(access("unwritten.json", F_OK), 0);
+}
+
+Test(misuse, null_of_batches)
+{
+    size_t checked = 0;
+    const ImgstatBatch batch = {.method = equalize};
+    const ImgstatJob job = {.input = path, .output = NULL};
+    CHECK_NULL(imgstat_batch_run, NULL, &job, 1);
+    CHECK_NULL(imgstat_batch_run, &batch, NULL, 1);
+    cr_assert_eq(checked, 2);
+    cr_assert_eq(imgstat_batch_run(&batch, &job, 1, NULL), IMGSTAT_ERR_ARG);
+    cr_assert_eq(imgstat_batch_run(&batch, NULL, 0, NULL), IMGSTAT_OK);
+}
+
+Test(misuse, null_that_may_be)
+{
+    uint8_t bits;
+    ImgstatRecord *made;
+    cr_assert_eq(imgstat_transfer_output(transfer, NULL), imgstat_transfer_output(transfer, &bits));
+    cr_assert_eq(imgstat_chain_output(chain, NULL), imgstat_chain_output(chain, &bits));
+    cr_assert_eq(imgstat_measure_image(device, &gray, NULL, &made, NULL), IMGSTAT_OK);
+    imgstat_record_destroy(made);
+    cr_assert_eq(imgstat_file_page(file, 0, NULL, NULL), IMGSTAT_OK);
+}
+
+/* A PNG was measured whatever page was named. */
+Test(misuse, pages_that_are_not_there)
+{
+    ImgstatRecord *made = somewhere;
+    ImgstatError err;
+    cr_assert_eq(imgstat_measure_file(device, file, 1, NULL, &made, &err), IMGSTAT_ERR_ARG);
+    cr_assert_null(made);
+    cr_assert(strstr(err.message, "has no page 1; it has 1"), "%s", err.message);
+    cr_assert_eq(imgstat_file_page(file, 1, NULL, NULL), IMGSTAT_ERR_ARG);
+    cr_assert_eq(imgstat_measure_file(device, file, 0, NULL, &made, &err), IMGSTAT_OK);
+    imgstat_record_destroy(made);
+}
+
+/* It crashed: there was no page to take tags from. */
+Test(misuse, like_a_file_of_which_no_page_is_selected)
+{
+    ImgstatError err;
+    const ImgstatWrite how = {.replace = true};
+    cr_assert_eq(imgstat_image_save(&gray, -1, "unwritten.png", file, &how, &err), IMGSTAT_ERR_ARG);
+    cr_assert(strstr(err.message, "no page is selected"), "%s", err.message);
+    cr_assert_neq(access("unwritten.png", F_OK), 0);
+}
+
+Test(misuse, compressions_that_are_not_written)
+{
+    ImgstatError err;
+    const ImgstatWrite jpeg = {.compression = "jpeg"}, lzw = {.compression = "lzw"};
+    cr_assert_eq(imgstat_image_save(&gray, -1, "unwritten.tif", NULL, &jpeg, &err),
+                 IMGSTAT_ERR_ARG);
+    cr_assert(strstr(err.message, "lzw, packbits"), "%s", err.message);
+    cr_assert_eq(imgstat_image_save(&gray, -1, "unwritten.png", NULL, &lzw, &err), IMGSTAT_ERR_ARG);
+    cr_assert(strstr(err.message, "deflate, none"), "%s", err.message);
+    cr_assert_neq(access("unwritten.tif", F_OK), 0);
+}
+
+/* Memory behind the record was read. */
+Test(misuse, channels_that_are_not_there)
+{
+    ImgstatStats stats;
+    ImgstatHistogram histogram;
+    ImgstatValue value;
+    char sum[48];
+    for (int channel = 1; channel <= UINT16_MAX; channel += channel) {
+        const uint16_t c = (uint16_t)channel;
+        imgstat_record_stats(record, c, &stats);
+        cr_assert_eq(stats.count, 0);
+        cr_assert(isnan(stats.mean) && isnan(stats.median) && isnan(stats.entropy));
+        cr_assert(isnan(imgstat_record_percentile(record, c, 0)));
+        cr_assert_not(imgstat_record_exact(record, c, IMGSTAT_MEDIAN, &value));
+        cr_assert_not(imgstat_record_histogram(record, c, &histogram));
+        cr_assert_not(imgstat_record_edge(record, c, 0, &value));
+        imgstat_record_sum(record, c, sum);
+        cr_assert_str_eq(sum, "null");
+    }
+    cr_assert(imgstat_record_histogram(record, 0, &histogram));
+    imgstat_record_stats(record, 0, &stats);
+    cr_assert_eq(stats.count, 8);
+}
+
+static void check_measure(ImgstatMeasure how)
+{
+    ImgstatRecord *made = somewhere;
+    cr_assert_eq(imgstat_measure_image(device, &gray, &how, &made, NULL), IMGSTAT_ERR_ARG);
+    cr_assert_null(made);
+}
+
+/* Percentiles without a list crashed; an unknown method was taken for the nearest rank. */
+/* Rows of a mask were read over each other, and pixels of all rows left out by the first. */
+Test(misuse, rows_of_masks_that_overlap)
+{
+    static const uint8_t mask[8] = {1, 0, 1, 1, 0, 1, 1, 1};
+    ImgstatRecord *measured = NULL;
+    ImgstatTransfer *made = NULL;
+    ImagePro masked = gray, one_row = gray, to;
+    masked.mask = one_row.mask = mask;
+    one_row.height = 1;
+    cr_assert_eq(imgstat_measure_image(device, &one_row, NULL, &measured, NULL), IMGSTAT_OK);
+    imgstat_record_destroy(measured);
+    const ImgstatMethod match = {.transform = IMGSTAT_MATCH}, clahe = {.transform = IMGSTAT_CLAHE};
+    for (masked.mask_pitch = 0; masked.mask_pitch < 4; masked.mask_pitch++) {
+        cr_assert_eq(imgstat_measure_image(device, &masked, NULL, &measured, NULL),
+                     IMGSTAT_ERR_ARG);
+        cr_assert_eq(imgstat_measure_async(pending, &masked, NULL, NULL), IMGSTAT_ERR_ARG);
+        cr_assert_eq(imgstat_transfer_create(device, &equalize, &masked, -1, NULL, &made, NULL),
+                     IMGSTAT_ERR_ARG);
+        cr_assert_eq(imgstat_transfer_create(device, &match, &gray, -1, &masked, &made, NULL),
+                     IMGSTAT_ERR_ARG);
+        cr_assert_eq(imgstat_transfer_apply(device, transfer, &masked, -1, &gray, NULL),
+                     IMGSTAT_ERR_ARG);
+        cr_assert_eq(imgstat_image_transform(device, &equalize, &masked, -1, NULL, &to, NULL),
+                     IMGSTAT_ERR_ARG);
+        cr_assert_eq(imgstat_image_transform(device, &clahe, &masked, -1, NULL, &to, NULL),
+                     IMGSTAT_ERR_ARG);
+        cr_assert_eq(imgstat_transform_async(chain, &masked, &gray, NULL, NULL), IMGSTAT_ERR_ARG);
+    }
+    cr_assert_eq(imgstat_measure_image(device, &masked, NULL, &measured, NULL), IMGSTAT_OK);
+    ImgstatStats stats;
+    imgstat_record_stats(measured, 0, &stats);
+    cr_assert(stats.masked == 2 && stats.count == 6);
+    imgstat_record_destroy(measured);
+}
+
+Test(misuse, measures)
+{
+    const double wrong = NAN;
+    check_measure((ImgstatMeasure){.n_percentiles = 1});
+    check_measure((ImgstatMeasure){.n_percentiles = 1, .percentiles = &wrong});
+    check_measure((ImgstatMeasure){.percentile_method = (ImgstatPercentile)2});
+    check_measure((ImgstatMeasure){.percentile_method = (ImgstatPercentile)-1});
+    ImgstatPending *room = somewhere;
+    cr_assert_eq(imgstat_pending_create(device, (ImgstatSample)11, 1, &room, NULL),
+                 IMGSTAT_ERR_ARG);
+    cr_assert_null(room);
+    cr_assert_eq(imgstat_pending_create(device, IMGSTAT_U8, 0, &room, NULL), IMGSTAT_ERR_ARG);
+}
+
+static void check_method(ImgstatMethod method, int16_t alpha)
+{
+    ImgstatTransfer *made = somewhere;
+    ImgstatChain *linked = somewhere;
+    ImagePro to;
+    cr_assert_eq(imgstat_transfer_create(device, &method, &gray, alpha, NULL, &made, NULL),
+                 IMGSTAT_ERR_ARG);
+    cr_assert_null(made);
+    cr_assert_eq(imgstat_chain_create(device, &method, &gray, alpha, &linked, NULL),
+                 IMGSTAT_ERR_ARG);
+    cr_assert_null(linked);
+    cr_assert_eq(imgstat_image_transform(device, &method, &gray, alpha, NULL, &to, NULL),
+                 IMGSTAT_ERR_ARG);
+    cr_assert_null(to.host);
+    method.transform = IMGSTAT_CLAHE;
+    if (method.channels || method.depth || alpha != -1)
+        cr_assert_eq(imgstat_image_transform(device, &method, &gray, alpha, NULL, &to, NULL),
+                     IMGSTAT_ERR_ARG);
+}
+
+/* Unknown transforms, channels and depths were taken for others. */
+Test(misuse, methods)
+{
+    check_method((ImgstatMethod){.transform = (ImgstatTransform)(IMGSTAT_CLAHE + 1)}, -1);
+    check_method((ImgstatMethod){.transform = (ImgstatTransform)-1}, -1);
+    check_method((ImgstatMethod){.channels = (ImgstatChannels)(IMGSTAT_LUMA + 1)}, -1);
+    check_method((ImgstatMethod){.depth = (ImgstatDepth)(IMGSTAT_DEPTH_FLOAT + 1)}, -1);
+    check_method((ImgstatMethod){.transform = IMGSTAT_GAMMA, .gamma = NAN}, -1);
+    check_method((ImgstatMethod){.has_range = true, .lo = 2, .hi = 1}, -1);
+    check_method(equalize, -2);
+    check_method(equalize, 1);
+    cr_assert_eq(imgstat_transfer_apply(device, transfer, &gray, -2, &gray, NULL), IMGSTAT_ERR_ARG);
+}
+
+/* Both were told that a reference belongs to matching. */
+Test(misuse, matching_without_a_reference)
+{
+    const ImgstatMethod match = {.transform = IMGSTAT_MATCH};
+    ImgstatError err = {0};
+    ImagePro out;
+    cr_assert_eq(imgstat_image_transform(device, &match, &gray, -1, NULL, &out, &err),
+                 IMGSTAT_ERR_ARG);
+    cr_assert_str_eq(err.message, "matching needs a reference");
+    cr_assert_eq(imgstat_image_transform(device, &equalize, &gray, -1, &gray, &out, &err),
+                 IMGSTAT_ERR_ARG);
+    cr_assert_str_eq(err.message, "a reference belongs to matching, and to nothing else");
+    const ImgstatJob job = {.input = path, .output = "out.png"};
+    cr_assert_eq(imgstat_batch_run(&(ImgstatBatch){.method = match}, &job, 1, &err),
+                 IMGSTAT_ERR_ARG);
+    cr_assert_str_eq(err.message, "matching needs a reference");
+}

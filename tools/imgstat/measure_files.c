@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* measure_files.c: a batch of the library, whose results are text by the time they are in order. */
+#include "measure_files.h"
+#include "plan.h"
+#include "print_json.h"
+#include "progress.h"
+#include "status.h"
+#include "text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is printed about a job, until its turn. */
+typedef struct Texts {
+    FILE *out, *err; /* NULL: nothing yet */
+    char *out_text, *err_text;
+    size_t out_bytes, err_bytes;
+} Texts;
+
+typedef struct Run {
+    const MeasureFiles *what;
+    ImgstatJob *jobs; /* the inputs that lead to files */
+    size_t *input;    /* of each job */
+    Texts *texts;
+    size_t n;
+    bool direct; /* nothing waits: a file of many pages takes no memory for its results */
+    Progress progress;
+    size_t reported, failed; /* inputs */
+} Run;
+
+/* ---- Texts ------------------------------------------------------------------------------------
+ */
+
+static FILE *open_text(char **text, size_t *bytes)
+{
+    FILE *const stream = open_memstream(text, bytes);
+    if (stream == NULL)
+        text_no_memory();
+    return stream;
+}
+
+static Texts *texts_of(Run *run, size_t job)
+{
+    Texts *const texts = &run->texts[job];
+    if (run->direct) {
+        progress_clear(&run->progress);
+        texts->out = stdout;
+        texts->err = stderr;
+    } else if (texts->out == NULL) {
+        texts->out = open_text(&texts->out_text, &texts->out_bytes);
+        texts->err = open_text(&texts->err_text, &texts->err_bytes);
+    }
+    return texts;
+}
+
+static void finish_texts(Texts *texts)
+{
+    const bool kept = texts->out != NULL && texts->out != stdout;
+    if (kept && (fclose(texts->out) != 0) + (fclose(texts->err) != 0) > 0)
+        text_no_memory();
+    texts->out = texts->err = NULL;
+}
+
+static void discard_texts(Texts *texts)
+{
+    finish_texts(texts);
+    free(texts->out_text);
+    free(texts->err_text);
+    *texts = (Texts){0};
+}
+
+/* ---- What the library reports, on any thread ---------------------------------------------------
+ */
+
+static void print_error(const Options *o, const char *path, const uint32_t *page,
+                        ImgstatResult code, const char *sentence, const Texts *texts)
+{
+    fprintf(texts->err, "%s\n", sentence);
+    if (o->style == OUTPUT_JSON)
+        print_json_error(texts->out, path, page, imgstat_result_name(code), sentence);
+}
+
+static void print_time(const Report *report, double seconds, FILE *err)
+{
+    const ImgstatPage *const page = report->page;
+    const double bytes = (double)page->width * page->height * page->channels *
+                         (double)imgstat_sample_bytes(page->sample);
+    char *const name = text_display(report->name);
+    fprintf(err,
+            "%s: page %" PRIu32 " of %" PRIu32 ", %" PRIu32 " x %" PRIu32 ", %u channels of %s, "
+            "%s: %.1f ms, %.0f MB/s\n",
+            name, page->page, page->pages, page->width, page->height, page->channels,
+            imgstat_sample_name(page->sample), report->device, 1e3 * seconds,
+            1e-6 * bytes / seconds);
+    free(name);
+}
+
+static bool on_page(void *context, const ImgstatMeasured *measured)
+{
+    Run *const run = context;
+    const MeasureFiles *const what = run->what;
+    const char *const path = run->jobs[measured->job].input;
+    const Texts *const texts = texts_of(run, measured->job);
+    if (measured->result != IMGSTAT_OK) {
+        print_error(what->options, path, measured->has_number ? &measured->number : NULL,
+                    measured->result, measured->message, texts);
+        return true;
+    }
+    const Report report = {.options = what->options,
+                           .name = path,
+                           .device = measured->device,
+                           .continues = !measured->first,
+                           .file = measured->file,
+                           .page = measured->page,
+                           .record = measured->record};
+    if (what->options->verbose)
+        print_time(&report, measured->seconds, texts->err);
+    return what->print(what->context, &report, texts->out, texts->err);
+}
+
+/* "name: cause" becomes "name: warning: cause", so that it is not taken for an error. */
+static void on_warned(void *context, size_t job, const char *sentence)
+{
+    Run *const run = context;
+    if (run->what->options->quiet)
+        return;
+    char *const name = text_display(run->jobs[job].input);
+    fprintf(texts_of(run, job)->err, "%s: warning: %s\n", name, text_cause(sentence, name));
+    free(name);
+}
+
+static void on_restarted(void *context, size_t job)
+{
+    Run *const run = context;
+    discard_texts(&run->texts[job]);
+}
+
+/* ---- In order, on the calling thread -----------------------------------------------------------
+ */
+
+static void end_input(Run *run, bool good)
+{
+    run->reported++;
+    run->failed += !good;
+    if (!good)
+        status_raise(STATUS_FAILED);
+    progress_show(&run->progress, run->reported, run->what->inputs->n);
+}
+
+static void report_texts(Run *run, Texts *texts)
+{
+    const MeasureFiles *const what = run->what;
+    finish_texts(texts);
+    if (texts->out_bytes + texts->err_bytes > 0)
+        progress_clear(&run->progress);
+    if (texts->out_bytes > 0 && what->emit != NULL)
+        what->emit(what->context, texts->out_text, texts->out_bytes);
+    else if (texts->out_bytes > 0)
+        fwrite(texts->out_text, 1, texts->out_bytes, stdout);
+    status_flush_stdout();
+    if (texts->err_bytes > 0)
+        fwrite(texts->err_text, 1, texts->err_bytes, stderr);
+    discard_texts(texts);
+}
+
+/* The inputs before that one lead to no file. */
+static void report_problems(Run *run, size_t before)
+{
+    while (run->reported < before) {
+        const Input *const input = &run->what->inputs->items[run->reported];
+        Texts texts = {0};
+        texts.out = open_text(&texts.out_text, &texts.out_bytes);
+        texts.err = open_text(&texts.err_text, &texts.err_bytes);
+        print_error(run->what->options, input->path, NULL, IMGSTAT_ERR_IO, input->problem, &texts);
+        report_texts(run, &texts);
+        end_input(run, false);
+    }
+}
+
+static bool on_done(void *context, const ImgstatDone *done)
+{
+    Run *const run = context;
+    report_problems(run, run->input[done->job]);
+    report_texts(run, &run->texts[done->job]);
+    end_input(run, done->result == IMGSTAT_OK);
+    return true;
+}
+
+static void on_fallen_back(void *context, const char *why)
+{
+    Run *const run = context;
+    progress_clear(&run->progress);
+    plan_report_fall_back(run->what->options, why);
+}
+
+/* ---- The whole ---------------------------------------------------------------------------------
+ */
+
+static void measure(Run *run)
+{
+    const MeasureFiles *const what = run->what;
+    const Options *const o = what->options;
+    const ImgstatWork work = {.measure = what->how};
+    const PlanDevice device = plan_device(o, run->jobs, run->n, &work);
+    const ImgstatMeasureBatch batch = {.how = what->how,
+                                       .open = {.limits = o->limits, .indices = o->indices},
+                                       .device = device.name,
+                                       .fallen_back = device.chosen ? on_fallen_back : NULL,
+                                       .threads = o->jobs,
+                                       .page = on_page,
+                                       .warned = on_warned,
+                                       .restarted = on_restarted,
+                                       .progress = on_done,
+                                       .context = run};
+    ImgstatError error;
+    run->direct = what->emit == NULL && !device.chosen && (run->n == 1 || o->jobs == 1);
+    run->progress = progress_begin("", what->inputs->n, o->quiet);
+    const ImgstatResult result = imgstat_batch_measure(&batch, run->jobs, run->n, &error);
+    if (result == IMGSTAT_OK)
+        report_problems(run, what->inputs->n);
+    progress_clear(&run->progress);
+    if (result != IMGSTAT_OK) {
+        fprintf(stderr, "%s: %s\n", o->command, error.message);
+        status_raise(result == IMGSTAT_ERR_ARG ? STATUS_USAGE : STATUS_FAILED);
+    } else if (what->inputs->n > 1 && run->failed > 0) {
+        fprintf(stderr, "%zu measured, %zu failed\n", what->inputs->n - run->failed, run->failed);
+    }
+}
+
+void measure_files(const MeasureFiles *what)
+{
+    const size_t n = what->inputs->n;
+    Run run = {.what = what,
+               .jobs = text_alloc(n * sizeof *run.jobs),
+               .input = text_alloc(n * sizeof *run.input),
+               .texts = text_alloc(n * sizeof *run.texts)};
+    for (size_t i = 0; i < n; i++) {
+        const Input *const input = &what->inputs->items[i];
+        if (input->problem != NULL)
+            continue;
+        run.jobs[run.n] =
+            (ImgstatJob){.input = input->path, .has_page = input->has_page, .page = input->page};
+        run.texts[run.n] = (Texts){0};
+        run.input[run.n++] = i;
+    }
+    measure(&run);
+    free(run.texts);
+    free(run.input);
+    free(run.jobs);
+}
