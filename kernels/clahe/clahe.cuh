@@ -6,7 +6,7 @@
 #include "maps/apply.cuh"
 
 extern "C" {
-#include "transform/clahe_page.h"
+#include "transfer/clahe.h"
 }
 
 struct ClaheSide {
@@ -16,7 +16,7 @@ struct ClaheSide {
     const double *part;
 };
 
-/* An ClahePage in device memory. Instances (a channel each, or luma) differ in their tables alone.
+/* A ClahePage in device memory. Instances (a channel each, or luma) differ in their tables alone.
  */
 struct ClaheWork {
     uint32_t like, from, to; /* from, to: sample types */

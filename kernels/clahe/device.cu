@@ -27,20 +27,20 @@ static bool place(size_t *at, size_t *bytes, size_t n, size_t size)
     return true;
 }
 
-static bool layout_of(const ClahePage *adapt, ClaheLayout *l)
+static bool layout_of(const ClahePage *page, ClaheLayout *l)
 {
-    const Clahe *const first = adapt->clahe[0];
+    const Clahe *const first = page->clahe[0];
     const size_t entries = sample_record_bins(first->sample);
     const uint32_t length[2] = {first->x.length, first->y.length};
     size_t tiles, counters;
     *l = ClaheLayout{};
-    bool fits = size_product((size_t)first->x.tiles * first->y.tiles, adapt->n, &tiles) &&
+    bool fits = size_product((size_t)first->x.tiles * first->y.tiles, page->n, &tiles) &&
                 size_product(tiles, first->bins, &counters) &&
-                place(&l->unchanged, &l->bytes, adapt->n, sizeof(uint32_t)) &&
-                place(&l->position, &l->bytes, adapt->n * entries, sizeof(uint32_t)) &&
+                place(&l->unchanged, &l->bytes, page->n, sizeof(uint32_t)) &&
+                place(&l->position, &l->bytes, page->n * entries, sizeof(uint32_t)) &&
                 place(&l->stays, &l->bytes, entries, sizeof(uint32_t)) &&
                 place(&l->rescale, &l->bytes, entries, sizeof(uint32_t)) &&
-                place(&l->observed, &l->bytes, adapt->n * 2u, sizeof(uint32_t));
+                place(&l->observed, &l->bytes, page->n * 2u, sizeof(uint32_t));
     for (int a = 0; a < 2; a++)
         fits = fits && place(&l->blend[a], &l->bytes, length[a], sizeof(ClaheBlend)) &&
                place(&l->weight[a], &l->bytes, length[a], sizeof(float)) &&
@@ -61,19 +61,19 @@ static ClaheSide side_of(const ClaheAxis *axis, const char *memory, const ClaheL
                      (const double *)(memory + l->part[a])};
 }
 
-static ClaheWork work_of(const ClahePage *adapt, const ClaheLayout *l)
+static ClaheWork work_of(const ClahePage *page, const ClaheLayout *l)
 {
-    const Clahe *const first = adapt->clahe[0];
-    char *const memory = (char *)(uintptr_t)adapt->there.address;
+    const Clahe *const first = page->clahe[0];
+    char *const memory = (char *)(uintptr_t)page->there.address;
     ClaheWork w;
     memset(&w, 0, sizeof w);
     w.like = first->like;
     w.from = first->sample;
-    w.to = adapt->rescale->rescale.to.sample;
-    w.n = adapt->n;
-    w.luma = adapt->luma;
-    w.channels = adapt->shape.channels;
-    w.alpha = adapt->shape.alpha;
+    w.to = page->rescale->rescale.to.sample;
+    w.n = page->n;
+    w.luma = page->luma;
+    w.channels = page->shape.channels;
+    w.alpha = page->shape.alpha;
     w.has_nodata = first->has_nodata;
     w.nodata_key = first->nodata_key;
     w.nano = first->nano;
@@ -83,7 +83,7 @@ static ClaheWork work_of(const ClahePage *adapt, const ClaheLayout *l)
     w.x = side_of(&first->x, memory, l, 0);
     w.y = side_of(&first->y, memory, l, 1);
     w.range = first->to;
-    w.colours = adapt->rescale->range;
+    w.colours = page->rescale->range;
     w.unchanged = (const uint32_t *)(memory + l->unchanged);
     w.position = (const uint32_t *)(memory + l->position);
     w.stays = (const uint32_t *)(memory + l->stays);
@@ -95,21 +95,21 @@ static ClaheWork work_of(const ClahePage *adapt, const ClaheLayout *l)
 }
 
 /* What is sent, as it lies in device memory. */
-static void pack(const ClahePage *adapt, const ClaheLayout *l, char *to)
+static void pack(const ClahePage *page, const ClaheLayout *l, char *to)
 {
-    const Clahe *const first = adapt->clahe[0];
+    const Clahe *const first = page->clahe[0];
     const uint32_t entries = sample_record_bins(first->sample);
-    const Map *const stays = &adapt->rescale->stays;
-    for (uint32_t k = 0; k < adapt->n; k++) {
-        ((uint32_t *)(to + l->unchanged))[k] = adapt->clahe[k]->unchanged;
+    const Map *const stays = &page->rescale->stays;
+    for (uint32_t k = 0; k < page->n; k++) {
+        ((uint32_t *)(to + l->unchanged))[k] = page->clahe[k]->unchanged;
         ((uint32_t *)(to + l->observed))[2 * k] = UINT32_MAX;
-        memcpy(to + l->position + (size_t)k * entries * sizeof(uint32_t), adapt->clahe[k]->position,
+        memcpy(to + l->position + (size_t)k * entries * sizeof(uint32_t), page->clahe[k]->position,
                entries * sizeof(uint32_t));
     }
     for (uint32_t key = 0; key < entries; key++)
         ((uint32_t *)(to + l->stays))[key] =
             (uint32_t)sample_raw(stays->to.sample, map_sample(stays, key));
-    memcpy(to + l->rescale, adapt->rescale->rescale_table, entries * sizeof(uint32_t));
+    memcpy(to + l->rescale, page->rescale->rescale_table, entries * sizeof(uint32_t));
     const ClaheAxis *const axes[2] = {&first->x, &first->y};
     for (int a = 0; a < 2; a++) {
         memcpy(to + l->blend[a], axes[a]->blend, axes[a]->length * sizeof(ClaheBlend));
@@ -118,25 +118,24 @@ static void pack(const ClahePage *adapt, const ClaheLayout *l, char *to)
     }
 }
 
-static ImgstatResult prepare(CudaDevice *device, ClahePage *adapt, ClaheWork *out,
-                             ImgstatError *err)
+static ImgstatResult prepare(CudaDevice *device, ClahePage *page, ClaheWork *out, ImgstatError *err)
 {
     ClaheLayout l;
-    if (!layout_of(adapt, &l))
+    if (!layout_of(page, &l))
         return error_set(err, IMGSTAT_ERR_MEMORY, "the tiles are too many");
-    if (!adapt->there.address) {
+    if (!page->there.address) {
         const DeviceOps *const ops = device->base.ops;
         char *const memory = (char *)calloc(1, l.sent);
         if (!memory)
             return error_memory(err, l.sent, "adaptive equalization");
-        pack(adapt, &l, memory);
-        ImgstatResult res = ops->alloc(&device->base, l.bytes, &adapt->there, err);
+        pack(page, &l, memory);
+        ImgstatResult res = ops->alloc(&device->base, l.bytes, &page->there, err);
         if (res == IMGSTAT_OK)
-            res = ops->upload(&device->base, adapt->there, 0, memory, l.sent, err);
+            res = ops->upload(&device->base, page->there, 0, memory, l.sent, err);
         free(memory);
         IMGSTAT_TRY(res);
     }
-    *out = work_of(adapt, &l);
+    *out = work_of(page, &l);
     return IMGSTAT_OK;
 }
 
@@ -160,45 +159,45 @@ static ImgstatResult read_bands(void *context, CudaDevice *device, const ImagePr
     return IMGSTAT_OK;
 }
 
-ImgstatResult cuda_adapt_read(Device *base, ClahePage *adapt, const ImagePro *band,
+ImgstatResult cuda_clahe_read(Device *base, ClahePage *page, const ImagePro *band,
                               ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
     ClaheReading reading;
     CUDA_ENTER(device, err);
-    IMGSTAT_TRY(prepare(device, adapt, &reading.work, err));
-    reading.observe = adapt->finished;
+    IMGSTAT_TRY(prepare(device, page, &reading.work, err));
+    reading.observe = page->finished;
     return cuda_stage(device, band, 1, read_bands, &reading, err);
 }
 
 /* The tables of other programs are made by the processor from the counts. */
-static ImgstatResult finish_like(CudaDevice *device, ClahePage *adapt, ImgstatError *err)
+static ImgstatResult finish_like(CudaDevice *device, ClahePage *page, ImgstatError *err)
 {
     const DeviceOps *const ops = device->base.ops;
     ClaheLayout l;
-    (void)layout_of(adapt, &l);
+    (void)layout_of(page, &l);
     const size_t n =
-        (size_t)adapt->clahe[0]->x.tiles * adapt->clahe[0]->y.tiles * adapt->clahe[0]->bins;
-    for (uint32_t k = 0; k < adapt->n; k++) {
-        Clahe *const clahe = adapt->clahe[k];
+        (size_t)page->clahe[0]->x.tiles * page->clahe[0]->y.tiles * page->clahe[0]->bins;
+    for (uint32_t k = 0; k < page->n; k++) {
+        Clahe *const clahe = page->clahe[k];
         const size_t counts = n * sizeof *clahe->counts, share = n * sizeof *clahe->share;
-        IMGSTAT_TRY(ops->download(&device->base, clahe->counts, adapt->there, l.counts + k * counts,
+        IMGSTAT_TRY(ops->download(&device->base, clahe->counts, page->there, l.counts + k * counts,
                                   counts, err));
         clahe_finish(clahe);
-        IMGSTAT_TRY(ops->upload(&device->base, adapt->there, l.share + k * share, clahe->share,
-                                share, err));
+        IMGSTAT_TRY(
+            ops->upload(&device->base, page->there, l.share + k * share, clahe->share, share, err));
     }
     return IMGSTAT_OK;
 }
 
-ImgstatResult cuda_adapt_finish(Device *base, ClahePage *adapt, ImgstatError *err)
+ImgstatResult cuda_clahe_finish(Device *base, ClahePage *page, ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
     ClaheWork w;
     CUDA_ENTER(device, err);
-    IMGSTAT_TRY(prepare(device, adapt, &w, err));
+    IMGSTAT_TRY(prepare(device, page, &w, err));
     if (w.like != IMGSTAT_LIKE_IMGSTAT)
-        return finish_like(device, adapt, err);
+        return finish_like(device, page, err);
     return launch_clahe_tables(device, &w, err);
 }
 
@@ -208,17 +207,17 @@ static ImgstatResult launch_map(const void *context, CudaDevice *device, const I
     return launch_clahe_map(device, (const ClaheWork *)context, from, to, err);
 }
 
-ImgstatResult cuda_adapt_apply(Device *base, const ClahePage *adapt, const ImagePro *from,
+ImgstatResult cuda_clahe_apply(Device *base, const ClahePage *page, const ImagePro *from,
                                ImagePro *to, ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
     ClaheLayout l;
     CUDA_ENTER(device, err);
-    IMGSTAT_TRY(apply_check_shapes(from, adapt->rescale->rescale.to.sample, to, err));
+    IMGSTAT_TRY(transfer_check_output(from, page->rescale->rescale.to.sample, to, err));
     if (from->width == 0 || from->height == 0)
         return IMGSTAT_OK;
-    if (!adapt->there.address || !layout_of(adapt, &l))
+    if (!page->there.address || !layout_of(page, &l))
         return error_set(err, IMGSTAT_ERR_ARG, "adaptive equalization has not been finished");
-    const ClaheWork w = work_of(adapt, &l);
+    const ClaheWork w = work_of(page, &l);
     return cuda_apply_images(device, from, to, launch_map, &w, err);
 }

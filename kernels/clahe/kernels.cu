@@ -260,7 +260,7 @@ static __global__ void __launch_bounds__(PIXEL_THREADS)
  *   Launch    <<<dim3(ceil(width / PIXEL_THREADS), rows or fewer), PIXEL_THREADS>>>.
  *   Requires  the shares are whole, all has been observed. In place: a thread reads what it
  *             overwrites.
- *   Result    the bytes of clahe_page_apply (transform/clahe_page.c).
+ *   Result    the bytes of cpu_clahe_apply (cpu/clahe.c).
  */
 static __global__ void __launch_bounds__(PIXEL_THREADS) clahe_map(ClaheWork w, ClaheBand band)
 {

@@ -110,10 +110,10 @@ typedef struct CudaDevice {
     unsigned desc_next;
     CudaBuffer state; /* per image and channel; all zero between launches */
     CudaBuffer
-        scratch; /* tables, counters and keys of count_*, gather and central; tiles of scan */
-    CudaBuffer sort;    /* keys of sort_begin to sort_end */
-    void *sorting;      /* what ranks/sort.cu keeps between them, or NULL */
-    CudaBuffer host;    /* pinned: results on their way to the caller */
+        scratch;     /* tables, counters and keys of count_*, gather and central; tiles of scan */
+    CudaBuffer sort; /* keys of sort_begin to sort_end */
+    void *sorting;   /* what ranks/sort.cu keeps between them, or NULL */
+    CudaBuffer host; /* pinned: results on their way to the caller */
     LentBuffer lent[LENT_SLOTS];
     CudaKernel kernels[KNOWN_KERNELS]; /* those that have been launched */
     unsigned n_kernels;
@@ -284,10 +284,10 @@ ImgstatResult cuda_apply(Device *device, const ImgstatTransfer *transfer, const 
                          int16_t alpha, ImagePro *to, ImgstatError *err);
 ImgstatResult cuda_measure_luma(Device *device, const ImagePro *image, const DeviceRecord *record,
                                 ImgstatError *err);
-ImgstatResult cuda_adapt_read(Device *device, ClahePage *adapt, const ImagePro *band,
+ImgstatResult cuda_clahe_read(Device *device, ClahePage *page, const ImagePro *band,
                               ImgstatError *err);
-ImgstatResult cuda_adapt_finish(Device *device, ClahePage *adapt, ImgstatError *err);
-ImgstatResult cuda_adapt_apply(Device *device, const ClahePage *adapt, const ImagePro *from,
+ImgstatResult cuda_clahe_finish(Device *device, ClahePage *page, ImgstatError *err);
+ImgstatResult cuda_clahe_apply(Device *device, const ClahePage *page, const ImagePro *from,
                                ImagePro *to, ImgstatError *err);
 void cuda_apply_close(CudaDevice *device);
 

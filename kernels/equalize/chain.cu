@@ -7,8 +7,7 @@
 #include "luma/tile.cuh"
 
 extern "C" {
-#include "cpu/map_rows.h"
-#include "transform/async.h"
+#include "transfer/transfer.h"
 }
 
 #include <initializer_list>
@@ -22,7 +21,7 @@ extern "C" {
  *   Memory    reads and empties 2 KB a channel, and its tally; writes 2 KB a map at most.
  *   Launch    <<<n_maps, 256>>>; it may begin before the launch before has ended.
  *   Requires  the record is whole: the stream's order.
- *   Result    the map of make_map and the table of make_table (transfer.c). The record is empty.
+ *   Result    the map of make_map and the table of make_table (transfer/table.c). The record is empty.
  */
 static __global__ void __launch_bounds__(BYTE_BINS) finish_bytes(Finish f)
 {
@@ -187,7 +186,7 @@ ImgstatResult cuda_transform_create(Device *base, const ImgstatMethod *method,
     CudaDevice *device = (CudaDevice *)base;
     *out = NULL;
     CUDA_ENTER(device, err);
-    IMGSTAT_TRY(chain_check(method, shape, err));
+    IMGSTAT_TRY(transfer_check_async(method, shape, err));
     uint8_t bits;
     (void)transfer_output(method, shape, &bits);
     const MapRange range = transfer_range(method, shape);
@@ -238,14 +237,14 @@ ImgstatSample cuda_transform_output(const DeviceTransform *t)
 static ImgstatResult check_images(const DeviceTransform *t, const ImagePro *from,
                                   const ImagePro *to, ImgstatError *err)
 {
-    IMGSTAT_TRY(chain_check_image(&t->shape, from, err));
+    IMGSTAT_TRY(transfer_check_shape(&t->shape, from, err));
     if (t->transfer.luma && (uint64_t)from->width * from->height > t->pixels)
         return error_set(err, IMGSTAT_ERR_ARG, "the image is larger than the transform allows");
     for (const ImagePro *image : {from, to})
         if (image->memory != IMGSTAT_CUDA || image->device_id != t->device->index)
             return error_set(err, IMGSTAT_ERR_ARG, "the pixels are not in the memory of cuda:%d",
                              t->device->index);
-    return apply_check_shapes(from, (ImgstatSample)t->transfer.to, to, err);
+    return transfer_check_output(from, (ImgstatSample)t->transfer.to, to, err);
 }
 
 /* What is measured: the image, or the luma of its pixels. */

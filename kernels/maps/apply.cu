@@ -4,7 +4,7 @@
 #include "maps/apply.cuh"
 
 extern "C" {
-#include "cpu/map_rows.h"
+#include "transfer/transfer.h"
 }
 
 #include <initializer_list>
@@ -370,8 +370,8 @@ ImgstatResult cuda_apply(Device *base, const ImgstatTransfer *transfer, const Im
 {
     CudaDevice *device = (CudaDevice *)base;
     CUDA_ENTER(device, err);
-    IMGSTAT_TRY(apply_check(transfer, from, alpha, err));
-    IMGSTAT_TRY(apply_check_shapes(from, transfer->rescale.to.sample, to, err));
+    IMGSTAT_TRY(transfer_check_image(transfer, from, alpha, err));
+    IMGSTAT_TRY(transfer_check_output(from, transfer->rescale.to.sample, to, err));
     if (from->width == 0 || from->height == 0)
         return IMGSTAT_OK;
     ApplyMemory *memory;

@@ -71,7 +71,7 @@ ImgstatResult cpu_apply(Device *device, const ImgstatTransfer *transfer, const I
                         int16_t alpha, ImagePro *to, ImgstatError *err)
 {
     const Applying applying = {.transfer = transfer, .alpha = alpha};
-    IMGSTAT_TRY(apply_check(transfer, from, alpha, err));
+    IMGSTAT_TRY(transfer_check_image(transfer, from, alpha, err));
     IMGSTAT_TRY(apply_check_pair(from, transfer->rescale.to.sample, to, err));
     return cpu_slices(device, from, to, apply_slice, &applying, err);
 }

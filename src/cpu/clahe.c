@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* clahe.c: luma and adaptive equalization by the threads of the CPU device. */
+#include "transfer/clahe.h"
 #include "cpu/cpu.h"
 #include "cpu/map_rows.h"
-#include "transform/clahe_page.h"
+
+#include <stdlib.h>
 
 typedef struct Measuring {
     Device *device;
@@ -30,14 +32,14 @@ ImgstatResult cpu_measure_luma(Device *device, const ImagePro *image, const Devi
 /* One read: threads count different tiles, or observe with different instances. */
 typedef struct Reading {
     Device *device;
-    const ClahePage *adapt;
+    const ClahePage *page;
     const ImagePro *band;
     size_t first, tiles; /* of an instance */
 } Reading;
 
-static uint16_t channel_of(const ClahePage *adapt, size_t k)
+static uint16_t channel_of(const ClahePage *page, size_t k)
 {
-    return adapt->luma ? 0 : clahe_page_channel(adapt, k);
+    return page->luma ? 0 : clahe_page_channel(page, k);
 }
 
 static void count_tile(void *context, size_t i, unsigned thread)
@@ -45,20 +47,20 @@ static void count_tile(void *context, size_t i, unsigned thread)
     const Reading *const r = context;
     const size_t k = i / r->tiles;
     (void)thread;
-    clahe_count(r->adapt->clahe[k], r->first + i % r->tiles, r->band, channel_of(r->adapt, k));
+    clahe_count(r->page->clahe[k], r->first + i % r->tiles, r->band, channel_of(r->page, k));
 }
 
 static void observe(void *context, size_t k, unsigned thread)
 {
     const Reading *const r = context;
     (void)thread;
-    clahe_observe(r->adapt->clahe[k], r->band, channel_of(r->adapt, k));
+    clahe_observe(r->page->clahe[k], r->band, channel_of(r->page, k));
 }
 
 /* The tiles that a band may have pixels of. */
 static void set_tiles(Reading *reading)
 {
-    const Clahe *const clahe = reading->adapt->clahe[0];
+    const Clahe *const clahe = reading->page->clahe[0];
     const ImagePro *const band = reading->band;
     uint32_t first = 0, last = clahe->y.tiles - 1;
     if (clahe->like == IMGSTAT_LIKE_IMGSTAT) {
@@ -72,13 +74,13 @@ static void set_tiles(Reading *reading)
 static void read_band(Reading *reading, const ImagePro *band)
 {
     ThreadPool *const pool = ((CpuDevice *)reading->device)->pool;
-    const ClahePage *const adapt = reading->adapt;
+    const ClahePage *const page = reading->page;
     reading->band = band;
-    if (adapt->finished) {
-        thread_pool_run(pool, adapt->n, observe, reading);
+    if (page->finished) {
+        thread_pool_run(pool, page->n, observe, reading);
     } else {
         set_tiles(reading);
-        thread_pool_run(pool, adapt->n * reading->tiles, count_tile, reading);
+        thread_pool_run(pool, page->n * reading->tiles, count_tile, reading);
     }
 }
 
@@ -92,37 +94,102 @@ static ImgstatResult read_luma(void *context, const ImagePro *piece, ImgstatErro
     return IMGSTAT_OK;
 }
 
-ImgstatResult cpu_clahe_read(Device *device, ClahePage *adapt, const ImagePro *band,
+ImgstatResult cpu_clahe_read(Device *device, ClahePage *page, const ImagePro *band,
                              ImgstatError *err)
 {
-    Reading reading = {.device = device, .adapt = adapt};
+    Reading reading = {.device = device, .page = page};
     IMGSTAT_TRY(cpu_check_image(band, err));
     if (band->width == 0 || band->height == 0)
         return IMGSTAT_OK;
-    if (adapt->luma)
+    if (page->luma)
         return image_pieces(band, read_luma, &reading, err);
     read_band(&reading, band);
     return IMGSTAT_OK;
 }
 
-ImgstatResult cpu_clahe_finish(Device *device, ClahePage *adapt, ImgstatError *err)
+ImgstatResult cpu_clahe_finish(Device *device, ClahePage *page, ImgstatError *err)
 {
     (void)device;
     (void)err;
-    for (size_t k = 0; k < adapt->n; k++)
-        clahe_finish(adapt->clahe[k]);
+    for (size_t k = 0; k < page->n; k++)
+        clahe_finish(page->clahe[k]);
     return IMGSTAT_OK;
 }
 
-static ImgstatResult map_slice(const void *adapt, const ImagePro *from, ImagePro *to,
-                               ImgstatError *err)
+/* What mapping a slice needs; threads share it. */
+typedef struct Mapping {
+    const ClahePage *page;
+    BufferCache *buffers;
+} Mapping;
+
+/* Maps alpha. */
+static void rescale_alpha(const ClahePage *page, const ImagePro *band, ImagePro *to)
 {
-    return clahe_page_apply(adapt, from, to, err);
+    const size_t c = (size_t)page->shape.alpha;
+    const size_t in = imgstat_sample_bytes(band->sample), out = imgstat_sample_bytes(to->sample);
+    for (size_t y = 0; y < band->height; y++)
+        for (size_t x = 0; x < band->width; x++) {
+            const size_t at = x * band->channels + c;
+            const uint64_t key =
+                sample_key(band->sample, load_raw(image_row(band, y) + at * in, in));
+            store_raw(row_of(to, y) + at * out, out, page->rescale->rescale_table[key]);
+        }
 }
 
-ImgstatResult cpu_clahe_apply(Device *device, const ClahePage *adapt, const ImagePro *from,
+/* Maps the luma of the band through the tables, then gives the colours that luma. */
+static ImgstatResult map_luma(const Mapping *mapping, const ImagePro *band, ImagePro *to,
+                              ImgstatError *err)
+{
+    BufferCache *const buffers = mapping->buffers;
+    const ClahePage *const page = mapping->page;
+    ImagePro luma = {0}, mapped = {0};
+    uint8_t *none = NULL;
+    void *pixels = NULL;
+    ImgstatResult res = luma_plane(buffers, band, &luma, err);
+    const size_t pitch = luma.width * imgstat_sample_bytes(to->sample);
+    if (res == IMGSTAT_OK && !(pixels = buffer_cache_acquire(buffers, pitch * luma.height)))
+        res = error_memory(err, pitch * luma.height, "luma");
+    if (res == IMGSTAT_OK)
+        res = imgstat_image_wrap(IMGSTAT_HOST, 0, pixels, pitch, luma.width, luma.height, 1,
+                                 to->sample, 0, NULL, NULL, &mapped, err);
+    if (res == IMGSTAT_OK) {
+        clahe_apply(page->clahe[0], &luma, 0, &mapped);
+        mapped.mask = luma.mask;
+        mapped.mask_pitch = luma.mask_pitch;
+        if (page->clahe[0]->unchanged) { /* the colours stay, not only their luma */
+            none = calloc(luma.width, 1);
+            if (!none)
+                res = error_memory(err, luma.width, "a mask");
+            mapped.mask = none;
+            mapped.mask_pitch = 0;
+        }
+    }
+    if (res == IMGSTAT_OK)
+        res = luma_apply(band, &mapped, page->rescale, page->shape.alpha, to, err);
+    free(none);
+    buffer_cache_release(pixels);
+    imgstat_image_release(&luma);
+    return res;
+}
+
+static ImgstatResult map_slice(const void *context, const ImagePro *band, ImagePro *to,
+                               ImgstatError *err)
+{
+    const Mapping *const mapping = context;
+    const ClahePage *const page = mapping->page;
+    if (page->luma)
+        return map_luma(mapping, band, to, err);
+    for (size_t k = 0; k < page->n; k++)
+        clahe_apply(page->clahe[k], band, clahe_page_channel(page, k), to);
+    if (page->shape.alpha >= 0)
+        rescale_alpha(page, band, to);
+    return IMGSTAT_OK;
+}
+
+ImgstatResult cpu_clahe_apply(Device *device, const ClahePage *page, const ImagePro *from,
                               ImagePro *to, ImgstatError *err)
 {
-    IMGSTAT_TRY(apply_check_pair(from, adapt->rescale->rescale.to.sample, to, err));
-    return cpu_slices(device, from, to, map_slice, adapt, err);
+    IMGSTAT_TRY(apply_check_pair(from, page->rescale->rescale.to.sample, to, err));
+    const Mapping mapping = {.page = page, .buffers = device->scratch};
+    return cpu_slices(device, from, to, map_slice, &mapping, err);
 }

@@ -55,7 +55,7 @@ typedef struct CpuThread {
     CpuExtrema *extrema; /* a channel each */
     uint32_t *counts;    /* laid out by CpuCounting */
     LoopChoice choice;   /* how the image is counted */
-    void *scratch;        /* CPU_SCRATCH bytes on a 64-byte boundary, for the loop that runs */
+    void *scratch;       /* CPU_SCRATCH bytes on a 64-byte boundary, for the loop that runs */
 } CpuThread;
 
 /* Grown memory: kept by the device, so that a batch does not allocate per image. */
@@ -136,10 +136,10 @@ ImgstatResult cpu_apply(Device *device, const ImgstatTransfer *transfer, const I
                         int16_t alpha, ImagePro *to, ImgstatError *err);
 ImgstatResult cpu_measure_luma(Device *device, const ImagePro *image, const DeviceRecord *record,
                                ImgstatError *err);
-ImgstatResult cpu_clahe_read(Device *device, ClahePage *adapt, const ImagePro *band,
+ImgstatResult cpu_clahe_read(Device *device, ClahePage *page, const ImagePro *band,
                              ImgstatError *err);
-ImgstatResult cpu_clahe_finish(Device *device, ClahePage *adapt, ImgstatError *err);
-ImgstatResult cpu_clahe_apply(Device *device, const ClahePage *adapt, const ImagePro *from,
+ImgstatResult cpu_clahe_finish(Device *device, ClahePage *page, ImgstatError *err);
+ImgstatResult cpu_clahe_apply(Device *device, const ClahePage *page, const ImagePro *from,
                               ImagePro *to, ImgstatError *err);
 ImgstatResult cpu_transform_create(Device *device, const ImgstatMethod *method,
                                    const struct TransferShape *shape, uint64_t pixels,

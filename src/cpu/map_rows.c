@@ -10,55 +10,13 @@
 
 /* ---- Checks -------------------------------------------------------------------------------- */
 
-ImgstatResult apply_check_shapes(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
-                                 ImgstatError *err)
-{
-    if (from->width != to->width || from->height != to->height || from->channels != to->channels)
-        return error_set(err, IMGSTAT_ERR_ARG,
-                         "the output is %ux%u with %u channels, the input %ux%u with %u", to->width,
-                         to->height, to->channels, from->width, from->height, from->channels);
-    if (to->sample != sample)
-        return error_set(err, IMGSTAT_ERR_ARG,
-                         "the output has samples of type %s; the transfer makes %s",
-                         imgstat_sample_name(to->sample), imgstat_sample_name(sample));
-    const bool on_device = from->memory == IMGSTAT_CUDA;
-    const bool same =
-        from->memory == to->memory &&
-        (on_device ? from->device.address == to->device.address : from->host == to->host);
-    if (same && (from->sample != to->sample || from->pitch != to->pitch))
-        return error_set(err, IMGSTAT_ERR_ARG, "in place, the sample type cannot change");
-    return IMGSTAT_OK;
-}
-
 ImgstatResult apply_check_pair(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
                                ImgstatError *err)
 {
     if (from->memory == IMGSTAT_CUDA || to->memory == IMGSTAT_CUDA)
         return error_set(err, IMGSTAT_ERR_ARG,
                          "the pixels are in device memory; host memory is expected");
-    return apply_check_shapes(from, sample, to, err);
-}
-
-ImgstatResult apply_check(const Transfer *transfer, const ImagePro *from, int16_t alpha,
-                          ImgstatError *err)
-{
-    if (from->sample != transfer->from)
-        return error_set(err, IMGSTAT_ERR_ARG,
-                         "the transfer is for samples of type %s; the image has %s",
-                         imgstat_sample_name(transfer->from), imgstat_sample_name(from->sample));
-    const unsigned width = sample_bits(from->sample), bits = from->bits ? from->bits : width;
-    if (transfer->from_bits && bits > transfer->from_bits)
-        return error_set(err, IMGSTAT_ERR_ARG,
-                         "the transfer is for samples of %u bits; the image has %u",
-                         transfer->from_bits, bits);
-    IMGSTAT_TRY(image_check_alpha(from, alpha, err));
-    const int colours = from->channels - (alpha >= 0);
-    if (transfer->luma && (colours < 3 || (alpha >= 0 && alpha < 3)))
-        return error_set(err, IMGSTAT_ERR_ARG, "the transfer is for luma; the image is not RGB");
-    if (!transfer->luma && transfer->n_maps != 1 && transfer->n_maps != colours)
-        return error_set(err, IMGSTAT_ERR_ARG, "the transfer is for %u channels; the image has %d",
-                         transfer->n_maps, colours);
-    return IMGSTAT_OK;
+    return transfer_check_output(from, sample, to, err);
 }
 
 /* ---- Narrow types: a table a channel ------------------------------------------------------- */
@@ -268,7 +226,7 @@ static void apply_maps(const Transfer *transfer, const ImagePro *from, int16_t a
 ImgstatResult transfer_apply(const Transfer *transfer, const ImagePro *from, int16_t alpha,
                              ImagePro *to, ImgstatError *err)
 {
-    IMGSTAT_TRY(apply_check(transfer, from, alpha, err));
+    IMGSTAT_TRY(transfer_check_image(transfer, from, alpha, err));
     IMGSTAT_TRY(apply_check_pair(from, transfer->rescale.to.sample, to, err));
     if (transfer->luma) {
         luma_transfer(transfer, from, alpha, to);

@@ -3,12 +3,8 @@
 #ifndef IMGSTAT_CPU_MAP_ROWS_H
 #define IMGSTAT_CPU_MAP_ROWS_H
 
-#include "base/image.h"
+#include "base/pixel.h"
 #include "transfer/transfer.h"
-
-/* Whether `transfer` fits an image: sample type and number of channels. */
-ImgstatResult apply_check(const Transfer *transfer, const ImagePro *from, int16_t alpha,
-                          ImgstatError *err);
 
 /* Maps a whole image or a band of it. `to` has from's geometry and the transfer's output type; it
  * may be `from` itself where the types are equal. Undefined and masked samples and alpha keep their
@@ -28,14 +24,11 @@ ImgstatResult luma_plane(BufferCache *scratch, const ImagePro *from, ImagePro *o
 ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const Transfer *transfer,
                          int16_t alpha, ImagePro *to, ImgstatError *err);
 
-/* ---- Shared by cpu/map_rows.c, luma.c and the devices
- * --------------------------------------------- */
+/* ---- Shared within cpu/ ---------------------------------------------------------------------- */
 
+/* transfer_check_output for two images in host memory. */
 ImgstatResult apply_check_pair(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
                                ImgstatError *err);
-/* The same without asking where the pixels are: for devices. */
-ImgstatResult apply_check_shapes(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
-                                 ImgstatError *err);
 /* cpu/map_linear.c: n samples, every `step`th, of a straight line, none of them masked: the bits of
  * map_raw. False, and nothing done, where the map is no line, or one of types that doubles do not
  * hold. */
@@ -58,58 +51,5 @@ bool apply_loops(const Transfer *transfer, size_t m, const unsigned char *from, 
                  size_t n, unsigned char *to);
 /* transfer_apply of a luma transfer, once everything is checked. */
 void luma_transfer(const Transfer *transfer, const ImagePro *from, int16_t alpha, ImagePro *to);
-
-static inline uint64_t load_raw(const unsigned char *at, size_t bytes)
-{
-    uint64_t raw = 0;
-    switch (bytes) {
-    case 1:
-        return *at;
-    case 2: {
-        uint16_t v;
-        memcpy(&v, at, sizeof v);
-        return v;
-    }
-    case 4: {
-        uint32_t v;
-        memcpy(&v, at, sizeof v);
-        return v;
-    }
-    default:
-        memcpy(&raw, at, sizeof raw);
-        return raw;
-    }
-}
-
-static inline void store_raw(unsigned char *at, size_t bytes, uint64_t raw)
-{
-    switch (bytes) {
-    case 1:
-        *at = (unsigned char)raw;
-        return;
-    case 2: {
-        const uint16_t v = (uint16_t)raw;
-        memcpy(at, &v, sizeof v);
-        return;
-    }
-    case 4: {
-        const uint32_t v = (uint32_t)raw;
-        memcpy(at, &v, sizeof v);
-        return;
-    }
-    default:
-        memcpy(at, &raw, sizeof raw);
-    }
-}
-
-static inline unsigned char *row_of(ImagePro *image, size_t y)
-{
-    return (unsigned char *)image->host + y * image->pitch;
-}
-
-static inline const uint8_t *mask_row(const ImagePro *image, size_t y)
-{
-    return image->mask ? image->mask + y * image->mask_pitch : NULL;
-}
 
 #endif

@@ -7,7 +7,7 @@
 #include "record/record.h"
 
 typedef struct ImgstatDevice Device;
-typedef struct ClahePage ClahePage; /* transform/clahe_page.h */
+typedef struct ClahePage ClahePage; /* transfer/clahe.h */
 struct TransferShape;               /* transfer.h */
 struct RankKnot;                    /* record/quantile_table.h */
 struct ReadRequest;                 /* device/read_request.h */
@@ -135,18 +135,18 @@ typedef struct DeviceOps {
     ImgstatResult (*measure_luma)(Device *device, const ImagePro *image, const DeviceRecord *record,
                                   ImgstatError *err);
 
-    /* Adaptive equalization (transform/clahe_page.h). read: counts a band, or, once finished,
+    /* Adaptive equalization (transfer/clahe.h). read: counts a band, or, once finished,
      * observes it. apply: as above. */
-    ImgstatResult (*clahe_read)(Device *device, ClahePage *adapt, const ImagePro *band,
+    ImgstatResult (*clahe_read)(Device *device, ClahePage *page, const ImagePro *band,
                                 ImgstatError *err);
-    ImgstatResult (*clahe_finish)(Device *device, ClahePage *adapt, ImgstatError *err);
-    ImgstatResult (*clahe_apply)(Device *device, const ClahePage *adapt, const ImagePro *from,
+    ImgstatResult (*clahe_finish)(Device *device, ClahePage *page, ImgstatError *err);
+    ImgstatResult (*clahe_apply)(Device *device, const ClahePage *page, const ImagePro *from,
                                  ImagePro *to, ImgstatError *err);
 
     /* Measuring, making a transfer and applying it in the order of a stream, as measure_async: for
-     * what chain_check allows. pixels: of the largest image. Creating waits. Both images are in the
-     * device's memory, their samples on their boundaries; `to` may be `from` where the sample type
-     * stays. One stream at a time. The bytes are those of transfer_create and apply. */
+     * what transfer_check_async allows. pixels: of the largest image. Creating waits. Both images
+     * are in the device's memory, their samples on their boundaries; `to` may be `from` where the
+     * sample type stays. One stream at a time. The bytes are those of transfer_create and apply. */
     ImgstatResult (*transform_create)(Device *device, const ImgstatMethod *method,
                                       const struct TransferShape *shape, uint64_t pixels,
                                       DeviceTransform **out, ImgstatError *err);

@@ -64,6 +64,23 @@ void clahe_observe(Clahe *clahe, const ImagePro *band, uint16_t channel);
  * Undefined and masked samples stay. */
 void clahe_apply(const Clahe *clahe, const ImagePro *band, uint16_t channel, ImagePro *to);
 
+/* CLAHE of every channel of a page but alpha, or of its luma. */
+typedef struct ClahePage {
+    TransferShape shape;
+    bool luma;
+    uint16_t n; /* 1, or one for each channel but alpha */
+    Clahe **clahe;
+    Transfer *rescale; /* its rescale and stays map the samples that CLAHE does not */
+    bool finished;     /* clahe_finish is done: bands are observed, not counted */
+    DevMem there;      /* tables in a device's own memory; empty on the CPU */
+} ClahePage;
+
+/* The pixel channel that clahe[k] maps. */
+static inline uint16_t clahe_page_channel(const ClahePage *page, size_t k)
+{
+    return (uint16_t)(k + (page->shape.alpha >= 0 && (int)k >= page->shape.alpha));
+}
+
 /* transfer/clahe_compat.c: the table of one tile from its counts, as OpenCV and as scikit-image
  * make it. */
 enum {

@@ -76,6 +76,21 @@ ImgstatResult transfer_check(const ImgstatMethod *method, const TransferShape *s
                              ImgstatError *err);
 /* Whether a reference is given just where one is matched. */
 ImgstatResult transfer_check_reference(bool matches, bool given, ImgstatError *err);
+/* Checks that a transfer fits an image: sample type, significant bits, number of channels. */
+ImgstatResult transfer_check_image(const Transfer *transfer, const ImagePro *from, int16_t alpha,
+                                   ImgstatError *err);
+/* Checks that `to` can take the samples of type `sample` that are made from `from`: equal geometry,
+ * and an equal sample type and pitch in place. The pixels may be in any memory. */
+ImgstatResult transfer_check_output(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
+                                    ImgstatError *err);
+/* Checks that a device can follow a method for images of a shape without waiting for the host:
+ * samples of at most 16 bits; stretch, percentile and equalize by imgstat's own formulas, whose
+ * transfer follows from counts alone. */
+ImgstatResult transfer_check_async(const ImgstatMethod *method, const TransferShape *shape,
+                                   ImgstatError *err);
+/* Checks that an image has the shape. */
+ImgstatResult transfer_check_shape(const TransferShape *shape, const ImagePro *image,
+                                   ImgstatError *err);
 /* The output type, and its significant bits. */
 ImgstatSample transfer_output(const ImgstatMethod *method, const TransferShape *shape,
                               uint8_t *bits);

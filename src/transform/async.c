@@ -1,87 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* async.c: the public calls that transform images in the order of a stream, without waiting; the
- * processor's way of it, which is done on return. */
-#include "transform/async.h"
-
-#include "cpu/cpu.h"
-#include "cpu/map_rows.h"
+/* async.c: the public calls that transform images in the order of a stream, without waiting. */
+#include "device/device.h"
 #include "transform/transfer_source.h"
 
 #include <stdlib.h>
-
-ImgstatResult chain_check(const ImgstatMethod *method, const TransferShape *shape,
-                          ImgstatError *err)
-{
-    IMGSTAT_TRY(transfer_check(method, shape, err));
-    const bool known = method->transform == IMGSTAT_STRETCH ||
-                       method->transform == IMGSTAT_PERCENTILE ||
-                       method->transform == IMGSTAT_EQUALIZE;
-    if (!known || method->like != IMGSTAT_LIKE_IMGSTAT || !sample_is_narrow(shape->sample))
-        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
-                         "without waiting, samples of at most 16 bits can be stretched, cut at "
-                         "percentiles or equalized by imgstat's own formulas");
-    return IMGSTAT_OK;
-}
-
-static uint32_t depth_of(ImgstatSample sample, uint8_t bits)
-{
-    return bits ? bits : sample_bits(sample);
-}
-
-ImgstatResult chain_check_image(const TransferShape *shape, const ImagePro *image,
-                                ImgstatError *err)
-{
-    if (image->sample != shape->sample || image->channels != shape->channels ||
-        depth_of(image->sample, image->bits) != depth_of(shape->sample, shape->bits) ||
-        image->has_nodata != shape->has_nodata ||
-        (image->has_nodata && image->nodata_key != shape->nodata_key))
-        return error_set(err, IMGSTAT_ERR_ARG, "the image is not one that the transform is for");
-    return IMGSTAT_OK;
-}
-
-/* ---- The processor ------------------------------------------------------------------------- */
-
-struct DeviceTransform {
-    Device *device;
-    ImgstatMethod method;
-    TransferShape shape;
-};
-
-ImgstatResult cpu_transform_create(Device *device, const ImgstatMethod *method,
-                                   const TransferShape *shape, uint64_t pixels,
-                                   DeviceTransform **out, ImgstatError *err)
-{
-    (void)pixels;
-    *out = NULL;
-    IMGSTAT_TRY(chain_check(method, shape, err));
-    DeviceTransform *const transform = malloc(sizeof *transform);
-    if (!transform)
-        return error_memory(err, sizeof *transform, "a transform");
-    *transform = (DeviceTransform){.device = device, .method = *method, .shape = *shape};
-    *out = transform;
-    return IMGSTAT_OK;
-}
-
-void cpu_transform_destroy(DeviceTransform *transform)
-{
-    free(transform);
-}
-
-ImgstatResult cpu_transform_async(DeviceTransform *transform, void *stream, const ImagePro *from,
-                                  ImagePro *to, ImgstatError *err)
-{
-    const int16_t alpha = transform->shape.alpha;
-    Transfer *transfer;
-    (void)stream;
-    IMGSTAT_TRY(chain_check_image(&transform->shape, from, err));
-    IMGSTAT_TRY(imgstat_transfer_create(transform->device, &transform->method, from, alpha, NULL,
-                                        &transfer, err));
-    const ImgstatResult res = cpu_apply(transform->device, transfer, from, alpha, to, err);
-    transfer_destroy(transfer);
-    return res;
-}
-
-/* ---- Public calls -------------------------------------------------------------------------- */
 
 struct ImgstatChain {
     Device *device;

@@ -3,7 +3,7 @@
  * channel. */
 #include "transform/transfer_source.h"
 
-#include "cpu/map_rows.h"
+#include "base/pixel.h"
 
 static void view_release(void *context)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* image.c: the public calls that load, transform and save one image. */
 #include "codec/encoder.h"
-#include "cpu/map_rows.h"
 #include "transform/clahe_page.h"
 
 #include <stdlib.h>
@@ -104,7 +103,7 @@ ImgstatResult imgstat_transfer_create(ImgstatDevice *device, const ImgstatMethod
         transfer_check_reference(method->transform == IMGSTAT_MATCH, reference != NULL, err));
     const TransferShape shape = shape_of_image(image, alpha);
     const ImgstatMethod bare = {.transform = method->transform, .channels = method->channels};
-    TransferInput *survey = NULL, *other = NULL;
+    TransferInput *input = NULL, *other = NULL;
     MatchReference match = {.n_sources = 0};
     ImgstatResult res = IMGSTAT_OK;
     if (reference) {
@@ -116,11 +115,11 @@ ImgstatResult imgstat_transfer_create(ImgstatDevice *device, const ImgstatMethod
                                      .sources = other->sources};
     }
     if (res == IMGSTAT_OK)
-        res = transfer_input_pixels(device, method, image, &shape, &survey, err);
+        res = transfer_input_pixels(device, method, image, &shape, &input, err);
     if (res == IMGSTAT_OK)
-        res = transfer_create(device->scratch, method, &shape, survey->sources,
+        res = transfer_create(device->scratch, method, &shape, input->sources,
                               reference ? &match : NULL, out, err);
-    transfer_input_destroy(survey);
+    transfer_input_destroy(input);
     transfer_input_destroy(other);
     return res;
 }
@@ -156,22 +155,22 @@ static ImgstatResult transform_adaptively(Device *device, const ImgstatMethod *m
                                           ImgstatError *err)
 {
     const TransferShape shape = shape_of_image(image, alpha);
-    ClahePage *adapt = NULL;
+    ClahePage *clahe = NULL;
     Bands bands;
     ImagePro whole = *image; /* even if it is a band of something else */
     whole.first_row = 0;
     bands_of_image(device, &whole, &bands);
-    ImgstatResult res = clahe_page_create(method, &shape, &bands, &adapt, err);
+    ImgstatResult res = clahe_page_create(method, &shape, &bands, &clahe, err);
     if (res == IMGSTAT_OK)
-        res = output_image(image, adapt->rescale, to, err);
+        res = output_image(image, clahe->rescale, to, err);
     if (res == IMGSTAT_OK) {
-        res = device->ops->clahe_apply(device, adapt, &whole, to, err);
+        res = device->ops->clahe_apply(device, clahe, &whole, to, err);
         if (res == IMGSTAT_OK)
             res = device->ops->wait(device, err);
         if (res != IMGSTAT_OK && image->memory != IMGSTAT_CUDA)
             imgstat_image_release(to);
     }
-    clahe_page_destroy(adapt);
+    clahe_page_destroy(device, clahe);
     return res;
 }
 

@@ -2,7 +2,6 @@
 /* page.c: one page: measured, given its transfer, mapped, handed to the encoder. */
 #include "transform/page.h"
 
-#include "cpu/map_rows.h"
 #include "transform/clahe_page.h"
 #include "transform/memory_estimate.h"
 #include "transform/palette.h"
@@ -18,7 +17,7 @@ enum { OUT_BYTES = 4 << 20 };
 /* What is done to the pixels of a page: one of the two. */
 typedef struct Mapper {
     const Transfer *transfer;
-    const ClahePage *adapt;
+    const ClahePage *clahe;
     int16_t alpha;
 } Mapper;
 
@@ -26,8 +25,8 @@ static ImgstatResult map_band(const Mapper *mapper, const TransformWorker *worke
                               const ImagePro *from, ImagePro *to, ImgstatError *err)
 {
     Device *const device = worker->device;
-    if (mapper->adapt)
-        return device->ops->clahe_apply(device, mapper->adapt, from, to, err);
+    if (mapper->clahe)
+        return device->ops->clahe_apply(device, mapper->clahe, from, to, err);
     return device->ops->apply(device, mapper->transfer, from, mapper->alpha, to, err);
 }
 
@@ -166,7 +165,7 @@ static ImgstatResult write_page(const Mapper *mapper, TransformWorker *worker, B
 {
     Decoder *const decoder = bands->decoder;
     const ImgstatPage *const page = &decoder->page;
-    const Transfer *const transfer = mapper->transfer ? mapper->transfer : mapper->adapt->rescale;
+    const Transfer *const transfer = mapper->transfer ? mapper->transfer : mapper->clahe->rescale;
     uint8_t bits;
     const ImgstatSample sample = imgstat_transfer_output(transfer, &bits);
     bool done = false;
@@ -199,13 +198,13 @@ static ImgstatResult make_transfer(const Pipeline *pipeline, TransformWorker *wo
     if (pipeline->method->transform == IMGSTAT_MATCH)
         IMGSTAT_TRY(
             reference_get(pipeline->reference, worker, pipeline->method, shape, &reference, err));
-    TransferInput *survey = NULL;
+    TransferInput *input = NULL;
     ImgstatResult res = transfer_input_image(pipeline->method, bands, shape,
-                                             sort_bytes(pipeline->memory), &survey, err);
+                                             sort_bytes(pipeline->memory), &input, err);
     if (res == IMGSTAT_OK)
-        res = transfer_create(worker->device->scratch, pipeline->method, shape, survey->sources,
+        res = transfer_create(worker->device->scratch, pipeline->method, shape, input->sources,
                               reference, out, err);
-    transfer_input_destroy(survey);
+    transfer_input_destroy(input);
     return res;
 }
 
@@ -244,15 +243,15 @@ ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, 
         bands_open(worker->device, decoder, keep, &worker->in, &worker->cancel, &bands, err));
     Mapper mapper = {.transfer = pipeline->transfer, .alpha = shape.alpha};
     Transfer *own = NULL;
-    ClahePage *adapt = NULL;
+    ClahePage *clahe = NULL;
     ImgstatResult res = IMGSTAT_OK;
     if (pipeline->transfer) {
-        res = apply_check(pipeline->transfer, &bands.page, shape.alpha, err);
+        res = transfer_check_image(pipeline->transfer, &bands.page, shape.alpha, err);
         if (res == IMGSTAT_OK && lacks_nodata(pipeline->transfer, &shape))
             res = with_nodata(worker, pipeline->transfer, shape.nodata_key, &mapper.transfer, err);
     } else if (pipeline->method->transform == IMGSTAT_CLAHE) {
-        res = clahe_page_create(pipeline->method, &shape, &bands, &adapt, err);
-        mapper.adapt = adapt;
+        res = clahe_page_create(pipeline->method, &shape, &bands, &clahe, err);
+        mapper.clahe = clahe;
     } else {
         res = make_transfer(pipeline, worker, &bands, &shape, &own, err);
         mapper.transfer = own;
@@ -260,7 +259,7 @@ ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, 
     res = error_name(err, res, name);
     if (res == IMGSTAT_OK)
         res = write_page(&mapper, worker, &bands, encoder, err);
-    clahe_page_destroy(adapt);
+    clahe_page_destroy(worker->device, clahe);
     if (res == IMGSTAT_OK && made && !pipeline->transfer)
         *made = own;
     else

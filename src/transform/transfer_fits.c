@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* transfer_fits.c: what the header of a page says against a transfer. */
-#include "cpu/map_rows.h"
+#include "transfer/transfer.h"
 #include "transform/page.h"
 
 ImgstatResult imgstat_transfer_fits(const ImgstatTransfer *transfer, const ImgstatPage *page,
@@ -10,5 +10,5 @@ ImgstatResult imgstat_transfer_fits(const ImgstatTransfer *transfer, const Imgst
     if (page_is_mask(page))
         return IMGSTAT_OK;
     const ImagePro image = {.channels = page->channels, .sample = page->sample, .bits = page->bits};
-    return apply_check(transfer, &image, page->alpha, err);
+    return transfer_check_image(transfer, &image, page->alpha, err);
 }

@@ -60,16 +60,16 @@ static ImgstatResult apply(Device *device, const ImgstatTransfer *transfer, cons
     return fails() ? fail(err) : cpu_device_ops.apply(device, transfer, from, alpha, to, err);
 }
 
-static ImgstatResult clahe_read(Device *device, ClahePage *adapt, const ImagePro *band,
+static ImgstatResult clahe_read(Device *device, ClahePage *page, const ImagePro *band,
                                 ImgstatError *err)
 {
-    return fails() ? fail(err) : cpu_device_ops.clahe_read(device, adapt, band, err);
+    return fails() ? fail(err) : cpu_device_ops.clahe_read(device, page, band, err);
 }
 
-static ImgstatResult clahe_apply(Device *device, const ClahePage *adapt, const ImagePro *from,
+static ImgstatResult clahe_apply(Device *device, const ClahePage *page, const ImagePro *from,
                                  ImagePro *to, ImgstatError *err)
 {
-    return fails() ? fail(err) : cpu_device_ops.clahe_apply(device, adapt, from, to, err);
+    return fails() ? fail(err) : cpu_device_ops.clahe_apply(device, page, from, to, err);
 }
 
 static DeviceOps faulty;

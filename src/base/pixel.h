@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* pixel.h: samples and rows of images in host memory. */
+#ifndef IMGSTAT_BASE_PIXEL_H
+#define IMGSTAT_BASE_PIXEL_H
+
+#include "base/image.h"
+
+#include <string.h>
+
+/* Loads a sample of `bytes` bytes, zero-extended. */
+static inline uint64_t load_raw(const unsigned char *at, size_t bytes)
+{
+    uint64_t raw = 0;
+    switch (bytes) {
+    case 1:
+        return *at;
+    case 2: {
+        uint16_t v;
+        memcpy(&v, at, sizeof v);
+        return v;
+    }
+    case 4: {
+        uint32_t v;
+        memcpy(&v, at, sizeof v);
+        return v;
+    }
+    default:
+        memcpy(&raw, at, sizeof raw);
+        return raw;
+    }
+}
+
+/* Stores the low `bytes` bytes of raw. */
+static inline void store_raw(unsigned char *at, size_t bytes, uint64_t raw)
+{
+    switch (bytes) {
+    case 1:
+        *at = (unsigned char)raw;
+        return;
+    case 2: {
+        const uint16_t v = (uint16_t)raw;
+        memcpy(at, &v, sizeof v);
+        return;
+    }
+    case 4: {
+        const uint32_t v = (uint32_t)raw;
+        memcpy(at, &v, sizeof v);
+        return;
+    }
+    default:
+        memcpy(at, &raw, sizeof raw);
+    }
+}
+
+/* Row y of a host image, to be written. */
+static inline unsigned char *row_of(ImagePro *image, size_t y)
+{
+    return (unsigned char *)image->host + y * image->pitch;
+}
+
+/* Row y of the mask of a host image; NULL: the image has none. */
+static inline const uint8_t *mask_row(const ImagePro *image, size_t y)
+{
+    return image->mask ? image->mask + y * image->mask_pitch : NULL;
+}
+
+#endif
