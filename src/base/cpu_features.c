@@ -29,15 +29,6 @@ bool cpu_features_supports(CpuLevel level)
 #endif
 }
 
-bool cpu_features_slow_bytes(void)
-{
-#if defined(__x86_64__)
-    return __builtin_cpu_is("amd");
-#else
-    return false;
-#endif
-}
-
 static CpuLevel best_level(void)
 {
     int level = PROCESSOR_LEVELS - 1;

@@ -22,10 +22,6 @@ ImgstatResult cpu_features_choose(CpuLevel *out, ImgstatError *err);
 /* What that was when it was first asked for here; the best level where it failed. */
 CpuLevel cpu_features_level(void);
 
-/* Whether counters of 8 bits take longer than those of 32: about twice as long on AMD's processors
- * (measured on Zen 3), not on Intel's. */
-bool cpu_features_slow_bytes(void);
-
 /* Of a function with instructions of `set`: how wide compilers make their vectors. clang decides on
  * that itself, and would ignore the whole attribute. */
 #ifdef __clang__

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* clahe_map.c: contrast-limited adaptive equalization: mapping rows between the tables of four
  * tiles. */
-#include "base/buffer_cache.h"
-#include "cpu/clahe_levels.h"
 #include "cpu/clahe_map16.h"
 #include "cpu/clahe_rows.h"
 #include "transfer/clahe.h"
@@ -10,17 +8,15 @@
 /* ---- Mapping --------------------------------------------------------------------------------- */
 
 enum {
-    ROW_BLOCK = 512,     /* pixels that are mapped at once, while the next are on their way */
-    ROW_TABLE = 96,      /* pixels between the same tiles that earn two tables for their row */
-    WORD_ROW_TABLE = 48, /* the same of words */
-    JOIN_PLACES = 4      /* places of four tables that are joined for a pixel */
+    ROW_BLOCK = 512,    /* pixels that are mapped at once, while the next are on their way */
+    ROW_TABLE = 96,     /* pixels between the same tiles that earn two tables for their row */
+    WORD_ROW_TABLE = 48 /* of 16-bit samples: such pixels */
 };
 
 /* Pixels [x, x + n) of row y, between the same four tiles. */
 typedef struct Stretch {
     const Clahe *clahe;
-    const uint32_t *table[4];  /* upper left, upper right, lower left, lower right */
-    const ClaheLevels *joined; /* what these have, like others; NULL where that is not made */
+    const uint32_t *table[4]; /* upper left, upper right, lower left, lower right */
     uint32_t x, y, n;
 } Stretch;
 
@@ -119,50 +115,20 @@ static void map_words(const Stretch *s, RowTables *tables, const uint16_t *key, 
     loops->map(&words, bx, key, s->n, out);
 }
 
-/* Mixes the levels at n places for pixels from s->x + first on; like skimage: to grays before the
- * last rescaling, which are less than SKIMAGE_GRAYS. */
-static void mix_levels(const Stretch *s, const ClaheLevels *levels, const uint16_t *place,
-                       uint32_t first, uint32_t n, uint16_t *out)
-{
-    const ClaheAxis *const x = &s->clahe->x, *const y = &s->clahe->y;
-    const ClaheLevelsLoops *const loops = clahe_levels();
-    const uint32_t at = s->x + first;
-    if (s->clahe->like == IMGSTAT_LIKE_SKIMAGE)
-        loops->skimage(levels, place, n, x->part + at, y->part[s->y], out);
-    else
-        loops->opencv(levels, place, n, x->weight + at, y->weight[s->y], s->clahe->bins, out);
-}
-
-/* Levels of few pixels are joined one by one, then mixed as if they were those of a table. */
-static void map_unjoined(const Stretch *s, const uint16_t *place, uint16_t *out)
-{
-    enum { SOME = 64 };
-    ClaheLevels levels[SOME];
-    uint16_t order[SOME];
-    for (uint16_t k = 0; k < SOME; k++)
-        order[k] = k;
-    for (uint32_t i = 0, n; i < s->n; i += n) {
-        n = clahe_at_most(s->n - i, SOME);
-        for (uint32_t k = 0; k < n; k++)
-            levels[k] = clahe_levels_at(s->table, place[i + k]);
-        mix_levels(s, levels, order, i, n, out + i);
-    }
-}
-
-/* Of at most ROW_BLOCK pixels. */
+/* Maps keys as OpenCV and scikit-image do: of the latter, to grays before the last rescaling. */
 static void map_like(const Stretch *s, const uint16_t *key, uint16_t *out)
 {
-    uint16_t bin[ROW_BLOCK];
-    const uint16_t *place = key; /* like opencv, whose positions are the keys */
-    if (s->clahe->like == IMGSTAT_LIKE_SKIMAGE) {
-        for (uint32_t i = 0; i < s->n; i++)
-            bin[i] = (uint16_t)s->clahe->position[key[i]];
-        place = bin;
+    const Clahe *const clahe = s->clahe;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const uint32_t place = clahe->position[key[i]], x = s->x + i;
+        const uint32_t level[4] = {s->table[0][place], s->table[1][place], s->table[2][place],
+                                   s->table[3][place]};
+        if (clahe->like == IMGSTAT_LIKE_OPENCV)
+            out[i] = (uint16_t)clahe_opencv(level, clahe->x.weight[x], clahe->y.weight[s->y],
+                                            clahe->bins);
+        else
+            out[i] = (uint16_t)clahe_skimage(level, clahe->x.part[x], clahe->y.part[s->y]);
     }
-    if (s->joined)
-        mix_levels(s, s->joined, place, 0, s->n, out);
-    else
-        map_unjoined(s, place, out);
 }
 
 /* How many of n > 0 pixels are between the same tiles as the first: these only rise. */
@@ -201,7 +167,9 @@ static void map_keys(const Clahe *clahe, uint32_t x, uint32_t y, uint32_t n, Row
 {
     for (uint32_t i = 0; i < n;) {
         const Stretch s = stretch_at(clahe, x + i, y, n - i);
-        if (clahe_by_key(clahe))
+        if (clahe->like != IMGSTAT_LIKE_IMGSTAT)
+            map_like(&s, key + i, out + i);
+        else if (clahe_by_key(clahe))
             map_bytes(&s, tables, key + i, out + i);
         else
             map_words(&s, tables, key + i, out + i);
@@ -327,58 +295,16 @@ static void apply_rows(const Mapping *m)
             load_keys(band, m->channel, x, y, n, key);
             const bool last = x + n == band->width;
             clahe_prefetch(band, last ? 0 : x + n, (size_t)y + last, n);
-            clahe_prefetch(m->to, x, y, n);
+            if (m->to)
+                clahe_prefetch(m->to, x, y, n);
             if (!clahe->unchanged)
                 map_keys(clahe, x, band->first_row + y, n, &tables, key, out);
-            put_keys(m, x, y, n, key, out);
-        }
-    }
-}
-
-/* Maps so many rows from row y of the band on of a stretch of the first one. */
-static void apply_cell(const Mapping *m, Stretch s, uint32_t y, uint32_t rows)
-{
-    const uint32_t width = s.n, end = s.x + width;
-    uint16_t key[ROW_BLOCK], out[ROW_BLOCK];
-    for (; rows > 0; rows--, y++, s.y++)
-        for (s.x = end - width; s.x < end; s.x += s.n) {
-            s.n = clahe_at_most(end - s.x, ROW_BLOCK);
-            load_keys(m->band, m->channel, s.x, y, s.n, key);
-            clahe_prefetch(m->band, s.x, (size_t)y + 1, s.n);
             if (m->to)
-                clahe_prefetch(m->to, s.x, y, s.n);
-            map_like(&s, key, out);
-            if (m->to)
-                put_keys(m, s.x, y, s.n, key, out);
+                put_keys(m, x, y, n, key, out);
             else
-                observe_grays(m, s.x, y, s.n, key, out);
-        }
-}
-
-/* Like others: all pixels between the same four tiles together, whose tables are joined for them,
- * where there is memory. */
-static void apply_cells(const Mapping *m)
-{
-    const Clahe *const clahe = m->clahe;
-    const ImagePro *const band = m->band;
-    /* keys of other samples are looked up, too */
-    const bool some = m->all && clahe->like == IMGSTAT_LIKE_OPENCV;
-    const uint32_t begin = some ? (uint32_t)clahe->black : 0;
-    const uint32_t end = some ? (uint32_t)clahe->white + 1 : clahe->bins;
-    ClaheLevels *const joined = buffer_cache_acquire(NULL, clahe->bins * sizeof *joined);
-    for (uint32_t y = 0, rows; y < band->height; y += rows) {
-        rows = stretch_end(&clahe->y.blend[band->first_row + y], band->height - y);
-        for (uint32_t x = 0, n; x < band->width; x += n) {
-            Stretch s = stretch_at(clahe, x, band->first_row + y, band->width - x);
-            n = s.n;
-            if (joined && (uint64_t)n * rows >= (end - begin) / JOIN_PLACES) {
-                clahe_levels()->join(s.table, begin, end, joined);
-                s.joined = joined;
-            }
-            apply_cell(m, s, y, rows);
+                observe_grays(m, x, y, n, key, out);
         }
     }
-    buffer_cache_release(joined);
 }
 
 static bool maps_all(const Clahe *clahe, const ImagePro *band)
@@ -391,11 +317,11 @@ void clahe_observe(Clahe *clahe, const ImagePro *band, uint16_t channel)
     uint32_t extremes[2] = {clahe->out_min, clahe->out_max};
     if (!clahe_observes(clahe))
         return;
-    apply_cells(&(Mapping){.clahe = clahe,
-                           .band = band,
-                           .channel = channel,
-                           .all = maps_all(clahe, band),
-                           .extremes = extremes});
+    apply_rows(&(Mapping){.clahe = clahe,
+                          .band = band,
+                          .channel = channel,
+                          .all = maps_all(clahe, band),
+                          .extremes = extremes});
     clahe->out_min = extremes[0];
     clahe->out_max = extremes[1];
 }
@@ -405,10 +331,6 @@ void clahe_apply(const Clahe *clahe, const ImagePro *band, uint16_t channel, Ima
     uint16_t of_gray[SKIMAGE_GRAYS];
     Mapping mapping = {
         .clahe = clahe, .band = band, .channel = channel, .to = to, .all = maps_all(clahe, band)};
-    if (clahe->like == IMGSTAT_LIKE_IMGSTAT || clahe->unchanged) {
-        apply_rows(&mapping);
-        return;
-    }
     if (clahe_observes(clahe)) {
         memset(of_gray, 0, sizeof of_gray);
         for (uint32_t gray = clahe->out_min; gray <= clahe->out_max; gray++)
@@ -416,5 +338,5 @@ void clahe_apply(const Clahe *clahe, const ImagePro *band, uint16_t channel, Ima
                 (uint16_t)clahe_skimage_key(gray, clahe->out_min, clahe->out_max, clahe->to.hi_key);
         mapping.of_gray = of_gray;
     }
-    apply_cells(&mapping);
+    apply_rows(&mapping);
 }

@@ -2,24 +2,24 @@
 /* clahe_map16.c: 16-bit keys between the tables of four tiles: one after another, or in vectors. */
 #include "cpu/clahe_map16.h"
 
+#include "base/compiler.h"
+
 #include <string.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
-#define BODY static inline __attribute__((always_inline))
-
 /* ---- As it is defined ------------------------------------------------------------------------ */
 
 /* clahe_share: shares rise from node to node, and after the last one the part is 0. */
-BODY uint64_t share_between(const uint32_t *node, uint64_t part)
+FORCE_INLINE uint64_t share_between(const uint32_t *node, uint64_t part)
 {
     const uint64_t rise = node[1] - node[0];
     return node[0] + ((rise * part + CLAHE_WEIGHT / 2) / CLAHE_WEIGHT);
 }
 
-BODY uint16_t exact_key(const ClaheWords *w, uint32_t x_weight, uint32_t key)
+FORCE_INLINE uint16_t exact_key(const ClaheWords *w, uint32_t x_weight, uint32_t key)
 {
     const uint32_t position = clahe_words_position(w, key);
     uint64_t share[4];
@@ -44,13 +44,14 @@ void clahe_words_exact(const ClaheWords *words, const ClaheBlend *blend, const u
  */
 enum { ROW_BITS = 31, ROW_ERROR = 68, ROW_SHIFT = 24 + 16 - ROW_BITS };
 
-BODY uint32_t weighed(uint32_t upper, uint32_t lower, uint32_t y_weight)
+FORCE_INLINE uint32_t weighed(uint32_t upper, uint32_t lower, uint32_t y_weight)
 {
     const uint32_t rest = CLAHE_WEIGHT - y_weight;
     return (uint32_t)(((uint64_t)upper * rest + (uint64_t)lower * y_weight) >> ROW_SHIFT);
 }
 
-BODY void row_of(const uint32_t *upper, const uint32_t *lower, uint32_t y_weight, uint64_t *row)
+FORCE_INLINE void row_of(const uint32_t *upper, const uint32_t *lower, uint32_t y_weight,
+                         uint64_t *row)
 {
     uint32_t at[CLAHE_NODES + 1];
     for (size_t k = 0; k < CLAHE_NODES; k++)
@@ -105,8 +106,8 @@ enum { STEP = 8, STEPS = 8 };
 typedef unsigned MapStep(const ClaheWords *w, const void *lanes, const ClaheBlend *blend,
                          const uint16_t *key, uint16_t *out);
 
-BODY unsigned map_some(const ClaheWords *w, const void *lanes, const ClaheBlend *blend,
-                       const uint16_t *key, size_t n, uint16_t *out, MapStep *step)
+FORCE_INLINE unsigned map_some(const ClaheWords *w, const void *lanes, const ClaheBlend *blend,
+                               const uint16_t *key, size_t n, uint16_t *out, MapStep *step)
 {
     ClaheBlend at[STEP] = {{0}};
     uint16_t from[STEP] = {0}, to[STEP];
@@ -117,8 +118,8 @@ BODY unsigned map_some(const ClaheWords *w, const void *lanes, const ClaheBlend 
     return doubt & ((1u << n) - 1);
 }
 
-BODY void map_steps(const ClaheWords *w, const void *lanes, const ClaheBlend *blend,
-                    const uint16_t *key, size_t n, uint16_t *out, MapStep *step)
+FORCE_INLINE void map_steps(const ClaheWords *w, const void *lanes, const ClaheBlend *blend,
+                            const uint16_t *key, size_t n, uint16_t *out, MapStep *step)
 {
     for (size_t i = 0, end; i < n; i = end) {
         end = n - i < STEP * STEPS ? n : i + STEP * STEPS;
@@ -146,7 +147,7 @@ typedef struct Lanes256 {
 } Lanes256;
 
 /* Gathers of 256 bits gain nothing over these loads, and some processors have slow ones. */
-WORDS_AVX2 BODY __m256i row_4(const uint64_t *row, __m256i node, __m256i part)
+WORDS_AVX2 FORCE_INLINE __m256i row_4(const uint64_t *row, __m256i node, __m256i part)
 {
     const __m256i pair = _mm256_setr_epi64x(
         (int64_t)row[_mm256_extract_epi64(node, 0)], (int64_t)row[_mm256_extract_epi64(node, 1)],
@@ -156,7 +157,8 @@ WORDS_AVX2 BODY __m256i row_4(const uint64_t *row, __m256i node, __m256i part)
 }
 
 /* 4 pixels in the lower halves of lanes; of upper halves, products of 32 bits know nothing. */
-WORDS_AVX2 BODY __m256i scaled_4(const ClaheWords *w, const Lanes256 *l, __m256i k, __m256i weight)
+WORDS_AVX2 FORCE_INLINE __m256i scaled_4(const ClaheWords *w, const Lanes256 *l, __m256i k,
+                                         __m256i weight)
 {
     const __m256i rest = _mm256_sub_epi32(_mm256_set1_epi32(CLAHE_WEIGHT), weight);
     const __m256i position = _mm256_add_epi64(
@@ -168,8 +170,9 @@ WORDS_AVX2 BODY __m256i scaled_4(const ClaheWords *w, const Lanes256 *l, __m256i
     return _mm256_mul_epu32(_mm256_srli_epi64(sum, 16), l->span);
 }
 
-WORDS_AVX2 BODY unsigned step_avx2(const ClaheWords *w, const void *lanes, const ClaheBlend *blend,
-                                   const uint16_t *key, uint16_t *out)
+WORDS_AVX2 FORCE_INLINE unsigned step_avx2(const ClaheWords *w, const void *lanes,
+                                           const ClaheBlend *blend, const uint16_t *key,
+                                           uint16_t *out)
 {
     const Lanes256 *const l = lanes;
     const __m256i *const three = (const __m256i *)(const void *)blend;
@@ -230,7 +233,8 @@ typedef struct Lanes512 {
     __mmask8 all; /* computed, lest compilers leave the zeros of a gather out, for which it waits */
 } Lanes512;
 
-WORDS_AVX512 BODY __m512i row_8(const uint64_t *row, __mmask8 all, __m512i node, __m512i part)
+WORDS_AVX512 FORCE_INLINE __m512i row_8(const uint64_t *row, __mmask8 all, __m512i node,
+                                        __m512i part)
 {
     const __m512i zero = _mm512_setzero_si512();
 /* Where nothing is optimized this is a macro, whose own conversions GCC reports here. */
@@ -242,8 +246,9 @@ WORDS_AVX512 BODY __m512i row_8(const uint64_t *row, __mmask8 all, __m512i node,
     return _mm512_add_epi32(pair, _mm512_srli_epi64(more, 16));
 }
 
-WORDS_AVX512 BODY unsigned step_avx512(const ClaheWords *w, const void *lanes,
-                                       const ClaheBlend *blend, const uint16_t *key, uint16_t *out)
+WORDS_AVX512 FORCE_INLINE unsigned step_avx512(const ClaheWords *w, const void *lanes,
+                                               const ClaheBlend *blend, const uint16_t *key,
+                                               uint16_t *out)
 {
     const Lanes512 *const l = lanes;
     const __m512i third = _mm512_setr_epi32(2, 0, 5, 0, 8, 0, 11, 0, 14, 0, 17, 0, 20, 0, 23, 0);
@@ -271,7 +276,7 @@ WORDS_AVX512 BODY unsigned step_avx512(const ClaheWords *w, const void *lanes,
 }
 
 /* Shares of 8 nodes. */
-WORDS_AVX512 BODY __m512i shares_8(const uint32_t *share)
+WORDS_AVX512 FORCE_INLINE __m512i shares_8(const uint32_t *share)
 {
     return _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)share));
 }

@@ -6,6 +6,7 @@
 
 #include "base/cpu_features.h"
 #include "base/thread_pool.h"
+#include "cpu/extrema_position.h"
 #include "cpu/loops.h"
 #include "device/device.h"
 
@@ -23,29 +24,11 @@ enum { CPU_SCRATCH = 1 << 20 };
 /* How the counters of a partial record lie. */
 typedef enum CpuCounting {
     COUNT_NOTHING, /* no bins */
-    COUNT_BYTES,   /* a channel: LOOP_BYTES, by raw byte */
-    COUNT_PAIRS,   /* as COUNT_BYTES; then pairs of raw bytes: cpu_byte_counters */
+    COUNT_BYTES,   /* by raw byte: cpu_byte_counters */
+    COUNT_PAIRS,   /* by raw byte and by pairs of them: cpu_byte_counters */
     COUNT_WORDS,   /* by raw word: cpu_word_counters */
-    COUNT_LEADING  /* by the leading 16 bits of the key: the same */
+    COUNT_LEADING  /* by the leading 16 bits of the key: cpu_word_counters */
 } CpuCounting;
-
-/* A stretch of pixels that follow each other in memory. In the image there may be others between
- * the end of a row of the rectangle and the next. */
-typedef struct CpuRun {
-    const unsigned char *pixels;
-    const uint8_t *mask; /* NULL, or a byte each */
-    uint64_t at;         /* raster index of the first */
-    size_t n;
-    uint32_t gap;         /* those others; 0: none, or the run is in one row; with them: */
-    uint32_t left, width; /* pixels of the run in its first row, and in each of the next */
-} CpuRun;
-
-/* Extrema of a channel within rectangles, and the runs that reached them first: the positions are
- * looked up once, at the end of all. */
-typedef struct CpuExtrema {
-    uint64_t min, max;
-    CpuRun min_run, max_run;
-} CpuExtrema;
 
 /* What one thread holds between the tasks of one call. */
 typedef struct CpuThread {
@@ -101,17 +84,16 @@ ImgstatResult cpu_check_image(const ImagePro *image, ImgstatError *err);
 
 CpuCounting cpu_counting(const ImagePro *image, bool bins);
 size_t cpu_counters(const ImagePro *image, CpuCounting counting);
-/* Where COUNT_BYTES and COUNT_PAIRS keep theirs, and COUNT_WORDS and COUNT_LEADING. */
+/* Counters of COUNT_BYTES and COUNT_PAIRS. */
 LoopBytes cpu_byte_counters(uint32_t *counts, unsigned channels, CpuCounting counting);
+/* Counters of COUNT_WORDS and COUNT_LEADING. */
 LoopWords cpu_word_counters(uint32_t *counts, unsigned channels);
 
-/* Adds a rectangle to the thread's tallies and counters; extrema among the tallies are looked up by
- * cpu_extrema_end. Between _begin and _end, rectangles follow each other in raster order (all of
- * one are before all of the next), and their pixels stay. _end begins anew. */
-void cpu_extrema_begin(CpuThread *thread, uint16_t channels);
+/* Adds a rectangle to the thread's tallies and counters, and to its extrema, which extrema_end
+ * enters among the tallies. From extrema_begin to extrema_end, rectangles follow each other in
+ * raster order (all of one are before all of the next), and their pixels stay. */
 void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *rect,
                       CpuCounting counting);
-void cpu_extrema_end(CpuThread *thread, const ImagePro *image);
 
 /* cpu/apply.c: calls use for slices of rows of both images by all threads; the first error. */
 typedef ImgstatResult CpuSlice(const void *context, const ImagePro *from, ImagePro *to,

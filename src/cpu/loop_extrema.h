@@ -5,20 +5,13 @@
 
 #include "cpu/loop_common.h"
 
-/* No round of the loop that follows reads what another wrote. */
-#ifdef __clang__
-#define LOOP_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define LOOP_INDEPENDENT _Pragma("GCC ivdep")
-#endif
-
 enum {
     EXTREMA_BLOCK = 256, /* samples a channel: a power of two */
     EXTREMA_TURN = 8     /* blocks: accumulators are loaded and stored once for all of them */
 };
 
-LOOP void extrema8_of(ImgstatSample sample, const uint8_t *x, size_t n, unsigned channels,
-                      bool has_nodata, uint8_t nodata, uint64_t *min, uint64_t *max)
+FORCE_INLINE void extrema8_of(ImgstatSample sample, const uint8_t *x, size_t n, unsigned channels,
+                              bool has_nodata, uint8_t nodata, uint64_t *min, uint64_t *max)
 {
     uint8_t lo[EXTREMA_BLOCK * LOOP_CHANNELS], hi[EXTREMA_BLOCK * LOOP_CHANNELS];
     const size_t block = (size_t)EXTREMA_BLOCK * channels;
@@ -64,14 +57,14 @@ LOOP void extrema8_of(ImgstatSample sample, const uint8_t *x, size_t n, unsigned
 }
 
 /* Neither nodata nor, of floats, infinite or undefined. */
-LOOP bool is_valid16(uint16_t key, bool is_float, bool has_nodata, uint16_t nodata)
+FORCE_INLINE bool is_valid16(uint16_t key, bool is_float, bool has_nodata, uint16_t nodata)
 {
     const uint16_t below = 0x03FF, above = 0xFC00; /* keys of the infinities of binary16 */
     return !((has_nodata & (key == nodata)) | (is_float & ((key <= below) | (key >= above))));
 }
 
-LOOP void extrema16_of(ImgstatSample sample, const Mem16 *x, size_t n, unsigned channels,
-                       bool has_nodata, uint16_t nodata, uint64_t *min, uint64_t *max)
+FORCE_INLINE void extrema16_of(ImgstatSample sample, const Mem16 *x, size_t n, unsigned channels,
+                               bool has_nodata, uint16_t nodata, uint64_t *min, uint64_t *max)
 {
     uint16_t lo[EXTREMA_BLOCK * LOOP_CHANNELS], hi[EXTREMA_BLOCK * LOOP_CHANNELS];
     const size_t block = (size_t)EXTREMA_BLOCK * channels;
@@ -119,8 +112,8 @@ LOOP void extrema16_of(ImgstatSample sample, const Mem16 *x, size_t n, unsigned 
 }
 
 /* A nodata key wider than the samples is none. */
-LOOP void extrema_of(ImgstatSample sample, const void *x, size_t n, unsigned channels,
-                     const uint64_t *nodata, uint64_t *min, uint64_t *max)
+FORCE_INLINE void extrema_of(ImgstatSample sample, const void *x, size_t n, unsigned channels,
+                             const uint64_t *nodata, uint64_t *min, uint64_t *max)
 {
     const bool is8 = sample == IMGSTAT_U8 || sample == IMGSTAT_I8;
     const bool has = nodata && *nodata <= (is8 ? 0xFFu : 0xFFFFu);

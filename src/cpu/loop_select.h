@@ -11,8 +11,8 @@
 enum { SELECT_BLOCK = 32 };
 
 /* Every `stride`th of the samples at x, n of them. */
-LOOP size_t select32(ImgstatSample sample, const Mem32 *x, size_t n, size_t stride, uint32_t lo,
-                     uint32_t span, uint64_t *keys)
+FORCE_INLINE size_t select32(ImgstatSample sample, const Mem32 *x, size_t n, size_t stride,
+                             uint32_t lo, uint32_t span, uint64_t *keys)
 {
     size_t found = 0;
     for (size_t at = 0; at < n; at += SELECT_BLOCK) {
@@ -30,8 +30,8 @@ LOOP size_t select32(ImgstatSample sample, const Mem32 *x, size_t n, size_t stri
     return found;
 }
 
-LOOP size_t select64(ImgstatSample sample, const Mem64 *x, size_t n, size_t stride, uint64_t lo,
-                     uint64_t span, uint64_t *keys)
+FORCE_INLINE size_t select64(ImgstatSample sample, const Mem64 *x, size_t n, size_t stride,
+                             uint64_t lo, uint64_t span, uint64_t *keys)
 {
     size_t found = 0;
     for (size_t at = 0; at < n; at += SELECT_BLOCK) {
@@ -50,8 +50,8 @@ LOOP size_t select64(ImgstatSample sample, const Mem64 *x, size_t n, size_t stri
 }
 
 /* Strides known to the compiler, so that it loads vectors and shuffles them. */
-LOOP size_t select_wide(ImgstatSample sample, const void *x, size_t n, size_t stride, uint64_t lo,
-                        uint64_t span, uint64_t *keys)
+FORCE_INLINE size_t select_wide(ImgstatSample sample, const void *x, size_t n, size_t stride,
+                                uint64_t lo, uint64_t span, uint64_t *keys)
 {
     if (sample_bits(sample) == 64)
         return stride == 1   ? select64(sample, x, n, 1, lo, span, keys)
@@ -73,8 +73,8 @@ LOOP size_t select_wide(ImgstatSample sample, const void *x, size_t n, size_t st
 }
 
 /* Narrow samples, whose bins leave little to read again. */
-LOOP size_t select_narrow(ImgstatSample sample, const unsigned char *x, size_t n, size_t stride,
-                          uint64_t lo, uint64_t span, uint64_t *keys)
+FORCE_INLINE size_t select_narrow(ImgstatSample sample, const unsigned char *x, size_t n,
+                                  size_t stride, uint64_t lo, uint64_t span, uint64_t *keys)
 {
     const bool words = sample_bits(sample) == 16;
     size_t found = 0;
@@ -87,8 +87,8 @@ LOOP size_t select_narrow(ImgstatSample sample, const unsigned char *x, size_t n
     return found;
 }
 
-LOOP size_t select_any(ImgstatSample sample, const void *x, size_t n, size_t channels, uint64_t lo,
-                       uint64_t hi, uint64_t *keys)
+FORCE_INLINE size_t select_any(ImgstatSample sample, const void *x, size_t n, size_t channels,
+                               uint64_t lo, uint64_t hi, uint64_t *keys)
 {
     const uint32_t bits = sample_bits(sample);
     const uint64_t most = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
@@ -117,7 +117,7 @@ LOOP size_t select_any(ImgstatSample sample, const void *x, size_t n, size_t cha
 /* ---- Counting between edges ------------------------------------------------------------------ */
 
 /* The value of a wide sample. */
-LOOP double value_of(ImgstatSample sample, uint64_t raw)
+FORCE_INLINE double value_of(ImgstatSample sample, uint64_t raw)
 {
     const uint32_t low = (uint32_t)raw;
     float f32;
@@ -141,8 +141,9 @@ LOOP double value_of(ImgstatSample sample, uint64_t raw)
 }
 
 /* Calls the loop with the sample type as a constant, so that it is compiled for each. */
-LOOP void for_wide_sample(ImgstatSample sample,
-                          void (*loop)(ImgstatSample sample, const void *call), const void *call)
+FORCE_INLINE void for_wide_sample(ImgstatSample sample,
+                                  void (*loop)(ImgstatSample sample, const void *call),
+                                  const void *call)
 {
     switch (sample) {
     case IMGSTAT_U32:
@@ -166,8 +167,8 @@ LOOP void for_wide_sample(ImgstatSample sample,
 }
 
 /* Guesses in a block, which the compiler makes vectors of, then corrects each. */
-LOOP void count_bins_of(ImgstatSample sample, const void *x, size_t n, size_t stride,
-                        const LoopBins *bins, uint32_t *counts)
+FORCE_INLINE void count_bins_of(ImgstatSample sample, const void *x, size_t n, size_t stride,
+                                const LoopBins *bins, uint32_t *counts)
 {
     enum { BLOCK = 64 };
     const Mem32 *const x32 = x;
@@ -200,8 +201,8 @@ LOOP void count_bins_of(ImgstatSample sample, const void *x, size_t n, size_t st
     }
 }
 
-LOOP void count_bins_strided(ImgstatSample sample, const void *x, size_t n, size_t stride,
-                             const LoopBins *bins, uint32_t *counts)
+FORCE_INLINE void count_bins_strided(ImgstatSample sample, const void *x, size_t n, size_t stride,
+                                     const LoopBins *bins, uint32_t *counts)
 {
     if (stride == 1)
         count_bins_of(sample, x, n, 1, bins, counts);
@@ -218,14 +219,14 @@ typedef struct BinsCall {
     uint32_t *counts;
 } BinsCall;
 
-LOOP void count_bins_call(ImgstatSample sample, const void *call)
+FORCE_INLINE void count_bins_call(ImgstatSample sample, const void *call)
 {
     const BinsCall *const c = call;
     count_bins_strided(sample, c->x, c->n, c->stride, c->bins, c->counts);
 }
 
-LOOP void count_bins_any(ImgstatSample sample, const void *x, size_t n, size_t stride,
-                         const LoopBins *bins, uint32_t *counts)
+FORCE_INLINE void count_bins_any(ImgstatSample sample, const void *x, size_t n, size_t stride,
+                                 const LoopBins *bins, uint32_t *counts)
 {
     const BinsCall call = {x, n, stride, bins, counts};
     for_wide_sample(sample, count_bins_call, &call);
@@ -235,8 +236,8 @@ LOOP void count_bins_any(ImgstatSample sample, const void *x, size_t n, size_t s
 
 /* Distances of every `stride`th wide sample at x, n of them, from a center; 0, which adds nothing,
  * for those that are not finite or are nodata. */
-LOOP void distances_of(ImgstatSample sample, const void *x, size_t n, size_t stride,
-                       bool has_nodata, uint64_t nodata, double center, double *d)
+FORCE_INLINE void distances_of(ImgstatSample sample, const void *x, size_t n, size_t stride,
+                               bool has_nodata, uint64_t nodata, double center, double *d)
 {
     const Mem32 *const x32 = x;
     const Mem64 *const x64 = x;
@@ -264,8 +265,8 @@ LOOP void distances_of(ImgstatSample sample, const void *x, size_t n, size_t str
     }
 }
 
-LOOP void distances_strided(ImgstatSample sample, const void *x, size_t n, size_t stride,
-                            const uint64_t *nodata, double center, double *d)
+FORCE_INLINE void distances_strided(ImgstatSample sample, const void *x, size_t n, size_t stride,
+                                    const uint64_t *nodata, double center, double *d)
 {
     const uint64_t key = nodata ? *nodata : 0;
     if (stride == 1)
@@ -277,8 +278,8 @@ LOOP void distances_strided(ImgstatSample sample, const void *x, size_t n, size_
 }
 
 /* The same where center_is_whole. */
-LOOP void distances_whole(ImgstatSample sample, const Mem64 *x, size_t n, size_t stride,
-                          const uint64_t *nodata, uint64_t center, double *d)
+FORCE_INLINE void distances_whole(ImgstatSample sample, const Mem64 *x, size_t n, size_t stride,
+                                  const uint64_t *nodata, uint64_t center, double *d)
 {
     for (size_t i = 0; i < n; i++) {
         const uint64_t key = key64(sample, x[i * stride]);
@@ -294,7 +295,7 @@ typedef struct DistancesCall {
     double *d;
 } DistancesCall;
 
-LOOP void distances_call(ImgstatSample sample, const void *call)
+FORCE_INLINE void distances_call(ImgstatSample sample, const void *call)
 {
     const DistancesCall *const c = call;
     if (center_is_whole(sample, c->center))
@@ -303,15 +304,15 @@ LOOP void distances_call(ImgstatSample sample, const void *call)
         distances_strided(sample, c->x, c->n, c->stride, c->nodata, c->center, c->d);
 }
 
-LOOP void distances_any(ImgstatSample sample, const void *x, size_t n, size_t stride,
-                        const uint64_t *nodata, double center, double *d)
+FORCE_INLINE void distances_any(ImgstatSample sample, const void *x, size_t n, size_t stride,
+                                const uint64_t *nodata, double center, double *d)
 {
     const DistancesCall call = {x, n, stride, nodata, center, d};
     for_wide_sample(sample, distances_call, &call);
 }
 
 /* Sums of the powers 1 to 4 of the n distances of a piece, in its tree (docs/float-sums.md). */
-LOOP void powers_of(const double *d, size_t n, double out[4])
+FORCE_INLINE void powers_of(const double *d, size_t n, double out[4])
 {
     double lane[4][PIECE_LANES] = {{0}};
     for (size_t at = 0; at < n; at += PIECE_LANES) {

@@ -7,8 +7,8 @@
 
 enum { SUMS_BLOCK = 64 }; /* samples a channel */
 
-LOOP void sums32_of(ImgstatSample sample, const Mem32 *x, size_t n, unsigned channels,
-                    LoopSums *out)
+FORCE_INLINE void sums32_of(ImgstatSample sample, const Mem32 *x, size_t n, unsigned channels,
+                            LoopSums *out)
 {
     enum { ALL = SUMS_BLOCK * LOOP_CHANNELS };
     uint64_t sum[ALL] = {0}, low[ALL] = {0}, high[ALL] = {0};
@@ -41,8 +41,8 @@ LOOP void sums32_of(ImgstatSample sample, const Mem32 *x, size_t n, unsigned cha
     }
 }
 
-LOOP void sums32_any(ImgstatSample sample, const void *x, size_t n, unsigned channels,
-                     LoopSums *out)
+FORCE_INLINE void sums32_any(ImgstatSample sample, const void *x, size_t n, unsigned channels,
+                             LoopSums *out)
 {
     if (sample == IMGSTAT_I32)
         sums32_of(IMGSTAT_I32, x, n, channels, out);
@@ -51,7 +51,7 @@ LOOP void sums32_any(ImgstatSample sample, const void *x, size_t n, unsigned cha
 }
 
 /* The lanes that fold reads when a channel has n samples: the power of two that covers n. */
-LOOP size_t lanes_used(size_t n)
+FORCE_INLINE size_t lanes_used(size_t n)
 {
     size_t lanes = PIECE_LANES;
     while (lanes / 2 >= n && lanes > 1)
@@ -61,7 +61,7 @@ LOOP size_t lanes_used(size_t n)
 
 /* Step 4 of docs/float-sums.md for all channels, whose sums come to the front: adding lanes that no
  * sample reached (+0) changes nothing, so the fold starts with those in use. */
-LOOP void fold(double *lane, unsigned channels, size_t lanes)
+FORCE_INLINE void fold(double *lane, unsigned channels, size_t lanes)
 {
     for (size_t h = lanes / 2 * channels; h >= channels; h /= 2)
         for (size_t j = 0; j < h; j++)
@@ -71,7 +71,7 @@ LOOP void fold(double *lane, unsigned channels, size_t lanes)
 /* Blocks that are added in one turn: accumulators are loaded and stored once for all of them. */
 enum { TURN_BLOCKS = 8 };
 
-LOOP uint64_t is_bad_f64(double v, bool has_nodata, double nodata)
+FORCE_INLINE uint64_t is_bad_f64(double v, bool has_nodata, double nodata)
 {
     const uint64_t exponent = (uint64_t)0x7FF << 52;
     uint64_t raw;
@@ -90,8 +90,8 @@ typedef struct LanesF32 {
 /* Adds TURN_BLOCKS blocks of samples that are not compared with nodata. */
 typedef void TurnF32(const MemF32 *x, size_t block, LanesF32 *to);
 
-LOOP void turn_f32_nodata(const MemF32 *x, size_t block, bool has_nodata, float nodata,
-                          LanesF32 *to)
+FORCE_INLINE void turn_f32_nodata(const MemF32 *x, size_t block, bool has_nodata, float nodata,
+                                  LanesF32 *to)
 {
     for (size_t j = 0; j < block; j++) {
         double sum = to->d[j], square = to->q[j];
@@ -114,15 +114,15 @@ LOOP void turn_f32_nodata(const MemF32 *x, size_t block, bool has_nodata, float 
     }
 }
 
-LOOP void turn_f32_any(const MemF32 *x, size_t block, LanesF32 *to)
+FORCE_INLINE void turn_f32_any(const MemF32 *x, size_t block, LanesF32 *to)
 {
     turn_f32_nodata(x, block, false, 0, to);
 }
 
 /* A sample that is not finite makes the sum of its lane so for good, and nothing else does: doubles
  * hold the sums and squares of 4,096 floats. */
-LOOP bool piece_f32(const MemF32 *x, size_t n, unsigned channels, bool has_nodata, float nodata,
-                    TurnF32 *turn, LoopPiece *out)
+FORCE_INLINE bool piece_f32(const MemF32 *x, size_t n, unsigned channels, bool has_nodata,
+                            float nodata, TurnF32 *turn, LoopPiece *out)
 {
     __attribute__((aligned(64))) LanesF32 to;
     size_t at = 0;
@@ -184,8 +184,8 @@ LOOP bool piece_f32(const MemF32 *x, size_t n, unsigned channels, bool has_nodat
     return true;
 }
 
-LOOP bool piece_f64(const MemF64 *x, size_t n, unsigned channels, bool has_nodata, double nodata,
-                    LoopPiece *out)
+FORCE_INLINE bool piece_f64(const MemF64 *x, size_t n, unsigned channels, bool has_nodata,
+                            double nodata, LoopPiece *out)
 {
     enum { ALL = PIECE_LANES * LOOP_CHANNELS };
     double d[ALL], q[ALL], pivot[ALL], lo[ALL], hi[ALL];
@@ -257,8 +257,8 @@ LOOP bool piece_f64(const MemF64 *x, size_t n, unsigned channels, bool has_nodat
     return true;
 }
 
-LOOP bool piece_any(ImgstatSample sample, const void *x, size_t n, unsigned channels,
-                    const uint64_t *nodata, TurnF32 *turn, LoopPiece *out)
+FORCE_INLINE bool piece_any(ImgstatSample sample, const void *x, size_t n, unsigned channels,
+                            const uint64_t *nodata, TurnF32 *turn, LoopPiece *out)
 {
     if (sample == IMGSTAT_F32) {
         const uint32_t raw = nodata ? (uint32_t)sample_raw(sample, *nodata) : 0;
@@ -274,19 +274,19 @@ LOOP bool piece_any(ImgstatSample sample, const void *x, size_t n, unsigned chan
                   : piece_f64(x, n, channels, false, 0, out);
 }
 
-LOOP void leading32(ImgstatSample sample, const Mem32 *x, size_t n, uint16_t *out)
+FORCE_INLINE void leading32(ImgstatSample sample, const Mem32 *x, size_t n, uint16_t *out)
 {
     for (size_t i = 0; i < n; i++)
         out[i] = (uint16_t)(key32(sample, x[i]) >> 16);
 }
 
-LOOP void leading64(ImgstatSample sample, const Mem64 *x, size_t n, uint16_t *out)
+FORCE_INLINE void leading64(ImgstatSample sample, const Mem64 *x, size_t n, uint16_t *out)
 {
     for (size_t i = 0; i < n; i++)
         out[i] = (uint16_t)(key64(sample, x[i]) >> 48);
 }
 
-LOOP void leading_any(ImgstatSample sample, const void *x, size_t n, uint16_t *out)
+FORCE_INLINE void leading_any(ImgstatSample sample, const void *x, size_t n, uint16_t *out)
 {
     switch (sample) {
     case IMGSTAT_U32:

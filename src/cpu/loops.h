@@ -13,23 +13,18 @@ enum { LOOP_CHANNELS = 4 };
  */
 enum { LOOP_SAMPLES = 1 << 20 };
 
-/* Words between tables of 65,536 counters: 17 cache lines more, so that equal samples of different
- * channels do not meet at one address modulo 4096, where stores and loads are taken for the same.
- */
-enum { LOOP_TABLE = 65536 + 272 };
+/* From one table of 65,536 32-bit counters to the next: 17 cache lines more than they take, so that
+ * equal samples of different channels do not meet at one address modulo 4096, where processors take
+ * stores and loads for the same. */
+enum { COUNTERS32_STRIDE = 65536 + 272 };
 
-/* Tables that neighbouring bytes of a channel are counted in, and counters between them; the same
- * padding, of one cache line. */
-enum { LOOP_BYTE_TABLES = 8, LOOP_BYTE_TABLE = 256 + 16 };
-enum { LOOP_BYTES = LOOP_BYTE_TABLES * LOOP_BYTE_TABLE };
+/* Tables of 65,536 8-bit counters that the words of a channel are counted in, and counters from one
+ * to the next: padded by a cache line. */
+enum { COUNTERS8_TABLES = 4, COUNTERS8_STRIDE = 65536 + 64 };
 
-/* Counters of one byte between tables of 65,536 of them, padded like the others. */
-enum { LOOP_LOW = 65536 + 64 };
-/* Such tables that words of a channel are counted in. */
-enum { LOOP_LOW_TABLES = 4 };
-/* Sums of counters of the first of these, each of as many, and what lies between those of two
- * channels: whole cache lines. */
-enum { LOOP_SUMS = 64, LOOP_SUMS_ROW = LOOP_SUMS + 16 };
+/* Tables of 256 32-bit counters that the bytes of a channel are counted in, at most; counters from
+ * one to the next, padded by a cache line; and from one channel to the next. */
+enum { BYTE_TABLES = 24, BYTE_STRIDE = 256 + 16, BYTE_COUNTERS = BYTE_TABLES * BYTE_STRIDE };
 
 /* Pairs of interleaved bytes repeat their channels after so many: pair i is counted in table i %
  * them.
@@ -39,30 +34,31 @@ static inline unsigned loop_pair_tables(unsigned channels)
     return channels % 2 ? channels : channels / 2;
 }
 
+/* Tables that bytes of interleaved channels are counted in by turns. A counter that is stored and
+ * loaded again within 20 bytes is slow where the next one of its table is another now and then. */
+static inline unsigned loop_byte_tables(unsigned channels)
+{
+    return channels == 1 ? BYTE_TABLES : channels == 2 ? 16 : 8;
+}
+
 /* Counters of bytes; each byte is counted in one of these places. */
 typedef struct LoopBytes {
-    uint32_t *bytes; /* a channel: LOOP_BYTES */
-    uint8_t *pairs;  /* NULL, or loop_pair_tables of LOOP_LOW, modulo 256: the rest is in bytes */
-    uint32_t *wide;  /* as many tables of pairs, LOOP_TABLE apart */
+    uint32_t *bytes; /* a channel: BYTE_COUNTERS */
+    uint32_t *pairs; /* NULL, or loop_pair_tables, COUNTERS32_STRIDE apart */
 } LoopBytes;
 
-/* Counters of words: each is counted in one of these places. */
+/* Counters of words; each word is counted in one of these places. */
 typedef struct LoopWords {
-    uint32_t *wide; /* a channel: LOOP_TABLE */
-    uint8_t *low;   /* a channel: LOOP_LOW_TABLES of LOOP_LOW, modulo 256: the rest is in wide */
-    uint32_t *sums; /* a channel: LOOP_SUMS, and whether they are out of date; cpu/count_summed.h */
+    uint32_t *wide; /* a channel: COUNTERS32_STRIDE */
+    uint8_t *low;   /* a channel: COUNTERS8_TABLES of COUNTERS8_STRIDE, modulo 256; the rest is in
+                       wide */
 } LoopWords;
 
-/* How bytes are counted, as those before were, in counters of the same kind, and where words have
- * been; {0} before the first, but for slow_bytes. */
+/* How an image is counted; {0} before its first samples. */
 typedef struct LoopChoice {
-    size_t left; /* bytes that are counted before the next choice */
-    bool spans, pairs, wide;
-    bool crowded;      /* words have been counted in all low tables, not only in the first */
-    bool frequent;     /* the last samples by comparing with few values */
-    bool slow_bytes;   /* counters of one byte take the processor longer: cpu_features_slow_bytes */
-    bool summed;       /* words have been counted by cpu/count_summed.h */
-    unsigned let_pass; /* chances to count words by cpu/count_summed.h that are not taken */
+    size_t left;     /* bytes that are counted before the next choice */
+    bool pairs;      /* bytes: by pairs */
+    unsigned tables; /* of each channel that single bytes or words have been counted in: at most */
 } LoopChoice;
 
 /* Sums of 32-bit integers of a channel. */
@@ -101,8 +97,7 @@ typedef struct CpuLoops {
                   const uint64_t *nodata, LoopPiece *out);
     /* Leading 16 bits of the keys of wide samples. */
     void (*leading)(ImgstatSample sample, const void *x, size_t n, uint16_t *out);
-    /* Counts n 16-bit words; notes in choice->crowded if more than the first of low tables are
-     * used. */
+    /* Counts n 16-bit words. */
     void (*count_words)(const void *x, size_t n, unsigned channels, const LoopWords *to,
                         LoopChoice *choice);
     /* Counts n bytes. */

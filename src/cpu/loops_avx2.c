@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* loops_avx2.c: the loops over samples for processors with AVX2. */
-#define LOOP_VECTOR 32
 #include "cpu/loops_body.h"
 
 #if defined(__x86_64__)
 
-#include "cpu/loop_count8_avx2.h"
+#include <immintrin.h>
+
+#define LOOP_AVX2 __attribute__((target("avx2,bmi,bmi2"), always_inline)) static inline
 
 __attribute__((target("avx2,bmi,bmi2"))) static void extrema(ImgstatSample sample, const void *x,
                                                              size_t n, unsigned channels,
@@ -67,15 +68,13 @@ __attribute__((target("avx2,bmi,bmi2"))) static void leading(ImgstatSample sampl
 __attribute__((target("avx2,bmi,bmi2"))) static void
 count_words(const void *x, size_t n, unsigned channels, const LoopWords *to, LoopChoice *choice)
 {
-    count_words_any(x, n, channels, to, choice, mask_avx2);
+    count_words_any(x, n, channels, to, choice);
 }
 
 __attribute__((target("avx2,bmi,bmi2"))) static void
 count_bytes(const uint8_t *x, size_t n, unsigned channels, const LoopBytes *to, LoopChoice *choice)
 {
-    static const BytesParts parts = {extent_avx2, count_span_avx2, take_apart_avx2, mask_avx2, 14,
-                                     28};
-    count_bytes_any(x, n, channels, to, choice, &parts);
+    count_bytes_any(x, n, channels, to, choice);
 }
 
 __attribute__((target("avx2,bmi,bmi2"))) static size_t select_keys(ImgstatSample sample,

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* loops_avx512.c: the loops over samples for processors with AVX-512 F, BW, DQ and VL. */
-#define LOOP_VECTOR 32
 #include "base/cpu_features.h"
 #include "cpu/loops_body.h"
 
 #if defined(__x86_64__)
 
-#include "cpu/loop_count8_avx2.h"
+#include <immintrin.h>
 
 #define LOOP_AVX512                                                                   \
     __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,popcnt"), \
@@ -85,43 +84,13 @@ LOOP_AVX512 __m512i keys_avx512(ImgstatSample sample, __m512i raw)
 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))) static void
 count_words(const void *x, size_t n, unsigned channels, const LoopWords *to, LoopChoice *choice)
 {
-    count_words_any(x, n, channels, to, choice, mask_avx2);
-}
-
-LOOP_AVX512 void extent_avx512(const uint8_t *x, unsigned *lo, unsigned *hi)
-{
-    __m512i low = _mm512_loadu_si512(x), high = low;
-    for (size_t i = 64; i < BYTES_BLOCK; i += 64) {
-        const __m512i next = _mm512_loadu_si512(x + i);
-        low = _mm512_min_epu8(low, next);
-        high = _mm512_max_epu8(high, next);
-    }
-    extent_32(_mm256_min_epu8(_mm512_castsi512_si256(low), _mm512_extracti64x4_epi64(low, 1)),
-              _mm256_max_epu8(_mm512_castsi512_si256(high), _mm512_extracti64x4_epi64(high, 1)), lo,
-              hi);
-}
-
-LOOP_AVX512 uint32_t hits_of(__m512i x, __m512i value)
-{
-    return (uint32_t)_mm_popcnt_u64(_mm512_cmpeq_epi8_mask(x, value));
-}
-
-LOOP_AVX512 void count_span_avx512(const uint8_t *x, unsigned lo, unsigned hi, uint32_t *counts)
-{
-    const __m512i a = _mm512_loadu_si512(x), b = _mm512_loadu_si512(x + 64);
-    const __m512i c = _mm512_loadu_si512(x + 128), d = _mm512_loadu_si512(x + 192);
-    const __m512i one = _mm512_set1_epi8(1);
-    __m512i value = _mm512_set1_epi8((char)lo);
-    for (unsigned i = lo; i <= hi; i++, value = _mm512_add_epi8(value, one))
-        counts[i] += hits_of(a, value) + hits_of(b, value) + hits_of(c, value) + hits_of(d, value);
+    count_words_any(x, n, channels, to, choice);
 }
 
 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,popcnt"))) static void
 count_bytes(const uint8_t *x, size_t n, unsigned channels, const LoopBytes *to, LoopChoice *choice)
 {
-    static const BytesParts parts = {
-        extent_avx512, count_span_avx512, take_apart_avx2, mask_avx2, 20, 42};
-    count_bytes_any(x, n, channels, to, choice, &parts);
+    count_bytes_any(x, n, channels, to, choice);
 }
 
 /* select_any for 32-bit samples that are neighbours; span = hi - lo. The keys found move together

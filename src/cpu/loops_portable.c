@@ -27,14 +27,13 @@ static void leading(ImgstatSample sample, const void *x, size_t n, uint16_t *out
 static void count_words(const void *x, size_t n, unsigned channels, const LoopWords *to,
                         LoopChoice *choice)
 {
-    count_words_any(x, n, channels, to, choice, mask_portable);
+    count_words_any(x, n, channels, to, choice);
 }
 
 static void count_bytes(const uint8_t *x, size_t n, unsigned channels, const LoopBytes *to,
                         LoopChoice *choice)
 {
-    static const BytesParts parts = {extent, count_span, NULL, mask_portable, 8, 14};
-    count_bytes_any(x, n, channels, to, choice, &parts);
+    count_bytes_any(x, n, channels, to, choice);
 }
 
 static size_t select_keys(ImgstatSample sample, const void *x, size_t n, size_t channels,

@@ -3,14 +3,13 @@
  * instruction set. */
 #include "cpu/luma_narrow.h"
 
+#include "base/compiler.h"
 #include "transfer/luma.h"
-
-#define BODY static inline __attribute__((always_inline))
 
 /* Pixels whose colours are taken apart at once. */
 enum { BLOCK = 256 };
 
-BODY int32_t load(const unsigned char *at, unsigned bytes)
+FORCE_INLINE int32_t load(const unsigned char *at, unsigned bytes)
 {
     uint16_t v;
     if (bytes == 1)
@@ -19,7 +18,7 @@ BODY int32_t load(const unsigned char *at, unsigned bytes)
     return v;
 }
 
-BODY void store(unsigned char *at, unsigned bytes, int32_t value)
+FORCE_INLINE void store(unsigned char *at, unsigned bytes, int32_t value)
 {
     const uint16_t v = (uint16_t)value;
     if (bytes == 1)
@@ -29,8 +28,8 @@ BODY void store(unsigned char *at, unsigned bytes, int32_t value)
 }
 
 /* `bytes` and `channels` are constants where these are inlined. */
-BODY void luma_of(const unsigned char *from, unsigned bytes, unsigned channels, size_t n,
-                  unsigned char *luma)
+FORCE_INLINE void luma_of(const unsigned char *from, unsigned bytes, unsigned channels, size_t n,
+                          unsigned char *luma)
 {
     for (size_t i = 0; i < n; i++) {
         const unsigned char *const at = from + i * channels * bytes;
@@ -43,7 +42,7 @@ BODY void luma_of(const unsigned char *from, unsigned bytes, unsigned channels, 
 /* q, below 65536 and nearer than 2^-36 to a ratio of integers below 2^48 and 2^32, as that ratio
  * rounded half to even: it is a half, or farther than 2^-33 from one, so that the nearest multiple
  * of 2^-34 is on the same side, or the half itself. */
-BODY int32_t rounded(double q)
+FORCE_INLINE int32_t rounded(double q)
 {
     const double grid = 393216.0;            /* 1.5 * 2^18, whose last place is 2^-34 */
     const double whole = 6755399441055744.0; /* 1.5 * 2^52 */
@@ -53,8 +52,9 @@ BODY int32_t rounded(double q)
 /* luma_scale with one division for three, in doubles: they hold every product of it exactly, and
  * a component times the factor errs by two roundings, below 65536 * 2^-52. Black becomes gray as
  * gray 1 does. */
-BODY void scale_block(int32_t *restrict red, int32_t *restrict green, int32_t *restrict blue,
-                      const int32_t *restrict luma, size_t n, const MapRange *range)
+FORCE_INLINE void scale_block(int32_t *restrict red, int32_t *restrict green,
+                              int32_t *restrict blue, const int32_t *restrict luma, size_t n,
+                              const MapRange *range)
 {
     const double top = (double)(int32_t)range->hi_key;
     const int32_t lo = (int32_t)range->lo_key, hi = (int32_t)range->hi_key;
@@ -82,8 +82,8 @@ BODY void scale_block(int32_t *restrict red, int32_t *restrict green, int32_t *r
     }
 }
 
-BODY void scale_of(const unsigned char *from, unsigned bytes, unsigned channels, size_t n,
-                   const unsigned char *luma, const MapRange *range, unsigned char *to)
+FORCE_INLINE void scale_of(const unsigned char *from, unsigned bytes, unsigned channels, size_t n,
+                           const unsigned char *luma, const MapRange *range, unsigned char *to)
 {
     int32_t red[BLOCK], green[BLOCK], blue[BLOCK], target[BLOCK];
     for (size_t first = 0; first < n; first += BLOCK) {
@@ -111,7 +111,8 @@ BODY void scale_of(const unsigned char *from, unsigned bytes, unsigned channels,
 
 /* ---- The number of channels, and the instructions ------------------------------------------ */
 
-BODY void luma_any(const void *from, unsigned bytes, unsigned channels, size_t n, void *luma)
+FORCE_INLINE void luma_any(const void *from, unsigned bytes, unsigned channels, size_t n,
+                           void *luma)
 {
     if (bytes == 1 && channels == 3)
         luma_of(from, 1, 3, n, luma);
@@ -125,8 +126,8 @@ BODY void luma_any(const void *from, unsigned bytes, unsigned channels, size_t n
         luma_of(from, bytes, channels, n, luma);
 }
 
-BODY void scale_any(const void *from, unsigned bytes, unsigned channels, size_t n, const void *luma,
-                    const MapRange *range, void *to)
+FORCE_INLINE void scale_any(const void *from, unsigned bytes, unsigned channels, size_t n,
+                            const void *luma, const MapRange *range, void *to)
 {
     if (bytes == 1 && channels == 3)
         scale_of(from, 1, 3, n, luma, range, to);

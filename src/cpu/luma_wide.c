@@ -28,14 +28,15 @@ LumaWide luma_wide_of(const ImagePro *image)
 /* ---- Luma ------------------------------------------------------------------------------------ */
 
 /* The nearest value of the type, beyond which no luma of finite ones is. */
-BODY double nearest(ImgstatSample sample, double x)
+FORCE_INLINE double nearest(ImgstatSample sample, double x)
 {
     return sample == IMGSTAT_F64 ? x : sample == IMGSTAT_F32 ? (double)(float)x : rint(x);
 }
 
 /* `sample` and `channels` are constants where this is inlined. */
-BODY void take_of(ImgstatSample sample, const LumaWide *wide, size_t channels,
-                  const unsigned char *from, const uint8_t *mask, size_t n, LumaBlock *block)
+FORCE_INLINE void take_of(ImgstatSample sample, const LumaWide *wide, size_t channels,
+                          const unsigned char *from, const uint8_t *mask, size_t n,
+                          LumaBlock *block)
 {
     const size_t bytes = sample_bits(sample) / 8;
     const double nodata = wide->nodata;
@@ -68,8 +69,8 @@ BODY void take_of(ImgstatSample sample, const LumaWide *wide, size_t channels,
     give_values(sample, (Output){.sample = sample}, luma, n, block->luma, 1);
 }
 
-BODY void take_steps(const LumaWide *wide, size_t channels, const unsigned char *from,
-                     const uint8_t *mask, size_t n, LumaBlock *block)
+FORCE_INLINE void take_steps(const LumaWide *wide, size_t channels, const unsigned char *from,
+                             const uint8_t *mask, size_t n, LumaBlock *block)
 {
     switch (wide->sample) {
     case IMGSTAT_F32:
@@ -86,8 +87,8 @@ BODY void take_steps(const LumaWide *wide, size_t channels, const unsigned char 
     }
 }
 
-BODY void take_any(const LumaWide *wide, const unsigned char *from, const uint8_t *mask, size_t n,
-                   LumaBlock *block)
+FORCE_INLINE void take_any(const LumaWide *wide, const unsigned char *from, const uint8_t *mask,
+                           size_t n, LumaBlock *block)
 {
     if (wide->channels == 3)
         take_steps(wide, 3, from, mask, n, block);
@@ -100,7 +101,8 @@ BODY void take_any(const LumaWide *wide, const unsigned char *from, const uint8_
 /* ---- Colours --------------------------------------------------------------------------------- */
 
 /* Values of narrow integers, too. */
-BODY void take_luma(ImgstatSample sample, const unsigned char *luma, size_t n, double *value)
+FORCE_INLINE void take_luma(ImgstatSample sample, const unsigned char *luma, size_t n,
+                            double *value)
 {
     if (!sample_is_narrow(sample)) {
         take_block(sample, luma, 1, n, value);
@@ -115,8 +117,8 @@ BODY void take_luma(ImgstatSample sample, const unsigned char *luma, size_t n, d
 }
 
 /* luma_scale_value without branches, and what range_key does, but for the rounding. */
-BODY void scale(const LumaWide *wide, const LumaBlock *block, const double *wanted, size_t n,
-                const MapRange *range, double out[3][LUMA_BLOCK])
+FORCE_INLINE void scale(const LumaWide *wide, const LumaBlock *block, const double *wanted,
+                        size_t n, const MapRange *range, double out[3][LUMA_BLOCK])
 {
     const double black = luma_black(wide->sample), to_black = luma_black(range->sample);
     const double lo = range->lo, hi = range->hi, top = map_sub(hi, to_black);
@@ -139,8 +141,8 @@ BODY void scale(const LumaWide *wide, const LumaBlock *block, const double *want
     }
 }
 
-BODY void give_any(const LumaWide *wide, const LumaBlock *block, const unsigned char *luma,
-                   size_t n, const MapRange *range, unsigned char *to)
+FORCE_INLINE void give_any(const LumaWide *wide, const LumaBlock *block, const unsigned char *luma,
+                           size_t n, const MapRange *range, unsigned char *to)
 {
     const size_t bytes = sample_bits(range->sample) / 8;
     const Output output = output_of(range);

@@ -4,16 +4,15 @@
 #ifndef IMGSTAT_CPU_MAP_BLOCKS_H
 #define IMGSTAT_CPU_MAP_BLOCKS_H
 
+#include "base/compiler.h"
 #include "cpu/map_rows.h"
 #include "transfer/map_values.h"
-
-#define BODY static inline __attribute__((always_inline))
 
 enum { BLOCK = 128 };
 
 /* `sample` and `step` are constants where this is inlined. */
-BODY void take_values(ImgstatSample sample, const unsigned char *from, size_t step, size_t n,
-                      double *x)
+FORCE_INLINE void take_values(ImgstatSample sample, const unsigned char *from, size_t step,
+                              size_t n, double *x)
 {
     const size_t bytes = sample_bits(sample) / 8;
     for (size_t i = 0; i < n; i++) {
@@ -29,8 +28,8 @@ BODY void take_values(ImgstatSample sample, const unsigned char *from, size_t st
     }
 }
 
-BODY void take_block(ImgstatSample sample, const unsigned char *from, size_t step, size_t n,
-                     double *x)
+FORCE_INLINE void take_block(ImgstatSample sample, const unsigned char *from, size_t step, size_t n,
+                             double *x)
 {
     switch (sample) {
     case IMGSTAT_F32:
@@ -48,7 +47,7 @@ BODY void take_block(ImgstatSample sample, const unsigned char *from, size_t ste
 }
 
 /* The lowest bits of the integer that a double within +-2^50 rounds to, half to even. */
-BODY uint64_t rounded_bits(double y)
+FORCE_INLINE uint64_t rounded_bits(double y)
 {
     const double shifted = y + 0x1.8p52; /* its own lowest bits are those of the integer */
     uint64_t bits;
@@ -57,8 +56,8 @@ BODY uint64_t rounded_bits(double y)
 }
 
 /* `sample` and `step` are constants where this is inlined. */
-BODY void give_values(ImgstatSample sample, Output output, const double *y, size_t n,
-                      unsigned char *to, size_t step)
+FORCE_INLINE void give_values(ImgstatSample sample, Output output, const double *y, size_t n,
+                              unsigned char *to, size_t step)
 {
     const size_t bytes = sample_bits(sample) / 8;
     const uint32_t all = bytes == 1 ? 0xFFu : bytes == 2 ? 0xFFFFu : 0xFFFFFFFFu;
@@ -92,7 +91,8 @@ BODY void give_values(ImgstatSample sample, Output output, const double *y, size
 }
 
 /* Outputs within the range that every step-th sample takes. */
-BODY void give_block(Output output, const double *y, size_t n, unsigned char *to, size_t step)
+FORCE_INLINE void give_block(Output output, const double *y, size_t n, unsigned char *to,
+                             size_t step)
 {
     switch (output.sample) {
     case IMGSTAT_F32:

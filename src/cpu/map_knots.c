@@ -164,7 +164,7 @@ static void find_floats(const KnotTable *table, const unsigned char *from, size_
 }
 
 /* The output of a block's sample; 0 of the way at a knot. */
-BODY double knot_value(const Finish *finish, const FloatBlock *block, size_t i)
+FORCE_INLINE double knot_value(const Finish *finish, const FloatBlock *block, size_t i)
 {
     const double a = (double)block->left[i], at = (double)block->at[i];
     const double part = map_sub((double)block->x[i], a) / map_sub((double)block->right[i], a);
@@ -172,8 +172,8 @@ BODY double knot_value(const Finish *finish, const FloatBlock *block, size_t i)
 }
 
 /* `step` is a constant where this is inlined. */
-BODY void map_floats(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
-                     unsigned char *to)
+FORCE_INLINE void map_floats(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
+                             unsigned char *to)
 {
     const Finish finish = table->finish;
     for (size_t i = 0; i < n; i++) {
@@ -185,8 +185,8 @@ BODY void map_floats(const KnotTable *table, const FloatBlock *block, size_t ste
 }
 
 /* To other types. */
-BODY void map_values(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
-                     unsigned char *to)
+FORCE_INLINE void map_values(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
+                             unsigned char *to)
 {
     const Map *const map = table->map;
     const Finish finish = table->finish;
@@ -208,8 +208,8 @@ BODY void map_values(const KnotTable *table, const FloatBlock *block, size_t ste
 typedef void MapFloats(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
                        unsigned char *to);
 
-BODY void map_steps(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
-                    unsigned char *to)
+FORCE_INLINE void map_steps(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
+                            unsigned char *to)
 {
     if (table->output.sample != IMGSTAT_F32)
         map_values(table, block, step, n, to);

@@ -7,8 +7,8 @@
 /* ---- 32-bit floats to such ------------------------------------------------------------------- */
 
 /* `step` and `fused` are constants where this is inlined. */
-BODY void map_floats(const Line *line, bool fused, const unsigned char *from, size_t step, size_t n,
-                     unsigned char *to)
+FORCE_INLINE void map_floats(const Line *line, bool fused, const unsigned char *from, size_t step,
+                             size_t n, unsigned char *to)
 {
     const Line l = *line;
     for (size_t i = 0; i < n; i++) {
@@ -34,8 +34,8 @@ typedef struct Plan {
 
 /* `sample`, `by_products` are constants where this is inlined. True: some values stay as they are.
  */
-BODY bool map_values(const Line *line, ImgstatSample sample, bool by_products, const double *x,
-                     size_t n, double *y)
+FORCE_INLINE bool map_values(const Line *line, ImgstatSample sample, bool by_products,
+                             const double *x, size_t n, double *y)
 {
     const Line l = *line;
     uint32_t leaves = 0;
@@ -46,7 +46,7 @@ BODY bool map_values(const Line *line, ImgstatSample sample, bool by_products, c
     return leaves != 0;
 }
 
-BODY bool map_ratios(const Ratio *ratio, const double *x, size_t n, double *y)
+FORCE_INLINE bool map_ratios(const Ratio *ratio, const double *x, size_t n, double *y)
 {
     const Ratio r = *ratio;
     uint32_t leaves = 0;
@@ -57,7 +57,7 @@ BODY bool map_ratios(const Ratio *ratio, const double *x, size_t n, double *y)
     return leaves != 0;
 }
 
-BODY bool map_block(const Plan *plan, const double *x, size_t n, double *y)
+FORCE_INLINE bool map_block(const Plan *plan, const double *x, size_t n, double *y)
 {
     if (!plan->is_line)
         return map_ratios(&plan->ratio, x, n, y);
@@ -68,8 +68,8 @@ BODY bool map_block(const Plan *plan, const double *x, size_t n, double *y)
     return map_values(&plan->line, IMGSTAT_F32, false, x, n, y);
 }
 
-BODY void map_blocks(const Plan *plan, const unsigned char *from, size_t step, size_t n,
-                     unsigned char *to)
+FORCE_INLINE void map_blocks(const Plan *plan, const unsigned char *from, size_t step, size_t n,
+                             unsigned char *to)
 {
     const ImgstatSample in = plan->map->from, out = plan->map->to.sample;
     const size_t in_step = step * sample_bits(in) / 8, out_step = step * sample_bits(out) / 8;
@@ -92,8 +92,8 @@ BODY void map_blocks(const Plan *plan, const unsigned char *from, size_t step, s
 
 /* ---- By the processor's instructions --------------------------------------------------------- */
 
-BODY void map_all(const Plan *plan, bool fused, const unsigned char *from, size_t step, size_t n,
-                  unsigned char *to)
+FORCE_INLINE void map_all(const Plan *plan, bool fused, const unsigned char *from, size_t step,
+                          size_t n, unsigned char *to)
 {
     const bool floats = plan->is_line && is_float_map(plan->map);
     if (floats && fused && plan->line.inverse != 0.0)
@@ -104,8 +104,8 @@ BODY void map_all(const Plan *plan, bool fused, const unsigned char *from, size_
         map_blocks(plan, from, step, n, to);
 }
 
-BODY void map_steps(const Plan *plan, bool fused, const unsigned char *from, size_t step, size_t n,
-                    unsigned char *to)
+FORCE_INLINE void map_steps(const Plan *plan, bool fused, const unsigned char *from, size_t step,
+                            size_t n, unsigned char *to)
 {
     if (step == 1)
         map_all(plan, fused, from, 1, n, to);

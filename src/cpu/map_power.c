@@ -64,13 +64,13 @@ static Power power_of(const Map *map)
 
 /* a * b + c, rounded once or twice: the bound has room for both. `fused`: a constant where this is
  * inlined, true where there are such instructions. */
-BODY double multiply_add(bool fused, double a, double b, double c)
+FORCE_INLINE double multiply_add(bool fused, double a, double b, double c)
 {
     return fused ? fma(a, b, c) : a * b + c;
 }
 
 /* From values to units. */
-BODY void take_units(const Power *p, size_t n, Powers *s)
+FORCE_INLINE void take_units(const Power *p, size_t n, Powers *s)
 {
     const double nodata = p->nodata, black = p->black, span = p->span;
     const double least = p->least, most = p->most;
@@ -95,7 +95,7 @@ BODY void take_units(const Power *p, size_t n, Powers *s)
 static const double whole_bits = 4503599627370496.0;
 
 /* x = 2^exponent m, x normal and above 0, m from `root`, as bits, to below twice that. */
-BODY double mantissa_of(double x, uint64_t root, double *exponent)
+FORCE_INLINE double mantissa_of(double x, uint64_t root, double *exponent)
 {
     const uint64_t fraction = ((uint64_t)1 << 52) - 1, one = (uint64_t)1023 << 52;
     uint64_t bits, biased;
@@ -114,7 +114,7 @@ BODY double mantissa_of(double x, uint64_t root, double *exponent)
 /* log2 of 2^e m, with m from the root of 1/2 to that of 2, is e + a polynomial of z = s^2 times
  * s = (m - 1) / (m + 1): relatively 2^-45.09 off, e and the rest never having different signs, so
  * that their sum is no worse. (Minimax polynomials, by Remez' algorithm.) */
-BODY void take_logarithms(const Power *p, bool fused, Powers *s)
+FORCE_INLINE void take_logarithms(const Power *p, bool fused, Powers *s)
 {
     const uint64_t root = 0x3FE6A09E667F3BCD; /* of 1/2, as bits */
     for (size_t i = 0; i < BLOCK; i++) {
@@ -133,7 +133,7 @@ BODY void take_logarithms(const Power *p, bool fused, Powers *s)
 
 /* 2^y = 2^n 2^f with a polynomial of f, from -1/2 to 1/2: relatively 2^-40.23 off. `to_float` is a
  * constant where this is inlined: outputs are 32-bit floats, else integers. */
-BODY void take_powers(const Power *p, bool fused, bool to_float, Powers *s)
+FORCE_INLINE void take_powers(const Power *p, bool fused, bool to_float, Powers *s)
 {
     uint32_t any = 0;
     const double integer = 6755399441055744.0; /* 1.5 * 2^52: rounds, and the bits say to what */
@@ -172,7 +172,7 @@ BODY void take_powers(const Power *p, bool fused, bool to_float, Powers *s)
 
 /* map_power, the same operations, of n units from 2^-290 to 1, in their place; powers above 2^-300.
  * Without branches, so that compilers make vectors of it. */
-BODY void map_powers(double g, double *unit, size_t n)
+FORCE_INLINE void map_powers(double g, double *unit, size_t n)
 {
     const uint64_t above_root = 0x3FE6A09E667F3BCE; /* the next double */
     for (size_t i = 0; i < n; i++) {
@@ -210,7 +210,7 @@ BODY void map_powers(double g, double *unit, size_t n)
 }
 
 /* What the bound leaves open. */
-BODY void find_exactly(const Power *p, bool fused, size_t n, Powers *s)
+FORCE_INLINE void find_exactly(const Power *p, bool fused, size_t n, Powers *s)
 {
     size_t open = 0;
     uint32_t at[BLOCK];
@@ -234,7 +234,7 @@ BODY void find_exactly(const Power *p, bool fused, size_t n, Powers *s)
 }
 
 /* Outputs of a block. */
-BODY void find_powers(const Power *p, bool fused, size_t n, Powers *s)
+FORCE_INLINE void find_powers(const Power *p, bool fused, size_t n, Powers *s)
 {
     take_units(p, n, s);
     if (p->output.sample == IMGSTAT_F64) {
@@ -253,8 +253,8 @@ BODY void find_powers(const Power *p, bool fused, size_t n, Powers *s)
 }
 
 /* `step` is a constant where this is inlined. */
-BODY void power_row(const Map *map, bool fused, const unsigned char *from, size_t step, size_t n,
-                    unsigned char *to)
+FORCE_INLINE void power_row(const Map *map, bool fused, const unsigned char *from, size_t step,
+                            size_t n, unsigned char *to)
 {
     const Power power = power_of(map);
     const size_t in = step * sample_bits(map->from) / 8;
@@ -273,8 +273,8 @@ BODY void power_row(const Map *map, bool fused, const unsigned char *from, size_
     }
 }
 
-BODY void power_steps(const Map *map, bool fused, const unsigned char *from, size_t step, size_t n,
-                      unsigned char *to)
+FORCE_INLINE void power_steps(const Map *map, bool fused, const unsigned char *from, size_t step,
+                              size_t n, unsigned char *to)
 {
     if (step == 1)
         power_row(map, fused, from, 1, n, to);

@@ -7,8 +7,9 @@
 /* A partial record of more counters than this is not kept per thread: such an image (hundreds of
  * channels of 65,536 bins) is counted by one thread, straight into its record. */
 enum { PARTIAL_COUNTERS = 1 << 26 };
-/* Counters are emptied into the record before they hold this many samples of a channel; a task
- * adds at most CPU_TASK_PIXELS, so 32 bits are enough. */
+/* Counters are emptied into the record before they hold more samples of a channel than this. A task
+ * adds at most 2^24: TASK_SAMPLES in device.c, CHUNK_PIXELS in measure/direct_read.c. So 32 bits
+ * are enough: 2^31 + 2^24 < 2^32. */
 static const uint64_t PENDING_LIMIT = (uint64_t)1 << 31;
 
 /* Bytes of an image before it is chosen how to count the rest: looking costs as much as counting
@@ -75,70 +76,66 @@ static void flush_counts(uint32_t *counts, uint8_t *low, uint32_t n, ImgstatSamp
     }
 }
 
-/* Empties further tables of them into wide counters. */
-static void flush_low(uint8_t *low, unsigned tables, uint32_t *wide)
+/* Empties a table of 8-bit counters into 32-bit ones. */
+static void flush_low(uint8_t *low, uint32_t *wide)
 {
     enum { LINE = 64 };
-    for (unsigned t = 0; t < tables; t++, low += LOOP_LOW) {
-        for (size_t i = 0; i < 65536; i += LINE) {
-            uint64_t eight[LINE / 8], any = 0;
-            memcpy(eight, low + i, LINE);
-            for (unsigned k = 0; k < LINE / 8; k++)
-                any |= eight[k];
-            if (any == 0)
-                continue;
-            for (size_t k = i; k < i + LINE; k++)
-                wide[k] += low[k];
-            memset(low + i, 0, LINE);
-        }
+    for (size_t i = 0; i < 65536; i += LINE) {
+        uint64_t eight[LINE / 8], any = 0;
+        memcpy(eight, low + i, LINE);
+        for (unsigned k = 0; k < LINE / 8; k++)
+            any |= eight[k];
+        if (any == 0)
+            continue;
+        for (size_t k = i; k < i + LINE; k++)
+            wide[k] += low[k];
+        memset(low + i, 0, LINE);
     }
 }
 
-/* The ith counter, of 1 or 4 bytes: `size` is a constant where this is inlined. */
-static inline uint32_t counter_at(const unsigned char *counters, size_t size, unsigned i)
-{
-    uint32_t wide;
-    if (size == 1)
-        return counters[i];
-    memcpy(&wide, counters + i * size, sizeof wide);
-    return wide;
-}
-
 /* Empties a table of pairs into the counters of their first and second bytes. */
-static inline void flush_pairs(void *table, size_t size, uint32_t *first, uint32_t *second)
+static void flush_pairs(uint32_t *row, uint32_t *first, uint32_t *second)
 {
-    unsigned char *row = table;
-    for (unsigned high = 0; high < 256; high++, row += 256 * size) {
+    for (unsigned high = 0; high < 256; high++, row += 256) {
         uint32_t sum = 0;
         for (unsigned low = 0; low < 256; low++)
-            sum += counter_at(row, size, low);
+            sum += row[low];
         if (sum == 0)
             continue;
         for (unsigned low = 0; low < 256; low++)
-            first[low] += counter_at(row, size, low);
+            first[low] += row[low];
         second[high] += sum;
-        memset(row, 0, 256 * size);
+        memset(row, 0, 256 * sizeof *row);
     }
 }
 
 /* Leaves the counts of bytes in the first table of each channel. No counter exceeds the pixels
  * pending. */
-static void flush_bytes(const LoopBytes *counters, unsigned channels)
+static void flush_bytes(const LoopBytes *counters, unsigned channels, unsigned tables)
 {
-    for (unsigned t = 0; counters->pairs && t < loop_pair_tables(channels); t++) {
-        uint32_t *const first = counters->bytes + 2 * t % channels * LOOP_BYTES; /* little-endian */
-        uint32_t *const second = counters->bytes + (2 * t + 1) % channels * LOOP_BYTES;
-        flush_pairs(counters->pairs + t * (size_t)LOOP_LOW, 1, first, second);
-        flush_pairs(counters->wide + t * (size_t)LOOP_TABLE, 4, first, second);
-    }
+    for (unsigned t = 0; counters->pairs && t < loop_pair_tables(channels); t++)
+        flush_pairs(counters->pairs + t * (size_t)COUNTERS32_STRIDE,
+                    counters->bytes + 2 * t % channels * BYTE_COUNTERS, /* little-endian */
+                    counters->bytes + (2 * t + 1) % channels * BYTE_COUNTERS);
     for (unsigned c = 0; c < channels; c++) {
-        uint32_t *const first = counters->bytes + c * (size_t)LOOP_BYTES;
-        for (unsigned t = 1; t < LOOP_BYTE_TABLES; t++) {
-            uint32_t *const other = first + t * (size_t)LOOP_BYTE_TABLE;
+        uint32_t *const first = counters->bytes + c * (size_t)BYTE_COUNTERS;
+        for (unsigned t = 1; t < tables; t++) {
+            uint32_t *const other = first + t * (size_t)BYTE_STRIDE;
             for (unsigned i = 0; i < 256; i++)
                 first[i] += other[i];
             memset(other, 0, 256 * sizeof *other);
         }
+    }
+}
+
+/* Leaves the counts of words in the first 8-bit table of each channel and in its 32-bit one. */
+static void flush_words(const LoopWords *counters, unsigned channels, unsigned tables)
+{
+    for (unsigned c = 0; c < channels; c++) {
+        uint8_t *const first = counters->low + c * (size_t)COUNTERS8_TABLES * COUNTERS8_STRIDE;
+        for (unsigned t = 1; t < tables; t++)
+            flush_low(first + t * (size_t)COUNTERS8_STRIDE,
+                      counters->wide + c * (size_t)COUNTERS32_STRIDE);
     }
 }
 
@@ -150,30 +147,30 @@ static void flush(const Plan *plan, CpuThread *thread)
     const DeviceRecord *record = &plan->records[thread->owner];
     const CpuCounting counting = counting_of(plan, thread->owner);
     const uint32_t n = sample_record_bins(record->sample);
-    const size_t stride = n == 256 ? LOOP_BYTES : LOOP_TABLE;
+    const bool in_bytes = counting == COUNT_BYTES || counting == COUNT_PAIRS;
+    const size_t stride = in_bytes ? BYTE_COUNTERS : COUNTERS32_STRIDE;
     Tally *tally = record_tally(record);
     uint64_t *bins = record_bins(record);
     uint32_t *const counts = thread->counts;
-    const LoopWords words = cpu_word_counters(counts, record->channels);
+    uint8_t *low = NULL;
 
-    cpu_extrema_end(thread, &plan->images[thread->owner]);
+    extrema_end(thread->extrema, &plan->images[thread->owner], thread->tally);
     for (uint16_t c = 0; c < record->channels; c++)
         tally_end(&thread->tally[c]);
-    if (bins && n == 256) {
+    if (in_bytes) {
         const LoopBytes bytes = cpu_byte_counters(counts, record->channels, counting);
-        flush_bytes(&bytes, record->channels);
+        flush_bytes(&bytes, record->channels, thread->choice.tables);
+    } else if (bins) {
+        const LoopWords words = cpu_word_counters(counts, record->channels);
+        flush_words(&words, record->channels, thread->choice.tables);
+        low = words.low;
     }
-    for (uint16_t c = 0; thread->choice.crowded && c < record->channels; c++)
-        flush_low(words.low + (c * (size_t)LOOP_LOW_TABLES + 1) * LOOP_LOW, LOOP_LOW_TABLES - 1,
-                  counts + c * stride);
-    if (bins && n != 256)
-        memset(words.sums, 0, record->channels * sizeof *words.sums * LOOP_SUMS_ROW);
     pthread_mutex_lock(&plan->device->lock);
     for (uint16_t c = 0; c < record->channels; c++)
         tally_merge(&tally[c], &thread->tally[c]);
     for (uint16_t c = 0; bins && c < record->channels; c++)
         flush_counts(counts + c * stride,
-                     n == 256 ? NULL : words.low + c * (size_t)LOOP_LOW_TABLES * LOOP_LOW, n,
+                     low ? low + c * (size_t)COUNTERS8_TABLES * COUNTERS8_STRIDE : NULL, n,
                      record->sample, bins + (size_t)c * n);
     pthread_mutex_unlock(&plan->device->lock);
     thread->owner = SIZE_MAX;
@@ -183,10 +180,10 @@ static void adopt(CpuThread *thread, size_t owner, uint16_t channels)
 {
     for (uint16_t c = 0; c < channels; c++)
         tally_begin(&thread->tally[c]);
-    cpu_extrema_begin(thread, channels);
+    extrema_begin(thread->extrema, channels);
     thread->owner = owner;
     thread->pending = 0;
-    thread->choice = (LoopChoice){.left = CHOOSE_FROM, .slow_bytes = cpu_features_slow_bytes()};
+    thread->choice = (LoopChoice){.left = CHOOSE_FROM};
 }
 
 /* Sums of floats are normalized after each task: it has fewer than 2^30 terms. */
@@ -233,7 +230,7 @@ static void measure_task(void *context, size_t task, unsigned number)
     thread->pending += pixels;
     cpu_measure_rect(plan->device->loops, thread, &rect, counting_of(plan, i));
     if (rect.image != image || grid.segments > 1) /* else the pixels stay, and bands follow */
-        cpu_extrema_end(thread, image);
+        extrema_end(thread->extrema, image, thread->tally);
     normalize(image->sample, thread->tally, image->channels);
 }
 

@@ -88,7 +88,7 @@ enum {
     SKIMAGE_BINS = 256,
     SKIMAGE_BIN_GRAYS = 1 + SKIMAGE_GRAYS / SKIMAGE_BINS
 };
-void clahe_opencv_shares(const Clahe *clahe, uint64_t *counts, uint32_t *share);
+void clahe_opencv_shares(const Clahe *clahe, const uint64_t *counts, uint32_t *share);
 void clahe_skimage_shares(const Clahe *clahe, const uint64_t *counts, uint32_t *share);
 
 #endif

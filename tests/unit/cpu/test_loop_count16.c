@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_loop_count16.c: counting 16-bit words: every instruction set and every way of counting
  * against counts of single words. */
-#include "cpu/count_summed.h"
 #include "cpu/cpu.h"
 #include "helper_cpu.h"
 
@@ -78,14 +77,13 @@ typedef struct Counters {
     uint64_t *expected; /* channel * VALUES + word */
 } Counters;
 
-static Counters counters_begin(bool slow_bytes)
+static Counters counters_begin(void)
 {
-    Counters counters = {.choice.slow_bytes = slow_bytes};
-    counters.to.wide = calloc((size_t)LOOP_CHANNELS * LOOP_TABLE, sizeof(uint32_t));
-    counters.to.low = calloc((size_t)LOOP_CHANNELS * LOOP_LOW_TABLES, LOOP_LOW);
-    counters.to.sums = calloc((size_t)LOOP_CHANNELS * LOOP_SUMS_ROW, sizeof(uint32_t));
+    Counters counters = {0};
+    counters.to.wide = calloc((size_t)LOOP_CHANNELS * COUNTERS32_STRIDE, sizeof(uint32_t));
+    counters.to.low = calloc((size_t)LOOP_CHANNELS * COUNTERS8_TABLES, COUNTERS8_STRIDE);
     counters.expected = calloc((size_t)LOOP_CHANNELS * VALUES, sizeof(uint64_t));
-    cr_assert(counters.to.wide && counters.to.low && counters.to.sums && counters.expected);
+    cr_assert(counters.to.wide && counters.to.low && counters.expected);
     return counters;
 }
 
@@ -93,116 +91,51 @@ static void counters_end(Counters *counters)
 {
     free(counters->to.wide);
     free(counters->to.low);
-    free(counters->to.sums);
     free(counters->expected);
 }
 
-/* What the tests of a level went through, for one kind of processor: words that were found in each
- * kind of table. */
+/* What the tests of a level went through: words that were found in each kind of table. */
 typedef struct Seen {
-    bool slow_bytes;
-    uint64_t words, wide, first, others, frequent; /* frequent: calls */
-    uint64_t summed, round; /* calls: by sums; in which a counter came round */
+    uint64_t words, wide, first, others;
 } Seen;
 
 static void check(const Counters *counters, unsigned channels, const char *what, Seen *seen)
 {
     for (unsigned c = 0; c < channels; c++) {
+        const uint32_t *const wide = counters->to.wide + c * (size_t)COUNTERS32_STRIDE;
+        const uint8_t *const low =
+            counters->to.low + c * (size_t)COUNTERS8_TABLES * COUNTERS8_STRIDE;
         for (unsigned word = 0; word < VALUES; word++) {
-            const uint64_t wide = counters->to.wide[c * (size_t)LOOP_TABLE + word];
             const uint64_t expected = counters->expected[c * (size_t)VALUES + word];
-            uint64_t low[LOOP_LOW_TABLES], got = wide;
-            for (unsigned t = 0; t < LOOP_LOW_TABLES; t++) {
-                low[t] = counters->to.low[(c * (size_t)LOOP_LOW_TABLES + t) * LOOP_LOW + word];
-                got += low[t];
-                seen->others += t > 0 ? low[t] : 0;
-                cr_assert(t == 0 || low[t] == 0 || counters->choice.crowded);
+            uint64_t got = wide[word] + (uint64_t)low[word];
+            seen->wide += wide[word];
+            seen->first += low[word];
+            for (unsigned t = 1; t < COUNTERS8_TABLES; t++) {
+                const uint8_t count = low[t * (size_t)COUNTERS8_STRIDE + word];
+                got += count;
+                seen->others += count;
+                cr_assert(count == 0 || t < counters->choice.tables);
             }
             cr_assert_eq(got, expected, "%s, %u channels: %u of %u: %lu != %lu", what, channels,
                          word, c, got, expected);
             seen->words += got;
-            seen->wide += wide;
-            seen->first += low[0];
         }
-        const uint32_t *const sums = counters->to.sums + c * (size_t)LOOP_SUMS_ROW;
-        const uint8_t *const low = counters->to.low + c * (size_t)LOOP_LOW_TABLES * LOOP_LOW;
-        for (unsigned g = 0; !sums[LOOP_SUMS] && g < LOOP_SUMS; g++) {
-            uint32_t sum = 0;
-            for (unsigned k = 0; k < VALUES / LOOP_SUMS; k++)
-                sum += low[g * VALUES / LOOP_SUMS + k];
-            cr_assert_eq(sums[g], sum);
-        }
-        for (unsigned k = VALUES; k < LOOP_TABLE; k++)
-            cr_assert_eq(counters->to.wide[c * (size_t)LOOP_TABLE + k], 0);
-        for (unsigned k = VALUES; k < LOOP_LOW; k++)
-            cr_assert_eq(counters->to.low[c * (size_t)LOOP_LOW_TABLES * LOOP_LOW + k], 0);
+        for (unsigned k = VALUES; k < COUNTERS32_STRIDE; k++)
+            cr_assert_eq(wide[k], 0);
+        for (unsigned t = 0; t < COUNTERS8_TABLES; t++)
+            for (unsigned k = VALUES; k < COUNTERS8_STRIDE; k++)
+                cr_assert_eq(low[t * (size_t)COUNTERS8_STRIDE + k], 0);
     }
-}
-
-/* The first sample of the channel whose key is this one, of n pixels. */
-static size_t first_of(const uint16_t *words, size_t n, unsigned channels, unsigned c,
-                       uint16_t flip, uint64_t key)
-{
-    size_t i = 0;
-    while (i < n && (uint16_t)(words[i * channels + c] ^ flip) != key)
-        i++;
-    return i;
-}
-
-static void check_extrema(const uint16_t *words, size_t n, unsigned channels, uint16_t flip,
-                          const SummedExtrema *extrema)
-{
-    for (unsigned c = 0; c < channels; c++) {
-        const SummedExtrema *const e = &extrema[c];
-        uint16_t min = UINT16_MAX, max = 0;
-        for (size_t i = 0; i < n; i++) {
-            const uint16_t key = words[i * channels + c] ^ flip;
-            min = key < min ? key : min;
-            max = key > max ? key : max;
-        }
-        cr_assert(e->min == min && e->max == max, "%u channels: %lu, %lu not %u, %u", channels,
-                  e->min, e->max, min, max);
-        const size_t least = first_of(words, n, channels, c, flip, min);
-        const size_t most = first_of(words, n, channels, c, flip, max);
-        cr_assert(least >= e->min_at && least - e->min_at < e->stretch && e->min_at < n);
-        cr_assert(most >= e->max_at && most - e->max_at < e->stretch && e->max_at < n);
-    }
-}
-
-/* By sums if that is done, else by the loops. */
-static void count_any(const CpuLoops *loops, const uint16_t *words, const void *x, size_t n,
-                      unsigned channels, Counters *counters, Seen *seen)
-{
-    SummedExtrema extrema[LOOP_CHANNELS];
-    const bool is_signed = n / channels % 2;
-    const ImgstatSample sample = is_signed ? IMGSTAT_I16 : IMGSTAT_U16;
-    const bool tried = counters->choice.let_pass == 0;
-    if (cpu_measure_summed(sample, x, n, channels, &counters->to, &counters->choice, extrema)) {
-        check_extrema(words, n / channels, channels, is_signed ? 0x8000 : 0, extrema);
-        cr_assert(tried && !seen->slow_bytes);
-        seen->summed++;
-        return;
-    }
-    seen->round += tried && counters->choice.let_pass > 0;
-    loops->count_words(x, n, channels, &counters->to, &counters->choice);
-    cpu_forget_sums(&counters->to, channels);
-    seen->frequent += counters->choice.frequent;
 }
 
 /* n words that begin `shift` bytes past a boundary, with nothing behind them. */
 static void count(const CpuLoops *loops, const uint16_t *words, size_t n, unsigned channels,
-                  size_t shift, Counters *counters, Seen *seen)
+                  size_t shift, Counters *counters)
 {
     uint8_t *const x = malloc(n * sizeof *words + shift);
     cr_assert(x);
     memcpy(x + shift, words, n * sizeof *words);
-    const size_t most = (size_t)SUMMED_PIXELS * channels;
-    for (size_t at = 0, m; at < n; at += m) {
-        m = n - at < most ? n - at : most;
-        count_any(loops, words + at, x + shift + at * sizeof *words, m, channels, counters, seen);
-    }
-    if (n % 5 == 0)
-        counters->choice.let_pass = 0; /* so that it is tried again */
+    loops->count_words(x + shift, n, channels, &counters->to, &counters->choice);
     for (size_t i = 0; i < n; i++)
         counters->expected[i % channels * VALUES + words[i]]++;
     free(x);
@@ -217,7 +150,7 @@ static Kind any_kind(Random *random)
 static void check_calls(Random *random, const CpuLoops *loops, unsigned channels, unsigned calls,
                         uint16_t *words, Seen *seen)
 {
-    Counters counters = counters_begin(seen->slow_bytes);
+    Counters counters = counters_begin();
     for (unsigned call = 0; call < calls; call++) {
         const uint32_t most = random_below(random, 3) ? 3000 : MOST;
         const size_t n = random_below(random, call % 2 ? most : 700) / channels * channels;
@@ -227,7 +160,7 @@ static void check_calls(Random *random, const CpuLoops *loops, unsigned channels
             fill(random, words + at, m, channels, any_kind(random),
                  spans[random_below(random, SPANS)]);
         }
-        count(loops, words, n, channels, random_below(random, 64), &counters, seen);
+        count(loops, words, n, channels, random_below(random, 64), &counters);
     }
     check(&counters, channels, "calls", seen);
     counters_end(&counters);
@@ -237,11 +170,11 @@ static void check_calls(Random *random, const CpuLoops *loops, unsigned channels
 static void check_kind(Random *random, const CpuLoops *loops, unsigned channels, Kind kind,
                        unsigned span, uint16_t *words, Seen *seen)
 {
-    Counters counters = counters_begin(seen->slow_bytes);
+    Counters counters = counters_begin();
     const size_t n = (size_t)MOST / channels * channels;
     fill(random, words, n, channels, kind, span);
     for (int times = 0; times < 3; times++)
-        count(loops, words, n, channels, (size_t)times, &counters, seen);
+        count(loops, words, n, channels, (size_t)times, &counters);
     check(&counters, channels, "kind", seen);
     counters_end(&counters);
 }
@@ -250,7 +183,7 @@ static void check_kind(Random *random, const CpuLoops *loops, unsigned channels,
 static void check_equal(const CpuLoops *loops, unsigned channels, size_t n, size_t every,
                         uint16_t *words, Seen *seen)
 {
-    Counters counters = counters_begin(seen->slow_bytes);
+    Counters counters = counters_begin();
     size_t equal[LOOP_CHANNELS] = {0};
     const size_t most = (size_t)MOST / channels;
     while (equal[channels - 1] < n) { /* the last channel to come there */
@@ -262,7 +195,7 @@ static void check_equal(const CpuLoops *loops, unsigned channels, size_t n, size
                 equal[c] += !other;
             }
         }
-        count(loops, words, pixels * channels, channels, 0, &counters, seen);
+        count(loops, words, pixels * channels, channels, 0, &counters);
     }
     check(&counters, channels, "equal", seen);
     cr_assert_eq(counters.expected[(channels - 1) * (size_t)VALUES + 17 + channels - 1], n);
@@ -299,54 +232,14 @@ Test(cpu_words, counts)
         Device *const device = open_cpu(cpu_levels[level], 1);
         if (!device)
             continue;
-        for (int slow_bytes = 0; slow_bytes < 2; slow_bytes++) {
-            Seen seen = {.slow_bytes = slow_bytes};
-            check_level(&random, ((const CpuDevice *)device)->loops, words, &seen);
-            fprintf(stderr,
-                    "%s, %s bytes: %lu words; %lu in wide counters, %lu in one table, %lu in "
-                    "others, %lu calls of few values, %lu by sums\n",
-                    cpu_levels[level], slow_bytes ? "slow" : "fast", seen.words, seen.wide,
-                    seen.first, seen.others, seen.frequent, seen.summed);
-            cr_assert(seen.words && seen.wide && seen.first && seen.others && seen.frequent);
-        }
+        Seen seen = {0};
+        check_level(&random, ((const CpuDevice *)device)->loops, words, &seen);
+        fprintf(stderr, "%s: %lu words; %lu in 32-bit counters, %lu in one table, %lu in others\n",
+                cpu_levels[level], seen.words, seen.wide, seen.first, seen.others);
+        cr_assert(seen.words && seen.wide && seen.first && seen.others);
         cpu_device_ops.close(device);
         levels++;
     }
     free(words);
     cr_assert_gt(levels, 0);
-}
-
-/* Calls of as many pixels as sums are looked at for, or fewer; all instruction sets do the same. */
-Test(cpu_words, sums)
-{
-    enum { CALLS = 40, LARGE = LOOP_CHANNELS * SUMMED_PIXELS };
-    static const Kind kinds[] = {KIND_UNIFORM, KIND_NEAR, KIND_RAMP, KIND_PEAK};
-    static const unsigned wide_spans[] = {3000, 4096, 16384, 65535, 65536};
-    Random random = random_begin("sums");
-    uint16_t *const words = malloc(LARGE * sizeof *words);
-    Seen seen = {.slow_bytes = false};
-    cr_assert(words);
-    for (unsigned channels = 1; channels <= LOOP_CHANNELS; channels++) {
-        Counters counters = counters_begin(false);
-        const uint64_t before = seen.summed;
-        for (unsigned call = 0; call < CALLS; call++) {
-            const size_t most = call % 4 ? SUMMED_PIXELS : 1 + random_below(&random, SUMMED_PIXELS);
-            const size_t n = (most - random_below(&random, 2)) * channels;
-            const Kind kind = kinds[random_below(&random, 4)];
-            const uint64_t round = seen.round;
-            fill(&random, words, n, channels, kind, wide_spans[random_below(&random, 5)]);
-            if (random_below(&random, 2))
-                counters.choice.let_pass = 0;
-            count(&cpu_loops_portable, words, n, channels, random_below(&random, 64), &counters,
-                  &seen);
-            cr_assert(kind == KIND_PEAK || kind == KIND_NEAR || seen.round == round);
-        }
-        check(&counters, channels, "sums", &seen);
-        counters_end(&counters);
-        cr_assert_gt(seen.summed, before);
-    }
-    fprintf(stderr, "%lu words, %lu calls by sums, %lu times a counter came round\n", seen.words,
-            seen.summed, seen.round);
-    cr_assert_gt(seen.round, 0);
-    free(words);
 }

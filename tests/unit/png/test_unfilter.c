@@ -2,13 +2,14 @@
 /* test_unfilter.c: PNG's filters and TIFF's predictors undone, against loops written from their
  * definitions: every filter, pixel size and many lengths, with guard bytes around the rows. */
 #include "png/unfilter.h"
+#include "support.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 300, GUARD = 32, GUARD_BYTE = 0xC9 };
+enum { MOST = 300, GUARD = 32 };
 
 static uint32_t state = 20261120;
 
@@ -61,9 +62,8 @@ static void naive_png(unsigned filter, const uint8_t *from, const uint8_t *above
 
 static void check_guards(const uint8_t *memory, size_t n)
 {
-    for (size_t i = 0; i < GUARD; i++)
-        cr_assert(memory[i] == GUARD_BYTE && memory[GUARD + n + i] == GUARD_BYTE,
-                  "a byte outside of %zu was written", n);
+    cr_assert(guard_holds(memory, GUARD) && guard_holds(memory + GUARD + n, GUARD),
+              "a byte outside of %zu was written", n);
 }
 
 Test(undo, png_filters)
@@ -77,7 +77,7 @@ Test(undo, png_filters)
                     /* Exactly as large as they may be read. */
                     uint8_t *const from = malloc(n), *const above = malloc(n);
                     uint8_t got[MOST + 2 * GUARD], want[MOST];
-                    memset(got, GUARD_BYTE, sizeof got);
+                    guard_fill(got, sizeof got);
                     fill(from, n, kind);
                     fill(above, n, kind ^ (n & 1));
                     naive_png(filter, from, above, want, n, pixels[p]);
@@ -126,7 +126,7 @@ Test(undo, running_sums)
         for (size_t step = 1; step <= 9; step++) {
             for (size_t n = 0; n + bytes <= MOST; n += bytes, cases++) {
                 uint8_t got[MOST + 2 * GUARD], from[MOST];
-                memset(got, GUARD_BYTE, sizeof got);
+                guard_fill(got, sizeof got);
                 fill(from, n, 0);
                 memcpy(got + GUARD, from, n);
                 undo[u](got + GUARD, n, step);

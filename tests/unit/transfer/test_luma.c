@@ -4,6 +4,7 @@
 #include "transfer/luma.h"
 
 #include "helper_transform.h"
+#include "support.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -59,11 +60,11 @@ Test(luma, reciprocals_that_err_change_nothing)
         uint32_t colour[3];
         const uint32_t mask = i % 3 ? 255 : 15; /* dark colours have large factors */
         for (int c = 0; c < 3; c++)
-            colour[c] = (uint32_t)seeded_next(&seed) & mask;
+            colour[c] = (uint32_t)splitmix64(&seed) & mask;
         if (luma_fine(colour[0], colour[1], colour[2]) == 0)
             continue;
-        const uint32_t top = i % 4 ? 255 : (uint32_t)seeded_next(&seed) & 255;
-        compare(colour, (uint32_t)seeded_next(&seed) & 255, top);
+        const uint32_t top = i % 4 ? 255 : (uint32_t)splitmix64(&seed) & 255;
+        compare(colour, (uint32_t)splitmix64(&seed) & 255, top);
     }
     printf("%zu colours, %zu quotients near a tie\n", compared, settled);
     cr_assert(settled > 10000);
@@ -125,7 +126,7 @@ Test(luma, words_that_err_change_nothing)
     for (size_t i = 0; i < 1000000; i++) {
         uint32_t colour[3];
         for (int c = 0; c < 3; c++) /* large, or of any size */
-            colour[c] = (uint32_t)seeded_next(&seed) & 65535u >> (i % 2 ? 0 : i / 2 % 16);
+            colour[c] = (uint32_t)splitmix64(&seed) & 65535u >> (i % 2 ? 0 : i / 2 % 16);
         if (i % 5 == 0)
             colour[0] = colour[1] = colour[2];
         if (i % 7 == 0) {
@@ -134,8 +135,8 @@ Test(luma, words_that_err_change_nothing)
         }
         if (luma_fine(colour[0], colour[1], colour[2]) == 0)
             continue;
-        const uint32_t top = i % 3 ? 65535 : i % 9 ? 4095 : (uint32_t)seeded_next(&seed) & 65535;
-        compare16(colour, (uint32_t)seeded_next(&seed) & (i % 11 ? 65535 : 15), top);
+        const uint32_t top = i % 3 ? 65535 : i % 9 ? 4095 : (uint32_t)splitmix64(&seed) & 65535;
+        compare16(colour, (uint32_t)splitmix64(&seed) & (i % 11 ? 65535 : 15), top);
     }
     printf("%zu quotients of 16 bits near a tie\n", settled);
     cr_assert(settled > 10000);
