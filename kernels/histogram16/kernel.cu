@@ -182,7 +182,7 @@ static __device__ __noinline__ uint32_t count_around(const Work &work, Block16 *
  *             next unit is on its way while one is counted, also from one item to the next.
  *   Launch    one persistent block of 1,024 an SM, a multiple of the channels; items of whole
  *             steps: the first is that of the block's number, the others come from a queue a
- * channel, in order. Begins while the launch before ends (after_all_before).
+ *             channel, in order. Begins while the launch before ends (after_all_before).
  *   Requires  CHANNELS: those of the image, no mask; or 0: any image. work.words: 32-bit words of
  *             the table, a multiple of 4,096. Samples aligned. Queues, states and packs zero.
  *   Result    bins, n, masked, extrema added to the records; queues, states and packs zero again.
