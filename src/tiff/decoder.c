@@ -2,6 +2,7 @@
 /* decoder.c: the TIFF codec: opens a file, selects its pages, gives their rows. */
 #include "tiff/decoder.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,6 +130,38 @@ static const void *tile_at(const Decoder *base, unsigned thread, uint16_t plane,
     return tiff_chunk_at(td, thread, plane, x, y);
 }
 
+static bool palette(const Decoder *base, ImagePro *colors, unsigned *n)
+{
+    const TiffDecoder *const td = (const TiffDecoder *)base;
+    const size_t bytes = imgstat_sample_bytes(colors->sample);
+    const void *const map = bytes == 1 ? (const void *)td->map8 : (const void *)td->map16;
+    if (!map || colors->channels != 3 || colors->width != 1u << td->layout.bits)
+        return false;
+    memcpy(colors->host, map, 3 * bytes * colors->width);
+    *n = colors->width;
+    return true;
+}
+
+/* How libtiff was built decides what it decodes. */
+static void libraries(char *to, size_t room)
+{
+    /* "LIBTIFF, Version 4.5.0", then a copyright. */
+    const char *version = TIFFGetVersion();
+    version += strcspn(version, "0123456789\n");
+    size_t used = 0;
+    used += (size_t)snprintf(to, room, "libtiff %.*s (", (int)strcspn(version, "\n"), version);
+    TIFFCodec *const codecs = TIFFGetConfiguredCODECs();
+    for (const TIFFCodec *codec = codecs; codec && codec->name && used < room; codec++) {
+        const char *const name = tiff_compression_name(codec->scheme);
+        if (codec->scheme != COMPRESSION_DEFLATE) /* a second number of the same */
+            used += (size_t)snprintf(to + used, room - used, "%s%s", codec > codecs ? ", " : "",
+                                     name ? name : codec->name);
+    }
+    _TIFFfree(codecs);
+    if (used < room)
+        snprintf(to + used, room - used, ")");
+}
+
 static ImgstatResult open_decoder(const Source *source, const ImgstatOpen *how, Decoder **out,
                                   ImgstatError *err)
 {
@@ -164,5 +197,8 @@ const Codec tiff_codec = {
     .read_at = read_at,
     .tiles_begin = tiles_begin,
     .tile_at = tile_at,
+    .palette = palette,
+    .metadata = tiff_metadata_read,
+    .libraries = libraries,
     .close = close_decoder,
 };

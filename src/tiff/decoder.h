@@ -5,7 +5,7 @@
 #define IMGSTAT_TIFF_DECODER_H
 
 #include "base/thread_pool.h"
-#include "codec/codec.h"
+#include "codec/table.h"
 
 #include <tiffio.h>
 
@@ -120,6 +120,10 @@ ImgstatResult tiff_page_samples(TiffDecoder *td, ImgstatError *err);
 ImgstatResult tiff_page_palette(TiffDecoder *td, ImgstatError *err);
 ImgstatResult tiff_page_channels(TiffDecoder *td, ImgstatError *err);
 const char *tiff_compression_name(uint16_t compression); /* "JPEG 2000", or NULL */
+
+/* tiff/metadata.c: Codec.metadata */
+ImgstatResult tiff_metadata_read(Decoder *base, Metadata *out, Warnings *warnings,
+                                 ImgstatError *err);
 
 /* tiff/nodata.c: the GDAL_NODATA tag of the page. */
 void tiff_nodata_read(TiffDecoder *td);

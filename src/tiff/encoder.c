@@ -165,13 +165,13 @@ static ImgstatResult write_rows(Encoder *base, const void *rows, size_t pitch, u
 {
     TiffEncoder *const te = (TiffEncoder *)base;
     const uint8_t *from = rows;
-    IMGSTAT_TRY(encode_check_rows(base, pitch, n, err));
+    uint32_t y = base->next_row;
     while (n > 0) {
-        const uint32_t to_end = base->page.height - base->next_row + te->held;
+        const uint32_t to_end = base->page.height - y + te->held;
         const uint32_t whole = te->band_rows < to_end ? te->band_rows : to_end;
         if (te->held == 0 && n >= whole) { /* straight from the caller's rows */
-            IMGSTAT_TRY(write_band(te, from, pitch, base->next_row, whole, err));
-            base->next_row += whole;
+            IMGSTAT_TRY(write_band(te, from, pitch, y, whole, err));
+            y += whole;
             from += whole * pitch;
             n -= whole;
             continue;
@@ -183,16 +183,15 @@ static ImgstatResult write_rows(Encoder *base, const void *rows, size_t pitch, u
                                 "a row of strips or tiles");
         memcpy(te->band + te->held * te->image_row_bytes, from, te->image_row_bytes);
         te->held++;
-        base->next_row++;
+        y++;
         from += pitch;
         n--;
         if (te->held == whole) {
-            IMGSTAT_TRY(write_band(te, te->band, te->image_row_bytes, base->next_row - te->held,
-                                   te->held, err));
+            IMGSTAT_TRY(write_band(te, te->band, te->image_row_bytes, y - te->held, te->held, err));
             te->held = 0;
         }
     }
-    return base->next_row == base->page.height ? end_page(te, err) : IMGSTAT_OK;
+    return y == base->page.height ? end_page(te, err) : IMGSTAT_OK;
 }
 
 /* The file's byte order and kind are those of the first page's input. */
@@ -200,7 +199,7 @@ static void begin_file(TiffEncoder *te, const Decoder *like)
 {
     const bool from_tiff = like && like->codec == &tiff_codec;
     TiffTagSource from = {.big = false};
-    const bool known = from_tiff && tiff_tag_source(like->source, 0, like->source->bytes, &from);
+    const bool known = from_tiff && tiff_tag_source(like->source, &from);
     if (te->base.pages == 0) {
         te->file.big_endian = known ? from.big_endian : __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
         te->file.at = TIFF_HEADER_BYTES;
@@ -264,11 +263,10 @@ static ImgstatResult make_room(TiffEncoder *te, ImgstatError *err)
     return ok ? IMGSTAT_OK : error_memory(err, 0, "a TIFF encoder");
 }
 
-static ImgstatResult begin_page(Encoder *base, Decoder *like, const EncodePage *page,
-                                ImgstatError *err)
+static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
 {
     TiffEncoder *const te = (TiffEncoder *)base;
-    IMGSTAT_TRY(encode_check_page(base, page, err));
+    const EncodePage *const page = &base->page;
     begin_file(te, like);
     IMGSTAT_TRY(tiff_shape_choose(base, like, page, te->file.big_endian, &te->shape, err));
     TiffTags *const tags = tiff_tags_create();
@@ -282,9 +280,6 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, const EncodePage *
     te->tags = tags;
     IMGSTAT_TRY(tiff_shape_tags(&te->file, &te->shape, like, page, tags, err));
     IMGSTAT_TRY(tiff_fields_copy(&te->file, &te->shape, like, page, base->warnings, tags, err));
-    base->page = *page;
-    base->pages++;
-    base->next_row = 0;
     te->image_row_bytes = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
     plan_bands(te);
     te->file.at += te->file.at & 1;
@@ -296,41 +291,24 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, const EncodePage *
 
 /* ---- The format ---- */
 
-static ImgstatResult create(AtomicFile *output, const EncodeOptions *how, Warnings *warnings,
-                            Encoder **out, ImgstatError *err)
+static void init(Encoder *base)
 {
-    *out = NULL;
-    TiffEncoder *const te = calloc(1, sizeof *te);
-    if (!te)
-        return error_memory(err, sizeof *te, "a TIFF encoder");
-    const ImgstatResult res = encode_init(&te->base, &tiff_format, output, how, warnings, err);
-    if (res != IMGSTAT_OK) {
-        free(te);
-        return res;
-    }
-    te->file.output = output;
-    *out = &te->base;
-    return IMGSTAT_OK;
+    ((TiffEncoder *)base)->file.output = base->output;
 }
 
 static ImgstatResult finish(Encoder *base, ImgstatError *err)
 {
-    TiffEncoder *const te = (TiffEncoder *)base;
-    IMGSTAT_TRY(encode_check_end(base, err));
-    return tiff_tags_finish(&te->file, err);
+    return tiff_tags_finish(&((TiffEncoder *)base)->file, err);
 }
 
-static void discard(Encoder *base)
+static void release(Encoder *base)
 {
-    if (!base)
-        return;
     TiffEncoder *const te = (TiffEncoder *)base;
     release_page(te);
     tiff_file_release(&te->file);
     for (unsigned i = 0; te->packers && i < te->n_threads; i++)
         tiff_packer_destroy(te->packers[i]);
     free(te->packers);
-    free(te);
 }
 
 static const char *const compressions[] = {"none", "deflate", "lzw",       "packbits",
@@ -338,10 +316,13 @@ static const char *const compressions[] = {"none", "deflate", "lzw",       "pack
 
 const EncodeFormat tiff_format = {
     .name = "tiff",
+    .title = "TIFF",
+    .has_nodata = true,
     .compressions = compressions,
-    .create = create,
+    .encoder_bytes = sizeof(TiffEncoder),
+    .init = init,
     .begin_page = begin_page,
     .write_rows = write_rows,
     .finish = finish,
-    .discard = discard,
+    .release = release,
 };

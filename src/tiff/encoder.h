@@ -3,7 +3,7 @@
 #ifndef IMGSTAT_TIFF_ENCODER_H
 #define IMGSTAT_TIFF_ENCODER_H
 
-#include "codec/encoder.h"
+#include "codec/table.h"
 #include "tiff/decoder.h"
 
 enum {
@@ -67,15 +67,18 @@ bool tiff_tags_have(const TiffTags *tags, uint16_t tag);
 ImgstatResult tiff_tags_finish(TiffFile *file, ImgstatError *err);
 void tiff_file_release(TiffFile *file);
 
-/* A TIFF structure inside a source: the file itself, or an EXIF block of a PNG. */
+/* A TIFF structure: a file, or EXIF data in memory. */
 typedef struct TiffTagSource {
-    const Source *source;
-    uint64_t base, bytes;
+    const Source *source;  /* or NULL: */
+    const uint8_t *memory; /* what it holds */
+    uint64_t bytes;
     bool big_endian, big;
     uint64_t first; /* offset of the first directory */
 } TiffTagSource;
 
-bool tiff_tag_source(const Source *source, uint64_t base, uint64_t bytes, TiffTagSource *out);
+/* Reads the header of a file, or of a structure in memory. Returns false if it is none. */
+bool tiff_tag_source(const Source *source, TiffTagSource *out);
+bool tiff_tag_memory(const uint8_t *memory, size_t bytes, TiffTagSource *out);
 /* Copies the fields of the directory at `offset` for which wanted() says so and which `to` does not
  * have; directories of EXIF and GPS data with them. What is damaged is left out with a warning. */
 ImgstatResult tiff_tags_copy(TiffFile *file, const TiffTagSource *from, uint64_t offset,
@@ -93,13 +96,16 @@ bool tiff_keeps_palette(const Decoder *like, const EncodePage *page);
 bool tiff_keeps_samples(const Decoder *like, const EncodePage *page);
 
 /* tiff/kept_tags.c: copies what still holds of the page that this one comes from. */
-ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, const Decoder *like,
+ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *like,
                                const EncodePage *page, Warnings *warnings, TiffTags *tags,
                                ImgstatError *err);
 
-/* tiff/metadata.c */
-ImgstatResult tiff_tags_from_png(TiffFile *file, const Decoder *like, const EncodePage *page,
-                                 Warnings *warnings, TiffTags *tags, ImgstatError *err);
+/* tiff/metadata.c: fields of what another format says that TIFF has a place for. */
+ImgstatResult tiff_metadata_write(TiffFile *file, const Metadata *metadata, Warnings *warnings,
+                                  TiffTags *tags, ImgstatError *err);
+/* The colours of a page of indices that comes from another format. */
+ImgstatResult tiff_palette_write(TiffFile *file, const Decoder *like, const EncodePage *page,
+                                 TiffTags *tags, ImgstatError *err);
 
 /* tiff/chunk_writer.c: one thread's means of making chunks. */
 typedef struct TiffPacker TiffPacker;

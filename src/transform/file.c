@@ -61,7 +61,7 @@ static ImgstatResult run_pages(const Pipeline *pipeline, TransformWorker *worker
         transfer_destroy(*made);
         *made = NULL;
     }
-    return encoder->format->finish(encoder, err);
+    return encoder_finish(encoder, err);
 }
 
 ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, ImgstatFile *file,
@@ -83,12 +83,11 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, Im
                                          mode_of(decoder->source), &output, err);
     if (res == IMGSTAT_OK) {
         output->cancel = &worker->cancel;
-        res = format->create(output, &how, &warnings, &encoder, err);
+        res = encoder_create(format, output, &how, &warnings, &encoder, err);
     }
     if (res == IMGSTAT_OK)
         res = run_pages(pipeline, worker, file, job, encoder, made, err);
-    if (encoder)
-        format->discard(encoder);
+    encoder_destroy(encoder);
     warnings_release(&warnings);
     if (res == IMGSTAT_OK)
         res = cancel_check(&worker->cancel, err);

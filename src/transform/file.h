@@ -3,7 +3,7 @@
 #ifndef IMGSTAT_TRANSFORM_FILE_H
 #define IMGSTAT_TRANSFORM_FILE_H
 
-#include "codec/encoder.h"
+#include "codec/table.h"
 #include "transform/reference.h"
 #include "transform/worker.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* image.c: the public calls that load, transform and save one image. */
-#include "codec/encoder.h"
+#include "codec/table.h"
 #include "transform/clahe_page.h"
 
 #include <stdlib.h>
@@ -260,15 +260,14 @@ ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const cha
     Encoder *encoder = NULL;
     ImgstatResult res = atomic_file_open(path, how->replace, 0666, &output, err);
     if (res == IMGSTAT_OK)
-        res = format->create(output, &encode, &warnings, &encoder, err);
+        res = encoder_create(format, output, &encode, &warnings, &encoder, err);
     if (res == IMGSTAT_OK)
-        res = format->begin_page(encoder, decoder, &page, err);
+        res = encoder_begin_page(encoder, decoder, &page, err);
     if (res == IMGSTAT_OK)
-        res = format->write_rows(encoder, image->host, image->pitch, image->height, err);
+        res = encoder_write_rows(encoder, image->host, image->pitch, image->height, err);
     if (res == IMGSTAT_OK)
-        res = format->finish(encoder, err);
-    if (encoder)
-        format->discard(encoder);
+        res = encoder_finish(encoder, err);
+    encoder_destroy(encoder);
     warnings_release(&warnings);
     if (res == IMGSTAT_OK)
         return atomic_file_commit(output, err);
