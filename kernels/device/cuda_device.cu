@@ -374,11 +374,6 @@ static void device_use_threads(Device *base, unsigned threads)
     thread_pool_use(((CudaDevice *)base)->pool, threads);
 }
 
-static uint64_t device_thread_bytes(ImgstatSample, uint16_t)
-{
-    return 0;
-}
-
 static void free_device(CudaBuffer *buffer)
 {
     if (buffer->memory)
@@ -504,37 +499,30 @@ static ImgstatResult device_open(int index, unsigned threads, Device **out, Imgs
 
 const DeviceOps cuda_device_ops = {
     .name = "cuda",
+    .fetches = false,
     .list = device_list,
     .open = device_open,
     .close = device_close,
     .describe = device_describe,
     .use_threads = device_use_threads,
-    .thread_bytes = device_thread_bytes,
     .alloc = device_alloc,
     .release = device_release,
     .host_alloc = device_host_alloc,
     .host_release = device_host_release,
     .upload = device_upload,
     .download = device_download,
-    .measure = cuda_measure,
-    .read = read_in_turn,
-    .count_digits = cuda_count_digits,
-    .count_range = cuda_count_range,
-    .gather = cuda_gather,
-    .sort_begin = cuda_sort_begin,
-    .sort_add = cuda_sort_add,
-    .sort_end = cuda_sort_end,
-    .central = cuda_central,
-    .scan = cuda_scan,
     .wait = device_wait,
-    .async_bytes = cuda_async_bytes,
-    .measure_async = cuda_measure_async,
-    .wait_stream = cuda_wait_stream,
+    .measure = cuda_measure,
+    .read = cuda_read,
+    .sort_begin = cuda_sort_begin,
+    .sort_end = cuda_sort_end,
     .apply = cuda_apply,
-    .measure_luma = cuda_measure_luma,
     .clahe_read = cuda_clahe_read,
     .clahe_finish = cuda_clahe_finish,
     .clahe_apply = cuda_clahe_apply,
+    .async_bytes = cuda_async_bytes,
+    .measure_async = cuda_measure_async,
+    .wait_async = cuda_wait_async,
     .transform_create = cuda_transform_create,
     .transform_destroy = cuda_transform_destroy,
     .transform_async = cuda_transform_async,
