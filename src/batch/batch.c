@@ -61,43 +61,44 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
     IMGSTAT_TRY(check(batch, job, n, err));
     if (n == 0)
         return IMGSTAT_OK;
-    Jobs jobs = {.batch = batch, .job = job, .n = n, .method = batch->method};
+    Jobs jobs = {.batch = batch,
+                 .job = job,
+                 .n = n,
+                 .share = thread_share(n, batch->threads, FILES_A_WORKER),
+                 .method = batch->method};
     jobs.cancel = (Cancel){.check = jobs_cancelled, .context = &jobs};
-    const ThreadShare share = thread_share(n, batch->threads, FILES_A_WORKER);
-    jobs.n_workers = share.workers;
-    jobs.threads = share.threads;
+    plan_memory(&jobs);
     fall_back_init(&jobs.fall_back, batch->device ? batch->device : "cpu", batch->fallen_back,
                    batch->context);
-    plan_memory(&jobs);
     pthread_mutex_init(&jobs.lock, NULL);
     TransformWorker worker = {0};
     Reference *reference = NULL;
-    Transfer *together = NULL;
-    ImgstatResult res = jobs_worker(&jobs, &worker, err);
+    Transfer *shared = NULL;
+    ImgstatResult res = jobs_open_worker(&jobs, &worker, err);
     fall_back_report(&jobs.fall_back);
     if (res == IMGSTAT_OK && batch->reference)
         res = reference_create(batch->reference, batch->reference_page, &jobs.open,
                                sort_bytes(jobs.pipeline.memory), &reference, err);
     jobs.pipeline.reference = reference;
     if (res == IMGSTAT_OK && batch->together) {
-        res = jobs_together(&jobs, &worker, err);
-        together = jobs.made;
+        res = jobs_share_transfer(&jobs, &worker, err);
+        shared = jobs.made;
         jobs.made = NULL;
         fall_back_report(&jobs.fall_back);
     }
     if (res == IMGSTAT_OK)
         res = jobs_run(&jobs, &worker, err);
     if (batch->made && (res == IMGSTAT_OK || res == IMGSTAT_ERR_CANCELLED)) {
-        *batch->made = together ? together : jobs.made;
-        jobs.made = together = NULL;
+        *batch->made = shared ? shared : jobs.made;
+        jobs.made = shared = NULL;
     }
-    transfer_destroy(together);
+    transfer_destroy(shared);
     transfer_destroy(jobs.made);
     reference_destroy(reference);
     worker_close(&worker);
     jobs_forget_failed(&jobs);
     pthread_mutex_destroy(&jobs.lock);
-    memory_budget_release(&jobs.budget);
     fall_back_release(&jobs.fall_back);
+    memory_budget_release(&jobs.budget);
     return res;
 }

@@ -58,7 +58,7 @@ static uint32_t read_stream(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t 
             return done;
         uint8_t *const place = to + done * pitch;
         uint8_t *const row = straight ? place : pd->unfiltered[1];
-        undo_png(raw[0], raw + 1, above, row, n, pd->pixel_bytes);
+        unfilter_row(raw[0], raw + 1, above, row, n, pd->pixel_bytes);
         if (wide && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
             swap_words(row, place, n, 2);
         else if (!straight && png_finish_row(pd, row, place, y + done, NULL) != IMGSTAT_OK)

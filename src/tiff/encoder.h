@@ -41,17 +41,17 @@ typedef struct TiffFile {
     uint64_t copied; /* bytes of payloads copied from inputs */
 } TiffFile;
 
-/* Samples of a page as they are written. A chunk is a strip or a tile. */
+/* Samples of a page as they are written. */
 typedef struct TiffShape {
     bool tiled;
-    uint16_t bits, format, samples, planes, per_chunk;
+    uint16_t bits, format, samples, planes, per_tile;
     uint16_t scale; /* 8-bit samples are multiplied by it */
     uint16_t compression, photometric, predictor;
     uint32_t fax_options; /* of CCITT T.4 */
     int level;            /* of the compression; -1: its default */
     bool fast;            /* as EncodeOptions has it */
-    uint32_t chunk_width, chunk_height, across, down;
-    size_t row_bytes; /* of one chunk's row */
+    uint32_t tile_width, tile_height, across, down;
+    size_t row_bytes; /* of one tile's row */
     bool swap;        /* the file's byte order is not the host's */
 } TiffShape;
 
@@ -107,24 +107,19 @@ ImgstatResult tiff_metadata_write(TiffFile *file, const Metadata *metadata, Warn
 ImgstatResult tiff_palette_write(TiffFile *file, const Decoder *like, const EncodePage *page,
                                  TiffTags *tags, ImgstatError *err);
 
-/* tiff/chunk_writer.c: one thread's means of making chunks. */
+/* tiff/tile_writer.c: one thread's means of making tiles. */
 typedef struct TiffPacker TiffPacker;
 TiffPacker *tiff_packer_create(const EncodeOptions *how);
 void tiff_packer_destroy(TiffPacker *packer); /* accepts NULL */
-/* A chunk as it is in the file; its memory serves one after the other. */
-typedef struct TiffPiece {
+/* A tile as it is in the file; its memory serves one after the other. */
+typedef struct TiffTileBytes {
     uint8_t *bytes;
     size_t n, room;
-} TiffPiece;
-/* Makes the chunk that holds `rows` rows from `from` on, pixels x.. of `plane`. pixels: of a row,
+} TiffTileBytes;
+/* Makes the tile that holds `rows` rows from `from` on, pixels x.. of `plane`. pixels: of a row,
  * from x to the image's end. On failure text says why. */
-bool tiff_pack_chunk(TiffPacker *packer, const TiffShape *shape, const EncodePage *page,
-                     const uint8_t *from, size_t pitch, uint32_t rows, uint32_t x, uint16_t plane,
-                     TiffPiece *piece, char text[256]);
-
-/* tiff/predictor_encode.c: whether a chunk's predictor is one of those here; and differences in
- * place of the samples of a row, both in host order. scratch: row_bytes, aligned as the row is. */
-bool tiff_can_predict(const TiffShape *shape);
-void tiff_predict_row(const TiffShape *shape, uint8_t *row, uint8_t *scratch);
+bool tiff_tile_encode(TiffPacker *packer, const TiffShape *shape, const EncodePage *page,
+                      const uint8_t *from, size_t pitch, uint32_t rows, uint32_t x, uint16_t plane,
+                      TiffTileBytes *out, char text[256]);
 
 #endif

@@ -338,7 +338,8 @@ def test_jobs(program, folder):
             digest = hashlib.sha256()
             for path in sorted(out.iterdir()):
                 digest.update(path.name.encode() + path.read_bytes())
-            seen.add((digest.hexdigest(), done.stderr, done.returncode, len(list(out.iterdir()))))
+            sentences = done.stderr.replace(str(out).encode(), b"OUT")
+            seen.add((digest.hexdigest(), sentences, done.returncode, len(list(out.iterdir()))))
         check(len(seen) == 1 and min(seen)[3] > 20, f"{words}: 1, 2 and 7 threads give the same bytes and sentences")
 
 

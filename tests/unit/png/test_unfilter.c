@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_unfilter.c: PNG's filters and TIFF's predictors undone, against loops written from their
  * definitions: every filter, pixel size and many lengths, with guard bytes around the rows. */
+#include "codec/running_sum.h"
 #include "png/unfilter.h"
 #include "support.h"
+#include "tiff/predictor.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -81,7 +83,7 @@ Test(undo, png_filters)
                     fill(from, n, kind);
                     fill(above, n, kind ^ (n & 1));
                     naive_png(filter, from, above, want, n, pixels[p]);
-                    undo_png(filter, from, above, got + GUARD, n, pixels[p]);
+                    unfilter_row(filter, from, above, got + GUARD, n, pixels[p]);
                     cr_assert_arr_eq(got + GUARD, want, n, "filter %u, %zu bytes a pixel, %zu",
                                      filter, pixels[p], n);
                     check_guards(got, n);
@@ -118,8 +120,8 @@ static uint64_t word(const uint8_t *at, size_t bytes)
 
 Test(undo, running_sums)
 {
-    static void (*const undo[])(uint8_t *, size_t, size_t) = {undo_sub8, undo_sub16, undo_sub32,
-                                                              undo_sub64};
+    static void (*const undo[])(uint8_t *, size_t, size_t) = {running_sum8, running_sum16,
+                                                              running_sum32, running_sum64};
     size_t cases = 0;
     for (size_t u = 0; u < 4; u++) {
         const size_t bytes = (size_t)1 << u;
@@ -163,7 +165,7 @@ Test(undo, floats)
                             (uint8_t)(word(want + w * bytes, bytes) >> 8 * (bytes - 1 - b));
                 for (size_t i = n; i-- > step;)
                     coded[i] = (uint8_t)(coded[i] - coded[i - step]);
-                undo_float(coded, n, bytes, step, scratch);
+                tiff_predictor_join_floats(coded, n, bytes, step, scratch);
                 cr_assert_arr_eq(coded, want, n, "%zu bytes, step %zu, %zu words", bytes, step,
                                  words);
             }

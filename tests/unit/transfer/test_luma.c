@@ -7,6 +7,7 @@
 #include "support.h"
 
 #include <criterion/criterion.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -140,4 +141,49 @@ Test(luma, words_that_err_change_nothing)
     }
     printf("%zu quotients of 16 bits near a tie\n", settled);
     cr_assert(settled > 10000);
+}
+
+/* Colours of 64-bit floats, of both signs and of one, against the formula in longer numbers: the
+ * bound of docs/transforms.md. */
+Test(luma, accuracy_of_doubles)
+{
+    if (LDBL_MANT_DIG < 64)
+        cr_skip_test("long double is not longer than double");
+    enum { COLOURS = 300000 };
+    uint64_t seed = 3;
+    long double worst = 0; /* of the bound */
+    size_t n = 0;
+    for (size_t i = 0; i < COLOURS; i++) {
+        double from[3], out[3];
+        for (int c = 0; c < 3; c++)
+            from[c] = (double)(int64_t)splitmix64(&seed) * (i % 2 ? 0x1p-62 : 0x1p-40);
+        if (i % 3 == 0)
+            for (int c = 0; c < 3; c++)
+                from[c] = fabs(from[c]);
+        const double to = (double)(int64_t)splitmix64(&seed) * 0x1p-62;
+        const double top = (double)(splitmix64(&seed) >> 1) * 0x1p-61;
+        const long double weight[3] = {LUMA_RED, LUMA_GREEN, LUMA_BLUE};
+        long double luma = 0, size = 0, largest = from[0];
+        for (int c = 0; c < 3; c++) {
+            luma += weight[c] * from[c] / 65536;
+            size += weight[c] * fabsl(from[c]) / 65536;
+            largest = from[c] > largest ? from[c] : largest;
+        }
+        if (!(luma > size / 1048576))
+            continue; /* the sign of its luma may be that of a rounding */
+        luma_scale_value(from, 0.0, to, top, 0.0, out);
+        long double factor = to / luma;
+        if (factor * largest > top)
+            factor = top / largest;
+        for (int c = 0; c < 3; c++) {
+            const long double exact = factor * from[c];
+            const long double bound = fabsl(exact) * (size / luma) * 0x1p-50L;
+            const long double off = fabsl((long double)out[c] - exact);
+            worst = bound > 0 && off / bound > worst ? off / bound : worst;
+            n++;
+        }
+    }
+    printf("%zu components, at most %.2Lf of the bound\n", n, worst);
+    cr_assert(n > COLOURS);
+    cr_assert(worst <= 1);
 }

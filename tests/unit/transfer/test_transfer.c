@@ -5,7 +5,9 @@
 #include "support.h"
 
 #include <criterion/criterion.h>
+#include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -730,4 +732,53 @@ Test(transfer, colours_of_signed_samples_are_those_of_unsigned_ones)
             imgstat_image_release(&image[s]);
         }
     }
+}
+
+static void check_accuracy(const MapRange *to, uint64_t key, long double exact, long double *worst)
+{
+    exact = exact < to->lo ? (long double)to->lo : exact > to->hi ? (long double)to->hi : exact;
+    const long double larger = fabs(to->lo) > fabs(to->hi) ? fabs(to->lo) : fabs(to->hi);
+    const long double off = fabsl((long double)map_value(IMGSTAT_F64, key) - exact);
+    const long double share = off / (larger * 0x1p-49L);
+    *worst = share > *worst ? share : *worst;
+}
+
+/* 64-bit floats against the formulas in longer numbers: the bound of docs/transforms.md. */
+Test(transfer, accuracy_of_doubles)
+{
+    if (LDBL_MANT_DIG < 64)
+        cr_skip_test("long double is not longer than double");
+    enum { CASES = 200000 };
+    uint64_t seed = 11;
+    long double worst = 0;
+    for (int i = 0; i < CASES; i++) {
+        double x[5];
+        for (int k = 0; k < 5; k++)
+            x[k] = (double)(int64_t)splitmix64(&seed) * (k < 2 ? 0x1p-62 : 0x1p-50);
+        const bool swapped = x[0] > x[1];
+        MapRange to = {.sample = IMGSTAT_F64, .lo = x[swapped], .hi = x[!swapped]};
+        to.lo_key = map_key(IMGSTAT_F64, to.lo);
+        to.hi_key = map_key(IMGSTAT_F64, to.hi);
+        const long double span = (long double)to.hi - to.lo;
+        /* a stretch */
+        const double black = fmin(x[2], x[3]), white = fmax(x[2], x[3]);
+        const long double t = ((long double)x[4] - black) / ((long double)white - black);
+        check_accuracy(&to,
+                       range_affine(&to, IMGSTAT_F64, map_key(IMGSTAT_F64, black),
+                                    map_key(IMGSTAT_F64, white), map_key(IMGSTAT_F64, x[4])),
+                       to.lo + t * span, &worst);
+        /* counts */
+        const uint64_t n = 1 + splitmix64(&seed) % 10000000, count = splitmix64(&seed) % (n + 1);
+        check_accuracy(&to, range_ratio(&to, count, n),
+                       to.lo + span * (long double)count / (long double)n, &worst);
+        /* the line between two knots, whose outputs are as they are */
+        const MapKnot knots[2] = {
+            {.key = map_key(IMGSTAT_F64, black), .before = to.lo_key, .at = to.lo_key},
+            {.key = map_key(IMGSTAT_F64, white), .before = to.hi_key, .at = to.hi_key}};
+        const Map map = {
+            .kind = MAP_KNOTS, .from = IMGSTAT_F64, .to = to, .knots = knots, .n_knots = 2};
+        check_accuracy(&to, map_sample(&map, map_key(IMGSTAT_F64, x[4])), to.lo + t * span, &worst);
+    }
+    printf("%d outputs, at most %.2Lf of the bound\n", 3 * CASES, worst);
+    cr_assert(worst <= 1);
 }
