@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_read_plane.c: TIFF pages whose planes are measured one by one give the record of their
+/* test_page_reads.c: TIFF pages whose planes are measured one by one give the record of their
  * pixels.
  */
 #include "base/sample.h"
