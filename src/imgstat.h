@@ -31,7 +31,11 @@ extern "C" {
  * Pointers are not NULL but for `err` and where a comment allows it: a function that can fail
  * answers NULL with IMGSTAT_ERR_ARG, the others need their arguments. What a function makes goes to
  * *out, which is NULL (an empty image) after a failure, and is the caller's, who ends it by the
- * destroy, close or release of its type. Texts that are returned are never the caller's. */
+ * destroy, close or release of its type. Texts that are returned are never the caller's.
+ *
+ * The environment is read in three places: IMGSTAT_CPU and IMGSTAT_CUDA_MODULE when a device is
+ * opened, IMGSTAT_DECODE when a file is opened, and TMPDIR when a pipe is copied or an output
+ * cannot be renamed onto. Programs that change it do so before they use the library. */
 
 typedef enum ImgstatResult {
     IMGSTAT_OK = 0,
@@ -58,7 +62,7 @@ IMGSTAT_API const char *imgstat_result_name(ImgstatResult code);
  * file is measured the call may come from another thread; never two at once for one file. */
 typedef void (*ImgstatWarn)(void *context, const char *sentence);
 
-IMGSTAT_API const char *imgstat_version(void); /* "1.2.3" */
+IMGSTAT_API const char *imgstat_version(void);   /* "1.2.3" */
 IMGSTAT_API const char *imgstat_libraries(void); /* "libpng 1.6.39, libtiff 4.5.0, ..." */
 /* "cpu", or "cpu, cuda" if the module of the CUDA device is found where imgstat_device_open looks
  * for it. Nothing is opened. */
@@ -521,6 +525,10 @@ typedef struct ImgstatWrite {
     int level;    /* of the compression, 0 to 22; what it cannot reach is its highest */
     bool fast;    /* larger files where pixels repeat, written faster */
     bool replace; /* an existing file may be replaced; it stays whole until the new one is */
+    /* Receives what an output lacks of its input, of imgstat_image_save only: a batch reports it
+     * with the job. NULL: nobody does. */
+    ImgstatWarn warn;
+    void *warn_context;
 } ImgstatWrite;
 
 /* Reads one page, counted from 0, into memory. how and info may be NULL. */
