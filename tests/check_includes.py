@@ -32,7 +32,6 @@ KNOWN = {  # to be removed
     "src/transfer/clahe.c -> cpu/clahe_map16.h",
     "src/transfer/clahe.c -> cpu/clahe_rows.h",
     "src/transform/palette.c -> cpu/map_rows.h",
-    "src/transform/transfer_source.c -> cpu/map_rows.h",
 }
 
 
