@@ -9,12 +9,15 @@
 
 enum { PNG_FILTERS = 5 };
 
-/* Rows of n bytes, pixels of step <= n bytes. above: the row above, zeros for none. */
+/* Loops for rows of n bytes whose pixels have step <= n bytes. above: the row above, zeros for
+ * none. */
 typedef struct PngFilters {
-    /* The sum of the magnitudes of all bytes, as signed numbers, under each filter: small where
-     * deflate will find little. */
+    /* Computes for each filter the sum of the magnitudes of all bytes, as signed numbers. It is
+     * small where deflate will find little. */
     void (*costs)(const uint8_t *row, const uint8_t *above, size_t n, size_t step,
                   uint64_t cost[PNG_FILTERS]);
+
+    /* Filters a row. */
     void (*apply)(unsigned filter, const uint8_t *row, const uint8_t *above, size_t n, size_t step,
                   uint8_t *to);
 } PngFilters;
@@ -24,10 +27,11 @@ extern const PngFilters png_filters_portable;
 extern const PngFilters png_filters_avx2;
 #endif
 
-const PngFilters *png_filters(void); /* for this processor */
+/* Returns the loops for this processor. */
+const PngFilters *png_filters(void);
 
-/* One row of `bytes` bytes to 1 + bytes at `to`. pixel_bytes: distance to the pixel on the left, at
- * least 1. choose: the filter of least cost; else none. */
+/* Filters a row of `bytes` bytes to 1 + bytes at `to`. pixel_bytes: distance to the pixel on the
+ * left, at least 1. choose: take the filter of least cost, else none. */
 void png_filter_row(const PngFilters *filters, const uint8_t *row, const uint8_t *above,
                     size_t bytes, unsigned pixel_bytes, bool choose, uint8_t *to);
 
