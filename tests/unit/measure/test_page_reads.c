@@ -227,6 +227,8 @@ Test(planes, larger_pages)
     const ImgstatMeasure how = measure_everything();
     size_t n = 0;
     for (unsigned way = 0; way < 18; way++) {
+        if (!is_run(way % 3 + way / 3, 3)) /* a type for each codec and layout */
+            continue;
         const Type *const type = &types[way % 3 == 0 ? 1 : way % 3 == 1 ? 3 : 9];
         const Shape shape = {.width = 1201,
                              .height = 1003,
