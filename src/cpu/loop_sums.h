@@ -254,26 +254,30 @@ FORCE_INLINE bool piece_f64(const MemF64 *x, size_t n, unsigned channels, bool h
     return true;
 }
 
-/* Vectors of 256 bits: of f64, half as fast again on Zen 4 as those of 512. */
+/* Vectors of 256 bits: half as fast again on Zen 4 as those of 512. */
 #if defined(__AVX512F__) && !defined(__clang__)
 __attribute__((target("prefer-vector-width=256")))
 #endif
 static bool
-piece(ImgstatSample sample, const void *x, size_t n, unsigned channels, const uint64_t *nodata,
-      LoopPiece *out)
+piece_any_f64(const MemF64 *x, size_t n, unsigned channels, const uint64_t *nodata, LoopPiece *out)
 {
-    if (sample == IMGSTAT_F32) {
-        const uint32_t raw = nodata ? (uint32_t)sample_raw(sample, *nodata) : 0;
-        float v;
-        memcpy(&v, &raw, sizeof v);
-        return nodata && *nodata <= UINT32_MAX ? piece_f32(x, n, channels, true, v, out)
-                                               : piece_f32(x, n, channels, false, 0, out);
-    }
-    const uint64_t raw = nodata ? sample_raw(sample, *nodata) : 0;
+    const uint64_t raw = nodata ? sample_raw(IMGSTAT_F64, *nodata) : 0;
     double v;
     memcpy(&v, &raw, sizeof v);
     return nodata ? piece_f64(x, n, channels, true, v, out)
                   : piece_f64(x, n, channels, false, 0, out);
+}
+
+static bool piece(ImgstatSample sample, const void *x, size_t n, unsigned channels,
+                  const uint64_t *nodata, LoopPiece *out)
+{
+    if (sample == IMGSTAT_F64)
+        return piece_any_f64(x, n, channels, nodata, out);
+    const uint32_t raw = nodata ? (uint32_t)sample_raw(sample, *nodata) : 0;
+    float v;
+    memcpy(&v, &raw, sizeof v);
+    return nodata && *nodata <= UINT32_MAX ? piece_f32(x, n, channels, true, v, out)
+                                           : piece_f32(x, n, channels, false, 0, out);
 }
 
 FORCE_INLINE void leading32(ImgstatSample sample, const Mem32 *x, size_t n, uint16_t *out)
