@@ -19,6 +19,10 @@ extern "C" {
 #define IMGSTAT_MUST_CHECK
 #endif
 
+#define IMGSTAT_VERSION_MAJOR 0
+#define IMGSTAT_VERSION_MINOR 1
+#define IMGSTAT_VERSION_PATCH 0
+
 /* ---- Results -----------------------------------------------------------------------------
  * Every fallible function returns a code for programs and, where err is not NULL, one sentence
  * for people that names the file and the cause. The library never prints, exits, installs
@@ -55,8 +59,9 @@ IMGSTAT_API const char *imgstat_result_name(ImgstatResult code);
 typedef void (*ImgstatWarn)(void *context, const char *sentence);
 
 IMGSTAT_API const char *imgstat_version(void); /* "1.2.3" */
-/* "libpng 1.6.39, libtiff 4.5.0, ..." and "cpu, cuda": what this build holds. */
-IMGSTAT_API const char *imgstat_libraries(void);
+IMGSTAT_API const char *imgstat_libraries(void); /* "libpng 1.6.39, libtiff 4.5.0, ..." */
+/* "cpu", or "cpu, cuda" if the module of the CUDA device is found where imgstat_device_open looks
+ * for it. Nothing is opened. */
 IMGSTAT_API const char *imgstat_devices_built(void);
 
 /* ---- For programs of their own ------------------------------------------------------------ */
@@ -116,7 +121,13 @@ typedef struct ImgstatDeviceInfo {
  * an unknown name is an error that lists the valid ones. threads: CPU threads to use, 0 for as
  * many as the process may run on. The device outlives every image and record made on it. Calls
  * leave a thread the CUDA device that was current in it; memory that is freed stays in the GPU's
- * default pool. */
+ * default pool.
+ *
+ * "cuda" opens a module, libimgstat-cuda.so: the file that the environment variable
+ * IMGSTAT_CUDA_MODULE names, or else the first that exists of those in the folder of the library or
+ * program that contains imgstat, in its subfolder imgstat, and in the folder LIBDIR/imgstat of the
+ * installation. A module that is missing, or of another version, is IMGSTAT_ERR_DEVICE, with
+ * "no CUDA device: ". No other device opens it. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_device_open(const char *name, unsigned threads,
                                                                  ImgstatDevice **out,
                                                                  ImgstatError *err);

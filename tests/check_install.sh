@@ -51,16 +51,85 @@ foreign=$(nm -D --defined-only "$lib/libimgstat.so" | awk '{ print $3 }' |
     grep -vE '^(imgstat_.*|__bss_start|_edata|_end)$' || true)
 [ -z "$foreign" ] || fail "exported, and no imgstat_*: $foreign"
 exported=$(nm -D --defined-only "$lib/libimgstat.so" | grep -c ' T imgstat_')
-declared=$(grep -o 'imgstat_[a-z_]*(' "$prefix/include/imgstat.h" | sort -u | wc -l)
+declared=$(grep -o 'imgstat_[a-z0-9_]*(' "$prefix/include/imgstat.h" | sort -u | wc -l)
 [ "$exported" -eq "$declared" ] || {
-    grep -o 'imgstat_[a-z_]*(' "$prefix/include/imgstat.h" | tr -d '(' | sort -u >"$work/declared"
+    grep -o 'imgstat_[a-z0-9_]*(' "$prefix/include/imgstat.h" | tr -d '(' | sort -u >"$work/declared"
     nm -D --defined-only "$lib/libimgstat.so" | awk '{ print $3 }' | sort -u | diff "$work/declared" - || true
     fail "$exported functions exported, $declared declared"
 }
 pass "$exported functions exported, all of them declared"
 
 "$prefix/bin/imgstat" --version >/dev/null || fail "imgstat --version"
-pass "the program runs"
+ldd "$prefix/bin/imgstat" | grep -q "$prefix/.*libimgstat" || fail "the program does not load the library beside it"
+pass "the program runs with the library of its own prefix"
+for document in LICENSE README.md CHANGELOG.md docs/building.md docs/examples/normalize_files.c; do
+    [ -s "$prefix/share/doc/imgstat/$document" ] || fail "$document is not installed"
+done
+man=$(sed -n 's/^\.TH //p' "$prefix/share/man/man1/imgstat.1")
+case $man in
+'IMGSTAT 1 "20'[0-9][0-9]-[0-9][0-9]-[0-9][0-9]'" "imgstat '[0-9]*) pass "licence, documents, a dated man page" ;;
+*) fail "the man page starts with '$man'" ;;
+esac
+
+# ---- How large ----------------------------------------------------------------------------------
+
+# Without symbols, as packages are: the static library is the copy that only --component development holds.
+cmake --install "$build" --prefix "$work/strip" --strip >/dev/null
+rm "$(find "$work/strip" -name libimgstat.a)"
+kib=$(du -sk "$work/strip" | awk '{ print $1 }')
+most=4096
+[ -z "$(find "$work/strip" -name 'libimgstat-cuda.so')" ] || most=20480
+[ "$kib" -le "$most" ] || fail "$kib KiB are installed, and $most are allowed"
+pass "$kib of at most $most KiB installed"
+
+# ---- The CUDA module ----------------------------------------------------------------------------
+
+# absent WHAT REASON: whether `devices`, with the environment that it is called in, gives that reason.
+absent() {
+    "$prefix/bin/imgstat" devices >"$work/devices" || fail "imgstat devices"
+    grep -q "^cuda  *absent: $2\$" "$work/devices" || {
+        cat "$work/devices"
+        fail "the module $1"
+    }
+    pass "the module $1"
+}
+module=$lib/imgstat/libimgstat-cuda.so
+unset IMGSTAT_CUDA_MODULE
+if [ -e "$module" ]; then
+    exported=$(nm -D --defined-only "$module" | awk '{ print $3 }')
+    [ "$exported" = imgstat_device_module ] || fail "the module exports '$exported'"
+    pass "the module exports one function"
+    "$prefix/bin/imgstat" --version | grep -q '^built for: cpu, cuda$' || fail "the moved module is not found"
+    ! "$prefix/bin/imgstat" devices | grep -q 'was not found' || fail "the moved module is not found"
+    ! LD_DEBUG=files "$prefix/bin/imgstat" "$tests/../testdata/photo.tif" 2>&1 | grep -q libimgstat-cuda ||
+        fail "the module is opened for the CPU"
+    pass "the moved module is found, and left alone by the CPU"
+    mv "$module" "$work/module.so"
+    "$prefix/bin/imgstat" --version | grep -q '^built for: cpu$' || fail "a module that is gone is listed"
+    IMGSTAT_CUDA_MODULE=$work/module.so "$prefix/bin/imgstat" --version | grep -q '^built for: cpu, cuda$' ||
+        fail "IMGSTAT_CUDA_MODULE"
+    pass "IMGSTAT_CUDA_MODULE names the module"
+fi
+absent "is not there" "libimgstat-cuda.so was not found"
+IMGSTAT_CUDA_MODULE=/nowhere/module.so
+export IMGSTAT_CUDA_MODULE
+absent "is not where IMGSTAT_CUDA_MODULE says" "/nowhere/module.so was not found"
+IMGSTAT_CUDA_MODULE=$lib/libimgstat.so
+absent "is another library" "$lib/libimgstat.so is no module of imgstat"
+cat >"$work/old.c" <<'OLD'
+#include <stdint.h>
+static const struct { uint32_t interface; const char *version; } module = {1, "0.0.1"};
+const void *imgstat_device_module(void);
+const void *imgstat_device_module(void) { return &module; }
+OLD
+"$cc" -shared -fPIC "$work/old.c" -o "$work/old.so"
+IMGSTAT_CUDA_MODULE=$work/old.so
+version=$("$prefix/bin/imgstat" --version | awk 'NR == 1 { print $2 }')
+absent "is older" "$work/old.so is of version 0.0.1, this library needs $version"
+sed "s/0\.0\.1/$version/" "$work/old.c" >"$work/build.c"
+"$cc" -shared -fPIC "$work/build.c" -o "$work/old.so"
+absent "is of another build" "$work/old.so is of another build of version $version"
+unset IMGSTAT_CUDA_MODULE
 
 # ---- pkg-config ---------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* copy_image: reads every page of an image and writes it again, samples unchanged. What
  * tests/roundtrip_corpus.py compares. */
-#include "codec/encoder.h"
+#include "codec/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static ImgstatResult copy_rows(ImgstatFile *file, Encoder *encoder, ImagePro *ba
             band->height = height - y;
         res = imgstat_file_read(file, band, err);
         if (res == IMGSTAT_OK)
-            res = encoder->format->write_rows(encoder, band->host, band->pitch, band->height, err);
+            res = encoder_write_rows(encoder, band->host, band->pitch, band->height, err);
     }
     return res;
 }
@@ -50,7 +50,7 @@ static ImgstatResult copy_page(ImgstatFile *file, uint32_t number, const Options
                             .bits = page.bits,
                             .alpha = page.alpha};
     const uint32_t rows = options->rows < page.height ? options->rows : page.height;
-    res = encoder->format->begin_page(encoder, file->decoder, &out, err);
+    res = encoder_begin_page(encoder, file->decoder, &out, err);
     if (res == IMGSTAT_OK)
         res = imgstat_image_create(page.width, rows, page.channels, page.sample, page.bits, &band,
                                    err);
@@ -71,13 +71,13 @@ static ImgstatResult copy(ImgstatFile *file, const char *to, Options *options, I
     if (res == IMGSTAT_OK)
         res = atomic_file_open(to, true, 0666, &output, err);
     if (res == IMGSTAT_OK)
-        res = format->create(output, &options->how, &warnings, &encoder, err);
+        res = encoder_create(format, output, &options->how, &warnings, &encoder, err);
     const uint32_t pages = options->first_page ? 1 : imgstat_file_pages(file);
     for (uint32_t i = 0; i < pages && res == IMGSTAT_OK; i++)
         res = copy_page(file, i, options, encoder, err);
     if (res == IMGSTAT_OK)
-        res = format->finish(encoder, err);
-    format->discard(encoder);
+        res = encoder_finish(encoder, err);
+    encoder_destroy(encoder);
     if (res == IMGSTAT_OK)
         res = atomic_file_commit(output, err);
     else

@@ -58,7 +58,7 @@ do_build() {
     command -v ninja >/dev/null && generator='-G Ninja'
     # shellcheck disable=SC2086 # a list of options
     step configure cmake -S . -B "$build" $generator -DCMAKE_BUILD_TYPE=Release -DIMGSTAT_CUDA=ON -DIMGSTAT_TESTS=ON \
-        -DIMGSTAT_WERROR="${IMGSTAT_WERROR:-OFF}" -DCMAKE_CUDA_ARCHITECTURES="${architecture:-90}" &&
+        -DIMGSTAT_BENCH=ON -DIMGSTAT_WERROR="${IMGSTAT_WERROR:-OFF}" -DCMAKE_CUDA_ARCHITECTURES="${architecture:-90}" &&
         step build cmake --build "$build" --parallel "$jobs"
 }
 

@@ -72,7 +72,7 @@ install_missing() {
         echo "Missing, and this is no Debian or Ubuntu: please install what these packages bring:$missing_required" >&2
         return 1
     fi
-    echo "Installing:$missing_required$missing_optional"
+    echo "Installing with apt-get:$missing_required$missing_optional"
     as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq || echo "apt-get update failed; trying all the same" >&2
     # shellcheck disable=SC2086 # lists of words
     if [ -n "$missing_required" ]; then

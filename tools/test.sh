@@ -13,7 +13,21 @@ set_up "$build_needs$test_needs"
 jobs=$(nproc)
 status=0
 closing=$(mktemp)
-trap 'rm -f "$closing" "$closing.log"' EXIT
+trap 'rm -f "$closing" "$closing.log" "$closing.counts"' EXIT
+: >"$closing.counts"
+
+# count_tests LOG: how many tests of a ctest run ran, of how many, and what the others lack.
+count_tests() {
+    awk '/tests failed out of/ { all = $NF }
+        /\(Skipped\)/ { skipped++; names = names " " $3; gpu += $3 ~ /^gpu_/; corpus += $3 ~ /corpus/ }
+        END {
+            printf "%d of %d tests ran, %d skipped", all - skipped, all, skipped
+            if (gpu) printf "; %d need a GPU", gpu
+            if (corpus) printf "; %d need the corpus (IMGSTAT_CORPUS)", corpus
+            if (skipped > gpu + corpus) printf "; all:%s", names
+            print ""
+        }' "$1"
+}
 
 # run_preset NAME CUDA: configures, builds, tests; keeps the closing lines of ctest for the end.
 run_preset() {
@@ -26,6 +40,7 @@ run_preset() {
     [ ! -e "$closing.failed" ] || tested=1
     rm -f "$closing.failed"
     { echo "== $1" && sed -n '/tests passed/,$p' "$closing.log"; } >>"$closing"
+    { printf '== %s: ' "$1" && count_tests "$closing.log"; } >>"$closing.counts"
     return $tested
 }
 
@@ -38,5 +53,5 @@ for preset in release asan; do
     fi
 done
 echo
-cat "$closing"
+cat "$closing" "$closing.counts"
 exit $status

@@ -5,7 +5,7 @@
 #include "clahe/clahe.cuh"
 
 extern "C" {
-#include "cpu/map_rows.h"
+#include "transfer/transfer.h"
 }
 
 #include <stdlib.h>

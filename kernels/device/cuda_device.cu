@@ -17,12 +17,12 @@ static ImgstatResult no_driver(ImgstatError *err)
     if (cudaDriverGetVersion(&version) != cudaSuccess)
         (void)cudaGetLastError();
     if (version == 0)
-        return error_set(err, IMGSTAT_ERR_DEVICE, "cuda: no NVIDIA driver is installed");
-    return error_set(err, IMGSTAT_ERR_DEVICE,
-                     "cuda: the NVIDIA driver is too old: it supports CUDA %d.%d, and this build "
-                     "needs %d.%d",
-                     version / 1000, version % 1000 / 10, CUDART_VERSION / 1000,
-                     CUDART_VERSION % 1000 / 10);
+        return error_set(err, IMGSTAT_ERR_DEVICE, "no CUDA device: no NVIDIA driver is installed");
+    return error_set(
+        err, IMGSTAT_ERR_DEVICE,
+        "no CUDA device: the NVIDIA driver is too old: it supports CUDA %d.%d, and this "
+        "build needs %d.%d",
+        version / 1000, version % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
 }
 
 ImgstatResult cuda_failed(CudaDevice *device, cudaError_t status, const char *call,
@@ -36,7 +36,7 @@ ImgstatResult cuda_failed(CudaDevice *device, cudaError_t status, const char *ca
     case cudaErrorInsufficientDriver:
         return no_driver(err);
     case cudaErrorNoDevice:
-        return error_set(err, IMGSTAT_ERR_DEVICE, "cuda: no NVIDIA GPU was found");
+        return error_set(err, IMGSTAT_ERR_DEVICE, "no CUDA device: no NVIDIA GPU was found");
     case cudaErrorNoKernelImageForDevice:
         return error_set(err, IMGSTAT_ERR_DEVICE,
                          "cuda:%d: this build has no code for the GPU's architecture", index);

@@ -14,6 +14,8 @@ extern "C" {
 #include "device/device.h"
 }
 
+extern "C" const DeviceOps cuda_device_ops;
+
 /* Memory that grows and is kept: on the device, or pinned on the host. */
 typedef struct CudaBuffer {
     void *memory;

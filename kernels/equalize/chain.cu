@@ -229,11 +229,6 @@ void cuda_transform_destroy(DeviceTransform *t)
     free(t);
 }
 
-ImgstatSample cuda_transform_output(const DeviceTransform *t)
-{
-    return (ImgstatSample)t->transfer.to;
-}
-
 static ImgstatResult check_images(const DeviceTransform *t, const ImagePro *from,
                                   const ImagePro *to, ImgstatError *err)
 {

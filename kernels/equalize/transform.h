@@ -15,8 +15,6 @@ ImgstatResult cuda_transform_create(Device *device, const ImgstatMethod *method,
                                     const TransferShape *shape, uint64_t pixels,
                                     DeviceTransform **out, ImgstatError *err);
 void cuda_transform_destroy(DeviceTransform *transform); /* accepts NULL */
-/* The sample type that it makes. */
-ImgstatSample cuda_transform_output(const DeviceTransform *transform);
 ImgstatResult cuda_transform_async(DeviceTransform *transform, void *stream, const ImagePro *from,
                                    ImagePro *to, ImgstatError *err);
 

@@ -5,30 +5,12 @@
 #include "transform/memory_estimate.h"
 
 #include <stdlib.h>
-#include <sys/resource.h>
 
 enum {
-    WORKERS_MAX = 256,
     FILES_A_WORKER = 6, /* descriptors: input, output, a second decoder; a reserve */
-    FILES_OTHER = 16,
     DEFAULT_MEMORY = 1 << 30,
     LEAST_MEMORY = 32 << 20
 };
-
-static void plan_workers(Jobs *jobs)
-{
-    const unsigned total = jobs->batch->threads ? jobs->batch->threads : thread_pool_processors();
-    size_t workers = jobs->n < total ? jobs->n : total;
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY) {
-        const uint64_t room = files.rlim_cur > FILES_OTHER ? files.rlim_cur - FILES_OTHER : 0;
-        if (workers > room / FILES_A_WORKER)
-            workers = room / FILES_A_WORKER;
-    }
-    workers = workers > WORKERS_MAX ? WORKERS_MAX : workers ? workers : 1;
-    jobs->n_workers = (unsigned)workers;
-    jobs->threads = total / jobs->n_workers ? total / jobs->n_workers : 1;
-}
 
 static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, size_t n,
                            ImgstatError *err)
@@ -79,43 +61,44 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
     IMGSTAT_TRY(check(batch, job, n, err));
     if (n == 0)
         return IMGSTAT_OK;
-    Jobs jobs = {.batch = batch, .job = job, .n = n, .method = batch->method};
+    Jobs jobs = {.batch = batch,
+                 .job = job,
+                 .n = n,
+                 .share = thread_share(n, batch->threads, FILES_A_WORKER),
+                 .method = batch->method};
     jobs.cancel = (Cancel){.check = jobs_cancelled, .context = &jobs};
-    plan_workers(&jobs);
     plan_memory(&jobs);
+    fall_back_init(&jobs.fall_back, batch->device ? batch->device : "cpu", batch->fallen_back,
+                   batch->context);
     pthread_mutex_init(&jobs.lock, NULL);
-    pthread_cond_init(&jobs.arrived, NULL);
-    pthread_cond_init(&jobs.room, NULL);
     TransformWorker worker = {0};
     Reference *reference = NULL;
-    Transfer *together = NULL;
-    ImgstatResult res = jobs_worker(&jobs, &worker, err);
-    jobs_tell_fallen(&jobs);
+    Transfer *shared = NULL;
+    ImgstatResult res = jobs_open_worker(&jobs, &worker, err);
+    fall_back_report(&jobs.fall_back);
     if (res == IMGSTAT_OK && batch->reference)
         res = reference_create(batch->reference, batch->reference_page, &jobs.open,
                                sort_bytes(jobs.pipeline.memory), &reference, err);
     jobs.pipeline.reference = reference;
     if (res == IMGSTAT_OK && batch->together) {
-        res = jobs_together(&jobs, &worker, err);
-        together = jobs.made;
+        res = jobs_share_transfer(&jobs, &worker, err);
+        shared = jobs.made;
         jobs.made = NULL;
-        jobs_tell_fallen(&jobs);
+        fall_back_report(&jobs.fall_back);
     }
     if (res == IMGSTAT_OK)
         res = jobs_run(&jobs, &worker, err);
     if (batch->made && (res == IMGSTAT_OK || res == IMGSTAT_ERR_CANCELLED)) {
-        *batch->made = together ? together : jobs.made;
-        jobs.made = together = NULL;
+        *batch->made = shared ? shared : jobs.made;
+        jobs.made = shared = NULL;
     }
-    transfer_destroy(together);
+    transfer_destroy(shared);
     transfer_destroy(jobs.made);
     reference_destroy(reference);
     worker_close(&worker);
     jobs_forget_failed(&jobs);
-    free(jobs.outcome);
-    pthread_cond_destroy(&jobs.room);
-    pthread_cond_destroy(&jobs.arrived);
     pthread_mutex_destroy(&jobs.lock);
+    fall_back_release(&jobs.fall_back);
     memory_budget_release(&jobs.budget);
     return res;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fall_back.c: which failures are a device's, and who has heard of them. */
+/* fall_back.c: which failures are a device's, and whether they have been reported. */
 #include "batch/fall_back.h"
 
 #include <string.h>

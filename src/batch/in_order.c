@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* in_order.c: a ring of outcomes between the threads that work and the one that reports. */
+/* in_order.c: a ring of outcomes between the threads that work and the thread that reports. */
 #include "batch/in_order.h"
 
 #include "base/thread_pool.h"
@@ -12,7 +12,7 @@
 enum {
     WORKERS_MAX = 256,
     FILES_OTHER = 16,  /* descriptors that the program has open besides */
-    AHEAD_A_WORKER = 4 /* outcomes wait for an earlier job at most so many jobs a worker */
+    AHEAD_A_WORKER = 4 /* outcomes of each worker that may wait for the report of an earlier job */
 };
 
 ThreadShare thread_share(size_t n, unsigned threads, unsigned files)
@@ -32,69 +32,93 @@ ThreadShare thread_share(size_t n, unsigned threads, unsigned files)
 
 typedef struct Ring {
     const InOrder *order;
-    const void *first; /* worker that is still to be handed out; else NULL */
-    pthread_mutex_t lock;
-    pthread_cond_t arrived; /* the outcome that is reported next */
-    pthread_cond_t room;    /* in the ring */
-    char *outcomes;         /* job i is at i % capacity */
-    bool *done;
     size_t capacity;
-    size_t next, reported; /* first job not taken, first not reported */
+    pthread_mutex_t lock;   /* guards what follows */
+    pthread_cond_t arrived; /* the outcome that is reported next, or a thread has ended */
+    pthread_cond_t room;    /* an outcome has been reported */
+    char *outcomes;         /* that of job i is at i % capacity */
+    bool *done;             /* which of them are there */
+    size_t next, reported;  /* first job not begun, first not reported */
     bool stopped;
 } Ring;
 
-static void *worker_main(void *context)
+typedef struct Thread {
+    Ring *ring;
+    bool first;
+    void *worker, *outcome;
+    pthread_t id;
+} Thread;
+
+/* Takes the next job. False: no further job begins. Called with the lock held. */
+static bool take_job(Thread *thread, size_t *job)
 {
-    Ring *const ring = context;
+    Ring *const ring = thread->ring;
     const InOrder *const order = ring->order;
-    void *const worker = calloc(1, order->worker_bytes);
-    char *const outcome = malloc(order->outcome_bytes);
-    pthread_mutex_lock(&ring->lock);
-    if (worker && ring->first) {
-        memcpy(worker, ring->first, order->worker_bytes);
-        ring->first = NULL;
-    }
-    while (worker && outcome && !ring->stopped && ring->next < order->n) {
-        if (ring->next - ring->reported >= ring->capacity) {
+    bool may_wait = !order->wait;
+    while (!ring->stopped && ring->next < order->n) {
+        if (order->stopped && order->stopped(order->context)) {
+            ring->stopped = true;
+        } else if (ring->next - ring->reported < ring->capacity) {
+            *job = ring->next++;
+            return true;
+        } else if (may_wait) {
             pthread_cond_wait(&ring->room, &ring->lock);
-            continue;
+        } else {
+            pthread_mutex_unlock(&ring->lock);
+            order->wait(order->context, thread->worker);
+            pthread_mutex_lock(&ring->lock);
+            may_wait = true;
         }
-        const size_t job = ring->next++;
+    }
+    return false;
+}
+
+static void *thread_main(void *context)
+{
+    Thread *const thread = context;
+    Ring *const ring = thread->ring;
+    const InOrder *const order = ring->order;
+    size_t job;
+    if (order->open && !thread->first)
+        order->open(order->context, thread->worker);
+    pthread_mutex_lock(&ring->lock);
+    while (take_job(thread, &job)) {
         pthread_mutex_unlock(&ring->lock);
-        memset(outcome, 0, order->outcome_bytes);
-        order->work(order->context, worker, job, outcome);
+        memset(thread->outcome, 0, order->outcome_bytes);
+        order->work(order->context, thread->worker, job, thread->outcome);
         pthread_mutex_lock(&ring->lock);
-        memcpy(ring->outcomes + job % ring->capacity * order->outcome_bytes, outcome,
+        const size_t place = job % ring->capacity;
+        memcpy(ring->outcomes + place * order->outcome_bytes, thread->outcome,
                order->outcome_bytes);
-        ring->done[job % ring->capacity] = true;
-        if (job == ring->reported) /* nobody waits for the others */
+        ring->done[place] = true;
+        if (job == ring->reported) /* the reporting thread waits for no other */
             pthread_cond_signal(&ring->arrived);
     }
+    pthread_cond_signal(&ring->arrived); /* jobs that are not begun will not arrive */
     pthread_mutex_unlock(&ring->lock);
-    if (worker)
-        order->close(order->context, worker);
-    free(outcome);
-    free(worker);
+    order->close(order->context, thread->worker);
     return NULL;
 }
 
 static void report_all(Ring *ring, char *outcome)
 {
     const InOrder *const order = ring->order;
-    bool go_on = true;
-    for (size_t i = 0; i < order->n && go_on; i++) {
+    pthread_mutex_lock(&ring->lock);
+    for (size_t i = 0; i < order->n; i++) {
         const size_t place = i % ring->capacity;
-        pthread_mutex_lock(&ring->lock);
-        while (!ring->done[place])
+        while (!ring->done[place] && !(ring->stopped && i >= ring->next))
             pthread_cond_wait(&ring->arrived, &ring->lock);
+        if (!ring->done[place])
+            break;
         memcpy(outcome, ring->outcomes + place * order->outcome_bytes, order->outcome_bytes);
         ring->done[place] = false;
         ring->reported = i + 1;
         pthread_cond_signal(&ring->room);
         pthread_mutex_unlock(&ring->lock);
-        go_on = order->report(order->context, i, outcome);
+        const bool go_on = order->report(order->context, i, outcome);
+        pthread_mutex_lock(&ring->lock);
+        ring->stopped |= !go_on;
     }
-    pthread_mutex_lock(&ring->lock);
     ring->stopped = true;
     pthread_cond_broadcast(&ring->room);
     pthread_mutex_unlock(&ring->lock);
@@ -104,48 +128,63 @@ static void run_serially(const InOrder *order, void *worker, char *outcome)
 {
     bool go_on = true;
     for (size_t i = 0; i < order->n && go_on; i++) {
+        if (order->stopped && order->stopped(order->context))
+            return;
         memset(outcome, 0, order->outcome_bytes);
         order->work(order->context, worker, i, outcome);
         go_on = order->report(order->context, i, outcome);
     }
 }
 
-ImgstatResult in_order_run(const InOrder *order, const void *first, ImgstatError *err)
+/* Starts threads, reports, and waits for their end; without a thread the calling one works. */
+static void run(Ring *ring, Thread *threads, char *outcome)
 {
-    Ring ring = {
-        .order = order, .first = first, .capacity = (size_t)AHEAD_A_WORKER * order->workers};
+    const InOrder *const order = ring->order;
+    unsigned started = 0;
+    if (order->workers > 1)
+        while (started < order->workers &&
+               pthread_create(&threads[started].id, NULL, thread_main, &threads[started]) == 0)
+            started++;
+    if (started > 0) {
+        report_all(ring, outcome);
+    } else {
+        run_serially(order, threads[0].worker, outcome);
+        order->close(order->context, threads[0].worker);
+    }
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(threads[i].id, NULL);
+}
+
+ImgstatResult in_order_run(const InOrder *order, void *first, ImgstatError *err)
+{
+    Ring ring = {.order = order, .capacity = (size_t)AHEAD_A_WORKER * order->workers};
     ring.outcomes = calloc(ring.capacity, order->outcome_bytes);
     ring.done = calloc(ring.capacity, sizeof *ring.done);
-    char *const outcome = malloc(order->outcome_bytes);
-    void *const own = calloc(1, order->worker_bytes);
-    pthread_t *const thread = calloc(order->workers, sizeof *thread);
-    pthread_mutex_init(&ring.lock, NULL);
-    pthread_cond_init(&ring.arrived, NULL);
-    pthread_cond_init(&ring.room, NULL);
+    Thread *const threads = calloc(order->workers, sizeof *threads);
+    char *const workers = calloc(order->workers, order->worker_bytes);
+    char *const outcomes = calloc(order->workers + 1u, order->outcome_bytes);
     ImgstatResult res = IMGSTAT_OK;
-    unsigned started = 0;
-    if (!ring.outcomes || !ring.done || !outcome || !own || !thread)
+    if (ring.outcomes && ring.done && threads && workers && outcomes) {
+        for (unsigned i = 0; i < order->workers; i++)
+            threads[i] = (Thread){.ring = &ring,
+                                  .first = i == 0,
+                                  .worker = workers + i * order->worker_bytes,
+                                  .outcome = outcomes + (i + 1) * order->outcome_bytes};
+        memcpy(workers, first, order->worker_bytes);
+        pthread_mutex_init(&ring.lock, NULL);
+        pthread_cond_init(&ring.arrived, NULL);
+        pthread_cond_init(&ring.room, NULL);
+        run(&ring, threads, outcomes);
+        pthread_cond_destroy(&ring.room);
+        pthread_cond_destroy(&ring.arrived);
+        pthread_mutex_destroy(&ring.lock);
+    } else {
         res = error_memory(err, ring.capacity * order->outcome_bytes, "a batch");
-    if (res == IMGSTAT_OK && order->workers > 1)
-        while (started < order->workers &&
-               pthread_create(&thread[started], NULL, worker_main, &ring) == 0)
-            started++;
-    if (res == IMGSTAT_OK && started > 0)
-        report_all(&ring, outcome);
-    for (unsigned i = 0; i < started; i++)
-        pthread_join(thread[i], NULL);
-    if (ring.first && own) { /* no thread took it */
-        memcpy(own, ring.first, order->worker_bytes);
-        if (res == IMGSTAT_OK && started == 0)
-            run_serially(order, own, outcome);
-        order->close(order->context, own);
+        order->close(order->context, first);
     }
-    pthread_cond_destroy(&ring.room);
-    pthread_cond_destroy(&ring.arrived);
-    pthread_mutex_destroy(&ring.lock);
-    free(thread);
-    free(own);
-    free(outcome);
+    free(outcomes);
+    free(workers);
+    free(threads);
     free(ring.done);
     free(ring.outcomes);
     return res;

@@ -1,36 +1,43 @@
 /* SPDX-License-Identifier: MIT */
-/* in_order.h: jobs that threads take in order, and that the calling thread reports in order. */
+/* in_order.h: jobs that threads begin in order and that the calling thread reports in order. */
 #ifndef IMGSTAT_BATCH_IN_ORDER_H
 #define IMGSTAT_BATCH_IN_ORDER_H
 
 #include "base/error.h"
 
-/* Threads for jobs at once, and those that each of these jobs has for itself. */
+/* How the threads of a batch are divided. */
 typedef struct ThreadShare {
-    unsigned workers, threads;
+    unsigned workers; /* jobs at a time */
+    unsigned threads; /* of each job */
 } ThreadShare;
 
-/* Shares `threads` (0: as many as the process may run on) among n jobs, each of which has so many
- * files open. */
+/* Divides `threads` (0: as many as the process may run on) among n jobs. files: descriptors that a
+ * job has open at a time; their limit may allow fewer workers. */
 ThreadShare thread_share(size_t n, unsigned threads, unsigned files);
 
 typedef struct InOrder {
-    size_t n;
-    unsigned workers; /* 1: the calling thread does everything */
+    size_t n;             /* jobs */
+    unsigned workers;     /* threads beside the calling one; 1: the calling thread does the work */
+    size_t worker_bytes;  /* size of a thread's own struct, which begins as zeros */
+    size_t outcome_bytes; /* size of the struct that a job leaves, which begins as zeros */
     void *context;
-    size_t worker_bytes;  /* of a worker's own memory, zeroed */
-    size_t outcome_bytes; /* of what a job leaves, zeroed */
+    /* NULL, or opens the struct of a thread other than the first, when that thread starts. */
+    void (*open)(void *context, void *worker);
     /* Does a job. Any thread. */
     void (*work)(void *context, void *worker, size_t job, void *outcome);
-    /* Releases what a worker has, before its thread ends. */
+    /* NULL, or called before a thread waits for the report of an earlier job. */
+    void (*wait)(void *context, void *worker);
+    /* Releases the contents of a thread's struct. */
     void (*close)(void *context, void *worker);
-    /* The calling thread, for each job in ascending order. False: no more jobs are begun, and none
-     * is reported. */
+    /* Reports a job, and releases the contents of its outcome. Called on the calling thread for
+     * every job that was begun, in ascending order. False: no further job begins. */
     bool (*report)(void *context, size_t job, void *outcome);
+    /* NULL, or asked before a job begins: true: no further job begins. Any thread. */
+    bool (*stopped)(void *context);
 } InOrder;
 
-/* first: the worker of the calling thread or of the first other thread, worker_bytes of it; `close`
- * is called for it. */
-ImgstatResult in_order_run(const InOrder *order, const void *first, ImgstatError *err);
+/* Does and reports the jobs. first: the struct of the first thread; its contents are released in
+ * any case. Allocation failure is the only error. */
+ImgstatResult in_order_run(const InOrder *order, void *first, ImgstatError *err);
 
 #endif

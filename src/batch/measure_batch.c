@@ -20,6 +20,7 @@ typedef struct Run {
     size_t n;
     ThreadShare share;
     FallBack fall_back;
+    bool stopped; /* progress has returned false */
 } Run;
 
 /* What a thread has. */
@@ -272,7 +273,9 @@ static bool report(void *context, size_t job, void *result)
                               .message = outcome->error.message,
                               .seconds = outcome->seconds};
     fall_back_report(&run->fall_back);
-    return !batch->progress || batch->progress(batch->context, &done);
+    if (!run->stopped && batch->progress)
+        run->stopped = !batch->progress(batch->context, &done);
+    return !run->stopped;
 }
 
 /* ---- The batch --------------------------------------------------------------------------------
@@ -343,6 +346,7 @@ ImgstatResult imgstat_batch_measure(const ImgstatMeasureBatch *batch, const Imgs
                            .report = report};
     if (res == IMGSTAT_OK)
         res = in_order_run(&order, &first, err);
+    fall_back_report(&run.fall_back);
     fall_back_release(&run.fall_back);
     return res;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memory_budget.h: lets files in while their memory fits a budget. */
+/* memory_budget.h: a number of bytes that threads reserve parts of. */
 #ifndef IMGSTAT_BATCH_MEMORY_BUDGET_H
 #define IMGSTAT_BATCH_MEMORY_BUDGET_H
 
@@ -11,20 +11,25 @@ typedef struct MemoryBudget {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     uint64_t total, used;
-    unsigned wanted; /* by so many threads */
+    unsigned waiting; /* threads in memory_budget_reserve */
 } MemoryBudget;
 
-void memory_budget_init(MemoryBudget *gate, uint64_t bytes);
-void memory_budget_release(MemoryBudget *gate);
-/* After memory_budget_want; waits until that much is free. Nobody enters who has entered and not
- * left, and bytes <= total, so that nobody waits for ever. */
-void memory_budget_enter(MemoryBudget *gate, uint64_t bytes);
-/* Those bytes in place of the `has` that the caller entered with, if that need not wait. */
-bool memory_budget_try(MemoryBudget *gate, uint64_t has, uint64_t bytes);
-/* Between memory_budget_want and the end of the memory_budget_enter that follows it is waited for.
- */
-void memory_budget_want(MemoryBudget *gate);
-bool memory_budget_waited_for(MemoryBudget *gate);
-void memory_budget_leave(MemoryBudget *gate, uint64_t bytes);
+void memory_budget_init(MemoryBudget *budget, uint64_t bytes);
+/* Releases the contents; nothing is reserved. */
+void memory_budget_release(MemoryBudget *budget);
+
+/* Waits until `bytes` are free and reserves them. The caller holds no reservation, and
+ * bytes <= total; so every wait ends once those who hold one return it. */
+void memory_budget_reserve(MemoryBudget *budget, uint64_t bytes);
+
+/* Exchanges the caller's reservation of `has` bytes for `bytes` if that is possible at once; else
+ * the caller keeps it. bytes <= total. */
+bool memory_budget_exchange(MemoryBudget *budget, uint64_t has, uint64_t bytes);
+
+/* Returns a reservation. */
+void memory_budget_return(MemoryBudget *budget, uint64_t bytes);
+
+/* Whether a thread waits in memory_budget_reserve. */
+bool memory_budget_is_awaited(MemoryBudget *budget);
 
 #endif

@@ -1,80 +1,78 @@
 /* SPDX-License-Identifier: MIT */
-/* scheduler.h: many files: workers take jobs in order, the calling thread tells of them in order.
- */
+/* scheduler.h: the jobs of a batch that transforms files: workers, their memory, one job. */
 #ifndef IMGSTAT_BATCH_SCHEDULER_H
 #define IMGSTAT_BATCH_SCHEDULER_H
 
+#include "batch/fall_back.h"
+#include "batch/in_order.h"
 #include "batch/memory_budget.h"
 #include "transform/file.h"
 #include "transform/page.h"
 
 #include <stdatomic.h>
 
-/* What became of one job. */
-typedef struct Outcome {
-    bool done;
-    ImgstatDone told;
-    ImgstatError error;
-    char *warnings; /* sentences, each with its NUL */
-    size_t warnings_bytes;
-} Outcome;
-
 typedef struct Jobs {
     const ImgstatBatch *batch;
     const ImgstatJob *job; /* n of them */
-    Cancel cancel;
     size_t n;
+    ThreadShare share;
+    Cancel cancel;
     ImgstatMethod method;
-    ImgstatOpen open; /* of files: limits */
+    ImgstatOpen open; /* how inputs are opened; warn is not used */
     Pipeline pipeline;
     MemoryBudget budget;
-    unsigned n_workers, threads; /* threads: of each worker */
-    atomic_bool stop;
-    atomic_bool fallen; /* the batch's device has failed: the CPU does what is left */
-    Transfer *made;
-    TransferInput *survey;      /* together, while it is made */
-    const TransformWorker *own; /* that of the calling thread */
-    ImgstatError **failed;  /* together: n, why a job cannot be transformed; NULL where it can */
-    pthread_mutex_t lock;   /* guards what follows */
-    pthread_cond_t arrived; /* the outcome that is told next, or a worker has ended */
-    pthread_cond_t room;    /* in outcome, or memory is wanted */
-    ImgstatError why;       /* of fallen */
-    bool fallen_told;
-    Outcome *outcome; /* a ring: job i is at i % capacity */
-    size_t capacity;
-    size_t measured;   /* together: in the first read */
-    size_t next, told; /* first job not taken, first not told of */
+    FallBack fall_back;
+    atomic_bool stop; /* nothing more is begun */
+    Transfer *made;   /* of a single file, or shared by all */
+    /* While a shared transfer is made: */
+    const TransformWorker *own; /* the worker of the calling thread */
+    ImgstatError **failed;      /* n, why a job cannot be transformed; NULL where it can. Or NULL */
+    pthread_mutex_t lock;       /* guards what follows */
+    TransferInput *input;
+    size_t measured; /* jobs that the first read is done with */
+    size_t next;     /* first job that jobs_for_each has not begun */
 } Jobs;
 
+/* Whether the batch is cancelled, or stops. context: Jobs. */
 bool jobs_cancelled(void *context);
-ImgstatResult jobs_worker(Jobs *jobs, TransformWorker *out, ImgstatError *err);
-/* After a failure: whether it is the device's, and the batch allows the CPU to take over. Then the
- * worker has become the CPU's, and what failed may be done again. */
+
+/* Opens a worker on the batch's device, or on the CPU where that device fails and the batch allows
+ * it. */
+ImgstatResult jobs_open_worker(Jobs *jobs, TransformWorker *out, ImgstatError *err);
+
+/* After a failure `result` of a worker: whether the CPU may redo the work. If so, the worker is the
+ * CPU's on return. */
 bool jobs_fall_back(Jobs *jobs, TransformWorker *worker, ImgstatResult result,
                     const ImgstatError *why);
-void jobs_tell_fallen(Jobs *jobs); /* the batch, once; on the calling thread */
-/* Opens a job's file; its warnings go to outcome, or nowhere. */
-ImgstatResult jobs_open(const Jobs *jobs, size_t index, Outcome *outcome, ImgstatFile **out,
-                        ImgstatError *err);
-/* Waits for the memory that transforming `file` takes: the worker's share, of which what it has
- * kept is part, until it takes another file or others wait. */
-ImgstatResult jobs_enter(Jobs *jobs, TransformWorker *worker, size_t index, ImgstatFile *file,
-                         ImgstatError *err);
-/* The worker has no file open: its share is for others who wait. */
-void jobs_leave(Jobs *jobs, TransformWorker *worker);
-/* The worker's share goes back, and all that it keeps. */
-void jobs_give_share(Jobs *jobs, TransformWorker *worker);
-/* Calls work for every job, on n_workers threads; worker: that of the calling
- * thread. */
-void jobs_share(Jobs *jobs, TransformWorker *worker,
-                void (*work)(Jobs *jobs, TransformWorker *worker, size_t index));
 
-/* Runs all jobs and tells of them. worker: where no threads are started. */
+/* Opens the file of a job and selects its first page. warn: NULL, or receives the file's warnings.
+ */
+ImgstatResult jobs_open(const Jobs *jobs, size_t index, ImgstatWarn warn, void *warn_context,
+                        ImgstatFile **out, ImgstatError *err);
+
+/* Blocks until the memory for `file` is reserved. Buffers that the worker keeps from its last file
+ * count towards it. */
+ImgstatResult jobs_reserve_memory(Jobs *jobs, TransformWorker *worker, size_t index,
+                                  ImgstatFile *file, ImgstatError *err);
+
+/* Returns the worker's reservation, and frees the buffers that it keeps. */
+void jobs_return_memory(Jobs *jobs, TransformWorker *worker);
+
+/* Calls jobs_return_memory if other workers wait for memory. The worker has no file open. */
+void jobs_yield_memory(Jobs *jobs, TransformWorker *worker);
+
+/* Calls `work` for every job, in any order, on all workers. worker: the calling thread's. */
+void jobs_for_each(Jobs *jobs, TransformWorker *worker,
+                   void (*work)(Jobs *jobs, TransformWorker *worker, size_t index));
+
+/* Transforms and reports all jobs. worker: that of the first thread; it is closed on return. */
 ImgstatResult jobs_run(Jobs *jobs, TransformWorker *worker, ImgstatError *err);
 
-/* batch/shared_transfer.c: one transfer from all files. Fills jobs->failed and pipeline.transfer.
- */
-ImgstatResult jobs_together(Jobs *jobs, TransformWorker *worker, ImgstatError *err);
+/* batch/shared_transfer.c: makes one transfer from all files. Fills `failed`, `made` and
+ * pipeline.transfer. */
+ImgstatResult jobs_share_transfer(Jobs *jobs, TransformWorker *worker, ImgstatError *err);
+
+/* batch/shared_transfer.c: frees `failed`. */
 void jobs_forget_failed(Jobs *jobs);
 
 #endif

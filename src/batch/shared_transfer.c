@@ -60,8 +60,8 @@ static ImgstatResult read_file(const Together *t, TransformWorker *worker, size_
 {
     const ImgstatJob *const job = &t->jobs->job[index];
     ImgstatFile *file = NULL;
-    IMGSTAT_TRY(jobs_open(t->jobs, index, NULL, &file, err));
-    ImgstatResult res = jobs_enter(t->jobs, worker, index, file, err);
+    IMGSTAT_TRY(jobs_open(t->jobs, index, NULL, NULL, &file, err));
+    ImgstatResult res = jobs_reserve_memory(t->jobs, worker, index, file, err);
     const uint32_t first = job->has_page ? job->page : 0;
     const uint32_t end = job->has_page ? first + 1 : imgstat_file_pages(file);
     for (uint32_t page = first; res == IMGSTAT_OK && page < end; page++) {
@@ -70,13 +70,13 @@ static ImgstatResult read_file(const Together *t, TransformWorker *worker, size_
             res = read_page(t, worker, file->decoder, record, err);
     }
     imgstat_file_close(file);
-    jobs_leave(t->jobs, worker);
+    jobs_yield_memory(t->jobs, worker);
     return error_name(err, res, job->input);
 }
 
 /* ---- First read: any thread ------------------------------------------------------------------ */
 
-static void tell_measured(const Jobs *jobs, size_t measured)
+static void report_measured(const Jobs *jobs, size_t measured)
 {
     if (jobs->batch->measuring)
         jobs->batch->measuring(jobs->batch->context, measured);
@@ -84,7 +84,7 @@ static void tell_measured(const Jobs *jobs, size_t measured)
 
 static void measure_job(Jobs *jobs, TransformWorker *worker, size_t index)
 {
-    const Together t = {.jobs = jobs, .survey = jobs->survey};
+    const Together t = {.jobs = jobs, .survey = jobs->input};
     Record *record = NULL;
     ImgstatError error;
     ImgstatResult res = IMGSTAT_OK;
@@ -98,13 +98,13 @@ static void measure_job(Jobs *jobs, TransformWorker *worker, size_t index)
     pthread_mutex_lock(&jobs->lock);
     const size_t measured = ++jobs->measured;
     if (res == IMGSTAT_OK && record)
-        transfer_input_merge(jobs->survey, &record);
+        transfer_input_merge(jobs->input, &record);
     else if (res != IMGSTAT_OK)
         note_failure(jobs, index, &error);
     pthread_mutex_unlock(&jobs->lock);
     record_destroy(record); /* of a file that failed: none of its pages counts */
     if (worker == jobs->own)
-        tell_measured(jobs, measured);
+        report_measured(jobs, measured);
 }
 
 /* Selects the job's first page that is no mask; *found stays false where it has none. */
@@ -126,7 +126,7 @@ static ImgstatResult begin(Jobs *jobs, ImgstatError *err)
         ImgstatFile *file = NULL;
         ImgstatError error;
         bool found = false;
-        ImgstatResult res = jobs_open(jobs, i, NULL, &file, &error);
+        ImgstatResult res = jobs_open(jobs, i, NULL, NULL, &file, &error);
         if (res == IMGSTAT_OK)
             res = select_image(&jobs->job[i], file, &found, &error);
         if (res != IMGSTAT_OK)
@@ -138,7 +138,7 @@ static ImgstatResult begin(Jobs *jobs, ImgstatError *err)
         const TransferShape shape = shape_of_page(file->decoder);
         imgstat_file_close(file);
         return transfer_input_create(&jobs->method, &shape, sort_bytes(jobs->pipeline.memory),
-                                     &jobs->survey, err);
+                                     &jobs->input, err);
     }
     return IMGSTAT_OK;
 }
@@ -152,28 +152,28 @@ static ImgstatResult read_files(void *context, const ReadRequest *pass, ImgstatE
     for (size_t i = 0; i < t->jobs->n; i++) {
         if (!t->jobs->failed[i])
             IMGSTAT_TRY(read_file(t, t->worker, i, NULL, err));
-        tell_measured(t->jobs, i + 1);
+        report_measured(t->jobs, i + 1);
     }
     return IMGSTAT_OK;
 }
 
 static ImgstatResult finish(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
 {
-    Together t = {.jobs = jobs, .survey = jobs->survey, .worker = worker};
+    Together t = {.jobs = jobs, .survey = jobs->input, .worker = worker};
     const FurtherReads reader = {.read = read_files,
                                  .context = &t,
                                  .threads = worker->device->threads,
                                  .cache = worker->device->scratch,
                                  .sorter = worker->device};
-    const TransferShape *const shape = &jobs->survey->shape;
+    const TransferShape *const shape = &jobs->input->shape;
     const MatchReference *reference = NULL;
-    if (!jobs->survey->record)
+    if (!jobs->input->record)
         return IMGSTAT_OK; /* no file could be measured */
-    IMGSTAT_TRY(transfer_input_finish(jobs->survey, reader, err));
+    IMGSTAT_TRY(transfer_input_finish(jobs->input, reader, err));
     if (jobs->method.transform == IMGSTAT_MATCH)
         IMGSTAT_TRY(
             reference_get(jobs->pipeline.reference, worker, &jobs->method, shape, &reference, err));
-    IMGSTAT_TRY(transfer_create(NULL, &jobs->method, shape, jobs->survey->sources, reference,
+    IMGSTAT_TRY(transfer_create(NULL, &jobs->method, shape, jobs->input->sources, reference,
                                 &jobs->made, err));
     jobs->pipeline.transfer = jobs->made;
     return IMGSTAT_OK;
@@ -186,22 +186,22 @@ static ImgstatResult read_all(Jobs *jobs, TransformWorker *worker, ImgstatError 
         return error_memory(err, jobs->n * sizeof(ImgstatError *), "a batch");
     ImgstatResult res = begin(jobs, err);
     jobs->own = worker;
-    if (res == IMGSTAT_OK && jobs->survey) {
-        jobs_share(jobs, worker, measure_job);
-        tell_measured(jobs, jobs->measured); /* another thread may have been last */
+    if (res == IMGSTAT_OK && jobs->input) {
+        jobs_for_each(jobs, worker, measure_job);
+        report_measured(jobs, jobs->measured); /* another thread may have been last */
     }
     if (res == IMGSTAT_OK)
         res = cancel_check(&worker->cancel, err);
-    if (res == IMGSTAT_OK && jobs->survey)
+    if (res == IMGSTAT_OK && jobs->input)
         res = finish(jobs, worker, err);
-    transfer_input_destroy(jobs->survey);
-    jobs->survey = NULL;
-    jobs_give_share(jobs, worker);
+    transfer_input_destroy(jobs->input);
+    jobs->input = NULL;
+    jobs_return_memory(jobs, worker);
     return res;
 }
 
 /* What a device was counting when it failed is of no value: everything is read again. */
-ImgstatResult jobs_together(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
+ImgstatResult jobs_share_transfer(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
 {
     ImgstatError why = {0};
     const ImgstatResult res = read_all(jobs, worker, &why);

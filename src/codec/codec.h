@@ -6,6 +6,7 @@
 #include "base/buffer_cache.h"
 #include "base/image.h"
 #include "codec/limits.h"
+#include "codec/metadata.h"
 #include "codec/source.h"
 #include "codec/warnings.h"
 
@@ -88,10 +89,21 @@ typedef struct Codec {
     const void *(*tile_at)(const Decoder *decoder, unsigned thread, uint16_t plane, uint32_t x,
                            uint32_t y, size_t *pitch);
 
+    /* Fills a row of as many colours as the page has indices, 3 channels or 4 with alpha, in the
+     * sample type of the page's colours. *n is how many of them the file has. Returns false if the
+     * page has no such palette. */
+    bool (*palette)(const Decoder *decoder, ImagePro *colors, unsigned *n);
+
+    /* Adds what the file says about the page selected to *out, all zero so far. What is damaged is
+     * left out, with a warning. The caller releases *out, whatever happens. */
+    ImgstatResult (*metadata)(Decoder *decoder, Metadata *out, Warnings *warnings,
+                              ImgstatError *err);
+
+    /* Writes names and versions of the libraries that the codec is made of: "libpng 1.6.39". */
+    void (*libraries)(char *to, size_t room);
+
     void (*close)(Decoder *decoder);
 } Codec;
-
-extern const Codec png_codec, tiff_codec;
 
 /* Opens a source whose codec is known. */
 ImgstatResult decoder_open(const Codec *codec, const Source *source, const ImgstatOpen *how,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* format_name.c: formats by the endings of names. */
-#include "codec/encoder.h"
+#include "codec/table.h"
 
 const char *imgstat_format_of_name(const char *path)
 {

@@ -1,28 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* input_file.c: an input file of the public interface: its source, its decoder, the page selected.
  */
-#include "codec/codec.h"
+#include "codec/table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const Codec *const codecs[] = {&png_codec, &tiff_codec};
-
-/* What every codec needs to recognise itself. */
-enum { PROBE_BYTES = 16 };
-
 static ImgstatResult find_codec(const Source *source, const Codec **out, ImgstatError *err)
 {
-    uint8_t bytes[PROBE_BYTES] = {0};
+    uint8_t bytes[CODEC_PROBE_BYTES] = {0};
     size_t n = 0;
     IMGSTAT_TRY(source_read(source, 0, bytes, sizeof bytes, &n, err));
-    for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
-        if (codecs[i]->probe(bytes, n)) {
-            *out = codecs[i];
-            return IMGSTAT_OK;
-        }
-    }
-    return error_set(err, IMGSTAT_ERR_FORMAT, "%s: is neither PNG nor TIFF", source->name);
+    return codec_of_bytes(bytes, n, source->name, out, err);
 }
 
 /* What decodes faster must give what libpng and libtiff alone give: tests compare the two. */

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* libraries.c: what this library is made of. */
-#include "imgstat.h"
-#include "tiff/decoder.h"
+#include "codec/table.h"
 
 #include <json-c/json_c_version.h>
-#include <png.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <tiffio.h>
 #include <zlib.h>
 
 #ifdef IMGSTAT_WITH_LIBDEFLATE
@@ -37,28 +34,14 @@ __attribute__((format(printf, 1, 2))) static void add(const char *format, ...)
     va_end(list);
 }
 
-/* How libtiff was built decides what it decodes. */
-static void add_tiff(void)
-{
-    /* "LIBTIFF, Version 4.5.0", then a copyright. */
-    const char *tiff = TIFFGetVersion();
-    tiff += strcspn(tiff, "0123456789\n");
-    add(", libtiff %.*s (", (int)strcspn(tiff, "\n"), tiff);
-    TIFFCodec *const codecs = TIFFGetConfiguredCODECs();
-    for (const TIFFCodec *codec = codecs; codec && codec->name; codec++) {
-        const char *const name = tiff_compression_name(codec->scheme);
-        if (codec->scheme != COMPRESSION_DEFLATE) /* a second number of the same */
-            add("%s%s", codec > codecs ? ", " : "", name ? name : codec->name);
-    }
-    _TIFFfree(codecs);
-    add(")");
-}
-
 static void describe_libraries(void)
 {
-    add("libpng %s", png_get_libpng_ver(NULL));
-    add_tiff();
-    add(", zlib %s, json-c %s", zlibVersion(), json_c_version());
+    for (size_t i = 0; codec_at(i); i++) {
+        const size_t used = strlen(libraries);
+        codec_at(i)->libraries(libraries + used, sizeof libraries - used);
+        add(", ");
+    }
+    add("zlib %s, json-c %s", zlibVersion(), json_c_version());
 #ifdef IMGSTAT_WITH_LIBDEFLATE
     add(", libdeflate %s", LIBDEFLATE_VERSION_STRING);
 #endif

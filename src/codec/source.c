@@ -3,8 +3,9 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* O_TMPFILE, mkostemp */
 #endif
+#include "codec/source.h"
 #include "codec/atomic_file.h"
-#include "codec/codec.h"
+#include "codec/table.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -89,10 +90,10 @@ static ImgstatResult spool(int from, const char *name, const Cancel *cancel, int
         res = read_full(from, name, cancel, buffer, SPOOL_BYTES, &n, err);
         if (res != IMGSTAT_OK || n == 0)
             break;
-        const uint8_t *const head = (const uint8_t *)buffer;
-        if (first && !png_codec.probe(head, n) && !tiff_codec.probe(head, n))
-            res = error_set(err, IMGSTAT_ERR_FORMAT, "%s: is neither PNG nor TIFF", name);
-        else if (!write_all(to, buffer, n))
+        const Codec *codec;
+        if (first)
+            res = codec_of_bytes((const uint8_t *)buffer, n, name, &codec, err);
+        if (res == IMGSTAT_OK && !write_all(to, buffer, n))
             res = error_set(err, IMGSTAT_ERR_IO, "%s: cannot write its temporary copy: %s", name,
                             strerror(errno));
     }

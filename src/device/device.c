@@ -2,26 +2,34 @@
 /* device.c: the table of devices, and opening one by name. */
 #include "device/device.h"
 #include "base/thread_pool.h"
+#include "device/module.h"
 
 #include <stdlib.h>
 
-static const DeviceOps *const device_table[] = {
-#ifdef IMGSTAT_WITH_CUDA
-    &cuda_device_ops,
-#endif
-    &cpu_device_ops,
+typedef struct DeviceKind {
+    const char *name;
+    const DeviceOps *ops;     /* NULL: they are in a module */
+    DeviceModulePlace module; /* empty: there is none */
+} DeviceKind;
+
+/* The CPU first: it is always there. */
+static const DeviceKind device_table[] = {
+    {.name = "cpu", .ops = &cpu_device_ops},
+    {.name = "cuda", .module = {"CUDA", "libimgstat-cuda.so", "IMGSTAT_CUDA_MODULE"}},
 };
 enum { DEVICES = sizeof device_table / sizeof device_table[0] };
 
-#ifdef IMGSTAT_WITH_CUDA
-static const char valid_names[] = "cpu, cuda and cuda:N", built[] = "cpu, cuda";
-#else
-static const char valid_names[] = "cpu", built[] = "cpu";
-#endif
+static const char valid_names[] = "cpu, cuda and cuda:N";
 
 const char *imgstat_devices_built(void)
 {
-    return built;
+    return device_module_exists(&device_table[1].module) ? "cpu, cuda" : "cpu";
+}
+
+static ImgstatResult find_ops(const DeviceKind *kind, const DeviceOps **out, ImgstatError *err)
+{
+    *out = kind->ops;
+    return kind->ops ? IMGSTAT_OK : device_module_open(&kind->module, out, err);
 }
 
 /* Whether it is the N of "NAME:N". */
@@ -30,22 +38,15 @@ static bool is_number(const char *text)
     return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
 }
 
-/* "NAME" or "NAME:N" with N up to 999; the CPU is one device and has no N. */
-static const DeviceOps *find(const char *name, int *index)
+/* "NAME" or "NAME:N"; the CPU is one device and has no N. NULL: it is no name of a device. */
+static const DeviceKind *find(const char *name, const char **digits)
 {
     const size_t length = strcspn(name, ":");
-    *index = 0;
+    *digits = name[length] == '\0' ? "0" : name + length + 1;
     for (size_t i = 0; i < DEVICES; i++) {
-        const DeviceOps *const ops = device_table[i];
-        if (strlen(ops->name) != length || strncmp(ops->name, name, length) != 0)
-            continue;
-        if (name[length] == '\0')
-            return ops;
-        const char *const digits = name + length + 1;
-        if (ops == &cpu_device_ops || !is_number(digits) || strlen(digits) > 3)
-            return NULL;
-        *index = atoi(digits);
-        return ops;
+        const DeviceKind *const kind = &device_table[i];
+        if (strlen(kind->name) == length && strncmp(kind->name, name, length) == 0)
+            return name[length] == '\0' || (!kind->ops && is_number(*digits)) ? kind : NULL;
     }
     return NULL;
 }
@@ -53,22 +54,21 @@ static const DeviceOps *find(const char *name, int *index)
 ImgstatResult imgstat_device_open(const char *name, unsigned threads, ImgstatDevice **out,
                                   ImgstatError *err)
 {
+    enum { MOST_DIGITS = 3 };
     if (out)
         *out = NULL;
     IMGSTAT_TRY(error_if_null(name && out, __func__, err));
-    int index;
-    const DeviceOps *const ops = find(name, &index);
-    if (ops) {
-        IMGSTAT_TRY(ops->open(index, threads, out, err));
-        (*out)->threads = threads ? threads : thread_pool_processors();
-        (*out)->scratch = buffer_cache_create(); /* without it there is malloc */
-        return IMGSTAT_OK;
-    }
-    if (strcmp(name, "cuda") == 0 || (strncmp(name, "cuda:", 5) == 0 && is_number(name + 5)))
-        return error_set(err, IMGSTAT_ERR_DEVICE, "there is no device \"%s\": this build knows %s",
-                         name, valid_names);
-    return error_set(err, IMGSTAT_ERR_ARG, "there is no device \"%s\": valid names are %s", name,
-                     valid_names);
+    const char *digits;
+    const DeviceKind *const kind = find(name, &digits);
+    if (!kind || strlen(digits) > MOST_DIGITS)
+        return error_set(err, kind ? IMGSTAT_ERR_DEVICE : IMGSTAT_ERR_ARG,
+                         "there is no device \"%s\": valid names are %s", name, valid_names);
+    const DeviceOps *ops;
+    IMGSTAT_TRY(find_ops(kind, &ops, err));
+    IMGSTAT_TRY(ops->open(atoi(digits), threads, out, err));
+    (*out)->threads = threads ? threads : thread_pool_processors();
+    (*out)->scratch = buffer_cache_create(); /* without it there is malloc */
+    return IMGSTAT_OK;
 }
 
 void imgstat_device_close(ImgstatDevice *device)
@@ -88,9 +88,11 @@ void imgstat_device_describe(const ImgstatDevice *device, ImgstatDeviceInfo *out
 size_t imgstat_device_list(ImgstatDeviceInfo *out, size_t capacity)
 {
     size_t n = 0;
-    for (size_t i = DEVICES; i-- > 0;) { /* the CPU first: it is always there */
+    for (size_t i = 0; i < DEVICES; i++) {
         const size_t used = n < capacity ? n : capacity;
-        n += device_table[i]->list(out ? out + used : NULL, out ? capacity - used : 0);
+        const DeviceOps *ops;
+        if (find_ops(&device_table[i], &ops, NULL) == IMGSTAT_OK)
+            n += ops->list(out ? out + used : NULL, out ? capacity - used : 0);
     }
     return n;
 }

@@ -179,8 +179,5 @@ struct ImgstatDevice {
 };
 
 extern const DeviceOps cpu_device_ops;
-#ifdef IMGSTAT_WITH_CUDA
-extern const DeviceOps cuda_device_ops;
-#endif
 
 #endif

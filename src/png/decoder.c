@@ -4,11 +4,11 @@
 #include "base/byteswap.h"
 #include "png/unfilter.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    SIGNATURE_BYTES = 8,      /* of a PNG file */
     HEADER_BYTES = 8 + 8 + 8, /* signature, head of IHDR, width and height */
     THREAD_BYTES = 1 << 20    /* images smaller than this are not worth a thread's start */
 };
@@ -38,7 +38,7 @@ static bool open_stream(PngDecoder *pd)
     pd->unfiltered[1] = malloc(pd->png_row_bytes);
     if (!pd->unfiltered[0] || !pd->unfiltered[1])
         return false;
-    pd->stream = png_stream_open(base->source, at, png_number(length), pd->png_row_bytes,
+    pd->stream = png_stream_open(base->source, at, png_get32(length), pd->png_row_bytes,
                                  base->page.height, base->how.limits.max_chunk_bytes,
                                  large && base->options.threads != 1, base->options.buffers);
     return pd->stream != NULL;
@@ -58,7 +58,7 @@ static uint32_t read_stream(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t 
             return done;
         uint8_t *const place = to + done * pitch;
         uint8_t *const row = straight ? place : pd->unfiltered[1];
-        undo_png(raw[0], raw + 1, above, row, n, pd->pixel_bytes);
+        unfilter_row(raw[0], raw + 1, above, row, n, pd->pixel_bytes);
         if (wide && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
             swap_words(row, place, n, 2);
         else if (!straight && png_finish_row(pd, row, place, y + done, NULL) != IMGSTAT_OK)
@@ -128,15 +128,32 @@ static ImgstatResult plan_page(Decoder *base, ImgstatError *err)
 {
     const PngDecoder *const pd = (const PngDecoder *)base;
     (void)err;
-    base->caps.held_bytes = pd->interlaced ? (uint64_t)pd->png_row_bytes * png_held_rows(pd) : 0;
+    base->caps.held_bytes =
+        pd->form.interlaced ? (uint64_t)pd->png_row_bytes * png_held_rows(pd) : 0;
     return IMGSTAT_OK;
 }
 
-static const uint8_t signature[SIGNATURE_BYTES] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
-
 static bool probe(const uint8_t *bytes, size_t n)
 {
-    return n >= sizeof signature && memcmp(bytes, signature, sizeof signature) == 0;
+    return n >= sizeof png_signature && memcmp(bytes, png_signature, sizeof png_signature) == 0;
+}
+
+static bool palette(const Decoder *base, ImagePro *colors, unsigned *n)
+{
+    const PngForm *const form = &((const PngDecoder *)base)->form;
+    if (form->color_type != PNG_PALETTE || colors->sample != IMGSTAT_U8 ||
+        colors->width != 1u << form->depth)
+        return false;
+    uint8_t *to = colors->host;
+    for (size_t i = 0; i < colors->width; i++, to += colors->channels)
+        memcpy(to, form->colors[i], colors->channels);
+    *n = form->n_colors;
+    return true;
+}
+
+static void libraries(char *to, size_t room)
+{
+    snprintf(to, room, "libpng %s", png_get_libpng_ver(NULL));
 }
 
 static void close_decoder(Decoder *base)
@@ -163,7 +180,7 @@ static ImgstatResult check_header(const Source *source, const ImgstatLimits *lim
     if (memcmp(head + 12, "IHDR", 4) != 0)
         return error_set(err, IMGSTAT_ERR_FORMAT, "%s: damaged PNG: does not begin with IHDR",
                          source->name);
-    return limits_check(limits, source->name, png_number(head + 16), png_number(head + 20), 1, 1,
+    return limits_check(limits, source->name, png_get32(head + 16), png_get32(head + 20), 1, 1,
                         err);
 }
 
@@ -198,5 +215,8 @@ const Codec png_codec = {
     .select = select_page,
     .plan = plan_page,
     .read_rows = read_rows,
+    .palette = palette,
+    .metadata = png_metadata_read,
+    .libraries = libraries,
     .close = close_decoder,
 };

@@ -3,7 +3,8 @@
 #ifndef IMGSTAT_PNG_DECODER_H
 #define IMGSTAT_PNG_DECODER_H
 
-#include "codec/codec.h"
+#include "codec/table.h"
+#include "png/chunks.h"
 #include "png/idat_reader.h"
 
 #include <png.h>
@@ -23,8 +24,7 @@ typedef struct PngDecoder {
     png_infop info;
     RowStep step;
     unsigned gray_key;
-    unsigned n_colors; /* of the palette */
-    uint8_t colors[256][4];
+    PngForm form;
     size_t png_row_bytes; /* of a row as libpng gives it, where step changes it */
     uint8_t *row;         /* one such row */
     uint8_t *held;        /* rows of an interlaced image, as libpng gives them: */
@@ -34,7 +34,6 @@ typedef struct PngDecoder {
     size_t at, filled; /* in buffer */
     bool ends_early;   /* the source had fewer bytes than libpng wanted */
     bool bad_checksum; /* of the compressed pixels as a whole */
-    bool interlaced;
     /* The fast way, which ends at the first thing out of the ordinary: libpng then starts anew. */
     PngStream *stream;      /* NULL: rows come from libpng */
     bool decided;           /* which of the two */
@@ -42,11 +41,6 @@ typedef struct PngDecoder {
     uint8_t *unfiltered[2]; /* rows in the order of the file: the one above and the next */
     ImgstatError failure;   /* of the last libpng call */
 } PngDecoder;
-
-static inline uint32_t png_number(const uint8_t *at)
-{
-    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
-}
 
 /* png/header.c: libpng's state for this file, and everything before the pixels. */
 ImgstatResult png_begin_reading(PngDecoder *pd, ImgstatError *err);
@@ -59,6 +53,10 @@ ImgstatResult png_failure(const PngDecoder *pd, ImgstatError *err);
 
 /* Rows of an interlaced image that are held at most. */
 uint32_t png_held_rows(const PngDecoder *pd);
+
+/* png/metadata.c: Codec.metadata */
+ImgstatResult png_metadata_read(Decoder *base, Metadata *out, Warnings *warnings,
+                                ImgstatError *err);
 
 /* png/libpng_rows.c: rows through libpng, from row y on; the last ones with what follows the
  * pixels. */

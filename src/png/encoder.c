@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* encoder.c: the PNG encoder: the form of the image, and its rows as PNG stores them. */
 #include "png/encoder.h"
+#include "png/decoder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,6 @@ typedef struct PngEncoder {
     size_t tail_bytes;
     PngPacking packing;
 } PngEncoder;
-
-static const uint8_t signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
 
 static unsigned form_channels(const PngForm *form)
 {
@@ -84,14 +83,13 @@ static void set_colormap(PngForm *form, const uint16_t *map, size_t n)
             form->colors[i][c] = (uint8_t)((map[c * n + i] * 255u + 32767u) / 65535u);
 }
 
-static ImgstatResult choose_form(PngEncoder *pe, const Decoder *like, const EncodePage *page,
-                                 ImgstatError *err)
+static void choose_form(PngEncoder *pe, const Decoder *like, const EncodePage *page)
 {
     static const uint8_t types[5] = {0, PNG_GRAY, PNG_GRAY_ALPHA, PNG_RGB, PNG_RGBA};
     PngForm *const form = &pe->form;
     const bool from_png = like && like->codec == &png_codec;
     if (from_png)
-        IMGSTAT_TRY(png_form_read(like->source, form, err));
+        *form = ((const PngDecoder *)like)->form;
     if (form->interlaced)
         warnings_report(pe->base.warnings, "written without interlacing");
     if (is_palette(like, page) && (from_png || page->colormap)) {
@@ -99,7 +97,7 @@ static ImgstatResult choose_form(PngEncoder *pe, const Decoder *like, const Enco
         form->depth = page->bits;
         if (page->colormap)
             set_colormap(form, page->colormap, (size_t)1 << page->bits);
-        return IMGSTAT_OK;
+        return;
     }
     *form = (PngForm){.color_type = types[page->channels]};
     const bool low = page->bits == 1 || page->bits == 2 || page->bits == 4;
@@ -107,7 +105,6 @@ static ImgstatResult choose_form(PngEncoder *pe, const Decoder *like, const Enco
     pe->packing.widen = page->bits != form->depth;
     form->significant = pe->packing.widen ? page->bits : 0;
     pe->packing.invert = like && strcmp(like->page.photometric, "min-is-white") == 0;
-    return IMGSTAT_OK;
 }
 
 static ImgstatResult write_head(PngEncoder *pe, ImgstatError *err)
@@ -118,8 +115,8 @@ static ImgstatResult write_head(PngEncoder *pe, ImgstatError *err)
     png_put32(head + 4, pe->base.page.height);
     head[8] = form->depth;
     head[9] = form->color_type;
-    IMGSTAT_TRY(atomic_file_write(pe->sink.output, 0, signature, sizeof signature, err));
-    pe->sink.at = sizeof signature;
+    IMGSTAT_TRY(atomic_file_write(pe->sink.output, 0, png_signature, sizeof png_signature, err));
+    pe->sink.at = sizeof png_signature;
     IMGSTAT_TRY(png_chunk_write(&pe->sink, "IHDR", head, sizeof head, err));
     if (form->significant > 0) {
         uint8_t bits[4];
@@ -129,33 +126,34 @@ static ImgstatResult write_head(PngEncoder *pe, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-static ImgstatResult write_metadata(PngEncoder *pe, const Decoder *like, ImgstatError *err)
+static ImgstatResult write_metadata(PngEncoder *pe, Decoder *like, ImgstatError *err)
 {
     if (like && like->codec == &png_codec)
         return png_chunks_copy(&pe->sink, like, &pe->form, pe->base.warnings, &pe->tail,
                                &pe->tail_bytes, err);
+    Metadata metadata = {.n = 0};
+    ImgstatResult res = IMGSTAT_OK;
     if (like)
-        IMGSTAT_TRY(png_chunks_from_tiff(&pe->sink, like, &pe->form, pe->base.warnings, err));
-    return png_palette_write(&pe->sink, &pe->form, err);
+        res = like->codec->metadata(like, &metadata, pe->base.warnings, err);
+    if (res == IMGSTAT_OK)
+        res = png_metadata_write(&pe->sink, &metadata, &pe->form, pe->base.warnings, err);
+    metadata_release(&metadata);
+    return res == IMGSTAT_OK ? png_palette_write(&pe->sink, &pe->form, err) : res;
 }
 
-static ImgstatResult begin_page(Encoder *base, Decoder *like, const EncodePage *page,
-                                ImgstatError *err)
+static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
 {
     PngEncoder *const pe = (PngEncoder *)base;
+    const EncodePage *const page = &base->page;
     if (base->pages > 0)
         return error_set(err, IMGSTAT_ERR_UNSUPPORTED, "%s: PNG holds one image; write TIFF",
                          base->output->name);
-    IMGSTAT_TRY(encode_check_page(base, page, err));
     IMGSTAT_TRY(check_samples(pe, like, page, err));
     if (page->width > INT32_MAX || page->height > INT32_MAX)
         return error_set(err, IMGSTAT_ERR_UNSUPPORTED, "%s: %u x %u pixels are more than PNG holds",
                          base->output->name, page->width, page->height);
-    IMGSTAT_TRY(choose_form(pe, like, page, err));
+    choose_form(pe, like, page);
     const PngForm *const form = &pe->form;
-    base->page = *page;
-    base->pages = 1;
-    base->next_row = 0;
     pe->packing.page = &base->page;
     pe->packing.depth = form->depth;
     IMGSTAT_TRY(write_head(pe, err));
@@ -176,43 +174,24 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, const EncodePage *
     return IMGSTAT_OK;
 }
 
-/* ---- Rows ---- */
-
 static ImgstatResult write_rows(Encoder *base, const void *rows, size_t pitch, uint32_t n,
                                 ImgstatError *err)
 {
-    PngEncoder *const pe = (PngEncoder *)base;
-    IMGSTAT_TRY(encode_check_rows(base, pitch, n, err));
-    IMGSTAT_TRY(png_idat_write(pe->idat, rows, pitch, n, err));
-    base->next_row += n;
-    return IMGSTAT_OK;
+    return png_idat_write(((PngEncoder *)base)->idat, rows, pitch, n, err);
 }
 
 /* ---- The format ---- */
 
-static ImgstatResult create(AtomicFile *output, const EncodeOptions *how, Warnings *warnings,
-                            Encoder **out, ImgstatError *err)
+static void init(Encoder *base)
 {
-    *out = NULL;
-    PngEncoder *const pe = calloc(1, sizeof *pe);
-    if (!pe)
-        return error_memory(err, sizeof *pe, "a PNG encoder");
-    const ImgstatResult res = encode_init(&pe->base, &png_format, output, how, warnings, err);
-    if (res != IMGSTAT_OK) {
-        free(pe);
-        return res;
-    }
-    if (how->compression && strcmp(how->compression, "none") == 0)
-        pe->base.how.level = 0;
-    pe->sink.output = output;
-    *out = &pe->base;
-    return IMGSTAT_OK;
+    if (base->how.compression && strcmp(base->how.compression, "none") == 0)
+        base->how.level = 0;
+    ((PngEncoder *)base)->sink.output = base->output;
 }
 
 static ImgstatResult finish(Encoder *base, ImgstatError *err)
 {
     PngEncoder *const pe = (PngEncoder *)base;
-    IMGSTAT_TRY(encode_check_end(base, err));
     IMGSTAT_TRY(png_idat_finish(pe->idat, err));
     if (pe->tail_bytes > 0)
         IMGSTAT_TRY(atomic_file_write(pe->sink.output, pe->sink.at, pe->tail, pe->tail_bytes, err));
@@ -220,24 +199,23 @@ static ImgstatResult finish(Encoder *base, ImgstatError *err)
     return png_chunk_write(&pe->sink, "IEND", NULL, 0, err);
 }
 
-static void discard(Encoder *base)
+static void release(Encoder *base)
 {
-    if (!base)
-        return;
     PngEncoder *const pe = (PngEncoder *)base;
     png_idat_destroy(pe->idat);
     free(pe->tail);
-    free(pe);
 }
 
 static const char *const compressions[] = {"deflate", "none", NULL};
 
 const EncodeFormat png_format = {
     .name = "png",
+    .title = "PNG",
     .compressions = compressions,
-    .create = create,
+    .encoder_bytes = sizeof(PngEncoder),
+    .init = init,
     .begin_page = begin_page,
     .write_rows = write_rows,
     .finish = finish,
-    .discard = discard,
+    .release = release,
 };

@@ -3,46 +3,20 @@
 #ifndef IMGSTAT_PNG_ENCODER_H
 #define IMGSTAT_PNG_ENCODER_H
 
-#include "codec/encoder.h"
+#include "codec/table.h"
+#include "png/chunks.h"
 
-enum { PNG_GRAY = 0, PNG_RGB = 2, PNG_PALETTE = 3, PNG_GRAY_ALPHA = 4, PNG_RGBA = 6 };
-
-/* The end of the file so far; chunks go there. */
-typedef struct PngSink {
-    AtomicFile *output;
-    uint64_t at;
-} PngSink;
-
-/* png/chunks.c */
-ImgstatResult png_chunk_write(PngSink *sink, const char *type, const void *data, size_t bytes,
-                              ImgstatError *err);
-/* Puts length and type before, and the checksum behind, the `bytes` bytes at chunk + 8. */
-void png_chunk_frame(const char *type, uint8_t *chunk, size_t bytes);
-uint32_t png_get32(const uint8_t *at);
-void png_put32(uint8_t *at, uint32_t value);
-
-/* Header and palette. */
-typedef struct PngForm {
-    uint8_t color_type, depth;
-    bool interlaced;
-    uint16_t n_colors, n_alpha; /* entries of the palette and of its tRNS */
-    uint8_t colors[256][3], alpha[256];
-    uint8_t
-        significant; /* bits, where fewer than depth and not said by a chunk of the input; else 0 */
-} PngForm;
-
-/* Reads IHDR, PLTE and tRNS of an open PNG. */
-ImgstatResult png_form_read(const Source *source, PngForm *form, ImgstatError *err);
-/* Copies the chunks in front of the input's pixels that still hold for `form`, PLTE and tRNS of
- * `form` among them; those behind the pixels go to *tail, to be written there and freed. */
+/* png/chunks.c. Copies the chunks in front of the input's pixels that still hold for `form`, PLTE
+ * and tRNS of `form` among them; those behind the pixels go to *tail, to be written there and
+ * freed. */
 ImgstatResult png_chunks_copy(PngSink *sink, const Decoder *like, const PngForm *form,
                               Warnings *warnings, uint8_t **tail, size_t *tail_bytes,
                               ImgstatError *err);
 ImgstatResult png_palette_write(PngSink *sink, const PngForm *form, ImgstatError *err);
 
-/* png/metadata.c: what a TIFF page says that PNG has a place for. */
-ImgstatResult png_chunks_from_tiff(PngSink *sink, const Decoder *like, const PngForm *form,
-                                   Warnings *warnings, ImgstatError *err);
+/* png/metadata.c: chunks of what another format says that PNG has a place for. */
+ImgstatResult png_metadata_write(PngSink *sink, const Metadata *metadata, const PngForm *form,
+                                 Warnings *warnings, ImgstatError *err);
 
 /* png/pack.c: rows of samples as PNG stores them. */
 typedef struct PngPacking {

@@ -111,22 +111,33 @@ ImgstatResult png_begin_reading(PngDecoder *pd, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-static void read_palette(PngDecoder *pd, bool *has_alpha)
+static void read_palette(PngDecoder *pd)
 {
+    PngForm *const form = &pd->form;
     png_colorp rgb = NULL;
     png_bytep alpha = NULL;
     int n_rgb = 0, n_alpha = 0;
     png_get_PLTE(pd->png, pd->info, &rgb, &n_rgb);
     if (png_get_tRNS(pd->png, pd->info, &alpha, &n_alpha, NULL) == 0)
         n_alpha = 0;
-    *has_alpha = n_alpha > 0;
-    pd->n_colors = n_rgb < 0 ? 0u : (unsigned)n_rgb;
-    for (int i = 0; i < n_rgb && i < 256; i++) {
-        pd->colors[i][0] = rgb[i].red;
-        pd->colors[i][1] = rgb[i].green;
-        pd->colors[i][2] = rgb[i].blue;
-        pd->colors[i][3] = i < n_alpha ? alpha[i] : 255;
+    form->n_colors = (uint16_t)(n_rgb < 0 ? 0 : n_rgb > 256 ? 256 : n_rgb);
+    form->n_alpha = (uint16_t)(n_alpha < 0 ? 0 : n_alpha);
+    for (uint16_t i = 0; i < form->n_colors; i++) {
+        form->colors[i][0] = rgb[i].red;
+        form->colors[i][1] = rgb[i].green;
+        form->colors[i][2] = rgb[i].blue;
+        form->colors[i][3] = i < form->n_alpha ? alpha[i] : 255;
     }
+}
+
+static void read_form(PngDecoder *pd)
+{
+    pd->form =
+        (PngForm){.color_type = png_get_color_type(pd->png, pd->info),
+                  .depth = png_get_bit_depth(pd->png, pd->info),
+                  .interlaced = png_get_interlace_type(pd->png, pd->info) != PNG_INTERLACE_NONE};
+    if (pd->form.color_type == PNG_PALETTE)
+        read_palette(pd);
 }
 
 static const char *const gray_names[] = {"gray", "alpha"};
@@ -137,8 +148,8 @@ static const char *const index_names[] = {"index"};
 static void describe(PngDecoder *pd)
 {
     Decoder *const base = &pd->base;
-    const int color_type = png_get_color_type(pd->png, pd->info);
-    const uint8_t depth = png_get_bit_depth(pd->png, pd->info);
+    const int color_type = pd->form.color_type;
+    const uint8_t depth = pd->form.depth;
     const bool palette = color_type == PNG_COLOR_TYPE_PALETTE;
     const bool rgb = (color_type & PNG_COLOR_MASK_COLOR) && !palette;
     bool alpha = color_type & PNG_COLOR_MASK_ALPHA;
@@ -149,7 +160,7 @@ static void describe(PngDecoder *pd)
     base->page.sample = depth == 16 ? IMGSTAT_U16 : IMGSTAT_U8;
     base->page.photometric = palette ? "palette" : rgb ? "rgb" : "gray";
     if (palette && !base->how.indices) {
-        read_palette(pd, &alpha);
+        alpha = pd->form.n_alpha > 0;
         pd->step = ROW_PALETTE;
         base->page.bits = 8;
         colors = true;
@@ -171,8 +182,8 @@ static void describe(PngDecoder *pd)
 #endif
     const bool adds_alpha = alpha && !palette && !(color_type & PNG_COLOR_MASK_ALPHA);
     /* libpng looks for indices without a colour, and says so. */
-    const bool plain = depth < 8 || adds_alpha || (palette && base->how.indices) ||
-                       png_get_interlace_type(pd->png, pd->info) != PNG_INTERLACE_NONE;
+    const bool plain =
+        depth < 8 || adds_alpha || (palette && base->how.indices) || pd->form.interlaced;
     pd->pixel_bytes = plain ? 0 : (size_t)png_get_channels(pd->png, pd->info) * depth / 8;
     base->channel_names = colors ? rgb_names : palette ? index_names : gray_names;
     base->page.channels = (uint16_t)((colors ? 3 : 1) + (alpha ? 1 : 0));
@@ -222,10 +233,10 @@ ImgstatResult png_read_head(PngDecoder *pd, ImgstatError *err)
     png_read_info(pd->png, pd->info);
     base->page.width = png_get_image_width(pd->png, pd->info);
     base->page.height = png_get_image_height(pd->png, pd->info);
+    read_form(pd);
     describe(pd);
     IMGSTAT_TRY(check_size(pd, err));
-    pd->interlaced = png_get_interlace_type(pd->png, pd->info) != PNG_INTERLACE_NONE;
-    if (pd->interlaced)
+    if (pd->form.interlaced)
         png_set_interlace_handling(pd->png);
     png_read_update_info(pd->png, pd->info);
     pd->png_row_bytes = png_get_rowbytes(pd->png, pd->info);

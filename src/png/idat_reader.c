@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "png/idat_reader.h"
 #include "codec/inflate.h"
+#include "png/chunks.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -53,19 +54,14 @@ struct PngStream {
     pthread_cond_t changed;
 };
 
-static uint32_t big_endian(const uint8_t *at)
-{
-    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
-}
-
 /* ---- Chunks ------------------------------------------------------------------------------ */
 
 /* The chunk before was whole; false if its checksum is wrong or the next is out of the ordinary. */
 static bool next_chunk(PngStream *stream, uint64_t place)
 {
     const uint8_t *const head = stream->head;
-    const uint32_t length = big_endian(head + 4);
-    if (big_endian(head) != stream->crc)
+    const uint32_t length = png_get32(head + 4);
+    if (png_get32(head) != stream->crc)
         return false;
     if (memcmp(head + 8, "IDAT", 4) != 0) {
         stream->chunks_end = true;
@@ -310,7 +306,7 @@ static bool tail_is_usual(const PngStream *stream)
         if (source_read(stream->source, at, head, sizeof head, &got, NULL) != IMGSTAT_OK ||
             got < sizeof head)
             return false;
-        const uint32_t length = big_endian(head);
+        const uint32_t length = png_get32(head);
         const bool is_end = memcmp(head + 4, "IEND", 4) == 0;
         if (length > READ_BYTES - 4 || (is_end ? length != 0 : !is_passed_over(head + 4)))
             return false;
@@ -318,7 +314,7 @@ static bool tail_is_usual(const PngStream *stream)
             got < (size_t)length + 4)
             return false;
         const uint32_t crc = inflate_crc(inflate_crc(0, head + 4, 4), bytes, length);
-        if (crc != big_endian(bytes + length))
+        if (crc != png_get32(bytes + length))
             return false;
         if (is_end)
             return true;

@@ -14,21 +14,21 @@ static ImgstatResult map_colors(PngDecoder *pd, const uint8_t *from, uint8_t *to
     if (page->channels == 4) {
         for (size_t x = 0; x < page->width; x++) {
             largest = from[x] > largest ? from[x] : largest;
-            memcpy(to + 4 * x, pd->colors[from[x]], 4);
+            memcpy(to + 4 * x, pd->form.colors[from[x]], 4);
         }
     } else {
         for (size_t x = 0; x < page->width; x++) {
-            const uint8_t *const color = pd->colors[from[x]];
+            const uint8_t *const color = pd->form.colors[from[x]];
             largest = from[x] > largest ? from[x] : largest;
             to[3 * x] = color[0];
             to[3 * x + 1] = color[1];
             to[3 * x + 2] = color[2];
         }
     }
-    if (largest >= pd->n_colors)
+    if (largest >= pd->form.n_colors)
         return error_set(err, IMGSTAT_ERR_FORMAT,
                          "%s: row %u has index %u where the palette has %u colours",
-                         pd->base.source->name, y, largest, pd->n_colors);
+                         pd->base.source->name, y, largest, pd->form.n_colors);
     return IMGSTAT_OK;
 }
 
@@ -122,7 +122,7 @@ ImgstatResult png_decode_row(PngDecoder *pd, uint8_t *to, ImgstatError *err)
 
 static ImgstatResult give_row(PngDecoder *pd, uint8_t *to, uint32_t y, ImgstatError *err)
 {
-    if (pd->interlaced)
+    if (pd->form.interlaced)
         return png_finish_row(pd, held_row(pd, y), to, y, err);
     uint8_t *const from = pd->step == ROW_AS_IT_IS ? to : pd->row;
     IMGSTAT_TRY(png_decode_row(pd, from, err));
@@ -131,7 +131,7 @@ static ImgstatResult give_row(PngDecoder *pd, uint8_t *to, uint32_t y, ImgstatEr
 
 static ImgstatResult row_room(PngDecoder *pd, ImgstatError *err)
 {
-    if (pd->interlaced || pd->step == ROW_AS_IT_IS || pd->row)
+    if (pd->form.interlaced || pd->step == ROW_AS_IT_IS || pd->row)
         return IMGSTAT_OK;
     pd->row = malloc(pd->png_row_bytes);
     return pd->row ? IMGSTAT_OK : error_memory(err, pd->png_row_bytes, "a row of pixels");
@@ -142,7 +142,7 @@ ImgstatResult png_read_plainly(PngDecoder *pd, uint8_t *to, size_t pitch, uint32
 {
     IMGSTAT_TRY(row_room(pd, err));
     for (uint32_t i = 0; i < rows; i++) {
-        if (pd->interlaced && y + i >= pd->held_end)
+        if (pd->form.interlaced && y + i >= pd->held_end)
             IMGSTAT_TRY(hold_rows(pd, y + i, err));
         IMGSTAT_TRY(give_row(pd, to + i * pitch, y + i, err));
     }

@@ -1,155 +1,269 @@
 /* SPDX-License-Identifier: MIT */
-/* metadata.c: what a TIFF page says that PNG has a place for: resolution, colour profile,
- * text, EXIF data, XMP. */
-#include "base/utf8.h"
+/* metadata.c: chunks of metadata to the neutral form, and from it. */
+#include "codec/metadata.h"
+#include "png/decoder.h"
 #include "png/encoder.h"
-#include "tiff/encoder.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
+static const char xmp_keyword[] = "XML:com.adobe.xmp";
+
+/* ---- Reading ---- */
+
+enum { MAX_CHUNK = 16 << 20, MAX_INFLATED = 64 << 20, KEYWORD_BYTES = 79 };
+
+/* Inflates a zlib stream of unknown length. Returns NULL where it is damaged or very large. */
+static uint8_t *inflate_all(const uint8_t *from, size_t n, size_t *bytes)
+{
+    for (size_t room = 16 * n + 4096; room <= MAX_INFLATED; room *= 4) {
+        uint8_t *const to = malloc(room);
+        uLongf got = (uLongf)room;
+        if (!to)
+            return NULL;
+        const int result = uncompress(to, &got, from, (uLong)n);
+        if (result == Z_OK) {
+            *bytes = (size_t)got;
+            return to;
+        }
+        free(to);
+        if (result != Z_BUF_ERROR)
+            return NULL;
+    }
+    return NULL;
+}
+
+/* Adds an item whose data are deflated. */
+static ImgstatResult add_inflated(Metadata *out, MetadataItem item, const uint8_t *from, size_t n,
+                                  ImgstatError *err)
+{
+    item.data = inflate_all(from, n, &item.bytes);
+    if (!item.data)
+        return IMGSTAT_OK;
+    const ImgstatResult res = metadata_add(out, &item, err);
+    free(item.data);
+    return res;
+}
+
+static ImgstatResult read_profile(Metadata *out, const uint8_t *data, size_t n, ImgstatError *err)
+{
+    const uint8_t *const end = memchr(data, 0, n);
+    if (!end || (size_t)(end - data) + 2 >= n)
+        return IMGSTAT_OK;
+    return add_inflated(out, (MetadataItem){.kind = METADATA_PROFILE}, end + 2,
+                        n - (size_t)(end - data) - 2, err);
+}
+
+static ImgstatResult read_time(Metadata *out, const uint8_t *data, ImgstatError *err)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%04u:%02u:%02u %02u:%02u:%02u", (unsigned)data[0] << 8 | data[1],
+             data[2], data[3], data[4], data[5], data[6]);
+    if (strlen(text) != 19)
+        return IMGSTAT_OK;
+    const MetadataItem item = {
+        .kind = METADATA_TIME, .data = (uint8_t *)text, .bytes = strlen(text)};
+    return metadata_add(out, &item, err);
+}
+
+/* Returns whether the formats share a text of that keyword. */
+static bool kind_of_text(const char *keyword, bool international, MetadataItem *item)
+{
+    item->kind = METADATA_XMP;
+    if (international && strcmp(keyword, xmp_keyword) == 0)
+        return true;
+    item->kind = METADATA_TEXT;
+    for (unsigned i = 0; i < TEXT_KINDS; i++) {
+        item->keyword = (MetadataText)i;
+        if (strcmp(metadata_keyword(item->keyword), keyword) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* tEXt, zTXt and iTXt: keyword, then flags and other names, then text, deflated or not. */
+static ImgstatResult read_text(Metadata *out, const char *type, const uint8_t *data, size_t n,
+                               ImgstatError *err)
+{
+    const uint8_t *const end = data + n;
+    const uint8_t *at = memchr(data, 0, n < KEYWORD_BYTES + 1 ? n : KEYWORD_BYTES + 1);
+    const bool international = type[0] == 'i';
+    MetadataItem item = {.latin1 = !international};
+    if (!at || !kind_of_text((const char *)data, international, &item))
+        return IMGSTAT_OK;
+    at++;
+    bool deflated = type[0] == 'z';
+    if (deflated && at < end)
+        at++;
+    if (international) {
+        if (end - at < 2)
+            return IMGSTAT_OK;
+        deflated = at[0] == 1;
+        at += 2;
+        for (int i = 0; i < 2 && at; i++) {
+            at = memchr(at, 0, (size_t)(end - at));
+            at = at ? at + 1 : NULL;
+        }
+    }
+    if (!at || metadata_has(out, item.kind, item.keyword))
+        return IMGSTAT_OK;
+    if (deflated)
+        return add_inflated(out, item, at, (size_t)(end - at), err);
+    item.bytes = (size_t)(end - at);
+    uint8_t *const text = malloc(item.bytes + 1);
+    if (!text)
+        return error_memory(err, item.bytes + 1, "text");
+    memcpy(text, at, item.bytes);
+    item.data = text;
+    const ImgstatResult res = metadata_add(out, &item, err);
+    free(text);
+    return res;
+}
+
+static ImgstatResult read_chunk(Metadata *out, const PngChunk *chunk, uint8_t *data,
+                                ImgstatError *err)
+{
+    const MetadataItem exif = {.kind = METADATA_EXIF, .data = data, .bytes = chunk->bytes};
+    if (strcmp(chunk->type, "eXIf") == 0)
+        return metadata_add(out, &exif, err);
+    if (strcmp(chunk->type, "iCCP") == 0)
+        return read_profile(out, data, chunk->bytes, err);
+    if (strcmp(chunk->type, "tIME") == 0)
+        return chunk->bytes == 7 ? read_time(out, data, err) : IMGSTAT_OK;
+    if (strcmp(chunk->type, "pHYs") != 0)
+        return read_text(out, chunk->type, data, chunk->bytes, err);
+    if (chunk->bytes != 9)
+        return IMGSTAT_OK;
+    const MetadataItem resolution = {.kind = METADATA_RESOLUTION,
+                                     .x = png_get32(data),
+                                     .y = png_get32(data + 4),
+                                     .unit = data[8] == 1 ? RESOLUTION_METRE : RESOLUTION_RATIO};
+    return metadata_add(out, &resolution, err);
+}
+
+ImgstatResult png_metadata_read(Decoder *base, Metadata *out, Warnings *warnings, ImgstatError *err)
+{
+    static const char types[] = "iCCP pHYs tIME tEXt zTXt iTXt eXIf";
+    const Source *const source = base->source;
+    uint64_t at = PNG_SIGNATURE_BYTES;
+    PngChunk chunk;
+    ImgstatResult res = IMGSTAT_OK;
+    (void)warnings;
+    while (res == IMGSTAT_OK && png_chunk_next(source, &at, &chunk)) {
+        size_t got = 0;
+        if (!strstr(types, chunk.type) || chunk.bytes > MAX_CHUNK)
+            continue;
+        uint8_t *const data = malloc((size_t)chunk.bytes + 1);
+        if (!data)
+            return error_memory(err, chunk.bytes, "metadata");
+        if (source_read(source, chunk.at, data, chunk.bytes, &got, NULL) == IMGSTAT_OK &&
+            got == chunk.bytes)
+            res = read_chunk(out, &chunk, data, err);
+        free(data);
+    }
+    return res;
+}
+
+/* ---- Writing ---- */
+
 /* A colour profile of the wrong kind would be taken for damage. */
-static ImgstatResult write_profile(PngSink *sink, TIFF *tif, bool color, ImgstatError *err)
+static ImgstatResult write_profile(PngSink *sink, const MetadataItem *item, bool color,
+                                   ImgstatError *err)
 {
     static const char name[] = "ICC profile";
-    uint32_t n = 0;
-    const uint8_t *profile = NULL;
-    if (!TIFFGetField(tif, TIFFTAG_ICCPROFILE, &n, &profile) || n < 128 ||
-        memcmp(profile + 16, color ? "RGB " : "GRAY", 4) != 0)
+    if (item->bytes < 128 || memcmp(item->data + 16, color ? "RGB " : "GRAY", 4) != 0)
         return IMGSTAT_OK;
-    uLongf room = compressBound(n);
+    uLongf room = compressBound((uLong)item->bytes);
     const size_t head = sizeof name + 1; /* with its NUL, and the method */
     uint8_t *const data = calloc(1, head + room);
     if (!data)
         return error_memory(err, head + room, "a colour profile");
     memcpy(data, name, sizeof name);
     ImgstatResult res = IMGSTAT_OK;
-    if (compress(data + head, &room, profile, n) == Z_OK)
+    if (compress(data + head, &room, item->data, (uLong)item->bytes) == Z_OK)
         res = png_chunk_write(sink, "iCCP", data, head + room, err);
     free(data);
     return res;
 }
 
-static ImgstatResult write_resolution(PngSink *sink, TIFF *tif, ImgstatError *err)
+static ImgstatResult write_resolution(PngSink *sink, const MetadataItem *item, ImgstatError *err)
 {
-    uint16_t unit = RESUNIT_INCH;
-    float x = 0, y = 0;
+    static const double to_metres[] = {[RESOLUTION_RATIO] = 1,
+                                       [RESOLUTION_INCH] = 1 / 0.0254,
+                                       [RESOLUTION_CENTIMETRE] = 100,
+                                       [RESOLUTION_METRE] = 1};
+    const double x = round(item->x * to_metres[item->unit]);
+    const double y = round(item->y * to_metres[item->unit]);
     uint8_t data[9] = {0};
-    TIFFGetFieldDefaulted(tif, TIFFTAG_RESOLUTIONUNIT, &unit);
-    if (!TIFFGetField(tif, TIFFTAG_XRESOLUTION, &x) || !TIFFGetField(tif, TIFFTAG_YRESOLUTION, &y))
+    if (!(x >= 1 && x <= INT32_MAX && y >= 1 && y <= INT32_MAX))
         return IMGSTAT_OK;
-    const double scale = unit == RESUNIT_INCH ? 1 / 0.0254 : unit == RESUNIT_CENTIMETER ? 100 : 1;
-    const double per_x = round((double)x * scale), per_y = round((double)y * scale);
-    if (!(per_x >= 1 && per_x <= INT32_MAX && per_y >= 1 && per_y <= INT32_MAX))
-        return IMGSTAT_OK;
-    png_put32(data, (uint32_t)per_x);
-    png_put32(data + 4, (uint32_t)per_y);
-    data[8] = unit == RESUNIT_INCH || unit == RESUNIT_CENTIMETER;
+    png_put32(data, (uint32_t)x);
+    png_put32(data + 4, (uint32_t)y);
+    data[8] = item->unit != RESOLUTION_RATIO;
     return png_chunk_write(sink, "pHYs", data, sizeof data, err);
 }
 
-/* Text with a keyword. iTXt is UTF-8: what is not goes into a tEXt, which is Latin-1. */
-static ImgstatResult write_text(PngSink *sink, const char *keyword, const char *text, size_t n,
-                                bool utf8, ImgstatError *err)
+/* Text with a keyword: an iTXt is UTF-8, a tEXt is Latin-1. */
+static ImgstatResult write_text(PngSink *sink, const char *keyword, const MetadataItem *item,
+                                ImgstatError *err)
 {
     const size_t key = strlen(keyword);
-    const size_t head = key + (utf8 ? 5 : 1); /* NUL; in iTXt two flags and two empty names, too */
-    char *const data = calloc(1, head + n);
+    const size_t head = key + (item->latin1 ? 1 : 5); /* NUL; of iTXt two flags, two empty names */
+    char *const data = calloc(1, head + item->bytes);
     if (!data)
-        return error_memory(err, head + n, "text");
+        return error_memory(err, head + item->bytes, "text");
     memcpy(data, keyword, key);
-    memcpy(data + head, text, n);
-    const ImgstatResult res = png_chunk_write(sink, utf8 ? "iTXt" : "tEXt", data, head + n, err);
+    memcpy(data + head, item->data, item->bytes);
+    const ImgstatResult res =
+        png_chunk_write(sink, item->latin1 ? "tEXt" : "iTXt", data, head + item->bytes, err);
     free(data);
     return res;
 }
 
-static ImgstatResult write_texts(PngSink *sink, TIFF *tif, ImgstatError *err)
+static ImgstatResult write_time(PngSink *sink, const MetadataItem *item, ImgstatError *err)
 {
-    static const struct {
-        const char *keyword;
-        uint32_t tag;
-    } known[] = {{"Title", TIFFTAG_DOCUMENTNAME},
-                 {"Author", TIFFTAG_ARTIST},
-                 {"Description", TIFFTAG_IMAGEDESCRIPTION},
-                 {"Copyright", TIFFTAG_COPYRIGHT},
-                 {"Software", TIFFTAG_SOFTWARE}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        const char *text = NULL;
-        if (TIFFGetField(tif, known[i].tag, &text) && text && *text)
-            IMGSTAT_TRY(
-                write_text(sink, known[i].keyword, text, strlen(text), utf8_is_valid(text), err));
+    unsigned year, part[5];
+    uint8_t data[7];
+    if (sscanf((const char *)item->data, "%4u:%2u:%2u %2u:%2u:%2u", &year, &part[0], &part[1],
+               &part[2], &part[3], &part[4]) != 6)
+        return IMGSTAT_OK;
+    data[0] = (uint8_t)(year >> 8);
+    data[1] = (uint8_t)year;
+    for (size_t i = 0; i < 5; i++)
+        data[2 + i] = (uint8_t)part[i];
+    return png_chunk_write(sink, "tIME", data, sizeof data, err);
+}
+
+static ImgstatResult write_item(PngSink *sink, const MetadataItem *item, const PngForm *form,
+                                ImgstatError *err)
+{
+    switch (item->kind) {
+    case METADATA_PROFILE:
+        return write_profile(sink, item, form->color_type & 2, err);
+    case METADATA_RESOLUTION:
+        return write_resolution(sink, item, err);
+    case METADATA_TIME:
+        return write_time(sink, item, err);
+    case METADATA_EXIF:
+        return png_chunk_write(sink, "eXIf", item->data, item->bytes, err);
+    case METADATA_XMP:
+        return write_text(sink, xmp_keyword, item, err);
+    case METADATA_TEXT:
+        return write_text(sink, metadata_keyword(item->keyword), item, err);
     }
-    uint32_t n = 0;
-    const char *xmp = NULL;
-    if (TIFFGetField(tif, TIFFTAG_XMLPACKET, &n, &xmp) && xmp)
-        return write_text(sink, "XML:com.adobe.xmp", xmp, strnlen(xmp, n), true, err);
     return IMGSTAT_OK;
 }
 
-/* Of a page's directory, what EXIF data begin with and no text says. */
-static bool is_exif(const void *context, uint16_t tag)
+ImgstatResult png_metadata_write(PngSink *sink, const Metadata *metadata, const PngForm *form,
+                                 Warnings *warnings, ImgstatError *err)
 {
-    (void)context;
-    return tag == TIFFTAG_ORIENTATION || tag == TIFFTAG_MAKE || tag == TIFFTAG_MODEL ||
-           tag == TIFFTAG_DATETIME || tag == TIFFTAG_EXIFIFD || tag == TIFFTAG_GPSIFD;
-}
-
-/* Whether there is more than the orientation that everybody takes for granted. */
-static bool exif_tells(const TiffTags *tags, TIFF *tif)
-{
-    uint16_t orientation = ORIENTATION_TOPLEFT;
-    TIFFGetFieldDefaulted(tif, TIFFTAG_ORIENTATION, &orientation);
-    const bool has = tiff_tags_have(tags, TIFFTAG_ORIENTATION);
-    return tags->n > has || (has && orientation > ORIENTATION_TOPLEFT && orientation <= 8);
-}
-
-/* EXIF data are a TIFF file without pixels. */
-static ImgstatResult write_exif(PngSink *sink, const TiffDecoder *td, Warnings *warnings,
-                                ImgstatError *err)
-{
-    const Decoder *const like = &td->base;
-    TiffTagSource from;
-    if (!tiff_tag_source(like->source, 0, like->source->bytes, &from))
-        return error_set(err, IMGSTAT_ERR_IO, "%s: has changed while it was read",
-                         like->source->name);
-    TiffTags *tags = tiff_tags_create();
-    if (!tags)
-        return error_memory(err, sizeof *tags, "EXIF data");
-    TiffFile file = {
-        .at = TIFF_HEADER_BYTES, .big_endian = from.big_endian, .pages = &tags, .n_pages = 1};
-    ImgstatResult res = tiff_tags_copy(&file, &from, td->page_at[like->page.page], is_exif, NULL,
-                                       warnings, tags, err);
-    const bool tells = res == IMGSTAT_OK && exif_tells(tags, td->handle.tif);
-    if (tells)
-        res = tiff_tags_finish(&file, err);
-    if (tells && res == IMGSTAT_OK)
-        res = png_chunk_write(sink, "eXIf", file.memory, (size_t)file.at, err);
-    if (res == IMGSTAT_ERR_LIMIT) {
-        warnings_report(warnings, "its EXIF data are more than %d MiB and are left out",
-                        TIFF_MEMORY_BYTES >> 20);
-        res = IMGSTAT_OK;
-    }
-    free(file.memory);
-    tiff_tags_destroy(tags);
-    return res;
-}
-
-ImgstatResult png_chunks_from_tiff(PngSink *sink, const Decoder *like, const PngForm *form,
-                                   Warnings *warnings, ImgstatError *err)
-{
-    const TiffDecoder *const td = (const TiffDecoder *)like;
-    TIFF *const tif = td->handle.tif;
-    uint16_t n = 0;
-    const uint16_t *kinds = NULL;
-    if (form->color_type != PNG_PALETTE && (form->color_type & 4) &&
-        TIFFGetField(tif, TIFFTAG_EXTRASAMPLES, &n, &kinds) && n > 0 &&
-        kinds[0] == EXTRASAMPLE_ASSOCALPHA)
+    const bool alpha = form->color_type != PNG_PALETTE && (form->color_type & 4);
+    if (alpha && metadata->premultiplied)
         warnings_report(warnings, "its colours are multiplied by alpha, which PNG cannot say");
-    IMGSTAT_TRY(write_profile(sink, tif, form->color_type & 2, err));
-    IMGSTAT_TRY(write_resolution(sink, tif, err));
-    IMGSTAT_TRY(write_exif(sink, td, warnings, err));
-    return write_texts(sink, tif, err);
+    for (size_t i = 0; i < metadata->n; i++)
+        IMGSTAT_TRY(write_item(sink, &metadata->item[i], form, err));
+    return IMGSTAT_OK;
 }

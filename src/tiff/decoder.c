@@ -2,6 +2,7 @@
 /* decoder.c: the TIFF codec: opens a file, selects its pages, gives their rows. */
 #include "tiff/decoder.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,17 +29,17 @@ static void release_page(TiffDecoder *td)
     free(td->names);
     free(td->map8);
     free(td->map16);
-    buffer_cache_release(td->chunk);
+    buffer_cache_release(td->tile);
     buffer_cache_release(td->row);
     buffer_cache_release(td->band);
     td->planes = NULL;
     td->names = NULL;
     td->map8 = NULL;
     td->map16 = NULL;
-    td->chunk = td->row = td->band = NULL;
-    td->chunk_room = 0;
+    td->tile = td->row = td->band = NULL;
+    td->tile_room = 0;
     td->band_at = UINT32_MAX;
-    td->primed = td->handle.unseen = false;
+    td->primed = td->handle.needs_catch_up = false;
     td->base.channel_names = NULL;
 }
 
@@ -59,8 +60,8 @@ static ImgstatResult read_directory(TiffDecoder *td, uint32_t page, ImgstatError
 {
     if (!td->handle.tif)
         IMGSTAT_TRY(tiff_handle_open(td, &td->handle, err));
-    tiff_forget(td);
-    td->short_arrays = false;
+    tiff_clear_error(td);
+    td->offsets_truncated = false;
     if (TIFFSetSubDirectory(td->handle.tif, td->page_at[page]))
         return IMGSTAT_OK;
     tiff_handle_close(&td->handle);
@@ -81,7 +82,7 @@ static ImgstatResult select_page(Decoder *base, uint32_t page, ImgstatError *err
         res = tiff_page_describe(td, err);
     if (res == IMGSTAT_OK) {
         tiff_nodata_read(td);
-        res = tiff_check_chunks(td, err);
+        res = tiff_check_tiles(td, err);
     }
     if (res != IMGSTAT_OK)
         release_page(td); /* no page is selected */
@@ -95,12 +96,12 @@ static ImgstatResult plan_page(Decoder *base, ImgstatError *err)
     tiff_helpers_destroy(td->helpers); /* made for other threads */
     td->helpers = NULL;
     IMGSTAT_TRY(tiff_page_plan(td, err));
-    const bool tiles = base->mode != DECODE_PLAIN && tiff_chunks_apart(td);
-    caps->random_rows = base->mode != DECODE_PLAIN && tiff_rows_anywhere(td);
-    caps->tile_width = tiles ? td->layout.chunk_width : 0;
-    caps->tile_height = tiles ? td->layout.chunk_height : 0;
+    const bool tiles = base->mode != DECODE_PLAIN && tiff_tiles_independent(td);
+    caps->random_rows = base->mode != DECODE_PLAIN && tiff_rows_random(td);
+    caps->tile_width = tiles ? td->layout.tile_width : 0;
+    caps->tile_height = tiles ? td->layout.tile_height : 0;
     caps->held_bytes = tiff_page_holds(td);
-    caps->tile_bytes = td->layout.compression == COMPRESSION_NONE ? 0 : td->layout.chunk_bytes;
+    caps->tile_bytes = td->layout.compression == COMPRESSION_NONE ? 0 : td->layout.tile_bytes;
     caps->tiled = td->layout.tiled;
     return IMGSTAT_OK;
 }
@@ -118,7 +119,7 @@ static bool read_at(const Decoder *base, uint16_t plane, uint32_t row, void *to,
 
 static bool tiles_begin(Decoder *base, unsigned threads)
 {
-    return tiff_chunks_begin((TiffDecoder *)base, threads);
+    return tiff_tiles_begin((TiffDecoder *)base, threads);
 }
 
 static const void *tile_at(const Decoder *base, unsigned thread, uint16_t plane, uint32_t x,
@@ -126,7 +127,39 @@ static const void *tile_at(const Decoder *base, unsigned thread, uint16_t plane,
 {
     const TiffDecoder *const td = (const TiffDecoder *)base;
     *pitch = td->layout.row_bytes;
-    return tiff_chunk_at(td, thread, plane, x, y);
+    return tiff_tile_at(td, thread, plane, x, y);
+}
+
+static bool palette(const Decoder *base, ImagePro *colors, unsigned *n)
+{
+    const TiffDecoder *const td = (const TiffDecoder *)base;
+    const size_t bytes = imgstat_sample_bytes(colors->sample);
+    const void *const map = bytes == 1 ? (const void *)td->map8 : (const void *)td->map16;
+    if (!map || colors->channels != 3 || colors->width != 1u << td->layout.bits)
+        return false;
+    memcpy(colors->host, map, 3 * bytes * colors->width);
+    *n = colors->width;
+    return true;
+}
+
+/* How libtiff was built decides what it decodes. */
+static void libraries(char *to, size_t room)
+{
+    /* "LIBTIFF, Version 4.5.0", then a copyright. */
+    const char *version = TIFFGetVersion();
+    version += strcspn(version, "0123456789\n");
+    size_t used = 0;
+    used += (size_t)snprintf(to, room, "libtiff %.*s (", (int)strcspn(version, "\n"), version);
+    TIFFCodec *const codecs = TIFFGetConfiguredCODECs();
+    for (const TIFFCodec *codec = codecs; codec && codec->name && used < room; codec++) {
+        const char *const name = tiff_compression_name(codec->scheme);
+        if (codec->scheme != COMPRESSION_DEFLATE) /* a second number of the same */
+            used += (size_t)snprintf(to + used, room - used, "%s%s", codec > codecs ? ", " : "",
+                                     name ? name : codec->name);
+    }
+    _TIFFfree(codecs);
+    if (used < room)
+        snprintf(to + used, room - used, ")");
 }
 
 static ImgstatResult open_decoder(const Source *source, const ImgstatOpen *how, Decoder **out,
@@ -164,5 +197,8 @@ const Codec tiff_codec = {
     .read_at = read_at,
     .tiles_begin = tiles_begin,
     .tile_at = tile_at,
+    .palette = palette,
+    .metadata = tiff_metadata_read,
+    .libraries = libraries,
     .close = close_decoder,
 };

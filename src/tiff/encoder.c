@@ -6,37 +6,37 @@
 #include <string.h>
 
 enum {
-    UNIT_BYTES = 1 << 20, /* uncompressed strips are written in pieces of about this size */
+    BLOCK_BYTES = 1 << 20, /* uncompressed strips are written in blocks of about this size */
     SHARED_BYTES = TIFF_SHARED_BYTES,
     MAX_BAND = 256 << 20 /* but not beyond this */
 };
 
-typedef struct Piece {
-    TiffPiece made;
+typedef struct EncodedTile {
+    TiffTileBytes made;
     bool ok;
     char text[256];
-} Piece;
+} EncodedTile;
 
 typedef struct TiffEncoder {
     Encoder base;
     TiffFile file;
     TiffShape shape;
-    TiffTags *tags;     /* of the page begun; those of file.pages are complete */
-    bool even_strips;   /* uncompressed strips, one behind the other: their places are known */
-    uint64_t start;     /* of these */
-    uint32_t unit_rows; /* rows of a piece: chunk_height, but for even_strips */
-    uint32_t band_rows; /* rows that are worked on at once: a number of units */
-    uint8_t *band;      /* rows that do not make a band yet; NULL until needed */
-    uint32_t held;      /* rows in band */
+    TiffTags *tags;      /* of the page begun; those of file.pages are complete */
+    bool even_strips;    /* uncompressed strips, one behind the other: their places are known */
+    uint64_t start;      /* of these */
+    uint32_t block_rows; /* rows of a task: tile_height, but for even_strips */
+    uint32_t band_rows;  /* rows that are worked on at once: whole blocks */
+    uint8_t *band;       /* rows that do not make a band yet; NULL until needed */
+    uint32_t held;       /* rows in band */
     size_t image_row_bytes;
-    uint64_t *offsets, *sizes; /* of chunks */
+    uint64_t *offsets, *sizes; /* of tiles */
     TiffPacker **packers;      /* one for each thread */
     unsigned n_threads;
-    Piece *pieces;
-    size_t n_pieces;
+    EncodedTile *encoded;
+    size_t n_encoded;
 } TiffEncoder;
 
-/* ---- Chunks ---- */
+/* ---- Tiles ---- */
 
 typedef struct Work {
     TiffEncoder *te;
@@ -45,58 +45,58 @@ typedef struct Work {
     uint32_t first, n; /* rows of the image */
 } Work;
 
-/* Task t of a band makes piece t: units from top to bottom, in each the planes, in each from left
+/* Task t of a band makes tile t: blocks from top to bottom, in each the planes, in each from left
  * to right. */
-static void make_piece(void *context, size_t task, unsigned thread)
+static void encode_task(void *context, size_t task, unsigned thread)
 {
     const Work *const work = context;
     TiffEncoder *const te = work->te;
     const TiffShape *const shape = &te->shape;
     const uint32_t across = (uint32_t)(task % shape->across);
     const uint16_t plane = (uint16_t)(task / shape->across % shape->planes);
-    const uint32_t unit = (uint32_t)(task / shape->across / shape->planes);
-    const uint32_t y = unit * te->unit_rows;
-    const uint32_t rows = work->n - y < te->unit_rows ? work->n - y : te->unit_rows;
-    Piece *const piece = &te->pieces[task];
-    piece->ok = tiff_pack_chunk(te->packers[thread], shape, &te->base.page,
+    const uint32_t block = (uint32_t)(task / shape->across / shape->planes);
+    const uint32_t y = block * te->block_rows;
+    const uint32_t rows = work->n - y < te->block_rows ? work->n - y : te->block_rows;
+    EncodedTile *const tile = &te->encoded[task];
+    tile->ok = tiff_tile_encode(te->packers[thread], shape, &te->base.page,
                                 work->rows + y * work->pitch, work->pitch, rows,
-                                across * shape->chunk_width, plane, &piece->made, piece->text);
+                                across * shape->tile_width, plane, &tile->made, tile->text);
 }
 
-/* Where piece `task` of rows from `first` on goes, and which chunk it belongs to. */
-static uint64_t place_piece(TiffEncoder *te, const Piece *piece, size_t task, uint32_t first)
+/* Where tile `task` of rows from `first` on goes, and which tile it belongs to. */
+static uint64_t place_tile(TiffEncoder *te, const EncodedTile *tile, size_t task, uint32_t first)
 {
     const TiffShape *const shape = &te->shape;
     const size_t across = task % shape->across, plane = task / shape->across % shape->planes;
-    const uint32_t y = first + (uint32_t)(task / shape->across / shape->planes) * te->unit_rows;
-    const size_t chunk = (plane * shape->down + y / shape->chunk_height) * shape->across + across;
+    const uint32_t y = first + (uint32_t)(task / shape->across / shape->planes) * te->block_rows;
+    const size_t index = (plane * shape->down + y / shape->tile_height) * shape->across + across;
     if (te->even_strips)
         return te->start + (plane * te->base.page.height + y) * shape->row_bytes;
-    te->offsets[chunk] = te->file.at;
-    te->sizes[chunk] = piece->made.n;
-    te->file.at += piece->made.n;
-    return te->offsets[chunk];
+    te->offsets[index] = te->file.at;
+    te->sizes[index] = tile->made.n;
+    te->file.at += tile->made.n;
+    return te->offsets[index];
 }
 
 static ImgstatResult write_band(TiffEncoder *te, const uint8_t *rows, size_t pitch, uint32_t first,
                                 uint32_t n, ImgstatError *err)
 {
-    const uint32_t units = (n + te->unit_rows - 1) / te->unit_rows;
-    const size_t tasks = (size_t)units * te->shape.planes * te->shape.across;
+    const uint32_t blocks = n / te->block_rows + (n % te->block_rows > 0);
+    const size_t tasks = (size_t)blocks * te->shape.planes * te->shape.across;
     Work work = {.te = te, .rows = rows, .pitch = pitch, .first = first, .n = n};
     ImgstatResult res = IMGSTAT_OK;
     if (te->base.how.pool)
-        thread_pool_run_few(te->base.how.pool, te->n_threads, tasks, make_piece, &work);
+        thread_pool_run_few(te->base.how.pool, te->n_threads, tasks, encode_task, &work);
     for (size_t i = 0; i < tasks; i++) {
-        Piece *const piece = &te->pieces[i];
+        EncodedTile *const tile = &te->encoded[i];
         if (!te->base.how.pool && res == IMGSTAT_OK)
-            make_piece(&work, i, 0);
-        if (res == IMGSTAT_OK && !piece->ok)
+            encode_task(&work, i, 0);
+        if (res == IMGSTAT_OK && !tile->ok)
             res = error_set(err, IMGSTAT_ERR_MEMORY, "%s: cannot be compressed: %s",
-                            te->base.output->name, piece->text);
+                            te->base.output->name, tile->text);
         if (res == IMGSTAT_OK)
-            res = atomic_file_write(te->base.output, place_piece(te, piece, i, first),
-                                    piece->made.bytes, piece->made.n, err);
+            res = atomic_file_write(te->base.output, place_tile(te, tile, i, first),
+                                    tile->made.bytes, tile->made.n, err);
     }
     return res;
 }
@@ -105,19 +105,19 @@ static ImgstatResult write_band(TiffEncoder *te, const uint8_t *rows, size_t pit
 
 static void release_page(TiffEncoder *te)
 {
-    for (size_t i = 0; te->pieces && i < te->n_pieces; i++)
-        buffer_cache_release(te->pieces[i].made.bytes);
+    for (size_t i = 0; te->encoded && i < te->n_encoded; i++)
+        buffer_cache_release(te->encoded[i].made.bytes);
     buffer_cache_release(te->band);
     free(te->offsets);
     free(te->sizes);
-    free(te->pieces);
+    free(te->encoded);
     te->band = NULL;
     te->offsets = te->sizes = NULL;
-    te->pieces = NULL;
+    te->encoded = NULL;
     te->held = 0;
 }
 
-/* Places or sizes of all chunks, in numbers as wide as they need. */
+/* Places or sizes of all tiles, in numbers as wide as they need. */
 static ImgstatResult set_list(TiffEncoder *te, uint16_t tag, const uint64_t *values,
                               ImgstatError *err)
 {
@@ -145,10 +145,10 @@ static ImgstatResult end_page(TiffEncoder *te, ImgstatError *err)
     const uint32_t height = te->base.page.height;
     for (size_t plane = 0; te->even_strips && plane < shape->planes; plane++) {
         for (size_t i = 0; i < shape->down; i++) {
-            const size_t chunk = plane * shape->down + i, y = i * shape->chunk_height;
-            const size_t rows = height - y < shape->chunk_height ? height - y : shape->chunk_height;
-            te->offsets[chunk] = te->start + (plane * height + y) * shape->row_bytes;
-            te->sizes[chunk] = rows * shape->row_bytes;
+            const size_t tile = plane * shape->down + i, y = i * shape->tile_height;
+            const size_t rows = height - y < shape->tile_height ? height - y : shape->tile_height;
+            te->offsets[tile] = te->start + (plane * height + y) * shape->row_bytes;
+            te->sizes[tile] = rows * shape->row_bytes;
         }
     }
     IMGSTAT_TRY(
@@ -165,13 +165,13 @@ static ImgstatResult write_rows(Encoder *base, const void *rows, size_t pitch, u
 {
     TiffEncoder *const te = (TiffEncoder *)base;
     const uint8_t *from = rows;
-    IMGSTAT_TRY(encode_check_rows(base, pitch, n, err));
+    uint32_t y = base->next_row;
     while (n > 0) {
-        const uint32_t to_end = base->page.height - base->next_row + te->held;
+        const uint32_t to_end = base->page.height - y + te->held;
         const uint32_t whole = te->band_rows < to_end ? te->band_rows : to_end;
         if (te->held == 0 && n >= whole) { /* straight from the caller's rows */
-            IMGSTAT_TRY(write_band(te, from, pitch, base->next_row, whole, err));
-            base->next_row += whole;
+            IMGSTAT_TRY(write_band(te, from, pitch, y, whole, err));
+            y += whole;
             from += whole * pitch;
             n -= whole;
             continue;
@@ -183,16 +183,15 @@ static ImgstatResult write_rows(Encoder *base, const void *rows, size_t pitch, u
                                 "a row of strips or tiles");
         memcpy(te->band + te->held * te->image_row_bytes, from, te->image_row_bytes);
         te->held++;
-        base->next_row++;
+        y++;
         from += pitch;
         n--;
         if (te->held == whole) {
-            IMGSTAT_TRY(write_band(te, te->band, te->image_row_bytes, base->next_row - te->held,
-                                   te->held, err));
+            IMGSTAT_TRY(write_band(te, te->band, te->image_row_bytes, y - te->held, te->held, err));
             te->held = 0;
         }
     }
-    return base->next_row == base->page.height ? end_page(te, err) : IMGSTAT_OK;
+    return y == base->page.height ? end_page(te, err) : IMGSTAT_OK;
 }
 
 /* The file's byte order and kind are those of the first page's input. */
@@ -200,7 +199,7 @@ static void begin_file(TiffEncoder *te, const Decoder *like)
 {
     const bool from_tiff = like && like->codec == &tiff_codec;
     TiffTagSource from = {.big = false};
-    const bool known = from_tiff && tiff_tag_source(like->source, 0, like->source->bytes, &from);
+    const bool known = from_tiff && tiff_tag_source(like->source, &from);
     if (te->base.pages == 0) {
         te->file.big_endian = known ? from.big_endian : __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
         te->file.at = TIFF_HEADER_BYTES;
@@ -228,22 +227,22 @@ static void plan_bands(TiffEncoder *te)
     const TiffShape *const shape = &te->shape;
     const EncodePage *const page = &te->base.page;
     te->even_strips = !shape->tiled && shape->compression == COMPRESSION_NONE;
-    te->unit_rows = shape->chunk_height;
+    te->block_rows = shape->tile_height;
     if (te->even_strips) { /* rows lie one behind the other, whatever strips they are in */
-        const size_t rows = UNIT_BYTES / shape->row_bytes;
-        te->unit_rows = rows > 0 ? (uint32_t)rows : 1;
+        const size_t rows = BLOCK_BYTES / shape->row_bytes;
+        te->block_rows = rows > 0 ? (uint32_t)rows : 1;
     }
-    const uint64_t unit_bytes = (uint64_t)te->unit_rows * te->image_row_bytes;
+    const uint64_t block_bytes = (uint64_t)te->block_rows * te->image_row_bytes;
     const unsigned n = encode_threads(&te->base.how);
     uint64_t wanted = n > 1 || te->even_strips ? (uint64_t)n * SHARED_BYTES : 0;
     wanted = wanted < MAX_BAND ? wanted : MAX_BAND;
-    uint64_t units = wanted / unit_bytes;
-    units = units > 0 ? units : 1;
-    const uint64_t rows = units * te->unit_rows;
-    const uint64_t all = (uint64_t)(page->height + (uint64_t)te->unit_rows - 1) / te->unit_rows;
-    te->band_rows = (uint32_t)(rows < all * te->unit_rows ? rows : all * te->unit_rows);
-    te->n_pieces = (size_t)((te->band_rows + te->unit_rows - 1) / te->unit_rows) * shape->across *
-                   shape->planes;
+    uint64_t blocks = wanted / block_bytes;
+    blocks = blocks > 0 ? blocks : 1;
+    const uint64_t rows = blocks * te->block_rows;
+    const uint64_t all = (uint64_t)(page->height + (uint64_t)te->block_rows - 1) / te->block_rows;
+    te->band_rows = (uint32_t)(rows < all * te->block_rows ? rows : all * te->block_rows);
+    te->n_encoded = (size_t)((te->band_rows + te->block_rows - 1) / te->block_rows) *
+                    shape->across * shape->planes;
 }
 
 static ImgstatResult make_room(TiffEncoder *te, ImgstatError *err)
@@ -251,8 +250,8 @@ static ImgstatResult make_room(TiffEncoder *te, ImgstatError *err)
     const size_t n = (size_t)te->shape.across * te->shape.down * te->shape.planes;
     te->offsets = calloc(n, sizeof *te->offsets);
     te->sizes = calloc(n, sizeof *te->sizes);
-    te->pieces = calloc(te->n_pieces, sizeof *te->pieces);
-    if (!te->offsets || !te->sizes || !te->pieces)
+    te->encoded = calloc(te->n_encoded, sizeof *te->encoded);
+    if (!te->offsets || !te->sizes || !te->encoded)
         return error_memory(err, 2 * n * sizeof *te->offsets, "places of strips or tiles");
     if (te->packers)
         return IMGSTAT_OK;
@@ -264,11 +263,10 @@ static ImgstatResult make_room(TiffEncoder *te, ImgstatError *err)
     return ok ? IMGSTAT_OK : error_memory(err, 0, "a TIFF encoder");
 }
 
-static ImgstatResult begin_page(Encoder *base, Decoder *like, const EncodePage *page,
-                                ImgstatError *err)
+static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
 {
     TiffEncoder *const te = (TiffEncoder *)base;
-    IMGSTAT_TRY(encode_check_page(base, page, err));
+    const EncodePage *const page = &base->page;
     begin_file(te, like);
     IMGSTAT_TRY(tiff_shape_choose(base, like, page, te->file.big_endian, &te->shape, err));
     TiffTags *const tags = tiff_tags_create();
@@ -282,9 +280,6 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, const EncodePage *
     te->tags = tags;
     IMGSTAT_TRY(tiff_shape_tags(&te->file, &te->shape, like, page, tags, err));
     IMGSTAT_TRY(tiff_fields_copy(&te->file, &te->shape, like, page, base->warnings, tags, err));
-    base->page = *page;
-    base->pages++;
-    base->next_row = 0;
     te->image_row_bytes = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
     plan_bands(te);
     te->file.at += te->file.at & 1;
@@ -296,41 +291,24 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, const EncodePage *
 
 /* ---- The format ---- */
 
-static ImgstatResult create(AtomicFile *output, const EncodeOptions *how, Warnings *warnings,
-                            Encoder **out, ImgstatError *err)
+static void init(Encoder *base)
 {
-    *out = NULL;
-    TiffEncoder *const te = calloc(1, sizeof *te);
-    if (!te)
-        return error_memory(err, sizeof *te, "a TIFF encoder");
-    const ImgstatResult res = encode_init(&te->base, &tiff_format, output, how, warnings, err);
-    if (res != IMGSTAT_OK) {
-        free(te);
-        return res;
-    }
-    te->file.output = output;
-    *out = &te->base;
-    return IMGSTAT_OK;
+    ((TiffEncoder *)base)->file.output = base->output;
 }
 
 static ImgstatResult finish(Encoder *base, ImgstatError *err)
 {
-    TiffEncoder *const te = (TiffEncoder *)base;
-    IMGSTAT_TRY(encode_check_end(base, err));
-    return tiff_tags_finish(&te->file, err);
+    return tiff_tags_finish(&((TiffEncoder *)base)->file, err);
 }
 
-static void discard(Encoder *base)
+static void release(Encoder *base)
 {
-    if (!base)
-        return;
     TiffEncoder *const te = (TiffEncoder *)base;
     release_page(te);
     tiff_file_release(&te->file);
     for (unsigned i = 0; te->packers && i < te->n_threads; i++)
         tiff_packer_destroy(te->packers[i]);
     free(te->packers);
-    free(te);
 }
 
 static const char *const compressions[] = {"none", "deflate", "lzw",       "packbits",
@@ -338,10 +316,13 @@ static const char *const compressions[] = {"none", "deflate", "lzw",       "pack
 
 const EncodeFormat tiff_format = {
     .name = "tiff",
+    .title = "TIFF",
+    .has_nodata = true,
     .compressions = compressions,
-    .create = create,
+    .encoder_bytes = sizeof(TiffEncoder),
+    .init = init,
     .begin_page = begin_page,
     .write_rows = write_rows,
     .finish = finish,
-    .discard = discard,
+    .release = release,
 };

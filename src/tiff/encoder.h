@@ -3,7 +3,7 @@
 #ifndef IMGSTAT_TIFF_ENCODER_H
 #define IMGSTAT_TIFF_ENCODER_H
 
-#include "codec/encoder.h"
+#include "codec/table.h"
 #include "tiff/decoder.h"
 
 enum {
@@ -41,17 +41,17 @@ typedef struct TiffFile {
     uint64_t copied; /* bytes of payloads copied from inputs */
 } TiffFile;
 
-/* Samples of a page as they are written. A chunk is a strip or a tile. */
+/* Samples of a page as they are written. */
 typedef struct TiffShape {
     bool tiled;
-    uint16_t bits, format, samples, planes, per_chunk;
+    uint16_t bits, format, samples, planes, per_tile;
     uint16_t scale; /* 8-bit samples are multiplied by it */
     uint16_t compression, photometric, predictor;
     uint32_t fax_options; /* of CCITT T.4 */
     int level;            /* of the compression; -1: its default */
     bool fast;            /* as EncodeOptions has it */
-    uint32_t chunk_width, chunk_height, across, down;
-    size_t row_bytes; /* of one chunk's row */
+    uint32_t tile_width, tile_height, across, down;
+    size_t row_bytes; /* of one tile's row */
     bool swap;        /* the file's byte order is not the host's */
 } TiffShape;
 
@@ -67,15 +67,18 @@ bool tiff_tags_have(const TiffTags *tags, uint16_t tag);
 ImgstatResult tiff_tags_finish(TiffFile *file, ImgstatError *err);
 void tiff_file_release(TiffFile *file);
 
-/* A TIFF structure inside a source: the file itself, or an EXIF block of a PNG. */
+/* A TIFF structure: a file, or EXIF data in memory. */
 typedef struct TiffTagSource {
-    const Source *source;
-    uint64_t base, bytes;
+    const Source *source;  /* or NULL: */
+    const uint8_t *memory; /* what it holds */
+    uint64_t bytes;
     bool big_endian, big;
     uint64_t first; /* offset of the first directory */
 } TiffTagSource;
 
-bool tiff_tag_source(const Source *source, uint64_t base, uint64_t bytes, TiffTagSource *out);
+/* Reads the header of a file, or of a structure in memory. Returns false if it is none. */
+bool tiff_tag_source(const Source *source, TiffTagSource *out);
+bool tiff_tag_memory(const uint8_t *memory, size_t bytes, TiffTagSource *out);
 /* Copies the fields of the directory at `offset` for which wanted() says so and which `to` does not
  * have; directories of EXIF and GPS data with them. What is damaged is left out with a warning. */
 ImgstatResult tiff_tags_copy(TiffFile *file, const TiffTagSource *from, uint64_t offset,
@@ -93,32 +96,30 @@ bool tiff_keeps_palette(const Decoder *like, const EncodePage *page);
 bool tiff_keeps_samples(const Decoder *like, const EncodePage *page);
 
 /* tiff/kept_tags.c: copies what still holds of the page that this one comes from. */
-ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, const Decoder *like,
+ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *like,
                                const EncodePage *page, Warnings *warnings, TiffTags *tags,
                                ImgstatError *err);
 
-/* tiff/metadata.c */
-ImgstatResult tiff_tags_from_png(TiffFile *file, const Decoder *like, const EncodePage *page,
-                                 Warnings *warnings, TiffTags *tags, ImgstatError *err);
+/* tiff/metadata.c: fields of what another format says that TIFF has a place for. */
+ImgstatResult tiff_metadata_write(TiffFile *file, const Metadata *metadata, Warnings *warnings,
+                                  TiffTags *tags, ImgstatError *err);
+/* The colours of a page of indices that comes from another format. */
+ImgstatResult tiff_palette_write(TiffFile *file, const Decoder *like, const EncodePage *page,
+                                 TiffTags *tags, ImgstatError *err);
 
-/* tiff/chunk_writer.c: one thread's means of making chunks. */
+/* tiff/tile_writer.c: one thread's means of making tiles. */
 typedef struct TiffPacker TiffPacker;
 TiffPacker *tiff_packer_create(const EncodeOptions *how);
 void tiff_packer_destroy(TiffPacker *packer); /* accepts NULL */
-/* A chunk as it is in the file; its memory serves one after the other. */
-typedef struct TiffPiece {
+/* A tile as it is in the file; its memory serves one after the other. */
+typedef struct TiffTileBytes {
     uint8_t *bytes;
     size_t n, room;
-} TiffPiece;
-/* Makes the chunk that holds `rows` rows from `from` on, pixels x.. of `plane`. pixels: of a row,
+} TiffTileBytes;
+/* Makes the tile that holds `rows` rows from `from` on, pixels x.. of `plane`. pixels: of a row,
  * from x to the image's end. On failure text says why. */
-bool tiff_pack_chunk(TiffPacker *packer, const TiffShape *shape, const EncodePage *page,
-                     const uint8_t *from, size_t pitch, uint32_t rows, uint32_t x, uint16_t plane,
-                     TiffPiece *piece, char text[256]);
-
-/* tiff/predictor_encode.c: whether a chunk's predictor is one of those here; and differences in
- * place of the samples of a row, both in host order. scratch: row_bytes, aligned as the row is. */
-bool tiff_can_predict(const TiffShape *shape);
-void tiff_predict_row(const TiffShape *shape, uint8_t *row, uint8_t *scratch);
+bool tiff_tile_encode(TiffPacker *packer, const TiffShape *shape, const EncodePage *page,
+                      const uint8_t *from, size_t pitch, uint32_t rows, uint32_t x, uint16_t plane,
+                      TiffTileBytes *out, char text[256]);
 
 #endif

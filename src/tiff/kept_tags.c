@@ -73,19 +73,32 @@ static bool is_wanted_of_channels(const void *context, uint16_t tag)
            tag == TIFFTAG_NUMBEROFINKS || is_wanted_still(context, tag);
 }
 
-ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, const Decoder *like,
+/* The page comes from another format. */
+static ImgstatResult convert_fields(TiffFile *file, Decoder *like, const EncodePage *page,
+                                    Warnings *warnings, TiffTags *tags, ImgstatError *err)
+{
+    Metadata metadata = {.n = 0};
+    if (tiff_keeps_palette(like, page) && !page->colormap)
+        IMGSTAT_TRY(tiff_palette_write(file, like, page, tags, err));
+    ImgstatResult res = like->codec->metadata(like, &metadata, warnings, err);
+    if (res == IMGSTAT_OK)
+        res = tiff_metadata_write(file, &metadata, warnings, tags, err);
+    metadata_release(&metadata);
+    return res;
+}
+
+ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *like,
                                const EncodePage *page, Warnings *warnings, TiffTags *tags,
                                ImgstatError *err)
 {
     if (!like)
         return IMGSTAT_OK;
     if (like->codec != &tiff_codec)
-        return tiff_tags_from_png(file, like, page, warnings, tags, err);
+        return convert_fields(file, like, page, warnings, tags, err);
     const TiffDecoder *const td = (const TiffDecoder *)like;
     TiffTagSource from;
-    if (!tiff_tag_source(like->source, 0, like->source->bytes, &from))
-        return error_set(err, IMGSTAT_ERR_IO, "%s: has changed while it was read",
-                         like->source->name);
+    if (!tiff_tag_source(like->source, &from))
+        return decoder_changed(like, err);
     uint16_t n_sub = 0;
     const uint64_t *sub = NULL;
     if (TIFFGetField(td->handle.tif, TIFFTAG_SUBIFD, &n_sub, &sub) && n_sub > 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* layout.c: how the samples of a TIFF page lie in strips and tiles, and the way to read them.
  */
+#include "tiff/layout.h"
 #include "tiff/decoder.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 enum { STREAM_BYTES = 4 << 20 };
 
 /* Nor do rows of strips for several threads become larger together. */
-enum { UNIT_BYTES = 16 << 20 };
+enum { BAND_BYTES = 16 << 20 };
 
 /* Each handle that a plane gets holds the places of all strips of the page: these are kept in 64
  * MiB and read in some hundredths of a second, where those of 65,535 planes would take 64 GiB. */
@@ -38,14 +39,14 @@ bool tiff_has_predictor(uint16_t compression)
            compression == COMPRESSION_LZMA;
 }
 
-/* A row of chunks, decoded, which is held where a caller takes it in parts; saturates. */
+/* A row of tiles, decoded, which is held where a caller takes it in parts; saturates. */
 static uint64_t band_bytes(const TiffDecoder *td)
 {
     const ImgstatPage *const page = &td->base.page;
     uint64_t bytes =
         (uint64_t)page->width * decoder_channels(&td->base) * imgstat_sample_bytes(page->sample);
-    return __builtin_mul_overflow(bytes, (uint64_t)td->layout.chunk_height, &bytes) ? UINT64_MAX
-                                                                                    : bytes;
+    return __builtin_mul_overflow(bytes, (uint64_t)td->layout.tile_height, &bytes) ? UINT64_MAX
+                                                                                   : bytes;
 }
 
 /* Too many for a handle each: their strips are decoded whole, or refused if that takes too much. */
@@ -55,21 +56,21 @@ static bool has_many_planes(const TiffDecoder *td)
     return planes > 1 && td->layout.down > MOST_PLACES / (planes * planes);
 }
 
-static TiffPath choose_path(const TiffDecoder *td)
+static TiffReadMode choose_mode(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
     const uint64_t limit = td->base.how.limits.max_chunk_bytes;
     const uint64_t large = limit < STREAM_BYTES ? limit : STREAM_BYTES;
     if (layout->converted)
-        return TIFF_PATH_RGBA;
+        return TIFF_READ_RGBA;
     if (layout->tiled)
-        return TIFF_PATH_CHUNKS;
+        return TIFF_READ_TILES;
     if (layout->compression == COMPRESSION_NONE)
-        return TIFF_PATH_PIECES;
-    const bool small = layout->chunk_bytes <= large && band_bytes(td) <= large;
+        return TIFF_READ_RAW;
+    const bool small = layout->tile_bytes <= large && band_bytes(td) <= large;
     return small || !codec_gives_rows(layout->compression) || has_many_planes(td)
-               ? TIFF_PATH_CHUNKS
-               : TIFF_PATH_SCANLINES;
+               ? TIFF_READ_TILES
+               : TIFF_READ_SCANLINES;
 }
 
 /* Reads what must be known before anything else is asked of libtiff. */
@@ -95,74 +96,73 @@ static ImgstatResult read_fields(TiffDecoder *td, ImgstatError *err)
         return error_set(err, IMGSTAT_ERR_FORMAT, "%s: an image without samples",
                          td->base.source->name);
     layout->planes = planar == PLANARCONFIG_SEPARATE ? layout->samples : 1;
-    layout->per_chunk = planar == PLANARCONFIG_SEPARATE ? 1 : layout->samples;
+    layout->per_tile = planar == PLANARCONFIG_SEPARATE ? 1 : layout->samples;
     layout->swapped = TIFFIsByteSwapped(tif);
     layout->reversed = fill == FILLORDER_LSB2MSB;
     layout->tiled = TIFFIsTiled(tif);
     return IMGSTAT_OK;
 }
 
-static ImgstatResult chunk_geometry(TiffDecoder *td, ImgstatError *err)
+static ImgstatResult tile_geometry(TiffDecoder *td, ImgstatError *err)
 {
     TIFF *const tif = td->handle.tif;
     TiffLayout *const layout = &td->layout;
     const ImgstatPage *const page = &td->base.page;
     const char *const name = td->base.source->name;
     if (layout->tiled) {
-        TIFFGetField(tif, TIFFTAG_TILEWIDTH, &layout->chunk_width);
-        TIFFGetField(tif, TIFFTAG_TILELENGTH, &layout->chunk_height);
+        TIFFGetField(tif, TIFFTAG_TILEWIDTH, &layout->tile_width);
+        TIFFGetField(tif, TIFFTAG_TILELENGTH, &layout->tile_height);
     } else {
-        layout->chunk_width = page->width;
-        TIFFGetFieldDefaulted(tif, TIFFTAG_ROWSPERSTRIP, &layout->chunk_height);
-        if (layout->chunk_height > page->height)
-            layout->chunk_height = page->height;
+        layout->tile_width = page->width;
+        TIFFGetFieldDefaulted(tif, TIFFTAG_ROWSPERSTRIP, &layout->tile_height);
+        if (layout->tile_height > page->height)
+            layout->tile_height = page->height;
     }
-    if (layout->chunk_width == 0 || layout->chunk_height == 0)
+    if (layout->tile_width == 0 || layout->tile_height == 0)
         return error_set(err, IMGSTAT_ERR_FORMAT, "%s: %s without a size", name,
                          layout->tiled ? "tiles" : "strips");
     layout->across =
-        (uint32_t)(((uint64_t)page->width + layout->chunk_width - 1) / layout->chunk_width);
+        (uint32_t)(((uint64_t)page->width + layout->tile_width - 1) / layout->tile_width);
     layout->down =
-        (uint32_t)(((uint64_t)page->height + layout->chunk_height - 1) / layout->chunk_height);
+        (uint32_t)(((uint64_t)page->height + layout->tile_height - 1) / layout->tile_height);
     /* No overflow: 32 + 16 + 7 bits, then 32 bits more in 128. */
     const uint64_t row_bytes =
-        ((uint64_t)layout->chunk_width * layout->per_chunk * layout->bits + 7) / 8;
+        ((uint64_t)layout->tile_width * layout->per_tile * layout->bits + 7) / 8;
     const uint64_t limit = td->base.how.limits.max_chunk_bytes;
     uint64_t bytes = 0;
     if (row_bytes > limit ||
-        __builtin_mul_overflow(row_bytes, (uint64_t)layout->chunk_height, &bytes) ||
+        __builtin_mul_overflow(row_bytes, (uint64_t)layout->tile_height, &bytes) ||
         bytes > SIZE_MAX / 2)
         return error_set(err, IMGSTAT_ERR_LIMIT,
                          "%s: a %s of %u x %u pixels takes more than the limit of %llu bytes", name,
-                         layout->tiled ? "tile" : "strip", layout->chunk_width,
-                         layout->chunk_height, (unsigned long long)limit);
+                         layout->tiled ? "tile" : "strip", layout->tile_width, layout->tile_height,
+                         (unsigned long long)limit);
     layout->row_bytes = (size_t)row_bytes;
-    layout->chunk_bytes = (size_t)bytes;
+    layout->tile_bytes = (size_t)bytes;
     return IMGSTAT_OK;
 }
 
-/* Paths that hold a whole chunk need room for it. */
-static ImgstatResult check_chunk_limit(const TiffDecoder *td, ImgstatError *err)
+/* Paths that hold a whole tile need room for it. */
+static ImgstatResult check_tile_limit(const TiffDecoder *td, ImgstatError *err)
 {
     const TiffLayout *const layout = &td->layout;
     const uint64_t limit = td->base.how.limits.max_chunk_bytes;
-    uint64_t bytes = layout->chunk_bytes;
-    if (layout->path == TIFF_PATH_PIECES || layout->path == TIFF_PATH_SCANLINES)
+    uint64_t bytes = layout->tile_bytes;
+    if (layout->mode == TIFF_READ_RAW || layout->mode == TIFF_READ_SCANLINES)
         return IMGSTAT_OK;
-    if (layout->path == TIFF_PATH_RGBA &&
-        __builtin_mul_overflow((uint64_t)layout->chunk_width * 4, (uint64_t)layout->chunk_height,
+    if (layout->mode == TIFF_READ_RGBA &&
+        __builtin_mul_overflow((uint64_t)layout->tile_width * 4, (uint64_t)layout->tile_height,
                                &bytes))
         bytes = UINT64_MAX;
     if (bytes <= limit && band_bytes(td) <= limit)
         return IMGSTAT_OK;
     return error_set(err, IMGSTAT_ERR_LIMIT,
                      "%s: %s of %u x %u pixels take more than the limit of %llu bytes",
-                     td->base.source->name, layout->tiled ? "tiles" : "strips", layout->chunk_width,
-                     layout->chunk_height, (unsigned long long)limit);
+                     td->base.source->name, layout->tiled ? "tiles" : "strips", layout->tile_width,
+                     layout->tile_height, (unsigned long long)limit);
 }
 
-/* The colours of JPEG come are converted by its own library. */
-static bool jpeg_converts(const TiffLayout *layout)
+bool tiff_jpeg_converts(const TiffLayout *layout)
 {
     return layout->photometric == PHOTOMETRIC_YCBCR && layout->compression == COMPRESSION_JPEG &&
            layout->planes == 1;
@@ -175,7 +175,7 @@ static ImgstatResult choose_conversion(TiffDecoder *td, ImgstatError *err)
     TIFF *const tif = td->handle.tif;
     if (layout->photometric != PHOTOMETRIC_YCBCR && layout->compression != COMPRESSION_OJPEG)
         return IMGSTAT_OK;
-    if (jpeg_converts(layout))
+    if (tiff_jpeg_converts(layout))
         return IMGSTAT_OK;
     if (layout->photometric != PHOTOMETRIC_YCBCR)
         return IMGSTAT_OK;
@@ -193,76 +193,64 @@ static ImgstatResult choose_conversion(TiffDecoder *td, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-/* libtiff with libdeflate leaves bytes unwritten where a strip holds more data than its rows need,
- * and says nothing; with zlib it does not. */
-void tiff_page_prepare(const TiffDecoder *td)
-{
-#ifdef TIFFTAG_DEFLATE_SUBCODEC
-    const uint16_t compression = td->layout.compression;
-    if (compression == COMPRESSION_DEFLATE || compression == COMPRESSION_ADOBE_DEFLATE)
-        TIFFSetField(td->handle.tif, TIFFTAG_DEFLATE_SUBCODEC, DEFLATE_SUBCODEC_ZLIB);
-#endif
-    if (jpeg_converts(&td->layout))
-        TIFFSetField(td->handle.tif, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
-}
-
-/* libtiff holds a chunk as it is in the file, and as it decodes it. */
+/* libtiff holds a tile as it is in the file, and as it decodes it. */
 uint64_t tiff_page_holds(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
-    const uint64_t stored = layout->stored_bytes ? layout->stored_bytes : layout->chunk_bytes;
-    switch (layout->path) {
-    case TIFF_PATH_PIECES:
+    const uint64_t stored = layout->stored_bytes ? layout->stored_bytes : layout->tile_bytes;
+    switch (layout->mode) {
+    case TIFF_READ_RAW:
         return 0;
-    case TIFF_PATH_SCANLINES:
+    case TIFF_READ_SCANLINES:
         return tiff_strip_suits(td) ? 0 : tiff_planes_together(td) * stored;
-    case TIFF_PATH_RGBA:
-        return stored + 5 * (uint64_t)layout->chunk_bytes;
+    case TIFF_READ_RGBA:
+        return stored + 5 * (uint64_t)layout->tile_bytes;
     default:
-        return stored + layout->chunk_bytes;
+        return stored + layout->tile_bytes;
     }
 }
 
 /* Strips as many as threads, so that each has one: they lie one below the other. */
-static uint32_t unit_rows(const TiffDecoder *td)
+static uint32_t whole_rows(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
-    if (layout->path == TIFF_PATH_PIECES || layout->path == TIFF_PATH_SCANLINES)
+    if (layout->mode == TIFF_READ_RAW || layout->mode == TIFF_READ_SCANLINES)
         return 1;
     const uint64_t side_by_side = (uint64_t)layout->across * tiff_planes_together(td);
     const uint64_t threads = td->base.mode == DECODE_PLAIN ? 1 : td->base.options.threads;
     uint64_t n = side_by_side >= threads ? 1 : threads / side_by_side;
-    if (band_bytes(td) > 0 && n > UNIT_BYTES / band_bytes(td))
-        n = UNIT_BYTES / band_bytes(td);
-    return layout->chunk_height * (uint32_t)(n > 0 && n <= layout->down ? n : 1);
+    if (band_bytes(td) > 0 && n > BAND_BYTES / band_bytes(td))
+        n = BAND_BYTES / band_bytes(td);
+    const uint64_t rows = layout->tile_height * (n > 0 && n <= layout->down ? n : 1);
+    return rows < UINT32_MAX ? (uint32_t)rows : UINT32_MAX;
 }
 
-/* Whether planes are read one by one. Those of too few chunks to occupy the threads are decoded
- * together where chunks are decoded whole. */
+/* Whether planes are read one by one. Those of too few tiles to occupy the threads are decoded
+ * together where tiles are decoded whole. */
 static bool reads_planes(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
-    const uint64_t chunks = (uint64_t)layout->across * layout->down;
+    const uint64_t tiles = (uint64_t)layout->across * layout->down;
     if (!td->base.options.planes || td->base.mode == DECODE_PLAIN || layout->planes == 1 ||
         td->map8 || td->map16)
         return false;
-    return layout->path == TIFF_PATH_PIECES || layout->path == TIFF_PATH_SCANLINES ||
-           (layout->path == TIFF_PATH_CHUNKS && chunks >= td->base.options.threads);
+    return layout->mode == TIFF_READ_RAW || layout->mode == TIFF_READ_SCANLINES ||
+           (layout->mode == TIFF_READ_TILES && tiles >= td->base.options.threads);
 }
 
-/* libtiff holds the compressed bytes of a chunk. */
+/* libtiff holds the compressed bytes of a tile. */
 static ImgstatResult check_stored(const TiffDecoder *td, ImgstatError *err)
 {
     enum { LEAST_LIMIT = 1 << 20 }; /* read whatever the limit for decoded bytes is */
     const TiffLayout *const layout = &td->layout;
     const uint64_t limit = td->base.how.limits.max_chunk_bytes;
-    const bool streamed = layout->path == TIFF_PATH_SCANLINES && tiff_strip_suits(td);
+    const bool streamed = layout->mode == TIFF_READ_SCANLINES && tiff_strip_suits(td);
     char text[64];
-    if (layout->path == TIFF_PATH_PIECES || streamed || layout->stored_bytes <= limit ||
+    if (layout->mode == TIFF_READ_RAW || streamed || layout->stored_bytes <= limit ||
         layout->stored_bytes <= LEAST_LIMIT)
         return IMGSTAT_OK;
     return error_set(err, IMGSTAT_ERR_LIMIT, "%s: %s takes more than the limit of %llu bytes",
-                     td->base.source->name, tiff_chunk_name(td, layout->stored_most, text),
+                     td->base.source->name, tiff_tile_name(td, layout->stored_most, text),
                      (unsigned long long)limit);
 }
 
@@ -283,19 +271,19 @@ ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err)
         IMGSTAT_TRY(tiff_page_palette(td, err));
     IMGSTAT_TRY(limits_check(&td->base.how.limits, td->base.source->name, page->width, page->height,
                              page->channels, imgstat_sample_bytes(page->sample), err));
-    IMGSTAT_TRY(chunk_geometry(td, err));
+    IMGSTAT_TRY(tile_geometry(td, err));
     return tiff_page_channels(td, err);
 }
 
 ImgstatResult tiff_page_plan(TiffDecoder *td, ImgstatError *err)
 {
     TiffLayout *const layout = &td->layout;
-    layout->path = choose_path(td);
+    layout->mode = choose_mode(td);
     if (reads_planes(td)) {
         td->base.caps.planes = layout->planes;
-        layout->path = choose_path(td);
+        layout->mode = choose_mode(td);
     }
-    td->base.caps.band_rows = unit_rows(td);
-    IMGSTAT_TRY(check_chunk_limit(td, err));
+    td->base.caps.band_rows = whole_rows(td);
+    IMGSTAT_TRY(check_tile_limit(td, err));
     return check_stored(td, err);
 }

@@ -16,7 +16,7 @@
 /* ---- Messages ---- */
 
 /* libtiff says with a warning, and goes on, that it made samples up. */
-static bool means_made_up(const char *text)
+static bool is_made_up(const char *text)
 {
     static const char *const signs[] = {"Premature end of JPEG", "premature end of data segment",
                                         "bad Huffman code", "Premature EOF", "Premature EOL"};
@@ -28,15 +28,15 @@ static bool means_made_up(const char *text)
 
 /* Runs of PackBits that go on into the next row are cut off where rows are decoded one by one; that
  * row then begins with the wrong bytes. */
-static bool means_cut_run(const TiffDecoder *td, const char *text)
+static bool is_cut_run(const TiffDecoder *td, const char *text)
 {
-    return td->layout.path == TIFF_PATH_SCANLINES &&
+    return td->layout.mode == TIFF_READ_SCANLINES &&
            td->layout.compression == COMPRESSION_PACKBITS && strstr(text, "Discarding");
 }
 
 /* JPEG data that are narrower than their strip or tile leave the right end of its rows unwritten.
  */
-static bool means_narrow_jpeg(const char *text)
+static bool is_narrow_jpeg(const char *text)
 {
     static const char words[] = "Improper JPEG strip/tile size, expected %ux%u, got %ux%u";
     unsigned width = 0, height = 0, got_width = 0, got_height = 0;
@@ -46,7 +46,7 @@ static bool means_narrow_jpeg(const char *text)
 }
 
 /* Private tags say nothing of the samples; loops of directories are found by tiff/directories.c. */
-static bool is_noise(const char *text)
+static bool is_irrelevant(const char *text)
 {
     return strstr(text, "Unknown field with tag") || strstr(text, "IFD loop");
 }
@@ -64,7 +64,7 @@ static ImgstatResult message_code(const char *text)
     return IMGSTAT_ERR_FORMAT;
 }
 
-static void hear_error(TiffDecoder *td, const char *text)
+static void note_error(TiffDecoder *td, const char *text)
 {
     size_t length = strlen(text);
     while (length > 0 && strchr(": ", text[length - 1])) /* zlib may have nothing to add */
@@ -76,7 +76,7 @@ static void hear_error(TiffDecoder *td, const char *text)
 /* Not the file's own, which may be so long that nothing else has room in a message of libtiff. */
 static const char client_name[] = "TIFF";
 
-static void hear(TiffDecoder *td, bool is_error, const char *format, va_list args)
+static void on_message(TiffDecoder *td, bool is_error, const char *format, va_list args)
 {
     char text[512];
     vsnprintf(text, sizeof text, format, args);
@@ -89,16 +89,16 @@ static void hear(TiffDecoder *td, bool is_error, const char *format, va_list arg
     const size_t name = strlen(client_name);
     if (strncmp(text, client_name, name) == 0 && strncmp(text + name, ": ", 2) == 0)
         cause += name + 2;
-    if (is_error || means_made_up(text) || means_cut_run(td, text) || means_narrow_jpeg(text))
-        hear_error(td, cause);
+    if (is_error || is_made_up(text) || is_cut_run(td, text) || is_narrow_jpeg(text))
+        note_error(td, cause);
     else if (strstr(text, "Incorrect count for \"Strip") ||
              strstr(text, "Incorrect count for \"Tile"))
-        td->short_arrays = true;
-    else if (!is_noise(text))
+        td->offsets_truncated = true;
+    else if (!is_irrelevant(text))
         warnings_report(&td->base.warnings, "%s", cause);
 }
 
-void tiff_forget(TiffDecoder *td)
+void tiff_clear_error(TiffDecoder *td)
 {
     td->failure.code = IMGSTAT_OK;
     td->failure.message[0] = '\0';
@@ -110,7 +110,7 @@ static int on_error(TIFF *tif, void *context, const char *module, const char *fo
 {
     (void)tif;
     (void)module;
-    hear(context, true, format, args);
+    on_message(context, true, format, args);
     return 1;
 }
 
@@ -119,7 +119,7 @@ static int on_warning(TIFF *tif, void *context, const char *module, const char *
 {
     (void)tif;
     (void)module;
-    hear(context, false, format, args);
+    on_message(context, false, format, args);
     return 1;
 }
 
@@ -154,7 +154,7 @@ static void on_error(thandle_t client, const char *module, const char *format, v
     va_list copy;
     va_copy(copy, args);
     if (td)
-        hear(td, true, format, args);
+        on_message(td, true, format, args);
     else {
         if (plain_error_before)
             plain_error_before(module, format, args);
@@ -170,7 +170,7 @@ static void on_warning(thandle_t client, const char *module, const char *format,
     va_list copy;
     va_copy(copy, args);
     if (td)
-        hear(td, false, format, args);
+        on_message(td, false, format, args);
     else {
         if (plain_warning_before)
             plain_warning_before(module, format, args);
@@ -291,7 +291,7 @@ ImgstatResult tiff_handle_open(TiffDecoder *td, TiffHandle *handle, ImgstatError
     if (!handle->stream)
         return error_memory(err, sizeof *handle->stream, "a TIFF handle");
     handle->stream->decoder = td;
-    tiff_forget(td);
+    tiff_clear_error(td);
     handle->tif = open_client(td, handle->stream);
     if (handle->tif)
         return IMGSTAT_OK;
@@ -314,4 +314,17 @@ void tiff_handle_close(TiffHandle *handle)
 #endif
     free(handle->stream);
     *handle = (TiffHandle){.tif = NULL};
+}
+
+/* libtiff with libdeflate leaves bytes unwritten where a strip holds more data than its rows need,
+ * and says nothing; with zlib it does not. */
+void tiff_page_prepare(const TiffDecoder *td)
+{
+#ifdef TIFFTAG_DEFLATE_SUBCODEC
+    const uint16_t compression = td->layout.compression;
+    if (compression == COMPRESSION_DEFLATE || compression == COMPRESSION_ADOBE_DEFLATE)
+        TIFFSetField(td->handle.tif, TIFFTAG_DEFLATE_SUBCODEC, DEFLATE_SUBCODEC_ZLIB);
+#endif
+    if (tiff_jpeg_converts(&td->layout))
+        TIFFSetField(td->handle.tif, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
 }

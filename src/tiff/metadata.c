@@ -1,90 +1,177 @@
 /* SPDX-License-Identifier: MIT */
-/* metadata.c: what a PNG says that TIFF has a place for: resolution, colour profile, text,
- * EXIF. */
-#include "png/encoder.h"
+/* metadata.c: fields of metadata to the neutral form, and from it. */
+#include "codec/metadata.h"
+#include "base/utf8.h"
+#include "tiff/decoder.h"
 #include "tiff/encoder.h"
 
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
-enum { FIRST_CHUNK = 8, MAX_CHUNK = 16 << 20, MAX_PROFILE = 64 << 20, TEXT_KEY = 79 };
+/* The field of each text. */
+static const uint16_t text_tags[TEXT_KINDS] = {[TEXT_TITLE] = TIFFTAG_DOCUMENTNAME,
+                                               [TEXT_AUTHOR] = TIFFTAG_ARTIST,
+                                               [TEXT_DESCRIPTION] = TIFFTAG_IMAGEDESCRIPTION,
+                                               [TEXT_COPYRIGHT] = TIFFTAG_COPYRIGHT,
+                                               [TEXT_SOFTWARE] = TIFFTAG_SOFTWARE,
+                                               [TEXT_SOURCE] = TIFFTAG_MODEL};
 
-/* Inflates a zlib stream of unknown length; NULL where it is damaged or very large. */
-static uint8_t *inflate_all(const uint8_t *from, size_t n, size_t *bytes)
+/* ---- Reading ---- */
+
+static ImgstatResult read_profile(TIFF *tif, Metadata *out, ImgstatError *err)
 {
-    for (size_t room = 16 * n + 4096; room <= MAX_PROFILE; room *= 4) {
-        uint8_t *const to = malloc(room);
-        uLongf got = (uLongf)room;
-        if (!to)
-            return NULL;
-        const int result = uncompress(to, &got, from, (uLong)n);
-        if (result == Z_OK) {
-            *bytes = (size_t)got;
-            return to;
-        }
-        free(to);
-        if (result != Z_BUF_ERROR)
-            return NULL;
-    }
-    return NULL;
+    uint32_t n = 0;
+    void *profile = NULL;
+    if (!TIFFGetField(tif, TIFFTAG_ICCPROFILE, &n, &profile))
+        return IMGSTAT_OK;
+    const MetadataItem item = {.kind = METADATA_PROFILE, .data = profile, .bytes = n};
+    return metadata_add(out, &item, err);
 }
 
-static ImgstatResult take_profile(TiffFile *file, const uint8_t *data, size_t n, TiffTags *tags,
-                                  ImgstatError *err)
+static ImgstatResult read_resolution(TIFF *tif, Metadata *out, ImgstatError *err)
 {
-    const uint8_t *const end = memchr(data, 0, n);
-    size_t bytes = 0;
-    if (!end || (size_t)(end - data) + 2 >= n)
+    uint16_t unit = RESUNIT_INCH;
+    float x = 0, y = 0;
+    TIFFGetFieldDefaulted(tif, TIFFTAG_RESOLUTIONUNIT, &unit);
+    if (!TIFFGetField(tif, TIFFTAG_XRESOLUTION, &x) || !TIFFGetField(tif, TIFFTAG_YRESOLUTION, &y))
         return IMGSTAT_OK;
-    uint8_t *const profile = inflate_all(end + 2, n - (size_t)(end - data) - 2, &bytes);
-    if (!profile)
-        return IMGSTAT_OK;
-    const ImgstatResult res =
-        tiff_tags_set(file, tags, TIFFTAG_ICCPROFILE, TIFF_UNDEFINED, bytes, profile, err);
-    free(profile);
+    const MetadataItem item = {.kind = METADATA_RESOLUTION,
+                               .x = (double)x,
+                               .y = (double)y,
+                               .unit = unit == RESUNIT_INCH         ? RESOLUTION_INCH
+                                       : unit == RESUNIT_CENTIMETER ? RESOLUTION_CENTIMETRE
+                                                                    : RESOLUTION_RATIO};
+    return metadata_add(out, &item, err);
+}
+
+/* Of a page's directory, what EXIF data begin with and no text says. */
+static bool is_exif(const void *context, uint16_t tag)
+{
+    (void)context;
+    return tag == TIFFTAG_ORIENTATION || tag == TIFFTAG_MAKE || tag == TIFFTAG_MODEL ||
+           tag == TIFFTAG_DATETIME || tag == TIFFTAG_EXIFIFD || tag == TIFFTAG_GPSIFD;
+}
+
+/* Returns whether there is more than the orientation that everybody takes for granted. */
+static bool has_exif(const TiffTags *tags, TIFF *tif)
+{
+    uint16_t orientation = ORIENTATION_TOPLEFT;
+    TIFFGetFieldDefaulted(tif, TIFFTAG_ORIENTATION, &orientation);
+    const bool has = tiff_tags_have(tags, TIFFTAG_ORIENTATION);
+    return tags->n > has || (has && orientation > ORIENTATION_TOPLEFT && orientation <= 8);
+}
+
+/* EXIF data are a TIFF file without pixels. */
+static ImgstatResult read_exif(const TiffDecoder *td, Metadata *out, Warnings *warnings,
+                               ImgstatError *err)
+{
+    const Source *const source = td->base.source;
+    TiffTagSource from;
+    if (!tiff_tag_source(source, &from))
+        return decoder_changed(&td->base, err);
+    TiffTags *tags = tiff_tags_create();
+    if (!tags)
+        return error_memory(err, sizeof *tags, "EXIF data");
+    TiffFile file = {
+        .at = TIFF_HEADER_BYTES, .big_endian = from.big_endian, .pages = &tags, .n_pages = 1};
+    ImgstatResult res = tiff_tags_copy(&file, &from, td->page_at[td->base.page.page], is_exif, NULL,
+                                       warnings, tags, err);
+    const bool has = res == IMGSTAT_OK && has_exif(tags, td->handle.tif);
+    if (has)
+        res = tiff_tags_finish(&file, err);
+    const MetadataItem item = {
+        .kind = METADATA_EXIF, .data = file.memory, .bytes = (size_t)file.at};
+    if (has && res == IMGSTAT_OK)
+        res = metadata_add(out, &item, err);
+    if (res == IMGSTAT_ERR_LIMIT) {
+        warnings_report(warnings, "its EXIF data are more than %d MiB and are left out",
+                        TIFF_MEMORY_BYTES >> 20);
+        res = IMGSTAT_OK;
+    }
+    free(file.memory);
+    tiff_tags_destroy(tags);
     return res;
 }
 
-/* Pixels a metre as pixels a centimetre; or only their ratio. */
-static ImgstatResult take_resolution(TiffFile *file, const uint8_t *data, TiffTags *tags,
-                                     ImgstatError *err)
+/* The camera's model is among the EXIF data. */
+static ImgstatResult read_texts(TIFF *tif, Metadata *out, ImgstatError *err)
 {
-    const uint32_t per = data[8] == 1 ? 100 : 1;
-    const uint32_t x[2] = {png_get32(data), per}, y[2] = {png_get32(data + 4), per};
-    IMGSTAT_TRY(tiff_tags_set(file, tags, TIFFTAG_XRESOLUTION, TIFF_RATIONAL, 1, x, err));
-    IMGSTAT_TRY(tiff_tags_set(file, tags, TIFFTAG_YRESOLUTION, TIFF_RATIONAL, 1, y, err));
-    return tiff_tags_number(file, tags, TIFFTAG_RESOLUTIONUNIT, TIFF_SHORT,
-                            per == 100 ? RESUNIT_CENTIMETER : RESUNIT_NONE, err);
-}
-
-static ImgstatResult take_time(TiffFile *file, const uint8_t *data, TiffTags *tags,
-                               ImgstatError *err)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%04u:%02u:%02u %02u:%02u:%02u", (unsigned)data[0] << 8 | data[1],
-             data[2], data[3], data[4], data[5], data[6]);
-    if (strlen(text) != 19)
+    for (unsigned i = 0; i < TEXT_SOURCE; i++) {
+        char *text = NULL;
+        if (!TIFFGetField(tif, text_tags[i], &text) || !text || !*text)
+            continue;
+        const MetadataItem item = {.kind = METADATA_TEXT,
+                                   .keyword = (MetadataText)i,
+                                   .latin1 = !utf8_is_valid(text),
+                                   .data = (uint8_t *)text,
+                                   .bytes = strlen(text)};
+        IMGSTAT_TRY(metadata_add(out, &item, err));
+    }
+    uint32_t n = 0;
+    char *xmp = NULL;
+    if (!TIFFGetField(tif, TIFFTAG_XMLPACKET, &n, &xmp) || !xmp)
         return IMGSTAT_OK;
-    return tiff_tags_set(file, tags, TIFFTAG_DATETIME, TIFF_ASCII, 20, text, err);
+    const MetadataItem item = {
+        .kind = METADATA_XMP, .data = (uint8_t *)xmp, .bytes = strnlen(xmp, n)};
+    return metadata_add(out, &item, err);
 }
 
-static uint16_t tag_of_keyword(const char *keyword)
+ImgstatResult tiff_metadata_read(Decoder *base, Metadata *out, Warnings *warnings,
+                                 ImgstatError *err)
 {
-    static const struct {
-        const char *keyword;
-        uint16_t tag;
-    } known[] = {{"Title", TIFFTAG_DOCUMENTNAME},
-                 {"Author", TIFFTAG_ARTIST},
-                 {"Description", TIFFTAG_IMAGEDESCRIPTION},
-                 {"Copyright", TIFFTAG_COPYRIGHT},
-                 {"Software", TIFFTAG_SOFTWARE},
-                 {"Source", TIFFTAG_MODEL}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].keyword, keyword) == 0)
-            return known[i].tag;
-    return 0;
+    const TiffDecoder *const td = (const TiffDecoder *)base;
+    TIFF *const tif = td->handle.tif;
+    uint16_t n = 0;
+    const uint16_t *kinds = NULL;
+    out->premultiplied = TIFFGetField(tif, TIFFTAG_EXTRASAMPLES, &n, &kinds) && n > 0 &&
+                         kinds[0] == EXTRASAMPLE_ASSOCALPHA;
+    IMGSTAT_TRY(read_profile(tif, out, err));
+    IMGSTAT_TRY(read_resolution(tif, out, err));
+    IMGSTAT_TRY(read_exif(td, out, warnings, err));
+    return read_texts(tif, out, err);
+}
+
+/* ---- Writing ---- */
+
+/* Metres become centimetres. */
+static ImgstatResult write_resolution(TiffFile *file, const MetadataItem *item, TiffTags *tags,
+                                      ImgstatError *err)
+{
+    const bool metres = item->unit == RESOLUTION_METRE;
+    const bool whole = item->x == floor(item->x) && item->y == floor(item->y);
+    const uint32_t scale = whole ? 1 : 1000, per = scale * (metres ? 100 : 1);
+    const double x = round(item->x * scale), y = round(item->y * scale);
+    if (tiff_tags_have(tags, TIFFTAG_XRESOLUTION) || !(x >= 0 && x <= UINT32_MAX) ||
+        !(y >= 0 && y <= UINT32_MAX))
+        return IMGSTAT_OK;
+    const uint32_t across[2] = {(uint32_t)x, per}, down[2] = {(uint32_t)y, per};
+    IMGSTAT_TRY(tiff_tags_set(file, tags, TIFFTAG_XRESOLUTION, TIFF_RATIONAL, 1, across, err));
+    IMGSTAT_TRY(tiff_tags_set(file, tags, TIFFTAG_YRESOLUTION, TIFF_RATIONAL, 1, down, err));
+    return tiff_tags_number(file, tags, TIFFTAG_RESOLUTIONUNIT, TIFF_SHORT,
+                            item->unit == RESOLUTION_RATIO  ? RESUNIT_NONE
+                            : item->unit == RESOLUTION_INCH ? RESUNIT_INCH
+                                                            : RESUNIT_CENTIMETER,
+                            err);
+}
+
+/* Of the first directory of EXIF data, what does not describe a thumbnail or samples. */
+static bool is_exif_wanted(const void *context, uint16_t tag)
+{
+    (void)context;
+    return tag == TIFFTAG_ORIENTATION || tag == TIFFTAG_MAKE || tag == TIFFTAG_MODEL ||
+           tag == TIFFTAG_ARTIST || tag == TIFFTAG_COPYRIGHT || tag == TIFFTAG_SOFTWARE ||
+           tag == TIFFTAG_DATETIME || tag == TIFFTAG_IMAGEDESCRIPTION || tag == TIFFTAG_EXIFIFD ||
+           tag == TIFFTAG_GPSIFD;
+}
+
+static ImgstatResult write_exif(TiffFile *file, const MetadataItem *item, Warnings *warnings,
+                                TiffTags *tags, ImgstatError *err)
+{
+    TiffTagSource exif;
+    return tiff_tag_memory(item->data, item->bytes, &exif)
+               ? tiff_tags_copy(file, &exif, exif.first, is_exif_wanted, NULL, warnings, tags, err)
+               : IMGSTAT_OK;
 }
 
 /* Latin-1 to UTF-8, which TIFF readers take for ASCII where it is. */
@@ -100,144 +187,75 @@ static size_t to_utf8(const uint8_t *from, size_t n, char *to)
     return used;
 }
 
-static ImgstatResult set_text(TiffFile *file, uint16_t tag, const uint8_t *text, size_t n,
-                              bool latin, TiffTags *tags, ImgstatError *err)
+/* A text ends at its first NUL: TIFF has several texts behind each other. */
+static ImgstatResult write_text(TiffFile *file, uint16_t tag, const MetadataItem *item,
+                                TiffTags *tags, ImgstatError *err)
 {
-    if (tag == 0 || tiff_tags_have(tags, tag))
+    const char *const text = (const char *)item->data;
+    const size_t n = strnlen(text, item->bytes);
+    if (tiff_tags_have(tags, tag))
         return IMGSTAT_OK;
-    if (tag == TIFFTAG_XMLPACKET)
-        return tiff_tags_set(file, tags, tag, TIFF_BYTE, n, text, err);
-    n = strnlen((const char *)text, n); /* PNG allows no NUL in it, TIFF has several texts then */
+    if (!item->latin1)
+        return tiff_tags_set(file, tags, tag, TIFF_ASCII, n + 1, text, err);
     char *const utf8 = malloc(2 * n + 1);
     if (!utf8)
         return error_memory(err, 2 * n + 1, "text");
-    size_t used = n + 1;
-    if (latin) {
-        used = to_utf8(text, n, utf8);
-    } else {
-        memcpy(utf8, text, n);
-        utf8[n] = '\0';
-    }
+    const size_t used = to_utf8(item->data, n, utf8);
     const ImgstatResult res = tiff_tags_set(file, tags, tag, TIFF_ASCII, used, utf8, err);
     free(utf8);
     return res;
 }
 
-/* tEXt, zTXt and iTXt: keyword, then flags and other names, then text, deflated or not. */
-static ImgstatResult take_text(TiffFile *file, const char *type, const uint8_t *data, size_t n,
-                               TiffTags *tags, ImgstatError *err)
+static ImgstatResult write_item(TiffFile *file, const MetadataItem *item, Warnings *warnings,
+                                TiffTags *tags, ImgstatError *err)
 {
-    const uint8_t *const end = data + n;
-    const uint8_t *at = memchr(data, 0, n < TEXT_KEY + 1 ? n : TEXT_KEY + 1);
-    if (!at)
-        return IMGSTAT_OK;
-    const bool international = type[0] == 'i';
-    uint16_t tag = tag_of_keyword((const char *)data);
-    if (international && strcmp((const char *)data, "XML:com.adobe.xmp") == 0)
-        tag = TIFFTAG_XMLPACKET;
-    at++;
-    bool deflated = type[0] == 'z';
-    if (deflated && at < end)
-        at++;
-    if (international) {
-        if (end - at < 2)
-            return IMGSTAT_OK;
-        deflated = at[0] == 1;
-        at += 2;
-        for (int i = 0; i < 2 && at; i++) {
-            at = memchr(at, 0, (size_t)(end - at));
-            at = at ? at + 1 : NULL;
-        }
-    }
-    if (!at || tag == 0)
-        return IMGSTAT_OK;
-    if (!deflated)
-        return set_text(file, tag, at, (size_t)(end - at), !international, tags, err);
-    size_t bytes = 0;
-    uint8_t *const text = inflate_all(at, (size_t)(end - at), &bytes);
-    if (!text)
-        return IMGSTAT_OK;
-    const ImgstatResult res = set_text(file, tag, text, bytes, !international, tags, err);
-    free(text);
-    return res;
-}
-
-/* Of the first directory of EXIF data, what does not describe a thumbnail or samples. */
-static bool is_exif_wanted(const void *context, uint16_t tag)
-{
-    (void)context;
-    return tag == TIFFTAG_ORIENTATION || tag == TIFFTAG_MAKE || tag == TIFFTAG_MODEL ||
-           tag == TIFFTAG_ARTIST || tag == TIFFTAG_COPYRIGHT || tag == TIFFTAG_SOFTWARE ||
-           tag == TIFFTAG_DATETIME || tag == TIFFTAG_IMAGEDESCRIPTION || tag == TIFFTAG_EXIFIFD ||
-           tag == TIFFTAG_GPSIFD;
-}
-
-static ImgstatResult take_chunk(TiffFile *file, const Decoder *like, const char *type, uint64_t at,
-                                uint32_t bytes, Warnings *warnings, TiffTags *tags,
-                                ImgstatError *err)
-{
-    TiffTagSource exif;
-    size_t got = 0;
-    if (strcmp(type, "eXIf") == 0)
-        return tiff_tag_source(like->source, at, bytes, &exif)
-                   ? tiff_tags_copy(file, &exif, exif.first, is_exif_wanted, NULL, warnings, tags,
-                                    err)
-                   : IMGSTAT_OK;
-    uint8_t *const data = bytes <= MAX_CHUNK ? malloc((size_t)bytes + 1) : NULL;
-    ImgstatResult res = IMGSTAT_OK;
-    if (!data || source_read(like->source, at, data, bytes, &got, NULL) != IMGSTAT_OK ||
-        got != bytes) {
-        free(data);
-        return IMGSTAT_OK;
-    }
-    if (strcmp(type, "iCCP") == 0)
-        res = take_profile(file, data, bytes, tags, err);
-    else if (strcmp(type, "pHYs") == 0 && bytes == 9 && !tiff_tags_have(tags, TIFFTAG_XRESOLUTION))
-        res = take_resolution(file, data, tags, err);
-    else if (strcmp(type, "tIME") == 0 && bytes == 7 && !tiff_tags_have(tags, TIFFTAG_DATETIME))
-        res = take_time(file, data, tags, err);
-    else
-        res = take_text(file, type, data, bytes, tags, err);
-    free(data);
-    return res;
-}
-
-static ImgstatResult take_palette(TiffFile *file, const Decoder *like, const EncodePage *page,
-                                  TiffTags *tags, ImgstatError *err)
-{
-    PngForm form;
-    IMGSTAT_TRY(png_form_read(like->source, &form, err));
-    const size_t n = (size_t)1 << page->bits;
-    uint16_t *const map = calloc(3 * n, sizeof *map);
-    if (!map)
-        return error_memory(err, 3 * n * sizeof *map, "a palette");
-    for (size_t i = 0; i < 3 * n; i++)
-        map[i] = i % n < form.n_colors ? (uint16_t)(form.colors[i % n][i / n] * 257) : 0;
-    const ImgstatResult res =
-        tiff_tags_set(file, tags, TIFFTAG_COLORMAP, TIFF_SHORT, 3 * n, map, err);
-    free(map);
-    return res;
-}
-
-ImgstatResult tiff_tags_from_png(TiffFile *file, const Decoder *like, const EncodePage *page,
-                                 Warnings *warnings, TiffTags *tags, ImgstatError *err)
-{
-    static const char types[] = "iCCP pHYs tIME tEXt zTXt iTXt eXIf";
-    uint64_t at = FIRST_CHUNK;
-    uint8_t head[8];
-    size_t got = 0;
-    if (tiff_keeps_palette(like, page) && !page->colormap)
-        IMGSTAT_TRY(take_palette(file, like, page, tags, err));
-    while (source_read(like->source, at, head, sizeof head, &got, NULL) == IMGSTAT_OK &&
-           got == sizeof head) {
-        const uint32_t bytes = png_get32(head);
-        char type[5] = "";
-        memcpy(type, head + 4, 4);
-        if (bytes > INT32_MAX || at + 12 + bytes > like->source->bytes || strcmp(type, "IEND") == 0)
-            break;
-        if (strlen(type) == 4 && strstr(types, type))
-            IMGSTAT_TRY(take_chunk(file, like, type, at + 8, bytes, warnings, tags, err));
-        at += 12 + (uint64_t)bytes;
+    switch (item->kind) {
+    case METADATA_PROFILE:
+        return tiff_tags_set(file, tags, TIFFTAG_ICCPROFILE, TIFF_UNDEFINED, item->bytes,
+                             item->data, err);
+    case METADATA_RESOLUTION:
+        return write_resolution(file, item, tags, err);
+    case METADATA_TIME:
+        return write_text(file, TIFFTAG_DATETIME, item, tags, err);
+    case METADATA_EXIF:
+        return write_exif(file, item, warnings, tags, err);
+    case METADATA_XMP:
+        return tiff_tags_have(tags, TIFFTAG_XMLPACKET)
+                   ? IMGSTAT_OK
+                   : tiff_tags_set(file, tags, TIFFTAG_XMLPACKET, TIFF_BYTE, item->bytes,
+                                   item->data, err);
+    case METADATA_TEXT:
+        return write_text(file, text_tags[item->keyword], item, tags, err);
     }
     return IMGSTAT_OK;
+}
+
+ImgstatResult tiff_metadata_write(TiffFile *file, const Metadata *metadata, Warnings *warnings,
+                                  TiffTags *tags, ImgstatError *err)
+{
+    for (size_t i = 0; i < metadata->n; i++)
+        IMGSTAT_TRY(write_item(file, &metadata->item[i], warnings, tags, err));
+    return IMGSTAT_OK;
+}
+
+ImgstatResult tiff_palette_write(TiffFile *file, const Decoder *like, const EncodePage *page,
+                                 TiffTags *tags, ImgstatError *err)
+{
+    const size_t n = (size_t)1 << page->bits;
+    unsigned n_colors = 0;
+    ImagePro colors;
+    IMGSTAT_TRY(imgstat_image_create((uint32_t)n, 1, 3, IMGSTAT_U8, 8, &colors, err));
+    uint16_t *const map = calloc(3 * n, sizeof *map);
+    ImgstatResult res = IMGSTAT_OK;
+    if (!map)
+        res = error_memory(err, 3 * n * sizeof *map, "a palette");
+    else if (!like->codec->palette(like, &colors, &n_colors))
+        res = decoder_changed(like, err);
+    for (size_t i = 0; res == IMGSTAT_OK && i < 3 * n; i++)
+        map[i] = (uint16_t)(((const uint8_t *)colors.host)[i % n * 3 + i / n] * 257);
+    if (res == IMGSTAT_OK)
+        res = tiff_tags_set(file, tags, TIFFTAG_COLORMAP, TIFF_SHORT, 3 * n, map, err);
+    free(map);
+    imgstat_image_release(&colors);
+    return res;
 }

@@ -75,7 +75,7 @@ static bool is_lossy(uint16_t compression)
 static bool can_keep(const TiffShape *shape, uint16_t compression)
 {
     if (is_fax(compression))
-        return shape->bits == 1 && shape->per_chunk == 1 && shape->format != SAMPLEFORMAT_INT &&
+        return shape->bits == 1 && shape->per_tile == 1 && shape->format != SAMPLEFORMAT_INT &&
                TIFFIsCODECConfigured(compression);
     return compression == COMPRESSION_NONE ||
            ((tiff_has_predictor(compression) || compression == COMPRESSION_PACKBITS) &&
@@ -251,30 +251,29 @@ static uint64_t most_of_strip(const EncodeOptions *how, uint16_t planes)
                                                                 : MAX_STRIP;
 }
 
-static ImgstatResult choose_chunks(const Encoder *encoder, const TiffDecoder *like,
-                                   const EncodePage *page, TiffShape *shape, ImgstatError *err)
+static ImgstatResult choose_tiles(const Encoder *encoder, const TiffDecoder *like,
+                                  const EncodePage *page, TiffShape *shape, ImgstatError *err)
 {
     const bool same =
         like && like->base.page.width == page->width && like->base.page.height == page->height;
     shape->tiled = like && like->layout.tiled;
-    shape->chunk_width = shape->tiled ? like->layout.chunk_width : page->width;
+    shape->tile_width = shape->tiled ? like->layout.tile_width : page->width;
     shape->row_bytes =
-        (size_t)(((uint64_t)shape->chunk_width * shape->per_chunk * shape->bits + 7) / 8);
+        (size_t)(((uint64_t)shape->tile_width * shape->per_tile * shape->bits + 7) / 8);
     uint64_t height =
-        like && (same || shape->tiled) ? like->layout.chunk_height : STRIP_BYTES / shape->row_bytes;
+        like && (same || shape->tiled) ? like->layout.tile_height : STRIP_BYTES / shape->row_bytes;
     if (!shape->tiled && height > page->height)
         height = page->height;
     const uint64_t most = most_of_strip(&encoder->how, shape->planes);
     if (!shape->tiled && shape->compression != COMPRESSION_NONE && height * shape->row_bytes > most)
         height = most / shape->row_bytes;
-    shape->chunk_height = height > 0 ? (uint32_t)height : 1;
-    shape->across =
-        (uint32_t)(((uint64_t)page->width + shape->chunk_width - 1) / shape->chunk_width);
+    shape->tile_height = height > 0 ? (uint32_t)height : 1;
+    shape->across = (uint32_t)(((uint64_t)page->width + shape->tile_width - 1) / shape->tile_width);
     shape->down =
-        (uint32_t)(((uint64_t)page->height + shape->chunk_height - 1) / shape->chunk_height);
+        (uint32_t)(((uint64_t)page->height + shape->tile_height - 1) / shape->tile_height);
     const uint64_t n = (uint64_t)shape->across * shape->down * shape->planes;
     if (n > INT32_MAX || shape->row_bytes > INT32_MAX ||
-        (uint64_t)shape->row_bytes * shape->chunk_height > (uint64_t)1 << 40)
+        (uint64_t)shape->row_bytes * shape->tile_height > (uint64_t)1 << 40)
         return error_set(err, IMGSTAT_ERR_LIMIT, "%s: %llu strips or tiles of %zu bytes a row",
                          encoder->output->name, (unsigned long long)n, shape->row_bytes);
     return IMGSTAT_OK;
@@ -287,8 +286,8 @@ ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const Enc
     memset(shape, 0, sizeof *shape); /* padding too: shapes are compared as bytes */
     shape->samples = page->channels;
     shape->planes =
-        td && td->layout.planes > 1 && td->layout.path != TIFF_PATH_RGBA ? page->channels : 1;
-    shape->per_chunk = shape->planes > 1 ? 1 : page->channels;
+        td && td->layout.planes > 1 && td->layout.mode != TIFF_READ_RGBA ? page->channels : 1;
+    shape->per_tile = shape->planes > 1 ? 1 : page->channels;
     shape->bits = stored_bits(like, page);
     shape->scale = 1;
     if (may_widen(page) && shape->bits == 8)
@@ -297,7 +296,7 @@ ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const Enc
     shape->photometric = stored_photometric(like, page);
     shape->swap = big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
     IMGSTAT_TRY(choose_compression(encoder, td, shape, err));
-    return choose_chunks(encoder, td, page, shape, err);
+    return choose_tiles(encoder, td, page, shape, err);
 }
 
 /* ---- Fields ---- */
@@ -366,12 +365,12 @@ ImgstatResult tiff_shape_tags(TiffFile *file, const TiffShape *shape, const Deco
             tiff_tags_number(file, tags, TIFFTAG_PREDICTOR, TIFF_SHORT, shape->predictor, err));
     if (shape->tiled) {
         IMGSTAT_TRY(
-            tiff_tags_number(file, tags, TIFFTAG_TILEWIDTH, TIFF_LONG, shape->chunk_width, err));
+            tiff_tags_number(file, tags, TIFFTAG_TILEWIDTH, TIFF_LONG, shape->tile_width, err));
         IMGSTAT_TRY(
-            tiff_tags_number(file, tags, TIFFTAG_TILELENGTH, TIFF_LONG, shape->chunk_height, err));
+            tiff_tags_number(file, tags, TIFFTAG_TILELENGTH, TIFF_LONG, shape->tile_height, err));
     } else {
-        IMGSTAT_TRY(tiff_tags_number(file, tags, TIFFTAG_ROWSPERSTRIP, TIFF_LONG,
-                                     shape->chunk_height, err));
+        IMGSTAT_TRY(
+            tiff_tags_number(file, tags, TIFFTAG_ROWSPERSTRIP, TIFF_LONG, shape->tile_height, err));
     }
     if (shape->photometric == PHOTOMETRIC_PALETTE && page->colormap)
         IMGSTAT_TRY(tiff_tags_set(file, tags, TIFFTAG_COLORMAP, TIFF_SHORT,

@@ -5,6 +5,7 @@
 #include "codec/inflate.h"
 #include "tiff/decoder.h"
 #include "tiff/lzw.h"
+#include "tiff/predictor.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ struct TiffStrip {
     size_t room;
     const uint8_t *data;
     size_t n_data;
-    uint8_t *scratch;   /* see tiff_predictor_undo */
+    uint8_t *scratch;   /* see tiff_predictor_decode */
     Inflater *inflater; /* a strip's, or */
     LzwStream *lzw;     /* the page's */
     bool failed;        /* libtiff has the page */
@@ -61,7 +62,7 @@ static size_t read_bytes(const TiffDecoder *td)
 
 static uint32_t rows_of(const TiffDecoder *td, uint32_t index)
 {
-    const uint32_t height = td->layout.chunk_height;
+    const uint32_t height = td->layout.tile_height;
     const uint32_t left = td->base.page.height - index % td->layout.down * height;
     return left < height ? left : height;
 }
@@ -175,7 +176,7 @@ bool tiff_strip_rows(const TiffDecoder *td, TiffStrip **of, uint32_t index, uint
     if (good)
         good = strip->lzw ? decode_lzw(strip, source, to, bytes)
                           : inflate_rows(strip, source, to, bytes, last);
-    good = good && tiff_predictor_undo(&td->layout, to, bytes, &strip->scratch);
+    good = good && tiff_predictor_decode(&td->layout, to, bytes, &strip->scratch);
     strip->failed = !good;
     strip->row += rows;
     return good;

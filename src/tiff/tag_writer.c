@@ -165,15 +165,18 @@ static uint64_t number(const TiffTagSource *from, const uint8_t *at, unsigned by
 static bool read_at(const TiffTagSource *from, uint64_t at, void *to, size_t bytes)
 {
     size_t got = 0;
-    return at <= from->bytes && bytes <= from->bytes - at &&
-           source_read(from->source, from->base + at, to, bytes, &got, NULL) == IMGSTAT_OK &&
-           got == bytes;
+    if (at > from->bytes || bytes > from->bytes - at)
+        return false;
+    if (!from->source) {
+        memcpy(to, from->memory + at, bytes);
+        return true;
+    }
+    return source_read(from->source, at, to, bytes, &got, NULL) == IMGSTAT_OK && got == bytes;
 }
 
-bool tiff_tag_source(const Source *source, uint64_t base, uint64_t bytes, TiffTagSource *out)
+static bool read_header(TiffTagSource *out)
 {
     uint8_t head[16] = {0};
-    *out = (TiffTagSource){.source = source, .base = base, .bytes = bytes};
     if (!read_at(out, 0, head, 8))
         return false;
     out->big_endian = head[0] == 'M';
@@ -183,6 +186,18 @@ bool tiff_tag_source(const Source *source, uint64_t base, uint64_t bytes, TiffTa
         return false;
     out->first = out->big ? number(out, head + 8, 8) : number(out, head + 4, 4);
     return true;
+}
+
+bool tiff_tag_source(const Source *source, TiffTagSource *out)
+{
+    *out = (TiffTagSource){.source = source, .bytes = source->bytes};
+    return read_header(out);
+}
+
+bool tiff_tag_memory(const uint8_t *memory, size_t bytes, TiffTagSource *out)
+{
+    *out = (TiffTagSource){.memory = memory, .bytes = bytes};
+    return read_header(out);
 }
 
 /* Copies a payload that lies outside its field, piece by piece. */
@@ -269,7 +284,7 @@ static ImgstatResult copy_field(TiffFile *file, const TiffTagSource *from, const
     }
     /* Many fields may claim the same bytes: the sum is bounded by what honest files hold. */
     file->copied += tag.bytes;
-    whole = whole && file->copied <= 16 * from->source->bytes + ((uint64_t)64 << 20);
+    whole = whole && file->copied <= 16 * from->bytes + ((uint64_t)64 << 20);
     if (whole && tag.bytes <= width) {
         memcpy(tag.value, entry + 4 + width, (size_t)tag.bytes);
         if (from->big_endian != file->big_endian)

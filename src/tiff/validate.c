@@ -30,7 +30,7 @@ static uint64_t expansion(uint16_t compression)
     }
 }
 
-const char *tiff_chunk_name(const TiffDecoder *td, uint32_t index, char text[64])
+const char *tiff_tile_name(const TiffDecoder *td, uint32_t index, char text[64])
 {
     const TiffLayout *const layout = &td->layout;
     char page[24] = "";
@@ -42,33 +42,32 @@ const char *tiff_chunk_name(const TiffDecoder *td, uint32_t index, char text[64]
     return text;
 }
 
-ImgstatResult tiff_chunk_failed(const TiffDecoder *td, uint32_t index, ImgstatError *err)
+ImgstatResult tiff_tile_failed(const TiffDecoder *td, uint32_t index, ImgstatError *err)
 {
-    char chunk[64];
-    tiff_chunk_name(td, index, chunk);
+    char tile[64];
+    tiff_tile_name(td, index, tile);
     const ImgstatResult code =
         td->failure.code == IMGSTAT_OK ? IMGSTAT_ERR_FORMAT : td->failure.code;
     if (code == IMGSTAT_ERR_TRUNCATED)
-        return error_set(err, code, "%s: %s ends early", td->base.source->name, chunk);
-    return error_set(err, code, "%s: %s cannot be decoded: %s", td->base.source->name, chunk,
+        return error_set(err, code, "%s: %s ends early", td->base.source->name, tile);
+    return error_set(err, code, "%s: %s cannot be decoded: %s", td->base.source->name, tile,
                      td->failure.code == IMGSTAT_OK ? "damaged" : td->failure.message);
 }
 
-bool tiff_chunk_absent(const TiffDecoder *td, uint32_t index)
+bool tiff_tile_absent(const TiffDecoder *td, uint32_t index)
 {
     return TIFFGetStrileByteCount(td->handle.tif, index) == 0 ||
            TIFFGetStrileOffset(td->handle.tif, index) == 0;
 }
 
-/* Bytes wanted of chunk `index`: those of the last row of chunks are cut at the image's end. */
+/* Bytes wanted of tile `index`: those of the last row of tiles are cut at the image's end. */
 static uint64_t decoded_bytes(const TiffDecoder *td, uint32_t index)
 {
     const TiffLayout *const layout = &td->layout;
     const uint32_t down = index / layout->across % layout->down;
     if (down != layout->down - 1)
-        return layout->chunk_bytes;
-    const uint64_t rows =
-        td->base.page.height - (uint64_t)(layout->down - 1) * layout->chunk_height;
+        return layout->tile_bytes;
+    const uint64_t rows = td->base.page.height - (uint64_t)(layout->down - 1) * layout->tile_height;
     return rows * layout->row_bytes;
 }
 
@@ -95,14 +94,14 @@ static ImgstatResult check_webp(const TiffDecoder *td, uint32_t index, ImgstatEr
 {
     const uint32_t width = webp_width(td->base.source, TIFFGetStrileOffset(td->handle.tif, index));
     char text[64];
-    if (width == 0 || width == td->layout.chunk_width)
+    if (width == 0 || width == td->layout.tile_width)
         return IMGSTAT_OK;
     return error_set(err, IMGSTAT_ERR_FORMAT, "%s: %s is %u pixels wide, but its WebP data are %u",
-                     td->base.source->name, tiff_chunk_name(td, index, text),
-                     td->layout.chunk_width, width);
+                     td->base.source->name, tiff_tile_name(td, index, text), td->layout.tile_width,
+                     width);
 }
 
-static ImgstatResult check_chunk(TiffDecoder *td, uint32_t index, ImgstatError *err)
+static ImgstatResult check_tile(TiffDecoder *td, uint32_t index, ImgstatError *err)
 {
     TiffLayout *const layout = &td->layout;
     const uint64_t file_bytes = td->base.source->bytes;
@@ -110,17 +109,17 @@ static ImgstatResult check_chunk(TiffDecoder *td, uint32_t index, ImgstatError *
     uint64_t bytes = TIFFGetStrileByteCount(td->handle.tif, index);
     const uint64_t need = decoded_bytes(td, index);
     char text[64];
-    /* Writers round the size of the last chunk up; what matters is that its samples are there. */
+    /* Writers round the size of the last tile up; what matters is that its samples are there. */
     if (layout->compression == COMPRESSION_NONE && !layout->converted && bytes > need)
         bytes = need;
     if (at > file_bytes || bytes > file_bytes - at)
         return error_set(err, IMGSTAT_ERR_TRUNCATED, "%s: %s ends early", td->base.source->name,
-                         tiff_chunk_name(td, index, text));
+                         tiff_tile_name(td, index, text));
     const uint64_t ratio = layout->converted ? 0 : expansion(layout->compression);
     if (ratio > 0 && need / ratio > bytes)
         return error_set(err, IMGSTAT_ERR_TRUNCATED,
                          "%s: %s ends early: %llu bytes cannot hold its %llu",
-                         td->base.source->name, tiff_chunk_name(td, index, text),
+                         td->base.source->name, tiff_tile_name(td, index, text),
                          (unsigned long long)bytes, (unsigned long long)need);
     if (bytes > layout->stored_bytes) {
         layout->stored_bytes = bytes;
@@ -129,7 +128,7 @@ static ImgstatResult check_chunk(TiffDecoder *td, uint32_t index, ImgstatError *
     return layout->compression == COMPRESSION_WEBP ? check_webp(td, index, err) : IMGSTAT_OK;
 }
 
-ImgstatResult tiff_check_chunks(TiffDecoder *td, ImgstatError *err)
+ImgstatResult tiff_check_tiles(TiffDecoder *td, ImgstatError *err)
 {
     const TiffLayout *const layout = &td->layout;
     const uint64_t n = (uint64_t)layout->across * layout->down * layout->planes;
@@ -143,12 +142,12 @@ ImgstatResult tiff_check_chunks(TiffDecoder *td, ImgstatError *err)
                          td->base.source->name, (unsigned long long)declared,
                          layout->tiled ? "tiles" : "strips", (unsigned long long)n);
     for (uint32_t i = 0; i < n; i++) {
-        if (tiff_chunk_absent(td, i))
+        if (tiff_tile_absent(td, i))
             absent++;
         else
-            IMGSTAT_TRY(check_chunk(td, i, err));
+            IMGSTAT_TRY(check_tile(td, i, err));
     }
-    if (absent > 0 && td->short_arrays)
+    if (absent > 0 && td->offsets_truncated)
         return error_set(err, IMGSTAT_ERR_FORMAT, "%s: says where %llu of its %llu %s lie",
                          td->base.source->name, (unsigned long long)(n - absent),
                          (unsigned long long)n, layout->tiled ? "tiles" : "strips");

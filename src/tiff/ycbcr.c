@@ -7,10 +7,10 @@ static void place_raster(const TiffDecoder *td, const uint32_t *raster, uint32_t
                          uint32_t decoded_rows, uint8_t *to, size_t pitch, uint32_t rows)
 {
     const uint32_t left = td->base.page.width - x;
-    const uint32_t pixels = left < td->layout.chunk_width ? left : td->layout.chunk_width;
+    const uint32_t pixels = left < td->layout.tile_width ? left : td->layout.tile_width;
     for (uint32_t y = 0; y < rows; y++) {
         const uint32_t *const from =
-            raster + (size_t)(decoded_rows - 1 - y) * td->layout.chunk_width;
+            raster + (size_t)(decoded_rows - 1 - y) * td->layout.tile_width;
         uint8_t *const row = to + y * pitch + (size_t)x * 3;
         for (size_t i = 0; i < pixels; i++) {
             row[3 * i] = (uint8_t)TIFFGetR(from[i]);
@@ -24,18 +24,18 @@ ImgstatResult tiff_rgba_read(TiffDecoder *td, uint32_t down, uint8_t *to, size_t
                              uint32_t rows, ImgstatError *err)
 {
     const TiffLayout *const layout = &td->layout;
-    const uint32_t y = down * layout->chunk_height;
-    IMGSTAT_TRY(tiff_chunk_room(
-        td, (size_t)layout->chunk_width * layout->chunk_height * sizeof(uint32_t), err));
+    const uint32_t y = down * layout->tile_height;
+    IMGSTAT_TRY(tiff_tile_reserve(
+        td, (size_t)layout->tile_width * layout->tile_height * sizeof(uint32_t), err));
     for (uint32_t i = 0; i < layout->across; i++) {
-        const uint32_t x = i * layout->chunk_width;
-        uint32_t *const raster = (uint32_t *)(void *)td->chunk;
-        tiff_forget(td);
+        const uint32_t x = i * layout->tile_width;
+        uint32_t *const raster = (uint32_t *)(void *)td->tile;
+        tiff_clear_error(td);
         const int ok = layout->tiled ? TIFFReadRGBATileExt(td->handle.tif, x, y, raster, 1)
                                      : TIFFReadRGBAStripExt(td->handle.tif, y, raster, 1);
         if (!ok || td->failure.code != IMGSTAT_OK)
-            return tiff_chunk_failed(td, down * layout->across + i, err);
-        place_raster(td, raster, x, layout->tiled ? layout->chunk_height : rows, to, pitch, rows);
+            return tiff_tile_failed(td, down * layout->across + i, err);
+        place_raster(td, raster, x, layout->tiled ? layout->tile_height : rows, to, pitch, rows);
     }
     return IMGSTAT_OK;
 }

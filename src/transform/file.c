@@ -3,34 +3,12 @@
 #include "transform/file.h"
 
 #include "transform/memory_estimate.h"
+#include "transform/output_file.h"
 #include "transform/page.h"
 
 #include <sys/stat.h>
 
-EncodeOptions pipeline_encode_options(const Pipeline *pipeline, const TransformWorker *worker,
-                                      unsigned threads)
-{
-    const ImgstatWrite *const write = pipeline->write;
-    return (EncodeOptions){.compression = write->compression,
-                           .level = write->has_level ? write->level : -1,
-                           .fast = write->fast,
-                           .strip_bytes = strip_bytes(pipeline->memory),
-                           .pool = worker->pool,
-                           .threads = threads,
-                           .scratch = worker->device->scratch,
-                           .deflaters = worker->deflaters};
-}
-
-const EncodeFormat *pipeline_format(const Pipeline *pipeline, const ImgstatJob *job,
-                                    const Decoder *decoder)
-{
-    if (pipeline->write->format)
-        return encode_format_named(pipeline->write->format);
-    const EncodeFormat *const format = encode_format_of_path(job->output);
-    return format ? format : encode_format_named(decoder->page.format);
-}
-
-/* What comes from pipes is in a file of our own meanwhile. */
+/* Permissions of the input, unless it is a pipe, whose bytes are in a temporary file. */
 static mode_t mode_of(const Source *source)
 {
     struct stat st;
@@ -61,7 +39,7 @@ static ImgstatResult run_pages(const Pipeline *pipeline, TransformWorker *worker
         transfer_destroy(*made);
         *made = NULL;
     }
-    return encoder->format->finish(encoder, err);
+    return IMGSTAT_OK;
 }
 
 ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, ImgstatFile *file,
@@ -70,32 +48,29 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, Im
     if (made)
         *made = NULL;
     Decoder *const decoder = file->decoder;
-    const EncodeFormat *const format = pipeline_format(pipeline, job, decoder);
+    const ImgstatWrite *const write = pipeline->write;
+    const EncodeFormat *const format = output_format(write, job->output, decoder);
     if (!format)
         return error_set(err, IMGSTAT_ERR_ARG, "%s: no format is called \"%s\"", job->output,
-                         pipeline->write->format);
-    AtomicFile *output = NULL;
-    Encoder *encoder = NULL;
-    Warnings warnings = {
+                         write->format);
+    const EncodeOptions options = {.compression = write->compression,
+                                   .level = write->has_level ? write->level : -1,
+                                   .fast = write->fast,
+                                   .strip_bytes = strip_bytes(pipeline->memory),
+                                   .pool = worker->pool,
+                                   .threads = decoder->options.threads,
+                                   .scratch = worker->device->scratch,
+                                   .deflaters = worker->deflaters};
+    const Warnings warnings = {
         .warn = decoder->how.warn, .context = decoder->how.warn_context, .name = job->output};
-    const EncodeOptions how = pipeline_encode_options(pipeline, worker, decoder->options.threads);
-    ImgstatResult res = atomic_file_open(job->output, pipeline->write->replace,
-                                         mode_of(decoder->source), &output, err);
-    if (res == IMGSTAT_OK) {
-        output->cancel = &worker->cancel;
-        res = format->create(output, &how, &warnings, &encoder, err);
-    }
+    OutputFile output;
+    ImgstatResult res =
+        output_file_open(&output, format, job->output, write->replace, mode_of(decoder->source),
+                         &options, warnings, &worker->cancel, err);
     if (res == IMGSTAT_OK)
-        res = run_pages(pipeline, worker, file, job, encoder, made, err);
-    if (encoder)
-        format->discard(encoder);
-    warnings_release(&warnings);
-    if (res == IMGSTAT_OK)
-        res = cancel_check(&worker->cancel, err);
-    if (res == IMGSTAT_OK)
-        return atomic_file_commit(output, err);
-    atomic_file_discard(output);
-    if (made) {
+        res = run_pages(pipeline, worker, file, job, output.encoder, made, err);
+    res = output_file_close(&output, res, err);
+    if (res != IMGSTAT_OK && made) {
         transfer_destroy(*made);
         *made = NULL;
     }

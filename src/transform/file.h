@@ -3,7 +3,7 @@
 #ifndef IMGSTAT_TRANSFORM_FILE_H
 #define IMGSTAT_TRANSFORM_FILE_H
 
-#include "codec/encoder.h"
+#include "codec/codec.h"
 #include "transform/reference.h"
 #include "transform/worker.h"
 
@@ -16,16 +16,8 @@ typedef struct Pipeline {
     uint64_t memory; /* bytes for pixels and codecs of all files at work */
 } Pipeline;
 
-/* Options of the encoder of a worker that uses so many threads. */
-EncodeOptions pipeline_encode_options(const Pipeline *pipeline, const TransformWorker *worker,
-                                      unsigned threads);
-
-/* The output's format; NULL: no format has the name that the pipeline asks for. */
-const EncodeFormat *pipeline_format(const Pipeline *pipeline, const ImgstatJob *job,
-                                    const Decoder *decoder);
-
-/* Transforms all pages, or the one asked for, of an open file. made: NULL, or takes the transfer if
- * exactly one was made here, else NULL; the caller's then. */
+/* Transforms the pages of an open file that the job asks for. made: NULL, or receives the transfer,
+ * which the caller then owns, if exactly one was made; else NULL. */
 ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, ImgstatFile *file,
                            const ImgstatJob *job, Transfer **made, ImgstatError *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* image.c: the public calls that load, transform and save one image. */
-#include "codec/encoder.h"
+/* image.c: the public calls that make a transfer for an image and apply it. */
 #include "transform/clahe_page.h"
+#include "transform/page.h"
 
 #include <stdlib.h>
 
@@ -124,6 +124,16 @@ ImgstatResult imgstat_transfer_create(ImgstatDevice *device, const ImgstatMethod
     return res;
 }
 
+ImgstatResult imgstat_transfer_fits(const ImgstatTransfer *transfer, const ImgstatPage *page,
+                                    ImgstatError *err)
+{
+    IMGSTAT_TRY(error_if_null(transfer && page, __func__, err));
+    if (page_is_mask(page))
+        return IMGSTAT_OK;
+    const ImagePro image = {.channels = page->channels, .sample = page->sample, .bits = page->bits};
+    return transfer_check_image(transfer, &image, page->alpha, err);
+}
+
 ImgstatResult imgstat_transfer_apply(ImgstatDevice *device, const ImgstatTransfer *transfer,
                                      const ImagePro *from, int16_t alpha, ImagePro *to,
                                      ImgstatError *err)
@@ -195,83 +205,5 @@ ImgstatResult imgstat_image_transform(ImgstatDevice *device, const ImgstatMethod
             imgstat_image_release(to);
     }
     transfer_destroy(transfer);
-    return res;
-}
-
-/* ---- Files ----------------------------------------------------------------------------------- */
-
-ImgstatResult imgstat_image_load(const char *path, const ImgstatOpen *how, uint32_t page,
-                                 ImagePro *out, ImgstatPage *info, ImgstatError *err)
-{
-    if (out)
-        *out = (ImagePro){.memory = IMGSTAT_HOST};
-    IMGSTAT_TRY(error_if_null(path && out, __func__, err));
-    ImgstatPage local;
-    ImgstatFile *file = NULL;
-    info = info ? info : &local;
-    ImgstatResult res = imgstat_file_open(path, how, &file, err);
-    if (res == IMGSTAT_OK)
-        res = imgstat_file_page(file, page, info, err);
-    if (res == IMGSTAT_OK)
-        res = imgstat_image_create(info->width, info->height, info->channels, info->sample,
-                                   info->bits, out, err);
-    if (res == IMGSTAT_OK) {
-        res = imgstat_file_read(file, out, err);
-        if (res != IMGSTAT_OK)
-            imgstat_image_release(out);
-    }
-    imgstat_file_close(file);
-    return res;
-}
-
-ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const char *path,
-                                 ImgstatFile *like, const ImgstatWrite *how, ImgstatError *err)
-{
-    static const ImgstatWrite as_input = {.format = NULL};
-    IMGSTAT_TRY(error_if_null(image && path, __func__, err));
-    IMGSTAT_TRY(image_check_alpha(image, alpha, err));
-    if (image->memory == IMGSTAT_CUDA)
-        return error_set(err, IMGSTAT_ERR_ARG,
-                         "%s: the pixels are in device memory; host memory is expected", path);
-    how = how ? how : &as_input;
-    Decoder *const decoder = like ? like->decoder : NULL;
-    if (decoder && !decoder->channel_names)
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: no page is selected to be like",
-                         like->source->name);
-    const EncodeFormat *format =
-        how->format ? encode_format_named(how->format) : encode_format_of_path(path);
-    if (!format && decoder && !how->format)
-        format = encode_format_named(decoder->page.format);
-    if (!format)
-        return error_set(err, IMGSTAT_ERR_ARG,
-                         "%s: neither its ending nor a format says png or tiff", path);
-    const EncodeOptions encode = {.compression = how->compression,
-                                  .level = how->has_level ? how->level : -1,
-                                  .fast = how->fast};
-    const EncodePage page = {.width = image->width,
-                             .height = image->height,
-                             .channels = image->channels,
-                             .sample = image->sample,
-                             .bits =
-                                 image->bits ? image->bits : (uint8_t)sample_bits(image->sample),
-                             .alpha = alpha};
-    Warnings warnings = {.name = path};
-    AtomicFile *output = NULL;
-    Encoder *encoder = NULL;
-    ImgstatResult res = atomic_file_open(path, how->replace, 0666, &output, err);
-    if (res == IMGSTAT_OK)
-        res = format->create(output, &encode, &warnings, &encoder, err);
-    if (res == IMGSTAT_OK)
-        res = format->begin_page(encoder, decoder, &page, err);
-    if (res == IMGSTAT_OK)
-        res = format->write_rows(encoder, image->host, image->pitch, image->height, err);
-    if (res == IMGSTAT_OK)
-        res = format->finish(encoder, err);
-    if (encoder)
-        format->discard(encoder);
-    warnings_release(&warnings);
-    if (res == IMGSTAT_OK)
-        return atomic_file_commit(output, err);
-    atomic_file_discard(output);
     return res;
 }

@@ -49,9 +49,8 @@ typedef struct Writing {
 /* Maps and writes a piece of a band: one that is kept may be far larger than an output band. */
 static ImgstatResult write_piece(Writing *w, const ImagePro *piece, ImgstatError *err)
 {
-    const EncodeFormat *const format = w->encoder->format;
     if (!w->mapper)
-        return format->write_rows(w->encoder, piece->host, piece->pitch, piece->height, err);
+        return encoder_write_rows(w->encoder, piece->host, piece->pitch, piece->height, err);
     const size_t row = piece->width * (size_t)piece->channels * imgstat_sample_bytes(w->sample);
     Device *const device = w->worker->device;
     ImagePro to;
@@ -61,7 +60,7 @@ static ImgstatResult write_piece(Writing *w, const ImagePro *piece, ImgstatError
                                    &to, err));
     to.first_row = piece->first_row;
     IMGSTAT_TRY(map_band(w->mapper, w->worker, piece, &to, err));
-    return format->write_rows(w->encoder, to.host, to.pitch, to.height, err);
+    return encoder_write_rows(w->encoder, to.host, to.pitch, to.height, err);
 }
 
 static ImgstatResult write_band(void *context, const ImagePro *band, ImgstatError *err)
@@ -87,7 +86,7 @@ static ImgstatResult begin_page(Encoder *encoder, Decoder *like, EncodePage page
 {
     if (page.bits == 0)
         page.bits = (uint8_t)(8 * imgstat_sample_bytes(page.sample));
-    return encoder->format->begin_page(encoder, like, &page, err);
+    return encoder_begin_page(encoder, like, &page, err);
 }
 
 /* Indices as they are, colours changed. *done stays false where that is not possible. */
@@ -131,8 +130,9 @@ static void warn_of_nodata(Encoder *encoder, const ImgstatPage *page, ImgstatSam
     uint64_t key;
     if (!page->has_nodata)
         return;
-    if (encoder->format == &png_format)
-        warnings_report(encoder->warnings, "PNG has no nodata value: such samples count as others");
+    if (!encoder->format->has_nodata)
+        warnings_report(encoder->warnings, "%s has no nodata value: such samples count as others",
+                        encoder->format->title);
     else if (!sample_key_of(sample, page->nodata, &key))
         warnings_report(encoder->warnings,
                         "%s samples cannot hold the nodata value: such samples count as others",

@@ -3,7 +3,7 @@
 #ifndef IMGSTAT_TRANSFORM_PAGE_H
 #define IMGSTAT_TRANSFORM_PAGE_H
 
-#include "codec/encoder.h"
+#include "codec/table.h"
 #include "transform/file.h"
 
 /* Whether a page holds the transparency mask of another page: it is copied, never measured. */

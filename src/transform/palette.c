@@ -3,42 +3,12 @@
 #include "transform/palette.h"
 
 #include "cpu/map_rows.h"
-#include "png/encoder.h"
-#include "tiff/decoder.h"
 
 #include <stdlib.h>
 
 bool palette_used(const Decoder *decoder)
 {
     return strcmp(decoder->page.photometric, "palette") == 0 && !decoder->how.indices;
-}
-
-static ImgstatResult png_colours(const Decoder *decoder, Palette *palette, ImgstatError *err)
-{
-    ImagePro *const colours = &palette->colours;
-    PngForm form;
-    IMGSTAT_TRY(png_form_read(decoder->source, &form, err));
-    palette->n_colors = form.n_colors;
-    uint8_t *to = colours->host;
-    for (size_t i = 0; i < colours->width; i++)
-        for (size_t c = 0; c < colours->channels; c++)
-            *to++ = i >= form.n_colors ? 0
-                    : c < 3            ? form.colors[i][c]
-                    : i < form.n_alpha ? form.alpha[i]
-                                       : 255;
-    return IMGSTAT_OK;
-}
-
-/* A TIFF's colours; false if the decoder holds none for so many indices. */
-static bool tiff_colours(const Decoder *decoder, ImagePro *colours)
-{
-    const TiffDecoder *const td = (const TiffDecoder *)(const void *)decoder;
-    const size_t bytes = imgstat_sample_bytes(colours->sample);
-    const void *const map = bytes == 1 ? (const void *)td->map8 : (const void *)td->map16;
-    if (!map || colours->channels != 3 || colours->width != 1u << td->layout.bits)
-        return false; /* the last: the file has changed since it was opened */
-    memcpy(colours->host, map, 3 * bytes * colours->width);
-    return true;
 }
 
 ImgstatResult palette_open(Decoder *decoder, Palette **out, ImgstatError *err)
@@ -64,13 +34,8 @@ ImgstatResult palette_open(Decoder *decoder, Palette **out, ImgstatError *err)
                                        decoder->page.sample, decoder->page.bits, &palette->colours,
                                        err);
     }
-    if (res == IMGSTAT_OK && usable) {
-        palette->n_colors = palette->colours.width;
-        if (codec == &png_codec)
-            res = png_colours(decoder, palette, err);
-        else
-            usable = tiff_colours(decoder, &palette->colours);
-    }
+    if (res == IMGSTAT_OK && usable)
+        usable = codec->palette(decoder, &palette->colours, &palette->n_colors);
     if (res != IMGSTAT_OK || !usable)
         palette_close(palette);
     else

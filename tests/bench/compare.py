@@ -185,7 +185,7 @@ def main():
     parser.add_argument("arguments", nargs="*", help="further arguments for imgstat, after --")
     parser.add_argument("--imgstat", default=str(ROOT / "build/release/imgstat"), help="the program (default: %(default)s)")
     parser.add_argument("--vips-program",
-                        help="libvips in one process: build/release/tests/vips_stats; vips_equalize beside it")
+                        help="libvips in one process: build/release/tests/bench/vips_stats; vips_equalize beside it")
     parser.add_argument("--runs", type=int, default=9, help="counted runs of each command (default: %(default)s)")
     parser.add_argument("--only", default="", help="only rows whose name contains this")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")

@@ -338,7 +338,8 @@ def test_jobs(program, folder):
             digest = hashlib.sha256()
             for path in sorted(out.iterdir()):
                 digest.update(path.name.encode() + path.read_bytes())
-            seen.add((digest.hexdigest(), done.stderr, done.returncode, len(list(out.iterdir()))))
+            sentences = done.stderr.replace(str(out).encode(), b"OUT")
+            seen.add((digest.hexdigest(), sentences, done.returncode, len(list(out.iterdir()))))
         check(len(seen) == 1 and min(seen)[3] > 20, f"{words}: 1, 2 and 7 threads give the same bytes and sentences")
 
 
@@ -369,8 +370,8 @@ def test_folders(program, folder):
     done = run(program, "normalize", "-r", source, "-o", folder / "loop", status=1)
     said = done.stderr.decode().splitlines()
     again = "again, which is entered once"
-    check(len(said) == 4 and said[0] == f"{source}/loop: warning: is {source} {again}" and
-          said[1] == f"{source}/sub/up: warning: is {source} {again}" and "self.png: " in said[2] and
+    check(len(said) == 4 and said[0] == f"{source}/loop: warning: leads to {source} {again}" and
+          said[1] == f"{source}/sub/up: warning: leads to {source} {again}" and "self.png: " in said[2] and
           said[3] == "4 written, 1 failed", f"symbolic links that lead back are not followed: {said}")
     check(len(list((folder / "loop").rglob("*.png"))) == 4, "and every image is written once")
 
@@ -389,7 +390,7 @@ def test_links_to_folders(program, folder):
     done = run(program, "normalize", "-r", source, "-o", folder / "out")
     check(sorted(str(p.relative_to(folder / "out")) for p in (folder / "out").rglob("*.png"))
           == ["a.png", "sub/b.png", "up/c.png"], f"every image once: {list((folder / 'out').rglob('*'))}")
-    said = [line.split(": warning: is ") for line in done.stderr.decode().splitlines()[:-1]]
+    said = [line.split(": warning: leads to ") for line in done.stderr.decode().splitlines()[:-1]]
     end = " again, which is entered once"
     check(said == [[f"{source}/again", f"{source}/sub{end}"], [f"{source}/up/in", f"{source}{end}"],
                    [f"{source}/up2", f"{source}/up{end}"], [f"{source}/z", f"{source}/sub{end}"]], f"{said}")
@@ -463,7 +464,7 @@ def test_refused(program, folder):
     (folder / "swap").mkdir()
     (folder / "swap" / "a.png").symlink_to(b)
     done = run(program, "normalize", "--force", a, b, "-o", folder / "swap", status=2)
-    check(b"is an input too" in done.stderr, f"an output that is another input: {done.stderr!r}")
+    check(b"is an input as well" in done.stderr, f"an output that is another input: {done.stderr!r}")
 
 
 def test_one_place(program, folder):

@@ -9,7 +9,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */
 #endif
-#include "codec/codec.h"
+#include "codec/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 /* helper_images.c: images of every shape and content on both devices. */
 #define _GNU_SOURCE
 #include "ops_images.h"
+#include "support.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,11 +22,7 @@ double seconds(void)
 
 uint64_t random64(void)
 {
-    ops.state += 0x9E3779B97F4A7C15u; /* splitmix64 */
-    uint64_t z = ops.state;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
+    return splitmix64(&ops.state);
 }
 
 uint32_t below(uint32_t n)
@@ -64,22 +61,23 @@ int ops_open(void)
     ops.state = ops.seed;
     ops.small = getenv("IMGSTAT_TEST_SMALL") != NULL;
     printf("seed %llu (IMGSTAT_SEED)\n", (unsigned long long)ops.seed);
-    if (cuda_device_ops.list(NULL, 0) == 0) {
-        printf("no CUDA device\n");
-        return required && *required == '1' ? 1 : 77;
+    if (imgstat_device_list(NULL, 0) == 1) {
+        const ImgstatResult result = imgstat_device_open("cuda", 0, &ops.cuda, &ops.error);
+        printf("%s\n", result == IMGSTAT_OK ? "a CUDA device, and not listed" : ops.error.message);
+        return (required && *required == '1') || result == IMGSTAT_OK ? 1 : 77;
     }
-    must(cpu_device_ops.open(0, 0, &ops.cpu, &ops.error));
-    must(cuda_device_ops.open(0, 0, &ops.cuda, &ops.error));
+    must(imgstat_device_open("cpu", 0, &ops.cpu, &ops.error));
+    must(imgstat_device_open("cuda", 0, &ops.cuda, &ops.error));
     ImgstatDeviceInfo info;
-    cuda_device_ops.describe(ops.cuda, &info);
+    imgstat_device_describe(ops.cuda, &info);
     printf("%s: %s\n", info.name, info.description);
     return 0;
 }
 
 void ops_close(void)
 {
-    cuda_device_ops.close(ops.cuda);
-    cpu_device_ops.close(ops.cpu);
+    imgstat_device_close(ops.cuda);
+    imgstat_device_close(ops.cpu);
 }
 
 bool same_bytes(const void *expected, const void *got, size_t bytes, const char *what,
@@ -204,8 +202,8 @@ static void fill(TestImage *image)
 void test_image_upload(TestImage *image)
 {
     if (image->memory.address)
-        must(cuda_device_ops.upload(ops.cuda, image->memory, 0, image->host, image->bytes,
-                                    &ops.error));
+        must(ops.cuda->ops->upload(ops.cuda, image->memory, 0, image->host, image->bytes,
+                                   &ops.error));
 }
 
 TestImage test_image_create(const Shape *shape, bool on_device)
@@ -247,16 +245,16 @@ TestImage test_image_create(const Shape *shape, bool on_device)
     if (!on_device)
         return image;
 
-    must(cuda_device_ops.alloc(ops.cuda, image.bytes, &image.memory, &ops.error));
+    must(ops.cuda->ops->alloc(ops.cuda, image.bytes, &image.memory, &ops.error));
     test_image_upload(&image);
     image.cuda.memory = IMGSTAT_CUDA;
     image.cuda.host = NULL;
     image.cuda.device.address = image.memory.address + shape->shift;
     if (image.mask) {
-        must(cuda_device_ops.alloc(ops.cuda, mask_pitch * shape->height, &image.mask_memory,
-                                   &ops.error));
-        must(cuda_device_ops.upload(ops.cuda, image.mask_memory, 0, image.mask,
-                                    mask_pitch * shape->height, &ops.error));
+        must(ops.cuda->ops->alloc(ops.cuda, mask_pitch * shape->height, &image.mask_memory,
+                                  &ops.error));
+        must(ops.cuda->ops->upload(ops.cuda, image.mask_memory, 0, image.mask,
+                                   mask_pitch * shape->height, &ops.error));
         image.cuda.mask = (const uint8_t *)(uintptr_t)image.mask_memory.address;
     }
     return image;
@@ -264,8 +262,8 @@ TestImage test_image_create(const Shape *shape, bool on_device)
 
 void test_image_destroy(TestImage *image)
 {
-    cuda_device_ops.release(ops.cuda, &image->memory);
-    cuda_device_ops.release(ops.cuda, &image->mask_memory);
+    ops.cuda->ops->release(ops.cuda, &image->memory);
+    ops.cuda->ops->release(ops.cuda, &image->mask_memory);
     free(image->host);
     free(image->mask);
 }

@@ -39,7 +39,7 @@ static void check_digits(const TestImage *image)
         }
     }
     must(cpu_device_ops.count_digits(ops.cpu, &image->cpu, count[0], 2, &ops.error));
-    must(cuda_device_ops.count_digits(ops.cuda, &image->cuda, count[1], 2, &ops.error));
+    must(ops.cuda->ops->count_digits(ops.cuda, &image->cuda, count[1], 2, &ops.error));
     char what[160];
     shape_text(&image->shape, "count_digits", what, sizeof what);
     compare_words(bins[0][0], bins[1][0], 2 * 65536, what);
@@ -89,7 +89,7 @@ static void check_range(const TestImage *image)
     if (guess && !isfinite(count[0].per_bin))
         count[0].per_bin = count[1].per_bin = 0;
     must(cpu_device_ops.count_range(ops.cpu, &image->cpu, &count[0], 1, &ops.error));
-    must(cuda_device_ops.count_range(ops.cuda, &image->cuda, &count[1], 1, &ops.error));
+    must(ops.cuda->ops->count_range(ops.cuda, &image->cuda, &count[1], 1, &ops.error));
     char what[160];
     shape_text(&image->shape, "count_range", what, sizeof what);
     compare_words(bins, bins + MOST, n, what);
@@ -111,7 +111,7 @@ static void check_gather(const TestImage *image)
         gather[d].capacity = capacity;
     }
     must(cpu_device_ops.gather(ops.cpu, &image->cpu, &gather[0], 1, &ops.error));
-    must(cuda_device_ops.gather(ops.cuda, &image->cuda, &gather[1], 1, &ops.error));
+    must(ops.cuda->ops->gather(ops.cuda, &image->cuda, &gather[1], 1, &ops.error));
     char what[160];
     shape_text(&image->shape, "gather", what, sizeof what);
     if (gather[0].n != gather[1].n)
@@ -128,7 +128,7 @@ static void check_gather(const TestImage *image)
         }
         gather[1].capacity = gather[0].capacity;
         if (cpu_device_ops.gather(ops.cpu, &image->cpu, &gather[0], 1, NULL) != IMGSTAT_ERR_ARG ||
-            cuda_device_ops.gather(ops.cuda, &image->cuda, &gather[1], 1, NULL) != IMGSTAT_ERR_ARG)
+            ops.cuda->ops->gather(ops.cuda, &image->cuda, &gather[1], 1, NULL) != IMGSTAT_ERR_ARG)
             complain("%s: more keys than there is room for, and no error", what);
     }
     free(keys);
@@ -160,12 +160,12 @@ static ImgstatResult sort_bands(const TestImage *image, uint16_t channel, uint64
     const uint32_t rows = image->shape.height, first = 1 + rows / 3;
     const ImagePro high = image_band(&image->cuda, 0, first);
     const ImagePro low = image_band(&image->cuda, first, rows - first);
-    must(cuda_device_ops.sort_begin(ops.cuda, image->shape.sample, n, sorts, &ops.error));
+    must(ops.cuda->ops->sort_begin(ops.cuda, image->shape.sample, n, sorts, &ops.error));
     if (!*sorts)
         return IMGSTAT_OK;
-    must(cuda_device_ops.sort_add(ops.cuda, &low, channel, &ops.error));
-    must(cuda_device_ops.sort_add(ops.cuda, &high, channel, &ops.error));
-    return cuda_device_ops.sort_end(ops.cuda, taken, runs, &ops.error);
+    must(ops.cuda->ops->sort_add(ops.cuda, &low, channel, &ops.error));
+    must(ops.cuda->ops->sort_add(ops.cuda, &high, channel, &ops.error));
+    return ops.cuda->ops->sort_end(ops.cuda, taken, runs, &ops.error);
 }
 
 static void check_sort(const TestImage *image)
@@ -198,16 +198,16 @@ static void check_sort(const TestImage *image)
                 complain("%s: %zu keys, cuda %llu of %zu", what, n, (unsigned long long)taken,
                          n + (size_t)(int64_t)d);
         }
-        must(cuda_device_ops.sort_begin(ops.cuda, image->shape.sample, n, &sorts, &ops.error));
-        if (cuda_device_ops.sort_begin(ops.cuda, image->shape.sample, n, &sorts, NULL) !=
+        must(ops.cuda->ops->sort_begin(ops.cuda, image->shape.sample, n, &sorts, &ops.error));
+        if (ops.cuda->ops->sort_begin(ops.cuda, image->shape.sample, n, &sorts, NULL) !=
             IMGSTAT_ERR_ARG)
             complain("%s: begun twice, and no error", what);
-        must(cuda_device_ops.sort_end(ops.cuda, NULL, NULL, &ops.error));
+        must(ops.cuda->ops->sort_end(ops.cuda, NULL, NULL, &ops.error));
     } else if (n > capacity / 2) {
         complain("%s: %zu keys are not sorted", what, n);
     }
-    must(cuda_device_ops.sort_begin(ops.cuda, image->shape.sample, FEW, &sorts, &ops.error));
-    if (sorts || cuda_device_ops.sort_end(ops.cuda, &taken, runs[1], NULL) != IMGSTAT_ERR_ARG)
+    must(ops.cuda->ops->sort_begin(ops.cuda, image->shape.sample, FEW, &sorts, &ops.error));
+    if (sorts || ops.cuda->ops->sort_end(ops.cuda, &taken, runs[1], NULL) != IMGSTAT_ERR_ARG)
         complain("%s: few keys are sorted", what);
     free(gather.keys);
 }
@@ -242,7 +242,7 @@ static void check_central(const TestImage *image)
         center[c] = isfinite(v) ? v : 1.5;
     }
     must(cpu_device_ops.central(ops.cpu, &image->cpu, center, central[0], &ops.error));
-    must(cuda_device_ops.central(ops.cuda, &image->cuda, center, central[1], &ops.error));
+    must(ops.cuda->ops->central(ops.cuda, &image->cuda, center, central[1], &ops.error));
     char what[160];
     shape_text(&image->shape, "central", what, sizeof what);
     compare_words((const uint64_t *)(void *)central[0], (const uint64_t *)(void *)central[1],
@@ -292,22 +292,22 @@ void test_scan(void)
                     in[i] = k % 2 ? random64() : below(1000);
                 for (int i = 0; i < 2; i++) {
                     must(cpu_device_ops.alloc(ops.cpu, bytes, &cpu[i], &ops.error));
-                    must(cuda_device_ops.alloc(ops.cuda, bytes, &cuda[i], &ops.error));
+                    must(ops.cuda->ops->alloc(ops.cuda, bytes, &cuda[i], &ops.error));
                 }
                 must(cpu_device_ops.upload(ops.cpu, cpu[0], 0, in, bytes, &ops.error));
-                must(cuda_device_ops.upload(ops.cuda, cuda[0], 0, in, bytes, &ops.error));
+                must(ops.cuda->ops->upload(ops.cuda, cuda[0], 0, in, bytes, &ops.error));
                 must(cpu_device_ops.scan(ops.cpu, cpu[0], cpu[1], n, inclusive, &ops.error));
-                must(cuda_device_ops.scan(ops.cuda, cuda[0], cuda[in_place ? 0 : 1], n, inclusive,
-                                          &ops.error));
-                must(cuda_device_ops.download(ops.cuda, out, cuda[in_place ? 0 : 1], 0, bytes,
-                                              &ops.error));
+                must(ops.cuda->ops->scan(ops.cuda, cuda[0], cuda[in_place ? 0 : 1], n, inclusive,
+                                         &ops.error));
+                must(ops.cuda->ops->download(ops.cuda, out, cuda[in_place ? 0 : 1], 0, bytes,
+                                             &ops.error));
                 char what[80];
                 snprintf(what, sizeof what, "scan of %zu, inclusive %d, in place %d", n, inclusive,
                          in_place);
                 compare_words((const uint64_t *)(uintptr_t)cpu[1].address, out, n, what);
                 for (int i = 0; i < 2; i++) {
                     cpu_device_ops.release(ops.cpu, &cpu[i]);
-                    cuda_device_ops.release(ops.cuda, &cuda[i]);
+                    ops.cuda->ops->release(ops.cuda, &cuda[i]);
                 }
                 free(in);
                 free(out);

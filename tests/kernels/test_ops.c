@@ -3,6 +3,7 @@
  * bit. */
 #include "ops_images.h"
 #include "ops_reads.h"
+#include "support.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@ typedef struct Records {
     size_t bytes;
 } Records;
 
-enum { GUARD = 64, POISON = 0xA5 };
+enum { GUARD = 64 };
 
 static Records records_create(ImgstatSample sample, uint16_t channels, unsigned parts)
 {
@@ -21,16 +22,16 @@ static Records records_create(ImgstatSample sample, uint16_t channels, unsigned 
     unsigned char guard[GUARD];
     r.cpu = r.cuda = (DeviceRecord){.sample = sample, .channels = channels, .parts = parts};
     must(cpu_device_ops.alloc(ops.cpu, r.bytes, &r.cpu.mem, &ops.error));
-    must(cuda_device_ops.alloc(ops.cuda, r.bytes + GUARD, &r.cuda.mem, &ops.error));
+    must(ops.cuda->ops->alloc(ops.cuda, r.bytes + GUARD, &r.cuda.mem, &ops.error));
     memset(guard, POISON, GUARD);
-    must(cuda_device_ops.upload(ops.cuda, r.cuda.mem, r.bytes, guard, GUARD, &ops.error));
+    must(ops.cuda->ops->upload(ops.cuda, r.cuda.mem, r.bytes, guard, GUARD, &ops.error));
     return r;
 }
 
 static void records_destroy(Records *r)
 {
     cpu_device_ops.release(ops.cpu, &r->cpu.mem);
-    cuda_device_ops.release(ops.cuda, &r->cuda.mem);
+    ops.cuda->ops->release(ops.cuda, &r->cuda.mem);
 }
 
 static const char *tally_difference(const Tally *a, const Tally *b)
@@ -79,7 +80,7 @@ static void records_compare(const Records *r, const char *what)
     const unsigned char *cpu = (const unsigned char *)(uintptr_t)r->cpu.mem.address;
     if (!cuda)
         fail("out of memory");
-    must(cuda_device_ops.download(ops.cuda, cuda, r->cuda.mem, 0, r->bytes + GUARD, &ops.error));
+    must(ops.cuda->ops->download(ops.cuda, cuda, r->cuda.mem, 0, r->bytes + GUARD, &ops.error));
     ops.cases++;
     ops.compared += r->bytes;
     if (memcmp(cpu, cuda, r->bytes) != 0) {
@@ -117,7 +118,7 @@ static void check_measure(const Shape *shape, unsigned parts, bool on_device, bo
     Records r = records_create(shape->sample, shape->channels, parts);
     for (int k = 0; k <= again; k++) {
         must(cpu_device_ops.measure(ops.cpu, &image.cpu, &r.cpu, 1, &ops.error));
-        must(cuda_device_ops.measure(ops.cuda, &image.cuda, &r.cuda, 1, &ops.error));
+        must(ops.cuda->ops->measure(ops.cuda, &image.cuda, &r.cuda, 1, &ops.error));
         image.cpu.first_row = image.cuda.first_row = 7; /* the second time another place */
     }
     shape_text(shape, on_device ? "measure device" : "measure host", what, sizeof what);
@@ -132,7 +133,7 @@ static void check_image(TestImage *image, const char *what)
     test_image_upload(image);
     Records r = records_create(image->shape.sample, image->shape.channels, 0);
     must(cpu_device_ops.measure(ops.cpu, &image->cpu, &r.cpu, 1, &ops.error));
-    must(cuda_device_ops.measure(ops.cuda, &image->cuda, &r.cuda, 1, &ops.error));
+    must(ops.cuda->ops->measure(ops.cuda, &image->cuda, &r.cuda, 1, &ops.error));
     records_compare(&r, what);
     records_destroy(&r);
     test_image_destroy(image);
@@ -338,7 +339,7 @@ static void test_batches(void)
             }
         }
         must(cpu_device_ops.measure(ops.cpu, cpu, cpu_record, n, &ops.error));
-        must(cuda_device_ops.measure(ops.cuda, cuda, cuda_record, n, &ops.error));
+        must(ops.cuda->ops->measure(ops.cuda, cuda, cuda_record, n, &ops.error));
         for (size_t i = 0; i < images; i++) {
             char what[160];
             shape_text(&image[i].shape, "batch", what, sizeof what);
@@ -383,7 +384,7 @@ static void test_alike(void)
             cuda_record[i] = record[r].cuda;
         }
         must(cpu_device_ops.measure(ops.cpu, cpu, cpu_record, n, &ops.error));
-        must(cuda_device_ops.measure(ops.cuda, cuda, cuda_record, n, &ops.error));
+        must(ops.cuda->ops->measure(ops.cuda, cuda, cuda_record, n, &ops.error));
         for (size_t i = 0; i < n; i++) {
             char what[160];
             shape_text(&image[i].shape, "alike", what, sizeof what);
@@ -433,7 +434,7 @@ static void test_sequence(void)
                 test_image_upload(from);
             }
             must(cpu_device_ops.measure(ops.cpu, &from->cpu, &to->cpu, 1, &ops.error));
-            must(cuda_device_ops.measure(ops.cuda, &from->cuda, &to->cuda, 1, &ops.error));
+            must(ops.cuda->ops->measure(ops.cuda, &from->cuda, &to->cuda, 1, &ops.error));
         }
         for (size_t s = 0; s < SAMPLES; s++) {
             for (size_t r = 0; r < RECORDS; r++) {
@@ -468,7 +469,7 @@ static void test_comparator(void)
     const unsigned char one = 1;
     const size_t failures = ops.failures;
     ops.quiet = true;
-    must(cuda_device_ops.upload(ops.cuda, r.cuda.mem, r.bytes - 8, &one, 1, &ops.error));
+    must(ops.cuda->ops->upload(ops.cuda, r.cuda.mem, r.bytes - 8, &one, 1, &ops.error));
     records_compare(&r, "planted difference");
     const bool seen = ops.failures > failures;
     ops.failures = failures;
@@ -503,7 +504,7 @@ static void run(const Test *test)
     const size_t cases = ops.cases, failures = ops.failures;
     const double began = seconds();
     test->run();
-    must(cuda_device_ops.wait(ops.cuda, &ops.error));
+    must(ops.cuda->ops->wait(ops.cuda, &ops.error));
     printf("%-12s %7zu cases  %5.1f s  %s\n", test->name, ops.cases - cases, seconds() - began,
            ops.failures == failures ? "ok" : "FAILED");
     fflush(stdout);

@@ -2,7 +2,6 @@
 /* test_transform.c: measuring, making a transfer and applying it on the device alone gives the
  * bytes that the processor gives, called directly and replayed from a graph. */
 #include "cpu/map_rows.h"
-#include "equalize/transform.h"
 #include "helper_hog.h"
 #include "ops_images.h"
 #include "transform/transfer_source.h"
@@ -38,7 +37,7 @@ static Output output_create(const ImagePro *from, ImgstatSample sample)
     o.cpu.mask = NULL;
     o.cpu.pitch = row;
     o.cpu.sample = sample;
-    must(cuda_device_ops.alloc(ops.cuda, o.bytes, &o.memory, &ops.error));
+    must(ops.cuda->ops->alloc(ops.cuda, o.bytes, &o.memory, &ops.error));
     o.cuda = o.cpu;
     o.cuda.memory = IMGSTAT_CUDA;
     o.cuda.host = NULL;
@@ -48,7 +47,7 @@ static Output output_create(const ImagePro *from, ImgstatSample sample)
 
 static void output_destroy(Output *o)
 {
-    cuda_device_ops.release(ops.cuda, &o->memory);
+    ops.cuda->ops->release(ops.cuda, &o->memory);
     free(o->expected);
     free(o->got);
 }
@@ -56,12 +55,12 @@ static void output_destroy(Output *o)
 static void poison(Output *o)
 {
     memset(o->got, 0xA5, o->bytes);
-    must(cuda_device_ops.upload(ops.cuda, o->memory, 0, o->got, o->bytes, &ops.error));
+    must(ops.cuda->ops->upload(ops.cuda, o->memory, 0, o->got, o->bytes, &ops.error));
 }
 
 static void compare(Output *o, const char *what, const char *text)
 {
-    must(cuda_device_ops.download(ops.cuda, o->got, o->memory, 0, o->bytes, &ops.error));
+    must(ops.cuda->ops->download(ops.cuda, o->got, o->memory, 0, o->bytes, &ops.error));
     ops.cases++;
     ops.compared += o->bytes;
     for (size_t i = 0; i < o->bytes; i++) {
@@ -101,7 +100,7 @@ static void replay(DeviceTransform *transform, const ImgstatMethod *method, Test
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     must_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
-    must(cuda_transform_async(transform, stream, &image->cuda, &o->cuda, &ops.error));
+    must(ops.cuda->ops->transform_async(transform, stream, &image->cuda, &o->cuda, &ops.error));
     must_cuda(cudaStreamEndCapture(stream, &graph));
     must_cuda(cudaGraphInstantiate(&exec, graph, 0));
     for (int turn = 0; turn < 2; turn++) {
@@ -122,8 +121,9 @@ static bool one_case(const Shape *shape, const ImgstatMethod *method, int16_t al
     char text[256];
     TestImage image = test_image_create(shape, true);
     const TransferShape of = shape_of_image(&image.cpu, alpha);
+    uint8_t bits;
     DeviceTransform *transform;
-    const ImgstatResult res = cuda_transform_create(
+    const ImgstatResult res = ops.cuda->ops->transform_create(
         ops.cuda, method, &of, (uint64_t)shape->width * shape->height, &transform, &ops.error);
     if (res != IMGSTAT_OK) { /* luma without colours, say: not for the processor either */
         if (transfer_check(method, &of, NULL) == IMGSTAT_OK)
@@ -135,17 +135,17 @@ static bool one_case(const Shape *shape, const ImgstatMethod *method, int16_t al
              "transform %d, channels %d, depth %d, alpha %d: ", (int)method->transform,
              (int)method->channels, (int)method->depth, alpha);
     shape_text(shape, "", text + strlen(text), sizeof text - strlen(text));
-    Output o = output_create(&image.cpu, cuda_transform_output(transform));
+    Output o = output_create(&image.cpu, transfer_output(method, &of, &bits));
     expect(method, &image, alpha, &o);
     for (int turn = 0; turn < 2; turn++) { /* twice: nothing is left over from the first time */
         poison(&o);
-        must(cuda_transform_async(transform, stream, &image.cuda, &o.cuda, &ops.error));
+        must(ops.cuda->ops->transform_async(transform, stream, &image.cuda, &o.cuda, &ops.error));
         must_cuda(cudaStreamSynchronize(stream));
         compare(&o, "called", text);
     }
     replay(transform, method, &image, alpha, &o, stream, text);
     output_destroy(&o);
-    cuda_transform_destroy(transform);
+    ops.cuda->ops->transform_destroy(transform);
     test_image_destroy(&image);
     return true;
 }
@@ -319,15 +319,17 @@ static size_t by_turns(ImgstatSample sample, uint16_t channels, ImgstatChannels 
         image[i] = test_image_create(&shape, true);
         const TransferShape of = shape_of_image(&image[i].cpu, -1);
         if (!transform)
-            must(cuda_transform_create(ops.cuda, &method, &of, (uint64_t)shape.width * shape.height,
-                                       &transform, &ops.error));
+            must(ops.cuda->ops->transform_create(ops.cuda, &method, &of,
+                                                 (uint64_t)shape.width * shape.height, &transform,
+                                                 &ops.error));
         o[i] = output_create(&image[i].cpu, sample);
         expect(&method, &image[i], -1, &o[i]);
         poison(&o[i]);
     }
     must_cuda(cudaDeviceSynchronize());
     for (int i = 0; i < IMAGES; i++)
-        must(cuda_transform_async(transform, stream, &image[i].cuda, &o[i].cuda, &ops.error));
+        must(ops.cuda->ops->transform_async(transform, stream, &image[i].cuda, &o[i].cuda,
+                                            &ops.error));
     must_cuda(cudaStreamSynchronize(stream));
     for (int i = 0; i < IMAGES; i++) {
         char text[64];
@@ -336,7 +338,7 @@ static size_t by_turns(ImgstatSample sample, uint16_t channels, ImgstatChannels 
         output_destroy(&o[i]);
         test_image_destroy(&image[i]);
     }
-    cuda_transform_destroy(transform);
+    ops.cuda->ops->transform_destroy(transform);
     return IMAGES;
 }
 
@@ -350,11 +352,12 @@ typedef struct Trial {
 static Trial trial_create(Device *device, const ImgstatMethod *method, const Shape *shape,
                           int16_t alpha)
 {
+    uint8_t bits;
     Trial trial = {.image = test_image_create(shape, true)};
     const TransferShape of = shape_of_image(&trial.image.cpu, alpha);
-    must(cuda_transform_create(device, method, &of, trial.image.bytes, &trial.transform,
-                               &ops.error));
-    trial.output = output_create(&trial.image.cpu, cuda_transform_output(trial.transform));
+    must(device->ops->transform_create(device, method, &of, trial.image.bytes, &trial.transform,
+                                       &ops.error));
+    trial.output = output_create(&trial.image.cpu, transfer_output(method, &of, &bits));
     expect(method, &trial.image, alpha, &trial.output);
     poison(&trial.output);
     return trial;
@@ -362,14 +365,14 @@ static Trial trial_create(Device *device, const ImgstatMethod *method, const Sha
 
 static void trial_start(Trial *trial, cudaStream_t stream)
 {
-    must(cuda_transform_async(trial->transform, stream, &trial->image.cuda, &trial->output.cuda,
-                              &ops.error));
+    must(ops.cuda->ops->transform_async(trial->transform, stream, &trial->image.cuda,
+                                        &trial->output.cuda, &ops.error));
 }
 
 static void trial_destroy(Trial *trial)
 {
     output_destroy(&trial->output);
-    cuda_transform_destroy(trial->transform);
+    ops.cuda->ops->transform_destroy(trial->transform);
     test_image_destroy(&trial->image);
 }
 
@@ -384,7 +387,7 @@ static size_t two_devices(cudaStream_t stream)
     const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE, .channels = IMGSTAT_EACH};
     Device *device[2] = {ops.cuda, NULL};
     Trial trial[2];
-    must(cuda_device_ops.open(0, 0, &device[1], &ops.error));
+    must(imgstat_device_open("cuda:0", 0, &device[1], &ops.error));
     for (int i = 0; i < 2; i++)
         trial[i] = trial_create(device[i], &method, &shapes[i], i ? 1 : -1);
     for (int round = 0; round < ROUNDS; round++)
@@ -396,7 +399,7 @@ static size_t two_devices(cudaStream_t stream)
         }
     for (int i = 0; i < 2; i++)
         trial_destroy(&trial[i]);
-    cuda_device_ops.close(device[1]);
+    imgstat_device_close(device[1]);
     return 2 * ROUNDS;
 }
 

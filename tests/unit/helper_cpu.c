@@ -8,14 +8,6 @@
 
 const char *const cpu_levels[3] = {"portable", "avx2", "avx512"};
 
-uint64_t random_next(Random *random)
-{
-    uint64_t z = random->state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
 uint32_t random_below(Random *random, uint32_t n)
 {
     return (uint32_t)(random_next(random) % n);

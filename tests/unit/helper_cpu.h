@@ -4,12 +4,16 @@
 #define IMGSTAT_HELPER_CPU_H
 
 #include "device/device.h"
+#include "support.h"
 
 typedef struct Random {
     uint64_t state;
 } Random;
 
-uint64_t random_next(Random *random); /* splitmix64 */
+static inline uint64_t random_next(Random *random)
+{
+    return splitmix64(&random->state);
+}
 uint32_t random_below(Random *random, uint32_t n);
 /* The seed: IMGSTAT_TEST_SEED or a constant; printed. */
 Random random_begin(const char *test);

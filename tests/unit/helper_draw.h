@@ -3,16 +3,14 @@
 #ifndef IMGSTAT_HELPER_DRAW_H
 #define IMGSTAT_HELPER_DRAW_H
 
+#include "support.h"
 #include "transfer/map.h"
 
 static uint64_t draw_state = 88172645463325252u;
 
 static inline uint64_t draw(void)
 {
-    draw_state ^= draw_state << 13;
-    draw_state ^= draw_state >> 7;
-    draw_state ^= draw_state << 17;
-    return draw_state * 2685821657736338717u;
+    return splitmix64(&draw_state);
 }
 
 static inline uint64_t all_bits(ImgstatSample s)

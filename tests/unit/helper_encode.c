@@ -74,16 +74,16 @@ ImgstatResult encode_file(const EncodeFormat *format, const EncodeOptions *how,
     Encoder *encoder = NULL;
     ImgstatResult res = atomic_file_open(encode_path, true, 0666, &output, err);
     if (res == IMGSTAT_OK)
-        res = format->create(output, how, warnings, &encoder, err);
+        res = encoder_create(format, output, how, warnings, &encoder, err);
     if (res == IMGSTAT_OK)
-        res = format->begin_page(encoder, like ? like->decoder : NULL, page, err);
+        res = encoder_begin_page(encoder, like ? like->decoder : NULL, page, err);
     for (uint32_t y = 0; res == IMGSTAT_OK && y < page->height; y += rows) {
         const uint32_t n = page->height - y < rows ? page->height - y : rows;
-        res = format->write_rows(encoder, (const uint8_t *)pixels + y * pitch, pitch, n, err);
+        res = encoder_write_rows(encoder, (const uint8_t *)pixels + y * pitch, pitch, n, err);
     }
     if (res == IMGSTAT_OK)
-        res = format->finish(encoder, err);
-    format->discard(encoder);
+        res = encoder_finish(encoder, err);
+    encoder_destroy(encoder);
     if (res == IMGSTAT_OK)
         return atomic_file_commit(output, err);
     atomic_file_discard(output);

@@ -196,12 +196,3 @@ ImagePro adapted(const ImgstatMethod *method, const ImagePro *image, uint32_t ro
     record_destroy(record);
     return out;
 }
-
-uint64_t seeded_next(uint64_t *state)
-{
-    *state += 0x9E3779B97F4A7C15u;
-    uint64_t z = *state;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}

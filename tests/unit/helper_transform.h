@@ -4,6 +4,7 @@
 #define HELPER_TRANSFORM_H
 
 #include "cpu/map_rows.h"
+#include "support.h"
 
 /* The 8x8 example of the encyclopedia article on histogram equalization, and its equalized form. */
 extern const uint8_t example_in[64], example_out[64];
@@ -26,8 +27,5 @@ TransferShape shape_of(const ImagePro *image, int16_t alpha, bool rgb);
 ImagePro transformed(const ImgstatMethod *method, const ImagePro *image, int16_t alpha, bool rgb);
 /* The same for CLAHE of one channel, in bands of `rows`. */
 ImagePro adapted(const ImgstatMethod *method, const ImagePro *image, uint32_t rows);
-
-/* A generator with a fixed seed. */
-uint64_t seeded_next(uint64_t *state);
 
 #endif

@@ -3,10 +3,7 @@
  * pixels to pixels. */
 #include "bench_device.h"
 
-#ifdef IMGSTAT_WITH_CUDA
-
 #include "device/cuda_device.h"
-#include "equalize/transform.h"
 
 extern "C" {
 #include "transform/transfer_source.h"
@@ -65,8 +62,8 @@ static cudaError_t call_apply(Bench *bench, const BenchCase *c, void *work, cons
     w->from.device.address = (uint64_t)(uintptr_t)in;
     w->to.device.address = (uint64_t)(uintptr_t)bench->out;
     const ImgstatResult res =
-        w->chain ? cuda_transform_async(w->chain, bench->stream, &w->from, &w->to, &err)
-                 : cuda_device_ops.apply(w->device, w->transfer, &w->from, -1, &w->to, &err);
+        w->chain ? w->device->ops->transform_async(w->chain, bench->stream, &w->from, &w->to, &err)
+                 : w->device->ops->apply(w->device, w->transfer, &w->from, -1, &w->to, &err);
     return status_of(res, &err);
 }
 
@@ -193,8 +190,8 @@ static void chain_rows(Bench *bench, BenchCase c, ApplyWork *w, const void *host
     if (!bench_wanted(bench, &c, "imgstat equalize") &&
         !bench_wanted(bench, &c, "imgstat equalize, graph"))
         return;
-    if (cuda_transform_create(w->device, &equalize, &shape, c.samples / c.channels, &w->chain,
-                              &err) != IMGSTAT_OK) {
+    if (w->device->ops->transform_create(w->device, &equalize, &shape, c.samples / c.channels,
+                                         &w->chain, &err) != IMGSTAT_OK) {
         fprintf(stderr, "imgstat-bench: %s\n", err.message);
         bench->failures++;
         return;
@@ -216,7 +213,7 @@ static void chain_rows(Bench *bench, BenchCase c, ApplyWork *w, const void *host
         if (graph)
             (void)cudaGraphDestroy(graph);
     }
-    cuda_transform_destroy(w->chain);
+    w->device->ops->transform_destroy(w->chain);
 }
 
 static void whole_rows(Bench *bench, BenchCase c, ApplyWork *w, const void *host)
@@ -311,11 +308,3 @@ void bench_transfers(Bench *bench)
                     apply_of(bench, sample, 1, pattern, bytes, false);
     }
 }
-
-#else
-
-void bench_transfers(Bench *)
-{
-}
-
-#endif

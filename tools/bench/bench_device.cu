@@ -3,8 +3,6 @@
  */
 #include "bench_device.h"
 
-#ifdef IMGSTAT_WITH_CUDA
-
 #include "device/cuda_device.h"
 #include "scan/scan.h"
 
@@ -43,7 +41,9 @@ void bench_device_open(Bench *bench)
 {
     ImgstatError err;
     Device *device = NULL;
-    if (good(bench, cuda_device_ops.open(bench->options.device, 0, &device, &err), &err)) {
+    char name[16];
+    snprintf(name, sizeof name, "cuda:%d", bench->options.device);
+    if (good(bench, imgstat_device_open(name, 0, &device, &err), &err)) {
         bench->cuda = device;
         bench->stream = ((CudaDevice *)device)->stream;
     }
@@ -52,7 +52,7 @@ void bench_device_open(Bench *bench)
 void bench_device_close(Bench *bench)
 {
     if (bench->cuda)
-        cuda_device_ops.close(device_of(bench));
+        imgstat_device_close(device_of(bench));
     bench->cuda = NULL;
 }
 
@@ -64,7 +64,8 @@ static cudaError_t call_measure(Bench *bench, const BenchCase *c, void *work, co
     for (size_t i = 0; i < c->images; i++)
         w->images[i].device.address = (uint64_t)(uintptr_t)in + i * (c->bytes / c->images);
     return good(bench,
-                cuda_device_ops.measure(device_of(bench), w->images, records, c->images, &err),
+                device_of(bench)->ops->measure(device_of(bench), w->images, records, c->images,
+                                               &err),
                 &err)
                ? cudaSuccess
                : cudaErrorUnknown;
@@ -72,7 +73,7 @@ static cudaError_t call_measure(Bench *bench, const BenchCase *c, void *work, co
 
 static void work_release(Bench *bench, RecordWork *w)
 {
-    cuda_device_ops.release(device_of(bench), &w->memory);
+    device_of(bench)->ops->release(device_of(bench), &w->memory);
     free(w->images);
     free(w->records);
 }
@@ -88,8 +89,8 @@ static bool work_create(Bench *bench, const BenchCase *c, RecordWork *w)
     w->records = (DeviceRecord *)calloc(w->fresh * c->images, sizeof *w->records);
     if (!w->images || !w->records ||
         !good(bench,
-              cuda_device_ops.alloc(device_of(bench), w->first + w->fresh * c->images * w->stride,
-                                    &w->memory, &err),
+              device_of(bench)->ops->alloc(
+                  device_of(bench), w->first + w->fresh * c->images * w->stride, &w->memory, &err),
               &err))
         return false;
     for (size_t i = 0; i < c->images; i++)
@@ -161,12 +162,12 @@ static bool measure_is_right(Bench *bench, const BenchCase *c, RecordWork *w, co
     ImgstatError err;
     const size_t bytes = c->images * w->stride;
     unsigned char *const host = (unsigned char *)malloc(bytes);
-    const bool right =
-        host && call_measure(bench, c, w, bench_slot(bench, c, 0)) == cudaSuccess &&
-        good(bench,
-             cuda_device_ops.download(device_of(bench), host, w->memory, w->first, bytes, &err),
-             &err) &&
-        records_are_right(c, host, w->stride, truth);
+    const bool right = host && call_measure(bench, c, w, bench_slot(bench, c, 0)) == cudaSuccess &&
+                       good(bench,
+                            device_of(bench)->ops->download(device_of(bench), host, w->memory,
+                                                            w->first, bytes, &err),
+                            &err) &&
+                       records_are_right(c, host, w->stride, truth);
     free(host);
     return right;
 }
@@ -220,23 +221,3 @@ void bench_device_scan(Bench *bench, const BenchCase *c)
         bench_row(bench, c, names[k], call_scan, &inclusive, right);
     }
 }
-
-#else
-
-void bench_device_open(Bench *)
-{
-}
-
-void bench_device_close(Bench *)
-{
-}
-
-void bench_device_record(Bench *, const BenchCase *, const Truth *)
-{
-}
-
-void bench_device_scan(Bench *, const BenchCase *)
-{
-}
-
-#endif

@@ -28,10 +28,9 @@ static void list_devices(void)
         imgstat_device_close(device);
         return;
     }
-    const bool built = strstr(imgstat_devices_built(), "cuda") != NULL;
-    const char *const named =
-        strncmp(error.message, "cuda: ", 6) == 0 ? error.message + 6 : error.message;
-    printf("%-8s  absent: %s\n", "cuda", built ? named : "this build has no CUDA device");
+    static const char absent[] = "no CUDA device: ";
+    const bool known = strncmp(error.message, absent, strlen(absent)) == 0;
+    printf("%-8s  absent: %s\n", "cuda", error.message + (known ? strlen(absent) : 0));
 }
 
 void cmd_devices(int argc, char **argv)

@@ -20,8 +20,7 @@ typedef struct Run {
     size_t measured; /* of --together, so far */
 } Run;
 
-/* The cause in a sentence that begins with the name of a file, of which names may have colons, too.
- */
+/* The cause in a sentence that begins with the name of a file; a name may hold colons as well. */
 static const char *cause_of(const Outputs *outputs, const char *sentence)
 {
     const char *const colon = strstr(sentence, ": ");
@@ -131,8 +130,8 @@ static bool foresee(const Options *o, const ImgstatTransfer *given, const Imgsta
     return result == IMGSTAT_OK;
 }
 
-/* Without writing it can be told of what exists, and of a given transfer whether it suits; not
- * whether the pixels of an input can be read. */
+/* Prints each job. Without writing, this shows which outputs exist and whether a given transfer
+ * fits the headers; not whether the pixels of an input can be read. */
 static void list(const Run *run, const ImgstatTransfer *given)
 {
     const bool replace = run->options->transform.write.replace;
@@ -187,7 +186,7 @@ static void summarize(const Run *run, size_t total)
     fputc('\n', stderr);
 }
 
-/* What is left to do decides about the device. */
+/* The jobs that are left to do decide about the device. */
 static PlanDevice plan(const Options *o, const Outputs *outputs, const ImgstatTransfer *given)
 {
     const TransformOptions *const t = &o->transform;
@@ -268,7 +267,7 @@ static void transform(const Options *o, const InputList *inputs, Run *run,
         status_raise(128 + status_interrupted());
 }
 
-/* What would be found out only after all the work. */
+/* Mistakes that would show only after all the work. */
 static bool check_saving(const Options *o, const InputList *inputs)
 {
     const TransformOptions *const t = &o->transform;

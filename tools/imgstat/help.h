@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* help.h: what the table of options says, for people and for shells. */
+/* help.h: the table of options, printed for people and for shells. */
 #ifndef IMGSTAT_TOOLS_HELP_H
 #define IMGSTAT_TOOLS_HELP_H
 

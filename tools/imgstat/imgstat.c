@@ -104,9 +104,8 @@ static void dispatch(int argc, char **argv)
         run_command(COMMAND_STATS, argc, argv);
 }
 
-/* Where a standard stream is closed, the next file that is opened would take its place, and what
- * is said would be written into it. Something takes it that, like a closed one, fails to be used.
- */
+/* If a standard stream is closed, the next file that is opened takes its place, and messages are
+ * written into that file. A descriptor takes the place instead that fails like a closed stream. */
 static void occupy_standard_streams(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

@@ -20,8 +20,8 @@ typedef struct Folder {
     char *path;
 } Folder;
 
-/* Links to directories are entered behind all that is there without them, and what was entered
- * already is not entered again: links in a circle end, and no image is taken twice. */
+/* Links to directories are entered after everything else, and no directory is entered twice: links
+ * in a circle end, and no image is listed twice. */
 typedef struct Walk {
     const Options *options;
     InputList *list;
@@ -103,12 +103,12 @@ static void release_folder(void *folder)
     free(folder);
 }
 
-static void tell_again(const Options *o, const char *path, const Folder *entered)
+static void warn_again(const Options *o, const char *path, const Folder *entered)
 {
     if (o->quiet)
         return;
     char *const name = text_display(path), *const first = text_display(entered->path);
-    fprintf(stderr, "%s: warning: is %s again, which is entered once\n", name, first);
+    fprintf(stderr, "%s: warning: leads to %s again, which is entered once\n", name, first);
     free(name);
     free(first);
 }
@@ -122,7 +122,7 @@ static bool enter(Walk *walk, const char *path, const struct stat *info)
     if (place == NULL)
         add_problem(walk->list, path, strerror(ENOMEM));
     else if (!is_new)
-        tell_again(walk->options, path, *place);
+        warn_again(walk->options, path, *place);
     if (!is_new)
         release_folder(folder);
     return is_new;

@@ -28,7 +28,7 @@ static size_t put_word(FILE *out, const char *word, size_t length)
     return length;
 }
 
-/* Sentences in filled lines, of which none begins with a dot; returns the column behind them. */
+/* Sentences in filled lines; no line begins with a dot. Returns the column behind them. */
 static size_t put_text(FILE *out, const char *text, size_t column)
 {
     while (*text != '\0') {

@@ -30,7 +30,7 @@ static bool belongs(const Option *option, Command command)
 static Syntax syntax_of(Command command)
 {
     /* Words come in order ('-'), so that names that look like options do not overtake the others.
-     * A missing value is told apart (':'). "-[N]" looks like an option and is a name. */
+     * A missing value has a code of its own (':'). "-[N]" looks like an option and is a name. */
     Syntax syntax = {.letters = "-:[::",
                      .longs = text_alloc((option_table_n + 1) * sizeof *syntax.longs)};
     size_t n = 0, end = strlen(syntax.letters);
@@ -101,7 +101,7 @@ static bool apply_option(const Option *option, const char *text, Options *o)
 /* ---- What is no option ------------------------------------------------------------------------
  */
 
-/* "imgstat hist or imgstat stats": the commands that have an option. */
+/* "normalize, equalize": the commands that have an option. */
 static void name_commands(const Option *option, char out[80])
 {
     size_t end = 0;

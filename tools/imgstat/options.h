@@ -82,7 +82,7 @@ typedef enum Command {
 typedef enum ParseResult {
     PARSE_RUN,  /* go on */
     PARSE_DONE, /* help was printed */
-    PARSE_ERROR /* said so on stderr; exit status 2 */
+    PARSE_ERROR /* a sentence was printed to stderr; exit status 2 */
 } ParseResult;
 
 /* argv[0] is the command's full name, "imgstat stats". Environment variables stand for options that

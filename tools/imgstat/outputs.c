@@ -39,7 +39,7 @@ static bool goes_to_folder(const Options *o, const InputList *inputs)
     return o->n_names == 1 && is_directory(o->names[0]);
 }
 
-/* Length of name without an ending that says another format than the one asked for. */
+/* Length of name without the ending of another format than the one asked for. */
 static size_t stem_length(const char *name, const char *format)
 {
     const char *const named = imgstat_format_of_name(name);
@@ -150,7 +150,7 @@ static int by_identity(const void *a, const void *b)
 static bool check_one(const Options *o, const ImgstatJob *job, const Identity *found)
 {
     if (found->job != job) {
-        usage_error(o->command, "%s would replace %s, which is an input too", job->output,
+        usage_error(o->command, "%s would replace %s, which is an input as well", job->output,
                     found->path);
         return false;
     }
@@ -212,7 +212,7 @@ static bool check_inputs_kept(const Options *o, const Outputs *outputs)
     return good;
 }
 
-/* An output that is called like another format would not be what its name says. */
+/* The ending of another format would be wrong for an output. */
 static bool check_ending(const Options *o)
 {
     static const char *const others[] = {".jpg", ".jpeg", ".jp2",  ".jxl", ".webp", ".gif",
@@ -315,7 +315,7 @@ bool outputs_make_folders(const Options *options, const Outputs *outputs)
         if (length == 0 || (i > 0 && length == folder_length(before) &&
                             memcmp(before, outputs->paths[i], length) == 0))
             continue;
-        /* Without this folder its files fail, and say so; the others need not. */
+        /* Without this folder its own files fail, each with a message; the others do not. */
         if (!make_folder_of(options, outputs->paths[i]) && !is_directory(options->transform.output))
             return false;
     }

@@ -186,7 +186,7 @@ static void pixel_text(PlotCanvas *base, double x, double y, PlotAnchor anchor, 
 
 static void on_write(png_structp png, png_bytep bytes, png_size_t n)
 {
-    fwrite(bytes, 1, n, png_get_io_ptr(png)); /* its error indicator tells */
+    fwrite(bytes, 1, n, png_get_io_ptr(png)); /* a failure stays in its error indicator */
 }
 
 static void on_flush(png_structp png)

@@ -16,7 +16,7 @@ static bool stdout_failed;
 static _Atomic(const char *) temporary_path;
 static atomic_int remembered;
 
-/* What ends a process that writes, unless somebody has had it ignored (nohup does that). */
+/* For signals that end the process; nohup sets SIGHUP to be ignored, which stays so. */
 static void set_handler(int number, void (*handler)(int), int flags)
 {
     struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, before;
@@ -39,7 +39,7 @@ void status_catch_signals(void)
     set_handler(SIGINT, on_signal, 0);
     set_handler(SIGTERM, on_signal, 0);
     set_handler(SIGHUP, on_signal, 0);
-    set_handler(SIGXFSZ, SIG_IGN, 0); /* writing fails instead, and says so */
+    set_handler(SIGXFSZ, SIG_IGN, 0); /* writing fails instead, with a message */
 }
 
 static void on_signal_gently(int number)

@@ -18,7 +18,7 @@ void status_set_temporary(const char *path);
 /* Instead: the first of these signals is only remembered, so that what is under way can be removed;
  * a second one ends the process. */
 void status_catch_gently(void);
-/* Files are still to be written when nobody reads any more what is said of them. */
+/* Files are written even when nobody reads the messages any more. */
 void status_outlive_readers(void);
 int status_interrupted(void); /* the signal, or 0; any thread */
 

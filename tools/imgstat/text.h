@@ -18,7 +18,7 @@ char *text_utf8(const char *bytes);
 /* For a terminal: as text_utf8, and control characters become '?'. Freed by the caller. */
 char *text_display(const char *bytes);
 /* The cause in "name: cause", a sentence of the library about a file of that name (as text_display
- * gives it), of which it leaves the middle out where it is very long. */
+ * gives it); the library may have left out the middle of a long name. */
 const char *text_cause(const char *sentence, const char *name);
 /* Columns that valid UTF-8 takes on a terminal: 2 for East Asian wide, 0 for combining marks. */
 size_t text_width(const char *utf8);
@@ -28,7 +28,7 @@ bool text_is_utf8(void);
 /* Of 15, 16 and 17 digits the fewest that read back as the same double, without ending zeros,
  * always a real ("128.0"); "null" if not finite. */
 void text_real(char out[TEXT_NUMBER], double value);
-/* As text_real, but whole numbers without ".0" where `whole` says that the samples are integers. */
+/* As text_real, but whole numbers without ".0" where `whole`: the samples are integers. */
 void text_number(char out[TEXT_NUMBER], double value, bool whole);
 /* imgstat_record_edge, as text_number. */
 void text_edge(char out[TEXT_NUMBER], const ImgstatRecord *record, uint16_t channel, uint32_t k,

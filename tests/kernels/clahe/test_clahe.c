@@ -53,7 +53,7 @@ static void on_device(const ImgstatMethod *method, const TestImage *image, int16
     if (!got || !packed)
         fail("out of memory");
     DevMem memory;
-    must(cuda_device_ops.alloc(ops.cuda, bytes, &memory, &ops.error));
+    must(ops.cuda->ops->alloc(ops.cuda, bytes, &memory, &ops.error));
     ImagePro to = *expected;
     to.memory = IMGSTAT_CUDA;
     to.device_id = image->cuda.device_id;
@@ -61,11 +61,11 @@ static void on_device(const ImgstatMethod *method, const TestImage *image, int16
     to.device.address = memory.address;
     to.pitch = row;
     must(imgstat_image_transform(ops.cuda, method, &image->cuda, alpha, NULL, &to, &ops.error));
-    must(cuda_device_ops.download(ops.cuda, got, memory, 0, bytes, &ops.error));
+    must(ops.cuda->ops->download(ops.cuda, got, memory, 0, bytes, &ops.error));
     for (uint32_t y = 0; y < expected->height; y++)
         memcpy(packed + y * row, image_row(expected, y), row);
     (void)same_bytes(packed, got, bytes, "on the device", text);
-    cuda_device_ops.release(ops.cuda, &memory);
+    ops.cuda->ops->release(ops.cuda, &memory);
     free(got);
     free(packed);
 }

@@ -47,19 +47,19 @@ static void test_memory(void)
     DevMem memory;
     ImgstatDeviceInfo info;
     imgstat_device_describe(ops.cuda, &info);
-    expect(cuda_device_ops.alloc(ops.cuda, (size_t)info.memory_bytes * 2, &memory, &error) ==
+    expect(ops.cuda->ops->alloc(ops.cuda, (size_t)info.memory_bytes * 2, &memory, &error) ==
                    IMGSTAT_ERR_MEMORY &&
                memory.address == 0 && strstr(error.message, "out of device memory") != NULL,
            "more memory than the device has");
 
     uint64_t word = 0, back = 1;
-    must(cuda_device_ops.alloc(ops.cuda, sizeof word, &memory, &ops.error));
-    must(cuda_device_ops.download(ops.cuda, &back, memory, 0, sizeof back, &ops.error));
+    must(ops.cuda->ops->alloc(ops.cuda, sizeof word, &memory, &ops.error));
+    must(ops.cuda->ops->download(ops.cuda, &back, memory, 0, sizeof back, &ops.error));
     expect(back == 0, "memory comes zeroed, also after a failure");
-    expect(cuda_device_ops.upload(ops.cuda, memory, 1, &word, sizeof word, &error) ==
+    expect(ops.cuda->ops->upload(ops.cuda, memory, 1, &word, sizeof word, &error) ==
                IMGSTAT_ERR_ARG,
            "an upload that reaches outside");
-    cuda_device_ops.release(ops.cuda, &memory);
+    ops.cuda->ops->release(ops.cuda, &memory);
 }
 
 /* Pinned buffers of any sizes, released in any order. */
@@ -70,7 +70,7 @@ static void test_pinned(void)
     void *memory[N];
     for (int round = 0; round < 3; round++) {
         for (size_t i = 0; i < N; i++) {
-            must(cuda_device_ops.host_alloc(ops.cuda, bytes[i], &memory[i], &ops.error));
+            must(ops.cuda->ops->host_alloc(ops.cuda, bytes[i], &memory[i], &ops.error));
             memset(memory[i], (int)i + 1, bytes[i]);
         }
         for (size_t i = 0; i < N; i++) {
@@ -79,11 +79,11 @@ static void test_pinned(void)
                    "pinned buffers overlap");
         }
         for (size_t i = N; i-- > 0;)
-            cuda_device_ops.host_release(ops.cuda, memory[round == 1 ? N - 1 - i : i]);
+            ops.cuda->ops->host_release(ops.cuda, memory[round == 1 ? N - 1 - i : i]);
         for (size_t i = 0; i < N; i++) { /* one after the other */
-            must(cuda_device_ops.host_alloc(ops.cuda, bytes[i], &memory[0], &ops.error));
+            must(ops.cuda->ops->host_alloc(ops.cuda, bytes[i], &memory[0], &ops.error));
             memset(memory[0], 7, bytes[i]);
-            cuda_device_ops.host_release(ops.cuda, memory[0]);
+            ops.cuda->ops->host_release(ops.cuda, memory[0]);
         }
     }
 }
@@ -96,18 +96,18 @@ static void test_boundaries(void)
     static uint64_t in[MOST], out[MOST];
     DevMem memory[2];
     for (int i = 0; i < 2; i++)
-        must(cuda_device_ops.alloc(ops.cuda, sizeof in, &memory[i], &ops.error));
+        must(ops.cuda->ops->alloc(ops.cuda, sizeof in, &memory[i], &ops.error));
     for (size_t k = 0; k < 4 * sizeof sizes / sizeof sizes[0]; k++) {
         const size_t n = sizes[k / 4], from = k & 1, to = k >> 1 & 1;
         for (size_t i = 0; i < MOST; i++)
             in[i] = random64();
-        must(cuda_device_ops.upload(ops.cuda, memory[0], 0, in, sizeof in, &ops.error));
-        must(cuda_device_ops.upload(ops.cuda, memory[1], 0, in, sizeof in, &ops.error));
+        must(ops.cuda->ops->upload(ops.cuda, memory[0], 0, in, sizeof in, &ops.error));
+        must(ops.cuda->ops->upload(ops.cuda, memory[1], 0, in, sizeof in, &ops.error));
         for (int inclusive = 0; inclusive < 2; inclusive++) {
             const DevMem a = {memory[0].address + 8 * from, 8 * n};
             const DevMem b = {memory[1].address + 8 * to, 8 * n};
-            must(cuda_device_ops.scan(ops.cuda, a, b, n, inclusive, &ops.error));
-            must(cuda_device_ops.download(ops.cuda, out, memory[1], 0, sizeof out, &ops.error));
+            must(ops.cuda->ops->scan(ops.cuda, a, b, n, inclusive, &ops.error));
+            must(ops.cuda->ops->download(ops.cuda, out, memory[1], 0, sizeof out, &ops.error));
             uint64_t sum = 0;
             size_t wrong = 0;
             for (size_t i = 0; i < n; i++) {
@@ -124,7 +124,7 @@ static void test_boundaries(void)
         }
     }
     for (int i = 0; i < 2; i++)
-        cuda_device_ops.release(ops.cuda, &memory[i]);
+        ops.cuda->ops->release(ops.cuda, &memory[i]);
 }
 
 /* Last, for the process has no CUDA after it: a failed kernel makes every further call an error. */
@@ -135,21 +135,21 @@ static void test_lost(void)
     ImgstatError error = {0};
     ImagePro image;
     DeviceRecord record = {.sample = IMGSTAT_U8, .channels = 1};
-    must(cuda_device_ops.alloc(ops.cuda, record_bytes(IMGSTAT_U8, 1, 0), &record.mem, &ops.error));
+    must(ops.cuda->ops->alloc(ops.cuda, record_bytes(IMGSTAT_U8, 1, 0), &record.mem, &ops.error));
     /* NOLINTNEXTLINE: an address that nobody has */
     must(imgstat_image_wrap(IMGSTAT_CUDA, 0, (void *)(uintptr_t)0x1000, 0, 4096, 4096, 1,
                             IMGSTAT_U8, 0, NULL, NULL, &image, &ops.error));
-    ImgstatResult result = cuda_device_ops.measure(ops.cuda, &image, &record, 1, &error);
+    ImgstatResult result = ops.cuda->ops->measure(ops.cuda, &image, &record, 1, &error);
     if (result == IMGSTAT_OK)
-        result = cuda_device_ops.wait(ops.cuda, &error);
+        result = ops.cuda->ops->wait(ops.cuda, &error);
     expect(result == IMGSTAT_ERR_DEVICE && strncmp(error.message, "cuda:0: ", 8) == 0,
            "a failed kernel is an error of the device");
-    expect(cuda_device_ops.wait(ops.cuda, &error) == IMGSTAT_ERR_DEVICE, "and it stays one");
+    expect(ops.cuda->ops->wait(ops.cuda, &error) == IMGSTAT_ERR_DEVICE, "and it stays one");
     DevMem memory;
-    expect(cuda_device_ops.alloc(ops.cuda, 8, &memory, &error) == IMGSTAT_ERR_DEVICE &&
+    expect(ops.cuda->ops->alloc(ops.cuda, 8, &memory, &error) == IMGSTAT_ERR_DEVICE &&
                memory.address == 0,
            "for every further call");
-    cuda_device_ops.release(ops.cuda, &record.mem);
+    ops.cuda->ops->release(ops.cuda, &record.mem);
 }
 
 static void run(const char *name, void (*test)(void))

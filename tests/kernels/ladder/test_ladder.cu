@@ -2,6 +2,7 @@
 /* test_ladder.cu: every rung of kernels/ladder against a serial loop, at sizes around every
  * boundary. */
 #include "ladder.h"
+#include "support.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 #include <time.h>
 #include <vector>
 
-enum { GUARD = 256, POISON = 0xA5, SKIPPED = 77 };
+enum { GUARD = 256, SKIPPED = 77 };
 
 static const size_t all_sizes[] = {
     0,
@@ -116,14 +117,6 @@ static size_t first_difference(const A *expected, const A *got, size_t n, double
     return n;
 }
 
-static uint64_t next_random(uint64_t *state) /* splitmix64 */
-{
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
 /* Sums of up to 2^24 of them are exact in double, prefix sums of RANDOM and RAMP in float too. */
 static float float_sample(Pattern pattern, size_t i, uint64_t r)
 {
@@ -153,7 +146,7 @@ template <typename T> static std::vector<T> make_input(Pattern pattern, size_t n
 {
     std::vector<T> in(n);
     for (size_t i = 0; i < n; i++)
-        in[i] = sample<T>(pattern, i, next_random(&seed));
+        in[i] = sample<T>(pattern, i, splitmix64(&seed));
     return in;
 }
 
@@ -349,18 +342,18 @@ static void check_size(size_t n, bool small, uint64_t *seed, Tally *tally)
     for (int p = 0; p < PATTERNS; p++) {
         const Pattern pattern = (Pattern)p;
         /* The vector rung reads what precedes the first aligned 16 bytes on its own. */
-        const size_t offset = next_random(seed) % 8;
+        const size_t offset = splitmix64(seed) % 8;
         if (small && pattern != RANDOM)
             continue;
         if (pattern != FRACTIONS) {
-            check_reductions<uint16_t>(LADDER_U16, n, pattern, offset, next_random(seed), tally);
-            check_reductions<int32_t>(LADDER_I32, n, pattern, offset % 4, next_random(seed), tally);
-            check_scans<uint32_t>(LADDER_SCAN_I32, n, pattern, next_random(seed), tally);
-            check_scans<uint64_t>(LADDER_SCAN_U64, n, pattern, next_random(seed), tally);
+            check_reductions<uint16_t>(LADDER_U16, n, pattern, offset, splitmix64(seed), tally);
+            check_reductions<int32_t>(LADDER_I32, n, pattern, offset % 4, splitmix64(seed), tally);
+            check_scans<uint32_t>(LADDER_SCAN_I32, n, pattern, splitmix64(seed), tally);
+            check_scans<uint64_t>(LADDER_SCAN_U64, n, pattern, splitmix64(seed), tally);
         }
-        check_reductions<float>(LADDER_F32, n, pattern, offset % 4, next_random(seed), tally);
+        check_reductions<float>(LADDER_F32, n, pattern, offset % 4, splitmix64(seed), tally);
         if (pattern == RANDOM || pattern == RAMP)
-            check_scans<float>(LADDER_SCAN_F32, n, pattern, next_random(seed), tally);
+            check_scans<float>(LADDER_SCAN_F32, n, pattern, splitmix64(seed), tally);
     }
 }
 

@@ -4,11 +4,10 @@
  * device. */
 #include "cpu/map_rows.h"
 #include "ops_images.h"
+#include "support.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-enum { POISON = 0xA5 };
 
 /* An output of the same geometry, poisoned, gaps between rows and around it included. */
 typedef struct Output {
@@ -39,13 +38,13 @@ static Output output_create(const ImagePro *from, const ImgstatTransfer *transfe
     o.image.sample = sample;
     o.image.bits = bits;
     o.image.pitch = row + gap;
-    must(cuda_device_ops.alloc(ops.cuda, o.bytes, &o.memory, &ops.error));
+    must(ops.cuda->ops->alloc(ops.cuda, o.bytes, &o.memory, &ops.error));
     return o;
 }
 
 static void output_destroy(Output *o)
 {
-    cuda_device_ops.release(ops.cuda, &o->memory);
+    ops.cuda->ops->release(ops.cuda, &o->memory);
     free(o->cpu);
     free(o->cuda);
 }
@@ -61,11 +60,11 @@ static void apply_to(const ImgstatTransfer *transfer, const ImagePro *from, int1
         to.memory = IMGSTAT_CUDA;
         to.host = NULL;
         to.device.address = o->memory.address + o->shift;
-        must(cuda_device_ops.upload(ops.cuda, o->memory, 0, o->cuda, o->bytes, &ops.error));
+        must(ops.cuda->ops->upload(ops.cuda, o->memory, 0, o->cuda, o->bytes, &ops.error));
     }
-    must(cuda_device_ops.apply(ops.cuda, transfer, from, alpha, &to, &ops.error));
+    must(ops.cuda->ops->apply(ops.cuda, transfer, from, alpha, &to, &ops.error));
     if (on_device)
-        must(cuda_device_ops.download(ops.cuda, o->cuda, o->memory, 0, o->bytes, &ops.error));
+        must(ops.cuda->ops->download(ops.cuda, o->cuda, o->memory, 0, o->bytes, &ops.error));
     (void)same_bytes(o->cpu, o->cuda, o->bytes, on_device ? "to the device" : "to the host", text);
 }
 
@@ -82,8 +81,8 @@ static void apply_in_place(const ImgstatTransfer *transfer, TestImage *image, in
         memcpy(expected + image->shape.shift + y * image->cpu.pitch,
                o->cpu + o->shift + y * o->image.pitch, row);
     ImagePro to = image->cuda;
-    must(cuda_device_ops.apply(ops.cuda, transfer, &image->cuda, alpha, &to, &ops.error));
-    must(cuda_device_ops.download(ops.cuda, got, image->memory, 0, image->bytes, &ops.error));
+    must(ops.cuda->ops->apply(ops.cuda, transfer, &image->cuda, alpha, &to, &ops.error));
+    must(ops.cuda->ops->download(ops.cuda, got, image->memory, 0, image->bytes, &ops.error));
     (void)same_bytes(expected, got, image->bytes, "in place", text);
     free(expected);
     free(got);
@@ -112,12 +111,12 @@ static void apply_public(const ImgstatMethod *method, const TestImage *image, in
     to.host = NULL;
     to.device.address = o->memory.address + o->shift;
     memset(o->cuda, POISON, o->bytes);
-    must(cuda_device_ops.upload(ops.cuda, o->memory, 0, o->cuda, o->bytes, &ops.error));
+    must(ops.cuda->ops->upload(ops.cuda, o->memory, 0, o->cuda, o->bytes, &ops.error));
     must(imgstat_transfer_create(ops.cuda, method, &image->cuda, alpha,
                                  method->transform == IMGSTAT_MATCH ? &reference->cuda : NULL,
                                  &transfer, &ops.error));
     must(imgstat_transfer_apply(ops.cuda, transfer, &image->cuda, alpha, &to, &ops.error));
-    must(cuda_device_ops.download(ops.cuda, o->cuda, o->memory, 0, o->bytes, &ops.error));
+    must(ops.cuda->ops->download(ops.cuda, o->cuda, o->memory, 0, o->bytes, &ops.error));
     (void)same_bytes(o->cpu, o->cuda, o->bytes, "by the public calls", text);
     imgstat_transfer_destroy(transfer);
 }

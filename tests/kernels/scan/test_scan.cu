@@ -2,6 +2,7 @@
 /* test_scan.cu: prefix sums by each kernel, against a serial loop, at sizes around the boundaries
  * of tiles and rings, from and to odd places. */
 #include "scan/scan.h"
+#include "support.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include <time.h>
 #include <vector>
 
-enum { GUARD = 64, POISON = 0xA5, SKIPPED = 77 };
+enum { GUARD = 64, SKIPPED = 77 };
 
 static struct {
     size_t cases, elements, failures;
@@ -27,10 +28,7 @@ static void fatal(cudaError_t status, const char *what)
 
 static uint64_t random64(void)
 {
-    uint64_t z = test.state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
+    return splitmix64(&test.state);
 }
 
 static cudaError_t scan(ScanKernel kernel, const uint32_t *in, uint32_t *out, size_t n,

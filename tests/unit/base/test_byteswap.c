@@ -2,11 +2,12 @@
 /* test_byteswap.c: words of every size and many lengths, in place and not, on any boundary, with
  * guard bytes around them. */
 #include "base/byteswap.h"
+#include "support.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-enum { MOST = 300, GUARD = 16, GUARD_BYTE = 0xC9 };
+enum { MOST = 300, GUARD = 16 };
 
 static size_t bytes_compared;
 
@@ -15,7 +16,7 @@ static void check(size_t word, size_t n, size_t shift, bool in_place)
     uint8_t from[MOST + 2 * GUARD], memory[MOST + 2 * GUARD];
     for (size_t i = 0; i < sizeof from; i++)
         from[i] = (uint8_t)(i * 7 + n);
-    memset(memory, GUARD_BYTE, sizeof memory);
+    guard_fill(memory, sizeof memory);
     uint8_t *const to = memory + shift;
     if (in_place)
         memcpy(to, from + shift, n);
@@ -24,7 +25,7 @@ static void check(size_t word, size_t n, size_t shift, bool in_place)
     for (size_t i = 0; i < sizeof memory; i++, bytes_compared++) {
         const size_t at = i - shift;
         if (i < shift || at >= n || (at >= whole && !in_place))
-            cr_assert_eq(memory[i], GUARD_BYTE, "byte %zu of %zu", i, n);
+            cr_assert_eq(memory[i], POISON, "byte %zu of %zu", i, n);
         else if (at >= whole)
             cr_assert_eq(memory[i], from[i]);
         else

@@ -2,6 +2,7 @@
 /* test_deflate.c: pieces of a deflate stream, put together and read back by zlib; that they depend
  * on nothing but their bytes; that the smaller of both ways is taken. */
 #include "codec/deflate.h"
+#include "support.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -88,12 +89,11 @@ static size_t compress_all(Deflater *deflater, const uint8_t *from, size_t n, si
     for (size_t at = 0; at < n; at += piece) {
         const size_t part = n - at < piece ? n - at : piece, room = deflate_bound(part);
         uint8_t *const to = stream + bytes;
-        memset(to + room, 0xA5, GUARD);
+        guard_fill(to + room, GUARD);
         const size_t made = deflate_piece(deflater, from + at, part, at + part == n, to);
         cr_assert_gt(made, 0);
         cr_assert_leq(made, room);
-        for (size_t i = 0; i < GUARD; i++)
-            cr_assert_eq(to[room + i], 0xA5);
+        cr_assert(guard_holds(to + room, GUARD));
         bytes += made;
     }
     return bytes;

@@ -5,6 +5,7 @@
 
 #include "cpu/loops.h"
 #include "helper_transform.h"
+#include "support.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -24,24 +25,24 @@ typedef struct Row {
 /* Shares that rise: evenly, in a few steps, or by chance; the one after the last is any. */
 static void draw_table(uint64_t *seed, uint32_t *table)
 {
-    const uint64_t kind = seeded_next(seed) % 4;
-    const uint32_t step = (uint32_t)(seeded_next(seed) % CLAHE_NODES);
+    const uint64_t kind = splitmix64(seed) % 4;
+    const uint32_t step = (uint32_t)(splitmix64(seed) % CLAHE_NODES);
     uint64_t counts[CLAHE_NODES];
     for (uint32_t k = 0; k < CLAHE_NODES; k++)
-        counts[k] = kind == 0 ? 1 : kind == 1 ? k == step : seeded_next(seed) % 5000;
+        counts[k] = kind == 0 ? 1 : kind == 1 ? k == step : splitmix64(seed) % 5000;
     clahe_shares(counts, kind == 2 ? 10000000 : 1000000000, table);
-    table[CLAHE_NODES] = (uint32_t)seeded_next(seed);
+    table[CLAHE_NODES] = (uint32_t)splitmix64(seed);
 }
 
 static uint32_t draw_weight(uint64_t *seed)
 {
-    return seeded_next(seed) % 8 ? (uint32_t)(seeded_next(seed) % CLAHE_WEIGHT) : 0;
+    return splitmix64(seed) % 8 ? (uint32_t)(splitmix64(seed) % CLAHE_WEIGHT) : 0;
 }
 
 static void draw_row(uint64_t *seed, Row *r)
 {
     static const uint32_t spans[] = {65535, 65535, 65535, 65535, 4095, 255, 1, 0};
-    const bool alike = seeded_next(seed) % 2; /* then the four shares err to the same side */
+    const bool alike = splitmix64(seed) % 2; /* then the four shares err to the same side */
     ClaheWords *const w = &r->words;
     for (int t = 0; t < 4; t++) {
         if (t == 0 || !alike)
@@ -50,23 +51,23 @@ static void draw_row(uint64_t *seed, Row *r)
             memcpy(r->table[t], r->table[0], sizeof r->table[t]);
         w->table[t] = r->table[t];
     }
-    const uint32_t one = (uint32_t)(seeded_next(seed) % 65536);
-    const uint32_t other = (uint32_t)(seeded_next(seed) % 65536);
-    const uint64_t kind = seeded_next(seed) % 4;
+    const uint32_t one = (uint32_t)(splitmix64(seed) % 65536);
+    const uint32_t other = (uint32_t)(splitmix64(seed) % 65536);
+    const uint64_t kind = splitmix64(seed) % 4;
     w->black = kind == 0 || one == other ? 0 : one < other ? one : other;
     w->white = kind == 0 || one == other ? 65535 : one < other ? other : one;
     w->white = kind == 1 ? w->black + 1 : w->white;
     w->step = clahe_step(w->black, w->white);
     w->y_weight = draw_weight(seed);
-    w->span = spans[seeded_next(seed) % 8];
-    w->lo_key = seeded_next(seed) % (65536 - w->span);
-    r->n = 1 + seeded_next(seed) % MOST;
+    w->span = spans[splitmix64(seed) % 8];
+    w->lo_key = splitmix64(seed) % (65536 - w->span);
+    r->n = 1 + splitmix64(seed) % MOST;
     for (size_t i = 0; i < r->n; i++) {
-        r->blend[i] = (ClaheBlend){(uint32_t)seeded_next(seed), (uint32_t)seeded_next(seed),
-                                   draw_weight(seed)};
-        r->key[i] = (uint16_t)seeded_next(seed);
-        if (seeded_next(seed) % 4 == 0)
-            r->key[i] = (uint16_t)(seeded_next(seed) % 2 ? w->black : w->white);
+        r->blend[i] =
+            (ClaheBlend){(uint32_t)splitmix64(seed), (uint32_t)splitmix64(seed), draw_weight(seed)};
+        r->key[i] = (uint16_t)splitmix64(seed);
+        if (splitmix64(seed) % 4 == 0)
+            r->key[i] = (uint16_t)(splitmix64(seed) % 2 ? w->black : w->white);
         const uint32_t position = clahe_position(r->key[i], w->black, w->white);
         uint64_t share[4];
         for (int t = 0; t < 4; t++)

@@ -4,6 +4,7 @@
 #include "cpu/loops.h"
 
 #include "helper_transform.h"
+#include "support.h"
 #include "transfer/luma.h"
 
 #include <criterion/criterion.h>
@@ -26,10 +27,10 @@ static void draw_pixel(uint64_t *seed, unsigned bytes, uint32_t colour[3], uint3
     static const uint32_t some[] = {0,   0,   1,   2,     3,     127,   128,
                                     254, 255, 256, 32767, 32768, 65534, 65535};
     const uint32_t all = bytes == 1 ? 255 : 65535;
-    const uint64_t kind = seeded_next(seed) % 6;
+    const uint64_t kind = splitmix64(seed) % 6;
     for (uint32_t c = 0; c < 3; c++)
-        colour[c] = (uint32_t)(kind == 0 ? some[seeded_next(seed) % 14] : seeded_next(seed)) & all;
-    *to = (uint32_t)(kind < 3 ? some[seeded_next(seed) % 14] : seeded_next(seed)) & all;
+        colour[c] = (uint32_t)(kind == 0 ? some[splitmix64(seed) % 14] : splitmix64(seed)) & all;
+    *to = (uint32_t)(kind < 3 ? some[splitmix64(seed) % 14] : splitmix64(seed)) & all;
     if (kind < 4)
         return;
     if (bytes == 1) { /* a gray, or the largest component twice the others */
@@ -60,11 +61,11 @@ static MapRange draw_range(uint64_t *seed, unsigned bytes)
 {
     const uint32_t top = bytes == 1 ? 255 : 65535;
     MapRange range = {.sample = bytes == 1 ? IMGSTAT_U8 : IMGSTAT_U16, .hi_key = top};
-    if (seeded_next(seed) % 2) {
-        range.lo_key = seeded_next(seed) % top;
-        range.hi_key = range.lo_key + 1 + seeded_next(seed) % (top - range.lo_key);
-        range.has_nodata = seeded_next(seed) % 2;
-        range.nodata_key = seeded_next(seed) % 2 ? range.hi_key : seeded_next(seed) % (top + 1);
+    if (splitmix64(seed) % 2) {
+        range.lo_key = splitmix64(seed) % top;
+        range.hi_key = range.lo_key + 1 + splitmix64(seed) % (top - range.lo_key);
+        range.has_nodata = splitmix64(seed) % 2;
+        range.nodata_key = splitmix64(seed) % 2 ? range.hi_key : splitmix64(seed) % (top + 1);
     }
     return range;
 }
@@ -90,7 +91,7 @@ static size_t draw_pixels(uint64_t *seed, Pixels *p)
         store_raw(p->expected_luma + i * p->bytes, p->bytes,
                   luma_key(colour[0], colour[1], colour[2]));
         for (unsigned c = 0; c < p->channels; c++) {
-            const uint64_t other = seeded_next(seed) & (p->bytes == 1 ? 255 : 65535);
+            const uint64_t other = splitmix64(seed) & (p->bytes == 1 ? 255 : 65535);
             const size_t at = (first + c) * p->bytes;
             store_raw(p->from + at, p->bytes, c < 3 ? colour[c] : other);
             store_raw(p->expected + at, p->bytes,
@@ -104,10 +105,7 @@ static void expect_bytes(const unsigned char *out, size_t shift, const unsigned 
                          const Pixels *p, unsigned channels, const char *name)
 {
     const size_t bytes = p->n * channels * p->bytes;
-    for (size_t i = 0; i < GUARD + shift; i++)
-        cr_assert_eq(out[i], 0xA5);
-    for (size_t i = 0; i < GUARD; i++)
-        cr_assert_eq(out[GUARD + shift + bytes + i], 0xA5);
+    cr_assert(guard_holds(out, GUARD + shift) && guard_holds(out + GUARD + shift + bytes, GUARD));
     for (size_t i = 0; i < p->n * channels; i++)
         cr_assert_eq(sample_at(out + GUARD + shift, p->bytes, i), sample_at(expected, p->bytes, i),
                      "%s, %u bytes, %u channels: pixel %zu of %zu at luma %u: %u, not %u", name,
@@ -123,10 +121,10 @@ static void check(CpuLevel level, const Pixels *p, size_t shift)
     const char *const name = cpu_features_level_names[level];
     unsigned char *const to = out + GUARD + shift;
     const size_t bytes = p->n * p->channels * p->bytes;
-    memset(out, 0xA5, sizeof out);
+    guard_fill(out, sizeof out);
     loops->luma_narrow(p->from, p->bytes, p->channels, p->n, to);
     expect_bytes(out, shift, p->expected_luma, p, 1, name);
-    memset(out, 0xA5, sizeof out);
+    guard_fill(out, sizeof out);
     loops->luma_narrow_scale(p->from, p->bytes, p->channels, p->n, p->luma, &p->range, to);
     expect_bytes(out, shift, p->expected, p, p->channels, name);
     memcpy(to, p->from, bytes); /* in place */
@@ -208,7 +206,7 @@ Test(recolour, images_with_and_without_a_mask)
         memset(mask, 1, sizeof mask);
         for (uint32_t y = 0; y < HEIGHT; y++)
             for (size_t i = 0; i < WIDTH * channels * imgstat_sample_bytes(types[t]); i++)
-                row_of(&image, y)[i] = (unsigned char)(seeded_next(&seed) % (i % 256 + 1));
+                row_of(&image, y)[i] = (unsigned char)(splitmix64(&seed) % (i % 256 + 1));
         const ImgstatMethod method = {.transform = IMGSTAT_EQUALIZE, .depth = depth};
         const int16_t alpha = channels == 4 ? 3 : -1;
         ImagePro fast = transformed(&method, &image, alpha, true);

@@ -3,6 +3,7 @@
 #include "cpu/map_rows.h"
 
 #include "helper_transform.h"
+#include "support.h"
 #include "transfer/luma.h"
 
 #include <criterion/criterion.h>
@@ -45,10 +46,10 @@ Test(apply, undefined_masked_and_alpha_keep_their_bits)
         ImagePro image = image_of(NULL, 64, 8, 2, sample, 0);
         uint8_t mask[64 * 8];
         for (size_t i = 0; i < sizeof mask; i++)
-            mask[i] = seeded_next(&seed) % 5 != 0;
+            mask[i] = splitmix64(&seed) % 5 != 0;
         for (uint32_t y = 0; y < 8; y++)
             for (size_t i = 0; i < 128; i++) {
-                uint64_t raw = seeded_next(&seed);
+                uint64_t raw = splitmix64(&seed);
                 if (i % 9 == 0)
                     raw = sample_raw(sample, map_key(sample, 3.0));
                 if (i % 11 == 0 && sample_is_float(sample)) /* NaN, infinity */
@@ -155,8 +156,8 @@ Test(apply, luma_scaling_keeps_hue_and_saturation)
     for (int i = 0; i < 100000; i++) {
         uint32_t from[3], out[3];
         for (int c = 0; c < 3; c++)
-            from[c] = (uint32_t)(seeded_next(&seed) >> 48);
-        const uint32_t to = (uint32_t)(seeded_next(&seed) >> 48);
+            from[c] = (uint32_t)(splitmix64(&seed) >> 48);
+        const uint32_t to = (uint32_t)(splitmix64(&seed) >> 48);
         luma_scale(from, to, 65535, out);
         cr_assert(out[0] <= 65535 && out[1] <= 65535 && out[2] <= 65535);
         expect_hue(from, out, 1.01);
@@ -197,7 +198,7 @@ Test(apply, luma_by_the_definition)
     double luma[60];
     for (size_t i = 0; i < 60; i++) {
         for (size_t c = 0; c < 4; c++)
-            rgba[i][c] = (uint16_t)(seeded_next(&seed) % 5000 + 1);
+            rgba[i][c] = (uint16_t)(splitmix64(&seed) % 5000 + 1);
         luma[i] = (13933.0 * rgba[i][0] + 46871.0 * rgba[i][1] + 4732.0 * rgba[i][2]) / 65536;
     }
     ImagePro image = image_of(rgba, 60, 1, 4, IMGSTAT_U16, 16);

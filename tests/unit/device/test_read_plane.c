@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "helper_decode.h"
 #include "helper_measure.h"
+#include "support.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -27,17 +28,10 @@ typedef struct Shape {
     uint32_t absent; /* every so manyth chunk has no data; 0: none */
 } Shape;
 
-static uint64_t mix(uint64_t z)
-{
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return z ^ z >> 31;
-}
-
 /* Few values in the first plane, more in the others; floats are undefined and infinite at times. */
 static void put(const Shape *shape, uint8_t *row, size_t i, uint64_t seed)
 {
-    const uint64_t v = mix(seed) % 3000;
+    const uint64_t v = mix64(seed) % 3000;
     const double d = v == 7 ? (double)NAN : v == 9 ? (double)INFINITY : (double)v / 8 - 100;
     const float f = (float)d;
     const bool floats = shape->format == SAMPLEFORMAT_IEEEFP;

@@ -4,6 +4,7 @@
 #include "codec/codec.h"
 #include "helper_cpu.h"
 #include "helper_measure.h"
+#include "support.h"
 
 #include <criterion/criterion.h>
 #include <stdatomic.h>
@@ -111,13 +112,6 @@ static const Codec memory_codec = {.name = "memory",
                                    .tiles_begin = memory_tiles_begin,
                                    .tile_at = memory_tile_at};
 
-static uint64_t mix(uint64_t z)
-{
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return z ^ z >> 31;
-}
-
 /* A page in memory, and the whole of it as an image. */
 static ImagePro make(MemoryDecoder *m, ImgstatSample sample, uint32_t width, uint32_t height,
                      uint16_t channels, uint32_t band_rows)
@@ -139,9 +133,9 @@ static ImagePro make(MemoryDecoder *m, ImgstatSample sample, uint32_t width, uin
     const size_t n = (size_t)width * height * channels;
     unsigned char *const pixels = malloc(n * imgstat_sample_bytes(sample));
     for (size_t i = 0; i < n; i++) {
-        const double d = (double)(mix(i) % 5000) / 8;
+        const double d = (double)(mix64(i) % 5000) / 8;
         const float f = (float)d;
-        const uint16_t u = (uint16_t)mix(i);
+        const uint16_t u = (uint16_t)mix64(i);
         const size_t bytes = imgstat_sample_bytes(sample);
         memcpy(pixels + i * bytes,
                bytes == 8   ? (const void *)&d

@@ -312,12 +312,12 @@ Test(png_write, rows_that_are_missing)
     AtomicFile *output = NULL;
     Encoder *encoder = NULL;
     cr_assert_eq(atomic_file_open(encode_path, false, 0666, &output, NULL), IMGSTAT_OK);
-    cr_assert_eq(png_format.create(output, &how, NULL, &encoder, NULL), IMGSTAT_OK);
-    cr_assert_eq(png_format.begin_page(encoder, NULL, &page, NULL), IMGSTAT_OK);
-    cr_assert_eq(png_format.write_rows(encoder, "abcdefgh", 2, 2, NULL), IMGSTAT_OK);
-    cr_assert_eq(png_format.write_rows(encoder, "abcdefgh", 2, 2, NULL), IMGSTAT_ERR_ARG);
-    cr_assert_eq(png_format.finish(encoder, NULL), IMGSTAT_ERR_ARG);
-    png_format.discard(encoder);
+    cr_assert_eq(encoder_create(&png_format, output, &how, NULL, &encoder, NULL), IMGSTAT_OK);
+    cr_assert_eq(encoder_begin_page(encoder, NULL, &page, NULL), IMGSTAT_OK);
+    cr_assert_eq(encoder_write_rows(encoder, "abcdefgh", 2, 2, NULL), IMGSTAT_OK);
+    cr_assert_eq(encoder_write_rows(encoder, "abcdefgh", 2, 2, NULL), IMGSTAT_ERR_ARG);
+    cr_assert_eq(encoder_finish(encoder, NULL), IMGSTAT_ERR_ARG);
+    encoder_destroy(encoder);
     atomic_file_discard(output);
     cr_assert_eq(encode_entries(), 0);
 }

@@ -2,6 +2,7 @@
 /* test_filter.c: PNG's filters against the formulas of the standard, for every processor's
  * version; the choice among them. */
 #include "png/filter.h"
+#include "support.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 
 TestSuite(png_filter);
 
-enum { MOST = 1003, GUARD = 0x5A };
+enum { MOST = 1003 };
 
 /* Section 9.2 of the PNG specification. */
 static int paeth_predictor(int a, int b, int c)
@@ -56,7 +57,7 @@ static size_t check(const PngFilters *filters)
                 filters->costs(row, above, n, step, cost);
                 for (unsigned f = 0; f < PNG_FILTERS; f++) {
                     uint64_t sum = 0;
-                    memset(to, GUARD, sizeof to);
+                    guard_fill(to, sizeof to);
                     filters->apply(f, row, above, n, step, to);
                     for (size_t i = 0; i < n; i++, compared++) {
                         const uint8_t expected = filtered(f, row, above, i, step);
@@ -64,7 +65,7 @@ static size_t check(const PngFilters *filters)
                                      n, step);
                         sum += (uint64_t)abs((int8_t)expected);
                     }
-                    cr_assert_eq(to[n], GUARD);
+                    cr_assert_eq(to[n], POISON);
                     cr_assert_eq(cost[f], sum, "filter %u, %zu bytes, step %zu", f, n, step);
                 }
             }

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* test_unfilter.c: PNG's filters and TIFF's predictors undone, against loops written from their
  * definitions: every filter, pixel size and many lengths, with guard bytes around the rows. */
+#include "codec/running_sum.h"
 #include "png/unfilter.h"
+#include "support.h"
+#include "tiff/predictor.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 300, GUARD = 32, GUARD_BYTE = 0xC9 };
+enum { MOST = 300, GUARD = 32 };
 
 static uint32_t state = 20261120;
 
@@ -61,9 +64,8 @@ static void naive_png(unsigned filter, const uint8_t *from, const uint8_t *above
 
 static void check_guards(const uint8_t *memory, size_t n)
 {
-    for (size_t i = 0; i < GUARD; i++)
-        cr_assert(memory[i] == GUARD_BYTE && memory[GUARD + n + i] == GUARD_BYTE,
-                  "a byte outside of %zu was written", n);
+    cr_assert(guard_holds(memory, GUARD) && guard_holds(memory + GUARD + n, GUARD),
+              "a byte outside of %zu was written", n);
 }
 
 Test(undo, png_filters)
@@ -77,11 +79,11 @@ Test(undo, png_filters)
                     /* Exactly as large as they may be read. */
                     uint8_t *const from = malloc(n), *const above = malloc(n);
                     uint8_t got[MOST + 2 * GUARD], want[MOST];
-                    memset(got, GUARD_BYTE, sizeof got);
+                    guard_fill(got, sizeof got);
                     fill(from, n, kind);
                     fill(above, n, kind ^ (n & 1));
                     naive_png(filter, from, above, want, n, pixels[p]);
-                    undo_png(filter, from, above, got + GUARD, n, pixels[p]);
+                    unfilter_row(filter, from, above, got + GUARD, n, pixels[p]);
                     cr_assert_arr_eq(got + GUARD, want, n, "filter %u, %zu bytes a pixel, %zu",
                                      filter, pixels[p], n);
                     check_guards(got, n);
@@ -118,15 +120,15 @@ static uint64_t word(const uint8_t *at, size_t bytes)
 
 Test(undo, running_sums)
 {
-    static void (*const undo[])(uint8_t *, size_t, size_t) = {undo_sub8, undo_sub16, undo_sub32,
-                                                              undo_sub64};
+    static void (*const undo[])(uint8_t *, size_t, size_t) = {running_sum8, running_sum16,
+                                                              running_sum32, running_sum64};
     size_t cases = 0;
     for (size_t u = 0; u < 4; u++) {
         const size_t bytes = (size_t)1 << u;
         for (size_t step = 1; step <= 9; step++) {
             for (size_t n = 0; n + bytes <= MOST; n += bytes, cases++) {
                 uint8_t got[MOST + 2 * GUARD], from[MOST];
-                memset(got, GUARD_BYTE, sizeof got);
+                guard_fill(got, sizeof got);
                 fill(from, n, 0);
                 memcpy(got + GUARD, from, n);
                 undo[u](got + GUARD, n, step);
@@ -163,7 +165,7 @@ Test(undo, floats)
                             (uint8_t)(word(want + w * bytes, bytes) >> 8 * (bytes - 1 - b));
                 for (size_t i = n; i-- > step;)
                     coded[i] = (uint8_t)(coded[i] - coded[i - step]);
-                undo_float(coded, n, bytes, step, scratch);
+                tiff_predictor_join_floats(coded, n, bytes, step, scratch);
                 cr_assert_arr_eq(coded, want, n, "%zu bytes, step %zu, %zu words", bytes, step,
                                  words);
             }

@@ -5,6 +5,7 @@
 #include "helper_level.h"
 #include "record/partition.h"
 #include "record/quantile_table.h"
+#include "support.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -185,7 +186,7 @@ static size_t check_split(KeySplit *split, unsigned bytes, Random *random, size_
     for (size_t p = 0; p < sizeof pivots / sizeof *pivots; p++) {
         uint64_t had[2][3] = {{0}}, has[2][3] = {{0}};
         size_t below = 0;
-        memset(to, 0xA5, sizeof to);
+        guard_fill(to, sizeof to);
         for (size_t i = 0; i < n; i++) {
             const uint64_t key = key_in(from, i, bytes);
             below += key < pivots[p];
@@ -198,8 +199,7 @@ static size_t check_split(KeySplit *split, unsigned bytes, Random *random, size_
             add_key(has[i < below], key);
         }
         cr_assert_eq(memcmp(had, has, sizeof had), 0);
-        for (size_t i = 0; i < GUARD; i++)
-            cr_assert(to[i] == 0xA5 && to[GUARD + n * bytes + i] == 0xA5);
+        cr_assert(guard_holds(to, GUARD) && guard_holds(to + GUARD + n * bytes, GUARD));
     }
     return n;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* test_lzw.c: what an encoder written from the TIFF specification makes of bytes of all kinds comes
  * back, whole and in part, with guard bytes around it; damage is refused. */
+#include "support.h"
 #include "tiff/lzw.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 300000, GUARD = 32, GUARD_BYTE = 0xC9, CLEAR = 256, END = 257 };
+enum { MOST = 300000, GUARD = 32, CLEAR = 256, END = 257 };
 
 static uint32_t state = 20261120;
 
@@ -86,23 +87,15 @@ static size_t encode(const uint8_t *from, size_t n, unsigned most, bool ends, ui
 
 static size_t bytes_compared;
 
-static bool guards_hold(const uint8_t *memory, size_t n)
-{
-    for (size_t i = 0; i < GUARD; i++)
-        if (memory[i] != GUARD_BYTE || memory[GUARD + n + i] != GUARD_BYTE)
-            return false;
-    return true;
-}
-
 static bool gives(Lzw *lzw, const uint8_t *codes, size_t n_codes, const uint8_t *expected, size_t n)
 {
     /* Just as much input as promised, so that a sanitizer sees more. */
     uint8_t *const input = malloc(n_codes + LZW_SPARE), *const memory = malloc(n + 2 * GUARD);
     memcpy(input, codes, n_codes);
     memset(input + n_codes, 0xFF, LZW_SPARE);
-    memset(memory, GUARD_BYTE, n + 2 * GUARD);
+    guard_fill(memory, n + 2 * GUARD);
     const bool done = lzw_decode(lzw, input, n_codes, memory + GUARD, n);
-    cr_assert(guards_hold(memory, n));
+    cr_assert(guard_holds(memory, GUARD) && guard_holds(memory + GUARD + n, GUARD));
     const bool same = done && memcmp(memory + GUARD, expected, n) == 0;
     cr_assert(same == done, "%zu bytes differ", n);
     bytes_compared += n;

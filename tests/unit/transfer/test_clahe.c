@@ -4,6 +4,7 @@
 #include "transfer/clahe.h"
 
 #include "helper_transform.h"
+#include "support.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -106,7 +107,7 @@ Test(clahe, limited_counts)
     for (int round = 0; round < 50; round++) {
         uint64_t counts[256] = {0}, n = 0;
         for (int k = 0; k < 256; k++) {
-            counts[k] = seeded_next(&seed) % 5 ? 0 : seeded_next(&seed) % 400;
+            counts[k] = splitmix64(&seed) % 5 ? 0 : splitmix64(&seed) % 400;
             n += counts[k];
         }
         const double fraction = 0.005 + (double)(round % 10) * 0.004;
@@ -309,17 +310,17 @@ Test(clahe, pixels_are_as_defined)
         cr_assert_eq(imgstat_device_open("cpu", threads[t], &device, NULL), IMGSTAT_OK);
         for (ImgstatSample sample = IMGSTAT_U8; sample <= IMGSTAT_I16; sample++)
             for (size_t k = 0; k < 5; k++) {
-                const uint16_t channels = (uint16_t)(1 + seeded_next(&seed) % 3);
+                const uint16_t channels = (uint16_t)(1 + splitmix64(&seed) % 3);
                 ImagePro image = image_of(NULL, sizes[k][0], sizes[k][1], channels, sample, 0);
                 const size_t row = (size_t)image.width * channels * imgstat_sample_bytes(sample);
-                const bool few = seeded_next(&seed) % 2; /* levels */
+                const bool few = splitmix64(&seed) % 2; /* levels */
                 for (size_t i = 0; i < row * image.height; i++)
                     ((unsigned char *)image.host)[i / row * image.pitch + i % row] =
-                        (unsigned char)(few ? 60 + seeded_next(&seed) % 80 : seeded_next(&seed));
+                        (unsigned char)(few ? 60 + splitmix64(&seed) % 80 : splitmix64(&seed));
                 uint8_t *const mask = malloc((size_t)image.width * image.height);
                 cr_assert_not_null(mask);
                 for (size_t i = 0; i < (size_t)image.width * image.height; i++)
-                    mask[i] = seeded_next(&seed) % 9 > 0;
+                    mask[i] = splitmix64(&seed) % 9 > 0;
                 compared += compare_plain(device, &image, 8, 8);
                 compared += compare_plain(device, &image, 1, 1);
                 compared += compare_plain(device, &image, 2, 3);

@@ -5,6 +5,7 @@
 
 #include "helper_level.h"
 #include "helper_transform.h"
+#include "support.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -26,10 +27,10 @@ static void draw_like(const LikeCase *c, uint64_t *seed, ImagePro *image, uint8_
     const uint32_t levels = c->levels ? c->levels : 1u << 8 * bytes;
     for (uint32_t y = 0; y < c->height; y++)
         for (uint32_t x = 0; x < c->width; x++) {
-            const uint64_t level = c->flat && x % 2 ? levels / 2 : seeded_next(seed) % levels;
+            const uint64_t level = c->flat && x % 2 ? levels / 2 : splitmix64(seed) % levels;
             const uint64_t raw = sample_raw(c->sample, level + ((1u << 8 * bytes) - levels) / 3);
             store_raw((unsigned char *)image->host + y * image->pitch + x * bytes, bytes, raw);
-            mask[(size_t)y * c->width + x] = seeded_next(seed) % 5 > 0;
+            mask[(size_t)y * c->width + x] = splitmix64(seed) % 5 > 0;
         }
     if (!c->undefined)
         return;

@@ -4,6 +4,7 @@
 #include "transfer/json.h"
 
 #include "helper_transform.h"
+#include "support.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -50,7 +51,7 @@ Test(transfer_json, narrow_types_come_back)
     uint16_t samples[300];
     uint64_t seed = 4;
     for (size_t i = 0; i < 300; i++)
-        samples[i] = (uint16_t)seeded_next(&seed);
+        samples[i] = (uint16_t)splitmix64(&seed);
     for (size_t t = 0; t < 5; t++)
         for (size_t d = 0; d < 4; d++) {
             ImagePro image = image_of(samples, 50, 1, 3, types[t], 0);
@@ -83,7 +84,7 @@ Test(transfer_json, wide_types_come_back)
         for (size_t m = 0; m < 4; m++) {
             uint64_t samples[200];
             for (size_t i = 0; i < 200; i++)
-                samples[i] = seeded_next(&seed);
+                samples[i] = splitmix64(&seed);
             ImagePro image = image_of(samples, 200, 1, 1, types[t], 0);
             RankBuilder builder;
             cr_assert_eq(rank_builder_init(NULL, &builder, 2, NULL), IMGSTAT_OK);

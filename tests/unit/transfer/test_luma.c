@@ -4,8 +4,10 @@
 #include "transfer/luma.h"
 
 #include "helper_transform.h"
+#include "support.h"
 
 #include <criterion/criterion.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -59,11 +61,11 @@ Test(luma, reciprocals_that_err_change_nothing)
         uint32_t colour[3];
         const uint32_t mask = i % 3 ? 255 : 15; /* dark colours have large factors */
         for (int c = 0; c < 3; c++)
-            colour[c] = (uint32_t)seeded_next(&seed) & mask;
+            colour[c] = (uint32_t)splitmix64(&seed) & mask;
         if (luma_fine(colour[0], colour[1], colour[2]) == 0)
             continue;
-        const uint32_t top = i % 4 ? 255 : (uint32_t)seeded_next(&seed) & 255;
-        compare(colour, (uint32_t)seeded_next(&seed) & 255, top);
+        const uint32_t top = i % 4 ? 255 : (uint32_t)splitmix64(&seed) & 255;
+        compare(colour, (uint32_t)splitmix64(&seed) & 255, top);
     }
     printf("%zu colours, %zu quotients near a tie\n", compared, settled);
     cr_assert(settled > 10000);
@@ -125,7 +127,7 @@ Test(luma, words_that_err_change_nothing)
     for (size_t i = 0; i < 1000000; i++) {
         uint32_t colour[3];
         for (int c = 0; c < 3; c++) /* large, or of any size */
-            colour[c] = (uint32_t)seeded_next(&seed) & 65535u >> (i % 2 ? 0 : i / 2 % 16);
+            colour[c] = (uint32_t)splitmix64(&seed) & 65535u >> (i % 2 ? 0 : i / 2 % 16);
         if (i % 5 == 0)
             colour[0] = colour[1] = colour[2];
         if (i % 7 == 0) {
@@ -134,9 +136,54 @@ Test(luma, words_that_err_change_nothing)
         }
         if (luma_fine(colour[0], colour[1], colour[2]) == 0)
             continue;
-        const uint32_t top = i % 3 ? 65535 : i % 9 ? 4095 : (uint32_t)seeded_next(&seed) & 65535;
-        compare16(colour, (uint32_t)seeded_next(&seed) & (i % 11 ? 65535 : 15), top);
+        const uint32_t top = i % 3 ? 65535 : i % 9 ? 4095 : (uint32_t)splitmix64(&seed) & 65535;
+        compare16(colour, (uint32_t)splitmix64(&seed) & (i % 11 ? 65535 : 15), top);
     }
     printf("%zu quotients of 16 bits near a tie\n", settled);
     cr_assert(settled > 10000);
+}
+
+/* Colours of 64-bit floats, of both signs and of one, against the formula in longer numbers: the
+ * bound of docs/transforms.md. */
+Test(luma, accuracy_of_doubles)
+{
+    if (LDBL_MANT_DIG < 64)
+        cr_skip_test("long double is not longer than double");
+    enum { COLOURS = 300000 };
+    uint64_t seed = 3;
+    long double worst = 0; /* of the bound */
+    size_t n = 0;
+    for (size_t i = 0; i < COLOURS; i++) {
+        double from[3], out[3];
+        for (int c = 0; c < 3; c++)
+            from[c] = (double)(int64_t)splitmix64(&seed) * (i % 2 ? 0x1p-62 : 0x1p-40);
+        if (i % 3 == 0)
+            for (int c = 0; c < 3; c++)
+                from[c] = fabs(from[c]);
+        const double to = (double)(int64_t)splitmix64(&seed) * 0x1p-62;
+        const double top = (double)(splitmix64(&seed) >> 1) * 0x1p-61;
+        const long double weight[3] = {LUMA_RED, LUMA_GREEN, LUMA_BLUE};
+        long double luma = 0, size = 0, largest = from[0];
+        for (int c = 0; c < 3; c++) {
+            luma += weight[c] * from[c] / 65536;
+            size += weight[c] * fabsl(from[c]) / 65536;
+            largest = from[c] > largest ? from[c] : largest;
+        }
+        if (!(luma > size / 1048576))
+            continue; /* the sign of its luma may be that of a rounding */
+        luma_scale_value(from, 0.0, to, top, 0.0, out);
+        long double factor = to / luma;
+        if (factor * largest > top)
+            factor = top / largest;
+        for (int c = 0; c < 3; c++) {
+            const long double exact = factor * from[c];
+            const long double bound = fabsl(exact) * (size / luma) * 0x1p-50L;
+            const long double off = fabsl((long double)out[c] - exact);
+            worst = bound > 0 && off / bound > worst ? off / bound : worst;
+            n++;
+        }
+    }
+    printf("%zu components, at most %.2Lf of the bound\n", n, worst);
+    cr_assert(n > COLOURS);
+    cr_assert(worst <= 1);
 }

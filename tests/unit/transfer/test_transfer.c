@@ -2,9 +2,12 @@
 /* test_transfer.c: what becomes of samples, against definitions worked out apart from the library.
  */
 #include "helper_transform.h"
+#include "support.h"
 
 #include <criterion/criterion.h>
+#include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,8 +59,8 @@ Test(transfer, ratios_round_half_to_even)
     uint64_t seed = 1;
     for (int i = 0; i < 100000;
          i++, compared++) { /* q * d + r has quotient q, whatever the width */
-        const uint64_t d = (seeded_next(&seed) >> (seeded_next(&seed) % 40)) | 1;
-        const uint64_t q = seeded_next(&seed) >> 1 >> (seeded_next(&seed) % 40);
+        const uint64_t d = (splitmix64(&seed) >> (splitmix64(&seed) % 40)) | 1;
+        const uint64_t q = splitmix64(&seed) >> 1 >> (splitmix64(&seed) % 40);
         const Wide128 product = (Wide128)q * d;
         cr_assert_eq(ratio_even(q, d, d), q);
         if (product >> 64 == 0)
@@ -90,14 +93,14 @@ Test(transfer, ratios_by_floats_are_exact)
             check_near(a, 255, d);
     uint64_t seed = 2;
     for (int i = 0; i < 300000; i++, compared++) {
-        const uint32_t d = 1 + (uint32_t)(seeded_next(&seed) % ((1u << 30) - 1));
-        const uint32_t b = 1 + (uint32_t)(seeded_next(&seed) % (i % 2 ? 255 : 65535));
+        const uint32_t d = 1 + (uint32_t)(splitmix64(&seed) % ((1u << 30) - 1));
+        const uint32_t b = 1 + (uint32_t)(splitmix64(&seed) % (i % 2 ? 255 : 65535));
         /* around halves, where a wrong neighbour would be taken */
-        const uint64_t q = seeded_next(&seed) % b;
+        const uint64_t q = splitmix64(&seed) % b;
         const uint64_t half = ((2 * q + 1) * d / 2 + b - 1) / b;
         for (uint64_t a = half > 2 ? half - 2 : 0; a <= half + 2 && a <= d; a++)
             check_near((uint32_t)a, b, d);
-        check_near((uint32_t)(seeded_next(&seed) % ((uint64_t)d + 1)), b, d);
+        check_near((uint32_t)(splitmix64(&seed) % ((uint64_t)d + 1)), b, d);
     }
     check_near((1u << 30) - 1, 65535, (1u << 30) - 1);
     check_near(0, 65535, 1);
@@ -172,10 +175,9 @@ Test(transfer, percentile_cuts_by_exact_counts)
     uint64_t seed = 7;
     for (size_t round = 0; round < 60; round++) {
         uint8_t samples[400];
-        const size_t n = 8 + seeded_next(&seed) % 392;
+        const size_t n = 8 + splitmix64(&seed) % 392;
         for (size_t i = 0; i < n; i++)
-            samples[i] =
-                (uint8_t)(40 + (seeded_next(&seed) % 100) * (seeded_next(&seed) % 100) / 60);
+            samples[i] = (uint8_t)(40 + (splitmix64(&seed) % 100) * (splitmix64(&seed) % 100) / 60);
         const double *const clip = clips[round % 5];
         int black, white;
         plain_clip(samples, n, clip[0], clip[1], &black, &white);
@@ -230,7 +232,7 @@ Test(transfer, stretching_twice_changes_nothing)
         const ImgstatSample sample = types[round % 4];
         uint16_t samples[64];
         for (size_t i = 0; i < 64; i++)
-            samples[i] = (uint16_t)(seeded_next(&seed) & (round % 3 ? 0x3F3F : 0xFFFF));
+            samples[i] = (uint16_t)(splitmix64(&seed) & (round % 3 ? 0x3F3F : 0xFFFF));
         ImagePro image = image_of(samples, 8, 4, 1, sample, 0);
         image.has_nodata = round % 2;
         image.nodata_key = sample_key(sample, round % 5 ? 0 : samples[3] & 0xFF);
@@ -280,9 +282,9 @@ Test(transfer, match_is_the_smallest_level_with_enough)
     for (int round = 0; round < 20; round++) {
         uint8_t a[300], b[170];
         for (size_t i = 0; i < sizeof a; i++)
-            a[i] = (uint8_t)(seeded_next(&seed) % 90 + 10);
+            a[i] = (uint8_t)(splitmix64(&seed) % 90 + 10);
         for (size_t i = 0; i < sizeof b; i++)
-            b[i] = (uint8_t)(seeded_next(&seed) % 40 * 5 + 3);
+            b[i] = (uint8_t)(splitmix64(&seed) % 40 * 5 + 3);
         ImagePro image = image_of(a, 300, 1, 1, IMGSTAT_U8, 8),
                  wanted = image_of(b, 170, 1, 1, IMGSTAT_U8, 8);
         Record *const ra = plain_record(&image), *const rb = plain_record(&wanted);
@@ -353,8 +355,8 @@ Test(transfer, power_is_accurate)
     double worst = 0;
     for (int i = 0; i < 200000; i++) {
         const double x =
-            (double)(seeded_next(&seed) >> 11) * 0x1p-53 * exp2(-(double)(seeded_next(&seed) % 60));
-        const double g = 0.05 + (double)(seeded_next(&seed) % 1000) / 100.0;
+            (double)(splitmix64(&seed) >> 11) * 0x1p-53 * exp2(-(double)(splitmix64(&seed) % 60));
+        const double g = 0.05 + (double)(splitmix64(&seed) % 1000) / 100.0;
         const long double exact = powl(x, g);
         if (exact < 1e-300L)
             continue;
@@ -601,7 +603,7 @@ Test(transfer, order_statistics_are_exact_and_close)
         const size_t n = sizes[s];
         uint64_t *const keys = malloc(n * sizeof *keys);
         for (size_t i = 0; i < n; i++)
-            keys[i] = i % 5 ? seeded_next(&seed) >> 32 : 1000 + seeded_next(&seed) % 3;
+            keys[i] = i % 5 ? splitmix64(&seed) >> 32 : 1000 + splitmix64(&seed) % 3;
         RankTable *const table = ranks_of(keys, n);
         cr_assert_eq(table->n, n);
         cr_assert_eq(table->knots[table->n_knots - 1].upto, n);
@@ -631,7 +633,7 @@ Test(transfer, equalize_floats)
         float *const samples = malloc(n * sizeof *samples);
         uint64_t *const keys = malloc(n * sizeof *keys);
         for (size_t i = 0; i < n; i++) {
-            samples[i] = (float)((double)(seeded_next(&seed) >> 11) * 0x1p-53 - 0.4);
+            samples[i] = (float)((double)(splitmix64(&seed) >> 11) * 0x1p-53 - 0.4);
             samples[i] *= samples[i] * samples[i] * 1000;
             uint32_t raw;
             memcpy(&raw, &samples[i], sizeof raw);
@@ -710,7 +712,7 @@ Test(transfer, colours_of_signed_samples_are_those_of_unsigned_ones)
     uint8_t bytes[2][3 * PIXELS];
     uint16_t words[2][3 * PIXELS];
     for (size_t i = 0; i < 3 * (size_t)PIXELS; i++) {
-        const uint64_t r = seeded_next(&seed);
+        const uint64_t r = splitmix64(&seed);
         bytes[0][i] = (uint8_t)(r >> 20);
         words[0][i] = (uint16_t)(r >> 40);
         bytes[1][i] = bytes[0][i] ^ 0x80;
@@ -730,4 +732,53 @@ Test(transfer, colours_of_signed_samples_are_those_of_unsigned_ones)
             imgstat_image_release(&image[s]);
         }
     }
+}
+
+static void check_accuracy(const MapRange *to, uint64_t key, long double exact, long double *worst)
+{
+    exact = exact < to->lo ? (long double)to->lo : exact > to->hi ? (long double)to->hi : exact;
+    const long double larger = fabs(to->lo) > fabs(to->hi) ? fabs(to->lo) : fabs(to->hi);
+    const long double off = fabsl((long double)map_value(IMGSTAT_F64, key) - exact);
+    const long double share = off / (larger * 0x1p-49L);
+    *worst = share > *worst ? share : *worst;
+}
+
+/* 64-bit floats against the formulas in longer numbers: the bound of docs/transforms.md. */
+Test(transfer, accuracy_of_doubles)
+{
+    if (LDBL_MANT_DIG < 64)
+        cr_skip_test("long double is not longer than double");
+    enum { CASES = 200000 };
+    uint64_t seed = 11;
+    long double worst = 0;
+    for (int i = 0; i < CASES; i++) {
+        double x[5];
+        for (int k = 0; k < 5; k++)
+            x[k] = (double)(int64_t)splitmix64(&seed) * (k < 2 ? 0x1p-62 : 0x1p-50);
+        const bool swapped = x[0] > x[1];
+        MapRange to = {.sample = IMGSTAT_F64, .lo = x[swapped], .hi = x[!swapped]};
+        to.lo_key = map_key(IMGSTAT_F64, to.lo);
+        to.hi_key = map_key(IMGSTAT_F64, to.hi);
+        const long double span = (long double)to.hi - to.lo;
+        /* a stretch */
+        const double black = fmin(x[2], x[3]), white = fmax(x[2], x[3]);
+        const long double t = ((long double)x[4] - black) / ((long double)white - black);
+        check_accuracy(&to,
+                       range_affine(&to, IMGSTAT_F64, map_key(IMGSTAT_F64, black),
+                                    map_key(IMGSTAT_F64, white), map_key(IMGSTAT_F64, x[4])),
+                       to.lo + t * span, &worst);
+        /* counts */
+        const uint64_t n = 1 + splitmix64(&seed) % 10000000, count = splitmix64(&seed) % (n + 1);
+        check_accuracy(&to, range_ratio(&to, count, n),
+                       to.lo + span * (long double)count / (long double)n, &worst);
+        /* the line between two knots, whose outputs are as they are */
+        const MapKnot knots[2] = {
+            {.key = map_key(IMGSTAT_F64, black), .before = to.lo_key, .at = to.lo_key},
+            {.key = map_key(IMGSTAT_F64, white), .before = to.hi_key, .at = to.hi_key}};
+        const Map map = {
+            .kind = MAP_KNOTS, .from = IMGSTAT_F64, .to = to, .knots = knots, .n_knots = 2};
+        check_accuracy(&to, map_sample(&map, map_key(IMGSTAT_F64, x[4])), to.lo + t * span, &worst);
+    }
+    printf("%d outputs, at most %.2Lf of the bound\n", 3 * CASES, worst);
+    cr_assert(worst <= 1);
 }

@@ -4,6 +4,7 @@
  * and adaptive equalization copied it where only the depth within a type changed, and luma knew
  * nothing of the output range. */
 #include "helper_transform.h"
+#include "support.h"
 #include "transfer/json.h"
 
 #include <criterion/criterion.h>
@@ -108,11 +109,11 @@ typedef struct Case {
 
 static void case_make(Case *c, ImgstatSample sample, uint8_t bits, uint64_t *seed)
 {
-    const uint64_t draw = seeded_next(seed);
+    const uint64_t draw = splitmix64(seed);
     const uint16_t channels = draw % 2 ? 4 : 3;
     *c = (Case){.image = image_of(NULL, 13, 7, channels, sample, bits), .alpha = draw % 2 ? 3 : -1};
     for (size_t i = 0; i < sizeof c->mask; i++)
-        c->mask[i] = seeded_next(seed) % 4 > 0;
+        c->mask[i] = splitmix64(seed) % 4 > 0;
     if (draw & 2) {
         c->image.mask = c->mask;
         c->image.mask_pitch = 13;
@@ -133,15 +134,15 @@ static void case_fill_even(Case *c, uint64_t *seed)
     const uint64_t most = ((uint64_t)1 << (image->bits ? image->bits : width)) - 1;
     uint64_t level[4];
     for (size_t k = 0; k < 4; k++)
-        level[k] = seeded_next(seed) & most;
-    image->nodata_key = sample_key(image->sample, seeded_next(seed) & most);
+        level[k] = splitmix64(seed) & most;
+    image->nodata_key = sample_key(image->sample, splitmix64(seed) & most);
     for (size_t i = 0; i < sizeof c->mask; i++)
         for (size_t k = 0; k < image->channels; k++) {
             const bool any = (int)k == c->alpha || is_masked(c, i);
-            const bool none = image->has_nodata && seeded_next(seed) % 5 == 0;
+            const bool none = image->has_nodata && splitmix64(seed) % 5 == 0;
             set_raw(image, i, k,
                     none  ? sample_raw(image->sample, image->nodata_key)
-                    : any ? seeded_next(seed) & most
+                    : any ? splitmix64(seed) & most
                           : level[k]);
         }
 }
@@ -214,10 +215,10 @@ static size_t compare_kept(const Case *c, const ImagePro *each, const ImagePro *
 static void case_fill_floats(Case *c, uint64_t *seed)
 {
     static const double values[] = {NAN, INFINITY, -INFINITY, 0.25, -0.0, 0.5, 0.75, 1.0, 2.0};
-    c->image.nodata_key = map_key(c->image.sample, seeded_next(seed) % 2 ? 0.0 : 1.0);
+    c->image.nodata_key = map_key(c->image.sample, splitmix64(seed) % 2 ? 0.0 : 1.0);
     for (size_t i = 0; i < sizeof c->mask; i++)
         for (size_t k = 0; k < c->image.channels; k++) {
-            const double v = values[seeded_next(seed) % (sizeof values / sizeof *values)];
+            const double v = values[splitmix64(seed) % (sizeof values / sizeof *values)];
             const uint64_t key = v == v ? map_key(c->image.sample, v) : map_nan(c->image.sample);
             set_raw(&c->image, i, k, sample_raw(c->image.sample, key));
         }

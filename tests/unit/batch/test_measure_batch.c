@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_batch_measure.c: what a measuring batch reports of good and bad files, in which order; and
+/* test_measure_batch.c: what a measuring batch reports of good and bad files, in which order; and
  * the small functions that a command line needs. */
 #include "base/error.h"
 
@@ -24,7 +24,7 @@ static void begin(void)
     }
 }
 
-TestSuite(batch_measure, .init = begin);
+TestSuite(measure_batch, .init = begin);
 
 /* One letter a call, in order: of a page, a failure, the end of a good and a bad job. */
 typedef struct Log {
@@ -71,7 +71,7 @@ static Log measure(unsigned threads, size_t stop_after)
     return log;
 }
 
-Test(batch_measure, reports_every_page_in_order)
+Test(measure_batch, reports_every_page_in_order)
 {
     for (unsigned threads = 1; threads <= 8; threads++) {
         const Log log = measure(threads, 0);
@@ -83,13 +83,13 @@ Test(batch_measure, reports_every_page_in_order)
     }
 }
 
-Test(batch_measure, stops)
+Test(measure_batch, stops)
 {
     for (unsigned threads = 1; threads <= 3; threads++)
         cr_expect_eq(measure(threads, 2).n_done, 2);
 }
 
-Test(batch_measure, measures_one_page)
+Test(measure_batch, measures_one_page)
 {
     jobs[0].has_page = true;
     jobs[0].page = 1;
@@ -100,7 +100,7 @@ Test(batch_measure, measures_one_page)
     cr_expect_str_eq(log.calls[4], "fB");
 }
 
-Test(batch_measure, refuses_what_makes_no_sense)
+Test(measure_batch, refuses_what_makes_no_sense)
 {
     ImgstatError error;
     ImgstatMeasureBatch batch = {.page = NULL};
@@ -114,7 +114,7 @@ Test(batch_measure, refuses_what_makes_no_sense)
     cr_expect(strstr(error.message, "abacus"), "%s", error.message);
 }
 
-Test(batch_measure, text_is_utf8)
+Test(measure_batch, text_is_utf8)
 {
     static const struct {
         const char *bytes, *plain, *masked;
@@ -140,7 +140,7 @@ Test(batch_measure, text_is_utf8)
         }
 }
 
-Test(batch_measure, formats_have_endings)
+Test(measure_batch, formats_have_endings)
 {
     cr_expect_str_eq(imgstat_format_of_name("a.PNG"), "png");
     cr_expect_str_eq(imgstat_format_of_name("x/a.tf8"), "tiff");
@@ -148,7 +148,7 @@ Test(batch_measure, formats_have_endings)
     cr_expect_null(imgstat_format_of_name("png"));
 }
 
-Test(batch_measure, transfers_fit_pages_of_their_kind)
+Test(measure_batch, transfers_fit_pages_of_their_kind)
 {
     ImgstatDevice *device;
     ImgstatTransfer *transfer;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* chunk_writer.c: from image rows to the bytes of one strip or tile: packed by us; deflated by
+/* tile_writer.c: from image rows to the bytes of one strip or tile: packed by us; deflated by
  * us, compressed otherwise by libtiff, which writes a file of one strip into memory. */
 #include "base/sample.h"
 #include "codec/deflate.h"
 #include "tiff/encoder.h"
+#include "tiff/predictor.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 enum {
     HEADER_BYTES = 8,       /* of a classic TIFF; the strip comes right behind it */
-    DEFLATE_BYTES = 1 << 30 /* a chunk that is deflated here: sizes of 32 bits hold all it takes */
+    DEFLATE_BYTES = 1 << 30 /* a tile that is deflated here: sizes of 32 bits hold all it takes */
 };
 
 /* libtiff's file in memory. */
@@ -25,9 +26,9 @@ struct TiffPacker {
     TIFF *tif; /* open for strips of `rows` rows of `shape`; or NULL */
     TiffShape shape;
     uint32_t rows;
-    uint8_t *packed; /* the chunk before compression */
+    uint8_t *packed; /* the tile before compression */
     size_t packed_room;
-    uint8_t *samples; /* one row of one chunk, whole samples */
+    uint8_t *samples; /* one row of one tile, whole samples */
     size_t samples_room;
     BufferCache *scratch;
     Deflaters *deflaters;
@@ -160,12 +161,12 @@ static bool open_strip(TiffPacker *packer, const TiffShape *shape, uint32_t rows
     TIFF *const tif = packer->tif = open_memory(packer, big_endian ? "wb" : "wl");
     if (!tif)
         return false;
-    TIFFSetField(tif, TIFFTAG_IMAGEWIDTH, shape->chunk_width);
+    TIFFSetField(tif, TIFFTAG_IMAGEWIDTH, shape->tile_width);
     TIFFSetField(tif, TIFFTAG_IMAGELENGTH, rows);
     TIFFSetField(tif, TIFFTAG_ROWSPERSTRIP, rows);
     TIFFSetField(tif, TIFFTAG_BITSPERSAMPLE, shape->bits);
     TIFFSetField(tif, TIFFTAG_SAMPLEFORMAT, shape->format);
-    TIFFSetField(tif, TIFFTAG_SAMPLESPERPIXEL, shape->per_chunk);
+    TIFFSetField(tif, TIFFTAG_SAMPLESPERPIXEL, shape->per_tile);
     TIFFSetField(tif, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
     TIFFSetField(tif, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
     if (!TIFFSetField(tif, TIFFTAG_COMPRESSION, shape->compression))
@@ -261,7 +262,7 @@ static bool grow(const TiffPacker *packer, uint8_t **buffer, size_t *room, size_
 }
 
 static bool compress_by_libtiff(TiffPacker *packer, const TiffShape *shape, uint32_t rows, size_t n,
-                                TiffPiece *piece)
+                                TiffTileBytes *out)
 {
     packer->text[0] = '\0';
     if (!open_strip(packer, shape, rows))
@@ -271,17 +272,17 @@ static bool compress_by_libtiff(TiffPacker *packer, const TiffShape *shape, uint
     if (TIFFWriteEncodedStrip(packer->tif, 0, packer->packed, (tmsize_t)n) != (tmsize_t)n)
         return false;
     const uint64_t at = TIFFGetStrileOffset(packer->tif, 0);
-    piece->n = (size_t)TIFFGetStrileByteCount(packer->tif, 0);
-    if (at > packer->memory.n || piece->n > packer->memory.n - at || piece->n == 0 ||
-        !grow(packer, &piece->bytes, &piece->room, piece->n))
+    out->n = (size_t)TIFFGetStrileByteCount(packer->tif, 0);
+    if (at > packer->memory.n || out->n > packer->memory.n - at || out->n == 0 ||
+        !grow(packer, &out->bytes, &out->room, out->n))
         return false;
-    memcpy(piece->bytes, packer->memory.data + at, piece->n);
+    memcpy(out->bytes, packer->memory.data + at, out->n);
     return true;
 }
 
-/* The chunk's samples are in packer->packed, in host order where there is a predictor. */
-static bool deflate_chunk(TiffPacker *packer, const TiffShape *shape, uint32_t rows, size_t n,
-                          TiffPiece *piece)
+/* The tile's samples are in packer->packed, in host order where there is a predictor. */
+static bool deflate_tile(TiffPacker *packer, const TiffShape *shape, uint32_t rows, size_t n,
+                         TiffTileBytes *out)
 {
     if (packer->deflater && (packer->level != shape->level || packer->fast != shape->fast)) {
         deflaters_give(packer->deflaters, packer->deflater);
@@ -293,14 +294,14 @@ static bool deflate_chunk(TiffPacker *packer, const TiffShape *shape, uint32_t r
     packer->fast = shape->fast;
     if (!packer->deflater ||
         !grow(packer, &packer->samples, &packer->samples_room, shape->row_bytes) ||
-        !grow(packer, &piece->bytes, &piece->room, deflate_zlib_bound(n)))
+        !grow(packer, &out->bytes, &out->room, deflate_zlib_bound(n)))
         return false;
     for (uint32_t y = 0; y < rows; y++)
-        tiff_predict_row(shape, packer->packed + y * shape->row_bytes, packer->samples);
+        tiff_predictor_encode(shape, packer->packed + y * shape->row_bytes, packer->samples);
     if (shape->swap && shape->predictor == PREDICTOR_HORIZONTAL)
         swap_samples(packer->packed, n, shape->bits);
-    piece->n = deflate_zlib(packer->deflater, packer->packed, n, piece->bytes);
-    return piece->n > 0;
+    out->n = deflate_zlib(packer->deflater, packer->packed, n, out->bytes);
+    return out->n > 0;
 }
 
 static bool is_deflate(uint16_t compression)
@@ -313,17 +314,17 @@ static bool is_whole(unsigned bits)
     return bits == 8 || bits == 16 || bits == 32 || bits == 64;
 }
 
-/* One row of the chunk; what lies right of the image is 0. */
+/* One row of the tile; what lies right of the image is 0. */
 static bool pack_row(TiffPacker *packer, const TiffShape *shape, const EncodePage *page,
                      const uint8_t *row, uint32_t x, uint16_t plane, uint8_t *to)
 {
     const size_t bytes = imgstat_sample_bytes(page->sample);
     const uint32_t left = page->width - x;
-    const size_t pixels = left < shape->chunk_width ? left : shape->chunk_width;
-    const size_t n = pixels * shape->per_chunk;
+    const size_t pixels = left < shape->tile_width ? left : shape->tile_width;
+    const size_t n = pixels * shape->per_tile;
     const uint8_t *from = row + (size_t)x * page->channels * bytes + plane * bytes;
     const bool whole = is_whole(shape->bits);
-    if (pixels < shape->chunk_width || !whole)
+    if (pixels < shape->tile_width || !whole)
         memset(to, 0, shape->row_bytes);
     if (shape->planes > 1) {
         if (!whole && !grow(packer, &packer->samples, &packer->samples_room, n * bytes))
@@ -340,11 +341,11 @@ static bool pack_row(TiffPacker *packer, const TiffShape *shape, const EncodePag
     return true;
 }
 
-bool tiff_pack_chunk(TiffPacker *packer, const TiffShape *shape, const EncodePage *page,
-                     const uint8_t *from, size_t pitch, uint32_t rows, uint32_t x, uint16_t plane,
-                     TiffPiece *piece, char text[256])
+bool tiff_tile_encode(TiffPacker *packer, const TiffShape *shape, const EncodePage *page,
+                      const uint8_t *from, size_t pitch, uint32_t rows, uint32_t x, uint16_t plane,
+                      TiffTileBytes *out, char text[256])
 {
-    const uint32_t height = shape->tiled ? shape->chunk_height : rows;
+    const uint32_t height = shape->tiled ? shape->tile_height : rows;
     const size_t n = height * shape->row_bytes;
     bool ok = grow(packer, &packer->packed, &packer->packed_room, n);
     snprintf(text, 256, "out of memory");
@@ -359,14 +360,14 @@ bool tiff_pack_chunk(TiffPacker *packer, const TiffShape *shape, const EncodePag
     if (shape->compression == COMPRESSION_NONE) {
         uint8_t *const bytes = packer->packed;
         const size_t room = packer->packed_room;
-        packer->packed = piece->bytes; /* for the next */
-        packer->packed_room = piece->room;
-        *piece = (TiffPiece){.bytes = bytes, .n = n, .room = room};
+        packer->packed = out->bytes; /* for the next */
+        packer->packed_room = out->room;
+        *out = (TiffTileBytes){.bytes = bytes, .n = n, .room = room};
         return true;
     }
-    if (is_deflate(shape->compression) && tiff_can_predict(shape) && n <= DEFLATE_BYTES)
-        return deflate_chunk(packer, shape, height, n, piece);
-    if (compress_by_libtiff(packer, shape, height, n, piece))
+    if (is_deflate(shape->compression) && tiff_predictor_writable(shape) && n <= DEFLATE_BYTES)
+        return deflate_tile(packer, shape, height, n, out);
+    if (compress_by_libtiff(packer, shape, height, n, out))
         return true;
     if (packer->text[0])
         snprintf(text, 256, "%s", packer->text);

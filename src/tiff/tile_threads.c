@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* chunk_threads.c: rows of strips or tiles decoded by several threads. The page's own handle is the
- * decoder of record: a chunk that a thread does not decode without a word is decoded again by it,
+/* tile_threads.c: rows of strips or tiles decoded by several threads. The page's own handle is the
+ * decoder of record: a tile that a thread does not decode without a word is decoded again by it,
  * in order, so that samples, warnings and errors are those of one handle alone. */
 #include "tiff/decoder.h"
 
@@ -13,13 +13,13 @@ enum { THREADS_BYTES = 1 << 20 };
 typedef struct Helper {
     TiffDecoder td;
     bool ready, failed;
-    bool doubt; /* libtiff had something to say */
+    bool had_warning; /* libtiff had something to say */
 } Helper;
 
 struct TiffHelpers {
     ThreadPool *pool; /* NULL: no threads */
     unsigned n;
-    bool quick; /* through tiff/chunk_decompress.c, without handles of libtiff */
+    bool decompressor; /* through tiff/tile_decompress.c, without handles of libtiff */
     Helper helper[];
 };
 
@@ -27,7 +27,7 @@ static void on_warning(void *context, const char *sentence)
 {
     Helper *const helper = context;
     (void)sentence;
-    helper->doubt = true;
+    helper->had_warning = true;
 }
 
 static void release_helper(Helper *helper)
@@ -35,12 +35,12 @@ static void release_helper(Helper *helper)
     TiffDecoder *const td = &helper->td;
     if (!helper->ready)
         return;
-    if (td->quick)
-        tiff_quick_destroy(td->quick);
+    if (td->decompressor)
+        tiff_decompressor_destroy(td->decompressor);
     else
         tiff_handle_close(&td->handle);
     warnings_release(&td->base.warnings);
-    buffer_cache_release(td->chunk);
+    buffer_cache_release(td->tile);
     buffer_cache_release(td->row);
     helper->ready = false;
 }
@@ -56,7 +56,7 @@ void tiff_helpers_destroy(TiffHelpers *helpers)
 }
 
 /* Begins with the description of the page and none of the memory that `of` decodes into. */
-static bool make_ready(Helper *helper, const TiffDecoder *of, bool quick)
+static bool make_ready(Helper *helper, const TiffDecoder *of, bool decompressor)
 {
     TiffDecoder *const td = &helper->td;
     if (helper->ready || helper->failed)
@@ -64,18 +64,18 @@ static bool make_ready(Helper *helper, const TiffDecoder *of, bool quick)
     *td = *of;
     td->base.warnings =
         (Warnings){.warn = on_warning, .context = helper, .name = of->base.source->name};
-    td->chunk = td->row = td->band = NULL;
-    td->chunk_room = 0;
+    td->tile = td->row = td->band = NULL;
+    td->tile_room = 0;
     td->planes = NULL;
     td->helpers = NULL;
     td->handle.strip = NULL;
-    td->quick = NULL;
+    td->decompressor = NULL;
     td->primed = false;
     helper->failed = true;
     helper->ready = true;
-    if (quick) { /* the handle is asked where chunks lie, which changes nothing in it */
-        td->quick = tiff_quick_create(td);
-        helper->failed = td->quick == NULL;
+    if (decompressor) { /* the handle is asked where tiles lie, which changes nothing in it */
+        td->decompressor = tiff_decompressor_create(td);
+        helper->failed = td->decompressor == NULL;
         if (helper->failed)
             helper->ready = false;
     } else if (tiff_handle_open(td, &td->handle, NULL) == IMGSTAT_OK &&
@@ -94,13 +94,13 @@ static bool needs_helpers(TiffDecoder *td)
     const TiffLayout *const layout = &td->layout;
     const uint64_t bytes =
         (uint64_t)page->width * page->height * page->channels * imgstat_sample_bytes(page->sample);
-    if (td->base.mode == DECODE_PLAIN || layout->path == TIFF_PATH_RGBA)
+    if (td->base.mode == DECODE_PLAIN || layout->mode == TIFF_READ_RGBA)
         return false;
-    const bool quick = tiff_quick_suits(td);
+    const bool decompressor = tiff_decompressor_suits(td);
     const bool threads = (bytes >= THREADS_BYTES || td->base.mode == DECODE_THREADS) &&
                          td->base.options.threads != 1 &&
                          (uint64_t)layout->across * layout->down * layout->planes > 1;
-    if (!quick && !threads)
+    if (!decompressor && !threads)
         return false;
     if (td->helpers)
         return true;
@@ -109,7 +109,7 @@ static bool needs_helpers(TiffDecoder *td)
         return false;
     const unsigned n = pool ? thread_pool_threads(pool) : 1;
     td->helpers = calloc(1, sizeof *td->helpers + n * sizeof(Helper));
-    if (!td->helpers || (n == 1 && !quick)) {
+    if (!td->helpers || (n == 1 && !decompressor)) {
         thread_pool_destroy(pool);
         free(td->helpers);
         td->helpers = NULL;
@@ -117,36 +117,36 @@ static bool needs_helpers(TiffDecoder *td)
     }
     td->helpers->pool = pool;
     td->helpers->n = n;
-    td->helpers->quick = quick;
+    td->helpers->decompressor = decompressor;
     return true;
 }
 
-bool tiff_chunks_begin(TiffDecoder *td, unsigned threads)
+bool tiff_tiles_begin(TiffDecoder *td, unsigned threads)
 {
-    return needs_helpers(td) && td->helpers->quick && td->helpers->n >= threads;
+    return needs_helpers(td) && td->helpers->decompressor && td->helpers->n >= threads;
 }
 
-const uint8_t *tiff_chunk_at(const TiffDecoder *td, unsigned thread, uint16_t plane, uint32_t x,
-                             uint32_t y)
+const uint8_t *tiff_tile_at(const TiffDecoder *td, unsigned thread, uint16_t plane, uint32_t x,
+                            uint32_t y)
 {
     const TiffLayout *const layout = &td->layout;
     Helper *const helper = &td->helpers->helper[thread];
-    const uint32_t down = y / layout->chunk_height, left = td->base.page.height - y;
-    const uint32_t rows = left < layout->chunk_height ? left : layout->chunk_height;
+    const uint32_t down = y / layout->tile_height, left = td->base.page.height - y;
+    const uint32_t rows = left < layout->tile_height ? left : layout->tile_height;
     const uint32_t row = plane * layout->down + down;
     if (!make_ready(helper, td, true))
         return NULL;
     helper->td.base.options.buffers = td->base.options.buffers;
-    return tiff_chunk_alone(&helper->td, row * layout->across + x / layout->chunk_width, rows);
+    return tiff_tile_decompress(&helper->td, row * layout->across + x / layout->tile_width, rows);
 }
 
-/* One call: rows of chunks from `down` on, in the order of one thread: row, plane, column. */
+/* One call: rows of tiles from `down` on, in the order of one thread: row, plane, column. */
 typedef struct Job {
     TiffDecoder *td;
     uint32_t down;
     uint8_t *to;
     size_t pitch;
-    bool *done; /* a chunk each */
+    bool *done; /* a tile each */
 } Job;
 
 static ImgstatResult read_task(TiffDecoder *td, const Job *job, size_t task, ImgstatError *err)
@@ -157,12 +157,12 @@ static ImgstatResult read_task(TiffDecoder *td, const Job *job, size_t task, Img
     const uint16_t plane = (uint16_t)(tiff_first_plane(job->td) + task / layout->across % planes);
     const uint32_t more = (uint32_t)(task / layout->across / planes);
     const uint32_t down = job->down + more;
-    const uint32_t to_end = td->base.page.height - down * layout->chunk_height;
-    const uint32_t rows = to_end < layout->chunk_height ? to_end : layout->chunk_height;
+    const uint32_t to_end = td->base.page.height - down * layout->tile_height;
+    const uint32_t rows = to_end < layout->tile_height ? to_end : layout->tile_height;
     const uint32_t index = (plane * layout->down + down) * layout->across + across;
-    return tiff_chunk_read(td, index, across, plane,
-                           job->to + (size_t)more * layout->chunk_height * job->pitch, job->pitch,
-                           rows, err);
+    return tiff_tile_read(td, index, across, plane,
+                          job->to + (size_t)more * layout->tile_height * job->pitch, job->pitch,
+                          rows, err);
 }
 
 static void help(void *context, size_t task, unsigned thread)
@@ -170,15 +170,15 @@ static void help(void *context, size_t task, unsigned thread)
     const Job *const job = context;
     TiffHelpers *const helpers = job->td->helpers;
     Helper *const helper = &helpers->helper[thread];
-    if (!make_ready(helper, job->td, helpers->quick))
+    if (!make_ready(helper, job->td, helpers->decompressor))
         return;
     helper->td.base.options.buffers = job->td->base.options.buffers; /* may have been replaced */
-    helper->doubt = false;
-    job->done[task] = read_task(&helper->td, job, task, NULL) == IMGSTAT_OK && !helper->doubt;
+    helper->had_warning = false;
+    job->done[task] = read_task(&helper->td, job, task, NULL) == IMGSTAT_OK && !helper->had_warning;
 }
 
-ImgstatResult tiff_chunks_read(TiffDecoder *td, uint32_t down, uint32_t n, uint8_t *to,
-                               size_t pitch, ImgstatError *err)
+ImgstatResult tiff_tiles_read(TiffDecoder *td, uint32_t down, uint32_t n, uint8_t *to, size_t pitch,
+                              ImgstatError *err)
 {
     const size_t tasks = (size_t)n * tiff_planes_together(td) * td->layout.across;
     Job job = {.td = td, .down = down, .to = to, .pitch = pitch};

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* metadata.h: what files say about an image beside its samples, in a form that belongs to no
+ * format: every codec reads its files into it and every encoder writes from it. */
+#ifndef IMGSTAT_CODEC_METADATA_H
+#define IMGSTAT_CODEC_METADATA_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum MetadataKind {
+    METADATA_PROFILE,    /* data: an ICC colour profile */
+    METADATA_RESOLUTION, /* x, y, unit */
+    METADATA_TIME,       /* data: "YYYY:MM:DD hh:mm:ss" of the last change */
+    METADATA_EXIF,       /* data: a TIFF structure without pixels */
+    METADATA_XMP,        /* data: UTF-8 */
+    METADATA_TEXT        /* keyword, data */
+} MetadataKind;
+
+typedef enum ResolutionUnit {
+    RESOLUTION_RATIO, /* of x to y, without a unit */
+    RESOLUTION_INCH,
+    RESOLUTION_CENTIMETRE,
+    RESOLUTION_METRE
+} ResolutionUnit;
+
+/* Texts that formats share: "Title", "Author", "Description", "Copyright", "Software", "Source". */
+typedef enum MetadataText {
+    TEXT_TITLE,
+    TEXT_AUTHOR,
+    TEXT_DESCRIPTION,
+    TEXT_COPYRIGHT,
+    TEXT_SOFTWARE,
+    TEXT_SOURCE,
+    TEXT_KINDS
+} MetadataText;
+
+typedef struct MetadataItem {
+    MetadataKind kind;
+    MetadataText keyword;
+    bool latin1; /* the text is Latin-1, else UTF-8 */
+    double x, y; /* pixels per unit */
+    ResolutionUnit unit;
+    uint8_t *data; /* a NUL follows */
+    size_t bytes;
+} MetadataItem;
+
+/* Items in the order of the file, no two of the same kind and keyword. */
+typedef struct Metadata {
+    MetadataItem item[METADATA_TEXT + TEXT_KINDS];
+    size_t n;
+    bool premultiplied; /* colours are multiplied by alpha */
+} Metadata;
+
+/* Returns the name of a keyword. */
+const char *metadata_keyword(MetadataText keyword);
+
+/* Returns whether there is such an item. keyword: of a text. */
+bool metadata_has(const Metadata *metadata, MetadataKind kind, MetadataText keyword);
+
+/* Adds an item, unless there is such an item, with a copy of its data, which may be NULL. */
+ImgstatResult metadata_add(Metadata *metadata, const MetadataItem *item, ImgstatError *err);
+
+/* Frees what it holds, not the struct. */
+void metadata_release(Metadata *metadata);
+
+#endif

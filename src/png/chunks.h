@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* chunks.h: the chunks that a PNG file is made of. */
+#ifndef IMGSTAT_PNG_CHUNKS_H
+#define IMGSTAT_PNG_CHUNKS_H
+
+#include "codec/atomic_file.h"
+#include "codec/source.h"
+
+enum {
+    PNG_SIGNATURE_BYTES = 8,
+    PNG_CHUNK_HEAD = 8,         /* length and type */
+    PNG_CHUNK_FRAME = 12,       /* these and the checksum */
+    PNG_MOST_COPIED = 64 << 20, /* bytes of one chunk; text larger than that is no text */
+
+    PNG_GRAY = 0,
+    PNG_RGB = 2,
+    PNG_PALETTE = 3,
+    PNG_GRAY_ALPHA = 4,
+    PNG_RGBA = 6
+};
+
+extern const uint8_t png_signature[PNG_SIGNATURE_BYTES];
+
+/* What header, palette and its tRNS of a file say. */
+typedef struct PngForm {
+    uint8_t color_type, depth;
+    bool interlaced;
+    uint16_t n_colors, n_alpha; /* entries of the palette and of its tRNS */
+    uint8_t colors[256][4];     /* opaque beyond n_alpha */
+    uint8_t
+        significant; /* bits, where fewer than depth and no chunk of the input says so; else 0 */
+} PngForm;
+
+static inline uint32_t png_get32(const uint8_t *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+static inline void png_put32(uint8_t *at, uint32_t value)
+{
+    at[0] = (uint8_t)(value >> 24);
+    at[1] = (uint8_t)(value >> 16);
+    at[2] = (uint8_t)(value >> 8);
+    at[3] = (uint8_t)value;
+}
+
+/* ---- Reading ---- */
+
+/* A chunk of an input. */
+typedef struct PngChunk {
+    uint64_t at; /* of its data */
+    uint32_t bytes;
+    char type[5];
+} PngChunk;
+
+/* Fills in the chunk at *at, which moves behind it. Begin with PNG_SIGNATURE_BYTES. Returns false
+ * at the end of the image, or where the file is damaged. */
+bool png_chunk_next(const Source *source, uint64_t *at, PngChunk *chunk);
+
+/* ---- Writing ---- */
+
+/* An output; chunks go to its end. */
+typedef struct PngSink {
+    AtomicFile *output;
+    uint64_t at; /* the end so far */
+} PngSink;
+
+/* Puts length and type in front of the `bytes` bytes at chunk + PNG_CHUNK_HEAD, and the checksum
+ * behind them. */
+void png_chunk_frame(const char *type, uint8_t *chunk, size_t bytes);
+
+ImgstatResult png_chunk_write(PngSink *sink, const char *type, const void *data, size_t bytes,
+                              ImgstatError *err);
+
+#endif

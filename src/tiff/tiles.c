@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* tiles.c: one strip or tile, decoded and put in its place in an image. */
+#include "tiff/decoder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+ImgstatResult tiff_tile_reserve(TiffDecoder *td, size_t bytes, ImgstatError *err)
+{
+    if (bytes <= td->tile_room)
+        return IMGSTAT_OK;
+    buffer_cache_release(td->tile);
+    td->tile_room = 0;
+    td->tile = buffer_cache_acquire(td->base.options.buffers, bytes);
+    if (!td->tile)
+        return error_memory(err, bytes, "a strip or tile");
+    td->tile_room = bytes;
+    return IMGSTAT_OK;
+}
+
+/* One tile row of whole samples, where unpacking or filling needs it. */
+ImgstatResult tiff_row_reserve(TiffDecoder *td, ImgstatError *err)
+{
+    const size_t bytes = (size_t)td->layout.tile_width * td->layout.per_tile * 8;
+    if (td->row)
+        return IMGSTAT_OK;
+    td->row = buffer_cache_acquire(td->base.options.buffers, bytes);
+    return td->row ? IMGSTAT_OK : error_memory(err, bytes, "a row of pixels");
+}
+
+/* The type of samples before a palette is applied. */
+static ImgstatSample stored_sample(const TiffDecoder *td)
+{
+    if (td->map8 || td->map16)
+        return td->layout.bits <= 8 ? IMGSTAT_U8 : IMGSTAT_U16;
+    return td->base.page.sample;
+}
+
+/* Samples go from the file to the image byte for byte. */
+bool tiff_is_direct(const TiffDecoder *td)
+{
+    return tiff_planes_together(td) == 1 && !td->map8 && !td->map16 &&
+           !tiff_needs_unpack(&td->layout);
+}
+
+void tiff_place_row(TiffDecoder *td, const uint8_t *from, uint16_t plane, uint32_t x,
+                    uint32_t pixels, uint8_t *to)
+{
+    if (tiff_needs_unpack(&td->layout)) {
+        tiff_unpack(&td->layout, stored_sample(td), from, td->row,
+                    (size_t)pixels * td->layout.per_tile);
+        from = td->row;
+    }
+    tiff_place(td, from, plane, x, pixels, to);
+}
+
+void tiff_fill_absent(TiffDecoder *td, uint16_t plane, uint8_t *to, size_t pitch, uint32_t x,
+                      uint32_t pixels, uint32_t rows)
+{
+    const size_t n = (size_t)pixels * td->layout.per_tile;
+    if (td->map8 || td->map16)
+        memset(td->row, 0, 2 * n); /* index 0 */
+    else
+        tiff_nodata_fill(&td->base.page, td->row, n);
+    for (uint32_t y = 0; y < rows; y++)
+        tiff_place(td, td->row, plane, x, pixels, to + y * pitch);
+}
+
+/* The JPEG decoder keeps the tables that one strip or tile defines for the next: which pixels come
+ * would depend on what a handle decoded before. A decoder made anew has the page's own only. (To
+ * read the directory again would do, too, but takes as long as it has strips or tiles, for each of
+ * them.) False: out of memory. */
+bool tiff_reset_jpeg_tables(const TiffDecoder *td, TIFF *tif)
+{
+    uint32_t n = 0;
+    const void *tables = NULL;
+    void *copy = NULL;
+    if (td->layout.compression != COMPRESSION_JPEG)
+        return true;
+    if (TIFFGetField(tif, TIFFTAG_JPEGTABLES, &n, &tables) && n > 0) {
+        copy = malloc(n);
+        if (!copy)
+            return false;
+        memcpy(copy, tables, n);
+    }
+    const bool good = TIFFSetField(tif, TIFFTAG_COMPRESSION, COMPRESSION_NONE) &&
+                      TIFFSetField(tif, TIFFTAG_COMPRESSION, COMPRESSION_JPEG) &&
+                      (!copy || TIFFSetField(tif, TIFFTAG_JPEGTABLES, n, copy));
+    free(copy);
+    tiff_page_prepare(td);
+    return good;
+}
+
+/* libtiff takes all LZW tiles of a page for old ones, lowest bit first, or for new ones as the one
+ * looks that a handle decodes first. A handle that begins elsewhere looks at the page's first. */
+void tiff_prime_lzw(TiffDecoder *td, uint32_t index)
+{
+    TIFF *const tif = td->handle.tif;
+    const TiffLayout *const layout = &td->layout;
+    const uint32_t n = layout->across * layout->down * layout->planes;
+    uint32_t first = 0;
+    if (td->primed || layout->compression != COMPRESSION_LZW)
+        return;
+    td->primed = true;
+    for (uint32_t k = 0; k < n; k++) { /* in the order in which they are decoded */
+        const uint32_t beside = k % layout->across, row = k / layout->across;
+        first =
+            (row % layout->planes * layout->down + row / layout->planes) * layout->across + beside;
+        if (!tiff_tile_absent(td, first))
+            break;
+    }
+    uint8_t *const pixels = first == index ? NULL : malloc(layout->row_bytes);
+    if (pixels && layout->tiled)
+        TIFFReadEncodedTile(tif, first, pixels, (tmsize_t)layout->row_bytes);
+    else if (pixels)
+        TIFFReadEncodedStrip(tif, first, pixels, (tmsize_t)layout->row_bytes);
+    free(pixels);
+}
+
+/* Decodes the first rows of a tile, `bytes` in all. */
+static bool decode_tile(TiffDecoder *td, uint32_t index, uint8_t *to, size_t bytes)
+{
+    TIFF *const tif = td->handle.tif;
+    if (td->decompressor)
+        return tiff_decompress_tile(td->decompressor, td, index, to, bytes,
+                                    to == td->tile ? td->layout.tile_bytes : bytes);
+    const bool ready = tiff_reset_jpeg_tables(td, tif);
+    tiff_prime_lzw(td, index);
+    tiff_clear_error(td);
+    if (!ready)
+        return false;
+    const tmsize_t got = td->layout.tiled ? TIFFReadEncodedTile(tif, index, to, (tmsize_t)bytes)
+                                          : TIFFReadEncodedStrip(tif, index, to, (tmsize_t)bytes);
+    return got == (tmsize_t)bytes && td->failure.code == IMGSTAT_OK;
+}
+
+/* CCITT data may end before the last row without a word, and so may JPEG data that declare fewer
+ * rows: those that are missing keep what the memory held before, so decoding into two patterns
+ * tells. */
+static bool decode_whole_tile(TiffDecoder *td, uint32_t index, size_t bytes)
+{
+    static const uint8_t patterns[] = {0xAA, 0x55};
+    const size_t last = bytes - td->layout.row_bytes;
+    for (size_t p = 0; p < sizeof patterns; p++) {
+        size_t same = 0;
+        memset(td->tile, patterns[p], bytes);
+        if (!decode_tile(td, index, td->tile, bytes))
+            return false;
+        while (same < td->layout.row_bytes && td->tile[last + same] == patterns[p])
+            same++;
+        if (same < td->layout.row_bytes)
+            return true;
+    }
+    (void)!error_set(&td->failure, IMGSTAT_ERR_TRUNCATED, "ends before its last row");
+    return false;
+}
+
+static bool ends_silently(uint16_t compression)
+{
+    return compression == COMPRESSION_JPEG || compression == COMPRESSION_CCITTRLE ||
+           compression == COMPRESSION_CCITTRLEW || compression == COMPRESSION_CCITTFAX3 ||
+           compression == COMPRESSION_CCITTFAX4;
+}
+
+static bool strips_straight(const TiffDecoder *td)
+{
+    return tiff_is_direct(td) && !td->layout.tiled && !ends_silently(td->layout.compression);
+}
+
+ImgstatResult tiff_tile_read(TiffDecoder *td, uint32_t index, uint32_t across, uint16_t plane,
+                             uint8_t *to, size_t pitch, uint32_t rows, ImgstatError *err)
+{
+    const TiffLayout *const layout = &td->layout;
+    const uint32_t x = across * layout->tile_width, left = td->base.page.width - x;
+    const uint32_t pixels = left < layout->tile_width ? left : layout->tile_width;
+    /* Some writers leave the rows below the image out of their last tiles; nobody needs those. */
+    const bool all_rows = layout->tiled && layout->compression == COMPRESSION_JBIG;
+    const size_t bytes = all_rows ? layout->tile_bytes : rows * layout->row_bytes;
+    if (tiff_tile_absent(td, index)) {
+        IMGSTAT_TRY(tiff_row_reserve(td, err));
+        tiff_fill_absent(td, plane, to, pitch, x, pixels, rows);
+        return IMGSTAT_OK;
+    }
+    const bool check = ends_silently(layout->compression);
+    const bool straight = strips_straight(td) && pitch == layout->row_bytes;
+    if (!straight)
+        IMGSTAT_TRY(tiff_tile_reserve(td, layout->tile_bytes, err));
+    if (tiff_needs_unpack(layout))
+        IMGSTAT_TRY(tiff_row_reserve(td, err));
+
+    if (check ? !decode_whole_tile(td, index, bytes)
+              : !decode_tile(td, index, straight ? to : td->tile, bytes))
+        return tiff_tile_failed(td, index, err);
+    for (uint32_t y = 0; !straight && y < rows; y++)
+        tiff_place_row(td, td->tile + y * layout->row_bytes, plane, x, pixels, to + y * pitch);
+    return IMGSTAT_OK;
+}
+
+bool tiff_tiles_independent(const TiffDecoder *td)
+{
+    return tiff_is_direct(td) && tiff_decompressor_suits(td);
+}
+
+const uint8_t *tiff_tile_decompress(TiffDecoder *td, uint32_t index, uint32_t rows)
+{
+    const TiffLayout *const layout = &td->layout;
+    const size_t bytes = rows * layout->row_bytes,
+                 room = layout->tiled ? layout->tile_bytes : bytes;
+    if (tiff_tile_reserve(td, layout->tile_bytes, NULL) != IMGSTAT_OK)
+        return NULL;
+    if (tiff_tile_absent(td, index))
+        tiff_nodata_fill(&td->base.page, td->tile,
+                         (size_t)rows * layout->tile_width * layout->per_tile);
+    else if (!tiff_decompress_tile(td->decompressor, td, index, td->tile, bytes, room))
+        return NULL;
+    return td->tile;
+}

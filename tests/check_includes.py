@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks the direction of every #include "...", and that no two files include each other in a circle.
+
+The list below is the only copy of the order of the folders. A violation that is known stands in a table with its file;
+one that is gone must leave the table as well.
+"""
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+INSTALLED = {"imgstat.h", "imgstat_async.h"}
+# Folder of src/: folders that its files may include, besides itself.
+BELOW = {
+    "base": "",
+    "codec": "base",
+    "png": "base codec",
+    "tiff": "base codec",
+    "record": "base",
+    "transfer": "base record",
+    "device": "base record transfer",
+    "cpu": "base record transfer device",
+    "measure": "base record transfer device codec",
+    "transform": "base record transfer device codec measure",
+    "batch": "base record transfer device codec measure transform",
+}
+KERNELS = "base record transfer device"  # of src/, for everything in kernels/
+FORMATS, BACKENDS = {"png", "tiff"}, {"cpu"}
+EXCEPTIONS = {"codec/table.c": FORMATS, "device/device.c": BACKENDS}  # the tables that name what others do not
+KNOWN = {  # to be removed
+    "src/tiff/predictor.c -> png/unfilter.h",
+    "src/transfer/clahe.c -> cpu/clahe_map16.h",
+    "src/transfer/clahe.c -> cpu/clahe_rows.h",
+    "src/transform/palette.c -> cpu/map_rows.h",
+    "src/transform/transfer_source.c -> cpu/map_rows.h",
+}
+
+
+def sources():
+    for top in ("src", "kernels", "tools/imgstat"):
+        for path in sorted((ROOT / top).rglob("*")):
+            if path.suffix in {".c", ".h", ".cu", ".cuh"}:
+                yield top, path, path.relative_to(ROOT / top).as_posix()
+
+
+def target(top, path, name):
+    """The file that an include names: beside the file, in its own tree, or in src/."""
+    for folder in (path.parent, ROOT / top, ROOT / "src"):
+        if (folder / name).is_file():
+            return (folder / name).resolve()
+    return None
+
+
+def allowed(top, name, path, included):
+    if included.name in INSTALLED and included.parent == ROOT / "src":
+        return True
+    if top != "src" and included.is_relative_to(ROOT / top):
+        return True
+    if top == "tools/imgstat" or not included.is_relative_to(ROOT / "src"):
+        return False
+    folder, other = path.parent.name, included.parent.name
+    if top == "kernels":
+        return other in KERNELS.split()
+    return other == folder or other in BELOW[folder].split() or other in EXCEPTIONS.get(name, ())
+
+
+def circles(graph):
+    """Every include that closes a circle, found by depth-first search."""
+    done, found = set(), []
+
+    def visit(node, way):
+        if node in way:
+            found.append(way[way.index(node):] + [node])
+        elif node not in done:
+            for other in graph.get(node, ()):
+                visit(other, way + [node])
+            done.add(node)
+
+    for node in graph:
+        visit(node, [])
+    return found
+
+
+def main():
+    graph, wrong, checked = {}, set(), 0
+    for top, path, name in sources():
+        for line in re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(encoding="utf-8"), re.M):
+            included = target(top, path, line)
+            if included is None or not allowed(top, name, path, included):
+                wrong.add(f"{top}/{name} -> {line}")
+            graph.setdefault(path, []).append(included)
+            checked += 1
+    bad = [f"not allowed: {one}" for one in sorted(wrong - KNOWN)]
+    bad += [f"no longer there, remove it from KNOWN: {one}" for one in sorted(KNOWN - wrong)]
+    bad += ["a circle: " + " -> ".join(one.relative_to(ROOT).as_posix() for one in circle) for circle in circles(graph)]
+    print("\n".join(bad))
+    print(f"{checked} includes, {len(bad)} wrong, {len(KNOWN)} known")
+    return 1 if bad or checked == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* support.h: what tests and benchmarks share, in C and in CUDA: random numbers, guards around
+ * memory. */
+#ifndef IMGSTAT_TESTS_SUPPORT_H
+#define IMGSTAT_TESTS_SUPPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { POISON = 0xA5 /* what guards are filled with */ };
+
+/* 64 bits that look random, a function of z: splitmix64's last step. */
+static inline uint64_t mix64(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+/* The next number of a sequence that any state begins. */
+static inline uint64_t splitmix64(uint64_t *state)
+{
+    return mix64(*state += 0x9E3779B97F4A7C15u);
+}
+
+static inline void guard_fill(void *memory, size_t bytes)
+{
+    memset(memory, POISON, bytes);
+}
+
+/* Whether nothing was written to memory since guard_fill. */
+static inline bool guard_holds(const void *memory, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (((const unsigned char *)memory)[i] != POISON)
+            return false;
+    return true;
+}
+
+#endif
