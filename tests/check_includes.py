@@ -29,11 +29,9 @@ KERNELS = "base record transfer device"  # of src/, for everything in kernels/
 FORMATS, BACKENDS = {"png", "tiff"}, {"cpu"}
 EXCEPTIONS = {"codec/table.c": FORMATS, "device/device.c": BACKENDS}  # the tables that name what others do not
 KNOWN = {  # to be removed
-    "src/tiff/predictor.c -> png/unfilter.h",
     "src/transfer/clahe.c -> cpu/clahe_map16.h",
     "src/transfer/clahe.c -> cpu/clahe_rows.h",
     "src/transform/palette.c -> cpu/map_rows.h",
-    "src/transform/transfer_source.c -> cpu/map_rows.h",
 }
 
 

@@ -377,11 +377,6 @@ static void device_use_threads(Device *base, unsigned threads)
     thread_pool_use(((CudaDevice *)base)->pool, threads);
 }
 
-static uint64_t device_thread_bytes(ImgstatSample, uint16_t)
-{
-    return 0;
-}
-
 static void free_device(CudaBuffer *buffer)
 {
     if (buffer->memory)
@@ -506,39 +501,32 @@ static ImgstatResult device_open(int index, unsigned threads, Device **out, Imgs
 }
 
 const DeviceOps cuda_device_ops = {
-    "cuda",
-    device_list,
-    device_open,
-    device_close,
-    device_describe,
-    device_use_threads,
-    device_thread_bytes,
-    device_alloc,
-    device_release,
-    device_host_alloc,
-    device_host_release,
-    device_upload,
-    device_download,
-    cuda_measure,
-    read_in_turn,
-    cuda_count_digits,
-    cuda_count_range,
-    cuda_gather,
-    cuda_sort_begin,
-    cuda_sort_add,
-    cuda_sort_end,
-    cuda_central,
-    cuda_scan,
-    device_wait,
-    cuda_async_bytes,
-    cuda_measure_async,
-    cuda_wait_stream,
-    cuda_apply,
-    cuda_measure_luma,
-    cuda_clahe_read,
-    cuda_clahe_finish,
-    cuda_clahe_apply,
-    cuda_transform_create,
-    cuda_transform_destroy,
-    cuda_transform_async,
+    .name = "cuda",
+    .fetches = false,
+    .list = device_list,
+    .open = device_open,
+    .close = device_close,
+    .describe = device_describe,
+    .use_threads = device_use_threads,
+    .alloc = device_alloc,
+    .release = device_release,
+    .host_alloc = device_host_alloc,
+    .host_release = device_host_release,
+    .upload = device_upload,
+    .download = device_download,
+    .wait = device_wait,
+    .measure = cuda_measure,
+    .read = cuda_read,
+    .sort_begin = cuda_sort_begin,
+    .sort_end = cuda_sort_end,
+    .apply = cuda_apply,
+    .clahe_read = cuda_clahe_read,
+    .clahe_finish = cuda_clahe_finish,
+    .clahe_apply = cuda_clahe_apply,
+    .async_bytes = cuda_async_bytes,
+    .measure_async = cuda_measure_async,
+    .wait_async = cuda_wait_async,
+    .transform_create = cuda_transform_create,
+    .transform_destroy = cuda_transform_destroy,
+    .transform_async = cuda_transform_async,
 };

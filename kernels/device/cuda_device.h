@@ -82,12 +82,11 @@ typedef struct CudaDevice {
     unsigned stage_next;
     DescSlot desc[DESC_SLOTS];
     unsigned desc_next;
-    CudaBuffer state; /* per image and channel; all zero between launches */
-    CudaBuffer
-        scratch;     /* tables, counters and keys of count_*, gather and central; tiles of scan */
-    CudaBuffer sort; /* keys of sort_begin to sort_end */
-    void *sorting;   /* what ranks/sort.cu keeps between them, or NULL */
-    CudaBuffer host; /* pinned: results on their way to the caller */
+    CudaBuffer state;   /* per image and channel; all zero between launches */
+    CudaBuffer scratch; /* tables, counters and keys of count_*, gather and central */
+    CudaBuffer sort;    /* keys of sort_begin to sort_end */
+    void *sorting;      /* what ranks/sort.cu keeps between them, or NULL */
+    CudaBuffer host;    /* pinned: results on their way to the caller */
     LentBuffer lent[LENT_SLOTS];
     CudaKernel kernels[KNOWN_KERNELS]; /* those that have been launched */
     unsigned n_kernels;
@@ -215,40 +214,52 @@ static ImgstatResult cuda_launch_early(CudaDevice *device, cudaStream_t stream, 
 }
 
 /* The slots that are not in device/cuda_device.cu. */
-ImgstatResult cuda_measure(Device *device, const ImagePro *images, const DeviceRecord *records,
-                           size_t n, ImgstatError *err);
-ImgstatResult cuda_count_digits(Device *device, const ImagePro *image, DigitCount *counts, size_t n,
-                                ImgstatError *err);
-ImgstatResult cuda_count_range(Device *device, const ImagePro *image, RangeCount *counts, size_t n,
-                               ImgstatError *err);
-ImgstatResult cuda_gather(Device *device, const ImagePro *image, KeyGather *gathers, size_t n,
-                          ImgstatError *err);
+ImgstatResult cuda_measure(Device *device, const PixelSource *source, PixelView view,
+                           const DeviceRecord *records, ImgstatError *err);
+ImgstatResult cuda_read(Device *device, const PixelSource *source, PixelView view,
+                        const ReadRequest *request, ImgstatError *err);
 ImgstatResult cuda_sort_begin(Device *device, ImgstatSample sample, uint64_t n, bool *sorts,
                               ImgstatError *err);
-ImgstatResult cuda_sort_add(Device *device, const ImagePro *image, uint16_t channel,
-                            ImgstatError *err);
 ImgstatResult cuda_sort_end(Device *device, uint64_t *taken, struct RankKnot *runs,
                             ImgstatError *err);
-ImgstatResult cuda_central(Device *device, const ImagePro *image, const double *center,
-                           Central *out, ImgstatError *err);
-ImgstatResult cuda_scan(Device *device, DevMem from, DevMem to, size_t n, bool inclusive,
-                        ImgstatError *err);
 size_t cuda_async_bytes(ImgstatSample sample, uint16_t channels);
 ImgstatResult cuda_measure_async(Device *device, void *stream, const ImagePro *image,
                                  const DeviceRecord *record, DevMem scratch, ImgstatError *err);
 /* cuda_measure_async but that it adds to the record; within a call that has entered. */
 ImgstatResult cuda_measure_more(CudaDevice *device, cudaStream_t stream, const ImagePro *image,
                                 const DeviceRecord *record, DevMem scratch, ImgstatError *err);
-ImgstatResult cuda_wait_stream(Device *device, void *stream, ImgstatError *err);
+ImgstatResult cuda_wait_async(Device *device, void *stream, ImgstatError *err);
 ImgstatResult cuda_apply(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,
                          int16_t alpha, ImagePro *to, ImgstatError *err);
-ImgstatResult cuda_measure_luma(Device *device, const ImagePro *image, const DeviceRecord *record,
-                                ImgstatError *err);
 ImgstatResult cuda_clahe_read(Device *device, ClahePage *page, const ImagePro *band,
                               ImgstatError *err);
 ImgstatResult cuda_clahe_finish(Device *device, ClahePage *page, ImgstatError *err);
 ImgstatResult cuda_clahe_apply(Device *device, const ClahePage *page, const ImagePro *from,
                                ImagePro *to, ImgstatError *err);
 void cuda_apply_close(CudaDevice *device);
+
+/* Adds every channel of n images to a record each. */
+ImgstatResult cuda_measure_images(CudaDevice *device, const ImagePro *images,
+                                  const DeviceRecord *records, size_t n, ImgstatError *err);
+
+/* luma/measure.cu: calls `read` with the luma of an image as images of one channel in device
+ * memory. */
+ImgstatResult cuda_luma_bands(CudaDevice *device, const ImagePro *image, CudaRead read,
+                              void *context, ImgstatError *err);
+
+/* Each part of a read of one image: its digits, ranges, gathers, sort, moments. */
+ImgstatResult cuda_count_digits(Device *device, const ImagePro *image, DigitCount *counts, size_t n,
+                                ImgstatError *err);
+ImgstatResult cuda_count_range(Device *device, const ImagePro *image, RangeCount *counts, size_t n,
+                               ImgstatError *err);
+ImgstatResult cuda_gather(Device *device, const ImagePro *image, KeyGather *gathers, size_t n,
+                          ImgstatError *err);
+ImgstatResult cuda_sort_add(Device *device, const ImagePro *image, uint16_t channel,
+                            ImgstatError *err);
+ImgstatResult cuda_central(Device *device, const ImagePro *image, const double *center,
+                           Central *out, ImgstatError *err);
+/* Prefix sums of n counts in device memory; `to` may be `from`. */
+ImgstatResult cuda_scan(Device *device, DevMem from, DevMem to, size_t n, bool inclusive,
+                        ImgstatError *err);
 
 #endif

@@ -277,10 +277,9 @@ static ImgstatResult check_records(const ImagePro *images, const DeviceRecord *r
     return IMGSTAT_OK;
 }
 
-ImgstatResult cuda_measure(Device *base, const ImagePro *images, const DeviceRecord *records,
-                           size_t n, ImgstatError *err)
+ImgstatResult cuda_measure_images(CudaDevice *device, const ImagePro *images,
+                                  const DeviceRecord *records, size_t n, ImgstatError *err)
 {
-    CudaDevice *device = (CudaDevice *)base;
     const bool only_measured = device->only_measured;
     CUDA_ENTER(device, err);
     device->only_measured = only_measured; /* measuring changes no pixels but where it says so */
@@ -289,6 +288,28 @@ ImgstatResult cuda_measure(Device *base, const ImagePro *images, const DeviceRec
     IMGSTAT_TRY(check_records(images, records, n, err));
     Measure measure = {records};
     return cuda_stage(device, images, n, measure_device_images, &measure, err);
+}
+
+static ImgstatResult measure_luma(void *context, CudaDevice *device, const ImagePro *images,
+                                  const uint32_t *, size_t n, ImgstatError *err)
+{
+    for (size_t i = 0; i < n; i++)
+        IMGSTAT_TRY(cuda_measure_images(device, &images[i], (const DeviceRecord *)context, 1, err));
+    return IMGSTAT_OK;
+}
+
+ImgstatResult cuda_measure(Device *base, const PixelSource *source, PixelView view,
+                           const DeviceRecord *records, ImgstatError *err)
+{
+    CudaDevice *device = (CudaDevice *)base;
+    if (view.channels == VIEW_EACH)
+        return cuda_measure_images(device, source->images, records, source->n, err);
+    if (view.channels != VIEW_LUMA)
+        return error_set(err, IMGSTAT_ERR_ARG, "channels are joined once they are measured");
+    for (size_t i = 0; i < source->n; i++)
+        IMGSTAT_TRY(cuda_luma_bands(device, &source->images[i], measure_luma,
+                                    (void *)(uintptr_t)&records[i], err));
+    return IMGSTAT_OK;
 }
 
 /* ---- On the caller's stream ------------------------------------------------------------------ */
@@ -345,7 +366,7 @@ ImgstatResult cuda_measure_async(Device *base, void *stream, const ImagePro *ima
     return add_async(device, (cudaStream_t)stream, image, record, scratch, err);
 }
 
-ImgstatResult cuda_wait_stream(Device *base, void *stream, ImgstatError *err)
+ImgstatResult cuda_wait_async(Device *base, void *stream, ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
     CUDA_ENTER(device, err);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* luma/measure.cu: measures the luma of images, in chunks where they are on the host. */
+/* luma/measure.cu: the luma of images as planes that are measured or read, in chunks where the
+ * images are on the host. */
 #include "maps/apply.cuh"
 
-struct LumaRecord {
-    const DeviceRecord *record;
+struct LumaBands {
+    CudaRead read;
+    void *context;
 };
 
-static ImgstatResult measure_bands(void *context, CudaDevice *device, const ImagePro *images,
-                                   const uint32_t *origin, size_t n, ImgstatError *err)
+static ImgstatResult make_bands(void *context, CudaDevice *device, const ImagePro *images,
+                                const uint32_t *, size_t n, ImgstatError *err)
 {
-    const LumaRecord *const to = (const LumaRecord *)context;
-    (void)origin; /* one image */
+    const LumaBands *const to = (const LumaBands *)context;
     for (size_t i = 0; i < n; i++) {
         const ImagePro *const band = &images[i];
         if (band->width == 0 || band->height == 0)
@@ -31,18 +32,18 @@ static ImgstatResult measure_bands(void *context, CudaDevice *device, const Imag
         plane.has_nodata = false;
         plane.mask = valid;
         plane.mask_pitch = masked ? band->width : 0;
-        IMGSTAT_TRY(cuda_measure(&device->base, &plane, to->record, 1, err));
+        const uint32_t origin = 0;
+        IMGSTAT_TRY(to->read(to->context, device, &plane, &origin, 1, err));
     }
     return IMGSTAT_OK;
 }
 
-ImgstatResult cuda_measure_luma(Device *base, const ImagePro *image, const DeviceRecord *record,
-                                ImgstatError *err)
+ImgstatResult cuda_luma_bands(CudaDevice *device, const ImagePro *image, CudaRead read,
+                              void *context, ImgstatError *err)
 {
-    CudaDevice *device = (CudaDevice *)base;
     CUDA_ENTER(device, err);
     if (image->channels < 3)
         return error_set(err, IMGSTAT_ERR_ARG, "luma needs red, green and blue channels");
-    LumaRecord to = {record};
-    return cuda_stage(device, image, 1, measure_bands, &to, err);
+    LumaBands to = {read, context};
+    return cuda_stage(device, image, 1, make_bands, &to, err);
 }

@@ -205,18 +205,3 @@ cudaError_t cuda_scan_u64(const uint64_t *in, uint64_t *out, size_t n, bool incl
 {
     return cuda_scan_u64_by(SCAN_BEST, in, out, n, inclusive, scratch, stream);
 }
-
-ImgstatResult cuda_scan(Device *base, DevMem from, DevMem to, size_t n, bool inclusive,
-                        ImgstatError *err)
-{
-    CudaDevice *device = (CudaDevice *)base;
-    CUDA_ENTER(device, err);
-    if (n > SIZE_MAX / sizeof(uint64_t) || from.bytes < n * sizeof(uint64_t) ||
-        to.bytes < n * sizeof(uint64_t))
-        return error_set(err, IMGSTAT_ERR_ARG, "a scan reaches outside its device memory");
-    IMGSTAT_TRY(cuda_reserve(device, &device->scratch, cuda_scan_scratch(n), false, err));
-    CUDA_TRY(device, err,
-             cuda_scan_u64((const uint64_t *)from.address, (uint64_t *)to.address, n, inclusive,
-                           device->scratch.memory, device->stream));
-    return cuda_launched(device, device->stream, "scan_lookback", err);
-}

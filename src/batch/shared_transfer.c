@@ -18,8 +18,8 @@ void jobs_forget_failed(Jobs *jobs)
 typedef struct Together {
     Jobs *jobs;
     TransferInput *survey;
-    TransformWorker *worker; /* of the calling thread, for further reads */
-    const ReadRequest *pass; /* the further read at hand; NULL: the first */
+    TransformWorker *worker;    /* of the calling thread, for further reads */
+    const ReadRequest *request; /* the further read at hand; NULL: the first */
 } Together;
 
 static void note_failure(Jobs *jobs, size_t index, const ImgstatError *error)
@@ -31,7 +31,7 @@ static void note_failure(Jobs *jobs, size_t index, const ImgstatError *error)
         atomic_store(&jobs->stop, true); /* without memory for a sentence nothing goes on */
 }
 
-/* One page: into *record, which grows, or into the pass. */
+/* One page: into *record, which grows, or into what the request counts. */
 static ImgstatResult read_page(const Together *t, TransformWorker *worker, Decoder *decoder,
                                Record **record, ImgstatError *err)
 {
@@ -39,13 +39,13 @@ static ImgstatResult read_page(const Together *t, TransformWorker *worker, Decod
         return IMGSTAT_OK;
     const TransferShape shape = shape_of_page(decoder);
     IMGSTAT_TRY(transfer_input_check(t->survey, &shape, decoder->source->name, err));
-    Bands bands;
-    IMGSTAT_TRY(
-        bands_open(worker->device, decoder, false, &worker->in, &worker->cancel, &bands, err));
-    if (t->pass)
-        return transfer_input_pass(t->survey, &bands, &shape, t->pass, err);
+    PageReader reader;
+    IMGSTAT_TRY(page_reader_open(worker->device, decoder, false, &worker->in, &worker->cancel,
+                                 &reader, err));
+    if (t->request)
+        return transfer_input_read(t->survey, &reader, &shape, t->request, err);
     Record *page = NULL;
-    IMGSTAT_TRY(transfer_input_measure(t->survey, &bands, &shape, &page, err));
+    IMGSTAT_TRY(transfer_input_measure(t->survey, &reader, &shape, &page, err));
     if (*record) {
         record_merge(*record, page);
         record_destroy(page);
@@ -145,10 +145,10 @@ static ImgstatResult begin(Jobs *jobs, ImgstatError *err)
 
 /* ---- Further reads --------------------------------------------------------------------------- */
 
-static ImgstatResult read_files(void *context, const ReadRequest *pass, ImgstatError *err)
+static ImgstatResult read_files(void *context, const ReadRequest *request, ImgstatError *err)
 {
     Together *const t = context;
-    t->pass = pass;
+    t->request = request;
     for (size_t i = 0; i < t->jobs->n; i++) {
         if (!t->jobs->failed[i])
             IMGSTAT_TRY(read_file(t, t->worker, i, NULL, err));

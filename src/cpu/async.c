@@ -37,6 +37,8 @@ static ImgstatResult count_image(const DeviceTransform *transform, const ImagePr
 {
     const TransferShape *const shape = &transform->shape;
     const bool luma = transfer_channels(&transform->method, shape) == IMGSTAT_LUMA;
+    const PixelView view = {.channels = luma ? VIEW_LUMA : VIEW_EACH};
+    const PixelSource source = pixels_of(image);
     Device *const device = transform->device;
     DeviceRecord there = {.sample = shape->sample, .channels = luma ? 1 : shape->channels};
     const size_t bytes = record_bytes(there.sample, there.channels, 0);
@@ -44,8 +46,7 @@ static ImgstatResult count_image(const DeviceTransform *transform, const ImagePr
     if (res == IMGSTAT_OK)
         res = device->ops->alloc(device, bytes, &there.mem, err);
     if (res == IMGSTAT_OK)
-        res = luma ? cpu_measure_luma(device, image, &there, err)
-                   : cpu_measure(device, image, &there, 1, err);
+        res = cpu_measure(device, &source, view, &there, err);
     if (res == IMGSTAT_OK)
         res = device->ops->download(device, (*out)->tally, there.mem, 0, bytes, err);
     if (res == IMGSTAT_OK)

@@ -6,27 +6,27 @@
 
 #include <stdlib.h>
 
-typedef struct Measuring {
+typedef struct LumaUse {
     Device *device;
-    const DeviceRecord *record;
-} Measuring;
+    UseBand use;
+    void *context;
+} LumaUse;
 
-static ImgstatResult measure_piece(void *context, const ImagePro *piece, ImgstatError *err)
+static ImgstatResult use_luma(void *context, const ImagePro *piece, ImgstatError *err)
 {
-    const Measuring *const m = context;
+    const LumaUse *const of = context;
     ImagePro luma;
-    IMGSTAT_TRY(luma_plane(m->device->scratch, piece, &luma, err));
-    const ImgstatResult res = cpu_measure(m->device, &luma, m->record, 1, err);
+    IMGSTAT_TRY(luma_plane(of->device->scratch, piece, &luma, err));
+    const ImgstatResult res = of->use(of->context, &luma, err);
     imgstat_image_release(&luma);
     return res;
 }
 
-ImgstatResult cpu_measure_luma(Device *device, const ImagePro *image, const DeviceRecord *record,
-                               ImgstatError *err)
+ImgstatResult cpu_luma_pieces(Device *device, const ImagePro *image, UseBand use, void *context,
+                              ImgstatError *err)
 {
-    Measuring measuring = {.device = device, .record = record};
-    IMGSTAT_TRY(cpu_check_image(image, err));
-    return image_pieces(image, measure_piece, &measuring, err);
+    LumaUse of = {.device = device, .use = use, .context = context};
+    return image_pieces(image, use_luma, &of, err);
 }
 
 /* One read: threads count different tiles, or observe with different instances. */
@@ -84,13 +84,10 @@ static void read_band(Reading *reading, const ImagePro *band)
     }
 }
 
-static ImgstatResult read_luma(void *context, const ImagePro *piece, ImgstatError *err)
+static ImgstatResult read_luma(void *context, const ImagePro *luma, ImgstatError *err)
 {
-    Reading *const reading = context;
-    ImagePro luma;
-    IMGSTAT_TRY(luma_plane(reading->device->scratch, piece, &luma, err));
-    read_band(reading, &luma);
-    imgstat_image_release(&luma);
+    (void)err;
+    read_band(context, luma);
     return IMGSTAT_OK;
 }
 
@@ -102,7 +99,7 @@ ImgstatResult cpu_clahe_read(Device *device, ClahePage *page, const ImagePro *ba
     if (band->width == 0 || band->height == 0)
         return IMGSTAT_OK;
     if (page->luma)
-        return image_pieces(band, read_luma, &reading, err);
+        return cpu_luma_pieces(device, band, read_luma, &reading, err);
     read_band(&reading, band);
     return IMGSTAT_OK;
 }

@@ -71,16 +71,24 @@ typedef struct CpuGrid {
 } CpuGrid;
 
 CpuGrid cpu_grid(const ImagePro *image);
-/* The rectangles are those that the source has, where it has any. */
-CpuGrid cpu_source_grid(const CpuDevice *device, const ImagePro *image);
+/* The grid of an image of a source: rectangles are tiles, or rows that fit a core's cache, where
+ * the image has no memory. */
+CpuGrid cpu_source_grid(const PixelSource *source, const ImagePro *image);
 CpuRect cpu_rect(const ImagePro *image, const CpuGrid *grid, size_t task);
 
-/* Gives the rectangle of an image without memory the rows that `thread` gets for it; false if there
- * are none. */
-bool cpu_rect_fetch(const CpuDevice *device, unsigned thread, CpuRect *rect, ImagePro *rows);
+/* Fetches the pixels of a rectangle of an image without memory for `thread`: rect becomes one of
+ * *rows. Returns false if they cannot be read. */
+bool cpu_rect_fetch(const PixelSource *source, unsigned thread, CpuRect *rect, ImagePro *rows);
 
-/* IMGSTAT_ERR_ARG for pixels that the CPU cannot read. */
+/* Fails with IMGSTAT_ERR_ARG for pixels that the CPU cannot read. */
 ImgstatResult cpu_check_image(const ImagePro *image, ImgstatError *err);
+/* Checks all images of a source. */
+ImgstatResult cpu_check_source(const PixelSource *source, ImgstatError *err);
+
+/* cpu/clahe.c: calls use with the luma of the rows of an image, some megabytes at a time: images of
+ * one channel. */
+ImgstatResult cpu_luma_pieces(Device *device, const ImagePro *image, UseBand use, void *context,
+                              ImgstatError *err);
 
 CpuCounting cpu_counting(const ImagePro *image, bool bins);
 size_t cpu_counters(const ImagePro *image, CpuCounting counting);
@@ -102,22 +110,12 @@ ImgstatResult cpu_slices(Device *device, const ImagePro *from, ImagePro *to, Cpu
                          const void *context, ImgstatError *err);
 
 /* The slots that are not in cpu/device.c. */
-ImgstatResult cpu_measure(Device *device, const ImagePro *images, const DeviceRecord *records,
-                          size_t n, ImgstatError *err);
-ImgstatResult cpu_read(Device *device, const ImagePro *image, const struct ReadRequest *pass,
-                       ImgstatError *err);
-ImgstatResult cpu_count_digits(Device *device, const ImagePro *image, DigitCount *counts, size_t n,
-                               ImgstatError *err);
-ImgstatResult cpu_count_range(Device *device, const ImagePro *image, RangeCount *counts, size_t n,
-                              ImgstatError *err);
-ImgstatResult cpu_gather(Device *device, const ImagePro *image, KeyGather *gathers, size_t n,
-                         ImgstatError *err);
-ImgstatResult cpu_central(Device *device, const ImagePro *image, const double *center, Central *out,
-                          ImgstatError *err);
+ImgstatResult cpu_measure(Device *device, const PixelSource *source, PixelView view,
+                          const DeviceRecord *records, ImgstatError *err);
+ImgstatResult cpu_read(Device *device, const PixelSource *source, PixelView view,
+                       const ReadRequest *request, ImgstatError *err);
 ImgstatResult cpu_apply(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,
                         int16_t alpha, ImagePro *to, ImgstatError *err);
-ImgstatResult cpu_measure_luma(Device *device, const ImagePro *image, const DeviceRecord *record,
-                               ImgstatError *err);
 ImgstatResult cpu_clahe_read(Device *device, ClahePage *page, const ImagePro *band,
                              ImgstatError *err);
 ImgstatResult cpu_clahe_finish(Device *device, ClahePage *page, ImgstatError *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* device.c: the CPU as a device: opening, memory, prefix sums, and how images are cut up. */
+/* device.c: the CPU as a device: opening, memory, and its table of operations. */
 #define _GNU_SOURCE
 #include "cpu/reference.h"
 
@@ -11,12 +11,6 @@
 #include <cpuid.h>
 #endif
 
-/* Samples of a rectangle, about: large enough to hide what a task costs, small enough that threads
- * finish a band together and that 32-bit counters hold it many times over. A segment is whole
- * pieces. */
-enum { TASK_SAMPLES = 1 << 18, SEGMENT_PIXELS = 64 * PIECE };
-/* Of what a thread fetches for a rectangle: it stays in the cache of a core, beside counters. */
-enum { FETCH_BYTES = 1 << 19 };
 /* Alignment of host memory: a cache line and the widest vector. */
 enum { CPU_ALIGN = 64 };
 
@@ -45,84 +39,6 @@ static void cpu_memory_release(CpuMemory *memory)
 {
     free(memory->memory);
     *memory = (CpuMemory){0};
-}
-
-static size_t pixel_bytes(const ImagePro *image)
-{
-    return (size_t)image->channels * sample_bits(image->sample) / 8;
-}
-
-CpuGrid cpu_grid(const ImagePro *image)
-{
-    CpuGrid grid = {0};
-    if (image->width == 0 || image->height == 0)
-        return grid;
-    grid.segment = image->width < SEGMENT_PIXELS ? image->width : SEGMENT_PIXELS;
-    grid.segments = (image->width - 1) / grid.segment + 1;
-    const uint64_t across = (uint64_t)grid.segment * image->channels;
-    const uint64_t rows = across < TASK_SAMPLES ? TASK_SAMPLES / across : 1;
-    grid.rows = image->height < rows ? image->height : (uint32_t)rows;
-    grid.bands = (image->height - 1) / grid.rows + 1;
-    return grid;
-}
-
-CpuGrid cpu_source_grid(const CpuDevice *device, const ImagePro *image)
-{
-    const RowSource *source = device->base.source;
-    CpuGrid grid = cpu_grid(image);
-    if (!source || grid.bands == 0)
-        return grid;
-    const size_t fit = FETCH_BYTES / (image->width * pixel_bytes(image));
-    if (source->chunk_width) {
-        grid.segment = source->chunk_width;
-        grid.rows = source->chunk_height;
-    } else if (fit < grid.rows) {
-        grid.rows = fit > 0 ? (uint32_t)fit : 1;
-    }
-    grid.segments = (image->width - 1) / grid.segment + 1;
-    grid.bands = (image->height - 1) / grid.rows + 1;
-    return grid;
-}
-
-CpuRect cpu_rect(const ImagePro *image, const CpuGrid *grid, size_t task)
-{
-    CpuRect rect = {.image = image};
-    rect.y0 = (uint32_t)(task / grid->segments) * grid->rows;
-    rect.x0 = (uint32_t)(task % grid->segments) * grid->segment;
-    rect.y1 = image->height - rect.y0 < grid->rows ? image->height : rect.y0 + grid->rows;
-    rect.x1 = image->width - rect.x0 < grid->segment ? image->width : rect.x0 + grid->segment;
-    return rect;
-}
-
-bool cpu_rect_fetch(const CpuDevice *device, unsigned thread, CpuRect *rect, ImagePro *rows)
-{
-    const RowSource *source = device->base.source;
-    const ImagePro *image = rect->image;
-    if (image->host || !source)
-        return true;
-    const uint32_t n = rect->y1 - rect->y0;
-    const void *pixels;
-    *rows = *image;
-    if (source->chunk_width) {
-        pixels = source->chunk(source->context, thread, rect->x0, rect->y0, &rows->pitch);
-        rows->host = (void *)((uintptr_t)pixels - rect->x0 * pixel_bytes(image)); /* of column 0 */
-    } else {
-        pixels = source->rows(source->context, thread, rect->y0, n);
-        rows->host = (void *)(uintptr_t)pixels; /* only read */
-    }
-    rows->height = n;
-    rows->first_row += rect->y0;
-    *rect = (CpuRect){.image = rows, .y1 = n, .x0 = rect->x0, .x1 = rect->x1};
-    return pixels != NULL;
-}
-
-ImgstatResult cpu_check_image(const ImagePro *image, ImgstatError *err)
-{
-    if (image->memory != IMGSTAT_HOST && image->memory != IMGSTAT_PINNED)
-        return error_set(err, IMGSTAT_ERR_ARG, "the CPU cannot read an image in device memory");
-    if (!image->host && image->width > 0 && image->height > 0)
-        return error_set(err, IMGSTAT_ERR_ARG, "the image has no pixels");
-    return IMGSTAT_OK;
 }
 
 static void cpu_model(char *out, size_t bytes)
@@ -262,13 +178,6 @@ static void cpu_use_threads(Device *base, unsigned threads)
     }
 }
 
-static uint64_t cpu_thread_bytes(ImgstatSample sample, uint16_t channels)
-{
-    const ImagePro large = {
-        .width = UINT16_MAX, .height = UINT16_MAX, .channels = channels, .sample = sample};
-    return CPU_SCRATCH + cpu_counters(&large, cpu_counting(&large, true)) * sizeof(uint32_t);
-}
-
 static ImgstatResult cpu_host_alloc(Device *device, size_t bytes, void **out, ImgstatError *err)
 {
     *out = buffer_cache_acquire(device->scratch, bytes);
@@ -329,25 +238,6 @@ static ImgstatResult cpu_download(Device *device, void *to, DevMem from, size_t 
     return IMGSTAT_OK;
 }
 
-/* Sums wrap as unsigned integers do. */
-static ImgstatResult cpu_scan(Device *device, DevMem from, DevMem to, size_t n, bool inclusive,
-                              ImgstatError *err)
-{
-    (void)device;
-    if (n > SIZE_MAX / sizeof(uint64_t))
-        return error_set(err, IMGSTAT_ERR_ARG, "a scan reaches outside its device memory");
-    IMGSTAT_TRY(check_range(from, 0, n * sizeof(uint64_t), err));
-    IMGSTAT_TRY(check_range(to, 0, n * sizeof(uint64_t), err));
-    const uint64_t *in = (const uint64_t *)(uintptr_t)from.address;
-    uint64_t *out = (uint64_t *)(uintptr_t)to.address, sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t before = sum;
-        sum += in[i];
-        out[i] = inclusive ? sum : before;
-    }
-    return IMGSTAT_OK;
-}
-
 /* It sorts what it gathers, as much as its caller has room for (measure/quantiles.c). */
 static ImgstatResult cpu_sort_begin(Device *device, ImgstatSample sample, uint64_t n, bool *sorts,
                                     ImgstatError *err)
@@ -358,15 +248,6 @@ static ImgstatResult cpu_sort_begin(Device *device, ImgstatSample sample, uint64
     (void)err;
     *sorts = false;
     return IMGSTAT_OK;
-}
-
-static ImgstatResult cpu_sort_add(Device *device, const ImagePro *image, uint16_t channel,
-                                  ImgstatError *err)
-{
-    (void)device;
-    (void)image;
-    (void)channel;
-    return error_set(err, IMGSTAT_ERR_ARG, "no sorting has begun");
 }
 
 static ImgstatResult cpu_sort_end(Device *device, uint64_t *taken, struct RankKnot *runs,
@@ -399,10 +280,11 @@ static ImgstatResult cpu_measure_async(Device *device, void *stream, const Image
     (void)stream;
     (void)scratch;
     memset((void *)(uintptr_t)record->mem.address, 0, record->mem.bytes);
-    return cpu_measure(device, image, record, 1, err);
+    const PixelSource source = pixels_of(image);
+    return cpu_measure(device, &source, (PixelView){VIEW_EACH}, record, err);
 }
 
-static ImgstatResult cpu_wait_stream(Device *device, void *stream, ImgstatError *err)
+static ImgstatResult cpu_wait_async(Device *device, void *stream, ImgstatError *err)
 {
     (void)stream;
     return cpu_wait(device, err);
@@ -410,37 +292,30 @@ static ImgstatResult cpu_wait_stream(Device *device, void *stream, ImgstatError 
 
 const DeviceOps cpu_device_ops = {
     .name = "cpu",
+    .fetches = true,
     .list = cpu_list,
     .open = cpu_open,
     .close = cpu_close,
     .describe = cpu_describe,
     .use_threads = cpu_use_threads,
-    .thread_bytes = cpu_thread_bytes,
     .alloc = cpu_alloc,
     .release = cpu_release,
     .host_alloc = cpu_host_alloc,
     .host_release = cpu_host_release,
     .upload = cpu_upload,
     .download = cpu_download,
+    .wait = cpu_wait,
     .measure = cpu_measure,
     .read = cpu_read,
-    .count_digits = cpu_count_digits,
-    .count_range = cpu_count_range,
-    .gather = cpu_gather,
     .sort_begin = cpu_sort_begin,
-    .sort_add = cpu_sort_add,
     .sort_end = cpu_sort_end,
-    .central = cpu_central,
-    .scan = cpu_scan,
-    .wait = cpu_wait,
-    .async_bytes = cpu_async_bytes,
-    .measure_async = cpu_measure_async,
-    .wait_stream = cpu_wait_stream,
     .apply = cpu_apply,
-    .measure_luma = cpu_measure_luma,
     .clahe_read = cpu_clahe_read,
     .clahe_finish = cpu_clahe_finish,
     .clahe_apply = cpu_clahe_apply,
+    .async_bytes = cpu_async_bytes,
+    .measure_async = cpu_measure_async,
+    .wait_async = cpu_wait_async,
     .transform_create = cpu_transform_create,
     .transform_destroy = cpu_transform_destroy,
     .transform_async = cpu_transform_async,

@@ -8,7 +8,7 @@
  * channels of 65,536 bins) is counted by one thread, straight into its record. */
 enum { PARTIAL_COUNTERS = 1 << 26 };
 /* Counters are emptied into the record before they hold more samples of a channel than this. A task
- * adds at most 2^24: TASK_SAMPLES in device.c, CHUNK_PIXELS in measure/direct_read.c. So 32 bits
+ * adds at most 2^24: TASK_SAMPLES in grid.c, TILE_PIXELS in measure/direct_read.c. So 32 bits
  * are enough: 2^31 + 2^24 < 2^32. */
 static const uint64_t PENDING_LIMIT = (uint64_t)1 << 31;
 
@@ -19,7 +19,8 @@ enum { CHOOSE_FROM = 1 << 14 };
 /* One call of measure. */
 typedef struct Plan {
     CpuDevice *device;
-    const ImagePro *images;
+    const PixelSource *source;
+    const ImagePro *images; /* those of the source */
     const DeviceRecord *records;
     size_t n;
     size_t *first_task; /* n + 1; image i has tasks [first_task[i], first_task[i + 1]) */
@@ -216,12 +217,12 @@ static void measure_task(void *context, size_t task, unsigned number)
     CpuThread *thread = &plan->device->thread[number];
     const size_t i = image_of_task(plan, task);
     const ImagePro *image = &plan->images[i];
-    const CpuGrid grid = cpu_source_grid(plan->device, image);
+    const CpuGrid grid = cpu_source_grid(plan->source, image);
     CpuRect rect = cpu_rect(image, &grid, task - plan->first_task[i]);
     ImagePro rows;
     const uint64_t pixels = (uint64_t)(rect.y1 - rect.y0) * (rect.x1 - rect.x0);
 
-    if (!cpu_rect_fetch(plan->device, number, &rect, &rows))
+    if (!cpu_rect_fetch(plan->source, number, &rect, &rows))
         return;
     if (thread->owner != i || thread->pending + pixels > PENDING_LIMIT) {
         flush(plan, thread);
@@ -240,14 +241,14 @@ static void measure_direct(const Plan *plan, size_t i)
     const ImagePro *image = &plan->images[i];
     const DeviceRecord *record = &plan->records[i];
     CpuThread *thread = &plan->device->thread[0];
-    const CpuGrid grid = cpu_source_grid(plan->device, image);
+    const CpuGrid grid = cpu_source_grid(plan->source, image);
     const size_t tasks = (size_t)grid.segments * grid.bands;
 
     adopt(thread, i, image->channels);
     for (size_t task = 0; task < tasks; task++) {
         CpuRect rect = cpu_rect(image, &grid, task);
         ImagePro rows;
-        if (!cpu_rect_fetch(plan->device, 0, &rect, &rows))
+        if (!cpu_rect_fetch(plan->source, 0, &rect, &rows))
             continue;
         reference_measure(&rect, thread->tally, record_bins(record));
         normalize(image->sample, thread->tally, image->channels);
@@ -259,25 +260,9 @@ static void measure_direct(const Plan *plan, size_t i)
     thread->owner = SIZE_MAX;
 }
 
-/* Prefix sums of the bins, if the record has them. */
-static void sum_bins(const DeviceRecord *record)
+static ImgstatResult check_record(const ImagePro *image, const DeviceRecord *record,
+                                  ImgstatError *err)
 {
-    if (!record_parts_cdf(record->sample, record->parts))
-        return;
-    const size_t n = sample_record_bins(record->sample), all = record->channels * n;
-    const uint64_t *bins = record_bins(record);
-    uint64_t *cdf = record_bins(record) + all, sum = 0;
-    for (size_t i = 0; i < all; i++) {
-        sum = i % n == 0 ? bins[i] : sum + bins[i];
-        cdf[i] = sum;
-    }
-}
-
-static ImgstatResult check(const CpuDevice *device, const ImagePro *image,
-                           const DeviceRecord *record, ImgstatError *err)
-{
-    if (!device->base.source)
-        IMGSTAT_TRY(cpu_check_image(image, err));
     if (record->sample != image->sample || record->channels != image->channels ||
         record->mem.bytes < record_bytes(record->sample, record->channels, record->parts) ||
         !record->mem.address)
@@ -308,16 +293,18 @@ static ImgstatResult reserve(CpuDevice *device, const Plan *plan, ImgstatError *
     return IMGSTAT_OK;
 }
 
-ImgstatResult cpu_measure(Device *base, const ImagePro *images, const DeviceRecord *records,
-                          size_t n, ImgstatError *err)
+/* Every channel of the images. */
+static ImgstatResult measure_each(CpuDevice *device, const PixelSource *source,
+                                  const DeviceRecord *records, ImgstatError *err)
 {
-    CpuDevice *device = (CpuDevice *)base;
-    Plan plan = {.device = device, .images = images, .records = records, .n = n};
-
+    const size_t n = source->n;
+    Plan plan = {
+        .device = device, .source = source, .images = source->images, .records = records, .n = n};
     if (n >= SIZE_MAX / sizeof(size_t))
         return error_set(err, IMGSTAT_ERR_ARG, "too many images in one call");
+    IMGSTAT_TRY(cpu_check_source(source, err));
     for (size_t i = 0; i < n; i++)
-        IMGSTAT_TRY(check(device, &images[i], &records[i], err));
+        IMGSTAT_TRY(check_record(&plan.images[i], &records[i], err));
     plan.first_task = cpu_memory_reserve(&device->plan, (n + 1) * sizeof(size_t));
     if (!plan.first_task)
         return error_memory(err, (n + 1) * sizeof(size_t), "the list of images");
@@ -325,7 +312,7 @@ ImgstatResult cpu_measure(Device *base, const ImagePro *images, const DeviceReco
 
     size_t tasks = 0;
     for (size_t i = 0; i < n; i++) {
-        const CpuGrid grid = cpu_source_grid(device, &images[i]);
+        const CpuGrid grid = cpu_source_grid(source, &plan.images[i]);
         plan.first_task[i] = tasks;
         if (is_direct(&plan, i))
             measure_direct(&plan, i);
@@ -336,7 +323,33 @@ ImgstatResult cpu_measure(Device *base, const ImagePro *images, const DeviceReco
     thread_pool_run(device->pool, tasks, measure_task, &plan);
     for (unsigned t = 0; t < thread_pool_threads(device->pool); t++)
         flush(&plan, &device->thread[t]);
-    for (size_t i = 0; i < n; i++)
-        sum_bins(&records[i]);
+    return IMGSTAT_OK;
+}
+
+typedef struct LumaMeasure {
+    CpuDevice *device;
+    const DeviceRecord *record;
+} LumaMeasure;
+
+static ImgstatResult measure_luma(void *context, const ImagePro *luma, ImgstatError *err)
+{
+    const LumaMeasure *const m = context;
+    const PixelSource source = pixels_of(luma);
+    return measure_each(m->device, &source, m->record, err);
+}
+
+ImgstatResult cpu_measure(Device *base, const PixelSource *source, PixelView view,
+                          const DeviceRecord *records, ImgstatError *err)
+{
+    CpuDevice *const device = (CpuDevice *)base;
+    if (view.channels == VIEW_EACH)
+        return measure_each(device, source, records, err);
+    if (view.channels != VIEW_LUMA)
+        return error_set(err, IMGSTAT_ERR_ARG, "channels are joined once they are measured");
+    for (size_t i = 0; i < source->n; i++) {
+        LumaMeasure m = {.device = device, .record = &records[i]};
+        IMGSTAT_TRY(cpu_check_image(&source->images[i], err));
+        IMGSTAT_TRY(cpu_luma_pieces(base, &source->images[i], measure_luma, &m, err));
+    }
     return IMGSTAT_OK;
 }

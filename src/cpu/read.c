@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* read.c: a further read of an image, and each of its parts as a call of its own. */
+/* read.c: a further read: every rectangle of an image is searched for all that is asked for. */
 #include "cpu/read.h"
 
 static void read_task(void *context, size_t task, unsigned thread)
@@ -7,48 +7,78 @@ static void read_task(void *context, size_t task, unsigned thread)
     CpuRead *const read = context;
     CpuRect rect = cpu_rect(read->image, &read->grid, task);
     ImagePro rows;
-    if (!cpu_rect_fetch(read->device, thread, &rect, &rows))
+    if (!cpu_rect_fetch(read->source, thread, &rect, &rows))
         return;
     if (read->n > 0)
         cpu_counts_rect(read, &rect, thread);
-    if (read->pass->central)
+    if (read->request->central)
         cpu_central_rect(read, &rect, thread);
 }
 
-ImgstatResult cpu_read(Device *base, const ImagePro *image, const ReadRequest *pass,
-                       ImgstatError *err)
+static ImgstatResult read_image(CpuDevice *device, const PixelSource *source, const ImagePro *image,
+                                PixelView view, const ReadRequest *request, ImgstatError *err)
 {
-    CpuDevice *const device = (CpuDevice *)base;
-    CpuRead read = {.device = device, .image = image, .pass = pass, .grid = cpu_grid(image)};
-    if (!base->source)
-        IMGSTAT_TRY(cpu_check_image(image, err));
+    CpuRead read = {.device = device,
+                    .source = source,
+                    .image = image,
+                    .view = view,
+                    .request = request,
+                    .grid = cpu_grid(image)};
     IMGSTAT_TRY(cpu_counts_begin(&read, err));
-    const size_t rects = (size_t)read.grid.segments * read.grid.bands;
-    if (read.n > 0 || pass->central)
-        thread_pool_run(device->pool, rects, read_task, &read);
+    if (read.n > 0 || request->central)
+        thread_pool_run(device->pool, (size_t)read.grid.segments * read.grid.bands, read_task,
+                        &read);
     return cpu_counts_end(&read, err);
 }
 
-ImgstatResult cpu_count_digits(Device *device, const ImagePro *image, DigitCount *counts, size_t n,
-                               ImgstatError *err)
+typedef struct LumaRead {
+    CpuDevice *device;
+    const ReadRequest *request;
+} LumaRead;
+
+static ImgstatResult read_luma(void *context, const ImagePro *luma, ImgstatError *err)
 {
-    return cpu_read(device, image, &(ReadRequest){.digits = counts, .n_digits = n}, err);
+    const LumaRead *const read = context;
+    const PixelSource source = pixels_of(luma);
+    return read_image(read->device, &source, luma, (PixelView){VIEW_EACH}, read->request, err);
 }
 
-ImgstatResult cpu_count_range(Device *device, const ImagePro *image, RangeCount *counts, size_t n,
-                              ImgstatError *err)
+/* Whether the samples of all channels lie side by side as those of one. */
+static bool is_flat(const ImagePro *image, PixelView view)
 {
-    return cpu_read(device, image, &(ReadRequest){.ranges = counts, .n_ranges = n}, err);
+    return view.alpha < 0 && !image->mask && image->host &&
+           image->width <= UINT32_MAX / image->channels;
 }
 
-ImgstatResult cpu_gather(Device *device, const ImagePro *image, KeyGather *gathers, size_t n,
-                         ImgstatError *err)
+static ImgstatResult read_joint(CpuDevice *device, const PixelSource *source, const ImagePro *image,
+                                PixelView view, const ReadRequest *request, ImgstatError *err)
 {
-    return cpu_read(device, image, &(ReadRequest){.gathers = gathers, .n_gathers = n}, err);
+    if (!is_flat(image, view))
+        return read_image(device, source, image, view, request, err);
+    ImagePro flat = *image;
+    flat.width *= image->channels;
+    flat.channels = 1;
+    return read_image(device, source, &flat, (PixelView){VIEW_EACH}, request, err);
 }
 
-ImgstatResult cpu_central(Device *device, const ImagePro *image, const double *center, Central *out,
-                          ImgstatError *err)
+ImgstatResult cpu_read(Device *base, const PixelSource *source, PixelView view,
+                       const ReadRequest *request, ImgstatError *err)
 {
-    return cpu_read(device, image, &(ReadRequest){.center = center, .central = out}, err);
+    CpuDevice *const device = (CpuDevice *)base;
+    if (request->sort)
+        return error_set(err, IMGSTAT_ERR_ARG, "no sort has begun");
+    if (request->central && view.channels != VIEW_EACH)
+        return error_set(err, IMGSTAT_ERR_ARG, "moments are those of single channels");
+    IMGSTAT_TRY(cpu_check_source(source, err));
+    for (size_t i = 0; i < source->n; i++) {
+        const ImagePro *const image = &source->images[i];
+        LumaRead luma = {.device = device, .request = request};
+        if (view.channels == VIEW_LUMA)
+            IMGSTAT_TRY(cpu_luma_pieces(base, image, read_luma, &luma, err));
+        else if (view.channels == VIEW_JOINT)
+            IMGSTAT_TRY(read_joint(device, source, image, view, request, err));
+        else
+            IMGSTAT_TRY(read_image(device, source, image, view, request, err));
+    }
+    return IMGSTAT_OK;
 }

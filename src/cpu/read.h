@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* read.h: one further read of an image by the CPU: each rectangle is looked through for all
- * that a pass asks for, while it is in the cache of one core. */
+/* read.h: one further read of an image by the CPU: each rectangle is searched for all that a
+ * request asks for, while it is in the cache of one core. */
 #ifndef IMGSTAT_CPU_READ_H
 #define IMGSTAT_CPU_READ_H
 
 #include "cpu/cpu.h"
 #include "device/read_request.h"
 
-/* What one of the counts or gathers of a pass looks for. */
+/* What one of the counts or gathers of a request looks for in a channel of the image. */
 typedef struct CpuWanted {
     uint16_t channel;
     uint8_t shift;           /* of digits */
@@ -23,8 +23,10 @@ typedef struct CpuWanted {
 /* One read. */
 typedef struct CpuRead {
     CpuDevice *device;
-    const ImagePro *image;
-    const ReadRequest *pass;
+    const PixelSource *source;
+    const ImagePro *image; /* one of the source, or made of one */
+    PixelView view;        /* VIEW_EACH or VIEW_JOINT */
+    const ReadRequest *request;
     CpuGrid grid;
     CpuWanted *wanted; /* digits, ranges, gathers */
     size_t n;

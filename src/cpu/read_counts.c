@@ -186,7 +186,7 @@ void cpu_counts_rect(CpuRead *read, const CpuRect *rect, unsigned number)
 static ImgstatResult reserve(CpuRead *read, size_t counters, ImgstatError *err)
 {
     const unsigned threads = thread_pool_threads(read->device->pool);
-    const size_t most = read->device->base.counter_bytes / sizeof(uint32_t) / threads;
+    const size_t most = read->request->counter_bytes / sizeof(uint32_t) / threads;
     read->local = counters <= (most > 0 && most < LOCAL_COUNTERS ? most : LOCAL_COUNTERS);
     for (unsigned t = 0; read->local && t < threads; t++) {
         CpuThread *thread = &read->device->thread[t];
@@ -198,11 +198,29 @@ static ImgstatResult reserve(CpuRead *read, size_t counters, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
+/* Adds what is wanted to the list, once for each channel of the image that its channel stands for:
+ * all but alpha of a joint view, none if that is another plane's. */
+static ImgstatResult add_wanted(CpuRead *read, CpuWanted wanted, ImgstatError *err)
+{
+    const PixelView view = read->view;
+    const bool joint = view.channels == VIEW_JOINT;
+    const uint16_t channel = wanted.channel, own = read->image->channels;
+    const uint16_t channels = joint ? 1 : view.of_plane ? view.of_plane : own;
+    if (channel >= channels)
+        return error_set(err, IMGSTAT_ERR_ARG, "channel %u of an image with %u", channel, channels);
+    for (uint16_t c = 0; c < own; c++) {
+        wanted.channel = c;
+        if (joint ? c != view.alpha : c + view.first == channel)
+            read->wanted[read->n++] = wanted;
+    }
+    return IMGSTAT_OK;
+}
+
 static ImgstatResult list_digits(CpuRead *read, ImgstatError *err)
 {
     const uint32_t bits = sample_bits(read->image->sample);
-    for (size_t i = 0; i < read->pass->n_digits; i++) {
-        const DigitCount *const count = &read->pass->digits[i];
+    for (size_t i = 0; i < read->request->n_digits; i++) {
+        const DigitCount *const count = &read->request->digits[i];
         const unsigned above = count->shift + 16u;
         const uint64_t rest = above >= 64 ? UINT64_MAX : ((uint64_t)1 << above) - 1;
         if (count->shift >= bits)
@@ -210,54 +228,61 @@ static ImgstatResult list_digits(CpuRead *read, ImgstatError *err)
         /* A prefix longer than the key that is left has no samples. */
         const bool none = above >= bits ? count->prefix != 0 : count->prefix >> (bits - above);
         const uint64_t lo = above >= 64 ? 0 : count->prefix << above;
-        read->wanted[read->n++] = (CpuWanted){.channel = count->channel,
-                                              .shift = count->shift,
-                                              .lo = none ? 1 : lo,
-                                              .hi = none ? 0 : lo | rest,
-                                              .bins = count->bins,
-                                              .n_bins = 65536};
+        const CpuWanted wanted = {.channel = count->channel,
+                                  .shift = count->shift,
+                                  .lo = none ? 1 : lo,
+                                  .hi = none ? 0 : lo | rest,
+                                  .bins = count->bins,
+                                  .n_bins = 65536};
+        IMGSTAT_TRY(add_wanted(read, wanted, err));
     }
     return IMGSTAT_OK;
 }
 
-static void list_ranges(CpuRead *read)
+static ImgstatResult list_ranges(CpuRead *read, ImgstatError *err)
 {
-    for (size_t i = 0; i < read->pass->n_ranges; i++) {
-        const RangeCount *const count = &read->pass->ranges[i];
+    for (size_t i = 0; i < read->request->n_ranges; i++) {
+        const RangeCount *const count = &read->request->ranges[i];
         const uint64_t end = count->n_bins ? count->edge[count->n_bins] : 0;
-        read->wanted[read->n++] = (CpuWanted){.channel = count->channel,
-                                              .range = count,
-                                              .lo = end ? count->edge[0] : 1,
-                                              .hi = end ? end - 1 : 0,
-                                              .bins = count->bins,
-                                              .n_bins = count->n_bins};
+        const CpuWanted wanted = {.channel = count->channel,
+                                  .range = count,
+                                  .lo = end ? count->edge[0] : 1,
+                                  .hi = end ? end - 1 : 0,
+                                  .bins = count->bins,
+                                  .n_bins = count->n_bins};
+        IMGSTAT_TRY(add_wanted(read, wanted, err));
     }
+    return IMGSTAT_OK;
 }
 
-static void list_gathers(CpuRead *read)
+static ImgstatResult list_gathers(CpuRead *read, ImgstatError *err)
 {
-    for (size_t i = 0; i < read->pass->n_gathers; i++) {
-        KeyGather *const gather = &read->pass->gathers[i];
-        read->wanted[read->n++] = (CpuWanted){
+    for (size_t i = 0; i < read->request->n_gathers; i++) {
+        KeyGather *const gather = &read->request->gathers[i];
+        const CpuWanted wanted = {
             .channel = gather->channel, .gather = gather, .lo = gather->lo, .hi = gather->hi};
+        IMGSTAT_TRY(add_wanted(read, wanted, err));
     }
+    return IMGSTAT_OK;
 }
 
 /* Keeps to finite keys, and finds the counters their places. */
-static ImgstatResult place(CpuRead *read, size_t *counters, ImgstatError *err)
+static void place(CpuRead *read, size_t *counters)
 {
     const ImgstatSample sample = read->image->sample;
     *counters = 0;
     for (size_t i = 0; i < read->n; i++) {
         CpuWanted *const wanted = &read->wanted[i];
-        if (wanted->channel >= read->image->channels)
-            return error_set(err, IMGSTAT_ERR_ARG, "channel %u of an image with %u",
-                             wanted->channel, read->image->channels);
         if (sample_is_float(sample)) {
             const uint64_t ninf = sample_key_infinity(sample, true);
             const uint64_t pinf = sample_key_infinity(sample, false);
             wanted->lo = wanted->lo > ninf ? wanted->lo : ninf + 1;
             wanted->hi = wanted->hi < pinf ? wanted->hi : pinf - 1;
+        }
+        if (i > 0 && wanted->n_bins > 0 && wanted->bins == wanted[-1].bins) { /* joint channels */
+            wanted->first = wanted[-1].first;
+            wanted->tables = wanted[-1].tables;
+            continue;
         }
         wanted->first = *counters;
         wanted->tables = wanted->n_bins > 0;
@@ -268,24 +293,24 @@ static ImgstatResult place(CpuRead *read, size_t *counters, ImgstatError *err)
             *counters = LOCAL_COUNTERS + 1;
         }
     }
-    return IMGSTAT_OK;
 }
 
 ImgstatResult cpu_counts_begin(CpuRead *read, ImgstatError *err)
 {
-    const ReadRequest *const pass = read->pass;
+    const ReadRequest *const request = read->request;
+    const size_t each = read->view.channels == VIEW_JOINT ? read->image->channels : 1;
     size_t n, bytes, counters;
-    if (__builtin_add_overflow(pass->n_digits, pass->n_ranges, &n) ||
-        __builtin_add_overflow(n, pass->n_gathers, &n) ||
+    if (__builtin_add_overflow(request->n_digits, request->n_ranges, &n) ||
+        __builtin_add_overflow(n, request->n_gathers, &n) || !size_product(n, each, &n) ||
         !size_product(n, sizeof *read->wanted, &bytes))
         return error_set(err, IMGSTAT_ERR_ARG, "too many counts in one call");
     read->wanted = cpu_memory_reserve(&read->device->plan, bytes);
     if (!read->wanted)
         return error_memory(err, bytes, "the list of counts");
     IMGSTAT_TRY(list_digits(read, err));
-    list_ranges(read);
-    list_gathers(read);
-    IMGSTAT_TRY(place(read, &counters, err));
+    IMGSTAT_TRY(list_ranges(read, err));
+    IMGSTAT_TRY(list_gathers(read, err));
+    place(read, &counters);
     return reserve(read, counters, err);
 }
 

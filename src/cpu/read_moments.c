@@ -51,18 +51,20 @@ void cpu_central_rect(const CpuRead *read, const CpuRect *rect, unsigned thread)
 {
     CpuDevice *const device = read->device;
     double *const d = device->thread[thread].scratch;
+    const uint16_t first = read->view.first;
 
     for (uint16_t c = 0; c < read->image->channels; c++) {
         Central part = {0};
         for (uint32_t y = rect->y0; y < rect->y1; y++) {
             for (uint32_t x = rect->x0, n; x < rect->x1; x += n) {
                 n = rect->x1 - x < PIECE ? rect->x1 - x : PIECE;
-                distances(device->loops, rect->image, y, x, n, c, read->pass->center[c], d);
+                distances(device->loops, rect->image, y, x, n, c, read->request->center[first + c],
+                          d);
                 add_piece(device->loops, &part, d, n);
             }
         }
         pthread_mutex_lock(&device->lock);
-        central_merge(&read->pass->central[c], &part);
+        central_merge(&read->request->central[first + c], &part);
         pthread_mutex_unlock(&device->lock);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* async.c: measuring on the caller's stream, without waiting. */
 #include "device/device.h"
-#include "measure/result.h"
+#include "measure/plan.h"
 
 #include <stdlib.h>
 
@@ -80,10 +80,10 @@ ImgstatDevPtr imgstat_pending_counts(const ImgstatPending *pending, uint16_t cha
 }
 
 /* What a record alone cannot tell is not asked for, so nothing is read. */
-static ImgstatResult read_nothing(void *context, const ReadRequest *pass, ImgstatError *err)
+static ImgstatResult read_nothing(void *context, const ReadRequest *request, ImgstatError *err)
 {
     (void)context;
-    (void)pass;
+    (void)request;
     return error_set(err, IMGSTAT_ERR_ARG, "this would read the pixels again");
 }
 
@@ -100,13 +100,13 @@ ImgstatResult imgstat_pending_record(ImgstatPending *pending, void *stream,
     Record *record = NULL;
     if (!how)
         how = &nothing_more;
-    IMGSTAT_TRY(findings_check(how, err));
+    IMGSTAT_TRY(plan_check(how, err));
     if (!pending->measured)
         return error_set(err, IMGSTAT_ERR_ARG, "nothing has been measured");
-    if (findings_read_again(how, from->sample))
+    if (plan_reads_again(how, from->sample))
         return error_set(err, IMGSTAT_ERR_ARG, "of %s samples this needs the pixels again",
                          imgstat_sample_name(from->sample));
-    IMGSTAT_TRY(ops->wait_stream(pending->device, stream, err));
+    IMGSTAT_TRY(ops->wait_async(pending->device, stream, err));
     IMGSTAT_TRY(
         record_create(pending->device->scratch, from->sample, from->channels, 0, &record, err));
     const ImgstatResult res =
@@ -116,6 +116,6 @@ ImgstatResult imgstat_pending_record(ImgstatPending *pending, void *stream,
         return res;
     }
     record_finalize(record, pending->has_nodata, pending->nodata_key);
-    const FurtherReads reader = {.read = read_nothing, .cache = pending->device->scratch};
-    return findings_create(record, pending->bits, how, reader, out, err);
+    const FurtherReads reads = {.read = read_nothing, .cache = pending->device->scratch};
+    return plan_run(record, pending->bits, how, reads, out, err);
 }

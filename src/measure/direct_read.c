@@ -2,14 +2,14 @@
 /* direct_read.c: rows that only need reading, read by the threads that use them, and strips or
  * tiles, decoded by them: their bytes come into the cache of one core, and no band waits for
  * another. */
-#include "measure/page_reader.h"
+#include "measure/direct_read.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 enum {
-    ROW_BYTES = 1 << 20,   /* longer rows would be read again for each of their parts */
-    CHUNK_PIXELS = 1 << 24 /* counters of 32 bits hold them many times over */
+    ROW_BYTES = 1 << 20,  /* longer rows would be read again for each of their parts */
+    TILE_PIXELS = 1 << 24 /* counters of 32 bits hold them many times over */
 };
 
 typedef struct Fetching {
@@ -42,8 +42,7 @@ static const void *fetch_rows(void *context, unsigned thread, uint32_t row, uint
     return NULL;
 }
 
-static const void *fetch_chunk(void *context, unsigned thread, uint32_t x, uint32_t y,
-                               size_t *pitch)
+static const void *fetch_tile(void *context, unsigned thread, uint32_t x, uint32_t y, size_t *pitch)
 {
     Fetching *const f = context;
     const void *pixels = NULL;
@@ -54,67 +53,60 @@ static const void *fetch_chunk(void *context, unsigned thread, uint32_t x, uint3
     return pixels;
 }
 
-bool bands_fetches(const Device *device, const Decoder *decoder)
+bool direct_rows(const Device *device, const Decoder *decoder)
 {
     const ImgstatPage *const page = &decoder->page;
     size_t row;
-    return decoder->caps.random_rows && device->ops == &cpu_device_ops &&
+    return decoder->caps.random_rows && device->ops->fetches &&
            size_product(page->width, decoder_channels(decoder) * imgstat_sample_bytes(page->sample),
                         &row) &&
            row <= ROW_BYTES;
 }
 
-bool bands_fetchable(const Bands *bands)
+/* Makes the decoder ready for threads that decode its tiles. */
+static bool begin_tiles(const Device *device, Decoder *decoder)
 {
-    return bands->decoder && !bands->kept && !bands->unfetchable &&
-           bands_fetches(bands->device, bands->decoder);
-}
-
-bool bands_chunks_begin(const Bands *bands)
-{
-    const Device *const device = bands->device;
-    Decoder *const decoder = bands->decoder;
-    return decoder && !bands->kept && !bands->unfetchable && device->ops == &cpu_device_ops &&
-           decoder->caps.tile_width > 0 && sample_is_narrow(decoder->page.sample) &&
-           (uint64_t)decoder->caps.tile_width * decoder->caps.tile_height <= CHUNK_PIXELS &&
+    return device->ops->fetches && decoder->caps.tile_width > 0 &&
+           sample_is_narrow(decoder->page.sample) &&
+           (uint64_t)decoder->caps.tile_width * decoder->caps.tile_height <= TILE_PIXELS &&
            decoder->codec->tiles_begin(decoder, device->threads);
 }
 
-/* Rows where they only need reading, else what bands_chunks_begin began with. */
-static RowSource source_of(Fetching *fetching)
+ImgstatResult direct_read(PageReader *reader, bool tiles, UseSource use, void *context,
+                          DirectRead *done, ImgstatError *err)
 {
-    const Decoder *const decoder = fetching->decoder;
-    if (decoder->caps.random_rows)
-        return (RowSource){.rows = fetch_rows, .context = fetching};
-    return (RowSource){.chunk = fetch_chunk,
-                       .chunk_width = decoder->caps.tile_width,
-                       .chunk_height = decoder->caps.tile_height,
-                       .context = fetching};
-}
-
-ImgstatResult bands_fetch(Bands *bands, UseBand use, void *context, bool *complete,
-                          ImgstatError *err)
-{
-    Device *const device = bands->device;
-    ImagePro page = bands->page;
+    Device *const device = reader->device;
+    Decoder *const decoder = reader->decoder;
+    *done = DIRECT_NONE;
+    if (!reader->direct || reader->kept)
+        return IMGSTAT_OK;
+    const bool rows = direct_rows(device, decoder);
+    if (!rows && !(tiles && begin_tiles(device, decoder)))
+        return IMGSTAT_OK;
+    ImagePro page = reader->page;
     page.host = NULL;
-    page.height = bands->decoder->page.height;
-    Fetching fetching = {.decoder = bands->decoder,
-                         .plane = bands->plane,
+    page.height = decoder->page.height;
+    Fetching fetching = {.decoder = decoder,
+                         .plane = reader->plane,
                          .row_bytes = page.pitch,
                          .memory = calloc(device->threads, sizeof *fetching.memory),
                          .threads = device->threads};
-    *complete = false;
     if (!fetching.memory)
         return error_memory(err, device->threads * sizeof *fetching.memory, "buffers");
-    const RowSource source = source_of(&fetching);
-    device->source = &source;
-    const ImgstatResult res = use(context, &page, err);
-    device->source = NULL;
+    PixelSource source = {.images = &page, .n = 1, .context = &fetching};
+    if (rows) {
+        source.rows = fetch_rows;
+    } else {
+        source.tile = fetch_tile;
+        source.tile_width = decoder->caps.tile_width;
+        source.tile_height = decoder->caps.tile_height;
+    }
+    const ImgstatResult res = use(context, &source, err);
     for (unsigned i = 0; i < fetching.threads; i++)
         buffer_cache_release(fetching.memory[i].memory);
     free(fetching.memory);
-    bands->unfetchable = atomic_load(&fetching.failed);
-    *complete = !bands->unfetchable;
+    *done = atomic_load(&fetching.failed) ? DIRECT_FAILED : DIRECT_COMPLETE;
+    if (*done == DIRECT_FAILED)
+        reader->direct = false;
     return res;
 }

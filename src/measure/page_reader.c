@@ -51,7 +51,7 @@ static uint32_t band_height(const Decoder *decoder, size_t row_bytes)
     return rows < height ? (uint32_t)rows : height;
 }
 
-size_t bands_least(const Decoder *decoder)
+size_t page_reader_band_bytes(const Decoder *decoder)
 {
     size_t row, bytes;
     if (!row_bytes_of(decoder, &row) || !size_product(row, band_height(decoder, row), &bytes))
@@ -59,7 +59,7 @@ size_t bands_least(const Decoder *decoder)
     return bytes;
 }
 
-size_t bands_whole(const Decoder *decoder)
+size_t page_reader_whole_bytes(const Decoder *decoder)
 {
     size_t row, bytes;
     if (!row_bytes_of(decoder, &row) || !size_product(row, decoder->page.height, &bytes) ||
@@ -69,30 +69,30 @@ size_t bands_whole(const Decoder *decoder)
 }
 
 /* Rows of the buffer: all of a page that is kept, else those of two bands or of one. */
-static uint32_t buffer_height(const Bands *bands, size_t row_bytes)
+static uint32_t buffer_height(const PageReader *reader, size_t row_bytes)
 {
-    const uint32_t height = bands->decoder->page.height;
-    if (bands->kept)
+    const uint32_t height = reader->decoder->page.height;
+    if (reader->kept)
         return height;
-    const bool two = bands->decoder->options.threads > 1 && row_bytes > 0 &&
-                     bands->rows <= AHEAD_BYTES / 2 / row_bytes;
-    const uint64_t rows = (uint64_t)bands->rows * (two ? 2 : 1);
+    const bool two = reader->decoder->options.threads > 1 && row_bytes > 0 &&
+                     reader->rows <= AHEAD_BYTES / 2 / row_bytes;
+    const uint64_t rows = (uint64_t)reader->rows * (two ? 2 : 1);
     return rows < height ? (uint32_t)rows : height;
 }
 
-ImgstatResult bands_open(Device *device, Decoder *decoder, bool keep, BandMemory *memory,
-                         const Cancel *cancel, Bands *out, ImgstatError *err)
+ImgstatResult page_reader_open(Device *device, Decoder *decoder, bool keep, BandMemory *memory,
+                               const Cancel *cancel, PageReader *out, ImgstatError *err)
 {
     DecodeOptions options = decoder->options;
     if (options.threads == 0 || options.threads > device->threads)
         options.threads = device->threads;
     options.buffers = device->scratch;
     IMGSTAT_TRY(decoder_reselect(decoder, &options, err));
-    *out = (Bands){.device = device,
-                   .decoder = decoder,
-                   .planes = planes_of(decoder),
-                   .kept = keep,
-                   .cancel = cancel};
+    *out = (PageReader){.device = device,
+                        .decoder = decoder,
+                        .planes = planes_of(decoder),
+                        .kept = keep,
+                        .cancel = cancel};
     const ImgstatPage *const page = &decoder->page;
     size_t row = 0, bytes;
     const bool fits = row_bytes_of(decoder, &row);
@@ -111,52 +111,52 @@ ImgstatResult bands_open(Device *device, Decoder *decoder, bool keep, BandMemory
     return IMGSTAT_OK;
 }
 
-void bands_of_image(Device *device, const ImagePro *image, Bands *out)
+void page_reader_of_image(Device *device, const ImagePro *image, PageReader *out)
 {
-    *out = (Bands){.device = device,
-                   .planes = 1,
-                   .page = *image,
-                   .pixels = image->host,
-                   .kept = true,
-                   .filled = 1,
-                   .rows = image->height};
+    *out = (PageReader){.device = device,
+                        .planes = 1,
+                        .page = *image,
+                        .pixels = image->host,
+                        .kept = true,
+                        .filled = 1,
+                        .rows = image->height};
     out->page.release = NULL;
 }
 
-void bands_plane(Bands *bands, uint16_t plane)
+void page_reader_set_plane(PageReader *reader, uint16_t plane)
 {
-    bands->plane = plane;
-    if (bands->kept && plane > 0)
-        bands->page.host =
-            (unsigned char *)bands->pixels + plane * (size_t)bands->page.height * bands->page.pitch;
+    reader->plane = plane;
+    if (reader->kept && plane > 0)
+        reader->page.host = (unsigned char *)reader->pixels +
+                            plane * (size_t)reader->page.height * reader->page.pitch;
     else
-        bands->page.host = bands->pixels;
+        reader->page.host = reader->pixels;
 }
 
-ImgstatResult bands_each(Bands *bands, UseBand use, void *context, ImgstatError *err)
+ImgstatResult page_reader_each(PageReader *reader, UseBand use, void *context, ImgstatError *err)
 {
-    IMGSTAT_TRY(cancel_check(bands->cancel, err));
-    if (bands->plane < bands->filled)
-        return use(context, &bands->page, err);
-    Decoder *const decoder = bands->decoder;
+    IMGSTAT_TRY(cancel_check(reader->cancel, err));
+    if (reader->plane < reader->filled)
+        return use(context, &reader->page, err);
+    Decoder *const decoder = reader->decoder;
     const uint32_t height = decoder->page.height;
-    IMGSTAT_TRY(decoder_rewind(decoder, bands->plane, err));
+    IMGSTAT_TRY(decoder_rewind(decoder, reader->plane, err));
     ReadAhead *ahead = NULL;
-    ImgstatResult res = read_ahead_start(decoder, &bands->page, bands->rows,
+    ImgstatResult res = read_ahead_start(decoder, &reader->page, reader->rows,
                                          decoder->options.threads > 1, &ahead, err);
-    for (uint64_t row = 0; res == IMGSTAT_OK && row < height; row += bands->rows) {
+    for (uint64_t row = 0; res == IMGSTAT_OK && row < height; row += reader->rows) {
         ImagePro band;
-        if (row > 0 && !bands->kept) /* the device may still be reading the band before */
-            res = bands->device->ops->wait(bands->device, err);
+        if (row > 0 && !reader->kept) /* the device may still be reading the band before */
+            res = reader->device->ops->wait(reader->device, err);
         if (res == IMGSTAT_OK)
-            res = cancel_check(bands->cancel, err);
+            res = cancel_check(reader->cancel, err);
         if (res == IMGSTAT_OK)
             res = read_ahead_next(ahead, &band, err);
         if (res == IMGSTAT_OK)
             res = use(context, &band, err);
     }
     read_ahead_stop(ahead);
-    if (bands->kept && res == IMGSTAT_OK)
-        bands->filled = (uint16_t)(bands->plane + 1);
+    if (reader->kept && res == IMGSTAT_OK)
+        reader->filled = (uint16_t)(reader->plane + 1);
     return res;
 }

@@ -25,10 +25,12 @@ static ImgstatResult changed(ImgstatError *err)
     return error_set(err, IMGSTAT_ERR_IO, "the pixels changed between two reads");
 }
 
-ImgstatResult select_start(BufferCache *scratch, Select *select, const Record *record,
-                           OrderStat *stat, size_t n, ImgstatError *err)
+ImgstatResult percentile_search_start(BufferCache *scratch, PercentileSearch *search,
+                                      const Record *record, OrderStat *stat, size_t n,
+                                      ImgstatError *err)
 {
-    *select = (Select){.scratch = scratch, .sample = record->sample, .stat = stat, .n = n};
+    *search =
+        (PercentileSearch){.scratch = scratch, .sample = record->sample, .stat = stat, .n = n};
     const size_t bins = sample_record_bins(record->sample);
     const uint32_t width = sample_bits(record->sample);
     for (size_t i = 0; i < n; i++) {
@@ -40,69 +42,69 @@ ImgstatResult select_start(BufferCache *scratch, Select *select, const Record *r
         stat[i].shift = (uint8_t)(width > DIGIT_BITS ? width - DIGIT_BITS : 0);
     }
     size_t bytes;
-    if (!size_product(n ? n : 1, sizeof *select->count_of, &bytes) ||
-        !(select->count_of = malloc(bytes)))
+    if (!size_product(n ? n : 1, sizeof *search->count_of, &bytes) ||
+        !(search->count_of = malloc(bytes)))
         return error_memory(err, n, "order statistics");
     return IMGSTAT_OK;
 }
 
 /* The count that narrows `stat`, made if there is none and room is left; SIZE_MAX if not. */
-static size_t count_for(Select *select, const OrderStat *stat)
+static size_t count_for(PercentileSearch *search, const OrderStat *stat)
 {
     const uint8_t shift = (uint8_t)(stat->shift - DIGIT_BITS);
-    for (size_t i = 0; i < select->n_counts; i++) {
-        const DigitCount *const count = &select->counts[i];
+    for (size_t i = 0; i < search->n_counts; i++) {
+        const DigitCount *const count = &search->counts[i];
         if (count->channel == stat->channel && count->prefix == stat->key && count->shift == shift)
             return i;
     }
-    if (select->n_counts == select->capacity)
+    if (search->n_counts == search->capacity)
         return SIZE_MAX;
-    DigitCount *const count = &select->counts[select->n_counts];
+    DigitCount *const count = &search->counts[search->n_counts];
     count->channel = stat->channel;
     count->shift = shift;
     count->prefix = stat->key;
     memset(count->bins, 0, DIGIT_BINS * sizeof *count->bins);
-    return select->n_counts++;
+    return search->n_counts++;
 }
 
 /* As many counters as the statistics can use, for all reads. */
-static ImgstatResult reserve(Select *select, ImgstatError *err)
+static ImgstatResult reserve(PercentileSearch *search, ImgstatError *err)
 {
-    const size_t capacity = select->n < SELECT_COUNTS ? select->n : SELECT_COUNTS;
-    select->counts = calloc(capacity, sizeof *select->counts);
-    if (!select->counts)
-        return error_memory(err, capacity * sizeof *select->counts, "counters");
-    for (; select->capacity < capacity; select->capacity++) {
-        uint64_t *const bins = buffer_cache_acquire(select->scratch, DIGIT_BINS * sizeof *bins);
+    const size_t capacity = search->n < PERCENTILE_COUNTS ? search->n : PERCENTILE_COUNTS;
+    search->counts = calloc(capacity, sizeof *search->counts);
+    if (!search->counts)
+        return error_memory(err, capacity * sizeof *search->counts, "counters");
+    for (; search->capacity < capacity; search->capacity++) {
+        uint64_t *const bins = buffer_cache_acquire(search->scratch, DIGIT_BINS * sizeof *bins);
         if (!bins)
             return error_memory(err, DIGIT_BINS * sizeof *bins, "counters");
-        select->counts[select->capacity].bins = bins;
+        search->counts[search->capacity].bins = bins;
     }
     return IMGSTAT_OK;
 }
 
-ImgstatResult select_prepare(Select *select, ImgstatError *err)
+ImgstatResult percentile_search_prepare(PercentileSearch *search, ImgstatError *err)
 {
-    select->n_counts = 0;
-    for (size_t i = 0; i < select->n; i++) {
-        select->count_of[i] = SIZE_MAX;
-        if (select->stat[i].shift == 0)
+    search->n_counts = 0;
+    for (size_t i = 0; i < search->n; i++) {
+        search->count_of[i] = SIZE_MAX;
+        if (search->stat[i].shift == 0)
             continue;
-        if (!select->counts)
-            IMGSTAT_TRY(reserve(select, err));
-        select->count_of[i] = count_for(select, &select->stat[i]);
+        if (!search->counts)
+            IMGSTAT_TRY(reserve(search, err));
+        search->count_of[i] = count_for(search, &search->stat[i]);
     }
     return IMGSTAT_OK;
 }
 
-ImgstatResult select_advance(Select *select, ImgstatError *err)
+ImgstatResult percentile_search_advance(PercentileSearch *search, ImgstatError *err)
 {
-    for (size_t i = 0; i < select->n; i++) {
-        if (select->count_of[i] == SIZE_MAX)
+    for (size_t i = 0; i < search->n; i++) {
+        if (search->count_of[i] == SIZE_MAX)
             continue;
-        OrderStat *const stat = &select->stat[i];
+        OrderStat *const stat = &search->stat[i];
         const size_t digit =
-            find_rank(select->counts[select->count_of[i]].bins, DIGIT_BINS, &stat->rank);
+            find_rank(search->counts[search->count_of[i]].bins, DIGIT_BINS, &stat->rank);
         if (digit == DIGIT_BINS)
             return changed(err);
         stat->key = stat->key << DIGIT_BITS | digit;
@@ -111,11 +113,11 @@ ImgstatResult select_advance(Select *select, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-void select_release(Select *select)
+void percentile_search_release(PercentileSearch *search)
 {
-    for (size_t i = 0; i < select->capacity; i++)
-        buffer_cache_release(select->counts[i].bins);
-    free(select->counts);
-    free(select->count_of);
-    *select = (Select){0};
+    for (size_t i = 0; i < search->capacity; i++)
+        buffer_cache_release(search->counts[i].bins);
+    free(search->counts);
+    free(search->count_of);
+    *search = (PercentileSearch){0};
 }

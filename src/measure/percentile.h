@@ -15,9 +15,9 @@ typedef struct OrderStat {
 } OrderStat;
 
 /* Counters of one read: 128 of 65,536 bins are 64 MiB. */
-enum { SELECT_COUNTS = 128 };
+enum { PERCENTILE_COUNTS = 128 };
 
-typedef struct Select {
+typedef struct PercentileSearch {
     BufferCache *scratch; /* where counters come from */
     ImgstatSample sample;
     OrderStat *stat; /* the caller's, n of them */
@@ -25,15 +25,16 @@ typedef struct Select {
     size_t *count_of;   /* of each statistic: which count narrows it in this read, or SIZE_MAX */
     DigitCount *counts; /* for the next read; n_counts of them, 0 when all is known */
     size_t n_counts, capacity;
-} Select;
+} PercentileSearch;
 
 /* record has bins. Narrow types are found at once. */
-ImgstatResult select_start(BufferCache *scratch, Select *select, const Record *record,
-                           OrderStat *stat, size_t n, ImgstatError *err);
+ImgstatResult percentile_search_start(BufferCache *scratch, PercentileSearch *search,
+                                      const Record *record, OrderStat *stat, size_t n,
+                                      ImgstatError *err);
 /* Chooses the counts of the next read. */
-ImgstatResult select_prepare(Select *select, ImgstatError *err);
+ImgstatResult percentile_search_prepare(PercentileSearch *search, ImgstatError *err);
 /* After that read. IMGSTAT_ERR_IO if the pixels are not those of the reads before. */
-ImgstatResult select_advance(Select *select, ImgstatError *err);
-void select_release(Select *select); /* contents only */
+ImgstatResult percentile_search_advance(PercentileSearch *search, ImgstatError *err);
+void percentile_search_release(PercentileSearch *search); /* contents only */
 
 #endif

@@ -3,6 +3,7 @@
  * finds, which sorts all keys in its own memory. */
 #include "measure/quantiles.h"
 
+#include "device/device.h"
 #include "measure/key_stream.h"
 
 static ImgstatResult add_runs(Device *device, RankBuilder *builder, RankKnot *runs,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* result.h: what a settled record, and further reads where needed, yield: struct ImgstatRecord.
- */
+/* result.h: struct ImgstatRecord of the public header: a finalized record and all that was asked
+ * for beyond it. */
 #ifndef IMGSTAT_MEASURE_RESULT_H
 #define IMGSTAT_MEASURE_RESULT_H
 
-#include "device/read_request.h"
 #include "record/histogram.h"
+#include "record/record.h"
 
 /* A percentile that is a sample's value or, of 64-bit integers, another whole number: a double may
  * not hold it. */
@@ -23,23 +23,10 @@ typedef struct ChannelResult {
 } ChannelResult;
 
 struct ImgstatRecord {
-    Record *record; /* settled; its bins count valid samples */
+    Record *record; /* finalized; its bins count valid samples */
     ChannelResult *channel;
     bool has_histogram;
     size_t n_percentiles;
 };
-
-/* Whether a request makes sense; before anything is read. */
-ImgstatResult findings_check(const ImgstatMeasure *how, ImgstatError *err);
-/* The parts of a record that the first read of such samples must fill. */
-unsigned findings_parts(const ImgstatMeasure *how);
-/* Whether samples of this type are read again after the first time. */
-bool findings_read_again(const ImgstatMeasure *how, ImgstatSample sample);
-/* Whether they are read again for percentiles and the median alone. */
-bool findings_ranks_only(const ImgstatMeasure *how, ImgstatSample sample);
-
-/* Takes the record over, whatever the result. bits: significant ones of a sample. */
-ImgstatResult findings_create(Record *record, uint8_t bits, const ImgstatMeasure *how,
-                              FurtherReads reader, ImgstatRecord **out, ImgstatError *err);
 
 #endif

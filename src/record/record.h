@@ -33,15 +33,12 @@ typedef struct Central {
 
 /* Which parts of a record a measurement fills. Tallies always. */
 enum {
-    RECORD_BINS = 1, /* wide types: counts by the leading 16 bits of the key, valid samples only.
-                      * Narrow types have their bins (all unmasked samples, by whole key) always. */
-    RECORD_CDF = 2   /* narrow types, where a device keeps the record: the inclusive prefix sums of
-                      * the bins behind them, up to date after each call */
+    RECORD_BINS = 1 /* wide types: counts by the leading 16 bits of the key, valid samples only.
+                     * Narrow types have their bins (all unmasked samples, by whole key) always. */
 };
 
 /* Where a device keeps the record of one image: channels tallies, then, if it has bins,
- * channels * sample_record_bins(sample) counts of 64 bits, and as many prefix sums if it has them.
- */
+ * channels * sample_record_bins(sample) counts of 64 bits. */
 typedef struct DeviceRecord {
     DevMem mem;
     ImgstatSample sample;
@@ -54,15 +51,9 @@ static inline bool record_parts_bins(ImgstatSample sample, unsigned parts)
     return sample_is_narrow(sample) || (parts & RECORD_BINS);
 }
 
-static inline bool record_parts_cdf(ImgstatSample sample, unsigned parts)
-{
-    return sample_is_narrow(sample) && (parts & RECORD_CDF);
-}
-
 static inline size_t record_bytes(ImgstatSample sample, uint16_t channels, unsigned parts)
 {
-    const size_t each = record_parts_cdf(sample, parts) ? 2 : record_parts_bins(sample, parts);
-    const size_t bins = each * sample_record_bins(sample);
+    const size_t bins = record_parts_bins(sample, parts) ? sample_record_bins(sample) : 0;
     return channels * (sizeof(Tally) + bins * sizeof(uint64_t));
 }
 

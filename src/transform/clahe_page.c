@@ -23,20 +23,20 @@ static bool observes(const ClahePage *page)
     return false;
 }
 
-static ImgstatResult read_all(ClahePage *page, Bands *bands, ImgstatError *err)
+static ImgstatResult read_all(ClahePage *page, PageReader *reader, ImgstatError *err)
 {
-    Reading reading = {.device = bands->device, .page = page};
-    IMGSTAT_TRY(bands_each(bands, read_band, &reading, err));
-    IMGSTAT_TRY(bands->device->ops->clahe_finish(bands->device, page, err));
+    Reading reading = {.device = reader->device, .page = page};
+    IMGSTAT_TRY(page_reader_each(reader, read_band, &reading, err));
+    IMGSTAT_TRY(reader->device->ops->clahe_finish(reader->device, page, err));
     page->finished = true;
-    return observes(page) ? bands_each(bands, read_band, &reading, err) : IMGSTAT_OK;
+    return observes(page) ? page_reader_each(reader, read_band, &reading, err) : IMGSTAT_OK;
 }
 
 /* Instances from the extrema of the channels, or of luma. */
-static ImgstatResult make(ClahePage *page, const ImgstatMethod *method, const Bands *bands,
+static ImgstatResult make(ClahePage *page, const ImgstatMethod *method, const PageReader *reader,
                           const Record *record, ImgstatError *err)
 {
-    const uint32_t height = bands->decoder ? bands->decoder->page.height : bands->page.height;
+    const uint32_t height = reader->decoder ? reader->decoder->page.height : reader->page.height;
     TransferShape shape = page->shape;
     if (page->luma) {
         shape.channels = 1;
@@ -48,20 +48,20 @@ static ImgstatResult make(ClahePage *page, const ImgstatMethod *method, const Ba
         return error_memory(err, page->n * sizeof(Clahe *), "adaptive equalization");
     for (size_t k = 0; k < page->n; k++) {
         const Tally *const tally = &record->tally[page->n > 1 ? clahe_page_channel(page, k) : 0];
-        IMGSTAT_TRY(clahe_create(bands->device->scratch, method, &shape, bands->page.width, height,
-                                 tally->n ? tally->min_key : 1, tally->n ? tally->max_key : 0,
-                                 &page->clahe[k], err));
+        IMGSTAT_TRY(clahe_create(reader->device->scratch, method, &shape, reader->page.width,
+                                 height, tally->n ? tally->min_key : 1,
+                                 tally->n ? tally->max_key : 0, &page->clahe[k], err));
     }
     uint8_t bits;
     (void)transfer_output(method, &page->shape, &bits);
     const MapRange range = transfer_range(method, &page->shape);
-    return transfer_begin(bands->device->scratch, shape.sample, shape.bits, &range, bits, 1,
+    return transfer_begin(reader->device->scratch, shape.sample, shape.bits, &range, bits, 1,
                           page->shape.has_nodata, page->shape.nodata_key, page->luma,
                           &page->rescale, err);
 }
 
 ImgstatResult clahe_page_create(const ImgstatMethod *method, const TransferShape *shape,
-                                Bands *bands, ClahePage **out, ImgstatError *err)
+                                PageReader *reader, ClahePage **out, ImgstatError *err)
 {
     *out = NULL;
     const ImgstatChannels mode = transfer_channels(method, shape);
@@ -79,14 +79,14 @@ ImgstatResult clahe_page_create(const ImgstatMethod *method, const TransferShape
     page->luma = mode == IMGSTAT_LUMA;
     page->n = transfer_maps(method, shape);
     TransferInput *input = NULL;
-    ImgstatResult res = transfer_input_image(method, bands, shape, 0, &input, err);
+    ImgstatResult res = transfer_input_image(method, reader, shape, 0, &input, err);
     if (res == IMGSTAT_OK)
-        res = make(page, method, bands, input->record, err);
+        res = make(page, method, reader, input->record, err);
     transfer_input_destroy(input);
     if (res == IMGSTAT_OK)
-        res = read_all(page, bands, err);
+        res = read_all(page, reader, err);
     if (res != IMGSTAT_OK) {
-        clahe_page_destroy(bands->device, page);
+        clahe_page_destroy(reader->device, page);
         return res;
     }
     *out = page;

@@ -9,7 +9,7 @@
 /* Reads the pixels with the device of the bands: once for extrema, once for counts, and once more
  * where the method needs it. */
 ImgstatResult clahe_page_create(const ImgstatMethod *method, const TransferShape *shape,
-                                Bands *bands, ClahePage **out, ImgstatError *err);
+                                PageReader *reader, ClahePage **out, ImgstatError *err);
 
 /* Frees a page, and the memory that `device`, which created it, holds for it. Accepts NULL. */
 void clahe_page_destroy(Device *device, ClahePage *page);

@@ -15,62 +15,13 @@ ImgstatSample imgstat_transfer_output(const ImgstatTransfer *transfer, uint8_t *
     return sample;
 }
 
-/* A copy in host memory of an image in the device's, its mask behind it. */
-static ImgstatResult host_copy(Device *device, const ImagePro *image, ImagePro *out,
-                               ImgstatError *err)
-{
-    const size_t row = image_samples_per_row(image) * imgstat_sample_bytes(image->sample);
-    const size_t above = image->height - 1; /* the last row may end where the memory does */
-    const size_t pixels = above * image->pitch + row;
-    const size_t mask = image->mask ? above * image->mask_pitch + image->width : 0;
-    unsigned char *const memory = malloc(pixels + mask);
-    if (!memory)
-        return error_memory(err, pixels + mask, "a copy of the image");
-    const DevMem from = {.address = image->device.address, .bytes = pixels};
-    const DevMem from_mask = {.address = (uint64_t)(uintptr_t)image->mask, .bytes = mask};
-    ImgstatResult res = device->ops->download(device, memory, from, 0, pixels, err);
-    if (res == IMGSTAT_OK && mask > 0)
-        res = device->ops->download(device, memory + pixels, from_mask, 0, mask, err);
-    if (res != IMGSTAT_OK) {
-        free(memory);
-        return res;
-    }
-    *out = *image;
-    out->memory = IMGSTAT_HOST;
-    out->device_id = 0;
-    out->host = memory;
-    out->device.address = 0;
-    out->mask = image->mask ? memory + pixels : NULL;
-    out->release = free;
-    out->context = memory;
-    return IMGSTAT_OK;
-}
-
-/* Reads of several channels as one, but for the first, begin with a copy that the host makes unless
- * all samples count (transfer_input_flat_view). */
-static bool needs_host(const ImgstatMethod *method, const TransferShape *shape,
-                       const ImagePro *image)
-{
-    return image->memory == IMGSTAT_CUDA && image->width > 0 && image->height > 0 &&
-           transfer_input_reads_again(method, shape->sample) && shape->channels > 1 &&
-           transfer_maps(method, shape) == 1 &&
-           (shape->alpha >= 0 || image->mask || transfer_channels(method, shape) == IMGSTAT_LUMA);
-}
-
 static ImgstatResult transfer_input_pixels(Device *device, const ImgstatMethod *method,
                                            const ImagePro *image, const TransferShape *shape,
                                            TransferInput **out, ImgstatError *err)
 {
-    *out = NULL;
-    ImagePro here = *image;
-    here.release = NULL;
-    if (needs_host(method, shape, image))
-        IMGSTAT_TRY(host_copy(device, image, &here, err));
-    Bands bands;
-    bands_of_image(device, &here, &bands);
-    const ImgstatResult res = transfer_input_image(method, &bands, shape, SORT_BYTES, out, err);
-    imgstat_image_release(&here);
-    return res;
+    PageReader reader;
+    page_reader_of_image(device, image, &reader);
+    return transfer_input_image(method, &reader, shape, SORT_BYTES, out, err);
 }
 
 /* The reference has no alpha channel of its own unless it has one more than its colours. */
@@ -166,11 +117,11 @@ static ImgstatResult transform_adaptively(Device *device, const ImgstatMethod *m
 {
     const TransferShape shape = shape_of_image(image, alpha);
     ClahePage *clahe = NULL;
-    Bands bands;
+    PageReader reader;
     ImagePro whole = *image; /* even if it is a band of something else */
     whole.first_row = 0;
-    bands_of_image(device, &whole, &bands);
-    ImgstatResult res = clahe_page_create(method, &shape, &bands, &clahe, err);
+    page_reader_of_image(device, &whole, &reader);
+    ImgstatResult res = clahe_page_create(method, &shape, &reader, &clahe, err);
     if (res == IMGSTAT_OK)
         res = output_image(image, clahe->rescale, to, err);
     if (res == IMGSTAT_OK) {

@@ -45,7 +45,8 @@ static uint64_t compressed_bytes(const Pipeline *pipeline, const Decoder *decode
 
 PageMemory page_memory(const Pipeline *pipeline, const Decoder *decoder)
 {
-    const uint64_t least = bands_least(decoder), whole = bands_whole(decoder);
+    const uint64_t least = page_reader_band_bytes(decoder),
+                   whole = page_reader_whole_bytes(decoder);
     if (least > UINT64_MAX / 16)
         return (PageMemory){.bytes = UINT64_MAX / 2};
     const bool matches = !pipeline->transfer && pipeline->method->transform == IMGSTAT_MATCH;

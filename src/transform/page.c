@@ -95,7 +95,7 @@ static ImgstatResult write_palette(const Mapper *mapper, TransformWorker *worker
 {
     Palette *palette = NULL;
     uint16_t *colours = NULL;
-    Bands bands;
+    PageReader reader;
     ImgstatResult res = palette_open(decoder, &palette, err);
     if (res != IMGSTAT_OK || !palette)
         return res;
@@ -113,12 +113,12 @@ static ImgstatResult write_palette(const Mapper *mapper, TransformWorker *worker
                                       .colormap = colours},
                          err);
     if (res == IMGSTAT_OK)
-        res = bands_open(worker->device, palette->indices, false, &worker->indices, &worker->cancel,
-                         &bands, err);
+        res = page_reader_open(worker->device, palette->indices, false, &worker->indices,
+                               &worker->cancel, &reader, err);
     Writing writing = {
         .worker = worker, .palette = palette, .encoder = encoder, .sample = page->sample};
     if (res == IMGSTAT_OK)
-        res = bands_each(&bands, write_band, &writing, err);
+        res = page_reader_each(&reader, write_band, &writing, err);
     free(colours);
     palette_close(palette);
     return res;
@@ -144,7 +144,7 @@ static ImgstatResult copy_page(TransformWorker *worker, Decoder *decoder, Encode
                                ImgstatError *err)
 {
     const ImgstatPage *const page = &decoder->page;
-    Bands bands;
+    PageReader reader;
     IMGSTAT_TRY(begin_page(encoder, decoder,
                            (EncodePage){.width = page->width,
                                         .height = page->height,
@@ -153,17 +153,17 @@ static ImgstatResult copy_page(TransformWorker *worker, Decoder *decoder, Encode
                                         .bits = page->bits,
                                         .alpha = page->alpha},
                            err));
-    IMGSTAT_TRY(
-        bands_open(worker->device, decoder, false, &worker->in, &worker->cancel, &bands, err));
+    IMGSTAT_TRY(page_reader_open(worker->device, decoder, false, &worker->in, &worker->cancel,
+                                 &reader, err));
     Writing writing = {
         .worker = worker, .encoder = encoder, .sample = page->sample, .bits = page->bits};
-    return bands_each(&bands, write_band, &writing, err);
+    return page_reader_each(&reader, write_band, &writing, err);
 }
 
-static ImgstatResult write_page(const Mapper *mapper, TransformWorker *worker, Bands *bands,
+static ImgstatResult write_page(const Mapper *mapper, TransformWorker *worker, PageReader *reader,
                                 Encoder *encoder, ImgstatError *err)
 {
-    Decoder *const decoder = bands->decoder;
+    Decoder *const decoder = reader->decoder;
     const ImgstatPage *const page = &decoder->page;
     const Transfer *const transfer = mapper->transfer ? mapper->transfer : mapper->clahe->rescale;
     uint8_t bits;
@@ -185,13 +185,14 @@ static ImgstatResult write_page(const Mapper *mapper, TransformWorker *worker, B
     warn_of_nodata(encoder, page, sample);
     Writing writing = {
         .worker = worker, .mapper = mapper, .encoder = encoder, .sample = sample, .bits = bits};
-    return bands_each(bands, write_band, &writing, err);
+    return page_reader_each(reader, write_band, &writing, err);
 }
 
 /* ---- One page -------------------------------------------------------------------------------- */
 
-static ImgstatResult make_transfer(const Pipeline *pipeline, TransformWorker *worker, Bands *bands,
-                                   const TransferShape *shape, Transfer **out, ImgstatError *err)
+static ImgstatResult make_transfer(const Pipeline *pipeline, TransformWorker *worker,
+                                   PageReader *reader, const TransferShape *shape, Transfer **out,
+                                   ImgstatError *err)
 {
     *out = NULL;
     const MatchReference *reference = NULL;
@@ -199,7 +200,7 @@ static ImgstatResult make_transfer(const Pipeline *pipeline, TransformWorker *wo
         IMGSTAT_TRY(
             reference_get(pipeline->reference, worker, pipeline->method, shape, &reference, err));
     TransferInput *input = NULL;
-    ImgstatResult res = transfer_input_image(pipeline->method, bands, shape,
+    ImgstatResult res = transfer_input_image(pipeline->method, reader, shape,
                                              sort_bytes(pipeline->memory), &input, err);
     if (res == IMGSTAT_OK)
         res = transfer_create(worker->device->scratch, pipeline->method, shape, input->sources,
@@ -238,27 +239,27 @@ ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, 
     const char *const name = decoder->source->name;
     const TransferShape shape = shape_of_page(decoder);
     const bool keep = page_memory(pipeline, decoder).keep;
-    Bands bands;
-    IMGSTAT_TRY(
-        bands_open(worker->device, decoder, keep, &worker->in, &worker->cancel, &bands, err));
+    PageReader reader;
+    IMGSTAT_TRY(page_reader_open(worker->device, decoder, keep, &worker->in, &worker->cancel,
+                                 &reader, err));
     Mapper mapper = {.transfer = pipeline->transfer, .alpha = shape.alpha};
     Transfer *own = NULL;
     ClahePage *clahe = NULL;
     ImgstatResult res = IMGSTAT_OK;
     if (pipeline->transfer) {
-        res = transfer_check_image(pipeline->transfer, &bands.page, shape.alpha, err);
+        res = transfer_check_image(pipeline->transfer, &reader.page, shape.alpha, err);
         if (res == IMGSTAT_OK && lacks_nodata(pipeline->transfer, &shape))
             res = with_nodata(worker, pipeline->transfer, shape.nodata_key, &mapper.transfer, err);
     } else if (pipeline->method->transform == IMGSTAT_CLAHE) {
-        res = clahe_page_create(pipeline->method, &shape, &bands, &clahe, err);
+        res = clahe_page_create(pipeline->method, &shape, &reader, &clahe, err);
         mapper.clahe = clahe;
     } else {
-        res = make_transfer(pipeline, worker, &bands, &shape, &own, err);
+        res = make_transfer(pipeline, worker, &reader, &shape, &own, err);
         mapper.transfer = own;
     }
     res = error_name(err, res, name);
     if (res == IMGSTAT_OK)
-        res = write_page(&mapper, worker, &bands, encoder, err);
+        res = write_page(&mapper, worker, &reader, encoder, err);
     clahe_page_destroy(worker->device, clahe);
     if (res == IMGSTAT_OK && made && !pipeline->transfer)
         *made = own;

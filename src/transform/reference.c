@@ -76,11 +76,11 @@ ImgstatResult reference_get(Reference *reference, TransformWorker *worker,
         /* What the outputs are to look like says nothing about the reference. */
         reference->method[mode] = (ImgstatMethod){.transform = IMGSTAT_MATCH, .channels = mode};
         BandMemory memory = {0};
-        Bands bands;
-        res = bands_open(worker->device, reference->file->decoder, false, &memory, &worker->cancel,
-                         &bands, err);
+        PageReader reader;
+        res = page_reader_open(worker->device, reference->file->decoder, false, &memory,
+                               &worker->cancel, &reader, err);
         if (res == IMGSTAT_OK)
-            res = transfer_input_image(&reference->method[mode], &bands, &own, reference->memory,
+            res = transfer_input_image(&reference->method[mode], &reader, &own, reference->memory,
                                        &reference->survey[mode], err);
         band_memory_release(worker->device, &memory);
         if (res == IMGSTAT_OK)

@@ -2,7 +2,7 @@
 /* transfer_source.c: measures images for a transfer: by channel, jointly, or their luma. */
 #include "transform/transfer_source.h"
 
-#include "cpu/map_rows.h"
+#include "measure/page_reads.h"
 #include "measure/percentile.h"
 #include "measure/quantiles.h"
 #include "record/statistics.h"
@@ -29,8 +29,8 @@ PageToMeasure page_to_measure(const Decoder *decoder)
     return (PageToMeasure){.width = decoder->page.width,
                            .height = decoder->page.height,
                            .shape = shape_of_page(decoder),
-                           .band_bytes =
-                               2 * (uint64_t)bands_least(decoder) + decoder->caps.held_bytes};
+                           .band_bytes = 2 * (uint64_t)page_reader_band_bytes(decoder) +
+                                         decoder->caps.held_bytes};
 }
 
 TransferShape shape_of_image(const ImagePro *image, int16_t alpha)
@@ -47,21 +47,6 @@ TransferShape shape_of_image(const ImagePro *image, int16_t alpha)
 
 /* ---- First read ------------------------------------------------------------------------------ */
 
-typedef struct Measuring {
-    const TransferInput *survey;
-    Device *device;
-    DeviceRecord record;
-} Measuring;
-
-static ImgstatResult measure_band(void *context, const ImagePro *band, ImgstatError *err)
-{
-    Measuring *const m = context;
-    const DeviceOps *const ops = m->device->ops;
-    if (m->survey->channels != IMGSTAT_LUMA)
-        return ops->measure(m->device, band, &m->record, 1, err);
-    return ops->measure_luma(m->device, band, &m->record, err);
-}
-
 static unsigned parts_of(const ImgstatMethod *method, ImgstatSample sample)
 {
     return transfer_input_reads_again(method, sample) ? RECORD_BINS : 0;
@@ -74,49 +59,35 @@ bool transfer_input_reads_again(const ImgstatMethod *method, ImgstatSample sampl
             method->transform == IMGSTAT_MATCH);
 }
 
-ImgstatResult transfer_input_measure(const TransferInput *survey, Bands *bands,
+ImgstatResult transfer_input_measure(const TransferInput *input, PageReader *reader,
                                      const TransferShape *shape, Record **out, ImgstatError *err)
 {
-    *out = NULL;
-    Device *const device = bands->device;
-    const bool luma = survey->channels == IMGSTAT_LUMA;
+    const bool luma = input->channels == IMGSTAT_LUMA;
+    const PixelView view = {.channels = luma ? VIEW_LUMA : VIEW_EACH};
     const uint16_t channels = luma ? 1 : shape->channels;
-    const unsigned parts = parts_of(survey->method, shape->sample);
-    const size_t bytes = record_bytes(shape->sample, channels, parts);
-    Measuring m = {.survey = survey,
-                   .device = device,
-                   .record = {.sample = shape->sample, .channels = channels, .parts = parts}};
-    Record *record = NULL, *joint = NULL;
-    ImgstatResult res =
-        record_create(device->scratch, shape->sample, channels, parts, &record, err);
-    if (res == IMGSTAT_OK)
-        res = device->ops->alloc(device, bytes, &m.record.mem, err);
-    if (res == IMGSTAT_OK && survey->method->transform != IMGSTAT_GAMMA) /* needs no statistics */
-        res = bands_each(bands, measure_band, &m, err);
-    if (res == IMGSTAT_OK)
-        res = device->ops->download(device, record->tally, m.record.mem, 0, bytes, err);
-    else if (m.record.mem.bytes) /* the device may still be reading a band */
-        (void)(device->ops->wait(device, NULL) == IMGSTAT_OK);
-    device->ops->release(device, &m.record.mem);
-    if (res == IMGSTAT_OK) {
-        record_finalize(record, shape->has_nodata && !luma, shape->nodata_key);
-        if (survey->n_sources == 1 && channels > 1)
-            res = record_joint(device->scratch, record, shape->alpha, &joint, err);
+    const unsigned parts = parts_of(input->method, shape->sample);
+    BufferCache *const cache = reader->device->scratch;
+    Record *record = NULL;
+    *out = NULL;
+    if (input->method->transform == IMGSTAT_GAMMA) /* needs no statistics */
+        IMGSTAT_TRY(record_create(cache, shape->sample, channels, parts, &record, err));
+    else
+        IMGSTAT_TRY(page_measure(reader, view, parts, &record, err));
+    if (input->n_sources > 1 || channels == 1) {
+        *out = record;
+        return IMGSTAT_OK;
     }
-    if (joint || res != IMGSTAT_OK) {
-        record_destroy(record);
-        record = joint;
-    }
-    *out = record;
+    const ImgstatResult res = record_joint(cache, record, shape->alpha, out, err);
+    record_destroy(record);
     return res;
 }
 
-void transfer_input_merge(TransferInput *survey, Record **record)
+void transfer_input_merge(TransferInput *input, Record **record)
 {
-    if (!survey->record) {
-        survey->record = *record;
+    if (!input->record) {
+        input->record = *record;
     } else {
-        record_merge(survey->record, *record);
+        record_merge(input->record, *record);
         record_destroy(*record);
     }
     *record = NULL;
@@ -124,155 +95,129 @@ void transfer_input_merge(TransferInput *survey, Record **record)
 
 /* ---- Further reads --------------------------------------------------------------------------- */
 
-typedef struct Passing {
-    const TransferInput *survey;
-    Device *device;
-    const TransferShape *shape;
-    const ReadRequest *pass;
-} Passing;
-
-/* Of whose channels one is made. */
-static ImgstatResult pass_piece(void *context, const ImagePro *piece, ImgstatError *err)
-{
-    const Passing *const p = context;
-    ImagePro view;
-    if (p->survey->channels == IMGSTAT_LUMA)
-        IMGSTAT_TRY(luma_plane(p->device->scratch, piece, &view, err));
-    else
-        IMGSTAT_TRY(
-            transfer_input_flat_view(p->device->scratch, piece, p->shape->alpha, &view, err));
-    const ImgstatResult res = p->device->ops->read(p->device, &view, p->pass, err);
-    if (view.release)
-        imgstat_image_release(&view);
-    return res;
-}
-
-static ImgstatResult pass_band(void *context, const ImagePro *band, ImgstatError *err)
-{
-    const Passing *const p = context;
-    if (p->survey->n_sources == 1 && band->channels > 1)
-        return image_pieces(band, pass_piece, context, err);
-    return p->device->ops->read(p->device, band, p->pass, err);
-}
-
-ImgstatResult transfer_input_pass(const TransferInput *survey, Bands *bands,
-                                  const TransferShape *shape, const ReadRequest *pass,
+ImgstatResult transfer_input_read(const TransferInput *input, PageReader *reader,
+                                  const TransferShape *shape, const ReadRequest *request,
                                   ImgstatError *err)
 {
-    Passing passing = {.survey = survey, .device = bands->device, .shape = shape, .pass = pass};
-    return bands_each(bands, pass_band, &passing, err);
+    enum { COUNTER_BYTES = 4 << 20 }; /* of a thread */
+    PixelView view = {.channels = VIEW_EACH};
+    if (input->channels == IMGSTAT_LUMA)
+        view.channels = VIEW_LUMA;
+    else if (input->n_sources == 1 && shape->channels > 1)
+        view = (PixelView){.channels = VIEW_JOINT, .alpha = shape->alpha};
+    ReadRequest bounded = *request;
+    bounded.counter_bytes = (size_t)COUNTER_BYTES * reader->device->threads;
+    return page_read(reader, view, &bounded, err);
 }
 
 /* Channel of the record, and of the pixels that are read again, of source m. */
-static uint16_t source_channel(const TransferInput *survey, uint16_t m)
+static uint16_t source_channel(const TransferInput *input, uint16_t m)
 {
     const bool after_alpha =
-        survey->n_sources > 1 && survey->shape.alpha >= 0 && m >= survey->shape.alpha;
+        input->n_sources > 1 && input->shape.alpha >= 0 && m >= input->shape.alpha;
     return (uint16_t)(m + after_alpha);
 }
 
 /* Black and white of every source, in as few reads as one of them needs. */
-static ImgstatResult find_clips(TransferInput *survey, FurtherReads reader, ImgstatError *err)
+static ImgstatResult find_clips(TransferInput *input, FurtherReads reads, ImgstatError *err)
 {
-    OrderStat *const stat = calloc(2 * (size_t)survey->n_sources, sizeof *stat);
+    OrderStat *const stat = calloc(2 * (size_t)input->n_sources, sizeof *stat);
     if (!stat)
-        return error_memory(err, 2 * survey->n_sources * sizeof *stat, "order statistics");
+        return error_memory(err, 2 * input->n_sources * sizeof *stat, "order statistics");
     size_t n = 0;
-    for (uint16_t m = 0; m < survey->n_sources; m++) {
-        MapSource *const source = &survey->sources[m];
+    for (uint16_t m = 0; m < input->n_sources; m++) {
+        MapSource *const source = &input->sources[m];
         uint64_t black, white;
         if (source->n == 0)
             continue;
-        transfer_clip_ranks(survey->method, source->n, &black, &white);
+        transfer_clip_ranks(input->method, source->n, &black, &white);
         if (black >= source->n) /* nothing is left: no contrast */
             black = source->n - 1;
-        stat[n++] = (OrderStat){.channel = source_channel(survey, m), .rank = black};
-        stat[n++] = (OrderStat){.channel = source_channel(survey, m), .rank = white};
+        stat[n++] = (OrderStat){.channel = source_channel(input, m), .rank = black};
+        stat[n++] = (OrderStat){.channel = source_channel(input, m), .rank = white};
     }
-    Select select = {0};
+    PercentileSearch search = {0};
     ImgstatResult res =
-        n ? select_start(reader.cache, &select, survey->record, stat, n, err) : IMGSTAT_OK;
+        n ? percentile_search_start(reads.cache, &search, input->record, stat, n, err) : IMGSTAT_OK;
     while (n && res == IMGSTAT_OK) {
-        res = select_prepare(&select, err);
-        if (res != IMGSTAT_OK || select.n_counts == 0)
+        res = percentile_search_prepare(&search, err);
+        if (res != IMGSTAT_OK || search.n_counts == 0)
             break;
-        const ReadRequest pass = {.digits = select.counts, .n_digits = select.n_counts};
-        res = reader.read(reader.context, &pass, err);
+        const ReadRequest request = {.digits = search.counts, .n_digits = search.n_counts};
+        res = reads.read(reads.context, &request, err);
         if (res == IMGSTAT_OK)
-            res = select_advance(&select, err);
+            res = percentile_search_advance(&search, err);
     }
     n = 0;
-    for (uint16_t m = 0; res == IMGSTAT_OK && m < survey->n_sources; m++) {
-        MapSource *const source = &survey->sources[m];
+    for (uint16_t m = 0; res == IMGSTAT_OK && m < input->n_sources; m++) {
+        MapSource *const source = &input->sources[m];
         if (source->n == 0)
             continue;
         source->black = stat[n++].key;
         source->white = stat[n++].key;
     }
-    select_release(&select);
+    percentile_search_release(&search);
     free(stat);
     return res;
 }
 
-static ImgstatResult find_ranks(TransferInput *survey, uint16_t m, FurtherReads reader,
+static ImgstatResult find_ranks(TransferInput *input, uint16_t m, FurtherReads reads,
                                 ImgstatError *err)
 {
-    MapSource *const source = &survey->sources[m];
-    const uint16_t channel = source_channel(survey, m);
-    const ImgstatSample sample = survey->shape.sample;
+    MapSource *const source = &input->sources[m];
+    const uint16_t channel = source_channel(input, m);
+    const ImgstatSample sample = input->shape.sample;
     if (source->n == 0)
         return IMGSTAT_OK;
     RankBuilder builder;
-    IMGSTAT_TRY(rank_builder_init(reader.cache, &builder, source->n, err));
-    ImgstatResult res = quantiles_build(
-        sample, channel, survey->record->bins + channel * sample_record_bins(sample),
-        survey->memory / (2 * sizeof(uint64_t)), reader, &builder, err);
-    if (res == IMGSTAT_OK && !(survey->ranks[m] = rank_builder_finish(&builder, err)))
+    IMGSTAT_TRY(rank_builder_init(reads.cache, &builder, source->n, err));
+    ImgstatResult res =
+        quantiles_build(sample, channel, input->record->bins + channel * sample_record_bins(sample),
+                        input->memory / (2 * sizeof(uint64_t)), reads, &builder, err);
+    if (res == IMGSTAT_OK && !(input->ranks[m] = rank_builder_finish(&builder, err)))
         res = IMGSTAT_ERR_MEMORY;
     rank_builder_release(&builder);
-    source->ranks = survey->ranks[m];
+    source->ranks = input->ranks[m];
     return res;
 }
 
-static void set_moments(TransferInput *survey, uint16_t m)
+static void set_moments(TransferInput *input, uint16_t m)
 {
     ImgstatStats stats;
     char sum[48];
-    statistics_fill(survey->record, source_channel(survey, m), 0, false, NULL, &stats, sum);
-    MapSource *const source = &survey->sources[m];
+    statistics_fill(input->record, source_channel(input, m), 0, false, NULL, &stats, sum);
+    MapSource *const source = &input->sources[m];
     source->mean = stats.mean;
     source->stddev = stats.stddev;
-    if (source->n > 0 && sample_exceeds_double(survey->record->sample))
-        source->mean =
-            statistics_origin(survey->record, source_channel(survey, m), &source->origin);
+    if (source->n > 0 && sample_exceeds_double(input->record->sample))
+        source->mean = statistics_origin(input->record, source_channel(input, m), &source->origin);
 }
 
-ImgstatResult transfer_input_finish(TransferInput *survey, FurtherReads reader, ImgstatError *err)
+ImgstatResult transfer_input_finish(TransferInput *input, FurtherReads reads, ImgstatError *err)
 {
-    const ImgstatSample sample = survey->shape.sample;
+    const ImgstatSample sample = input->shape.sample;
     const bool narrow = sample_is_narrow(sample);
-    const size_t n = survey->n_sources, bins = narrow ? sample_record_bins(sample) : 0;
-    survey->sources = calloc(n, sizeof *survey->sources);
-    survey->cdf = buffer_cache_acquire(reader.cache, n * bins * sizeof *survey->cdf);
-    survey->ranks = calloc(n, sizeof *survey->ranks);
-    if (!survey->sources || !survey->cdf || !survey->ranks)
-        return error_memory(err, n * bins * sizeof *survey->cdf, "a transfer");
-    for (uint16_t m = 0; m < survey->n_sources; m++) {
-        const Tally *const tally = &survey->record->tally[source_channel(survey, m)];
-        survey->sources[m] =
+    const size_t n = input->n_sources, bins = narrow ? sample_record_bins(sample) : 0;
+    input->sources = calloc(n, sizeof *input->sources);
+    input->cdf = buffer_cache_acquire(reads.cache, n * bins * sizeof *input->cdf);
+    input->ranks = calloc(n, sizeof *input->ranks);
+    if (!input->sources || !input->cdf || !input->ranks)
+        return error_memory(err, n * bins * sizeof *input->cdf, "a transfer");
+    for (uint16_t m = 0; m < input->n_sources; m++) {
+        const Tally *const tally = &input->record->tally[source_channel(input, m)];
+        input->sources[m] =
             narrow
-                ? map_source_counts(survey->record, source_channel(survey, m),
-                                    survey->cdf + m * bins)
+                ? map_source_counts(input->record, source_channel(input, m), input->cdf + m * bins)
                 : (MapSource){.n = tally->n, .min_key = tally->min_key, .max_key = tally->max_key};
-        if (survey->method->transform == IMGSTAT_MEANSTD)
-            set_moments(survey, m);
+        if (input->method->transform == IMGSTAT_MEANSTD)
+            set_moments(input, m);
     }
-    if (!transfer_input_reads_again(survey->method, sample))
+    if (!transfer_input_reads_again(input->method, sample))
         return IMGSTAT_OK;
-    if (survey->method->transform == IMGSTAT_PERCENTILE)
-        return find_clips(survey, reader, err);
-    for (uint16_t m = 0; m < survey->n_sources; m++)
-        IMGSTAT_TRY(find_ranks(survey, m, reader, err));
+    if (input->method->transform == IMGSTAT_PERCENTILE)
+        return find_clips(input, reads, err);
+    for (uint16_t m = 0; m < input->n_sources; m++)
+        IMGSTAT_TRY(find_ranks(input, m, reads, err));
     return IMGSTAT_OK;
 }
 
@@ -281,39 +226,35 @@ ImgstatResult transfer_input_finish(TransferInput *survey, FurtherReads reader, 
 ImgstatResult transfer_input_create(const ImgstatMethod *method, const TransferShape *shape,
                                     size_t memory, TransferInput **out, ImgstatError *err)
 {
-    enum { COUNTER_BYTES = 1 << 30, LEAST = 1 << 20 };
+    enum { LEAST = 1 << 20 };
     *out = NULL;
     IMGSTAT_TRY(transfer_check(method, shape, err));
     const ImgstatChannels mode = transfer_channels(method, shape);
-    const size_t bytes = record_bytes(shape->sample, mode == IMGSTAT_LUMA ? 1 : shape->channels,
-                                      parts_of(method, shape->sample));
-    if (bytes > COUNTER_BYTES)
-        return error_set(err, IMGSTAT_ERR_LIMIT,
-                         "%u channels of %s samples need %zu bytes of counters, more than %d",
-                         shape->channels, imgstat_sample_name(shape->sample), bytes, COUNTER_BYTES);
-    TransferInput *const survey = calloc(1, sizeof *survey);
-    if (!survey)
-        return error_memory(err, sizeof *survey, "statistics");
-    survey->method = method;
-    survey->shape = *shape;
-    survey->channels = mode;
-    survey->n_sources = transfer_maps(method, shape);
-    survey->memory = memory > LEAST ? memory : LEAST;
-    *out = survey;
+    IMGSTAT_TRY(page_measure_check(shape->sample, mode == IMGSTAT_LUMA ? 1 : shape->channels,
+                                   parts_of(method, shape->sample), err));
+    TransferInput *const input = calloc(1, sizeof *input);
+    if (!input)
+        return error_memory(err, sizeof *input, "statistics");
+    input->method = method;
+    input->shape = *shape;
+    input->channels = mode;
+    input->n_sources = transfer_maps(method, shape);
+    input->memory = memory > LEAST ? memory : LEAST;
+    *out = input;
     return IMGSTAT_OK;
 }
 
-void transfer_input_destroy(TransferInput *survey)
+void transfer_input_destroy(TransferInput *input)
 {
-    if (!survey)
+    if (!input)
         return;
-    for (uint16_t m = 0; survey->ranks && m < survey->n_sources; m++)
-        rank_table_destroy(survey->ranks[m]);
-    free(survey->ranks);
-    buffer_cache_release(survey->cdf);
-    free(survey->sources);
-    record_destroy(survey->record);
-    free(survey);
+    for (uint16_t m = 0; input->ranks && m < input->n_sources; m++)
+        rank_table_destroy(input->ranks[m]);
+    free(input->ranks);
+    buffer_cache_release(input->cdf);
+    free(input->sources);
+    record_destroy(input->record);
+    free(input);
 }
 
 static ImgstatResult misfit(const char *name, const char *what, ImgstatError *err)
@@ -323,10 +264,10 @@ static ImgstatResult misfit(const char *name, const char *what, ImgstatError *er
                      what);
 }
 
-ImgstatResult transfer_input_check(const TransferInput *survey, const TransferShape *shape,
+ImgstatResult transfer_input_check(const TransferInput *input, const TransferShape *shape,
                                    const char *name, ImgstatError *err)
 {
-    const TransferShape *const first = &survey->shape;
+    const TransferShape *const first = &input->shape;
     if (shape->sample != first->sample)
         return error_set(err, IMGSTAT_ERR_ARG,
                          "%s: has %s samples, the first image %s; together they must be equal",
@@ -337,50 +278,50 @@ ImgstatResult transfer_input_check(const TransferInput *survey, const TransferSh
     if (shape->has_nodata != first->has_nodata ||
         (shape->has_nodata && shape->nodata_key != first->nodata_key))
         return misfit(name, "nodata values", err);
-    const bool luma = transfer_channels(survey->method, shape) == IMGSTAT_LUMA;
-    if (luma != (survey->channels == IMGSTAT_LUMA) ||
-        transfer_maps(survey->method, shape) != survey->n_sources ||
-        (survey->n_sources > 1 &&
+    const bool luma = transfer_channels(input->method, shape) == IMGSTAT_LUMA;
+    if (luma != (input->channels == IMGSTAT_LUMA) ||
+        transfer_maps(input->method, shape) != input->n_sources ||
+        (input->n_sources > 1 &&
          (shape->channels != first->channels || shape->alpha != first->alpha)))
         return misfit(name, "channels", err);
     return IMGSTAT_OK;
 }
 
 typedef struct OneImage {
-    const TransferInput *survey;
-    Bands *bands;
+    const TransferInput *input;
+    PageReader *reader;
     const TransferShape *shape;
 } OneImage;
 
-static ImgstatResult read_one(void *context, const ReadRequest *pass, ImgstatError *err)
+static ImgstatResult read_one(void *context, const ReadRequest *request, ImgstatError *err)
 {
     const OneImage *const one = context;
-    return transfer_input_pass(one->survey, one->bands, one->shape, pass, err);
+    return transfer_input_read(one->input, one->reader, one->shape, request, err);
 }
 
-ImgstatResult transfer_input_image(const ImgstatMethod *method, Bands *bands,
+ImgstatResult transfer_input_image(const ImgstatMethod *method, PageReader *reader,
                                    const TransferShape *shape, size_t memory, TransferInput **out,
                                    ImgstatError *err)
 {
     *out = NULL;
-    TransferInput *survey = NULL;
+    TransferInput *input = NULL;
     Record *record = NULL;
-    IMGSTAT_TRY(transfer_input_create(method, shape, memory, &survey, err));
-    ImgstatResult res = transfer_input_measure(survey, bands, shape, &record, err);
+    IMGSTAT_TRY(transfer_input_create(method, shape, memory, &input, err));
+    ImgstatResult res = transfer_input_measure(input, reader, shape, &record, err);
     if (res == IMGSTAT_OK)
-        transfer_input_merge(survey, &record);
-    OneImage one = {.survey = survey, .bands = bands, .shape = shape};
-    const FurtherReads reader = {.read = read_one,
-                                 .context = &one,
-                                 .threads = bands->device->threads,
-                                 .cache = bands->device->scratch,
-                                 .sorter = bands->device};
+        transfer_input_merge(input, &record);
+    OneImage one = {.input = input, .reader = reader, .shape = shape};
+    const FurtherReads reads = {.read = read_one,
+                                .context = &one,
+                                .threads = reader->device->threads,
+                                .cache = reader->device->scratch,
+                                .sorter = reader->device};
     if (res == IMGSTAT_OK)
-        res = transfer_input_finish(survey, reader, err);
+        res = transfer_input_finish(input, reads, err);
     if (res != IMGSTAT_OK) {
-        transfer_input_destroy(survey);
-        survey = NULL;
+        transfer_input_destroy(input);
+        input = NULL;
     }
-    *out = survey;
+    *out = input;
     return res;
 }

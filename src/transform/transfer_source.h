@@ -9,7 +9,7 @@
 #include "transfer/transfer.h"
 
 typedef struct TransferInput {
-    const ImgstatMethod *method; /* outlives the survey */
+    const ImgstatMethod *method; /* outlives the input */
     TransferShape shape;         /* of the image that came first */
     ImgstatChannels channels;    /* EACH, JOINT or LUMA */
     uint16_t n_sources;
@@ -36,34 +36,29 @@ TransferShape shape_of_image(const ImagePro *image, int16_t alpha);
 
 ImgstatResult transfer_input_create(const ImgstatMethod *method, const TransferShape *shape,
                                     size_t memory, TransferInput **out, ImgstatError *err);
-void transfer_input_destroy(TransferInput *survey); /* accepts NULL */
+void transfer_input_destroy(TransferInput *input); /* accepts NULL */
 
 /* Whether another image can be measured together with the first. */
-ImgstatResult transfer_input_check(const TransferInput *survey, const TransferShape *shape,
+ImgstatResult transfer_input_check(const TransferInput *input, const TransferShape *shape,
                                    const char *name, ImgstatError *err);
 /* First read: the record of one image, for transfer_input_merge. Any thread; shape: that image's.
  */
-ImgstatResult transfer_input_measure(const TransferInput *survey, Bands *bands,
+ImgstatResult transfer_input_measure(const TransferInput *input, PageReader *reader,
                                      const TransferShape *shape, Record **out, ImgstatError *err);
-void transfer_input_merge(TransferInput *survey, Record **record); /* takes it over */
+void transfer_input_merge(TransferInput *input, Record **record); /* takes it over */
 
 /* Whether finishing reads the pixels again. */
 bool transfer_input_reads_again(const ImgstatMethod *method, ImgstatSample sample);
 /* One further read of one image. */
-ImgstatResult transfer_input_pass(const TransferInput *survey, Bands *bands,
-                                  const TransferShape *shape, const ReadRequest *pass,
+ImgstatResult transfer_input_read(const TransferInput *input, PageReader *reader,
+                                  const TransferShape *shape, const ReadRequest *request,
                                   ImgstatError *err);
-/* reader: reads all images through transfer_input_pass. */
-ImgstatResult transfer_input_finish(TransferInput *survey, FurtherReads reader, ImgstatError *err);
+/* reads: of all images, through transfer_input_read. */
+ImgstatResult transfer_input_finish(TransferInput *input, FurtherReads reads, ImgstatError *err);
 
 /* All of it for one image. */
-ImgstatResult transfer_input_image(const ImgstatMethod *method, Bands *bands,
+ImgstatResult transfer_input_image(const ImgstatMethod *method, PageReader *reader,
                                    const TransferShape *shape, size_t memory, TransferInput **out,
                                    ImgstatError *err);
-
-/* transfer_input_view.c: one channel of all samples but alpha, sharing memory where that is
- * possible. */
-ImgstatResult transfer_input_flat_view(BufferCache *scratch, const ImagePro *from, int16_t alpha,
-                                       ImagePro *out, ImgstatError *err);
 
 #endif

@@ -8,8 +8,7 @@
 #include <pthread.h>
 
 enum {
-    CODEC_BYTES = 5 << 20,  /* what decoder and encoder keep allocated between files */
-    COUNTER_BYTES = 4 << 20 /* of a thread, for further reads of wide samples */
+    CODEC_BYTES = 5 << 20 /* what decoder and encoder keep allocated between files */
 };
 
 ImgstatResult worker_open(const char *device, unsigned threads, Cancel cancel, TransformWorker *out,
@@ -17,10 +16,8 @@ ImgstatResult worker_open(const char *device, unsigned threads, Cancel cancel, T
 {
     *out = (TransformWorker){.cancel = cancel};
     ImgstatResult res = imgstat_device_open(device, threads, &out->device, err);
-    if (res == IMGSTAT_OK) {
-        out->device->counter_bytes = (size_t)COUNTER_BYTES * threads;
+    if (res == IMGSTAT_OK)
         res = thread_pool_create(threads, &out->pool, err);
-    }
     out->deflaters = deflaters_create(); /* without it each file makes its own */
     if (res != IMGSTAT_OK)
         worker_close(out);

@@ -4,6 +4,7 @@
  * best of several runs, after the record was found equal to the portable one. */
 #define _GNU_SOURCE
 #include "device/device.h"
+#include "device_calls.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,7 +102,7 @@ static void *measure(Device *device, const ImagePro *image, unsigned parts, doub
     if (!out || cpu_device_ops.alloc(device, bytes, &record.mem, NULL) != IMGSTAT_OK)
         exit(1);
     const double start = now();
-    if (cpu_device_ops.measure(device, image, &record, 1, NULL) != IMGSTAT_OK)
+    if (device_measure(device, image, &record, 1, NULL) != IMGSTAT_OK)
         exit(1);
     *seconds = now() - start;
     if (cpu_device_ops.download(device, out, record.mem, 0, bytes, NULL) != IMGSTAT_OK)
@@ -139,7 +140,7 @@ static double bench_digits(Device *device, const ImagePro *image)
         DigitCount count = {
             .shift = 0, .prefix = sample_key(image->sample, raw) >> 16, .bins = bins};
         const double start = now();
-        if (cpu_device_ops.count_digits(device, image, &count, 1, NULL) != IMGSTAT_OK)
+        if (device_count_digits(device, image, &count, 1, NULL) != IMGSTAT_OK)
             exit(1);
         const double seconds = now() - start;
         best = seconds < best ? seconds : best;

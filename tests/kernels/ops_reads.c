@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_reads.c: reads beyond the first one and scans, whose results are words, on both devices. */
 #include "ops_reads.h"
+#include "device_calls.h"
 #include "ops_images.h"
 #include "transfer/transfer.h"
 
@@ -38,8 +39,8 @@ static void check_digits(const TestImage *image)
             count[d][k].bins = bins[d][k];
         }
     }
-    must(cpu_device_ops.count_digits(ops.cpu, &image->cpu, count[0], 2, &ops.error));
-    must(ops.cuda->ops->count_digits(ops.cuda, &image->cuda, count[1], 2, &ops.error));
+    must(device_count_digits(ops.cpu, &image->cpu, count[0], 2, &ops.error));
+    must(device_count_digits(ops.cuda, &image->cuda, count[1], 2, &ops.error));
     char what[160];
     shape_text(&image->shape, "count_digits", what, sizeof what);
     compare_words(bins[0][0], bins[1][0], 2 * 65536, what);
@@ -88,8 +89,8 @@ static void check_range(const TestImage *image)
     }
     if (guess && !isfinite(count[0].per_bin))
         count[0].per_bin = count[1].per_bin = 0;
-    must(cpu_device_ops.count_range(ops.cpu, &image->cpu, &count[0], 1, &ops.error));
-    must(ops.cuda->ops->count_range(ops.cuda, &image->cuda, &count[1], 1, &ops.error));
+    must(device_count_range(ops.cpu, &image->cpu, &count[0], 1, &ops.error));
+    must(device_count_range(ops.cuda, &image->cuda, &count[1], 1, &ops.error));
     char what[160];
     shape_text(&image->shape, "count_range", what, sizeof what);
     compare_words(bins, bins + MOST, n, what);
@@ -110,8 +111,8 @@ static void check_gather(const TestImage *image)
         gather[d].keys = keys + (size_t)d * capacity;
         gather[d].capacity = capacity;
     }
-    must(cpu_device_ops.gather(ops.cpu, &image->cpu, &gather[0], 1, &ops.error));
-    must(ops.cuda->ops->gather(ops.cuda, &image->cuda, &gather[1], 1, &ops.error));
+    must(device_gather(ops.cpu, &image->cpu, &gather[0], 1, &ops.error));
+    must(device_gather(ops.cuda, &image->cuda, &gather[1], 1, &ops.error));
     char what[160];
     shape_text(&image->shape, "gather", what, sizeof what);
     if (gather[0].n != gather[1].n)
@@ -127,8 +128,8 @@ static void check_gather(const TestImage *image)
             gather[d].n = 0;
         }
         gather[1].capacity = gather[0].capacity;
-        if (cpu_device_ops.gather(ops.cpu, &image->cpu, &gather[0], 1, NULL) != IMGSTAT_ERR_ARG ||
-            ops.cuda->ops->gather(ops.cuda, &image->cuda, &gather[1], 1, NULL) != IMGSTAT_ERR_ARG)
+        if (device_gather(ops.cpu, &image->cpu, &gather[0], 1, NULL) != IMGSTAT_ERR_ARG ||
+            device_gather(ops.cuda, &image->cuda, &gather[1], 1, NULL) != IMGSTAT_ERR_ARG)
             complain("%s: more keys than there is room for, and no error", what);
     }
     free(keys);
@@ -163,8 +164,8 @@ static ImgstatResult sort_bands(const TestImage *image, uint16_t channel, uint64
     must(ops.cuda->ops->sort_begin(ops.cuda, image->shape.sample, n, sorts, &ops.error));
     if (!*sorts)
         return IMGSTAT_OK;
-    must(ops.cuda->ops->sort_add(ops.cuda, &low, channel, &ops.error));
-    must(ops.cuda->ops->sort_add(ops.cuda, &high, channel, &ops.error));
+    must(device_sort_add(ops.cuda, &low, channel, &ops.error));
+    must(device_sort_add(ops.cuda, &high, channel, &ops.error));
     return ops.cuda->ops->sort_end(ops.cuda, taken, runs, &ops.error);
 }
 
@@ -182,7 +183,7 @@ static void check_sort(const TestImage *image)
     gather.keys = malloc(capacity * sizeof *gather.keys);
     if (!gather.keys)
         fail("out of memory");
-    must(cpu_device_ops.gather(ops.cpu, &image->cpu, &gather, 1, &ops.error));
+    must(device_gather(ops.cpu, &image->cpu, &gather, 1, &ops.error));
     const size_t n = gather.n;
     memset(runs[1], 0xA5, sizeof runs[1]);
     must(sort_bands(image, channel, n, &sorts, &taken, runs[1]));
@@ -241,8 +242,8 @@ static void check_central(const TestImage *image)
         const double v = sample_double(image->shape.sample, test_image_key(image));
         center[c] = isfinite(v) ? v : 1.5;
     }
-    must(cpu_device_ops.central(ops.cpu, &image->cpu, center, central[0], &ops.error));
-    must(ops.cuda->ops->central(ops.cuda, &image->cuda, center, central[1], &ops.error));
+    must(device_central(ops.cpu, &image->cpu, center, central[0], &ops.error));
+    must(device_central(ops.cuda, &image->cuda, center, central[1], &ops.error));
     char what[160];
     shape_text(&image->shape, "central", what, sizeof what);
     compare_words((const uint64_t *)(void *)central[0], (const uint64_t *)(void *)central[1],
@@ -267,51 +268,6 @@ void test_reads(void)
             check_gather(&image);
             check_central(&image);
             test_image_destroy(&image);
-        }
-    }
-}
-
-/* ---- Scan ------------------------------------------------------------------------------------ */
-
-void test_scan(void)
-{
-    static const size_t sizes[] = {0,     1,     2,     31,      32,     33,   255,
-                                   256,   257,   4095,  4096,    8191,   8192, 8193,
-                                   16384, 65535, 65536, 1000003, 9000001};
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        const size_t n = sizes[k], bytes = n * 8;
-        if (ops.small && n > 70000)
-            continue;
-        for (int inclusive = 0; inclusive < 2; inclusive++) {
-            for (int in_place = 0; in_place < 2; in_place++) {
-                uint64_t *in = malloc(bytes + 8), *out = malloc(bytes + 8);
-                DevMem cpu[2], cuda[2];
-                if (!in || !out)
-                    fail("out of memory");
-                for (size_t i = 0; i < n; i++)
-                    in[i] = k % 2 ? random64() : below(1000);
-                for (int i = 0; i < 2; i++) {
-                    must(cpu_device_ops.alloc(ops.cpu, bytes, &cpu[i], &ops.error));
-                    must(ops.cuda->ops->alloc(ops.cuda, bytes, &cuda[i], &ops.error));
-                }
-                must(cpu_device_ops.upload(ops.cpu, cpu[0], 0, in, bytes, &ops.error));
-                must(ops.cuda->ops->upload(ops.cuda, cuda[0], 0, in, bytes, &ops.error));
-                must(cpu_device_ops.scan(ops.cpu, cpu[0], cpu[1], n, inclusive, &ops.error));
-                must(ops.cuda->ops->scan(ops.cuda, cuda[0], cuda[in_place ? 0 : 1], n, inclusive,
-                                         &ops.error));
-                must(ops.cuda->ops->download(ops.cuda, out, cuda[in_place ? 0 : 1], 0, bytes,
-                                             &ops.error));
-                char what[80];
-                snprintf(what, sizeof what, "scan of %zu, inclusive %d, in place %d", n, inclusive,
-                         in_place);
-                compare_words((const uint64_t *)(uintptr_t)cpu[1].address, out, n, what);
-                for (int i = 0; i < 2; i++) {
-                    cpu_device_ops.release(ops.cpu, &cpu[i]);
-                    ops.cuda->ops->release(ops.cuda, &cuda[i]);
-                }
-                free(in);
-                free(out);
-            }
         }
     }
 }

@@ -7,6 +7,5 @@
 void test_reads(void);
 /* Ranks by sorting. */
 void test_sort(void);
-void test_scan(void);
 
 #endif

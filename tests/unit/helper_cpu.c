@@ -332,9 +332,6 @@ void *expected_record(const ImagePro *image, unsigned parts)
         if (!any)
             t->min_key = t->n > 0;
     }
-    const size_t n = sample_record_bins(sample), all = image->channels * n;
-    for (size_t i = 0; record_parts_cdf(sample, parts) && i < all; i++)
-        bins[all + i] = bins[i] + (i % n ? bins[all + i - 1] : 0);
     return tally;
 }
 

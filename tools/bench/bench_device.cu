@@ -63,9 +63,10 @@ static cudaError_t call_measure(Bench *bench, const BenchCase *c, void *work, co
     ImgstatError err;
     for (size_t i = 0; i < c->images; i++)
         w->images[i].device.address = (uint64_t)(uintptr_t)in + i * (c->bytes / c->images);
+    const PixelSource source = {w->images, c->images, NULL, NULL, 0, 0, NULL};
+    const PixelView each = {VIEW_EACH, -1, 0, 0};
     return good(bench,
-                device_of(bench)->ops->measure(device_of(bench), w->images, records, c->images,
-                                               &err),
+                device_of(bench)->ops->measure(device_of(bench), &source, each, records, &err),
                 &err)
                ? cudaSuccess
                : cudaErrorUnknown;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_device.c: what the CUDA device says of devices, memory and failures, and prefix sums of the
  * bins of records, which lie on any boundary of 8 bytes. */
+#include "device_calls.h"
 #include "ops_images.h"
 
 #include <stdio.h>
@@ -88,45 +89,6 @@ static void test_pinned(void)
     }
 }
 
-/* Words from every boundary of 8 bytes to every other. */
-static void test_boundaries(void)
-{
-    static const size_t sizes[] = {1, 2, 255, 256, 8191, 8192, 8193, 65536, 3 * 65536 + 1};
-    enum { MOST = 3 * 65536 + 8 };
-    static uint64_t in[MOST], out[MOST];
-    DevMem memory[2];
-    for (int i = 0; i < 2; i++)
-        must(ops.cuda->ops->alloc(ops.cuda, sizeof in, &memory[i], &ops.error));
-    for (size_t k = 0; k < 4 * sizeof sizes / sizeof sizes[0]; k++) {
-        const size_t n = sizes[k / 4], from = k & 1, to = k >> 1 & 1;
-        for (size_t i = 0; i < MOST; i++)
-            in[i] = random64();
-        must(ops.cuda->ops->upload(ops.cuda, memory[0], 0, in, sizeof in, &ops.error));
-        must(ops.cuda->ops->upload(ops.cuda, memory[1], 0, in, sizeof in, &ops.error));
-        for (int inclusive = 0; inclusive < 2; inclusive++) {
-            const DevMem a = {memory[0].address + 8 * from, 8 * n};
-            const DevMem b = {memory[1].address + 8 * to, 8 * n};
-            must(ops.cuda->ops->scan(ops.cuda, a, b, n, inclusive, &ops.error));
-            must(ops.cuda->ops->download(ops.cuda, out, memory[1], 0, sizeof out, &ops.error));
-            uint64_t sum = 0;
-            size_t wrong = 0;
-            for (size_t i = 0; i < n; i++) {
-                const uint64_t before = sum;
-                sum += in[from + i];
-                wrong += out[to + i] != (inclusive ? sum : before);
-            }
-            wrong += to == 1 && out[0] != in[0];
-            wrong += out[to + n] != in[to + n];
-            ops.cases++;
-            ops.compared += 8 * n;
-            if (wrong > 0)
-                complain("scan of %zu from word %zu to word %zu: %zu wrong", n, from, to, wrong);
-        }
-    }
-    for (int i = 0; i < 2; i++)
-        ops.cuda->ops->release(ops.cuda, &memory[i]);
-}
-
 /* Last, for the process has no CUDA after it: a failed kernel makes every further call an error. */
 static void test_lost(void)
 {
@@ -139,7 +101,7 @@ static void test_lost(void)
     /* NOLINTNEXTLINE: an address that nobody has */
     must(imgstat_image_wrap(IMGSTAT_CUDA, 0, (void *)(uintptr_t)0x1000, 0, 4096, 4096, 1,
                             IMGSTAT_U8, 0, NULL, NULL, &image, &ops.error));
-    ImgstatResult result = ops.cuda->ops->measure(ops.cuda, &image, &record, 1, &error);
+    ImgstatResult result = device_measure(ops.cuda, &image, &record, 1, &error);
     if (result == IMGSTAT_OK)
         result = ops.cuda->ops->wait(ops.cuda, &error);
     expect(result == IMGSTAT_ERR_DEVICE && strncmp(error.message, "cuda:0: ", 8) == 0,
@@ -169,7 +131,6 @@ int main(void)
     run("indices", test_indices);
     run("memory", test_memory);
     run("pinned", test_pinned);
-    run("boundaries", test_boundaries);
     run("lost", test_lost);
     printf("%zu cases, %zu failures, seed %llu\n", ops.cases, ops.failures,
            (unsigned long long)ops.seed);

@@ -34,24 +34,18 @@ static bool fails(void)
     return fault.at > 0 && (fault.lost ? n >= fault.at : n == fault.at);
 }
 
-static ImgstatResult measure(Device *device, const ImagePro *images, const DeviceRecord *records,
-                             size_t n, ImgstatError *err)
+static ImgstatResult measure(Device *device, const PixelSource *source, PixelView view,
+                             const DeviceRecord *records, ImgstatError *err)
 {
-    return fails() ? fail(err) : cpu_device_ops.measure(device, images, records, n, err);
+    return fails() ? fail(err) : cpu_device_ops.measure(device, source, view, records, err);
 }
 
 /* Some of it is counted before the fault. */
-static ImgstatResult further_read(Device *device, const ImagePro *image,
-                                  const struct ReadRequest *pass, ImgstatError *err)
+static ImgstatResult further_read(Device *device, const PixelSource *source, PixelView view,
+                                  const ReadRequest *request, ImgstatError *err)
 {
-    const ImgstatResult res = cpu_device_ops.read(device, image, pass, err);
+    const ImgstatResult res = cpu_device_ops.read(device, source, view, request, err);
     return fails() ? fail(err) : res;
-}
-
-static ImgstatResult measure_luma(Device *device, const ImagePro *image, const DeviceRecord *record,
-                                  ImgstatError *err)
-{
-    return fails() ? fail(err) : cpu_device_ops.measure_luma(device, image, record, err);
 }
 
 static ImgstatResult apply(Device *device, const ImgstatTransfer *transfer, const ImagePro *from,
@@ -105,9 +99,9 @@ static void begin(void)
 {
     faulty = cpu_device_ops;
     faulty.name = "cuda";
+    faulty.fetches = false;
     faulty.measure = measure;
     faulty.read = further_read;
-    faulty.measure_luma = measure_luma;
     faulty.apply = apply;
     faulty.clahe_read = clahe_read;
     faulty.clahe_apply = clahe_apply;

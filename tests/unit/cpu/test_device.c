@@ -2,6 +2,7 @@
 /* test_device.c: opening, describing, memory and threads of the CPU device; many images in one
  * call. */
 #include "cpu/map_rows.h"
+#include "device_calls.h"
 #include "helper_cpu.h"
 
 #include <criterion/criterion.h>
@@ -76,17 +77,16 @@ Test(cpu_device, refuses_bad_images)
                  IMGSTAT_OK);
     DeviceRecord other = record;
     other.sample = IMGSTAT_U16;
-    cr_assert_eq(cpu_device_ops.measure(device, &test.image, &other, 1, NULL), IMGSTAT_ERR_ARG);
+    cr_assert_eq(device_measure(device, &test.image, &other, 1, NULL), IMGSTAT_ERR_ARG);
     other = record;
     other.mem.bytes--;
-    cr_assert_eq(cpu_device_ops.measure(device, &test.image, &other, 1, NULL), IMGSTAT_ERR_ARG);
+    cr_assert_eq(device_measure(device, &test.image, &other, 1, NULL), IMGSTAT_ERR_ARG);
     ImagePro image = test.image;
     image.memory = IMGSTAT_CUDA;
-    cr_assert_eq(cpu_device_ops.measure(device, &image, &record, 1, NULL), IMGSTAT_ERR_ARG);
+    cr_assert_eq(device_measure(device, &image, &record, 1, NULL), IMGSTAT_ERR_ARG);
     uint64_t bins[65536];
     DigitCount digits = {.channel = 2, .bins = bins};
-    cr_assert_eq(cpu_device_ops.count_digits(device, &test.image, &digits, 1, NULL),
-                 IMGSTAT_ERR_ARG);
+    cr_assert_eq(device_count_digits(device, &test.image, &digits, 1, NULL), IMGSTAT_ERR_ARG);
     cpu_device_ops.release(device, &record.mem);
     test_image_release(&test);
     cpu_device_ops.close(device);
@@ -124,7 +124,7 @@ Test(cpu_device, many_images_in_one_call)
                          IMGSTAT_OK);
         }
         if (device)
-            cr_assert_eq(cpu_device_ops.measure(device, image, record, MANY, NULL), IMGSTAT_OK);
+            cr_assert_eq(device_measure(device, image, record, MANY, NULL), IMGSTAT_OK);
         for (int i = 0; device && i < MANY; i++) {
             cr_assert_eq(memcmp(expected[i], (const void *)(uintptr_t)record[i].mem.address,
                                 record[i].mem.bytes),
@@ -171,7 +171,7 @@ Test(cpu_device, uses_as_many_threads_as_it_is_told)
         for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
             DeviceRecord record = record_for(device, samples[s], 3);
             cpu_device_ops.use_threads(device, threads[i]);
-            cr_assert_eq(cpu_device_ops.measure(device, &test.image, i ? &record : &first, 1, NULL),
+            cr_assert_eq(device_measure(device, &test.image, i ? &record : &first, 1, NULL),
                          IMGSTAT_OK);
             cr_expect(i == 0 || same_records(&record, &first), "%u threads", threads[i]);
             compared += i > 0;
@@ -200,8 +200,8 @@ Test(cpu_device, luma_of_several_pieces)
         ImagePro luma;
         cr_assert_gt(test.image.pitch * height, IMAGE_PIECE_BYTES);
         cr_assert_eq(luma_plane(NULL, &test.image, &luma, NULL), IMGSTAT_OK);
-        cr_assert_eq(cpu_device_ops.measure(device, &luma, &whole, 1, NULL), IMGSTAT_OK);
-        cr_assert_eq(cpu_device_ops.measure_luma(device, &test.image, &pieces, NULL), IMGSTAT_OK);
+        cr_assert_eq(device_measure(device, &luma, &whole, 1, NULL), IMGSTAT_OK);
+        cr_assert_eq(device_measure_luma(device, &test.image, &pieces, NULL), IMGSTAT_OK);
         cr_expect(same_records(&pieces, &whole), "%s", imgstat_sample_name(samples[s]));
         imgstat_image_release(&luma);
         cpu_device_ops.release(device, &pieces.mem);

@@ -44,26 +44,27 @@ static size_t check_all_ranks(ImgstatSample sample, int pattern)
     OrderStat stat[CHANNELS * RANKS];
     for (size_t i = 0; i < CHANNELS * RANKS; i++)
         stat[i] = (OrderStat){.channel = (uint16_t)(i / RANKS), .rank = ranks[i % RANKS]};
-    Select select;
+    PercentileSearch search;
     const FurtherReads reader = keys_reader(&keys);
-    cr_assert_eq(select_start(NULL, &select, record, stat, CHANNELS * RANKS, NULL), IMGSTAT_OK);
+    cr_assert_eq(percentile_search_start(NULL, &search, record, stat, CHANNELS * RANKS, NULL),
+                 IMGSTAT_OK);
     for (;;) {
-        cr_assert_eq(select_prepare(&select, NULL), IMGSTAT_OK);
-        if (select.n_counts == 0)
+        cr_assert_eq(percentile_search_prepare(&search, NULL), IMGSTAT_OK);
+        if (search.n_counts == 0)
             break;
-        const ReadRequest pass = {.digits = select.counts, .n_digits = select.n_counts};
+        const ReadRequest pass = {.digits = search.counts, .n_digits = search.n_counts};
         cr_assert_eq(reader.read(reader.context, &pass, NULL), IMGSTAT_OK);
-        cr_assert_eq(select_advance(&select, NULL), IMGSTAT_OK);
+        cr_assert_eq(percentile_search_advance(&search, NULL), IMGSTAT_OK);
     }
     cr_assert_eq(keys.reads, sample_bits(sample) / 16 - 1); /* one a level after the first read */
     for (size_t i = 0; i < CHANNELS * RANKS; i++)
         cr_assert_eq(stat[i].key, sorted[i / RANKS * N + ranks[i % RANKS]]);
-    select_release(&select);
+    percentile_search_release(&search);
     record_destroy(record);
     return CHANNELS * RANKS;
 }
 
-Test(select, finds_every_rank)
+Test(search, finds_every_rank)
 {
     static const ImgstatSample wide[] = {IMGSTAT_U32, IMGSTAT_I32, IMGSTAT_F32,
                                          IMGSTAT_U64, IMGSTAT_I64, IMGSTAT_F64};
@@ -74,7 +75,7 @@ Test(select, finds_every_rank)
     cr_assert_eq(compared, 6 * 4 * 24);
 }
 
-Test(select, narrow_types_need_no_read)
+Test(search, narrow_types_need_no_read)
 {
     static uint64_t key[N];
     Random random = {12};
@@ -83,18 +84,18 @@ Test(select, narrow_types_need_no_read)
     Keys keys = {.sample = IMGSTAT_U16, .channels = 1, .n = N, .keys = key};
     Record *const record = keys_record(&keys);
     OrderStat stat[3] = {{.rank = 0}, {.rank = 1234}, {.rank = N - 1}};
-    Select select;
-    cr_assert_eq(select_start(NULL, &select, record, stat, 3, NULL), IMGSTAT_OK);
-    cr_assert_eq(select_prepare(&select, NULL), IMGSTAT_OK);
-    cr_assert_eq(select.n_counts, 0);
+    PercentileSearch search;
+    cr_assert_eq(percentile_search_start(NULL, &search, record, stat, 3, NULL), IMGSTAT_OK);
+    cr_assert_eq(percentile_search_prepare(&search, NULL), IMGSTAT_OK);
+    cr_assert_eq(search.n_counts, 0);
     qsort(key, N, sizeof key[0], keys_compare);
     cr_assert(stat[0].key == key[0] && stat[1].key == key[1234] && stat[2].key == key[N - 1]);
-    select_release(&select);
+    percentile_search_release(&search);
     record_destroy(record);
 }
 
 /* More order statistics in distinct bins than counters of one read. */
-Test(select, many_at_once)
+Test(search, many_at_once)
 {
     static uint64_t key[1000];
     static OrderStat stat[1000];
@@ -105,40 +106,41 @@ Test(select, many_at_once)
     Keys keys = {.sample = IMGSTAT_U32, .channels = 1, .n = 1000, .keys = key};
     Record *const record = keys_record(&keys);
     const FurtherReads reader = keys_reader(&keys);
-    Select select;
-    cr_assert_eq(select_start(NULL, &select, record, stat, 1000, NULL), IMGSTAT_OK);
+    PercentileSearch search;
+    cr_assert_eq(percentile_search_start(NULL, &search, record, stat, 1000, NULL), IMGSTAT_OK);
     for (;;) {
-        cr_assert_eq(select_prepare(&select, NULL), IMGSTAT_OK);
-        cr_assert_leq(select.n_counts, (size_t)SELECT_COUNTS);
-        if (select.n_counts == 0)
+        cr_assert_eq(percentile_search_prepare(&search, NULL), IMGSTAT_OK);
+        cr_assert_leq(search.n_counts, (size_t)PERCENTILE_COUNTS);
+        if (search.n_counts == 0)
             break;
-        const ReadRequest pass = {.digits = select.counts, .n_digits = select.n_counts};
+        const ReadRequest pass = {.digits = search.counts, .n_digits = search.n_counts};
         cr_assert_eq(reader.read(reader.context, &pass, NULL), IMGSTAT_OK);
-        cr_assert_eq(select_advance(&select, NULL), IMGSTAT_OK);
+        cr_assert_eq(percentile_search_advance(&search, NULL), IMGSTAT_OK);
     }
     cr_assert_eq(keys.reads, 8);
     for (size_t i = 0; i < 1000; i++)
         cr_assert_eq(stat[i].key, key[i]);
-    select_release(&select);
+    percentile_search_release(&search);
     record_destroy(record);
 }
 
 /* A file that changes between reads is an error, not a wrong answer or a crash. */
-Test(select, notices_other_pixels)
+Test(search, notices_other_pixels)
 {
     uint64_t key[4] = {1, 2, 3, 4};
     Keys keys = {.sample = IMGSTAT_U32, .channels = 1, .n = 4, .keys = key};
     Record *const record = keys_record(&keys);
     OrderStat stat = {.rank = 3};
-    Select select;
-    cr_assert_eq(select_start(NULL, &select, record, &stat, 1, NULL), IMGSTAT_OK);
-    cr_assert_eq(select_prepare(&select, NULL), IMGSTAT_OK);
-    cr_assert_eq(select.n_counts, 1);
+    PercentileSearch search;
+    cr_assert_eq(percentile_search_start(NULL, &search, record, &stat, 1, NULL), IMGSTAT_OK);
+    cr_assert_eq(percentile_search_prepare(&search, NULL), IMGSTAT_OK);
+    cr_assert_eq(search.n_counts, 1);
     ImgstatError err;
-    cr_assert_eq(select_advance(&select, &err), IMGSTAT_ERR_IO); /* nothing was counted */
-    select_release(&select);
+    cr_assert_eq(percentile_search_advance(&search, &err),
+                 IMGSTAT_ERR_IO); /* nothing was counted */
+    percentile_search_release(&search);
     stat = (OrderStat){.rank = 4};
-    cr_assert_eq(select_start(NULL, &select, record, &stat, 1, &err), IMGSTAT_ERR_ARG);
-    select_release(&select);
+    cr_assert_eq(percentile_search_start(NULL, &search, record, &stat, 1, &err), IMGSTAT_ERR_ARG);
+    percentile_search_release(&search);
     record_destroy(record);
 }

@@ -2,6 +2,7 @@
 /* test_quantiles.c: all samples in ascending order, however little memory there is. */
 #include "helper_cpu.h"
 
+#include "device_calls.h"
 #include "measure/quantiles.h"
 
 #include <criterion/criterion.h>
@@ -13,17 +14,11 @@ typedef struct Read {
     size_t reads;
 } Read;
 
-static ImgstatResult read_image(void *context, const ReadRequest *pass, ImgstatError *err)
+static ImgstatResult read_image(void *context, const ReadRequest *request, ImgstatError *err)
 {
     Read *const read = context;
-    const DeviceOps *const ops = read->device->ops;
     read->reads++;
-    if (pass->n_digits)
-        IMGSTAT_TRY(
-            ops->count_digits(read->device, read->image, pass->digits, pass->n_digits, err));
-    if (pass->n_gathers)
-        IMGSTAT_TRY(ops->gather(read->device, read->image, pass->gathers, pass->n_gathers, err));
-    return IMGSTAT_OK;
+    return device_read(read->device, read->image, request, err);
 }
 
 static int by_key(const void *a, const void *b)
@@ -154,13 +149,14 @@ static ImgstatResult sort_begin(Device *device, ImgstatSample sample, uint64_t n
     return IMGSTAT_OK;
 }
 
-static ImgstatResult sort_add(Device *device, const ImagePro *image, uint16_t channel,
-                              ImgstatError *err)
+static ImgstatResult sort_read(Device *device, const PixelSource *source, PixelView view,
+                               const ReadRequest *request, ImgstatError *err)
 {
     KeyGather gather = {
-        .channel = channel, .hi = UINT64_MAX, .keys = sorting.keys, .capacity = sorting.n};
+        .channel = *request->sort, .hi = UINT64_MAX, .keys = sorting.keys, .capacity = sorting.n};
+    const ReadRequest all = {.gathers = &gather, .n_gathers = 1};
     cr_assert(sorting.begun);
-    IMGSTAT_TRY(device->ops->gather(device, image, &gather, 1, err));
+    IMGSTAT_TRY(cpu_device_ops.read(device, source, view, &all, err));
     sorting.taken = gather.n - sorting.forgets;
     return IMGSTAT_OK;
 }
@@ -187,18 +183,18 @@ static ImgstatResult sort_end(Device *device, uint64_t *taken, RankKnot *runs, I
     return IMGSTAT_OK;
 }
 
-static ImgstatResult read_sorted(void *context, const ReadRequest *pass, ImgstatError *err)
+static ImgstatResult read_sorted(void *context, const ReadRequest *request, ImgstatError *err)
 {
     Read *const read = context;
-    cr_assert_not_null(pass->sort);
+    cr_assert_not_null(request->sort);
     read->reads++;
-    return read->device->ops->sort_add(read->device, read->image, *pass->sort, err);
+    return device_read(read->device, read->image, request, err);
 }
 
-static ImgstatResult read_nothing(void *context, const ReadRequest *pass, ImgstatError *err)
+static ImgstatResult read_nothing(void *context, const ReadRequest *request, ImgstatError *err)
 {
     (void)context;
-    (void)pass;
+    (void)request;
     return error_set(err, IMGSTAT_ERR_IO, "cannot be read");
 }
 
@@ -237,7 +233,7 @@ Test(order, devices_that_sort)
         const DeviceOps *const plain = read.device->ops;
         DeviceOps ops = *plain;
         ops.sort_begin = sort_begin;
-        ops.sort_add = sort_add;
+        ops.read = sort_read;
         ops.sort_end = sort_end;
         FurtherReads reader = {.read = read_image, .context = &read, .sorter = read.device};
         RankTable *const expected = ranks_of(IMGSTAT_U32, bins, n, reader, IMGSTAT_OK);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_read_plane.c: TIFF pages whose planes are measured one by one give the record of their
+/* test_page_reads.c: TIFF pages whose planes are measured one by one give the record of their
  * pixels.
  */
 #include "base/sample.h"
@@ -227,6 +227,8 @@ Test(planes, larger_pages)
     const ImgstatMeasure how = measure_everything();
     size_t n = 0;
     for (unsigned way = 0; way < 18; way++) {
+        if (!is_run(way % 3 + way / 3, 3)) /* a type for each codec and layout */
+            continue;
         const Type *const type = &types[way % 3 == 0 ? 1 : way % 3 == 1 ? 3 : 9];
         const Shape shape = {.width = 1201,
                              .height = 1003,
