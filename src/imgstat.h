@@ -58,7 +58,7 @@ IMGSTAT_API const char *imgstat_result_name(ImgstatResult code);
  * file is measured the call may come from another thread; never two at once for one file. */
 typedef void (*ImgstatWarn)(void *context, const char *sentence);
 
-IMGSTAT_API const char *imgstat_version(void); /* "1.2.3" */
+IMGSTAT_API const char *imgstat_version(void);   /* "1.2.3" */
 IMGSTAT_API const char *imgstat_libraries(void); /* "libpng 1.6.39, libtiff 4.5.0, ..." */
 /* "cpu", or "cpu, cuda" if the module of the CUDA device is found where imgstat_device_open looks
  * for it. Nothing is opened. */
@@ -381,23 +381,24 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_pending_record(ImgstatPendi
 
 typedef enum ImgstatTransform {
     IMGSTAT_STRETCH,    /* smallest and largest value to the ends of the output range */
-    IMGSTAT_PERCENTILE, /* the same after cutting clip_lo and clip_hi percent of the samples */
+    IMGSTAT_PERCENTILE, /* a stretch after cutting clip_lo and clip_hi percent of the samples */
     IMGSTAT_MEANSTD,    /* to a mean and a standard deviation, in output units */
     IMGSTAT_GAMMA,      /* unit range to the power gamma */
-    IMGSTAT_EQUALIZE,
-    IMGSTAT_MATCH, /* to the distribution of a reference */
-    IMGSTAT_CLAHE  /* contrast-limited adaptive equalization */
+    IMGSTAT_EQUALIZE,   /* to an even distribution */
+    IMGSTAT_MATCH,      /* to the distribution of a reference */
+    IMGSTAT_CLAHE       /* contrast-limited adaptive equalization */
 } ImgstatTransform;
 
 typedef enum ImgstatChannels {
-    IMGSTAT_CHANNELS_DEFAULT, /* joint; for equalize and CLAHE luma of RGB, else each; each for
-                                 match */
-    IMGSTAT_EACH,
-    IMGSTAT_JOINT, /* one transfer from all channels but alpha */
-    IMGSTAT_LUMA   /* from Rec. 709 luma, applied so that hue and saturation hold; RGB only */
+    IMGSTAT_CHANNELS_DEFAULT, /* each for match; luma for equalize and CLAHE of RGB, each for those
+                                 of other images; joint for the rest */
+    IMGSTAT_EACH,             /* one transfer for each channel */
+    IMGSTAT_JOINT,            /* one transfer from all channels but alpha */
+    IMGSTAT_LUMA              /* one transfer from Rec. 709 luma, which keeps hue and saturation;
+                                 RGB only */
 } ImgstatChannels;
 
-/* Whose formula: 8- and 16-bit unsigned samples only. */
+/* The program with the formula. Others than IMGSTAT_LIKE_IMGSTAT take u8 and u16 only. */
 typedef enum ImgstatLike {
     IMGSTAT_LIKE_IMGSTAT,
     IMGSTAT_LIKE_OPENCV,
@@ -409,68 +410,78 @@ typedef enum ImgstatLike {
     IMGSTAT_LIKE_VIPS
 } ImgstatLike;
 
+/* The output type. */
 typedef enum ImgstatDepth {
-    IMGSTAT_DEPTH_KEEP,
-    IMGSTAT_DEPTH_8,
-    IMGSTAT_DEPTH_16,
-    IMGSTAT_DEPTH_FLOAT
+    IMGSTAT_DEPTH_KEEP, /* that of the input */
+    IMGSTAT_DEPTH_8,    /* u8 */
+    IMGSTAT_DEPTH_16,   /* u16 */
+    IMGSTAT_DEPTH_FLOAT /* f32; f64 of f64 */
 } ImgstatDepth;
 
-/* What to do. All zero: stretch to the full scale of the input's type. */
+/* How a transfer is made. All zero: a stretch to the full scale of the input's type. */
 typedef struct ImgstatMethod {
     ImgstatTransform transform;
     ImgstatChannels channels;
     ImgstatLike like;
     ImgstatDepth depth;
-    bool has_range;            /* output range; else full scale */
-    double lo, hi;             /* lo < hi; whole numbers for integers */
-    bool has_clip;             /* else 0.175 each */
+    bool has_range;            /* lo and hi are given; else the output has the full scale */
+    double lo, hi;             /* output range; lo < hi; whole numbers for integers */
+    bool has_clip;             /* clip_lo and clip_hi are given; else both are 0.175 */
     double clip_lo, clip_hi;   /* percent, to nine decimals; together below 100 */
-    double mean, stddev;       /* of meanstd; stddev >= 0 */
-    double gamma;              /* > 0 */
-    uint32_t tiles_x, tiles_y; /* of CLAHE; 0: 8 */
-    double clip_limit;         /* of CLAHE; 0: 0.01 of a tile in a bin (like OpenCV: its 40) */
+    double mean, stddev;       /* for IMGSTAT_MEANSTD; stddev >= 0 */
+    double gamma;              /* for IMGSTAT_GAMMA; > 0 */
+    uint32_t tiles_x, tiles_y; /* for IMGSTAT_CLAHE; 0: 8 */
+    double clip_limit;         /* for IMGSTAT_CLAHE; share of a tile in a bin; 0: 0.01 (like OpenCV:
+                                  its own unit and 40) */
 } ImgstatMethod;
 
 typedef struct ImgstatTransfer ImgstatTransfer;
 
-/* Images here are in host memory or in the device's own; nothing else works on their pixels during
- * a call, which ends when all is done. One of three channels, with or without alpha behind them, is
- * taken for RGB: a program that holds something else (Lab, say) asks for IMGSTAT_EACH or
- * IMGSTAT_JOINT.
- *
- * Measures an image and makes its transfer. reference: the image that IMGSTAT_MATCH matches it to,
- * else NULL. alpha: index of the channel that is not counted, or -1. Not for IMGSTAT_CLAHE. */
+/* In this section images are in host memory or in the device's own. A call returns when its work is
+ * done; nothing else may use the pixels meanwhile. Three channels, with or without alpha behind
+ * them, are taken for RGB: for other colours (Lab, say) choose IMGSTAT_EACH or IMGSTAT_JOINT. */
+
+/* Measures an image and creates its transfer. reference: the image that IMGSTAT_MATCH matches, else
+ * NULL. alpha: index of the channel that is not counted, or -1. Not for IMGSTAT_CLAHE. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_create(
     ImgstatDevice *device, const ImgstatMethod *method, const ImagePro *image, int16_t alpha,
     const ImagePro *reference, ImgstatTransfer **out, ImgstatError *err);
-IMGSTAT_API void imgstat_transfer_destroy(ImgstatTransfer *transfer); /* accepts NULL */
-/* The sample type that it makes, and its significant bits (bits may be NULL): what
- * imgstat_image_create takes. */
+
+/* Accepts NULL. */
+IMGSTAT_API void imgstat_transfer_destroy(ImgstatTransfer *transfer);
+
+/* Returns the output type. bits: NULL, or receives its significant bits. */
 IMGSTAT_API ImgstatSample imgstat_transfer_output(const ImgstatTransfer *transfer, uint8_t *bits);
-/* JSON (docs/transforms.md); "-" is standard output, or input. An existing file is replaced only
- * with `replace`. Loading checks all of it. */
+
+/* Writes a transfer as JSON (docs/transforms.md). path: "-" is standard output. replace: an
+ * existing file may be replaced. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_save(const ImgstatTransfer *transfer,
                                                                    const char *path, bool replace,
                                                                    ImgstatError *err);
+
+/* Creates a transfer from a saved one, which is checked completely. path: "-" is standard input. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_load(const char *path,
                                                                    ImgstatTransfer **out,
                                                                    ImgstatError *err);
-/* Whether the transfer can map such a page: its sample type and channels fit, or it is the mask of
- * another page, which stays as it is. */
+
+/* Checks that a transfer can map a page: its sample type and channels fit, or it is the mask of
+ * another page and passes. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_fits(const ImgstatTransfer *transfer,
                                                                    const ImgstatPage *page,
                                                                    ImgstatError *err);
-/* Maps pixels; `to` has the transfer's output type and may be `from` itself where the types are
- * equal. alpha: index of the channel to leave alone, or -1. */
+
+/* Maps an image. `to` has its geometry and the output type; it may be `from` if the types are
+ * equal. alpha: index of the channel that passes, or -1. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_apply(ImgstatDevice *device,
                                                                     const ImgstatTransfer *transfer,
                                                                     const ImagePro *from,
                                                                     int16_t alpha, ImagePro *to,
                                                                     ImgstatError *err);
-/* Everything in one call, IMGSTAT_CLAHE too; alpha and reference as above. Of a host image *to
- * becomes the transformed copy, which the caller releases; for one in device memory `to` is the
- * caller's, as imgstat_transfer_apply takes it. */
+
+/* Measures and maps an image by any method, IMGSTAT_CLAHE included. alpha: index of the channel
+ * that is not counted and passes, or -1. reference: as in imgstat_transfer_create. If the image is
+ * in host memory, *to receives the transformed copy, which the caller releases; else the caller
+ * supplies `to` as for imgstat_transfer_apply. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
 imgstat_image_transform(ImgstatDevice *device, const ImgstatMethod *method, const ImagePro *image,
                         int16_t alpha, const ImagePro *reference, ImagePro *to, ImgstatError *err);
@@ -511,26 +522,29 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transform_async(ImgstatChai
 
 /* ---- Loading and saving --------------------------------------------------------------------- */
 
-/* How a file is written. All zero: as the input. */
+/* How a file is written. All zero: in the format, compression and layout of the input. */
 typedef struct ImgstatWrite {
     const char *format; /* "png", "tiff"; NULL: by the ending of the name, else the input's */
-    /* "none", "deflate"; of TIFF "lzw", "packbits", "zstd", "lzma", "ccittfax4" (of 1 bit), too.
-     * NULL: the input's where it is lossless, else deflate */
+    /* "none", "deflate"; for TIFF also "lzw", "packbits", "zstd", "lzma", and "ccittfax4" for 1
+     * bit. NULL: that of the input if it is lossless, else deflate. */
     const char *compression;
-    bool has_level;
-    int level;    /* of the compression, 0 to 22; what it cannot reach is its highest */
-    bool fast;    /* larger files where pixels repeat, written faster */
-    bool replace; /* an existing file may be replaced; it stays whole until the new one is */
+    bool has_level; /* level is given */
+    int level;    /* of the compression, 0 to 22; values above its highest level mean that level */
+    bool fast;    /* writes faster; files with repeating pixels become larger */
+    bool replace; /* an existing file may be replaced, at once, when the new one is complete */
 } ImgstatWrite;
 
-/* Reads one page, counted from 0, into memory. how and info may be NULL. */
+/* Reads one page, counted from 0, into memory. how: NULL, or how the file is opened. info: NULL, or
+ * receives the description of the page. The caller releases the image. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_load(const char *path,
                                                                 const ImgstatOpen *how,
                                                                 uint32_t page, ImagePro *out,
                                                                 ImgstatPage *info,
                                                                 ImgstatError *err);
-/* Writes a host image; "-" is standard output. like: NULL, or the file and page (the one selected)
- * whose profiles, tags and layout the output takes over. how: NULL, or as above. */
+
+/* Writes a host image as a file of one page. path: "-" is standard output. like: NULL, or a file
+ * with a selected page; the output takes over the profiles, tags and layout of that page. how: NULL
+ * means all zero. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_save(const ImagePro *image,
                                                                 int16_t alpha, const char *path,
                                                                 ImgstatFile *like,
@@ -539,114 +553,117 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_save(const ImagePro *
 
 /* ---- Many files ----------------------------------------------------------------------------- */
 
+/* A file to transform or measure. */
 typedef struct ImgstatJob {
     const char *input;  /* "-" is standard input */
     const char *output; /* "-" is standard output; else its folder exists; NULL for measuring */
-    bool has_page;      /* one page only; else all of them */
-    uint32_t page;
+    bool has_page;      /* `page` alone; else all pages */
+    uint32_t page;      /* counted from 0 */
 } ImgstatJob;
 
-/* What became of one job. */
+/* The outcome of a job. */
 typedef struct ImgstatDone {
-    size_t job; /* its index; told in ascending order */
+    size_t job; /* index; jobs are reported in ascending order */
     ImgstatResult result;
-    const char *message; /* one sentence where it failed, else "" */
-    bool skipped;        /* its output existed */
-    double seconds;      /* that it took */
+    const char *message; /* one sentence if the job failed, else "" */
+    bool skipped;        /* the output existed */
+    double seconds;      /* duration of the job */
 } ImgstatDone;
 
+/* How files are transformed. */
 typedef struct ImgstatBatch {
     ImgstatMethod method;
-    const ImgstatTransfer *transfer; /* applied to all of them; NULL: made by the method */
-    const char *reference;           /* path, of IMGSTAT_MATCH */
-    uint32_t reference_page;         /* of that file, counted from 0 */
+    const ImgstatTransfer *transfer; /* applied to every page; NULL: each gets one by the method */
+    const char *reference;           /* path, for IMGSTAT_MATCH; else NULL */
+    uint32_t reference_page;         /* page of that file, counted from 0 */
     bool together;      /* one transfer from all pages of all files, which are read twice */
-    bool skip_existing; /* jobs whose output exists are done */
+    bool skip_existing; /* a job whose output exists is done */
     ImgstatWrite write;
-    ImgstatOpen open;   /* warnings are told on the calling thread */
+    ImgstatOpen open;   /* its warn is called on the calling thread */
     const char *device; /* as imgstat_device_open takes it; NULL: "cpu" */
-    /* NULL: what the device cannot do fails. Else the CPU takes over, for good, where the device
-     * cannot be opened, is lost or runs out of memory: it does that job from its start (but one of
-     * standard input, which is gone) and all that follow. Called once, on the calling thread, with
-     * a sentence of why. */
+    /* NULL: a job fails if the device cannot be opened, is lost or runs out of memory. Else the CPU
+     * then takes over for the rest of the batch and starts that job again, unless it reads standard
+     * input. Called once, on the calling thread; why: the reason in a sentence. */
     void (*fallen_back)(void *context, const char *why);
     unsigned threads; /* in all; 0: as many as the process may run on */
-    /* Bytes for pixels and codecs of all files at work; 0: 1 GiB; else at least 32 MiB. The
-     * program's peak memory stays below that plus 64 MiB. A GPU's driver comes on top, with up to
-     * 48 MiB of buffers for each worker. A file whose estimate is higher fails with
-     * IMGSTAT_ERR_LIMIT. */
+    /* Bytes for pixels and codecs of all files at work; at least 32 MiB; 0: 1 GiB. The peak memory
+     * of the program stays below that plus 64 MiB; a GPU's driver adds its own, and up to 48 MiB of
+     * buffers for each worker. A file with a higher estimate fails with IMGSTAT_ERR_LIMIT. */
     uint64_t memory;
-    /* NULL, or called for every job on the calling thread; false: stop. */
+    /* NULL, or called for every job on the calling thread. False: no further job begins. */
     bool (*progress)(void *context, const ImgstatDone *done);
-    /* NULL, or called on the calling thread while `together` reads all of them first: `measured` so
-     * far. Further reads begin anew. */
+    /* NULL, or called on the calling thread during each read of all files that `together` needs.
+     * measured: the number of files read so far. */
     void (*measuring)(void *context, size_t measured);
-    /* NULL, or asked often, from any thread; true: stop. What is half-written is removed. */
+    /* NULL, or called often, from any thread. True: the batch stops, and incomplete outputs are
+     * removed. */
     bool (*cancelled)(void *context);
-    void *context;
-    ImgstatTransfer **made; /* NULL, or takes the transfer of `together` or of a single page */
+    void *context;          /* argument of the functions above */
+    ImgstatTransfer **made; /* NULL, or receives the transfer of `together` or of a single page */
 } ImgstatBatch;
 
-/* The work on every image, for imgstat_device_choose: exactly one of the three is not NULL. */
+/* The work on every image, for imgstat_device_choose. Exactly one pointer is not NULL. */
 typedef struct ImgstatWork {
     const ImgstatMeasure *measure;
     const ImgstatMethod *method;     /* measure each image, make its transfer, map it */
     const ImgstatTransfer *transfer; /* map each image */
 } ImgstatWork;
 
-/* Names the device that should finish this work first: "cpu" or "cuda". Reads the headers of at
- * most 16 of the inputs (outputs may be NULL) and opens no device. open: as the files will be
- * opened; may be NULL. threads: 0 for as many as the process may run on. Writes the reason, at most
- * why_bytes with its NUL, to `why`. */
+/* Returns the device that is expected to finish the work first: "cpu" or "cuda". Reads the headers
+ * of at most 16 inputs and opens no device. Outputs may be NULL. open: NULL, or how the files will
+ * be opened. threads: 0 for as many as the process may run on. why: receives the reason, at most
+ * why_bytes with its NUL. */
 IMGSTAT_API const char *imgstat_device_choose(const ImgstatJob *jobs, size_t n,
                                               const ImgstatWork *work, const ImgstatOpen *open,
                                               unsigned threads, char *why, size_t why_bytes);
 
-/* A page of a job, or a failure. */
+/* A measured page of a job, or a failure. */
 typedef struct ImgstatMeasured {
     size_t job;
     ImgstatResult result;
-    const char *message;     /* one sentence where it failed, else "" */
-    bool has_number;         /* false: it is the file that failed, or its only page */
-    uint32_t number;         /* of the page, counted from 0 */
-    bool first;              /* the first page of the job that is measured */
-    const ImgstatFile *file; /* the page selected; NULL, as the rest, where it failed */
+    const char *message; /* one sentence after a failure, else "" */
+    bool has_number;     /* false: the file failed, or its only page */
+    uint32_t number;     /* page, counted from 0 */
+    bool first;          /* the first page of the job that is measured */
+    /* NULL and 0 after a failure: */
+    const ImgstatFile *file; /* that page is selected */
     const ImgstatPage *page;
-    const ImgstatRecord *record;
-    const char *device; /* that measured it: "cpu", "cuda:0" */
-    double seconds;     /* that it took */
+    const ImgstatRecord *record; /* destroyed after the call */
+    const char *device;          /* "cpu", "cuda:0" */
+    double seconds;              /* duration of opening and measuring the page */
 } ImgstatMeasured;
 
+/* How files are measured. */
 typedef struct ImgstatMeasureBatch {
-    const ImgstatMeasure *how; /* NULL: as for imgstat_measure_file */
-    ImgstatOpen open;          /* its warn is not called: warned is */
-    const char *device;        /* as in ImgstatBatch, and so is fallen_back */
-    void (*fallen_back)(void *context, const char *why);
+    const ImgstatMeasure *how;                           /* NULL: as for imgstat_measure_file */
+    ImgstatOpen open;                                    /* its warn is not used; see `warned` */
+    const char *device;                                  /* as in ImgstatBatch */
+    void (*fallen_back)(void *context, const char *why); /* as in ImgstatBatch */
     unsigned threads; /* in all; 0: as many as the process may run on */
-    /* Called for every page and every failure of a job, in the order of pages; from any thread, but
-     * never two at once for one job. A page that fails does not stop those after it; where no page
-     * of a file is good, the first failure alone is reported. False: the rest of the job is left
-     * out, and the job is IMGSTAT_ERR_CANCELLED. */
+    /* Called for every page and every failure of a job, in the order of pages. Any thread, but one
+     * call at a time for a job. Pages after a failed one are measured as well; if no page of a file
+     * is good, only the first failure is reported. False: the rest of the job is left out, and its
+     * result is IMGSTAT_ERR_CANCELLED. */
     bool (*page)(void *context, const ImgstatMeasured *measured);
-    /* NULL, or called as `page` is: a warning of the job's file. */
+    /* NULL, or called like `page`: a warning about the job's file. */
     void (*warned)(void *context, size_t job, const char *sentence);
-    /* NULL, or called as `page` is: the CPU measures the job from its start, and what was reported
-     * of it is void. */
+    /* NULL, or called like `page`: the CPU starts the job again; its earlier calls do not count. */
     void (*restarted)(void *context, size_t job);
-    /* NULL, or called for every job in ascending order on the calling thread, after all its pages;
-     * false: stop. result and message are those of the first failure. */
+    /* NULL, or called for every job in ascending order on the calling thread, after all its pages.
+     * result and message are those of the first failure. False: no further job begins. */
     bool (*progress)(void *context, const ImgstatDone *done);
-    void *context;
+    void *context; /* argument of the functions above */
 } ImgstatMeasureBatch;
 
-/* Measures files, several at a time. A job that fails does not stop the others and is no error
- * here; a device that cannot be opened is. */
+/* Measures files, several at a time. A failed job does not stop the others and is no error of the
+ * call; a device that cannot be opened is. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_batch_measure(const ImgstatMeasureBatch *batch,
                                                                    const ImgstatJob *jobs, size_t n,
                                                                    ImgstatError *err);
 
-/* Transforms files, several at a time. A job that fails does not stop the others and is no error
- * here: progress tells. Inputs are never changed, unless a job names one as its output. */
+/* Transforms files, several at a time. A failed job does not stop the others and is no error of the
+ * call: batch->progress receives it. Inputs stay as they are unless a job names one as its output.
+ */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_batch_run(const ImgstatBatch *batch,
                                                                const ImgstatJob *jobs, size_t n,
                                                                ImgstatError *err);

@@ -25,7 +25,7 @@ typedef struct ApplyMemory {
     ApplySlot slot[APPLY_SLOTS];
     CudaBuffer held;     /* pinned: a transfer on its way to the device */
     CudaBuffer transfer; /* the same on the device, and behind it the tables by raw bits */
-    TransferId *tag;     /* of the transfer that the device has; NULL: none */
+    TransferId *id;      /* of the transfer that the device has; NULL: none */
     cudaEvent_t copied;  /* held may be written again */
 } ApplyMemory;
 
@@ -46,15 +46,15 @@ void cuda_apply_close(CudaDevice *device)
         free_memory(&slot.mask, false);
         for (cudaEvent_t event : {slot.filled, slot.mapped, slot.emptied})
             if (event)
-                (void)cudaEventDestroy(event);
+                cuda_released(cudaEventDestroy(event));
     }
     free_memory(&memory->held, true);
     free_memory(&memory->transfer, false);
-    transfer_tag_drop(memory->tag);
+    transfer_id_release(memory->id);
     if (memory->copied)
-        (void)cudaEventDestroy(memory->copied);
+        cuda_released(cudaEventDestroy(memory->copied));
     if (memory->returns)
-        (void)cudaStreamDestroy(memory->returns);
+        cuda_released(cudaStreamDestroy(memory->returns));
     free(memory);
     device->apply = NULL;
 }
@@ -155,10 +155,10 @@ static ImgstatResult send_transfer(CudaDevice *device, ApplyMemory *memory,
                                    const Transfer *transfer, ApplyTransfer *out, ImgstatError *err)
 {
     const ApplyLayout l = layout_of(transfer);
-    const bool sent = memory->tag == transfer->tag;
+    const bool sent = memory->id == transfer->id;
     if (!sent) {
-        transfer_tag_drop(memory->tag);
-        memory->tag = NULL;
+        transfer_id_release(memory->id);
+        memory->id = NULL;
         IMGSTAT_TRY(cuda_reserve_host(device, &memory->held, l.bytes, err));
         IMGSTAT_TRY(cuda_reserve(device, &memory->transfer, l.all, false, err));
     }
@@ -188,7 +188,7 @@ static ImgstatResult send_transfer(CudaDevice *device, ApplyMemory *memory,
         IMGSTAT_TRY(launch_tables_by_raw(device, device->stream, out, err));
     if (l.group_pitch > 0)
         IMGSTAT_TRY(launch_knot_groups(device, device->stream, out, err));
-    memory->tag = transfer_tag_keep(transfer->tag);
+    memory->id = transfer_id_retain(transfer->id);
     return IMGSTAT_OK;
 }
 

@@ -6,34 +6,34 @@
 
 #include "transfer/map.h"
 
-/* 0.2126, 0.7152, 0.0722 in 65,536ths, rounded so that they add up to 65,536: the luma of gray v
- * is v itself. */
+/* 0.2126, 0.7152 and 0.0722 in 65,536ths. They are rounded so that their sum is 65,536: the luma of
+ * gray v is v. */
 enum { LUMA_RED = 13933, LUMA_GREEN = 46871, LUMA_BLUE = 4732, LUMA_SHIFT = 16 };
 
-/* Luma in 65,536ths from the order keys of integers of at most 16 bits; below 2^32. */
+/* Luma in 65,536ths, below 2^32, from the order keys of integers of at most 16 bits. */
 IMGSTAT_INLINE uint32_t luma_fine(uint32_t r, uint32_t g, uint32_t b)
 {
     return r * (uint32_t)LUMA_RED + g * (uint32_t)LUMA_GREEN + b * (uint32_t)LUMA_BLUE;
 }
 
-/* The key of the luma: rounded half up. 65535 * 65536 + 32768 < 2^32. */
+/* The key of the luma, rounded half up. 65535 * 65536 + 32768 < 2^32. */
 IMGSTAT_INLINE uint32_t luma_key(uint32_t r, uint32_t g, uint32_t b)
 {
     return (luma_fine(r, g, b) + (1u << (LUMA_SHIFT - 1))) >> LUMA_SHIFT;
 }
 
-/* Luma of values, for wide and floating samples: products and sums in this order. */
+/* Luma of wide and floating samples, given as values; products and sums in this order. */
 IMGSTAT_INLINE double luma_value(double r, double g, double b)
 {
     const double rg = map_add(map_mul(r, LUMA_RED), map_mul(g, LUMA_GREEN));
     return map_add(rg, map_mul(b, LUMA_BLUE)) * (1.0 / 65536.0);
 }
 
-/* from * numerator / denominator, rounded half to even; most: the largest of the three products, at
- * most 2^48. The quotients are at most 65,535. */
+/* Divides: out = from * numerator / denominator, rounded half to even, at most 65,535. most: the
+ * largest of the three products, at most 2^48. */
 #ifdef __CUDA_ARCH__
-/* A GPU divides slowly: one reciprocal serves all three. A float's four roundings err by less than
- * 2^-21, so its quotient is off by one at most, and the exact remainder tells. */
+/* A GPU divides slowly, so one reciprocal serves all three. The four roundings of floats err by
+ * less than 2^-21, so a quotient is off by at most 1, and the exact remainder corrects it. */
 IMGSTAT_INLINE void luma_quotients(const uint32_t from[3], uint64_t numerator, uint64_t denominator,
                                    uint64_t most, uint32_t out[3])
 {
@@ -72,9 +72,9 @@ IMGSTAT_INLINE void luma_quotients(const uint32_t from[3], uint64_t numerator, u
 }
 #endif
 
-/* Scales a colour (keys, at most 16 bits) to luma `to` of an output whose keys reach `top`, so that
- * hue and saturation hold: every component takes the same factor to / luma, but at most the one
- * that brings the largest component to `top`. Black becomes gray `to`. */
+/* Scales a colour (keys, at most 16 bits) to luma `to` of an output whose keys reach `top`. Every
+ * component takes the factor to / luma, or the smaller one that brings the largest component to
+ * `top`, so hue and saturation hold. Black becomes gray `to`. */
 IMGSTAT_INLINE void luma_scale(const uint32_t from[3], uint32_t to, uint32_t top, uint32_t out[3])
 {
     const uint64_t fine = luma_fine(from[0], from[1], from[2]);
@@ -99,28 +99,29 @@ IMGSTAT_INLINE void luma_scale(const uint32_t from[3], uint32_t to, uint32_t top
 /* A quotient q = component * factor, below 256, is estimated as component * round(2^24 * factor),
  * where factor = min(to * (1 / luma), top / largest) is made of floats. Relative errors: that of
  * 1 / luma, a reciprocal within 2^-22 (an approximate one is within 1 ulp, 2^-23), and 2^-24 of
- * the product; top / largest is rounded, 2^-24; the smaller one errs no more than both. With that
- * of the integer, half a unit times the component, an estimate errs by less than
- * 255 * 1.25 * 2^-22 + 255 * 2^-25 = 5.5 / 65536. So with half a unit and 6 / 65536 added it is not
- * below what it stands for, nor 12 / 65536 above it, and its upper 8 bits are q rounded, unless
- * the 16 bits below are at most LUMA_NEAR. Then q may be a tie or smaller by one: integers tell. */
+ * the product; top / largest is rounded, 2^-24; the smaller factor errs no more than both. The
+ * integer adds half a unit times the component, so an estimate errs by less than
+ * 255 * 1.25 * 2^-22 + 255 * 2^-25 = 5.5 / 65536. With half a unit and 6 / 65536 added it is at
+ * least q + 1/2 and less than 12 / 65536 above that, so its upper 8 bits are q rounded unless the
+ * 16 bits below them are at most LUMA_NEAR. Then q may be a tie or smaller by 1, which luma_settle
+ * decides in integers. */
 enum { LUMA_PLACES = 24, LUMA_MARGIN = 6, LUMA_NEAR = 2 * LUMA_MARGIN };
 enum { LUMA_HALF = (1 << (LUMA_PLACES - 1)) + (LUMA_MARGIN << (LUMA_PLACES - 16)) };
 
-/* to * 2^40: what is multiplied by 1 / luma; exact. */
+/* to * 2^40, exact: the factor of 1 / luma. */
 IMGSTAT_INLINE float luma_wanted(uint32_t to)
 {
     return (float)to * 1099511627776.0f;
 }
 
-/* top / largest, in 2^-24ths. Black has none: any will do. */
+/* top / largest in 2^-24ths; any value for black. */
 IMGSTAT_INLINE float luma_cap(uint32_t top, uint32_t largest)
 {
     return (float)top * 16777216.0f / (float)(largest ? largest : 1u);
 }
 
-/* The estimate of numerator * component / denominator, whose upper 8 bits then are that quotient
- * rounded half to even. Twice the remainder of q - 1/2 is within 2^26: 32 bits do. */
+/* Corrects an estimate of numerator * component / denominator: its upper 8 bits become the quotient
+ * rounded half to even. Twice the remainder of q - 1/2 is within 2^26, so 32 bits hold it. */
 IMGSTAT_INLINE uint32_t luma_settle(uint32_t estimate, uint32_t component, uint32_t numerator,
                                     uint32_t denominator)
 {
@@ -129,18 +130,19 @@ IMGSTAT_INLINE uint32_t luma_settle(uint32_t estimate, uint32_t component, uint3
     return beyond < (int32_t)(q & 1) ? estimate - (1u << LUMA_PLACES) : estimate;
 }
 
-/* ---- 16 bits: the same ----------------------------------------------------------------------- */
+/* ---- 16 bits: luma_scale without a division
+ * ----------------------------------------------------------------------- */
 
 /* A quotient q = component * factor, below 65536, is estimated as component * luma_ratio, which is
  * in 2^-32nds, in 64 bits. inverse: 1 / denominator within 2^-22. Each of the two steps errs by
- * less than 1.5 * 2^-22 of what it divides, the second one also by half a unit; what the first
- * leaves is within 1.5 * 2^-22 of the ratio, and 2^-16. So an estimate errs by less than
+ * less than 1.5 * 2^-22 of its dividend, the second one also by half a unit; the remainder of the
+ * first is within 1.5 * 2^-22 of the ratio, and 2^-16. So an estimate errs by less than
  * 2^16 * (1.5 * 2^-22)^2 + 1.5 * 2^-22 + 2^16 * 2^-33 < 1.1 * 2^-17. With half a unit and 1.5 *
  * 2^-17 added, its upper 32 bits are q rounded unless the lower ones are at most LUMA_NEAR16. */
 enum { LUMA_MARGIN16 = 3 << 14, LUMA_NEAR16 = 2 * LUMA_MARGIN16 };
 static const uint32_t LUMA_HALF16 = (1u << 31) + LUMA_MARGIN16;
 
-/* numerator / denominator, below 65536. */
+/* numerator / denominator, below 65536, in 2^-32nds. */
 IMGSTAT_INLINE uint64_t luma_ratio(uint32_t numerator, uint32_t denominator, float inverse)
 {
     const uint32_t upper = (uint32_t)((float)numerator * inverse * 65536.0f);
@@ -149,7 +151,7 @@ IMGSTAT_INLINE uint64_t luma_ratio(uint32_t numerator, uint32_t denominator, flo
     return ((uint64_t)upper << 16) + (uint64_t)(int64_t)lower;
 }
 
-/* q, from the upper bits of its estimate. */
+/* Corrects q, the upper bits of its estimate: the quotient rounded half to even. */
 IMGSTAT_INLINE uint32_t luma_settle16(uint32_t q, uint32_t component, uint32_t numerator,
                                       uint32_t denominator)
 {
@@ -160,14 +162,14 @@ IMGSTAT_INLINE uint32_t luma_settle16(uint32_t q, uint32_t component, uint32_t n
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* What black is: the lowest value of signed integers, else 0. */
+/* The value of black: the lowest of signed integers, else 0. */
 IMGSTAT_INLINE double luma_black(ImgstatSample sample)
 {
     return sample_is_signed(sample) ? map_value(sample, 0) : 0.0;
 }
 
-/* luma_scale of values, as they lie above the blacks of the two types. A luma that is not above 0
- * has no factor: the difference is added. */
+/* luma_scale for values. black, to_black: the values of black of the two types, from which colours
+ * are scaled. Where the luma is not above black, the difference of the lumas is added instead. */
 IMGSTAT_INLINE void luma_scale_value(const double from[3], double black, double to, double top,
                                      double to_black, double out[3])
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* map.h: what a transfer does to one sample; compiled by C and by CUDA C, so that both
- * give the same bits. docs/transforms.md has the formulas. */
+/* map.h: the map of one sample to another; compiled by C and by CUDA C, so that both give the same
+ * bits. docs/transforms.md has the formulas. */
 #ifndef IMGSTAT_TRANSFER_MAP_H
 #define IMGSTAT_TRANSFER_MAP_H
 
@@ -34,7 +34,8 @@ IMGSTAT_INLINE double map_value(ImgstatSample s, uint64_t key)
     return key >= zero ? (double)(key - zero) : -(double)(zero - key);
 }
 
-/* The key of the sample of type s nearest to x (not NaN): integers half to even, saturated. */
+/* The key of the sample of type s that is nearest to x, which is no NaN. Integers round half to
+ * even and saturate. */
 IMGSTAT_INLINE uint64_t map_key(ImgstatSample s, double x)
 {
     uint64_t raw;
@@ -66,7 +67,7 @@ IMGSTAT_INLINE uint64_t map_key(ImgstatSample s, double x)
     return zero + (uint64_t)whole;
 }
 
-/* The key of the quiet NaN. */
+/* The key of the quiet NaN of a floating type. */
 IMGSTAT_INLINE uint64_t map_nan(ImgstatSample s)
 {
     const uint64_t infinity = sample_key_infinity(s, false);
@@ -74,7 +75,7 @@ IMGSTAT_INLINE uint64_t map_nan(ImgstatSample s)
     return infinity + ((uint64_t)1 << (fraction - 1));
 }
 
-/* True for NaN and the infinities. */
+/* Whether a key is that of NaN or of an infinity. */
 IMGSTAT_INLINE bool map_undefined(ImgstatSample s, uint64_t key)
 {
     return sample_is_float(s) &&
@@ -83,10 +84,10 @@ IMGSTAT_INLINE bool map_undefined(ImgstatSample s, uint64_t key)
 
 /* ---- Maps ---------------------------------------------------------------------------------- */
 
-/* Where samples go: keys of the output type. Plain data. */
+/* The range that samples are mapped to, in keys of the output type. Plain data. */
 typedef struct MapRange {
     ImgstatSample sample;
-    uint32_t has_nodata; /* a defined sample never becomes nodata_key */
+    uint32_t has_nodata; /* no defined sample becomes nodata_key */
     uint64_t nodata_key;
     uint64_t lo_key, hi_key; /* lo_key <= hi_key */
     double lo, hi;           /* their values */
@@ -102,36 +103,37 @@ typedef enum MapKind {
     MAP_KNOTS     /* wide types: piecewise linear between exact order statistics */
 } MapKind;
 
-/* A key where the map is exact: `at` is its output, `before` the limit from below, as keys of the
- * output type: doubles would not hold 64-bit integers. */
+/* A key where a map is exact. at: its output; before: the limit of the output from below; both are
+ * keys of the output type, since doubles do not hold 64-bit integers. */
 typedef struct MapKnot {
     uint64_t key, before, at;
 } MapKnot;
 
-/* What a map knows. Plain data: pointers are to memory of the device that evaluates it. */
+/* The parameters of a map. Plain data; pointers are to memory of the device that evaluates it. */
 typedef struct Map {
     MapKind kind;
     ImgstatSample from;
     MapRange to;
-    uint32_t passthrough; /* the image stays as it is; in another type or depth, rescaled */
-    uint32_t same_scale;  /* the output has the type of `from`, and its full scale */
+    uint32_t passthrough; /* all samples pass, in another type or depth rescaled */
+    uint32_t same_scale;  /* the output has the type and the full scale of `from` */
     uint32_t has_nodata;
-    uint64_t nodata_key;       /* of `from`: stays */
+    uint64_t nodata_key;       /* of `from`; such samples pass */
     uint64_t full_lo, full_hi; /* full scale of `from`, keys */
     uint64_t black, white;     /* keys of `from` */
-    uint64_t origin;           /* likewise */
+    uint64_t origin;           /* key of `from` that MAP_LINEAR counts from */
     double center, divisor, factor, offset;
-    uint64_t n, first;   /* counts: all, and those of the smallest key (MAP_EQUALIZE) */
-    const uint64_t *cdf; /* inclusive counts by key */
-    /* the reference of MAP_MATCH: its type, its full scale, its counts */
-    ImgstatSample reference;
-    uint64_t reference_lo, reference_hi, reference_n;
-    const uint64_t *reference_cdf;
-    const MapKnot *knots; /* ascending keys */
+    uint64_t n;                          /* valid samples */
+    uint64_t first;                      /* samples with the smallest key (MAP_EQUALIZE) */
+    const uint64_t *cdf;                 /* inclusive counts by key */
+    ImgstatSample reference;             /* its sample type (MAP_MATCH) */
+    uint64_t reference_lo, reference_hi; /* its full scale, keys */
+    uint64_t reference_n;                /* its valid samples */
+    const uint64_t *reference_cdf;       /* its inclusive counts by key */
+    const MapKnot *knots;                /* ascending keys */
     uint32_t n_knots;
 } Map;
 
-/* Keeps defined samples off the nodata value. */
+/* The key that a defined sample takes in place of `key`, which may be that of nodata. */
 IMGSTAT_INLINE uint64_t range_avoid(const MapRange *to, uint64_t key)
 {
     if (!to->has_nodata || key != to->nodata_key)
@@ -139,6 +141,7 @@ IMGSTAT_INLINE uint64_t range_avoid(const MapRange *to, uint64_t key)
     return key >= to->hi_key ? key - 1 : key + 1;
 }
 
+/* The key of the range that is nearest to `key`. */
 IMGSTAT_INLINE uint64_t range_clamp(const MapRange *to, uint64_t key)
 {
     return key < to->lo_key ? to->lo_key : key > to->hi_key ? to->hi_key : key;
@@ -154,12 +157,12 @@ IMGSTAT_INLINE uint64_t range_key(const MapRange *to, double x)
     return range_clamp(to, map_key(to->sample, x));
 }
 
-/* The key that lies a part, 0 to 1, of the way between two of integers: half to even. */
+/* The integer key that lies `part`, 0 to 1, of the way between two others; half to even. */
 IMGSTAT_INLINE uint64_t key_between(uint64_t from, uint64_t to, double part)
 {
     const uint64_t most = from < to ? to - from : from - to;
     const double way = map_mul((double)most, part);
-    uint64_t step = most; /* which may be less than its double */
+    uint64_t step = most; /* its double may be larger */
     if (!(way > 0.0))
         step = 0;
     else if (way < (double)most && (uint64_t)rint(way) < most)
@@ -167,7 +170,7 @@ IMGSTAT_INLINE uint64_t key_between(uint64_t from, uint64_t to, double part)
     return from < to ? from + step : from - step;
 }
 
-/* t in 0..1 of the range */
+/* The key at t of the range; below 0 its low end, above 1 its high end. */
 IMGSTAT_INLINE uint64_t range_unit(const MapRange *to, double t)
 {
     if (!(t > 0.0))
@@ -179,7 +182,7 @@ IMGSTAT_INLINE uint64_t range_unit(const MapRange *to, double t)
     return range_key(to, map_add(map_mul(t, map_sub(to->hi, to->lo)), to->lo));
 }
 
-/* a / b of the range; integers exactly, half to even. b > 0, a <= b. */
+/* The key at a / b of the range; exact among integers, half to even. b > 0, a <= b. */
 IMGSTAT_INLINE uint64_t range_ratio(const MapRange *to, uint64_t a, uint64_t b)
 {
     if (sample_is_float(to->sample))
@@ -187,7 +190,7 @@ IMGSTAT_INLINE uint64_t range_ratio(const MapRange *to, uint64_t a, uint64_t b)
     return to->lo_key + ratio_even(a, to->hi_key - to->lo_key, b);
 }
 
-/* key, in black..white, as a share of the range; black < white */
+/* The key at the share of the range that `key` has of black..white; black < white. */
 IMGSTAT_INLINE uint64_t range_affine(const MapRange *to, ImgstatSample from, uint64_t black,
                                      uint64_t white, uint64_t key)
 {
@@ -197,15 +200,15 @@ IMGSTAT_INLINE uint64_t range_affine(const MapRange *to, ImgstatSample from, uin
         return to->hi_key;
     if (!sample_is_float(from))
         return range_ratio(to, key - black, white - black);
-    /* halves: the difference of two finite doubles may not be one */
+    /* halves: the difference of two finite doubles may be infinite */
     const double scale = from == IMGSTAT_F64 ? 0.5 : 1.0;
     const double b = map_value(from, black) * scale;
     const double x = map_value(from, key) * scale, w = map_value(from, white) * scale;
     return range_unit(to, map_sub(x, b) / map_sub(w, b));
 }
 
-/* The output of a key between two knots, or of one that only `left` is near: it is the last knot
- * and `right`, too, or the first one and above the key. */
+/* The output of a key between two knots. Below the first knot and above the last one, left and
+ * right are that knot. */
 IMGSTAT_INLINE uint64_t map_between_knots(const Map *map, const MapKnot *left, const MapKnot *right,
                                           uint64_t key)
 {
@@ -226,16 +229,19 @@ IMGSTAT_INLINE uint64_t map_between_knots(const Map *map, const MapKnot *left, c
     return range_key(&map->to, map_add(from, rise));
 }
 
-/* The knots on both sides of a key that has `count` of them at or below it. */
+/* The knot at or below a key that has `count` knots at or below it; the first one if count is 0. */
 IMGSTAT_INLINE const MapKnot *map_left_knot(const Map *map, uint32_t count)
 {
     return &map->knots[count > 0 ? count - 1 : 0];
 }
+
+/* The knot above a key that has `count` knots at or below it; the last one if there is none. */
 IMGSTAT_INLINE const MapKnot *map_right_knot(const Map *map, uint32_t count)
 {
     return &map->knots[count < map->n_knots ? count : count - 1];
 }
 
+/* map_defined for MAP_KNOTS. */
 IMGSTAT_INLINE uint64_t map_knots(const Map *map, uint64_t key)
 {
     uint32_t low = 0, high = map->n_knots; /* the first knot above key */
@@ -284,7 +290,7 @@ IMGSTAT_INLINE uint64_t map_defined(const Map *map, uint64_t key)
         const uint64_t count = map->cdf[key] > 0 ? map->cdf[key] : 1;
         const uint64_t match = cdf_match(map->reference_cdf, sample_record_bins(map->reference),
                                          map->reference_n, count, map->n);
-        if (map->reference == to->sample) /* a level of the reference, as it is */
+        if (map->reference == to->sample) /* a level of the reference */
             return range_clamp(to, match);
         return range_affine(to, map->reference, map->reference_lo, map->reference_hi, match);
     }
@@ -294,8 +300,8 @@ IMGSTAT_INLINE uint64_t map_defined(const Map *map, uint64_t key)
     return to->lo_key;
 }
 
-/* The output key of an undefined sample: the same value, as near as the type has it; NaN becomes
- * the low end of an integer range. */
+/* The output key of a sample that passes: the nearest value of the output type. NaN becomes the low
+ * end of an integer range. */
 IMGSTAT_INLINE uint64_t map_unchanged(const Map *map, uint64_t key)
 {
     if (map->from == map->to.sample)
@@ -306,14 +312,14 @@ IMGSTAT_INLINE uint64_t map_unchanged(const Map *map, uint64_t key)
     return x == x ? map_key(map->to.sample, x) : map->to.lo_key;
 }
 
-/* Whether all samples stay as they are. */
+/* Whether all samples keep their bits. */
 IMGSTAT_INLINE bool map_is_identity(const Map *map)
 {
     return map->passthrough && map->same_scale;
 }
 
-/* Whether a sample stays as it is: an undefined one, or nodata. from: the type of the map, a
- * constant where this is inlined. */
+/* Whether a sample passes: it is undefined, or nodata. from: the input type of the map, a constant
+ * where this is inlined. */
 IMGSTAT_INLINE bool map_stays(const Map *map, ImgstatSample from, uint64_t key)
 {
     if (map_undefined(from, key))
@@ -331,8 +337,8 @@ IMGSTAT_INLINE uint64_t map_sample(const Map *map, uint64_t key)
     return range_avoid(&map->to, map_defined(map, key));
 }
 
-/* The same of its bits, which are more than the key tells: zeros have signs, and NaN payloads.
- * from, to: the types of the map, constants where this is inlined. */
+/* The output bits of a sample with the bits `raw`. They hold more than a key: zeros have signs, and
+ * NaN payloads. from, to: the types of the map, constants where this is inlined. */
 IMGSTAT_INLINE uint64_t map_raw(const Map *map, ImgstatSample from, ImgstatSample to, uint64_t raw)
 {
     const uint64_t key = sample_key(from, raw);
@@ -341,7 +347,7 @@ IMGSTAT_INLINE uint64_t map_raw(const Map *map, ImgstatSample from, ImgstatSampl
     return sample_raw(to, map_sample(map, key));
 }
 
-/* The same for MAP_KNOTS where the knots on both sides are known; of samples that stay, any. */
+/* map_raw for MAP_KNOTS, with the knots on both sides of the sample; any knots if it passes. */
 IMGSTAT_INLINE uint64_t map_raw_between_knots(const Map *map, ImgstatSample from, ImgstatSample to,
                                               const MapKnot *left, const MapKnot *right,
                                               uint64_t raw)
@@ -352,8 +358,8 @@ IMGSTAT_INLINE uint64_t map_raw_between_knots(const Map *map, ImgstatSample from
     return sample_raw(to, range_avoid(&map->to, map_between_knots(map, left, right, key)));
 }
 
-/* An image without contrast stays as it is; in another type or depth, from its full scale to the
- * output range. */
+/* Makes all samples of an image pass, in another type or depth from its full scale to the output
+ * range: the map of an image without contrast. */
 IMGSTAT_INLINE void map_unchanged_image(Map *map)
 {
     map->kind = MAP_AFFINE;
@@ -362,7 +368,8 @@ IMGSTAT_INLINE void map_unchanged_image(Map *map)
     map->passthrough = 1;
 }
 
-/* Black and white for MAP_AFFINE: keys of `from`. */
+/* Completes a MAP_AFFINE. black, white: keys of `from`; without contrast between them all samples
+ * pass. */
 IMGSTAT_INLINE void map_between(Map *map, uint64_t black, uint64_t white)
 {
     map->kind = MAP_AFFINE;
@@ -372,8 +379,8 @@ IMGSTAT_INLINE void map_between(Map *map, uint64_t black, uint64_t white)
         map_unchanged_image(map);
 }
 
-/* Narrow types: completes a map from inclusive counts of valid samples by key. nano: what is cut at
- * either end, in billionths of a percent (0 for a stretch). */
+/* Narrow types: completes a stretch from inclusive counts of valid samples by key. nano_lo,
+ * nano_hi: the part cut at either end, in billionths of a percent. */
 IMGSTAT_INLINE void map_clip_counts(Map *map, const uint64_t *cdf, uint64_t nano_lo,
                                     uint64_t nano_hi)
 {
@@ -388,8 +395,8 @@ IMGSTAT_INLINE void map_clip_counts(Map *map, const uint64_t *cdf, uint64_t nano
     map_between(map, black, white);
 }
 
-/* Narrow types: completes a MAP_EQUALIZE of n samples, `first` of which are of the smallest key;
- * cdf stays in use. */
+/* Narrow types: completes a MAP_EQUALIZE of n valid samples; `first` of them have the smallest key.
+ * cdf: inclusive counts by key, which the map points to. */
 IMGSTAT_INLINE void map_equalize_from(Map *map, const uint64_t *cdf, uint64_t n, uint64_t first)
 {
     map->kind = MAP_EQUALIZE;
@@ -400,6 +407,7 @@ IMGSTAT_INLINE void map_equalize_from(Map *map, const uint64_t *cdf, uint64_t n,
         map_unchanged_image(map);
 }
 
+/* Narrow types: completes a MAP_EQUALIZE from inclusive counts by key, which the map points to. */
 IMGSTAT_INLINE void map_equalize_counts(Map *map, const uint64_t *cdf)
 {
     const uint32_t bins = sample_record_bins(map->from);
@@ -407,7 +415,8 @@ IMGSTAT_INLINE void map_equalize_counts(Map *map, const uint64_t *cdf)
     map_equalize_from(map, cdf, n, n ? cdf[cdf_above(cdf, bins, 0)] : 0);
 }
 
-/* Narrow types: completes a MAP_MATCH, whose reference is set; cdf stays in use. */
+/* Narrow types: completes a MAP_MATCH whose reference is set. cdf: inclusive counts by key, which
+ * the map points to. */
 IMGSTAT_INLINE void map_match_counts(Map *map, const uint64_t *cdf)
 {
     map->kind = MAP_MATCH;

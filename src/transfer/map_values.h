@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* map_values.h: maps in values, where transfer/map.h works in order keys: the same
- * operations in the same order, but without branches. Keys order floats as their values do; only
- * the two zeros share one, and it is +0 that a key becomes. Compiled by C and by CUDA C. */
+/* map_values.h: maps in values where map.h works in order keys: the same operations in the same
+ * order, without branches. Keys order floats as their values do, but both zeros have one key, which
+ * becomes +0. Compiled by C and by CUDA C. */
 #ifndef IMGSTAT_TRANSFER_MAP_VALUES_H
 #define IMGSTAT_TRANSFER_MAP_VALUES_H
 
 #include "transfer/map.h"
 
+/* The 32-bit float with the bits `raw`. */
 IMGSTAT_INLINE float value_of_raw(uint32_t raw)
 {
     float value;
@@ -14,12 +15,13 @@ IMGSTAT_INLINE float value_of_raw(uint32_t raw)
     return value;
 }
 
+/* The 32-bit float with that key. */
 IMGSTAT_INLINE float value_of(uint64_t key)
 {
     return value_of_raw((uint32_t)sample_raw(IMGSTAT_F32, key));
 }
 
-/* The limits of outputs and what avoids nodata, as values. */
+/* How outputs are clamped and kept off nodata, as values. */
 typedef struct Finish {
     double lo, hi;
     float stays;            /* nodata of the input; NaN: none */
@@ -50,7 +52,8 @@ IMGSTAT_INLINE double limited(const Finish *f, double y)
     return y < f->hi ? y : f->hi;
 }
 
-/* The output of the sample x with the bits `raw` that a map sends to y, within the limits. */
+/* The output bits of the sample x with the bits `raw`, which a map sends to y, within the limits.
+ */
 IMGSTAT_INLINE uint32_t finished(const Finish *f, uint32_t raw, float x, double y)
 {
     uint32_t made;
@@ -66,8 +69,8 @@ IMGSTAT_INLINE bool is_float_map(const Map *map)
     return map->from == IMGSTAT_F32 && map->to.sample == IMGSTAT_F32 && !map->passthrough;
 }
 
-/* The output type; what is never written, and what is in its place, as bits: the same if nothing.
- */
+/* The output type, and the bits that are never written; `instead` takes their place, and equals
+ * them where nothing is avoided. */
 typedef struct Output {
     ImgstatSample sample;
     uint64_t avoided, instead;
@@ -87,13 +90,13 @@ IMGSTAT_INLINE Output output_of(const MapRange *to)
     return output;
 }
 
-/* Nodata of the input as a value; NaN: none. */
+/* Nodata of the input as a value; NaN if there is none. */
 IMGSTAT_INLINE double nodata_of(const Map *map)
 {
     return map->has_nodata ? map_value(map->from, map->nodata_key) : NAN;
 }
 
-/* Whether a value stays as it is: an undefined one, or nodata. */
+/* Whether a sample passes: it is undefined, or nodata. */
 IMGSTAT_INLINE bool value_stays(double x, double nodata)
 {
     return (int)!(fabs(x) < INFINITY) | (int)(x == nodata); /* without a branch */
@@ -105,15 +108,16 @@ typedef struct Line {
     double from, divisor;  /* the unit is (x * scale - from) / divisor; */
     double inverse;        /* 1 / divisor where products find that quotient, else 0 */
     double factor, offset; /* the output unit * factor + offset */
-    double black, white;   /* at and beyond which there is lo or hi; infinite: never */
-    double least, most;    /* units likewise */
+    double black, white;   /* at and beyond these samples the output is lo or hi */
+    double least, most;    /* at and beyond these units the output is lo or hi */
     double stays;          /* nodata of the input; NaN: none */
     Finish finish;         /* lo and hi; the rest from 32-bit floats to such */
 } Line;
 
-/* a / by of differences of 32-bit floats and a `from`, where line_has_inverse. The first two steps
- * come to one of the two doubles next to the quotient, of which the last, whose remainder is exact,
- * takes the nearer one (P. Markstein, IBM J. Res. Dev. 34, 1990: inverse is 1 / by, rounded). */
+/* a / by, rounded, from inverse = 1 / by, rounded. a is the difference of a 32-bit float and a
+ * `from` for which line_has_inverse holds. The first two steps find one of the two doubles next to
+ * the quotient; the last one, whose remainder is exact, takes the nearer of them (P. Markstein, IBM
+ * J. Res. Dev. 34, 1990). */
 IMGSTAT_INLINE double line_quotient(double a, double by, double inverse)
 {
     const double rough = map_mul(a, inverse);
@@ -121,7 +125,7 @@ IMGSTAT_INLINE double line_quotient(double a, double by, double inverse)
     return fma(fma(-by, near, a), inverse, near);
 }
 
-/* No remainder of these divisions is subnormal, nor is a quotient infinite. */
+/* Whether line_quotient is exact: no remainder is subnormal and no quotient infinite. */
 IMGSTAT_INLINE bool line_has_inverse(ImgstatSample sample, double from, double by)
 {
     const double least = 0x1p-200, most = 0x1p+200;
@@ -129,8 +133,8 @@ IMGSTAT_INLINE bool line_has_inverse(ImgstatSample sample, double from, double b
            (from == 0.0 || (fabs(from) >= least && fabs(from) <= most));
 }
 
-/* False for maps that are no straight line in doubles: integers that become such go by exact
- * ratios. */
+/* Derives the line of a map. False: the map is no straight line in doubles. Integers that become
+ * integers are not: they go by exact ratios. */
 IMGSTAT_INLINE bool line_of(const Map *map, Line *line)
 {
     const MapRange *const to = &map->to;
@@ -166,7 +170,7 @@ IMGSTAT_INLINE bool line_of(const Map *map, Line *line)
     return true;
 }
 
-/* Where a value of a type goes. by_products: line->inverse is not 0. */
+/* The output of the sample x. by_products: line->inverse is not 0. */
 IMGSTAT_INLINE double line_value(const Line *line, ImgstatSample sample, bool by_products, double x)
 {
     const double scaled = sample == IMGSTAT_F64 ? map_mul(x, line->scale) : x;
@@ -175,18 +179,19 @@ IMGSTAT_INLINE double line_value(const Line *line, ImgstatSample sample, bool by
         by_products ? line_quotient(way, line->divisor, line->inverse) : way / line->divisor;
     double y = limited(&line->finish, map_add(map_mul(unit, line->factor), line->offset));
     y = unit < line->most ? y : line->finish.hi;
-    y = unit > line->least ? y : line->finish.lo; /* NaN, too: halves of subnormals may be equal */
+    y = unit > line->least ? y : line->finish.lo; /* or NaN: halves of subnormals may be equal */
     y = x > line->black ? y : line->finish.lo;
     return x < line->white ? y : line->finish.hi;
 }
 
-/* Integers that become integers, exactly: (x - black) / divisor of the range from lo to hi. */
+/* The exact map of integers to integers: lo + (x - black) / divisor of the range. */
 typedef struct Ratio {
     double black, divisor, range, share; /* range / divisor */
     double lo;
     double stays; /* nodata of the input; NaN: none */
 } Ratio;
 
+/* Derives the ratio of a map. False: the map is none of 32-bit integers to integers. */
 IMGSTAT_INLINE bool ratio_of(const Map *map, Ratio *ratio)
 {
     const MapRange *const to = &map->to;
@@ -203,9 +208,9 @@ IMGSTAT_INLINE bool ratio_of(const Map *map, Ratio *ratio)
     return true;
 }
 
-/* The product of two whole numbers below 2^32 is `high` + `low`, and what is left of it is a whole
- * number below 2^33: all of that is exact. The quotient is off by less than 0.6 before it is
- * rounded, so that what is left tells whether it or a neighbour is right. */
+/* The output of the sample x. The product of two whole numbers below 2^32 is `high` + `low`, and
+ * its remainder a whole number below 2^33: both are exact. The quotient is off by less than 0.6
+ * before it is rounded, so the remainder selects it or a neighbour. */
 IMGSTAT_INLINE double ratio_value(const Ratio *r, double x)
 {
     double a = map_sub(x, r->black);

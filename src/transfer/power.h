@@ -6,8 +6,7 @@
 
 #include "transfer/unfused.h"
 
-/* x^g for 0 <= x <= 1 and g > 0, to about 1e-15, from operations that every device rounds alike
- * (a library's pow differs between devices). */
+/* x^g within 1e-15; 0 <= x <= 1, g > 0. The pow of a library differs between devices. */
 IMGSTAT_INLINE double map_power(double x, double g)
 {
     if (!(x > 0.0))
@@ -33,7 +32,7 @@ IMGSTAT_INLINE double map_power(double x, double g)
     const double top = m - 1.0; /* exact */
     const double bottom = m + 1.0;
     const double s = top / bottom;
-    const double bottom_low = (m - (bottom - 1.0)); /* what the sum m + 1 lost */
+    const double bottom_low = (m - (bottom - 1.0)); /* error of the sum m + 1 */
     const double s_low = (fma(-s, bottom, top) - map_mul(s, bottom_low)) / bottom;
     const double z = map_mul(s, s);
     double series = 1.0 / 23.0;

@@ -34,7 +34,7 @@ void transfer_kept(ImgstatSample from, uint8_t from_bits, const MapRange *to, ui
     sample_full_scale(to->sample, to_bits, &rescale->to.lo_key, &rescale->to.hi_key);
     rescale->to.lo = map_value(to->sample, rescale->to.lo_key);
     rescale->to.hi = map_value(to->sample, rescale->to.hi_key);
-    if (range_is_any(to)) { /* of a reference: what stays knows its full scale only */
+    if (range_is_any(to)) { /* that of a reference: samples that pass have the full scale */
         stays->to = rescale->to;
         stays->to.has_nodata = to->has_nodata;
     }
@@ -43,7 +43,7 @@ void transfer_kept(ImgstatSample from, uint8_t from_bits, const MapRange *to, ui
         rescale->divisor = rescale->factor = 1.0;
         range_any(&rescale->to);
     }
-    /* 4 bits of 8 and 8 of 8, say, are of one type, but not of one scale */
+    /* 4 and 8 bits in 8, for example, have one type but two scales */
     stays->same_scale = rescale->same_scale = from == to->sample &&
                                               stays->full_lo == rescale->to.lo_key &&
                                               stays->full_hi == rescale->to.hi_key;
@@ -53,27 +53,27 @@ struct TransferId {
     atomic_uint keepers;
 };
 
-static TransferId *tag_create(void)
+static TransferId *id_create(void)
 {
-    TransferId *const tag = malloc(sizeof *tag);
-    if (tag)
-        atomic_init(&tag->keepers, 1);
-    return tag;
+    TransferId *const id = malloc(sizeof *id);
+    if (id)
+        atomic_init(&id->keepers, 1);
+    return id;
 }
 
-TransferId *transfer_tag_keep(TransferId *tag)
+TransferId *transfer_id_retain(TransferId *id)
 {
-    atomic_fetch_add(&tag->keepers, 1);
-    return tag;
+    atomic_fetch_add(&id->keepers, 1);
+    return id;
 }
 
-void transfer_tag_drop(TransferId *tag)
+void transfer_id_release(TransferId *id)
 {
-    if (tag && atomic_fetch_sub(&tag->keepers, 1) == 1)
-        free(tag);
+    if (id && atomic_fetch_sub(&id->keepers, 1) == 1)
+        free(id);
 }
 
-ImgstatResult transfer_begin(BufferCache *scratch, ImgstatSample from, uint8_t from_bits,
+ImgstatResult transfer_begin(BufferCache *buffers, ImgstatSample from, uint8_t from_bits,
                              const MapRange *to, uint8_t to_bits, uint16_t n_maps, bool has_nodata,
                              uint64_t nodata_key, bool luma, Transfer **out, ImgstatError *err)
 {
@@ -81,20 +81,20 @@ ImgstatResult transfer_begin(BufferCache *scratch, ImgstatSample from, uint8_t f
     const size_t entries = sample_is_narrow(from) ? sample_record_bins(from) : 0;
     const size_t bytes = n_maps * sizeof(Map) + (n_maps + 1u) * entries * sizeof(uint32_t);
     Transfer *const transfer = calloc(1, sizeof *transfer);
-    TransferId *const tag = tag_create();
+    TransferId *const id = id_create();
     Map *const maps = calloc(n_maps, sizeof *maps);
     KnotTable **const knot_tables = calloc(n_maps, sizeof *knot_tables);
     uint32_t *const tables =
-        buffer_cache_acquire_zeroed(scratch, (n_maps + 1u) * entries, sizeof *tables);
-    if (!transfer || !tag || !maps || !knot_tables || !tables) {
+        buffer_cache_acquire_zeroed(buffers, (n_maps + 1u) * entries, sizeof *tables);
+    if (!transfer || !id || !maps || !knot_tables || !tables) {
         free(transfer);
-        transfer_tag_drop(tag);
+        transfer_id_release(id);
         free(maps);
         free(knot_tables);
         buffer_cache_release(tables);
         return error_memory(err, bytes, "a transfer");
     }
-    *transfer = (Transfer){.tag = tag,
+    *transfer = (Transfer){.id = id,
                            .from = from,
                            .from_bits = from_bits,
                            .to_bits = to_bits,
@@ -117,7 +117,7 @@ ImgstatResult transfer_begin(BufferCache *scratch, ImgstatSample from, uint8_t f
                  .nodata_key = nodata_key,
                  .full_lo = transfer->stays.full_lo,
                  .full_hi = transfer->stays.full_hi};
-    if (luma) { /* the luma of valid samples may be any value, nodata's too */
+    if (luma) { /* the luma of valid samples may be any value, even that of nodata */
         blank.has_nodata = 0;
         blank.to.has_nodata = 0;
     }
@@ -136,10 +136,10 @@ void transfer_unchanged(const Transfer *transfer, Map *map)
     map->to.has_nodata = has_nodata;
 }
 
-void transfer_prepare(BufferCache *scratch, Transfer *transfer)
+void transfer_prepare(BufferCache *buffers, Transfer *transfer)
 {
     for (uint16_t m = 0; m < transfer->n_maps; m++)
-        transfer->knot_tables[m] = knot_table_create(scratch, &transfer->maps[m]);
+        transfer->knot_tables[m] = knot_table_create(buffers, &transfer->maps[m]);
 }
 
 void transfer_destroy(Transfer *transfer)
@@ -152,7 +152,7 @@ void transfer_destroy(Transfer *transfer)
     free(transfer->maps);
     buffer_cache_release(transfer->tables);
     buffer_cache_release(transfer->knots);
-    transfer_tag_drop(transfer->tag);
+    transfer_id_release(transfer->id);
     free(transfer);
 }
 
@@ -161,7 +161,7 @@ void imgstat_transfer_destroy(ImgstatTransfer *transfer)
     transfer_destroy(transfer);
 }
 
-/* What stays stays; what would become nodata steps aside. */
+/* Copies a table; samples that pass do so, others are kept off nodata. */
 static void table_with_nodata(const Map *map, const uint32_t *from, uint32_t *to)
 {
     const uint32_t entries = sample_record_bins(map->from);
@@ -173,14 +173,14 @@ static void table_with_nodata(const Map *map, const uint32_t *from, uint32_t *to
     }
 }
 
-ImgstatResult transfer_with_nodata(BufferCache *scratch, const Transfer *given, uint64_t nodata_key,
+ImgstatResult transfer_with_nodata(BufferCache *buffers, const Transfer *given, uint64_t nodata_key,
                                    Transfer **out, ImgstatError *err)
 {
     *out = NULL;
     MapRange range = given->range;
     range_set_nodata(&range, given->from, true, nodata_key);
     Transfer *transfer;
-    IMGSTAT_TRY(transfer_begin(scratch, given->from, given->from_bits, &range, given->to_bits,
+    IMGSTAT_TRY(transfer_begin(buffers, given->from, given->from_bits, &range, given->to_bits,
                                given->n_maps, true, nodata_key, given->luma, &transfer, err));
     transfer->transform = given->transform;
     transfer->like = given->like;
@@ -196,13 +196,12 @@ ImgstatResult transfer_with_nodata(BufferCache *scratch, const Transfer *given, 
         if (entries)
             table_with_nodata(map, given->tables + m * entries, transfer->tables + m * entries);
     }
-    transfer_prepare(scratch, transfer);
+    transfer_prepare(buffers, transfer);
     *out = transfer;
     return IMGSTAT_OK;
 }
 
-/* A reference that is narrow while the image is wide counts by its own bins, and the other way
- * round by its own ranks; narrow images need counts. */
+/* Narrow images need a reference with counts; wide ones take counts or ranks. */
 static ImgstatResult check_reference(const TransferShape *shape, const MatchReference *reference,
                                      uint16_t n_maps, ImgstatError *err)
 {
@@ -222,7 +221,7 @@ static ImgstatResult check_reference(const TransferShape *shape, const MatchRefe
     return IMGSTAT_OK;
 }
 
-/* full: what the output's type holds. */
+/* Sets the reference of a map. full: the full scale of the output. */
 static MapReference set_reference(Map *map, const MatchReference *reference,
                                   const MapSource *source, const MapRange *full)
 {
@@ -235,8 +234,7 @@ static MapReference set_reference(Map *map, const MatchReference *reference,
     return (MapReference){.source = source, .as_is = as_is};
 }
 
-/* Floats have no full scale to speak of: matched to floats, they become the reference's values,
- * wherever these lie. */
+/* Floats that are matched to floats become values of the reference, wherever these lie. */
 static void range_of_reference(MapRange *range, ImgstatSample reference, const TransferShape *shape)
 {
     if (!sample_is_float(range->sample) || !sample_is_float(reference))
@@ -245,7 +243,7 @@ static void range_of_reference(MapRange *range, ImgstatSample reference, const T
     range_set_nodata(range, shape->sample, shape->has_nodata, shape->nodata_key);
 }
 
-ImgstatResult transfer_create(BufferCache *scratch, const ImgstatMethod *method,
+ImgstatResult transfer_create(BufferCache *buffers, const ImgstatMethod *method,
                               const TransferShape *shape, const MapSource *sources,
                               const MatchReference *reference, Transfer **out, ImgstatError *err)
 {
@@ -261,7 +259,7 @@ ImgstatResult transfer_create(BufferCache *scratch, const ImgstatMethod *method,
     if (match && !method->has_range)
         range_of_reference(&range, reference->sample, shape);
     Transfer *transfer;
-    IMGSTAT_TRY(transfer_begin(scratch, shape->sample, shape->bits, &range, bits, n_maps,
+    IMGSTAT_TRY(transfer_begin(buffers, shape->sample, shape->bits, &range, bits, n_maps,
                                shape->has_nodata, shape->nodata_key,
                                transfer_channels(method, shape) == IMGSTAT_LUMA, &transfer, err));
     transfer->transform = method->transform;
@@ -271,7 +269,7 @@ ImgstatResult transfer_create(BufferCache *scratch, const ImgstatMethod *method,
         for (uint16_t m = 0; m < n_maps; m++)
             n_knots += sources[m].ranks ? sources[m].ranks->n_knots : 0;
     if (n_knots &&
-        !(transfer->knots = buffer_cache_acquire(scratch, n_knots * sizeof *transfer->knots))) {
+        !(transfer->knots = buffer_cache_acquire(buffers, n_knots * sizeof *transfer->knots))) {
         transfer_destroy(transfer);
         return error_memory(err, n_knots * sizeof(MapKnot), "a transfer");
     }
@@ -296,7 +294,7 @@ ImgstatResult transfer_create(BufferCache *scratch, const ImgstatMethod *method,
         } else
             map_set_parameters(map, method, &sources[m]);
     }
-    transfer_prepare(scratch, transfer);
+    transfer_prepare(buffers, transfer);
     *out = transfer;
     return IMGSTAT_OK;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* transfer.h: from records and a method to what is done to every sample. Pure: no file, no device.
- */
+/* transfer.h: a transfer, made from records and a method. Pure: no file, no device. */
 #ifndef IMGSTAT_TRANSFER_TRANSFER_H
 #define IMGSTAT_TRANSFER_TRANSFER_H
 
@@ -8,137 +7,169 @@
 #include "record/record.h"
 #include "transfer/map.h"
 
-/* Which image a transfer is made for. */
+/* The kind of image that a transfer is made for. */
 typedef struct TransferShape {
     ImgstatSample sample;
     uint8_t bits;      /* 0: the full width */
     uint16_t channels; /* > 0 */
     int16_t alpha;     /* -1: none */
-    bool rgb;          /* channels 0, 1, 2 are red, green, blue: luma has a meaning */
+    bool rgb;          /* channels 0, 1, 2 are red, green, blue */
     bool has_nodata;
     uint64_t nodata_key;
 } TransferShape;
 
-/* What one map is made from. Narrow types: n and cdf suffice, but for meanstd. */
+/* The distribution that one map is made from. Narrow types need n and cdf alone, except for
+ * IMGSTAT_MEANSTD. */
 typedef struct MapSource {
     uint64_t n;                /* valid samples */
     uint64_t min_key, max_key; /* where n > 0 */
     const uint64_t *cdf;       /* narrow types: inclusive counts by key */
-    double mean, stddev;       /* read for IMGSTAT_MEANSTD: */
-    uint64_t origin;       /* of types that doubles do not hold, the key from which `mean` counts */
-    uint64_t black, white; /* wide types, IMGSTAT_PERCENTILE: keys of ranks transfer_clip_ranks */
-    const RankTable *ranks; /* wide types, IMGSTAT_EQUALIZE and IMGSTAT_MATCH */
+    double mean, stddev;       /* for IMGSTAT_MEANSTD */
+    uint64_t origin;           /* the key that `mean` counts from, of types that exceed doubles */
+    uint64_t black, white;     /* wide types, IMGSTAT_PERCENTILE: the keys of transfer_clip_ranks */
+    const RankTable *ranks;    /* wide types, IMGSTAT_EQUALIZE and IMGSTAT_MATCH */
 } MapSource;
 
-/* A reference to match: as many sources as maps, or one for all. */
+/* A reference to match. */
 typedef struct MatchReference {
     ImgstatSample sample;
     uint8_t bits;
-    uint16_t n_sources;
+    uint16_t n_sources; /* as many as maps, or 1 for all maps */
     const MapSource *sources;
 } MatchReference;
 
-/* cpu/map_knots.c: what finds a sample's place among the knots of a map. */
+/* A search table for the knots of a map (cpu/map_knots.c). */
 typedef struct KnotTable KnotTable;
-/* NULL for other maps, and where memory is out: map_sample does without. */
-KnotTable *knot_table_create(BufferCache *scratch, const Map *map);
-void knot_table_destroy(KnotTable *table); /* accepts NULL */
 
-/* What tells a transfer from all others while anybody keeps it: its address. */
+/* Returns NULL for maps without knots, and on allocation failure: map_sample needs no table. */
+KnotTable *knot_table_create(BufferCache *buffers, const Map *map);
+
+/* Accepts NULL. */
+void knot_table_destroy(KnotTable *table);
+
+/* The identity of a transfer: its address differs from that of every other while it is retained. */
 typedef struct TransferId TransferId;
-TransferId *transfer_tag_keep(TransferId *tag); /* returns it */
-void transfer_tag_drop(TransferId *tag);        /* accepts NULL */
 
+/* Returns the id, which lives until it is released as often as it was retained. */
+TransferId *transfer_id_retain(TransferId *id);
+
+/* Accepts NULL. */
+void transfer_id_release(TransferId *id);
+
+/* A complete transfer does not change. */
 typedef struct ImgstatTransfer {
-    TransferId *tag; /* a complete transfer does not change: one of this tag is this one */
-    ImgstatTransform transform; /* for the reader of a saved one */
-    ImgstatLike like;
+    TransferId *id;
+    ImgstatTransform transform; /* recorded in saved transfers */
+    ImgstatLike like;           /* recorded in saved transfers */
     ImgstatSample from;
     uint8_t from_bits, to_bits;
     bool luma;       /* one map, from luma to luma */
-    uint16_t n_maps; /* 1: for every channel but alpha; else one for each of them, in order */
-    Map *maps;      /* pointers point into this transfer, or are NULL where a table replaces them */
-    MapRange range; /* where defined samples go */
-    Map rescale; /* of alpha and masked samples: by the ratio of the full scales, floats by value */
-    Map stays;   /* of images without contrast, and of all else that stays beside luma */
+    uint16_t n_maps; /* 1 for every channel but alpha, or one for each of them, in order */
+    Map *maps;       /* they point into this transfer; pointers that a table replaces are NULL */
+    MapRange range;  /* of defined samples */
+    Map rescale; /* for alpha and masked samples: the ratio of the full scales; floats by value */
+    Map stays;   /* for images without contrast and, in luma mode, samples that are no colour */
     uint32_t *tables;        /* narrow types: n_maps tables of output bits by key */
-    uint32_t *rescale_table; /* narrow types: the same for rescale */
-    MapKnot *knots;          /* wide types: of all maps, one after the other */
-    KnotTable **knot_tables; /* n_maps, NULL where the map has none */
+    uint32_t *rescale_table; /* narrow types: the table of `rescale` */
+    MapKnot *knots;          /* wide types: those of all maps, one map after the other */
+    KnotTable **knot_tables; /* n_maps; NULL where a map has none */
 } Transfer;
 
-/* The channel mode that a method means for an image. */
+/* ---- What a method means for an image (method.c) --------------------------------------------- */
+
+/* Returns the channel mode: IMGSTAT_EACH, IMGSTAT_JOINT or IMGSTAT_LUMA. */
 ImgstatChannels transfer_channels(const ImgstatMethod *method, const TransferShape *shape);
-/* How many maps, so sources, that takes: 1, or the channels without alpha. */
+
+/* Returns the number of maps: 1, or the channels without alpha. */
 uint16_t transfer_maps(const ImgstatMethod *method, const TransferShape *shape);
-/* Checks a method against an image without looking at pixels. */
+
+/* Returns the output type. bits: receives its significant bits, 0 for the full width. */
+ImgstatSample transfer_output(const ImgstatMethod *method, const TransferShape *shape,
+                              uint8_t *bits);
+
+/* Returns the range that defined samples are mapped to. */
+MapRange transfer_range(const ImgstatMethod *method, const TransferShape *shape);
+
+/* Completes a range with the values of its ends and, if the output type holds it, the nodata value
+ * of the image. An end that is nodata moves inwards, so that stretching twice changes nothing;
+ * other keys are kept off nodata by range_avoid. */
+void range_set_nodata(MapRange *range, ImgstatSample from, bool has_nodata, uint64_t nodata_key);
+
+/* Finds the keys of the least and the largest sample of so many bits; of 0 and 1 for floats. */
+void sample_full_scale(ImgstatSample sample, uint8_t bits, uint64_t *lo, uint64_t *hi);
+
+/* Checks a method against an image; its pixels are not needed. */
 ImgstatResult transfer_check(const ImgstatMethod *method, const TransferShape *shape,
                              ImgstatError *err);
-/* Whether a reference is given just where one is matched. */
+
+/* Checks that a reference is given if and only if the method matches one. */
 ImgstatResult transfer_check_reference(bool matches, bool given, ImgstatError *err);
+
 /* Checks that a transfer fits an image: sample type, significant bits, number of channels. */
 ImgstatResult transfer_check_image(const Transfer *transfer, const ImagePro *from, int16_t alpha,
                                    ImgstatError *err);
+
 /* Checks that `to` can take the samples of type `sample` that are made from `from`: equal geometry,
  * and an equal sample type and pitch in place. The pixels may be in any memory. */
 ImgstatResult transfer_check_output(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
                                     ImgstatError *err);
+
 /* Checks that a device can follow a method for images of a shape without waiting for the host:
  * samples of at most 16 bits; stretch, percentile and equalize by imgstat's own formulas, whose
  * transfer follows from counts alone. */
 ImgstatResult transfer_check_async(const ImgstatMethod *method, const TransferShape *shape,
                                    ImgstatError *err);
+
 /* Checks that an image has the shape. */
 ImgstatResult transfer_check_shape(const TransferShape *shape, const ImagePro *image,
                                    ImgstatError *err);
-/* The output type, and its significant bits. */
-ImgstatSample transfer_output(const ImgstatMethod *method, const TransferShape *shape,
-                              uint8_t *bits);
-/* Completes a range: its values, and a nodata value of the image where the output type has it. An
- * end that is nodata moves inwards, so that stretching twice changes nothing; inside, range_avoid
- * steps over it. */
-void range_set_nodata(MapRange *range, ImgstatSample from, bool has_nodata, uint64_t nodata_key);
-/* Where that method sends defined samples. */
-MapRange transfer_range(const ImgstatMethod *method, const TransferShape *shape);
-/* The source of a narrow, settled record's channel; cdf: sample_record_bins counts, filled here. */
-MapSource map_source_counts(const Record *record, uint16_t channel, uint64_t *cdf);
 
-/* reference: for IMGSTAT_MATCH, else NULL. Not for IMGSTAT_CLAHE (clahe.h). scratch: where its
- * tables come from; may go before the transfer does. */
-ImgstatResult transfer_create(BufferCache *scratch, const ImgstatMethod *method,
+/* ---- Creating ---------------------------------------------------------------------------------
+ */
+
+/* Creates a transfer. sources: one for each map. reference: for IMGSTAT_MATCH, else NULL. buffers:
+ * of large tables; need not outlive the transfer. Not for IMGSTAT_CLAHE (clahe.h). */
+ImgstatResult transfer_create(BufferCache *buffers, const ImgstatMethod *method,
                               const TransferShape *shape, const MapSource *sources,
                               const MatchReference *reference, Transfer **out, ImgstatError *err);
-/* For narrow types, straight from a settled record of the image (each, joint) or of its luma. mean
- * and stddev of the maps are read for IMGSTAT_MEANSTD only; NULL else. */
+
+/* Creates a transfer of a narrow type from a finalized record: that of the image's channels, or of
+ * its luma in luma mode. mean, stddev: one for each map for IMGSTAT_MEANSTD, else NULL. */
 ImgstatResult transfer_create_counts(const ImgstatMethod *method, const TransferShape *shape,
                                      const Record *record, const double *mean, const double *stddev,
                                      Transfer **out, ImgstatError *err);
-/* Whether what is not mapped keeps its bits. */
+
+/* Returns the source of a channel of a finalized record of a narrow type. cdf: room for
+ * sample_record_bins counts, which the source points to. */
+MapSource map_source_counts(const Record *record, uint16_t channel, uint64_t *cdf);
+
+/* Creates a copy of a transfer for images with another nodata value. It shares the knots of
+ * `given`, which outlives it. */
+ImgstatResult transfer_with_nodata(BufferCache *buffers, const Transfer *given, uint64_t nodata_key,
+                                   Transfer **out, ImgstatError *err);
+
+/* Creates a transfer whose maps have no parameters yet. transfer_prepare follows once they have. */
+ImgstatResult transfer_begin(BufferCache *buffers, ImgstatSample from, uint8_t from_bits,
+                             const MapRange *to, uint8_t to_bits, uint16_t n_maps, bool has_nodata,
+                             uint64_t nodata_key, bool luma, Transfer **out, ImgstatError *err);
+
+/* Gives a map that lets all samples pass the range of transfer->stays; other maps keep theirs. */
+void transfer_unchanged(const Transfer *transfer, Map *map);
+
+/* Creates the search tables of complete maps. */
+void transfer_prepare(BufferCache *buffers, Transfer *transfer);
+
+/* Accepts NULL. */
+void transfer_destroy(Transfer *transfer);
+
+/* Makes the maps for samples that are not mapped: `rescale` and `stays` of a Transfer. */
+void transfer_kept(ImgstatSample from, uint8_t from_bits, const MapRange *to, uint8_t to_bits,
+                   bool has_nodata, uint64_t nodata_key, Map *rescale, Map *stays);
+
+/* Whether samples that are not mapped keep their bits. */
 static inline bool transfer_copies(const Transfer *transfer)
 {
     return map_is_identity(&transfer->rescale) && map_is_identity(&transfer->stays);
 }
-/* A map that leaves an image as it is takes the range of `stays`; others keep theirs. */
-void transfer_unchanged(const Transfer *transfer, Map *map);
-/* Once the maps are known: what makes applying them faster. */
-void transfer_prepare(BufferCache *scratch, Transfer *transfer);
-void transfer_destroy(Transfer *transfer); /* accepts NULL */
-/* The same for images with that nodata value. Its knots are those of `given`, which outlives it. */
-ImgstatResult transfer_with_nodata(BufferCache *scratch, const Transfer *given, uint64_t nodata_key,
-                                   Transfer **out, ImgstatError *err);
-
-/* Full scale of a type: order keys of the least and the largest sample of so many bits; floats:
- * 0, 1. */
-void sample_full_scale(ImgstatSample sample, uint8_t bits, uint64_t *lo, uint64_t *hi);
-
-/* Where samples go that are not mapped: rescale and stays of a Transfer. */
-void transfer_kept(ImgstatSample from, uint8_t from_bits, const MapRange *to, uint8_t to_bits,
-                   bool has_nodata, uint64_t nodata_key, Map *rescale, Map *stays);
-
-/* An empty transfer: rescale, stays, maps without content; tables allocated. Used by the loader
- * too. */
-ImgstatResult transfer_begin(BufferCache *scratch, ImgstatSample from, uint8_t from_bits,
-                             const MapRange *to, uint8_t to_bits, uint16_t n_maps, bool has_nodata,
-                             uint64_t nodata_key, bool luma, Transfer **out, ImgstatError *err);
 
 #endif

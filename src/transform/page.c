@@ -221,11 +221,11 @@ static ImgstatResult with_nodata(TransformWorker *worker, const Transfer *given,
                                  uint64_t nodata_key, const Transfer **out, ImgstatError *err)
 {
     const Transfer *const last = worker->with_nodata;
-    if (!last || worker->given != given->tag || last->stays.nodata_key != nodata_key) {
+    if (!last || worker->given != given->id || last->stays.nodata_key != nodata_key) {
         worker_forget_nodata(worker);
         IMGSTAT_TRY(transfer_with_nodata(worker->device->scratch, given, nodata_key,
                                          &worker->with_nodata, err));
-        worker->given = transfer_tag_keep(given->tag);
+        worker->given = transfer_id_retain(given->id);
     }
     *out = worker->with_nodata;
     return IMGSTAT_OK;

@@ -34,7 +34,7 @@ static void release_bands(TransformWorker *worker)
 void worker_forget_nodata(TransformWorker *worker)
 {
     transfer_destroy(worker->with_nodata);
-    transfer_tag_drop(worker->given);
+    transfer_id_release(worker->given);
     worker->with_nodata = NULL;
     worker->given = NULL;
 }
