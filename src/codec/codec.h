@@ -153,6 +153,7 @@ ImgstatResult decoder_changed(const Decoder *decoder, ImgstatError *err);
 struct ImgstatFile {
     Source *source;
     Decoder *decoder;
+    bool measured; /* the page selected was measured since: its first row is next once more */
 };
 
 /* imgstat_file_open that can be interrupted. cancel: of source_open. */

@@ -3,6 +3,9 @@
 #ifndef IMGSTAT_PNG_FILTER_H
 #define IMGSTAT_PNG_FILTER_H
 
+#include "base/cpu_features.h"
+#include "base/isa.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,13 +25,14 @@ typedef struct PngFilters {
                   uint8_t *to);
 } PngFilters;
 
-extern const PngFilters png_filters_portable;
-#if defined(__x86_64__)
-extern const PngFilters png_filters_avx2;
-#endif
+extern const PngFilters png_filters_portable, png_filters_avx2, png_filters_avx512;
 
-/* Returns the loops for this processor. */
-const PngFilters *png_filters(void);
+/* Those for cpu_features_level(). */
+static inline const PngFilters *png_filters(void)
+{
+    static const PngFilters *const of[] = ISA_TABLE(&png_filters);
+    return of[cpu_features_level()];
+}
 
 /* Filters a row of `bytes` bytes to 1 + bytes at `to`. pixel_bytes: distance to the pixel on the
  * left, at least 1. choose: take the filter of least cost, else none. */

@@ -2,7 +2,7 @@
 /* test_imgstat.c: what a program asks for that makes no sense is an error, and outputs are empty.
  * All of the public header's fallible functions crashed before where a pointer was NULL that must
  * not be. */
-#include "imgstat.h"
+#include "imgstat_async.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
