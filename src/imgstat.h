@@ -31,7 +31,11 @@ extern "C" {
  * Pointers are not NULL but for `err` and where a comment allows it: a function that can fail
  * answers NULL with IMGSTAT_ERR_ARG, the others need their arguments. What a function makes goes to
  * *out, which is NULL (an empty image) after a failure, and is the caller's, who ends it by the
- * destroy, close or release of its type. Texts that are returned are never the caller's. */
+ * destroy, close or release of its type. Texts that are returned are never the caller's.
+ *
+ * The environment is read in three places: IMGSTAT_CPU and IMGSTAT_CUDA_MODULE when a device is
+ * opened, IMGSTAT_DECODE when a file is opened, and TMPDIR when a pipe is copied or an output
+ * cannot be renamed onto. Programs that change it do so before they use the library. */
 
 typedef enum ImgstatResult {
     IMGSTAT_OK = 0,
@@ -465,6 +469,10 @@ typedef struct ImgstatWrite {
     int level;    /* of the compression, 0 to 22; values above its highest level mean that level */
     bool fast;    /* writes faster; files with repeating pixels become larger */
     bool replace; /* an existing file may be replaced, at once, when the new one is complete */
+    /* Receives each warning about what the output lacks of its input, of imgstat_image_save only; a
+     * batch reports warnings with the job. NULL: they are dropped. */
+    ImgstatWarn warn;
+    void *warn_context;
 } ImgstatWrite;
 
 /* Reads one page, counted from 0, into memory. how: NULL, or how the file is opened. info: NULL, or
