@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* page_reader.h: the pixels of a page, as often as they are needed: kept in memory where they fit,
- * else decoded again band by band. One thread decodes the next band while the others use this one. */
+ * else decoded again band by band. One thread decodes the next band while the others use this one.
+ */
 #ifndef IMGSTAT_MEASURE_PAGE_READER_H
 #define IMGSTAT_MEASURE_PAGE_READER_H
 
@@ -28,8 +29,8 @@ typedef struct PageReader {
     void *pixels;     /* of the first plane */
     bool kept;
     uint16_t filled; /* planes that are kept and decoded */
-    bool direct;     /* direct_read is allowed: by whoever opened the reader, and while none fails */
-    uint32_t rows;   /* of a band */
+    bool direct;   /* direct_read is allowed: by whoever opened the reader, and while none fails */
+    uint32_t rows; /* of a band */
     const Cancel *cancel;
 } PageReader;
 
@@ -40,8 +41,8 @@ size_t page_reader_band_bytes(const Decoder *decoder);
 /* Returns the bytes of a page that is kept; SIZE_MAX on overflow. */
 size_t page_reader_whole_bytes(const Decoder *decoder);
 
-/* Opens the page selected. keep: its pixels will be asked for again, and stay in memory. The decoder
- * gets the threads of the device. Planes are images of one channel. */
+/* Opens the page selected. keep: its pixels will be asked for again, and stay in memory. The
+ * decoder gets the threads of the device. Planes are images of one channel. */
 ImgstatResult page_reader_open(Device *device, Decoder *decoder, bool keep, BandMemory *memory,
                                const Cancel *cancel, PageReader *out, ImgstatError *err);
 
@@ -58,7 +59,8 @@ static inline uint16_t page_reader_channels(const PageReader *reader)
 }
 
 /* Calls use for every row of the plane once, in order, band by band; ends at the first error.
- * Warnings come from the calling thread. The device may still be reading the last band afterwards. */
+ * Warnings come from the calling thread. The device may still be reading the last band afterwards.
+ */
 ImgstatResult page_reader_each(PageReader *reader, UseBand use, void *context, ImgstatError *err);
 
 #endif
