@@ -29,7 +29,7 @@ pass "DESTDIR is honoured"
 cmake --install "$build" --prefix "$work/first" >/dev/null
 mv "$work/first" "$work/prefix" # an installed tree may be moved
 prefix=$work/prefix
-for file in bin/imgstat include/imgstat.h share/man/man1/imgstat.1 share/bash-completion/completions/imgstat \
+for file in bin/imgstat include/imgstat.h include/imgstat_async.h share/man/man1/imgstat.1 share/bash-completion/completions/imgstat \
     share/zsh/site-functions/_imgstat share/fish/vendor_completions.d/imgstat.fish; do
     [ -s "$prefix/$file" ] || fail "$file is not installed"
 done
@@ -51,9 +51,9 @@ foreign=$(nm -D --defined-only "$lib/libimgstat.so" | awk '{ print $3 }' |
     grep -vE '^(imgstat_.*|__bss_start|_edata|_end)$' || true)
 [ -z "$foreign" ] || fail "exported, and no imgstat_*: $foreign"
 exported=$(nm -D --defined-only "$lib/libimgstat.so" | grep -c ' T imgstat_')
-declared=$(grep -o 'imgstat_[a-z0-9_]*(' "$prefix/include/imgstat.h" | sort -u | wc -l)
+declared=$(grep -oh 'imgstat_[a-z0-9_]*(' "$prefix"/include/imgstat*.h | sort -u | wc -l)
 [ "$exported" -eq "$declared" ] || {
-    grep -o 'imgstat_[a-z0-9_]*(' "$prefix/include/imgstat.h" | tr -d '(' | sort -u >"$work/declared"
+    grep -oh 'imgstat_[a-z0-9_]*(' "$prefix"/include/imgstat*.h | tr -d '(' | sort -u >"$work/declared"
     nm -D --defined-only "$lib/libimgstat.so" | awk '{ print $3 }' | sort -u | diff "$work/declared" - || true
     fail "$exported functions exported, $declared declared"
 }

@@ -2,7 +2,7 @@
 /* equalize_stream.cu: a camera's pictures are on the GPU; each is equalized there, in the program's
  * own stream and, from the second on, as part of a CUDA graph: the host waits for nothing in
  * between. Ends by comparing every picture with what the processor makes of it. */
-#include <imgstat.h>
+#include <imgstat_async.h>
 
 #include <cuda_runtime.h>
 #include <stdio.h>

@@ -44,7 +44,7 @@ static __device__ __forceinline__ bool key_at(const ClaheWork &w, const ApplyPix
 }
 
 /*
- * clahe_count: counts of the tiles.
+ * clahe_count_tiles: counts of the tiles.
  *
  *   Idea      A block takes a strip of a tile; each warp counts rows into a table of its own, and
  *             their sums are added to the tile's.

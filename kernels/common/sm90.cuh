@@ -63,6 +63,8 @@ static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, unsigned 
                  : "memory");
 }
 
+/* Bulk copies; what compiles for older devices does not name them. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 /* Arrives, and lets the phase end only when so many bytes have come, too. */
 static __device__ __forceinline__ void barrier_expect(uint64_t *barrier, unsigned bytes)
 {
@@ -97,6 +99,8 @@ static __device__ __forceinline__ void load_bulk_once(void *to, const void *from
                  "l"(from), "r"(bytes), "r"(shared_address(barrier))
                  : "memory");
 }
+
+#endif
 
 /* Brings bytes nearer, into the second-level cache, and reads none: they may still be written.
  * Everything on 16 bytes. */

@@ -277,10 +277,10 @@ static ImgstatResult launch_behind(const Launch *launch, Kernel kernel, const ch
     CudaDevice *device = launch->device;
     const bool own = launch->stream == device->stream;
     Work work = launch->work;
-    work.early = own && device->only_measured;
+    work.early = own && device->order.may_overlap();
     IMGSTAT_TRY(cuda_launch_early(device, launch->stream, name, kernel, blocks, threads,
                                   (size_t)shared_bytes, err, work));
-    device->only_measured = own;
+    device->order.measured(own);
     return IMGSTAT_OK;
 }
 

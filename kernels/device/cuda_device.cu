@@ -114,7 +114,6 @@ ImgstatResult cuda_enter(CudaDevice *device, const CudaStay &stay, ImgstatError 
     if (device->broken != IMGSTAT_OK)
         return error_set(err, device->broken, "cuda:%d: unusable after an earlier failure",
                          device->index);
-    device->only_measured = false;
     return driver_result(device, stay.result, "cuCtxPushCurrent", err);
 }
 
@@ -237,8 +236,7 @@ static void device_release(Device *base, DevMem *mem)
     /* A failed device frees everything when its process ends; there is nobody to tell. */
     const CudaStay stay(device);
     if (stay.result == CUDA_SUCCESS)
-        (void)cudaFreeAsync((void *)(uintptr_t)mem->address, device->stream);
-    (void)cudaGetLastError();
+        cuda_released(cudaFreeAsync((void *)(uintptr_t)mem->address, device->stream));
     *mem = DevMem{0, 0};
 }
 
@@ -269,7 +267,7 @@ static ImgstatResult device_host_alloc(Device *base, size_t bytes, void **out, I
     CUDA_TRY(device, err, status);
     if (place && rounded <= LENT_BYTES) {
         if (place->pinned.memory)
-            (void)cudaFreeHost(place->pinned.memory);
+            cuda_released(cudaFreeHost(place->pinned.memory));
         *place = LentBuffer{{*out, rounded}, true};
     }
     return IMGSTAT_OK;
@@ -286,8 +284,7 @@ static void device_host_release(Device *base, void *memory)
     }
     const CudaStay stay(device);
     if (memory && stay.result == CUDA_SUCCESS)
-        (void)cudaFreeHost(memory);
-    (void)cudaGetLastError();
+        cuda_released(cudaFreeHost(memory));
 }
 
 static ImgstatResult check_range(DevMem mem, size_t offset, size_t bytes, ImgstatError *err)
@@ -380,19 +377,19 @@ static void device_use_threads(Device *base, unsigned threads)
 static void free_device(CudaBuffer *buffer)
 {
     if (buffer->memory)
-        (void)cudaFree(buffer->memory);
+        cuda_released(cudaFree(buffer->memory));
 }
 
 static void free_pinned(CudaBuffer *buffer)
 {
     if (buffer->memory)
-        (void)cudaFreeHost(buffer->memory);
+        cuda_released(cudaFreeHost(buffer->memory));
 }
 
 static void free_event(cudaEvent_t event)
 {
     if (event)
-        (void)cudaEventDestroy(event);
+        cuda_released(cudaEventDestroy(event));
 }
 
 static void close_resources(CudaDevice *device)
@@ -425,11 +422,11 @@ static void close_resources(CudaDevice *device)
     for (LentBuffer &b : device->lent)
         free_pinned(&b.pinned);
     if (device->queue)
-        (void)cudaFree(device->queue);
+        cuda_released(cudaFree(device->queue));
     if (device->copies)
-        (void)cudaStreamDestroy(device->copies);
+        cuda_released(cudaStreamDestroy(device->copies));
     if (device->stream)
-        (void)cudaStreamDestroy(device->stream);
+        cuda_released(cudaStreamDestroy(device->stream));
     (void)cudaGetLastError();
 }
 

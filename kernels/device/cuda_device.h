@@ -3,6 +3,7 @@
 #ifndef IMGSTAT_KERNELS_DEVICE_CUDA_DEVICE_H
 #define IMGSTAT_KERNELS_DEVICE_CUDA_DEVICE_H
 
+#include <assert.h>
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <math.h>
@@ -66,6 +67,33 @@ typedef struct CudaKernel {
 } CudaKernel;
 enum { KNOWN_KERNELS = 256, SHARED_SMALL = 48 << 10 };
 
+/* Whether a launch that only measures may begin while the launch before it on the device's stream
+ * ends: it may if that one only measured as well, since then nothing changes the pixels that it
+ * reads. All zero at first: it may not. */
+struct PixelOrder {
+    /* Something that may write pixels has been put on the stream. */
+    void pixels_may_change()
+    {
+        only_measured = false;
+    }
+    /* A launch that only measures has been; on_stream: on the device's own stream. */
+    void measured(bool on_stream)
+    {
+        only_measured = on_stream;
+    }
+    bool may_overlap() const
+    {
+#ifdef IMGSTAT_SYNC_LAUNCHES
+        return false;
+#else
+        return only_measured;
+#endif
+    }
+
+  private:
+    bool only_measured;
+};
+
 typedef struct CudaDevice {
     Device base;
     int index;
@@ -76,7 +104,7 @@ typedef struct CudaDevice {
     cudaStream_t stream;  /* kernels; what the calls are ordered by */
     cudaStream_t copies;  /* host to device, overlapped with kernels */
     bool capturing;       /* the caller's stream records a graph: nothing may wait or grow */
-    bool only_measured;   /* what came last on `stream` was a launch_behind: it changes no pixels */
+    PixelOrder order;     /* of what comes next on `stream` */
     ImgstatResult broken; /* after a failure: what every further call returns */
     StageSlot stage[STAGE_SLOTS];
     unsigned stage_next;
@@ -116,7 +144,7 @@ ImgstatResult cuda_failed(CudaDevice *device, cudaError_t status, const char *ca
 static inline ImgstatResult cuda_launched(CudaDevice *device, cudaStream_t stream,
                                           const char *kernel, ImgstatError *err)
 {
-    device->only_measured = false;
+    device->order.pixels_may_change();
     cudaError_t status = cudaGetLastError();
 #ifdef IMGSTAT_SYNC_LAUNCHES
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
@@ -128,6 +156,15 @@ static inline ImgstatResult cuda_launched(CudaDevice *device, cudaStream_t strea
     (void)stream;
 #endif
     return status == cudaSuccess ? IMGSTAT_OK : cuda_failed(device, status, kernel, err);
+}
+
+/* Takes the status of a call that gives back a resource. A failed device frees nothing, and nobody
+ * can be told; to give back what is not held is a bug. */
+static inline void cuda_released(cudaError_t status)
+{
+    assert(status != cudaErrorInvalidValue && status != cudaErrorInvalidResourceHandle);
+    if (status != cudaSuccess)
+        (void)cudaGetLastError();
 }
 
 /* Makes a buffer hold at least `bytes`; what it held is lost if it grows. zero: new memory is
@@ -149,14 +186,19 @@ struct CudaStay {
     CudaStay &operator=(const CudaStay &) = delete;
 };
 
-/* Fails if the device has failed before. What the call puts on the stream may change pixels:
- * only_measured is false, whatever it was. */
+/* Fails if the device has failed before. */
 ImgstatResult cuda_enter(CudaDevice *device, const CudaStay &stay, ImgstatError *err);
 
-/* First in every call; returns from the calling function if that fails. */
-#define CUDA_ENTER(device, err)   \
-    const CudaStay stay_(device); \
+/* First in a call that changes no pixels but where it says so itself; returns from the calling
+ * function if cuda_enter fails. */
+#define CUDA_ENTER_MEASURING(device, err) \
+    const CudaStay stay_(device);         \
     IMGSTAT_TRY(cuda_enter(device, stay_, err))
+
+/* First in every other call. */
+#define CUDA_ENTER(device, err)        \
+    CUDA_ENTER_MEASURING(device, err); \
+    (device)->order.pixels_may_change()
 
 /* Calls `read` with images in device memory that together are `images`: device images as they
  * are, host images band by band. record[i] belongs to image i of a call of read. */

@@ -166,7 +166,7 @@ static ImgstatResult realign(CudaDevice *device, const ImagePro *image, ImagePro
     if (!size_product(pitch, image->height, &bytes))
         return error_set(err, IMGSTAT_ERR_ARG, "the image is larger than memory");
     IMGSTAT_TRY(cuda_reserve(device, &device->aligned, bytes, false, err));
-    device->only_measured = false;
+    device->order.pixels_may_change();
     *out = *image;
     out->device.address = (uint64_t)(uintptr_t)device->aligned.memory;
     out->pitch = pitch;
@@ -280,9 +280,7 @@ static ImgstatResult check_records(const ImagePro *images, const DeviceRecord *r
 ImgstatResult cuda_measure_images(CudaDevice *device, const ImagePro *images,
                                   const DeviceRecord *records, size_t n, ImgstatError *err)
 {
-    const bool only_measured = device->only_measured;
-    CUDA_ENTER(device, err);
-    device->only_measured = only_measured; /* measuring changes no pixels but where it says so */
+    CUDA_ENTER_MEASURING(device, err);
     if (n > UINT32_MAX)
         return error_set(err, IMGSTAT_ERR_ARG, "too many images in one call");
     IMGSTAT_TRY(check_records(images, records, n, err));

@@ -112,8 +112,9 @@ static uint32_t item_units(const CudaDevice *device, const Kind &kind, uint64_t 
         const uint64_t steps = total_units / NARROW16_STEP / blocks, most = 16;
         return (uint32_t)NARROW16_STEP * (uint32_t)(steps < 1 ? 1 : steps < most ? steps : most);
     }
-    /* 32 warps take a unit each at a time. Few large items, since blocks wait for their slowest
-     * warp after each; whole images where they are small, so that each is reported once. */
+    /* The 16 warps of a block take a unit each at a time. Few large items, since blocks wait for
+     * their slowest warp after each; whole images where they are small, so that each is reported
+     * once. */
     if (images >= blocks || share >= 128)
         return 128;
     return (uint32_t)(share >= 32 ? share / 32 * 32 : 32);
@@ -192,7 +193,7 @@ static ImgstatResult end_upload(CudaDevice *device, DescSlot *slot, size_t bytes
              cudaMemcpyAsync(slot->device.memory, slot->pinned.memory, bytes,
                              cudaMemcpyHostToDevice, device->copies));
     CUDA_TRY(device, err, cudaEventRecord(slot->copied, device->copies));
-    if (device->only_measured)
+    if (device->order.may_overlap())
         CUDA_TRY(device, err, cudaEventSynchronize(slot->copied));
     else
         CUDA_TRY(device, err, cudaStreamWaitEvent(device->stream, slot->copied, 0));

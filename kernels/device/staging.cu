@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* device/staging.cu: images of the host brought to the GPU chunk by chunk, by two buffers in turn.
- */
+/* device/staging.cu: images of the host brought to the GPU chunk by chunk, through four
+ * buffers in turn. */
 #include "device/cuda_device.h"
 
 /* The bands of images that fit into one chunk, as images in device memory. */
@@ -68,7 +68,7 @@ static ImgstatResult end_chunk(CudaDevice *device, Chunk *chunk, CudaRead read, 
     if (!slot)
         return IMGSTAT_OK;
     chunk->slot = NULL;
-    device->only_measured = false;
+    device->order.pixels_may_change();
     CUDA_TRY(device, err,
              cudaMemcpyAsync(slot->pixels.memory, slot->pinned.memory, chunk->used,
                              cudaMemcpyHostToDevice, device->copies));

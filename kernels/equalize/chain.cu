@@ -224,7 +224,7 @@ void cuda_transform_destroy(DeviceTransform *t)
         return;
     const CudaStay stay(t->device);
     if (t->memory && stay.result == CUDA_SUCCESS)
-        (void)cudaFree(t->memory); /* waits for what uses it */
+        cuda_released(cudaFree(t->memory)); /* waits for what uses it */
     (void)cudaGetLastError();
     free(t);
 }

@@ -178,22 +178,22 @@ static __device__ __forceinline__ uint32_t count_window(const Fast &fast, const 
     return most;
 }
 
-/* The samples of a lane's vectors that have no counter. own: the first of each that is counted. */
+/* Counts the samples of a lane's vectors that have no counter. own: the first of each that is
+ * counted. All lanes; outside: the lane has such a sample. */
 template <int CHANNELS>
 static __device__ __forceinline__ void count_outside(Block16 *block, uint64_t *bins,
-                                                     const uint4 *at, uint32_t own)
+                                                     const uint4 *at, uint32_t own, bool outside)
 {
     const uint32_t base = block->layout.base, direct = block->layout.direct;
+    after_all_before();
 #pragma unroll 1
     for (int i = 0; i < STEPS; i++) {
         const uint16_t *samples = (const uint16_t *)(at + i * 32);
 #pragma unroll 1
-        for (uint32_t k = own; k < 8; k += CHANNELS) {
-            const uint32_t raw = samples[k];
-            if (((raw - base) & 0xFFFFu) >= direct) {
-                after_all_before();
-                count_missed(block, bins, raw);
-            }
+        for (uint32_t first = 0; first < 8; first += CHANNELS) {
+            const uint32_t k = first + own;
+            const uint32_t raw = outside && k < 8 ? samples[k] : base;
+            count_missed(block, bins, raw, ((raw - base) & 0xFFFFu) >= direct);
         }
         if (CHANNELS == 3)
             own = own ? own - 1 : 2;
@@ -282,8 +282,9 @@ static __device__ __forceinline__ void count_unit(Block16 *block, const Fast &fa
         count_mixed(fast, word);
     } else {
         const uint32_t most = count_window(fast, word);
-        if (max(most & 0xFFFFu, most >> 16) == (fast.direct & 0xFFFFu))
-            count_outside<CHANNELS>(block, bins, at, own);
+        const bool outside = max(most & 0xFFFFu, most >> 16) == (fast.direct & 0xFFFFu);
+        if (__any_sync(ALL_LANES, outside))
+            count_outside<CHANNELS>(block, bins, at, own, outside);
     }
 }
 
@@ -302,14 +303,15 @@ static __device__ __noinline__ void count_edge(Block16 *block, uint64_t *bins, u
     const unsigned lanes = straight ? THREADS : 32;
     for (unsigned i = threadIdx.x % lanes; i < NARROW16_PIXELS; i += lanes) {
         const unsigned char *at = place.address + 2 * i;
-        if (at >= place.row && at < place.end && (at - place.row) / 2 % CHANNELS == channel) {
-            const uint32_t raw = *(const uint16_t *)at;
+        const bool there =
+            at >= place.row && at < place.end && (at - place.row) / 2 % CHANNELS == channel;
+        const uint32_t raw = there ? *(const uint16_t *)at : 0;
+        if (there)
             see_one(&seen, image, raw);
-            if (straight)
-                bin_add(&bins[key_of(image, raw)], 1);
-            else
-                count_one(block, layout, bins, raw);
-        }
+        if (!straight)
+            count_one(block, layout, bins, raw, there);
+        else if (there)
+            bin_add(&bins[key_of(image, raw)], 1);
     }
     __syncwarp();
     offer_seen(block, seen, begin);
@@ -329,14 +331,14 @@ static __device__ __forceinline__ void count_general(Block16 *block, uint64_t *b
     const uint8_t *mask = image.mask ? image.mask + row * image.mask_pitch : NULL;
     const uint64_t end = min((place + 1) * NARROW16_PIXELS, image.row_pixels);
 #pragma unroll 4
-    for (uint64_t x = place * NARROW16_PIXELS + threadIdx.x % 32; x < end; x += 32) {
-        if (mask && !mask[x]) {
-            ++*masked;
-            continue;
-        }
-        const uint32_t raw = samples[x * image.channels];
-        see_one(&seen, image, raw);
-        count_one(block, layout, bins, raw);
+    for (uint64_t first = place * NARROW16_PIXELS; first < end; first += 32) {
+        const uint64_t x = first + threadIdx.x % 32;
+        const bool without = x < end && mask && !mask[x], there = x < end && !without;
+        const uint32_t raw = there ? samples[x * image.channels] : 0;
+        *masked += without;
+        if (there)
+            see_one(&seen, image, raw);
+        count_one(block, layout, bins, raw, there);
     }
     __syncwarp();
     offer_seen(block, seen, begin);

@@ -164,7 +164,6 @@ static __device__ __noinline__ uint32_t count_around(const Work &work, Block16 *
     return since;
 }
 
-/* clang-format off */
 /*
  * measure_narrow16: the records of 16-bit samples, a channel a block.
  *
@@ -176,20 +175,19 @@ static __device__ __noinline__ uint32_t count_around(const Work &work, Block16 *
  *             within a warp, so frequent values cost nothing. What has no counter goes to the
  *             record in global memory; a block that meets much of it changes its layout. None of
  *             this can change the result, only the time.
- *   Work      6 to 9 instructions and 1 or 2 increments a sample.
+ *   Work      8 to 16 instructions and 1 or 2 increments a sample.
  *   Memory    reads 2 n bytes once; of an image of several channels, blocks of all of them read the
  *             same items at about the same time, all but the first out of the cache. Few blocks
  *             read an item again to find an extremum. Adds up to 65,536 bins a block and image. The
  *             next unit is on its way while one is counted, also from one item to the next.
- *   Launch    one persistent block of 1,024 an SM, a multiple of the channels; items of whole steps:
- *             the first is that of the block's number, the others come from a queue a channel, in
- *             order. Begins while the launch before ends (after_all_before).
+ *   Launch    one persistent block of 1,024 an SM, a multiple of the channels; items of whole
+ *             steps: the first is that of the block's number, the others come from a queue a
+ *             channel, in order. Begins while the launch before ends (after_all_before).
  *   Requires  CHANNELS: those of the image, no mask; or 0: any image. work.words: 32-bit words of
  *             the table, a multiple of 4,096. Samples aligned. Queues, states and packs zero.
  *   Result    bins, n, masked, extrema added to the records; queues, states and packs zero again.
  *             Integers: every order of blocks gives the same.
  */
-/* clang-format on */
 template <int CHANNELS>
 static __global__ void __launch_bounds__(THREADS, 1)
     measure_narrow16(const __grid_constant__ Work work)
@@ -249,7 +247,6 @@ static __global__ void __launch_bounds__(THREADS, 1)
         leave(work, NULL);
 }
 
-/* clang-format off */
 /*
  * measure_narrow16_turns: the record of one image of 16-bit samples without gaps between its rows.
  *
@@ -263,7 +260,6 @@ static __global__ void __launch_bounds__(THREADS, 1)
  *   Requires  as measure_narrow16; one image, one row, no mask.
  *   Result    the same.
  */
-/* clang-format on */
 template <int CHANNELS>
 static __global__ void __launch_bounds__(THREADS, 1)
     measure_narrow16_turns(const __grid_constant__ Work work)

@@ -292,29 +292,33 @@ static __device__ __forceinline__ void add_index(const Block16 *block, uint64_t 
     bin_add(&bins[key_of(block->narrow.image, raw)], n);
 }
 
-/* A sample that has no counter here goes straight to the record; equal ones of a warp together. */
-static __device__ __forceinline__ void count_missed(Block16 *block, uint64_t *bins, uint32_t raw)
+/* Counts samples that have no counter here: straight to the record, equal ones of a warp together.
+ * All lanes; missed: the lane has one. */
+static __device__ __forceinline__ void count_missed(Block16 *block, uint64_t *bins, uint32_t raw,
+                                                    bool missed)
 {
-    const unsigned active = __activemask();
-    const unsigned peers = __match_any_sync(active, raw);
-    if (threadIdx.x % 32 != (unsigned)__ffs((int)peers) - 1)
+    const unsigned lane = threadIdx.x % 32;
+    if (!__any_sync(ALL_LANES, missed))
+        return;
+    const unsigned peers = __match_any_sync(ALL_LANES, missed ? raw : HALVES + lane);
+    if (!missed || lane != (unsigned)__ffs((int)peers) - 1)
         return;
     bin_add(&bins[key_of(block->narrow.image, raw)], (uint64_t)__popc(peers));
     atomicAdd(&block->missed, (unsigned)__popc(peers));
 }
 
-/* In any layout. */
+/* Counts a sample in any layout. All lanes; there: the lane has one. */
 static __device__ __forceinline__ void count_one(Block16 *block, const Layout &layout,
-                                                 uint64_t *bins, uint32_t raw)
+                                                 uint64_t *bins, uint32_t raw, bool there)
 {
     const uint32_t index = (raw - layout.base) & 0xFFFFu;
     const uint32_t lane = (threadIdx.x % 32 << 2) & ((1u << layout.shift) - 1);
-    if (index < layout.direct)
+    if (there && index < layout.direct)
         atomicAdd((unsigned *)(table + (index << layout.shift | lane)), 1u);
-    else if (layout.fold)
+    else if (there && layout.fold)
         atomicAdd((unsigned *)table + (index - layout.fold), UPPER_ONE);
-    else
-        count_missed(block, bins, raw);
+    if (!layout.fold)
+        count_missed(block, bins, raw, there && index >= layout.direct);
 }
 
 /* Empties a shared word. */

@@ -60,7 +60,6 @@ static __device__ __forceinline__ void measure_items(const Work &work, Block8<C>
         turn_over<C, PLAIN>(work, held, &block->held[held == &block->held[0]], NONE);
 }
 
-/* clang-format off */
 /*
  * measure_narrow8: the record of 8-bit samples, C interleaved channels at once.
  *
@@ -81,7 +80,6 @@ static __device__ __forceinline__ void measure_items(const Work &work, Block8<C>
  *   Result    bins, n, masked, extrema added to the record; queue and states zero again. Integers:
  *             every order of blocks gives the same.
  */
-/* clang-format on */
 template <int C, bool PLAIN>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
     measure_narrow8(const __grid_constant__ Work work)

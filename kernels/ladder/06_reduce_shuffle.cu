@@ -8,8 +8,9 @@
  *
  *   Idea      Within a warp, a lane reads the register of the lane `offset` above it. Each warp
  *             leaves one value in shared memory; the first warp folds those the same way.
- *   Work      n-1 useful combinations, log2(n) steps over ceil(log_TILE n) launches, TILE = 2
- * BLOCK. Memory    reads n samples once and n / (TILE-1) accumulators, writes as many; WARPS
+ *   Work      n-1 useful combinations, log2(n) steps over ceil(log_TILE n) launches; TILE is
+ *             2 BLOCK.
+ *   Memory    reads n samples once and n / (TILE-1) accumulators, writes as many; WARPS
  *             accumulators shared.
  *   Launch    <<<ceil(m / TILE), BLOCK>>> a level, m its input; BLOCK 32 times a power of two.
  *   Requires  n >= 1; in and partial do not overlap.

@@ -10,7 +10,8 @@
  *             same way (the recursion), and the scanned total of what precedes a tile is added to
  *             all of it.
  *   Work      about n log2(BLOCK) + n additions, log2(n) steps over 2 ceil(log_BLOCK n) - 1
- * launches. Memory    reads 2n, writes 2n, and n / (BLOCK-1) totals; 2 BLOCK elements shared.
+ *             launches.
+ *   Memory    reads 2n, writes 2n, and n / (BLOCK-1) totals; 2 BLOCK elements shared.
  *   Launch    <<<ceil(m / BLOCK), BLOCK>>> a level, m its input.
  *   Requires  n >= 1. The recursion runs in place: a thread reads its element before it writes it.
  *   Result    out[i] = in[0] + ... + in[i] (inclusive); floats in an order of the algorithm.

@@ -76,7 +76,7 @@ ImgstatResult launch_apply_luma(CudaDevice *device, cudaStream_t stream, const A
 }
 
 /*
- * luma_plane: the luma of every pixel, to be measured.
+ * luma_plane_of: the luma of every pixel, to be measured.
  *
  *   Idea      A pixel a thread.
  *   Work      three products a pixel.

@@ -46,15 +46,15 @@ void cuda_apply_close(CudaDevice *device)
         free_memory(&slot.mask, false);
         for (cudaEvent_t event : {slot.filled, slot.mapped, slot.emptied})
             if (event)
-                (void)cudaEventDestroy(event);
+                cuda_released(cudaEventDestroy(event));
     }
     free_memory(&memory->held, true);
     free_memory(&memory->transfer, false);
     transfer_id_release(memory->id);
     if (memory->copied)
-        (void)cudaEventDestroy(memory->copied);
+        cuda_released(cudaEventDestroy(memory->copied));
     if (memory->returns)
-        (void)cudaStreamDestroy(memory->returns);
+        cuda_released(cudaStreamDestroy(memory->returns));
     free(memory);
     device->apply = NULL;
 }

@@ -542,9 +542,10 @@ ImgstatResult launch_apply_wide(CudaDevice *device, cudaStream_t stream, const A
             return launch_knots<IMGSTAT_F32>(device, stream, t, p, err);
         return launch_knots<-1>(device, stream, t, p, err);
     }
-    if (!launch_values(device, stream, t, p))
-        apply_maps<<<map_blocks(device, p->width * p->channels * p->rows), MAP_THREADS, 0,
-                     stream>>>(*t, *p);
+    if (launch_values(device, stream, t, p))
+        return cuda_launched(device, stream, "apply_values", err);
+    apply_maps<<<map_blocks(device, p->width * p->channels * p->rows), MAP_THREADS, 0, stream>>>(
+        *t, *p);
     return cuda_launched(device, stream, "apply_maps", err);
 }
 

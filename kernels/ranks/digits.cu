@@ -59,16 +59,20 @@ static __device__ __forceinline__ bool valid_key(const ReadImage &read, const Un
 
 extern __shared__ __align__(16) unsigned counter[];
 
-/* Counts in shared memory where the table reaches, else in global memory, equal ones together. */
-static __device__ __forceinline__ void count(uint32_t index, uint32_t base, uint32_t words,
-                                             uint64_t *bins)
+/* Counts in shared memory where the table reaches, else in global memory, equal ones of a warp
+ * together. All lanes; there: the lane has a key. */
+static __device__ __forceinline__ void count(uint32_t index, bool there, uint32_t base,
+                                             uint32_t words, uint64_t *bins)
 {
-    if (index - base < words) {
+    const bool near = there && index - base < words, far = there && !near;
+    const unsigned lane = threadIdx.x % 32;
+    if (near)
         atomicAdd(&counter[index - base], 1u);
+    if (!__any_sync(ALL_LANES, far))
         return;
-    }
-    const unsigned peers = __match_any_sync(__activemask(), index);
-    if (threadIdx.x % 32 == (unsigned)__ffs((int)peers) - 1)
+    const unsigned matched = __match_any_sync(ALL_LANES, index);
+    const unsigned peers = matched & __ballot_sync(ALL_LANES, far);
+    if (far && lane == (unsigned)__ffs((int)peers) - 1)
         bin_add(&bins[index], (uint64_t)__popc(peers));
 }
 
@@ -111,12 +115,11 @@ static __global__ void __launch_bounds__(THREADS, 1)
          number += (uint64_t)gridDim.x * WARPS) {
         const Unit<Raw> unit = unit_at<Raw>(read, number);
 #pragma unroll 4
-        for (unsigned x = threadIdx.x % 32; x < unit.n; x += 32) {
-            uint64_t key;
-            if (!valid_key(read, unit, x, &key))
-                continue;
-            if ((above >= width ? 0 : key >> above) == prefix)
-                count((uint32_t)(key >> shift) & 0xFFFFu, base, words, bins);
+        for (unsigned first = 0; first < unit.n; first += 32) {
+            uint64_t key = 0;
+            const bool valid = valid_key(read, unit, first + threadIdx.x % 32, &key);
+            const bool there = valid && (above >= width ? 0 : key >> above) == prefix;
+            count((uint32_t)(key >> shift) & 0xFFFFu, there, base, words, bins);
         }
     }
     table_flush(base, words, DIGITS, bins);
@@ -198,12 +201,12 @@ static __global__ void __launch_bounds__(THREADS, 1)
          number += (uint64_t)gridDim.x * WARPS) {
         const Unit<Raw> unit = unit_at<Raw>(read, number);
 #pragma unroll 2
-        for (unsigned x = threadIdx.x % 32; x < unit.n; x += 32) {
-            uint64_t key;
-            if (!valid_key(read, unit, x, &key) || key < range.low || key >= range.high)
-                continue;
+        for (unsigned first = 0; first < unit.n; first += 32) {
+            uint64_t key = 0;
+            const bool valid = valid_key(read, unit, first + threadIdx.x % 32, &key);
+            const bool there = valid && key >= range.low && key < range.high;
             const double value = double_of((ImgstatSample)read.image.sample, key);
-            count(range_bin(range, key, value), 0, words, range.bins);
+            count(there ? range_bin(range, key, value) : 0, there, 0, words, range.bins);
         }
     }
     table_flush(0, words, range.n_bins, range.bins);

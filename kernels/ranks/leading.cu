@@ -113,18 +113,21 @@ template <int SAMPLE> static __host__ __device__ __forceinline__ bool is_finite_
                                         lead < sample_key_infinity(type, false) >> bits);
 }
 
-/* Counts what has no counter in shared memory: where most of a warp comes here, equal ones
- * together, since they may all be. */
-static __device__ __forceinline__ void add_rare(uint64_t *bins, uint32_t index)
+/* Counts what has no counter in shared memory: where most of a warp has such a sample, equal ones
+ * together, since they may all be. All lanes; rare: the lane has one. */
+static __device__ __forceinline__ void add_rare(uint64_t *bins, uint32_t index, bool rare)
 {
-    const unsigned here = __activemask();
-    if (__popc(here) <= FEW_LANES) {
-        bin_add(&bins[index], 1);
+    unsigned here = __ballot_sync(ALL_LANES, rare);
+    if (!here)
         return;
+    uint64_t n = 1;
+    if (__popc(here) > FEW_LANES) {
+        here &= __match_any_sync(ALL_LANES, index);
+        rare = rare && threadIdx.x % 32 == (unsigned)__ffs((int)here) - 1;
+        n = (uint64_t)__popc(here);
     }
-    const unsigned peers = __match_any_sync(here, index);
-    if (threadIdx.x % 32 == (unsigned)__ffs((int)peers) - 1)
-        bin_add(&bins[index], (uint64_t)__popc(peers));
+    if (rare)
+        bin_add(&bins[index], n);
 }
 
 /* What is done with each sample of an image that is read as a whole. */
@@ -136,16 +139,15 @@ template <int C, int SAMPLE, bool NODATA> struct Leading {
 
 template <int C, int SAMPLE, bool NODATA>
 static __device__ __forceinline__ void count_one(const Leading<C, SAMPLE, NODATA> &to, unsigned c,
-                                                 typename WideType<SAMPLE>::Raw raw)
+                                                 typename WideType<SAMPLE>::Raw raw, bool there)
 {
     if (NODATA && sample_key((ImgstatSample)SAMPLE, raw) == to.image.nodata_key)
-        return;
+        there = false;
     const uint32_t lead = leading_of<SAMPLE>(raw);
     const uint32_t word = to.segments.word[c * SEGMENTS + lead / SEGMENT];
-    if (word != NONE)
+    if (there && word != NONE)
         atomicAdd(&counter[word + lead % SEGMENT], 1u);
-    else if (is_finite_lead<SAMPLE>(lead))
-        add_rare(to.bins, c * BINS + lead);
+    add_rare(to.bins, c * BINS + lead, there && word == NONE && is_finite_lead<SAMPLE>(lead));
 }
 
 template <int SAMPLE> struct Prefixed {
@@ -158,17 +160,16 @@ template <int SAMPLE> struct Prefixed {
 
 template <int SAMPLE>
 static __device__ __forceinline__ void count_one(const Prefixed<SAMPLE> &to, unsigned,
-                                                 typename WideType<SAMPLE>::Raw raw)
+                                                 typename WideType<SAMPLE>::Raw raw, bool there)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
     const Raw key = (Raw)sample_key((ImgstatSample)SAMPLE, raw);
     if (key >> (to.shift + 16) != to.prefix || (to.image.has_nodata && key == to.image.nodata_key))
-        return;
+        there = false;
     const uint32_t digit = (uint32_t)(key >> to.shift) & 0xFFFFu;
-    if (digit < to.words)
+    if (there && digit < to.words)
         atomicAdd(&counter[digit], 1u);
-    else
-        add_rare(to.bins, digit);
+    add_rare(to.bins, digit, there && digit >= to.words);
 }
 
 /* A warp reads its pieces of an image of C channels, LOADS vectors at a time. */
@@ -197,23 +198,27 @@ static __device__ __forceinline__ void count_all(const WorkImage &image, const C
             for (int i = 0; i < LOADS; i++)
 #pragma unroll
                 for (int e = 0; e < VECTOR; e++)
-                    count_one(to, channel[(i * 32 * VECTOR + e) % C], (Raw)vector_item(v[i], e));
+                    count_one(to, channel[(i * 32 * VECTOR + e) % C], (Raw)vector_item(v[i], e),
+                              true);
         }
-        for (unsigned i = whole * VECTOR + lane; i < stretch.n; i += 32)
-            count_one(to, i % C, stretch.samples[i]);
+        for (unsigned first = whole * VECTOR; first < stretch.n; first += 32) {
+            const unsigned i = first + lane;
+            count_one(to, i % C, i < stretch.n ? stretch.samples[i] : (Raw)0, i < stretch.n);
+        }
     }
 }
 
 /*
  * count_leading: counts the samples of all channels by the leading 16 bits of their keys.
  *
- *   Idea      32-bit counters in shared memory, by segments of 128 neighbouring bins; a block first
- *             looks which segments samples are in, those have counters before others. Increments of
- *             exactly 1 merge equal addresses of a warp. Infinite samples and NaN have bins of
- * their own, which are dropped in the end, so the loop has no check. Work      about 12
- * instructions a sample, two of them to shared memory. Memory    reads n samples once; adds up to
- * 57,344 bins a block. Launch    one block of 1,024 an SM; warps take pieces of 4,096 pixels by
- * turns. Requires  C channels, no mask, rows on 16-byte boundaries. A block counts fewer than 2^32.
+ *   Idea      32-bit counters in shared memory, by segments of 128 neighbouring bins. A block first
+ *             looks which segments a sample of the image is in; those have counters before others.
+ *             Increments of exactly 1 merge equal addresses of a warp. Infinite samples and NaN
+ *             have bins of their own, which are dropped in the end, so the loop has no check.
+ *   Work      about 14 instructions a sample, two of them to shared memory.
+ *   Memory    reads n samples once; adds up to 57,344 bins a block.
+ *   Launch    one block of 1,024 an SM; warps take pieces of 4,096 pixels by turns.
+ *   Requires  C channels, no mask, rows on 16-byte boundaries. A block counts fewer than 2^32.
  *   Result    added to bins, of channel 0 and those after it.
  */
 template <int C, int SAMPLE, bool NODATA>

@@ -260,15 +260,17 @@ ring_store(RingControl<T> *control, const unsigned char *ring, const RingCall<T>
  *
  *   Idea      A block on each multiprocessor keeps a ring of tiles in shared memory, filled by the
  *             copy engine some tiles ahead, so that memory is busy while the block waits for
- * others. Each tile's sum is published as soon as it is there; what comes before a tile is known
- * from the block's previous tile and the sums of the about 131 tiles of other blocks in between. No
- * block waits for another's waiting. Work      about 8 instructions an item. Memory    reads n
- * items once, writes them once; 8 or 16 bytes a tile, read by each block. Launch    one block a
- * multiprocessor; SHARED bytes of dynamic shared memory. Requires  in, out on 16 bytes, the same or
- * apart; status and next zero. Progress: as scan_lookback. Blocks take tiles in order when they can
- * load them, so the lowest tile that has not been added up is being loaded by a block that runs; no
- * block waits for one that has not begun. Result    out[i] = in[0] + ... + in[i], without in[i] if
- * not inclusive; modulo 2^32 or 2^64.
+ *             others. Each tile's sum is published as soon as it is known. What precedes a tile
+ *             follows from the block's previous tile and the sums of the about 131 tiles of other
+ *             blocks in between, so no wait depends on another block's wait.
+ *   Work      about 8 instructions an item.
+ *   Memory    reads n items once, writes them once; 8 or 16 bytes a tile, read by each block.
+ *   Launch    one block a multiprocessor; SHARED bytes of dynamic shared memory.
+ *   Requires  in, out on 16 bytes, the same or apart; status and next zero. Progress: as
+ *             scan_lookback. Blocks take tiles in order when they can load them, so the lowest tile
+ *             that has not been added up is being loaded by a block that runs; no block waits for
+ *             one that has not begun.
+ *   Result    out[i] = in[0] + ... + in[i], without in[i] if not inclusive; modulo 2^32 or 2^64.
  */
 template <typename T>
 static __global__ void __launch_bounds__(Ring<T>::THREADS, 1)

@@ -6,8 +6,7 @@
 #include "scan/ring.cuh"
 #include "scan/scan.h"
 
-/* 64 KiB of 32-bit sums a tile: a look-back costs about 2 us of latency, a tile about 8 us of an
- * SM's share of the memory, so two blocks an SM hide it (docs/kernels.md). */
+/* 32 KiB a tile: 8 warps of 8 rows of 32 vectors. Four blocks an SM hide what a look-back waits. */
 enum { THREADS = 256, WARPS = THREADS / 32, ROWS = 8 };
 template <typename T> struct Tile {
     enum { VECTOR = 16 / sizeof(T), ROW = 32 * VECTOR, WARP = ROWS * ROW, ITEMS = WARPS * WARP };
@@ -17,16 +16,15 @@ template <typename T> struct Tile {
  * scan_lookback: prefix sums of n integers.
  *
  *   Idea      A tile is loaded into registers once, scanned there, and its sum published; then one
- *             warp adds up what the tiles before it have published, 32 at a time, and stops at the
+ *             warp adds up what the tiles before it have published, 128 at a time, and stops at the
  *             first that knows the sum of everything before. Tiles are numbered in the order in
  *             which blocks begin, so a block only waits for blocks that run.
  *   Work      about 5 instructions an item.
  *   Memory    reads n items once, writes them once; 8 or 16 bytes a tile.
  *   Launch    one block of 256 a tile.
- *   Requires  in, out on boundaries of T (16 bytes are faster: the CDF of bins that follow an odd
- *             number of tallies is not), the same or apart; status and next zero. Progress: a
- *             running block is not starved for ever (it holds for all CUDA devices, as blocks that
- *             run are never suspended for others of their grid).
+ *   Requires  in, out on boundaries of T (16 bytes are faster), the same or apart; status and next
+ *             zero. Progress: a running block is not starved for ever (it holds for all CUDA
+ *             devices, as blocks that run are never suspended for others of their grid).
  *   Result    out[i] = in[0] + ... + in[i], without in[i] if not inclusive; modulo 2^32 or 2^64.
  */
 template <typename T>

@@ -16,4 +16,11 @@
 #define LOOP_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
+/* Whether this file is compiled for a processor with fused multiply-adds. */
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+enum { HAS_FMA = 1 };
+#else
+enum { HAS_FMA = 0 };
+#endif
+
 #endif

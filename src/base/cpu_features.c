@@ -20,7 +20,8 @@ bool cpu_features_supports(CpuLevel level)
                cpu_features_supports(PROCESSOR_AVX2);
     case PROCESSOR_AVX2:
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-               __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
+               __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
+               __builtin_cpu_supports("popcnt");
     default:
         return true;
     }

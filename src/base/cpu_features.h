@@ -8,7 +8,7 @@
 /* Each has what those before it have. */
 typedef enum CpuLevel {
     PROCESSOR_PORTABLE,
-    PROCESSOR_AVX2,   /* and BMI 1 and 2, FMA */
+    PROCESSOR_AVX2,   /* and BMI 1 and 2, FMA, POPCNT */
     PROCESSOR_AVX512, /* F, BW, DQ, VL: vectors of 512 bits, of samples of every size */
     PROCESSOR_LEVELS
 } CpuLevel;
@@ -21,13 +21,5 @@ bool cpu_features_supports(CpuLevel level);
 ImgstatResult cpu_features_choose(CpuLevel *out, ImgstatError *err);
 /* What that was when it was first asked for here; the best level where it failed. */
 CpuLevel cpu_features_level(void);
-
-/* Of a function with instructions of `set`: how wide compilers make their vectors. clang decides on
- * that itself, and would ignore the whole attribute. */
-#ifdef __clang__
-#define PROCESSOR_VECTORS(set, bits) __attribute__((target(set)))
-#else
-#define PROCESSOR_VECTORS(set, bits) __attribute__((target(set ",prefer-vector-width=" bits)))
-#endif
 
 #endif

@@ -28,7 +28,7 @@ ImgstatResult error_memory(ImgstatError *err, size_t bytes, const char *what);
 /* Puts the name of a file in front of a sentence that does not begin with it; returns code. */
 ImgstatResult error_name(ImgstatError *err, ImgstatResult code, const char *name);
 
-/* Puts a page behind the name of a file that a sentence begins with, unless it tells the page;
+/* Puts a page behind the name of a file that a sentence begins with, unless it names the page;
  * returns code. */
 ImgstatResult error_page(ImgstatError *err, ImgstatResult code, const char *name, uint32_t page);
 

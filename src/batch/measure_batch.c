@@ -242,7 +242,7 @@ static void work(void *context, void *own, size_t job, void *result)
     Outcome *const outcome = result;
     const double start = now();
     if (run->n - job > run->share.workers) /* what is taken when this one is done, about */
-        (void)advise_soon(run->jobs[job + run->share.workers].input, ADVISE_BYTES);
+        (void)prefetch_file(run->jobs[job + run->share.workers].input, PREFETCH_BYTES);
     for (bool done = false; !done;) {
         ImgstatError error = {0};
         const ImgstatResult res = ensure_worker(run, worker, &error);
@@ -300,7 +300,7 @@ static void read_ahead(const Run *run)
 {
     int64_t left = AHEAD_BYTES;
     for (size_t i = 0; i < run->n && i < AHEAD_FILES && left > 0; i++)
-        left -= (int64_t)advise_soon(run->jobs[i].input, (uint64_t)left);
+        left -= (int64_t)prefetch_file(run->jobs[i].input, (uint64_t)left);
 }
 
 static ImgstatResult open_reading_ahead(Run *run, Worker *worker, ImgstatError *err)

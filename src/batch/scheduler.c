@@ -191,7 +191,7 @@ ImgstatResult jobs_open(const Jobs *jobs, size_t index, ImgstatWarn warn, void *
     how.warn_context = warn_context;
     const ImgstatJob *const job = &jobs->job[index];
     if (jobs->n - index > jobs->share.workers) /* it begins about when this one ends */
-        (void)advise_soon(jobs->job[index + jobs->share.workers].input, ADVISE_BYTES);
+        (void)prefetch_file(jobs->job[index + jobs->share.workers].input, PREFETCH_BYTES);
     IMGSTAT_TRY(file_open(job->input, &how, &jobs->cancel, out, err));
     const DecodeOptions options = {.threads = jobs->share.threads};
     const ImgstatResult res = file_select(*out, job->has_page ? job->page : 0, &options, err);

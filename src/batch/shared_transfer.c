@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* shared_transfer.c: one transfer from all pages of many files: their records merge, exactly and in
- * any order, so that neither the order of the files nor the number of threads can be seen. */
+/* shared_transfer.c: one transfer from all pages of many files. Records merge exactly and in any
+ * order, so the result depends neither on the order of the files nor on the number of threads. */
 #include "batch/scheduler.h"
 
 #include "transform/memory_estimate.h"
@@ -17,7 +17,7 @@ void jobs_forget_failed(Jobs *jobs)
 
 typedef struct Together {
     Jobs *jobs;
-    TransferInput *survey;
+    TransferInput *input;
     TransformWorker *worker;    /* of the calling thread, for further reads */
     const ReadRequest *request; /* the further read at hand; NULL: the first */
 } Together;
@@ -28,24 +28,24 @@ static void note_failure(Jobs *jobs, size_t index, const ImgstatError *error)
     if (jobs->failed[index])
         *jobs->failed[index] = *error;
     else
-        atomic_store(&jobs->stop, true); /* without memory for a sentence nothing goes on */
+        atomic_store(&jobs->stop, true); /* no memory for the sentence: the batch ends */
 }
 
-/* One page: into *record, which grows, or into what the request counts. */
+/* Reads one page for the request, or adds its record to *record. */
 static ImgstatResult read_page(const Together *t, TransformWorker *worker, Decoder *decoder,
                                Record **record, ImgstatError *err)
 {
     if (page_is_mask(&decoder->page))
         return IMGSTAT_OK;
     const TransferShape shape = shape_of_page(decoder);
-    IMGSTAT_TRY(transfer_input_check(t->survey, &shape, decoder->source->name, err));
+    IMGSTAT_TRY(transfer_input_check(t->input, &shape, decoder->source->name, err));
     PageReader reader;
     IMGSTAT_TRY(page_reader_open(worker->device, decoder, false, &worker->in, &worker->cancel,
                                  &reader, err));
     if (t->request)
-        return transfer_input_read(t->survey, &reader, &shape, t->request, err);
+        return transfer_input_read(t->input, &reader, &shape, t->request, err);
     Record *page = NULL;
-    IMGSTAT_TRY(transfer_input_measure(t->survey, &reader, &shape, &page, err));
+    IMGSTAT_TRY(transfer_input_measure(t->input, &reader, &shape, &page, err));
     if (*record) {
         record_merge(*record, page);
         record_destroy(page);
@@ -84,7 +84,7 @@ static void report_measured(const Jobs *jobs, size_t measured)
 
 static void measure_job(Jobs *jobs, TransformWorker *worker, size_t index)
 {
-    const Together t = {.jobs = jobs, .survey = jobs->input};
+    const Together t = {.jobs = jobs, .input = jobs->input};
     Record *record = NULL;
     ImgstatError error;
     ImgstatResult res = IMGSTAT_OK;
@@ -102,12 +102,12 @@ static void measure_job(Jobs *jobs, TransformWorker *worker, size_t index)
     else if (res != IMGSTAT_OK)
         note_failure(jobs, index, &error);
     pthread_mutex_unlock(&jobs->lock);
-    record_destroy(record); /* of a file that failed: none of its pages counts */
+    record_destroy(record); /* no page of a failed file counts */
     if (worker == jobs->own)
         report_measured(jobs, measured);
 }
 
-/* Selects the job's first page that is no mask; *found stays false where it has none. */
+/* Selects the job's first page that is no mask, and sets *found if there is one. */
 static ImgstatResult select_image(const ImgstatJob *job, ImgstatFile *file, bool *found,
                                   ImgstatError *err)
 {
@@ -119,7 +119,7 @@ static ImgstatResult select_image(const ImgstatJob *job, ImgstatFile *file, bool
     return IMGSTAT_OK;
 }
 
-/* The survey takes its shape from the first image that opens. */
+/* The input takes its shape from the first image that opens. */
 static ImgstatResult begin(Jobs *jobs, ImgstatError *err)
 {
     for (size_t i = 0; i < jobs->n; i++) {
@@ -159,7 +159,7 @@ static ImgstatResult read_files(void *context, const ReadRequest *request, Imgst
 
 static ImgstatResult finish(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
 {
-    Together t = {.jobs = jobs, .survey = jobs->input, .worker = worker};
+    Together t = {.jobs = jobs, .input = jobs->input, .worker = worker};
     const FurtherReads reader = {.read = read_files,
                                  .context = &t,
                                  .threads = worker->device->threads,
@@ -188,7 +188,7 @@ static ImgstatResult read_all(Jobs *jobs, TransformWorker *worker, ImgstatError 
     jobs->own = worker;
     if (res == IMGSTAT_OK && jobs->input) {
         jobs_for_each(jobs, worker, measure_job);
-        report_measured(jobs, jobs->measured); /* another thread may have been last */
+        report_measured(jobs, jobs->measured); /* another thread may have finished last */
     }
     if (res == IMGSTAT_OK)
         res = cancel_check(&worker->cancel, err);
@@ -200,7 +200,7 @@ static ImgstatResult read_all(Jobs *jobs, TransformWorker *worker, ImgstatError 
     return res;
 }
 
-/* What a device was counting when it failed is of no value: everything is read again. */
+/* The counts of a device that failed are lost: all files are read again. */
 ImgstatResult jobs_share_transfer(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
 {
     ImgstatError why = {0};

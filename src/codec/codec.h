@@ -94,7 +94,7 @@ typedef struct Codec {
      * page has no such palette. */
     bool (*palette)(const Decoder *decoder, ImagePro *colors, unsigned *n);
 
-    /* Adds what the file says about the page selected to *out, all zero so far. What is damaged is
+    /* Adds the metadata of the page selected to *out, all zero so far. What is damaged is
      * left out, with a warning. The caller releases *out, whatever happens. */
     ImgstatResult (*metadata)(Decoder *decoder, Metadata *out, Warnings *warnings,
                               ImgstatError *err);
@@ -153,6 +153,7 @@ ImgstatResult decoder_changed(const Decoder *decoder, ImgstatError *err);
 struct ImgstatFile {
     Source *source;
     Decoder *decoder;
+    bool measured; /* the page selected was measured since: its first row is next once more */
 };
 
 /* imgstat_file_open that can be interrupted. cancel: of source_open. */

@@ -17,7 +17,7 @@
 enum {
     DEFAULT_LEVEL = 6,
     BOTH_LEVEL = 8,        /* from here on both ways are gone to their ends */
-    SAMPLE_PART = 8,       /* an eighth of a piece tells which way pays, */
+    SAMPLE_PART = 8,       /* an eighth of a block decides which way pays, */
     SAMPLE_MIN = 32 << 10, /* but not less than this */
     SAMPLE_MAX = 64 << 10, /* nor more */
     QUICK_LEVEL = 1        /* of --fast, and of samples, where only the comparison counts */
@@ -113,7 +113,7 @@ void deflaters_destroy(Deflaters *all)
     free(all);
 }
 
-Deflater *deflaters_take(Deflaters *all, int level, bool fast)
+Deflater *deflaters_acquire(Deflaters *all, int level, bool fast)
 {
     Deflater *found = NULL;
     if (all) {
@@ -129,7 +129,7 @@ Deflater *deflaters_take(Deflaters *all, int level, bool fast)
     return found ? found : deflater_create(level, fast);
 }
 
-void deflaters_give(Deflaters *all, Deflater *d)
+void deflaters_release(Deflaters *all, Deflater *d)
 {
     if (!all || !d) {
         deflater_destroy(d);
@@ -181,7 +181,7 @@ static size_t by_runs(Deflater *d, const uint8_t *from, size_t n, bool last, uin
 
 #ifdef IMGSTAT_WITH_LIBDEFLATE
 
-/* libdeflate ends every stream. The bit that says so is in the head of the last block, which only
+/* libdeflate ends every stream. Its bit for that is in the head of the last block, which only
  * decoding finds; cleared, and an empty stored block added, the piece ends with a whole byte and
  * another may follow. Returns its length, 0 where that fails. */
 static size_t open_end(Deflater *d, uint8_t *bytes, size_t n, size_t decoded)
@@ -235,7 +235,7 @@ static size_t by_isal(const uint8_t *from, size_t n, bool last, uint8_t *to)
     z.avail_in = (uint32_t)n;
     z.next_out = to;
     z.avail_out = (uint32_t)deflate_bound(n);
-    z.level = 0; /* what 1 and 2 make depends on addresses, too (isa-l issue 140) */
+    z.level = 0; /* what 1 and 2 make depends on addresses as well (isa-l issue 140) */
     z.flush = last ? NO_FLUSH : FULL_FLUSH;
     z.end_of_stream = last;
     const int result = isal_deflate_stateless(&z);
@@ -282,7 +282,7 @@ static size_t smaller(Deflater *d, const uint8_t *from, size_t n, bool last, uin
     return runs;
 }
 
-size_t deflate_piece(Deflater *d, const uint8_t *from, size_t n, bool last, uint8_t *to)
+size_t deflate_block(Deflater *d, const uint8_t *from, size_t n, bool last, uint8_t *to)
 {
     if (d->fast) {
 #ifdef IMGSTAT_WITH_ISAL
@@ -322,7 +322,7 @@ size_t deflate_zlib_bound(size_t n)
 
 size_t deflate_zlib(Deflater *d, const uint8_t *from, size_t n, uint8_t *to)
 {
-    const size_t bytes = deflate_piece(d, from, n, true, to + DEFLATE_HEAD);
+    const size_t bytes = deflate_block(d, from, n, true, to + DEFLATE_HEAD);
     const uint32_t check = deflate_adler(from, n);
     if (bytes == 0)
         return 0;

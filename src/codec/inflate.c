@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* inflate.c: ISA-L where it is there, else zlib. ISA-L's decoder takes streams that zlib does not;
- * what tells them apart is checked here, so that the verdict is zlib's. */
+ * where they differ is checked here, so that the verdict is zlib's. */
 #include "codec/inflate.h"
 
 #include <stdlib.h>

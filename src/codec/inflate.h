@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inflate.h: a zlib stream decompressed piece by piece, as fast as the libraries here can. */
+/* inflate.h: a zlib stream decompressed part by part, as fast as the libraries here can. */
 #ifndef IMGSTAT_CODEC_INFLATE_H
 #define IMGSTAT_CODEC_INFLATE_H
 
@@ -9,12 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The state of one stream. */
 typedef struct Inflater Inflater;
 
-/* total: bytes that the stream must hold. scratch: where its memory comes from. NULL: out of
- * memory. */
+/* total: bytes that the stream must hold. scratch: of its memory; NULL: it is not kept. Returns
+ * NULL if memory runs out. */
 Inflater *inflater_create(uint64_t total, BufferCache *scratch);
-void inflater_destroy(Inflater *inflater); /* accepts NULL */
+
+/* Accepts NULL. */
+void inflater_destroy(Inflater *inflater);
 
 typedef enum InflateState {
     INFLATE_MORE,   /* all input is used or all room is filled */
@@ -27,7 +30,7 @@ typedef enum InflateState {
 InflateState inflater_run(Inflater *inflater, const uint8_t **in, size_t *n_in, uint8_t **out,
                           size_t *room);
 
-/* As zlib's crc32. */
+/* Returns the checksum of n more bytes, as zlib's crc32. */
 uint32_t inflate_crc(uint32_t crc, const uint8_t *bytes, size_t n);
 
 #endif

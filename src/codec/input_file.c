@@ -81,13 +81,20 @@ ImgstatResult file_select(ImgstatFile *file, uint32_t page, const DecodeOptions 
     return decoder->page.pages > 1 ? error_page(err, res, decoder->source->name, page) : res;
 }
 
+/* Selects a page whose rows are read with all channels. */
+static ImgstatResult select_for_rows(ImgstatFile *file, uint32_t page, ImgstatError *err)
+{
+    DecodeOptions options = file->decoder->options;
+    options.planes = false;
+    file->measured = false;
+    return file_select(file, page, &options, err);
+}
+
 ImgstatResult imgstat_file_page(ImgstatFile *file, uint32_t page, ImgstatPage *out,
                                 ImgstatError *err)
 {
     IMGSTAT_TRY(error_if_null(file, __func__, err));
-    DecodeOptions options = file->decoder->options;
-    options.planes = false;
-    IMGSTAT_TRY(file_select(file, page, &options, err));
+    IMGSTAT_TRY(select_for_rows(file, page, err));
     if (out)
         *out = file->decoder->page;
     return IMGSTAT_OK;
@@ -115,6 +122,8 @@ ImgstatResult imgstat_file_read(ImgstatFile *file, ImagePro *image, ImgstatError
         image->sample != page->sample)
         return error_set(err, IMGSTAT_ERR_ARG,
                          "%s: the image to read into was not made for page %u", name, page->page);
+    if (file->measured)
+        IMGSTAT_TRY(select_for_rows(file, page->page, err));
     if (image->height > page->height - decoder->next_row)
         return error_set(err, IMGSTAT_ERR_ARG, "%s: %u rows asked for where %u are left", name,
                          image->height, page->height - decoder->next_row);

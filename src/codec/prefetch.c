@@ -20,7 +20,7 @@ static bool is_away(int fd)
     return preadv2(fd, &place, 1, 0, RWF_NOWAIT) < 0 && errno == EAGAIN;
 }
 
-uint64_t advise_soon(const char *path, uint64_t most)
+uint64_t prefetch_file(const char *path, uint64_t most)
 {
     uint64_t size;
     if (!source_is_file(path, &size))

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* prefetch.h: files that will be opened soon. */
+/* prefetch.h: asks the system to read files that will be opened soon. */
 #ifndef IMGSTAT_CODEC_PREFETCH_H
 #define IMGSTAT_CODEC_PREFETCH_H
 
 #include <stdint.h>
 
-/* Of a file that waits for its turn in a batch: large ones are read ahead by those who read. */
-enum { ADVISE_BYTES = 64 << 20 };
+/* Bytes of a file that waits for its turn in a batch. Large files are read ahead by those who read
+ * them. */
+enum { PREFETCH_BYTES = 64 << 20 };
 
-/* Has the system begin to read the file, `most` bytes of it, if it does not hold its start already.
- * Advice only: whatever is wrong with the file is for those who open it to tell. Returns its size;
- * 0 where it is no file. */
-uint64_t advise_soon(const char *path, uint64_t most);
+/* Has the system begin to read up to `most` bytes of a file, unless it holds their start already.
+ * Faults are left to those who open the file. Returns its size, 0 where it is no file. */
+uint64_t prefetch_file(const char *path, uint64_t most);
 
 #endif

@@ -17,7 +17,7 @@
 
 enum {
     SPOOL_BYTES = 1 << 18, /* copying a pipe: large enough that system calls do not count */
-    WAIT_MS = 200          /* an interruption that another thread hears of is noticed this late */
+    WAIT_MS = 200          /* an interruption that another thread receives is noticed this late */
 };
 
 bool source_is_file(const char *path, uint64_t *bytes)
@@ -43,7 +43,7 @@ static bool write_all(int fd, const char *from, size_t bytes)
     return true;
 }
 
-/* Waits until there is something to read, or the end, or an error to be told by reading. */
+/* Waits until there is something to read, or the end, or an error that reading reports. */
 static ImgstatResult wait_for(int from, const Cancel *cancel, ImgstatError *err)
 {
     struct pollfd what = {.fd = from, .events = POLLIN};

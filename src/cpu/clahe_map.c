@@ -3,6 +3,7 @@
  * tiles. */
 #include "cpu/clahe_map16.h"
 #include "cpu/clahe_rows.h"
+#include "cpu/loops.h"
 #include "transfer/clahe.h"
 
 /* ---- Mapping --------------------------------------------------------------------------------- */
@@ -61,8 +62,7 @@ static bool earns_rows(const Stretch *s, const RowTables *tables, uint32_t least
 }
 
 /* Of the left or the right tiles of a stretch. */
-static const uint64_t *row_table(const Stretch *s, RowTables *tables, bool right,
-                                 ClaheWordsRow *make)
+static const uint64_t *row_table(const Stretch *s, RowTables *tables, bool right, ClaheRow16 *make)
 {
     const ClaheBlend *const bx = &s->clahe->x.blend[s->x];
     const uint32_t tile = right ? bx->second : bx->first;
@@ -106,13 +106,14 @@ static void map_words(const Stretch *s, RowTables *tables, const uint16_t *key, 
     const ClaheBlend *const bx = clahe->x.blend + s->x;
     memcpy(words.table, s->table, sizeof words.table);
     if (!earns_rows(s, tables, WORD_ROW_TABLE)) {
-        clahe_words_exact(&words, bx, key, s->n, out);
+        for (uint32_t i = 0; i < s->n; i++)
+            out[i] = clahe_words_key(&words, bx[i].weight, key[i]);
         return;
     }
-    const ClaheWordsLoops *const loops = clahe_words();
-    words.row[0] = row_table(s, tables, false, loops->row);
-    words.row[1] = row_table(s, tables, true, loops->row);
-    loops->map(&words, bx, key, s->n, out);
+    const CpuLoops *const loops = cpu_loops();
+    words.row[0] = row_table(s, tables, false, loops->clahe_row16);
+    words.row[1] = row_table(s, tables, true, loops->clahe_row16);
+    loops->clahe_map16(&words, bx, key, s->n, out);
 }
 
 /* Maps keys as OpenCV and scikit-image do: of the latter, to grays before the last rescaling. */

@@ -1,40 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* clahe_map16.c: 16-bit keys between the tables of four tiles: one after another, or in vectors. */
+/* clahe_map16.c: 16-bit keys between the tables of four tiles: one after another, or in vectors of
+ * AVX2. */
 #include "cpu/clahe_map16.h"
 
 #include "base/compiler.h"
+#include "cpu/loops_isa.h"
 
 #include <string.h>
 
-#if defined(__x86_64__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
-
-/* ---- As it is defined ------------------------------------------------------------------------ */
-
-/* clahe_share: shares rise from node to node, and after the last one the part is 0. */
-FORCE_INLINE uint64_t share_between(const uint32_t *node, uint64_t part)
-{
-    const uint64_t rise = node[1] - node[0];
-    return node[0] + ((rise * part + CLAHE_WEIGHT / 2) / CLAHE_WEIGHT);
-}
-
-FORCE_INLINE uint16_t exact_key(const ClaheWords *w, uint32_t x_weight, uint32_t key)
-{
-    const uint32_t position = clahe_words_position(w, key);
-    uint64_t share[4];
-    for (int t = 0; t < 4; t++)
-        share[t] = share_between(w->table[t] + position / CLAHE_WEIGHT, position % CLAHE_WEIGHT);
-    return (uint16_t)clahe_key(share, x_weight, w->y_weight, w->lo_key, w->span);
-}
-
-void clahe_words_exact(const ClaheWords *words, const ClaheBlend *blend, const uint16_t *key,
-                       size_t n, uint16_t *out)
-{
-    const ClaheWords w = *words;
-    for (size_t i = 0; i < n; i++)
-        out[i] = exact_key(&w, blend[i].weight, key[i]);
-}
 
 /* ---- Between two tables of a row ------------------------------------------------------------- */
 
@@ -61,19 +37,21 @@ FORCE_INLINE void row_of(const uint32_t *upper, const uint32_t *lower, uint32_t 
         row[k] = at[k] | (uint64_t)(at[k + 1] - at[k]) << 32;
 }
 
-static uint64_t row_value(uint64_t pair, uint64_t part)
+FORCE_INLINE uint64_t row_value(uint64_t pair, uint64_t part)
 {
     return (uint32_t)pair + ((pair >> 32) * part >> 16);
 }
 
-static void row_portable(const uint32_t *upper, const uint32_t *lower, uint32_t y_weight,
-                         uint64_t *row)
+void ISA(clahe_row16)(const uint32_t *upper, const uint32_t *lower, uint32_t y_weight,
+                      uint64_t *row)
 {
     row_of(upper, lower, y_weight, row);
 }
 
-static void map_portable(const ClaheWords *words, const ClaheBlend *blend, const uint16_t *key,
-                         size_t n, uint16_t *out)
+#if !defined(__AVX2__)
+
+void ISA(clahe_map16)(const ClaheWords *words, const ClaheBlend *blend, const uint16_t *key,
+                      size_t n, uint16_t *out)
 {
     const ClaheWords w = *words;
     const uint64_t error = ROW_ERROR * w.span, low = ((uint64_t)1 << ROW_BITS) - 1;
@@ -87,15 +65,13 @@ static void map_portable(const ClaheWords *words, const ClaheBlend *blend, const
                               16;
         const uint64_t scaled = unit * w.span + half;
         if (((scaled + error) & low) < 2 * error)
-            out[i] = exact_key(&w, (uint32_t)weight, key[i]);
+            out[i] = clahe_words_key(&w, (uint32_t)weight, key[i]);
         else
             out[i] = (uint16_t)(w.lo_key + (scaled >> ROW_BITS));
     }
 }
 
-static const ClaheWordsLoops clahe_words_portable = {row_portable, map_portable};
-
-#if defined(__x86_64__)
+#else
 
 /* ---- Vectors --------------------------------------------------------------------------------- */
 
@@ -132,12 +108,10 @@ FORCE_INLINE void map_steps(const ClaheWords *w, const void *lanes, const ClaheB
                      << (k - i);
         for (; doubt; doubt &= doubt - 1) {
             const size_t again = i + (size_t)__builtin_ctzll(doubt);
-            out[again] = exact_key(w, blend[again].weight, key[again]);
+            out[again] = clahe_words_key(w, blend[again].weight, key[again]);
         }
     }
 }
-
-#define WORDS_AVX2 __attribute__((target("avx2,bmi,bmi2")))
 
 /* What all pixels have, in every lane. */
 typedef struct Lanes256 {
@@ -147,7 +121,7 @@ typedef struct Lanes256 {
 } Lanes256;
 
 /* Gathers of 256 bits gain nothing over these loads, and some processors have slow ones. */
-WORDS_AVX2 FORCE_INLINE __m256i row_4(const uint64_t *row, __m256i node, __m256i part)
+FORCE_INLINE __m256i row_4(const uint64_t *row, __m256i node, __m256i part)
 {
     const __m256i pair = _mm256_setr_epi64x(
         (int64_t)row[_mm256_extract_epi64(node, 0)], (int64_t)row[_mm256_extract_epi64(node, 1)],
@@ -157,8 +131,7 @@ WORDS_AVX2 FORCE_INLINE __m256i row_4(const uint64_t *row, __m256i node, __m256i
 }
 
 /* 4 pixels in the lower halves of lanes; of upper halves, products of 32 bits know nothing. */
-WORDS_AVX2 FORCE_INLINE __m256i scaled_4(const ClaheWords *w, const Lanes256 *l, __m256i k,
-                                         __m256i weight)
+FORCE_INLINE __m256i scaled_4(const ClaheWords *w, const Lanes256 *l, __m256i k, __m256i weight)
 {
     const __m256i rest = _mm256_sub_epi32(_mm256_set1_epi32(CLAHE_WEIGHT), weight);
     const __m256i position = _mm256_add_epi64(
@@ -170,9 +143,8 @@ WORDS_AVX2 FORCE_INLINE __m256i scaled_4(const ClaheWords *w, const Lanes256 *l,
     return _mm256_mul_epu32(_mm256_srli_epi64(sum, 16), l->span);
 }
 
-WORDS_AVX2 FORCE_INLINE unsigned step_avx2(const ClaheWords *w, const void *lanes,
-                                           const ClaheBlend *blend, const uint16_t *key,
-                                           uint16_t *out)
+FORCE_INLINE unsigned step_8(const ClaheWords *w, const void *lanes, const ClaheBlend *blend,
+                             const uint16_t *key, uint16_t *out)
 {
     const Lanes256 *const l = lanes;
     const __m256i *const three = (const __m256i *)(const void *)blend;
@@ -199,14 +171,8 @@ WORDS_AVX2 FORCE_INLINE unsigned step_avx2(const ClaheWords *w, const void *lane
     return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(l->doubt, low)));
 }
 
-WORDS_AVX2 static void row_avx2(const uint32_t *upper, const uint32_t *lower, uint32_t y_weight,
-                                uint64_t *row)
-{
-    row_of(upper, lower, y_weight, row);
-}
-
-WORDS_AVX2 static void map_avx2(const ClaheWords *words, const ClaheBlend *blend,
-                                const uint16_t *key, size_t n, uint16_t *out)
+void ISA(clahe_map16)(const ClaheWords *words, const ClaheBlend *blend, const uint16_t *key,
+                      size_t n, uint16_t *out)
 {
     const ClaheWords w = *words;
     const uint64_t error = ROW_ERROR * w.span;
@@ -219,124 +185,7 @@ WORDS_AVX2 static void map_avx2(const ClaheWords *words, const ClaheBlend *blend
         .half = _mm256_set1_epi64x((int64_t)half),
         .error = _mm256_set1_epi64x((int64_t)(half + error)),
         .doubt = _mm256_set1_epi32((int32_t)(2 * error))};
-    map_steps(&w, &lanes, blend, key, n, out, step_avx2);
+    map_steps(&w, &lanes, blend, key, n, out, step_8);
 }
-
-static const ClaheWordsLoops clahe_words_avx2 = {row_avx2, map_avx2};
-
-#define WORDS_AVX512 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl")))
-
-typedef struct Lanes512 {
-    __m128i black, range;
-    __m512i step[2];
-    __m512i span, half, error, doubt;
-    __mmask8 all; /* computed, lest compilers leave the zeros of a gather out, for which it waits */
-} Lanes512;
-
-WORDS_AVX512 FORCE_INLINE __m512i row_8(const uint64_t *row, __mmask8 all, __m512i node,
-                                        __m512i part)
-{
-    const __m512i zero = _mm512_setzero_si512();
-/* Where nothing is optimized this is a macro, whose own conversions GCC reports here. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-    const __m512i pair = _mm512_mask_i64gather_epi64(zero, all, node, row, sizeof *row);
-#pragma GCC diagnostic pop
-    const __m512i more = _mm512_mul_epu32(_mm512_srli_epi64(pair, 32), part);
-    return _mm512_add_epi32(pair, _mm512_srli_epi64(more, 16));
-}
-
-WORDS_AVX512 FORCE_INLINE unsigned step_avx512(const ClaheWords *w, const void *lanes,
-                                               const ClaheBlend *blend, const uint16_t *key,
-                                               uint16_t *out)
-{
-    const Lanes512 *const l = lanes;
-    const __m512i third = _mm512_setr_epi32(2, 0, 5, 0, 8, 0, 11, 0, 14, 0, 17, 0, 20, 0, 23, 0);
-    const __m256i blend_end =
-        _mm256_loadu_si256((const __m256i *)(const void *)((const uint32_t *)blend + 16));
-    const __m512i weight = _mm512_permutex2var_epi32(_mm512_loadu_si512(blend), third,
-                                                     _mm512_castsi256_si512(blend_end));
-    const __m512i rest = _mm512_sub_epi32(_mm512_set1_epi32(CLAHE_WEIGHT), weight);
-    const __m128i from =
-        _mm_subs_epu16(_mm_loadu_si128((const __m128i *)(const void *)key), l->black);
-    const __m512i k = _mm512_cvtepu16_epi64(_mm_min_epu16(from, l->range));
-    const __m512i position = _mm512_add_epi64(
-        _mm512_mul_epu32(k, l->step[0]), _mm512_srli_epi64(_mm512_mul_epu32(k, l->step[1]), 32));
-    const __m512i node = _mm512_srli_epi64(position, 16);
-    const __m512i part = _mm512_and_si512(position, _mm512_set1_epi64(CLAHE_WEIGHT - 1));
-    const __m512i left = row_8(w->row[0], l->all, node, part);
-    const __m512i right = row_8(w->row[1], l->all, node, part);
-    const __m512i sum =
-        _mm512_add_epi64(_mm512_mul_epu32(left, rest), _mm512_mul_epu32(right, weight));
-    const __m512i scaled = _mm512_mul_epu32(_mm512_srli_epi64(sum, 16), l->span);
-    const __m512i mapped = _mm512_srli_epi64(_mm512_add_epi64(scaled, l->half), ROW_BITS);
-    _mm_storeu_si128((__m128i *)(void *)out, _mm512_cvtepi64_epi16(mapped));
-    const __m512i low = _mm512_slli_epi64(_mm512_add_epi64(scaled, l->error), 64 - ROW_BITS);
-    return _mm512_cmplt_epu64_mask(low, l->doubt);
-}
-
-/* Shares of 8 nodes. */
-WORDS_AVX512 FORCE_INLINE __m512i shares_8(const uint32_t *share)
-{
-    return _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)share));
-}
-
-/* row_of from the last node to the first, so that the next is known. */
-WORDS_AVX512 static void row_avx512(const uint32_t *upper, const uint32_t *lower, uint32_t y_weight,
-                                    uint64_t *row)
-{
-    const __m512i weight = _mm512_set1_epi64(y_weight);
-    const __m512i rest = _mm512_set1_epi64(CLAHE_WEIGHT - y_weight);
-    __m512i after =
-        _mm512_set1_epi64(weighed(upper[CLAHE_NODES - 1], lower[CLAHE_NODES - 1], y_weight));
-    for (size_t k = CLAHE_NODES; k > 0;) {
-        k -= 8;
-        const __m512i sum = _mm512_add_epi64(_mm512_mul_epu32(shares_8(upper + k), rest),
-                                             _mm512_mul_epu32(shares_8(lower + k), weight));
-        const __m512i at = _mm512_srli_epi64(sum, ROW_SHIFT);
-        const __m512i next = _mm512_alignr_epi64(after, at, 1);
-        const __m512i rise = _mm512_slli_epi64(_mm512_sub_epi64(next, at), 32);
-        _mm512_storeu_si512(row + k, _mm512_or_si512(at, rise));
-        after = at;
-    }
-}
-
-WORDS_AVX512 static void map_avx512(const ClaheWords *words, const ClaheBlend *blend,
-                                    const uint16_t *key, size_t n, uint16_t *out)
-{
-    const ClaheWords w = *words;
-    const uint64_t error = ROW_ERROR * w.span;
-    const uint64_t half = ((uint64_t)1 << (ROW_BITS - 1)) + (w.lo_key << ROW_BITS);
-    const __m512i halves = _mm512_set1_epi64((int64_t)half);
-    const Lanes512 lanes = {
-        .black = _mm_set1_epi16((short)w.black),
-        .range = _mm_set1_epi16((short)(w.white - w.black)),
-        .step = {_mm512_set1_epi64((int64_t)(w.step >> 32)), _mm512_set1_epi64((int64_t)w.step)},
-        .span = _mm512_set1_epi64((int64_t)w.span),
-        .half = halves,
-        .error = _mm512_set1_epi64((int64_t)(half + error)),
-        .doubt = _mm512_set1_epi64((int64_t)(2 * error << (64 - ROW_BITS))),
-        .all = _mm512_cmpneq_epi64_mask(halves, _mm512_setzero_si512())};
-    map_steps(&w, &lanes, blend, key, n, out, step_avx512);
-}
-
-static const ClaheWordsLoops clahe_words_avx512 = {row_avx512, map_avx512};
 
 #endif
-
-const ClaheWordsLoops *clahe_words_of(CpuLevel level)
-{
-#if defined(__x86_64__)
-    if (level == PROCESSOR_AVX512)
-        return &clahe_words_avx512;
-    if (level == PROCESSOR_AVX2)
-        return &clahe_words_avx2;
-#endif
-    (void)level;
-    return &clahe_words_portable;
-}
-
-const ClaheWordsLoops *clahe_words(void)
-{
-    return clahe_words_of(cpu_features_level());
-}

@@ -41,11 +41,6 @@ static inline __attribute__((always_inline)) void clahe_prefetch(const ImagePro 
         __builtin_prefetch(at + i);
 }
 
-static inline uint32_t clahe_at_most(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 static inline bool clahe_is_masked(const ImagePro *band, size_t x, size_t y)
 {
     return band->mask && !band->mask[y * band->mask_pitch + x];

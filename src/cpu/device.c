@@ -41,18 +41,6 @@ static void cpu_memory_release(CpuMemory *memory)
     *memory = (CpuMemory){0};
 }
 
-static const CpuLoops *loops_of(CpuLevel level)
-{
-#if defined(__x86_64__)
-    if (level == PROCESSOR_AVX512)
-        return &cpu_loops_avx512;
-    if (level == PROCESSOR_AVX2)
-        return &cpu_loops_avx2;
-#endif
-    (void)level;
-    return &cpu_loops_portable;
-}
-
 static void cpu_model(char *out, size_t bytes)
 {
     char text[49] = "";
@@ -134,7 +122,7 @@ static ImgstatResult cpu_open(int index, unsigned threads, Device **out, Imgstat
         return error_memory(err, sizeof *device, "a device");
     device->base.ops = &cpu_device_ops;
     device->level = level;
-    device->loops = loops_of(level);
+    device->loops = cpu_loops_of(level);
     if (pthread_mutex_init(&device->lock, NULL) != 0) {
         free(device);
         return error_memory(err, sizeof device->lock, "a lock");

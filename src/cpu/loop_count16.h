@@ -88,8 +88,8 @@ FORCE_INLINE void count_words_of(const Mem16 *x, size_t n, unsigned channels, co
     }
 }
 
-FORCE_INLINE void count_words_any(const void *x, size_t n, unsigned channels, const LoopWords *to,
-                                  LoopChoice *choice)
+static void count_words(const void *x, size_t n, unsigned channels, const LoopWords *to,
+                        LoopChoice *choice)
 {
     switch (channels) {
     case 1:

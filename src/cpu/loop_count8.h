@@ -87,8 +87,8 @@ FORCE_INLINE void count_bytes_of(const uint8_t *x, size_t n, unsigned channels, 
     count_singly(x + at, n - at, channels, to->bytes);
 }
 
-FORCE_INLINE void count_bytes_any(const uint8_t *x, size_t n, unsigned channels,
-                                  const LoopBytes *to, LoopChoice *choice)
+static void count_bytes(const uint8_t *x, size_t n, unsigned channels, const LoopBytes *to,
+                        LoopChoice *choice)
 {
     switch (channels) {
     case 1:

@@ -112,8 +112,8 @@ FORCE_INLINE void extrema16_of(ImgstatSample sample, const Mem16 *x, size_t n, u
 }
 
 /* A nodata key wider than the samples is none. */
-FORCE_INLINE void extrema_of(ImgstatSample sample, const void *x, size_t n, unsigned channels,
-                             const uint64_t *nodata, uint64_t *min, uint64_t *max)
+static void extrema(ImgstatSample sample, const void *x, size_t n, unsigned channels,
+                    const uint64_t *nodata, uint64_t *min, uint64_t *max)
 {
     const bool is8 = sample == IMGSTAT_U8 || sample == IMGSTAT_I8;
     const bool has = nodata && *nodata <= (is8 ? 0xFFu : 0xFFFFu);

@@ -7,6 +7,10 @@
 #include "cpu/loop_common.h"
 #include "transfer/map.h"
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 /* Most reads look for few keys: a block without one is passed over whole. */
 enum { SELECT_BLOCK = 32 };
 
@@ -112,6 +116,60 @@ FORCE_INLINE size_t select_any(ImgstatSample sample, const void *x, size_t n, si
     default:
         return select_narrow(sample, x, pixels, channels, lo, hi - lo, keys);
     }
+}
+
+#if defined(__AVX512F__)
+
+/* The order keys of 16 samples of 32 bits. */
+FORCE_INLINE __m512i keys_16(ImgstatSample sample, __m512i raw)
+{
+    const __m512i sign = _mm512_set1_epi32(INT32_MIN);
+    if (sample == IMGSTAT_U32)
+        return raw;
+    if (sample == IMGSTAT_I32)
+        return _mm512_xor_si512(raw, sign);
+    const __mmask16 minus_zero = _mm512_cmpeq_epi32_mask(raw, sign); /* has the key of +0 */
+    const __m512i flip = _mm512_or_si512(_mm512_srai_epi32(raw, 31), sign);
+    return _mm512_mask_mov_epi32(_mm512_xor_si512(raw, flip), minus_zero, sign);
+}
+
+/* select_any for 32-bit samples that are neighbours; span = hi - lo. The keys found move together
+ * in a register. */
+static size_t select_packed(ImgstatSample sample, const Mem32 *x, size_t n, uint32_t lo,
+                            uint32_t span, uint64_t *keys)
+{
+    const __m512i first = _mm512_set1_epi32((int)lo);
+    const __m512i most = _mm512_set1_epi32((int)span);
+    size_t found = 0, i = 0;
+    for (; i + 16 <= n; i += 16) {
+        const __m512i key = keys_16(sample, _mm512_loadu_si512(x + i));
+        const __mmask16 in = _mm512_cmple_epu32_mask(_mm512_sub_epi32(key, first), most);
+        if (in == 0)
+            continue;
+        const __m512i packed = _mm512_maskz_compress_epi32(in, key);
+        const unsigned here = (unsigned)__builtin_popcount(in);
+        _mm512_mask_storeu_epi64(keys + found, (__mmask8)_bzhi_u32(0xFF, here),
+                                 _mm512_cvtepu32_epi64(_mm512_castsi512_si256(packed)));
+        if (here > 8)
+            _mm512_mask_storeu_epi64(keys + found + 8, (__mmask8)_bzhi_u32(0xFF, here - 8),
+                                     _mm512_cvtepu32_epi64(_mm512_extracti32x8_epi32(packed, 1)));
+        found += here;
+    }
+    return found + select_any(sample, x + i, n - i, 1, lo, (uint64_t)lo + span, keys + found);
+}
+
+#endif
+
+static size_t select_keys(ImgstatSample sample, const void *x, size_t n, size_t channels,
+                          uint64_t lo, uint64_t hi, uint64_t *keys)
+{
+#if defined(__AVX512F__)
+    if (sample_bits(sample) == 32 && channels == 1 && lo <= hi && lo <= UINT32_MAX) {
+        const uint64_t most = hi < UINT32_MAX ? hi : UINT32_MAX;
+        return select_packed(sample, x, n, (uint32_t)lo, (uint32_t)(most - lo), keys);
+    }
+#endif
+    return select_any(sample, x, n, channels, lo, hi, keys);
 }
 
 /* ---- Counting between edges ------------------------------------------------------------------ */
@@ -225,8 +283,8 @@ FORCE_INLINE void count_bins_call(ImgstatSample sample, const void *call)
     count_bins_strided(sample, c->x, c->n, c->stride, c->bins, c->counts);
 }
 
-FORCE_INLINE void count_bins_any(ImgstatSample sample, const void *x, size_t n, size_t stride,
-                                 const LoopBins *bins, uint32_t *counts)
+static void count_bins(ImgstatSample sample, const void *x, size_t n, size_t stride,
+                       const LoopBins *bins, uint32_t *counts)
 {
     const BinsCall call = {x, n, stride, bins, counts};
     for_wide_sample(sample, count_bins_call, &call);
@@ -304,15 +362,15 @@ FORCE_INLINE void distances_call(ImgstatSample sample, const void *call)
         distances_strided(sample, c->x, c->n, c->stride, c->nodata, c->center, c->d);
 }
 
-FORCE_INLINE void distances_any(ImgstatSample sample, const void *x, size_t n, size_t stride,
-                                const uint64_t *nodata, double center, double *d)
+static void distances(ImgstatSample sample, const void *x, size_t n, size_t stride,
+                      const uint64_t *nodata, double center, double *d)
 {
     const DistancesCall call = {x, n, stride, nodata, center, d};
     for_wide_sample(sample, distances_call, &call);
 }
 
 /* Sums of the powers 1 to 4 of the n distances of a piece, in its tree (docs/float-sums.md). */
-FORCE_INLINE void powers_of(const double *d, size_t n, double out[4])
+static void powers(const double *d, size_t n, double out[4])
 {
     double lane[4][PIECE_LANES] = {{0}};
     for (size_t at = 0; at < n; at += PIECE_LANES) {

@@ -41,8 +41,7 @@ FORCE_INLINE void sums32_of(ImgstatSample sample, const Mem32 *x, size_t n, unsi
     }
 }
 
-FORCE_INLINE void sums32_any(ImgstatSample sample, const void *x, size_t n, unsigned channels,
-                             LoopSums *out)
+static void sums32(ImgstatSample sample, const void *x, size_t n, unsigned channels, LoopSums *out)
 {
     if (sample == IMGSTAT_I32)
         sums32_of(IMGSTAT_I32, x, n, channels, out);
@@ -87,9 +86,7 @@ typedef struct LanesF32 {
     uint32_t nodata[PIECE_LANES * LOOP_CHANNELS]; /* not 0: a sample was that */
 } LanesF32;
 
-/* Adds TURN_BLOCKS blocks of samples that are not compared with nodata. */
-typedef void TurnF32(const MemF32 *x, size_t block, LanesF32 *to);
-
+/* Adds TURN_BLOCKS blocks of samples. */
 FORCE_INLINE void turn_f32_nodata(const MemF32 *x, size_t block, bool has_nodata, float nodata,
                                   LanesF32 *to)
 {
@@ -114,7 +111,7 @@ FORCE_INLINE void turn_f32_nodata(const MemF32 *x, size_t block, bool has_nodata
     }
 }
 
-FORCE_INLINE void turn_f32_any(const MemF32 *x, size_t block, LanesF32 *to)
+FORCE_INLINE void turn_f32(const MemF32 *x, size_t block, LanesF32 *to)
 {
     turn_f32_nodata(x, block, false, 0, to);
 }
@@ -122,7 +119,7 @@ FORCE_INLINE void turn_f32_any(const MemF32 *x, size_t block, LanesF32 *to)
 /* A sample that is not finite makes the sum of its lane so for good, and nothing else does: doubles
  * hold the sums and squares of 4,096 floats. */
 FORCE_INLINE bool piece_f32(const MemF32 *x, size_t n, unsigned channels, bool has_nodata,
-                            float nodata, TurnF32 *turn, LoopPiece *out)
+                            float nodata, LoopPiece *out)
 {
     __attribute__((aligned(64))) LanesF32 to;
     size_t at = 0;
@@ -144,7 +141,7 @@ FORCE_INLINE bool piece_f32(const MemF32 *x, size_t n, unsigned channels, bool h
         if (has_nodata)
             turn_f32_nodata(x + at, block, true, nodata, &to);
         else
-            turn(x + at, block, &to);
+            turn_f32(x + at, block, &to);
     }
     for (; at < n; at += block) {
         const size_t m = least(block, n - at);
@@ -257,21 +254,30 @@ FORCE_INLINE bool piece_f64(const MemF64 *x, size_t n, unsigned channels, bool h
     return true;
 }
 
-FORCE_INLINE bool piece_any(ImgstatSample sample, const void *x, size_t n, unsigned channels,
-                            const uint64_t *nodata, TurnF32 *turn, LoopPiece *out)
+/* Vectors of 256 bits: half as fast again on Zen 4 as those of 512. */
+#if defined(__AVX512F__) && !defined(__clang__)
+__attribute__((target("prefer-vector-width=256")))
+#endif
+static bool
+piece_any_f64(const MemF64 *x, size_t n, unsigned channels, const uint64_t *nodata, LoopPiece *out)
 {
-    if (sample == IMGSTAT_F32) {
-        const uint32_t raw = nodata ? (uint32_t)sample_raw(sample, *nodata) : 0;
-        float v;
-        memcpy(&v, &raw, sizeof v);
-        return nodata && *nodata <= UINT32_MAX ? piece_f32(x, n, channels, true, v, turn, out)
-                                               : piece_f32(x, n, channels, false, 0, turn, out);
-    }
-    const uint64_t raw = nodata ? sample_raw(sample, *nodata) : 0;
+    const uint64_t raw = nodata ? sample_raw(IMGSTAT_F64, *nodata) : 0;
     double v;
     memcpy(&v, &raw, sizeof v);
     return nodata ? piece_f64(x, n, channels, true, v, out)
                   : piece_f64(x, n, channels, false, 0, out);
+}
+
+static bool piece(ImgstatSample sample, const void *x, size_t n, unsigned channels,
+                  const uint64_t *nodata, LoopPiece *out)
+{
+    if (sample == IMGSTAT_F64)
+        return piece_any_f64(x, n, channels, nodata, out);
+    const uint32_t raw = nodata ? (uint32_t)sample_raw(sample, *nodata) : 0;
+    float v;
+    memcpy(&v, &raw, sizeof v);
+    return nodata && *nodata <= UINT32_MAX ? piece_f32(x, n, channels, true, v, out)
+                                           : piece_f32(x, n, channels, false, 0, out);
 }
 
 FORCE_INLINE void leading32(ImgstatSample sample, const Mem32 *x, size_t n, uint16_t *out)
@@ -286,7 +292,7 @@ FORCE_INLINE void leading64(ImgstatSample sample, const Mem64 *x, size_t n, uint
         out[i] = (uint16_t)(key64(sample, x[i]) >> 48);
 }
 
-FORCE_INLINE void leading_any(ImgstatSample sample, const void *x, size_t n, uint16_t *out)
+static void leading(ImgstatSample sample, const void *x, size_t n, uint16_t *out)
 {
     switch (sample) {
     case IMGSTAT_U32:

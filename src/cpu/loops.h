@@ -3,9 +3,13 @@
 #ifndef IMGSTAT_CPU_LOOPS_H
 #define IMGSTAT_CPU_LOOPS_H
 
+#include "base/cpu_features.h"
+#include "base/isa.h"
 #include "base/sample.h"
-
+#include "cpu/clahe_map16.h"
+#include "cpu/luma_wide.h"
 #include "record/exact_sum.h"
+#include "transfer/transfer.h"
 
 /* Interleaved channels that the loops take; more are taken apart first. */
 enum { LOOP_CHANNELS = 4 };
@@ -84,6 +88,41 @@ typedef struct LoopBins {
     uint64_t nodata;
 } LoopBins;
 
+/* ---- Types of operations that have files of their own ------------------------------------------
+ */
+
+/* Puts n bytes through tables, 256 bytes for each of at most LOOP_CHANNELS interleaved channels.
+ * The first byte is of channel 0; `to` may be `from`. */
+typedef void Lut8(const uint8_t *from, size_t n, unsigned channels, const uint8_t *tables,
+                  uint8_t *to);
+/* Luma of n pixels of `channels` >= 3 samples of `bytes` (1: u8, 2: u16), at any alignment, as
+ * samples of the same type: luma_key. */
+typedef void LumaNarrow(const void *from, unsigned bytes, unsigned channels, size_t n, void *luma);
+/* The colours of such pixels at a new luma, which has the samples' type, as has the range:
+ * luma_scale within the range. Further samples are copied. `to` may be `from`. */
+typedef void LumaNarrowScale(const void *from, unsigned bytes, unsigned channels, size_t n,
+                             const void *luma, const MapRange *range, void *to);
+/* Loads n <= LUMA_BLOCK pixels and finds their luma: luma_value. mask: a byte a pixel, NULL: none.
+ */
+typedef void LumaWideLoad(const LumaWide *wide, const unsigned char *from, const uint8_t *mask,
+                          size_t n, LumaBlock *block);
+/* Stores the colours of a block at n luma samples of the range's type: luma_scale_value. What
+ * pixels without luma get is undefined. */
+typedef void LumaWideStore(const LumaWide *wide, const LumaBlock *block, const unsigned char *luma,
+                           size_t n, const MapRange *range, unsigned char *to);
+/* Maps n samples of a type that doubles hold, every `step`th, by a straight line: map_raw. Returns
+ * false, and does nothing, where the map is no line or its output is of another type. */
+typedef bool MapLinear(const Map *map, const unsigned char *from, size_t step, size_t n,
+                       unsigned char *to);
+/* Maps n samples, every `step`th, by a power law: map_raw. map_power_fits holds. */
+typedef void MapPower(const Map *map, const unsigned char *from, size_t step, size_t n,
+                      unsigned char *to);
+/* cpu/knot_table.h */
+typedef struct KnotBlock KnotBlock;
+/* Maps n <= KNOT_BLOCK samples of type f32, whose knots are found, to every `step`th sample. */
+typedef void MapKnotsF32(const KnotTable *table, const KnotBlock *block, size_t step, size_t n,
+                         unsigned char *to);
+
 /* x: n samples of `channels` <= LOOP_CHANNELS interleaved channels, n a multiple of channels. */
 typedef struct CpuLoops {
     /* Extrema by key a channel of narrow samples that are valid; min > max where none is. nodata:
@@ -117,11 +156,31 @@ typedef struct CpuLoops {
                       const uint64_t *nodata, double center, double *d);
     /* Sums of the powers 1 to 4 of n <= PIECE distances, in the tree of a piece. */
     void (*powers)(const double *d, size_t n, double out[4]);
+
+    Lut8 *lut8;
+    LumaNarrow *luma_narrow;
+    LumaNarrowScale *luma_narrow_scale;
+    LumaWideLoad *luma_wide_load;
+    LumaWideStore *luma_wide_store;
+    ClaheRow16 *clahe_row16;
+    ClaheMap16 *clahe_map16;
+    MapLinear *map_linear;
+    MapPower *map_power;
+    MapKnotsF32 *map_knots_f32;
 } CpuLoops;
 
-extern const CpuLoops cpu_loops_portable;
-#if defined(__x86_64__)
-extern const CpuLoops cpu_loops_avx2, cpu_loops_avx512;
-#endif
+extern const CpuLoops cpu_loops_portable, cpu_loops_avx2, cpu_loops_avx512;
+
+static inline const CpuLoops *cpu_loops_of(CpuLevel level)
+{
+    static const CpuLoops *const of[] = ISA_TABLE(&cpu_loops);
+    return of[level];
+}
+
+/* Those for cpu_features_level(). */
+static inline const CpuLoops *cpu_loops(void)
+{
+    return cpu_loops_of(cpu_features_level());
+}
 
 #endif

@@ -2,7 +2,7 @@
 /* luma.c: the luma plane of a band, and colours brought to a new luma. */
 #include "transfer/luma.h"
 
-#include "cpu/luma_narrow.h"
+#include "cpu/loops.h"
 #include "cpu/luma_wide.h"
 #include "cpu/map_rows.h"
 
@@ -77,8 +77,8 @@ static void luma_blocks(const ImagePro *from, unsigned char *luma, unsigned char
         const uint8_t *const mask = mask_row(from, y);
         for (size_t x = 0, n; x < from->width; x += n, luma += n * bytes) {
             n = from->width - x < LUMA_BLOCK ? from->width - x : LUMA_BLOCK;
-            luma_wide_take(&wide, image_row(from, y) + x * pixel, mask ? mask + x : NULL, n,
-                           &block);
+            cpu_loops()->luma_wide_load(&wide, image_row(from, y) + x * pixel,
+                                        mask ? mask + x : NULL, n, &block);
             memcpy(luma, block.luma, n * bytes);
             if (valid)
                 memcpy(valid + y * from->width + x, block.has, n);
@@ -116,12 +116,12 @@ ImgstatResult luma_plane(BufferCache *scratch, const ImagePro *from, ImagePro *o
         out->mask_pitch = from->width;
     }
     unsigned char *const valid = masked ? memory + plane : NULL;
-    const Recolours *const fast = recolours();
+    const CpuLoops *const loops = cpu_loops();
     if (is_plain(from))
         for (size_t y = 0; y < from->height; y++)
-            fast->luma(image_row(from, y), (unsigned)bytes, from->channels, from->width,
-                       memory + y * pitch);
-    else if (luma_wide_takes(from->sample))
+            loops->luma_narrow(image_row(from, y), (unsigned)bytes, from->channels, from->width,
+                               memory + y * pitch);
+    else if (luma_wide_loads(from->sample))
         luma_blocks(from, memory, valid);
     else if (from->sample == IMGSTAT_U8)
         luma_rows(IMGSTAT_U8, from, memory, valid);
@@ -220,10 +220,10 @@ ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const Trans
     const Recolour how = recolour_of(from, alpha, transfer);
     const size_t in = imgstat_sample_bytes(from->sample), out = imgstat_sample_bytes(to->sample);
     const bool plain = gives_plain(transfer, from) && !luma->mask;
-    const Recolours *const fast = recolours();
+    const CpuLoops *const loops = cpu_loops();
     for (size_t y = 0; plain && y < from->height; y++)
-        fast->scale(image_row(from, y), (unsigned)in, from->channels, from->width,
-                    image_row(luma, y), range, row_of(to, y));
+        loops->luma_narrow_scale(image_row(from, y), (unsigned)in, from->channels, from->width,
+                                 image_row(luma, y), range, row_of(to, y));
     for (size_t y = 0; !plain && y < from->height; y++) {
         const uint8_t *const mask = mask_row(luma, y), *const outer = mask_row(from, y);
         for (size_t x = 0; x < from->width; x++) {
@@ -275,18 +275,18 @@ static void transfer_plain(const Transfer *transfer, const unsigned char *from, 
     enum { BLOCK = 1024 };
     uint16_t luma[BLOCK];
     uint8_t *const byte = (uint8_t *)luma;
-    const Recolours *const fast = recolours();
+    const CpuLoops *const loops = cpu_loops();
     const size_t pixel = bytes * channels;
     for (size_t first = 0; first < n; first += BLOCK, from += BLOCK * pixel, to += BLOCK * pixel) {
         const size_t here = n - first < BLOCK ? n - first : BLOCK;
-        fast->luma(from, (unsigned)bytes, channels, here, luma);
+        loops->luma_narrow(from, (unsigned)bytes, channels, here, luma);
         if (bytes == 1)
             for (size_t i = 0; i < here; i++)
                 byte[i] = (uint8_t)transfer->tables[byte[i]];
         else
             for (size_t i = 0; i < here; i++)
                 luma[i] = (uint16_t)transfer->tables[luma[i]];
-        fast->scale(from, (unsigned)bytes, channels, here, luma, &transfer->range, to);
+        loops->luma_narrow_scale(from, (unsigned)bytes, channels, here, luma, &transfer->range, to);
     }
 }
 
@@ -297,7 +297,7 @@ static void transfer_other(const Transfer *transfer, const unsigned char *from, 
 {
     enum { BLOCK = 1024 };
     uint16_t luma[BLOCK], colour[BLOCK * 3];
-    const Recolours *const fast = recolours();
+    const CpuLoops *const loops = cpu_loops();
     for (size_t first = 0, here; first < n; first += here) {
         here = n - first < BLOCK ? n - first : BLOCK;
         const unsigned char *const source = from + first * 3 * bytes;
@@ -307,10 +307,10 @@ static void transfer_other(const Transfer *transfer, const unsigned char *from, 
                 colour[i] = source[i];
         else
             memcpy(colour, source, here * sizeof *colour * 3);
-        fast->luma(colour, 2, 3, here, luma);
+        loops->luma_narrow(colour, 2, 3, here, luma);
         for (size_t i = 0; i < here; i++)
             luma[i] = (uint16_t)transfer->tables[luma[i]];
-        fast->scale(colour, 2, 3, here, luma, &transfer->range, colour);
+        loops->luma_narrow_scale(colour, 2, 3, here, luma, &transfer->range, colour);
         if (bytes == 1)
             memcpy(target, colour, here * sizeof *colour * 3);
         else
@@ -325,7 +325,7 @@ static void map_luma(const Transfer *transfer, const unsigned char *luma, size_t
 {
     const Map *const map = &transfer->maps[0];
     const size_t in = sample_bits(map->from) / 8, out = sample_bits(map->to.sample) / 8;
-    if (apply_loops(transfer, 0, luma, 1, n, mapped))
+    if (map_samples(map, transfer->knot_tables[0], luma, 1, n, mapped))
         return;
     for (size_t i = 0; i < n; i++)
         store_raw(mapped + i * out, out,
@@ -344,12 +344,12 @@ static void transfer_wide(const Transfer *transfer, const Recolour *how, const u
     LumaBlock block;
     for (size_t x = 0, here; x < n; x += here, from += here * in_pixel, to += here * out_pixel) {
         here = n - x < LUMA_BLOCK ? n - x : LUMA_BLOCK;
-        luma_wide_take(&wide, from, mask ? mask + x : NULL, here, &block);
+        cpu_loops()->luma_wide_load(&wide, from, mask ? mask + x : NULL, here, &block);
         map_luma(transfer, block.luma, here, mapped);
         for (size_t i = 0; !block.all && i < here; i++) /* `to` may be `from` */
             memcpy(kept + i * 3 * sizeof(double), from + i * in_pixel,
                    in_pixel / wide.channels * 3);
-        luma_wide_give(&wide, &block, mapped, here, how->range, to);
+        cpu_loops()->luma_wide_store(&wide, &block, mapped, here, how->range, to);
         for (size_t i = 0; (!block.all || wide.channels > 3) && i < here; i++) {
             const bool masked = mask && !mask[x + i];
             if (!block.has[i])
@@ -364,7 +364,7 @@ static void transfer_wide(const Transfer *transfer, const Recolour *how, const u
 void luma_transfer(const Transfer *transfer, const ImagePro *from, int16_t alpha, ImagePro *to)
 {
     const Recolour how = recolour_of(from, alpha, transfer);
-    if (luma_wide_takes(from->sample) && luma_wide_gives(to->sample) &&
+    if (luma_wide_loads(from->sample) && luma_wide_stores(to->sample) &&
         !transfer->maps[0].passthrough) {
         for (size_t y = 0; y < from->height; y++)
             transfer_wide(transfer, &how, image_row(from, y), mask_row(from, y), from->width,

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* luma_narrow.c: luma of many pixels, in plain C that compilers make vectors of; compiled once per
- * instruction set. */
-#include "cpu/luma_narrow.h"
-
+/* luma_narrow.c: luma of many pixels, in plain C that compilers make vectors of. */
 #include "base/compiler.h"
+#include "cpu/loops_isa.h"
 #include "transfer/luma.h"
 
 /* Pixels whose colours are taken apart at once. */
@@ -111,8 +109,7 @@ FORCE_INLINE void scale_of(const unsigned char *from, unsigned bytes, unsigned c
 
 /* ---- The number of channels, and the instructions ------------------------------------------ */
 
-FORCE_INLINE void luma_any(const void *from, unsigned bytes, unsigned channels, size_t n,
-                           void *luma)
+void ISA(luma_narrow)(const void *from, unsigned bytes, unsigned channels, size_t n, void *luma)
 {
     if (bytes == 1 && channels == 3)
         luma_of(from, 1, 3, n, luma);
@@ -126,7 +123,7 @@ FORCE_INLINE void luma_any(const void *from, unsigned bytes, unsigned channels, 
         luma_of(from, bytes, channels, n, luma);
 }
 
-FORCE_INLINE void scale_any(const void *from, unsigned bytes, unsigned channels, size_t n,
+void ISA(luma_narrow_scale)(const void *from, unsigned bytes, unsigned channels, size_t n,
                             const void *luma, const MapRange *range, void *to)
 {
     if (bytes == 1 && channels == 3)
@@ -139,78 +136,4 @@ FORCE_INLINE void scale_any(const void *from, unsigned bytes, unsigned channels,
         scale_of(from, 2, 4, n, luma, range, to);
     else
         scale_of(from, bytes, channels, n, luma, range, to);
-}
-
-static void luma_portable(const void *from, unsigned bytes, unsigned channels, size_t n, void *luma)
-{
-    luma_any(from, bytes, channels, n, luma);
-}
-
-static void scale_portable(const void *from, unsigned bytes, unsigned channels, size_t n,
-                           const void *luma, const MapRange *range, void *to)
-{
-    scale_any(from, bytes, channels, n, luma, range, to);
-}
-
-static const Recolours recolours_portable = {
-    .luma = luma_portable,
-    .scale = scale_portable,
-};
-
-#if defined(__x86_64__)
-
-__attribute__((target("avx2"))) static void luma_avx2(const void *from, unsigned bytes,
-                                                      unsigned channels, size_t n, void *luma)
-{
-    luma_any(from, bytes, channels, n, luma);
-}
-
-__attribute__((target("avx2"))) static void scale_avx2(const void *from, unsigned bytes,
-                                                       unsigned channels, size_t n,
-                                                       const void *luma, const MapRange *range,
-                                                       void *to)
-{
-    scale_any(from, bytes, channels, n, luma, range, to);
-}
-
-static const Recolours recolours_avx2 = {
-    .luma = luma_avx2,
-    .scale = scale_avx2,
-};
-
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) static void
-luma_avx512(const void *from, unsigned bytes, unsigned channels, size_t n, void *luma)
-{
-    luma_any(from, bytes, channels, n, luma);
-}
-
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) static void
-scale_avx512(const void *from, unsigned bytes, unsigned channels, size_t n, const void *luma,
-             const MapRange *range, void *to)
-{
-    scale_any(from, bytes, channels, n, luma, range, to);
-}
-
-static const Recolours recolours_avx512 = {
-    .luma = luma_avx512,
-    .scale = scale_avx512,
-};
-
-#endif
-
-const Recolours *recolours_of(CpuLevel level)
-{
-#if defined(__x86_64__)
-    if (level == PROCESSOR_AVX512)
-        return &recolours_avx512;
-    if (level == PROCESSOR_AVX2)
-        return &recolours_avx2;
-#endif
-    (void)level;
-    return &recolours_portable;
-}
-
-const Recolours *recolours(void)
-{
-    return recolours_of(cpu_features_level());
 }

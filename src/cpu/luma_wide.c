@@ -3,27 +3,9 @@
  */
 #include "cpu/luma_wide.h"
 
-#include "base/cpu_features.h"
+#include "cpu/loops_isa.h"
 #include "cpu/map_blocks.h"
 #include "transfer/luma.h"
-
-bool luma_wide_takes(ImgstatSample sample)
-{
-    return !sample_is_narrow(sample) && !sample_exceeds_double(sample);
-}
-
-bool luma_wide_gives(ImgstatSample sample)
-{
-    return sample != IMGSTAT_F16 && !sample_exceeds_double(sample);
-}
-
-LumaWide luma_wide_of(const ImagePro *image)
-{
-    return (LumaWide){.sample = image->sample,
-                      .channels = image->channels,
-                      .nodata =
-                          image->has_nodata ? map_value(image->sample, image->nodata_key) : NAN};
-}
 
 /* ---- Luma ------------------------------------------------------------------------------------ */
 
@@ -87,8 +69,8 @@ FORCE_INLINE void take_steps(const LumaWide *wide, size_t channels, const unsign
     }
 }
 
-FORCE_INLINE void take_any(const LumaWide *wide, const unsigned char *from, const uint8_t *mask,
-                           size_t n, LumaBlock *block)
+void ISA(luma_wide_load)(const LumaWide *wide, const unsigned char *from, const uint8_t *mask,
+                         size_t n, LumaBlock *block)
 {
     if (wide->channels == 3)
         take_steps(wide, 3, from, mask, n, block);
@@ -141,8 +123,8 @@ FORCE_INLINE void scale(const LumaWide *wide, const LumaBlock *block, const doub
     }
 }
 
-FORCE_INLINE void give_any(const LumaWide *wide, const LumaBlock *block, const unsigned char *luma,
-                           size_t n, const MapRange *range, unsigned char *to)
+void ISA(luma_wide_store)(const LumaWide *wide, const LumaBlock *block, const unsigned char *luma,
+                          size_t n, const MapRange *range, unsigned char *to)
 {
     const size_t bytes = sample_bits(range->sample) / 8;
     const Output output = output_of(range);
@@ -157,68 +139,4 @@ FORCE_INLINE void give_any(const LumaWide *wide, const LumaBlock *block, const u
         else
             give_block(output, out[c], n, to + c * bytes, wide->channels);
     }
-}
-
-/* ---- By the processor's instructions --------------------------------------------------------- */
-
-#if defined(__x86_64__)
-PROCESSOR_VECTORS("avx2", "256")
-static void take_avx2(const LumaWide *wide, const unsigned char *from, const uint8_t *mask,
-                      size_t n, LumaBlock *block)
-{
-    take_any(wide, from, mask, n, block);
-}
-
-PROCESSOR_VECTORS("avx2", "256")
-static void give_avx2(const LumaWide *wide, const LumaBlock *block, const unsigned char *luma,
-                      size_t n, const MapRange *range, unsigned char *to)
-{
-    give_any(wide, block, luma, n, range, to);
-}
-
-PROCESSOR_VECTORS("avx512f,avx512bw,avx512dq,avx512vl", "512")
-static void take_avx512(const LumaWide *wide, const unsigned char *from, const uint8_t *mask,
-                        size_t n, LumaBlock *block)
-{
-    take_any(wide, from, mask, n, block);
-}
-
-PROCESSOR_VECTORS("avx512f,avx512bw,avx512dq,avx512vl", "512")
-static void give_avx512(const LumaWide *wide, const LumaBlock *block, const unsigned char *luma,
-                        size_t n, const MapRange *range, unsigned char *to)
-{
-    give_any(wide, block, luma, n, range, to);
-}
-#endif
-
-void luma_wide_take(const LumaWide *wide, const unsigned char *from, const uint8_t *mask, size_t n,
-                    LumaBlock *block)
-{
-#if defined(__x86_64__)
-    if (cpu_features_level() >= PROCESSOR_AVX512) {
-        take_avx512(wide, from, mask, n, block);
-        return;
-    }
-    if (cpu_features_level() >= PROCESSOR_AVX2) {
-        take_avx2(wide, from, mask, n, block);
-        return;
-    }
-#endif
-    take_any(wide, from, mask, n, block);
-}
-
-void luma_wide_give(const LumaWide *wide, const LumaBlock *block, const unsigned char *luma,
-                    size_t n, const MapRange *range, unsigned char *to)
-{
-#if defined(__x86_64__)
-    if (cpu_features_level() >= PROCESSOR_AVX512) {
-        give_avx512(wide, block, luma, n, range, to);
-        return;
-    }
-    if (cpu_features_level() >= PROCESSOR_AVX2) {
-        give_avx2(wide, block, luma, n, range, to);
-        return;
-    }
-#endif
-    give_any(wide, block, luma, n, range, to);
 }

@@ -24,15 +24,24 @@ typedef struct LumaBlock {
     bool all;                                        /* whether all have */
 } LumaBlock;
 
-/* Whether blocks hold samples of this type; of outputs, narrow integers, too. */
-bool luma_wide_takes(ImgstatSample sample);
-bool luma_wide_gives(ImgstatSample sample);
-LumaWide luma_wide_of(const ImagePro *image);
-/* n <= LUMA_BLOCK pixels; mask: of each, NULL: none. */
-void luma_wide_take(const LumaWide *wide, const unsigned char *from, const uint8_t *mask, size_t n,
-                    LumaBlock *block);
-/* Their colours at n luma samples of the range's type: those of pixels without luma are any. */
-void luma_wide_give(const LumaWide *wide, const LumaBlock *block, const unsigned char *luma,
-                    size_t n, const MapRange *range, unsigned char *to);
+/* Whether blocks are loaded from samples of this type. */
+static inline bool luma_wide_loads(ImgstatSample sample)
+{
+    return !sample_is_narrow(sample) && !sample_exceeds_double(sample);
+}
+
+/* Whether blocks are stored as samples of this type. */
+static inline bool luma_wide_stores(ImgstatSample sample)
+{
+    return sample != IMGSTAT_F16 && !sample_exceeds_double(sample);
+}
+
+static inline LumaWide luma_wide_of(const ImagePro *image)
+{
+    return (LumaWide){.sample = image->sample,
+                      .channels = image->channels,
+                      .nodata =
+                          image->has_nodata ? map_value(image->sample, image->nodata_key) : NAN};
+}
 
 #endif

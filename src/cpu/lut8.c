@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* lut8.c: bytes through tables: one after another, or as permutations of registers. */
-#include "cpu/lut8.h"
+/* lut8.c: bytes through tables: one after another, or as permutations of registers (VBMI). */
+#include "base/compiler.h"
+#include "cpu/loops_isa.h"
 
-#include "base/cpu_features.h"
-
-#if defined(__x86_64__)
+#if defined(__AVX512BW__)
 #include <immintrin.h>
 #endif
 
@@ -20,8 +19,8 @@ static inline void lookup_of(const uint8_t *from, size_t n, unsigned channels,
         to[i] = tables[256 * c + from[i]];
 }
 
-void lookup_bytes_portable(const uint8_t *from, size_t n, unsigned channels, const uint8_t *tables,
-                           uint8_t *to)
+FORCE_INLINE void lookup_any(const uint8_t *from, size_t n, unsigned channels,
+                             const uint8_t *tables, uint8_t *to)
 {
     if (channels == 1)
         lookup_of(from, n, 1, tables, to);
@@ -31,18 +30,18 @@ void lookup_bytes_portable(const uint8_t *from, size_t n, unsigned channels, con
         lookup_of(from, n, channels, tables, to);
 }
 
-#if defined(__x86_64__)
+#if defined(__AVX512BW__)
 
 enum { VECTOR = 64 };
 
 /* 256 bytes are four registers; the index' highest bit chooses between two pairs of them, its next
  * between the two of a pair. A vector begins with the channel `phase`; mask[phase][c] are its bytes
  * of channel c. */
-__attribute__((target("avx512f,avx512bw,avx512vbmi"), always_inline)) static inline void
+__attribute__((target("avx512vbmi"), always_inline)) static inline void
 lookup_vectors(const uint8_t *from, size_t n, unsigned channels, const uint8_t *tables, uint8_t *to)
 {
-    __m512i table[LOOKUP_CHANNELS][4];
-    __mmask64 mask[LOOKUP_CHANNELS][LOOKUP_CHANNELS] = {{0}};
+    __m512i table[LOOP_CHANNELS][4];
+    __mmask64 mask[LOOP_CHANNELS][LOOP_CHANNELS] = {{0}};
     for (unsigned c = 0; c < channels; c++)
         for (unsigned k = 0; k < 4; k++)
             table[c][k] = _mm512_loadu_si512(tables + 256 * c + VECTOR * k);
@@ -66,9 +65,8 @@ lookup_vectors(const uint8_t *from, size_t n, unsigned channels, const uint8_t *
     }
 }
 
-__attribute__((target("avx512f,avx512bw,avx512vbmi"))) void
-lookup_bytes_vbmi(const uint8_t *from, size_t n, unsigned channels, const uint8_t *tables,
-                  uint8_t *to)
+__attribute__((target("avx512vbmi"))) static void
+lookup_vbmi(const uint8_t *from, size_t n, unsigned channels, const uint8_t *tables, uint8_t *to)
 {
     switch (channels) {
     case 1:
@@ -85,18 +83,15 @@ lookup_bytes_vbmi(const uint8_t *from, size_t n, unsigned channels, const uint8_
     }
 }
 
-bool lookup_has_vbmi(void)
-{
-    return cpu_features_supports(PROCESSOR_AVX512) && __builtin_cpu_supports("avx512vbmi");
-}
-
 #endif
 
-LookupBytes lookup_bytes(void)
+void ISA(lut8)(const uint8_t *from, size_t n, unsigned channels, const uint8_t *tables, uint8_t *to)
 {
-#if defined(__x86_64__)
-    if (cpu_features_level() >= PROCESSOR_AVX512 && lookup_has_vbmi())
-        return lookup_bytes_vbmi;
+#if defined(__AVX512BW__)
+    if (__builtin_cpu_supports("avx512vbmi")) {
+        lookup_vbmi(from, n, channels, tables, to);
+        return;
+    }
 #endif
-    return lookup_bytes_portable;
+    lookup_any(from, n, channels, tables, to);
 }

@@ -2,33 +2,10 @@
 /* map_knots.c: samples through knots. A sample's place among them is found for many at once,
  * without branches; then 32-bit floats go on as values (transfer/map_values.h), all others as keys.
  */
-#include "base/cpu_features.h"
-#include "cpu/map_blocks.h"
+#include "cpu/knot_table.h"
+#include "cpu/map_rows.h"
 
 /* ---- Places -------------------------------------------------------------------------------- */
-
-typedef struct KnotValues {
-    float before, at;
-} KnotValues;
-
-/* The keys from the first knot to the last are cut into stretches of equal length. A sample's
- * stretch says how many knots lie below it; how many of the stretch's own do, halving finds, in as
- * many steps for each sample. */
-struct KnotTable {
-    const Map *map;
-    uint64_t first, last; /* keys of these knots */
-    unsigned shift;       /* of a stretch, 2^shift keys */
-    uint32_t half;        /* the first step: the largest power of two up to the most knots that
-                             a stretch has */
-    uint32_t *below;      /* a stretch each */
-    bool is_float;        /* from 32-bit floats to what such hold: */
-    float *x;             /* a knot each, then infinities for steps beyond */
-    KnotValues *y;        /* a knot each, then one that continues the last */
-    float least, most;    /* first and last knot */
-    Finish finish;
-    Output output;
-    double nodata; /* that stays; NaN: none */
-};
 
 /* Stretches and what else depends on the knots' places; the sizes of the arrays. */
 static uint32_t stretches_of(const Map *map, KnotTable *table)
@@ -117,15 +94,6 @@ void knot_table_destroy(KnotTable *table)
 
 /* ---- Floats -------------------------------------------------------------------------------- */
 
-enum { KNOT_BLOCK = 512 };
-
-/* Samples, and the knots on both sides. */
-typedef struct FloatBlock {
-    uint32_t raw[KNOT_BLOCK];
-    float x[KNOT_BLOCK]; /* within the knots */
-    float left[KNOT_BLOCK], right[KNOT_BLOCK], at[KNOT_BLOCK], before[KNOT_BLOCK];
-} FloatBlock;
-
 /* How many knots are at or below each of n samples that lie between the first and the last. */
 static void count_floats(const KnotTable *table, const float *x, size_t n, uint32_t *count)
 {
@@ -143,7 +111,7 @@ static void count_floats(const KnotTable *table, const float *x, size_t n, uint3
 
 /* One load after the other: gathers of vectors take as long, and longer where they are wide. */
 static void find_floats(const KnotTable *table, const unsigned char *from, size_t step, size_t n,
-                        FloatBlock *block)
+                        KnotBlock *block)
 {
     uint32_t count[KNOT_BLOCK];
     for (size_t i = 0; i < n; i++) {
@@ -163,101 +131,12 @@ static void find_floats(const KnotTable *table, const unsigned char *from, size_
     }
 }
 
-/* The output of a block's sample; 0 of the way at a knot. */
-FORCE_INLINE double knot_value(const Finish *finish, const FloatBlock *block, size_t i)
-{
-    const double a = (double)block->left[i], at = (double)block->at[i];
-    const double part = map_sub((double)block->x[i], a) / map_sub((double)block->right[i], a);
-    return limited(finish, map_add(at, map_mul(map_sub((double)block->before[i], at), part)));
-}
-
-/* `step` is a constant where this is inlined. */
-FORCE_INLINE void map_floats(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
-                             unsigned char *to)
-{
-    const Finish finish = table->finish;
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t raw = block->raw[i];
-        const uint32_t made =
-            finished(&finish, raw, value_of_raw(raw), knot_value(&finish, block, i));
-        memcpy(to + i * step * sizeof made, &made, sizeof made);
-    }
-}
-
-/* To other types. */
-FORCE_INLINE void map_values(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
-                             unsigned char *to)
-{
-    const Map *const map = table->map;
-    const Finish finish = table->finish;
-    const double nodata = table->nodata;
-    const size_t bytes = sample_bits(table->output.sample) / 8;
-    double y[KNOT_BLOCK];
-    uint32_t stays = 0;
-    for (size_t i = 0; i < n; i++) {
-        stays |= value_stays((double)value_of_raw(block->raw[i]), nodata) ? 1 : 0;
-        y[i] = knot_value(&finish, block, i);
-    }
-    give_block(table->output, y, n, to, step);
-    for (size_t i = 0; stays && i < n; i++)
-        if (value_stays((double)value_of_raw(block->raw[i]), nodata))
-            store_raw(to + i * step * bytes, bytes,
-                      map_raw(map, map->from, map->to.sample, block->raw[i]));
-}
-
-typedef void MapFloats(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
-                       unsigned char *to);
-
-FORCE_INLINE void map_steps(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
-                            unsigned char *to)
-{
-    if (table->output.sample != IMGSTAT_F32)
-        map_values(table, block, step, n, to);
-    else if (step == 1)
-        map_floats(table, block, 1, n, to);
-    else
-        map_floats(table, block, step, n, to);
-}
-
-static void floats_portable(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
-                            unsigned char *to)
-{
-    map_steps(table, block, step, n, to);
-}
-
-#if defined(__x86_64__)
-PROCESSOR_VECTORS("avx2", "256")
-static void floats_avx2(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
-                        unsigned char *to)
-{
-    map_steps(table, block, step, n, to);
-}
-
-PROCESSOR_VECTORS("avx512f,avx512bw,avx512dq,avx512vl", "512")
-static void floats_avx512(const KnotTable *table, const FloatBlock *block, size_t step, size_t n,
-                          unsigned char *to)
-{
-    map_steps(table, block, step, n, to);
-}
-#endif
-
-static MapFloats *floats_best(void)
-{
-#if defined(__x86_64__)
-    if (cpu_features_level() >= PROCESSOR_AVX512)
-        return floats_avx512;
-    if (cpu_features_level() >= PROCESSOR_AVX2)
-        return floats_avx2;
-#endif
-    return floats_portable;
-}
-
 static void apply_floats(const KnotTable *table, const unsigned char *from, size_t step, size_t n,
                          unsigned char *to)
 {
-    MapFloats *const map = floats_best();
+    MapKnotsF32 *const map = cpu_loops()->map_knots_f32;
     const size_t in = step * sizeof(float), out = step * sample_bits(table->output.sample) / 8;
-    FloatBlock block;
+    KnotBlock block;
     for (size_t i = 0; i < n; i += KNOT_BLOCK) {
         const size_t here = n - i < KNOT_BLOCK ? n - i : KNOT_BLOCK;
         find_floats(table, from + i * in, step, here, &block);

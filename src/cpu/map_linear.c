@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* map_linear.c: straight lines over samples whose values doubles hold, and ratios of 32-bit
  * integers to integers, without branches, so that compilers make vectors of them. */
-#include "base/cpu_features.h"
+#include "cpu/loops_isa.h"
 #include "cpu/map_blocks.h"
 
 /* ---- 32-bit floats to such ------------------------------------------------------------------- */
@@ -28,7 +28,7 @@ typedef struct Plan {
     const Map *map;
     Line line;
     Ratio ratio;
-    bool is_line, fused; /* fused: there are multiply-adds */
+    bool is_line;
     Output output;
 } Plan;
 
@@ -63,7 +63,7 @@ FORCE_INLINE bool map_block(const Plan *plan, const double *x, size_t n, double 
         return map_ratios(&plan->ratio, x, n, y);
     if (plan->map->from == IMGSTAT_F64)
         return map_values(&plan->line, IMGSTAT_F64, false, x, n, y);
-    if (plan->fused && plan->line.inverse != 0.0)
+    if (HAS_FMA && plan->line.inverse != 0.0)
         return map_values(&plan->line, IMGSTAT_F32, true, x, n, y);
     return map_values(&plan->line, IMGSTAT_F32, false, x, n, y);
 }
@@ -92,11 +92,11 @@ FORCE_INLINE void map_blocks(const Plan *plan, const unsigned char *from, size_t
 
 /* ---- By the processor's instructions --------------------------------------------------------- */
 
-FORCE_INLINE void map_all(const Plan *plan, bool fused, const unsigned char *from, size_t step,
-                          size_t n, unsigned char *to)
+FORCE_INLINE void map_all(const Plan *plan, const unsigned char *from, size_t step, size_t n,
+                          unsigned char *to)
 {
     const bool floats = plan->is_line && is_float_map(plan->map);
-    if (floats && fused && plan->line.inverse != 0.0)
+    if (floats && HAS_FMA && plan->line.inverse != 0.0)
         map_floats(&plan->line, true, from, step, n, to);
     else if (floats)
         map_floats(&plan->line, false, from, step, n, to);
@@ -104,48 +104,23 @@ FORCE_INLINE void map_all(const Plan *plan, bool fused, const unsigned char *fro
         map_blocks(plan, from, step, n, to);
 }
 
-FORCE_INLINE void map_steps(const Plan *plan, bool fused, const unsigned char *from, size_t step,
-                            size_t n, unsigned char *to)
+FORCE_INLINE void map_steps(const Plan *plan, const unsigned char *from, size_t step, size_t n,
+                            unsigned char *to)
 {
     if (step == 1)
-        map_all(plan, fused, from, 1, n, to);
+        map_all(plan, from, 1, n, to);
     else
-        map_all(plan, fused, from, step, n, to);
+        map_all(plan, from, step, n, to);
 }
 
-#if defined(__x86_64__)
-PROCESSOR_VECTORS("avx2,fma", "256")
-static void line_avx2(const Plan *plan, const unsigned char *from, size_t step, size_t n,
-                      unsigned char *to)
+bool ISA(map_linear)(const Map *map, const unsigned char *from, size_t step, size_t n,
+                     unsigned char *to)
 {
-    map_steps(plan, true, from, step, n, to);
-}
-
-PROCESSOR_VECTORS("avx512f,avx512bw,avx512dq,avx512vl,fma", "512")
-static void line_avx512(const Plan *plan, const unsigned char *from, size_t step, size_t n,
-                        unsigned char *to)
-{
-    map_steps(plan, true, from, step, n, to);
-}
-#endif
-
-bool apply_line(const Map *map, const unsigned char *from, size_t step, size_t n, unsigned char *to)
-{
-    Plan plan = {.map = map, .fused = cpu_features_level() >= PROCESSOR_AVX2};
+    Plan plan = {.map = map};
     plan.is_line = line_of(map, &plan.line);
-    if (!plan.is_line && !(plan.fused && ratio_of(map, &plan.ratio)))
+    if (!plan.is_line && !(HAS_FMA && ratio_of(map, &plan.ratio)))
         return false;
     plan.output = output_of(&map->to);
-#if defined(__x86_64__)
-    if (cpu_features_level() >= PROCESSOR_AVX512) {
-        line_avx512(&plan, from, step, n, to);
-        return true;
-    }
-    if (cpu_features_level() >= PROCESSOR_AVX2) {
-        line_avx2(&plan, from, step, n, to);
-        return true;
-    }
-#endif
-    map_steps(&plan, false, from, step, n, to);
+    map_steps(&plan, from, step, n, to);
     return true;
 }

@@ -3,7 +3,7 @@
  * some 40 bits, with a bound of how far they, and map_power, may be from the power; where one
  * output is nearest to all that lies within the bound, map_power comes to that, too. Of some ten
  * thousand 32-bit floats one is left, which map_power itself maps; 64-bit ones all are. */
-#include "base/cpu_features.h"
+#include "cpu/loops_isa.h"
 #include "cpu/map_blocks.h"
 
 /* The least logarithm that counts. No 32-bit range is wider than 2^129, so that what lies below
@@ -62,11 +62,10 @@ static Power power_of(const Map *map)
     return p;
 }
 
-/* a * b + c, rounded once or twice: the bound has room for both. `fused`: a constant where this is
- * inlined, true where there are such instructions. */
-FORCE_INLINE double multiply_add(bool fused, double a, double b, double c)
+/* a * b + c, rounded once or twice: the bound has room for both. */
+FORCE_INLINE double multiply_add(double a, double b, double c)
 {
-    return fused ? fma(a, b, c) : a * b + c;
+    return HAS_FMA ? fma(a, b, c) : a * b + c;
 }
 
 /* From values to units. */
@@ -114,26 +113,25 @@ FORCE_INLINE double mantissa_of(double x, uint64_t root, double *exponent)
 /* log2 of 2^e m, with m from the root of 1/2 to that of 2, is e + a polynomial of z = s^2 times
  * s = (m - 1) / (m + 1): relatively 2^-45.09 off, e and the rest never having different signs, so
  * that their sum is no worse. (Minimax polynomials, by Remez' algorithm.) */
-FORCE_INLINE void take_logarithms(const Power *p, bool fused, Powers *s)
+FORCE_INLINE void take_logarithms(const Power *p, Powers *s)
 {
     const uint64_t root = 0x3FE6A09E667F3BCD; /* of 1/2, as bits */
     for (size_t i = 0; i < BLOCK; i++) {
         double e;
         const double m = mantissa_of(s->unit[i], root, &e);
         const double ratio = (m - 1.0) / (m + 1.0), z = ratio * ratio, z2 = z * z;
-        const double a = multiply_add(fused, z, 0.96179669411330659, 2.8853900817778499);
-        const double b = multiply_add(fused, z, 0.41220925105347611, 0.57707794237680154);
-        const double c = multiply_add(fused, z, 0.28289928145965199, 0.31990575510624353);
-        const double factor =
-            multiply_add(fused, z2 * z2, c, multiply_add(fused, z2, b, a)); /* shallow: fast */
-        const double y = p->exponent * multiply_add(fused, ratio, factor, e);
+        const double a = multiply_add(z, 0.96179669411330659, 2.8853900817778499);
+        const double b = multiply_add(z, 0.41220925105347611, 0.57707794237680154);
+        const double c = multiply_add(z, 0.28289928145965199, 0.31990575510624353);
+        const double factor = multiply_add(z2 * z2, c, multiply_add(z2, b, a)); /* shallow: fast */
+        const double y = p->exponent * multiply_add(ratio, factor, e);
         s->log2[i] = y > p->least_log ? y : p->least_log;
     }
 }
 
 /* 2^y = 2^n 2^f with a polynomial of f, from -1/2 to 1/2: relatively 2^-40.23 off. `to_float` is a
  * constant where this is inlined: outputs are 32-bit floats, else integers. */
-FORCE_INLINE void take_powers(const Power *p, bool fused, bool to_float, Powers *s)
+FORCE_INLINE void take_powers(const Power *p, bool to_float, Powers *s)
 {
     uint32_t any = 0;
     const double integer = 6755399441055744.0; /* 1.5 * 2^52: rounds, and the bits say to what */
@@ -146,19 +144,16 @@ FORCE_INLINE void take_powers(const Power *p, bool fused, bool to_float, Powers 
         memcpy(&bits, &whole, sizeof bits);
         bits = (bits << 52) + one;
         memcpy(&scale, &bits, sizeof scale);
-        const double a = multiply_add(fused, f, 0.69314718054651436, 0.9999999999997623);
-        const double b = multiply_add(fused, f, 0.05550410939341089, 0.24022650698880321);
-        const double c = multiply_add(fused, f, 0.0013333452062791777, 0.0096181285428704102);
-        const double d = multiply_add(fused, f, 1.5309737294734561e-05, 0.00015403851744514194);
-        const double upper =
-            multiply_add(fused, f4, 1.317585882142459e-06, multiply_add(fused, f2, d, c));
-        const double power =
-            multiply_add(fused, f4, upper, multiply_add(fused, f2, b, a)) * scale * s->above[i];
+        const double a = multiply_add(f, 0.69314718054651436, 0.9999999999997623);
+        const double b = multiply_add(f, 0.05550410939341089, 0.24022650698880321);
+        const double c = multiply_add(f, 0.0013333452062791777, 0.0096181285428704102);
+        const double d = multiply_add(f, 1.5309737294734561e-05, 0.00015403851744514194);
+        const double upper = multiply_add(f4, 1.317585882142459e-06, multiply_add(f2, d, c));
+        const double power = multiply_add(f4, upper, multiply_add(f2, b, a)) * scale * s->above[i];
         /* What is off: |y| ln 2 2^-45.09 and 2^-40.23 of the power, its own roundings and those of
          * map_power (2^-47 for logarithms that count); all of that more than twice. */
         const double part = power * p->width, value = part + p->lo;
-        const double bound =
-            multiply_add(fused, part, multiply_add(fused, y, -0x1p-42, 0x1p-39), p->slack);
+        const double bound = multiply_add(part, multiply_add(y, -0x1p-42, 0x1p-39), p->slack);
         const double below = limited(&p->finish, value - bound);
         const double beyond = limited(&p->finish, value + bound);
         const double least = to_float ? (double)(float)below : rint(below);
@@ -210,7 +205,7 @@ FORCE_INLINE void map_powers(double g, double *unit, size_t n)
 }
 
 /* What the bound leaves open. */
-FORCE_INLINE void find_exactly(const Power *p, bool fused, size_t n, Powers *s)
+FORCE_INLINE void find_exactly(const Power *p, size_t n, Powers *s)
 {
     size_t open = 0;
     uint32_t at[BLOCK];
@@ -220,7 +215,7 @@ FORCE_INLINE void find_exactly(const Power *p, bool fused, size_t n, Powers *s)
         power[open] = s->unit[i];
         open += s->open[i] != SETTLED;
     }
-    const bool together = fused && p->exponent != 1.0; /* which changes nothing */
+    const bool together = HAS_FMA && p->exponent != 1.0; /* which changes nothing */
     if (together)
         map_powers(p->exponent, power, open);
     for (size_t k = 0; k < open; k++) {
@@ -234,7 +229,7 @@ FORCE_INLINE void find_exactly(const Power *p, bool fused, size_t n, Powers *s)
 }
 
 /* Outputs of a block. */
-FORCE_INLINE void find_powers(const Power *p, bool fused, size_t n, Powers *s)
+FORCE_INLINE void find_powers(const Power *p, size_t n, Powers *s)
 {
     take_units(p, n, s);
     if (p->output.sample == IMGSTAT_F64) {
@@ -242,19 +237,19 @@ FORCE_INLINE void find_powers(const Power *p, bool fused, size_t n, Powers *s)
             s->open[i] |= s->unit[i] < p->least_exact ? TINY : OPEN;
         s->some_open = true;
     } else {
-        take_logarithms(p, fused, s);
+        take_logarithms(p, s);
         if (p->output.sample == IMGSTAT_F32)
-            take_powers(p, fused, true, s);
+            take_powers(p, true, s);
         else
-            take_powers(p, fused, false, s);
+            take_powers(p, false, s);
     }
     if (s->some_open)
-        find_exactly(p, fused, n, s);
+        find_exactly(p, n, s);
 }
 
 /* `step` is a constant where this is inlined. */
-FORCE_INLINE void power_row(const Map *map, bool fused, const unsigned char *from, size_t step,
-                            size_t n, unsigned char *to)
+FORCE_INLINE void power_row(const Map *map, const unsigned char *from, size_t step, size_t n,
+                            unsigned char *to)
 {
     const Power power = power_of(map);
     const size_t in = step * sample_bits(map->from) / 8;
@@ -264,7 +259,7 @@ FORCE_INLINE void power_row(const Map *map, bool fused, const unsigned char *fro
         const size_t here = n - first < BLOCK ? n - first : BLOCK;
         const unsigned char *const source = from + first * in;
         take_block(map->from, source, step, here, s.x);
-        find_powers(&power, fused, here, &s);
+        find_powers(&power, here, &s);
         if (s.some_stay)
             find_stays(map, power.nodata, source, step, s.x, here, &s.stays);
         give_block(power.output, s.y, here, to + first * out, step);
@@ -273,55 +268,11 @@ FORCE_INLINE void power_row(const Map *map, bool fused, const unsigned char *fro
     }
 }
 
-FORCE_INLINE void power_steps(const Map *map, bool fused, const unsigned char *from, size_t step,
-                              size_t n, unsigned char *to)
+void ISA(map_power)(const Map *map, const unsigned char *from, size_t step, size_t n,
+                    unsigned char *to)
 {
     if (step == 1)
-        power_row(map, fused, from, 1, n, to);
+        power_row(map, from, 1, n, to);
     else
-        power_row(map, fused, from, step, n, to);
-}
-
-void apply_power_portable(const Map *map, const unsigned char *from, size_t step, size_t n,
-                          unsigned char *to)
-{
-    power_steps(map, false, from, step, n, to);
-}
-
-#if defined(__x86_64__)
-PROCESSOR_VECTORS("avx2,fma", "256")
-void apply_power_avx2(const Map *map, const unsigned char *from, size_t step, size_t n,
-                      unsigned char *to)
-{
-    power_steps(map, true, from, step, n, to);
-}
-
-PROCESSOR_VECTORS("avx512f,avx512bw,avx512dq,avx512vl,fma", "512")
-void apply_power_avx512(const Map *map, const unsigned char *from, size_t step, size_t n,
-                        unsigned char *to)
-{
-    power_steps(map, true, from, step, n, to);
-}
-#endif
-
-static ApplyPower *apply_power_best(void)
-{
-#if defined(__x86_64__)
-    if (cpu_features_level() >= PROCESSOR_AVX512)
-        return apply_power_avx512;
-    if (cpu_features_level() >= PROCESSOR_AVX2)
-        return apply_power_avx2;
-#endif
-    return apply_power_portable;
-}
-
-bool apply_power(const Map *map, const unsigned char *from, size_t step, size_t n,
-                 unsigned char *to)
-{
-    if (map->kind != MAP_POWER || sample_is_narrow(map->from) || sample_exceeds_double(map->from) ||
-        map->to.sample == IMGSTAT_F16 || sample_exceeds_double(map->to.sample) ||
-        map_is_identity(map))
-        return false;
-    apply_power_best()(map, from, step, n, to);
-    return true;
+        power_row(map, from, step, n, to);
 }

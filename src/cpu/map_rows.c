@@ -4,7 +4,7 @@
  */
 #include "cpu/map_rows.h"
 
-#include "cpu/lut8.h"
+#include "cpu/loops.h"
 
 #include <stdlib.h>
 
@@ -89,9 +89,9 @@ static bool apply_bytes(const Transfer *transfer, const uint32_t *tables, const 
                         int16_t alpha, ImagePro *to)
 {
     enum { ENTRIES = 256 };
-    uint8_t bytes[LOOKUP_CHANNELS * ENTRIES];
+    uint8_t bytes[LOOP_CHANNELS * ENTRIES];
     if (sample_bits(from->sample) != 8 || sample_bits(to->sample) != 8 || from->mask ||
-        from->channels > LOOKUP_CHANNELS)
+        from->channels > LOOP_CHANNELS)
         return false;
     const bool flat = transfer->n_maps == 1 && alpha < 0;
     const unsigned channels = flat ? 1 : from->channels;
@@ -104,9 +104,9 @@ static bool apply_bytes(const Transfer *transfer, const uint32_t *tables, const 
         for (size_t k = 0; k < ENTRIES; k++)
             bytes[c * ENTRIES + k] = (uint8_t)table[k];
     }
-    const LookupBytes lookup_row = lookup_bytes();
+    Lut8 *const lut8 = cpu_loops()->lut8;
     for (size_t y = 0; y < from->height; y++)
-        lookup_row(image_row(from, y), row, channels, bytes, row_of(to, y));
+        lut8(image_row(from, y), row, channels, bytes, row_of(to, y));
     return true;
 }
 
@@ -184,13 +184,23 @@ static void map_row_of(ImgstatSample sample, const Map *map, const Map *rescale,
     }
 }
 
-bool apply_loops(const Transfer *transfer, size_t m, const unsigned char *from, size_t step,
+bool map_power_fits(const Map *map)
+{
+    return map->kind == MAP_POWER && !sample_is_narrow(map->from) &&
+           !sample_exceeds_double(map->from) && map->to.sample != IMGSTAT_F16 &&
+           !sample_exceeds_double(map->to.sample) && !map_is_identity(map);
+}
+
+bool map_samples(const Map *map, const KnotTable *knots, const unsigned char *from, size_t step,
                  size_t n, unsigned char *to)
 {
-    const Map *const map = &transfer->maps[m];
-    if (!transfer->knot_tables[m])
-        return apply_line(map, from, step, n, to) || apply_power(map, from, step, n, to);
-    apply_knots(transfer->knot_tables[m], from, step, n, to);
+    const CpuLoops *const loops = cpu_loops();
+    if (knots)
+        apply_knots(knots, from, step, n, to);
+    else if (map_power_fits(map))
+        loops->map_power(map, from, step, n, to);
+    else
+        return loops->map_linear(map, from, step, n, to);
     return true;
 }
 
@@ -203,18 +213,18 @@ static void apply_maps(const Transfer *transfer, const ImagePro *from, int16_t a
         const unsigned char *const source = image_row(from, y);
         unsigned char *const target = row_of(to, y);
         const uint8_t *const mask = mask_row(from, y);
-        if (flat && !mask && apply_loops(transfer, 0, source, 1, from->width * channels, target))
+        if (flat && !mask &&
+            map_samples(&transfer->maps[0], transfer->knot_tables[0], source, 1,
+                        from->width * channels, target))
             continue;
         size_t m = 0;
         for (size_t c = 0; c < channels; c++) {
             const bool left = (int)c == alpha;
-            const size_t own = m;
-            const Map *const map = left ? &transfer->rescale : &transfer->maps[own];
-            m += !left && transfer->n_maps > 1;
+            const Map *const map = left ? &transfer->rescale : &transfer->maps[m];
+            const KnotTable *const knots = left ? NULL : transfer->knot_tables[m];
             const unsigned char *const first = source + c * in;
-            if (mask || !(left ? apply_line(map, first, channels, from->width, target + c * out)
-                               : apply_loops(transfer, own, first, channels, from->width,
-                                             target + c * out)))
+            m += !left && transfer->n_maps > 1;
+            if (mask || !map_samples(map, knots, first, channels, from->width, target + c * out))
                 map_row_of(from->sample, map, &transfer->rescale, first, channels, from->width,
                            mask, target + c * out, to->sample);
         }

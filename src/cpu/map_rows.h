@@ -29,25 +29,14 @@ ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const Trans
 /* transfer_check_output for two images in host memory. */
 ImgstatResult apply_check_pair(const ImagePro *from, ImgstatSample sample, const ImagePro *to,
                                ImgstatError *err);
-/* cpu/map_linear.c: n samples, every `step`th, of a straight line, none of them masked: the bits of
- * map_raw. False, and nothing done, where the map is no line, or one of types that doubles do not
- * hold. */
-bool apply_line(const Map *map, const unsigned char *from, size_t step, size_t n,
-                unsigned char *to);
-/* cpu/map_knots.c: of any type to any through knots, whose table Transfer has. */
+/* Maps n samples, every `step`th, of any type to any through knots, whose table Transfer has. */
 void apply_knots(const KnotTable *table, const unsigned char *from, size_t step, size_t n,
                  unsigned char *to);
-/* cpu/map_power.c: of a power law; false for other maps, and types that doubles do not hold. */
-bool apply_power(const Map *map, const unsigned char *from, size_t step, size_t n,
-                 unsigned char *to);
-typedef void ApplyPower(const Map *map, const unsigned char *from, size_t step, size_t n,
-                        unsigned char *to);
-ApplyPower apply_power_portable;
-#if defined(__x86_64__)
-ApplyPower apply_power_avx2, apply_power_avx512;
-#endif
-/* Whichever of these does map m of a transfer; false, and nothing done, where none does. */
-bool apply_loops(const Transfer *transfer, size_t m, const unsigned char *from, size_t step,
+/* Whether cpu/map_power.c maps samples of this map: a power law, of types that doubles hold. */
+bool map_power_fits(const Map *map);
+/* Maps n samples, every `step`th, many at a time; knots: the table of a map that has one, else
+ * NULL. Returns false, and does nothing, where no loop does that. */
+bool map_samples(const Map *map, const KnotTable *knots, const unsigned char *from, size_t step,
                  size_t n, unsigned char *to);
 /* transfer_apply of a luma transfer, once everything is checked. */
 void luma_transfer(const Transfer *transfer, const ImagePro *from, int16_t alpha, ImagePro *to);

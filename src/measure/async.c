@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* async.c: measuring on the caller's stream, without waiting. */
+#include "imgstat_async.h"
+
 #include "device/device.h"
 #include "measure/plan.h"
 

@@ -68,6 +68,51 @@ static ImgstatResult measure_selected(Device *device, Decoder *decoder, const Im
     return res;
 }
 
+/* Selects a page and measures it. */
+static ImgstatResult measure_decoded(Device *device, ImgstatFile *file, uint32_t page,
+                                     const ImgstatMeasure *how, ImgstatRecord **out,
+                                     ImgstatError *err)
+{
+    const DecodeOptions options = {.threads = device->threads, .planes = true};
+    IMGSTAT_TRY(file_select(file, page, &options, err));
+    return measure_selected(device, file->decoder, how, out, err);
+}
+
+/* Measures by a decoder of its own, which has the warnings of the file's meanwhile. */
+static ImgstatResult measure_beside(Device *device, ImgstatFile *file, uint32_t page,
+                                    const ImgstatMeasure *how, ImgstatRecord **out,
+                                    ImgstatError *err)
+{
+    Decoder *const own = file->decoder;
+    ImgstatFile beside = {.source = file->source};
+    ImgstatOpen quiet = own->how;
+    quiet.warn = NULL; /* opening has warned once */
+    IMGSTAT_TRY(decoder_open(own->codec, own->source, &quiet, own->mode, &beside.decoder, err));
+    beside.decoder->warnings = own->warnings;
+    own->warnings = (Warnings){.name = own->warnings.name};
+    const ImgstatResult res = measure_decoded(device, &beside, page, how, out, err);
+    own->warnings = beside.decoder->warnings;
+    beside.decoder->warnings = (Warnings){.name = own->warnings.name};
+    decoder_close(beside.decoder);
+    return res;
+}
+
+/* Measures by the file's decoder, of which no row was read. The page that was selected is selected
+ * again: at once if it is another, else when its rows are asked for. */
+static ImgstatResult measure_instead(Device *device, ImgstatFile *file, uint32_t page,
+                                     const ImgstatMeasure *how, ImgstatRecord **out,
+                                     ImgstatError *err)
+{
+    const Decoder *const decoder = file->decoder;
+    const bool selected = decoder->channel_names != NULL;
+    const uint32_t before = decoder->page.page;
+    const ImgstatResult res = measure_decoded(device, file, page, how, out, err);
+    file->measured = true;
+    if (selected && before != page) /* a failure shows when the page is used */
+        (void)(imgstat_file_page(file, before, NULL, NULL) == IMGSTAT_OK);
+    return res;
+}
+
 ImgstatResult imgstat_measure_file(ImgstatDevice *device, ImgstatFile *file, uint32_t page,
                                    const ImgstatMeasure *how, ImgstatRecord **out,
                                    ImgstatError *err)
@@ -79,11 +124,9 @@ ImgstatResult imgstat_measure_file(ImgstatDevice *device, ImgstatFile *file, uin
     if (!how)
         how = &nothing_more;
     IMGSTAT_TRY(plan_check(how, err));
-    Decoder *const decoder = file->decoder;
-    /* No statistic looks at the channels of a pixel together. */
-    const DecodeOptions options = {.threads = device->threads, .planes = true};
-    ImgstatResult res = file_select(file, page, &options, err);
-    if (res == IMGSTAT_OK)
-        res = measure_selected(device, decoder, how, out, err);
+    const Decoder *const decoder = file->decoder;
+    const bool reading = decoder->channel_names && decoder->next_row > 0 && !file->measured;
+    const ImgstatResult res = reading ? measure_beside(device, file, page, how, out, err)
+                                      : measure_instead(device, file, page, how, out, err);
     return error_name(err, res, decoder->source->name);
 }

@@ -102,9 +102,9 @@ static uint8_t *load_chunk(const Source *source, const PngChunk *chunk)
 
 typedef enum Keep {
     KEEP_ALWAYS,
-    KEEP_SAME,    /* says something of samples of this colour type and depth */
-    KEEP_PALETTE, /* says something of the entries of the palette */
-    KEEP_NEVER    /* tells of values, which change; or is written otherwise */
+    KEEP_SAME,    /* describes samples of this colour type and depth */
+    KEEP_PALETTE, /* describes the entries of the palette */
+    KEEP_NEVER    /* describes values, which change; or is written otherwise */
 } Keep;
 
 typedef struct Rule {

@@ -27,8 +27,7 @@ typedef struct PngForm {
     bool interlaced;
     uint16_t n_colors, n_alpha; /* entries of the palette and of its tRNS */
     uint8_t colors[256][4];     /* opaque beyond n_alpha */
-    uint8_t
-        significant; /* bits, where fewer than depth and no chunk of the input says so; else 0 */
+    uint8_t significant; /* bits, where fewer than depth and not in a chunk of the input; else 0 */
 } PngForm;
 
 static inline uint32_t png_get32(const uint8_t *at)

@@ -11,13 +11,14 @@
 
 enum { PNG_READ_BYTES = 1 << 15 }; /* one system call for many small chunks */
 
-/* What turns libpng's row into ours. */
+/* What is done to a row of libpng. */
 typedef enum RowStep {
     ROW_AS_IT_IS,
     ROW_GRAY_KEY, /* gray of 1, 2, 4 bits whose tRNS names one transparent value */
     ROW_PALETTE   /* indices to colours */
 } RowStep;
 
+/* A PNG file being read. */
 typedef struct PngDecoder {
     Decoder base;
     png_structp png;
@@ -42,28 +43,42 @@ typedef struct PngDecoder {
     ImgstatError failure;   /* of the last libpng call */
 } PngDecoder;
 
-/* png/header.c: libpng's state for this file, and everything before the pixels. */
+/* ---- png/header.c ---- */
+
+/* Makes libpng's state anew, at the start of the file. */
 ImgstatResult png_begin_reading(PngDecoder *pd, ImgstatError *err);
+
+/* Reads everything before the pixels. */
 ImgstatResult png_read_head(PngDecoder *pd, ImgstatError *err);
+
+/* Frees what belongs to one reading of the file. */
 void png_end_reading(PngDecoder *pd);
-/* libpng from the start, for the same image. */
+
+/* Begins again with libpng; fails if the image has changed. */
 ImgstatResult png_start_anew(PngDecoder *pd, ImgstatError *err);
-/* What libpng complained of. */
+
+/* Returns libpng's last error. */
 ImgstatResult png_failure(const PngDecoder *pd, ImgstatError *err);
 
-/* Rows of an interlaced image that are held at most. */
-uint32_t png_held_rows(const PngDecoder *pd);
+/* ---- png/metadata.c ---- */
 
-/* png/metadata.c: Codec.metadata */
+/* Codec.metadata */
 ImgstatResult png_metadata_read(Decoder *base, Metadata *out, Warnings *warnings,
                                 ImgstatError *err);
 
-/* png/libpng_rows.c: rows through libpng, from row y on; the last ones with what follows the
- * pixels. */
+/* ---- png/libpng_rows.c ---- */
+
+/* Returns how many rows of an interlaced image are held at most. */
+uint32_t png_held_rows(const PngDecoder *pd);
+
+/* Reads rows from y on through libpng, and what follows the pixels with the last of them. */
 ImgstatResult png_read_plainly(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t y, uint32_t rows,
                                ImgstatError *err);
+
+/* Reads libpng's next row. */
 ImgstatResult png_decode_row(PngDecoder *pd, uint8_t *to, ImgstatError *err);
-/* From libpng's row y to ours. */
+
+/* Converts libpng's row y to the row that the decoder gives. */
 ImgstatResult png_finish_row(PngDecoder *pd, const uint8_t *from, uint8_t *to, uint32_t y,
                              ImgstatError *err);
 

@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A row is compressed to one chunk, which has at most 2^31 - 1 bytes: what does not compress grows
+ * by less than the difference. */
+enum { MAX_ROW = INT32_MAX - (1 << 24) };
+
 typedef struct PngEncoder {
     Encoder base;
     PngSink sink;
@@ -153,6 +157,9 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
         return error_set(err, IMGSTAT_ERR_UNSUPPORTED, "%s: %u x %u pixels are more than PNG holds",
                          base->output->name, page->width, page->height);
     choose_form(pe, like, page);
+    if (packed_bytes(&pe->form, page->width) > MAX_ROW)
+        return error_set(err, IMGSTAT_ERR_LIMIT, "%s: a row of %zu bytes is too long for PNG",
+                         base->output->name, packed_bytes(&pe->form, page->width));
     const PngForm *const form = &pe->form;
     pe->packing.page = &base->page;
     pe->packing.depth = form->depth;

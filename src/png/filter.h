@@ -3,31 +3,39 @@
 #ifndef IMGSTAT_PNG_FILTER_H
 #define IMGSTAT_PNG_FILTER_H
 
+#include "base/cpu_features.h"
+#include "base/isa.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { PNG_FILTERS = 5 };
 
-/* Rows of n bytes, pixels of step <= n bytes. above: the row above, zeros for none. */
+/* Loops for rows of n bytes whose pixels have step <= n bytes. above: the row above, zeros for
+ * none. */
 typedef struct PngFilters {
-    /* The sum of the magnitudes of all bytes, as signed numbers, under each filter: small where
-     * deflate will find little. */
+    /* Computes for each filter the sum of the magnitudes of all bytes, as signed numbers. It is
+     * small where deflate will find little. */
     void (*costs)(const uint8_t *row, const uint8_t *above, size_t n, size_t step,
                   uint64_t cost[PNG_FILTERS]);
+
+    /* Filters a row. */
     void (*apply)(unsigned filter, const uint8_t *row, const uint8_t *above, size_t n, size_t step,
                   uint8_t *to);
 } PngFilters;
 
-extern const PngFilters png_filters_portable;
-#if defined(__x86_64__)
-extern const PngFilters png_filters_avx2;
-#endif
+extern const PngFilters png_filters_portable, png_filters_avx2, png_filters_avx512;
 
-const PngFilters *png_filters(void); /* for this processor */
+/* Those for cpu_features_level(). */
+static inline const PngFilters *png_filters(void)
+{
+    static const PngFilters *const of[] = ISA_TABLE(&png_filters);
+    return of[cpu_features_level()];
+}
 
-/* One row of `bytes` bytes to 1 + bytes at `to`. pixel_bytes: distance to the pixel on the left, at
- * least 1. choose: the filter of least cost; else none. */
+/* Filters a row of `bytes` bytes to 1 + bytes at `to`. pixel_bytes: distance to the pixel on the
+ * left, at least 1. choose: take the filter of least cost, else none. */
 void png_filter_row(const PngFilters *filters, const uint8_t *row, const uint8_t *above,
                     size_t bytes, unsigned pixel_bytes, bool choose, uint8_t *to);
 

@@ -181,7 +181,7 @@ static void describe(PngDecoder *pd)
         png_set_swap(pd->png);
 #endif
     const bool adds_alpha = alpha && !palette && !(color_type & PNG_COLOR_MASK_ALPHA);
-    /* libpng looks for indices without a colour, and says so. */
+    /* libpng warns of indices without a colour. */
     const bool plain =
         depth < 8 || adds_alpha || (palette && base->how.indices) || pd->form.interlaced;
     pd->pixel_bytes = plain ? 0 : (size_t)png_get_channels(pd->png, pd->info) * depth / 8;

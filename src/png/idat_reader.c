@@ -154,7 +154,7 @@ static void fill_block(PngStream *stream, Block *block)
     block->rows = 0;
     if (stream->failed || rows == 0)
         return;
-    /* A block that fails half way is not told apart: the rows before it are enough. */
+    /* A block that fails half way is not treated apart: the rows before it are enough. */
     stream->failed = !inflate_bytes(stream, block->bytes, rows * stream->stride);
     stream->rows_left -= rows;
     if (!stream->failed)

@@ -6,23 +6,26 @@
 
 #include "codec/codec.h"
 
+/* The compressed pixels of one image. */
 typedef struct PngStream PngStream;
 
-/* at: where the data of the first IDAT chunk lie, chunk_bytes of them. row_bytes: without the byte
- * that names the filter. max_chunk: IDAT chunks beyond it, and beyond all rows together, are
- * refused. threaded: a thread decompresses ahead. scratch: where its memory comes from. NULL: no
- * such stream, for whatever reason. */
+/* Opens the stream whose first IDAT chunk has chunk_bytes bytes of data at `at`. row_bytes: of a
+ * row without its filter byte. max_chunk: larger IDAT chunks are refused, unless all rows together
+ * are larger. threaded: a thread decompresses ahead. scratch: of its memory; NULL: it is not kept.
+ * Returns NULL where libpng must decide, for whatever reason. */
 PngStream *png_stream_open(const Source *source, uint64_t at, uint32_t chunk_bytes,
                            size_t row_bytes, uint32_t rows, uint64_t max_chunk, bool threaded,
                            BufferCache *scratch);
-void png_stream_close(PngStream *stream); /* accepts NULL */
 
-/* The next row: its filter, then row_bytes bytes, valid until the next call. NULL: something is not
- * as it should be; what was given before is right. */
+/* Accepts NULL. */
+void png_stream_close(PngStream *stream);
+
+/* Returns the next row, its filter and row_bytes bytes, valid until the next call. Returns NULL for
+ * anything out of the ordinary; rows returned before are right. */
 const uint8_t *png_stream_row(PngStream *stream);
 
-/* After the last row: whether stream, chunks and all that follows them to the end of the image are
- * in order, so that libpng would have no word to say. */
+/* Returns whether stream, chunks and everything up to the end of the image are in order, so that
+ * libpng would report nothing. After the last row. */
 bool png_stream_ends_well(PngStream *stream);
 
 #endif

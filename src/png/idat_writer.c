@@ -107,7 +107,7 @@ static void make_block(PngIdat *idat, size_t number, Thread *thread)
     filter_rows(idat, thread, first, rows);
     block->bytes = rows * stride;
     block->adler = deflate_adler(thread->filtered, block->bytes);
-    block->n = deflate_piece(thread->deflater, thread->filtered, block->bytes, ends, data);
+    block->n = deflate_block(thread->deflater, thread->filtered, block->bytes, ends, data);
     if (block->n == 0)
         return;
     if (begins) {
@@ -241,7 +241,7 @@ void png_idat_destroy(PngIdat *idat)
         return;
     for (unsigned i = 0; idat->threads && i < idat->n_threads; i++) {
         Thread *const thread = &idat->threads[i];
-        deflaters_give(idat->deflaters, thread->deflater);
+        deflaters_release(idat->deflaters, thread->deflater);
         free(thread->packed[0]);
         free(thread->packed[1]);
         buffer_cache_release(thread->filtered);
@@ -266,7 +266,7 @@ static bool make_room(PngIdat *idat, const EncodeOptions *how)
     bool ok = idat->zeros && idat->threads;
     for (unsigned i = 0; ok && i < idat->n_threads; i++) {
         Thread *const thread = &idat->threads[i];
-        thread->deflater = deflaters_take(how->deflaters, how->level, how->fast);
+        thread->deflater = deflaters_acquire(how->deflaters, how->level, how->fast);
         ok = thread->deflater &&
              (thread->filtered = buffer_cache_acquire(idat->scratch, block_bytes)) != NULL;
         for (size_t k = 0; ok && idat->pack && k < 2; k++)

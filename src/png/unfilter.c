@@ -58,7 +58,7 @@ __attribute__((always_inline)) static inline __m128i load_pixel(const uint8_t *a
                              _mm_setzero_si128());
 }
 
-/* Writes 8 bytes, of which the next pixel overwrites those behind this one. */
+/* Writes 8 bytes. The next pixel overwrites those behind this one. */
 __attribute__((always_inline)) static inline void store_pixel(uint8_t *at, __m128i v)
 {
     _mm_storel_epi64((__m128i *)(void *)at, _mm_packus_epi16(v, v));

@@ -2,21 +2,17 @@
 /* partition.c: vectors of keys, of which each side of the pivot is packed and stored at its end. */
 #include "record/partition.h"
 
-#include "base/cpu_features.h"
-
-#if defined(__x86_64__)
+#if defined(__AVX512F__)
 
 #include <immintrin.h>
 
-#define SPLIT_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")))
-
 /* The first `count` lanes of 16. */
-SPLIT_AVX512 static inline __mmask16 first_lanes(unsigned count)
+static inline __mmask16 first_lanes(unsigned count)
 {
     return (__mmask16)_bzhi_u32(0xFFFF, count);
 }
 
-SPLIT_AVX512 static size_t split_32(const void *from, size_t n, uint64_t pivot, void *to)
+static size_t split_32(const void *from, size_t n, uint64_t pivot, void *to)
 {
     enum { LANES = 16 };
     const uint32_t *const keys = from;
@@ -39,7 +35,7 @@ SPLIT_AVX512 static size_t split_32(const void *from, size_t n, uint64_t pivot, 
     return (size_t)(low - (uint32_t *)to);
 }
 
-SPLIT_AVX512 static size_t split_64(const void *from, size_t n, uint64_t pivot, void *to)
+static size_t split_64(const void *from, size_t n, uint64_t pivot, void *to)
 {
     enum { LANES = 8 };
     const uint64_t *const keys = from;
@@ -64,12 +60,12 @@ SPLIT_AVX512 static size_t split_64(const void *from, size_t n, uint64_t pivot, 
 
 #endif
 
-KeySplit *key_split(unsigned bytes)
+KeySplit *ISA(key_split)(unsigned bytes)
 {
-#if defined(__x86_64__)
-    if (cpu_features_level() >= PROCESSOR_AVX512)
-        return bytes == 4 ? split_32 : split_64;
-#endif
+#if defined(__AVX512F__)
+    return bytes == 4 ? split_32 : split_64;
+#else
     (void)bytes;
     return NULL;
+#endif
 }

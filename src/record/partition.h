@@ -3,14 +3,24 @@
 #ifndef IMGSTAT_RECORD_PARTITION_H
 #define IMGSTAT_RECORD_PARTITION_H
 
+#include "base/cpu_features.h"
+#include "base/isa.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
 /* Writes the n keys at `from` to `to`, those below the pivot first; returns how many those are. */
 typedef size_t KeySplit(const void *from, size_t n, uint64_t pivot, void *to);
 
-/* For keys of 4 or 8 bytes, by what cpu_features_level() has; NULL: it has nothing that is faster
- * than dealing keys out by their digits. */
-KeySplit *key_split(unsigned bytes);
+typedef KeySplit *KeySplitOf(unsigned bytes);
+extern KeySplitOf key_split_portable, key_split_avx2, key_split_avx512;
+
+/* For keys of 4 or 8 bytes; NULL where the instruction set has nothing that is faster than dealing
+ * keys out by their digits. */
+static inline KeySplit *key_split(unsigned bytes)
+{
+    static KeySplitOf *const of[] = ISA_TABLE(key_split);
+    return of[cpu_features_level()](bytes);
+}
 
 #endif

@@ -46,7 +46,7 @@ static bool set_grow(OffsetSet *set)
     return true;
 }
 
-/* False if memory runs out; *is_new tells whether the offset was not there. */
+/* False if memory runs out; *is_new: whether the offset was not there. */
 static bool set_add(OffsetSet *set, uint64_t offset, bool *is_new)
 {
     if (2 * (set->n + 1) > set->capacity && !set_grow(set))

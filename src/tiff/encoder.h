@@ -7,9 +7,9 @@
 #include "tiff/decoder.h"
 
 enum {
-    TIFF_HEADER_BYTES = 16, /* of a BigTIFF; a classic header leaves the second half unused */
-    TIFF_MEMORY_BYTES = 16 << 20,
-    TIFF_SHARED_BYTES = 1 << 20 /* for each thread: small strips are gathered until all have work */
+    TIFF_HEADER_BYTES = 16,       /* of a BigTIFF; a classic header leaves the second half unused */
+    TIFF_MEMORY_BYTES = 16 << 20, /* of a structure that is written to memory, at most */
+    TIFF_SHARED_BYTES = 1 << 20   /* a thread: small strips are gathered until all have work */
 };
 
 /* A field of a directory to write. Payloads of more than 8 bytes are in the file already, shorter
@@ -55,69 +55,103 @@ typedef struct TiffShape {
     bool swap;        /* the file's byte order is not the host's */
 } TiffShape;
 
-/* tiff/tag_writer.c. Numbers are given in host order. */
+/* ---- tiff/tag_writer.c ---- */
+
+/* Returns NULL if memory runs out. */
 TiffTags *tiff_tags_create(void);
-void tiff_tags_destroy(TiffTags *tags); /* accepts NULL */
+
+/* Accepts NULL. */
+void tiff_tags_destroy(TiffTags *tags);
+
+/* Adds a field. values: `count` numbers of that type, in host order. */
 ImgstatResult tiff_tags_set(TiffFile *file, TiffTags *tags, uint16_t tag, uint16_t type,
                             uint64_t count, const void *values, ImgstatError *err);
+
+/* Adds a field of one number. type: SHORT or LONG. */
 ImgstatResult tiff_tags_number(TiffFile *file, TiffTags *tags, uint16_t tag, uint16_t type,
-                               uint32_t value, ImgstatError *err); /* SHORT or LONG */
+                               uint32_t value, ImgstatError *err);
+
 bool tiff_tags_have(const TiffTags *tags, uint16_t tag);
+
 /* Writes the header and all directories. */
 ImgstatResult tiff_tags_finish(TiffFile *file, ImgstatError *err);
+
+/* Frees the directories. */
 void tiff_file_release(TiffFile *file);
 
-/* A TIFF structure: a file, or EXIF data in memory. */
+/* A TIFF structure that is read: a file, or EXIF data in memory. */
 typedef struct TiffTagSource {
-    const Source *source;  /* or NULL: */
-    const uint8_t *memory; /* what it holds */
+    const Source *source;  /* NULL: in memory */
+    const uint8_t *memory; /* NULL: in a file */
     uint64_t bytes;
     bool big_endian, big;
     uint64_t first; /* offset of the first directory */
 } TiffTagSource;
 
-/* Reads the header of a file, or of a structure in memory. Returns false if it is none. */
+/* Reads the header of a file. Returns false if it is no TIFF. */
 bool tiff_tag_source(const Source *source, TiffTagSource *out);
+
+/* Reads the header of a structure in memory. Returns false if it is no TIFF. */
 bool tiff_tag_memory(const uint8_t *memory, size_t bytes, TiffTagSource *out);
-/* Copies the fields of the directory at `offset` for which wanted() says so and which `to` does not
- * have; directories of EXIF and GPS data with them. What is damaged is left out with a warning. */
+
+/* Copies the fields of the directory at `offset` that wanted() accepts and `to` does not have, and
+ * directories of EXIF and GPS data with them. What is damaged is left out, with a warning. */
 ImgstatResult tiff_tags_copy(TiffFile *file, const TiffTagSource *from, uint64_t offset,
                              bool (*wanted)(const void *context, uint16_t tag), const void *context,
                              Warnings *warnings, TiffTags *to, ImgstatError *err);
 
-/* tiff/output_layout.c: how a page is laid out, and the fields that say so. */
+/* ---- tiff/output_layout.c ---- */
+
+/* Chooses how a page is laid out. */
 ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const EncodePage *page,
                                 bool big_endian, TiffShape *shape, ImgstatError *err);
+
+/* Adds the fields that describe the layout. */
 ImgstatResult tiff_shape_tags(TiffFile *file, const TiffShape *shape, const Decoder *like,
                               const EncodePage *page, TiffTags *tags, ImgstatError *err);
-/* Whether rows are indices of a palette that is written. */
+
+/* Returns whether rows are indices of a palette that is written. */
 bool tiff_keeps_palette(const Decoder *like, const EncodePage *page);
-/* Samples, their type and their number are those of the page they come from. */
+
+/* Returns whether type and number of samples are those of the page they come from. */
 bool tiff_keeps_samples(const Decoder *like, const EncodePage *page);
 
-/* tiff/kept_tags.c: copies what still holds of the page that this one comes from. */
+/* ---- tiff/kept_tags.c ---- */
+
+/* Copies the fields that still hold from the page that this one comes from. */
 ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *like,
                                const EncodePage *page, Warnings *warnings, TiffTags *tags,
                                ImgstatError *err);
 
-/* tiff/metadata.c: fields of what another format says that TIFF has a place for. */
+/* ---- tiff/metadata.c ---- */
+
+/* Adds metadata of another format, as far as TIFF has a place for it. */
 ImgstatResult tiff_metadata_write(TiffFile *file, const Metadata *metadata, Warnings *warnings,
                                   TiffTags *tags, ImgstatError *err);
-/* The colours of a page of indices that comes from another format. */
+
+/* Adds the colours of a page of indices that comes from another format. */
 ImgstatResult tiff_palette_write(TiffFile *file, const Decoder *like, const EncodePage *page,
                                  TiffTags *tags, ImgstatError *err);
 
-/* tiff/tile_writer.c: one thread's means of making tiles. */
+/* ---- tiff/tile_writer.c ---- */
+
+/* The compressor of one thread. */
 typedef struct TiffPacker TiffPacker;
+
+/* Returns NULL if memory runs out. */
 TiffPacker *tiff_packer_create(const EncodeOptions *how);
-void tiff_packer_destroy(TiffPacker *packer); /* accepts NULL */
-/* A tile as it is in the file; its memory serves one after the other. */
+
+/* Accepts NULL. */
+void tiff_packer_destroy(TiffPacker *packer);
+
+/* A tile as it is in the file. Its memory serves one tile after the other. */
 typedef struct TiffTileBytes {
     uint8_t *bytes;
     size_t n, room;
 } TiffTileBytes;
-/* Makes the tile that holds `rows` rows from `from` on, pixels x.. of `plane`. pixels: of a row,
- * from x to the image's end. On failure text says why. */
+
+/* Encodes the tile that holds `rows` rows from `from` on, pixels from x on, of `plane`. On failure
+ * text is the cause. */
 bool tiff_tile_encode(TiffPacker *packer, const TiffShape *shape, const EncodePage *page,
                       const uint8_t *from, size_t pitch, uint32_t rows, uint32_t x, uint16_t plane,
                       TiffTileBytes *out, char text[256]);

@@ -66,7 +66,7 @@ static bool is_wanted_still(const void *context, uint16_t tag)
     return is_wanted(context, tag);
 }
 
-/* Channels are the same, their depth is not. */
+/* The channels stay, their depth changes. */
 static bool is_wanted_of_channels(const void *context, uint16_t tag)
 {
     return tag == TIFFTAG_EXTRASAMPLES || tag == TIFFTAG_INKSET || tag == TIFFTAG_INKNAMES ||

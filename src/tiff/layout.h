@@ -21,7 +21,7 @@ typedef struct TiffLayout {
     TiffReadMode mode;
     bool tiled;    /* false: strips */
     bool swapped;  /* the file has the other byte order; libtiff does not swap TIFF_READ_RAW */
-    bool reversed; /* bits within bytes are in the other order, as above */
+    bool reversed; /* bits within bytes are in the other order; so are those of TIFF_READ_RAW */
     uint16_t compression, photometric, format, bits;
     uint16_t predictor; /* of compressions that have them; else 1 */
     uint16_t samples;   /* per pixel */

@@ -15,7 +15,7 @@
 
 /* ---- Messages ---- */
 
-/* libtiff says with a warning, and goes on, that it made samples up. */
+/* libtiff only warns when it makes samples up, and goes on. */
 static bool is_made_up(const char *text)
 {
     static const char *const signs[] = {"Premature end of JPEG", "premature end of data segment",
@@ -317,7 +317,7 @@ void tiff_handle_close(TiffHandle *handle)
 }
 
 /* libtiff with libdeflate leaves bytes unwritten where a strip holds more data than its rows need,
- * and says nothing; with zlib it does not. */
+ * and reports nothing; with zlib it does not. */
 void tiff_page_prepare(const TiffDecoder *td)
 {
 #ifdef TIFFTAG_DEFLATE_SUBCODEC

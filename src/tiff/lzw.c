@@ -92,7 +92,7 @@ static inline void store_head(uint8_t *to, uint64_t head)
 
 /* The string where there is room behind it. It may end with its own first byte: that one is in the
  * head, which is written before it is read. Whether a string is longer than its head cannot be
- * foretold: one step is always copied, of single bytes from anywhere. */
+ * predicted: one step is always copied, of single bytes from anywhere. */
 static inline void copy_wide(uint8_t *to, uint32_t at, const Entry *string)
 {
     uint8_t *const place = to + at;
@@ -115,7 +115,7 @@ static void copy_narrow(uint8_t *to, uint32_t at, uint32_t room, const Entry *st
 }
 
 /* The string before, and the first byte of the one after it. No branch: lengths around HEAD cannot
- * be foretold. */
+ * be predicted. */
 static inline Entry extended(const Entry *string, uint64_t first)
 {
     const uint64_t fits = 0 - (uint64_t)(string->length < HEAD);

@@ -45,7 +45,7 @@ static ImgstatResult read_resolution(TIFF *tif, Metadata *out, ImgstatError *err
     return metadata_add(out, &item, err);
 }
 
-/* Of a page's directory, what EXIF data begin with and no text says. */
+/* Of a page's directory, what EXIF data begin with and no text holds. */
 static bool is_exif(const void *context, uint16_t tag)
 {
     (void)context;

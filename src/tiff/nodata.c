@@ -45,7 +45,7 @@ static bool read_text(TIFF *tif, char text[TEXT_BYTES])
     return true;
 }
 
-/* Numbers in files have a point, whatever the locale of the process says. */
+/* Numbers in files have a point, whatever the locale of the process is. */
 static bool parse_double(const char *text, double *out)
 {
     const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sample_format.c: what a TIFF directory says of its samples: types, channel names, palette. */
+/* sample_format.c: what a TIFF directory declares of its samples: types, channel names, palette. */
 #include "base/sample.h"
 #include "tiff/decoder.h"
 

@@ -285,11 +285,11 @@ static bool deflate_tile(TiffPacker *packer, const TiffShape *shape, uint32_t ro
                          TiffTileBytes *out)
 {
     if (packer->deflater && (packer->level != shape->level || packer->fast != shape->fast)) {
-        deflaters_give(packer->deflaters, packer->deflater);
+        deflaters_release(packer->deflaters, packer->deflater);
         packer->deflater = NULL;
     }
     if (!packer->deflater)
-        packer->deflater = deflaters_take(packer->deflaters, shape->level, shape->fast);
+        packer->deflater = deflaters_acquire(packer->deflaters, shape->level, shape->fast);
     packer->level = shape->level;
     packer->fast = shape->fast;
     if (!packer->deflater ||
@@ -393,6 +393,6 @@ void tiff_packer_destroy(TiffPacker *packer)
     free(packer->memory.data);
     buffer_cache_release(packer->packed);
     buffer_cache_release(packer->samples);
-    deflaters_give(packer->deflaters, packer->deflater);
+    deflaters_release(packer->deflaters, packer->deflater);
     free(packer);
 }

@@ -67,9 +67,9 @@ void tiff_fill_absent(TiffDecoder *td, uint16_t plane, uint8_t *to, size_t pitch
 }
 
 /* The JPEG decoder keeps the tables that one strip or tile defines for the next: which pixels come
- * would depend on what a handle decoded before. A decoder made anew has the page's own only. (To
- * read the directory again would do, too, but takes as long as it has strips or tiles, for each of
- * them.) False: out of memory. */
+ * would depend on what a handle decoded before. A decoder made anew has the page's own only.
+ * (Reading the directory again would help as well, but takes time for each of its strips or tiles.)
+ */
 bool tiff_reset_jpeg_tables(const TiffDecoder *td, TIFF *tif)
 {
     uint32_t n = 0;
@@ -136,7 +136,7 @@ static bool decode_tile(TiffDecoder *td, uint32_t index, uint8_t *to, size_t byt
 
 /* CCITT data may end before the last row without a word, and so may JPEG data that declare fewer
  * rows: those that are missing keep what the memory held before, so decoding into two patterns
- * tells. */
+ * shows them. */
 static bool decode_whole_tile(TiffDecoder *td, uint32_t index, size_t bytes)
 {
     static const uint8_t patterns[] = {0xAA, 0x55};

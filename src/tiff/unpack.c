@@ -99,7 +99,7 @@ static uint32_t widen_float24(uint32_t raw)
     return sign | (exponent + 127 - 63) << 23 | fraction << 7;
 }
 
-/* 24 bits, of which libtiff reversed the bytes if the file has the other byte order. Integers are a
+/* 24 bits, whose bytes libtiff reversed if the file has the other byte order. Integers are a
  * stream of bits, first bit highest, in either order; floats are words in the order of the file. */
 static uint32_t triple(const uint8_t *at, bool highest_first)
 {

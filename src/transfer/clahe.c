@@ -3,9 +3,6 @@
  * scikit-image: tiles and their tables. */
 #include "transfer/clahe.h"
 
-#include "cpu/clahe_map16.h"
-#include "cpu/clahe_rows.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,7 +199,7 @@ ImgstatResult clahe_create(BufferCache *scratch, const ImgstatMethod *method,
     }
     if (!clahe->unchanged) {
         if (clahe->like == IMGSTAT_LIKE_IMGSTAT)
-            clahe->step = clahe_words_step((uint32_t)black, (uint32_t)white);
+            clahe->step = clahe_step((uint32_t)black, (uint32_t)white);
         set_positions(clahe);
     }
     *out = clahe;

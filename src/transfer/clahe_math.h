@@ -196,4 +196,17 @@ IMGSTAT_INLINE uint64_t clahe_skimage_key(uint32_t gray, uint32_t lo, uint32_t h
     return (uint64_t)rint((double)(gray - lo) / (double)(hi - lo) * (double)top);
 }
 
+/* The lesser of two. */
+IMGSTAT_INLINE uint32_t clahe_at_most(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* From key to key the position rises by so many 2^-32, rounded up: at most 255 * 2^48. */
+IMGSTAT_INLINE uint64_t clahe_step(uint32_t black, uint32_t white)
+{
+    const uint64_t range = white - black;
+    return (((uint64_t)(CLAHE_NODES - 1) * CLAHE_WEIGHT << 32) + range - 1) / range;
+}
+
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* async.c: the public calls that transform images in the order of a stream, without waiting. */
+#include "imgstat_async.h"
+
 #include "device/device.h"
 #include "transform/transfer_source.h"
 

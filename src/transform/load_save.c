@@ -58,8 +58,9 @@ ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const cha
                                  image->bits ? image->bits : (uint8_t)sample_bits(image->sample),
                              .alpha = alpha};
     OutputFile output;
-    ImgstatResult res = output_file_open(&output, format, path, how->replace, 0666, &encode,
-                                         (Warnings){.name = path}, NULL, err);
+    ImgstatResult res = output_file_open(
+        &output, format, path, how->replace, 0666, &encode,
+        (Warnings){.warn = how->warn, .context = how->warn_context, .name = path}, NULL, err);
     if (res == IMGSTAT_OK)
         res = encoder_begin_page(output.encoder, decoder, &page, err);
     if (res == IMGSTAT_OK)

@@ -5,30 +5,31 @@
 
 #include "transform/file.h"
 
-/* Of Pipeline.memory: a page up to a quarter is decoded once and kept; keys of wide samples are
- * sorted an eighth at a time; a strip that is compressed is at most a sixteenth, since libtiff
- * holds it six times. */
+/* The largest page that is decoded once and kept, of Pipeline.memory `memory`. */
 static inline uint64_t kept_page_bytes(uint64_t memory)
 {
     return memory / 4;
 }
 
+/* The keys of wide samples that are sorted at a time. */
 static inline size_t sort_bytes(uint64_t memory)
 {
     return (size_t)(memory / 8);
 }
 
+/* The largest strip that is compressed: libtiff holds it six times. */
 static inline size_t strip_bytes(uint64_t memory)
 {
     return (size_t)(memory / 16);
 }
 
+/* The memory that transforming a page takes. */
 typedef struct PageMemory {
-    uint64_t bytes; /* upper bound of what transforming the page allocates */
-    bool keep;      /* the page is decoded once: its pixels are part of that */
+    uint64_t bytes; /* upper bound of the allocations */
+    bool keep;      /* the page is decoded once; its pixels are part of `bytes` */
 } PageMemory;
 
-/* For the page that the decoder has selected, decoded and encoded by decoder->options.threads. */
+/* Estimates the memory of the page that the decoder has selected, for decoder->options.threads. */
 PageMemory page_memory(const Pipeline *pipeline, const Decoder *decoder);
 
 #endif

@@ -6,12 +6,12 @@
 #include "codec/table.h"
 #include "transform/file.h"
 
-/* Whether a page holds the transparency mask of another page: it is copied, never measured. */
+/* Whether a page is the transparency mask of another page. Masks are copied and never measured. */
 bool page_is_mask(const ImgstatPage *page);
 
 /* Measures the page that the decoder has selected, makes its transfer unless the pipeline has one,
- * maps it and writes it. made: NULL, or takes the transfer if one was made here; the caller's then.
- */
+ * maps it and writes it. made: NULL, or receives the transfer if one was made, which the caller
+ * then owns. */
 ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
                              Encoder *encoder, Transfer **made, ImgstatError *err);
 

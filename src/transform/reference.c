@@ -4,16 +4,19 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { MODES = IMGSTAT_LUMA + 1 };
 
 struct Reference {
     ImgstatFile *file;
-    ImgstatMethod method[MODES]; /* surveys point to them */
+    ImgstatMethod method[MODES]; /* the inputs point to them */
     size_t memory;
     PageToMeasure page;
-    pthread_mutex_t lock; /* guards what follows, and the file once it is open */
-    TransferInput *survey[MODES];
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t measured;
+    bool measuring; /* a thread has the file, and may write one of the inputs */
+    TransferInput *input[MODES];
     MatchReference match[MODES];
 };
 
@@ -25,6 +28,7 @@ ImgstatResult reference_create(const char *path, uint32_t page, const ImgstatOpe
     if (!reference)
         return error_memory(err, sizeof *reference, "a reference");
     pthread_mutex_init(&reference->lock, NULL);
+    pthread_cond_init(&reference->measured, NULL);
     reference->memory = memory;
     ImgstatResult res = imgstat_file_open(path, how, &reference->file, err);
     if (res == IMGSTAT_OK)
@@ -48,8 +52,9 @@ void reference_destroy(Reference *reference)
     if (!reference)
         return;
     for (size_t i = 0; i < MODES; i++)
-        transfer_input_destroy(reference->survey[i]);
+        transfer_input_destroy(reference->input[i]);
     imgstat_file_close(reference->file);
+    pthread_cond_destroy(&reference->measured);
     pthread_mutex_destroy(&reference->lock);
     free(reference);
 }
@@ -63,32 +68,63 @@ static ImgstatChannels mode_for(const ImgstatMethod *method, const TransferShape
     return reference->rgb ? IMGSTAT_LUMA : IMGSTAT_JOINT;
 }
 
+/* Measures the reference for a mode. The caller has set `measuring`. */
+static ImgstatResult measure(Reference *reference, TransformWorker *worker, ImgstatChannels mode,
+                             ImgstatError *err)
+{
+    const TransferShape *const shape = &reference->page.shape;
+    /* The methods of outputs differ in what does not concern the reference. */
+    reference->method[mode] = (ImgstatMethod){.transform = IMGSTAT_MATCH, .channels = mode};
+    TransferInput *input = NULL;
+    BandMemory memory = {0};
+    PageReader reader;
+    ImgstatResult res = page_reader_open(worker->device, reference->file->decoder, false, &memory,
+                                         &worker->cancel, &reader, err);
+    if (res == IMGSTAT_OK)
+        res = transfer_input_image(&reference->method[mode], &reader, shape, reference->memory,
+                                   &input, err);
+    band_memory_release(worker->device, &memory);
+    if (res == IMGSTAT_OK)
+        reference->match[mode] = (MatchReference){.sample = shape->sample,
+                                                  .bits = shape->bits,
+                                                  .n_sources = input->n_sources,
+                                                  .sources = input->sources};
+    reference->input[mode] = input;
+    return res;
+}
+
+/* Waits, with the lock held, until no other thread measures or the worker is cancelled. */
+static ImgstatResult wait_for_others(Reference *reference, const TransformWorker *worker,
+                                     ImgstatError *err)
+{
+    enum { POLL_NS = 50000000 };
+    while (reference->measuring) {
+        struct timespec until;
+        IMGSTAT_TRY(cancel_check(&worker->cancel, err));
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += POLL_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        (void)pthread_cond_timedwait(&reference->measured, &reference->lock, &until);
+    }
+    return IMGSTAT_OK;
+}
+
 ImgstatResult reference_get(Reference *reference, TransformWorker *worker,
                             const ImgstatMethod *method, const TransferShape *shape,
                             const MatchReference **out, ImgstatError *err)
 {
     *out = NULL;
-    const TransferShape own = reference->page.shape;
-    const ImgstatChannels mode = mode_for(method, shape, &own);
-    ImgstatResult res = IMGSTAT_OK;
+    const ImgstatChannels mode = mode_for(method, shape, &reference->page.shape);
     pthread_mutex_lock(&reference->lock);
-    if (!reference->survey[mode]) {
-        /* What the outputs are to look like says nothing about the reference. */
-        reference->method[mode] = (ImgstatMethod){.transform = IMGSTAT_MATCH, .channels = mode};
-        BandMemory memory = {0};
-        PageReader reader;
-        res = page_reader_open(worker->device, reference->file->decoder, false, &memory,
-                               &worker->cancel, &reader, err);
-        if (res == IMGSTAT_OK)
-            res = transfer_input_image(&reference->method[mode], &reader, &own, reference->memory,
-                                       &reference->survey[mode], err);
-        band_memory_release(worker->device, &memory);
-        if (res == IMGSTAT_OK)
-            reference->match[mode] =
-                (MatchReference){.sample = own.sample,
-                                 .bits = own.bits,
-                                 .n_sources = reference->survey[mode]->n_sources,
-                                 .sources = reference->survey[mode]->sources};
+    ImgstatResult res = wait_for_others(reference, worker, err);
+    if (res == IMGSTAT_OK && !reference->input[mode]) {
+        reference->measuring = true;
+        pthread_mutex_unlock(&reference->lock);
+        res = measure(reference, worker, mode, err);
+        pthread_mutex_lock(&reference->lock);
+        reference->measuring = false;
+        pthread_cond_broadcast(&reference->measured);
     }
     pthread_mutex_unlock(&reference->lock);
     if (res == IMGSTAT_OK)

@@ -6,16 +6,21 @@
 #include "transform/transfer_source.h"
 #include "transform/worker.h"
 
-/* Measured when it is first asked for. Threads share it. */
+/* A page that reference_get measures when a channel mode is first needed. Threads share it. */
 typedef struct Reference Reference;
 
-/* memory: bytes that sorting its samples may take. */
+/* Opens the file and selects its page. memory: bytes that sorting its samples may take. */
 ImgstatResult reference_create(const char *path, uint32_t page, const ImgstatOpen *how,
                                size_t memory, Reference **out, ImgstatError *err);
-void reference_destroy(Reference *reference); /* accepts NULL */
-/* The page of the reference as it was before anything of it was read. */
+
+/* Accepts NULL. */
+void reference_destroy(Reference *reference);
+
+/* Returns the description of the page, which belongs to the reference. */
 const PageToMeasure *reference_page(const Reference *reference);
-/* What images of that shape are matched to; *out belongs to the reference. */
+
+/* Finds what images of a shape are matched to. Waits while another thread measures, unless the
+ * worker is cancelled. *out belongs to the reference. */
 ImgstatResult reference_get(Reference *reference, TransformWorker *worker,
                             const ImgstatMethod *method, const TransferShape *shape,
                             const MatchReference **out, ImgstatError *err);

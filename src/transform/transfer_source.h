@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* transfer_source.h: what a transfer is made from: the merged record of one image or of many, and,
- * for wide types, order statistics from further reads. */
+/* transfer_source.h: the input of a transfer: the merged record of one image or of many, and for
+ * wide types order statistics from further reads. */
 #ifndef IMGSTAT_TRANSFORM_TRANSFER_SOURCE_H
 #define IMGSTAT_TRANSFORM_TRANSFER_SOURCE_H
 
@@ -10,53 +10,64 @@
 
 typedef struct TransferInput {
     const ImgstatMethod *method; /* outlives the input */
-    TransferShape shape;         /* of the image that came first */
+    TransferShape shape;         /* of the first image */
     ImgstatChannels channels;    /* EACH, JOINT or LUMA */
     uint16_t n_sources;
-    Record *record; /* settled: one channel for one source, else those of the images */
+    Record *record; /* finalized; one channel for one source, else those of the images */
     size_t memory;  /* bytes that sorting may take */
-    /* once finished */
+    /* by transfer_input_finish: */
     MapSource *sources;
     uint64_t *cdf;
     RankTable **ranks;
 } TransferInput;
 
-/* Shape of the page that a decoder has selected. */
+/* Returns the shape of the page that a decoder has selected. */
 TransferShape shape_of_page(const Decoder *decoder);
 
-/* What an estimate of memory asks of a page. */
+/* A page as an estimate of memory sees it. */
 typedef struct PageToMeasure {
     uint32_t width, height;
     TransferShape shape;
-    uint64_t band_bytes; /* of its least bands, and of what its decoder holds */
+    uint64_t band_bytes; /* of two least bands, and those that its decoder holds */
 } PageToMeasure;
 
+/* Describes the page that a decoder has selected. */
 PageToMeasure page_to_measure(const Decoder *decoder);
+
+/* Returns the shape of an image. alpha: -1 for none. */
 TransferShape shape_of_image(const ImagePro *image, int16_t alpha);
 
+/* Creates the input of a transfer for images of a shape. memory: bytes that sorting may take. */
 ImgstatResult transfer_input_create(const ImgstatMethod *method, const TransferShape *shape,
                                     size_t memory, TransferInput **out, ImgstatError *err);
-void transfer_input_destroy(TransferInput *input); /* accepts NULL */
 
-/* Whether another image can be measured together with the first. */
+/* Accepts NULL. */
+void transfer_input_destroy(TransferInput *input);
+
+/* Checks that another image can be measured together with the first. name: of its file. */
 ImgstatResult transfer_input_check(const TransferInput *input, const TransferShape *shape,
                                    const char *name, ImgstatError *err);
-/* First read: the record of one image, for transfer_input_merge. Any thread; shape: that image's.
- */
+
+/* Makes the record of one image in the first read. shape: of that image. Any thread. */
 ImgstatResult transfer_input_measure(const TransferInput *input, PageReader *reader,
                                      const TransferShape *shape, Record **out, ImgstatError *err);
-void transfer_input_merge(TransferInput *input, Record **record); /* takes it over */
 
-/* Whether finishing reads the pixels again. */
+/* Merges the record of an image, which becomes the input's. */
+void transfer_input_merge(TransferInput *input, Record **record);
+
+/* Whether transfer_input_finish reads the pixels again. */
 bool transfer_input_reads_again(const ImgstatMethod *method, ImgstatSample sample);
-/* One further read of one image. */
+
+/* Reads one image again. */
 ImgstatResult transfer_input_read(const TransferInput *input, PageReader *reader,
                                   const TransferShape *shape, const ReadRequest *request,
                                   ImgstatError *err);
-/* reads: of all images, through transfer_input_read. */
+
+/* Completes the sources once all records are merged. reads: reads all images again, through
+ * transfer_input_read. */
 ImgstatResult transfer_input_finish(TransferInput *input, FurtherReads reads, ImgstatError *err);
 
-/* All of it for one image. */
+/* Creates the complete input of a transfer from one image. */
 ImgstatResult transfer_input_image(const ImgstatMethod *method, PageReader *reader,
                                    const TransferShape *shape, size_t memory, TransferInput **out,
                                    ImgstatError *err);

@@ -20,14 +20,21 @@ typedef struct TransformWorker {
     Cancel cancel;
 } TransformWorker;
 
+/* Opens a device with `threads` threads, and what else a worker needs. */
 ImgstatResult worker_open(const char *device, unsigned threads, Cancel cancel, TransformWorker *out,
                           ImgstatError *err);
-void worker_close(TransformWorker *worker); /* contents only */
-/* Frees the buffers that exceed `bytes`. Below 5 MiB the heap returns to the system as well. */
+
+/* Releases the contents; all of them may be zero. */
+void worker_close(TransformWorker *worker);
+
+/* Frees buffers until at most `bytes` are kept. Below 5 MiB free heap memory returns to the system.
+ */
 void worker_trim(TransformWorker *worker, uint64_t bytes);
+
 /* Destroys with_nodata. */
 void worker_forget_nodata(TransformWorker *worker);
-/* Limits the threads of the device, for one file. */
+
+/* Sets the number of threads that the device has for the next file. */
 void worker_use_threads(TransformWorker *worker, unsigned threads);
 
 #endif

@@ -2,7 +2,7 @@
 /* example_async.cu: a program whose pixels are on the GPU measures them in its own stream: once
  * plainly, then many times from a CUDA graph, with a kernel of its own that uses the counts in
  * between. Checks the results against a loop on the host. */
-#include "imgstat.h"
+#include "imgstat_async.h"
 
 #include <cuda_runtime.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* test_imgstat.c: what a program asks for that makes no sense is an error, and outputs are empty.
  * All of the public header's fallible functions crashed before where a pointer was NULL that must
  * not be. */
-#include "imgstat.h"
+#include "imgstat_async.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -347,4 +347,29 @@ Test(misuse, matching_without_a_reference)
     cr_assert_eq(imgstat_batch_run(&(ImgstatBatch){.method = match}, &job, 1, &err),
                  IMGSTAT_ERR_ARG);
     cr_assert_str_eq(err.message, "matching needs a reference");
+}
+
+static void keep_sentence(void *context, const char *sentence)
+{
+    snprintf(context, 128, "%s", sentence);
+}
+
+/* What an output lacks of its input was lost. */
+Test(misuse, saving_warns)
+{
+    const char *const folder = getenv("IMGSTAT_TESTDATA");
+    char name[512], sentence[128] = "";
+    snprintf(name, sizeof name, "%s/good-interlaced.png", folder ? folder : "../testdata");
+    ImgstatFile *like;
+    ImgstatPage page;
+    ImagePro image;
+    cr_assert_eq(imgstat_image_load(name, NULL, 0, &image, &page, NULL), IMGSTAT_OK);
+    cr_assert_eq(imgstat_file_open(name, NULL, &like, NULL), IMGSTAT_OK);
+    cr_assert_eq(imgstat_file_page(like, 0, NULL, NULL), IMGSTAT_OK);
+    const ImgstatWrite how = {
+        .format = "png", .replace = true, .warn = keep_sentence, .warn_context = sentence};
+    cr_assert_eq(imgstat_image_save(&image, page.alpha, "/dev/null", like, &how, NULL), IMGSTAT_OK);
+    cr_assert_str_eq(sentence, "/dev/null: written without interlacing");
+    imgstat_file_close(like);
+    imgstat_image_release(&image);
 }

@@ -30,11 +30,9 @@ static __global__ void plain_bins(const T *__restrict__ in, size_t n, unsigned c
                                   unsigned n_bins, unsigned long long *__restrict__ bins)
 {
     const size_t i = (size_t)blockIdx.x * BLOCK + threadIdx.x;
-    if (i >= n)
-        return;
-    const unsigned bin = (unsigned)(i % channels) * n_bins + in[i];
-    const unsigned equal = __match_any_sync(__activemask(), bin);
-    if (threadIdx.x % 32 == (unsigned)__ffs((int)equal) - 1)
+    const unsigned bin = i < n ? (unsigned)(i % channels) * n_bins + in[i] : 0xFFFFFFFFu;
+    const unsigned equal = __match_any_sync(0xFFFFFFFFu, bin);
+    if (i < n && threadIdx.x % 32 == (unsigned)__ffs((int)equal) - 1)
         atomicAdd(&bins[bin], (unsigned long long)__popc(equal));
 }
 

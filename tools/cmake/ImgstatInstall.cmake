@@ -8,7 +8,7 @@ install(TARGETS imgstat RUNTIME COMPONENT runtime)
 if(TARGET imgstat_cuda)
   install(TARGETS imgstat_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/imgstat COMPONENT cuda)
 endif()
-install(FILES src/imgstat.h TYPE INCLUDE COMPONENT development)
+install(FILES src/imgstat.h src/imgstat_async.h TYPE INCLUDE COMPONENT development)
 
 string(TIMESTAMP manual_date "%Y-%m-%d" UTC) # SOURCE_DATE_EPOCH, where it is set
 configure_file(docs/imgstat.1 imgstat.1 @ONLY)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_devices.cu: every GPU gives what the processor gives, whichever the calling thread's own
  * device is, and leaves it that one. With one GPU: threads that have it, and that have none yet. */
-#include "imgstat.h"
+#include "imgstat_async.h"
 
 #include <cuda.h>
 #include <cuda_runtime.h>

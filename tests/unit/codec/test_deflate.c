@@ -90,7 +90,7 @@ static size_t compress_all(Deflater *deflater, const uint8_t *from, size_t n, si
         const size_t part = n - at < piece ? n - at : piece, room = deflate_bound(part);
         uint8_t *const to = stream + bytes;
         guard_fill(to + room, GUARD);
-        const size_t made = deflate_piece(deflater, from + at, part, at + part == n, to);
+        const size_t made = deflate_block(deflater, from + at, part, at + part == n, to);
         cr_assert_gt(made, 0);
         cr_assert_leq(made, room);
         cr_assert(guard_holds(to + room, GUARD));
@@ -155,11 +155,11 @@ Test(deflate, those_that_are_kept_may_go)
     size_t bytes[2];
     fill(DIFFERENCES, from, MOST);
     for (int i = 0; i < 2; i++) {
-        Deflater *const d = deflaters_take(all, -1, false), *const e =
-                                                                deflaters_take(all, 9, false);
+        Deflater *const d = deflaters_acquire(all, -1, false), *const e =
+                                                                   deflaters_acquire(all, 9, false);
         bytes[i] = compress_all(d, from, MOST, 50000, i ? second : first);
-        deflaters_give(all, d);
-        deflaters_give(all, e);
+        deflaters_release(all, d);
+        deflaters_release(all, e);
         deflaters_trim(all);
     }
     cr_assert_eq(bytes[0], bytes[1]);

@@ -62,7 +62,7 @@ static bool comes_ahead(int fd, int seconds, bool *away)
     cr_assert_eq(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
     /* Not every file system lets go, or can tell. */
     *away = !is_there(fd, 0) && errno == EAGAIN;
-    cr_assert_eq(advise_soon(path, BYTES), BYTES);
+    cr_assert_eq(prefetch_file(path, BYTES), BYTES);
     bool there = false;
     for (int i = 0; *away && !there && i < 1000 * seconds; i++) {
         usleep(1000);
@@ -74,7 +74,7 @@ static bool comes_ahead(int fd, int seconds, bool *away)
 Test(advise, reads_files_ahead)
 {
     const int fd = make_file();
-    cr_assert_eq(advise_soon(path, BYTES), BYTES, "one that is there");
+    cr_assert_eq(prefetch_file(path, BYTES), BYTES, "one that is there");
     bool away = true, there = false;
     /* A system that is short of memory or busy with its disks may drop what is only advice. */
     for (int seconds = 1; away && !there && seconds <= 32; seconds *= 2)
@@ -86,10 +86,10 @@ Test(advise, reads_files_ahead)
 
 Test(advise, leaves_the_rest_alone)
 {
-    cr_assert_eq(advise_soon("-", BYTES), 0);
-    cr_assert_eq(advise_soon("/dev/zero", BYTES), 0);
-    cr_assert_eq(advise_soon(".", BYTES), 0);
-    cr_assert_eq(advise_soon("/no/such/file", BYTES), 0);
+    cr_assert_eq(prefetch_file("-", BYTES), 0);
+    cr_assert_eq(prefetch_file("/dev/zero", BYTES), 0);
+    cr_assert_eq(prefetch_file(".", BYTES), 0);
+    cr_assert_eq(prefetch_file("/no/such/file", BYTES), 0);
     cr_assert_eq(mkfifo(path, 0600), 0);
-    cr_assert_eq(advise_soon(path, BYTES), 0, "a reader would let a writer go on");
+    cr_assert_eq(prefetch_file(path, BYTES), 0, "a reader would let a writer go on");
 }

@@ -3,6 +3,7 @@
  * clahe_math.h; nothing beyond the pixels is written. */
 #include "cpu/clahe_map16.h"
 
+#include "cpu/loops.h"
 #include "helper_transform.h"
 #include "support.h"
 
@@ -56,7 +57,7 @@ static void draw_row(uint64_t *seed, Row *r)
     w->black = kind == 0 || one == other ? 0 : one < other ? one : other;
     w->white = kind == 0 || one == other ? 65535 : one < other ? other : one;
     w->white = kind == 1 ? w->black + 1 : w->white;
-    w->step = clahe_words_step(w->black, w->white);
+    w->step = clahe_step(w->black, w->white);
     w->y_weight = draw_weight(seed);
     w->span = spans[splitmix64(seed) % 8];
     w->lo_key = splitmix64(seed) % (65536 - w->span);
@@ -76,20 +77,21 @@ static void draw_row(uint64_t *seed, Row *r)
     }
 }
 
-static void compare(const Row *r, const char *name, const ClaheWordsLoops *loops)
+static void compare(const Row *r, const char *name, const CpuLoops *loops)
 {
     uint64_t row[2][CLAHE_NODES];
     uint16_t out[MOST + GUARD];
     ClaheWords w = r->words;
     memset(out, 0xA5, sizeof out);
     for (int side = 0; loops && side < 2; side++) {
-        loops->row(w.table[side], w.table[2 + side], w.y_weight, row[side]);
+        loops->clahe_row16(w.table[side], w.table[2 + side], w.y_weight, row[side]);
         w.row[side] = row[side];
     }
     if (loops)
-        loops->map(&w, r->blend, r->key, r->n, out);
+        loops->clahe_map16(&w, r->blend, r->key, r->n, out);
     else
-        clahe_words_exact(&w, r->blend, r->key, r->n, out);
+        for (size_t i = 0; i < r->n; i++)
+            out[i] = clahe_words_key(&w, r->blend[i].weight, r->key[i]);
     for (size_t i = 0; i < r->n; i++)
         cr_assert_eq(out[i], r->expected[i], "%s: key %u of %u to %u, weights %u, %u: %u, not %u",
                      name, r->key[i], w.black, w.white, r->blend[i].weight, w.y_weight, out[i],
@@ -108,7 +110,7 @@ Test(clahe_words, keys_are_as_defined)
         compare(&r, "exact", NULL);
         for (CpuLevel level = PROCESSOR_PORTABLE;
              level < PROCESSOR_LEVELS && cpu_features_supports(level); level++) {
-            compare(&r, cpu_features_level_names[level], clahe_words_of(level));
+            compare(&r, cpu_features_level_names[level], cpu_loops_of(level));
             compared += r.n;
             n = level + 1u;
         }
@@ -123,12 +125,12 @@ Test(clahe_words, rows_are_alike)
     uint64_t seed = 13, expected[CLAHE_NODES];
     for (int round = 0; round < 1000; round++) {
         draw_row(&seed, &r);
-        clahe_words_of(PROCESSOR_PORTABLE)->row(r.table[0], r.table[2], r.words.y_weight, expected);
+        cpu_loops_portable.clahe_row16(r.table[0], r.table[2], r.words.y_weight, expected);
         cr_assert_eq(expected[CLAHE_NODES - 1] >> 32, 0);
         for (CpuLevel level = PROCESSOR_PORTABLE;
              level < PROCESSOR_LEVELS && cpu_features_supports(level); level++) {
             uint64_t row[CLAHE_NODES] = {0};
-            clahe_words_of(level)->row(r.table[0], r.table[2], r.words.y_weight, row);
+            cpu_loops_of(level)->clahe_row16(r.table[0], r.table[2], r.words.y_weight, row);
             cr_assert_arr_eq(row, expected, sizeof row, "%s", cpu_features_level_names[level]);
         }
     }
@@ -140,8 +142,7 @@ Test(clahe_words, positions_are_as_defined)
     size_t compared = 0;
     for (uint32_t range = 1; range < 65536; range += range < 300 ? 1 : 17 + range % 97) {
         const uint32_t black = (65535 - range) / 2, white = black + range;
-        const ClaheWords w = {
-            .black = black, .white = white, .step = clahe_words_step(black, white)};
+        const ClaheWords w = {.black = black, .white = white, .step = clahe_step(black, white)};
         for (uint32_t key = 0; key < 65536; key++, compared++)
             if (clahe_words_position(&w, key) != clahe_position(key, black, white))
                 cr_assert_fail("key %u of %u to %u", key, black, white);

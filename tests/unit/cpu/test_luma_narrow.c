@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_luma_narrow.c: luma of many pixels at a time, by every set of instructions, against luma.h;
  * nothing beyond the pixels is written. */
-#include "cpu/luma_narrow.h"
+#include "cpu/loops.h"
 
 #include "helper_transform.h"
 #include "support.h"
@@ -117,18 +117,18 @@ static void expect_bytes(const unsigned char *out, size_t shift, const unsigned 
 static void check(CpuLevel level, const Pixels *p, size_t shift)
 {
     static unsigned char out[MOST * MOST_CHANNELS * 2 + 3 * GUARD];
-    const Recolours *const loops = recolours_of(level);
+    const CpuLoops *const loops = cpu_loops_of(level);
     const char *const name = cpu_features_level_names[level];
     unsigned char *const to = out + GUARD + shift;
     const size_t bytes = p->n * p->channels * p->bytes;
     guard_fill(out, sizeof out);
-    loops->luma(p->from, p->bytes, p->channels, p->n, to);
+    loops->luma_narrow(p->from, p->bytes, p->channels, p->n, to);
     expect_bytes(out, shift, p->expected_luma, p, 1, name);
     guard_fill(out, sizeof out);
-    loops->scale(p->from, p->bytes, p->channels, p->n, p->luma, &p->range, to);
+    loops->luma_narrow_scale(p->from, p->bytes, p->channels, p->n, p->luma, &p->range, to);
     expect_bytes(out, shift, p->expected, p, p->channels, name);
     memcpy(to, p->from, bytes); /* in place */
-    loops->scale(to, p->bytes, p->channels, p->n, p->luma, &p->range, to);
+    loops->luma_narrow_scale(to, p->bytes, p->channels, p->n, p->luma, &p->range, to);
     expect_bytes(out, shift, p->expected, p, p->channels, name);
 }
 
@@ -173,7 +173,7 @@ Test(recolour, every_colour)
             from[3 * i + 2] = (uint8_t)i;
             luma[i] = to;
         }
-        recolours()->scale(from, 1, 3, ROW, luma, &range, out);
+        cpu_loops()->luma_narrow_scale(from, 1, 3, ROW, luma, &range, out);
         for (uint32_t i = 0; i < ROW; i++) {
             const uint32_t key[3] = {from[3 * i], from[3 * i + 1], from[3 * i + 2]};
             uint32_t scaled[3];

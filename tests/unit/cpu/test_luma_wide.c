@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_luma_wide.c: luma of floats, doubles and 32-bit integers, and colours at a new one, give the
  * bits of luma.h, pixel by pixel. */
-#include "cpu/luma_wide.h"
+#include "cpu/loops.h"
 #include "cpu/map_rows.h"
 #include "helper_draw.h"
 #include "helper_level.h"
@@ -69,8 +69,8 @@ static size_t check_block(ImgstatSample in, ImgstatSample out, unsigned channels
         store_raw(luma + i * out_bytes, out_bytes, sample_raw(out, draw_key(out)));
     }
     memset(to, 0xA5, sizeof to);
-    luma_wide_take(&wide, from, has_mask ? mask : NULL, n, &block);
-    luma_wide_give(&wide, &block, luma, n, &range, to);
+    cpu_loops()->luma_wide_load(&wide, from, has_mask ? mask : NULL, n, &block);
+    cpu_loops()->luma_wide_store(&wide, &block, luma, n, &range, to);
     for (size_t i = 0; i < n; i++) {
         const unsigned char *const at = from + i * channels * in_bytes;
         uint64_t key[3], wanted[3];

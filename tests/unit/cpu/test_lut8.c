@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_lut8.c: bytes through tables, each way, against the definition; nothing beyond them is
  * written. */
-#include "cpu/lut8.h"
+#include "cpu/loops.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -10,16 +10,16 @@
 
 enum { MOST = 1000, GUARD = 64 };
 
-static size_t check(LookupBytes lookup, const char *name)
+static size_t check(Lut8 *lookup, const char *name)
 {
     static const size_t sizes[] = {0, 1, 2, 3, 63, 64, 65, 127, 128, 191, 192, 193, 257, 999, MOST};
-    uint8_t tables[LOOKUP_CHANNELS * 256], from[MOST + GUARD], to[MOST + 2 * GUARD];
+    uint8_t tables[LOOP_CHANNELS * 256], from[MOST + GUARD], to[MOST + 2 * GUARD];
     size_t compared = 0;
     for (size_t i = 0; i < sizeof tables; i++)
         tables[i] = (uint8_t)(i * 2654435761u >> 13);
     for (size_t i = 0; i < sizeof from; i++)
         from[i] = (uint8_t)(i * 40503u >> 5);
-    for (unsigned channels = 1; channels <= LOOKUP_CHANNELS; channels++)
+    for (unsigned channels = 1; channels <= LOOP_CHANNELS; channels++)
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
             for (size_t shift = 0; shift < 3; shift++) {
                 const size_t n = sizes[k];
@@ -44,11 +44,10 @@ static size_t check(LookupBytes lookup, const char *name)
 
 Test(lookup, by_the_definition)
 {
-    size_t compared = check(lookup_bytes_portable, "portable") + check(lookup_bytes(), "best");
-#if defined(__x86_64__)
-    if (lookup_has_vbmi())
-        compared += check(lookup_bytes_vbmi, "vbmi");
-#endif
+    size_t compared = 0;
+    for (CpuLevel level = PROCESSOR_PORTABLE;
+         level < PROCESSOR_LEVELS && cpu_features_supports(level); level++)
+        compared += check(cpu_loops_of(level)->lut8, cpu_features_level_names[level]);
     fprintf(stderr, "lookup: %zu bytes compared\n", compared);
     cr_assert_gt(compared, 0);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_map_blocks.c: straight lines, ratios, power laws and knots from every wide type to every
  * type give the bits of transfer/map.h. */
+#include "cpu/loops.h"
 #include "cpu/map_rows.h"
 #include "helper_draw.h"
 #include "helper_level.h"
@@ -89,13 +90,11 @@ static uint64_t draw_raw(const Map *map)
 static bool apply(const Map *map, const unsigned char *from, size_t step, size_t n,
                   unsigned char *to)
 {
-    if (map->kind != MAP_KNOTS)
-        return apply_line(map, from, step, n, to) || apply_power(map, from, step, n, to);
-    KnotTable *const table = knot_table_create(NULL, map);
-    cr_assert_not_null(table);
-    apply_knots(table, from, step, n, to);
+    KnotTable *const table = map->kind == MAP_KNOTS ? knot_table_create(NULL, map) : NULL;
+    cr_assert_eq(table != NULL, map->kind == MAP_KNOTS);
+    const bool mapped = map_samples(map, table, from, step, n, to);
     knot_table_destroy(table);
-    return true;
+    return mapped;
 }
 
 /* How many samples were mapped. */
@@ -190,11 +189,11 @@ Test(apply_types, leaves_what_stays_as_it_is)
     Map map = draw_map(MAP_AFFINE, IMGSTAT_F32, IMGSTAT_F32);
     unsigned char none[4];
     map.passthrough = map.same_scale = 1;
-    cr_assert_not(apply_line(&map, none, 1, 0, none));
+    cr_assert_not(map_samples(&map, NULL, none, 1, 0, none));
     map.kind = MAP_POWER;
-    cr_assert_not(apply_power(&map, none, 1, 0, none));
+    cr_assert_not(map_samples(&map, NULL, none, 1, 0, none));
     map = draw_map(MAP_LINEAR, IMGSTAT_F32, IMGSTAT_F32);
-    cr_assert_not(apply_power(&map, none, 1, 0, none));
+    cr_assert_not(map_power_fits(&map));
 }
 
 /* Every numerator of small ranges, ties among them, and of the largest. */
@@ -213,7 +212,8 @@ Test(apply_types, ratios)
                 const uint32_t x = 4000000000u + a;
                 const uint64_t twice = 2 * (uint64_t)a * range;
                 uint16_t got;
-                cr_assert(apply_line(&map, (const unsigned char *)&x, 1, 1, (unsigned char *)&got));
+                cr_assert(cpu_loops()->map_linear(&map, (const unsigned char *)&x, 1, 1,
+                                                  (unsigned char *)&got));
                 uint64_t wanted = twice / (2 * (uint64_t)width);
                 const uint64_t rest = twice - 2 * wanted * width;
                 wanted += rest > width || (rest == width && wanted % 2);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_map_linear.c: straight lines, knots and power laws over 32-bit floats give the bits that
  * order keys give. */
+#include "cpu/loops.h"
 #include "cpu/map_rows.h"
 #include "helper_level.h"
 
@@ -111,7 +112,8 @@ static void check_map(const Map *map, size_t *compared)
     for (size_t step = 1; step <= MOST_STEP; step += 2) {
         const size_t n = N / step - draw() % 40; /* that vectors do not divide */
         memset(to, 0xA5, sizeof to);
-        if (!apply_line(map, (const unsigned char *)from, step, n, (unsigned char *)to)) {
+        if (!cpu_loops()->map_linear(map, (const unsigned char *)from, step, n,
+                                     (unsigned char *)to)) {
             cr_assert(map->black >= map->white && map->kind == MAP_AFFINE);
             return;
         }
@@ -123,7 +125,8 @@ static void check_map(const Map *map, size_t *compared)
             *compared += mapped;
         }
         memcpy(to, from, sizeof to);
-        cr_assert(apply_line(map, (const unsigned char *)to, step, n, (unsigned char *)to));
+        cr_assert(
+            cpu_loops()->map_linear(map, (const unsigned char *)to, step, n, (unsigned char *)to));
         for (size_t i = 0; i < N; i++)
             cr_assert_eq(to[i], i % step == 0 && i / step < n ? expected(map, from[i]) : from[i]);
     }
@@ -262,37 +265,25 @@ Test(apply_float, knots_by_avx512)
 
 enum { POWER_ROUNDS = 60 };
 
-typedef struct PowerLoops {
-    const char *name;
-    ApplyPower *apply;
-    CpuLevel level;
-} PowerLoops;
-
-static const PowerLoops power_loops[] = {
-    {"portable", apply_power_portable, PROCESSOR_PORTABLE},
-#if defined(__x86_64__)
-    {"avx2", apply_power_avx2, PROCESSOR_AVX2},
-    {"avx512", apply_power_avx512, PROCESSOR_AVX512},
-#endif
-};
-
-static size_t check_samples(const PowerLoops *loops, const Map *map, const uint32_t *from)
+static size_t check_samples(CpuLevel level, const Map *map, const uint32_t *from)
 {
     static uint32_t to[N];
     size_t compared = 0;
     for (size_t step = 1; step <= MOST_STEP; step += 2) {
         const size_t n = N / step - step % 2;
         memset(to, 0xA5, sizeof to);
-        loops->apply(map, (const unsigned char *)from, step, n, (unsigned char *)to);
+        cpu_loops_of(level)->map_power(map, (const unsigned char *)from, step, n,
+                                       (unsigned char *)to);
         for (size_t i = 0; i < N; i++) {
             const bool mapped = i % step == 0 && i / step < n;
             const uint32_t wanted = mapped ? expected(map, from[i]) : 0xA5A5A5A5u;
-            cr_assert_eq(to[i], wanted, "%s, power %.9g, %08x: %08x, not %08x", loops->name,
-                         map->factor, from[i], to[i], wanted);
+            cr_assert_eq(to[i], wanted, "%s, power %.9g, %08x: %08x, not %08x",
+                         cpu_features_level_names[level], map->factor, from[i], to[i], wanted);
             compared += mapped;
         }
         memcpy(to, from, sizeof to);
-        loops->apply(map, (const unsigned char *)to, step, n, (unsigned char *)to);
+        cpu_loops_of(level)->map_power(map, (const unsigned char *)to, step, n,
+                                       (unsigned char *)to);
         for (size_t i = 0; i < N; i++)
             cr_assert_eq(to[i], i % step == 0 && i / step < n ? expected(map, from[i]) : from[i]);
     }
@@ -303,9 +294,9 @@ static size_t check_samples(const PowerLoops *loops, const Map *map, const uint3
 static size_t check_power(const Map *map, const uint32_t *from)
 {
     size_t compared = 0;
-    for (size_t i = 0; i < sizeof power_loops / sizeof *power_loops; i++)
-        if (cpu_features_supports(power_loops[i].level))
-            compared += check_samples(&power_loops[i], map, from);
+    for (CpuLevel level = PROCESSOR_PORTABLE;
+         level < PROCESSOR_LEVELS && cpu_features_supports(level); level++)
+        compared += check_samples(level, map, from);
     return compared;
 }
 

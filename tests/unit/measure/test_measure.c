@@ -5,7 +5,9 @@
 
 #include <criterion/criterion.h>
 #include <float.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- The worked example ------------------------------------------------------------------ */
 
@@ -401,4 +403,73 @@ Test(measure, device_names)
     cr_assert_not_null(strstr(imgstat_libraries(), " (none, LZW, PackBits, "));
     cr_assert_not_null(strstr(imgstat_libraries(), "), zlib "));
     cr_assert_not_null(imgstat_version());
+}
+
+/* ---- A file that its caller reads ------------------------------------------------------------ */
+
+static ImgstatFile *open_pages(ImgstatPage *page)
+{
+    const char *const folder = getenv("IMGSTAT_TESTDATA");
+    char path[4096];
+    ImgstatFile *file;
+    ImgstatError err = {0};
+    snprintf(path, sizeof path, "%s/good-pages.tif", folder ? folder : "testdata");
+    cr_assert_eq(imgstat_file_open(path, NULL, &file, &err), IMGSTAT_OK, "%s", err.message);
+    cr_assert_gt(imgstat_file_pages(file), 1);
+    cr_assert_eq(imgstat_file_page(file, 1, page, NULL), IMGSTAT_OK);
+    return file;
+}
+
+/* Reads rows [first, end) of the page and compares them with those of the whole. */
+static void read_on(ImgstatFile *file, const ImagePro *whole, uint32_t first, uint32_t end)
+{
+    ImagePro rows;
+    const size_t bytes =
+        whole->width * (size_t)whole->channels * imgstat_sample_bytes(whole->sample);
+    cr_assert_eq(imgstat_image_create(whole->width, end - first, whole->channels, whole->sample,
+                                      whole->bits, &rows, NULL),
+                 IMGSTAT_OK);
+    cr_assert_eq(imgstat_file_read(file, &rows, NULL), IMGSTAT_OK);
+    for (uint32_t y = first; y < end; y++)
+        cr_assert_eq(memcmp((const char *)rows.host + (y - first) * rows.pitch,
+                            (const char *)whole->host + y * whole->pitch, bytes),
+                     0);
+    imgstat_image_release(&rows);
+}
+
+/* Before any row is read, between two, and after the last; the page itself, and another. */
+Test(measure, files_stay_where_they_are)
+{
+    ImgstatDevice *device;
+    ImgstatPage page;
+    ImagePro whole;
+    ImgstatFile *file = open_pages(&page);
+    cr_assert_eq(imgstat_device_open("cpu", 2, &device, NULL), IMGSTAT_OK);
+    cr_assert_eq(imgstat_image_create(page.width, page.height, page.channels, page.sample,
+                                      page.bits, &whole, NULL),
+                 IMGSTAT_OK);
+    cr_assert_gt(page.height, 2);
+    cr_assert_eq(imgstat_file_read(file, &whole, NULL), IMGSTAT_OK);
+    imgstat_file_close(file);
+    for (uint32_t other = 0; other < 2; other++) {
+        const uint32_t stops[] = {0, 1, page.height - 1, page.height};
+        file = open_pages(&page);
+        for (size_t i = 0; i < 4; i++) {
+            ImgstatRecord *record;
+            cr_assert_eq(imgstat_measure_file(device, file, other, NULL, &record, NULL),
+                         IMGSTAT_OK);
+            imgstat_record_destroy(record);
+            if (i < 3)
+                read_on(file, &whole, stops[i], stops[i + 1]);
+        }
+        ImagePro more;
+        cr_assert_eq(
+            imgstat_image_create(page.width, 1, page.channels, page.sample, page.bits, &more, NULL),
+            IMGSTAT_OK);
+        cr_assert_eq(imgstat_file_read(file, &more, NULL), IMGSTAT_ERR_ARG);
+        imgstat_image_release(&more);
+        imgstat_file_close(file);
+    }
+    imgstat_image_release(&whole);
+    imgstat_device_close(device);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_async.c: transforming in the order of a stream, on the processor: the same bytes, and the
  * same refusals as elsewhere. tests/kernels and docs/examples have the GPU. */
-#include "imgstat.h"
+#include "imgstat_async.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* filter_loops.c: PNG's five row filters. */
+#include "png/filter.h"
+
+#include "base/compiler.h"
+
+#include <stdlib.h>
+#include <string.h>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+/* ---- For any processor: loops without branches that compilers turn into vector code ---- */
+
+static inline uint8_t paeth(uint8_t left, uint8_t up, uint8_t corner)
+{
+    const int16_t p = (int16_t)(up - corner), q = (int16_t)(left - corner), r = (int16_t)(p + q);
+    const int16_t pa = (int16_t)(p < 0 ? -p : p), pb = (int16_t)(q < 0 ? -q : q);
+    const int16_t pc = (int16_t)(r < 0 ? -r : r);
+    const uint8_t other = pb <= pc ? up : corner;
+    const int16_t least = pb <= pc ? pb : pc;
+    return pa <= least ? left : other;
+}
+
+/* `filter` is a constant where this is inlined. The pixel on the left of the first ones is 0. */
+static inline void filter_bytes(unsigned filter, const uint8_t *restrict row,
+                                const uint8_t *restrict above, size_t n, size_t step,
+                                uint8_t *restrict to)
+{
+    for (size_t i = 0; i < step; i++)
+        to[i] = (uint8_t)(row[i] - (filter == 2 || filter == 4 ? above[i]
+                                    : filter == 3              ? above[i] / 2
+                                                               : 0));
+    for (size_t i = step; i < n; i++) {
+        const uint8_t left = row[i - step], up = above[i];
+        const uint8_t guess = filter == 1   ? left
+                              : filter == 2 ? up
+                              : filter == 3 ? (uint8_t)((left + up) / 2)
+                                            : paeth(left, up, above[i - step]);
+        to[i] = (uint8_t)(row[i] - guess);
+    }
+}
+
+static void apply_portable(unsigned filter, const uint8_t *row, const uint8_t *above, size_t n,
+                           size_t step, uint8_t *to)
+{
+    switch (filter) {
+    case 1:
+        filter_bytes(1, row, above, n, step, to);
+        return;
+    case 2:
+        filter_bytes(2, row, above, n, step, to);
+        return;
+    case 3:
+        filter_bytes(3, row, above, n, step, to);
+        return;
+    case 4:
+        filter_bytes(4, row, above, n, step, to);
+        return;
+    default:
+        memcpy(to, row, n);
+    }
+}
+
+static uint64_t magnitude(uint8_t byte)
+{
+    return byte < 128 ? byte : 256u - byte;
+}
+
+/* Adds the magnitudes of bytes [first, n) under each filter. */
+static void add_costs(const uint8_t *row, const uint8_t *above, size_t first, size_t n, size_t step,
+                      uint64_t cost[PNG_FILTERS])
+{
+    for (size_t i = first; i < n; i++) {
+        const uint8_t left = i < step ? 0 : row[i - step], up = above[i];
+        const uint8_t corner = i < step ? 0 : above[i - step];
+        cost[0] += magnitude(row[i]);
+        cost[1] += magnitude((uint8_t)(row[i] - left));
+        cost[2] += magnitude((uint8_t)(row[i] - up));
+        cost[3] += magnitude((uint8_t)(row[i] - (left + up) / 2));
+        cost[4] += magnitude((uint8_t)(row[i] - paeth(left, up, corner)));
+    }
+}
+
+/* ---- AVX2 ---- */
+
+#if defined(__AVX2__)
+
+enum { VECTOR = 32 };
+
+FORCE_INLINE __m256i load(const uint8_t *at)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)at);
+}
+
+/* |a - b| of unsigned bytes; *greater: all ones where a >= b. */
+FORCE_INLINE __m256i distance(__m256i a, __m256i b, __m256i *greater)
+{
+    const __m256i most = _mm256_max_epu8(a, b);
+    *greater = _mm256_cmpeq_epi8(most, a);
+    return _mm256_sub_epi8(most, _mm256_min_epu8(a, b));
+}
+
+/* The distance to the corner is the sum of the other two where both lie on the same side, and then
+ * never the least; else their difference. So bytes suffice. */
+FORCE_INLINE __m256i paeth_avx2(__m256i left, __m256i up, __m256i corner)
+{
+    __m256i p_side, q_side, unused;
+    const __m256i pa = distance(up, corner, &p_side), pb = distance(left, corner, &q_side);
+    const __m256i same = _mm256_cmpeq_epi8(p_side, q_side);
+    const __m256i pc = _mm256_or_si256(same, distance(pa, pb, &unused));
+    const __m256i least = _mm256_min_epu8(pb, pc);
+    const __m256i other = _mm256_blendv_epi8(corner, up, _mm256_cmpeq_epi8(least, pb));
+    return _mm256_blendv_epi8(other, left, _mm256_cmpeq_epi8(_mm256_min_epu8(pa, least), pa));
+}
+
+FORCE_INLINE __m256i average_avx2(__m256i a, __m256i b)
+{
+    const __m256i odd = _mm256_and_si256(_mm256_xor_si256(a, b), _mm256_set1_epi8(1));
+    return _mm256_sub_epi8(_mm256_avg_epu8(a, b), odd); /* rounded down */
+}
+
+FORCE_INLINE __m256i add_magnitudes(__m256i sum, __m256i v)
+{
+    const __m256i zero = _mm256_setzero_si256();
+    return _mm256_add_epi64(sum, _mm256_sad_epu8(_mm256_abs_epi8(v), zero));
+}
+
+/* Adds the magnitudes of the bytes at i that `counted` has ones for. */
+FORCE_INLINE void add_costs_avx2(const uint8_t *row, const uint8_t *above, size_t i, size_t step,
+                                 __m256i counted, __m256i sum[PNG_FILTERS])
+{
+    const __m256i v = load(row + i), left = load(row + i - step), up = load(above + i);
+    const __m256i guess[PNG_FILTERS] = {_mm256_setzero_si256(), left, up, average_avx2(left, up),
+                                        paeth_avx2(left, up, load(above + i - step))};
+    for (size_t f = 0; f < PNG_FILTERS; f++)
+        sum[f] = add_magnitudes(sum[f], _mm256_and_si256(_mm256_sub_epi8(v, guess[f]), counted));
+}
+
+static void costs_avx2(const uint8_t *row, const uint8_t *above, size_t n, size_t step,
+                       uint64_t cost[PNG_FILTERS])
+{
+    /* From k on, a vector that leaves out its first VECTOR - k bytes. */
+    static const uint8_t last_bytes[2 * VECTOR] = {[VECTOR] = 255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255,
+                                                   255};
+    __m256i sum[PNG_FILTERS];
+    size_t i = step < n ? step : n;
+    memset(cost, 0, PNG_FILTERS * sizeof *cost);
+    add_costs(row, above, 0, i, step, cost);
+    if (n < step + VECTOR) {
+        add_costs(row, above, i, n, step, cost);
+        return;
+    }
+    for (size_t f = 0; f < PNG_FILTERS; f++)
+        sum[f] = _mm256_setzero_si256();
+    for (; n - i >= VECTOR; i += VECTOR)
+        add_costs_avx2(row, above, i, step, _mm256_set1_epi8(-1), sum);
+    add_costs_avx2(row, above, n - VECTOR, step, load(last_bytes + (n - i)), sum);
+    for (size_t f = 0; f < PNG_FILTERS; f++) {
+        uint64_t part[4];
+        memcpy(part, &sum[f], sizeof part);
+        cost[f] += part[0] + part[1] + part[2] + part[3];
+    }
+}
+
+static void apply_avx2(unsigned filter, const uint8_t *row, const uint8_t *above, size_t n,
+                       size_t step, uint8_t *to)
+{
+    size_t i = step;
+    if (filter < 3 || n < step + VECTOR) { /* the others are fast as they are */
+        apply_portable(filter, row, above, n, step, to);
+        return;
+    }
+    apply_portable(filter, row, above, step, step, to);
+    for (; n - i >= VECTOR; i += VECTOR) {
+        const __m256i left = load(row + i - step), up = load(above + i);
+        const __m256i guess =
+            filter == 3 ? average_avx2(left, up) : paeth_avx2(left, up, load(above + i - step));
+        _mm256_storeu_si256((__m256i *)(void *)(to + i), _mm256_sub_epi8(load(row + i), guess));
+    }
+    for (; i < n; i++)
+        to[i] = (uint8_t)(row[i] - (filter == 3 ? (uint8_t)((row[i - step] + above[i]) / 2)
+                                                : paeth(row[i - step], above[i], above[i - step])));
+}
+
+const PngFilters ISA(png_filters) = {.costs = costs_avx2, .apply = apply_avx2};
+
+#else
+
+static void costs_portable(const uint8_t *row, const uint8_t *above, size_t n, size_t step,
+                           uint64_t cost[PNG_FILTERS])
+{
+    memset(cost, 0, PNG_FILTERS * sizeof *cost);
+    add_costs(row, above, 0, n, step, cost);
+}
+
+const PngFilters ISA(png_filters) = {.costs = costs_portable, .apply = apply_portable};
+
+#endif
