@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* imgstat.h: measure images and make them comparable. The only installed header. */
+/* imgstat.h: measure images and make them comparable. imgstat_async.h adds streams. */
 #ifndef IMGSTAT_H
 #define IMGSTAT_H
 
@@ -31,7 +31,11 @@ extern "C" {
  * Pointers are not NULL but for `err` and where a comment allows it: a function that can fail
  * answers NULL with IMGSTAT_ERR_ARG, the others need their arguments. What a function makes goes to
  * *out, which is NULL (an empty image) after a failure, and is the caller's, who ends it by the
- * destroy, close or release of its type. Texts that are returned are never the caller's. */
+ * destroy, close or release of its type. Texts that are returned are never the caller's.
+ *
+ * The environment is read in three places: IMGSTAT_CPU and IMGSTAT_CUDA_MODULE when a device is
+ * opened, IMGSTAT_DECODE when a file is opened, and TMPDIR when a pipe is copied or an output
+ * cannot be renamed onto. Programs that change it do so before they use the library. */
 
 typedef enum ImgstatResult {
     IMGSTAT_OK = 0,
@@ -266,7 +270,8 @@ typedef struct ImgstatMeasure {
     size_t n_percentiles;
     ImgstatPercentile percentile_method;
     bool median;    /* exact; free for samples of at most 16 bits */
-    bool mode;      /* smallest value with the largest count, exact */
+    bool mode;      /* smallest value with the largest count, exact; free for samples of at most 16
+                     * bits. Wider ones are read again and sorted, 4 Mi keys (64 MiB) at a time */
     bool shape;     /* skewness and excess kurtosis */
     bool histogram; /* and entropy */
     uint32_t bins;  /* of the histogram; 0: one a value up to 16 bits, else 256 */
@@ -297,9 +302,9 @@ typedef struct ImgstatHistogram {
 
 typedef struct ImgstatRecord ImgstatRecord;
 
-/* Selects a page, counted from 0, and measures it, band by band. Rows are read with
- * imgstat_file_read after another imgstat_file_page only. how: NULL for no more than the record
- * holds anyway. */
+/* Measures a page, counted from 0, band by band. The page that was selected stays so, and the row
+ * that was next for imgstat_file_read stays next; where none was selected, this one is. how: NULL
+ * for no more than the record holds anyway. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_file(ImgstatDevice *device,
                                                                   ImgstatFile *file, uint32_t page,
                                                                   const ImgstatMeasure *how,
@@ -340,40 +345,6 @@ IMGSTAT_API bool imgstat_record_edge(const ImgstatRecord *record, uint16_t chann
 /* The sum as decimal text: exact for integers, nearest double for floats; "null" without samples.
  */
 IMGSTAT_API void imgstat_record_sum(const ImgstatRecord *record, uint16_t channel, char text[48]);
-
-/* ---- Measuring without waiting ------------------------------------------------------------
- * For programs whose pixels are on the GPU already. Wrap them (imgstat_image_wrap with
- * IMGSTAT_CUDA), make an ImgstatPending for them once, and measure as often as wanted. */
-
-/* Room for the statistics of one image in device memory, and for what measuring needs. */
-typedef struct ImgstatPending ImgstatPending;
-
-/* Allocates, and waits for that: not while a graph is recorded. */
-IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_pending_create(ImgstatDevice *device,
-                                                                    ImgstatSample sample,
-                                                                    uint16_t channels,
-                                                                    ImgstatPending **out,
-                                                                    ImgstatError *err);
-IMGSTAT_API void imgstat_pending_destroy(ImgstatPending *pending); /* accepts NULL */
-/* Enqueues the measurement of an image of that type on the caller's stream: a cudaStream_t, or 1
- * or 2 for the legacy and the per-thread default stream, as in the CUDA array interface. Nothing
- * waits and nothing is allocated, so a CUDA graph can record it once it has run before; what was
- * measured before is replaced. Samples lie on their boundaries, the mask (if any) in the same
- * memory. One stream at a time. The CPU device measures host images, and is done on return. */
-IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_async(ImgstatPending *pending,
-                                                                   const ImagePro *image,
-                                                                   void *stream, ImgstatError *err);
-/* Where the counts of a channel's samples of at most 16 bits are, for kernels that follow on the
- * stream: 256 or 65,536 of 64 bits in ascending order of values, NaN, infinite and nodata samples
- * included, masked ones not. 0 for wider types. */
-IMGSTAT_API ImgstatDevPtr imgstat_pending_counts(const ImgstatPending *pending, uint16_t channel);
-/* Waits for the stream and turns what was measured last into a record. how: NULL, or what the
- * counts or a first read can tell; what would read the pixels again is an IMGSTAT_ERR_ARG. */
-IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_pending_record(ImgstatPending *pending,
-                                                                    void *stream,
-                                                                    const ImgstatMeasure *how,
-                                                                    ImgstatRecord **out,
-                                                                    ImgstatError *err);
 
 /* ---- Transfers ---------------------------------------------------------------------------
  * A transfer maps the samples of one type to an output range. docs/transforms.md has the formulas.
@@ -486,40 +457,6 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
 imgstat_image_transform(ImgstatDevice *device, const ImgstatMethod *method, const ImagePro *image,
                         int16_t alpha, const ImagePro *reference, ImagePro *to, ImgstatError *err);
 
-/* ---- Transforming without waiting ---------------------------------------------------------
- * For programs whose pixels are on the GPU already: measuring them, making the transfer and
- * applying it follow each other in the caller's stream, without the host. Wrap the pixels
- * (imgstat_image_wrap with IMGSTAT_CUDA), make an ImgstatChain for their kind once, and transform
- * as often as wanted. */
-
-/* A method for images of one kind, with all the memory that it takes. */
-typedef struct ImgstatChain ImgstatChain;
-
-/* like: an image of that kind (type, bits, channels, nodata), as large as the largest that will
- * come; its pixels are not looked at. alpha: index of the channel that is left alone, or -1.
- * Samples of at most 16 bits; IMGSTAT_STRETCH, IMGSTAT_PERCENTILE and IMGSTAT_EQUALIZE by imgstat's
- * own formulas, to any depth: the rest is an IMGSTAT_ERR_UNSUPPORTED. Allocates (of 16 bits some
- * 2 MiB a channel, and up to 256 KiB a multiprocessor), and waits for that: not while a graph is
- * recorded. */
-IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_chain_create(ImgstatDevice *device,
-                                                                  const ImgstatMethod *method,
-                                                                  const ImagePro *like,
-                                                                  int16_t alpha, ImgstatChain **out,
-                                                                  ImgstatError *err);
-/* Before its device is closed, once its stream is done with it. */
-IMGSTAT_API void imgstat_chain_destroy(ImgstatChain *chain); /* accepts NULL */
-/* As imgstat_transfer_output. */
-IMGSTAT_API ImgstatSample imgstat_chain_output(const ImgstatChain *chain, uint8_t *bits);
-/* Enqueues all of it on the caller's stream, as imgstat_measure_async does: nothing waits and
- * nothing is allocated, so a CUDA graph can record it once it has run before. `to` has from's
- * geometry and the output type; it may be `from` where the type stays. Samples lie on their
- * boundaries, the mask (if any) in the same memory. The bytes are those of
- * imgstat_image_transform. The CPU device takes host images, and is done on return. */
-IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transform_async(ImgstatChain *chain,
-                                                                     const ImagePro *from,
-                                                                     ImagePro *to, void *stream,
-                                                                     ImgstatError *err);
-
 /* ---- Loading and saving --------------------------------------------------------------------- */
 
 /* How a file is written. All zero: in the format, compression and layout of the input. */
@@ -532,6 +469,10 @@ typedef struct ImgstatWrite {
     int level;    /* of the compression, 0 to 22; values above its highest level mean that level */
     bool fast;    /* writes faster; files with repeating pixels become larger */
     bool replace; /* an existing file may be replaced, at once, when the new one is complete */
+    /* Receives each warning about what the output lacks of its input, of imgstat_image_save only; a
+     * batch reports warnings with the job. NULL: they are dropped. */
+    ImgstatWarn warn;
+    void *warn_context;
 } ImgstatWrite;
 
 /* Reads one page, counted from 0, into memory. how: NULL, or how the file is opened. info: NULL, or
