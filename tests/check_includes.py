@@ -29,8 +29,6 @@ KERNELS = "base record transfer device"  # of src/, for everything in kernels/
 FORMATS, BACKENDS = {"png", "tiff"}, {"cpu"}
 EXCEPTIONS = {"codec/table.c": FORMATS, "device/device.c": BACKENDS}  # the tables that name what others do not
 KNOWN = {  # to be removed
-    "src/transfer/clahe.c -> cpu/clahe_map16.h",
-    "src/transfer/clahe.c -> cpu/clahe_rows.h",
     "src/transform/palette.c -> cpu/map_rows.h",
 }
 

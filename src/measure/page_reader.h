@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* page_reader.h: the pixels of a page, read as often as needed: kept in memory where they fit, else
- * decoded anew band by band; the next band is decoded while one is used. */
+/* page_reader.h: the pixels of a page, as often as they are needed: kept in memory where they fit,
+ * else decoded again band by band. One thread decodes the next band while the others use this one.
+ */
 #ifndef IMGSTAT_MEASURE_PAGE_READER_H
 #define IMGSTAT_MEASURE_PAGE_READER_H
 
@@ -8,54 +9,58 @@
 #include "codec/codec.h"
 #include "device/device.h"
 
-/* Host memory that a worker keeps from image to image and grows where one needs more. */
+/* Host memory that a worker keeps from image to image. */
 typedef struct BandMemory {
     void *memory;
     size_t bytes;
 } BandMemory;
 
+/* Grows the memory to at least `bytes`; what it held is lost then. */
 ImgstatResult band_memory_reserve(Device *device, BandMemory *memory, size_t bytes,
                                   ImgstatError *err);
 void band_memory_release(Device *device, BandMemory *memory);
 
 typedef struct PageReader {
     Device *device;
-    Decoder *decoder; /* NULL: `page` is somebody's whole image */
-    uint16_t planes;  /* parts of the page that are read one after another; 1: it is not parted */
+    Decoder *decoder; /* NULL: `page` is a whole image of the caller */
+    uint16_t planes;  /* channels that are read one after another; 1: all are read together */
     uint16_t plane;   /* the one that is read next */
-    ImagePro page;    /* all of the plane where it is kept, else room for a band or two */
+    ImagePro page;    /* the whole plane where it is kept, else room for one band or two */
     void *pixels;     /* of the first plane */
     bool kept;
-    uint16_t filled; /* planes that are kept and have been decoded */
-    bool direct;     /* whoever opened it allows direct_read, and none has failed */
-    uint32_t rows;   /* of a band */
+    uint16_t filled; /* planes that are kept and decoded */
+    bool direct;   /* direct_read is allowed: by whoever opened the reader, and while none fails */
+    uint32_t rows; /* of a band */
     const Cancel *cancel;
 } PageReader;
 
-/* Bytes of a band in whole units of the decoder, of which two may be held, and of a page that is
- * kept; SIZE_MAX if that overflows. */
+/* Returns the bytes of one band in whole tiles of the decoder, of which a reader may hold two;
+ * SIZE_MAX on overflow. */
 size_t page_reader_band_bytes(const Decoder *decoder);
+
+/* Returns the bytes of a page that is kept; SIZE_MAX on overflow. */
 size_t page_reader_whole_bytes(const Decoder *decoder);
 
-/* For the page selected. keep: where its pixels will be asked for again. The decoder gets the
- * threads of the device. Where it gives planes, they are images of one channel. */
+/* Opens the page selected. keep: its pixels will be asked for again, and stay in memory. The
+ * decoder gets the threads of the device. Planes are images of one channel. */
 ImgstatResult page_reader_open(Device *device, Decoder *decoder, bool keep, BandMemory *memory,
                                const Cancel *cancel, PageReader *out, ImgstatError *err);
-/* For a host image, which is its own only band. */
+
+/* Makes a reader of an image, which is its own only band. */
 void page_reader_of_image(Device *device, const ImagePro *image, PageReader *out);
 
-/* Where nothing is decoded so far, planes come in ascending order. */
+/* Makes a plane the one that is read next. The first time, planes come in ascending order. */
 void page_reader_set_plane(PageReader *reader, uint16_t plane);
 
-/* Of the page. */
+/* Returns the channels of the page. */
 static inline uint16_t page_reader_channels(const PageReader *reader)
 {
     return reader->planes > 1 ? reader->planes : reader->page.channels;
 }
 
-/* Calls use for every row of the plane once, in order, by bands; ends at the first error. Where the
- * device has threads, one of them has the decoder meanwhile; warnings come from the thread of the
- * call. The device may still be reading the last band. */
+/* Calls use for every row of the plane once, in order, band by band; ends at the first error.
+ * Warnings come from the calling thread. The device may still be reading the last band afterwards.
+ */
 ImgstatResult page_reader_each(PageReader *reader, UseBand use, void *context, ImgstatError *err);
 
 #endif

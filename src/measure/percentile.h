@@ -27,14 +27,19 @@ typedef struct PercentileSearch {
     size_t n_counts, capacity;
 } PercentileSearch;
 
-/* record has bins. Narrow types are found at once. */
+/* Begins a search for n order statistics of a record that has bins. Those of narrow types are found
+ * at once. */
 ImgstatResult percentile_search_start(BufferCache *scratch, PercentileSearch *search,
                                       const Record *record, OrderStat *stat, size_t n,
                                       ImgstatError *err);
-/* Chooses the counts of the next read. */
+
+/* Chooses the counts of the next read; n_counts becomes 0 when all is known. */
 ImgstatResult percentile_search_prepare(PercentileSearch *search, ImgstatError *err);
-/* After that read. IMGSTAT_ERR_IO if the pixels are not those of the reads before. */
+
+/* Narrows every statistic by the counts of that read. Fails with IMGSTAT_ERR_IO if the pixels are
+ * not those of the reads before. */
 ImgstatResult percentile_search_advance(PercentileSearch *search, ImgstatError *err);
+
 void percentile_search_release(PercentileSearch *search); /* contents only */
 
 #endif

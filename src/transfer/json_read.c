@@ -81,7 +81,7 @@ static bool value_key(json_object *object, ImgstatSample sample, uint64_t *key)
     if (sample_is_signed(sample)) {
         const int64_t i = json_object_get_int64(object);
         *key = (uint64_t)i + zero;
-        /* json-c saturates what an int64_t cannot hold; the uint64_t tells */
+        /* json-c saturates an int64_t; its uint64_t has the number */
         return *key <= (zero | (zero - 1)) &&
                (i < 0 || json_object_get_uint64(object) == (uint64_t)i);
     }
@@ -130,7 +130,7 @@ static bool entry_key(json_object *object, const MapRange *to, uint64_t *key)
            (sample_is_float(to->sample) || (*key >= to->lo_key && *key <= to->hi_key));
 }
 
-/* What samples that stay become is known; the entry says so, or null. */
+/* Whether an entry is valid for a sample that passes, whose output is known: any value, or null. */
 static bool entry_stays(json_object *object, const Map *map, uint64_t key)
 {
     uint64_t value;
@@ -199,7 +199,7 @@ static ImgstatResult read_linear(const JsonReader *reader, json_object *object, 
     return IMGSTAT_OK;
 }
 
-/* What tells of which kind a map is: one of them. */
+/* The number of members that name the kind of a map: exactly one is allowed. */
 static unsigned kinds_of(json_object *map)
 {
     static const char *const kinds[] = {"unchanged", "table", "between",

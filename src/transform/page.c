@@ -124,7 +124,7 @@ static ImgstatResult write_palette(const Mapper *mapper, TransformWorker *worker
     return res;
 }
 
-/* Nodata samples that become what the output cannot tell from others. */
+/* Warns of nodata samples that the output cannot distinguish from others. */
 static void warn_of_nodata(Encoder *encoder, const ImgstatPage *page, ImgstatSample sample)
 {
     uint64_t key;
@@ -216,7 +216,8 @@ static bool lacks_nodata(const Transfer *transfer, const TransferShape *shape)
     return shape->has_nodata && !(stays->has_nodata && stays->nodata_key == shape->nodata_key);
 }
 
-/* The given transfer for that nodata value: pages of one folder mostly have the same. */
+/* Finds the given transfer for a nodata value. The last one is kept, since pages of a folder mostly
+ * have one nodata value. */
 static ImgstatResult with_nodata(TransformWorker *worker, const Transfer *given,
                                  uint64_t nodata_key, const Transfer **out, ImgstatError *err)
 {

@@ -358,13 +358,13 @@ static void keep_sentence(void *context, const char *sentence)
 Test(misuse, saving_warns)
 {
     const char *const folder = getenv("IMGSTAT_TESTDATA");
-    char path[512], sentence[128] = "";
-    snprintf(path, sizeof path, "%s/good-interlaced.png", folder ? folder : "../testdata");
+    char name[512], sentence[128] = "";
+    snprintf(name, sizeof name, "%s/good-interlaced.png", folder ? folder : "../testdata");
     ImgstatFile *like;
     ImgstatPage page;
     ImagePro image;
-    cr_assert_eq(imgstat_image_load(path, NULL, 0, &image, &page, NULL), IMGSTAT_OK);
-    cr_assert_eq(imgstat_file_open(path, NULL, &like, NULL), IMGSTAT_OK);
+    cr_assert_eq(imgstat_image_load(name, NULL, 0, &image, &page, NULL), IMGSTAT_OK);
+    cr_assert_eq(imgstat_file_open(name, NULL, &like, NULL), IMGSTAT_OK);
     cr_assert_eq(imgstat_file_page(like, 0, NULL, NULL), IMGSTAT_OK);
     const ImgstatWrite how = {
         .format = "png", .replace = true, .warn = keep_sentence, .warn_context = sentence};

@@ -58,7 +58,7 @@ IMGSTAT_API const char *imgstat_result_name(ImgstatResult code);
  * file is measured the call may come from another thread; never two at once for one file. */
 typedef void (*ImgstatWarn)(void *context, const char *sentence);
 
-IMGSTAT_API const char *imgstat_version(void); /* "1.2.3" */
+IMGSTAT_API const char *imgstat_version(void);   /* "1.2.3" */
 IMGSTAT_API const char *imgstat_libraries(void); /* "libpng 1.6.39, libtiff 4.5.0, ..." */
 /* "cpu", or "cpu, cuda" if the module of the CUDA device is found where imgstat_device_open looks
  * for it. Nothing is opened. */

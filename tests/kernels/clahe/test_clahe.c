@@ -18,7 +18,8 @@ static Record *luma_record(Device *device, const ImagePro *image)
     Record *out;
     must(record_create(NULL, image->sample, 1, 0, &out, &ops.error));
     must(on->alloc(device, bytes, &record.mem, &ops.error));
-    must(on->measure_luma(device, image, &record, &ops.error));
+    const PixelSource source = pixels_of(image);
+    must(on->measure(device, &source, (PixelView){.channels = VIEW_LUMA}, &record, &ops.error));
     must(on->download(device, out->tally, record.mem, 0, bytes, &ops.error));
     on->release(device, &record.mem);
     return out;
