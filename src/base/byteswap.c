@@ -9,8 +9,9 @@
 /* `word` is a constant where this is inlined; `to` may be `from`. */
 FORCE_INLINE void swap_all(const uint8_t *from, uint8_t *to, size_t n, size_t word)
 {
+    const size_t words = n / word;
     LOOP_INDEPENDENT
-    for (size_t i = 0; i < n / word; i++) {
+    for (size_t i = 0; i < words; i++) {
         uint64_t bits = 0;
         memcpy(&bits, from + i * word, word);
         bits = __builtin_bswap64(bits) >> (64 - 8 * word); /* little-endian */

@@ -117,8 +117,16 @@ typedef bool MapLinear(const Map *map, const unsigned char *from, size_t step, s
 /* Maps n samples, every `step`th, by a power law: map_raw. map_power_fits holds. */
 typedef void MapPower(const Map *map, const unsigned char *from, size_t step, size_t n,
                       unsigned char *to);
-/* cpu/knot_table.h */
-typedef struct KnotBlock KnotBlock;
+
+enum { KNOT_BLOCK = 512 };
+
+/* Samples, and the knots on both sides. */
+typedef struct KnotBlock {
+    uint32_t raw[KNOT_BLOCK];
+    float x[KNOT_BLOCK]; /* within the knots */
+    float left[KNOT_BLOCK], right[KNOT_BLOCK], at[KNOT_BLOCK], before[KNOT_BLOCK];
+} KnotBlock;
+
 /* Maps n <= KNOT_BLOCK samples of type f32, whose knots are found, to every `step`th sample. */
 typedef void MapKnotsF32(const KnotTable *table, const KnotBlock *block, size_t step, size_t n,
                          unsigned char *to);

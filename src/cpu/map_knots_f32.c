@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* map_knots_f32.c: 32-bit floats between the knots that cpu/map_knots.c found for them, as values.
  */
-#include "cpu/knot_table.h"
 #include "cpu/loops_isa.h"
 #include "cpu/map_blocks.h"
+#include "transfer/knot_table.h"
 
 /* The output of a block's sample; 0 of the way at a knot. */
 FORCE_INLINE double knot_value(const Finish *finish, const KnotBlock *block, size_t i)

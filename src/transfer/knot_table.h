@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* knot_table.h: where samples lie among the knots of a map. */
-#ifndef IMGSTAT_CPU_KNOT_TABLE_H
-#define IMGSTAT_CPU_KNOT_TABLE_H
+#ifndef IMGSTAT_TRANSFER_KNOT_TABLE_H
+#define IMGSTAT_TRANSFER_KNOT_TABLE_H
 
-#include "cpu/loops.h"
 #include "transfer/map_values.h"
+#include "transfer/transfer.h"
 
 typedef struct KnotValues {
     float before, at;
@@ -27,15 +27,6 @@ struct KnotTable {
     Finish finish;
     Output output;
     double nodata; /* that stays; NaN: none */
-};
-
-enum { KNOT_BLOCK = 512 };
-
-/* Samples, and the knots on both sides. */
-struct KnotBlock {
-    uint32_t raw[KNOT_BLOCK];
-    float x[KNOT_BLOCK]; /* within the knots */
-    float left[KNOT_BLOCK], right[KNOT_BLOCK], at[KNOT_BLOCK], before[KNOT_BLOCK];
 };
 
 #endif
