@@ -3,9 +3,11 @@
  * new one. */
 #include "common/lane_table.cuh"
 #include "common/sm90.cuh"
+#include "common/tuning.cuh"
 #include "luma/tile.cuh"
 
-enum { COUNT_THREADS = 1024, APPLY_THREADS = 512, APPLY_BLOCKS = 2 };
+enum { COUNT_THREADS = LUMA_COUNT_THREADS };
+enum { APPLY_THREADS = LUMA_APPLY_THREADS, APPLY_BLOCKS = LUMA_APPLY_BLOCKS };
 /* Shared memory beside what a launch asks for: what the driver keeps a block, and words. */
 enum { OTHER_BYTES = 2048 };
 

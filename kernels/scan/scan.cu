@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* scan/scan.cu: prefix sums in one pass, by decoupled look-back; scan/ring.cuh has the kernel for
  * large arrays on newer devices. */
+#include "common/tuning.cuh"
 #include "device/cuda_device.h"
 
 #include "scan/ring.cuh"
 #include "scan/scan.h"
 
-/* 32 KiB a tile: 8 warps of 8 rows of 32 vectors. Four blocks an SM hide what a look-back waits. */
-enum { THREADS = 256, WARPS = THREADS / 32, ROWS = 8 };
+enum { THREADS = SCAN_THREADS, WARPS = THREADS / 32, ROWS = SCAN_ROWS };
 template <typename T> struct Tile {
     enum { VECTOR = 16 / sizeof(T), ROW = 32 * VECTOR, WARP = ROWS * ROW, ITEMS = WARPS * WARP };
 };
@@ -28,7 +28,7 @@ template <typename T> struct Tile {
  *   Result    out[i] = in[0] + ... + in[i], without in[i] if not inclusive; modulo 2^32 or 2^64.
  */
 template <typename T>
-static __global__ void __launch_bounds__(THREADS, 4)
+static __global__ void __launch_bounds__(THREADS, SCAN_BLOCKS)
     scan_lookback(const T *in, T *out, size_t n, bool inclusive, unsigned long long *status,
                   unsigned *next)
 {
@@ -73,7 +73,7 @@ static __global__ void __launch_bounds__(THREADS, 4)
         const T total = __shfl_sync(0xFFFFFFFFu, sum, 31);
         if (lane == 0)
             publish(status, tile, tile == 0 ? ALL : OWN, total);
-        const T earlier = look_back<T, 4>(status, tile, 0, 0);
+        const T earlier = look_back<T, SCAN_DEPTH>(status, tile, 0, 0);
         if (lane == 0 && tile > 0)
             publish(status, tile, ALL, (T)(earlier + total));
         if (lane < WARPS)
@@ -101,9 +101,6 @@ static __global__ void __launch_bounds__(THREADS, 4)
         }
     }
 }
-
-/* The ring needs a fuller machine to be ahead: it begins with some microseconds of its own. */
-static const size_t RING_BYTES = (size_t)16 << 20;
 
 static size_t tiles_of(size_t n, size_t items)
 {
@@ -158,7 +155,8 @@ static cudaError_t launch_scan(ScanKernel kernel, const T *in, T *out, size_t n,
     unsigned long long *const published = (unsigned long long *)scratch + SCRATCH_HEAD / 8;
     unsigned blocks = 0;
     cudaError_t status = cudaSuccess;
-    if (kernel == SCAN_RINGS || (kernel == SCAN_BEST && aligned && n >= RING_BYTES / sizeof(T)))
+    if (kernel == SCAN_RINGS ||
+        (kernel == SCAN_BEST && aligned && n >= device->tuning->scan_ring_bytes / sizeof(T)))
         status = ring_blocks<T>(&blocks);
     if (kernel == SCAN_RINGS && status == cudaSuccess && blocks == 0)
         return cudaErrorNotSupported;
