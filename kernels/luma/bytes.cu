@@ -78,7 +78,7 @@ static __global__ void __launch_bounds__(COUNT_THREADS, 1)
 /* A wide row of the table a key: luma_wanted of the luma that it becomes, and behind its columns
  * those of luma_cap of it as the largest component. */
 enum { TABLE_CAPS = NARROW_ROW };
-enum { APPLY_BYTES = BINS * WIDE_ROW + APPLY_THREADS * TILE_VECTORS * 16 };
+enum { LUMA_APPLY_BYTES = BINS * WIDE_ROW + APPLY_THREADS * TILE_VECTORS * 16 };
 
 /* One half of the table, CAPS or not: four lanes' columns of row i / COLUMN_VECTORS. */
 enum { COLUMN_VECTORS = TABLE_CAPS / 16 };
@@ -184,7 +184,7 @@ static __device__ __forceinline__ void recolour_quad(uint32_t top, uint32_t blac
  *   Work      two lookups, a reciprocal, a conversion, three products and some 20 instructions
  *             around them a pixel.
  *   Memory    reads and writes each sample once, by vectors, which pass shared memory to and fro.
- *   Launch    <<<blocks, APPLY_THREADS, APPLY_BYTES>>>, any number of blocks; it may begin before
+ *   Launch    <<<blocks, APPLY_THREADS, LUMA_APPLY_BYTES>>>, any number of blocks; it may begin before
  *             the launch before has ended.
  *   Requires  luma_bytes_fit. In place: a lane writes what its warp has read.
  *   Result    the bits of luma.c.
@@ -210,7 +210,7 @@ static __global__ void __launch_bounds__(APPLY_THREADS, APPLY_BLOCKS)
 
 bool luma_bytes_fit(const CudaDevice *device, const ApplyTransfer *t, const ApplyPixels *p)
 {
-    return luma_applies(t, p, IMGSTAT_U8) && device->max_shared >= APPLY_BYTES + OTHER_BYTES;
+    return luma_applies(t, p, IMGSTAT_U8) && device->max_shared >= LUMA_APPLY_BYTES + OTHER_BYTES;
 }
 
 ImgstatResult launch_apply_luma_bytes(CudaDevice *device, cudaStream_t stream,
@@ -220,7 +220,7 @@ ImgstatResult launch_apply_luma_bytes(CudaDevice *device, cudaStream_t stream,
     const LumaRow row = luma_row(p, 1);
     const unsigned blocks = luma_blocks(device, row, APPLY_THREADS, APPLY_BLOCKS);
     return cuda_launch_early(device, stream, "apply_luma_bytes", apply_luma_bytes, blocks,
-                             APPLY_THREADS, APPLY_BYTES, err, *t, *p, row,
+                             APPLY_THREADS, LUMA_APPLY_BYTES, err, *t, *p, row,
                              word_range(t->range, 0x01010101u));
 }
 

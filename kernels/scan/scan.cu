@@ -123,18 +123,21 @@ size_t cuda_scan_scratch(size_t n)
 }
 
 /* How many blocks of the ring's kernel the current device runs at a time; 0 if it has no bulk
- * copies, or this build no code for them. */
+ * copies or too little shared memory, or this build no code for it. */
 template <typename T> static cudaError_t ring_blocks(unsigned *blocks)
 {
-    int device = 0, multiprocessors = 0;
+    int device = 0, multiprocessors = 0, shared = 0;
     cudaFuncAttributes attributes;
     *blocks = 0;
     cudaError_t status = cudaGetDevice(&device);
     if (status == cudaSuccess)
         status = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
     if (status == cudaSuccess)
+        status = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (status == cudaSuccess)
         status = cudaFuncGetAttributes(&attributes, scan_ring<T>);
-    if (status != cudaSuccess || attributes.ptxVersion < RING_ARCHITECTURE)
+    if (status != cudaSuccess || attributes.ptxVersion < RING_ARCHITECTURE ||
+        shared < (int)Ring<T>::SHARED)
         return status;
     status = cudaFuncSetAttribute(scan_ring<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   Ring<T>::SHARED);
@@ -156,7 +159,7 @@ static cudaError_t launch_scan(ScanKernel kernel, const T *in, T *out, size_t n,
     unsigned blocks = 0;
     cudaError_t status = cudaSuccess;
     if (kernel == SCAN_RINGS ||
-        (kernel == SCAN_BEST && aligned && n >= device->tuning->scan_ring_bytes / sizeof(T)))
+        (kernel == SCAN_BEST && aligned && n >= TUNING_90.scan_ring_bytes / sizeof(T)))
         status = ring_blocks<T>(&blocks);
     if (kernel == SCAN_RINGS && status == cudaSuccess && blocks == 0)
         return cudaErrorNotSupported;
