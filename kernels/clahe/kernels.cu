@@ -2,11 +2,13 @@
 /* clahe/kernels.cu: counts of the tiles, their tables, pixels between four of them. The arithmetic
  * is clahe_math.h's. */
 #include "clahe/clahe.cuh"
+#include "common/tuning.cuh"
 #include "common/warp.cuh"
 #include "luma/luma.cuh"
 
-enum { PIXEL_THREADS = 256, PIXEL_ROWS = 32768, TILE_WARPS = 8, TILE_THREADS = TILE_WARPS * 32 };
-enum { STRIP_ROWS = 64 }; /* of a tile, that a block counts at once: 4,096 pixels square have 512 */
+enum { PIXEL_THREADS = CLAHE_PIXEL_THREADS, PIXEL_ROWS = 32768 };
+enum { TILE_WARPS = CLAHE_TILE_WARPS, TILE_THREADS = TILE_WARPS * 32 };
+enum { STRIP_ROWS = CLAHE_STRIP_ROWS };
 static_assert((int)CLAHE_NODES == TILE_THREADS, "a thread a node");
 
 static __device__ __forceinline__ uint32_t load_key(const ClaheWork &w, const ApplyPixels &p,

@@ -4,10 +4,15 @@
 #ifndef IMGSTAT_KERNELS_LUMA_TILE_CUH
 #define IMGSTAT_KERNELS_LUMA_TILE_CUH
 
+#include "common/tuning.cuh"
 #include "luma/luma.cuh"
 
 /* What a warp does at once: three vectors of 16 bytes a lane, which are four times three words. */
-enum { TILE_VECTORS = 3, TILE_GROUPS = TILE_VECTORS * 4 / 3, TILE_BYTES = 32 * TILE_VECTORS * 16 };
+enum {
+    TILE_VECTORS = LUMA_VECTORS,
+    TILE_GROUPS = TILE_VECTORS * 4 / 3,
+    TILE_BYTES = 32 * TILE_VECTORS * 16
+};
 
 /* A row as tiles, which begin on 16 bytes, and the pixels before and behind them. */
 struct LumaRow {

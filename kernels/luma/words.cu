@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* luma/words.cu: RGB of 16 bits in one long row, brought to a new luma. */
 #include "common/sm90.cuh"
+#include "common/tuning.cuh"
 #include "luma/tile.cuh"
 
-enum { THREADS = 512, BLOCKS = 2 };
+enum { THREADS = LUMA_WORD_THREADS, BLOCKS = LUMA_WORD_BLOCKS };
 
 /* What no pixel changes. */
 struct WordColours {

@@ -280,8 +280,6 @@ struct alignas(32) KnotGroup {
     uint32_t key[STRETCHES + 1], at[STRETCHES + 1], before[STRETCHES];
 };
 
-enum { KNOT_THREADS = 1024, KNOT_SAMPLES = 4 /* a thread looks for at once */ };
-
 static __host__ __device__ __forceinline__ uint32_t groups_of(uint32_t knots)
 {
     return knots > 1 ? (knots + KnotGroup::STRETCHES - 2) / KnotGroup::STRETCHES : 1;
