@@ -101,7 +101,7 @@ static ImgstatResult write_palette(const Mapper *mapper, TransformWorker *worker
         return res;
     *done = true;
     const ImgstatPage *const page = &palette->indices->page;
-    res = palette_transfer(palette, mapper->transfer, mapper->alpha, &colours, err);
+    res = palette_transfer(worker->device, palette, mapper->transfer, mapper->alpha, &colours, err);
     if (res == IMGSTAT_OK)
         res = begin_page(encoder, palette->indices,
                          (EncodePage){.width = page->width,

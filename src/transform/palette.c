@@ -2,8 +2,6 @@
 /* palette.c: the colours of a palette through a transfer. */
 #include "transform/palette.h"
 
-#include "cpu/map_rows.h"
-
 #include <stdlib.h>
 
 bool palette_used(const Decoder *decoder)
@@ -79,8 +77,8 @@ static uint16_t level_of(const ImagePro *colours, size_t index, size_t channel)
     return ((const uint16_t *)colours->host)[at];
 }
 
-ImgstatResult palette_transfer(const Palette *palette, const Transfer *transfer, int16_t alpha,
-                               uint16_t **out, ImgstatError *err)
+ImgstatResult palette_transfer(Device *device, const Palette *palette, const Transfer *transfer,
+                               int16_t alpha, uint16_t **out, ImgstatError *err)
 {
     *out = NULL;
     const ImagePro *const from = &palette->colours;
@@ -89,8 +87,10 @@ ImgstatResult palette_transfer(const Palette *palette, const Transfer *transfer,
     IMGSTAT_TRY(
         imgstat_image_create(from->width, 1, from->channels, from->sample, from->bits, &to, err));
     uint16_t *const map = malloc(3 * n * sizeof *map);
-    ImgstatResult res = map ? transfer_apply(transfer, from, alpha, &to, err)
+    ImgstatResult res = map ? device->ops->apply(device, transfer, from, alpha, &to, err)
                             : error_memory(err, 3 * n * sizeof *map, "a palette");
+    if (res == IMGSTAT_OK)
+        res = device->ops->wait(device, err);
     bool same = true;
     for (size_t i = 0; res == IMGSTAT_OK && i < n; i++)
         for (size_t c = 0; c < 3; c++) {

@@ -4,6 +4,7 @@
 #define IMGSTAT_TRANSFORM_PALETTE_H
 
 #include "codec/codec.h"
+#include "device/device.h"
 #include "transfer/transfer.h"
 
 /* A second decoder of the same file that gives indices, and the colours by index. */
@@ -20,9 +21,9 @@ ImgstatResult palette_open(Decoder *decoder, Palette **out, ImgstatError *err);
 void palette_close(Palette *palette); /* accepts NULL */
 /* Fails where an index of the band has no colour, as the decoder of colours does. */
 ImgstatResult palette_check(const Palette *palette, const ImagePro *band, ImgstatError *err);
-/* The colours after `transfer`: 2^bits reds, greens, blues, 0..65535, freed by the caller; NULL
- * where nothing changes. */
-ImgstatResult palette_transfer(const Palette *palette, const Transfer *transfer, int16_t alpha,
-                               uint16_t **out, ImgstatError *err);
+/* Maps the colours on `device`: *out becomes 2^bits reds, greens, blues, 0..65535, which the caller
+ * frees; NULL where nothing changes. */
+ImgstatResult palette_transfer(Device *device, const Palette *palette, const Transfer *transfer,
+                               int16_t alpha, uint16_t **out, ImgstatError *err);
 
 #endif
