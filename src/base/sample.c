@@ -2,13 +2,14 @@
 /* sample.c: names and sizes of sample types; values to order keys and back. */
 #include "base/sample.h"
 
+#include "base/compiler.h"
 #include "base/half.h"
 
 const char *imgstat_sample_name(ImgstatSample sample)
 {
     static const char *const name[] = {"u8",  "i8",  "u16", "i16", "f16", "u32",
                                        "i32", "f32", "u64", "i64", "f64"};
-    return (unsigned)sample < sizeof name / sizeof name[0] ? name[sample] : "unknown";
+    return (unsigned)sample < ARRAY_LEN(name) ? name[sample] : "unknown";
 }
 
 size_t imgstat_sample_bytes(ImgstatSample sample)

@@ -2,6 +2,8 @@
 /* table.c: the only file that names formats. */
 #include "codec/table.h"
 
+#include "base/compiler.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -33,7 +35,7 @@ ImgstatResult codec_of_bytes(const uint8_t *bytes, size_t n, const char *name, c
 
 const EncodeFormat *encode_format_named(const char *name)
 {
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+    for (size_t i = 0; i < ARRAY_LEN(formats); i++)
         if (formats[i].word[0] != '.' && strcmp(formats[i].word, name) == 0)
             return formats[i].format;
     return NULL;
@@ -43,7 +45,7 @@ const EncodeFormat *encode_format_of_path(const char *path)
 {
     const char *const slash = strrchr(path, '/');
     const char *const ending = strrchr(slash ? slash : path, '.');
-    for (size_t i = 0; ending && i < sizeof formats / sizeof *formats; i++)
+    for (size_t i = 0; ending && i < ARRAY_LEN(formats); i++)
         if (strcasecmp(formats[i].word, ending) == 0)
             return formats[i].format;
     return NULL;

@@ -79,7 +79,7 @@ static uint64_t find(const ImagePro *image, const CpuBlock *block, uint16_t chan
                  image->channels;
         const size_t end = i + least(last - i, FIND_BLOCK);
         for (; i < end; i++)
-            if (sample_key(image->sample, cpu_load(at + i * stride, bytes)) == key &&
+            if (sample_key(image->sample, load_raw(at + i * stride, bytes)) == key &&
                 (!block->mask || block->mask[i]))
                 return place(block, i);
     }

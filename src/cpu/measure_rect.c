@@ -184,7 +184,7 @@ static size_t pack(const Target *to, const CpuBlock *block, uint16_t channel)
     size_t n = 0;
     for (size_t i = 0; i < block->n; i++, from += stride) {
         const bool masked = block->mask && !block->mask[i];
-        const uint64_t raw = cpu_load(from, bytes);
+        const uint64_t raw = load_raw(from, bytes);
         const bool empty = nodata && !masked && sample_key(image->sample, raw) == image->nodata_key;
         switch (bytes) { /* sizes that compilers know */
         case 1:
@@ -241,7 +241,7 @@ static void add_mixed_piece(const Target *to, const CpuBlock *block, uint16_t ch
     uint32_t valid = 0;
 
     for (size_t i = 0; i < block->n; i++, at += stride) {
-        const uint64_t raw = cpu_load(at, bytes), key = sample_key(sample, raw);
+        const uint64_t raw = load_raw(at, bytes), key = sample_key(sample, raw);
         uint64_t put = pivot_raw;
         if (block->mask && !block->mask[i]) {
             tally->masked++;
@@ -263,7 +263,7 @@ static void add_mixed_piece(const Target *to, const CpuBlock *block, uint16_t ch
         } else {
             tally->nan++;
         }
-        cpu_store(to->planar + i * bytes, put, bytes);
+        store_raw(to->planar + i * bytes, bytes, put);
     }
     if (valid == 0)
         return;
@@ -326,7 +326,7 @@ void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *r
     const uint32_t rows =
         packed && !floats ? rect->y1 - rect->y0 : 1; /* rows without gaps are one */
     for (uint32_t y = rect->y0; y < rect->y1; y += rows) {
-        const uint8_t *mask = cpu_mask_row(image, y);
+        const uint8_t *mask = mask_row(image, y);
         const CpuBlock block = {.pixels = image_row(image, y) + rect->x0 * stride,
                                 .mask = mask ? mask + rect->x0 : NULL,
                                 .at = ((uint64_t)image->first_row + y) * image->width + rect->x0,

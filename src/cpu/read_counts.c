@@ -17,11 +17,11 @@ static size_t find_keys(const CpuLoops *loops, const ImagePro *image, const CpuW
 {
     const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
     const unsigned char *at = image_row(image, y) + x * stride + wanted->channel * bytes;
-    const uint8_t *mask = cpu_mask_row(image, y);
+    const uint8_t *mask = mask_row(image, y);
     size_t found = 0;
     if (mask) {
         for (uint32_t i = 0; i < n; i++, at += stride) {
-            const uint64_t key = sample_key(image->sample, cpu_load(at, bytes));
+            const uint64_t key = sample_key(image->sample, load_raw(at, bytes));
             keys[found] = key;
             found += mask[x + i] && key >= wanted->lo && key <= wanted->hi;
         }

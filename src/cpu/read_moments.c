@@ -23,7 +23,7 @@ static void distances(const CpuLoops *loops, const ImagePro *image, uint32_t y, 
 {
     const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
     const unsigned char *at = image_row(image, y) + x * stride + channel * bytes;
-    const uint8_t *mask = cpu_mask_row(image, y);
+    const uint8_t *mask = mask_row(image, y);
     if (!sample_is_narrow(image->sample)) {
         loops->distances(image->sample, at, n, image->channels,
                          image->has_nodata ? &image->nodata_key : NULL, center, d);
@@ -32,7 +32,7 @@ static void distances(const CpuLoops *loops, const ImagePro *image, uint32_t y, 
         return;
     }
     for (uint32_t i = 0; i < n; i++, at += stride) { /* their bins tell as much without a read */
-        const uint64_t key = sample_key(image->sample, cpu_load(at, bytes));
+        const uint64_t key = sample_key(image->sample, load_raw(at, bytes));
         const bool valid = (!mask || mask[x + i]) && cpu_valid(image, key);
         d[i] = valid ? cpu_double(image->sample, key) - center : 0.0;
     }

@@ -98,7 +98,7 @@ static void add_piece(const ImagePro *image, const unsigned char *at, size_t str
 
     for (uint32_t i = 0; i < n; i++, at += stride) {
         const size_t bytes = sample_bits(image->sample) / 8;
-        if ((mask && !mask[i]) || !cpu_valid(image, sample_key(image->sample, cpu_load(at, bytes))))
+        if ((mask && !mask[i]) || !cpu_valid(image, sample_key(image->sample, load_raw(at, bytes))))
             continue;
         const double v = load_double(image->sample, at);
         if (valid++ == 0)
@@ -151,14 +151,14 @@ static void measure_row(const CpuRect *rect, uint32_t y, uint16_t channel, Tally
     const ImagePro *image = rect->image;
     const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
     const unsigned char *row = image_row(image, y) + channel * bytes;
-    const uint8_t *mask = cpu_mask_row(image, y);
+    const uint8_t *mask = mask_row(image, y);
     const uint64_t first = ((uint64_t)image->first_row + y) * image->width;
 
     for (uint32_t x = rect->x0; x < rect->x1; x++) {
         if (mask && !mask[x])
             tally->masked++;
         else
-            add_sample(image, cpu_load(row + x * stride, bytes), first + x, tally, bins);
+            add_sample(image, load_raw(row + x * stride, bytes), first + x, tally, bins);
     }
     if (sample_is_narrow(image->sample) || !sample_is_float(image->sample))
         return;

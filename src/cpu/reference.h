@@ -3,28 +3,8 @@
 #ifndef IMGSTAT_CPU_REFERENCE_H
 #define IMGSTAT_CPU_REFERENCE_H
 
+#include "base/pixel.h"
 #include "cpu/cpu.h"
-
-/* The sample at `at`, zero-extended. */
-static inline uint64_t cpu_load(const unsigned char *at, size_t bytes)
-{
-    uint64_t v8;
-    uint32_t v4;
-    uint16_t v2;
-    switch (bytes) {
-    case 1:
-        return *at;
-    case 2:
-        memcpy(&v2, at, 2);
-        return v2;
-    case 4:
-        memcpy(&v4, at, 4);
-        return v4;
-    default:
-        memcpy(&v8, at, 8);
-        return v8;
-    }
-}
 
 /* The value of a key as the nearest double; inline, for loops over samples. */
 static inline double cpu_double(ImgstatSample sample, uint64_t key)
@@ -51,20 +31,6 @@ static inline double cpu_double(ImgstatSample sample, uint64_t key)
     default:
         return sample_double(sample, key);
     }
-}
-
-static inline void cpu_store(unsigned char *at, uint64_t raw, size_t bytes)
-{
-    const uint32_t v4 = (uint32_t)raw;
-    if (bytes == 4)
-        memcpy(at, &v4, 4);
-    else
-        memcpy(at, &raw, 8);
-}
-
-static inline const uint8_t *cpu_mask_row(const ImagePro *image, size_t y)
-{
-    return image->mask ? image->mask + y * image->mask_pitch : NULL;
 }
 
 /* Finite and not nodata. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* device.c: the table of devices, and opening one by name. */
 #include "device/device.h"
+#include "base/compiler.h"
 #include "base/thread_pool.h"
 #include "device/module.h"
 
@@ -17,7 +18,7 @@ static const DeviceKind device_table[] = {
     {.name = "cpu", .ops = &cpu_device_ops},
     {.name = "cuda", .module = {"CUDA", "libimgstat-cuda.so", "IMGSTAT_CUDA_MODULE"}},
 };
-enum { DEVICES = sizeof device_table / sizeof device_table[0] };
+enum { DEVICES = ARRAY_LEN(device_table) };
 
 static const char valid_names[] = "cpu, cuda and cuda:N";
 

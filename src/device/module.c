@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* dladdr, secure_getenv */
 #include "device/module.h"
 
+#include "base/compiler.h"
 #include "base/error.h"
 
 #include <dlfcn.h>
@@ -33,7 +34,7 @@ static bool own_folder(char folder[PATH_MAX])
 static bool place_path(const char *file, const char *folder, unsigned i, char path[PATH_MAX])
 {
     static const char *const below[] = {"", "/imgstat", "/" IMGSTAT_MODULE_FROM_PROGRAM};
-    enum { BELOW = sizeof below / sizeof below[0] };
+    enum { BELOW = ARRAY_LEN(below) };
     int length;
     if (i < BELOW)
         length = snprintf(path, PATH_MAX, "%s%s/%s", folder, below[i], file);

@@ -2,6 +2,7 @@
 /* chunks.c: chunks of a PNG, walked through, written, and copied from an input to an output where
  * they still hold. */
 #include "png/chunks.h"
+#include "base/compiler.h"
 #include "png/decoder.h"
 #include "png/encoder.h"
 
@@ -142,7 +143,7 @@ static const Rule *rule_of(const char *type)
         {"zTXt", 0, KEEP_ALWAYS, false, true, true},
         {"iTXt", 0, KEEP_ALWAYS, false, true, true},
     };
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    for (size_t i = 0; i < ARRAY_LEN(rules); i++)
         if (strcmp(rules[i].type, type) == 0)
             return &rules[i];
     return NULL;

@@ -2,6 +2,7 @@
 /* idat_reader.c: IDAT chunks checked and decompressed, by a thread of its own where that pays. */
 #define _GNU_SOURCE
 #include "png/idat_reader.h"
+#include "base/compiler.h"
 #include "codec/inflate.h"
 #include "png/chunks.h"
 
@@ -292,7 +293,7 @@ const uint8_t *png_stream_row(PngStream *stream)
 static bool is_passed_over(const uint8_t *type)
 {
     static const char names[][5] = {"eXIf", "iTXt", "tEXt", "tIME", "zTXt"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (memcmp(type, names[i], 4) == 0)
             return true;
     return false;

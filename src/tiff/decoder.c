@@ -2,6 +2,8 @@
 /* decoder.c: the TIFF codec: opens a file, selects its pages, gives their rows. */
 #include "tiff/decoder.h"
 
+#include "base/compiler.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,7 @@ static bool probe(const uint8_t *bytes, size_t n)
 {
     static const uint8_t magic[][4] = {
         {'I', 'I', 42, 0}, {'M', 'M', 0, 42}, {'I', 'I', 43, 0}, {'M', 'M', 0, 43}};
-    for (size_t i = 0; i < sizeof magic / sizeof *magic; i++)
+    for (size_t i = 0; i < ARRAY_LEN(magic); i++)
         if (n >= sizeof magic[i] && memcmp(bytes, magic[i], sizeof magic[i]) == 0)
             return true;
     return false;

@@ -2,6 +2,8 @@
 /* libtiff_handle.c: libtiff handles that read a Source and complain to its decoder only. */
 #include "tiff/decoder.h"
 
+#include "base/compiler.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +22,7 @@ static bool is_made_up(const char *text)
 {
     static const char *const signs[] = {"Premature end of JPEG", "premature end of data segment",
                                         "bad Huffman code", "Premature EOF", "Premature EOL"};
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+    for (size_t i = 0; i < ARRAY_LEN(signs); i++)
         if (strstr(text, signs[i]))
             return true;
     return false;

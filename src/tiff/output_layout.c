@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* output_layout.c: how an output page is laid out and compressed, and the fields that say so. */
+#include "base/compiler.h"
 #include "base/sample.h"
 #include "tiff/encoder.h"
 
@@ -49,7 +50,7 @@ static uint16_t compression_named(const char *name)
         {"lzma", COMPRESSION_LZMA},
         {"ccittfax4", COMPRESSION_CCITTFAX4},
     };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (strcmp(names[i].name, name) == 0)
             return names[i].code;
     return COMPRESSION_NONE;
@@ -65,7 +66,7 @@ static bool is_lossy(uint16_t compression)
 {
     static const uint16_t lossy[] = {6,     7,     33003, 33005, 34676, 34677, 34712,
                                      34887, 34892, 32909, 34934, 50001, 50002, 52546};
-    for (size_t i = 0; i < sizeof lossy / sizeof *lossy; i++)
+    for (size_t i = 0; i < ARRAY_LEN(lossy); i++)
         if (lossy[i] == compression)
             return true;
     return false;
@@ -128,7 +129,7 @@ static const LevelBytes level_bytes[] = {
 /* The level that is asked for, or below it the highest that takes no more than `most` bytes. */
 static int level_within(uint16_t compression, int level, uint64_t most)
 {
-    for (size_t i = 0; i < sizeof level_bytes / sizeof *level_bytes; i++) {
+    for (size_t i = 0; i < ARRAY_LEN(level_bytes); i++) {
         const LevelBytes *const table = &level_bytes[i];
         if (table->compression != compression)
             continue;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sample_format.c: what a TIFF directory declares of its samples: types, channel names, palette. */
+#include "base/compiler.h"
 #include "base/sample.h"
 #include "tiff/decoder.h"
 
@@ -55,7 +56,7 @@ const char *tiff_compression_name(uint16_t compression)
         {50002, "JPEG XL"},
         {52546, "JPEG XL (DNG)"},
     };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (names[i].code == compression)
             return names[i].name;
     return NULL;
@@ -89,7 +90,7 @@ static const Photometric *photometric_of(uint16_t code)
         {PHOTOMETRIC_LOGLUV, "log-luv", 3, {"log-luminance", "u", "v"}},
     };
     static const Photometric other = {0, "unknown", 0, {NULL}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
         if (known[i].code == code)
             return &known[i];
     return &other;
@@ -199,7 +200,7 @@ static const char *format_name(uint16_t format)
                                         "undefined",
                                         "complex integer",
                                         "complex floating-point"};
-    return format < sizeof names / sizeof *names ? names[format] : "unknown";
+    return format < ARRAY_LEN(names) ? names[format] : "unknown";
 }
 
 ImgstatResult tiff_page_samples(TiffDecoder *td, ImgstatError *err)

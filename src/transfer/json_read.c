@@ -2,6 +2,8 @@
 /* json_read.c: transfers from JSON text, every member checked. */
 #include "transfer/json.h"
 
+#include "base/compiler.h"
+
 #include <json-c/json.h>
 #include <string.h>
 
@@ -206,7 +208,7 @@ static unsigned kinds_of(json_object *map)
     static const char *const kinds[] = {"unchanged", "table", "between",
                                         "center",    "gamma", "knots"};
     unsigned n = 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         n += json_object_object_get_ex(map, kinds[i], NULL) ? 1u : 0u;
     return n;
 }
