@@ -165,7 +165,7 @@ FORCE_INLINE void take_powers(const Power *p, bool to_float, Powers *s)
     s->some_open = any != 0;
 }
 
-/* map_power, the same operations, of n units from 2^-290 to 1, in their place; powers above 2^-300.
+/* map_power of n units from 2^-290 to 1, in their place; powers above 2^-300.
  * Without branches, so that compilers make vectors of it. */
 FORCE_INLINE void map_powers(double g, double *unit, size_t n)
 {
@@ -173,34 +173,15 @@ FORCE_INLINE void map_powers(double g, double *unit, size_t n)
     for (size_t i = 0; i < n; i++) {
         double exponent;
         const double m = mantissa_of(unit[i], above_root, &exponent);
-        const double top = m - 1.0, bottom = m + 1.0, s = top / bottom;
-        const double bottom_low = m - (bottom - 1.0);
-        const double s_low = (fma(-s, bottom, top) - map_mul(s, bottom_low)) / bottom;
-        const double z = map_mul(s, s);
-        double series = 1.0 / 23.0;
-#pragma GCC unroll 32
-        for (int k = 21; k >= 3; k -= 2)
-            series = fma(series, z, 1.0 / (double)k);
-        const double tail = fma(map_mul(map_mul(s, z), series), 1.0, s_low);
-        const double c = 2.8853900817779268, c_low = 4.0710547481862066e-17;
-        const double main_part = map_mul(s, c);
-        const double main_low = map_add(fma(s, c, -main_part), fma(s, c_low, map_mul(tail, c)));
-        const double high = map_add(exponent, main_part);
-        const double low = map_add(map_sub(main_part, map_sub(high, exponent)), main_low);
-        const double y = map_mul(g, high), y_low = map_add(fma(g, high, -y), map_mul(g, low));
-        const double whole = rint(y);
-        const double t = map_mul(map_add(map_sub(y, whole), y_low), 0.69314718055994531);
-        double e = 1.0;
-#pragma GCC unroll 32
-        for (int k = 18; k >= 1; k--)
-            e = fma(map_mul(e, t), 1.0 / (double)k, 1.0);
+        const PowerLog log = power_log(m, exponent, g);
+        const double whole = rint(log.high);
         const double scale = whole + 1023.0 + whole_bits; /* the biased exponent's bits */
         uint64_t bits;
         double factor;
         memcpy(&bits, &scale, sizeof bits);
         bits <<= 52;
         memcpy(&factor, &bits, sizeof factor);
-        unit[i] = map_mul(e, factor);
+        unit[i] = map_mul(power_fraction(log, whole), factor);
     }
 }
 
