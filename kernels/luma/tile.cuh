@@ -196,7 +196,7 @@ static __device__ __forceinline__ void load_first_tile(const ApplyPixels &p, con
     load_tile((const uint4 *)(p.from + row.head * pixel), first + threadIdx.x / 32, row.tiles, v);
 }
 
-/* A block's tiles, by turns with the other blocks, and then pixels outside of tiles. v: the warp's
+/* A block's tiles, every so many of all, and then pixels outside of tiles. v: the warp's
  * first tile. recolour_group brings the pixels of three words, which are at its first argument too,
  * to what they become but for the range. */
 template <unsigned THREADS, ImgstatSample SAMPLE, typename Recolour>
