@@ -2,11 +2,13 @@
 /* clahe/kernels.cu: counts of the tiles, their tables, pixels between four of them. The arithmetic
  * is clahe_math.h's. */
 #include "clahe/clahe.cuh"
+#include "common/tuning.cuh"
 #include "common/warp.cuh"
 #include "luma/luma.cuh"
 
-enum { PIXEL_THREADS = 256, PIXEL_ROWS = 32768, TILE_WARPS = 8, TILE_THREADS = TILE_WARPS * 32 };
-enum { STRIP_ROWS = 64 }; /* of a tile, that a block counts at once: 4,096 pixels square have 512 */
+enum { PIXEL_THREADS = CLAHE_PIXEL_THREADS, PIXEL_ROWS = 32768 };
+enum { TILE_WARPS = CLAHE_TILE_WARPS, TILE_THREADS = TILE_WARPS * 32 };
+enum { STRIP_ROWS = CLAHE_STRIP_ROWS };
 static_assert((int)CLAHE_NODES == TILE_THREADS, "a thread a node");
 
 static __device__ __forceinline__ uint32_t load_key(const ClaheWork &w, const ApplyPixels &p,
@@ -281,7 +283,7 @@ static __global__ void __launch_bounds__(PIXEL_THREADS) clahe_map(ClaheWork w, C
             for (uint32_t c = 0; c < 3; c++)
                 colour[c] = load_key(w, p, source, c);
             const uint64_t luma = range_avoid(&w.range, map_pixel(w, 0, x, y, key));
-            recolour(from, to, w.colours, luma, colour);
+            rescale_luma(from, to, w.colours, luma, colour);
             for (uint32_t c = 0; c < 3; c++)
                 store_sample(target + c * out, out, sample_raw(to, colour[c]), p.aligned);
             first = 3;
@@ -298,7 +300,7 @@ static __global__ void __launch_bounds__(PIXEL_THREADS) clahe_map(ClaheWork w, C
             else if (!w.luma && !w.unchanged[k] && key_at(w, p, k, x, row, &seen))
                 made = sample_raw(to, range_avoid(&w.range, map_pixel(w, k, x, y, seen)));
             else
-                made = w.stays[key];
+                made = w.passthrough[key];
             k += !w.luma && (int)c != w.alpha;
             store_sample(target + c * out, out, made, p.aligned);
         }

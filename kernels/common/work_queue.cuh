@@ -5,6 +5,7 @@
 #define IMGSTAT_KERNELS_COMMON_WORK_QUEUE_CUH
 
 #include "common/sm90.cuh"
+#include "common/tuning.cuh"
 #include "device/cuda_device.h"
 
 /* One image of a launch. An image without gaps between its rows is one long row, unless its sample
@@ -42,18 +43,12 @@ struct Queue {
     unsigned finished; /* blocks; the last one makes the queue ready for the next launch */
 };
 
-/* Records are merged into under a lock, since two images may share one: one of these, by address.
- */
-enum { RECORD_LOCKS = 1024 };
-
-/* Where blocks by turns fetch the last units of an image that has a launch to itself: several, and
- * far apart, since one counter answers too slowly. */
-enum { TAIL_QUEUES = 32, TAIL_STRIDE = 32 };
-
 struct QueueMemory {
     Queue queue;
     unsigned channel_next[4]; /* of blocks that count a channel each: a queue a channel */
+    /* Two images may share a record; a block that merges into it holds the lock of its address. */
     unsigned lock[RECORD_LOCKS];
+    /* Where warps fetch the last tiles of an image that has a launch to itself. */
     unsigned tail[TAIL_QUEUES * TAIL_STRIDE];
 };
 

@@ -449,6 +449,7 @@ static ImgstatResult open_resources(CudaDevice *device, ImgstatError *err)
     CUDA_TRY(device, err,
              cudaDeviceGetAttribute(&device->max_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin,
                                     device->index));
+    device->tuning = tuning_of(device->max_shared);
     CUDA_TRY(device, err, cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking));
     CUDA_TRY(device, err, cudaStreamCreateWithFlags(&device->copies, cudaStreamNonBlocking));
     for (StageSlot &slot : device->stage) {

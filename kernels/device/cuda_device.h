@@ -3,6 +3,8 @@
 #ifndef IMGSTAT_KERNELS_DEVICE_CUDA_DEVICE_H
 #define IMGSTAT_KERNELS_DEVICE_CUDA_DEVICE_H
 
+#include "common/tuning.cuh"
+
 #include <assert.h>
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -23,28 +25,21 @@ typedef struct CudaBuffer {
     size_t bytes;
 } CudaBuffer;
 
-/* Host images travel in chunks: filled by the host, copied on one stream, read by kernels on the
- * other. With four of them the copy engine never waits for the memcpy that fills the next. */
-enum { STAGE_SLOTS = 4 };
-enum { STAGE_BYTES = 8 << 20 }; /* 150 us at 55 GB/s: far above what a launch costs */
-
+/* A chunk of a host image: filled by the host, copied on one stream, read by kernels on the other.
+ */
 typedef struct StageSlot {
     CudaBuffer pinned, pixels; /* the chunk on the host and on the device */
     cudaEvent_t filled, used;  /* copied to the device; read by the kernels */
     bool busy;                 /* used has been recorded */
 } StageSlot;
 
-/* Pinned buffers that host_alloc has handed out and gets back: bands. Larger ones are not kept. */
-enum { LENT_SLOTS = 4, LENT_BYTES = 16 << 20 };
-
+/* A pinned buffer for bands that host_alloc has handed out and gets back. */
 typedef struct LentBuffer {
     CudaBuffer pinned;
     bool lent;
 } LentBuffer;
 
 /* Descriptions of images that a launch needs, in pinned memory until they are copied. */
-enum { DESC_SLOTS = 4 };
-
 typedef struct DescSlot {
     CudaBuffer pinned, device;
     cudaEvent_t copied, used; /* to the device; read by the kernels */
@@ -101,6 +96,7 @@ typedef struct CudaDevice {
     CUcontext context; /* the runtime's own; kept, as by the runtime, until the process ends */
     cudaDeviceProp properties;
     int max_shared;       /* bytes a block can have after opting in */
+    const Tuning *tuning; /* of its family */
     cudaStream_t stream;  /* kernels; what the calls are ordered by */
     cudaStream_t copies;  /* host to device, overlapped with kernels */
     bool capturing;       /* the caller's stream records a graph: nothing may wait or grow */

@@ -4,9 +4,6 @@
 
 #include <stdlib.h>
 
-/* A launch begins while the host describes the images of the next: first few, so that the device
- * has something to do soon, then more and more. */
-enum { FIRST_IMAGES = 4, MORE_IMAGES = 4, LAUNCH_IMAGES = 8192 }; /* the first: a multiprocessor */
 /* Pieces of one image that a launch adds up: 2^26 * 10 terms < 2^30 (record/exact_sum.h). */
 static const uint64_t LAUNCH_PIECES = 1ull << 26;
 

@@ -3,9 +3,6 @@
  */
 #include "device/measure_launch.cuh"
 
-/* Bytes of an item: a few microseconds of a block's share of the memory. */
-enum { ITEM_BYTES = 128 << 10 };
-
 bool same_kind(const Kind &a, const Kind &b)
 {
     return a.sample == b.sample && a.channels == b.channels && a.plain == b.plain &&
@@ -104,7 +101,7 @@ static uint32_t item_units(const CudaDevice *device, const Kind &kind, uint64_t 
     const uint64_t share = total_units / (2 * blocks) + 1;
     if (!sample_is_narrow(kind.sample)) {
         const uint32_t least = wide_takers(kind);
-        uint64_t units = ITEM_BYTES / (unit_bytes ? unit_bytes : 1);
+        uint64_t units = device->tuning->item_bytes / (unit_bytes ? unit_bytes : 1);
         units = units < least ? least : units > 512 ? 512 : units;
         return (uint32_t)(units < share ? units : share < least ? least : share);
     }

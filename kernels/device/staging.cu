@@ -41,8 +41,8 @@ static void copy_rows(void *context, size_t task, unsigned thread)
 static void gather_rows(ThreadPool *pool, unsigned char *to, const unsigned char *from,
                         size_t pitch, size_t row_bytes, size_t rows)
 {
-    enum { TASK_BYTES = 512 << 10 };
-    RowCopy copy = {to, from, pitch, row_bytes, rows, TASK_BYTES / (row_bytes ? row_bytes : 1) + 1};
+    RowCopy copy = {to,        from, pitch,
+                    row_bytes, rows, STAGE_TASK_BYTES / (row_bytes ? row_bytes : 1) + 1};
     thread_pool_run(pool, (rows - 1) / copy.rows_per_task + 1, copy_rows, &copy);
 }
 

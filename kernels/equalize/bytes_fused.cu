@@ -3,8 +3,6 @@
  * to pixels in one launch that reads what they hold once. */
 #include "equalize/bytes_fused_pixels.cuh"
 
-/* As many of a thread are worth fetching early; more would hold up the launch before. */
-enum { FETCHED_VECTORS = 6 };
 /* Shared memory beside table and pixels. */
 enum { OTHER_BYTES = 2048 };
 /* Counts and what tells them fit 27 bits. */

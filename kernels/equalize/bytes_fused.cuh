@@ -5,6 +5,7 @@
 #define IMGSTAT_KERNELS_EQUALIZE_BYTES_FUSED_CUH
 
 #include "common/lane_table.cuh"
+#include "common/tuning.cuh"
 #include "common/warp.cuh"
 #include "equalize/chain.cuh"
 
@@ -137,11 +138,9 @@ static __device__ __forceinline__ uint32_t take_piece(SmallState *state, uint32_
 static __device__ __forceinline__ uint32_t await_samples(SmallState *state, uint32_t turn,
                                                          uint32_t all, uint32_t *looks)
 {
-    /* Looks of some 0.4 us; blocks of a launch begin within a few of them, or much later. */
-    enum { PATIENCE = 200 };
     uint32_t block = gridDim.x;
     while (block == gridDim.x && !__any_sync(ALL_LANES, load_count(state->samples[turn]) >= all))
-        if (++*looks > PATIENCE)
+        if (++*looks > SMALL_PATIENCE)
             block = take_piece(state, turn);
     return block;
 }

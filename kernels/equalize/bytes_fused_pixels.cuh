@@ -8,9 +8,6 @@
 #include "common/sm90.cuh"
 #include "equalize/bytes_fused.cuh"
 
-/* Blocks of FEW_THREADS leave room for those of the next launch on the same multiprocessor. */
-enum { FEW_THREADS = 512, MANY_THREADS = 1024 };
-
 /* Where the vectors of a thread stay. */
 enum Stay {
     IN_REGISTERS,
@@ -18,12 +15,6 @@ enum Stay {
     LARGE,  /* the same of an image that does not fit the second-level cache with its result */
     TWICE   /* what there is no room for is read twice */
 };
-/* Vectors a thread keeps in registers: all, but of the largest images. */
-enum { KEPT_ONE = 1, KEPT_FEW = 4, KEPT_MORE = 9, KEPT_MANY = 8, KEPT_LARGE = 12, KEPT_TWICE = 10 };
-/* And in shared memory at most. */
-enum { SHARED_VECTORS = 12 };
-/* What it reads twice has so many of its registers in a round. */
-enum { ROUND_VECTORS = 4 };
 
 static __device__ __forceinline__ void count_vector(uint32_t *table, uint4 v, uint32_t column)
 {

@@ -5,6 +5,7 @@
 #ifndef IMGSTAT_KERNELS_EQUALIZE_CHAIN_CUH
 #define IMGSTAT_KERNELS_EQUALIZE_CHAIN_CUH
 
+#include "common/tuning.cuh"
 #include "maps/apply.cuh"
 
 enum { BYTE_BINS = 256, WORD_BINS = 65536, SEGMENT = 256, SEGMENTS = WORD_BINS / SEGMENT };
@@ -49,7 +50,7 @@ struct SmallMap {
     uint64_t nano_lo, nano_hi;
 };
 
-enum { SMALL_BLOCKS = 256, SMALL_TURN = 1 << 16, SMALL_LINES = 32 };
+enum { SMALL_TURN = 1 << 16 };
 
 /* What blocks of a launch share. Launches use counts and pieces by turns: each empties those of
  * the next. All zero before the first. */

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* equalize/words.cu: from 16-bit samples, or their counts, to the table of a map. */
 #include "base/image.h"
+#include "common/tuning.cuh"
 #include "common/warp.cuh"
 #include "equalize/lut.cuh"
 
 /* Counters of two values share a word of a block's table: those of a value and of the value half
  * the range above. So neighbouring values do not meet in a word. */
-enum { COUNT_THREADS = 1024, COUNT_WORDS = WORD_BINS / 2, EACH = 8 };
+enum { COUNT_THREADS = WORDS_COUNT_THREADS, COUNT_WORDS = WORD_BINS / 2, EACH = WORDS_EACH };
 /* What a block counts at most, so that 16 bits hold any counter; a tail is less than a vector. And
  * at least, but of the smallest images. */
-enum { PIECE_MOST = EACH * COUNT_THREADS - 1, PIECE_LEAST = 2048 };
+enum { PIECE_MOST = EACH * COUNT_THREADS - 1, PIECE_LEAST = WORDS_LEAST };
 static_assert(PIECE_MOST * 8 + 7 < 1 << 16, "counters do not overflow");
 
 /* ---- Counting -------------------------------------------------------------------------------- */
@@ -248,10 +249,6 @@ static __global__ void __launch_bounds__(SEGMENT) finish_words(Finish f)
 
 /* ---- Host side ------------------------------------------------------------------------------- */
 
-/* Tables that are written and read again take less time than atomic additions as long as the cache
- * has most of them. */
-enum { WAVES_MOST = 2 };
-
 /* How an image is cut: whole waves of blocks. */
 struct Cut {
     uint64_t waves;
@@ -278,13 +275,13 @@ static uint32_t tables_of(const CudaDevice *device, uint64_t samples)
 
 bool count_words_fit(const CudaDevice *device, uint64_t samples)
 {
-    return device->max_shared >= (int)WORD_TABLE && cut_image(device, samples).waves <= WAVES_MOST;
+    return device->max_shared >= (int)WORD_TABLE && cut_image(device, samples).waves <= WORDS_WAVES;
 }
 
 uint32_t count_words_room(const CudaDevice *device, uint64_t samples)
 {
     const Cut cut = cut_image(device, samples);
-    const uint64_t waves = cut.waves < WAVES_MOST ? cut.waves : WAVES_MOST;
+    const uint64_t waves = cut.waves < WORDS_WAVES ? cut.waves : WORDS_WAVES;
     const uint64_t least = samples / 8 / PIECE_LEAST + 1, most = waves * cut.blocks;
     if (device->max_shared < (int)WORD_TABLE)
         return 0;

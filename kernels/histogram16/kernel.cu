@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* histogram16/kernel.cu: records of 16-bit samples in one read: 65,536 exact bins, and where the
  * extrema are. */
+#include "common/tuning.cuh"
 #include "histogram16/count.cuh"
 #include "histogram16/layout.cuh"
 #include "histogram16/report.cuh"
 #include "histogram16/static_schedule.cuh"
 
 /* ---- Items ----------------------------------------------------------------------------------- */
-
-/* Steps before the end of an item at which the next is asked for: the answer takes as long. */
-enum { ASK_STEPS = 3 };
 
 /* Which of the launch's channels the block counts. Blocks of different channels go through the
  * items side by side, so that all but the first find them in the cache. */
@@ -93,7 +91,7 @@ static __device__ __noinline__ uint32_t count_run(const Work &work, Block16 *blo
         const uint64_t begin = block->ahead[turn].begin;
         uint32_t steps = block->ahead[turn].steps, next = 0;
         const uint32_t own = first_own<CHANNELS>(channel, block->ahead[turn].before);
-        const uint32_t ask = min(steps, (uint32_t)ASK_STEPS);
+        const uint32_t ask = min(steps, (uint32_t)HISTOGRAM16_ASK_STEPS);
         const Look look = worth_looking(block, begin) ? look_at(block->narrow.image) : LOOK_NOT;
         Seen seen = see_nothing();
         if (threadIdx.x == 0) {
@@ -320,8 +318,6 @@ static __global__ void __launch_bounds__(THREADS, 1)
 /* Blocks of several channels find in the cache what the others have read if all begin together. So
  * those of an image of so many units, 256 MiB, begin when the launch before has ended: that costs
  * less than reading more than once (docs/kernels.md). */
-static const uint64_t TOGETHER_UNITS = (256u << 20) / NARROW16_UNIT;
-
 template <int CHANNELS>
 static ImgstatResult launch_blocks(const Launch *launch, unsigned channels, ImgstatError *err)
 {
@@ -344,7 +340,8 @@ static ImgstatResult launch_blocks(const Launch *launch, unsigned channels, Imgs
     const uint64_t most = (uint64_t)device->properties.multiProcessorCount / channels;
     const unsigned each = (unsigned)(wanted < most ? wanted : most > 0 ? most : 1);
     const int bytes = (int)work.words * 4 + BEHIND_BYTES;
-    if (channels == 1 || work.n_images > 1 || work.only.units < TOGETHER_UNITS)
+    if (channels == 1 || work.n_images > 1 ||
+        work.only.units < device->tuning->together_bytes / NARROW16_UNIT)
         return launch_behind(&mine, kernel, "measure_narrow16", each * channels, THREADS, bytes,
                              err);
     return cuda_launch(device, launch->stream, "measure_narrow16", kernel, each * channels, THREADS,

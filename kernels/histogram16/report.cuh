@@ -5,6 +5,7 @@
 #ifndef IMGSTAT_KERNELS_HISTOGRAM16_REPORT_CUH
 #define IMGSTAT_KERNELS_HISTOGRAM16_REPORT_CUH
 
+#include "common/tuning.cuh"
 #include "histogram16/count.cuh"
 
 /* ---- Emptying the table ---------------------------------------------------------------------- */
@@ -138,19 +139,18 @@ static __device__ __noinline__ void flush_packed(Block16 *block, Pack *pack, uin
 
 /* Sums are moved to the bins in slices, by as many blocks, the last to report: one takes 25 us. The
  * others end, so that blocks of the next launch can begin. */
-enum { SLICES = 16, SLICE = HALVES / SLICES };
+enum { SLICES = HISTOGRAM16_SLICES, SLICE = HALVES / SLICES };
 
 /* Waits until every block has added its counters, but not long: blocks that have not begun may wait
  * for this one to end. The last block never waits, and moves what nobody else does. One thread. */
 static __device__ __forceinline__ bool pack_ready(Pack *pack, bool last)
 {
-    enum { POLLS = 40 };
     volatile unsigned *ready = &pack->ready;
     if (last) {
         __threadfence();
         *ready = 1;
     }
-    for (int i = 0; i < POLLS && !*ready; i++)
+    for (int i = 0; i < HISTOGRAM16_POLLS && !*ready; i++)
         __nanosleep(200);
     __threadfence();
     return *ready;
@@ -195,10 +195,9 @@ static __device__ __noinline__ void unpack(Block16 *block, Pack *pack, uint64_t 
  * bins is quicker than to move the sums there. */
 static __device__ __forceinline__ bool worth_packing(const Block16 *block, const Work &work)
 {
-    enum { FEW = 8192 };
     const uint64_t blocks = gridDim.x / work.group;
     const uint64_t samples = block->narrow.image.row_pixels / blocks;
-    return samples > FEW &&
+    return samples > HISTOGRAM16_PACK_SAMPLES &&
            (block->layout.fold || samples / block->layout.direct <= 32768 / blocks);
 }
 

@@ -4,6 +4,7 @@
 #ifndef IMGSTAT_KERNELS_HISTOGRAM16_STATIC_SCHEDULE_CUH
 #define IMGSTAT_KERNELS_HISTOGRAM16_STATIC_SCHEDULE_CUH
 
+#include "common/tuning.cuh"
 #include "histogram16/count.cuh"
 #include "histogram16/layout.cuh"
 
@@ -12,8 +13,6 @@
 enum { WINDOW_STEPS = 1 << 16, SHARED_STEPS = (1 << 23) / (WARPS * NARROW16_PIXELS) };
 static_assert((uint64_t)WINDOW_STEPS * WARPS * NARROW16_PIXELS <= 1ull << 31, "32 bits do");
 
-/* What is handed out one by one: a queue answers slowly. */
-enum { TAIL_SHARE = 32 };
 static const uint64_t NO_TAIL = 1ull << 40; /* more units than there are */
 
 /* The units of an image, and how warps share them: most go by turns, the last ones to whoever asks
@@ -43,8 +42,8 @@ static __device__ __forceinline__ Turns turns_of(const Work &work, const WorkIma
     turns.first = early ? 1 : 0;
     turns.last = (early + image.row_pixels * image.channels * 2) / NARROW16_UNIT;
     turns.stride = blocks * WARPS;
-    const uint64_t most =
-        turns.last - min(turns.last / TAIL_SHARE, (uint64_t)65535); /* noted in 16 bits */
+    const uint64_t most = turns.last - min(turns.last / HISTOGRAM16_TAIL_SHARE,
+                                           (uint64_t)65535); /* noted in 16 bits */
     turns.fixed = max((most + turns.stride - 1) / turns.stride, (uint64_t)1) * turns.stride;
     if (turns.fixed >= turns.last)
         turns.fixed = NO_TAIL;

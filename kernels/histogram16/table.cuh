@@ -5,11 +5,11 @@
 #define IMGSTAT_KERNELS_HISTOGRAM16_TABLE_CUH
 
 #include "common/histogram_block.cuh"
+#include "common/tuning.cuh"
 
-/* One block an SM: its table takes all the shared memory there is. */
-enum { THREADS = 1024, WARPS = THREADS / 32 };
+enum { THREADS = HISTOGRAM16_THREADS, WARPS = THREADS / 32 };
 /* A lane's vectors in a unit; a step is a unit a warp. */
-enum { STEPS = 3, HALVES = 65536 };
+enum { STEPS = HISTOGRAM16_STEPS, HALVES = 65536 };
 static_assert((int)NARROW16_UNIT == STEPS * 512 && (int)NARROW16_PIXELS == STEPS * 256 &&
                   (int)NARROW16_STEP == (int)WARPS,
               "the host cuts images");
@@ -23,8 +23,8 @@ static const uint32_t MUCH = 0xC000C000u; /* a bit of these is set from LEFT_MOS
 static_assert(LEFT_MOST - 1 + ROUND_STEPS * WARPS * NARROW16_PIXELS < 1 << HALF_BITS,
               "halves do not overflow");
 
-enum { NOTED = 20 };                   /* units that a warp can note */
-enum { SAMPLES = 512, BUCKETS = 256 }; /* that a layout is chosen from: by their leading bits */
+enum { NOTED = 20 }; /* units that a warp can note */
+enum { SAMPLES = HISTOGRAM16_SAMPLES, BUCKETS = HISTOGRAM16_BUCKETS };
 
 /* How the table is laid out. A sample becomes an index: its bits minus base, modulo 65,536. */
 struct Layout {

@@ -6,14 +6,17 @@
 
 #include "common/histogram_block.cuh"
 #include "common/lane_table.cuh"
+#include "common/tuning.cuh"
 
-/* Two blocks an SM hide each other's barriers, and threads have 64 registers: all loads of a unit
- * are on their way at once. */
-enum { THREADS = 512, WARPS = THREADS / 32, BLOCKS = 2 };
+enum { THREADS = HISTOGRAM8_THREADS, WARPS = THREADS / 32, BLOCKS = HISTOGRAM8_BLOCKS };
 /* A lane's vectors in a unit (three channels: a multiple of three, so that the channel of a byte in
  * a vector is known at compile time), its bytes, and the warps that look for an extremum in it. */
 template <int C> struct Shape {
-    enum { STEPS = C == 3 ? 9 : 8, UNIT = STEPS * 512, PARTS = C <= 2 ? 4 : 2 };
+    enum {
+        STEPS = C == 3 ? HISTOGRAM8_STEPS3 : HISTOGRAM8_STEPS,
+        UNIT = STEPS * 512,
+        PARTS = C <= 2 ? 4 : 2
+    };
 };
 static_assert((int)Shape<1>::UNIT == (int)NARROW8_UNIT && (int)Shape<3>::UNIT == (int)NARROW8_UNIT3,
               "the host cuts images");

@@ -277,13 +277,12 @@ static __device__ __forceinline__ void count_item(const Work &work, Held8<C> *he
 /* What a block counts of an image that has the launch to itself. Some units go by turns; the others
  * are fetched one by one, so that all end together, even if one began late because a block of the
  * launch before was still merging. Nobody waits for anybody. */
-enum { FIXED_16THS = 12 };
 
 template <int C, bool PLAIN>
 static __device__ __forceinline__ void count_alone(const Work &work, Held8<C> *held)
 {
     const uint64_t units = held->image.units, turn = (uint64_t)gridDim.x * WARPS;
-    const uint64_t fixed = max(units / 16 * FIXED_16THS / turn, (uint64_t)1) * turn;
+    const uint64_t fixed = max(units / 16 * HISTOGRAM8_FIXED_16THS / turn, (uint64_t)1) * turn;
     uint64_t unit = (uint64_t)blockIdx.x * WARPS + threadIdx.x / 32;
     for (; unit < min(fixed, units); unit += turn)
         count_either_unit<C, PLAIN>(work, held, unit);

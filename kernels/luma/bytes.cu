@@ -3,9 +3,11 @@
  * new one. */
 #include "common/lane_table.cuh"
 #include "common/sm90.cuh"
+#include "common/tuning.cuh"
 #include "luma/tile.cuh"
 
-enum { COUNT_THREADS = 1024, APPLY_THREADS = 512, APPLY_BLOCKS = 2 };
+enum { COUNT_THREADS = LUMA_COUNT_THREADS };
+enum { APPLY_THREADS = LUMA_APPLY_THREADS, APPLY_BLOCKS = LUMA_APPLY_BLOCKS };
 /* Shared memory beside what a launch asks for: what the driver keeps a block, and words. */
 enum { OTHER_BYTES = 2048 };
 
@@ -76,7 +78,7 @@ static __global__ void __launch_bounds__(COUNT_THREADS, 1)
 /* A wide row of the table a key: luma_wanted of the luma that it becomes, and behind its columns
  * those of luma_cap of it as the largest component. */
 enum { TABLE_CAPS = NARROW_ROW };
-enum { APPLY_BYTES = BINS * WIDE_ROW + APPLY_THREADS * TILE_VECTORS * 16 };
+enum { LUMA_APPLY_BYTES = BINS * WIDE_ROW + APPLY_THREADS * TILE_VECTORS * 16 };
 
 /* One half of the table, CAPS or not: four lanes' columns of row i / COLUMN_VECTORS. */
 enum { COLUMN_VECTORS = TABLE_CAPS / 16 };
@@ -136,10 +138,10 @@ static __device__ __forceinline__ void settle(uint32_t top, const volatile uint3
     }
 }
 
-/* recolour of four pixels, but for the range; black: the estimate of what black becomes; from:
+/* rescale_luma of four pixels, but for the range; black: the estimate of what black becomes; from:
  * where the pixels are, too. */
-static __device__ __forceinline__ void recolour_quad(uint32_t top, uint32_t black,
-                                                     const uint32_t *from, uint32_t (&word)[3])
+static __device__ __forceinline__ void rescale_luma_quad(uint32_t top, uint32_t black,
+                                                         const uint32_t *from, uint32_t (&word)[3])
 {
     const uint32_t none = 1u << (LUMA_SHIFT - 1); /* luma_rounded of black alone */
     uint32_t estimate[12], rounded[4];
@@ -182,7 +184,7 @@ static __device__ __forceinline__ void recolour_quad(uint32_t top, uint32_t blac
  *   Work      two lookups, a reciprocal, a conversion, three products and some 20 instructions
  *             around them a pixel.
  *   Memory    reads and writes each sample once, by vectors, which pass shared memory to and fro.
- *   Launch    <<<blocks, APPLY_THREADS, APPLY_BYTES>>>, any number of blocks; it may begin before
+ *   Launch    <<<blocks, APPLY_THREADS, LUMA_APPLY_BYTES>>>, any number of blocks; it may begin before
  *             the launch before has ended.
  *   Requires  luma_bytes_fit. In place: a lane writes what its warp has read.
  *   Result    the bits of luma.c.
@@ -199,16 +201,18 @@ static __global__ void __launch_bounds__(APPLY_THREADS, APPLY_BLOCKS)
     uint4 v[TILE_VECTORS];
     load_first_tile<APPLY_THREADS, IMGSTAT_U8>(p, row, v);
     __syncthreads(); /* the table is whole */
-    recolour_row<APPLY_THREADS, IMGSTAT_U8>(
-        t, p, row, range, unchanged, luma_piece(BINS * WIDE_ROW), v,
-        [&](const uint32_t *at, uint32_t(&word)[3]) { recolour_quad(range.top, black, at, word); });
+    rescale_luma_row<APPLY_THREADS, IMGSTAT_U8>(t, p, row, range, unchanged,
+                                                luma_piece(BINS * WIDE_ROW), v,
+                                                [&](const uint32_t *at, uint32_t(&word)[3]) {
+                                                    rescale_luma_quad(range.top, black, at, word);
+                                                });
 }
 
 /* ---- Host side ------------------------------------------------------------------------------- */
 
 bool luma_bytes_fit(const CudaDevice *device, const ApplyTransfer *t, const ApplyPixels *p)
 {
-    return luma_applies(t, p, IMGSTAT_U8) && device->max_shared >= APPLY_BYTES + OTHER_BYTES;
+    return luma_applies(t, p, IMGSTAT_U8) && device->max_shared >= LUMA_APPLY_BYTES + OTHER_BYTES;
 }
 
 ImgstatResult launch_apply_luma_bytes(CudaDevice *device, cudaStream_t stream,
@@ -218,7 +222,7 @@ ImgstatResult launch_apply_luma_bytes(CudaDevice *device, cudaStream_t stream,
     const LumaRow row = luma_row(p, 1);
     const unsigned blocks = luma_blocks(device, row, APPLY_THREADS, APPLY_BLOCKS);
     return cuda_launch_early(device, stream, "apply_luma_bytes", apply_luma_bytes, blocks,
-                             APPLY_THREADS, APPLY_BYTES, err, *t, *p, row,
+                             APPLY_THREADS, LUMA_APPLY_BYTES, err, *t, *p, row,
                              word_range(t->range, 0x01010101u));
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* luma/words.cu: RGB of 16 bits in one long row, brought to a new luma. */
 #include "common/sm90.cuh"
+#include "common/tuning.cuh"
 #include "luma/tile.cuh"
 
-enum { THREADS = 512, BLOCKS = 2 };
+enum { THREADS = LUMA_WORD_THREADS, BLOCKS = LUMA_WORD_BLOCKS };
 
 /* What no pixel changes. */
 struct WordColours {
@@ -55,9 +56,9 @@ static __device__ __forceinline__ void settle(const WordColours &c, const volati
     }
 }
 
-/* recolour of two pixels, but for the range; from: where they are, too. */
-static __device__ __forceinline__ void recolour_pair(const WordColours &c, const uint32_t *from,
-                                                     uint32_t (&word)[3])
+/* rescale_luma of two pixels, but for the range; from: where they are, too. */
+static __device__ __forceinline__ void rescale_luma_pair(const WordColours &c, const uint32_t *from,
+                                                         uint32_t (&word)[3])
 {
     uint32_t quotient[6], fine[2], low = 0xFFFFFFFFu;
 #pragma unroll
@@ -109,9 +110,9 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     colours.black = colours.unchanged ? 0 : min((uint32_t)colours.table[0], range.top);
     uint4 v[TILE_VECTORS];
     load_first_tile<THREADS, IMGSTAT_U16>(p, row, v);
-    recolour_row<THREADS, IMGSTAT_U16>(
+    rescale_luma_row<THREADS, IMGSTAT_U16>(
         t, p, row, range, colours.unchanged, luma_piece(0), v,
-        [&](const uint32_t *at, uint32_t(&word)[3]) { recolour_pair(colours, at, word); });
+        [&](const uint32_t *at, uint32_t(&word)[3]) { rescale_luma_pair(colours, at, word); });
 }
 
 bool luma_words_fit(const CudaDevice *device, const ApplyTransfer *t, const ApplyPixels *p)

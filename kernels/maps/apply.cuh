@@ -4,17 +4,14 @@
 #ifndef IMGSTAT_KERNELS_MAPS_APPLY_CUH
 #define IMGSTAT_KERNELS_MAPS_APPLY_CUH
 
+#include "common/tuning.cuh"
 #include "device/cuda_device.h"
 
 extern "C" {
 #include "transfer/transfer.h"
 }
 
-enum {
-    KEPT_MAPS = 2,     /* rescale, stays */
-    MAP_THREADS = 256, /* a block, where threads have a sample or a pixel each */
-    MAP_BLOCKS = 16    /* a multiprocessor, at most */
-};
+enum { KEPT_MAPS = 2 }; /* rescale, stays */
 
 /* A transfer in device memory. Narrow types have tables, which are n_maps and then that of
  * rescale. */

@@ -3,13 +3,6 @@
 #include "common/sm90.cuh"
 #include "maps/apply.cuh"
 
-enum { TABLE_THREADS = 256, WORD_THREADS = 1024, VECTORS = 4, GENERAL_THREADS = 256 };
-/* Images from so many bytes on have their table of words in shared memory, one block of many
- * threads a multiprocessor: those in one row, and those of rows, which such blocks may not fill. */
-enum { WORD_TABLE_BYTES = 512 << 10, WORD_TABLE_ROWS_BYTES = 32 << 20 };
-/* Tables of bytes in shared memory: what a block has without asking for more. */
-enum { BYTE_TABLE_BYTES = 48 << 10 };
-
 /*
  * tables_raw: tables by raw bits, in the output's own size.
  *
@@ -122,14 +115,14 @@ static __global__ void __launch_bounds__(THREADS)
                                                    FLAT ? 0 : (phase + i) % p.channels, from[i]);
         const InVector *in = (const InVector *)(from + head);
         OutVector *out = (OutVector *)(to + head);
-        for (uint32_t base = threadIdx.x; base < vectors; base += THREADS * VECTORS) {
-            InVector v[VECTORS];
+        for (uint32_t base = threadIdx.x; base < vectors; base += THREADS * TABLE_VECTORS) {
+            InVector v[TABLE_VECTORS];
 #pragma unroll
-            for (int k = 0; k < VECTORS; k++)
+            for (int k = 0; k < TABLE_VECTORS; k++)
                 if (base + k * THREADS < vectors)
                     v[k] = in[base + k * THREADS];
 #pragma unroll
-            for (int k = 0; k < VECTORS; k++) {
+            for (int k = 0; k < TABLE_VECTORS; k++) {
                 const uint32_t at = base + k * THREADS;
                 if (at >= vectors)
                     break;
@@ -201,7 +194,7 @@ static ImgstatResult launch_table(CudaDevice *device, cudaStream_t stream, const
     chunks.samples = p->width * p->channels;
     const uint64_t blocks = (uint64_t)device->properties.multiProcessorCount;
     /* Images that are small get smaller chunks, so that every multiprocessor has one. */
-    for (uint32_t vectors = VECTORS;; vectors /= 2) {
+    for (uint32_t vectors = TABLE_VECTORS;; vectors /= 2) {
         chunks.size = THREADS * vectors * Vector<In, Out>::N;
         chunks.per_row = (chunks.samples + chunks.size - 1) / chunks.size;
         chunks.n = chunks.per_row * p->rows;
@@ -238,7 +231,8 @@ static ImgstatResult launch_words(CudaDevice *device, cudaStream_t stream, const
     if (!flat)
         return launch_table<uint16_t, Out, TABLE_THREADS, false, false>(device, stream, t, p, 0,
                                                                         err);
-    const uint64_t least = p->rows == 1 ? WORD_TABLE_BYTES : WORD_TABLE_ROWS_BYTES;
+    const Tuning *tuning = device->tuning;
+    const uint64_t least = p->rows == 1 ? tuning->word_table_bytes : tuning->word_table_rows_bytes;
     if (one <= device->max_shared && bytes >= least)
         return launch_table<uint16_t, Out, WORD_THREADS, true, true>(device, stream, t, p, one,
                                                                      err);

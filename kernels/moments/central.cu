@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* moments/central.cu: power sums about a center, piece by piece (docs/float-sums.md). */
+#include "common/tuning.cuh"
 #include "common/wide_sample.cuh"
 #include "device/measure.cuh"
 #include "transfer/map.h"
@@ -7,7 +8,7 @@
 #include <cuda_fp16.h>
 #include <stdlib.h>
 
-enum { THREADS = 256, WARPS = THREADS / 32, POWERS = 4, BLOCKS_PER_SM = 4 };
+enum { THREADS = CENTRAL_THREADS, WARPS = THREADS / 32, POWERS = 4 };
 /* Pieces a launch: every limb gets 2^26 * 2^32 at most, far below 2^63. */
 static const uint64_t LAUNCH_PIECES = 1ull << 26;
 
@@ -28,7 +29,7 @@ struct CentralSums {
  *   Result    limbs added to sums, not normalized.
  */
 template <int SAMPLE>
-static __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
+static __global__ void __launch_bounds__(THREADS, CENTRAL_BLOCKS)
     central_sums(const __grid_constant__ WorkImage image, unsigned channel, double center,
                  CentralSums *sums)
 {
@@ -101,7 +102,7 @@ static ImgstatResult launch_central(CudaDevice *device, const WorkImage *image, 
                                     double center, CentralSums *sums, ImgstatError *err)
 {
     const uint64_t blocks = (image->units + WARPS - 1) / WARPS;
-    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * BLOCKS_PER_SM;
+    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * CENTRAL_BLOCKS;
     central_sums<SAMPLE><<<(unsigned)(blocks < most ? blocks : most), THREADS, 0, device->stream>>>(
         *image, channel, center, sums);
     return cuda_launched(device, device->stream, "central_sums", err);

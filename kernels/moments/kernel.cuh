@@ -3,6 +3,7 @@
 #ifndef IMGSTAT_KERNELS_MOMENTS_KERNEL_CUH
 #define IMGSTAT_KERNELS_MOMENTS_KERNEL_CUH
 
+#include "common/tuning.cuh"
 #include "moments/stream.cuh"
 
 /* ---- Extrema of a thread's classes ----------------------------------------------------------- */
@@ -94,11 +95,6 @@ static __device__ __forceinline__ void way_report(Careful<C, SAMPLE> *, WideBloc
 
 /* ---- The kernel ------------------------------------------------------------------------------ */
 
-/* Items that a block has by its number: until they are measured it needs nothing of the launch
- * before. Three take about as long as that ends, if there are so many that blocks still end
- * together. */
-enum { OWN_ITEMS = 3, FEW_ITEMS = 8 };
-
 /*
  * measure_wide: tallies of 32- and 64-bit samples, C channels at once.
  *
@@ -127,7 +123,7 @@ static __global__ void __launch_bounds__(Shape<C>::THREADS, PER_SM)
     way_begin(&way, work, memory);
     if (!work.early)
         after_all_before();
-    const uint32_t own = work.n_items >= FEW_ITEMS * gridDim.x ? OWN_ITEMS : 2;
+    const uint32_t own = work.n_items >= MOMENTS_FEW_ITEMS * gridDim.x ? MOMENTS_OWN_ITEMS : 2;
     const uint32_t queued = own * gridDim.x; /* items from here on come from the queue */
     uint32_t item = blockIdx.x, next = item + gridDim.x;
     uint32_t number = ~0u; /* of the image that is added up */
@@ -196,10 +192,10 @@ static ImgstatResult launch_way(const Launch *launch, ImgstatError *err)
 template <int C, int SAMPLE, template <int, int> class Way>
 static ImgstatResult launch_channels(const Launch *launch, bool plain, ImgstatError *err)
 {
-    /* A multiprocessor; with three channels some registers are spilled. */
-    enum { BLOCKS = 576 / Shape<C>::THREADS };
+    enum { BLOCKS = MOMENTS_STREAM_THREADS / Shape<C>::THREADS };
+    enum { CAREFUL_BLOCKS = MOMENTS_CAREFUL_THREADS / Shape<C>::THREADS };
     return plain ? launch_way<C, SAMPLE, Way<C, SAMPLE>, BLOCKS>(launch, err)
-                 : launch_way<C, SAMPLE, Careful<C, SAMPLE>, 512 / Shape<C>::THREADS>(launch, err);
+                 : launch_way<C, SAMPLE, Careful<C, SAMPLE>, CAREFUL_BLOCKS>(launch, err);
 }
 
 template <int SAMPLE, template <int, int> class Way>

@@ -5,6 +5,7 @@
 #define IMGSTAT_KERNELS_MOMENTS_STREAM_CUH
 
 #include "common/sm90.cuh"
+#include "common/tuning.cuh"
 #include "moments/segment.cuh"
 
 /* How C channels are dealt out: a group of warps takes a piece together, a vector of 16 bytes a
@@ -18,7 +19,7 @@ template <int C, int SAMPLE> struct Share {
     enum { SLOTS = PIECE_LANES * C / MEMBERS };
     enum { TAKERS = Shape<C>::WARPS / GROUP }; /* groups of a block */
     /* A batch is what is waited for at once; RING of them are on their way. */
-    enum { LOADS = 2, PIXELS = LOADS * VECTOR * MEMBERS / C, RING = 4 };
+    enum { LOADS = MOMENTS_LOADS, PIXELS = LOADS * VECTOR * MEMBERS / C, RING = MOMENTS_RING };
     enum { RING_BYTES = RING * LOADS * Shape<C>::THREADS * 16 };
     static_assert(LOADS * VECTOR % SLOTS == 0, "batches are alike");
 };

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* ranks/digits.cu: further reads of an image: counting keys by digits and by ranges, gathering
  * keys. */
+#include "common/tuning.cuh"
 #include "common/warp.cuh"
 #include "device/measure.cuh"
 
 #include <cuda_fp16.h>
 #include <stdlib.h>
 
-enum { THREADS = 1024, WARPS = THREADS / 32, DIGITS = 65536 };
+enum { THREADS = RANKS_THREADS, WARPS = THREADS / 32, DIGITS = 65536 };
 
 /* Units are pieces of a row; warps take them by turns. */
 struct ReadImage {

@@ -2,17 +2,17 @@
 /* ranks/leading.cu: counting wide samples by 16 bits of their keys where vectors can be read: all
  * channels by the leading bits, as records have them, or those with given leading bits by the next
  * ones. ranks/digits.cu does the rest. */
+#include "common/tuning.cuh"
 #include "common/wide_sample.cuh"
 #include "device/measure.cuh"
 
 enum {
-    THREADS = 1024,
+    THREADS = RANKS_THREADS,
     WARPS = THREADS / 32,
     BINS = 65536,
-    SEGMENT = 128, /* neighbouring bins whose counters are in shared memory, or not, together */
+    SEGMENT = RANKS_SEGMENT,
     SEGMENTS = BINS / SEGMENT,
     CHANNELS = 4,
-    FEW_LANES = 12,
     NONE = 0xFFFF
 };
 
@@ -121,7 +121,7 @@ static __device__ __forceinline__ void add_rare(uint64_t *bins, uint32_t index, 
     if (!here)
         return;
     uint64_t n = 1;
-    if (__popc(here) > FEW_LANES) {
+    if (__popc(here) > RANKS_FEW_LANES) {
         here &= __match_any_sync(ALL_LANES, index);
         rare = rare && threadIdx.x % 32 == (unsigned)__ffs((int)here) - 1;
         n = (uint64_t)__popc(here);

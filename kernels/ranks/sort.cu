@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ranks/sort.cu: order statistics of wide samples: all keys of a channel are gathered in the
  * device's memory and sorted there (by CUB), then ranks are looked up. */
+#include "common/tuning.cuh"
 #include "device/measure.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
@@ -11,9 +12,7 @@ extern "C" {
 }
 
 enum {
-    LEAST = 1 << 15, /* samples: the processor has fewer ranked before the device begins */
-    KEPT_SHARE = 64, /* of all memory: so much stays for the next image */
-    THREADS = 256,
+    THREADS = SORT_THREADS,
     BOUNDARY = 256 /* bytes: of every part of the buffer; the counter has as many */
 };
 
@@ -128,7 +127,7 @@ ImgstatResult cuda_sort_begin(Device *base, ImgstatSample sample, uint64_t n, bo
     CUDA_ENTER(device, err);
     if (device->sorting || sample_bits(sample) < 32)
         return error_set(err, IMGSTAT_ERR_ARG, "keys that cannot be sorted");
-    if (n < LEAST)
+    if (n < SORT_LEAST)
         return IMGSTAT_OK;
     Sorting *made = (Sorting *)calloc(1, sizeof *made);
     if (!made)
@@ -216,7 +215,7 @@ static ImgstatResult take_runs(CudaDevice *device, const Sorting *sorting, uint6
 static ImgstatResult give_back(CudaDevice *device, ImgstatError *err)
 {
     void *const memory = device->sort.memory;
-    if (device->sort.bytes <= device->properties.totalGlobalMem / KEPT_SHARE)
+    if (device->sort.bytes <= device->properties.totalGlobalMem / SORT_KEPT_SHARE)
         return IMGSTAT_OK;
     device->sort = CudaBuffer{NULL, 0};
     CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));

@@ -5,6 +5,7 @@
 #define IMGSTAT_KERNELS_SCAN_RING_CUH
 
 #include "common/sm90.cuh"
+#include "common/tuning.cuh"
 #include "common/warp.cuh"
 #include "scan/tile.cuh"
 
@@ -14,7 +15,7 @@ enum { RING_ARCHITECTURE = 90 };
 /* A block: a warp that loads, one that adds up, one that looks back, and STORERS that write a
  * segment of the tile each; STAGES tiles in shared memory. */
 template <typename T> struct Ring {
-    enum { ROWS = 8, STORERS = 8, STAGES = 6 };
+    enum { ROWS = SCAN_RING_ROWS, STORERS = SCAN_RING_STORERS, STAGES = SCAN_RING_STAGES };
     enum { VECTOR = 16 / sizeof(T), ROW = 32 * VECTOR, SEGMENT = ROWS * ROW };
     enum { ITEMS = STORERS * SEGMENT, BYTES = ITEMS * sizeof(T) };
     enum { LOADER, ADDER, LOOKER, FIRST_STORER };
@@ -152,7 +153,7 @@ template <typename T>
 static __device__ __forceinline__ T sum_published(const unsigned long long *status, uint64_t begin,
                                                   uint64_t end)
 {
-    enum { DEEP = 5 }; /* 160 tiles at a time: mostly one of each block */
+    enum { DEEP = SCAN_RING_DEPTH };
     const unsigned lane = threadIdx.x % 32;
     T sum = 0;
     for (; begin < end; begin += 32 * DEEP) {

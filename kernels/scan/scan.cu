@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* scan/scan.cu: prefix sums in one pass, by decoupled look-back; scan/ring.cuh has the kernel for
  * large arrays on newer devices. */
+#include "common/tuning.cuh"
 #include "device/cuda_device.h"
 
 #include "scan/ring.cuh"
 #include "scan/scan.h"
 
-/* 32 KiB a tile: 8 warps of 8 rows of 32 vectors. Four blocks an SM hide what a look-back waits. */
-enum { THREADS = 256, WARPS = THREADS / 32, ROWS = 8 };
+enum { THREADS = SCAN_THREADS, WARPS = THREADS / 32, ROWS = SCAN_ROWS };
 template <typename T> struct Tile {
     enum { VECTOR = 16 / sizeof(T), ROW = 32 * VECTOR, WARP = ROWS * ROW, ITEMS = WARPS * WARP };
 };
@@ -28,7 +28,7 @@ template <typename T> struct Tile {
  *   Result    out[i] = in[0] + ... + in[i], without in[i] if not inclusive; modulo 2^32 or 2^64.
  */
 template <typename T>
-static __global__ void __launch_bounds__(THREADS, 4)
+static __global__ void __launch_bounds__(THREADS, SCAN_BLOCKS)
     scan_lookback(const T *in, T *out, size_t n, bool inclusive, unsigned long long *status,
                   unsigned *next)
 {
@@ -73,7 +73,7 @@ static __global__ void __launch_bounds__(THREADS, 4)
         const T total = __shfl_sync(0xFFFFFFFFu, sum, 31);
         if (lane == 0)
             publish(status, tile, tile == 0 ? ALL : OWN, total);
-        const T earlier = look_back<T, 4>(status, tile, 0, 0);
+        const T earlier = look_back<T, SCAN_DEPTH>(status, tile, 0, 0);
         if (lane == 0 && tile > 0)
             publish(status, tile, ALL, (T)(earlier + total));
         if (lane < WARPS)
@@ -102,9 +102,6 @@ static __global__ void __launch_bounds__(THREADS, 4)
     }
 }
 
-/* The ring needs a fuller machine to be ahead: it begins with some microseconds of its own. */
-static const size_t RING_BYTES = (size_t)16 << 20;
-
 static size_t tiles_of(size_t n, size_t items)
 {
     return n / items + (n % items != 0);
@@ -126,18 +123,21 @@ size_t cuda_scan_scratch(size_t n)
 }
 
 /* How many blocks of the ring's kernel the current device runs at a time; 0 if it has no bulk
- * copies, or this build no code for them. */
+ * copies or too little shared memory, or this build no code for it. */
 template <typename T> static cudaError_t ring_blocks(unsigned *blocks)
 {
-    int device = 0, multiprocessors = 0;
+    int device = 0, multiprocessors = 0, shared = 0;
     cudaFuncAttributes attributes;
     *blocks = 0;
     cudaError_t status = cudaGetDevice(&device);
     if (status == cudaSuccess)
         status = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
     if (status == cudaSuccess)
+        status = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (status == cudaSuccess)
         status = cudaFuncGetAttributes(&attributes, scan_ring<T>);
-    if (status != cudaSuccess || attributes.ptxVersion < RING_ARCHITECTURE)
+    if (status != cudaSuccess || attributes.ptxVersion < RING_ARCHITECTURE ||
+        shared < (int)Ring<T>::SHARED)
         return status;
     status = cudaFuncSetAttribute(scan_ring<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   Ring<T>::SHARED);
@@ -158,7 +158,8 @@ static cudaError_t launch_scan(ScanKernel kernel, const T *in, T *out, size_t n,
     unsigned long long *const published = (unsigned long long *)scratch + SCRATCH_HEAD / 8;
     unsigned blocks = 0;
     cudaError_t status = cudaSuccess;
-    if (kernel == SCAN_RINGS || (kernel == SCAN_BEST && aligned && n >= RING_BYTES / sizeof(T)))
+    if (kernel == SCAN_RINGS ||
+        (kernel == SCAN_BEST && aligned && n >= TUNING_90.scan_ring_bytes / sizeof(T)))
         status = ring_blocks<T>(&blocks);
     if (kernel == SCAN_RINGS && status == cudaSuccess && blocks == 0)
         return cudaErrorNotSupported;
