@@ -28,14 +28,14 @@ struct ClaheWork {
     uint32_t bins, entries; /* counters a tile; keys of a sample */
     uint32_t by_key;        /* default, samples of 8 bits: shares are by key, not by node */
     ClaheSide x, y;
-    MapRange range, colours;   /* of what is mapped; luma: then of the colours */
-    const uint32_t *unchanged; /* n */
-    const uint32_t *position;  /* n * entries */
-    const uint32_t *stays;     /* entries: output bits of a sample that stays, */
-    const uint32_t *rescale;   /* and of alpha, or where the mask is 0 */
-    uint64_t *counts;          /* n * tiles * bins */
-    uint32_t *share;           /* the same */
-    uint32_t *observed;        /* n * 2: smallest and largest gray, like skimage */
+    MapRange range, colours;     /* of what is mapped; luma: then of the colours */
+    const uint32_t *unchanged;   /* n */
+    const uint32_t *position;    /* n * entries */
+    const uint32_t *passthrough; /* entries: output bits of a sample that stays, */
+    const uint32_t *rescale;     /* and of alpha, or where the mask is 0 */
+    uint64_t *counts;            /* n * tiles * bins */
+    uint32_t *share;             /* the same */
+    uint32_t *observed;          /* n * 2: smallest and largest gray, like skimage */
 };
 
 /* A band in device memory. */

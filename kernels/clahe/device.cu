@@ -12,7 +12,7 @@ extern "C" {
 
 /* Where the parts lie in device memory: what is sent first, then what is made there. */
 struct ClaheLayout {
-    size_t unchanged, position, stays, rescale, observed, blend[2], weight[2], part[2];
+    size_t unchanged, position, passthrough, rescale, observed, blend[2], weight[2], part[2];
     size_t sent, counts, share, bytes;
 };
 
@@ -38,7 +38,7 @@ static bool layout_of(const ClahePage *page, ClaheLayout *l)
                 size_product(tiles, first->bins, &counters) &&
                 place(&l->unchanged, &l->bytes, page->n, sizeof(uint32_t)) &&
                 place(&l->position, &l->bytes, page->n * entries, sizeof(uint32_t)) &&
-                place(&l->stays, &l->bytes, entries, sizeof(uint32_t)) &&
+                place(&l->passthrough, &l->bytes, entries, sizeof(uint32_t)) &&
                 place(&l->rescale, &l->bytes, entries, sizeof(uint32_t)) &&
                 place(&l->observed, &l->bytes, page->n * 2u, sizeof(uint32_t));
     for (int a = 0; a < 2; a++)
@@ -86,7 +86,7 @@ static ClaheWork work_of(const ClahePage *page, const ClaheLayout *l)
     w.colours = page->rescale->range;
     w.unchanged = (const uint32_t *)(memory + l->unchanged);
     w.position = (const uint32_t *)(memory + l->position);
-    w.stays = (const uint32_t *)(memory + l->stays);
+    w.passthrough = (const uint32_t *)(memory + l->passthrough);
     w.rescale = (const uint32_t *)(memory + l->rescale);
     w.counts = (uint64_t *)(memory + l->counts);
     w.share = (uint32_t *)(memory + l->share);
@@ -99,7 +99,7 @@ static void pack(const ClahePage *page, const ClaheLayout *l, char *to)
 {
     const Clahe *const first = page->clahe[0];
     const uint32_t entries = sample_record_bins(first->sample);
-    const Map *const stays = &page->rescale->stays;
+    const Map *const passthrough = &page->rescale->passthrough;
     for (uint32_t k = 0; k < page->n; k++) {
         ((uint32_t *)(to + l->unchanged))[k] = page->clahe[k]->unchanged;
         ((uint32_t *)(to + l->observed))[2 * k] = UINT32_MAX;
@@ -107,8 +107,8 @@ static void pack(const ClahePage *page, const ClaheLayout *l, char *to)
                entries * sizeof(uint32_t));
     }
     for (uint32_t key = 0; key < entries; key++)
-        ((uint32_t *)(to + l->stays))[key] =
-            (uint32_t)sample_raw(stays->to.sample, map_sample(stays, key));
+        ((uint32_t *)(to + l->passthrough))[key] =
+            (uint32_t)sample_raw(passthrough->to.sample, map_sample(passthrough, key));
     memcpy(to + l->rescale, page->rescale->rescale_table, entries * sizeof(uint32_t));
     const ClaheAxis *const axes[2] = {&first->x, &first->y};
     for (int a = 0; a < 2; a++) {

@@ -283,7 +283,7 @@ static __global__ void __launch_bounds__(PIXEL_THREADS) clahe_map(ClaheWork w, C
             for (uint32_t c = 0; c < 3; c++)
                 colour[c] = load_key(w, p, source, c);
             const uint64_t luma = range_avoid(&w.range, map_pixel(w, 0, x, y, key));
-            recolour(from, to, w.colours, luma, colour);
+            rescale_luma(from, to, w.colours, luma, colour);
             for (uint32_t c = 0; c < 3; c++)
                 store_sample(target + c * out, out, sample_raw(to, colour[c]), p.aligned);
             first = 3;
@@ -300,7 +300,7 @@ static __global__ void __launch_bounds__(PIXEL_THREADS) clahe_map(ClaheWork w, C
             else if (!w.luma && !w.unchanged[k] && key_at(w, p, k, x, row, &seen))
                 made = sample_raw(to, range_avoid(&w.range, map_pixel(w, k, x, y, seen)));
             else
-                made = w.stays[key];
+                made = w.passthrough[key];
             k += !w.luma && (int)c != w.alpha;
             store_sample(target + c * out, out, made, p.aligned);
         }

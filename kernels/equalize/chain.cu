@@ -128,7 +128,7 @@ static ImgstatResult lay_out(DeviceTransform *t, const Transfer *like, ImgstatEr
                  cudaMemcpyAsync(t->memory + at, like->maps, like->n_maps * sizeof(Map),
                                  cudaMemcpyHostToDevice, device->stream));
         at += like->n_maps * sizeof(Map);
-        for (const Map *kept : {&like->rescale, &like->stays}) {
+        for (const Map *kept : {&like->rescale, &like->passthrough}) {
             CUDA_TRY(device, err,
                      cudaMemcpyAsync(t->memory + at, kept, sizeof *kept, cudaMemcpyHostToDevice,
                                      device->stream));

@@ -138,10 +138,10 @@ static __device__ __forceinline__ void settle(uint32_t top, const volatile uint3
     }
 }
 
-/* recolour of four pixels, but for the range; black: the estimate of what black becomes; from:
+/* rescale_luma of four pixels, but for the range; black: the estimate of what black becomes; from:
  * where the pixels are. */
-static __device__ __forceinline__ void recolour_quad(uint32_t top, uint32_t black,
-                                                     const uint32_t *from, uint32_t (&word)[3])
+static __device__ __forceinline__ void rescale_luma_quad(uint32_t top, uint32_t black,
+                                                         const uint32_t *from, uint32_t (&word)[3])
 {
     const uint32_t none = 1u << (LUMA_SHIFT - 1); /* luma_rounded of black alone */
     uint32_t estimate[12], rounded[4];
@@ -201,9 +201,11 @@ static __global__ void __launch_bounds__(APPLY_THREADS, APPLY_BLOCKS)
     uint4 v[TILE_VECTORS];
     load_first_tile<APPLY_THREADS, IMGSTAT_U8>(p, row, v);
     __syncthreads(); /* the table is whole */
-    recolour_row<APPLY_THREADS, IMGSTAT_U8>(
-        t, p, row, range, unchanged, luma_piece(BINS * WIDE_ROW), v,
-        [&](const uint32_t *at, uint32_t(&word)[3]) { recolour_quad(range.top, black, at, word); });
+    rescale_luma_row<APPLY_THREADS, IMGSTAT_U8>(t, p, row, range, unchanged,
+                                                luma_piece(BINS * WIDE_ROW), v,
+                                                [&](const uint32_t *at, uint32_t(&word)[3]) {
+                                                    rescale_luma_quad(range.top, black, at, word);
+                                                });
 }
 
 /* ---- Host side ------------------------------------------------------------------------------- */

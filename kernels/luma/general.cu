@@ -29,7 +29,7 @@ static __global__ void __launch_bounds__(MAP_THREADS, FROM < 0 ? 3 : 1)
     const uint32_t in_bytes = sample_bits(in) / 8, out_bytes = sample_bits(out) / 8;
     const uint64_t n = p.width * p.rows, stride = (uint64_t)gridDim.x * MAP_THREADS;
     const bool unchanged = t.maps[0].passthrough;
-    const Map *const rescale = &t.maps[t.n_maps], *const stays = rescale + 1;
+    const Map *const rescale = &t.maps[t.n_maps], *const passthrough = rescale + 1;
     for (uint64_t i = (uint64_t)blockIdx.x * MAP_THREADS + threadIdx.x; i < n; i += stride) {
         const uint64_t row = p.rows == 1 ? 0 : i / p.width, x = i - row * p.width;
         const unsigned char *at = p.from + row * p.from_pitch + x * p.channels * in_bytes;
@@ -42,7 +42,7 @@ static __global__ void __launch_bounds__(MAP_THREADS, FROM < 0 ? 3 : 1)
         if (!unchanged && !masked && luma_of(in, p, key, &luma)) {
             const uint64_t mapped = sample_is_narrow(in) ? sample_key(out, t.by_key[luma])
                                                          : map_sample(&t.maps[0], luma);
-            recolour(in, out, t.range, mapped, key);
+            rescale_luma(in, out, t.range, mapped, key);
             for (int c = 0; c < 3; c++)
                 store_sample(to + c * out_bytes, out_bytes, sample_raw(out, key[c]), p.aligned);
             first = 3;
@@ -50,7 +50,7 @@ static __global__ void __launch_bounds__(MAP_THREADS, FROM < 0 ? 3 : 1)
         for (uint32_t c = first; c < p.channels; c++) {
             uint64_t raw = load_sample(at + c * in_bytes, in_bytes, p.aligned);
             if (FROM < 0 && !t.copies)
-                raw = map_raw(masked || (int)c == p.alpha ? rescale : stays, in, out, raw);
+                raw = map_raw(masked || (int)c == p.alpha ? rescale : passthrough, in, out, raw);
             store_sample(to + c * out_bytes, out_bytes, raw, p.aligned);
         }
     }

@@ -27,8 +27,9 @@ static __device__ __forceinline__ bool luma_of(ImgstatSample sample, const Apply
 }
 
 /* Keys of a colour brought to the luma `to`, itself a key. */
-static __device__ __forceinline__ void recolour(ImgstatSample in, ImgstatSample out,
-                                                const MapRange &range, uint64_t to, uint64_t key[3])
+static __device__ __forceinline__ void rescale_luma(ImgstatSample in, ImgstatSample out,
+                                                    const MapRange &range, uint64_t to,
+                                                    uint64_t key[3])
 {
     if (luma_is_integer(in) && luma_is_integer(out)) {
         const uint32_t colour[3] = {(uint32_t)key[0], (uint32_t)key[1], (uint32_t)key[2]};

@@ -159,8 +159,8 @@ static __device__ __forceinline__ float luma_reciprocal(float v)
 
 /* Pixels outside of tiles, one a thread. */
 template <ImgstatSample SAMPLE>
-static __device__ __forceinline__ void recolour_left(const ApplyTransfer &t, const ApplyPixels &p,
-                                                     const LumaRow &row, bool unchanged)
+static __device__ __forceinline__ void
+rescale_luma_left(const ApplyTransfer &t, const ApplyPixels &p, const LumaRow &row, bool unchanged)
 {
     const uint32_t bytes = sample_bits(SAMPLE) / 8;
     const uint64_t left = luma_row_left(row), threads = (uint64_t)gridDim.x * blockDim.x;
@@ -170,8 +170,9 @@ static __device__ __forceinline__ void recolour_left(const ApplyTransfer &t, con
         for (uint32_t c = 0; c < 3; c++)
             key[c] = load_sample(p.from + at + c * bytes, bytes, true);
         if (!unchanged)
-            recolour(SAMPLE, SAMPLE, t.range,
-                     t.by_key[luma_key((uint32_t)key[0], (uint32_t)key[1], (uint32_t)key[2])], key);
+            rescale_luma(SAMPLE, SAMPLE, t.range,
+                         t.by_key[luma_key((uint32_t)key[0], (uint32_t)key[1], (uint32_t)key[2])],
+                         key);
         for (uint32_t c = 0; c < 3; c++)
             store_sample(p.to + at + c * bytes, bytes, key[c], true);
     }
@@ -187,7 +188,7 @@ static __device__ __forceinline__ uint32_t adjust(const WordRange &range, uint32
     return (raised & ~is) | (range.instead & is);
 }
 
-/* A warp's first tile, for recolour_row. */
+/* A warp's first tile, for rescale_luma_row. */
 template <unsigned THREADS, ImgstatSample SAMPLE>
 static __device__ __forceinline__ void load_first_tile(const ApplyPixels &p, const LumaRow &row,
                                                        uint4 (&v)[TILE_VECTORS])
@@ -197,13 +198,13 @@ static __device__ __forceinline__ void load_first_tile(const ApplyPixels &p, con
 }
 
 /* A block's tiles, every so many of all, and then pixels outside of tiles. v: the warp's
- * first tile. recolour_group brings the pixels of three words, which are at its first argument too,
- * to what they become but for the range. */
-template <unsigned THREADS, ImgstatSample SAMPLE, typename Recolour>
+ * first tile. rescale_luma_group brings the pixels of three words, which are at its first argument
+ * as well, to what they become but for the range. */
+template <unsigned THREADS, ImgstatSample SAMPLE, typename LumaRescale>
 static __device__ __forceinline__ void
-recolour_row(const ApplyTransfer &t, const ApplyPixels &p, const LumaRow &row,
-             const WordRange &range, bool unchanged, uint4 *piece, uint4 (&v)[TILE_VECTORS],
-             const Recolour &recolour_group)
+rescale_luma_row(const ApplyTransfer &t, const ApplyPixels &p, const LumaRow &row,
+                 const WordRange &range, bool unchanged, uint4 *piece, uint4 (&v)[TILE_VECTORS],
+                 const LumaRescale &rescale_luma_group)
 {
     const uint32_t pixel = 3 * sample_bits(SAMPLE) / 8;
     const uint4 *const from = (const uint4 *)(p.from + row.head * pixel);
@@ -216,8 +217,8 @@ recolour_row(const ApplyTransfer &t, const ApplyPixels &p, const LumaRow &row,
         load_tile(from, first + stride + warp, row.tiles, v);
 #pragma unroll
         for (int k = 0; k < TILE_GROUPS; k++)
-            recolour_group((const uint32_t *)(piece + threadIdx.x % 32 * TILE_VECTORS) + 3 * k,
-                           word[k]);
+            rescale_luma_group((const uint32_t *)(piece + threadIdx.x % 32 * TILE_VECTORS) + 3 * k,
+                               word[k]);
         if (range.adjusts)
 #pragma unroll
             for (int i = 0; i < 3 * TILE_GROUPS; i++)
@@ -226,7 +227,7 @@ recolour_row(const ApplyTransfer &t, const ApplyPixels &p, const LumaRow &row,
         to_vectors(piece, word, made);
         store_tile(to, first + warp, row.tiles, made);
     }
-    recolour_left<SAMPLE>(t, p, row, unchanged);
+    rescale_luma_left<SAMPLE>(t, p, row, unchanged);
 }
 
 /* luma_fine and a half of pixel x of four, whose key is in bits 16 to 23: two products an

@@ -56,9 +56,9 @@ static __device__ __forceinline__ void settle(const WordColours &c, const volati
     }
 }
 
-/* recolour of two pixels, but for the range; from: where the pixels are. */
-static __device__ __forceinline__ void recolour_pair(const WordColours &c, const uint32_t *from,
-                                                     uint32_t (&word)[3])
+/* rescale_luma of two pixels, but for the range; from: where the pixels are. */
+static __device__ __forceinline__ void rescale_luma_pair(const WordColours &c, const uint32_t *from,
+                                                         uint32_t (&word)[3])
 {
     uint32_t quotient[6], fine[2], low = 0xFFFFFFFFu;
 #pragma unroll
@@ -110,9 +110,9 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     colours.black = colours.unchanged ? 0 : min((uint32_t)colours.table[0], range.top);
     uint4 v[TILE_VECTORS];
     load_first_tile<THREADS, IMGSTAT_U16>(p, row, v);
-    recolour_row<THREADS, IMGSTAT_U16>(
+    rescale_luma_row<THREADS, IMGSTAT_U16>(
         t, p, row, range, colours.unchanged, luma_piece(0), v,
-        [&](const uint32_t *at, uint32_t(&word)[3]) { recolour_pair(colours, at, word); });
+        [&](const uint32_t *at, uint32_t(&word)[3]) { rescale_luma_pair(colours, at, word); });
 }
 
 bool luma_words_fit(const CudaDevice *device, const ApplyTransfer *t, const ApplyPixels *p)

@@ -135,7 +135,7 @@ static void pack(const Transfer *transfer, const ApplyLayout *l, const char *dev
     for (uint32_t m = 0; m < transfer->n_maps + (uint32_t)KEPT_MAPS; m++) {
         const Map *map = m < transfer->n_maps    ? &transfer->maps[m]
                          : m == transfer->n_maps ? &transfer->rescale
-                                                 : &transfer->stays;
+                                                 : &transfer->passthrough;
         const size_t at = knots_at;
         const Map copy = map_for_device(map, device, &knots_at);
         memcpy(to + m * sizeof copy, &copy, sizeof copy);

@@ -56,9 +56,9 @@ struct LineMapping {
     {
         return line_value(&line, SAMPLE, line.inverse != 0.0, x);
     }
-    __host__ __device__ double stays() const
+    __host__ __device__ double passthrough() const
     {
-        return line.stays;
+        return line.passthrough;
     }
 };
 
@@ -69,9 +69,9 @@ struct RatioMapping {
     {
         return ratio_value(&ratio, x);
     }
-    __host__ __device__ double stays() const
+    __host__ __device__ double passthrough() const
     {
-        return ratio.stays;
+        return ratio.passthrough;
     }
 };
 
@@ -86,7 +86,7 @@ struct PowerMapping {
         y = power < 1.0 && y < hi ? y : hi;
         return power > 0.0 ? y : lo;
     }
-    __host__ __device__ double stays() const
+    __host__ __device__ double passthrough() const
     {
         return nodata;
     }
@@ -185,8 +185,8 @@ template <typename Raw, unsigned N> struct alignas(sizeof(Raw) * N) RawVector {
 /* Outputs of N samples that are beside each other. */
 template <ImgstatSample FROM, ImgstatSample TO, unsigned N>
 static __device__ __forceinline__ void
-give(const Output &output, const RawVector<typename SampleBits<FROM>::Raw, N> &in,
-     const double (&y)[N], const bool (&stays)[N], unsigned char *to)
+store_vector(const OutputType &output, const RawVector<typename SampleBits<FROM>::Raw, N> &in,
+             const double (&y)[N], const bool (&passthrough)[N], unsigned char *to)
 {
     typedef typename SampleBits<TO>::Raw Raw;
     RawVector<Raw, N> made;
@@ -195,7 +195,7 @@ give(const Output &output, const RawVector<typename SampleBits<FROM>::Raw, N> &i
         made.v[k] = SampleBits<TO>::raw(y[k]);
         if (made.v[k] == (Raw)output.avoided)
             made.v[k] = (Raw)output.instead;
-        if (stays[k])
+        if (passthrough[k])
             made.v[k] = FROM == TO
                             ? (Raw)in.v[k]
                             : SampleBits<TO>::kept(SampleBits<FROM>::value(in.v[k]), output.lo);
@@ -204,37 +204,37 @@ give(const Output &output, const RawVector<typename SampleBits<FROM>::Raw, N> &i
 }
 
 template <ImgstatSample FROM, unsigned N, typename Mapping>
-static __device__ __forceinline__ void map_vector(const Mapping &mapping, const Output &output,
+static __device__ __forceinline__ void map_vector(const Mapping &mapping, const OutputType &output,
                                                   const unsigned char *from, unsigned char *to)
 {
     typedef RawVector<typename SampleBits<FROM>::Raw, N> Vector;
     const Vector in = *(const Vector *)from;
     double y[N];
-    bool stays[N];
+    bool passthrough[N];
 #pragma unroll
     for (unsigned k = 0; k < N; k++) {
         const double x = SampleBits<FROM>::value(in.v[k]);
         y[k] = mapping.template at<FROM>(x);
-        stays[k] = value_stays(x, mapping.stays());
+        passthrough[k] = value_is_passthrough(x, mapping.passthrough());
     }
     switch (output.sample) {
     case IMGSTAT_F32:
-        give<FROM, IMGSTAT_F32, N>(output, in, y, stays, to);
+        store_vector<FROM, IMGSTAT_F32, N>(output, in, y, passthrough, to);
         break;
     case IMGSTAT_F64:
-        give<FROM, IMGSTAT_F64, N>(output, in, y, stays, to);
+        store_vector<FROM, IMGSTAT_F64, N>(output, in, y, passthrough, to);
         break;
     case IMGSTAT_U32:
-        give<FROM, IMGSTAT_U32, N>(output, in, y, stays, to);
+        store_vector<FROM, IMGSTAT_U32, N>(output, in, y, passthrough, to);
         break;
     case IMGSTAT_I32:
-        give<FROM, IMGSTAT_I32, N>(output, in, y, stays, to);
+        store_vector<FROM, IMGSTAT_I32, N>(output, in, y, passthrough, to);
         break;
     default:
         if (sample_bits(output.sample) == 8)
-            give<FROM, IMGSTAT_U8, N>(output, in, y, stays, to);
+            store_vector<FROM, IMGSTAT_U8, N>(output, in, y, passthrough, to);
         else
-            give<FROM, IMGSTAT_U16, N>(output, in, y, stays, to);
+            store_vector<FROM, IMGSTAT_U16, N>(output, in, y, passthrough, to);
     }
 }
 
@@ -253,7 +253,7 @@ static __device__ __forceinline__ void map_vector(const Mapping &mapping, const 
  */
 template <ImgstatSample FROM, typename Mapping>
 static __global__ void __launch_bounds__(MAP_THREADS)
-    apply_values(Mapping mapping, Output output, ValueRows rows)
+    apply_values(Mapping mapping, OutputType output, ValueRows rows)
 {
     const unsigned bytes = sizeof(typename SampleBits<FROM>::Raw), n = 16 / bytes;
     const unsigned out = sample_bits(output.sample) / 8;
@@ -432,8 +432,8 @@ static void launch_mapping(const CudaDevice *device, cudaStream_t stream, const 
     const unsigned most = map_blocks(device, UINT64_MAX / 2);
     const unsigned x = map_blocks(device, rows.n * sample_bits(FROM) / 8 / 16 + 1);
     const unsigned y = rows.rows < most / x + 1 ? rows.rows : most / x + 1;
-    apply_values<FROM>
-        <<<dim3(x, y), MAP_THREADS, 0, stream>>>(mapping, output_of(&t->host_maps[0].to), rows);
+    apply_values<FROM><<<dim3(x, y), MAP_THREADS, 0, stream>>>(
+        mapping, output_type_of(&t->host_maps[0].to), rows);
 }
 
 template <ImgstatSample FROM>
@@ -456,14 +456,14 @@ static bool launch_values_of(const CudaDevice *device, cudaStream_t stream, cons
     if (map->kind != MAP_POWER || map->to.sample == IMGSTAT_F16 ||
         sample_exceeds_double(map->to.sample) || map_is_identity(map))
         return false;
-    const Finish finish = finish_of(map);
+    const OutputClamp clamp = output_clamp_of(map);
     PowerMapping power;
     power.black = map_value(map->from, map->black);
     power.span = map_sub(map_value(map->from, map->white), power.black);
     power.exponent = map->factor;
-    power.lo = finish.lo;
-    power.hi = finish.hi;
-    power.width = map_sub(finish.hi, finish.lo);
+    power.lo = clamp.lo;
+    power.hi = clamp.hi;
+    power.width = map_sub(clamp.hi, clamp.lo);
     power.nodata = nodata_of(map);
     launch_mapping<FROM>(device, stream, t, power, rows);
     return true;

@@ -241,7 +241,7 @@ static void settle(const Clahe *clahe, const ImagePro *band, uint32_t x, uint32_
             out[i] = (uint16_t)range_avoid(&clahe->to, out[i]);
         else
             out[i] = (uint16_t)map_sample(
-                clahe_is_masked(band, x + i, y) ? &clahe->rescale : &clahe->stays, key[i]);
+                clahe_is_masked(band, x + i, y) ? &clahe->rescale : &clahe->passthrough, key[i]);
 }
 
 /* One channel of a band on its way to another band, or to itself. */

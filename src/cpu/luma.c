@@ -133,12 +133,12 @@ ImgstatResult luma_plane(BufferCache *scratch, const ImagePro *from, ImagePro *o
 }
 
 /* Everything that turning a pixel to a new luma needs. */
-typedef struct Recolour {
+typedef struct LumaRescale {
     const ImagePro *from;
     int16_t alpha; /* -1: none */
     const MapRange *range;
-    const Map *rescale, *stays; /* of alpha and masked samples; of others that stay */
-} Recolour;
+    const Map *rescale, *passthrough; /* of alpha and masked samples; of others that stay */
+} LumaRescale;
 
 static uint64_t between(const MapRange *range, uint64_t key)
 {
@@ -146,8 +146,8 @@ static uint64_t between(const MapRange *range, uint64_t key)
     return range_avoid(range, key);
 }
 
-static inline void recolour_pixel(ImgstatSample in, ImgstatSample out, const Recolour *how,
-                                  const unsigned char *at, uint64_t luma, unsigned char *to)
+static inline void rescale_luma_pixel(ImgstatSample in, ImgstatSample out, const LumaRescale *how,
+                                      const unsigned char *at, uint64_t luma, unsigned char *to)
 {
     const size_t in_bytes = sample_bits(in) / 8, out_bytes = sample_bits(out) / 8;
     uint64_t key[3];
@@ -173,25 +173,25 @@ static inline void recolour_pixel(ImgstatSample in, ImgstatSample out, const Rec
 }
 
 /* Samples [first, end) of a pixel, which have no part in its luma. */
-static inline void keep_samples(ImgstatSample in, ImgstatSample out, const Recolour *how,
+static inline void keep_samples(ImgstatSample in, ImgstatSample out, const LumaRescale *how,
                                 const unsigned char *at, size_t first, size_t end, bool masked,
                                 unsigned char *to)
 {
     const size_t in_bytes = sample_bits(in) / 8, out_bytes = sample_bits(out) / 8;
     for (size_t c = first; c < end; c++) {
-        const Map *const map = masked || (int)c == how->alpha ? how->rescale : how->stays;
+        const Map *const map = masked || (int)c == how->alpha ? how->rescale : how->passthrough;
         store_raw(to + c * out_bytes, out_bytes,
                   map_raw(map, in, out, load_raw(at + c * in_bytes, in_bytes)));
     }
 }
 
-static Recolour recolour_of(const ImagePro *from, int16_t alpha, const Transfer *transfer)
+static LumaRescale luma_rescale_of(const ImagePro *from, int16_t alpha, const Transfer *transfer)
 {
-    return (Recolour){.from = from,
-                      .alpha = alpha,
-                      .range = &transfer->range,
-                      .rescale = &transfer->rescale,
-                      .stays = &transfer->stays};
+    return (LumaRescale){.from = from,
+                         .alpha = alpha,
+                         .range = &transfer->range,
+                         .rescale = &transfer->rescale,
+                         .passthrough = &transfer->passthrough};
 }
 
 /* Whether cpu/luma_narrow.h, which copies what is beyond the colours, gives the transfer's output.
@@ -217,7 +217,7 @@ ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const Trans
     if (from->channels < 3 || luma->channels != 1 || luma->sample != to->sample ||
         luma->width != from->width || luma->height != from->height)
         return error_set(err, IMGSTAT_ERR_ARG, "the luma does not belong to the image");
-    const Recolour how = recolour_of(from, alpha, transfer);
+    const LumaRescale how = luma_rescale_of(from, alpha, transfer);
     const size_t in = imgstat_sample_bytes(from->sample), out = imgstat_sample_bytes(to->sample);
     const bool plain = gives_plain(transfer, from) && !luma->mask;
     const CpuLoops *const loops = cpu_loops();
@@ -231,9 +231,9 @@ ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const Trans
             unsigned char *const target = row_of(to, y) + x * to->channels * out;
             const bool valid = !mask || mask[x];
             if (valid)
-                recolour_pixel(from->sample, to->sample, &how, source,
-                               sample_key(to->sample, load_raw(image_row(luma, y) + x * out, out)),
-                               target);
+                rescale_luma_pixel(
+                    from->sample, to->sample, &how, source,
+                    sample_key(to->sample, load_raw(image_row(luma, y) + x * out, out)), target);
             keep_samples(from->sample, to->sample, &how, source, valid ? 3 : 0, from->channels,
                          outer && !outer[x], target);
         }
@@ -246,7 +246,7 @@ static inline void transfer_of(ImgstatSample in, ImgstatSample out, const Transf
                                const ImagePro *from, int16_t alpha, ImagePro *to)
 {
     const Map *const map = &transfer->maps[0];
-    const Recolour how = recolour_of(from, alpha, transfer);
+    const LumaRescale how = luma_rescale_of(from, alpha, transfer);
     const size_t in_pixel = sample_bits(in) / 8 * from->channels;
     const size_t out_pixel = sample_bits(out) / 8 * to->channels;
     const bool narrow = sample_is_narrow(in);
@@ -258,10 +258,10 @@ static inline void transfer_of(ImgstatSample in, ImgstatSample out, const Transf
             uint64_t luma;
             const bool change = luma_pixel(in, from, source, mask, x, &luma) && !map->passthrough;
             if (change)
-                recolour_pixel(in, out, &how, source,
-                               narrow ? sample_key(out, transfer->tables[luma])
-                                      : map_sample(map, luma),
-                               target);
+                rescale_luma_pixel(in, out, &how, source,
+                                   narrow ? sample_key(out, transfer->tables[luma])
+                                          : map_sample(map, luma),
+                                   target);
             keep_samples(in, out, &how, source, change ? 3 : 0, from->channels, mask && !mask[x],
                          target);
         }
@@ -333,8 +333,9 @@ static void map_luma(const Transfer *transfer, const unsigned char *luma, size_t
 }
 
 /* n pixels of a row, of types that luma_wide.h takes and gives. */
-static void transfer_wide(const Transfer *transfer, const Recolour *how, const unsigned char *from,
-                          const uint8_t *mask, size_t n, unsigned char *to)
+static void transfer_wide(const Transfer *transfer, const LumaRescale *how,
+                          const unsigned char *from, const uint8_t *mask, size_t n,
+                          unsigned char *to)
 {
     const LumaWide wide = luma_wide_of(how->from);
     const ImgstatSample in = how->from->sample, out = how->range->sample;
@@ -363,7 +364,7 @@ static void transfer_wide(const Transfer *transfer, const Recolour *how, const u
 
 void luma_transfer(const Transfer *transfer, const ImagePro *from, int16_t alpha, ImagePro *to)
 {
-    const Recolour how = recolour_of(from, alpha, transfer);
+    const LumaRescale how = luma_rescale_of(from, alpha, transfer);
     if (luma_wide_loads(from->sample) && luma_wide_stores(to->sample) &&
         !transfer->maps[0].passthrough) {
         for (size_t y = 0; y < from->height; y++)

@@ -16,39 +16,39 @@ FORCE_INLINE double nearest(ImgstatSample sample, double x)
 }
 
 /* `sample` and `channels` are constants where this is inlined. */
-FORCE_INLINE void take_of(ImgstatSample sample, const LumaWide *wide, size_t channels,
-                          const unsigned char *from, const uint8_t *mask, size_t n,
-                          LumaBlock *block)
+FORCE_INLINE void load_luma_block(ImgstatSample sample, const LumaWide *wide, size_t channels,
+                                  const unsigned char *from, const uint8_t *mask, size_t n,
+                                  LumaBlock *block)
 {
     const size_t bytes = sample_bits(sample) / 8;
     const double nodata = wide->nodata;
     double luma[LUMA_BLOCK];
-    uint64_t stays[LUMA_BLOCK], any = 0;
+    uint64_t passthrough[LUMA_BLOCK], any = 0;
     for (size_t c = 0; c < 3; c++)
-        take_values(sample, from + c * bytes, channels, n, block->colour[c]);
+        load_values(sample, from + c * bytes, channels, n, block->colour[c]);
     for (size_t i = 0; i < n; i++)
-        stays[i] = mask && !mask[i];
+        passthrough[i] = mask && !mask[i];
     for (size_t i = 0; i < n; i++)
         luma[i] = nearest(
             sample, luma_value(block->colour[0][i], block->colour[1][i], block->colour[2][i]));
-    for (size_t i = 0; i < n; i++) { /* value_stays, as compilers make vectors of it */
+    for (size_t i = 0; i < n; i++) { /* value_is_passthrough, as compilers make vectors of it */
         const double r = block->colour[0][i], g = block->colour[1][i], b = block->colour[2][i];
-        uint64_t some = stays[i];
+        uint64_t some = passthrough[i];
         some = fabs(r) < INFINITY ? some : 1;
         some = fabs(g) < INFINITY ? some : 1;
         some = fabs(b) < INFINITY ? some : 1;
         some = r == nodata ? 1 : some;
         some = g == nodata ? 1 : some;
         some = b == nodata ? 1 : some;
-        stays[i] = some;
+        passthrough[i] = some;
         any |= some;
     }
     for (size_t i = 0; any && i < n; i++)
-        luma[i] = stays[i] ? 0.0 : luma[i];
+        luma[i] = passthrough[i] ? 0.0 : luma[i];
     for (size_t i = 0; i < n; i++)
-        block->has[i] = (uint8_t)(stays[i] ^ 1);
+        block->has[i] = (uint8_t)(passthrough[i] ^ 1);
     block->all = any == 0;
-    give_values(sample, (Output){.sample = sample}, luma, n, block->luma, 1);
+    store_values(sample, (OutputType){.sample = sample}, luma, n, block->luma, 1);
 }
 
 FORCE_INLINE void take_steps(const LumaWide *wide, size_t channels, const unsigned char *from,
@@ -56,16 +56,16 @@ FORCE_INLINE void take_steps(const LumaWide *wide, size_t channels, const unsign
 {
     switch (wide->sample) {
     case IMGSTAT_F32:
-        take_of(IMGSTAT_F32, wide, channels, from, mask, n, block);
+        load_luma_block(IMGSTAT_F32, wide, channels, from, mask, n, block);
         return;
     case IMGSTAT_F64:
-        take_of(IMGSTAT_F64, wide, channels, from, mask, n, block);
+        load_luma_block(IMGSTAT_F64, wide, channels, from, mask, n, block);
         return;
     case IMGSTAT_U32:
-        take_of(IMGSTAT_U32, wide, channels, from, mask, n, block);
+        load_luma_block(IMGSTAT_U32, wide, channels, from, mask, n, block);
         return;
     default:
-        take_of(IMGSTAT_I32, wide, channels, from, mask, n, block);
+        load_luma_block(IMGSTAT_I32, wide, channels, from, mask, n, block);
     }
 }
 
@@ -87,7 +87,7 @@ FORCE_INLINE void take_luma(ImgstatSample sample, const unsigned char *luma, siz
                             double *value)
 {
     if (!sample_is_narrow(sample)) {
-        take_block(sample, luma, 1, n, value);
+        load_block(sample, luma, 1, n, value);
         return;
     }
     for (size_t i = 0; i < n; i++) {
@@ -127,16 +127,16 @@ void ISA(luma_wide_store)(const LumaWide *wide, const LumaBlock *block, const un
                           size_t n, const MapRange *range, unsigned char *to)
 {
     const size_t bytes = sample_bits(range->sample) / 8;
-    const Output output = output_of(range);
+    const OutputType output = output_type_of(range);
     double wanted[LUMA_BLOCK], out[3][LUMA_BLOCK];
     take_luma(range->sample, luma, n, wanted);
     scale(wide, block, wanted, n, range, out);
     for (size_t c = 0; c < 3; c++) {
         if (wide->channels == 3)
-            give_block(output, out[c], n, to + c * bytes, 3);
+            store_block(output, out[c], n, to + c * bytes, 3);
         else if (wide->channels == 4)
-            give_block(output, out[c], n, to + c * bytes, 4);
+            store_block(output, out[c], n, to + c * bytes, 4);
         else
-            give_block(output, out[c], n, to + c * bytes, wide->channels);
+            store_block(output, out[c], n, to + c * bytes, wide->channels);
     }
 }

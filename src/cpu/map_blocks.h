@@ -11,7 +11,7 @@
 enum { BLOCK = 128 };
 
 /* `sample` and `step` are constants where this is inlined. */
-FORCE_INLINE void take_values(ImgstatSample sample, const unsigned char *from, size_t step,
+FORCE_INLINE void load_values(ImgstatSample sample, const unsigned char *from, size_t step,
                               size_t n, double *x)
 {
     const size_t bytes = sample_bits(sample) / 8;
@@ -28,21 +28,21 @@ FORCE_INLINE void take_values(ImgstatSample sample, const unsigned char *from, s
     }
 }
 
-FORCE_INLINE void take_block(ImgstatSample sample, const unsigned char *from, size_t step, size_t n,
+FORCE_INLINE void load_block(ImgstatSample sample, const unsigned char *from, size_t step, size_t n,
                              double *x)
 {
     switch (sample) {
     case IMGSTAT_F32:
-        take_values(IMGSTAT_F32, from, step, n, x);
+        load_values(IMGSTAT_F32, from, step, n, x);
         return;
     case IMGSTAT_F64:
-        take_values(IMGSTAT_F64, from, step, n, x);
+        load_values(IMGSTAT_F64, from, step, n, x);
         return;
     case IMGSTAT_U32:
-        take_values(IMGSTAT_U32, from, step, n, x);
+        load_values(IMGSTAT_U32, from, step, n, x);
         return;
     default:
-        take_values(IMGSTAT_I32, from, step, n, x);
+        load_values(IMGSTAT_I32, from, step, n, x);
     }
 }
 
@@ -56,8 +56,8 @@ FORCE_INLINE uint64_t rounded_bits(double y)
 }
 
 /* `sample` and `step` are constants where this is inlined. */
-FORCE_INLINE void give_values(ImgstatSample sample, Output output, const double *y, size_t n,
-                              unsigned char *to, size_t step)
+FORCE_INLINE void store_values(ImgstatSample sample, OutputType output, const double *y, size_t n,
+                               unsigned char *to, size_t step)
 {
     const size_t bytes = sample_bits(sample) / 8;
     const uint32_t all = bytes == 1 ? 0xFFu : bytes == 2 ? 0xFFFFu : 0xFFFFFFFFu;
@@ -91,52 +91,54 @@ FORCE_INLINE void give_values(ImgstatSample sample, Output output, const double 
 }
 
 /* Outputs within the range that every step-th sample takes. */
-FORCE_INLINE void give_block(Output output, const double *y, size_t n, unsigned char *to,
-                             size_t step)
+FORCE_INLINE void store_block(OutputType output, const double *y, size_t n, unsigned char *to,
+                              size_t step)
 {
     switch (output.sample) {
     case IMGSTAT_F32:
-        give_values(IMGSTAT_F32, output, y, n, to, step);
+        store_values(IMGSTAT_F32, output, y, n, to, step);
         return;
     case IMGSTAT_F64:
-        give_values(IMGSTAT_F64, output, y, n, to, step);
+        store_values(IMGSTAT_F64, output, y, n, to, step);
         return;
     default:
         if (sample_bits(output.sample) == 8)
-            give_values(IMGSTAT_U8, output, y, n, to, step);
+            store_values(IMGSTAT_U8, output, y, n, to, step);
         else if (sample_bits(output.sample) == 16)
-            give_values(IMGSTAT_U16, output, y, n, to, step);
+            store_values(IMGSTAT_U16, output, y, n, to, step);
         else
-            give_values(IMGSTAT_U32, output, y, n, to, step);
+            store_values(IMGSTAT_U32, output, y, n, to, step);
     }
 }
 
 /* Samples that stay as they are, by their bits: sources may be where outputs go. */
-typedef struct Stays {
+typedef struct Passthrough {
     uint64_t raw[BLOCK];
     size_t at[BLOCK];
     size_t n;
-} Stays;
+} Passthrough;
 
 /* nodata: that of the input, as a value; NaN: none. */
-static inline void find_stays(const Map *map, double nodata, const unsigned char *from, size_t step,
-                              const double *x, size_t n, Stays *stays)
+static inline void find_passthrough(const Map *map, double nodata, const unsigned char *from,
+                                    size_t step, const double *x, size_t n,
+                                    Passthrough *passthrough)
 {
     const size_t bytes = sample_bits(map->from) / 8;
-    stays->n = 0;
+    passthrough->n = 0;
     for (size_t i = 0; i < n; i++)
-        if (value_stays(x[i], nodata)) {
-            stays->at[stays->n] = i;
-            stays->raw[stays->n++] = load_raw(from + i * step * bytes, bytes);
+        if (value_is_passthrough(x[i], nodata)) {
+            passthrough->at[passthrough->n] = i;
+            passthrough->raw[passthrough->n++] = load_raw(from + i * step * bytes, bytes);
         }
 }
 
-static inline void give_stays(const Map *map, const Stays *stays, unsigned char *to, size_t step)
+static inline void store_passthrough(const Map *map, const Passthrough *passthrough,
+                                     unsigned char *to, size_t step)
 {
     const size_t bytes = sample_bits(map->to.sample) / 8;
-    for (size_t k = 0; k < stays->n; k++)
-        store_raw(to + stays->at[k] * step * bytes, bytes,
-                  map_raw(map, map->from, map->to.sample, stays->raw[k]));
+    for (size_t k = 0; k < passthrough->n; k++)
+        store_raw(to + passthrough->at[k] * step * bytes, bytes,
+                  map_raw(map, map->from, map->to.sample, passthrough->raw[k]));
 }
 
 #endif

@@ -6,22 +6,22 @@
 #include "transfer/knot_table.h"
 
 /* The output of a block's sample; 0 of the way at a knot. */
-FORCE_INLINE double knot_value(const Finish *finish, const KnotBlock *block, size_t i)
+FORCE_INLINE double knot_value(const OutputClamp *clamp, const KnotBlock *block, size_t i)
 {
     const double a = (double)block->left[i], at = (double)block->at[i];
     const double part = map_sub((double)block->x[i], a) / map_sub((double)block->right[i], a);
-    return limited(finish, map_add(at, map_mul(map_sub((double)block->before[i], at), part)));
+    return clamp_value(clamp, map_add(at, map_mul(map_sub((double)block->before[i], at), part)));
 }
 
 /* `step` is a constant where this is inlined. */
 FORCE_INLINE void map_floats(const KnotTable *table, const KnotBlock *block, size_t step, size_t n,
                              unsigned char *to)
 {
-    const Finish finish = table->finish;
+    const OutputClamp clamp = table->clamp;
     for (size_t i = 0; i < n; i++) {
         const uint32_t raw = block->raw[i];
         const uint32_t made =
-            finished(&finish, raw, value_of_raw(raw), knot_value(&finish, block, i));
+            clamp_output(&clamp, raw, value_of_raw(raw), knot_value(&clamp, block, i));
         memcpy(to + i * step * sizeof made, &made, sizeof made);
     }
 }
@@ -31,18 +31,18 @@ FORCE_INLINE void map_values(const KnotTable *table, const KnotBlock *block, siz
                              unsigned char *to)
 {
     const Map *const map = table->map;
-    const Finish finish = table->finish;
+    const OutputClamp clamp = table->clamp;
     const double nodata = table->nodata;
     const size_t bytes = sample_bits(table->output.sample) / 8;
     double y[KNOT_BLOCK];
-    uint32_t stays = 0;
+    uint32_t passthrough = 0;
     for (size_t i = 0; i < n; i++) {
-        stays |= value_stays((double)value_of_raw(block->raw[i]), nodata) ? 1 : 0;
-        y[i] = knot_value(&finish, block, i);
+        passthrough |= value_is_passthrough((double)value_of_raw(block->raw[i]), nodata) ? 1 : 0;
+        y[i] = knot_value(&clamp, block, i);
     }
-    give_block(table->output, y, n, to, step);
-    for (size_t i = 0; stays && i < n; i++)
-        if (value_stays((double)value_of_raw(block->raw[i]), nodata))
+    store_block(table->output, y, n, to, step);
+    for (size_t i = 0; passthrough && i < n; i++)
+        if (value_is_passthrough((double)value_of_raw(block->raw[i]), nodata))
             store_raw(to + i * step * bytes, bytes,
                       map_raw(map, map->from, map->to.sample, block->raw[i]));
 }

@@ -16,7 +16,7 @@ FORCE_INLINE void map_floats(const Line *line, bool fused, const unsigned char *
         memcpy(&raw, from + i * step * sizeof raw, sizeof raw);
         const float x = value_of_raw(raw);
         const uint32_t made =
-            finished(&l.finish, raw, x, line_value(&l, IMGSTAT_F32, fused, (double)x));
+            clamp_output(&l.clamp, raw, x, line_value(&l, IMGSTAT_F32, fused, (double)x));
         memcpy(to + i * step * sizeof made, &made, sizeof made);
     }
 }
@@ -29,7 +29,7 @@ typedef struct Plan {
     Line line;
     Ratio ratio;
     bool is_line;
-    Output output;
+    OutputType output;
 } Plan;
 
 /* `sample`, `by_products` are constants where this is inlined. True: some values stay as they are.
@@ -40,7 +40,7 @@ FORCE_INLINE bool map_values(const Line *line, ImgstatSample sample, bool by_pro
     const Line l = *line;
     uint32_t leaves = 0;
     for (size_t i = 0; i < n; i++) {
-        leaves |= value_stays(x[i], l.stays) ? 1 : 0;
+        leaves |= value_is_passthrough(x[i], l.passthrough) ? 1 : 0;
         y[i] = line_value(&l, sample, by_products, x[i]);
     }
     return leaves != 0;
@@ -51,7 +51,7 @@ FORCE_INLINE bool map_ratios(const Ratio *ratio, const double *x, size_t n, doub
     const Ratio r = *ratio;
     uint32_t leaves = 0;
     for (size_t i = 0; i < n; i++) {
-        leaves |= x[i] == r.stays ? 1 : 0;
+        leaves |= x[i] == r.passthrough ? 1 : 0;
         y[i] = ratio_value(&r, x[i]);
     }
     return leaves != 0;
@@ -73,20 +73,20 @@ FORCE_INLINE void map_blocks(const Plan *plan, const unsigned char *from, size_t
 {
     const ImgstatSample in = plan->map->from, out = plan->map->to.sample;
     const size_t in_step = step * sample_bits(in) / 8, out_step = step * sample_bits(out) / 8;
-    const double nodata = plan->is_line ? plan->line.stays : plan->ratio.stays;
+    const double nodata = plan->is_line ? plan->line.passthrough : plan->ratio.passthrough;
     double x[BLOCK], y[BLOCK];
-    Stays stays;
+    Passthrough passthrough;
     for (size_t first = 0; first < n; first += BLOCK) {
         const size_t here = n - first < BLOCK ? n - first : BLOCK;
         const unsigned char *const source = from + first * in_step;
         unsigned char *const target = to + first * out_step;
-        take_block(in, source, step, here, x);
+        load_block(in, source, step, here, x);
         const bool some_stay = map_block(plan, x, here, y);
         if (some_stay)
-            find_stays(plan->map, nodata, source, step, x, here, &stays);
-        give_block(plan->output, y, here, target, step);
+            find_passthrough(plan->map, nodata, source, step, x, here, &passthrough);
+        store_block(plan->output, y, here, target, step);
         if (some_stay)
-            give_stays(plan->map, &stays, target, step);
+            store_passthrough(plan->map, &passthrough, target, step);
     }
 }
 
@@ -120,7 +120,7 @@ bool ISA(map_linear)(const Map *map, const unsigned char *from, size_t step, siz
     plan.is_line = line_of(map, &plan.line);
     if (!plan.is_line && !(HAS_FMA && ratio_of(map, &plan.ratio)))
         return false;
-    plan.output = output_of(&map->to);
+    plan.output = output_type_of(&map->to);
     map_steps(&plan, from, step, n, to);
     return true;
 }

@@ -21,9 +21,9 @@ enum {
  * them. */
 typedef struct Power {
     const Map *map;
-    Output output;
-    Finish finish; /* its lo and hi */
-    double nodata; /* that stays; NaN: none */
+    OutputType output;
+    OutputClamp clamp; /* its lo and hi */
+    double nodata;     /* that stays; NaN: none */
     double black, span, exponent, lo, width;
     double least, most; /* units: below all of 32 bits that are above 0, which begin at
                            2^-149 / 2^129; 1 */
@@ -40,14 +40,14 @@ typedef struct Powers {
     double y[BLOCK];                  /* the output, */
     uint32_t open[BLOCK];             /* if SETTLED */
     bool some_stay, some_open;
-    Stays stays;
+    Passthrough passthrough;
 } Powers;
 
 static Power power_of(const Map *map)
 {
     Power p = {.map = map,
-               .output = output_of(&map->to),
-               .finish = finish_of(map),
+               .output = output_type_of(&map->to),
+               .clamp = output_clamp_of(map),
                .nodata = nodata_of(map),
                .black = map_value(map->from, map->black),
                .exponent = map->factor,
@@ -56,8 +56,8 @@ static Power power_of(const Map *map)
                .least_log = least_log};
     p.least_exact = exp2(-900.0 / p.exponent);
     p.span = map_sub(map_value(map->from, map->white), p.black);
-    p.lo = p.finish.lo;
-    p.width = map_sub(p.finish.hi, p.lo);
+    p.lo = p.clamp.lo;
+    p.width = map_sub(p.clamp.hi, p.lo);
     p.slack = fabs(p.lo) * 0x1p-51;
     return p;
 }
@@ -73,12 +73,12 @@ FORCE_INLINE void take_units(const Power *p, size_t n, Powers *s)
 {
     const double nodata = p->nodata, black = p->black, span = p->span;
     const double least = p->least, most = p->most;
-    uint32_t stays = 0;
+    uint32_t passthrough = 0;
     for (size_t i = 0; i < n; i++) {
         const double unit = map_sub(s->x[i], black) / span;
         double within = unit > least ? unit : least; /* NaN, too */
         within = within < most ? within : most;
-        stays |= value_stays(s->x[i], nodata) ? 1 : 0;
+        passthrough |= value_is_passthrough(s->x[i], nodata) ? 1 : 0;
         s->above[i] = unit > 0.0 ? 1.0 : 0.0;
         s->open[i] = (uint32_t)(unit > 0.0) & (uint32_t)(unit < least) ? TINY : SETTLED;
         s->unit[i] = within;
@@ -87,7 +87,7 @@ FORCE_INLINE void take_units(const Power *p, size_t n, Powers *s)
         s->unit[i] = s->above[i] = 1.0;
         s->open[i] = SETTLED;
     }
-    s->some_stay = stays != 0;
+    s->some_stay = passthrough != 0;
 }
 
 /* Bits of what is added to 2^52 stand in its own lowest ones. */
@@ -154,8 +154,8 @@ FORCE_INLINE void take_powers(const Power *p, bool to_float, Powers *s)
          * map_power (2^-47 for logarithms that count); all of that more than twice. */
         const double part = power * p->width, value = part + p->lo;
         const double bound = multiply_add(part, multiply_add(y, -0x1p-42, 0x1p-39), p->slack);
-        const double below = limited(&p->finish, value - bound);
-        const double beyond = limited(&p->finish, value + bound);
+        const double below = clamp_value(&p->clamp, value - bound);
+        const double beyond = clamp_value(&p->clamp, value + bound);
         const double least = to_float ? (double)(float)below : rint(below);
         const double most = to_float ? (double)(float)beyond : rint(beyond);
         s->y[i] = most;
@@ -222,9 +222,9 @@ FORCE_INLINE void find_exactly(const Power *p, size_t n, Powers *s)
         const size_t i = at[k];
         if (!together || s->open[i] & TINY)
             power[k] = map_power(map_sub(s->x[i], p->black) / p->span, p->exponent);
-        double y = limited(&p->finish, map_add(map_mul(power[k], p->width), p->lo));
-        y = power[k] < 1.0 ? y : p->finish.hi;
-        s->y[i] = power[k] > 0.0 && s->above[i] > 0.0 ? y : p->finish.lo;
+        double y = clamp_value(&p->clamp, map_add(map_mul(power[k], p->width), p->lo));
+        y = power[k] < 1.0 ? y : p->clamp.hi;
+        s->y[i] = power[k] > 0.0 && s->above[i] > 0.0 ? y : p->clamp.lo;
     }
 }
 
@@ -258,13 +258,13 @@ FORCE_INLINE void power_row(const Map *map, const unsigned char *from, size_t st
     for (size_t first = 0; first < n; first += BLOCK) {
         const size_t here = n - first < BLOCK ? n - first : BLOCK;
         const unsigned char *const source = from + first * in;
-        take_block(map->from, source, step, here, s.x);
+        load_block(map->from, source, step, here, s.x);
         find_powers(&power, here, &s);
         if (s.some_stay)
-            find_stays(map, power.nodata, source, step, s.x, here, &s.stays);
-        give_block(power.output, s.y, here, to + first * out, step);
+            find_passthrough(map, power.nodata, source, step, s.x, here, &s.passthrough);
+        store_block(power.output, s.y, here, to + first * out, step);
         if (s.some_stay)
-            give_stays(map, &s.stays, to + first * out, step);
+            store_passthrough(map, &s.passthrough, to + first * out, step);
     }
 }
 

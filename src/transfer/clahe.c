@@ -182,8 +182,8 @@ ImgstatResult clahe_create(BufferCache *scratch, const ImgstatMethod *method,
     clahe->nodata_key = shape->nodata_key;
     uint8_t bits;
     (void)transfer_output(method, shape, &bits);
-    transfer_kept(shape->sample, shape->bits, &clahe->to, bits, shape->has_nodata,
-                  shape->nodata_key, &clahe->rescale, &clahe->stays);
+    passthrough_maps(shape->sample, shape->bits, &clahe->to, bits, shape->has_nodata,
+                     shape->nodata_key, &clahe->rescale, &clahe->passthrough);
     clahe->black = black;
     clahe->white = white;
     clahe->unchanged = clahe->like == IMGSTAT_LIKE_IMGSTAT ? black >= white : black > white;

@@ -26,11 +26,11 @@ typedef struct Clahe {
     MapRange to;
     bool has_nodata;
     uint64_t nodata_key;
-    Map rescale, stays;    /* of masked samples; of others that are not mapped */
-    uint64_t black, white; /* extreme keys of the image */
-    bool unchanged;        /* no level; the default: or one */
-    uint64_t step;         /* the default: clahe_step of them, where it is not */
-    uint64_t nano;         /* clip limit in billionths (default, skimage) */
+    Map rescale, passthrough; /* of masked samples; of others that are not mapped */
+    uint64_t black, white;    /* extreme keys of the image */
+    bool unchanged;           /* no level; the default: or one */
+    uint64_t step;            /* the default: clahe_step of them, where it is not */
+    uint64_t nano;            /* clip limit in billionths (default, skimage) */
     double clip_limit;
     ClaheAxis x, y;
     uint32_t bins;             /* counters a tile */

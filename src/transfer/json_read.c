@@ -131,7 +131,7 @@ static bool entry_key(json_object *object, const MapRange *to, uint64_t *key)
 }
 
 /* Whether an entry is valid for a sample that passes, whose output is known: any value, or null. */
-static bool entry_stays(json_object *object, const Map *map, uint64_t key)
+static bool entry_is_passthrough(json_object *object, const Map *map, uint64_t key)
 {
     uint64_t value;
     return !object || (!map_undefined(map->from, key) && value_key(object, map->to.sample, &value));
@@ -147,9 +147,10 @@ static ImgstatResult read_table(const JsonReader *reader, json_object *values, c
         return wrong(reader, "\"table\" does not have an entry for every level");
     for (uint32_t key = 0; key < entries; key++) {
         json_object *const entry = json_object_array_get_idx(values, key);
-        const bool stays = map_stays(map, map->from, key);
-        uint64_t value = stays ? map_unchanged(map, key) : 0;
-        if (stays ? !entry_stays(entry, map, key) : !entry_key(entry, &map->to, &value))
+        const bool passthrough = map_is_passthrough(map, map->from, key);
+        uint64_t value = passthrough ? map_unchanged(map, key) : 0;
+        if (passthrough ? !entry_is_passthrough(entry, map, key)
+                        : !entry_key(entry, &map->to, &value))
             return wrong(reader, "an entry of \"table\" is not a value of the output");
         table[key] = (uint32_t)sample_raw(to, value);
     }

@@ -117,9 +117,9 @@ char *transfer_to_json(const Transfer *transfer, ImgstatError *err)
         pair_new(transfer->range.sample, transfer->range.lo_key, transfer->range.hi_key));
     json_object_object_add(root, "to", to);
     /* A map of luma, which may be any value, does not know of it. */
-    if (transfer->stays.has_nodata)
+    if (transfer->passthrough.has_nodata)
         json_object_object_add(root, "nodata",
-                               value_new(transfer->from, transfer->stays.nodata_key));
+                               value_new(transfer->from, transfer->passthrough.nodata_key));
     json_object *const maps = json_object_new_array();
     for (uint16_t m = 0; m < transfer->n_maps; m++)
         json_object_array_add(maps, map_new(transfer, m));

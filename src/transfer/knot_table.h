@@ -24,8 +24,8 @@ struct KnotTable {
     float *x;             /* a knot each, then infinities for steps beyond */
     KnotValues *y;        /* a knot each, then one that continues the last */
     float least, most;    /* first and last knot */
-    Finish finish;
-    Output output;
+    OutputClamp clamp;
+    OutputType output;
     double nodata; /* that stays; NaN: none */
 };
 

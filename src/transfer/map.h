@@ -320,7 +320,7 @@ IMGSTAT_INLINE bool map_is_identity(const Map *map)
 
 /* Whether a sample passes: it is undefined, or nodata. from: the input type of the map, a constant
  * where this is inlined. */
-IMGSTAT_INLINE bool map_stays(const Map *map, ImgstatSample from, uint64_t key)
+IMGSTAT_INLINE bool map_is_passthrough(const Map *map, ImgstatSample from, uint64_t key)
 {
     if (map_undefined(from, key))
         return true;
@@ -330,7 +330,7 @@ IMGSTAT_INLINE bool map_stays(const Map *map, ImgstatSample from, uint64_t key)
 /* The output key of any sample. */
 IMGSTAT_INLINE uint64_t map_sample(const Map *map, uint64_t key)
 {
-    if (map_stays(map, map->from, key))
+    if (map_is_passthrough(map, map->from, key))
         return map_unchanged(map, key);
     if (map_is_identity(map))
         return key;
@@ -342,7 +342,7 @@ IMGSTAT_INLINE uint64_t map_sample(const Map *map, uint64_t key)
 IMGSTAT_INLINE uint64_t map_raw(const Map *map, ImgstatSample from, ImgstatSample to, uint64_t raw)
 {
     const uint64_t key = sample_key(from, raw);
-    if (from == to && (map_is_identity(map) || map_stays(map, from, key)))
+    if (from == to && (map_is_identity(map) || map_is_passthrough(map, from, key)))
         return raw;
     return sample_raw(to, map_sample(map, key));
 }
@@ -353,7 +353,7 @@ IMGSTAT_INLINE uint64_t map_raw_between_knots(const Map *map, ImgstatSample from
                                               uint64_t raw)
 {
     const uint64_t key = sample_key(from, raw);
-    if (map_stays(map, from, key))
+    if (map_is_passthrough(map, from, key))
         return from == to ? raw : sample_raw(to, map_unchanged(map, key));
     return sample_raw(to, range_avoid(&map->to, map_between_knots(map, left, right, key)));
 }

@@ -22,31 +22,31 @@ IMGSTAT_INLINE float value_of(uint64_t key)
 }
 
 /* How outputs are clamped and kept off nodata, as values. */
-typedef struct Finish {
+typedef struct OutputClamp {
     double lo, hi;
-    float stays;            /* nodata of the input; NaN: none */
+    float passthrough;      /* nodata of the input; NaN: none */
     float avoided, instead; /* nodata of the output, and what is written in its place; NaN: none */
-} Finish;
+} OutputClamp;
 
-IMGSTAT_INLINE Finish finish_of(const Map *map)
+IMGSTAT_INLINE OutputClamp output_clamp_of(const Map *map)
 {
     const MapRange *const to = &map->to;
-    Finish finish;
-    finish.lo = to->lo;
-    finish.hi = to->hi;
-    finish.stays = finish.avoided = finish.instead = NAN;
+    OutputClamp clamp;
+    clamp.lo = to->lo;
+    clamp.hi = to->hi;
+    clamp.passthrough = clamp.avoided = clamp.instead = NAN;
     if (map->from != IMGSTAT_F32 || to->sample != IMGSTAT_F32)
-        return finish;
+        return clamp;
     if (map->has_nodata)
-        finish.stays = value_of(map->nodata_key);
+        clamp.passthrough = value_of(map->nodata_key);
     if (to->has_nodata) {
-        finish.avoided = value_of(to->nodata_key);
-        finish.instead = value_of(range_avoid(to, to->nodata_key));
+        clamp.avoided = value_of(to->nodata_key);
+        clamp.instead = value_of(range_avoid(to, to->nodata_key));
     }
-    return finish;
+    return clamp;
 }
 
-IMGSTAT_INLINE double limited(const Finish *f, double y)
+IMGSTAT_INLINE double clamp_value(const OutputClamp *f, double y)
 {
     y = y > f->lo ? y : f->lo;
     return y < f->hi ? y : f->hi;
@@ -54,14 +54,14 @@ IMGSTAT_INLINE double limited(const Finish *f, double y)
 
 /* The output bits of the sample x with the bits `raw`, which a map sends to y, within the limits.
  */
-IMGSTAT_INLINE uint32_t finished(const Finish *f, uint32_t raw, float x, double y)
+IMGSTAT_INLINE uint32_t clamp_output(const OutputClamp *f, uint32_t raw, float x, double y)
 {
     uint32_t made;
     float value = (float)y + 0.0f; /* never -0 */
     value = value == f->avoided ? f->instead : value;
     memcpy(&made, &value, sizeof made);
     const uint32_t magnitude = raw & 0x7FFFFFFFu; /* undefined from infinity on */
-    return magnitude >= 0x7F800000u || x == f->stays ? raw : made;
+    return magnitude >= 0x7F800000u || x == f->passthrough ? raw : made;
 }
 
 IMGSTAT_INLINE bool is_float_map(const Map *map)
@@ -71,15 +71,15 @@ IMGSTAT_INLINE bool is_float_map(const Map *map)
 
 /* The output type, and the bits that are never written; `instead` takes their place, and equals
  * them where nothing is avoided. */
-typedef struct Output {
+typedef struct OutputType {
     ImgstatSample sample;
     uint64_t avoided, instead;
     double lo; /* of the range: what NaN becomes among integers */
-} Output;
+} OutputType;
 
-IMGSTAT_INLINE Output output_of(const MapRange *to)
+IMGSTAT_INLINE OutputType output_type_of(const MapRange *to)
 {
-    Output output;
+    OutputType output;
     output.sample = to->sample;
     output.avoided = output.instead = 0;
     output.lo = to->lo;
@@ -97,7 +97,7 @@ IMGSTAT_INLINE double nodata_of(const Map *map)
 }
 
 /* Whether a sample passes: it is undefined, or nodata. */
-IMGSTAT_INLINE bool value_stays(double x, double nodata)
+IMGSTAT_INLINE bool value_is_passthrough(double x, double nodata)
 {
     return (int)!(fabs(x) < INFINITY) | (int)(x == nodata); /* without a branch */
 }
@@ -110,8 +110,8 @@ typedef struct Line {
     double factor, offset; /* the output unit * factor + offset */
     double black, white;   /* at and beyond these samples the output is lo or hi */
     double least, most;    /* at and beyond these units the output is lo or hi */
-    double stays;          /* nodata of the input; NaN: none */
-    Finish finish;         /* lo and hi; the rest from 32-bit floats to such */
+    double passthrough;    /* nodata of the input; NaN: none */
+    OutputClamp clamp;     /* lo and hi; the rest from 32-bit floats to such */
 } Line;
 
 /* a / by, rounded, from inverse = 1 / by, rounded. a is the difference of a 32-bit float and a
@@ -144,8 +144,8 @@ IMGSTAT_INLINE bool line_of(const Map *map, Line *line)
     line->scale = 1.0;
     line->black = line->least = -INFINITY;
     line->white = line->most = INFINITY;
-    line->stays = nodata_of(map);
-    line->finish = finish_of(map);
+    line->passthrough = nodata_of(map);
+    line->clamp = output_clamp_of(map);
     if (map->kind == MAP_LINEAR && map->divisor > 0.0 && map->factor > 0.0) {
         line->from = map->center;
         line->divisor = map->divisor;
@@ -177,18 +177,18 @@ IMGSTAT_INLINE double line_value(const Line *line, ImgstatSample sample, bool by
     const double way = map_sub(scaled, line->from);
     const double unit =
         by_products ? line_quotient(way, line->divisor, line->inverse) : way / line->divisor;
-    double y = limited(&line->finish, map_add(map_mul(unit, line->factor), line->offset));
-    y = unit < line->most ? y : line->finish.hi;
-    y = unit > line->least ? y : line->finish.lo; /* or NaN: halves of subnormals may be equal */
-    y = x > line->black ? y : line->finish.lo;
-    return x < line->white ? y : line->finish.hi;
+    double y = clamp_value(&line->clamp, map_add(map_mul(unit, line->factor), line->offset));
+    y = unit < line->most ? y : line->clamp.hi;
+    y = unit > line->least ? y : line->clamp.lo; /* or NaN: halves of subnormals may be equal */
+    y = x > line->black ? y : line->clamp.lo;
+    return x < line->white ? y : line->clamp.hi;
 }
 
 /* The exact map of integers to integers: lo + (x - black) / divisor of the range. */
 typedef struct Ratio {
     double black, divisor, range, share; /* range / divisor */
     double lo;
-    double stays; /* nodata of the input; NaN: none */
+    double passthrough; /* nodata of the input; NaN: none */
 } Ratio;
 
 /* Derives the ratio of a map. False: the map is none of 32-bit integers to integers. */
@@ -203,7 +203,7 @@ IMGSTAT_INLINE bool ratio_of(const Map *map, Ratio *ratio)
     ratio->divisor = (double)(map->white - map->black);
     ratio->range = (double)(to->hi_key - to->lo_key);
     ratio->lo = to->lo;
-    ratio->stays = nodata_of(map);
+    ratio->passthrough = nodata_of(map);
     ratio->share = ratio->range / ratio->divisor;
     return true;
 }

@@ -49,7 +49,7 @@ void map_set_parameters(Map *map, const ImgstatMethod *method, const MapSource *
 /* map_sample, except that a match takes reference_quantile, which regards the depths. */
 static uint64_t table_key(const Map *map, const MapReference *reference, uint64_t key)
 {
-    if (map_stays(map, map->from, key) || map->kind != MAP_MATCH)
+    if (map_is_passthrough(map, map->from, key) || map->kind != MAP_MATCH)
         return map_sample(map, key);
     const uint64_t count = map->cdf[key] > 0 ? map->cdf[key] : 1;
     const uint64_t level = reference_quantile(map, reference, count, map->n);
@@ -64,8 +64,9 @@ void map_make_table(Map *map, const ImgstatMethod *method, const MapSource *sour
     if (like)
         compat_table(method, &map->to, source->cdf, entries, table);
     for (uint32_t key = 0; key < entries; key++) {
-        uint64_t to = like && !map_stays(map, map->from, key) ? range_avoid(&map->to, table[key])
-                                                              : table_key(map, reference, key);
+        uint64_t to = like && !map_is_passthrough(map, map->from, key)
+                          ? range_avoid(&map->to, table[key])
+                          : table_key(map, reference, key);
         table[key] = (uint32_t)sample_raw(map->to.sample, to);
     }
     map->cdf = map->reference_cdf = NULL; /* the table replaces them */

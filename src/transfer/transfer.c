@@ -23,20 +23,21 @@ static bool range_is_any(const MapRange *range)
            range->hi_key == sample_key_infinity(range->sample, false) - 1;
 }
 
-void transfer_kept(ImgstatSample from, uint8_t from_bits, const MapRange *to, uint8_t to_bits,
-                   bool has_nodata, uint64_t nodata_key, Map *rescale, Map *stays)
+void passthrough_maps(ImgstatSample from, uint8_t from_bits, const MapRange *to, uint8_t to_bits,
+                      bool has_nodata, uint64_t nodata_key, Map *rescale, Map *passthrough)
 {
-    *stays = (Map){.from = from, .to = *to, .has_nodata = has_nodata, .nodata_key = nodata_key};
-    sample_full_scale(from, from_bits, &stays->full_lo, &stays->full_hi);
-    map_unchanged_image(stays);
-    *rescale = *stays;
+    *passthrough =
+        (Map){.from = from, .to = *to, .has_nodata = has_nodata, .nodata_key = nodata_key};
+    sample_full_scale(from, from_bits, &passthrough->full_lo, &passthrough->full_hi);
+    map_unchanged_image(passthrough);
+    *rescale = *passthrough;
     rescale->has_nodata = rescale->to.has_nodata = 0;
     sample_full_scale(to->sample, to_bits, &rescale->to.lo_key, &rescale->to.hi_key);
     rescale->to.lo = map_value(to->sample, rescale->to.lo_key);
     rescale->to.hi = map_value(to->sample, rescale->to.hi_key);
     if (range_is_any(to)) { /* that of a reference: samples that pass have the full scale */
-        stays->to = rescale->to;
-        stays->to.has_nodata = to->has_nodata;
+        passthrough->to = rescale->to;
+        passthrough->to.has_nodata = to->has_nodata;
     }
     if (from != to->sample && sample_is_float(from) && sample_is_float(to->sample)) {
         rescale->kind = MAP_LINEAR; /* by value: v itself */
@@ -44,9 +45,9 @@ void transfer_kept(ImgstatSample from, uint8_t from_bits, const MapRange *to, ui
         range_any(&rescale->to);
     }
     /* 4 and 8 bits in 8, for example, have one type but two scales */
-    stays->same_scale = rescale->same_scale = from == to->sample &&
-                                              stays->full_lo == rescale->to.lo_key &&
-                                              stays->full_hi == rescale->to.hi_key;
+    passthrough->same_scale = rescale->same_scale = from == to->sample &&
+                                                    passthrough->full_lo == rescale->to.lo_key &&
+                                                    passthrough->full_hi == rescale->to.hi_key;
 }
 
 struct TransferId {
@@ -105,18 +106,18 @@ ImgstatResult transfer_begin(BufferCache *buffers, ImgstatSample from, uint8_t f
                            .knot_tables = knot_tables,
                            .tables = tables,
                            .rescale_table = tables + n_maps * entries};
-    transfer_kept(from, from_bits, to, to_bits, has_nodata, nodata_key, &transfer->rescale,
-                  &transfer->stays);
+    passthrough_maps(from, from_bits, to, to_bits, has_nodata, nodata_key, &transfer->rescale,
+                     &transfer->passthrough);
     for (size_t key = 0; key < entries; key++)
         transfer->rescale_table[key] =
             (uint32_t)sample_raw(to->sample, map_sample(&transfer->rescale, key));
     Map blank = {.from = from,
                  .to = *to,
-                 .same_scale = transfer->stays.same_scale,
+                 .same_scale = transfer->passthrough.same_scale,
                  .has_nodata = has_nodata,
                  .nodata_key = nodata_key,
-                 .full_lo = transfer->stays.full_lo,
-                 .full_hi = transfer->stays.full_hi};
+                 .full_lo = transfer->passthrough.full_lo,
+                 .full_hi = transfer->passthrough.full_hi};
     if (luma) { /* the luma of valid samples may be any value, even that of nodata */
         blank.has_nodata = 0;
         blank.to.has_nodata = 0;
@@ -132,7 +133,7 @@ void transfer_unchanged(const Transfer *transfer, Map *map)
     if (!map->passthrough)
         return;
     const uint32_t has_nodata = map->to.has_nodata;
-    map->to = transfer->stays.to;
+    map->to = transfer->passthrough.to;
     map->to.has_nodata = has_nodata;
 }
 
@@ -167,7 +168,7 @@ static void table_with_nodata(const Map *map, const uint32_t *from, uint32_t *to
     const uint32_t entries = sample_record_bins(map->from);
     for (uint32_t key = 0; key < entries; key++) {
         const uint64_t made = sample_key(map->to.sample, from[key]);
-        to[key] = (uint32_t)sample_raw(map->to.sample, map_stays(map, map->from, key)
+        to[key] = (uint32_t)sample_raw(map->to.sample, map_is_passthrough(map, map->from, key)
                                                            ? map_unchanged(map, key)
                                                            : range_avoid(&map->to, made));
     }

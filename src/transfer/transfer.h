@@ -68,7 +68,7 @@ typedef struct ImgstatTransfer {
     Map *maps;       /* they point into this transfer; pointers that a table replaces are NULL */
     MapRange range;  /* of defined samples */
     Map rescale; /* for alpha and masked samples: the ratio of the full scales; floats by value */
-    Map stays;   /* for images without contrast and, in luma mode, samples that are no colour */
+    Map passthrough; /* for images without contrast and, in luma mode, samples that are no colour */
     uint32_t *tables;        /* narrow types: n_maps tables of output bits by key */
     uint32_t *rescale_table; /* narrow types: the table of `rescale` */
     MapKnot *knots;          /* wide types: those of all maps, one map after the other */
@@ -163,13 +163,13 @@ void transfer_prepare(BufferCache *buffers, Transfer *transfer);
 void transfer_destroy(Transfer *transfer);
 
 /* Makes the maps for samples that are not mapped: `rescale` and `stays` of a Transfer. */
-void transfer_kept(ImgstatSample from, uint8_t from_bits, const MapRange *to, uint8_t to_bits,
-                   bool has_nodata, uint64_t nodata_key, Map *rescale, Map *stays);
+void passthrough_maps(ImgstatSample from, uint8_t from_bits, const MapRange *to, uint8_t to_bits,
+                      bool has_nodata, uint64_t nodata_key, Map *rescale, Map *passthrough);
 
 /* Whether samples that are not mapped keep their bits. */
 static inline bool transfer_copies(const Transfer *transfer)
 {
-    return map_is_identity(&transfer->rescale) && map_is_identity(&transfer->stays);
+    return map_is_identity(&transfer->rescale) && map_is_identity(&transfer->passthrough);
 }
 
 #endif

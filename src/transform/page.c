@@ -212,8 +212,9 @@ static ImgstatResult make_transfer(const Pipeline *pipeline, TransformWorker *wo
 /* Whether the page's nodata value is not what the transfer lets stay. */
 static bool lacks_nodata(const Transfer *transfer, const TransferShape *shape)
 {
-    const Map *const stays = &transfer->stays;
-    return shape->has_nodata && !(stays->has_nodata && stays->nodata_key == shape->nodata_key);
+    const Map *const passthrough = &transfer->passthrough;
+    return shape->has_nodata &&
+           !(passthrough->has_nodata && passthrough->nodata_key == shape->nodata_key);
 }
 
 /* Finds the given transfer for a nodata value. The last one is kept, since pages of a folder mostly
@@ -222,7 +223,7 @@ static ImgstatResult with_nodata(TransformWorker *worker, const Transfer *given,
                                  uint64_t nodata_key, const Transfer **out, ImgstatError *err)
 {
     const Transfer *const last = worker->with_nodata;
-    if (!last || worker->given != given->id || last->stays.nodata_key != nodata_key) {
+    if (!last || worker->given != given->id || last->passthrough.nodata_key != nodata_key) {
         worker_forget_nodata(worker);
         IMGSTAT_TRY(transfer_with_nodata(worker->device->scratch, given, nodata_key,
                                          &worker->with_nodata, err));

@@ -132,7 +132,7 @@ static void check(CpuLevel level, const Pixels *p, size_t shift)
     expect_bytes(out, shift, p->expected, p, p->channels, name);
 }
 
-Test(recolour, bits_of_luma_scale)
+Test(luma_rescale, bits_of_luma_scale)
 {
     static const size_t sizes[] = {0, 1, 2, 3, 15, 16, 17, 255, 256, 257, 513, MOST};
     static Pixels pixels;
@@ -151,14 +151,14 @@ Test(recolour, bits_of_luma_scale)
                     n_levels = level + 1u;
                 }
             }
-    fprintf(stderr, "recolour: %zu pixels compared, %zu halves, %zu variants\n", compared, halves,
-            n_levels);
+    fprintf(stderr, "luma_rescale: %zu pixels compared, %zu halves, %zu variants\n", compared,
+            halves, n_levels);
     cr_assert_gt(compared, 100000);
     cr_assert_gt(halves, 1000);
 }
 
 /* Every colour of bytes, to a few lumas. */
-Test(recolour, every_colour)
+Test(luma_rescale, every_colour)
 {
     enum { ROW = 256 };
     static const uint8_t lumas[] = {1, 2, 77, 128, 255};
@@ -184,14 +184,14 @@ Test(recolour, every_colour)
             compared++;
         }
     }
-    fprintf(stderr, "recolour: %zu colours\n", compared);
+    fprintf(stderr, "luma_rescale: %zu colours\n", compared);
     cr_assert_gt(compared, 3000000);
 }
 
 /* ---- Images -------------------------------------------------------------------------------- */
 
 /* An image with a mask that leaves nothing out goes one pixel at a time. */
-Test(recolour, images_with_and_without_a_mask)
+Test(luma_rescale, images_with_and_without_a_mask)
 {
     static const ImgstatSample types[] = {IMGSTAT_U8, IMGSTAT_U16};
     uint64_t seed = 5;

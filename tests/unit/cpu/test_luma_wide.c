@@ -181,10 +181,10 @@ static void expect_pixel(const Transfer *transfer, const ImagePro *image, int16_
         scaled_keys(in, key, &transfer->range, map_sample(&transfer->maps[0], luma_of(in, key)),
                     made);
     for (unsigned c = 0; c < image->channels; c++)
-        raw[c] = has && c < 3
-                     ? sample_raw(out, made[c])
-                     : map_raw(masked || (int)c == alpha ? &transfer->rescale : &transfer->stays,
-                               in, out, load_raw(at + c * bytes, bytes));
+        raw[c] = has && c < 3 ? sample_raw(out, made[c])
+                              : map_raw(masked || (int)c == alpha ? &transfer->rescale
+                                                                  : &transfer->passthrough,
+                                        in, out, load_raw(at + c * bytes, bytes));
 }
 
 static size_t check_image(ImgstatSample in, ImgstatDepth depth, uint16_t channels)

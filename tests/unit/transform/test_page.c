@@ -24,7 +24,7 @@ static void close_device(void)
     imgstat_device_close(device);
 }
 
-TestSuite(stays, .init = open_device, .fini = close_device);
+TestSuite(passthrough, .init = open_device, .fini = close_device);
 
 static ImagePro made(const ImgstatMethod *method, const ImagePro *image, int16_t alpha)
 {
@@ -57,7 +57,7 @@ static uint16_t scaled(uint32_t v, uint32_t full)
     return (uint16_t)ratio_even((uint64_t)v, 65535, full);
 }
 
-Test(stays, alpha_and_constant_colours_of_other_depth)
+Test(passthrough, alpha_and_constant_colours_of_other_depth)
 {
     static const ImgstatTransform methods[] = {IMGSTAT_EQUALIZE, IMGSTAT_CLAHE};
     static const uint16_t rgba[8] = {100, 2000, 300, 4095, 4000, 10, 20, 2048};
@@ -83,7 +83,7 @@ Test(stays, alpha_and_constant_colours_of_other_depth)
 }
 
 /* A level at nodata's place in the new depth took its value. */
-Test(stays, constant_samples_do_not_become_nodata)
+Test(passthrough, constant_samples_do_not_become_nodata)
 {
     static const ImgstatTransform methods[] = {IMGSTAT_EQUALIZE, IMGSTAT_CLAHE};
     const uint8_t gray[4] = {3, 3, 51, 3}; /* 3 of 15 is 51 of 255 */
@@ -147,7 +147,7 @@ static void case_fill_even(Case *c, uint64_t *seed)
         }
 }
 
-Test(stays, images_without_contrast_are_alike)
+Test(passthrough, images_without_contrast_are_alike)
 {
     static const struct {
         ImgstatSample sample;
@@ -224,7 +224,7 @@ static void case_fill_floats(Case *c, uint64_t *seed)
         }
 }
 
-Test(stays, undefined_samples_are_alike)
+Test(passthrough, undefined_samples_are_alike)
 {
     uint64_t seed = 3;
     size_t compared = 0;
@@ -252,7 +252,7 @@ Test(stays, undefined_samples_are_alike)
     cr_assert_gt(compared, 100000);
 }
 
-Test(stays, nan_becomes_the_low_end_of_the_range)
+Test(passthrough, nan_becomes_the_low_end_of_the_range)
 {
     const float rgb[9] = {0.1f, 0.2f, 0.3f, NAN, 0.5f, 0.5f, 0.9f, 0.8f, 0.7f};
     ImagePro image = image_of(rgb, 3, 1, 3, IMGSTAT_F32, 0);
@@ -271,7 +271,7 @@ Test(stays, nan_becomes_the_low_end_of_the_range)
 }
 
 /* A table says what becomes of luma, which is not what becomes of colours that stay. */
-Test(stays, saved_transfers_know)
+Test(passthrough, saved_transfers_know)
 {
     static const uint16_t dark[8] = {100, 0, 1, 4000, 100, 0, 1, 77};
     ImagePro image = image_of(dark, 2, 1, 4, IMGSTAT_U16, 12);
@@ -302,7 +302,7 @@ Test(stays, saved_transfers_know)
 }
 
 /* They were cut to 0..1, as alpha of integers is scaled. */
-Test(stays, alpha_and_masked_halves_keep_their_values_as_floats)
+Test(passthrough, alpha_and_masked_halves_keep_their_values_as_floats)
 {
     static const uint16_t halves[6] = {0x3800, 0x5B23, 0x3C00, 0xD5A3, 0x5B23, 0x7C00};
     static const float expected[6] = {0.0f, 228.375f, 1.0f, -90.1875f, 228.375f, INFINITY};
@@ -361,7 +361,7 @@ static void expect_matched(const ImagePro *image, const ImagePro *reference,
 
 /* A reference's values may be any floats: what did not become one of them was scaled to all that a
  * float can be, 0.5 to 0 and 1 to 3.4e38. */
-Test(stays, what_is_matched_to_nothing_keeps_its_scale)
+Test(passthrough, what_is_matched_to_nothing_keeps_its_scale)
 {
     static const uint16_t halves[4] = {0x0000, 0x3800, 0x3C00, 0x3400};
     static const uint32_t words[3] = {0, 0x80000000u, 0xFFFFFFFFu};
