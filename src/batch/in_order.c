@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 enum {
     WORKERS_MAX = 256,
@@ -49,25 +50,36 @@ typedef struct Thread {
     pthread_t id;
 } Thread;
 
+/* Waits for a report, but not for long: other threads may come to need what this one holds. */
+static void wait_for_room(Ring *ring)
+{
+    enum { NANOSECONDS = 50 * 1000 * 1000, SECOND = 1000 * 1000 * 1000 };
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += NANOSECONDS;
+    until.tv_sec += until.tv_nsec / SECOND;
+    until.tv_nsec %= SECOND;
+    pthread_cond_timedwait(&ring->room, &ring->lock, &until);
+}
+
 /* Takes the next job. False: no further job begins. Called with the lock held. */
 static bool take_job(Thread *thread, size_t *job)
 {
     Ring *const ring = thread->ring;
     const InOrder *const order = ring->order;
-    bool may_wait = !order->wait;
     while (!ring->stopped && ring->next < order->n) {
         if (order->stopped && order->stopped(order->context)) {
             ring->stopped = true;
         } else if (ring->next - ring->reported < ring->capacity) {
             *job = ring->next++;
             return true;
-        } else if (may_wait) {
-            pthread_cond_wait(&ring->room, &ring->lock);
         } else {
             pthread_mutex_unlock(&ring->lock);
-            order->wait(order->context, thread->worker);
+            if (order->wait)
+                order->wait(order->context, thread->worker);
             pthread_mutex_lock(&ring->lock);
-            may_wait = true;
+            if (ring->next - ring->reported >= ring->capacity)
+                wait_for_room(ring);
         }
     }
     return false;

@@ -25,7 +25,7 @@ typedef struct InOrder {
     void (*open)(void *context, void *worker);
     /* Does a job. Any thread. */
     void (*work)(void *context, void *worker, size_t job, void *outcome);
-    /* NULL, or called before a thread waits for the report of an earlier job. */
+    /* NULL, or called again and again while a thread waits for the report of an earlier job. */
     void (*wait)(void *context, void *worker);
     /* Releases the contents of a thread's struct. */
     void (*close)(void *context, void *worker);

@@ -319,7 +319,7 @@ static void work(void *context, void *own, size_t index, void *result)
 /* The job that is reported next may need the memory. */
 static void before_wait(void *context, void *worker)
 {
-    jobs_return_memory(context, worker);
+    jobs_yield_memory(context, worker);
 }
 
 static void close_worker(void *context, void *worker)

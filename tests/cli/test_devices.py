@@ -84,9 +84,9 @@ def test_auto(program):
     auto, cpu = (run(program, "--json", "--verbose", "--device", name, PHOTO) for name in ("auto", "cpu"))
     check(auto.returncode == 0 and auto.stdout == cpu.stdout, "auto takes the CPU for one photo")
     check(cpu.stderr.startswith("imgstat stats: device cpu: asked for\n"), "a device named is said to be")
-    check(re.match(r"imgstat stats: device cpu: (no NVIDIA driver is loaded|this build knows no other|beyond decoding, "
-                   r"1 page with 0\.9216 MB of samples to read should take \S+ s on cpu with \d+ threads?, \S+ s on "
-                   r"cuda)\n", auto.stderr), f"why: {auto.stderr}")
+    check(re.match(r"imgstat stats: device cpu: (no NVIDIA driver is loaded|this build knows no other|beyond decoding and "
+                   r"encoding, 1 page should take \S+ s on cpu with \d+ threads?, \S+ s on cuda)\n", auto.stderr),
+          f"why: {auto.stderr}")
     for name in ("auto", "cpu"):
         done = run(program, "--device", name, PHOTO, LD_DEBUG="libs")
         check("libpng" in done.stderr and "libcuda" not in done.stderr, f"--device {name} does not look for libcuda")
@@ -108,14 +108,13 @@ def test_transforms(program, gpus):
     """Files are those of the CPU, whoever maps; a GPU that was chosen and fails is no error."""
     with tempfile.TemporaryDirectory() as folder:
         path, out = Path(folder) / "zeros.tif", Path(folder) / "out.tif"
-        # Equalizing maps the luma, which is one channel of three.
-        for command, megabytes in ("normalize", "2.765"), ("equalize", "2.15"):
+        for command in "normalize", "equalize":
             (auto, a), (cpu, b) = (transform(program, name, out, command, PHOTO) for name in ("auto", "cpu"))
             check(auto.returncode == 0 and a and a == b, f"auto writes the bytes of the CPU: {auto.stderr}")
             check(cpu.stderr.startswith(f"imgstat {command}: device cpu: asked for\n"), "a device named is said to be")
             check(re.match(rf"imgstat {command}: device cpu: (no NVIDIA driver is loaded|this build knows no other|"
-                           rf"beyond decoding and encoding, 1 page with {re.escape(megabytes)} MB of samples to read "
-                           r"and map should take \S+ s on cpu with \d+ threads?, \S+ s on cuda)\n", auto.stderr),
+                           r"beyond decoding and encoding, 1 page should take \S+ s on cpu with \d+ threads?, "
+                           r"\S+ s on cuda)\n", auto.stderr),
                   f"why: {auto.stderr}")
         done, _ = transform(program, "auto", out, "equalize", PHOTO, LD_DEBUG="libs")
         check("libpng" in done.stderr and "libcuda" not in done.stderr, "auto does not look for libcuda")
@@ -123,13 +122,12 @@ def test_transforms(program, gpus):
             done, data = transform(program, "cuda", out, "equalize", PHOTO)
             check(done.returncode == 1 and data is None, "a named device that is absent is an error")
             return
-        # Powers of what doubles do not hold are taken one by one on the CPU.
-        sparse(path, 4000, bits=64, sample_format=1)
-        words = ["normalize", "--method=gamma=2", "--depth=16", "--jobs", "1", path]
+        sparse(path, 8000)  # all of its samples are sorted
+        words = ["equalize", "--jobs", "1", path]
         cpu, expected = transform(program, "cpu", out, *words)
         check(cpu.returncode == 0 and expected, f"zeros: {cpu.stderr}")
         auto, data = transform(program, "auto", out, *words)
-        check("imgstat normalize: device cuda: " in auto.stderr, f"auto takes the GPU for much work: {auto.stderr}")
+        check("imgstat equalize: device cuda: " in auto.stderr, f"auto takes the GPU for much work: {auto.stderr}")
         check(auto.returncode == 0 and data == expected, "and writes the same bytes")
         hidden, data = transform(program, "auto", out, *words, CUDA_VISIBLE_DEVICES="")
         check(hidden.returncode == 0 and data == expected, "a chosen GPU that fails is no error")
@@ -156,7 +154,7 @@ def test_much(program, gpus):
     """Enough work that one thread and a GPU would choose the GPU."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "zeros.tif"
-        sparse(path, 8000)
+        sparse(path, 7000, bits=64)
         arguments = ["--json", "--shape", "--verbose", "--jobs", "1", path]
         cpu = run(program, "--device", "cpu", *arguments)
         check(cpu.returncode == 0 and json.loads(cpu.stdout)["channels"][0]["max"] == 0, f"zeros: {cpu.stderr}")
