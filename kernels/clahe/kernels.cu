@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* clahe/kernels.cu: counts of the tiles, their tables, pixels between four of them. The arithmetic
- * is clahe_math.h's. */
+ * is transfer/clahe_math.h's. */
 #include "clahe/clahe.cuh"
 #include "common/tuning.cuh"
 #include "common/warp.cuh"
@@ -55,7 +55,7 @@ static __device__ __forceinline__ bool key_at(const ClaheWork &w, const ApplyPix
  *   Launch    <<<blocks, TILE_THREADS>>>, any number of blocks; items: strips of tile rows
  *             [tile_row, tile_row + tile_rows) of all instances.
  *   Requires  counts are zero or hold other bands.
- *   Result    counts of clahe_count (clahe.c): integers, so their order cannot be seen.
+ *   Result    counts of clahe_count (cpu/clahe_count.c): integers, so their order cannot be seen.
  */
 static __global__ void __launch_bounds__(TILE_THREADS)
     clahe_count_tiles(ClaheWork w, ClaheBand band, uint32_t tile_row, uint32_t strips,
@@ -226,7 +226,7 @@ static __device__ __forceinline__ uint64_t map_pixel(const ClaheWork &w, uint32_
  *   Memory    reads each pixel once an instance.
  *   Launch    <<<dim3(ceil(width / PIXEL_THREADS), rows or fewer, n), PIXEL_THREADS>>>.
  *   Requires  the shares are whole: the stream's order.
- *   Result    observed of clahe_observe (clahe.c).
+ *   Result    observed of clahe_observe (cpu/clahe_map.c).
  */
 static __global__ void __launch_bounds__(PIXEL_THREADS)
     clahe_observe_pixels(ClaheWork w, ClaheBand band)

@@ -23,7 +23,7 @@ struct NarrowState {
  * "outside": low begins above every key, high at -1. */
 struct NarrowBlock {
     WorkImage image;
-    uint64_t step;    /* first unit of the step at work: of the item, or of a part of it */
+    uint64_t step;    /* first tile of the step at work: of the item, or of a part of it */
     uint64_t samples; /* a channel, in the table; only thread 0 looks */
     uint32_t number;  /* of the image */
     uint32_t items;   /* of the image, done by this block since the last flush */
@@ -33,7 +33,7 @@ struct NarrowBlock {
     unsigned needs;   /* bit 2 c: the block must find its minimum of channel c; 2 c + 1: maximum */
     bool sole, last;  /* all the items of the image were this block's; it is the last to report */
     uint32_t left;    /* items that had not been reported when it did */
-    uint32_t next[2]; /* items, by turns, and whether the table is to be flushed before */
+    uint32_t next[2]; /* items, alternately, and whether the table is to be flushed before */
     bool full[2];
     unsigned long long masked;
     /* Where they were found, counted from `from` (32 bits: there is an instruction for their
@@ -91,14 +91,14 @@ static __device__ __forceinline__ void narrow_improve(NarrowBlock *block, unsign
     }
 }
 
-/* Raster index that no pixel of the unit, nor of those behind it, lies before. unit_pixels: what a
- * unit covers, slack: pixels by which it may begin early. */
-static __device__ __forceinline__ uint64_t unit_first_at(const WorkImage &image, uint64_t unit,
-                                                         uint64_t unit_pixels, uint64_t slack)
+/* Raster index that no pixel of the tile, nor of those behind it, lies before. tile_pixels: what a
+ * tile covers, slack: pixels by which it may begin early. */
+static __device__ __forceinline__ uint64_t tile_first_at(const WorkImage &image, uint64_t tile,
+                                                         uint64_t tile_pixels, uint64_t slack)
 {
     uint64_t row, place;
-    unit_place(image, unit, &row, &place);
-    const uint64_t x = place * unit_pixels;
+    tile_place(image, tile, &row, &place);
+    const uint64_t x = place * tile_pixels;
     return image.first_at + row * image.row_pixels + (x > slack ? x - slack : 0);
 }
 
@@ -124,7 +124,7 @@ static __device__ __forceinline__ uint64_t offer_key(unsigned long long offer, b
 
 /* Which of its extrema must the block look for? found is set to "not yet" for all. */
 static __device__ __forceinline__ void narrow_ask(NarrowBlock *block, NarrowState *state,
-                                                  unsigned channels, uint64_t unit_pixels,
+                                                  unsigned channels, uint64_t tile_pixels,
                                                   uint64_t slack)
 {
     const unsigned i = threadIdx.x, c = i / 2;
@@ -139,7 +139,7 @@ static __device__ __forceinline__ void narrow_ask(NarrowBlock *block, NarrowStat
         if (block->low[c] <= block->high[c]) {
             const int key = largest ? block->high[c] : block->low[c];
             const uint64_t step = largest ? block->high_step[c] : block->low_step[c];
-            const uint64_t at = unit_first_at(block->image, step, unit_pixels, slack);
+            const uint64_t at = tile_first_at(block->image, step, tile_pixels, slack);
             block->from[i] = (at - block->image.first_at) * channels;
             const unsigned long long claim = narrow_offer(key, at, largest);
             if (block->sole || atomicMax(&state->claim[i], claim) < claim)

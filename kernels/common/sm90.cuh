@@ -65,7 +65,7 @@ static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, unsigned 
 
 /* Bulk copies; what compiles for older devices does not name them. */
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-/* Arrives, and lets the phase end only when so many bytes have come, too. */
+/* Arrives, and lets the phase end only when so many bytes have come as well. */
 static __device__ __forceinline__ void barrier_expect(uint64_t *barrier, unsigned bytes)
 {
     asm volatile(

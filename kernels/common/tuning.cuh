@@ -14,20 +14,17 @@ typedef struct Tuning {
     size_t item_bytes;     /* of a work item: a few microseconds of a block's share of the memory */
     size_t together_bytes; /* histogram16: blocks of several channels begin together from here on.
                             * Below, reading twice costs less than the wait ("measure_narrow16") */
-    size_t word_table_bytes; /* maps: from here on an image in one row has its table of 16-bit
-                              * samples in shared memory ("Words": mapping alone) */
-    size_t
-        word_table_rows_bytes; /* the same for an image in rows, which large blocks may not fill */
-    size_t scan_ring_bytes;    /* scan_ring instead of scan_lookback from here on: the ring
-                                * begins with some microseconds of its own ("scan") */
+    size_t word_table_bytes;      /* maps: from here on an image in one row has its table of 16-bit
+                                   * samples in shared memory ("Words": mapping alone) */
+    size_t word_table_rows_bytes; /* the same for an image in rows: large blocks leave gaps */
 } Tuning;
 
-/* 8.0: 163 KiB of shared memory a block. 8.9 and 12.0: 99 KiB. 9.0 and 10.0: 227 KiB. Only the last
- * column has been measured; the others have its values. */
-/*                             KiB  item       together   table      table, rows scan_ring */
-static const Tuning TUNING_80 = {163, 128 << 10, 256 << 20, 512 << 10, 32 << 20, 16 << 20};
-static const Tuning TUNING_89 = {99, 128 << 10, 256 << 20, 512 << 10, 32 << 20, 16 << 20};
-static const Tuning TUNING_90 = {227, 128 << 10, 256 << 20, 512 << 10, 32 << 20, 16 << 20};
+/* 8.0 has 163 KiB of shared memory a block, 8.9 and 12.0 have 99, 9.0 and 10.0 have 227. Only the
+ * last row has been measured; the others repeat its values. */
+/*                             KiB  item       together   table      table, rows */
+static const Tuning TUNING_80 = {163, 128 << 10, 256 << 20, 512 << 10, 32 << 20};
+static const Tuning TUNING_89 = {99, 128 << 10, 256 << 20, 512 << 10, 32 << 20};
+static const Tuning TUNING_90 = {227, 128 << 10, 256 << 20, 512 << 10, 32 << 20};
 
 /* The family of a device whose blocks can have so many bytes of shared memory. */
 static inline const Tuning *tuning_of(int max_shared)
@@ -95,6 +92,9 @@ enum { SCAN_THREADS = 256, SCAN_ROWS = 8, SCAN_BLOCKS = 4 };
 /* Groups of 32 tiles that a look-back reads at a time: of scan_lookback, and of scan_ring, where
  * 160 tiles are mostly one of each block. */
 enum { SCAN_DEPTH = 4, SCAN_RING_DEPTH = 5 };
+/* Bytes from which scan_ring is faster: it begins with some microseconds of its own ("scan"). It
+ * needs 192 KiB of shared memory a block, which only 9.0 and 10.0 have. */
+enum { SCAN_RING_BYTES = 16 << 20 };
 /* Rows and storing warps of a tile, and tiles in shared memory: the ring hides the look-back
  * ("scan": four tiles, or three in each of two blocks, are slower). */
 enum { SCAN_RING_ROWS = 8, SCAN_RING_STORERS = 8, SCAN_RING_STAGES = 6 };

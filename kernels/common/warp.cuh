@@ -6,7 +6,7 @@
 
 static const unsigned ALL_LANES = 0xFFFFFFFFu;
 
-/* One instruction reduces 32 bits. Sums of 64 bits are those of three parts, of which 32 lanes do
+/* One instruction reduces 32 bits. Sums of 64 bits are those of three parts; 32 lanes of those do
  * not overflow 32 bits; extrema, unsigned, those of the upper halves, and of the lower ones where
  * the upper one is it. */
 

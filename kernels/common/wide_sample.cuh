@@ -111,7 +111,7 @@ static __device__ __forceinline__ double value_max(double a, double b)
 }
 
 /* The tree of docs/float-sums.md, step 4, of two sums at once: the upper half of the warp goes on
- * with the second. Lane t gives lanes t, t + 32, t + 64, t + 96 of the piece. */
+ * with the second. Lane t gives lanes t, t + 32, t + 64, t + 96 of the segment. */
 static __device__ __forceinline__ void lanes_fold(const double (&a)[4], const double (&b)[4],
                                                   double *sum_a, double *sum_b)
 {

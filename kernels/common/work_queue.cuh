@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* common/work_queue.cuh: what the measuring kernels share: images as rows of units, units dealt out
+/* common/work_queue.cuh: what the measuring kernels share: images as rows of tiles, tiles dealt out
  * in items, extrema that blocks agree on, records that are merged into. */
 #ifndef IMGSTAT_KERNELS_COMMON_WORK_QUEUE_CUH
 #define IMGSTAT_KERNELS_COMMON_WORK_QUEUE_CUH
@@ -16,10 +16,10 @@ struct WorkImage {
     uint64_t pitch, mask_pitch;
     uint64_t row_pixels, rows;
     uint64_t first_at; /* raster index of the first pixel */
-    uint64_t units, units_per_row;
+    uint64_t tiles, tiles_per_row;
     uint64_t first_item;
     uint32_t items, large_items; /* the latter come first */
-    uint32_t units_per_item, units_per_small;
+    uint32_t tiles_per_item, tiles_per_small;
     uint32_t channels; /* of the image; a launch measures some of them */
     uint32_t sample;
     uint32_t has_nodata;
@@ -81,22 +81,22 @@ static __device__ __forceinline__ const WorkImage &work_image(const Work &work, 
     return work.images ? work.images[i] : work.only;
 }
 
-/* Row and place in the row of a unit. */
-static __device__ __forceinline__ void unit_place(const WorkImage &image, uint64_t unit,
+/* Row and place in the row of a tile. */
+static __device__ __forceinline__ void tile_place(const WorkImage &image, uint64_t tile,
                                                   uint64_t *row, uint64_t *place)
 {
-    *row = image.rows == 1 ? 0 : unit / image.units_per_row;
-    *place = unit - *row * image.units_per_row;
+    *row = image.rows == 1 ? 0 : tile / image.tiles_per_row;
+    *place = tile - *row * image.tiles_per_row;
 }
 
-/* The units of an item. The last ones of a launch are smaller, so that blocks end together. */
-static __device__ __forceinline__ void item_units(const WorkImage &image, uint64_t item,
+/* The tiles of an item. The last ones of a launch are smaller, so that blocks end together. */
+static __device__ __forceinline__ void item_tiles(const WorkImage &image, uint64_t item,
                                                   uint64_t *begin, uint64_t *end)
 {
     const uint64_t i = item - image.first_item, large = image.large_items;
-    const uint64_t units = i < large ? image.units_per_item : image.units_per_small;
-    *begin = i < large ? i * units : large * image.units_per_item + (i - large) * units;
-    *end = min(*begin + units, image.units);
+    const uint64_t tiles = i < large ? image.tiles_per_item : image.tiles_per_small;
+    *begin = i < large ? i * tiles : large * image.tiles_per_item + (i - large) * tiles;
+    *end = min(*begin + tiles, image.tiles);
 }
 
 /* ---- Extrema --------------------------------------------------------------------------------- */
@@ -294,7 +294,7 @@ size_t narrow16_pack_bytes(void); /* a channel, once a launch, after the states 
 size_t wide_state_bytes(unsigned channels);
 
 /* Warps of a block that measures so many channels of wide samples, and how many of them take a
- * piece together if the image is plain (else one does): more where pieces are large. */
+ * segment together if the image is plain (else one does): more where segments are large. */
 static constexpr __host__ __device__ unsigned wide_warps(unsigned channels)
 {
     return channels == 3 ? 6 : channels == 4 ? 8 : 4;
@@ -305,8 +305,8 @@ static constexpr __host__ __device__ unsigned wide_group(unsigned channels, unsi
     return channels < 4 ? channels : channels * sample_bytes / 4;
 }
 
-/* How images are cut: pixels (plain: bytes) a unit, and units an item, for so many bytes in all. */
-enum { NARROW8_UNIT = 4096, NARROW8_UNIT3 = 4608, NARROW8_PIXELS = 1024 };
-enum { NARROW16_UNIT = 1536, NARROW16_PIXELS = 768, NARROW16_STEP = 32 };
+/* How images are cut: pixels (plain: bytes) a tile, and tiles an item, for so many bytes in all. */
+enum { NARROW8_TILE = 4096, NARROW8_TILE3 = 4608, NARROW8_PIXELS = 1024 };
+enum { NARROW16_TILE = 1536, NARROW16_PIXELS = 768, NARROW16_STEP = 32 };
 
 #endif

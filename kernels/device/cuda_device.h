@@ -122,7 +122,7 @@ typedef struct CudaDevice {
     void *apply;        /* what maps/apply.cu keeps; NULL until it is used */
 } CudaDevice;
 
-/* IMGSTAT_ERR_DEVICE, or IMGSTAT_ERR_MEMORY if that is what it says, in one sentence that names
+/* IMGSTAT_ERR_DEVICE, or IMGSTAT_ERR_MEMORY if that is the cause, in one sentence that names
  * the call; the device refuses further work unless memory was all that it lacked. */
 ImgstatResult cuda_failed(CudaDevice *device, cudaError_t status, const char *call,
                           ImgstatError *err);

@@ -4,13 +4,13 @@
 
 #include <stdlib.h>
 
-/* Pieces of one image that a launch adds up: 2^26 * 10 terms < 2^30 (record/exact_sum.h). */
-static const uint64_t LAUNCH_PIECES = 1ull << 26;
+/* Segments of one image that a launch adds up: 2^26 * 10 terms < 2^30 (record/exact_sum.h). */
+static const uint64_t LAUNCH_SEGMENTS = 1ull << 26;
 
 /* ---- All images of a call -------------------------------------------------------------------- */
 
 struct Batch {
-    Place place;
+    LaunchPlace place;
     Kind kind;
     WorkImage *images; /* room for LAUNCH_IMAGES */
     WorkPlace *places; /* likewise */
@@ -128,21 +128,21 @@ static ImgstatResult add_alike(CudaDevice *device, Batch *batch, const ImagePro 
     return IMGSTAT_OK;
 }
 
-/* Describes an image; one with very many pieces goes in several bands. */
+/* Describes an image; one with very many segments goes in several bands. */
 static ImgstatResult add_image(CudaDevice *device, Batch *batch, const ImagePro *image,
                                const DeviceRecord *record, ImgstatError *err)
 {
-    bool unit_bytes;
-    const uint64_t unit = unit_size(batch->kind, &unit_bytes);
+    bool tile_bytes;
+    const uint64_t tile = tile_size(batch->kind, &tile_bytes);
     const bool by_rows = is_wide_float(image->sample);
-    const uint64_t per_row = by_rows ? (image->width + unit - 1) / unit : 1;
-    const uint64_t most = by_rows ? LAUNCH_PIECES / (per_row ? per_row : 1) : image->height;
+    const uint64_t per_row = by_rows ? (image->width + tile - 1) / tile : 1;
+    const uint64_t most = by_rows ? LAUNCH_SEGMENTS / (per_row ? per_row : 1) : image->height;
     for (uint32_t first = 0; first < image->height;) {
         const uint32_t left = image->height - first;
         const uint32_t rows = left < most ? left : most > 0 ? (uint32_t)most : 1;
         ImagePro band = image_band(image, first, rows);
         WorkImage work;
-        work_describe(&work, &band, unit, unit_bytes, by_rows);
+        work_describe(&work, &band, tile, tile_bytes, by_rows);
         work.tally = record_tally(record);
         work.bins = record_bins(record);
         IMGSTAT_TRY(add_work(device, batch, &work, err));
@@ -208,7 +208,7 @@ static ImgstatResult measure_device_images(void *context, CudaDevice *device,
     /* Images of one kind after the other, in the order in which the kinds come first. Calls have
      * few kinds; `from` is the first image that may still be of a new one. */
     Batch batch = {};
-    batch.place = Place{device->stream, (QueueMemory *)device->queue, NULL};
+    batch.place = LaunchPlace{device->stream, (QueueMemory *)device->queue, NULL};
     batch.images = (WorkImage *)device->list.memory;
     batch.places = (WorkPlace *)(batch.images + LAUNCH_IMAGES);
     batch.most = (size_t)FIRST_IMAGES * (unsigned)device->properties.multiProcessorCount;

@@ -5,9 +5,9 @@
 
 #include "common/work_queue.cuh"
 
-/* Describes an image in device memory, but for its record and items. unit: pixels, or if
- * unit_bytes bytes, of a unit; by_rows: units end with the rows even where rows have no gaps. */
-void work_describe(WorkImage *out, const ImagePro *image, uint64_t unit, bool unit_bytes,
+/* Describes an image in device memory, but for its record and items. tile: pixels, or if
+ * tile_bytes bytes, of a tile; by_rows: tiles end with the rows even where rows have no gaps. */
+void work_describe(WorkImage *out, const ImagePro *image, uint64_t tile, bool tile_bytes,
                    bool by_rows);
 
 /* *out is the image, or a copy of it whose samples lie on their boundaries. */

@@ -46,19 +46,19 @@ Kind kind_of(const ImagePro *image, const DeviceRecord *record)
     return kind;
 }
 
-uint64_t unit_size(const Kind &kind, bool *bytes)
+uint64_t tile_size(const Kind &kind, bool *bytes)
 {
     *bytes = kind.plain && sample_is_narrow(kind.sample);
     if (!sample_is_narrow(kind.sample))
         return PIECE;
     if (sample_bits(kind.sample) == 16)
-        return (uint64_t)(kind.plain ? NARROW16_UNIT : NARROW16_PIXELS);
+        return (uint64_t)(kind.plain ? NARROW16_TILE : NARROW16_PIXELS);
     if (!kind.plain)
         return NARROW8_PIXELS;
-    return (uint64_t)(kind.channels == 3 ? NARROW8_UNIT3 : NARROW8_UNIT);
+    return (uint64_t)(kind.channels == 3 ? NARROW8_TILE3 : NARROW8_TILE);
 }
 
-void work_describe(WorkImage *out, const ImagePro *image, uint64_t unit, bool unit_bytes,
+void work_describe(WorkImage *out, const ImagePro *image, uint64_t tile, bool tile_bytes,
                    bool by_rows)
 {
     const bool flat = image_is_flat(image) && !by_rows;
@@ -71,13 +71,13 @@ void work_describe(WorkImage *out, const ImagePro *image, uint64_t unit, bool un
     out->row_pixels = flat ? (uint64_t)image->width * image->height : image->width;
     out->rows = flat ? 1 : image->height;
     out->first_at = (uint64_t)image->first_row * image->width;
-    /* A unit counted in bytes begins at the 16-byte boundary before its row. */
+    /* A tile counted in bytes begins at the 16-byte boundary before its row. */
     const bool alike = flat || image->pitch % 16 == 0;
     const uint64_t early = alike ? image->device.address % 16 : 15;
     const uint64_t extent =
-        unit_bytes ? out->row_pixels * image->channels * bytes + early : out->row_pixels;
-    out->units_per_row = (extent + unit - 1) / unit;
-    out->units = out->units_per_row * out->rows;
+        tile_bytes ? out->row_pixels * image->channels * bytes + early : out->row_pixels;
+    out->tiles_per_row = (extent + tile - 1) / tile;
+    out->tiles = out->tiles_per_row * out->rows;
     out->channels = image->channels;
     out->sample = image->sample;
     out->has_nodata = image->has_nodata;
@@ -92,24 +92,24 @@ static uint32_t wide_takers(const Kind &kind)
            (kind.plain ? wide_group(channels, (unsigned)sample_size(kind.sample)) : 1);
 }
 
-/* Units an item: large enough that what an item costs does not count, small enough that the
+/* Tiles an item: large enough that what an item costs does not count, small enough that the
  * machine is full and blocks end together. */
-static uint32_t item_units(const CudaDevice *device, const Kind &kind, uint64_t total_units,
-                           uint64_t images, uint64_t unit_bytes)
+static uint32_t item_tiles(const CudaDevice *device, const Kind &kind, uint64_t total_tiles,
+                           uint64_t images, uint64_t tile_bytes)
 {
     const uint64_t blocks = 4u * (unsigned)device->properties.multiProcessorCount;
-    const uint64_t share = total_units / (2 * blocks) + 1;
+    const uint64_t share = total_tiles / (2 * blocks) + 1;
     if (!sample_is_narrow(kind.sample)) {
         const uint32_t least = wide_takers(kind);
-        uint64_t units = device->tuning->item_bytes / (unit_bytes ? unit_bytes : 1);
-        units = units < least ? least : units > 512 ? 512 : units;
-        return (uint32_t)(units < share ? units : share < least ? least : share);
+        uint64_t tiles = device->tuning->item_bytes / (tile_bytes ? tile_bytes : 1);
+        tiles = tiles < least ? least : tiles > 512 ? 512 : tiles;
+        return (uint32_t)(tiles < share ? tiles : share < least ? least : share);
     }
     if (sample_bits(kind.sample) == 16) { /* whole steps */
-        const uint64_t steps = total_units / NARROW16_STEP / blocks, most = 16;
+        const uint64_t steps = total_tiles / NARROW16_STEP / blocks, most = 16;
         return (uint32_t)NARROW16_STEP * (uint32_t)(steps < 1 ? 1 : steps < most ? steps : most);
     }
-    /* The 16 warps of a block take a unit each at a time. Few large items, since blocks wait for
+    /* The 16 warps of a block take a tile each at a time. Few large items, since blocks wait for
      * their slowest warp after each; whole images where they are small, so that each is reported
      * once. */
     if (images >= blocks || share >= 128)
@@ -120,10 +120,10 @@ static uint32_t item_units(const CudaDevice *device, const Kind &kind, uint64_t 
 /* Large items, and if `tapered` a few percent of the work in small ones at the end. */
 static void cut_items(WorkImage *image, const Kind &kind, uint32_t per_item, bool tapered)
 {
-    const uint64_t large = image->units / per_item;
+    const uint64_t large = image->tiles / per_item;
     uint32_t small = per_item / 4;
     if (sample_is_narrow(kind.sample))
-        small = small < 32 ? 32 : small / 32 * 32; /* a unit a warp; NARROW16_STEP */
+        small = small < 32 ? 32 : small / 32 * 32; /* a tile a warp; NARROW16_STEP */
     if (sample_bits(kind.sample) == 16)
         small = per_item < 4 * 32 ? per_item / 64 * 32 : 4 * 32;
     if (!sample_is_narrow(kind.sample)) {
@@ -133,12 +133,12 @@ static void cut_items(WorkImage *image, const Kind &kind, uint32_t per_item, boo
     /* Blocks end when the slowest does: the small ones take as long as half a large one. */
     const uint64_t tail = sample_bits(kind.sample) == 16 ? 8 : 4;
     tapered = tapered && small > 0 && small < per_item && large >= 8;
-    image->units_per_item = per_item;
-    image->units_per_small = tapered ? small : per_item;
+    image->tiles_per_item = per_item;
+    image->tiles_per_small = tapered ? small : per_item;
     image->large_items = (uint32_t)(tapered ? large - large / tail : large);
-    const uint64_t left = image->units - (uint64_t)image->large_items * per_item;
+    const uint64_t left = image->tiles - (uint64_t)image->large_items * per_item;
     image->items = image->large_items +
-                   (uint32_t)((left + image->units_per_small - 1) / image->units_per_small);
+                   (uint32_t)((left + image->tiles_per_small - 1) / image->tiles_per_small);
 }
 
 /* ---- One launch ------------------------------------------------------------------------------ */
@@ -217,32 +217,32 @@ static ImgstatResult upload_work(CudaDevice *device, Launch *launch, const WorkI
     return IMGSTAT_OK;
 }
 
-static bool same_units(const WorkImage &a, const WorkImage &b)
+static bool same_tiles(const WorkImage &a, const WorkImage &b)
 {
-    return a.units == b.units && a.units_per_row == b.units_per_row;
+    return a.tiles == b.tiles && a.tiles_per_row == b.tiles_per_row;
 }
 
-ImgstatResult launch_images(CudaDevice *device, const Place &place, const Kind &kind,
+ImgstatResult launch_images(CudaDevice *device, const LaunchPlace &place, const Kind &kind,
                             WorkImage *images, size_t n, bool distinct, ImgstatError *err)
 {
     uint64_t total = 0, pixels = 0;
     for (size_t i = 0; i < n; i++) {
-        total += images[i].units;
+        total += images[i].tiles;
         pixels += images[i].rows * images[i].row_pixels;
     }
     if (total == 0)
         return IMGSTAT_OK;
     const uint64_t pixel_bytes = kind.channels * sample_size(kind.sample);
-    const uint64_t average = pixels / total * pixel_bytes; /* bytes a unit; short rows are small */
-    const uint32_t per_item = item_units(device, kind, total, n, average);
+    const uint64_t average = pixels / total * pixel_bytes; /* bytes a tile; short rows are small */
+    const uint32_t per_item = item_tiles(device, kind, total, n, average);
 
     Launch launch = {};
     launch.device = device;
     launch.stream = place.stream;
     for (size_t i = 0; i < n; i++) {
-        if (i > 0 && same_units(images[i], images[i - 1])) {
-            images[i].units_per_item = images[i - 1].units_per_item;
-            images[i].units_per_small = images[i - 1].units_per_small;
+        if (i > 0 && same_tiles(images[i], images[i - 1])) {
+            images[i].tiles_per_item = images[i - 1].tiles_per_item;
+            images[i].tiles_per_small = images[i - 1].tiles_per_small;
             images[i].large_items = images[i - 1].large_items;
             images[i].items = images[i - 1].items;
         } else {
@@ -271,14 +271,14 @@ ImgstatResult launch_images(CudaDevice *device, const Place &place, const Kind &
     return IMGSTAT_OK;
 }
 
-ImgstatResult launch_alike(CudaDevice *device, const Place &place, const Kind &kind,
+ImgstatResult launch_alike(CudaDevice *device, const LaunchPlace &place, const Kind &kind,
                            const WorkImage *model, const WorkPlace *places, size_t n, bool distinct,
                            bool *done, ImgstatError *err)
 {
     Launch launch = {};
     const uint64_t average = model->rows * model->row_pixels * kind.channels;
-    const uint32_t per_item = item_units(device, kind, n * model->units, n, average);
-    *done = per_item >= model->units;
+    const uint32_t per_item = item_tiles(device, kind, n * model->tiles, n, average);
+    *done = per_item >= model->tiles;
     if (!*done)
         return IMGSTAT_OK;
     launch.device = device;

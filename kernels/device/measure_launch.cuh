@@ -24,11 +24,11 @@ size_t sample_size(ImgstatSample sample);
 /* All rows begin on a boundary of so many bytes, a power of two. */
 bool rows_aligned(const ImagePro *image, size_t bytes);
 
-/* Pixels of a unit, and whether plain units are counted in bytes from a 16-byte boundary. */
-uint64_t unit_size(const Kind &kind, bool *bytes);
+/* Pixels of a tile, and whether plain tiles are counted in bytes from a 16-byte boundary. */
+uint64_t tile_size(const Kind &kind, bool *bytes);
 
 /* Where a launch is ordered and what it works with. */
-struct Place {
+struct LaunchPlace {
     cudaStream_t stream;
     QueueMemory *queue;
     void *state; /* state_bytes; NULL: the device's own, which grows */
@@ -39,12 +39,12 @@ size_t state_bytes(const Kind &kind, size_t n);
 
 /* Measures n described images of a kind, of which it sets the items. distinct: no two of them share
  * a record. */
-ImgstatResult launch_images(CudaDevice *device, const Place &place, const Kind &kind,
+ImgstatResult launch_images(CudaDevice *device, const LaunchPlace &place, const Kind &kind,
                             WorkImage *images, size_t n, bool distinct, ImgstatError *err);
 
 /* Measures n images that are like the model but for their places, if they are an item each;
  * otherwise *done is false, and nothing was done. */
-ImgstatResult launch_alike(CudaDevice *device, const Place &place, const Kind &kind,
+ImgstatResult launch_alike(CudaDevice *device, const LaunchPlace &place, const Kind &kind,
                            const WorkImage *model, const WorkPlace *places, size_t n, bool distinct,
                            bool *done, ImgstatError *err);
 

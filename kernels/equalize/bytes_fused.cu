@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* equalize/bytes_fused.cu: 8-bit images of which the multiprocessors hold all or much: from pixels
- * to pixels in one launch that reads what they hold once. */
+/* equalize/bytes_fused.cu: 8-bit images that the multiprocessors hold, all or much of them: from
+ * pixels to pixels in one launch that reads what they hold once. */
 #include "equalize/bytes_fused_pixels.cuh"
 
 /* Shared memory beside table and pixels. */
 enum { OTHER_BYTES = 2048 };
-/* Counts and what tells them fit 27 bits. */
+/* Counts and their marks fit 27 bits. */
 enum { SMALL_VECTORS = (1 << 27) / 16 };
 
 /* ---- Counts of a piece ----------------------------------------------------------------------- */
 
 /* A block adds the counts in its table to those of all blocks. */
 template <unsigned THREADS, unsigned COPIES>
-static __device__ __forceinline__ void add_counts(SmallState *state, uint32_t turn, uint32_t flip,
+static __device__ __forceinline__ void add_counts(SmallState *state, uint32_t parity, uint32_t flip,
                                                   const Piece &p, const uint4 *table)
 {
     const uint32_t sum = sum_columns<THREADS, WIDE_ROW>(table);
     const uint32_t bin = threadIdx.x / (THREADS / BINS);
     if (threadIdx.x % (THREADS / BINS) == 0 && sum)
-        atomicAdd(count_of<COPIES>(state, turn, blockIdx.x % COPIES, bin ^ flip), sum);
+        atomicAdd(count_of<COPIES>(state, parity, blockIdx.x % COPIES, bin ^ flip), sum);
     if (threadIdx.x == THREADS - 32)
-        atomicAdd(state->samples[turn], piece_samples(p));
+        atomicAdd(state->samples[parity], piece_samples(p));
 }
 
 /* A block counts the piece of one that has not begun. */
 template <unsigned THREADS, unsigned COPIES>
-static __device__ __forceinline__ void help(const Small &s, SmallState *state, uint32_t turn,
+static __device__ __forceinline__ void help(const Small &s, SmallState *state, uint32_t parity,
                                             uint32_t flip, uint32_t block, uint4 *memory,
                                             Helped *helped)
 {
@@ -43,7 +43,7 @@ static __device__ __forceinline__ void help(const Small &s, SmallState *state, u
         helped->block[block] = 1;
     }
     __syncthreads(); /* the counts are whole */
-    add_counts<THREADS, COPIES>(state, turn, flip, p, memory);
+    add_counts<THREADS, COPIES>(state, parity, flip, p, memory);
 }
 
 /* ---- The kernel ------------------------------------------------------------------------------ */
@@ -75,10 +75,10 @@ static __device__ __forceinline__ void map_helped(const Small &s, uint32_t *tabl
  *             blocks, and their sum shows when they are complete: each is a total that only grows,
  *             so no other barrier and no fence is needed. Every block then makes the same table and
  *             maps what it kept. A lane has a column of the counters and of the table: no bank
- *             conflicts. If the image is LARGE, image and result exceed the second-level cache:
- *             what is read for the last time leaves it first. What blocks have no room for they
- *             read TWICE, and count before all else; its registers then get pixels that stay, while
- *             shared memory is counted.
+ *             conflicts. If LARGE, image and result exceed the second-level cache: what is read for
+ *             the last time leaves it first. If TWICE, blocks read what they have no room for twice
+ *             and count it before all else; its registers then get pixels that stay, while shared
+ *             memory is counted.
  *   Work      an increment and a lookup a sample; 256 ratios a block.
  *   Memory    reads and writes each sample once, or what it does not keep twice; 257 atomic
  *             additions a block.
@@ -91,16 +91,17 @@ static __device__ __forceinline__ void map_helped(const Small &s, uint32_t *tabl
  *             written by the block that has read it, when all are counted.
  *   Result    the bytes of transfer_create and transfer_apply.
  */
-template <unsigned THREADS, unsigned KEPT, unsigned SURE, Stay STAY, unsigned COPIES, bool COLUMNED>
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, Residency RESIDENCY, unsigned COPIES,
+          bool COLUMNED>
 static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1)
     transform_small(SmallMap m, Small s, SmallState *state)
 {
-    enum { SHARES = STAY != IN_REGISTERS, AHEAD = Ahead<KEPT, STAY>::VECTORS };
+    enum { SHARES = RESIDENCY != IN_REGISTERS, AHEAD = Prefetch<KEPT, RESIDENCY>::VECTORS };
     extern __shared__ __align__(128) uint4 memory[];
     __shared__ Parts parts;
     __shared__ __align__(4) unsigned char entry[BINS];
     __shared__ Helped helped;
-    __shared__ uint32_t turn, own, left;
+    __shared__ uint32_t parity, own, left;
     __shared__ uint64_t arrived[SHARED_VECTORS];
     uint32_t *const table = (uint32_t *)memory;
     uint4 *const kept = memory + BINS * WIDE_ROW / 16 + threadIdx.x;
@@ -124,43 +125,43 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
         begun = ask_for_piece(state);
 #pragma unroll
     for (unsigned k = 0; k < AHEAD; k++)
-        v[k] = load_first<THREADS, KEPT, STAY>(s, p, k);
+        v[k] = load_first<THREADS, KEPT, RESIDENCY>(s, p, k);
     __syncwarp(); /* else the later loads are moved behind counts of the first vector */
     if (threadIdx.x < p.tail)
         last = tail[threadIdx.x];
     if (SHARES && threadIdx.x == 0)
-        start_copies<THREADS, STAY>(s, p, KEPT * THREADS, kept, arrived);
-    if (STAY == TWICE) {
+        start_copies<THREADS, RESIDENCY>(s, p, KEPT * THREADS, kept, arrived);
+    if (RESIDENCY == TWICE) {
         count_rounds<THREADS, KEPT>(s, p, table, v);
         count_copies<THREADS, KEPT>(s, p, table, kept, arrived);
     }
     count_kept<THREADS, KEPT, SURE, AHEAD>(p, table, v);
-    if (SHARES && STAY != TWICE)
+    if (SHARES && RESIDENCY != TWICE)
         count_copies<THREADS, KEPT>(s, p, table, kept, arrived);
     if (threadIdx.x < p.tail)
         count_one(table, last);
     if (threadIdx.x == 0)
-        take_own_piece(state, begun, &turn, &own);
+        take_own_piece(state, begun, &parity, &own);
     __syncthreads(); /* the counts are whole */
 
     if (own)
-        add_counts<THREADS, COPIES>(state, turn, m.from_flip, p, memory);
+        add_counts<THREADS, COPIES>(state, parity, m.from_flip, p, memory);
     if (blockIdx.x == 0)
-        empty_next<THREADS>(state, turn); /* no other launch runs */
+        empty_next<THREADS>(state, parity); /* no other launch runs */
     if (!own)
         return;
     const uint32_t all = s.vectors * 16 + s.tail, key = threadIdx.x ^ m.from_flip;
     for (uint32_t looks = 0;;) {
         if (threadIdx.x < 32)
-            left = await_samples(state, turn, all, &looks);
-        __syncthreads(); /* nobody looks at the counts before it is worth while */
+            left = await_samples(state, parity, all, &looks);
+        __syncthreads(); /* no warp polls the counts before it is worth while */
         if (left == gridDim.x)
             break;
-        help<THREADS, COPIES>(s, state, turn, m.from_flip, left, memory, &helped);
+        help<THREADS, COPIES>(s, state, parity, m.from_flip, left, memory, &helped);
     }
     if (threadIdx.x < BINS) {
         uint32_t rounds;
-        const Cdf cdf = gather_counts<COPIES>(state, turn, all, key, m.nodata, &parts, &rounds);
+        const Cdf cdf = gather_counts<COPIES>(state, parity, all, key, m.nodata, &parts, &rounds);
         const Ramp ramp = find_ramp(m, cdf, key, &parts, rounds);
         entry[threadIdx.x] = (unsigned char)ramp_entry(m, ramp, cdf.sum, key);
         if (COLUMNED)
@@ -172,11 +173,11 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
         const uint32_t i = threadIdx.x + k * THREADS;
         if (i < p.vectors)
             store_vector<THREADS>(p.to + i, map_vector<COLUMNED>(table, entry, v[k]));
-        if (STAY == TWICE && k < ROUND_VECTORS)
+        if (RESIDENCY == TWICE && k < ROUND_VECTORS)
             v[k] = load_vector<THREADS, true>(p, vector_of<KEPT>(s, 1, k));
     }
 #pragma unroll 1
-    for (uint32_t round = 1; STAY == TWICE && round <= s.rounds; round++) {
+    for (uint32_t round = 1; RESIDENCY == TWICE && round <= s.rounds; round++) {
 #pragma unroll
         for (unsigned k = 0; k < ROUND_VECTORS; k++) {
             const uint32_t i = threadIdx.x + vector_of<KEPT>(s, round, k) * THREADS;
@@ -250,11 +251,12 @@ SmallMap small_map(const Map *blank, const Finish *f)
     return m;
 }
 
-template <unsigned THREADS, unsigned KEPT, unsigned SURE, Stay STAY, unsigned COPIES, bool COLUMNED>
+template <unsigned THREADS, unsigned KEPT, unsigned SURE, Residency RESIDENCY, unsigned COPIES,
+          bool COLUMNED>
 static ImgstatResult launch(CudaDevice *device, cudaStream_t stream, const SmallMap &m, Small s,
                             SmallState *state, ImgstatError *err)
 {
-    const auto kernel = transform_small<THREADS, KEPT, SURE, STAY, COPIES, COLUMNED>;
+    const auto kernel = transform_small<THREADS, KEPT, SURE, RESIDENCY, COPIES, COLUMNED>;
     const uint32_t most = most_blocks(device), wanted = (s.vectors + THREADS - 1) / THREADS;
     const uint32_t blocks = wanted < 1 ? 1 : wanted < most ? wanted : most;
     s.piece = piece_vectors(s.vectors, blocks);
@@ -267,6 +269,8 @@ static ImgstatResult launch(CudaDevice *device, cudaStream_t stream, const Small
      * spread unevenly over what the present one leaves. */
     if (THREADS == FEW_THREADS && bytes < (size_t)device->max_shared / 3)
         bytes = (size_t)device->max_shared / 3;
+    assert(s.vectors < SMALL_VECTORS && blocks <= SMALL_BLOCKS);
+    assert(((uintptr_t)s.from | (uintptr_t)s.to) % 16 == 0);
     return cuda_launch_early(device, stream, "transform_small", kernel, blocks, THREADS, bytes, err,
                              m, s, state);
 }

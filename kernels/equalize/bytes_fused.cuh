@@ -53,11 +53,11 @@ static __device__ __forceinline__ uint32_t load_count(const uint32_t *from)
  * SMALL_LINES lines, which lie in different slices: as copies, whose blocks do not queue for each
  * other, or as one whose lines hold few. */
 template <unsigned COPIES>
-static __device__ __forceinline__ uint32_t *count_of(SmallState *state, uint32_t turn,
+static __device__ __forceinline__ uint32_t *count_of(SmallState *state, uint32_t parity,
                                                      uint32_t copy, uint32_t key)
 {
     enum { LINE = COPIES * BINS / SMALL_LINES };
-    return &state->counts[turn][(copy * BINS + key) / LINE][key % LINE];
+    return &state->counts[parity][(copy * BINS + key) / LINE][key % LINE];
 }
 
 /* Pieces that a block has counted beside its own. */
@@ -68,8 +68,8 @@ struct Helped {
 
 /* ---- Whose piece is it ----------------------------------------------------------------------- */
 
-/* What a block that begins is told: whether its piece is taken, in either turn, as this launch's is
- * still on its way; and how many blocks have begun. */
+/* What a block learns when it begins: whether its piece is taken, in either parity, as this
+ * launch's is still on its way; and how many blocks have begun. */
 struct Begun {
     uint32_t taken[2], blocks;
 };
@@ -88,42 +88,42 @@ static __device__ __forceinline__ Begun ask_for_piece(SmallState *state)
 /* The same thread. Another block may have done its piece: then it is not its own. The last block to
  * begin lets the next launch use the other counters. */
 static __device__ __forceinline__ void take_own_piece(SmallState *state, const Begun &b,
-                                                      uint32_t *turn, uint32_t *own)
+                                                      uint32_t *parity, uint32_t *own)
 {
-    const uint32_t now = b.blocks / SMALL_TURN;
+    const uint32_t now = b.blocks / SMALL_LAUNCH;
     state->taken[now ^ 1][blockIdx.x] = 0;
-    if (b.blocks % SMALL_TURN == gridDim.x - 1)
-        state->begun = (now ^ 1) * SMALL_TURN;
-    *turn = now;
+    if (b.blocks % SMALL_LAUNCH == gridDim.x - 1)
+        state->begun = (now ^ 1) * SMALL_LAUNCH;
+    *parity = now;
     *own = (now ? b.taken[1] : b.taken[0]) == 0;
 }
 
 /* A block, for the next launch. */
 template <unsigned THREADS>
-static __device__ __forceinline__ void empty_next(SmallState *state, uint32_t turn)
+static __device__ __forceinline__ void empty_next(SmallState *state, uint32_t parity)
 {
-    uint4 *const counts = (uint4 *)state->counts[turn ^ 1];
+    uint4 *const counts = (uint4 *)state->counts[parity ^ 1];
     for (uint32_t i = threadIdx.x; i < sizeof state->counts[0] / 16; i += THREADS)
         counts[i] = make_uint4(0, 0, 0, 0);
     for (uint32_t i = gridDim.x + threadIdx.x; i < SMALL_BLOCKS; i += THREADS)
-        state->taken[turn ^ 1][i] = 0;
+        state->taken[parity ^ 1][i] = 0;
     if (threadIdx.x == 0)
-        state->samples[turn ^ 1][0] = 0;
+        state->samples[parity ^ 1][0] = 0;
 }
 
 /* One warp: the first block whose piece nobody has, and takes it; gridDim.x if there is none, or
  * another was faster. */
-static __device__ __forceinline__ uint32_t take_piece(SmallState *state, uint32_t turn)
+static __device__ __forceinline__ uint32_t take_piece(SmallState *state, uint32_t parity)
 {
     const uint32_t lane = threadIdx.x % 32;
     for (uint32_t base = 0; base < gridDim.x; base += 32) {
         const bool left =
-            base + lane < gridDim.x && load_count(&state->taken[turn][base + lane]) == 0;
+            base + lane < gridDim.x && load_count(&state->taken[parity][base + lane]) == 0;
         const uint32_t found = __ballot_sync(0xFFFFFFFFu, left);
         if (!found)
             continue;
         const uint32_t block = base + (uint32_t)__ffs((int)found) - 1;
-        const uint32_t was = lane == 0 ? atomicExch(&state->taken[turn][block], 1u) : 0;
+        const uint32_t was = lane == 0 ? atomicExch(&state->taken[parity][block], 1u) : 0;
         return __shfl_sync(0xFFFFFFFFu, was, 0) ? gridDim.x : block;
     }
     return gridDim.x;
@@ -135,13 +135,13 @@ static __device__ __forceinline__ uint32_t take_piece(SmallState *state, uint32_
  * counts, but nothing keeps that order. Reading the counts all the time would hold up those who
  * add. After a while, `looks` of all times that it waits, it takes the piece of a block that has
  * not begun: returns that, for its own block to count, or gridDim.x where it need not. */
-static __device__ __forceinline__ uint32_t await_samples(SmallState *state, uint32_t turn,
+static __device__ __forceinline__ uint32_t await_samples(SmallState *state, uint32_t parity,
                                                          uint32_t all, uint32_t *looks)
 {
     uint32_t block = gridDim.x;
-    while (block == gridDim.x && !__any_sync(ALL_LANES, load_count(state->samples[turn]) >= all))
+    while (block == gridDim.x && !__any_sync(ALL_LANES, load_count(state->samples[parity]) >= all))
         if (++*looks > SMALL_PATIENCE)
-            block = take_piece(state, turn);
+            block = take_piece(state, parity);
     return block;
 }
 
@@ -151,16 +151,16 @@ struct Cdf {
     uint32_t first, n; /* of the lowest key that has any; of all keys */
 };
 
-/* What warps of keys tell each other: three numbers below 2^27 each, beside which their words tell
- * the round. So no barrier is needed, but for a second set by turns: one may still wait for what it
- * is told when another goes on. All words are 0 before the first round. */
+/* What warps of keys exchange: three numbers below 2^27 each, and beside them in the words
+ * the round. So no barrier is needed, but for a second set, used alternately: one may still wait
+ * for what it gets when another goes on. All words are 0 before the first round. */
 enum { PARTS = 3, ROUND_SHIFT = 27 };
 struct Parts {
     uint32_t word[2][PARTS * MAP_WARPS];
 };
 
-/* A warp of keys tells three numbers, which all its lanes have, and awaits those of the others: a
- * lane gets what warp lane % MAP_WARPS told as its number lane / MAP_WARPS. Rounds begin at 0. */
+/* A warp of keys publishes three numbers, which all its lanes have, and awaits those of the others:
+ * a lane gets what warp lane % MAP_WARPS told as its number lane / MAP_WARPS. Rounds begin at 0. */
 static __device__ __forceinline__ uint32_t exchange(Parts *parts, uint32_t round, uint32_t warp,
                                                     uint32_t a, uint32_t b, uint32_t c)
 {
@@ -182,11 +182,11 @@ static __device__ __forceinline__ uint32_t sum_part(uint32_t told, int part,
     return warp_sum(threadIdx.x % 32 - part * MAP_WARPS < warps ? told : 0);
 }
 
-/* Warps of keys: wait until the counts are whole, which their sum tells; so many rounds. */
+/* Warps of keys: wait until the sum shows that the counts are whole; so many rounds. */
 template <unsigned COPIES>
-static __device__ __forceinline__ Cdf gather_counts(SmallState *state, uint32_t turn, uint32_t all,
-                                                    uint32_t key, uint32_t nodata, Parts *parts,
-                                                    uint32_t *rounds)
+static __device__ __forceinline__ Cdf gather_counts(SmallState *state, uint32_t parity,
+                                                    uint32_t all, uint32_t key, uint32_t nodata,
+                                                    Parts *parts, uint32_t *rounds)
 {
     const uint32_t warp = key / 32;
     uint32_t sum, told;
@@ -195,7 +195,7 @@ static __device__ __forceinline__ Cdf gather_counts(SmallState *state, uint32_t 
         uint32_t count = 0;
 #pragma unroll
         for (unsigned copy = 0; copy < COPIES; copy++)
-            count += load_count(count_of<COPIES>(state, turn, copy, key));
+            count += load_count(count_of<COPIES>(state, parity, copy, key));
         sum = key == nodata ? 0 : count;
         const uint32_t samples = warp_sum(count), n = warp_sum(sum);
         const uint32_t some = __ballot_sync(ALL_LANES, sum > 0);

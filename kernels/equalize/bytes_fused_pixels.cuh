@@ -9,7 +9,7 @@
 #include "equalize/bytes_fused.cuh"
 
 /* Where the vectors of a thread stay. */
-enum Stay {
+enum Residency {
     IN_REGISTERS,
     SHARED, /* the rest in shared memory */
     LARGE,  /* the same of an image that does not fit the second-level cache with its result */
@@ -87,12 +87,12 @@ static __device__ __forceinline__ void fill_columns(uint4 *table, const uint32_t
 /* ---- Vectors in registers -------------------------------------------------------------------- */
 
 /* Vectors a thread loads before it counts the first: as was fastest. */
-template <unsigned KEPT, Stay STAY> struct Ahead {
+template <unsigned KEPT, Residency RESIDENCY> struct Prefetch {
     enum {
-        VECTORS = STAY >= LARGE || KEPT <= KEPT_FEW ? KEPT
-                  : KEPT == KEPT_MORE               ? 5
-                  : STAY == SHARED                  ? 3
-                                                    : 2
+        VECTORS = RESIDENCY >= LARGE || KEPT <= KEPT_FEW ? KEPT
+                  : KEPT == KEPT_MORE                    ? 5
+                  : RESIDENCY == SHARED                  ? 3
+                                                         : 2
     };
 };
 
@@ -106,7 +106,7 @@ static __device__ __forceinline__ uint4 load_vector(const Piece &p, unsigned k)
     return ONCE ? __ldcs(&p.from[i]) : p.from[i];
 }
 
-/* Which of a thread's vectors a register holds in a round, the first of which is 1: those that it
+/* Which of a thread's vectors a register holds in a round, counted from 1: those that it
  * reads twice come behind all that it keeps. */
 template <unsigned KEPT>
 static __device__ __forceinline__ unsigned vector_of(const Small &s, uint32_t round, unsigned k)
@@ -115,12 +115,12 @@ static __device__ __forceinline__ unsigned vector_of(const Small &s, uint32_t ro
 }
 
 /* What a thread counts first. */
-template <unsigned THREADS, unsigned KEPT, Stay STAY>
+template <unsigned THREADS, unsigned KEPT, Residency RESIDENCY>
 static __device__ __forceinline__ uint4 load_first(const Small &s, const Piece &p, unsigned k)
 {
-    if (STAY == TWICE && k < ROUND_VECTORS)
+    if (RESIDENCY == TWICE && k < ROUND_VECTORS)
         return load_vector<THREADS, false>(p, vector_of<KEPT>(s, s.rounds, k));
-    return load_vector<THREADS, STAY >= LARGE>(p, k);
+    return load_vector<THREADS, RESIDENCY >= LARGE>(p, k);
 }
 
 /* Counts what a thread reads twice, the last round first, and loads what it keeps meanwhile. */
@@ -163,7 +163,7 @@ static __device__ __forceinline__ void count_kept(const Piece &p, uint32_t *tabl
 
 /* ---- Vectors in shared memory: each thread's, THREADS apart ---------------------------------- */
 
-/* A barrier for each, which says that it is done. */
+/* A barrier for each, to mark it done. */
 static __device__ __forceinline__ void prepare_copies(const Small &s, uint64_t *arrived)
 {
 #if __CUDA_ARCH__ >= 900
@@ -174,7 +174,7 @@ static __device__ __forceinline__ void prepare_copies(const Small &s, uint64_t *
 }
 
 /* One thread starts them. */
-template <unsigned THREADS, Stay STAY>
+template <unsigned THREADS, Residency RESIDENCY>
 static __device__ __forceinline__ void start_copies(const Small &s, const Piece &p, uint32_t first,
                                                     uint4 *kept, uint64_t *arrived)
 {
@@ -185,7 +185,7 @@ static __device__ __forceinline__ void start_copies(const Small &s, const Piece 
         if (at >= p.vectors)
             break;
         const uint32_t bytes = min(THREADS, p.vectors - at) * 16;
-        if (STAY == TWICE)
+        if (RESIDENCY == TWICE)
             load_bulk_once(kept + k * THREADS, p.from + at, bytes, &arrived[k]);
         else
             load_bulk(kept + k * THREADS, p.from + at, bytes, &arrived[k]);

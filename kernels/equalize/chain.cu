@@ -21,7 +21,7 @@ extern "C" {
  *   Memory    reads and empties 2 KB a channel, and its tally; writes 2 KB a map at most.
  *   Launch    <<<n_maps, 256>>>; it may begin before the launch before has ended.
  *   Requires  the record is whole: the stream's order.
- *   Result    the map of make_map and the table of make_table (transfer/table.c). The record is empty.
+ *   Result    the map and table of map_make_table (transfer/table.c). The record is empty.
  */
 static __global__ void __launch_bounds__(BYTE_BINS) finish_bytes(Finish f)
 {

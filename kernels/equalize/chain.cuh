@@ -50,15 +50,15 @@ struct SmallMap {
     uint64_t nano_lo, nano_hi;
 };
 
-enum { SMALL_TURN = 1 << 16 };
+enum { SMALL_LAUNCH = 1 << 16 };
 
-/* What blocks of a launch share. Launches use counts and pieces by turns: each empties those of
- * the next. All zero before the first. */
+/* What blocks of a launch share. Launches use two sets of counts and pieces alternately: each
+ * empties those of the next. All zero before the first. */
 struct SmallState {
     uint32_t counts[2][SMALL_LINES][32]; /* see count_of; 128 bytes are a line of the cache */
     uint32_t samples[2][32];             /* the first: how many have been counted, or nearly */
     uint32_t taken[2][SMALL_BLOCKS];     /* the piece of this block */
-    uint32_t begun; /* turn * SMALL_TURN + blocks of this launch that have begun */
+    uint32_t begun; /* parity * SMALL_LAUNCH + blocks of this launch that have begun */
 };
 
 /* Whether one launch can do it all (equalize/bytes_fused.cu): one map for all samples of 8 bits,

@@ -27,7 +27,7 @@ static __device__ __forceinline__ void count_word(uint4 *table, uint32_t w, uint
  * count_words: counts of 16-bit samples by their bits, a table a block.
  *
  *   Idea      A block's piece is in registers before it counts, and few enough for 16 bits a
- *             counter, so that a table of all values is 128 KB and nobody looks for overflows.
+ *             counter, so that a table of all values is 128 KB and cannot overflow.
  *             Tables are stored as they are, and added up by the launch behind: atomic additions of
  *             as many counters would take longer than all else together.
  *   Work      an addition to shared memory a sample; lanes wait for those whose values are in the
@@ -211,7 +211,7 @@ static __device__ __forceinline__ uint32_t find_above(const Totals &totals, cons
  *   Launch    <<<dim3(SEGMENTS, n_maps), SEGMENT>>>; it may begin before the launch before has
  *             ended.
  *   Requires  what sum_words makes.
- *   Result    the map of make_map and the table of make_table (transfer.c).
+ *   Result    the map and table of map_make_table (transfer/table.c).
  */
 static __global__ void __launch_bounds__(SEGMENT) finish_words(Finish f)
 {
@@ -297,6 +297,7 @@ ImgstatResult launch_count_words(CudaDevice *device, cudaStream_t stream, const 
                                  uint4 *tables, ImgstatError *err)
 {
     const uint64_t samples = samples_of(image);
+    assert(image->device.address % 16 == 0 && count_words_fit(device, samples));
     return cuda_launch_early(
         device, stream, "count_words", count_words, tables_of(device, samples), COUNT_THREADS,
         WORD_TABLE, err, (const uint4 *)(uintptr_t)image->device.address, (uint32_t)(samples / 8),

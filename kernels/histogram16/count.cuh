@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* histogram16/count.cuh: counting a unit of 16-bit samples: whole and plain, at an edge, or one
+/* histogram16/count.cuh: counting a tile of 16-bit samples: whole and plain, at an edge, or one
  * channel of several. */
 #ifndef IMGSTAT_KERNELS_HISTOGRAM16_COUNT_CUH
 #define IMGSTAT_KERNELS_HISTOGRAM16_COUNT_CUH
 
 #include "histogram16/table.cuh"
 
-/* Where a plain unit lies in its row. */
-struct Place {
+/* Where a plain tile lies in its row. */
+struct TilePlace16 {
     const unsigned char *row, *end, *address;
     uint64_t number; /* of the row */
 };
 
-static __device__ __forceinline__ Place plain_place(const WorkImage &image, uint64_t unit)
+static __device__ __forceinline__ TilePlace16 plain_place(const WorkImage &image, uint64_t tile)
 {
     uint64_t place;
-    Place p;
-    unit_place(image, unit, &p.number, &place);
+    TilePlace16 p;
+    tile_place(image, tile, &p.number, &place);
     p.row = image.pixels + p.number * image.pitch;
     p.end = p.row + image.row_pixels * image.channels * 2;
-    p.address = p.row - (uintptr_t)p.row % 16 + place * NARROW16_UNIT;
+    p.address = p.row - (uintptr_t)p.row % 16 + place * NARROW16_TILE;
     return p;
 }
 
-/* By how many samples the units of a row begin before it. */
-static __device__ __forceinline__ uint32_t samples_before(const Place &place)
+/* By how many samples the tiles of a row begin before it. */
+static __device__ __forceinline__ uint32_t samples_before(const TilePlace16 &place)
 {
     return (uint32_t)((uintptr_t)place.row % 16 / 2);
 }
 
 /* In program order with the increments, or the compiler would have them begin after these. Blocks
  * of other channels read the same: it stays in the second cache. */
-static __device__ __forceinline__ void load_unit(const uint4 *at, uint4 (&v)[STEPS])
+static __device__ __forceinline__ void load_tile(const uint4 *at, uint4 (&v)[STEPS])
 {
 #pragma unroll
     for (int i = 0; i < STEPS; i++)
@@ -40,7 +40,7 @@ static __device__ __forceinline__ void load_unit(const uint4 *at, uint4 (&v)[STE
                      : "l"(at + i * 32));
 }
 
-/* ---- Whole units ----------------------------------------------------------------------------- */
+/* ---- Whole tiles ----------------------------------------------------------------------------- */
 
 enum Style { WINDOW, MIXED, UNIFORM };
 
@@ -61,7 +61,7 @@ static __device__ __forceinline__ Fast fast_layout(const Layout &layout)
     fast.direct = layout.direct * 0x10001u;
     fast.begin = begin + ((threadIdx.x % 32 << 2) & ((1u << layout.shift) - 1));
     fast.upper = begin - layout.fold * 4;
-    /* A multiplication is an addition, too; the compiler is not to see that this is a shift. */
+    /* The multiplication adds as well; the compiler must not see that it is a shift. */
     asm volatile("mov.u32 %0, %1;" : "=r"(fast.scale) : "r"(1u << layout.shift));
     return fast;
 }
@@ -115,40 +115,40 @@ static __device__ __forceinline__ void count_uniform(const Fast &fast, const uin
     }
 }
 
-/* Up to four samples that a lane has put aside, the latest lowest. */
-struct Aside {
+/* Up to four samples that a lane deferred, the latest lowest. */
+struct Deferred {
     uint32_t low, high;
 };
 
-/* If an index is `direct`, its half of the word is put aside. (The compiler would add two moves to
+/* If an index is `direct`, its half of the word is deferred. (The compiler would add two moves to
  * these instructions.) */
-static __device__ __forceinline__ void put_aside(Aside *aside, uint32_t index, uint32_t direct,
-                                                 uint32_t word, bool upper)
+static __device__ __forceinline__ void defer(Deferred *deferred, uint32_t index, uint32_t direct,
+                                             uint32_t word, bool upper)
 {
     asm volatile("{\n\t.reg .pred p;\n\t"
                  "setp.eq.u32 p, %2, %3;\n\t"
                  "@p shf.l.wrap.b32 %1, %0, %1, 16;\n\t"
                  "@p prmt.b32 %0, %4, %0, %5;\n\t}"
-                 : "+r"(aside->low), "+r"(aside->high)
+                 : "+r"(deferred->low), "+r"(deferred->high)
                  : "r"(index), "r"(direct), "r"(word), "r"(upper ? 0x5432 : 0x5410));
 }
 
-/* Counts the samples in N words of a lane. Those that have upper halves are put aside, and counted
+/* Counts the samples in N words of a lane. Those that have upper halves are deferred, and counted
  * together: they are few, mostly. */
 template <int N>
 static __device__ __forceinline__ void count_mixed(const Fast &fast, const uint32_t (&word)[N])
 {
     const uint32_t direct = fast.direct & 0xFFFFu;
     const uint32_t nothing = 0 - fast.minus_base; /* index 0 */
-    Aside aside = {nothing, nothing};
+    Deferred deferred = {nothing, nothing};
 #pragma unroll
     for (int i = 0; i < N; i++) {
         const uint32_t two = count_two(fast, word[i]);
-        put_aside(&aside, two & 0xFFFFu, direct, word[i], 0);
-        put_aside(&aside, two >> 16, direct, word[i], 1);
+        defer(&deferred, two & 0xFFFFu, direct, word[i], 0);
+        defer(&deferred, two >> 16, direct, word[i], 1);
     }
-    uint32_t low = __viaddmax_u16x2(aside.low, fast.minus_base, 0);
-    uint32_t high = __viaddmax_u16x2(aside.high, fast.minus_base, 0);
+    uint32_t low = __viaddmax_u16x2(deferred.low, fast.minus_base, 0);
+    uint32_t high = __viaddmax_u16x2(deferred.high, fast.minus_base, 0);
     if (__any_sync(NONE, high >> 16)) { /* more than there is room for, maybe */
 #pragma unroll
         for (int i = 0; i < N; i++) {
@@ -166,7 +166,7 @@ static __device__ __forceinline__ void count_mixed(const Fast &fast, const uint3
     }
 }
 
-/* What has no counter is counted where nobody looks. Returns the largest index, or `direct`, in
+/* What has no counter is counted in a spare word. Returns the largest index, or `direct`, in
  * each half. */
 template <int N>
 static __device__ __forceinline__ uint32_t count_window(const Fast &fast, const uint32_t (&word)[N])
@@ -202,16 +202,16 @@ static __device__ __forceinline__ void count_outside(Block16 *block, uint64_t *b
 
 /* ---- The samples of a channel ---------------------------------------------------------------- */
 
-/* Of the 8 samples of a vector the first that belongs to the block's channel. Vectors of a unit are
+/* Of the 8 samples of a vector the first that belongs to the block's channel. Vectors of a tile are
  * 256 samples apart: with three channels, it moves down by one from each to the next. before: the
- * samples by which the units of the row begin before it. */
+ * samples by which the tiles of the row begin before it. */
 template <int CHANNELS>
 static __device__ __forceinline__ uint32_t first_own(unsigned channel, uint32_t before)
 {
     return (channel + before + CHANNELS * 8 - threadIdx.x % 32 * 8 % CHANNELS) % CHANNELS;
 }
 
-/* Words in which a lane's samples of one channel come together, of a unit. */
+/* Words in which a lane's samples of one channel come together, of a tile. */
 template <int CHANNELS> struct Own {
     static const int WORDS = CHANNELS == 1 ? 12 : CHANNELS == 2 ? 6 : CHANNELS == 3 ? 4 : 3;
 };
@@ -268,14 +268,14 @@ static __device__ __forceinline__ void gather(const uint4 (&v)[STEPS], uint32_t 
 
 /* v: what lies at `at`, of which this lane has every 32nd vector; own: see first_own. */
 template <int CHANNELS, int STYLE>
-static __device__ __forceinline__ void count_unit(Block16 *block, const Fast &fast, uint64_t *bins,
+static __device__ __forceinline__ void count_tile(Block16 *block, const Fast &fast, uint64_t *bins,
                                                   const uint4 (&v)[STEPS], const uint4 *at,
-                                                  uint32_t own, Look look, Seen *seen)
+                                                  uint32_t own, ExtremaMode mode, Seen *seen)
 {
     enum { WORDS = Own<CHANNELS>::WORDS };
     uint32_t word[WORDS];
     gather<CHANNELS>(v, own, word);
-    see_all(seen, look, word, block->narrow.image);
+    see_all(seen, mode, word, block->narrow.image);
     if (STYLE == UNIFORM) {
         count_uniform(fast, word);
     } else if (STYLE == MIXED) {
@@ -288,18 +288,18 @@ static __device__ __forceinline__ void count_unit(Block16 *block, const Fast &fa
     }
 }
 
-/* ---- Other units ----------------------------------------------------------------------------- */
+/* ---- Other tiles ----------------------------------------------------------------------------- */
 
-/* A plain unit that is not whole: its samples one by one. straight: to the bins, by all threads;
+/* A plain tile that is not whole: its samples one by one. straight: to the bins, by all threads;
  * otherwise by a warp. */
 template <int CHANNELS>
-static __device__ __noinline__ void count_edge(Block16 *block, uint64_t *bins, uint64_t unit,
+static __device__ __noinline__ void count_edge(Block16 *block, uint64_t *bins, uint64_t tile,
                                                uint64_t begin, unsigned channel, bool straight)
 {
     Seen seen = see_nothing();
     const WorkImage &image = block->narrow.image;
     const Layout layout = block->layout;
-    const Place place = plain_place(image, unit);
+    const TilePlace16 place = plain_place(image, tile);
     const unsigned lanes = straight ? THREADS : 32;
     for (unsigned i = threadIdx.x % lanes; i < NARROW16_PIXELS; i += lanes) {
         const unsigned char *at = place.address + 2 * i;
@@ -318,7 +318,7 @@ static __device__ __noinline__ void count_edge(Block16 *block, uint64_t *bins, u
 }
 
 /* One channel of an image that has more, or a mask. */
-static __device__ __forceinline__ void count_general(Block16 *block, uint64_t *bins, uint64_t unit,
+static __device__ __forceinline__ void count_general(Block16 *block, uint64_t *bins, uint64_t tile,
                                                      uint64_t begin, unsigned channel,
                                                      unsigned *masked)
 {
@@ -326,7 +326,7 @@ static __device__ __forceinline__ void count_general(Block16 *block, uint64_t *b
     const WorkImage &image = block->narrow.image;
     const Layout layout = block->layout;
     uint64_t row, place;
-    unit_place(image, unit, &row, &place);
+    tile_place(image, tile, &row, &place);
     const uint16_t *samples = (const uint16_t *)(image.pixels + row * image.pitch) + channel;
     const uint8_t *mask = image.mask ? image.mask + row * image.mask_pitch : NULL;
     const uint64_t end = min((place + 1) * NARROW16_PIXELS, image.row_pixels);
@@ -344,28 +344,28 @@ static __device__ __forceinline__ void count_general(Block16 *block, uint64_t *b
     offer_seen(block, seen, begin);
 }
 
-/* A plain unit by itself, whole or not. */
+/* A plain tile by itself, whole or not. */
 template <int CHANNELS>
-static __device__ __forceinline__ void count_single(Block16 *block, uint64_t *bins, uint64_t unit,
+static __device__ __forceinline__ void count_single(Block16 *block, uint64_t *bins, uint64_t tile,
                                                     uint64_t begin, unsigned channel)
 {
     const WorkImage &image = block->narrow.image;
-    const Place place = plain_place(image, unit);
-    if (place.address < place.row || place.address + NARROW16_UNIT > place.end) {
-        count_edge<CHANNELS>(block, bins, unit, begin, channel, false);
+    const TilePlace16 place = plain_place(image, tile);
+    if (place.address < place.row || place.address + NARROW16_TILE > place.end) {
+        count_edge<CHANNELS>(block, bins, tile, begin, channel, false);
         return;
     }
     Seen seen = see_nothing();
-    const Look look = look_at(image);
+    const ExtremaMode mode = extrema_mode(image);
     const uint32_t own = first_own<CHANNELS>(channel, samples_before(place));
     const uint4 *at = (const uint4 *)place.address + threadIdx.x % 32;
     const Fast fast = fast_layout(block->layout);
     uint4 v[STEPS];
-    load_unit(at, v);
+    load_tile(at, v);
     if (block->layout.fold)
-        count_unit<CHANNELS, MIXED>(block, fast, bins, v, at, own, look, &seen);
+        count_tile<CHANNELS, MIXED>(block, fast, bins, v, at, own, mode, &seen);
     else
-        count_unit<CHANNELS, WINDOW>(block, fast, bins, v, at, own, look, &seen);
+        count_tile<CHANNELS, WINDOW>(block, fast, bins, v, at, own, mode, &seen);
     __syncwarp();
     offer_seen(block, seen, begin);
 }

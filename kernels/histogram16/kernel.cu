@@ -44,8 +44,8 @@ static __device__ __forceinline__ void leave(const Work &work, Pack *packs)
 
 /* Describes an item to the block. One thread. */
 template <int CHANNELS>
-static __device__ __forceinline__ void announce(const Work &work, Block16 *block, Ahead *ahead,
-                                                uint32_t item)
+static __device__ __forceinline__ void announce(const Work &work, Block16 *block,
+                                                PrefetchedItem *ahead, uint32_t item)
 {
     const NarrowBlock &narrow = block->narrow;
     ahead->item = item;
@@ -57,12 +57,12 @@ static __device__ __forceinline__ void announce(const Work &work, Block16 *block
     if (!same)
         return;
     uint64_t begin, end;
-    item_units(narrow.image, item, &begin, &end);
+    item_tiles(narrow.image, item, &begin, &end);
     ahead->begin = begin;
     if (CHANNELS == 0 || (end - begin) % WARPS != 0)
         return;
-    const Place place = plain_place(narrow.image, begin);
-    if (place.address < place.row || place.address + (end - begin) * NARROW16_UNIT > place.end)
+    const TilePlace16 place = plain_place(narrow.image, begin);
+    if (place.address < place.row || place.address + (end - begin) * NARROW16_TILE > place.end)
         return;
     ahead->address = place.address;
     ahead->before = samples_before(place);
@@ -73,26 +73,27 @@ static __device__ __forceinline__ void announce(const Work &work, Block16 *block
 }
 
 /* Counts the item at work, which is whole, and those that may follow without further ado. The
- * first vectors of the next are on their way when an item ends: block->ahead[turn] is at work, the
- * other becomes the next. Returns the steps since shared words were looked at. All threads. */
+ * first vectors of the next are on their way when an item ends: block->ahead[parity] is at work,
+ * the other becomes the next. Returns the steps since shared words were looked at. All threads. */
 template <int CHANNELS, int STYLE>
 static __device__ __noinline__ uint32_t count_run(const Work &work, Block16 *block, uint64_t *bins,
-                                                  unsigned *turn_at, uint32_t since)
+                                                  unsigned *parity_at, uint32_t since)
 {
     enum { STRIDE = WARPS * STEPS * 32 }; /* vectors of a step */
     const Fast fast = fast_layout(block->layout);
     const uint32_t first = threadIdx.x / 32 * (STEPS * 32) + threadIdx.x % 32;
     const unsigned channel = work.channel0 + part_of(work);
-    unsigned turn = *turn_at;
+    unsigned parity = *parity_at;
     uint4 now[STEPS], then[STEPS];
-    const uint4 *at = (const uint4 *)block->ahead[turn].address + first;
-    load_unit(at, now);
+    const uint4 *at = (const uint4 *)block->ahead[parity].address + first;
+    load_tile(at, now);
     for (bool go = true; go;) {
-        const uint64_t begin = block->ahead[turn].begin;
-        uint32_t steps = block->ahead[turn].steps, next = 0;
-        const uint32_t own = first_own<CHANNELS>(channel, block->ahead[turn].before);
+        const uint64_t begin = block->ahead[parity].begin;
+        uint32_t steps = block->ahead[parity].steps, next = 0;
+        const uint32_t own = first_own<CHANNELS>(channel, block->ahead[parity].before);
         const uint32_t ask = min(steps, (uint32_t)HISTOGRAM16_ASK_STEPS);
-        const Look look = worth_looking(block, begin) ? look_at(block->narrow.image) : LOOK_NOT;
+        const ExtremaMode mode =
+            worth_looking(block, begin) ? extrema_mode(block->narrow.image) : EXTREMA_NONE;
         Seen seen = see_nothing();
         if (threadIdx.x == 0) {
             block->narrow.items++;
@@ -106,13 +107,13 @@ static __device__ __noinline__ uint32_t count_run(const Work &work, Block16 *blo
                 next = ask_next(work);
             if (steps == 1) {
                 if (threadIdx.x == 0)
-                    announce<CHANNELS>(work, block, &block->ahead[turn ^ 1], next);
+                    announce<CHANNELS>(work, block, &block->ahead[parity ^ 1], next);
                 __syncthreads(); /* the next item is known; all are done with the one before */
-                go = block->ahead[turn ^ 1].go;
-                at = go ? (const uint4 *)block->ahead[turn ^ 1].address + first : here;
+                go = block->ahead[parity ^ 1].go;
+                at = go ? (const uint4 *)block->ahead[parity ^ 1].address + first : here;
             }
-            load_unit(at, then);
-            count_unit<CHANNELS, STYLE>(block, fast, bins, now, here, own, look, &seen);
+            load_tile(at, then);
+            count_tile<CHANNELS, STYLE>(block, fast, bins, now, here, own, mode, &seen);
             if (STYLE != WINDOW)
                 since = end_step(block, bins, since);
 #pragma unroll
@@ -120,45 +121,45 @@ static __device__ __noinline__ uint32_t count_run(const Work &work, Block16 *blo
                 now[i] = then[i];
         }
         __syncwarp();
-        if (look != LOOK_NOT)
+        if (mode != EXTREMA_NONE)
             offer_seen(block, seen, begin);
-        turn ^= 1;
+        parity ^= 1;
     }
-    *turn_at = turn;
+    *parity_at = parity;
     return since;
 }
 
 /* Counts an item that may not be whole, or is not plain. All threads; as count_run. */
 template <int CHANNELS>
 static __device__ __noinline__ uint32_t count_around(const Work &work, Block16 *block,
-                                                     uint64_t *bins, unsigned *turn_at,
+                                                     uint64_t *bins, unsigned *parity_at,
                                                      uint32_t since)
 {
-    const Ahead item = block->ahead[*turn_at];
+    const PrefetchedItem item = block->ahead[*parity_at];
     uint64_t begin, end;
     const unsigned channel = work.channel0 + part_of(work);
     unsigned masked = 0, next = 0;
-    item_units(block->narrow.image, item.item, &begin, &end);
+    item_tiles(block->narrow.image, item.item, &begin, &end);
     if (threadIdx.x == 0) {
         next = ask_next(work);
         block->narrow.items++;
         block->narrow.samples += (end - begin) * NARROW16_PIXELS;
     }
     for (uint64_t step = begin; step < end; step += WARPS) {
-        const uint64_t unit = step + threadIdx.x / 32;
+        const uint64_t tile = step + threadIdx.x / 32;
         if constexpr (CHANNELS > 0) {
-            if (unit < end)
-                count_single<CHANNELS>(block, bins, unit, begin, channel);
-        } else if (unit < end) {
-            count_general(block, bins, unit, begin, channel, &masked);
+            if (tile < end)
+                count_single<CHANNELS>(block, bins, tile, begin, channel);
+        } else if (tile < end) {
+            count_general(block, bins, tile, begin, channel, &masked);
         }
         since = end_step(block, bins, since);
     }
     if (masked)
         atomicAdd(&block->narrow.masked, (unsigned long long)masked);
-    *turn_at ^= 1;
+    *parity_at ^= 1;
     if (threadIdx.x == 0)
-        announce<CHANNELS>(work, block, &block->ahead[*turn_at], next);
+        announce<CHANNELS>(work, block, &block->ahead[*parity_at], next);
     return since;
 }
 
@@ -166,7 +167,7 @@ static __device__ __noinline__ uint32_t count_around(const Work &work, Block16 *
  * measure_narrow16: the records of 16-bit samples, a channel a block.
  *
  *   Idea      65,536 counters of 32 bits are more than an SM holds, and which counters are hot
- *             decides the speed, so each block looks at 512 samples first. If their values span
+ *             decides the speed, so each block reads 512 samples first. If their values span
  *             little, it keeps 32-bit counters for a window around them, in as many columns as fit.
  *             Else all 65,536 have counters: the 8,192 or so that are met little share words with
  *             as many others, 16 bits each; the rest has words. Increments of exactly 1 merge
@@ -177,7 +178,7 @@ static __device__ __noinline__ uint32_t count_around(const Work &work, Block16 *
  *   Memory    reads 2 n bytes once; of an image of several channels, blocks of all of them read the
  *             same items at about the same time, all but the first out of the cache. Few blocks
  *             read an item again to find an extremum. Adds up to 65,536 bins a block and image. The
- *             next unit is on its way while one is counted, also from one item to the next.
+ *             next tile is on its way while one is counted, also from one item to the next.
  *   Launch    one persistent block of 1,024 an SM, a multiple of the channels; items of whole
  *             steps: the first is that of the block's number, the others come from a queue a
  *             channel, in order. Begins while the launch before ends (after_all_before).
@@ -193,16 +194,17 @@ static __global__ void __launch_bounds__(THREADS, 1)
     __shared__ Block16 block;
     NarrowBlock &narrow = block.narrow;
     const unsigned part = part_of(work), channel = work.channel0 + part;
-    unsigned turn = 0;
+    unsigned parity = 0;
     uint32_t number = NONE, since = 0; /* the image in the table; steps since a look at it */
     if (!work.early)
         after_all_before();
     if (threadIdx.x == 0) {
-        block.turns = false;
+        block.is_static = false;
         block.ahead[0].item = first_item(work);
     }
     __syncthreads();
-    for (uint32_t item = block.ahead[0].item; item < work.n_items; item = block.ahead[turn].item) {
+    for (uint32_t item = block.ahead[0].item; item < work.n_items;
+         item = block.ahead[parity].item) {
         const uint32_t wanted = work_image_of(work, item);
         if (wanted != number || narrow.samples > 1ull << 31) {
             if (number != NONE)
@@ -216,7 +218,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
                           number == NONE);
             number = wanted;
             if (threadIdx.x == 0)
-                announce<CHANNELS>(work, &block, &block.ahead[turn], item);
+                announce<CHANNELS>(work, &block, &block.ahead[parity], item);
         } else if (block.missed > NARROW16_PIXELS && !block.layout.fold && can_fold(work.words)) {
             flush<CHANNELS>(work, &block, part, false); /* the sample misled: counters for all */
             choose_layout(&block, work.words, probe_image(narrow.image, channel), true, false);
@@ -226,16 +228,16 @@ static __global__ void __launch_bounds__(THREADS, 1)
         uint64_t *bins = narrow.image.bins + (uint64_t)channel * HALVES;
         bool whole = false;
         if constexpr (CHANNELS > 0) {
-            whole = block.ahead[turn].steps > 0;
+            whole = block.ahead[parity].steps > 0;
             if (whole && block.layout.uniform)
-                since = count_run<CHANNELS, UNIFORM>(work, &block, bins, &turn, since);
+                since = count_run<CHANNELS, UNIFORM>(work, &block, bins, &parity, since);
             else if (whole && block.layout.fold)
-                since = count_run<CHANNELS, MIXED>(work, &block, bins, &turn, since);
+                since = count_run<CHANNELS, MIXED>(work, &block, bins, &parity, since);
             else if (whole)
-                since = count_run<CHANNELS, WINDOW>(work, &block, bins, &turn, since);
+                since = count_run<CHANNELS, WINDOW>(work, &block, bins, &parity, since);
         }
         if (!whole)
-            since = count_around<CHANNELS>(work, &block, bins, &turn, since);
+            since = count_around<CHANNELS>(work, &block, bins, &parity, since);
         __syncthreads(); /* the items are counted, the next is known */
     }
     after_all_before();
@@ -246,56 +248,58 @@ static __global__ void __launch_bounds__(THREADS, 1)
 }
 
 /*
- * measure_narrow16_turns: the record of one image of 16-bit samples without gaps between its rows.
+ * measure_narrow16_static: the record of one image of 16-bit samples without gaps between its rows.
  *
- *   Idea      As measure_narrow16, but warps take units by turns, and none waits for another before
- *             the end. Nobody looks whether halves of shared words overflow: if one did, the
- *             counters add up to less than the samples counted. Then the block counts again with a
- *             look after every second step. Nothing but a queue and the record is shared with the
+ *   Idea      As measure_narrow16, but warps take tiles in a fixed order, and none waits for another
+ *             before the end. No check after each round: if a half of a shared word overflows, the
+ *             counters add up to fewer than the samples counted. Then the block counts again and
+ *             checks after every second step. Only a queue and the record are shared with the
  *             launch before, so counting begins before that has ended.
+ *   Work      as measure_narrow16; twice that after an overflow.
+ *   Memory    as measure_narrow16; warps have no common item, so a block reads two tiles again.
  *   Launch    one persistent block of 1,024 an SM, as many for each channel; fewer where there are
- *             not as many units.
+ *             not as many tiles.
  *   Requires  as measure_narrow16; one image, one row, no mask.
- *   Result    the same.
+ *   Result    as measure_narrow16.
  */
 template <int CHANNELS>
 static __global__ void __launch_bounds__(THREADS, 1)
-    measure_narrow16_turns(const __grid_constant__ Work work)
+    measure_narrow16_static(const __grid_constant__ Work work)
 {
     __shared__ Block16 block;
     NarrowBlock &narrow = block.narrow;
     const unsigned part = part_of(work), channel = work.channel0 + part;
-    const Turns turns = turns_of(work, work.only, part);
-    Course course;
-    course.unit = first_turn(turns, blockIdx.x / work.group);
+    const StaticSchedule schedule = static_schedule_of(work, work.only, part);
+    TileCursor cursor;
+    cursor.tile = first_tile(schedule, blockIdx.x / work.group);
     if (!work.early)
         after_all_before();
     const Probe probe = probe_image(work.only, channel);
     if (threadIdx.x < 2 * WARPS)
         (&block.seen[0][0])[threadIdx.x] = 0;
     if (threadIdx.x == 0) {
-        block.turns = true;
+        block.is_static = true;
         block.total = block.counted = 0;
     }
     narrow_adopt(work, &narrow, 0);
     if (threadIdx.x == 0) { /* each block has one item */
         narrow.items = 1;
         narrow.image.items = gridDim.x / work.group;
-        narrow.image.units_per_item = 1;
+        narrow.image.tiles_per_item = 1;
     }
     choose_layout(&block, work.words, probe, false, true);
     uint64_t *bins = narrow.image.bins + (uint64_t)channel * HALVES;
-    if (course.unit < turns.first)
-        course.unit = turns_after(turns, course.unit);
-    course.next = turns_after(turns, course.unit);
+    if (cursor.tile < schedule.first)
+        cursor.tile = tile_after(schedule, cursor.tile);
+    cursor.next = tile_after(schedule, cursor.tile);
     for (;;) {
         const bool fold = block.layout.fold > 0;
-        const uint64_t from = course.unit;
-        const uint32_t by_turns = count_phase<CHANNELS>(&block, bins, turns, channel, &course);
+        const uint64_t from = cursor.tile;
+        const uint32_t in_order = count_phase<CHANNELS>(&block, bins, schedule, channel, &cursor);
         __syncthreads(); /* the table and its total are complete */
         if (fold && !adds_up(&block, work.words))
-            count_again<CHANNELS>(&block, bins, turns, channel, from, by_turns);
-        if (!__syncthreads_or(course.unit < turns.last))
+            count_again<CHANNELS>(&block, bins, schedule, channel, from, in_order);
+        if (!__syncthreads_or(cursor.tile < schedule.last))
             break;
         const bool full = !fold && block.missed > NARROW16_PIXELS && can_fold(work.words);
         after_all_before();
@@ -305,9 +309,9 @@ static __global__ void __launch_bounds__(THREADS, 1)
     }
     after_all_before();
     if (blockIdx.x < work.group) { /* the first block: late, since this goes to the record */
-        if (turns.first > 0)
+        if (schedule.first > 0)
             count_edge<CHANNELS>(&block, bins, 0, 0, channel, true);
-        for (uint64_t u = max(turns.first, turns.last); u < narrow.image.units; u++)
+        for (uint64_t u = max(schedule.first, schedule.last); u < narrow.image.tiles; u++)
             count_edge<CHANNELS>(&block, bins, u, u, channel, true);
     }
     flush<CHANNELS>(work, &block, part, true);
@@ -316,8 +320,8 @@ static __global__ void __launch_bounds__(THREADS, 1)
 }
 
 /* Blocks of several channels find in the cache what the others have read if all begin together. So
- * those of an image of so many units, 256 MiB, begin when the launch before has ended: that costs
- * less than reading more than once (docs/kernels.md). */
+ * those of an image of so many tiles, 256 MiB, begin when the launch before has ended: that costs
+ * less than reading more than once (docs/lab/2026-11-24-kernels.md). */
 template <int CHANNELS>
 static ImgstatResult launch_blocks(const Launch *launch, unsigned channels, ImgstatError *err)
 {
@@ -332,16 +336,17 @@ static ImgstatResult launch_blocks(const Launch *launch, unsigned channels, Imgs
     uint64_t wanted = work.n_items;
     if constexpr (CHANNELS > 0) {
         if (!work.images && work.n_images == 1 && work.only.rows == 1) {
-            kernel = measure_narrow16_turns<CHANNELS>;
-            wanted = work.only.units;
+            kernel = measure_narrow16_static<CHANNELS>;
+            wanted = work.only.tiles;
         }
     }
     /* As many blocks for each channel. */
     const uint64_t most = (uint64_t)device->properties.multiProcessorCount / channels;
     const unsigned each = (unsigned)(wanted < most ? wanted : most > 0 ? most : 1);
     const int bytes = (int)work.words * 4 + BEHIND_BYTES;
+    assert(wanted > 0 && work.words > 0 && work.words % ROUND == 0);
     if (channels == 1 || work.n_images > 1 ||
-        work.only.units < device->tuning->together_bytes / NARROW16_UNIT)
+        work.only.tiles < device->tuning->together_bytes / NARROW16_TILE)
         return launch_behind(&mine, kernel, "measure_narrow16", each * channels, THREADS, bytes,
                              err);
     return cuda_launch(device, launch->stream, "measure_narrow16", kernel, each * channels, THREADS,

@@ -217,8 +217,8 @@ struct Wanted {
     unsigned which;      /* 0 the minimum, 1 the maximum */
 };
 
-/* Loads what lies within its row of a lane's vectors of a plain unit; others are zero. */
-static __device__ __forceinline__ void load_within(const Place &place, uint4 (&v)[STEPS])
+/* Loads what lies within its row of a lane's vectors of a plain tile; others are zero. */
+static __device__ __forceinline__ void load_within(const TilePlace16 &place, uint4 (&v)[STEPS])
 {
     const unsigned char *at = place.address + threadIdx.x % 32 * 16;
 #pragma unroll
@@ -259,14 +259,14 @@ static __device__ __forceinline__ unsigned first_of(const uint4 (&v)[STEPS], uin
     return first;
 }
 
-/* Looks through a plain unit, whose vectors have been loaded, sample by sample where need be. */
+/* Looks through a plain tile, whose vectors have been loaded, sample by sample where need be. */
 template <int CHANNELS>
 static __device__ __forceinline__ void find_plain(NarrowBlock *block, const Wanted &wanted,
-                                                  const Place &place, const uint4 (&v)[STEPS],
+                                                  const TilePlace16 &place, const uint4 (&v)[STEPS],
                                                   unsigned channel)
 {
     const uint64_t first = place.number * block->image.row_pixels;
-    const bool edge = place.address < place.row || place.address + NARROW16_UNIT > place.end;
+    const bool edge = place.address < place.row || place.address + NARROW16_TILE > place.end;
     bool hit = edge || may_hold(v, wanted.raw);
     if (wanted.other != wanted.raw)
         hit = hit || may_hold(v, wanted.other);
@@ -295,11 +295,11 @@ static __device__ __forceinline__ void find_plain(NarrowBlock *block, const Want
 }
 
 static __device__ __forceinline__ void find_general(NarrowBlock *block, const Wanted &wanted,
-                                                    uint64_t unit, unsigned channel)
+                                                    uint64_t tile, unsigned channel)
 {
     const WorkImage &image = block->image;
     uint64_t row, place;
-    unit_place(image, unit, &row, &place);
+    tile_place(image, tile, &row, &place);
     const uint64_t end = min((place + 1) * NARROW16_PIXELS, image.row_pixels);
     const uint16_t *samples = (const uint16_t *)(image.pixels + row * image.pitch) + channel;
     for (uint64_t x = place * NARROW16_PIXELS + threadIdx.x % 32; x < end; x += 32) {
@@ -311,8 +311,8 @@ static __device__ __forceinline__ void find_general(NarrowBlock *block, const Wa
     }
 }
 
-/* Pixels of a unit, and by how many it may begin before its place in the row. */
-template <int CHANNELS> struct Unit {
+/* Pixels of a tile, and by how many it may begin before its place in the row. */
+template <int CHANNELS> struct TileShape {
     static const unsigned PIXELS = CHANNELS ? NARROW16_PIXELS / CHANNELS : NARROW16_PIXELS;
     static const unsigned SLACK = CHANNELS ? 8 : 0;
 };
@@ -332,31 +332,31 @@ static __device__ __forceinline__ void list_searched(Block16 *block, unsigned wh
     __syncthreads(); /* the list is complete */
 }
 
-/* Looks through the units of an item that those warps counted, in the order of the image. */
+/* Looks through the tiles of an item that those warps counted, in the order of the image. */
 template <int CHANNELS>
 static __device__ __forceinline__ void find_in(Block16 *block, const Wanted &wanted, uint64_t begin,
                                                unsigned channel)
 {
     NarrowBlock *const narrow = &block->narrow;
     const WorkImage &image = narrow->image;
-    const uint64_t end = min(begin + image.units_per_item, image.units);
+    const uint64_t end = min(begin + image.tiles_per_item, image.tiles);
     const unsigned warps = block->searched;
 #pragma unroll 1
     for (uint32_t i = threadIdx.x / 32;; i += WARPS) {
-        const uint64_t unit = begin + i / warps * WARPS + block->search[i % warps];
+        const uint64_t tile = begin + i / warps * WARPS + block->search[i % warps];
         if (i / warps * WARPS >= end - begin)
             return;
-        if (unit >= end)
+        if (tile >= end)
             continue;
         const uint64_t at =
-            unit_first_at(image, unit, Unit<CHANNELS>::PIXELS, Unit<CHANNELS>::SLACK);
+            tile_first_at(image, tile, TileShape<CHANNELS>::PIXELS, TileShape<CHANNELS>::SLACK);
         if (narrow_settled(narrow, wanted.which, at - image.first_at))
-            return; /* units ascend */
+            return; /* tiles ascend */
         if constexpr (CHANNELS == 0) {
-            find_general(narrow, wanted, unit, channel);
+            find_general(narrow, wanted, tile, channel);
         } else {
             uint4 v[STEPS];
-            const Place place = plain_place(image, unit);
+            const TilePlace16 place = plain_place(image, tile);
             load_within(place, v);
             find_plain<CHANNELS>(narrow, wanted, place, v, channel);
         }
@@ -389,16 +389,16 @@ static __device__ __forceinline__ void find_extrema(Block16 *block, unsigned cha
     __syncthreads(); /* what was found is final */
 }
 
-/* Looks through the two units that brought a block's extrema, a warp each: the others empty the
+/* Looks through the two tiles that brought a block's extrema, a warp each: the others empty the
  * table meanwhile. */
 template <int CHANNELS>
-static __device__ __forceinline__ void find_by_turns(Block16 *block, unsigned channel)
+static __device__ __forceinline__ void find_in_tiles(Block16 *block, unsigned channel)
 {
     NarrowBlock *const narrow = &block->narrow;
     const unsigned which = threadIdx.x / 32;
     if (which >= 2 || !(narrow->needs >> which & 1))
         return;
-    const Place place =
+    const TilePlace16 place =
         plain_place(narrow->image, which ? narrow->high_step[0] : narrow->low_step[0]);
     uint4 v[STEPS];
     load_within(place, v);
@@ -431,16 +431,16 @@ static __device__ __noinline__ void flush(const Work &work, Block16 *block, unsi
     const unsigned channel = work.channel0 + part;
     uint64_t *bins = narrow.image.bins + (uint64_t)channel * HALVES;
     NarrowState *states = (NarrowState *)work.state;
-    Pack *pack = !block->turns ? NULL : (Pack *)(states + work.group) + part;
+    Pack *pack = !block->is_static ? NULL : (Pack *)(states + work.group) + part;
     __syncthreads(); /* the table is complete */
     merge_seen(block);
     __syncthreads(); /* the block knows its extrema */
     NarrowState *state = states + (uint64_t)narrow.number * work.group + part;
     if (image_done)
-        narrow_ask(&narrow, state, 1, Unit<CHANNELS>::PIXELS, Unit<CHANNELS>::SLACK);
+        narrow_ask(&narrow, state, 1, TileShape<CHANNELS>::PIXELS, TileShape<CHANNELS>::SLACK);
     if constexpr (CHANNELS > 0) {
-        if (image_done && block->turns)
-            find_by_turns<CHANNELS>(block, channel);
+        if (image_done && block->is_static)
+            find_in_tiles<CHANNELS>(block, channel);
     }
     if (pack && image_done && !narrow.sole && worth_packing(block, work))
         flush_packed(block, pack, bins);
@@ -449,7 +449,7 @@ static __device__ __noinline__ void flush(const Work &work, Block16 *block, unsi
     __syncthreads(); /* the table is empty, what was found final */
     if (!image_done)
         return;
-    if (!block->turns && narrow.needs)
+    if (!block->is_static && narrow.needs)
         find_extrema<CHANNELS>(block, channel);
     narrow_finish(work, &narrow, state, 1, part);
     if (pack && !narrow.sole &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* histogram16/static_schedule.cuh: counting an image that has a launch to itself and no gaps
- * between its rows: warps take units by turns, and never wait for each other. */
+ * between its rows: warps take tiles in a fixed order, and never wait for each other. */
 #ifndef IMGSTAT_KERNELS_HISTOGRAM16_STATIC_SCHEDULE_CUH
 #define IMGSTAT_KERNELS_HISTOGRAM16_STATIC_SCHEDULE_CUH
 
@@ -13,75 +13,81 @@
 enum { WINDOW_STEPS = 1 << 16, SHARED_STEPS = (1 << 23) / (WARPS * NARROW16_PIXELS) };
 static_assert((uint64_t)WINDOW_STEPS * WARPS * NARROW16_PIXELS <= 1ull << 31, "32 bits do");
 
-static const uint64_t NO_TAIL = 1ull << 40; /* more units than there are */
+static const uint64_t NO_TAIL = 1ull << 40; /* more tiles than there are */
 
-/* The units of an image, and how warps share them: most go by turns, the last ones to whoever asks
- * for them, so that all end together. */
-struct Turns {
-    const unsigned char *base; /* of unit 0 */
-    uint64_t first, last;      /* whole units: from first to before last */
-    uint64_t fixed;            /* those before go by turns; NO_TAIL: all */
+/* The tiles of an image, and how warps share them: most go in a fixed order, the last ones to
+ * whoever asks for them, so that all end together. */
+struct StaticSchedule {
+    const unsigned char *base; /* of tile 0 */
+    uint64_t first, last;      /* whole tiles: from first to before last */
+    uint64_t fixed;            /* those before go in a fixed order; NO_TAIL: all */
     unsigned *queue;           /* of the others, which one in `queues` is in */
     uint32_t queues, number;   /* number: of the queue */
     uint32_t stride;           /* from one of the warp's to the next */
-    uint32_t before;           /* samples by which unit 0 begins before the image */
+    uint32_t before;           /* samples by which tile 0 begins before the image */
 };
 
-/* A warp's unit to be counted, and the one to follow; turns.last or more: none. */
-struct Course {
-    uint64_t unit, next;
+/* A warp's tile to be counted, and the one to follow; schedule.last or more: none. */
+struct TileCursor {
+    uint64_t tile, next;
 };
 
-static __device__ __forceinline__ Turns turns_of(const Work &work, const WorkImage &image,
-                                                 unsigned part)
+static __device__ __forceinline__ StaticSchedule static_schedule_of(const Work &work,
+                                                                    const WorkImage &image,
+                                                                    unsigned part)
 {
     const uint32_t blocks = gridDim.x / work.group;
     const uint32_t early = (uint32_t)((uintptr_t)image.pixels % 16);
-    Turns turns;
-    turns.base = image.pixels - early;
-    turns.first = early ? 1 : 0;
-    turns.last = (early + image.row_pixels * image.channels * 2) / NARROW16_UNIT;
-    turns.stride = blocks * WARPS;
-    const uint64_t most = turns.last - min(turns.last / HISTOGRAM16_TAIL_SHARE,
-                                           (uint64_t)65535); /* noted in 16 bits */
-    turns.fixed = max((most + turns.stride - 1) / turns.stride, (uint64_t)1) * turns.stride;
-    if (turns.fixed >= turns.last)
-        turns.fixed = NO_TAIL;
-    turns.queues = min(blocks, TAIL_QUEUES / work.group);
-    turns.number = blockIdx.x / work.group % turns.queues;
-    turns.queue = &work.shared->tail[(part * turns.queues + turns.number) * TAIL_STRIDE];
-    turns.before = early / 2;
-    return turns;
+    StaticSchedule schedule;
+    schedule.base = image.pixels - early;
+    schedule.first = early ? 1 : 0;
+    schedule.last = (early + image.row_pixels * image.channels * 2) / NARROW16_TILE;
+    schedule.stride = blocks * WARPS;
+    const uint64_t most = schedule.last - min(schedule.last / HISTOGRAM16_TAIL_SHARE,
+                                              (uint64_t)65535); /* noted in 16 bits */
+    schedule.fixed =
+        max((most + schedule.stride - 1) / schedule.stride, (uint64_t)1) * schedule.stride;
+    if (schedule.fixed >= schedule.last)
+        schedule.fixed = NO_TAIL;
+    schedule.queues = min(blocks, TAIL_QUEUES / work.group);
+    schedule.number = blockIdx.x / work.group % schedule.queues;
+    schedule.queue = &work.shared->tail[(part * schedule.queues + schedule.number) * TAIL_STRIDE];
+    schedule.before = early / 2;
+    return schedule;
 }
 
-/* A warp's first unit. Few units go to all blocks. */
-static __device__ __forceinline__ uint64_t first_turn(const Turns &turns, uint32_t block)
+/* A warp's first tile. Few tiles go to all blocks. */
+static __device__ __forceinline__ uint64_t first_tile(const StaticSchedule &schedule,
+                                                      uint32_t block)
 {
     const uint32_t warp = threadIdx.x / 32;
-    return turns.last < turns.stride ? warp * (turns.stride / WARPS) + block : block * WARPS + warp;
+    return schedule.last < schedule.stride ? warp * (schedule.stride / WARPS) + block
+                                           : block * WARPS + warp;
 }
 
-/* The warp's unit after one; `asked` is what its first lane has got from the queue. */
-static __device__ __forceinline__ uint64_t turns_asked(const Turns &turns, unsigned asked)
+/* The warp's tile after one; `asked` is what its first lane has got from the queue. */
+static __device__ __forceinline__ uint64_t queued_tile(const StaticSchedule &schedule,
+                                                       unsigned asked)
 {
-    return turns.fixed + turns.number + (uint64_t)__shfl_sync(NONE, asked, 0) * turns.queues;
+    return schedule.fixed + schedule.number +
+           (uint64_t)__shfl_sync(NONE, asked, 0) * schedule.queues;
 }
 
 /* One lane. The launch before may be at work with the queue. */
-static __device__ __forceinline__ unsigned ask_queue(const Turns &turns)
+static __device__ __forceinline__ unsigned ask_queue(const StaticSchedule &schedule)
 {
     after_all_before();
-    return atomicAdd(turns.queue, 1u);
+    return atomicAdd(schedule.queue, 1u);
 }
 
-static __device__ __forceinline__ uint64_t turns_after(const Turns &turns, uint64_t unit)
+static __device__ __forceinline__ uint64_t tile_after(const StaticSchedule &schedule, uint64_t tile)
 {
     unsigned asked = 0;
-    if (unit + turns.stride < turns.fixed)
-        return unit + turns.stride;
+    if (tile + schedule.stride < schedule.fixed)
+        return tile + schedule.stride;
     if (threadIdx.x % 32 == 0)
-        asked = ask_queue(turns);
-    return turns_asked(turns, asked);
+        asked = ask_queue(schedule);
+    return queued_tile(schedule, asked);
 }
 
 /* What is the same in all lanes, so that the compiler knows. */
@@ -91,63 +97,65 @@ static __device__ __forceinline__ uint64_t uniform(uint64_t v)
            __shfl_sync(NONE, (uint32_t)v, 0);
 }
 
-/* Counts the units of a course, `most` of them at most. Windows that miss much are given up unless
- * `fixed`. Where words are shared, units that did not come by turns are noted. Returns how many
- * were by turns. PLAIN: U16 without nodata. All lanes. (These are part of the kernel and call
- * nothing: otherwise registers do not suffice, and what a step needs is kept in memory.) */
+/* Counts the tiles of a cursor, `most` of them at most. Windows that miss much are given up unless
+ * `fixed`. Where words are shared, tiles that did not come in a fixed order are noted. Returns how
+ * many were in a fixed order. PLAIN: U16 without nodata. All lanes. (These are part of the kernel
+ * and call nothing: otherwise registers do not suffice, and what a step needs is kept in memory.)
+ */
 template <int CHANNELS, int STYLE, bool PLAIN>
-static __device__ __forceinline__ uint32_t count_turns(Block16 *block, uint64_t *bins,
-                                                       const Turns &turns, unsigned channel,
-                                                       Course *course, uint32_t most, bool fixed)
+static __device__ __forceinline__ uint32_t count_static(Block16 *block, uint64_t *bins,
+                                                        const StaticSchedule &schedule,
+                                                        unsigned channel, TileCursor *cursor,
+                                                        uint32_t most, bool fixed)
 {
     enum { UNROLL = STYLE == WINDOW || CHANNELS > 1 ? 1 : 2 };
-    const unsigned char *const base = (const unsigned char *)uniform((uint64_t)turns.base);
-    const unsigned char *const end = base + uniform(turns.last) * NARROW16_UNIT;
-    const unsigned char *const by_turns_end = base + uniform(turns.fixed) * NARROW16_UNIT;
-    const uint32_t step = turns.stride * NARROW16_UNIT;
+    const unsigned char *const base = (const unsigned char *)uniform((uint64_t)schedule.base);
+    const unsigned char *const end = base + uniform(schedule.last) * NARROW16_TILE;
+    const unsigned char *const in_order_end = base + uniform(schedule.fixed) * NARROW16_TILE;
+    const uint32_t step = schedule.stride * NARROW16_TILE;
     const Fast fast = fast_layout(block->layout);
-    const uint32_t own = first_own<CHANNELS>(channel, turns.before);
-    const Look look = PLAIN ? LOOK_U16 : look_at(block->narrow.image, true);
+    const uint32_t own = first_own<CHANNELS>(channel, schedule.before);
+    const ExtremaMode mode = PLAIN ? EXTREMA_U16 : extrema_mode(block->narrow.image, true);
     const unsigned lane = threadIdx.x % 32;
-    const unsigned char *at = base + uniform(course->unit) * NARROW16_UNIT;
-    const unsigned char *next = base + uniform(course->next) * NARROW16_UNIT;
+    const unsigned char *at = base + uniform(cursor->tile) * NARROW16_TILE;
+    const unsigned char *next = base + uniform(cursor->next) * NARROW16_TILE;
     uint32_t done = 0, noted = 0;
     bool go = true;
-    Kept kept = {see_nothing(), 0, 0};
+    RunningExtrema running = {see_nothing(), 0, 0};
     uint4 now[STEPS], then[STEPS];
     if (at >= end) {
         if (lane == 0)
             block->notes[threadIdx.x / 32] = 0;
         return 0;
     }
-    load_unit((const uint4 *)at + lane, now);
+    load_tile((const uint4 *)at + lane, now);
 #pragma unroll UNROLL
     do {
-        load_unit((const uint4 *)(next < end ? next : at) + lane, then);
+        load_tile((const uint4 *)(next < end ? next : at) + lane, then);
         const unsigned missed = STYLE == WINDOW ? *(volatile unsigned *)&block->missed : 0;
         const unsigned char *after = next + step;
         unsigned asked = 0;
-        if (after >= by_turns_end && lane == 0)
-            asked = ask_queue(turns);
+        if (after >= in_order_end && lane == 0)
+            asked = ask_queue(schedule);
         if (CHANNELS == 1 || STYLE == WINDOW)
             __syncwarp(); /* or the compiler would have the loads begin behind the increments */
-        Seen seen = kept.seen;
-        count_unit<CHANNELS, STYLE>(block, fast, bins, now, (const uint4 *)at + lane, own, look,
+        Seen seen = running.seen;
+        count_tile<CHANNELS, STYLE>(block, fast, bins, now, (const uint4 *)at + lane, own, mode,
                                     &seen);
-        keep_seen(&kept, seen, (uint32_t)((at - base) / NARROW16_UNIT));
+        update_running(&running, seen, (uint32_t)((at - base) / NARROW16_TILE));
 #pragma unroll
         for (int i = 0; i < STEPS; i++)
             now[i] = then[i];
         if (STYLE == WINDOW) {
             go = fixed || missed <= NARROW16_PIXELS;
-        } else if (at >= by_turns_end) {
+        } else if (at >= in_order_end) {
             if (lane == 0)
                 block->noted[threadIdx.x / 32][noted] =
-                    (uint16_t)((at - by_turns_end) / NARROW16_UNIT);
+                    (uint16_t)((at - in_order_end) / NARROW16_TILE);
             go = ++noted < NOTED;
         }
-        if (after >= by_turns_end)
-            after = base + turns_asked(turns, asked) * NARROW16_UNIT;
+        if (after >= in_order_end)
+            after = base + queued_tile(schedule, asked) * NARROW16_TILE;
         at = next;
         next = after;
         done++;
@@ -157,52 +165,57 @@ static __device__ __forceinline__ uint32_t count_turns(Block16 *block, uint64_t 
         atomicAdd(&block->counted, done * (NARROW16_PIXELS / CHANNELS));
     }
     __syncwarp();
-    offer_kept(block, kept);
-    course->unit = (uint64_t)(at - base) / NARROW16_UNIT;
-    course->next = (uint64_t)(next - base) / NARROW16_UNIT;
+    offer_running(block, running);
+    cursor->tile = (uint64_t)(at - base) / NARROW16_TILE;
+    cursor->next = (uint64_t)(next - base) / NARROW16_TILE;
     return done - noted;
 }
 
 /* By a called function: samples that are not plain, and several channels where words are shared,
- * whose loop is the slower one within the kernel (docs/kernels.md). */
+ * whose loop is the slower one within the kernel (docs/lab/2026-11-24-kernels.md). */
 template <int CHANNELS, int STYLE, bool PLAIN>
 static __device__ __noinline__ uint32_t count_others(Block16 *block, uint64_t *bins,
-                                                     const Turns &turns, unsigned channel,
-                                                     Course *course, uint32_t most, bool fixed)
+                                                     const StaticSchedule &schedule,
+                                                     unsigned channel, TileCursor *cursor,
+                                                     uint32_t most, bool fixed)
 {
-    return count_turns<CHANNELS, STYLE, PLAIN>(block, bins, turns, channel, course, most, fixed);
+    return count_static<CHANNELS, STYLE, PLAIN>(block, bins, schedule, channel, cursor, most,
+                                                fixed);
 }
 
 template <int CHANNELS, int STYLE>
 static __device__ __forceinline__ uint32_t count_styled(Block16 *block, uint64_t *bins,
-                                                        const Turns &turns, unsigned channel,
-                                                        Course *course, uint32_t most, bool fixed)
+                                                        const StaticSchedule &schedule,
+                                                        unsigned channel, TileCursor *cursor,
+                                                        uint32_t most, bool fixed)
 {
     constexpr bool CALL = CHANNELS > 1 && STYLE != WINDOW;
-    if (look_at(block->narrow.image, true) != LOOK_U16)
-        return count_others<CHANNELS, STYLE, false>(block, bins, turns, channel, course, most,
+    if (extrema_mode(block->narrow.image, true) != EXTREMA_U16)
+        return count_others<CHANNELS, STYLE, false>(block, bins, schedule, channel, cursor, most,
                                                     fixed);
     if constexpr (CALL)
-        return count_others<CHANNELS, STYLE, true>(block, bins, turns, channel, course, most,
+        return count_others<CHANNELS, STYLE, true>(block, bins, schedule, channel, cursor, most,
                                                    fixed);
     else
-        return count_turns<CHANNELS, STYLE, true>(block, bins, turns, channel, course, most, fixed);
+        return count_static<CHANNELS, STYLE, true>(block, bins, schedule, channel, cursor, most,
+                                                   fixed);
 }
 
-/* count_turns in the style of the layout. */
+/* count_static in the style of the layout. */
 template <int CHANNELS>
 static __device__ __forceinline__ uint32_t count_phase(Block16 *block, uint64_t *bins,
-                                                       const Turns &turns, unsigned channel,
-                                                       Course *course)
+                                                       const StaticSchedule &schedule,
+                                                       unsigned channel, TileCursor *cursor)
 {
     const Layout &layout = block->layout;
     if (!layout.fold)
-        return count_styled<CHANNELS, WINDOW>(block, bins, turns, channel, course, WINDOW_STEPS,
+        return count_styled<CHANNELS, WINDOW>(block, bins, schedule, channel, cursor, WINDOW_STEPS,
                                               !can_fold(layout.words));
     if (layout.uniform)
-        return count_styled<CHANNELS, UNIFORM>(block, bins, turns, channel, course, SHARED_STEPS,
+        return count_styled<CHANNELS, UNIFORM>(block, bins, schedule, channel, cursor, SHARED_STEPS,
                                                true);
-    return count_styled<CHANNELS, MIXED>(block, bins, turns, channel, course, SHARED_STEPS, true);
+    return count_styled<CHANNELS, MIXED>(block, bins, schedule, channel, cursor, SHARED_STEPS,
+                                         true);
 }
 
 /* Whether counters add up to the samples that were counted. Halves that overflow lose 65,536, or
@@ -233,16 +246,17 @@ static __device__ __noinline__ bool adds_up(Block16 *block, uint32_t words)
     return same;
 }
 
-/* Counts units again, with a look at the shared words after each round: so many by turns from
- * `unit` on, and those noted. All threads. */
+/* Counts tiles again, with a look at the shared words after each round: so many in order from
+ * `tile` on, and those noted. All threads. */
 template <int CHANNELS>
-static __device__ __noinline__ void count_again(Block16 *block, uint64_t *bins, const Turns &turns,
-                                                unsigned channel, uint64_t unit, uint32_t by_turns)
+static __device__ __noinline__ void count_again(Block16 *block, uint64_t *bins,
+                                                const StaticSchedule &schedule, unsigned channel,
+                                                uint64_t tile, uint32_t in_order)
 {
     const Fast fast = fast_layout(block->layout);
-    const uint32_t own = first_own<CHANNELS>(channel, turns.before);
+    const uint32_t own = first_own<CHANNELS>(channel, schedule.before);
     const unsigned warp = threadIdx.x / 32;
-    const uint32_t n = by_turns + block->notes[warp];
+    const uint32_t n = in_order + block->notes[warp];
     uint32_t since = 0;
     after_all_before(); /* halves are emptied to the bins */
     for (unsigned i = threadIdx.x; i < block->layout.words / 4; i += THREADS)
@@ -251,9 +265,9 @@ static __device__ __noinline__ void count_again(Block16 *block, uint64_t *bins, 
         if (i < n) {
             uint4 v[STEPS];
             uint32_t word[Own<CHANNELS>::WORDS];
-            const uint64_t u = i < by_turns ? unit + (uint64_t)i * turns.stride
-                                            : turns.fixed + block->noted[warp][i - by_turns];
-            load_unit((const uint4 *)(turns.base + u * NARROW16_UNIT) + threadIdx.x % 32, v);
+            const uint64_t u = i < in_order ? tile + (uint64_t)i * schedule.stride
+                                            : schedule.fixed + block->noted[warp][i - in_order];
+            load_tile((const uint4 *)(schedule.base + u * NARROW16_TILE) + threadIdx.x % 32, v);
             gather<CHANNELS>(v, own, word);
             count_mixed(fast, word);
         }

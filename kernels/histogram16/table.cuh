@@ -8,9 +8,9 @@
 #include "common/tuning.cuh"
 
 enum { THREADS = HISTOGRAM16_THREADS, WARPS = THREADS / 32 };
-/* A lane's vectors in a unit; a step is a unit a warp. */
+/* A lane's vectors in a tile; a step is a tile a warp. */
 enum { STEPS = HISTOGRAM16_STEPS, HALVES = 65536 };
-static_assert((int)NARROW16_UNIT == STEPS * 512 && (int)NARROW16_PIXELS == STEPS * 256 &&
+static_assert((int)NARROW16_TILE == STEPS * 512 && (int)NARROW16_PIXELS == STEPS * 256 &&
                   (int)NARROW16_STEP == (int)WARPS,
               "the host cuts images");
 
@@ -23,7 +23,7 @@ static const uint32_t MUCH = 0xC000C000u; /* a bit of these is set from LEFT_MOS
 static_assert(LEFT_MOST - 1 + ROUND_STEPS * WARPS * NARROW16_PIXELS < 1 << HALF_BITS,
               "halves do not overflow");
 
-enum { NOTED = 20 }; /* units that a warp can note */
+enum { NOTED = 20 }; /* tiles that a warp can note */
 enum { SAMPLES = HISTOGRAM16_SAMPLES, BUCKETS = HISTOGRAM16_BUCKETS };
 
 /* How the table is laid out. A sample becomes an index: its bits minus base, modulo 65,536. */
@@ -40,9 +40,9 @@ struct Layout {
 };
 
 /* An item on its way to the block's warps. */
-struct Ahead {
-    const unsigned char *address; /* of its first unit, if it is whole */
-    uint64_t begin;               /* its first unit */
+struct PrefetchedItem {
+    const unsigned char *address; /* of its first tile, if it is whole */
+    uint64_t begin;               /* its first tile */
     uint32_t item, steps;         /* steps: 0 unless the item is whole */
     uint32_t before;              /* samples_before of its row */
     bool go;                      /* it may follow the one at work without further ado */
@@ -51,12 +51,12 @@ struct Ahead {
 struct Block16 {
     NarrowBlock narrow;
     Layout layout;
-    Ahead ahead[2];                    /* by turns */
+    PrefetchedItem ahead[2];           /* alternately */
     unsigned long long seen[2][WARPS]; /* minimum and maximum so far of what each warp counted, with
                                         * the item that brought it */
     unsigned long long best[2];        /* of the block; set when it reports */
-    bool turns;                        /* it is noted with the unit, not the item */
-    unsigned counted, total;          /* samples since the table was empty; what its counters say */
+    bool is_static;          /* static schedule: extrema are noted with the tile, not the item */
+    unsigned counted, total; /* samples since the table was empty; what its counters say */
     unsigned searched, search[WARPS]; /* warps that saw what is searched for: how many, which */
     bool ready;                       /* every block has */
     unsigned slice;                   /* of the sums, that this block moves to the bins */
@@ -68,7 +68,7 @@ struct Block16 {
     unsigned occupied[BUCKETS / 32]; /* a bit a bucket */
     union {
         unsigned bucket[BUCKETS];     /* while a layout is chosen */
-        uint16_t noted[WARPS][NOTED]; /* see count_turns; thereafter */
+        uint16_t noted[WARPS][NOTED]; /* see count_static; thereafter */
     };
     unsigned notes[WARPS];
 };
@@ -90,8 +90,15 @@ static __device__ __forceinline__ uint32_t first_key(ImgstatSample sample)
     return sample == IMGSTAT_F16 ? 0x0400u : 0;
 }
 
-/* What an item's samples are looked at for. */
-enum Look { LOOK_NOT, LOOK_U16, LOOK_I16, LOOK_F16, LOOK_INTEGER_NODATA, LOOK_F16_NODATA };
+/* How extrema are found among the samples of an item. */
+enum ExtremaMode {
+    EXTREMA_NONE,
+    EXTREMA_U16,
+    EXTREMA_I16,
+    EXTREMA_F16,
+    EXTREMA_INTEGER_NODATA,
+    EXTREMA_F16_NODATA
+};
 
 /* Two samples side by side in each word. */
 struct Seen {
@@ -105,7 +112,7 @@ static __device__ __forceinline__ Seen see_nothing()
     return seen;
 }
 
-/* The halves of which a and b are equal. */
+/* The halves in which a and b are equal. */
 static __device__ __forceinline__ uint32_t equal_halves(uint32_t a, uint32_t b)
 {
     return (__vminu2(a ^ b, 0x00010001u) ^ 0x00010001u) * 0xFFFFu;
@@ -113,24 +120,24 @@ static __device__ __forceinline__ uint32_t equal_halves(uint32_t a, uint32_t b)
 
 /* Two samples. Without nodata the key of -0 comes out one too small. nodata: its key in both
  * halves; sign: what makes keys of integers, likewise. */
-template <int LOOK>
+template <int MODE>
 static __device__ __forceinline__ void see(Seen *seen, uint32_t w, uint32_t nodata, uint32_t sign)
 {
     static const uint32_t FIRST = 0x04000400u, MINUS_FIRST = 0xFC00FC00u; /* of F16 */
-    if (LOOK == LOOK_U16) {
+    if (MODE == EXTREMA_U16) {
         seen->low = __vminu2(seen->low, w);
         seen->high = __vmaxu2(seen->high, w);
-    } else if (LOOK == LOOK_I16) {
+    } else if (MODE == EXTREMA_I16) {
         seen->low = __viaddmin_u16x2(w, 0x80008000u, seen->low);
         seen->high = __viaddmax_u16x2(w, 0x80008000u, seen->high);
-    } else if (LOOK == LOOK_INTEGER_NODATA) {
+    } else if (MODE == EXTREMA_INTEGER_NODATA) {
         const uint32_t keys = w ^ sign, without = equal_halves(keys, nodata);
         seen->low = __vminu2(seen->low, keys | without);
         seen->high = __vmaxu2(seen->high, keys & ~without);
     } else {
         uint32_t keys = w ^ ((w >> 15 & 0x00010001u) * 0x7FFFu | 0x80008000u);
         uint32_t without = 0;
-        if (LOOK == LOOK_F16_NODATA) {
+        if (MODE == EXTREMA_F16_NODATA) {
             keys += equal_halves(keys, 0x7FFF7FFFu) & 0x00010001u;
             without = equal_halves(keys, nodata);
         }
@@ -139,41 +146,41 @@ static __device__ __forceinline__ void see(Seen *seen, uint32_t w, uint32_t noda
     }
 }
 
-template <int LOOK, int N>
+template <int MODE, int N>
 static __device__ __forceinline__ void see_words(Seen *seen, const uint32_t (&word)[N],
                                                  const WorkImage &image)
 {
     uint32_t nodata = 0, sign = 0;
-    if ((LOOK == LOOK_INTEGER_NODATA || LOOK == LOOK_F16_NODATA) && image.has_nodata)
+    if ((MODE == EXTREMA_INTEGER_NODATA || MODE == EXTREMA_F16_NODATA) && image.has_nodata)
         nodata = (uint32_t)image.nodata_key * 0x10001u;
-    if (LOOK == LOOK_INTEGER_NODATA)
+    if (MODE == EXTREMA_INTEGER_NODATA)
         sign = image.sample == IMGSTAT_I16 ? 0x80008000u : 0;
 #pragma unroll
     for (int i = 0; i < N; i++)
-        see<LOOK>(seen, word[i], nodata, sign);
+        see<MODE>(seen, word[i], nodata, sign);
 }
 
 template <int N>
-static __device__ __forceinline__ void see_all(Seen *seen, Look look, const uint32_t (&word)[N],
-                                               const WorkImage &image)
+static __device__ __forceinline__ void see_all(Seen *seen, ExtremaMode mode,
+                                               const uint32_t (&word)[N], const WorkImage &image)
 {
-    switch (look) {
-    case LOOK_NOT:
+    switch (mode) {
+    case EXTREMA_NONE:
         break;
-    case LOOK_U16:
-        see_words<LOOK_U16>(seen, word, image);
+    case EXTREMA_U16:
+        see_words<EXTREMA_U16>(seen, word, image);
         break;
-    case LOOK_I16:
-        see_words<LOOK_I16>(seen, word, image);
+    case EXTREMA_I16:
+        see_words<EXTREMA_I16>(seen, word, image);
         break;
-    case LOOK_F16:
-        see_words<LOOK_F16>(seen, word, image);
+    case EXTREMA_F16:
+        see_words<EXTREMA_F16>(seen, word, image);
         break;
-    case LOOK_INTEGER_NODATA:
-        see_words<LOOK_INTEGER_NODATA>(seen, word, image);
+    case EXTREMA_INTEGER_NODATA:
+        see_words<EXTREMA_INTEGER_NODATA>(seen, word, image);
         break;
-    case LOOK_F16_NODATA:
-        see_words<LOOK_F16_NODATA>(seen, word, image);
+    case EXTREMA_F16_NODATA:
+        see_words<EXTREMA_F16_NODATA>(seen, word, image);
         break;
     }
 }
@@ -217,34 +224,35 @@ static __device__ __forceinline__ void offer_seen(Block16 *block, const Seen &se
     __syncwarp();
 }
 
-/* What a warp has seen, and in which unit first; lanes and halves are alike. 32 bits number the
- * units of 6 TB. */
-struct Kept {
+/* What a warp has seen, and in which tile first; lanes and halves are alike. 32 bits number the
+ * tiles of 6 TB. */
+struct RunningExtrema {
     Seen seen;
     uint32_t low_at, high_at;
 };
 
-/* seen: what a lane has seen now, that which is kept included. All lanes. */
-static __device__ __forceinline__ void keep_seen(Kept *kept, const Seen &seen, uint32_t unit)
+/* Adds to the running extrema what a lane has seen now; `seen` includes them. All lanes. */
+static __device__ __forceinline__ void update_running(RunningExtrema *running, const Seen &seen,
+                                                      uint32_t tile)
 {
-    if (!__any_sync(ALL_LANES, seen.low != kept->seen.low || seen.high != kept->seen.high))
+    if (!__any_sync(ALL_LANES, seen.low != running->seen.low || seen.high != running->seen.high))
         return;
     const uint32_t low = warp_min(min(seen.low & 0xFFFFu, seen.low >> 16)) * 0x10001u;
     const uint32_t high = warp_max(max(seen.high & 0xFFFFu, seen.high >> 16)) * 0x10001u;
-    kept->low_at = low != kept->seen.low ? unit : kept->low_at;
-    kept->high_at = high != kept->seen.high ? unit : kept->high_at;
-    kept->seen.low = low;
-    kept->seen.high = high;
+    running->low_at = low != running->seen.low ? tile : running->low_at;
+    running->high_at = high != running->seen.high ? tile : running->high_at;
+    running->seen.low = low;
+    running->seen.high = high;
 }
 
-/* What a warp kept is noted. If all valid keys are the largest there is, the least is as before any
- * was seen, and came with the largest; likewise the other way round. All lanes. */
-static __device__ __forceinline__ void offer_kept(Block16 *block, const Kept &kept)
+/* Notes the extrema of a warp. If all valid keys are the largest there is, the least is as before
+ * any was seen, and came with the largest; likewise the other way round. All lanes. */
+static __device__ __forceinline__ void offer_running(Block16 *block, const RunningExtrema &running)
 {
-    const uint32_t low = kept.seen.low & 0xFFFFu, high = kept.seen.high & 0xFFFFu;
+    const uint32_t low = running.seen.low & 0xFFFFu, high = running.seen.high & 0xFFFFu;
     if (threadIdx.x % 32 == 0)
-        offer_both(block, low, low == 0xFFFFu ? kept.high_at : kept.low_at, high,
-                   high == 0 ? kept.low_at : kept.high_at);
+        offer_both(block, low, low == 0xFFFFu ? running.high_at : running.low_at, high,
+                   high == 0 ? running.low_at : running.high_at);
     __syncwarp();
 }
 
@@ -263,24 +271,25 @@ static __device__ __forceinline__ bool worth_looking(const Block16 *block, uint6
            block->seen[1][warp] < narrow_offer((int)last, begin, true);
 }
 
-/* What a look for new extrema takes. exact: also the keys of -0 are to be right. (Key 0 is no valid
+/* How an image's extrema are found. exact: also the keys of -0 are to be right. (Key 0 is no valid
  * one of F16, and so may pass for nodata where there is none.) */
-static __device__ __forceinline__ Look look_at(const WorkImage &image, bool exact = false)
+static __device__ __forceinline__ ExtremaMode extrema_mode(const WorkImage &image,
+                                                           bool exact = false)
 {
     switch (image.sample) {
     case IMGSTAT_U16:
-        return image.has_nodata ? LOOK_INTEGER_NODATA : LOOK_U16;
+        return image.has_nodata ? EXTREMA_INTEGER_NODATA : EXTREMA_U16;
     case IMGSTAT_I16:
-        return image.has_nodata ? LOOK_INTEGER_NODATA : LOOK_I16;
+        return image.has_nodata ? EXTREMA_INTEGER_NODATA : EXTREMA_I16;
     default:
-        return image.has_nodata || exact ? LOOK_F16_NODATA : LOOK_F16;
+        return image.has_nodata || exact ? EXTREMA_F16_NODATA : EXTREMA_F16;
     }
 }
 
 static __device__ __forceinline__ void see_one(Seen *seen, const WorkImage &image, uint32_t raw)
 {
     const uint32_t word[1] = {raw * 0x10001u};
-    see_all(seen, look_at(image), word, image);
+    see_all(seen, extrema_mode(image), word, image);
 }
 
 /* ---- One sample ------------------------------------------------------------------------------ */

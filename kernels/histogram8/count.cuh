@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* histogram8/count.cuh: counting: a word, a vector, a unit, all units of an item or of an image. */
+/* histogram8/count.cuh: counting: a word, a vector, a tile, all tiles of an item or of an image. */
 #ifndef IMGSTAT_KERNELS_HISTOGRAM8_COUNT_CUH
 #define IMGSTAT_KERNELS_HISTOGRAM8_COUNT_CUH
 
@@ -57,11 +57,11 @@ static __device__ __forceinline__ void count_word(uint32_t word, const Columns<C
     }
 }
 
-/* ---- Plain units ----------------------------------------------------------------------------- */
+/* ---- Plain tiles ----------------------------------------------------------------------------- */
 
 /* The 4 bytes at `from`, and 0xFF where they lie in the row. */
-static __device__ __forceinline__ uint32_t edge_word(const Place &place, const unsigned char *from,
-                                                     uint32_t *within)
+static __device__ __forceinline__ uint32_t edge_word(const TilePlace8 &place,
+                                                     const unsigned char *from, uint32_t *within)
 {
     uint32_t word = 0;
     *within = 0;
@@ -118,7 +118,7 @@ static __device__ __forceinline__ void count_vector(uint4 v, const Columns<C> &c
 
 /* A vector at an end of a row. */
 template <int C, int ROTATE>
-static __device__ __forceinline__ void count_edge(const Place &place, const unsigned char *at,
+static __device__ __forceinline__ void count_edge(const TilePlace8 &place, const unsigned char *at,
                                                   const Keys &keys, Extent<C> *extent)
 {
     const unsigned lane = threadIdx.x % 32;
@@ -140,9 +140,9 @@ static __device__ __forceinline__ void count_edge(const Place &place, const unsi
 }
 
 template <int C, bool KEYED, int ROTATE>
-static __device__ __forceinline__ void count_either(const Place &place, const unsigned char *at,
-                                                    const Columns<C> &columns, const Keys &keys,
-                                                    Extent<C> *extent)
+static __device__ __forceinline__ void
+count_either(const TilePlace8 &place, const unsigned char *at, const Columns<C> &columns,
+             const Keys &keys, Extent<C> *extent)
 {
     if (at >= place.row && at + 16 <= place.end)
         count_vector<C, KEYED, ROTATE>(__ldcs((const uint4 *)at), columns, keys, extent);
@@ -150,23 +150,23 @@ static __device__ __forceinline__ void count_either(const Place &place, const un
         count_edge<C, ROTATE>(place, at, keys, extent);
 }
 
-/* Counts one unit of a plain image with one warp. */
+/* Counts one tile of a plain image with one warp. */
 template <int C, bool KEYED>
-static __device__ __forceinline__ void count_plain(Held8<C> *held, uint64_t unit)
+static __device__ __forceinline__ void count_plain(ImageState8<C> *held, uint64_t tile)
 {
-    const Place place = plain_place<C>(held->image, unit);
+    const TilePlace8 place = plain_place<C>(held->image, tile);
     const unsigned char *at = place.address + threadIdx.x % 32 * 16;
     const Columns<C> columns = columns_of<C>(place.phase);
     const Keys keys = keys_of(held->image);
     Extent<C> extent = extent_none<C>();
 
-    if (place.address >= place.row && place.address + Shape<C>::UNIT <= place.end) {
-        uint4 v[Shape<C>::STEPS];
+    if (place.address >= place.row && place.address + Shape8<C>::TILE <= place.end) {
+        uint4 v[Shape8<C>::STEPS];
 #pragma unroll
-        for (int i = 0; i < Shape<C>::STEPS; i++)
+        for (int i = 0; i < Shape8<C>::STEPS; i++)
             v[i] = __ldcs((const uint4 *)(at + i * 512));
 #pragma unroll
-        for (int i = 0; i < Shape<C>::STEPS; i += C == 3 ? 3 : 1) {
+        for (int i = 0; i < Shape8<C>::STEPS; i += C == 3 ? 3 : 1) {
             count_vector<C, KEYED, 0>(v[i], columns, keys, &extent);
             if constexpr (C == 3) {
                 count_vector<C, KEYED, 512 % C>(v[i + 1], columns, keys, &extent);
@@ -175,7 +175,7 @@ static __device__ __forceinline__ void count_plain(Held8<C> *held, uint64_t unit
         }
     } else {
 #pragma unroll 1
-        for (int k = 0; k < Shape<C>::STEPS && at < place.end; k++, at += 512) {
+        for (int k = 0; k < Shape8<C>::STEPS && at < place.end; k++, at += 512) {
             if (C == 3 && k % 3 == 1)
                 count_either<C, KEYED, 512 % C>(place, at, columns, keys, &extent);
             else if (C == 3 && k % 3 == 2)
@@ -186,20 +186,20 @@ static __device__ __forceinline__ void count_plain(Held8<C> *held, uint64_t unit
     }
     int low[C], high[C];
     extent_keys<C>(extent, place.phase, low, high);
-    notice<C>(held, low, high, unit);
+    notice<C>(held, low, high, tile);
 }
 
-/* ---- Any unit -------------------------------------------------------------------------------- */
+/* ---- Any tile -------------------------------------------------------------------------------- */
 
-/* Counts one unit of an image with a mask, or some channels of one with more. */
+/* Counts one tile of an image with a mask, or some channels of one with more. */
 template <int C>
-static __device__ __forceinline__ unsigned count_general(Held8<C> *held, uint64_t unit,
+static __device__ __forceinline__ unsigned count_general(ImageState8<C> *held, uint64_t tile,
                                                          unsigned channel0)
 {
     const WorkImage &image = held->image;
     const unsigned lane = threadIdx.x % 32;
     uint64_t row, place;
-    unit_place(image, unit, &row, &place);
+    tile_place(image, tile, &row, &place);
     const unsigned char *samples = image.pixels + row * image.pitch + channel0;
     const uint8_t *mask = image.mask ? image.mask + row * image.mask_pitch : NULL;
     const uint64_t end = min((place + 1) * NARROW8_PIXELS, image.row_pixels);
@@ -231,75 +231,76 @@ static __device__ __forceinline__ unsigned count_general(Held8<C> *held, uint64_
         }
     }
     __syncwarp();
-    notice<C>(held, low, high, unit);
+    notice<C>(held, low, high, tile);
     return masked;
 }
 
-/* Counts one unit with one warp. A function of its own, so that what is kept meanwhile does not
+/* Counts one tile with one warp. A function of its own, so that what is kept meanwhile does not
  * take registers from it. */
 template <int C, bool PLAIN, bool KEYED>
-static __device__ __noinline__ void count_unit(Held8<C> *held, uint64_t unit, unsigned channel0)
+static __device__ __noinline__ void count_tile(ImageState8<C> *held, uint64_t tile,
+                                               unsigned channel0)
 {
     if (PLAIN) {
-        count_plain<C, KEYED>(held, unit);
+        count_plain<C, KEYED>(held, tile);
     } else {
-        const unsigned masked = count_general<C>(held, unit, channel0);
+        const unsigned masked = count_general<C>(held, tile, channel0);
         if (masked)
             atomicAdd(&held->masked, (unsigned long long)masked);
     }
 }
 
 template <int C, bool PLAIN>
-static __device__ __forceinline__ void count_either_unit(const Work &work, Held8<C> *held,
-                                                         uint64_t unit)
+static __device__ __forceinline__ void count_either_tile(const Work &work, ImageState8<C> *held,
+                                                         uint64_t tile)
 {
     if (PLAIN && (held->image.sample == IMGSTAT_I8 || held->image.has_nodata))
-        count_unit<C, PLAIN, PLAIN>(held, unit, work.channel0);
+        count_tile<C, PLAIN, PLAIN>(held, tile, work.channel0);
     else
-        count_unit<C, PLAIN, false>(held, unit, work.channel0);
+        count_tile<C, PLAIN, false>(held, tile, work.channel0);
 }
 
-/* All units of an item: warps take them as they come. */
+/* All tiles of an item: warps take them as they come. */
 template <int C, bool PLAIN>
-static __device__ __forceinline__ void count_item(const Work &work, Held8<C> *held,
-                                                  unsigned *cursor, uint64_t begin, unsigned units)
+static __device__ __forceinline__ void count_item(const Work &work, ImageState8<C> *held,
+                                                  unsigned *cursor, uint64_t begin, unsigned tiles)
 {
     unsigned taken = threadIdx.x / 32; /* the first of each warp is settled */
-    while (taken < units) {
+    while (taken < tiles) {
         unsigned next = 0;
         if (threadIdx.x % 32 == 0)
-            next = WARPS + atomicAdd(cursor, 1u); /* on its way while the unit is counted */
-        count_either_unit<C, PLAIN>(work, held, begin + taken);
+            next = WARPS + atomicAdd(cursor, 1u); /* on its way while the tile is counted */
+        count_either_tile<C, PLAIN>(work, held, begin + taken);
         taken = __shfl_sync(NONE, next, 0);
     }
 }
 
-/* What a block counts of an image that has the launch to itself. Some units go by turns; the others
- * are fetched one by one, so that all end together, even if one began late because a block of the
- * launch before was still merging. Nobody waits for anybody. */
+/* What a block counts of an image that has the launch to itself. Some tiles go in a fixed order;
+ * the others are fetched one by one, so that all end together, even if one began late because a
+ * block of the launch before was still merging. Nobody waits for anybody. */
 
 template <int C, bool PLAIN>
-static __device__ __forceinline__ void count_alone(const Work &work, Held8<C> *held)
+static __device__ __forceinline__ void count_alone(const Work &work, ImageState8<C> *held)
 {
-    const uint64_t units = held->image.units, turn = (uint64_t)gridDim.x * WARPS;
-    const uint64_t fixed = max(units / 16 * HISTOGRAM8_FIXED_16THS / turn, (uint64_t)1) * turn;
-    uint64_t unit = (uint64_t)blockIdx.x * WARPS + threadIdx.x / 32;
-    for (; unit < min(fixed, units); unit += turn)
-        count_either_unit<C, PLAIN>(work, held, unit);
-    if (fixed >= units)
+    const uint64_t tiles = held->image.tiles, round = (uint64_t)gridDim.x * WARPS;
+    const uint64_t fixed = max(tiles / 16 * HISTOGRAM8_FIXED_16THS / round, (uint64_t)1) * round;
+    uint64_t tile = (uint64_t)blockIdx.x * WARPS + threadIdx.x / 32;
+    for (; tile < min(fixed, tiles); tile += round)
+        count_either_tile<C, PLAIN>(work, held, tile);
+    if (fixed >= tiles)
         return;
-    after_all_before(); /* the queues are its, too */
+    after_all_before(); /* that launch uses the queues as well */
     const unsigned queues = min(gridDim.x, (unsigned)TAIL_QUEUES), queue = blockIdx.x % queues;
     unsigned *tail = &work.shared->tail[queue * TAIL_STRIDE], taken = 0;
     if (threadIdx.x % 32 == 0)
         taken = atomicAdd(tail, 1u);
     for (;;) {
-        unit = fixed + (uint64_t)__shfl_sync(NONE, taken, 0) * queues + queue;
-        if (unit >= units)
+        tile = fixed + (uint64_t)__shfl_sync(NONE, taken, 0) * queues + queue;
+        if (tile >= tiles)
             break;
         if (threadIdx.x % 32 == 0)
-            taken = atomicAdd(tail, 1u); /* on its way while the unit is counted */
-        count_either_unit<C, PLAIN>(work, held, unit);
+            taken = atomicAdd(tail, 1u); /* on its way while the tile is counted */
+        count_either_tile<C, PLAIN>(work, held, tile);
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* histogram8/extrema.cuh: the extrema of what a lane counts, two bytes an instruction, and the unit
+/* histogram8/extrema.cuh: the extrema of what a lane counts, two bytes an instruction, and the tile
  * in which a block met them first. */
 #ifndef IMGSTAT_KERNELS_HISTOGRAM8_EXTREMA_CUH
 #define IMGSTAT_KERNELS_HISTOGRAM8_EXTREMA_CUH
@@ -28,7 +28,7 @@ static __device__ __forceinline__ uint32_t max_halves(uint32_t a, uint32_t b)
 #endif
 }
 
-/* Extrema of what a lane counts of a unit: of pairs of bytes, in the upper bytes of halves of
+/* Extrema of what a lane counts of a tile: of pairs of bytes, in the upper bytes of halves of
  * words. Channels are counted from that of the lane's first byte. Three channels: the halves are of
  * channels (1, 0), (0, 2) and (2, 1); two, four: of even bytes, of odd ones. */
 template <int C> struct Extent {
@@ -97,7 +97,7 @@ static __device__ __forceinline__ void extent_keys(const Extent<C> &extent, unsi
 
 /* The warps of the block have seen nothing of an image. Thread i of n. */
 template <int C>
-static __device__ __forceinline__ void see_nothing(Held8<C> *held, unsigned i, unsigned n)
+static __device__ __forceinline__ void see_nothing(ImageState8<C> *held, unsigned i, unsigned n)
 {
     const Limits none = {{TABLE_BINS, TABLE_BINS, TABLE_BINS, TABLE_BINS}, {-1, -1, -1, -1}};
     for (unsigned k = i; k < WARPS * 2 * C; k += n)
@@ -108,11 +108,11 @@ static __device__ __forceinline__ void see_nothing(Held8<C> *held, unsigned i, u
         held->limits[k] = none;
 }
 
-/* After a unit: where it goes beyond what the warp has seen, the warp notes it. Units of a warp
+/* After a tile: where it goes beyond what the warp has seen, the warp notes it. Tiles of a warp
  * ascend, so that an equal extremum is never the first. low > high: no sample. */
 template <int C>
-static __device__ __forceinline__ void notice(Held8<C> *held, const int (&low)[C],
-                                              const int (&high)[C], uint64_t unit)
+static __device__ __forceinline__ void notice(ImageState8<C> *held, const int (&low)[C],
+                                              const int (&high)[C], uint64_t tile)
 {
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     Limits *limits = &held->limits[warp];
@@ -135,7 +135,7 @@ static __device__ __forceinline__ void notice(Held8<C> *held, const int (&low)[C
         int16_t *limit = largest ? &limits->high[lane / 2] : &limits->low[lane / 2];
         if (largest ? most > *limit : least < *limit) {
             *limit = (int16_t)(largest ? most : least);
-            held->seen[warp][lane] = narrow_offer(*limit, unit, largest);
+            held->seen[warp][lane] = narrow_offer(*limit, tile, largest);
         }
     }
     __syncwarp();

@@ -9,8 +9,8 @@
 template <int C, bool PLAIN>
 static __device__ __forceinline__ void measure_alone(const Work &work, Block8<C> *block)
 {
-    Held8<C> *held = &block->held[0];
-    turn_over<C, PLAIN>(work, NULL, held, 0);
+    ImageState8<C> *held = &block->held[0];
+    switch_image<C, PLAIN>(work, NULL, held, 0);
     count_alone<C, PLAIN>(work, held);
     after_all_before();
     if (threadIdx.x == 0) {
@@ -18,7 +18,7 @@ static __device__ __forceinline__ void measure_alone(const Work &work, Block8<C>
         held->image.items = gridDim.x; /* reports there will be */
     }
     __syncthreads(); /* the table and what was seen are complete */
-    turn_over<C, PLAIN>(work, held, &block->held[1], NONE);
+    switch_image<C, PLAIN>(work, held, &block->held[1], NONE);
 }
 
 /* Items of images, in order, while there are any. */
@@ -30,34 +30,34 @@ static __device__ __forceinline__ void measure_items(const Work &work, Block8<C>
         block->cursor[threadIdx.x] = 0;
     }
     uint32_t item = blockIdx.x, next = item + gridDim.x;
-    Held8<C> *held = NULL;
-    for (unsigned turn = 0; item < work.n_items; turn ^= 1) {
+    ImageState8<C> *held = NULL;
+    for (unsigned parity = 0; item < work.n_items; parity ^= 1) {
         const uint32_t wanted = work_image_of(work, item);
-        if (!held || wanted != held->number || block->full[turn ^ 1]) {
-            Held8<C> *other = &block->held[held == &block->held[0]];
-            turn_over<C, PLAIN>(work, held, other, wanted);
+        if (!held || wanted != held->number || block->full[parity ^ 1]) {
+            ImageState8<C> *other = &block->held[held == &block->held[0]];
+            switch_image<C, PLAIN>(work, held, other, wanted);
             held = other;
         }
-        uint64_t unit, end;
-        item_units(held->image, item, &unit, &end);
+        uint64_t tile, end;
+        item_tiles(held->image, item, &tile, &end);
         if (threadIdx.x == 0) {
             if (item >= gridDim.x) /* on its way while the item is counted */
                 next = 2 * gridDim.x + atomicAdd(&work.shared->queue.next, 1u);
             held->items++;
-            held->samples += (end - unit) * (PLAIN ? Shape<C>::UNIT / C : NARROW8_PIXELS);
+            held->samples += (end - tile) * (PLAIN ? Shape8<C>::TILE / C : NARROW8_PIXELS);
         }
-        count_item<C, PLAIN>(work, held, &block->cursor[turn], unit, (unsigned)(end - unit));
+        count_item<C, PLAIN>(work, held, &block->cursor[parity], tile, (unsigned)(end - tile));
         after_all_before();
         if (threadIdx.x == 0) {
-            block->next[turn] = next;
-            block->full[turn] = held->samples > TABLE_SAMPLES;
-            block->cursor[turn ^ 1] = 0;
+            block->next[parity] = next;
+            block->full[parity] = held->samples > TABLE_SAMPLES;
+            block->cursor[parity ^ 1] = 0;
         }
-        __syncthreads(); /* the table holds the whole item; next[turn] is there */
-        item = block->next[turn];
+        __syncthreads(); /* the table holds the whole item; next[parity] is there */
+        item = block->next[parity];
     }
     if (held)
-        turn_over<C, PLAIN>(work, held, &block->held[held == &block->held[0]], NONE);
+        switch_image<C, PLAIN>(work, held, &block->held[held == &block->held[0]], NONE);
 }
 
 /*
@@ -67,13 +67,13 @@ static __device__ __forceinline__ void measure_items(const Work &work, Block8<C>
  *             whatever the image (see column_of). 256 bytes a sample value, so one byte permutation
  *             makes an address; an increment of exactly 1 whose result is unused needs no return
  *             trip. Sums and moments follow from the bins. Extrema are tracked two bytes an
- *             instruction; when a unit goes beyond what its warp has seen, the block notes extremum
- *             and unit, and whoever reports an image last looks into the one unit that holds it
+ *             instruction; when a tile goes beyond what its warp has seen, the block notes extremum
+ *             and tile, and whoever reports an image last looks into the one tile that holds it
  *             first.
  *   Work      2 instructions a sample to count, 1.25 for extrema.
- *   Memory    reads n bytes once, and 2 C units again; adds up to 256 C bins a block and image.
+ *   Memory    reads n bytes once, and 2 C tiles again; adds up to 256 C bins a block and image.
  *             Shared: 64 KiB.
- *   Launch    two persistent blocks of 512 an SM. An image alone: units by turns, the last ones
+ *   Launch    two persistent blocks of 512 an SM. An image alone: tiles in a fixed order, the last ones
  *             from queues. Several: items; the first is that of the block's number, the others come
  *             from a queue, in order.
  *   Requires  C <= 4; PLAIN: the image has C channels and no mask. Queue and states zero.
@@ -108,9 +108,9 @@ static ImgstatResult launch_channels(const Launch *launch, ImgstatError *err)
     Launch mine = *launch;
     Work *work = &mine.work;
     uint64_t wanted = work->n_items;
-    work->alone = work->n_images == 1 && work->only.units < TABLE_UNITS;
+    work->alone = work->n_images == 1 && work->only.tiles < TABLE_TILES;
     if (work->alone)
-        wanted = (work->only.units + WARPS - 1) / WARPS;
+        wanted = (work->only.tiles + WARPS - 1) / WARPS;
     return launch_behind(&mine, measure_narrow8<C, PLAIN>, "measure_narrow8",
                          (unsigned)(wanted < most ? wanted : most), THREADS, TABLE_BYTES, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* histogram8/report.cuh: where in its unit an extremum is, and how a block adds what it has of an
+/* histogram8/report.cuh: where in its tile an extremum is, and how a block adds what it has of an
  * image to the record. */
 #ifndef IMGSTAT_KERNELS_HISTOGRAM8_REPORT_CUH
 #define IMGSTAT_KERNELS_HISTOGRAM8_REPORT_CUH
@@ -22,23 +22,23 @@ static __device__ __forceinline__ uint32_t channel_bytes(unsigned channel, unsig
 }
 
 /* Offset of the first byte `value` of the channel in vectors part, part + PARTS and so on of a
- * plain unit, from its first byte; NONE: the lane meets none. Short code: it runs once, so what it
+ * plain tile, from its first byte; NONE: the lane meets none. Short code: it runs once, so what it
  * costs is being fetched. */
 template <int C>
-static __device__ __forceinline__ unsigned find_plain(const Place &place, unsigned channel,
+static __device__ __forceinline__ unsigned find_plain(const TilePlace8 &place, unsigned channel,
                                                       unsigned value, unsigned part)
 {
-    enum { AHEAD = 2, PARTS = Shape<C>::PARTS };
+    enum { AHEAD = 2, PARTS = Shape8<C>::PARTS };
     unsigned first = NONE;
 #pragma unroll 1
-    for (unsigned k = part; k < Shape<C>::STEPS && first == NONE; k += AHEAD * PARTS) {
+    for (unsigned k = part; k < Shape8<C>::STEPS && first == NONE; k += AHEAD * PARTS) {
         uint4 v[AHEAD];
         bool whole[AHEAD];
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
             const unsigned step = k + i * PARTS;
             const unsigned char *from = place.address + step * 512 + threadIdx.x % 32 * 16;
-            whole[i] = step < Shape<C>::STEPS && from >= place.row && from + 16 <= place.end;
+            whole[i] = step < Shape8<C>::STEPS && from >= place.row && from + 16 <= place.end;
             if (whole[i])
                 v[i] = __ldcg((const uint4 *)from);
         }
@@ -57,7 +57,7 @@ static __device__ __forceinline__ unsigned find_plain(const Place &place, unsign
                     if (flags)
                         first = min(first, offset + 4 * w + (unsigned)__ffs((int)flags) / 8 - 1);
                 }
-            } else if (step < Shape<C>::STEPS) {
+            } else if (step < Shape8<C>::STEPS) {
 #pragma unroll 1
                 for (unsigned p = 0; p < 16; p++) {
                     const unsigned char *byte = place.address + offset + p;
@@ -71,7 +71,7 @@ static __device__ __forceinline__ unsigned find_plain(const Place &place, unsign
     return first;
 }
 
-/* The same in pixels of any unit, from its first. */
+/* The same in pixels of any tile, from its first. */
 template <int C>
 static __device__ __forceinline__ unsigned find_general(const WorkImage &image, uint64_t row,
                                                         uint64_t begin, unsigned channel,
@@ -80,7 +80,7 @@ static __device__ __forceinline__ unsigned find_general(const WorkImage &image, 
     const unsigned char *samples = image.pixels + row * image.pitch + channel;
     const uint8_t *mask = image.mask ? image.mask + row * image.mask_pitch : NULL;
     const uint64_t end = min(begin + NARROW8_PIXELS, image.row_pixels);
-    for (uint64_t x = begin + part * 32 + threadIdx.x % 32; x < end; x += 32 * Shape<C>::PARTS) {
+    for (uint64_t x = begin + part * 32 + threadIdx.x % 32; x < end; x += 32 * Shape8<C>::PARTS) {
         if (samples[x * image.channels] == value && (!mask || mask[x]))
             return (unsigned)(x - begin);
     }
@@ -88,21 +88,21 @@ static __device__ __forceinline__ unsigned find_general(const WorkImage &image, 
 }
 
 /* Raster index, from the image's first pixel, of the first `value` of the channel that a warp meets
- * in its part of a unit; all ones: it meets none. */
+ * in its part of a tile; all ones: it meets none. */
 template <int C, bool PLAIN>
-static __device__ __noinline__ uint64_t find_first(const WorkImage &image, uint64_t unit,
+static __device__ __noinline__ uint64_t find_first(const WorkImage &image, uint64_t tile,
                                                    unsigned channel, unsigned channel0,
                                                    unsigned value, unsigned part)
 {
     if (PLAIN) {
-        const Place place = plain_place<C>(image, unit);
+        const TilePlace8 place = plain_place<C>(image, tile);
         const unsigned first = warp_min(find_plain<C>(place, channel, value, part));
         if (first == NONE)
             return ~0ull;
         return place.number * image.row_pixels + (uint64_t)(place.address + first - place.row) / C;
     }
     uint64_t row, place;
-    unit_place(image, unit, &row, &place);
+    tile_place(image, tile, &row, &place);
     const uint64_t begin = place * NARROW8_PIXELS;
     const unsigned first =
         warp_min(find_general<C>(image, row, begin, channel0 + channel, value, part));
@@ -111,8 +111,9 @@ static __device__ __noinline__ uint64_t find_first(const WorkImage &image, uint6
 
 /* ---- Reports --------------------------------------------------------------------------------- */
 
-/* One warp: tells other blocks what this one found, and whether it is the last to do so. */
-template <int C> static __device__ __forceinline__ void report(const Work &work, Held8<C> *held)
+/* One warp: publishes what this block found; returns whether it is the last to do so. */
+template <int C>
+static __device__ __forceinline__ void report(const Work &work, ImageState8<C> *held)
 {
     NarrowState *state = (NarrowState *)work.state + held->number;
     const unsigned lane = threadIdx.x % 32;
@@ -143,14 +144,14 @@ template <int C> static __device__ __forceinline__ void report(const Work &work,
     __syncwarp();
 }
 
-/* Adds up the counters in vectors of 16 bytes, from number `turn` on, and empties them. */
+/* Adds up the counters in vectors of 16 bytes, from number `first` on, and empties them. */
 template <int VECTORS>
-static __device__ __forceinline__ uint64_t take_counters(uint4 *vectors, unsigned turn)
+static __device__ __forceinline__ uint64_t take_counters(uint4 *vectors, unsigned first)
 {
     uint64_t sum = 0;
 #pragma unroll
     for (unsigned k = 0; k < VECTORS; k++) {
-        uint4 *at = &vectors[(turn + k) % VECTORS];
+        uint4 *at = &vectors[(first + k) % VECTORS];
         const uint4 v = *at;
         *at = make_uint4(0, 0, 0, 0);
         sum += (uint64_t)v.x + v.y + v.z + v.w;
@@ -163,7 +164,7 @@ static __device__ __forceinline__ uint64_t take_counters(uint4 *vectors, unsigne
  * of a channel, or, where a channel has so few columns that this is not enough, 16 bins of two.
  * Each block begins elsewhere: otherwise all meet at the same. */
 template <int C>
-static __device__ __forceinline__ void add_table(const Held8<C> *held, unsigned channel0)
+static __device__ __forceinline__ void add_table(const ImageState8<C> *held, unsigned channel0)
 {
     /* Vectors of a bin, and of a channel of it: the last of three channels has two columns a lane.
      */
@@ -190,10 +191,10 @@ static __device__ __forceinline__ void add_table(const Held8<C> *held, unsigned 
     }
 }
 
-/* Looks for extremum i of an image in the one unit that holds it first. One warp. */
+/* Looks for extremum i of an image in the one tile that holds it first. One warp. */
 template <int C, bool PLAIN>
-static __device__ __forceinline__ void find_extremum(const Work &work, Held8<C> *held, unsigned i,
-                                                     unsigned part)
+static __device__ __forceinline__ void find_extremum(const Work &work, ImageState8<C> *held,
+                                                     unsigned i, unsigned part)
 {
     const WorkImage &image = held->image;
     const NarrowState *state = (const NarrowState *)work.state + held->number;
@@ -213,7 +214,7 @@ static __device__ __forceinline__ void find_extremum(const Work &work, Held8<C> 
 /* Merges the tallies of a finished image, whose extrema have been found, into its record. One
  * warp. */
 template <int C>
-static __device__ __forceinline__ void merge_tallies(const Work &work, const Held8<C> *held)
+static __device__ __forceinline__ void merge_tallies(const Work &work, const ImageState8<C> *held)
 {
     const WorkImage &image = held->image;
     NarrowState *state = (NarrowState *)work.state + held->number;
@@ -239,9 +240,9 @@ static __device__ __forceinline__ void merge_tallies(const Work &work, const Hel
 
 /* Both by 2 C PARTS warps of the block that is last to report an image. */
 template <int C, bool PLAIN>
-static __device__ __noinline__ void merge(const Work &work, Held8<C> *held)
+static __device__ __noinline__ void merge(const Work &work, ImageState8<C> *held)
 {
-    enum { PARTS = Shape<C>::PARTS };
+    enum { PARTS = Shape8<C>::PARTS };
     const unsigned warp = threadIdx.x / 32;
     find_extremum<C, PLAIN>(work, held, warp / PARTS, warp % PARTS);
     asm volatile("barrier.sync 1, %0;" ::"n"(2 * C * PARTS * 32) : "memory"); /* these alone */
@@ -275,8 +276,8 @@ static __device__ __forceinline__ uint32_t image_word(const Work &work, uint32_t
 /* Reports what the block has of the image that it holds, `before` (NULL: none), and makes image
  * `number` (NONE: none) its own. All threads; the table and what was seen are complete. */
 template <int C, bool PLAIN>
-static __device__ __noinline__ void turn_over(const Work &work, Held8<C> *before, Held8<C> *held,
-                                              uint32_t number)
+static __device__ __noinline__ void switch_image(const Work &work, ImageState8<C> *before,
+                                                 ImageState8<C> *held, uint32_t number)
 {
     enum { WORDS = sizeof(WorkImage) / 4 };
     const unsigned i = threadIdx.x;
@@ -298,7 +299,7 @@ static __device__ __noinline__ void turn_over(const Work &work, Held8<C> *before
         held->masked = 0;
     }
     __syncthreads(); /* the table is empty, `last` is known, `held` is ready */
-    if (before && before->last && i < 2 * C * Shape<C>::PARTS * 32)
+    if (before && before->last && i < 2 * C * Shape8<C>::PARTS * 32)
         merge<C, PLAIN>(work, before); /* the other warps count already */
 }
 

@@ -18,7 +18,7 @@
  * The rung below loaded one sample a thread and let half of the threads retire at once, and its
  * one block size was a guess.
  */
-static const unsigned BLOCK_DEFAULT = 256; /* docs/benchmarks.md has all five */
+static const unsigned BLOCK_DEFAULT = 256; /* docs/lab/2026-11-24-gpu.md has all five */
 
 template <typename T, typename A, int OP, unsigned BLOCK>
 static __global__ void __launch_bounds__(BLOCK)

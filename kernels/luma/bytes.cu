@@ -118,7 +118,7 @@ static __device__ __forceinline__ uint32_t largest_of(const uint32_t (&word)[3],
     return max(max(component(word, 3 * x), component(word, 3 * x + 1)), component(word, 3 * x + 2));
 }
 
-/* Estimates of four pixels, one of which is near a tie, as integers confirm them; black stays. The
+/* Estimates of four pixels, one near a tie, as integers confirm them; black stays. The
  * pixels are read again, so that no register holds what is known of them for a rare branch. */
 static __device__ __forceinline__ void settle(uint32_t top, const volatile uint32_t *from,
                                               uint32_t (&estimate)[12])
@@ -139,7 +139,7 @@ static __device__ __forceinline__ void settle(uint32_t top, const volatile uint3
 }
 
 /* rescale_luma of four pixels, but for the range; black: the estimate of what black becomes; from:
- * where the pixels are, too. */
+ * where the pixels are. */
 static __device__ __forceinline__ void rescale_luma_quad(uint32_t top, uint32_t black,
                                                          const uint32_t *from, uint32_t (&word)[3])
 {
@@ -179,15 +179,15 @@ static __device__ __forceinline__ void rescale_luma_quad(uint32_t top, uint32_t 
  * apply_luma_bytes: colours take over the luma that the transfer maps theirs to.
  *
  *   Idea      One approximate reciprocal a pixel gives all three quotients, 16 bits finer than they
- *             are wanted; integers decide where that is not enough (luma.h), which is tested for
- *             four pixels at a time. A warp's next tile is on its way while it maps one.
+ *             are wanted; integers decide where that is not enough (transfer/luma.h), which is
+ * tested for four pixels at a time. A warp's next tile is on its way while it maps one.
  *   Work      two lookups, a reciprocal, a conversion, three products and some 20 instructions
  *             around them a pixel.
  *   Memory    reads and writes each sample once, by vectors, which pass shared memory to and fro.
  *   Launch    <<<blocks, APPLY_THREADS, LUMA_APPLY_BYTES>>>, any number of blocks; it may begin before
  *             the launch before has ended.
  *   Requires  luma_bytes_fit. In place: a lane writes what its warp has read.
- *   Result    the bits of luma.c.
+ *   Result    the bits of cpu/luma.c.
  */
 static __global__ void __launch_bounds__(APPLY_THREADS, APPLY_BLOCKS)
     apply_luma_bytes(ApplyTransfer t, ApplyPixels p, LumaRow row, WordRange range)
@@ -219,6 +219,7 @@ ImgstatResult launch_apply_luma_bytes(CudaDevice *device, cudaStream_t stream,
                                       const ApplyTransfer *t, const ApplyPixels *p,
                                       ImgstatError *err)
 {
+    assert(luma_bytes_fit(device, t, p));
     const LumaRow row = luma_row(p, 1);
     const unsigned blocks = luma_blocks(device, row, APPLY_THREADS, APPLY_BLOCKS);
     return cuda_launch_early(device, stream, "apply_luma_bytes", apply_luma_bytes, blocks,
@@ -235,6 +236,7 @@ bool luma_counts_fit(const CudaDevice *device, ImgstatSample sample, const Apply
 ImgstatResult launch_count_luma(CudaDevice *device, cudaStream_t stream, const ApplyPixels *p,
                                 uint64_t *bins, ImgstatError *err)
 {
+    assert(luma_is_row(p) && device->max_shared >= COUNT_BYTES + OTHER_BYTES);
     const LumaRow row = luma_row(p, 1);
     const unsigned blocks = luma_blocks(device, row, COUNT_THREADS, 1);
     return cuda_launch_early(device, stream, "count_luma_bytes", count_luma_bytes, blocks,

@@ -16,7 +16,7 @@
  *   Requires  at least three channels, the first three not alpha. FROM, TO: sample types, which are
  *             one and whose transfer `copies`; or -1 for those of the transfer. In place: a thread
  *             reads what it overwrites.
- *   Result    the bits of luma.c.
+ *   Result    the bits of cpu/luma.c.
  *
  * Maps take registers: 103 a thread, and for three blocks a multiprocessor 80; without, 32.
  */
@@ -83,7 +83,7 @@ ImgstatResult launch_apply_luma(CudaDevice *device, cudaStream_t stream, const A
  *   Memory    reads the colours once; writes a sample, and a byte if pixels may lack one.
  *   Launch    <<<blocks, MAP_THREADS>>>, any number of blocks.
  *   Requires  as apply_luma. FROM: the sample type, or -1 for `sample`.
- *   Result    luma_plane of luma.c.
+ *   Result    luma_plane of cpu/luma.c.
  */
 template <int FROM>
 static __global__ void __launch_bounds__(MAP_THREADS)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* luma/luma.cuh: the luma of a pixel, and a colour brought to a new one, as luma.c has them. */
+/* luma/luma.cuh: the luma of a pixel, and a colour brought to a new one, as cpu/luma.c has them. */
 #ifndef IMGSTAT_KERNELS_LUMA_LUMA_CUH
 #define IMGSTAT_KERNELS_LUMA_LUMA_CUH
 
 #include "maps/apply.cuh"
 #include "transfer/luma.h"
 
-/* As luma.c: integers where samples have at most 16 bits. */
+/* As cpu/luma.c: integers where samples have at most 16 bits. */
 static __device__ __forceinline__ bool luma_is_integer(ImgstatSample sample)
 {
     return sample_is_narrow(sample) && !sample_is_float(sample);

@@ -197,9 +197,9 @@ static __device__ __forceinline__ void load_first_tile(const ApplyPixels &p, con
     load_tile((const uint4 *)(p.from + row.head * pixel), first + threadIdx.x / 32, row.tiles, v);
 }
 
-/* A block's tiles, by turns with the other blocks, and then pixels outside of tiles. v: the warp's
+/* A block's tiles, every so many of all, and then pixels outside of tiles. v: the warp's
  * first tile. rescale_luma_group brings the pixels of three words, which are at its first argument
- * too, to what they become but for the range. */
+ * as well, to what they become but for the range. */
 template <unsigned THREADS, ImgstatSample SAMPLE, typename LumaRescale>
 static __device__ __forceinline__ void
 rescale_luma_row(const ApplyTransfer &t, const ApplyPixels &p, const LumaRow &row,

@@ -40,7 +40,7 @@ static __device__ __forceinline__ Factor factor_of(const WordColours &c, const u
     return f;
 }
 
-/* Quotients of two pixels, one of which is near a tie, as integers confirm them; black stays. The
+/* Quotients of two pixels, one near a tie, as integers confirm them; black stays. The
  * pixels are read again, so that no register holds what is known of them for a rare branch. */
 static __device__ __forceinline__ void settle(const WordColours &c, const volatile uint32_t *from,
                                               uint32_t (&quotient)[6])
@@ -56,7 +56,7 @@ static __device__ __forceinline__ void settle(const WordColours &c, const volati
     }
 }
 
-/* rescale_luma of two pixels, but for the range; from: where they are, too. */
+/* rescale_luma of two pixels, but for the range; from: where the pixels are. */
 static __device__ __forceinline__ void rescale_luma_pair(const WordColours &c, const uint32_t *from,
                                                          uint32_t (&word)[3])
 {
@@ -94,10 +94,10 @@ static __device__ __forceinline__ void rescale_luma_pair(const WordColours &c, c
  *   Work      a lookup, a reciprocal and three products of 64 bits and some 30 instructions around
  *             them a pixel.
  *   Memory    reads and writes each sample once, by vectors, which pass shared memory to and fro.
- *   Launch    <<<blocks, THREADS, THREADS * 48>>>, any number of blocks; it may begin before the
+ *   Launch    <<<blocks, THREADS, THREADS * TILE_VECTORS * 16>>>, any number of blocks; it may begin before the
  *             launch before has ended.
  *   Requires  luma_words_fit. In place: a lane writes what its warp has read.
- *   Result    the bits of luma.c.
+ *   Result    the bits of cpu/luma.c.
  */
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
     apply_luma_words(ApplyTransfer t, ApplyPixels p, LumaRow row, WordRange range)
@@ -125,6 +125,7 @@ ImgstatResult launch_apply_luma_words(CudaDevice *device, cudaStream_t stream,
                                       const ApplyTransfer *t, const ApplyPixels *p,
                                       ImgstatError *err)
 {
+    assert(luma_words_fit(device, t, p));
     const LumaRow row = luma_row(p, 2);
     return cuda_launch_early(device, stream, "apply_luma_words", apply_luma_words,
                              luma_blocks(device, row, THREADS, BLOCKS), THREADS,

@@ -248,7 +248,7 @@ static ImagePro on_device(const CudaDevice *device, const ImagePro *image, const
     return there;
 }
 
-/* Rows [first, first + n) of the images, one or both of which are on the host. */
+/* Rows [first, first + n) of the images; one or both are on the host. */
 static ImgstatResult apply_chunk(CudaDevice *device, ApplyMemory *memory, ApplySlot *slot,
                                  const ImagePro *from, const ImagePro *to, ApplyLaunch launch,
                                  const void *context, ImgstatError *err)

@@ -10,7 +10,7 @@
  *             small as an output sample let a table of words fit shared memory.
  *   Work      one entry a thread.
  *   Memory    reads 4 bytes an entry, scattered within a table; writes an entry once.
- *   Launch    <<<ceil(entries / 256), 256>>>, all tables.
+ *   Launch    <<<ceil(entries / 256), 256>>>; entries: those of all tables.
  *   Requires  by_key and by_raw hold (n_maps + 1) * sample_record_bins entries.
  *   Result    the bits of cpu/map_rows.c: -0 stays where zero does, in its own type.
  */
@@ -145,7 +145,7 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 /*
- * apply_masked: the same for images with a mask, or whose samples lie anywhere.
+ * apply_masked: samples through tables, of images with a mask or whose samples lie anywhere.
  *
  *   Idea      A sample a thread, bytes put together where they must be.
  *   Work      two divisions and a lookup a sample.

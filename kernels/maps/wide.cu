@@ -239,9 +239,9 @@ static __device__ __forceinline__ void map_vector(const Mapping &mapping, const 
 }
 
 /*
- * apply_values: the same of rows whose samples have one map, in doubles.
+ * apply_values: rows whose samples have one map, a line, a ratio or a power, in doubles.
  *
- *   Idea      A vector of 16 bytes a thread and turn; the map is a launch argument.
+ *   Idea      A vector of 16 bytes a thread and round; the map is a launch argument.
  *   Work      a dozen operations of doubles a sample; of 64-bit floats a division; of a power law
  *             some 130.
  *   Memory    reads and writes each sample once, by vectors.
@@ -366,7 +366,7 @@ static __device__ __forceinline__ void knots_beside(const KnotGroup *group, uint
 }
 
 /*
- * apply_knots: the same of samples whose map has knots.
+ * apply_knots: samples whose map has knots.
  *
  *   Idea      The first keys of all groups of knots are in shared memory, where a thread looks for
  *             the groups of several samples at once. A group is all that is read of the cache.
@@ -394,8 +394,8 @@ static __global__ void __launch_bounds__(KNOT_THREADS)
     const uint32_t in = sample_bits(from) / 8, out = sample_bits(to) / 8;
     const uint32_t n_groups = groups_of(map.n_knots);
     plant(groups, n_groups, levels, tree);
-    const uint64_t turn = (uint64_t)KNOT_THREADS * KNOT_SAMPLES;
-    for (uint64_t base = blockIdx.x * turn; base < samples.n; base += gridDim.x * turn) {
+    const uint64_t round = (uint64_t)KNOT_THREADS * KNOT_SAMPLES;
+    for (uint64_t base = blockIdx.x * round; base < samples.n; base += gridDim.x * round) {
         uint32_t key[KNOT_SAMPLES], raw[KNOT_SAMPLES];
         uint32_t found[KNOT_SAMPLES];
         uint64_t to_at[KNOT_SAMPLES];
@@ -505,17 +505,18 @@ template <int FROM>
 static ImgstatResult launch_knots(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *t,
                                   const ApplyPixels *p, ImgstatError *err)
 {
-    const uint64_t turn = (uint64_t)KNOT_THREADS * KNOT_SAMPLES;
+    const uint64_t round = (uint64_t)KNOT_THREADS * KNOT_SAMPLES;
     const unsigned most = (unsigned)device->properties.multiProcessorCount;
     KnotSamples samples;
     samples.step = t->n_maps > 1 ? p->channels : 1;
     samples.row = p->width * (p->channels / samples.step);
     samples.n = samples.row * p->rows;
-    const uint64_t wanted = (samples.n + turn - 1) / turn;
+    const uint64_t wanted = (samples.n + round - 1) / round;
     for (uint32_t m = 0; m < t->n_maps; m++) {
         uint32_t levels = 1;
         while ((1u << levels) < groups_of(t->host_maps[m].n_knots))
             levels++;
+        assert(t->host_maps[m].n_knots > 0 && !p->mask && p->alpha < 0);
         samples.first = m;
         IMGSTAT_TRY(cuda_launch(device, stream, "apply_knots", apply_knots<FROM>,
                                 wanted < most ? (unsigned)wanted : most, KNOT_THREADS,

@@ -6,34 +6,34 @@
 #include "moments/exact_sums.cuh"
 
 /* A block of C channels. Small blocks end together. */
-template <int C> struct Shape {
+template <int C> struct WideShape {
     enum { WARPS = wide_warps(C), THREADS = 32 * WARPS };
 };
-/* Pieces that a block adds up before it reports: 2^17 * 4096 * 2^32 < 2^63. */
-static const uint64_t BLOCK_PIECES = 1ull << 17;
+/* Segments that a block adds up before it reports: 2^17 * 4096 * 2^32 < 2^63. */
+static const uint64_t BLOCK_SEGMENTS = 1ull << 17;
 
-/* Extrema of the pieces that one warp has done, and the pieces that brought them. */
+/* Extrema of the segments that one warp has done, and the segments that brought them. */
 struct WarpExtrema {
-    uint64_t low, low_unit, high, high_unit; /* units ~0: none */
+    uint64_t low, low_tile, high, high_tile; /* tiles ~0: none */
 };
 
 enum Counter { N, NAN_, PINF, NINF, NODATA, OVERFLOW, OVERFLOW2, COUNTERS };
 
 template <int C> struct WideBlock {
     WorkImage image;
-    uint32_t next[2]; /* items, by turns, and whether sums are to be flushed before */
+    uint32_t next[2]; /* items, alternately, and whether sums are to be flushed before */
     bool full[2];
-    uint64_t pieces; /* since the last flush; only thread 0 looks */
+    uint64_t segments; /* since the last flush; only thread 0 looks */
     uint32_t number, items;
     unsigned long long masked;
     unsigned long long count[C][COUNTERS];
     unsigned long long limb[C][2][EXACT_LIMBS]; /* floats: ExactSum; integers: sums of digits */
-    WarpExtrema warp[Shape<C>::WARPS][C];
-    unsigned found[2 * C]; /* extrema of the image: pixels from the piece's first */
+    WarpExtrema warp[WideShape<C>::WARPS][C];
+    unsigned found[2 * C]; /* extrema of the image: pixels from the segment's first */
 };
 
 /* Of one image in one launch, followed by C channels; all zero between launches. Places of extrema
- * are those of their pieces. */
+ * are those of their segments. */
 struct WideChannel {
     Extreme low, high;
     unsigned long long count[COUNTERS];
@@ -52,55 +52,56 @@ static __device__ __forceinline__ WideState *state_of(const Work &work, uint32_t
                          number * (sizeof(WideState) + channels * sizeof(WideChannel)));
 }
 
-/* ---- Pieces ---------------------------------------------------------------------------------- */
+/* ---- Segments ----------------------------------------------------------------------------------
+ */
 
-/* Where a piece lies. */
-struct PlacedPiece {
+/* Where a segment lies. */
+struct PlacedSegment {
     const unsigned char *samples; /* of its first pixel */
     const uint8_t *mask;          /* of its first pixel, or NULL */
     unsigned n;                   /* pixels */
 };
 
-static __device__ __forceinline__ PlacedPiece piece_at(const WorkImage &image, uint64_t row,
-                                                       uint64_t x, unsigned bytes)
+static __device__ __forceinline__ PlacedSegment segment_at(const WorkImage &image, uint64_t row,
+                                                           uint64_t x, unsigned bytes)
 {
-    PlacedPiece piece;
-    piece.samples = image.pixels + row * image.pitch + x * image.channels * bytes;
-    piece.mask = image.mask ? image.mask + row * image.mask_pitch + x : NULL;
-    piece.n = (unsigned)min((uint64_t)PIECE, image.row_pixels - x);
-    return piece;
+    PlacedSegment segment;
+    segment.samples = image.pixels + row * image.pitch + x * image.channels * bytes;
+    segment.mask = image.mask ? image.mask + row * image.mask_pitch + x : NULL;
+    segment.n = (unsigned)min((uint64_t)PIECE, image.row_pixels - x);
+    return segment;
 }
 
-static __device__ __forceinline__ PlacedPiece piece_place(const WorkImage &image, uint64_t unit,
-                                                          unsigned bytes)
+static __device__ __forceinline__ PlacedSegment segment_place(const WorkImage &image, uint64_t tile,
+                                                              unsigned bytes)
 {
     uint64_t row, place;
     if (image.rows > 1 &&
-        (unit | image.units_per_row) >> 32 == 0) { /* divisions of 64 bits are slow */
-        row = (uint32_t)unit / (uint32_t)image.units_per_row;
-        place = unit - row * image.units_per_row;
+        (tile | image.tiles_per_row) >> 32 == 0) { /* divisions of 64 bits are slow */
+        row = (uint32_t)tile / (uint32_t)image.tiles_per_row;
+        place = tile - row * image.tiles_per_row;
     } else {
-        unit_place(image, unit, &row, &place);
+        tile_place(image, tile, &row, &place);
     }
-    return piece_at(image, row, place * PIECE, bytes);
+    return segment_at(image, row, place * PIECE, bytes);
 }
 
 /* Of equal extrema the first place counts. */
 template <int C>
 static __device__ __forceinline__ void note_extrema(WideBlock<C> *block, int c, uint64_t low,
-                                                    uint64_t low_unit, uint64_t high,
-                                                    uint64_t high_unit)
+                                                    uint64_t low_tile, uint64_t high,
+                                                    uint64_t high_tile)
 {
     WarpExtrema *best = &block->warp[threadIdx.x / 32][c];
     if (threadIdx.x % 32 != 0)
         return;
-    if (low < best->low || (low == best->low && low_unit < best->low_unit)) {
+    if (low < best->low || (low == best->low && low_tile < best->low_tile)) {
         best->low = low;
-        best->low_unit = low_unit;
+        best->low_tile = low_tile;
     }
-    if (high > best->high || (high == best->high && high_unit < best->high_unit)) {
+    if (high > best->high || (high == best->high && high_tile < best->high_tile)) {
         best->high = high;
-        best->high_unit = high_unit;
+        best->high_tile = high_tile;
     }
 }
 
@@ -108,14 +109,14 @@ static __device__ __forceinline__ void note_extrema(WideBlock<C> *block, int c, 
 
 template <int C> static __device__ __forceinline__ void begin_sums(WideBlock<C> *block)
 {
-    for (unsigned i = threadIdx.x; i < C * 2 * EXACT_LIMBS; i += Shape<C>::THREADS)
+    for (unsigned i = threadIdx.x; i < C * 2 * EXACT_LIMBS; i += WideShape<C>::THREADS)
         (&block->limb[0][0][0])[i] = 0;
-    for (unsigned i = threadIdx.x; i < C * COUNTERS; i += Shape<C>::THREADS)
+    for (unsigned i = threadIdx.x; i < C * COUNTERS; i += WideShape<C>::THREADS)
         (&block->count[0][0])[i] = 0;
-    for (unsigned i = threadIdx.x; i < Shape<C>::WARPS * C; i += Shape<C>::THREADS)
+    for (unsigned i = threadIdx.x; i < WideShape<C>::WARPS * C; i += WideShape<C>::THREADS)
         (&block->warp[0][0])[i] = WarpExtrema{~0ull, ~0ull, 0, ~0ull};
     if (threadIdx.x == 0) {
-        block->pieces = 0;
+        block->segments = 0;
         block->items = 0;
         block->masked = 0;
     }
@@ -126,7 +127,7 @@ static __device__ __forceinline__ void adopt(const Work &work, WideBlock<C> *blo
 {
     const uint32_t *from = (const uint32_t *)&work_image(work, number);
     uint32_t *to = (uint32_t *)&block->image;
-    for (unsigned i = threadIdx.x; i < sizeof(WorkImage) / 4; i += Shape<C>::THREADS)
+    for (unsigned i = threadIdx.x; i < sizeof(WorkImage) / 4; i += WideShape<C>::THREADS)
         to[i] = from[i];
     if (threadIdx.x == 0)
         block->number = number;
@@ -144,22 +145,22 @@ static __device__ __forceinline__ void report_extrema(WideBlock<C> *block, WideC
     const bool largest = i % 2;
     if (i >= 2 * C)
         return;
-    uint64_t key = 0, unit = ~0ull;
-    for (int w = 0; w < Shape<C>::WARPS; w++) {
+    uint64_t key = 0, tile = ~0ull;
+    for (int w = 0; w < WideShape<C>::WARPS; w++) {
         const WarpExtrema &best = block->warp[w][c];
         const uint64_t k = largest ? best.high : best.low;
-        const uint64_t u = largest ? best.high_unit : best.low_unit;
-        if (best.high_unit == ~0ull)
+        const uint64_t u = largest ? best.high_tile : best.low_tile;
+        if (best.high_tile == ~0ull)
             continue;
-        if (unit == ~0ull || (largest ? k > key : k < key) || (k == key && u < unit)) {
+        if (tile == ~0ull || (largest ? k > key : k < key) || (k == key && u < tile)) {
             key = k;
-            unit = u;
+            tile = u;
         }
     }
-    if (unit == ~0ull)
+    if (tile == ~0ull)
         return;
     uint64_t row, place;
-    unit_place(block->image, unit, &row, &place);
+    tile_place(block->image, tile, &row, &place);
     const uint64_t at = block->image.first_at + row * block->image.row_pixels + place * PIECE;
     Extreme *to = largest ? &channel[c].high : &channel[c].low;
     if (extreme_needs(to, key, at, largest))
@@ -171,7 +172,7 @@ static __device__ __forceinline__ void report_extrema(WideBlock<C> *block, WideC
 template <int C, int SAMPLE>
 static __device__ __forceinline__ void report_sums(WideBlock<C> *block, WideChannel *channel)
 {
-    for (unsigned i = threadIdx.x; i < C * COUNTERS; i += Shape<C>::THREADS) {
+    for (unsigned i = threadIdx.x; i < C * COUNTERS; i += WideShape<C>::THREADS) {
         const unsigned long long n = (&block->count[0][0])[i];
         if (n)
             atomicAdd(&channel[i / COUNTERS].count[i % COUNTERS], n);
@@ -186,7 +187,7 @@ static __device__ __forceinline__ void report_sums(WideBlock<C> *block, WideChan
         }
         __syncthreads(); /* normalized */
     }
-    for (unsigned i = threadIdx.x; i < C * 2 * EXACT_LIMBS; i += Shape<C>::THREADS) {
+    for (unsigned i = threadIdx.x; i < C * 2 * EXACT_LIMBS; i += WideShape<C>::THREADS) {
         const unsigned long long limb = (&block->limb[0][0][0])[i];
         if (limb)
             atomicAdd(&channel[i / (2 * EXACT_LIMBS)].limb[i / EXACT_LIMBS % 2][i % EXACT_LIMBS],
@@ -196,14 +197,14 @@ static __device__ __forceinline__ void report_sums(WideBlock<C> *block, WideChan
 
 /* ---- Merging a finished image into its record ------------------------------------------------ */
 
-/* Finds the image's extrema in the pieces that brought them. Warps deal them out; each looks from
+/* Finds the image's extrema in the segments that brought them. Warps deal them out; each looks from
  * the beginning and stops at the first. */
 template <int C, int SAMPLE>
 static __device__ __forceinline__ void find_extrema(WideBlock<C> *block, const WideChannel *channel,
                                                     unsigned channel0)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
-    enum { WARPS = Shape<C>::WARPS, GROUPS = 2 * C < WARPS ? 2 * C : WARPS };
+    enum { WARPS = WideShape<C>::WARPS, GROUPS = 2 * C < WARPS ? 2 * C : WARPS };
     enum { LOADS = 128 / sizeof(Raw) }; /* on their way at once: 32 registers */
     enum { MEMBERS = WARPS / GROUPS * 32 };
     const unsigned member = threadIdx.x % MEMBERS;
@@ -217,17 +218,17 @@ static __device__ __forceinline__ void find_extrema(WideBlock<C> *block, const W
             continue;
         const uint64_t key = i % 2 ? rank : ~rank, pixel = ~place - block->image.first_at;
         const uint64_t row = block->image.rows == 1 ? 0 : pixel / block->image.row_pixels;
-        const PlacedPiece piece =
-            piece_at(block->image, row, pixel - row * block->image.row_pixels, sizeof(Raw));
-        const Raw *samples = (const Raw *)piece.samples + channel0 + i / 2;
+        const PlacedSegment segment =
+            segment_at(block->image, row, pixel - row * block->image.row_pixels, sizeof(Raw));
+        const Raw *samples = (const Raw *)segment.samples + channel0 + i / 2;
         const Raw wanted = (Raw)sample_raw((ImgstatSample)SAMPLE, key);
         /* Zero is found with either sign. */
         const Raw bits = (Raw) ~(Raw)0 >> (WideType<SAMPLE>::FLOAT && wanted == 0);
-        for (unsigned x0 = member; __any_sync(ALL_LANES, x0 < piece.n); x0 += MEMBERS * LOADS) {
+        for (unsigned x0 = member; __any_sync(ALL_LANES, x0 < segment.n); x0 += MEMBERS * LOADS) {
             Raw raw[LOADS];
 #pragma unroll
             for (int k = 0; k < LOADS; k++) {
-                const unsigned x = min(x0 + k * MEMBERS, piece.n - 1);
+                const unsigned x = min(x0 + k * MEMBERS, segment.n - 1);
                 raw[k] = samples[(size_t)x * block->image.channels];
             }
             unsigned matches = 0;
@@ -237,7 +238,7 @@ static __device__ __forceinline__ void find_extrema(WideBlock<C> *block, const W
             unsigned first = PIECE;
             for (; matches && first == PIECE; matches &= matches - 1) {
                 const unsigned x = x0 + (__ffs((int)matches) - 1) * MEMBERS;
-                if (x < piece.n && (!piece.mask || piece.mask[x]))
+                if (x < segment.n && (!segment.mask || segment.mask[x]))
                     first = x;
             }
             if (first != PIECE)
@@ -297,9 +298,10 @@ template <int C, int SAMPLE>
 static __device__ __forceinline__ void merge_record(const Work &work, WideBlock<C> *block,
                                                     WideState *state, WideChannel *channel)
 {
-    enum { THREADS = Shape<C>::THREADS, LIMBS = C * 2 * EXACT_LIMBS };
+    enum { THREADS = WideShape<C>::THREADS, LIMBS = C * 2 * EXACT_LIMBS };
     enum { EACH = (LIMBS + THREADS - 1) / THREADS };
-    static_assert(C * COUNTERS <= 32 && Shape<C>::WARPS >= 4, "a thread a counter, a warp a task");
+    static_assert(C * COUNTERS <= 32 && WideShape<C>::WARPS >= 4,
+                  "a thread a counter, a warp a task");
     unsigned *lock = record_lock(work, block->image.tally);
     Tally *tally = block->image.tally + work.channel0;
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -353,7 +355,7 @@ static __device__ __forceinline__ void merge_record(const Work &work, WideBlock<
     __syncthreads(); /* normalized; masked has been read */
 
     if (WideType<SAMPLE>::FLOAT) {
-        for (unsigned i = threadIdx.x; i < C * 2 * EXACT_LIMBS; i += Shape<C>::THREADS) {
+        for (unsigned i = threadIdx.x; i < C * 2 * EXACT_LIMBS; i += WideShape<C>::THREADS) {
             const unsigned c = i / (2 * EXACT_LIMBS), which = i / EXACT_LIMBS % 2;
             int64_t *limb = which ? tally[c].fsum2.limb : tally[c].fsum.limb;
             limb[i % EXACT_LIMBS] = (int64_t)block->limb[c][which][i % EXACT_LIMBS];
@@ -376,7 +378,7 @@ static __device__ __noinline__ void flush(const Work &work, WideBlock<C> *block)
 {
     WideState *state = state_of(work, block->number, C);
     WideChannel *channel = (WideChannel *)(state + 1);
-    __syncthreads();                        /* the warps' pieces are complete */
+    __syncthreads();                        /* the warps' segments are complete */
     report_sums<C, SAMPLE>(block, channel); /* nobody waits for these */
     report_extrema(block, channel);
     __threadfence();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* moments/central.cu: power sums about a center, piece by piece (docs/float-sums.md). */
+/* moments/central.cu: power sums about a center, segment by segment (docs/float-sums.md). */
 #include "common/tuning.cuh"
 #include "common/wide_sample.cuh"
 #include "device/measure.cuh"
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 enum { THREADS = CENTRAL_THREADS, WARPS = THREADS / 32, POWERS = 4 };
-/* Pieces a launch: every limb gets 2^26 * 2^32 at most, far below 2^63. */
-static const uint64_t LAUNCH_PIECES = 1ull << 26;
+/* Segments a launch: every limb gets 2^26 * 2^32 at most, far below 2^63. */
+static const uint64_t LAUNCH_SEGMENTS = 1ull << 26;
 
 struct CentralSums {
     unsigned long long limb[POWERS][EXACT_LIMBS];
@@ -20,12 +20,12 @@ struct CentralSums {
 /*
  * central_sums: sums of d, d^2, d^3, d^4 of the distances of a channel's samples from a center.
  *
- *   Idea      A warp takes a piece and keeps its 128 lanes in registers; the four sums of a piece
+ *   Idea      A warp takes a segment and keeps its 128 lanes in registers; the four sums of a segment
  *             are split into limbs and added in shared memory as integers.
  *   Work      8 double operations a sample.
  *   Memory    reads n samples once.
- *   Launch    blocks of 256, four an SM; warps take pieces by turns.
- *   Requires  units of the image are pieces of rows; samples aligned.
+ *   Launch    blocks of 256, four an SM; warps take segments in a fixed order.
+ *   Requires  tiles of the image are segments of rows; samples aligned.
  *   Result    limbs added to sums, not normalized.
  */
 template <int SAMPLE>
@@ -43,10 +43,10 @@ static __global__ void __launch_bounds__(THREADS, CENTRAL_BLOCKS)
         words[i] = 0;
     __syncthreads();
 
-    for (uint64_t unit = blockIdx.x * WARPS + threadIdx.x / 32; unit < image.units;
-         unit += (uint64_t)gridDim.x * WARPS) {
+    for (uint64_t tile = blockIdx.x * WARPS + threadIdx.x / 32; tile < image.tiles;
+         tile += (uint64_t)gridDim.x * WARPS) {
         uint64_t row, place;
-        unit_place(image, unit, &row, &place);
+        tile_place(image, tile, &row, &place);
         const uint64_t first = place * PIECE;
         const unsigned n = (unsigned)min((uint64_t)PIECE, image.row_pixels - first);
         const Raw *samples =
@@ -90,7 +90,7 @@ static __global__ void __launch_bounds__(THREADS, CENTRAL_BLOCKS)
                 atomicAdd(&block.limb[lane][limb + i], (unsigned long long)part[i]);
         }
     }
-    __syncthreads(); /* all pieces are added */
+    __syncthreads(); /* all segments are added */
     for (unsigned i = threadIdx.x; i < sizeof block / 8; i += THREADS) {
         if (words[i])
             atomicAdd(&to[i], words[i]);
@@ -101,7 +101,7 @@ template <int SAMPLE>
 static ImgstatResult launch_central(CudaDevice *device, const WorkImage *image, unsigned channel,
                                     double center, CentralSums *sums, ImgstatError *err)
 {
-    const uint64_t blocks = (image->units + WARPS - 1) / WARPS;
+    const uint64_t blocks = (image->tiles + WARPS - 1) / WARPS;
     const uint64_t most = (uint64_t)device->properties.multiProcessorCount * CENTRAL_BLOCKS;
     central_sums<SAMPLE><<<(unsigned)(blocks < most ? blocks : most), THREADS, 0, device->stream>>>(
         *image, channel, center, sums);
@@ -157,7 +157,7 @@ static ImgstatResult take_sums(CudaDevice *device, unsigned channels, Central *o
 struct CentralRead {
     const double *center;
     Central *out;
-    uint64_t pieces; /* since the last take */
+    uint64_t segments; /* since the last take */
 };
 
 static ImgstatResult read_central(void *context, CudaDevice *device, const ImagePro *images,
@@ -171,17 +171,18 @@ static ImgstatResult read_central(void *context, CudaDevice *device, const Image
         IMGSTAT_TRY(cuda_align(device, image, &aligned, err));
         const uint64_t per_row = (image->width + (uint64_t)PIECE - 1) / PIECE;
         for (uint32_t first = 0; first < image->height && per_row > 0;) {
-            const uint64_t most = LAUNCH_PIECES / per_row; /* a row has fewer pieces than that */
+            const uint64_t most =
+                LAUNCH_SEGMENTS / per_row; /* a row has fewer segments than that */
             const uint32_t left = image->height - first;
             const uint32_t rows = left < most ? left : (uint32_t)most;
             const ImagePro band = image_band(&aligned, first, rows);
             WorkImage work;
             work_describe(&work, &band, PIECE, false, true);
-            if (read->pieces + work.units > LAUNCH_PIECES) {
+            if (read->segments + work.tiles > LAUNCH_SEGMENTS) {
                 IMGSTAT_TRY(take_sums(device, image->channels, read->out, err));
-                read->pieces = 0;
+                read->segments = 0;
             }
-            read->pieces += work.units;
+            read->segments += work.tiles;
             for (unsigned c = 0; c < image->channels; c++)
                 IMGSTAT_TRY(run_central(device, &work, c, read->center[c],
                                         (CentralSums *)device->scratch.memory + c, err));

@@ -9,9 +9,9 @@
 /* Signed samples are added up as their keys k = x + 2^(bits - 1), which are unsigned, and
  * digits_unbias turns the sums of a block into those of x: no sign is looked at a sample.
  *
- * What one lane adds up between two reports of its block (at most BLOCK_PIECES pieces: 2^24 samples
- * a lane). Products are added in 64 bits and the carries counted apart, which is one multiplication
- * and one addition each; sums of 32-bit halves need no carry. */
+ * What one lane adds up between two reports of its block (at most BLOCK_SEGMENTS segments: 2^24
+ * samples a lane). Products are added in 64 bits and the carries counted apart, which is one
+ * multiplication and one addition each; sums of 32-bit halves need no carry. */
 template <int SAMPLE, int BYTES = (int)sizeof(typename WideType<SAMPLE>::Raw)> struct IntegerSums;
 
 /* low += a * b, and high counts the carries. */

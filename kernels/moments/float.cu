@@ -3,9 +3,9 @@
  */
 #include "moments/kernel.cuh"
 
-/* What a thread adds up of a piece: its slots, and the extrema of its classes. */
+/* What a thread adds up of a segment: its slots, and the extrema of its classes. */
 template <int C, int SAMPLE> struct FloatLanes {
-    typedef Share<C, SAMPLE> S;
+    typedef ChannelLayout<C, SAMPLE> S;
     double d[S::SLOTS], q[S::SLOTS], pivot[S::CLASSES];
     typename S::Value low[S::CLASSES], high[S::CLASSES];
 };
@@ -21,7 +21,7 @@ static __device__ __forceinline__ void lanes_take(FloatLanes<C, SAMPLE> *lanes, 
     lanes->high[j] = value_max(lanes->high[j], value);
 }
 
-/* The lanes of a piece, d and q of each, channel by channel, and its pivots; and where the group
+/* The lanes of a segment, d and q of each, channel by channel, and its pivots; and where the group
  * meets. */
 template <int C> struct Folding {
     double lane[2][C][PIECE_LANES];
@@ -29,13 +29,13 @@ template <int C> struct Folding {
     uint64_t barrier;
 };
 
-/* Samples that are all finite; a channel of a piece that shows otherwise is done again. */
+/* Samples that are all finite; a channel of a segment that shows otherwise is done again. */
 template <int C, int SAMPLE> struct Finite {
-    typedef Share<C, SAMPLE> S;
+    typedef ChannelLayout<C, SAMPLE> S;
     enum { GROUP = S::GROUP, SHARED = S::RING_BYTES + S::TAKERS * (int)sizeof(Folding<C>) };
     Stream<C, SAMPLE> stream;
     Folding<C> *folding;
-    Meeting meeting;
+    GroupBarrier group_barrier;
     ClassExtrema<typename S::Value, S::CLASSES> extrema;
     TermSums terms; /* of the warp's channel, as is n */
     unsigned n;
@@ -45,29 +45,30 @@ template <int C, int SAMPLE>
 static __device__ __forceinline__ void way_begin(Finite<C, SAMPLE> *way, const Work &,
                                                  unsigned char *memory)
 {
-    way->stream.ring = (typename Share<C, SAMPLE>::Vector *)memory + threadIdx.x;
+    way->stream.ring = (typename ChannelLayout<C, SAMPLE>::Vector *)memory + threadIdx.x;
     way->stream.slot = 0;
-    way->folding = (Folding<C> *)(memory + Share<C, SAMPLE>::RING_BYTES) + group_of<C, SAMPLE>();
-    meeting_begin<C, SAMPLE>(&way->meeting, &way->folding->barrier);
+    way->folding =
+        (Folding<C> *)(memory + ChannelLayout<C, SAMPLE>::RING_BYTES) + group_of<C, SAMPLE>();
+    group_barrier_begin<C, SAMPLE>(&way->group_barrier, &way->folding->barrier);
 }
 
 template <int C, int SAMPLE>
 static __device__ __forceinline__ void way_adopt(Finite<C, SAMPLE> *way)
 {
     typedef typename WideType<SAMPLE>::Value Value;
-    way->stream.unit = ~0ull;
+    way->stream.tile = ~0ull;
     way->terms = TermSums{};
     way->n = 0;
     extrema_begin(&way->extrema, (Value)INFINITY, -(Value)INFINITY);
 }
 
-/* Adds a piece up and writes its lanes to folding. Classes in which a thread has met nothing but
+/* Adds a segment up and writes its lanes to folding. Classes in which a thread has met nothing but
  * finite samples note their extrema. */
 template <int C, int SAMPLE>
 static __device__ __forceinline__ void add_lanes(Finite<C, SAMPLE> *way, const WorkImage &image,
-                                                 uint64_t unit, uint64_t next)
+                                                 uint64_t tile, uint64_t next)
 {
-    typedef Share<C, SAMPLE> S;
+    typedef ChannelLayout<C, SAMPLE> S;
     typedef typename S::Value Value;
     const unsigned member = member_of<C, SAMPLE>();
     FloatLanes<C, SAMPLE> lanes = {};
@@ -78,7 +79,7 @@ static __device__ __forceinline__ void add_lanes(Finite<C, SAMPLE> *way, const W
         lanes.high[j] = -(Value)INFINITY;
     }
     stream_take(&lanes, &way->stream, image, next);
-    group_sync<C, SAMPLE>(&way->meeting); /* the lanes of the piece before are read */
+    group_sync<C, SAMPLE>(&way->group_barrier); /* the lanes of the segment before are read */
     bool finite[S::CLASSES];
 #pragma unroll
     for (int j = 0; j < S::CLASSES; j++) {
@@ -96,21 +97,21 @@ static __device__ __forceinline__ void add_lanes(Finite<C, SAMPLE> *way, const W
 #pragma unroll
     for (int j = 0; j < S::CLASSES; j++) {
         if (finite[j])
-            extrema_note(&way->extrema, j, unit, lanes.low[j], lanes.high[j]);
+            extrema_note(&way->extrema, j, tile, lanes.low[j], lanes.high[j]);
     }
-    group_sync<C, SAMPLE>(&way->meeting); /* all lanes are written */
+    group_sync<C, SAMPLE>(&way->group_barrier); /* all lanes are written */
 }
 
 /* One of C warps of a group each folds the lanes of a channel. If the sum of squares is not finite,
  * nothing is added: a sample is not, or the distance of one overflows. */
 template <int C, int SAMPLE>
 static __device__ __forceinline__ void way_measure(Finite<C, SAMPLE> *way, WideBlock<C> *block,
-                                                   uint64_t unit, uint64_t next)
+                                                   uint64_t tile, uint64_t next)
 {
     const unsigned c = member_of<C, SAMPLE>() / 32, lane = threadIdx.x % 32;
-    stream_begin(&way->stream, block->image, unit);
+    stream_begin(&way->stream, block->image, tile);
     const unsigned n = way->stream.n;
-    add_lanes(way, block->image, unit, next);
+    add_lanes(way, block->image, tile, next);
     if (c >= C)
         return;
     double d[4], q[4], sum, sum2;
@@ -121,7 +122,7 @@ static __device__ __forceinline__ void way_measure(Finite<C, SAMPLE> *way, WideB
     }
     lanes_fold(d, q, &sum, &sum2);
     if (!isfinite(sum2)) {
-        measure_careful<C, SAMPLE>(block, unit, 0, (int)c, c == 0);
+        measure_careful<C, SAMPLE>(block, tile, 0, (int)c, c == 0);
         return;
     }
     add_terms(block, (int)c, &way->terms, n, way->folding->pivot[c], sum, sum2);
@@ -140,9 +141,9 @@ static __device__ __forceinline__ void way_report(Finite<C, SAMPLE> *way, WideBl
     for (int k = 0; k < C; k++)
         extrema_report<C, SAMPLE>(
             block, k, value_key<SAMPLE>(of_channel<C, SAMPLE>(best.low, k, best.low[0])),
-            of_channel<C, SAMPLE>(best.low_unit, k, NO_UNIT),
+            of_channel<C, SAMPLE>(best.low_tile, k, NO_TILE),
             value_key<SAMPLE>(of_channel<C, SAMPLE>(best.high, k, best.high[0])),
-            of_channel<C, SAMPLE>(best.high_unit, k, NO_UNIT));
+            of_channel<C, SAMPLE>(best.high_tile, k, NO_TILE));
 }
 
 ImgstatResult launch_wide_float(const Launch *launch, ImgstatSample sample, unsigned channels,

@@ -2,10 +2,10 @@
 /* moments/integer.cu: tallies of 32- and 64-bit integers in one read: extrema, exact sums. */
 #include "moments/kernel.cuh"
 
-/* A thread's classes. Sums stay in registers until the block reports; extrema are a piece's. */
+/* A thread's classes. Sums stay in registers until the block reports; extrema are a segment's. */
 template <int C, int SAMPLE> struct IntegerLanes {
     typedef typename WideType<SAMPLE>::Raw Raw;
-    enum { CLASSES = Share<C, SAMPLE>::CLASSES };
+    enum { CLASSES = ChannelLayout<C, SAMPLE>::CLASSES };
     IntegerSums<SAMPLE> sums[CLASSES];
     Raw low[CLASSES], high[CLASSES];
 };
@@ -22,7 +22,7 @@ static __device__ __forceinline__ void lanes_take(IntegerLanes<C, SAMPLE> *lanes
 
 /* All samples count. */
 template <int C, int SAMPLE> struct Whole {
-    typedef Share<C, SAMPLE> S;
+    typedef ChannelLayout<C, SAMPLE> S;
     enum { GROUP = S::GROUP, SHARED = S::RING_BYTES };
     Stream<C, SAMPLE> stream;
     IntegerLanes<C, SAMPLE> lanes;
@@ -34,28 +34,28 @@ template <int C, int SAMPLE>
 static __device__ __forceinline__ void way_begin(Whole<C, SAMPLE> *way, const Work &,
                                                  unsigned char *memory)
 {
-    way->stream.ring = (typename Share<C, SAMPLE>::Vector *)memory + threadIdx.x;
+    way->stream.ring = (typename ChannelLayout<C, SAMPLE>::Vector *)memory + threadIdx.x;
     way->stream.slot = 0;
 }
 
 template <int C, int SAMPLE> static __device__ __forceinline__ void way_adopt(Whole<C, SAMPLE> *way)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
-    way->stream.unit = ~0ull;
+    way->stream.tile = ~0ull;
     way->n = 0;
     extrema_begin(&way->extrema, (Raw) ~(Raw)0, (Raw)0);
 #pragma unroll
-    for (int j = 0; j < Share<C, SAMPLE>::CLASSES; j++)
+    for (int j = 0; j < ChannelLayout<C, SAMPLE>::CLASSES; j++)
         way->lanes.sums[j] = IntegerSums<SAMPLE>{};
 }
 
 template <int C, int SAMPLE>
 static __device__ __forceinline__ void way_measure(Whole<C, SAMPLE> *way, WideBlock<C> *block,
-                                                   uint64_t unit, uint64_t next)
+                                                   uint64_t tile, uint64_t next)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
-    enum { CLASSES = Share<C, SAMPLE>::CLASSES };
-    stream_begin(&way->stream, block->image, unit);
+    enum { CLASSES = ChannelLayout<C, SAMPLE>::CLASSES };
+    stream_begin(&way->stream, block->image, tile);
     way->n += way->stream.n;
 #pragma unroll
     for (int j = 0; j < CLASSES; j++) {
@@ -65,7 +65,7 @@ static __device__ __forceinline__ void way_measure(Whole<C, SAMPLE> *way, WideBl
     stream_take(&way->lanes, &way->stream, block->image, next);
 #pragma unroll
     for (int j = 0; j < CLASSES; j++)
-        extrema_note(&way->extrema, j, unit, way->lanes.low[j], way->lanes.high[j]);
+        extrema_note(&way->extrema, j, tile, way->lanes.low[j], way->lanes.high[j]);
 }
 
 template <int C, int SAMPLE>
@@ -79,9 +79,9 @@ static __device__ __forceinline__ void way_report(Whole<C, SAMPLE> *way, WideBlo
         add_sums<C, SAMPLE>(block, c,
                             of_channel<C, SAMPLE>(way->lanes.sums, c, IntegerSums<SAMPLE>{}));
         extrema_report<C, SAMPLE>(block, c, of_channel<C, SAMPLE>(best.low, c, best.low[0]),
-                                  of_channel<C, SAMPLE>(best.low_unit, c, NO_UNIT),
+                                  of_channel<C, SAMPLE>(best.low_tile, c, NO_TILE),
                                   of_channel<C, SAMPLE>(best.high, c, best.high[0]),
-                                  of_channel<C, SAMPLE>(best.high_unit, c, NO_UNIT));
+                                  of_channel<C, SAMPLE>(best.high_tile, c, NO_TILE));
     }
 }
 

@@ -8,16 +8,16 @@
 
 /* ---- Extrema of a thread's classes ----------------------------------------------------------- */
 
-/* A thread's extrema of an image, and the pieces that brought them. Values or keys, whatever
+/* A thread's extrema of an image, and the segments that brought them. Values or keys, whatever
  * compares. */
 template <typename T, int CLASSES> struct ClassExtrema {
     T low[CLASSES], high[CLASSES];
-    uint32_t low_unit[CLASSES], high_unit[CLASSES]; /* NO_UNIT: none */
+    uint32_t low_tile[CLASSES], high_tile[CLASSES]; /* NO_TILE: none */
 };
 
-/* Pieces of an image are fewer: there are fewer than 2^32 rows, and of two pieces in a row one has
- * 16 KiB. */
-static const uint32_t NO_UNIT = UINT32_MAX;
+/* Segments of an image are fewer: there are fewer than 2^32 rows, and of two segments in a row one
+ * has 16 KiB. */
+static const uint32_t NO_TILE = UINT32_MAX;
 
 template <typename T, int CLASSES>
 static __device__ __forceinline__ void extrema_begin(ClassExtrema<T, CLASSES> *best, T most,
@@ -27,45 +27,45 @@ static __device__ __forceinline__ void extrema_begin(ClassExtrema<T, CLASSES> *b
     for (int j = 0; j < CLASSES; j++) {
         best->low[j] = most;
         best->high[j] = least;
-        best->low_unit[j] = best->high_unit[j] = NO_UNIT;
+        best->low_tile[j] = best->high_tile[j] = NO_TILE;
     }
 }
 
-/* Those of a piece; low > high: none. Pieces come in order, so the first that has a value keeps
+/* Those of a segment; low > high: none. Segments come in order, so the first that has a value keeps
  * it. */
 template <typename T, int CLASSES>
 static __device__ __forceinline__ void extrema_note(ClassExtrema<T, CLASSES> *best, int j,
-                                                    uint64_t unit, T low, T high)
+                                                    uint64_t tile, T low, T high)
 {
     const bool any = low <= high;
-    if (any && (low < best->low[j] || best->low_unit[j] == NO_UNIT)) {
+    if (any && (low < best->low[j] || best->low_tile[j] == NO_TILE)) {
         best->low[j] = low;
-        best->low_unit[j] = (uint32_t)unit;
+        best->low_tile[j] = (uint32_t)tile;
     }
-    if (any && (high > best->high[j] || best->high_unit[j] == NO_UNIT)) {
+    if (any && (high > best->high[j] || best->high_tile[j] == NO_TILE)) {
         best->high[j] = high;
-        best->high_unit[j] = (uint32_t)unit;
+        best->high_tile[j] = (uint32_t)tile;
     }
 }
 
 /* Of channel c in all lanes of a warp, to the block. Keys. */
 template <int C, int SAMPLE>
 static __device__ __forceinline__ void extrema_report(WideBlock<C> *block, int c, uint64_t low,
-                                                      uint32_t low_unit, uint64_t high,
-                                                      uint32_t high_unit)
+                                                      uint32_t low_tile, uint64_t high,
+                                                      uint32_t high_tile)
 {
-    const uint64_t least = warp_min(low_unit == NO_UNIT ? ~0ull : low);
-    const uint64_t most = warp_max(high_unit == NO_UNIT ? 0 : high);
-    const uint32_t least_unit = warp_min(low == least ? low_unit : NO_UNIT);
-    const uint32_t most_unit = warp_min(high == most ? high_unit : NO_UNIT);
-    if (least_unit != NO_UNIT)
-        note_extrema(block, c, least, least_unit, most, most_unit);
+    const uint64_t least = warp_min(low_tile == NO_TILE ? ~0ull : low);
+    const uint64_t most = warp_max(high_tile == NO_TILE ? 0 : high);
+    const uint32_t least_tile = warp_min(low == least ? low_tile : NO_TILE);
+    const uint32_t most_tile = warp_min(high == most ? high_tile : NO_TILE);
+    if (least_tile != NO_TILE)
+        note_extrema(block, c, least, least_tile, most, most_tile);
 }
 
 /* ---- Sample by sample, whatever the samples are ---------------------------------------------- */
 
 template <int C, int SAMPLE> struct Careful {
-    enum { GROUP = 1, SHARED = 0 }; /* warps that take a piece; bytes of shared memory */
+    enum { GROUP = 1, SHARED = 0 }; /* warps that take a segment; bytes of shared memory */
     unsigned channel0;
 };
 
@@ -82,10 +82,10 @@ template <int C, int SAMPLE> static __device__ __forceinline__ void way_adopt(Ca
 
 template <int C, int SAMPLE>
 static __device__ __forceinline__ void way_measure(Careful<C, SAMPLE> *way, WideBlock<C> *block,
-                                                   uint64_t unit, uint64_t)
+                                                   uint64_t tile, uint64_t)
 {
     for (int c = 0; c < C; c++)
-        measure_careful<C, SAMPLE>(block, unit, way->channel0, c, c == 0);
+        measure_careful<C, SAMPLE>(block, tile, way->channel0, c, c == 0);
 }
 
 template <int C, int SAMPLE>
@@ -98,13 +98,13 @@ static __device__ __forceinline__ void way_report(Careful<C, SAMPLE> *, WideBloc
 /*
  * measure_wide: tallies of 32- and 64-bit samples, C channels at once.
  *
- *   Idea      Some warps take a piece (docs/float-sums.md) at a time, in one of three ways: floats
- *             assumed finite and integers by C warps, any samples one by one. Extrema are kept
- *             with their pieces; the last block to report an image looks into the pieces that
- *             brought the image's for their positions.
+ *   Idea      Some warps take a segment (docs/float-sums.md) at a time, in one of three ways: floats
+ *             assumed finite and integers by groups of warps, any samples one by one. Extrema are
+ * kept with their segments; the last block to report an image looks into the segments that brought
+ * the image's for their positions.
  *   Work      f32: 4 double operations and 3 others a sample; u32: 6 instructions, u64: 19.
  *   Memory    reads n samples once; Way::SHARED bytes of dynamic shared memory.
- *   Launch    persistent blocks, which begin while the launch before ends; items of some pieces,
+ *   Launch    persistent blocks, which begin while the launch before ends; items of some segments,
  *             the first ones by the number of the block, the others from a queue, in order; the
  *             next is known while one is measured.
  *   Requires  C <= 4, samples aligned; all ways but Careful: the image has C channels, no mask and
@@ -112,10 +112,10 @@ static __device__ __forceinline__ void way_report(Careful<C, SAMPLE> *, WideBloc
  *   Result    all of the tally but bins added to the record; queue and states zero again.
  */
 template <int C, int SAMPLE, class Way, int PER_SM>
-static __global__ void __launch_bounds__(Shape<C>::THREADS, PER_SM)
+static __global__ void __launch_bounds__(WideShape<C>::THREADS, PER_SM)
     measure_wide(const __grid_constant__ Work work)
 {
-    enum { TAKERS = Shape<C>::WARPS / Way::GROUP };          /* of pieces */
+    enum { TAKERS = WideShape<C>::WARPS / Way::GROUP };      /* of segments */
     extern __shared__ __align__(128) unsigned char memory[]; /* whole lines */
     __shared__ WideBlock<C> block;
     const unsigned taker = threadIdx.x / (32 * Way::GROUP);
@@ -127,9 +127,9 @@ static __global__ void __launch_bounds__(Shape<C>::THREADS, PER_SM)
     const uint32_t queued = own * gridDim.x; /* items from here on come from the queue */
     uint32_t item = blockIdx.x, next = item + gridDim.x;
     uint32_t number = ~0u; /* of the image that is added up */
-    for (unsigned turn = 1; item < work.n_items; turn ^= 1) {
+    for (unsigned parity = 1; item < work.n_items; parity ^= 1) {
         const uint32_t wanted = work_image_of(work, item);
-        if (wanted != number || block.full[turn ^ 1]) {
+        if (wanted != number || block.full[parity ^ 1]) {
             if (number != ~0u) {
                 way_report(&way, &block);
                 after_all_before();
@@ -144,17 +144,17 @@ static __global__ void __launch_bounds__(Shape<C>::THREADS, PER_SM)
             if (next >= queued) /* on its way while the item is measured */
                 after = queued + atomicAdd(&work.shared->queue.next, 1u);
             block.items++;
-            block.pieces += block.image.units_per_item;
+            block.segments += block.image.tiles_per_item;
         }
-        uint64_t unit, end, next_unit = 0, next_end = 0;
-        item_units(block.image, item, &unit, &end);
+        uint64_t tile, end, next_tile = 0, next_end = 0;
+        item_tiles(block.image, item, &tile, &end);
         if (next < work.n_items && work_image_of(work, next) == number)
-            item_units(block.image, next, &next_unit, &next_end);
-        for (unit += taker, next_unit += taker; unit < end; unit += TAKERS) {
-            const uint64_t following = unit + TAKERS < end    ? unit + TAKERS
-                                       : next_unit < next_end ? next_unit
+            item_tiles(block.image, next, &next_tile, &next_end);
+        for (tile += taker, next_tile += taker; tile < end; tile += TAKERS) {
+            const uint64_t following = tile + TAKERS < end    ? tile + TAKERS
+                                       : next_tile < next_end ? next_tile
                                                               : ~0ull;
-            way_measure(&way, &block, unit, following);
+            way_measure(&way, &block, tile, following);
         }
         if (next < queued && next + gridDim.x >= queued) { /* the first from the queue */
             after_all_before();
@@ -162,12 +162,12 @@ static __global__ void __launch_bounds__(Shape<C>::THREADS, PER_SM)
                 after = queued + atomicAdd(&work.shared->queue.next, 1u);
         }
         if (threadIdx.x == 0) {
-            block.next[turn] = after;
-            block.full[turn] = block.pieces > BLOCK_PIECES;
+            block.next[parity] = after;
+            block.full[parity] = block.segments > BLOCK_SEGMENTS;
         }
-        __syncthreads(); /* next[turn] is there; items and pieces may change */
+        __syncthreads(); /* next[parity] is there; items and segments may change */
         item = next;
-        next = block.next[turn];
+        next = block.next[parity];
     }
     if (number != ~0u) {
         way_report(&way, &block);
@@ -184,16 +184,16 @@ static ImgstatResult launch_way(const Launch *launch, ImgstatError *err)
     const uint64_t most = (uint64_t)launch->device->properties.multiProcessorCount * PER_SM;
     const uint64_t items = launch->work.n_items;
     return launch_behind(launch, measure_wide<C, SAMPLE, Way, PER_SM>, "measure_wide",
-                         (unsigned)(items < most ? items : most), Shape<C>::THREADS, Way::SHARED,
-                         err);
+                         (unsigned)(items < most ? items : most), WideShape<C>::THREADS,
+                         Way::SHARED, err);
 }
 
 /* Plain images by Way, others sample by sample. */
 template <int C, int SAMPLE, template <int, int> class Way>
 static ImgstatResult launch_channels(const Launch *launch, bool plain, ImgstatError *err)
 {
-    enum { BLOCKS = MOMENTS_STREAM_THREADS / Shape<C>::THREADS };
-    enum { CAREFUL_BLOCKS = MOMENTS_CAREFUL_THREADS / Shape<C>::THREADS };
+    enum { BLOCKS = MOMENTS_STREAM_THREADS / WideShape<C>::THREADS };
+    enum { CAREFUL_BLOCKS = MOMENTS_CAREFUL_THREADS / WideShape<C>::THREADS };
     return plain ? launch_way<C, SAMPLE, Way<C, SAMPLE>, BLOCKS>(launch, err)
                  : launch_way<C, SAMPLE, Careful<C, SAMPLE>, CAREFUL_BLOCKS>(launch, err);
 }

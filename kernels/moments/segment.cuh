@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* moments/segment.cuh: a piece of wide samples added up: its terms, and the way that fits all
+/* moments/segment.cuh: a segment of wide samples added up: its terms, and the way that fits all
  * samples.
  */
 #ifndef IMGSTAT_KERNELS_MOMENTS_SEGMENT_CUH
@@ -8,7 +8,7 @@
 #include "moments/block.cuh"
 
 /* Adds to a sum in shared memory, which knows no 64-bit additions: a loop around compare-and-swap
- * takes many turns where lanes meet, and those of a piece do. */
+ * takes many turns where lanes meet, and those of a segment do. */
 static __device__ __forceinline__ void shared_add(unsigned long long *sum, uint64_t v)
 {
     unsigned *const half = (unsigned *)sum; /* the lower one first */
@@ -18,11 +18,11 @@ static __device__ __forceinline__ void shared_add(unsigned long long *sum, uint6
         atomicAdd(&half[1], high);
 }
 
-/* What lane i < PIECE_TERMS of a warp has added up of term i of pieces: three limbs, from `limb`
+/* What lane i < PIECE_TERMS of a warp has added up of term i of segments: three limbs, from `limb`
  * on. Most terms are of the size of those before them, so that shared memory is seldom needed. */
 struct TermSums {
     uint32_t limb;
-    int64_t part[3]; /* below 2^32 a piece, and BLOCK_PIECES of those */
+    int64_t part[3]; /* below 2^32 a segment, and BLOCK_SEGMENTS of those */
 };
 
 /* Hands them to the block. */
@@ -39,7 +39,7 @@ static __device__ __forceinline__ void terms_report(WideBlock<C> *block, int c, 
     }
 }
 
-/* Adds the terms of a float piece: 10 lanes, a term each. n > 0; all the same in all lanes but
+/* Adds the terms of a float segment: 10 lanes, a term each. n > 0; all the same in all lanes but
  * sums. */
 template <int C>
 static __device__ __forceinline__ void add_terms(WideBlock<C> *block, int c, TermSums *sums,
@@ -102,18 +102,18 @@ static __device__ __forceinline__ void add_count(WideBlock<C> *block, int c, uns
         shared_add(&block->count[c][N], n);
 }
 
-/* The first valid sample of a channel in a piece, as a double; false if there is none. */
+/* The first valid sample of a channel in a segment, as a double; false if there is none. */
 template <int SAMPLE>
-static __device__ __forceinline__ bool find_pivot(const WorkImage &image, const PlacedPiece &piece,
-                                                  unsigned channel, double *pivot)
+static __device__ __forceinline__ bool
+find_pivot(const WorkImage &image, const PlacedSegment &segment, unsigned channel, double *pivot)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
-    const Raw *samples = (const Raw *)piece.samples + channel;
-    for (unsigned x0 = 0; x0 < piece.n; x0 += 32) {
+    const Raw *samples = (const Raw *)segment.samples + channel;
+    for (unsigned x0 = 0; x0 < segment.n; x0 += 32) {
         const unsigned x = x0 + threadIdx.x % 32;
         Raw raw = 0;
         bool valid = false;
-        if (x < piece.n && (!piece.mask || piece.mask[x])) {
+        if (x < segment.n && (!segment.mask || segment.mask[x])) {
             raw = samples[(size_t)x * image.channels];
             valid = wide_valid<SAMPLE>(image, sample_key((ImgstatSample)SAMPLE, raw));
         }
@@ -127,30 +127,30 @@ static __device__ __forceinline__ bool find_pivot(const WorkImage &image, const 
     return false;
 }
 
-/* A channel of a piece sample by sample, whatever the samples are. One warp. */
+/* A channel of a segment sample by sample, whatever the samples are. One warp. */
 template <int C, int SAMPLE>
-static __device__ __noinline__ void measure_careful(WideBlock<C> *block, uint64_t unit,
+static __device__ __noinline__ void measure_careful(WideBlock<C> *block, uint64_t tile,
                                                     unsigned channel0, int c, bool count_masked)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
     const WorkImage &image = block->image;
-    const PlacedPiece piece = piece_place(image, unit, sizeof(Raw));
-    const Raw *samples = (const Raw *)piece.samples + channel0 + c;
+    const PlacedSegment segment = segment_place(image, tile, sizeof(Raw));
+    const Raw *samples = (const Raw *)segment.samples + channel0 + c;
     const ImgstatSample type = (ImgstatSample)SAMPLE;
     unsigned count[COUNTERS] = {0}, masked = 0;
     uint64_t low = ~0ull, high = 0;
     double d[4] = {0}, q[4] = {0}, pivot = 0;
     IntegerSums<SAMPLE> sums = {};
     if constexpr (WideType<SAMPLE>::FLOAT)
-        find_pivot<SAMPLE>(image, piece, channel0 + c, &pivot);
+        find_pivot<SAMPLE>(image, segment, channel0 + c, &pivot);
 
-    for (unsigned x0 = threadIdx.x % 32; x0 < piece.n; x0 += PIECE_LANES) {
+    for (unsigned x0 = threadIdx.x % 32; x0 < segment.n; x0 += PIECE_LANES) {
 #pragma unroll
         for (unsigned i = 0; i < 4; i++) {
             const unsigned x = x0 + 32 * i;
-            if (x >= piece.n)
+            if (x >= segment.n)
                 continue;
-            if (piece.mask && !piece.mask[x]) {
+            if (segment.mask && !segment.mask[x]) {
                 masked++;
                 continue;
             }
@@ -188,7 +188,7 @@ static __device__ __noinline__ void measure_careful(WideBlock<C> *block, uint64_
     const unsigned n = (unsigned)warp_sum((uint64_t)count[N]);
     if (n == 0)
         return;
-    note_extrema(block, c, warp_min(low), unit, warp_max(high), unit);
+    note_extrema(block, c, warp_min(low), tile, warp_max(high), tile);
     add_count(block, c, n);
     if constexpr (WideType<SAMPLE>::FLOAT) {
         TermSums terms = {};

@@ -10,31 +10,31 @@
 
 enum { THREADS = RANKS_THREADS, WARPS = THREADS / 32, DIGITS = 65536 };
 
-/* Units are pieces of a row; warps take them by turns. */
+/* Tiles are parts of a row; warps take them in a fixed order. */
 struct ReadImage {
     WorkImage image;
     unsigned channel;
 };
 
-template <typename Raw> struct Unit {
+template <typename Raw> struct RowTile {
     const Raw *samples; /* of its first pixel, this channel */
     const uint8_t *mask;
     unsigned n;
 };
 
 template <typename Raw>
-static __device__ __forceinline__ Unit<Raw> unit_at(const ReadImage &read, uint64_t number)
+static __device__ __forceinline__ RowTile<Raw> tile_at(const ReadImage &read, uint64_t number)
 {
     const WorkImage &image = read.image;
     uint64_t row, place;
-    unit_place(image, number, &row, &place);
+    tile_place(image, number, &row, &place);
     const uint64_t x = place * PIECE;
-    Unit<Raw> unit;
-    unit.samples =
+    RowTile<Raw> tile;
+    tile.samples =
         (const Raw *)(image.pixels + row * image.pitch) + x * image.channels + read.channel;
-    unit.mask = image.mask ? image.mask + row * image.mask_pitch + x : NULL;
-    unit.n = (unsigned)min((uint64_t)PIECE, image.row_pixels - x);
-    return unit;
+    tile.mask = image.mask ? image.mask + row * image.mask_pitch + x : NULL;
+    tile.n = (unsigned)min((uint64_t)PIECE, image.row_pixels - x);
+    return tile;
 }
 
 static __device__ __forceinline__ bool key_valid(const WorkImage &image, uint64_t key)
@@ -46,15 +46,15 @@ static __device__ __forceinline__ bool key_valid(const WorkImage &image, uint64_
            (key > sample_key_infinity(sample, true) && key < sample_key_infinity(sample, false));
 }
 
-/* The key of pixel x of a unit; false if there is none or it is not valid. */
+/* The key of pixel x of a tile; false if there is none or it is not valid. */
 template <typename Raw>
-static __device__ __forceinline__ bool valid_key(const ReadImage &read, const Unit<Raw> &unit,
+static __device__ __forceinline__ bool valid_key(const ReadImage &read, const RowTile<Raw> &tile,
                                                  unsigned x, uint64_t *key)
 {
-    if (x >= unit.n || (unit.mask && !unit.mask[x]))
+    if (x >= tile.n || (tile.mask && !tile.mask[x]))
         return false;
     *key =
-        sample_key((ImgstatSample)read.image.sample, unit.samples[(size_t)x * read.image.channels]);
+        sample_key((ImgstatSample)read.image.sample, tile.samples[(size_t)x * read.image.channels]);
     return key_valid(read.image, *key);
 }
 
@@ -101,7 +101,7 @@ static __device__ __forceinline__ void table_flush(uint32_t base, uint32_t words
  *             sample type has them; the rest in global memory, equal digits of a warp together.
  *   Work      about 10 instructions a sample.
  *   Memory    reads n samples once; adds up to 65,536 bins a block.
- *   Launch    one block of 1,024 an SM; warps take pieces by turns.
+ *   Launch    one block of 1,024 an SM; warps take tiles in a fixed order.
  *   Requires  samples aligned; base + words <= 65,536. A block counts fewer than 2^32 samples.
  *   Result    added to bins; integers, so every order gives the same.
  */
@@ -112,13 +112,13 @@ static __global__ void __launch_bounds__(THREADS, 1)
 {
     const unsigned above = shift + 16, width = sizeof(Raw) * 8;
     table_clear(words);
-    for (uint64_t number = blockIdx.x * WARPS + threadIdx.x / 32; number < read.image.units;
+    for (uint64_t number = blockIdx.x * WARPS + threadIdx.x / 32; number < read.image.tiles;
          number += (uint64_t)gridDim.x * WARPS) {
-        const Unit<Raw> unit = unit_at<Raw>(read, number);
+        const RowTile<Raw> tile = tile_at<Raw>(read, number);
 #pragma unroll 4
-        for (unsigned first = 0; first < unit.n; first += 32) {
+        for (unsigned first = 0; first < tile.n; first += 32) {
             uint64_t key = 0;
-            const bool valid = valid_key(read, unit, first + threadIdx.x % 32, &key);
+            const bool valid = valid_key(read, tile, first + threadIdx.x % 32, &key);
             const bool there = valid && (above >= width ? 0 : key >> above) == prefix;
             count((uint32_t)(key >> shift) & 0xFFFFu, there, base, words, bins);
         }
@@ -198,13 +198,13 @@ static __global__ void __launch_bounds__(THREADS, 1)
                 uint32_t words)
 {
     table_clear(words);
-    for (uint64_t number = blockIdx.x * WARPS + threadIdx.x / 32; number < read.image.units;
+    for (uint64_t number = blockIdx.x * WARPS + threadIdx.x / 32; number < read.image.tiles;
          number += (uint64_t)gridDim.x * WARPS) {
-        const Unit<Raw> unit = unit_at<Raw>(read, number);
+        const RowTile<Raw> tile = tile_at<Raw>(read, number);
 #pragma unroll 2
-        for (unsigned first = 0; first < unit.n; first += 32) {
+        for (unsigned first = 0; first < tile.n; first += 32) {
             uint64_t key = 0;
-            const bool valid = valid_key(read, unit, first + threadIdx.x % 32, &key);
+            const bool valid = valid_key(read, tile, first + threadIdx.x % 32, &key);
             const bool there = valid && key >= range.low && key < range.high;
             const double value = double_of((ImgstatSample)read.image.sample, key);
             count(there ? range_bin(range, key, value) : 0, there, 0, words, range.bins);
@@ -218,10 +218,11 @@ static __global__ void __launch_bounds__(THREADS, 1)
  *
  *   Idea      A warp counts its finds among some samples a lane by ballots, and takes room for all
  *             of them at once.
+ *   Work      about 10 instructions a sample, an atomic addition a warp and round.
  *   Memory    reads n samples once, writes the keys found.
  *   Launch    as count_digits.
  *   Requires  samples aligned; Key holds their keys.
- *   Result    *found keys, of which the first `capacity` are written; their order is any.
+ *   Result    *found keys; the first `capacity` are written, in any order.
  */
 template <typename Raw, typename Key>
 static __global__ void __launch_bounds__(THREADS, 1)
@@ -230,17 +231,17 @@ static __global__ void __launch_bounds__(THREADS, 1)
 {
     enum { EACH = 8 };
     const unsigned lane = threadIdx.x % 32;
-    for (uint64_t number = blockIdx.x * WARPS + threadIdx.x / 32; number < read.image.units;
+    for (uint64_t number = blockIdx.x * WARPS + threadIdx.x / 32; number < read.image.tiles;
          number += (uint64_t)gridDim.x * WARPS) {
-        const Unit<Raw> unit = unit_at<Raw>(read, number);
-        for (unsigned x0 = 0; x0 < unit.n; x0 += 32 * EACH) {
+        const RowTile<Raw> tile = tile_at<Raw>(read, number);
+        for (unsigned x0 = 0; x0 < tile.n; x0 += 32 * EACH) {
             Key key[EACH];
             unsigned finds[EACH], total = 0;
 #pragma unroll
             for (unsigned k = 0; k < EACH; k++) {
                 uint64_t own = 0;
                 const bool mine =
-                    valid_key(read, unit, x0 + 32 * k + lane, &own) && own >= low && own <= high;
+                    valid_key(read, tile, x0 + 32 * k + lane, &own) && own >= low && own <= high;
                 key[k] = (Key)own;
                 finds[k] = __ballot_sync(ALL_LANES, mine);
                 total += __popc(finds[k]);
@@ -276,7 +277,7 @@ static ImgstatResult read_image(CudaDevice *device, const ImagePro *image, unsig
 
 static unsigned grid_size(const CudaDevice *device, const ReadImage *read)
 {
-    const uint64_t blocks = (read->image.units + WARPS - 1) / WARPS;
+    const uint64_t blocks = (read->image.tiles + WARPS - 1) / WARPS;
     const uint64_t most = (uint64_t)device->properties.multiProcessorCount;
     return (unsigned)(blocks < most ? blocks : most);
 }
@@ -305,7 +306,7 @@ static ImgstatResult launch_digits(CudaDevice *device, const ReadImage *read, un
 static ImgstatResult run_digits(CudaDevice *device, const ReadImage *read, unsigned shift,
                                 uint64_t prefix, uint64_t *bins, ImgstatError *err)
 {
-    if (read->image.units == 0)
+    if (read->image.tiles == 0)
         return IMGSTAT_OK;
     switch (sample_bits((ImgstatSample)read->image.sample)) {
     case 8:
@@ -428,7 +429,7 @@ static ImgstatResult read_range(void *context, CudaDevice *device, const ImagePr
     for (size_t i = 0; i < n; i++) {
         ReadImage read;
         IMGSTAT_TRY(read_image(device, &images[i], of->channel, &read, err));
-        if (read.image.units == 0)
+        if (read.image.tiles == 0)
             continue;
         switch (sample_bits(images[i].sample)) {
         case 8:
@@ -503,7 +504,7 @@ ImgstatResult cuda_append_keys(CudaDevice *device, const ImagePro *image, uint16
     ReadImage read;
     IMGSTAT_TRY(check_channel(image, channel, err));
     IMGSTAT_TRY(read_image(device, image, channel, &read, err));
-    if (read.image.units == 0)
+    if (read.image.tiles == 0)
         return IMGSTAT_OK;
     return sample_bits(image->sample) == 32
                ? launch_gather<uint32_t, uint32_t>(device, &read, &of, err)
@@ -518,7 +519,7 @@ static ImgstatResult read_gather(void *context, CudaDevice *device, const ImageP
     for (size_t i = 0; i < n; i++) {
         ReadImage read;
         IMGSTAT_TRY(read_image(device, &images[i], of->channel, &read, err));
-        if (read.image.units == 0)
+        if (read.image.tiles == 0)
             continue;
         switch (sample_bits(images[i].sample)) {
         case 8:

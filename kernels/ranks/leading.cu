@@ -44,7 +44,7 @@ static __device__ __forceinline__ uint32_t leading_of(typename WideType<SAMPLE>:
     return (uint32_t)(raw >> (width - 16));
 }
 
-/* Where a vector lies: units are rows of an image, or one row without gaps. */
+/* Where a vector lies: tiles are rows of an image, or one row without gaps. */
 template <int SAMPLE> struct Stretch {
     typedef typename WideType<SAMPLE>::Raw Raw;
     const Raw *samples; /* of all channels, on a 16-byte boundary */
@@ -52,12 +52,12 @@ template <int SAMPLE> struct Stretch {
 };
 
 template <int SAMPLE>
-static __device__ __forceinline__ Stretch<SAMPLE> stretch_at(const WorkImage &image, uint64_t unit,
+static __device__ __forceinline__ Stretch<SAMPLE> stretch_at(const WorkImage &image, uint64_t tile,
                                                              unsigned channels)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
     uint64_t row, place;
-    unit_place(image, unit, &row, &place);
+    tile_place(image, tile, &row, &place);
     const uint64_t x = place * PIECE;
     Stretch<SAMPLE> stretch;
     stretch.samples = (const Raw *)(image.pixels + row * image.pitch) + x * channels;
@@ -74,7 +74,7 @@ static __device__ void choose_segments(const WorkImage &image, uint32_t slots, S
     for (unsigned i = t; i < C * SEGMENTS; i += THREADS)
         segments->word[i] = 0;
     __syncthreads();
-    const uint64_t probe = (blockIdx.x + (uint64_t)gridDim.x * (t / 32)) % image.units;
+    const uint64_t probe = (blockIdx.x + (uint64_t)gridDim.x * (t / 32)) % image.tiles;
     const Stretch<SAMPLE> stretch = stretch_at<SAMPLE>(image, probe, C);
     const unsigned pixel = t % 32 * 127 % (stretch.n / C);
     for (unsigned c = 0; c < C; c++)
@@ -172,7 +172,7 @@ static __device__ __forceinline__ void count_one(const Prefixed<SAMPLE> &to, uns
     add_rare(to.bins, digit, there && digit >= to.words);
 }
 
-/* A warp reads its pieces of an image of C channels, LOADS vectors at a time. */
+/* A warp reads its tiles of an image of C channels, LOADS vectors at a time. */
 template <int C, int SAMPLE, int LOADS, class Count>
 static __device__ __forceinline__ void count_all(const WorkImage &image, const Count &to)
 {
@@ -184,9 +184,9 @@ static __device__ __forceinline__ void count_all(const WorkImage &image, const C
 #pragma unroll
     for (unsigned k = 0; k < C; k++)
         channel[k] = (lane * VECTOR + k) % C;
-    for (uint64_t unit = blockIdx.x * WARPS + threadIdx.x / 32; unit < image.units;
-         unit += (uint64_t)gridDim.x * WARPS) {
-        const Stretch<SAMPLE> stretch = stretch_at<SAMPLE>(image, unit, C);
+    for (uint64_t tile = blockIdx.x * WARPS + threadIdx.x / 32; tile < image.tiles;
+         tile += (uint64_t)gridDim.x * WARPS) {
+        const Stretch<SAMPLE> stretch = stretch_at<SAMPLE>(image, tile, C);
         const Vector *vectors = (const Vector *)stretch.samples;
         const unsigned whole = stretch.n / (LOADS * 32 * VECTOR) * LOADS * 32;
         for (unsigned first = lane; first < whole; first += LOADS * 32) {
@@ -212,12 +212,12 @@ static __device__ __forceinline__ void count_all(const WorkImage &image, const C
  * count_leading: counts the samples of all channels by the leading 16 bits of their keys.
  *
  *   Idea      32-bit counters in shared memory, by segments of 128 neighbouring bins. A block first
- *             looks which segments a sample of the image is in; those have counters before others.
+ *             finds the segments of 1,024 pixels of the image; those have counters before others.
  *             Increments of exactly 1 merge equal addresses of a warp. Infinite samples and NaN
  *             have bins of their own, which are dropped in the end, so the loop has no check.
  *   Work      about 14 instructions a sample, two of them to shared memory.
  *   Memory    reads n samples once; adds up to 57,344 bins a block.
- *   Launch    one block of 1,024 an SM; warps take pieces of 4,096 pixels by turns.
+ *   Launch    one block of 1,024 an SM; warps take tiles of 4,096 pixels in a fixed order.
  *   Requires  C channels, no mask, rows on 16-byte boundaries. A block counts fewer than 2^32.
  *   Result    added to bins, of channel 0 and those after it.
  */
@@ -276,8 +276,10 @@ static ImgstatResult launch_leading(CudaDevice *device, const WorkImage *image, 
     const uint32_t room = ((uint32_t)device->max_shared - (uint32_t)sizeof(Segments)) / 4 / SEGMENT;
     const uint32_t slots = room < C * SEGMENTS ? room : C * SEGMENTS;
     const size_t bytes = (size_t)slots * SEGMENT * 4;
-    const uint64_t blocks = (image->units + WARPS - 1) / WARPS;
+    const uint64_t blocks = (image->tiles + WARPS - 1) / WARPS;
     const uint64_t most = (uint64_t)device->properties.multiProcessorCount;
+    assert(image->channels == C && !image->mask && slots > 0 && blocks > 0);
+    assert((uintptr_t)image->pixels % 16 == 0 && (image->rows == 1 || image->pitch % 16 == 0));
     return cuda_launch(device, device->stream, "count_leading", count_leading<C, SAMPLE, NODATA>,
                        (unsigned)(blocks < most ? blocks : most), THREADS, bytes, err, *image,
                        slots, bins);
@@ -318,7 +320,7 @@ ImgstatResult cuda_count_leading(CudaDevice *device, const ImagePro *image, uint
 {
     WorkImage work;
     work_describe(&work, image, PIECE, false, false);
-    if (work.units == 0)
+    if (work.tiles == 0)
         return IMGSTAT_OK;
     switch (image->sample) {
     case IMGSTAT_U32:
@@ -345,7 +347,7 @@ static ImgstatResult launch_prefixed(CudaDevice *device, const WorkImage *image,
     if (rest != 0 || !is_finite_lead<SAMPLE>((uint32_t)(prefix << (shift + 16) >> (width - 16))))
         return IMGSTAT_OK;
     const uint32_t room = (uint32_t)device->max_shared / 4 - 256, words = room < BINS ? room : BINS;
-    const uint64_t blocks = (image->units + WARPS - 1) / WARPS;
+    const uint64_t blocks = (image->tiles + WARPS - 1) / WARPS;
     const uint64_t most = (uint64_t)device->properties.multiProcessorCount;
     return cuda_launch(device, device->stream, "count_prefixed", count_prefixed<SAMPLE>,
                        (unsigned)(blocks < most ? blocks : most), THREADS, (size_t)words * 4, err,
@@ -359,7 +361,7 @@ ImgstatResult cuda_count_prefixed(CudaDevice *device, const ImagePro *image, uns
     if (shift + 16 == sample_bits(image->sample))
         return prefix ? IMGSTAT_OK : cuda_count_leading(device, image, bins, err);
     work_describe(&work, image, PIECE, false, false);
-    if (work.units == 0)
+    if (work.tiles == 0)
         return IMGSTAT_OK;
     switch (image->sample) {
     case IMGSTAT_U32:

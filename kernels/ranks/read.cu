@@ -20,7 +20,7 @@ static bool map_channel(const ChannelMap &map, uint16_t *channel)
     return true;
 }
 
-/* Copies the items that are the image's; `at` says where each comes from. */
+/* Copies the items that are the image's; `at`: where each comes from. */
 template <typename Item>
 static size_t map_items(const ChannelMap &map, const Item *items, size_t n, Item *out, size_t *at)
 {

@@ -75,7 +75,7 @@ static char *keys_of(const CudaDevice *device)
     return (char *)device->sort.memory + BOUNDARY;
 }
 
-/* From keys to keys + n and back, as it is best; memory NULL: only tells *room. */
+/* From keys to keys + n and back, as it is best; memory NULL: only sets *room. */
 template <typename Key>
 static cudaError_t sort_keys(CudaDevice *device, void *memory, size_t *room, void *keys,
                              void *spare, uint64_t n, const void **sorted)

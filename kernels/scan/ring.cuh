@@ -142,7 +142,7 @@ static __device__ __forceinline__ void ring_add(RingControl<T> *control, const u
                           : ring_sum<T, false>(from, call, base, control->segment[s]);
         if (lane == 0) {
             control->total[s] = sum;
-            publish(call.status, tile, OWN, sum);
+            publish(call.status, tile, AGGREGATE, sum);
             barrier_arrive(&control->added[s]);
         }
     }
@@ -160,7 +160,7 @@ static __device__ __forceinline__ T sum_published(const unsigned long long *stat
         Published seen[DEEP];
 #pragma unroll
         for (int k = 0; k < DEEP; k++) {
-            seen[k] = Published{OWN, 0};
+            seen[k] = Published{AGGREGATE, 0};
             if (begin + 32 * k + lane < end)
                 seen[k] = read_status<T>(status, begin + 32 * k + lane);
         }
@@ -176,7 +176,7 @@ static __device__ __forceinline__ T sum_published(const unsigned long long *stat
 }
 
 /* What comes before a tile is what came before this block's previous tile, that tile, and the tiles
- * of other blocks in between, all of which have been published for a while. */
+ * of other blocks in between, which have all been published for a while. */
 template <typename T>
 static __device__ __forceinline__ void ring_look(RingControl<T> *control, const RingCall<T> &call)
 {

@@ -72,10 +72,10 @@ static __global__ void __launch_bounds__(THREADS, SCAN_BLOCKS)
         const T own = lane < WARPS ? warp_sum[lane] : 0, sum = warp_inclusive(own);
         const T total = __shfl_sync(0xFFFFFFFFu, sum, 31);
         if (lane == 0)
-            publish(status, tile, tile == 0 ? ALL : OWN, total);
+            publish(status, tile, tile == 0 ? PREFIX : AGGREGATE, total);
         const T earlier = look_back<T, SCAN_DEPTH>(status, tile, 0, 0);
         if (lane == 0 && tile > 0)
-            publish(status, tile, ALL, (T)(earlier + total));
+            publish(status, tile, PREFIX, (T)(earlier + total));
         if (lane < WARPS)
             warp_sum[lane] = earlier + sum - own;
     }
@@ -159,7 +159,7 @@ static cudaError_t launch_scan(ScanKernel kernel, const T *in, T *out, size_t n,
     unsigned blocks = 0;
     cudaError_t status = cudaSuccess;
     if (kernel == SCAN_RINGS ||
-        (kernel == SCAN_BEST && aligned && n >= TUNING_90.scan_ring_bytes / sizeof(T)))
+        (kernel == SCAN_BEST && aligned && n >= SCAN_RING_BYTES / sizeof(T)))
         status = ring_blocks<T>(&blocks);
     if (kernel == SCAN_RINGS && status == cudaSuccess && blocks == 0)
         return cudaErrorNotSupported;

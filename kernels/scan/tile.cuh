@@ -12,7 +12,7 @@
 /* What a tile has published: nothing yet, its own sum, or the sum of everything up to its end.
  * 31 or 32 bits of value a word, so that one 8-byte store publishes flag and value together; 64-bit
  * sums take two words, each with the flag. */
-enum { EMPTY = 0, OWN = 1, ALL = 2 };
+enum { EMPTY = 0, AGGREGATE = 1, PREFIX = 2 };
 
 struct Published {
     unsigned flag;
@@ -34,7 +34,7 @@ static __device__ __forceinline__ void publish(unsigned long long *status, uint6
                  : "memory");
 }
 
-/* Both words must say the same; a tile goes from OWN to ALL word by word. */
+/* Both words must say the same; a tile goes from AGGREGATE to PREFIX word by word. */
 template <typename T>
 static __device__ __forceinline__ Published read_status(const unsigned long long *status,
                                                         uint64_t tile)
@@ -67,7 +67,7 @@ static __device__ __forceinline__ T look_back(const unsigned long long *status, 
         Published seen[DEEP];
 #pragma unroll
         for (int k = 0; k < DEEP; k++) {
-            seen[k] = Published{ALL, known_sum};
+            seen[k] = Published{PREFIX, known_sum};
             if (known + 32 * k + lane < end)
                 seen[k] = read_status<T>(status, end - 1 - 32 * k - lane);
         }
@@ -75,7 +75,7 @@ static __device__ __forceinline__ T look_back(const unsigned long long *status, 
         for (int k = 0; k < DEEP; k++) {
             while (seen[k].flag == EMPTY)
                 seen[k] = read_status<T>(status, end - 1 - 32 * k - lane);
-            const unsigned all = __ballot_sync(0xFFFFFFFFu, seen[k].flag == ALL);
+            const unsigned all = __ballot_sync(0xFFFFFFFFu, seen[k].flag == PREFIX);
             const unsigned last = all ? __ffs((int)all) - 1 : 31; /* no need to look further */
             T value = lane <= last ? (T)seen[k].value : 0;
 #pragma unroll
