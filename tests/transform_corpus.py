@@ -56,7 +56,7 @@ def pages_of(program, folder, names):
     """The pages of each file, as stats --json gives them."""
     pages = {}
     for start in range(0, len(names), 100):
-        text, _ = run(program, "stats", "--json", *names[start:start + 100], cwd=folder)
+        text, _ = run(program, "stats", "--json", "--mode", *names[start:start + 100], cwd=folder)
         for line in text.splitlines():
             page = json.loads(line)
             pages.setdefault(page["file"], []).append(page)
