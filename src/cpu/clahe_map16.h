@@ -27,8 +27,9 @@ typedef void ClaheRow16(const uint32_t *upper, const uint32_t *lower, uint32_t y
 typedef void ClaheMap16(const ClaheWords *words, const ClaheBlend *blend, const uint16_t *key,
                         size_t n, uint16_t *out);
 
-/* clahe_position. The product is too large by less than 2^16, of which 2^32 are one, and so by less
- * than what any quotient by a number below 2^16 is below the next integer. */
+/* Computes clahe_position by a product in units of 2^-32. The product is too large by less than
+ * 2^16 units; every quotient by a number below 2^16 lies farther than that below the next integer.
+ */
 static inline uint32_t clahe_words_position(const ClaheWords *words, uint32_t key)
 {
     key = key < words->black ? words->black : key > words->white ? words->white : key;

@@ -61,7 +61,7 @@ typedef struct CpuDevice {
     ImgstatDeviceInfo info; /* asking the processor takes long in a virtual machine */
 } CpuDevice;
 
-/* Bytes of at least `bytes`, zeroed only where new; NULL if memory is out. */
+/* Returns at least `bytes` bytes, zeroed only where new; NULL if there is no memory. */
 void *cpu_memory_reserve(CpuMemory *memory, size_t bytes);
 
 /* How the rectangles of one image follow each other: row bands of column segments. */

@@ -34,7 +34,7 @@ FORCE_INLINE uint16_t key16(ImgstatSample sample, uint16_t raw)
     return raw == 0x8000u ? 0x8000u : key;
 }
 
-/* Of floats the sign says what to flip: by arithmetic, since a branch on the signs of noise is
+/* The sign of a float decides what to flip: by arithmetic, since a branch on the signs of noise is
  * predicted wrong half the time. */
 FORCE_INLINE uint32_t key32(ImgstatSample sample, uint32_t raw)
 {

@@ -19,8 +19,8 @@ ImgstatResult luma_plane(BufferCache *scratch, const ImagePro *from, ImagePro *o
                          ImgstatError *err);
 
 /* Gives the colours of `from` a new luma: `luma` is one channel of to's type, and where its mask is
- * 0 a pixel stays as it is. transfer: its range is that of the colours, and it tells what becomes
- * of what stays. alpha: -1 where there is none. */
+ * 0 a pixel stays as it is. transfer: its range is that of the colours, and it maps the samples
+ * that pass. alpha: -1 where there is none. */
 ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const Transfer *transfer,
                          int16_t alpha, ImagePro *to, ImgstatError *err);
 

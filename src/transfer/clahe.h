@@ -53,7 +53,7 @@ static inline bool clahe_by_key(const Clahe *clahe)
     return clahe->like == IMGSTAT_LIKE_IMGSTAT && sample_bits(clahe->sample) == 8;
 }
 
-/* Counts what one channel of a band (first_row says where it lies) has of a tile. Bands may come in
+/* Counts what one channel of a band (which lies at first_row) has of a tile. Bands may come in
  * any order; threads may count different tiles. */
 void clahe_count(Clahe *clahe, size_t tile, const ImagePro *band, uint16_t channel);
 void clahe_finish(Clahe *clahe);
