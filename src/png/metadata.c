@@ -14,7 +14,7 @@ static const char xmp_keyword[] = "XML:com.adobe.xmp";
 
 /* ---- Reading ---- */
 
-enum { MAX_CHUNK = 16 << 20, MAX_INFLATED = 64 << 20, KEYWORD_BYTES = 79 };
+enum { MAX_CHUNK = 64 << 20, MAX_INFLATED = 64 << 20, KEYWORD_BYTES = 79 };
 
 /* Inflates a zlib stream of unknown length. Returns NULL where it is damaged or very large. */
 static uint8_t *inflate_all(const uint8_t *from, size_t n, size_t *bytes)
@@ -151,11 +151,14 @@ ImgstatResult png_metadata_read(Decoder *base, Metadata *out, Warnings *warnings
     uint64_t at = PNG_SIGNATURE_BYTES;
     PngChunk chunk;
     ImgstatResult res = IMGSTAT_OK;
-    (void)warnings;
     while (res == IMGSTAT_OK && png_chunk_next(source, &at, &chunk)) {
         size_t got = 0;
-        if (!strstr(types, chunk.type) || chunk.bytes > MAX_CHUNK)
+        if (!strstr(types, chunk.type))
             continue;
+        if (chunk.bytes > MAX_CHUNK) {
+            warnings_report(warnings, "its %s chunk is very large and is left out", chunk.type);
+            continue;
+        }
         uint8_t *const data = malloc((size_t)chunk.bytes + 1);
         if (!data)
             return error_memory(err, chunk.bytes, "metadata");
