@@ -34,7 +34,7 @@ typedef struct PageReader {
     const Cancel *cancel;
 } PageReader;
 
-/* Returns the bytes of one band in whole tiles of the decoder, of which a reader may hold two;
+/* Returns the bytes of one band in whole tiles of the decoder. A reader may hold two bands;
  * SIZE_MAX on overflow. */
 size_t page_reader_band_bytes(const Decoder *decoder);
 
