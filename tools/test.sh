@@ -19,7 +19,7 @@ trap 'rm -f "$closing" "$closing.log" "$closing.counts"' EXIT
 # count_tests LOG: how many tests of a ctest run ran, of how many, and what the others lack.
 count_tests() {
     awk '/tests failed out of/ { all = $NF }
-        /\(Skipped\)/ { skipped++; names = names " " $3; gpu += $3 ~ /^gpu_/; corpus += $3 ~ /corpus/ }
+        /\(Skipped\)/ { skipped++; names = names " " $3; if ($3 ~ /^gpu_/) gpu++; else corpus += $3 ~ /corpus/ }
         END {
             printf "%d of %d tests ran, %d skipped", all - skipped, all, skipped
             if (gpu) printf "; %d need a GPU", gpu
