@@ -52,7 +52,10 @@ typedef enum ImgstatResult {
 
 typedef struct ImgstatError {
     ImgstatResult code;
-    char message[1024]; /* UTF-8, no newline, control characters masked */
+    uint16_t file_bytes; /* bytes of the file's name, with which message begins; 0: it names none */
+    bool has_page;       /* whether the error belongs to a page of that file */
+    uint32_t page;       /* counted from 0 */
+    char message[1024];  /* one sentence: UTF-8, no newline, control characters masked */
 } ImgstatError;
 
 /* The word that JSON output uses for a code: "truncated", "limit", ... Never NULL. */
