@@ -436,6 +436,13 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_save(const Imgstat
                                                                    const char *path, bool replace,
                                                                    ImgstatError *err);
 
+/* Describes a transfer as JSON on one line: what imgstat_transfer_save writes, without tables and
+ * knots but with the numbers that the maps were made from: black and white, mean and stddev, gamma.
+ * Writes at most `capacity` bytes with their NUL (none where capacity is 0) and returns the length
+ * of the whole text; 0 on allocation failure. */
+IMGSTAT_API size_t imgstat_transfer_describe(const ImgstatTransfer *transfer, char *out,
+                                             size_t capacity);
+
 /* Creates a transfer from a saved one, which is checked completely. path: "-" is standard input. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_load(const char *path,
                                                                    ImgstatTransfer **out,
