@@ -72,7 +72,7 @@ static bool has_many_planes(const TiffDecoder *td)
 static TiffReadMode choose_mode(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
-    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
+    const uint64_t limit = td->base.how.limits.max_tile_bytes;
     const uint64_t large = limit < STREAM_BYTES ? limit : STREAM_BYTES;
     if (layout->converted)
         return TIFF_READ_RGBA;
@@ -141,7 +141,7 @@ static ImgstatResult tile_geometry(TiffDecoder *td, ImgstatError *err)
     /* No overflow: 32 + 16 + 7 bits, then 32 bits more in 128. */
     const uint64_t row_bytes =
         ((uint64_t)layout->tile_width * layout->per_tile * layout->bits + 7) / 8;
-    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
+    const uint64_t limit = td->base.how.limits.max_tile_bytes;
     uint64_t bytes = 0;
     if (row_bytes > limit ||
         __builtin_mul_overflow(row_bytes, (uint64_t)layout->tile_height, &bytes) ||
@@ -159,7 +159,7 @@ static ImgstatResult tile_geometry(TiffDecoder *td, ImgstatError *err)
 static ImgstatResult check_tile_limit(const TiffDecoder *td, ImgstatError *err)
 {
     const TiffLayout *const layout = &td->layout;
-    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
+    const uint64_t limit = td->base.how.limits.max_tile_bytes;
     uint64_t bytes = layout->tile_bytes;
     if (layout->mode == TIFF_READ_RAW || layout->mode == TIFF_READ_SCANLINES)
         return IMGSTAT_OK;
@@ -255,7 +255,7 @@ static ImgstatResult check_stored(const TiffDecoder *td, ImgstatError *err)
 {
     enum { LEAST_LIMIT = 1 << 20 }; /* read whatever the limit for decoded bytes is */
     const TiffLayout *const layout = &td->layout;
-    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
+    const uint64_t limit = td->base.how.limits.max_tile_bytes;
     const bool streamed = layout->mode == TIFF_READ_SCANLINES && tiff_strip_suits(td);
     char text[64];
     if (layout->mode == TIFF_READ_RAW || streamed || layout->stored_bytes <= limit ||
