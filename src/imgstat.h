@@ -240,6 +240,9 @@ typedef struct ImgstatFile ImgstatFile;
 
 /* The format that the ending of a name stands for, "png" or "tiff"; NULL for other endings. */
 IMGSTAT_API const char *imgstat_format_of_name(const char *path);
+/* The format that the first bytes of a regular file show, "png" or "tiff"; NULL for other files and
+ * for those that cannot be read. */
+IMGSTAT_API const char *imgstat_format_of_file(const char *path);
 
 /* Opens a PNG or TIFF by path; "-" reads standard input to its end first. NULL how: defaults. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_open(const char *path,
