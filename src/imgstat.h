@@ -510,18 +510,28 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_save(const ImagePro *
 /* A file to transform or measure. */
 typedef struct ImgstatJob {
     const char *input;  /* "-" is standard input */
-    const char *output; /* "-" is standard output; else its folder exists; NULL for measuring */
+    const char *output; /* "-" is standard output; else its folder exists; NULL for measuring, also
+                           where a batch with `together` measures and writes nothing */
     bool has_page;      /* `page` alone; else all pages */
     uint32_t page;      /* counted from 0 */
 } ImgstatJob;
+
+/* What was done to a page. */
+typedef struct ImgstatMapped {
+    uint32_t page;        /* as imgstat_file_page takes it */
+    uint32_t pages;       /* as ImgstatPage has it */
+    const char *transfer; /* as imgstat_transfer_describe writes it */
+} ImgstatMapped;
 
 /* The outcome of a job. */
 typedef struct ImgstatDone {
     size_t job; /* index; jobs are reported in ascending order */
     ImgstatResult result;
-    const char *message; /* one sentence if the job failed, else "" */
-    bool skipped;        /* the output existed */
-    double seconds;      /* duration of the job */
+    const char *message;         /* one sentence if the job failed, else "" */
+    bool skipped;                /* the output existed */
+    const ImgstatMapped *mapped; /* n_mapped pages, if the batch describes them */
+    size_t n_mapped;
+    double seconds; /* duration of the job */
 } ImgstatDone;
 
 /* How files are transformed. */
@@ -532,6 +542,7 @@ typedef struct ImgstatBatch {
     uint32_t reference_page;         /* page of that file, counted from 0 */
     bool together;      /* one transfer from all pages of all files, which are read twice */
     bool skip_existing; /* a job whose output exists is done */
+    bool describe;      /* ImgstatDone.mapped is wanted */
     ImgstatWrite write;
     ImgstatOpen open;   /* its warn is called on the calling thread */
     const char *device; /* as imgstat_device_open takes it; NULL: "cpu" */
@@ -549,6 +560,9 @@ typedef struct ImgstatBatch {
     /* NULL, or called on the calling thread during each read of all files that `together` needs.
      * measured: the number of files read so far. */
     void (*measuring)(void *context, size_t measured);
+    /* NULL, or called once on the calling thread, when `together` has its transfer and before the
+     * first output is begun. False: nothing is written, and the result is IMGSTAT_ERR_CANCELLED. */
+    bool (*agreed)(void *context, const ImgstatTransfer *transfer);
     /* NULL, or called often, from any thread. True: the batch stops, and incomplete outputs are
      * removed. */
     bool (*cancelled)(void *context);
