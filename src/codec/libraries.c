@@ -3,6 +3,7 @@
 #include "codec/table.h"
 
 #include <json-c/json_c_version.h>
+#include <libxml/xmlversion.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,7 +42,7 @@ static void describe_libraries(void)
         codec_at(i)->libraries(libraries + used, sizeof libraries - used);
         add(", ");
     }
-    add("zlib %s, json-c %s", zlibVersion(), json_c_version());
+    add("zlib %s, json-c %s, libxml2 %s", zlibVersion(), json_c_version(), LIBXML_DOTTED_VERSION);
 #ifdef IMGSTAT_WITH_LIBDEFLATE
     add(", libdeflate %s", LIBDEFLATE_VERSION_STRING);
 #endif
