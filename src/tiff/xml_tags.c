@@ -1,208 +1,174 @@
 /* SPDX-License-Identifier: MIT */
-/* xml_tags.c: libxml2's parser with bounds on time and memory, and the places of its tags. */
+/* xml_tags.c: expat's parser with bounds on time and memory, and the places of its tags. */
 #include "tiff/xml_tags.h"
 
-#include <libxml/parser.h>
-#include <libxml/parserInternals.h>
+#include <expat.h>
 #include <limits.h>
-#include <pthread.h>
 #include <string.h>
+
+enum {
+    MOST_NAMES = 4096, /* different ones; expat keeps each, and the OME model has some hundred */
+    NAME_BITS = 1 << 16
+};
 
 typedef struct Parsing {
     const XmlHandler *handler;
     void *context;
-    xmlParserCtxtPtr parser;
+    XML_Parser parser;
     const char *text;
     size_t bytes;
-    unsigned depth;
+    unsigned depth, n_names;
     bool stopped;
+    uint8_t seen[NAME_BITS / 8]; /* a bit for the hash of each name */
 } Parsing;
 
 static void stop(Parsing *parsing)
 {
     parsing->stopped = true;
-    xmlStopParser(parsing->parser);
+    (void)XML_StopParser(parsing->parser, XML_FALSE);
 }
 
-/* Where the parser is: behind an end tag, or before the end of a start tag. */
-static size_t place(const Parsing *parsing)
+static void see_name(Parsing *parsing, const char *name)
 {
-    const long at = xmlByteConsumed(parsing->parser);
-    return at < 0 || (size_t)at > parsing->bytes ? 0 : (size_t)at;
+    uint32_t hash = 0x811C9DC5u; /* FNV-1a */
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 0x01000193u;
+    uint8_t *const byte = &parsing->seen[(hash % NAME_BITS) / 8];
+    const uint8_t bit = (uint8_t)(1u << (hash >> 16 & 7));
+    parsing->n_names += !(*byte & bit);
+    *byte |= bit;
 }
 
-/* No attribute of a well-formed tag holds a '<'. */
-static bool find_tag(const Parsing *parsing, XmlTag *tag)
+static const char *without_prefix(const char *name)
 {
-    tag->to = tag->from = place(parsing);
-    while (tag->from > 0 && tag->text[tag->from] != '<')
-        tag->from--;
-    const char *const end = tag->text + tag->to;
-    return tag->text[tag->from] == '<' && tag->to < parsing->bytes &&
-           (end[0] == '>' || (end[0] == '/' && end[1] == '>'));
+    const char *const colon = strchr(name, ':');
+    return colon ? colon + 1 : name;
 }
 
-static void on_start(void *context, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri,
-                     int n_spaces, const xmlChar **spaces, int n, int n_default,
-                     const xmlChar **attributes)
+static void on_start(void *context, const char *name, const char **attributes)
 {
-    (void)prefix, (void)uri, (void)n_spaces, (void)spaces, (void)n_default;
     Parsing *const parsing = context;
-    XmlTag tag = {.name = (const char *)name,
-                  .text = parsing->text,
-                  .depth = parsing->depth++,
-                  .attributes = attributes,
-                  .n_attributes = n};
     if (parsing->stopped)
         return;
-    if (parsing->depth > XML_MOST_DEPTH || !find_tag(parsing, &tag) ||
-        (parsing->handler->start && !parsing->handler->start(parsing->context, &tag)))
+    const size_t from = (size_t)XML_GetCurrentByteIndex(parsing->parser);
+    const size_t bytes = (size_t)XML_GetCurrentByteCount(parsing->parser);
+    see_name(parsing, name);
+    for (size_t i = 0; attributes[i]; i += 2)
+        see_name(parsing, attributes[i]);
+    parsing->depth++;
+    if (parsing->depth > XML_MOST_DEPTH || parsing->n_names > MOST_NAMES || bytes < 3 ||
+        bytes > parsing->bytes || from > parsing->bytes - bytes) {
+        stop(parsing);
+        return;
+    }
+    const bool empty = parsing->text[from + bytes - 2] == '/';
+    const XmlTag tag = {.name = without_prefix(name),
+                        .text = parsing->text,
+                        .from = from,
+                        .to = from + bytes - (empty ? 2 : 1),
+                        .depth = parsing->depth - 1,
+                        .attributes = attributes};
+    if (parsing->handler->start && !parsing->handler->start(parsing->context, &tag))
         stop(parsing);
 }
 
-static void on_end(void *context, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
+static void on_end(void *context, const char *name)
 {
-    (void)prefix, (void)uri;
     Parsing *const parsing = context;
     parsing->depth--;
-    if (parsing->stopped || !parsing->handler->end)
-        return;
-    const size_t at = place(parsing);
-    if (at == 0 || parsing->text[at - 1] != '>' ||
-        !parsing->handler->end(parsing->context, (const char *)name, at))
+    const size_t at = (size_t)XML_GetCurrentByteIndex(parsing->parser) +
+                      (size_t)XML_GetCurrentByteCount(parsing->parser);
+    if (!parsing->stopped && parsing->handler->end &&
+        !parsing->handler->end(parsing->context, without_prefix(name), at))
         stop(parsing);
 }
 
-static void on_text(void *context, const xmlChar *text, int n)
+static void on_text(void *context, const char *text, int n)
 {
     const Parsing *const parsing = context;
     if (!parsing->stopped && parsing->handler->text)
-        parsing->handler->text(parsing->context, (const char *)text, (size_t)n);
+        parsing->handler->text(parsing->context, text, (size_t)n);
 }
 
-static void on_document_type(void *context, const xmlChar *name, const xmlChar *id,
-                             const xmlChar *system)
+/* Only a document type can define entities. */
+static void on_document_type(void *context, const char *name, const char *system,
+                             const char *public_id, int has_internal)
 {
-    (void)name, (void)id, (void)system;
+    (void)name, (void)system, (void)public_id, (void)has_internal;
     stop(context);
 }
 
-#if LIBXML_VERSION >= 21200
-typedef const xmlError *XmlError;
-#else
-typedef xmlErrorPtr XmlError;
-#endif
-
-/* libxml2 would print the error. */
-static void on_error(void *context, XmlError error)
-{
-    (void)context, (void)error;
-}
-
-/* Bounds what libxml2 does not: long tags, and namespaces of a tag. */
+/* Bounds what expat does not: a tag has many attributes only if it is long. */
 static bool is_bounded(const char *text, size_t bytes)
 {
-    size_t since = 0, spaces = 0; /* bytes of the tag, and namespaces it declares */
+    size_t tag_bytes = 0;
     bool in_tag = false;
     for (size_t i = 0; i < bytes; i++) {
-        const char c = text[i];
-        if (c == '<') {
+        if (text[i] == '<') {
             in_tag = i + 1 < bytes && text[i + 1] != '!' && text[i + 1] != '?';
-            since = spaces = 0;
-        } else if (c == '>') {
+            tag_bytes = 0;
+        } else if (text[i] == '>') {
             in_tag = false;
         }
-        if (!in_tag)
-            continue;
-        if (c == 'x' && bytes - i >= 5 && memcmp(text + i, "xmlns", 5) == 0)
-            spaces++;
-        if (++since > XML_MOST_TAG_BYTES || spaces > XML_MOST_SPACES)
+        if (in_tag && ++tag_bytes > XML_MOST_TAG_BYTES)
             return false;
     }
     return true;
 }
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static void init_library(void)
-{
-    xmlInitParser();
-}
-
 bool xml_parse(const char *text, size_t bytes, const XmlHandler *handler, void *context)
 {
-    if (bytes == 0 || bytes > XML_MOST_BYTES || !is_bounded(text, bytes))
+    if (bytes > XML_MOST_BYTES || !is_bounded(text, bytes))
         return false;
-    pthread_once(&once, init_library);
-    xmlSAXHandler sax = {.initialized = XML_SAX2_MAGIC,
-                         .startElementNs = on_start,
-                         .endElementNs = on_end,
-                         .characters = on_text,
-                         .cdataBlock = on_text,
-                         .ignorableWhitespace = on_text,
-                         .internalSubset = on_document_type,
-                         .serror = on_error};
-    const xmlParserCtxtPtr parser = xmlCreateMemoryParserCtxt(text, (int)bytes);
-    if (!parser)
+    Parsing parsing = {.handler = handler,
+                       .context = context,
+                       .parser = XML_ParserCreate("UTF-8"),
+                       .text = text,
+                       .bytes = bytes};
+    if (!parsing.parser)
         return false;
-    Parsing parsing = {
-        .handler = handler, .context = context, .parser = parser, .text = text, .bytes = bytes};
-    xmlSAXHandler *const own = parser->sax;
-    parser->sax = &sax;
-    parser->userData = &parsing;
-    xmlCtxtUseOptions(parser, XML_PARSE_NONET | XML_PARSE_IGNORE_ENC);
-    xmlSwitchEncoding(parser, XML_CHAR_ENCODING_UTF8);
-    const bool ok = xmlParseDocument(parser) == 0 && parser->wellFormed && !parsing.stopped;
-    parser->sax = own;
-    xmlDocPtr const doc = parser->myDoc;
-    parser->myDoc = NULL;
-    xmlFreeParserCtxt(parser);
-    xmlFreeDoc(doc);
-    return ok;
+    XML_SetUserData(parsing.parser, &parsing);
+    XML_SetElementHandler(parsing.parser, on_start, on_end);
+    XML_SetCharacterDataHandler(parsing.parser, on_text);
+    XML_SetStartDoctypeDeclHandler(parsing.parser, on_document_type);
+    const bool ok = XML_Parse(parsing.parser, text, (int)bytes, XML_TRUE) == XML_STATUS_OK;
+    XML_ParserFree(parsing.parser);
+    return ok && !parsing.stopped;
 }
 
 /* ---- Attributes ---- */
 
-bool xml_value(const XmlTag *tag, const char *name, char *to, size_t room)
+static const char *value_of(const XmlTag *tag, const char *name)
 {
-    for (int i = 0; i < tag->n_attributes; i++) { /* name, prefix, namespace, value, its end */
-        const unsigned char *const *const a = tag->attributes + 5 * (size_t)i;
-        const size_t n = (size_t)(a[4] - a[3]);
-        if (a[1] || strcmp((const char *)a[0], name) != 0 || n >= room)
-            continue;
-        memcpy(to, a[3], n);
-        to[n] = '\0';
-        for (char *amp = to; (amp = strstr(amp, "&#38;")); amp++) /* libxml2 leaves this one */
-            memmove(amp + 1, amp + 5, strlen(amp + 5) + 1);
-        return true;
-    }
-    return false;
+    for (size_t i = 0; tag->attributes[i]; i += 2)
+        if (strcmp(tag->attributes[i], name) == 0)
+            return tag->attributes[i + 1];
+    return NULL;
 }
 
-static bool has(const XmlTag *tag, const char *name)
+bool xml_value(const XmlTag *tag, const char *name, char *to, size_t room)
 {
-    for (int i = 0; i < tag->n_attributes; i++)
-        if (!tag->attributes[5 * i + 1] &&
-            strcmp((const char *)tag->attributes[5 * (size_t)i], name) == 0)
-            return true;
-    return false;
+    const char *const value = value_of(tag, name);
+    const size_t n = value ? strlen(value) : 0;
+    if (!value || n >= room)
+        return false;
+    memcpy(to, value, n + 1);
+    return true;
 }
 
 bool xml_number(const XmlTag *tag, const char *name, uint32_t *out)
 {
-    char text[16];
+    const char *const text = value_of(tag, name);
     uint64_t value = 0;
-    if (!has(tag, name))
+    if (!text)
         return true;
-    if (!xml_value(tag, name, text, sizeof text) || !*text)
-        return false;
     for (const char *c = text; *c; c++) {
-        if (*c < '0' || *c > '9')
+        if (*c < '0' || *c > '9' || c - text == 10)
             return false;
         value = 10 * value + (uint64_t)(*c - '0');
     }
     *out = (uint32_t)value;
-    return value <= INT32_MAX;
+    return *text && value <= INT32_MAX;
 }
 
 static bool is_space(char c)

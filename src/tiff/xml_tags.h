@@ -10,19 +10,17 @@
 
 enum {
     XML_MOST_BYTES = 64 << 20,     /* of a text: 65,535 planes take a third of it */
-    XML_MOST_TAG_BYTES = 16 << 10, /* of a tag; libxml2 compares each two attributes of one */
-    XML_MOST_SPACES = 16,          /* namespaces that one tag declares */
+    XML_MOST_TAG_BYTES = 16 << 10, /* of a tag */
     XML_MOST_DEPTH = 64
 };
 
 /* A start tag. Valid during the call. */
 typedef struct XmlTag {
-    const char *name;                 /* without a prefix */
-    const char *text;                 /* all of the XML */
-    size_t from, to;                  /* where '<' lies, and the '>' or "/>" that ends it */
-    unsigned depth;                   /* 0: the root */
-    const unsigned char **attributes; /* as libxml2 gives them */
-    int n_attributes;
+    const char *name;        /* without a prefix */
+    const char *text;        /* all of the XML */
+    size_t from, to;         /* where '<' lies, and the '>' or "/>" that ends it */
+    unsigned depth;          /* 0: the root */
+    const char **attributes; /* name and value by turns; ends with NULL */
 } XmlTag;
 
 /* What is called for the parts of a text. Any may be NULL. */
