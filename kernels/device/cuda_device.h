@@ -203,6 +203,31 @@ typedef ImgstatResult (*CudaRead)(void *context, CudaDevice *device, const Image
 ImgstatResult cuda_stage(CudaDevice *device, const ImagePro *images, size_t n, CudaRead read,
                          void *context, ImgstatError *err);
 
+/* A CudaRead whose context is a function object: calls it with each image. */
+template <typename Read>
+static ImgstatResult cuda_each(void *context, CudaDevice *, const ImagePro *images,
+                               const uint32_t *, size_t n, ImgstatError *)
+{
+    for (size_t i = 0; i < n; i++)
+        IMGSTAT_TRY((*(const Read *)context)(images[i]));
+    return IMGSTAT_OK;
+}
+
+/* cuda_stage of one image: calls `read` with each band of it in device memory. */
+template <typename Read>
+static ImgstatResult cuda_stage_bands(CudaDevice *device, const ImagePro *image, const Read &read,
+                                      ImgstatError *err)
+{
+    return cuda_stage(device, image, 1, cuda_each<Read>, (void *)(uintptr_t)&read, err);
+}
+
+/* As many blocks as have work, but at most `each` a multiprocessor. */
+static inline unsigned cuda_blocks(const CudaDevice *device, uint64_t wanted, unsigned each)
+{
+    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * each;
+    return (unsigned)(wanted < most ? wanted : most);
+}
+
 /* Before a launch with so many bytes of dynamic shared memory: lets the kernel have them, and tells
  * what it is. Asks the driver once. */
 ImgstatResult cuda_prepare(CudaDevice *device, const void *kernel, size_t shared_bytes,
@@ -296,8 +321,5 @@ ImgstatResult cuda_sort_add(Device *device, const ImagePro *image, uint16_t chan
                             ImgstatError *err);
 ImgstatResult cuda_central(Device *device, const ImagePro *image, const double *center,
                            Central *out, ImgstatError *err);
-/* Prefix sums of n counts in device memory; `to` may be `from`. */
-ImgstatResult cuda_scan(Device *device, DevMem from, DevMem to, size_t n, bool inclusive,
-                        ImgstatError *err);
 
 #endif
