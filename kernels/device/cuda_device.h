@@ -170,6 +170,10 @@ ImgstatResult cuda_reserve(CudaDevice *device, CudaBuffer *buffer, size_t bytes,
 ImgstatResult cuda_reserve_host(CudaDevice *device, CudaBuffer *buffer, size_t bytes,
                                 ImgstatError *err);
 
+/* Give back what a buffer holds; the buffer is empty afterwards. An event may be NULL. */
+void cuda_free(CudaBuffer *buffer, bool pinned);
+void cuda_free_event(cudaEvent_t event);
+
 /* The calling thread's current context is the device's while this lives, and then what it was: a
  * thread may be a new one, or its program work with another GPU. */
 struct CudaStay {
@@ -306,9 +310,15 @@ ImgstatResult cuda_measure_images(CudaDevice *device, const ImagePro *images,
                                   const DeviceRecord *records, size_t n, ImgstatError *err);
 
 /* luma/measure.cu: calls `read` with the luma of an image as images of one channel in device
- * memory. */
+ * memory; cuda_read_luma calls a function object. */
 ImgstatResult cuda_luma_bands(CudaDevice *device, const ImagePro *image, CudaRead read,
                               void *context, ImgstatError *err);
+template <typename Read>
+static ImgstatResult cuda_read_luma(CudaDevice *device, const ImagePro *image, const Read &read,
+                                    ImgstatError *err)
+{
+    return cuda_luma_bands(device, image, cuda_each<Read>, (void *)(uintptr_t)&read, err);
+}
 
 /* Each part of a read of one image: its digits, ranges, gathers, sort, moments. */
 ImgstatResult cuda_count_digits(Device *device, const ImagePro *image, DigitCount *counts, size_t n,
