@@ -266,16 +266,19 @@ static __device__ __forceinline__ unsigned *record_lock(const Work &work, const 
     return &work.shared->lock[(address ^ (address >> 10)) % RECORD_LOCKS];
 }
 
-/* Called by one thread of each block when it is done with the queue. */
-static __device__ __forceinline__ void queue_leave(const Work &work)
+/* Called by one thread of each block when it is done with the queues. The last one to come readies
+ * them for the next launch, and gets true. */
+static __device__ __forceinline__ bool queue_leave(const Work &work)
 {
-    Queue *queue = &work.shared->queue;
-    if (atomicAdd(&queue->finished, 1u) == gridDim.x - 1) {
-        queue->next = 0;
-        queue->finished = 0;
-        for (unsigned i = 0; i < TAIL_QUEUES; i++)
-            work.shared->tail[i * TAIL_STRIDE] = 0;
-    }
+    QueueMemory *const memory = work.shared;
+    if (atomicAdd(&memory->queue.finished, 1u) != gridDim.x - 1)
+        return false;
+    memory->queue.next = memory->queue.finished = 0;
+    for (unsigned c = 0; c < 4; c++)
+        memory->channel_next[c] = 0;
+    for (unsigned i = 0; i < TAIL_QUEUES; i++)
+        memory->tail[i * TAIL_STRIDE] = 0;
+    return true;
 }
 
 static __device__ __forceinline__ void bin_add(uint64_t *bin, uint64_t n)

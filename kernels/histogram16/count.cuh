@@ -275,7 +275,7 @@ static __device__ __forceinline__ void count_tile(Block16 *block, const Fast &fa
     enum { WORDS = Own<CHANNELS>::WORDS };
     uint32_t word[WORDS];
     gather<CHANNELS>(v, own, word);
-    see_all(seen, mode, word, block->narrow.image);
+    see_all(seen, mode, word, block->image);
     if (STYLE == UNIFORM) {
         count_uniform(fast, word);
     } else if (STYLE == MIXED) {
@@ -294,10 +294,10 @@ static __device__ __forceinline__ void count_tile(Block16 *block, const Fast &fa
  * otherwise by a warp. */
 template <int CHANNELS>
 static __device__ __noinline__ void count_edge(Block16 *block, uint64_t *bins, uint64_t tile,
-                                               uint64_t begin, unsigned channel, bool straight)
+                                               unsigned channel, bool straight)
 {
     Seen seen = see_nothing();
-    const WorkImage &image = block->narrow.image;
+    const WorkImage &image = block->image;
     const Layout layout = block->layout;
     const TilePlace16 place = plain_place(image, tile);
     const unsigned lanes = straight ? THREADS : 32;
@@ -314,16 +314,15 @@ static __device__ __noinline__ void count_edge(Block16 *block, uint64_t *bins, u
             bin_add(&bins[key_of(image, raw)], 1);
     }
     __syncwarp();
-    offer_seen(block, seen, begin);
+    offer_seen(block, seen, tile);
 }
 
 /* One channel of an image that has more, or a mask. */
 static __device__ __forceinline__ void count_general(Block16 *block, uint64_t *bins, uint64_t tile,
-                                                     uint64_t begin, unsigned channel,
-                                                     unsigned *masked)
+                                                     unsigned channel, unsigned *masked)
 {
     Seen seen = see_nothing();
-    const WorkImage &image = block->narrow.image;
+    const WorkImage &image = block->image;
     const Layout layout = block->layout;
     uint64_t row, place;
     tile_place(image, tile, &row, &place);
@@ -341,18 +340,18 @@ static __device__ __forceinline__ void count_general(Block16 *block, uint64_t *b
         count_one(block, layout, bins, raw, there);
     }
     __syncwarp();
-    offer_seen(block, seen, begin);
+    offer_seen(block, seen, tile);
 }
 
 /* A plain tile by itself, whole or not. */
 template <int CHANNELS>
 static __device__ __forceinline__ void count_single(Block16 *block, uint64_t *bins, uint64_t tile,
-                                                    uint64_t begin, unsigned channel)
+                                                    unsigned channel)
 {
-    const WorkImage &image = block->narrow.image;
+    const WorkImage &image = block->image;
     const TilePlace16 place = plain_place(image, tile);
     if (place.address < place.row || place.address + NARROW16_TILE > place.end) {
-        count_edge<CHANNELS>(block, bins, tile, begin, channel, false);
+        count_edge<CHANNELS>(block, bins, tile, channel, false);
         return;
     }
     Seen seen = see_nothing();
@@ -367,7 +366,7 @@ static __device__ __forceinline__ void count_single(Block16 *block, uint64_t *bi
     else
         count_tile<CHANNELS, WINDOW>(block, fast, bins, v, at, own, mode, &seen);
     __syncwarp();
-    offer_seen(block, seen, begin);
+    offer_seen(block, seen, tile);
 }
 
 #endif

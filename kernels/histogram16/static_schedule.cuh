@@ -115,7 +115,7 @@ static __device__ __forceinline__ uint32_t count_static(Block16 *block, uint64_t
     const uint32_t step = schedule.stride * NARROW16_TILE;
     const Fast fast = fast_layout(block->layout);
     const uint32_t own = first_own<CHANNELS>(channel, schedule.before);
-    const ExtremaMode mode = PLAIN ? EXTREMA_U16 : extrema_mode(block->narrow.image, true);
+    const ExtremaMode mode = PLAIN ? EXTREMA_U16 : extrema_mode(block->image);
     const unsigned lane = threadIdx.x % 32;
     const unsigned char *at = base + uniform(cursor->tile) * NARROW16_TILE;
     const unsigned char *next = base + uniform(cursor->next) * NARROW16_TILE;
@@ -190,7 +190,7 @@ static __device__ __forceinline__ uint32_t count_styled(Block16 *block, uint64_t
                                                         uint32_t most, bool fixed)
 {
     constexpr bool CALL = CHANNELS > 1 && STYLE != WINDOW;
-    if (extrema_mode(block->narrow.image, true) != EXTREMA_U16)
+    if (extrema_mode(block->image) != EXTREMA_U16)
         return count_others<CHANNELS, STYLE, false>(block, bins, schedule, channel, cursor, most,
                                                     fixed);
     if constexpr (CALL)
