@@ -88,7 +88,7 @@ static __device__ __forceinline__ void announce(const Work &work, Block16 *block
 /* Counts the item at work, which is whole, and those that may follow without further ado. The
  * first vectors of the next are on their way when an item ends: block->ahead[parity] is at work,
  * the other becomes the next. Returns the steps since shared words were looked at. All threads. */
-template <int CHANNELS, int STYLE>
+template <int CHANNELS, bool FOLD>
 static __device__ __noinline__ uint32_t count_run(const Work &work, Block16 *block, uint64_t *bins,
                                                   unsigned *parity_at, uint32_t since)
 {
@@ -127,9 +127,9 @@ static __device__ __noinline__ uint32_t count_run(const Work &work, Block16 *blo
             }
             load_tile(at, then);
             Seen seen = running.seen;
-            count_tile<CHANNELS, STYLE>(block, fast, bins, now, here, own, mode, &seen);
+            count_tile<CHANNELS, FOLD>(block, fast, bins, now, here, own, mode, &seen);
             update_running(&running, seen, tile);
-            if (STYLE != WINDOW)
+            if (FOLD)
                 since = end_step(block, bins, since);
 #pragma unroll
             for (int i = 0; i < STEPS; i++)
@@ -240,12 +240,10 @@ static __global__ void __launch_bounds__(THREADS, 1)
         bool whole = false;
         if constexpr (CHANNELS > 0) {
             whole = block.ahead[parity].steps > 0;
-            if (whole && block.layout.uniform)
-                since = count_run<CHANNELS, UNIFORM>(work, &block, bins, &parity, since);
-            else if (whole && block.layout.fold)
-                since = count_run<CHANNELS, MIXED>(work, &block, bins, &parity, since);
+            if (whole && block.layout.fold)
+                since = count_run<CHANNELS, true>(work, &block, bins, &parity, since);
             else if (whole)
-                since = count_run<CHANNELS, WINDOW>(work, &block, bins, &parity, since);
+                since = count_run<CHANNELS, false>(work, &block, bins, &parity, since);
         }
         if (!whole)
             since = count_around<CHANNELS>(work, &block, bins, &parity, since);

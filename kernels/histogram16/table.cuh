@@ -29,14 +29,13 @@ enum { SAMPLES = HISTOGRAM16_SAMPLES, BUCKETS = HISTOGRAM16_BUCKETS };
 /* How the table is laid out. A sample becomes an index: its bits minus base, modulo 65,536. */
 struct Layout {
     uint32_t base;
-    uint32_t shift;   /* counters of an index: at byte index << shift, 1 << (shift - 2) of them */
-    uint32_t wide;    /* indices below have counters of 32 bits to themselves */
-    uint32_t direct;  /* indices below have a word of their own; of those that are not wide, the
-                       * upper half belongs to index + fold */
-    uint32_t words;   /* of the table; BEHIND_BYTES follow */
-    uint32_t uniform; /* no value is frequent: every increment may be an ordinary addition */
-    uint32_t fold;    /* words that are shared; 0: indices from direct on have no counter here, and
-                       * that of `direct` itself may hold anything */
+    uint32_t shift;  /* counters of an index: at byte index << shift, 1 << (shift - 2) of them */
+    uint32_t wide;   /* indices below have counters of 32 bits to themselves */
+    uint32_t direct; /* indices below have a word of their own; of those that are not wide, the
+                      * upper half belongs to index + fold */
+    uint32_t words;  /* of the table; BEHIND_BYTES follow */
+    uint32_t fold;   /* words that are shared; 0: indices from direct on have no counter here, and
+                      * that of `direct` itself may hold anything */
 };
 
 /* An item on its way to the block's warps. */
@@ -70,8 +69,6 @@ struct Block16 {
     unsigned slice;          /* of the sums, that this block moves to the bins */
     unsigned missed;         /* samples of this image that have no counter here */
     unsigned gap;            /* widest stretch of empty buckets << 8 | the bucket after it */
-    unsigned most;           /* samples in the fullest bucket */
-    unsigned alike;          /* samples that equal the one a vector before */
     unsigned least;          /* fewest samples in a stretch << 8 | where it begins */
     unsigned occupied[BUCKETS / 32]; /* a bit a bucket */
     union {
