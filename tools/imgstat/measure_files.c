@@ -240,7 +240,7 @@ void measure_files(const MeasureFiles *what)
         if (input->problem != NULL)
             continue;
         run.jobs[run.n] =
-            (ImgstatJob){.input = input->path, .has_page = input->has_page, .page = input->page};
+            (ImgstatJob){.input = input->path, .pages = input->pages};
         run.texts[run.n] = (Texts){0};
         run.input[run.n++] = i;
     }
