@@ -52,7 +52,10 @@ typedef enum ImgstatResult {
 
 typedef struct ImgstatError {
     ImgstatResult code;
-    char message[1024]; /* UTF-8, no newline, control characters masked */
+    uint16_t file_bytes; /* bytes of the file's name, with which message begins; 0: it names none */
+    bool has_page;       /* whether the error belongs to a page of that file */
+    uint32_t page;       /* counted from 0 */
+    char message[1024];  /* one sentence: UTF-8, no newline, control characters masked */
 } ImgstatError;
 
 /* The word that JSON output uses for a code: "truncated", "limit", ... Never NULL. */
@@ -236,8 +239,8 @@ typedef struct ImgstatPage {
     const char *format; /* "png", "tiff" */
     const char
         *photometric; /* "gray", "min-is-white", "rgb", "palette", "cmyk", "ycbcr", "lab" ... */
-    uint32_t page;  /* as imgstat_file_page takes it */
-    uint32_t pages; /* of the chain: those with no parent */
+    uint32_t page;    /* as imgstat_file_page takes it */
+    uint32_t pages;   /* of the chain: those with no parent */
     ImgstatRole role;
     uint32_t owner;  /* of a level: its image; of a mask: what it masks; else this page, or none */
     uint32_t mask;   /* the page with its mask, or none */
@@ -256,15 +259,18 @@ typedef struct ImgstatFile ImgstatFile;
 
 /* The format that the ending of a name stands for, "png" or "tiff"; NULL for other endings. */
 IMGSTAT_API const char *imgstat_format_of_name(const char *path);
+/* The format that the first bytes of a regular file show, "png" or "tiff"; NULL for other files and
+ * for those that cannot be read. */
+IMGSTAT_API const char *imgstat_format_of_file(const char *path);
 
 /* Opens a PNG or TIFF by path; "-" reads standard input to its end first. NULL how: defaults. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_open(const char *path,
                                                                const ImgstatOpen *how,
                                                                ImgstatFile **out,
                                                                ImgstatError *err);
-IMGSTAT_API void imgstat_file_close(ImgstatFile *file);           /* accepts NULL */
-/* Returns the number of all pages, at least 1: first those of the chain, then those of SubIFDs, each
- * behind its parent. */
+IMGSTAT_API void imgstat_file_close(ImgstatFile *file); /* accepts NULL */
+/* Returns the number of all pages, at least 1: first those of the chain, then those of SubIFDs,
+ * each behind its parent. */
 IMGSTAT_API uint32_t imgstat_file_pages(const ImgstatFile *file);
 /* Writes the name of a page, at most `capacity` bytes with their NUL: its place in the chain, "2",
  * or behind that of its parent its place among the SubIFDs, "2.0". Returns the length of the whole

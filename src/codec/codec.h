@@ -156,7 +156,7 @@ ImgstatResult decoder_changed(const Decoder *decoder, ImgstatError *err);
 struct ImgstatFile {
     Source *source;
     Decoder *decoder;
-    bool measured; /* the page selected was measured since: its first row is next once more */
+    bool measured;      /* the page selected was measured since: its first row is next once more */
     ChosenPage *chosen; /* by file_choose; NULL: none so far */
     uint32_t n_chosen;
 };

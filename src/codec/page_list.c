@@ -45,8 +45,8 @@ size_t page_list_name(const PageList *list, uint32_t page, char *to, size_t room
     const bool below = entry->parent != IMGSTAT_NO_PAGE;
     const size_t used = below ? page_list_name(list, entry->parent, to, room) : 0;
     const size_t left = used < room ? room - used : 0;
-    return used + (size_t)snprintf(left ? to + used : NULL, left, "%s%u", below ? "." : "",
-                                   entry->number);
+    return used +
+           (size_t)snprintf(left ? to + used : NULL, left, "%s%u", below ? "." : "", entry->number);
 }
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
@@ -61,15 +61,14 @@ typedef struct Selection {
 
 static ImgstatResult misspelled(const Selection *s, ImgstatError *err)
 {
-    return error_set(err, IMGSTAT_ERR_ARG,
-                     "%s: \"%s\" names no pages; an example that does is 0,3-5,2.1", s->file,
-                     s->text);
+    return error_file(err, IMGSTAT_ERR_ARG, s->file,
+                      "\"%s\" names no pages; an example that does is 0,3-5,2.1", s->text);
 }
 
 static ImgstatResult missing(const Selection *s, const char *name, size_t length, ImgstatError *err)
 {
-    return error_set(err, IMGSTAT_ERR_ARG, "%s: has no page %.*s; it has %u, counted from 0",
-                     s->file, (int)length, name, s->list->chain);
+    return error_file(err, IMGSTAT_ERR_ARG, s->file, "has no page %.*s; it has %u, counted from 0",
+                      (int)length, name, s->list->chain);
 }
 
 static bool parse_number(const char **at, uint32_t *out)
@@ -95,7 +94,7 @@ static uint32_t find_below(const PageList *list, uint32_t parent, uint32_t numbe
 static ImgstatResult choose(Selection *s, uint32_t page, ImgstatError *err)
 {
     if (s->chosen[page])
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: \"%s\" names a page twice", s->file, s->text);
+        return error_file(err, IMGSTAT_ERR_ARG, s->file, "\"%s\" names a page twice", s->text);
     s->chosen[page] = true;
     s->page[s->n++] = page;
     return IMGSTAT_OK;

@@ -128,5 +128,5 @@ ImgstatResult imgstat_measure_file(ImgstatDevice *device, ImgstatFile *file, uin
     const bool reading = decoder->channel_names && decoder->next_row > 0 && !file->measured;
     const ImgstatResult res = reading ? measure_beside(device, file, page, how, out, err)
                                       : measure_instead(device, file, page, how, out, err);
-    return error_name(err, res, decoder->source->name);
+    return error_add_file(err, res, decoder->source->name);
 }

@@ -69,9 +69,15 @@ static ImgstatResult read_directory(TiffDecoder *td, ImgstatError *err)
     tiff_handle_close(&td->handle);
     const ImgstatResult code =
         td->failure.code == IMGSTAT_OK ? IMGSTAT_ERR_FORMAT : td->failure.code;
-    return error_set(err, code, "%s: the directory of page %u cannot be read: %s",
-                     td->base.source->name, td->base.page.page,
-                     td->failure.code == IMGSTAT_OK ? "damaged" : td->failure.message);
+    const uint32_t page = td->base.page.page;
+    (void)!error_file(err, code, td->base.source->name,
+                      "the directory of page %u cannot be read: %s", page,
+                      td->failure.code == IMGSTAT_OK ? "damaged" : td->failure.message);
+    if (err) {
+        err->has_page = true;
+        err->page = page;
+    }
+    return code;
 }
 
 static ImgstatResult select_page(Decoder *base, ImgstatError *err)

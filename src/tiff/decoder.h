@@ -117,7 +117,7 @@ ImgstatResult tiff_check_tiles(TiffDecoder *td, ImgstatError *err);
 /* Returns whether a tile has no place or no bytes, as in sparse files. */
 bool tiff_tile_absent(const TiffDecoder *td, uint32_t index);
 
-/* Writes "strip 3 of 12" or "page 2: tile 1 of 4" to text, and returns it. */
+/* Writes "strip 3 of 12" to text, and returns it. */
 const char *tiff_tile_name(const TiffDecoder *td, uint32_t index, char text[64]);
 
 /* Makes the error for a tile after libtiff failed on it. */

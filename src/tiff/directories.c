@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* directories.c: finds all directories of a TIFF file, those of the chain and those of SubIFDs, which
- * may be broken or form a loop. */
+/* directories.c: finds all directories of a TIFF file, those of the chain and those of SubIFDs,
+ * which may be broken or form a loop. */
 #include "tiff/directories.h"
 
 #include <tiffio.h>
@@ -70,13 +70,13 @@ static ImgstatResult read_header(const Source *source, Kind *kind, uint64_t *fir
     kind->big_endian = head[0] == 'M';
     kind->big = number(kind, head + 2, 2) == 43;
     if (n < (kind->big ? 16 : 8))
-        return error_set(err, IMGSTAT_ERR_TRUNCATED, "%s: ends early, inside its header",
-                         source->name);
+        return error_file(err, IMGSTAT_ERR_TRUNCATED, source->name,
+                          "ends early, inside its header");
     if (kind->big && (number(kind, head + 4, 2) != 8 || number(kind, head + 6, 2) != 0))
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: damaged BigTIFF header", source->name);
+        return error_file(err, IMGSTAT_ERR_FORMAT, source->name, "damaged BigTIFF header");
     *first = kind->big ? number(kind, head + 8, 8) : number(kind, head + 4, 4);
     if (*first == 0)
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: holds no image", source->name);
+        return error_file(err, IMGSTAT_ERR_FORMAT, source->name, "holds no image");
     return IMGSTAT_OK;
 }
 
@@ -92,10 +92,10 @@ typedef struct Field {
 /* The fields that tell what a directory is. */
 enum { NEW_TYPE, OLD_TYPE, WIDTH, HEIGHT, BITS, SAMPLES, FORMAT, PHOTOMETRIC, SUB, N_FIELDS };
 static const uint16_t field_tags[N_FIELDS] = {
-    [NEW_TYPE] = TIFFTAG_SUBFILETYPE,   [OLD_TYPE] = TIFFTAG_OSUBFILETYPE,
-    [WIDTH] = TIFFTAG_IMAGEWIDTH,       [HEIGHT] = TIFFTAG_IMAGELENGTH,
-    [BITS] = TIFFTAG_BITSPERSAMPLE,     [SAMPLES] = TIFFTAG_SAMPLESPERPIXEL,
-    [FORMAT] = TIFFTAG_SAMPLEFORMAT,    [PHOTOMETRIC] = TIFFTAG_PHOTOMETRIC,
+    [NEW_TYPE] = TIFFTAG_SUBFILETYPE, [OLD_TYPE] = TIFFTAG_OSUBFILETYPE,
+    [WIDTH] = TIFFTAG_IMAGEWIDTH,     [HEIGHT] = TIFFTAG_IMAGELENGTH,
+    [BITS] = TIFFTAG_BITSPERSAMPLE,   [SAMPLES] = TIFFTAG_SAMPLESPERPIXEL,
+    [FORMAT] = TIFFTAG_SAMPLEFORMAT,  [PHOTOMETRIC] = TIFFTAG_PHOTOMETRIC,
     [SUB] = TIFFTAG_SUBIFD,
 };
 
@@ -246,13 +246,14 @@ static ImgstatResult add_directory(Walk *walk, uint64_t at, uint32_t parent, uin
     *next = 0;
     IMGSTAT_TRY(read_directory(walk->source, &walk->kind, at, &directory, err));
     if (!directory.whole && list->n == 0)
-        return error_set(err,
-                         at >= walk->source->bytes ? IMGSTAT_ERR_TRUNCATED : IMGSTAT_ERR_FORMAT,
-                         "%s: its directory does not lie inside the file", walk->source->name);
+        return error_file(err,
+                          at >= walk->source->bytes ? IMGSTAT_ERR_TRUNCATED : IMGSTAT_ERR_FORMAT,
+                          walk->source->name, "its directory does not lie inside the file");
     if (!directory.whole) {
         if (parent == IMGSTAT_NO_PAGE)
             warnings_report(walk->warnings,
-                            "directory %u does not lie inside the file; pages end before it", place);
+                            "directory %u does not lie inside the file; pages end before it",
+                            place);
         else
             warnings_report(walk->warnings,
                             "SubIFD %u of page %u does not lie inside the file and is left out",
@@ -260,8 +261,8 @@ static ImgstatResult add_directory(Walk *walk, uint64_t at, uint32_t parent, uin
         return IMGSTAT_OK;
     }
     if (list->n == walk->max_pages)
-        return error_set(err, IMGSTAT_ERR_LIMIT, "%s: has more pages than the limit of %u",
-                         walk->source->name, walk->max_pages);
+        return error_file(err, IMGSTAT_ERR_LIMIT, walk->source->name,
+                          "has more pages than the limit of %u", walk->max_pages);
     PageEntry *const entry = reserve(walk) ? page_list_add(list, parent, place) : NULL;
     if (!entry)
         return out_of_memory(walk, err);

@@ -93,8 +93,8 @@ static ImgstatResult read_fields(TiffDecoder *td, ImgstatError *err)
     if (!TIFFGetField(tif, TIFFTAG_PHOTOMETRIC, &layout->photometric))
         warnings_report(&td->base.warnings, "does not say what its samples mean; read as gray");
     if (layout->samples == 0)
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: an image without samples",
-                         td->base.source->name);
+        return error_file(err, IMGSTAT_ERR_FORMAT, td->base.source->name,
+                          "an image without samples");
     layout->planes = planar == PLANARCONFIG_SEPARATE ? layout->samples : 1;
     layout->per_tile = planar == PLANARCONFIG_SEPARATE ? 1 : layout->samples;
     layout->swapped = TIFFIsByteSwapped(tif);
@@ -119,8 +119,8 @@ static ImgstatResult tile_geometry(TiffDecoder *td, ImgstatError *err)
             layout->tile_height = page->height;
     }
     if (layout->tile_width == 0 || layout->tile_height == 0)
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: %s without a size", name,
-                         layout->tiled ? "tiles" : "strips");
+        return error_file(err, IMGSTAT_ERR_FORMAT, name, "%s without a size",
+                          layout->tiled ? "tiles" : "strips");
     layout->across =
         (uint32_t)(((uint64_t)page->width + layout->tile_width - 1) / layout->tile_width);
     layout->down =
@@ -133,10 +133,10 @@ static ImgstatResult tile_geometry(TiffDecoder *td, ImgstatError *err)
     if (row_bytes > limit ||
         __builtin_mul_overflow(row_bytes, (uint64_t)layout->tile_height, &bytes) ||
         bytes > SIZE_MAX / 2)
-        return error_set(err, IMGSTAT_ERR_LIMIT,
-                         "%s: a %s of %u x %u pixels takes more than the limit of %llu bytes", name,
-                         layout->tiled ? "tile" : "strip", layout->tile_width, layout->tile_height,
-                         (unsigned long long)limit);
+        return error_file(err, IMGSTAT_ERR_LIMIT, name,
+                          "a %s of %u x %u pixels takes more than the limit of %llu bytes",
+                          layout->tiled ? "tile" : "strip", layout->tile_width, layout->tile_height,
+                          (unsigned long long)limit);
     layout->row_bytes = (size_t)row_bytes;
     layout->tile_bytes = (size_t)bytes;
     return IMGSTAT_OK;
@@ -156,10 +156,10 @@ static ImgstatResult check_tile_limit(const TiffDecoder *td, ImgstatError *err)
         bytes = UINT64_MAX;
     if (bytes <= limit && band_bytes(td) <= limit)
         return IMGSTAT_OK;
-    return error_set(err, IMGSTAT_ERR_LIMIT,
-                     "%s: %s of %u x %u pixels take more than the limit of %llu bytes",
-                     td->base.source->name, layout->tiled ? "tiles" : "strips", layout->tile_width,
-                     layout->tile_height, (unsigned long long)limit);
+    return error_file(err, IMGSTAT_ERR_LIMIT, td->base.source->name,
+                      "%s of %u x %u pixels take more than the limit of %llu bytes",
+                      layout->tiled ? "tiles" : "strips", layout->tile_width, layout->tile_height,
+                      (unsigned long long)limit);
 }
 
 bool tiff_jpeg_converts(const TiffLayout *layout)
@@ -184,11 +184,10 @@ static ImgstatResult choose_conversion(TiffDecoder *td, ImgstatError *err)
      */
     const bool bytes = layout->bits == 8 && layout->format != SAMPLEFORMAT_INT;
     if (layout->samples != 3 || !bytes || !TIFFRGBAImageOK(tif, why))
-        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
-                         "%s: YCbCr of %u %ssamples of %u bits is not supported%s%s",
-                         td->base.source->name, layout->samples,
-                         layout->format == SAMPLEFORMAT_INT ? "signed " : "", layout->bits,
-                         *why ? ": " : "", why);
+        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, td->base.source->name,
+                          "YCbCr of %u %ssamples of %u bits is not supported%s%s", layout->samples,
+                          layout->format == SAMPLEFORMAT_INT ? "signed " : "", layout->bits,
+                          *why ? ": " : "", why);
     layout->converted = true;
     return IMGSTAT_OK;
 }
@@ -249,9 +248,9 @@ static ImgstatResult check_stored(const TiffDecoder *td, ImgstatError *err)
     if (layout->mode == TIFF_READ_RAW || streamed || layout->stored_bytes <= limit ||
         layout->stored_bytes <= LEAST_LIMIT)
         return IMGSTAT_OK;
-    return error_set(err, IMGSTAT_ERR_LIMIT, "%s: %s takes more than the limit of %llu bytes",
-                     td->base.source->name, tiff_tile_name(td, layout->stored_most, text),
-                     (unsigned long long)limit);
+    return error_file(err, IMGSTAT_ERR_LIMIT, td->base.source->name,
+                      "%s takes more than the limit of %llu bytes",
+                      tiff_tile_name(td, layout->stored_most, text), (unsigned long long)limit);
 }
 
 ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err)

@@ -297,10 +297,10 @@ ImgstatResult tiff_handle_open(TiffDecoder *td, TiffHandle *handle, ImgstatError
     handle->tif = open_client(td, handle->stream);
     if (handle->tif)
         return IMGSTAT_OK;
-    const ImgstatResult res = td->failure.code == IMGSTAT_OK
-                                  ? error_memory(err, 0, "a TIFF handle")
-                                  : error_set(err, td->failure.code, "%s: %s",
-                                              td->base.source->name, td->failure.message);
+    const ImgstatResult res =
+        td->failure.code == IMGSTAT_OK
+            ? error_memory(err, 0, "a TIFF handle")
+            : error_file(err, td->failure.code, td->base.source->name, "%s", td->failure.message);
     tiff_handle_close(handle);
     return res;
 }

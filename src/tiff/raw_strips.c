@@ -48,8 +48,7 @@ static ImgstatResult read_block(const TiffDecoder *td, uint64_t at, uint8_t *to,
     IMGSTAT_TRY(source_read(td->base.source, at, to, bytes, &got, err));
     if (got < bytes) {
         tiff_tile_name(td, strip, tile);
-        return error_set(err, IMGSTAT_ERR_TRUNCATED, "%s: %s ends early", td->base.source->name,
-                         tile);
+        return error_file(err, IMGSTAT_ERR_TRUNCATED, td->base.source->name, "%s ends early", tile);
     }
     tiff_swap(&td->layout, to, bytes);
     return IMGSTAT_OK;

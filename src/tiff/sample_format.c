@@ -210,15 +210,15 @@ ImgstatResult tiff_page_samples(TiffDecoder *td, ImgstatError *err)
     const TiffLayout *const layout = &td->layout;
     if (!TIFFIsCODECConfigured(layout->compression)) {
         const char *const known = tiff_compression_name(layout->compression);
-        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
-                         "%s: compression %u%s%s%s is not supported by this libtiff", name,
-                         layout->compression, known ? " (" : "", known ? known : "",
-                         known ? ")" : "");
+        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, name,
+                          "compression %u%s%s%s is not supported by this libtiff",
+                          layout->compression, known ? " (" : "", known ? known : "",
+                          known ? ")" : "");
     }
     if (sample_type(layout, &page->sample) != IMGSTAT_OK)
-        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
-                         "%s: holds %u-bit %s samples, which are not supported", name, layout->bits,
-                         format_name(layout->format));
+        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, name,
+                          "holds %u-bit %s samples, which are not supported", layout->bits,
+                          format_name(layout->format));
     const bool widened = page->sample == IMGSTAT_F32;
     page->bits = (uint8_t)(widened ? 32 : layout->bits);
     page->channels = layout->samples;
@@ -248,23 +248,22 @@ ImgstatResult tiff_page_palette(TiffDecoder *td, ImgstatError *err)
     const char *const name = td->base.source->name;
     uint16_t *map[3] = {NULL, NULL, NULL};
     if (layout->bits > 16 || page->sample > IMGSTAT_U16 || sample_is_signed(page->sample))
-        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
-                         "%s: a palette for %u-bit %s samples is not supported", name, layout->bits,
-                         format_name(layout->format));
+        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, name,
+                          "a palette for %u-bit %s samples is not supported", layout->bits,
+                          format_name(layout->format));
     if (!TIFFGetField(td->handle.tif, TIFFTAG_COLORMAP, &map[0], &map[1], &map[2]))
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: a palette image without a palette", name);
+        return error_file(err, IMGSTAT_ERR_FORMAT, name, "a palette image without a palette");
     const size_t n = (size_t)1 << layout->bits;
     const uint16_t *const maps[3] = {map[0], map[1], map[2]};
     bool is_8bit = false;
     const unsigned shift = map_shift(maps, n, &is_8bit);
     if (layout->samples > UINT16_MAX - 2)
-        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
-                         "%s: a palette image of %u samples a pixel is read as indices only", name,
-                         layout->samples);
+        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, name,
+                          "a palette image of %u samples a pixel is read as indices only",
+                          layout->samples);
     if (layout->samples > 1 && (!is_8bit || layout->bits > 8))
-        return error_set(
-            err, IMGSTAT_ERR_UNSUPPORTED,
-            "%s: a 16-bit palette with further samples a pixel is read as indices only", name);
+        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, name,
+                          "a 16-bit palette with further samples a pixel is read as indices only");
     void *const colors = malloc(3 * n * (is_8bit ? 1 : 2));
     if (!colors)
         return error_memory(err, 3 * n * 2, "a palette");

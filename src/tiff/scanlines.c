@@ -16,8 +16,8 @@ static ImgstatResult open_planes(TiffDecoder *td, ImgstatError *err)
     for (uint16_t i = 1; i < n; i++) {
         IMGSTAT_TRY(tiff_handle_open(td, &td->planes[i], err));
         if (!TIFFSetSubDirectory(td->planes[i].tif, tiff_page_at(td)))
-            return error_set(err, IMGSTAT_ERR_FORMAT, "%s: %s", td->base.source->name,
-                             td->failure.message);
+            return error_file(err, IMGSTAT_ERR_FORMAT, td->base.source->name, "%s",
+                              td->failure.message);
         if ((uint64_t)TIFFScanlineSize64(td->planes[i].tif) != td->layout.row_bytes)
             return decoder_changed(&td->base, err);
     }
@@ -88,8 +88,8 @@ ImgstatResult tiff_scanlines_read(TiffDecoder *td, uint8_t *to, size_t pitch, ui
     const TiffLayout *const layout = &td->layout;
     IMGSTAT_TRY(open_planes(td, err));
     if ((uint64_t)TIFFScanlineSize64(td->handle.tif) != layout->row_bytes)
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: rows are not as long as declared",
-                         td->base.source->name);
+        return error_file(err, IMGSTAT_ERR_FORMAT, td->base.source->name,
+                          "rows are not as long as declared");
     if (!tiff_is_direct(td)) {
         IMGSTAT_TRY(tiff_tile_reserve(td, layout->row_bytes, err));
         IMGSTAT_TRY(tiff_row_reserve(td, err));

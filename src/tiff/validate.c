@@ -33,10 +33,7 @@ static uint64_t expansion(uint16_t compression)
 const char *tiff_tile_name(const TiffDecoder *td, uint32_t index, char text[64])
 {
     const TiffLayout *const layout = &td->layout;
-    char page[24] = "";
-    if (td->base.page.pages > 1)
-        snprintf(page, sizeof page, "page %u: ", td->base.page.page);
-    snprintf(text, 64, "%s%s %llu of %llu", page, layout->tiled ? "tile" : "strip",
+    snprintf(text, 64, "%s %llu of %llu", layout->tiled ? "tile" : "strip",
              (unsigned long long)index + 1,
              (unsigned long long)layout->across * layout->down * layout->planes);
     return text;
@@ -49,9 +46,9 @@ ImgstatResult tiff_tile_failed(const TiffDecoder *td, uint32_t index, ImgstatErr
     const ImgstatResult code =
         td->failure.code == IMGSTAT_OK ? IMGSTAT_ERR_FORMAT : td->failure.code;
     if (code == IMGSTAT_ERR_TRUNCATED)
-        return error_set(err, code, "%s: %s ends early", td->base.source->name, tile);
-    return error_set(err, code, "%s: %s cannot be decoded: %s", td->base.source->name, tile,
-                     td->failure.code == IMGSTAT_OK ? "damaged" : td->failure.message);
+        return error_file(err, code, td->base.source->name, "%s ends early", tile);
+    return error_file(err, code, td->base.source->name, "%s cannot be decoded: %s", tile,
+                      td->failure.code == IMGSTAT_OK ? "damaged" : td->failure.message);
 }
 
 bool tiff_tile_absent(const TiffDecoder *td, uint32_t index)
@@ -96,9 +93,9 @@ static ImgstatResult check_webp(const TiffDecoder *td, uint32_t index, ImgstatEr
     char text[64];
     if (width == 0 || width == td->layout.tile_width)
         return IMGSTAT_OK;
-    return error_set(err, IMGSTAT_ERR_FORMAT, "%s: %s is %u pixels wide, but its WebP data are %u",
-                     td->base.source->name, tiff_tile_name(td, index, text), td->layout.tile_width,
-                     width);
+    return error_file(err, IMGSTAT_ERR_FORMAT, td->base.source->name,
+                      "%s is %u pixels wide, but its WebP data are %u",
+                      tiff_tile_name(td, index, text), td->layout.tile_width, width);
 }
 
 static ImgstatResult check_tile(TiffDecoder *td, uint32_t index, ImgstatError *err)
@@ -113,14 +110,14 @@ static ImgstatResult check_tile(TiffDecoder *td, uint32_t index, ImgstatError *e
     if (layout->compression == COMPRESSION_NONE && !layout->converted && bytes > need)
         bytes = need;
     if (at > file_bytes || bytes > file_bytes - at)
-        return error_set(err, IMGSTAT_ERR_TRUNCATED, "%s: %s ends early", td->base.source->name,
-                         tiff_tile_name(td, index, text));
+        return error_file(err, IMGSTAT_ERR_TRUNCATED, td->base.source->name, "%s ends early",
+                          tiff_tile_name(td, index, text));
     const uint64_t ratio = layout->converted ? 0 : expansion(layout->compression);
     if (ratio > 0 && need / ratio > bytes)
-        return error_set(err, IMGSTAT_ERR_TRUNCATED,
-                         "%s: %s ends early: %llu bytes cannot hold its %llu",
-                         td->base.source->name, tiff_tile_name(td, index, text),
-                         (unsigned long long)bytes, (unsigned long long)need);
+        return error_file(err, IMGSTAT_ERR_TRUNCATED, td->base.source->name,
+                          "%s ends early: %llu bytes cannot hold its %llu",
+                          tiff_tile_name(td, index, text), (unsigned long long)bytes,
+                          (unsigned long long)need);
     if (bytes > layout->stored_bytes) {
         layout->stored_bytes = bytes;
         layout->stored_most = index;
@@ -138,9 +135,10 @@ ImgstatResult tiff_check_tiles(TiffDecoder *td, ImgstatError *err)
     if (layout->compression == COMPRESSION_OJPEG)
         return IMGSTAT_OK; /* its strips are places in one JPEG stream, which libtiff sorts out */
     if (declared != n || n > UINT32_MAX)
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: declares %llu %s where its size needs %llu",
-                         td->base.source->name, (unsigned long long)declared,
-                         layout->tiled ? "tiles" : "strips", (unsigned long long)n);
+        return error_file(err, IMGSTAT_ERR_FORMAT, td->base.source->name,
+                          "declares %llu %s where its size needs %llu",
+                          (unsigned long long)declared, layout->tiled ? "tiles" : "strips",
+                          (unsigned long long)n);
     for (uint32_t i = 0; i < n; i++) {
         if (tiff_tile_absent(td, i))
             absent++;
@@ -148,9 +146,9 @@ ImgstatResult tiff_check_tiles(TiffDecoder *td, ImgstatError *err)
             IMGSTAT_TRY(check_tile(td, i, err));
     }
     if (absent > 0 && td->offsets_truncated)
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: says where %llu of its %llu %s lie",
-                         td->base.source->name, (unsigned long long)(n - absent),
-                         (unsigned long long)n, layout->tiled ? "tiles" : "strips");
+        return error_file(err, IMGSTAT_ERR_FORMAT, td->base.source->name,
+                          "says where %llu of its %llu %s lie", (unsigned long long)(n - absent),
+                          (unsigned long long)n, layout->tiled ? "tiles" : "strips");
     if (absent > 0)
         warnings_report(&td->base.warnings, "%llu of %llu %s are absent; their samples count as %s",
                         (unsigned long long)absent, (unsigned long long)n,

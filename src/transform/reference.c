@@ -34,8 +34,8 @@ ImgstatResult reference_create(const char *path, const char *page, const Imgstat
     if (res == IMGSTAT_OK)
         res = file_choose(reference->file, page, false, err);
     if (res == IMGSTAT_OK && page && reference->file->n_chosen > 1)
-        res = error_set(err, IMGSTAT_ERR_ARG, "%s: \"%s\" names several pages, a reference is one",
-                        path, page);
+        res = error_file(err, IMGSTAT_ERR_ARG, path,
+                         "\"%s\" names several pages, a reference is one", page);
     if (res == IMGSTAT_OK)
         res = imgstat_file_page(reference->file, reference->file->chosen->page, NULL, err);
     if (res != IMGSTAT_OK) {

@@ -17,7 +17,8 @@ typedef struct InputList {
     size_t n, capacity;
 } InputList;
 
-/* Whether a name is "file[PAGES]" and no file has that very name; then *path and *pages, to be freed.
+/* Whether a name is "file[PAGES]" and no file has that very name; then *path and *pages, to be
+ * freed.
  */
 bool input_names_pages(const char *name, char **path, char **pages);
 /* Whether a path leads to a regular file: pipes and "-" can be read only once. */
