@@ -18,8 +18,7 @@ static mode_t mode_of(const Source *source)
 }
 
 static ImgstatResult run_pages(const Pipeline *pipeline, TransformWorker *worker, ImgstatFile *file,
-                               Encoder *encoder, Transfer **made,
-                               ImgstatError *err)
+                               Encoder *encoder, Transfer **made, ImgstatError *err)
 {
     Decoder *const decoder = file->decoder;
     unsigned n_made = 0;
