@@ -52,7 +52,10 @@ typedef enum ImgstatResult {
 
 typedef struct ImgstatError {
     ImgstatResult code;
-    char message[1024]; /* UTF-8, no newline, control characters masked */
+    uint16_t file_bytes; /* bytes of the file's name, with which message begins; 0: it names none */
+    bool has_page;       /* whether the error belongs to a page of that file */
+    uint32_t page;       /* counted from 0 */
+    char message[1024];  /* one sentence: UTF-8, no newline, control characters masked */
 } ImgstatError;
 
 /* The word that JSON output uses for a code: "truncated", "limit", ... Never NULL. */
@@ -208,7 +211,7 @@ typedef struct ImgstatLimits {
     uint64_t max_pixels;            /* a page; default 2^36 */
     uint64_t max_bytes;             /* a page, decoded; default 2^40 */
     uint32_t max_pages;             /* a file; default 65,535 */
-    uint64_t max_chunk_bytes; /* one strip, tile or PNG chunk, decoded, and twice what is held of an
+    uint64_t max_tile_bytes; /* one strip, tile or PNG chunk, decoded, and twice what is held of an
                                  interlaced PNG; default 2 GiB */
 } ImgstatLimits;
 
@@ -237,6 +240,9 @@ typedef struct ImgstatFile ImgstatFile;
 
 /* The format that the ending of a name stands for, "png" or "tiff"; NULL for other endings. */
 IMGSTAT_API const char *imgstat_format_of_name(const char *path);
+/* The format that the first bytes of a regular file show, "png" or "tiff"; NULL for other files and
+ * for those that cannot be read. */
+IMGSTAT_API const char *imgstat_format_of_file(const char *path);
 
 /* Opens a PNG or TIFF by path; "-" reads standard input to its end first. NULL how: defaults. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_open(const char *path,

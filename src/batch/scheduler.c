@@ -46,8 +46,11 @@ ImgstatResult jobs_open_worker(Jobs *jobs, TransformWorker *out, ImgstatError *e
     const ImgstatResult res = open_on(jobs, device, out, &why);
     if (res == IMGSTAT_OK)
         return res;
-    if (!fall_back_allowed(&jobs->fall_back, device, res))
-        return error_set(err, res, "%s", why.message);
+    if (!fall_back_allowed(&jobs->fall_back, device, res)) {
+        if (err)
+            *err = why;
+        return res;
+    }
     fall_back_to_cpu(&jobs->fall_back, &why);
     return open_on(jobs, "cpu", out, err);
 }
@@ -137,10 +140,10 @@ static ImgstatResult does_not_fit(const Jobs *jobs, const ImgstatJob *job, Imgst
         pipeline.memory = needed;
         IMGSTAT_TRY(file_memory(&pipeline, job, file, &needed, err));
     }
-    return error_set(err, IMGSTAT_ERR_LIMIT,
-                     "%s: needs about %llu MiB of memory, and %llu are allowed", job->input,
-                     (unsigned long long)((pipeline.memory >> 20) + 1),
-                     (unsigned long long)(jobs->pipeline.memory >> 20));
+    return error_file(err, IMGSTAT_ERR_LIMIT, job->input,
+                      "needs about %llu MiB of memory, and %llu are allowed",
+                      (unsigned long long)((pipeline.memory >> 20) + 1),
+                      (unsigned long long)(jobs->pipeline.memory >> 20));
 }
 
 ImgstatResult jobs_reserve_memory(Jobs *jobs, TransformWorker *worker, size_t index,
@@ -228,7 +231,7 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
     imgstat_file_close(file);
     jobs_yield_memory(jobs, worker);
     const bool nameless = res == IMGSTAT_ERR_MEMORY || res == IMGSTAT_ERR_DEVICE;
-    return nameless ? error_name(err, res, job->input) : res;
+    return nameless ? error_add_file(err, res, job->input) : res;
 }
 
 /* A job that failed has left no output, so that it can run again. Standard input cannot. */

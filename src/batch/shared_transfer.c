@@ -71,7 +71,7 @@ static ImgstatResult read_file(const Together *t, TransformWorker *worker, size_
     }
     imgstat_file_close(file);
     jobs_yield_memory(t->jobs, worker);
-    return error_name(err, res, job->input);
+    return error_add_file(err, res, job->input);
 }
 
 /* ---- First read: any thread ------------------------------------------------------------------ */
@@ -207,8 +207,11 @@ ImgstatResult jobs_share_transfer(Jobs *jobs, TransformWorker *worker, ImgstatEr
     const ImgstatResult res = read_all(jobs, worker, &why);
     if (res == IMGSTAT_OK)
         return res;
-    if (!jobs_fall_back(jobs, worker, res, &why))
-        return error_set(err, res, "%s", why.message);
+    if (!jobs_fall_back(jobs, worker, res, &why)) {
+        if (err)
+            *err = why;
+        return res;
+    }
     jobs_forget_failed(jobs);
     jobs->measured = 0;
     return read_all(jobs, worker, err);

@@ -75,10 +75,9 @@ ImgstatResult file_select(ImgstatFile *file, uint32_t page, const DecodeOptions 
 {
     Decoder *const decoder = file->decoder;
     if (page >= decoder->page.pages)
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: has no page %u; it has %u, counted from 0",
-                         decoder->source->name, page, decoder->page.pages);
-    const ImgstatResult res = decoder_select(decoder, page, options, err);
-    return decoder->page.pages > 1 ? error_page(err, res, decoder->source->name, page) : res;
+        return error_file(err, IMGSTAT_ERR_ARG, decoder->source->name,
+                          "has no page %u; it has %u, counted from 0", page, decoder->page.pages);
+    return decoder_select(decoder, page, options, err);
 }
 
 /* Selects a page whose rows are read with all channels. */
@@ -115,18 +114,18 @@ ImgstatResult imgstat_file_read(ImgstatFile *file, ImagePro *image, ImgstatError
     const ImgstatPage *const page = &decoder->page;
     const char *const name = file->source->name;
     if (!decoder->channel_names)
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: no page is selected", name);
+        return error_file(err, IMGSTAT_ERR_ARG, name, "no page is selected");
     if (image->memory == IMGSTAT_CUDA)
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: rows are read into host memory only", name);
+        return error_file(err, IMGSTAT_ERR_ARG, name, "rows are read into host memory only");
     if (image->width != page->width || image->channels != page->channels ||
         image->sample != page->sample)
-        return error_set(err, IMGSTAT_ERR_ARG,
-                         "%s: the image to read into was not made for page %u", name, page->page);
+        return error_file(err, IMGSTAT_ERR_ARG, name,
+                          "the image to read into was not made for page %u", page->page);
     if (file->measured)
         IMGSTAT_TRY(select_for_rows(file, page->page, err));
     if (image->height > page->height - decoder->next_row)
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: %u rows asked for where %u are left", name,
-                         image->height, page->height - decoder->next_row);
+        return error_file(err, IMGSTAT_ERR_ARG, name, "%u rows asked for where %u are left",
+                          image->height, page->height - decoder->next_row);
     const uint32_t first = decoder->next_row;
     IMGSTAT_TRY(decoder_read_rows(decoder, image->host, image->pitch, image->height, err));
     image->first_row = first;

@@ -101,7 +101,7 @@ ImgstatResult page_reader_open(Device *device, Decoder *decoder, bool keep, Band
     const uint32_t rows = buffer_height(out, row);
     if (!fits || !size_product(row, rows, &bytes) ||
         !size_product(bytes, keep ? out->planes : 1, &bytes))
-        return error_set(err, IMGSTAT_ERR_LIMIT, "%s: rows are too large", decoder->source->name);
+        return error_file(err, IMGSTAT_ERR_LIMIT, decoder->source->name, "rows are too large");
     IMGSTAT_TRY(band_memory_reserve(device, memory, bytes, err));
     IMGSTAT_TRY(imgstat_image_wrap(IMGSTAT_HOST, 0, memory->memory, 0, page->width, rows,
                                    decoder_channels(decoder), page->sample, page->bits, NULL, NULL,

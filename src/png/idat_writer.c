@@ -170,8 +170,9 @@ static ImgstatResult run_batch(PngIdat *idat, size_t n_blocks, ImgstatError *err
     idat->making = idat->written;
     idat->written = made;
     idat->making->n = 0;
-    return idat->result == IMGSTAT_OK ? IMGSTAT_OK
-                                      : error_set(err, idat->result, "%s", idat->error.message);
+    if (idat->result != IMGSTAT_OK && err)
+        *err = idat->error;
+    return idat->result;
 }
 
 static ImgstatResult compress_rows(PngIdat *idat, const uint8_t *rows, size_t pitch, size_t n,

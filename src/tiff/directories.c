@@ -67,13 +67,13 @@ static ImgstatResult read_header(const Source *source, Kind *kind, uint64_t *fir
     kind->big_endian = head[0] == 'M';
     kind->big = number(kind, head + 2, 2) == 43;
     if (n < (kind->big ? 16 : 8))
-        return error_set(err, IMGSTAT_ERR_TRUNCATED, "%s: ends early, inside its header",
-                         source->name);
+        return error_file(err, IMGSTAT_ERR_TRUNCATED, source->name,
+                          "ends early, inside its header");
     if (kind->big && (number(kind, head + 4, 2) != 8 || number(kind, head + 6, 2) != 0))
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: damaged BigTIFF header", source->name);
+        return error_file(err, IMGSTAT_ERR_FORMAT, source->name, "damaged BigTIFF header");
     *first = kind->big ? number(kind, head + 8, 8) : number(kind, head + 4, 4);
     if (*first == 0)
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: holds no image", source->name);
+        return error_file(err, IMGSTAT_ERR_FORMAT, source->name, "holds no image");
     return IMGSTAT_OK;
 }
 
@@ -140,8 +140,8 @@ static ImgstatResult walk(const Source *source, const ImgstatLimits *limits, War
         }
         IMGSTAT_TRY(next_directory(source, &kind, at, &next, &whole, err));
         if (!whole && list->n == 0)
-            return error_set(err, at >= source->bytes ? IMGSTAT_ERR_TRUNCATED : IMGSTAT_ERR_FORMAT,
-                             "%s: its directory does not lie inside the file", source->name);
+            return error_file(err, at >= source->bytes ? IMGSTAT_ERR_TRUNCATED : IMGSTAT_ERR_FORMAT,
+                              source->name, "its directory does not lie inside the file");
         if (!whole) {
             warnings_report(warnings,
                             "directory %u does not lie inside the file; pages end before it",
@@ -149,8 +149,8 @@ static ImgstatResult walk(const Source *source, const ImgstatLimits *limits, War
             break;
         }
         if (list->n == limits->max_pages)
-            return error_set(err, IMGSTAT_ERR_LIMIT, "%s: has more pages than the limit of %u",
-                             source->name, limits->max_pages);
+            return error_file(err, IMGSTAT_ERR_LIMIT, source->name,
+                              "has more pages than the limit of %u", limits->max_pages);
         if (!list_add(list, at))
             return error_memory(err, 2 * (size_t)list->room * sizeof *list->at,
                                 "the list of pages");

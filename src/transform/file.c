@@ -51,8 +51,8 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, Im
     const ImgstatWrite *const write = pipeline->write;
     const EncodeFormat *const format = output_format(write, job->output, decoder);
     if (!format)
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: no format is called \"%s\"", job->output,
-                         write->format);
+        return error_file(err, IMGSTAT_ERR_ARG, job->output, "no format is called \"%s\"",
+                          write->format);
     const EncodeOptions options = {.compression = write->compression,
                                    .level = write->has_level ? write->level : -1,
                                    .fast = write->fast,

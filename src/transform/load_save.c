@@ -36,17 +36,17 @@ ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const cha
     IMGSTAT_TRY(error_if_null(image && path, __func__, err));
     IMGSTAT_TRY(image_check_alpha(image, alpha, err));
     if (image->memory == IMGSTAT_CUDA)
-        return error_set(err, IMGSTAT_ERR_ARG,
-                         "%s: the pixels are in device memory; host memory is expected", path);
+        return error_file(err, IMGSTAT_ERR_ARG, path,
+                          "the pixels are in device memory; host memory is expected");
     how = how ? how : &as_input;
     Decoder *const decoder = like ? like->decoder : NULL;
     if (decoder && !decoder->channel_names)
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: no page is selected to be like",
-                         like->source->name);
+        return error_file(err, IMGSTAT_ERR_ARG, like->source->name,
+                          "no page is selected to be like");
     const EncodeFormat *const format = output_format(how, path, decoder);
     if (!format)
-        return error_set(err, IMGSTAT_ERR_ARG,
-                         "%s: neither its ending nor a format says png or tiff", path);
+        return error_file(err, IMGSTAT_ERR_ARG, path,
+                          "neither its ending nor a format says png or tiff");
     const EncodeOptions encode = {.compression = how->compression,
                                   .level = how->has_level ? how->level : -1,
                                   .fast = how->fast};

@@ -7,11 +7,13 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* A directory that was entered. */
 typedef struct Folder {
@@ -25,6 +27,7 @@ typedef struct Folder {
 typedef struct Walk {
     const Options *options;
     InputList *list;
+    size_t below;  /* where in a path the name begins that patterns are compared with */
     void *entered; /* a tree of Folder */
     char **links;
     size_t n_links, capacity;
@@ -148,6 +151,31 @@ static bool is_link(const char *path)
     return lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
 }
 
+/* Patterns with a slash are compared with the whole name, others with its last part. */
+static bool matches(const GlobList *list, const char *name)
+{
+    const char *const slash = strrchr(name, '/');
+    for (size_t i = 0; i < list->n; i++) {
+        const char *const glob = list->items[i];
+        const bool whole = strchr(glob, '/') != NULL || slash == NULL;
+        if (fnmatch(glob, whole ? name : slash + 1, 0) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a file of a directory is an input. One that cannot be read is, if it was asked for: its
+ * failure is reported. */
+static bool is_wanted(const Walk *walk, const char *path)
+{
+    const Options *const o = walk->options;
+    const char *const name = path + walk->below;
+    if (matches(&o->exclude, name) || (o->include.n > 0 && !matches(&o->include, name)))
+        return false;
+    return imgstat_format_of_name(path) != NULL ||
+           (o->include.n > 0 && (access(path, R_OK) != 0 || imgstat_format_of_file(path) != NULL));
+}
+
 /* Adds the images of a directory and of those inside, less what links lead to. */
 static void walk_directory(Walk *walk, const char *path, const struct stat *info)
 {
@@ -165,16 +193,17 @@ static void walk_directory(Walk *walk, const char *path, const struct stat *info
         struct stat child_info;
         const bool known = stat(child, &child_info) == 0;
         if (known && S_ISDIR(child_info.st_mode)) {
-            const bool entered = o->recursive && !is_left_out(o, &child_info);
+            const bool entered = o->recursive && !is_left_out(o, &child_info) &&
+                                 !matches(&o->exclude, child + walk->below);
             if (entered && is_link(child))
                 keep_link(walk, child);
             else if (entered)
                 walk_directory(walk, child, &child_info);
-        } else if (!known && o->recursive && entries[i]->d_type == DT_DIR) {
+        } else if (!known && o->recursive && entries[i]->d_type == DT_DIR &&
+                   !matches(&o->exclude, child + walk->below)) {
             add_problem(walk->list, child,
                         strerror(errno)); /* what it holds is not left out unsaid */
-        } else if (imgstat_format_of_name(entries[i]->d_name) != NULL &&
-                   (!known || S_ISREG(child_info.st_mode))) {
+        } else if ((!known || S_ISREG(child_info.st_mode)) && is_wanted(walk, child)) {
             add(walk->list, child); /* a dangling link named so is reported when it is opened */
         }
         free(child);
@@ -200,7 +229,8 @@ static int by_names(const void *a, const void *b)
 static size_t collect_directory(const Options *o, const char *path, const struct stat *info,
                                 InputList *list)
 {
-    Walk walk = {.options = o, .list = list};
+    const size_t length = strlen(path);
+    Walk walk = {.options = o, .list = list, .below = length + (path[length - 1] != '/')};
     const size_t before = list->n;
     walk_directory(&walk, path, info);
     for (size_t i = 0; i < walk.n_links; i++) { /* they may lead to more of them */
@@ -240,6 +270,18 @@ bool input_names_page(const char *name, char **path, uint32_t *page)
     return stat(name, &info) != 0 && split_page(name, path, page);
 }
 
+/* Why a directory holds no input. */
+static const char *why_none(const Options *o)
+{
+    if (o->include.n + o->exclude.n > 0)
+        return o->recursive ? "no image in this directory passes --include and --exclude"
+                            : "no image in this directory itself passes --include and --exclude; "
+                              "--recursive enters the ones inside";
+    return o->recursive ? "no .png or .tif file in this directory"
+                        : "no .png or .tif file in this directory itself; --recursive enters the "
+                          "ones inside";
+}
+
 static void collect_name(const Options *o, const char *name, InputList *list)
 {
     struct stat info;
@@ -251,10 +293,7 @@ static void collect_name(const Options *o, const char *name, InputList *list)
         if (!S_ISDIR(info.st_mode))
             add(list, name);
         else if (collect_directory(o, name, &info, list) == 0)
-            add_problem(list, name,
-                        o->recursive ? "no .png or .tif file in this directory"
-                                     : "no .png or .tif file in this directory itself; "
-                                       "--recursive enters the ones inside");
+            add_problem(list, name, why_none(o));
     } else if (input_names_page(name, &path, &page)) {
         Input *const input = add(list, path);
         input->has_page = true;

@@ -289,6 +289,24 @@ const Option option_table[] = {
      .help = "Enter the directories inside directories",
      .more = "Each is entered once, whatever links lead to it; a warning names links that lead "
              "to it again."},
+    {.name = "include", .argument = "GLOB", .type = OPTION_CALL, .set = set_include,
+     .commands = RUNNING, .group = GROUP_INPUT,
+     .help = "Of a directory take only files that match GLOB, whatever their ending; several are "
+             "allowed",
+     .otherwise = "those with the ending of a PNG or TIFF file",
+     .more = "A GLOB with a slash is compared with the path below the directory that you name, "
+             "any other with the last part of it. * stands for any characters, slashes included, "
+             "? for one, [abc] for one of these. A file with another ending is taken if it begins "
+             "as PNG or TIFF files do."},
+    {.name = "exclude", .argument = "GLOB", .type = OPTION_CALL, .set = set_exclude,
+     .commands = RUNNING, .group = GROUP_INPUT,
+     .help = "Of a directory leave out files and directories that match GLOB; several are allowed",
+     .more = "GLOB is compared as that of --include is. A name that matches both is left out."},
+    {.name = "files0-from", .argument = "FILE", .type = OPTION_CALL, .set = set_files0_from,
+     .commands = RUNNING, .group = GROUP_INPUT, .rare = true,
+     .help = "Read more names of files and directories from FILE, each ended by a NUL byte; - is "
+             "standard input",
+     .more = "find -print0 prints such names. OUT is then a folder."},
     {.name = "page", .argument = "N", .type = OPTION_COUNT, .target = PLACE(page),
      .given = PLACE(has_page), .most = UINT32_MAX - 1, .commands = MEASURING,
      .group = GROUP_INPUT,
@@ -299,7 +317,7 @@ const Option option_table[] = {
      .help = "Measure the indices of palette images",
      .otherwise = "their colours"},
     {.name = "max-tile", .argument = "SIZE", .type = OPTION_SIZE,
-     .target = PLACE(limits.max_chunk_bytes), .least = 1, .commands = RUNNING,
+     .target = PLACE(limits.max_tile_bytes), .least = 1, .commands = RUNNING,
      .group = GROUP_INPUT, .rare = true,
      .help = "Refuse files with a strip, tile or interlaced image that decodes to more bytes; "
              "K, M, G and T multiply by powers of 1024",

@@ -52,7 +52,10 @@ typedef enum ImgstatResult {
 
 typedef struct ImgstatError {
     ImgstatResult code;
-    char message[1024]; /* UTF-8, no newline, control characters masked */
+    uint16_t file_bytes; /* bytes of the file's name, with which message begins; 0: it names none */
+    bool has_page;       /* whether the error belongs to a page of that file */
+    uint32_t page;       /* counted from 0 */
+    char message[1024];  /* one sentence: UTF-8, no newline, control characters masked */
 } ImgstatError;
 
 /* The word that JSON output uses for a code: "truncated", "limit", ... Never NULL. */
@@ -76,8 +79,8 @@ IMGSTAT_API const char *imgstat_devices_built(void);
  * the length of the whole text. */
 IMGSTAT_API size_t imgstat_text_utf8(const char *bytes, bool mask, char *out, size_t capacity);
 /* Sets what malloc keeps of freed memory, for the whole program: so much that the records and
- * tables of one image serve the next. memory: what the program may take, a small part of which
- * stays unused; 0: no bound. Call it before threads start. */
+ * tables of one image serve the next. memory: bytes that the program may take; a small part of
+ * them may stay unused; 0: no bound. Call it before threads start. */
 IMGSTAT_API void imgstat_heap_keep(uint64_t memory);
 
 /* ---- Samples ---------------------------------------------------------------------------- */
@@ -136,7 +139,7 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_device_open(const char *nam
                                                                  ImgstatDevice **out,
                                                                  ImgstatError *err);
 IMGSTAT_API void imgstat_device_close(ImgstatDevice *device); /* accepts NULL */
-/* What it is called and has; as imgstat_device_list tells it. */
+/* Fills in the name, description and memory of a device, as imgstat_device_list does. */
 IMGSTAT_API void imgstat_device_describe(const ImgstatDevice *device, ImgstatDeviceInfo *out);
 /* Lists up to capacity devices that could be opened here; returns how many there are. out may be
  * NULL where only their number is asked for. */
@@ -208,7 +211,7 @@ typedef struct ImgstatLimits {
     uint64_t max_pixels;            /* a page; default 2^36 */
     uint64_t max_bytes;             /* a page, decoded; default 2^40 */
     uint32_t max_pages;             /* a file; default 65,535 */
-    uint64_t max_chunk_bytes; /* one strip, tile or PNG chunk, decoded, and twice what is held of an
+    uint64_t max_tile_bytes; /* one strip, tile or PNG chunk, decoded, and twice what is held of an
                                  interlaced PNG; default 2 GiB */
 } ImgstatLimits;
 
