@@ -43,8 +43,8 @@ static void plan_memory(Jobs *jobs)
     const uint64_t memory = batch->memory ? batch->memory : DEFAULT_MEMORY;
     jobs->open = batch->open;
     if (batch->memory &&
-        (jobs->open.limits.max_chunk_bytes == 0 || jobs->open.limits.max_chunk_bytes > memory))
-        jobs->open.limits.max_chunk_bytes = memory;
+        (jobs->open.limits.max_tile_bytes == 0 || jobs->open.limits.max_tile_bytes > memory))
+        jobs->open.limits.max_tile_bytes = memory;
     jobs->pipeline = (Pipeline){.method = &jobs->method,
                                 .transfer = batch->transfer,
                                 .write = &batch->write,

@@ -14,8 +14,8 @@ ImgstatLimits limits_default(ImgstatLimits limits)
         limits.max_bytes = (uint64_t)1 << 40;
     if (!limits.max_pages)
         limits.max_pages = 65535;
-    if (!limits.max_chunk_bytes)
-        limits.max_chunk_bytes = (uint64_t)1 << 31;
+    if (!limits.max_tile_bytes)
+        limits.max_tile_bytes = (uint64_t)1 << 31;
     return limits;
 }
 

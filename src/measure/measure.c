@@ -68,12 +68,19 @@ static ImgstatResult measure_selected(Device *device, Decoder *decoder, const Im
     return res;
 }
 
-/* Selects a page and measures it. */
+/* Selects a page and measures it. Whether planes are read one by one depends on the threads; the
+ * fault that is reported does not: a damaged page is read again with its planes together. */
 static ImgstatResult measure_decoded(Device *device, ImgstatFile *file, uint32_t page,
                                      const ImgstatMeasure *how, ImgstatRecord **out,
                                      ImgstatError *err)
 {
-    const DecodeOptions options = {.threads = device->threads, .planes = true};
+    DecodeOptions options = {.threads = device->threads, .planes = true};
+    IMGSTAT_TRY(file_select(file, page, &options, err));
+    const bool planes = file->decoder->caps.planes > 0;
+    const ImgstatResult res = measure_selected(device, file->decoder, how, out, err);
+    if (!planes || (res != IMGSTAT_ERR_FORMAT && res != IMGSTAT_ERR_TRUNCATED))
+        return res;
+    options.planes = false;
     IMGSTAT_TRY(file_select(file, page, &options, err));
     return measure_selected(device, file->decoder, how, out, err);
 }

@@ -39,7 +39,7 @@ static bool open_stream(PngDecoder *pd)
     if (!pd->unfiltered[0] || !pd->unfiltered[1])
         return false;
     pd->stream = png_stream_open(base->source, at, png_get32(length), pd->png_row_bytes,
-                                 base->page.height, base->how.limits.max_chunk_bytes,
+                                 base->page.height, base->how.limits.max_tile_bytes,
                                  large && base->options.threads != 1, base->options.buffers);
     return pd->stream != NULL;
 }

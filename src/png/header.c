@@ -228,7 +228,7 @@ ImgstatResult png_read_head(PngDecoder *pd, ImgstatError *err)
         return png_failure(pd, err);
     png_set_read_fn(pd->png, pd, on_read);
     png_set_user_limits(pd->png, base->how.limits.max_width, base->how.limits.max_height);
-    const uint64_t chunk = base->how.limits.max_chunk_bytes;
+    const uint64_t chunk = base->how.limits.max_tile_bytes;
     png_set_chunk_malloc_max(pd->png,
                              (png_alloc_size_t)(chunk > LEAST_CHUNK ? chunk : LEAST_CHUNK));
     skip_chunks(pd->png);

@@ -57,7 +57,7 @@ uint32_t png_held_rows(const PngDecoder *pd)
 {
     enum { SHARE = 2 }; /* of a chunk: bands and what becomes of them are held beside it */
     const uint32_t height = pd->base.page.height;
-    const uint64_t rows = pd->base.how.limits.max_chunk_bytes / SHARE / pd->png_row_bytes;
+    const uint64_t rows = pd->base.how.limits.max_tile_bytes / SHARE / pd->png_row_bytes;
     return rows == 0 ? 1 : rows < height ? (uint32_t)rows : height;
 }
 

@@ -113,30 +113,6 @@ static ImgstatResult plan_page(Decoder *base, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-static ImgstatResult read_rows(Decoder *base, void *to, size_t pitch, uint32_t rows,
-                               ImgstatError *err)
-{
-    return tiff_rows_read((TiffDecoder *)base, to, pitch, rows, err);
-}
-
-static bool read_at(const Decoder *base, uint16_t plane, uint32_t row, void *to, uint32_t rows)
-{
-    return tiff_rows_at((const TiffDecoder *)base, plane, row, to, rows);
-}
-
-static bool tiles_begin(Decoder *base, unsigned threads)
-{
-    return tiff_tiles_begin((TiffDecoder *)base, threads);
-}
-
-static const void *tile_at(const Decoder *base, unsigned thread, uint16_t plane, uint32_t x,
-                           uint32_t y, size_t *pitch)
-{
-    const TiffDecoder *const td = (const TiffDecoder *)base;
-    *pitch = td->layout.row_bytes;
-    return tiff_tile_at(td, thread, plane, x, y);
-}
-
 static bool palette(const Decoder *base, ImagePro *colors, unsigned *n)
 {
     const TiffDecoder *const td = (const TiffDecoder *)base;
@@ -200,10 +176,10 @@ const Codec tiff_codec = {
     .open = open_decoder,
     .select = select_page,
     .plan = plan_page,
-    .read_rows = read_rows,
-    .read_at = read_at,
-    .tiles_begin = tiles_begin,
-    .tile_at = tile_at,
+    .read_rows = tiff_rows_read,
+    .read_at = tiff_rows_at,
+    .tiles_begin = tiff_tiles_begin,
+    .tile_at = tiff_tile_at,
     .palette = palette,
     .metadata = tiff_metadata_read,
     .libraries = libraries,

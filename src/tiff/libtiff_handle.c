@@ -268,7 +268,7 @@ static TIFF *open_client(TiffDecoder *td, TiffStream *stream)
 #if OWN_HANDLERS
     /* Directories are small, whatever the limit for pixels. */
     const uint64_t least = (uint64_t)1 << 24;
-    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
+    const uint64_t limit = td->base.how.limits.max_tile_bytes;
     TIFFOpenOptions *const options = TIFFOpenOptionsAlloc();
     if (!options)
         return NULL;

@@ -316,7 +316,7 @@ const Option option_table[] = {
      .help = "Measure the indices of palette images",
      .otherwise = "their colours"},
     {.name = "max-tile", .argument = "SIZE", .type = OPTION_SIZE,
-     .target = PLACE(limits.max_chunk_bytes), .least = 1, .commands = RUNNING,
+     .target = PLACE(limits.max_tile_bytes), .least = 1, .commands = RUNNING,
      .group = GROUP_INPUT, .rare = true,
      .help = "Refuse files with a strip, tile or interlaced image that decodes to more bytes; "
              "K, M, G and T multiply by powers of 1024",

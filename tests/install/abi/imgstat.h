@@ -211,7 +211,7 @@ typedef struct ImgstatLimits {
     uint64_t max_pixels;            /* a page; default 2^36 */
     uint64_t max_bytes;             /* a page, decoded; default 2^40 */
     uint32_t max_pages;             /* a file; default 65,535 */
-    uint64_t max_chunk_bytes; /* one strip, tile or PNG chunk, decoded, and twice what is held of an
+    uint64_t max_tile_bytes; /* one strip, tile or PNG chunk, decoded, and twice what is held of an
                                  interlaced PNG; default 2 GiB */
 } ImgstatLimits;
 

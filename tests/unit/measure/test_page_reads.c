@@ -140,7 +140,7 @@ static void read_page(ImgstatFile *file, ImagePro *image)
 static size_t check(const Shape *shape, uint64_t chunk_limit, const ImgstatMeasure *how,
                     unsigned threads, bool apart)
 {
-    const ImgstatOpen open = {.limits = {.max_chunk_bytes = chunk_limit}};
+    const ImgstatOpen open = {.limits = {.max_tile_bytes = chunk_limit}};
     ImgstatFile *file;
     ImgstatError err = {.message = ""};
     ImgstatRecord *pixels, *planes;
@@ -351,7 +351,7 @@ Test(planes, more_planes_than_handles)
         write_planes(&shape);
         ImgstatPage page;
         n += decode_compare(NULL, 5, value_of, &shape, "strips of all planes", &page);
-        const ImgstatOpen small = {.limits = {.max_chunk_bytes = LIMIT}};
+        const ImgstatOpen small = {.limits = {.max_tile_bytes = LIMIT}};
         ImgstatFile *file;
         ImgstatError err;
         cr_assert_eq(imgstat_file_open(decode_path, &small, &file, &err), IMGSTAT_OK);
