@@ -323,12 +323,6 @@ static dim3 pixel_grid(const ImagePro *image, unsigned n)
     return dim3((image->width + PIXEL_THREADS - 1) / PIXEL_THREADS, rows, n);
 }
 
-static unsigned blocks_for(const CudaDevice *device, uint64_t items)
-{
-    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * 16;
-    return (unsigned)(items < most ? items : most);
-}
-
 ImgstatResult launch_clahe_count(CudaDevice *device, const ClaheWork *w, const ImagePro *band,
                                  ImgstatError *err)
 {
@@ -340,7 +334,7 @@ ImgstatResult launch_clahe_count(CudaDevice *device, const ClaheWork *w, const I
     }
     const uint32_t strips = (height + STRIP_ROWS - 1) / STRIP_ROWS;
     const uint64_t items = (uint64_t)(end - first) * w->n * w->x.tiles * strips;
-    clahe_count_tiles<<<blocks_for(device, items), TILE_THREADS, 0, device->stream>>>(
+    clahe_count_tiles<<<cuda_blocks(device, items, 16), TILE_THREADS, 0, device->stream>>>(
         *w, band_of(band, -1, band), first, strips, items);
     return cuda_launched(device, device->stream, "clahe_count_tiles", err);
 }
@@ -348,7 +342,7 @@ ImgstatResult launch_clahe_count(CudaDevice *device, const ClaheWork *w, const I
 ImgstatResult launch_clahe_tables(CudaDevice *device, const ClaheWork *w, ImgstatError *err)
 {
     const uint64_t items = (uint64_t)w->n * w->x.tiles * w->y.tiles;
-    clahe_tables<<<blocks_for(device, items), TILE_THREADS, 0, device->stream>>>(*w, items);
+    clahe_tables<<<cuda_blocks(device, items, 16), TILE_THREADS, 0, device->stream>>>(*w, items);
     return cuda_launched(device, device->stream, "clahe_tables", err);
 }
 

@@ -99,6 +99,37 @@ static __device__ __forceinline__ void item_tiles(const WorkImage &image, uint64
     *end = min(*begin + tiles, image.tiles);
 }
 
+/* A segment of a row (docs/float-sums.md): where tiles are segments, a tile. */
+struct RowSegment {
+    const unsigned char *samples; /* of its first pixel */
+    const uint8_t *mask;          /* of its first pixel, or NULL */
+    unsigned n;                   /* pixels */
+};
+
+static __device__ __forceinline__ RowSegment segment_at(const WorkImage &image, uint64_t row,
+                                                        uint64_t x, unsigned bytes)
+{
+    RowSegment segment;
+    segment.samples = image.pixels + row * image.pitch + x * image.channels * bytes;
+    segment.mask = image.mask ? image.mask + row * image.mask_pitch + x : NULL;
+    segment.n = (unsigned)min((uint64_t)PIECE, image.row_pixels - x);
+    return segment;
+}
+
+static __device__ __forceinline__ RowSegment tile_segment(const WorkImage &image, uint64_t tile,
+                                                          unsigned bytes)
+{
+    uint64_t row, place;
+    if (image.rows > 1 &&
+        (tile | image.tiles_per_row) >> 32 == 0) { /* divisions of 64 bits are slow */
+        row = (uint32_t)tile / (uint32_t)image.tiles_per_row;
+        place = tile - row * image.tiles_per_row;
+    } else {
+        tile_place(image, tile, &row, &place);
+    }
+    return segment_at(image, row, place * PIECE, bytes);
+}
+
 /* ---- Extrema --------------------------------------------------------------------------------- */
 
 static __device__ __forceinline__ void lock_take(unsigned *lock)
@@ -235,16 +266,19 @@ static __device__ __forceinline__ unsigned *record_lock(const Work &work, const 
     return &work.shared->lock[(address ^ (address >> 10)) % RECORD_LOCKS];
 }
 
-/* Called by one thread of each block when it is done with the queue. */
-static __device__ __forceinline__ void queue_leave(const Work &work)
+/* Called by one thread of each block when it is done with the queues. The last one to come readies
+ * them for the next launch, and gets true. */
+static __device__ __forceinline__ bool queue_leave(const Work &work)
 {
-    Queue *queue = &work.shared->queue;
-    if (atomicAdd(&queue->finished, 1u) == gridDim.x - 1) {
-        queue->next = 0;
-        queue->finished = 0;
-        for (unsigned i = 0; i < TAIL_QUEUES; i++)
-            work.shared->tail[i * TAIL_STRIDE] = 0;
-    }
+    QueueMemory *const memory = work.shared;
+    if (atomicAdd(&memory->queue.finished, 1u) != gridDim.x - 1)
+        return false;
+    memory->queue.next = memory->queue.finished = 0;
+    for (unsigned c = 0; c < 4; c++)
+        memory->channel_next[c] = 0;
+    for (unsigned i = 0; i < TAIL_QUEUES; i++)
+        memory->tail[i * TAIL_STRIDE] = 0;
+    return true;
 }
 
 static __device__ __forceinline__ void bin_add(uint64_t *bin, uint64_t n)

@@ -170,6 +170,10 @@ ImgstatResult cuda_reserve(CudaDevice *device, CudaBuffer *buffer, size_t bytes,
 ImgstatResult cuda_reserve_host(CudaDevice *device, CudaBuffer *buffer, size_t bytes,
                                 ImgstatError *err);
 
+/* Give back what a buffer holds; the buffer is empty afterwards. An event may be NULL. */
+void cuda_free(CudaBuffer *buffer, bool pinned);
+void cuda_free_event(cudaEvent_t event);
+
 /* The calling thread's current context is the device's while this lives, and then what it was: a
  * thread may be a new one, or its program work with another GPU. */
 struct CudaStay {
@@ -202,6 +206,31 @@ typedef ImgstatResult (*CudaRead)(void *context, CudaDevice *device, const Image
                                   const uint32_t *origin, size_t n, ImgstatError *err);
 ImgstatResult cuda_stage(CudaDevice *device, const ImagePro *images, size_t n, CudaRead read,
                          void *context, ImgstatError *err);
+
+/* A CudaRead whose context is a function object: calls it with each image. */
+template <typename Read>
+static ImgstatResult cuda_each(void *context, CudaDevice *, const ImagePro *images,
+                               const uint32_t *, size_t n, ImgstatError *)
+{
+    for (size_t i = 0; i < n; i++)
+        IMGSTAT_TRY((*(const Read *)context)(images[i]));
+    return IMGSTAT_OK;
+}
+
+/* cuda_stage of one image: calls `read` with each band of it in device memory. */
+template <typename Read>
+static ImgstatResult cuda_stage_bands(CudaDevice *device, const ImagePro *image, const Read &read,
+                                      ImgstatError *err)
+{
+    return cuda_stage(device, image, 1, cuda_each<Read>, (void *)(uintptr_t)&read, err);
+}
+
+/* As many blocks as have work, but at most `each` a multiprocessor. */
+static inline unsigned cuda_blocks(const CudaDevice *device, uint64_t wanted, unsigned each)
+{
+    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * each;
+    return (unsigned)(wanted < most ? wanted : most);
+}
 
 /* Before a launch with so many bytes of dynamic shared memory: lets the kernel have them, and tells
  * what it is. Asks the driver once. */
@@ -281,9 +310,15 @@ ImgstatResult cuda_measure_images(CudaDevice *device, const ImagePro *images,
                                   const DeviceRecord *records, size_t n, ImgstatError *err);
 
 /* luma/measure.cu: calls `read` with the luma of an image as images of one channel in device
- * memory. */
+ * memory; cuda_read_luma calls a function object. */
 ImgstatResult cuda_luma_bands(CudaDevice *device, const ImagePro *image, CudaRead read,
                               void *context, ImgstatError *err);
+template <typename Read>
+static ImgstatResult cuda_read_luma(CudaDevice *device, const ImagePro *image, const Read &read,
+                                    ImgstatError *err)
+{
+    return cuda_luma_bands(device, image, cuda_each<Read>, (void *)(uintptr_t)&read, err);
+}
 
 /* Each part of a read of one image: its digits, ranges, gathers, sort, moments. */
 ImgstatResult cuda_count_digits(Device *device, const ImagePro *image, DigitCount *counts, size_t n,
@@ -296,8 +331,5 @@ ImgstatResult cuda_sort_add(Device *device, const ImagePro *image, uint16_t chan
                             ImgstatError *err);
 ImgstatResult cuda_central(Device *device, const ImagePro *image, const double *center,
                            Central *out, ImgstatError *err);
-/* Prefix sums of n counts in device memory; `to` may be `from`. */
-ImgstatResult cuda_scan(Device *device, DevMem from, DevMem to, size_t n, bool inclusive,
-                        ImgstatError *err);
 
 #endif

@@ -250,14 +250,9 @@ static ImgstatResult measured_image(DeviceTransform *t, cudaStream_t stream, con
     if (!t->transfer.luma)
         return IMGSTAT_OK;
     const bool masked = from->mask || from->has_nodata || sample_is_float(from->sample);
-    out->channels = 1;
-    out->device.address = (uint64_t)(uintptr_t)t->luma;
-    out->pitch = from->width * (size_t)(sample_bits(from->sample) / 8);
-    out->has_nodata = false;
-    out->mask = masked ? t->luma_mask : NULL;
-    out->mask_pitch = masked ? from->width : 0;
-    return launch_luma_plane(t->device, stream, from->sample, pixels, t->luma,
-                             masked ? t->luma_mask : NULL, err);
+    unsigned char *const valid = masked ? t->luma_mask : NULL;
+    *out = luma_plane_image(from, t->luma, valid);
+    return launch_luma_plane(t->device, stream, from->sample, pixels, t->luma, valid, err);
 }
 
 /* Whether this one is. */

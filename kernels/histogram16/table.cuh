@@ -29,14 +29,13 @@ enum { SAMPLES = HISTOGRAM16_SAMPLES, BUCKETS = HISTOGRAM16_BUCKETS };
 /* How the table is laid out. A sample becomes an index: its bits minus base, modulo 65,536. */
 struct Layout {
     uint32_t base;
-    uint32_t shift;   /* counters of an index: at byte index << shift, 1 << (shift - 2) of them */
-    uint32_t wide;    /* indices below have counters of 32 bits to themselves */
-    uint32_t direct;  /* indices below have a word of their own; of those that are not wide, the
-                       * upper half belongs to index + fold */
-    uint32_t words;   /* of the table; BEHIND_BYTES follow */
-    uint32_t uniform; /* no value is frequent: every increment may be an ordinary addition */
-    uint32_t fold;    /* words that are shared; 0: indices from direct on have no counter here, and
-                       * that of `direct` itself may hold anything */
+    uint32_t shift;  /* counters of an index: at byte index << shift, 1 << (shift - 2) of them */
+    uint32_t wide;   /* indices below have counters of 32 bits to themselves */
+    uint32_t direct; /* indices below have a word of their own; of those that are not wide, the
+                      * upper half belongs to index + fold */
+    uint32_t words;  /* of the table; BEHIND_BYTES follow */
+    uint32_t fold;   /* words that are shared; 0: indices from direct on have no counter here, and
+                      * that of `direct` itself may hold anything */
 };
 
 /* An item on its way to the block's warps. */
@@ -49,22 +48,28 @@ struct PrefetchedItem {
 };
 
 struct Block16 {
-    NarrowBlock narrow;
+    WorkImage image;   /* whose samples the table holds */
+    uint64_t samples;  /* in the table; only thread 0 looks */
+    uint32_t number;   /* of the image */
+    uint32_t items;    /* of the image, done by this block since the last report */
+    int key[2];        /* minimum and maximum; above and below all keys: none yet */
+    uint64_t tile[2];  /* that has them first */
+    unsigned needs;    /* bits: the block must find the minimum, the maximum */
+    bool sole, last;   /* all the items of the image were this block's; it is the last to report */
+    uint32_t left;     /* items that had not been reported when it did */
+    unsigned found[2]; /* pixels from `from`; 32 bits: there is an instruction for their minimum */
+    unsigned long long from[2], offer[2], masked;
     Layout layout;
     PrefetchedItem ahead[2];           /* alternately */
     unsigned long long seen[2][WARPS]; /* minimum and maximum so far of what each warp counted, with
-                                        * the item that brought it */
-    unsigned long long best[2];        /* of the block; set when it reports */
-    bool is_static;          /* static schedule: extrema are noted with the tile, not the item */
+                                        * the tile that has it first */
+    bool is_static;                    /* tiles come in a fixed order (static_schedule.cuh) */
     unsigned counted, total; /* samples since the table was empty; what its counters say */
-    unsigned searched, search[WARPS]; /* warps that saw what is searched for: how many, which */
-    bool ready;                       /* every block has */
-    unsigned slice;                   /* of the sums, that this block moves to the bins */
-    unsigned missed;                  /* samples of this image that have no counter here */
-    unsigned gap;   /* widest stretch of empty buckets << 8 | the bucket after it */
-    unsigned most;  /* samples in the fullest bucket */
-    unsigned alike; /* samples that equal the one a vector before */
-    unsigned least; /* fewest samples in a stretch << 8 | where it begins */
+    bool ready;              /* every block has */
+    unsigned slice;          /* of the sums, that this block moves to the bins */
+    unsigned missed;         /* samples of this image that have no counter here */
+    unsigned gap;            /* widest stretch of empty buckets << 8 | the bucket after it */
+    unsigned least;          /* fewest samples in a stretch << 8 | where it begins */
     unsigned occupied[BUCKETS / 32]; /* a bit a bucket */
     union {
         unsigned bucket[BUCKETS];     /* while a layout is chosen */
@@ -84,21 +89,23 @@ static __device__ __forceinline__ uint32_t key_of(const WorkImage &image, uint32
     return (uint32_t)sample_key((ImgstatSample)image.sample, raw);
 }
 
+static __device__ __forceinline__ bool key_valid(const WorkImage &image, uint64_t key)
+{
+    const ImgstatSample sample = (ImgstatSample)image.sample;
+    if (image.has_nodata && key == image.nodata_key)
+        return false;
+    return sample != IMGSTAT_F16 ||
+           (key > sample_key_infinity(sample, true) && key < sample_key_infinity(sample, false));
+}
+
 /* The keys between which valid samples lie. */
 static __device__ __forceinline__ uint32_t first_key(ImgstatSample sample)
 {
     return sample == IMGSTAT_F16 ? 0x0400u : 0;
 }
 
-/* How extrema are found among the samples of an item. */
-enum ExtremaMode {
-    EXTREMA_NONE,
-    EXTREMA_U16,
-    EXTREMA_I16,
-    EXTREMA_F16,
-    EXTREMA_INTEGER_NODATA,
-    EXTREMA_F16_NODATA
-};
+/* How extrema are found: by sample type and, of integers, whether there is nodata. */
+enum ExtremaMode { EXTREMA_U16, EXTREMA_I16, EXTREMA_INTEGER_NODATA, EXTREMA_F16 };
 
 /* Two samples side by side in each word. */
 struct Seen {
@@ -118,8 +125,7 @@ static __device__ __forceinline__ uint32_t equal_halves(uint32_t a, uint32_t b)
     return (__vminu2(a ^ b, 0x00010001u) ^ 0x00010001u) * 0xFFFFu;
 }
 
-/* Two samples. Without nodata the key of -0 comes out one too small. nodata: its key in both
- * halves; sign: what makes keys of integers, likewise. */
+/* Two samples. nodata: its key in both halves; sign: what makes keys of integers, likewise. */
 template <int MODE>
 static __device__ __forceinline__ void see(Seen *seen, uint32_t w, uint32_t nodata, uint32_t sign)
 {
@@ -136,11 +142,8 @@ static __device__ __forceinline__ void see(Seen *seen, uint32_t w, uint32_t noda
         seen->high = __vmaxu2(seen->high, keys & ~without);
     } else {
         uint32_t keys = w ^ ((w >> 15 & 0x00010001u) * 0x7FFFu | 0x80008000u);
-        uint32_t without = 0;
-        if (MODE == EXTREMA_F16_NODATA) {
-            keys += equal_halves(keys, 0x7FFF7FFFu) & 0x00010001u;
-            without = equal_halves(keys, nodata);
-        }
+        keys += equal_halves(keys, 0x7FFF7FFFu) & 0x00010001u; /* +0 for -0 */
+        const uint32_t without = equal_halves(keys, nodata);
         seen->low = __vminu2(seen->low, __viaddmax_u16x2(keys, MINUS_FIRST, 0) | without);
         seen->high = __vmaxu2(seen->high, __viaddmax_u16x2(keys, FIRST, 0) & ~without);
     }
@@ -151,7 +154,7 @@ static __device__ __forceinline__ void see_words(Seen *seen, const uint32_t (&wo
                                                  const WorkImage &image)
 {
     uint32_t nodata = 0, sign = 0;
-    if ((MODE == EXTREMA_INTEGER_NODATA || MODE == EXTREMA_F16_NODATA) && image.has_nodata)
+    if ((MODE == EXTREMA_INTEGER_NODATA || MODE == EXTREMA_F16) && image.has_nodata)
         nodata = (uint32_t)image.nodata_key * 0x10001u;
     if (MODE == EXTREMA_INTEGER_NODATA)
         sign = image.sample == IMGSTAT_I16 ? 0x80008000u : 0;
@@ -165,8 +168,6 @@ static __device__ __forceinline__ void see_all(Seen *seen, ExtremaMode mode,
                                                const uint32_t (&word)[N], const WorkImage &image)
 {
     switch (mode) {
-    case EXTREMA_NONE:
-        break;
     case EXTREMA_U16:
         see_words<EXTREMA_U16>(seen, word, image);
         break;
@@ -179,18 +180,15 @@ static __device__ __forceinline__ void see_all(Seen *seen, ExtremaMode mode,
     case EXTREMA_INTEGER_NODATA:
         see_words<EXTREMA_INTEGER_NODATA>(seen, word, image);
         break;
-    case EXTREMA_F16_NODATA:
-        see_words<EXTREMA_F16_NODATA>(seen, word, image);
-        break;
     }
 }
 
-/* Items ascend, so the first occurrence lies in the item that offered first. One lane a warp. */
-static __device__ __forceinline__ void warp_offer(Block16 *block, int key, uint64_t begin,
+/* The tile of an equal extremum counts if it is the first. One lane a warp. */
+static __device__ __forceinline__ void warp_offer(Block16 *block, int key, uint64_t tile,
                                                   bool largest)
 {
     unsigned long long *seen = &block->seen[largest][threadIdx.x / 32];
-    const unsigned long long offer = narrow_offer(key, begin, largest);
+    const unsigned long long offer = narrow_offer(key, tile, largest);
     if (offer > *seen)
         *seen = offer;
 }
@@ -199,28 +197,24 @@ static __device__ __forceinline__ void warp_offer(Block16 *block, int key, uint6
 static __device__ __forceinline__ void offer_both(Block16 *block, uint32_t least, uint64_t low_at,
                                                   uint32_t largest, uint64_t high_at)
 {
-    const WorkImage &image = block->narrow.image;
+    const WorkImage &image = block->image;
     const uint32_t first = first_key((ImgstatSample)image.sample);
-    uint32_t low = least + first, high = largest - first;
+    const uint32_t low = least + first, high = largest - first;
     if (least == 0xFFFFu && largest == 0) /* nothing was seen */
         return;
-    if (image.sample == IMGSTAT_F16) {
-        low += low == 0x7FFFu;
-        high += high == 0x7FFFu;
-    }
-    if (low <= 65535 && narrow_valid(image, low))
+    if (low <= 65535 && key_valid(image, low))
         warp_offer(block, (int)low, low_at, false);
-    if (high <= 65535 && narrow_valid(image, high))
+    if (high <= 65535 && key_valid(image, high))
         warp_offer(block, (int)high, high_at, true);
 }
 
-/* What a warp saw in an item is noted. All lanes. */
-static __device__ __forceinline__ void offer_seen(Block16 *block, const Seen &seen, uint64_t begin)
+/* What a warp saw in a tile is noted. All lanes. */
+static __device__ __forceinline__ void offer_seen(Block16 *block, const Seen &seen, uint64_t tile)
 {
     const uint32_t least = warp_min(min(seen.low & 0xFFFFu, seen.low >> 16));
     const uint32_t largest = ~warp_min(~max(seen.high & 0xFFFFu, seen.high >> 16));
     if (threadIdx.x % 32 == 0)
-        offer_both(block, least, begin, largest, begin);
+        offer_both(block, least, tile, largest, tile);
     __syncwarp();
 }
 
@@ -256,25 +250,9 @@ static __device__ __forceinline__ void offer_running(Block16 *block, const Runni
     __syncwarp();
 }
 
-/* Whether samples of an item must be looked at: not once every valid key has been within what
- * earlier items brought the warp. */
-static __device__ __forceinline__ bool worth_looking(const Block16 *block, uint64_t begin)
-{
-    const WorkImage &image = block->narrow.image;
-    const unsigned warp = threadIdx.x / 32;
-    uint32_t first = first_key((ImgstatSample)image.sample), last = 65535 - first;
-    if (image.has_nodata && image.nodata_key == first)
-        first++;
-    if (image.has_nodata && image.nodata_key == last)
-        last--;
-    return block->seen[0][warp] < narrow_offer((int)first, begin, false) ||
-           block->seen[1][warp] < narrow_offer((int)last, begin, true);
-}
-
-/* How an image's extrema are found. exact: also the keys of -0 are to be right. (Key 0 is no valid
- * one of F16, and so may pass for nodata where there is none.) */
-static __device__ __forceinline__ ExtremaMode extrema_mode(const WorkImage &image,
-                                                           bool exact = false)
+/* How an image's extrema are found. (Key 0 is no valid one of F16, and so may pass for nodata where
+ * there is none.) */
+static __device__ __forceinline__ ExtremaMode extrema_mode(const WorkImage &image)
 {
     switch (image.sample) {
     case IMGSTAT_U16:
@@ -282,7 +260,7 @@ static __device__ __forceinline__ ExtremaMode extrema_mode(const WorkImage &imag
     case IMGSTAT_I16:
         return image.has_nodata ? EXTREMA_INTEGER_NODATA : EXTREMA_I16;
     default:
-        return image.has_nodata || exact ? EXTREMA_F16_NODATA : EXTREMA_F16;
+        return EXTREMA_F16;
     }
 }
 
@@ -298,7 +276,7 @@ static __device__ __forceinline__ void add_index(const Block16 *block, uint64_t 
                                                  uint32_t index, uint64_t n)
 {
     const uint32_t raw = (index + block->layout.base) & 0xFFFFu;
-    bin_add(&bins[key_of(block->narrow.image, raw)], n);
+    bin_add(&bins[key_of(block->image, raw)], n);
 }
 
 /* Counts samples that have no counter here: straight to the record, equal ones of a warp together.
@@ -312,7 +290,7 @@ static __device__ __forceinline__ void count_missed(Block16 *block, uint64_t *bi
     const unsigned peers = __match_any_sync(ALL_LANES, missed ? raw : HALVES + lane);
     if (!missed || lane != (unsigned)__ffs((int)peers) - 1)
         return;
-    bin_add(&bins[key_of(block->narrow.image, raw)], (uint64_t)__popc(peers));
+    bin_add(&bins[key_of(block->image, raw)], (uint64_t)__popc(peers));
     atomicAdd(&block->missed, (unsigned)__popc(peers));
 }
 

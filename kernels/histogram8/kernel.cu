@@ -2,6 +2,7 @@
 /* histogram8/kernel.cu: records of 8-bit samples in one read: exact bins, and where the extrema
  * are.
  */
+#include "common/dispatch.cuh"
 #include "histogram8/count.cuh"
 #include "histogram8/report.cuh"
 
@@ -104,15 +105,16 @@ static ImgstatResult launch_channels(const Launch *launch, ImgstatError *err)
     const int block_bytes = TABLE_BYTES + 1024 + (int)sizeof(Block8<C>); /* 1,024: the driver's */
     const cudaDeviceProp &properties = launch->device->properties;
     const bool two = 2 * block_bytes <= (int)properties.sharedMemPerMultiprocessor;
-    const uint64_t most = (uint64_t)properties.multiProcessorCount * (two ? 2 : 1);
     Launch mine = *launch;
     Work *work = &mine.work;
     uint64_t wanted = work->n_items;
     work->alone = work->n_images == 1 && work->only.tiles < TABLE_TILES;
     if (work->alone)
         wanted = (work->only.tiles + WARPS - 1) / WARPS;
-    return launch_behind(&mine, measure_narrow8<C, PLAIN>, "measure_narrow8",
-                         (unsigned)(wanted < most ? wanted : most), THREADS, TABLE_BYTES, err);
+    const unsigned blocks = cuda_blocks(launch->device, wanted, two ? 2 : 1);
+    assert(blocks > 0 && block_bytes <= launch->device->max_shared + 1024);
+    return launch_behind(&mine, measure_narrow8<C, PLAIN>, "measure_narrow8", blocks, THREADS,
+                         TABLE_BYTES, err);
 }
 
 size_t narrow_state_bytes(void)
@@ -122,18 +124,8 @@ size_t narrow_state_bytes(void)
 
 ImgstatResult launch_narrow8(const Launch *launch, unsigned channels, bool plain, ImgstatError *err)
 {
-    switch (channels) {
-    case 1:
-        return plain ? launch_channels<1, true>(launch, err)
-                     : launch_channels<1, false>(launch, err);
-    case 2:
-        return plain ? launch_channels<2, true>(launch, err)
-                     : launch_channels<2, false>(launch, err);
-    case 3:
-        return plain ? launch_channels<3, true>(launch, err)
-                     : launch_channels<3, false>(launch, err);
-    default:
-        return plain ? launch_channels<4, true>(launch, err)
-                     : launch_channels<4, false>(launch, err);
-    }
+    return dispatch_channels(channels, [&](auto c) {
+        return plain ? launch_channels<decltype(c)::value, true>(launch, err)
+                     : launch_channels<decltype(c)::value, false>(launch, err);
+    });
 }

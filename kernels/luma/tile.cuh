@@ -37,8 +37,7 @@ static inline unsigned luma_blocks(const CudaDevice *device, const LumaRow &row,
                                    unsigned each)
 {
     const uint64_t wanted = ((uint64_t)row.tiles + threads / 32 - 1) / (threads / 32);
-    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * each;
-    return (unsigned)(wanted < 1 ? 1 : wanted < most ? wanted : most);
+    return cuda_blocks(device, wanted < 1 ? 1 : wanted, each);
 }
 
 static inline bool luma_is_row(const ApplyPixels *p)

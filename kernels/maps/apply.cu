@@ -25,30 +25,22 @@ typedef struct ApplyMemory {
     cudaEvent_t copied;  /* held may be written again */
 } ApplyMemory;
 
-static void free_memory(CudaBuffer *buffer, bool pinned)
-{
-    if (buffer->memory)
-        (void)(pinned ? cudaFreeHost(buffer->memory) : cudaFree(buffer->memory));
-}
-
 void cuda_apply_close(CudaDevice *device)
 {
     ApplyMemory *memory = (ApplyMemory *)device->apply;
     if (!memory)
         return;
     for (ApplySlot &slot : memory->slot) {
-        free_memory(&slot.from, false);
-        free_memory(&slot.to, false);
-        free_memory(&slot.mask, false);
+        cuda_free(&slot.from, false);
+        cuda_free(&slot.to, false);
+        cuda_free(&slot.mask, false);
         for (cudaEvent_t event : {slot.filled, slot.mapped, slot.emptied})
-            if (event)
-                cuda_released(cudaEventDestroy(event));
+            cuda_free_event(event);
     }
-    free_memory(&memory->held, true);
-    free_memory(&memory->transfer, false);
+    cuda_free(&memory->held, true);
+    cuda_free(&memory->transfer, false);
     transfer_id_release(memory->id);
-    if (memory->copied)
-        cuda_released(cudaEventDestroy(memory->copied));
+    cuda_free_event(memory->copied);
     if (memory->returns)
         cuda_released(cudaStreamDestroy(memory->returns));
     free(memory);

@@ -22,8 +22,6 @@ struct ApplyTransfer {
     const Map *host_maps;   /* n_maps, in the host's memory: of the call that launches */
     void *groups;           /* of knots (maps/wide.cu), those of each map group_pitch bytes on */
     size_t group_pitch;     /* 0: there are none */
-    uint32_t most_knots;    /* of a map */
-    int32_t kind;           /* MapKind of all maps; -1: they differ */
     MapRange range;
     uint32_t from, to; /* sample types */
     uint32_t n_maps;
@@ -95,9 +93,7 @@ static __device__ __forceinline__ uint32_t multiply_add(uint32_t a, uint32_t b, 
 
 static inline unsigned map_blocks(const CudaDevice *device, uint64_t threads)
 {
-    const uint64_t wanted = (threads + MAP_THREADS - 1) / MAP_THREADS;
-    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * MAP_BLOCKS;
-    return (unsigned)(wanted < most ? wanted : most);
+    return cuda_blocks(device, (threads + MAP_THREADS - 1) / MAP_THREADS, MAP_BLOCKS);
 }
 
 /* Enqueue on a stream; nothing waits or allocates. */
@@ -114,6 +110,9 @@ ImgstatResult launch_apply_luma(CudaDevice *device, cudaStream_t stream,
 ImgstatResult launch_luma_plane(CudaDevice *device, cudaStream_t stream, ImgstatSample sample,
                                 const ApplyPixels *pixels, unsigned char *luma,
                                 unsigned char *valid, ImgstatError *err);
+/* The planes that launch_luma_plane makes of an image, as an image of one channel. */
+ImagePro luma_plane_image(const ImagePro *image, const unsigned char *luma,
+                          const unsigned char *valid);
 /* Whichever of the first three it is. */
 ImgstatResult launch_apply(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *transfer,
                            const ApplyPixels *pixels, ImgstatError *err);

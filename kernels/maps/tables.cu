@@ -179,9 +179,8 @@ static ImgstatResult launch_masked(CudaDevice *device, cudaStream_t stream, cons
                                    const ApplyPixels *p, ImgstatError *err)
 {
     const uint64_t n = p->width * p->channels * p->rows;
-    const uint64_t wanted = (n + GENERAL_THREADS - 1) / GENERAL_THREADS;
-    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * 16;
-    apply_masked<<<(unsigned)(wanted < most ? wanted : most), GENERAL_THREADS, 0, stream>>>(*t, *p);
+    const unsigned blocks = cuda_blocks(device, (n + GENERAL_THREADS - 1) / GENERAL_THREADS, 16);
+    apply_masked<<<blocks, GENERAL_THREADS, 0, stream>>>(*t, *p);
     return cuda_launched(device, stream, "apply_masked", err);
 }
 
@@ -202,10 +201,11 @@ static ImgstatResult launch_table(CudaDevice *device, cudaStream_t stream, const
             break;
     }
     /* A large table leaves room for one block a multiprocessor; of small ones as many as run. */
-    const uint64_t most = blocks * (shared > BYTE_TABLE_BYTES ? 1 : 8);
+    const unsigned each = shared > BYTE_TABLE_BYTES ? 1 : 8;
+    assert(!p->mask && p->aligned && shared <= device->max_shared);
     return cuda_launch_early(device, stream, "apply_table", kernel,
-                             (unsigned)(chunks.n < most ? chunks.n : most), THREADS,
-                             SHARED ? shared : 0, err, *t, *p, chunks);
+                             cuda_blocks(device, chunks.n, each), THREADS, SHARED ? shared : 0, err,
+                             *t, *p, chunks);
 }
 
 template <typename Out>

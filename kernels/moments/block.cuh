@@ -52,40 +52,6 @@ static __device__ __forceinline__ WideState *state_of(const Work &work, uint32_t
                          number * (sizeof(WideState) + channels * sizeof(WideChannel)));
 }
 
-/* ---- Segments ----------------------------------------------------------------------------------
- */
-
-/* Where a segment lies. */
-struct PlacedSegment {
-    const unsigned char *samples; /* of its first pixel */
-    const uint8_t *mask;          /* of its first pixel, or NULL */
-    unsigned n;                   /* pixels */
-};
-
-static __device__ __forceinline__ PlacedSegment segment_at(const WorkImage &image, uint64_t row,
-                                                           uint64_t x, unsigned bytes)
-{
-    PlacedSegment segment;
-    segment.samples = image.pixels + row * image.pitch + x * image.channels * bytes;
-    segment.mask = image.mask ? image.mask + row * image.mask_pitch + x : NULL;
-    segment.n = (unsigned)min((uint64_t)PIECE, image.row_pixels - x);
-    return segment;
-}
-
-static __device__ __forceinline__ PlacedSegment segment_place(const WorkImage &image, uint64_t tile,
-                                                              unsigned bytes)
-{
-    uint64_t row, place;
-    if (image.rows > 1 &&
-        (tile | image.tiles_per_row) >> 32 == 0) { /* divisions of 64 bits are slow */
-        row = (uint32_t)tile / (uint32_t)image.tiles_per_row;
-        place = tile - row * image.tiles_per_row;
-    } else {
-        tile_place(image, tile, &row, &place);
-    }
-    return segment_at(image, row, place * PIECE, bytes);
-}
-
 /* Of equal extrema the first place counts. */
 template <int C>
 static __device__ __forceinline__ void note_extrema(WideBlock<C> *block, int c, uint64_t low,
@@ -218,7 +184,7 @@ static __device__ __forceinline__ void find_extrema(WideBlock<C> *block, const W
             continue;
         const uint64_t key = i % 2 ? rank : ~rank, pixel = ~place - block->image.first_at;
         const uint64_t row = block->image.rows == 1 ? 0 : pixel / block->image.row_pixels;
-        const PlacedSegment segment =
+        const RowSegment segment =
             segment_at(block->image, row, pixel - row * block->image.row_pixels, sizeof(Raw));
         const Raw *samples = (const Raw *)segment.samples + channel0 + i / 2;
         const Raw wanted = (Raw)sample_raw((ImgstatSample)SAMPLE, key);

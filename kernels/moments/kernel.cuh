@@ -3,6 +3,7 @@
 #ifndef IMGSTAT_KERNELS_MOMENTS_KERNEL_CUH
 #define IMGSTAT_KERNELS_MOMENTS_KERNEL_CUH
 
+#include "common/dispatch.cuh"
 #include "common/tuning.cuh"
 #include "moments/stream.cuh"
 
@@ -181,11 +182,10 @@ static __global__ void __launch_bounds__(WideShape<C>::THREADS, PER_SM)
 template <int C, int SAMPLE, class Way, int PER_SM>
 static ImgstatResult launch_way(const Launch *launch, ImgstatError *err)
 {
-    const uint64_t most = (uint64_t)launch->device->properties.multiProcessorCount * PER_SM;
-    const uint64_t items = launch->work.n_items;
-    return launch_behind(launch, measure_wide<C, SAMPLE, Way, PER_SM>, "measure_wide",
-                         (unsigned)(items < most ? items : most), WideShape<C>::THREADS,
-                         Way::SHARED, err);
+    const unsigned blocks = cuda_blocks(launch->device, launch->work.n_items, PER_SM);
+    assert(blocks > 0);
+    return launch_behind(launch, measure_wide<C, SAMPLE, Way, PER_SM>, "measure_wide", blocks,
+                         WideShape<C>::THREADS, Way::SHARED, err);
 }
 
 /* Plain images by Way, others sample by sample. */
@@ -202,16 +202,9 @@ template <int SAMPLE, template <int, int> class Way>
 static ImgstatResult launch_sample(const Launch *launch, unsigned channels, bool plain,
                                    ImgstatError *err)
 {
-    switch (channels) {
-    case 1:
-        return launch_channels<1, SAMPLE, Way>(launch, plain, err);
-    case 2:
-        return launch_channels<2, SAMPLE, Way>(launch, plain, err);
-    case 3:
-        return launch_channels<3, SAMPLE, Way>(launch, plain, err);
-    default:
-        return launch_channels<4, SAMPLE, Way>(launch, plain, err);
-    }
+    return dispatch_channels(channels, [&](auto c) {
+        return launch_channels<decltype(c)::value, SAMPLE, Way>(launch, plain, err);
+    });
 }
 
 /* Each measures C channels of its images. */

@@ -110,7 +110,7 @@ static __device__ __forceinline__ void stream_place(Stream<C, SAMPLE> *stream,
                                                     const WorkImage &image, uint64_t tile)
 {
     typedef ChannelLayout<C, SAMPLE> S;
-    const PlacedSegment segment = segment_place(image, tile, sizeof(typename S::Value));
+    const RowSegment segment = tile_segment(image, tile, sizeof(typename S::Value));
     stream->tile = tile;
     stream->samples = segment.samples;
     stream->n = segment.n;

@@ -149,31 +149,19 @@ ImgstatResult cuda_sort_begin(Device *base, ImgstatSample sample, uint64_t n, bo
     return res;
 }
 
-typedef struct Appending {
-    const Sorting *sorting;
-    uint16_t channel;
-} Appending;
-
-static ImgstatResult append(void *context, CudaDevice *device, const ImagePro *images,
-                            const uint32_t *origin, size_t n, ImgstatError *err)
-{
-    const Appending *to = (const Appending *)context;
-    (void)origin;
-    for (size_t i = 0; i < n; i++)
-        IMGSTAT_TRY(cuda_append_keys(device, &images[i], to->channel, to->sorting->n,
-                                     keys_of(device), counter_of(device), err));
-    return IMGSTAT_OK;
-}
-
 ImgstatResult cuda_sort_add(Device *base, const ImagePro *image, uint16_t channel,
                             ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
     CUDA_ENTER(device, err);
-    Appending to = {(const Sorting *)device->sorting, channel};
-    if (!to.sorting || to.sorting->sample != image->sample)
+    const Sorting *const sorting = (const Sorting *)device->sorting;
+    if (!sorting || sorting->sample != image->sample)
         return error_set(err, IMGSTAT_ERR_ARG, "an image of other samples than are sorted");
-    return cuda_stage(device, image, 1, append, &to, err);
+    const auto append = [&](const ImagePro &band) {
+        return cuda_append_keys(device, &band, channel, sorting->n, keys_of(device),
+                                counter_of(device), err);
+    };
+    return cuda_stage_bands(device, image, append, err);
 }
 
 /* From the device's memory to the caller's. */
