@@ -7,8 +7,9 @@
 #include <stdlib.h>
 
 enum {
-    BAND_BYTES = 4 << 20,  /* near the cache, and work enough for every thread */
-    AHEAD_BYTES = 32 << 20 /* two bands up to this: the next is decoded meanwhile */
+    BAND_BYTES = 4 << 20,   /* near the cache, and work enough for every thread */
+    STREAM_BYTES = 1 << 20, /* of a page that one thread decodes, which all others wait for */
+    AHEAD_BYTES = 32 << 20  /* two bands up to this: the next is decoded meanwhile */
 };
 
 ImgstatResult band_memory_reserve(Device *device, BandMemory *memory, size_t bytes,
@@ -41,15 +42,15 @@ static uint16_t planes_of(const Decoder *decoder)
     return decoder->caps.planes ? decoder->caps.planes : 1;
 }
 
-/* About BAND_BYTES in whole units of the decoder, even where one unit is larger: half units would
- * be decoded twice. */
+/* About so many bytes in whole units of the decoder, even where one unit is larger: half units
+ * would be decoded twice. */
 static uint32_t band_height(const Decoder *decoder, size_t row_bytes)
 {
     const uint32_t height = decoder->page.height;
     if (row_bytes == 0)
         return height;
     const uint64_t unit = decoder->caps.band_rows;
-    const uint64_t wanted = BAND_BYTES / row_bytes;
+    const uint64_t wanted = (decoder->codec->tiles_begin ? BAND_BYTES : STREAM_BYTES) / row_bytes;
     const uint64_t rows = wanted > unit ? wanted - wanted % unit : unit;
     return rows < height ? (uint32_t)rows : height;
 }
