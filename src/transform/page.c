@@ -3,7 +3,6 @@
 #include "transform/page.h"
 
 #include "transform/clahe_page.h"
-#include "transform/memory_estimate.h"
 #include "transform/palette.h"
 
 #include <stdlib.h>
