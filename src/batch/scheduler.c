@@ -4,7 +4,6 @@
 #include "batch/scheduler.h"
 
 #include "codec/prefetch.h"
-#include "transform/memory_estimate.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -87,18 +86,67 @@ static void adopt_fallback(Jobs *jobs, TransformWorker *worker)
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
+void memory_budget_init(MemoryBudget *budget, uint64_t bytes)
+{
+    *budget = (MemoryBudget){.total = bytes};
+    pthread_mutex_init(&budget->lock, NULL);
+    pthread_cond_init(&budget->changed, NULL);
+}
+
+void memory_budget_release(MemoryBudget *budget)
+{
+    pthread_cond_destroy(&budget->changed);
+    pthread_mutex_destroy(&budget->lock);
+}
+
+/* Exchanges the caller's reservation of `has` bytes for `bytes` if that is possible at once; else
+ * the caller keeps it. bytes <= total. */
+static bool exchange(MemoryBudget *budget, uint64_t has, uint64_t bytes)
+{
+    pthread_mutex_lock(&budget->lock);
+    const bool fits = budget->used - has <= budget->total - bytes;
+    if (fits)
+        budget->used += bytes - has;
+    if (fits && bytes < has)
+        pthread_cond_broadcast(&budget->changed);
+    pthread_mutex_unlock(&budget->lock);
+    return fits;
+}
+
+/* Waits until `bytes` are free and reserves them. The caller holds no reservation, and
+ * bytes <= total; so every wait ends once those who hold one return it. */
+static void wait_for_memory(Jobs *jobs, uint64_t bytes)
+{
+    MemoryBudget *const budget = &jobs->budget;
+    pthread_mutex_lock(&budget->lock);
+    budget->waiting++;
+    const bool full = budget->used > budget->total - bytes;
+    pthread_mutex_unlock(&budget->lock);
+    if (full && jobs->ring) /* workers that wait for a report return what they hold */
+        in_order_wake(jobs->ring);
+    pthread_mutex_lock(&budget->lock);
+    while (budget->used > budget->total - bytes)
+        pthread_cond_wait(&budget->changed, &budget->lock);
+    budget->waiting--;
+    budget->used += bytes;
+    pthread_mutex_unlock(&budget->lock);
+}
+
 void jobs_return_memory(Jobs *jobs, TransformWorker *worker)
 {
     if (worker->reserved == 0)
         return;
     worker_trim(worker, 0);
-    memory_budget_return(&jobs->budget, worker->reserved);
+    (void)exchange(&jobs->budget, worker->reserved, 0);
     worker->reserved = 0;
 }
 
 void jobs_yield_memory(Jobs *jobs, TransformWorker *worker)
 {
-    if (memory_budget_is_awaited(&jobs->budget))
+    pthread_mutex_lock(&jobs->budget.lock);
+    const bool awaited = jobs->budget.waiting > 0;
+    pthread_mutex_unlock(&jobs->budget.lock);
+    if (awaited)
         jobs_return_memory(jobs, worker);
 }
 
@@ -107,11 +155,11 @@ static void reserve(Jobs *jobs, TransformWorker *worker, uint64_t needed)
     /* Buffers of the last file may be of no use for this one: they fit beside what it needs. */
     const uint64_t even = jobs->budget.total / jobs->share.workers;
     const uint64_t bytes = needed > even ? needed : even;
-    if (memory_budget_exchange(&jobs->budget, worker->reserved, bytes)) {
+    if (exchange(&jobs->budget, worker->reserved, bytes)) {
         worker_trim(worker, bytes - needed);
     } else {
         jobs_return_memory(jobs, worker); /* others may wait for it */
-        memory_budget_reserve(&jobs->budget, bytes);
+        wait_for_memory(jobs, bytes);
     }
     worker->reserved = bytes;
 }
@@ -370,7 +418,8 @@ ImgstatResult jobs_run(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
                            .wait = before_wait,
                            .close = close_worker,
                            .report = report,
-                           .stopped = jobs_cancelled};
+                           .stopped = jobs_cancelled,
+                           .ring = &jobs->ring};
     const ImgstatResult res = in_order_run(&order, worker, err);
     *worker = (TransformWorker){0};
     if (res == IMGSTAT_OK && jobs_cancelled(jobs))

@@ -3,8 +3,6 @@
  * order, so the result depends neither on the order of the files nor on the number of threads. */
 #include "batch/scheduler.h"
 
-#include "transform/memory_estimate.h"
-
 #include <stdlib.h>
 
 void jobs_forget_failed(Jobs *jobs)

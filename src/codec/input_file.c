@@ -101,7 +101,8 @@ ImgstatResult file_choose(ImgstatFile *file, const char *pages, bool complete, I
     file->n_chosen = 0;
     ImgstatResult res = IMGSTAT_OK;
     if (complete)
-        res = page_list_complete(list, named, n, &file->chosen, &file->n_chosen, err);
+        res =
+            page_list_complete(list, named, n, pages == NULL, &file->chosen, &file->n_chosen, err);
     else if (!(file->chosen = malloc(n * sizeof *file->chosen)))
         res = error_memory(err, n * sizeof *file->chosen, "a list of pages");
     for (uint32_t i = 0; res == IMGSTAT_OK && !complete && i < n; i++)

@@ -159,6 +159,8 @@ ImgstatResult page_list_select(const PageList *list, const char *text, const cha
     for (uint32_t i = 0; res == IMGSTAT_OK && !text && i < list->n; i++)
         if (list->entry[i].role == IMGSTAT_ROLE_IMAGE)
             s.page[s.n++] = i;
+    for (uint32_t i = 0; res == IMGSTAT_OK && !text && i >= s.n && i < list->n; i++)
+        s.page[s.n++] = i; /* masks alone */
     free(s.chosen);
     if (res != IMGSTAT_OK) {
         free(s.page);
@@ -170,7 +172,7 @@ ImgstatResult page_list_select(const PageList *list, const char *text, const cha
 }
 
 ImgstatResult page_list_complete(const PageList *list, const uint32_t *pages, uint32_t n_pages,
-                                 ChosenPage **out, uint32_t *n, ImgstatError *err)
+                                 bool all, ChosenPage **out, uint32_t *n, ImgstatError *err)
 {
     bool *const chosen = calloc(list->n, sizeof *chosen);
     *n = 0;
@@ -185,7 +187,8 @@ ImgstatResult page_list_complete(const PageList *list, const uint32_t *pages, ui
         const uint32_t owner = list->entry[i].owner;
         const uint32_t image = owner != IMGSTAT_NO_PAGE ? list->entry[owner].owner : owner;
         const bool follows = (owner != IMGSTAT_NO_PAGE && owner != i && chosen[owner]) ||
-                             (image != IMGSTAT_NO_PAGE && image != i && chosen[image]);
+                             (image != IMGSTAT_NO_PAGE && image != i && chosen[image]) ||
+                             (all && !chosen[i] && list->entry[i].role == IMGSTAT_ROLE_MASK);
         if (chosen[i] || follows)
             (*out)[(*n)++] = (ChosenPage){.page = i, .leads = !follows};
     }

@@ -32,7 +32,8 @@ void page_list_release(PageList *list);
 size_t page_list_name(const PageList *list, uint32_t page, char *to, size_t room);
 
 /* Finds the pages that a text such as "0,3-5,2.1" names, in its order; NULL: all images, in the
- * order of the list. file: its name, for messages. *out: malloc's, *n of them, at least one. */
+ * order of the list, or where there is none all pages. file: its name, for messages. *out:
+ * malloc's, *n of them, at least one. */
 ImgstatResult page_list_select(const PageList *list, const char *text, const char *file,
                                uint32_t **out, uint32_t *n, ImgstatError *err);
 
@@ -42,9 +43,9 @@ typedef struct ChosenPage {
     bool leads; /* it was chosen itself, and follows no image that was */
 } ChosenPage;
 
-/* Sorts chosen pages, and adds what belongs to them: levels of images, and masks of either.
- * *out: malloc's, *n of them. */
+/* Sorts chosen pages, and adds what belongs to them: levels of images, and masks of either. all:
+ * masks of nothing as well. *out: malloc's, *n of them. */
 ImgstatResult page_list_complete(const PageList *list, const uint32_t *pages, uint32_t n_pages,
-                                 ChosenPage **out, uint32_t *n, ImgstatError *err);
+                                 bool all, ChosenPage **out, uint32_t *n, ImgstatError *err);
 
 #endif

@@ -160,7 +160,8 @@ static ImgstatResult open_decoder(const Source *source, const ImgstatOpen *how, 
         .page = {.format = "tiff", .alpha = -1},
     };
     td->band_at = UINT32_MAX;
-    const ImgstatResult res = tiff_pages_find(source, &how->limits, &td->base.warnings, &td->base.list, err);
+    const ImgstatResult res =
+        tiff_pages_find(source, &how->limits, &td->base.warnings, &td->base.list, err);
     if (res != IMGSTAT_OK) {
         close_decoder(&td->base);
         return res;

@@ -30,19 +30,25 @@ static bool is_level_of(const PageList *list, const TiffFacts *facts, uint32_t p
            a->bits == b->bits && a->samples == b->samples && a->format == b->format;
 }
 
-/* The image or level of that size which comes last before a mask, among its siblings or as its
- * parent. */
+/* Whether a page has the size of a mask, and is its sibling or parent. */
+static bool may_be_masked(const PageList *list, uint32_t page, uint32_t mask)
+{
+    const PageEntry *const one = &list->entry[page], *const other = &list->entry[mask];
+    return (one->parent == other->parent || page == other->parent) && one->width == other->width &&
+           one->height == other->height &&
+           (one->role == IMGSTAT_ROLE_IMAGE || one->role == IMGSTAT_ROLE_LEVEL);
+}
+
+/* The nearest such page before a mask, else behind it. */
 static uint32_t masked_page(const PageList *list, uint32_t mask)
 {
     enum { FAR = 256 }; /* no file has more levels */
-    const PageEntry *const entry = &list->entry[mask];
-    for (uint32_t i = mask; i-- > 0 && mask - i <= FAR;) {
-        const PageEntry *const other = &list->entry[i];
-        const bool related = other->parent == entry->parent || i == entry->parent;
-        if (related && other->width == entry->width && other->height == entry->height &&
-            (other->role == IMGSTAT_ROLE_IMAGE || other->role == IMGSTAT_ROLE_LEVEL))
+    for (uint32_t i = mask; i-- > 0 && mask - i <= FAR;)
+        if (may_be_masked(list, i, mask))
             return i;
-    }
+    for (uint32_t i = mask + 1; i < list->n && i - mask <= FAR; i++)
+        if (may_be_masked(list, i, mask))
+            return i;
     return IMGSTAT_NO_PAGE;
 }
 
@@ -67,18 +73,15 @@ static void find_images(PageList *list, const TiffFacts *facts)
     }
 }
 
-/* A file that holds nothing but previews, or nothing but masks, holds them as its images. */
-static bool promote(PageList *list, ImgstatRole role)
+/* A file that holds nothing but previews holds them as its images. */
+static void promote_thumbnails(PageList *list)
 {
-    bool any = false;
     for (uint32_t i = 0; i < list->n; i++) {
-        if (list->entry[i].role != role)
+        if (list->entry[i].role != IMGSTAT_ROLE_THUMBNAIL)
             continue;
         list->entry[i].role = IMGSTAT_ROLE_IMAGE;
         list->entry[i].owner = i;
-        any = true;
     }
-    return any;
 }
 
 void tiff_roles_find(PageList *list, const TiffFacts *facts)
@@ -87,8 +90,8 @@ void tiff_roles_find(PageList *list, const TiffFacts *facts)
     bool any = false;
     for (uint32_t i = 0; i < list->n; i++)
         any = any || list->entry[i].role == IMGSTAT_ROLE_IMAGE;
-    if (!any && !promote(list, IMGSTAT_ROLE_THUMBNAIL))
-        (void)promote(list, IMGSTAT_ROLE_MASK);
+    if (!any)
+        promote_thumbnails(list);
     for (uint32_t i = 0; i < list->n; i++) {
         if (list->entry[i].role != IMGSTAT_ROLE_MASK)
             continue;

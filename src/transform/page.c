@@ -4,7 +4,6 @@
 
 #include "transfer/json.h"
 #include "transform/clahe_page.h"
-#include "transform/memory_estimate.h"
 #include "transform/palette.h"
 
 #include <stdlib.h>
