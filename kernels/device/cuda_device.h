@@ -186,6 +186,9 @@ struct CudaStay {
     CudaStay &operator=(const CudaStay &) = delete;
 };
 
+/* Looks up the driver's functions, and the context that the runtime uses as well. */
+ImgstatResult cuda_find_context(CudaDevice *device, ImgstatError *err);
+
 /* Fails if the device has failed before. */
 ImgstatResult cuda_enter(CudaDevice *device, const CudaStay &stay, ImgstatError *err);
 

@@ -20,7 +20,7 @@ struct ApplyTransfer {
     const uint32_t *by_key; /* output bits by order key */
     const void *by_raw;     /* the same by the sample's bits, each as large as an output sample */
     const Map *host_maps;   /* n_maps, in the host's memory: of the call that launches */
-    void *groups;           /* of knots (maps/wide.cu), those of each map group_pitch bytes on */
+    void *groups;           /* of knots (maps/knots.cu), those of each map group_pitch bytes on */
     size_t group_pitch;     /* 0: there are none */
     MapRange range;
     uint32_t from, to; /* sample types */
@@ -119,7 +119,12 @@ ImgstatResult launch_apply(CudaDevice *device, cudaStream_t stream, const ApplyT
 /* Narrow types: fills by_raw from by_key. */
 ImgstatResult launch_tables_by_raw(CudaDevice *device, cudaStream_t stream,
                                    const ApplyTransfer *transfer, ImgstatError *err);
-/* Wide types: fills groups from the maps' knots, and the bytes that those of a map take. */
+/* maps/knots.cu: whether all maps have knots, which lie in groups, and applying them. */
+bool knots_fit(const CudaDevice *device, const ApplyTransfer *transfer, const ApplyPixels *pixels);
+ImgstatResult launch_apply_knots(CudaDevice *device, cudaStream_t stream,
+                                 const ApplyTransfer *transfer, const ApplyPixels *pixels,
+                                 ImgstatError *err);
+/* Fills groups from the maps' knots; and the bytes that the groups of n_knots take. */
 ImgstatResult launch_knot_groups(CudaDevice *device, cudaStream_t stream,
                                  const ApplyTransfer *transfer, ImgstatError *err);
 size_t knot_group_bytes(ImgstatSample from, ImgstatSample to, uint32_t n_knots);
