@@ -11,7 +11,7 @@ extern "C" {
 #include <stdio.h>
 #include <stdlib.h>
 
-/* None, or one that is too old: the runtime has one code for both. */
+/* Reports a missing driver, or one that is too old: the runtime has one code for both. */
 static ImgstatResult no_driver(ImgstatError *err)
 {
     int version = 0; /* stays 0 where there is no driver */
@@ -98,7 +98,7 @@ static size_t grown(size_t bytes, size_t before)
     return (more > least ? more : least) + 255 & ~(size_t)255;
 }
 
-/* Makes a buffer that is too small larger. */
+/* Replaces the memory of a buffer by at least so many bytes; its contents are lost. */
 static ImgstatResult grow(CudaDevice *device, CudaBuffer *buffer, size_t bytes, bool pinned,
                           ImgstatError *err)
 {
@@ -177,7 +177,7 @@ static void device_release(Device *base, DevMem *mem)
     CudaDevice *device = (CudaDevice *)base;
     if (!mem || !mem->address)
         return;
-    /* A failed device frees everything when its process ends; there is nobody to tell. */
+    /* A failed device frees everything when its process ends. */
     const CudaStay stay(device);
     if (stay.result == CUDA_SUCCESS)
         cuda_released(cudaFreeAsync((void *)(uintptr_t)mem->address, device->stream));

@@ -11,12 +11,12 @@ extern "C" {
 #include "transfer/transfer.h"
 }
 
-enum { KEPT_MAPS = 2 }; /* rescale, stays */
+enum { KEPT_MAPS = 2 }; /* rescale, passthrough */
 
 /* A transfer in device memory. Narrow types have tables, which are n_maps and then that of
  * rescale. */
 struct ApplyTransfer {
-    const Map *maps;        /* n_maps, then rescale, then stays */
+    const Map *maps;        /* n_maps, then rescale, then passthrough */
     const uint32_t *by_key; /* output bits by order key */
     const void *by_raw;     /* the same by the sample's bits, each as large as an output sample */
     const Map *host_maps;   /* n_maps, in the host's memory: of the call that launches */
@@ -129,7 +129,7 @@ ImgstatResult launch_knot_groups(CudaDevice *device, cudaStream_t stream,
                                  const ApplyTransfer *transfer, ImgstatError *err);
 size_t knot_group_bytes(ImgstatSample from, ImgstatSample to, uint32_t n_knots);
 /* Calls `launch` with images in device memory that together are from and to, which are checked for
- * their place alone: as they are, or chunk by chunk where one is on the host, and then waits. */
+ * their place alone: as they are, or band by band where one is on the host, and then waits. */
 typedef ImgstatResult (*ApplyLaunch)(const void *context, CudaDevice *device, const ImagePro *from,
                                      const ImagePro *to, ImgstatError *err);
 ImgstatResult cuda_apply_images(CudaDevice *device, const ImagePro *from, const ImagePro *to,

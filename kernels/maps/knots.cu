@@ -53,8 +53,8 @@ struct KnotSamples {
 /* The first keys of all groups but the first, as a tree: those below node i have nodes 2 i + 1 and
  * 2 i + 2. So the keys that samples are compared with at a time lie in all banks of shared memory.
  */
-static __device__ __forceinline__ void plant(const KnotGroup *groups, uint32_t n, uint32_t levels,
-                                             uint32_t *tree)
+static __device__ __forceinline__ void build_tree(const KnotGroup *groups, uint32_t n,
+                                                  uint32_t levels, uint32_t *tree)
 {
     const uint32_t nodes = (1u << levels) - 1;
     for (uint32_t i = threadIdx.x; i < nodes; i += KNOT_THREADS) {
@@ -123,7 +123,7 @@ static __global__ void __launch_bounds__(KNOT_THREADS)
     const ImgstatSample from = map.from, to = map.to.sample;
     const uint32_t in = sample_bits(from) / 8, out = sample_bits(to) / 8;
     const uint32_t n_groups = groups_of(map.n_knots);
-    plant(groups, n_groups, levels, tree);
+    build_tree(groups, n_groups, levels, tree);
     const uint64_t round = (uint64_t)KNOT_THREADS * KNOT_SAMPLES;
     for (uint64_t base = blockIdx.x * round; base < samples.n; base += gridDim.x * round) {
         uint32_t key[KNOT_SAMPLES], raw[KNOT_SAMPLES];
@@ -208,6 +208,7 @@ ImgstatResult launch_knot_groups(CudaDevice *device, cudaStream_t stream, const 
 {
     const size_t most = t->group_pitch / sizeof(KnotGroup);
     const dim3 blocks((unsigned)(most / MAP_THREADS) + 1, t->n_maps);
+    assert(t->groups && t->n_maps > 0 && sample_bits((ImgstatSample)t->from) == 32);
     group_knots<<<blocks, MAP_THREADS, 0, stream>>>(t->maps, (unsigned char *)t->groups,
                                                     t->group_pitch);
     return cuda_launched(device, stream, "group_knots", err);
