@@ -4,6 +4,7 @@
  * read so. */
 #include "measure/measure.h"
 
+#include "measure/deviation.h"
 #include "measure/result.h"
 
 enum {
@@ -183,7 +184,13 @@ static ImgstatResult measure_page(PageReader *reader, const ImgstatMeasure *how,
                                   ImgstatRecord **out, ImgstatError *err)
 {
     Record *record = NULL;
-    IMGSTAT_TRY(page_measure(reader, every_channel, result_parts(how), &record, err));
+    unsigned parts = result_parts(how);
+    IMGSTAT_TRY(page_measure(reader, every_channel, parts, &record, err));
+    if (deviation_needs_bins(record) && !(parts & RECORD_BINS)) {
+        record_destroy(record);
+        parts |= RECORD_BINS;
+        IMGSTAT_TRY(page_measure(reader, every_channel, parts, &record, err));
+    }
     const FurtherReads reads = {.read = read_further,
                                 .context = reader,
                                 .threads = reader->device->threads,

@@ -3,6 +3,7 @@
  * possible, and what callers ask of it. */
 #include "measure/result.h"
 
+#include "measure/deviation.h"
 #include "measure/mode.h"
 #include "measure/percentile.h"
 #include "record/statistics.h"
@@ -253,6 +254,7 @@ static ImgstatResult find_all(Work *work, uint8_t bits, FurtherReads reads, Imgs
         if (work->how->histogram)
             found->stats.entropy = entropy_of(record, c, work->how, &found->histogram);
         IMGSTAT_TRY(fill_mode(work, c, reads, err));
+        IMGSTAT_TRY(deviation_find(record, c, work->how->ddof, reads, &found->stats.stddev, err));
     }
     return fill_percentiles(work, err);
 }
