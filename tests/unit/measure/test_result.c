@@ -220,7 +220,7 @@ Test(traps, extremes)
     const double near[2] = {0.5e308, nextafter(0.5e308, 0)};
     image = measure_wrap(near, 2, 1, 1, IMGSTAT_F64);
     stats = measure_stats(&image, NULL);
-    cr_assert(is_near(stats.stddev, (0.5e308L - nextafter(0.5e308, 0)) / 2, 1e-15));
+    cr_assert(is_near(stats.stddev, (near[0] - near[1]) / 2, 1e-15));
 
     const double tiny[3] = {5e-324, 1e-323, 1.5e-323};
     image = measure_wrap(tiny, 3, 1, 1, IMGSTAT_F64);
