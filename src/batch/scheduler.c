@@ -164,13 +164,12 @@ static void reserve(Jobs *jobs, TransformWorker *worker, uint64_t needed)
 }
 
 /* Memory of the page that needs most. */
-static ImgstatResult file_memory(const Pipeline *pipeline, const ImgstatJob *job, ImgstatFile *file,
-                                 uint64_t *bytes, ImgstatError *err)
+static ImgstatResult file_memory(const Pipeline *pipeline, ImgstatFile *file, uint64_t *bytes,
+                                 ImgstatError *err)
 {
-    const uint32_t pages = imgstat_file_pages(file), first = job->has_page ? job->page : 0;
-    const uint32_t end = job->has_page ? first + 1 : pages;
     *bytes = 0;
-    for (uint32_t page = first; page < end; page++) {
+    for (uint32_t i = 0; i < file->n_chosen; i++) {
+        const uint32_t page = file->chosen[i].page;
         if (file->decoder->page.page != page)
             IMGSTAT_TRY(imgstat_file_page(file, page, NULL, err));
         const uint64_t needed = page_memory(pipeline, file->decoder).bytes;
@@ -186,7 +185,7 @@ static ImgstatResult does_not_fit(const Jobs *jobs, const ImgstatJob *job, Imgst
     Pipeline pipeline = jobs->pipeline;
     while (needed > pipeline.memory) {
         pipeline.memory = needed;
-        IMGSTAT_TRY(file_memory(&pipeline, job, file, &needed, err));
+        IMGSTAT_TRY(file_memory(&pipeline, file, &needed, err));
     }
     return error_file(err, IMGSTAT_ERR_LIMIT, job->input,
                       "needs about %llu MiB of memory, and %llu are allowed",
@@ -200,11 +199,11 @@ ImgstatResult jobs_reserve_memory(Jobs *jobs, TransformWorker *worker, size_t in
     const ImgstatJob *const job = &jobs->job[index];
     Decoder *const decoder = file->decoder;
     uint64_t needed;
-    IMGSTAT_TRY(file_memory(&jobs->pipeline, job, file, &needed, err));
+    IMGSTAT_TRY(file_memory(&jobs->pipeline, file, &needed, err));
     while (needed > jobs->pipeline.memory && decoder->options.threads > 1) {
         const DecodeOptions fewer = {.threads = decoder->options.threads / 2};
         IMGSTAT_TRY(file_select(file, decoder->page.page, &fewer, err));
-        IMGSTAT_TRY(file_memory(&jobs->pipeline, job, file, &needed, err));
+        IMGSTAT_TRY(file_memory(&jobs->pipeline, file, &needed, err));
     }
     if (needed > jobs->pipeline.memory)
         return does_not_fit(jobs, job, file, needed, err);
@@ -245,7 +244,9 @@ ImgstatResult jobs_open(const Jobs *jobs, size_t index, ImgstatWarn warn, void *
         (void)prefetch_file(jobs->job[index + jobs->share.workers].input, PREFETCH_BYTES);
     IMGSTAT_TRY(file_open(job->input, &how, &jobs->cancel, out, err));
     const DecodeOptions options = {.threads = jobs->share.threads};
-    const ImgstatResult res = file_select(*out, job->has_page ? job->page : 0, &options, err);
+    ImgstatResult res = file_choose(*out, job->pages, true, err);
+    if (res == IMGSTAT_OK)
+        res = file_select(*out, (*out)->chosen->page, &options, err);
     if (res != IMGSTAT_OK) {
         imgstat_file_close(*out);
         *out = NULL;

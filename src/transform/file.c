@@ -138,16 +138,13 @@ static mode_t mode_of(const Source *source)
 }
 
 static ImgstatResult run_pages(const Pipeline *pipeline, TransformWorker *worker, ImgstatFile *file,
-                               const ImgstatJob *job, Encoder *encoder, Transfer **made,
-                               ImgstatError *err)
+                               Encoder *encoder, Transfer **made, ImgstatError *err)
 {
     Decoder *const decoder = file->decoder;
-    const uint32_t pages = imgstat_file_pages(file);
-    const uint32_t first = job->has_page ? job->page : 0, end = job->has_page ? first + 1 : pages;
     unsigned n_made = 0;
-    for (uint32_t page = first; page < end; page++) {
+    for (uint32_t i = 0; i < file->n_chosen; i++) {
         Transfer *own = NULL;
-        IMGSTAT_TRY(imgstat_file_page(file, page, NULL, err));
+        IMGSTAT_TRY(imgstat_file_page(file, file->chosen[i].page, NULL, err));
         IMGSTAT_TRY(page_transform(pipeline, worker, decoder, encoder, made ? &own : NULL, err));
         if (!own)
             continue;
@@ -188,7 +185,7 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, Im
         output_file_open(&output, format, job->output, write->replace, mode_of(decoder->source),
                          &options, warnings, &worker->cancel, err);
     if (res == IMGSTAT_OK)
-        res = run_pages(pipeline, worker, file, job, output.encoder, made, err);
+        res = run_pages(pipeline, worker, file, output.encoder, made, err);
     res = output_file_close(&output, res, err);
     if (res != IMGSTAT_OK && made) {
         transfer_destroy(*made);
