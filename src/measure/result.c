@@ -86,7 +86,7 @@ static ImgstatResult list_ranks(Work *work, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-static ImgstatResult make_histograms(Work *work, uint8_t bits, BufferCache *scratch,
+static ImgstatResult make_histograms(Work *work, uint8_t bits, BufferCache *cache,
                                      ImgstatError *err)
 {
     work->out->has_histogram = work->how->histogram;
@@ -99,7 +99,7 @@ static ImgstatResult make_histograms(Work *work, uint8_t bits, BufferCache *scra
         return error_memory(err, work->channels * sizeof *work->ranges, "histograms");
     for (uint16_t c = 0; c < work->channels; c++) {
         Histogram *const h = &work->out->channel[c].histogram;
-        IMGSTAT_TRY(histogram_create(scratch, record, c, bits, work->how, h, err));
+        IMGSTAT_TRY(histogram_create(cache, record, c, bits, work->how, h, err));
         if (work->narrow || record->tally[c].n == 0)
             continue;
         work->ranges[work->n_ranges++] = (RangeCount){.channel = c,
@@ -112,7 +112,7 @@ static ImgstatResult make_histograms(Work *work, uint8_t bits, BufferCache *scra
             continue;
         DigitCount *const top = &work->tops[work->n_tops];
         *top = (DigitCount){.channel = c, .shift = 0, .prefix = UINT64_MAX >> 16};
-        if (!(top->bins = buffer_cache_acquire_zeroed(scratch, 65536, sizeof *top->bins)))
+        if (!(top->bins = buffer_cache_acquire_zeroed(cache, 65536, sizeof *top->bins)))
             return error_memory(err, 65536 * sizeof *top->bins, "counters");
         work->n_tops++;
     }
