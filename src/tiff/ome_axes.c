@@ -96,7 +96,6 @@ static bool add_image(OmeReader *reader)
 static bool begin_tiff_data(OmeReader *reader, const XmlTag *tag)
 {
     static const char *const first[STACK_AXES] = {"FirstC", "FirstZ", "FirstT"};
-    char text[16];
     if (!add_image(reader))
         return false;
     reader->has_tiff_data = true;
@@ -104,9 +103,8 @@ static bool begin_tiff_data(OmeReader *reader, const XmlTag *tag)
     reader->uuid[0] = '\0';
     reader->ifd = reader->next;
     reader->count = 1;
-    reader->has_ifd = xml_value(tag, "IFD", text, sizeof text);
-    reader->has_count = xml_value(tag, "PlaneCount", text, sizeof text) ||
-                        xml_value(tag, "NumPlanes", text, sizeof text);
+    reader->has_ifd = xml_has(tag, "IFD");
+    reader->has_count = xml_has(tag, "PlaneCount") || xml_has(tag, "NumPlanes");
     bool ok = xml_number(tag, "IFD", &reader->ifd) &&
               xml_number(tag, "NumPlanes", &reader->count) &&
               xml_number(tag, "PlaneCount", &reader->count);
