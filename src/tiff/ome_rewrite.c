@@ -17,6 +17,7 @@ typedef struct OmeRewrite {
     unsigned gone_depth; /* of an element that goes; 0: none does */
     bool edits_uuid;     /* the names that files of a set have for each other go */
     bool in_pixels, wrote_places;
+    size_t pixels_at;         /* the name of that element */
     uint32_t image, n_images; /* the one being read; so many began */
     uint32_t channel;         /* of that image, so many began */
     const StackImage *from;   /* that image */
@@ -104,6 +105,7 @@ static bool begin_pixels(OmeRewrite *rewrite, const XmlTag *tag)
     static const char *const names[STACK_AXES] = {"SizeC", "SizeZ", "SizeT"};
     size_t n = 0;
     rewrite->in_pixels = true;
+    rewrite->pixels_at = tag->from + 1;
     rewrite->wrote_places = false;
     rewrite->channel = 0;
     if (changes_type(change)) {
@@ -121,6 +123,20 @@ static bool begin_pixels(OmeRewrite *rewrite, const XmlTag *tag)
     return true;
 }
 
+/* Adds "<" or "</" and the name of Pixels, or of its child TiffData with the same prefix. */
+static void add_name(OmeRewrite *rewrite, const char *begin, const char *child)
+{
+    const char *const pixels = rewrite->text + rewrite->pixels_at;
+    const size_t name = strcspn(pixels, " \t\r\n/>"), prefix = strcspn(pixels, ":");
+    text_add(rewrite->out, begin, strlen(begin));
+    if (!child)
+        text_add(rewrite->out, pixels, name);
+    else if (prefix < name)
+        text_add(rewrite->out, pixels, prefix + 1);
+    if (child)
+        text_add(rewrite->out, child, strlen(child));
+}
+
 /* Which page of the output holds which plane. at: where the list belongs. */
 static void write_places(OmeRewrite *rewrite, size_t at)
 {
@@ -130,16 +146,17 @@ static void write_places(OmeRewrite *rewrite, size_t at)
     rewrite->wrote_places = true;
     copy_until(rewrite, at);
     if (kept->is_grid && kept->page[kept->n - 1] - kept->page[0] == kept->n - 1) {
-        text_print(rewrite->out, "<TiffData IFD=\"%u\" PlaneCount=\"%u\"/>", kept->page[0],
-                   kept->n);
+        add_name(rewrite, "<", "TiffData");
+        text_print(rewrite->out, " IFD=\"%u\" PlaneCount=\"%u\"/>", kept->page[0], kept->n);
         return;
     }
-    for (uint32_t i = 0; i < kept->n; i++)
+    for (uint32_t i = 0; i < kept->n; i++) {
+        const uint32_t *const to = kept->plane[i].at;
+        add_name(rewrite, "<", "TiffData");
         text_print(rewrite->out,
-                   "<TiffData FirstC=\"%u\" FirstZ=\"%u\" FirstT=\"%u\" IFD=\"%u\" "
-                   "PlaneCount=\"1\"/>",
-                   kept->plane[i].at[AXIS_C], kept->plane[i].at[AXIS_Z], kept->plane[i].at[AXIS_T],
-                   kept->page[i]);
+                   " FirstC=\"%u\" FirstZ=\"%u\" FirstT=\"%u\" IFD=\"%u\" PlaneCount=\"1\"/>",
+                   to[AXIS_C], to[AXIS_Z], to[AXIS_T], kept->page[i]);
+    }
 }
 
 /* An element that is about one plane, such as Plane itself and shapes of a ROI: TheC, TheZ, TheT.
@@ -170,20 +187,20 @@ static bool begin_of_plane(OmeRewrite *rewrite, const XmlTag *tag)
 
 static bool begin_in_pixels(OmeRewrite *rewrite, const XmlTag *tag)
 {
-    if (strcmp(tag->name, "UUID") == 0)
+    if (tag->depth == 4 && strcmp(tag->name, "UUID") == 0)
         return !rewrite->edits_uuid || leave_out(rewrite, tag);
     if (rewrite->kept.n == 0)
         return true;
-    if (strcmp(tag->name, "Channel") == 0) {
+    if (tag->depth == 3 && strcmp(tag->name, "Channel") == 0) {
         const uint32_t c = rewrite->channel++;
         return c >= rewrite->from->size[AXIS_C] || rewrite->kept.kept[AXIS_C][c] != UINT32_MAX ||
                leave_out(rewrite, tag);
     }
-    if (strcmp(tag->name, "TiffData") == 0) {
+    if (tag->depth == 3 && strcmp(tag->name, "TiffData") == 0) {
         write_places(rewrite, tag->from);
         return leave_out(rewrite, tag);
     }
-    if (strcmp(tag->name, "Plane") == 0)
+    if (tag->depth == 3 && strcmp(tag->name, "Plane") == 0)
         write_places(rewrite, tag->from);
     return begin_of_plane(rewrite, tag);
 }
@@ -199,9 +216,9 @@ static bool on_start(void *context, const XmlTag *tag)
             edit(rewrite, tag, &(XmlEdit){"UUID", NULL}, 1);
         return true;
     }
-    if (strcmp(tag->name, "Image") == 0)
+    if (tag->depth == 1 && strcmp(tag->name, "Image") == 0)
         return begin_image(rewrite, tag);
-    if (strcmp(tag->name, "Pixels") == 0)
+    if (tag->depth == 2 && rewrite->n_images > 0 && strcmp(tag->name, "Pixels") == 0)
         return begin_pixels(rewrite, tag);
     if (rewrite->in_pixels)
         return begin_in_pixels(rewrite, tag);
@@ -212,6 +229,7 @@ static bool on_start(void *context, const XmlTag *tag)
 
 static bool on_end(void *context, const char *name, size_t at)
 {
+    (void)name;
     OmeRewrite *const rewrite = context;
     const unsigned depth = rewrite->depth--;
     if (rewrite->gone_depth > 0) {
@@ -221,13 +239,20 @@ static bool on_end(void *context, const char *name, size_t at)
         }
         return true;
     }
-    if (strcmp(name, "Pixels") == 0 && rewrite->in_pixels) {
+    if (depth == 2 && rewrite->in_pixels) {
         rewrite->in_pixels = false;
         size_t end = at; /* where "</Pixels>" begins */
         while (end > rewrite->copied && rewrite->text[end - 1] != '<')
             end--;
-        if (end > rewrite->copied + 1) /* not <Pixels/>, which places nothing */
+        if (end > rewrite->copied) {
             write_places(rewrite, end - 1);
+        } else if (rewrite->kept.n > 0) { /* <Pixels/> */
+            text_add(rewrite->out, ">", 1);
+            rewrite->copied = at;
+            write_places(rewrite, at);
+            add_name(rewrite, "</", NULL);
+            text_add(rewrite->out, ">", 1);
+        }
     }
     return true;
 }

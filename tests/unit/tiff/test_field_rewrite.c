@@ -317,6 +317,14 @@ Test(field_rewrite, ome_images)
         "DimensionOrder=\"XYCZT\"><TiffData IFD=\"2\" PlaneCount=\"1\"/></Pixels></Image></OME>",
         "");
     stack_axes_release(&axes);
+    static const char empty[] = "<o:OME><o:Image><o:Pixels SizeC=\"3\"/></o:Image></o:OME>";
+    axes = read_axes(empty, 3);
+    const FieldChange first = selected(&axes, (const uint32_t[]){0}, 1);
+    expect_description(empty, &first,
+                       "<o:OME><o:Image><o:Pixels SizeC=\"1\"><o:TiffData IFD=\"0\" "
+                       "PlaneCount=\"1\"/></o:Pixels></o:Image></o:OME>",
+                       "");
+    stack_axes_release(&axes);
 }
 
 Test(field_rewrite, shaped)
