@@ -222,11 +222,30 @@ typedef struct ImgstatOpen {
     void *warn_context;
 } ImgstatOpen;
 
+/* What a page of a file is. docs/formats.md says how it is told. */
+typedef enum ImgstatRole {
+    IMGSTAT_ROLE_IMAGE,    /* an image in its full resolution: measured and transformed */
+    IMGSTAT_ROLE_LEVEL,    /* an image at a lower resolution, for viewers: follows its image */
+    IMGSTAT_ROLE_MASK,     /* which pixels of an image or of a level are valid: where it is not 0 */
+    IMGSTAT_ROLE_THUMBNAIL /* a preview that no image of the file has the shape of */
+} ImgstatRole;
+
+IMGSTAT_API const char *imgstat_role_name(ImgstatRole role); /* "image", "level" ... */
+
+/* In the place of a page: there is none. */
+#define IMGSTAT_NO_PAGE UINT32_MAX
+
 typedef struct ImgstatPage {
     const char *format; /* "png", "tiff" */
     const char
         *photometric; /* "gray", "min-is-white", "rgb", "palette", "cmyk", "ycbcr", "lab" ... */
-    uint32_t page, pages;
+    uint32_t page;    /* as imgstat_file_page takes it */
+    uint32_t pages;   /* of the chain: those with no parent */
+    ImgstatRole role;
+    uint32_t owner;  /* of a level: its image; of a mask: what it masks; else this page, or none */
+    uint32_t mask;   /* the page with its mask, or none */
+    uint32_t parent; /* the page whose SubIFD it is, or none */
+    uint32_t number; /* its place in the chain, or among these SubIFDs, counted from 0 */
     uint32_t width, height;
     uint16_t channels;
     ImgstatSample sample;
@@ -249,8 +268,21 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_open(const char *path,
                                                                const ImgstatOpen *how,
                                                                ImgstatFile **out,
                                                                ImgstatError *err);
-IMGSTAT_API void imgstat_file_close(ImgstatFile *file);           /* accepts NULL */
-IMGSTAT_API uint32_t imgstat_file_pages(const ImgstatFile *file); /* at least 1 */
+IMGSTAT_API void imgstat_file_close(ImgstatFile *file); /* accepts NULL */
+/* Returns the number of all pages, at least 1: first those of the chain, then those of SubIFDs,
+ * each behind its parent. */
+IMGSTAT_API uint32_t imgstat_file_pages(const ImgstatFile *file);
+/* Writes the name of a page, at most `capacity` bytes with their NUL: its place in the chain, "2",
+ * or behind that of its parent its place among the SubIFDs, "2.0". Returns the length of the whole
+ * name; 0 where there is no such page. */
+IMGSTAT_API size_t imgstat_file_page_name(const ImgstatFile *file, uint32_t page, char *out,
+                                          size_t capacity);
+/* Finds the pages that a text names as ImgstatJob.pages does; NULL: all images. *n becomes their
+ * number, out receives at most `capacity` of them. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_find(const ImgstatFile *file,
+                                                               const char *pages, uint32_t *out,
+                                                               uint32_t capacity, uint32_t *n,
+                                                               ImgstatError *err);
 /* Selects a page, counted from 0; reading starts again at its first row. out may be NULL. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_page(ImgstatFile *file, uint32_t page,
                                                                ImgstatPage *out, ImgstatError *err);
@@ -504,8 +536,9 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_save(const ImagePro *
 typedef struct ImgstatJob {
     const char *input;  /* "-" is standard input */
     const char *output; /* "-" is standard output; else its folder exists; NULL for measuring */
-    bool has_page;      /* `page` alone; else all pages */
-    uint32_t page;      /* counted from 0 */
+    /* Names of pages and ranges of the chain, such as "0,3-5" or "2.1", none of them twice. NULL:
+     * all images. Transforms write levels and masks behind their images. */
+    const char *pages;
 } ImgstatJob;
 
 /* The outcome of a job. */
@@ -522,7 +555,7 @@ typedef struct ImgstatBatch {
     ImgstatMethod method;
     const ImgstatTransfer *transfer; /* applied to every page; NULL: each gets one by the method */
     const char *reference;           /* path, for IMGSTAT_MATCH; else NULL */
-    uint32_t reference_page;         /* page of that file, counted from 0 */
+    const char *reference_page;      /* name of a page of that file; NULL: its first image */
     bool together;      /* one transfer from all pages of all files, which are read twice */
     bool skip_existing; /* a job whose output exists is done */
     ImgstatWrite write;
@@ -570,7 +603,7 @@ typedef struct ImgstatMeasured {
     ImgstatResult result;
     const char *message; /* one sentence after a failure, else "" */
     bool has_number;     /* false: the file failed, or its only page */
-    uint32_t number;     /* page, counted from 0 */
+    uint32_t number;     /* page, as imgstat_file_page takes it */
     bool first;          /* the first page of the job that is measured */
     /* NULL and 0 after a failure: */
     const ImgstatFile *file; /* that page is selected */

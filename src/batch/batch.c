@@ -2,8 +2,6 @@
 /* batch.c: a batch of files: checked, given threads and memory, run. */
 #include "batch/scheduler.h"
 
-#include "transform/memory_estimate.h"
-
 #include <stdlib.h>
 
 enum {

@@ -2,6 +2,7 @@
 /* measure_batch.c: many files are measured, each by one of several workers. */
 #include "batch/fall_back.h"
 #include "batch/in_order.h"
+#include "codec/codec.h"
 #include "codec/prefetch.h"
 
 #include <stdlib.h>
@@ -187,11 +188,11 @@ static bool measure_job(Run *run, const Worker *worker, size_t job, Outcome *out
         fail(&m, NULL, &error);
         return true;
     }
-    const uint32_t begin = what->has_page ? what->page : 0;
-    const uint32_t end = what->has_page ? begin + 1 : imgstat_file_pages(m.file);
-    bool go_on = true;
-    for (uint32_t number = begin; number < end && go_on; number++)
-        go_on = measure_page(&m, number);
+    bool go_on = file_choose(m.file, what->pages, false, &error) == IMGSTAT_OK;
+    if (!go_on)
+        fail(&m, NULL, &error);
+    for (uint32_t i = 0; i < m.file->n_chosen && go_on; i++)
+        go_on = measure_page(&m, m.file->chosen[i].page);
     release_held(&m, false);
     imgstat_file_close(m.file);
     return !m.again;

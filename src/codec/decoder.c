@@ -7,14 +7,24 @@ ImgstatResult decoder_open(const Codec *codec, const Source *source, const Imgst
                            DecodeMode mode, Decoder **out, ImgstatError *err)
 {
     IMGSTAT_TRY(codec->open(source, how, out, err));
-    (*out)->mode = mode;
+    Decoder *const decoder = *out;
+    decoder->mode = mode;
+    decoder->page.page = IMGSTAT_NO_PAGE;
+    if (decoder->list.n == 0 && !page_list_add(&decoder->list, IMGSTAT_NO_PAGE, 0)) {
+        decoder_close(decoder);
+        *out = NULL;
+        return error_memory(err, sizeof(PageEntry), "the list of pages");
+    }
+    decoder->page.pages = decoder->list.chain;
     return IMGSTAT_OK;
 }
 
 void decoder_close(Decoder *decoder)
 {
-    if (decoder)
-        decoder->codec->close(decoder);
+    if (!decoder)
+        return;
+    page_list_release(&decoder->list);
+    decoder->codec->close(decoder);
 }
 
 ImgstatResult decoder_changed(const Decoder *decoder, ImgstatError *err)
@@ -35,7 +45,14 @@ static ImgstatResult parse_page(Decoder *decoder, uint32_t page, ImgstatError *e
 {
     decoder->channel_names = NULL;
     decoder->started = false;
-    return end_step(decoder, decoder->codec->select(decoder, page, err), err);
+    const PageEntry *const entry = &decoder->list.entry[page];
+    decoder->page.page = page;
+    decoder->page.role = entry->role;
+    decoder->page.owner = entry->owner;
+    decoder->page.mask = entry->mask;
+    decoder->page.parent = entry->parent;
+    decoder->page.number = entry->number;
+    return end_step(decoder, decoder->codec->select(decoder, err), err);
 }
 
 static ImgstatResult plan_page(Decoder *decoder, ImgstatError *err)

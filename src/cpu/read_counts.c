@@ -8,6 +8,8 @@ enum { KEYS = PIECE };
 /* More counters than these are not kept per thread: all threads count into the host's; nor where
  * those of all threads take more than the device may. */
 enum { LOCAL_COUNTERS = 1 << 24 };
+/* Counters in the smallest page of memory. */
+enum { PAGE_COUNTERS = 4096 / sizeof(uint32_t) };
 /* Counters of a thread are emptied before they hold this many samples. */
 static const uint64_t PENDING_LIMIT = (uint64_t)1 << 31;
 
@@ -194,6 +196,10 @@ static ImgstatResult reserve(CpuRead *read, size_t counters, ImgstatError *err)
         thread->counts = cpu_memory_reserve(&read->device->counts[t], counters * sizeof(uint32_t));
         if (!thread->counts)
             return error_memory(err, counters * sizeof(uint32_t), "counters");
+        /* A page that was only read is shared. Written here, by one thread, it becomes a page of
+         * its own; in the midst of counting, the processors of all threads would be interrupted. */
+        for (size_t i = 0; i < counters; i += PAGE_COUNTERS)
+            ((volatile uint32_t *)thread->counts)[i] = 0;
     }
     return IMGSTAT_OK;
 }

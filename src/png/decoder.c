@@ -116,11 +116,10 @@ static ImgstatResult read_rows(Decoder *base, void *to, size_t pitch, uint32_t r
 
 /* ---- The codec ---- */
 
-static ImgstatResult select_page(Decoder *base, uint32_t page, ImgstatError *err)
+static ImgstatResult select_page(Decoder *base, ImgstatError *err)
 {
     PngDecoder *const pd = (PngDecoder *)base;
     IMGSTAT_TRY(png_begin_reading(pd, err));
-    base->page.page = page;
     return png_read_head(pd, err);
 }
 
@@ -197,7 +196,7 @@ static ImgstatResult open_decoder(const Source *source, const ImgstatOpen *how, 
         .source = source,
         .how = *how,
         .warnings = {.warn = how->warn, .context = how->warn_context, .name = source->name},
-        .page = {.format = "png", .pages = 1, .alpha = -1},
+        .page = {.format = "png", .alpha = -1},
     };
     pd->buffer = malloc(PNG_READ_BYTES);
     if (!pd->buffer) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* decoder.c: the TIFF codec: opens a file, selects its pages, gives their rows. */
 #include "tiff/decoder.h"
+#include "tiff/directories.h"
 
 #include "base/compiler.h"
 
@@ -53,22 +54,22 @@ static void close_decoder(Decoder *base)
     release_page(td);
     tiff_handle_close(&td->handle);
     warnings_release(&base->warnings);
-    free(td->page_at);
     free(td);
 }
 
 /* libtiff keeps state of the directory read last; a handle that failed is replaced. */
-static ImgstatResult read_directory(TiffDecoder *td, uint32_t page, ImgstatError *err)
+static ImgstatResult read_directory(TiffDecoder *td, ImgstatError *err)
 {
     if (!td->handle.tif)
         IMGSTAT_TRY(tiff_handle_open(td, &td->handle, err));
     tiff_clear_error(td);
     td->offsets_truncated = false;
-    if (TIFFSetSubDirectory(td->handle.tif, td->page_at[page]))
+    if (TIFFSetSubDirectory(td->handle.tif, tiff_page_at(td)))
         return IMGSTAT_OK;
     tiff_handle_close(&td->handle);
     const ImgstatResult code =
         td->failure.code == IMGSTAT_OK ? IMGSTAT_ERR_FORMAT : td->failure.code;
+    const uint32_t page = td->base.page.page;
     (void)!error_file(err, code, td->base.source->name,
                       "the directory of page %u cannot be read: %s", page,
                       td->failure.code == IMGSTAT_OK ? "damaged" : td->failure.message);
@@ -79,12 +80,11 @@ static ImgstatResult read_directory(TiffDecoder *td, uint32_t page, ImgstatError
     return code;
 }
 
-static ImgstatResult select_page(Decoder *base, uint32_t page, ImgstatError *err)
+static ImgstatResult select_page(Decoder *base, ImgstatError *err)
 {
     TiffDecoder *const td = (TiffDecoder *)base;
     release_page(td);
-    base->page.page = page;
-    ImgstatResult res = read_directory(td, page, err);
+    ImgstatResult res = read_directory(td, err);
     if (res == IMGSTAT_OK)
         res = tiff_page_describe(td, err);
     if (res == IMGSTAT_OK) {
@@ -160,8 +160,8 @@ static ImgstatResult open_decoder(const Source *source, const ImgstatOpen *how, 
         .page = {.format = "tiff", .alpha = -1},
     };
     td->band_at = UINT32_MAX;
-    const ImgstatResult res = tiff_pages_find(source, &how->limits, &td->base.warnings,
-                                              &td->page_at, &td->base.page.pages, err);
+    const ImgstatResult res =
+        tiff_pages_find(source, &how->limits, &td->base.warnings, &td->base.list, err);
     if (res != IMGSTAT_OK) {
         close_decoder(&td->base);
         return res;

@@ -33,7 +33,6 @@ typedef struct TiffDecoder {
     Decoder base;
     TiffHandle handle;
     TiffHandle *planes;     /* TIFF_READ_SCANLINES: a handle for each plane after the first */
-    uint64_t *page_at;      /* where each directory lies */
     ImgstatError failure;   /* libtiff's first error since tiff_clear_error */
     bool offsets_truncated; /* libtiff filled up the list of offsets or sizes of this page */
     TiffLayout layout;
@@ -49,6 +48,12 @@ typedef struct TiffDecoder {
     bool primed;          /* see tiff_prime_lzw */
     TiffDecompressor *decompressor; /* of a helper: decodes in place of the handle */
 } TiffDecoder;
+
+/* Where the directory of the page selected lies. */
+static inline uint64_t tiff_page_at(const TiffDecoder *td)
+{
+    return td->base.list.entry[td->base.page.page].at;
+}
 
 /* Planes whose samples are in the rows that are read. */
 static inline uint16_t tiff_planes_together(const TiffDecoder *td)
@@ -81,12 +86,6 @@ void tiff_clear_error(TiffDecoder *td);
 
 /* Sets what the handle needs to know about the page before it decodes. */
 void tiff_page_prepare(const TiffDecoder *td);
-
-/* ---- tiff/directories.c ---- */
-
-/* Finds the offsets of all *n pages of a file. */
-ImgstatResult tiff_pages_find(const Source *source, const ImgstatLimits *limits, Warnings *warnings,
-                              uint64_t **out, uint32_t *n, ImgstatError *err);
 
 /* ---- tiff/sample_format.c ---- */
 

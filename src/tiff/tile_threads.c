@@ -79,7 +79,7 @@ static bool make_ready(Helper *helper, const TiffDecoder *of, bool decompressor)
         if (helper->failed)
             helper->ready = false;
     } else if (tiff_handle_open(td, &td->handle, NULL) == IMGSTAT_OK &&
-               TIFFSetSubDirectory(td->handle.tif, td->page_at[td->base.page.page])) {
+               TIFFSetSubDirectory(td->handle.tif, tiff_page_at(td))) {
         tiff_page_prepare(td);
         helper->failed = false;
     }

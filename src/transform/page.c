@@ -3,7 +3,6 @@
 #include "transform/page.h"
 
 #include "transform/clahe_page.h"
-#include "transform/memory_estimate.h"
 #include "transform/palette.h"
 
 #include <stdlib.h>
@@ -32,7 +31,7 @@ static ImgstatResult map_band(const Mapper *mapper, const TransformWorker *worke
 
 bool page_is_mask(const ImgstatPage *page)
 {
-    return strcmp(page->photometric, "mask") == 0;
+    return page->role == IMGSTAT_ROLE_MASK;
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */

@@ -418,10 +418,11 @@ def test_transparency_masks(program, folder):
                ("equalize", "--clahe", "--grid", "2"), ("normalize", "--gamma", "2"))
     for order in ((0, 1), (0, 1, 2, 3), (1, 0), (1, 3, 2), (1,)):
         name.write_bytes(masked_file(order))
-        before = stats(program, name)
+        all_pages = f"[0-{len(order) - 1}]"
+        before = stats(program, f"{name}{all_pages}")
         for method in methods:
             run(program, *method, "--force", name, "-o", out)
-            check(len(stats(program, out)) == len(order), f"{order} {method}: all pages")
+            check(len(stats(program, f"{out}{all_pages}")) == len(order), f"{order} {method}: all pages")
             for page, kind in enumerate(order):
                 if kind in (0, 2):
                     check(stats(program, f"{out}[{page}]")[0]["channels"] != before[page]["channels"],

@@ -111,16 +111,21 @@ static bool foresee(const Options *o, const ImgstatTransfer *given, const Imgsta
     const ImgstatOpen open = {.limits = o->limits};
     const char *cause = NULL; /* of a page that does not fit */
     ImgstatResult result = imgstat_file_open(job->input, &open, &file, &error);
-    const uint32_t first = job->has_page ? job->page : 0;
-    const uint32_t end = job->has_page || file == NULL ? first + 1 : imgstat_file_pages(file);
-    for (uint32_t number = first; result == IMGSTAT_OK && number < end; number++) {
+    uint32_t n = 0;
+    if (result == IMGSTAT_OK)
+        result = imgstat_file_find(file, job->pages, NULL, 0, &n, &error);
+    uint32_t *const pages = text_alloc((n + 1) * sizeof *pages);
+    if (result == IMGSTAT_OK)
+        result = imgstat_file_find(file, job->pages, pages, n, &n, &error);
+    for (uint32_t i = 0; result == IMGSTAT_OK && i < n; i++) {
         ImgstatPage page;
-        result = imgstat_file_page(file, number, &page, &error);
+        result = imgstat_file_page(file, pages[i], &page, &error);
         if (result == IMGSTAT_OK && imgstat_transfer_fits(given, &page, &error) != IMGSTAT_OK) {
             result = error.code;
             cause = error.message;
         }
     }
+    free(pages);
     imgstat_file_close(file);
     char *const name = text_display(job->input);
     if (result != IMGSTAT_OK)
@@ -222,10 +227,9 @@ static void transform(const Options *o, const InputList *inputs, Run *run,
     const TransformOptions *const t = &o->transform;
     ImgstatTransfer *made = NULL;
     ImgstatError error;
-    char *path = NULL; /* of a reference that is named with its page */
-    uint32_t page = 0;
+    char *path = NULL, *page = NULL; /* of a reference that is named with its page */
     const bool match = t->method.transform == IMGSTAT_MATCH;
-    const bool paged = match && input_names_page(t->reference, &path, &page);
+    const bool paged = match && input_names_pages(t->reference, &path, &page);
     imgstat_heap_keep(t->memory); /* planning may open a GPU, whose driver starts threads */
     const PlanDevice device = plan(o, run->outputs, given);
     const ImgstatBatch batch = {
@@ -263,6 +267,7 @@ static void transform(const Options *o, const InputList *inputs, Run *run,
     }
     imgstat_transfer_destroy(made);
     free(path);
+    free(page);
     if (status_interrupted() != 0)
         status_raise(128 + status_interrupted());
 }

@@ -33,12 +33,6 @@ typedef struct Walk {
     size_t n_links, capacity;
 } Walk;
 
-static char *copy(const char *text)
-{
-    const size_t bytes = strlen(text) + 1;
-    return memcpy(text_alloc(bytes), text, bytes);
-}
-
 static char *join(const char *directory, const char *name)
 {
     const size_t length = strlen(directory);
@@ -62,7 +56,8 @@ static Input *add(InputList *list, const char *path)
     }
     Input *const input = &list->items[list->n++];
     const char *const slash = strrchr(path, '/');
-    *input = (Input){.path = copy(path), .below = slash != NULL ? (size_t)(slash + 1 - path) : 0};
+    *input =
+        (Input){.path = text_copy(path), .below = slash != NULL ? (size_t)(slash + 1 - path) : 0};
     return input;
 }
 
@@ -119,7 +114,7 @@ static void warn_again(const Options *o, const char *path, const Folder *entered
 static bool enter(Walk *walk, const char *path, const struct stat *info)
 {
     Folder *const folder = text_alloc(sizeof *folder);
-    *folder = (Folder){.device = info->st_dev, .inode = info->st_ino, .path = copy(path)};
+    *folder = (Folder){.device = info->st_dev, .inode = info->st_ino, .path = text_copy(path)};
     Folder *const *const place = tsearch(folder, &walk->entered, by_identity);
     const bool is_new = place != NULL && *place == folder;
     if (place == NULL)
@@ -142,7 +137,7 @@ static void keep_link(Walk *walk, const char *path)
         walk->links = links;
         walk->capacity = capacity;
     }
-    walk->links[walk->n_links++] = copy(path);
+    walk->links[walk->n_links++] = text_copy(path);
 }
 
 static bool is_link(const char *path)
@@ -246,28 +241,28 @@ static size_t collect_directory(const Options *o, const char *path, const struct
     return list->n - before;
 }
 
-/* "name[12]" -> "name" and 12; false for anything else. */
-static bool split_page(const char *name, char **path, uint32_t *page)
+/* "name[0,3-5]" -> "name" and "0,3-5"; false for anything else. */
+static bool split_pages(const char *name, char **path, char **pages)
 {
     const size_t length = strlen(name);
     if (length < 4 || name[length - 1] != ']')
         return false;
     size_t start = length - 1;
-    while (start > 0 && isdigit((unsigned char)name[start - 1]))
+    while (start > 0 && strchr("0123456789,-.", name[start - 1]) != NULL)
         start--;
-    const size_t digits = length - 1 - start;
-    if (start < 2 || name[start - 1] != '[' || digits == 0 || digits > 9)
+    if (start < 2 || start == length - 1 || name[start - 1] != '[')
         return false;
-    *page = (uint32_t)strtoul(name + start, NULL, 10);
-    *path = copy(name);
+    *path = text_copy(name);
     (*path)[start - 1] = '\0';
+    *pages = text_copy(name + start);
+    (*pages)[length - 1 - start] = '\0';
     return true;
 }
 
-bool input_names_page(const char *name, char **path, uint32_t *page)
+bool input_names_pages(const char *name, char **path, char **pages)
 {
     struct stat info;
-    return stat(name, &info) != 0 && split_page(name, path, page);
+    return stat(name, &info) != 0 && split_pages(name, path, pages);
 }
 
 /* Why a directory holds no input. */
@@ -285,8 +280,7 @@ static const char *why_none(const Options *o)
 static void collect_name(const Options *o, const char *name, InputList *list)
 {
     struct stat info;
-    char *path = NULL;
-    uint32_t page = 0;
+    char *path = NULL, *pages = NULL;
     if (strcmp(name, "-") == 0) {
         add(list, name);
     } else if (stat(name, &info) == 0) {
@@ -294,10 +288,8 @@ static void collect_name(const Options *o, const char *name, InputList *list)
             add(list, name);
         else if (collect_directory(o, name, &info, list) == 0)
             add_problem(list, name, why_none(o));
-    } else if (input_names_page(name, &path, &page)) {
-        Input *const input = add(list, path);
-        input->has_page = true;
-        input->page = page;
+    } else if (input_names_pages(name, &path, &pages)) {
+        add(list, path)->pages = pages;
         free(path);
     } else {
         add(list, name); /* opening it gives the cause */
@@ -329,12 +321,9 @@ void inputs_collect(const Options *options, InputList *out)
         const size_t before = out->n;
         collect_name(options, options->names[i], out);
         set_below(options->names[i], out, before);
-        for (size_t k = before; options->has_page && k < out->n; k++) {
-            if (!out->items[k].has_page) {
-                out->items[k].has_page = true;
-                out->items[k].page = options->page;
-            }
-        }
+        for (size_t k = before; options->pages != NULL && k < out->n; k++)
+            if (out->items[k].pages == NULL)
+                out->items[k].pages = text_copy(options->pages);
     }
 }
 
@@ -342,6 +331,7 @@ void inputs_release(InputList *list)
 {
     for (size_t i = 0; i < list->n; i++) {
         free(list->items[i].path);
+        free(list->items[i].pages);
         free(list->items[i].problem);
     }
     free(list->items);

@@ -49,8 +49,7 @@ typedef struct Options {
     HelpWanted help;
 
     bool recursive, indices;
-    bool has_page;
-    uint32_t page;
+    const char *pages; /* as ImgstatJob has them; NULL: all images */
     ImgstatLimits limits;
 
     const char *device; /* "auto" or what imgstat_device_open takes */

@@ -194,12 +194,11 @@ static bool check_inputs_kept(const Options *o, const Outputs *outputs)
 {
     const char *const reference = o->transform.reference;
     Identity *const inputs = text_alloc((outputs->n + 2) * sizeof *inputs);
-    char *path = NULL; /* of a reference that is named with its page */
-    uint32_t page;
+    char *path = NULL, *page = NULL; /* of a reference that is named with its page */
     size_t n = 0;
     for (size_t i = 0; i < outputs->n; i++)
         n += identify(outputs->jobs[i].input, &outputs->jobs[i], &inputs[n]);
-    const bool paged = reference != NULL && input_names_page(reference, &path, &page);
+    const bool paged = reference != NULL && input_names_pages(reference, &path, &page);
     n += identify(paged ? path : reference, NULL, &inputs[n]);
     n += identify(o->transform.transfer, NULL, &inputs[n]);
     qsort(inputs, n, sizeof *inputs, by_identity);
@@ -209,6 +208,7 @@ static bool check_inputs_kept(const Options *o, const Outputs *outputs)
         good = found == NULL || check_one(o, &outputs->jobs[i], found);
     }
     free(path);
+    free(page);
     free(inputs);
     return good;
 }
@@ -275,8 +275,8 @@ bool outputs_plan(const Options *options, const InputList *inputs, Outputs *out)
             strcpy(path, t->output);
         }
         out->paths[out->n] = path;
-        out->jobs[out->n++] = (ImgstatJob){
-            .input = input->path, .output = path, .has_page = input->has_page, .page = input->page};
+        out->jobs[out->n++] =
+            (ImgstatJob){.input = input->path, .output = path, .pages = input->pages};
     }
     return check_distinct(options, out) && check_inputs_kept(options, out);
 }
