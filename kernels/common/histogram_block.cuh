@@ -10,38 +10,38 @@
 enum { NARROW_CHANNELS = 4 }; /* a launch measures at most so many */
 
 /* Of one image in one launch; all zero between launches. Extrema are rank and position in one word
- * (see narrow_offer), 2 c for the minimum of channel c and 2 c + 1 for its maximum. claim is that
+ * (see extremum_word), 2 c for the minimum of channel c and 2 c + 1 for its maximum. lead is that
  * of the tile in which a block met the extremum: of 16-bit samples, only blocks that lead when they
- * claim, few, look for the position in it. */
+ * lead, few, look for the position in it. */
 struct NarrowState {
     unsigned long long masked;
     unsigned items_done; /* reported */
-    unsigned long long claim[2 * NARROW_CHANNELS], found[2 * NARROW_CHANNELS];
+    unsigned long long lead[2 * NARROW_CHANNELS], found[2 * NARROW_CHANNELS];
 };
 
 enum { NONE = 0xFFFFFFFF };
 
 /* Rank and position in one word, so that the largest is the extremum that comes first: 17 bits of
  * rank, never 0, and 47 of inverted position. */
-static __device__ __forceinline__ unsigned long long narrow_offer(int key, uint64_t at,
-                                                                  bool largest)
+static __device__ __forceinline__ unsigned long long extremum_word(int key, uint64_t at,
+                                                                   bool largest)
 {
     const uint64_t rank = (uint64_t)(largest ? key : 65535 - key) + 1;
     return rank << 47 | (((1ull << 47) - 1) - at);
 }
 
-static __device__ __forceinline__ uint64_t offer_at(unsigned long long offer)
+static __device__ __forceinline__ uint64_t extremum_at(unsigned long long word)
 {
-    return ((1ull << 47) - 1) - (offer & ((1ull << 47) - 1));
+    return ((1ull << 47) - 1) - (word & ((1ull << 47) - 1));
 }
 
-static __device__ __forceinline__ uint64_t offer_key(unsigned long long offer, bool largest)
+static __device__ __forceinline__ uint64_t extremum_key(unsigned long long word, bool largest)
 {
-    const uint64_t rank = (offer >> 47) - 1;
+    const uint64_t rank = (word >> 47) - 1;
     return largest ? rank : 65535 - rank;
 }
 
-/* Adds one channel to its tally, whose record is locked. offers: of the minimum and the maximum. */
+/* Adds one channel to its tally, whose record is locked. words: of the minimum and the maximum. */
 static __device__ __forceinline__ void narrow_merge(Tally *tally, uint64_t n, uint64_t masked,
                                                     unsigned long long low, unsigned long long high)
 {
@@ -49,10 +49,10 @@ static __device__ __forceinline__ void narrow_merge(Tally *tally, uint64_t n, ui
     const uint64_t masked0 = __ldcg((const unsigned long long *)&tally->masked);
     FoundExtrema found = {1, 0, 0, 0};
     if (low) {
-        found.min_key = offer_key(low, false);
-        found.min_at = offer_at(low);
-        found.max_key = offer_key(high, true);
-        found.max_at = offer_at(high);
+        found.min_key = extremum_key(low, false);
+        found.min_at = extremum_at(low);
+        found.max_key = extremum_key(high, true);
+        found.max_at = extremum_at(high);
     }
     tally_merge_extrema(tally, n, found);
     tally->n = n0 + n;

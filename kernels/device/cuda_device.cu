@@ -11,7 +11,7 @@ extern "C" {
 #include <stdio.h>
 #include <stdlib.h>
 
-/* None, or one that is too old: the runtime has one code for both. */
+/* Reports a missing driver, or one that is too old: the runtime has one code for both. */
 static ImgstatResult no_driver(ImgstatError *err)
 {
     int version = 0; /* stays 0 where there is no driver */
@@ -48,74 +48,6 @@ ImgstatResult cuda_failed(CudaDevice *device, cudaError_t status, const char *ca
         device->broken = IMGSTAT_ERR_DEVICE;
     return error_set(err, IMGSTAT_ERR_DEVICE, "cuda:%d: %s failed: %s", index, call,
                      cudaGetErrorString(status));
-}
-
-/* ---- The calling thread's context ------------------------------------------------------------ */
-
-/* A function of the driver, in the form that cuda.h declares since CUDA 12. */
-static ImgstatResult find_entry(CudaDevice *device, const char *name, void *entry,
-                                ImgstatError *err)
-{
-    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-#if CUDART_VERSION >= 12050
-    cudaError_t status =
-        cudaGetDriverEntryPointByVersion(name, (void **)entry, 12000, cudaEnableDefault, &found);
-#else
-    cudaError_t status = cudaGetDriverEntryPoint(name, (void **)entry, cudaEnableDefault, &found);
-#endif
-    if (status == cudaSuccess && found != cudaDriverEntryPointSuccess)
-        status = cudaErrorSymbolNotFound;
-    return status == cudaSuccess ? IMGSTAT_OK : cuda_failed(device, status, name, err);
-}
-
-/* Errors of the driver have the same numbers in the runtime. */
-static ImgstatResult driver_result(CudaDevice *device, CUresult result, const char *call,
-                                   ImgstatError *err)
-{
-    return result == CUDA_SUCCESS ? IMGSTAT_OK
-                                  : cuda_failed(device, (cudaError_t)result, call, err);
-}
-
-static ImgstatResult find_context(CudaDevice *device, ImgstatError *err)
-{
-    decltype(&cuDeviceGet) get;
-    decltype(&cuDevicePrimaryCtxRetain) retain;
-    CUdevice number;
-    IMGSTAT_TRY(find_entry(device, "cuDeviceGet", &get, err));
-    IMGSTAT_TRY(find_entry(device, "cuDevicePrimaryCtxRetain", &retain, err));
-    IMGSTAT_TRY(find_entry(device, "cuCtxGetCurrent", &device->driver.current, err));
-    IMGSTAT_TRY(find_entry(device, "cuCtxPushCurrent", &device->driver.push, err));
-    IMGSTAT_TRY(find_entry(device, "cuCtxPopCurrent", &device->driver.pop, err));
-    IMGSTAT_TRY(driver_result(device, get(&number, device->index), "cuDeviceGet", err));
-    return driver_result(device, retain(&device->context, number), "cuDevicePrimaryCtxRetain", err);
-}
-
-CudaStay::CudaStay(const CudaDevice *on)
-    : device(on), result(CUDA_ERROR_INVALID_CONTEXT), pushed(false)
-{
-    CUcontext now = NULL;
-    if (!device->context) /* it could not be opened */
-        return;
-    result = device->driver.current(&now);
-    if (result != CUDA_SUCCESS || now == device->context)
-        return;
-    result = device->driver.push(device->context);
-    pushed = result == CUDA_SUCCESS;
-}
-
-CudaStay::~CudaStay()
-{
-    CUcontext now;
-    if (pushed)
-        (void)device->driver.pop(&now);
-}
-
-ImgstatResult cuda_enter(CudaDevice *device, const CudaStay &stay, ImgstatError *err)
-{
-    if (device->broken != IMGSTAT_OK)
-        return error_set(err, device->broken, "cuda:%d: unusable after an earlier failure",
-                         device->index);
-    return driver_result(device, stay.result, "cuCtxPushCurrent", err);
 }
 
 /* ---- Kernels --------------------------------------------------------------------------------- */
@@ -166,7 +98,7 @@ static size_t grown(size_t bytes, size_t before)
     return (more > least ? more : least) + 255 & ~(size_t)255;
 }
 
-/* Makes a buffer that is too small larger. */
+/* Replaces the memory of a buffer by at least so many bytes; its contents are lost. */
 static ImgstatResult grow(CudaDevice *device, CudaBuffer *buffer, size_t bytes, bool pinned,
                           ImgstatError *err)
 {
@@ -245,7 +177,7 @@ static void device_release(Device *base, DevMem *mem)
     CudaDevice *device = (CudaDevice *)base;
     if (!mem || !mem->address)
         return;
-    /* A failed device frees everything when its process ends; there is nobody to tell. */
+    /* A failed device frees everything when its process ends. */
     const CudaStay stay(device);
     if (stay.result == CUDA_SUCCESS)
         cuda_released(cudaFreeAsync((void *)(uintptr_t)mem->address, device->stream));
@@ -437,7 +369,7 @@ static void device_close(Device *base)
 
 static ImgstatResult open_resources(CudaDevice *device, ImgstatError *err)
 {
-    IMGSTAT_TRY(find_context(device, err));
+    IMGSTAT_TRY(cuda_find_context(device, err));
     CUDA_ENTER(device, err);
     CUDA_TRY(device, err, cudaGetDeviceProperties(&device->properties, device->index));
     CUDA_TRY(device, err,

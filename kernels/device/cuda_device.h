@@ -25,10 +25,9 @@ typedef struct CudaBuffer {
     size_t bytes;
 } CudaBuffer;
 
-/* A chunk of a host image: filled by the host, copied on one stream, read by kernels on the other.
- */
+/* A staging buffer: filled by the host, copied on one stream, read by kernels on the other. */
 typedef struct StageSlot {
-    CudaBuffer pinned, pixels; /* the chunk on the host and on the device */
+    CudaBuffer pinned, pixels; /* on the host and on the device */
     cudaEvent_t filled, used;  /* copied to the device; read by the kernels */
     bool busy;                 /* used has been recorded */
 } StageSlot;
@@ -117,7 +116,7 @@ typedef struct CudaDevice {
     void *queue;        /* QueueMemory of common/work_queue.cuh, zero between launches */
     CudaBuffer list;    /* plain memory: the images of a launch while it is put together */
     CudaBuffer aligned; /* device memory: an image whose samples are not on their boundaries */
-    ThreadPool *pool;   /* fills chunks */
+    ThreadPool *pool;   /* fills staging buffers */
     CudaBuffer luma;    /* device memory: the luma of a band, and whether each pixel has one */
     void *apply;        /* what maps/apply.cu keeps; NULL until it is used */
 } CudaDevice;
@@ -136,7 +135,7 @@ ImgstatResult cuda_failed(CudaDevice *device, cudaError_t status, const char *ca
     } while (0)
 
 /* Directly after a launch: refused launches are found here, failed kernels where the host waits,
- * or here too in builds with IMGSTAT_SYNC_LAUNCHES. */
+ * or here in builds with IMGSTAT_SYNC_LAUNCHES. */
 static inline ImgstatResult cuda_launched(CudaDevice *device, cudaStream_t stream,
                                           const char *kernel, ImgstatError *err)
 {
@@ -154,8 +153,8 @@ static inline ImgstatResult cuda_launched(CudaDevice *device, cudaStream_t strea
     return status == cudaSuccess ? IMGSTAT_OK : cuda_failed(device, status, kernel, err);
 }
 
-/* Takes the status of a call that gives back a resource. A failed device frees nothing, and nobody
- * can be told; to give back what is not held is a bug. */
+/* Checks the status of a call that releases a resource. A failed device frees nothing, and there is
+ * no one to report it to; to release what is not held is a bug. */
 static inline void cuda_released(cudaError_t status)
 {
     assert(status != cudaErrorInvalidValue && status != cudaErrorInvalidResourceHandle);
@@ -170,7 +169,7 @@ ImgstatResult cuda_reserve(CudaDevice *device, CudaBuffer *buffer, size_t bytes,
 ImgstatResult cuda_reserve_host(CudaDevice *device, CudaBuffer *buffer, size_t bytes,
                                 ImgstatError *err);
 
-/* Give back what a buffer holds; the buffer is empty afterwards. An event may be NULL. */
+/* Free what a buffer holds; the buffer is empty afterwards. An event may be NULL. */
 void cuda_free(CudaBuffer *buffer, bool pinned);
 void cuda_free_event(cudaEvent_t event);
 
@@ -185,6 +184,9 @@ struct CudaStay {
     CudaStay(const CudaStay &) = delete;
     CudaStay &operator=(const CudaStay &) = delete;
 };
+
+/* Looks up the driver's functions, and the context that the runtime uses as well. */
+ImgstatResult cuda_find_context(CudaDevice *device, ImgstatError *err);
 
 /* Fails if the device has failed before. */
 ImgstatResult cuda_enter(CudaDevice *device, const CudaStay &stay, ImgstatError *err);
@@ -232,8 +234,8 @@ static inline unsigned cuda_blocks(const CudaDevice *device, uint64_t wanted, un
     return (unsigned)(wanted < most ? wanted : most);
 }
 
-/* Before a launch with so many bytes of dynamic shared memory: lets the kernel have them, and tells
- * what it is. Asks the driver once. */
+/* Before a launch with so many bytes of dynamic shared memory: allows the kernel to have them, and
+ * describes it. Asks the driver once. */
 ImgstatResult cuda_prepare(CudaDevice *device, const void *kernel, size_t shared_bytes,
                            CudaKernel *out, ImgstatError *err);
 

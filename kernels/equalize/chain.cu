@@ -32,7 +32,7 @@ static __global__ void __launch_bounds__(BYTE_BINS) finish_bytes(Finish f)
     if (key == 0)
         map = f.blank[m]; /* which no launch changes */
     after_launches_before();
-    cdf[0][key] = settled(f, m, key, BYTE_BINS);
+    cdf[0][key] = valid_count(f, m, key, BYTE_BINS);
     empty_bins(f, m, key, BYTE_BINS);
     if (m == 0)
         empty_tallies(f);
@@ -59,6 +59,7 @@ static __global__ void __launch_bounds__(BYTE_BINS) finish_bytes(Finish f)
 static ImgstatResult launch_finish_bytes(CudaDevice *device, cudaStream_t stream, const Finish &f,
                                          ImgstatError *err)
 {
+    assert(f.n_maps > 0 && sample_record_bins((ImgstatSample)f.from) == BYTE_BINS);
     return cuda_launch_early(device, stream, "finish_bytes", finish_bytes, f.n_maps, BYTE_BINS, 0,
                              err, f);
 }
@@ -67,7 +68,7 @@ struct DeviceTransform {
     CudaDevice *device;
     TransferShape shape;
     uint64_t pixels;
-    char *memory; /* one piece: what follows lies in it */
+    char *memory; /* one allocation: what follows lies in it */
     DeviceRecord record;
     DevMem scratch;
     uint4 *tables;                   /* of words: see launch_count_words */

@@ -22,7 +22,7 @@ static __device__ __forceinline__ uint32_t first_item(const Work &work)
     return blockIdx.x / work.group;
 }
 
-static __device__ __forceinline__ uint32_t ask_next(const Work &work)
+static __device__ __forceinline__ uint32_t request_item(const Work &work)
 {
     return gridDim.x / work.group + atomicAdd(&work.shared->channel_next[part_of(work)], 1u);
 }
@@ -30,7 +30,7 @@ static __device__ __forceinline__ uint32_t ask_next(const Work &work)
 /* Called by one thread of each block when it is done with its queue. */
 static __device__ __forceinline__ void finish_block(const Work &work, Pack *packs)
 {
-    if (!queue_leave(work) || !packs)
+    if (!queue_release(work) || !packs)
         return;
     for (unsigned c = 0; c < work.group; c++)
         packs[c].used = packs[c].ready = packs[c].slice = 0;
@@ -58,8 +58,8 @@ static __device__ __forceinline__ void load_image(const Work &work, Block16 *blo
 
 /* Describes an item to the block. One thread. */
 template <int CHANNELS>
-static __device__ __forceinline__ void announce(const Work &work, Block16 *block,
-                                                PrefetchedItem *ahead, uint32_t item)
+static __device__ __forceinline__ void describe_item(const Work &work, Block16 *block,
+                                                     PrefetchedItem *ahead, uint32_t item)
 {
     ahead->item = item;
     ahead->steps = 0;
@@ -85,7 +85,7 @@ static __device__ __forceinline__ void announce(const Work &work, Block16 *block
     ahead->go = missed <= NARROW16_PIXELS || block->layout.fold;
 }
 
-/* Counts the item at work, which is whole, and those that may follow without further ado. The
+/* Counts the item at work, which is whole, and those that can be counted right after it. The
  * first vectors of the next are on their way when an item ends: block->ahead[parity] is at work,
  * the other becomes the next. Returns the steps since shared words were looked at. All threads. */
 template <int CHANNELS, bool FOLD>
@@ -106,7 +106,7 @@ static __device__ __noinline__ uint32_t count_run(const Work &work, Block16 *blo
         uint32_t steps = block->ahead[parity].steps, next = 0;
         const uint32_t own = first_own<CHANNELS>(channel, block->ahead[parity].before);
         const uint32_t ask = min(steps, (uint32_t)HISTOGRAM16_ASK_STEPS);
-        RunningExtrema running = {see_nothing(), 0, 0};
+        RunningExtrema running = {no_extrema(), 0, 0};
         uint32_t tile = (uint32_t)begin + threadIdx.x / 32;
         if (threadIdx.x == 0) {
             block->items++;
@@ -117,16 +117,16 @@ static __device__ __noinline__ uint32_t count_run(const Work &work, Block16 *blo
             const uint4 *const here = at;
             at += STRIDE;
             if (threadIdx.x == 0 && steps == ask)
-                next = ask_next(work);
+                next = request_item(work);
             if (steps == 1) {
                 if (threadIdx.x == 0)
-                    announce<CHANNELS>(work, block, &block->ahead[parity ^ 1], next);
+                    describe_item<CHANNELS>(work, block, &block->ahead[parity ^ 1], next);
                 __syncthreads(); /* the next item is known; all are done with the one before */
                 go = block->ahead[parity ^ 1].go;
                 at = go ? (const uint4 *)block->ahead[parity ^ 1].address + first : here;
             }
             load_tile(at, then);
-            Seen seen = running.seen;
+            LaneExtrema seen = running.seen;
             count_tile<CHANNELS, FOLD>(block, fast, bins, now, here, own, mode, &seen);
             update_running(&running, seen, tile);
             if (FOLD)
@@ -136,7 +136,7 @@ static __device__ __noinline__ uint32_t count_run(const Work &work, Block16 *blo
                 now[i] = then[i];
         }
         __syncwarp();
-        offer_running(block, running);
+        note_running(block, running);
         parity ^= 1;
     }
     *parity_at = parity;
@@ -155,7 +155,7 @@ static __device__ __noinline__ uint32_t count_around(const Work &work, Block16 *
     unsigned masked = 0, next = 0;
     item_tiles(block->image, item.item, &begin, &end);
     if (threadIdx.x == 0) {
-        next = ask_next(work);
+        next = request_item(work);
         block->items++;
         block->samples += (end - begin) * NARROW16_PIXELS;
     }
@@ -173,7 +173,7 @@ static __device__ __noinline__ uint32_t count_around(const Work &work, Block16 *
         atomicAdd(&block->masked, (unsigned long long)masked);
     *parity_at ^= 1;
     if (threadIdx.x == 0)
-        announce<CHANNELS>(work, block, &block->ahead[*parity_at], next);
+        describe_item<CHANNELS>(work, block, &block->ahead[*parity_at], next);
     return since;
 }
 
@@ -229,7 +229,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
                           number == NONE);
             number = wanted;
             if (threadIdx.x == 0)
-                announce<CHANNELS>(work, &block, &block.ahead[parity], item);
+                describe_item<CHANNELS>(work, &block, &block.ahead[parity], item);
         } else if (block.missed > NARROW16_PIXELS && !block.layout.fold && can_fold(work.words)) {
             flush<CHANNELS>(work, &block, part, false); /* the sample misled: counters for all */
             choose_layout(&block, work.words, probe_image(block.image, channel), true, false);
@@ -259,9 +259,9 @@ static __global__ void __launch_bounds__(THREADS, 1)
 /*
  * measure_narrow16_static: the record of one image of 16-bit samples without gaps between its rows.
  *
- *   Idea      As measure_narrow16, but warps take tiles in a fixed order, and none waits for another
- *             before the end. No check after each round: if a half of a shared word overflows, the
- *             counters add up to fewer than the samples counted. Then the block counts again and
+ *   Idea      As measure_narrow16, but warps count tiles in a fixed order, and none waits for
+ *             another before the end. No check after each round: if a half of a shared word
+ * overflows, the counters add up to fewer than the samples counted. Then the block counts again and
  *             checks after every second step. Only a queue and the record are shared with the
  *             launch before, so counting begins before that has ended.
  *   Work      as measure_narrow16; twice that after an overflow.
@@ -350,6 +350,8 @@ static ImgstatResult launch_blocks(const Launch *launch, unsigned channels, Imgs
     const unsigned each = (unsigned)(wanted < most ? wanted : most > 0 ? most : 1);
     const int bytes = (int)work.words * 4 + BEHIND_BYTES;
     assert(wanted > 0 && work.words > 0 && work.words % ROUND == 0);
+    assert(work.images || work.only.channels >= work.channel0 + channels);
+    assert(work.images || (uintptr_t)work.only.pixels % 2 == 0);
     if (channels == 1 || work.n_images > 1 ||
         work.only.tiles < device->tuning->together_bytes / NARROW16_TILE)
         return launch_behind(&mine, kernel, "measure_narrow16", each * channels, THREADS, bytes,

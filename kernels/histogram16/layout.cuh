@@ -19,12 +19,13 @@ struct Probe {
     bool there;
 };
 
-/* All blocks together look at some 70,000 places: more would take longer than what they tell
- * saves. */
+/* All blocks together look at some 70,000 places: more would cost more time than a
+ * better layout saves. */
 static __device__ __forceinline__ Probe probe_image(const WorkImage &image, unsigned channel)
 {
     const uint64_t pixels = image.rows * image.row_pixels;
-    /* Places at random, one in each stretch: regular ones see a part of regular images. */
+    /* Places at random, one in each stretch: regular places would sample only a part of regular
+     * images. */
     const uint64_t stride = pixels / SAMPLES + 1;
     const uint32_t place = scatter(blockIdx.x * SAMPLES + threadIdx.x);
     const uint64_t at = threadIdx.x * stride + __umul64hi(stride, (uint64_t)place << 32);
@@ -40,7 +41,7 @@ static __device__ __forceinline__ Probe probe_image(const WorkImage &image, unsi
 
 /* Counts the samples by their leading 8 bits. clear: empties so many vectors of the table while
  * they are on their way. */
-static __device__ __forceinline__ void take_sample(Block16 *block, const Probe &probe,
+static __device__ __forceinline__ void count_probe(Block16 *block, const Probe &probe,
                                                    uint32_t clear)
 {
     if (threadIdx.x < BUCKETS)
@@ -115,7 +116,7 @@ static __device__ __noinline__ void choose_layout(Block16 *block, uint32_t words
         block->gap = block->missed = 0;
         block->least = NONE;
     }
-    take_sample(block, probe, fresh ? (words * 4 + BEHIND_BYTES) / 16 : 0);
+    count_probe(block, probe, fresh ? (words * 4 + BEHIND_BYTES) / 16 : 0);
     if (b < BUCKETS) {
         const unsigned there = __ballot_sync(NONE, block->bucket[b] != 0);
         if (b % 32 == 0)

@@ -142,7 +142,7 @@ static __device__ __noinline__ void flush_packed(Block16 *block, Pack *pack, uin
 enum { SLICES = HISTOGRAM16_SLICES, SLICE = HALVES / SLICES };
 
 /* Waits until every block has added its counters, but not long: blocks that have not begun may wait
- * for this one to end. The last block never waits, and moves what nobody else does. One thread. */
+ * for this one to end. The last block never waits, and moves what is left. One thread. */
 static __device__ __forceinline__ bool pack_ready(Pack *pack, bool last)
 {
     volatile unsigned *ready = &pack->ready;
@@ -223,8 +223,8 @@ static __device__ __forceinline__ uint64_t tile_first_at(const WorkImage &image,
 }
 
 /* Finds out which extrema the block must look for: those with which it leads. */
-static __device__ __forceinline__ void claim_extrema(Block16 *block, NarrowState *state,
-                                                     uint64_t tile_pixels, uint64_t slack)
+static __device__ __forceinline__ void choose_searches(Block16 *block, NarrowState *state,
+                                                       uint64_t tile_pixels, uint64_t slack)
 {
     const unsigned i = threadIdx.x;
     if (i == 0) {
@@ -236,9 +236,9 @@ static __device__ __forceinline__ void claim_extrema(Block16 *block, NarrowState
         block->found[i] = NONE;
         if (block->key[0] <= block->key[1]) {
             const uint64_t at = tile_first_at(block->image, block->tile[i], tile_pixels, slack);
-            const unsigned long long claim = narrow_offer(block->key[i], at, i);
+            const unsigned long long lead = extremum_word(block->key[i], at, i);
             block->from[i] = at - block->image.first_at;
-            if (block->sole || atomicMax(&state->claim[i], claim) < claim)
+            if (block->sole || atomicMax(&state->lead[i], lead) < lead)
                 atomicOr(&block->needs, 1u << i);
         }
     }
@@ -301,7 +301,7 @@ static __device__ __forceinline__ unsigned first_of(const uint4 (&v)[STEPS], uin
     return first;
 }
 
-/* Looks through a plain tile, whose vectors have been loaded, sample by sample where need be. */
+/* Searches a plain tile whose vectors have been loaded; at edges sample by sample. */
 template <int CHANNELS>
 static __device__ __forceinline__ void find_plain(Block16 *block, const Wanted &wanted,
                                                   const TilePlace16 &place, const uint4 (&v)[STEPS],
@@ -391,8 +391,8 @@ static __device__ __forceinline__ void merge_seen(Block16 *block)
     const unsigned long long best = warp_max(block->seen[which][threadIdx.x % 32]);
     if (threadIdx.x % 32 > 0 || !best) /* nothing valid so far */
         return;
-    block->key[which] = (int)offer_key(best, which);
-    block->tile[which] = offer_at(best);
+    block->key[which] = (int)extremum_key(best, which);
+    block->tile[which] = extremum_at(best);
 }
 
 /* Reports the block's extrema and items, and merges the image into its record if no other block is
@@ -403,13 +403,13 @@ static __device__ __forceinline__ void report_image(const Work &work, Block16 *b
     const unsigned i = threadIdx.x;
     const WorkImage &image = block->image;
     if (i < 2) {
-        unsigned long long offer = 0;
+        unsigned long long position = 0;
         if (block->needs >> i & 1)
-            offer =
-                narrow_offer(block->key[i], image.first_at + block->from[i] + block->found[i], i);
-        if (offer && !block->sole)
-            atomicMax(&state->found[i], offer);
-        block->offer[i] = offer;
+            position =
+                extremum_word(block->key[i], image.first_at + block->from[i] + block->found[i], i);
+        if (position && !block->sole)
+            atomicMax(&state->found[i], position);
+        block->position[i] = position;
     }
     __syncthreads(); /* extrema are reported before the items are */
     if (i == 0) {
@@ -425,21 +425,22 @@ static __device__ __forceinline__ void report_image(const Work &work, Block16 *b
     }
     __syncthreads(); /* last is known */
     if (block->last && i == 0) {
-        unsigned long long masked = block->masked, low = block->offer[0], high = block->offer[1];
+        unsigned long long masked = block->masked, low = block->position[0],
+                           high = block->position[1];
         if (!block->sole) {
             masked = __ldcg(&state->masked);
             low = __ldcg(&state->found[0]);
             high = __ldcg(&state->found[1]);
         }
         unsigned *lock = record_lock(work, image.tally);
-        if (work.images) /* the only image of a launch shares its record with nobody */
-            lock_take(lock);
+        if (work.images) /* the only image of a launch has its record to itself */
+            lock_acquire(lock);
         narrow_merge(image.tally + work.channel0 + part, image.rows * image.row_pixels - masked,
                      masked, low, high);
         if (work.images)
             lock_release(lock);
         if (!block->sole) {
-            state->claim[0] = state->claim[1] = 0;
+            state->lead[0] = state->lead[1] = 0;
             state->found[0] = state->found[1] = 0;
             state->masked = 0;
             state->items_done = 0;
@@ -448,7 +449,7 @@ static __device__ __forceinline__ void report_image(const Work &work, Block16 *b
     __syncthreads(); /* the record is merged */
 }
 
-/* Empties the table; if the block has done its part of the image, reports that too. part: of the
+/* Empties the table; if the block has done its part of the image, reports the image. part: of the
  * channels of the launch, the block's. All threads. */
 template <int CHANNELS>
 static __device__ __noinline__ void flush(const Work &work, Block16 *block, unsigned part,
@@ -463,7 +464,7 @@ static __device__ __noinline__ void flush(const Work &work, Block16 *block, unsi
     __syncthreads(); /* the block knows its extrema */
     NarrowState *state = states + (uint64_t)block->number * work.group + part;
     if (image_done) {
-        claim_extrema(block, state, TileShape<CHANNELS>::PIXELS, TileShape<CHANNELS>::SLACK);
+        choose_searches(block, state, TileShape<CHANNELS>::PIXELS, TileShape<CHANNELS>::SLACK);
         find_extrema<CHANNELS>(block, channel);
     }
     if (pack && image_done && !block->sole && worth_packing(block, work))

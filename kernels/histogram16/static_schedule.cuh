@@ -16,7 +16,7 @@ static_assert((uint64_t)WINDOW_STEPS * WARPS * NARROW16_PIXELS <= 1ull << 31, "3
 static const uint64_t NO_TAIL = 1ull << 40; /* more tiles than there are */
 
 /* The tiles of an image, and how warps share them: most go in a fixed order, the last ones to
- * whoever asks for them, so that all end together. */
+ * the warp that asks first, so that all end together. */
 struct StaticSchedule {
     const unsigned char *base; /* of tile 0 */
     uint64_t first, last;      /* whole tiles: from first to before last */
@@ -74,7 +74,7 @@ static __device__ __forceinline__ uint64_t queued_tile(const StaticSchedule &sch
 }
 
 /* One lane. The launch before may be at work with the queue. */
-static __device__ __forceinline__ unsigned ask_queue(const StaticSchedule &schedule)
+static __device__ __forceinline__ unsigned request_tile(const StaticSchedule &schedule)
 {
     after_all_before();
     return atomicAdd(schedule.queue, 1u);
@@ -86,7 +86,7 @@ static __device__ __forceinline__ uint64_t tile_after(const StaticSchedule &sche
     if (tile + schedule.stride < schedule.fixed)
         return tile + schedule.stride;
     if (threadIdx.x % 32 == 0)
-        asked = ask_queue(schedule);
+        asked = request_tile(schedule);
     return queued_tile(schedule, asked);
 }
 
@@ -121,7 +121,7 @@ static __device__ __forceinline__ uint32_t count_static(Block16 *block, uint64_t
     const unsigned char *next = base + uniform(cursor->next) * NARROW16_TILE;
     uint32_t done = 0, noted = 0;
     bool go = true;
-    RunningExtrema running = {see_nothing(), 0, 0};
+    RunningExtrema running = {no_extrema(), 0, 0};
     uint4 now[STEPS], then[STEPS];
     if (at >= end) {
         if (lane == 0)
@@ -136,10 +136,10 @@ static __device__ __forceinline__ uint32_t count_static(Block16 *block, uint64_t
         const unsigned char *after = next + step;
         unsigned asked = 0;
         if (after >= in_order_end && lane == 0)
-            asked = ask_queue(schedule);
+            asked = request_tile(schedule);
         if (CHANNELS == 1 || !FOLD)
             __syncwarp(); /* or the compiler would have the loads begin behind the increments */
-        Seen seen = running.seen;
+        LaneExtrema seen = running.seen;
         count_tile<CHANNELS, FOLD>(block, fast, bins, now, (const uint4 *)at + lane, own, mode,
                                    &seen);
         update_running(&running, seen, (uint32_t)((at - base) / NARROW16_TILE));
@@ -165,7 +165,7 @@ static __device__ __forceinline__ uint32_t count_static(Block16 *block, uint64_t
         atomicAdd(&block->counted, done * (NARROW16_PIXELS / CHANNELS));
     }
     __syncwarp();
-    offer_running(block, running);
+    note_running(block, running);
     cursor->tile = (uint64_t)(at - base) / NARROW16_TILE;
     cursor->next = (uint64_t)(next - base) / NARROW16_TILE;
     return done - noted;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* luma/measure.cu: the luma of images as planes that are measured or read, in chunks where the
+/* luma/measure.cu: the luma of images as planes that are measured or read, in bands where the
  * images are on the host. */
 #include "maps/apply.cuh"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* maps/apply.cu: a transfer over pixels: the transfer on its way to the device, host images in
- * chunks that are copied there, mapped and copied back at the same time. */
+ * bands that are copied there, mapped and copied back at the same time. */
 #include "maps/apply.cuh"
 
 extern "C" {
@@ -241,9 +241,9 @@ static ImagePro on_device(const CudaDevice *device, const ImagePro *image, const
 }
 
 /* Rows [first, first + n) of the images; one or both are on the host. */
-static ImgstatResult apply_chunk(CudaDevice *device, ApplyMemory *memory, ApplySlot *slot,
-                                 const ImagePro *from, const ImagePro *to, ApplyLaunch launch,
-                                 const void *context, ImgstatError *err)
+static ImgstatResult apply_band(CudaDevice *device, ApplyMemory *memory, ApplySlot *slot,
+                                const ImagePro *from, const ImagePro *to, ApplyLaunch launch,
+                                const void *context, ImgstatError *err)
 {
     const size_t in_row = image_samples_per_row(from) * (sample_bits(from->sample) / 8);
     const size_t out_row = image_samples_per_row(to) * (sample_bits(to->sample) / 8);
@@ -280,9 +280,9 @@ static ImgstatResult apply_chunk(CudaDevice *device, ApplyMemory *memory, ApplyS
     return IMGSTAT_OK;
 }
 
-static ImgstatResult apply_chunks(CudaDevice *device, ApplyMemory *memory, const ImagePro *from,
-                                  const ImagePro *to, ApplyLaunch launch, const void *context,
-                                  ImgstatError *err)
+static ImgstatResult apply_bands(CudaDevice *device, ApplyMemory *memory, const ImagePro *from,
+                                 const ImagePro *to, ApplyLaunch launch, const void *context,
+                                 ImgstatError *err)
 {
     const size_t in_row = image_samples_per_row(from) * (sample_bits(from->sample) / 8);
     const size_t out_row = image_samples_per_row(to) * (sample_bits(to->sample) / 8);
@@ -303,8 +303,8 @@ static ImgstatResult apply_chunks(CudaDevice *device, ApplyMemory *memory, const
     for (uint32_t y = 0; y < from->height; turn++) {
         const uint32_t n = from->height - y < rows ? from->height - y : rows;
         const ImagePro source = image_band(from, y, n), target = image_band(to, y, n);
-        IMGSTAT_TRY(apply_chunk(device, memory, &memory->slot[turn % APPLY_SLOTS], &source, &target,
-                                launch, context, err));
+        IMGSTAT_TRY(apply_band(device, memory, &memory->slot[turn % APPLY_SLOTS], &source, &target,
+                               launch, context, err));
         y += n;
     }
     return IMGSTAT_OK;
@@ -329,7 +329,7 @@ ImgstatResult cuda_apply_images(CudaDevice *device, const ImagePro *from, const 
         return launch(context, device, from, to, err);
     ApplyMemory *memory;
     IMGSTAT_TRY(open_memory(device, &memory, err));
-    const ImgstatResult res = apply_chunks(device, memory, from, to, launch, context, err);
+    const ImgstatResult res = apply_bands(device, memory, from, to, launch, context, err);
     /* Whatever happened, the host's pixels are the caller's again. */
     cudaError_t status = cudaStreamSynchronize(device->copies);
     for (cudaStream_t stream : {device->stream, memory->returns})

@@ -11,16 +11,16 @@ extern "C" {
 #include "transfer/transfer.h"
 }
 
-enum { KEPT_MAPS = 2 }; /* rescale, stays */
+enum { KEPT_MAPS = 2 }; /* rescale, passthrough */
 
 /* A transfer in device memory. Narrow types have tables, which are n_maps and then that of
  * rescale. */
 struct ApplyTransfer {
-    const Map *maps;        /* n_maps, then rescale, then stays */
+    const Map *maps;        /* n_maps, then rescale, then passthrough */
     const uint32_t *by_key; /* output bits by order key */
     const void *by_raw;     /* the same by the sample's bits, each as large as an output sample */
     const Map *host_maps;   /* n_maps, in the host's memory: of the call that launches */
-    void *groups;           /* of knots (maps/wide.cu), those of each map group_pitch bytes on */
+    void *groups;           /* of knots (maps/knots.cu), those of each map group_pitch bytes on */
     size_t group_pitch;     /* 0: there are none */
     MapRange range;
     uint32_t from, to; /* sample types */
@@ -119,12 +119,17 @@ ImgstatResult launch_apply(CudaDevice *device, cudaStream_t stream, const ApplyT
 /* Narrow types: fills by_raw from by_key. */
 ImgstatResult launch_tables_by_raw(CudaDevice *device, cudaStream_t stream,
                                    const ApplyTransfer *transfer, ImgstatError *err);
-/* Wide types: fills groups from the maps' knots, and the bytes that those of a map take. */
+/* maps/knots.cu: whether all maps have knots, which lie in groups, and applying them. */
+bool knots_fit(const CudaDevice *device, const ApplyTransfer *transfer, const ApplyPixels *pixels);
+ImgstatResult launch_apply_knots(CudaDevice *device, cudaStream_t stream,
+                                 const ApplyTransfer *transfer, const ApplyPixels *pixels,
+                                 ImgstatError *err);
+/* Fills groups from the maps' knots; and the bytes that the groups of n_knots take. */
 ImgstatResult launch_knot_groups(CudaDevice *device, cudaStream_t stream,
                                  const ApplyTransfer *transfer, ImgstatError *err);
 size_t knot_group_bytes(ImgstatSample from, ImgstatSample to, uint32_t n_knots);
 /* Calls `launch` with images in device memory that together are from and to, which are checked for
- * their place alone: as they are, or chunk by chunk where one is on the host, and then waits. */
+ * their place alone: as they are, or band by band where one is on the host, and then waits. */
 typedef ImgstatResult (*ApplyLaunch)(const void *context, CudaDevice *device, const ImagePro *from,
                                      const ImagePro *to, ImgstatError *err);
 ImgstatResult cuda_apply_images(CudaDevice *device, const ImagePro *from, const ImagePro *to,

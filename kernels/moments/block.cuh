@@ -89,7 +89,8 @@ template <int C> static __device__ __forceinline__ void begin_sums(WideBlock<C> 
 }
 
 template <int C>
-static __device__ __forceinline__ void adopt(const Work &work, WideBlock<C> *block, uint32_t number)
+static __device__ __forceinline__ void load_image(const Work &work, WideBlock<C> *block,
+                                                  uint32_t number)
 {
     const uint32_t *from = (const uint32_t *)&work_image(work, number);
     uint32_t *to = (uint32_t *)&block->image;
@@ -130,7 +131,7 @@ static __device__ __forceinline__ void report_extrema(WideBlock<C> *block, WideC
     const uint64_t at = block->image.first_at + row * block->image.row_pixels + place * PIECE;
     Extreme *to = largest ? &channel[c].high : &channel[c].low;
     if (extreme_needs(to, key, at, largest))
-        extreme_offer(to, key, at, largest);
+        extreme_publish(to, key, at, largest);
 }
 
 /* Adds the block's sums to the state; integers as digits of 32 bits, so that they cannot overflow.
@@ -273,7 +274,7 @@ static __device__ __forceinline__ void merge_record(const Work &work, WideBlock<
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     if (work.images) { /* a launch of one image needs no lock */
         if (threadIdx.x == 0)
-            lock_take(lock);
+            lock_acquire(lock);
         __syncthreads(); /* locked */
     }
     unsigned long long from[EACH], to[EACH]; /* on their way while positions are looked for */
@@ -296,7 +297,7 @@ static __device__ __forceinline__ void merge_record(const Work &work, WideBlock<
     }
     __syncthreads(); /* positions are found; every limb has been read */
     if (warp == 1 && lane < C) {
-        FoundExtrema found = extrema_take(&channel[lane].low, &channel[lane].high);
+        FoundExtrema found = extrema_fetch(&channel[lane].low, &channel[lane].high);
         found.min_at += block->found[2 * lane];
         found.max_at += block->found[2 * lane + 1];
         tally_merge_extrema(&tally[lane], __ldcg(&channel[lane].count[N]), found);
@@ -345,7 +346,7 @@ static __device__ __noinline__ void flush(const Work &work, WideBlock<C> *block)
     WideState *state = state_of(work, block->number, C);
     WideChannel *channel = (WideChannel *)(state + 1);
     __syncthreads();                        /* the warps' segments are complete */
-    report_sums<C, SAMPLE>(block, channel); /* nobody waits for these */
+    report_sums<C, SAMPLE>(block, channel); /* no block waits for these */
     report_extrema(block, channel);
     __threadfence();
     __syncthreads(); /* everything is reported before the items are */

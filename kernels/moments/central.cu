@@ -21,8 +21,8 @@ struct CentralSums {
 /*
  * central_sums: sums of d, d^2, d^3, d^4 of the distances of a channel's samples from a center.
  *
- *   Idea      A warp takes a segment and keeps its 128 lanes in registers; the four sums of a segment
- *             are split into limbs and added in shared memory as integers.
+ *   Idea      A warp keeps the 128 lanes of a segment in registers; the four sums of a segment are
+ *             split into limbs and added in shared memory as integers.
  *   Work      8 double operations a sample.
  *   Memory    reads n samples once.
  *   Launch    blocks of 256, four an SM; warps take segments in a fixed order.

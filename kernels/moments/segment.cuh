@@ -8,7 +8,7 @@
 #include "moments/block.cuh"
 
 /* Adds to a sum in shared memory, which knows no 64-bit additions: a loop around compare-and-swap
- * takes many turns where lanes meet, and those of a segment do. */
+ * repeats for every lane at the same address, and the lanes of a segment are. */
 static __device__ __forceinline__ void shared_add(unsigned long long *sum, uint64_t v)
 {
     unsigned *const half = (unsigned *)sum; /* the lower one first */

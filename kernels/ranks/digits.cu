@@ -11,7 +11,7 @@
 
 enum { THREADS = RANKS_THREADS, WARPS = THREADS / 32, DIGITS = 65536 };
 
-/* Tiles are parts of a row; warps take them in a fixed order. */
+/* Tiles are parts of a row; warps read them in a fixed order. */
 struct ReadImage {
     WorkImage image;
     unsigned channel;
@@ -257,7 +257,7 @@ static ImgstatResult describe_read(CudaDevice *device, const ImagePro *image, un
     return IMGSTAT_OK;
 }
 
-/* Blocks of a launch, each of which counts fewer than 2^32 samples. */
+/* Blocks of a launch; each counts fewer than 2^32 samples. */
 static unsigned grid_size(const CudaDevice *device, const ReadImage *read)
 {
     const unsigned blocks = cuda_blocks(device, (read->image.tiles + WARPS - 1) / WARPS, 1);

@@ -45,7 +45,7 @@ static __device__ __forceinline__ uint32_t leading_of(typename WideType<SAMPLE>:
     return (uint32_t)(raw >> (width - 16));
 }
 
-/* Gives counters to the segments that a sample of each thread is in, then to others as long as
+/* Assigns counters to the segments that a sample of each thread is in, then to others as long as
  * there are any. */
 template <int C, int SAMPLE>
 static __device__ void choose_segments(const WorkImage &image, uint32_t slots, Segments *segments)
@@ -250,7 +250,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
 
 /* ---- Host side ------------------------------------------------------------------------------- */
 
-/* Blocks that read an image, each of which counts fewer than 2^32 samples. */
+/* Blocks that read an image; each counts fewer than 2^32 samples. */
 static unsigned grid_size(const CudaDevice *device, const WorkImage *image)
 {
     const unsigned blocks = cuda_blocks(device, (image->tiles + WARPS - 1) / WARPS, 1);

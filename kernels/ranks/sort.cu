@@ -19,7 +19,7 @@ enum {
 static const size_t RUNS_BYTES = (RANK_STEPS + 1) * sizeof(RankKnot);
 
 /* Between sort_begin and sort_end. The buffer device->sort holds a counter, then keys, then as many
- * again, then what CUB takes, and in the end runs. */
+ * again, then what CUB needs, and in the end runs. */
 struct Sorting {
     ImgstatSample sample;
     uint64_t n;
@@ -177,8 +177,8 @@ static ImgstatResult fetch(CudaDevice *device, void *to, const void *from, size_
     return IMGSTAT_OK;
 }
 
-static ImgstatResult take_runs(CudaDevice *device, const Sorting *sorting, uint64_t *taken,
-                               RankKnot *runs, ImgstatError *err)
+static ImgstatResult fetch_runs(CudaDevice *device, const Sorting *sorting, uint64_t *taken,
+                                RankKnot *runs, ImgstatError *err)
 {
     IMGSTAT_TRY(fetch(device, taken, counter_of(device), sizeof *taken, err));
     if (*taken != sorting->n)
@@ -189,6 +189,7 @@ static ImgstatResult take_runs(CudaDevice *device, const Sorting *sorting, uint6
     CUDA_TRY(device, err, sort_as(device, sorting, memory, &room, &sorted));
     RankKnot *const found = (RankKnot *)memory; /* CUB needs it no more */
     const unsigned blocks = RANK_STEPS / THREADS + 1;
+    assert(sorting->n > 0 && sorting->room >= RUNS_BYTES);
     if (sample_bits(sorting->sample) == 32)
         find_runs<<<blocks, THREADS, 0, device->stream>>>((const uint32_t *)sorted, sorting->n,
                                                           found);
@@ -200,7 +201,7 @@ static ImgstatResult take_runs(CudaDevice *device, const Sorting *sorting, uint6
 }
 
 /* Large memory is for others again. */
-static ImgstatResult give_back(CudaDevice *device, ImgstatError *err)
+static ImgstatResult release_large(CudaDevice *device, ImgstatError *err)
 {
     void *const memory = device->sort.memory;
     if (device->sort.bytes <= device->properties.totalGlobalMem / SORT_KEPT_SHARE)
@@ -222,9 +223,9 @@ ImgstatResult cuda_sort_end(Device *base, uint64_t *taken, RankKnot *runs, Imgst
     else if (sorting)
         res = cuda_enter(device, stay, err);
     if (runs && res == IMGSTAT_OK)
-        res = take_runs(device, sorting, taken, runs, err);
+        res = fetch_runs(device, sorting, taken, runs, err);
     if (sorting && res == IMGSTAT_OK)
-        res = give_back(device, err);
+        res = release_large(device, err);
     free(sorting);
     device->sorting = NULL;
     return res;

@@ -124,27 +124,22 @@ static size_t select_keys(ImgstatSample sample, const void *x, size_t n, size_t 
 
 /* ---- Counting between edges ------------------------------------------------------------------ */
 
-/* The value of a wide sample. */
-FORCE_INLINE double value_of(ImgstatSample sample, uint64_t raw)
+/* The value of wide sample i at x. */
+FORCE_INLINE double value_at(ImgstatSample sample, const void *x, size_t i)
 {
-    const uint32_t low = (uint32_t)raw;
-    float f32;
-    double f64;
     switch (sample) {
     case IMGSTAT_U32:
-        return (double)low;
+        return (double)((const Mem32 *)x)[i];
     case IMGSTAT_I32:
-        return (double)(int32_t)low;
+        return (double)(int32_t)((const Mem32 *)x)[i];
     case IMGSTAT_F32:
-        memcpy(&f32, &low, sizeof f32);
-        return (double)f32;
+        return (double)((const MemF32 *)x)[i];
     case IMGSTAT_U64:
-        return (double)raw;
+        return (double)((const Mem64 *)x)[i];
     case IMGSTAT_I64:
-        return (double)(int64_t)raw;
+        return (double)(int64_t)((const Mem64 *)x)[i];
     default:
-        memcpy(&f64, &raw, sizeof f64);
-        return f64;
+        return ((const MemF64 *)x)[i];
     }
 }
 
@@ -153,8 +148,6 @@ FORCE_INLINE void count_bins_of(ImgstatSample sample, const void *x, size_t n, s
                                 const LoopBins *bins, uint32_t *counts)
 {
     enum { BLOCK = 64 };
-    const Mem32 *const x32 = x;
-    const Mem64 *const x64 = x;
     const uint64_t *const edge = bins->edge, first = bins->least, span = bins->most - first;
     const double last = (double)(bins->n_bins - 1), lo = bins->lo, per_bin = bins->per_bin;
     int32_t guess[BLOCK];
@@ -162,15 +155,12 @@ FORCE_INLINE void count_bins_of(ImgstatSample sample, const void *x, size_t n, s
         const size_t m = least(BLOCK, n - at);
         for (size_t j = 0; j < m; j++) {
             const size_t i = (at + j) * stride;
-            const double g =
-                (value_of(sample, sample_bits(sample) == 32 ? x32[i] : x64[i]) - lo) * per_bin;
+            const double g = (value_at(sample, x, i) - lo) * per_bin;
             const double low = g > 0.0 ? g : 0.0; /* also where it is not a number */
             guess[j] = (int32_t)(low < last ? low : last);
         }
         for (size_t j = 0; j < m; j++) {
-            const size_t i = (at + j) * stride;
-            const uint64_t key =
-                sample_bits(sample) == 32 ? key32(sample, x32[i]) : key64(sample, x64[i]);
+            const uint64_t key = key_at(sample, x, (at + j) * stride);
             uint32_t k = (uint32_t)guess[j];
             if (key - first > span || (bins->has_nodata && key == bins->nodata))
                 continue;
@@ -183,17 +173,6 @@ FORCE_INLINE void count_bins_of(ImgstatSample sample, const void *x, size_t n, s
     }
 }
 
-FORCE_INLINE void count_bins_strided(ImgstatSample sample, const void *x, size_t n, size_t stride,
-                                     const LoopBins *bins, uint32_t *counts)
-{
-    if (stride == 1)
-        count_bins_of(sample, x, n, 1, bins, counts);
-    else if (stride == 3)
-        count_bins_of(sample, x, n, 3, bins, counts);
-    else
-        count_bins_of(sample, x, n, stride, bins, counts);
-}
-
 typedef struct BinsCall {
     const void *x;
     size_t n, stride;
@@ -204,7 +183,12 @@ typedef struct BinsCall {
 FORCE_INLINE void count_bins_call(ImgstatSample sample, const void *call)
 {
     const BinsCall *const c = call;
-    count_bins_strided(sample, c->x, c->n, c->stride, c->bins, c->counts);
+    if (c->stride == 1)
+        count_bins_of(sample, c->x, c->n, 1, c->bins, c->counts);
+    else if (c->stride == 3)
+        count_bins_of(sample, c->x, c->n, 3, c->bins, c->counts);
+    else
+        count_bins_of(sample, c->x, c->n, c->stride, c->bins, c->counts);
 }
 
 static void count_bins(ImgstatSample sample, const void *x, size_t n, size_t stride,
@@ -221,50 +205,21 @@ static void count_bins(ImgstatSample sample, const void *x, size_t n, size_t str
 FORCE_INLINE void distances_of(ImgstatSample sample, const void *x, size_t n, size_t stride,
                                bool has_nodata, uint64_t nodata, double center, double *d)
 {
-    const Mem32 *const x32 = x;
-    const Mem64 *const x64 = x;
     for (size_t i = 0; i < n; i++) {
-        double value;
-        uint64_t key;
-        bool valid = true;
-        if (sample_bits(sample) == 32) {
-            const uint32_t raw = x32[i * stride];
-            key = key32(sample, raw);
-            value = value_of(sample, raw);
-            if (sample == IMGSTAT_F32)
-                valid = (raw & 0x7F800000u) != 0x7F800000u;
-        } else {
-            const uint64_t raw = x64[i * stride], exponent = (uint64_t)0x7FF << 52;
-            key = key64(sample, raw);
-            value = value_of(sample, raw);
-            if (sample == IMGSTAT_F64)
-                valid = (raw & exponent) != exponent;
-        }
+        const double value = value_at(sample, x, i * stride), distance = value - center;
+        bool valid = !sample_is_float(sample) || fabs(value) < INFINITY;
         if (has_nodata)
-            valid = valid && key != nodata;
-        const double distance = value - center;
+            valid = valid && key_at(sample, x, i * stride) != nodata;
         d[i] = valid ? distance : 0.0;
     }
 }
 
-FORCE_INLINE void distances_strided(ImgstatSample sample, const void *x, size_t n, size_t stride,
-                                    const uint64_t *nodata, double center, double *d)
-{
-    const uint64_t key = nodata ? *nodata : 0;
-    if (stride == 1)
-        distances_of(sample, x, n, 1, nodata != NULL, key, center, d);
-    else if (stride == 3)
-        distances_of(sample, x, n, 3, nodata != NULL, key, center, d);
-    else
-        distances_of(sample, x, n, stride, nodata != NULL, key, center, d);
-}
-
-/* The same where center_is_whole. */
-FORCE_INLINE void distances_whole(ImgstatSample sample, const Mem64 *x, size_t n, size_t stride,
+/* Distances where center_is_whole: of keys, as doubles would round them. */
+FORCE_INLINE void distances_whole(ImgstatSample sample, const void *x, size_t n, size_t stride,
                                   const uint64_t *nodata, uint64_t center, double *d)
 {
     for (size_t i = 0; i < n; i++) {
-        const uint64_t key = key64(sample, x[i * stride]);
+        const uint64_t key = key_at(sample, x, i * stride);
         d[i] = nodata && key == *nodata ? 0.0 : key_distance(key, center);
     }
 }
@@ -280,10 +235,15 @@ typedef struct DistancesCall {
 FORCE_INLINE void distances_call(ImgstatSample sample, const void *call)
 {
     const DistancesCall *const c = call;
+    const uint64_t nodata = c->nodata ? *c->nodata : 0;
     if (center_is_whole(sample, c->center))
         distances_whole(sample, c->x, c->n, c->stride, c->nodata, map_key(sample, c->center), c->d);
+    else if (c->stride == 1)
+        distances_of(sample, c->x, c->n, 1, c->nodata != NULL, nodata, c->center, c->d);
+    else if (c->stride == 3)
+        distances_of(sample, c->x, c->n, 3, c->nodata != NULL, nodata, c->center, c->d);
     else
-        distances_strided(sample, c->x, c->n, c->stride, c->nodata, c->center, c->d);
+        distances_of(sample, c->x, c->n, c->stride, c->nodata != NULL, nodata, c->center, c->d);
 }
 
 static void distances(ImgstatSample sample, const void *x, size_t n, size_t stride,

@@ -2,6 +2,7 @@
 /* read_counts.c: further reads of wide types: counting by digits and by ranges, gathering keys. */
 #include "cpu/read.h"
 #include "cpu/reference.h"
+#include "transfer/map.h"
 
 /* Samples that are looked through at once: their keys fit the scratch of a thread. */
 enum { KEYS = PIECE };
@@ -92,7 +93,7 @@ static void use_range(const CpuRead *read, CpuThread *thread, const CpuWanted *w
     const ImgstatSample sample = read->image->sample;
     for (size_t k = 0; k < n; k++)
         add_one(read, thread, wanted,
-                range_bin(wanted->range, keys[k], cpu_double(sample, keys[k])));
+                range_bin(wanted->range, keys[k], map_value(sample, keys[k])));
 }
 
 /* Whether whole stretches can be counted by the loop for that, in two tables. */

@@ -316,15 +316,10 @@ ImgstatResult png_idat_create(PngSink *sink, const EncodeOptions *how, bool choo
     return IMGSTAT_OK;
 }
 
-static ImgstatResult flush(PngIdat *idat, ImgstatError *err)
-{
-    const size_t n = idat->held;
-    idat->held = 0;
-    return n > 0 ? compress_rows(idat, idat->band, idat->from_bytes, n, err) : IMGSTAT_OK;
-}
-
 ImgstatResult png_idat_finish(PngIdat *idat, ImgstatError *err)
 {
-    IMGSTAT_TRY(flush(idat, err));
+    if (idat->held > 0)
+        IMGSTAT_TRY(compress_rows(idat, idat->band, idat->from_bytes, idat->held, err));
+    idat->held = 0;
     return run_batch(idat, 0, err);
 }
