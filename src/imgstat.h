@@ -468,6 +468,13 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_save(const Imgstat
                                                                    const char *path, bool replace,
                                                                    ImgstatError *err);
 
+/* Describes a transfer as JSON on one line: what imgstat_transfer_save writes, without tables and
+ * knots but with the numbers that the maps were made from: black and white, mean and stddev, gamma.
+ * Writes at most `capacity` bytes with their NUL (none where capacity is 0) and returns the length
+ * of the whole text; 0 on allocation failure. */
+IMGSTAT_API size_t imgstat_transfer_describe(const ImgstatTransfer *transfer, char *out,
+                                             size_t capacity);
+
 /* Creates a transfer from a saved one, which is checked completely. path: "-" is standard input. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_load(const char *path,
                                                                    ImgstatTransfer **out,
@@ -535,19 +542,29 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_save(const ImagePro *
 /* A file to transform or measure. */
 typedef struct ImgstatJob {
     const char *input;  /* "-" is standard input */
-    const char *output; /* "-" is standard output; else its folder exists; NULL for measuring */
+    const char *output; /* "-" is standard output; else its folder exists; NULL for measuring, also
+                           where a batch with `together` measures and writes nothing */
     /* Names of pages and ranges of the chain, such as "0,3-5" or "2.1", none of them twice. NULL:
      * all images. Transforms write levels and masks behind their images. */
     const char *pages;
 } ImgstatJob;
 
+/* What was done to a page. */
+typedef struct ImgstatMapped {
+    uint32_t page;        /* as imgstat_file_page takes it */
+    uint32_t pages;       /* as ImgstatPage has it */
+    const char *transfer; /* as imgstat_transfer_describe writes it */
+} ImgstatMapped;
+
 /* The outcome of a job. */
 typedef struct ImgstatDone {
     size_t job; /* index; jobs are reported in ascending order */
     ImgstatResult result;
-    const char *message; /* one sentence if the job failed, else "" */
-    bool skipped;        /* the output existed */
-    double seconds;      /* duration of the job */
+    const char *message;         /* one sentence if the job failed, else "" */
+    bool skipped;                /* the output existed */
+    const ImgstatMapped *mapped; /* n_mapped pages, if the batch describes them */
+    size_t n_mapped;
+    double seconds; /* duration of the job */
 } ImgstatDone;
 
 /* How files are transformed. */
@@ -558,6 +575,7 @@ typedef struct ImgstatBatch {
     const char *reference_page;      /* name of a page of that file; NULL: its first image */
     bool together;      /* one transfer from all pages of all files, which are read twice */
     bool skip_existing; /* a job whose output exists is done */
+    bool describe;      /* ImgstatDone.mapped is wanted */
     ImgstatWrite write;
     ImgstatOpen open;   /* its warn is called on the calling thread */
     const char *device; /* as imgstat_device_open takes it; NULL: "cpu" */
@@ -575,6 +593,9 @@ typedef struct ImgstatBatch {
     /* NULL, or called on the calling thread during each read of all files that `together` needs.
      * measured: the number of files read so far. */
     void (*measuring)(void *context, size_t measured);
+    /* NULL, or called once on the calling thread, when `together` has its transfer and before the
+     * first output is begun. False: nothing is written, and the result is IMGSTAT_ERR_CANCELLED. */
+    bool (*agreed)(void *context, const ImgstatTransfer *transfer);
     /* NULL, or called often, from any thread. True: the batch stops, and incomplete outputs are
      * removed. */
     bool (*cancelled)(void *context);

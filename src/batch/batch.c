@@ -14,7 +14,7 @@ static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, siz
                            ImgstatError *err)
 {
     for (size_t i = 0; i < n; i++)
-        if (!job[i].input || !job[i].output)
+        if (!job[i].input || (!job[i].output && !batch->together))
             return error_set(err, IMGSTAT_ERR_ARG, "job %zu has no input or no output", i);
     if (batch->memory > 0 && batch->memory < LEAST_MEMORY)
         return error_set(err, IMGSTAT_ERR_ARG, "a batch needs at least %d MiB of memory",
@@ -83,6 +83,8 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
         shared = jobs.made;
         jobs.made = NULL;
         fall_back_report(&jobs.fall_back);
+        if (res == IMGSTAT_OK && shared && batch->agreed && !batch->agreed(batch->context, shared))
+            res = error_set(err, IMGSTAT_ERR_CANCELLED, "the transfer is refused");
     }
     if (res == IMGSTAT_OK)
         res = jobs_run(&jobs, &worker, err);

@@ -14,6 +14,7 @@ typedef struct Outcome {
     ImgstatError error;
     char *warnings; /* sentences, each with its NUL */
     size_t warnings_bytes;
+    MappedPages mapped;
 } Outcome;
 
 static double now(void)
@@ -258,7 +259,7 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
 {
     const ImgstatJob *const job = &jobs->job[index];
     ImgstatError *const err = &outcome->error;
-    if (jobs->batch->skip_existing && atomic_file_exists(job->output)) {
+    if (jobs->batch->skip_existing && job->output && atomic_file_exists(job->output)) {
         outcome->done.skipped = true;
         return IMGSTAT_OK;
     }
@@ -266,7 +267,10 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
         *err = *jobs->failed[index];
         return err->code;
     }
+    if (!job->output) /* it was measured */
+        return IMGSTAT_OK;
     IMGSTAT_TRY(cancel_check(&worker->cancel, err));
+    worker->mapped = jobs->batch->describe ? &outcome->mapped : NULL;
     ImgstatFile *file = NULL;
     uint64_t size;
     if (!source_is_file(job->input, &size)) /* another job may write what this pipe reads */
@@ -293,6 +297,7 @@ static ImgstatResult run_with_fallback(Jobs *jobs, TransformWorker *worker, size
         strcmp(jobs->job[index].input, "-") == 0)
         return res;
     drop_warnings(outcome);
+    mapped_pages_release(&outcome->mapped);
     return run_job(jobs, worker, index, outcome);
 }
 
@@ -391,10 +396,13 @@ static bool report(void *context, size_t index, void *result)
         if (batch->open.warn)
             batch->open.warn(batch->open.warn_context, outcome->warnings + at);
     drop_warnings(outcome);
+    outcome->done.mapped = outcome->mapped.items;
+    outcome->done.n_mapped = outcome->done.result == IMGSTAT_OK ? outcome->mapped.n : 0;
     outcome->done.message = outcome->done.result == IMGSTAT_OK ? "" : outcome->error.message;
     if (outcome->done.result != IMGSTAT_ERR_CANCELLED && batch->progress &&
         !batch->progress(batch->context, &outcome->done))
         atomic_store(&jobs->stop, true);
+    mapped_pages_release(&outcome->mapped);
     return !atomic_load(&jobs->stop);
 }
 

@@ -211,6 +211,44 @@ static unsigned kinds_of(json_object *map)
     return n;
 }
 
+static ImgstatResult read_double(const JsonReader *reader, json_object *object, const char *key,
+                                 double *out)
+{
+    json_object *value = NULL;
+    return json_object_object_get_ex(object, key, &value) && finite_number(value, out)
+               ? IMGSTAT_OK
+               : missing(reader, key);
+}
+
+/* What the table of a map was made from. */
+static ImgstatResult read_parameters(const JsonReader *reader, json_object *map_object,
+                                     ImgstatTransform transform, Map *map)
+{
+    json_object *object, *black = NULL, *white = NULL;
+    IMGSTAT_TRY(member(reader, map_object, "parameters", json_type_object, &object));
+    switch (transform) {
+    case IMGSTAT_STRETCH:
+    case IMGSTAT_PERCENTILE:
+        map->kind = MAP_AFFINE;
+        if (!json_object_object_get_ex(object, "black", &black) ||
+            !json_object_object_get_ex(object, "white", &white) ||
+            !value_key(black, map->from, &map->black) || !value_key(white, map->from, &map->white))
+            return wrong(reader, "\"black\" and \"white\" are not values of the sample type");
+        return IMGSTAT_OK;
+    case IMGSTAT_MEANSTD:
+        map->kind = MAP_LINEAR;
+        IMGSTAT_TRY(read_double(reader, object, "mean", &map->center));
+        IMGSTAT_TRY(read_double(reader, object, "stddev", &map->divisor));
+        IMGSTAT_TRY(read_double(reader, object, "to_mean", &map->offset));
+        return read_double(reader, object, "to_stddev", &map->factor);
+    case IMGSTAT_GAMMA:
+        map->kind = MAP_POWER;
+        return read_double(reader, object, "gamma", &map->factor);
+    default:
+        return wrong(reader, "a method without parameters has \"parameters\"");
+    }
+}
+
 /* Map m; *knots is the memory left for knots. */
 static ImgstatResult read_map(const JsonReader *reader, json_object *object, Transfer *transfer,
                               uint16_t m, MapKnot **knots)
@@ -235,7 +273,11 @@ static ImgstatResult read_map(const JsonReader *reader, json_object *object, Tra
     }
     if (entries) {
         IMGSTAT_TRY(member(reader, object, "table", json_type_array, &value));
-        return read_table(reader, value, map, transfer->tables + m * entries);
+        IMGSTAT_TRY(read_table(reader, value, map, transfer->tables + m * entries));
+        if (json_object_object_get_ex(object, "parameters", NULL))
+            return read_parameters(reader, object, transfer->transform, map);
+        transfer->has_parameters = false; /* other programs' formulas, and files of old */
+        return IMGSTAT_OK;
     }
     if (json_object_object_get_ex(object, "between", &value)) {
         map->kind = MAP_AFFINE;
@@ -333,6 +375,7 @@ static ImgstatResult read_root(const JsonReader *reader, json_object *root, Tran
                                nodata_key, is_luma, &transfer, reader->err));
     transfer->transform = (ImgstatTransform)transform;
     transfer->like = (ImgstatLike)like;
+    transfer->has_parameters = true;
     const ImgstatResult result = read_maps(reader, maps, transfer);
     if (result != IMGSTAT_OK) {
         transfer_destroy(transfer);

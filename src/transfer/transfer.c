@@ -185,6 +185,7 @@ ImgstatResult transfer_with_nodata(BufferCache *buffers, const Transfer *given, 
                                given->n_maps, true, nodata_key, given->luma, &transfer, err));
     transfer->transform = given->transform;
     transfer->like = given->like;
+    transfer->has_parameters = given->has_parameters;
     const size_t entries = sample_is_narrow(given->from) ? sample_record_bins(given->from) : 0;
     for (uint16_t m = 0; m < given->n_maps; m++) {
         const Map blank = transfer->maps[m];
@@ -265,6 +266,7 @@ ImgstatResult transfer_create(BufferCache *buffers, const ImgstatMethod *method,
                                transfer_channels(method, shape) == IMGSTAT_LUMA, &transfer, err));
     transfer->transform = method->transform;
     transfer->like = method->like;
+    transfer->has_parameters = method->like == IMGSTAT_LIKE_IMGSTAT;
     size_t n_knots = 0;
     if (!narrow && (match || method->transform == IMGSTAT_EQUALIZE))
         for (uint16_t m = 0; m < n_maps; m++)

@@ -2,6 +2,7 @@
 /* page.c: one page: measured, given its transfer, mapped, handed to the encoder. */
 #include "transform/page.h"
 
+#include "transfer/json.h"
 #include "transform/clahe_page.h"
 #include "transform/palette.h"
 
@@ -269,6 +270,11 @@ ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, 
         res = make_transfer(pipeline, worker, &reader, &shape, &own, err);
         mapper.transfer = own;
     }
+    if (res == IMGSTAT_OK && worker->mapped)
+        res = mapped_pages_add(worker->mapped, &decoder->page,
+                               clahe ? transfer_describe_clahe(pipeline->method, err)
+                                     : transfer_describe(mapper.transfer, err),
+                               err);
     res = error_add_file(err, res, name);
     if (res == IMGSTAT_OK)
         res = write_page(&mapper, worker, &reader, encoder, err);

@@ -169,6 +169,11 @@ const Option option_table[] = {
      .help = "Print one JSON object a page, each on its own line",
      .more = "An input that fails gives an object with the keys file, error and message. A "
              "number that is not finite or not defined is null."},
+    {.name = "json", .type = OPTION_CALL, .set = set_json, .commands = WRITING,
+     .group = GROUP_OUTPUT,
+     .help = "Print one JSON object for each page written, on its own line: its transfer, and "
+             "warnings",
+     .more = "An input that fails gives an object with the keys file, error and message."},
     {.name = "csv", .type = OPTION_CALL, .set = set_csv, .commands = STATS, .group = GROUP_OUTPUT,
      .help = "Print a header line, then one row for each page and channel",
      .more = "A number that is not finite or not defined is null."},
@@ -181,7 +186,8 @@ const Option option_table[] = {
      .more = "The folder mirrors the tree of a directory. It is made where it is missing, and "
              "is not walked where it lies inside the input. An input is never replaced without "
              "--force, another input never. The ending of another format, such as .jpg, is "
-             "refused unless --format names the format."},
+             "refused unless --format names the format. Without -o, --together --save-transfer "
+             "measures the inputs and writes no image."},
     {.name = "format", .argument = "NAME", .type = OPTION_CALL, .set = set_format,
      .words = "png tiff", .commands = WRITING, .group = GROUP_OUTPUT,
      .help = "Write png or tiff",
@@ -290,7 +296,7 @@ const Option option_table[] = {
      .more = "Each is entered once, whatever links lead to it; a warning names links that lead "
              "to it again."},
     {.name = "include", .argument = "GLOB", .type = OPTION_CALL, .set = set_include,
-     .commands = RUNNING, .group = GROUP_INPUT,
+     .commands = RUNNING, .group = GROUP_INPUT, .rare = true,
      .help = "Of a directory take only files that match GLOB, whatever their ending; several are "
              "allowed",
      .otherwise = "those with the ending of a PNG or TIFF file",
@@ -299,7 +305,7 @@ const Option option_table[] = {
              "? for one, [abc] for one of these. A file with another ending is taken if it begins "
              "as PNG or TIFF files do."},
     {.name = "exclude", .argument = "GLOB", .type = OPTION_CALL, .set = set_exclude,
-     .commands = RUNNING, .group = GROUP_INPUT,
+     .commands = RUNNING, .group = GROUP_INPUT, .rare = true,
      .help = "Of a directory leave out files and directories that match GLOB; several are allowed",
      .more = "GLOB is compared as that of --include is. A name that matches both is left out."},
     {.name = "files0-from", .argument = "FILE", .type = OPTION_CALL, .set = set_files0_from,

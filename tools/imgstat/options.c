@@ -227,8 +227,24 @@ static bool check_method(const char *name, const TransformOptions *t)
     return true;
 }
 
-static bool check_outputs(const char *name, const TransformOptions *t)
+static bool is_standard_output(const char *path)
 {
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
+static bool check_outputs(const char *name, const Options *o)
+{
+    const TransformOptions *const t = &o->transform;
+    const bool measures = t->together && t->save_transfer != NULL && !t->dry_run;
+    if (o->style == OUTPUT_JSON &&
+        (is_standard_output(t->output) || is_standard_output(t->save_transfer)))
+        return usage_error(name, "--json prints to standard output: -o and --save-transfer must "
+                                 "name files");
+    if (t->output == NULL && measures)
+        return true;
+    if (t->output == NULL && t->save_transfer != NULL && !t->dry_run)
+        return usage_error(name, "-o names the output; without it, --together --save-transfer "
+                                 "measures all inputs and saves their transfer");
     if (t->output == NULL && !t->dry_run)
         return usage_error(name, "-o names the output: a file, a folder, or - for standard output");
     if (t->output == NULL)
@@ -283,7 +299,7 @@ static bool check_together(Command command, const char *name, Options *o)
         return usage_error(name, "name at least one file or directory, or - for standard input");
     if (command_table[command].input == INPUT_READ)
         return check_measuring(command, name, o);
-    return check_outputs(name, &o->transform) && (apply || check_method(name, &o->transform));
+    return check_outputs(name, o) && (apply || check_method(name, &o->transform));
 }
 
 static bool read_environment(Options *o)
