@@ -146,8 +146,7 @@ const Option option_table[] = {
      .help = "each: map every channel by itself; joint: map all channels by one map; luma: map "
              "the luma of RGB and keep hue and saturation",
      .otherwise = "luma of RGB, else each; each for --match"},
-    {.name = "out-range", .argument = "LO,HI", .type = OPTION_RANGE,
-     .target = PLACE(transform.method.lo), .given = PLACE(transform.method.has_range),
+    {.name = "out-range", .argument = "LO,HI", .type = OPTION_CALL, .set = set_out_range,
      .commands = MAKING, .group = GROUP_MAPPING, .rare = true,
      .help = "Map to the range from LO to HI, in output values",
      .otherwise = "full scale; 0,1 for floats"},

@@ -178,6 +178,16 @@ static void print_and_put(FILE *out, json_object *object)
     json_object_put(object);
 }
 
+static json_object *new_sentences(const Sentences *list)
+{
+    json_object *const array = json_object_new_array();
+    check(array);
+    for (size_t i = 0; i < list->n; i++)
+        if (json_object_array_add(array, new_string(list->items[i])) != 0)
+            check(NULL);
+    return array;
+}
+
 void print_json_page(FILE *out, const Report *report)
 {
     const ImgstatPage *const page = report->page;
@@ -200,6 +210,8 @@ void print_json_page(FILE *out, const Report *report)
         if (json_object_array_add(channels, new_channel(report, c)) != 0)
             check(NULL);
     add(object, "channels", channels);
+    if (report->warnings->n > 0)
+        add(object, "warnings", new_sentences(report->warnings));
     print_and_put(out, object);
 }
 
@@ -234,7 +246,7 @@ static json_object *new_bool(bool value)
 }
 
 void print_json_output(FILE *out, const ImgstatJob *job, const ImgstatDone *done,
-                       char *const *warnings, size_t n_warnings)
+                       const Sentences *warnings)
 {
     if (done->skipped) {
         json_object *const object = new_output(job);
@@ -242,18 +254,14 @@ void print_json_output(FILE *out, const ImgstatJob *job, const ImgstatDone *done
         print_and_put(out, object);
         return;
     }
+    static const Sentences none = {0};
     for (size_t i = 0; i < done->n_mapped; i++) {
         const ImgstatMapped *const mapped = &done->mapped[i];
         json_object *const object = new_output(job);
         add(object, "page", new_count(mapped->page));
         add(object, "pages", new_count(mapped->pages));
         add(object, "transfer", new_raw(mapped->transfer));
-        json_object *const list = json_object_new_array();
-        check(list);
-        for (size_t w = 0; i == 0 && w < n_warnings; w++)
-            if (json_object_array_add(list, new_string(warnings[w])) != 0)
-                check(NULL);
-        add(object, "warnings", list);
+        add(object, "warnings", new_sentences(i == 0 ? warnings : &none));
         print_and_put(out, object);
     }
 }

@@ -4,6 +4,7 @@
 #define IMGSTAT_TOOLS_REPORT_H
 
 #include "options.h"
+#include "sentences.h"
 
 #include <stdio.h>
 
@@ -15,6 +16,7 @@ typedef struct Report {
     const ImgstatFile *file; /* names the channels */
     const ImgstatPage *page;
     const ImgstatRecord *record;
+    const Sentences *warnings; /* with --json: about the file, since the page before */
 } Report;
 
 /* Of a page: "[2]", or "[0.1]" in a SubIFD; "" of the only page of the chain. */
