@@ -3,6 +3,7 @@
  * output. */
 #include "transform_report.h"
 #include "print_json.h"
+#include "sidecars.h"
 #include "status.h"
 #include "text.h"
 
@@ -81,6 +82,11 @@ bool transform_on_done(void *context, const ImgstatDone *done)
 {
     TransformRun *const run = context;
     const ImgstatJob *const job = &run->outputs->jobs[done->job];
+    const bool written = done->result == IMGSTAT_OK && !done->skipped && job->output != NULL;
+    char *const sidecars = written ? sidecars_warning(job) : NULL;
+    if (sidecars != NULL)
+        transform_on_warning(run, sidecars);
+    free(sidecars);
     if (done->result != IMGSTAT_OK || is_json(run) || run->options->verbose)
         progress_clear(&run->progress);
     if (done->result != IMGSTAT_OK) {
