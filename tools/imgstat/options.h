@@ -80,6 +80,7 @@ typedef struct Options {
 typedef enum Command {
     COMMAND_STATS,
     COMMAND_HIST,
+    COMMAND_INFO,
     COMMAND_NORMALIZE,
     COMMAND_EQUALIZE,
     COMMAND_APPLY,
