@@ -3,6 +3,8 @@
  * tests/roundtrip_corpus.py compares. */
 #include "codec/table.h"
 
+#include "serve.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +91,7 @@ static ImgstatResult copy(ImgstatFile *file, const char *to, Options *options, I
 
 /* copy_image [--indices] [--first] [--fast] [--format F] [--compression C] [--level N] [--rows N]
  * [--threads N] IN OUT */
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     ImgstatOpen open = {.indices = false, .warn = print_warning};
     Options options = {.rows = 64, .threads = 1, .how = {.level = -1}};
@@ -126,4 +128,9 @@ int main(int argc, char **argv)
         return 0;
     fprintf(stderr, "%s: %s\n", imgstat_result_name(err.code), err.message);
     return 1;
+}
+
+int main(int argc, char **argv)
+{
+    return serve_or_run(run, argc, argv);
 }

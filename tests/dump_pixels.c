@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* dump_pixels: writes the samples of one page to standard output, little-endian, behind a line that
- * describes them. What tests/decode_corpus.py compares. Uses the public header only. */
+ * describes them. What tests/decode_corpus.py compares. Uses the public header of the
+ * library only. */
 #include "imgstat.h"
+
+#include "serve.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +75,7 @@ static int dump_page(ImgstatFile *file, uint32_t number, uint32_t rows)
 
 /* dump_pixels [--indices] [--rows N] FILE PAGE; PAGE `all` writes every page. --libraries alone
  * tells what they are. */
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--libraries") == 0)
         return puts(imgstat_libraries()) < 0;
@@ -101,4 +104,9 @@ int main(int argc, char **argv)
         status |= dump_page(file, page, rows);
     imgstat_file_close(file);
     return status;
+}
+
+int main(int argc, char **argv)
+{
+    return serve_or_run(run, argc, argv);
 }
