@@ -52,7 +52,10 @@ typedef enum ImgstatResult {
 
 typedef struct ImgstatError {
     ImgstatResult code;
-    char message[1024]; /* UTF-8, no newline, control characters masked */
+    uint16_t file_bytes; /* bytes of the file's name, with which message begins; 0: it names none */
+    bool has_page;       /* whether the error belongs to a page of that file */
+    uint32_t page;       /* counted from 0 */
+    char message[1024];  /* one sentence: UTF-8, no newline, control characters masked */
 } ImgstatError;
 
 /* The word that JSON output uses for a code: "truncated", "limit", ... Never NULL. */
@@ -208,7 +211,7 @@ typedef struct ImgstatLimits {
     uint64_t max_pixels;            /* a page; default 2^36 */
     uint64_t max_bytes;             /* a page, decoded; default 2^40 */
     uint32_t max_pages;             /* a file; default 65,535 */
-    uint64_t max_chunk_bytes; /* one strip, tile or PNG chunk, decoded, and twice what is held of an
+    uint64_t max_tile_bytes; /* one strip, tile or PNG chunk, decoded, and twice what is held of an
                                  interlaced PNG; default 2 GiB */
 } ImgstatLimits;
 
@@ -219,11 +222,30 @@ typedef struct ImgstatOpen {
     void *warn_context;
 } ImgstatOpen;
 
+/* What a page of a file is. docs/formats.md says how it is told. */
+typedef enum ImgstatRole {
+    IMGSTAT_ROLE_IMAGE,    /* an image in its full resolution: measured and transformed */
+    IMGSTAT_ROLE_LEVEL,    /* an image at a lower resolution, for viewers: follows its image */
+    IMGSTAT_ROLE_MASK,     /* which pixels of an image or of a level are valid: where it is not 0 */
+    IMGSTAT_ROLE_THUMBNAIL /* a preview that no image of the file has the shape of */
+} ImgstatRole;
+
+IMGSTAT_API const char *imgstat_role_name(ImgstatRole role); /* "image", "level" ... */
+
+/* In the place of a page: there is none. */
+#define IMGSTAT_NO_PAGE UINT32_MAX
+
 typedef struct ImgstatPage {
     const char *format; /* "png", "tiff" */
     const char
         *photometric; /* "gray", "min-is-white", "rgb", "palette", "cmyk", "ycbcr", "lab" ... */
-    uint32_t page, pages;
+    uint32_t page;    /* as imgstat_file_page takes it */
+    uint32_t pages;   /* of the chain: those with no parent */
+    ImgstatRole role;
+    uint32_t owner;  /* of a level: its image; of a mask: what it masks; else this page, or none */
+    uint32_t mask;   /* the page with its mask, or none */
+    uint32_t parent; /* the page whose SubIFD it is, or none */
+    uint32_t number; /* its place in the chain, or among these SubIFDs, counted from 0 */
     uint32_t width, height;
     uint16_t channels;
     ImgstatSample sample;
@@ -237,14 +259,30 @@ typedef struct ImgstatFile ImgstatFile;
 
 /* The format that the ending of a name stands for, "png" or "tiff"; NULL for other endings. */
 IMGSTAT_API const char *imgstat_format_of_name(const char *path);
+/* The format that the first bytes of a regular file show, "png" or "tiff"; NULL for other files and
+ * for those that cannot be read. */
+IMGSTAT_API const char *imgstat_format_of_file(const char *path);
 
 /* Opens a PNG or TIFF by path; "-" reads standard input to its end first. NULL how: defaults. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_open(const char *path,
                                                                const ImgstatOpen *how,
                                                                ImgstatFile **out,
                                                                ImgstatError *err);
-IMGSTAT_API void imgstat_file_close(ImgstatFile *file);           /* accepts NULL */
-IMGSTAT_API uint32_t imgstat_file_pages(const ImgstatFile *file); /* at least 1 */
+IMGSTAT_API void imgstat_file_close(ImgstatFile *file); /* accepts NULL */
+/* Returns the number of all pages, at least 1: first those of the chain, then those of SubIFDs,
+ * each behind its parent. */
+IMGSTAT_API uint32_t imgstat_file_pages(const ImgstatFile *file);
+/* Writes the name of a page, at most `capacity` bytes with their NUL: its place in the chain, "2",
+ * or behind that of its parent its place among the SubIFDs, "2.0". Returns the length of the whole
+ * name; 0 where there is no such page. */
+IMGSTAT_API size_t imgstat_file_page_name(const ImgstatFile *file, uint32_t page, char *out,
+                                          size_t capacity);
+/* Finds the pages that a text names as ImgstatJob.pages does; NULL: all images. *n becomes their
+ * number, out receives at most `capacity` of them. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_find(const ImgstatFile *file,
+                                                               const char *pages, uint32_t *out,
+                                                               uint32_t capacity, uint32_t *n,
+                                                               ImgstatError *err);
 /* Selects a page, counted from 0; reading starts again at its first row. out may be NULL. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_page(ImgstatFile *file, uint32_t page,
                                                                ImgstatPage *out, ImgstatError *err);
@@ -430,6 +468,13 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_save(const Imgstat
                                                                    const char *path, bool replace,
                                                                    ImgstatError *err);
 
+/* Describes a transfer as JSON on one line: what imgstat_transfer_save writes, without tables and
+ * knots but with the numbers that the maps were made from: black and white, mean and stddev, gamma.
+ * Writes at most `capacity` bytes with their NUL (none where capacity is 0) and returns the length
+ * of the whole text; 0 on allocation failure. */
+IMGSTAT_API size_t imgstat_transfer_describe(const ImgstatTransfer *transfer, char *out,
+                                             size_t capacity);
+
 /* Creates a transfer from a saved one, which is checked completely. path: "-" is standard input. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_load(const char *path,
                                                                    ImgstatTransfer **out,
@@ -497,18 +542,29 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_save(const ImagePro *
 /* A file to transform or measure. */
 typedef struct ImgstatJob {
     const char *input;  /* "-" is standard input */
-    const char *output; /* "-" is standard output; else its folder exists; NULL for measuring */
-    bool has_page;      /* `page` alone; else all pages */
-    uint32_t page;      /* counted from 0 */
+    const char *output; /* "-" is standard output; else its folder exists; NULL for measuring, also
+                           where a batch with `together` measures and writes nothing */
+    /* Names of pages and ranges of the chain, such as "0,3-5" or "2.1", none of them twice. NULL:
+     * all images. Transforms write levels and masks behind their images. */
+    const char *pages;
 } ImgstatJob;
+
+/* What was done to a page. */
+typedef struct ImgstatMapped {
+    uint32_t page;        /* as imgstat_file_page takes it */
+    uint32_t pages;       /* as ImgstatPage has it */
+    const char *transfer; /* as imgstat_transfer_describe writes it */
+} ImgstatMapped;
 
 /* The outcome of a job. */
 typedef struct ImgstatDone {
     size_t job; /* index; jobs are reported in ascending order */
     ImgstatResult result;
-    const char *message; /* one sentence if the job failed, else "" */
-    bool skipped;        /* the output existed */
-    double seconds;      /* duration of the job */
+    const char *message;         /* one sentence if the job failed, else "" */
+    bool skipped;                /* the output existed */
+    const ImgstatMapped *mapped; /* n_mapped pages, if the batch describes them */
+    size_t n_mapped;
+    double seconds; /* duration of the job */
 } ImgstatDone;
 
 /* How files are transformed. */
@@ -516,9 +572,10 @@ typedef struct ImgstatBatch {
     ImgstatMethod method;
     const ImgstatTransfer *transfer; /* applied to every page; NULL: each gets one by the method */
     const char *reference;           /* path, for IMGSTAT_MATCH; else NULL */
-    uint32_t reference_page;         /* page of that file, counted from 0 */
+    const char *reference_page;      /* name of a page of that file; NULL: its first image */
     bool together;      /* one transfer from all pages of all files, which are read twice */
     bool skip_existing; /* a job whose output exists is done */
+    bool describe;      /* ImgstatDone.mapped is wanted */
     ImgstatWrite write;
     ImgstatOpen open;   /* its warn is called on the calling thread */
     const char *device; /* as imgstat_device_open takes it; NULL: "cpu" */
@@ -536,6 +593,9 @@ typedef struct ImgstatBatch {
     /* NULL, or called on the calling thread during each read of all files that `together` needs.
      * measured: the number of files read so far. */
     void (*measuring)(void *context, size_t measured);
+    /* NULL, or called once on the calling thread, when `together` has its transfer and before the
+     * first output is begun. False: nothing is written, and the result is IMGSTAT_ERR_CANCELLED. */
+    bool (*agreed)(void *context, const ImgstatTransfer *transfer);
     /* NULL, or called often, from any thread. True: the batch stops, and incomplete outputs are
      * removed. */
     bool (*cancelled)(void *context);
@@ -564,7 +624,7 @@ typedef struct ImgstatMeasured {
     ImgstatResult result;
     const char *message; /* one sentence after a failure, else "" */
     bool has_number;     /* false: the file failed, or its only page */
-    uint32_t number;     /* page, counted from 0 */
+    uint32_t number;     /* page, as imgstat_file_page takes it */
     bool first;          /* the first page of the job that is measured */
     /* NULL and 0 after a failure: */
     const ImgstatFile *file; /* that page is selected */

@@ -407,8 +407,17 @@ class Comparison:
 
 # ---- Inputs -----------------------------------------------------------------------------------------------
 
+def has_roles(path):
+    """Whether a TIFF says that one of its pages is reduced or a mask. Builds before 0.2 take such a page for an image."""
+    try:
+        return any(int.from_bytes(page[254][2][:4], "big") & 5 for page in Tiff(path).pages if 254 in page)
+    except (ValueError, IndexError, KeyError, struct.error):
+        return False
+
+
 def image_files(folder):
-    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in ENDINGS and path.is_file())
+    return sorted(path for path in folder.rglob("*")
+                  if path.suffix.lower() in ENDINGS and path.is_file() and not has_roles(path))
 
 
 def stage(tree, name, paths):

@@ -212,6 +212,12 @@ def is_palette(row):
     return "rgb_stats" in row or str(row["info"].get("photo")) in ("PALETTE", "3")
 
 
+def with_pages(row):
+    """Levels and masks are measured where they are named."""
+    pages = row.get("pages", 1)
+    return row["path"] if pages in (1, 2000) else f"{row['path']}[0-{pages - 1}]"
+
+
 def range_of(row):
     """The bins of hist16: LO,HI and how many; its last bin is open, so HI itself never occurs."""
     listed = [channel["hist16"] for channel in row["stats"] if "hist16" in channel]
@@ -231,7 +237,7 @@ def check_good(report, program, rows):
             options.append("--indices")
         if limits:
             options += ["--histogram", "--range", limits, "--bins", str(bins)]
-        lines, said = run_json(program, [row["path"] for row in members], *options)
+        lines, said = run_json(program, [with_pages(row) for row in members], *options)
         for row in members:
             compare_good(report, row, lines[row["path"]], said[row["path"]], palette)
     check_nearest(report, program, rows)

@@ -15,6 +15,7 @@ pc:libpng         libpng-dev
 pc:libtiff-4      libtiff-dev
 pc:zlib           zlib1g-dev
 pc:json-c         libjson-c-dev
+pc:expat          libexpat1-dev
 ?pc:libdeflate    libdeflate-dev
 ?pc:libisal       libisal-dev
 "

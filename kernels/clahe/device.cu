@@ -139,35 +139,20 @@ static ImgstatResult prepare(CudaDevice *device, ClahePage *page, ClaheWork *out
     return IMGSTAT_OK;
 }
 
-struct ClaheReading {
-    ClaheWork work;
-    bool observe;
-};
-
-static ImgstatResult read_bands(void *context, CudaDevice *device, const ImagePro *images,
-                                const uint32_t *origin, size_t n, ImgstatError *err)
-{
-    const ClaheReading *const reading = (const ClaheReading *)context;
-    const ClaheWork *const w = &reading->work;
-    (void)origin; /* one image */
-    for (size_t i = 0; i < n; i++) {
-        if (images[i].width == 0 || images[i].height == 0)
-            continue;
-        IMGSTAT_TRY(reading->observe ? launch_clahe_observe(device, w, &images[i], err)
-                                     : launch_clahe_count(device, w, &images[i], err));
-    }
-    return IMGSTAT_OK;
-}
-
 ImgstatResult cuda_clahe_read(Device *base, ClahePage *page, const ImagePro *band,
                               ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
-    ClaheReading reading;
+    ClaheWork w;
     CUDA_ENTER(device, err);
-    IMGSTAT_TRY(prepare(device, page, &reading.work, err));
-    reading.observe = page->finished;
-    return cuda_stage(device, band, 1, read_bands, &reading, err);
+    IMGSTAT_TRY(prepare(device, page, &w, err));
+    const auto read = [&](const ImagePro &part) {
+        if (part.width == 0 || part.height == 0)
+            return IMGSTAT_OK;
+        return page->finished ? launch_clahe_observe(device, &w, &part, err)
+                              : launch_clahe_count(device, &w, &part, err);
+    };
+    return cuda_stage_bands(device, band, read, err);
 }
 
 /* The tables of other programs are made by the processor from the counts. */

@@ -24,7 +24,7 @@ static __device__ __forceinline__ uint32_t channel_of(const ClaheWork &w, uint32
     return k + (w.alpha >= 0 && (int)k >= w.alpha);
 }
 
-/* What instance k sees of a pixel; false where that is nothing. */
+/* The key that instance k counts of a pixel; false where there is none. */
 static __device__ __forceinline__ bool key_at(const ClaheWork &w, const ApplyPixels &p, uint32_t k,
                                               uint64_t x, uint64_t row, uint32_t *key)
 {
@@ -175,7 +175,7 @@ static __global__ void __launch_bounds__(TILE_THREADS) clahe_tables(ClaheWork w,
     }
 }
 
-/* What the four tiles around a pixel say of a position. */
+/* The levels of a position in the four tiles around a pixel. */
 static __device__ __forceinline__ void levels_at(const ClaheWork &w, uint32_t k,
                                                  const ClaheBlend &bx, const ClaheBlend &by,
                                                  uint32_t at, uint32_t level[4])
@@ -320,13 +320,8 @@ static ClaheBand band_of(const ImagePro *from, int16_t alpha, const ImagePro *to
 static dim3 pixel_grid(const ImagePro *image, unsigned n)
 {
     const unsigned rows = image->height < PIXEL_ROWS ? image->height : PIXEL_ROWS;
+    assert(image->width > 0 && image->height > 0);
     return dim3((image->width + PIXEL_THREADS - 1) / PIXEL_THREADS, rows, n);
-}
-
-static unsigned blocks_for(const CudaDevice *device, uint64_t items)
-{
-    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * 16;
-    return (unsigned)(items < most ? items : most);
 }
 
 ImgstatResult launch_clahe_count(CudaDevice *device, const ClaheWork *w, const ImagePro *band,
@@ -340,7 +335,8 @@ ImgstatResult launch_clahe_count(CudaDevice *device, const ClaheWork *w, const I
     }
     const uint32_t strips = (height + STRIP_ROWS - 1) / STRIP_ROWS;
     const uint64_t items = (uint64_t)(end - first) * w->n * w->x.tiles * strips;
-    clahe_count_tiles<<<blocks_for(device, items), TILE_THREADS, 0, device->stream>>>(
+    assert(items > 0 && w->counts);
+    clahe_count_tiles<<<cuda_blocks(device, items, 16), TILE_THREADS, 0, device->stream>>>(
         *w, band_of(band, -1, band), first, strips, items);
     return cuda_launched(device, device->stream, "clahe_count_tiles", err);
 }
@@ -348,7 +344,8 @@ ImgstatResult launch_clahe_count(CudaDevice *device, const ClaheWork *w, const I
 ImgstatResult launch_clahe_tables(CudaDevice *device, const ClaheWork *w, ImgstatError *err)
 {
     const uint64_t items = (uint64_t)w->n * w->x.tiles * w->y.tiles;
-    clahe_tables<<<blocks_for(device, items), TILE_THREADS, 0, device->stream>>>(*w, items);
+    assert(items > 0 && w->bins == CLAHE_NODES);
+    clahe_tables<<<cuda_blocks(device, items, 16), TILE_THREADS, 0, device->stream>>>(*w, items);
     return cuda_launched(device, device->stream, "clahe_tables", err);
 }
 

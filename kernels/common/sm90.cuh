@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* common/sm90.cuh: what devices of compute capability 9.0 have: launches that begin early, and
- * barriers in shared memory that bulk copies arrive at (the barriers themselves those of 8.0 have,
- * too). */
+ * barriers in shared memory that bulk copies arrive at (8.0 has the
+ * barriers). */
 #ifndef IMGSTAT_KERNELS_COMMON_SM90_CUH
 #define IMGSTAT_KERNELS_COMMON_SM90_CUH
 
@@ -85,7 +85,7 @@ static __device__ __forceinline__ void load_bulk(void *to, const void *from, uns
                  : "memory");
 }
 
-/* The same of what nobody reads again: it leaves the second-level cache first. */
+/* load_bulk of what is read once: it leaves the second-level cache first. */
 static __device__ __forceinline__ void load_bulk_once(void *to, const void *from, unsigned bytes,
                                                       uint64_t *barrier)
 {

@@ -34,15 +34,15 @@ static inline const Tuning *tuning_of(int max_shared)
     return max_shared >= TUNING_80.shared_kib << 10 ? &TUNING_80 : &TUNING_89;
 }
 
-/* ---- Common to all families: constants of kernels, with which the host launches too ---------- */
+/* ---- Common to all families: constants that kernels and the host share ---------------------- */
 
 /* histogram8. Two blocks an SM hide each other's barriers, and threads have 64 registers: all loads
  * of a warp tile are on their way at once ("measure_narrow8"). */
 enum { HISTOGRAM8_THREADS = 512, HISTOGRAM8_BLOCKS = 2 };
 /* A lane's vectors of 16 bytes in a warp tile; three channels need a multiple of three. */
 enum { HISTOGRAM8_STEPS = 8, HISTOGRAM8_STEPS3 = 9 };
-/* 16ths of a lone image that warps take in a fixed order; the rest comes from queues, so that all
- * warps end together ("One launch, whatever the images"). */
+/* 16ths of a lone image whose tiles go to warps in a fixed order; the rest comes from queues, so
+ * that all warps end together ("One launch, whatever the images"). */
 enum { HISTOGRAM8_FIXED_16THS = 12 };
 
 /* histogram16. One block an SM: its table takes all the shared memory there is. */
@@ -64,7 +64,7 @@ enum { HISTOGRAM16_PACK_SAMPLES = 8192 };
 
 /* Queues of the last warp tiles, and the words between two: one counter answers too slowly. */
 enum { TAIL_QUEUES = 32, TAIL_STRIDE = 32 };
-/* Locks of records, taken by address. */
+/* Locks of records, chosen by address. */
 enum { RECORD_LOCKS = 1024 };
 
 /* moments. Threads of all blocks of an SM, in kernels that stream and in those that go sample by
@@ -139,10 +139,10 @@ enum { WORDS_COUNT_THREADS = 1024, WORDS_EACH = 8, WORDS_LEAST = 2048, WORDS_WAV
  * make 512 blocks ("Adaptive equalization"). */
 enum { CLAHE_PIXEL_THREADS = 256, CLAHE_TILE_WARPS = 8, CLAHE_STRIP_ROWS = 64 };
 
-/* device. Host images travel in chunks of STAGE_BYTES, 150 us at 55 GB/s and far above what a
+/* device. Host images travel through buffers of STAGE_BYTES, 150 us at 55 GB/s and far above what a
  * launch costs. With four the copy engine never waits for the host to fill the next ("Staging"). */
 enum { STAGE_SLOTS = 4, STAGE_BYTES = 8 << 20 };
-/* Bytes that a thread of the host copies into a chunk at a time. */
+/* Bytes that a thread of the host copies into a buffer at a time. */
 enum { STAGE_TASK_BYTES = 512 << 10 };
 /* Pinned buffers that are kept for the next band, and the largest of them. */
 enum { LENT_SLOTS = 4, LENT_BYTES = 16 << 20 };
@@ -151,7 +151,7 @@ enum { DESC_SLOTS = 4 };
 /* Images of the first launch of a call for each SM, how many times as many the next one has, and
  * the most: the device begins early, then launches grow. */
 enum { FIRST_IMAGES = 4, MORE_IMAGES = 4, LAUNCH_IMAGES = 8192 };
-/* Chunks of a mapped host image: one arrives, one is mapped, one leaves. 2 MiB take 40 us, ten
+/* Bands of a mapped host image: one arrives, one is mapped, one leaves. 2 MiB take 40 us, ten
  * times what a launch costs, and two fit the bands that transforms pass. */
 enum { APPLY_SLOTS = 3, APPLY_BYTES = 2 << 20 };
 

@@ -99,9 +99,40 @@ static __device__ __forceinline__ void item_tiles(const WorkImage &image, uint64
     *end = min(*begin + tiles, image.tiles);
 }
 
+/* A segment of a row (docs/float-sums.md): where tiles are segments, a tile. */
+struct RowSegment {
+    const unsigned char *samples; /* of its first pixel */
+    const uint8_t *mask;          /* of its first pixel, or NULL */
+    unsigned n;                   /* pixels */
+};
+
+static __device__ __forceinline__ RowSegment segment_at(const WorkImage &image, uint64_t row,
+                                                        uint64_t x, unsigned bytes)
+{
+    RowSegment segment;
+    segment.samples = image.pixels + row * image.pitch + x * image.channels * bytes;
+    segment.mask = image.mask ? image.mask + row * image.mask_pitch + x : NULL;
+    segment.n = (unsigned)min((uint64_t)PIECE, image.row_pixels - x);
+    return segment;
+}
+
+static __device__ __forceinline__ RowSegment tile_segment(const WorkImage &image, uint64_t tile,
+                                                          unsigned bytes)
+{
+    uint64_t row, place;
+    if (image.rows > 1 &&
+        (tile | image.tiles_per_row) >> 32 == 0) { /* divisions of 64 bits are slow */
+        row = (uint32_t)tile / (uint32_t)image.tiles_per_row;
+        place = tile - row * image.tiles_per_row;
+    } else {
+        tile_place(image, tile, &row, &place);
+    }
+    return segment_at(image, row, place * PIECE, bytes);
+}
+
 /* ---- Extrema --------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ void lock_take(unsigned *lock)
+static __device__ __forceinline__ void lock_acquire(unsigned *lock)
 {
     while (atomicCAS(lock, 0u, 1u) != 0u)
         __nanosleep(64);
@@ -114,12 +145,12 @@ static __device__ __forceinline__ void lock_release(unsigned *lock)
     atomicExch(lock, 0u);
 }
 
-/* The best offer so far: largest rank, then largest place. Minima rank by inverted key, places are
- * inverted positions: all zero is "none". rank only grows, and place is 0 while rank changes, so a
- * reader that finds its own offer worse than what it reads is right to drop it. */
+/* The best extremum so far: largest rank, then largest place. Minima rank by inverted key, places
+ * are inverted positions: all zero is "none". rank only grows, and place is 0 while rank changes,
+ * so a block that reads something better than its own may drop its own. */
 struct Extreme {
     unsigned long long rank, place;
-    unsigned long long claim; /* the largest rank that a block has, whether offered yet or not */
+    unsigned long long lead; /* the largest rank that a block has, published or not */
     unsigned lock;
     unsigned reserved;
 };
@@ -139,19 +170,19 @@ static __device__ __forceinline__ bool extreme_leads(const Extreme *extreme, uin
     return rank > best || (rank == best && ~at > place);
 }
 
-/* The same, and tells other blocks what this one has: of blocks that ask at the same time few are
- * told to go on, unless their keys are equal. */
+/* extreme_leads, and publishes the rank that this block has. Of blocks that call at the same time
+ * few get true, unless their keys are equal. */
 static __device__ __forceinline__ bool extreme_needs(Extreme *extreme, uint64_t key, uint64_t at,
                                                      bool largest)
 {
     const uint64_t rank = extreme_rank(key, largest);
-    return atomicMax(&extreme->claim, (unsigned long long)rank) <= rank &&
+    return atomicMax(&extreme->lead, (unsigned long long)rank) <= rank &&
            extreme_leads(extreme, rank, at);
 }
 
-/* Whoever is overtaken while waiting for the lock gives up. */
-static __device__ __forceinline__ void extreme_offer(Extreme *extreme, uint64_t key, uint64_t at,
-                                                     bool largest)
+/* Publishes an extremum. A block that no longer leads stops waiting for the lock. */
+static __device__ __forceinline__ void extreme_publish(Extreme *extreme, uint64_t key, uint64_t at,
+                                                       bool largest)
 {
     const uint64_t rank = extreme_rank(key, largest), place = ~at;
     volatile unsigned long long *best = &extreme->rank, *best_place = &extreme->place;
@@ -179,8 +210,8 @@ struct FoundExtrema {
     uint64_t min_key, max_key, min_at, max_at;
 };
 
-/* Takes what the blocks agreed on, and leaves "none" for the next launch. */
-static __device__ __forceinline__ FoundExtrema extrema_take(Extreme *low, Extreme *high)
+/* Returns what the blocks agreed on, and leaves "none" for the next launch. */
+static __device__ __forceinline__ FoundExtrema extrema_fetch(Extreme *low, Extreme *high)
 {
     FoundExtrema found = {1, 0, 0, 0};
     const uint64_t place = __ldcg(&low->place);
@@ -190,8 +221,8 @@ static __device__ __forceinline__ FoundExtrema extrema_take(Extreme *low, Extrem
         found.max_key = __ldcg(&high->rank);
         found.max_at = ~__ldcg(&high->place);
     }
-    low->rank = low->place = low->claim = 0;
-    high->rank = high->place = high->claim = 0;
+    low->rank = low->place = low->lead = 0;
+    high->rank = high->place = high->lead = 0;
     return found;
 }
 
@@ -235,16 +266,19 @@ static __device__ __forceinline__ unsigned *record_lock(const Work &work, const 
     return &work.shared->lock[(address ^ (address >> 10)) % RECORD_LOCKS];
 }
 
-/* Called by one thread of each block when it is done with the queue. */
-static __device__ __forceinline__ void queue_leave(const Work &work)
+/* Called by one thread of each block when it is done with the queues. The last one to come readies
+ * them for the next launch, and gets true. */
+static __device__ __forceinline__ bool queue_release(const Work &work)
 {
-    Queue *queue = &work.shared->queue;
-    if (atomicAdd(&queue->finished, 1u) == gridDim.x - 1) {
-        queue->next = 0;
-        queue->finished = 0;
-        for (unsigned i = 0; i < TAIL_QUEUES; i++)
-            work.shared->tail[i * TAIL_STRIDE] = 0;
-    }
+    QueueMemory *const memory = work.shared;
+    if (atomicAdd(&memory->queue.finished, 1u) != gridDim.x - 1)
+        return false;
+    memory->queue.next = memory->queue.finished = 0;
+    for (unsigned c = 0; c < 4; c++)
+        memory->channel_next[c] = 0;
+    for (unsigned i = 0; i < TAIL_QUEUES; i++)
+        memory->tail[i * TAIL_STRIDE] = 0;
+    return true;
 }
 
 static __device__ __forceinline__ void bin_add(uint64_t *bin, uint64_t n)
@@ -263,7 +297,7 @@ struct Launch {
 };
 
 /* Launches a kernel that measures and begins while the launch before ends (after_all_before). If
- * that, too, was one of these, pixels have not changed since. */
+ * that was one of these as well, pixels have not changed since. */
 template <typename Kernel>
 static ImgstatResult launch_behind(const Launch *launch, Kernel kernel, const char *name,
                                    unsigned blocks, unsigned threads, int shared_bytes,
@@ -280,7 +314,8 @@ static ImgstatResult launch_behind(const Launch *launch, Kernel kernel, const ch
 }
 
 /* Each measures channels [work.channel0, work.channel0 + channels) of its images. plain: no mask,
- * and the image has just these channels (wide types: nodata and odd alignment aside, too). */
+ * and the image has just these channels (wide types: it has no nodata either, and its rows begin on
+ * 16 bytes). */
 ImgstatResult launch_narrow8(const Launch *launch, unsigned channels, bool plain,
                              ImgstatError *err);
 ImgstatResult launch_narrow16(const Launch *launch, unsigned channels, bool plain,

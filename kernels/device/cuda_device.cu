@@ -7,10 +7,11 @@ extern "C" {
 #include "device/read_request.h"
 }
 
+#include <initializer_list>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* None, or one that is too old: the runtime has one code for both. */
+/* Reports a missing driver, or one that is too old: the runtime has one code for both. */
 static ImgstatResult no_driver(ImgstatError *err)
 {
     int version = 0; /* stays 0 where there is no driver */
@@ -47,74 +48,6 @@ ImgstatResult cuda_failed(CudaDevice *device, cudaError_t status, const char *ca
         device->broken = IMGSTAT_ERR_DEVICE;
     return error_set(err, IMGSTAT_ERR_DEVICE, "cuda:%d: %s failed: %s", index, call,
                      cudaGetErrorString(status));
-}
-
-/* ---- The calling thread's context ------------------------------------------------------------ */
-
-/* A function of the driver, in the form that cuda.h declares since CUDA 12. */
-static ImgstatResult find_entry(CudaDevice *device, const char *name, void *entry,
-                                ImgstatError *err)
-{
-    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-#if CUDART_VERSION >= 12050
-    cudaError_t status =
-        cudaGetDriverEntryPointByVersion(name, (void **)entry, 12000, cudaEnableDefault, &found);
-#else
-    cudaError_t status = cudaGetDriverEntryPoint(name, (void **)entry, cudaEnableDefault, &found);
-#endif
-    if (status == cudaSuccess && found != cudaDriverEntryPointSuccess)
-        status = cudaErrorSymbolNotFound;
-    return status == cudaSuccess ? IMGSTAT_OK : cuda_failed(device, status, name, err);
-}
-
-/* Errors of the driver have the same numbers in the runtime. */
-static ImgstatResult driver_result(CudaDevice *device, CUresult result, const char *call,
-                                   ImgstatError *err)
-{
-    return result == CUDA_SUCCESS ? IMGSTAT_OK
-                                  : cuda_failed(device, (cudaError_t)result, call, err);
-}
-
-static ImgstatResult find_context(CudaDevice *device, ImgstatError *err)
-{
-    decltype(&cuDeviceGet) get;
-    decltype(&cuDevicePrimaryCtxRetain) retain;
-    CUdevice number;
-    IMGSTAT_TRY(find_entry(device, "cuDeviceGet", &get, err));
-    IMGSTAT_TRY(find_entry(device, "cuDevicePrimaryCtxRetain", &retain, err));
-    IMGSTAT_TRY(find_entry(device, "cuCtxGetCurrent", &device->driver.current, err));
-    IMGSTAT_TRY(find_entry(device, "cuCtxPushCurrent", &device->driver.push, err));
-    IMGSTAT_TRY(find_entry(device, "cuCtxPopCurrent", &device->driver.pop, err));
-    IMGSTAT_TRY(driver_result(device, get(&number, device->index), "cuDeviceGet", err));
-    return driver_result(device, retain(&device->context, number), "cuDevicePrimaryCtxRetain", err);
-}
-
-CudaStay::CudaStay(const CudaDevice *on)
-    : device(on), result(CUDA_ERROR_INVALID_CONTEXT), pushed(false)
-{
-    CUcontext now = NULL;
-    if (!device->context) /* it could not be opened */
-        return;
-    result = device->driver.current(&now);
-    if (result != CUDA_SUCCESS || now == device->context)
-        return;
-    result = device->driver.push(device->context);
-    pushed = result == CUDA_SUCCESS;
-}
-
-CudaStay::~CudaStay()
-{
-    CUcontext now;
-    if (pushed)
-        (void)device->driver.pop(&now);
-}
-
-ImgstatResult cuda_enter(CudaDevice *device, const CudaStay &stay, ImgstatError *err)
-{
-    if (device->broken != IMGSTAT_OK)
-        return error_set(err, device->broken, "cuda:%d: unusable after an earlier failure",
-                         device->index);
-    return driver_result(device, stay.result, "cuCtxPushCurrent", err);
 }
 
 /* ---- Kernels --------------------------------------------------------------------------------- */
@@ -165,24 +98,33 @@ static size_t grown(size_t bytes, size_t before)
     return (more > least ? more : least) + 255 & ~(size_t)255;
 }
 
+/* Replaces the memory of a buffer by at least so many bytes; its contents are lost. */
+static ImgstatResult grow(CudaDevice *device, CudaBuffer *buffer, size_t bytes, bool pinned,
+                          ImgstatError *err)
+{
+    const size_t rounded = grown(bytes, buffer->bytes);
+    void *const old = buffer->memory, *memory = NULL;
+    *buffer = CudaBuffer{NULL, 0};
+    if (old) { /* kernels may still use it */
+        CUDA_TRY(device, err, cudaStreamSynchronize(device->copies));
+        CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
+        CUDA_TRY(device, err, pinned ? cudaFreeHost(old) : cudaFree(old));
+    }
+    CUDA_TRY(device, err,
+             pinned ? cudaHostAlloc(&memory, rounded, cudaHostAllocDefault)
+                    : cudaMalloc(&memory, rounded));
+    *buffer = CudaBuffer{memory, rounded};
+    return IMGSTAT_OK;
+}
+
 ImgstatResult cuda_reserve(CudaDevice *device, CudaBuffer *buffer, size_t bytes, bool zero,
                            ImgstatError *err)
 {
     if (buffer->bytes >= bytes && buffer->memory)
         return IMGSTAT_OK;
-    const size_t rounded = grown(bytes, buffer->bytes);
-    void *const old = buffer->memory;
-    *buffer = CudaBuffer{NULL, 0};
-    if (old) { /* kernels may still use it */
-        CUDA_TRY(device, err, cudaStreamSynchronize(device->copies));
-        CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
-        CUDA_TRY(device, err, cudaFree(old));
-    }
-    void *memory = NULL;
-    CUDA_TRY(device, err, cudaMalloc(&memory, rounded));
-    *buffer = CudaBuffer{memory, rounded};
+    IMGSTAT_TRY(grow(device, buffer, bytes, false, err));
     if (zero)
-        CUDA_TRY(device, err, cudaMemsetAsync(memory, 0, rounded, device->stream));
+        CUDA_TRY(device, err, cudaMemsetAsync(buffer->memory, 0, buffer->bytes, device->stream));
     return IMGSTAT_OK;
 }
 
@@ -191,18 +133,20 @@ ImgstatResult cuda_reserve_host(CudaDevice *device, CudaBuffer *buffer, size_t b
 {
     if (buffer->bytes >= bytes && buffer->memory)
         return IMGSTAT_OK;
-    const size_t rounded = grown(bytes, buffer->bytes);
-    void *const old = buffer->memory;
+    return grow(device, buffer, bytes, true, err);
+}
+
+void cuda_free(CudaBuffer *buffer, bool pinned)
+{
+    if (buffer->memory)
+        cuda_released(pinned ? cudaFreeHost(buffer->memory) : cudaFree(buffer->memory));
     *buffer = CudaBuffer{NULL, 0};
-    if (old) {
-        CUDA_TRY(device, err, cudaStreamSynchronize(device->copies));
-        CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
-        CUDA_TRY(device, err, cudaFreeHost(old));
-    }
-    void *memory = NULL;
-    CUDA_TRY(device, err, cudaHostAlloc(&memory, rounded, cudaHostAllocDefault));
-    *buffer = CudaBuffer{memory, rounded};
-    return IMGSTAT_OK;
+}
+
+void cuda_free_event(cudaEvent_t event)
+{
+    if (event)
+        cuda_released(cudaEventDestroy(event));
 }
 
 static ImgstatResult device_alloc(Device *base, size_t bytes, DevMem *out, ImgstatError *err)
@@ -233,7 +177,7 @@ static void device_release(Device *base, DevMem *mem)
     CudaDevice *device = (CudaDevice *)base;
     if (!mem || !mem->address)
         return;
-    /* A failed device frees everything when its process ends; there is nobody to tell. */
+    /* A failed device frees everything when its process ends. */
     const CudaStay stay(device);
     if (stay.result == CUDA_SUCCESS)
         cuda_released(cudaFreeAsync((void *)(uintptr_t)mem->address, device->stream));
@@ -374,24 +318,6 @@ static void device_use_threads(Device *base, unsigned threads)
     thread_pool_use(((CudaDevice *)base)->pool, threads);
 }
 
-static void free_device(CudaBuffer *buffer)
-{
-    if (buffer->memory)
-        cuda_released(cudaFree(buffer->memory));
-}
-
-static void free_pinned(CudaBuffer *buffer)
-{
-    if (buffer->memory)
-        cuda_released(cudaFreeHost(buffer->memory));
-}
-
-static void free_event(cudaEvent_t event)
-{
-    if (event)
-        cuda_released(cudaEventDestroy(event));
-}
-
 static void close_resources(CudaDevice *device)
 {
     const CudaStay stay(device);
@@ -400,27 +326,27 @@ static void close_resources(CudaDevice *device)
         (void)cudaStreamSynchronize(device->stream);
     }
     for (StageSlot &slot : device->stage) {
-        free_pinned(&slot.pinned);
-        free_device(&slot.pixels);
-        free_event(slot.filled);
-        free_event(slot.used);
+        cuda_free(&slot.pinned, true);
+        cuda_free(&slot.pixels, false);
+        cuda_free_event(slot.filled);
+        cuda_free_event(slot.used);
     }
     for (DescSlot &slot : device->desc) {
-        free_pinned(&slot.pinned);
-        free_device(&slot.device);
-        free_event(slot.copied);
-        free_event(slot.used);
+        cuda_free(&slot.pinned, true);
+        cuda_free(&slot.device, false);
+        cuda_free_event(slot.copied);
+        cuda_free_event(slot.used);
     }
     cuda_apply_close(device);
-    free_device(&device->state);
-    free_device(&device->scratch);
-    free_device(&device->sort);
+    cuda_free(&device->state, false);
+    cuda_free(&device->scratch, false);
+    cuda_free(&device->sort, false);
     free(device->sorting);
-    free_device(&device->aligned);
-    free_device(&device->luma);
-    free_pinned(&device->host);
+    cuda_free(&device->aligned, false);
+    cuda_free(&device->luma, false);
+    cuda_free(&device->host, true);
     for (LentBuffer &b : device->lent)
-        free_pinned(&b.pinned);
+        cuda_free(&b.pinned, true);
     if (device->queue)
         cuda_released(cudaFree(device->queue));
     if (device->copies)
@@ -443,7 +369,7 @@ static void device_close(Device *base)
 
 static ImgstatResult open_resources(CudaDevice *device, ImgstatError *err)
 {
-    IMGSTAT_TRY(find_context(device, err));
+    IMGSTAT_TRY(cuda_find_context(device, err));
     CUDA_ENTER(device, err);
     CUDA_TRY(device, err, cudaGetDeviceProperties(&device->properties, device->index));
     CUDA_TRY(device, err,
@@ -452,14 +378,12 @@ static ImgstatResult open_resources(CudaDevice *device, ImgstatError *err)
     device->tuning = tuning_of(device->max_shared);
     CUDA_TRY(device, err, cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking));
     CUDA_TRY(device, err, cudaStreamCreateWithFlags(&device->copies, cudaStreamNonBlocking));
-    for (StageSlot &slot : device->stage) {
-        CUDA_TRY(device, err, cudaEventCreateWithFlags(&slot.filled, cudaEventDisableTiming));
-        CUDA_TRY(device, err, cudaEventCreateWithFlags(&slot.used, cudaEventDisableTiming));
-    }
-    for (DescSlot &slot : device->desc) {
-        CUDA_TRY(device, err, cudaEventCreateWithFlags(&slot.copied, cudaEventDisableTiming));
-        CUDA_TRY(device, err, cudaEventCreateWithFlags(&slot.used, cudaEventDisableTiming));
-    }
+    for (StageSlot &slot : device->stage)
+        for (cudaEvent_t *event : {&slot.filled, &slot.used})
+            CUDA_TRY(device, err, cudaEventCreateWithFlags(event, cudaEventDisableTiming));
+    for (DescSlot &slot : device->desc)
+        for (cudaEvent_t *event : {&slot.copied, &slot.used})
+            CUDA_TRY(device, err, cudaEventCreateWithFlags(event, cudaEventDisableTiming));
     CUDA_TRY(device, err, cudaMalloc(&device->queue, sizeof(QueueMemory)));
     CUDA_TRY(device, err, cudaMemsetAsync(device->queue, 0, sizeof(QueueMemory), device->stream));
 

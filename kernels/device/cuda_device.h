@@ -25,10 +25,9 @@ typedef struct CudaBuffer {
     size_t bytes;
 } CudaBuffer;
 
-/* A chunk of a host image: filled by the host, copied on one stream, read by kernels on the other.
- */
+/* A staging buffer: filled by the host, copied on one stream, read by kernels on the other. */
 typedef struct StageSlot {
-    CudaBuffer pinned, pixels; /* the chunk on the host and on the device */
+    CudaBuffer pinned, pixels; /* on the host and on the device */
     cudaEvent_t filled, used;  /* copied to the device; read by the kernels */
     bool busy;                 /* used has been recorded */
 } StageSlot;
@@ -117,7 +116,7 @@ typedef struct CudaDevice {
     void *queue;        /* QueueMemory of common/work_queue.cuh, zero between launches */
     CudaBuffer list;    /* plain memory: the images of a launch while it is put together */
     CudaBuffer aligned; /* device memory: an image whose samples are not on their boundaries */
-    ThreadPool *pool;   /* fills chunks */
+    ThreadPool *pool;   /* fills staging buffers */
     CudaBuffer luma;    /* device memory: the luma of a band, and whether each pixel has one */
     void *apply;        /* what maps/apply.cu keeps; NULL until it is used */
 } CudaDevice;
@@ -136,7 +135,7 @@ ImgstatResult cuda_failed(CudaDevice *device, cudaError_t status, const char *ca
     } while (0)
 
 /* Directly after a launch: refused launches are found here, failed kernels where the host waits,
- * or here too in builds with IMGSTAT_SYNC_LAUNCHES. */
+ * or here in builds with IMGSTAT_SYNC_LAUNCHES. */
 static inline ImgstatResult cuda_launched(CudaDevice *device, cudaStream_t stream,
                                           const char *kernel, ImgstatError *err)
 {
@@ -154,8 +153,8 @@ static inline ImgstatResult cuda_launched(CudaDevice *device, cudaStream_t strea
     return status == cudaSuccess ? IMGSTAT_OK : cuda_failed(device, status, kernel, err);
 }
 
-/* Takes the status of a call that gives back a resource. A failed device frees nothing, and nobody
- * can be told; to give back what is not held is a bug. */
+/* Checks the status of a call that releases a resource. A failed device frees nothing, and there is
+ * no one to report it to; to release what is not held is a bug. */
 static inline void cuda_released(cudaError_t status)
 {
     assert(status != cudaErrorInvalidValue && status != cudaErrorInvalidResourceHandle);
@@ -170,6 +169,10 @@ ImgstatResult cuda_reserve(CudaDevice *device, CudaBuffer *buffer, size_t bytes,
 ImgstatResult cuda_reserve_host(CudaDevice *device, CudaBuffer *buffer, size_t bytes,
                                 ImgstatError *err);
 
+/* Free what a buffer holds; the buffer is empty afterwards. An event may be NULL. */
+void cuda_free(CudaBuffer *buffer, bool pinned);
+void cuda_free_event(cudaEvent_t event);
+
 /* The calling thread's current context is the device's while this lives, and then what it was: a
  * thread may be a new one, or its program work with another GPU. */
 struct CudaStay {
@@ -181,6 +184,9 @@ struct CudaStay {
     CudaStay(const CudaStay &) = delete;
     CudaStay &operator=(const CudaStay &) = delete;
 };
+
+/* Looks up the driver's functions, and the context that the runtime uses as well. */
+ImgstatResult cuda_find_context(CudaDevice *device, ImgstatError *err);
 
 /* Fails if the device has failed before. */
 ImgstatResult cuda_enter(CudaDevice *device, const CudaStay &stay, ImgstatError *err);
@@ -203,8 +209,33 @@ typedef ImgstatResult (*CudaRead)(void *context, CudaDevice *device, const Image
 ImgstatResult cuda_stage(CudaDevice *device, const ImagePro *images, size_t n, CudaRead read,
                          void *context, ImgstatError *err);
 
-/* Before a launch with so many bytes of dynamic shared memory: lets the kernel have them, and tells
- * what it is. Asks the driver once. */
+/* A CudaRead whose context is a function object: calls it with each image. */
+template <typename Read>
+static ImgstatResult cuda_each(void *context, CudaDevice *, const ImagePro *images,
+                               const uint32_t *, size_t n, ImgstatError *)
+{
+    for (size_t i = 0; i < n; i++)
+        IMGSTAT_TRY((*(const Read *)context)(images[i]));
+    return IMGSTAT_OK;
+}
+
+/* cuda_stage of one image: calls `read` with each band of it in device memory. */
+template <typename Read>
+static ImgstatResult cuda_stage_bands(CudaDevice *device, const ImagePro *image, const Read &read,
+                                      ImgstatError *err)
+{
+    return cuda_stage(device, image, 1, cuda_each<Read>, (void *)(uintptr_t)&read, err);
+}
+
+/* As many blocks as have work, but at most `each` a multiprocessor. */
+static inline unsigned cuda_blocks(const CudaDevice *device, uint64_t wanted, unsigned each)
+{
+    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * each;
+    return (unsigned)(wanted < most ? wanted : most);
+}
+
+/* Before a launch with so many bytes of dynamic shared memory: allows the kernel to have them, and
+ * describes it. Asks the driver once. */
 ImgstatResult cuda_prepare(CudaDevice *device, const void *kernel, size_t shared_bytes,
                            CudaKernel *out, ImgstatError *err);
 
@@ -281,9 +312,15 @@ ImgstatResult cuda_measure_images(CudaDevice *device, const ImagePro *images,
                                   const DeviceRecord *records, size_t n, ImgstatError *err);
 
 /* luma/measure.cu: calls `read` with the luma of an image as images of one channel in device
- * memory. */
+ * memory; cuda_read_luma calls a function object. */
 ImgstatResult cuda_luma_bands(CudaDevice *device, const ImagePro *image, CudaRead read,
                               void *context, ImgstatError *err);
+template <typename Read>
+static ImgstatResult cuda_read_luma(CudaDevice *device, const ImagePro *image, const Read &read,
+                                    ImgstatError *err)
+{
+    return cuda_luma_bands(device, image, cuda_each<Read>, (void *)(uintptr_t)&read, err);
+}
 
 /* Each part of a read of one image: its digits, ranges, gathers, sort, moments. */
 ImgstatResult cuda_count_digits(Device *device, const ImagePro *image, DigitCount *counts, size_t n,
@@ -296,8 +333,5 @@ ImgstatResult cuda_sort_add(Device *device, const ImagePro *image, uint16_t chan
                             ImgstatError *err);
 ImgstatResult cuda_central(Device *device, const ImagePro *image, const double *center,
                            Central *out, ImgstatError *err);
-/* Prefix sums of n counts in device memory; `to` may be `from`. */
-ImgstatResult cuda_scan(Device *device, DevMem from, DevMem to, size_t n, bool inclusive,
-                        ImgstatError *err);
 
 #endif

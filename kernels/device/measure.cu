@@ -189,15 +189,11 @@ ImgstatResult cuda_align(CudaDevice *device, const ImagePro *image, ImagePro *ou
     return realign(device, image, out, err);
 }
 
-struct Measure {
-    const DeviceRecord *records;
-};
-
 static ImgstatResult measure_device_images(void *context, CudaDevice *device,
                                            const ImagePro *images, const uint32_t *origin, size_t n,
                                            ImgstatError *err)
 {
-    const Measure *measure = (const Measure *)context;
+    const DeviceRecord *const records = (const DeviceRecord *)context;
     const size_t list_bytes = LAUNCH_IMAGES * (sizeof(WorkImage) + sizeof(WorkPlace));
     if (!device->list.memory) {
         device->list.memory = malloc(list_bytes);
@@ -215,17 +211,16 @@ static ImgstatResult measure_device_images(void *context, CudaDevice *device,
     if (batch.most > LAUNCH_IMAGES)
         batch.most = LAUNCH_IMAGES;
     for (size_t from = 0; from < n; from++) {
-        const DeviceRecord *record = &measure->records[origin ? origin[from] : from];
+        const DeviceRecord *record = &records[origin ? origin[from] : from];
         batch.kind = kind_of(&images[from], record);
         bool seen = false;
         for (size_t i = 0; i < from && !seen; i++)
-            seen = same_kind(batch.kind,
-                             kind_of(&images[i], &measure->records[origin ? origin[i] : i]));
+            seen = same_kind(batch.kind, kind_of(&images[i], &records[origin ? origin[i] : i]));
         if (seen)
             continue;
         bool others = false;
         for (size_t i = from; i < n; i++) {
-            record = &measure->records[origin ? origin[i] : i];
+            record = &records[origin ? origin[i] : i];
             if (is_alike(&batch, &images[i], record)) { /* the quick way */
                 IMGSTAT_TRY(add_alike(device, &batch, &images[i], record, err));
                 continue;
@@ -245,8 +240,7 @@ static ImgstatResult measure_device_images(void *context, CudaDevice *device,
                 batch.kind = kind_of(&aligned, record);
                 IMGSTAT_TRY(add_image(device, &batch, &aligned, record, err));
                 IMGSTAT_TRY(launch_batch(device, &batch, err));
-                batch.kind =
-                    kind_of(&images[from], &measure->records[origin ? origin[from] : from]);
+                batch.kind = kind_of(&images[from], &records[origin ? origin[from] : from]);
             }
             if (batch.kind.bins)
                 IMGSTAT_TRY(cuda_count_bins(device, &images[i], record, err));
@@ -281,16 +275,7 @@ ImgstatResult cuda_measure_images(CudaDevice *device, const ImagePro *images,
     if (n > UINT32_MAX)
         return error_set(err, IMGSTAT_ERR_ARG, "too many images in one call");
     IMGSTAT_TRY(check_records(images, records, n, err));
-    Measure measure = {records};
-    return cuda_stage(device, images, n, measure_device_images, &measure, err);
-}
-
-static ImgstatResult measure_luma(void *context, CudaDevice *device, const ImagePro *images,
-                                  const uint32_t *, size_t n, ImgstatError *err)
-{
-    for (size_t i = 0; i < n; i++)
-        IMGSTAT_TRY(cuda_measure_images(device, &images[i], (const DeviceRecord *)context, 1, err));
-    return IMGSTAT_OK;
+    return cuda_stage(device, images, n, measure_device_images, (void *)(uintptr_t)records, err);
 }
 
 ImgstatResult cuda_measure(Device *base, const PixelSource *source, PixelView view,
@@ -301,9 +286,12 @@ ImgstatResult cuda_measure(Device *base, const PixelSource *source, PixelView vi
         return cuda_measure_images(device, source->images, records, source->n, err);
     if (view.channels != VIEW_LUMA)
         return error_set(err, IMGSTAT_ERR_ARG, "channels are joined once they are measured");
-    for (size_t i = 0; i < source->n; i++)
-        IMGSTAT_TRY(cuda_luma_bands(device, &source->images[i], measure_luma,
-                                    (void *)(uintptr_t)&records[i], err));
+    for (size_t i = 0; i < source->n; i++) {
+        const auto measure = [&](const ImagePro &plane) {
+            return cuda_measure_images(device, &plane, &records[i], 1, err);
+        };
+        IMGSTAT_TRY(cuda_read_luma(device, &source->images[i], measure, err));
+    }
     return IMGSTAT_OK;
 }
 

@@ -20,13 +20,15 @@ bool image_is_flat(const ImagePro *image);
 /* Adds an image of a wide type to the bins of its record, by the leading 16 bits of the keys. */
 ImgstatResult cuda_count_bins(CudaDevice *device, const ImagePro *image, const DeviceRecord *record,
                               ImgstatError *err);
-/* The same, to these bins, of all channels in one read, where an image is laid out for that: few
- * channels, no mask, rows on 16-byte boundaries. */
+/* Counts all channels by the leading 16 bits of their keys in one read, and adds to `bins`. The
+ * image must be one that cuda_can_count_leading accepts: few channels, no mask, rows on 16-byte
+ * boundaries.
+ */
 bool cuda_can_count_leading(const ImagePro *image);
 ImgstatResult cuda_count_leading(CudaDevice *device, const ImagePro *image, uint64_t *bins,
                                  ImgstatError *err);
 
-/* count_digits of an image of one channel that is laid out so. */
+/* cuda_count_leading of the 16 bits from `shift` on, of keys with a prefix; one channel. */
 ImgstatResult cuda_count_prefixed(CudaDevice *device, const ImagePro *image, unsigned shift,
                                   uint64_t prefix, uint64_t *bins, ImgstatError *err);
 

@@ -84,15 +84,15 @@ void work_describe(WorkImage *out, const ImagePro *image, uint64_t tile, bool ti
     out->nodata_key = image->nodata_key;
 }
 
-/* Pieces that a block of measure_wide takes at a time. */
-static uint32_t wide_takers(const Kind &kind)
+/* Segments that a block of measure_wide measures at a time. */
+static uint32_t wide_groups(const Kind &kind)
 {
     const unsigned channels = kind.channels < 4 ? kind.channels : 4;
     return wide_warps(channels) /
            (kind.plain ? wide_group(channels, (unsigned)sample_size(kind.sample)) : 1);
 }
 
-/* Tiles an item: large enough that what an item costs does not count, small enough that the
+/* Tiles an item: large enough that the cost of an item is negligible, small enough that the
  * machine is full and blocks end together. */
 static uint32_t item_tiles(const CudaDevice *device, const Kind &kind, uint64_t total_tiles,
                            uint64_t images, uint64_t tile_bytes)
@@ -100,7 +100,7 @@ static uint32_t item_tiles(const CudaDevice *device, const Kind &kind, uint64_t 
     const uint64_t blocks = 4u * (unsigned)device->properties.multiProcessorCount;
     const uint64_t share = total_tiles / (2 * blocks) + 1;
     if (!sample_is_narrow(kind.sample)) {
-        const uint32_t least = wide_takers(kind);
+        const uint32_t least = wide_groups(kind);
         uint64_t tiles = device->tuning->item_bytes / (tile_bytes ? tile_bytes : 1);
         tiles = tiles < least ? least : tiles > 512 ? 512 : tiles;
         return (uint32_t)(tiles < share ? tiles : share < least ? least : share);
@@ -109,7 +109,7 @@ static uint32_t item_tiles(const CudaDevice *device, const Kind &kind, uint64_t 
         const uint64_t steps = total_tiles / NARROW16_STEP / blocks, most = 16;
         return (uint32_t)NARROW16_STEP * (uint32_t)(steps < 1 ? 1 : steps < most ? steps : most);
     }
-    /* The 16 warps of a block take a tile each at a time. Few large items, since blocks wait for
+    /* The 16 warps of a block count a tile each at a time. Few large items, since blocks wait for
      * their slowest warp after each; whole images where they are small, so that each is reported
      * once. */
     if (images >= blocks || share >= 128)
@@ -127,7 +127,7 @@ static void cut_items(WorkImage *image, const Kind &kind, uint32_t per_item, boo
     if (sample_bits(kind.sample) == 16)
         small = per_item < 4 * 32 ? per_item / 64 * 32 : 4 * 32;
     if (!sample_is_narrow(kind.sample)) {
-        const uint32_t least = wide_takers(kind);
+        const uint32_t least = wide_groups(kind);
         small = small < least ? least : small / least * least;
     }
     /* Blocks end when the slowest does: the small ones take as long as half a large one. */

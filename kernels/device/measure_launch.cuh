@@ -37,7 +37,7 @@ struct LaunchPlace {
 /* What n images of a launch need. */
 size_t state_bytes(const Kind &kind, size_t n);
 
-/* Measures n described images of a kind, of which it sets the items. distinct: no two of them share
+/* Cuts n described images of a kind into items, and measures them. distinct: no two of them share
  * a record. */
 ImgstatResult launch_images(CudaDevice *device, const LaunchPlace &place, const Kind &kind,
                             WorkImage *images, size_t n, bool distinct, ImgstatError *err);

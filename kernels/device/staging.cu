@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* device/staging.cu: images of the host brought to the GPU chunk by chunk, through four
- * buffers in turn. */
+/* device/staging.cu: images of the host brought to the GPU through four staging buffers in
+ * rotation. */
 #include "device/cuda_device.h"
 
-/* The bands of images that fit into one chunk, as images in device memory. */
-enum { CHUNK_BANDS = 1024 };
+/* The bands of images that fit into one buffer, as images in device memory. */
+enum { BUFFER_BANDS = 1024 };
 
-struct Chunk {
+struct StageBuffer {
     StageSlot *slot;
     size_t used, capacity;
     size_t n;
-    ImagePro band[CHUNK_BANDS];
-    uint32_t origin[CHUNK_BANDS];
+    ImagePro band[BUFFER_BANDS];
+    uint32_t origin[BUFFER_BANDS];
 };
 
-/* Rows to copy into a chunk, shared out among threads. */
+/* Rows to copy into a buffer, shared out among threads. */
 struct RowCopy {
     unsigned char *to;
     const unsigned char *from;
@@ -46,7 +46,8 @@ static void gather_rows(ThreadPool *pool, unsigned char *to, const unsigned char
     thread_pool_run(pool, (rows - 1) / copy.rows_per_task + 1, copy_rows, &copy);
 }
 
-static ImgstatResult begin_chunk(CudaDevice *device, Chunk *chunk, size_t least, ImgstatError *err)
+static ImgstatResult begin_buffer(CudaDevice *device, StageBuffer *buffer, size_t least,
+                                  ImgstatError *err)
 {
     StageSlot *slot = &device->stage[device->stage_next++ % STAGE_SLOTS];
     const size_t bytes = least > (size_t)STAGE_BYTES ? least : (size_t)STAGE_BYTES;
@@ -55,53 +56,53 @@ static ImgstatResult begin_chunk(CudaDevice *device, Chunk *chunk, size_t least,
     slot->busy = false;
     IMGSTAT_TRY(cuda_reserve_host(device, &slot->pinned, bytes, err));
     IMGSTAT_TRY(cuda_reserve(device, &slot->pixels, bytes, false, err));
-    chunk->slot = slot;
-    chunk->used = chunk->n = 0;
-    chunk->capacity = slot->pinned.bytes;
+    buffer->slot = slot;
+    buffer->used = buffer->n = 0;
+    buffer->capacity = slot->pinned.bytes;
     return IMGSTAT_OK;
 }
 
-static ImgstatResult end_chunk(CudaDevice *device, Chunk *chunk, CudaRead read, void *context,
-                               ImgstatError *err)
+static ImgstatResult end_buffer(CudaDevice *device, StageBuffer *buffer, CudaRead read,
+                                void *context, ImgstatError *err)
 {
-    StageSlot *slot = chunk->slot;
+    StageSlot *slot = buffer->slot;
     if (!slot)
         return IMGSTAT_OK;
-    chunk->slot = NULL;
+    buffer->slot = NULL;
     device->order.pixels_may_change();
     CUDA_TRY(device, err,
-             cudaMemcpyAsync(slot->pixels.memory, slot->pinned.memory, chunk->used,
+             cudaMemcpyAsync(slot->pixels.memory, slot->pinned.memory, buffer->used,
                              cudaMemcpyHostToDevice, device->copies));
     CUDA_TRY(device, err, cudaEventRecord(slot->filled, device->copies));
     CUDA_TRY(device, err, cudaStreamWaitEvent(device->stream, slot->filled, 0));
-    IMGSTAT_TRY(read(context, device, chunk->band, chunk->origin, chunk->n, err));
+    IMGSTAT_TRY(read(context, device, buffer->band, buffer->origin, buffer->n, err));
     CUDA_TRY(device, err, cudaEventRecord(slot->used, device->stream));
     slot->busy = true;
     return IMGSTAT_OK;
 }
 
-/* Bytes that n rows take in a chunk: pixels, then the mask, each on a boundary of 256. */
+/* Bytes that n rows take in a buffer: pixels, then the mask, each on a boundary of 256. */
 static size_t padded(size_t bytes)
 {
     return (bytes + 255) & ~(size_t)255;
 }
 
-/* Puts as many rows from `first` on into the chunk as fit; returns how many did. */
-static uint32_t add_rows(CudaDevice *device, Chunk *chunk, const ImagePro *image, uint32_t origin,
-                         uint32_t first)
+/* Puts as many rows from `first` on into the buffer as fit; returns how many did. */
+static uint32_t add_rows(CudaDevice *device, StageBuffer *buffer, const ImagePro *image,
+                         uint32_t origin, uint32_t first)
 {
     const size_t row_bytes = image_samples_per_row(image) * (sample_bits(image->sample) / 8);
     const size_t mask_bytes = image->mask ? image->width : 0;
-    const size_t room = chunk->capacity - chunk->used;
-    if (chunk->n == CHUNK_BANDS || room < 512 + row_bytes + mask_bytes)
+    const size_t room = buffer->capacity - buffer->used;
+    if (buffer->n == BUFFER_BANDS || room < 512 + row_bytes + mask_bytes)
         return 0;
     size_t rows = (room - 512) / (row_bytes + mask_bytes);
     if (rows > image->height - first)
         rows = image->height - first;
 
-    unsigned char *to = (unsigned char *)chunk->slot->pinned.memory + chunk->used;
-    unsigned char *there = (unsigned char *)chunk->slot->pixels.memory + chunk->used;
-    ImagePro *band = &chunk->band[chunk->n];
+    unsigned char *to = (unsigned char *)buffer->slot->pinned.memory + buffer->used;
+    unsigned char *there = (unsigned char *)buffer->slot->pixels.memory + buffer->used;
+    ImagePro *band = &buffer->band[buffer->n];
     *band = image_band(image, first, (uint32_t)rows);
     gather_rows(device->pool, to, (const unsigned char *)band->host, image->pitch, row_bytes, rows);
     band->memory = IMGSTAT_CUDA;
@@ -114,26 +115,26 @@ static uint32_t add_rows(CudaDevice *device, Chunk *chunk, const ImagePro *image
         gather_rows(device->pool, to + at, band->mask, image->mask_pitch, mask_bytes, rows);
         band->mask = there + at;
         band->mask_pitch = mask_bytes;
-        chunk->used += at;
-        chunk->used += padded(rows * mask_bytes);
+        buffer->used += at;
+        buffer->used += padded(rows * mask_bytes);
     } else {
-        chunk->used += padded(rows * row_bytes);
+        buffer->used += padded(rows * row_bytes);
     }
-    chunk->origin[chunk->n++] = origin;
+    buffer->origin[buffer->n++] = origin;
     return (uint32_t)rows;
 }
 
-static ImgstatResult stage_image(CudaDevice *device, Chunk *chunk, const ImagePro *image,
+static ImgstatResult stage_image(CudaDevice *device, StageBuffer *buffer, const ImagePro *image,
                                  uint32_t origin, CudaRead read, void *context, ImgstatError *err)
 {
     const size_t row_bytes = image_samples_per_row(image) * (sample_bits(image->sample) / 8);
     for (uint32_t first = 0; first < image->height;) {
-        if (!chunk->slot)
-            IMGSTAT_TRY(begin_chunk(device, chunk, row_bytes + image->width + 1024, err));
-        const uint32_t rows = add_rows(device, chunk, image, origin, first);
+        if (!buffer->slot)
+            IMGSTAT_TRY(begin_buffer(device, buffer, row_bytes + image->width + 1024, err));
+        const uint32_t rows = add_rows(device, buffer, image, origin, first);
         first += rows;
         if (rows == 0)
-            IMGSTAT_TRY(end_chunk(device, chunk, read, context, err));
+            IMGSTAT_TRY(end_buffer(device, buffer, read, context, err));
     }
     return IMGSTAT_OK;
 }
@@ -160,9 +161,9 @@ ImgstatResult cuda_stage(CudaDevice *device, const ImagePro *images, size_t n, C
     if (on_device == n)
         return read(context, device, images, NULL, n, err);
 
-    Chunk *chunk = (Chunk *)calloc(1, sizeof *chunk);
-    if (!chunk)
-        return error_memory(err, sizeof *chunk, "a chunk");
+    StageBuffer *buffer = (StageBuffer *)calloc(1, sizeof *buffer);
+    if (!buffer)
+        return error_memory(err, sizeof *buffer, "a buffer");
     ImgstatResult res = IMGSTAT_OK;
     for (size_t i = 0; i < n && res == IMGSTAT_OK; i++) {
         const uint32_t origin = (uint32_t)i;
@@ -171,10 +172,10 @@ ImgstatResult cuda_stage(CudaDevice *device, const ImagePro *images, size_t n, C
         if (images[i].memory == IMGSTAT_CUDA)
             res = read(context, device, &images[i], &origin, 1, err);
         else
-            res = stage_image(device, chunk, &images[i], origin, read, context, err);
+            res = stage_image(device, buffer, &images[i], origin, read, context, err);
     }
     if (res == IMGSTAT_OK)
-        res = end_chunk(device, chunk, read, context, err);
-    free(chunk);
+        res = end_buffer(device, buffer, read, context, err);
+    free(buffer);
     return res;
 }

@@ -8,28 +8,28 @@ enum { OTHER_BYTES = 2048 };
 /* Counts and their marks fit 27 bits. */
 enum { SMALL_VECTORS = (1 << 27) / 16 };
 
-/* ---- Counts of a piece ----------------------------------------------------------------------- */
+/* ---- Counts of a item ----------------------------------------------------------------------- */
 
 /* A block adds the counts in its table to those of all blocks. */
 template <unsigned THREADS, unsigned COPIES>
 static __device__ __forceinline__ void add_counts(SmallState *state, uint32_t parity, uint32_t flip,
-                                                  const Piece &p, const uint4 *table)
+                                                  const Item &p, const uint4 *table)
 {
     const uint32_t sum = sum_columns<THREADS, WIDE_ROW>(table);
     const uint32_t bin = threadIdx.x / (THREADS / BINS);
     if (threadIdx.x % (THREADS / BINS) == 0 && sum)
         atomicAdd(count_of<COPIES>(state, parity, blockIdx.x % COPIES, bin ^ flip), sum);
     if (threadIdx.x == THREADS - 32)
-        atomicAdd(state->samples[parity], piece_samples(p));
+        atomicAdd(state->samples[parity], item_samples(p));
 }
 
-/* A block counts the piece of one that has not begun. */
+/* A block counts the item of one that has not begun. */
 template <unsigned THREADS, unsigned COPIES>
 static __device__ __forceinline__ void help(const Small &s, SmallState *state, uint32_t parity,
                                             uint32_t flip, uint32_t block, uint4 *memory,
                                             Helped *helped)
 {
-    const Piece p = piece_of(s, block);
+    const Item p = item_of(s, block);
     uint32_t *const table = (uint32_t *)memory;
     empty_columns<THREADS, WIDE_ROW>(memory);
     __syncthreads(); /* the table is empty */
@@ -48,7 +48,7 @@ static __device__ __forceinline__ void help(const Small &s, SmallState *state, u
 
 /* ---- The kernel ------------------------------------------------------------------------------ */
 
-/* Samples of pieces that other blocks should have done, through the finished table. */
+/* Samples of items that other blocks should have done, through the finished table. */
 template <unsigned THREADS, bool COLUMNED>
 static __device__ __forceinline__ void map_helped(const Small &s, uint32_t *table,
                                                   const unsigned char *entry, const Helped &helped)
@@ -57,7 +57,7 @@ static __device__ __forceinline__ void map_helped(const Small &s, uint32_t *tabl
     for (uint32_t block = 0; block < gridDim.x; block++) {
         if (!helped.block[block])
             continue;
-        const Piece p = piece_of(s, block);
+        const Item p = item_of(s, block);
 #pragma unroll 1
         for (uint32_t i = threadIdx.x; i < p.vectors; i += THREADS)
             p.to[i] = map_vector<COLUMNED>(table, entry, p.from[i]);
@@ -105,7 +105,7 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     __shared__ uint64_t arrived[SHARED_VECTORS];
     uint32_t *const table = (uint32_t *)memory;
     uint4 *const kept = memory + BINS * WIDE_ROW / 16 + threadIdx.x;
-    const Piece p = piece_of(s, blockIdx.x);
+    const Item p = item_of(s, blockIdx.x);
     const unsigned char *const tail = (const unsigned char *)(p.from + p.vectors);
     uint32_t last = 0;
     uint4 v[KEPT];
@@ -122,7 +122,7 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
         fetch_bulk(p.from, p.vectors * 16);
     after_launches_before();
     if (threadIdx.x == 0)
-        begun = ask_for_piece(state);
+        begun = request_item(state);
 #pragma unroll
     for (unsigned k = 0; k < AHEAD; k++)
         v[k] = load_first<THREADS, KEPT, RESIDENCY>(s, p, k);
@@ -141,7 +141,7 @@ static __global__ void __launch_bounds__(THREADS, THREADS <= FEW_THREADS ? 2 : 1
     if (threadIdx.x < p.tail)
         count_one(table, last);
     if (threadIdx.x == 0)
-        take_own_piece(state, begun, &parity, &own);
+        resolve_own_item(state, begun, &parity, &own);
     __syncthreads(); /* the counts are whole */
 
     if (own)
@@ -208,7 +208,7 @@ static uint32_t most_blocks(const CudaDevice *device)
 }
 
 /* Vectors of a block, whole lines of the cache. */
-static uint32_t piece_vectors(uint32_t vectors, uint32_t blocks)
+static uint32_t vectors_per_item(uint32_t vectors, uint32_t blocks)
 {
     enum { LINE = 128 / 16 };
     return (vectors + blocks * LINE - 1) / (blocks * LINE) * LINE;
@@ -259,8 +259,8 @@ static ImgstatResult launch(CudaDevice *device, cudaStream_t stream, const Small
     const auto kernel = transform_small<THREADS, KEPT, SURE, RESIDENCY, COPIES, COLUMNED>;
     const uint32_t most = most_blocks(device), wanted = (s.vectors + THREADS - 1) / THREADS;
     const uint32_t blocks = wanted < 1 ? 1 : wanted < most ? wanted : most;
-    s.piece = piece_vectors(s.vectors, blocks);
-    const uint32_t each = (s.piece + THREADS - 1) / THREADS, more = each > KEPT ? each - KEPT : 0;
+    s.item = vectors_per_item(s.vectors, blocks);
+    const uint32_t each = (s.item + THREADS - 1) / THREADS, more = each > KEPT ? each - KEPT : 0;
     const uint32_t room = shared_room(device);
     s.shared = more < room ? more : room;
     s.rounds = (more - s.shared + ROUND_VECTORS - 1) / ROUND_VECTORS;
@@ -286,7 +286,7 @@ ImgstatResult launch_transform_small(CudaDevice *device, cudaStream_t stream, co
     s.to = (uint4 *)p->to;
     s.vectors = (uint32_t)(samples / 16);
     s.tail = (uint32_t)(samples % 16);
-    s.piece = s.shared = s.rounds = 0;
+    s.item = s.shared = s.rounds = 0;
     s.fetches = s.vectors <= few * FETCHED_VECTORS;
     if (s.vectors <= few * KEPT_ONE)
         return launch<FEW_THREADS, KEPT_ONE, 1, IN_REGISTERS, 4, false>(device, stream, *map, s,

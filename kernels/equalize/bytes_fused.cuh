@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* equalize/bytes_fused.cuh: what blocks that transform a small image together share: pieces of the
+/* equalize/bytes_fused.cuh: what blocks that transform a small image together share: items of the
  * image, counts in global memory, and the map that each makes of them. */
 #ifndef IMGSTAT_KERNELS_EQUALIZE_BYTES_FUSED_CUH
 #define IMGSTAT_KERNELS_EQUALIZE_BYTES_FUSED_CUH
@@ -16,32 +16,32 @@ struct Small {
     const uint4 *from;
     uint4 *to;
     uint32_t vectors, tail; /* 16 samples each; samples behind them */
-    uint32_t piece;         /* vectors a block */
+    uint32_t item;          /* vectors a block */
     uint32_t shared;        /* vectors a thread keeps in shared memory */
     uint32_t rounds;        /* of as many as a thread has registers for: what it reads twice */
-    uint32_t fetches;       /* whether blocks that wait for the launch before fetch their pieces */
+    uint32_t fetches;       /* whether blocks that wait for the launch before fetch their items */
 };
 
 /* What one block counts and maps; the tail is the last one's. */
-struct Piece {
+struct Item {
     const uint4 *from;
     uint4 *to;
     uint32_t vectors, tail;
 };
 
-static __device__ __forceinline__ Piece piece_of(const Small &s, uint32_t block)
+static __device__ __forceinline__ Item item_of(const Small &s, uint32_t block)
 {
-    const uint32_t first = min(block * s.piece, s.vectors);
-    return Piece{s.from + first, s.to + first, min(s.piece, s.vectors - first),
-                 block == gridDim.x - 1 ? s.tail : 0};
+    const uint32_t first = min(block * s.item, s.vectors);
+    return Item{s.from + first, s.to + first, min(s.item, s.vectors - first),
+                block == gridDim.x - 1 ? s.tail : 0};
 }
 
-static __device__ __forceinline__ uint32_t piece_samples(const Piece &p)
+static __device__ __forceinline__ uint32_t item_samples(const Item &p)
 {
     return p.vectors * 16 + p.tail;
 }
 
-/* A counter as it is now, whatever a cache holds; asked anew each time. */
+/* A counter as it is now: each call reads it again, past the first-level cache. */
 static __device__ __forceinline__ uint32_t load_count(const uint32_t *from)
 {
     uint32_t v;
@@ -60,42 +60,43 @@ static __device__ __forceinline__ uint32_t *count_of(SmallState *state, uint32_t
     return &state->counts[parity][(copy * BINS + key) / LINE][key % LINE];
 }
 
-/* Pieces that a block has counted beside its own. */
+/* Items that a block has counted beside its own. */
 struct Helped {
     uint32_t any;
     unsigned char block[SMALL_BLOCKS];
 };
 
-/* ---- Whose piece is it ----------------------------------------------------------------------- */
+/* ---- Which block does an item ------------------------------------------------------------------
+ */
 
-/* What a block learns when it begins: whether its piece is taken, in either parity, as this
- * launch's is still on its way; and how many blocks have begun. */
+/* What a block learns when it begins: whether another block has reserved its item, for
+ * either parity, as this launch's is still on its way; and how many blocks have begun. */
 struct Begun {
-    uint32_t taken[2], blocks;
+    uint32_t reserved[2], blocks;
 };
 
 /* One thread asks. It goes on without the answer, which comes no sooner than all pixels that were
  * asked for before it. */
-static __device__ __forceinline__ Begun ask_for_piece(SmallState *state)
+static __device__ __forceinline__ Begun request_item(SmallState *state)
 {
     Begun b;
-    b.taken[0] = atomicExch(&state->taken[0][blockIdx.x], 1u);
-    b.taken[1] = atomicExch(&state->taken[1][blockIdx.x], 1u);
+    b.reserved[0] = atomicExch(&state->reserved[0][blockIdx.x], 1u);
+    b.reserved[1] = atomicExch(&state->reserved[1][blockIdx.x], 1u);
     b.blocks = atomicAdd(&state->begun, 1u);
     return b;
 }
 
-/* The same thread. Another block may have done its piece: then it is not its own. The last block to
- * begin lets the next launch use the other counters. */
-static __device__ __forceinline__ void take_own_piece(SmallState *state, const Begun &b,
-                                                      uint32_t *parity, uint32_t *own)
+/* The thread that requested it. Another block may have done the item: then it is not its own. The
+ * last block to begin lets the next launch use the other counters. */
+static __device__ __forceinline__ void resolve_own_item(SmallState *state, const Begun &b,
+                                                        uint32_t *parity, uint32_t *own)
 {
     const uint32_t now = b.blocks / SMALL_LAUNCH;
-    state->taken[now ^ 1][blockIdx.x] = 0;
+    state->reserved[now ^ 1][blockIdx.x] = 0;
     if (b.blocks % SMALL_LAUNCH == gridDim.x - 1)
         state->begun = (now ^ 1) * SMALL_LAUNCH;
     *parity = now;
-    *own = (now ? b.taken[1] : b.taken[0]) == 0;
+    *own = (now ? b.reserved[1] : b.reserved[0]) == 0;
 }
 
 /* A block, for the next launch. */
@@ -106,24 +107,24 @@ static __device__ __forceinline__ void empty_next(SmallState *state, uint32_t pa
     for (uint32_t i = threadIdx.x; i < sizeof state->counts[0] / 16; i += THREADS)
         counts[i] = make_uint4(0, 0, 0, 0);
     for (uint32_t i = gridDim.x + threadIdx.x; i < SMALL_BLOCKS; i += THREADS)
-        state->taken[parity ^ 1][i] = 0;
+        state->reserved[parity ^ 1][i] = 0;
     if (threadIdx.x == 0)
         state->samples[parity ^ 1][0] = 0;
 }
 
-/* One warp: the first block whose piece nobody has, and takes it; gridDim.x if there is none, or
- * another was faster. */
-static __device__ __forceinline__ uint32_t take_piece(SmallState *state, uint32_t parity)
+/* One warp: reserves the first item that no block has reserved, and returns its block; gridDim.x if
+ * there is none, or another warp was faster. */
+static __device__ __forceinline__ uint32_t reserve_item(SmallState *state, uint32_t parity)
 {
     const uint32_t lane = threadIdx.x % 32;
     for (uint32_t base = 0; base < gridDim.x; base += 32) {
         const bool left =
-            base + lane < gridDim.x && load_count(&state->taken[parity][base + lane]) == 0;
+            base + lane < gridDim.x && load_count(&state->reserved[parity][base + lane]) == 0;
         const uint32_t found = __ballot_sync(0xFFFFFFFFu, left);
         if (!found)
             continue;
         const uint32_t block = base + (uint32_t)__ffs((int)found) - 1;
-        const uint32_t was = lane == 0 ? atomicExch(&state->taken[parity][block], 1u) : 0;
+        const uint32_t was = lane == 0 ? atomicExch(&state->reserved[parity][block], 1u) : 0;
         return __shfl_sync(0xFFFFFFFFu, was, 0) ? gridDim.x : block;
     }
     return gridDim.x;
@@ -133,7 +134,7 @@ static __device__ __forceinline__ uint32_t take_piece(SmallState *state, uint32_
 
 /* One warp waits until all samples have been counted, or nearly: this word is added to after the
  * counts, but nothing keeps that order. Reading the counts all the time would hold up those who
- * add. After a while, `looks` of all times that it waits, it takes the piece of a block that has
+ * add. After a while, `looks` of all times that it waits, it reserves the item of a block that has
  * not begun: returns that, for its own block to count, or gridDim.x where it need not. */
 static __device__ __forceinline__ uint32_t await_samples(SmallState *state, uint32_t parity,
                                                          uint32_t all, uint32_t *looks)
@@ -141,11 +142,11 @@ static __device__ __forceinline__ uint32_t await_samples(SmallState *state, uint
     uint32_t block = gridDim.x;
     while (block == gridDim.x && !__any_sync(ALL_LANES, load_count(state->samples[parity]) >= all))
         if (++*looks > SMALL_PATIENCE)
-            block = take_piece(state, parity);
+            block = reserve_item(state, parity);
     return block;
 }
 
-/* Counts as the thread of one key sees them: nodata is none of them. */
+/* Counts up to the key of a thread; nodata is not counted. */
 struct Cdf {
     uint32_t sum;      /* up to its key */
     uint32_t first, n; /* of the lowest key that has any; of all keys */
@@ -160,7 +161,7 @@ struct Parts {
 };
 
 /* A warp of keys publishes three numbers, which all its lanes have, and awaits those of the others:
- * a lane gets what warp lane % MAP_WARPS told as its number lane / MAP_WARPS. Rounds begin at 0. */
+ * lane l gets number l / MAP_WARPS of warp l % MAP_WARPS. Rounds begin at 0. */
 static __device__ __forceinline__ uint32_t exchange(Parts *parts, uint32_t round, uint32_t warp,
                                                     uint32_t a, uint32_t b, uint32_t c)
 {
@@ -168,18 +169,18 @@ static __device__ __forceinline__ uint32_t exchange(Parts *parts, uint32_t round
     uint32_t *const word = parts->word[round % 2];
     if (lane < PARTS)
         atomicExch(&word[lane * MAP_WARPS + warp], mark | (lane == 0 ? a : lane == 1 ? b : c));
-    uint32_t told;
+    uint32_t received;
     do
-        told = lane < PARTS * MAP_WARPS ? atomicOr(&word[lane], 0u) : mark;
-    while (!__all_sync(ALL_LANES, told >> ROUND_SHIFT == mark >> ROUND_SHIFT));
-    return told ^ mark;
+        received = lane < PARTS * MAP_WARPS ? atomicOr(&word[lane], 0u) : mark;
+    while (!__all_sync(ALL_LANES, received >> ROUND_SHIFT == mark >> ROUND_SHIFT));
+    return received ^ mark;
 }
 
 /* The sum of one of the three over warps up to a limit. */
-static __device__ __forceinline__ uint32_t sum_part(uint32_t told, int part,
+static __device__ __forceinline__ uint32_t sum_part(uint32_t received, int part,
                                                     uint32_t warps = MAP_WARPS)
 {
-    return warp_sum(threadIdx.x % 32 - part * MAP_WARPS < warps ? told : 0);
+    return warp_sum(threadIdx.x % 32 - part * MAP_WARPS < warps ? received : 0);
 }
 
 /* Warps of keys: wait until the sum shows that the counts are whole; so many rounds. */
@@ -189,7 +190,7 @@ static __device__ __forceinline__ Cdf gather_counts(SmallState *state, uint32_t 
                                                     Parts *parts, uint32_t *rounds)
 {
     const uint32_t warp = key / 32;
-    uint32_t sum, told;
+    uint32_t sum, received;
     *rounds = 0;
     do {
         uint32_t count = 0;
@@ -200,13 +201,14 @@ static __device__ __forceinline__ Cdf gather_counts(SmallState *state, uint32_t 
         const uint32_t samples = warp_sum(count), n = warp_sum(sum);
         const uint32_t some = __ballot_sync(ALL_LANES, sum > 0);
         const uint32_t first = __shfl_sync(ALL_LANES, sum, some ? __ffs((int)some) - 1 : 0);
-        told = exchange(parts, (*rounds)++, warp, samples, n, first);
-    } while (sum_part(told, 0) < all);
+        received = exchange(parts, (*rounds)++, warp, samples, n, first);
+    } while (sum_part(received, 0) < all);
     sum = warp_inclusive(sum);
-    const uint32_t some = __ballot_sync(ALL_LANES, told > 0) >> MAP_WARPS & ((1u << MAP_WARPS) - 1);
+    const uint32_t some =
+        __ballot_sync(ALL_LANES, received > 0) >> MAP_WARPS & ((1u << MAP_WARPS) - 1);
     const uint32_t first = some ? (uint32_t)__ffs((int)some) - 1 : 0;
-    return Cdf{sum + sum_part(told, 1, warp), __shfl_sync(ALL_LANES, told, 2 * MAP_WARPS + first),
-               sum_part(told, 1)};
+    return Cdf{sum + sum_part(received, 1, warp),
+               __shfl_sync(ALL_LANES, received, 2 * MAP_WARPS + first), sum_part(received, 1)};
 }
 
 /* ---- The map --------------------------------------------------------------------------------- */
@@ -217,7 +219,7 @@ static __device__ __forceinline__ uint32_t small_rank(uint32_t n, uint64_t nano)
     return (uint32_t)(n * nano / 100000000000u);
 }
 
-/* Entries rise with the sums or, where these have no say, with the key. */
+/* Entries rise with the sums or, without contrast, with the key. */
 struct Ramp {
     uint32_t low, span; /* from where, and how far; 0: no contrast */
 };
@@ -231,9 +233,9 @@ static __device__ __forceinline__ Ramp find_ramp(const SmallMap &m, const Cdf &c
     /* How many keys have at most so many samples up to them: cdf_above. */
     const uint32_t low = __ballot_sync(ALL_LANES, c.sum <= small_rank(c.n, m.nano_lo));
     const uint32_t high = __ballot_sync(ALL_LANES, c.sum <= c.n - 1 - small_rank(c.n, m.nano_hi));
-    const uint32_t told =
+    const uint32_t received =
         exchange(parts, round, key / 32, (uint32_t)__popc(low), (uint32_t)__popc(high), 0);
-    const uint32_t from = sum_part(told, 0), to = sum_part(told, 1);
+    const uint32_t from = sum_part(received, 0), to = sum_part(received, 1);
     return Ramp{from, to > from ? to - from : 0};
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* equalize/bytes_fused_pixels.cuh: what a block does with the vectors of its piece: counts them and
+/* equalize/bytes_fused_pixels.cuh: what a block does with the vectors of its item: counts them and
  * maps them by tables of columns, in registers and in shared memory. */
 #ifndef IMGSTAT_KERNELS_EQUALIZE_BYTES_FUSED_PIXELS_CUH
 #define IMGSTAT_KERNELS_EQUALIZE_BYTES_FUSED_PIXELS_CUH
@@ -12,7 +12,7 @@
 enum Residency {
     IN_REGISTERS,
     SHARED, /* the rest in shared memory */
-    LARGE,  /* the same of an image that does not fit the second-level cache with its result */
+    LARGE,  /* SHARED, of an image that does not fit the second-level cache with its result */
     TWICE   /* what there is no room for is read twice */
 };
 
@@ -96,9 +96,9 @@ template <unsigned KEPT, Residency RESIDENCY> struct Prefetch {
     };
 };
 
-/* ONCE: nobody reads it again, so it leaves the second-level cache first. */
+/* ONCE: it is not read again, so it leaves the second-level cache first. */
 template <unsigned THREADS, bool ONCE>
-static __device__ __forceinline__ uint4 load_vector(const Piece &p, unsigned k)
+static __device__ __forceinline__ uint4 load_vector(const Item &p, unsigned k)
 {
     const uint32_t i = threadIdx.x + k * THREADS;
     if (i >= p.vectors)
@@ -116,7 +116,7 @@ static __device__ __forceinline__ unsigned vector_of(const Small &s, uint32_t ro
 
 /* What a thread counts first. */
 template <unsigned THREADS, unsigned KEPT, Residency RESIDENCY>
-static __device__ __forceinline__ uint4 load_first(const Small &s, const Piece &p, unsigned k)
+static __device__ __forceinline__ uint4 load_first(const Small &s, const Item &p, unsigned k)
 {
     if (RESIDENCY == TWICE && k < ROUND_VECTORS)
         return load_vector<THREADS, false>(p, vector_of<KEPT>(s, s.rounds, k));
@@ -125,7 +125,7 @@ static __device__ __forceinline__ uint4 load_first(const Small &s, const Piece &
 
 /* Counts what a thread reads twice, the last round first, and loads what it keeps meanwhile. */
 template <unsigned THREADS, unsigned KEPT>
-static __device__ __forceinline__ void count_rounds(const Small &s, const Piece &p, uint32_t *table,
+static __device__ __forceinline__ void count_rounds(const Small &s, const Item &p, uint32_t *table,
                                                     uint4 v[KEPT])
 {
 #pragma unroll 1
@@ -143,10 +143,10 @@ static __device__ __forceinline__ void count_rounds(const Small &s, const Piece 
 
 /* Counts what a thread keeps, and loads the rest of it meanwhile. The only branches are those
  * that a block takes together, behind the SURE vectors that every image of the kernel has: what
- * lies beyond the piece is counted beside the columns. A load that a branch follows shares a
+ * lies beyond the item is counted beside the columns. A load that a branch follows shares a
  * scoreboard with others, so that a warp waits for all of them. */
 template <unsigned THREADS, unsigned KEPT, unsigned SURE, unsigned AHEAD>
-static __device__ __forceinline__ void count_kept(const Piece &p, uint32_t *table, uint4 v[KEPT])
+static __device__ __forceinline__ void count_kept(const Item &p, uint32_t *table, uint4 v[KEPT])
 {
 #pragma unroll
     for (unsigned k = 0; k < KEPT; k++) {
@@ -175,7 +175,7 @@ static __device__ __forceinline__ void prepare_copies(const Small &s, uint64_t *
 
 /* One thread starts them. */
 template <unsigned THREADS, Residency RESIDENCY>
-static __device__ __forceinline__ void start_copies(const Small &s, const Piece &p, uint32_t first,
+static __device__ __forceinline__ void start_copies(const Small &s, const Item &p, uint32_t first,
                                                     uint4 *kept, uint64_t *arrived)
 {
 #if __CUDA_ARCH__ >= 900
@@ -205,7 +205,7 @@ static __device__ __forceinline__ void await_copy(uint4 *to, const uint4 *from, 
 }
 
 template <unsigned THREADS, unsigned KEPT>
-static __device__ __forceinline__ void count_copies(const Small &s, const Piece &p, uint32_t *table,
+static __device__ __forceinline__ void count_copies(const Small &s, const Item &p, uint32_t *table,
                                                     uint4 *kept, uint64_t *arrived)
 {
 #pragma unroll 1

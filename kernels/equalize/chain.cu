@@ -32,7 +32,7 @@ static __global__ void __launch_bounds__(BYTE_BINS) finish_bytes(Finish f)
     if (key == 0)
         map = f.blank[m]; /* which no launch changes */
     after_launches_before();
-    cdf[0][key] = settled(f, m, key, BYTE_BINS);
+    cdf[0][key] = valid_count(f, m, key, BYTE_BINS);
     empty_bins(f, m, key, BYTE_BINS);
     if (m == 0)
         empty_tallies(f);
@@ -59,6 +59,7 @@ static __global__ void __launch_bounds__(BYTE_BINS) finish_bytes(Finish f)
 static ImgstatResult launch_finish_bytes(CudaDevice *device, cudaStream_t stream, const Finish &f,
                                          ImgstatError *err)
 {
+    assert(f.n_maps > 0 && sample_record_bins((ImgstatSample)f.from) == BYTE_BINS);
     return cuda_launch_early(device, stream, "finish_bytes", finish_bytes, f.n_maps, BYTE_BINS, 0,
                              err, f);
 }
@@ -67,7 +68,7 @@ struct DeviceTransform {
     CudaDevice *device;
     TransferShape shape;
     uint64_t pixels;
-    char *memory; /* one piece: what follows lies in it */
+    char *memory; /* one allocation: what follows lies in it */
     DeviceRecord record;
     DevMem scratch;
     uint4 *tables;                   /* of words: see launch_count_words */
@@ -250,14 +251,9 @@ static ImgstatResult measured_image(DeviceTransform *t, cudaStream_t stream, con
     if (!t->transfer.luma)
         return IMGSTAT_OK;
     const bool masked = from->mask || from->has_nodata || sample_is_float(from->sample);
-    out->channels = 1;
-    out->device.address = (uint64_t)(uintptr_t)t->luma;
-    out->pitch = from->width * (size_t)(sample_bits(from->sample) / 8);
-    out->has_nodata = false;
-    out->mask = masked ? t->luma_mask : NULL;
-    out->mask_pitch = masked ? from->width : 0;
-    return launch_luma_plane(t->device, stream, from->sample, pixels, t->luma,
-                             masked ? t->luma_mask : NULL, err);
+    unsigned char *const valid = masked ? t->luma_mask : NULL;
+    *out = luma_plane_image(from, t->luma, valid);
+    return launch_luma_plane(t->device, stream, from->sample, pixels, t->luma, valid, err);
 }
 
 /* Whether this one is. */

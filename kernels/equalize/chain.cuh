@@ -24,7 +24,7 @@ struct Finish {
      * the segments. */
     uint64_t *sums, *cdf;
     Segment *segments;
-    const Map *blank; /* n_maps: all but what the counts tell */
+    const Map *blank; /* n_maps: all but what depends on the counts */
     Map *maps;        /* the finished ones: what applying reads of them */
     uint32_t *by_key;
     unsigned char *by_raw;
@@ -52,12 +52,12 @@ struct SmallMap {
 
 enum { SMALL_LAUNCH = 1 << 16 };
 
-/* What blocks of a launch share. Launches use two sets of counts and pieces alternately: each
+/* What blocks of a launch share. Launches use two sets of counts and items alternately: each
  * empties those of the next. All zero before the first. */
 struct SmallState {
     uint32_t counts[2][SMALL_LINES][32]; /* see count_of; 128 bytes are a line of the cache */
     uint32_t samples[2][32];             /* the first: how many have been counted, or nearly */
-    uint32_t taken[2][SMALL_BLOCKS];     /* the piece of this block */
+    uint32_t reserved[2][SMALL_BLOCKS];  /* whether a block has reserved the item of this one */
     uint32_t begun; /* parity * SMALL_LAUNCH + blocks of this launch that have begun */
 };
 

@@ -7,8 +7,8 @@
 #include "equalize/chain.cuh"
 
 /* Valid samples of a key: record_finalize for one bin, of the channels that make map m. */
-static __device__ __forceinline__ uint64_t settled(const Finish &f, uint32_t m, uint32_t key,
-                                                   uint32_t entries)
+static __device__ __forceinline__ uint64_t valid_count(const Finish &f, uint32_t m, uint32_t key,
+                                                       uint32_t entries)
 {
     if (map_undefined((ImgstatSample)f.from, key) || (f.has_nodata && key == f.nodata_key))
         return 0;

@@ -10,8 +10,8 @@
 enum { COUNT_THREADS = WORDS_COUNT_THREADS, COUNT_WORDS = WORD_BINS / 2, EACH = WORDS_EACH };
 /* What a block counts at most, so that 16 bits hold any counter; a tail is less than a vector. And
  * at least, but of the smallest images. */
-enum { PIECE_MOST = EACH * COUNT_THREADS - 1, PIECE_LEAST = WORDS_LEAST };
-static_assert(PIECE_MOST * 8 + 7 < 1 << 16, "counters do not overflow");
+enum { ITEM_MOST = EACH * COUNT_THREADS - 1, ITEM_LEAST = WORDS_LEAST };
+static_assert(ITEM_MOST * 8 + 7 < 1 << 16, "counters do not overflow");
 
 /* ---- Counting -------------------------------------------------------------------------------- */
 
@@ -26,7 +26,7 @@ static __device__ __forceinline__ void count_word(uint4 *table, uint32_t w, uint
 /*
  * count_words: counts of 16-bit samples by their bits, a table a block.
  *
- *   Idea      A block's piece is in registers before it counts, and few enough for 16 bits a
+ *   Idea      A block's item is in registers before it counts, and few enough for 16 bits a
  *             counter, so that a table of all values is 128 KB and cannot overflow.
  *             Tables are stored as they are, and added up by the launch behind: atomic additions of
  *             as many counters would take longer than all else together.
@@ -36,16 +36,16 @@ static __device__ __forceinline__ void count_word(uint4 *table, uint32_t w, uint
  *   Memory    reads each sample once; writes 128 KB a block.
  *   Launch    <<<tables, COUNT_THREADS, WORD_TABLE>>>; it may begin before the launch before has
  *             ended.
- *   Requires  from on 16 bytes; piece <= PIECE_MOST vectors of 8 samples a block, in all
+ *   Requires  from on 16 bytes; item <= ITEM_MOST vectors of 8 samples a block, in all
  *             `vectors`; tail < 8: samples behind them; room for a table a block.
  *   Result    tables of 65,536 counters of 16 bits, which add up to the bins.
  */
 static __global__ void __launch_bounds__(COUNT_THREADS, 1)
-    count_words(const uint4 *from, uint32_t vectors, uint32_t tail, uint32_t piece, uint4 *tables)
+    count_words(const uint4 *from, uint32_t vectors, uint32_t tail, uint32_t item, uint4 *tables)
 {
     extern __shared__ uint4 counters[];
-    const uint32_t t = threadIdx.x, first = blockIdx.x * piece;
-    const uint32_t n = min(piece, vectors - first);
+    const uint32_t t = threadIdx.x, first = blockIdx.x * item;
+    const uint32_t n = min(item, vectors - first);
     uint4 v[EACH];
 #pragma unroll
     for (uint32_t i = 0; i < WORD_TABLE / 16 / COUNT_THREADS; i++)
@@ -135,7 +135,7 @@ static __device__ __forceinline__ uint32_t sum_tables(const Tables &tables, uint
 /*
  * sum_words: the counts that a map of 16-bit samples is made from, summed within segments of keys.
  *
- *   Idea      A key a thread, a segment a block: nobody waits for another block, as those that need
+ *   Idea      A key a thread, a segment a block: no block waits for another, as those that need
  *             the sums of all keys add up the totals of 256 segments themselves.
  *   Work      an addition a table, or channel, and key, and some ten for the sums.
  *   Memory    reads the tables, or reads and empties 512 KB a channel; writes as much a map.
@@ -157,7 +157,7 @@ static __global__ void __launch_bounds__(SEGMENT) sum_words(Finish f, Tables tab
         count = sum_tables(tables, blockIdx.x ^ tables.from_flip / SEGMENT);
         count = f.has_nodata && key == f.nodata_key ? 0 : count;
     } else {
-        count = settled(f, m, key, WORD_BINS);
+        count = valid_count(f, m, key, WORD_BINS);
         empty_bins(f, m, key, WORD_BINS);
         if (m == 0 && blockIdx.x == 0)
             empty_tallies(f);
@@ -253,24 +253,24 @@ static __global__ void __launch_bounds__(SEGMENT) finish_words(Finish f)
 struct Cut {
     uint64_t waves;
     uint32_t blocks; /* a wave */
-    uint32_t piece;  /* vectors a table */
+    uint32_t item;   /* vectors a table */
 };
 
 static Cut cut_image(const CudaDevice *device, uint64_t samples)
 {
     Cut cut;
     cut.blocks = (uint32_t)device->properties.multiProcessorCount;
-    const uint64_t wave = (uint64_t)cut.blocks * PIECE_MOST, vectors = samples / 8;
+    const uint64_t wave = (uint64_t)cut.blocks * ITEM_MOST, vectors = samples / 8;
     cut.waves = vectors > wave ? (vectors + wave - 1) / wave : 1;
-    const uint64_t piece = (vectors + cut.waves * cut.blocks - 1) / (cut.waves * cut.blocks);
-    cut.piece = (uint32_t)(piece > PIECE_LEAST ? piece : PIECE_LEAST);
+    const uint64_t item = (vectors + cut.waves * cut.blocks - 1) / (cut.waves * cut.blocks);
+    cut.item = (uint32_t)(item > ITEM_LEAST ? item : ITEM_LEAST);
     return cut;
 }
 
 static uint32_t tables_of(const CudaDevice *device, uint64_t samples)
 {
-    const uint64_t vectors = samples / 8, piece = cut_image(device, samples).piece;
-    return (uint32_t)(vectors > 0 ? (vectors + piece - 1) / piece : 1);
+    const uint64_t vectors = samples / 8, item = cut_image(device, samples).item;
+    return (uint32_t)(vectors > 0 ? (vectors + item - 1) / item : 1);
 }
 
 bool count_words_fit(const CudaDevice *device, uint64_t samples)
@@ -282,7 +282,7 @@ uint32_t count_words_room(const CudaDevice *device, uint64_t samples)
 {
     const Cut cut = cut_image(device, samples);
     const uint64_t waves = cut.waves < WORDS_WAVES ? cut.waves : WORDS_WAVES;
-    const uint64_t least = samples / 8 / PIECE_LEAST + 1, most = waves * cut.blocks;
+    const uint64_t least = samples / 8 / ITEM_LEAST + 1, most = waves * cut.blocks;
     if (device->max_shared < (int)WORD_TABLE)
         return 0;
     return (uint32_t)(least < most ? least : most);
@@ -298,10 +298,11 @@ ImgstatResult launch_count_words(CudaDevice *device, cudaStream_t stream, const 
 {
     const uint64_t samples = samples_of(image);
     assert(image->device.address % 16 == 0 && count_words_fit(device, samples));
+    assert(cut_image(device, samples).item <= ITEM_MOST);
     return cuda_launch_early(
         device, stream, "count_words", count_words, tables_of(device, samples), COUNT_THREADS,
         WORD_TABLE, err, (const uint4 *)(uintptr_t)image->device.address, (uint32_t)(samples / 8),
-        (uint32_t)(samples % 8), cut_image(device, samples).piece, tables);
+        (uint32_t)(samples % 8), cut_image(device, samples).item, tables);
 }
 
 template <bool TABLES>
@@ -309,6 +310,8 @@ static ImgstatResult finish(CudaDevice *device, cudaStream_t stream, const Finis
                             const Tables &tables, ImgstatError *err)
 {
     const dim3 blocks(SEGMENTS, f.n_maps);
+    assert(f.n_maps > 0 && (!TABLES || (f.n_maps == 1 && tables.n > 0)));
+    assert(sample_record_bins((ImgstatSample)f.from) == WORD_BINS);
     IMGSTAT_TRY(cuda_launch_early(device, stream, "sum_words", sum_words<TABLES>, blocks, SEGMENT,
                                   0, err, f, tables));
     return cuda_launch_early(device, stream, "finish_words", finish_words, blocks, SEGMENT, 0, err,

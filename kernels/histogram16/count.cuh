@@ -42,8 +42,6 @@ static __device__ __forceinline__ void load_tile(const uint4 *at, uint4 (&v)[STE
 
 /* ---- Whole tiles ----------------------------------------------------------------------------- */
 
-enum Style { WINDOW, MIXED, UNIFORM };
-
 /* A layout as the counting loops hold it. Addresses are in shared memory. */
 struct Fast {
     uint32_t minus_base; /* in both halves, to be added */
@@ -66,7 +64,7 @@ static __device__ __forceinline__ Fast fast_layout(const Layout &layout)
     return fast;
 }
 
-/* An increment whose result nobody awaits: equal addresses of a warp merge. */
+/* An increment without a result: equal addresses of a warp merge. */
 static __device__ __forceinline__ void add_one(const Fast &fast, uint32_t index)
 {
     asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(index * fast.scale + fast.begin));
@@ -89,30 +87,11 @@ static __device__ __forceinline__ void add_some(uint32_t address, uint32_t n)
     asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(address), "r"(n));
 }
 
-/* Counts an index wherever it has a counter. */
-static __device__ __forceinline__ void add_any(const Fast &fast, uint32_t index)
-{
-    const bool upper = index >= (fast.direct & 0xFFFFu);
-    add_some(index * 4 + (upper ? fast.upper : fast.begin), upper ? UPPER_ONE : 1);
-}
-
 /* Counts an index if it has an upper half. */
 static __device__ __forceinline__ void add_upper(const Fast &fast, uint32_t index)
 {
     if (index >= (fast.direct & 0xFFFFu))
         add_some(index * 4 + fast.upper, UPPER_ONE);
-}
-
-/* Counts the samples in N words of a lane where no value is frequent. */
-template <int N>
-static __device__ __forceinline__ void count_uniform(const Fast &fast, const uint32_t (&word)[N])
-{
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-        const uint32_t two = __viaddmax_u16x2(word[i], fast.minus_base, 0);
-        add_any(fast, two & 0xFFFFu);
-        add_any(fast, two >> 16);
-    }
 }
 
 /* Up to four samples that a lane deferred, the latest lowest. */
@@ -149,7 +128,7 @@ static __device__ __forceinline__ void count_mixed(const Fast &fast, const uint3
     }
     uint32_t low = __viaddmax_u16x2(deferred.low, fast.minus_base, 0);
     uint32_t high = __viaddmax_u16x2(deferred.high, fast.minus_base, 0);
-    if (__any_sync(NONE, high >> 16)) { /* more than there is room for, maybe */
+    if (__any_sync(NONE, high >> 16)) { /* a lane may have had more than four */
 #pragma unroll
         for (int i = 0; i < N; i++) {
             const uint32_t two = __viaddmax_u16x2(word[i], fast.minus_base, 0);
@@ -266,19 +245,18 @@ static __device__ __forceinline__ void gather(const uint4 (&v)[STEPS], uint32_t 
     }
 }
 
-/* v: what lies at `at`, of which this lane has every 32nd vector; own: see first_own. */
-template <int CHANNELS, int STYLE>
+/* FOLD: words are shared, else the table is a window. v: the lane's vectors of the tile at `at`,
+ * every 32nd one; own: see first_own. */
+template <int CHANNELS, bool FOLD>
 static __device__ __forceinline__ void count_tile(Block16 *block, const Fast &fast, uint64_t *bins,
                                                   const uint4 (&v)[STEPS], const uint4 *at,
-                                                  uint32_t own, ExtremaMode mode, Seen *seen)
+                                                  uint32_t own, ExtremaMode mode, LaneExtrema *seen)
 {
     enum { WORDS = Own<CHANNELS>::WORDS };
     uint32_t word[WORDS];
     gather<CHANNELS>(v, own, word);
-    see_all(seen, mode, word, block->narrow.image);
-    if (STYLE == UNIFORM) {
-        count_uniform(fast, word);
-    } else if (STYLE == MIXED) {
+    update_any(seen, mode, word, block->image);
+    if (FOLD) {
         count_mixed(fast, word);
     } else {
         const uint32_t most = count_window(fast, word);
@@ -294,10 +272,10 @@ static __device__ __forceinline__ void count_tile(Block16 *block, const Fast &fa
  * otherwise by a warp. */
 template <int CHANNELS>
 static __device__ __noinline__ void count_edge(Block16 *block, uint64_t *bins, uint64_t tile,
-                                               uint64_t begin, unsigned channel, bool straight)
+                                               unsigned channel, bool straight)
 {
-    Seen seen = see_nothing();
-    const WorkImage &image = block->narrow.image;
+    LaneExtrema seen = no_extrema();
+    const WorkImage &image = block->image;
     const Layout layout = block->layout;
     const TilePlace16 place = plain_place(image, tile);
     const unsigned lanes = straight ? THREADS : 32;
@@ -307,23 +285,22 @@ static __device__ __noinline__ void count_edge(Block16 *block, uint64_t *bins, u
             at >= place.row && at < place.end && (at - place.row) / 2 % CHANNELS == channel;
         const uint32_t raw = there ? *(const uint16_t *)at : 0;
         if (there)
-            see_one(&seen, image, raw);
+            update_one(&seen, image, raw);
         if (!straight)
             count_one(block, layout, bins, raw, there);
         else if (there)
             bin_add(&bins[key_of(image, raw)], 1);
     }
     __syncwarp();
-    offer_seen(block, seen, begin);
+    note_seen(block, seen, tile);
 }
 
 /* One channel of an image that has more, or a mask. */
 static __device__ __forceinline__ void count_general(Block16 *block, uint64_t *bins, uint64_t tile,
-                                                     uint64_t begin, unsigned channel,
-                                                     unsigned *masked)
+                                                     unsigned channel, unsigned *masked)
 {
-    Seen seen = see_nothing();
-    const WorkImage &image = block->narrow.image;
+    LaneExtrema seen = no_extrema();
+    const WorkImage &image = block->image;
     const Layout layout = block->layout;
     uint64_t row, place;
     tile_place(image, tile, &row, &place);
@@ -337,25 +314,25 @@ static __device__ __forceinline__ void count_general(Block16 *block, uint64_t *b
         const uint32_t raw = there ? samples[x * image.channels] : 0;
         *masked += without;
         if (there)
-            see_one(&seen, image, raw);
+            update_one(&seen, image, raw);
         count_one(block, layout, bins, raw, there);
     }
     __syncwarp();
-    offer_seen(block, seen, begin);
+    note_seen(block, seen, tile);
 }
 
 /* A plain tile by itself, whole or not. */
 template <int CHANNELS>
 static __device__ __forceinline__ void count_single(Block16 *block, uint64_t *bins, uint64_t tile,
-                                                    uint64_t begin, unsigned channel)
+                                                    unsigned channel)
 {
-    const WorkImage &image = block->narrow.image;
+    const WorkImage &image = block->image;
     const TilePlace16 place = plain_place(image, tile);
     if (place.address < place.row || place.address + NARROW16_TILE > place.end) {
-        count_edge<CHANNELS>(block, bins, tile, begin, channel, false);
+        count_edge<CHANNELS>(block, bins, tile, channel, false);
         return;
     }
-    Seen seen = see_nothing();
+    LaneExtrema seen = no_extrema();
     const ExtremaMode mode = extrema_mode(image);
     const uint32_t own = first_own<CHANNELS>(channel, samples_before(place));
     const uint4 *at = (const uint4 *)place.address + threadIdx.x % 32;
@@ -363,11 +340,11 @@ static __device__ __forceinline__ void count_single(Block16 *block, uint64_t *bi
     uint4 v[STEPS];
     load_tile(at, v);
     if (block->layout.fold)
-        count_tile<CHANNELS, MIXED>(block, fast, bins, v, at, own, mode, &seen);
+        count_tile<CHANNELS, true>(block, fast, bins, v, at, own, mode, &seen);
     else
-        count_tile<CHANNELS, WINDOW>(block, fast, bins, v, at, own, mode, &seen);
+        count_tile<CHANNELS, false>(block, fast, bins, v, at, own, mode, &seen);
     __syncwarp();
-    offer_seen(block, seen, begin);
+    note_seen(block, seen, tile);
 }
 
 #endif

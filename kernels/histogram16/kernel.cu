@@ -22,46 +22,59 @@ static __device__ __forceinline__ uint32_t first_item(const Work &work)
     return blockIdx.x / work.group;
 }
 
-static __device__ __forceinline__ uint32_t ask_next(const Work &work)
+static __device__ __forceinline__ uint32_t request_item(const Work &work)
 {
     return gridDim.x / work.group + atomicAdd(&work.shared->channel_next[part_of(work)], 1u);
 }
 
 /* Called by one thread of each block when it is done with its queue. */
-static __device__ __forceinline__ void leave(const Work &work, Pack *packs)
+static __device__ __forceinline__ void finish_block(const Work &work, Pack *packs)
 {
-    if (atomicAdd(&work.shared->queue.finished, 1u) != gridDim.x - 1)
+    if (!queue_release(work) || !packs)
         return;
-    for (unsigned c = 0; c < work.group; c++) {
-        work.shared->channel_next[c] = 0;
-        if (packs)
-            packs[c].used = packs[c].ready = packs[c].slice = 0;
+    for (unsigned c = 0; c < work.group; c++)
+        packs[c].used = packs[c].ready = packs[c].slice = 0;
+}
+
+/* Makes image `number` the block's own. All threads; the table is empty. */
+static __device__ __forceinline__ void load_image(const Work &work, Block16 *block, uint32_t number)
+{
+    const uint32_t *from = (const uint32_t *)&work_image(work, number);
+    uint32_t *to = (uint32_t *)&block->image;
+    for (unsigned i = threadIdx.x; i < sizeof(WorkImage) / 4; i += THREADS)
+        to[i] = from[i];
+    if (threadIdx.x < 2 * WARPS)
+        (&block->seen[0][0])[threadIdx.x] = 0;
+    if (threadIdx.x == 0) {
+        block->key[0] = 1 << 16;
+        block->key[1] = -1;
+        block->number = number;
+        block->items = 0;
+        block->samples = 0;
+        block->masked = 0;
     }
-    for (unsigned i = 0; i < TAIL_QUEUES; i++)
-        work.shared->tail[i * TAIL_STRIDE] = 0;
-    work.shared->queue.finished = 0;
+    __syncthreads(); /* the image is described */
 }
 
 /* Describes an item to the block. One thread. */
 template <int CHANNELS>
-static __device__ __forceinline__ void announce(const Work &work, Block16 *block,
-                                                PrefetchedItem *ahead, uint32_t item)
+static __device__ __forceinline__ void describe_item(const Work &work, Block16 *block,
+                                                     PrefetchedItem *ahead, uint32_t item)
 {
-    const NarrowBlock &narrow = block->narrow;
     ahead->item = item;
     ahead->steps = 0;
     /* 2^31 samples a flush at most: 32-bit counters hold them. */
-    const bool same = item < work.n_items && work_image_of(work, item) == narrow.number &&
-                      narrow.samples <= 1ull << 31;
+    const bool same = item < work.n_items && work_image_of(work, item) == block->number &&
+                      block->samples <= 1ull << 31;
     ahead->go = false;
     if (!same)
         return;
     uint64_t begin, end;
-    item_tiles(narrow.image, item, &begin, &end);
+    item_tiles(block->image, item, &begin, &end);
     ahead->begin = begin;
     if (CHANNELS == 0 || (end - begin) % WARPS != 0)
         return;
-    const TilePlace16 place = plain_place(narrow.image, begin);
+    const TilePlace16 place = plain_place(block->image, begin);
     if (place.address < place.row || place.address + (end - begin) * NARROW16_TILE > place.end)
         return;
     ahead->address = place.address;
@@ -72,10 +85,10 @@ static __device__ __forceinline__ void announce(const Work &work, Block16 *block
     ahead->go = missed <= NARROW16_PIXELS || block->layout.fold;
 }
 
-/* Counts the item at work, which is whole, and those that may follow without further ado. The
+/* Counts the item at work, which is whole, and those that can be counted right after it. The
  * first vectors of the next are on their way when an item ends: block->ahead[parity] is at work,
  * the other becomes the next. Returns the steps since shared words were looked at. All threads. */
-template <int CHANNELS, int STYLE>
+template <int CHANNELS, bool FOLD>
 static __device__ __noinline__ uint32_t count_run(const Work &work, Block16 *block, uint64_t *bins,
                                                   unsigned *parity_at, uint32_t since)
 {
@@ -83,6 +96,7 @@ static __device__ __noinline__ uint32_t count_run(const Work &work, Block16 *blo
     const Fast fast = fast_layout(block->layout);
     const uint32_t first = threadIdx.x / 32 * (STEPS * 32) + threadIdx.x % 32;
     const unsigned channel = work.channel0 + part_of(work);
+    const ExtremaMode mode = extrema_mode(block->image);
     unsigned parity = *parity_at;
     uint4 now[STEPS], then[STEPS];
     const uint4 *at = (const uint4 *)block->ahead[parity].address + first;
@@ -92,37 +106,37 @@ static __device__ __noinline__ uint32_t count_run(const Work &work, Block16 *blo
         uint32_t steps = block->ahead[parity].steps, next = 0;
         const uint32_t own = first_own<CHANNELS>(channel, block->ahead[parity].before);
         const uint32_t ask = min(steps, (uint32_t)HISTOGRAM16_ASK_STEPS);
-        const ExtremaMode mode =
-            worth_looking(block, begin) ? extrema_mode(block->narrow.image) : EXTREMA_NONE;
-        Seen seen = see_nothing();
+        RunningExtrema running = {no_extrema(), 0, 0};
+        uint32_t tile = (uint32_t)begin + threadIdx.x / 32;
         if (threadIdx.x == 0) {
-            block->narrow.items++;
-            block->narrow.samples += (uint64_t)steps * WARPS * NARROW16_PIXELS;
+            block->items++;
+            block->samples += (uint64_t)steps * WARPS * NARROW16_PIXELS;
         }
 #pragma unroll 1
-        for (; steps > 0; steps--) {
+        for (; steps > 0; steps--, tile += WARPS) {
             const uint4 *const here = at;
             at += STRIDE;
             if (threadIdx.x == 0 && steps == ask)
-                next = ask_next(work);
+                next = request_item(work);
             if (steps == 1) {
                 if (threadIdx.x == 0)
-                    announce<CHANNELS>(work, block, &block->ahead[parity ^ 1], next);
+                    describe_item<CHANNELS>(work, block, &block->ahead[parity ^ 1], next);
                 __syncthreads(); /* the next item is known; all are done with the one before */
                 go = block->ahead[parity ^ 1].go;
                 at = go ? (const uint4 *)block->ahead[parity ^ 1].address + first : here;
             }
             load_tile(at, then);
-            count_tile<CHANNELS, STYLE>(block, fast, bins, now, here, own, mode, &seen);
-            if (STYLE != WINDOW)
+            LaneExtrema seen = running.seen;
+            count_tile<CHANNELS, FOLD>(block, fast, bins, now, here, own, mode, &seen);
+            update_running(&running, seen, tile);
+            if (FOLD)
                 since = end_step(block, bins, since);
 #pragma unroll
             for (int i = 0; i < STEPS; i++)
                 now[i] = then[i];
         }
         __syncwarp();
-        if (mode != EXTREMA_NONE)
-            offer_seen(block, seen, begin);
+        note_running(block, running);
         parity ^= 1;
     }
     *parity_at = parity;
@@ -139,27 +153,27 @@ static __device__ __noinline__ uint32_t count_around(const Work &work, Block16 *
     uint64_t begin, end;
     const unsigned channel = work.channel0 + part_of(work);
     unsigned masked = 0, next = 0;
-    item_tiles(block->narrow.image, item.item, &begin, &end);
+    item_tiles(block->image, item.item, &begin, &end);
     if (threadIdx.x == 0) {
-        next = ask_next(work);
-        block->narrow.items++;
-        block->narrow.samples += (end - begin) * NARROW16_PIXELS;
+        next = request_item(work);
+        block->items++;
+        block->samples += (end - begin) * NARROW16_PIXELS;
     }
     for (uint64_t step = begin; step < end; step += WARPS) {
         const uint64_t tile = step + threadIdx.x / 32;
         if constexpr (CHANNELS > 0) {
             if (tile < end)
-                count_single<CHANNELS>(block, bins, tile, begin, channel);
+                count_single<CHANNELS>(block, bins, tile, channel);
         } else if (tile < end) {
-            count_general(block, bins, tile, begin, channel, &masked);
+            count_general(block, bins, tile, channel, &masked);
         }
         since = end_step(block, bins, since);
     }
     if (masked)
-        atomicAdd(&block->narrow.masked, (unsigned long long)masked);
+        atomicAdd(&block->masked, (unsigned long long)masked);
     *parity_at ^= 1;
     if (threadIdx.x == 0)
-        announce<CHANNELS>(work, block, &block->ahead[*parity_at], next);
+        describe_item<CHANNELS>(work, block, &block->ahead[*parity_at], next);
     return since;
 }
 
@@ -192,7 +206,6 @@ static __global__ void __launch_bounds__(THREADS, 1)
     measure_narrow16(const __grid_constant__ Work work)
 {
     __shared__ Block16 block;
-    NarrowBlock &narrow = block.narrow;
     const unsigned part = part_of(work), channel = work.channel0 + part;
     unsigned parity = 0;
     uint32_t number = NONE, since = 0; /* the image in the table; steps since a look at it */
@@ -206,35 +219,31 @@ static __global__ void __launch_bounds__(THREADS, 1)
     for (uint32_t item = block.ahead[0].item; item < work.n_items;
          item = block.ahead[parity].item) {
         const uint32_t wanted = work_image_of(work, item);
-        if (wanted != number || narrow.samples > 1ull << 31) {
+        if (wanted != number || block.samples > 1ull << 31) {
             if (number != NONE)
                 flush<CHANNELS>(work, &block, part, true);
             else
-                __syncthreads(); /* narrow.samples may have been read, whatever the order above */
-            if (threadIdx.x < 2 * WARPS)
-                (&block.seen[0][0])[threadIdx.x] = 0;
-            narrow_adopt(work, &narrow, wanted);
-            choose_layout(&block, work.words, probe_image(narrow.image, channel), false,
+                __syncthreads(); /* block.samples may have been read, whatever the order above */
+            load_image(work, &block, wanted);
+            choose_layout(&block, work.words, probe_image(block.image, channel), false,
                           number == NONE);
             number = wanted;
             if (threadIdx.x == 0)
-                announce<CHANNELS>(work, &block, &block.ahead[parity], item);
+                describe_item<CHANNELS>(work, &block, &block.ahead[parity], item);
         } else if (block.missed > NARROW16_PIXELS && !block.layout.fold && can_fold(work.words)) {
             flush<CHANNELS>(work, &block, part, false); /* the sample misled: counters for all */
-            choose_layout(&block, work.words, probe_image(narrow.image, channel), true, false);
+            choose_layout(&block, work.words, probe_image(block.image, channel), true, false);
         }
         after_all_before();
         __syncthreads(); /* the item is described */
-        uint64_t *bins = narrow.image.bins + (uint64_t)channel * HALVES;
+        uint64_t *bins = block.image.bins + (uint64_t)channel * HALVES;
         bool whole = false;
         if constexpr (CHANNELS > 0) {
             whole = block.ahead[parity].steps > 0;
-            if (whole && block.layout.uniform)
-                since = count_run<CHANNELS, UNIFORM>(work, &block, bins, &parity, since);
-            else if (whole && block.layout.fold)
-                since = count_run<CHANNELS, MIXED>(work, &block, bins, &parity, since);
+            if (whole && block.layout.fold)
+                since = count_run<CHANNELS, true>(work, &block, bins, &parity, since);
             else if (whole)
-                since = count_run<CHANNELS, WINDOW>(work, &block, bins, &parity, since);
+                since = count_run<CHANNELS, false>(work, &block, bins, &parity, since);
         }
         if (!whole)
             since = count_around<CHANNELS>(work, &block, bins, &parity, since);
@@ -244,15 +253,15 @@ static __global__ void __launch_bounds__(THREADS, 1)
     if (number != NONE)
         flush<CHANNELS>(work, &block, part, true);
     if (threadIdx.x == 0)
-        leave(work, NULL);
+        finish_block(work, NULL);
 }
 
 /*
  * measure_narrow16_static: the record of one image of 16-bit samples without gaps between its rows.
  *
- *   Idea      As measure_narrow16, but warps take tiles in a fixed order, and none waits for another
- *             before the end. No check after each round: if a half of a shared word overflows, the
- *             counters add up to fewer than the samples counted. Then the block counts again and
+ *   Idea      As measure_narrow16, but warps count tiles in a fixed order, and none waits for
+ *             another before the end. No check after each round: if a half of a shared word
+ * overflows, the counters add up to fewer than the samples counted. Then the block counts again and
  *             checks after every second step. Only a queue and the record are shared with the
  *             launch before, so counting begins before that has ended.
  *   Work      as measure_narrow16; twice that after an overflow.
@@ -267,7 +276,6 @@ static __global__ void __launch_bounds__(THREADS, 1)
     measure_narrow16_static(const __grid_constant__ Work work)
 {
     __shared__ Block16 block;
-    NarrowBlock &narrow = block.narrow;
     const unsigned part = part_of(work), channel = work.channel0 + part;
     const StaticSchedule schedule = static_schedule_of(work, work.only, part);
     TileCursor cursor;
@@ -275,20 +283,17 @@ static __global__ void __launch_bounds__(THREADS, 1)
     if (!work.early)
         after_all_before();
     const Probe probe = probe_image(work.only, channel);
-    if (threadIdx.x < 2 * WARPS)
-        (&block.seen[0][0])[threadIdx.x] = 0;
     if (threadIdx.x == 0) {
         block.is_static = true;
         block.total = block.counted = 0;
     }
-    narrow_adopt(work, &narrow, 0);
+    load_image(work, &block, 0);
     if (threadIdx.x == 0) { /* each block has one item */
-        narrow.items = 1;
-        narrow.image.items = gridDim.x / work.group;
-        narrow.image.tiles_per_item = 1;
+        block.items = 1;
+        block.image.items = gridDim.x / work.group;
     }
     choose_layout(&block, work.words, probe, false, true);
-    uint64_t *bins = narrow.image.bins + (uint64_t)channel * HALVES;
+    uint64_t *bins = block.image.bins + (uint64_t)channel * HALVES;
     if (cursor.tile < schedule.first)
         cursor.tile = tile_after(schedule, cursor.tile);
     cursor.next = tile_after(schedule, cursor.tile);
@@ -305,18 +310,18 @@ static __global__ void __launch_bounds__(THREADS, 1)
         after_all_before();
         flush<CHANNELS>(work, &block, part, false);
         if (full)
-            choose_layout(&block, work.words, probe_image(narrow.image, channel), true, false);
+            choose_layout(&block, work.words, probe_image(block.image, channel), true, false);
     }
     after_all_before();
     if (blockIdx.x < work.group) { /* the first block: late, since this goes to the record */
         if (schedule.first > 0)
-            count_edge<CHANNELS>(&block, bins, 0, 0, channel, true);
-        for (uint64_t u = max(schedule.first, schedule.last); u < narrow.image.tiles; u++)
-            count_edge<CHANNELS>(&block, bins, u, u, channel, true);
+            count_edge<CHANNELS>(&block, bins, 0, channel, true);
+        for (uint64_t u = max(schedule.first, schedule.last); u < block.image.tiles; u++)
+            count_edge<CHANNELS>(&block, bins, u, channel, true);
     }
     flush<CHANNELS>(work, &block, part, true);
     if (threadIdx.x == 0)
-        leave(work, (Pack *)((NarrowState *)work.state + work.group));
+        finish_block(work, (Pack *)((NarrowState *)work.state + work.group));
 }
 
 /* Blocks of several channels find in the cache what the others have read if all begin together. So
@@ -345,6 +350,8 @@ static ImgstatResult launch_blocks(const Launch *launch, unsigned channels, Imgs
     const unsigned each = (unsigned)(wanted < most ? wanted : most > 0 ? most : 1);
     const int bytes = (int)work.words * 4 + BEHIND_BYTES;
     assert(wanted > 0 && work.words > 0 && work.words % ROUND == 0);
+    assert(work.images || work.only.channels >= work.channel0 + channels);
+    assert(work.images || (uintptr_t)work.only.pixels % 2 == 0);
     if (channels == 1 || work.n_images > 1 ||
         work.only.tiles < device->tuning->together_bytes / NARROW16_TILE)
         return launch_behind(&mine, kernel, "measure_narrow16", each * channels, THREADS, bytes,

@@ -13,50 +13,44 @@ static __device__ __forceinline__ uint32_t scatter(uint32_t v)
     return v ^ v >> 16;
 }
 
-/* A thread's sample of the image, and the one a vector before: lanes side by side count such. */
+/* A thread's sample of the image. */
 struct Probe {
-    uint32_t raw, beside;
+    uint32_t raw;
     bool there;
 };
 
-/* All blocks together look at some 70,000 places: more would take longer than what they tell
- * saves. */
+/* All blocks together look at some 70,000 places: more would cost more time than a
+ * better layout saves. */
 static __device__ __forceinline__ Probe probe_image(const WorkImage &image, unsigned channel)
 {
     const uint64_t pixels = image.rows * image.row_pixels;
-    /* Places at random, one in each stretch: regular ones see a part of regular images. */
+    /* Places at random, one in each stretch: regular places would sample only a part of regular
+     * images. */
     const uint64_t stride = pixels / SAMPLES + 1;
     const uint32_t place = scatter(blockIdx.x * SAMPLES + threadIdx.x);
     const uint64_t at = threadIdx.x * stride + __umul64hi(stride, (uint64_t)place << 32);
-    Probe probe = {0, 0, threadIdx.x < SAMPLES && at < pixels};
+    Probe probe = {0, threadIdx.x < SAMPLES && at < pixels};
     if (probe.there) {
         const uint64_t row = image.rows == 1 ? 0 : at / image.row_pixels;
         const uint64_t x = at - row * image.row_pixels;
-        const uint64_t beside = x >= 8 ? x - 8 : x + 8 < image.row_pixels ? x + 8 : x;
         const uint16_t *samples = (const uint16_t *)(image.pixels + row * image.pitch);
         probe.raw = samples[x * image.channels + channel];
-        probe.beside = samples[beside * image.channels + channel];
     }
     return probe;
 }
 
 /* Counts the samples by their leading 8 bits. clear: empties so many vectors of the table while
  * they are on their way. */
-static __device__ __forceinline__ void take_sample(Block16 *block, const Probe &probe,
+static __device__ __forceinline__ void count_probe(Block16 *block, const Probe &probe,
                                                    uint32_t clear)
 {
     if (threadIdx.x < BUCKETS)
         block->bucket[threadIdx.x] = 0;
-    if (threadIdx.x == 0)
-        block->alike = 0;
     for (unsigned i = threadIdx.x; i < clear; i += THREADS)
         ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
     __syncthreads();
-    if (probe.there) {
+    if (probe.there)
         atomicAdd(&block->bucket[probe.raw >> 8], 1u);
-        if (probe.raw == probe.beside)
-            atomicAdd(&block->alike, 1u);
-    }
     __syncthreads();
 }
 
@@ -81,7 +75,7 @@ static __device__ __forceinline__ Layout choose(const Block16 *block, uint32_t w
     uint32_t span = min(HALVES, (BUCKETS - empty + 2) * (HALVES / BUCKETS));
     span = min(HALVES, span + span / 8);
     if (2 * span <= words || !can_fold(words)) { /* else a window gains nothing */
-        Layout window = {0, 2, words, words, words, 0, 0};
+        Layout window = {0, 2, words, words, words, 0};
         while (window.shift < 7 && span << (window.shift - 1) <= words)
             window.shift++;
         window.wide = min(HALVES, words >> (window.shift - 2));
@@ -92,9 +86,7 @@ static __device__ __forceinline__ Layout choose(const Block16 *block, uint32_t w
         return window;
     }
     const uint32_t fold = fold_of(words);
-    /* No value is frequent, nor are a warp's values equal. */
-    const bool uniform = block->most < SAMPLES / 32 && block->alike < SAMPLES / 32;
-    Layout layout = {0, 2, words - fold, words, words, uniform, fold};
+    Layout layout = {0, 2, words - fold, words, words, fold};
     layout.base = ((block->least & 0xFF) * (HALVES / BUCKETS) - words) & 0xFFFFu;
     return layout;
 }
@@ -121,10 +113,10 @@ static __device__ __noinline__ void choose_layout(Block16 *block, uint32_t words
 {
     const unsigned b = threadIdx.x;
     if (b == 0) {
-        block->gap = block->missed = block->most = 0;
+        block->gap = block->missed = 0;
         block->least = NONE;
     }
-    take_sample(block, probe, fresh ? (words * 4 + BEHIND_BYTES) / 16 : 0);
+    count_probe(block, probe, fresh ? (words * 4 + BEHIND_BYTES) / 16 : 0);
     if (b < BUCKETS) {
         const unsigned there = __ballot_sync(NONE, block->bucket[b] != 0);
         if (b % 32 == 0)
@@ -149,7 +141,6 @@ static __device__ __noinline__ void choose_layout(Block16 *block, uint32_t words
             cost += (n >= MANY ? PENALTY : 0) + (before >= MANY ? PENALTY : 0);
         }
         atomicMin(&block->least, cost << 8 | b);
-        atomicMax(&block->most, block->bucket[b]);
     }
     __syncthreads();
     if (b == 0)

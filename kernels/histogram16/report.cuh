@@ -17,7 +17,7 @@ static __device__ __forceinline__ void flush_single(Block16 *block, uint64_t *bi
 {
     enum { TOGETHER = 4 }; /* of the 4,096 / THREADS that a thread has at least */
     const Layout layout = block->layout;
-    const ImgstatSample sample = (ImgstatSample)block->narrow.image.sample;
+    const ImgstatSample sample = (ImgstatSample)block->image.sample;
     unsigned *words = (unsigned *)table;
     const uint32_t skew = blockIdx.x * 512 % n;
 #pragma unroll 1
@@ -125,7 +125,7 @@ static __device__ __noinline__ void flush_packed(Block16 *block, Pack *pack, uin
             const uint32_t raw = first + 32 * i + lane, index = (raw - layout.base) & 0xFFFFu;
             uint32_t count = index < counters ? counter_of(layout, index) : 0;
             if (count > most) {
-                bin_add(&bins[key_of(block->narrow.image, raw)], count);
+                bin_add(&bins[key_of(block->image, raw)], count);
                 count = 0;
             }
             four |= (unsigned long long)count << 16 * i;
@@ -142,7 +142,7 @@ static __device__ __noinline__ void flush_packed(Block16 *block, Pack *pack, uin
 enum { SLICES = HISTOGRAM16_SLICES, SLICE = HALVES / SLICES };
 
 /* Waits until every block has added its counters, but not long: blocks that have not begun may wait
- * for this one to end. The last block never waits, and moves what nobody else does. One thread. */
+ * for this one to end. The last block never waits, and moves what is left. One thread. */
 static __device__ __forceinline__ bool pack_ready(Pack *pack, bool last)
 {
     volatile unsigned *ready = &pack->ready;
@@ -177,7 +177,7 @@ static __device__ __forceinline__ void unpack_slice(const WorkImage &image, Pack
 static __device__ __noinline__ void unpack(Block16 *block, Pack *pack, uint64_t *bins)
 {
     if (threadIdx.x == 0)
-        block->ready = pack_ready(pack, block->narrow.last) && *(volatile unsigned *)&pack->used;
+        block->ready = pack_ready(pack, block->last) && *(volatile unsigned *)&pack->used;
     __syncthreads(); /* ready is known */
     while (block->ready) {
         if (threadIdx.x == 0)
@@ -186,7 +186,7 @@ static __device__ __noinline__ void unpack(Block16 *block, Pack *pack, uint64_t 
         const unsigned slice = block->slice;
         if (slice >= SLICES)
             return;
-        unpack_slice(block->narrow.image, pack, bins, slice);
+        unpack_slice(block->image, pack, bins, slice);
         __syncthreads(); /* all know the slice */
     }
 }
@@ -196,7 +196,7 @@ static __device__ __noinline__ void unpack(Block16 *block, Pack *pack, uint64_t 
 static __device__ __forceinline__ bool worth_packing(const Block16 *block, const Work &work)
 {
     const uint64_t blocks = gridDim.x / work.group;
-    const uint64_t samples = block->narrow.image.row_pixels / blocks;
+    const uint64_t samples = block->image.row_pixels / blocks;
     return samples > HISTOGRAM16_PACK_SAMPLES &&
            (block->layout.fold || samples / block->layout.direct <= 32768 / blocks);
 }
@@ -210,6 +210,48 @@ static __device__ __forceinline__ void flush_table(Block16 *block, uint64_t *bin
 }
 
 /* ---- Positions ------------------------------------------------------------------------------- */
+
+/* Raster index that no pixel of the tile, nor of those behind it, lies before. tile_pixels: what a
+ * tile covers, slack: pixels by which it may begin early. */
+static __device__ __forceinline__ uint64_t tile_first_at(const WorkImage &image, uint64_t tile,
+                                                         uint64_t tile_pixels, uint64_t slack)
+{
+    uint64_t row, place;
+    tile_place(image, tile, &row, &place);
+    const uint64_t x = place * tile_pixels;
+    return image.first_at + row * image.row_pixels + (x > slack ? x - slack : 0);
+}
+
+/* Finds out which extrema the block must look for: those with which it leads. */
+static __device__ __forceinline__ void choose_searches(Block16 *block, NarrowState *state,
+                                                       uint64_t tile_pixels, uint64_t slack)
+{
+    const unsigned i = threadIdx.x;
+    if (i == 0) {
+        block->needs = 0;
+        block->sole = block->items == block->image.items;
+    }
+    __syncthreads(); /* sole is known */
+    if (i < 2) {
+        block->found[i] = NONE;
+        if (block->key[0] <= block->key[1]) {
+            const uint64_t at = tile_first_at(block->image, block->tile[i], tile_pixels, slack);
+            const unsigned long long lead = extremum_word(block->key[i], at, i);
+            block->from[i] = at - block->image.first_at;
+            if (block->sole || atomicMax(&state->lead[i], lead) < lead)
+                atomicOr(&block->needs, 1u << i);
+        }
+    }
+    __syncthreads(); /* needs is known */
+}
+
+/* The pixel `at` of the image holds extremum i. */
+static __device__ __forceinline__ void note_found(Block16 *block, unsigned i, uint64_t at)
+{
+    const unsigned place = (unsigned)(at - block->from[i]);
+    if (place < *(volatile unsigned *)&block->found[i])
+        atomicMin(&block->found[i], place);
+}
 
 /* A sample that is looked for. */
 struct Wanted {
@@ -259,9 +301,9 @@ static __device__ __forceinline__ unsigned first_of(const uint4 (&v)[STEPS], uin
     return first;
 }
 
-/* Looks through a plain tile, whose vectors have been loaded, sample by sample where need be. */
+/* Searches a plain tile whose vectors have been loaded; at edges sample by sample. */
 template <int CHANNELS>
-static __device__ __forceinline__ void find_plain(NarrowBlock *block, const Wanted &wanted,
+static __device__ __forceinline__ void find_plain(Block16 *block, const Wanted &wanted,
                                                   const TilePlace16 &place, const uint4 (&v)[STEPS],
                                                   unsigned channel)
 {
@@ -276,7 +318,7 @@ static __device__ __forceinline__ void find_plain(NarrowBlock *block, const Want
     if (CHANNELS == 1 && !edge) { /* without reading them again, one after the other */
         const unsigned p = min(first_of(v, wanted.raw), first_of(v, wanted.other));
         const unsigned char *sample = at + p / 8 * 512 + p % 8 * 2;
-        narrow_found(block, wanted.which, first + (uint64_t)(sample - place.row) / 2);
+        note_found(block, wanted.which, first + (uint64_t)(sample - place.row) / 2);
         return;
     }
     for (int p = 0; p < 8 * STEPS; p++) {
@@ -288,13 +330,13 @@ static __device__ __forceinline__ void find_plain(NarrowBlock *block, const Want
             continue;
         const uint32_t raw = *(const uint16_t *)sample;
         if (raw == wanted.raw || raw == wanted.other) {
-            narrow_found(block, wanted.which, first + x / CHANNELS);
+            note_found(block, wanted.which, first + x / CHANNELS);
             return;
         }
     }
 }
 
-static __device__ __forceinline__ void find_general(NarrowBlock *block, const Wanted &wanted,
+static __device__ __forceinline__ void find_general(Block16 *block, const Wanted &wanted,
                                                     uint64_t tile, unsigned channel)
 {
     const WorkImage &image = block->image;
@@ -307,7 +349,7 @@ static __device__ __forceinline__ void find_general(NarrowBlock *block, const Wa
             continue;
         const uint32_t raw = samples[x * image.channels];
         if (raw == wanted.raw || raw == wanted.other)
-            narrow_found(block, wanted.which, row * image.row_pixels + x);
+            note_found(block, wanted.which, row * image.row_pixels + x);
     }
 }
 
@@ -317,143 +359,124 @@ template <int CHANNELS> struct TileShape {
     static const unsigned SLACK = CHANNELS ? 8 : 0;
 };
 
-/* Lists the warps that saw an extremum of the block in the item which brought it. All threads. */
-static __device__ __forceinline__ void list_searched(Block16 *block, unsigned which)
-{
-    const unsigned lane = threadIdx.x;
-    if (lane < WARPS) {
-        const bool seen = block->seen[which][lane] == block->best[which];
-        const unsigned all = __ballot_sync(NONE, seen);
-        if (seen)
-            block->search[__popc(all & ((1u << lane) - 1))] = lane;
-        if (lane == 0)
-            block->searched = (unsigned)__popc(all);
-    }
-    __syncthreads(); /* the list is complete */
-}
-
-/* Looks through the tiles of an item that those warps counted, in the order of the image. */
-template <int CHANNELS>
-static __device__ __forceinline__ void find_in(Block16 *block, const Wanted &wanted, uint64_t begin,
-                                               unsigned channel)
-{
-    NarrowBlock *const narrow = &block->narrow;
-    const WorkImage &image = narrow->image;
-    const uint64_t end = min(begin + image.tiles_per_item, image.tiles);
-    const unsigned warps = block->searched;
-#pragma unroll 1
-    for (uint32_t i = threadIdx.x / 32;; i += WARPS) {
-        const uint64_t tile = begin + i / warps * WARPS + block->search[i % warps];
-        if (i / warps * WARPS >= end - begin)
-            return;
-        if (tile >= end)
-            continue;
-        const uint64_t at =
-            tile_first_at(image, tile, TileShape<CHANNELS>::PIXELS, TileShape<CHANNELS>::SLACK);
-        if (narrow_settled(narrow, wanted.which, at - image.first_at))
-            return; /* tiles ascend */
-        if constexpr (CHANNELS == 0) {
-            find_general(narrow, wanted, tile, channel);
-        } else {
-            uint4 v[STEPS];
-            const TilePlace16 place = plain_place(image, tile);
-            load_within(place, v);
-            find_plain<CHANNELS>(narrow, wanted, place, v, channel);
-        }
-    }
-}
-
-/* What is to be found of an extremum of the block. */
-static __device__ __forceinline__ Wanted wanted_of(const NarrowBlock &narrow, unsigned which)
-{
-    const uint32_t key = (uint32_t)(which ? narrow.high[0] : narrow.low[0]);
-    Wanted wanted;
-    wanted.which = which;
-    wanted.raw = (uint32_t)sample_raw((ImgstatSample)narrow.image.sample, key);
-    wanted.other = narrow.image.sample == IMGSTAT_F16 && wanted.raw == 0 ? 0x8000 : wanted.raw;
-    return wanted;
-}
-
-template <int CHANNELS>
-static __device__ __forceinline__ void find_extrema(Block16 *block, unsigned channel)
-{
-    const NarrowBlock &narrow = block->narrow;
-    for (unsigned i = 0; i < 2; i++) {
-        if (!(narrow.needs >> i & 1))
-            continue;
-        __syncthreads(); /* the list is no longer read */
-        list_searched(block, i);
-        find_in<CHANNELS>(block, wanted_of(narrow, i), i ? narrow.high_step[0] : narrow.low_step[0],
-                          channel);
-    }
-    __syncthreads(); /* what was found is final */
-}
-
 /* Looks through the two tiles that brought a block's extrema, a warp each: the others empty the
  * table meanwhile. */
 template <int CHANNELS>
-static __device__ __forceinline__ void find_in_tiles(Block16 *block, unsigned channel)
+static __device__ __forceinline__ void find_extrema(Block16 *block, unsigned channel)
 {
-    NarrowBlock *const narrow = &block->narrow;
     const unsigned which = threadIdx.x / 32;
-    if (which >= 2 || !(narrow->needs >> which & 1))
+    if (which >= 2 || !(block->needs >> which & 1))
         return;
-    const TilePlace16 place =
-        plain_place(narrow->image, which ? narrow->high_step[0] : narrow->low_step[0]);
-    uint4 v[STEPS];
-    load_within(place, v);
-    find_plain<CHANNELS>(narrow, wanted_of(*narrow, which), place, v, channel);
+    Wanted wanted;
+    wanted.which = which;
+    wanted.raw =
+        (uint32_t)sample_raw((ImgstatSample)block->image.sample, (uint32_t)block->key[which]);
+    wanted.other = block->image.sample == IMGSTAT_F16 && wanted.raw == 0 ? 0x8000 : wanted.raw;
+    if constexpr (CHANNELS == 0) {
+        find_general(block, wanted, block->tile[which], channel);
+    } else {
+        const TilePlace16 place = plain_place(block->image, block->tile[which]);
+        uint4 v[STEPS];
+        load_within(place, v);
+        find_plain<CHANNELS>(block, wanted, place, v, channel);
+    }
 }
 
-/* Takes over what the block's warps saw. Two warps, one an extremum. */
+/* The block's extrema are those of its warps. Two warps, one an extremum. */
 static __device__ __forceinline__ void merge_seen(Block16 *block)
 {
     const unsigned which = threadIdx.x / 32;
     if (which >= 2)
         return;
     const unsigned long long best = warp_max(block->seen[which][threadIdx.x % 32]);
-    if (threadIdx.x % 32 > 0)
+    if (threadIdx.x % 32 > 0 || !best) /* nothing valid so far */
         return;
-    block->best[which] = best;
-    if (!best)
-        return; /* nothing valid so far */
-    (which ? block->narrow.high : block->narrow.low)[0] = (int)offer_key(best, which);
-    (which ? block->narrow.high_step : block->narrow.low_step)[0] = offer_at(best);
+    block->key[which] = (int)extremum_key(best, which);
+    block->tile[which] = extremum_at(best);
 }
 
-/* Empties the table; if the block has done its part of the image, reports that too. part: of the
+/* Reports the block's extrema and items, and merges the image into its record if no other block is
+ * still at it. part: the block's channel of those of the launch. */
+static __device__ __forceinline__ void report_image(const Work &work, Block16 *block,
+                                                    NarrowState *state, unsigned part)
+{
+    const unsigned i = threadIdx.x;
+    const WorkImage &image = block->image;
+    if (i < 2) {
+        unsigned long long position = 0;
+        if (block->needs >> i & 1)
+            position =
+                extremum_word(block->key[i], image.first_at + block->from[i] + block->found[i], i);
+        if (position && !block->sole)
+            atomicMax(&state->found[i], position);
+        block->position[i] = position;
+    }
+    __syncthreads(); /* extrema are reported before the items are */
+    if (i == 0) {
+        block->left = 0;
+        if (!block->sole) {
+            if (block->masked)
+                atomicAdd(&state->masked, block->masked);
+            __threadfence();
+            block->left = image.items - atomicAdd(&state->items_done, block->items) - block->items;
+            __threadfence();
+        }
+        block->last = block->left == 0;
+    }
+    __syncthreads(); /* last is known */
+    if (block->last && i == 0) {
+        unsigned long long masked = block->masked, low = block->position[0],
+                           high = block->position[1];
+        if (!block->sole) {
+            masked = __ldcg(&state->masked);
+            low = __ldcg(&state->found[0]);
+            high = __ldcg(&state->found[1]);
+        }
+        unsigned *lock = record_lock(work, image.tally);
+        if (work.images) /* the only image of a launch has its record to itself */
+            lock_acquire(lock);
+        narrow_merge(image.tally + work.channel0 + part, image.rows * image.row_pixels - masked,
+                     masked, low, high);
+        if (work.images)
+            lock_release(lock);
+        if (!block->sole) {
+            state->lead[0] = state->lead[1] = 0;
+            state->found[0] = state->found[1] = 0;
+            state->masked = 0;
+            state->items_done = 0;
+        }
+    }
+    __syncthreads(); /* the record is merged */
+}
+
+/* Empties the table; if the block has done its part of the image, reports the image. part: of the
  * channels of the launch, the block's. All threads. */
 template <int CHANNELS>
 static __device__ __noinline__ void flush(const Work &work, Block16 *block, unsigned part,
                                           bool image_done)
 {
-    NarrowBlock &narrow = block->narrow;
     const unsigned channel = work.channel0 + part;
-    uint64_t *bins = narrow.image.bins + (uint64_t)channel * HALVES;
+    uint64_t *bins = block->image.bins + (uint64_t)channel * HALVES;
     NarrowState *states = (NarrowState *)work.state;
     Pack *pack = !block->is_static ? NULL : (Pack *)(states + work.group) + part;
     __syncthreads(); /* the table is complete */
     merge_seen(block);
     __syncthreads(); /* the block knows its extrema */
-    NarrowState *state = states + (uint64_t)narrow.number * work.group + part;
-    if (image_done)
-        narrow_ask(&narrow, state, 1, TileShape<CHANNELS>::PIXELS, TileShape<CHANNELS>::SLACK);
-    if constexpr (CHANNELS > 0) {
-        if (image_done && block->is_static)
-            find_in_tiles<CHANNELS>(block, channel);
+    NarrowState *state = states + (uint64_t)block->number * work.group + part;
+    if (image_done) {
+        choose_searches(block, state, TileShape<CHANNELS>::PIXELS, TileShape<CHANNELS>::SLACK);
+        find_extrema<CHANNELS>(block, channel);
     }
-    if (pack && image_done && !narrow.sole && worth_packing(block, work))
+    if (pack && image_done && !block->sole && worth_packing(block, work))
         flush_packed(block, pack, bins);
     else
         flush_table(block, bins, work.words);
     __syncthreads(); /* the table is empty, what was found final */
     if (!image_done)
         return;
-    if (!block->is_static && narrow.needs)
-        find_extrema<CHANNELS>(block, channel);
-    narrow_finish(work, &narrow, state, 1, part);
-    if (pack && !narrow.sole &&
-        (narrow.last || (narrow.left < SLICES && worth_packing(block, work))))
+    report_image(work, block, state, part);
+    if (pack && !block->sole &&
+        (block->last || (block->left < SLICES && worth_packing(block, work))))
         unpack(block, pack, bins);
     __syncthreads(); /* the block may go on */
 }

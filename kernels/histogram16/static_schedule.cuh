@@ -16,7 +16,7 @@ static_assert((uint64_t)WINDOW_STEPS * WARPS * NARROW16_PIXELS <= 1ull << 31, "3
 static const uint64_t NO_TAIL = 1ull << 40; /* more tiles than there are */
 
 /* The tiles of an image, and how warps share them: most go in a fixed order, the last ones to
- * whoever asks for them, so that all end together. */
+ * the warp that asks first, so that all end together. */
 struct StaticSchedule {
     const unsigned char *base; /* of tile 0 */
     uint64_t first, last;      /* whole tiles: from first to before last */
@@ -74,7 +74,7 @@ static __device__ __forceinline__ uint64_t queued_tile(const StaticSchedule &sch
 }
 
 /* One lane. The launch before may be at work with the queue. */
-static __device__ __forceinline__ unsigned ask_queue(const StaticSchedule &schedule)
+static __device__ __forceinline__ unsigned request_tile(const StaticSchedule &schedule)
 {
     after_all_before();
     return atomicAdd(schedule.queue, 1u);
@@ -86,7 +86,7 @@ static __device__ __forceinline__ uint64_t tile_after(const StaticSchedule &sche
     if (tile + schedule.stride < schedule.fixed)
         return tile + schedule.stride;
     if (threadIdx.x % 32 == 0)
-        asked = ask_queue(schedule);
+        asked = request_tile(schedule);
     return queued_tile(schedule, asked);
 }
 
@@ -102,26 +102,26 @@ static __device__ __forceinline__ uint64_t uniform(uint64_t v)
  * many were in a fixed order. PLAIN: U16 without nodata. All lanes. (These are part of the kernel
  * and call nothing: otherwise registers do not suffice, and what a step needs is kept in memory.)
  */
-template <int CHANNELS, int STYLE, bool PLAIN>
+template <int CHANNELS, bool FOLD, bool PLAIN>
 static __device__ __forceinline__ uint32_t count_static(Block16 *block, uint64_t *bins,
                                                         const StaticSchedule &schedule,
                                                         unsigned channel, TileCursor *cursor,
                                                         uint32_t most, bool fixed)
 {
-    enum { UNROLL = STYLE == WINDOW || CHANNELS > 1 ? 1 : 2 };
+    enum { UNROLL = !FOLD || CHANNELS > 1 ? 1 : 2 };
     const unsigned char *const base = (const unsigned char *)uniform((uint64_t)schedule.base);
     const unsigned char *const end = base + uniform(schedule.last) * NARROW16_TILE;
     const unsigned char *const in_order_end = base + uniform(schedule.fixed) * NARROW16_TILE;
     const uint32_t step = schedule.stride * NARROW16_TILE;
     const Fast fast = fast_layout(block->layout);
     const uint32_t own = first_own<CHANNELS>(channel, schedule.before);
-    const ExtremaMode mode = PLAIN ? EXTREMA_U16 : extrema_mode(block->narrow.image, true);
+    const ExtremaMode mode = PLAIN ? EXTREMA_U16 : extrema_mode(block->image);
     const unsigned lane = threadIdx.x % 32;
     const unsigned char *at = base + uniform(cursor->tile) * NARROW16_TILE;
     const unsigned char *next = base + uniform(cursor->next) * NARROW16_TILE;
     uint32_t done = 0, noted = 0;
     bool go = true;
-    RunningExtrema running = {see_nothing(), 0, 0};
+    RunningExtrema running = {no_extrema(), 0, 0};
     uint4 now[STEPS], then[STEPS];
     if (at >= end) {
         if (lane == 0)
@@ -132,21 +132,21 @@ static __device__ __forceinline__ uint32_t count_static(Block16 *block, uint64_t
 #pragma unroll UNROLL
     do {
         load_tile((const uint4 *)(next < end ? next : at) + lane, then);
-        const unsigned missed = STYLE == WINDOW ? *(volatile unsigned *)&block->missed : 0;
+        const unsigned missed = !FOLD ? *(volatile unsigned *)&block->missed : 0;
         const unsigned char *after = next + step;
         unsigned asked = 0;
         if (after >= in_order_end && lane == 0)
-            asked = ask_queue(schedule);
-        if (CHANNELS == 1 || STYLE == WINDOW)
+            asked = request_tile(schedule);
+        if (CHANNELS == 1 || !FOLD)
             __syncwarp(); /* or the compiler would have the loads begin behind the increments */
-        Seen seen = running.seen;
-        count_tile<CHANNELS, STYLE>(block, fast, bins, now, (const uint4 *)at + lane, own, mode,
-                                    &seen);
+        LaneExtrema seen = running.seen;
+        count_tile<CHANNELS, FOLD>(block, fast, bins, now, (const uint4 *)at + lane, own, mode,
+                                   &seen);
         update_running(&running, seen, (uint32_t)((at - base) / NARROW16_TILE));
 #pragma unroll
         for (int i = 0; i < STEPS; i++)
             now[i] = then[i];
-        if (STYLE == WINDOW) {
+        if (!FOLD) {
             go = fixed || missed <= NARROW16_PIXELS;
         } else if (at >= in_order_end) {
             if (lane == 0)
@@ -160,12 +160,12 @@ static __device__ __forceinline__ uint32_t count_static(Block16 *block, uint64_t
         next = after;
         done++;
     } while (go && done < most && at < end);
-    if (STYLE != WINDOW && lane == 0) {
+    if (FOLD && lane == 0) {
         block->notes[threadIdx.x / 32] = noted;
         atomicAdd(&block->counted, done * (NARROW16_PIXELS / CHANNELS));
     }
     __syncwarp();
-    offer_running(block, running);
+    note_running(block, running);
     cursor->tile = (uint64_t)(at - base) / NARROW16_TILE;
     cursor->next = (uint64_t)(next - base) / NARROW16_TILE;
     return done - noted;
@@ -173,32 +173,31 @@ static __device__ __forceinline__ uint32_t count_static(Block16 *block, uint64_t
 
 /* By a called function: samples that are not plain, and several channels where words are shared,
  * whose loop is the slower one within the kernel (docs/lab/2026-11-24-kernels.md). */
-template <int CHANNELS, int STYLE, bool PLAIN>
+template <int CHANNELS, bool FOLD, bool PLAIN>
 static __device__ __noinline__ uint32_t count_others(Block16 *block, uint64_t *bins,
                                                      const StaticSchedule &schedule,
                                                      unsigned channel, TileCursor *cursor,
                                                      uint32_t most, bool fixed)
 {
-    return count_static<CHANNELS, STYLE, PLAIN>(block, bins, schedule, channel, cursor, most,
-                                                fixed);
+    return count_static<CHANNELS, FOLD, PLAIN>(block, bins, schedule, channel, cursor, most, fixed);
 }
 
-template <int CHANNELS, int STYLE>
+template <int CHANNELS, bool FOLD>
 static __device__ __forceinline__ uint32_t count_styled(Block16 *block, uint64_t *bins,
                                                         const StaticSchedule &schedule,
                                                         unsigned channel, TileCursor *cursor,
                                                         uint32_t most, bool fixed)
 {
-    constexpr bool CALL = CHANNELS > 1 && STYLE != WINDOW;
-    if (extrema_mode(block->narrow.image, true) != EXTREMA_U16)
-        return count_others<CHANNELS, STYLE, false>(block, bins, schedule, channel, cursor, most,
-                                                    fixed);
+    constexpr bool CALL = CHANNELS > 1 && FOLD;
+    if (extrema_mode(block->image) != EXTREMA_U16)
+        return count_others<CHANNELS, FOLD, false>(block, bins, schedule, channel, cursor, most,
+                                                   fixed);
     if constexpr (CALL)
-        return count_others<CHANNELS, STYLE, true>(block, bins, schedule, channel, cursor, most,
-                                                   fixed);
+        return count_others<CHANNELS, FOLD, true>(block, bins, schedule, channel, cursor, most,
+                                                  fixed);
     else
-        return count_static<CHANNELS, STYLE, true>(block, bins, schedule, channel, cursor, most,
-                                                   fixed);
+        return count_static<CHANNELS, FOLD, true>(block, bins, schedule, channel, cursor, most,
+                                                  fixed);
 }
 
 /* count_static in the style of the layout. */
@@ -209,13 +208,9 @@ static __device__ __forceinline__ uint32_t count_phase(Block16 *block, uint64_t 
 {
     const Layout &layout = block->layout;
     if (!layout.fold)
-        return count_styled<CHANNELS, WINDOW>(block, bins, schedule, channel, cursor, WINDOW_STEPS,
-                                              !can_fold(layout.words));
-    if (layout.uniform)
-        return count_styled<CHANNELS, UNIFORM>(block, bins, schedule, channel, cursor, SHARED_STEPS,
-                                               true);
-    return count_styled<CHANNELS, MIXED>(block, bins, schedule, channel, cursor, SHARED_STEPS,
-                                         true);
+        return count_styled<CHANNELS, false>(block, bins, schedule, channel, cursor, WINDOW_STEPS,
+                                             !can_fold(layout.words));
+    return count_styled<CHANNELS, true>(block, bins, schedule, channel, cursor, SHARED_STEPS, true);
 }
 
 /* Whether counters add up to the samples that were counted. Halves that overflow lose 65,536, or

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* histogram16/table.cuh: a block's table of 16-bit samples: how it is laid out, how one sample is
- * counted, and how extrema are noticed on the way. */
+ * counted, and how extrema are found on the way. */
 #ifndef IMGSTAT_KERNELS_HISTOGRAM16_TABLE_CUH
 #define IMGSTAT_KERNELS_HISTOGRAM16_TABLE_CUH
 
@@ -16,7 +16,7 @@ static_assert((int)NARROW16_TILE == STEPS * 512 && (int)NARROW16_PIXELS == STEPS
 
 /* A shared word counts two values, each in 16 bits. After every round of steps all such words are
  * looked through, and halves that hold much are emptied, so that none overflows: 16,383 left and
- * 2 * 24,576 more are 65,535. So nobody needs to see what an addition found. */
+ * 2 * 24,576 more are 65,535. So no addition needs to return what it found. */
 enum { HALF_BITS = 16, ROUND_STEPS = 2, LEFT_MOST = 16384 };
 static const uint32_t HALF_MASK = (1u << HALF_BITS) - 1, UPPER_ONE = 1u << HALF_BITS;
 static const uint32_t MUCH = 0xC000C000u; /* a bit of these is set from LEFT_MOST on */
@@ -29,14 +29,13 @@ enum { SAMPLES = HISTOGRAM16_SAMPLES, BUCKETS = HISTOGRAM16_BUCKETS };
 /* How the table is laid out. A sample becomes an index: its bits minus base, modulo 65,536. */
 struct Layout {
     uint32_t base;
-    uint32_t shift;   /* counters of an index: at byte index << shift, 1 << (shift - 2) of them */
-    uint32_t wide;    /* indices below have counters of 32 bits to themselves */
-    uint32_t direct;  /* indices below have a word of their own; of those that are not wide, the
-                       * upper half belongs to index + fold */
-    uint32_t words;   /* of the table; BEHIND_BYTES follow */
-    uint32_t uniform; /* no value is frequent: every increment may be an ordinary addition */
-    uint32_t fold;    /* words that are shared; 0: indices from direct on have no counter here, and
-                       * that of `direct` itself may hold anything */
+    uint32_t shift;  /* counters of an index: at byte index << shift, 1 << (shift - 2) of them */
+    uint32_t wide;   /* indices below have counters of 32 bits to themselves */
+    uint32_t direct; /* indices below have a word of their own; of those that are not wide, the
+                      * upper half belongs to index + fold */
+    uint32_t words;  /* of the table; BEHIND_BYTES follow */
+    uint32_t fold;   /* words that are shared; 0: indices from direct on have no counter here, and
+                      * that of `direct` itself may hold anything */
 };
 
 /* An item on its way to the block's warps. */
@@ -45,26 +44,32 @@ struct PrefetchedItem {
     uint64_t begin;               /* its first tile */
     uint32_t item, steps;         /* steps: 0 unless the item is whole */
     uint32_t before;              /* samples_before of its row */
-    bool go;                      /* it may follow the one at work without further ado */
+    bool go;                      /* it can be counted right after the one at work */
 };
 
 struct Block16 {
-    NarrowBlock narrow;
+    WorkImage image;   /* whose samples the table holds */
+    uint64_t samples;  /* in the table; only thread 0 looks */
+    uint32_t number;   /* of the image */
+    uint32_t items;    /* of the image, done by this block since the last report */
+    int key[2];        /* minimum and maximum; above and below all keys: none yet */
+    uint64_t tile[2];  /* that has them first */
+    unsigned needs;    /* bits: the block must find the minimum, the maximum */
+    bool sole, last;   /* all the items of the image were this block's; it is the last to report */
+    uint32_t left;     /* items that had not been reported when it did */
+    unsigned found[2]; /* pixels from `from`; 32 bits: there is an instruction for their minimum */
+    unsigned long long from[2], position[2], masked;
     Layout layout;
     PrefetchedItem ahead[2];           /* alternately */
     unsigned long long seen[2][WARPS]; /* minimum and maximum so far of what each warp counted, with
-                                        * the item that brought it */
-    unsigned long long best[2];        /* of the block; set when it reports */
-    bool is_static;          /* static schedule: extrema are noted with the tile, not the item */
-    unsigned counted, total; /* samples since the table was empty; what its counters say */
-    unsigned searched, search[WARPS]; /* warps that saw what is searched for: how many, which */
-    bool ready;                       /* every block has */
-    unsigned slice;                   /* of the sums, that this block moves to the bins */
-    unsigned missed;                  /* samples of this image that have no counter here */
-    unsigned gap;   /* widest stretch of empty buckets << 8 | the bucket after it */
-    unsigned most;  /* samples in the fullest bucket */
-    unsigned alike; /* samples that equal the one a vector before */
-    unsigned least; /* fewest samples in a stretch << 8 | where it begins */
+                                        * the tile that has it first */
+    bool is_static;                    /* tiles come in a fixed order (static_schedule.cuh) */
+    unsigned counted, total; /* samples since the table was empty; the sum of its counters */
+    bool ready;              /* every block has */
+    unsigned slice;          /* of the sums, that this block moves to the bins */
+    unsigned missed;         /* samples of this image that have no counter here */
+    unsigned gap;            /* widest stretch of empty buckets << 8 | the bucket after it */
+    unsigned least;          /* fewest samples in a stretch << 8 | where it begins */
     unsigned occupied[BUCKETS / 32]; /* a bit a bucket */
     union {
         unsigned bucket[BUCKETS];     /* while a layout is chosen */
@@ -84,31 +89,33 @@ static __device__ __forceinline__ uint32_t key_of(const WorkImage &image, uint32
     return (uint32_t)sample_key((ImgstatSample)image.sample, raw);
 }
 
+static __device__ __forceinline__ bool key_valid(const WorkImage &image, uint64_t key)
+{
+    const ImgstatSample sample = (ImgstatSample)image.sample;
+    if (image.has_nodata && key == image.nodata_key)
+        return false;
+    return sample != IMGSTAT_F16 ||
+           (key > sample_key_infinity(sample, true) && key < sample_key_infinity(sample, false));
+}
+
 /* The keys between which valid samples lie. */
 static __device__ __forceinline__ uint32_t first_key(ImgstatSample sample)
 {
     return sample == IMGSTAT_F16 ? 0x0400u : 0;
 }
 
-/* How extrema are found among the samples of an item. */
-enum ExtremaMode {
-    EXTREMA_NONE,
-    EXTREMA_U16,
-    EXTREMA_I16,
-    EXTREMA_F16,
-    EXTREMA_INTEGER_NODATA,
-    EXTREMA_F16_NODATA
-};
+/* How extrema are found: by sample type and, of integers, whether there is nodata. */
+enum ExtremaMode { EXTREMA_U16, EXTREMA_I16, EXTREMA_INTEGER_NODATA, EXTREMA_F16 };
 
 /* Two samples side by side in each word. */
-struct Seen {
+struct LaneExtrema {
     uint32_t low, high; /* least key - first_key, largest key + first_key so far: what is not finite
                          * wraps around, and is never the least, nor the largest */
 };
 
-static __device__ __forceinline__ Seen see_nothing()
+static __device__ __forceinline__ LaneExtrema no_extrema()
 {
-    const Seen seen = {NONE, 0};
+    const LaneExtrema seen = {NONE, 0};
     return seen;
 }
 
@@ -118,10 +125,10 @@ static __device__ __forceinline__ uint32_t equal_halves(uint32_t a, uint32_t b)
     return (__vminu2(a ^ b, 0x00010001u) ^ 0x00010001u) * 0xFFFFu;
 }
 
-/* Two samples. Without nodata the key of -0 comes out one too small. nodata: its key in both
- * halves; sign: what makes keys of integers, likewise. */
+/* Two samples. nodata: its key in both halves; sign: what makes keys of integers, likewise. */
 template <int MODE>
-static __device__ __forceinline__ void see(Seen *seen, uint32_t w, uint32_t nodata, uint32_t sign)
+static __device__ __forceinline__ void update_extrema(LaneExtrema *seen, uint32_t w,
+                                                      uint32_t nodata, uint32_t sign)
 {
     static const uint32_t FIRST = 0x04000400u, MINUS_FIRST = 0xFC00FC00u; /* of F16 */
     if (MODE == EXTREMA_U16) {
@@ -136,104 +143,93 @@ static __device__ __forceinline__ void see(Seen *seen, uint32_t w, uint32_t noda
         seen->high = __vmaxu2(seen->high, keys & ~without);
     } else {
         uint32_t keys = w ^ ((w >> 15 & 0x00010001u) * 0x7FFFu | 0x80008000u);
-        uint32_t without = 0;
-        if (MODE == EXTREMA_F16_NODATA) {
-            keys += equal_halves(keys, 0x7FFF7FFFu) & 0x00010001u;
-            without = equal_halves(keys, nodata);
-        }
+        keys += equal_halves(keys, 0x7FFF7FFFu) & 0x00010001u; /* +0 for -0 */
+        const uint32_t without = equal_halves(keys, nodata);
         seen->low = __vminu2(seen->low, __viaddmax_u16x2(keys, MINUS_FIRST, 0) | without);
         seen->high = __vmaxu2(seen->high, __viaddmax_u16x2(keys, FIRST, 0) & ~without);
     }
 }
 
 template <int MODE, int N>
-static __device__ __forceinline__ void see_words(Seen *seen, const uint32_t (&word)[N],
-                                                 const WorkImage &image)
+static __device__ __forceinline__ void update_words(LaneExtrema *seen, const uint32_t (&word)[N],
+                                                    const WorkImage &image)
 {
     uint32_t nodata = 0, sign = 0;
-    if ((MODE == EXTREMA_INTEGER_NODATA || MODE == EXTREMA_F16_NODATA) && image.has_nodata)
+    if ((MODE == EXTREMA_INTEGER_NODATA || MODE == EXTREMA_F16) && image.has_nodata)
         nodata = (uint32_t)image.nodata_key * 0x10001u;
     if (MODE == EXTREMA_INTEGER_NODATA)
         sign = image.sample == IMGSTAT_I16 ? 0x80008000u : 0;
 #pragma unroll
     for (int i = 0; i < N; i++)
-        see<MODE>(seen, word[i], nodata, sign);
+        update_extrema<MODE>(seen, word[i], nodata, sign);
 }
 
 template <int N>
-static __device__ __forceinline__ void see_all(Seen *seen, ExtremaMode mode,
-                                               const uint32_t (&word)[N], const WorkImage &image)
+static __device__ __forceinline__ void update_any(LaneExtrema *seen, ExtremaMode mode,
+                                                  const uint32_t (&word)[N], const WorkImage &image)
 {
     switch (mode) {
-    case EXTREMA_NONE:
-        break;
     case EXTREMA_U16:
-        see_words<EXTREMA_U16>(seen, word, image);
+        update_words<EXTREMA_U16>(seen, word, image);
         break;
     case EXTREMA_I16:
-        see_words<EXTREMA_I16>(seen, word, image);
+        update_words<EXTREMA_I16>(seen, word, image);
         break;
     case EXTREMA_F16:
-        see_words<EXTREMA_F16>(seen, word, image);
+        update_words<EXTREMA_F16>(seen, word, image);
         break;
     case EXTREMA_INTEGER_NODATA:
-        see_words<EXTREMA_INTEGER_NODATA>(seen, word, image);
-        break;
-    case EXTREMA_F16_NODATA:
-        see_words<EXTREMA_F16_NODATA>(seen, word, image);
+        update_words<EXTREMA_INTEGER_NODATA>(seen, word, image);
         break;
     }
 }
 
-/* Items ascend, so the first occurrence lies in the item that offered first. One lane a warp. */
-static __device__ __forceinline__ void warp_offer(Block16 *block, int key, uint64_t begin,
-                                                  bool largest)
+/* The tile of an equal extremum counts if it is the first. One lane a warp. */
+static __device__ __forceinline__ void note_extremum(Block16 *block, int key, uint64_t tile,
+                                                     bool largest)
 {
     unsigned long long *seen = &block->seen[largest][threadIdx.x / 32];
-    const unsigned long long offer = narrow_offer(key, begin, largest);
-    if (offer > *seen)
-        *seen = offer;
+    const unsigned long long word = extremum_word(key, tile, largest);
+    if (word > *seen)
+        *seen = word;
 }
 
 /* Notes what a warp saw: the least of `low` and the largest of `high`, and where. One lane. */
-static __device__ __forceinline__ void offer_both(Block16 *block, uint32_t least, uint64_t low_at,
-                                                  uint32_t largest, uint64_t high_at)
+static __device__ __forceinline__ void note_both(Block16 *block, uint32_t least, uint64_t low_at,
+                                                 uint32_t largest, uint64_t high_at)
 {
-    const WorkImage &image = block->narrow.image;
+    const WorkImage &image = block->image;
     const uint32_t first = first_key((ImgstatSample)image.sample);
-    uint32_t low = least + first, high = largest - first;
+    const uint32_t low = least + first, high = largest - first;
     if (least == 0xFFFFu && largest == 0) /* nothing was seen */
         return;
-    if (image.sample == IMGSTAT_F16) {
-        low += low == 0x7FFFu;
-        high += high == 0x7FFFu;
-    }
-    if (low <= 65535 && narrow_valid(image, low))
-        warp_offer(block, (int)low, low_at, false);
-    if (high <= 65535 && narrow_valid(image, high))
-        warp_offer(block, (int)high, high_at, true);
+    if (low <= 65535 && key_valid(image, low))
+        note_extremum(block, (int)low, low_at, false);
+    if (high <= 65535 && key_valid(image, high))
+        note_extremum(block, (int)high, high_at, true);
 }
 
-/* What a warp saw in an item is noted. All lanes. */
-static __device__ __forceinline__ void offer_seen(Block16 *block, const Seen &seen, uint64_t begin)
+/* What a warp saw in a tile is noted. All lanes. */
+static __device__ __forceinline__ void note_seen(Block16 *block, const LaneExtrema &seen,
+                                                 uint64_t tile)
 {
     const uint32_t least = warp_min(min(seen.low & 0xFFFFu, seen.low >> 16));
     const uint32_t largest = ~warp_min(~max(seen.high & 0xFFFFu, seen.high >> 16));
     if (threadIdx.x % 32 == 0)
-        offer_both(block, least, begin, largest, begin);
+        note_both(block, least, tile, largest, tile);
     __syncwarp();
 }
 
 /* What a warp has seen, and in which tile first; lanes and halves are alike. 32 bits number the
  * tiles of 6 TB. */
 struct RunningExtrema {
-    Seen seen;
+    LaneExtrema seen;
     uint32_t low_at, high_at;
 };
 
 /* Adds to the running extrema what a lane has seen now; `seen` includes them. All lanes. */
-static __device__ __forceinline__ void update_running(RunningExtrema *running, const Seen &seen,
-                                                      uint32_t tile)
+static __device__ __forceinline__ void update_running(RunningExtrema *running,
+                                                      const LaneExtrema &seen, uint32_t tile)
 {
     if (!__any_sync(ALL_LANES, seen.low != running->seen.low || seen.high != running->seen.high))
         return;
@@ -247,34 +243,18 @@ static __device__ __forceinline__ void update_running(RunningExtrema *running, c
 
 /* Notes the extrema of a warp. If all valid keys are the largest there is, the least is as before
  * any was seen, and came with the largest; likewise the other way round. All lanes. */
-static __device__ __forceinline__ void offer_running(Block16 *block, const RunningExtrema &running)
+static __device__ __forceinline__ void note_running(Block16 *block, const RunningExtrema &running)
 {
     const uint32_t low = running.seen.low & 0xFFFFu, high = running.seen.high & 0xFFFFu;
     if (threadIdx.x % 32 == 0)
-        offer_both(block, low, low == 0xFFFFu ? running.high_at : running.low_at, high,
-                   high == 0 ? running.low_at : running.high_at);
+        note_both(block, low, low == 0xFFFFu ? running.high_at : running.low_at, high,
+                  high == 0 ? running.low_at : running.high_at);
     __syncwarp();
 }
 
-/* Whether samples of an item must be looked at: not once every valid key has been within what
- * earlier items brought the warp. */
-static __device__ __forceinline__ bool worth_looking(const Block16 *block, uint64_t begin)
-{
-    const WorkImage &image = block->narrow.image;
-    const unsigned warp = threadIdx.x / 32;
-    uint32_t first = first_key((ImgstatSample)image.sample), last = 65535 - first;
-    if (image.has_nodata && image.nodata_key == first)
-        first++;
-    if (image.has_nodata && image.nodata_key == last)
-        last--;
-    return block->seen[0][warp] < narrow_offer((int)first, begin, false) ||
-           block->seen[1][warp] < narrow_offer((int)last, begin, true);
-}
-
-/* How an image's extrema are found. exact: also the keys of -0 are to be right. (Key 0 is no valid
- * one of F16, and so may pass for nodata where there is none.) */
-static __device__ __forceinline__ ExtremaMode extrema_mode(const WorkImage &image,
-                                                           bool exact = false)
+/* How an image's extrema are found. (Key 0 is no valid one of F16, and so may pass for nodata where
+ * there is none.) */
+static __device__ __forceinline__ ExtremaMode extrema_mode(const WorkImage &image)
 {
     switch (image.sample) {
     case IMGSTAT_U16:
@@ -282,14 +262,15 @@ static __device__ __forceinline__ ExtremaMode extrema_mode(const WorkImage &imag
     case IMGSTAT_I16:
         return image.has_nodata ? EXTREMA_INTEGER_NODATA : EXTREMA_I16;
     default:
-        return image.has_nodata || exact ? EXTREMA_F16_NODATA : EXTREMA_F16;
+        return EXTREMA_F16;
     }
 }
 
-static __device__ __forceinline__ void see_one(Seen *seen, const WorkImage &image, uint32_t raw)
+static __device__ __forceinline__ void update_one(LaneExtrema *seen, const WorkImage &image,
+                                                  uint32_t raw)
 {
     const uint32_t word[1] = {raw * 0x10001u};
-    see_all(seen, extrema_mode(image), word, image);
+    update_any(seen, extrema_mode(image), word, image);
 }
 
 /* ---- One sample ------------------------------------------------------------------------------ */
@@ -298,7 +279,7 @@ static __device__ __forceinline__ void add_index(const Block16 *block, uint64_t 
                                                  uint32_t index, uint64_t n)
 {
     const uint32_t raw = (index + block->layout.base) & 0xFFFFu;
-    bin_add(&bins[key_of(block->narrow.image, raw)], n);
+    bin_add(&bins[key_of(block->image, raw)], n);
 }
 
 /* Counts samples that have no counter here: straight to the record, equal ones of a warp together.
@@ -312,7 +293,7 @@ static __device__ __forceinline__ void count_missed(Block16 *block, uint64_t *bi
     const unsigned peers = __match_any_sync(ALL_LANES, missed ? raw : HALVES + lane);
     if (!missed || lane != (unsigned)__ffs((int)peers) - 1)
         return;
-    bin_add(&bins[key_of(block->narrow.image, raw)], (uint64_t)__popc(peers));
+    bin_add(&bins[key_of(block->image, raw)], (uint64_t)__popc(peers));
     atomicAdd(&block->missed, (unsigned)__popc(peers));
 }
 
@@ -342,7 +323,7 @@ static __device__ __noinline__ void empty_halves(Block16 *block, uint64_t *bins,
         add_index(block, bins, at + layout.fold, upper);
 }
 
-/* Looks through the shared words, of which there are a multiple of 4,096. All threads; nothing is
+/* Checks the shared words, a multiple of 4,096 of them. All threads; nothing is
  * counted meanwhile. */
 static __device__ __forceinline__ void empty_shared(Block16 *block, uint64_t *bins)
 {

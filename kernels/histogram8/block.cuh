@@ -42,7 +42,7 @@ struct alignas(16) Limits {
 template <int C> struct ImageState8 {
     /* Extrema and the first tiles that hold them, by warp, then of all; 0: none. */
     unsigned long long seen[WARPS][2 * C], best[2 * C];
-    unsigned long long offer[2 * C]; /* and their positions */
+    unsigned long long position[2 * C]; /* and their positions */
     Limits limits[WARPS];
     WorkImage image;
     uint64_t samples; /* a channel, in the table; only thread 0 looks */
@@ -56,7 +56,7 @@ template <int C> struct Block8 {
     ImageState8<C> held[2]; /* alternately: what is counted, and what is reported meanwhile */
     uint32_t next[2];       /* items, alternately, and whether the table is to be emptied before */
     bool full[2];
-    unsigned cursor[2]; /* tiles of an item that warps have taken, alternately */
+    unsigned cursor[2]; /* tiles of an item that warps have fetched, alternately */
 };
 
 /* Where a plain tile lies in its row: bytes [address, address + TILE) cut to [row, end), and the

@@ -90,7 +90,7 @@ static __device__ __forceinline__ Keys keys_of(const WorkImage &image)
     return keys;
 }
 
-/* Takes in a word; KEYED: its samples are not simply keys. within: see edge_word. */
+/* Adds a word; KEYED: its samples are not simply keys. within: see edge_word. */
 template <int C, bool KEYED, int ROTATE>
 static __device__ __forceinline__ void extend_word(Extent<C> *extent, const Keys &keys,
                                                    uint32_t word, uint32_t within)
@@ -186,7 +186,7 @@ static __device__ __forceinline__ void count_plain(ImageState8<C> *held, uint64_
     }
     int low[C], high[C];
     extent_keys<C>(extent, place.phase, low, high);
-    notice<C>(held, low, high, tile);
+    update_limits<C>(held, low, high, tile);
 }
 
 /* ---- Any tile -------------------------------------------------------------------------------- */
@@ -231,12 +231,12 @@ static __device__ __forceinline__ unsigned count_general(ImageState8<C> *held, u
         }
     }
     __syncwarp();
-    notice<C>(held, low, high, tile);
+    update_limits<C>(held, low, high, tile);
     return masked;
 }
 
-/* Counts one tile with one warp. A function of its own, so that what is kept meanwhile does not
- * take registers from it. */
+/* Counts one tile with one warp. A function of its own, so that what is kept meanwhile needs
+ * none of its registers. */
 template <int C, bool PLAIN, bool KEYED>
 static __device__ __noinline__ void count_tile(ImageState8<C> *held, uint64_t tile,
                                                unsigned channel0)
@@ -260,24 +260,24 @@ static __device__ __forceinline__ void count_either_tile(const Work &work, Image
         count_tile<C, PLAIN, false>(held, tile, work.channel0);
 }
 
-/* All tiles of an item: warps take them as they come. */
+/* All tiles of an item. Warps fetch their numbers from a counter. */
 template <int C, bool PLAIN>
 static __device__ __forceinline__ void count_item(const Work &work, ImageState8<C> *held,
                                                   unsigned *cursor, uint64_t begin, unsigned tiles)
 {
-    unsigned taken = threadIdx.x / 32; /* the first of each warp is settled */
-    while (taken < tiles) {
+    unsigned number = threadIdx.x / 32; /* the first is the warp's number */
+    while (number < tiles) {
         unsigned next = 0;
         if (threadIdx.x % 32 == 0)
             next = WARPS + atomicAdd(cursor, 1u); /* on its way while the tile is counted */
-        count_either_tile<C, PLAIN>(work, held, begin + taken);
-        taken = __shfl_sync(NONE, next, 0);
+        count_either_tile<C, PLAIN>(work, held, begin + number);
+        number = __shfl_sync(NONE, next, 0);
     }
 }
 
 /* What a block counts of an image that has the launch to itself. Some tiles go in a fixed order;
  * the others are fetched one by one, so that all end together, even if one began late because a
- * block of the launch before was still merging. Nobody waits for anybody. */
+ * block of the launch before was still merging. No block waits for another. */
 
 template <int C, bool PLAIN>
 static __device__ __forceinline__ void count_alone(const Work &work, ImageState8<C> *held)
@@ -291,15 +291,15 @@ static __device__ __forceinline__ void count_alone(const Work &work, ImageState8
         return;
     after_all_before(); /* that launch uses the queues as well */
     const unsigned queues = min(gridDim.x, (unsigned)TAIL_QUEUES), queue = blockIdx.x % queues;
-    unsigned *tail = &work.shared->tail[queue * TAIL_STRIDE], taken = 0;
+    unsigned *tail = &work.shared->tail[queue * TAIL_STRIDE], number = 0;
     if (threadIdx.x % 32 == 0)
-        taken = atomicAdd(tail, 1u);
+        number = atomicAdd(tail, 1u);
     for (;;) {
-        tile = fixed + (uint64_t)__shfl_sync(NONE, taken, 0) * queues + queue;
+        tile = fixed + (uint64_t)__shfl_sync(NONE, number, 0) * queues + queue;
         if (tile >= tiles)
             break;
         if (threadIdx.x % 32 == 0)
-            taken = atomicAdd(tail, 1u); /* on its way while the tile is counted */
+            number = atomicAdd(tail, 1u); /* on its way while the tile is counted */
         count_either_tile<C, PLAIN>(work, held, tile);
     }
 }

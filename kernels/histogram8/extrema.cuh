@@ -47,7 +47,7 @@ template <int C> static __device__ __forceinline__ Extent<C> extent_none()
     return extent;
 }
 
-/* Takes in a word whose first byte is of channel ROTATE. low, high: the word, but for bytes that
+/* Adds a word whose first byte is of channel ROTATE. low, high: the word, but for bytes that
  * are no sample, which are 0xFF and 0. */
 template <int C, int ROTATE>
 static __device__ __forceinline__ void extend(Extent<C> *extent, uint32_t low, uint32_t high)
@@ -97,13 +97,13 @@ static __device__ __forceinline__ void extent_keys(const Extent<C> &extent, unsi
 
 /* The warps of the block have seen nothing of an image. Thread i of n. */
 template <int C>
-static __device__ __forceinline__ void see_nothing(ImageState8<C> *held, unsigned i, unsigned n)
+static __device__ __forceinline__ void clear_extrema(ImageState8<C> *held, unsigned i, unsigned n)
 {
     const Limits none = {{TABLE_BINS, TABLE_BINS, TABLE_BINS, TABLE_BINS}, {-1, -1, -1, -1}};
     for (unsigned k = i; k < WARPS * 2 * C; k += n)
         held->seen[k / (2 * C)][k % (2 * C)] = 0;
     for (unsigned k = i; k < 2 * C; k += n)
-        held->offer[k] = 0;
+        held->position[k] = 0;
     for (unsigned k = i; k < WARPS; k += n)
         held->limits[k] = none;
 }
@@ -111,8 +111,8 @@ static __device__ __forceinline__ void see_nothing(ImageState8<C> *held, unsigne
 /* After a tile: where it goes beyond what the warp has seen, the warp notes it. Tiles of a warp
  * ascend, so that an equal extremum is never the first. low > high: no sample. */
 template <int C>
-static __device__ __forceinline__ void notice(ImageState8<C> *held, const int (&low)[C],
-                                              const int (&high)[C], uint64_t tile)
+static __device__ __forceinline__ void update_limits(ImageState8<C> *held, const int (&low)[C],
+                                                     const int (&high)[C], uint64_t tile)
 {
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     Limits *limits = &held->limits[warp];
@@ -135,7 +135,7 @@ static __device__ __forceinline__ void notice(ImageState8<C> *held, const int (&
         int16_t *limit = largest ? &limits->high[lane / 2] : &limits->low[lane / 2];
         if (largest ? most > *limit : least < *limit) {
             *limit = (int16_t)(largest ? most : least);
-            held->seen[warp][lane] = narrow_offer(*limit, tile, largest);
+            held->seen[warp][lane] = extremum_word(*limit, tile, largest);
         }
     }
     __syncwarp();

@@ -2,6 +2,7 @@
 /* histogram8/kernel.cu: records of 8-bit samples in one read: exact bins, and where the extrema
  * are.
  */
+#include "common/dispatch.cuh"
 #include "histogram8/count.cuh"
 #include "histogram8/report.cuh"
 
@@ -68,14 +69,14 @@ static __device__ __forceinline__ void measure_items(const Work &work, Block8<C>
  *             makes an address; an increment of exactly 1 whose result is unused needs no return
  *             trip. Sums and moments follow from the bins. Extrema are tracked two bytes an
  *             instruction; when a tile goes beyond what its warp has seen, the block notes extremum
- *             and tile, and whoever reports an image last looks into the one tile that holds it
- *             first.
+ *             and tile, and the block that reports an image last searches the one tile that holds
+ * it first.
  *   Work      2 instructions a sample to count, 1.25 for extrema.
  *   Memory    reads n bytes once, and 2 C tiles again; adds up to 256 C bins a block and image.
  *             Shared: 64 KiB.
- *   Launch    two persistent blocks of 512 an SM. An image alone: tiles in a fixed order, the last ones
- *             from queues. Several: items; the first is that of the block's number, the others come
- *             from a queue, in order.
+ *   Launch    two persistent blocks of 512 an SM. An image alone: tiles in a fixed order, the last
+ *             ones from queues. Several: items; the first is that of the block's number, the others
+ * come from a queue, in order.
  *   Requires  C <= 4; PLAIN: the image has C channels and no mask. Queue and states zero.
  *   Result    bins, n, masked, extrema added to the record; queue and states zero again. Integers:
  *             every order of blocks gives the same.
@@ -94,7 +95,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     else
         measure_items<C, PLAIN>(work, &block);
     if (threadIdx.x == 0)
-        queue_leave(work);
+        queue_release(work);
 }
 
 /* As many blocks an SM as its shared memory allows, two at most. */
@@ -104,15 +105,17 @@ static ImgstatResult launch_channels(const Launch *launch, ImgstatError *err)
     const int block_bytes = TABLE_BYTES + 1024 + (int)sizeof(Block8<C>); /* 1,024: the driver's */
     const cudaDeviceProp &properties = launch->device->properties;
     const bool two = 2 * block_bytes <= (int)properties.sharedMemPerMultiprocessor;
-    const uint64_t most = (uint64_t)properties.multiProcessorCount * (two ? 2 : 1);
     Launch mine = *launch;
     Work *work = &mine.work;
     uint64_t wanted = work->n_items;
     work->alone = work->n_images == 1 && work->only.tiles < TABLE_TILES;
     if (work->alone)
         wanted = (work->only.tiles + WARPS - 1) / WARPS;
-    return launch_behind(&mine, measure_narrow8<C, PLAIN>, "measure_narrow8",
-                         (unsigned)(wanted < most ? wanted : most), THREADS, TABLE_BYTES, err);
+    const unsigned blocks = cuda_blocks(launch->device, wanted, two ? 2 : 1);
+    assert(work->images || work->only.channels >= work->channel0 + C);
+    assert(blocks > 0 && block_bytes <= launch->device->max_shared + 1024);
+    return launch_behind(&mine, measure_narrow8<C, PLAIN>, "measure_narrow8", blocks, THREADS,
+                         TABLE_BYTES, err);
 }
 
 size_t narrow_state_bytes(void)
@@ -122,18 +125,8 @@ size_t narrow_state_bytes(void)
 
 ImgstatResult launch_narrow8(const Launch *launch, unsigned channels, bool plain, ImgstatError *err)
 {
-    switch (channels) {
-    case 1:
-        return plain ? launch_channels<1, true>(launch, err)
-                     : launch_channels<1, false>(launch, err);
-    case 2:
-        return plain ? launch_channels<2, true>(launch, err)
-                     : launch_channels<2, false>(launch, err);
-    case 3:
-        return plain ? launch_channels<3, true>(launch, err)
-                     : launch_channels<3, false>(launch, err);
-    default:
-        return plain ? launch_channels<4, true>(launch, err)
-                     : launch_channels<4, false>(launch, err);
-    }
+    return dispatch_channels(channels, [&](auto c) {
+        return plain ? launch_channels<decltype(c)::value, true>(launch, err)
+                     : launch_channels<decltype(c)::value, false>(launch, err);
+    });
 }

@@ -146,7 +146,7 @@ static __device__ __forceinline__ void report(const Work &work, ImageState8<C> *
 
 /* Adds up the counters in vectors of 16 bytes, from number `first` on, and empties them. */
 template <int VECTORS>
-static __device__ __forceinline__ uint64_t take_counters(uint4 *vectors, unsigned first)
+static __device__ __forceinline__ uint64_t fetch_counters(uint4 *vectors, unsigned first)
 {
     uint64_t sum = 0;
 #pragma unroll
@@ -179,12 +179,12 @@ static __device__ __forceinline__ void add_table(const ImageState8<C> *held, uns
         if (C == 4 || (C == 3 && task < 16)) {
             bin = (task + blockIdx.x) % 16 * 16 + lane / 8 * 4 + lane % 4;
             channel = task / 16 * 2 + lane / 4 % 2;
-            n = take_counters<SLIM>((uint4 *)table + bin * ROW + channel * SLIM, lane);
+            n = fetch_counters<SLIM>((uint4 *)table + bin * ROW + channel * SLIM, lane);
         } else {
             bin = (task + blockIdx.x) % 8 * 32 + lane;
             channel = C == 3 ? 2 : task / 8;
-            n = take_counters<WIDE>((uint4 *)table + bin * ROW + (C == 3 ? 1 : channel) * WIDE,
-                                    lane);
+            n = fetch_counters<WIDE>((uint4 *)table + bin * ROW + (C == 3 ? 1 : channel) * WIDE,
+                                     lane);
         }
         if (n)
             bin_add(&held->image.bins[(channel0 + channel) * TABLE_BINS + (bin ^ flip)], n);
@@ -202,11 +202,11 @@ static __device__ __forceinline__ void find_extremum(const Work &work, ImageStat
     const unsigned long long best = held->sole ? held->best[i] : __ldcg(&state->found[i]);
     if (best) {
         const bool largest = i % 2;
-        const int key = (int)offer_key(best, largest);
-        const uint64_t at = find_first<C, PLAIN>(image, offer_at(best), i / 2, work.channel0,
+        const int key = (int)extremum_key(best, largest);
+        const uint64_t at = find_first<C, PLAIN>(image, extremum_at(best), i / 2, work.channel0,
                                                  (unsigned)key ^ flip, part);
         if (threadIdx.x % 32 == 0 && at != ~0ull)
-            atomicMax(&held->offer[i], narrow_offer(key, image.first_at + at, largest));
+            atomicMax(&held->position[i], extremum_word(key, image.first_at + at, largest));
     }
     __syncwarp();
 }
@@ -222,11 +222,11 @@ static __device__ __forceinline__ void merge_tallies(const Work &work, const Ima
     const uint64_t masked = held->sole ? held->masked : __ldcg(&state->masked);
     unsigned *lock = record_lock(work, image.tally);
     if (lane == 0 && !work.distinct)
-        lock_take(lock);
+        lock_acquire(lock);
     __syncwarp();
     if (lane < C)
         narrow_merge(image.tally + work.channel0 + lane, image.rows * image.row_pixels - masked,
-                     masked, held->offer[2 * lane], held->offer[2 * lane + 1]);
+                     masked, held->position[2 * lane], held->position[2 * lane + 1]);
     __syncwarp();
     if (lane == 0 && !work.distinct)
         lock_release(lock);
@@ -291,7 +291,7 @@ static __device__ __noinline__ void switch_image(const Work &work, ImageState8<C
     }
     if (i < WORDS)
         ((uint32_t *)&held->image)[i] = word;
-    see_nothing<C>(held, i, THREADS);
+    clear_extrema<C>(held, i, THREADS);
     if (i == 0) {
         held->number = number;
         held->items = 0;

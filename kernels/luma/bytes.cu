@@ -46,7 +46,7 @@ static __device__ __forceinline__ void add_counts(uint64_t *bins)
 static __global__ void __launch_bounds__(COUNT_THREADS, 1)
     count_luma_bytes(ApplyPixels p, LumaRow row, uint64_t *bins)
 {
-    uint4 *const piece = luma_piece(BINS * NARROW_ROW);
+    uint4 *const buffer = warp_buffer(BINS * NARROW_ROW);
     empty_columns<COUNT_THREADS, NARROW_ROW>(luma_memory);
     __syncthreads(); /* the counters are empty */
     after_launches_before();
@@ -57,7 +57,7 @@ static __global__ void __launch_bounds__(COUNT_THREADS, 1)
     load_tile(tiles, first + warp, row.tiles, v);
     for (; first < row.tiles; first += stride) {
         uint32_t word[TILE_GROUPS][3];
-        to_pixels(piece, v, word);
+        to_pixels(buffer, v, word);
         load_tile(tiles, first + stride + warp, row.tiles, v);
         if (first + warp < row.tiles)
 #pragma unroll
@@ -120,8 +120,8 @@ static __device__ __forceinline__ uint32_t largest_of(const uint32_t (&word)[3],
 
 /* Estimates of four pixels, one near a tie, as integers confirm them; black stays. The
  * pixels are read again, so that no register holds what is known of them for a rare branch. */
-static __device__ __forceinline__ void settle(uint32_t top, const volatile uint32_t *from,
-                                              uint32_t (&estimate)[12])
+static __device__ __forceinline__ void correct_ties(uint32_t top, const volatile uint32_t *from,
+                                                    uint32_t (&estimate)[12])
 {
     const uint32_t word[3] = {from[0], from[1], from[2]};
 #pragma unroll
@@ -163,7 +163,7 @@ static __device__ __forceinline__ void rescale_luma_quad(uint32_t top, uint32_t 
         low = __vimin3_u16x2(__byte_perm(estimate[i], estimate[i + 1], 0x6521),
                              __byte_perm(estimate[i + 2], estimate[i + 3], 0x6521), low);
     if (min(low & 0xFFFFu, low >> 16) <= LUMA_NEAR)
-        settle(top, from, estimate);
+        correct_ties(top, from, estimate);
     if (min(min(min(rounded[0], rounded[1]), rounded[2]), rounded[3]) == none)
 #pragma unroll
         for (int i = 0; i < 12; i++)
@@ -176,16 +176,16 @@ static __device__ __forceinline__ void rescale_luma_quad(uint32_t top, uint32_t 
 }
 
 /*
- * apply_luma_bytes: colours take over the luma that the transfer maps theirs to.
+ * apply_luma_bytes: colours get the luma that the transfer maps theirs to.
  *
  *   Idea      One approximate reciprocal a pixel gives all three quotients, 16 bits finer than they
  *             are wanted; integers decide where that is not enough (transfer/luma.h), which is
- * tested for four pixels at a time. A warp's next tile is on its way while it maps one.
+ *             tested for four pixels at a time. A warp's next tile is on its way while it maps one.
  *   Work      two lookups, a reciprocal, a conversion, three products and some 20 instructions
  *             around them a pixel.
  *   Memory    reads and writes each sample once, by vectors, which pass shared memory to and fro.
- *   Launch    <<<blocks, APPLY_THREADS, LUMA_APPLY_BYTES>>>, any number of blocks; it may begin before
- *             the launch before has ended.
+ *   Launch    <<<blocks, APPLY_THREADS, LUMA_APPLY_BYTES>>>, any number of blocks; it may begin
+ *             before the launch before has ended.
  *   Requires  luma_bytes_fit. In place: a lane writes what its warp has read.
  *   Result    the bits of cpu/luma.c.
  */
@@ -202,7 +202,7 @@ static __global__ void __launch_bounds__(APPLY_THREADS, APPLY_BLOCKS)
     load_first_tile<APPLY_THREADS, IMGSTAT_U8>(p, row, v);
     __syncthreads(); /* the table is whole */
     rescale_luma_row<APPLY_THREADS, IMGSTAT_U8>(t, p, row, range, unchanged,
-                                                luma_piece(BINS * WIDE_ROW), v,
+                                                warp_buffer(BINS * WIDE_ROW), v,
                                                 [&](const uint32_t *at, uint32_t(&word)[3]) {
                                                     rescale_luma_quad(range.top, black, at, word);
                                                 });

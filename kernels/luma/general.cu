@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* luma/general.cu: colours that take over a new luma, and planes of luma. */
+/* luma/general.cu: colours that get a new luma, and planes of luma. */
 #include "luma/luma.cuh"
 #include "luma/tile.cuh"
 #include "maps/apply.cuh"
@@ -7,7 +7,7 @@
 /* ---- Luma ------------------------------------------------------------------------------------ */
 
 /*
- * apply_luma: colours take over the luma that the transfer maps theirs to.
+ * apply_luma: colours get the luma that the transfer maps theirs to.
  *
  *   Idea      A pixel a thread.
  *   Work      three products and three divisions a pixel, and a table entry or a map.
@@ -64,6 +64,7 @@ ImgstatResult launch_apply_luma(CudaDevice *device, cudaStream_t stream, const A
     if (luma_words_fit(device, t, p))
         return launch_apply_luma_words(device, stream, t, p, err);
     const unsigned blocks = map_blocks(device, p->width * p->rows);
+    assert(blocks > 0 && p->channels >= 3 && (p->alpha < 0 || p->alpha >= 3));
     if (!t->copies)
         apply_luma<-1, -1><<<blocks, MAP_THREADS, 0, stream>>>(*t, *p);
     else if (t->from == IMGSTAT_U8 && t->to == IMGSTAT_U8)
@@ -110,6 +111,7 @@ ImgstatResult launch_luma_plane(CudaDevice *device, cudaStream_t stream, Imgstat
                                 ImgstatError *err)
 {
     const unsigned blocks = map_blocks(device, p->width * p->rows);
+    assert(blocks > 0 && p->channels >= 3);
     if (sample == IMGSTAT_U8)
         luma_plane_of<IMGSTAT_U8><<<blocks, MAP_THREADS, 0, stream>>>(sample, *p, luma, valid);
     else if (sample == IMGSTAT_U16)

@@ -37,8 +37,7 @@ static inline unsigned luma_blocks(const CudaDevice *device, const LumaRow &row,
                                    unsigned each)
 {
     const uint64_t wanted = ((uint64_t)row.tiles + threads / 32 - 1) / (threads / 32);
-    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * each;
-    return (unsigned)(wanted < 1 ? 1 : wanted < most ? wanted : most);
+    return cuda_blocks(device, wanted < 1 ? 1 : wanted, each);
 }
 
 static inline bool luma_is_row(const ApplyPixels *p)
@@ -83,11 +82,11 @@ static __device__ __forceinline__ uint64_t luma_row_pixel(const LumaRow &row, ui
     return i < row.head ? i : (uint64_t)row.tiles * row.tile_pixels + i;
 }
 
-/* A table, and then the pieces of shared memory through which warps pass their tiles. Named where
+/* A table, and then the buffers through which warps pass their tiles. Named where
  * it is used, so that it needs no address in registers. */
 extern __shared__ __align__(128) uint4 luma_memory[];
 
-static __device__ __forceinline__ uint4 *luma_piece(uint32_t table_bytes)
+static __device__ __forceinline__ uint4 *warp_buffer(uint32_t table_bytes)
 {
     return luma_memory + table_bytes / 16 + threadIdx.x / 32 * (32 * TILE_VECTORS);
 }
@@ -113,9 +112,9 @@ static __device__ __forceinline__ void store_tile(uint4 *row, uint32_t tile, uin
 }
 
 /* From vectors as a warp loads them, those of a lane 32 apart, to words of whole pixels a lane, and
- * back, through the warp's piece of shared memory. Vectors 48 bytes apart: the eight lanes
+ * back, through the warp's buffer in shared memory. Vectors 48 bytes apart: the eight lanes
  * that are served at a time do not meet in a bank. A lane writes back what it alone has read. */
-static __device__ __forceinline__ void to_pixels(uint4 *piece, const uint4 (&v)[3],
+static __device__ __forceinline__ void to_pixels(uint4 *buffer, const uint4 (&v)[3],
                                                  uint32_t (&word)[TILE_GROUPS][3])
 {
     const uint32_t lane = threadIdx.x % 32;
@@ -123,11 +122,11 @@ static __device__ __forceinline__ void to_pixels(uint4 *piece, const uint4 (&v)[
     __syncwarp(); /* what to_vectors wrote has been read */
 #pragma unroll
     for (int k = 0; k < TILE_VECTORS; k++)
-        piece[k * 32 + lane] = v[k];
+        buffer[k * 32 + lane] = v[k];
     __syncwarp();
 #pragma unroll
     for (int k = 0; k < TILE_VECTORS; k++)
-        own[k] = piece[lane * TILE_VECTORS + k];
+        own[k] = buffer[lane * TILE_VECTORS + k];
     const uint32_t words[12] = {own[0].x, own[0].y, own[0].z, own[0].w, own[1].x, own[1].y,
                                 own[1].z, own[1].w, own[2].x, own[2].y, own[2].z, own[2].w};
 #pragma unroll
@@ -136,18 +135,18 @@ static __device__ __forceinline__ void to_pixels(uint4 *piece, const uint4 (&v)[
 }
 
 static __device__ __forceinline__ void
-to_vectors(uint4 *piece, const uint32_t (&word)[TILE_GROUPS][3], uint4 (&v)[3])
+to_vectors(uint4 *buffer, const uint32_t (&word)[TILE_GROUPS][3], uint4 (&v)[3])
 {
     const uint32_t lane = threadIdx.x % 32;
 #pragma unroll
     for (int k = 0; k < TILE_VECTORS; k++)
-        piece[lane * TILE_VECTORS + k] = make_uint4(
+        buffer[lane * TILE_VECTORS + k] = make_uint4(
             word[k * 4 / 3][k * 4 % 3], word[(k * 4 + 1) / 3][(k * 4 + 1) % 3],
             word[(k * 4 + 2) / 3][(k * 4 + 2) % 3], word[(k * 4 + 3) / 3][(k * 4 + 3) % 3]);
     __syncwarp();
 #pragma unroll
     for (int k = 0; k < TILE_VECTORS; k++)
-        v[k] = piece[k * 32 + lane];
+        v[k] = buffer[k * 32 + lane];
 }
 
 static __device__ __forceinline__ float luma_reciprocal(float v)
@@ -203,7 +202,7 @@ static __device__ __forceinline__ void load_first_tile(const ApplyPixels &p, con
 template <unsigned THREADS, ImgstatSample SAMPLE, typename LumaRescale>
 static __device__ __forceinline__ void
 rescale_luma_row(const ApplyTransfer &t, const ApplyPixels &p, const LumaRow &row,
-                 const WordRange &range, bool unchanged, uint4 *piece, uint4 (&v)[TILE_VECTORS],
+                 const WordRange &range, bool unchanged, uint4 *buffer, uint4 (&v)[TILE_VECTORS],
                  const LumaRescale &rescale_luma_group)
 {
     const uint32_t pixel = 3 * sample_bits(SAMPLE) / 8;
@@ -213,18 +212,18 @@ rescale_luma_row(const ApplyTransfer &t, const ApplyPixels &p, const LumaRow &ro
     for (uint32_t first = blockIdx.x * (THREADS / 32); first < row.tiles; first += stride) {
         uint32_t word[TILE_GROUPS][3];
         uint4 made[TILE_VECTORS];
-        to_pixels(piece, v, word);
+        to_pixels(buffer, v, word);
         load_tile(from, first + stride + warp, row.tiles, v);
 #pragma unroll
         for (int k = 0; k < TILE_GROUPS; k++)
-            rescale_luma_group((const uint32_t *)(piece + threadIdx.x % 32 * TILE_VECTORS) + 3 * k,
+            rescale_luma_group((const uint32_t *)(buffer + threadIdx.x % 32 * TILE_VECTORS) + 3 * k,
                                word[k]);
         if (range.adjusts)
 #pragma unroll
             for (int i = 0; i < 3 * TILE_GROUPS; i++)
                 word[i / 3][i % 3] =
                     unchanged ? word[i / 3][i % 3] : adjust<SAMPLE>(range, word[i / 3][i % 3]);
-        to_vectors(piece, word, made);
+        to_vectors(buffer, word, made);
         store_tile(to, first + warp, row.tiles, made);
     }
     rescale_luma_left<SAMPLE>(t, p, row, unchanged);
@@ -249,7 +248,7 @@ static __device__ __forceinline__ uint32_t luma_rounded(const uint32_t (&word)[3
     }
 }
 
-/* Whether these kernels take the pixels: to tell a launch which others. */
+/* Whether these kernels can do a transfer of the pixels. */
 bool luma_bytes_fit(const CudaDevice *device, const ApplyTransfer *transfer,
                     const ApplyPixels *pixels);
 ImgstatResult launch_apply_luma_bytes(CudaDevice *device, cudaStream_t stream,

@@ -42,8 +42,8 @@ static __device__ __forceinline__ Factor factor_of(const WordColours &c, const u
 
 /* Quotients of two pixels, one near a tie, as integers confirm them; black stays. The
  * pixels are read again, so that no register holds what is known of them for a rare branch. */
-static __device__ __forceinline__ void settle(const WordColours &c, const volatile uint32_t *from,
-                                              uint32_t (&quotient)[6])
+static __device__ __forceinline__ void
+correct_ties(const WordColours &c, const volatile uint32_t *from, uint32_t (&quotient)[6])
 {
     const uint32_t word[3] = {from[0], from[1], from[2]};
 #pragma unroll
@@ -76,7 +76,7 @@ static __device__ __forceinline__ void rescale_luma_pair(const WordColours &c, c
         }
     }
     if (low <= LUMA_NEAR16)
-        settle(c, from, quotient);
+        correct_ties(c, from, quotient);
     if (min(fine[0], fine[1]) == 0)
 #pragma unroll
         for (int i = 0; i < 6; i++)
@@ -87,15 +87,15 @@ static __device__ __forceinline__ void rescale_luma_pair(const WordColours &c, c
 }
 
 /*
- * apply_luma_words: colours take over the luma that the transfer maps theirs to.
+ * apply_luma_words: colours get the luma that the transfer maps theirs to.
  *
  *   Idea      As apply_luma_bytes, with a quotient of 48 bits in two steps from one approximate
  *             reciprocal a pixel; two pixels in three words. The table is in global memory.
  *   Work      a lookup, a reciprocal and three products of 64 bits and some 30 instructions around
  *             them a pixel.
  *   Memory    reads and writes each sample once, by vectors, which pass shared memory to and fro.
- *   Launch    <<<blocks, THREADS, THREADS * TILE_VECTORS * 16>>>, any number of blocks; it may begin before the
- *             launch before has ended.
+ *   Launch    <<<blocks, THREADS, THREADS * TILE_VECTORS * 16>>>, any number of blocks; it may
+ *             begin before the launch before has ended.
  *   Requires  luma_words_fit. In place: a lane writes what its warp has read.
  *   Result    the bits of cpu/luma.c.
  */
@@ -111,7 +111,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     uint4 v[TILE_VECTORS];
     load_first_tile<THREADS, IMGSTAT_U16>(p, row, v);
     rescale_luma_row<THREADS, IMGSTAT_U16>(
-        t, p, row, range, colours.unchanged, luma_piece(0), v,
+        t, p, row, range, colours.unchanged, warp_buffer(0), v,
         [&](const uint32_t *at, uint32_t(&word)[3]) { rescale_luma_pair(colours, at, word); });
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* maps/apply.cu: a transfer over pixels: the transfer on its way to the device, host images in
- * chunks that are copied there, mapped and copied back at the same time. */
+ * bands that are copied there, mapped and copied back at the same time. */
 #include "maps/apply.cuh"
 
 extern "C" {
@@ -25,30 +25,22 @@ typedef struct ApplyMemory {
     cudaEvent_t copied;  /* held may be written again */
 } ApplyMemory;
 
-static void free_memory(CudaBuffer *buffer, bool pinned)
-{
-    if (buffer->memory)
-        (void)(pinned ? cudaFreeHost(buffer->memory) : cudaFree(buffer->memory));
-}
-
 void cuda_apply_close(CudaDevice *device)
 {
     ApplyMemory *memory = (ApplyMemory *)device->apply;
     if (!memory)
         return;
     for (ApplySlot &slot : memory->slot) {
-        free_memory(&slot.from, false);
-        free_memory(&slot.to, false);
-        free_memory(&slot.mask, false);
+        cuda_free(&slot.from, false);
+        cuda_free(&slot.to, false);
+        cuda_free(&slot.mask, false);
         for (cudaEvent_t event : {slot.filled, slot.mapped, slot.emptied})
-            if (event)
-                cuda_released(cudaEventDestroy(event));
+            cuda_free_event(event);
     }
-    free_memory(&memory->held, true);
-    free_memory(&memory->transfer, false);
+    cuda_free(&memory->held, true);
+    cuda_free(&memory->transfer, false);
     transfer_id_release(memory->id);
-    if (memory->copied)
-        cuda_released(cudaEventDestroy(memory->copied));
+    cuda_free_event(memory->copied);
     if (memory->returns)
         cuda_released(cudaStreamDestroy(memory->returns));
     free(memory);
@@ -249,9 +241,9 @@ static ImagePro on_device(const CudaDevice *device, const ImagePro *image, const
 }
 
 /* Rows [first, first + n) of the images; one or both are on the host. */
-static ImgstatResult apply_chunk(CudaDevice *device, ApplyMemory *memory, ApplySlot *slot,
-                                 const ImagePro *from, const ImagePro *to, ApplyLaunch launch,
-                                 const void *context, ImgstatError *err)
+static ImgstatResult apply_band(CudaDevice *device, ApplyMemory *memory, ApplySlot *slot,
+                                const ImagePro *from, const ImagePro *to, ApplyLaunch launch,
+                                const void *context, ImgstatError *err)
 {
     const size_t in_row = image_samples_per_row(from) * (sample_bits(from->sample) / 8);
     const size_t out_row = image_samples_per_row(to) * (sample_bits(to->sample) / 8);
@@ -288,9 +280,9 @@ static ImgstatResult apply_chunk(CudaDevice *device, ApplyMemory *memory, ApplyS
     return IMGSTAT_OK;
 }
 
-static ImgstatResult apply_chunks(CudaDevice *device, ApplyMemory *memory, const ImagePro *from,
-                                  const ImagePro *to, ApplyLaunch launch, const void *context,
-                                  ImgstatError *err)
+static ImgstatResult apply_bands(CudaDevice *device, ApplyMemory *memory, const ImagePro *from,
+                                 const ImagePro *to, ApplyLaunch launch, const void *context,
+                                 ImgstatError *err)
 {
     const size_t in_row = image_samples_per_row(from) * (sample_bits(from->sample) / 8);
     const size_t out_row = image_samples_per_row(to) * (sample_bits(to->sample) / 8);
@@ -311,8 +303,8 @@ static ImgstatResult apply_chunks(CudaDevice *device, ApplyMemory *memory, const
     for (uint32_t y = 0; y < from->height; turn++) {
         const uint32_t n = from->height - y < rows ? from->height - y : rows;
         const ImagePro source = image_band(from, y, n), target = image_band(to, y, n);
-        IMGSTAT_TRY(apply_chunk(device, memory, &memory->slot[turn % APPLY_SLOTS], &source, &target,
-                                launch, context, err));
+        IMGSTAT_TRY(apply_band(device, memory, &memory->slot[turn % APPLY_SLOTS], &source, &target,
+                               launch, context, err));
         y += n;
     }
     return IMGSTAT_OK;
@@ -337,7 +329,7 @@ ImgstatResult cuda_apply_images(CudaDevice *device, const ImagePro *from, const 
         return launch(context, device, from, to, err);
     ApplyMemory *memory;
     IMGSTAT_TRY(open_memory(device, &memory, err));
-    const ImgstatResult res = apply_chunks(device, memory, from, to, launch, context, err);
+    const ImgstatResult res = apply_bands(device, memory, from, to, launch, context, err);
     /* Whatever happened, the host's pixels are the caller's again. */
     cudaError_t status = cudaStreamSynchronize(device->copies);
     for (cudaStream_t stream : {device->stream, memory->returns})

@@ -11,19 +11,17 @@ extern "C" {
 #include "transfer/transfer.h"
 }
 
-enum { KEPT_MAPS = 2 }; /* rescale, stays */
+enum { KEPT_MAPS = 2 }; /* rescale, passthrough */
 
 /* A transfer in device memory. Narrow types have tables, which are n_maps and then that of
  * rescale. */
 struct ApplyTransfer {
-    const Map *maps;        /* n_maps, then rescale, then stays */
+    const Map *maps;        /* n_maps, then rescale, then passthrough */
     const uint32_t *by_key; /* output bits by order key */
     const void *by_raw;     /* the same by the sample's bits, each as large as an output sample */
     const Map *host_maps;   /* n_maps, in the host's memory: of the call that launches */
-    void *groups;           /* of knots (maps/wide.cu), those of each map group_pitch bytes on */
+    void *groups;           /* of knots (maps/knots.cu), those of each map group_pitch bytes on */
     size_t group_pitch;     /* 0: there are none */
-    uint32_t most_knots;    /* of a map */
-    int32_t kind;           /* MapKind of all maps; -1: they differ */
     MapRange range;
     uint32_t from, to; /* sample types */
     uint32_t n_maps;
@@ -95,9 +93,7 @@ static __device__ __forceinline__ uint32_t multiply_add(uint32_t a, uint32_t b, 
 
 static inline unsigned map_blocks(const CudaDevice *device, uint64_t threads)
 {
-    const uint64_t wanted = (threads + MAP_THREADS - 1) / MAP_THREADS;
-    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * MAP_BLOCKS;
-    return (unsigned)(wanted < most ? wanted : most);
+    return cuda_blocks(device, (threads + MAP_THREADS - 1) / MAP_THREADS, MAP_BLOCKS);
 }
 
 /* Enqueue on a stream; nothing waits or allocates. */
@@ -114,18 +110,26 @@ ImgstatResult launch_apply_luma(CudaDevice *device, cudaStream_t stream,
 ImgstatResult launch_luma_plane(CudaDevice *device, cudaStream_t stream, ImgstatSample sample,
                                 const ApplyPixels *pixels, unsigned char *luma,
                                 unsigned char *valid, ImgstatError *err);
+/* The planes that launch_luma_plane makes of an image, as an image of one channel. */
+ImagePro luma_plane_image(const ImagePro *image, const unsigned char *luma,
+                          const unsigned char *valid);
 /* Whichever of the first three it is. */
 ImgstatResult launch_apply(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *transfer,
                            const ApplyPixels *pixels, ImgstatError *err);
 /* Narrow types: fills by_raw from by_key. */
 ImgstatResult launch_tables_by_raw(CudaDevice *device, cudaStream_t stream,
                                    const ApplyTransfer *transfer, ImgstatError *err);
-/* Wide types: fills groups from the maps' knots, and the bytes that those of a map take. */
+/* maps/knots.cu: whether all maps have knots, which lie in groups, and applying them. */
+bool knots_fit(const CudaDevice *device, const ApplyTransfer *transfer, const ApplyPixels *pixels);
+ImgstatResult launch_apply_knots(CudaDevice *device, cudaStream_t stream,
+                                 const ApplyTransfer *transfer, const ApplyPixels *pixels,
+                                 ImgstatError *err);
+/* Fills groups from the maps' knots; and the bytes that the groups of n_knots take. */
 ImgstatResult launch_knot_groups(CudaDevice *device, cudaStream_t stream,
                                  const ApplyTransfer *transfer, ImgstatError *err);
 size_t knot_group_bytes(ImgstatSample from, ImgstatSample to, uint32_t n_knots);
 /* Calls `launch` with images in device memory that together are from and to, which are checked for
- * their place alone: as they are, or chunk by chunk where one is on the host, and then waits. */
+ * their place alone: as they are, or band by band where one is on the host, and then waits. */
 typedef ImgstatResult (*ApplyLaunch)(const void *context, CudaDevice *device, const ImagePro *from,
                                      const ImagePro *to, ImgstatError *err);
 ImgstatResult cuda_apply_images(CudaDevice *device, const ImagePro *from, const ImagePro *to,

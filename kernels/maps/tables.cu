@@ -34,6 +34,7 @@ ImgstatResult launch_tables_by_raw(CudaDevice *device, cudaStream_t stream,
 {
     enum { THREADS = 256 };
     const uint32_t n = (transfer->n_maps + 1) * sample_record_bins((ImgstatSample)transfer->from);
+    assert(transfer->by_key && transfer->by_raw && sample_is_narrow((ImgstatSample)transfer->from));
     tables_raw<<<(n + THREADS - 1) / THREADS, THREADS, 0, stream>>>(
         *transfer, (unsigned char *)transfer->by_raw, sample_bits((ImgstatSample)transfer->to) / 8);
     return cuda_launched(device, stream, "tables_raw", err);
@@ -48,8 +49,8 @@ template <typename In, typename Out> struct Vector {
     };
 };
 
-/* The rows of two images in chunks of a block's samples. */
-struct Chunks {
+/* The rows of two images cut into work items, which blocks do in a fixed order. */
+struct RowItems {
     uint64_t samples; /* a row */
     uint64_t per_row, n;
     uint32_t size;
@@ -79,7 +80,7 @@ static __device__ __forceinline__ Out table_entry(const Out *table, uint32_t ent
  */
 template <typename In, typename Out, unsigned THREADS, bool SHARED, bool FLAT>
 static __global__ void __launch_bounds__(THREADS)
-    apply_table(ApplyTransfer t, ApplyPixels p, Chunks chunks)
+    apply_table(ApplyTransfer t, ApplyPixels p, RowItems items)
 {
     typedef Vector<In, Out> V;
     typedef typename V::template Of<In> InVector;
@@ -95,15 +96,15 @@ static __global__ void __launch_bounds__(THREADS)
         table = (const Out *)shared;
         __syncthreads(); /* the tables are whole */
     }
-    for (uint64_t chunk = blockIdx.x; chunk < chunks.n; chunk += gridDim.x) {
-        const uint64_t row = chunks.per_row == 1 ? chunk : chunk / chunks.per_row;
-        const uint64_t first = (chunk - row * chunks.per_row) * chunks.size;
-        const uint32_t n = (uint32_t)min((uint64_t)chunks.size, chunks.samples - first);
+    for (uint64_t item = blockIdx.x; item < items.n; item += gridDim.x) {
+        const uint64_t row = items.per_row == 1 ? item : item / items.per_row;
+        const uint64_t first = (item - row * items.per_row) * items.size;
+        const uint32_t n = (uint32_t)min((uint64_t)items.size, items.samples - first);
         const In *from = (const In *)(p.from + row * p.from_pitch) + first;
         Out *to = (Out *)(p.to + row * p.to_pitch) + first;
         const uint32_t phase = FLAT ? 0 : (uint32_t)(first % p.channels);
 
-        /* Samples before the first boundary of the output, if that is one of the input too. */
+        /* Samples before the first boundary of the output, if it is a boundary of the input. */
         const uint32_t off = (uint32_t)((uintptr_t)to % sizeof(OutVector));
         uint32_t head = off ? (uint32_t)(sizeof(OutVector) - off) / (uint32_t)sizeof(Out) : 0;
         const bool whole = (uintptr_t)(from + head) % sizeof(InVector) == 0 && head <= n;
@@ -179,9 +180,8 @@ static ImgstatResult launch_masked(CudaDevice *device, cudaStream_t stream, cons
                                    const ApplyPixels *p, ImgstatError *err)
 {
     const uint64_t n = p->width * p->channels * p->rows;
-    const uint64_t wanted = (n + GENERAL_THREADS - 1) / GENERAL_THREADS;
-    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * 16;
-    apply_masked<<<(unsigned)(wanted < most ? wanted : most), GENERAL_THREADS, 0, stream>>>(*t, *p);
+    const unsigned blocks = cuda_blocks(device, (n + GENERAL_THREADS - 1) / GENERAL_THREADS, 16);
+    apply_masked<<<blocks, GENERAL_THREADS, 0, stream>>>(*t, *p);
     return cuda_launched(device, stream, "apply_masked", err);
 }
 
@@ -190,22 +190,23 @@ static ImgstatResult launch_table(CudaDevice *device, cudaStream_t stream, const
                                   const ApplyPixels *p, int shared, ImgstatError *err)
 {
     const auto kernel = apply_table<In, Out, THREADS, SHARED, FLAT>;
-    Chunks chunks;
-    chunks.samples = p->width * p->channels;
+    RowItems items;
+    items.samples = p->width * p->channels;
     const uint64_t blocks = (uint64_t)device->properties.multiProcessorCount;
-    /* Images that are small get smaller chunks, so that every multiprocessor has one. */
+    /* Images that are small get smaller items, so that every multiprocessor has one. */
     for (uint32_t vectors = TABLE_VECTORS;; vectors /= 2) {
-        chunks.size = THREADS * vectors * Vector<In, Out>::N;
-        chunks.per_row = (chunks.samples + chunks.size - 1) / chunks.size;
-        chunks.n = chunks.per_row * p->rows;
-        if (vectors == 1 || chunks.n >= 2 * blocks)
+        items.size = THREADS * vectors * Vector<In, Out>::N;
+        items.per_row = (items.samples + items.size - 1) / items.size;
+        items.n = items.per_row * p->rows;
+        if (vectors == 1 || items.n >= 2 * blocks)
             break;
     }
     /* A large table leaves room for one block a multiprocessor; of small ones as many as run. */
-    const uint64_t most = blocks * (shared > BYTE_TABLE_BYTES ? 1 : 8);
+    const unsigned each = shared > BYTE_TABLE_BYTES ? 1 : 8;
+    assert(!p->mask && p->aligned && shared <= device->max_shared);
     return cuda_launch_early(device, stream, "apply_table", kernel,
-                             (unsigned)(chunks.n < most ? chunks.n : most), THREADS,
-                             SHARED ? shared : 0, err, *t, *p, chunks);
+                             cuda_blocks(device, items.n, each), THREADS, SHARED ? shared : 0, err,
+                             *t, *p, items);
 }
 
 template <typename Out>

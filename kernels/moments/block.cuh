@@ -52,40 +52,6 @@ static __device__ __forceinline__ WideState *state_of(const Work &work, uint32_t
                          number * (sizeof(WideState) + channels * sizeof(WideChannel)));
 }
 
-/* ---- Segments ----------------------------------------------------------------------------------
- */
-
-/* Where a segment lies. */
-struct PlacedSegment {
-    const unsigned char *samples; /* of its first pixel */
-    const uint8_t *mask;          /* of its first pixel, or NULL */
-    unsigned n;                   /* pixels */
-};
-
-static __device__ __forceinline__ PlacedSegment segment_at(const WorkImage &image, uint64_t row,
-                                                           uint64_t x, unsigned bytes)
-{
-    PlacedSegment segment;
-    segment.samples = image.pixels + row * image.pitch + x * image.channels * bytes;
-    segment.mask = image.mask ? image.mask + row * image.mask_pitch + x : NULL;
-    segment.n = (unsigned)min((uint64_t)PIECE, image.row_pixels - x);
-    return segment;
-}
-
-static __device__ __forceinline__ PlacedSegment segment_place(const WorkImage &image, uint64_t tile,
-                                                              unsigned bytes)
-{
-    uint64_t row, place;
-    if (image.rows > 1 &&
-        (tile | image.tiles_per_row) >> 32 == 0) { /* divisions of 64 bits are slow */
-        row = (uint32_t)tile / (uint32_t)image.tiles_per_row;
-        place = tile - row * image.tiles_per_row;
-    } else {
-        tile_place(image, tile, &row, &place);
-    }
-    return segment_at(image, row, place * PIECE, bytes);
-}
-
 /* Of equal extrema the first place counts. */
 template <int C>
 static __device__ __forceinline__ void note_extrema(WideBlock<C> *block, int c, uint64_t low,
@@ -123,7 +89,8 @@ template <int C> static __device__ __forceinline__ void begin_sums(WideBlock<C> 
 }
 
 template <int C>
-static __device__ __forceinline__ void adopt(const Work &work, WideBlock<C> *block, uint32_t number)
+static __device__ __forceinline__ void load_image(const Work &work, WideBlock<C> *block,
+                                                  uint32_t number)
 {
     const uint32_t *from = (const uint32_t *)&work_image(work, number);
     uint32_t *to = (uint32_t *)&block->image;
@@ -164,7 +131,7 @@ static __device__ __forceinline__ void report_extrema(WideBlock<C> *block, WideC
     const uint64_t at = block->image.first_at + row * block->image.row_pixels + place * PIECE;
     Extreme *to = largest ? &channel[c].high : &channel[c].low;
     if (extreme_needs(to, key, at, largest))
-        extreme_offer(to, key, at, largest);
+        extreme_publish(to, key, at, largest);
 }
 
 /* Adds the block's sums to the state; integers as digits of 32 bits, so that they cannot overflow.
@@ -218,7 +185,7 @@ static __device__ __forceinline__ void find_extrema(WideBlock<C> *block, const W
             continue;
         const uint64_t key = i % 2 ? rank : ~rank, pixel = ~place - block->image.first_at;
         const uint64_t row = block->image.rows == 1 ? 0 : pixel / block->image.row_pixels;
-        const PlacedSegment segment =
+        const RowSegment segment =
             segment_at(block->image, row, pixel - row * block->image.row_pixels, sizeof(Raw));
         const Raw *samples = (const Raw *)segment.samples + channel0 + i / 2;
         const Raw wanted = (Raw)sample_raw((ImgstatSample)SAMPLE, key);
@@ -307,7 +274,7 @@ static __device__ __forceinline__ void merge_record(const Work &work, WideBlock<
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     if (work.images) { /* a launch of one image needs no lock */
         if (threadIdx.x == 0)
-            lock_take(lock);
+            lock_acquire(lock);
         __syncthreads(); /* locked */
     }
     unsigned long long from[EACH], to[EACH]; /* on their way while positions are looked for */
@@ -330,7 +297,7 @@ static __device__ __forceinline__ void merge_record(const Work &work, WideBlock<
     }
     __syncthreads(); /* positions are found; every limb has been read */
     if (warp == 1 && lane < C) {
-        FoundExtrema found = extrema_take(&channel[lane].low, &channel[lane].high);
+        FoundExtrema found = extrema_fetch(&channel[lane].low, &channel[lane].high);
         found.min_at += block->found[2 * lane];
         found.max_at += block->found[2 * lane + 1];
         tally_merge_extrema(&tally[lane], __ldcg(&channel[lane].count[N]), found);
@@ -379,7 +346,7 @@ static __device__ __noinline__ void flush(const Work &work, WideBlock<C> *block)
     WideState *state = state_of(work, block->number, C);
     WideChannel *channel = (WideChannel *)(state + 1);
     __syncthreads();                        /* the warps' segments are complete */
-    report_sums<C, SAMPLE>(block, channel); /* nobody waits for these */
+    report_sums<C, SAMPLE>(block, channel); /* no block waits for these */
     report_extrema(block, channel);
     __threadfence();
     __syncthreads(); /* everything is reported before the items are */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* moments/central.cu: power sums about a center, segment by segment (docs/float-sums.md). */
+#include "common/dispatch.cuh"
 #include "common/tuning.cuh"
 #include "common/wide_sample.cuh"
 #include "device/measure.cuh"
@@ -20,8 +21,8 @@ struct CentralSums {
 /*
  * central_sums: sums of d, d^2, d^3, d^4 of the distances of a channel's samples from a center.
  *
- *   Idea      A warp takes a segment and keeps its 128 lanes in registers; the four sums of a segment
- *             are split into limbs and added in shared memory as integers.
+ *   Idea      A warp keeps the 128 lanes of a segment in registers; the four sums of a segment are
+ *             split into limbs and added in shared memory as integers.
  *   Work      8 double operations a sample.
  *   Memory    reads n samples once.
  *   Launch    blocks of 256, four an SM; warps take segments in a fixed order.
@@ -45,13 +46,10 @@ static __global__ void __launch_bounds__(THREADS, CENTRAL_BLOCKS)
 
     for (uint64_t tile = blockIdx.x * WARPS + threadIdx.x / 32; tile < image.tiles;
          tile += (uint64_t)gridDim.x * WARPS) {
-        uint64_t row, place;
-        tile_place(image, tile, &row, &place);
-        const uint64_t first = place * PIECE;
-        const unsigned n = (unsigned)min((uint64_t)PIECE, image.row_pixels - first);
-        const Raw *samples =
-            (const Raw *)(image.pixels + row * image.pitch) + first * image.channels + channel;
-        const uint8_t *mask = image.mask ? image.mask + row * image.mask_pitch + first : NULL;
+        const RowSegment segment = tile_segment(image, tile, sizeof(Raw));
+        const Raw *samples = (const Raw *)segment.samples + channel;
+        const uint8_t *mask = segment.mask;
+        const unsigned n = segment.n;
         double power[POWERS][4] = {{0}};
         for (unsigned x0 = lane; x0 < n; x0 += PIECE_LANES) {
 #pragma unroll
@@ -97,42 +95,21 @@ static __global__ void __launch_bounds__(THREADS, CENTRAL_BLOCKS)
     }
 }
 
-template <int SAMPLE>
-static ImgstatResult launch_central(CudaDevice *device, const WorkImage *image, unsigned channel,
+static ImgstatResult launch_central(CudaDevice *device, const WorkImage &image, unsigned channel,
                                     double center, CentralSums *sums, ImgstatError *err)
 {
-    const uint64_t blocks = (image->tiles + WARPS - 1) / WARPS;
-    const uint64_t most = (uint64_t)device->properties.multiProcessorCount * CENTRAL_BLOCKS;
-    central_sums<SAMPLE><<<(unsigned)(blocks < most ? blocks : most), THREADS, 0, device->stream>>>(
-        *image, channel, center, sums);
-    return cuda_launched(device, device->stream, "central_sums", err);
+    const unsigned blocks = cuda_blocks(device, (image.tiles + WARPS - 1) / WARPS, CENTRAL_BLOCKS);
+    assert(channel < image.channels && blocks > 0 && image.tiles <= LAUNCH_SEGMENTS);
+    return dispatch_wide((ImgstatSample)image.sample, [&](auto type) {
+        return cuda_launch(device, device->stream, "central_sums",
+                           central_sums<decltype(type)::value>, blocks, THREADS, 0, err, image,
+                           channel, center, sums);
+    });
 }
 
-static ImgstatResult run_central(CudaDevice *device, const WorkImage *image, unsigned channel,
-                                 double center, CentralSums *sums, ImgstatError *err)
-{
-    switch ((ImgstatSample)image->sample) {
-    case IMGSTAT_U32:
-        return launch_central<IMGSTAT_U32>(device, image, channel, center, sums, err);
-    case IMGSTAT_I32:
-        return launch_central<IMGSTAT_I32>(device, image, channel, center, sums, err);
-    case IMGSTAT_F32:
-        return launch_central<IMGSTAT_F32>(device, image, channel, center, sums, err);
-    case IMGSTAT_U64:
-        return launch_central<IMGSTAT_U64>(device, image, channel, center, sums, err);
-    case IMGSTAT_I64:
-        return launch_central<IMGSTAT_I64>(device, image, channel, center, sums, err);
-    case IMGSTAT_F64:
-        return launch_central<IMGSTAT_F64>(device, image, channel, center, sums, err);
-    default:
-        return error_set(err, IMGSTAT_ERR_ARG,
-                         "power sums of samples of at most 16 bits follow from their bins");
-    }
-}
-
-/* Takes the sums so far off the device, adds them to the caller's, and begins again. */
-static ImgstatResult take_sums(CudaDevice *device, unsigned channels, Central *out,
-                               ImgstatError *err)
+/* Adds the sums so far to the caller's, and empties those on the device. */
+static ImgstatResult fetch_sums(CudaDevice *device, unsigned channels, Central *out,
+                                ImgstatError *err)
 {
     const size_t bytes = channels * sizeof(CentralSums);
     IMGSTAT_TRY(cuda_reserve_host(device, &device->host, bytes, err));
@@ -154,53 +131,41 @@ static ImgstatResult take_sums(CudaDevice *device, unsigned channels, Central *o
     return IMGSTAT_OK;
 }
 
-struct CentralRead {
-    const double *center;
-    Central *out;
-    uint64_t segments; /* since the last take */
-};
-
-static ImgstatResult read_central(void *context, CudaDevice *device, const ImagePro *images,
-                                  const uint32_t *origin, size_t n, ImgstatError *err)
-{
-    CentralRead *read = (CentralRead *)context;
-    (void)origin;
-    for (size_t i = 0; i < n; i++) {
-        const ImagePro *image = &images[i];
-        ImagePro aligned;
-        IMGSTAT_TRY(cuda_align(device, image, &aligned, err));
-        const uint64_t per_row = (image->width + (uint64_t)PIECE - 1) / PIECE;
-        for (uint32_t first = 0; first < image->height && per_row > 0;) {
-            const uint64_t most =
-                LAUNCH_SEGMENTS / per_row; /* a row has fewer segments than that */
-            const uint32_t left = image->height - first;
-            const uint32_t rows = left < most ? left : (uint32_t)most;
-            const ImagePro band = image_band(&aligned, first, rows);
-            WorkImage work;
-            work_describe(&work, &band, PIECE, false, true);
-            if (read->segments + work.tiles > LAUNCH_SEGMENTS) {
-                IMGSTAT_TRY(take_sums(device, image->channels, read->out, err));
-                read->segments = 0;
-            }
-            read->segments += work.tiles;
-            for (unsigned c = 0; c < image->channels; c++)
-                IMGSTAT_TRY(run_central(device, &work, c, read->center[c],
-                                        (CentralSums *)device->scratch.memory + c, err));
-            first += rows;
-        }
-    }
-    return IMGSTAT_OK;
-}
-
 ImgstatResult cuda_central(Device *base, const ImagePro *image, const double *center, Central *out,
                            ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
     CUDA_ENTER(device, err);
+    if (sample_is_narrow(image->sample))
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "power sums of samples of at most 16 bits follow from their bins");
     const size_t bytes = image->channels * sizeof(CentralSums);
     IMGSTAT_TRY(cuda_reserve(device, &device->scratch, bytes, false, err));
     CUDA_TRY(device, err, cudaMemsetAsync(device->scratch.memory, 0, bytes, device->stream));
-    CentralRead read = {center, out, 0};
-    IMGSTAT_TRY(cuda_stage(device, image, 1, read_central, &read, err));
-    return take_sums(device, image->channels, out, err);
+    uint64_t segments = 0; /* in the sums since they were last fetched */
+    const auto add = [&](const ImagePro &band) {
+        ImagePro aligned;
+        IMGSTAT_TRY(cuda_align(device, &band, &aligned, err));
+        const uint64_t per_row = (band.width + (uint64_t)PIECE - 1) / PIECE;
+        for (uint32_t first = 0; first < band.height && per_row > 0;) {
+            const uint64_t most = LAUNCH_SEGMENTS / per_row; /* a row has fewer segments */
+            const uint32_t left = band.height - first;
+            const uint32_t rows = left < most ? left : (uint32_t)most;
+            const ImagePro part = image_band(&aligned, first, rows);
+            WorkImage work;
+            work_describe(&work, &part, PIECE, false, true);
+            if (segments + work.tiles > LAUNCH_SEGMENTS) {
+                IMGSTAT_TRY(fetch_sums(device, band.channels, out, err));
+                segments = 0;
+            }
+            segments += work.tiles;
+            for (unsigned c = 0; c < band.channels; c++)
+                IMGSTAT_TRY(launch_central(device, work, c, center[c],
+                                           (CentralSums *)device->scratch.memory + c, err));
+            first += rows;
+        }
+        return IMGSTAT_OK;
+    };
+    IMGSTAT_TRY(cuda_stage_bands(device, image, add, err));
+    return fetch_sums(device, image->channels, out, err);
 }

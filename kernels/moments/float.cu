@@ -11,8 +11,8 @@ template <int C, int SAMPLE> struct FloatLanes {
 };
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void lanes_take(FloatLanes<C, SAMPLE> *lanes, int slot, int j,
-                                                  typename WideType<SAMPLE>::Value value)
+static __device__ __forceinline__ void lanes_add(FloatLanes<C, SAMPLE> *lanes, int slot, int j,
+                                                 typename WideType<SAMPLE>::Value value)
 {
     const double distance = (double)value - lanes->pivot[j];
     lanes->d[slot] += distance;
@@ -32,7 +32,10 @@ template <int C> struct Folding {
 /* Samples that are all finite; a channel of a segment that shows otherwise is done again. */
 template <int C, int SAMPLE> struct Finite {
     typedef ChannelLayout<C, SAMPLE> S;
-    enum { GROUP = S::GROUP, SHARED = S::RING_BYTES + S::TAKERS * (int)sizeof(Folding<C>) };
+    enum {
+        GROUP = S::GROUP,
+        SHARED = S::RING_BYTES + S::GROUPS_OF_BLOCK * (int)sizeof(Folding<C>)
+    };
     Stream<C, SAMPLE> stream;
     Folding<C> *folding;
     GroupBarrier group_barrier;
@@ -53,7 +56,7 @@ static __device__ __forceinline__ void way_begin(Finite<C, SAMPLE> *way, const W
 }
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_adopt(Finite<C, SAMPLE> *way)
+static __device__ __forceinline__ void way_begin_image(Finite<C, SAMPLE> *way)
 {
     typedef typename WideType<SAMPLE>::Value Value;
     way->stream.tile = ~0ull;
@@ -78,7 +81,7 @@ static __device__ __forceinline__ void add_lanes(Finite<C, SAMPLE> *way, const W
         lanes.low[j] = (Value)INFINITY;
         lanes.high[j] = -(Value)INFINITY;
     }
-    stream_take(&lanes, &way->stream, image, next);
+    stream_add(&lanes, &way->stream, image, next);
     group_sync<C, SAMPLE>(&way->group_barrier); /* the lanes of the segment before are read */
     bool finite[S::CLASSES];
 #pragma unroll

@@ -11,8 +11,8 @@ template <int C, int SAMPLE> struct IntegerLanes {
 };
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void lanes_take(IntegerLanes<C, SAMPLE> *lanes, int, int j,
-                                                  typename WideType<SAMPLE>::Value value)
+static __device__ __forceinline__ void lanes_add(IntegerLanes<C, SAMPLE> *lanes, int, int j,
+                                                 typename WideType<SAMPLE>::Value value)
 {
     const auto key = (typename WideType<SAMPLE>::Raw)value_key<SAMPLE>(value);
     lanes->sums[j].add(key);
@@ -38,7 +38,8 @@ static __device__ __forceinline__ void way_begin(Whole<C, SAMPLE> *way, const Wo
     way->stream.slot = 0;
 }
 
-template <int C, int SAMPLE> static __device__ __forceinline__ void way_adopt(Whole<C, SAMPLE> *way)
+template <int C, int SAMPLE>
+static __device__ __forceinline__ void way_begin_image(Whole<C, SAMPLE> *way)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
     way->stream.tile = ~0ull;
@@ -62,7 +63,7 @@ static __device__ __forceinline__ void way_measure(Whole<C, SAMPLE> *way, WideBl
         way->lanes.low[j] = (Raw) ~(Raw)0;
         way->lanes.high[j] = 0;
     }
-    stream_take(&way->lanes, &way->stream, block->image, next);
+    stream_add(&way->lanes, &way->stream, block->image, next);
 #pragma unroll
     for (int j = 0; j < CLASSES; j++)
         extrema_note(&way->extrema, j, tile, way->lanes.low[j], way->lanes.high[j]);

@@ -3,6 +3,7 @@
 #ifndef IMGSTAT_KERNELS_MOMENTS_KERNEL_CUH
 #define IMGSTAT_KERNELS_MOMENTS_KERNEL_CUH
 
+#include "common/dispatch.cuh"
 #include "common/tuning.cuh"
 #include "moments/stream.cuh"
 
@@ -65,7 +66,7 @@ static __device__ __forceinline__ void extrema_report(WideBlock<C> *block, int c
 /* ---- Sample by sample, whatever the samples are ---------------------------------------------- */
 
 template <int C, int SAMPLE> struct Careful {
-    enum { GROUP = 1, SHARED = 0 }; /* warps that take a segment; bytes of shared memory */
+    enum { GROUP = 1, SHARED = 0 }; /* warps that share a segment; bytes of shared memory */
     unsigned channel0;
 };
 
@@ -76,7 +77,8 @@ static __device__ __forceinline__ void way_begin(Careful<C, SAMPLE> *way, const 
     way->channel0 = work.channel0;
 }
 
-template <int C, int SAMPLE> static __device__ __forceinline__ void way_adopt(Careful<C, SAMPLE> *)
+template <int C, int SAMPLE>
+static __device__ __forceinline__ void way_begin_image(Careful<C, SAMPLE> *)
 {
 }
 
@@ -98,10 +100,10 @@ static __device__ __forceinline__ void way_report(Careful<C, SAMPLE> *, WideBloc
 /*
  * measure_wide: tallies of 32- and 64-bit samples, C channels at once.
  *
- *   Idea      Some warps take a segment (docs/float-sums.md) at a time, in one of three ways: floats
- *             assumed finite and integers by groups of warps, any samples one by one. Extrema are
- * kept with their segments; the last block to report an image looks into the segments that brought
- * the image's for their positions.
+ *   Idea      Warps measure segments (docs/float-sums.md) in one of three ways: groups of warps add
+ *             floats that are assumed finite, or integers; one warp adds any samples one by one.
+ *             Extrema are kept with their segments; the last block to report an image looks for
+ *             their positions in the segments that brought them.
  *   Work      f32: 4 double operations and 3 others a sample; u32: 6 instructions, u64: 19.
  *   Memory    reads n samples once; Way::SHARED bytes of dynamic shared memory.
  *   Launch    persistent blocks, which begin while the launch before ends; items of some segments,
@@ -115,10 +117,10 @@ template <int C, int SAMPLE, class Way, int PER_SM>
 static __global__ void __launch_bounds__(WideShape<C>::THREADS, PER_SM)
     measure_wide(const __grid_constant__ Work work)
 {
-    enum { TAKERS = WideShape<C>::WARPS / Way::GROUP };      /* of segments */
-    extern __shared__ __align__(128) unsigned char memory[]; /* whole lines */
+    enum { GROUPS_OF_BLOCK = WideShape<C>::WARPS / Way::GROUP }; /* of segments */
+    extern __shared__ __align__(128) unsigned char memory[];     /* whole lines */
     __shared__ WideBlock<C> block;
-    const unsigned taker = threadIdx.x / (32 * Way::GROUP);
+    const unsigned group = threadIdx.x / (32 * Way::GROUP);
     Way way;
     way_begin(&way, work, memory);
     if (!work.early)
@@ -135,8 +137,8 @@ static __global__ void __launch_bounds__(WideShape<C>::THREADS, PER_SM)
                 after_all_before();
                 flush<C, SAMPLE>(work, &block);
             }
-            adopt(work, &block, wanted);
-            way_adopt(&way);
+            load_image(work, &block, wanted);
+            way_begin_image(&way);
             number = wanted;
         }
         unsigned after = next + gridDim.x;
@@ -150,10 +152,10 @@ static __global__ void __launch_bounds__(WideShape<C>::THREADS, PER_SM)
         item_tiles(block.image, item, &tile, &end);
         if (next < work.n_items && work_image_of(work, next) == number)
             item_tiles(block.image, next, &next_tile, &next_end);
-        for (tile += taker, next_tile += taker; tile < end; tile += TAKERS) {
-            const uint64_t following = tile + TAKERS < end    ? tile + TAKERS
-                                       : next_tile < next_end ? next_tile
-                                                              : ~0ull;
+        for (tile += group, next_tile += group; tile < end; tile += GROUPS_OF_BLOCK) {
+            const uint64_t following = tile + GROUPS_OF_BLOCK < end ? tile + GROUPS_OF_BLOCK
+                                       : next_tile < next_end       ? next_tile
+                                                                    : ~0ull;
             way_measure(&way, &block, tile, following);
         }
         if (next < queued && next + gridDim.x >= queued) { /* the first from the queue */
@@ -175,17 +177,17 @@ static __global__ void __launch_bounds__(WideShape<C>::THREADS, PER_SM)
         flush<C, SAMPLE>(work, &block);
     }
     if (threadIdx.x == 0)
-        queue_leave(work);
+        queue_release(work);
 }
 
 template <int C, int SAMPLE, class Way, int PER_SM>
 static ImgstatResult launch_way(const Launch *launch, ImgstatError *err)
 {
-    const uint64_t most = (uint64_t)launch->device->properties.multiProcessorCount * PER_SM;
-    const uint64_t items = launch->work.n_items;
-    return launch_behind(launch, measure_wide<C, SAMPLE, Way, PER_SM>, "measure_wide",
-                         (unsigned)(items < most ? items : most), WideShape<C>::THREADS,
-                         Way::SHARED, err);
+    const unsigned blocks = cuda_blocks(launch->device, launch->work.n_items, PER_SM);
+    assert(blocks > 0 && Way::SHARED <= launch->device->max_shared);
+    assert(launch->work.images || launch->work.only.channels >= launch->work.channel0 + C);
+    return launch_behind(launch, measure_wide<C, SAMPLE, Way, PER_SM>, "measure_wide", blocks,
+                         WideShape<C>::THREADS, Way::SHARED, err);
 }
 
 /* Plain images by Way, others sample by sample. */
@@ -202,16 +204,9 @@ template <int SAMPLE, template <int, int> class Way>
 static ImgstatResult launch_sample(const Launch *launch, unsigned channels, bool plain,
                                    ImgstatError *err)
 {
-    switch (channels) {
-    case 1:
-        return launch_channels<1, SAMPLE, Way>(launch, plain, err);
-    case 2:
-        return launch_channels<2, SAMPLE, Way>(launch, plain, err);
-    case 3:
-        return launch_channels<3, SAMPLE, Way>(launch, plain, err);
-    default:
-        return launch_channels<4, SAMPLE, Way>(launch, plain, err);
-    }
+    return dispatch_channels(channels, [&](auto c) {
+        return launch_channels<decltype(c)::value, SAMPLE, Way>(launch, plain, err);
+    });
 }
 
 /* Each measures C channels of its images. */

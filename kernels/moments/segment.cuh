@@ -8,7 +8,7 @@
 #include "moments/block.cuh"
 
 /* Adds to a sum in shared memory, which knows no 64-bit additions: a loop around compare-and-swap
- * takes many turns where lanes meet, and those of a segment do. */
+ * repeats for every lane at the same address, and the lanes of a segment are. */
 static __device__ __forceinline__ void shared_add(unsigned long long *sum, uint64_t v)
 {
     unsigned *const half = (unsigned *)sum; /* the lower one first */
@@ -104,8 +104,8 @@ static __device__ __forceinline__ void add_count(WideBlock<C> *block, int c, uns
 
 /* The first valid sample of a channel in a segment, as a double; false if there is none. */
 template <int SAMPLE>
-static __device__ __forceinline__ bool
-find_pivot(const WorkImage &image, const PlacedSegment &segment, unsigned channel, double *pivot)
+static __device__ __forceinline__ bool find_pivot(const WorkImage &image, const RowSegment &segment,
+                                                  unsigned channel, double *pivot)
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
     const Raw *samples = (const Raw *)segment.samples + channel;
@@ -134,7 +134,7 @@ static __device__ __noinline__ void measure_careful(WideBlock<C> *block, uint64_
 {
     typedef typename WideType<SAMPLE>::Raw Raw;
     const WorkImage &image = block->image;
-    const PlacedSegment segment = segment_place(image, tile, sizeof(Raw));
+    const RowSegment segment = tile_segment(image, tile, sizeof(Raw));
     const Raw *samples = (const Raw *)segment.samples + channel0 + c;
     const ImgstatSample type = (ImgstatSample)SAMPLE;
     unsigned count[COUNTERS] = {0}, masked = 0;

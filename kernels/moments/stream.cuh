@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* moments/stream.cuh: the samples of the segments that a group of warps takes, on their way through
- * shared memory. */
+/* moments/stream.cuh: the samples of the segments of a group of warps, on their way through shared
+ * memory. */
 #ifndef IMGSTAT_KERNELS_MOMENTS_STREAM_CUH
 #define IMGSTAT_KERNELS_MOMENTS_STREAM_CUH
 
@@ -8,7 +8,7 @@
 #include "common/tuning.cuh"
 #include "moments/segment.cuh"
 
-/* How C channels are dealt out: a group of warps takes a segment together, a vector of 16 bytes a
+/* How C channels are dealt out: a group of warps shares a segment, a vector of 16 bytes a
  * thread at a time. 128 pixels are a whole number of such times, so a thread has SLOTS of the 128 C
  * lanes of docs/float-sums.md, in CLASSES channels, however many there are. */
 template <int C, int SAMPLE> struct ChannelLayout {
@@ -17,7 +17,7 @@ template <int C, int SAMPLE> struct ChannelLayout {
     enum { VECTOR = 16 / sizeof(Value), CLASSES = C < VECTOR ? C : VECTOR };
     enum { GROUP = wide_group(C, sizeof(Value)), MEMBERS = 32 * GROUP };
     enum { SLOTS = PIECE_LANES * C / MEMBERS };
-    enum { TAKERS = WideShape<C>::WARPS / GROUP }; /* groups of a block */
+    enum { GROUPS_OF_BLOCK = WideShape<C>::WARPS / GROUP }; /* groups of a block */
     /* A batch is what is waited for at once; RING of them are on their way. */
     enum { LOADS = MOMENTS_LOADS, PIXELS = LOADS * VECTOR * MEMBERS / C, RING = MOMENTS_RING };
     enum { RING_BYTES = RING * LOADS * WideShape<C>::THREADS * 16 };
@@ -53,7 +53,7 @@ static __device__ __forceinline__ void group_barrier_begin(GroupBarrier *group_b
         barrier_init(barrier, ChannelLayout<C, SAMPLE>::MEMBERS);
 }
 
-/* All of a group have come so far, and see what the others wrote. */
+/* Waits until all of a group have come so far; what they wrote is visible afterwards. */
 template <int C, int SAMPLE>
 static __device__ __forceinline__ void group_sync(GroupBarrier *group_barrier)
 {
@@ -110,7 +110,7 @@ static __device__ __forceinline__ void stream_place(Stream<C, SAMPLE> *stream,
                                                     const WorkImage &image, uint64_t tile)
 {
     typedef ChannelLayout<C, SAMPLE> S;
-    const PlacedSegment segment = segment_place(image, tile, sizeof(typename S::Value));
+    const RowSegment segment = tile_segment(image, tile, sizeof(typename S::Value));
     stream->tile = tile;
     stream->samples = segment.samples;
     stream->n = segment.n;
@@ -184,12 +184,12 @@ static __device__ __forceinline__ void stream_begin(Stream<C, SAMPLE> *stream,
     }
 }
 
-/* Takes the segment into lanes; each batch is replaced by the one RING further on, of the next
+/* Adds the segment to lanes; each batch is replaced by the one RING further on, of the next
  * segment in the end: they are on their way all the time. Rows that are shorter than the ring are
- * taken one after the other. */
+ * added one after the other. */
 template <int C, int SAMPLE, class Lanes>
-static __device__ __forceinline__ void stream_take(Lanes *lanes, Stream<C, SAMPLE> *stream,
-                                                   const WorkImage &image, uint64_t next)
+static __device__ __forceinline__ void stream_add(Lanes *lanes, Stream<C, SAMPLE> *stream,
+                                                  const WorkImage &image, uint64_t next)
 {
     typedef ChannelLayout<C, SAMPLE> S;
     typedef typename S::Vector Vector;
@@ -213,7 +213,7 @@ static __device__ __forceinline__ void stream_take(Lanes *lanes, Stream<C, SAMPL
             const Vector v = here[k * WideShape<C>::THREADS];
 #pragma unroll
             for (int e = 0; e < S::VECTOR; e++)
-                lanes_take(lanes, (k * S::VECTOR + e) % S::SLOTS, e % C, vector_item(v, e));
+                lanes_add(lanes, (k * S::VECTOR + e) % S::SLOTS, e % C, vector_item(v, e));
         }
         if (left == 0) {
             from = following;
@@ -233,7 +233,7 @@ static __device__ __forceinline__ void stream_take(Lanes *lanes, Stream<C, SAMPL
         for (int slot = 0; slot < S::SLOTS; slot++) {
             const unsigned i = x * C + slot_place<C, SAMPLE>(slot);
             if (i < n * C)
-                lanes_take(lanes, slot, slot % S::VECTOR % C, samples[i]);
+                lanes_add(lanes, slot, slot % S::VECTOR % C, samples[i]);
         }
     }
 }

@@ -1,41 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* ranks/digits.cu: further reads of an image: counting keys by digits and by ranges, gathering
  * keys. */
+#include "common/dispatch.cuh"
 #include "common/tuning.cuh"
 #include "common/warp.cuh"
-#include "device/measure.cuh"
+#include "device/measure_launch.cuh"
 
 #include <cuda_fp16.h>
 #include <stdlib.h>
 
 enum { THREADS = RANKS_THREADS, WARPS = THREADS / 32, DIGITS = 65536 };
 
-/* Tiles are parts of a row; warps take them in a fixed order. */
+/* Tiles are parts of a row; warps read them in a fixed order. */
 struct ReadImage {
     WorkImage image;
     unsigned channel;
 };
-
-template <typename Raw> struct RowTile {
-    const Raw *samples; /* of its first pixel, this channel */
-    const uint8_t *mask;
-    unsigned n;
-};
-
-template <typename Raw>
-static __device__ __forceinline__ RowTile<Raw> tile_at(const ReadImage &read, uint64_t number)
-{
-    const WorkImage &image = read.image;
-    uint64_t row, place;
-    tile_place(image, number, &row, &place);
-    const uint64_t x = place * PIECE;
-    RowTile<Raw> tile;
-    tile.samples =
-        (const Raw *)(image.pixels + row * image.pitch) + x * image.channels + read.channel;
-    tile.mask = image.mask ? image.mask + row * image.mask_pitch + x : NULL;
-    tile.n = (unsigned)min((uint64_t)PIECE, image.row_pixels - x);
-    return tile;
-}
 
 static __device__ __forceinline__ bool key_valid(const WorkImage &image, uint64_t key)
 {
@@ -46,15 +26,15 @@ static __device__ __forceinline__ bool key_valid(const WorkImage &image, uint64_
            (key > sample_key_infinity(sample, true) && key < sample_key_infinity(sample, false));
 }
 
-/* The key of pixel x of a tile; false if there is none or it is not valid. */
+/* The key of pixel x of a segment; false if there is none or it is not valid. */
 template <typename Raw>
-static __device__ __forceinline__ bool valid_key(const ReadImage &read, const RowTile<Raw> &tile,
+static __device__ __forceinline__ bool valid_key(const ReadImage &read, const RowSegment &segment,
                                                  unsigned x, uint64_t *key)
 {
-    if (x >= tile.n || (tile.mask && !tile.mask[x]))
+    const Raw *const samples = (const Raw *)segment.samples + read.channel;
+    if (x >= segment.n || (segment.mask && !segment.mask[x]))
         return false;
-    *key =
-        sample_key((ImgstatSample)read.image.sample, tile.samples[(size_t)x * read.image.channels]);
+    *key = sample_key((ImgstatSample)read.image.sample, samples[(size_t)x * read.image.channels]);
     return key_valid(read.image, *key);
 }
 
@@ -114,11 +94,11 @@ static __global__ void __launch_bounds__(THREADS, 1)
     table_clear(words);
     for (uint64_t number = blockIdx.x * WARPS + threadIdx.x / 32; number < read.image.tiles;
          number += (uint64_t)gridDim.x * WARPS) {
-        const RowTile<Raw> tile = tile_at<Raw>(read, number);
+        const RowSegment tile = tile_segment(read.image, number, sizeof(Raw));
 #pragma unroll 4
         for (unsigned first = 0; first < tile.n; first += 32) {
             uint64_t key = 0;
-            const bool valid = valid_key(read, tile, first + threadIdx.x % 32, &key);
+            const bool valid = valid_key<Raw>(read, tile, first + threadIdx.x % 32, &key);
             const bool there = valid && (above >= width ? 0 : key >> above) == prefix;
             count((uint32_t)(key >> shift) & 0xFFFFu, there, base, words, bins);
         }
@@ -200,11 +180,11 @@ static __global__ void __launch_bounds__(THREADS, 1)
     table_clear(words);
     for (uint64_t number = blockIdx.x * WARPS + threadIdx.x / 32; number < read.image.tiles;
          number += (uint64_t)gridDim.x * WARPS) {
-        const RowTile<Raw> tile = tile_at<Raw>(read, number);
+        const RowSegment tile = tile_segment(read.image, number, sizeof(Raw));
 #pragma unroll 2
         for (unsigned first = 0; first < tile.n; first += 32) {
             uint64_t key = 0;
-            const bool valid = valid_key(read, tile, first + threadIdx.x % 32, &key);
+            const bool valid = valid_key<Raw>(read, tile, first + threadIdx.x % 32, &key);
             const bool there = valid && key >= range.low && key < range.high;
             const double value = double_of((ImgstatSample)read.image.sample, key);
             count(there ? range_bin(range, key, value) : 0, there, 0, words, range.bins);
@@ -233,15 +213,15 @@ static __global__ void __launch_bounds__(THREADS, 1)
     const unsigned lane = threadIdx.x % 32;
     for (uint64_t number = blockIdx.x * WARPS + threadIdx.x / 32; number < read.image.tiles;
          number += (uint64_t)gridDim.x * WARPS) {
-        const RowTile<Raw> tile = tile_at<Raw>(read, number);
+        const RowSegment tile = tile_segment(read.image, number, sizeof(Raw));
         for (unsigned x0 = 0; x0 < tile.n; x0 += 32 * EACH) {
             Key key[EACH];
             unsigned finds[EACH], total = 0;
 #pragma unroll
             for (unsigned k = 0; k < EACH; k++) {
                 uint64_t own = 0;
-                const bool mine =
-                    valid_key(read, tile, x0 + 32 * k + lane, &own) && own >= low && own <= high;
+                const bool mine = valid_key<Raw>(read, tile, x0 + 32 * k + lane, &own) &&
+                                  own >= low && own <= high;
                 key[k] = (Key)own;
                 finds[k] = __ballot_sync(ALL_LANES, mine);
                 total += __popc(finds[k]);
@@ -265,59 +245,52 @@ static __global__ void __launch_bounds__(THREADS, 1)
 
 /* ---- Host side ------------------------------------------------------------------------------- */
 
-static ImgstatResult read_image(CudaDevice *device, const ImagePro *image, unsigned channel,
-                                ReadImage *out, ImgstatError *err)
+/* Describes a channel of an image. */
+static ImgstatResult describe_read(CudaDevice *device, const ImagePro *image, unsigned channel,
+                                   ReadImage *out, ImgstatError *err)
 {
     ImagePro aligned;
     IMGSTAT_TRY(cuda_align(device, image, &aligned, err));
     work_describe(&out->image, &aligned, PIECE, false, false);
     out->channel = channel;
+    assert(channel < image->channels && rows_aligned(&aligned, sample_size(image->sample)));
     return IMGSTAT_OK;
 }
 
+/* Blocks of a launch; each counts fewer than 2^32 samples. */
 static unsigned grid_size(const CudaDevice *device, const ReadImage *read)
 {
-    const uint64_t blocks = (read->image.tiles + WARPS - 1) / WARPS;
-    const uint64_t most = (uint64_t)device->properties.multiProcessorCount;
-    return (unsigned)(blocks < most ? blocks : most);
+    const unsigned blocks = cuda_blocks(device, (read->image.tiles + WARPS - 1) / WARPS, 1);
+    assert(blocks > 0 && read->image.tiles / blocks < (1ull << 32) / PIECE - WARPS);
+    return blocks;
 }
 
+/* Counters that fit shared memory, of so many bins. */
 static uint32_t table_words(const CudaDevice *device, uint64_t bins)
 {
     const uint64_t room = (uint64_t)(device->max_shared - 1024) / 4;
     return (uint32_t)(bins < room ? bins : room);
 }
 
-template <typename Raw>
-static ImgstatResult launch_digits(CudaDevice *device, const ReadImage *read, unsigned shift,
-                                   uint64_t prefix, uint64_t *bins, ImgstatError *err)
+static ImgstatResult launch_digits(CudaDevice *device, const ImagePro *image, unsigned channel,
+                                   unsigned shift, uint64_t prefix, uint64_t *bins,
+                                   ImgstatError *err)
 {
-    const ImgstatSample sample = (ImgstatSample)read->image.sample;
     const uint32_t words = table_words(device, DIGITS);
     /* Leading digits: small magnitudes are common, so the table leaves out the largest. */
-    const bool centered =
-        shift + 16 == sizeof(Raw) * 8 && (sample_is_float(sample) || sample_is_signed(sample));
+    const bool centered = shift + 16 == sample_bits(image->sample) &&
+                          (sample_is_float(image->sample) || sample_is_signed(image->sample));
     const uint32_t base = centered ? (DIGITS - words) / 2 : 0;
-    return cuda_launch(device, device->stream, "count_digits", count_digits<Raw>,
-                       grid_size(device, read), THREADS, words * 4, err, *read, shift, prefix, base,
-                       words, bins);
-}
-
-static ImgstatResult run_digits(CudaDevice *device, const ReadImage *read, unsigned shift,
-                                uint64_t prefix, uint64_t *bins, ImgstatError *err)
-{
-    if (read->image.tiles == 0)
+    ReadImage read;
+    IMGSTAT_TRY(describe_read(device, image, channel, &read, err));
+    if (read.image.tiles == 0)
         return IMGSTAT_OK;
-    switch (sample_bits((ImgstatSample)read->image.sample)) {
-    case 8:
-        return launch_digits<uint8_t>(device, read, shift, prefix, bins, err);
-    case 16:
-        return launch_digits<uint16_t>(device, read, shift, prefix, bins, err);
-    case 32:
-        return launch_digits<uint32_t>(device, read, shift, prefix, bins, err);
-    default:
-        return launch_digits<uint64_t>(device, read, shift, prefix, bins, err);
-    }
+    assert(base + words <= DIGITS && shift < sample_bits(image->sample));
+    return dispatch_bits(image->sample, [&](auto raw) {
+        return cuda_launch(device, device->stream, "count_digits", count_digits<decltype(raw)>,
+                           grid_size(device, &read), THREADS, words * 4, err, read, shift, prefix,
+                           base, words, bins);
+    });
 }
 
 ImgstatResult cuda_count_bins(CudaDevice *device, const ImagePro *image, const DeviceRecord *record,
@@ -326,12 +299,9 @@ ImgstatResult cuda_count_bins(CudaDevice *device, const ImagePro *image, const D
     uint64_t *bins = (uint64_t *)((Tally *)(uintptr_t)record->mem.address + record->channels);
     if (cuda_can_count_leading(image))
         return cuda_count_leading(device, image, bins, err);
-    for (unsigned c = 0; c < record->channels; c++) {
-        ReadImage read;
-        IMGSTAT_TRY(read_image(device, image, c, &read, err));
-        IMGSTAT_TRY(run_digits(device, &read, sample_bits(image->sample) - 16, 0,
-                               bins + (size_t)c * DIGITS, err));
-    }
+    for (unsigned c = 0; c < record->channels; c++)
+        IMGSTAT_TRY(launch_digits(device, image, c, sample_bits(image->sample) - 16, 0,
+                                  bins + (size_t)c * DIGITS, err));
     return IMGSTAT_OK;
 }
 
@@ -357,33 +327,6 @@ static ImgstatResult add_counts(CudaDevice *device, const uint64_t *from, size_t
     return IMGSTAT_OK;
 }
 
-struct Digits {
-    const DigitCount *counts;
-    size_t n;
-};
-
-static ImgstatResult read_digits(void *context, CudaDevice *device, const ImagePro *images,
-                                 const uint32_t *origin, size_t n, ImgstatError *err)
-{
-    const Digits *digits = (const Digits *)context;
-    (void)origin;
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < digits->n; k++) {
-            const DigitCount *count = &digits->counts[k];
-            uint64_t *bins = (uint64_t *)device->scratch.memory + k * DIGITS;
-            if (images[i].channels == 1 && cuda_can_count_leading(&images[i])) {
-                IMGSTAT_TRY(cuda_count_prefixed(device, &images[i], count->shift, count->prefix,
-                                                bins, err));
-                continue;
-            }
-            ReadImage read;
-            IMGSTAT_TRY(read_image(device, &images[i], count->channel, &read, err));
-            IMGSTAT_TRY(run_digits(device, &read, count->shift, count->prefix, bins, err));
-        }
-    }
-    return IMGSTAT_OK;
-}
-
 ImgstatResult cuda_count_digits(Device *base, const ImagePro *image, DigitCount *counts, size_t n,
                                 ImgstatError *err)
 {
@@ -398,54 +341,38 @@ ImgstatResult cuda_count_digits(Device *base, const ImagePro *image, DigitCount 
         return IMGSTAT_OK;
     const size_t bytes = n * DIGITS * sizeof(uint64_t);
     IMGSTAT_TRY(cuda_reserve(device, &device->scratch, bytes, false, err));
-    CUDA_TRY(device, err, cudaMemsetAsync(device->scratch.memory, 0, bytes, device->stream));
-    Digits digits = {counts, n};
-    IMGSTAT_TRY(cuda_stage(device, image, 1, read_digits, &digits, err));
-    for (size_t i = 0; i < n; i++)
-        IMGSTAT_TRY(add_counts(device, (uint64_t *)device->scratch.memory + i * DIGITS, DIGITS,
-                               counts[i].bins, err));
-    return IMGSTAT_OK;
-}
-
-template <typename Raw>
-static ImgstatResult launch_range(CudaDevice *device, const ReadImage *read, const Range *range,
-                                  ImgstatError *err)
-{
-    const uint32_t words = table_words(device, range->n_bins);
-    return cuda_launch(device, device->stream, "count_range", count_range<Raw>,
-                       grid_size(device, read), THREADS, words * 4, err, *read, *range, words);
-}
-
-struct RangeRead {
-    Range range;
-    unsigned channel;
-};
-
-static ImgstatResult read_range(void *context, CudaDevice *device, const ImagePro *images,
-                                const uint32_t *origin, size_t n, ImgstatError *err)
-{
-    const RangeRead *of = (const RangeRead *)context;
-    (void)origin;
-    for (size_t i = 0; i < n; i++) {
-        ReadImage read;
-        IMGSTAT_TRY(read_image(device, &images[i], of->channel, &read, err));
-        if (read.image.tiles == 0)
-            continue;
-        switch (sample_bits(images[i].sample)) {
-        case 8:
-            IMGSTAT_TRY(launch_range<uint8_t>(device, &read, &of->range, err));
-            break;
-        case 16:
-            IMGSTAT_TRY(launch_range<uint16_t>(device, &read, &of->range, err));
-            break;
-        case 32:
-            IMGSTAT_TRY(launch_range<uint32_t>(device, &read, &of->range, err));
-            break;
-        default:
-            IMGSTAT_TRY(launch_range<uint64_t>(device, &read, &of->range, err));
+    uint64_t *const bins = (uint64_t *)device->scratch.memory;
+    CUDA_TRY(device, err, cudaMemsetAsync(bins, 0, bytes, device->stream));
+    const auto count = [&](const ImagePro &band) {
+        const bool prefixed = band.channels == 1 && cuda_can_count_leading(&band);
+        for (size_t k = 0; k < n; k++) {
+            const DigitCount &c = counts[k];
+            IMGSTAT_TRY(prefixed ? cuda_count_prefixed(device, &band, c.shift, c.prefix,
+                                                       bins + k * DIGITS, err)
+                                 : launch_digits(device, &band, c.channel, c.shift, c.prefix,
+                                                 bins + k * DIGITS, err));
         }
-    }
+        return IMGSTAT_OK;
+    };
+    IMGSTAT_TRY(cuda_stage_bands(device, image, count, err));
+    for (size_t i = 0; i < n; i++)
+        IMGSTAT_TRY(add_counts(device, bins + i * DIGITS, DIGITS, counts[i].bins, err));
     return IMGSTAT_OK;
+}
+
+static ImgstatResult launch_range(CudaDevice *device, const ImagePro *image, unsigned channel,
+                                  const Range &range, ImgstatError *err)
+{
+    const uint32_t words = table_words(device, range.n_bins);
+    ReadImage read;
+    IMGSTAT_TRY(describe_read(device, image, channel, &read, err));
+    if (read.image.tiles == 0)
+        return IMGSTAT_OK;
+    assert(range.n_bins > 0);
+    return dispatch_bits(image->sample, [&](auto raw) {
+        return cuda_launch(device, device->stream, "count_range", count_range<decltype(raw)>,
+                           grid_size(device, &read), THREADS, words * 4, err, read, range, words);
+    });
 }
 
 /* One count: its edges and bins in device memory, one read of the image. */
@@ -459,10 +386,12 @@ static ImgstatResult count_one_range(CudaDevice *device, const ImagePro *image, 
     CUDA_TRY(device, err,
              cudaMemcpyAsync(edge, count->edge, (n + 1) * sizeof *edge, cudaMemcpyHostToDevice,
                              device->stream));
-    RangeRead read = {
-        {edge, bins, count->edge[0], count->edge[n], count->lo, count->per_bin, count->n_bins},
-        count->channel};
-    IMGSTAT_TRY(cuda_stage(device, image, 1, read_range, &read, err));
+    const Range range = {edge,      bins,           count->edge[0], count->edge[n],
+                         count->lo, count->per_bin, count->n_bins};
+    const auto read = [&](const ImagePro &band) {
+        return launch_range(device, &band, count->channel, range, err);
+    };
+    IMGSTAT_TRY(cuda_stage_bands(device, image, read, err));
     return add_counts(device, bins, n, count->bins, err); /* waits: edges are the caller's again */
 }
 
@@ -480,62 +409,37 @@ ImgstatResult cuda_count_range(Device *base, const ImagePro *image, RangeCount *
     return IMGSTAT_OK;
 }
 
-struct GatherRead {
+/* Keys that are gathered: their bounds, the list in device memory and how many it has. */
+template <typename Key> struct GatherList {
     uint64_t low, high, capacity;
-    void *keys;
+    Key *keys;
     unsigned long long *found;
-    unsigned channel;
 };
 
-template <typename Raw, typename Key = uint64_t>
-static ImgstatResult launch_gather(CudaDevice *device, const ReadImage *read, const GatherRead *of,
-                                   ImgstatError *err)
+template <typename Raw, typename Key>
+static ImgstatResult launch_gather(CudaDevice *device, const ReadImage &read,
+                                   const GatherList<Key> &list, ImgstatError *err)
 {
-    gather_keys<Raw><<<grid_size(device, read), THREADS, 0, device->stream>>>(
-        *read, of->low, of->high, of->capacity, (Key *)of->keys, of->found);
-    return cuda_launched(device, device->stream, "gather_keys", err);
+    return cuda_launch(device, device->stream, "gather_keys", gather_keys<Raw, Key>,
+                       grid_size(device, &read), THREADS, 0, err, read, list.low, list.high,
+                       list.capacity, list.keys, list.found);
 }
 
 ImgstatResult cuda_append_keys(CudaDevice *device, const ImagePro *image, uint16_t channel,
                                uint64_t capacity, void *keys, unsigned long long *found,
                                ImgstatError *err)
 {
-    const GatherRead of = {0, UINT64_MAX, capacity, keys, found, channel};
     ReadImage read;
     IMGSTAT_TRY(check_channel(image, channel, err));
-    IMGSTAT_TRY(read_image(device, image, channel, &read, err));
+    IMGSTAT_TRY(describe_read(device, image, channel, &read, err));
     if (read.image.tiles == 0)
         return IMGSTAT_OK;
-    return sample_bits(image->sample) == 32
-               ? launch_gather<uint32_t, uint32_t>(device, &read, &of, err)
-               : launch_gather<uint64_t, uint64_t>(device, &read, &of, err);
-}
-
-static ImgstatResult read_gather(void *context, CudaDevice *device, const ImagePro *images,
-                                 const uint32_t *origin, size_t n, ImgstatError *err)
-{
-    const GatherRead *of = (const GatherRead *)context;
-    (void)origin;
-    for (size_t i = 0; i < n; i++) {
-        ReadImage read;
-        IMGSTAT_TRY(read_image(device, &images[i], of->channel, &read, err));
-        if (read.image.tiles == 0)
-            continue;
-        switch (sample_bits(images[i].sample)) {
-        case 8:
-            IMGSTAT_TRY(launch_gather<uint8_t>(device, &read, of, err));
-            break;
-        case 16:
-            IMGSTAT_TRY(launch_gather<uint16_t>(device, &read, of, err));
-            break;
-        case 32:
-            IMGSTAT_TRY(launch_gather<uint32_t>(device, &read, of, err));
-            break;
-        default:
-            IMGSTAT_TRY(launch_gather<uint64_t>(device, &read, of, err));
-        }
-    }
-    return IMGSTAT_OK;
+    if (sample_bits(image->sample) == 32)
+        return launch_gather<uint32_t, uint32_t>(
+            device, read, {0, UINT64_MAX, capacity, (uint32_t *)keys, found}, err);
+    assert(sample_bits(image->sample) == 64);
+    return launch_gather<uint64_t, uint64_t>(
+        device, read, {0, UINT64_MAX, capacity, (uint64_t *)keys, found}, err);
 }
 
 static ImgstatResult gather_one(CudaDevice *device, const ImagePro *image, KeyGather *gather,
@@ -548,20 +452,30 @@ static ImgstatResult gather_one(CudaDevice *device, const ImagePro *image, KeyGa
     IMGSTAT_TRY(cuda_reserve(device, &device->scratch, bytes, false, err));
     unsigned long long *found = (unsigned long long *)device->scratch.memory;
     CUDA_TRY(device, err, cudaMemsetAsync(found, 0, sizeof *found, device->stream));
-    GatherRead read = {gather->lo, gather->hi, room, found + 1, found, gather->channel};
-    IMGSTAT_TRY(cuda_stage(device, image, 1, read_gather, &read, err));
+    const GatherList<uint64_t> list = {gather->lo, gather->hi, room, (uint64_t *)(found + 1),
+                                       found};
+    const auto append = [&](const ImagePro &band) {
+        ReadImage read;
+        IMGSTAT_TRY(describe_read(device, &band, gather->channel, &read, err));
+        if (read.image.tiles == 0)
+            return IMGSTAT_OK;
+        return dispatch_bits(band.sample, [&](auto raw) {
+            return launch_gather<decltype(raw), uint64_t>(device, read, list, err);
+        });
+    };
+    IMGSTAT_TRY(cuda_stage_bands(device, image, append, err));
     uint64_t n = 0;
     IMGSTAT_TRY(add_counts(device, (const uint64_t *)found, 1, &n, err));
-    const size_t take = n < room ? (size_t)n : room;
-    if (take > 0) {
+    const size_t taken = n < room ? (size_t)n : room;
+    if (taken > 0) {
         CUDA_TRY(device, err,
-                 cudaMemcpyAsync(gather->keys + gather->n, read.keys, take * sizeof(uint64_t),
+                 cudaMemcpyAsync(gather->keys + gather->n, list.keys, taken * sizeof(uint64_t),
                                  cudaMemcpyDeviceToHost, device->stream));
         CUDA_TRY(device, err, cudaStreamSynchronize(device->stream));
     }
     if (n > room)
         return error_set(err, IMGSTAT_ERR_ARG, "more keys in the range than there is room for");
-    gather->n += take;
+    gather->n += taken;
     return IMGSTAT_OK;
 }
 

@@ -2,6 +2,7 @@
 /* ranks/leading.cu: counting wide samples by 16 bits of their keys where vectors can be read: all
  * channels by the leading bits, as records have them, or those with given leading bits by the next
  * ones. ranks/digits.cu does the rest. */
+#include "common/dispatch.cuh"
 #include "common/tuning.cuh"
 #include "common/wide_sample.cuh"
 #include "device/measure.cuh"
@@ -44,42 +45,21 @@ static __device__ __forceinline__ uint32_t leading_of(typename WideType<SAMPLE>:
     return (uint32_t)(raw >> (width - 16));
 }
 
-/* Where a vector lies: tiles are rows of an image, or one row without gaps. */
-template <int SAMPLE> struct Stretch {
-    typedef typename WideType<SAMPLE>::Raw Raw;
-    const Raw *samples; /* of all channels, on a 16-byte boundary */
-    unsigned n;
-};
-
-template <int SAMPLE>
-static __device__ __forceinline__ Stretch<SAMPLE> stretch_at(const WorkImage &image, uint64_t tile,
-                                                             unsigned channels)
-{
-    typedef typename WideType<SAMPLE>::Raw Raw;
-    uint64_t row, place;
-    tile_place(image, tile, &row, &place);
-    const uint64_t x = place * PIECE;
-    Stretch<SAMPLE> stretch;
-    stretch.samples = (const Raw *)(image.pixels + row * image.pitch) + x * channels;
-    stretch.n = (unsigned)min((uint64_t)PIECE, image.row_pixels - x) * channels;
-    return stretch;
-}
-
-/* Gives counters to the segments that a sample of each thread is in, then to others as long as
+/* Assigns counters to the segments that a sample of each thread is in, then to others as long as
  * there are any. */
 template <int C, int SAMPLE>
 static __device__ void choose_segments(const WorkImage &image, uint32_t slots, Segments *segments)
 {
+    typedef typename WideType<SAMPLE>::Raw Raw;
     const unsigned t = threadIdx.x;
     for (unsigned i = t; i < C * SEGMENTS; i += THREADS)
         segments->word[i] = 0;
     __syncthreads();
     const uint64_t probe = (blockIdx.x + (uint64_t)gridDim.x * (t / 32)) % image.tiles;
-    const Stretch<SAMPLE> stretch = stretch_at<SAMPLE>(image, probe, C);
-    const unsigned pixel = t % 32 * 127 % (stretch.n / C);
+    const RowSegment tile = tile_segment(image, probe, sizeof(Raw));
+    const Raw *const pixel = (const Raw *)tile.samples + t % 32 * 127 % tile.n * C;
     for (unsigned c = 0; c < C; c++)
-        segments
-            ->word[c * SEGMENTS + leading_of<SAMPLE>(stretch.samples[pixel * C + c]) / SEGMENT] = 1;
+        segments->word[c * SEGMENTS + leading_of<SAMPLE>(pixel[c]) / SEGMENT] = 1;
     __syncthreads();
     /* A thread has C * SEGMENTS / THREADS neighbours, or one; seen ones come first. */
     enum { EACH = (C * SEGMENTS + THREADS - 1) / THREADS };
@@ -186,9 +166,10 @@ static __device__ __forceinline__ void count_all(const WorkImage &image, const C
         channel[k] = (lane * VECTOR + k) % C;
     for (uint64_t tile = blockIdx.x * WARPS + threadIdx.x / 32; tile < image.tiles;
          tile += (uint64_t)gridDim.x * WARPS) {
-        const Stretch<SAMPLE> stretch = stretch_at<SAMPLE>(image, tile, C);
-        const Vector *vectors = (const Vector *)stretch.samples;
-        const unsigned whole = stretch.n / (LOADS * 32 * VECTOR) * LOADS * 32;
+        const RowSegment segment = tile_segment(image, tile, sizeof(Raw));
+        const Raw *const samples = (const Raw *)segment.samples;
+        const Vector *vectors = (const Vector *)samples;
+        const unsigned n = segment.n * C, whole = n / (LOADS * 32 * VECTOR) * LOADS * 32;
         for (unsigned first = lane; first < whole; first += LOADS * 32) {
             Vector v[LOADS];
 #pragma unroll
@@ -201,9 +182,9 @@ static __device__ __forceinline__ void count_all(const WorkImage &image, const C
                     count_one(to, channel[(i * 32 * VECTOR + e) % C], (Raw)vector_item(v[i], e),
                               true);
         }
-        for (unsigned first = whole * VECTOR; first < stretch.n; first += 32) {
+        for (unsigned first = whole * VECTOR; first < n; first += 32) {
             const unsigned i = first + lane;
-            count_one(to, i % C, i < stretch.n ? stretch.samples[i] : (Raw)0, i < stretch.n);
+            count_one(to, i % C, i < n ? samples[i] : (Raw)0, i < n);
         }
     }
 }
@@ -269,6 +250,16 @@ static __global__ void __launch_bounds__(THREADS, 1)
 
 /* ---- Host side ------------------------------------------------------------------------------- */
 
+/* Blocks that read an image; each counts fewer than 2^32 samples. */
+static unsigned grid_size(const CudaDevice *device, const WorkImage *image)
+{
+    const unsigned blocks = cuda_blocks(device, (image->tiles + WARPS - 1) / WARPS, 1);
+    assert(!image->mask && blocks > 0);
+    assert((uintptr_t)image->pixels % 16 == 0 && (image->rows == 1 || image->pitch % 16 == 0));
+    assert(image->tiles / blocks < (1ull << 32) / (PIECE * CHANNELS) - WARPS);
+    return blocks;
+}
+
 template <int C, int SAMPLE, bool NODATA>
 static ImgstatResult launch_leading(CudaDevice *device, const WorkImage *image, uint64_t *bins,
                                     ImgstatError *err)
@@ -276,37 +267,9 @@ static ImgstatResult launch_leading(CudaDevice *device, const WorkImage *image, 
     const uint32_t room = ((uint32_t)device->max_shared - (uint32_t)sizeof(Segments)) / 4 / SEGMENT;
     const uint32_t slots = room < C * SEGMENTS ? room : C * SEGMENTS;
     const size_t bytes = (size_t)slots * SEGMENT * 4;
-    const uint64_t blocks = (image->tiles + WARPS - 1) / WARPS;
-    const uint64_t most = (uint64_t)device->properties.multiProcessorCount;
-    assert(image->channels == C && !image->mask && slots > 0 && blocks > 0);
-    assert((uintptr_t)image->pixels % 16 == 0 && (image->rows == 1 || image->pitch % 16 == 0));
+    assert(image->channels == C && slots > 0);
     return cuda_launch(device, device->stream, "count_leading", count_leading<C, SAMPLE, NODATA>,
-                       (unsigned)(blocks < most ? blocks : most), THREADS, bytes, err, *image,
-                       slots, bins);
-}
-
-template <int C, int SAMPLE>
-static ImgstatResult launch_nodata(CudaDevice *device, const WorkImage *image, uint64_t *bins,
-                                   ImgstatError *err)
-{
-    return image->has_nodata ? launch_leading<C, SAMPLE, true>(device, image, bins, err)
-                             : launch_leading<C, SAMPLE, false>(device, image, bins, err);
-}
-
-template <int SAMPLE>
-static ImgstatResult launch_channels(CudaDevice *device, const WorkImage *image, uint64_t *bins,
-                                     ImgstatError *err)
-{
-    switch (image->channels) {
-    case 1:
-        return launch_nodata<1, SAMPLE>(device, image, bins, err);
-    case 2:
-        return launch_nodata<2, SAMPLE>(device, image, bins, err);
-    case 3:
-        return launch_nodata<3, SAMPLE>(device, image, bins, err);
-    default:
-        return launch_nodata<4, SAMPLE>(device, image, bins, err);
-    }
+                       grid_size(device, image), THREADS, bytes, err, *image, slots, bins);
 }
 
 bool cuda_can_count_leading(const ImagePro *image)
@@ -322,20 +285,13 @@ ImgstatResult cuda_count_leading(CudaDevice *device, const ImagePro *image, uint
     work_describe(&work, image, PIECE, false, false);
     if (work.tiles == 0)
         return IMGSTAT_OK;
-    switch (image->sample) {
-    case IMGSTAT_U32:
-        return launch_channels<IMGSTAT_U32>(device, &work, bins, err);
-    case IMGSTAT_I32:
-        return launch_channels<IMGSTAT_I32>(device, &work, bins, err);
-    case IMGSTAT_F32:
-        return launch_channels<IMGSTAT_F32>(device, &work, bins, err);
-    case IMGSTAT_U64:
-        return launch_channels<IMGSTAT_U64>(device, &work, bins, err);
-    case IMGSTAT_I64:
-        return launch_channels<IMGSTAT_I64>(device, &work, bins, err);
-    default:
-        return launch_channels<IMGSTAT_F64>(device, &work, bins, err);
-    }
+    return dispatch_wide(image->sample, [&](auto type) {
+        return dispatch_channels(image->channels, [&](auto channels) {
+            constexpr int C = decltype(channels)::value, SAMPLE = decltype(type)::value;
+            return work.has_nodata ? launch_leading<C, SAMPLE, true>(device, &work, bins, err)
+                                   : launch_leading<C, SAMPLE, false>(device, &work, bins, err);
+        });
+    });
 }
 
 template <int SAMPLE>
@@ -347,11 +303,10 @@ static ImgstatResult launch_prefixed(CudaDevice *device, const WorkImage *image,
     if (rest != 0 || !is_finite_lead<SAMPLE>((uint32_t)(prefix << (shift + 16) >> (width - 16))))
         return IMGSTAT_OK;
     const uint32_t room = (uint32_t)device->max_shared / 4 - 256, words = room < BINS ? room : BINS;
-    const uint64_t blocks = (image->tiles + WARPS - 1) / WARPS;
-    const uint64_t most = (uint64_t)device->properties.multiProcessorCount;
+    assert(image->channels == 1);
     return cuda_launch(device, device->stream, "count_prefixed", count_prefixed<SAMPLE>,
-                       (unsigned)(blocks < most ? blocks : most), THREADS, (size_t)words * 4, err,
-                       *image, shift, prefix, words, bins);
+                       grid_size(device, image), THREADS, (size_t)words * 4, err, *image, shift,
+                       prefix, words, bins);
 }
 
 ImgstatResult cuda_count_prefixed(CudaDevice *device, const ImagePro *image, unsigned shift,
@@ -363,18 +318,7 @@ ImgstatResult cuda_count_prefixed(CudaDevice *device, const ImagePro *image, uns
     work_describe(&work, image, PIECE, false, false);
     if (work.tiles == 0)
         return IMGSTAT_OK;
-    switch (image->sample) {
-    case IMGSTAT_U32:
-        return launch_prefixed<IMGSTAT_U32>(device, &work, shift, prefix, bins, err);
-    case IMGSTAT_I32:
-        return launch_prefixed<IMGSTAT_I32>(device, &work, shift, prefix, bins, err);
-    case IMGSTAT_F32:
-        return launch_prefixed<IMGSTAT_F32>(device, &work, shift, prefix, bins, err);
-    case IMGSTAT_U64:
-        return launch_prefixed<IMGSTAT_U64>(device, &work, shift, prefix, bins, err);
-    case IMGSTAT_I64:
-        return launch_prefixed<IMGSTAT_I64>(device, &work, shift, prefix, bins, err);
-    default:
-        return launch_prefixed<IMGSTAT_F64>(device, &work, shift, prefix, bins, err);
-    }
+    return dispatch_wide(image->sample, [&](auto type) {
+        return launch_prefixed<decltype(type)::value>(device, &work, shift, prefix, bins, err);
+    });
 }

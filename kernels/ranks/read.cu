@@ -135,21 +135,6 @@ static ImgstatResult read_joint(CudaDevice *device, const ImagePro *image, Pixel
     return IMGSTAT_OK;
 }
 
-struct LumaRequest {
-    const ReadRequest *request;
-    Items *items;
-};
-
-static ImgstatResult read_luma(void *context, CudaDevice *device, const ImagePro *images,
-                               const uint32_t *, size_t n, ImgstatError *err)
-{
-    const LumaRequest *const of = (const LumaRequest *)context;
-    const PixelView each = {VIEW_EACH, -1, 0, 0};
-    for (size_t i = 0; i < n; i++)
-        IMGSTAT_TRY(read_each(device, &images[i], each, of->request, of->items, err));
-    return IMGSTAT_OK;
-}
-
 ImgstatResult cuda_read(Device *base, const PixelSource *source, PixelView view,
                         const ReadRequest *request, ImgstatError *err)
 {
@@ -162,9 +147,11 @@ ImgstatResult cuda_read(Device *base, const PixelSource *source, PixelView view,
                             : error_memory(err, sizeof items, "what to count");
     for (size_t i = 0; res == IMGSTAT_OK && i < source->n; i++) {
         const ImagePro *const image = &source->images[i];
-        LumaRequest luma = {request, &items};
+        const auto read = [&](const ImagePro &plane) {
+            return read_each(device, &plane, PixelView{VIEW_EACH, -1, 0, 0}, request, &items, err);
+        };
         if (view.channels == VIEW_LUMA)
-            res = cuda_luma_bands(device, image, read_luma, &luma, err);
+            res = cuda_read_luma(device, image, read, err);
         else if (view.channels == VIEW_JOINT)
             res = read_joint(device, image, view, request, &items, err);
         else

@@ -19,7 +19,7 @@ enum {
 static const size_t RUNS_BYTES = (RANK_STEPS + 1) * sizeof(RankKnot);
 
 /* Between sort_begin and sort_end. The buffer device->sort holds a counter, then keys, then as many
- * again, then what CUB takes, and in the end runs. */
+ * again, then what CUB needs, and in the end runs. */
 struct Sorting {
     ImgstatSample sample;
     uint64_t n;
@@ -149,31 +149,19 @@ ImgstatResult cuda_sort_begin(Device *base, ImgstatSample sample, uint64_t n, bo
     return res;
 }
 
-typedef struct Appending {
-    const Sorting *sorting;
-    uint16_t channel;
-} Appending;
-
-static ImgstatResult append(void *context, CudaDevice *device, const ImagePro *images,
-                            const uint32_t *origin, size_t n, ImgstatError *err)
-{
-    const Appending *to = (const Appending *)context;
-    (void)origin;
-    for (size_t i = 0; i < n; i++)
-        IMGSTAT_TRY(cuda_append_keys(device, &images[i], to->channel, to->sorting->n,
-                                     keys_of(device), counter_of(device), err));
-    return IMGSTAT_OK;
-}
-
 ImgstatResult cuda_sort_add(Device *base, const ImagePro *image, uint16_t channel,
                             ImgstatError *err)
 {
     CudaDevice *device = (CudaDevice *)base;
     CUDA_ENTER(device, err);
-    Appending to = {(const Sorting *)device->sorting, channel};
-    if (!to.sorting || to.sorting->sample != image->sample)
+    const Sorting *const sorting = (const Sorting *)device->sorting;
+    if (!sorting || sorting->sample != image->sample)
         return error_set(err, IMGSTAT_ERR_ARG, "an image of other samples than are sorted");
-    return cuda_stage(device, image, 1, append, &to, err);
+    const auto append = [&](const ImagePro &band) {
+        return cuda_append_keys(device, &band, channel, sorting->n, keys_of(device),
+                                counter_of(device), err);
+    };
+    return cuda_stage_bands(device, image, append, err);
 }
 
 /* From the device's memory to the caller's. */
@@ -189,8 +177,8 @@ static ImgstatResult fetch(CudaDevice *device, void *to, const void *from, size_
     return IMGSTAT_OK;
 }
 
-static ImgstatResult take_runs(CudaDevice *device, const Sorting *sorting, uint64_t *taken,
-                               RankKnot *runs, ImgstatError *err)
+static ImgstatResult fetch_runs(CudaDevice *device, const Sorting *sorting, uint64_t *taken,
+                                RankKnot *runs, ImgstatError *err)
 {
     IMGSTAT_TRY(fetch(device, taken, counter_of(device), sizeof *taken, err));
     if (*taken != sorting->n)
@@ -201,6 +189,7 @@ static ImgstatResult take_runs(CudaDevice *device, const Sorting *sorting, uint6
     CUDA_TRY(device, err, sort_as(device, sorting, memory, &room, &sorted));
     RankKnot *const found = (RankKnot *)memory; /* CUB needs it no more */
     const unsigned blocks = RANK_STEPS / THREADS + 1;
+    assert(sorting->n > 0 && sorting->room >= RUNS_BYTES);
     if (sample_bits(sorting->sample) == 32)
         find_runs<<<blocks, THREADS, 0, device->stream>>>((const uint32_t *)sorted, sorting->n,
                                                           found);
@@ -212,7 +201,7 @@ static ImgstatResult take_runs(CudaDevice *device, const Sorting *sorting, uint6
 }
 
 /* Large memory is for others again. */
-static ImgstatResult give_back(CudaDevice *device, ImgstatError *err)
+static ImgstatResult release_large(CudaDevice *device, ImgstatError *err)
 {
     void *const memory = device->sort.memory;
     if (device->sort.bytes <= device->properties.totalGlobalMem / SORT_KEPT_SHARE)
@@ -234,9 +223,9 @@ ImgstatResult cuda_sort_end(Device *base, uint64_t *taken, RankKnot *runs, Imgst
     else if (sorting)
         res = cuda_enter(device, stay, err);
     if (runs && res == IMGSTAT_OK)
-        res = take_runs(device, sorting, taken, runs, err);
+        res = fetch_runs(device, sorting, taken, runs, err);
     if (sorting && res == IMGSTAT_OK)
-        res = give_back(device, err);
+        res = release_large(device, err);
     free(sorting);
     device->sorting = NULL;
     return res;

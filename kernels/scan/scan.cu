@@ -107,7 +107,7 @@ static size_t tiles_of(size_t n, size_t items)
     return n / items + (n % items != 0);
 }
 
-/* BufferCache: the number of the next tile, then what tiles publish. */
+/* Scratch memory: the number of the next tile, then what tiles publish. */
 enum { SCRATCH_HEAD = 16 };
 
 template <typename T> static size_t scratch_bytes(size_t tiles)
@@ -123,7 +123,7 @@ size_t cuda_scan_scratch(size_t n)
 }
 
 /* How many blocks of the ring's kernel the current device runs at a time; 0 if it has no bulk
- * copies or too little shared memory, or this build no code for it. */
+ * copies, too little shared memory, or no code in this build. */
 template <typename T> static cudaError_t ring_blocks(unsigned *blocks)
 {
     int device = 0, multiprocessors = 0, shared = 0;
@@ -154,6 +154,8 @@ static cudaError_t launch_scan(ScanKernel kernel, const T *in, T *out, size_t n,
     const bool aligned = (((uintptr_t)in | (uintptr_t)out) & 15) == 0;
     if (kernel == SCAN_RINGS && !aligned)
         return cudaErrorMisalignedAddress;
+    assert((uintptr_t)in % sizeof(T) == 0 && (uintptr_t)out % sizeof(T) == 0);
+    assert((uintptr_t)scratch % 16 == 0);
     unsigned *const next = (unsigned *)scratch;
     unsigned long long *const published = (unsigned long long *)scratch + SCRATCH_HEAD / 8;
     unsigned blocks = 0;

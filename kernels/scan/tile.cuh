@@ -34,7 +34,7 @@ static __device__ __forceinline__ void publish(unsigned long long *status, uint6
                  : "memory");
 }
 
-/* Both words must say the same; a tile goes from AGGREGATE to PREFIX word by word. */
+/* Both words must have the same flag; a tile goes from AGGREGATE to PREFIX word by word. */
 template <typename T>
 static __device__ __forceinline__ Published read_status(const unsigned long long *status,
                                                         uint64_t tile)

@@ -102,13 +102,33 @@ size_t imgstat_text_utf8(const char *text, bool mask_controls, char *out, size_t
     return length;
 }
 
-ImgstatResult error_set(ImgstatError *err, ImgstatResult code, const char *format, ...)
+/* Fills an error with "FILE: SENTENCE", or with the sentence alone where file is NULL. */
+static ImgstatResult fill(ImgstatError *err, ImgstatResult code, const char *file,
+                          const char *sentence)
 {
+    char *whole = NULL;
+    if (file && asprintf(&whole, "%s: %s", file, sentence) < 0)
+        whole = NULL; /* without memory the name is left out */
+    const char *const text = whole ? whole : sentence;
+    const size_t length = mask(text, NULL, 0, 0), name = whole ? mask(file, NULL, 0, 0) : 0;
+    const bool fits = length < MESSAGE_BYTES;
+    *err = (ImgstatError){.code = code, .file_bytes = (uint16_t)name};
+    (void)mask(text, err->message, fits ? length : HEAD_BYTES, fits ? length : length - TAIL_BYTES);
+    if (!fits && name > HEAD_BYTES) { /* it ends behind the ellipsis */
+        const size_t behind = length - name < TAIL_BYTES ? length - name : TAIL_BYTES;
+        err->file_bytes = (uint16_t)(strlen(err->message) - behind);
+    }
+    free(whole);
+    return code;
+}
+
+static ImgstatResult format_and_fill(ImgstatError *err, ImgstatResult code, const char *file,
+                                     const char *format, va_list list)
+{
+    char small[MESSAGE_BYTES], *large = NULL;
     if (!err)
         return code;
-    char small[MESSAGE_BYTES], *large = NULL;
-    va_list list, again;
-    va_start(list, format);
+    va_list again;
     va_copy(again, list);
     const int n = vsnprintf(small, sizeof small, format, list);
     if (n < 0)
@@ -118,16 +138,27 @@ ImgstatResult error_set(ImgstatError *err, ImgstatResult code, const char *forma
     if (large)
         (void)vsnprintf(large, (size_t)n + 1, format, again);
     va_end(again);
-    va_end(list);
-
-    const char *const sentence = large ? large : small;
-    const size_t length = mask(sentence, NULL, 0, 0);
-    err->code = code;
-    if (length < MESSAGE_BYTES)
-        (void)mask(sentence, err->message, length, length);
-    else
-        (void)mask(sentence, err->message, HEAD_BYTES, length - TAIL_BYTES);
+    (void)!fill(err, code, file, large ? large : small);
     free(large);
+    return code;
+}
+
+ImgstatResult error_set(ImgstatError *err, ImgstatResult code, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    (void)!format_and_fill(err, code, NULL, format, list);
+    va_end(list);
+    return code;
+}
+
+ImgstatResult error_file(ImgstatError *err, ImgstatResult code, const char *file,
+                         const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    (void)!format_and_fill(err, code, file, format, list);
+    va_end(list);
     return code;
 }
 
@@ -143,32 +174,26 @@ ImgstatResult error_memory(ImgstatError *err, size_t bytes, const char *what)
     return error_set(err, IMGSTAT_ERR_MEMORY, "out of memory for %zu bytes of %s", bytes, what);
 }
 
-ImgstatResult error_name(ImgstatError *err, ImgstatResult code, const char *name)
+ImgstatResult error_add_file(ImgstatError *err, ImgstatResult code, const char *file)
 {
-    if (code == IMGSTAT_OK || !err)
+    if (code == IMGSTAT_OK || !err || err->file_bytes > 0)
         return code;
-    ImgstatError masked;
     const ImgstatError bare = *err;
-    (void)!error_set(&masked, code, "%s", name); /* as it stands in sentences */
-    /* Where one of them was shortened, they have the same head; a character less where one was cut.
-     */
-    const size_t length = strlen(masked.message), head = HEAD_BYTES - 3;
-    if (strncmp(bare.message, masked.message, length < head ? length : head) == 0)
-        return code;
-    return error_set(err, code, "%s: %s", name, bare.message);
+    return fill(err, code, file, bare.message);
 }
 
-ImgstatResult error_page(ImgstatError *err, ImgstatResult code, const char *name, uint32_t page)
+ImgstatResult error_add_page(ImgstatError *err, ImgstatResult code, uint32_t page)
 {
-    if (code == IMGSTAT_OK || !err)
+    if (code == IMGSTAT_OK || !err || err->file_bytes == 0 || err->has_page)
         return code;
-    char where[24];
-    ImgstatError masked;
     const ImgstatError bare = *err;
-    snprintf(where, sizeof where, "page %u", page);
-    (void)!error_set(&masked, code, "%s: ", name); /* as it stands in sentences */
-    const size_t length = strlen(masked.message);
-    if (strstr(bare.message, where) || strncmp(bare.message, masked.message, length) != 0)
-        return code;
-    return error_set(err, code, "%s: %s: %s", name, where, bare.message + length);
+    const char *sentence = bare.message + bare.file_bytes;
+    if (strncmp(sentence, ": ", 2) == 0) /* unless the middle was left out there */
+        sentence += 2;
+    char file[MESSAGE_BYTES];
+    *(char *)mempcpy(file, bare.message, bare.file_bytes) = '\0';
+    (void)!error_file(err, code, file, "page %u: %s", page, sentence);
+    err->has_page = true;
+    err->page = page;
+    return code;
 }

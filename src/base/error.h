@@ -18,6 +18,10 @@
 __attribute__((format(printf, 3, 4))) ImgstatResult error_set(ImgstatError *err, ImgstatResult code,
                                                               const char *format, ...);
 
+/* Like error_set, with "FILE: " before the sentence; file is the name as the user gave it. */
+__attribute__((format(printf, 4, 5))) ImgstatResult
+error_file(ImgstatError *err, ImgstatResult code, const char *file, const char *format, ...);
+
 /* IMGSTAT_ERR_ARG, with the name of the public function, unless all pointers that it needs are
  * given. */
 ImgstatResult error_if_null(bool given, const char *function, ImgstatError *err);
@@ -25,11 +29,10 @@ ImgstatResult error_if_null(bool given, const char *function, ImgstatError *err)
 /* "out of memory for 123 bytes of WHAT" */
 ImgstatResult error_memory(ImgstatError *err, size_t bytes, const char *what);
 
-/* Puts the name of a file in front of a sentence that does not begin with it; returns code. */
-ImgstatResult error_name(ImgstatError *err, ImgstatResult code, const char *name);
+/* Adds the file to an error that names none. Returns code. */
+ImgstatResult error_add_file(ImgstatError *err, ImgstatResult code, const char *file);
 
-/* Puts a page behind the name of a file that a sentence begins with, unless it names the page;
- * returns code. */
-ImgstatResult error_page(ImgstatError *err, ImgstatResult code, const char *name, uint32_t page);
+/* Adds the page to an error that names a file and no page. Returns code. */
+ImgstatResult error_add_page(ImgstatError *err, ImgstatResult code, uint32_t page);
 
 #endif

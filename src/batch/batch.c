@@ -2,8 +2,6 @@
 /* batch.c: a batch of files: checked, given threads and memory, run. */
 #include "batch/scheduler.h"
 
-#include "transform/memory_estimate.h"
-
 #include <stdlib.h>
 
 enum {
@@ -16,7 +14,7 @@ static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, siz
                            ImgstatError *err)
 {
     for (size_t i = 0; i < n; i++)
-        if (!job[i].input || !job[i].output)
+        if (!job[i].input || (!job[i].output && !batch->together))
             return error_set(err, IMGSTAT_ERR_ARG, "job %zu has no input or no output", i);
     if (batch->memory > 0 && batch->memory < LEAST_MEMORY)
         return error_set(err, IMGSTAT_ERR_ARG, "a batch needs at least %d MiB of memory",
@@ -43,8 +41,8 @@ static void plan_memory(Jobs *jobs)
     const uint64_t memory = batch->memory ? batch->memory : DEFAULT_MEMORY;
     jobs->open = batch->open;
     if (batch->memory &&
-        (jobs->open.limits.max_chunk_bytes == 0 || jobs->open.limits.max_chunk_bytes > memory))
-        jobs->open.limits.max_chunk_bytes = memory;
+        (jobs->open.limits.max_tile_bytes == 0 || jobs->open.limits.max_tile_bytes > memory))
+        jobs->open.limits.max_tile_bytes = memory;
     jobs->pipeline = (Pipeline){.method = &jobs->method,
                                 .transfer = batch->transfer,
                                 .write = &batch->write,
@@ -85,6 +83,8 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
         shared = jobs.made;
         jobs.made = NULL;
         fall_back_report(&jobs.fall_back);
+        if (res == IMGSTAT_OK && shared && batch->agreed && !batch->agreed(batch->context, shared))
+            res = error_set(err, IMGSTAT_ERR_CANCELLED, "the transfer is refused");
     }
     if (res == IMGSTAT_OK)
         res = jobs_run(&jobs, &worker, err);

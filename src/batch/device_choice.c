@@ -125,8 +125,9 @@ static void add_input(WorkSum *sum, const ImgstatJob *job, const ImgstatWork *wo
     if (!source_is_file(job->input, &bytes))
         return; /* standard input and pipes can be read only once */
     if (imgstat_file_open(job->input, &how, &file, NULL) == IMGSTAT_OK &&
-        imgstat_file_page(file, job->has_page ? job->page : 0, &page, NULL) == IMGSTAT_OK)
-        work_add(sum, &page, work, stands_for * (job->has_page ? 1 : imgstat_file_pages(file)));
+        file_choose(file, job->pages, false, NULL) == IMGSTAT_OK &&
+        imgstat_file_page(file, file->chosen->page, &page, NULL) == IMGSTAT_OK)
+        work_add(sum, &page, work, stands_for * file->n_chosen);
     imgstat_file_close(file);
 }
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 enum {
     WORKERS_MAX = 256,
@@ -31,7 +30,7 @@ ThreadShare thread_share(size_t n, unsigned threads, unsigned files)
     return (ThreadShare){.workers = (unsigned)workers, .threads = share ? share : 1};
 }
 
-typedef struct Ring {
+struct Ring {
     const InOrder *order;
     size_t capacity;
     pthread_mutex_t lock;   /* guards what follows */
@@ -40,8 +39,9 @@ typedef struct Ring {
     char *outcomes;         /* that of job i is at i % capacity */
     bool *done;             /* which of them are there */
     size_t next, reported;  /* first job not begun, first not reported */
+    unsigned wakes;         /* calls of in_order_wake */
     bool stopped;
-} Ring;
+};
 
 typedef struct Thread {
     Ring *ring;
@@ -50,16 +50,12 @@ typedef struct Thread {
     pthread_t id;
 } Thread;
 
-/* Waits for a report, but not for long: other threads may come to need what this one holds. */
-static void wait_for_room(Ring *ring)
+void in_order_wake(Ring *ring)
 {
-    enum { NANOSECONDS = 50 * 1000 * 1000, SECOND = 1000 * 1000 * 1000 };
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += NANOSECONDS;
-    until.tv_sec += until.tv_nsec / SECOND;
-    until.tv_nsec %= SECOND;
-    pthread_cond_timedwait(&ring->room, &ring->lock, &until);
+    pthread_mutex_lock(&ring->lock);
+    ring->wakes++;
+    pthread_cond_broadcast(&ring->room);
+    pthread_mutex_unlock(&ring->lock);
 }
 
 /* Takes the next job. False: no further job begins. Called with the lock held. */
@@ -74,12 +70,14 @@ static bool take_job(Thread *thread, size_t *job)
             *job = ring->next++;
             return true;
         } else {
+            const unsigned wakes = ring->wakes;
             pthread_mutex_unlock(&ring->lock);
             if (order->wait)
                 order->wait(order->context, thread->worker);
             pthread_mutex_lock(&ring->lock);
-            if (ring->next - ring->reported >= ring->capacity)
-                wait_for_room(ring);
+            while (!ring->stopped && ring->next - ring->reported >= ring->capacity &&
+                   ring->wakes == wakes)
+                pthread_cond_wait(&ring->room, &ring->lock);
         }
     }
     return false;
@@ -186,7 +184,11 @@ ImgstatResult in_order_run(const InOrder *order, void *first, ImgstatError *err)
         pthread_mutex_init(&ring.lock, NULL);
         pthread_cond_init(&ring.arrived, NULL);
         pthread_cond_init(&ring.room, NULL);
+        if (order->ring)
+            *order->ring = &ring;
         run(&ring, threads, outcomes);
+        if (order->ring)
+            *order->ring = NULL;
         pthread_cond_destroy(&ring.room);
         pthread_cond_destroy(&ring.arrived);
         pthread_mutex_destroy(&ring.lock);

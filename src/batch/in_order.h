@@ -15,6 +15,8 @@ typedef struct ThreadShare {
  * job has open at a time; their limit may allow fewer workers. */
 ThreadShare thread_share(size_t n, unsigned threads, unsigned files);
 
+typedef struct Ring Ring; /* in_order.c */
+
 typedef struct InOrder {
     size_t n;             /* jobs */
     unsigned workers;     /* threads beside the calling one; 1: the calling thread does the work */
@@ -25,7 +27,8 @@ typedef struct InOrder {
     void (*open)(void *context, void *worker);
     /* Does a job. Any thread. */
     void (*work)(void *context, void *worker, size_t job, void *outcome);
-    /* NULL, or called again and again while a thread waits for the report of an earlier job. */
+    /* NULL, or called before a thread waits for the report of an earlier job, and again after each
+     * in_order_wake. */
     void (*wait)(void *context, void *worker);
     /* Releases the contents of a thread's struct. */
     void (*close)(void *context, void *worker);
@@ -34,7 +37,12 @@ typedef struct InOrder {
     bool (*report)(void *context, size_t job, void *outcome);
     /* NULL, or asked before a job begins: true: no further job begins. Any thread. */
     bool (*stopped)(void *context);
+    Ring *
+        *ring; /* NULL, or receives what in_order_wake takes while threads work, NULL afterwards */
 } InOrder;
+
+/* Makes the threads that wait for a report call `wait` once more. Any thread that works. */
+void in_order_wake(Ring *ring);
 
 /* Does and reports the jobs. first: the struct of the first thread; its contents are released in
  * any case. Allocation failure is the only error. */

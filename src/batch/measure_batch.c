@@ -2,6 +2,7 @@
 /* measure_batch.c: many files are measured, each by one of several workers. */
 #include "batch/fall_back.h"
 #include "batch/in_order.h"
+#include "codec/codec.h"
 #include "codec/prefetch.h"
 
 #include <stdlib.h>
@@ -159,7 +160,7 @@ static bool measure_page(Measuring *m, uint32_t number)
         m->outcome->error = error;
     const bool of_page = pages > 1 && number < pages;
     if (of_page)
-        res = error_page(&error, res, m->run->jobs[m->job].input, number);
+        res = error_add_page(&error, res, number);
     if (!m->again)
         fail(m, of_page ? &number : NULL, &error);
     return !m->again && is_of_page(res);
@@ -187,11 +188,11 @@ static bool measure_job(Run *run, const Worker *worker, size_t job, Outcome *out
         fail(&m, NULL, &error);
         return true;
     }
-    const uint32_t begin = what->has_page ? what->page : 0;
-    const uint32_t end = what->has_page ? begin + 1 : imgstat_file_pages(m.file);
-    bool go_on = true;
-    for (uint32_t number = begin; number < end && go_on; number++)
-        go_on = measure_page(&m, number);
+    bool go_on = file_choose(m.file, what->pages, false, &error) == IMGSTAT_OK;
+    if (!go_on)
+        fail(&m, NULL, &error);
+    for (uint32_t i = 0; i < m.file->n_chosen && go_on; i++)
+        go_on = measure_page(&m, m.file->chosen[i].page);
     release_held(&m, false);
     imgstat_file_close(m.file);
     return !m.again;
@@ -208,22 +209,20 @@ static void close_worker(void *context, void *own)
     worker->device = NULL;
 }
 
-/* Opens a worker's device, or the CPU in its place. */
+/* Opens a worker's device, or the CPU in its place. err is not NULL. */
 static ImgstatResult open_worker(Run *run, Worker *worker, ImgstatError *err)
 {
     const unsigned threads = run->share.threads;
-    ImgstatError error = {0};
     worker->name = fall_back_device(&run->fall_back);
-    ImgstatResult res = imgstat_device_open(worker->name, threads, &worker->device, &error);
+    ImgstatResult res = imgstat_device_open(worker->name, threads, &worker->device, err);
     if (res != IMGSTAT_OK && fall_back_allowed(&run->fall_back, worker->name, res)) {
-        fall_back_to_cpu(&run->fall_back, &error);
+        fall_back_to_cpu(&run->fall_back, err);
         worker->name = "cpu";
-        res = imgstat_device_open(worker->name, threads, &worker->device, &error);
+        res = imgstat_device_open(worker->name, threads, &worker->device, err);
     }
-    if (res != IMGSTAT_OK)
-        return error_set(err, res, "%s", error.message);
-    imgstat_device_describe(worker->device, &worker->info);
-    return IMGSTAT_OK;
+    if (res == IMGSTAT_OK)
+        imgstat_device_describe(worker->device, &worker->info);
+    return res;
 }
 
 /* Another worker's device may have failed. */
@@ -248,7 +247,7 @@ static void work(void *context, void *own, size_t job, void *result)
         const ImgstatResult res = ensure_worker(run, worker, &error);
         if (res != IMGSTAT_OK) {
             Measuring none = {.run = run, .job = job, .outcome = outcome};
-            (void)error_name(&error, res, run->jobs[job].input);
+            (void)!error_add_file(&error, res, run->jobs[job].input);
             fail(&none, NULL, &error);
             break;
         }
@@ -315,9 +314,9 @@ static ImgstatResult open_reading_ahead(Run *run, Worker *worker, ImgstatError *
         (void)open_first(&opening);
     }
     *worker = opening.worker;
-    return opening.result == IMGSTAT_OK
-               ? IMGSTAT_OK
-               : error_set(err, opening.result, "%s", opening.error.message);
+    if (opening.result != IMGSTAT_OK && err)
+        *err = opening.error;
+    return opening.result;
 }
 
 ImgstatResult imgstat_batch_measure(const ImgstatMeasureBatch *batch, const ImgstatJob *jobs,

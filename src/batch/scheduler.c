@@ -4,7 +4,6 @@
 #include "batch/scheduler.h"
 
 #include "codec/prefetch.h"
-#include "transform/memory_estimate.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -15,6 +14,7 @@ typedef struct Outcome {
     ImgstatError error;
     char *warnings; /* sentences, each with its NUL */
     size_t warnings_bytes;
+    MappedPages mapped;
 } Outcome;
 
 static double now(void)
@@ -46,8 +46,11 @@ ImgstatResult jobs_open_worker(Jobs *jobs, TransformWorker *out, ImgstatError *e
     const ImgstatResult res = open_on(jobs, device, out, &why);
     if (res == IMGSTAT_OK)
         return res;
-    if (!fall_back_allowed(&jobs->fall_back, device, res))
-        return error_set(err, res, "%s", why.message);
+    if (!fall_back_allowed(&jobs->fall_back, device, res)) {
+        if (err)
+            *err = why;
+        return res;
+    }
     fall_back_to_cpu(&jobs->fall_back, &why);
     return open_on(jobs, "cpu", out, err);
 }
@@ -83,18 +86,67 @@ static void adopt_fallback(Jobs *jobs, TransformWorker *worker)
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
+void memory_budget_init(MemoryBudget *budget, uint64_t bytes)
+{
+    *budget = (MemoryBudget){.total = bytes};
+    pthread_mutex_init(&budget->lock, NULL);
+    pthread_cond_init(&budget->changed, NULL);
+}
+
+void memory_budget_release(MemoryBudget *budget)
+{
+    pthread_cond_destroy(&budget->changed);
+    pthread_mutex_destroy(&budget->lock);
+}
+
+/* Exchanges the caller's reservation of `has` bytes for `bytes` if that is possible at once; else
+ * the caller keeps it. bytes <= total. */
+static bool exchange(MemoryBudget *budget, uint64_t has, uint64_t bytes)
+{
+    pthread_mutex_lock(&budget->lock);
+    const bool fits = budget->used - has <= budget->total - bytes;
+    if (fits)
+        budget->used += bytes - has;
+    if (fits && bytes < has)
+        pthread_cond_broadcast(&budget->changed);
+    pthread_mutex_unlock(&budget->lock);
+    return fits;
+}
+
+/* Waits until `bytes` are free and reserves them. The caller holds no reservation, and
+ * bytes <= total; so every wait ends once those who hold one return it. */
+static void wait_for_memory(Jobs *jobs, uint64_t bytes)
+{
+    MemoryBudget *const budget = &jobs->budget;
+    pthread_mutex_lock(&budget->lock);
+    budget->waiting++;
+    const bool full = budget->used > budget->total - bytes;
+    pthread_mutex_unlock(&budget->lock);
+    if (full && jobs->ring) /* workers that wait for a report return what they hold */
+        in_order_wake(jobs->ring);
+    pthread_mutex_lock(&budget->lock);
+    while (budget->used > budget->total - bytes)
+        pthread_cond_wait(&budget->changed, &budget->lock);
+    budget->waiting--;
+    budget->used += bytes;
+    pthread_mutex_unlock(&budget->lock);
+}
+
 void jobs_return_memory(Jobs *jobs, TransformWorker *worker)
 {
     if (worker->reserved == 0)
         return;
     worker_trim(worker, 0);
-    memory_budget_return(&jobs->budget, worker->reserved);
+    (void)exchange(&jobs->budget, worker->reserved, 0);
     worker->reserved = 0;
 }
 
 void jobs_yield_memory(Jobs *jobs, TransformWorker *worker)
 {
-    if (memory_budget_is_awaited(&jobs->budget))
+    pthread_mutex_lock(&jobs->budget.lock);
+    const bool awaited = jobs->budget.waiting > 0;
+    pthread_mutex_unlock(&jobs->budget.lock);
+    if (awaited)
         jobs_return_memory(jobs, worker);
 }
 
@@ -103,23 +155,22 @@ static void reserve(Jobs *jobs, TransformWorker *worker, uint64_t needed)
     /* Buffers of the last file may be of no use for this one: they fit beside what it needs. */
     const uint64_t even = jobs->budget.total / jobs->share.workers;
     const uint64_t bytes = needed > even ? needed : even;
-    if (memory_budget_exchange(&jobs->budget, worker->reserved, bytes)) {
+    if (exchange(&jobs->budget, worker->reserved, bytes)) {
         worker_trim(worker, bytes - needed);
     } else {
         jobs_return_memory(jobs, worker); /* others may wait for it */
-        memory_budget_reserve(&jobs->budget, bytes);
+        wait_for_memory(jobs, bytes);
     }
     worker->reserved = bytes;
 }
 
 /* Memory of the page that needs most. */
-static ImgstatResult file_memory(const Pipeline *pipeline, const ImgstatJob *job, ImgstatFile *file,
-                                 uint64_t *bytes, ImgstatError *err)
+static ImgstatResult file_memory(const Pipeline *pipeline, ImgstatFile *file, uint64_t *bytes,
+                                 ImgstatError *err)
 {
-    const uint32_t pages = imgstat_file_pages(file), first = job->has_page ? job->page : 0;
-    const uint32_t end = job->has_page ? first + 1 : pages;
     *bytes = 0;
-    for (uint32_t page = first; page < end; page++) {
+    for (uint32_t i = 0; i < file->n_chosen; i++) {
+        const uint32_t page = file->chosen[i].page;
         if (file->decoder->page.page != page)
             IMGSTAT_TRY(imgstat_file_page(file, page, NULL, err));
         const uint64_t needed = page_memory(pipeline, file->decoder).bytes;
@@ -135,12 +186,12 @@ static ImgstatResult does_not_fit(const Jobs *jobs, const ImgstatJob *job, Imgst
     Pipeline pipeline = jobs->pipeline;
     while (needed > pipeline.memory) {
         pipeline.memory = needed;
-        IMGSTAT_TRY(file_memory(&pipeline, job, file, &needed, err));
+        IMGSTAT_TRY(file_memory(&pipeline, file, &needed, err));
     }
-    return error_set(err, IMGSTAT_ERR_LIMIT,
-                     "%s: needs about %llu MiB of memory, and %llu are allowed", job->input,
-                     (unsigned long long)((pipeline.memory >> 20) + 1),
-                     (unsigned long long)(jobs->pipeline.memory >> 20));
+    return error_file(err, IMGSTAT_ERR_LIMIT, job->input,
+                      "needs about %llu MiB of memory, and %llu are allowed",
+                      (unsigned long long)((pipeline.memory >> 20) + 1),
+                      (unsigned long long)(jobs->pipeline.memory >> 20));
 }
 
 ImgstatResult jobs_reserve_memory(Jobs *jobs, TransformWorker *worker, size_t index,
@@ -149,11 +200,11 @@ ImgstatResult jobs_reserve_memory(Jobs *jobs, TransformWorker *worker, size_t in
     const ImgstatJob *const job = &jobs->job[index];
     Decoder *const decoder = file->decoder;
     uint64_t needed;
-    IMGSTAT_TRY(file_memory(&jobs->pipeline, job, file, &needed, err));
+    IMGSTAT_TRY(file_memory(&jobs->pipeline, file, &needed, err));
     while (needed > jobs->pipeline.memory && decoder->options.threads > 1) {
         const DecodeOptions fewer = {.threads = decoder->options.threads / 2};
         IMGSTAT_TRY(file_select(file, decoder->page.page, &fewer, err));
-        IMGSTAT_TRY(file_memory(&jobs->pipeline, job, file, &needed, err));
+        IMGSTAT_TRY(file_memory(&jobs->pipeline, file, &needed, err));
     }
     if (needed > jobs->pipeline.memory)
         return does_not_fit(jobs, job, file, needed, err);
@@ -194,7 +245,9 @@ ImgstatResult jobs_open(const Jobs *jobs, size_t index, ImgstatWarn warn, void *
         (void)prefetch_file(jobs->job[index + jobs->share.workers].input, PREFETCH_BYTES);
     IMGSTAT_TRY(file_open(job->input, &how, &jobs->cancel, out, err));
     const DecodeOptions options = {.threads = jobs->share.threads};
-    const ImgstatResult res = file_select(*out, job->has_page ? job->page : 0, &options, err);
+    ImgstatResult res = file_choose(*out, job->pages, true, err);
+    if (res == IMGSTAT_OK)
+        res = file_select(*out, (*out)->chosen->page, &options, err);
     if (res != IMGSTAT_OK) {
         imgstat_file_close(*out);
         *out = NULL;
@@ -206,7 +259,7 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
 {
     const ImgstatJob *const job = &jobs->job[index];
     ImgstatError *const err = &outcome->error;
-    if (jobs->batch->skip_existing && atomic_file_exists(job->output)) {
+    if (jobs->batch->skip_existing && job->output && atomic_file_exists(job->output)) {
         outcome->done.skipped = true;
         return IMGSTAT_OK;
     }
@@ -214,7 +267,10 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
         *err = *jobs->failed[index];
         return err->code;
     }
+    if (!job->output) /* it was measured */
+        return IMGSTAT_OK;
     IMGSTAT_TRY(cancel_check(&worker->cancel, err));
+    worker->mapped = jobs->batch->describe ? &outcome->mapped : NULL;
     ImgstatFile *file = NULL;
     uint64_t size;
     if (!source_is_file(job->input, &size)) /* another job may write what this pipe reads */
@@ -228,7 +284,7 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
     imgstat_file_close(file);
     jobs_yield_memory(jobs, worker);
     const bool nameless = res == IMGSTAT_ERR_MEMORY || res == IMGSTAT_ERR_DEVICE;
-    return nameless ? error_name(err, res, job->input) : res;
+    return nameless ? error_add_file(err, res, job->input) : res;
 }
 
 /* A job that failed has left no output, so that it can run again. Standard input cannot. */
@@ -241,6 +297,7 @@ static ImgstatResult run_with_fallback(Jobs *jobs, TransformWorker *worker, size
         strcmp(jobs->job[index].input, "-") == 0)
         return res;
     drop_warnings(outcome);
+    mapped_pages_release(&outcome->mapped);
     return run_job(jobs, worker, index, outcome);
 }
 
@@ -339,10 +396,13 @@ static bool report(void *context, size_t index, void *result)
         if (batch->open.warn)
             batch->open.warn(batch->open.warn_context, outcome->warnings + at);
     drop_warnings(outcome);
+    outcome->done.mapped = outcome->mapped.items;
+    outcome->done.n_mapped = outcome->done.result == IMGSTAT_OK ? outcome->mapped.n : 0;
     outcome->done.message = outcome->done.result == IMGSTAT_OK ? "" : outcome->error.message;
     if (outcome->done.result != IMGSTAT_ERR_CANCELLED && batch->progress &&
         !batch->progress(batch->context, &outcome->done))
         atomic_store(&jobs->stop, true);
+    mapped_pages_release(&outcome->mapped);
     return !atomic_load(&jobs->stop);
 }
 
@@ -358,7 +418,8 @@ ImgstatResult jobs_run(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
                            .wait = before_wait,
                            .close = close_worker,
                            .report = report,
-                           .stopped = jobs_cancelled};
+                           .stopped = jobs_cancelled,
+                           .ring = &jobs->ring};
     const ImgstatResult res = in_order_run(&order, worker, err);
     *worker = (TransformWorker){0};
     if (res == IMGSTAT_OK && jobs_cancelled(jobs))

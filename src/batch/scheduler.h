@@ -5,11 +5,23 @@
 
 #include "batch/fall_back.h"
 #include "batch/in_order.h"
-#include "batch/memory_budget.h"
 #include "transform/file.h"
 #include "transform/page.h"
 
 #include <stdatomic.h>
+
+/* A number of bytes that workers reserve parts of. */
+typedef struct MemoryBudget {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    uint64_t total, used;
+    unsigned waiting; /* workers that wait for bytes */
+} MemoryBudget;
+
+void memory_budget_init(MemoryBudget *budget, uint64_t bytes);
+
+/* Releases the contents; nothing is reserved. */
+void memory_budget_release(MemoryBudget *budget);
 
 typedef struct Jobs {
     const ImgstatBatch *batch;
@@ -21,6 +33,7 @@ typedef struct Jobs {
     ImgstatOpen open; /* how inputs are opened; warn is not used */
     Pipeline pipeline;
     MemoryBudget budget;
+    Ring *ring; /* NULL: no worker waits for a report */
     FallBack fall_back;
     atomic_bool stop; /* nothing more is begun */
     Transfer *made;   /* of a single file, or shared by all */

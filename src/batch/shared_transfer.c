@@ -3,8 +3,6 @@
  * order, so the result depends neither on the order of the files nor on the number of threads. */
 #include "batch/scheduler.h"
 
-#include "transform/memory_estimate.h"
-
 #include <stdlib.h>
 
 void jobs_forget_failed(Jobs *jobs)
@@ -35,8 +33,6 @@ static void note_failure(Jobs *jobs, size_t index, const ImgstatError *error)
 static ImgstatResult read_page(const Together *t, TransformWorker *worker, Decoder *decoder,
                                Record **record, ImgstatError *err)
 {
-    if (page_is_mask(&decoder->page))
-        return IMGSTAT_OK;
     const TransferShape shape = shape_of_page(decoder);
     IMGSTAT_TRY(transfer_input_check(t->input, &shape, decoder->source->name, err));
     PageReader reader;
@@ -62,16 +58,15 @@ static ImgstatResult read_file(const Together *t, TransformWorker *worker, size_
     ImgstatFile *file = NULL;
     IMGSTAT_TRY(jobs_open(t->jobs, index, NULL, NULL, &file, err));
     ImgstatResult res = jobs_reserve_memory(t->jobs, worker, index, file, err);
-    const uint32_t first = job->has_page ? job->page : 0;
-    const uint32_t end = job->has_page ? first + 1 : imgstat_file_pages(file);
-    for (uint32_t page = first; res == IMGSTAT_OK && page < end; page++) {
-        res = imgstat_file_page(file, page, NULL, err);
-        if (res == IMGSTAT_OK)
+    for (uint32_t i = 0; res == IMGSTAT_OK && i < file->n_chosen; i++) {
+        const ChosenPage *const chosen = &file->chosen[i];
+        res = imgstat_file_page(file, chosen->page, NULL, err);
+        if (res == IMGSTAT_OK && chosen->leads && file->decoder->page.role != IMGSTAT_ROLE_MASK)
             res = read_page(t, worker, file->decoder, record, err);
     }
     imgstat_file_close(file);
     jobs_yield_memory(t->jobs, worker);
-    return error_name(err, res, job->input);
+    return error_add_file(err, res, job->input);
 }
 
 /* ---- First read: any thread ------------------------------------------------------------------ */
@@ -107,14 +102,15 @@ static void measure_job(Jobs *jobs, TransformWorker *worker, size_t index)
         report_measured(jobs, measured);
 }
 
-/* Selects the job's first page that is no mask, and sets *found if there is one. */
-static ImgstatResult select_image(const ImgstatJob *job, ImgstatFile *file, bool *found,
-                                  ImgstatError *err)
+/* Selects the first chosen page that is measured, and sets *found if there is one. */
+static ImgstatResult select_image(ImgstatFile *file, bool *found, ImgstatError *err)
 {
-    const uint32_t end = job->has_page ? job->page + 1 : imgstat_file_pages(file);
-    for (uint32_t page = job->has_page ? job->page : 0; page < end && !*found; page++) {
-        IMGSTAT_TRY(imgstat_file_page(file, page, NULL, err));
-        *found = !page_is_mask(&file->decoder->page);
+    for (uint32_t i = 0; i < file->n_chosen && !*found; i++) {
+        const ChosenPage *const chosen = &file->chosen[i];
+        if (!chosen->leads)
+            continue;
+        IMGSTAT_TRY(imgstat_file_page(file, chosen->page, NULL, err));
+        *found = file->decoder->page.role != IMGSTAT_ROLE_MASK;
     }
     return IMGSTAT_OK;
 }
@@ -128,7 +124,7 @@ static ImgstatResult begin(Jobs *jobs, ImgstatError *err)
         bool found = false;
         ImgstatResult res = jobs_open(jobs, i, NULL, NULL, &file, &error);
         if (res == IMGSTAT_OK)
-            res = select_image(&jobs->job[i], file, &found, &error);
+            res = select_image(file, &found, &error);
         if (res != IMGSTAT_OK)
             note_failure(jobs, i, &error);
         if (!found) {
@@ -207,8 +203,11 @@ ImgstatResult jobs_share_transfer(Jobs *jobs, TransformWorker *worker, ImgstatEr
     const ImgstatResult res = read_all(jobs, worker, &why);
     if (res == IMGSTAT_OK)
         return res;
-    if (!jobs_fall_back(jobs, worker, res, &why))
-        return error_set(err, res, "%s", why.message);
+    if (!jobs_fall_back(jobs, worker, res, &why)) {
+        if (err)
+            *err = why;
+        return res;
+    }
     jobs_forget_failed(jobs);
     jobs->measured = 0;
     return read_all(jobs, worker, err);

@@ -15,7 +15,7 @@
 
 static ImgstatResult io_error(const AtomicFile *output, const char *what, ImgstatError *err)
 {
-    return error_set(err, IMGSTAT_ERR_IO, "%s: cannot %s: %s", output->name, what, strerror(errno));
+    return error_file(err, IMGSTAT_ERR_IO, output->name, "cannot %s: %s", what, strerror(errno));
 }
 
 static void output_free(AtomicFile *output)
@@ -60,8 +60,8 @@ ImgstatResult temporary_open(const char *name, int *fd, ImgstatError *err)
     const char *const asked = getenv("TMPDIR"), *const dir = asked && *asked ? asked : "/tmp";
     *fd = open_unnamed(dir);
     if (*fd < 0)
-        return error_set(err, IMGSTAT_ERR_IO, "%s: cannot create a temporary file in %s: %s", name,
-                         dir, strerror(errno));
+        return error_file(err, IMGSTAT_ERR_IO, name, "cannot create a temporary file in %s: %s",
+                          dir, strerror(errno));
     return IMGSTAT_OK;
 }
 
@@ -133,13 +133,13 @@ static ImgstatResult open_target(AtomicFile *output, const char *path, mode_t mo
     if (!exists && errno != ENOENT) /* a name too long, a file where a folder should be ... */
         return io_error(output, "create the file", err);
     if (exists && S_ISDIR(st.st_mode))
-        return error_set(err, IMGSTAT_ERR_IO, "%s: is a directory", path);
+        return error_file(err, IMGSTAT_ERR_IO, path, "is a directory");
     if (exists && !S_ISREG(st.st_mode))
         return temporary_open(output->name, &output->fd, err);
     if (exists && !output->replace)
-        return error_set(err, IMGSTAT_ERR_IO, "%s: exists already", path);
+        return error_file(err, IMGSTAT_ERR_IO, path, "exists already");
     if (!exists && lstat(path, &st) == 0)
-        return error_set(err, IMGSTAT_ERR_IO, "%s: is a symbolic link to nothing", path);
+        return error_file(err, IMGSTAT_ERR_IO, path, "is a symbolic link to nothing");
     output->target = exists ? realpath(path, NULL) : strdup(path);
     if (!output->target)
         return io_error(output, "resolve the path", err);

@@ -7,6 +7,7 @@
 #include "base/image.h"
 #include "codec/limits.h"
 #include "codec/metadata.h"
+#include "codec/page_list.h"
 #include "codec/source.h"
 #include "codec/warnings.h"
 
@@ -44,6 +45,7 @@ typedef struct Decoder {
     ImgstatOpen how;      /* limits are filled in */
     DecodeMode mode;
     Warnings warnings;
+    PageList list;                    /* filled in by open; empty: one image */
     ImgstatPage page;                 /* the page selected; page.pages is known after open */
     const char *const *channel_names; /* page.channels names; NULL: no page is selected */
     DecodeOptions options;
@@ -63,8 +65,9 @@ typedef struct Codec {
     ImgstatResult (*open)(const Source *source, const ImgstatOpen *how, Decoder **out,
                           ImgstatError *err);
 
-    /* Parses the header of a page and fills in page and channel_names. */
-    ImgstatResult (*select)(Decoder *decoder, uint32_t page, ImgstatError *err);
+    /* Parses the header of page.page and fills in the rest of page, but for what the list says, and
+     * channel_names. */
+    ImgstatResult (*select)(Decoder *decoder, ImgstatError *err);
 
     /* Fills in caps for decoder->options. Nothing of the page is read so far. */
     ImgstatResult (*plan)(Decoder *decoder, ImgstatError *err);
@@ -153,12 +156,18 @@ ImgstatResult decoder_changed(const Decoder *decoder, ImgstatError *err);
 struct ImgstatFile {
     Source *source;
     Decoder *decoder;
-    bool measured; /* the page selected was measured since: its first row is next once more */
+    bool measured;      /* the page selected was measured since: its first row is next once more */
+    ChosenPage *chosen; /* by file_choose; NULL: none so far */
+    uint32_t n_chosen;
 };
 
 /* imgstat_file_open that can be interrupted. cancel: of source_open. */
 ImgstatResult file_open(const char *path, const ImgstatOpen *how, const Cancel *cancel,
                         ImgstatFile **out, ImgstatError *err);
+
+/* Chooses the pages that `pages` names, as ImgstatJob has it. complete: with what belongs to them,
+ * as page_list_complete says; else all of them lead, in the order of the text. */
+ImgstatResult file_choose(ImgstatFile *file, const char *pages, bool complete, ImgstatError *err);
 
 /* imgstat_file_page of a file that is not NULL, with options as decoder_select takes them. */
 ImgstatResult file_select(ImgstatFile *file, uint32_t page, const DecodeOptions *options,

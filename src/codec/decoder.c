@@ -7,29 +7,52 @@ ImgstatResult decoder_open(const Codec *codec, const Source *source, const Imgst
                            DecodeMode mode, Decoder **out, ImgstatError *err)
 {
     IMGSTAT_TRY(codec->open(source, how, out, err));
-    (*out)->mode = mode;
+    Decoder *const decoder = *out;
+    decoder->mode = mode;
+    decoder->page.page = IMGSTAT_NO_PAGE;
+    if (decoder->list.n == 0 && !page_list_add(&decoder->list, IMGSTAT_NO_PAGE, 0)) {
+        decoder_close(decoder);
+        *out = NULL;
+        return error_memory(err, sizeof(PageEntry), "the list of pages");
+    }
+    decoder->page.pages = decoder->list.chain;
     return IMGSTAT_OK;
 }
 
 void decoder_close(Decoder *decoder)
 {
-    if (decoder)
-        decoder->codec->close(decoder);
+    if (!decoder)
+        return;
+    page_list_release(&decoder->list);
+    decoder->codec->close(decoder);
 }
 
 ImgstatResult decoder_changed(const Decoder *decoder, ImgstatError *err)
 {
-    return error_set(err, IMGSTAT_ERR_IO, "%s: changed while it was read", decoder->source->name);
+    return error_file(err, IMGSTAT_ERR_IO, decoder->source->name, "changed while it was read");
+}
+
+/* Ends what was done to the page selected: after a failure none is. */
+static ImgstatResult end_step(Decoder *decoder, ImgstatResult res, ImgstatError *err)
+{
+    if (res == IMGSTAT_OK)
+        return res;
+    decoder->channel_names = NULL;
+    return decoder->page.pages > 1 ? error_add_page(err, res, decoder->page.page) : res;
 }
 
 static ImgstatResult parse_page(Decoder *decoder, uint32_t page, ImgstatError *err)
 {
     decoder->channel_names = NULL;
     decoder->started = false;
-    const ImgstatResult res = decoder->codec->select(decoder, page, err);
-    if (res != IMGSTAT_OK)
-        decoder->channel_names = NULL;
-    return res;
+    const PageEntry *const entry = &decoder->list.entry[page];
+    decoder->page.page = page;
+    decoder->page.role = entry->role;
+    decoder->page.owner = entry->owner;
+    decoder->page.mask = entry->mask;
+    decoder->page.parent = entry->parent;
+    decoder->page.number = entry->number;
+    return end_step(decoder, decoder->codec->select(decoder, err), err);
 }
 
 static ImgstatResult plan_page(Decoder *decoder, ImgstatError *err)
@@ -37,10 +60,7 @@ static ImgstatResult plan_page(Decoder *decoder, ImgstatError *err)
     decoder->next_row = 0;
     decoder->plane = 0;
     decoder->caps = (DecodeCaps){.band_rows = 1};
-    const ImgstatResult res = decoder->codec->plan(decoder, err);
-    if (res != IMGSTAT_OK)
-        decoder->channel_names = NULL;
-    return res;
+    return end_step(decoder, decoder->codec->plan(decoder, err), err);
 }
 
 ImgstatResult decoder_select(Decoder *decoder, uint32_t page, const DecodeOptions *options,
@@ -81,9 +101,7 @@ ImgstatResult decoder_read_rows(Decoder *decoder, void *to, size_t pitch, uint32
     const ImgstatResult res = decoder->codec->read_rows(decoder, to, pitch, rows, err);
     if (res == IMGSTAT_OK)
         decoder->next_row += rows;
-    else
-        decoder->channel_names = NULL;
-    return res;
+    return end_step(decoder, res, err);
 }
 
 void decoder_finish(Decoder *decoder)

@@ -23,9 +23,9 @@ static ImgstatResult unknown_compression(const EncodeFormat *format, const char 
     for (const char *const *each = format->compressions; *each; each++)
         used +=
             (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", *each);
-    return error_set(err, IMGSTAT_ERR_ARG,
-                     "%s: %s is not written with compression \"%s\", but with %s", name,
-                     format->name, compression, known);
+    return error_file(err, IMGSTAT_ERR_ARG, name,
+                      "%s is not written with compression \"%s\", but with %s", format->name,
+                      compression, known);
 }
 
 unsigned encode_threads(const EncodeOptions *how)
@@ -42,8 +42,8 @@ ImgstatResult encoder_create(const EncodeFormat *format, AtomicFile *output,
     if (how->compression && !encode_compression_known(format, how->compression))
         return unknown_compression(format, output->name, how->compression, err);
     if (how->level < -1 || how->level > 22)
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: compression level %d is not in 0..22",
-                         output->name, how->level);
+        return error_file(err, IMGSTAT_ERR_ARG, output->name,
+                          "compression level %d is not in 0..22", how->level);
     Encoder *const encoder = calloc(1, format->encoder_bytes);
     if (!encoder)
         return error_memory(err, format->encoder_bytes, "an encoder");
@@ -64,17 +64,17 @@ void encoder_destroy(Encoder *encoder)
 static ImgstatResult check_page(const char *name, const EncodePage *page, ImgstatError *err)
 {
     if (page->width == 0 || page->height == 0 || page->channels == 0)
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: an empty image cannot be written", name);
+        return error_file(err, IMGSTAT_ERR_ARG, name, "an empty image cannot be written");
     if (page->bits == 0 || page->bits > 8 * imgstat_sample_bytes(page->sample) ||
         page->alpha >= (int)page->channels)
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: %u bits in %s samples, alpha channel %d of %u",
-                         name, page->bits, imgstat_sample_name(page->sample), page->alpha,
-                         page->channels);
+        return error_file(err, IMGSTAT_ERR_ARG, name,
+                          "%u bits in %s samples, alpha channel %d of %u", page->bits,
+                          imgstat_sample_name(page->sample), page->alpha, page->channels);
     const uint64_t bytes = /* of a row: 32 + 16 + 3 bits */
         (uint64_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
     if (bytes > INT32_MAX)
-        return error_set(err, IMGSTAT_ERR_LIMIT, "%s: a row of %llu bytes is too long to write",
-                         name, (unsigned long long)bytes);
+        return error_file(err, IMGSTAT_ERR_LIMIT, name, "a row of %llu bytes is too long to write",
+                          (unsigned long long)bytes);
     return IMGSTAT_OK;
 }
 
@@ -83,8 +83,8 @@ ImgstatResult encoder_begin_page(Encoder *encoder, Decoder *like, const EncodePa
 {
     const char *const name = encoder->output->name;
     if (encoder->pages > 0 && encoder->next_row != encoder->page.height)
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: page %u has %u of its %u rows", name,
-                         encoder->pages - 1, encoder->next_row, encoder->page.height);
+        return error_file(err, IMGSTAT_ERR_ARG, name, "page %u has %u of its %u rows",
+                          encoder->pages - 1, encoder->next_row, encoder->page.height);
     IMGSTAT_TRY(check_page(name, page, err));
     encoder->page = *page;
     encoder->next_row = encoder->band_rows = 0;
@@ -100,8 +100,9 @@ ImgstatResult encoder_write_rows(Encoder *encoder, const void *rows, size_t pitc
     const size_t row_bytes =
         (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
     if (encoder->pages == 0 || n > page->height - encoder->next_row || pitch < row_bytes)
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: %u rows of %zu bytes were given for page %u",
-                         encoder->output->name, n, pitch, encoder->pages - 1);
+        return error_file(err, IMGSTAT_ERR_ARG, encoder->output->name,
+                          "%u rows of %zu bytes were given for page %u", n, pitch,
+                          encoder->pages - 1);
     IMGSTAT_TRY(encoder->format->write_rows(encoder, rows, pitch, n, err));
     encoder->next_row += n;
     return IMGSTAT_OK;
@@ -110,7 +111,7 @@ ImgstatResult encoder_write_rows(Encoder *encoder, const void *rows, size_t pitc
 ImgstatResult encoder_finish(Encoder *encoder, ImgstatError *err)
 {
     if (encoder->pages == 0 || encoder->next_row != encoder->page.height)
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: %u of %u rows were given",
-                         encoder->output->name, encoder->next_row, encoder->page.height);
+        return error_file(err, IMGSTAT_ERR_ARG, encoder->output->name, "%u of %u rows were given",
+                          encoder->next_row, encoder->page.height);
     return encoder->format->finish(encoder, err);
 }

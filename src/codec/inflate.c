@@ -14,8 +14,8 @@
 
 enum {
     HEAD_BYTES = 2,
-    WINDOW_BITS = 15,     /* the largest */
-    PIECE_BYTES = 1 << 30 /* both libraries count in 32 bits */
+    WINDOW_BITS = 15,    /* the largest */
+    MOST_BYTES = 1 << 30 /* of a call: both libraries count in 32 bits */
 };
 
 struct Inflater {
@@ -63,28 +63,16 @@ void inflater_destroy(Inflater *inflater)
     buffer_cache_release(inflater);
 }
 
-static InflateState run_piece(Inflater *inflater, const uint8_t **in, size_t *n_in, uint8_t **out,
-                              size_t *room)
+/* Decompresses what next_in and next_out have room for. */
+static InflateState run_state(struct inflate_state *state)
 {
-    struct inflate_state *const s = &inflater->state;
-    uint8_t none = 0;
-    const uint32_t given = *n_in < PIECE_BYTES ? (uint32_t)*n_in : PIECE_BYTES;
-    const uint32_t free_bytes = *room < PIECE_BYTES ? (uint32_t)*room : PIECE_BYTES;
-    s->next_in = (uint8_t *)(uintptr_t)*in; /* only read */
-    s->avail_in = given;
-    s->next_out = free_bytes > 0 ? *out : &none;
-    s->avail_out = free_bytes;
-    const int result = isal_inflate(s);
-    *in += given - s->avail_in;
-    *n_in -= given - s->avail_in;
-    *out += free_bytes - s->avail_out;
-    *room -= free_bytes - s->avail_out;
+    const int result = isal_inflate(state);
     if (result < 0 || result == ISAL_NEED_DICT)
         return INFLATE_DAMAGED;
-    if (s->block_state != ISAL_BLOCK_FINISH)
+    if (state->block_state != ISAL_BLOCK_FINISH)
         return INFLATE_MORE;
     /* Bytes beyond the end that it holds back are counted as input that is left. */
-    return s->read_in_length >= 8 ? INFLATE_DAMAGED : INFLATE_END;
+    return state->read_in_length >= 8 ? INFLATE_DAMAGED : INFLATE_END;
 }
 
 uint32_t inflate_crc(uint32_t crc, const uint8_t *bytes, size_t n)
@@ -116,22 +104,9 @@ void inflater_destroy(Inflater *inflater)
     free(inflater);
 }
 
-static InflateState run_piece(Inflater *inflater, const uint8_t **in, size_t *n_in, uint8_t **out,
-                              size_t *room)
+static InflateState run_state(z_stream *state)
 {
-    z_stream *const s = &inflater->state;
-    uint8_t none = 0;
-    const uInt given = *n_in < PIECE_BYTES ? (uInt)*n_in : PIECE_BYTES;
-    const uInt free_bytes = *room < PIECE_BYTES ? (uInt)*room : PIECE_BYTES;
-    s->next_in = (uint8_t *)(uintptr_t)*in; /* only read */
-    s->avail_in = given;
-    s->next_out = free_bytes > 0 ? *out : &none;
-    s->avail_out = free_bytes;
-    const int result = inflate(s, Z_NO_FLUSH);
-    *in += given - s->avail_in;
-    *n_in -= given - s->avail_in;
-    *out += free_bytes - s->avail_out;
-    *room -= free_bytes - s->avail_out;
+    const int result = inflate(state, Z_NO_FLUSH);
     if (result == Z_STREAM_END)
         return INFLATE_END;
     return result == Z_OK || result == Z_BUF_ERROR ? INFLATE_MORE : INFLATE_DAMAGED;
@@ -140,10 +115,10 @@ static InflateState run_piece(Inflater *inflater, const uint8_t **in, size_t *n_
 uint32_t inflate_crc(uint32_t crc, const uint8_t *bytes, size_t n)
 {
     while (n > 0) {
-        const uInt piece = n < PIECE_BYTES ? (uInt)n : PIECE_BYTES;
-        crc = (uint32_t)crc32(crc, bytes, piece);
-        bytes += piece;
-        n -= piece;
+        const uInt some = n < MOST_BYTES ? (uInt)n : MOST_BYTES;
+        crc = (uint32_t)crc32(crc, bytes, some);
+        bytes += some;
+        n -= some;
     }
     return crc;
 }
@@ -158,5 +133,17 @@ InflateState inflater_run(Inflater *inflater, const uint8_t **in, size_t *n_in, 
         if (inflater->n_head == HEAD_BYTES && !head_is_usual(inflater))
             return INFLATE_DAMAGED;
     }
-    return run_piece(inflater, in, n_in, out, room);
+    uint8_t none = 0;
+    const uint32_t given = *n_in < MOST_BYTES ? (uint32_t)*n_in : MOST_BYTES;
+    const uint32_t free_bytes = *room < MOST_BYTES ? (uint32_t)*room : MOST_BYTES;
+    inflater->state.next_in = (uint8_t *)(uintptr_t)*in; /* only read */
+    inflater->state.avail_in = given;
+    inflater->state.next_out = free_bytes > 0 ? *out : &none;
+    inflater->state.avail_out = free_bytes;
+    const InflateState result = run_state(&inflater->state);
+    *in += given - inflater->state.avail_in;
+    *n_in -= given - inflater->state.avail_in;
+    *out += free_bytes - inflater->state.avail_out;
+    *room -= free_bytes - inflater->state.avail_out;
+    return result;
 }

@@ -62,23 +62,63 @@ void imgstat_file_close(ImgstatFile *file)
         return;
     decoder_close(file->decoder);
     source_close(file->source);
+    free(file->chosen);
     free(file);
 }
 
 uint32_t imgstat_file_pages(const ImgstatFile *file)
 {
-    return file->decoder->page.pages;
+    return file->decoder->list.n;
+}
+
+size_t imgstat_file_page_name(const ImgstatFile *file, uint32_t page, char *out, size_t capacity)
+{
+    const PageList *const list = &file->decoder->list;
+    if (capacity > 0)
+        out[0] = '\0';
+    return page < list->n ? page_list_name(list, page, out, capacity) : 0;
+}
+
+ImgstatResult imgstat_file_find(const ImgstatFile *file, const char *pages, uint32_t *out,
+                                uint32_t capacity, uint32_t *n, ImgstatError *err)
+{
+    uint32_t *found = NULL;
+    IMGSTAT_TRY(error_if_null(file && n && (out || capacity == 0), __func__, err));
+    IMGSTAT_TRY(page_list_select(&file->decoder->list, pages, file->source->name, &found, n, err));
+    for (uint32_t i = 0; i < *n && i < capacity; i++)
+        out[i] = found[i];
+    free(found);
+    return IMGSTAT_OK;
+}
+
+ImgstatResult file_choose(ImgstatFile *file, const char *pages, bool complete, ImgstatError *err)
+{
+    const PageList *const list = &file->decoder->list;
+    uint32_t *named = NULL, n = 0;
+    IMGSTAT_TRY(page_list_select(list, pages, file->source->name, &named, &n, err));
+    free(file->chosen);
+    file->chosen = NULL;
+    file->n_chosen = 0;
+    ImgstatResult res = IMGSTAT_OK;
+    if (complete)
+        res =
+            page_list_complete(list, named, n, pages == NULL, &file->chosen, &file->n_chosen, err);
+    else if (!(file->chosen = malloc(n * sizeof *file->chosen)))
+        res = error_memory(err, n * sizeof *file->chosen, "a list of pages");
+    for (uint32_t i = 0; res == IMGSTAT_OK && !complete && i < n; i++)
+        file->chosen[file->n_chosen++] = (ChosenPage){.page = named[i], .leads = true};
+    free(named);
+    return res;
 }
 
 ImgstatResult file_select(ImgstatFile *file, uint32_t page, const DecodeOptions *options,
                           ImgstatError *err)
 {
     Decoder *const decoder = file->decoder;
-    if (page >= decoder->page.pages)
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: has no page %u; it has %u, counted from 0",
-                         decoder->source->name, page, decoder->page.pages);
-    const ImgstatResult res = decoder_select(decoder, page, options, err);
-    return decoder->page.pages > 1 ? error_page(err, res, decoder->source->name, page) : res;
+    if (page >= decoder->list.n)
+        return error_file(err, IMGSTAT_ERR_ARG, decoder->source->name,
+                          "has no page %u; it has %u, counted from 0", page, decoder->list.chain);
+    return decoder_select(decoder, page, options, err);
 }
 
 /* Selects a page whose rows are read with all channels. */
@@ -115,18 +155,18 @@ ImgstatResult imgstat_file_read(ImgstatFile *file, ImagePro *image, ImgstatError
     const ImgstatPage *const page = &decoder->page;
     const char *const name = file->source->name;
     if (!decoder->channel_names)
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: no page is selected", name);
+        return error_file(err, IMGSTAT_ERR_ARG, name, "no page is selected");
     if (image->memory == IMGSTAT_CUDA)
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: rows are read into host memory only", name);
+        return error_file(err, IMGSTAT_ERR_ARG, name, "rows are read into host memory only");
     if (image->width != page->width || image->channels != page->channels ||
         image->sample != page->sample)
-        return error_set(err, IMGSTAT_ERR_ARG,
-                         "%s: the image to read into was not made for page %u", name, page->page);
+        return error_file(err, IMGSTAT_ERR_ARG, name,
+                          "the image to read into was not made for page %u", page->page);
     if (file->measured)
         IMGSTAT_TRY(select_for_rows(file, page->page, err));
     if (image->height > page->height - decoder->next_row)
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: %u rows asked for where %u are left", name,
-                         image->height, page->height - decoder->next_row);
+        return error_file(err, IMGSTAT_ERR_ARG, name, "%u rows asked for where %u are left",
+                          image->height, page->height - decoder->next_row);
     const uint32_t first = decoder->next_row;
     IMGSTAT_TRY(decoder_read_rows(decoder, image->host, image->pitch, image->height, err));
     image->first_row = first;

@@ -2,6 +2,7 @@
 /* libraries.c: what this library is made of. */
 #include "codec/table.h"
 
+#include <expat.h>
 #include <json-c/json_c_version.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -41,7 +42,8 @@ static void describe_libraries(void)
         codec_at(i)->libraries(libraries + used, sizeof libraries - used);
         add(", ");
     }
-    add("zlib %s, json-c %s", zlibVersion(), json_c_version());
+    add("zlib %s, json-c %s, expat %s", zlibVersion(), json_c_version(),
+        XML_ExpatVersion() + strlen("expat_"));
 #ifdef IMGSTAT_WITH_LIBDEFLATE
     add(", libdeflate %s", LIBDEFLATE_VERSION_STRING);
 #endif

@@ -14,8 +14,8 @@ ImgstatLimits limits_default(ImgstatLimits limits)
         limits.max_bytes = (uint64_t)1 << 40;
     if (!limits.max_pages)
         limits.max_pages = 65535;
-    if (!limits.max_chunk_bytes)
-        limits.max_chunk_bytes = (uint64_t)1 << 31;
+    if (!limits.max_tile_bytes)
+        limits.max_tile_bytes = (uint64_t)1 << 31;
     return limits;
 }
 
@@ -24,26 +24,26 @@ ImgstatResult limits_check(const ImgstatLimits *limits, const char *name, uint64
                            ImgstatError *err)
 {
     if (width == 0 || height == 0)
-        return error_set(err, IMGSTAT_ERR_FORMAT,
-                         "%s: an image of %llu x %llu pixels holds nothing", name,
-                         (unsigned long long)width, (unsigned long long)height);
+        return error_file(err, IMGSTAT_ERR_FORMAT, name,
+                          "an image of %llu x %llu pixels holds nothing", (unsigned long long)width,
+                          (unsigned long long)height);
     if (width > limits->max_width || height > limits->max_height)
-        return error_set(err, IMGSTAT_ERR_LIMIT,
-                         "%s: %llu x %llu pixels are more than the limit of %u x %u", name,
-                         (unsigned long long)width, (unsigned long long)height, limits->max_width,
-                         limits->max_height);
+        return error_file(err, IMGSTAT_ERR_LIMIT, name,
+                          "%llu x %llu pixels are more than the limit of %u x %u",
+                          (unsigned long long)width, (unsigned long long)height, limits->max_width,
+                          limits->max_height);
     const uint64_t pixels = width * height; /* limits are 32 bits wide: no overflow */
     if (pixels > limits->max_pixels)
-        return error_set(err, IMGSTAT_ERR_LIMIT,
-                         "%s: %llu x %llu pixels are more than the limit of %llu in all", name,
-                         (unsigned long long)width, (unsigned long long)height,
-                         (unsigned long long)limits->max_pixels);
+        return error_file(err, IMGSTAT_ERR_LIMIT, name,
+                          "%llu x %llu pixels are more than the limit of %llu in all",
+                          (unsigned long long)width, (unsigned long long)height,
+                          (unsigned long long)limits->max_pixels);
     uint64_t bytes = 0;
     if (__builtin_mul_overflow(pixels, channels, &bytes) ||
         __builtin_mul_overflow(bytes, sample_bytes, &bytes) || bytes > limits->max_bytes)
-        return error_set(
-            err, IMGSTAT_ERR_LIMIT,
-            "%s: %llu x %llu pixels of %llu channels are more than the limit of %llu bytes", name,
+        return error_file(
+            err, IMGSTAT_ERR_LIMIT, name,
+            "%llu x %llu pixels of %llu channels are more than the limit of %llu bytes",
             (unsigned long long)width, (unsigned long long)height, (unsigned long long)channels,
             (unsigned long long)limits->max_bytes);
     return IMGSTAT_OK;

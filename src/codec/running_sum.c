@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* running_sum.c: plain loops, and vectors where the processor has them. */
+/* running_sum.c: plain loops, and for words of one and two bytes vectors that are summed up within
+ * themselves, where the instruction set can shuffle bytes. */
 #include "codec/running_sum.h"
-#include "base/cpu_features.h"
+
+#include "base/compiler.h"
 
 #include <string.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
-#if defined(__x86_64__)
+#if defined(__SSSE3__)
+#include <immintrin.h>
 
 enum { VECTOR = 16 };
 
@@ -51,29 +51,24 @@ static SumPlan sum_plan(size_t step_bytes)
     return plan;
 }
 
-__attribute__((target("ssse3"), always_inline)) static inline __m128i
-add_words(__m128i a, __m128i b, size_t bytes)
+FORCE_INLINE __m128i add_words(__m128i a, __m128i b, size_t word)
 {
-    return bytes == 1   ? _mm_add_epi8(a, b)
-           : bytes == 2 ? _mm_add_epi16(a, b)
-           : bytes == 4 ? _mm_add_epi32(a, b)
-                        : _mm_add_epi64(a, b);
+    return word == 1 ? _mm_add_epi8(a, b) : _mm_add_epi16(a, b);
 }
 
 /* Sums whole blocks; returns the bytes done. A block's vector may reach into the next block, which
  * is therefore loaded before it is stored. */
-__attribute__((target("ssse3"), always_inline)) static inline size_t
-sum_blocks(uint8_t *row, size_t n, size_t step_bytes, size_t word)
+FORCE_INLINE size_t sum_blocks(uint8_t *row, size_t n, size_t word, size_t step)
 {
+    const size_t step_bytes = word * step;
     if (n < 2 * VECTOR || step_bytes > VECTOR / 2)
         return 0;
     const SumPlan plan = sum_plan(step_bytes);
-    __m128i before = _mm_setzero_si128();
-    __m128i next = _mm_loadu_si128((const __m128i *)(const void *)row);
+    __m128i before = _mm_setzero_si128(), next = load(row);
     size_t i = 0;
     for (; i + plan.block + VECTOR <= n; i += plan.block) {
         __m128i v = next;
-        next = _mm_loadu_si128((const __m128i *)(const void *)(row + i + plan.block));
+        next = load(row + i + plan.block);
         for (unsigned m = 0; m < plan.moves; m++)
             v = add_words(v, _mm_shuffle_epi8(v, plan.move[m]), word);
         v = add_words(v, before, word);
@@ -86,64 +81,43 @@ sum_blocks(uint8_t *row, size_t n, size_t step_bytes, size_t word)
     return i;
 }
 
-__attribute__((target("ssse3"))) static size_t sum_blocks8(uint8_t *row, size_t n, size_t step)
-{
-    return sum_blocks(row, n, step, 1);
-}
+#else
 
-__attribute__((target("ssse3"))) static size_t sum_blocks16(uint8_t *row, size_t n, size_t step)
+FORCE_INLINE size_t sum_blocks(uint8_t *row, size_t n, size_t word, size_t step)
 {
-    return sum_blocks(row, n, 2 * step, 2);
+    (void)row, (void)n, (void)word, (void)step;
+    return 0;
 }
 
 #endif
 
-void running_sum8(uint8_t *row, size_t n, size_t step)
+/* `word` is a constant where this is inlined. Rows start anywhere: words are copied in and out, to
+ * where carries do not matter in either byte order. */
+FORCE_INLINE void sum_words(uint8_t *row, size_t n, size_t word, size_t step)
 {
-    size_t done = 0;
-#if defined(__x86_64__)
-    if (cpu_features_level() >= PROCESSOR_AVX2)
-        done = sum_blocks8(row, n, step);
-#endif
-    for (size_t i = done > step ? done : step; i < n; i++)
-        row[i] = (uint8_t)(row[i] + row[i - step]);
-}
-
-/* Rows start anywhere: words are copied in and out. */
-void running_sum16(uint8_t *row, size_t n, size_t step)
-{
-    size_t done = 0;
-#if defined(__x86_64__)
-    if (cpu_features_level() >= PROCESSOR_AVX2)
-        done = sum_blocks16(row, n, step);
-#endif
-    for (size_t i = done > 2 * step ? done : 2 * step; i + 2 <= n; i += 2) {
-        uint16_t a, b;
-        memcpy(&a, row + i, sizeof a);
-        memcpy(&b, row + i - 2 * step, sizeof b);
-        a = (uint16_t)(a + b);
-        memcpy(row + i, &a, sizeof a);
+    const size_t first = word * step, done = word <= 2 ? sum_blocks(row, n, word, step) : 0;
+    for (size_t i = done > first ? done : first; i + word <= n; i += word) {
+        uint64_t sum = 0, before = 0;
+        memcpy(&sum, row + i, word);
+        memcpy(&before, row + i - first, word);
+        sum += before;
+        memcpy(row + i, &sum, word);
     }
 }
 
-void running_sum32(uint8_t *row, size_t n, size_t step)
+void ISA(running_sum)(uint8_t *row, size_t n, size_t word, size_t step)
 {
-    for (size_t i = 4 * step; i + 4 <= n; i += 4) {
-        uint32_t a, b;
-        memcpy(&a, row + i, sizeof a);
-        memcpy(&b, row + i - 4 * step, sizeof b);
-        a += b;
-        memcpy(row + i, &a, sizeof a);
-    }
-}
-
-void running_sum64(uint8_t *row, size_t n, size_t step)
-{
-    for (size_t i = 8 * step; i + 8 <= n; i += 8) {
-        uint64_t a, b;
-        memcpy(&a, row + i, sizeof a);
-        memcpy(&b, row + i - 8 * step, sizeof b);
-        a += b;
-        memcpy(row + i, &a, sizeof a);
+    switch (word) {
+    case 1:
+        sum_words(row, n, 1, step);
+        break;
+    case 2:
+        sum_words(row, n, 2, step);
+        break;
+    case 4:
+        sum_words(row, n, 4, step);
+        break;
+    default:
+        sum_words(row, n, 8, step);
     }
 }

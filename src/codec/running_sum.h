@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* running_sum.h: from differences to samples: PNG's filter Sub and TIFF's predictor 2. Each word of
- * a row of n bytes becomes the sum of itself and of all words before it in steps of `step` words.
- */
+/* running_sum.h: from differences to samples: PNG's filter Sub and TIFF's predictor 2. */
 #ifndef IMGSTAT_CODEC_RUNNING_SUM_H
 #define IMGSTAT_CODEC_RUNNING_SUM_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/cpu_features.h"
+#include "base/isa.h"
 
-/* Words of one byte. */
-void running_sum8(uint8_t *row, size_t n, size_t step);
+typedef void RunningSum(uint8_t *row, size_t n, size_t word, size_t step);
+extern RunningSum running_sum_portable, running_sum_avx2, running_sum_avx512;
 
-/* Words of two bytes, in host order, at any address. */
-void running_sum16(uint8_t *row, size_t n, size_t step);
-
-/* Words of four bytes, in host order, at any address. */
-void running_sum32(uint8_t *row, size_t n, size_t step);
-
-/* Words of eight bytes, in host order, at any address. */
-void running_sum64(uint8_t *row, size_t n, size_t step);
+/* Makes each word of a row of n bytes the sum of itself and of all words before it in steps of
+ * `step` words. Words have `word` bytes (1, 2, 4 or 8), in host order, at any address. */
+static inline void running_sum(uint8_t *row, size_t n, size_t word, size_t step)
+{
+    static RunningSum *const of[] = ISA_TABLE(running_sum);
+    of[cpu_features_level()](row, n, word, step);
+}
 
 #endif

@@ -68,7 +68,7 @@ static ImgstatResult read_full(int from, const char *name, const Cancel *cancel,
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return error_set(err, IMGSTAT_ERR_IO, "%s: %s", name, strerror(errno));
+            return error_file(err, IMGSTAT_ERR_IO, name, "%s", strerror(errno));
         *got += (size_t)n;
     }
     return IMGSTAT_OK;
@@ -94,8 +94,8 @@ static ImgstatResult spool(int from, const char *name, const Cancel *cancel, int
         if (first)
             res = codec_of_bytes((const uint8_t *)buffer, n, name, &codec, err);
         if (res == IMGSTAT_OK && !write_all(to, buffer, n))
-            res = error_set(err, IMGSTAT_ERR_IO, "%s: cannot write its temporary copy: %s", name,
-                            strerror(errno));
+            res = error_file(err, IMGSTAT_ERR_IO, name, "cannot write its temporary copy: %s",
+                             strerror(errno));
     }
     free(buffer);
     if (res != IMGSTAT_OK) {
@@ -112,9 +112,9 @@ static ImgstatResult make_seekable(Source *source, const Cancel *cancel, Imgstat
 {
     struct stat st;
     if (fstat(source->fd, &st) != 0)
-        return error_set(err, IMGSTAT_ERR_IO, "%s: %s", source->name, strerror(errno));
+        return error_file(err, IMGSTAT_ERR_IO, source->name, "%s", strerror(errno));
     if (S_ISDIR(st.st_mode))
-        return error_set(err, IMGSTAT_ERR_IO, "%s: is a directory", source->name);
+        return error_file(err, IMGSTAT_ERR_IO, source->name, "is a directory");
     /* A redirected file that somebody has read from begins where they stopped: spool it. */
     const bool seekable = S_ISREG(st.st_mode) && lseek(source->fd, 0, SEEK_CUR) == 0;
     if (!seekable) {
@@ -123,11 +123,11 @@ static ImgstatResult make_seekable(Source *source, const Cancel *cancel, Imgstat
         close(source->fd);
         source->fd = copy;
         if (fstat(source->fd, &st) != 0)
-            return error_set(err, IMGSTAT_ERR_IO, "%s: %s", source->name, strerror(errno));
+            return error_file(err, IMGSTAT_ERR_IO, source->name, "%s", strerror(errno));
     }
     source->bytes = (uint64_t)st.st_size;
     if (source->bytes == 0)
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: is empty", source->name);
+        return error_file(err, IMGSTAT_ERR_FORMAT, source->name, "is empty");
     return IMGSTAT_OK;
 }
 
@@ -141,7 +141,7 @@ static ImgstatResult open_path(Source *source, const Cancel *cancel, ImgstatErro
         if (source->fd >= 0)
             return IMGSTAT_OK;
         if (errno != EINTR)
-            return error_set(err, IMGSTAT_ERR_IO, "%s: %s", source->name, strerror(errno));
+            return error_file(err, IMGSTAT_ERR_IO, source->name, "%s", strerror(errno));
         IMGSTAT_TRY(cancel_check(cancel, err));
     }
 }
@@ -191,7 +191,7 @@ ImgstatResult source_read(const Source *source, uint64_t offset, void *to, size_
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return error_set(err, IMGSTAT_ERR_IO, "%s: %s", source->name, strerror(errno));
+            return error_file(err, IMGSTAT_ERR_IO, source->name, "%s", strerror(errno));
         if (n == 0)
             break;
         *got += (size_t)n;

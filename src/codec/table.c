@@ -30,7 +30,7 @@ ImgstatResult codec_of_bytes(const uint8_t *bytes, size_t n, const char *name, c
             return IMGSTAT_OK;
         }
     }
-    return error_set(err, IMGSTAT_ERR_FORMAT, "%s: is neither PNG nor TIFF", name);
+    return error_file(err, IMGSTAT_ERR_FORMAT, name, "is neither PNG nor TIFF");
 }
 
 const EncodeFormat *encode_format_named(const char *name)

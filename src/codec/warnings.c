@@ -48,7 +48,7 @@ void warnings_report(Warnings *warnings, const char *format, ...)
     ImgstatError sentence; /* masks what is not printable, as in errors */
     const char *const more =
         warnings->n_seen == MAX_WARNINGS ? "; further warnings about this file are left out" : "";
-    (void)!error_set(&sentence, IMGSTAT_ERR_FORMAT, "%s: %s%s", warnings->name, text, more);
+    (void)!error_file(&sentence, IMGSTAT_ERR_FORMAT, warnings->name, "%s%s", text, more);
     warnings->warn(warnings->context, sentence.message);
 }
 

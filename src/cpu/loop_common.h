@@ -57,4 +57,45 @@ FORCE_INLINE uint64_t key64(ImgstatSample sample, uint64_t raw)
     return (raw ^ (sign | ((uint64_t)0 - (raw >> 63)))) + (raw == sign ? 1u : 0u);
 }
 
+/* The order key of sample i at x. */
+FORCE_INLINE uint64_t key_at(ImgstatSample sample, const void *x, size_t i)
+{
+    switch (sample_bits(sample)) {
+    case 8:
+        return ((const uint8_t *)x)[i] ^ (sample == IMGSTAT_I8 ? 0x80u : 0u);
+    case 16:
+        return key16(sample, ((const Mem16 *)x)[i]);
+    case 32:
+        return key32(sample, ((const Mem32 *)x)[i]);
+    default:
+        return key64(sample, ((const Mem64 *)x)[i]);
+    }
+}
+
+/* Calls the loop with the sample type as a constant, so that it is compiled for each. */
+FORCE_INLINE void for_wide_sample(ImgstatSample sample,
+                                  void (*loop)(ImgstatSample sample, const void *call),
+                                  const void *call)
+{
+    switch (sample) {
+    case IMGSTAT_U32:
+        loop(IMGSTAT_U32, call);
+        break;
+    case IMGSTAT_I32:
+        loop(IMGSTAT_I32, call);
+        break;
+    case IMGSTAT_F32:
+        loop(IMGSTAT_F32, call);
+        break;
+    case IMGSTAT_U64:
+        loop(IMGSTAT_U64, call);
+        break;
+    case IMGSTAT_I64:
+        loop(IMGSTAT_I64, call);
+        break;
+    default:
+        loop(IMGSTAT_F64, call);
+    }
+}
+
 #endif

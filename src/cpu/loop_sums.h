@@ -280,39 +280,23 @@ static bool piece(ImgstatSample sample, const void *x, size_t n, unsigned channe
                                            : piece_f32(x, n, channels, false, 0, out);
 }
 
-FORCE_INLINE void leading32(ImgstatSample sample, const Mem32 *x, size_t n, uint16_t *out)
-{
-    for (size_t i = 0; i < n; i++)
-        out[i] = (uint16_t)(key32(sample, x[i]) >> 16);
-}
+typedef struct LeadingCall {
+    const void *x;
+    size_t n;
+    uint16_t *out;
+} LeadingCall;
 
-FORCE_INLINE void leading64(ImgstatSample sample, const Mem64 *x, size_t n, uint16_t *out)
+FORCE_INLINE void leading_call(ImgstatSample sample, const void *call)
 {
-    for (size_t i = 0; i < n; i++)
-        out[i] = (uint16_t)(key64(sample, x[i]) >> 48);
+    const LeadingCall *const c = call;
+    for (size_t i = 0; i < c->n; i++)
+        c->out[i] = (uint16_t)(key_at(sample, c->x, i) >> (sample_bits(sample) - 16));
 }
 
 static void leading(ImgstatSample sample, const void *x, size_t n, uint16_t *out)
 {
-    switch (sample) {
-    case IMGSTAT_U32:
-        leading32(IMGSTAT_U32, x, n, out);
-        break;
-    case IMGSTAT_I32:
-        leading32(IMGSTAT_I32, x, n, out);
-        break;
-    case IMGSTAT_F32:
-        leading32(IMGSTAT_F32, x, n, out);
-        break;
-    case IMGSTAT_U64:
-        leading64(IMGSTAT_U64, x, n, out);
-        break;
-    case IMGSTAT_I64:
-        leading64(IMGSTAT_I64, x, n, out);
-        break;
-    default:
-        leading64(IMGSTAT_F64, x, n, out);
-    }
+    const LeadingCall call = {x, n, out};
+    for_wide_sample(sample, leading_call, &call);
 }
 
 #endif

@@ -21,37 +21,23 @@ ImgstatResult apply_check_pair(const ImagePro *from, ImgstatSample sample, const
 
 /* ---- Narrow types: a table a channel ------------------------------------------------------- */
 
-/* One channel of a row: bits by table. */
-static void lookup_8(const unsigned char *from, size_t step, const uint32_t *table, size_t n,
-                     unsigned char *to, size_t out_bytes)
+/* One channel of a row: bits by table. The sizes are constants where this is inlined. */
+static inline void lookup_of(size_t in, const unsigned char *from, size_t step,
+                             const uint32_t *table, size_t n, unsigned char *to, size_t out)
 {
-    if (out_bytes == 1)
-        for (size_t i = 0; i < n; i++)
-            to[i * step] = (unsigned char)table[from[i * step]];
-    else
-        for (size_t i = 0; i < n; i++)
-            store_raw(to + i * step * out_bytes, out_bytes, table[from[i * step]]);
+    for (size_t i = 0; i < n; i++)
+        store_raw(to + i * step * out, out, table[load_raw(from + i * step * in, in)]);
 }
 
-static void lookup_16(const unsigned char *from, size_t step, const uint32_t *table, size_t n,
-                      unsigned char *to, size_t out_bytes)
+static void lookup(size_t in, const unsigned char *from, size_t step, const uint32_t *table,
+                   size_t n, unsigned char *to, size_t out)
 {
-    if (out_bytes == 2)
-        for (size_t i = 0; i < n; i++)
-            store_raw(to + i * step * 2, 2, table[load_raw(from + i * step * 2, 2)]);
+    if (in == 1 && out == 1)
+        lookup_of(1, from, step, table, n, to, 1);
+    else if (in == 2 && out == 2)
+        lookup_of(2, from, step, table, n, to, 2);
     else
-        for (size_t i = 0; i < n; i++)
-            store_raw(to + i * step * out_bytes, out_bytes,
-                      table[load_raw(from + i * step * 2, 2)]);
-}
-
-static void lookup(size_t bytes, const unsigned char *from, size_t step, const uint32_t *table,
-                   size_t n, unsigned char *to, size_t out_bytes)
-{
-    if (bytes == 1)
-        lookup_8(from, step, table, n, to, out_bytes);
-    else
-        lookup_16(from, step, table, n, to, out_bytes);
+        lookup_of(in, from, step, table, n, to, out);
 }
 
 /* Tables by raw bits, of all maps and then of rescale. Unsigned types: those of the transfer. */

@@ -8,7 +8,7 @@
  * channels of 65,536 bins) is counted by one thread, straight into its record. */
 enum { PARTIAL_COUNTERS = 1 << 26 };
 /* Counters are emptied into the record before they hold more samples of a channel than this. A task
- * adds at most 2^24: TASK_SAMPLES in grid.c, TILE_PIXELS in measure/direct_read.c. So 32 bits
+ * adds at most 2^24: TASK_SAMPLES in grid.c, TILE_PIXELS in measure/page_reader.c. So 32 bits
  * are enough: 2^31 + 2^24 < 2^32. */
 static const uint64_t PENDING_LIMIT = (uint64_t)1 << 31;
 

@@ -23,7 +23,7 @@ static ImgstatResult read_image(CpuDevice *device, const PixelSource *source, co
                     .image = image,
                     .view = view,
                     .request = request,
-                    .grid = cpu_grid(image)};
+                    .grid = cpu_source_grid(source, image)};
     IMGSTAT_TRY(cpu_counts_begin(&read, err));
     if (read.n > 0 || request->central)
         thread_pool_run(device->pool, (size_t)read.grid.segments * read.grid.bands, read_task,

@@ -2,12 +2,15 @@
 /* read_counts.c: further reads of wide types: counting by digits and by ranges, gathering keys. */
 #include "cpu/read.h"
 #include "cpu/reference.h"
+#include "transfer/map.h"
 
 /* Samples that are looked through at once: their keys fit the scratch of a thread. */
 enum { KEYS = PIECE };
 /* More counters than these are not kept per thread: all threads count into the host's; nor where
  * those of all threads take more than the device may. */
 enum { LOCAL_COUNTERS = 1 << 24 };
+/* Counters in the smallest page of memory. */
+enum { PAGE_COUNTERS = 4096 / sizeof(uint32_t) };
 /* Counters of a thread are emptied before they hold this many samples. */
 static const uint64_t PENDING_LIMIT = (uint64_t)1 << 31;
 
@@ -90,7 +93,7 @@ static void use_range(const CpuRead *read, CpuThread *thread, const CpuWanted *w
     const ImgstatSample sample = read->image->sample;
     for (size_t k = 0; k < n; k++)
         add_one(read, thread, wanted,
-                range_bin(wanted->range, keys[k], cpu_double(sample, keys[k])));
+                range_bin(wanted->range, keys[k], map_value(sample, keys[k])));
 }
 
 /* Whether whole stretches can be counted by the loop for that, in two tables. */
@@ -194,6 +197,10 @@ static ImgstatResult reserve(CpuRead *read, size_t counters, ImgstatError *err)
         thread->counts = cpu_memory_reserve(&read->device->counts[t], counters * sizeof(uint32_t));
         if (!thread->counts)
             return error_memory(err, counters * sizeof(uint32_t), "counters");
+        /* A page that was only read is shared. Written here, by one thread, it becomes a page of
+         * its own; in the midst of counting, the processors of all threads would be interrupted. */
+        for (size_t i = 0; i < counters; i += PAGE_COUNTERS)
+            ((volatile uint32_t *)thread->counts)[i] = 0;
     }
     return IMGSTAT_OK;
 }

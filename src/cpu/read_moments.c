@@ -2,6 +2,7 @@
 /* read_moments.c: power sums about a center, piece by piece (docs/float-sums.md). */
 #include "cpu/read.h"
 #include "cpu/reference.h"
+#include "transfer/map.h"
 
 #include <stdlib.h>
 
@@ -34,7 +35,7 @@ static void distances(const CpuLoops *loops, const ImagePro *image, uint32_t y, 
     for (uint32_t i = 0; i < n; i++, at += stride) { /* their bins tell as much without a read */
         const uint64_t key = sample_key(image->sample, load_raw(at, bytes));
         const bool valid = (!mask || mask[x + i]) && cpu_valid(image, key);
-        d[i] = valid ? cpu_double(image->sample, key) - center : 0.0;
+        d[i] = valid ? map_value(image->sample, key) - center : 0.0;
     }
 }
 

@@ -6,33 +6,6 @@
 #include "base/pixel.h"
 #include "cpu/cpu.h"
 
-/* The value of a key as the nearest double; inline, for loops over samples. */
-static inline double cpu_double(ImgstatSample sample, uint64_t key)
-{
-    const uint64_t raw = sample_raw(sample, key);
-    double d;
-    float f;
-    uint32_t low = (uint32_t)raw;
-    switch (sample) {
-    case IMGSTAT_F64:
-        memcpy(&d, &raw, sizeof d);
-        return d;
-    case IMGSTAT_F32:
-        memcpy(&f, &low, sizeof f);
-        return (double)f;
-    case IMGSTAT_U64:
-        return (double)raw;
-    case IMGSTAT_I64:
-        return (double)(int64_t)raw;
-    case IMGSTAT_U32:
-        return (double)low;
-    case IMGSTAT_I32:
-        return (double)(int32_t)low;
-    default:
-        return sample_double(sample, key);
-    }
-}
-
 /* Finite and not nodata. */
 static inline bool cpu_valid(const ImagePro *image, uint64_t key)
 {

@@ -3,7 +3,7 @@
 #include "imgstat_async.h"
 
 #include "device/device.h"
-#include "measure/plan.h"
+#include "measure/result.h"
 
 #include <stdlib.h>
 
@@ -102,10 +102,10 @@ ImgstatResult imgstat_pending_record(ImgstatPending *pending, void *stream,
     Record *record = NULL;
     if (!how)
         how = &nothing_more;
-    IMGSTAT_TRY(plan_check(how, err));
+    IMGSTAT_TRY(result_check(how, err));
     if (!pending->measured)
         return error_set(err, IMGSTAT_ERR_ARG, "nothing has been measured");
-    if (plan_reads_again(how, from->sample))
+    if (result_reads_again(how, from->sample))
         return error_set(err, IMGSTAT_ERR_ARG, "of %s samples this needs the pixels again",
                          imgstat_sample_name(from->sample));
     IMGSTAT_TRY(ops->wait_async(pending->device, stream, err));
@@ -119,5 +119,5 @@ ImgstatResult imgstat_pending_record(ImgstatPending *pending, void *stream,
     }
     record_finalize(record, pending->has_nodata, pending->nodata_key);
     const FurtherReads reads = {.read = read_nothing, .cache = pending->device->scratch};
-    return plan_run(record, pending->bits, how, reads, out, err);
+    return result_create(record, pending->bits, how, reads, out, err);
 }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* page_reader.c: the pixels of a page, band by band. */
+/* page_reader.c: the pixels of a page, band by band or read by the threads that use them. */
 #include "measure/page_reader.h"
 #include "measure/read_ahead.h"
 
+#include <stdatomic.h>
+#include <stdlib.h>
+
 enum {
-    BAND_BYTES = 4 << 20,  /* near the cache, and work enough for every thread */
-    AHEAD_BYTES = 32 << 20 /* two bands up to this: the next is decoded meanwhile */
+    BAND_BYTES = 4 << 20,   /* near the cache, and work enough for every thread */
+    STREAM_BYTES = 1 << 20, /* of a page that one thread decodes, which all others wait for */
+    AHEAD_BYTES = 32 << 20  /* two bands up to this: the next is decoded meanwhile */
 };
 
 ImgstatResult band_memory_reserve(Device *device, BandMemory *memory, size_t bytes,
@@ -38,15 +42,15 @@ static uint16_t planes_of(const Decoder *decoder)
     return decoder->caps.planes ? decoder->caps.planes : 1;
 }
 
-/* About BAND_BYTES in whole units of the decoder, even where one unit is larger: half units would
- * be decoded twice. */
+/* About so many bytes in whole units of the decoder, even where one unit is larger: half units
+ * would be decoded twice. */
 static uint32_t band_height(const Decoder *decoder, size_t row_bytes)
 {
     const uint32_t height = decoder->page.height;
     if (row_bytes == 0)
         return height;
     const uint64_t unit = decoder->caps.band_rows;
-    const uint64_t wanted = BAND_BYTES / row_bytes;
+    const uint64_t wanted = (decoder->codec->tiles_begin ? BAND_BYTES : STREAM_BYTES) / row_bytes;
     const uint64_t rows = wanted > unit ? wanted - wanted % unit : unit;
     return rows < height ? (uint32_t)rows : height;
 }
@@ -100,7 +104,7 @@ ImgstatResult page_reader_open(Device *device, Decoder *decoder, bool keep, Band
     const uint32_t rows = buffer_height(out, row);
     if (!fits || !size_product(row, rows, &bytes) ||
         !size_product(bytes, keep ? out->planes : 1, &bytes))
-        return error_set(err, IMGSTAT_ERR_LIMIT, "%s: rows are too large", decoder->source->name);
+        return error_file(err, IMGSTAT_ERR_LIMIT, decoder->source->name, "rows are too large");
     IMGSTAT_TRY(band_memory_reserve(device, memory, bytes, err));
     IMGSTAT_TRY(imgstat_image_wrap(IMGSTAT_HOST, 0, memory->memory, 0, page->width, rows,
                                    decoder_channels(decoder), page->sample, page->bits, NULL, NULL,
@@ -158,5 +162,113 @@ ImgstatResult page_reader_each(PageReader *reader, UseBand use, void *context, I
     read_ahead_stop(ahead);
     if (reader->kept && res == IMGSTAT_OK)
         reader->filled = (uint16_t)(reader->plane + 1);
+    return res;
+}
+
+/* ---- Direct reads: rows that only need reading, read by the threads that use them, and strips or
+ * tiles, decoded by them: their bytes come into the cache of one core, and no band waits for
+ * another. ---- */
+
+enum {
+    ROW_BYTES = 1 << 20,  /* longer rows would be read again for each of their parts */
+    TILE_PIXELS = 1 << 24 /* counters of 32 bits hold them many times over */
+};
+
+typedef struct Fetching {
+    const Decoder *decoder;
+    uint16_t plane;
+    size_t row_bytes;
+    BandMemory *memory; /* a thread each */
+    unsigned threads;
+    atomic_bool failed;
+} Fetching;
+
+static bool reserve(BufferCache *cache, BandMemory *memory, size_t bytes)
+{
+    if (memory->bytes >= bytes)
+        return true;
+    buffer_cache_release(memory->memory);
+    memory->memory = buffer_cache_acquire(cache, bytes);
+    memory->bytes = memory->memory ? bytes : 0;
+    return memory->memory != NULL;
+}
+
+static const void *fetch_rows(void *context, unsigned thread, uint32_t row, uint32_t rows)
+{
+    Fetching *const f = context;
+    if (!atomic_load(&f->failed) && thread < f->threads &&
+        reserve(f->decoder->options.buffers, &f->memory[thread], rows * f->row_bytes) &&
+        f->decoder->codec->read_at(f->decoder, f->plane, row, f->memory[thread].memory, rows))
+        return f->memory[thread].memory;
+    atomic_store(&f->failed, true); /* the other threads need not go on */
+    return NULL;
+}
+
+static const void *fetch_tile(void *context, unsigned thread, uint32_t x, uint32_t y, size_t *pitch)
+{
+    Fetching *const f = context;
+    const void *pixels = NULL;
+    if (!atomic_load(&f->failed) && thread < f->threads)
+        pixels = f->decoder->codec->tile_at(f->decoder, thread, f->plane, x, y, pitch);
+    if (!pixels)
+        atomic_store(&f->failed, true);
+    return pixels;
+}
+
+bool page_reader_direct_rows(const Device *device, const Decoder *decoder)
+{
+    const ImgstatPage *const page = &decoder->page;
+    size_t row;
+    return decoder->caps.random_rows && device->ops->fetches &&
+           size_product(page->width, decoder_channels(decoder) * imgstat_sample_bytes(page->sample),
+                        &row) &&
+           row <= ROW_BYTES;
+}
+
+/* Makes the decoder ready for threads that decode its tiles. */
+static bool begin_tiles(const Device *device, Decoder *decoder)
+{
+    return device->ops->fetches && decoder->caps.tile_width > 0 &&
+           sample_is_narrow(decoder->page.sample) &&
+           (uint64_t)decoder->caps.tile_width * decoder->caps.tile_height <= TILE_PIXELS &&
+           decoder->codec->tiles_begin(decoder, device->threads);
+}
+
+ImgstatResult page_reader_direct(PageReader *reader, bool tiles, UseSource use, void *context,
+                                 DirectRead *done, ImgstatError *err)
+{
+    Device *const device = reader->device;
+    Decoder *const decoder = reader->decoder;
+    *done = DIRECT_NONE;
+    if (!reader->direct || reader->kept)
+        return IMGSTAT_OK;
+    const bool rows = page_reader_direct_rows(device, decoder);
+    if (!rows && !(tiles && begin_tiles(device, decoder)))
+        return IMGSTAT_OK;
+    ImagePro page = reader->page;
+    page.host = NULL;
+    page.height = decoder->page.height;
+    Fetching fetching = {.decoder = decoder,
+                         .plane = reader->plane,
+                         .row_bytes = page.pitch,
+                         .memory = calloc(device->threads, sizeof *fetching.memory),
+                         .threads = device->threads};
+    if (!fetching.memory)
+        return error_memory(err, device->threads * sizeof *fetching.memory, "buffers");
+    PixelSource source = {.images = &page, .n = 1, .context = &fetching};
+    if (rows) {
+        source.rows = fetch_rows;
+    } else {
+        source.tile = fetch_tile;
+        source.tile_width = decoder->caps.tile_width;
+        source.tile_height = decoder->caps.tile_height;
+    }
+    const ImgstatResult res = use(context, &source, err);
+    for (unsigned i = 0; i < fetching.threads; i++)
+        buffer_cache_release(fetching.memory[i].memory);
+    free(fetching.memory);
+    *done = atomic_load(&fetching.failed) ? DIRECT_FAILED : DIRECT_COMPLETE;
+    if (*done == DIRECT_FAILED)
+        reader->direct = false;
     return res;
 }

@@ -29,8 +29,9 @@ typedef struct PageReader {
     void *pixels;     /* of the first plane */
     bool kept;
     uint16_t filled; /* planes that are kept and decoded */
-    bool direct;   /* direct_read is allowed: by whoever opened the reader, and while none fails */
-    uint32_t rows; /* of a band */
+    bool direct;     /* page_reader_direct is allowed: by whoever opened the reader, and while none
+                        fails */
+    uint32_t rows;   /* of a band */
     const Cancel *cancel;
 } PageReader;
 
@@ -62,5 +63,23 @@ static inline uint16_t page_reader_channels(const PageReader *reader)
  * Warnings come from the calling thread. The device may still be reading the last band afterwards.
  */
 ImgstatResult page_reader_each(PageReader *reader, UseBand use, void *context, ImgstatError *err);
+
+/* Returns whether the threads of the device can read the rows of the page selected: between file
+ * and samples there is nothing but reading. */
+bool page_reader_direct_rows(const Device *device, const Decoder *decoder);
+
+typedef ImgstatResult (*UseSource)(void *context, const PixelSource *source, ImgstatError *err);
+
+/* What became of a direct read. */
+typedef enum DirectRead {
+    DIRECT_NONE,    /* this page has no direct read: nothing was used */
+    DIRECT_FAILED,  /* pixels could not be read: what use made is of no value */
+    DIRECT_COMPLETE /* use was given every pixel */
+} DirectRead;
+
+/* Calls use once with a source of all pixels of the plane: of its rows or, if `tiles`, of its
+ * strips or tiles of narrow samples. */
+ImgstatResult page_reader_direct(PageReader *reader, bool tiles, UseSource use, void *context,
+                                 DirectRead *done, ImgstatError *err);
 
 #endif

@@ -1,10 +1,298 @@
 /* SPDX-License-Identifier: MIT */
-/* result.c: what callers ask of struct ImgstatRecord. */
+/* result.c: struct ImgstatRecord: made from a finalized record with as few further reads as
+ * possible, and what callers ask of it. */
 #include "measure/result.h"
 
+#include "measure/mode.h"
+#include "measure/percentile.h"
 #include "record/statistics.h"
 
 #include <stdlib.h>
+
+ImgstatResult result_check(const ImgstatMeasure *how, ImgstatError *err)
+{
+    if (how->n_percentiles && !how->percentiles)
+        return error_set(err, IMGSTAT_ERR_ARG, "%zu percentiles, but no list of them",
+                         how->n_percentiles);
+    if ((unsigned)how->percentile_method > IMGSTAT_NEAREST)
+        return error_set(err, IMGSTAT_ERR_ARG, "%d is no way to take percentiles",
+                         (int)how->percentile_method);
+    for (size_t i = 0; i < how->n_percentiles; i++) {
+        const double p = how->percentiles[i];
+        if (!(p >= 0 && p <= 100))
+            return error_set(err, IMGSTAT_ERR_ARG, "percentile %g is not between 0 and 100", p);
+    }
+    return histogram_check(how, err);
+}
+
+unsigned result_parts(const ImgstatMeasure *how)
+{
+    return how->n_percentiles || how->median || how->mode ? RECORD_BINS : 0;
+}
+
+bool result_reads_again(const ImgstatMeasure *how, ImgstatSample sample)
+{
+    return !sample_is_narrow(sample) && (result_parts(how) || how->shape || how->histogram);
+}
+
+bool result_ranks_only(const ImgstatMeasure *how, ImgstatSample sample)
+{
+    return !sample_is_narrow(sample) && (how->n_percentiles || how->median) && !how->mode &&
+           !how->shape && !how->histogram;
+}
+
+/* While a record is made. */
+typedef struct Work {
+    ImgstatRecord *out;
+    const ImgstatMeasure *how;
+    uint16_t channels;
+    bool narrow, median;
+    OrderStat
+        *stat; /* channels with samples: low and high rank of each percentile, then of the median */
+    size_t n_stats;
+    RangeCount *ranges;
+    DigitCount *tops; /* of largest keys that no edge can exceed */
+    size_t n_ranges, n_tops;
+    double *center;
+    Central *central;
+} Work;
+
+static size_t ranks_per_channel(const Work *work)
+{
+    return 2 * (work->how->n_percentiles + work->median);
+}
+
+static PercentileRank rank_of(const Work *work, size_t k, uint64_t n)
+{
+    const double p = k < work->how->n_percentiles ? work->how->percentiles[k] : 50;
+    return percentile_rank(p, work->how->percentile_method, n);
+}
+
+static ImgstatResult list_ranks(Work *work, ImgstatError *err)
+{
+    size_t n;
+    if (!size_product(ranks_per_channel(work), work->channels, &n) ||
+        !(work->stat = calloc(n ? n : 1, sizeof *work->stat)))
+        return error_memory(err, n, "order statistics");
+    for (uint16_t c = 0; c < work->channels; c++) {
+        const uint64_t count = work->out->record->tally[c].n;
+        for (size_t k = 0; count && k < ranks_per_channel(work) / 2; k++) {
+            const PercentileRank rank = rank_of(work, k, count);
+            work->stat[work->n_stats++] = (OrderStat){.channel = c, .rank = rank.low};
+            work->stat[work->n_stats++] = (OrderStat){.channel = c, .rank = rank.high};
+        }
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult make_histograms(Work *work, uint8_t bits, BufferCache *scratch,
+                                     ImgstatError *err)
+{
+    work->out->has_histogram = work->how->histogram;
+    if (!work->how->histogram)
+        return IMGSTAT_OK;
+    Record *const record = work->out->record;
+    work->ranges = calloc(work->channels, sizeof *work->ranges);
+    work->tops = calloc(work->channels, sizeof *work->tops);
+    if (!work->ranges || !work->tops)
+        return error_memory(err, work->channels * sizeof *work->ranges, "histograms");
+    for (uint16_t c = 0; c < work->channels; c++) {
+        Histogram *const h = &work->out->channel[c].histogram;
+        IMGSTAT_TRY(histogram_create(scratch, record, c, bits, work->how, h, err));
+        if (work->narrow || record->tally[c].n == 0)
+            continue;
+        work->ranges[work->n_ranges++] = (RangeCount){.channel = c,
+                                                      .n_bins = h->bins,
+                                                      .edge = h->edge,
+                                                      .lo = h->lo,
+                                                      .per_bin = h->per_bin,
+                                                      .bins = h->counts};
+        if (!h->has_top || record->tally[c].max_key != UINT64_MAX)
+            continue;
+        DigitCount *const top = &work->tops[work->n_tops];
+        *top = (DigitCount){.channel = c, .shift = 0, .prefix = UINT64_MAX >> 16};
+        if (!(top->bins = buffer_cache_acquire_zeroed(scratch, 65536, sizeof *top->bins)))
+            return error_memory(err, 65536 * sizeof *top->bins, "counters");
+        work->n_tops++;
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult make_centers(Work *work, ImgstatError *err)
+{
+    if (!work->how->shape || work->narrow)
+        return IMGSTAT_OK;
+    work->center = calloc(work->channels, sizeof *work->center);
+    work->central = calloc(work->channels, sizeof *work->central);
+    if (!work->center || !work->central)
+        return error_memory(err, work->channels * sizeof *work->central, "moments");
+    for (uint16_t c = 0; c < work->channels; c++)
+        work->center[c] = statistics_center(work->out->record, c);
+    return IMGSTAT_OK;
+}
+
+/* Everything but the modes: all of it shares the reads that the deepest descent needs. */
+static ImgstatResult read_again(Work *work, PercentileSearch *search, FurtherReads reads,
+                                ImgstatError *err)
+{
+    bool first = true;
+    for (;; first = false) {
+        IMGSTAT_TRY(percentile_search_prepare(search, err));
+        ReadRequest request = {.digits = search->counts, .n_digits = search->n_counts};
+        if (first) {
+            request.ranges = work->ranges;
+            request.n_ranges = work->n_ranges;
+            request.center = work->center;
+            request.central = work->central;
+        }
+        if (request.n_digits || request.n_ranges || request.central)
+            IMGSTAT_TRY(reads.read(reads.context, &request, err));
+        if (first && work->n_tops) { /* rare: worth a read, not a list of both kinds */
+            const ReadRequest tops = {.digits = work->tops, .n_digits = work->n_tops};
+            IMGSTAT_TRY(reads.read(reads.context, &tops, err));
+        }
+        if (!request.n_digits)
+            return IMGSTAT_OK;
+        IMGSTAT_TRY(percentile_search_advance(search, err));
+    }
+}
+
+static void add_tops(Work *work)
+{
+    for (size_t i = 0; i < work->n_tops; i++) {
+        Histogram *const h = &work->out->channel[work->tops[i].channel].histogram;
+        h->counts[h->top_bin] += work->tops[i].bins[65535];
+    }
+}
+
+/* Percentile k of a channel with n samples; stat: its low and its high rank. */
+static double percentile_found(const Work *work, size_t k, uint64_t n, const OrderStat *stat,
+                               ExactPercentile *exact)
+{
+    const ImgstatSample sample = work->out->record->sample;
+    const PercentileRank rank = rank_of(work, k, n);
+    const uint64_t low = stat[0].key, high = stat[1].key;
+    double value;
+    if (!sample_is_float(sample)) {
+        exact->exact = percentile_between(sample, low, high, rank.rest, &exact->key, &value);
+        return value;
+    }
+    *exact = (ExactPercentile){.exact = low == high || rank.rest == 0, .key = low};
+    return percentile_value(sample, low, high, rank.t);
+}
+
+static ImgstatResult fill_percentiles(Work *work, ImgstatError *err)
+{
+    const size_t wanted = work->how->n_percentiles;
+    const OrderStat *stat = work->stat;
+    for (uint16_t c = 0; c < work->channels; c++) {
+        ChannelResult *const found = &work->out->channel[c];
+        const uint64_t n = work->out->record->tally[c].n;
+        if (wanted && !(found->percentile = calloc(wanted, sizeof *found->percentile)))
+            return error_memory(err, wanted * sizeof *found->percentile, "percentiles");
+        if (!(found->rank = calloc(wanted + 1, sizeof *found->rank)))
+            return error_memory(err, (wanted + 1) * sizeof *found->rank, "percentiles");
+        for (size_t k = 0; k < wanted; k++)
+            found->percentile[k] = (double)NAN;
+        for (size_t k = 0; n && k < wanted + work->median; k++, stat += 2) {
+            double *const into = k < wanted ? &found->percentile[k] : &found->stats.median;
+            *into = percentile_found(work, k, n, stat, &found->rank[k]);
+        }
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult fill_mode(Work *work, uint16_t c, FurtherReads reads, ImgstatError *err)
+{
+    const Record *const record = work->out->record;
+    const size_t bins = sample_record_bins(record->sample);
+    uint64_t key = 0;
+    if (record->tally[c].n == 0 || (!work->narrow && !work->how->mode))
+        return IMGSTAT_OK;
+    if (work->narrow)
+        key = statistics_mode(record->bins + c * bins, bins);
+    else
+        IMGSTAT_TRY(mode_find(record, c, MODE_KEYS, reads, &key, err));
+    work->out->channel[c].stats.mode = sample_value(record->sample, key);
+    return IMGSTAT_OK;
+}
+
+/* One bin a value where there is no other wish and the type has such; else the histogram. */
+static double entropy_of(const Record *record, uint16_t c, const ImgstatMeasure *how,
+                         const Histogram *h)
+{
+    const size_t bins = sample_record_bins(record->sample);
+    const bool by_value = sample_is_narrow(record->sample) && !sample_is_float(record->sample);
+    if (by_value && !how->bins && !how->has_range)
+        return statistics_entropy(record->bins + c * bins, bins);
+    return statistics_entropy(h->counts, h->bins);
+}
+
+static ImgstatResult find_all(Work *work, uint8_t bits, FurtherReads reads, ImgstatError *err)
+{
+    const Record *const record = work->out->record;
+    PercentileSearch search = {0};
+    ImgstatResult res = list_ranks(work, err);
+    if (res == IMGSTAT_OK && work->n_stats)
+        res = percentile_search_start(reads.cache, &search, record, work->stat, work->n_stats, err);
+    if (res == IMGSTAT_OK)
+        res = make_histograms(work, bits, reads.cache, err);
+    if (res == IMGSTAT_OK)
+        res = make_centers(work, err);
+    if (res == IMGSTAT_OK)
+        res = read_again(work, &search, reads, err);
+    percentile_search_release(&search);
+    if (res != IMGSTAT_OK)
+        return res;
+
+    add_tops(work);
+    for (uint16_t c = 0; c < work->channels; c++) {
+        ChannelResult *const found = &work->out->channel[c];
+        statistics_fill(record, c, work->how->ddof, work->how->shape,
+                        work->central ? &work->central[c] : NULL, &found->stats, found->sum);
+        if (work->how->histogram)
+            found->stats.entropy = entropy_of(record, c, work->how, &found->histogram);
+        IMGSTAT_TRY(fill_mode(work, c, reads, err));
+    }
+    return fill_percentiles(work, err);
+}
+
+ImgstatResult result_create(Record *record, uint8_t bits, const ImgstatMeasure *how,
+                            FurtherReads reads, ImgstatRecord **out, ImgstatError *err)
+{
+    *out = NULL;
+    ImgstatRecord *const made = calloc(1, sizeof *made);
+    if (!made) {
+        record_destroy(record);
+        return error_memory(err, sizeof *made, "statistics");
+    }
+    made->record = record;
+    made->n_percentiles = how->n_percentiles;
+    const bool narrow = sample_is_narrow(record->sample);
+    Work work = {.out = made,
+                 .how = how,
+                 .channels = record->channels,
+                 .narrow = narrow,
+                 .median = how->median || narrow};
+    made->channel = calloc(record->channels, sizeof *made->channel);
+    const ImgstatResult res =
+        made->channel ? find_all(&work, bits, reads, err)
+                      : error_memory(err, record->channels * sizeof *made->channel, "statistics");
+    for (size_t i = 0; i < work.n_tops; i++)
+        buffer_cache_release(work.tops[i].bins);
+    free(work.tops);
+    free(work.ranges);
+    free(work.stat);
+    free(work.center);
+    free(work.central);
+    if (res == IMGSTAT_OK)
+        *out = made;
+    else
+        imgstat_record_destroy(made);
+    return res;
+}
+
+/* ---- What callers ask of it ---- */
 
 void imgstat_record_destroy(ImgstatRecord *record)
 {

@@ -4,6 +4,7 @@
 #ifndef IMGSTAT_MEASURE_RESULT_H
 #define IMGSTAT_MEASURE_RESULT_H
 
+#include "device/read_request.h"
 #include "record/histogram.h"
 #include "record/record.h"
 
@@ -28,5 +29,22 @@ struct ImgstatRecord {
     bool has_histogram;
     size_t n_percentiles;
 };
+
+/* Fails with IMGSTAT_ERR_ARG for a request that makes no sense, before anything is read. */
+ImgstatResult result_check(const ImgstatMeasure *how, ImgstatError *err);
+
+/* Returns the parts of a record that the first read must fill. */
+unsigned result_parts(const ImgstatMeasure *how);
+
+/* Returns whether samples of this type are read again after the first time. */
+bool result_reads_again(const ImgstatMeasure *how, ImgstatSample sample);
+
+/* Returns whether they are read again for percentiles and the median alone. */
+bool result_ranks_only(const ImgstatMeasure *how, ImgstatSample sample);
+
+/* Makes the result from a finalized record, which it takes over whatever happens, and from the
+ * further reads that it needs. bits: significant ones of a sample. */
+ImgstatResult result_create(Record *record, uint8_t bits, const ImgstatMeasure *how,
+                            FurtherReads reads, ImgstatRecord **out, ImgstatError *err);
 
 #endif

@@ -3,16 +3,12 @@
  * they still hold. */
 #include "png/chunks.h"
 #include "base/compiler.h"
+#include "codec/inflate.h"
 #include "png/decoder.h"
 #include "png/encoder.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
-
-#ifdef IMGSTAT_WITH_LIBDEFLATE
-#include <libdeflate.h>
-#endif
 
 enum {
     SMALL_BYTES = 1024, /* a chunk that is copied rather than written in parts */
@@ -21,20 +17,11 @@ enum {
 
 const uint8_t png_signature[PNG_SIGNATURE_BYTES] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
 
-static uint32_t checksum(uint32_t crc, const void *bytes, size_t n)
-{
-#ifdef IMGSTAT_WITH_LIBDEFLATE
-    return libdeflate_crc32(crc, bytes, n);
-#else
-    return (uint32_t)crc32_z(crc, bytes, n);
-#endif
-}
-
 void png_chunk_frame(const char *type, uint8_t *chunk, size_t bytes)
 {
     png_put32(chunk, (uint32_t)bytes);
     memcpy(chunk + 4, type, 4);
-    png_put32(chunk + PNG_CHUNK_HEAD + bytes, checksum(0, chunk + 4, 4 + bytes));
+    png_put32(chunk + PNG_CHUNK_HEAD + bytes, inflate_crc(0, chunk + 4, 4 + bytes));
 }
 
 ImgstatResult png_chunk_write(PngSink *sink, const char *type, const void *data, size_t bytes,
@@ -52,7 +39,7 @@ ImgstatResult png_chunk_write(PngSink *sink, const char *type, const void *data,
     uint8_t head[PNG_CHUNK_HEAD], check[4];
     png_put32(head, (uint32_t)bytes);
     memcpy(head + 4, type, 4);
-    png_put32(check, checksum(checksum(0, head + 4, 4), data, bytes));
+    png_put32(check, inflate_crc(inflate_crc(0, head + 4, 4), data, bytes));
     IMGSTAT_TRY(atomic_file_write(sink->output, sink->at, head, sizeof head, err));
     IMGSTAT_TRY(atomic_file_write(sink->output, sink->at + sizeof head, data, bytes, err));
     IMGSTAT_TRY(atomic_file_write(sink->output, sink->at + sizeof head + bytes, check, 4, err));
@@ -93,7 +80,7 @@ static uint8_t *load_chunk(const Source *source, const PngChunk *chunk)
     if (!data)
         return NULL;
     if (source_read(source, chunk->at - PNG_CHUNK_HEAD, data, bytes, &n, NULL) == IMGSTAT_OK &&
-        n == bytes && checksum(0, data + 4, bytes - 8) == png_get32(data + bytes - 4))
+        n == bytes && inflate_crc(0, data + 4, bytes - 8) == png_get32(data + bytes - 4))
         return data;
     free(data);
     return NULL;

@@ -39,7 +39,7 @@ static bool open_stream(PngDecoder *pd)
     if (!pd->unfiltered[0] || !pd->unfiltered[1])
         return false;
     pd->stream = png_stream_open(base->source, at, png_get32(length), pd->png_row_bytes,
-                                 base->page.height, base->how.limits.max_chunk_bytes,
+                                 base->page.height, base->how.limits.max_tile_bytes,
                                  large && base->options.threads != 1, base->options.buffers);
     return pd->stream != NULL;
 }
@@ -116,11 +116,10 @@ static ImgstatResult read_rows(Decoder *base, void *to, size_t pitch, uint32_t r
 
 /* ---- The codec ---- */
 
-static ImgstatResult select_page(Decoder *base, uint32_t page, ImgstatError *err)
+static ImgstatResult select_page(Decoder *base, ImgstatError *err)
 {
     PngDecoder *const pd = (PngDecoder *)base;
     IMGSTAT_TRY(png_begin_reading(pd, err));
-    base->page.page = page;
     return png_read_head(pd, err);
 }
 
@@ -175,11 +174,11 @@ static ImgstatResult check_header(const Source *source, const ImgstatLimits *lim
     size_t n = 0;
     IMGSTAT_TRY(source_read(source, 0, head, sizeof head, &n, err));
     if (n < sizeof head)
-        return error_set(err, IMGSTAT_ERR_TRUNCATED, "%s: ends early, after %llu bytes",
-                         source->name, (unsigned long long)source->bytes);
+        return error_file(err, IMGSTAT_ERR_TRUNCATED, source->name, "ends early, after %llu bytes",
+                          (unsigned long long)source->bytes);
     if (memcmp(head + 12, "IHDR", 4) != 0)
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: damaged PNG: does not begin with IHDR",
-                         source->name);
+        return error_file(err, IMGSTAT_ERR_FORMAT, source->name,
+                          "damaged PNG: does not begin with IHDR");
     return limits_check(limits, source->name, png_get32(head + 16), png_get32(head + 20), 1, 1,
                         err);
 }
@@ -197,7 +196,7 @@ static ImgstatResult open_decoder(const Source *source, const ImgstatOpen *how, 
         .source = source,
         .how = *how,
         .warnings = {.warn = how->warn, .context = how->warn_context, .name = source->name},
-        .page = {.format = "png", .pages = 1, .alpha = -1},
+        .page = {.format = "png", .alpha = -1},
     };
     pd->buffer = malloc(PNG_READ_BYTES);
     if (!pd->buffer) {

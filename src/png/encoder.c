@@ -63,18 +63,18 @@ static ImgstatResult check_samples(const PngEncoder *pe, const Decoder *like,
     static const char *const rgb[] = {"rgb", "palette", "ycbcr", "linear-raw", NULL};
     const char *const name = pe->base.output->name;
     if (page->sample != IMGSTAT_U8 && page->sample != IMGSTAT_U16)
-        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
-                         "%s: PNG cannot hold %s samples; write TIFF, or convert to 8 or 16 bits",
-                         name, imgstat_sample_name(page->sample));
+        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, name,
+                          "PNG cannot hold %s samples; write TIFF, or convert to 8 or 16 bits",
+                          imgstat_sample_name(page->sample));
     const bool alpha = page->channels == 2 || page->channels == 4;
     if (page->channels > 4 || page->alpha != (alpha ? page->channels - 1 : -1))
-        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
-                         "%s: PNG holds gray or RGB and one alpha channel, not these %u channels; "
-                         "write TIFF",
-                         name, page->channels);
+        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, name,
+                          "PNG holds gray or RGB and one alpha channel, not these %u channels; "
+                          "write TIFF",
+                          page->channels);
     if (like && !is_one_of(like->page.photometric, page->channels <= 2 ? gray : rgb))
-        return error_set(err, IMGSTAT_ERR_UNSUPPORTED, "%s: PNG cannot hold %s colours; write TIFF",
-                         name, like->page.photometric);
+        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, name,
+                          "PNG cannot hold %s colours; write TIFF", like->page.photometric);
     return IMGSTAT_OK;
 }
 
@@ -150,16 +150,17 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
     PngEncoder *const pe = (PngEncoder *)base;
     const EncodePage *const page = &base->page;
     if (base->pages > 0)
-        return error_set(err, IMGSTAT_ERR_UNSUPPORTED, "%s: PNG holds one image; write TIFF",
-                         base->output->name);
+        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, base->output->name,
+                          "PNG holds one image; write TIFF");
     IMGSTAT_TRY(check_samples(pe, like, page, err));
     if (page->width > INT32_MAX || page->height > INT32_MAX)
-        return error_set(err, IMGSTAT_ERR_UNSUPPORTED, "%s: %u x %u pixels are more than PNG holds",
-                         base->output->name, page->width, page->height);
+        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, base->output->name,
+                          "%u x %u pixels are more than PNG holds", page->width, page->height);
     choose_form(pe, like, page);
     if (packed_bytes(&pe->form, page->width) > MAX_ROW)
-        return error_set(err, IMGSTAT_ERR_LIMIT, "%s: a row of %zu bytes is too long for PNG",
-                         base->output->name, packed_bytes(&pe->form, page->width));
+        return error_file(err, IMGSTAT_ERR_LIMIT, base->output->name,
+                          "a row of %zu bytes is too long for PNG",
+                          packed_bytes(&pe->form, page->width));
     const PngForm *const form = &pe->form;
     pe->packing.page = &base->page;
     pe->packing.depth = form->depth;

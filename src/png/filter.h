@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* filter.h: PNG's row filters, from samples to differences. */
+/* filter.h: PNG's row filters, from samples to differences, and the choice among them. */
 #ifndef IMGSTAT_PNG_FILTER_H
 #define IMGSTAT_PNG_FILTER_H
 
@@ -36,7 +36,20 @@ static inline const PngFilters *png_filters(void)
 
 /* Filters a row of `bytes` bytes to 1 + bytes at `to`. pixel_bytes: distance to the pixel on the
  * left, at least 1. choose: take the filter of least cost, else none. */
-void png_filter_row(const PngFilters *filters, const uint8_t *row, const uint8_t *above,
-                    size_t bytes, unsigned pixel_bytes, bool choose, uint8_t *to);
+static inline void png_filter_row(const PngFilters *filters, const uint8_t *row,
+                                  const uint8_t *above, size_t bytes, unsigned pixel_bytes,
+                                  bool choose, uint8_t *to)
+{
+    const size_t step = pixel_bytes < bytes ? pixel_bytes : bytes;
+    unsigned best = 0;
+    if (choose) {
+        uint64_t cost[PNG_FILTERS];
+        filters->costs(row, above, bytes, step, cost);
+        for (unsigned f = 1; f < PNG_FILTERS; f++)
+            best = cost[f] < cost[best] ? f : best;
+    }
+    to[0] = (uint8_t)best;
+    filters->apply(best, row, above, bytes, step, to + 1);
+}
 
 #endif

@@ -140,39 +140,7 @@ FORCE_INLINE void add_costs_avx2(const uint8_t *row, const uint8_t *above, size_
 static void costs_avx2(const uint8_t *row, const uint8_t *above, size_t n, size_t step,
                        uint64_t cost[PNG_FILTERS])
 {
-    /* From k on, a vector that leaves out its first VECTOR - k bytes. */
-    static const uint8_t last_bytes[2 * VECTOR] = {[VECTOR] = 255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255,
-                                                   255};
+    uint8_t last_bytes[2 * VECTOR]; /* from k on, a vector that leaves out its first VECTOR - k */
     __m256i sum[PNG_FILTERS];
     size_t i = step < n ? step : n;
     memset(cost, 0, PNG_FILTERS * sizeof *cost);
@@ -181,6 +149,8 @@ static void costs_avx2(const uint8_t *row, const uint8_t *above, size_t n, size_
         add_costs(row, above, i, n, step, cost);
         return;
     }
+    memset(last_bytes, 0, VECTOR);
+    memset(last_bytes + VECTOR, 255, VECTOR);
     for (size_t f = 0; f < PNG_FILTERS; f++)
         sum[f] = _mm256_setzero_si256();
     for (; n - i >= VECTOR; i += VECTOR)

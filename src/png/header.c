@@ -33,12 +33,12 @@ static _Noreturn void on_error(png_structp png, png_const_charp cause)
     if (pd->failure.code == IMGSTAT_OK) { /* reading the source may have set it already */
         const ImgstatResult code = failure_code(pd, cause);
         if (pd->ends_early)
-            (void)!error_set(&pd->failure, code, "%s: ends early, after %llu bytes", name,
-                             (unsigned long long)pd->base.source->bytes);
+            (void)!error_file(&pd->failure, code, name, "ends early, after %llu bytes",
+                              (unsigned long long)pd->base.source->bytes);
         else
-            (void)!error_set(&pd->failure, code, "%s: %s: %s", name,
-                             code == IMGSTAT_ERR_TRUNCATED ? "its pixels end early" : "damaged PNG",
-                             cause);
+            (void)!error_file(
+                &pd->failure, code, name, "%s: %s",
+                code == IMGSTAT_ERR_TRUNCATED ? "its pixels end early" : "damaged PNG", cause);
     }
     png_longjmp(png, 1);
 }
@@ -80,7 +80,9 @@ static void on_read(png_structp png, png_bytep to, size_t bytes)
 
 ImgstatResult png_failure(const PngDecoder *pd, ImgstatError *err)
 {
-    return error_set(err, pd->failure.code, "%s", pd->failure.message);
+    if (err)
+        *err = pd->failure;
+    return pd->failure.code;
 }
 
 void png_end_reading(PngDecoder *pd)
@@ -203,8 +205,8 @@ static ImgstatResult check_size(PngDecoder *pd, ImgstatError *err)
                              7) /
                             8 * page->height;
     if (stored / DEFLATE_RATIO > base->source->bytes)
-        return error_set(err, IMGSTAT_ERR_TRUNCATED, "%s: %llu bytes cannot hold %u x %u pixels",
-                         name, (unsigned long long)base->source->bytes, page->width, page->height);
+        return error_file(err, IMGSTAT_ERR_TRUNCATED, name, "%llu bytes cannot hold %u x %u pixels",
+                          (unsigned long long)base->source->bytes, page->width, page->height);
     return IMGSTAT_OK;
 }
 
@@ -226,7 +228,7 @@ ImgstatResult png_read_head(PngDecoder *pd, ImgstatError *err)
         return png_failure(pd, err);
     png_set_read_fn(pd->png, pd, on_read);
     png_set_user_limits(pd->png, base->how.limits.max_width, base->how.limits.max_height);
-    const uint64_t chunk = base->how.limits.max_chunk_bytes;
+    const uint64_t chunk = base->how.limits.max_tile_bytes;
     png_set_chunk_malloc_max(pd->png,
                              (png_alloc_size_t)(chunk > LEAST_CHUNK ? chunk : LEAST_CHUNK));
     skip_chunks(pd->png);

@@ -170,8 +170,9 @@ static ImgstatResult run_batch(PngIdat *idat, size_t n_blocks, ImgstatError *err
     idat->making = idat->written;
     idat->written = made;
     idat->making->n = 0;
-    return idat->result == IMGSTAT_OK ? IMGSTAT_OK
-                                      : error_set(err, idat->result, "%s", idat->error.message);
+    if (idat->result != IMGSTAT_OK && err)
+        *err = idat->error;
+    return idat->result;
 }
 
 static ImgstatResult compress_rows(PngIdat *idat, const uint8_t *rows, size_t pitch, size_t n,
@@ -315,15 +316,10 @@ ImgstatResult png_idat_create(PngSink *sink, const EncodeOptions *how, bool choo
     return IMGSTAT_OK;
 }
 
-static ImgstatResult flush(PngIdat *idat, ImgstatError *err)
-{
-    const size_t n = idat->held;
-    idat->held = 0;
-    return n > 0 ? compress_rows(idat, idat->band, idat->from_bytes, n, err) : IMGSTAT_OK;
-}
-
 ImgstatResult png_idat_finish(PngIdat *idat, ImgstatError *err)
 {
-    IMGSTAT_TRY(flush(idat, err));
+    if (idat->held > 0)
+        IMGSTAT_TRY(compress_rows(idat, idat->band, idat->from_bytes, idat->held, err));
+    idat->held = 0;
     return run_batch(idat, 0, err);
 }

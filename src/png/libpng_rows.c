@@ -26,9 +26,9 @@ static ImgstatResult map_colors(PngDecoder *pd, const uint8_t *from, uint8_t *to
         }
     }
     if (largest >= pd->form.n_colors)
-        return error_set(err, IMGSTAT_ERR_FORMAT,
-                         "%s: row %u has index %u where the palette has %u colours",
-                         pd->base.source->name, y, largest, pd->form.n_colors);
+        return error_file(err, IMGSTAT_ERR_FORMAT, pd->base.source->name,
+                          "row %u has index %u where the palette has %u colours", y, largest,
+                          pd->form.n_colors);
     return IMGSTAT_OK;
 }
 
@@ -57,7 +57,7 @@ uint32_t png_held_rows(const PngDecoder *pd)
 {
     enum { SHARE = 2 }; /* of a chunk: bands and what becomes of them are held beside it */
     const uint32_t height = pd->base.page.height;
-    const uint64_t rows = pd->base.how.limits.max_chunk_bytes / SHARE / pd->png_row_bytes;
+    const uint64_t rows = pd->base.how.limits.max_tile_bytes / SHARE / pd->png_row_bytes;
     return rows == 0 ? 1 : rows < height ? (uint32_t)rows : height;
 }
 
@@ -152,7 +152,7 @@ ImgstatResult png_read_plainly(PngDecoder *pd, uint8_t *to, size_t pitch, uint32
     pd->held = NULL;
     IMGSTAT_TRY(read_tail(pd, err));
     if (pd->bad_checksum)
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: the checksum of its pixels is wrong",
-                         pd->base.source->name);
+        return error_file(err, IMGSTAT_ERR_FORMAT, pd->base.source->name,
+                          "the checksum of its pixels is wrong");
     return IMGSTAT_OK;
 }

@@ -2,6 +2,8 @@
 /* pack.c: rows of samples as PNG stores them. */
 #include "png/encoder.h"
 
+#include "base/byteswap.h"
+
 #include <string.h>
 
 /* A sample of `bits` bits at `depth` bits, its bits repeated: 0 and full scale stay what they are.
@@ -23,18 +25,6 @@ static void pack_bytes(const PngPacking *how, const uint8_t *from, uint8_t *to, 
         unsigned v = from[i] < full ? from[i] : full;
         v = how->invert && !alpha ? full - v : v;
         to[i] = (uint8_t)(how->widen ? widened(v, page->bits, 8) : v);
-    }
-}
-
-static void swap_words(const uint8_t *restrict from, uint8_t *restrict to, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        uint16_t word;
-        memcpy(&word, from + 2 * i, 2);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        word = __builtin_bswap16(word);
-#endif
-        memcpy(to + 2 * i, &word, 2);
     }
 }
 
@@ -73,7 +63,7 @@ void png_pack_row(const void *context, const uint8_t *from, uint8_t *to)
     const PngPacking *const how = context;
     const size_t n = (size_t)how->page->width * how->page->channels;
     if (how->depth == 16 && !how->widen && !how->invert)
-        swap_words(from, to, n);
+        swap_words(from, to, 2 * n, 2); /* from little-endian */
     else if (how->depth == 16)
         pack_words(how, from, to, n);
     else if (how->depth < 8)

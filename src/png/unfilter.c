@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* unfilter.c: plain loops, and a vector per pixel where pixels have several bytes. */
 #include "png/unfilter.h"
+
+#include "base/compiler.h"
 #include "codec/running_sum.h"
 
 #include <stdlib.h>
 #include <string.h>
-#if defined(__x86_64__)
+#if defined(__SSE2__)
 #include <immintrin.h>
 #endif
 
@@ -49,29 +51,29 @@ static void unfilter_paeth(size_t i, const uint8_t *from, const uint8_t *above, 
         to[i] = (uint8_t)(from[i] + paeth(to[i - step], above[i], above[i - step]));
 }
 
-#if defined(__x86_64__)
+#if defined(__SSE2__)
 
 /* A pixel as eight 16-bit lanes; those beyond its bytes hold what is of no use. */
-__attribute__((always_inline)) static inline __m128i load_pixel(const uint8_t *at)
+FORCE_INLINE __m128i load_pixel(const uint8_t *at)
 {
     return _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)(const void *)at),
                              _mm_setzero_si128());
 }
 
 /* Writes 8 bytes. The next pixel overwrites those behind this one. */
-__attribute__((always_inline)) static inline void store_pixel(uint8_t *at, __m128i v)
+FORCE_INLINE void store_pixel(uint8_t *at, __m128i v)
 {
     _mm_storel_epi64((__m128i *)(void *)at, _mm_packus_epi16(v, v));
 }
 
-__attribute__((always_inline)) static inline __m128i abs_lanes(__m128i v)
+FORCE_INLINE __m128i abs_lanes(__m128i v)
 {
     return _mm_max_epi16(v, _mm_sub_epi16(_mm_setzero_si128(), v));
 }
 
 /* Pixels while 8 bytes may be read and written; returns the bytes done. */
-__attribute__((always_inline)) static inline size_t
-paeth_pixels(const uint8_t *from, const uint8_t *above, uint8_t *to, size_t n, size_t step)
+FORCE_INLINE size_t paeth_pixels(const uint8_t *from, const uint8_t *above, uint8_t *to, size_t n,
+                                 size_t step)
 {
     const __m128i bytes = _mm_set1_epi16(0xFF);
     __m128i a = _mm_setzero_si128(), c = a;
@@ -92,8 +94,8 @@ paeth_pixels(const uint8_t *from, const uint8_t *above, uint8_t *to, size_t n, s
     return i;
 }
 
-__attribute__((always_inline)) static inline size_t
-average_pixels(const uint8_t *from, const uint8_t *above, uint8_t *to, size_t n, size_t step)
+FORCE_INLINE size_t average_pixels(const uint8_t *from, const uint8_t *above, uint8_t *to, size_t n,
+                                   size_t step)
 {
     const __m128i bytes = _mm_set1_epi16(0xFF);
     __m128i a = _mm_setzero_si128();
@@ -106,51 +108,17 @@ average_pixels(const uint8_t *from, const uint8_t *above, uint8_t *to, size_t n,
     return i;
 }
 
-static size_t paeth_vectors(const uint8_t *from, const uint8_t *above, uint8_t *to, size_t n,
-                            size_t step)
-{
-    switch (step) { /* a loop for each: its stride is then known */
-    case 3:
-        return paeth_pixels(from, above, to, n, 3);
-    case 4:
-        return paeth_pixels(from, above, to, n, 4);
-    case 6:
-        return paeth_pixels(from, above, to, n, 6);
-    case 8:
-        return paeth_pixels(from, above, to, n, 8);
-    default:
-        return 0;
-    }
-}
-
-static size_t average_vectors(const uint8_t *from, const uint8_t *above, uint8_t *to, size_t n,
-                              size_t step)
-{
-    switch (step) {
-    case 3:
-        return average_pixels(from, above, to, n, 3);
-    case 4:
-        return average_pixels(from, above, to, n, 4);
-    case 6:
-        return average_pixels(from, above, to, n, 6);
-    case 8:
-        return average_pixels(from, above, to, n, 8);
-    default:
-        return 0;
-    }
-}
-
 #else
 
-static size_t paeth_vectors(const uint8_t *from, const uint8_t *above, uint8_t *to, size_t n,
-                            size_t step)
+FORCE_INLINE size_t paeth_pixels(const uint8_t *from, const uint8_t *above, uint8_t *to, size_t n,
+                                 size_t step)
 {
     (void)from, (void)above, (void)to, (void)n, (void)step;
     return 0;
 }
 
-static size_t average_vectors(const uint8_t *from, const uint8_t *above, uint8_t *to, size_t n,
-                              size_t step)
+FORCE_INLINE size_t average_pixels(const uint8_t *from, const uint8_t *above, uint8_t *to, size_t n,
+                                   size_t step)
 {
     (void)from, (void)above, (void)to, (void)n, (void)step;
     return 0;
@@ -158,27 +126,48 @@ static size_t average_vectors(const uint8_t *from, const uint8_t *above, uint8_t
 
 #endif
 
-void unfilter_row(unsigned filter, const uint8_t *from, const uint8_t *above, uint8_t *to, size_t n,
-                  size_t pixel_bytes)
+/* Filters 3 and 4. `step` is a constant where this is inlined: a loop for each. */
+FORCE_INLINE void unfilter_pixels(unsigned filter, const uint8_t *from, const uint8_t *above,
+                                  uint8_t *to, size_t n, size_t step)
 {
-    switch (filter) {
-    case 1:
+    if (filter == 3)
+        unfilter_average(step > 2 ? average_pixels(from, above, to, n, step) : 0, from, above, to,
+                         n, step);
+    else
+        unfilter_paeth(step > 2 ? paeth_pixels(from, above, to, n, step) : 0, from, above, to, n,
+                       step);
+}
+
+void ISA(unfilter_row)(unsigned filter, const uint8_t *from, const uint8_t *above, uint8_t *to,
+                       size_t n, size_t pixel_bytes)
+{
+    if (filter == 2) {
+        unfilter_up(from, above, to, n);
+        return;
+    }
+    if (filter < 3) {
         memcpy(to, from, n);
-        running_sum8(to, n, pixel_bytes);
+        if (filter == 1)
+            ISA(running_sum)(to, n, 1, pixel_bytes);
+        return;
+    }
+    switch (pixel_bytes) {
+    case 1:
+        unfilter_pixels(filter, from, above, to, n, 1);
         break;
     case 2:
-        unfilter_up(from, above, to, n);
+        unfilter_pixels(filter, from, above, to, n, 2);
         break;
     case 3:
-        unfilter_average(average_vectors(from, above, to, n, pixel_bytes), from, above, to, n,
-                         pixel_bytes);
+        unfilter_pixels(filter, from, above, to, n, 3);
         break;
     case 4:
-        unfilter_paeth(paeth_vectors(from, above, to, n, pixel_bytes), from, above, to, n,
-                       pixel_bytes);
+        unfilter_pixels(filter, from, above, to, n, 4);
+        break;
+    case 6:
+        unfilter_pixels(filter, from, above, to, n, 6);
         break;
     default:
-        memcpy(to, from, n);
-        break;
+        unfilter_pixels(filter, from, above, to, n, 8);
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* decoder.c: the TIFF codec: opens a file, selects its pages, gives their rows. */
 #include "tiff/decoder.h"
+#include "tiff/directories.h"
 
 #include "base/compiler.h"
 
@@ -53,33 +54,37 @@ static void close_decoder(Decoder *base)
     release_page(td);
     tiff_handle_close(&td->handle);
     warnings_release(&base->warnings);
-    free(td->page_at);
     free(td);
 }
 
 /* libtiff keeps state of the directory read last; a handle that failed is replaced. */
-static ImgstatResult read_directory(TiffDecoder *td, uint32_t page, ImgstatError *err)
+static ImgstatResult read_directory(TiffDecoder *td, ImgstatError *err)
 {
     if (!td->handle.tif)
         IMGSTAT_TRY(tiff_handle_open(td, &td->handle, err));
     tiff_clear_error(td);
     td->offsets_truncated = false;
-    if (TIFFSetSubDirectory(td->handle.tif, td->page_at[page]))
+    if (TIFFSetSubDirectory(td->handle.tif, tiff_page_at(td)))
         return IMGSTAT_OK;
     tiff_handle_close(&td->handle);
     const ImgstatResult code =
         td->failure.code == IMGSTAT_OK ? IMGSTAT_ERR_FORMAT : td->failure.code;
-    return error_set(err, code, "%s: the directory of page %u cannot be read: %s",
-                     td->base.source->name, page,
-                     td->failure.code == IMGSTAT_OK ? "damaged" : td->failure.message);
+    const uint32_t page = td->base.page.page;
+    (void)!error_file(err, code, td->base.source->name,
+                      "the directory of page %u cannot be read: %s", page,
+                      td->failure.code == IMGSTAT_OK ? "damaged" : td->failure.message);
+    if (err) {
+        err->has_page = true;
+        err->page = page;
+    }
+    return code;
 }
 
-static ImgstatResult select_page(Decoder *base, uint32_t page, ImgstatError *err)
+static ImgstatResult select_page(Decoder *base, ImgstatError *err)
 {
     TiffDecoder *const td = (TiffDecoder *)base;
     release_page(td);
-    base->page.page = page;
-    ImgstatResult res = read_directory(td, page, err);
+    ImgstatResult res = read_directory(td, err);
     if (res == IMGSTAT_OK)
         res = tiff_page_describe(td, err);
     if (res == IMGSTAT_OK) {
@@ -106,30 +111,6 @@ static ImgstatResult plan_page(Decoder *base, ImgstatError *err)
     caps->tile_bytes = td->layout.compression == COMPRESSION_NONE ? 0 : td->layout.tile_bytes;
     caps->tiled = td->layout.tiled;
     return IMGSTAT_OK;
-}
-
-static ImgstatResult read_rows(Decoder *base, void *to, size_t pitch, uint32_t rows,
-                               ImgstatError *err)
-{
-    return tiff_rows_read((TiffDecoder *)base, to, pitch, rows, err);
-}
-
-static bool read_at(const Decoder *base, uint16_t plane, uint32_t row, void *to, uint32_t rows)
-{
-    return tiff_rows_at((const TiffDecoder *)base, plane, row, to, rows);
-}
-
-static bool tiles_begin(Decoder *base, unsigned threads)
-{
-    return tiff_tiles_begin((TiffDecoder *)base, threads);
-}
-
-static const void *tile_at(const Decoder *base, unsigned thread, uint16_t plane, uint32_t x,
-                           uint32_t y, size_t *pitch)
-{
-    const TiffDecoder *const td = (const TiffDecoder *)base;
-    *pitch = td->layout.row_bytes;
-    return tiff_tile_at(td, thread, plane, x, y);
 }
 
 static bool palette(const Decoder *base, ImagePro *colors, unsigned *n)
@@ -179,8 +160,8 @@ static ImgstatResult open_decoder(const Source *source, const ImgstatOpen *how, 
         .page = {.format = "tiff", .alpha = -1},
     };
     td->band_at = UINT32_MAX;
-    const ImgstatResult res = tiff_pages_find(source, &how->limits, &td->base.warnings,
-                                              &td->page_at, &td->base.page.pages, err);
+    const ImgstatResult res =
+        tiff_pages_find(source, &how->limits, &td->base.warnings, &td->base.list, err);
     if (res != IMGSTAT_OK) {
         close_decoder(&td->base);
         return res;
@@ -195,10 +176,10 @@ const Codec tiff_codec = {
     .open = open_decoder,
     .select = select_page,
     .plan = plan_page,
-    .read_rows = read_rows,
-    .read_at = read_at,
-    .tiles_begin = tiles_begin,
-    .tile_at = tile_at,
+    .read_rows = tiff_rows_read,
+    .read_at = tiff_rows_at,
+    .tiles_begin = tiff_tiles_begin,
+    .tile_at = tiff_tile_at,
     .palette = palette,
     .metadata = tiff_metadata_read,
     .libraries = libraries,

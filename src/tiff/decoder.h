@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* decoder.h: what the parts of the TIFF decoder share: the page selected, and the calls by which
- * its rows are read. Bottom up: libtiff_handle and layout; tiles, raw_strips and scanlines;
- * tile_threads; rows. */
+ * its rows are read. Bottom up: libtiff_handle and layout; tiles; tile_threads; rows. */
 #ifndef IMGSTAT_TIFF_DECODER_H
 #define IMGSTAT_TIFF_DECODER_H
 
@@ -28,13 +27,12 @@ typedef struct TiffHandle {
 } TiffHandle;
 
 typedef struct TiffHelpers TiffHelpers;           /* tiff/tile_threads.c */
-typedef struct TiffDecompressor TiffDecompressor; /* tiff/tile_decompress.c */
+typedef struct TiffDecompressor TiffDecompressor; /* tiff/tiles.c */
 
 typedef struct TiffDecoder {
     Decoder base;
     TiffHandle handle;
     TiffHandle *planes;     /* TIFF_READ_SCANLINES: a handle for each plane after the first */
-    uint64_t *page_at;      /* where each directory lies */
     ImgstatError failure;   /* libtiff's first error since tiff_clear_error */
     bool offsets_truncated; /* libtiff filled up the list of offsets or sizes of this page */
     TiffLayout layout;
@@ -51,6 +49,12 @@ typedef struct TiffDecoder {
     TiffDecompressor *decompressor; /* of a helper: decodes in place of the handle */
 } TiffDecoder;
 
+/* Where the directory of the page selected lies. */
+static inline uint64_t tiff_page_at(const TiffDecoder *td)
+{
+    return td->base.list.entry[td->base.page.page].at;
+}
+
 /* Planes whose samples are in the rows that are read. */
 static inline uint16_t tiff_planes_together(const TiffDecoder *td)
 {
@@ -61,6 +65,13 @@ static inline uint16_t tiff_planes_together(const TiffDecoder *td)
 static inline uint16_t tiff_first_plane(const TiffDecoder *td)
 {
     return td->base.caps.planes ? td->base.plane : 0;
+}
+
+/* Returns whether tiles are streams of zlib. */
+static inline bool tiff_is_deflate(const TiffLayout *layout)
+{
+    return layout->compression == COMPRESSION_DEFLATE ||
+           layout->compression == COMPRESSION_ADOBE_DEFLATE;
 }
 
 /* ---- tiff/libtiff_handle.c ---- */
@@ -76,12 +87,6 @@ void tiff_clear_error(TiffDecoder *td);
 /* Sets what the handle needs to know about the page before it decodes. */
 void tiff_page_prepare(const TiffDecoder *td);
 
-/* ---- tiff/directories.c ---- */
-
-/* Finds the offsets of all *n pages of a file. */
-ImgstatResult tiff_pages_find(const Source *source, const ImgstatLimits *limits, Warnings *warnings,
-                              uint64_t **out, uint32_t *n, ImgstatError *err);
-
 /* ---- tiff/sample_format.c ---- */
 
 /* Fills in the sample type, bits and channels of the page as they are stored. */
@@ -96,42 +101,34 @@ ImgstatResult tiff_page_channels(TiffDecoder *td, ImgstatError *err);
 /* Returns the name of a compression, such as "JPEG 2000", NULL if it is not known. */
 const char *tiff_compression_name(uint16_t compression);
 
-/* ---- tiff/metadata.c ---- */
-
-/* Codec.metadata */
-ImgstatResult tiff_metadata_read(Decoder *base, Metadata *out, Warnings *warnings,
-                                 ImgstatError *err);
-
-/* ---- tiff/nodata.c ---- */
-
 /* Reads the GDAL_NODATA tag of the page. */
 void tiff_nodata_read(TiffDecoder *td);
 
 /* Fills n samples with what an absent tile stands for: the nodata value, or 0. */
 void tiff_nodata_fill(const ImgstatPage *page, void *to, size_t n);
 
-/* ---- tiff/validate.c ---- */
+/* ---- tiff/metadata.c ---- */
+
+/* Codec.metadata */
+ImgstatResult tiff_metadata_read(Decoder *base, Metadata *out, Warnings *warnings,
+                                 ImgstatError *err);
+
+/* ---- tiff/layout.c; see tiff/layout.h as well ---- */
 
 /* Checks that every tile lies in the file and can be as large as declared. */
 ImgstatResult tiff_check_tiles(TiffDecoder *td, ImgstatError *err);
 
-/* Returns whether a tile has no place or no bytes, as in sparse files. */
-bool tiff_tile_absent(const TiffDecoder *td, uint32_t index);
+/* Returns whether samples are not whole as libtiff decodes them. */
+bool tiff_needs_unpack(const TiffLayout *layout);
 
-/* Writes "strip 3 of 12" or "page 2: tile 1 of 4" to text, and returns it. */
-const char *tiff_tile_name(const TiffDecoder *td, uint32_t index, char text[64]);
-
-/* Makes the error for a tile after libtiff failed on it. */
-ImgstatResult tiff_tile_failed(const TiffDecoder *td, uint32_t index, ImgstatError *err);
+/* Returns whether samples go from the file to the image byte for byte. */
+bool tiff_is_direct(const TiffDecoder *td);
 
 /* ---- tiff/unpack.c ---- */
 
 /* Unpacks n samples of layout.bits bits, from a row that libtiff decoded, to whole samples. */
 void tiff_unpack(const TiffLayout *layout, ImgstatSample sample, const uint8_t *from, void *to,
                  size_t n);
-
-/* Returns whether samples are not whole as libtiff decodes them. */
-bool tiff_needs_unpack(const TiffLayout *layout);
 
 /* Converts n bytes that libtiff has not seen to the byte order of this machine. */
 void tiff_swap(const TiffLayout *layout, uint8_t *bytes, size_t n);
@@ -143,14 +140,20 @@ void tiff_place(const TiffDecoder *td, const uint8_t *from, uint16_t plane, uint
 
 /* ---- tiff/tiles.c ---- */
 
+/* Returns whether a tile has no place or no bytes, as in sparse files. */
+bool tiff_tile_absent(const TiffDecoder *td, uint32_t index);
+
+/* Writes "strip 3 of 12" to text, and returns it. */
+const char *tiff_tile_name(const TiffDecoder *td, uint32_t index, char text[64]);
+
+/* Makes the error for a tile after libtiff failed on it. */
+ImgstatResult tiff_tile_failed(const TiffDecoder *td, uint32_t index, ImgstatError *err);
+
 /* Grows td->tile to so many bytes. */
 ImgstatResult tiff_tile_reserve(TiffDecoder *td, size_t bytes, ImgstatError *err);
 
 /* Allocates td->row. */
 ImgstatResult tiff_row_reserve(TiffDecoder *td, ImgstatError *err);
-
-/* Returns whether samples go from the file to the image byte for byte. */
-bool tiff_is_direct(const TiffDecoder *td);
 
 /* Unpacks a tile row and writes it to its place in an image row. */
 void tiff_place_row(TiffDecoder *td, const uint8_t *from, uint16_t plane, uint32_t x,
@@ -173,36 +176,21 @@ void tiff_clear_before(const TiffDecoder *td, uint8_t *to, size_t bytes);
 ImgstatResult tiff_tile_read(TiffDecoder *td, uint32_t index, uint32_t across, uint16_t plane,
                              uint8_t *to, size_t pitch, uint32_t rows, ImgstatError *err);
 
+/* Returns whether the tiles of this page can be decompressed without libtiff. */
+bool tiff_decompressor_suits(const TiffDecoder *td);
+
+/* Returns NULL if memory runs out. */
+TiffDecompressor *tiff_decompressor_create(const TiffDecoder *td);
+
+/* Accepts NULL. */
+void tiff_decompressor_destroy(TiffDecompressor *decompressor);
+
 /* Returns whether tiles are the image's samples as they are, decoded without libtiff. */
 bool tiff_tiles_independent(const TiffDecoder *td);
 
 /* Decodes the first `rows` rows of such a tile to td->tile by td->decompressor. Returns NULL where
  * libtiff must decide. */
 const uint8_t *tiff_tile_decompress(TiffDecoder *td, uint32_t index, uint32_t rows);
-
-/* ---- tiff/ycbcr.c ---- */
-
-/* Reads a row of tiles, `rows` high, as RGB. */
-ImgstatResult tiff_rgba_read(TiffDecoder *td, uint32_t down, uint8_t *to, size_t pitch,
-                             uint32_t rows, ImgstatError *err);
-
-/* ---- tiff/raw_strips.c ---- */
-
-/* Reads rows of one plane from next_row on. TIFF_READ_RAW only. */
-ImgstatResult tiff_raw_read(TiffDecoder *td, uint16_t plane, uint8_t *to, size_t pitch,
-                            uint32_t rows, ImgstatError *err);
-
-/* Returns whether any thread can read rows from anywhere. */
-bool tiff_rows_random(const TiffDecoder *td);
-
-/* Reads such rows. Returns false if one is not there. */
-bool tiff_rows_at(const TiffDecoder *td, uint16_t plane, uint32_t row, uint8_t *to, uint32_t rows);
-
-/* ---- tiff/scanlines.c ---- */
-
-/* Reads rows from next_row on. TIFF_READ_SCANLINES only. */
-ImgstatResult tiff_scanlines_read(TiffDecoder *td, uint8_t *to, size_t pitch, uint32_t rows,
-                                  ImgstatError *err);
 
 /* ---- tiff/tile_threads.c ---- */
 
@@ -212,20 +200,26 @@ ImgstatResult tiff_tiles_read(TiffDecoder *td, uint32_t down, uint32_t n, uint8_
                               ImgstatError *err);
 
 /* Codec.tiles_begin */
-bool tiff_tiles_begin(TiffDecoder *td, unsigned threads);
+bool tiff_tiles_begin(Decoder *base, unsigned threads);
 
 /* Codec.tile_at */
-const uint8_t *tiff_tile_at(const TiffDecoder *td, unsigned thread, uint16_t plane, uint32_t x,
-                            uint32_t y);
+const void *tiff_tile_at(const Decoder *base, unsigned thread, uint16_t plane, uint32_t x,
+                         uint32_t y, size_t *pitch);
 
 /* Accepts NULL. */
 void tiff_helpers_destroy(TiffHelpers *helpers);
 
 /* ---- tiff/rows.c ---- */
 
-/* Reads rows from next_row on, in whatever way the layout needs. */
-ImgstatResult tiff_rows_read(TiffDecoder *td, uint8_t *to, size_t pitch, uint32_t rows,
+/* Codec.read_rows */
+ImgstatResult tiff_rows_read(Decoder *base, void *to, size_t pitch, uint32_t rows,
                              ImgstatError *err);
+
+/* Returns whether any thread can read rows from anywhere. */
+bool tiff_rows_random(const TiffDecoder *td);
+
+/* Codec.read_at */
+bool tiff_rows_at(const Decoder *base, uint16_t plane, uint32_t row, void *to, uint32_t rows);
 
 /* ---- tiff/strip_stream.c ---- */
 
@@ -239,21 +233,5 @@ bool tiff_strip_rows(const TiffDecoder *td, TiffStrip **strip, uint32_t index, u
 
 /* Accepts NULL. */
 void tiff_strip_destroy(TiffStrip *strip);
-
-/* ---- tiff/tile_decompress.c ---- */
-
-/* Returns whether the tiles of this page can be decompressed without libtiff. */
-bool tiff_decompressor_suits(const TiffDecoder *td);
-
-/* Returns NULL if memory runs out. */
-TiffDecompressor *tiff_decompressor_create(const TiffDecoder *td);
-
-/* Accepts NULL. */
-void tiff_decompressor_destroy(TiffDecompressor *decompressor);
-
-/* Decompresses the first `bytes` bytes of a tile into `room` bytes. Returns false where libtiff
- * must decide. */
-bool tiff_decompress_tile(TiffDecompressor *decompressor, const TiffDecoder *td, uint32_t index,
-                          uint8_t *to, size_t bytes, size_t room);
 
 #endif

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* directories.c: walks the chain of directories of a TIFF file, which may be broken or form a loop.
- */
-#include "tiff/decoder.h"
+/* directories.c: finds all directories of a TIFF file, those of the chain and those of SubIFDs,
+ * which may be broken or form a loop. */
+#include "tiff/directories.h"
+
+#include <tiffio.h>
 
 #include <stdlib.h>
+#include <string.h>
 
-/* Header and directory as both kinds of file have them. */
+/* What both kinds of file have. */
 typedef struct Kind {
     bool big_endian, big; /* big: BigTIFF, 64-bit offsets */
 } Kind;
@@ -67,110 +70,277 @@ static ImgstatResult read_header(const Source *source, Kind *kind, uint64_t *fir
     kind->big_endian = head[0] == 'M';
     kind->big = number(kind, head + 2, 2) == 43;
     if (n < (kind->big ? 16 : 8))
-        return error_set(err, IMGSTAT_ERR_TRUNCATED, "%s: ends early, inside its header",
-                         source->name);
+        return error_file(err, IMGSTAT_ERR_TRUNCATED, source->name,
+                          "ends early, inside its header");
     if (kind->big && (number(kind, head + 4, 2) != 8 || number(kind, head + 6, 2) != 0))
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: damaged BigTIFF header", source->name);
+        return error_file(err, IMGSTAT_ERR_FORMAT, source->name, "damaged BigTIFF header");
     *first = kind->big ? number(kind, head + 8, 8) : number(kind, head + 4, 4);
     if (*first == 0)
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: holds no image", source->name);
+        return error_file(err, IMGSTAT_ERR_FORMAT, source->name, "holds no image");
     return IMGSTAT_OK;
 }
 
-/* The offset that follows the directory at `at`; *whole is false where it lies outside the file. A
- * file that ends right behind the entries has no next directory. */
-static ImgstatResult next_directory(const Source *source, const Kind *kind, uint64_t at,
-                                    uint64_t *next, bool *whole, ImgstatError *err)
+/* ---- One directory --------------------------------------------------------------------------- */
+
+/* A field of a directory; count 0: it is not there. */
+typedef struct Field {
+    uint16_t type;
+    uint64_t count;
+    uint8_t value[8]; /* as in the file */
+} Field;
+
+/* The fields that tell what a directory is. */
+enum { NEW_TYPE, OLD_TYPE, WIDTH, HEIGHT, BITS, SAMPLES, FORMAT, PHOTOMETRIC, SUB, N_FIELDS };
+static const uint16_t field_tags[N_FIELDS] = {
+    [NEW_TYPE] = TIFFTAG_SUBFILETYPE, [OLD_TYPE] = TIFFTAG_OSUBFILETYPE,
+    [WIDTH] = TIFFTAG_IMAGEWIDTH,     [HEIGHT] = TIFFTAG_IMAGELENGTH,
+    [BITS] = TIFFTAG_BITSPERSAMPLE,   [SAMPLES] = TIFFTAG_SAMPLESPERPIXEL,
+    [FORMAT] = TIFFTAG_SAMPLEFORMAT,  [PHOTOMETRIC] = TIFFTAG_PHOTOMETRIC,
+    [SUB] = TIFFTAG_SUBIFD,
+};
+
+typedef struct Directory {
+    bool whole; /* it lies inside the file */
+    uint64_t next;
+    Field field[N_FIELDS];
+} Directory;
+
+static unsigned type_bytes(uint16_t type)
 {
+    switch (type) {
+    case TIFF_BYTE:
+        return 1;
+    case TIFF_SHORT:
+        return 2;
+    case TIFF_LONG:
+    case TIFF_IFD:
+        return 4;
+    case TIFF_LONG8:
+    case TIFF_IFD8:
+        return 8;
+    default:
+        return 0;
+    }
+}
+
+/* Value k of a field; 0 where it has none. */
+static uint64_t value_at(const Source *source, const Kind *kind, const Field *field, uint64_t k)
+{
+    const unsigned bytes = type_bytes(field->type), width = kind->big ? 8 : 4;
+    uint8_t value[8];
+    size_t got = 0;
+    if (bytes == 0 || k >= field->count)
+        return 0;
+    if (field->count <= width / bytes)
+        return number(kind, field->value + k * bytes, bytes);
+    const uint64_t at = number(kind, field->value, width);
+    if (field->count > source->bytes / bytes || at > source->bytes - field->count * bytes ||
+        source_read(source, at + k * bytes, value, bytes, &got, NULL) != IMGSTAT_OK || got < bytes)
+        return 0;
+    return number(kind, value, bytes);
+}
+
+static void note_field(const Kind *kind, const uint8_t *entry, Directory *out)
+{
+    const uint16_t tag = (uint16_t)number(kind, entry, 2);
+    const unsigned width = kind->big ? 8 : 4;
+    for (unsigned f = 0; f < N_FIELDS; f++) {
+        Field *const field = &out->field[f];
+        if (tag != field_tags[f] || field->count > 0)
+            continue;
+        field->type = (uint16_t)number(kind, entry + 2, 2);
+        field->count = number(kind, entry + 4, width);
+        memcpy(field->value, entry + 4 + width, width);
+    }
+}
+
+static ImgstatResult read_directory(const Source *source, const Kind *kind, uint64_t at,
+                                    Directory *out, ImgstatError *err)
+{
+    enum { BLOCK = 64, MAX_FIELDS = 4096 }; /* the fullest real directories have a hundred */
     const unsigned count_bytes = kind->big ? 8 : 2, entry_bytes = kind->big ? 20 : 12;
     const unsigned offset_bytes = kind->big ? 8 : 4;
-    uint8_t bytes[8] = {0};
+    uint8_t bytes[BLOCK * 20] = {0};
     size_t n = 0;
-    *whole = false;
-    *next = 0;
+    *out = (Directory){.whole = false};
     IMGSTAT_TRY(source_read(source, at, bytes, count_bytes, &n, err));
     if (n < count_bytes)
         return IMGSTAT_OK;
-    const uint64_t entries = number(kind, bytes, count_bytes);
-    if (entries == 0 || entries > (source->bytes - at - count_bytes) / entry_bytes)
+    const uint64_t entries = number(kind, bytes, count_bytes), first = at + count_bytes;
+    if (entries == 0 || entries > (source->bytes - first) / entry_bytes)
         return IMGSTAT_OK;
-    *whole = true;
-    IMGSTAT_TRY(source_read(source, at + count_bytes + entries * entry_bytes, bytes, offset_bytes,
-                            &n, err));
+    out->whole = true;
+    for (uint64_t i = 0; i < entries && i < MAX_FIELDS; i += BLOCK) {
+        const size_t block = entries - i < BLOCK ? (size_t)(entries - i) : BLOCK;
+        IMGSTAT_TRY(
+            source_read(source, first + i * entry_bytes, bytes, block * entry_bytes, &n, err));
+        for (size_t k = 0; k < n / entry_bytes; k++)
+            note_field(kind, bytes + k * entry_bytes, out);
+    }
+    /* A file that ends right behind the entries has no next directory. */
+    IMGSTAT_TRY(source_read(source, first + entries * entry_bytes, bytes, offset_bytes, &n, err));
     if (n == offset_bytes)
-        *next = number(kind, bytes, offset_bytes);
+        out->next = number(kind, bytes, offset_bytes);
     return IMGSTAT_OK;
 }
 
-typedef struct PageList {
-    uint64_t *at;
-    uint32_t n, room;
-} PageList;
+/* ---- All directories ------------------------------------------------------------------------- */
 
-static bool list_add(PageList *list, uint64_t offset)
+typedef struct Walk {
+    const Source *source;
+    Warnings *warnings;
+    uint32_t max_pages;
+    Kind kind;
+    OffsetSet seen;
+    PageList *list;
+    TiffFacts *facts; /* of each page of the list */
+    uint32_t room;
+    Field *sub; /* likewise: the field that names its SubIFDs */
+} Walk;
+
+static bool reserve(Walk *walk)
 {
-    if (list->n == list->room) {
-        const uint32_t room = list->room ? 2 * list->room : 8;
-        uint64_t *const at = realloc(list->at, room * sizeof *at);
-        if (!at)
-            return false;
-        list->at = at;
-        list->room = room;
-    }
-    list->at[list->n++] = offset;
-    return true;
+    if (walk->list->n < walk->room)
+        return true;
+    const uint32_t room = walk->room ? 2 * walk->room : 4;
+    TiffFacts *const facts = realloc(walk->facts, room * sizeof *facts);
+    walk->facts = facts ? facts : walk->facts;
+    Field *const sub = realloc(walk->sub, room * sizeof *sub);
+    walk->sub = sub ? sub : walk->sub;
+    walk->room = facts && sub ? room : walk->room;
+    return facts && sub;
 }
 
-static ImgstatResult walk(const Source *source, const ImgstatLimits *limits, Warnings *warnings,
-                          OffsetSet *seen, PageList *list, ImgstatError *err)
+static TiffFacts facts_of(const Walk *walk, const Directory *directory)
 {
-    Kind kind = {.big = false};
-    uint64_t at = 0;
-    IMGSTAT_TRY(read_header(source, &kind, &at, err));
-    while (at != 0) {
-        bool is_new = false, whole = false;
-        uint64_t next = 0;
-        if (!set_add(seen, at, &is_new))
-            return error_memory(err, 2 * seen->capacity * sizeof *seen->slot, "the list of pages");
-        if (!is_new) {
-            warnings_report(warnings,
-                            "its directories form a loop; each of the %u pages is read once",
-                            list->n);
-            break;
-        }
-        IMGSTAT_TRY(next_directory(source, &kind, at, &next, &whole, err));
-        if (!whole && list->n == 0)
-            return error_set(err, at >= source->bytes ? IMGSTAT_ERR_TRUNCATED : IMGSTAT_ERR_FORMAT,
-                             "%s: its directory does not lie inside the file", source->name);
-        if (!whole) {
-            warnings_report(warnings,
+    uint64_t value[N_FIELDS];
+    for (unsigned f = 0; f < N_FIELDS; f++)
+        value[f] = f == SUB ? 0 : value_at(walk->source, &walk->kind, &directory->field[f], 0);
+    const bool old = directory->field[NEW_TYPE].count == 0 && value[OLD_TYPE] == 2;
+    return (TiffFacts){.has_type = directory->field[NEW_TYPE].count > 0,
+                       .type = old ? FILETYPE_REDUCEDIMAGE : (uint32_t)value[NEW_TYPE],
+                       .bits = (uint16_t)value[BITS],
+                       .samples = (uint16_t)value[SAMPLES],
+                       .format = (uint16_t)(value[FORMAT] ? value[FORMAT] : SAMPLEFORMAT_UINT),
+                       .photometric = (uint16_t)value[PHOTOMETRIC]};
+}
+
+static uint32_t dimension(const Walk *walk, const Field *field)
+{
+    const uint64_t value = value_at(walk->source, &walk->kind, field, 0);
+    return value <= UINT32_MAX ? (uint32_t)value : 0;
+}
+
+static ImgstatResult out_of_memory(const Walk *walk, ImgstatError *err)
+{
+    return error_memory(err, 2 * walk->list->n * sizeof *walk->facts, "the list of pages");
+}
+
+/* Adds the directory at `at`. *next: the offset of the one behind it; 0: there is none, or this one
+ * does not lie inside the file. */
+static ImgstatResult add_directory(Walk *walk, uint64_t at, uint32_t parent, uint32_t place,
+                                   uint64_t *next, ImgstatError *err)
+{
+    PageList *const list = walk->list;
+    Directory directory;
+    *next = 0;
+    IMGSTAT_TRY(read_directory(walk->source, &walk->kind, at, &directory, err));
+    if (!directory.whole && list->n == 0)
+        return error_file(err,
+                          at >= walk->source->bytes ? IMGSTAT_ERR_TRUNCATED : IMGSTAT_ERR_FORMAT,
+                          walk->source->name, "its directory does not lie inside the file");
+    if (!directory.whole) {
+        if (parent == IMGSTAT_NO_PAGE)
+            warnings_report(walk->warnings,
                             "directory %u does not lie inside the file; pages end before it",
-                            list->n);
+                            place);
+        else
+            warnings_report(walk->warnings,
+                            "SubIFD %u of page %u does not lie inside the file and is left out",
+                            place, parent);
+        return IMGSTAT_OK;
+    }
+    if (list->n == walk->max_pages)
+        return error_file(err, IMGSTAT_ERR_LIMIT, walk->source->name,
+                          "has more pages than the limit of %u", walk->max_pages);
+    PageEntry *const entry = reserve(walk) ? page_list_add(list, parent, place) : NULL;
+    if (!entry)
+        return out_of_memory(walk, err);
+    entry->at = at;
+    entry->width = dimension(walk, &directory.field[WIDTH]);
+    entry->height = dimension(walk, &directory.field[HEIGHT]);
+    walk->facts[list->n - 1] = facts_of(walk, &directory);
+    walk->sub[list->n - 1] = directory.field[SUB];
+    *next = directory.next;
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult walk_chain(Walk *walk, uint64_t at, ImgstatError *err)
+{
+    while (at != 0) {
+        bool is_new = false;
+        if (!set_add(&walk->seen, at, &is_new))
+            return out_of_memory(walk, err);
+        if (!is_new) {
+            warnings_report(walk->warnings,
+                            "its directories form a loop; each of the %u pages is read once",
+                            walk->list->n);
             break;
         }
-        if (list->n == limits->max_pages)
-            return error_set(err, IMGSTAT_ERR_LIMIT, "%s: has more pages than the limit of %u",
-                             source->name, limits->max_pages);
-        if (!list_add(list, at))
-            return error_memory(err, 2 * (size_t)list->room * sizeof *list->at,
-                                "the list of pages");
-        at = next;
+        IMGSTAT_TRY(add_directory(walk, at, IMGSTAT_NO_PAGE, walk->list->n, &at, err));
+    }
+    return IMGSTAT_OK;
+}
+
+/* Adds the SubIFDs of a page, and what follows the last of them, as some writers chain them. */
+static ImgstatResult walk_below(Walk *walk, uint32_t parent, ImgstatError *err)
+{
+    const Field field = walk->sub[parent];
+    const uint64_t count = type_bytes(field.type) >= 4 ? field.count : 0;
+    uint32_t place = 0;
+    for (uint64_t k = 0; k < count && place <= walk->max_pages; k++) {
+        uint64_t at = value_at(walk->source, &walk->kind, &field, k);
+        bool is_new = true;
+        if (at == 0) { /* the rest of the list is not there */
+            warnings_report(walk->warnings, "SubIFD %u of page %u has no place and is left out",
+                            place, parent);
+            break;
+        }
+        for (bool first = true; at != 0; first = false, place++) {
+            if (!set_add(&walk->seen, at, &is_new))
+                return out_of_memory(walk, err);
+            if (!is_new && first)
+                warnings_report(walk->warnings,
+                                "SubIFD %u of page %u is in another place as well, where it counts",
+                                place, parent);
+            if (!is_new) {
+                place += first;
+                break;
+            }
+            IMGSTAT_TRY(add_directory(walk, at, parent, place, &at, err));
+        }
     }
     return IMGSTAT_OK;
 }
 
 ImgstatResult tiff_pages_find(const Source *source, const ImgstatLimits *limits, Warnings *warnings,
-                              uint64_t **out, uint32_t *n, ImgstatError *err)
+                              PageList *out, ImgstatError *err)
 {
-    OffsetSet seen = {.slot = NULL};
-    PageList list = {.at = NULL};
-    const ImgstatResult res = walk(source, limits, warnings, &seen, &list, err);
-    free(seen.slot);
-    if (res != IMGSTAT_OK) {
-        free(list.at);
-        list = (PageList){.at = NULL};
-    }
-    *out = list.at;
-    *n = list.n;
+    Walk walk = {
+        .source = source, .warnings = warnings, .max_pages = limits->max_pages, .list = out};
+    uint64_t first = 0;
+    *out = (PageList){.n = 0};
+    ImgstatResult res = read_header(source, &walk.kind, &first, err);
+    if (res == IMGSTAT_OK)
+        res = walk_chain(&walk, first, err);
+    for (uint32_t page = 0; res == IMGSTAT_OK && page < out->n; page++) /* it grows meanwhile */
+        res = walk_below(&walk, page, err);
+    if (res == IMGSTAT_OK)
+        tiff_roles_find(out, walk.facts);
+    free(walk.seen.slot);
+    free(walk.facts);
+    free(walk.sub);
+    if (res != IMGSTAT_OK)
+        page_list_release(out);
     return res;
 }

@@ -92,8 +92,8 @@ static ImgstatResult write_band(TiffEncoder *te, const uint8_t *rows, size_t pit
         if (!te->base.how.pool && res == IMGSTAT_OK)
             encode_task(&work, i, 0);
         if (res == IMGSTAT_OK && !tile->ok)
-            res = error_set(err, IMGSTAT_ERR_MEMORY, "%s: cannot be compressed: %s",
-                            te->base.output->name, tile->text);
+            res = error_file(err, IMGSTAT_ERR_MEMORY, te->base.output->name,
+                             "cannot be compressed: %s", tile->text);
         if (res == IMGSTAT_OK)
             res = atomic_file_write(te->base.output, place_tile(te, tile, i, first),
                                     tile->made.bytes, tile->made.n, err);

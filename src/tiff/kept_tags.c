@@ -103,7 +103,7 @@ ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *
     const uint64_t *sub = NULL;
     if (TIFFGetField(td->handle.tif, TIFFTAG_SUBIFD, &n_sub, &sub) && n_sub > 0)
         warnings_report(warnings, "its reduced images are left out");
-    return tiff_tags_copy(file, &from, td->page_at[like->page.page],
+    return tiff_tags_copy(file, &from, tiff_page_at(td),
                           tiff_keeps_samples(like, page)          ? is_wanted
                           : page->channels == like->page.channels ? is_wanted_of_channels
                                                                   : is_wanted_still,

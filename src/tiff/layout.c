@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* layout.c: how the samples of a TIFF page lie in strips and tiles, and the way to read them.
- */
+/* layout.c: how the samples of a TIFF page lie in strips and tiles, whether the file holds these,
+ * and the way to read them. */
 #include "tiff/layout.h"
 #include "tiff/decoder.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Strips that decode to more are read row by row where their codec can. */
 enum { STREAM_BYTES = 4 << 20 };
@@ -39,6 +40,18 @@ bool tiff_has_predictor(uint16_t compression)
            compression == COMPRESSION_LZMA;
 }
 
+bool tiff_needs_unpack(const TiffLayout *layout)
+{
+    return layout->bits != 8 && layout->bits != 16 && layout->bits != 32 && layout->bits != 64;
+}
+
+/* Samples go from the file to the image byte for byte. */
+bool tiff_is_direct(const TiffDecoder *td)
+{
+    return tiff_planes_together(td) == 1 && !td->map8 && !td->map16 &&
+           !tiff_needs_unpack(&td->layout);
+}
+
 /* A row of tiles, decoded, which is held where a caller takes it in parts; saturates. */
 static uint64_t band_bytes(const TiffDecoder *td)
 {
@@ -59,7 +72,7 @@ static bool has_many_planes(const TiffDecoder *td)
 static TiffReadMode choose_mode(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
-    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
+    const uint64_t limit = td->base.how.limits.max_tile_bytes;
     const uint64_t large = limit < STREAM_BYTES ? limit : STREAM_BYTES;
     if (layout->converted)
         return TIFF_READ_RGBA;
@@ -93,8 +106,8 @@ static ImgstatResult read_fields(TiffDecoder *td, ImgstatError *err)
     if (!TIFFGetField(tif, TIFFTAG_PHOTOMETRIC, &layout->photometric))
         warnings_report(&td->base.warnings, "does not say what its samples mean; read as gray");
     if (layout->samples == 0)
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: an image without samples",
-                         td->base.source->name);
+        return error_file(err, IMGSTAT_ERR_FORMAT, td->base.source->name,
+                          "an image without samples");
     layout->planes = planar == PLANARCONFIG_SEPARATE ? layout->samples : 1;
     layout->per_tile = planar == PLANARCONFIG_SEPARATE ? 1 : layout->samples;
     layout->swapped = TIFFIsByteSwapped(tif);
@@ -119,8 +132,8 @@ static ImgstatResult tile_geometry(TiffDecoder *td, ImgstatError *err)
             layout->tile_height = page->height;
     }
     if (layout->tile_width == 0 || layout->tile_height == 0)
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: %s without a size", name,
-                         layout->tiled ? "tiles" : "strips");
+        return error_file(err, IMGSTAT_ERR_FORMAT, name, "%s without a size",
+                          layout->tiled ? "tiles" : "strips");
     layout->across =
         (uint32_t)(((uint64_t)page->width + layout->tile_width - 1) / layout->tile_width);
     layout->down =
@@ -128,15 +141,15 @@ static ImgstatResult tile_geometry(TiffDecoder *td, ImgstatError *err)
     /* No overflow: 32 + 16 + 7 bits, then 32 bits more in 128. */
     const uint64_t row_bytes =
         ((uint64_t)layout->tile_width * layout->per_tile * layout->bits + 7) / 8;
-    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
+    const uint64_t limit = td->base.how.limits.max_tile_bytes;
     uint64_t bytes = 0;
     if (row_bytes > limit ||
         __builtin_mul_overflow(row_bytes, (uint64_t)layout->tile_height, &bytes) ||
         bytes > SIZE_MAX / 2)
-        return error_set(err, IMGSTAT_ERR_LIMIT,
-                         "%s: a %s of %u x %u pixels takes more than the limit of %llu bytes", name,
-                         layout->tiled ? "tile" : "strip", layout->tile_width, layout->tile_height,
-                         (unsigned long long)limit);
+        return error_file(err, IMGSTAT_ERR_LIMIT, name,
+                          "a %s of %u x %u pixels takes more than the limit of %llu bytes",
+                          layout->tiled ? "tile" : "strip", layout->tile_width, layout->tile_height,
+                          (unsigned long long)limit);
     layout->row_bytes = (size_t)row_bytes;
     layout->tile_bytes = (size_t)bytes;
     return IMGSTAT_OK;
@@ -146,7 +159,7 @@ static ImgstatResult tile_geometry(TiffDecoder *td, ImgstatError *err)
 static ImgstatResult check_tile_limit(const TiffDecoder *td, ImgstatError *err)
 {
     const TiffLayout *const layout = &td->layout;
-    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
+    const uint64_t limit = td->base.how.limits.max_tile_bytes;
     uint64_t bytes = layout->tile_bytes;
     if (layout->mode == TIFF_READ_RAW || layout->mode == TIFF_READ_SCANLINES)
         return IMGSTAT_OK;
@@ -156,10 +169,10 @@ static ImgstatResult check_tile_limit(const TiffDecoder *td, ImgstatError *err)
         bytes = UINT64_MAX;
     if (bytes <= limit && band_bytes(td) <= limit)
         return IMGSTAT_OK;
-    return error_set(err, IMGSTAT_ERR_LIMIT,
-                     "%s: %s of %u x %u pixels take more than the limit of %llu bytes",
-                     td->base.source->name, layout->tiled ? "tiles" : "strips", layout->tile_width,
-                     layout->tile_height, (unsigned long long)limit);
+    return error_file(err, IMGSTAT_ERR_LIMIT, td->base.source->name,
+                      "%s of %u x %u pixels take more than the limit of %llu bytes",
+                      layout->tiled ? "tiles" : "strips", layout->tile_width, layout->tile_height,
+                      (unsigned long long)limit);
 }
 
 bool tiff_jpeg_converts(const TiffLayout *layout)
@@ -184,11 +197,10 @@ static ImgstatResult choose_conversion(TiffDecoder *td, ImgstatError *err)
      */
     const bool bytes = layout->bits == 8 && layout->format != SAMPLEFORMAT_INT;
     if (layout->samples != 3 || !bytes || !TIFFRGBAImageOK(tif, why))
-        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
-                         "%s: YCbCr of %u %ssamples of %u bits is not supported%s%s",
-                         td->base.source->name, layout->samples,
-                         layout->format == SAMPLEFORMAT_INT ? "signed " : "", layout->bits,
-                         *why ? ": " : "", why);
+        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, td->base.source->name,
+                          "YCbCr of %u %ssamples of %u bits is not supported%s%s", layout->samples,
+                          layout->format == SAMPLEFORMAT_INT ? "signed " : "", layout->bits,
+                          *why ? ": " : "", why);
     layout->converted = true;
     return IMGSTAT_OK;
 }
@@ -243,16 +255,144 @@ static ImgstatResult check_stored(const TiffDecoder *td, ImgstatError *err)
 {
     enum { LEAST_LIMIT = 1 << 20 }; /* read whatever the limit for decoded bytes is */
     const TiffLayout *const layout = &td->layout;
-    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
+    const uint64_t limit = td->base.how.limits.max_tile_bytes;
     const bool streamed = layout->mode == TIFF_READ_SCANLINES && tiff_strip_suits(td);
     char text[64];
     if (layout->mode == TIFF_READ_RAW || streamed || layout->stored_bytes <= limit ||
         layout->stored_bytes <= LEAST_LIMIT)
         return IMGSTAT_OK;
-    return error_set(err, IMGSTAT_ERR_LIMIT, "%s: %s takes more than the limit of %llu bytes",
-                     td->base.source->name, tiff_tile_name(td, layout->stored_most, text),
-                     (unsigned long long)limit);
+    return error_file(err, IMGSTAT_ERR_LIMIT, td->base.source->name,
+                      "%s takes more than the limit of %llu bytes",
+                      tiff_tile_name(td, layout->stored_most, text), (unsigned long long)limit);
 }
+
+/* ---- What the file holds of them ---- */
+
+/* The most that a compressed byte can expand to; 0 where a codec has no bound. Deflate: 258 bytes
+ * from 2 bits. LZW: strings of up to 4,093 bytes from 9 to 12 bits. PackBits: 128 from 2 bytes.
+ * Zstandard: blocks of 128 KiB from 4 bytes. LZMA: 273 bytes from a few bits; measured below 2^14.
+ */
+static uint64_t expansion(uint16_t compression)
+{
+    switch (compression) {
+    case COMPRESSION_NONE:
+        return 1;
+    case COMPRESSION_PACKBITS:
+        return 64;
+    case COMPRESSION_DEFLATE:
+    case COMPRESSION_ADOBE_DEFLATE:
+        return 1032;
+    case COMPRESSION_LZW:
+        return 4096;
+    case COMPRESSION_LZMA:
+    case COMPRESSION_ZSTD:
+        return 1 << 16;
+    default:
+        return 0;
+    }
+}
+
+/* Bytes wanted of tile `index`: those of the last row of tiles are cut at the image's end. */
+static uint64_t decoded_bytes(const TiffDecoder *td, uint32_t index)
+{
+    const TiffLayout *const layout = &td->layout;
+    const uint32_t down = index / layout->across % layout->down;
+    if (down != layout->down - 1)
+        return layout->tile_bytes;
+    const uint64_t rows = td->base.page.height - (uint64_t)(layout->down - 1) * layout->tile_height;
+    return rows * layout->row_bytes;
+}
+
+/* The width that a WebP stream at `at` declares; 0 if it is none, which libtiff finds out. */
+static uint32_t webp_width(const Source *source, uint64_t at)
+{
+    uint8_t head[30] = {0};
+    size_t got = 0;
+    if (source_read(source, at, head, sizeof head, &got, NULL) != IMGSTAT_OK || got < 25 ||
+        memcmp(head, "RIFF", 4) != 0 || memcmp(head + 8, "WEBPVP8", 7) != 0)
+        return 0;
+    switch (head[15]) {
+    case 'X': /* canvas, 24 bits less one */
+        return 1u + head[24] + ((uint32_t)head[25] << 8) + ((uint32_t)head[26] << 16);
+    case 'L': /* after a signature, 14 bits less one */
+        return head[20] == 0x2F ? 1u + head[21] + ((head[22] & 0x3Fu) << 8) : 0;
+    default: /* after a frame tag and a start code, 14 bits */
+        return head[26] + ((head[27] & 0x3Fu) << 8);
+    }
+}
+
+/* libtiff before 4.6 gives memory that nobody has written for what a narrower WebP stream lacks. */
+static ImgstatResult check_webp(const TiffDecoder *td, uint32_t index, ImgstatError *err)
+{
+    const uint32_t width = webp_width(td->base.source, TIFFGetStrileOffset(td->handle.tif, index));
+    char text[64];
+    if (width == 0 || width == td->layout.tile_width)
+        return IMGSTAT_OK;
+    return error_file(err, IMGSTAT_ERR_FORMAT, td->base.source->name,
+                      "%s is %u pixels wide, but its WebP data are %u",
+                      tiff_tile_name(td, index, text), td->layout.tile_width, width);
+}
+
+static ImgstatResult check_tile(TiffDecoder *td, uint32_t index, ImgstatError *err)
+{
+    TiffLayout *const layout = &td->layout;
+    const uint64_t file_bytes = td->base.source->bytes;
+    const uint64_t at = TIFFGetStrileOffset(td->handle.tif, index);
+    uint64_t bytes = TIFFGetStrileByteCount(td->handle.tif, index);
+    const uint64_t need = decoded_bytes(td, index);
+    char text[64];
+    /* Writers round the size of the last tile up; what matters is that its samples are there. */
+    if (layout->compression == COMPRESSION_NONE && !layout->converted && bytes > need)
+        bytes = need;
+    if (at > file_bytes || bytes > file_bytes - at)
+        return error_file(err, IMGSTAT_ERR_TRUNCATED, td->base.source->name, "%s ends early",
+                          tiff_tile_name(td, index, text));
+    const uint64_t ratio = layout->converted ? 0 : expansion(layout->compression);
+    if (ratio > 0 && need / ratio > bytes)
+        return error_file(err, IMGSTAT_ERR_TRUNCATED, td->base.source->name,
+                          "%s ends early: %llu bytes cannot hold its %llu",
+                          tiff_tile_name(td, index, text), (unsigned long long)bytes,
+                          (unsigned long long)need);
+    if (bytes > layout->stored_bytes) {
+        layout->stored_bytes = bytes;
+        layout->stored_most = index;
+    }
+    return layout->compression == COMPRESSION_WEBP ? check_webp(td, index, err) : IMGSTAT_OK;
+}
+
+ImgstatResult tiff_check_tiles(TiffDecoder *td, ImgstatError *err)
+{
+    const TiffLayout *const layout = &td->layout;
+    const uint64_t n = (uint64_t)layout->across * layout->down * layout->planes;
+    const uint64_t declared =
+        layout->tiled ? TIFFNumberOfTiles(td->handle.tif) : TIFFNumberOfStrips(td->handle.tif);
+    uint64_t absent = 0;
+    if (layout->compression == COMPRESSION_OJPEG)
+        return IMGSTAT_OK; /* its strips are places in one JPEG stream, which libtiff sorts out */
+    if (declared != n || n > UINT32_MAX)
+        return error_file(err, IMGSTAT_ERR_FORMAT, td->base.source->name,
+                          "declares %llu %s where its size needs %llu",
+                          (unsigned long long)declared, layout->tiled ? "tiles" : "strips",
+                          (unsigned long long)n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (tiff_tile_absent(td, i))
+            absent++;
+        else
+            IMGSTAT_TRY(check_tile(td, i, err));
+    }
+    if (absent > 0 && td->offsets_truncated)
+        return error_file(err, IMGSTAT_ERR_FORMAT, td->base.source->name,
+                          "says where %llu of its %llu %s lie", (unsigned long long)(n - absent),
+                          (unsigned long long)n, layout->tiled ? "tiles" : "strips");
+    if (absent > 0)
+        warnings_report(&td->base.warnings, "%llu of %llu %s are absent; their samples count as %s",
+                        (unsigned long long)absent, (unsigned long long)n,
+                        layout->tiled ? "tiles" : "strips",
+                        td->base.page.has_nodata ? "nodata" : "0");
+    return IMGSTAT_OK;
+}
+
+/* ---- The page ---- */
 
 ImgstatResult tiff_page_describe(TiffDecoder *td, ImgstatError *err)
 {

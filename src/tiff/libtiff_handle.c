@@ -268,7 +268,7 @@ static TIFF *open_client(TiffDecoder *td, TiffStream *stream)
 #if OWN_HANDLERS
     /* Directories are small, whatever the limit for pixels. */
     const uint64_t least = (uint64_t)1 << 24;
-    const uint64_t limit = td->base.how.limits.max_chunk_bytes;
+    const uint64_t limit = td->base.how.limits.max_tile_bytes;
     TIFFOpenOptions *const options = TIFFOpenOptionsAlloc();
     if (!options)
         return NULL;
@@ -297,10 +297,10 @@ ImgstatResult tiff_handle_open(TiffDecoder *td, TiffHandle *handle, ImgstatError
     handle->tif = open_client(td, handle->stream);
     if (handle->tif)
         return IMGSTAT_OK;
-    const ImgstatResult res = td->failure.code == IMGSTAT_OK
-                                  ? error_memory(err, 0, "a TIFF handle")
-                                  : error_set(err, td->failure.code, "%s: %s",
-                                              td->base.source->name, td->failure.message);
+    const ImgstatResult res =
+        td->failure.code == IMGSTAT_OK
+            ? error_memory(err, 0, "a TIFF handle")
+            : error_file(err, td->failure.code, td->base.source->name, "%s", td->failure.message);
     tiff_handle_close(handle);
     return res;
 }

@@ -18,7 +18,7 @@ enum {
     HEAD = 8,            /* bytes of a string in its entry */
     STEP = 16,           /* bytes copied at once */
     SLACK = HEAD + STEP, /* bytes that may be written behind a string */
-    PIECE = 1 << 16      /* bytes that a stream makes at a time: within the cache */
+    BLOCK = 1 << 16      /* bytes that a stream makes at a time: within the cache */
 };
 
 typedef struct Entry {
@@ -201,7 +201,7 @@ bool lzw_decode(Lzw *lzw, const uint8_t *from, size_t n, uint8_t *to, size_t byt
     return run(lzw->entry, &state, from, end, to, last, last, false) == FULL;
 }
 
-/* ---- Piece by piece -------------------------------------------------------------------------- */
+/* ---- Block by block -------------------------------------------------------------------------- */
 
 LzwStream *lzw_stream_create(void)
 {
@@ -226,10 +226,10 @@ void lzw_stream_begin(LzwStream *stream)
     stream->begun = stream->cleared = stream->ended = false;
 }
 
-/* Room for a piece more, whose last string is as long as can be. */
+/* Room for a block more, whose last string is as long as can be. */
 static bool make_room(LzwStream *stream)
 {
-    const size_t wanted = (size_t)stream->state.at + PIECE + CODES + SLACK;
+    const size_t wanted = (size_t)stream->state.at + BLOCK + CODES + SLACK;
     if (wanted <= stream->room)
         return true;
     const size_t room = wanted + stream->room / 2;
@@ -272,7 +272,7 @@ bool lzw_stream_run(LzwStream *stream, const uint8_t **in, size_t *n_in, uint8_t
             state->at = stream->given = 0;
         if (stream->ended || !make_room(stream))
             return false;
-        outcome = run(stream->lzw.entry, state, *in, end, stream->window, state->at + PIECE,
+        outcome = run(stream->lzw.entry, state, *in, end, stream->window, state->at + BLOCK,
                       (uint32_t)stream->room, true);
         stream->cleared = outcome == CLEARED;
         stream->ended = outcome == ENDED;

@@ -75,8 +75,8 @@ static ImgstatResult read_exif(const TiffDecoder *td, Metadata *out, Warnings *w
         return error_memory(err, sizeof *tags, "EXIF data");
     TiffFile file = {
         .at = TIFF_HEADER_BYTES, .big_endian = from.big_endian, .pages = &tags, .n_pages = 1};
-    ImgstatResult res = tiff_tags_copy(&file, &from, td->page_at[td->base.page.page], is_exif, NULL,
-                                       warnings, tags, err);
+    ImgstatResult res =
+        tiff_tags_copy(&file, &from, tiff_page_at(td), is_exif, NULL, warnings, tags, err);
     const bool has = res == IMGSTAT_OK && has_exif(tags, td->handle.tif);
     if (has)
         res = tiff_tags_finish(&file, err);

@@ -158,9 +158,9 @@ static ImgstatResult choose_compression(const Encoder *encoder, const TiffDecode
     shape->fast = encoder->how.fast;
     if (!can_keep(shape, shape->compression)) {
         if (wanted)
-            return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
-                             "%s: %u-bit samples cannot be compressed with %s here",
-                             encoder->output->name, shape->bits, wanted);
+            return error_file(err, IMGSTAT_ERR_UNSUPPORTED, encoder->output->name,
+                              "%u-bit samples cannot be compressed with %s here", shape->bits,
+                              wanted);
         const char *const name = tiff_compression_name(before);
         shape->compression = COMPRESSION_ADOBE_DEFLATE;
         if (is_lossy(before))
@@ -275,8 +275,9 @@ static ImgstatResult choose_tiles(const Encoder *encoder, const TiffDecoder *lik
     const uint64_t n = (uint64_t)shape->across * shape->down * shape->planes;
     if (n > INT32_MAX || shape->row_bytes > INT32_MAX ||
         (uint64_t)shape->row_bytes * shape->tile_height > (uint64_t)1 << 40)
-        return error_set(err, IMGSTAT_ERR_LIMIT, "%s: %llu strips or tiles of %zu bytes a row",
-                         encoder->output->name, (unsigned long long)n, shape->row_bytes);
+        return error_file(err, IMGSTAT_ERR_LIMIT, encoder->output->name,
+                          "%llu strips or tiles of %zu bytes a row", (unsigned long long)n,
+                          shape->row_bytes);
     return IMGSTAT_OK;
 }
 

@@ -24,7 +24,7 @@ static void join_planes4(const uint8_t *restrict planes, size_t words, uint8_t *
 void tiff_predictor_join_floats(uint8_t *row, size_t n, size_t bytes, size_t step, uint8_t *scratch)
 {
     const size_t words = n / bytes;
-    running_sum8(row, n, step);
+    running_sum(row, n, 1, step);
     memcpy(scratch, row, n);
     if (bytes == 4) {
         join_planes4(scratch, words, row);
@@ -70,14 +70,8 @@ bool tiff_predictor_decode(const TiffLayout *layout, uint8_t *to, size_t bytes, 
             continue;
         if (floats)
             tiff_predictor_join_floats(row, row_bytes, layout->bits / 8u, step, *scratch);
-        else if (layout->bits == 8)
-            running_sum8(row, row_bytes, step);
-        else if (layout->bits == 16)
-            running_sum16(row, row_bytes, step);
-        else if (layout->bits == 32)
-            running_sum32(row, row_bytes, step);
         else
-            running_sum64(row, row_bytes, step);
+            running_sum(row, row_bytes, layout->bits / 8u, step);
     }
     return true;
 }

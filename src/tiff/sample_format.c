@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* sample_format.c: what a TIFF directory declares of its samples: types, channel names, palette. */
+/* sample_format.c: what a TIFF directory declares of its samples: types, channel names, palette,
+ * and the value that stands for "undefined". */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* strtod_l */
+#endif
 #include "base/compiler.h"
+#include "base/pixel.h"
 #include "base/sample.h"
 #include "tiff/decoder.h"
 
+#include <errno.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Photometric interpretations that libtiff has no name for, or had none in 4.3. */
 enum { PHOTO_CFA = 32803, PHOTO_LINEAR_RAW = 34892 };
@@ -210,15 +218,15 @@ ImgstatResult tiff_page_samples(TiffDecoder *td, ImgstatError *err)
     const TiffLayout *const layout = &td->layout;
     if (!TIFFIsCODECConfigured(layout->compression)) {
         const char *const known = tiff_compression_name(layout->compression);
-        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
-                         "%s: compression %u%s%s%s is not supported by this libtiff", name,
-                         layout->compression, known ? " (" : "", known ? known : "",
-                         known ? ")" : "");
+        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, name,
+                          "compression %u%s%s%s is not supported by this libtiff",
+                          layout->compression, known ? " (" : "", known ? known : "",
+                          known ? ")" : "");
     }
     if (sample_type(layout, &page->sample) != IMGSTAT_OK)
-        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
-                         "%s: holds %u-bit %s samples, which are not supported", name, layout->bits,
-                         format_name(layout->format));
+        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, name,
+                          "holds %u-bit %s samples, which are not supported", layout->bits,
+                          format_name(layout->format));
     const bool widened = page->sample == IMGSTAT_F32;
     page->bits = (uint8_t)(widened ? 32 : layout->bits);
     page->channels = layout->samples;
@@ -248,23 +256,22 @@ ImgstatResult tiff_page_palette(TiffDecoder *td, ImgstatError *err)
     const char *const name = td->base.source->name;
     uint16_t *map[3] = {NULL, NULL, NULL};
     if (layout->bits > 16 || page->sample > IMGSTAT_U16 || sample_is_signed(page->sample))
-        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
-                         "%s: a palette for %u-bit %s samples is not supported", name, layout->bits,
-                         format_name(layout->format));
+        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, name,
+                          "a palette for %u-bit %s samples is not supported", layout->bits,
+                          format_name(layout->format));
     if (!TIFFGetField(td->handle.tif, TIFFTAG_COLORMAP, &map[0], &map[1], &map[2]))
-        return error_set(err, IMGSTAT_ERR_FORMAT, "%s: a palette image without a palette", name);
+        return error_file(err, IMGSTAT_ERR_FORMAT, name, "a palette image without a palette");
     const size_t n = (size_t)1 << layout->bits;
     const uint16_t *const maps[3] = {map[0], map[1], map[2]};
     bool is_8bit = false;
     const unsigned shift = map_shift(maps, n, &is_8bit);
     if (layout->samples > UINT16_MAX - 2)
-        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
-                         "%s: a palette image of %u samples a pixel is read as indices only", name,
-                         layout->samples);
+        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, name,
+                          "a palette image of %u samples a pixel is read as indices only",
+                          layout->samples);
     if (layout->samples > 1 && (!is_8bit || layout->bits > 8))
-        return error_set(
-            err, IMGSTAT_ERR_UNSUPPORTED,
-            "%s: a 16-bit palette with further samples a pixel is read as indices only", name);
+        return error_file(err, IMGSTAT_ERR_UNSUPPORTED, name,
+                          "a 16-bit palette with further samples a pixel is read as indices only");
     void *const colors = malloc(3 * n * (is_8bit ? 1 : 2));
     if (!colors)
         return error_memory(err, 3 * n * 2, "a palette");
@@ -281,4 +288,119 @@ ImgstatResult tiff_page_palette(TiffDecoder *td, ImgstatError *err)
     page->bits = is_8bit ? 8 : 16;
     page->channels = (uint16_t)(layout->samples + 2);
     return IMGSTAT_OK;
+}
+
+/* ---- The GDAL_NODATA tag: one value, as text ---- */
+
+/* The longest of "%f" is -DBL_MAX with 309 digits before the point. */
+enum { TAG_GDAL_NODATA = 42113, TEXT_BYTES = 512 };
+
+/* The tag's text, which other users of libtiff in the process may have declared with another shape.
+ */
+static bool read_text(TIFF *tif, char text[TEXT_BYTES])
+{
+    const TIFFField *const field = TIFFFindField(tif, TAG_GDAL_NODATA, TIFF_ANY);
+    const char *data = NULL;
+    size_t bytes = 0;
+    if (!field || TIFFFieldDataType(field) != TIFF_ASCII)
+        return false;
+    if (TIFFFieldPassCount(field) && TIFFFieldReadCount(field) == TIFF_VARIABLE2) {
+        uint32_t count = 0;
+        if (!TIFFGetField(tif, TAG_GDAL_NODATA, &count, &data))
+            return false;
+        bytes = data ? strnlen(data, count) : 0;
+    } else if (TIFFFieldPassCount(field)) {
+        uint16_t count = 0;
+        if (!TIFFGetField(tif, TAG_GDAL_NODATA, &count, &data))
+            return false;
+        bytes = data ? strnlen(data, count) : 0;
+    } else if (TIFFGetField(tif, TAG_GDAL_NODATA, &data) && data) {
+        bytes = strlen(data);
+    }
+    while (bytes > 0 && strchr(" \t\r\n\v\f", data[bytes - 1]))
+        bytes--;
+    if (bytes == 0 || bytes >= TEXT_BYTES)
+        return false;
+    memcpy(text, data, bytes);
+    text[bytes] = '\0';
+    return true;
+}
+
+/* Numbers in files have a point, whatever the locale of the process is. */
+static bool parse_double(const char *text, double *out)
+{
+    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!plain)
+        return false;
+    char *end = NULL;
+    *out = strtod_l(text, &end, plain);
+    freelocale(plain);
+    return end != text && *end == '\0';
+}
+
+/* An integer given with full precision, or as a float ("-9999.0", "1e3") of integral value. */
+static bool parse_integer(const char *text, ImgstatValue *value)
+{
+    char *end = NULL;
+    errno = 0;
+    if (sample_is_signed(value->sample)) {
+        value->as.i = strtoll(text, &end, 10);
+    } else {
+        value->as.u = strtoull(text, &end, 10);
+        if (strchr(text, '-') && value->as.u != 0)
+            return false;
+    }
+    if (*end == '.' && end != text)
+        end += 1 + strspn(end + 1, "0");
+    if (end != text && *end == '\0')
+        return errno == 0;
+    double x = 0;
+    if (!parse_double(text, &x) || x != floor(x) || fabs(x) >= 9007199254740992.0 /* 2^53 */)
+        return false;
+    if (sample_is_signed(value->sample)) {
+        value->as.i = (int64_t)x;
+        return true;
+    }
+    value->as.u = x >= 0 ? (uint64_t)x : 0;
+    return x >= 0;
+}
+
+void tiff_nodata_read(TiffDecoder *td)
+{
+    ImgstatPage *const page = &td->base.page;
+    char text[TEXT_BYTES];
+    double x = 0;
+    page->has_nodata = false;
+    page->nodata = (ImgstatValue){.sample = page->sample};
+    if (!read_text(td->handle.tif, text))
+        return;
+    if (!parse_double(text, &x)) {
+        warnings_report(&td->base.warnings, "its nodata value \"%s\" is not a number", text);
+        return;
+    }
+    if (td->map8 || td->map16) {
+        warnings_report(&td->base.warnings,
+                        "its nodata value is a palette index and not applied to colours");
+        return;
+    }
+    if (sample_is_float(page->sample)) {
+        page->nodata.as.f = x;
+        page->has_nodata = true;
+        return;
+    }
+    /* A value that the samples cannot hold, such as -9999 for unsigned ones, marks none of them. */
+    uint64_t key = 0;
+    page->has_nodata =
+        parse_integer(text, &page->nodata) && sample_key_of(page->sample, page->nodata, &key);
+}
+
+void tiff_nodata_fill(const ImgstatPage *page, void *to, size_t n)
+{
+    const size_t bytes = imgstat_sample_bytes(page->sample);
+    uint64_t key = 0;
+    memset(to, 0, n * bytes);
+    if (!page->has_nodata || !sample_key_of(page->sample, page->nodata, &key))
+        return;
+    for (size_t i = 0; i < n; i++)
+        store_raw((unsigned char *)to + i * bytes, bytes, sample_raw(page->sample, key));
 }

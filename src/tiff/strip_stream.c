@@ -41,17 +41,11 @@ void tiff_strip_destroy(TiffStrip *strip)
     free(strip);
 }
 
-static bool is_deflate(const TiffLayout *layout)
-{
-    return layout->compression == COMPRESSION_DEFLATE ||
-           layout->compression == COMPRESSION_ADOBE_DEFLATE;
-}
-
 bool tiff_strip_suits(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
     return td->base.mode != DECODE_PLAIN && tiff_predictor_known(layout) &&
-           (is_deflate(layout) || layout->compression == COMPRESSION_LZW);
+           (tiff_is_deflate(layout) || layout->compression == COMPRESSION_LZW);
 }
 
 static size_t read_bytes(const TiffDecoder *td)

@@ -200,13 +200,13 @@ bool tiff_tag_memory(const uint8_t *memory, size_t bytes, TiffTagSource *out)
     return read_header(out);
 }
 
-/* Copies a payload that lies outside its field, piece by piece. */
+/* Copies a payload that lies outside its field, block by block. */
 static ImgstatResult copy_payload(TiffFile *file, const TiffTagSource *from, uint64_t offset,
                                   TiffTag *tag, bool *whole, ImgstatError *err)
 {
     const size_t most = tag->bytes < COPY_BYTES ? (size_t)tag->bytes : COPY_BYTES;
-    uint8_t *const piece = malloc(most ? most : 1);
-    if (!piece)
+    uint8_t *const block = malloc(most ? most : 1);
+    if (!block)
         return error_memory(err, most, "a TIFF field");
     ImgstatResult res = IMGSTAT_OK;
     file->at += file->at & 1;
@@ -215,18 +215,18 @@ static ImgstatResult copy_payload(TiffFile *file, const TiffTagSource *from, uin
     for (uint64_t done = 0; done < tag->bytes && *whole && res == IMGSTAT_OK;) {
         const uint64_t left = tag->bytes - done;
         const size_t n = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
-        *whole = read_at(from, offset + done, piece, n);
+        *whole = read_at(from, offset + done, block, n);
         if (from->big_endian != file->big_endian)
-            swap_words(piece, n, word_bytes(tag->type));
+            swap_words(block, n, word_bytes(tag->type));
         if (*whole && tag->bytes <= sizeof tag->value)
-            memcpy(tag->value, piece, n);
+            memcpy(tag->value, block, n);
         else if (*whole)
-            res = put(file, file->at + done, piece, n, err);
+            res = put(file, file->at + done, block, n, err);
         done += n;
     }
     if (tag->bytes > sizeof tag->value && *whole)
         file->at += tag->bytes;
-    free(piece);
+    free(block);
     return res;
 }
 

@@ -19,7 +19,7 @@ typedef struct Helper {
 struct TiffHelpers {
     ThreadPool *pool; /* NULL: no threads */
     unsigned n;
-    bool decompressor; /* through tiff/tile_decompress.c, without handles of libtiff */
+    bool decompressor; /* tiles are decompressed without libtiff */
     Helper helper[];
 };
 
@@ -79,7 +79,7 @@ static bool make_ready(Helper *helper, const TiffDecoder *of, bool decompressor)
         if (helper->failed)
             helper->ready = false;
     } else if (tiff_handle_open(td, &td->handle, NULL) == IMGSTAT_OK &&
-               TIFFSetSubDirectory(td->handle.tif, td->page_at[td->base.page.page])) {
+               TIFFSetSubDirectory(td->handle.tif, tiff_page_at(td))) {
         tiff_page_prepare(td);
         helper->failed = false;
     }
@@ -121,19 +121,22 @@ static bool needs_helpers(TiffDecoder *td)
     return true;
 }
 
-bool tiff_tiles_begin(TiffDecoder *td, unsigned threads)
+bool tiff_tiles_begin(Decoder *base, unsigned threads)
 {
+    TiffDecoder *const td = (TiffDecoder *)base;
     return needs_helpers(td) && td->helpers->decompressor && td->helpers->n >= threads;
 }
 
-const uint8_t *tiff_tile_at(const TiffDecoder *td, unsigned thread, uint16_t plane, uint32_t x,
-                            uint32_t y)
+const void *tiff_tile_at(const Decoder *base, unsigned thread, uint16_t plane, uint32_t x,
+                         uint32_t y, size_t *pitch)
 {
+    const TiffDecoder *const td = (const TiffDecoder *)base;
     const TiffLayout *const layout = &td->layout;
     Helper *const helper = &td->helpers->helper[thread];
     const uint32_t down = y / layout->tile_height, left = td->base.page.height - y;
     const uint32_t rows = left < layout->tile_height ? left : layout->tile_height;
     const uint32_t row = plane * layout->down + down;
+    *pitch = layout->row_bytes;
     if (!make_ready(helper, td, true))
         return NULL;
     helper->td.base.options.buffers = td->base.options.buffers;

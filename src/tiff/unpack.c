@@ -6,11 +6,6 @@
 
 #include <string.h>
 
-bool tiff_needs_unpack(const TiffLayout *layout)
-{
-    return layout->bits != 8 && layout->bits != 16 && layout->bits != 32 && layout->bits != 64;
-}
-
 void tiff_swap(const TiffLayout *layout, uint8_t *bytes, size_t n)
 {
     if (layout->reversed)

@@ -18,6 +18,12 @@ extern const char *const transfer_like_names[];
 /* Returns one line of text without a newline, to be freed by the caller; NULL on allocation
  * failure. */
 char *transfer_to_json(const Transfer *transfer, ImgstatError *err);
+/* Returns one line of text without a newline, to be freed by the caller: transfer_to_json without
+ * tables and knots, and with the parameters of every map that has any. NULL on allocation failure.
+ */
+char *transfer_describe(const Transfer *transfer, ImgstatError *err);
+/* Returns such a line for IMGSTAT_CLAHE, which has no transfer. */
+char *transfer_describe_clahe(const ImgstatMethod *method, ImgstatError *err);
 /* Creates a transfer from `bytes` bytes of text, which may hold anything. `name` starts every
  * message. */
 ImgstatResult transfer_from_json(const char *text, size_t bytes, const char *name, Transfer **out,

@@ -23,15 +23,14 @@ typedef struct JsonReader {
 
 static ImgstatResult wrong(const JsonReader *reader, const char *what)
 {
-    return error_set(reader->err, IMGSTAT_ERR_FORMAT, "%s: not a transfer of imgstat: %s",
-                     reader->name, what);
+    return error_file(reader->err, IMGSTAT_ERR_FORMAT, reader->name,
+                      "not a transfer of imgstat: %s", what);
 }
 
 static ImgstatResult missing(const JsonReader *reader, const char *key)
 {
-    return error_set(reader->err, IMGSTAT_ERR_FORMAT,
-                     "%s: not a transfer of imgstat: \"%s\" is missing or of the wrong type",
-                     reader->name, key);
+    return error_file(reader->err, IMGSTAT_ERR_FORMAT, reader->name,
+                      "not a transfer of imgstat: \"%s\" is missing or of the wrong type", key);
 }
 
 static ImgstatResult member(const JsonReader *reader, json_object *object, const char *key,
@@ -53,9 +52,9 @@ static ImgstatResult word(const JsonReader *reader, json_object *object, const c
             *out = (unsigned)i;
             return IMGSTAT_OK;
         }
-    return error_set(reader->err, IMGSTAT_ERR_FORMAT,
-                     "%s: not a transfer of imgstat: unknown %s \"%s\"", reader->name, key,
-                     json_object_get_string(text));
+    return error_file(reader->err, IMGSTAT_ERR_FORMAT, reader->name,
+                      "not a transfer of imgstat: unknown %s \"%s\"", key,
+                      json_object_get_string(text));
 }
 
 static bool finite_number(json_object *object, double *out)
@@ -119,9 +118,8 @@ static ImgstatResult read_pair(const JsonReader *reader, json_object *object, co
     if (json_object_array_length(pair) != 2 ||
         !value_key(json_object_array_get_idx(pair, 0), sample, lo) ||
         !value_key(json_object_array_get_idx(pair, 1), sample, hi) || *lo > *hi)
-        return error_set(reader->err, IMGSTAT_ERR_FORMAT,
-                         "%s: not a transfer of imgstat: \"%s\" is not two ascending values",
-                         reader->name, key);
+        return error_file(reader->err, IMGSTAT_ERR_FORMAT, reader->name,
+                          "not a transfer of imgstat: \"%s\" is not two ascending values", key);
     return IMGSTAT_OK;
 }
 
@@ -213,6 +211,44 @@ static unsigned kinds_of(json_object *map)
     return n;
 }
 
+static ImgstatResult read_double(const JsonReader *reader, json_object *object, const char *key,
+                                 double *out)
+{
+    json_object *value = NULL;
+    return json_object_object_get_ex(object, key, &value) && finite_number(value, out)
+               ? IMGSTAT_OK
+               : missing(reader, key);
+}
+
+/* What the table of a map was made from. */
+static ImgstatResult read_parameters(const JsonReader *reader, json_object *map_object,
+                                     ImgstatTransform transform, Map *map)
+{
+    json_object *object, *black = NULL, *white = NULL;
+    IMGSTAT_TRY(member(reader, map_object, "parameters", json_type_object, &object));
+    switch (transform) {
+    case IMGSTAT_STRETCH:
+    case IMGSTAT_PERCENTILE:
+        map->kind = MAP_AFFINE;
+        if (!json_object_object_get_ex(object, "black", &black) ||
+            !json_object_object_get_ex(object, "white", &white) ||
+            !value_key(black, map->from, &map->black) || !value_key(white, map->from, &map->white))
+            return wrong(reader, "\"black\" and \"white\" are not values of the sample type");
+        return IMGSTAT_OK;
+    case IMGSTAT_MEANSTD:
+        map->kind = MAP_LINEAR;
+        IMGSTAT_TRY(read_double(reader, object, "mean", &map->center));
+        IMGSTAT_TRY(read_double(reader, object, "stddev", &map->divisor));
+        IMGSTAT_TRY(read_double(reader, object, "to_mean", &map->offset));
+        return read_double(reader, object, "to_stddev", &map->factor);
+    case IMGSTAT_GAMMA:
+        map->kind = MAP_POWER;
+        return read_double(reader, object, "gamma", &map->factor);
+    default:
+        return wrong(reader, "a method without parameters has \"parameters\"");
+    }
+}
+
 /* Map m; *knots is the memory left for knots. */
 static ImgstatResult read_map(const JsonReader *reader, json_object *object, Transfer *transfer,
                               uint16_t m, MapKnot **knots)
@@ -237,7 +273,11 @@ static ImgstatResult read_map(const JsonReader *reader, json_object *object, Tra
     }
     if (entries) {
         IMGSTAT_TRY(member(reader, object, "table", json_type_array, &value));
-        return read_table(reader, value, map, transfer->tables + m * entries);
+        IMGSTAT_TRY(read_table(reader, value, map, transfer->tables + m * entries));
+        if (json_object_object_get_ex(object, "parameters", NULL))
+            return read_parameters(reader, object, transfer->transform, map);
+        transfer->has_parameters = false; /* other programs' formulas, and files of old */
+        return IMGSTAT_OK;
     }
     if (json_object_object_get_ex(object, "between", &value)) {
         map->kind = MAP_AFFINE;
@@ -299,9 +339,9 @@ static ImgstatResult read_root(const JsonReader *reader, json_object *root, Tran
     MapRange range = {0};
     IMGSTAT_TRY(member(reader, root, "imgstat_transfer", json_type_int, &version));
     if (json_object_get_int64(version) != TRANSFER_VERSION)
-        return error_set(reader->err, IMGSTAT_ERR_UNSUPPORTED,
-                         "%s: a transfer of version %lld; this is version %d", reader->name,
-                         (long long)json_object_get_int64(version), TRANSFER_VERSION);
+        return error_file(reader->err, IMGSTAT_ERR_UNSUPPORTED, reader->name,
+                          "a transfer of version %lld; this is version %d",
+                          (long long)json_object_get_int64(version), TRANSFER_VERSION);
     IMGSTAT_TRY(word(reader, root, "method", transfer_transform_names, IMGSTAT_CLAHE,
                      &transform)); /* CLAHE is none */
     IMGSTAT_TRY(word(reader, root, "like", transfer_like_names, IMGSTAT_LIKE_VIPS + 1, &like));
@@ -327,14 +367,15 @@ static ImgstatResult read_root(const JsonReader *reader, json_object *root, Tran
         if (sample_bits(range.sample) > TABLE_BITS)
             return wrong(reader, "a \"table\" holds no samples of 64 bits");
         if (n_maps * sample_record_bins(from) > MAX_ENTRIES)
-            return error_set(reader->err, IMGSTAT_ERR_LIMIT,
-                             "%s: %zu \"maps\" are more than a transfer has", reader->name, n_maps);
+            return error_file(reader->err, IMGSTAT_ERR_LIMIT, reader->name,
+                              "%zu \"maps\" are more than a transfer has", n_maps);
     }
     Transfer *transfer;
     IMGSTAT_TRY(transfer_begin(NULL, from, from_bits, &range, to_bits, (uint16_t)n_maps, has_nodata,
                                nodata_key, is_luma, &transfer, reader->err));
     transfer->transform = (ImgstatTransform)transform;
     transfer->like = (ImgstatLike)like;
+    transfer->has_parameters = true;
     const ImgstatResult result = read_maps(reader, maps, transfer);
     if (result != IMGSTAT_OK) {
         transfer_destroy(transfer);
@@ -386,8 +427,8 @@ ImgstatResult transfer_from_json(const char *text, size_t bytes, const char *nam
     *out = NULL;
     const JsonReader reader = {.name = name, .err = err};
     if (bytes > TRANSFER_MAX_BYTES)
-        return error_set(err, IMGSTAT_ERR_LIMIT, "%s: %zu bytes are more than a transfer has", name,
-                         bytes);
+        return error_file(err, IMGSTAT_ERR_LIMIT, name, "%zu bytes are more than a transfer has",
+                          bytes);
     struct json_tokener *const tokener = json_tokener_new_ex(MAX_DEPTH);
     if (!tokener)
         return error_memory(err, bytes, "a transfer");
@@ -401,13 +442,13 @@ ImgstatResult transfer_from_json(const char *text, size_t bytes, const char *nam
     const char *const too_long = is_json ? find_too_long(text, text + bytes) : NULL;
     ImgstatResult result;
     if (!is_json)
-        result = error_set(err, IMGSTAT_ERR_FORMAT,
-                           "%s: not a transfer of imgstat: no JSON text at byte %zu", name, end);
+        result = error_file(err, IMGSTAT_ERR_FORMAT, name,
+                            "not a transfer of imgstat: no JSON text at byte %zu", end);
     else if (too_long)
-        result = error_set(err, IMGSTAT_ERR_FORMAT,
-                           "%s: not a transfer of imgstat: the whole number at byte %zu is beyond "
-                           "64 bits",
-                           name, (size_t)(too_long - text));
+        result = error_file(err, IMGSTAT_ERR_FORMAT, name,
+                            "not a transfer of imgstat: the whole number at byte %zu is beyond "
+                            "64 bits",
+                            (size_t)(too_long - text));
     else
         result = read_root(&reader, root, out);
     json_object_put(root);

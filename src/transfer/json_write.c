@@ -66,6 +66,39 @@ static json_object *knots_new(const Map *map)
     return knots;
 }
 
+/* The numbers that a map was made from; NULL: it has none, or they are not known. */
+static json_object *parameters_new(const Transfer *transfer, const Map *map)
+{
+    const bool narrow = sample_is_narrow(map->from);
+    if (narrow && !transfer->has_parameters)
+        return NULL;
+    switch (map->kind) {
+    case MAP_AFFINE: {
+        json_object *const object = json_object_new_object();
+        json_object_object_add(object, "black", value_new(map->from, map->black));
+        json_object_object_add(object, "white", value_new(map->from, map->white));
+        return object;
+    }
+    case MAP_LINEAR: {
+        const double origin =
+            sample_exceeds_double(map->from) ? map_value(map->from, map->origin) : 0.0;
+        json_object *const object = json_object_new_object();
+        json_object_object_add(object, "mean", json_object_new_double(origin + map->center));
+        json_object_object_add(object, "stddev", json_object_new_double(map->divisor));
+        json_object_object_add(object, "to_mean", json_object_new_double(map->offset));
+        json_object_object_add(object, "to_stddev", json_object_new_double(map->factor));
+        return object;
+    }
+    case MAP_POWER: {
+        json_object *const object = json_object_new_object();
+        json_object_object_add(object, "gamma", json_object_new_double(map->factor));
+        return object;
+    }
+    default:
+        return NULL;
+    }
+}
+
 static json_object *map_new(const Transfer *transfer, uint16_t m)
 {
     const Map *const map = &transfer->maps[m];
@@ -78,6 +111,9 @@ static json_object *map_new(const Transfer *transfer, uint16_t m)
         const size_t entries = sample_record_bins(transfer->from);
         json_object_object_add(object, "table",
                                table_new(transfer, transfer->tables + m * entries));
+        json_object *const parameters = parameters_new(transfer, map);
+        if (parameters)
+            json_object_object_add(object, "parameters", parameters);
         return object;
     }
     switch (map->kind) {
@@ -101,10 +137,32 @@ static json_object *map_new(const Transfer *transfer, uint16_t m)
     return object;
 }
 
-char *transfer_to_json(const Transfer *transfer, ImgstatError *err)
+/* The map in a description. */
+static json_object *map_described(const Transfer *transfer, uint16_t m)
 {
-    json_object *const root = json_object_new_object();
-    json_object_object_add(root, "imgstat_transfer", json_object_new_int(TRANSFER_VERSION));
+    const Map *const map = &transfer->maps[m];
+    if (map->passthrough)
+        return map_new(transfer, m);
+    json_object *const parameters = parameters_new(transfer, map);
+    return parameters ? parameters : json_object_new_object();
+}
+
+/* Takes over root. */
+static char *text_of(json_object *root, ImgstatError *err)
+{
+    const char *const text =
+        root ? json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN) : NULL;
+    char *const copy = text ? strdup(text) : NULL;
+    json_object_put(root);
+    if (!copy)
+        error_memory(err, 0, "the text of a transfer");
+    return copy;
+}
+
+/* Adds all members, each map as `map` makes it. */
+static void add_members(json_object *root, const Transfer *transfer,
+                        json_object *(*map)(const Transfer *transfer, uint16_t m))
+{
     json_object_object_add(root, "method",
                            json_object_new_string(transfer_transform_names[transfer->transform]));
     json_object_object_add(root, "like",
@@ -122,12 +180,53 @@ char *transfer_to_json(const Transfer *transfer, ImgstatError *err)
                                value_new(transfer->from, transfer->passthrough.nodata_key));
     json_object *const maps = json_object_new_array();
     for (uint16_t m = 0; m < transfer->n_maps; m++)
-        json_object_array_add(maps, map_new(transfer, m));
+        json_object_array_add(maps, map(transfer, m));
     json_object_object_add(root, "maps", maps);
-    const char *const text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN);
-    char *const copy = text ? strdup(text) : NULL;
-    json_object_put(root);
-    if (!copy)
-        error_memory(err, 0, "the text of a transfer");
-    return copy;
+}
+
+char *transfer_to_json(const Transfer *transfer, ImgstatError *err)
+{
+    json_object *const root = json_object_new_object();
+    json_object_object_add(root, "imgstat_transfer", json_object_new_int(TRANSFER_VERSION));
+    add_members(root, transfer, map_new);
+    return text_of(root, err);
+}
+
+char *transfer_describe(const Transfer *transfer, ImgstatError *err)
+{
+    json_object *const root = json_object_new_object();
+    add_members(root, transfer, map_described);
+    return text_of(root, err);
+}
+
+char *transfer_describe_clahe(const ImgstatMethod *method, ImgstatError *err)
+{
+    json_object *const root = json_object_new_object(), *const grid = json_object_new_array();
+    json_object_object_add(root, "method",
+                           json_object_new_string(transfer_transform_names[IMGSTAT_CLAHE]));
+    json_object_object_add(root, "like", json_object_new_string(transfer_like_names[method->like]));
+    json_object_array_add(grid, json_object_new_int(method->tiles_x ? (int)method->tiles_x : 8));
+    json_object_array_add(grid, json_object_new_int(method->tiles_y ? (int)method->tiles_y : 8));
+    json_object_object_add(root, "grid", grid);
+    const double usual = method->like == IMGSTAT_LIKE_OPENCV ? 40.0 : 0.01;
+    json_object_object_add(
+        root, "clip_limit",
+        json_object_new_double(method->clip_limit > 0 ? method->clip_limit : usual));
+    return text_of(root, err);
+}
+
+size_t imgstat_transfer_describe(const ImgstatTransfer *transfer, char *out, size_t capacity)
+{
+    char *const text = transfer_describe(transfer, NULL);
+    if (!text)
+        return 0;
+    const size_t length = strlen(text), kept = length < capacity ? length
+                                               : capacity        ? capacity - 1
+                                                                 : 0;
+    if (capacity) {
+        memcpy(out, text, kept);
+        out[kept] = '\0';
+    }
+    free(text);
+    return length;
 }

@@ -63,10 +63,11 @@ typedef struct ImgstatTransfer {
     ImgstatLike like;           /* recorded in saved transfers */
     ImgstatSample from;
     uint8_t from_bits, to_bits;
-    bool luma;       /* one map, from luma to luma */
-    uint16_t n_maps; /* 1 for every channel but alpha, or one for each of them, in order */
-    Map *maps;       /* they point into this transfer; pointers that a table replaces are NULL */
-    MapRange range;  /* of defined samples */
+    bool luma;           /* one map, from luma to luma */
+    bool has_parameters; /* the maps have those that they were made from, tables or not */
+    uint16_t n_maps;     /* 1 for every channel but alpha, or one for each of them, in order */
+    Map *maps;      /* they point into this transfer; pointers that a table replaces are NULL */
+    MapRange range; /* of defined samples */
     Map rescale; /* for alpha and masked samples: the ratio of the full scales; floats by value */
     Map passthrough; /* for images without contrast and, in luma mode, samples that are no colour */
     uint32_t *tables;        /* narrow types: n_maps tables of output bits by key */

@@ -1,12 +1,132 @@
 /* SPDX-License-Identifier: MIT */
-/* file.c: from the pages of an open file to a written one. */
+/* file.c: whole files: one page read into memory or written from it; all pages of an open file
+ * transformed to a written one; and the memory that a page takes meanwhile. */
 #include "transform/file.h"
 
-#include "transform/memory_estimate.h"
-#include "transform/output_file.h"
+#include "base/image.h"
+#include "base/sample.h"
+#include "codec/table.h"
+#include "transform/clahe_page.h"
 #include "transform/page.h"
 
 #include <sys/stat.h>
+
+/* ---- A file that an encoder writes, and that appears complete or not at all ---- */
+
+/* The encoder points to `warnings`: the struct does not move while it is open. */
+typedef struct OutputFile {
+    AtomicFile *file;
+    Encoder *encoder;
+    Warnings warnings;
+} OutputFile;
+
+/* Returns the format of an output: the one that `write` names, else that of the ending of `path`,
+ * else that of the page that the decoder (NULL: none) has selected. NULL: there is none. */
+static const EncodeFormat *output_format(const ImgstatWrite *write, const char *path,
+                                         const Decoder *decoder)
+{
+    if (write->format)
+        return encode_format_named(write->format);
+    const EncodeFormat *const format = encode_format_of_path(path);
+    return format || !decoder ? format : encode_format_named(decoder->page.format);
+}
+
+/* Opens `path`, which takes `mode`, and creates its encoder. Whatever the result, output_file_close
+ * follows. warnings: where those about the file go; released at the end. cancel: NULL, or outlives
+ * the file. */
+static ImgstatResult output_file_open(OutputFile *output, const EncodeFormat *format,
+                                      const char *path, bool replace, mode_t mode,
+                                      const EncodeOptions *options, Warnings warnings,
+                                      const Cancel *cancel, ImgstatError *err)
+{
+    *output = (OutputFile){.warnings = warnings};
+    IMGSTAT_TRY(atomic_file_open(path, replace, mode, &output->file, err));
+    output->file->cancel = cancel;
+    return encoder_create(format, output->file, options, &output->warnings, &output->encoder, err);
+}
+
+/* Completes the file if `result`, of all that was done since it was opened, is IMGSTAT_OK; else
+ * removes what was written. Returns `result`, or why the file could not be completed. */
+static ImgstatResult output_file_close(OutputFile *output, ImgstatResult result, ImgstatError *err)
+{
+    if (result == IMGSTAT_OK)
+        result = encoder_finish(output->encoder, err);
+    encoder_destroy(output->encoder);
+    warnings_release(&output->warnings);
+    if (result == IMGSTAT_OK && output->file->cancel)
+        result = cancel_check(output->file->cancel, err);
+    if (result == IMGSTAT_OK)
+        return atomic_file_commit(output->file, err);
+    atomic_file_discard(output->file);
+    return result;
+}
+
+/* ---- One page in memory ---- */
+
+ImgstatResult imgstat_image_load(const char *path, const ImgstatOpen *how, uint32_t page,
+                                 ImagePro *out, ImgstatPage *info, ImgstatError *err)
+{
+    if (out)
+        *out = (ImagePro){.memory = IMGSTAT_HOST};
+    IMGSTAT_TRY(error_if_null(path && out, __func__, err));
+    ImgstatPage local;
+    ImgstatFile *file = NULL;
+    info = info ? info : &local;
+    ImgstatResult res = imgstat_file_open(path, how, &file, err);
+    if (res == IMGSTAT_OK)
+        res = imgstat_file_page(file, page, info, err);
+    if (res == IMGSTAT_OK)
+        res = imgstat_image_create(info->width, info->height, info->channels, info->sample,
+                                   info->bits, out, err);
+    if (res == IMGSTAT_OK) {
+        res = imgstat_file_read(file, out, err);
+        if (res != IMGSTAT_OK)
+            imgstat_image_release(out);
+    }
+    imgstat_file_close(file);
+    return res;
+}
+
+ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const char *path,
+                                 ImgstatFile *like, const ImgstatWrite *how, ImgstatError *err)
+{
+    static const ImgstatWrite as_input = {.format = NULL};
+    IMGSTAT_TRY(error_if_null(image && path, __func__, err));
+    IMGSTAT_TRY(image_check_alpha(image, alpha, err));
+    if (image->memory == IMGSTAT_CUDA)
+        return error_file(err, IMGSTAT_ERR_ARG, path,
+                          "the pixels are in device memory; host memory is expected");
+    how = how ? how : &as_input;
+    Decoder *const decoder = like ? like->decoder : NULL;
+    if (decoder && !decoder->channel_names)
+        return error_file(err, IMGSTAT_ERR_ARG, like->source->name,
+                          "no page is selected to be like");
+    const EncodeFormat *const format = output_format(how, path, decoder);
+    if (!format)
+        return error_file(err, IMGSTAT_ERR_ARG, path,
+                          "neither its ending nor a format says png or tiff");
+    const EncodeOptions encode = {.compression = how->compression,
+                                  .level = how->has_level ? how->level : -1,
+                                  .fast = how->fast};
+    const EncodePage page = {.width = image->width,
+                             .height = image->height,
+                             .channels = image->channels,
+                             .sample = image->sample,
+                             .bits =
+                                 image->bits ? image->bits : (uint8_t)sample_bits(image->sample),
+                             .alpha = alpha};
+    OutputFile output;
+    ImgstatResult res = output_file_open(
+        &output, format, path, how->replace, 0666, &encode,
+        (Warnings){.warn = how->warn, .context = how->warn_context, .name = path}, NULL, err);
+    if (res == IMGSTAT_OK)
+        res = encoder_begin_page(output.encoder, decoder, &page, err);
+    if (res == IMGSTAT_OK)
+        res = encoder_write_rows(output.encoder, image->host, image->pitch, image->height, err);
+    return output_file_close(&output, res, err);
+}
+
+/* ---- Files transformed ---- */
 
 /* Permissions of the input, unless it is a pipe, whose bytes are in a temporary file. */
 static mode_t mode_of(const Source *source)
@@ -18,16 +138,13 @@ static mode_t mode_of(const Source *source)
 }
 
 static ImgstatResult run_pages(const Pipeline *pipeline, TransformWorker *worker, ImgstatFile *file,
-                               const ImgstatJob *job, Encoder *encoder, Transfer **made,
-                               ImgstatError *err)
+                               Encoder *encoder, Transfer **made, ImgstatError *err)
 {
     Decoder *const decoder = file->decoder;
-    const uint32_t pages = imgstat_file_pages(file);
-    const uint32_t first = job->has_page ? job->page : 0, end = job->has_page ? first + 1 : pages;
     unsigned n_made = 0;
-    for (uint32_t page = first; page < end; page++) {
+    for (uint32_t i = 0; i < file->n_chosen; i++) {
         Transfer *own = NULL;
-        IMGSTAT_TRY(imgstat_file_page(file, page, NULL, err));
+        IMGSTAT_TRY(imgstat_file_page(file, file->chosen[i].page, NULL, err));
         IMGSTAT_TRY(page_transform(pipeline, worker, decoder, encoder, made ? &own : NULL, err));
         if (!own)
             continue;
@@ -51,8 +168,8 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, Im
     const ImgstatWrite *const write = pipeline->write;
     const EncodeFormat *const format = output_format(write, job->output, decoder);
     if (!format)
-        return error_set(err, IMGSTAT_ERR_ARG, "%s: no format is called \"%s\"", job->output,
-                         write->format);
+        return error_file(err, IMGSTAT_ERR_ARG, job->output, "no format is called \"%s\"",
+                          write->format);
     const EncodeOptions options = {.compression = write->compression,
                                    .level = write->has_level ? write->level : -1,
                                    .fast = write->fast,
@@ -68,11 +185,71 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, Im
         output_file_open(&output, format, job->output, write->replace, mode_of(decoder->source),
                          &options, warnings, &worker->cancel, err);
     if (res == IMGSTAT_OK)
-        res = run_pages(pipeline, worker, file, job, output.encoder, made, err);
+        res = run_pages(pipeline, worker, file, output.encoder, made, err);
     res = output_file_close(&output, res, err);
     if (res != IMGSTAT_OK && made) {
         transfer_destroy(*made);
         *made = NULL;
     }
     return res;
+}
+
+/* ---- Memory: what is held at once while one page is transformed ---- */
+
+enum {
+    FILE_BYTES = 9 << 20,    /* decoder, encoder, their libraries, a band of the output */
+    THREAD_BYTES = 5 << 20,  /* counters, a compressor, blocks of rows */
+    TILE_COPIES = 6,         /* of a strip or tile that libtiff compresses */
+    THREAD_TILES = 3,        /* a thread's: as in the file, as decoded, compressed anew */
+    DIGIT_BYTES = 512 << 10, /* 65,536 counters of a percentile */
+    KEY_BYTES = 16           /* a key and its place while it is sorted */
+};
+
+/* What measuring a page holds, its threads aside. */
+static uint64_t measured_bytes(const Pipeline *pipeline, const PageToMeasure *page)
+{
+    const ImgstatMethod *const method = pipeline->method;
+    const TransferShape *const shape = &page->shape;
+    const uint64_t band = page->band_bytes;
+    if (pipeline->transfer)
+        return band;
+    const uint64_t records =
+        2 * (uint64_t)record_bytes(shape->sample, shape->channels, RECORD_BINS);
+    if (method->transform == IMGSTAT_CLAHE)
+        return band + records + clahe_page_bytes(method, shape, page->width, page->height);
+    if (!transfer_input_reads_again(method, shape->sample))
+        return band + records;
+    if (method->transform == IMGSTAT_PERCENTILE)
+        return band + records + 2 * (uint64_t)shape->channels * DIGIT_BYTES;
+    const uint64_t keys = KEY_BYTES * (uint64_t)page->width * page->height * shape->channels;
+    const uint64_t most = 2 * (uint64_t)sort_bytes(pipeline->memory);
+    return band + records + (keys < most ? keys : most);
+}
+
+/* The output has the input's tiles, and its strips unless they are larger than a strip may be. */
+static uint64_t compressed_bytes(const Pipeline *pipeline, const Decoder *decoder)
+{
+    const uint64_t most = strip_bytes(pipeline->memory);
+    const uint64_t tile =
+        decoder->caps.tiled || decoder->caps.tile_bytes < most ? decoder->caps.tile_bytes : most;
+    return TILE_COPIES * tile + (decoder->options.threads - 1) * THREAD_TILES * tile;
+}
+
+PageMemory page_memory(const Pipeline *pipeline, const Decoder *decoder)
+{
+    const uint64_t least = page_reader_band_bytes(decoder),
+                   whole = page_reader_whole_bytes(decoder);
+    if (least > UINT64_MAX / 16)
+        return (PageMemory){.bytes = UINT64_MAX / 2};
+    const bool matches = !pipeline->transfer && pipeline->method->transform == IMGSTAT_MATCH;
+    const PageToMeasure page = page_to_measure(decoder);
+    uint64_t bytes = FILE_BYTES + decoder->options.threads * (uint64_t)THREAD_BYTES +
+                     measured_bytes(pipeline, &page) + compressed_bytes(pipeline, decoder);
+    if (matches && pipeline->reference)
+        bytes += measured_bytes(pipeline, reference_page(pipeline->reference));
+    const bool reads_once = pipeline->transfer || pipeline->method->transform == IMGSTAT_GAMMA;
+    const uint64_t kept = whole > 2 * least ? whole - 2 * least : 0; /* beside its bands */
+    const bool keep = !reads_once && whole <= kept_page_bytes(pipeline->memory) &&
+                      bytes + kept <= pipeline->memory;
+    return (PageMemory){.bytes = bytes + (keep ? kept : 0), .keep = keep};
 }

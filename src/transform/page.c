@@ -2,8 +2,8 @@
 /* page.c: one page: measured, given its transfer, mapped, handed to the encoder. */
 #include "transform/page.h"
 
+#include "transfer/json.h"
 #include "transform/clahe_page.h"
-#include "transform/memory_estimate.h"
 #include "transform/palette.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static ImgstatResult map_band(const Mapper *mapper, const TransformWorker *worke
 
 bool page_is_mask(const ImgstatPage *page)
 {
-    return strcmp(page->photometric, "mask") == 0;
+    return page->role == IMGSTAT_ROLE_MASK;
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
@@ -190,6 +190,17 @@ static ImgstatResult write_page(const Mapper *mapper, TransformWorker *worker, P
 
 /* ---- One page -------------------------------------------------------------------------------- */
 
+/* A failure names both files. */
+static ImgstatResult get_reference(const Pipeline *pipeline, TransformWorker *worker,
+                                   const TransferShape *shape, const char *file,
+                                   const MatchReference **out, ImgstatError *err)
+{
+    ImgstatError why;
+    const ImgstatResult res =
+        reference_get(pipeline->reference, worker, pipeline->method, shape, out, &why);
+    return res == IMGSTAT_OK ? res : error_file(err, res, file, "%s", why.message);
+}
+
 static ImgstatResult make_transfer(const Pipeline *pipeline, TransformWorker *worker,
                                    PageReader *reader, const TransferShape *shape, Transfer **out,
                                    ImgstatError *err)
@@ -198,7 +209,7 @@ static ImgstatResult make_transfer(const Pipeline *pipeline, TransformWorker *wo
     const MatchReference *reference = NULL;
     if (pipeline->method->transform == IMGSTAT_MATCH)
         IMGSTAT_TRY(
-            reference_get(pipeline->reference, worker, pipeline->method, shape, &reference, err));
+            get_reference(pipeline, worker, shape, reader->decoder->source->name, &reference, err));
     TransferInput *input = NULL;
     ImgstatResult res = transfer_input_image(pipeline->method, reader, shape,
                                              sort_bytes(pipeline->memory), &input, err);
@@ -259,7 +270,12 @@ ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, 
         res = make_transfer(pipeline, worker, &reader, &shape, &own, err);
         mapper.transfer = own;
     }
-    res = error_name(err, res, name);
+    if (res == IMGSTAT_OK && worker->mapped)
+        res = mapped_pages_add(worker->mapped, &decoder->page,
+                               clahe ? transfer_describe_clahe(pipeline->method, err)
+                                     : transfer_describe(mapper.transfer, err),
+                               err);
+    res = error_add_file(err, res, name);
     if (res == IMGSTAT_OK)
         res = write_page(&mapper, worker, &reader, encoder, err);
     clahe_page_destroy(worker->device, clahe);

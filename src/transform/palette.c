@@ -61,10 +61,9 @@ ImgstatResult palette_check(const Palette *palette, const ImagePro *band, Imgsta
         for (size_t x = 0; x < band->width; x++)
             largest = row[x] > largest ? row[x] : largest;
         if (largest >= palette->n_colors)
-            return error_set(err, IMGSTAT_ERR_FORMAT,
-                             "%s: row %u has index %u where the palette has %u colours",
-                             palette->indices->source->name, (unsigned)(band->first_row + y),
-                             largest, palette->n_colors);
+            return error_file(err, IMGSTAT_ERR_FORMAT, palette->indices->source->name,
+                              "row %u has index %u where the palette has %u colours",
+                              (unsigned)(band->first_row + y), largest, palette->n_colors);
     }
     return IMGSTAT_OK;
 }

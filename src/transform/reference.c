@@ -20,7 +20,7 @@ struct Reference {
     MatchReference match[MODES];
 };
 
-ImgstatResult reference_create(const char *path, uint32_t page, const ImgstatOpen *how,
+ImgstatResult reference_create(const char *path, const char *page, const ImgstatOpen *how,
                                size_t memory, Reference **out, ImgstatError *err)
 {
     *out = NULL;
@@ -32,7 +32,12 @@ ImgstatResult reference_create(const char *path, uint32_t page, const ImgstatOpe
     reference->memory = memory;
     ImgstatResult res = imgstat_file_open(path, how, &reference->file, err);
     if (res == IMGSTAT_OK)
-        res = imgstat_file_page(reference->file, page, NULL, err);
+        res = file_choose(reference->file, page, false, err);
+    if (res == IMGSTAT_OK && page && reference->file->n_chosen > 1)
+        res = error_file(err, IMGSTAT_ERR_ARG, path,
+                         "\"%s\" names several pages, a reference is one", page);
+    if (res == IMGSTAT_OK)
+        res = imgstat_file_page(reference->file, reference->file->chosen->page, NULL, err);
     if (res != IMGSTAT_OK) {
         reference_destroy(reference);
         return res;

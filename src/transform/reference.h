@@ -10,7 +10,7 @@
 typedef struct Reference Reference;
 
 /* Opens the file and selects its page. memory: bytes that sorting its samples may take. */
-ImgstatResult reference_create(const char *path, uint32_t page, const ImgstatOpen *how,
+ImgstatResult reference_create(const char *path, const char *page, const ImgstatOpen *how,
                                size_t memory, Reference **out, ImgstatError *err);
 
 /* Accepts NULL. */

@@ -12,7 +12,7 @@
 static ImgstatResult io_error(ImgstatError *err, const char *path, const char *what)
 {
     const int cause = errno;
-    return error_set(err, IMGSTAT_ERR_IO, "%s: %s: %s", path, what, strerror(cause));
+    return error_file(err, IMGSTAT_ERR_IO, path, "%s: %s", what, strerror(cause));
 }
 
 ImgstatResult imgstat_transfer_save(const ImgstatTransfer *transfer, const char *path, bool replace,
@@ -60,7 +60,7 @@ ImgstatResult imgstat_transfer_load(const char *path, ImgstatTransfer **out, Img
             break;
         bytes += (size_t)n;
         if (bytes > TRANSFER_MAX_BYTES)
-            result = error_set(err, IMGSTAT_ERR_LIMIT, "%s: more bytes than a transfer has", path);
+            result = error_file(err, IMGSTAT_ERR_LIMIT, path, "more bytes than a transfer has");
         else if (bytes == capacity) {
             char *const larger = realloc(text, capacity *= 2);
             if (!larger)

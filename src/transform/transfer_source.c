@@ -2,7 +2,7 @@
 /* transfer_source.c: measures images for a transfer: by channel, jointly, or their luma. */
 #include "transform/transfer_source.h"
 
-#include "measure/page_reads.h"
+#include "measure/measure.h"
 #include "measure/percentile.h"
 #include "measure/quantiles.h"
 #include "record/statistics.h"
@@ -259,9 +259,8 @@ void transfer_input_destroy(TransferInput *input)
 
 static ImgstatResult misfit(const char *name, const char *what, ImgstatError *err)
 {
-    return error_set(err, IMGSTAT_ERR_ARG,
-                     "%s: has other %s than the first image; together they must be equal", name,
-                     what);
+    return error_file(err, IMGSTAT_ERR_ARG, name,
+                      "has other %s than the first image; together they must be equal", what);
 }
 
 ImgstatResult transfer_input_check(const TransferInput *input, const TransferShape *shape,
@@ -269,10 +268,9 @@ ImgstatResult transfer_input_check(const TransferInput *input, const TransferSha
 {
     const TransferShape *const first = &input->shape;
     if (shape->sample != first->sample)
-        return error_set(err, IMGSTAT_ERR_ARG,
-                         "%s: has %s samples, the first image %s; together they must be equal",
-                         name, imgstat_sample_name(shape->sample),
-                         imgstat_sample_name(first->sample));
+        return error_file(err, IMGSTAT_ERR_ARG, name,
+                          "has %s samples, the first image %s; together they must be equal",
+                          imgstat_sample_name(shape->sample), imgstat_sample_name(first->sample));
     if (shape->bits != first->bits)
         return misfit(name, "significant bits", err);
     if (shape->has_nodata != first->has_nodata ||

@@ -6,10 +6,39 @@
 #include <malloc.h>
 #endif
 #include <pthread.h>
+#include <stdlib.h>
 
 enum {
     CODEC_BYTES = 5 << 20 /* what decoder and encoder keep allocated between files */
 };
+
+ImgstatResult mapped_pages_add(MappedPages *pages, const ImgstatPage *page, char *transfer,
+                               ImgstatError *err)
+{
+    if (pages->n == pages->room) {
+        const size_t room = pages->room ? 2 * pages->room : 1;
+        ImgstatMapped *const items = realloc(pages->items, room * sizeof *items);
+        if (!items) {
+            free(transfer);
+            return error_memory(err, room * sizeof *items, "the pages of a file");
+        }
+        pages->items = items;
+        pages->room = room;
+    }
+    if (!transfer)
+        return error_memory(err, 0, "the text of a transfer");
+    pages->items[pages->n++] =
+        (ImgstatMapped){.page = page->page, .pages = page->pages, .transfer = transfer};
+    return IMGSTAT_OK;
+}
+
+void mapped_pages_release(MappedPages *pages)
+{
+    for (size_t i = 0; i < pages->n; i++)
+        free((char *)pages->items[i].transfer);
+    free(pages->items);
+    *pages = (MappedPages){0};
+}
 
 ImgstatResult worker_open(const char *device, unsigned threads, Cancel cancel, TransformWorker *out,
                           ImgstatError *err)

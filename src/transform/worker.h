@@ -8,6 +8,19 @@
 #include "measure/page_reader.h"
 #include "transfer/transfer.h"
 
+/* What was done to the pages of a file, for ImgstatDone. */
+typedef struct MappedPages {
+    ImgstatMapped *items; /* n of them; their texts are owned */
+    size_t n, room;
+} MappedPages;
+
+/* Adds a page; takes over the text of its transfer. NULL is an allocation failure. */
+ImgstatResult mapped_pages_add(MappedPages *pages, const ImgstatPage *page, char *transfer,
+                               ImgstatError *err);
+
+/* Frees what it holds, and empties it. */
+void mapped_pages_release(MappedPages *pages);
+
 /* Used by one thread at a time. */
 typedef struct TransformWorker {
     Device *device;
@@ -16,6 +29,7 @@ typedef struct TransformWorker {
     Deflaters *deflaters;
     Transfer *with_nodata; /* last result of transfer_with_nodata, or NULL */
     TransferId *given;     /* identity of the transfer that it was made from */
+    MappedPages *mapped;   /* receives the pages of the file at hand; NULL: nobody asks */
     uint64_t reserved;     /* bytes of the batch's memory budget: buffers and the file at hand */
     Cancel cancel;
 } TransformWorker;

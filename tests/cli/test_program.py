@@ -45,7 +45,7 @@ COMMANDS = ("stats", "hist", "normalize", "equalize", "apply", "devices")
 
 def help_of(program, command, option):
     text = run(program, command, option).stdout.decode()
-    return set(re.findall(r"^ +(?:-\w, +)?(--[a-z-]+)", text, re.M)), text
+    return set(re.findall(r"^ +(?:-\w, +)?(--[a-z0-9-]+)", text, re.M)), text
 
 
 def test_help(program):

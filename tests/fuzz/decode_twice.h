@@ -176,7 +176,7 @@ static void decode_twice(const Codec *codec, const uint8_t *data, size_t size, b
                                   .max_pixels = 1 << 18,
                                   .max_bytes = 1 << 22,
                                   .max_pages = 8,
-                                  .max_chunk_bytes = 1 << 22},
+                                  .max_tile_bytes = 1 << 22},
                        .indices = indices,
                        .warn = ignore_warning};
     static int fd = -1;
@@ -193,7 +193,7 @@ static void decode_twice(const Codec *codec, const uint8_t *data, size_t size, b
         demand_sentence(result, &err);
     if (whole && decoder_open(codec, &source, &how, DECODE_PLAIN, &plain, NULL) != IMGSTAT_OK)
         plain = NULL;
-    how.limits.max_chunk_bytes = 1 << 12;
+    how.limits.max_tile_bytes = 1 << 12;
     if (plain && decoder_open(codec, &source, &how, DECODE_AUTO, &bands, NULL) == IMGSTAT_OK) {
         for (uint32_t page = 0; page < whole->page.pages; page++)
             decode_page(whole, bands, plain, page);

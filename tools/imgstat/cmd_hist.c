@@ -127,8 +127,8 @@ static void run(Options *options)
     complete_options(options);
     inputs_collect(options, &inputs);
     if (check_plot(options, &inputs)) {
-        if (options->plot != NULL && inputs.n == 1 && !inputs.items[0].has_page)
-            inputs.items[0].has_page = true; /* a plot shows one page: the first */
+        if (options->plot != NULL && inputs.n == 1 && inputs.items[0].pages == NULL)
+            inputs.items[0].pages = text_copy("0"); /* a plot shows one page: the first */
         const ImgstatMeasure how = plan_measure(options);
         const MeasureFiles what = {
             .options = options, .inputs = &inputs, .how = &how, .print = print_page};

@@ -111,7 +111,7 @@ void cmd_stats(int argc, char **argv)
         const ImgstatMeasure how = plan_measure(&options);
         Stats stats = {.options = &options,
                        .several = inputs.n > 1,
-                       .one_page = inputs.n == 1 && inputs.items[0].has_page};
+                       .one_page = inputs.n == 1 && inputs.items[0].pages != NULL};
         const MeasureFiles what = {.options = &options,
                                    .inputs = &inputs,
                                    .how = &how,

@@ -1,94 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_transform.c: normalize, equalize and apply: from inputs to a batch of the library. */
 #include "commands.h"
+#include "neighbour.h"
+#include "option_value.h"
 #include "outputs.h"
 #include "plan.h"
-#include "progress.h"
+#include "print_json.h"
 #include "status.h"
 #include "text.h"
+#include "transform_report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-typedef struct Run {
-    const Options *options;
-    const Outputs *outputs;
-    Progress progress;
-    size_t written, failed, skipped;
-    size_t measured; /* of --together, so far */
-} Run;
-
-/* The cause in a sentence that begins with the name of a file; a name may hold colons as well. */
-static const char *cause_of(const Outputs *outputs, const char *sentence)
-{
-    const char *const colon = strstr(sentence, ": ");
-    const char *cause = colon != NULL ? colon + 2 : sentence;
-    for (size_t i = 0; colon != NULL && strstr(cause, ": ") != NULL && i < 2 * outputs->n; i++) {
-        const ImgstatJob *const job = &outputs->jobs[i / 2];
-        char *const name = text_display(i % 2 ? job->output : job->input);
-        const char *const own = text_cause(sentence, name);
-        const bool begins = strncmp(sentence, name, strlen(name)) == 0;
-        free(name);
-        if (begins && own > sentence)
-            return own;
-    }
-    return cause;
-}
-
-/* "name: cause" becomes "name: warning: cause", so that it is not taken for an error. */
-static void on_warning(void *context, const char *sentence)
-{
-    Run *const run = context;
-    if (run->options->quiet)
-        return;
-    const char *const cause = cause_of(run->outputs, sentence);
-    progress_clear(&run->progress);
-    fprintf(stderr, "%.*swarning: %s\n", (int)(cause - sentence), sentence, cause);
-}
-
-static void on_measuring(void *context, size_t measured)
-{
-    Run *const run = context;
-    const size_t n = run->outputs->n;
-    if (measured < run->measured) /* they are read again */
-        run->progress = progress_begin("measured ", n, run->options->quiet);
-    run->measured = measured;
-    progress_show(&run->progress, measured, n);
-    if (measured == n) {
-        progress_clear(&run->progress);
-        run->progress = progress_begin("", n, run->options->quiet);
-    }
-}
-
-static bool on_done(void *context, const ImgstatDone *done)
-{
-    Run *const run = context;
-    const ImgstatJob *const job = &run->outputs->jobs[done->job];
-    if (done->result != IMGSTAT_OK) {
-        run->failed++;
-        status_raise(STATUS_FAILED);
-        progress_clear(&run->progress);
-        fprintf(stderr, "%s\n", done->message);
-    } else if (done->skipped) {
-        run->skipped++;
-    } else {
-        run->written++;
-    }
-    if (run->options->verbose && done->result == IMGSTAT_OK) {
-        char *const from = text_display(job->input), *const to = text_display(job->output);
-        progress_clear(&run->progress);
-        if (done->skipped)
-            fprintf(stderr, "%s: exists already\n", to);
-        else
-            fprintf(stderr, "%s -> %s: %.3f s\n", from, to, done->seconds);
-        free(from);
-        free(to);
-    }
-    progress_show(&run->progress, done->job + 1, run->outputs->n);
-    return true;
-}
 
 static bool on_poll(void *context)
 {
@@ -96,65 +21,75 @@ static bool on_poll(void *context)
     return status_interrupted() != 0;
 }
 
-static bool is_skipped(const TransformOptions *t, const ImgstatJob *job)
+/* Checks by the headers of a file whether a given transfer fits all pages. *misfit: it does not,
+ * and error->message is the cause without the name of the file. */
+static ImgstatResult foresee(const Options *o, const ImgstatTransfer *given, const ImgstatJob *job,
+                             bool *misfit, ImgstatError *error)
 {
-    return t->skip_existing && input_is_file(job->output);
-}
-
-/* Whether a given transfer fits all pages, as far as the headers of a file show; else says why. */
-static bool foresee(const Options *o, const ImgstatTransfer *given, const ImgstatJob *job)
-{
-    ImgstatError error;
+    *misfit = false;
     if (!input_is_file(job->input))
-        return true;
+        return IMGSTAT_OK;
     ImgstatFile *file = NULL;
     const ImgstatOpen open = {.limits = o->limits};
-    const char *cause = NULL; /* of a page that does not fit */
-    ImgstatResult result = imgstat_file_open(job->input, &open, &file, &error);
-    const uint32_t first = job->has_page ? job->page : 0;
-    const uint32_t end = job->has_page || file == NULL ? first + 1 : imgstat_file_pages(file);
-    for (uint32_t number = first; result == IMGSTAT_OK && number < end; number++) {
+    ImgstatResult result = imgstat_file_open(job->input, &open, &file, error);
+    uint32_t n = 0;
+    if (result == IMGSTAT_OK)
+        result = imgstat_file_find(file, job->pages, NULL, 0, &n, error);
+    uint32_t *const pages = text_alloc((n + 1) * sizeof *pages);
+    if (result == IMGSTAT_OK)
+        result = imgstat_file_find(file, job->pages, pages, n, &n, error);
+    for (uint32_t i = 0; result == IMGSTAT_OK && i < n; i++) {
         ImgstatPage page;
-        result = imgstat_file_page(file, number, &page, &error);
-        if (result == IMGSTAT_OK && imgstat_transfer_fits(given, &page, &error) != IMGSTAT_OK) {
-            result = error.code;
-            cause = error.message;
+        result = imgstat_file_page(file, pages[i], &page, error);
+        if (result == IMGSTAT_OK) {
+            result = imgstat_transfer_fits(given, &page, error);
+            *misfit = result != IMGSTAT_OK;
         }
     }
+    free(pages);
     imgstat_file_close(file);
-    char *const name = text_display(job->input);
-    if (result != IMGSTAT_OK)
-        fprintf(stderr, "%s%s%s\n", cause != NULL ? name : "", cause != NULL ? ": " : "",
-                error.message);
-    free(name);
-    return result == IMGSTAT_OK;
+    return result;
+}
+
+/* Several inputs that a given transfer does not fit are one mistake, and one sentence. */
+static bool check_fits(const Options *o, const Outputs *outputs, const ImgstatTransfer *given)
+{
+    ImgstatError first = {0}, error;
+    for (size_t i = 0; i < outputs->n; i++) {
+        bool misfit;
+        (void)(foresee(o, given, &outputs->jobs[i], &misfit, &error) == IMGSTAT_OK);
+        if (!misfit)
+            return true;
+        if (i == 0)
+            first = error;
+    }
+    return outputs->n < 2 || usage_error(o->command, "the transfer fits none of %zu inputs; %s: %s",
+                                         outputs->n, outputs->jobs[0].input, first.message);
 }
 
 /* Prints each job. Without writing, this shows which outputs exist and whether a given transfer
  * fits the headers; not whether the pixels of an input can be read. */
-static void list(const Run *run, const ImgstatTransfer *given)
+static void list(const TransformRun *run, const ImgstatTransfer *given)
 {
-    const bool replace = run->options->transform.write.replace;
+    const Options *const o = run->options;
     for (size_t i = 0; i < run->outputs->n; i++) {
         const ImgstatJob *const job = &run->outputs->jobs[i];
-        const bool keep = !replace && input_is_file(job->output);
-        if (given != NULL && !keep && !foresee(run->options, given, job)) {
-            status_raise(STATUS_FAILED);
-            continue;
-        }
-        char *const from = text_display(job->input), *const to = text_display(job->output);
-        printf("%s -> %s%s\n", from, to, keep ? " (exists already)" : "");
-        free(from);
-        free(to);
+        const bool exists = !o->transform.write.replace && input_is_file(job->output);
+        ImgstatError error;
+        bool misfit = false;
+        if (given != NULL && !exists && foresee(o, given, job, &misfit, &error) != IMGSTAT_OK)
+            transform_report_failure(run, job->input, misfit, &error);
+        else
+            transform_report_plan(run, job, exists);
     }
 }
 
-static bool save_transfer(const Run *run, const ImgstatTransfer *transfer)
+static bool save_transfer(const TransformRun *run, const ImgstatTransfer *transfer)
 {
     ImgstatError error;
     const Options *const o = run->options;
     const char *const path = o->transform.save_transfer;
-    if (run->written == 0 && input_is_file(path)) /* all was done before */
+    if (o->transform.skip_existing && input_is_file(path)) /* on_agreed compared them */
         return true;
     if (transfer == NULL) {
         char *const name = text_display(path);
@@ -170,22 +105,6 @@ static bool save_transfer(const Run *run, const ImgstatTransfer *transfer)
     return false;
 }
 
-static void summarize(const Run *run, size_t total)
-{
-    const Options *const o = run->options;
-    const size_t left = total - run->written - run->failed - run->skipped;
-    const bool interrupted = status_interrupted() != 0;
-    if (!interrupted && (total < 2 || (o->quiet && run->failed == 0)))
-        return;
-    fprintf(stderr, "%s%zu written, %zu failed", interrupted ? "interrupted: " : "", run->written,
-            run->failed);
-    if (run->skipped > 0)
-        fprintf(stderr, ", %zu skipped", run->skipped);
-    if (left > 0)
-        fprintf(stderr, ", %zu not done", left);
-    fputc('\n', stderr);
-}
-
 /* The jobs that are left to do decide about the device. */
 static PlanDevice plan(const Options *o, const Outputs *outputs, const ImgstatTransfer *given)
 {
@@ -194,7 +113,7 @@ static PlanDevice plan(const Options *o, const Outputs *outputs, const ImgstatTr
     ImgstatJob *const left = text_alloc(outputs->n * sizeof *left);
     size_t n = 0;
     for (size_t i = 0; i < outputs->n; i++)
-        if (!is_skipped(t, &outputs->jobs[i]))
+        if (!transform_is_skipped(t, &outputs->jobs[i]))
             left[n++] = outputs->jobs[i];
     const PlanDevice device = plan_device(o, left, n, &work);
     free(left);
@@ -203,9 +122,22 @@ static PlanDevice plan(const Options *o, const Outputs *outputs, const ImgstatTr
 
 static void on_fallen_back(void *context, const char *why)
 {
-    Run *const run = context;
+    TransformRun *const run = context;
     progress_clear(&run->progress);
     plan_report_fall_back(run->options, why);
+}
+
+/* Before the first output is written: files that exist keep their place among the new ones only if
+ * they have the same transfer. */
+static bool on_agreed(void *context, const ImgstatTransfer *transfer)
+{
+    TransformRun *const run = context;
+    progress_clear(&run->progress);
+    const bool agrees = neighbour_agrees(run->options, run->outputs, transfer);
+    if (!agrees)
+        status_raise(STATUS_FAILED);
+    run->refused = !agrees;
+    return agrees;
 }
 
 static bool names_file(const char *sentence, const char *path)
@@ -216,16 +148,15 @@ static bool names_file(const char *sentence, const char *path)
     return names;
 }
 
-static void transform(const Options *o, const InputList *inputs, Run *run,
+static void transform(const Options *o, const InputList *inputs, TransformRun *run,
                       const ImgstatTransfer *given)
 {
     const TransformOptions *const t = &o->transform;
     ImgstatTransfer *made = NULL;
     ImgstatError error;
-    char *path = NULL; /* of a reference that is named with its page */
-    uint32_t page = 0;
+    char *path = NULL, *page = NULL; /* of a reference that is named with its page */
     const bool match = t->method.transform == IMGSTAT_MATCH;
-    const bool paged = match && input_names_page(t->reference, &path, &page);
+    const bool paged = match && input_names_pages(t->reference, &path, &page);
     imgstat_heap_keep(t->memory); /* planning may open a GPU, whose driver starts threads */
     const PlanDevice device = plan(o, run->outputs, given);
     const ImgstatBatch batch = {
@@ -237,14 +168,16 @@ static void transform(const Options *o, const InputList *inputs, Run *run,
         .reference_page = page,
         .together = t->together,
         .skip_existing = t->skip_existing,
+        .describe = o->style == OUTPUT_JSON,
         .write = t->write,
-        .open = {.limits = o->limits, .warn = on_warning, .warn_context = run},
+        .open = {.limits = o->limits, .warn = transform_on_warning, .warn_context = run},
         .device = device.name,
         .fallen_back = device.chosen ? on_fallen_back : NULL,
         .threads = o->jobs,
         .memory = t->memory,
-        .progress = on_done,
-        .measuring = on_measuring,
+        .progress = transform_on_done,
+        .measuring = transform_on_measuring,
+        .agreed = t->together && t->skip_existing ? on_agreed : NULL,
         .cancelled = on_poll,
         .context = run,
         .made = t->save_transfer != NULL ? &made : NULL};
@@ -263,12 +196,13 @@ static void transform(const Options *o, const InputList *inputs, Run *run,
     }
     imgstat_transfer_destroy(made);
     free(path);
+    free(page);
     if (status_interrupted() != 0)
         status_raise(128 + status_interrupted());
 }
 
 /* Mistakes that would show only after all the work. */
-static bool check_saving(const Options *o, const InputList *inputs)
+static bool check_saving(const Options *o, const InputList *inputs, const Outputs *outputs)
 {
     const TransformOptions *const t = &o->transform;
     if (t->save_transfer == NULL)
@@ -281,7 +215,9 @@ static bool check_saving(const Options *o, const InputList *inputs)
         status_raise(STATUS_USAGE);
         return false;
     }
-    if (t->write.replace || t->skip_existing || !input_is_file(t->save_transfer))
+    const bool later = t->skip_existing && (t->together || outputs->n == 0 ||
+                                            transform_is_skipped(t, &outputs->jobs[0]));
+    if (t->write.replace || later || !input_is_file(t->save_transfer))
         return true;
     char *const name = text_display(t->save_transfer);
     fprintf(stderr, "%s: %s: exists already; --force replaces it\n", o->command, name);
@@ -295,15 +231,19 @@ static void run_command(const Options *o, const InputList *inputs)
     Outputs outputs;
     ImgstatTransfer *given = NULL;
     ImgstatError error;
-    Run run = {.options = o, .outputs = &outputs};
-    if (strcmp(o->transform.output, "-") != 0 && !o->transform.dry_run)
+    TransformRun run = {.options = o, .outputs = &outputs};
+    const char *const output = o->transform.output;
+    if ((output == NULL || strcmp(output, "-") != 0) && !o->transform.dry_run)
         status_outlive_readers();
     if (!outputs_plan(o, inputs, &outputs)) {
         status_raise(STATUS_USAGE);
-    } else if (check_saving(o, inputs)) {
+    } else if (check_saving(o, inputs, &outputs)) {
         for (size_t i = 0; i < inputs->n; i++)
             if (inputs->items[i].problem != NULL) {
                 fprintf(stderr, "%s\n", inputs->items[i].problem);
+                if (o->style == OUTPUT_JSON)
+                    print_json_error(stdout, inputs->items[i].path, NULL,
+                                     imgstat_result_name(IMGSTAT_ERR_IO), inputs->items[i].problem);
                 status_raise(STATUS_FAILED);
                 run.failed++;
             }
@@ -313,11 +253,14 @@ static void run_command(const Options *o, const InputList *inputs)
             status_raise(STATUS_FAILED);
         } else if (o->transform.dry_run) {
             list(&run, given);
+        } else if (given != NULL && !check_fits(o, &outputs, given)) {
+            status_raise(STATUS_USAGE);
         } else if (!outputs_make_folders(o, &outputs)) {
             status_raise(STATUS_FAILED);
         } else {
             transform(o, inputs, &run, given);
-            summarize(&run, inputs->n);
+            if (!run.refused)
+                transform_report_end(&run, inputs->n);
         }
     }
     imgstat_transfer_destroy(given);

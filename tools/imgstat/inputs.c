@@ -7,11 +7,13 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* A directory that was entered. */
 typedef struct Folder {
@@ -25,16 +27,11 @@ typedef struct Folder {
 typedef struct Walk {
     const Options *options;
     InputList *list;
+    size_t below;  /* where in a path the name begins that patterns are compared with */
     void *entered; /* a tree of Folder */
     char **links;
     size_t n_links, capacity;
 } Walk;
-
-static char *copy(const char *text)
-{
-    const size_t bytes = strlen(text) + 1;
-    return memcpy(text_alloc(bytes), text, bytes);
-}
 
 static char *join(const char *directory, const char *name)
 {
@@ -59,7 +56,8 @@ static Input *add(InputList *list, const char *path)
     }
     Input *const input = &list->items[list->n++];
     const char *const slash = strrchr(path, '/');
-    *input = (Input){.path = copy(path), .below = slash != NULL ? (size_t)(slash + 1 - path) : 0};
+    *input =
+        (Input){.path = text_copy(path), .below = slash != NULL ? (size_t)(slash + 1 - path) : 0};
     return input;
 }
 
@@ -116,7 +114,7 @@ static void warn_again(const Options *o, const char *path, const Folder *entered
 static bool enter(Walk *walk, const char *path, const struct stat *info)
 {
     Folder *const folder = text_alloc(sizeof *folder);
-    *folder = (Folder){.device = info->st_dev, .inode = info->st_ino, .path = copy(path)};
+    *folder = (Folder){.device = info->st_dev, .inode = info->st_ino, .path = text_copy(path)};
     Folder *const *const place = tsearch(folder, &walk->entered, by_identity);
     const bool is_new = place != NULL && *place == folder;
     if (place == NULL)
@@ -139,13 +137,38 @@ static void keep_link(Walk *walk, const char *path)
         walk->links = links;
         walk->capacity = capacity;
     }
-    walk->links[walk->n_links++] = copy(path);
+    walk->links[walk->n_links++] = text_copy(path);
 }
 
 static bool is_link(const char *path)
 {
     struct stat info;
     return lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
+}
+
+/* Patterns with a slash are compared with the whole name, others with its last part. */
+static bool matches(const GlobList *list, const char *name)
+{
+    const char *const slash = strrchr(name, '/');
+    for (size_t i = 0; i < list->n; i++) {
+        const char *const glob = list->items[i];
+        const bool whole = strchr(glob, '/') != NULL || slash == NULL;
+        if (fnmatch(glob, whole ? name : slash + 1, 0) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a file of a directory is an input. One that cannot be read is, if it was asked for: its
+ * failure is reported. */
+static bool is_wanted(const Walk *walk, const char *path)
+{
+    const Options *const o = walk->options;
+    const char *const name = path + walk->below;
+    if (matches(&o->exclude, name) || (o->include.n > 0 && !matches(&o->include, name)))
+        return false;
+    return imgstat_format_of_name(path) != NULL ||
+           (o->include.n > 0 && (access(path, R_OK) != 0 || imgstat_format_of_file(path) != NULL));
 }
 
 /* Adds the images of a directory and of those inside, less what links lead to. */
@@ -165,16 +188,17 @@ static void walk_directory(Walk *walk, const char *path, const struct stat *info
         struct stat child_info;
         const bool known = stat(child, &child_info) == 0;
         if (known && S_ISDIR(child_info.st_mode)) {
-            const bool entered = o->recursive && !is_left_out(o, &child_info);
+            const bool entered = o->recursive && !is_left_out(o, &child_info) &&
+                                 !matches(&o->exclude, child + walk->below);
             if (entered && is_link(child))
                 keep_link(walk, child);
             else if (entered)
                 walk_directory(walk, child, &child_info);
-        } else if (!known && o->recursive && entries[i]->d_type == DT_DIR) {
+        } else if (!known && o->recursive && entries[i]->d_type == DT_DIR &&
+                   !matches(&o->exclude, child + walk->below)) {
             add_problem(walk->list, child,
                         strerror(errno)); /* what it holds is not left out unsaid */
-        } else if (imgstat_format_of_name(entries[i]->d_name) != NULL &&
-                   (!known || S_ISREG(child_info.st_mode))) {
+        } else if ((!known || S_ISREG(child_info.st_mode)) && is_wanted(walk, child)) {
             add(walk->list, child); /* a dangling link named so is reported when it is opened */
         }
         free(child);
@@ -200,7 +224,8 @@ static int by_names(const void *a, const void *b)
 static size_t collect_directory(const Options *o, const char *path, const struct stat *info,
                                 InputList *list)
 {
-    Walk walk = {.options = o, .list = list};
+    const size_t length = strlen(path);
+    Walk walk = {.options = o, .list = list, .below = length + (path[length - 1] != '/')};
     const size_t before = list->n;
     walk_directory(&walk, path, info);
     for (size_t i = 0; i < walk.n_links; i++) { /* they may lead to more of them */
@@ -216,49 +241,55 @@ static size_t collect_directory(const Options *o, const char *path, const struct
     return list->n - before;
 }
 
-/* "name[12]" -> "name" and 12; false for anything else. */
-static bool split_page(const char *name, char **path, uint32_t *page)
+/* "name[0,3-5]" -> "name" and "0,3-5"; false for anything else. */
+static bool split_pages(const char *name, char **path, char **pages)
 {
     const size_t length = strlen(name);
     if (length < 4 || name[length - 1] != ']')
         return false;
     size_t start = length - 1;
-    while (start > 0 && isdigit((unsigned char)name[start - 1]))
+    while (start > 0 && strchr("0123456789,-.", name[start - 1]) != NULL)
         start--;
-    const size_t digits = length - 1 - start;
-    if (start < 2 || name[start - 1] != '[' || digits == 0 || digits > 9)
+    if (start < 2 || start == length - 1 || name[start - 1] != '[')
         return false;
-    *page = (uint32_t)strtoul(name + start, NULL, 10);
-    *path = copy(name);
+    *path = text_copy(name);
     (*path)[start - 1] = '\0';
+    *pages = text_copy(name + start);
+    (*pages)[length - 1 - start] = '\0';
     return true;
 }
 
-bool input_names_page(const char *name, char **path, uint32_t *page)
+bool input_names_pages(const char *name, char **path, char **pages)
 {
     struct stat info;
-    return stat(name, &info) != 0 && split_page(name, path, page);
+    return stat(name, &info) != 0 && split_pages(name, path, pages);
+}
+
+/* Why a directory holds no input. */
+static const char *why_none(const Options *o)
+{
+    if (o->include.n + o->exclude.n > 0)
+        return o->recursive ? "no image in this directory passes --include and --exclude"
+                            : "no image in this directory itself passes --include and --exclude; "
+                              "--recursive enters the ones inside";
+    return o->recursive ? "no .png or .tif file in this directory"
+                        : "no .png or .tif file in this directory itself; --recursive enters the "
+                          "ones inside";
 }
 
 static void collect_name(const Options *o, const char *name, InputList *list)
 {
     struct stat info;
-    char *path = NULL;
-    uint32_t page = 0;
+    char *path = NULL, *pages = NULL;
     if (strcmp(name, "-") == 0) {
         add(list, name);
     } else if (stat(name, &info) == 0) {
         if (!S_ISDIR(info.st_mode))
             add(list, name);
         else if (collect_directory(o, name, &info, list) == 0)
-            add_problem(list, name,
-                        o->recursive ? "no .png or .tif file in this directory"
-                                     : "no .png or .tif file in this directory itself; "
-                                       "--recursive enters the ones inside");
-    } else if (input_names_page(name, &path, &page)) {
-        Input *const input = add(list, path);
-        input->has_page = true;
-        input->page = page;
+            add_problem(list, name, why_none(o));
+    } else if (input_names_pages(name, &path, &pages)) {
+        add(list, path)->pages = pages;
         free(path);
     } else {
         add(list, name); /* opening it gives the cause */
@@ -290,12 +321,9 @@ void inputs_collect(const Options *options, InputList *out)
         const size_t before = out->n;
         collect_name(options, options->names[i], out);
         set_below(options->names[i], out, before);
-        for (size_t k = before; options->has_page && k < out->n; k++) {
-            if (!out->items[k].has_page) {
-                out->items[k].has_page = true;
-                out->items[k].page = options->page;
-            }
-        }
+        for (size_t k = before; options->pages != NULL && k < out->n; k++)
+            if (out->items[k].pages == NULL)
+                out->items[k].pages = text_copy(options->pages);
     }
 }
 
@@ -303,6 +331,7 @@ void inputs_release(InputList *list)
 {
     for (size_t i = 0; i < list->n; i++) {
         free(list->items[i].path);
+        free(list->items[i].pages);
         free(list->items[i].problem);
     }
     free(list->items);

@@ -9,8 +9,7 @@ typedef struct Input {
     char *path;    /* owned; without the page */
     size_t below;  /* where in path the name begins that an output folder mirrors */
     char *problem; /* owned; NULL, or why this name leads to no file: a sentence naming it */
-    bool has_page; /* one page was asked for */
-    uint32_t page;
+    char *pages;   /* owned; as ImgstatJob has them */
 } Input;
 
 typedef struct InputList {
@@ -18,9 +17,10 @@ typedef struct InputList {
     size_t n, capacity;
 } InputList;
 
-/* Whether a name is "file[N]" and no file has that very name; then *path, to be freed, and *page.
+/* Whether a name is "file[PAGES]" and no file has that very name; then *path and *pages, to be
+ * freed.
  */
-bool input_names_page(const char *name, char **path, uint32_t *page);
+bool input_names_pages(const char *name, char **path, char **pages);
 /* Whether a path leads to a regular file: pipes and "-" can be read only once. */
 bool input_is_file(const char *path);
 /* Files, "file.tif[N]" (where no file has that very name), "-", and directories: their .png and

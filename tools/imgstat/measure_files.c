@@ -239,8 +239,7 @@ void measure_files(const MeasureFiles *what)
         const Input *const input = &what->inputs->items[i];
         if (input->problem != NULL)
             continue;
-        run.jobs[run.n] =
-            (ImgstatJob){.input = input->path, .has_page = input->has_page, .page = input->page};
+        run.jobs[run.n] = (ImgstatJob){.input = input->path, .pages = input->pages};
         run.texts[run.n] = (Texts){0};
         run.input[run.n++] = i;
     }

@@ -43,6 +43,41 @@ bool set_help_all(const char *command, const char *text, Options *o)
     return true;
 }
 
+/* ---- Inputs -----------------------------------------------------------------------------------
+ */
+
+bool set_files0_from(const char *command, const char *text, Options *o)
+{
+    if (o->files0_from != NULL)
+        return usage_error(command, "--files0-from names one list; these are two");
+    o->files0_from = text;
+    return true;
+}
+
+static bool add_glob(const char *command, const char *option, const char *text, GlobList *list)
+{
+    if (*text == '\0')
+        return usage_error(command, "%s takes a pattern such as '*.svs', not an empty text",
+                           option);
+    const char **const items = text_alloc((list->n + 1) * sizeof *items);
+    if (list->n > 0)
+        memcpy(items, list->items, list->n * sizeof *items);
+    items[list->n++] = text;
+    free(list->items);
+    list->items = items;
+    return true;
+}
+
+bool set_include(const char *command, const char *text, Options *o)
+{
+    return add_glob(command, "--include", text, &o->include);
+}
+
+bool set_exclude(const char *command, const char *text, Options *o)
+{
+    return add_glob(command, "--exclude", text, &o->exclude);
+}
+
 /* ---- Methods ----------------------------------------------------------------------------------
  */
 

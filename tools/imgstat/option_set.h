@@ -11,6 +11,10 @@ bool set_csv(const char *command, const char *text, Options *options);
 bool set_help(const char *command, const char *text, Options *options);
 bool set_help_all(const char *command, const char *text, Options *options);
 
+bool set_files0_from(const char *command, const char *text, Options *options);
+bool set_include(const char *command, const char *text, Options *options);
+bool set_exclude(const char *command, const char *text, Options *options);
+
 bool set_method(const char *command, const char *text, Options *options);
 bool set_clip(const char *command, const char *text, Options *options);
 bool set_mean(const char *command, const char *text, Options *options);

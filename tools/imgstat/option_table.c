@@ -169,6 +169,11 @@ const Option option_table[] = {
      .help = "Print one JSON object a page, each on its own line",
      .more = "An input that fails gives an object with the keys file, error and message. A "
              "number that is not finite or not defined is null."},
+    {.name = "json", .type = OPTION_CALL, .set = set_json, .commands = WRITING,
+     .group = GROUP_OUTPUT,
+     .help = "Print one JSON object for each page written, on its own line: its transfer, and "
+             "warnings",
+     .more = "An input that fails gives an object with the keys file, error and message."},
     {.name = "csv", .type = OPTION_CALL, .set = set_csv, .commands = STATS, .group = GROUP_OUTPUT,
      .help = "Print a header line, then one row for each page and channel",
      .more = "A number that is not finite or not defined is null."},
@@ -181,7 +186,8 @@ const Option option_table[] = {
      .more = "The folder mirrors the tree of a directory. It is made where it is missing, and "
              "is not walked where it lies inside the input. An input is never replaced without "
              "--force, another input never. The ending of another format, such as .jpg, is "
-             "refused unless --format names the format."},
+             "refused unless --format names the format. Without -o, --together --save-transfer "
+             "measures the inputs and writes no image."},
     {.name = "format", .argument = "NAME", .type = OPTION_CALL, .set = set_format,
      .words = "png tiff", .commands = WRITING, .group = GROUP_OUTPUT,
      .help = "Write png or tiff",
@@ -289,17 +295,34 @@ const Option option_table[] = {
      .help = "Enter the directories inside directories",
      .more = "Each is entered once, whatever links lead to it; a warning names links that lead "
              "to it again."},
-    {.name = "page", .argument = "N", .type = OPTION_COUNT, .target = PLACE(page),
-     .given = PLACE(has_page), .most = UINT32_MAX - 1, .commands = MEASURING,
-     .group = GROUP_INPUT,
-     .help = "Measure page N only, counted from 0, as FILE[N] does",
-     .otherwise = "all pages"},
+    {.name = "include", .argument = "GLOB", .type = OPTION_CALL, .set = set_include,
+     .commands = RUNNING, .group = GROUP_INPUT, .rare = true,
+     .help = "Of a directory take only files that match GLOB, whatever their ending; several are "
+             "allowed",
+     .otherwise = "those with the ending of a PNG or TIFF file",
+     .more = "A GLOB with a slash is compared with the path below the directory that you name, "
+             "any other with the last part of it. * stands for any characters, slashes included, "
+             "? for one, [abc] for one of these. A file with another ending is taken if it begins "
+             "as PNG or TIFF files do."},
+    {.name = "exclude", .argument = "GLOB", .type = OPTION_CALL, .set = set_exclude,
+     .commands = RUNNING, .group = GROUP_INPUT, .rare = true,
+     .help = "Of a directory leave out files and directories that match GLOB; several are allowed",
+     .more = "GLOB is compared as that of --include is. A name that matches both is left out."},
+    {.name = "files0-from", .argument = "FILE", .type = OPTION_CALL, .set = set_files0_from,
+     .commands = RUNNING, .group = GROUP_INPUT, .rare = true,
+     .help = "Read more names of files and directories from FILE, each ended by a NUL byte; - is "
+             "standard input",
+     .more = "find -print0 prints such names. OUT is then a folder."},
+    {.name = "page", .argument = "LIST", .type = OPTION_TEXT, .target = PLACE(pages),
+     .commands = RUNNING, .group = GROUP_INPUT,
+     .help = "Use these pages only, counted from 0, as FILE[LIST] does: 0,3-5, or 2.1 for a SubIFD",
+     .otherwise = "all images"},
     {.name = "indices", .type = OPTION_FLAG, .target = PLACE(indices), .commands = MEASURING,
      .group = GROUP_INPUT, .rare = true,
      .help = "Measure the indices of palette images",
      .otherwise = "their colours"},
     {.name = "max-tile", .argument = "SIZE", .type = OPTION_SIZE,
-     .target = PLACE(limits.max_chunk_bytes), .least = 1, .commands = RUNNING,
+     .target = PLACE(limits.max_tile_bytes), .least = 1, .commands = RUNNING,
      .group = GROUP_INPUT, .rare = true,
      .help = "Refuse files with a strip, tile or interlaced image that decodes to more bytes; "
              "K, M, G and T multiply by powers of 1024",

@@ -2,6 +2,7 @@
 /* options.c: reads the words of a command by the table of options. */
 #include "options.h"
 #include "help.h"
+#include "name_list.h"
 #include "nearest.h"
 #include "option_table.h"
 #include "option_value.h"
@@ -226,8 +227,24 @@ static bool check_method(const char *name, const TransformOptions *t)
     return true;
 }
 
-static bool check_outputs(const char *name, const TransformOptions *t)
+static bool is_standard_output(const char *path)
 {
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
+static bool check_outputs(const char *name, const Options *o)
+{
+    const TransformOptions *const t = &o->transform;
+    const bool measures = t->together && t->save_transfer != NULL && !t->dry_run;
+    if (o->style == OUTPUT_JSON &&
+        (is_standard_output(t->output) || is_standard_output(t->save_transfer)))
+        return usage_error(name, "--json prints to standard output: -o and --save-transfer must "
+                                 "name files");
+    if (t->output == NULL && measures)
+        return true;
+    if (t->output == NULL && t->save_transfer != NULL && !t->dry_run)
+        return usage_error(name, "-o names the output; without it, --together --save-transfer "
+                                 "measures all inputs and saves their transfer");
     if (t->output == NULL && !t->dry_run)
         return usage_error(name, "-o names the output: a file, a folder, or - for standard output");
     if (t->output == NULL)
@@ -242,6 +259,18 @@ static bool check_outputs(const char *name, const TransformOptions *t)
 static bool check_standard_input(const char *name, bool apply, const Options *o)
 {
     const char *const other = apply ? o->transform.transfer : o->transform.reference;
+    const bool is_list = o->files0_from != NULL && is_standard_input(o->files0_from);
+    if (is_list && is_standard_input(other))
+        return usage_error(name,
+                           "standard input is the list of --files0-from already: it cannot "
+                           "be the %s as well",
+                           apply ? "transfer" : "reference");
+    for (size_t i = 0; is_list && i < o->n_names; i++)
+        if (is_standard_input(o->names[i]))
+            return usage_error(name,
+                               "standard input is the list of --files0-from already: %s "
+                               "cannot be read as well",
+                               o->names[i]);
     for (size_t i = 0; is_standard_input(other) && i < o->n_names; i++)
         if (is_standard_input(o->names[i]))
             return usage_error(name, "standard input is the %s already: %s cannot be read as well",
@@ -260,13 +289,17 @@ static bool check_together(Command command, const char *name, Options *o)
     }
     if (apply && o->transform.transfer == NULL)
         return usage_error(name, "name the transfer, and at least one file or directory");
+    if (o->files0_from != NULL && !name_list_read(o))
+        return false;
     if (!check_standard_input(name, apply, o))
         return false;
+    if (o->n_names == 0 && o->files0_from != NULL)
+        return usage_error(name, "--files0-from: %s holds no name", o->files0_from);
     if (o->n_names == 0)
         return usage_error(name, "name at least one file or directory, or - for standard input");
     if (command_table[command].input == INPUT_READ)
         return check_measuring(command, name, o);
-    return check_outputs(name, &o->transform) && (apply || check_method(name, &o->transform));
+    return check_outputs(name, o) && (apply || check_method(name, &o->transform));
 }
 
 static bool read_environment(Options *o)
@@ -301,5 +334,8 @@ void options_release(Options *options)
         free(options->percentile_keys[i]);
     free(options->percentile_keys);
     free(options->percentiles);
+    free(options->include.items);
+    free(options->exclude.items);
     free(options->names);
+    free(options->list_text);
 }

@@ -30,18 +30,26 @@ typedef struct TransformOptions {
     uint64_t memory;
 } TransformOptions;
 
+/* Patterns of --include or --exclude, from argv. */
+typedef struct GlobList {
+    const char **items; /* owned; n of them */
+    size_t n;
+} GlobList;
+
 typedef struct Options {
     const char *command; /* "imgstat stats" */
-    char **names;        /* files, directories and "-", as given; from argv */
+    char **names;        /* files, directories and "-", as given; owned, the texts are not */
     size_t n_names;
+    const char *files0_from; /* the file with more of them, or "-"; NULL for none */
+    char *list_text;         /* what it holds; owned */
+    GlobList include, exclude;
 
     OutputStyle style;
     bool quiet, verbose;
     HelpWanted help;
 
     bool recursive, indices;
-    bool has_page;
-    uint32_t page;
+    const char *pages; /* as ImgstatJob has them; NULL: all images */
     ImgstatLimits limits;
 
     const char *device; /* "auto" or what imgstat_device_open takes */

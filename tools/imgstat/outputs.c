@@ -21,7 +21,8 @@ static bool is_directory(const char *path)
 void outputs_leave_out(Options *options)
 {
     struct stat info;
-    if (stat(options->transform.output, &info) != 0 || !S_ISDIR(info.st_mode))
+    const char *const output = options->transform.output;
+    if (output == NULL || stat(output, &info) != 0 || !S_ISDIR(info.st_mode))
         return;
     options->has_leave_out = true;
     options->leave_out_device = info.st_dev;
@@ -34,7 +35,8 @@ static bool goes_to_folder(const Options *o, const InputList *inputs)
 {
     const char *const output = o->transform.output;
     const size_t length = strlen(output);
-    if (inputs->n > 1 || is_directory(output) || (length > 0 && output[length - 1] == '/'))
+    if (inputs->n > 1 || o->files0_from != NULL || is_directory(output) ||
+        (length > 0 && output[length - 1] == '/'))
         return true;
     return o->n_names == 1 && is_directory(o->names[0]);
 }
@@ -45,6 +47,19 @@ static size_t stem_length(const char *name, const char *format)
     const char *const named = imgstat_format_of_name(name);
     return named != NULL && strcmp(named, format) != 0 ? (size_t)(strrchr(name, '.') - name)
                                                        : strlen(name);
+}
+
+/* Whether a name has the ending of a format that is not written. */
+static bool has_other_ending(const char *output)
+{
+    static const char *const others[] = {".jpg", ".jpeg", ".jp2",  ".jxl", ".webp", ".gif",
+                                         ".bmp", ".avif", ".heic", ".pgm", ".ppm",  ".pnm",
+                                         ".tga", ".exr",  ".psd",  ".pdf", ".svg"};
+    const char *const dot = strrchr(output, '.');
+    for (size_t i = 0; dot != NULL && i < sizeof others / sizeof others[0]; i++)
+        if (strcasecmp(dot, others[i]) == 0)
+            return true;
+    return false;
 }
 
 static char *path_in_folder(const TransformOptions *t, const Input *input)
@@ -69,8 +84,9 @@ static char *path_in_folder(const TransformOptions *t, const Input *input)
 /* A file that is to be written: symbolic links are followed, as writing does. */
 typedef struct Place {
     char *path;
-    const char *from; /* what becomes it */
-    const char *to;   /* as it was called */
+    const char *from;  /* what becomes it */
+    const char *pages; /* of that; NULL: all */
+    const char *to;    /* as it was called */
 } Place;
 
 static char *copy(const char *text, size_t length)
@@ -110,8 +126,10 @@ static bool check_distinct(const Options *o, const Outputs *outputs)
     const TransformOptions *const t = &o->transform;
     Place *const places = text_alloc((outputs->n + 1) * sizeof *places);
     size_t n = 0;
-    for (size_t i = 0; i < outputs->n; i++)
-        places[n++] = (Place){.from = outputs->jobs[i].input, .to = outputs->jobs[i].output};
+    for (size_t i = 0; i < outputs->n && t->output != NULL; i++)
+        places[n++] = (Place){.from = outputs->jobs[i].input,
+                              .pages = outputs->jobs[i].pages,
+                              .to = outputs->jobs[i].output};
     if (t->save_transfer != NULL)
         places[n++] = (Place){.from = "the transfer", .to = t->save_transfer};
     for (size_t i = 0; i < n; i++)
@@ -121,7 +139,12 @@ static bool check_distinct(const Options *o, const Outputs *outputs)
     for (size_t i = 1; good && i < n; i++) {
         const Place *const a = &places[i - 1], *const b = &places[i];
         good = strcmp(a->path, b->path) != 0;
-        if (!good)
+        if (!good && a->pages != NULL && b->pages != NULL && strcmp(a->from, b->from) == 0)
+            usage_error(o->command,
+                        "%s[%s] and %s[%s] would both become %s; '%s[%s,%s]' writes them to one "
+                        "file, and two commands to two",
+                        a->from, a->pages, b->from, b->pages, a->to, a->from, a->pages, b->pages);
+        else if (!good)
             usage_error(o->command, "%s and %s would both become %s", a->from, b->from,
                         strcmp(a->to, b->to) == 0 ? a->to : a->path);
     }
@@ -193,21 +216,22 @@ static bool check_inputs_kept(const Options *o, const Outputs *outputs)
 {
     const char *const reference = o->transform.reference;
     Identity *const inputs = text_alloc((outputs->n + 2) * sizeof *inputs);
-    char *path = NULL; /* of a reference that is named with its page */
-    uint32_t page;
+    char *path = NULL, *page = NULL; /* of a reference that is named with its page */
     size_t n = 0;
     for (size_t i = 0; i < outputs->n; i++)
         n += identify(outputs->jobs[i].input, &outputs->jobs[i], &inputs[n]);
-    const bool paged = reference != NULL && input_names_page(reference, &path, &page);
+    const bool paged = reference != NULL && input_names_pages(reference, &path, &page);
     n += identify(paged ? path : reference, NULL, &inputs[n]);
     n += identify(o->transform.transfer, NULL, &inputs[n]);
     qsort(inputs, n, sizeof *inputs, by_identity);
     bool good = check_saved(o, inputs, n);
-    for (size_t i = 0; good && !o->transform.skip_existing && i < outputs->n; i++) {
+    const bool writes = o->transform.output != NULL && !o->transform.skip_existing;
+    for (size_t i = 0; good && writes && i < outputs->n; i++) {
         const Identity *const found = find(inputs, n, outputs->jobs[i].output);
         good = found == NULL || check_one(o, &outputs->jobs[i], found);
     }
     free(path);
+    free(page);
     free(inputs);
     return good;
 }
@@ -215,17 +239,25 @@ static bool check_inputs_kept(const Options *o, const Outputs *outputs)
 /* The ending of another format would be wrong for an output. */
 static bool check_ending(const Options *o)
 {
-    static const char *const others[] = {".jpg", ".jpeg", ".jp2",  ".jxl", ".webp", ".gif",
-                                         ".bmp", ".avif", ".heic", ".pgm", ".ppm",  ".pnm",
-                                         ".tga", ".exr",  ".psd",  ".pdf", ".svg"};
-    const char *const output = o->transform.output, *const dot = strrchr(output, '.');
-    for (size_t i = 0; dot != NULL && i < sizeof others / sizeof others[0]; i++)
-        if (strcasecmp(dot, others[i]) == 0) {
-            usage_error(o->command, "%s: outputs are PNG or TIFF; --format names one all the same",
-                        output);
-            return false;
-        }
-    return true;
+    const char *const output = o->transform.output;
+    return !has_other_ending(output) ||
+           usage_error(o->command, "%s: outputs are PNG or TIFF; --format names one all the same",
+                       output);
+}
+
+/* Where a folder is needed, the name of a file is a mistake. */
+static bool check_folder(const Options *o)
+{
+    const char *const output = o->transform.output;
+    struct stat info;
+    if (is_directory(output) || output[strlen(output) - 1] == '/')
+        return true;
+    if (stat(output, &info) == 0)
+        return usage_error(o->command, "%s is no folder, which these inputs need", output);
+    return (imgstat_format_of_name(output) == NULL && !has_other_ending(output)) ||
+           usage_error(o->command,
+                       "%s is the name of a file, and these inputs need a folder; %s/ is one",
+                       output, output);
 }
 
 /* ---- The plan -------------------------------------------------------------------------------- */
@@ -255,10 +287,11 @@ bool outputs_plan(const Options *options, const InputList *inputs, Outputs *out)
 {
     *out = (Outputs){.n = 0};
     const TransformOptions *const t = &options->transform;
-    const bool standard = strcmp(t->output, "-") == 0;
-    const bool folder = !standard && goes_to_folder(options, inputs);
-    if (!check_standard(options, inputs, folder) ||
-        (!folder && t->write.format == NULL && !check_ending(options)))
+    const bool none = t->output == NULL; /* the inputs are only measured */
+    const bool standard = !none && strcmp(t->output, "-") == 0;
+    const bool folder = !none && !standard && goes_to_folder(options, inputs);
+    if (!none && (!check_standard(options, inputs, folder) || (folder && !check_folder(options)) ||
+                  (!folder && t->write.format == NULL && !check_ending(options))))
         return false;
     out->jobs = text_alloc((inputs->n + 1) * sizeof *out->jobs);
     out->paths = text_alloc((inputs->n + 1) * sizeof *out->paths);
@@ -269,13 +302,13 @@ bool outputs_plan(const Options *options, const InputList *inputs, Outputs *out)
         char *path = NULL;
         if (folder) {
             path = path_in_folder(t, input);
-        } else {
+        } else if (!none) {
             path = text_alloc(strlen(t->output) + 1);
             strcpy(path, t->output);
         }
         out->paths[out->n] = path;
-        out->jobs[out->n++] = (ImgstatJob){
-            .input = input->path, .output = path, .has_page = input->has_page, .page = input->page};
+        out->jobs[out->n++] =
+            (ImgstatJob){.input = input->path, .output = path, .pages = input->pages};
     }
     return check_distinct(options, out) && check_inputs_kept(options, out);
 }
@@ -309,7 +342,7 @@ static size_t folder_length(const char *path)
 
 bool outputs_make_folders(const Options *options, const Outputs *outputs)
 {
-    for (size_t i = 0; i < outputs->n; i++) {
+    for (size_t i = 0; i < outputs->n && options->transform.output != NULL; i++) {
         const char *const before = i > 0 ? outputs->paths[i - 1] : "";
         const size_t length = folder_length(outputs->paths[i]);
         if (length == 0 || (i > 0 && length == folder_length(before) &&

@@ -215,3 +215,52 @@ void print_json_error(FILE *out, const char *name, const uint32_t *page, const c
     add(object, "message", new_string(sentence));
     print_and_put(out, object);
 }
+
+/* The beginning of a line about an output. */
+static json_object *new_output(const ImgstatJob *job)
+{
+    json_object *const object = json_object_new_object();
+    check(object);
+    add(object, "file", new_string(job->input));
+    add(object, "output", new_string(job->output));
+    return object;
+}
+
+static json_object *new_bool(bool value)
+{
+    json_object *const object = json_object_new_boolean(value);
+    check(object);
+    return object;
+}
+
+void print_json_output(FILE *out, const ImgstatJob *job, const ImgstatDone *done,
+                       char *const *warnings, size_t n_warnings)
+{
+    if (done->skipped) {
+        json_object *const object = new_output(job);
+        add(object, "skipped", new_bool(true));
+        print_and_put(out, object);
+        return;
+    }
+    for (size_t i = 0; i < done->n_mapped; i++) {
+        const ImgstatMapped *const mapped = &done->mapped[i];
+        json_object *const object = new_output(job);
+        add(object, "page", new_count(mapped->page));
+        add(object, "pages", new_count(mapped->pages));
+        add(object, "transfer", new_raw(mapped->transfer));
+        json_object *const list = json_object_new_array();
+        check(list);
+        for (size_t w = 0; i == 0 && w < n_warnings; w++)
+            if (json_object_array_add(list, new_string(warnings[w])) != 0)
+                check(NULL);
+        add(object, "warnings", list);
+        print_and_put(out, object);
+    }
+}
+
+void print_json_plan(FILE *out, const ImgstatJob *job, bool exists)
+{
+    json_object *const object = new_output(job);
+    add(object, "exists", new_bool(exists));
+    print_and_put(out, object);
+}

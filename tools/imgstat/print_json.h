@@ -7,6 +7,12 @@
 
 #include <stdio.h>
 
+/* Of normalize, equalize and apply: a line for each page of an output, the first with the warnings
+ * about it; or one if the output existed. */
+void print_json_output(FILE *out, const ImgstatJob *job, const ImgstatDone *done,
+                       char *const *warnings, size_t n_warnings);
+/* Of --dry-run. */
+void print_json_plan(FILE *out, const ImgstatJob *job, bool exists);
 void print_json_page(FILE *out, const Report *report);
 /* page: NULL where it is not one of several that failed. */
 void print_json_error(FILE *out, const char *name, const uint32_t *page, const char *word,

@@ -23,6 +23,12 @@ void *text_alloc(size_t bytes)
     return memory;
 }
 
+char *text_copy(const char *text)
+{
+    const size_t bytes = strlen(text) + 1;
+    return memcpy(text_alloc(bytes), text, bytes);
+}
+
 static char *repair(const char *bytes, bool mask)
 {
     const size_t capacity = imgstat_text_utf8(bytes, mask, NULL, 0) + 1;

@@ -12,6 +12,8 @@ enum { TEXT_NUMBER = 48 };
 _Noreturn void text_no_memory(void);
 /* malloc, or text_no_memory: the program holds too little to recover from that. */
 void *text_alloc(size_t bytes);
+/* A copy of a text, to be freed. */
+char *text_copy(const char *text);
 
 /* Valid UTF-8: each maximal invalid piece becomes U+FFFD. Freed by the caller. */
 char *text_utf8(const char *bytes);

@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *masked(ImgstatError *err, const char *name)
@@ -55,7 +56,7 @@ Test(result, leaves_out_the_middle_between_characters)
             n += 4;
         }
         name[n] = '\0';
-        (void)!error_set(&err, IMGSTAT_ERR_IO, "%s: cause", name);
+        (void)!error_file(&err, IMGSTAT_ERR_IO, name, "cause");
         const size_t head = lead + (509 - lead) / 4 * 4, tail = (511 - 7) / 4 * 4;
         cr_assert_eq(strlen(err.message), head + 3 + tail + 7);
         cr_assert_eq(memcmp(err.message, name, head), 0);
@@ -106,14 +107,14 @@ Test(result, names_come_once)
 {
     ImgstatError err;
     (void)!error_set(&err, IMGSTAT_ERR_LIMIT, "too much");
-    cr_assert_eq(error_name(&err, IMGSTAT_ERR_LIMIT, "a\nb"), IMGSTAT_ERR_LIMIT);
+    cr_assert_eq(error_add_file(&err, IMGSTAT_ERR_LIMIT, "a\nb"), IMGSTAT_ERR_LIMIT);
     cr_assert_str_eq(err.message, "a?b: too much");
-    cr_assert_eq(error_name(&err, IMGSTAT_ERR_LIMIT, "a\nb"), IMGSTAT_ERR_LIMIT);
+    cr_assert_eq(error_add_file(&err, IMGSTAT_ERR_LIMIT, "a\nb"), IMGSTAT_ERR_LIMIT);
     cr_assert_str_eq(err.message, "a?b: too much");
     cr_assert_eq(err.code, IMGSTAT_ERR_LIMIT);
-    cr_assert_eq(error_name(&err, IMGSTAT_OK, "c"), IMGSTAT_OK);
+    cr_assert_eq(error_add_file(&err, IMGSTAT_OK, "c"), IMGSTAT_OK);
     cr_assert_str_eq(err.message, "a?b: too much");
-    cr_assert_eq(error_name(NULL, IMGSTAT_ERR_IO, "c"), IMGSTAT_ERR_IO);
+    cr_assert_eq(error_add_file(NULL, IMGSTAT_ERR_IO, "c"), IMGSTAT_ERR_IO);
 }
 
 Test(result, long_names_come_once)
@@ -124,12 +125,46 @@ Test(result, long_names_come_once)
         for (size_t i = 0; i < n; i++)
             name[i] = (char)('a' + i % 23);
         name[n] = '\0';
-        (void)!error_set(&err, IMGSTAT_ERR_LIMIT, "%s: %0700d", name, 1);
+        (void)!error_file(&err, IMGSTAT_ERR_LIMIT, name, "%0700d", 1);
+        cr_assert_gt(err.file_bytes, 0);
+        cr_assert_lt(err.file_bytes, strlen(err.message));
         again = err;
-        cr_assert_eq(error_name(&again, IMGSTAT_ERR_LIMIT, name), IMGSTAT_ERR_LIMIT);
+        cr_assert_eq(error_add_file(&again, IMGSTAT_ERR_LIMIT, name), IMGSTAT_ERR_LIMIT);
         cr_assert_str_eq(again.message, err.message);
-        name[300] = '!'; /* another file */
-        cr_assert_eq(error_name(&again, IMGSTAT_ERR_LIMIT, name), IMGSTAT_ERR_LIMIT);
-        cr_assert_eq(again.message[300], '!');
+        cr_assert_eq(error_add_page(&again, IMGSTAT_ERR_LIMIT, 7), IMGSTAT_ERR_LIMIT);
+        cr_assert_gt(again.file_bytes, 0);
+        cr_assert(utf8_is_valid(again.message));
     }
+}
+
+/* A name, and what it is in a message. */
+static void check_file_and_page(const char *name, const char *shown)
+{
+    ImgstatError err;
+    char expected[1200];
+    (void)!error_file(&err, IMGSTAT_ERR_FORMAT, name, "damaged");
+    cr_assert_eq(err.file_bytes, strlen(shown));
+    cr_assert_not(err.has_page);
+    cr_assert_eq(error_add_page(&err, IMGSTAT_ERR_FORMAT, 3), IMGSTAT_ERR_FORMAT);
+    snprintf(expected, sizeof expected, "%s: page 3: damaged", shown);
+    cr_assert_str_eq(err.message, expected);
+    cr_assert_eq(err.file_bytes, strlen(shown));
+    cr_assert(err.has_page);
+    cr_assert_eq(err.page, 3);
+    cr_assert_eq(error_add_page(&err, IMGSTAT_ERR_FORMAT, 4), IMGSTAT_ERR_FORMAT);
+    cr_assert_str_eq(err.message, expected);
+}
+
+Test(result, file_and_page_are_fields)
+{
+    ImgstatError err;
+    check_file_and_page("a.tif", "a.tif");
+    check_file_and_page("page 3", "page 3");
+    check_file_and_page("a: b\n", "a: b?");
+    check_file_and_page("\xFF.tif", "\xEF\xBF\xBD.tif");
+    (void)!error_set(&err, IMGSTAT_ERR_LIMIT, "too much");
+    cr_assert_eq(err.file_bytes, 0);
+    cr_assert_eq(error_add_page(&err, IMGSTAT_ERR_LIMIT, 1), IMGSTAT_ERR_LIMIT);
+    cr_assert_str_eq(err.message, "too much");
+    cr_assert_eq(error_add_page(NULL, IMGSTAT_ERR_LIMIT, 1), IMGSTAT_ERR_LIMIT);
 }

@@ -91,10 +91,8 @@ Test(measure_batch, stops)
 
 Test(measure_batch, measures_one_page)
 {
-    jobs[0].has_page = true;
-    jobs[0].page = 1;
-    jobs[4].has_page = true;
-    jobs[4].page = 9;
+    jobs[0].pages = "1";
+    jobs[4].pages = "9";
     const Log log = measure(2, 0);
     cr_expect_str_eq(log.calls[0], "pG");
     cr_expect_str_eq(log.calls[4], "fB");

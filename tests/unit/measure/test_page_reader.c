@@ -31,10 +31,11 @@ typedef struct MemoryDecoder {
 
 static const char *const names[] = {"a", "b", "c", "d"};
 
-static ImgstatResult memory_select(Decoder *decoder, uint32_t page, ImgstatError *err)
+static PageEntry the_page = {.mask = IMGSTAT_NO_PAGE, .parent = IMGSTAT_NO_PAGE};
+
+static ImgstatResult memory_select(Decoder *decoder, ImgstatError *err)
 {
-    if (page > 0)
-        return error_set(err, IMGSTAT_ERR_ARG, "there is one page");
+    (void)err;
     MemoryDecoder *const m = (MemoryDecoder *)decoder;
     decoder->channel_names = names;
     decoder->page.width += m->selects++ > 0 ? m->wider : 0;
@@ -120,6 +121,7 @@ static ImagePro make(MemoryDecoder *m, ImgstatSample sample, uint32_t width, uin
     ImagePro image;
     *m = (MemoryDecoder){.base = {.codec = &memory_codec,
                                   .source = &source,
+                                  .list = {.entry = &the_page, .n = 1, .chain = 1},
                                   .page = {.pages = 1,
                                            .width = width,
                                            .height = height,

@@ -109,7 +109,7 @@ static uint64_t expected(const void *context, uint32_t x, uint32_t y, uint32_t c
 /* chunk: the limit, which bounds what is held of interlaced images; 0: the default. */
 static size_t compare(const Shape *shape, uint32_t rows, bool indices, uint64_t chunk)
 {
-    const ImgstatOpen how = {.indices = indices, .limits = {.max_chunk_bytes = chunk}};
+    const ImgstatOpen how = {.indices = indices, .limits = {.max_tile_bytes = chunk}};
     const Reading reading = {shape, indices};
     ImgstatPage page;
     char what[80];
@@ -197,7 +197,7 @@ Test(png, a_small_limit_for_chunks_warns_of_nothing)
         .color_type = PNG_COLOR_TYPE_PALETTE, .depth = 8, .key = -1, .n_colors = 256};
     DecodeHeard heard = {0};
     const ImgstatOpen how = {
-        .limits = {.max_chunk_bytes = 1}, .warn = decode_hear, .warn_context = &heard};
+        .limits = {.max_tile_bytes = 1}, .warn = decode_hear, .warn_context = &heard};
     ImgstatError err;
     write_png(&shape);
     cr_assert_eq(try_read(&how, &err), IMGSTAT_OK, "%s", err.message);

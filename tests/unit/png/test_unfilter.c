@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_unfilter.c: PNG's filters and TIFF's predictors undone, against loops written from their
- * definitions: every filter, pixel size and many lengths, with guard bytes around the rows. */
+ * definitions: every instruction set, filter, pixel size and many lengths, with guard bytes around
+ * the rows. */
+#include "base/compiler.h"
 #include "codec/running_sum.h"
 #include "png/unfilter.h"
 #include "support.h"
@@ -68,7 +70,7 @@ static void check_guards(const uint8_t *memory, size_t n)
               "a byte outside of %zu was written", n);
 }
 
-Test(undo, png_filters)
+static size_t check_filters(UnfilterRow *unfilter)
 {
     static const size_t pixels[] = {1, 2, 3, 4, 6, 8};
     size_t cases = 0;
@@ -83,7 +85,7 @@ Test(undo, png_filters)
                     fill(from, n, kind);
                     fill(above, n, kind ^ (n & 1));
                     naive_png(filter, from, above, want, n, pixels[p]);
-                    unfilter_row(filter, from, above, got + GUARD, n, pixels[p]);
+                    unfilter(filter, from, above, got + GUARD, n, pixels[p]);
                     cr_assert_arr_eq(got + GUARD, want, n, "filter %u, %zu bytes a pixel, %zu",
                                      filter, pixels[p], n);
                     check_guards(got, n);
@@ -93,6 +95,16 @@ Test(undo, png_filters)
             }
         }
     }
+    return cases;
+}
+
+Test(undo, png_filters)
+{
+    static UnfilterRow *const of[] = ISA_TABLE(unfilter_row);
+    size_t cases = 0;
+    for (size_t level = 0; level < ARRAY_LEN(of); level++)
+        if (cpu_features_supports((CpuLevel)level))
+            cases += check_filters(of[level]);
     printf("%zu rows compared\n", cases);
     cr_assert_gt(cases, 1000);
 }
@@ -118,20 +130,17 @@ static uint64_t word(const uint8_t *at, size_t bytes)
     }
 }
 
-Test(undo, running_sums)
+static size_t check_sums(RunningSum *sum_up)
 {
-    static void (*const undo[])(uint8_t *, size_t, size_t) = {running_sum8, running_sum16,
-                                                              running_sum32, running_sum64};
     size_t cases = 0;
-    for (size_t u = 0; u < 4; u++) {
-        const size_t bytes = (size_t)1 << u;
+    for (size_t bytes = 1; bytes <= 8; bytes *= 2) {
         for (size_t step = 1; step <= 9; step++) {
             for (size_t n = 0; n + bytes <= MOST; n += bytes, cases++) {
                 uint8_t got[MOST + 2 * GUARD], from[MOST];
                 guard_fill(got, sizeof got);
                 fill(from, n, 0);
                 memcpy(got + GUARD, from, n);
-                undo[u](got + GUARD, n, step);
+                sum_up(got + GUARD, n, bytes, step);
                 const uint64_t all = bytes == 8 ? ~(uint64_t)0 : ((uint64_t)1 << 8 * bytes) - 1;
                 for (size_t i = 0; i < n; i += bytes) {
                     uint64_t sum = 0;
@@ -144,6 +153,16 @@ Test(undo, running_sums)
             }
         }
     }
+    return cases;
+}
+
+Test(undo, running_sums)
+{
+    static RunningSum *const of[] = ISA_TABLE(running_sum);
+    size_t cases = 0;
+    for (size_t level = 0; level < ARRAY_LEN(of); level++)
+        if (cpu_features_supports((CpuLevel)level))
+            cases += check_sums(of[level]);
     printf("%zu rows compared\n", cases);
     cr_assert_gt(cases, 1000);
 }

@@ -111,9 +111,9 @@ static uint64_t expected(const void *shape, uint32_t x, uint32_t y, uint32_t c)
     return pattern(x, y, c, ((const Shape *)shape)->bits);
 }
 
-static size_t compare(const Shape *shape, uint32_t rows, uint64_t max_chunk_bytes)
+static size_t compare(const Shape *shape, uint32_t rows, uint64_t max_tile_bytes)
 {
-    const ImgstatOpen how = {.limits = {.max_chunk_bytes = max_chunk_bytes}};
+    const ImgstatOpen how = {.limits = {.max_tile_bytes = max_tile_bytes}};
     ImgstatPage page;
     char what[128];
     snprintf(what, sizeof what,
@@ -382,7 +382,7 @@ Test(tiff, large_deflate_strip_with_more_data_than_rows)
     static uint8_t rows[(ROWS + 1) * 256];
     static Bytef packed[sizeof rows * 2];
     uLongf n = sizeof packed;
-    const ImgstatOpen how = {.limits = {.max_chunk_bytes = 4096}};
+    const ImgstatOpen how = {.limits = {.max_tile_bytes = 4096}};
     for (size_t i = 0; i < sizeof rows; i++)
         rows[i] = (uint8_t)(i * i >> 5);
     compress2(packed, &n, rows, sizeof rows, 9);

@@ -424,3 +424,63 @@ Test(transfer_json, origin)
                   err.message);
     }
 }
+
+/* A table alone did not show where black and white were. */
+Test(transfer_json, parameters_are_beside_tables)
+{
+    ImagePro image = image_of(example_in, 8, 8, 1, IMGSTAT_U8, 8);
+    const TransferShape shape = shape_of(&image, -1, false);
+    Record *const record = plain_record(&image);
+    const double mean = 76.078125, stddev = 20.5;
+    static const struct {
+        ImgstatMethod method;
+        const char *parameters; /* NULL: none */
+        const char *wrong;
+    } cases[] = {
+        {{.transform = IMGSTAT_STRETCH}, "{\"black\":52,\"white\":154}", "{\"black\":52}"},
+        {{.transform = IMGSTAT_PERCENTILE, .has_clip = true, .clip_lo = 5, .clip_hi = 5},
+         "{\"black\":55,\"white\":122}",
+         "{\"black\":55,\"white\":300}"},
+        {{.transform = IMGSTAT_MEANSTD, .mean = 128, .stddev = 40},
+         "{\"mean\":76.078125,\"stddev\":20.5,\"to_mean\":128.0,\"to_stddev\":40.0}",
+         "{\"mean\":76.078125}"},
+        {{.transform = IMGSTAT_GAMMA, .gamma = 0.5}, "{\"gamma\":0.5}", "{\"gamma\":\"no\"}"},
+        {{.transform = IMGSTAT_EQUALIZE}, NULL, NULL},
+        {{.transform = IMGSTAT_PERCENTILE, .like = IMGSTAT_LIKE_IMAGEJ}, NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Transfer *transfer;
+        ImgstatError err = {0};
+        cr_assert_eq(transfer_create_counts(&cases[i].method, &shape, record, &mean, &stddev,
+                                            &transfer, &err),
+                     IMGSTAT_OK, "%zu: %s", i, err.message);
+        char *const text = transfer_to_json(transfer, &err), *const about = malloc(1000);
+        cr_assert(text && about);
+        const size_t length = imgstat_transfer_describe(transfer, about, 1000);
+        cr_expect_eq(length, strlen(about));
+        cr_expect_null(strstr(about, "table"));
+        const char *const at = strstr(text, "\"parameters\":");
+        cr_expect_eq(at != NULL, cases[i].parameters != NULL, "%zu: %s", i, about);
+        if (at && cases[i].parameters) {
+            const char *const given = at + strlen("\"parameters\":");
+            cr_expect(strncmp(given, cases[i].parameters, strlen(cases[i].parameters)) == 0,
+                      "%zu: %s", i, given);
+            cr_expect_not_null(strstr(about, cases[i].parameters), "%s", about);
+            char *const other = malloc(strlen(text) + 100);
+            cr_assert_not_null(other);
+            sprintf(other, "%.*s%s%s", (int)(given - text), text, cases[i].wrong,
+                    given + strlen(cases[i].parameters));
+            expect_read(other, false);
+            free(other);
+        }
+        char cut[10];
+        cr_expect_eq(imgstat_transfer_describe(transfer, cut, sizeof cut), length);
+        cr_expect(strlen(cut) == 9 && strncmp(cut, about, 9) == 0);
+        cr_expect_eq(imgstat_transfer_describe(transfer, NULL, 0), length);
+        free(about);
+        free(text);
+        expect_same(transfer, &image);
+    }
+    record_destroy(record);
+    imgstat_image_release(&image);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* shaped_axes.c: the axes of tifffile's description: {"shape": [2, 5, 64, 48], "axes": "TZYX"}. */
+#include "tiff/shaped_text.h"
+
+#include <json-c/json.h>
+#include <string.h>
+
+json_object *shaped_parse(const char *text)
+{
+    struct json_tokener *const tokener = json_tokener_new_ex(SHAPED_MOST_DEPTH);
+    const size_t bytes = strlen(text);
+    if (!tokener)
+        return NULL;
+    json_object *object =
+        bytes <= SHAPED_MOST_BYTES ? json_tokener_parse_ex(tokener, text, (int)bytes + 1) : NULL;
+    json_object *shape;
+    if (object && (!json_object_is_type(object, json_type_object) ||
+                   !json_object_object_get_ex(object, "shape", &shape) ||
+                   !json_object_is_type(shape, json_type_array))) {
+        json_object_put(object);
+        object = NULL;
+    }
+    json_tokener_free(tokener);
+    return object;
+}
+
+uint64_t shaped_planes_contiguous(const char *text)
+{
+    ShapedText shaped;
+    json_object *const object = shaped_parse(text);
+    const bool ok = object && shaped_read(object, NULL, &shaped) && shaped.truncated;
+    json_object_put(object);
+    return ok && shaped.planes > 0 ? shaped.planes : 1;
+}
+
+/* Sizes behind those of planes: rows and columns, with samples in front or behind. */
+static size_t page_dimensions(const uint32_t *size, size_t n, const char *axes,
+                              const StackPages *pages)
+{
+    size_t of_page = 2;
+    if (axes) {
+        const char *const y = strchr(axes, 'Y');
+        of_page = y ? n - (size_t)(y - axes) : n;
+        return y && y > axes && y[-1] == 'S' ? of_page + 1 : of_page;
+    }
+    if (pages && pages->samples > 1 && n > 2 &&
+        (size[n - 1] == pages->samples || size[n - 3] == pages->samples))
+        of_page = 3;
+    return of_page < n ? of_page : n;
+}
+
+bool shaped_read(json_object *object, const StackPages *pages, ShapedText *out)
+{
+    json_object *shape = NULL, *axes = NULL, *truncated = NULL;
+    json_object_object_get_ex(object, "shape", &shape);
+    *out = (ShapedText){.n = json_object_array_length(shape), .planes = 1};
+    if (out->n == 0 || out->n > SHAPED_MOST_AXES)
+        return false;
+    for (size_t i = 0; i < out->n; i++) {
+        json_object *const number = json_object_array_get_idx(shape, i);
+        const int64_t size = json_object_get_int64(number);
+        if (!json_object_is_type(number, json_type_int) || size < 1 || size > INT32_MAX)
+            return false;
+        out->size[i] = (uint32_t)size;
+    }
+    if (json_object_object_get_ex(object, "axes", &axes) &&
+        json_object_is_type(axes, json_type_string) &&
+        (size_t)json_object_get_string_len(axes) == out->n)
+        memcpy(out->axes, json_object_get_string(axes), out->n);
+    out->leading =
+        out->n - page_dimensions(out->size, out->n, *out->axes ? out->axes : NULL, pages);
+    for (size_t i = 0; i < out->leading; i++) {
+        out->planes *= out->size[i];
+        if (out->planes > UINT32_MAX)
+            return false;
+    }
+    out->truncated = json_object_object_get_ex(object, "truncated", &truncated) &&
+                     json_object_get_boolean(truncated);
+    return true;
+}
+
+/* Fills in the sizes and the order of named axes. Returns false if another axis has planes. */
+static bool name_axes(const ShapedText *shaped, StackImage *image)
+{
+    unsigned n = 0, seen = 0;
+    for (size_t i = shaped->leading; i-- > 0;) {
+        const char letter = *shaped->axes ? shaped->axes[i] : '?';
+        const unsigned axis = letter == 'C'   ? AXIS_C
+                              : letter == 'Z' ? AXIS_Z
+                              : letter == 'T' ? AXIS_T
+                                              : STACK_AXES;
+        if (shaped->size[i] == 1 && axis == STACK_AXES)
+            continue;
+        if (axis == STACK_AXES || (seen & 1u << axis))
+            return false;
+        seen |= 1u << axis;
+        image->size[axis] = shaped->size[i];
+        image->order[n++] = (uint8_t)axis;
+    }
+    const bool named = n > 0;
+    for (unsigned axis = 0; axis < STACK_AXES; axis++)
+        if (!(seen & 1u << axis))
+            image->order[n++] = (uint8_t)axis;
+    return named;
+}
+
+bool shaped_axes_read(const char *text, const StackPages *pages, uint32_t first, uint32_t *next,
+                      StackAxes *axes)
+{
+    ShapedText shaped;
+    StackImage image = {.size = {1, 1, 1}, .samples = 1};
+    json_object *const object = shaped_parse(text);
+    if (!object)
+        return first == 0; /* other JSON */
+    const bool ok = shaped_read(object, pages, &shaped);
+    json_object_put(object);
+    if (!ok || shaped.planes > pages->n)
+        return false;
+    if (!name_axes(&shaped, &image))
+        return true;
+    if (!stack_image_add(axes, &image))
+        return false;
+    *next = stack_place_images(axes, pages, axes->n_images - 1, first, shaped.planes);
+    for (uint32_t c = 0; c < image.size[AXIS_C]; c++)
+        if (!stack_name_add(axes, ""))
+            return false;
+    return *next > 0;
+}

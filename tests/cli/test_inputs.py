@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Inputs of the command line: lists of names, patterns.
+
+usage: test_inputs.py IMGSTAT [TEST...]
+"""
+
+import json
+import shutil
+
+from harness import TESTDATA, check, main, run
+
+
+def files_of(done):
+    """The names of inputs, in order."""
+    return [json.loads(line)["file"] for line in done.stdout.decode().splitlines()]
+
+
+def make_tree(folder):
+    """Images with usual and unusual endings, and files that are none."""
+    tree = folder / "tree"
+    (tree / "sub" / "thumbs").mkdir(parents=True)
+    for name, source in (("a.tif", "good-1x1.tif"), ("b.png", "good-1x1.png"), ("slide.svs", "good-1x1.tif"),
+                         ("raw.dng", "good-1x1.tif"), ("x.ome.btf", "good-1x1.tif"), ("noise.svs", "bad-text.tif"),
+                         ("sub/c.tif", "good-1x1.tif"), ("sub/slide.svs", "good-1x1.tif"), ("sub/cut.svs", "good-1x1.tif"),
+                         ("sub/thumbs/t.png", "good-1x1.png")):
+        shutil.copy(TESTDATA / source, tree / name)
+    data = (tree / "sub" / "cut.svs").read_bytes()
+    (tree / "sub" / "cut.svs").write_bytes(data[:20])  # begins as TIFF, and ends early
+    return tree
+
+
+# ---- Patterns --------------------------------------------------------------------------------------
+
+
+def test_patterns(program, folder):
+    make_tree(folder)
+    usual = ["tree/a.tif", "tree/b.png", "tree/sub/c.tif", "tree/sub/thumbs/t.png", "tree/x.ome.btf"]
+    cases = [((), usual),
+             (("--exclude", "*.png"), ["tree/a.tif", "tree/sub/c.tif", "tree/x.ome.btf"]),
+             (("--exclude", "thumbs"), [name for name in usual if "thumbs" not in name]),
+             (("--exclude", "sub/thumbs"), [name for name in usual if "thumbs" not in name]),
+             (("--exclude", "sub/*"), [name for name in usual if "sub/" not in name]),
+             (("--exclude", "tree"), usual),  # the name below the directory that is walked
+             (("--include", "*.tif", "--include", "b*"), ["tree/a.tif", "tree/b.png", "tree/sub/c.tif"]),
+             (("--include", "*.tif", "--exclude", "sub/*"), ["tree/a.tif"]),
+             (("--include", "sub/*.tif"), ["tree/sub/c.tif"]),
+             (("--include", "[!ab]*", "--exclude", "*.svs"), ["tree/raw.dng", "tree/sub/c.tif", "tree/sub/thumbs/t.png",
+                                                              "tree/x.ome.btf"])]
+    for words, wanted in cases:
+        done = run(program, "--json", "-r", *words, "tree", cwd=folder)
+        check(files_of(done) == wanted, f"{words}: {files_of(done)}")
+    # Another ending than those of PNG and TIFF: by the first bytes. A file that begins so and is damaged is reported.
+    done = run(program, "--json", "-r", "--include", "*.svs", "tree", cwd=folder, status=1)
+    check(files_of(done) == ["tree/slide.svs", "tree/sub/cut.svs", "tree/sub/slide.svs"], f"*.svs: {files_of(done)}")
+    check(b"noise" not in done.stderr and done.stderr.count(b"cut.svs") == 1, f"*.svs: {done.stderr!r}")
+    done = run(program, "--json", "--include", "*.gif", "tree", cwd=folder, status=1)
+    check(done.stderr == b"tree: no image in this directory itself passes --include and --exclude; --recursive enters "
+          b"the ones inside\n", f"none: {done.stderr!r}")
+    # Files that are named themselves are not compared with patterns.
+    done = run(program, "--json", "--exclude", "*", "tree/a.tif", cwd=folder)
+    check(files_of(done) == ["tree/a.tif"], f"a file by its own name: {files_of(done)}")
+    for command in (("hist", "--json"), ("normalize", "-o", "n", "--dry-run"), ("equalize", "-o", "n", "--dry-run")):
+        done = run(program, *command, "-r", "--include", "*.dng", "--exclude", "sub", "tree", cwd=folder)
+        check(done.stdout.count(b"\n") == 1 and b"raw.dng" in done.stdout, f"{command}: {done.stdout!r}")
+
+
+def test_other_endings_are_written(program, folder):
+    make_tree(folder)
+    run(program, "normalize", "-q", "-r", "--include", "raw.dng", "--include", "slide.*", "tree", "-o", "out", cwd=folder)
+    made = sorted(str(path.relative_to(folder / "out")) for path in (folder / "out").rglob("*") if path.is_file())
+    check(made == ["raw.dng", "slide.svs", "sub/slide.svs"], f"outputs: {made}")
+
+
+# ---- Lists -----------------------------------------------------------------------------------------
+
+
+def test_lists(program, folder):
+    make_tree(folder)
+    (folder / "a\nb.tif").write_bytes((TESTDATA / "good-1x1.tif").read_bytes())
+    names = [b"tree/b.png", b"a\nb.tif", b"tree"]
+    wanted = ["tree/b.png", "a\nb.tif", "tree/a.tif", "tree/b.png", "tree/x.ome.btf"]
+    for end in (b"", b"\0"):  # the last name may lack its NUL
+        listed = b"\0".join(names) + end
+        (folder / "list").write_bytes(listed)
+        done = run(program, "--json", "--files0-from", "list", cwd=folder)
+        check(files_of(done) == wanted, f"a list: {files_of(done)}")
+        done = run(program, "--json", "--files0-from=-", "tree/a.tif", cwd=folder, stdin=None, input=listed)
+        check(files_of(done) == ["tree/a.tif", *wanted], f"with operands: {files_of(done)}")
+    many = b"".join(b"%s/good-1x1.png\0" % str(TESTDATA).encode() for _ in range(5000))
+    done = run(program, "--csv", "--files0-from=-", stdin=None, input=many)
+    check(done.stdout.count(b"\n") == 5001, "a list longer than a command line")
+    # A list means a folder, even if it has one name.
+    done = run(program, "normalize", "--files0-from=-", "-o", "out", cwd=folder, stdin=None, input=b"tree/a.tif\0")
+    check((folder / "out" / "a.tif").is_file(), f"one name: {done.stderr!r}")
+    run(program, "normalize", "--save-transfer", "t.json", "tree/a.tif", "-o", "one.tif", cwd=folder)
+    done = run(program, "apply", "t.json", "--files0-from=-", "-o", "applied", cwd=folder, stdin=None,
+               input=b"tree/a.tif\0tree/sub/c.tif\0")
+    check(sorted(path.name for path in (folder / "applied").iterdir()) == ["a.tif", "c.tif"], "apply takes a list")
+    # A pipe in place of the list's file.
+    done = run("sh", "-c", "find tree -name '*.tif' -print0 | sort -z | \"$0\" stats --json --files0-from -", program,
+               cwd=folder)
+    check(files_of(done) == ["tree/a.tif", "tree/sub/c.tif"], f"find -print0: {done.stdout!r}")
+
+
+def test_wrong_lists(program, folder):
+    (folder / "empty").write_bytes(b"")
+    (folder / "gap").write_bytes(b"a.tif\0\0b.tif\0")
+    (folder / "lines").write_bytes(b"a.tif\nb.tif\n")
+    (folder / "missing").write_bytes(b"no.tif\0")
+    for words, stdin, sentence in (
+            (("--files0-from", "no"), b"", b"--files0-from: no: No such file or directory"),
+            (("--files0-from", "."), b"", b"--files0-from: .: Is a directory"),
+            (("--files0-from", "empty"), b"", b"--files0-from: empty holds no name"),
+            (("--files0-from", "gap"), b"", b"--files0-from: name 2 of gap is empty"),
+            (("--files0-from", "lines"), b"", b"--files0-from: names in lines must end with NUL bytes, as those of "
+             b"'find -print0' do"),
+            (("--files0-from", "gap", "--files0-from", "gap"), b"", b"--files0-from names one list; these are two"),
+            (("--files0-from", "-", "-"), b"", b"standard input is the list of --files0-from already: - cannot be read as "
+             b"well"),
+            (("--files0-from", "-"), b"-\0", b"standard input is the list of --files0-from already: - cannot be read as "
+             b"well"),
+            (("--include", ""), b"", b"--include takes a pattern such as '*.svs', not an empty text")):
+        done = run(program, "stats", *words, cwd=folder, stdin=None, input=stdin, status=2)
+        check(done.stderr.splitlines()[0] == b"imgstat stats: " + sentence, f"{words}: {done.stderr!r}")
+    for command, what in ((("apply", "-"), b"transfer"), (("equalize", "--match", "-"), b"reference")):
+        done = run(program, *command, "--files0-from", "-", "-o", "out", cwd=folder, stdin=None, input=b"a.tif\0", status=2)
+        check(b"it cannot be the " + what + b" as well" in done.stderr, f"{command}: {done.stderr!r}")
+    done = run(program, "--files0-from", "missing", cwd=folder, status=1)
+    check(done.stderr == b"no.tif: No such file or directory\n", f"a name that leads nowhere: {done.stderr!r}")
+
+
+if __name__ == "__main__":
+    main(globals())

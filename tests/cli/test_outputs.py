@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Outputs of normalize, equalize and apply: what is logged, measured only, refused.
+
+usage: test_outputs.py IMGSTAT [TEST...]
+"""
+
+import json
+import shutil
+
+from harness import TESTDATA, check, main, png, run
+
+
+def lines_of(done):
+    return [json.loads(line) for line in done.stdout.decode().splitlines()]
+
+
+OTHER = png(8, 8, 8, bytes(range(0, 128, 2)))  # gray, 8 bits
+
+
+def copies(folder, **names):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, source in names.items():
+        shutil.copy(TESTDATA / source, folder / name.replace("_", "."))
+
+
+# ---- JSON ------------------------------------------------------------------------------------------
+
+
+def test_json(program, folder):
+    copies(folder, a_png="good-example.png", p_tif="good-pages.tif", n_png="bad-text.tif")
+    done = run(program, "normalize", "--json", "a.png", "p.tif", "n.png", "no.tif", "-o", "out", cwd=folder, status=1)
+    lines = lines_of(done)
+    missing = {"file": "no.tif", "error": "io", "message": "no.tif: No such file or directory"}
+    check(lines[-1] == missing, f"a file that is missing: {lines[-1]}")
+    check(lines[-2] == {"file": "n.png", "error": "format", "message": "n.png: is neither PNG nor TIFF"}, f"{lines[-2]}")
+    check([(line["file"], line["output"], line["page"], line["pages"]) for line in lines[:-2]] ==
+          [("a.png", "out/a.png", 0, 1), *(("p.tif", "out/p.tif", page, 3) for page in range(3))], f"pages: {lines}")
+    check(list(lines[0]) == ["file", "output", "page", "pages", "transfer", "warnings"], f"keys: {list(lines[0])}")
+    check(lines[0]["transfer"] == {"method": "stretch", "like": "imgstat", "luma": False, "from": {"sample": "u8", "bits": 8},
+                                   "to": {"sample": "u8", "bits": 8, "range": [0, 255]},
+                                   "maps": [{"black": 52, "white": 154}]}, f"a transfer: {lines[0]}")
+    done = run(program, "normalize", "--json", "--skip-existing", "a.png", "-o", "out/", cwd=folder)
+    check(lines_of(done) == [{"file": "a.png", "output": "out/a.png", "skipped": True}], f"skipped: {done.stdout!r}")
+    done = run(program, "normalize", "--json", "--dry-run", "a.png", "p.tif", "-o", "other", cwd=folder)
+    check(lines_of(done) == [{"file": name, "output": f"other/{name}", "exists": False} for name in ("a.png", "p.tif")],
+          f"dry run: {done.stdout!r}")
+    for words, maps in ((("normalize", "--method", "meanstd=100,30"), [{"mean": 76.078125, "stddev": 20.916728269124093,
+                                                                       "to_mean": 100.0, "to_stddev": 30.0}]),
+                        (("normalize", "--method", "gamma=2"), [{"gamma": 2.0}]),
+                        (("normalize", "--clip", "5,5"), [{"black": 55, "white": 122}]),
+                        (("equalize",), [{}]), (("equalize", "--clahe"), None)):
+        done = run(program, *words, "--json", "--force", "a.png", "-o", "m.png", cwd=folder)
+        check(lines_of(done)[0]["transfer"].get("maps") == maps, f"{words}: {done.stdout!r}")
+    run(program, "normalize", "--save-transfer", "t.json", "a.png", "-o", "s.png", cwd=folder)
+    done = run(program, "apply", "--json", "t.json", "a.png", "-o", "applied.png", cwd=folder)
+    check(lines_of(done)[0]["transfer"]["maps"] == [{"black": 52, "white": 154}], f"a saved transfer: {done.stdout!r}")
+    for words in (("-o", "-"), ("-o", "x.png", "--save-transfer", "-")):
+        done = run(program, "normalize", "--json", "a.png", *words, cwd=folder, status=2)
+        check(b"--json prints to standard output" in done.stderr, f"{words}: {done.stderr!r}")
+
+
+def test_json_has_warnings(program, folder):
+    done = run(program, "normalize", "--json", TESTDATA / "good-interlaced.png", "-o", folder / "a.png")
+    lines = lines_of(done)
+    check(len(lines) == 1 and len(lines[0]["warnings"]) == 1 and "interlac" in lines[0]["warnings"][0], f"{lines}")
+    check(done.stderr.count(b"\n") == 1, f"on standard error as well: {done.stderr!r}")
+
+
+# ---- Measuring only --------------------------------------------------------------------------------
+
+
+def test_transfer_without_outputs(program, folder):
+    # A transfer cost a full set of outputs.
+    copies(folder / "in", a_png="good-example.png")
+    (folder / "in" / "b.png").write_bytes(OTHER)
+    run(program, "normalize", "-q", "--together", "--save-transfer", "with.json", "in", "-o", "out", cwd=folder)
+    done = run(program, "normalize", "--together", "--save-transfer", "without.json", "in", cwd=folder)
+    check(done.stderr == b"2 measured, 0 failed\n", f"measured: {done.stderr!r}")
+    check((folder / "with.json").read_bytes() == (folder / "without.json").read_bytes(), "the same transfer")
+    check(sorted(path.name for path in folder.iterdir()) == ["in", "out", "with.json", "without.json"], "nothing else")
+    done = run(program, "equalize", "--together", "--save-transfer", "-", "in", "no.png", cwd=folder, status=1)
+    check(json.loads(done.stdout)["method"] == "equalize", f"to standard output: {done.stdout[:80]!r}")
+    check(done.stderr == b"no.png: No such file or directory\n2 measured, 1 failed\n", f"a failure: {done.stderr!r}")
+    done = run(program, "normalize", "--together", "--save-transfer", "in/a.png", "in", cwd=folder, status=2)
+    check(b"the transfer would replace in/a.png, which is an input" in done.stderr, f"an input is kept: {done.stderr!r}")
+    done = run(program, "normalize", "--save-transfer", "t.json", "in", cwd=folder, status=2)
+    check(b"-o names the output; without it, --together --save-transfer measures" in done.stderr, f"{done.stderr!r}")
+
+
+# ---- Refusals --------------------------------------------------------------------------------------
+
+
+def test_new_files_get_the_transfer_of_their_neighbours(program, folder):
+    # A file that was added got a transfer of its own set, and nothing was said.
+    copies(folder / "in", a_png="good-example.png", b_png="good-example.png")
+    words = ("normalize", "--together", "in", "-o", "out")
+    run(program, *words, "--save-transfer", "t.json", cwd=folder)
+    whole = {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
+    (folder / "out" / "b.png").unlink()
+    for more in ((), ("--save-transfer", "t.json")):  # resumed
+        done = run(program, *words, "--skip-existing", *more, cwd=folder)
+        check(done.stderr == b"1 written, 0 failed, 1 skipped\n", f"resumed: {done.stderr!r}")
+        check(whole == {path.name: path.read_bytes() for path in (folder / "out").iterdir()}, "as if never interrupted")
+        (folder / "out" / "b.png").unlink()
+    (folder / "in" / "c.png").write_bytes(OTHER)
+    for more, sentence in (((), b"imgstat normalize: out/a.png has not the transfer that all inputs have now"),
+                           (("--save-transfer", "t.json"), b"imgstat normalize: t.json is not the transfer that all inputs"),
+                           (("--compression", "none"), b"imgstat normalize: out/a.png has not the transfer")):
+        done = run(program, *words, "--skip-existing", *more, cwd=folder, status=1)
+        check(done.stderr.startswith(sentence) and done.stderr.count(b"\n") == 1, f"{more}: {done.stderr!r}")
+        check(sorted(path.name for path in (folder / "out").iterdir()) == ["a.png"], "nothing is written, nothing remains")
+    run(program, "apply", "t.json", "--skip-existing", "in", "-o", "out", cwd=folder)
+    check(sorted(path.name for path in (folder / "out").iterdir()) == ["a.png", "b.png", "c.png"], "apply is the way")
+    done = run(program, *words, "--skip-existing", cwd=folder)
+    check(done.stderr == b"0 written, 0 failed, 3 skipped\n", f"nothing left: {done.stderr!r}")
+
+
+def test_names_of_files_are_no_folders(program, folder):
+    # A folder called x.png was made.
+    copies(folder, a_png="good-example.png", b_png="good-example.png")
+    for output in ("x.png", "jobs.tif", "y.jpg"):
+        for words in (("a.png", "b.png"), (".",)):
+            for dry in ((), ("--dry-run",)):
+                done = run(program, "normalize", *words, "-o", output, *dry, cwd=folder, status=2)
+                check(done.stderr == f"imgstat normalize: {output} is the name of a file, and these inputs need a folder; "
+                      f"{output}/ is one\n".encode(), f"{words} -o {output}: {done.stderr!r}")
+        check(not (folder / output).exists(), "nothing is made")
+    done = run(program, "normalize", "a.png", "b.png", "-o", "/dev/null", cwd=folder, status=2)
+    check(done.stderr == b"imgstat normalize: /dev/null is no folder, which these inputs need\n", f"{done.stderr!r}")
+    run(program, "normalize", "-q", "a.png", "b.png", "-o", "x.png/", cwd=folder)
+    check((folder / "x.png" / "b.png").is_file(), "a folder of that name, if it is meant")
+
+
+def test_one_sentence_for_one_mistake(program, folder):
+    # The same sentence came a thousand times.
+    copies(folder / "in", **{f"{i}_png": "good-example.png" for i in range(50)})
+    run(program, "normalize", "--save-transfer", "t.json", TESTDATA / "good-float32.tif", "-o", "f.tif", cwd=folder)
+    done = run(program, "apply", "t.json", "in", "-o", "out", cwd=folder, status=2)
+    check(done.stderr.count(b"\n") == 1 and b"the transfer fits none of 50 inputs; in/0.png: the transfer is for samples of "
+          b"type f32" in done.stderr, f"{done.stderr!r}")
+    check(not (folder / "out").exists(), "nothing is made")
+    shutil.copy(TESTDATA / "good-float32.tif", folder / "in" / "z.tif")
+    done = run(program, "apply", "t.json", "in", "-o", "out", cwd=folder, status=1)
+    check(done.stderr.splitlines()[-1] == b"1 written, 50 failed", f"one fits: {done.stderr.splitlines()[-1]!r}")
+
+
+def test_pages_of_one_file(program, folder):
+    copies(folder, p_tif="good-pages.tif")
+    done = run(program, "normalize", "p.tif[0]", "p.tif[2]", "-o", "os", cwd=folder, status=2)
+    check(done.stderr == b"imgstat normalize: p.tif[0] and p.tif[2] would both become os/p.tif; 'p.tif[0,2]' writes them to "
+          b"one file, and two commands to two\n", f"{done.stderr!r}")
+    run(program, "normalize", "p.tif[0,2]", "-o", "both.tif", cwd=folder)
+    run(program, "normalize", "--page", "0,2", "p.tif", "-o", "option.tif", cwd=folder)
+    check((folder / "both.tif").read_bytes() == (folder / "option.tif").read_bytes(), "--page is [LIST]")
+    done = run(program, "--json", "both.tif", cwd=folder)
+    check([line["sample"] for line in lines_of(done)] == ["u8", "f32"], f"both pages: {done.stdout!r}")
+    for command in (("equalize",), ("apply", "t.json")):
+        if command[0] == "apply":
+            run(program, "normalize", "--save-transfer", "t.json", "p.tif[1]", "-o", "one.tif", cwd=folder)
+        done = run(program, *command, "--page", "1", "p.tif", "-o", f"{command[0]}.tif", cwd=folder)
+        check(len(lines_of(run(program, "--json", f"{command[0]}.tif", cwd=folder))) == 1, f"{command}: one page")
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* imgstat_async.h: for programs whose pixels are on the GPU already: work in the order of a stream,
+ * which neither waits nor allocates. Includes imgstat.h. */
+#ifndef IMGSTAT_ASYNC_H
+#define IMGSTAT_ASYNC_H
+
+#include "imgstat.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A stream is a cudaStream_t, or 1 or 2 for the legacy and the per-thread default stream, as in the
+ * CUDA array interface. Images are wrapped by imgstat_image_wrap with IMGSTAT_CUDA; their samples
+ * lie on their boundaries, and a mask lies in the same memory. An object serves one stream at a
+ * time. A CUDA graph can record an enqueued call once the same call has run before. The CPU device
+ * takes host images and is done on return. */
+
+/* ---- Measuring ---------------------------------------------------------------------------- */
+
+/* Device memory for the statistics of one image, and for measuring it. */
+typedef struct ImgstatPending ImgstatPending;
+
+/* Makes an object for images of this type. Allocates and waits: not while a graph is recorded. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_pending_create(ImgstatDevice *device,
+                                                                    ImgstatSample sample,
+                                                                    uint16_t channels,
+                                                                    ImgstatPending **out,
+                                                                    ImgstatError *err);
+IMGSTAT_API void imgstat_pending_destroy(ImgstatPending *pending); /* accepts NULL */
+
+/* Enqueues the measurement of an image. It replaces what was measured before. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_async(ImgstatPending *pending,
+                                                                   const ImagePro *image,
+                                                                   void *stream, ImgstatError *err);
+
+/* Returns the address of a channel's counts, for kernels that follow on the stream: 256 or 65,536
+ * counts of 64 bits in ascending order of values. They include NaN, infinite and nodata samples,
+ * but no masked ones. Samples of more than 16 bits have none: 0. */
+IMGSTAT_API ImgstatDevPtr imgstat_pending_counts(const ImgstatPending *pending, uint16_t channel);
+
+/* Waits for the stream and makes a record of the last measurement. how: NULL, or what a first read
+ * can answer; anything that would read the pixels again is an IMGSTAT_ERR_ARG. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_pending_record(ImgstatPending *pending,
+                                                                    void *stream,
+                                                                    const ImgstatMeasure *how,
+                                                                    ImgstatRecord **out,
+                                                                    ImgstatError *err);
+
+/* ---- Transforming ------------------------------------------------------------------------- */
+
+/* A method for images of one kind, with all the memory that it takes. */
+typedef struct ImgstatChain ImgstatChain;
+
+/* Makes a chain. like: an image of that kind (type, bits, channels, nodata), as large as the
+ * largest that will come; its pixels are not read. alpha: index of the channel to leave alone, or
+ * -1. Takes samples of at most 16 bits, and IMGSTAT_STRETCH, IMGSTAT_PERCENTILE and
+ * IMGSTAT_EQUALIZE by imgstat's own formulas, to any depth; the rest is an IMGSTAT_ERR_UNSUPPORTED.
+ * Allocates and waits: not while a graph is recorded. Samples of 16 bits take about 2 MiB a
+ * channel, and up to 256 KiB a multiprocessor. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_chain_create(ImgstatDevice *device,
+                                                                  const ImgstatMethod *method,
+                                                                  const ImagePro *like,
+                                                                  int16_t alpha, ImgstatChain **out,
+                                                                  ImgstatError *err);
+
+/* Destroys a chain once its stream is done with it, before its device is closed. Accepts NULL. */
+IMGSTAT_API void imgstat_chain_destroy(ImgstatChain *chain);
+
+/* Returns the sample type that a chain makes, and its significant bits; bits may be NULL. */
+IMGSTAT_API ImgstatSample imgstat_chain_output(const ImgstatChain *chain, uint8_t *bits);
+
+/* Enqueues a transform: the image is measured, its transfer is made and applied. `to` has the
+ * geometry of `from` and the chain's output type; it may be `from` where the type stays. The bytes
+ * are those of imgstat_image_transform. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transform_async(ImgstatChain *chain,
+                                                                     const ImagePro *from,
+                                                                     ImagePro *to, void *stream,
+                                                                     ImgstatError *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

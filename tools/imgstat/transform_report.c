@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* transform_report.c: lines about outputs: for people on standard error, as JSON on standard
+ * output. */
+#include "transform_report.h"
+#include "print_json.h"
+#include "status.h"
+#include "text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool transform_is_skipped(const TransformOptions *t, const ImgstatJob *job)
+{
+    return t->skip_existing && job->output != NULL && input_is_file(job->output);
+}
+
+static bool is_json(const TransformRun *run)
+{
+    return run->options->style == OUTPUT_JSON;
+}
+
+/* The cause in a sentence that begins with the name of a file; a name may hold colons as well. */
+static const char *cause_of(const Outputs *outputs, const char *sentence)
+{
+    const char *const colon = strstr(sentence, ": ");
+    const char *cause = colon != NULL ? colon + 2 : sentence;
+    for (size_t i = 0; colon != NULL && strstr(cause, ": ") != NULL && i < 2 * outputs->n; i++) {
+        const ImgstatJob *const job = &outputs->jobs[i / 2];
+        const char *const path = i % 2 ? job->output : job->input;
+        char *const name = text_display(path != NULL ? path : "");
+        const char *const own = text_cause(sentence, name);
+        const bool begins = strncmp(sentence, name, strlen(name)) == 0;
+        free(name);
+        if (begins && own > sentence)
+            return own;
+    }
+    return cause;
+}
+
+static void keep_warning(TransformRun *run, const char *sentence)
+{
+    char **const warnings = text_alloc((run->n_warnings + 1) * sizeof *warnings);
+    if (run->n_warnings > 0)
+        memcpy(warnings, run->warnings, run->n_warnings * sizeof *warnings);
+    warnings[run->n_warnings++] = text_copy(sentence);
+    free(run->warnings);
+    run->warnings = warnings;
+}
+
+static void drop_warnings(TransformRun *run)
+{
+    for (size_t i = 0; i < run->n_warnings; i++)
+        free(run->warnings[i]);
+    free(run->warnings);
+    run->warnings = NULL;
+    run->n_warnings = 0;
+}
+
+/* "name: cause" becomes "name: warning: cause", so that it is not taken for an error. */
+void transform_on_warning(void *context, const char *sentence)
+{
+    TransformRun *const run = context;
+    if (is_json(run))
+        keep_warning(run, sentence);
+    if (run->options->quiet)
+        return;
+    const char *const cause = cause_of(run->outputs, sentence);
+    progress_clear(&run->progress);
+    fprintf(stderr, "%.*swarning: %s\n", (int)(cause - sentence), sentence, cause);
+}
+
+void transform_on_measuring(void *context, size_t measured)
+{
+    TransformRun *const run = context;
+    const size_t n = run->outputs->n;
+    if (measured < run->measured) /* they are read again */
+        run->progress = progress_begin("measured ", n, run->options->quiet);
+    run->measured = measured;
+    progress_show(&run->progress, measured, n);
+    if (measured == n) {
+        progress_clear(&run->progress);
+        run->progress = progress_begin("", n, run->options->quiet);
+    }
+}
+
+static void print_time(const ImgstatJob *job, const ImgstatDone *done)
+{
+    char *const from = text_display(job->input);
+    char *const to = text_display(job->output != NULL ? job->output : "");
+    if (done->skipped)
+        fprintf(stderr, "%s: exists already\n", to);
+    else if (job->output != NULL)
+        fprintf(stderr, "%s -> %s: %.3f s\n", from, to, done->seconds);
+    free(from);
+    free(to);
+}
+
+bool transform_on_done(void *context, const ImgstatDone *done)
+{
+    TransformRun *const run = context;
+    const ImgstatJob *const job = &run->outputs->jobs[done->job];
+    if (done->result != IMGSTAT_OK || is_json(run) || run->options->verbose)
+        progress_clear(&run->progress);
+    if (done->result != IMGSTAT_OK) {
+        run->failed++;
+        status_raise(STATUS_FAILED);
+        fprintf(stderr, "%s\n", done->message);
+    } else {
+        run->skipped += done->skipped;
+        run->written += !done->skipped;
+    }
+    if (is_json(run)) {
+        if (done->result != IMGSTAT_OK)
+            print_json_error(stdout, job->input, NULL, imgstat_result_name(done->result),
+                             done->message);
+        else if (job->output != NULL)
+            print_json_output(stdout, job, done, run->warnings, run->n_warnings);
+        status_flush_stdout();
+    }
+    drop_warnings(run);
+    if (run->options->verbose && done->result == IMGSTAT_OK)
+        print_time(job, done);
+    progress_show(&run->progress, done->job + 1, run->outputs->n);
+    return true;
+}
+
+void transform_report_plan(const TransformRun *run, const ImgstatJob *job, bool exists)
+{
+    if (is_json(run)) {
+        print_json_plan(stdout, job, exists);
+        return;
+    }
+    char *const from = text_display(job->input), *const to = text_display(job->output);
+    printf("%s -> %s%s\n", from, to, exists ? " (exists already)" : "");
+    free(from);
+    free(to);
+}
+
+void transform_report_failure(const TransformRun *run, const char *input, bool misfit,
+                              const ImgstatError *error)
+{
+    char *const name = text_display(input);
+    const size_t bytes = strlen(name) + strlen(error->message) + 3;
+    char *const sentence = text_alloc(bytes);
+    snprintf(sentence, bytes, "%s%s%s", misfit ? name : "", misfit ? ": " : "", error->message);
+    fprintf(stderr, "%s\n", sentence);
+    if (is_json(run))
+        print_json_error(stdout, input, NULL, imgstat_result_name(error->code), sentence);
+    status_raise(STATUS_FAILED);
+    free(sentence);
+    free(name);
+}
+
+void transform_report_end(TransformRun *run, size_t total)
+{
+    const Options *const o = run->options;
+    const size_t left = total - run->written - run->failed - run->skipped;
+    const bool interrupted = status_interrupted() != 0;
+    drop_warnings(run);
+    if (!interrupted && (total < 2 || (o->quiet && run->failed == 0)))
+        return;
+    fprintf(stderr, "%s%zu %s, %zu failed", interrupted ? "interrupted: " : "", run->written,
+            o->transform.output != NULL ? "written" : "measured", run->failed);
+    if (run->skipped > 0)
+        fprintf(stderr, ", %zu skipped", run->skipped);
+    if (left > 0)
+        fprintf(stderr, ", %zu not done", left);
+    fputc('\n', stderr);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* transform_report.h: what normalize, equalize and apply print about their work. */
+#ifndef IMGSTAT_TOOLS_TRANSFORM_REPORT_H
+#define IMGSTAT_TOOLS_TRANSFORM_REPORT_H
+
+#include "outputs.h"
+#include "progress.h"
+
+/* A run of one of these commands, so far. */
+typedef struct TransformRun {
+    const Options *options;
+    const Outputs *outputs;
+    Progress progress;
+    size_t written, failed, skipped;
+    size_t measured; /* of --together */
+    bool refused;    /* nothing is written: outputs that exist have another transfer */
+    char **warnings; /* for --json: those of the job that is reported next; owned */
+    size_t n_warnings;
+} TransformRun;
+
+/* Whether a job is done before it begins. */
+bool transform_is_skipped(const TransformOptions *transform, const ImgstatJob *job);
+
+/* Callbacks of ImgstatBatch; context: a TransformRun. */
+void transform_on_warning(void *context, const char *sentence);
+void transform_on_measuring(void *context, size_t measured);
+bool transform_on_done(void *context, const ImgstatDone *done);
+
+/* For --dry-run: prints a job, or why a file would fail. misfit: error names no file. */
+void transform_report_plan(const TransformRun *run, const ImgstatJob *job, bool exists);
+void transform_report_failure(const TransformRun *run, const char *input, bool misfit,
+                              const ImgstatError *error);
+
+/* Prints the last line: "118 written, 2 failed". total: inputs. */
+void transform_report_end(TransformRun *run, size_t total);
+
+#endif
