@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* copy_image: reads every page of an image and writes it again, samples unchanged. What
- * tests/roundtrip_corpus.py compares. */
+/* copy_image: reads every page of an image, but SubIFDs, and writes it again, samples unchanged.
+ * What tests/roundtrip_corpus.py compares. */
 #include "codec/table.h"
 
 #include "serve.h"
@@ -74,7 +74,7 @@ static ImgstatResult copy(ImgstatFile *file, const char *to, Options *options, I
         res = atomic_file_open(to, true, 0666, &output, err);
     if (res == IMGSTAT_OK)
         res = encoder_create(format, output, &options->how, &warnings, &encoder, err);
-    const uint32_t pages = options->first_page ? 1 : imgstat_file_pages(file);
+    const uint32_t pages = options->first_page ? 1 : file->decoder->page.pages;
     for (uint32_t i = 0; i < pages && res == IMGSTAT_OK; i++)
         res = copy_page(file, i, options, encoder, err);
     if (res == IMGSTAT_OK)

@@ -173,7 +173,7 @@ def small_page_count(entry):
 
 def check_loop(tool, path):
     dump = Dump(tool, path, 0)
-    loops = len(dump.stderr.splitlines()) if "form a loop" in dump.stderr else 0
+    loops = sum("form a loop" in line for line in dump.stderr.splitlines())
     return None if dump.status == 0 and loops == 1 else f"{loops} warnings about the loop: {dump.stderr.strip()}"
 
 

@@ -244,7 +244,7 @@ def check(copy, dump, path, target, png, options, libraries):
     """A problem, or None; "refused" where the input is."""
     indices = "--indices" in options
     flags = ["--indices"] if indices else []
-    before = dump.run(*flags, path, "all")
+    before = dump.run(*flags, path, "chain")
     done = copy.run(*options, path, target)
     if before.returncode != 0:
         if done.returncode == 0:
@@ -252,7 +252,7 @@ def check(copy, dump, path, target, png, options, libraries):
         return "refused" if done.returncode == 1 and not os.path.exists(target) else f"status {done.returncode}"
     if done.returncode != 0:
         return f"status {done.returncode}: {done.stderr.decode('utf-8', 'replace').strip()[-1500:]}"
-    after = dump.run(*flags, target, "all")
+    after = dump.run(*flags, target, "chain")
     if after.returncode != 0:
         return "output not read: " + after.stderr.decode("utf-8", "replace").strip()
     bits = low_gray_key(path) if png else 0
