@@ -112,6 +112,11 @@ void tiff_nodata_fill(const ImgstatPage *page, void *to, size_t n);
 ImgstatResult tiff_metadata_read(Decoder *base, Metadata *out, Warnings *warnings,
                                  ImgstatError *err);
 
+/* ---- tiff/describe.c ---- */
+
+/* Codec.layout */
+void tiff_layout_describe(Decoder *base, ImgstatLayout *out);
+
 /* ---- tiff/layout.c; see tiff/layout.h as well ---- */
 
 /* Checks that every tile lies in the file and can be as large as declared. */
