@@ -12,6 +12,8 @@ typedef struct OmeReader {
     const StackPages *pages;
     StackAxes *axes;
     bool contradicts;
+    unsigned depth;   /* of the element being read */
+    uint32_t n_begun; /* Image elements */
     bool in_pixels, in_uuid;
     StackImage image;    /* of the Pixels being read */
     uint32_t size_c;     /* as declared: counts samples */
@@ -37,7 +39,8 @@ static bool read_order(const XmlTag *tag, uint8_t order[STACK_AXES])
 {
     char text[8] = "XYCZT";
     unsigned seen = 0;
-    (void)xml_value(tag, "DimensionOrder", text, sizeof text);
+    if (xml_has(tag, "DimensionOrder") && !xml_value(tag, "DimensionOrder", text, sizeof text))
+        return false;
     if (strlen(text) != 5 || text[0] != 'X' || text[1] != 'Y')
         return false;
     for (unsigned i = 0; i < STACK_AXES; i++) {
@@ -96,7 +99,6 @@ static bool add_image(OmeReader *reader)
 static bool begin_tiff_data(OmeReader *reader, const XmlTag *tag)
 {
     static const char *const first[STACK_AXES] = {"FirstC", "FirstZ", "FirstT"};
-    char text[16];
     if (!add_image(reader))
         return false;
     reader->has_tiff_data = true;
@@ -104,9 +106,8 @@ static bool begin_tiff_data(OmeReader *reader, const XmlTag *tag)
     reader->uuid[0] = '\0';
     reader->ifd = reader->next;
     reader->count = 1;
-    reader->has_ifd = xml_value(tag, "IFD", text, sizeof text);
-    reader->has_count = xml_value(tag, "PlaneCount", text, sizeof text) ||
-                        xml_value(tag, "NumPlanes", text, sizeof text);
+    reader->has_ifd = xml_has(tag, "IFD");
+    reader->has_count = xml_has(tag, "PlaneCount") || xml_has(tag, "NumPlanes");
     bool ok = xml_number(tag, "IFD", &reader->ifd) &&
               xml_number(tag, "NumPlanes", &reader->count) &&
               xml_number(tag, "PlaneCount", &reader->count);
@@ -155,35 +156,43 @@ static bool end_pixels(OmeReader *reader)
     return reader->next > 0 || fail(reader);
 }
 
+/* Elements count in their places only: OME, Image, Pixels, TiffData, UUID. */
 static bool on_start(void *context, const XmlTag *tag)
 {
     OmeReader *const reader = context;
+    const char *const name = tag->name;
+    reader->depth = tag->depth;
+    reader->in_uuid = false;
     if (tag->depth == 0) {
         (void)xml_value(tag, "UUID", reader->own, sizeof reader->own);
-        return strcmp(tag->name, "OME") == 0 || fail(reader);
+        return strcmp(name, "OME") == 0 || fail(reader);
     }
-    if (strcmp(tag->name, "Pixels") == 0)
-        return begin_pixels(reader, tag);
+    if (tag->depth == 1 && strcmp(name, "Image") == 0) /* the one before had its Pixels */
+        return reader->n_begun++ == reader->axes->n_images || fail(reader);
+    if (tag->depth == 2 && strcmp(name, "Pixels") == 0)
+        return reader->n_begun == reader->axes->n_images + 1 ? begin_pixels(reader, tag)
+                                                             : fail(reader);
     if (!reader->in_pixels)
         return true;
-    if (strcmp(tag->name, "Channel") == 0)
+    if (tag->depth == 3 && strcmp(name, "Channel") == 0)
         return begin_channel(reader, tag);
-    if (strcmp(tag->name, "TiffData") == 0)
+    if (tag->depth == 3 && strcmp(name, "TiffData") == 0)
         return begin_tiff_data(reader, tag);
-    reader->in_uuid = strcmp(tag->name, "UUID") == 0;
+    reader->in_uuid = tag->depth == 4 && strcmp(name, "UUID") == 0;
     return true;
 }
 
 static bool on_end(void *context, const char *name, size_t at)
 {
     OmeReader *const reader = context;
+    const unsigned depth = reader->depth--;
     (void)at;
     reader->in_uuid = false;
     if (!reader->in_pixels)
         return true;
-    if (strcmp(name, "TiffData") == 0)
+    if (depth == 3 && strcmp(name, "TiffData") == 0)
         return end_tiff_data(reader);
-    return strcmp(name, "Pixels") != 0 || end_pixels(reader);
+    return depth != 2 || end_pixels(reader);
 }
 
 static void on_text(void *context, const char *text, size_t n)
@@ -201,5 +210,5 @@ bool ome_axes_read(const char *text, const StackPages *pages, StackAxes *axes, b
     OmeReader reader = {.pages = pages, .axes = axes};
     const bool ok = xml_parse(text, strlen(text), &handler, &reader);
     *damaged = !ok && !reader.contradicts;
-    return ok;
+    return ok && reader.n_begun == axes->n_images;
 }

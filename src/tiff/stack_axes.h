@@ -39,6 +39,7 @@ typedef struct StackAxes {
     uint32_t size[STACK_AXES]; /* of the file: the largest of its images, the sum of channels */
     char (*name)[STACK_NAME_BYTES]; /* of each of size[AXIS_C] channels, "" for none */
     uint32_t n_names, names_room;
+    bool other_files; /* OME-XML describes planes of other files, as well */
     bool no_memory;
 } StackAxes;
 

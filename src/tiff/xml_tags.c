@@ -146,6 +146,11 @@ static const char *value_of(const XmlTag *tag, const char *name)
     return NULL;
 }
 
+bool xml_has(const XmlTag *tag, const char *name)
+{
+    return value_of(tag, name) != NULL;
+}
+
 bool xml_value(const XmlTag *tag, const char *name, char *to, size_t room)
 {
     const char *const value = value_of(tag, name);

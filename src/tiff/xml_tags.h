@@ -37,6 +37,8 @@ typedef struct XmlHandler {
  * may define entities), exceeds a limit above, or a handler ended it. */
 bool xml_parse(const char *text, size_t bytes, const XmlHandler *handler, void *context);
 
+bool xml_has(const XmlTag *tag, const char *name);
+
 /* Copies the value of an attribute. Returns false if there is none or it does not fit. */
 bool xml_value(const XmlTag *tag, const char *name, char *to, size_t room);
 

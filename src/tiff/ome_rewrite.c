@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/* ome_rewrite.c: OME-XML with the sample type, sizes, channels and planes of an output. All that
+ * need not change is copied byte for byte. */
+#include "base/sample.h"
+#include "tiff/field_rewrite.h"
+#include "tiff/xml_tags.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct OmeRewrite {
+    const FieldChange *change;
+    const char *text;
+    TextBuffer *out;
+    size_t copied;       /* so many bytes of the text are done */
+    unsigned depth;      /* of the element being read; 0: of the root */
+    unsigned gone_depth; /* of an element that goes; 0: none does */
+    bool edits_uuid;     /* the names that files of a set have for each other go */
+    bool in_pixels, wrote_places;
+    size_t pixels_at;         /* the name of that element */
+    uint32_t image, n_images; /* the one being read; so many began */
+    uint32_t channel;         /* of that image, so many began */
+    const StackImage *from;   /* that image */
+    StackSelection kept;      /* its pages; n = 0 where all of them stay */
+    ImgstatResult result;
+    ImgstatError *err;
+} OmeRewrite;
+
+/* Returns the name that the OME model has for a sample type, NULL for none. */
+static const char *type_name(ImgstatSample sample, unsigned bits)
+{
+    switch (sample) {
+    case IMGSTAT_U8:
+        return bits == 1 ? "bit" : "uint8";
+    case IMGSTAT_U16:
+        return "uint16";
+    case IMGSTAT_U32:
+        return "uint32";
+    case IMGSTAT_I8:
+        return "int8";
+    case IMGSTAT_I16:
+        return "int16";
+    case IMGSTAT_I32:
+        return "int32";
+    case IMGSTAT_F32:
+        return "float";
+    case IMGSTAT_F64:
+        return "double";
+    default:
+        return NULL;
+    }
+}
+
+static bool changes_type(const FieldChange *change)
+{
+    return change->sample != change->from_sample || change->bits != change->from_bits;
+}
+
+static void copy_until(OmeRewrite *rewrite, size_t at)
+{
+    text_add(rewrite->out, rewrite->text + rewrite->copied, at - rewrite->copied);
+    rewrite->copied = at;
+}
+
+static void edit(OmeRewrite *rewrite, const XmlTag *tag, const XmlEdit *edits, size_t n)
+{
+    copy_until(rewrite, tag->from);
+    xml_edit(tag, edits, n, rewrite->out);
+    rewrite->copied = tag->to;
+}
+
+/* Leaves the element out, with the blanks in front of it. */
+static bool leave_out(OmeRewrite *rewrite, const XmlTag *tag)
+{
+    size_t from = tag->from;
+    while (from > rewrite->copied && strchr(" \t\r\n", rewrite->text[from - 1]))
+        from--;
+    copy_until(rewrite, from);
+    rewrite->gone_depth = tag->depth;
+    return true;
+}
+
+static bool begin_image(OmeRewrite *rewrite, const XmlTag *tag)
+{
+    const FieldChange *const change = rewrite->change;
+    rewrite->image = rewrite->n_images++;
+    stack_selection_release(&rewrite->kept);
+    if (!change->pages)
+        return true;
+    if (rewrite->image >= change->axes->n_images)
+        return leave_out(rewrite, tag);
+    rewrite->from = &change->axes->image[rewrite->image];
+    rewrite->result = stack_axes_select(change->axes, rewrite->image, change->pages,
+                                        change->n_pages, &rewrite->kept, rewrite->err);
+    if (rewrite->result != IMGSTAT_OK)
+        return false;
+    return rewrite->kept.n > 0 || leave_out(rewrite, tag);
+}
+
+static bool begin_pixels(OmeRewrite *rewrite, const XmlTag *tag)
+{
+    const FieldChange *const change = rewrite->change;
+    XmlEdit edits[5];
+    char bits[12], size[STACK_AXES][12];
+    static const char *const names[STACK_AXES] = {"SizeC", "SizeZ", "SizeT"};
+    size_t n = 0;
+    rewrite->in_pixels = true;
+    rewrite->pixels_at = tag->from + 1;
+    rewrite->wrote_places = false;
+    rewrite->channel = 0;
+    if (changes_type(change)) {
+        snprintf(bits, sizeof bits, "%u", (unsigned)change->bits);
+        edits[n++] = (XmlEdit){"Type", type_name(change->sample, change->bits)};
+        edits[n++] = (XmlEdit){"SignificantBits", sample_is_float(change->sample) ? NULL : bits};
+    }
+    for (unsigned axis = 0; axis < STACK_AXES && rewrite->kept.n > 0; axis++) {
+        const uint32_t samples = axis == AXIS_C ? rewrite->from->samples : 1;
+        snprintf(size[axis], sizeof size[axis], "%u", rewrite->kept.size[axis] * samples);
+        edits[n++] = (XmlEdit){names[axis], size[axis]};
+    }
+    if (n > 0)
+        edit(rewrite, tag, edits, n);
+    return true;
+}
+
+/* Adds "<" or "</" and the name of Pixels, or of its child TiffData with the same prefix. */
+static void add_name(OmeRewrite *rewrite, const char *begin, const char *child)
+{
+    const char *const pixels = rewrite->text + rewrite->pixels_at;
+    const size_t name = strcspn(pixels, " \t\r\n/>"), prefix = strcspn(pixels, ":");
+    text_add(rewrite->out, begin, strlen(begin));
+    if (!child)
+        text_add(rewrite->out, pixels, name);
+    else if (prefix < name)
+        text_add(rewrite->out, pixels, prefix + 1);
+    if (child)
+        text_add(rewrite->out, child, strlen(child));
+}
+
+/* Which page of the output holds which plane. at: where the list belongs. */
+static void write_places(OmeRewrite *rewrite, size_t at)
+{
+    const StackSelection *const kept = &rewrite->kept;
+    if (kept->n == 0 || rewrite->wrote_places)
+        return;
+    rewrite->wrote_places = true;
+    copy_until(rewrite, at);
+    if (kept->is_grid && kept->page[kept->n - 1] - kept->page[0] == kept->n - 1) {
+        add_name(rewrite, "<", "TiffData");
+        text_print(rewrite->out, " IFD=\"%u\" PlaneCount=\"%u\"/>", kept->page[0], kept->n);
+        return;
+    }
+    for (uint32_t i = 0; i < kept->n; i++) {
+        const uint32_t *const to = kept->plane[i].at;
+        add_name(rewrite, "<", "TiffData");
+        text_print(rewrite->out,
+                   " FirstC=\"%u\" FirstZ=\"%u\" FirstT=\"%u\" IFD=\"%u\" PlaneCount=\"1\"/>",
+                   to[AXIS_C], to[AXIS_Z], to[AXIS_T], kept->page[i]);
+    }
+}
+
+/* An element that is about one plane, such as Plane itself and shapes of a ROI: TheC, TheZ, TheT.
+ */
+static bool begin_of_plane(OmeRewrite *rewrite, const XmlTag *tag)
+{
+    static const char *const names[STACK_AXES] = {"TheC", "TheZ", "TheT"};
+    char text[STACK_AXES][12];
+    XmlEdit edits[STACK_AXES];
+    size_t n = 0;
+    for (unsigned axis = 0; axis < STACK_AXES; axis++) {
+        uint32_t at = UINT32_MAX;
+        if (!xml_number(tag, names[axis], &at) || at == UINT32_MAX)
+            continue;
+        if (axis == AXIS_C && at >= rewrite->from->size[AXIS_C])
+            at /= rewrite->from->samples;
+        const uint32_t to =
+            at < rewrite->from->size[axis] ? rewrite->kept.kept[axis][at] : UINT32_MAX;
+        if (to == UINT32_MAX)
+            return leave_out(rewrite, tag);
+        snprintf(text[axis], sizeof text[axis], "%u", to);
+        edits[n++] = (XmlEdit){names[axis], text[axis]};
+    }
+    if (n > 0)
+        edit(rewrite, tag, edits, n);
+    return true;
+}
+
+static bool begin_in_pixels(OmeRewrite *rewrite, const XmlTag *tag)
+{
+    if (tag->depth == 4 && strcmp(tag->name, "UUID") == 0)
+        return !rewrite->edits_uuid || leave_out(rewrite, tag);
+    if (rewrite->kept.n == 0)
+        return true;
+    if (tag->depth == 3 && strcmp(tag->name, "Channel") == 0) {
+        const uint32_t c = rewrite->channel++;
+        return c >= rewrite->from->size[AXIS_C] || rewrite->kept.kept[AXIS_C][c] != UINT32_MAX ||
+               leave_out(rewrite, tag);
+    }
+    if (tag->depth == 3 && strcmp(tag->name, "TiffData") == 0) {
+        write_places(rewrite, tag->from);
+        return leave_out(rewrite, tag);
+    }
+    if (tag->depth == 3 && strcmp(tag->name, "Plane") == 0)
+        write_places(rewrite, tag->from);
+    return begin_of_plane(rewrite, tag);
+}
+
+static bool on_start(void *context, const XmlTag *tag)
+{
+    OmeRewrite *const rewrite = context;
+    rewrite->depth = tag->depth;
+    if (rewrite->gone_depth > 0)
+        return true;
+    if (tag->depth == 0) {
+        if (rewrite->edits_uuid && xml_has(tag, "UUID"))
+            edit(rewrite, tag, &(XmlEdit){"UUID", NULL}, 1);
+        return true;
+    }
+    if (tag->depth == 1 && strcmp(tag->name, "Image") == 0)
+        return begin_image(rewrite, tag);
+    if (tag->depth == 2 && rewrite->n_images > 0 && strcmp(tag->name, "Pixels") == 0)
+        return begin_pixels(rewrite, tag);
+    if (rewrite->in_pixels)
+        return begin_in_pixels(rewrite, tag);
+    if (rewrite->n_images == 1 && rewrite->kept.n > 0 && rewrite->change->axes->n_images == 1)
+        return begin_of_plane(rewrite, tag);
+    return true;
+}
+
+static bool on_end(void *context, const char *name, size_t at)
+{
+    (void)name;
+    OmeRewrite *const rewrite = context;
+    const unsigned depth = rewrite->depth--;
+    if (rewrite->gone_depth > 0) {
+        if (depth == rewrite->gone_depth) {
+            rewrite->gone_depth = 0;
+            rewrite->copied = at;
+        }
+        return true;
+    }
+    if (depth == 2 && rewrite->in_pixels) {
+        rewrite->in_pixels = false;
+        size_t end = at; /* where "</Pixels>" begins */
+        while (end > rewrite->copied && rewrite->text[end - 1] != '<')
+            end--;
+        if (end > rewrite->copied) {
+            write_places(rewrite, end - 1);
+        } else if (rewrite->kept.n > 0) { /* <Pixels/> */
+            text_add(rewrite->out, ">", 1);
+            rewrite->copied = at;
+            write_places(rewrite, at);
+            add_name(rewrite, "</", NULL);
+            text_add(rewrite->out, ">", 1);
+        }
+    }
+    return true;
+}
+
+/* Bounds the time that selections take: each goes through all pages and positions. */
+static bool is_too_large(const FieldChange *change)
+{
+    uint64_t steps = 0;
+    for (uint32_t i = 0; change->pages && i < change->axes->n_images; i++)
+        for (unsigned axis = 0; axis < STACK_AXES; axis++)
+            steps += (uint64_t)change->n_pages + change->axes->image[i].size[axis];
+    return steps > (uint64_t)1 << 28;
+}
+
+static ImgstatResult drop(const char *why, Warnings *warnings, FieldResult *out)
+{
+    text_release(&out->text);
+    out->fate = FIELD_GOES;
+    warnings_report(warnings, "its OME-XML is left out: %s", why);
+    return IMGSTAT_OK;
+}
+
+ImgstatResult ome_rewrite(const char *text, const FieldChange *change, Warnings *warnings,
+                          FieldResult *out, ImgstatError *err)
+{
+    static const XmlHandler handler = {.start = on_start, .end = on_end};
+    const size_t bytes = strlen(text);
+    OmeRewrite rewrite = {.change = change, .text = text, .out = &out->text, .err = err};
+    if (change->samples != change->from_samples)
+        return drop("pixels have another number of samples", warnings, out);
+    if (changes_type(change) && !type_name(change->sample, change->bits))
+        return drop("it has no name for the new sample type", warnings, out);
+    if (change->pages && !change->axes)
+        return drop("it does not describe the pages of the input", warnings, out);
+    if (is_too_large(change))
+        return drop("it describes too many images", warnings, out);
+    rewrite.edits_uuid = change->pages || !change->axes || !change->axes->other_files;
+    const bool parsed = xml_parse(text, bytes, &handler, &rewrite);
+    stack_selection_release(&rewrite.kept);
+    IMGSTAT_TRY(rewrite.result);
+    if (!parsed)
+        return drop("it is damaged or too large", warnings, out);
+    if (rewrite.copied == 0) { /* nothing changed */
+        text_release(&out->text);
+        return IMGSTAT_OK;
+    }
+    copy_until(&rewrite, bytes);
+    if (out->text.failed)
+        return error_memory(err, bytes, "OME-XML");
+    out->fate = FIELD_CHANGES;
+    return IMGSTAT_OK;
+}
