@@ -261,20 +261,22 @@ static ImgstatResult open_reader(PageSet *set, uint32_t i, PageReader *reader, I
     return IMGSTAT_OK;
 }
 
-static ImgstatResult check_alike(const ImgstatPage *page, const ImgstatPage *first,
+static ImgstatResult check_alike(const Decoder *decoder, const ImgstatPage *first,
                                  ImgstatError *err)
 {
+    const char *const file = decoder->source->name;
     const char *const unlike = "; pages that are measured as one have equal ones";
+    const ImgstatPage *const page = &decoder->page;
     if (page->sample != first->sample)
-        return error_set(err, IMGSTAT_ERR_ARG, "page %u has %s samples, page %u %s%s", page->page,
-                         imgstat_sample_name(page->sample), first->page,
-                         imgstat_sample_name(first->sample), unlike);
+        return error_file(err, IMGSTAT_ERR_ARG, file, "has %s samples, page %u %s%s",
+                          imgstat_sample_name(page->sample), first->page,
+                          imgstat_sample_name(first->sample), unlike);
     if (page->bits != first->bits)
-        return error_set(err, IMGSTAT_ERR_ARG, "page %u has %u significant bits, page %u %u%s",
-                         page->page, page->bits, first->page, first->bits, unlike);
+        return error_file(err, IMGSTAT_ERR_ARG, file, "has %u significant bits, page %u %u%s",
+                          page->bits, first->page, first->bits, unlike);
     if (page->channels != first->channels)
-        return error_set(err, IMGSTAT_ERR_ARG, "page %u has %u channels, page %u %u%s", page->page,
-                         page->channels, first->page, first->channels, unlike);
+        return error_file(err, IMGSTAT_ERR_ARG, file, "has %u channels, page %u %u%s",
+                          page->channels, first->page, first->channels, unlike);
     return IMGSTAT_OK;
 }
 
@@ -318,11 +320,10 @@ static ImgstatResult measure_set(PageSet *set, unsigned parts, Record **total, u
         PageReader reader;
         Record *record = NULL;
         ImgstatResult res = open_reader(set, i, &reader, err);
-        const ImgstatPage *const page = &set->file->decoder->page;
         if (i == 0)
-            first = *page;
+            first = set->file->decoder->page;
         if (res == IMGSTAT_OK)
-            res = check_alike(page, &first, err);
+            res = check_alike(set->file->decoder, &first, err);
         if (res == IMGSTAT_OK)
             res = page_measure(&reader, every_channel, parts, &record, err);
         if (res != IMGSTAT_OK) {
