@@ -246,6 +246,10 @@ typedef struct ImgstatPage {
     uint32_t mask;   /* the page with its mask, or none */
     uint32_t parent; /* the page whose SubIFD it is, or none */
     uint32_t number; /* its place in the chain, or among these SubIFDs, counted from 0 */
+    bool has_axes;   /* the file says where the page lies along channel, z and time */
+    uint32_t axis_c, axis_z, axis_t;
+    const char
+        *axis_name; /* of channel axis_c, valid until the file is closed; NULL: it has none */
     uint32_t width, height;
     uint16_t channels;
     ImgstatSample sample;
