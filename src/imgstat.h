@@ -293,6 +293,26 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_page(ImgstatFile *file
 /* "red", "alpha", "cyan", "extra1" ...: channel's name on the page selected last, until another is;
  * "" where there is none. */
 IMGSTAT_API const char *imgstat_file_channel(const ImgstatFile *file, uint16_t channel);
+/* How a page lies in its file. The texts are constants. */
+typedef struct ImgstatLayout {
+    const char *compression; /* "none", "deflate", "LZW", "JPEG" ... */
+    const char *predictor;   /* "none", "horizontal", "float" */
+    bool tiled;              /* tiles; else strips */
+    bool planar;             /* each channel in tiles of its own */
+    bool interlaced;         /* PNG */
+    bool big_endian;         /* the order of bytes in the file */
+    bool big_file;           /* BigTIFF: offsets of 64 bits */
+    bool cloud_optimized;    /* tiles, behind all directories; such pages alone make a COG */
+    uint32_t tile_width, tile_height; /* of a tile or strip */
+    uint64_t tiles;                   /* number of tiles or strips */
+    const char *metadata[16]; /* n_metadata kinds: "icc", "exif", "gps", "geotiff", "ome-xml" ... */
+    uint32_t n_metadata;
+} ImgstatLayout;
+
+/* Describes how the selected page lies in the file. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_layout(ImgstatFile *file,
+                                                                 ImgstatLayout *out,
+                                                                 ImgstatError *err);
 /* Reads the next `image->height` rows of the selected page into a host image made for them: of the
  * page's width, channels and type. More rows than are left are an IMGSTAT_ERR_ARG. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_read(ImgstatFile *file, ImagePro *image,

@@ -12,14 +12,12 @@ template <> struct WideType<IMGSTAT_U32> {
     typedef uint32_t Raw, Value;
     typedef uint4 Vector;
     static constexpr bool FLOAT = false;
-    static constexpr Value SMALLEST = 0, LARGEST = UINT32_MAX;
 };
 template <> struct WideType<IMGSTAT_I32> {
     typedef uint32_t Raw;
     typedef int32_t Value;
     typedef int4 Vector;
     static constexpr bool FLOAT = false;
-    static constexpr Value SMALLEST = INT32_MIN, LARGEST = INT32_MAX;
 };
 template <> struct WideType<IMGSTAT_F32> {
     typedef uint32_t Raw;
@@ -32,14 +30,12 @@ template <> struct WideType<IMGSTAT_U64> {
     typedef unsigned long long Value;
     typedef ulonglong2 Vector;
     static constexpr bool FLOAT = false;
-    static constexpr Value SMALLEST = 0, LARGEST = UINT64_MAX;
 };
 template <> struct WideType<IMGSTAT_I64> {
     typedef uint64_t Raw;
     typedef long long Value;
     typedef longlong2 Vector;
     static constexpr bool FLOAT = false;
-    static constexpr Value SMALLEST = INT64_MIN, LARGEST = INT64_MAX;
 };
 template <> struct WideType<IMGSTAT_F64> {
     typedef uint64_t Raw;

@@ -98,7 +98,6 @@ typedef struct CudaDevice {
     const Tuning *tuning; /* of its family */
     cudaStream_t stream;  /* kernels; what the calls are ordered by */
     cudaStream_t copies;  /* host to device, overlapped with kernels */
-    bool capturing;       /* the caller's stream records a graph: nothing may wait or grow */
     PixelOrder order;     /* of what comes next on `stream` */
     ImgstatResult broken; /* after a failure: what every further call returns */
     StageSlot stage[STAGE_SLOTS];

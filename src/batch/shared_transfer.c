@@ -159,7 +159,7 @@ static ImgstatResult finish(Jobs *jobs, TransformWorker *worker, ImgstatError *e
     const FurtherReads reader = {.read = read_files,
                                  .context = &t,
                                  .threads = worker->device->threads,
-                                 .cache = worker->device->scratch,
+                                 .cache = worker->device->cache,
                                  .sorter = worker->device};
     const TransferShape *const shape = &jobs->input->shape;
     const MatchReference *reference = NULL;

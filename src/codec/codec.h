@@ -102,6 +102,10 @@ typedef struct Codec {
     ImgstatResult (*metadata)(Decoder *decoder, Metadata *out, Warnings *warnings,
                               ImgstatError *err);
 
+    /* Fills in how the page selected lies in the file, and adds the metadata that Metadata does not
+     * have. The texts are constants. */
+    void (*layout)(Decoder *decoder, ImgstatLayout *out);
+
     /* Writes names and versions of the libraries that the codec is made of: "libpng 1.6.39". */
     void (*libraries)(char *to, size_t room);
 
@@ -151,6 +155,9 @@ static inline bool page_has_shape(const ImgstatPage *page, const ImgstatPage *be
 
 /* The error of a decoder that finds something else in its file than before. */
 ImgstatResult decoder_changed(const Decoder *decoder, ImgstatError *err);
+
+/* Adds a kind of metadata, if there is room. */
+void layout_add(ImgstatLayout *layout, const char *metadata);
 
 /* struct ImgstatFile of the public header. */
 struct ImgstatFile {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* deflate.c: which compressor a piece gets, and how pieces are put together. */
+/* deflate.c: which compressor a block gets, and how blocks are put together. */
 #include "codec/deflate.h"
 
 #include <pthread.h>
@@ -16,7 +16,7 @@
 
 enum {
     DEFAULT_LEVEL = 6,
-    BOTH_LEVEL = 8,        /* from here on both ways are gone to their ends */
+    BOTH_LEVEL = 8,        /* from this level on a block is compressed in both ways */
     SAMPLE_PART = 8,       /* an eighth of a block decides which way pays, */
     SAMPLE_MIN = 32 << 10, /* but not less than this */
     SAMPLE_MAX = 64 << 10, /* nor more */
@@ -182,7 +182,7 @@ static size_t by_runs(Deflater *d, const uint8_t *from, size_t n, bool last, uin
 #ifdef IMGSTAT_WITH_LIBDEFLATE
 
 /* libdeflate ends every stream. Its bit for that is in the head of the last block, which only
- * decoding finds; cleared, and an empty stored block added, the piece ends with a whole byte and
+ * decoding finds; cleared, and an empty stored block added, the bytes end with a whole byte and
  * another may follow. Returns its length, 0 where that fails. */
 static size_t open_end(Deflater *d, uint8_t *bytes, size_t n, size_t decoded)
 {
@@ -257,19 +257,19 @@ static size_t by_matches(Deflater *d, const uint8_t *from, size_t n, bool last, 
 
 /* ---- The choice ---- */
 
-/* Whether runs alone are smaller, by a part of the piece. */
-static bool runs_suffice(Deflater *d, const uint8_t *from, size_t n, uint8_t *scratch)
+/* Whether runs alone are smaller, by a part of the block. */
+static bool runs_suffice(Deflater *d, const uint8_t *from, size_t n, uint8_t *room)
 {
     size_t part = n / SAMPLE_PART;
     part = part < SAMPLE_MIN ? SAMPLE_MIN : part > SAMPLE_MAX ? SAMPLE_MAX : part;
     part = part < n ? part : n;
     const uint8_t *const sample = from + (n - part) / 2;
-    const size_t runs = by_runs(d, sample, part, true, scratch);
-    const size_t matches = by_matches(d, sample, part, true, true, scratch);
+    const size_t runs = by_runs(d, sample, part, true, room);
+    const size_t matches = by_matches(d, sample, part, true, true, room);
     return runs > 0 && (matches == 0 || runs <= matches);
 }
 
-/* Both ways to their ends. */
+/* Compresses in both ways, and keeps the smaller result. */
 static size_t smaller(Deflater *d, const uint8_t *from, size_t n, bool last, uint8_t *to)
 {
     const size_t matches = by_matches(d, from, n, last, false, to);

@@ -43,12 +43,12 @@ static bool head_is_usual(const Inflater *inflater)
 
 #ifdef IMGSTAT_WITH_ISAL
 
-Inflater *inflater_create(uint64_t total, BufferCache *scratch)
+Inflater *inflater_create(uint64_t total, BufferCache *buffers)
 {
     if (total >= UINT32_MAX) /* ISA-L counts what it has made, for distances at the start */
         return NULL;
     Inflater *const inflater =
-        buffer_cache_acquire(scratch, sizeof *inflater); /* large, and mostly scratch */
+        buffer_cache_acquire(buffers, sizeof *inflater); /* large, and mostly room to work in */
     if (!inflater)
         return NULL;
     inflater->total = total;
@@ -82,9 +82,9 @@ uint32_t inflate_crc(uint32_t crc, const uint8_t *bytes, size_t n)
 
 #else
 
-Inflater *inflater_create(uint64_t total, BufferCache *scratch)
+Inflater *inflater_create(uint64_t total, BufferCache *buffers)
 {
-    (void)scratch; /* zlib allocates for itself */
+    (void)buffers; /* zlib allocates for itself */
     Inflater *const inflater = calloc(1, sizeof *inflater);
     if (!inflater)
         return NULL;

@@ -12,9 +12,9 @@
 /* The state of one stream. */
 typedef struct Inflater Inflater;
 
-/* total: bytes that the stream must hold. scratch: of its memory; NULL: it is not kept. Returns
+/* total: bytes that the stream must hold. buffers: of its memory; NULL: it is not kept. Returns
  * NULL if memory runs out. */
-Inflater *inflater_create(uint64_t total, BufferCache *scratch);
+Inflater *inflater_create(uint64_t total, BufferCache *buffers);
 
 /* Accepts NULL. */
 void inflater_destroy(Inflater *inflater);

@@ -34,8 +34,8 @@ static void use_slice(void *context, size_t task, unsigned thread)
 ImgstatResult cpu_slices(Device *base, const ImagePro *from, ImagePro *to, CpuSlice *use,
                          const void *context, ImgstatError *err)
 {
-    /* Of a thread, so that the last ones even out; samples of a slice, which earn taking it; and
-     * those that earn tables of its own, which signed types and f16 have. */
+    /* Of a thread, so that the last ones even out; samples of a slice, so that it is worth a task;
+     * and of a slice with tables of its own, as signed types and f16 have. */
     enum { SLICES = 4, LEAST_SAMPLES = 1 << 15, TABLE_SAMPLES = 1 << 18 };
     const bool tables = sample_is_narrow(from->sample) &&
                         (sample_is_signed(from->sample) || sample_is_float(from->sample));

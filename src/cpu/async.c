@@ -42,7 +42,7 @@ static ImgstatResult count_image(const DeviceTransform *transform, const ImagePr
     Device *const device = transform->device;
     DeviceRecord there = {.sample = shape->sample, .channels = luma ? 1 : shape->channels};
     const size_t bytes = record_bytes(there.sample, there.channels, 0);
-    ImgstatResult res = record_create(device->scratch, there.sample, there.channels, 0, out, err);
+    ImgstatResult res = record_create(device->cache, there.sample, there.channels, 0, out, err);
     if (res == IMGSTAT_OK)
         res = device->ops->alloc(device, bytes, &there.mem, err);
     if (res == IMGSTAT_OK)

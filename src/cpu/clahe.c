@@ -16,7 +16,7 @@ static ImgstatResult use_luma(void *context, const ImagePro *piece, ImgstatError
 {
     const LumaUse *const of = context;
     ImagePro luma;
-    IMGSTAT_TRY(luma_plane(of->device->scratch, piece, &luma, err));
+    IMGSTAT_TRY(luma_plane(of->device->cache, piece, &luma, err));
     const ImgstatResult res = of->use(of->context, &luma, err);
     imgstat_image_release(&luma);
     return res;
@@ -187,6 +187,6 @@ ImgstatResult cpu_clahe_apply(Device *device, const ClahePage *page, const Image
                               ImagePro *to, ImgstatError *err)
 {
     IMGSTAT_TRY(apply_check_pair(from, page->rescale->rescale.to.sample, to, err));
-    const Mapping mapping = {.page = page, .buffers = device->scratch};
+    const Mapping mapping = {.page = page, .buffers = device->cache};
     return cpu_slices(device, from, to, map_slice, &mapping, err);
 }

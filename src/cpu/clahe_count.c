@@ -57,8 +57,8 @@ static void count_words_low(const Clahe *clahe, const unsigned char *at, size_t 
     }
 }
 
-/* Counters of 16 bits where so many pixels earn that they are emptied and added up; else, or where
- * memory is out, NULL. */
+/* Returns counters of 16 bits where there are pixels enough for the time that emptying and adding
+ * them up takes; else, or if memory runs out, NULL. */
 static uint16_t *low_counters(const Clahe *clahe, uint64_t pixels)
 {
     enum { LEAST = 8192, PIXELS = 2 }; /* keys, of which fewer are near anyway; of a key */
@@ -70,9 +70,9 @@ static uint16_t *low_counters(const Clahe *clahe, uint64_t pixels)
 
 static void add_low(const Clahe *clahe, const uint16_t *low, uint64_t *counts)
 {
-    enum { SOME = 64, AHEAD = 512 }; /* the counters of all tiles are in no near cache */
+    enum { BLOCK = 64, AHEAD = 512 }; /* the counters of all tiles are in no near cache */
     for (size_t key = clahe->black, end = clahe->white + 1, n; key < end; key += n) {
-        n = end - key < SOME ? end - key : SOME;
+        n = end - key < BLOCK ? end - key : BLOCK;
         for (size_t i = 0; i < n; i += 8)
             __builtin_prefetch(counts + key + i + AHEAD, 1);
         for (size_t i = 0; i < n; i++)
@@ -117,7 +117,7 @@ void clahe_count(Clahe *clahe, size_t tile, const ImagePro *band, uint16_t chann
     const uint32_t width = right - left;
     const uint64_t most = (uint64_t)width * band->height;
     const bool all = right <= clahe->x.length && !clahe->has_nodata && !band->mask;
-    /* Tables are emptied and added up, which a few pixels do not earn. */
+    /* Emptying and adding up tables takes longer than a few pixels do. */
     const bool many = all && clahe->bin && most >= 8 * CLAHE_NODES;
     uint16_t *const low = all ? low_counters(clahe, most) : NULL;
     for (uint32_t p = top; p < bottom; p++) {

@@ -9,8 +9,8 @@
 /* ---- Mapping --------------------------------------------------------------------------------- */
 
 enum {
-    ROW_BLOCK = 512,    /* pixels that are mapped at once, while the next are on their way */
-    ROW_TABLE = 96,     /* pixels between the same tiles that earn two tables for their row */
+    ROW_BLOCK = 512, /* pixels that are mapped at once, while the next are on their way */
+    ROW_TABLE = 96, /* pixels between the same tiles from which two tables are made for their row */
     WORD_ROW_TABLE = 48 /* of 16-bit samples: such pixels */
 };
 
@@ -55,7 +55,7 @@ static bool is_made(const RowTables *tables, uint32_t tile)
 }
 
 /* Whether so many pixels are worth the tables of the row, or these are there. */
-static bool earns_rows(const Stretch *s, const RowTables *tables, uint32_t least)
+static bool uses_rows(const Stretch *s, const RowTables *tables, uint32_t least)
 {
     const ClaheBlend *const bx = &s->clahe->x.blend[s->x];
     return s->n >= least || (is_made(tables, bx->first) && is_made(tables, bx->second));
@@ -79,7 +79,7 @@ static void map_bytes(const Stretch *s, RowTables *tables, const uint16_t *key, 
     const uint32_t y_weight = s->clahe->y.blend[s->y].weight;
     const MapRange *const to = &s->clahe->to;
     const uint64_t span = to->hi_key - to->lo_key;
-    if (!earns_rows(s, tables, ROW_TABLE)) {
+    if (!uses_rows(s, tables, ROW_TABLE)) {
         for (uint32_t i = 0; i < s->n; i++) {
             const uint64_t share[4] = {s->table[0][key[i]], s->table[1][key[i]],
                                        s->table[2][key[i]], s->table[3][key[i]]};
@@ -105,7 +105,7 @@ static void map_words(const Stretch *s, RowTables *tables, const uint16_t *key, 
                         .span = clahe->to.hi_key - clahe->to.lo_key};
     const ClaheBlend *const bx = clahe->x.blend + s->x;
     memcpy(words.table, s->table, sizeof words.table);
-    if (!earns_rows(s, tables, WORD_ROW_TABLE)) {
+    if (!uses_rows(s, tables, WORD_ROW_TABLE)) {
         for (uint32_t i = 0; i < s->n; i++)
             out[i] = clahe_words_key(&words, bx[i].weight, key[i]);
         return;
@@ -232,9 +232,9 @@ bool clahe_observes(const Clahe *clahe)
     return clahe->like == IMGSTAT_LIKE_SKIMAGE && !clahe->unchanged;
 }
 
-/* Keeps mapped keys off the nodata value, and puts what stays in its place. */
-static void settle(const Clahe *clahe, const ImagePro *band, uint32_t x, uint32_t y, uint32_t n,
-                   const uint16_t *key, uint16_t *out)
+/* Keeps mapped keys off the nodata value, and stores samples that pass through. */
+static void store_passthrough(const Clahe *clahe, const ImagePro *band, uint32_t x, uint32_t y,
+                              uint32_t n, const uint16_t *key, uint16_t *out)
 {
     for (uint32_t i = 0; i < n; i++)
         if (!clahe->unchanged && clahe_is_valid(clahe, band, x + i, y, key[i]))
@@ -279,7 +279,7 @@ static void put_keys(const Mapping *m, uint32_t x, uint32_t y, uint32_t n, const
     for (uint32_t i = 0; m->of_gray && i < n; i++)
         out[i] = m->of_gray[out[i]];
     if (!m->all)
-        settle(m->clahe, m->band, x, y, n, key, out);
+        store_passthrough(m->clahe, m->band, x, y, n, key, out);
     store_keys(m->to, m->channel, x, y, n, out);
 }
 

@@ -180,7 +180,7 @@ static void cpu_use_threads(Device *base, unsigned threads)
 
 static ImgstatResult cpu_host_alloc(Device *device, size_t bytes, void **out, ImgstatError *err)
 {
-    *out = buffer_cache_acquire(device->scratch, bytes);
+    *out = buffer_cache_acquire(device->cache, bytes);
     return *out ? IMGSTAT_OK : error_memory(err, bytes, "a host buffer");
 }
 
@@ -193,7 +193,7 @@ static void cpu_host_release(Device *device, void *memory)
 static ImgstatResult cpu_alloc(Device *device, size_t bytes, DevMem *out, ImgstatError *err)
 {
     *out = (DevMem){0};
-    void *memory = buffer_cache_acquire(device->scratch, bytes);
+    void *memory = buffer_cache_acquire(device->cache, bytes);
     if (!memory)
         return error_memory(err, bytes, "device memory");
     memset(memory, 0, bytes);

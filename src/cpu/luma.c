@@ -67,7 +67,7 @@ static inline void luma_rows(ImgstatSample sample, const ImagePro *from, unsigne
     }
 }
 
-/* The same of types that luma_wide.h takes. */
+/* luma_rows for types that luma_wide.h takes. */
 static void luma_blocks(const ImagePro *from, unsigned char *luma, unsigned char *valid)
 {
     const LumaWide wide = luma_wide_of(from);
@@ -194,16 +194,16 @@ static LumaRescale luma_rescale_of(const ImagePro *from, int16_t alpha, const Tr
                          .passthrough = &transfer->passthrough};
 }
 
-/* Whether cpu/luma_narrow.h, which copies what is beyond the colours, gives the transfer's output.
+/* Whether cpu/luma_narrow.h, which copies what is beyond the colours, makes the transfer's output.
  */
-static bool gives_plain(const Transfer *transfer, const ImagePro *from)
+static bool fits_same_depth(const Transfer *transfer, const ImagePro *from)
 {
     return is_plain(from) && from->sample == transfer->range.sample &&
            (from->channels == 3 || transfer_copies(transfer));
 }
 
-/* The same of bytes that become words, and words that become bytes. */
-static bool gives_other(const Transfer *transfer, const ImagePro *from)
+/* Whether it makes words of bytes, or bytes of words. */
+static bool fits_other_depth(const Transfer *transfer, const ImagePro *from)
 {
     const ImgstatSample out = transfer->range.sample;
     return is_plain(from) && from->channels == 3 && (out == IMGSTAT_U8 || out == IMGSTAT_U16);
@@ -219,7 +219,7 @@ ImgstatResult luma_apply(const ImagePro *from, const ImagePro *luma, const Trans
         return error_set(err, IMGSTAT_ERR_ARG, "the luma does not belong to the image");
     const LumaRescale how = luma_rescale_of(from, alpha, transfer);
     const size_t in = imgstat_sample_bytes(from->sample), out = imgstat_sample_bytes(to->sample);
-    const bool plain = gives_plain(transfer, from) && !luma->mask;
+    const bool plain = fits_same_depth(transfer, from) && !luma->mask;
     const CpuLoops *const loops = cpu_loops();
     for (size_t y = 0; plain && y < from->height; y++)
         loops->luma_narrow_scale(image_row(from, y), (unsigned)in, from->channels, from->width,
@@ -269,8 +269,8 @@ static inline void transfer_of(ImgstatSample in, ImgstatSample out, const Transf
 }
 
 /* n pixels of bytes or words, to the same. */
-static void transfer_plain(const Transfer *transfer, const unsigned char *from, size_t bytes,
-                           unsigned channels, size_t n, unsigned char *to)
+static void transfer_same_depth(const Transfer *transfer, const unsigned char *from, size_t bytes,
+                                unsigned channels, size_t n, unsigned char *to)
 {
     enum { BLOCK = 1024 };
     uint16_t luma[BLOCK];
@@ -292,8 +292,8 @@ static void transfer_plain(const Transfer *transfer, const unsigned char *from, 
 
 /* n pixels of bytes to words, or of words to bytes: all as words, whose colours may reach 255 only.
  */
-static void transfer_other(const Transfer *transfer, const unsigned char *from, size_t bytes,
-                           size_t n, unsigned char *to)
+static void transfer_other_depth(const Transfer *transfer, const unsigned char *from, size_t bytes,
+                                 size_t n, unsigned char *to)
 {
     enum { BLOCK = 1024 };
     uint16_t luma[BLOCK], colour[BLOCK * 3];
@@ -372,14 +372,14 @@ void luma_transfer(const Transfer *transfer, const ImagePro *from, int16_t alpha
                           row_of(to, y));
         return;
     }
-    if (gives_plain(transfer, from) && !transfer->maps[0].passthrough)
+    if (fits_same_depth(transfer, from) && !transfer->maps[0].passthrough)
         for (size_t y = 0; y < from->height; y++)
-            transfer_plain(transfer, image_row(from, y), imgstat_sample_bytes(from->sample),
-                           from->channels, from->width, row_of(to, y));
-    else if (gives_other(transfer, from) && !transfer->maps[0].passthrough)
+            transfer_same_depth(transfer, image_row(from, y), imgstat_sample_bytes(from->sample),
+                                from->channels, from->width, row_of(to, y));
+    else if (fits_other_depth(transfer, from) && !transfer->maps[0].passthrough)
         for (size_t y = 0; y < from->height; y++)
-            transfer_other(transfer, image_row(from, y), imgstat_sample_bytes(from->sample),
-                           from->width, row_of(to, y));
+            transfer_other_depth(transfer, image_row(from, y), imgstat_sample_bytes(from->sample),
+                                 from->width, row_of(to, y));
     else if (from->sample == IMGSTAT_U8 && to->sample == IMGSTAT_U8)
         transfer_of(IMGSTAT_U8, IMGSTAT_U8, transfer, from, alpha, to);
     else if (from->sample == IMGSTAT_U16 && to->sample == IMGSTAT_U16)

@@ -51,8 +51,8 @@ FORCE_INLINE void load_luma_block(ImgstatSample sample, const LumaWide *wide, si
     store_values(sample, (OutputType){.sample = sample}, luma, n, block->luma, 1);
 }
 
-FORCE_INLINE void take_steps(const LumaWide *wide, size_t channels, const unsigned char *from,
-                             const uint8_t *mask, size_t n, LumaBlock *block)
+FORCE_INLINE void load_block_of(const LumaWide *wide, size_t channels, const unsigned char *from,
+                                const uint8_t *mask, size_t n, LumaBlock *block)
 {
     switch (wide->sample) {
     case IMGSTAT_F32:
@@ -73,17 +73,17 @@ void ISA(luma_wide_load)(const LumaWide *wide, const unsigned char *from, const 
                          size_t n, LumaBlock *block)
 {
     if (wide->channels == 3)
-        take_steps(wide, 3, from, mask, n, block);
+        load_block_of(wide, 3, from, mask, n, block);
     else if (wide->channels == 4)
-        take_steps(wide, 4, from, mask, n, block);
+        load_block_of(wide, 4, from, mask, n, block);
     else
-        take_steps(wide, wide->channels, from, mask, n, block);
+        load_block_of(wide, wide->channels, from, mask, n, block);
 }
 
 /* ---- Colours --------------------------------------------------------------------------------- */
 
-/* Values of narrow integers, too. */
-FORCE_INLINE void take_luma(ImgstatSample sample, const unsigned char *luma, size_t n,
+/* Loads luma samples of any type but f16. */
+FORCE_INLINE void load_luma(ImgstatSample sample, const unsigned char *luma, size_t n,
                             double *value)
 {
     if (!sample_is_narrow(sample)) {
@@ -129,7 +129,7 @@ void ISA(luma_wide_store)(const LumaWide *wide, const LumaBlock *block, const un
     const size_t bytes = sample_bits(range->sample) / 8;
     const OutputType output = output_type_of(range);
     double wanted[LUMA_BLOCK], out[3][LUMA_BLOCK];
-    take_luma(range->sample, luma, n, wanted);
+    load_luma(range->sample, luma, n, wanted);
     scale(wide, block, wanted, n, range, out);
     for (size_t c = 0; c < 3; c++) {
         if (wide->channels == 3)

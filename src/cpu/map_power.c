@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* map_power.c: power laws over samples whose values doubles hold. Logarithms and exponentials to
  * some 40 bits, with a bound of how far they, and map_power, may be from the power; where one
- * output is nearest to all that lies within the bound, map_power comes to that, too. Of some ten
+ * output is nearest to all that lies within the bound, map_power comes to that as well. Of some ten
  * thousand 32-bit floats one is left, which map_power itself maps; 64-bit ones all are. */
 #include "cpu/loops_isa.h"
 #include "cpu/map_blocks.h"
@@ -13,8 +13,8 @@ static const double least_log = -300.0;
 /* What is known of an output. */
 enum {
     SETTLED,
-    OPEN, /* map_powers tells */
-    TINY  /* its unit lies below what that takes */
+    OPEN, /* map_powers finds it */
+    TINY  /* its unit lies below what map_powers takes */
 };
 
 /* A map's values. Limits are among them, so that compilers see no constants and make no branches of
@@ -27,7 +27,7 @@ typedef struct Power {
     double black, span, exponent, lo, width;
     double least, most; /* units: below all of 32 bits that are above 0, which begin at
                            2^-149 / 2^129; 1 */
-    double least_exact; /* units whose powers map_powers can tell, beside `least` */
+    double least_exact; /* units whose powers map_powers can find, beside `least` */
     double least_log;
     double slack; /* twice what is lost where lo is added */
 } Power;
@@ -69,14 +69,14 @@ FORCE_INLINE double multiply_add(double a, double b, double c)
 }
 
 /* From values to units. */
-FORCE_INLINE void take_units(const Power *p, size_t n, Powers *s)
+FORCE_INLINE void find_units(const Power *p, size_t n, Powers *s)
 {
     const double nodata = p->nodata, black = p->black, span = p->span;
     const double least = p->least, most = p->most;
     uint32_t passthrough = 0;
     for (size_t i = 0; i < n; i++) {
         const double unit = map_sub(s->x[i], black) / span;
-        double within = unit > least ? unit : least; /* NaN, too */
+        double within = unit > least ? unit : least; /* also for NaN */
         within = within < most ? within : most;
         passthrough |= value_is_passthrough(s->x[i], nodata) ? 1 : 0;
         s->above[i] = unit > 0.0 ? 1.0 : 0.0;
@@ -113,7 +113,7 @@ FORCE_INLINE double mantissa_of(double x, uint64_t root, double *exponent)
 /* log2 of 2^e m, with m from the root of 1/2 to that of 2, is e + a polynomial of z = s^2 times
  * s = (m - 1) / (m + 1): relatively 2^-45.09 off, e and the rest never having different signs, so
  * that their sum is no worse. (Minimax polynomials, by Remez' algorithm.) */
-FORCE_INLINE void take_logarithms(const Power *p, Powers *s)
+FORCE_INLINE void find_logarithms(const Power *p, Powers *s)
 {
     const uint64_t root = 0x3FE6A09E667F3BCD; /* of 1/2, as bits */
     for (size_t i = 0; i < BLOCK; i++) {
@@ -131,7 +131,7 @@ FORCE_INLINE void take_logarithms(const Power *p, Powers *s)
 
 /* 2^y = 2^n 2^f with a polynomial of f, from -1/2 to 1/2: relatively 2^-40.23 off. `to_float` is a
  * constant where this is inlined: outputs are 32-bit floats, else integers. */
-FORCE_INLINE void take_powers(const Power *p, bool to_float, Powers *s)
+FORCE_INLINE void find_outputs(const Power *p, bool to_float, Powers *s)
 {
     uint32_t any = 0;
     const double integer = 6755399441055744.0; /* 1.5 * 2^52: rounds, and the bits say to what */
@@ -212,17 +212,17 @@ FORCE_INLINE void find_exactly(const Power *p, size_t n, Powers *s)
 /* Outputs of a block. */
 FORCE_INLINE void find_powers(const Power *p, size_t n, Powers *s)
 {
-    take_units(p, n, s);
+    find_units(p, n, s);
     if (p->output.sample == IMGSTAT_F64) {
         for (size_t i = 0; i < n; i++)
             s->open[i] |= s->unit[i] < p->least_exact ? TINY : OPEN;
         s->some_open = true;
     } else {
-        take_logarithms(p, s);
+        find_logarithms(p, s);
         if (p->output.sample == IMGSTAT_F32)
-            take_powers(p, true, s);
+            find_outputs(p, true, s);
         else
-            take_powers(p, false, s);
+            find_outputs(p, false, s);
     }
     if (s->some_open)
         find_exactly(p, n, s);

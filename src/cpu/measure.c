@@ -177,7 +177,7 @@ static void flush(const Plan *plan, CpuThread *thread)
     thread->owner = SIZE_MAX;
 }
 
-static void adopt(CpuThread *thread, size_t owner, uint16_t channels)
+static void start_partial(CpuThread *thread, size_t owner, uint16_t channels)
 {
     for (uint16_t c = 0; c < channels; c++)
         tally_begin(&thread->tally[c]);
@@ -226,7 +226,7 @@ static void measure_task(void *context, size_t task, unsigned number)
         return;
     if (thread->owner != i || thread->pending + pixels > PENDING_LIMIT) {
         flush(plan, thread);
-        adopt(thread, i, image->channels);
+        start_partial(thread, i, image->channels);
     }
     thread->pending += pixels;
     cpu_measure_rect(plan->device->loops, thread, &rect, counting_of(plan, i));
@@ -244,7 +244,7 @@ static void measure_direct(const Plan *plan, size_t i)
     const CpuGrid grid = cpu_source_grid(plan->source, image);
     const size_t tasks = (size_t)grid.segments * grid.bands;
 
-    adopt(thread, i, image->channels);
+    start_partial(thread, i, image->channels);
     for (size_t task = 0; task < tasks; task++) {
         CpuRect rect = cpu_rect(image, &grid, task);
         ImagePro rows;

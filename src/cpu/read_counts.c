@@ -96,17 +96,17 @@ static void use_range(const CpuRead *read, CpuThread *thread, const CpuWanted *w
                 range_bin(wanted->range, keys[k], map_value(sample, keys[k])));
 }
 
-/* Whether whole stretches can be counted by the loop for that, in two tables. */
-static bool is_stretched(const ImagePro *image, const CpuWanted *wanted)
+/* Whether a loop counts whole rows, in two tables. */
+static bool has_row_loop(const ImagePro *image, const CpuWanted *wanted)
 {
     enum { SMALL = 1 << 20 };
     return wanted->range && wanted->range->per_bin > 0 && wanted->n_bins <= SMALL &&
            !sample_is_narrow(image->sample) && !image->mask;
 }
 
-/* The same for a whole stretch of wide samples; false if that is not possible. */
-static bool count_stretch(const CpuRead *read, CpuThread *thread, const CpuWanted *wanted,
-                          const ImagePro *image, uint32_t y, uint32_t x, uint32_t n)
+/* Counts a whole row part of wide samples between edges; false if that is not possible. */
+static bool count_row(const CpuRead *read, CpuThread *thread, const CpuWanted *wanted,
+                      const ImagePro *image, uint32_t y, uint32_t x, uint32_t n)
 {
     const RangeCount *const count = wanted->range;
     if (!count || !read->local || wanted->tables < 2 || wanted->lo > wanted->hi)
@@ -176,7 +176,7 @@ void cpu_counts_rect(CpuRead *read, const CpuRect *rect, unsigned number)
             width = rect->x1 - x < KEYS ? rect->x1 - x : KEYS;
             for (size_t i = 0; i < read->n; i++) {
                 const CpuWanted *const wanted = &read->wanted[i];
-                if (count_stretch(read, thread, wanted, image, y, x, width))
+                if (count_row(read, thread, wanted, image, y, x, width))
                     continue;
                 const size_t n = find_keys(read->device->loops, image, wanted, y, x, width, keys);
                 if (n > 0)
@@ -294,7 +294,7 @@ static void place(CpuRead *read, size_t *counters)
         wanted->first = *counters;
         wanted->tables = wanted->n_bins > 0;
         if (*counters <= LOCAL_COUNTERS && wanted->n_bins <= LOCAL_COUNTERS) {
-            wanted->tables += is_stretched(read->image, wanted);
+            wanted->tables += has_row_loop(read->image, wanted);
             *counters += wanted->n_bins * wanted->tables;
         } else {
             *counters = LOCAL_COUNTERS + 1;

@@ -68,7 +68,7 @@ ImgstatResult imgstat_device_open(const char *name, unsigned threads, ImgstatDev
     IMGSTAT_TRY(find_ops(kind, &ops, err));
     IMGSTAT_TRY(ops->open(atoi(digits), threads, out, err));
     (*out)->threads = threads ? threads : thread_pool_processors();
-    (*out)->scratch = buffer_cache_create(); /* without it there is malloc */
+    (*out)->cache = buffer_cache_create(); /* without it there is malloc */
     return IMGSTAT_OK;
 }
 
@@ -76,9 +76,9 @@ void imgstat_device_close(ImgstatDevice *device)
 {
     if (!device)
         return;
-    BufferCache *const scratch = device->scratch;
+    BufferCache *const cache = device->cache;
     device->ops->close(device);
-    buffer_cache_destroy(scratch);
+    buffer_cache_destroy(cache);
 }
 
 void imgstat_device_describe(const ImgstatDevice *device, ImgstatDeviceInfo *out)

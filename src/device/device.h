@@ -121,7 +121,7 @@ typedef struct DeviceOps {
 struct ImgstatDevice {
     const DeviceOps *ops; /* first member of each implementation's own struct */
     unsigned threads;     /* of the processor, that whoever opened it grants, decoding included */
-    BufferCache *scratch; /* also of the files that are read and written beside it; NULL: none */
+    BufferCache *cache;   /* also of the files that are read and written beside it; NULL: none */
 };
 
 extern const DeviceOps cpu_device_ops;

@@ -110,7 +110,7 @@ ImgstatResult imgstat_pending_record(ImgstatPending *pending, void *stream,
                          imgstat_sample_name(from->sample));
     IMGSTAT_TRY(ops->wait_async(pending->device, stream, err));
     IMGSTAT_TRY(
-        record_create(pending->device->scratch, from->sample, from->channels, 0, &record, err));
+        record_create(pending->device->cache, from->sample, from->channels, 0, &record, err));
     const ImgstatResult res =
         ops->download(pending->device, record->tally, from->mem, 0, from->mem.bytes, err);
     if (res != IMGSTAT_OK) {
@@ -118,6 +118,6 @@ ImgstatResult imgstat_pending_record(ImgstatPending *pending, void *stream,
         return res;
     }
     record_finalize(record, pending->has_nodata, pending->nodata_key);
-    const FurtherReads reads = {.read = read_nothing, .cache = pending->device->scratch};
+    const FurtherReads reads = {.read = read_nothing, .cache = pending->device->cache};
     return result_create(record, pending->bits, how, reads, out, err);
 }

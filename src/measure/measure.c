@@ -4,6 +4,7 @@
  * read so. */
 #include "measure/measure.h"
 
+#include "measure/deviation.h"
 #include "measure/result.h"
 
 enum {
@@ -97,7 +98,7 @@ ImgstatResult page_measure(PageReader *reader, PixelView view, unsigned parts, R
     *out = NULL;
     IMGSTAT_TRY(page_measure_check(page->sample, channels, parts, err));
     ImgstatResult res =
-        record_create(reader->device->scratch, page->sample, channels, parts, &record, err);
+        record_create(reader->device->cache, page->sample, channels, parts, &record, err);
     for (uint16_t c = 0; res == IMGSTAT_OK && c < reader->planes; c++) {
         page_reader_set_plane(reader, c);
         res = read_plane(reader, view, c, record, err);
@@ -183,11 +184,17 @@ static ImgstatResult measure_page(PageReader *reader, const ImgstatMeasure *how,
                                   ImgstatRecord **out, ImgstatError *err)
 {
     Record *record = NULL;
-    IMGSTAT_TRY(page_measure(reader, every_channel, result_parts(how), &record, err));
+    unsigned parts = result_parts(how);
+    IMGSTAT_TRY(page_measure(reader, every_channel, parts, &record, err));
+    if (deviation_needs_bins(record) && !(parts & RECORD_BINS)) {
+        record_destroy(record);
+        parts |= RECORD_BINS;
+        IMGSTAT_TRY(page_measure(reader, every_channel, parts, &record, err));
+    }
     const FurtherReads reads = {.read = read_further,
                                 .context = reader,
                                 .threads = reader->device->threads,
-                                .cache = reader->device->scratch};
+                                .cache = reader->device->cache};
     return result_create(record, reader->page.bits, how, reads, out, err);
 }
 
@@ -224,8 +231,8 @@ static ImgstatResult measure_selected(Device *device, Decoder *decoder, const Im
         res = measure_page(&reader, how, out, err);
     band_memory_release(device, &memory);
     decoder_finish(decoder); /* the file may outlive the device */
-    if (device->scratch)
-        buffer_cache_trim(device->scratch, SCRATCH_BYTES);
+    if (device->cache)
+        buffer_cache_trim(device->cache, SCRATCH_BYTES);
     return res;
 }
 

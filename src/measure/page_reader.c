@@ -90,7 +90,7 @@ ImgstatResult page_reader_open(Device *device, Decoder *decoder, bool keep, Band
     DecodeOptions options = decoder->options;
     if (options.threads == 0 || options.threads > device->threads)
         options.threads = device->threads;
-    options.buffers = device->scratch;
+    options.buffers = device->cache;
     IMGSTAT_TRY(decoder_reselect(decoder, &options, err));
     *out = (PageReader){.device = device,
                         .decoder = decoder,

@@ -25,12 +25,11 @@ static ImgstatResult changed(ImgstatError *err)
     return error_set(err, IMGSTAT_ERR_IO, "the pixels changed between two reads");
 }
 
-ImgstatResult percentile_search_start(BufferCache *scratch, PercentileSearch *search,
+ImgstatResult percentile_search_start(BufferCache *cache, PercentileSearch *search,
                                       const Record *record, OrderStat *stat, size_t n,
                                       ImgstatError *err)
 {
-    *search =
-        (PercentileSearch){.scratch = scratch, .sample = record->sample, .stat = stat, .n = n};
+    *search = (PercentileSearch){.cache = cache, .sample = record->sample, .stat = stat, .n = n};
     const size_t bins = sample_record_bins(record->sample);
     const uint32_t width = sample_bits(record->sample);
     for (size_t i = 0; i < n; i++) {
@@ -75,7 +74,7 @@ static ImgstatResult reserve(PercentileSearch *search, ImgstatError *err)
     if (!search->counts)
         return error_memory(err, capacity * sizeof *search->counts, "counters");
     for (; search->capacity < capacity; search->capacity++) {
-        uint64_t *const bins = buffer_cache_acquire(search->scratch, DIGIT_BINS * sizeof *bins);
+        uint64_t *const bins = buffer_cache_acquire(search->cache, DIGIT_BINS * sizeof *bins);
         if (!bins)
             return error_memory(err, DIGIT_BINS * sizeof *bins, "counters");
         search->counts[search->capacity].bins = bins;

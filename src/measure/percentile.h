@@ -18,7 +18,7 @@ typedef struct OrderStat {
 enum { PERCENTILE_COUNTS = 128 };
 
 typedef struct PercentileSearch {
-    BufferCache *scratch; /* where counters come from */
+    BufferCache *cache; /* where counters come from */
     ImgstatSample sample;
     OrderStat *stat; /* the caller's, n of them */
     size_t n;
@@ -29,7 +29,7 @@ typedef struct PercentileSearch {
 
 /* Begins a search for n order statistics of a record that has bins. Those of narrow types are found
  * at once. */
-ImgstatResult percentile_search_start(BufferCache *scratch, PercentileSearch *search,
+ImgstatResult percentile_search_start(BufferCache *cache, PercentileSearch *search,
                                       const Record *record, OrderStat *stat, size_t n,
                                       ImgstatError *err);
 

@@ -3,6 +3,7 @@
  * possible, and what callers ask of it. */
 #include "measure/result.h"
 
+#include "measure/deviation.h"
 #include "measure/mode.h"
 #include "measure/percentile.h"
 #include "record/statistics.h"
@@ -85,7 +86,7 @@ static ImgstatResult list_ranks(Work *work, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-static ImgstatResult make_histograms(Work *work, uint8_t bits, BufferCache *scratch,
+static ImgstatResult make_histograms(Work *work, uint8_t bits, BufferCache *cache,
                                      ImgstatError *err)
 {
     work->out->has_histogram = work->how->histogram;
@@ -98,7 +99,7 @@ static ImgstatResult make_histograms(Work *work, uint8_t bits, BufferCache *scra
         return error_memory(err, work->channels * sizeof *work->ranges, "histograms");
     for (uint16_t c = 0; c < work->channels; c++) {
         Histogram *const h = &work->out->channel[c].histogram;
-        IMGSTAT_TRY(histogram_create(scratch, record, c, bits, work->how, h, err));
+        IMGSTAT_TRY(histogram_create(cache, record, c, bits, work->how, h, err));
         if (work->narrow || record->tally[c].n == 0)
             continue;
         work->ranges[work->n_ranges++] = (RangeCount){.channel = c,
@@ -111,7 +112,7 @@ static ImgstatResult make_histograms(Work *work, uint8_t bits, BufferCache *scra
             continue;
         DigitCount *const top = &work->tops[work->n_tops];
         *top = (DigitCount){.channel = c, .shift = 0, .prefix = UINT64_MAX >> 16};
-        if (!(top->bins = buffer_cache_acquire_zeroed(scratch, 65536, sizeof *top->bins)))
+        if (!(top->bins = buffer_cache_acquire_zeroed(cache, 65536, sizeof *top->bins)))
             return error_memory(err, 65536 * sizeof *top->bins, "counters");
         work->n_tops++;
     }
@@ -253,6 +254,7 @@ static ImgstatResult find_all(Work *work, uint8_t bits, FurtherReads reads, Imgs
         if (work->how->histogram)
             found->stats.entropy = entropy_of(record, c, work->how, &found->histogram);
         IMGSTAT_TRY(fill_mode(work, c, reads, err));
+        IMGSTAT_TRY(deviation_find(record, c, work->how->ddof, reads, &found->stats.stddev, err));
     }
     return fill_percentiles(work, err);
 }

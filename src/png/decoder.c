@@ -207,6 +207,17 @@ static ImgstatResult open_decoder(const Source *source, const ImgstatOpen *how, 
     return IMGSTAT_OK;
 }
 
+static void describe_layout(Decoder *base, ImgstatLayout *out)
+{
+    const PngDecoder *const pd = (const PngDecoder *)base;
+    out->compression = "deflate";
+    out->interlaced = pd->form.interlaced;
+    out->tile_width = base->page.width;
+    out->tile_height = base->page.height;
+    out->tiles = 1;
+    out->big_endian = true;
+}
+
 const Codec png_codec = {
     .name = "png",
     .probe = probe,
@@ -216,6 +227,7 @@ const Codec png_codec = {
     .read_rows = read_rows,
     .palette = palette,
     .metadata = png_metadata_read,
+    .layout = describe_layout,
     .libraries = libraries,
     .close = close_decoder,
 };

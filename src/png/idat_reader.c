@@ -15,8 +15,8 @@ enum {
     READ_BYTES = 1 << 18,  /* compressed: within the cache */
     BLOCK_BYTES = 1 << 18, /* decompressed, about: within it too */
     BLOCKS = 6,            /* one in use, others ahead */
-    ENOUGH = 3,            /* worth waking the one who takes rows for: that takes microseconds */
-    HEAD_BYTES = 12,       /* between the data of two chunks: checksum, length, type */
+    ENOUGH = 3,      /* blocks for which the reader of rows is woken, which takes microseconds */
+    HEAD_BYTES = 12, /* between the data of two chunks: checksum, length, type */
     CHUNK_MAX = 0x7FFFFFFF
 };
 
@@ -43,11 +43,11 @@ struct PngStream {
     bool chunks_end, failed, ended;
     uint64_t behind; /* place of the first chunk that is not IDAT */
     Inflater *inflater;
-    /* Blocks from the one who decompresses to the one who takes rows. */
+    /* Blocks on their way from the thread that decompresses to the reader of rows. */
     uint8_t *memory;
     Block block[BLOCKS];
-    unsigned taken, made; /* blocks; made - taken are ahead, the one in use included */
-    uint32_t row;         /* next in the block in use */
+    unsigned released, made; /* blocks; made - released are ahead, the one in use included */
+    uint32_t row;            /* next in the block in use */
     bool in_use;
     bool threaded, stop, finished;
     pthread_t thread;
@@ -167,7 +167,7 @@ static void *thread_main(void *context)
     PngStream *const stream = context;
     pthread_mutex_lock(&stream->lock);
     while (!stream->stop && !stream->failed && stream->rows_left > 0) {
-        if (stream->made - stream->taken == BLOCKS) {
+        if (stream->made - stream->released == BLOCKS) {
             pthread_cond_wait(&stream->changed, &stream->lock);
             continue;
         }
@@ -176,7 +176,7 @@ static void *thread_main(void *context)
         fill_block(stream, block);
         pthread_mutex_lock(&stream->lock);
         stream->made++;
-        if (stream->made - stream->taken >= ENOUGH)
+        if (stream->made - stream->released >= ENOUGH)
             pthread_cond_signal(&stream->changed);
     }
     stream->finished = true;
@@ -185,7 +185,7 @@ static void *thread_main(void *context)
     return NULL;
 }
 
-/* Signals are the program's business: the thread takes none. */
+/* The thread handles no signals: they are the program's. */
 static bool start_thread(PngStream *stream)
 {
     sigset_t all, before;
@@ -203,7 +203,7 @@ static bool start_thread(PngStream *stream)
     return started;
 }
 
-/* Gives the block in use back and takes the next. */
+/* Releases the block in use and acquires the next. */
 static bool next_block(PngStream *stream)
 {
     stream->row = 0;
@@ -213,12 +213,13 @@ static bool next_block(PngStream *stream)
         return stream->in_use;
     }
     pthread_mutex_lock(&stream->lock);
-    stream->taken += stream->in_use;
+    stream->released += stream->in_use;
     pthread_cond_signal(&stream->changed);
-    if (stream->made == stream->taken)
-        while (stream->made - stream->taken < ENOUGH && !stream->finished)
+    if (stream->made == stream->released)
+        while (stream->made - stream->released < ENOUGH && !stream->finished)
             pthread_cond_wait(&stream->changed, &stream->lock);
-    stream->in_use = stream->made != stream->taken && stream->block[stream->taken % BLOCKS].rows;
+    stream->in_use =
+        stream->made != stream->released && stream->block[stream->released % BLOCKS].rows;
     pthread_mutex_unlock(&stream->lock);
     return stream->in_use;
 }
@@ -227,7 +228,7 @@ static bool next_block(PngStream *stream)
 
 PngStream *png_stream_open(const Source *source, uint64_t at, uint32_t chunk_bytes,
                            size_t row_bytes, uint32_t rows, uint64_t max_chunk, bool threaded,
-                           BufferCache *scratch)
+                           BufferCache *buffers)
 {
     PngStream *const stream = calloc(1, sizeof *stream);
     if (!stream)
@@ -245,9 +246,9 @@ PngStream *png_stream_open(const Source *source, uint64_t at, uint32_t chunk_byt
     stream->crc = inflate_crc(0, (const uint8_t *)"IDAT", 4);
     const size_t block_bytes = stream->block_rows * stride;
     const unsigned blocks = threaded ? BLOCKS : 1;
-    stream->input = buffer_cache_acquire(scratch, READ_BYTES);
-    stream->memory = buffer_cache_acquire(scratch, blocks * block_bytes);
-    stream->inflater = inflater_create(total, scratch);
+    stream->input = buffer_cache_acquire(buffers, READ_BYTES);
+    stream->memory = buffer_cache_acquire(buffers, blocks * block_bytes);
+    stream->inflater = inflater_create(total, buffers);
     if (!stream->input || !stream->memory || !stream->inflater || chunk_bytes > CHUNK_MAX ||
         chunk_bytes > stream->longest_chunk) {
         png_stream_close(stream);
@@ -280,11 +281,11 @@ void png_stream_close(PngStream *stream)
 
 const uint8_t *png_stream_row(PngStream *stream)
 {
-    const Block *block = &stream->block[stream->threaded ? stream->taken % BLOCKS : 0];
+    const Block *block = &stream->block[stream->threaded ? stream->released % BLOCKS : 0];
     if (!stream->in_use || stream->row == block->rows) {
         if (!next_block(stream))
             return NULL;
-        block = &stream->block[stream->threaded ? stream->taken % BLOCKS : 0];
+        block = &stream->block[stream->threaded ? stream->released % BLOCKS : 0];
     }
     return block->bytes + (size_t)stream->row++ * stream->stride;
 }

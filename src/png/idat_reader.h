@@ -11,11 +11,11 @@ typedef struct PngStream PngStream;
 
 /* Opens the stream whose first IDAT chunk has chunk_bytes bytes of data at `at`. row_bytes: of a
  * row without its filter byte. max_chunk: larger IDAT chunks are refused, unless all rows together
- * are larger. threaded: a thread decompresses ahead. scratch: of its memory; NULL: it is not kept.
+ * are larger. threaded: a thread decompresses ahead. buffers: of its memory; NULL: it is not kept.
  * Returns NULL where libpng must decide, for whatever reason. */
 PngStream *png_stream_open(const Source *source, uint64_t at, uint32_t chunk_bytes,
                            size_t row_bytes, uint32_t rows, uint64_t max_chunk, bool threaded,
-                           BufferCache *scratch);
+                           BufferCache *buffers);
 
 /* Accepts NULL. */
 void png_stream_close(PngStream *stream);

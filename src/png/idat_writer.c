@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    BLOCK_BYTES = 512 << 10, /* filtered: a task, a chunk and a piece of the deflate stream */
+    BLOCK_BYTES = 512 << 10, /* filtered: a task, a chunk and a part of the deflate stream */
     BLOCKS_A_THREAD = 4,     /* of a batch: the last ones even out */
     MAX_BLOCKS = 64,         /* of a batch: bounds memory whatever the number of threads */
     CHUNK_HEAD = 8,
@@ -41,7 +41,7 @@ typedef struct Batch {
 struct PngIdat {
     PngSink *sink;
     ThreadPool *pool;
-    BufferCache *scratch;
+    BufferCache *buffers;
     Deflaters *deflaters;
     const PngFilters *filters;
     PngPack pack;
@@ -210,7 +210,7 @@ ImgstatResult png_idat_write(PngIdat *idat, const uint8_t *rows, size_t pitch, s
             continue;
         }
         if (!idat->band)
-            idat->band = buffer_cache_acquire(idat->scratch, batch * idat->from_bytes);
+            idat->band = buffer_cache_acquire(idat->buffers, batch * idat->from_bytes);
         if (!idat->band)
             return error_memory(err, batch * idat->from_bytes, "rows to compress");
         memcpy(idat->band + idat->held * idat->from_bytes, rows, idat->from_bytes);
@@ -269,13 +269,13 @@ static bool make_room(PngIdat *idat, const EncodeOptions *how)
         Thread *const thread = &idat->threads[i];
         thread->deflater = deflaters_acquire(how->deflaters, how->level, how->fast);
         ok = thread->deflater &&
-             (thread->filtered = buffer_cache_acquire(idat->scratch, block_bytes)) != NULL;
+             (thread->filtered = buffer_cache_acquire(idat->buffers, block_bytes)) != NULL;
         for (size_t k = 0; ok && idat->pack && k < 2; k++)
             ok = (thread->packed[k] = malloc(idat->row_bytes)) != NULL;
     }
     for (size_t b = 0; b < 2; b++)
         for (size_t i = 0; ok && i < idat->n_blocks; i++)
-            ok = (idat->batch[b].block[i].out = buffer_cache_acquire(idat->scratch, room)) != NULL;
+            ok = (idat->batch[b].block[i].out = buffer_cache_acquire(idat->buffers, room)) != NULL;
     return ok;
 }
 
@@ -289,7 +289,7 @@ ImgstatResult png_idat_create(PngSink *sink, const EncodeOptions *how, bool choo
     const bool store = how->level == 0 && !how->fast;
     idat->sink = sink;
     idat->pool = how->pool;
-    idat->scratch = how->scratch;
+    idat->buffers = how->scratch;
     idat->deflaters = how->deflaters;
     idat->filters = png_filters();
     idat->pack = rows->pack;

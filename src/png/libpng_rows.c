@@ -120,7 +120,7 @@ ImgstatResult png_decode_row(PngDecoder *pd, uint8_t *to, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-static ImgstatResult give_row(PngDecoder *pd, uint8_t *to, uint32_t y, ImgstatError *err)
+static ImgstatResult read_row(PngDecoder *pd, uint8_t *to, uint32_t y, ImgstatError *err)
 {
     if (pd->form.interlaced)
         return png_finish_row(pd, held_row(pd, y), to, y, err);
@@ -144,7 +144,7 @@ ImgstatResult png_read_plainly(PngDecoder *pd, uint8_t *to, size_t pitch, uint32
     for (uint32_t i = 0; i < rows; i++) {
         if (pd->form.interlaced && y + i >= pd->held_end)
             IMGSTAT_TRY(hold_rows(pd, y + i, err));
-        IMGSTAT_TRY(give_row(pd, to + i * pitch, y + i, err));
+        IMGSTAT_TRY(read_row(pd, to + i * pitch, y + i, err));
     }
     if (y + rows < pd->base.page.height)
         return IMGSTAT_OK;

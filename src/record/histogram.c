@@ -220,21 +220,21 @@ static void copy_bins(const Record *record, uint16_t channel, Histogram *h)
         h->counts[k] = bins[first + k];
 }
 
-ImgstatResult histogram_create(BufferCache *scratch, const Record *record, uint16_t channel,
+ImgstatResult histogram_create(BufferCache *cache, const Record *record, uint16_t channel,
                                uint8_t bits, const ImgstatMeasure *how, Histogram *out,
                                ImgstatError *err)
 {
     *out = (Histogram){0};
     const bool by_samples = choose(record, channel, bits, how, out);
     const size_t bytes = ((size_t)out->bins + 1) * sizeof(uint64_t); /* bins <= 2^24 */
-    out->counts = buffer_cache_acquire_zeroed(scratch, 1, bytes);
+    out->counts = buffer_cache_acquire_zeroed(cache, 1, bytes);
     if (!out->counts)
         return error_memory(err, bytes, "a histogram");
     if (out->per_value) {
         copy_bins(record, channel, out);
         return IMGSTAT_OK;
     }
-    out->edge = buffer_cache_acquire_zeroed(scratch, 1, bytes);
+    out->edge = buffer_cache_acquire_zeroed(cache, 1, bytes);
     if (!out->edge) {
         histogram_release(out);
         return error_memory(err, bytes, "a histogram");

@@ -29,7 +29,7 @@ typedef struct Histogram {
 ImgstatResult histogram_check(const ImgstatMeasure *how, ImgstatError *err);
 /* Decides range and bins for a channel of a settled record, of `bits` significant bits, and makes
  * edges and counts. Narrow types are counted too. */
-ImgstatResult histogram_create(BufferCache *scratch, const Record *record, uint16_t channel,
+ImgstatResult histogram_create(BufferCache *cache, const Record *record, uint16_t channel,
                                uint8_t bits, const ImgstatMeasure *how, Histogram *out,
                                ImgstatError *err);
 /* Where bin k begins, or with k = bins the last one ends; of outgrown edges, nearly. hi - lo need

@@ -10,13 +10,12 @@ static uint64_t step_rank(uint64_t n, uint64_t step)
     return (uint64_t)((unsigned __int128)(n - 1) * step / RANK_STEPS);
 }
 
-ImgstatResult rank_builder_init(BufferCache *scratch, RankBuilder *builder, uint64_t n,
+ImgstatResult rank_builder_init(BufferCache *cache, RankBuilder *builder, uint64_t n,
                                 ImgstatError *err)
 {
     *builder = (RankBuilder){.table = {.n = n}};
     builder->capacity = n <= RANK_STEPS ? (uint32_t)n : RANK_STEPS + 1u;
-    builder->table.knots =
-        buffer_cache_acquire(scratch, (builder->capacity + 1u) * sizeof(RankKnot));
+    builder->table.knots = buffer_cache_acquire(cache, (builder->capacity + 1u) * sizeof(RankKnot));
     if (!builder->table.knots)
         return error_memory(err, (builder->capacity + 1u) * sizeof(RankKnot), "order statistics");
     return IMGSTAT_OK;

@@ -30,7 +30,7 @@ typedef struct RankBuilder {
     RankKnot current; /* the run of equal keys that is open */
 } RankBuilder;
 
-ImgstatResult rank_builder_init(BufferCache *scratch, RankBuilder *builder, uint64_t n,
+ImgstatResult rank_builder_init(BufferCache *cache, RankBuilder *builder, uint64_t n,
                                 ImgstatError *err);
 
 /* Adds `count` samples of one key, which is at least the key before. */

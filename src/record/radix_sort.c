@@ -130,15 +130,15 @@ static unsigned bucket_shift(const Sorting *s, size_t pieces)
     return top > bits ? top - bits : 0;
 }
 
-uint64_t *keys_sort_together(ThreadPool *pool, BufferCache *scratch, uint64_t *keys,
-                             uint64_t *spare, size_t n)
+uint64_t *keys_sort_together(ThreadPool *pool, BufferCache *cache, uint64_t *keys, uint64_t *spare,
+                             size_t n)
 {
     if (!pool || thread_pool_threads(pool) == 1 || n < TOGETHER)
         return keys_sort(keys, spare, n);
     const size_t pieces = (n - 1) / PIECE_KEYS + 1;
     Sorting s = {.keys = keys, .spare = spare, .n = n};
-    s.place = buffer_cache_acquire(scratch, pieces * sizeof *s.place);
-    s.differ = buffer_cache_acquire(scratch, pieces * sizeof *s.differ);
+    s.place = buffer_cache_acquire(cache, pieces * sizeof *s.place);
+    s.differ = buffer_cache_acquire(cache, pieces * sizeof *s.differ);
     const bool room = s.place && s.differ;
     if (room) {
         thread_pool_run(pool, pieces, find_differences, &s);

@@ -5,13 +5,13 @@
 #include <assert.h>
 #include <stdlib.h>
 
-ImgstatResult record_create(BufferCache *scratch, ImgstatSample sample, uint16_t channels,
+ImgstatResult record_create(BufferCache *cache, ImgstatSample sample, uint16_t channels,
                             unsigned parts, Record **out, ImgstatError *err)
 {
     *out = NULL;
     const size_t bytes = record_bytes(sample, channels, parts); /* < 2^16 * 2^20: no overflow */
     Record *const record = calloc(1, sizeof *record);
-    Tally *const tally = buffer_cache_acquire_zeroed(scratch, 1, bytes);
+    Tally *const tally = buffer_cache_acquire_zeroed(cache, 1, bytes);
     if (!record || !tally) {
         free(record);
         buffer_cache_release(tally);
@@ -148,10 +148,10 @@ void record_finalize(Record *record, bool has_nodata, uint64_t nodata_key)
                      nodata_key);
 }
 
-ImgstatResult record_joint(BufferCache *scratch, const Record *record, int16_t alpha, Record **out,
+ImgstatResult record_joint(BufferCache *cache, const Record *record, int16_t alpha, Record **out,
                            ImgstatError *err)
 {
-    IMGSTAT_TRY(record_create(scratch, record->sample, 1, record->parts, out, err));
+    IMGSTAT_TRY(record_create(cache, record->sample, 1, record->parts, out, err));
     const size_t bins = record->bins ? sample_record_bins(record->sample) : 0;
     for (uint16_t c = 0; c < record->channels; c++) {
         if (c == alpha)

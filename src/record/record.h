@@ -66,15 +66,15 @@ typedef struct Record {
     uint64_t *bins; /* channels * sample_record_bins, or NULL; channel c's begin at c * that */
 } Record;
 
-/* scratch: where its counters come from; may go before the record does. */
-ImgstatResult record_create(BufferCache *scratch, ImgstatSample sample, uint16_t channels,
+/* cache: where its counters come from; may go before the record does. */
+ImgstatResult record_create(BufferCache *cache, ImgstatSample sample, uint16_t channels,
                             unsigned parts, Record **out, ImgstatError *err);
 void record_destroy(Record *record);
 /* Associative and commutative; the same sample type, channels and parts. from is unchanged. */
 void record_merge(Record *into, const Record *from);
 void tally_merge(Tally *into, const Tally *from);
 /* Creates a record of one channel that merges all channels of `record` but `alpha` (-1: none). */
-ImgstatResult record_joint(BufferCache *scratch, const Record *record, int16_t alpha, Record **out,
+ImgstatResult record_joint(BufferCache *cache, const Record *record, int16_t alpha, Record **out,
                            ImgstatError *err);
 
 /* Narrow types: derives n, nan, pinf, ninf, nodata and extrema keys from the bins, and empties the

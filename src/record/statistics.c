@@ -131,6 +131,14 @@ static double variance_of(const Sums *sums, uint64_t n, unsigned ddof)
     return defined(big_quotient(&numerator, &denominator, 2 * sums->unit[0]));
 }
 
+double statistics_stddev(const ExactSum power[2], uint64_t n, unsigned ddof)
+{
+    const Sums sums = {.power = {big_from_exact(&power[0]), big_from_exact(&power[1])},
+                       .unit = {EXACT_EXPONENT, EXACT_EXPONENT},
+                       .known = {true, true}};
+    return sqrt(variance_of(&sums, n, ddof));
+}
+
 /* out += factor * a * b * c * d; NULL for fewer factors. */
 static void add_product(BigInt *out, int factor, const BigInt *a, const BigInt *b, const BigInt *c,
                         const BigInt *d)

@@ -44,4 +44,7 @@ double percentile_value(ImgstatSample sample, uint64_t key_low, uint64_t key_hig
 bool percentile_between(ImgstatSample sample, uint64_t key_low, uint64_t key_high, uint64_t rest,
                         uint64_t *key, double *value);
 
+/* Returns the deviation of n numbers from their exact sum and the sum of their squares. */
+double statistics_stddev(const ExactSum power[2], uint64_t n, unsigned ddof);
+
 #endif

@@ -187,6 +187,7 @@ const Codec tiff_codec = {
     .tile_at = tiff_tile_at,
     .palette = palette,
     .metadata = tiff_metadata_read,
+    .layout = tiff_layout_describe,
     .libraries = libraries,
     .close = close_decoder,
 };

@@ -70,11 +70,10 @@ static inline uint16_t tiff_first_plane(const TiffDecoder *td)
     return td->base.caps.planes ? td->base.plane : 0;
 }
 
-/* Returns whether tiles are streams of zlib. */
-static inline bool tiff_is_deflate(const TiffLayout *layout)
+/* Returns whether the tiles of a compression are streams of zlib. */
+static inline bool tiff_is_deflate(uint16_t compression)
 {
-    return layout->compression == COMPRESSION_DEFLATE ||
-           layout->compression == COMPRESSION_ADOBE_DEFLATE;
+    return compression == COMPRESSION_DEFLATE || compression == COMPRESSION_ADOBE_DEFLATE;
 }
 
 /* ---- tiff/libtiff_handle.c ---- */
@@ -115,6 +114,11 @@ void tiff_nodata_fill(const ImgstatPage *page, void *to, size_t n);
 /* Codec.metadata */
 ImgstatResult tiff_metadata_read(Decoder *base, Metadata *out, Warnings *warnings,
                                  ImgstatError *err);
+
+/* ---- tiff/describe.c ---- */
+
+/* Codec.layout */
+void tiff_layout_describe(Decoder *base, ImgstatLayout *out);
 
 /* ---- tiff/layout.c; see tiff/layout.h as well ---- */
 

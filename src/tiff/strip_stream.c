@@ -45,7 +45,7 @@ bool tiff_strip_suits(const TiffDecoder *td)
 {
     const TiffLayout *const layout = &td->layout;
     return td->base.mode != DECODE_PLAIN && tiff_predictor_known(layout) &&
-           (tiff_is_deflate(layout) || layout->compression == COMPRESSION_LZW);
+           (tiff_is_deflate(layout->compression) || layout->compression == COMPRESSION_LZW);
 }
 
 static size_t read_bytes(const TiffDecoder *td)

@@ -2,6 +2,8 @@
 /* tag_writer.c: directories of an output TIFF, and its header. */
 #include "tiff/encoder.h"
 
+#include "base/byteswap.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,15 +26,10 @@ static unsigned value_bytes(uint16_t type)
     return type == TIFF_RATIONAL || type == TIFF_SRATIONAL ? 8 : word_bytes(type);
 }
 
-static void swap_words(uint8_t *bytes, size_t n, unsigned word)
+static void swap_values(uint8_t *bytes, size_t n, uint16_t type)
 {
-    for (size_t i = 0; word > 1 && i + word <= n; i += word) {
-        for (unsigned a = 0, b = word - 1; a < b; a++, b--) {
-            const uint8_t t = bytes[i + a];
-            bytes[i + a] = bytes[i + b];
-            bytes[i + b] = t;
-        }
-    }
+    if (word_bytes(type) > 1)
+        swap_words(bytes, bytes, n, word_bytes(type));
 }
 
 static void put_number(const TiffFile *file, uint8_t *at, uint64_t value, unsigned bytes)
@@ -130,7 +127,7 @@ ImgstatResult tiff_tags_set(TiffFile *file, TiffTags *tags, uint16_t tag, uint16
         return error_memory(err, (size_t)entry.bytes, "a TIFF field");
     memcpy(copy, values, (size_t)entry.bytes);
     if (file->big_endian != host_big_endian)
-        swap_words(copy, (size_t)entry.bytes, word_bytes(type));
+        swap_values(copy, (size_t)entry.bytes, type);
     ImgstatResult res = append_payload(file, copy, &entry, err);
     free(copy);
     if (res == IMGSTAT_OK)
@@ -258,7 +255,7 @@ static ImgstatResult copy_payload(TiffFile *file, const TiffTagSource *from, uin
         const size_t n = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
         *whole = read_at(from, offset + done, block, n);
         if (from->big_endian != file->big_endian)
-            swap_words(block, n, word_bytes(tag->type));
+            swap_values(block, n, tag->type);
         if (*whole && tag->bytes <= sizeof tag->value)
             memcpy(tag->value, block, n);
         else if (*whole)
@@ -329,7 +326,7 @@ static ImgstatResult copy_field(TiffFile *file, const TiffTagSource *from, const
     if (whole && tag.bytes <= width) {
         memcpy(tag.value, entry + 4 + width, (size_t)tag.bytes);
         if (from->big_endian != file->big_endian)
-            swap_words(tag.value, (size_t)tag.bytes, word_bytes(tag.type));
+            swap_values(tag.value, (size_t)tag.bytes, tag.type);
     } else if (whole) {
         IMGSTAT_TRY(
             copy_payload(file, from, number(from, entry + 4 + width, width), &tag, &whole, err));

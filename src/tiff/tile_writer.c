@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* tile_writer.c: from image rows to the bytes of one strip or tile: packed by us; deflated by
  * us, compressed otherwise by libtiff, which writes a file of one strip into memory. */
+#include "base/byteswap.h"
+#include "base/pixel.h"
 #include "base/sample.h"
 #include "codec/deflate.h"
 #include "tiff/encoder.h"
@@ -30,7 +32,7 @@ struct TiffPacker {
     size_t packed_room;
     uint8_t *samples; /* one row of one tile, whole samples */
     size_t samples_room;
-    BufferCache *scratch;
+    BufferCache *cache;
     Deflaters *deflaters;
     Deflater *deflater; /* for `level` and `fast` */
     int level;
@@ -186,37 +188,8 @@ static bool open_strip(TiffPacker *packer, const TiffShape *shape, uint32_t rows
 /* Samples of one plane from interleaved pixels. */
 static void gather(const uint8_t *from, size_t bytes, size_t pixels, size_t channels, uint8_t *to)
 {
-    const size_t stride = bytes * channels;
-    for (size_t x = 0; x < pixels; x++) {
-        if (bytes == 1)
-            to[x] = from[x * stride];
-        else if (bytes == 2)
-            memcpy(to + 2 * x, from + x * stride, 2);
-        else if (bytes == 4)
-            memcpy(to + 4 * x, from + x * stride, 4);
-        else
-            memcpy(to + 8 * x, from + x * stride, 8);
-    }
-}
-
-static uint64_t sample_at(const uint8_t *from, size_t i, size_t bytes)
-{
-    uint16_t v2;
-    uint32_t v4;
-    uint64_t v8;
-    switch (bytes) {
-    case 1:
-        return from[i];
-    case 2:
-        memcpy(&v2, from + 2 * i, 2);
-        return v2;
-    case 4:
-        memcpy(&v4, from + 4 * i, 4);
-        return v4;
-    default:
-        memcpy(&v8, from + 8 * i, 8);
-        return v8;
-    }
+    for (size_t x = 0; x < pixels; x++)
+        store_raw(to + x * bytes, bytes, load_raw(from + x * bytes * channels, bytes));
 }
 
 /* The low `bits` bits of n samples as a stream of bits, first bit highest. */
@@ -225,7 +198,7 @@ static void pack_bits(const uint8_t *from, size_t sample_bytes, unsigned bits, s
 {
     unsigned held = 0, n_held = 0; /* bits not yet written, below 8 between samples */
     for (size_t i = 0; i < n; i++) {
-        const uint64_t v = sample_at(from, i, sample_bytes);
+        const uint64_t v = load_raw(from + i * sample_bytes, sample_bytes);
         for (unsigned left = bits; left > 0;) {
             const unsigned take = left < 8 - n_held ? left : 8 - n_held;
             held = held << take | (unsigned)(v >> (left - take) & ((1u << take) - 1));
@@ -243,12 +216,8 @@ static void pack_bits(const uint8_t *from, size_t sample_bytes, unsigned bits, s
 
 static void swap_samples(uint8_t *bytes, size_t n, unsigned bits)
 {
-    if (bits == 16)
-        TIFFSwabArrayOfShort((uint16_t *)(void *)bytes, (tmsize_t)(n / 2));
-    else if (bits == 32)
-        TIFFSwabArrayOfLong((uint32_t *)(void *)bytes, (tmsize_t)(n / 4));
-    else if (bits == 64)
-        TIFFSwabArrayOfLong8((uint64_t *)(void *)bytes, (tmsize_t)(n / 8));
+    if (bits == 16 || bits == 32 || bits == 64)
+        swap_words(bytes, bytes, n, bits / 8);
 }
 
 static bool grow(const TiffPacker *packer, uint8_t **buffer, size_t *room, size_t bytes)
@@ -256,7 +225,7 @@ static bool grow(const TiffPacker *packer, uint8_t **buffer, size_t *room, size_
     if (bytes <= *room)
         return true;
     buffer_cache_release(*buffer);
-    *buffer = buffer_cache_acquire(packer->scratch, bytes);
+    *buffer = buffer_cache_acquire(packer->cache, bytes);
     *room = *buffer ? bytes : 0;
     return *buffer != NULL;
 }
@@ -302,11 +271,6 @@ static bool deflate_tile(TiffPacker *packer, const TiffShape *shape, uint32_t ro
         swap_samples(packer->packed, n, shape->bits);
     out->n = deflate_zlib(packer->deflater, packer->packed, n, out->bytes);
     return out->n > 0;
-}
-
-static bool is_deflate(uint16_t compression)
-{
-    return compression == COMPRESSION_DEFLATE || compression == COMPRESSION_ADOBE_DEFLATE;
 }
 
 static bool is_whole(unsigned bits)
@@ -365,7 +329,7 @@ bool tiff_tile_encode(TiffPacker *packer, const TiffShape *shape, const EncodePa
         *out = (TiffTileBytes){.bytes = bytes, .n = n, .room = room};
         return true;
     }
-    if (is_deflate(shape->compression) && tiff_predictor_writable(shape) && n <= DEFLATE_BYTES)
+    if (tiff_is_deflate(shape->compression) && tiff_predictor_writable(shape) && n <= DEFLATE_BYTES)
         return deflate_tile(packer, shape, height, n, out);
     if (compress_by_libtiff(packer, shape, height, n, out))
         return true;
@@ -378,7 +342,7 @@ TiffPacker *tiff_packer_create(const EncodeOptions *how)
 {
     TiffPacker *const packer = calloc(1, sizeof *packer);
     if (packer) {
-        packer->scratch = how->scratch;
+        packer->cache = how->scratch;
         packer->deflaters = how->deflaters;
     }
     return packer;

@@ -58,7 +58,7 @@ struct TiffDecompressor {
 static bool is_known(const TiffLayout *layout)
 {
 #ifdef IMGSTAT_WITH_LIBDEFLATE
-    if (tiff_is_deflate(layout))
+    if (tiff_is_deflate(layout->compression))
         return true;
 #endif
     return layout->compression == COMPRESSION_LZW;
@@ -77,12 +77,12 @@ TiffDecompressor *tiff_decompressor_create(const TiffDecoder *td)
     bool complete = false;
     if (!decompressor)
         return NULL;
-    if (!tiff_is_deflate(&td->layout)) {
+    if (!tiff_is_deflate(td->layout.compression)) {
         decompressor->lzw = lzw_create();
         complete = decompressor->lzw != NULL;
     }
 #ifdef IMGSTAT_WITH_LIBDEFLATE
-    if (tiff_is_deflate(&td->layout)) {
+    if (tiff_is_deflate(td->layout.compression)) {
         decompressor->deflate = libdeflate_alloc_decompressor();
         complete = decompressor->deflate != NULL;
     }

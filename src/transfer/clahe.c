@@ -10,16 +10,16 @@ enum { DEFAULT_TILES = 8 };
 
 /* ---- Geometry ------------------------------------------------------------------------------ */
 
-static ImgstatResult axis_init(BufferCache *scratch, ClaheAxis *axis, ImgstatLike like,
+static ImgstatResult axis_init(BufferCache *cache, ClaheAxis *axis, ImgstatLike like,
                                uint32_t length, uint32_t tiles, uint32_t padded, ImgstatError *err)
 {
     axis->length = length;
     axis->tiles = tiles;
     axis->padded = padded;
     axis->tile = padded / tiles;
-    axis->blend = buffer_cache_acquire(scratch, length * sizeof *axis->blend);
-    axis->weight = buffer_cache_acquire(scratch, length * sizeof *axis->weight);
-    axis->part = buffer_cache_acquire(scratch, length * sizeof *axis->part);
+    axis->blend = buffer_cache_acquire(cache, length * sizeof *axis->blend);
+    axis->weight = buffer_cache_acquire(cache, length * sizeof *axis->weight);
+    axis->part = buffer_cache_acquire(cache, length * sizeof *axis->part);
     if (!axis->blend || !axis->weight || !axis->part)
         return error_memory(err, length * sizeof *axis->blend, "adaptive equalization");
     const float inverse = 1.0f / (float)axis->tile;
@@ -47,7 +47,7 @@ static ImgstatResult axis_init(BufferCache *scratch, ClaheAxis *axis, ImgstatLik
     return IMGSTAT_OK;
 }
 
-static ImgstatResult set_axes(BufferCache *scratch, Clahe *clahe, const ImgstatMethod *method,
+static ImgstatResult set_axes(BufferCache *cache, Clahe *clahe, const ImgstatMethod *method,
                               uint32_t width, uint32_t height, ImgstatError *err)
 {
     uint32_t tiles_x = method->tiles_x ? method->tiles_x : DEFAULT_TILES;
@@ -70,8 +70,8 @@ static ImgstatResult set_axes(BufferCache *scratch, Clahe *clahe, const ImgstatM
         tiles_x = clahe_at_most(tiles_x, width);
         tiles_y = clahe_at_most(tiles_y, height);
     }
-    IMGSTAT_TRY(axis_init(scratch, &clahe->x, clahe->like, width, tiles_x, padded_x, err));
-    return axis_init(scratch, &clahe->y, clahe->like, height, tiles_y, padded_y, err);
+    IMGSTAT_TRY(axis_init(cache, &clahe->x, clahe->like, width, tiles_x, padded_x, err));
+    return axis_init(cache, &clahe->y, clahe->like, height, tiles_y, padded_y, err);
 }
 
 /* ---- Making -------------------------------------------------------------------------------- */
@@ -140,7 +140,7 @@ static void clear_counts(Clahe *clahe, size_t tiles)
         memset(clahe->counts + t * clahe->bins + first, 0, (end - first) * sizeof *clahe->counts);
 }
 
-static ImgstatResult allocate(BufferCache *scratch, Clahe *clahe, ImgstatError *err)
+static ImgstatResult allocate(BufferCache *cache, Clahe *clahe, ImgstatError *err)
 {
     const uint32_t entries = sample_record_bins(clahe->sample);
     clahe->bins = clahe->like == IMGSTAT_LIKE_OPENCV ? entries : CLAHE_NODES;
@@ -150,12 +150,12 @@ static ImgstatResult allocate(BufferCache *scratch, Clahe *clahe, ImgstatError *
         !size_product(counters + 1, sizeof(uint64_t) + sizeof(uint32_t), &bytes))
         return error_set(err, IMGSTAT_ERR_MEMORY, "%ux%u tiles are too many", clahe->x.tiles,
                          clahe->y.tiles);
-    clahe->counts = buffer_cache_acquire(scratch, counters * sizeof *clahe->counts);
+    clahe->counts = buffer_cache_acquire(cache, counters * sizeof *clahe->counts);
     /* one more: what follows the last node is read, and weighs nothing */
-    clahe->share = buffer_cache_acquire_zeroed(scratch, counters + 1, sizeof *clahe->share);
-    clahe->position = buffer_cache_acquire_zeroed(scratch, entries, sizeof *clahe->position);
+    clahe->share = buffer_cache_acquire_zeroed(cache, counters + 1, sizeof *clahe->share);
+    clahe->position = buffer_cache_acquire_zeroed(cache, entries, sizeof *clahe->position);
     if (clahe->bins == CLAHE_NODES)
-        clahe->bin = buffer_cache_acquire_zeroed(scratch, entries, sizeof *clahe->bin);
+        clahe->bin = buffer_cache_acquire_zeroed(cache, entries, sizeof *clahe->bin);
     if (!clahe->counts || !clahe->share || !clahe->position ||
         (!clahe->bin && clahe->bins == CLAHE_NODES))
         return error_memory(err, bytes, "adaptive equalization");
@@ -164,7 +164,7 @@ static ImgstatResult allocate(BufferCache *scratch, Clahe *clahe, ImgstatError *
     return IMGSTAT_OK;
 }
 
-ImgstatResult clahe_create(BufferCache *scratch, const ImgstatMethod *method,
+ImgstatResult clahe_create(BufferCache *cache, const ImgstatMethod *method,
                            const TransferShape *shape, uint32_t width, uint32_t height,
                            uint64_t black, uint64_t white, Clahe **out, ImgstatError *err)
 {
@@ -190,9 +190,9 @@ ImgstatResult clahe_create(BufferCache *scratch, const ImgstatMethod *method,
     clahe->clip_limit = given > 0.0 ? given : method->like == IMGSTAT_LIKE_OPENCV ? 40.0 : 0.01;
     clahe->nano = clahe->clip_limit >= 1.0 ? 1000000000u : (uint64_t)rint(clahe->clip_limit * 1e9);
     clahe->out_min = UINT32_MAX;
-    ImgstatResult result = set_axes(scratch, clahe, method, width, height, err);
+    ImgstatResult result = set_axes(cache, clahe, method, width, height, err);
     if (result == IMGSTAT_OK)
-        result = allocate(scratch, clahe, err);
+        result = allocate(cache, clahe, err);
     if (result != IMGSTAT_OK) {
         clahe_destroy(clahe);
         return result;

@@ -43,7 +43,7 @@ typedef struct Clahe {
 
 /* black, white: extreme keys of the channel's (or luma's) valid samples; black > white: there are
  * none. The shape's nodata is honoured; a luma plane has none. */
-ImgstatResult clahe_create(BufferCache *scratch, const ImgstatMethod *method,
+ImgstatResult clahe_create(BufferCache *cache, const ImgstatMethod *method,
                            const TransferShape *shape, uint32_t width, uint32_t height,
                            uint64_t black, uint64_t white, Clahe **out, ImgstatError *err);
 void clahe_destroy(Clahe *clahe); /* accepts NULL */

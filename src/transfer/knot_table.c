@@ -52,7 +52,7 @@ static bool floats_hold(const Map *map)
            (to == IMGSTAT_F32 || (sample_is_narrow(to) && to != IMGSTAT_F16));
 }
 
-KnotTable *knot_table_create(BufferCache *scratch, const Map *map)
+KnotTable *knot_table_create(BufferCache *cache, const Map *map)
 {
     if (map->kind != MAP_KNOTS || map->passthrough || sample_is_narrow(map->from))
         return NULL;
@@ -66,7 +66,7 @@ KnotTable *knot_table_create(BufferCache *scratch, const Map *map)
     const size_t x = made.is_float ? (n + steps) * sizeof *made.x : 0;
     const size_t y = made.is_float ? (n + 1) * sizeof *made.y : 0;
     KnotTable *const table =
-        buffer_cache_acquire(scratch, sizeof *table + y + x + stretches * sizeof *table->below);
+        buffer_cache_acquire(cache, sizeof *table + y + x + stretches * sizeof *table->below);
     if (!table)
         return NULL;
     *table = made;

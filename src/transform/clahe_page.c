@@ -48,14 +48,14 @@ static ImgstatResult make(ClahePage *page, const ImgstatMethod *method, const Pa
         return error_memory(err, page->n * sizeof(Clahe *), "adaptive equalization");
     for (size_t k = 0; k < page->n; k++) {
         const Tally *const tally = &record->tally[page->n > 1 ? clahe_page_channel(page, k) : 0];
-        IMGSTAT_TRY(clahe_create(reader->device->scratch, method, &shape, reader->page.width,
-                                 height, tally->n ? tally->min_key : 1,
-                                 tally->n ? tally->max_key : 0, &page->clahe[k], err));
+        IMGSTAT_TRY(clahe_create(reader->device->cache, method, &shape, reader->page.width, height,
+                                 tally->n ? tally->min_key : 1, tally->n ? tally->max_key : 0,
+                                 &page->clahe[k], err));
     }
     uint8_t bits;
     (void)transfer_output(method, &page->shape, &bits);
     const MapRange range = transfer_range(method, &page->shape);
-    return transfer_begin(reader->device->scratch, shape.sample, shape.bits, &range, bits, 1,
+    return transfer_begin(reader->device->cache, shape.sample, shape.bits, &range, bits, 1,
                           page->shape.has_nodata, page->shape.nodata_key, page->luma,
                           &page->rescale, err);
 }

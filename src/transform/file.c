@@ -201,7 +201,7 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, Im
                                    .strip_bytes = strip_bytes(pipeline->memory),
                                    .pool = worker->pool,
                                    .threads = decoder->options.threads,
-                                   .scratch = worker->device->scratch,
+                                   .scratch = worker->device->cache,
                                    .deflaters = worker->deflaters};
     const Warnings warnings = {
         .warn = decoder->how.warn, .context = decoder->how.warn_context, .name = job->output};

@@ -68,7 +68,7 @@ ImgstatResult imgstat_transfer_create(ImgstatDevice *device, const ImgstatMethod
     if (res == IMGSTAT_OK)
         res = transfer_input_pixels(device, method, image, &shape, &input, err);
     if (res == IMGSTAT_OK)
-        res = transfer_create(device->scratch, method, &shape, input->sources,
+        res = transfer_create(device->cache, method, &shape, input->sources,
                               reference ? &match : NULL, out, err);
     transfer_input_destroy(input);
     transfer_input_destroy(other);

@@ -218,7 +218,7 @@ static ImgstatResult make_transfer(const Pipeline *pipeline, TransformWorker *wo
     ImgstatResult res = transfer_input_image(pipeline->method, reader, shape,
                                              sort_bytes(pipeline->memory), &input, err);
     if (res == IMGSTAT_OK)
-        res = transfer_create(worker->device->scratch, pipeline->method, shape, input->sources,
+        res = transfer_create(worker->device->cache, pipeline->method, shape, input->sources,
                               reference, out, err);
     transfer_input_destroy(input);
     return res;
@@ -240,7 +240,7 @@ static ImgstatResult with_nodata(TransformWorker *worker, const Transfer *given,
     const Transfer *const last = worker->with_nodata;
     if (!last || worker->given != given->id || last->passthrough.nodata_key != nodata_key) {
         worker_forget_nodata(worker);
-        IMGSTAT_TRY(transfer_with_nodata(worker->device->scratch, given, nodata_key,
+        IMGSTAT_TRY(transfer_with_nodata(worker->device->cache, given, nodata_key,
                                          &worker->with_nodata, err));
         worker->given = transfer_id_retain(given->id);
     }

@@ -67,7 +67,7 @@ ImgstatResult transfer_input_measure(const TransferInput *input, PageReader *rea
     const PixelView view = {.channels = luma ? VIEW_LUMA : VIEW_EACH};
     const uint16_t channels = luma ? 1 : shape->channels;
     const unsigned parts = parts_of(input->method, shape->sample);
-    BufferCache *const cache = reader->device->scratch;
+    BufferCache *const cache = reader->device->cache;
     Record *record = NULL;
     *out = NULL;
     if (input->method->transform == IMGSTAT_GAMMA) /* needs no statistics */
@@ -313,7 +313,7 @@ ImgstatResult transfer_input_image(const ImgstatMethod *method, PageReader *read
     const FurtherReads reads = {.read = read_one,
                                 .context = &one,
                                 .threads = reader->device->threads,
-                                .cache = reader->device->scratch,
+                                .cache = reader->device->cache,
                                 .sorter = reader->device};
     if (res == IMGSTAT_OK)
         res = transfer_input_finish(input, reads, err);

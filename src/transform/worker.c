@@ -97,8 +97,8 @@ void worker_trim(TransformWorker *worker, uint64_t bytes)
         release_bands(worker);
         held = 0;
     }
-    if (worker->device->scratch)
-        buffer_cache_trim(worker->device->scratch, (size_t)(bytes - held));
+    if (worker->device->cache)
+        buffer_cache_trim(worker->device->cache, (size_t)(bytes - held));
     if (bytes < CODEC_BYTES) {
         pthread_once(&once, trim_heaps);
         trim_heaps();

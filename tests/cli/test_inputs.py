@@ -7,6 +7,7 @@ usage: test_inputs.py IMGSTAT [TEST...]
 
 import json
 import shutil
+import struct
 
 from harness import TESTDATA, check, main, run
 
@@ -28,6 +29,42 @@ def make_tree(folder):
     data = (tree / "sub" / "cut.svs").read_bytes()
     (tree / "sub" / "cut.svs").write_bytes(data[:20])  # begins as TIFF, and ends early
     return tree
+
+
+# ---- Structure -------------------------------------------------------------------------------------
+
+
+def directory(at, width, height, kind, tags=(), behind=0):
+    """A little-endian directory of uncompressed gray 8-bit pixels at byte 8, and where the next may lie."""
+    fields = sorted([(254, 4, kind), (256, 4, width), (257, 4, height), (258, 3, 8), (259, 3, 1), (262, 3, 1), (273, 4, 8),
+                     (277, 3, 1), (278, 4, height), (279, 4, width * height), *tags])
+    data = struct.pack("<H", len(fields)) + b"".join(struct.pack("<HHII", tag, form, 1, value) for tag, form, value in fields)
+    return data + struct.pack("<I", behind), at + len(data) + 4
+
+
+def test_info_of_related_pages(program, folder):
+    # Page 0 with a SubIFD of half its size, then its level and its mask in the chain.
+    at = 8 + 64
+    sizes = [2 + 12 * 11 + 4, 2 + 12 * 10 + 4, 2 + 12 * 10 + 4, 2 + 12 * 10 + 4]
+    places = [at + sum(sizes[:i]) for i in range(4)]
+    data = struct.pack("<2sHI", b"II", 42, places[0]) + bytes(range(64))
+    data += directory(places[0], 8, 8, 0, [(330, 4, places[3])], places[1])[0]
+    data += directory(places[1], 4, 4, 1, behind=places[2])[0]
+    data += directory(places[2], 8, 8, 4)[0].replace(struct.pack("<HHII", 262, 3, 1, 1), struct.pack("<HHII", 262, 3, 1, 4))
+    data += directory(places[3], 2, 2, 1)[0]
+    (folder / "related.tif").write_bytes(data)
+    lines = [json.loads(line) for line in run(program, "info", "--json", "related.tif", cwd=folder).stdout.splitlines()]
+    told = [(line["name"], line["role"], line["owner"], line["parent"], line["width"]) for line in lines]
+    check(told == [("0", "image", 0, None, 8), ("1", "level", 0, None, 4), ("2", "mask", 0, None, 8),
+                   ("0.0", "level", 0, 0, 2)], f"roles: {told}")
+    check(lines[0]["mask"] == 2, f"the mask of page 0: {lines[0]['mask']}")
+    text = run(program, "info", "related.tif", cwd=folder).stdout.decode()
+    check("4 pages" in text and "level of 0" in text and "mask of 0" in text and "\n0.0 " in text, text)
+    text = run(program, "info", "--page", "0.0", "related.tif", cwd=folder).stdout.decode()
+    check(text.count("\n") == 3 and "\n0.0 " in text, text)
+    check(files_of(run(program, "--json", "related.tif", cwd=folder)) == ["related.tif"], "stats measures the image alone")
+    text = run(program, "related.tif[0.0]", cwd=folder).stdout.decode()
+    check(text.startswith("related.tif[0.0]: TIFF, 2 x 2"), f"the name of a page in a SubIFD: {text}")
 
 
 # ---- Patterns --------------------------------------------------------------------------------------

@@ -296,6 +296,39 @@ def test_faults_of_several_planes(program, folder):
     check(failed > 20, f"{failed} files are damaged")
 
 
+def test_classes_of_library_messages(program, folder):
+    """libtiff and libpng say only in English why they failed: a version with other words must show here."""
+    pixels, name = bytes(range(256)), folder / "in"
+
+    def strip(data, compression):
+        return tiff_file(data, [(256, 4, [16]), (257, 4, [16]), (258, 3, [8]), (259, 3, [compression]), (262, 3, [1]),
+                                (273, 4, [8]), (277, 3, [1]), (278, 4, [16]), (279, 4, [len(data)])])
+
+    def png(data):
+        return (b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", struct.pack(">IIBBBBB", 16, 16, 8, 0, 0, 0, 0)) +
+                png_chunk(b"IDAT", data) + png_chunk(b"IEND", b""))
+
+    deflated, rows = zlib.compress(pixels), b"".join(b"\0" + pixels[i:i + 16] for i in range(0, 256, 16))
+    wrong = zlib.compress(rows)[:20] + b"\xff" * 20 + zlib.compress(rows)[40:]
+    cases = {
+        "deflate that ends": (strip(zlib.compress(pixels[:200]), 8), "truncated"),
+        "PackBits that end": (strip(b"\x0f" + pixels[:16], 32773), "truncated"),
+        "LZW that ends": (strip(b"\x80" + b"\xff" * 60, 5), "truncated"),
+        "PNG that ends": (png(zlib.compress(rows[:100])), "truncated"),
+        "wrong deflate": (strip(deflated[:20] + b"\xff" * 20 + deflated[40:], 8), "format"),
+        "no LZW": (strip(b"\x80\x00\x20\x10", 5), "format"),
+        "no JPEG": (strip(deflated, 7), "format"),
+        "wrong PNG data": (png(wrong), "format"),
+        "no codec": (strip(deflated, 34712), "unsupported"),
+    }
+    for what, (data, expected) in cases.items():
+        name.write_bytes(data)
+        for way in ("", "plain", "threads"):
+            done = run(program, "stats", "--json", name, status=1, variables={"IMGSTAT_DECODE": way})
+            found = json.loads(done.stdout)
+            check(found.get("error") == expected, f"{what}, {way}: {found.get('error')}, {found.get('message')}")
+
+
 def webp_tiff(width, height, stream):
     """RGBA, one strip."""
     return tiff_file(stream, [(256, 4, [width]), (257, 4, [height]), (258, 3, [8] * 4), (259, 3, [50001]),

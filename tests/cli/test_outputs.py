@@ -8,7 +8,7 @@ usage: test_outputs.py IMGSTAT [TEST...]
 import json
 import shutil
 
-from harness import TESTDATA, check, main, png, run
+from harness import TESTDATA, check, main, png, run, tiff
 
 
 def lines_of(done):
@@ -65,6 +65,32 @@ def test_json_has_warnings(program, folder):
     lines = lines_of(done)
     check(len(lines) == 1 and len(lines[0]["warnings"]) == 1 and "interlac" in lines[0]["warnings"][0], f"{lines}")
     check(done.stderr.count(b"\n") == 1, f"on standard error as well: {done.stderr!r}")
+
+
+def test_sidecars_are_named(program, folder):
+    # A world file was left behind, and overviews beside an image that was replaced kept the old contrast.
+    copies(folder / "in", a_tif="good-1x1.tif", b_tif="good-1x1.tif")
+    for name in ("a.tfw", "a.tif.aux.xml", "a.tif.ovr", "b.txt"):
+        (folder / "in" / name).write_text("x", encoding="utf-8")
+    done = run(program, "normalize", "-q", "in", "-o", "quiet", cwd=folder)
+    check(done.stderr == b"", f"quiet: {done.stderr!r}")
+    done = run(program, "normalize", "--json", "in", "-o", "out", cwd=folder)
+    check(done.stderr.splitlines()[0] == b"out/a.tif: warning: files beside its input are not copied: a.tif.aux.xml, "
+          b"a.tif.ovr, a.tfw" and done.stderr.count(b"warning") == 1, f"{done.stderr!r}")
+    check([len(line["warnings"]) for line in lines_of(done)] == [1, 0], f"in JSON: {done.stdout!r}")
+    done = run(program, "normalize", "--force", "in/a.tif", "-o", "in/a.tif", cwd=folder)
+    check(done.stderr == b"in/a.tif: warning: files beside it tell of its old samples: a.tif.aux.xml, a.tif.ovr\n",
+          f"in place: {done.stderr!r}")
+
+
+def test_depth_alone(program, folder):
+    values = list(range(0, 65536, 16)) + [65535]
+    (folder / "a.tif").write_bytes(tiff("u16", len(values), 1, values))
+    run(program, "normalize", "--method", "gamma=1", "--depth", "8", "--compression", "none", "a.tif", "-o", "c.tif",
+        cwd=folder)
+    data = (folder / "c.tif").read_bytes()
+    wanted = bytes(round(value * 255 / 65535) for value in values)
+    check(wanted in data, "16 bits to 8 is rint(v * 255 / 65535)")
 
 
 # ---- Measuring only --------------------------------------------------------------------------------

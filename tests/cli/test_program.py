@@ -40,7 +40,7 @@ def run(program, *arguments, **keywords):
 # ---- Documentation ---------------------------------------------------------------------------------
 
 
-COMMANDS = ("stats", "hist", "normalize", "equalize", "apply", "devices")
+COMMANDS = ("stats", "hist", "info", "normalize", "equalize", "apply", "devices")
 
 
 def help_of(program, command, option):

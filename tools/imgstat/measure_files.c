@@ -16,6 +16,7 @@ typedef struct Texts {
     FILE *out, *err; /* NULL: nothing yet */
     char *out_text, *err_text;
     size_t out_bytes, err_bytes;
+    Sentences warnings; /* for --json: since the last page */
 } Texts;
 
 typedef struct Run {
@@ -67,6 +68,7 @@ static void discard_texts(Texts *texts)
     finish_texts(texts);
     free(texts->out_text);
     free(texts->err_text);
+    sentences_clear(&texts->warnings);
     *texts = (Texts){0};
 }
 
@@ -101,7 +103,7 @@ static bool on_page(void *context, const ImgstatMeasured *measured)
     Run *const run = context;
     const MeasureFiles *const what = run->what;
     const char *const path = run->jobs[measured->job].input;
-    const Texts *const texts = texts_of(run, measured->job);
+    Texts *const texts = texts_of(run, measured->job);
     if (measured->result != IMGSTAT_OK) {
         print_error(what->options, path, measured->has_number ? &measured->number : NULL,
                     measured->result, measured->message, texts);
@@ -113,16 +115,21 @@ static bool on_page(void *context, const ImgstatMeasured *measured)
                            .continues = !measured->first,
                            .file = measured->file,
                            .page = measured->page,
-                           .record = measured->record};
+                           .record = measured->record,
+                           .warnings = &texts->warnings};
     if (what->options->verbose)
         print_time(&report, measured->seconds, texts->err);
-    return what->print(what->context, &report, texts->out, texts->err);
+    const bool printed = what->print(what->context, &report, texts->out, texts->err);
+    sentences_clear(&texts->warnings);
+    return printed;
 }
 
 /* "name: cause" becomes "name: warning: cause", so that it is not taken for an error. */
 static void on_warned(void *context, size_t job, const char *sentence)
 {
     Run *const run = context;
+    if (run->what->options->style == OUTPUT_JSON)
+        sentences_add(&texts_of(run, job)->warnings, sentence);
     if (run->what->options->quiet)
         return;
     char *const name = text_display(run->jobs[job].input);

@@ -115,16 +115,16 @@ bool set_clip(const char *command, const char *text, Options *o)
 bool set_mean(const char *command, const char *text, Options *o)
 {
     o->transform.has_mean = true;
-    if (!value_real(text, &o->transform.method.mean))
+    if (!value_scaled(text, &o->transform.mean))
         return usage_error(command, "--mean takes a number, such as 128, not '%s'", text);
     return set_transform(command, &o->transform, IMGSTAT_MEANSTD);
 }
 
 bool set_stddev(const char *command, const char *text, Options *o)
 {
-    double *const stddev = &o->transform.method.stddev;
+    ScaledValue *const stddev = &o->transform.stddev;
     o->transform.has_stddev = true;
-    if (!value_real(text, stddev) || *stddev < 0)
+    if (!value_scaled(text, stddev) || stddev->value < 0)
         return usage_error(command, "--stddev takes a number not below 0, such as 40, not '%s'",
                            text);
     return set_transform(command, &o->transform, IMGSTAT_MEANSTD);
@@ -134,9 +134,21 @@ static bool set_mean_stddev(const char *command, const char *text, Options *o)
 {
     TransformOptions *const t = &o->transform;
     t->has_mean = t->has_stddev = true;
-    if (!value_pair(text, &t->method.mean, &t->method.stddev) || t->method.stddev < 0)
+    if (!value_scaled_pair(text, &t->mean, &t->stddev) || t->stddev.value < 0)
         return usage_error(command, "meanstd takes M,S, a mean and a deviation, not '%s'", text);
     return set_transform(command, t, IMGSTAT_MEANSTD);
+}
+
+bool set_out_range(const char *command, const char *text, Options *o)
+{
+    TransformOptions *const t = &o->transform;
+    const bool read = value_scaled_pair(text, &t->out_lo, &t->out_hi);
+    const bool alike = t->out_lo.percent == t->out_hi.percent;
+    t->method.has_range = true;
+    if (!read || (alike && !(t->out_lo.value < t->out_hi.value)))
+        return usage_error(
+            command, "--out-range takes LO,HI with LO below HI, such as 0,255, not '%s'", text);
+    return true;
 }
 
 bool set_match(const char *command, const char *text, Options *o)

@@ -105,6 +105,27 @@ bool value_pair(const char *text, double *a, double *b)
     return read_real(text, &end, a) && *end == ',' && value_real(end + 1, b);
 }
 
+static bool read_scaled(const char *text, const char **end, ScaledValue *out)
+{
+    if (!read_real(text, end, &out->value))
+        return false;
+    out->percent = **end == '%';
+    *end += out->percent;
+    return true;
+}
+
+bool value_scaled(const char *text, ScaledValue *out)
+{
+    const char *end;
+    return read_scaled(text, &end, out) && *end == '\0';
+}
+
+bool value_scaled_pair(const char *text, ScaledValue *a, ScaledValue *b)
+{
+    const char *end;
+    return read_scaled(text, &end, a) && *end == ',' && value_scaled(end + 1, b);
+}
+
 bool value_range(const char *command, const char *option, const char *text, double out[2])
 {
     if (!value_pair(text, &out[0], &out[1]) || !(out[0] < out[1]))

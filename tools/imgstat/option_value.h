@@ -25,6 +25,10 @@ bool value_word(const char *command, const char *option, const char *text, const
 /* "1,50,99.5": adds to the list; a spelling that is there already is not added again. */
 bool value_percentiles(const char *command, const char *text, Options *options);
 
+/* Without a message: "128" or "50%"; two of them, "10%,90%". */
+bool value_scaled(const char *text, ScaledValue *out);
+bool value_scaled_pair(const char *text, ScaledValue *a, ScaledValue *b);
+
 /* Without a message: a finite number; two of them, "A,B". */
 bool value_real(const char *text, double *out);
 bool value_pair(const char *text, double *a, double *b);

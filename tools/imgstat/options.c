@@ -227,6 +227,28 @@ static bool check_method(const char *name, const TransformOptions *t)
     return true;
 }
 
+/* Gives the method its values. */
+static bool take_scaled(const char *name, TransformOptions *t)
+{
+    const struct {
+        const char *option;
+        const ScaledValue *from;
+        double *to;
+    } values[] = {{"--out-range", &t->out_lo, &t->method.lo},
+                  {"--out-range", &t->out_hi, &t->method.hi},
+                  {"--mean", &t->mean, &t->method.mean},
+                  {"--stddev", &t->stddev, &t->method.stddev}};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        if (values[i].from->percent)
+            return usage_error(name,
+                               "%s takes plain numbers; per cent of full scale are not "
+                               "supported",
+                               values[i].option);
+        *values[i].to = values[i].from->value;
+    }
+    return true;
+}
+
 static bool is_standard_output(const char *path)
 {
     return path != NULL && strcmp(path, "-") == 0;
@@ -299,7 +321,8 @@ static bool check_together(Command command, const char *name, Options *o)
         return usage_error(name, "name at least one file or directory, or - for standard input");
     if (command_table[command].input == INPUT_READ)
         return check_measuring(command, name, o);
-    return check_outputs(name, o) && (apply || check_method(name, &o->transform));
+    return check_outputs(name, o) &&
+           (apply || (take_scaled(name, &o->transform) && check_method(name, &o->transform)));
 }
 
 static bool read_environment(Options *o)

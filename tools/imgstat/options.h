@@ -17,9 +17,16 @@ typedef enum HelpWanted { HELP_NONE, HELP_EVERYDAY, HELP_ALL } HelpWanted;
 
 enum { JOBS_MAX = 1024 };
 
+/* A number, or so many per cent of full scale. */
+typedef struct ScaledValue {
+    double value;
+    bool percent;
+} ScaledValue;
+
 /* What normalize, equalize and apply were asked to do. */
 typedef struct TransformOptions {
     ImgstatMethod method;
+    ScaledValue out_lo, out_hi, mean, stddev; /* for `method`; take_scaled in options.c */
     bool has_method, has_mean, has_stddev, has_gamma, has_grid;
     const char *reference;     /* of match */
     const char *transfer;      /* of apply: the saved one */
@@ -80,6 +87,7 @@ typedef struct Options {
 typedef enum Command {
     COMMAND_STATS,
     COMMAND_HIST,
+    COMMAND_INFO,
     COMMAND_NORMALIZE,
     COMMAND_EQUALIZE,
     COMMAND_APPLY,

@@ -178,13 +178,11 @@ static void put_title(PlotCanvas *canvas, const Report *report)
     const ImgstatPage *const page = report->page;
     const char *const slash = strrchr(report->name, '/');
     char *const name = text_display(slash != NULL && slash[1] != '\0' ? slash + 1 : report->name);
-    char number[24] = "";
-    if (page->pages > 1)
-        snprintf(number, sizeof number, " [%u]", page->page);
-    const size_t bytes = strlen(name) + 96;
+    const PageName number = report_page_name(report);
+    const size_t bytes = strlen(name) + 160;
     char *const title = text_alloc(bytes);
-    snprintf(title, bytes, "%s%s, %u x %u, %s", name, number, page->width, page->height,
-             imgstat_sample_name(page->sample));
+    snprintf(title, bytes, "%s%s%s, %u x %u, %s", name, number.text[0] != '\0' ? " " : "",
+             number.text, page->width, page->height, imgstat_sample_name(page->sample));
     canvas->text(canvas, LEFT, 26, PLOT_START, PLOT_TITLE, false, title);
     free(title);
     free(name);

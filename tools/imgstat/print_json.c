@@ -178,6 +178,16 @@ static void print_and_put(FILE *out, json_object *object)
     json_object_put(object);
 }
 
+static json_object *new_sentences(const Sentences *list)
+{
+    json_object *const array = json_object_new_array();
+    check(array);
+    for (size_t i = 0; i < list->n; i++)
+        if (json_object_array_add(array, new_string(list->items[i])) != 0)
+            check(NULL);
+    return array;
+}
+
 void print_json_page(FILE *out, const Report *report)
 {
     const ImgstatPage *const page = report->page;
@@ -200,6 +210,8 @@ void print_json_page(FILE *out, const Report *report)
         if (json_object_array_add(channels, new_channel(report, c)) != 0)
             check(NULL);
     add(object, "channels", channels);
+    if (report->warnings->n > 0)
+        add(object, "warnings", new_sentences(report->warnings));
     print_and_put(out, object);
 }
 
@@ -234,7 +246,7 @@ static json_object *new_bool(bool value)
 }
 
 void print_json_output(FILE *out, const ImgstatJob *job, const ImgstatDone *done,
-                       char *const *warnings, size_t n_warnings)
+                       const Sentences *warnings)
 {
     if (done->skipped) {
         json_object *const object = new_output(job);
@@ -242,18 +254,14 @@ void print_json_output(FILE *out, const ImgstatJob *job, const ImgstatDone *done
         print_and_put(out, object);
         return;
     }
+    static const Sentences none = {0};
     for (size_t i = 0; i < done->n_mapped; i++) {
         const ImgstatMapped *const mapped = &done->mapped[i];
         json_object *const object = new_output(job);
         add(object, "page", new_count(mapped->page));
         add(object, "pages", new_count(mapped->pages));
         add(object, "transfer", new_raw(mapped->transfer));
-        json_object *const list = json_object_new_array();
-        check(list);
-        for (size_t w = 0; i == 0 && w < n_warnings; w++)
-            if (json_object_array_add(list, new_string(warnings[w])) != 0)
-                check(NULL);
-        add(object, "warnings", list);
+        add(object, "warnings", new_sentences(i == 0 ? warnings : &none));
         print_and_put(out, object);
     }
 }
@@ -262,5 +270,67 @@ void print_json_plan(FILE *out, const ImgstatJob *job, bool exists)
 {
     json_object *const object = new_output(job);
     add(object, "exists", new_bool(exists));
+    print_and_put(out, object);
+}
+
+/* A page of the same file; null: there is none. */
+static json_object *new_page(uint32_t page)
+{
+    return page == IMGSTAT_NO_PAGE ? new_raw("null") : new_count(page);
+}
+
+static json_object *new_layout(const ImgstatLayout *layout)
+{
+    json_object *const object = json_object_new_object();
+    check(object);
+    add(object, "tiled", new_bool(layout->tiled));
+    add(object, "width", new_count(layout->tile_width));
+    add(object, "height", new_count(layout->tile_height));
+    add(object, "count", new_count(layout->tiles));
+    add(object, "planar", new_bool(layout->planar));
+    add(object, "interlaced", new_bool(layout->interlaced));
+    return object;
+}
+
+void print_json_info(FILE *out, const char *name, const ImgstatFile *file, const ImgstatPage *page,
+                     const ImgstatLayout *layout)
+{
+    char page_name[64] = "";
+    (void)imgstat_file_page_name(file, page->page, page_name, sizeof page_name);
+    json_object *const object = json_object_new_object(), *const channels = json_object_new_array(),
+                       *const metadata = json_object_new_array();
+    check(object);
+    check(channels);
+    check(metadata);
+    add(object, "file", new_string(name));
+    add(object, "page", new_count(page->page));
+    add(object, "pages", new_count(page->pages));
+    add(object, "name", new_string(page_name));
+    add(object, "role", new_string(imgstat_role_name(page->role)));
+    add(object, "owner", new_page(page->owner));
+    add(object, "mask", new_page(page->mask));
+    add(object, "parent", new_page(page->parent));
+    add(object, "format", new_string(page->format));
+    add(object, "width", new_count(page->width));
+    add(object, "height", new_count(page->height));
+    add(object, "sample", new_string(imgstat_sample_name(page->sample)));
+    add(object, "bits", new_count(page->bits));
+    add(object, "photometric", new_string(page->photometric));
+    for (uint16_t c = 0; c < page->channels; c++)
+        if (json_object_array_add(channels, new_string(imgstat_file_channel(file, c))) != 0)
+            check(NULL);
+    add(object, "channels", channels);
+    add(object, "alpha", page->alpha < 0 ? new_raw("null") : new_count((uint64_t)page->alpha));
+    add(object, "nodata", new_value(page->nodata, page->has_nodata));
+    add(object, "compression", new_string(layout->compression));
+    add(object, "predictor", new_string(layout->predictor));
+    add(object, "layout", new_layout(layout));
+    add(object, "byte_order", new_string(layout->big_endian ? "big" : "little"));
+    add(object, "bigtiff", new_bool(layout->big_file));
+    add(object, "cloud_optimized", new_bool(layout->cloud_optimized));
+    for (uint32_t i = 0; i < layout->n_metadata; i++)
+        if (json_object_array_add(metadata, new_string(layout->metadata[i])) != 0)
+            check(NULL);
+    add(object, "metadata", metadata);
     print_and_put(out, object);
 }

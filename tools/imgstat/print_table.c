@@ -138,8 +138,7 @@ void print_table_heading(FILE *out, const Report *report)
     char *const name = text_display(report->name);
     fputs(name, out);
     free(name);
-    if (page->pages > 1)
-        fprintf(out, "[%" PRIu32 "]", page->page);
+    fputs(report_page_name(report).text, out);
     fputs(": ", out);
     put_upper(out, page->format);
     fprintf(out, ", %" PRIu32 " x %" PRIu32 ", %s, %s", page->width, page->height,
@@ -218,8 +217,8 @@ void print_table_page(FILE *out, const Report *report, bool many)
                 fputs(name, out);
                 free(name);
             }
-            if (report->page->pages > 1)
-                fprintf(out, "%s[%" PRIu32 "]", report->continues ? "  " : "", report->page->page);
+            const PageName page = report_page_name(report);
+            fprintf(out, "%s%s", report->continues && page.text[0] != '\0' ? "  " : "", page.text);
         }
         fprintf(out, "%s%s", many ? "\t" : "", imgstat_file_channel(report->file, c));
         put_value(out, stats.min, stats.count > 0);

@@ -4,6 +4,9 @@
 #define IMGSTAT_TOOLS_REPORT_H
 
 #include "options.h"
+#include "sentences.h"
+
+#include <stdio.h>
 
 typedef struct Report {
     const Options *options;
@@ -13,7 +16,25 @@ typedef struct Report {
     const ImgstatFile *file; /* names the channels */
     const ImgstatPage *page;
     const ImgstatRecord *record;
+    const Sentences *warnings; /* with --json: about the file, since the page before */
 } Report;
+
+/* Of a page: "[2]", or "[0.1]" in a SubIFD; "" of the only page of the chain. */
+typedef struct PageName {
+    char text[64];
+} PageName;
+
+static inline PageName report_page_name(const Report *report)
+{
+    PageName name = {""};
+    const ImgstatPage *const page = report->page;
+    char plain[60] = "";
+    if (page->pages > 1 || page->parent != IMGSTAT_NO_PAGE) {
+        (void)imgstat_file_page_name(report->file, page->page, plain, sizeof plain);
+        snprintf(name.text, sizeof name.text, "[%s]", plain);
+    }
+    return name;
+}
 
 /* Whether the mode was found: that of wider samples is on request. */
 static inline bool report_has_mode(const Report *report)

@@ -3,6 +3,7 @@
  * output. */
 #include "transform_report.h"
 #include "print_json.h"
+#include "sidecars.h"
 #include "status.h"
 #include "text.h"
 
@@ -38,31 +39,12 @@ static const char *cause_of(const Outputs *outputs, const char *sentence)
     return cause;
 }
 
-static void keep_warning(TransformRun *run, const char *sentence)
-{
-    char **const warnings = text_alloc((run->n_warnings + 1) * sizeof *warnings);
-    if (run->n_warnings > 0)
-        memcpy(warnings, run->warnings, run->n_warnings * sizeof *warnings);
-    warnings[run->n_warnings++] = text_copy(sentence);
-    free(run->warnings);
-    run->warnings = warnings;
-}
-
-static void drop_warnings(TransformRun *run)
-{
-    for (size_t i = 0; i < run->n_warnings; i++)
-        free(run->warnings[i]);
-    free(run->warnings);
-    run->warnings = NULL;
-    run->n_warnings = 0;
-}
-
 /* "name: cause" becomes "name: warning: cause", so that it is not taken for an error. */
 void transform_on_warning(void *context, const char *sentence)
 {
     TransformRun *const run = context;
     if (is_json(run))
-        keep_warning(run, sentence);
+        sentences_add(&run->warnings, sentence);
     if (run->options->quiet)
         return;
     const char *const cause = cause_of(run->outputs, sentence);
@@ -100,6 +82,11 @@ bool transform_on_done(void *context, const ImgstatDone *done)
 {
     TransformRun *const run = context;
     const ImgstatJob *const job = &run->outputs->jobs[done->job];
+    const bool written = done->result == IMGSTAT_OK && !done->skipped && job->output != NULL;
+    char *const sidecars = written ? sidecars_warning(job) : NULL;
+    if (sidecars != NULL)
+        transform_on_warning(run, sidecars);
+    free(sidecars);
     if (done->result != IMGSTAT_OK || is_json(run) || run->options->verbose)
         progress_clear(&run->progress);
     if (done->result != IMGSTAT_OK) {
@@ -115,10 +102,10 @@ bool transform_on_done(void *context, const ImgstatDone *done)
             print_json_error(stdout, job->input, NULL, imgstat_result_name(done->result),
                              done->message);
         else if (job->output != NULL)
-            print_json_output(stdout, job, done, run->warnings, run->n_warnings);
+            print_json_output(stdout, job, done, &run->warnings);
         status_flush_stdout();
     }
-    drop_warnings(run);
+    sentences_clear(&run->warnings);
     if (run->options->verbose && done->result == IMGSTAT_OK)
         print_time(job, done);
     progress_show(&run->progress, done->job + 1, run->outputs->n);
@@ -157,7 +144,7 @@ void transform_report_end(TransformRun *run, size_t total)
     const Options *const o = run->options;
     const size_t left = total - run->written - run->failed - run->skipped;
     const bool interrupted = status_interrupted() != 0;
-    drop_warnings(run);
+    sentences_clear(&run->warnings);
     if (!interrupted && (total < 2 || (o->quiet && run->failed == 0)))
         return;
     fprintf(stderr, "%s%zu %s, %zu failed", interrupted ? "interrupted: " : "", run->written,

@@ -5,6 +5,7 @@
 
 #include "outputs.h"
 #include "progress.h"
+#include "sentences.h"
 
 /* A run of one of these commands, so far. */
 typedef struct TransformRun {
@@ -12,10 +13,9 @@ typedef struct TransformRun {
     const Outputs *outputs;
     Progress progress;
     size_t written, failed, skipped;
-    size_t measured; /* of --together */
-    bool refused;    /* nothing is written: outputs that exist have another transfer */
-    char **warnings; /* for --json: those of the job that is reported next; owned */
-    size_t n_warnings;
+    size_t measured;    /* of --together */
+    bool refused;       /* nothing is written: outputs that exist have another transfer */
+    Sentences warnings; /* for --json: about the job that is reported next */
 } TransformRun;
 
 /* Whether a job is done before it begins. */

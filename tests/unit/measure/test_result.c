@@ -204,6 +204,24 @@ Test(traps, extremes)
     cr_assert(isnan(stats.variance) && isnan(stats.stddev) && isnan(stats.skewness));
     cr_assert_eq(stats.median, 1.25e308);
 
+    /* The squares overflow, the deviation does not. */
+    const double far[5] = {1e303, 2e303, 3e303, 4e303, 2.5e303};
+    image = measure_wrap(far, 4, 1, 1, IMGSTAT_F64);
+    for (unsigned ddof = 0; ddof < 2; ddof++) {
+        const ImgstatMeasure deviation = {.ddof = ddof};
+        stats = measure_stats(&image, &deviation);
+        cr_assert(stats.mean == 2.5e303 && isnan(stats.variance));
+        cr_assert(is_near(stats.stddev, 1e303L * sqrtl(5.0L / (4 - ddof)), 2e-16));
+    }
+    const double apart[2] = {0.5e308, -0.5e308};
+    image = measure_wrap(apart, 2, 1, 1, IMGSTAT_F64);
+    stats = measure_stats(&image, &how);
+    cr_assert(isnan(stats.variance) && stats.stddev == 0.5e308 && stats.median == 0);
+    const double near[2] = {0.5e308, nextafter(0.5e308, 0)};
+    image = measure_wrap(near, 2, 1, 1, IMGSTAT_F64);
+    stats = measure_stats(&image, NULL);
+    cr_assert(is_near(stats.stddev, (near[0] - near[1]) / 2, 1e-15));
+
     const double tiny[3] = {5e-324, 1e-323, 1.5e-323};
     image = measure_wrap(tiny, 3, 1, 1, IMGSTAT_F64);
     stats = measure_stats(&image, &how);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* deviation.h: deviations that are doubles, of variances that are not. */
+#ifndef IMGSTAT_MEASURE_DEVIATION_H
+#define IMGSTAT_MEASURE_DEVIATION_H
+
+#include "device/read_request.h"
+#include "record/record.h"
+
+/* Returns whether squares of a channel have overflowed: deviation_find needs a record with bins. */
+bool deviation_needs_bins(const Record *record);
+
+/* Replaces *stddev if squares of the channel have overflowed and the record has bins. */
+ImgstatResult deviation_find(const Record *record, uint16_t channel, unsigned ddof,
+                             FurtherReads reads, double *stddev, ImgstatError *err);
+
+#endif

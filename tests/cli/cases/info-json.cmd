@@ -1,0 +1,1 @@
+imgstat info --json good-pages.tif good-gray-alpha.png no.tif

@@ -1,0 +1,1 @@
+imgstat info --page 2,0 good-pages.tif

@@ -1,0 +1,2 @@
+imgstat --json warned-ifd-loop.tif | grep -o '"warnings":.*'
+imgstat --json --quiet warned-ifd-loop.tif | grep -o '"warnings":.*'

@@ -1,0 +1,1 @@
+imgstat info --shape photo.tif

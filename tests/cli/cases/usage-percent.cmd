@@ -1,0 +1,3 @@
+imgstat normalize --out-range 0,50% photo.tif -o $TMP/o.tif; echo $?
+imgstat normalize --method meanstd=50%,20% photo.tif -o $TMP/o.tif; echo $?
+imgstat normalize --out-range 9%,9% photo.tif -o $TMP/o.tif; echo $?

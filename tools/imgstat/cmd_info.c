@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_info.c: the structure of files: pages, what belongs together, and how it is stored. */
+#include "commands.h"
+#include "inputs.h"
+#include "print_json.h"
+#include "print_table.h"
+#include "status.h"
+#include "text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_BYTES = 64 };
+
+/* A file that is described. */
+typedef struct Info {
+    const Options *options;
+    const char *path;
+    ImgstatFile *file;
+    uint32_t *pages; /* n of them */
+    uint32_t n;
+    Table *table;         /* of people: NULL before the first page */
+    bool cloud_optimized; /* so far */
+    bool failed;
+    bool follows; /* a file was listed before */
+} Info;
+
+static void report_error(Info *info, const uint32_t *page, const ImgstatError *error)
+{
+    info->failed = true;
+    status_raise(STATUS_FAILED);
+    fprintf(stderr, "%s\n", error->message);
+    if (info->options->style == OUTPUT_JSON)
+        print_json_error(stdout, info->path, page, imgstat_result_name(error->code),
+                         error->message);
+}
+
+/* "name: cause" becomes "name: warning: cause", so that it is not taken for an error. */
+static void on_warning(void *context, const char *sentence)
+{
+    const Info *const info = context;
+    if (info->options->quiet)
+        return;
+    char *const name = text_display(info->path);
+    fprintf(stderr, "%s: warning: %s\n", name, text_cause(sentence, name));
+    free(name);
+}
+
+/* ---- For people ------------------------------------------------------------------------------ */
+
+/* "level of 0" */
+static void put_role(FILE *out, const Info *info, const ImgstatPage *page)
+{
+    char name[NAME_BYTES] = "";
+    fputs(imgstat_role_name(page->role), out);
+    if (page->owner != IMGSTAT_NO_PAGE && page->owner != page->page &&
+        imgstat_file_page_name(info->file, page->owner, name, sizeof name) > 0)
+        fprintf(out, " of %s", name);
+}
+
+static void put_channels(FILE *out, const Info *info, const ImgstatPage *page)
+{
+    enum { SHOWN = 6 };
+    for (uint16_t c = 0; c < page->channels && c < SHOWN; c++) {
+        char *const name = text_display(imgstat_file_channel(info->file, c));
+        fprintf(out, "%s%s", c > 0 ? "," : "", name);
+        free(name);
+    }
+    if (page->channels > SHOWN)
+        fprintf(out, ",... (%u)", page->channels);
+}
+
+static void put_layout(FILE *out, const ImgstatPage *page, const ImgstatLayout *layout)
+{
+    if (layout->tiled)
+        fprintf(out, "%" PRIu64 " tile%s of %" PRIu32 " x %" PRIu32, layout->tiles,
+                layout->tiles > 1 ? "s" : "", layout->tile_width, layout->tile_height);
+    else if (strcmp(page->format, "tiff") == 0)
+        fprintf(out, "%" PRIu64 " strip%s of %" PRIu32 " row%s", layout->tiles,
+                layout->tiles > 1 ? "s" : "", layout->tile_height,
+                layout->tile_height > 1 ? "s" : "");
+    else
+        fputs(layout->interlaced ? "interlaced" : "rows", out);
+    fprintf(out, "%s\t%s%s%s", layout->planar ? ", planar" : "", layout->compression,
+            strcmp(layout->predictor, "none") != 0 ? ", predictor " : "",
+            strcmp(layout->predictor, "none") != 0 ? layout->predictor : "");
+}
+
+static void put_kinds(FILE *out, const ImgstatPage *page, const ImgstatLayout *layout)
+{
+    const char *separator = "";
+    if (page->has_nodata) {
+        char text[TEXT_NUMBER];
+        text_short_value(text, page->nodata);
+        fprintf(out, "nodata %s", text);
+        separator = ", ";
+    }
+    for (uint32_t i = 0; i < layout->n_metadata; i++, separator = ", ")
+        fprintf(out, "%s%s", separator, layout->metadata[i]);
+}
+
+static void add_line(Info *info, const ImgstatPage *page, const ImgstatLayout *layout)
+{
+    char *line = NULL, name[NAME_BYTES] = "";
+    size_t bytes = 0;
+    FILE *const out = open_memstream(&line, &bytes);
+    if (out == NULL)
+        text_no_memory();
+    if (info->table == NULL) {
+        const bool png = strcmp(page->format, "png") == 0;
+        char *const file = text_display(info->path);
+        if (info->follows)
+            putchar('\n');
+        printf("%s: %s%s%s, %" PRIu32 " page%s\n", file, png ? "PNG" : "TIFF",
+               png                  ? ""
+               : layout->big_endian ? ", big-endian"
+                                    : ", little-endian",
+               layout->big_file ? ", BigTIFF" : "", imgstat_file_pages(info->file),
+               imgstat_file_pages(info->file) > 1 ? "s" : "");
+        free(file);
+        info->table = table_create();
+        table_add(info->table,
+                  "page\trole\tsize\ttype\tphotometric\tchannels\tlayout\tcompression\tmetadata");
+    }
+    (void)imgstat_file_page_name(info->file, page->page, name, sizeof name);
+    fprintf(out, "%s\t", name);
+    put_role(out, info, page);
+    fprintf(out, "\t%" PRIu32 " x %" PRIu32 "\t%s", page->width, page->height,
+            imgstat_sample_name(page->sample));
+    if (page->bits != 8 * imgstat_sample_bytes(page->sample))
+        fprintf(out, " (%u bits)", page->bits);
+    fprintf(out, "\t%s\t", page->photometric);
+    put_channels(out, info, page);
+    fputc('\t', out);
+    put_layout(out, page, layout);
+    fputc('\t', out);
+    put_kinds(out, page, layout);
+    if (fclose(out) != 0)
+        text_no_memory();
+    table_add(info->table, line);
+    free(line);
+}
+
+static void end_table(Info *info)
+{
+    if (info->table == NULL)
+        return;
+    table_flush(info->table);
+    table_destroy(info->table);
+    if (info->cloud_optimized && !info->failed && info->n == imgstat_file_pages(info->file))
+        puts("cloud optimized: all directories lie before the tiles");
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+static void describe_page(Info *info, uint32_t number)
+{
+    ImgstatPage page;
+    ImgstatLayout layout;
+    ImgstatError error;
+    if (imgstat_file_page(info->file, number, &page, &error) != IMGSTAT_OK ||
+        imgstat_file_layout(info->file, &layout, &error) != IMGSTAT_OK) {
+        report_error(info, &number, &error);
+        return;
+    }
+    info->cloud_optimized = info->cloud_optimized && layout.cloud_optimized;
+    if (info->options->style == OUTPUT_JSON)
+        print_json_info(stdout, info->path, info->file, &page, &layout);
+    else
+        add_line(info, &page, &layout);
+}
+
+/* All pages of the file, or those that are named. */
+static ImgstatResult find_pages(Info *info, const char *named, ImgstatError *error)
+{
+    info->n = imgstat_file_pages(info->file);
+    if (named != NULL) {
+        const ImgstatResult result = imgstat_file_find(info->file, named, NULL, 0, &info->n, error);
+        if (result != IMGSTAT_OK)
+            return result;
+    }
+    info->pages = text_alloc(info->n * sizeof *info->pages);
+    if (named != NULL)
+        return imgstat_file_find(info->file, named, info->pages, info->n, &info->n, error);
+    for (uint32_t i = 0; i < info->n; i++)
+        info->pages[i] = i;
+    return IMGSTAT_OK;
+}
+
+/* Whether all of it could be described. *listed: a table was printed. */
+static bool describe_file(const Options *o, const Input *input, bool *listed)
+{
+    Info info = {.options = o, .path = input->path, .cloud_optimized = true, .follows = *listed};
+    const ImgstatOpen open = {.limits = o->limits, .warn = on_warning, .warn_context = &info};
+    ImgstatError error = {.code = IMGSTAT_ERR_IO};
+    if (input->problem != NULL) {
+        snprintf(error.message, sizeof error.message, "%s", input->problem);
+        report_error(&info, NULL, &error);
+    } else if (imgstat_file_open(input->path, &open, &info.file, &error) != IMGSTAT_OK ||
+               find_pages(&info, input->pages, &error) != IMGSTAT_OK) {
+        report_error(&info, NULL, &error);
+    } else {
+        for (uint32_t i = 0; i < info.n; i++)
+            describe_page(&info, info.pages[i]);
+        *listed = *listed || info.table != NULL;
+        end_table(&info);
+    }
+    status_flush_stdout();
+    imgstat_file_close(info.file);
+    free(info.pages);
+    return !info.failed;
+}
+
+void cmd_info(int argc, char **argv)
+{
+    Options options;
+    const ParseResult parsed = options_parse(COMMAND_INFO, argc, argv, &options);
+    if (parsed == PARSE_RUN) {
+        InputList inputs;
+        size_t failed = 0;
+        bool listed = false;
+        inputs_collect(&options, &inputs);
+        for (size_t i = 0; i < inputs.n; i++) {
+            failed += !describe_file(&options, &inputs.items[i], &listed);
+        }
+        if (inputs.n > 1 && failed > 0)
+            fprintf(stderr, "%zu described, %zu failed\n", inputs.n - failed, failed);
+        inputs_release(&inputs);
+    } else if (parsed == PARSE_ERROR) {
+        status_raise(STATUS_USAGE);
+    }
+    options_release(&options);
+}
