@@ -232,7 +232,7 @@ ImgstatResult tiff_tag_load(const TiffTagSource *from, uint64_t offset, uint16_t
             break;
         }
         if (from->big_endian != host_big_endian)
-            swap_words(out->data, out->bytes, word_bytes(out->type));
+            swap_values(out->data, out->bytes, out->type);
         break;
     }
     return IMGSTAT_OK;
