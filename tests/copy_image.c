@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* copy_image: reads every page of an image and writes it again, samples unchanged. What
- * tests/roundtrip_corpus.py compares. */
+/* copy_image: reads every page of an image, but SubIFDs, and writes it again, samples unchanged.
+ * What tests/roundtrip_corpus.py compares. */
 #include "codec/table.h"
+
+#include "serve.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +74,7 @@ static ImgstatResult copy(ImgstatFile *file, const char *to, Options *options, I
         res = atomic_file_open(to, true, 0666, &output, err);
     if (res == IMGSTAT_OK)
         res = encoder_create(format, output, &options->how, &warnings, &encoder, err);
-    const uint32_t pages = options->first_page ? 1 : imgstat_file_pages(file);
+    const uint32_t pages = options->first_page ? 1 : file->decoder->page.pages;
     for (uint32_t i = 0; i < pages && res == IMGSTAT_OK; i++)
         res = copy_page(file, i, options, encoder, err);
     if (res == IMGSTAT_OK)
@@ -89,7 +91,7 @@ static ImgstatResult copy(ImgstatFile *file, const char *to, Options *options, I
 
 /* copy_image [--indices] [--first] [--fast] [--format F] [--compression C] [--level N] [--rows N]
  * [--threads N] IN OUT */
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     ImgstatOpen open = {.indices = false, .warn = print_warning};
     Options options = {.rows = 64, .threads = 1, .how = {.level = -1}};
@@ -126,4 +128,9 @@ int main(int argc, char **argv)
         return 0;
     fprintf(stderr, "%s: %s\n", imgstat_result_name(err.code), err.message);
     return 1;
+}
+
+int main(int argc, char **argv)
+{
+    return serve_or_run(run, argc, argv);
 }

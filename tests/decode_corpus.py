@@ -16,11 +16,10 @@ import array
 import hashlib
 import json
 import os
-import resource
-import subprocess
 import sys
 
 from libraries import Libraries
+from serve import Server, end_all
 
 # Files of class ok that imgstat holds otherwise or refuses, each with its reason: docs/formats.md.
 COMPLEX = "complex samples are not measured"
@@ -53,21 +52,12 @@ SAMPLE_CODES = {"u8": "B", "i8": "b", "u16": "H", "i16": "h", "u32": "I", "i32":
 NOT_OK = ("malformed", "unsupported_codec", "declares_huge_size", "not_png_or_tiff")
 
 
-def children_seconds():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 class Dump:
-    """What one run of dump_pixels gave."""
+    """What dump_pixels gave for one command line."""
 
-    def __init__(self, tool, path, page, *options, way=None):
-        before = children_seconds()
-        environment = {**os.environ, "IMGSTAT_DECODE": way} if way else None
-        run = subprocess.run([tool, *options, path, str(page)], capture_output=True, check=False, env=environment)
-        self.stdout = run.stdout
-        self.seconds = children_seconds() - before
-        self.status = run.returncode
+    def __init__(self, tool, path, page, *options):
+        run = tool.run(*options, path, str(page))
+        self.stdout, self.seconds, self.status = run.stdout, run.seconds, run.returncode
         self.stderr = run.stderr.decode("utf-8", "replace")
         head, _, self.bytes = run.stdout.partition(b"\n")
         words = head.decode("utf-8").split()
@@ -134,17 +124,17 @@ def check_lacking(tool, path, codec):
     return None if dump.status == 1 and named else f"status {dump.status}: {dump.stderr.strip()}"
 
 
-def check_ways(tool, path, entry, libraries):
+def check_ways(plainly, threads, path, entry, libraries):
     """The faster ways against libpng and libtiff alone."""
     if not os.path.isfile(path):
         return None
     info = entry.get("info") or {}
     if not libraries.wide_differences and (info.get("bits"), info.get("pred")) == (64, "HORIZONTAL"):
         libraries.skip(path, "this libtiff alone has no differences of 64-bit samples")
-        return None if Dump(tool, path, "all", way="plain").status == 1 else "was read by libtiff alone"
+        return None if Dump(plainly, path, "all").status == 1 else "was read by libtiff alone"
     for options in ((), ("--indices", "--rows", "4294967295")):
-        plain = Dump(tool, path, "all", *options, way="plain")
-        fast = Dump(tool, path, "all", *options, way="threads")
+        plain = Dump(plainly, path, "all", *options)
+        fast = Dump(threads, path, "all", *options)
         for what in ("status", "stderr", "stdout"):
             if getattr(plain, what) != getattr(fast, what):
                 shown = "" if what == "stdout" else f": {getattr(fast, what)} instead of {getattr(plain, what)}"
@@ -183,7 +173,7 @@ def small_page_count(entry):
 
 def check_loop(tool, path):
     dump = Dump(tool, path, 0)
-    loops = len(dump.stderr.splitlines()) if "form a loop" in dump.stderr else 0
+    loops = sum("form a loop" in line for line in dump.stderr.splitlines())
     return None if dump.status == 0 and loops == 1 else f"{loops} warnings about the loop: {dump.stderr.strip()}"
 
 
@@ -213,7 +203,9 @@ def check_refused(tool, path, entry, name):
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    tool = os.path.abspath(sys.argv[1])
+    program = os.path.abspath(sys.argv[1])
+    tool, plainly, threads = (Server(program), Server(program, IMGSTAT_DECODE="plain"),
+                              Server(program, IMGSTAT_DECODE="threads"))
     here = os.path.dirname(os.path.abspath(__file__))
     corpus = sys.argv[2] if len(sys.argv) > 2 else os.environ.get(
         "IMGSTAT_CORPUS", os.path.join(here, "..", "..", "shared", "corpus"))
@@ -225,7 +217,7 @@ def main():
     with open(index, encoding="utf-8") as lines:
         entries = [json.loads(line) for line in lines]
     os.chdir(corpus)
-    libraries = Libraries(tool, "--libraries")
+    libraries = Libraries(program, "--libraries")
     for entry in entries:
         path, kind = entry["path"], f"{entry['class']}/{entry['status']}"
         lacking = libraries.lacks(entry) if entry["class"] == "ok" else None
@@ -238,7 +230,7 @@ def main():
             problem = "; ".join(c for c in checks if c) or None
         else:
             problem = check_refused(tool, path, entry, path)
-        differs = check_ways(tool, path, entry, libraries)
+        differs = check_ways(plainly, threads, path, entry, libraries)
         if differs:
             print(f"FAIL {kind} {path}: {differs}")
             counts[(kind, "failed")] = counts.get((kind, "failed"), 0) + 1
@@ -259,7 +251,7 @@ def main():
         print(f"{kind:40} {word:12} {n}")
     libraries.say_skipped()
     compared = sum(n for (_, word), n in counts.items() if word == "as expected")
-    if deviating or compared == 0:
+    if end_all(tool, plainly, threads) or deviating or compared == 0:
         sys.exit(1)
 
 

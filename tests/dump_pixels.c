@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* dump_pixels: writes the samples of one page to standard output, little-endian, behind a line that
- * describes them. What tests/decode_corpus.py compares. Uses the public header only. */
+ * describes them. What tests/decode_corpus.py compares. Uses the public header of the
+ * library only. */
 #include "imgstat.h"
+
+#include "serve.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,9 +73,9 @@ static int dump_page(ImgstatFile *file, uint32_t number, uint32_t rows)
     return status;
 }
 
-/* dump_pixels [--indices] [--rows N] FILE PAGE; PAGE `all` writes every page. --libraries alone
- * tells what they are. */
-int main(int argc, char **argv)
+/* dump_pixels [--indices] [--rows N] FILE PAGE; PAGE `all` writes every page, `chain` those that
+ * are no SubIFDs. --libraries alone prints what they are. */
+static int run(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--libraries") == 0)
         return puts(imgstat_libraries()) < 0;
@@ -86,19 +89,27 @@ int main(int argc, char **argv)
             rows = (uint32_t)strtoul(argv[++at], NULL, 10);
     }
     if (argc - at != 2 || rows == 0) {
-        fprintf(stderr, "usage: dump_pixels [--indices] [--rows N] FILE PAGE|all\n");
+        fprintf(stderr, "usage: dump_pixels [--indices] [--rows N] FILE PAGE|all|chain\n");
         return 2;
     }
     ImgstatError err;
     ImgstatFile *file = NULL;
     if (imgstat_file_open(argv[at], &how, &file, &err) != IMGSTAT_OK)
         return fail(&err);
-    const bool all = strcmp(argv[at + 1], "all") == 0;
-    const uint32_t first = all ? 0 : (uint32_t)strtoul(argv[at + 1], NULL, 10);
-    const uint32_t end = all ? imgstat_file_pages(file) : first + 1;
+    ImgstatPage page;
+    const bool all = strcmp(argv[at + 1], "all") == 0, chain = strcmp(argv[at + 1], "chain") == 0;
+    const uint32_t first = all || chain ? 0 : (uint32_t)strtoul(argv[at + 1], NULL, 10);
+    uint32_t end = all ? imgstat_file_pages(file) : first + 1;
+    if (chain && imgstat_file_page(file, 0, &page, NULL) == IMGSTAT_OK)
+        end = page.pages;
     int status = 0;
-    for (uint32_t page = first; page < end; page++)
-        status |= dump_page(file, page, rows);
+    for (uint32_t number = first; number < end; number++)
+        status |= dump_page(file, number, rows);
     imgstat_file_close(file);
     return status;
+}
+
+int main(int argc, char **argv)
+{
+    return serve_or_run(run, argc, argv);
 }

@@ -20,6 +20,7 @@ import tempfile
 import zlib
 
 from libraries import Libraries
+from serve import Server, end_all
 
 NOT_OK = ("malformed", "unsupported_codec", "declares_huge_size", "not_png_or_tiff")
 CHANGING = {b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND", b"sPLT", b"pCAL"}
@@ -243,15 +244,15 @@ def check(copy, dump, path, target, png, options, libraries):
     """A problem, or None; "refused" where the input is."""
     indices = "--indices" in options
     flags = ["--indices"] if indices else []
-    before = run(dump, *flags, path, "all")
-    done = run(copy, *options, path, target)
+    before = dump.run(*flags, path, "chain")
+    done = copy.run(*options, path, target)
     if before.returncode != 0:
         if done.returncode == 0:
             return "was written although it cannot be read"
         return "refused" if done.returncode == 1 and not os.path.exists(target) else f"status {done.returncode}"
     if done.returncode != 0:
         return f"status {done.returncode}: {done.stderr.decode('utf-8', 'replace').strip()[-1500:]}"
-    after = run(dump, *flags, target, "all")
+    after = dump.run(*flags, target, "chain")
     if after.returncode != 0:
         return "output not read: " + after.stderr.decode("utf-8", "replace").strip()
     bits = low_gray_key(path) if png else 0
@@ -301,6 +302,7 @@ def main():
     only = sys.argv[4] if len(sys.argv) > 4 else ""
     written = refused = failed = 0
     libraries = Libraries(dump, "--libraries")
+    copy, dump = Server(copy), Server(dump)
     with tempfile.TemporaryDirectory() as folder:
         for entry in entries:
             if only not in entry["path"]:
@@ -321,6 +323,7 @@ def main():
                 else:
                     written += 1
     libraries.say_skipped()
+    failed += end_all(copy, dump)
     print(f"{written} written and equal, {refused} refused as when read, {failed} failed")
     sys.exit(1 if failed or written == 0 else 0)
 

@@ -176,6 +176,9 @@ bool tiff_reset_jpeg_tables(const TiffDecoder *td, TIFF *tif);
 /* Lets a handle that begins with tile `index` see the page's first LZW tile. */
 void tiff_prime_lzw(TiffDecoder *td, uint32_t index);
 
+/* Clears what libtiff is to decode into, where it leaves pixels out. */
+void tiff_clear_before(const TiffDecoder *td, uint8_t *to, size_t bytes);
+
 /* Reads the first `rows` rows of a tile to their place in rows of the image. */
 ImgstatResult tiff_tile_read(TiffDecoder *td, uint32_t index, uint32_t across, uint16_t plane,
                              uint8_t *to, size_t pitch, uint32_t rows, ImgstatError *err);

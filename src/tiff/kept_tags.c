@@ -5,6 +5,7 @@
 #include "tiff/encoder.h"
 #include "tiff/field_rewrite.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,9 @@ static bool is_wanted(const void *context, uint16_t tag)
     case TAG_IMAGEJ_COUNTS:
     case TAG_IMAGEJ_METADATA:
         return !keeping->rewrites;
+    case TIFFTAG_SUBFILETYPE:
+    case TIFFTAG_OSUBFILETYPE:
+        return keeping->shape->keeps_type;
     default:
         return tag < TIFFTAG_JPEGPROC || tag > TIFFTAG_JPEGACTABLES;
     }
@@ -170,22 +174,36 @@ static ImgstatResult rewrite_imagej(const Rewriting *r, ImgstatError *err)
     return res;
 }
 
-/* The texts of a stack are those of its first page: another page that becomes the first of the
- * output takes them over. */
-static ImgstatResult rewrite_fields(Rewriting *r, const TiffDecoder *td, bool takes_over,
-                                    ImgstatError *err)
+/* Fields of one directory of the input. */
+static ImgstatResult rewrite_fields(Rewriting *r, uint64_t at, ImgstatError *err)
 {
     static const uint16_t tags[] = {TIFFTAG_IMAGEDESCRIPTION, TAG_PHOTOSHOP, TAG_PHOTOSHOP_LAYERS,
                                     TAG_GDAL_METADATA};
-    if (takes_over) {
-        r->at = td->base.list.entry[0].at;
-        IMGSTAT_TRY(rewrite_field(r, TIFFTAG_IMAGEDESCRIPTION, err));
-        IMGSTAT_TRY(rewrite_imagej(r, err));
-    }
-    r->at = tiff_page_at(td);
+    r->at = at;
     for (size_t i = 0; i < ARRAY_LEN(tags); i++)
         IMGSTAT_TRY(rewrite_field(r, tags[i], err));
     return rewrite_imagej(r, err);
+}
+
+/* The texts of a stack are those of its first page: another page that becomes the first of the
+ * output takes them over. */
+static ImgstatResult rewrite_stack(Rewriting *r, const TiffDecoder *td, bool takes_over,
+                                   ImgstatError *err)
+{
+    r->at = td->base.list.entry[0].at;
+    if (takes_over)
+        IMGSTAT_TRY(rewrite_field(r, TIFFTAG_IMAGEDESCRIPTION, err));
+    return takes_over ? rewrite_imagej(r, err) : IMGSTAT_OK;
+}
+
+/* What the directory of a preview says about the image that lies in it, as raw files of cameras
+ * have it, and not about the preview. */
+static bool is_wanted_of_thumbnail(const void *context, uint16_t tag)
+{
+    enum { PREVIEW_FIRST = 50966, PREVIEW_LAST = 50971 }; /* its application, colours, time */
+    return tag != TIFFTAG_SUBFILETYPE && tag != TIFFTAG_OSUBFILETYPE && tag != TIFFTAG_COLORMAP &&
+           tag != TIFFTAG_ICCPROFILE && (tag < PREVIEW_FIRST || tag > PREVIEW_LAST) &&
+           is_wanted_still(context, tag);
 }
 
 /* The page comes from another format. */
@@ -215,10 +233,11 @@ ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *
     TiffTagSource from;
     if (!tiff_tag_source(like->source, &from))
         return decoder_changed(like, err);
-    uint16_t n_sub = 0;
-    const uint64_t *sub = NULL;
-    if (TIFFGetField(td->handle.tif, TIFFTAG_SUBIFD, &n_sub, &sub) && n_sub > 0)
-        warnings_report(warnings, "its reduced images are left out");
+    const PageList *const list = &like->list;
+    const uint32_t parent = list->entry[like->page.page].parent;
+    const bool of_preview =
+        parent != IMGSTAT_NO_PAGE && list->entry[parent].role == IMGSTAT_ROLE_THUMBNAIL;
+    const bool is_known = isfinite(page->low) && isfinite(page->high);
     const Keeping keeping = {.shape = shape, .rewrites = page->mapped || encoder->chain};
     const FieldChange change = {.values = page->mapped,
                                 .from_sample = like->page.sample,
@@ -227,8 +246,8 @@ ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *
                                 .bits = page->bits,
                                 .from_samples = like->page.channels,
                                 .samples = page->channels,
-                                .low = page->low,
-                                .high = page->high,
+                                .low = is_known ? page->low : 0,
+                                .high = is_known ? page->high : 0,
                                 .axes = td->axes.plane ? &td->axes : NULL,
                                 .from_pages = like->list.chain,
                                 .pages = encoder->chain,
@@ -236,11 +255,19 @@ ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *
     Rewriting rewriting = {
         .file = file, .tags = tags, .from = &from, .change = &change, .warnings = warnings};
     if (keeping.rewrites)
-        IMGSTAT_TRY(rewrite_fields(&rewriting, td,
-                                   change.axes && encoder->pages == 0 && like->page.page > 0, err));
-    return tiff_tags_copy(file, &from, tiff_page_at(td),
-                          tiff_keeps_samples(like, page)          ? is_wanted
-                          : page->channels == like->page.channels ? is_wanted_of_channels
-                                                                  : is_wanted_still,
-                          &keeping, warnings, tags, err);
+        IMGSTAT_TRY(rewrite_stack(&rewriting, td,
+                                  change.axes && encoder->pages == 0 && like->page.page > 0, err));
+    if (keeping.rewrites)
+        IMGSTAT_TRY(rewrite_fields(&rewriting, tiff_page_at(td), err));
+    if (keeping.rewrites && of_preview)
+        IMGSTAT_TRY(rewrite_fields(&rewriting, list->entry[parent].at, err));
+    IMGSTAT_TRY(tiff_tags_copy(file, &from, tiff_page_at(td),
+                               tiff_keeps_samples(like, page)          ? is_wanted
+                               : page->channels == like->page.channels ? is_wanted_of_channels
+                                                                       : is_wanted_still,
+                               &keeping, warnings, tags, err));
+    if (!of_preview)
+        return IMGSTAT_OK;
+    return tiff_tags_copy(file, &from, list->entry[parent].at, is_wanted_of_thumbnail, &keeping,
+                          warnings, tags, err);
 }

@@ -178,6 +178,7 @@ static ImgstatResult read_plane_scanlines(TiffDecoder *td, TiffHandle *handle, u
         }
         const bool ready = inside != 0 || tiff_reset_jpeg_tables(td, handle->tif);
         tiff_clear_error(td);
+        tiff_clear_before(td, decoded, layout->row_bytes);
         if (!ready || !catch_up(td, handle, plane, y) ||
             TIFFReadScanline(handle->tif, decoded, y, plane) != 1 || td->failure.code != IMGSTAT_OK)
             return tiff_tile_failed(td, strip, err);

@@ -268,6 +268,14 @@ void tiff_prime_lzw(TiffDecoder *td, uint32_t index)
     free(pixels);
 }
 
+/* libtiff's ThunderScan decoder leaves a run out that ends with its row: what the memory held
+ * before would be taken for pixels. */
+void tiff_clear_before(const TiffDecoder *td, uint8_t *to, size_t bytes)
+{
+    if (td->layout.compression == COMPRESSION_THUNDERSCAN)
+        memset(to, 0, bytes);
+}
+
 /* Decodes the first rows of a tile, `bytes` in all. */
 static bool decode_tile(TiffDecoder *td, uint32_t index, uint8_t *to, size_t bytes)
 {
@@ -280,6 +288,7 @@ static bool decode_tile(TiffDecoder *td, uint32_t index, uint8_t *to, size_t byt
     tiff_clear_error(td);
     if (!ready)
         return false;
+    tiff_clear_before(td, to, bytes);
     const tmsize_t got = td->layout.tiled ? TIFFReadEncodedTile(tif, index, to, (tmsize_t)bytes)
                                           : TIFFReadEncodedStrip(tif, index, to, (tmsize_t)bytes);
     return got == (tmsize_t)bytes && td->failure.code == IMGSTAT_OK;
