@@ -112,6 +112,65 @@ def test_some_pages(program, folder):
     check(len(table) == 3 and "TIFF, 6 pages, 4 x 2" in table[0], f"{table}")
 
 
+IMAGEJ = "ImageJ=1.54f\nimages={0}\nchannels={1}\nslices={2}\nframes={3}\nhyperstack=true\nmode=composite\n"
+OME = ('<?xml version="1.0"?><OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06"><Image ID="Image:0"><Pixels '
+       'ID="Pixels:0" DimensionOrder="{order}" Type="uint16" SizeX="{width}" SizeY="{height}" SizeC="3" SizeZ="5" '
+       'SizeT="2"><Channel ID="Channel:0:0" Name="DAPI" SamplesPerPixel="1"/><Channel ID="Channel:0:1" Name="GFP" '
+       'SamplesPerPixel="1"/><Channel ID="Channel:0:2" SamplesPerPixel="1"/><TiffData/></Pixels></Image></OME>')
+HYPER = (2, 5, 3, 8, 16)  # T, Z, C, height, width
+LEVEL = (300, 2500, 40)  # of each channel
+
+
+def hyperstack(order, sample="u16"):
+    """Pages in that order of axes, slowest first; channels of different brightness, darker with Z."""
+    source, pages, channels = random.Random(7), [], []
+    sizes = dict(zip("TZC", HYPER))
+    for i in range(sizes["T"] * sizes["Z"] * sizes["C"]):
+        at, rest = {}, i
+        for axis in reversed(order):
+            rest, at[axis] = divmod(rest, sizes[axis])
+        values = [LEVEL[at["C"]] * (10 - at["Z"]) // 10 + source.randrange(LEVEL[at["C"]]) for _ in
+                  range(HYPER[3] * HYPER[4])]
+        pages.append((sample, HYPER[4], values))
+        channels.append(at["C"])
+    return pages, channels
+
+
+def ome(order):
+    return OME.format(order="XY" + order[::-1], width=HYPER[4], height=HYPER[3])
+
+
+def percentile(values, p):
+    """numpy's linear percentile."""
+    values = sorted(values)
+    at = p * (len(values) - 1) / 100
+    low = int(at)
+    high = min(low + 1, len(values) - 1)
+    return values[low] + (values[high] - values[low]) * (at - low)
+
+
+def test_by_channel(program, folder):
+    for name, order, text in (("imagej", "TZC", IMAGEJ.format(30, 3, 5, 2)), ("ome", "TCZ", ome("TCZ"))):
+        pages, channels = hyperstack(order)
+        (folder / f"{name}.tif").write_bytes(stack(pages, text))
+        got = lines(program, "stats", "--json", "--by", "channel", "--percentiles", "1,50,99", folder / f"{name}.tif")
+        check(len(got) == 3, f"{name}: {got}")
+        for c, line in enumerate(got):
+            every = [value for page, of in zip(pages, channels) if of == c for value in page[2]]
+            found = line["channels"][0]
+            check((line["by"], line["c"], line["pages"]) == ("channel", c, 30), f"{name}: {line}")
+            check(line["channel"] == (("DAPI", "GFP", None)[c] if name == "ome" else None), f"{name}: {line}")
+            check((found["count"], found["sum"], found["min"], found["max"]) ==
+                  (len(every), sum(every), min(every), max(every)), f"{name}, channel {c}: {found}")
+            for p in (1, 50, 99):
+                want = percentile(every, p)
+                check(abs(found["percentiles"][str(p)] - want) < 1e-9, f"{name}, channel {c}, {p} %: {found}")
+                check(not numpy or abs(numpy.percentile(every, p) - want) < 1e-9, "this percentile is numpy's")
+    check(got[0]["page_list"] == "0-4,15-19", f"{got[0]}")
+    table = run(program, "stats", "--by", "channel", folder / "ome.tif").stdout.decode().splitlines()
+    check(len(table) == 4 and "[channel 0]" in table[1] and "DAPI" in table[1] and "[channel 2]" in table[3], f"{table}")
+
+
 def test_unlike_pages(program, folder):
     words = ("stats", "--json", "--by", "file")
     done = run(program, *words, TESTDATA / "good-pages.tif", status=1)
