@@ -125,7 +125,7 @@ static void add_input(WorkSum *sum, const ImgstatJob *job, const ImgstatWork *wo
     if (!source_is_file(job->input, &bytes))
         return; /* standard input and pipes can be read only once */
     if (imgstat_file_open(job->input, &how, &file, NULL) == IMGSTAT_OK &&
-        file_choose(file, job->pages, false, NULL) == IMGSTAT_OK &&
+        file_choose(file, job->pages, 0, NULL) == IMGSTAT_OK &&
         imgstat_file_page(file, file->chosen->page, &page, NULL) == IMGSTAT_OK)
         work_add(sum, &page, work, stands_for * file->n_chosen);
     imgstat_file_close(file);

@@ -188,7 +188,8 @@ static bool measure_job(Run *run, const Worker *worker, size_t job, Outcome *out
         fail(&m, NULL, &error);
         return true;
     }
-    bool go_on = file_choose(m.file, what->pages, false, &error) == IMGSTAT_OK;
+    bool go_on = file_choose(m.file, what->pages, run->batch->levels ? WITH_LEVELS : 0, &error) ==
+                 IMGSTAT_OK;
     if (!go_on)
         fail(&m, NULL, &error);
     for (uint32_t i = 0; i < m.file->n_chosen && go_on; i++)

@@ -245,7 +245,8 @@ ImgstatResult jobs_open(const Jobs *jobs, size_t index, ImgstatWarn warn, void *
         (void)prefetch_file(jobs->job[index + jobs->share.workers].input, PREFETCH_BYTES);
     IMGSTAT_TRY(file_open(job->input, &how, &jobs->cancel, out, err));
     const DecodeOptions options = {.threads = jobs->share.threads};
-    ImgstatResult res = file_choose(*out, job->pages, true, err);
+    ImgstatResult res = file_choose(*out, job->pages,
+                                    WITH_MASKS | (jobs->batch->drop_levels ? 0 : WITH_LEVELS), err);
     if (res == IMGSTAT_OK)
         res = file_select(*out, (*out)->chosen->page, &options, err);
     if (res != IMGSTAT_OK) {

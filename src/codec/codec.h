@@ -172,9 +172,9 @@ struct ImgstatFile {
 ImgstatResult file_open(const char *path, const ImgstatOpen *how, const Cancel *cancel,
                         ImgstatFile **out, ImgstatError *err);
 
-/* Chooses the pages that `pages` names, as ImgstatJob has it. complete: with what belongs to them,
- * as page_list_complete says; else all of them lead, in the order of the text. */
-ImgstatResult file_choose(ImgstatFile *file, const char *pages, bool complete, ImgstatError *err);
+/* Chooses the pages that `pages` names, as ImgstatJob has it, and what belongs to them. with: as
+ * page_list_complete has it. */
+ImgstatResult file_choose(ImgstatFile *file, const char *pages, unsigned with, ImgstatError *err);
 
 /* imgstat_file_page of a file that is not NULL, with options as decoder_select takes them. */
 ImgstatResult file_select(ImgstatFile *file, uint32_t page, const DecodeOptions *options,

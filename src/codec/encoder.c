@@ -86,6 +86,9 @@ ImgstatResult encoder_begin_page(Encoder *encoder, Decoder *like, const EncodePa
         return error_file(err, IMGSTAT_ERR_ARG, name, "page %u has %u of its %u rows",
                           encoder->pages - 1, encoder->next_row, encoder->page.height);
     IMGSTAT_TRY(check_page(name, page, err));
+    if (page->has_parent && page->parent >= encoder->pages)
+        return error_file(err, IMGSTAT_ERR_ARG, name, "page %u cannot lie in page %u",
+                          encoder->pages, page->parent);
     encoder->page = *page;
     encoder->next_row = encoder->band_rows = 0;
     IMGSTAT_TRY(encoder->format->begin_page(encoder, like, err));

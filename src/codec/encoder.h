@@ -13,8 +13,12 @@ typedef struct EncodePage {
     uint32_t width, height;
     uint16_t channels;
     ImgstatSample sample;
-    uint8_t bits;  /* significant bits; 12-bit samples are packed again where the input's were */
-    int16_t alpha; /* index of the alpha channel, -1 for none */
+    uint8_t bits;     /* significant bits; 12-bit samples are packed again where the input's were */
+    int16_t alpha;    /* index of the alpha channel, -1 for none */
+    ImgstatRole role; /* what it is among the pages that are written */
+    bool
+        has_parent; /* it becomes a SubIFD of a page that was begun before; else one of the chain */
+    uint32_t parent; /* that page, as Encoder.pages counted before it */
     /* New colours where the input was opened with `indices` and has a palette: 2^bits times red,
      * then green, then blue, 0..65535. NULL: the palette stays. bits: of the input's indices. */
     const uint16_t *colormap;

@@ -91,7 +91,7 @@ ImgstatResult imgstat_file_find(const ImgstatFile *file, const char *pages, uint
     return IMGSTAT_OK;
 }
 
-ImgstatResult file_choose(ImgstatFile *file, const char *pages, bool complete, ImgstatError *err)
+ImgstatResult file_choose(ImgstatFile *file, const char *pages, unsigned with, ImgstatError *err)
 {
     const PageList *const list = &file->decoder->list;
     uint32_t *named = NULL, n = 0;
@@ -99,14 +99,8 @@ ImgstatResult file_choose(ImgstatFile *file, const char *pages, bool complete, I
     free(file->chosen);
     file->chosen = NULL;
     file->n_chosen = 0;
-    ImgstatResult res = IMGSTAT_OK;
-    if (complete)
-        res =
-            page_list_complete(list, named, n, pages == NULL, &file->chosen, &file->n_chosen, err);
-    else if (!(file->chosen = malloc(n * sizeof *file->chosen)))
-        res = error_memory(err, n * sizeof *file->chosen, "a list of pages");
-    for (uint32_t i = 0; res == IMGSTAT_OK && !complete && i < n; i++)
-        file->chosen[file->n_chosen++] = (ChosenPage){.page = named[i], .leads = true};
+    const ImgstatResult res = page_list_complete(list, named, n, with, pages == NULL, &file->chosen,
+                                                 &file->n_chosen, err);
     free(named);
     return res;
 }

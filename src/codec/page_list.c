@@ -171,27 +171,89 @@ ImgstatResult page_list_select(const PageList *list, const char *text, const cha
     return IMGSTAT_OK;
 }
 
-ImgstatResult page_list_complete(const PageList *list, const uint32_t *pages, uint32_t n_pages,
-                                 bool all, ChosenPage **out, uint32_t *n, ImgstatError *err)
+/* ---- What belongs to pages ------------------------------------------------------------------- */
+
+/* Adds to `chosen` what follows pages of it: an owner comes before its levels in the list, but not
+ * before every mask. follows[i]: page i was added. */
+static void add_followers(const PageList *list, unsigned with, bool all, bool *chosen,
+                          bool *follows)
 {
-    bool *const chosen = calloc(list->n, sizeof *chosen);
+    for (uint32_t i = 0; i < list->n && with & WITH_LEVELS; i++) {
+        const PageEntry *const entry = &list->entry[i];
+        follows[i] = entry->role == IMGSTAT_ROLE_LEVEL && chosen[entry->owner];
+        chosen[i] |= follows[i];
+    }
+    for (uint32_t i = 0; i < list->n && with & WITH_MASKS; i++) {
+        const PageEntry *const entry = &list->entry[i];
+        const bool of_nothing = entry->owner == IMGSTAT_NO_PAGE;
+        if (entry->role != IMGSTAT_ROLE_MASK)
+            continue;
+        follows[i] = of_nothing ? all && !chosen[i] : chosen[entry->owner];
+        chosen[i] |= follows[i];
+    }
+}
+
+/* Lists chosen pages in the order of the file. below: room for 2 n numbers. */
+static uint32_t sort_pages(const PageList *list, const bool *chosen, const bool *follows,
+                           uint32_t *below, ChosenPage *out)
+{
+    /* SubIFDs of a page are next to each other in the list, in their order. */
+    uint32_t *const first = below, *const place = below + list->n;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < list->n; i++)
+        first[i] = place[i] = IMGSTAT_NO_PAGE;
+    for (uint32_t i = list->n; i-- > list->chain;)
+        first[list->entry[i].parent] = i;
+    for (uint32_t page = 0; page < list->n;) {
+        const uint32_t parent = list->entry[page].parent;
+        const uint32_t above = parent != IMGSTAT_NO_PAGE ? place[parent] : IMGSTAT_NO_PAGE;
+        place[page] = chosen[page] ? n : above;
+        if (chosen[page])
+            out[n++] = (ChosenPage){.page = page, .leads = !follows[page], .parent = above};
+        if (first[page] != IMGSTAT_NO_PAGE) {
+            page = first[page];
+            continue;
+        }
+        /* The next one beside it, or beside what it lies in. */
+        for (;;) {
+            const uint32_t up = list->entry[page].parent;
+            page++;
+            if (up == IMGSTAT_NO_PAGE) {
+                page = page < list->chain ? page : list->n;
+                break;
+            }
+            if (page < list->n && list->entry[page].parent == up)
+                break;
+            page = up;
+        }
+    }
+    return n;
+}
+
+ImgstatResult page_list_complete(const PageList *list, const uint32_t *pages, uint32_t n_pages,
+                                 unsigned with, bool all, ChosenPage **out, uint32_t *n,
+                                 ImgstatError *err)
+{
+    bool *const chosen = calloc(2 * (size_t)list->n, sizeof *chosen);
+    uint32_t *const below = malloc(2 * (size_t)list->n * sizeof *below);
     *n = 0;
     *out = malloc(list->n * sizeof **out);
-    if (!chosen || !*out) {
+    if (!chosen || !below || !*out) {
         free(chosen);
+        free(below);
         return error_memory(err, list->n * sizeof **out, "a list of pages");
     }
-    for (uint32_t i = 0; i < n_pages; i++)
+    for (uint32_t i = 0; i < n_pages; i++) {
         chosen[pages[i]] = true;
-    for (uint32_t i = 0; i < list->n; i++) {
-        const uint32_t owner = list->entry[i].owner;
-        const uint32_t image = owner != IMGSTAT_NO_PAGE ? list->entry[owner].owner : owner;
-        const bool follows = (owner != IMGSTAT_NO_PAGE && owner != i && chosen[owner]) ||
-                             (image != IMGSTAT_NO_PAGE && image != i && chosen[image]) ||
-                             (all && !chosen[i] && list->entry[i].role == IMGSTAT_ROLE_MASK);
-        if (chosen[i] || follows)
-            (*out)[(*n)++] = (ChosenPage){.page = i, .leads = !follows};
+        if (with == 0)
+            (*out)[(*n)++] =
+                (ChosenPage){.page = pages[i], .leads = true, .parent = IMGSTAT_NO_PAGE};
+    }
+    if (with != 0) {
+        add_followers(list, with, all, chosen, chosen + list->n);
+        *n = sort_pages(list, chosen, chosen + list->n, below, *out);
     }
     free(chosen);
+    free(below);
     return IMGSTAT_OK;
 }

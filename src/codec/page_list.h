@@ -37,15 +37,23 @@ size_t page_list_name(const PageList *list, uint32_t page, char *to, size_t room
 ImgstatResult page_list_select(const PageList *list, const char *text, const char *file,
                                uint32_t **out, uint32_t *n, ImgstatError *err);
 
-/* A page that is to be transformed. */
+/* A page that is to be measured or transformed. */
 typedef struct ChosenPage {
     uint32_t page;
-    bool leads; /* it was chosen itself, and follows no image that was */
+    bool leads;      /* it was chosen itself, and follows no image that was */
+    uint32_t parent; /* the nearest chosen page that it lies in, as its place among those that are
+                      * chosen; IMGSTAT_NO_PAGE: none */
 } ChosenPage;
 
-/* Sorts chosen pages, and adds what belongs to them: levels of images, and masks of either. all:
- * masks of nothing as well. *out: malloc's, *n of them. */
+/* What follows the pages that are chosen. */
+enum { WITH_LEVELS = 1, WITH_MASKS = 2 };
+
+/* Adds what belongs to chosen pages: levels of images, masks of either. All of them are put in the
+ * order of the file: a page of the chain, then those that lie in it. with: of WITH_; 0 leaves the
+ * pages as they are, and in their order. all: WITH_MASKS adds masks of nothing as well. *out:
+ * malloc's, *n of them. */
 ImgstatResult page_list_complete(const PageList *list, const uint32_t *pages, uint32_t n_pages,
-                                 bool all, ChosenPage **out, uint32_t *n, ImgstatError *err);
+                                 unsigned with, bool all, ChosenPage **out, uint32_t *n,
+                                 ImgstatError *err);
 
 #endif

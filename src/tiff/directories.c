@@ -186,6 +186,12 @@ static ImgstatResult read_directory(const Source *source, const Kind *kind, uint
 
 /* ---- All directories ------------------------------------------------------------------------- */
 
+/* Where a directory leads to. */
+typedef struct Links {
+    uint64_t next; /* 0: it is the last one */
+    Field sub;     /* names its SubIFDs */
+} Links;
+
 typedef struct Walk {
     const Source *source;
     Warnings *warnings;
@@ -194,8 +200,8 @@ typedef struct Walk {
     OffsetSet seen;
     PageList *list;
     TiffFacts *facts; /* of each page of the list */
+    Links *links;     /* likewise */
     uint32_t room;
-    Field *sub; /* likewise: the field that names its SubIFDs */
 } Walk;
 
 static bool reserve(Walk *walk)
@@ -205,10 +211,10 @@ static bool reserve(Walk *walk)
     const uint32_t room = walk->room ? 2 * walk->room : 4;
     TiffFacts *const facts = realloc(walk->facts, room * sizeof *facts);
     walk->facts = facts ? facts : walk->facts;
-    Field *const sub = realloc(walk->sub, room * sizeof *sub);
-    walk->sub = sub ? sub : walk->sub;
-    walk->room = facts && sub ? room : walk->room;
-    return facts && sub;
+    Links *const links = realloc(walk->links, room * sizeof *links);
+    walk->links = links ? links : walk->links;
+    walk->room = facts && links ? room : walk->room;
+    return facts && links;
 }
 
 static TiffFacts facts_of(const Walk *walk, const Directory *directory)
@@ -270,7 +276,7 @@ static ImgstatResult add_directory(Walk *walk, uint64_t at, uint32_t parent, uin
     entry->width = dimension(walk, &directory.field[WIDTH]);
     entry->height = dimension(walk, &directory.field[HEIGHT]);
     walk->facts[list->n - 1] = facts_of(walk, &directory);
-    walk->sub[list->n - 1] = directory.field[SUB];
+    walk->links[list->n - 1] = (Links){.next = directory.next, .sub = directory.field[SUB]};
     *next = directory.next;
     return IMGSTAT_OK;
 }
@@ -292,32 +298,64 @@ static ImgstatResult walk_chain(Walk *walk, uint64_t at, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-/* Adds the SubIFDs of a page, and what follows the last of them, as some writers chain them. */
-static ImgstatResult walk_below(Walk *walk, uint32_t parent, ImgstatError *err)
+/* How deep a page lies in SubIFDs: 0 for one of the chain. */
+static unsigned depth_of(const PageList *list, uint32_t page)
 {
-    const Field field = walk->sub[parent];
-    const uint64_t count = type_bytes(field.type) >= 4 ? field.count : 0;
-    uint32_t place = 0;
-    for (uint64_t k = 0; k < count && place <= walk->max_pages; k++) {
-        uint64_t at = value_at(walk->source, &walk->kind, &field, k);
+    unsigned depth = 0;
+    for (; list->entry[page].parent != IMGSTAT_NO_PAGE; depth++)
+        page = list->entry[page].parent;
+    return depth;
+}
+
+/* Adds the SubIFDs that a page lists. */
+static ImgstatResult walk_listed(Walk *walk, uint32_t parent, const Field *field, uint64_t count,
+                                 ImgstatError *err)
+{
+    for (uint64_t k = 0; k < count && k <= walk->max_pages; k++) {
+        uint64_t at = value_at(walk->source, &walk->kind, field, k);
         bool is_new = true;
         if (at == 0) { /* the rest of the list is not there */
             warnings_report(walk->warnings, "SubIFD %u of page %u has no place and is left out",
-                            place, parent);
+                            (uint32_t)k, parent);
             break;
         }
-        for (bool first = true; at != 0; first = false, place++) {
+        if (!set_add(&walk->seen, at, &is_new))
+            return out_of_memory(walk, err);
+        if (is_new)
+            IMGSTAT_TRY(add_directory(walk, at, parent, (uint32_t)k, &at, err));
+        else
+            warnings_report(walk->warnings,
+                            "SubIFD %u of page %u is in another place as well, where it counts",
+                            (uint32_t)k, parent);
+    }
+    return IMGSTAT_OK;
+}
+
+/* Adds the SubIFDs of a page. Some writers list the first one and chain the others to it, some list
+ * all and chain them as well. */
+static ImgstatResult walk_below(Walk *walk, uint32_t parent, ImgstatError *err)
+{
+    enum { MOST_DEPTH = 8 }; /* real files have one, raw files of cameras two */
+    const Field field = walk->links[parent].sub;
+    const uint64_t count = type_bytes(field.type) >= 4 ? field.count : 0;
+    const uint32_t first = walk->list->n;
+    if (count > 0 && depth_of(walk->list, parent) == MOST_DEPTH) {
+        warnings_report(walk->warnings, "SubIFDs that lie more than %d deep are left out",
+                        MOST_DEPTH);
+        return IMGSTAT_OK;
+    }
+    IMGSTAT_TRY(walk_listed(walk, parent, &field, count, err));
+    const uint32_t listed = walk->list->n - first;
+    uint32_t place = listed ? walk->list->entry[walk->list->n - 1].number + 1 : 0;
+    for (uint32_t i = 0; i < listed; i++) {
+        uint64_t at = walk->links[first + i].next;
+        while (at != 0) {
+            bool is_new = true;
             if (!set_add(&walk->seen, at, &is_new))
                 return out_of_memory(walk, err);
-            if (!is_new && first)
-                warnings_report(walk->warnings,
-                                "SubIFD %u of page %u is in another place as well, where it counts",
-                                place, parent);
-            if (!is_new) {
-                place += first;
+            if (!is_new)
                 break;
-            }
-            IMGSTAT_TRY(add_directory(walk, at, parent, place, &at, err));
+            IMGSTAT_TRY(add_directory(walk, at, parent, place++, &at, err));
         }
     }
     return IMGSTAT_OK;
@@ -339,7 +377,7 @@ ImgstatResult tiff_pages_find(const Source *source, const ImgstatLimits *limits,
         tiff_roles_find(out, walk.facts);
     free(walk.seen.slot);
     free(walk.facts);
-    free(walk.sub);
+    free(walk.links);
     if (res != IMGSTAT_OK)
         page_list_release(out);
     return res;

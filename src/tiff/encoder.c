@@ -278,6 +278,10 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
         return res;
     }
     te->tags = tags;
+    if (page->has_parent) {
+        tags->parent = te->file.pages[page->parent];
+        tags->parent->n_below++;
+    }
     IMGSTAT_TRY(tiff_shape_tags(&te->file, &te->shape, like, page, tags, err));
     IMGSTAT_TRY(tiff_fields_copy(&te->file, &te->shape, like, page, base->warnings, tags, err));
     te->image_row_bytes = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);

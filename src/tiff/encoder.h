@@ -26,6 +26,10 @@ typedef struct TiffTag {
 typedef struct TiffTags {
     TiffTag *tag;
     size_t n, room;
+    struct TiffTags *parent; /* of a page: the page whose SubIFD it is; or NULL */
+    size_t n_below;          /* SubIFDs */
+    uint64_t *below;         /* their places, while the file is completed */
+    size_t n_written;        /* of these */
 } TiffTags;
 
 /* The file being written: pixels and long payloads first, then the directories. */
@@ -44,6 +48,7 @@ typedef struct TiffFile {
 /* Samples of a page as they are written. */
 typedef struct TiffShape {
     bool tiled;
+    bool keeps_type; /* NewSubfileType says of the output what it says of the input */
     uint16_t bits, format, samples, planes, per_tile;
     uint16_t scale; /* 8-bit samples are multiplied by it */
     uint16_t compression, photometric, predictor;

@@ -50,6 +50,9 @@ static bool is_wanted(const void *context, uint16_t tag)
         return shape->photometric == PHOTOMETRIC_PALETTE;
     case TIFFTAG_REFERENCEBLACKWHITE:
         return false;
+    case TIFFTAG_SUBFILETYPE:
+    case TIFFTAG_OSUBFILETYPE:
+        return shape->keeps_type;
     default:
         return tag < TIFFTAG_JPEGPROC || tag > TIFFTAG_JPEGACTABLES;
     }
@@ -71,6 +74,16 @@ static bool is_wanted_of_channels(const void *context, uint16_t tag)
 {
     return tag == TIFFTAG_EXTRASAMPLES || tag == TIFFTAG_INKSET || tag == TIFFTAG_INKNAMES ||
            tag == TIFFTAG_NUMBEROFINKS || is_wanted_still(context, tag);
+}
+
+/* What the directory of a preview says about the image that lies in it, as raw files of cameras
+ * have it, and not about the preview. */
+static bool is_wanted_of_thumbnail(const void *context, uint16_t tag)
+{
+    enum { PREVIEW_FIRST = 50966, PREVIEW_LAST = 50971 }; /* its application, colours, time */
+    return tag != TIFFTAG_SUBFILETYPE && tag != TIFFTAG_OSUBFILETYPE && tag != TIFFTAG_COLORMAP &&
+           tag != TIFFTAG_ICCPROFILE && (tag < PREVIEW_FIRST || tag > PREVIEW_LAST) &&
+           is_wanted_still(context, tag);
 }
 
 /* The page comes from another format. */
@@ -99,13 +112,15 @@ ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *
     TiffTagSource from;
     if (!tiff_tag_source(like->source, &from))
         return decoder_changed(like, err);
-    uint16_t n_sub = 0;
-    const uint64_t *sub = NULL;
-    if (TIFFGetField(td->handle.tif, TIFFTAG_SUBIFD, &n_sub, &sub) && n_sub > 0)
-        warnings_report(warnings, "its reduced images are left out");
-    return tiff_tags_copy(file, &from, tiff_page_at(td),
-                          tiff_keeps_samples(like, page)          ? is_wanted
-                          : page->channels == like->page.channels ? is_wanted_of_channels
-                                                                  : is_wanted_still,
-                          shape, warnings, tags, err);
+    IMGSTAT_TRY(tiff_tags_copy(file, &from, tiff_page_at(td),
+                               tiff_keeps_samples(like, page)          ? is_wanted
+                               : page->channels == like->page.channels ? is_wanted_of_channels
+                                                                       : is_wanted_still,
+                               shape, warnings, tags, err));
+    const PageList *const list = &like->list;
+    const uint32_t parent = list->entry[like->page.page].parent;
+    if (parent == IMGSTAT_NO_PAGE || list->entry[parent].role != IMGSTAT_ROLE_THUMBNAIL)
+        return IMGSTAT_OK;
+    return tiff_tags_copy(file, &from, list->entry[parent].at, is_wanted_of_thumbnail, shape,
+                          warnings, tags, err);
 }

@@ -245,6 +245,18 @@ static uint16_t stored_format(ImgstatSample sample)
                                       : SAMPLEFORMAT_UINT;
 }
 
+/* An image that was a level, a preview or a mask before is none any more. */
+static bool keeps_type(const TiffDecoder *td, const EncodePage *page)
+{
+    uint32_t type = 0;
+    uint16_t old = 0;
+    if (!td || page->role != IMGSTAT_ROLE_IMAGE)
+        return true;
+    TIFFGetField(td->handle.tif, TIFFTAG_SUBFILETYPE, &type);
+    TIFFGetField(td->handle.tif, TIFFTAG_OSUBFILETYPE, &old);
+    return !(type & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) && old != OFILETYPE_REDUCEDIMAGE;
+}
+
 /* Where memory is scarce the strips of all planes count, which are made at once. */
 static uint64_t most_of_strip(const EncodeOptions *how, uint16_t planes)
 {
@@ -296,6 +308,7 @@ ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const Enc
         shape->scale = (uint16_t)(255u / ((1u << page->bits) - 1));
     shape->format = stored_format(page->sample);
     shape->photometric = stored_photometric(like, page);
+    shape->keeps_type = keeps_type(td, page);
     shape->swap = big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
     IMGSTAT_TRY(choose_compression(encoder, td, shape, err));
     return choose_tiles(encoder, td, page, shape, err);

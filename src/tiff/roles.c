@@ -73,6 +73,40 @@ static void find_images(PageList *list, const TiffFacts *facts)
     }
 }
 
+static bool have_one_shape(const PageList *list, const TiffFacts *facts, uint32_t a, uint32_t b)
+{
+    return list->entry[a].role == list->entry[b].role &&
+           list->entry[a].width == list->entry[b].width &&
+           list->entry[a].height == list->entry[b].height && facts[a].bits == facts[b].bits &&
+           facts[a].samples == facts[b].samples && facts[a].format == facts[b].format;
+}
+
+/* Pages of one shape from `page` of the chain on. */
+static uint32_t alike(const PageList *list, const TiffFacts *facts, uint32_t page)
+{
+    uint32_t n = 1;
+    while (page + n < list->chain && have_one_shape(list, facts, page, page + n))
+        n++;
+    return n;
+}
+
+/* Slide scanners write the channels of an image, each a page, and then as many levels of one size:
+ * level k belongs to channel k. */
+static void pair_levels(PageList *list, const TiffFacts *facts)
+{
+    uint32_t first = 0, n_images = 0, n;
+    for (uint32_t i = 0; i < list->chain; i += n) {
+        const ImgstatRole role = list->entry[i].role;
+        n = alike(list, facts, i);
+        if (role == IMGSTAT_ROLE_IMAGE) {
+            first = i;
+            n_images = n;
+        }
+        for (uint32_t k = 0; role == IMGSTAT_ROLE_LEVEL && n == n_images && k < n; k++)
+            list->entry[i + k].owner = first + k;
+    }
+}
+
 /* A file that holds nothing but previews holds them as its images. */
 static void promote_thumbnails(PageList *list)
 {
@@ -87,6 +121,7 @@ static void promote_thumbnails(PageList *list)
 void tiff_roles_find(PageList *list, const TiffFacts *facts)
 {
     find_images(list, facts);
+    pair_levels(list, facts);
     bool any = false;
     for (uint32_t i = 0; i < list->n; i++)
         any = any || list->entry[i].role == IMGSTAT_ROLE_IMAGE;

@@ -51,6 +51,7 @@ void tiff_tags_destroy(TiffTags *tags)
         return;
     for (size_t i = 0; i < tags->n; i++)
         tiff_tags_destroy(tags->tag[i].sub);
+    free(tags->below);
     free(tags->tag);
     free(tags);
 }
@@ -330,7 +331,7 @@ ImgstatResult tiff_tags_copy(TiffFile *file, const TiffTagSource *from, uint64_t
 
 static uint64_t directory_bytes(const TiffTags *tags)
 {
-    uint64_t bytes = 8 + 8 + 1;
+    uint64_t bytes = 8 + 8 + 1 + (tags->n_below ? 20 + 8 * (uint64_t)tags->n_below + 1 : 0);
     for (size_t i = 0; i < tags->n; i++)
         bytes += 12 + 8 + 1 + (tags->tag[i].sub ? directory_bytes(tags->tag[i].sub) : 0);
     return bytes;
@@ -405,6 +406,40 @@ static ImgstatResult write_header(TiffFile *file, uint64_t *link, ImgstatError *
     return put(file, 0, head, sizeof head, err);
 }
 
+/* Adds the field with the places of a page's SubIFDs, which are written. */
+static ImgstatResult set_below(TiffFile *file, TiffTags *tags, ImgstatError *err)
+{
+    if (tags->n_below == 0)
+        return IMGSTAT_OK;
+    if (file->big)
+        return tiff_tags_set(file, tags, TIFFTAG_SUBIFD, TIFF_IFD8, tags->n_below, tags->below,
+                             err);
+    uint32_t *const narrow = malloc(tags->n_below * sizeof *narrow);
+    if (!narrow)
+        return error_memory(err, tags->n_below * sizeof *narrow, "places of SubIFDs");
+    for (size_t i = 0; i < tags->n_below; i++)
+        narrow[i] = (uint32_t)tags->below[i];
+    const ImgstatResult res =
+        tiff_tags_set(file, tags, TIFFTAG_SUBIFD, TIFF_IFD, tags->n_below, narrow, err);
+    free(narrow);
+    return res;
+}
+
+/* Writes the directory of a page that lies in another one, whose list of places it enters: from the
+ * end, as pages come last first. */
+static ImgstatResult write_below(TiffFile *file, TiffTags *tags, ImgstatError *err)
+{
+    TiffTags *const parent = tags->parent;
+    uint64_t link;
+    if (!parent->below)
+        parent->below = calloc(parent->n_below, sizeof *parent->below);
+    if (!parent->below)
+        return error_memory(err, parent->n_below * sizeof *parent->below, "places of SubIFDs");
+    IMGSTAT_TRY(set_below(file, tags, err));
+    const size_t place = parent->n_below - ++parent->n_written;
+    return write_directory(file, tags, &parent->below[place], &link, err);
+}
+
 ImgstatResult tiff_tags_finish(TiffFile *file, ImgstatError *err)
 {
     uint64_t end = file->at, link = 0;
@@ -413,10 +448,17 @@ ImgstatResult tiff_tags_finish(TiffFile *file, ImgstatError *err)
     if (end > UINT32_MAX)
         file->big = true;
     IMGSTAT_TRY(write_header(file, &link, err));
+    for (size_t i = file->n_pages; i-- > 0;)
+        if (file->pages[i]->parent)
+            IMGSTAT_TRY(write_below(file, file->pages[i], err));
     for (size_t i = 0; i < file->n_pages; i++) {
+        TiffTags *const tags = file->pages[i];
         uint64_t at = 0, next_link = 0;
         uint8_t offset[8];
-        IMGSTAT_TRY(write_directory(file, file->pages[i], &at, &next_link, err));
+        if (tags->parent)
+            continue;
+        IMGSTAT_TRY(set_below(file, tags, err));
+        IMGSTAT_TRY(write_directory(file, tags, &at, &next_link, err));
         put_number(file, offset, at, file->big ? 8 : 4);
         IMGSTAT_TRY(put(file, link, offset, file->big ? 8 : 4, err));
         link = next_link;

@@ -9,6 +9,7 @@
 #include "transform/clahe_page.h"
 #include "transform/page.h"
 
+#include <stdlib.h>
 #include <sys/stat.h>
 
 /* ---- A file that an encoder writes, and that appears complete or not at all ---- */
@@ -137,26 +138,123 @@ static mode_t mode_of(const Source *source)
                                                                                : 0666;
 }
 
-static ImgstatResult run_pages(const Pipeline *pipeline, TransformWorker *worker, ImgstatFile *file,
-                               Encoder *encoder, Transfer **made, ImgstatError *err)
+/* A file at work. A transfer is kept while levels of its image are still to come. */
+typedef struct Run {
+    const Pipeline *pipeline;
+    TransformWorker *worker;
+    ImgstatFile *file;
+    Encoder *encoder;
+    Transfer **transfer; /* of each page of the file; NULL: none */
+    uint32_t *levels;    /* of each page, how many are still to come */
+    Transfer **made;     /* NULL, or for the only one that is made */
+    unsigned n_made;
+} Run;
+
+static ImgstatResult run_init(Run *run, ImgstatError *err)
 {
-    Decoder *const decoder = file->decoder;
-    unsigned n_made = 0;
-    for (uint32_t i = 0; i < file->n_chosen; i++) {
-        Transfer *own = NULL;
-        IMGSTAT_TRY(imgstat_file_page(file, file->chosen[i].page, NULL, err));
-        IMGSTAT_TRY(page_transform(pipeline, worker, decoder, encoder, made ? &own : NULL, err));
-        if (!own)
-            continue;
-        transfer_destroy(*made);
-        *made = own;
-        n_made++;
-    }
-    if (n_made > 1) {
-        transfer_destroy(*made);
-        *made = NULL;
+    const PageList *const list = &run->file->decoder->list;
+    run->transfer = calloc(list->n, sizeof(Transfer *));
+    run->levels = calloc(list->n, sizeof *run->levels);
+    if (!run->transfer || !run->levels)
+        return error_memory(err, list->n * sizeof(Transfer *), "transfers of pages");
+    for (uint32_t i = 0; i < run->file->n_chosen; i++) {
+        const PageEntry *const entry = &list->entry[run->file->chosen[i].page];
+        if (entry->role == IMGSTAT_ROLE_LEVEL && !run->file->chosen[i].leads)
+            run->levels[entry->owner]++;
     }
     return IMGSTAT_OK;
+}
+
+static void run_release(Run *run)
+{
+    for (uint32_t i = 0; run->transfer && i < run->file->decoder->list.n; i++)
+        transfer_destroy(run->transfer[i]);
+    free(run->transfer);
+    free(run->levels);
+}
+
+/* Ends the use of a page's transfer. */
+static void settle_transfer(Run *run, uint32_t page)
+{
+    Transfer *const own = run->transfer[page];
+    run->transfer[page] = NULL;
+    if (!own)
+        return;
+    if (run->made && ++run->n_made == 1) {
+        *run->made = own;
+        return;
+    }
+    transfer_destroy(own);
+    if (run->made) {
+        transfer_destroy(*run->made);
+        *run->made = NULL;
+    }
+}
+
+/* A level gets the transfer of its image. */
+static ImgstatResult run_level(Run *run, const EncodePage *place, ImgstatError *err)
+{
+    Decoder *const decoder = run->file->decoder;
+    const uint32_t owner = decoder->page.owner;
+    Pipeline with_transfer = *run->pipeline;
+    if (!with_transfer.transfer)
+        with_transfer.transfer = run->transfer[owner];
+    IMGSTAT_TRY(
+        page_transform(&with_transfer, run->worker, decoder, run->encoder, place, NULL, err));
+    if (--run->levels[owner] == 0)
+        settle_transfer(run, owner);
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult run_page(Run *run, const ChosenPage *chosen, ImgstatError *err)
+{
+    Decoder *const decoder = run->file->decoder;
+    const uint32_t page = chosen->page;
+    IMGSTAT_TRY(imgstat_file_page(run->file, page, NULL, err));
+    const ImgstatRole role = decoder->page.role;
+    const bool leads = chosen->leads && role != IMGSTAT_ROLE_MASK;
+    const EncodePage place = {.role = leads ? IMGSTAT_ROLE_IMAGE : role,
+                              .has_parent = chosen->parent != IMGSTAT_NO_PAGE,
+                              .parent = chosen->parent};
+    if (place.role == IMGSTAT_ROLE_LEVEL)
+        return run_level(run, &place, err);
+    IMGSTAT_TRY(page_transform(run->pipeline, run->worker, decoder, run->encoder, &place,
+                               &run->transfer[page], err));
+    if (run->levels[page] == 0)
+        settle_transfer(run, page);
+    return IMGSTAT_OK;
+}
+
+/* Thumbnails show the contrast that an image had. Who names pages leaves out others knowingly. */
+static void warn_of_thumbnails(const Run *run)
+{
+    const PageList *const list = &run->file->decoder->list;
+    for (uint32_t i = 0; i < list->n; i++) {
+        const PageEntry *const entry = &list->entry[i];
+        char name[64];
+        if (entry->role != IMGSTAT_ROLE_THUMBNAIL)
+            continue;
+        page_list_name(list, i, name, sizeof name);
+        warnings_report(
+            run->encoder->warnings,
+            "its thumbnail (page %s, %u x %u) is left out: it would show the old contrast", name,
+            entry->width, entry->height);
+    }
+}
+
+static ImgstatResult run_pages(const Pipeline *pipeline, TransformWorker *worker, ImgstatFile *file,
+                               const ImgstatJob *job, Encoder *encoder, Transfer **made,
+                               ImgstatError *err)
+{
+    Run run = {
+        .pipeline = pipeline, .worker = worker, .file = file, .encoder = encoder, .made = made};
+    ImgstatResult res = run_init(&run, err);
+    if (res == IMGSTAT_OK && !job->pages)
+        warn_of_thumbnails(&run);
+    for (uint32_t i = 0; res == IMGSTAT_OK && i < file->n_chosen; i++)
+        res = run_page(&run, &file->chosen[i], err);
+    run_release(&run);
+    return res;
 }
 
 ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, ImgstatFile *file,
@@ -185,7 +283,7 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, Im
         output_file_open(&output, format, job->output, write->replace, mode_of(decoder->source),
                          &options, warnings, &worker->cancel, err);
     if (res == IMGSTAT_OK)
-        res = run_pages(pipeline, worker, file, output.encoder, made, err);
+        res = run_pages(pipeline, worker, file, job, output.encoder, made, err);
     res = output_file_close(&output, res, err);
     if (res != IMGSTAT_OK && made) {
         transfer_destroy(*made);

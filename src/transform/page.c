@@ -82,8 +82,12 @@ static ImgstatResult write_band(void *context, const ImagePro *band, ImgstatErro
     return IMGSTAT_OK;
 }
 
-static ImgstatResult begin_page(Encoder *encoder, Decoder *like, EncodePage page, ImgstatError *err)
+static ImgstatResult begin_page(Encoder *encoder, Decoder *like, EncodePage page,
+                                const EncodePage *place, ImgstatError *err)
 {
+    page.role = place->role;
+    page.has_parent = place->has_parent;
+    page.parent = place->parent;
     if (page.bits == 0)
         page.bits = (uint8_t)(8 * imgstat_sample_bytes(page.sample));
     return encoder_begin_page(encoder, like, &page, err);
@@ -91,7 +95,8 @@ static ImgstatResult begin_page(Encoder *encoder, Decoder *like, EncodePage page
 
 /* Indices as they are, colours changed. *done stays false where that is not possible. */
 static ImgstatResult write_palette(const Mapper *mapper, TransformWorker *worker, Decoder *decoder,
-                                   Encoder *encoder, bool *done, ImgstatError *err)
+                                   Encoder *encoder, const EncodePage *place, bool *done,
+                                   ImgstatError *err)
 {
     Palette *palette = NULL;
     uint16_t *colours = NULL;
@@ -111,7 +116,7 @@ static ImgstatResult write_palette(const Mapper *mapper, TransformWorker *worker
                                       .bits = page->bits,
                                       .alpha = -1,
                                       .colormap = colours},
-                         err);
+                         place, err);
     if (res == IMGSTAT_OK)
         res = page_reader_open(worker->device, palette->indices, false, &worker->indices,
                                &worker->cancel, &reader, err);
@@ -141,7 +146,7 @@ static void warn_of_nodata(Encoder *encoder, const ImgstatPage *page, ImgstatSam
 
 /* A transparency mask is alpha, kept in a page of its own: as it is, in the type that it has. */
 static ImgstatResult copy_page(TransformWorker *worker, Decoder *decoder, Encoder *encoder,
-                               ImgstatError *err)
+                               const EncodePage *place, ImgstatError *err)
 {
     const ImgstatPage *const page = &decoder->page;
     PageReader reader;
@@ -152,7 +157,7 @@ static ImgstatResult copy_page(TransformWorker *worker, Decoder *decoder, Encode
                                         .sample = page->sample,
                                         .bits = page->bits,
                                         .alpha = page->alpha},
-                           err));
+                           place, err));
     IMGSTAT_TRY(page_reader_open(worker->device, decoder, false, &worker->in, &worker->cancel,
                                  &reader, err));
     Writing writing = {
@@ -161,7 +166,7 @@ static ImgstatResult copy_page(TransformWorker *worker, Decoder *decoder, Encode
 }
 
 static ImgstatResult write_page(const Mapper *mapper, TransformWorker *worker, PageReader *reader,
-                                Encoder *encoder, ImgstatError *err)
+                                Encoder *encoder, const EncodePage *place, ImgstatError *err)
 {
     Decoder *const decoder = reader->decoder;
     const ImgstatPage *const page = &decoder->page;
@@ -171,7 +176,7 @@ static ImgstatResult write_page(const Mapper *mapper, TransformWorker *worker, P
     bool done = false;
     if (mapper->transfer && palette_used(decoder) && sample == page->sample &&
         strcmp(encoder->format->name, page->format) == 0)
-        IMGSTAT_TRY(write_palette(mapper, worker, decoder, encoder, &done, err));
+        IMGSTAT_TRY(write_palette(mapper, worker, decoder, encoder, place, &done, err));
     if (done)
         return IMGSTAT_OK;
     IMGSTAT_TRY(begin_page(encoder, decoder,
@@ -181,7 +186,7 @@ static ImgstatResult write_page(const Mapper *mapper, TransformWorker *worker, P
                                         .sample = sample,
                                         .bits = bits,
                                         .alpha = page->alpha},
-                           err));
+                           place, err));
     warn_of_nodata(encoder, page, sample);
     Writing writing = {
         .worker = worker, .mapper = mapper, .encoder = encoder, .sample = sample, .bits = bits};
@@ -245,10 +250,11 @@ static ImgstatResult with_nodata(TransformWorker *worker, const Transfer *given,
 }
 
 ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
-                             Encoder *encoder, Transfer **made, ImgstatError *err)
+                             Encoder *encoder, const EncodePage *place, Transfer **made,
+                             ImgstatError *err)
 {
     if (page_is_mask(&decoder->page))
-        return copy_page(worker, decoder, encoder, err);
+        return copy_page(worker, decoder, encoder, place, err);
     const char *const name = decoder->source->name;
     const TransferShape shape = shape_of_page(decoder);
     const bool keep = page_memory(pipeline, decoder).keep;
@@ -277,9 +283,9 @@ ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, 
                                err);
     res = error_add_file(err, res, name);
     if (res == IMGSTAT_OK)
-        res = write_page(&mapper, worker, &reader, encoder, err);
+        res = write_page(&mapper, worker, &reader, encoder, place, err);
     clahe_page_destroy(worker->device, clahe);
-    if (res == IMGSTAT_OK && made && !pipeline->transfer)
+    if (res == IMGSTAT_OK && made)
         *made = own;
     else
         transfer_destroy(own);

@@ -10,9 +10,10 @@
 bool page_is_mask(const ImgstatPage *page);
 
 /* Measures the page that the decoder has selected, makes its transfer unless the pipeline has one,
- * maps it and writes it. made: NULL, or receives the transfer if one was made, which the caller
- * then owns. */
+ * maps it and writes it. place: role and parent of the output page; the rest of it is not used.
+ * made: NULL, or receives the transfer if one was made, which the caller then owns. */
 ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
-                             Encoder *encoder, Transfer **made, ImgstatError *err);
+                             Encoder *encoder, const EncodePage *place, Transfer **made,
+                             ImgstatError *err);
 
 #endif

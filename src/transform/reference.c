@@ -32,7 +32,7 @@ ImgstatResult reference_create(const char *path, const char *page, const Imgstat
     reference->memory = memory;
     ImgstatResult res = imgstat_file_open(path, how, &reference->file, err);
     if (res == IMGSTAT_OK)
-        res = file_choose(reference->file, page, false, err);
+        res = file_choose(reference->file, page, 0, err);
     if (res == IMGSTAT_OK && page && reference->file->n_chosen > 1)
         res = error_file(err, IMGSTAT_ERR_ARG, path,
                          "\"%s\" names several pages, a reference is one", page);
