@@ -36,6 +36,7 @@ typedef struct TiffDecoder {
     ImgstatError failure;   /* libtiff's first error since tiff_clear_error */
     bool offsets_truncated; /* libtiff filled up the list of offsets or sizes of this page */
     TiffLayout layout;
+    uint64_t plane_at;    /* how far behind the strips of the directory the page's own lie */
     char **names;         /* of channels: the array and, behind it, the text */
     uint8_t *map8;        /* palette: three bytes per index, or NULL */
     uint16_t *map16;      /* palette: three words per index, or NULL */
