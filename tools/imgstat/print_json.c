@@ -196,6 +196,8 @@ void print_json_page(FILE *out, const Report *report)
     add(object, "file", new_string(report->name));
     add(object, "page", new_count(page->page));
     add(object, "pages", new_count(page->pages));
+    if (report->options->levels)
+        add(object, "role", new_string(imgstat_role_name(page->role)));
     add(object, "format", new_string(page->format));
     add(object, "width", new_count(page->width));
     add(object, "height", new_count(page->height));
