@@ -365,7 +365,7 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
     IMGSTAT_TRY(tiff_shape_choose(base, like, page, te->file.big_endian, &te->shape, err));
     IMGSTAT_TRY(add_directory(te, err));
     IMGSTAT_TRY(tiff_shape_tags(&te->file, &te->shape, like, page, te->tags, err));
-    IMGSTAT_TRY(tiff_fields_copy(&te->file, &te->shape, like, page, base->warnings, te->tags, err));
+    IMGSTAT_TRY(tiff_fields_copy(&te->file, &te->shape, like, base, te->tags, err));
     te->image_row_bytes = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
     plan_bands(te);
     IMGSTAT_TRY(make_room(te, err));

@@ -120,7 +120,8 @@ static ImgstatResult write_palette(const Mapper *mapper, TransformWorker *worker
                                       .sample = page->sample,
                                       .bits = page->bits,
                                       .alpha = -1,
-                                      .colormap = colours},
+                                      .colormap = colours,
+                                      .mapped = true},
                          err);
     if (res == IMGSTAT_OK)
         res = page_reader_open(worker->device, palette->indices, false, &worker->indices,
@@ -189,7 +190,10 @@ static ImgstatResult write_page(const Mapper *mapper, TransformWorker *worker, P
                               .channels = page->channels,
                               .sample = sample,
                               .bits = bits,
-                              .alpha = page->alpha};
+                              .alpha = page->alpha,
+                              .mapped = true,
+                              .low = transfer->range.lo,
+                              .high = transfer->range.hi};
     uint64_t key;
     const bool has_nodata = page->has_nodata && sample_key_of(sample, page->nodata, &key);
     IMGSTAT_TRY(begin_page(output, decoder, image, err));

@@ -28,7 +28,7 @@ typedef enum LevelsWanted { LEVELS_KEEP, LEVELS_DROP } LevelsWanted;
 /* What normalize, equalize and apply were asked to do. */
 typedef struct TransformOptions {
     ImgstatMethod method;
-    ScaledValue out_lo, out_hi, mean, stddev; /* for `method`; take_scaled in options.c */
+    ScaledValue out_lo, out_hi, in_lo, in_hi, mean, stddev; /* for `method` */
     bool has_method, has_mean, has_stddev, has_gamma, has_grid;
     const char *reference;     /* of match */
     const char *transfer;      /* of apply: the saved one */
