@@ -73,6 +73,7 @@ typedef struct Options {
     bool has_range;
     double lo, hi;
     bool mode, histogram, cdf, shape, levels;
+    ImgstatGrouping by;
     unsigned ddof;
 
     /* hist only */
