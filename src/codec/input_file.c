@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* input_file.c: an input file of the public interface: its source, its decoder, the page selected.
  */
-#include "codec/table.h"
+#include "codec/codec.h"
 
 #include <stdlib.h>
 #include <string.h>

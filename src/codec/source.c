@@ -5,7 +5,7 @@
 #endif
 #include "codec/source.h"
 #include "codec/atomic_file.h"
-#include "codec/table.h"
+#include "codec/codec.h"
 
 #include <errno.h>
 #include <fcntl.h>

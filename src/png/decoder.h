@@ -3,7 +3,7 @@
 #ifndef IMGSTAT_PNG_DECODER_H
 #define IMGSTAT_PNG_DECODER_H
 
-#include "codec/table.h"
+#include "codec/codec.h"
 #include "png/chunks.h"
 #include "png/idat_reader.h"
 

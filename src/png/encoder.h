@@ -3,7 +3,7 @@
 #ifndef IMGSTAT_PNG_ENCODER_H
 #define IMGSTAT_PNG_ENCODER_H
 
-#include "codec/table.h"
+#include "codec/encoder.h"
 #include "png/chunks.h"
 
 /* ---- png/chunks.c ---- */
