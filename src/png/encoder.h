@@ -24,19 +24,6 @@ ImgstatResult png_palette_write(PngSink *sink, const PngForm *form, ImgstatError
 ImgstatResult png_metadata_write(PngSink *sink, const Metadata *metadata, const PngForm *form,
                                  Warnings *warnings, ImgstatError *err);
 
-/* ---- png/pack.c ---- */
-
-/* From rows of samples to rows as PNG stores them. */
-typedef struct PngPacking {
-    const EncodePage *page;
-    uint8_t depth; /* of the output */
-    bool invert;   /* samples are min-is-white, which PNG is not */
-    bool widen;    /* samples have fewer bits than PNG can give this colour type */
-} PngPacking;
-
-/* Packs a row. packing: a PngPacking. */
-void png_pack_row(const void *packing, const uint8_t *from, uint8_t *to);
-
 /* ---- png/idat_writer.c ---- */
 
 /* Rows on their way to IDAT chunks. */
