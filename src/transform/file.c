@@ -345,7 +345,7 @@ PageMemory page_memory(const Pipeline *pipeline, const Decoder *decoder)
                      measured_bytes(pipeline, &page) + compressed_bytes(pipeline, decoder);
     if (matches && pipeline->reference)
         bytes += measured_bytes(pipeline, reference_page(pipeline->reference));
-    const bool reads_once = pipeline->transfer || pipeline->method->transform == IMGSTAT_GAMMA;
+    const bool reads_once = pipeline->transfer || !transfer_measures(pipeline->method);
     const uint64_t kept = whole > 2 * least ? whole - 2 * least : 0; /* beside its bands */
     const bool keep = !reads_once && whole <= kept_page_bytes(pipeline->memory) &&
                       bytes + kept <= pipeline->memory;

@@ -69,7 +69,7 @@ ImgstatResult transfer_input_measure(const TransferInput *input, PageReader *rea
     BufferCache *const cache = reader->device->cache;
     Record *record = NULL;
     *out = NULL;
-    if (input->method->transform == IMGSTAT_GAMMA) /* needs no statistics */
+    if (!transfer_measures(input->method))
         IMGSTAT_TRY(record_create(cache, shape->sample, channels, parts, &record, err));
     else
         IMGSTAT_TRY(page_measure(reader, view, parts, &record, err));

@@ -12,6 +12,7 @@ bool set_help(const char *command, const char *text, Options *options);
 bool set_help_all(const char *command, const char *text, Options *options);
 
 bool set_files0_from(const char *command, const char *text, Options *options);
+bool set_pages(const char *command, const char *text, Options *options);
 bool set_include(const char *command, const char *text, Options *options);
 bool set_exclude(const char *command, const char *text, Options *options);
 
@@ -21,6 +22,7 @@ bool set_mean(const char *command, const char *text, Options *options);
 bool set_stddev(const char *command, const char *text, Options *options);
 bool set_gamma(const char *command, const char *text, Options *options);
 bool set_out_range(const char *command, const char *text, Options *options);
+bool set_in_range(const char *command, const char *text, Options *options);
 bool set_match(const char *command, const char *text, Options *options);
 bool set_clahe(const char *command, const char *text, Options *options);
 bool set_grid(const char *command, const char *text, Options *options);
