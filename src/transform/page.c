@@ -115,7 +115,8 @@ static ImgstatResult write_palette(const Mapper *mapper, TransformWorker *worker
                                       .sample = page->sample,
                                       .bits = page->bits,
                                       .alpha = -1,
-                                      .colormap = colours},
+                                      .colormap = colours,
+                                      .mapped = true},
                          place, err);
     if (res == IMGSTAT_OK)
         res = page_reader_open(worker->device, palette->indices, false, &worker->indices,
@@ -185,7 +186,10 @@ static ImgstatResult write_page(const Mapper *mapper, TransformWorker *worker, P
                                         .channels = page->channels,
                                         .sample = sample,
                                         .bits = bits,
-                                        .alpha = page->alpha},
+                                        .alpha = page->alpha,
+                                        .mapped = true,
+                                        .low = transfer->range.lo,
+                                        .high = transfer->range.hi},
                            place, err));
     warn_of_nodata(encoder, page, sample);
     Writing writing = {

@@ -17,8 +17,9 @@ TransferShape shape_of_page(const Decoder *decoder)
                            .bits = page->bits,
                            .channels = page->channels,
                            .alpha = page->alpha,
-                           .rgb = page->channels >= 3 && strcmp(names[0], "red") == 0 &&
-                                  strcmp(names[1], "green") == 0 && strcmp(names[2], "blue") == 0};
+                           .rgb = page->channels >= 3 && strcmp(page->photometric, "gray") != 0 &&
+                                  strcmp(names[0], "red") == 0 && strcmp(names[1], "green") == 0 &&
+                                  strcmp(names[2], "blue") == 0};
     shape.has_nodata =
         page->has_nodata && sample_key_of(page->sample, page->nodata, &shape.nodata_key);
     return shape;

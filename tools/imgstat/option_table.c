@@ -277,6 +277,13 @@ const Option option_table[] = {
      .otherwise = "all values up to 16 bits, else minimum to maximum",
      .more = "The last bin includes HI."},
 
+    {.name = "by", .argument = "WHAT", .type = OPTION_CHOICE, .target = PLACE(by),
+     .words = "page channel file", .least = IMGSTAT_BY_PAGE, .commands = MEASURING,
+     .group = GROUP_STATISTICS,
+     .help = "page: measure each page by itself; channel: as one all pages of a channel, where the "
+             "file declares axes; file: as one all images of a file",
+     .otherwise = "page"},
+
     /* ---- Plot ---- */
     {.name = "plot", .argument = "FILE", .type = OPTION_TEXT, .target = PLACE(plot),
      .commands = HIST, .group = GROUP_PLOT,

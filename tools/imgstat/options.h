@@ -70,6 +70,7 @@ typedef struct Options {
     bool has_range;
     double lo, hi;
     bool mode, histogram, cdf, shape;
+    ImgstatGrouping by;
     unsigned ddof;
 
     /* hist only */
