@@ -93,7 +93,7 @@ ImgstatResult cpu_check_image(const ImagePro *image, ImgstatError *err);
 /* Checks all images of a source. */
 ImgstatResult cpu_check_source(const PixelSource *source, ImgstatError *err);
 
-/* cpu/clahe.c: calls use with the luma of the rows of an image, some megabytes at a time: images of
+/* cpu/luma.c: calls use with the luma of the rows of an image, some megabytes at a time: images of
  * one channel. */
 ImgstatResult cpu_luma_pieces(Device *device, const ImagePro *image, UseBand use, void *context,
                               ImgstatError *err);
