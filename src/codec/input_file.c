@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* input_file.c: an input: its bytes, read at positions, where what cannot seek is spooled first; and
- * the file of the public interface: these bytes, its decoder, the page selected. */
+/* input_file.c: an input: its bytes, read at positions, where what cannot seek is spooled first;
+ * and the file of the public interface: these bytes, its decoder, the page selected. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* O_TMPFILE, mkostemp */
 #endif
