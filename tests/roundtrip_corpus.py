@@ -95,8 +95,8 @@ def compare_png(before, after, indices, colours=True, mapped=False):
     palette = same_form and heads[0][9] == 3
     wanted, found = kept_chunks(before, same_form, palette), kept_chunks(after, same_form, palette)
     if mapped:
-        wanted, found = ([chunk for chunk in side if chunk[0] not in (b"bKGD", b"sBIT", b"hIST")]
-                         for side in (wanted, found))
+        wanted, found = ([(kind, exif_tags(body) if kind == b"eXIf" else body) for kind, body in side
+                          if kind not in (b"bKGD", b"sBIT", b"hIST")] for side in (wanted, found))
     if wanted != found:
         return f"chunks differ: {[k for k, _ in wanted]} became {[k for k, _ in found]}"
     if palette:
@@ -176,6 +176,14 @@ def without_thumbnails(resources):
             out.append((number, resources[at:end]))
         at = end
     return out
+
+
+def exif_tags(body):
+    """The tags of its first directory: the second describes a thumbnail."""
+    order = "big" if body[:2] == b"MM" else "little"
+    at = int.from_bytes(body[4:8], order)
+    n = int.from_bytes(body[at:at + 2], order)
+    return [int.from_bytes(body[at + 2 + 12 * i:at + 4 + 12 * i], order) for i in range(n)]
 
 
 def true_still(fields):
