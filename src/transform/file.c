@@ -7,6 +7,7 @@
 #include "base/sample.h"
 #include "codec/table.h"
 #include "transform/clahe_page.h"
+#include "transform/group_transfer.h"
 #include "transform/page.h"
 
 #include <stdlib.h>
@@ -163,46 +164,63 @@ static ImgstatResult chosen_chain(const ImgstatFile *file, uint32_t **out, uint3
     return IMGSTAT_OK;
 }
 
-/* A file at work. A transfer is kept while levels of its image are still to come. */
+/* A file at work. A transfer is kept while pages of its group, or levels of these, are still to
+ * come. */
 typedef struct Run {
     const Pipeline *pipeline;
     TransformWorker *worker;
     ImgstatFile *file;
     Encoder *encoder;
-    Transfer **transfer; /* of each page of the file; NULL: none */
-    uint32_t *levels;    /* of each page, how many are still to come */
+    PageGroups groups;
+    uint32_t *group;     /* of each page of the file that is chosen */
+    uint32_t *left;      /* of each group, how many pages and levels are still to come */
+    Transfer **transfer; /* of each group; NULL: none so far, or not for masks and CLAHE */
     Transfer **made;     /* NULL, or for the only one that is made */
     unsigned n_made;
 } Run;
 
+/* The page that a chosen page has its transfer from. */
+static uint32_t leader_of(const Run *run, const ChosenPage *chosen)
+{
+    const PageEntry *const entry = &run->file->decoder->list.entry[chosen->page];
+    return entry->role == IMGSTAT_ROLE_LEVEL && !chosen->leads ? entry->owner : chosen->page;
+}
+
 static ImgstatResult run_init(Run *run, ImgstatError *err)
 {
-    const PageList *const list = &run->file->decoder->list;
-    run->transfer = calloc(list->n, sizeof(Transfer *));
-    run->levels = calloc(list->n, sizeof *run->levels);
-    if (!run->transfer || !run->levels)
+    const ImgstatFile *const file = run->file;
+    const PageList *const list = &file->decoder->list;
+    PageGroups *const groups = &run->groups;
+    run->transfer = calloc(file->n_chosen, sizeof(Transfer *));
+    run->left = calloc(file->n_chosen, sizeof *run->left);
+    run->group = calloc(list->n, sizeof *run->group);
+    if (!run->transfer || !run->left || !run->group)
         return error_memory(err, list->n * sizeof(Transfer *), "transfers of pages");
-    for (uint32_t i = 0; i < run->file->n_chosen; i++) {
-        const PageEntry *const entry = &list->entry[run->file->chosen[i].page];
-        if (entry->role == IMGSTAT_ROLE_LEVEL && !run->file->chosen[i].leads)
-            run->levels[entry->owner]++;
-    }
+    IMGSTAT_TRY(page_groups_make(group_transfer_by(run->pipeline), list, file->chosen,
+                                 file->n_chosen, groups, err));
+    for (uint32_t g = 0; g < groups->n; g++)
+        for (uint32_t i = groups->first[g]; i < groups->first[g + 1]; i++)
+            run->group[groups->page[i]] = g;
+    for (uint32_t i = 0; i < file->n_chosen; i++)
+        run->left[run->group[leader_of(run, &file->chosen[i])]]++;
     return IMGSTAT_OK;
 }
 
 static void run_release(Run *run)
 {
-    for (uint32_t i = 0; run->transfer && i < run->file->decoder->list.n; i++)
-        transfer_destroy(run->transfer[i]);
+    for (uint32_t g = 0; g < run->groups.n; g++)
+        transfer_destroy(run->transfer[g]);
     free(run->transfer);
-    free(run->levels);
+    free(run->left);
+    free(run->group);
+    page_groups_release(&run->groups);
 }
 
-/* Ends the use of a page's transfer. */
-static void settle_transfer(Run *run, uint32_t page)
+/* Ends the use of a group's transfer. */
+static void settle_transfer(Run *run, uint32_t group)
 {
-    Transfer *const own = run->transfer[page];
-    run->transfer[page] = NULL;
+    Transfer *const own = run->transfer[group];
+    run->transfer[group] = NULL;
     if (!own)
         return;
     if (run->made && ++run->n_made == 1) {
@@ -216,37 +234,62 @@ static void settle_transfer(Run *run, uint32_t page)
     }
 }
 
-/* A level gets the transfer of its image. */
-static ImgstatResult run_level(Run *run, const EncodePage *place, ImgstatError *err)
-{
-    Decoder *const decoder = run->file->decoder;
-    const uint32_t owner = decoder->page.owner;
-    Pipeline with_transfer = *run->pipeline;
-    if (!with_transfer.transfer)
-        with_transfer.transfer = run->transfer[owner];
-    IMGSTAT_TRY(
-        page_transform(&with_transfer, run->worker, decoder, run->encoder, place, NULL, err));
-    if (--run->levels[owner] == 0)
-        settle_transfer(run, owner);
-    return IMGSTAT_OK;
-}
-
+/* A page that is alone is measured when it is mapped, since its pixels may stay in memory. */
 static ImgstatResult run_page(Run *run, const ChosenPage *chosen, ImgstatError *err)
 {
     Decoder *const decoder = run->file->decoder;
-    const uint32_t page = chosen->page;
-    IMGSTAT_TRY(imgstat_file_page(run->file, page, NULL, err));
+    const PageGroups *const groups = &run->groups;
+    const uint32_t g = run->group[leader_of(run, chosen)];
+    Pipeline pipeline = *run->pipeline;
+    if (page_group_pages(groups, g) > 1 && !run->transfer[g])
+        IMGSTAT_TRY(group_transfer_make(&pipeline, run->worker, run->file,
+                                        groups->page + groups->first[g],
+                                        page_group_pages(groups, g), &run->transfer[g], err));
+    IMGSTAT_TRY(imgstat_file_page(run->file, chosen->page, NULL, err));
     const ImgstatRole role = decoder->page.role;
     const bool leads = chosen->leads && role != IMGSTAT_ROLE_MASK;
     const EncodePage place = {.role = leads ? IMGSTAT_ROLE_IMAGE : role,
                               .has_parent = chosen->parent != IMGSTAT_NO_PAGE,
                               .parent = chosen->parent};
-    if (place.role == IMGSTAT_ROLE_LEVEL)
-        return run_level(run, &place, err);
-    IMGSTAT_TRY(page_transform(run->pipeline, run->worker, decoder, run->encoder, &place,
-                               &run->transfer[page], err));
-    if (run->levels[page] == 0)
-        settle_transfer(run, page);
+    if (!pipeline.transfer)
+        pipeline.transfer = run->transfer[g];
+    IMGSTAT_TRY(page_transform(&pipeline, run->worker, decoder, run->encoder, &place,
+                               run->transfer[g] ? NULL : &run->transfer[g], err));
+    if (--run->left[g] == 0)
+        settle_transfer(run, g);
+    return IMGSTAT_OK;
+}
+
+/* Alone, images of a stack lose what made them differ: a note, unless that was asked for. */
+static ImgstatResult warn_of_images_alone(const Run *run, ImgstatError *err)
+{
+    const Pipeline *const pipeline = run->pipeline;
+    const ImgstatFile *const file = run->file;
+    ImgstatPage first = {.page = IMGSTAT_NO_PAGE};
+    uint32_t images = 0, alike = 0;
+    if (pipeline->transfer || pipeline->by != IMGSTAT_BY_DEFAULT ||
+        pipeline->method->transform == IMGSTAT_CLAHE || !transfer_measures(pipeline->method))
+        return IMGSTAT_OK;
+    for (uint32_t i = 0; i < file->n_chosen; i++) {
+        const PageEntry *const entry = &file->decoder->list.entry[file->chosen[i].page];
+        images += file->chosen[i].leads && entry->role == IMGSTAT_ROLE_IMAGE && !entry->has_axes;
+    }
+    for (uint32_t i = 0; images > 1 && alike == 0 && i < file->n_chosen; i++) {
+        const ChosenPage *const chosen = &file->chosen[i];
+        ImgstatPage page;
+        if (!chosen->leads || file->decoder->list.entry[chosen->page].role != IMGSTAT_ROLE_IMAGE)
+            continue;
+        IMGSTAT_TRY(imgstat_file_page(run->file, chosen->page, &page, err));
+        if (first.page == IMGSTAT_NO_PAGE)
+            first = page;
+        else
+            alike += page_has_shape(&page, &first);
+    }
+    if (alike > 0)
+        warnings_report(run->encoder->warnings,
+                        "each of its %u images gets a transfer of its own, so that they no longer "
+                        "compare; --together=file gives them one",
+                        images);
     return IMGSTAT_OK;
 }
 
@@ -276,6 +319,8 @@ static ImgstatResult run_pages(const Pipeline *pipeline, TransformWorker *worker
     ImgstatResult res = run_init(&run, err);
     if (res == IMGSTAT_OK && !job->pages)
         warn_of_thumbnails(&run);
+    if (res == IMGSTAT_OK)
+        res = warn_of_images_alone(&run, err);
     for (uint32_t i = 0; res == IMGSTAT_OK && i < file->n_chosen; i++)
         res = run_page(&run, &file->chosen[i], err);
     run_release(&run);
