@@ -8,9 +8,11 @@
 #include "codec/table.h"
 #include "transform/clahe_page.h"
 #include "transform/group_transfer.h"
+#include "transform/level_maker.h"
 #include "transform/page.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* ---- A file that an encoder writes, and that appears complete or not at all ---- */
@@ -175,15 +177,51 @@ typedef struct Run {
     uint32_t *group;     /* of each page of the file that is chosen */
     uint32_t *left;      /* of each group, how many pages and levels are still to come */
     Transfer **transfer; /* of each group; NULL: none so far, or not for masks and CLAHE */
-    Transfer **made;     /* NULL, or for the only one that is made */
+    uint32_t *levels;    /* of each page of the file, how many are still to come */
+    LevelMaker **maker;  /* of each page: of levels that no transfer can map; NULL: none */
+    LevelSpool spool;
+    uint32_t planes; /* of a stack in one directory, which are all that is written; or 0 */
+    Transfer **made; /* NULL, or for the only one that is made */
     unsigned n_made;
 } Run;
+
+/* Adaptive equalization has no transfer: its levels are made anew. */
+static bool makes_levels(const Run *run)
+{
+    return !run->pipeline->transfer && run->pipeline->method->transform == IMGSTAT_CLAHE;
+}
+
+/* Returns how many planes of one directory are all that is written; 0: it is something else. The
+ * planes of a palette image get a palette each, and so a directory each. */
+static uint32_t planes_of(const ImgstatFile *file)
+{
+    const PageEntry *const entry = file->decoder->list.entry;
+    const ChosenPage *const chosen = file->chosen;
+    for (uint32_t i = 0; i < file->n_chosen; i++)
+        if (entry[chosen[i].page].at != entry[chosen[0].page].at)
+            return 0;
+    return file->n_chosen > 1 && strcmp(file->decoder->page.photometric, "palette") != 0
+               ? file->n_chosen
+               : 0;
+}
 
 /* The page that a chosen page has its transfer from. */
 static uint32_t leader_of(const Run *run, const ChosenPage *chosen)
 {
     const PageEntry *const entry = &run->file->decoder->list.entry[chosen->page];
     return entry->role == IMGSTAT_ROLE_LEVEL && !chosen->leads ? entry->owner : chosen->page;
+}
+
+static ImgstatResult add_level(Run *run, uint32_t page, ImgstatError *err)
+{
+    const PageEntry *const entry = &run->file->decoder->list.entry[page];
+    LevelMaker **const maker = &run->maker[entry->owner];
+    run->levels[entry->owner]++;
+    if (!makes_levels(run))
+        return IMGSTAT_OK;
+    if (!*maker)
+        IMGSTAT_TRY(level_maker_create(&run->spool, run->encoder->output, maker, err));
+    return level_maker_add(*maker, page, entry->width, entry->height, err);
 }
 
 static ImgstatResult run_init(Run *run, ImgstatError *err)
@@ -194,26 +232,39 @@ static ImgstatResult run_init(Run *run, ImgstatError *err)
     run->transfer = calloc(file->n_chosen, sizeof(Transfer *));
     run->left = calloc(file->n_chosen, sizeof *run->left);
     run->group = calloc(list->n, sizeof *run->group);
-    if (!run->transfer || !run->left || !run->group)
+    run->levels = calloc(list->n, sizeof *run->levels);
+    run->maker = calloc(list->n, sizeof(LevelMaker *));
+    if (!run->transfer || !run->left || !run->group || !run->levels || !run->maker)
         return error_memory(err, list->n * sizeof(Transfer *), "transfers of pages");
     IMGSTAT_TRY(page_groups_make(group_transfer_by(run->pipeline), list, file->chosen,
                                  file->n_chosen, groups, err));
     for (uint32_t g = 0; g < groups->n; g++)
         for (uint32_t i = groups->first[g]; i < groups->first[g + 1]; i++)
             run->group[groups->page[i]] = g;
-    for (uint32_t i = 0; i < file->n_chosen; i++)
-        run->left[run->group[leader_of(run, &file->chosen[i])]]++;
+    run->planes = planes_of(file);
+    for (uint32_t i = 0; i < file->n_chosen; i++) {
+        const ChosenPage *const chosen = &file->chosen[i];
+        run->left[run->group[leader_of(run, chosen)]]++;
+        if (list->entry[chosen->page].role == IMGSTAT_ROLE_LEVEL && !chosen->leads)
+            IMGSTAT_TRY(add_level(run, chosen->page, err));
+    }
     return IMGSTAT_OK;
 }
 
 static void run_release(Run *run)
 {
+    const uint32_t n = run->file->decoder->list.n;
     for (uint32_t g = 0; g < run->groups.n; g++)
         transfer_destroy(run->transfer[g]);
+    for (uint32_t i = 0; run->maker && i < n; i++)
+        level_maker_destroy(run->maker[i]);
+    atomic_file_discard(run->spool.file);
+    page_groups_release(&run->groups);
     free(run->transfer);
     free(run->left);
     free(run->group);
-    page_groups_release(&run->groups);
+    free(run->levels);
+    free(run->maker);
 }
 
 /* Ends the use of a group's transfer. */
@@ -234,10 +285,30 @@ static void settle_transfer(Run *run, uint32_t group)
     }
 }
 
-/* A page that is alone is measured when it is mapped, since its pixels may stay in memory. */
-static ImgstatResult run_page(Run *run, const ChosenPage *chosen, ImgstatError *err)
+/* A level is mapped as its image, or made anew. */
+static ImgstatResult run_level(Run *run, const Pipeline *pipeline, PageOutput *output,
+                               ImgstatError *err)
 {
     Decoder *const decoder = run->file->decoder;
+    const uint32_t owner = decoder->page.owner;
+    output->levels = run->maker[owner];
+    if (output->levels)
+        IMGSTAT_TRY(page_write_level(decoder, output, err));
+    else
+        IMGSTAT_TRY(page_transform(pipeline, run->worker, decoder, output, NULL, err));
+    if (--run->levels[owner] == 0) {
+        level_maker_destroy(run->maker[owner]);
+        run->maker[owner] = NULL;
+    }
+    return IMGSTAT_OK;
+}
+
+/* i: among those chosen. A page that is alone is measured when it is mapped, since its pixels may
+ * stay in memory. */
+static ImgstatResult run_page(Run *run, uint32_t i, ImgstatError *err)
+{
+    Decoder *const decoder = run->file->decoder;
+    const ChosenPage *const chosen = &run->file->chosen[i];
     const PageGroups *const groups = &run->groups;
     const uint32_t g = run->group[leader_of(run, chosen)];
     Pipeline pipeline = *run->pipeline;
@@ -248,13 +319,21 @@ static ImgstatResult run_page(Run *run, const ChosenPage *chosen, ImgstatError *
     IMGSTAT_TRY(imgstat_file_page(run->file, chosen->page, NULL, err));
     const ImgstatRole role = decoder->page.role;
     const bool leads = chosen->leads && role != IMGSTAT_ROLE_MASK;
-    const EncodePage place = {.role = leads ? IMGSTAT_ROLE_IMAGE : role,
-                              .has_parent = chosen->parent != IMGSTAT_NO_PAGE,
-                              .parent = chosen->parent};
+    PageOutput output = {.encoder = run->encoder,
+                         .place = {.role = leads ? IMGSTAT_ROLE_IMAGE : role,
+                                   .has_parent = chosen->parent != IMGSTAT_NO_PAGE,
+                                   .parent = chosen->parent,
+                                   .plane = run->planes ? i : 0,
+                                   .planes = run->planes}};
     if (!pipeline.transfer)
         pipeline.transfer = run->transfer[g];
-    IMGSTAT_TRY(page_transform(&pipeline, run->worker, decoder, run->encoder, &place,
-                               run->transfer[g] ? NULL : &run->transfer[g], err));
+    if (output.place.role == IMGSTAT_ROLE_LEVEL) {
+        IMGSTAT_TRY(run_level(run, &pipeline, &output, err));
+    } else {
+        output.levels = run->maker[chosen->page];
+        IMGSTAT_TRY(page_transform(&pipeline, run->worker, decoder, &output,
+                                   run->transfer[g] ? NULL : &run->transfer[g], err));
+    }
     if (--run->left[g] == 0)
         settle_transfer(run, g);
     return IMGSTAT_OK;
@@ -322,7 +401,7 @@ static ImgstatResult run_pages(const Pipeline *pipeline, TransformWorker *worker
     if (res == IMGSTAT_OK)
         res = warn_of_images_alone(&run, err);
     for (uint32_t i = 0; res == IMGSTAT_OK && i < file->n_chosen; i++)
-        res = run_page(&run, &file->chosen[i], err);
+        res = run_page(&run, i, err);
     run_release(&run);
     return res;
 }
@@ -390,7 +469,8 @@ static uint64_t measured_bytes(const Pipeline *pipeline, const PageToMeasure *pa
     const uint64_t records =
         2 * (uint64_t)record_bytes(shape->sample, shape->channels, RECORD_BINS);
     if (method->transform == IMGSTAT_CLAHE)
-        return band + records + clahe_page_bytes(method, shape, page->width, page->height);
+        return band + records + clahe_page_bytes(method, shape, page->width, page->height) +
+               level_maker_bytes(page->width, shape->channels);
     if (!transfer_input_reads_again(method, shape->sample))
         return band + records;
     if (method->transform == IMGSTAT_PERCENTILE)

@@ -42,6 +42,7 @@ typedef struct Writing {
     const Mapper *mapper;   /* NULL: rows as they are */
     const Palette *palette; /* whose indices they then are */
     Encoder *encoder;
+    LevelMaker *levels;   /* NULL: none are made */
     ImgstatSample sample; /* of the output */
     uint8_t bits;
 } Writing;
@@ -60,6 +61,8 @@ static ImgstatResult write_piece(Writing *w, const ImagePro *piece, ImgstatError
                                    &to, err));
     to.first_row = piece->first_row;
     IMGSTAT_TRY(map_band(w->mapper, w->worker, piece, &to, err));
+    if (w->levels)
+        IMGSTAT_TRY(level_maker_rows(w->levels, to.host, to.pitch, to.height, err));
     return encoder_write_rows(w->encoder, to.host, to.pitch, to.height, err);
 }
 
@@ -82,21 +85,23 @@ static ImgstatResult write_band(void *context, const ImagePro *band, ImgstatErro
     return IMGSTAT_OK;
 }
 
-static ImgstatResult begin_page(Encoder *encoder, Decoder *like, EncodePage page,
-                                const EncodePage *place, ImgstatError *err)
+static ImgstatResult begin_page(const PageOutput *output, Decoder *like, EncodePage page,
+                                ImgstatError *err)
 {
+    const EncodePage *const place = &output->place;
     page.role = place->role;
     page.has_parent = place->has_parent;
     page.parent = place->parent;
+    page.plane = place->plane;
+    page.planes = place->planes;
     if (page.bits == 0)
         page.bits = (uint8_t)(8 * imgstat_sample_bytes(page.sample));
-    return encoder_begin_page(encoder, like, &page, err);
+    return encoder_begin_page(output->encoder, like, &page, err);
 }
 
 /* Indices as they are, colours changed. *done stays false where that is not possible. */
 static ImgstatResult write_palette(const Mapper *mapper, TransformWorker *worker, Decoder *decoder,
-                                   Encoder *encoder, const EncodePage *place, bool *done,
-                                   ImgstatError *err)
+                                   const PageOutput *output, bool *done, ImgstatError *err)
 {
     Palette *palette = NULL;
     uint16_t *colours = NULL;
@@ -108,7 +113,7 @@ static ImgstatResult write_palette(const Mapper *mapper, TransformWorker *worker
     const ImgstatPage *const page = &palette->indices->page;
     res = palette_transfer(worker->device, palette, mapper->transfer, mapper->alpha, &colours, err);
     if (res == IMGSTAT_OK)
-        res = begin_page(encoder, palette->indices,
+        res = begin_page(output, palette->indices,
                          (EncodePage){.width = page->width,
                                       .height = page->height,
                                       .channels = 1,
@@ -117,12 +122,12 @@ static ImgstatResult write_palette(const Mapper *mapper, TransformWorker *worker
                                       .alpha = -1,
                                       .colormap = colours,
                                       .mapped = true},
-                         place, err);
+                         err);
     if (res == IMGSTAT_OK)
         res = page_reader_open(worker->device, palette->indices, false, &worker->indices,
                                &worker->cancel, &reader, err);
     Writing writing = {
-        .worker = worker, .palette = palette, .encoder = encoder, .sample = page->sample};
+        .worker = worker, .palette = palette, .encoder = output->encoder, .sample = page->sample};
     if (res == IMGSTAT_OK)
         res = page_reader_each(&reader, write_band, &writing, err);
     free(colours);
@@ -146,28 +151,28 @@ static void warn_of_nodata(Encoder *encoder, const ImgstatPage *page, ImgstatSam
 }
 
 /* A transparency mask is alpha, kept in a page of its own: as it is, in the type that it has. */
-static ImgstatResult copy_page(TransformWorker *worker, Decoder *decoder, Encoder *encoder,
-                               const EncodePage *place, ImgstatError *err)
+static ImgstatResult copy_page(TransformWorker *worker, Decoder *decoder, const PageOutput *output,
+                               ImgstatError *err)
 {
     const ImgstatPage *const page = &decoder->page;
     PageReader reader;
-    IMGSTAT_TRY(begin_page(encoder, decoder,
+    IMGSTAT_TRY(begin_page(output, decoder,
                            (EncodePage){.width = page->width,
                                         .height = page->height,
                                         .channels = page->channels,
                                         .sample = page->sample,
                                         .bits = page->bits,
                                         .alpha = page->alpha},
-                           place, err));
+                           err));
     IMGSTAT_TRY(page_reader_open(worker->device, decoder, false, &worker->in, &worker->cancel,
                                  &reader, err));
     Writing writing = {
-        .worker = worker, .encoder = encoder, .sample = page->sample, .bits = page->bits};
+        .worker = worker, .encoder = output->encoder, .sample = page->sample, .bits = page->bits};
     return page_reader_each(&reader, write_band, &writing, err);
 }
 
 static ImgstatResult write_page(const Mapper *mapper, TransformWorker *worker, PageReader *reader,
-                                Encoder *encoder, const EncodePage *place, ImgstatError *err)
+                                const PageOutput *output, ImgstatError *err)
 {
     Decoder *const decoder = reader->decoder;
     const ImgstatPage *const page = &decoder->page;
@@ -176,25 +181,40 @@ static ImgstatResult write_page(const Mapper *mapper, TransformWorker *worker, P
     const ImgstatSample sample = imgstat_transfer_output(transfer, &bits);
     bool done = false;
     if (mapper->transfer && palette_used(decoder) && sample == page->sample &&
-        strcmp(encoder->format->name, page->format) == 0)
-        IMGSTAT_TRY(write_palette(mapper, worker, decoder, encoder, place, &done, err));
+        strcmp(output->encoder->format->name, page->format) == 0)
+        IMGSTAT_TRY(write_palette(mapper, worker, decoder, output, &done, err));
     if (done)
         return IMGSTAT_OK;
-    IMGSTAT_TRY(begin_page(encoder, decoder,
-                           (EncodePage){.width = page->width,
-                                        .height = page->height,
-                                        .channels = page->channels,
-                                        .sample = sample,
-                                        .bits = bits,
-                                        .alpha = page->alpha,
-                                        .mapped = true,
-                                        .low = transfer->range.lo,
-                                        .high = transfer->range.hi},
-                           place, err));
-    warn_of_nodata(encoder, page, sample);
-    Writing writing = {
-        .worker = worker, .mapper = mapper, .encoder = encoder, .sample = sample, .bits = bits};
+    const EncodePage image = {.width = page->width,
+                              .height = page->height,
+                              .channels = page->channels,
+                              .sample = sample,
+                              .bits = bits,
+                              .alpha = page->alpha,
+                              .mapped = true,
+                              .low = transfer->range.lo,
+                              .high = transfer->range.hi};
+    uint64_t key;
+    const bool has_nodata = page->has_nodata && sample_key_of(sample, page->nodata, &key);
+    IMGSTAT_TRY(begin_page(output, decoder, image, err));
+    if (output->levels)
+        IMGSTAT_TRY(
+            level_maker_begin(output->levels, &image, has_nodata ? &page->nodata : NULL, err));
+    warn_of_nodata(output->encoder, page, sample);
+    Writing writing = {.worker = worker,
+                       .mapper = mapper,
+                       .encoder = output->encoder,
+                       .levels = output->levels,
+                       .sample = sample,
+                       .bits = bits};
     return page_reader_each(reader, write_band, &writing, err);
+}
+
+ImgstatResult page_write_level(Decoder *decoder, const PageOutput *output, ImgstatError *err)
+{
+    const uint32_t page = decoder->page.page;
+    IMGSTAT_TRY(begin_page(output, decoder, level_maker_page(output->levels, page), err));
+    return level_maker_write(output->levels, page, output->encoder, err);
 }
 
 /* ---- One page -------------------------------------------------------------------------------- */
@@ -253,11 +273,10 @@ static ImgstatResult with_nodata(TransformWorker *worker, const Transfer *given,
 }
 
 ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
-                             Encoder *encoder, const EncodePage *place, Transfer **made,
-                             ImgstatError *err)
+                             const PageOutput *output, Transfer **made, ImgstatError *err)
 {
     if (page_is_mask(&decoder->page))
-        return copy_page(worker, decoder, encoder, place, err);
+        return copy_page(worker, decoder, output, err);
     const char *const name = decoder->source->name;
     const TransferShape shape = shape_of_page(decoder);
     const bool keep = page_memory(pipeline, decoder).keep;
@@ -286,7 +305,7 @@ ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, 
                                err);
     res = error_add_file(err, res, name);
     if (res == IMGSTAT_OK)
-        res = write_page(&mapper, worker, &reader, encoder, place, err);
+        res = write_page(&mapper, worker, &reader, output, err);
     clahe_page_destroy(worker->device, clahe);
     if (res == IMGSTAT_OK && made)
         *made = own;

@@ -222,6 +222,7 @@ static void measure(Run *run)
                                        .device = device.name,
                                        .fallen_back = device.chosen ? on_fallen_back : NULL,
                                        .threads = o->jobs,
+                                       .levels = o->levels,
                                        .page = on_page,
                                        .warned = on_warned,
                                        .restarted = on_restarted,

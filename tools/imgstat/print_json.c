@@ -222,6 +222,8 @@ void print_json_page(FILE *out, const Report *report)
     check(object);
     add(object, "file", new_string(report->name));
     add_pages(object, report);
+    if (report->options->levels)
+        add(object, "role", new_string(imgstat_role_name(page->role)));
     add(object, "format", new_string(page->format));
     add(object, "width", same_size ? new_count(page->width) : new_raw("null"));
     add(object, "height", same_size ? new_count(page->height) : new_raw("null"));

@@ -224,6 +224,8 @@ void print_table_page(FILE *out, const Report *report, bool many)
             }
             const PageName page = report_page_name(report);
             fprintf(out, "%s%s", report->continues && page.text[0] != '\0' ? "  " : "", page.text);
+            if (report->page->role == IMGSTAT_ROLE_LEVEL)
+                fputs(" level", out);
         }
         fprintf(out, "%s%s", many ? "\t" : "", imgstat_file_channel(report->file, c));
         put_value(out, stats.min, stats.count > 0);
