@@ -32,12 +32,7 @@ static inline bool luma_pixel(ImgstatSample sample, const ImagePro *image, const
     }
     if (mask && !mask[x])
         return false;
-    if (luma_is_integer(sample)) {
-        *luma = luma_key((uint32_t)key[0], (uint32_t)key[1], (uint32_t)key[2]);
-        return true;
-    }
-    *luma = map_key(sample, luma_value(map_value(sample, key[0]), map_value(sample, key[1]),
-                                       map_value(sample, key[2])));
+    *luma = luma_of_keys(sample, key);
     return true;
 }
 

@@ -169,7 +169,7 @@ static void transform(const Options *o, const InputList *inputs, TransformRun *r
         .together = t->together,
         .skip_existing = t->skip_existing,
         .drop_levels = t->levels == LEVELS_DROP,
-        .describe = o->style == OUTPUT_JSON,
+        .describe = o->style == OUTPUT_JSON || o->verbose,
         .write = t->write,
         .open = {.limits = o->limits, .warn = transform_on_warning, .warn_context = run},
         .device = device.name,
