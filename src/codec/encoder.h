@@ -84,6 +84,16 @@ typedef struct EncodeFormat {
     void (*release)(Encoder *encoder);
 } EncodeFormat;
 
+/* The formats that can be written. */
+extern const EncodeFormat png_format, tiff_format;
+
+/* Returns the format of that name ("png", "tiff", "tif"), NULL for none. */
+const EncodeFormat *encode_format_named(const char *name);
+
+/* Returns the format of a file name with that ending (.png; .tif, .tiff, .gtiff, .btf, .tf8), NULL
+ * for none. */
+const EncodeFormat *encode_format_of_path(const char *path);
+
 /* Returns whether a format is written with a compression of that name. */
 bool encode_compression_known(const EncodeFormat *format, const char *compression);
 
