@@ -220,7 +220,7 @@ def test_planes_in_one_directory(program, folder):
         name.write_bytes(data)
         apart.write_bytes(write([gray(rows) for rows in planes]))
         check(statistics(program, name) == statistics(program, apart), f"{where}: every plane is a page")
-        for words in (("normalize",), ("normalize", "--together"), ("equalize", "--clahe", "--grid", "2")):
+        for words in (("normalize", "--together=page"), ("normalize", "--together"), ("equalize", "--clahe", "--grid", "2")):
             run(program, *words, "--force", name, "-o", out)
             run(program, *words, "--force", apart, "-o", folder / "want.tif")
             got, want = read(out), read(folder / "want.tif")
@@ -229,7 +229,7 @@ def test_planes_in_one_directory(program, folder):
             check(planes_of(got, 5) == [samples(want, page) for page in want.chain], f"{where} {words}: the same planes")
             check(statistics(program, out) == statistics(program, folder / "want.tif"), f"{where} {words}: read again")
         run(program, "normalize", "--force", name, "-o", name)
-        run(program, "normalize", "--force", apart, "-o", apart)
+        run(program, "normalize", "--force", *([] if text else ["--together=file"]), apart, "-o", apart)
         check(statistics(program, name) == statistics(program, apart), f"{where}: in place")
         name.write_bytes(data)
         run(program, "normalize", "--force", "--compression", "deflate", name, "-o", out)
