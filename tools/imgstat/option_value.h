@@ -29,6 +29,9 @@ bool value_percentiles(const char *command, const char *text, Options *options);
 bool value_scaled(const char *text, ScaledValue *out);
 bool value_scaled_pair(const char *text, ScaledValue *a, ScaledValue *b);
 
+/* Without a message: "X,Y,W,H", whole numbers below 2^32. */
+bool value_region(const char *text, ImgstatRegion *out);
+
 /* Without a message: a finite number; two of them, "A,B". */
 bool value_real(const char *text, double *out);
 bool value_pair(const char *text, double *a, double *b);
