@@ -20,6 +20,7 @@ import os
 import random
 import re
 import shutil
+import struct
 import stat
 import subprocess
 import sys
