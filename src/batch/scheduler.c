@@ -286,6 +286,7 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
     if (res == IMGSTAT_OK)
         res = pipeline_run(&jobs->pipeline, worker, file, job, jobs->n == 1 ? &jobs->made : NULL,
                            err);
+    outcome->done.lost_rows = file ? imgstat_file_lost_rows(file) : 0;
     imgstat_file_close(file);
     jobs_yield_memory(jobs, worker);
     const bool nameless = res == IMGSTAT_ERR_MEMORY || res == IMGSTAT_ERR_DEVICE;

@@ -3,6 +3,7 @@
  * that formats rely on: a page is selected, planned for, and read from top to bottom; a page is
  * begun and all of its rows are written. */
 #include "codec/codec.h"
+#include "codec/salvage.h"
 
 #include "base/compiler.h"
 #include "codec/encoder.h"
@@ -91,6 +92,7 @@ ImgstatResult decoder_open(const Codec *codec, const Source *source, const Imgst
     Decoder *const decoder = *out;
     decoder->mode = mode;
     decoder->page.page = IMGSTAT_NO_PAGE;
+    decoder->salvage.lost_from = UINT32_MAX;
     if (decoder->list.n == 0 && !page_list_add(&decoder->list, IMGSTAT_NO_PAGE, 0)) {
         decoder_close(decoder);
         *out = NULL;
@@ -105,6 +107,7 @@ void decoder_close(Decoder *decoder)
     if (!decoder)
         return;
     page_list_release(&decoder->list);
+    salvage_forget(&decoder->salvage);
     decoder->codec->close(decoder);
 }
 
@@ -154,6 +157,8 @@ ImgstatResult decoder_select(Decoder *decoder, uint32_t page, const DecodeOption
 {
     if (options)
         decoder->options = *options;
+    if (decoder->page.page != page)
+        salvage_forget(&decoder->salvage);
     if (!decoder->channel_names || decoder->started || decoder->page.page != page)
         IMGSTAT_TRY(parse_page(decoder, page, err));
     return plan_page(decoder, err);
@@ -184,9 +189,13 @@ ImgstatResult decoder_read_rows(Decoder *decoder, void *to, size_t pitch, uint32
                                 ImgstatError *err)
 {
     decoder->started = true;
-    const ImgstatResult res = decoder->codec->read_rows(decoder, to, pitch, rows, err);
+    const ImgstatResult res = decoder->how.salvage
+                                  ? salvage_read_rows(decoder, to, pitch, rows, err)
+                                  : decoder->codec->read_rows(decoder, to, pitch, rows, err);
     if (res == IMGSTAT_OK)
         decoder->next_row += rows;
+    if (decoder->how.salvage && res == IMGSTAT_OK && decoder->next_row == decoder->page.height)
+        salvage_warn(decoder);
     return end_step(decoder, res, err);
 }
 
@@ -310,4 +319,9 @@ ImgstatResult encoder_finish(Encoder *encoder, ImgstatError *err)
         return error_file(err, IMGSTAT_ERR_ARG, encoder->output->name, "%u of %u rows were given",
                           encoder->next_row, encoder->page.height);
     return encoder->format->finish(encoder, err);
+}
+
+uint64_t imgstat_file_lost_rows(const ImgstatFile *file)
+{
+    return file->decoder->salvage.all_rows;
 }

@@ -31,13 +31,22 @@ typedef struct DecodeCaps {
     uint16_t planes;      /* rows hold one channel of so many; 0: rows hold all channels */
     uint32_t band_rows;   /* reading in multiples of this many rows decodes nothing twice */
     bool random_rows;     /* read_at gives rows */
-    bool any_row;         /* next_row may be set to a multiple of band_rows before rows are read */
+    uint32_t unit_rows;   /* next_row may be set to multiples of it before rows are read; 0: not */
     uint32_t tile_width;  /* of the tiles that tile_at gives; 0: it gives none */
     uint32_t tile_height; /* of these */
     uint64_t held_bytes;  /* held while rows are read, roughly: tiles, or interlaced rows */
     uint64_t tile_bytes;  /* of samples in the largest tile or strip; 0: none is compressed */
     bool tiled;           /* the file has tiles, not strips */
 } DecodeCaps;
+
+/* The rows of the page selected that could not be decoded. */
+typedef struct Salvage {
+    uint8_t *lost;      /* page.height of them, 1: lost; NULL: none is */
+    uint32_t rows;      /* lost so far */
+    uint64_t all_rows;  /* of all pages that were selected */
+    uint32_t lost_from; /* from this row on nothing can be decoded; UINT32_MAX: not known */
+    bool stuck;         /* the codec's last read failed */
+} Salvage;
 
 /* An open input. Each codec's own struct begins with it. Only codecs and codec.c write it. */
 typedef struct Decoder {
@@ -54,6 +63,7 @@ typedef struct Decoder {
     bool started;      /* rows of the page were asked for */
     uint32_t next_row; /* of the page, or of the plane */
     uint16_t plane;    /* that read_rows reads */
+    Salvage salvage;   /* where how.salvage asks for it */
 } Decoder;
 
 /* A file format that can be read. Codecs know host memory only. */

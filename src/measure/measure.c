@@ -115,10 +115,12 @@ ImgstatResult page_measure(PageReader *reader, PixelView view, unsigned parts, R
     IMGSTAT_TRY(page_measure_check(page->sample, channels, parts, err));
     ImgstatResult res =
         record_create(reader->device->cache, page->sample, channels, parts, &record, err);
+    reader->measures = true;
     for (uint16_t c = 0; res == IMGSTAT_OK && c < reader->planes; c++) {
         page_reader_set_plane(reader, c);
         res = read_plane(reader, view, c, record, err);
     }
+    reader->measures = false;
     if (res != IMGSTAT_OK) {
         record_destroy(record);
         return res;
@@ -156,7 +158,12 @@ static ImgstatResult read_again(PageReader *reader, Further *further, ImgstatErr
     IMGSTAT_TRY(page_reader_direct(reader, false, read_source, further, &done, err));
     if (done == DIRECT_FAILED) /* they could be read a moment ago */
         return decoder_changed(reader->decoder, err);
-    return done == DIRECT_COMPLETE ? IMGSTAT_OK : page_reader_each(reader, read_band, further, err);
+    if (done == DIRECT_COMPLETE)
+        return IMGSTAT_OK;
+    reader->measures = true;
+    const ImgstatResult res = page_reader_each(reader, read_band, further, err);
+    reader->measures = false;
+    return res;
 }
 
 static bool asks_for(const ReadRequest *request, uint16_t channel)
@@ -415,7 +422,8 @@ static ImgstatResult measure_selected(PageSet *set, ImgstatRecord **out, Imgstat
  * the fault that is reported does not: damaged pages are read again with their planes together. */
 static ImgstatResult measure_decoded(PageSet *set, ImgstatRecord **out, ImgstatError *err)
 {
-    set->options = (DecodeOptions){.threads = set->device->threads, .planes = true};
+    set->options = (DecodeOptions){.threads = set->device->threads,
+                                   .planes = !set->file->decoder->how.salvage};
     IMGSTAT_TRY(select_page(set, 0, err));
     const bool planes = set->n > 1 || set->file->decoder->caps.planes > 0;
     const ImgstatResult res = measure_selected(set, out, err);

@@ -191,10 +191,29 @@ static ImgstatResult use_region(const PageReader *reader, const ImagePro *band, 
     return cut_region(reader, &part) ? use(context, &part, err) : IMGSTAT_OK;
 }
 
+/* Uses the rows of a band that are wanted. */
+static ImgstatResult use_rows(const PageReader *reader, const ImagePro *band, UseBand use,
+                              void *context, ImgstatError *err)
+{
+    const uint8_t *const lost =
+        reader->measures && reader->decoder ? reader->decoder->salvage.lost : NULL;
+    if (!lost)
+        return use_region(reader, band, use, context, err);
+    for (uint32_t y = 0, n; y < band->height; y += n) {
+        const uint8_t *const here = lost + band->first_row + y;
+        for (n = 1; y + n < band->height && here[n] == *here;)
+            n++;
+        const ImagePro part = image_band(band, y, n);
+        if (!*here)
+            IMGSTAT_TRY(use_region(reader, &part, use, context, err));
+    }
+    return IMGSTAT_OK;
+}
+
 /* The first row that is decoded: that of a band. */
 static uint32_t first_row_of(const PageReader *reader)
 {
-    const bool seeks = reader->decoder->caps.any_row && !reader->kept && !reader->page.mask;
+    const bool seeks = reader->decoder->caps.unit_rows > 0 && !reader->kept && !reader->page.mask;
     return seeks && reader->region.width > 0 ? reader->region.y - reader->region.y % reader->rows
                                              : 0;
 }
@@ -210,7 +229,7 @@ ImgstatResult page_reader_each(PageReader *reader, UseBand use, void *context, I
 {
     IMGSTAT_TRY(cancel_check(reader->cancel, err));
     if (reader->plane < reader->filled)
-        return use_region(reader, &reader->page, use, context, err);
+        return use_rows(reader, &reader->page, use, context, err);
     Decoder *const decoder = reader->decoder;
     const uint32_t first = first_row_of(reader), last = last_row_of(reader);
     IMGSTAT_TRY(decoder_rewind(decoder, reader->plane, err));
@@ -227,7 +246,7 @@ ImgstatResult page_reader_each(PageReader *reader, UseBand use, void *context, I
         if (res == IMGSTAT_OK)
             res = read_ahead_next(ahead, &band, err);
         if (res == IMGSTAT_OK)
-            res = use_region(reader, &band, use, context, err);
+            res = use_rows(reader, &band, use, context, err);
     }
     read_ahead_stop(ahead);
     if (reader->kept && res == IMGSTAT_OK)
@@ -310,7 +329,8 @@ ImgstatResult page_reader_direct(PageReader *reader, bool tiles, UseSource use, 
     Device *const device = reader->device;
     Decoder *const decoder = reader->decoder;
     *done = DIRECT_NONE;
-    if (!reader->direct || reader->region.width > 0 || reader->kept)
+    if (!reader->direct || (decoder && decoder->how.salvage) || reader->region.width > 0 ||
+        reader->kept)
         return IMGSTAT_OK;
     const bool rows = page_reader_direct_rows(device, decoder);
     if (!rows && !(tiles && begin_tiles(device, decoder)))

@@ -32,6 +32,7 @@ typedef struct PageReader {
     bool direct;     /* page_reader_direct is allowed: by whoever opened the reader, and while none
                         fails */
     uint32_t rows;   /* of a band */
+    bool measures;   /* page_reader_each leaves out rows that are lost */
     ImgstatRegion region; /* that page_reader_each gives; width 0: all */
     const Cancel *cancel;
 } PageReader;

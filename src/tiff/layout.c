@@ -377,8 +377,12 @@ ImgstatResult tiff_check_tiles(TiffDecoder *td, ImgstatError *err)
     for (uint32_t i = 0; i < n; i++) {
         if (tiff_tile_absent(td, i))
             absent++;
-        else
-            IMGSTAT_TRY(check_tile(td, i, err));
+        else {
+            const bool salvage = td->base.how.salvage; /* the tile is missed when it is read */
+            const ImgstatResult res = check_tile(td, i, salvage ? NULL : err);
+            if (res != IMGSTAT_OK && !salvage)
+                return res;
+        }
     }
     if (absent > 0 && td->offsets_truncated)
         return error_file(err, IMGSTAT_ERR_FORMAT, td->base.source->name,

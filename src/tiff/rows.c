@@ -180,7 +180,8 @@ static ImgstatResult read_plane_scanlines(TiffDecoder *td, TiffHandle *handle, u
         tiff_clear_error(td);
         tiff_clear_before(td, decoded, layout->row_bytes);
         if (!ready || !catch_up(td, handle, plane, y) ||
-            TIFFReadScanline(handle->tif, decoded, y, plane) != 1 || td->failure.code != IMGSTAT_OK)
+            TIFFReadScanline(handle->tif, decoded, y, plane) != 1 ||
+            (td->failure.code != IMGSTAT_OK && !td->base.how.salvage))
             return tiff_tile_failed(td, strip, err);
         if (!direct)
             tiff_place_row(td, decoded, plane, 0, layout->tile_width, row);

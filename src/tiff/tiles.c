@@ -291,7 +291,7 @@ static bool decode_tile(TiffDecoder *td, uint32_t index, uint8_t *to, size_t byt
     tiff_clear_before(td, to, bytes);
     const tmsize_t got = td->layout.tiled ? TIFFReadEncodedTile(tif, index, to, (tmsize_t)bytes)
                                           : TIFFReadEncodedStrip(tif, index, to, (tmsize_t)bytes);
-    return got == (tmsize_t)bytes && td->failure.code == IMGSTAT_OK;
+    return got == (tmsize_t)bytes && (td->failure.code == IMGSTAT_OK || td->base.how.salvage);
 }
 
 /* CCITT data may end before the last row without a word, and so may JPEG data that declare fewer

@@ -225,8 +225,8 @@ static ImgstatResult write_page(const Mapper *mapper, TransformWorker *worker, P
     uint8_t bits;
     const ImgstatSample sample = imgstat_transfer_output(transfer, &bits);
     bool done = false;
-    if (mapper->transfer && palette_used(decoder) && sample == page->sample &&
-        strcmp(output->encoder->format->name, page->format) == 0)
+    if (mapper->transfer && !decoder->how.salvage && palette_used(decoder) &&
+        sample == page->sample && strcmp(output->encoder->format->name, page->format) == 0)
         IMGSTAT_TRY(write_palette(mapper, worker, decoder, output, &done, err));
     if (done)
         return IMGSTAT_OK;

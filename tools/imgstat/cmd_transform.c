@@ -30,7 +30,7 @@ static ImgstatResult foresee(const Options *o, const ImgstatTransfer *given, con
     if (!input_is_file(job->input))
         return IMGSTAT_OK;
     ImgstatFile *file = NULL;
-    const ImgstatOpen open = {.limits = o->limits};
+    const ImgstatOpen open = {.limits = o->limits, .salvage = o->salvage};
     ImgstatResult result = imgstat_file_open(job->input, &open, &file, error);
     uint32_t n = 0;
     if (result == IMGSTAT_OK)
@@ -171,7 +171,10 @@ static void transform(const Options *o, const InputList *inputs, TransformRun *r
         .drop_levels = t->levels == LEVELS_DROP,
         .describe = o->style == OUTPUT_JSON || o->verbose,
         .write = t->write,
-        .open = {.limits = o->limits, .warn = transform_on_warning, .warn_context = run},
+        .open = {.limits = o->limits,
+                 .salvage = o->salvage,
+                 .warn = transform_on_warning,
+                 .warn_context = run},
         .device = device.name,
         .fallen_back = device.chosen ? on_fallen_back : NULL,
         .threads = o->jobs,

@@ -17,6 +17,7 @@ typedef struct Texts {
     char *out_text, *err_text;
     size_t out_bytes, err_bytes;
     Sentences warnings; /* for --json: since the last page */
+    bool lost;          /* rows of the input are left out */
 } Texts;
 
 typedef struct Run {
@@ -123,6 +124,7 @@ static bool on_page(void *context, const ImgstatMeasured *measured)
                            .n_pages = measured->n_pages,
                            .record = measured->record,
                            .warnings = &texts->warnings};
+    texts->lost = texts->lost || imgstat_file_lost_rows(measured->file) > 0;
     if (what->options->verbose)
         print_time(&report, measured->seconds, texts->err);
     const bool printed = what->print(what->context, &report, texts->out, texts->err);
@@ -174,6 +176,8 @@ static void report_texts(Run *run, Texts *texts)
     status_flush_stdout();
     if (texts->err_bytes > 0)
         fwrite(texts->err_text, 1, texts->err_bytes, stderr);
+    if (texts->lost)
+        status_raise(STATUS_FAILED);
     discard_texts(texts);
 }
 
@@ -216,18 +220,19 @@ static void measure(Run *run)
     const Options *const o = what->options;
     const ImgstatWork work = {.measure = what->how};
     const PlanDevice device = plan_device(o, run->jobs, run->n, &work);
-    const ImgstatMeasureBatch batch = {.how = what->how,
-                                       .open = {.limits = o->limits, .indices = o->indices},
-                                       .by = o->by,
-                                       .device = device.name,
-                                       .fallen_back = device.chosen ? on_fallen_back : NULL,
-                                       .threads = o->jobs,
-                                       .levels = o->levels,
-                                       .page = on_page,
-                                       .warned = on_warned,
-                                       .restarted = on_restarted,
-                                       .progress = on_done,
-                                       .context = run};
+    const ImgstatMeasureBatch batch = {
+        .how = what->how,
+        .open = {.limits = o->limits, .salvage = o->salvage, .indices = o->indices},
+        .by = o->by,
+        .device = device.name,
+        .fallen_back = device.chosen ? on_fallen_back : NULL,
+        .threads = o->jobs,
+        .levels = o->levels,
+        .page = on_page,
+        .warned = on_warned,
+        .restarted = on_restarted,
+        .progress = on_done,
+        .context = run};
     ImgstatError error;
     run->direct = what->emit == NULL && !device.chosen && (run->n == 1 || o->jobs == 1);
     run->progress = progress_begin("", what->inputs->n, o->quiet);

@@ -323,6 +323,12 @@ const Option option_table[] = {
      .otherwise = "only where the character set is not UTF-8"},
 
     /* ---- Input ---- */
+    {.name = "salvage", .type = OPTION_FLAG, .target = PLACE(salvage), .commands = RUNNING,
+     .group = GROUP_INPUT, .rare = true,
+     .help = "Use what can be decoded of damaged files; the exit status is 1 nevertheless",
+     .otherwise = "a damaged file is an error",
+     .more = "Rows that cannot be decoded do not count. In outputs they are nodata, or 0 where the "
+             "input has no nodata value. A warning says how many they are."},
     {.name = "region", .argument = "X,Y,W,H", .type = OPTION_CALL, .set = set_region,
      .commands = MEASURING, .group = GROUP_INPUT,
      .help = "Measure W by H pixels from column X and row Y on, counted from 0",

@@ -59,7 +59,7 @@ typedef struct Options {
     bool quiet, verbose;
     HelpWanted help;
 
-    bool recursive, indices;
+    bool recursive, indices, salvage;
     ImgstatRegion region; /* width 0: whole pages */
     const char *pages;    /* as ImgstatJob has them; NULL: all images */
     ImgstatLimits limits;

@@ -124,6 +124,8 @@ bool transform_on_done(void *context, const ImgstatDone *done)
     } else {
         run->skipped += done->skipped;
         run->written += !done->skipped;
+        if (done->lost_rows > 0)
+            status_raise(STATUS_FAILED);
         const ImgstatClamped clamped = clamped_of(done);
         add_clamped(&run->clamped, &clamped);
     }
