@@ -41,7 +41,7 @@ typedef struct DecodeCaps {
 
 /* The rows of the page selected that could not be decoded. */
 typedef struct Salvage {
-    uint8_t *lost;      /* page.height of them, 1: lost; NULL: none is */
+    uint8_t *lost;      /* page.height of them, 1: lost; NULL: none was read */
     uint32_t rows;      /* lost so far */
     uint64_t all_rows;  /* of all pages that were selected */
     uint32_t lost_from; /* from this row on nothing can be decoded; UINT32_MAX: not known */

@@ -19,8 +19,8 @@ void salvage_forget(Salvage *salvage)
 }
 
 /* Fills rows and notes that they are lost. */
-static ImgstatResult lose_rows(Decoder *decoder, uint32_t row, unsigned char *to, size_t pitch,
-                               uint32_t rows, ImgstatError *err)
+static void lose_rows(Decoder *decoder, uint32_t row, unsigned char *to, size_t pitch,
+                      uint32_t rows)
 {
     const ImgstatPage *const page = &decoder->page;
     Salvage *const salvage = &decoder->salvage;
@@ -29,8 +29,6 @@ static ImgstatResult lose_rows(Decoder *decoder, uint32_t row, unsigned char *to
     uint64_t key = sample_key(page->sample, 0);
     if (page->has_nodata)
         (void)sample_key_of(page->sample, page->nodata, &key); /* else it stays 0 */
-    if (!salvage->lost && !(salvage->lost = calloc(page->height, 1)))
-        return error_memory(err, page->height, "lost rows");
     for (uint32_t y = 0; y < rows; y++) {
         for (size_t i = 0; i < samples; i++)
             store_raw(to + y * pitch + i * bytes, bytes, sample_raw(page->sample, key));
@@ -38,7 +36,6 @@ static ImgstatResult lose_rows(Decoder *decoder, uint32_t row, unsigned char *to
         salvage->all_rows += !salvage->lost[row + y];
         salvage->lost[row + y] = 1;
     }
-    return IMGSTAT_OK;
 }
 
 /* Selects the page again and makes a row next; where that takes decoding the rows above, one that
@@ -79,8 +76,10 @@ static ImgstatResult read_units(Decoder *decoder, uint32_t first, unsigned char 
         const uint32_t row = first + done, left = rows - done;
         if (!ready && row < salvage->lost_from)
             IMGSTAT_TRY(begin_at(decoder, row, plane, err));
-        if (row >= salvage->lost_from)
-            return lose_rows(decoder, row, to + done * pitch, pitch, left, err);
+        if (row >= salvage->lost_from) {
+            lose_rows(decoder, row, to + done * pitch, pitch, left);
+            return IMGSTAT_OK;
+        }
         const uint32_t unit = decoder->caps.unit_rows > 0 ? decoder->caps.unit_rows : 1;
         n = unit - row % unit < left ? unit - row % unit : left;
         decoder->next_row = row;
@@ -93,7 +92,7 @@ static ImgstatResult read_units(Decoder *decoder, uint32_t first, unsigned char 
             return res;
         if (decoder->caps.unit_rows == 0)
             salvage->lost_from = row;
-        IMGSTAT_TRY(lose_rows(decoder, row, to + done * pitch, pitch, n, err));
+        lose_rows(decoder, row, to + done * pitch, pitch, n);
     }
     salvage->stuck = !ready;
     return IMGSTAT_OK;
@@ -104,6 +103,9 @@ ImgstatResult salvage_read_rows(Decoder *decoder, void *to, size_t pitch, uint32
 {
     Salvage *const salvage = &decoder->salvage;
     const uint32_t first = decoder->next_row;
+    /* Before the first rows are handed on: another thread reads it meanwhile. */
+    if (!salvage->lost && !(salvage->lost = calloc(decoder->page.height, 1)))
+        return error_memory(err, decoder->page.height, "lost rows");
     const bool stuck = salvage->stuck || first >= salvage->lost_from;
     salvage->stuck = false;
     ImgstatResult res = IMGSTAT_ERR_FORMAT;
