@@ -217,8 +217,18 @@ typedef struct ImgstatLimits {
 
 typedef struct ImgstatOpen {
     ImgstatLimits limits;
-    bool indices;     /* palette images: raw indices instead of colours */
-    ImgstatWarn warn; /* NULL: warnings are dropped */
+    bool indices; /* palette images: raw indices instead of colours */
+    /* Pixels that count. All zero: where the page's own mask is not 0. Others are masked: they are
+     * not measured, and pass through transforms. */
+    bool ignore_masks;     /* the pages' own masks do not count */
+    bool alpha_masks;      /* pixels whose alpha is 0 are masked */
+    const char *mask;      /* NULL, or a file: pixels are masked where its first channel is 0. It is
+                            * as large as the images. The text outlives the open file */
+    const char *mask_page; /* name of a page of that file, which outlives the open file as well;
+                            * NULL: its first image */
+    bool has_nodata;       /* nodata is given, in place of what files say */
+    ImgstatValue nodata;   /* of any type; samples that cannot hold it are none of them nodata */
+    ImgstatWarn warn;      /* NULL: warnings are dropped */
     void *warn_context;
 } ImgstatOpen;
 

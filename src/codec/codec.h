@@ -8,6 +8,7 @@
 #include "codec/limits.h"
 #include "codec/metadata.h"
 #include "codec/page_list.h"
+#include "codec/page_mask.h"
 #include "codec/source.h"
 #include "codec/warnings.h"
 
@@ -39,7 +40,7 @@ typedef struct DecodeCaps {
 } DecodeCaps;
 
 /* An open input. Each codec's own struct begins with it. Only codecs and decoder.c write it. */
-typedef struct Decoder {
+struct Decoder {
     const struct Codec *codec;
     const Source *source; /* outlives the decoder */
     ImgstatOpen how;      /* limits are filled in */
@@ -53,7 +54,8 @@ typedef struct Decoder {
     bool started;      /* rows of the page were asked for */
     uint32_t next_row; /* of the page, or of the plane */
     uint16_t plane;    /* that read_rows reads */
-} Decoder;
+    PageMask *mask;    /* by page_mask_begin; NULL: no mask was read */
+};
 
 /* A file format that can be read. Codecs know host memory only. */
 typedef struct Codec {

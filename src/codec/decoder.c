@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* decoder.c: the order of calls that every codec relies on: a page is selected, planned for, and
  * read from top to bottom. */
+#include "base/sample.h"
 #include "codec/codec.h"
 
 ImgstatResult decoder_open(const Codec *codec, const Source *source, const ImgstatOpen *how,
@@ -24,6 +25,7 @@ void decoder_close(Decoder *decoder)
     if (!decoder)
         return;
     page_list_release(&decoder->list);
+    page_mask_destroy(decoder->mask);
     decoder->codec->close(decoder);
 }
 
@@ -41,6 +43,30 @@ static ImgstatResult end_step(Decoder *decoder, ImgstatResult res, ImgstatError 
     return decoder->page.pages > 1 ? error_add_page(err, res, decoder->page.page) : res;
 }
 
+/* Puts the nodata value that was asked for in place of the file's. */
+static void override_nodata(Decoder *decoder)
+{
+    ImgstatPage *const page = &decoder->page;
+    const ImgstatValue value = decoder->how.nodata;
+    uint64_t key;
+    if (!decoder->how.has_nodata || page->role == IMGSTAT_ROLE_MASK)
+        return;
+    page->has_nodata = true;
+    if (sample_key_of(page->sample, value, &key)) {
+        page->nodata = sample_value(page->sample, key);
+        return;
+    }
+    page->nodata = (ImgstatValue){.sample = page->sample};
+    page->has_nodata = sample_is_float(page->sample) && isnan(imgstat_value_double(value));
+    if (page->has_nodata)
+        page->nodata.as.f = NAN;
+    else
+        warnings_report(&decoder->warnings,
+                        "its %s samples cannot hold the nodata value %.9g, "
+                        "which marks none of them",
+                        imgstat_sample_name(page->sample), imgstat_value_double(value));
+}
+
 static ImgstatResult parse_page(Decoder *decoder, uint32_t page, ImgstatError *err)
 {
     decoder->channel_names = NULL;
@@ -52,7 +78,9 @@ static ImgstatResult parse_page(Decoder *decoder, uint32_t page, ImgstatError *e
     decoder->page.mask = entry->mask;
     decoder->page.parent = entry->parent;
     decoder->page.number = entry->number;
-    return end_step(decoder, decoder->codec->select(decoder, err), err);
+    IMGSTAT_TRY(end_step(decoder, decoder->codec->select(decoder, err), err));
+    override_nodata(decoder);
+    return IMGSTAT_OK;
 }
 
 static ImgstatResult plan_page(Decoder *decoder, ImgstatError *err)

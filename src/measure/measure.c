@@ -242,7 +242,8 @@ static ImgstatResult measure_decoded(Device *device, ImgstatFile *file, uint32_t
                                      const ImgstatMeasure *how, ImgstatRecord **out,
                                      ImgstatError *err)
 {
-    DecodeOptions options = {.threads = device->threads, .planes = true};
+    /* Alpha masks the other channels: it is read with them. */
+    DecodeOptions options = {.threads = device->threads, .planes = !file->decoder->how.alpha_masks};
     IMGSTAT_TRY(file_select(file, page, &options, err));
     const bool planes = file->decoder->caps.planes > 0;
     const ImgstatResult res = measure_selected(device, file->decoder, how, out, err);
