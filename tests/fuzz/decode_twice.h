@@ -140,6 +140,11 @@ static void decode_page(Decoder *whole, Decoder *bands, Decoder *plain, uint32_t
     ImgstatError err, plain_err = {.code = IMGSTAT_OK};
     const ImgstatResult result =
         decoder_select(whole, number, &(DecodeOptions){.threads = 2}, &err);
+    ImgstatLayout layout = {0};
+    if (result == IMGSTAT_OK)
+        whole->codec->layout(whole, &layout);
+    if (layout.n_metadata > sizeof layout.metadata / sizeof layout.metadata[0])
+        abort();
     if (decoder_select(plain, number, &(DecodeOptions){.threads = 0}, &plain_err) != result)
         abort(); /* selecting knows no ways */
     if (result != IMGSTAT_OK) {
@@ -195,7 +200,7 @@ static void decode_twice(const Codec *codec, const uint8_t *data, size_t size, b
         plain = NULL;
     how.limits.max_tile_bytes = 1 << 12;
     if (plain && decoder_open(codec, &source, &how, DECODE_AUTO, &bands, NULL) == IMGSTAT_OK) {
-        for (uint32_t page = 0; page < whole->page.pages; page++)
+        for (uint32_t page = 0; page < whole->list.n; page++)
             decode_page(whole, bands, plain, page);
     }
     decoder_close(whole);

@@ -113,6 +113,9 @@ static bool check_plot(const Options *o, const InputList *inputs)
         return true;
     if (inputs->n > 1)
         fprintf(stderr, "%s: --plot draws one image, this names %zu\n", o->command, inputs->n);
+    else if (inputs->n == 1 && inputs->items[0].pages != NULL &&
+             !input_has_one_page(&inputs->items[0]))
+        fprintf(stderr, "%s: --plot draws one page, not %s\n", o->command, inputs->items[0].pages);
     else if (replaces_input(o, inputs))
         fprintf(stderr, "%s: --plot names the image itself\n", o->command);
     else

@@ -111,7 +111,7 @@ void cmd_stats(int argc, char **argv)
         const ImgstatMeasure how = plan_measure(&options);
         Stats stats = {.options = &options,
                        .several = inputs.n > 1,
-                       .one_page = inputs.n == 1 && inputs.items[0].pages != NULL};
+                       .one_page = inputs.n == 1 && input_has_one_page(&inputs.items[0])};
         const MeasureFiles what = {.options = &options,
                                    .inputs = &inputs,
                                    .how = &how,

@@ -98,11 +98,12 @@ static void put_input(FILE *out, CommandInput input)
     if (input == INPUT_NONE)
         return;
     fputs("A directory means the files in it that end in .png, .tif, .tiff, .gtiff,\n", out);
-    fputs(input == INPUT_READ ? ".btf or .tf8, sorted. - is standard input. FILE[N] is page N of "
-                                "FILE, counted\nfrom 0.\n"
+    fputs(input == INPUT_READ ? ".btf or .tf8, sorted. - is standard input. FILE[LIST] names pages "
+                                "of FILE,\nsuch as 0,3-5, counted from 0, or 2.1 in a SubIFD.\n"
                               : ".btf or .tf8, sorted; OUT is then a folder that mirrors it. - is "
-                                "standard input,\nand as OUT standard output. FILE[N] is page N of "
-                                "FILE, counted from 0.\n",
+                                "standard input,\nand as OUT standard output. FILE[LIST] names "
+                                "pages of FILE, such as 0,3-5,\ncounted from 0, or 2.1 in a "
+                                "SubIFD.\n",
           out);
     fputs("Exit status: 0 all good, 1 some input failed, 2 wrong usage,\n"
           "130 interrupted.\n\n",

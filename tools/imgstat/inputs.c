@@ -296,6 +296,11 @@ static void collect_name(const Options *o, const char *name, InputList *list)
     }
 }
 
+bool input_has_one_page(const Input *input)
+{
+    return input->pages != NULL && strpbrk(input->pages, ",-") == NULL;
+}
+
 bool input_is_file(const char *path)
 {
     struct stat info;

@@ -21,6 +21,8 @@ typedef struct InputList {
  * freed.
  */
 bool input_names_pages(const char *name, char **path, char **pages);
+/* Whether pages are asked for, and only one of them. */
+bool input_has_one_page(const Input *input);
 /* Whether a path leads to a regular file: pipes and "-" can be read only once. */
 bool input_is_file(const char *path);
 /* Files, "file.tif[N]" (where no file has that very name), "-", and directories: their .png and

@@ -54,6 +54,14 @@ bool set_files0_from(const char *command, const char *text, Options *o)
     return true;
 }
 
+bool set_pages(const char *command, const char *text, Options *o)
+{
+    o->pages = text;
+    return (*text != '\0' && text[strspn(text, "0123456789,-.")] == '\0') ||
+           usage_error(command, "--page takes pages such as 0,3-5, or 2.1 for a SubIFD, not '%s'",
+                       text);
+}
+
 static bool add_glob(const char *command, const char *option, const char *text, GlobList *list)
 {
     if (*text == '\0')

@@ -321,7 +321,7 @@ const Option option_table[] = {
      .help = "Read more names of files and directories from FILE, each ended by a NUL byte; - is "
              "standard input",
      .more = "find -print0 prints such names. OUT is then a folder."},
-    {.name = "page", .argument = "LIST", .type = OPTION_TEXT, .target = PLACE(pages),
+    {.name = "page", .argument = "LIST", .type = OPTION_CALL, .set = set_pages,
      .commands = READING, .group = GROUP_INPUT,
      .help = "Use these pages only, counted from 0, as FILE[LIST] does: 0,3-5, or 2.1 for a SubIFD",
      .otherwise = "all images; info: all pages"},

@@ -595,6 +595,7 @@ typedef struct ImgstatBatch {
     const char *reference_page;      /* name of a page of that file; NULL: its first image */
     bool together;      /* one transfer from all pages of all files, which are read twice */
     bool skip_existing; /* a job whose output exists is done */
+    bool drop_levels;   /* levels that no job names are left out, and their masks */
     bool describe;      /* ImgstatDone.mapped is wanted */
     ImgstatWrite write;
     ImgstatOpen open;   /* its warn is called on the calling thread */
@@ -661,6 +662,7 @@ typedef struct ImgstatMeasureBatch {
     const char *device;                                  /* as in ImgstatBatch */
     void (*fallen_back)(void *context, const char *why); /* as in ImgstatBatch */
     unsigned threads; /* in all; 0: as many as the process may run on */
+    bool levels;      /* levels of images are measured as well; pages come in the file's order */
     /* Called for every page and every failure of a job, in the order of pages. Any thread, but one
      * call at a time for a job. Pages after a failed one are measured as well; if no page of a file
      * is good, only the first failure is reported. False: the rest of the job is left out, and its
