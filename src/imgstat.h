@@ -541,8 +541,13 @@ typedef struct ImgstatWrite {
      * bit. NULL: that of the input if it is lossless, else deflate. */
     const char *compression;
     bool has_level; /* level is given */
-    int level;    /* of the compression, 0 to 22; values above its highest level mean that level */
-    bool fast;    /* writes faster; files with repeating pixels become larger */
+    int level; /* of the compression, 0 to 22; values above its highest level mean that level */
+    /* What undefined samples become: nodata, masked ones, and in integers NaN. No other sample gets
+     * the value. Not given: the nodata value of the input if the output type holds it, else 0, of
+     * floats NaN; masked samples pass where the type stays. */
+    bool has_nodata;
+    ImgstatValue nodata; /* of any type; one that the output type cannot hold is an error */
+    bool fast;           /* writes faster; files with repeating pixels become larger */
     bool replace; /* an existing file may be replaced, at once, when the new one is complete */
     /* Receives each warning about what the output lacks of its input, of imgstat_image_save only; a
      * batch reports warnings with the job. NULL: they are dropped. */

@@ -2,6 +2,7 @@
 /* shared_transfer.c: one transfer from all pages of many files. Records merge exactly and in any
  * order, so the result depends neither on the order of the files nor on the number of threads. */
 #include "batch/scheduler.h"
+#include "transform/undefined.h"
 
 #include <stdlib.h>
 
@@ -131,8 +132,10 @@ static ImgstatResult begin(Jobs *jobs, ImgstatError *err)
             imgstat_file_close(file);
             continue;
         }
-        const TransferShape shape = shape_of_page(file->decoder);
+        TransferShape shape = shape_of_page(file->decoder);
+        res = undefined_choose(&jobs->pipeline, file->decoder, &shape, err);
         imgstat_file_close(file);
+        IMGSTAT_TRY(res);
         return transfer_input_create(&jobs->method, &shape, sort_bytes(jobs->pipeline.memory),
                                      &jobs->input, err);
     }

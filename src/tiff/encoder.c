@@ -2,6 +2,10 @@
 /* encoder.c: the TIFF encoder: rows to strips or tiles, a row of them at a time. */
 #include "tiff/encoder.h"
 
+#include "base/sample.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -263,6 +267,22 @@ static ImgstatResult make_room(TiffEncoder *te, ImgstatError *err)
     return ok ? IMGSTAT_OK : error_memory(err, 0, "a TIFF encoder");
 }
 
+/* The GDAL_NODATA field, which is one of the input that is not copied then. */
+static ImgstatResult set_nodata(TiffEncoder *te, const ImgstatValue *value, ImgstatError *err)
+{
+    enum { TAG_GDAL_NODATA = 42113 };
+    char text[40];
+    if (!sample_is_float(value->sample))
+        snprintf(text, sizeof text, sample_is_signed(value->sample) ? "%" PRId64 : "%" PRIu64,
+                 value->as.i);
+    else if (isnan(value->as.f))
+        snprintf(text, sizeof text, "nan");
+    else
+        snprintf(text, sizeof text, "%.17g", value->as.f);
+    return tiff_tags_set(&te->file, te->tags, TAG_GDAL_NODATA, TIFF_ASCII, strlen(text) + 1, text,
+                         err);
+}
+
 static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
 {
     TiffEncoder *const te = (TiffEncoder *)base;
@@ -283,6 +303,8 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
         tags->parent->n_below++;
     }
     IMGSTAT_TRY(tiff_shape_tags(&te->file, &te->shape, like, page, tags, err));
+    if (page->nodata)
+        IMGSTAT_TRY(set_nodata(te, page->nodata, err));
     IMGSTAT_TRY(tiff_fields_copy(&te->file, &te->shape, like, page, base->warnings, tags, err));
     te->image_row_bytes = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
     plan_bands(te);

@@ -5,6 +5,7 @@
 #include "transfer/json.h"
 #include "transform/clahe_page.h"
 #include "transform/palette.h"
+#include "transform/undefined.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,8 @@ typedef struct Writing {
     const Mapper *mapper;   /* NULL: rows as they are */
     const Palette *palette; /* whose indices they then are */
     Encoder *encoder;
-    ImgstatSample sample; /* of the output */
+    const Undefined *undefined; /* where rows are mapped */
+    ImgstatSample sample;       /* of the output */
     uint8_t bits;
 } Writing;
 
@@ -60,6 +62,7 @@ static ImgstatResult write_piece(Writing *w, const ImagePro *piece, ImgstatError
                                    &to, err));
     to.first_row = piece->first_row;
     IMGSTAT_TRY(map_band(w->mapper, w->worker, piece, &to, err));
+    undefined_fill(w->undefined, w->worker->pool, piece, &to);
     return encoder_write_rows(w->encoder, to.host, to.pitch, to.height, err);
 }
 
@@ -129,21 +132,6 @@ static ImgstatResult write_palette(const Mapper *mapper, TransformWorker *worker
     return res;
 }
 
-/* Warns of nodata samples that the output cannot distinguish from others. */
-static void warn_of_nodata(Encoder *encoder, const ImgstatPage *page, ImgstatSample sample)
-{
-    uint64_t key;
-    if (!page->has_nodata)
-        return;
-    if (!encoder->format->has_nodata)
-        warnings_report(encoder->warnings, "%s has no nodata value: such samples count as others",
-                        encoder->format->title);
-    else if (!sample_key_of(sample, page->nodata, &key))
-        warnings_report(encoder->warnings,
-                        "%s samples cannot hold the nodata value: such samples count as others",
-                        imgstat_sample_name(sample));
-}
-
 /* A transparency mask is alpha, kept in a page of its own: as it is, in the type that it has. */
 static ImgstatResult copy_page(TransformWorker *worker, Decoder *decoder, Encoder *encoder,
                                const EncodePage *place, ImgstatError *err)
@@ -165,16 +153,20 @@ static ImgstatResult copy_page(TransformWorker *worker, Decoder *decoder, Encode
     return page_reader_each(&reader, write_band, &writing, err);
 }
 
-static ImgstatResult write_page(const Mapper *mapper, TransformWorker *worker, PageReader *reader,
-                                Encoder *encoder, const EncodePage *place, ImgstatError *err)
+static ImgstatResult write_page(const Pipeline *pipeline, const Mapper *mapper,
+                                const TransferShape *shape, TransformWorker *worker,
+                                PageReader *reader, Encoder *encoder, const EncodePage *place,
+                                ImgstatError *err)
 {
     Decoder *const decoder = reader->decoder;
     const ImgstatPage *const page = &decoder->page;
     const Transfer *const transfer = mapper->transfer ? mapper->transfer : mapper->clahe->rescale;
     uint8_t bits;
     const ImgstatSample sample = imgstat_transfer_output(transfer, &bits);
+    const Undefined undefined =
+        undefined_of(pipeline->write, decoder, shape, transfer, reader->page.mask != NULL);
     bool done = false;
-    if (mapper->transfer && palette_used(decoder) && sample == page->sample &&
+    if (mapper->transfer && !undefined.any && palette_used(decoder) && sample == page->sample &&
         strcmp(encoder->format->name, page->format) == 0)
         IMGSTAT_TRY(write_palette(mapper, worker, decoder, encoder, place, &done, err));
     if (done)
@@ -185,11 +177,16 @@ static ImgstatResult write_page(const Mapper *mapper, TransformWorker *worker, P
                                         .channels = page->channels,
                                         .sample = sample,
                                         .bits = bits,
-                                        .alpha = page->alpha},
+                                        .alpha = page->alpha,
+                                        .nodata = undefined.tells ? &undefined.nodata : NULL},
                            place, err));
-    warn_of_nodata(encoder, page, sample);
-    Writing writing = {
-        .worker = worker, .mapper = mapper, .encoder = encoder, .sample = sample, .bits = bits};
+    undefined_warn(&undefined, decoder, shape, encoder);
+    Writing writing = {.worker = worker,
+                       .mapper = mapper,
+                       .encoder = encoder,
+                       .undefined = &undefined,
+                       .sample = sample,
+                       .bits = bits};
     return page_reader_each(reader, write_band, &writing, err);
 }
 
@@ -225,25 +222,37 @@ static ImgstatResult make_transfer(const Pipeline *pipeline, TransformWorker *wo
     return res;
 }
 
-/* Whether the page's nodata value is not what the transfer lets stay. */
+/* Whether the page's nodata value is not what the transfer lets stay, or the value that undefined
+ * samples become is one that the transfer gives to others. */
 static bool lacks_nodata(const Transfer *transfer, const TransferShape *shape)
 {
     const Map *const passthrough = &transfer->passthrough;
+    const MapRange *const range = &transfer->range;
+    if (shape->has_hole && !(range->has_nodata && range->nodata_key == shape->hole_key))
+        return true;
     return shape->has_nodata &&
            !(passthrough->has_nodata && passthrough->nodata_key == shape->nodata_key);
+}
+
+static bool same_nodata(const TransferShape *a, const TransferShape *b)
+{
+    return a->has_nodata == b->has_nodata && a->nodata_key == b->nodata_key &&
+           a->has_hole == b->has_hole && a->hole_key == b->hole_key;
 }
 
 /* Finds the given transfer for a nodata value. The last one is kept, since pages of a folder mostly
  * have one nodata value. */
 static ImgstatResult with_nodata(TransformWorker *worker, const Transfer *given,
-                                 uint64_t nodata_key, const Transfer **out, ImgstatError *err)
+                                 const TransferShape *shape, const Transfer **out,
+                                 ImgstatError *err)
 {
     const Transfer *const last = worker->with_nodata;
-    if (!last || worker->given != given->id || last->passthrough.nodata_key != nodata_key) {
+    if (!last || worker->given != given->id || !same_nodata(&worker->shape, shape)) {
         worker_forget_nodata(worker);
-        IMGSTAT_TRY(transfer_with_nodata(worker->device->cache, given, nodata_key,
-                                         &worker->with_nodata, err));
+        IMGSTAT_TRY(
+            transfer_with_nodata(worker->device->cache, given, shape, &worker->with_nodata, err));
         worker->given = transfer_id_retain(given->id);
+        worker->shape = *shape;
     }
     *out = worker->with_nodata;
     return IMGSTAT_OK;
@@ -256,7 +265,8 @@ ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, 
     if (page_is_mask(&decoder->page))
         return copy_page(worker, decoder, encoder, place, err);
     const char *const name = decoder->source->name;
-    const TransferShape shape = shape_of_page(decoder);
+    TransferShape shape = shape_of_page(decoder);
+    IMGSTAT_TRY(undefined_choose(pipeline, decoder, &shape, err));
     const bool keep = page_memory(pipeline, decoder).keep;
     PageReader reader;
     IMGSTAT_TRY(page_reader_open(worker->device, decoder, keep, &worker->in, &worker->cancel,
@@ -268,7 +278,7 @@ ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, 
     if (pipeline->transfer) {
         res = transfer_check_image(pipeline->transfer, &reader.page, shape.alpha, err);
         if (res == IMGSTAT_OK && lacks_nodata(pipeline->transfer, &shape))
-            res = with_nodata(worker, pipeline->transfer, shape.nodata_key, &mapper.transfer, err);
+            res = with_nodata(worker, pipeline->transfer, &shape, &mapper.transfer, err);
     } else if (pipeline->method->transform == IMGSTAT_CLAHE) {
         res = clahe_page_create(pipeline->method, &shape, &reader, &clahe, err);
         mapper.clahe = clahe;
@@ -283,7 +293,7 @@ ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, 
                                err);
     res = error_add_file(err, res, name);
     if (res == IMGSTAT_OK)
-        res = write_page(&mapper, worker, &reader, encoder, place, err);
+        res = write_page(pipeline, &mapper, &shape, worker, &reader, encoder, place, err);
     clahe_page_destroy(worker->device, clahe);
     if (res == IMGSTAT_OK && made)
         *made = own;

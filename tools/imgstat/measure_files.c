@@ -211,7 +211,7 @@ static void measure(Run *run)
     const ImgstatWork work = {.measure = what->how};
     const PlanDevice device = plan_device(o, run->jobs, run->n, &work);
     const ImgstatMeasureBatch batch = {.how = what->how,
-                                       .open = {.limits = o->limits, .indices = o->indices},
+                                       .open = options_open(o),
                                        .device = device.name,
                                        .fallen_back = device.chosen ? on_fallen_back : NULL,
                                        .threads = o->jobs,
