@@ -256,6 +256,10 @@ typedef struct ImgstatPage {
     uint32_t mask;   /* the page with its mask, or none */
     uint32_t parent; /* the page whose SubIFD it is, or none */
     uint32_t number; /* its place in the chain, or among these SubIFDs, counted from 0 */
+    bool has_axes;   /* the file says where the page lies along channel, z and time */
+    uint32_t axis_c, axis_z, axis_t;
+    const char
+        *axis_name; /* of channel axis_c, valid until the file is closed; NULL: it has none */
     uint32_t width, height;
     uint16_t channels;
     ImgstatSample sample;
@@ -463,15 +467,22 @@ typedef struct ImgstatMethod {
     ImgstatChannels channels;
     ImgstatLike like;
     ImgstatDepth depth;
-    bool has_range;            /* lo and hi are given; else the output has the full scale */
-    double lo, hi;             /* output range; lo < hi; whole numbers for integers */
-    bool has_clip;             /* clip_lo and clip_hi are given; else both are 0.175 */
-    double clip_lo, clip_hi;   /* percent, to nine decimals; together below 100 */
-    double mean, stddev;       /* for IMGSTAT_MEANSTD; stddev >= 0 */
-    double gamma;              /* for IMGSTAT_GAMMA; > 0 */
-    uint32_t tiles_x, tiles_y; /* for IMGSTAT_CLAHE; 0: 8 */
-    double clip_limit;         /* for IMGSTAT_CLAHE; share of a tile in a bin; 0: 0.01 (like OpenCV:
-                                  its own unit and 40) */
+    bool has_range; /* lo and hi are given; else the output has the full scale, and floats
+                       of IMGSTAT_MEANSTD any value */
+    double lo, hi;  /* output range; lo < hi; whole numbers for integers */
+    bool lo_percent, hi_percent; /* in per cent of the full scale of the output */
+    bool has_in_range;   /* for IMGSTAT_STRETCH: in_lo and in_hi are black and white; nothing
+                            is measured */
+    double in_lo, in_hi; /* in_lo < in_hi; whole numbers for integers */
+    bool in_lo_percent, in_hi_percent; /* in per cent of the full scale of the input */
+    bool has_clip;                     /* clip_lo and clip_hi are given; else both are 0.175 */
+    double clip_lo, clip_hi;           /* percent, to nine decimals; together below 100 */
+    double mean, stddev;               /* for IMGSTAT_MEANSTD; stddev >= 0 */
+    bool mean_percent, stddev_percent; /* in per cent of the full scale of the output */
+    double gamma;                      /* for IMGSTAT_GAMMA; > 0 */
+    uint32_t tiles_x, tiles_y;         /* for IMGSTAT_CLAHE; 0: 8 */
+    double clip_limit; /* for IMGSTAT_CLAHE; share of a tile in a bin; 0: 0.01 (like OpenCV:
+                          its own unit and 40) */
 } ImgstatMethod;
 
 typedef struct ImgstatTransfer ImgstatTransfer;
@@ -701,7 +712,8 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_batch_measure(const Imgstat
 
 /* Transforms files, several at a time. A failed job does not stop the others and is no error of the
  * call: batch->progress receives it. Inputs stay as they are unless a job names one as its output.
- */
+ * A method with values that are not per cent is IMGSTAT_ERR_ARG, before anything is written, if the
+ * full scales that they refer to differ among the inputs. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_batch_run(const ImgstatBatch *batch,
                                                                const ImgstatJob *jobs, size_t n,
                                                                ImgstatError *err);

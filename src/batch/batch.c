@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* batch.c: a batch of files: checked, given threads and memory, run. */
+#include "batch/same_scale.h"
 #include "batch/scheduler.h"
 
 #include <stdlib.h>
@@ -72,7 +73,9 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
     TransformWorker worker = {0};
     Reference *reference = NULL;
     Transfer *shared = NULL;
-    ImgstatResult res = jobs_open_worker(&jobs, &worker, err);
+    ImgstatResult res = jobs_check_scale(&jobs, err);
+    if (res == IMGSTAT_OK)
+        res = jobs_open_worker(&jobs, &worker, err);
     fall_back_report(&jobs.fall_back);
     if (res == IMGSTAT_OK && batch->reference)
         res = reference_create(batch->reference, batch->reference_page, &jobs.open,

@@ -75,7 +75,7 @@ void work_add(WorkSum *sum, const ImgstatPage *page, const ImgstatWork *work, do
     } else {
         const ImgstatTransform transform = work->method ? work->method->transform : IMGSTAT_STRETCH;
         const bool ranks = transform == IMGSTAT_EQUALIZE || transform == IMGSTAT_MATCH;
-        if (work->method && transform != IMGSTAT_GAMMA)
+        if (work->method && transfer_measures(work->method))
             reads = 1 + (transform == IMGSTAT_PERCENTILE ? steps : ranks && wide);
         count[RANKS] = ranks && wide;
         count[LUMA] = is_luma(page, work);

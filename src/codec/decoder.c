@@ -78,6 +78,11 @@ static ImgstatResult parse_page(Decoder *decoder, uint32_t page, ImgstatError *e
     decoder->page.mask = entry->mask;
     decoder->page.parent = entry->parent;
     decoder->page.number = entry->number;
+    decoder->page.has_axes = entry->has_axes;
+    decoder->page.axis_c = entry->axis_c;
+    decoder->page.axis_z = entry->axis_z;
+    decoder->page.axis_t = entry->axis_t;
+    decoder->page.axis_name = entry->axis_name;
     IMGSTAT_TRY(end_step(decoder, decoder->codec->select(decoder, err), err));
     override_nodata(decoder);
     return IMGSTAT_OK;

@@ -23,6 +23,8 @@ typedef struct EncodePage {
     /* New colours where the input was opened with `indices` and has a palette: 2^bits times red,
      * then green, then blue, 0..65535. NULL: the palette stays. bits: of the input's indices. */
     const uint16_t *colormap;
+    bool mapped;      /* samples were mapped: what is written of values must follow */
+    double low, high; /* then: the range they were mapped to; equal: not known */
 } EncodePage;
 
 /* How a file is written. All zero but level = -1: as the input, where it can be written. */
@@ -49,6 +51,9 @@ typedef struct Encoder {
     uint32_t next_row;  /* of that page */
     uint32_t band_rows; /* rows in multiples of this many are not copied; 0: not known */
     uint32_t pages;     /* begun so far */
+    const uint32_t
+        *chain; /* pages of the input's chain that the output has, ascending; NULL: all */
+    uint32_t n_chain;
 } Encoder;
 
 /* A file format that can be written. Use the functions below: they check the order of calls. */

@@ -14,6 +14,9 @@ typedef struct PageEntry {
     ImgstatRole role;
     uint32_t owner, mask, parent, number; /* as ImgstatPage has them */
     uint32_t width, height;               /* as its header says; 0: not known */
+    bool has_axes;
+    uint32_t axis_c, axis_z, axis_t;
+    const char *axis_name; /* the decoder's; NULL: none */
 } PageEntry;
 
 /* Pages of the chain, then those of SubIFDs: every page behind the one that it lies in. */

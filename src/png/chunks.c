@@ -3,6 +3,7 @@
  * they still hold. */
 #include "png/chunks.h"
 #include "base/compiler.h"
+#include "codec/exif.h"
 #include "codec/inflate.h"
 #include "png/decoder.h"
 #include "png/encoder.h"
@@ -90,7 +91,8 @@ static uint8_t *load_chunk(const Source *source, const PngChunk *chunk)
 
 typedef enum Keep {
     KEEP_ALWAYS,
-    KEEP_SAME,    /* describes samples of this colour type and depth */
+    KEEP_VALUES,  /* describes samples of this colour type and depth that are not mapped */
+    KEEP_COLOUR,  /* one colour: of a palette its index, which stays; else as KEEP_VALUES */
     KEEP_PALETTE, /* describes the entries of the palette */
     KEEP_NEVER    /* describes values, which change; or is written otherwise */
 } Keep;
@@ -115,8 +117,8 @@ static const Rule *rule_of(const char *type)
         {"iCCP", 0, KEEP_ALWAYS, true, false, false},
         {"sRGB", 1, KEEP_ALWAYS, true, false, false},
         {"cICP", 4, KEEP_ALWAYS, true, false, false},
-        {"sBIT", 0, KEEP_SAME, true, false, false},
-        {"bKGD", 0, KEEP_SAME, false, false, false},
+        {"sBIT", 0, KEEP_VALUES, true, false, false},
+        {"bKGD", 0, KEEP_COLOUR, false, false, false},
         {"hIST", 0, KEEP_PALETTE, false, false, false},
         {"pHYs", 9, KEEP_ALWAYS, false, false, false},
         {"sPLT", 0, KEEP_NEVER, false, false, true},
@@ -142,6 +144,7 @@ typedef struct Copy {
     const PngForm *form;
     bool same,
         palette; /* of output and input: colour type and depth; whether both have a palette */
+    bool mapped; /* samples were */
     bool palette_passed, pixels_passed;
     Warnings *warnings;
     const Rule *seen[MAX_KINDS];
@@ -164,7 +167,9 @@ static bool is_wanted(Copy *copy, const PngChunk *chunk)
     if (!rule) /* lower-case first letter: not critical; last letter: safe to copy when pixels
                   change */
         return (chunk->type[0] & 0x20) && (chunk->type[3] & 0x20);
-    if (rule->keep == KEEP_NEVER || (rule->keep == KEEP_SAME && !copy->same) ||
+    const bool values = copy->same && !copy->mapped;
+    if (rule->keep == KEEP_NEVER || (rule->keep == KEEP_VALUES && !values) ||
+        (rule->keep == KEEP_COLOUR && !values && !copy->palette) ||
         (rule->keep == KEEP_PALETTE && !copy->palette))
         return false;
     /* Misplaced, doubled or of a wrong length: readers do not agree on what such chunks mean. */
@@ -195,12 +200,26 @@ ImgstatResult png_palette_write(PngSink *sink, const PngForm *form, ImgstatError
     return png_chunk_write(sink, "tRNS", alpha, form->n_alpha, err);
 }
 
+/* Returns the bytes of the chunk without the thumbnail in it. */
+static size_t remove_thumbnail(const Copy *copy, uint8_t *chunk, size_t bytes)
+{
+    const size_t n = bytes - PNG_CHUNK_FRAME;
+    if (!exif_has_thumbnail(chunk + PNG_CHUNK_HEAD, n))
+        return bytes;
+    const size_t left = exif_remove_thumbnail(chunk + PNG_CHUNK_HEAD, n);
+    png_chunk_frame("eXIf", chunk, left);
+    warnings_report(copy->warnings, "its EXIF thumbnail is left out: it shows the old contrast");
+    return left + PNG_CHUNK_FRAME;
+}
+
 static ImgstatResult copy_chunk(Copy *copy, PngSink *sink, const PngChunk *chunk, uint8_t **tail,
                                 size_t *tail_bytes, ImgstatError *err)
 {
-    const size_t bytes = (size_t)chunk->bytes + PNG_CHUNK_FRAME;
+    size_t bytes = (size_t)chunk->bytes + PNG_CHUNK_FRAME;
     uint8_t *const data = load_chunk(copy->source, chunk);
     ImgstatResult res = IMGSTAT_OK;
+    if (data && copy->mapped && strcmp(chunk->type, "eXIf") == 0)
+        bytes = remove_thumbnail(copy, data, bytes);
     if (!data) {
         warnings_report(copy->warnings, "its %s chunk is damaged or very large, and left out",
                         chunk->type);
@@ -221,12 +240,12 @@ static ImgstatResult copy_chunk(Copy *copy, PngSink *sink, const PngChunk *chunk
     return res;
 }
 
-ImgstatResult png_chunks_copy(PngSink *sink, const Decoder *like, const PngForm *form,
+ImgstatResult png_chunks_copy(PngSink *sink, const Decoder *like, const PngForm *form, bool mapped,
                               Warnings *warnings, uint8_t **tail, size_t *tail_bytes,
                               ImgstatError *err)
 {
     const PngForm *const before = &((const PngDecoder *)like)->form;
-    Copy copy = {.source = like->source, .form = form, .warnings = warnings};
+    Copy copy = {.source = like->source, .form = form, .mapped = mapped, .warnings = warnings};
     copy.same = before->color_type == form->color_type && before->depth == form->depth;
     copy.palette = copy.same && form->color_type == PNG_PALETTE;
     uint64_t at = PNG_SIGNATURE_BYTES;

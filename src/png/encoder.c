@@ -133,8 +133,8 @@ static ImgstatResult write_head(PngEncoder *pe, ImgstatError *err)
 static ImgstatResult write_metadata(PngEncoder *pe, Decoder *like, ImgstatError *err)
 {
     if (like && like->codec == &png_codec)
-        return png_chunks_copy(&pe->sink, like, &pe->form, pe->base.warnings, &pe->tail,
-                               &pe->tail_bytes, err);
+        return png_chunks_copy(&pe->sink, like, &pe->form, pe->base.page.mapped, pe->base.warnings,
+                               &pe->tail, &pe->tail_bytes, err);
     Metadata metadata = {.n = 0};
     ImgstatResult res = IMGSTAT_OK;
     if (like)

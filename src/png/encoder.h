@@ -10,8 +10,8 @@
 
 /* Copies the chunks in front of the input's pixels that still hold for `form`, and writes PLTE and
  * tRNS of `form` among them. Chunks that belong behind the pixels go to *tail, which the caller
- * writes there and frees. */
-ImgstatResult png_chunks_copy(PngSink *sink, const Decoder *like, const PngForm *form,
+ * writes there and frees. mapped: chunks that describe values go. */
+ImgstatResult png_chunks_copy(PngSink *sink, const Decoder *like, const PngForm *form, bool mapped,
                               Warnings *warnings, uint8_t **tail, size_t *tail_bytes,
                               ImgstatError *err);
 

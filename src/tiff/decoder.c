@@ -30,6 +30,7 @@ static void release_page(TiffDecoder *td)
     td->handle.strip = NULL;
     free(td->planes);
     free(td->names);
+    free(td->band_names);
     free(td->map8);
     free(td->map16);
     buffer_cache_release(td->tile);
@@ -37,6 +38,7 @@ static void release_page(TiffDecoder *td)
     buffer_cache_release(td->band);
     td->planes = NULL;
     td->names = NULL;
+    td->band_names = NULL;
     td->map8 = NULL;
     td->map16 = NULL;
     td->tile = td->row = td->band = NULL;
@@ -53,6 +55,7 @@ static void close_decoder(Decoder *base)
     TiffDecoder *const td = (TiffDecoder *)base;
     release_page(td);
     tiff_handle_close(&td->handle);
+    stack_axes_release(&td->axes);
     warnings_release(&base->warnings);
     free(td);
 }
@@ -160,8 +163,10 @@ static ImgstatResult open_decoder(const Source *source, const ImgstatOpen *how, 
         .page = {.format = "tiff", .alpha = -1},
     };
     td->band_at = UINT32_MAX;
-    const ImgstatResult res =
+    ImgstatResult res =
         tiff_pages_find(source, &how->limits, &td->base.warnings, &td->base.list, err);
+    if (res == IMGSTAT_OK)
+        res = tiff_axes_find(source, &td->base.list, &td->base.warnings, &td->axes, err);
     if (res != IMGSTAT_OK) {
         close_decoder(&td->base);
         return res;

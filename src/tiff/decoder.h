@@ -7,6 +7,7 @@
 #include "base/thread_pool.h"
 #include "codec/table.h"
 #include "tiff/layout.h"
+#include "tiff/stack_axes.h"
 
 #include <tiffio.h>
 
@@ -33,10 +34,12 @@ typedef struct TiffDecoder {
     Decoder base;
     TiffHandle handle;
     TiffHandle *planes;     /* TIFF_READ_SCANLINES: a handle for each plane after the first */
+    StackAxes axes;         /* of the pages of the chain, as texts declare them */
     ImgstatError failure;   /* libtiff's first error since tiff_clear_error */
     bool offsets_truncated; /* libtiff filled up the list of offsets or sizes of this page */
     TiffLayout layout;
     char **names;         /* of channels: the array and, behind it, the text */
+    void *band_names;     /* those of the text that come from GDAL's metadata */
     uint8_t *map8;        /* palette: three bytes per index, or NULL */
     uint16_t *map16;      /* palette: three words per index, or NULL */
     uint8_t *tile;        /* one decoded tile, or a block of rows */

@@ -7,6 +7,8 @@
 #include "codec/page_list.h"
 #include "codec/source.h"
 #include "codec/warnings.h"
+#include "tiff/encoder.h"
+#include "tiff/stack_axes.h"
 
 /* What the fields of a directory say; 0 where there are none. */
 typedef struct TiffFacts {
@@ -20,6 +22,18 @@ typedef struct TiffFacts {
 /* Finds all pages of a file. The caller releases the list. */
 ImgstatResult tiff_pages_find(const Source *source, const ImgstatLimits *limits, Warnings *warnings,
                               PageList *out, ImgstatError *err);
+
+/* ---- tiff/page_axes.c ---- */
+
+/* Reads the axes that texts of the file declare, and fills them in. axes: released by the caller,
+ * who keeps it as long as the list. */
+ImgstatResult tiff_axes_find(const Source *source, PageList *list, Warnings *warnings,
+                             StackAxes *axes, ImgstatError *err);
+
+/* Loads ImageJ's metadata of the directory at `at`; data: NULL where there are none. The caller
+ * frees data and counts. */
+ImgstatResult tiff_imagej_load(const TiffTagSource *from, uint64_t at, ImagejMetadata *out,
+                               ImgstatError *err);
 
 /* ---- tiff/roles.c ---- */
 

@@ -305,7 +305,7 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
     IMGSTAT_TRY(tiff_shape_tags(&te->file, &te->shape, like, page, tags, err));
     if (page->nodata)
         IMGSTAT_TRY(set_nodata(te, page->nodata, err));
-    IMGSTAT_TRY(tiff_fields_copy(&te->file, &te->shape, like, page, base->warnings, tags, err));
+    IMGSTAT_TRY(tiff_fields_copy(&te->file, &te->shape, like, base, tags, err));
     te->image_row_bytes = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
     plan_bands(te);
     te->file.at += te->file.at & 1;

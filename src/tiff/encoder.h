@@ -99,6 +99,19 @@ bool tiff_tag_source(const Source *source, TiffTagSource *out);
 /* Reads the header of a structure in memory. Returns false if it is no TIFF. */
 bool tiff_tag_memory(const uint8_t *memory, size_t bytes, TiffTagSource *out);
 
+/* A field as it is loaded. */
+typedef struct TiffLoaded {
+    uint8_t *data; /* in host order, a NUL follows; malloc's; NULL: there is no such field */
+    size_t bytes;
+    uint16_t type;
+    size_t count;
+} TiffLoaded;
+
+/* Loads a field of the directory at `offset`. One that is damaged, or of more than
+ * TIFF_MEMORY_BYTES bytes, is as none. */
+ImgstatResult tiff_tag_load(const TiffTagSource *from, uint64_t offset, uint16_t tag,
+                            TiffLoaded *out, ImgstatError *err);
+
 /* Copies the fields of the directory at `offset` that wanted() accepts and `to` does not have, and
  * directories of EXIF and GPS data with them. What is damaged is left out, with a warning. */
 ImgstatResult tiff_tags_copy(TiffFile *file, const TiffTagSource *from, uint64_t offset,
@@ -125,8 +138,7 @@ bool tiff_keeps_samples(const Decoder *like, const EncodePage *page);
 
 /* Copies the fields that still hold from the page that this one comes from. */
 ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *like,
-                               const EncodePage *page, Warnings *warnings, TiffTags *tags,
-                               ImgstatError *err);
+                               const Encoder *encoder, TiffTags *tags, ImgstatError *err);
 
 /* ---- tiff/metadata.c ---- */
 

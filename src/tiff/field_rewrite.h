@@ -23,6 +23,7 @@ typedef struct FieldChange {
     uint16_t from_samples, samples; /* of a pixel */
     double low, high;      /* values that a viewer shows as black and white; equal: not known */
     const StackAxes *axes; /* of the input; NULL: it declares none */
+    uint32_t from_pages;   /* of the input\'s chain */
     const uint32_t *pages; /* that the output has, ascending; NULL: all of the input */
     uint32_t n_pages;
     bool contiguous; /* one directory of the output stands for all planes */

@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* kept_tags.c: which fields of an input's page its output keeps. */
+#include "base/compiler.h"
+#include "tiff/directories.h"
 #include "tiff/encoder.h"
+#include "tiff/field_rewrite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What decides which fields are kept. */
+typedef struct Keeping {
+    const TiffShape *shape; /* of the output */
+    bool rewrites;          /* fields that describe values or pages are not copied as they are */
+} Keeping;
 
 /* Fields that this encoder writes, that tell where pixels of the input lie or how they were
  * compressed, or that tell of values, which change. */
 static bool is_wanted(const void *context, uint16_t tag)
 {
-    const TiffShape *const shape = context; /* of the output */
-    const uint16_t compression = shape->compression;
+    const Keeping *const keeping = context;
+    const uint16_t compression = keeping->shape->compression;
     switch (tag) {
     case TIFFTAG_IMAGEWIDTH:
     case TIFFTAG_IMAGELENGTH:
@@ -47,12 +60,19 @@ static bool is_wanted(const void *context, uint16_t tag)
     case TIFFTAG_GROUP4OPTIONS:
         return compression == COMPRESSION_CCITTFAX4;
     case TIFFTAG_COLORMAP:
-        return shape->photometric == PHOTOMETRIC_PALETTE;
+        return keeping->shape->photometric == PHOTOMETRIC_PALETTE;
     case TIFFTAG_REFERENCEBLACKWHITE:
         return false;
+    case TIFFTAG_IMAGEDESCRIPTION:
+    case TAG_PHOTOSHOP:
+    case TAG_PHOTOSHOP_LAYERS:
+    case TAG_GDAL_METADATA:
+    case TAG_IMAGEJ_COUNTS:
+    case TAG_IMAGEJ_METADATA:
+        return !keeping->rewrites;
     case TIFFTAG_SUBFILETYPE:
     case TIFFTAG_OSUBFILETYPE:
-        return shape->keeps_type;
+        return keeping->shape->keeps_type;
     default:
         return tag < TIFFTAG_JPEGPROC || tag > TIFFTAG_JPEGACTABLES;
     }
@@ -74,6 +94,106 @@ static bool is_wanted_of_channels(const void *context, uint16_t tag)
 {
     return tag == TIFFTAG_EXTRASAMPLES || tag == TIFFTAG_INKSET || tag == TIFFTAG_INKNAMES ||
            tag == TIFFTAG_NUMBEROFINKS || is_wanted_still(context, tag);
+}
+
+/* ---- Fields that are rewritten ---- */
+
+/* Where such fields go, and from where. */
+typedef struct Rewriting {
+    TiffFile *file;
+    TiffTags *tags;
+    const TiffTagSource *from;
+    uint64_t at; /* of the input's directory */
+    const FieldChange *change;
+    Warnings *warnings;
+} Rewriting;
+
+static ImgstatResult add_result(const Rewriting *r, uint16_t tag, const TiffLoaded *field,
+                                const FieldResult *result, ImgstatError *err)
+{
+    const bool text = field->type == TIFF_ASCII;
+    if (result->fate == FIELD_GOES)
+        return IMGSTAT_OK;
+    if (result->fate == FIELD_STAYS)
+        return tiff_tags_set(r->file, r->tags, tag, field->type, field->count, field->data, err);
+    return tiff_tags_set(r->file, r->tags, tag, field->type, result->text.n + text,
+                         result->text.data, err);
+}
+
+static ImgstatResult rewrite_field(const Rewriting *r, uint16_t tag, ImgstatError *err)
+{
+    TiffLoaded field;
+    FieldResult result = {.fate = FIELD_STAYS};
+    if (tiff_tags_have(r->tags, tag))
+        return IMGSTAT_OK;
+    IMGSTAT_TRY(tiff_tag_load(r->from, r->at, tag, &field, err));
+    if (!field.data)
+        return IMGSTAT_OK;
+    const char *const text = (const char *)field.data;
+    ImgstatResult res = IMGSTAT_OK;
+    if (tag == TAG_PHOTOSHOP_LAYERS && r->change->values) {
+        result.fate = FIELD_GOES;
+        warnings_report(r->warnings,
+                        "its Photoshop layers are left out: they show the old contrast");
+    } else if (tag == TAG_PHOTOSHOP && field.bytes == field.count) {
+        res = photoshop_rewrite(field.data, field.bytes, r->change, r->warnings, &result, err);
+    } else if (tag == TIFFTAG_IMAGEDESCRIPTION && field.type == TIFF_ASCII) {
+        res = description_rewrite(text, r->change, r->warnings, &result, err);
+    } else if (tag == TAG_GDAL_METADATA && field.type == TIFF_ASCII) {
+        res = gdal_metadata_rewrite(text, r->change, r->warnings, &result, err);
+    }
+    if (res == IMGSTAT_OK)
+        res = add_result(r, tag, &field, &result, err);
+    field_result_release(&result);
+    free(field.data);
+    return res;
+}
+
+static ImgstatResult rewrite_imagej(const Rewriting *r, ImgstatError *err)
+{
+    ImagejMetadata metadata;
+    FieldResult result = {.fate = FIELD_STAYS};
+    if (tiff_tags_have(r->tags, TAG_IMAGEJ_METADATA))
+        return IMGSTAT_OK;
+    IMGSTAT_TRY(tiff_imagej_load(r->from, r->at, &metadata, err));
+    if (!metadata.data)
+        return IMGSTAT_OK;
+    ImgstatResult res = imagej_metadata_rewrite(&metadata, r->change, r->warnings, &result, err);
+    const bool changes = result.fate == FIELD_CHANGES;
+    if (res == IMGSTAT_OK && result.fate != FIELD_GOES)
+        res = tiff_tags_set(r->file, r->tags, TAG_IMAGEJ_COUNTS, TIFF_LONG,
+                            changes ? result.n_counts : metadata.n_counts,
+                            changes ? result.counts : metadata.counts, err);
+    if (res == IMGSTAT_OK && result.fate != FIELD_GOES)
+        res = tiff_tags_set(r->file, r->tags, TAG_IMAGEJ_METADATA, TIFF_BYTE,
+                            changes ? result.text.n : metadata.bytes,
+                            changes ? (const void *)result.text.data : metadata.data, err);
+    field_result_release(&result);
+    free((void *)(uintptr_t)metadata.data);
+    free((void *)(uintptr_t)metadata.counts);
+    return res;
+}
+
+/* Fields of one directory of the input. */
+static ImgstatResult rewrite_fields(Rewriting *r, uint64_t at, ImgstatError *err)
+{
+    static const uint16_t tags[] = {TIFFTAG_IMAGEDESCRIPTION, TAG_PHOTOSHOP, TAG_PHOTOSHOP_LAYERS,
+                                    TAG_GDAL_METADATA};
+    r->at = at;
+    for (size_t i = 0; i < ARRAY_LEN(tags); i++)
+        IMGSTAT_TRY(rewrite_field(r, tags[i], err));
+    return rewrite_imagej(r, err);
+}
+
+/* The texts of a stack are those of its first page: another page that becomes the first of the
+ * output takes them over. */
+static ImgstatResult rewrite_stack(Rewriting *r, const TiffDecoder *td, bool takes_over,
+                                   ImgstatError *err)
+{
+    r->at = td->base.list.entry[0].at;
+    if (takes_over)
+        IMGSTAT_TRY(rewrite_field(r, TIFFTAG_IMAGEDESCRIPTION, err));
+    return takes_over ? rewrite_imagej(r, err) : IMGSTAT_OK;
 }
 
 /* What the directory of a preview says about the image that lies in it, as raw files of cameras
@@ -101,9 +221,10 @@ static ImgstatResult convert_fields(TiffFile *file, Decoder *like, const EncodeP
 }
 
 ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *like,
-                               const EncodePage *page, Warnings *warnings, TiffTags *tags,
-                               ImgstatError *err)
+                               const Encoder *encoder, TiffTags *tags, ImgstatError *err)
 {
+    const EncodePage *const page = &encoder->page;
+    Warnings *const warnings = encoder->warnings;
     if (!like)
         return IMGSTAT_OK;
     if (like->codec != &tiff_codec)
@@ -112,15 +233,41 @@ ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *
     TiffTagSource from;
     if (!tiff_tag_source(like->source, &from))
         return decoder_changed(like, err);
+    const PageList *const list = &like->list;
+    const uint32_t parent = list->entry[like->page.page].parent;
+    const bool of_preview =
+        parent != IMGSTAT_NO_PAGE && list->entry[parent].role == IMGSTAT_ROLE_THUMBNAIL;
+    const bool is_known = isfinite(page->low) && isfinite(page->high);
+    const Keeping keeping = {.shape = shape, .rewrites = page->mapped || encoder->chain};
+    const FieldChange change = {.values = page->mapped,
+                                .from_sample = like->page.sample,
+                                .sample = page->sample,
+                                .from_bits = like->page.bits,
+                                .bits = page->bits,
+                                .from_samples = like->page.channels,
+                                .samples = page->channels,
+                                .low = is_known ? page->low : 0,
+                                .high = is_known ? page->high : 0,
+                                .axes = td->axes.plane ? &td->axes : NULL,
+                                .from_pages = like->list.chain,
+                                .pages = encoder->chain,
+                                .n_pages = encoder->n_chain};
+    Rewriting rewriting = {
+        .file = file, .tags = tags, .from = &from, .change = &change, .warnings = warnings};
+    if (keeping.rewrites)
+        IMGSTAT_TRY(rewrite_stack(&rewriting, td,
+                                  change.axes && encoder->pages == 0 && like->page.page > 0, err));
+    if (keeping.rewrites)
+        IMGSTAT_TRY(rewrite_fields(&rewriting, tiff_page_at(td), err));
+    if (keeping.rewrites && of_preview)
+        IMGSTAT_TRY(rewrite_fields(&rewriting, list->entry[parent].at, err));
     IMGSTAT_TRY(tiff_tags_copy(file, &from, tiff_page_at(td),
                                tiff_keeps_samples(like, page)          ? is_wanted
                                : page->channels == like->page.channels ? is_wanted_of_channels
                                                                        : is_wanted_still,
-                               shape, warnings, tags, err));
-    const PageList *const list = &like->list;
-    const uint32_t parent = list->entry[like->page.page].parent;
-    if (parent == IMGSTAT_NO_PAGE || list->entry[parent].role != IMGSTAT_ROLE_THUMBNAIL)
+                               &keeping, warnings, tags, err));
+    if (!of_preview)
         return IMGSTAT_OK;
-    return tiff_tags_copy(file, &from, list->entry[parent].at, is_wanted_of_thumbnail, shape,
+    return tiff_tags_copy(file, &from, list->entry[parent].at, is_wanted_of_thumbnail, &keeping,
                           warnings, tags, err);
 }

@@ -2,6 +2,7 @@
 /* metadata.c: fields of metadata to the neutral form, and from it. */
 #include "codec/metadata.h"
 #include "base/utf8.h"
+#include "codec/exif.h"
 #include "tiff/decoder.h"
 #include "tiff/encoder.h"
 
@@ -169,6 +170,8 @@ static ImgstatResult write_exif(TiffFile *file, const MetadataItem *item, Warnin
                                 TiffTags *tags, ImgstatError *err)
 {
     TiffTagSource exif;
+    if (exif_has_thumbnail(item->data, item->bytes))
+        warnings_report(warnings, "its EXIF thumbnail is left out: it shows the old contrast");
     return tiff_tag_memory(item->data, item->bytes, &exif)
                ? tiff_tags_copy(file, &exif, exif.first, is_exif_wanted, NULL, warnings, tags, err)
                : IMGSTAT_OK;

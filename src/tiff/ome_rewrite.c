@@ -108,7 +108,7 @@ static bool begin_pixels(OmeRewrite *rewrite, const XmlTag *tag)
     rewrite->pixels_at = tag->from + 1;
     rewrite->wrote_places = false;
     rewrite->channel = 0;
-    if (changes_type(change)) {
+    if (change->values && type_name(change->sample, change->bits)) {
         snprintf(bits, sizeof bits, "%u", (unsigned)change->bits);
         edits[n++] = (XmlEdit){"Type", type_name(change->sample, change->bits)};
         edits[n++] = (XmlEdit){"SignificantBits", sample_is_float(change->sample) ? NULL : bits};

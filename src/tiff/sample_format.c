@@ -8,6 +8,7 @@
 #include "base/pixel.h"
 #include "base/sample.h"
 #include "tiff/decoder.h"
+#include "tiff/field_rewrite.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -113,6 +114,60 @@ static void name_extra(uint16_t kind, bool first_alpha, unsigned number, char *t
         snprintf(to, bytes, "extra%u", number);
 }
 
+/* Finds the text of a tag, which other users of libtiff in the process may have declared with
+ * another shape. *bytes is 0 where there is none. */
+static const char *find_text(TIFF *tif, uint32_t tag, size_t *bytes)
+{
+    const TIFFField *const field = TIFFFindField(tif, tag, TIFF_ANY);
+    const char *data = NULL;
+    *bytes = 0;
+    if (!field || TIFFFieldDataType(field) != TIFF_ASCII)
+        return NULL;
+    if (TIFFFieldPassCount(field) && TIFFFieldReadCount(field) == TIFF_VARIABLE2) {
+        uint32_t count = 0;
+        if (TIFFGetField(tif, tag, &count, &data) && data)
+            *bytes = strnlen(data, count);
+    } else if (TIFFFieldPassCount(field)) {
+        uint16_t count = 0;
+        if (TIFFGetField(tif, tag, &count, &data) && data)
+            *bytes = strnlen(data, count);
+    } else if (TIFFGetField(tif, tag, &data) && data) {
+        *bytes = strlen(data);
+    }
+    return data;
+}
+
+/* Gray channels have the names that the file gives them: of the stack's channel, of GDAL's bands.
+ */
+static ImgstatResult name_by_texts(TiffDecoder *td, ImgstatError *err)
+{
+    const ImgstatPage *const page = &td->base.page;
+    const size_t n = page->channels, room = n * STACK_NAME_BYTES;
+    size_t bytes = 0;
+    if (td->layout.photometric > PHOTOMETRIC_MINISBLACK)
+        return IMGSTAT_OK;
+    if (n == 1 && page->axis_name) {
+        td->names[0] = (char *)(uintptr_t)page->axis_name;
+        return IMGSTAT_OK;
+    }
+    const char *const found = find_text(td->handle.tif, TAG_GDAL_METADATA, &bytes);
+    if (bytes == 0)
+        return IMGSTAT_OK;
+    char *const text = strndup(found, bytes); /* the field may lack its NUL */
+    char(*const names)[STACK_NAME_BYTES] = malloc(room);
+    td->band_names = names;
+    if (!text || !names) {
+        free(text);
+        return error_memory(err, bytes + room, "channel names");
+    }
+    gdal_band_names(text, page->channels, names);
+    free(text);
+    for (size_t c = 0; c < n; c++)
+        if (*names[c] && (int)c != page->alpha)
+            td->names[c] = names[c];
+    return IMGSTAT_OK;
+}
+
 /* Names the channels and finds alpha. own: channels that the colour space has, by names[]. */
 static ImgstatResult name_channels(TiffDecoder *td, const char *const *names, uint16_t own,
                                    ImgstatError *err)
@@ -165,8 +220,9 @@ ImgstatResult tiff_page_channels(TiffDecoder *td, ImgstatError *err)
         if (ink_set != INKSET_CMYK || layout->samples < 4)
             names = inks;
     }
-    return name_channels(td, names, own < td->base.page.channels ? own : td->base.page.channels,
-                         err);
+    IMGSTAT_TRY(
+        name_channels(td, names, own < td->base.page.channels ? own : td->base.page.channels, err));
+    return name_by_texts(td, err);
 }
 
 /* ---- Sample type ---- */
@@ -295,28 +351,10 @@ ImgstatResult tiff_page_palette(TiffDecoder *td, ImgstatError *err)
 /* The longest of "%f" is -DBL_MAX with 309 digits before the point. */
 enum { TAG_GDAL_NODATA = 42113, TEXT_BYTES = 512 };
 
-/* The tag's text, which other users of libtiff in the process may have declared with another shape.
- */
 static bool read_text(TIFF *tif, char text[TEXT_BYTES])
 {
-    const TIFFField *const field = TIFFFindField(tif, TAG_GDAL_NODATA, TIFF_ANY);
-    const char *data = NULL;
     size_t bytes = 0;
-    if (!field || TIFFFieldDataType(field) != TIFF_ASCII)
-        return false;
-    if (TIFFFieldPassCount(field) && TIFFFieldReadCount(field) == TIFF_VARIABLE2) {
-        uint32_t count = 0;
-        if (!TIFFGetField(tif, TAG_GDAL_NODATA, &count, &data))
-            return false;
-        bytes = data ? strnlen(data, count) : 0;
-    } else if (TIFFFieldPassCount(field)) {
-        uint16_t count = 0;
-        if (!TIFFGetField(tif, TAG_GDAL_NODATA, &count, &data))
-            return false;
-        bytes = data ? strnlen(data, count) : 0;
-    } else if (TIFFGetField(tif, TAG_GDAL_NODATA, &data) && data) {
-        bytes = strlen(data);
-    }
+    const char *const data = find_text(tif, TAG_GDAL_NODATA, &bytes);
     while (bytes > 0 && strchr(" \t\r\n\v\f", data[bytes - 1]))
         bytes--;
     if (bytes == 0 || bytes >= TEXT_BYTES)

@@ -41,7 +41,11 @@ static size_t page_dimensions(const uint32_t *size, size_t n, const char *axes,
     if (axes) {
         const char *const y = strchr(axes, 'Y');
         of_page = y ? n - (size_t)(y - axes) : n;
-        return y && y > axes && y[-1] == 'S' ? of_page + 1 : of_page;
+        if (!y || y == axes)
+            return of_page;
+        /* Separate planes are samples, whatever their axis is called. */
+        const bool samples = pages && pages->samples > 1 && size[y - axes - 1] == pages->samples;
+        return y[-1] == 'S' || samples ? of_page + 1 : of_page;
     }
     if (pages && pages->samples > 1 && n > 2 &&
         (size[n - 1] == pages->samples || size[n - 3] == pages->samples))

@@ -11,6 +11,8 @@ static bool resize(ShapedText *shaped, const FieldChange *change)
 {
     StackSelection kept;
     bool ok = false;
+    if (shaped->planes != change->from_pages)
+        return false;           /* one series of several */
     if (shaped->leading == 1) { /* of whatever name */
         shaped->size[0] = change->n_pages;
         return true;

@@ -198,7 +198,7 @@ ImgstatResult stack_axes_read(const StackTexts *texts, const StackPages *pages, 
                               StackAxes *out, ImgstatError *err)
 {
     static const char *const names[] = {[STACK_OME] = "OME-XML",
-                                        [STACK_IMAGEJ] = "ImageJ's description",
+                                        [STACK_IMAGEJ] = "ImageJ description",
                                         [STACK_SHAPED] = "shape in JSON"};
     *out = (StackAxes){.n = pages->n};
     const char *const text = pages->n > 0 ? texts->description(texts->context, 0) : NULL;
@@ -221,8 +221,8 @@ ImgstatResult stack_axes_read(const StackTexts *texts, const StackPages *pages, 
     if (damaged)
         warnings_report(warnings, "its OME-XML is damaged or too large; its axes are not used");
     else if (!ok)
-        warnings_report(warnings, "its %s contradicts its %u pages; its axes are not used",
-                        names[kind], pages->n);
+        warnings_report(warnings, "its %s contradicts its %u page%s; its axes are not used",
+                        names[kind], pages->n, pages->n == 1 ? "" : "s");
     return IMGSTAT_OK;
 }
 

@@ -198,6 +198,47 @@ bool tiff_tag_memory(const uint8_t *memory, size_t bytes, TiffTagSource *out)
     return read_header(out);
 }
 
+ImgstatResult tiff_tag_load(const TiffTagSource *from, uint64_t offset, uint16_t tag,
+                            TiffLoaded *out, ImgstatError *err)
+{
+    const unsigned count_bytes = from->big ? 8 : 2, entry_bytes = from->big ? 20 : 12;
+    const unsigned width = from->big ? 8 : 4;
+    uint8_t entry[20];
+    *out = (TiffLoaded){.data = NULL};
+    if (!read_at(from, offset, entry, count_bytes))
+        return IMGSTAT_OK;
+    const uint64_t n = number(from, entry, count_bytes);
+    for (uint64_t i = 0; i < n && i < MAX_FIELDS; i++) {
+        if (!read_at(from, offset + count_bytes + i * entry_bytes, entry, entry_bytes))
+            break;
+        if (number(from, entry, 2) != tag)
+            continue;
+        out->type = (uint16_t)number(from, entry + 2, 2);
+        const uint64_t count = number(from, entry + 4, width);
+        const unsigned bytes = value_bytes(out->type);
+        if (bytes == 0 || count == 0 || count > TIFF_MEMORY_BYTES / bytes ||
+            count > from->bytes / bytes)
+            break;
+        out->count = (size_t)count;
+        out->bytes = out->count * bytes;
+        out->data = malloc(out->bytes + 1);
+        if (!out->data)
+            return error_memory(err, out->bytes, "a TIFF field");
+        out->data[out->bytes] = '\0';
+        if (out->bytes <= width) {
+            memcpy(out->data, entry + 4 + width, out->bytes);
+        } else if (!read_at(from, number(from, entry + 4 + width, width), out->data, out->bytes)) {
+            free(out->data);
+            out->data = NULL;
+            break;
+        }
+        if (from->big_endian != host_big_endian)
+            swap_values(out->data, out->bytes, out->type);
+        break;
+    }
+    return IMGSTAT_OK;
+}
+
 /* Copies a payload that lies outside its field, block by block. */
 static ImgstatResult copy_payload(TiffFile *file, const TiffTagSource *from, uint64_t offset,
                                   TiffTag *tag, bool *whole, ImgstatError *err)

@@ -46,7 +46,7 @@ ImgstatResult compat_check(const ImgstatMethod *method, ImgstatSample sample, Im
             err, IMGSTAT_ERR_UNSUPPORTED,
             "the formula of %s is defined for unsigned samples of 8%s bits, not for %s", name,
             only8 ? "" : " or 16", imgstat_sample_name(sample));
-    if (method->has_range || to != sample)
+    if (method->has_range || method->has_in_range || to != sample)
         return error_set(err, IMGSTAT_ERR_ARG,
                          "the formula of %s keeps the sample type and its full scale", name);
     return IMGSTAT_OK;

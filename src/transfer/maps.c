@@ -93,15 +93,20 @@ void map_make_knots(Map *map, const ImgstatMethod *method, const MapSource *sour
 
 /* ---- Parameters, and tables that hold every output ---- */
 
-void map_set_parameters(Map *map, const ImgstatMethod *method, const MapSource *source)
+void map_set_parameters(Map *map, const ImgstatMethod *method, const TransferShape *shape,
+                        const MapSource *source)
 {
+    uint8_t bits;
     const bool narrow = sample_is_narrow(map->from);
     const bool clipped = method->transform == IMGSTAT_PERCENTILE;
     const Clip clip = transfer_clip_of(method);
     switch (method->transform) {
     case IMGSTAT_STRETCH:
     case IMGSTAT_PERCENTILE:
-        if (narrow)
+        if (method->has_in_range) {
+            transfer_in_range(method, map->from, shape->bits, &map->black, &map->white);
+            map_between(map, map->black, map->white);
+        } else if (narrow)
             map_clip_counts(map, source->cdf, clip_nano(clip.lo), clip_nano(clip.hi));
         else if (source->n == 0)
             map_unchanged_image(map);
@@ -114,8 +119,9 @@ void map_set_parameters(Map *map, const ImgstatMethod *method, const MapSource *
         map->origin = source->origin;
         map->center = source->mean;
         map->divisor = source->stddev;
-        map->factor = method->stddev;
-        map->offset = method->mean;
+        (void)transfer_output(method, shape, &bits);
+        map->factor = transfer_stddev(method, map->to.sample, bits);
+        map->offset = transfer_mean(method, map->to.sample, bits);
         if (source->n == 0 || !isfinite(source->mean) || !isfinite(source->stddev))
             map_unchanged_image(map);
         return;

@@ -17,7 +17,8 @@ uint64_t reference_quantile(const Map *map, const MapReference *reference, uint6
                             uint64_t of);
 
 /* Sets the kind and the parameters of a map, for every kind but MAP_KNOTS. */
-void map_set_parameters(Map *map, const ImgstatMethod *method, const MapSource *source);
+void map_set_parameters(Map *map, const ImgstatMethod *method, const TransferShape *shape,
+                        const MapSource *source);
 
 /* Narrow types: fills `table`, one output sample for each key, from a map with its parameters. The
  * map's pointers to counts become NULL. */

@@ -3,6 +3,8 @@
 #include "transfer/compat.h"
 #include "transfer/transfer.h"
 
+#include <stdio.h>
+
 void sample_full_scale(ImgstatSample sample, uint8_t bits, uint64_t *lo, uint64_t *hi)
 {
     const uint32_t width = sample_bits(sample);
@@ -68,40 +70,140 @@ ImgstatSample transfer_output(const ImgstatMethod *method, const TransferShape *
     return shape->sample;
 }
 
+bool transfer_measures(const ImgstatMethod *method)
+{
+    return method->transform != IMGSTAT_GAMMA && !method->has_in_range;
+}
+
+/* ---- Values, plain or in per cent of full scale ---- */
+
+/* The key of a value of a range. Integers round half to even. */
+static uint64_t range_end(ImgstatSample sample, uint8_t bits, double value, bool percent)
+{
+    if (!percent)
+        return map_key(sample, value);
+    uint64_t lo, hi;
+    sample_full_scale(sample, bits, &lo, &hi);
+    if (sample_is_float(sample))
+        return map_key(sample, value / 100);
+    return key_between(lo, hi, value / 100);
+}
+
+/* A value of full scale that may lie beyond it. */
+static double scaled_value(ImgstatSample sample, uint8_t bits, double value, bool percent)
+{
+    if (!percent)
+        return value;
+    uint64_t lo, hi;
+    sample_full_scale(sample, bits, &lo, &hi);
+    const double least = map_value(sample, lo);
+    return least + value / 100 * (map_value(sample, hi) - least);
+}
+
+double transfer_mean(const ImgstatMethod *method, ImgstatSample sample, uint8_t bits)
+{
+    return scaled_value(sample, bits, method->mean, method->mean_percent);
+}
+
+double transfer_stddev(const ImgstatMethod *method, ImgstatSample sample, uint8_t bits)
+{
+    const double zero = scaled_value(sample, bits, 0, method->stddev_percent);
+    return scaled_value(sample, bits, method->stddev, method->stddev_percent) - zero;
+}
+
+void transfer_in_range(const ImgstatMethod *method, ImgstatSample sample, uint8_t bits,
+                       uint64_t *black, uint64_t *white)
+{
+    *black = range_end(sample, bits, method->in_lo, method->in_lo_percent);
+    *white = range_end(sample, bits, method->in_hi, method->in_hi_percent);
+}
+
+PlainValues transfer_plain_values(const ImgstatMethod *method)
+{
+    const bool range = method->has_range && !(method->lo_percent && method->hi_percent);
+    const bool moments =
+        method->transform == IMGSTAT_MEANSTD && !(method->mean_percent && method->stddev_percent);
+    return (PlainValues){.input = method->has_in_range &&
+                                  !(method->in_lo_percent && method->in_hi_percent),
+                         .output = range || moments};
+}
+
 /* ---- Checks -------------------------------------------------------------------------------- */
 
-static ImgstatResult check_range(const ImgstatMethod *method, ImgstatSample to, uint8_t bits,
+/* A range as it was given. */
+typedef struct GivenRange {
+    const char *name;
+    double lo, hi;
+    bool lo_percent, hi_percent;
+} GivenRange;
+
+static void range_text(const GivenRange *range, char text[96])
+{
+    snprintf(text, 96, "%s range %.9g%s,%.9g%s", range->name, range->lo,
+             range->lo_percent ? "%" : "", range->hi, range->hi_percent ? "%" : "");
+}
+
+/* Checks one end against samples that reach from the key lo to the key hi. */
+static ImgstatResult check_end(const char *text, double value, bool percent, ImgstatSample sample,
+                               uint8_t bits, uint64_t lo, uint64_t hi, ImgstatError *err)
+{
+    if (percent && !(value >= 0 && value <= 100) && !sample_is_float(sample))
+        return error_set(err, IMGSTAT_ERR_ARG, "%s: per cent of integers are from 0 to 100", text);
+    if (percent || sample_is_float(sample))
+        return IMGSTAT_OK;
+    if (rint(value) != value)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "%s: whole numbers are expected for samples of type %s", text,
+                         imgstat_sample_name(sample));
+    if (value < map_value(sample, lo) || value > map_value(sample, hi))
+        return error_set(err, IMGSTAT_ERR_ARG, "%s: samples of %u bits reach from %.20g to %.20g",
+                         text, bits ? bits : sample_bits(sample), map_value(sample, lo),
+                         map_value(sample, hi));
+    return IMGSTAT_OK;
+}
+
+/* Checks a range of samples of a type that have so many significant bits. */
+static ImgstatResult check_range(const GivenRange *range, ImgstatSample sample, uint8_t bits,
                                  ImgstatError *err)
 {
-    if (!method->has_range)
-        return IMGSTAT_OK;
-    if (!isfinite(method->lo) || !isfinite(method->hi) || !(method->lo < method->hi))
-        return error_set(
-            err, IMGSTAT_ERR_ARG,
-            "output range %.9g,%.9g: two finite numbers, the lower one first, are expected",
-            method->lo, method->hi);
-    uint64_t lo, hi;
-    sample_full_scale(to, bits, &lo, &hi);
-    if (sample_is_float(to)) {
-        if (map_undefined(to, map_key(to, method->lo)) ||
-            map_undefined(to, map_key(to, method->hi)) ||
-            map_key(to, method->lo) == map_key(to, method->hi))
-            return error_set(err, IMGSTAT_ERR_ARG,
-                             "output range %.9g,%.9g does not fit samples of type %s", method->lo,
-                             method->hi, imgstat_sample_name(to));
-        return IMGSTAT_OK;
-    }
-    if (rint(method->lo) != method->lo || rint(method->hi) != method->hi)
-        return error_set(
-            err, IMGSTAT_ERR_ARG,
-            "output range %.9g,%.9g: whole numbers are expected for samples of type %s", method->lo,
-            method->hi, imgstat_sample_name(to));
-    if (method->lo < map_value(to, lo) || method->hi > map_value(to, hi))
+    char text[96];
+    range_text(range, text);
+    const bool alike = range->lo_percent == range->hi_percent;
+    if (!isfinite(range->lo) || !isfinite(range->hi) || (alike && !(range->lo < range->hi)))
         return error_set(err, IMGSTAT_ERR_ARG,
-                         "output range %.9g,%.9g: samples of %u bits reach from %.20g to %.20g",
-                         method->lo, method->hi, bits ? bits : sample_bits(to), map_value(to, lo),
-                         map_value(to, hi));
+                         "%s: two finite numbers, the lower one first, are expected", text);
+    uint64_t lo, hi;
+    sample_full_scale(sample, bits, &lo, &hi);
+    IMGSTAT_TRY(check_end(text, range->lo, range->lo_percent, sample, bits, lo, hi, err));
+    IMGSTAT_TRY(check_end(text, range->hi, range->hi_percent, sample, bits, lo, hi, err));
+    const uint64_t first = range_end(sample, bits, range->lo, range->lo_percent);
+    const uint64_t last = range_end(sample, bits, range->hi, range->hi_percent);
+    if (first >= last || map_undefined(sample, first) || map_undefined(sample, last))
+        return error_set(err, IMGSTAT_ERR_ARG, "%s does not fit samples of type %s", text,
+                         imgstat_sample_name(sample));
     return IMGSTAT_OK;
+}
+
+static ImgstatResult check_ranges(const ImgstatMethod *method, const TransferShape *shape,
+                                  ImgstatSample to, uint8_t bits, ImgstatError *err)
+{
+    const GivenRange output = {.name = "output",
+                               .lo = method->lo,
+                               .hi = method->hi,
+                               .lo_percent = method->lo_percent,
+                               .hi_percent = method->hi_percent};
+    const GivenRange input = {.name = "input",
+                              .lo = method->in_lo,
+                              .hi = method->in_hi,
+                              .lo_percent = method->in_lo_percent,
+                              .hi_percent = method->in_hi_percent};
+    if (method->has_range)
+        IMGSTAT_TRY(check_range(&output, to, bits, err));
+    if (!method->has_in_range)
+        return IMGSTAT_OK;
+    if (method->transform != IMGSTAT_STRETCH)
+        return error_set(err, IMGSTAT_ERR_ARG, "an input range belongs to a stretch");
+    return check_range(&input, shape->sample, shape->bits, err);
 }
 
 /* Programs may put any number into an enum. */
@@ -151,7 +253,7 @@ ImgstatResult transfer_check(const ImgstatMethod *method, const TransferShape *s
     IMGSTAT_TRY(check_choices(method, err));
     uint8_t bits;
     const ImgstatSample to = transfer_output(method, shape, &bits);
-    IMGSTAT_TRY(check_range(method, to, bits, err));
+    IMGSTAT_TRY(check_ranges(method, shape, to, bits, err));
     IMGSTAT_TRY(check_parameters(method, err));
     if (transfer_channels(method, shape) == IMGSTAT_LUMA && !shape->rgb)
         return error_set(err, IMGSTAT_ERR_ARG,
@@ -221,6 +323,9 @@ ImgstatResult transfer_check_async(const ImgstatMethod *method, const TransferSh
     const bool known = method->transform == IMGSTAT_STRETCH ||
                        method->transform == IMGSTAT_PERCENTILE ||
                        method->transform == IMGSTAT_EQUALIZE;
+    if (method->has_in_range)
+        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
+                         "an input range needs no measuring: imgstat_transfer_create takes it");
     if (!known || method->like != IMGSTAT_LIKE_IMGSTAT || !sample_is_narrow(shape->sample))
         return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
                          "without waiting, samples of at most 16 bits can be stretched, cut at "
@@ -274,6 +379,14 @@ void range_set_nodata(MapRange *range, ImgstatSample from, bool has_nodata, uint
     range->hi = map_value(range->sample, range->hi_key);
 }
 
+void range_any(MapRange *range)
+{
+    range->lo_key = sample_key_infinity(range->sample, true) + 1;
+    range->hi_key = sample_key_infinity(range->sample, false) - 1;
+    range->lo = map_value(range->sample, range->lo_key);
+    range->hi = map_value(range->sample, range->hi_key);
+}
+
 MapRange transfer_range(const ImgstatMethod *method, const TransferShape *shape)
 {
     uint8_t bits;
@@ -281,8 +394,10 @@ MapRange transfer_range(const ImgstatMethod *method, const TransferShape *shape)
     MapRange range = {.sample = to};
     sample_full_scale(to, bits, &range.lo_key, &range.hi_key);
     if (method->has_range) {
-        range.lo_key = map_key(to, method->lo);
-        range.hi_key = map_key(to, method->hi);
+        range.lo_key = range_end(to, bits, method->lo, method->lo_percent);
+        range.hi_key = range_end(to, bits, method->hi, method->hi_percent);
+    } else if (method->transform == IMGSTAT_MEANSTD && sample_is_float(to)) {
+        range_any(&range);
     }
     range_set_nodata(&range, shape->sample, shape->has_nodata && !shape->has_hole,
                      shape->nodata_key);

@@ -7,15 +7,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* All finite floats. */
-static void range_any(MapRange *range)
-{
-    range->lo_key = sample_key_infinity(range->sample, true) + 1;
-    range->hi_key = sample_key_infinity(range->sample, false) - 1;
-    range->lo = map_value(range->sample, range->lo_key);
-    range->hi = map_value(range->sample, range->hi_key);
-}
-
 static bool range_is_any(const MapRange *range)
 {
     return sample_is_float(range->sample) &&
@@ -294,7 +285,7 @@ ImgstatResult transfer_create(BufferCache *buffers, const ImgstatMethod *method,
                                  &reference->sources[reference->n_sources == 1 ? 0 : m],
                                  &transfer->rescale.to);
         if (narrow) {
-            map_set_parameters(map, method, &sources[m]);
+            map_set_parameters(map, method, shape, &sources[m]);
             transfer_unchanged(transfer, map);
             map_make_table(map, method, &sources[m], &from,
                            transfer->tables + (size_t)m * sample_record_bins(map->from));
@@ -304,7 +295,7 @@ ImgstatResult transfer_create(BufferCache *buffers, const ImgstatMethod *method,
             map->reference_cdf = NULL;
             knots += sources[m].ranks ? sources[m].ranks->n_knots : 0;
         } else
-            map_set_parameters(map, method, &sources[m]);
+            map_set_parameters(map, method, shape, &sources[m]);
     }
     transfer_prepare(buffers, transfer);
     *out = transfer;

@@ -90,6 +90,28 @@ uint16_t transfer_maps(const ImgstatMethod *method, const TransferShape *shape);
 ImgstatSample transfer_output(const ImgstatMethod *method, const TransferShape *shape,
                               uint8_t *bits);
 
+/* Whether a method needs statistics of the image. */
+bool transfer_measures(const ImgstatMethod *method);
+
+/* Return the mean and the deviation that IMGSTAT_MEANSTD makes of samples of a type that have so
+ * many significant bits. */
+double transfer_mean(const ImgstatMethod *method, ImgstatSample sample, uint8_t bits);
+double transfer_stddev(const ImgstatMethod *method, ImgstatSample sample, uint8_t bits);
+
+/* Finds the keys of the input range of a method that has one. */
+void transfer_in_range(const ImgstatMethod *method, ImgstatSample sample, uint8_t bits,
+                       uint64_t *black, uint64_t *white);
+
+/* Whether a method has values in units of the input or of the output, which mean something else in
+ * another depth. */
+typedef struct PlainValues {
+    bool input, output;
+} PlainValues;
+PlainValues transfer_plain_values(const ImgstatMethod *method);
+
+/* Gives a range of floats all finite values. */
+void range_any(MapRange *range);
+
 /* Returns the range that defined samples are mapped to. */
 MapRange transfer_range(const ImgstatMethod *method, const TransferShape *shape);
 

@@ -115,13 +115,18 @@ ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const cha
                              .sample = image->sample,
                              .bits =
                                  image->bits ? image->bits : (uint8_t)sample_bits(image->sample),
-                             .alpha = alpha};
+                             .alpha = alpha,
+                             .mapped = true};
     OutputFile output;
     ImgstatResult res = output_file_open(
         &output, format, path, how->replace, 0666, &encode,
         (Warnings){.warn = how->warn, .context = how->warn_context, .name = path}, NULL, err);
-    if (res == IMGSTAT_OK)
+    if (res == IMGSTAT_OK) {
+        if (decoder && decoder->page.pages > 1)
+            output.encoder->chain = &decoder->page.page;
+        output.encoder->n_chain = 1;
         res = encoder_begin_page(output.encoder, decoder, &page, err);
+    }
     if (res == IMGSTAT_OK)
         res = encoder_write_rows(output.encoder, image->host, image->pitch, image->height, err);
     return output_file_close(&output, res, err);
@@ -136,6 +141,26 @@ static mode_t mode_of(const Source *source)
     uint64_t bytes;
     return source_is_file(source->name, &bytes) && fstat(source->fd, &st) == 0 ? st.st_mode & 0777
                                                                                : 0666;
+}
+
+/* Lists the pages of the chain that were chosen. *out: malloc's; NULL: all of them, or
+ * none. */
+static ImgstatResult chosen_chain(const ImgstatFile *file, uint32_t **out, uint32_t *n,
+                                  ImgstatError *err)
+{
+    const uint32_t chain = file->decoder->list.chain;
+    *out = malloc((file->n_chosen + (size_t)1) * sizeof **out);
+    *n = 0;
+    if (!*out)
+        return error_memory(err, file->n_chosen * sizeof **out, "a list of pages");
+    for (uint32_t i = 0; i < file->n_chosen; i++)
+        if (file->chosen[i].page < chain)
+            (*out)[(*n)++] = file->chosen[i].page;
+    if (*n == chain || *n == 0) { /* 0: the image lies in a SubIFD */
+        free(*out);
+        *out = NULL;
+    }
+    return IMGSTAT_OK;
 }
 
 /* A file at work. A transfer is kept while levels of its image are still to come. */
@@ -282,9 +307,15 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, Im
     ImgstatResult res =
         output_file_open(&output, format, job->output, write->replace, mode_of(decoder->source),
                          &options, warnings, &worker->cancel, err);
+    uint32_t *chain = NULL;
     if (res == IMGSTAT_OK)
+        res = chosen_chain(file, &chain, &output.encoder->n_chain, err);
+    if (res == IMGSTAT_OK) {
+        output.encoder->chain = chain;
         res = run_pages(pipeline, worker, file, job, output.encoder, made, err);
+    }
     res = output_file_close(&output, res, err);
+    free(chain);
     if (res != IMGSTAT_OK && made) {
         transfer_destroy(*made);
         *made = NULL;
@@ -346,7 +377,7 @@ PageMemory page_memory(const Pipeline *pipeline, const Decoder *decoder)
                      page_mask_bytes(decoder);
     if (matches && pipeline->reference)
         bytes += measured_bytes(pipeline, reference_page(pipeline->reference));
-    const bool reads_once = pipeline->transfer || pipeline->method->transform == IMGSTAT_GAMMA;
+    const bool reads_once = pipeline->transfer || !transfer_measures(pipeline->method);
     const uint64_t kept = whole > 2 * least ? whole - 2 * least : 0; /* beside its bands */
     const bool keep = !reads_once && whole <= kept_page_bytes(pipeline->memory) &&
                       bytes + kept <= pipeline->memory;

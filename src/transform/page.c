@@ -118,7 +118,8 @@ static ImgstatResult write_palette(const Mapper *mapper, TransformWorker *worker
                                       .sample = page->sample,
                                       .bits = page->bits,
                                       .alpha = -1,
-                                      .colormap = colours},
+                                      .colormap = colours,
+                                      .mapped = true},
                          place, err);
     if (res == IMGSTAT_OK)
         res = page_reader_open(worker->device, palette->indices, false, &worker->indices,
@@ -178,7 +179,10 @@ static ImgstatResult write_page(const Pipeline *pipeline, const Mapper *mapper,
                                         .sample = sample,
                                         .bits = bits,
                                         .alpha = page->alpha,
-                                        .nodata = undefined.tells ? &undefined.nodata : NULL},
+                                        .nodata = undefined.tells ? &undefined.nodata : NULL,
+                                        .mapped = true,
+                                        .low = transfer->range.lo,
+                                        .high = transfer->range.hi},
                            place, err));
     undefined_warn(&undefined, decoder, shape, encoder);
     Writing writing = {.worker = worker,

@@ -17,8 +17,9 @@ TransferShape shape_of_page(const Decoder *decoder)
                            .bits = page->bits,
                            .channels = page->channels,
                            .alpha = page->alpha,
-                           .rgb = page->channels >= 3 && strcmp(names[0], "red") == 0 &&
-                                  strcmp(names[1], "green") == 0 && strcmp(names[2], "blue") == 0};
+                           .rgb = page->channels >= 3 && strcmp(page->photometric, "gray") != 0 &&
+                                  strcmp(names[0], "red") == 0 && strcmp(names[1], "green") == 0 &&
+                                  strcmp(names[2], "blue") == 0};
     shape.has_nodata =
         page->has_nodata && sample_key_of(page->sample, page->nodata, &shape.nodata_key);
     return shape;
@@ -69,7 +70,7 @@ ImgstatResult transfer_input_measure(const TransferInput *input, PageReader *rea
     BufferCache *const cache = reader->device->cache;
     Record *record = NULL;
     *out = NULL;
-    if (input->method->transform == IMGSTAT_GAMMA) /* needs no statistics */
+    if (!transfer_measures(input->method))
         IMGSTAT_TRY(record_create(cache, shape->sample, channels, parts, &record, err));
     else
         IMGSTAT_TRY(page_measure(reader, view, parts, &record, err));

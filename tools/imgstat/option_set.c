@@ -148,16 +148,28 @@ static bool set_mean_stddev(const char *command, const char *text, Options *o)
     return set_transform(command, t, IMGSTAT_MEANSTD);
 }
 
+static bool set_scaled_range(const char *command, const char *option, const char *text,
+                             ScaledValue *lo, ScaledValue *hi)
+{
+    if (value_scaled_pair(text, lo, hi) && (lo->percent != hi->percent || lo->value < hi->value))
+        return true;
+    return usage_error(command,
+                       "%s takes LO,HI with LO below HI, such as 0,255 or 0%%,100%%, not '%s'",
+                       option, text);
+}
+
 bool set_out_range(const char *command, const char *text, Options *o)
 {
     TransformOptions *const t = &o->transform;
-    const bool read = value_scaled_pair(text, &t->out_lo, &t->out_hi);
-    const bool alike = t->out_lo.percent == t->out_hi.percent;
     t->method.has_range = true;
-    if (!read || (alike && !(t->out_lo.value < t->out_hi.value)))
-        return usage_error(
-            command, "--out-range takes LO,HI with LO below HI, such as 0,255, not '%s'", text);
-    return true;
+    return set_scaled_range(command, "--out-range", text, &t->out_lo, &t->out_hi);
+}
+
+bool set_in_range(const char *command, const char *text, Options *o)
+{
+    TransformOptions *const t = &o->transform;
+    t->method.has_in_range = true;
+    return set_scaled_range(command, "--in-range", text, &t->in_lo, &t->in_hi);
 }
 
 bool set_match(const char *command, const char *text, Options *o)

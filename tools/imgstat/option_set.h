@@ -26,6 +26,7 @@ bool set_mean(const char *command, const char *text, Options *options);
 bool set_stddev(const char *command, const char *text, Options *options);
 bool set_gamma(const char *command, const char *text, Options *options);
 bool set_out_range(const char *command, const char *text, Options *options);
+bool set_in_range(const char *command, const char *text, Options *options);
 bool set_match(const char *command, const char *text, Options *options);
 bool set_clahe(const char *command, const char *text, Options *options);
 bool set_grid(const char *command, const char *text, Options *options);

@@ -219,6 +219,8 @@ static bool check_method(const char *name, const TransformOptions *t)
         return usage_error(name, "gamma needs its exponent: --gamma 2.2");
     if (transform == IMGSTAT_MATCH && t->reference == NULL)
         return usage_error(name, "match needs the image to resemble: --match FILE");
+    if (t->method.has_in_range && transform != IMGSTAT_STRETCH)
+        return usage_error(name, "--in-range is for a stretch and excludes other methods");
     if (t->has_grid && transform != IMGSTAT_CLAHE)
         return usage_error(name, "--grid and --clip-limit belong to --clahe");
     if (transform == IMGSTAT_CLAHE && (t->together || t->save_transfer != NULL))
@@ -228,25 +230,21 @@ static bool check_method(const char *name, const TransformOptions *t)
 }
 
 /* Gives the method its values. */
-static bool take_scaled(const char *name, TransformOptions *t)
+static void take_scaled(TransformOptions *t)
 {
+    ImgstatMethod *const m = &t->method;
     const struct {
-        const char *option;
         const ScaledValue *from;
         double *to;
-    } values[] = {{"--out-range", &t->out_lo, &t->method.lo},
-                  {"--out-range", &t->out_hi, &t->method.hi},
-                  {"--mean", &t->mean, &t->method.mean},
-                  {"--stddev", &t->stddev, &t->method.stddev}};
+        bool *percent;
+    } values[] = {
+        {&t->out_lo, &m->lo, &m->lo_percent},      {&t->out_hi, &m->hi, &m->hi_percent},
+        {&t->in_lo, &m->in_lo, &m->in_lo_percent}, {&t->in_hi, &m->in_hi, &m->in_hi_percent},
+        {&t->mean, &m->mean, &m->mean_percent},    {&t->stddev, &m->stddev, &m->stddev_percent}};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
-        if (values[i].from->percent)
-            return usage_error(name,
-                               "%s takes plain numbers; per cent of full scale are not "
-                               "supported",
-                               values[i].option);
         *values[i].to = values[i].from->value;
+        *values[i].percent = values[i].from->percent;
     }
-    return true;
 }
 
 static bool is_standard_output(const char *path)
@@ -321,8 +319,8 @@ static bool check_together(Command command, const char *name, Options *o)
         return usage_error(name, "name at least one file or directory, or - for standard input");
     if (command_table[command].input == INPUT_READ)
         return check_measuring(command, name, o);
-    return check_outputs(name, o) &&
-           (apply || (take_scaled(name, &o->transform) && check_method(name, &o->transform)));
+    take_scaled(&o->transform);
+    return check_outputs(name, o) && (apply || check_method(name, &o->transform));
 }
 
 static bool read_environment(Options *o)

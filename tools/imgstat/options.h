@@ -26,7 +26,7 @@ typedef struct ScaledValue {
 /* What normalize, equalize and apply were asked to do. */
 typedef struct TransformOptions {
     ImgstatMethod method;
-    ScaledValue out_lo, out_hi, mean, stddev; /* for `method`; take_scaled in options.c */
+    ScaledValue out_lo, out_hi, in_lo, in_hi, mean, stddev; /* for `method` */
     bool has_method, has_mean, has_stddev, has_gamma, has_grid;
     const char *reference;     /* of match */
     const char *transfer;      /* of apply: the saved one */

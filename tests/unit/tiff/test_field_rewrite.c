@@ -51,6 +51,7 @@ static FieldChange selected(const StackAxes *axes, const uint32_t *pages, uint32
     change.axes = axes->plane ? axes : NULL;
     change.pages = pages;
     change.n_pages = n;
+    change.from_pages = axes->n;
     return change;
 }
 
@@ -252,7 +253,10 @@ Test(field_rewrite, ome_values)
     snprintf(text, sizeof text, format, "", "uint16", "16", "");
     change.sample = change.from_sample;
     change.bits = change.from_bits;
-    expect_description(text, &change, text, ""); /* same type, no name of a file */
+    char full[512]; /* the same type, of more bits than the values had */
+    snprintf(text, sizeof text, format, "", "uint16", "12", "");
+    snprintf(full, sizeof full, format, "", "uint16", "16", "");
+    expect_description(text, &change, full, "");
     stack_axes_release(&axes);
 }
 
@@ -340,7 +344,7 @@ Test(field_rewrite, shaped)
                        "a.tif: its shape in JSON is left out: the output has another one");
     stack_axes_release(&axes);
     expect_description(text, &mapped, text, "");
-    axes = (StackAxes){.n = 0};
+    axes = (StackAxes){.n = 7};
     static const char plain[] = "{\"shape\": [7, 64, 48]}";
     change = selected(&axes, some, 2);
     expect_description(plain, &change, "{ \"shape\": [ 2, 64, 48 ] }", "");

@@ -276,7 +276,7 @@ Test(stack_axes, imagej)
     expect_none("ImageJ=1.53t\nimages=99999999999999999\n", 7, 1, 1);
     expect_none("ImageJ=1.53t\nimages=7\nslices=2147483647\n", 7, 1, 1);
     cr_expect_str_eq(
-        warned, "a.tif: its ImageJ's description contradicts its 7 pages; its axes are not used");
+        warned, "a.tif: its ImageJ description contradicts its 7 pages; its axes are not used");
     cr_expect(stack_planes_contiguous("ImageJ=1.53t\nimages=30\n") == 30);
     cr_expect(stack_planes_contiguous("ImageJ=1.53t\n") == 1);
     cr_expect(stack_planes_contiguous("images=30\n") == 1);

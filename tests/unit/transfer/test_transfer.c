@@ -349,6 +349,102 @@ Test(transfer, mean_and_deviation)
     imgstat_image_release(&image);
 }
 
+/* Black and white that are given, of a narrow and of a wide type; per cent of 12 bits, which only
+ * the header declares. */
+Test(transfer, input_range)
+{
+    const ImgstatMethod plain = {
+        .transform = IMGSTAT_STRETCH, .has_in_range = true, .in_lo = 100, .in_hi = 300};
+    ImgstatMethod percent = {.transform = IMGSTAT_STRETCH,
+                             .depth = IMGSTAT_DEPTH_8,
+                             .has_in_range = true,
+                             .in_lo = 0,
+                             .in_hi = 50,
+                             .in_lo_percent = true,
+                             .in_hi_percent = true};
+    const uint16_t narrow[4] = {0, 100, 200, 4095};
+    const uint32_t wide[4] = {0, 100, 200, 4095};
+    const uint64_t no_counts[65536] = {0};
+    const MapSource nothing = {.cdf = no_counts};
+    ImagePro images[2] = {image_of(narrow, 4, 1, 1, IMGSTAT_U16, 12),
+                          image_of(wide, 4, 1, 1, IMGSTAT_U32, 12)};
+    for (int i = 0; i < 2; i++) {
+        const TransferShape shape = shape_of(&images[i], -1, false);
+        Transfer *transfer;
+        cr_assert_eq(transfer_create(NULL, &plain, &shape, &nothing, NULL, &transfer, NULL),
+                     IMGSTAT_OK);
+        ImagePro out = image_like(&images[i], images[i].sample);
+        cr_assert_eq(transfer_apply(transfer, &images[i], -1, &out, NULL), IMGSTAT_OK);
+        const uint32_t want[4] = {0, 0, 2048, 4095}; /* 2047.5, half to even */
+        for (size_t k = 0; k < 4; k++)
+            cr_expect_eq(i ? ((uint32_t *)out.host)[k] : ((uint16_t *)out.host)[k], want[k],
+                         "%d %zu", i, k);
+        transfer_destroy(transfer);
+        imgstat_image_release(&out);
+        uint64_t black, white;
+        transfer_in_range(&percent, images[i].sample, 12, &black, &white);
+        cr_expect(black == 0 && white == 2048, "%d: %d", i, (int)white);
+        imgstat_image_release(&images[i]);
+    }
+}
+
+Test(transfer, plain_values)
+{
+    const ImgstatMethod percent = {.transform = IMGSTAT_MEANSTD,
+                                   .mean = 50,
+                                   .stddev = 20,
+                                   .mean_percent = true,
+                                   .stddev_percent = true};
+    ImgstatMethod method = percent;
+    cr_expect_not(transfer_plain_values(&method).output);
+    cr_expect_float_eq(transfer_mean(&method, IMGSTAT_U8, 0), 127.5, 0);
+    cr_expect_float_eq(transfer_stddev(&method, IMGSTAT_U8, 0), 51, 0);
+    cr_expect_float_eq(transfer_mean(&method, IMGSTAT_I8, 0), -0.5, 0);
+    cr_expect_float_eq(transfer_stddev(&method, IMGSTAT_I8, 0), 51, 0);
+    cr_expect_float_eq(transfer_mean(&method, IMGSTAT_U16, 12), 2047.5, 0);
+    cr_expect_float_eq(transfer_mean(&method, IMGSTAT_F32, 0), 0.5, 0);
+    method.stddev_percent = false;
+    cr_expect(transfer_plain_values(&method).output && !transfer_plain_values(&method).input);
+    method = (ImgstatMethod){.has_in_range = true, .in_hi = 5};
+    cr_expect(transfer_plain_values(&method).input && !transfer_plain_values(&method).output);
+    cr_expect_not(transfer_measures(&method));
+    method = (ImgstatMethod){.has_range = true, .hi = 5, .lo_percent = true};
+    cr_expect(transfer_plain_values(&method).output && transfer_measures(&method));
+    method = (ImgstatMethod){.transform = IMGSTAT_EQUALIZE};
+    cr_expect_not(transfer_plain_values(&method).output);
+}
+
+/* Floats are not limited unless a range is given. */
+Test(transfer, mean_and_deviation_of_floats)
+{
+    const uint8_t samples[4] = {10, 20, 30, 40};
+    ImagePro image = image_of(samples, 4, 1, 1, IMGSTAT_U8, 8);
+    const TransferShape shape = shape_of(&image, -1, false);
+    Record *const record = plain_record(&image);
+    const double mean = 25, stddev = sqrt(125.0);
+    ImgstatMethod method = {
+        .transform = IMGSTAT_MEANSTD, .mean = 0, .stddev = 2, .depth = IMGSTAT_DEPTH_FLOAT};
+    ImagePro out = image_like(&image, IMGSTAT_F32);
+    for (int limited = 0; limited < 2; limited++) {
+        method.has_range = limited;
+        method.lo = -1;
+        method.hi = 1;
+        Transfer *transfer;
+        cr_assert_eq(
+            transfer_create_counts(&method, &shape, record, &mean, &stddev, &transfer, NULL),
+            IMGSTAT_OK);
+        cr_assert_eq(transfer_apply(transfer, &image, -1, &out, NULL), IMGSTAT_OK);
+        for (size_t i = 0; i < 4; i++) {
+            const double x = (samples[i] - 25.0) / stddev * 2;
+            cr_expect_float_eq(at_float(&out, i), limited ? fmax(-1, fmin(1, x)) : x, 1e-6);
+        }
+        transfer_destroy(transfer);
+    }
+    record_destroy(record);
+    imgstat_image_release(&out);
+    imgstat_image_release(&image);
+}
+
 Test(transfer, power_is_accurate)
 {
     uint64_t seed = 3;
@@ -566,6 +662,16 @@ Test(transfer, wrong_parameters_are_refused)
         {.transform = IMGSTAT_STRETCH, .has_range = true, .lo = 0, .hi = 256},
         {.transform = IMGSTAT_STRETCH, .has_range = true, .lo = 0.5, .hi = 200},
         {.transform = IMGSTAT_STRETCH, .has_range = true, .lo = 9, .hi = 9},
+        {.transform = IMGSTAT_STRETCH, .has_range = true, .lo = 0, .hi = 101, .hi_percent = true},
+        {.transform = IMGSTAT_STRETCH, .has_range = true, .lo = 200, .hi = 50, .hi_percent = true},
+        {.transform = IMGSTAT_STRETCH, .has_in_range = true, .in_lo = 0, .in_hi = 256},
+        {.transform = IMGSTAT_STRETCH, .has_in_range = true, .in_lo = 9, .in_hi = 9},
+        {.transform = IMGSTAT_STRETCH, .has_in_range = true, .in_lo = NAN, .in_hi = 9},
+        {.transform = IMGSTAT_PERCENTILE, .has_in_range = true, .in_lo = 0, .in_hi = 9},
+        {.transform = IMGSTAT_STRETCH,
+         .has_in_range = true,
+         .in_hi = 9,
+         .like = IMGSTAT_LIKE_IMAGEJ},
         {.transform = IMGSTAT_STRETCH, .channels = IMGSTAT_LUMA},
         {.transform = IMGSTAT_STRETCH, .like = (ImgstatLike)99},
     };

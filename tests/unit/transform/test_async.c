@@ -156,6 +156,9 @@ Test(chain, refuses_what_counts_do_not_tell)
         cr_expect_eq(imgstat_chain_create(device, &method, &bytes, -1, &chain, NULL),
                      IMGSTAT_ERR_UNSUPPORTED, "transform %d", (int)others[i]);
     }
+    const ImgstatMethod fixed = {.has_in_range = true, .in_lo = 1, .in_hi = 9};
+    cr_expect_eq(imgstat_chain_create(device, &fixed, &bytes, -1, &chain, NULL),
+                 IMGSTAT_ERR_UNSUPPORTED);
     cr_expect_eq(imgstat_chain_create(device, &equalize, &bytes, 1, &chain, NULL), IMGSTAT_ERR_ARG);
     imgstat_chain_destroy(NULL);
 }

@@ -1,0 +1,345 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Fields of TIFF files that describe values or pages must be true of outputs.
+
+Files are made here; where gdalinfo, tifffile and exiftool are installed, they read the outputs as well.
+
+usage: test_texts.py IMGSTAT
+"""
+
+import importlib.util
+import json
+import shutil
+import struct
+import subprocess
+import zlib
+
+import harness
+from harness import check, png_chunk, run, skip
+
+BYTE, ASCII, SHORT, LONG, UNDEFINED = 1, 2, 3, 4, 7
+SIZES = {BYTE: "B", ASCII: "B", SHORT: "H", LONG: "I", UNDEFINED: "B"}
+DESCRIPTION, PHOTOSHOP, LAYERS, GDAL, IJ_COUNTS, IJ_DATA = 270, 34377, 37724, 42112, 50838, 50839
+WIDTH, HEIGHT = 8, 6
+
+
+def pages_file(pages, order="<"):
+    """16-bit gray pages; pages: a list of extra fields for each: number, type, values or bytes."""
+    out = bytearray(struct.pack(order + "2sHI", b"II" if order == "<" else b"MM", 42, 8))
+    link = 4
+    for number, extra in enumerate(pages):
+        samples = extra.get("samples", 1)
+        values = [200 + 10 * number + (i * 37) % 300 for i in range(WIDTH * HEIGHT * samples)]
+        at = len(out)
+        out += struct.pack(f"{order}{len(values)}H", *values)
+        tags = [(256, LONG, [WIDTH]), (257, LONG, [HEIGHT]), (258, SHORT, [16] * samples), (259, SHORT, [1]),
+                (262, SHORT, [1]), (273, LONG, [at]), (277, SHORT, [samples]), (278, LONG, [HEIGHT]),
+                (279, LONG, [2 * len(values)])] + ([(338, SHORT, [0] * (samples - 1))] if samples > 1 else [])
+        tags += [(tag, ASCII, list(value.encode() + b"\0")) if isinstance(value, str) else
+                 (tag, BYTE, list(value)) if isinstance(value, bytes) else (tag, LONG, value)
+                 for tag, value in extra.items() if tag != "samples"]
+        entries = b""
+        for tag, kind, value in sorted(tags):
+            data = struct.pack(f"{order}{len(value)}{SIZES[kind]}", *value)
+            place = data.ljust(4, b"\0")
+            if len(data) > 4:
+                out += b"\0" * (len(out) % 2)
+                place = struct.pack(order + "I", len(out))
+                out += data
+            entries += struct.pack(order + "HHI", tag, kind, len(value)) + place
+        out += b"\0" * (len(out) % 2)
+        out[link:link + 4] = struct.pack(order + "I", len(out))
+        out += struct.pack(order + "H", len(tags)) + entries
+        link = len(out)
+        out += b"\0\0\0\0"
+    return bytes(out)
+
+
+def read_pages(path):
+    """A dictionary of fields for each page: texts without their NUL, bytes, or lists of numbers."""
+    data = path.read_bytes()
+    order = "<" if data[:2] == b"II" else ">"
+    pages, at = [], struct.unpack_from(order + "I", data, 4)[0]
+    while at:
+        fields = {}
+        n = struct.unpack_from(order + "H", data, at)[0]
+        for i in range(n):
+            tag, kind, count = struct.unpack_from(order + "HHI", data, at + 2 + 12 * i)
+            letter = SIZES.get(kind)
+            if not letter:
+                continue
+            place = at + 10 + 12 * i
+            if struct.calcsize(letter) * count > 4:
+                place = struct.unpack_from(order + "I", data, place)[0]
+            values = struct.unpack_from(f"{order}{count}{letter}", data, place)
+            fields[tag] = (bytes(values[:-1]).decode() if kind == ASCII else bytes(values) if letter == "B" else
+                           list(values))
+        pages.append(fields)
+        at = struct.unpack_from(order + "I", data, at + 2 + 12 * n)[0]
+    return pages
+
+
+def transform(program, folder, content, *words, pages="", command=("normalize",)):
+    """Fields of the output, and what stderr has."""
+    name, out = folder / "in.tif", folder / "out.tif"
+    name.write_bytes(content)
+    done = run(program, *command, "--force", *words, f"{name}[{pages}]" if pages else name, "-o", out)
+    return read_pages(out), done.stderr.decode()
+
+
+# ---- ImageJ ----------------------------------------------------------------------------------------
+
+HYPERSTACK = ("ImageJ=1.53t\nimages=12\nchannels=3\nslices=2\nframes=2\nhyperstack=true\nmode=composite\n"
+              "unit=micron\nmin=80.0\nmax=1010.0\n")
+
+
+def imagej_metadata(order):
+    """Ranges and tables of 3 channels, a label for each of 12 planes, and an overlay."""
+    name = (lambda text: text) if order == ">" else (lambda text: text[::-1])
+    pieces = [struct.pack(order + "6d", *[80.0, 1010.0] * 3), b"LUT0", b"LUT1", b"LUT2"]
+    pieces += [f"{i:02}".encode("utf-16-be" if order == ">" else "utf-16-le") for i in range(12)] + [b"overlay"]
+    head = name(b"IJIJ") + b"".join(name(kind) + struct.pack(order + "I", n) for kind, n in
+                                    ((b"rang", 1), (b"luts", 3), (b"labl", 12), (b"over", 1)))
+    return {IJ_COUNTS: [len(head)] + [len(piece) for piece in pieces], IJ_DATA: head + b"".join(pieces)}
+
+
+def hyperstack(order="<", extra=""):
+    return pages_file([{DESCRIPTION: HYPERSTACK + extra, **imagej_metadata(order)}] + [{}] * 11, order)
+
+
+def test_imagej_display_range(program, folder):
+    """min=, max= and Ranges stayed: the output opened white (S2)."""
+    for order in "<>":
+        pages, _ = transform(program, folder, hyperstack(order), "--depth", "8", "--together")
+        check(pages[0][DESCRIPTION] == HYPERSTACK.replace("80.0", "0.0").replace("1010.0", "255.0"),
+              f"description: {pages[0][DESCRIPTION]!r}")
+        start = pages[0][IJ_COUNTS][0]
+        before = imagej_metadata(order)
+        check(struct.unpack_from(order + "6d", pages[0][IJ_DATA], start) == (0.0, 255.0) * 3, "Ranges are 0 to 255")
+        check(pages[0][IJ_DATA][start + 48:] == before[IJ_DATA][start + 48:], "tables, labels and overlay stay")
+        check(pages[0][IJ_COUNTS] == before[IJ_COUNTS], "byte counts stay")
+
+
+def test_imagej_given_range(program, folder):
+    pages, _ = transform(program, folder, hyperstack(), "--out-range", "100,900")
+    check("\nmin=100.0\nmax=900.0\n" in pages[0][DESCRIPTION], pages[0][DESCRIPTION])
+
+
+def test_imagej_calibration(program, folder):
+    """A function from old values to physical ones stayed."""
+    pages, words = transform(program, folder, hyperstack(extra="cf=0\nc0=1.5\nc1=0.1\nvunit=OD\nloop=false\n"))
+    check("c0=" not in pages[0][DESCRIPTION] and "vunit" not in pages[0][DESCRIPTION] and "cf=" not in
+          pages[0][DESCRIPTION] and "loop=false" in pages[0][DESCRIPTION], pages[0][DESCRIPTION])
+    check("ImageJ's calibration of values is left out: it is true of the old values only" in words, words)
+
+
+def test_imagej_pages(program, folder):
+    """images=12 stayed with one page (S12)."""
+    pages, _ = transform(program, folder, hyperstack(), pages="0")
+    check(pages[0][DESCRIPTION] == "ImageJ=1.53t\nunit=micron\nmin=0.0\nmax=65535.0\n", pages[0][DESCRIPTION])
+    pages, _ = transform(program, folder, hyperstack(), pages="1,4,7,10")
+    check(len(pages) == 4 and "images=4\nslices=2\nframes=2\nhyperstack=true\nunit" in pages[0][DESCRIPTION],
+          pages[0][DESCRIPTION])
+    counts, data = pages[0][IJ_COUNTS], pages[0][IJ_DATA]
+    check(counts[1:] == [16, 4, 4, 4, 4, 4, 7], f"byte counts: {counts}")
+    check(data[counts[0]:].endswith(b"LUT1" + "01040710".encode("utf-16-le") + b"overlay"), f"{data!r}")
+
+
+# ---- OME-XML and tifffile --------------------------------------------------------------------------
+
+OME = ('<?xml version="1.0" encoding="UTF-8"?><OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" '
+       'UUID="urn:uuid:1"><Image ID="Image:0"><Pixels ID="Pixels:0" DimensionOrder="XYZCT" Type="uint16" '
+       'SignificantBits="12" SizeX="8" SizeY="6" SizeZ="2" SizeC="3" SizeT="1"><Channel ID="Channel:0:0" Name="DAPI"/>'
+       '<Channel ID="Channel:0:1" Name="GFP"/><Channel ID="Channel:0:2" Name="\xb5"/><TiffData IFD="0" PlaneCount="6">'
+       '<UUID FileName="in.tif">urn:uuid:1</UUID></TiffData></Pixels></Image></OME>')
+OME_FILE = pages_file([{DESCRIPTION: OME}] + [{}] * 5)
+
+
+def test_ome_type(program, folder):
+    """Type stayed uint16 with --depth 8 (S12); the name of the input stayed as well."""
+    pages, _ = transform(program, folder, OME_FILE, "--depth", "8", "--together")
+    expected = OME.replace("uint16", "uint8").replace('Bits="12"', 'Bits="8"').replace(' UUID="urn:uuid:1"', "")
+    check(pages[0][DESCRIPTION] == expected.replace('<UUID FileName="in.tif">urn:uuid:1</UUID>', ""),
+          pages[0][DESCRIPTION])
+    pages, _ = transform(program, folder, OME_FILE, "--depth", "float")
+    check('Type="float" SizeX' in pages[0][DESCRIPTION], pages[0][DESCRIPTION])
+
+
+def test_ome_pages(program, folder):
+    """The text promised 6 planes of a file that has one (S12)."""
+    pages, _ = transform(program, folder, OME_FILE, pages="3")
+    text = pages[0][DESCRIPTION]
+    check('SizeZ="1" SizeC="1" SizeT="1"><Channel ID="Channel:0:1" Name="GFP"/><TiffData IFD="0" PlaneCount="1"/>'
+          in text and "DAPI" not in text, text)
+    again = folder / "out.tif"
+    done = run(program, "--json", again)
+    check(json.loads(done.stdout)["channels"][0]["name"] == "GFP" and done.stderr == b"", f"{done}")
+
+
+def test_ome_clahe(program, folder):
+    pages, _ = transform(program, folder, OME_FILE, "--clahe", "--depth", "8", command=("equalize",))
+    check('Type="uint8"' in pages[0][DESCRIPTION] and len(pages) == 6, pages[0][DESCRIPTION])
+
+
+def test_channel_names(program, folder):
+    name = folder / "in.tif"
+    name.write_bytes(OME_FILE)
+    lines = run(program, "--json", name).stdout.splitlines()
+    check([json.loads(line)["channels"][0]["name"] for line in lines] == ["DAPI", "DAPI", "GFP", "GFP", "\xb5", "\xb5"],
+          f"{lines}")
+
+
+def test_contradictions(program, folder):
+    """A text that the pages contradict has no effect, and is named."""
+    name = folder / "in.tif"
+    for text, words in ((OME.replace('SizeZ="2"', 'SizeZ="2147483647"').replace('PlaneCount="6"', 'PlaneCount="7"'),
+                         "its OME-XML contradicts its 6 pages; its axes are not used"),
+                        (OME.replace("</Image>", ""), "its OME-XML is damaged or too large; its axes are not used"),
+                        ('<!DOCTYPE OME [<!ENTITY a "b">]><OME>&a;</OME>',
+                         "its OME-XML is damaged or too large; its axes are not used"),
+                        ("ImageJ=1\nimages=99\n", "its ImageJ description contradicts its 6 pages; its axes are not used"),
+                        ('{"shape": [7, 6, 8], "axes": "ZYX"}',
+                         "its shape in JSON contradicts its 6 pages; its axes are not used")):
+        name.write_bytes(pages_file([{DESCRIPTION: text}] + [{}] * 5))
+        done = run(program, "--json", name)
+        check(done.stderr.decode() == f"{name}: warning: {words}\n", f"{text}: {done.stderr!r}")
+        check(len(done.stdout.splitlines()) == 6, f"{text}: all pages are measured")
+
+
+def test_shaped(program, folder):
+    text = '{"shape": [2, 3, 6, 8], "axes": "TZYX"}'
+    pages, _ = transform(program, folder, pages_file([{DESCRIPTION: text}] + [{}] * 5))
+    check(pages[0][DESCRIPTION] == text, pages[0][DESCRIPTION])
+    pages, _ = transform(program, folder, pages_file([{DESCRIPTION: text}] + [{}] * 5), pages="3-5")
+    check(json.loads(pages[0][DESCRIPTION]) == {"shape": [1, 3, 6, 8], "axes": "TZYX"}, pages[0][DESCRIPTION])
+    pages, words = transform(program, folder, pages_file([{DESCRIPTION: text}] + [{}] * 5), pages="0,4")
+    check(DESCRIPTION not in pages[0] and "its shape in JSON is left out: the output has another one" in words, words)
+
+
+# ---- GDAL, Photoshop -------------------------------------------------------------------------------
+
+GDAL_TEXT = ('<GDALMetadata>\n  <Item name="A">x &quot;y&quot;</Item>\n'
+             '  <Item name="STATISTICS_MAXIMUM" sample="0">886</Item>\n'
+             '  <Item name="STATISTICS_MEAN" sample="1">681.09</Item>\n'
+             '  <Item name="OFFSET" sample="0" role="offset">1000</Item>\n'
+             '  <Item name="SCALE" sample="0" role="scale">0.0001</Item>\n'
+             '  <Item name="DESCRIPTION" sample="1" role="description">near infrared</Item>\n</GDALMetadata>\n')
+GDAL_FILE = pages_file([{"samples": 2, GDAL: GDAL_TEXT}])
+
+
+def test_gdal_statistics(program, folder):
+    """STATISTICS_, SCALE and OFFSET of the old values stayed, and GDAL believed them (S3)."""
+    pages, words = transform(program, folder, GDAL_FILE, "--depth", "8")
+    kept = [line for line in GDAL_TEXT.splitlines(True) if not any(name in line for name in ("STATI", "OFFS", "SCALE"))]
+    check(pages[0][GDAL] == "".join(kept), pages[0][GDAL])
+    check("scale and offset of its bands are left out: they are true of the old values only" in words, words)
+    if not shutil.which("gdalinfo"):
+        skip("gdalinfo is not installed")
+        return
+    info = subprocess.run(["gdalinfo", folder / "out.tif"], capture_output=True, check=True).stdout.decode()
+    check("STATISTICS" not in info and "Maximum" not in info and "Offset" not in info and "near infrared" in info, info)
+
+
+def test_gdal_band_names(program, folder):
+    name = folder / "in.tif"
+    name.write_bytes(GDAL_FILE)
+    page = json.loads(run(program, "--json", name).stdout)
+    check([channel["name"] for channel in page["channels"]] == ["gray", "near infrared"], f"{page}")
+
+
+def test_photoshop(program, folder):
+    """Thumbnails and layers showed the old contrast, without a word (S13)."""
+    resource = b"8BIM\x03\xed\0\0\0\0\0\x04abcd"
+    thumbnail = b"8BIM\x04\x0c\0\0\0\0\0\x05thumb\0"
+    pages, words = transform(program, folder, pages_file([{PHOTOSHOP: resource + thumbnail, LAYERS: b"layers" * 9}]))
+    check(pages[0].get(PHOTOSHOP) == resource and LAYERS not in pages[0], f"{pages[0]}")
+    check("its Photoshop thumbnail is left out: it shows the old contrast" in words, words)
+    check("its Photoshop layers are left out: they show the old contrast" in words, words)
+
+
+# ---- PNG -------------------------------------------------------------------------------------------
+
+
+def exif(order):
+    """Orientation, an EXIF directory, a thumbnail of 32 bytes behind all else; and the same without it."""
+    def directory(entries, follower):
+        return (struct.pack(order + "H", len(entries)) +
+                b"".join(struct.pack(order + "HHI", tag, kind, 1) +
+                         struct.pack(order + ("HH" if kind == SHORT else "I"), *([value, 0] if kind == SHORT else [value]))
+                         for tag, kind, value in entries) + struct.pack(order + "I", follower))
+    head = struct.pack(order + "2sHI", b"II" if order == "<" else b"MM", 42, 8)
+    first = [(274, SHORT, 6), (34665, LONG, 38)]
+    below = directory([(41486, SHORT, 7)], 0)
+    second = directory([(513, LONG, 86), (514, LONG, 32)], 0)
+    return (head + directory(first, 56) + below + second + b"\xff\xd8" + b"thumbnail of 30 bytes, or more"[:30],
+            head + directory(first, 0) + below)
+
+
+def png_file(*extra):
+    head = struct.pack(">IIBBBBB", 16, 1, 8, 0, 0, 0, 0)
+    return (b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", head) + b"".join(png_chunk(*chunk) for chunk in extra) +
+            png_chunk(b"IDAT", zlib.compress(b"\0" + bytes(range(40, 56)))) + png_chunk(b"IEND", b""))
+
+
+def png_chunks(path):
+    data, at, out = path.read_bytes(), 8, {}
+    while at < len(data):
+        n, kind = struct.unpack_from(">I4s", data, at)
+        out[kind] = data[at + 8:at + 8 + n]
+        check(png_chunk(kind, out[kind]) == data[at:at + 12 + n], f"{path}: checksum of {kind}")
+        at += 12 + n
+    return out
+
+
+def test_png(program, folder):
+    """The EXIF thumbnail showed the old contrast (S13); sBIT and bKGD told of old values."""
+    name, out = folder / "in.png", folder / "out.png"
+    for order in "<>":
+        whole, without = exif(order)
+        name.write_bytes(png_file((b"sBIT", b"\5"), (b"bKGD", b"\0\x2a"), (b"eXIf", whole)))
+        done = run(program, "normalize", "--force", name, "-o", out)
+        chunks = png_chunks(out)
+        check(chunks[b"eXIf"] == without, f"{order} {chunks[b'eXIf']!r}, not {without!r}")
+        check(b"sBIT" not in chunks and b"bKGD" not in chunks, f"{list(chunks)}")
+        check("its EXIF thumbnail is left out: it shows the old contrast" in done.stderr.decode(), f"{done.stderr}")
+        done = run(program, "normalize", "--force", name, "-o", folder / "out.tif")
+        check("its EXIF thumbnail is left out: it shows the old contrast" in done.stderr.decode(), f"{done.stderr}")
+        name.write_bytes(png_file((b"eXIf", without)))
+        done = run(program, "normalize", "--force", name, "-o", out)
+        check(png_chunks(out)[b"eXIf"] == without and done.stderr == b"", f"{done.stderr}")
+
+
+# ---- Programs of others ----------------------------------------------------------------------------
+
+
+def test_tifffile(program, folder):
+    if not importlib.util.find_spec("tifffile"):
+        skip("tifffile is not installed")
+        return
+    import numpy  # pylint: disable=import-outside-toplevel
+    import tifffile  # pylint: disable=import-outside-toplevel
+    stack = numpy.random.default_rng(1).integers(80, 1010, (2, 5, 3, 40, 50)).astype("u2")
+    forms = {"ij": {"imagej": True, "metadata": {"axes": "TZCYX", "min": 80.0, "max": 1010.0}},
+             "ome": {"ome": True, "metadata": {"axes": "TZCYX", "Channel": {"Name": ["a", "b", "c"]}}},
+             "shaped": {"metadata": {"axes": "TZCYX"}}}
+    name, out = folder / "in.tif", folder / "out.tif"
+    for form, words in forms.items():
+        for depth in ("8", "16"):
+            tifffile.imwrite(name, stack, photometric="minisblack", **words)
+            run(program, "normalize", "--force", "--depth", depth, "--together", name, "-o", out)
+            with tifffile.TiffFile(out) as file:
+                series = file.series[0]
+                check((series.axes, series.shape, str(series.dtype)) == ("TZCYX", stack.shape, f"uint{depth}"),
+                      f"{form} {depth}: {series}")
+                metadata = file.imagej_metadata or {}
+                check(form != "ij" or (metadata["min"], metadata["max"]) == (0, 2 ** int(depth) - 1), f"{metadata}")
+                check(form != "ome" or f'Type="uint{depth}"' in file.ome_metadata, f"{file.ome_metadata}")
+        if form == "shaped":
+            continue
+        run(program, "normalize", "--force", f"{name}[0,3,6,9,12]", "-o", out)
+        with tifffile.TiffFile(out) as file:
+            check((file.series[0].axes, file.series[0].shape) == ("ZYX", (5, 40, 50)), f"{form}: {file.series[0]}")
+
+
+if __name__ == "__main__":
+    harness.main(globals())
