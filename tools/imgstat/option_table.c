@@ -343,7 +343,7 @@ const Option option_table[] = {
      .help = "Measure the indices of palette images",
      .otherwise = "their colours"},
     {.name = "mask", .argument = "FILE", .type = OPTION_CALL, .set = set_mask,
-     .commands = RUNNING, .group = GROUP_INPUT,
+     .commands = RUNNING, .group = GROUP_INPUT, .rare = true,
      .help = "Leave out pixels where the first channel of FILE is 0, beside those that the mask of "
              "a page leaves out; none ignores the masks of pages",
      .otherwise = "the masks of pages",
@@ -355,7 +355,7 @@ const Option option_table[] = {
              "0 are left out",
      .otherwise = "channel"},
     {.name = "nodata", .argument = "V", .type = OPTION_CALL, .set = set_nodata,
-     .commands = RUNNING, .group = GROUP_INPUT,
+     .commands = RUNNING, .group = GROUP_INPUT, .rare = true,
      .help = "Leave out samples of the value V, a number or nan",
      .otherwise = "the value that the file names"},
     {.name = "max-tile", .argument = "SIZE", .type = OPTION_SIZE,
