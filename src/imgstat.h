@@ -269,6 +269,16 @@ typedef struct ImgstatPage {
     ImgstatValue nodata;
 } ImgstatPage;
 
+/* Which images are measured or transformed as one. More values may follow. */
+typedef enum ImgstatGrouping {
+    IMGSTAT_BY_DEFAULT, /* measuring: as IMGSTAT_BY_PAGE; transforms: as ImgstatBatch says */
+    IMGSTAT_BY_PAGE,    /* each by itself */
+    IMGSTAT_BY_CHANNEL, /* pages of a file at one place of its channel axis; those without axes are
+                           alone */
+    IMGSTAT_BY_FILE,    /* all images of a file */
+    IMGSTAT_BY_ALL      /* all images of all files */
+} ImgstatGrouping;
+
 typedef struct ImgstatFile ImgstatFile;
 
 /* The format that the ending of a name stands for, "png" or "tiff"; NULL for other endings. */
@@ -357,7 +367,8 @@ typedef struct ImgstatStats {
     uint64_t count, nan, inf, nodata, masked; /* count: finite and valid samples */
     ImgstatValue min, max;                    /* undefined where count is 0 */
     uint64_t min_at, max_at;                  /* y * width + x of the first occurrence */
-    double sum;                               /* nearest double; exact: imgstat_record_sum */
+    uint32_t min_page, max_page; /* the page that this is on; 0 of an image in memory */
+    double sum;                  /* nearest double; exact: imgstat_record_sum */
     double mean, variance, stddev;
     double median, entropy;    /* entropy in bits */
     double skewness, kurtosis; /* kurtosis is excess: 0 for a normal distribution */
@@ -382,6 +393,14 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_file(ImgstatDevice 
                                                                   const ImgstatMeasure *how,
                                                                   ImgstatRecord **out,
                                                                   ImgstatError *err);
+/* Measures n pages of one sample type, as many significant bits and channels, as if they were one
+ * image: each page has its own nodata value and mask. Percentiles, modes and histograms are as
+ * exact as those of a page: where that takes further reads, all pages are read again. A page that
+ * differs is IMGSTAT_ERR_ARG, and the message names it. Extrema are on the first of these pages
+ * that has them. Otherwise as imgstat_measure_file. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
+imgstat_measure_pages(ImgstatDevice *device, ImgstatFile *file, const uint32_t *pages, uint32_t n,
+                      const ImgstatMeasure *how, ImgstatRecord **out, ImgstatError *err);
 /* The same of an image in host memory or in the device's own, whose pixels nobody writes meanwhile.
  */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_image(ImgstatDevice *device,
@@ -672,10 +691,13 @@ typedef struct ImgstatMeasured {
     const char *message; /* one sentence after a failure, else "" */
     bool has_number;     /* false: the file failed, or its only page */
     uint32_t number;     /* page, as imgstat_file_page takes it */
-    bool first;          /* the first page of the job that is measured */
+    bool first;          /* the first page or group of the job that is measured */
     /* NULL and 0 after a failure: */
-    const ImgstatFile *file; /* that page is selected */
-    const ImgstatPage *page;
+    const ImgstatFile *file;  /* that page is selected */
+    const ImgstatPage *page;  /* of a group, the first page */
+    ImgstatGrouping by;       /* IMGSTAT_BY_PAGE: the record is that of the page; else of a group */
+    const ImgstatPage *pages; /* n_pages of them: the group, or that page */
+    uint32_t n_pages;
     const ImgstatRecord *record; /* destroyed after the call */
     const char *device;          /* "cpu", "cuda:0" */
     double seconds;              /* duration of opening and measuring the page */
@@ -683,7 +705,10 @@ typedef struct ImgstatMeasured {
 
 /* How files are measured. */
 typedef struct ImgstatMeasureBatch {
-    const ImgstatMeasure *how;                           /* NULL: as for imgstat_measure_file */
+    const ImgstatMeasure *how; /* NULL: as for imgstat_measure_file */
+    /* Pages that are measured as one: `page` is called for each group, in the order of their first
+     * pages. A group with a page that fails has failed. IMGSTAT_BY_ALL is an IMGSTAT_ERR_ARG. */
+    ImgstatGrouping by;
     ImgstatOpen open;                                    /* its warn is not used; see `warned` */
     const char *device;                                  /* as in ImgstatBatch */
     void (*fallen_back)(void *context, const char *why); /* as in ImgstatBatch */

@@ -50,7 +50,8 @@ static ImgstatResult copy_page(ImgstatFile *file, uint32_t number, const Options
                             .channels = page.channels,
                             .sample = page.sample,
                             .bits = page.bits,
-                            .alpha = page.alpha};
+                            .alpha = page.alpha,
+                            .role = page.role};
     const uint32_t rows = options->rows < page.height ? options->rows : page.height;
     res = encoder_begin_page(encoder, file->decoder, &out, err);
     if (res == IMGSTAT_OK)

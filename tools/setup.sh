@@ -23,6 +23,9 @@ test_needs="
 pc:criterion      libcriterion-dev
 python3           python3
 ?c++              g++
+?gdaladdo         gdal-bin
+?gdal_edit.py     python3-gdal
+?exiftool         libimage-exiftool-perl
 ?clang-format     clang-format
 "
 pip_needs="

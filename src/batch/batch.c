@@ -91,6 +91,7 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
     }
     if (res == IMGSTAT_OK)
         res = jobs_run(&jobs, &worker, err);
+    fall_back_report(&jobs.fall_back); /* of a worker that began behind the last report */
     if (batch->made && (res == IMGSTAT_OK || res == IMGSTAT_ERR_CANCELLED)) {
         *batch->made = shared ? shared : jobs.made;
         jobs.made = shared = NULL;

@@ -3,6 +3,7 @@
 #include "batch/fall_back.h"
 #include "batch/in_order.h"
 #include "codec/codec.h"
+#include "codec/page_group.h"
 #include "codec/prefetch.h"
 
 #include <stdlib.h>
@@ -124,46 +125,86 @@ static bool may_be_redone(const Measuring *m, ImgstatResult result)
            fall_back_allowed(&m->run->fall_back, m->worker->name, result);
 }
 
-/* False: nothing after this page can be measured, or is wanted. */
-static bool measure_page(Measuring *m, uint32_t number)
+/* Describes pages; the first one is selected on return. */
+static ImgstatResult describe(ImgstatFile *file, const uint32_t *numbers, uint32_t n,
+                              ImgstatPage **out, ImgstatError *err)
+{
+    *out = malloc(n * sizeof **out);
+    if (!*out)
+        return error_memory(err, n * sizeof **out, "the pages of a file");
+    for (uint32_t i = n; i-- > 0;) {
+        const ImgstatResult res = imgstat_file_page(file, numbers[i], &(*out)[i], err);
+        if (res != IMGSTAT_OK)
+            return n > 1 ? error_add_page(err, res, numbers[i]) : res;
+    }
+    return IMGSTAT_OK;
+}
+
+/* Measures n pages as one. False: nothing after them can be measured, or is wanted. */
+static bool measure_pages(Measuring *m, ImgstatGrouping by, const uint32_t *numbers, uint32_t n)
 {
     const ImgstatMeasureBatch *const batch = m->run->batch;
     const uint32_t pages = imgstat_file_pages(m->file);
-    ImgstatPage page;
+    ImgstatPage *page = NULL;
     ImgstatRecord *record = NULL;
     ImgstatError error = {0};
+    bool go_on = false;
     const double start = now();
-    ImgstatResult res = imgstat_file_page(m->file, number, &page, &error);
+    ImgstatResult res = describe(m->file, numbers, n, &page, &error);
     if (res == IMGSTAT_OK)
-        res = imgstat_measure_file(m->worker->device, m->file, number, batch->how, &record, &error);
+        res = imgstat_measure_pages(m->worker->device, m->file, numbers, n, batch->how, &record,
+                                    &error);
     if (res == IMGSTAT_OK) {
         release_held(m, true);
         const ImgstatMeasured measured = {.job = m->job,
                                           .message = "",
                                           .has_number = true,
-                                          .number = number,
+                                          .number = *numbers,
                                           .first = m->good == 0,
                                           .file = m->file,
-                                          .page = &page,
+                                          .page = page,
+                                          .by = by,
+                                          .pages = page,
+                                          .n_pages = n,
                                           .record = record,
                                           .device = m->worker->info.name,
                                           .seconds = now() - start};
         m->good++;
-        const bool go_on = batch->page(batch->context, &measured);
+        go_on = batch->page(batch->context, &measured);
         imgstat_record_destroy(record);
         if (!go_on && m->outcome->result == IMGSTAT_OK)
             m->outcome->result = IMGSTAT_ERR_CANCELLED;
-        return go_on;
+    } else {
+        m->again = may_be_redone(m, res);
+        if (m->again)
+            m->outcome->error = error;
+        const bool of_page = pages > 1 && *numbers < pages;
+        if (of_page && n == 1)
+            res = error_add_page(&error, res, *numbers);
+        if (!m->again)
+            fail(m, !of_page ? NULL : error.has_page ? &error.page : numbers, &error);
+        go_on = !m->again && (is_of_page(res) || (n > 1 && res == IMGSTAT_ERR_ARG));
     }
-    m->again = may_be_redone(m, res);
-    if (m->again)
-        m->outcome->error = error;
-    const bool of_page = pages > 1 && number < pages;
-    if (of_page)
-        res = error_add_page(&error, res, number);
-    if (!m->again)
-        fail(m, of_page ? &number : NULL, &error);
-    return !m->again && is_of_page(res);
+    free(page);
+    return go_on;
+}
+
+static bool measure_groups(Measuring *m, ImgstatError *error)
+{
+    const PageList *const list = &m->file->decoder->list;
+    const ImgstatGrouping by = m->run->batch->by;
+    PageGroups groups;
+    bool go_on = page_groups_make(by, list, m->file->chosen, m->file->n_chosen, &groups, error) ==
+                 IMGSTAT_OK;
+    if (!go_on)
+        fail(m, NULL, error);
+    for (uint32_t g = 0; go_on && g < groups.n; g++) {
+        const uint32_t *const pages = groups.page + groups.first[g];
+        go_on = measure_pages(m, page_group_key(by, list, *pages).by, pages,
+                              page_group_pages(&groups, g));
+    }
+    page_groups_release(&groups);
+    return go_on;
 }
 
 static void on_warning(void *context, const char *sentence)
@@ -188,12 +229,11 @@ static bool measure_job(Run *run, const Worker *worker, size_t job, Outcome *out
         fail(&m, NULL, &error);
         return true;
     }
-    bool go_on = file_choose(m.file, what->pages, run->batch->levels ? WITH_LEVELS : 0, &error) ==
-                 IMGSTAT_OK;
-    if (!go_on)
+    if (file_choose(m.file, what->pages, run->batch->levels ? WITH_LEVELS : 0, &error) !=
+        IMGSTAT_OK)
         fail(&m, NULL, &error);
-    for (uint32_t i = 0; i < m.file->n_chosen && go_on; i++)
-        go_on = measure_page(&m, m.file->chosen[i].page);
+    else
+        (void)measure_groups(&m, &error);
     release_held(&m, false);
     imgstat_file_close(m.file);
     return !m.again;
@@ -324,6 +364,8 @@ ImgstatResult imgstat_batch_measure(const ImgstatMeasureBatch *batch, const Imgs
                                     size_t n, ImgstatError *err)
 {
     IMGSTAT_TRY(error_if_null(batch && batch->page && (jobs || n == 0), __func__, err));
+    if ((unsigned)batch->by > IMGSTAT_BY_FILE)
+        return error_set(err, IMGSTAT_ERR_ARG, "files are measured by page, channel or file");
     for (size_t i = 0; i < n; i++)
         if (!jobs[i].input)
             return error_set(err, IMGSTAT_ERR_ARG, "job %zu has no input", i);

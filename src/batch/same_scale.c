@@ -68,7 +68,7 @@ static ImgstatResult check_file(const Jobs *jobs, const ImgstatJob *job, FirstIm
     ImgstatFile *file = NULL;
     ImgstatResult res = file_open(job->input, &how, &jobs->cancel, &file, NULL);
     if (res == IMGSTAT_OK)
-        res = file_choose(file, job->pages, true, NULL);
+        res = file_choose(file, job->pages, 0, NULL);
     ImgstatResult found = IMGSTAT_OK;
     for (uint32_t i = 0; res == IMGSTAT_OK && found == IMGSTAT_OK && i < file->n_chosen; i++) {
         const ChosenPage *const chosen = &file->chosen[i];

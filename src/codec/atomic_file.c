@@ -169,6 +169,35 @@ ImgstatResult atomic_file_open(const char *path, bool replace, mode_t mode, Atom
     return IMGSTAT_OK;
 }
 
+ImgstatResult atomic_file_spool(const AtomicFile *output, AtomicFile **out, ImgstatError *err)
+{
+    AtomicFile *const spool = calloc(1, sizeof *spool);
+    *out = NULL;
+    if (!spool)
+        return error_memory(err, sizeof *spool, "an output");
+    spool->fd = -1;
+    spool->name = strdup(output->name);
+    char *const dir = strdup(output->target ? output->target : "");
+    ImgstatResult res = spool->name && dir ? IMGSTAT_OK : error_memory(err, 0, "a file name");
+    if (res == IMGSTAT_OK && output->target) {
+        char *const slash = strrchr(dir, '/');
+        if (slash)
+            *(slash == dir ? slash + 1 : slash) = '\0';
+        spool->fd = open_unnamed(slash ? dir : ".");
+        if (spool->fd < 0)
+            res = io_error(output, "create a temporary file", err);
+    } else if (res == IMGSTAT_OK) {
+        res = temporary_open(output->name, &spool->fd, err);
+    }
+    free(dir);
+    if (res != IMGSTAT_OK) {
+        atomic_file_discard(spool);
+        return res;
+    }
+    *out = spool;
+    return IMGSTAT_OK;
+}
+
 ImgstatResult atomic_file_write(AtomicFile *output, uint64_t at, const void *from, size_t bytes,
                                 ImgstatError *err)
 {

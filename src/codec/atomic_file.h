@@ -34,6 +34,10 @@ bool atomic_file_exists(const char *path);
 ImgstatResult atomic_file_open(const char *path, bool replace, mode_t mode, AtomicFile **out,
                                ImgstatError *err);
 
+/* Opens a file without a name in the folder where the bytes of an output are, for what its encoder
+ * puts in order later. atomic_file_discard closes it. */
+ImgstatResult atomic_file_spool(const AtomicFile *output, AtomicFile **out, ImgstatError *err);
+
 /* Writes at a position. Threads may write to distinct positions. */
 ImgstatResult atomic_file_write(AtomicFile *output, uint64_t at, const void *from, size_t bytes,
                                 ImgstatError *err);

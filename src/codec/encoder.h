@@ -20,6 +20,9 @@ typedef struct EncodePage {
     bool
         has_parent; /* it becomes a SubIFD of a page that was begun before; else one of the chain */
     uint32_t parent; /* that page, as Encoder.pages counted before it */
+    /* Of a stack that the input has in one directory: page number `plane` of `planes`, which come
+     * one after the other. planes 0: none. */
+    uint32_t plane, planes;
     /* New colours where the input was opened with `indices` and has a palette: 2^bits times red,
      * then green, then blue, 0..65535. NULL: the palette stays. bits: of the input's indices. */
     const uint16_t *colormap;

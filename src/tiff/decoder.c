@@ -83,6 +83,28 @@ static ImgstatResult read_directory(TiffDecoder *td, ImgstatError *err)
     return code;
 }
 
+/* Pages that lie behind each other where one directory has its only strips. */
+static ImgstatResult place_plane(TiffDecoder *td, ImgstatError *err)
+{
+    const TiffLayout *const layout = &td->layout;
+    const uint32_t plane = td->base.list.entry[td->base.page.page].plane;
+    uint64_t bytes = 0, end = 0;
+    td->plane_at = 0;
+    if (plane == 0)
+        return IMGSTAT_OK;
+    if (layout->tiled || layout->converted || layout->compression != COMPRESSION_NONE)
+        return decoder_changed(&td->base, err);
+    if (__builtin_mul_overflow((uint64_t)layout->row_bytes * layout->planes,
+                               (uint64_t)td->base.page.height, &bytes) ||
+        __builtin_mul_overflow(bytes, (uint64_t)plane, &td->plane_at) ||
+        __builtin_add_overflow(bytes, td->plane_at, &end) ||
+        __builtin_add_overflow(end, TIFFGetStrileOffset(td->handle.tif, 0), &end) ||
+        end > td->base.source->bytes)
+        return error_file(err, IMGSTAT_ERR_TRUNCATED, td->base.source->name,
+                          "plane %u of %u ends early", plane, td->base.list.chain);
+    return IMGSTAT_OK;
+}
+
 static ImgstatResult select_page(Decoder *base, ImgstatError *err)
 {
     TiffDecoder *const td = (TiffDecoder *)base;
@@ -94,6 +116,8 @@ static ImgstatResult select_page(Decoder *base, ImgstatError *err)
         tiff_nodata_read(td);
         res = tiff_check_tiles(td, err);
     }
+    if (res == IMGSTAT_OK)
+        res = place_plane(td, err);
     if (res != IMGSTAT_OK)
         release_page(td); /* no page is selected */
     return res;

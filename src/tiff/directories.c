@@ -2,6 +2,7 @@
 /* directories.c: finds all directories of a TIFF file, those of the chain and those of SubIFDs,
  * which may be broken or form a loop. */
 #include "tiff/directories.h"
+#include "tiff/stack_axes.h"
 
 #include <tiffio.h>
 
@@ -90,13 +91,39 @@ typedef struct Field {
 } Field;
 
 /* The fields that tell what a directory is. */
-enum { NEW_TYPE, OLD_TYPE, WIDTH, HEIGHT, BITS, SAMPLES, FORMAT, PHOTOMETRIC, SUB, N_FIELDS };
+enum {
+    NEW_TYPE,
+    OLD_TYPE,
+    WIDTH,
+    HEIGHT,
+    BITS,
+    SAMPLES,
+    FORMAT,
+    PHOTOMETRIC,
+    SUB,
+    /* Of a stack in one directory: */
+    COMPRESSION,
+    PLANAR,
+    STRIPS,
+    STRIP_ROWS,
+    TEXT,
+    N_FIELDS
+};
 static const uint16_t field_tags[N_FIELDS] = {
-    [NEW_TYPE] = TIFFTAG_SUBFILETYPE, [OLD_TYPE] = TIFFTAG_OSUBFILETYPE,
-    [WIDTH] = TIFFTAG_IMAGEWIDTH,     [HEIGHT] = TIFFTAG_IMAGELENGTH,
-    [BITS] = TIFFTAG_BITSPERSAMPLE,   [SAMPLES] = TIFFTAG_SAMPLESPERPIXEL,
-    [FORMAT] = TIFFTAG_SAMPLEFORMAT,  [PHOTOMETRIC] = TIFFTAG_PHOTOMETRIC,
+    [NEW_TYPE] = TIFFTAG_SUBFILETYPE,
+    [OLD_TYPE] = TIFFTAG_OSUBFILETYPE,
+    [WIDTH] = TIFFTAG_IMAGEWIDTH,
+    [HEIGHT] = TIFFTAG_IMAGELENGTH,
+    [BITS] = TIFFTAG_BITSPERSAMPLE,
+    [SAMPLES] = TIFFTAG_SAMPLESPERPIXEL,
+    [FORMAT] = TIFFTAG_SAMPLEFORMAT,
+    [PHOTOMETRIC] = TIFFTAG_PHOTOMETRIC,
     [SUB] = TIFFTAG_SUBIFD,
+    [COMPRESSION] = TIFFTAG_COMPRESSION,
+    [PLANAR] = TIFFTAG_PLANARCONFIG,
+    [STRIPS] = TIFFTAG_STRIPOFFSETS,
+    [STRIP_ROWS] = TIFFTAG_ROWSPERSTRIP,
+    [TEXT] = TIFFTAG_IMAGEDESCRIPTION,
 };
 
 typedef struct Directory {
@@ -219,9 +246,9 @@ static bool reserve(Walk *walk)
 
 static TiffFacts facts_of(const Walk *walk, const Directory *directory)
 {
-    uint64_t value[N_FIELDS];
-    for (unsigned f = 0; f < N_FIELDS; f++)
-        value[f] = f == SUB ? 0 : value_at(walk->source, &walk->kind, &directory->field[f], 0);
+    uint64_t value[SUB];
+    for (unsigned f = 0; f < SUB; f++)
+        value[f] = value_at(walk->source, &walk->kind, &directory->field[f], 0);
     const bool old = directory->field[NEW_TYPE].count == 0 && value[OLD_TYPE] == 2;
     return (TiffFacts){.has_type = directory->field[NEW_TYPE].count > 0,
                        .type = old ? FILETYPE_REDUCEDIMAGE : (uint32_t)value[NEW_TYPE],
@@ -361,6 +388,95 @@ static ImgstatResult walk_below(Walk *walk, uint32_t parent, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
+/* ---- A stack in one directory ---------------------------------------------------------------- */
+
+/* Returns a text of a directory, malloc's; NULL: there is none, or no memory for it. */
+static char *read_text(const Source *source, const Kind *kind, const Field *field)
+{
+    enum { MOST_TEXT = 16 << 20 };
+    const unsigned width = kind->big ? 8 : 4;
+    size_t got = 0;
+    if (field->type != TIFF_ASCII || field->count <= width || field->count > MOST_TEXT)
+        return NULL;
+    char *const text = malloc((size_t)field->count + 1);
+    if (text && source_read(source, number(kind, field->value, width), text, (size_t)field->count,
+                            &got, NULL) != IMGSTAT_OK)
+        got = 0;
+    if (text)
+        text[got] = '\0';
+    return text;
+}
+
+/* Returns the bytes of a plane whose strips lie one behind the other, and *first, where they begin;
+ * 0: it has none such. */
+static uint64_t plane_bytes(const Walk *walk, const Directory *directory, uint64_t *first)
+{
+    enum { MOST_STRIPS = 1 << 20 };
+    const Source *const source = walk->source;
+    const Field *const field = directory->field;
+    uint64_t value[N_FIELDS];
+    for (unsigned f = 0; f < TEXT; f++)
+        value[f] = value_at(source, &walk->kind, &field[f], 0);
+    const uint64_t samples = value[SAMPLES] ? value[SAMPLES] : 1;
+    const bool apart = value[PLANAR] == PLANARCONFIG_SEPARATE;
+    const uint64_t bits = value[BITS] ? value[BITS] : 1, height = value[HEIGHT];
+    const uint64_t n_apart = apart ? samples : 1;
+    if (value[WIDTH] == 0 || height == 0 || value[WIDTH] > UINT32_MAX || height > UINT32_MAX ||
+        bits > 64 || samples > UINT16_MAX || value[COMPRESSION] > COMPRESSION_NONE)
+        return 0;
+    const uint64_t row = (value[WIDTH] * (apart ? 1 : samples) * bits + 7) / 8; /* 32+16+6 bits */
+    const uint64_t rows =
+        value[STRIP_ROWS] > 0 && value[STRIP_ROWS] < height ? value[STRIP_ROWS] : height;
+    const uint64_t down = (height + rows - 1) / rows;
+    *first = value[STRIPS];
+    if (row > source->bytes / height || row * height > source->bytes / n_apart ||
+        down * n_apart != field[STRIPS].count || down * n_apart > MOST_STRIPS ||
+        *first > source->bytes)
+        return 0;
+    for (uint64_t i = 0; i < down * n_apart; i++) {
+        const uint64_t at = *first + i / down * row * height + i % down * row * rows;
+        if (value_at(source, &walk->kind, &field[STRIPS], i) != at)
+            return 0;
+    }
+    return row * height * n_apart;
+}
+
+/* ImageJ and tifffile write large stacks as one directory with the pixels of all pages behind it,
+ * and a text that counts them. */
+static ImgstatResult add_planes(Walk *walk, ImgstatError *err)
+{
+    PageList *const list = walk->list;
+    Directory directory;
+    uint64_t first = 0;
+    IMGSTAT_TRY(read_directory(walk->source, &walk->kind, list->entry[0].at, &directory, err));
+    char *const text = read_text(walk->source, &walk->kind, &directory.field[TEXT]);
+    const uint64_t n = text ? stack_planes_contiguous(text, walk->facts[0].samples) : 1;
+    free(text);
+    if (n <= 1)
+        return IMGSTAT_OK;
+    const uint64_t bytes = plane_bytes(walk, &directory, &first);
+    if (bytes == 0 || (walk->source->bytes - first) / bytes < 2) {
+        warnings_report(walk->warnings, "its description counts %llu images, but it holds one",
+                        (unsigned long long)n);
+        return IMGSTAT_OK;
+    }
+    if (n > walk->max_pages)
+        return error_file(err, IMGSTAT_ERR_LIMIT, walk->source->name,
+                          "has more pages than the limit of %u", walk->max_pages);
+    for (uint32_t plane = 1; plane < n; plane++) {
+        PageEntry *const entry = reserve(walk) ? page_list_add(list, IMGSTAT_NO_PAGE, plane) : NULL;
+        if (!entry)
+            return out_of_memory(walk, err);
+        entry->at = list->entry[0].at;
+        entry->plane = plane;
+        entry->width = list->entry[0].width;
+        entry->height = list->entry[0].height;
+        walk->facts[plane] = walk->facts[0];
+        walk->links[plane] = (Links){.next = 0};
+    }
+    return IMGSTAT_OK;
+}
+
 ImgstatResult tiff_pages_find(const Source *source, const ImgstatLimits *limits, Warnings *warnings,
                               PageList *out, ImgstatError *err)
 {
@@ -371,6 +487,8 @@ ImgstatResult tiff_pages_find(const Source *source, const ImgstatLimits *limits,
     ImgstatResult res = read_header(source, &walk.kind, &first, err);
     if (res == IMGSTAT_OK)
         res = walk_chain(&walk, first, err);
+    if (res == IMGSTAT_OK && out->chain == 1)
+        res = add_planes(&walk, err);
     for (uint32_t page = 0; res == IMGSTAT_OK && page < out->n; page++) /* it grows meanwhile */
         res = walk_below(&walk, page, err);
     if (res == IMGSTAT_OK)

@@ -4,10 +4,12 @@
 
 #include "base/sample.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     BLOCK_BYTES = 1 << 20, /* uncompressed strips are written in blocks of about this size */
@@ -38,6 +40,10 @@ typedef struct TiffEncoder {
     unsigned n_threads;
     EncodedTile *encoded;
     size_t n_encoded;
+    bool stacked;      /* planes lie one behind the other in one directory, which is written */
+    AtomicFile *spool; /* of a cloud optimized file: takes everything before it is put in order */
+    CogPage *cog;      /* its pages; NULL: none */
+    size_t n_cog;
 } TiffEncoder;
 
 /* ---- Tiles ---- */
@@ -99,7 +105,7 @@ static ImgstatResult write_band(TiffEncoder *te, const uint8_t *rows, size_t pit
             res = error_file(err, IMGSTAT_ERR_MEMORY, te->base.output->name,
                              "cannot be compressed: %s", tile->text);
         if (res == IMGSTAT_OK)
-            res = atomic_file_write(te->base.output, place_tile(te, tile, i, first),
+            res = atomic_file_write(te->file.output, place_tile(te, tile, i, first),
                                     tile->made.bytes, tile->made.n, err);
     }
     return res;
@@ -143,11 +149,12 @@ static ImgstatResult set_list(TiffEncoder *te, uint16_t tag, const uint64_t *val
     return res;
 }
 
-static ImgstatResult end_page(TiffEncoder *te, ImgstatError *err)
+/* Places and sizes of even strips. */
+static void place_strips(TiffEncoder *te)
 {
     const TiffShape *const shape = &te->shape;
     const uint32_t height = te->base.page.height;
-    for (size_t plane = 0; te->even_strips && plane < shape->planes; plane++) {
+    for (size_t plane = 0; plane < shape->planes; plane++) {
         for (size_t i = 0; i < shape->down; i++) {
             const size_t tile = plane * shape->down + i, y = i * shape->tile_height;
             const size_t rows = height - y < shape->tile_height ? height - y : shape->tile_height;
@@ -155,10 +162,48 @@ static ImgstatResult end_page(TiffEncoder *te, ImgstatError *err)
             te->sizes[tile] = rows * shape->row_bytes;
         }
     }
-    IMGSTAT_TRY(
-        set_list(te, shape->tiled ? TIFFTAG_TILEOFFSETS : TIFFTAG_STRIPOFFSETS, te->offsets, err));
-    IMGSTAT_TRY(set_list(te, shape->tiled ? TIFFTAG_TILEBYTECOUNTS : TIFFTAG_STRIPBYTECOUNTS,
-                         te->sizes, err));
+}
+
+static ImgstatResult set_places(TiffEncoder *te, ImgstatError *err)
+{
+    const bool tiled = te->shape.tiled;
+    IMGSTAT_TRY(set_list(te, tiled ? TIFFTAG_TILEOFFSETS : TIFFTAG_STRIPOFFSETS, te->offsets, err));
+    return set_list(te, tiled ? TIFFTAG_TILEBYTECOUNTS : TIFFTAG_STRIPBYTECOUNTS, te->sizes, err);
+}
+
+/* Keeps the places of a page's tiles in the spool. */
+static ImgstatResult add_cog_page(TiffEncoder *te, ImgstatError *err)
+{
+    const EncodePage *const page = &te->base.page;
+    const size_t n = (size_t)te->shape.across * te->shape.down * te->shape.planes;
+    CogPage *const pages = realloc(te->cog, (te->n_cog + 1) * sizeof *pages);
+    te->cog = pages ? pages : te->cog;
+    uint64_t *const offsets = malloc(n * sizeof *offsets);
+    if (!pages || !offsets) {
+        free(offsets);
+        return error_memory(err, n * sizeof *offsets, "places of tiles");
+    }
+    te->cog[te->n_cog++] = (CogPage){.tags = te->tags,
+                                     .width = page->width,
+                                     .height = page->height,
+                                     .is_mask = page->role == IMGSTAT_ROLE_MASK,
+                                     .is_tiled = te->shape.tiled,
+                                     .n = n,
+                                     .spooled = te->offsets,
+                                     .sizes = te->sizes,
+                                     .offsets = offsets};
+    te->offsets = te->sizes = NULL;
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult end_page(TiffEncoder *te, ImgstatError *err)
+{
+    if (te->even_strips && !te->stacked)
+        place_strips(te);
+    if (!te->stacked)
+        IMGSTAT_TRY(set_places(te, err));
+    if (te->spool)
+        IMGSTAT_TRY(add_cog_page(te, err));
     te->tags = NULL; /* complete */
     release_page(te);
     return IMGSTAT_OK;
@@ -199,16 +244,21 @@ static ImgstatResult write_rows(Encoder *base, const void *rows, size_t pitch, u
 }
 
 /* The file's byte order and kind are those of the first page's input. */
-static void begin_file(TiffEncoder *te, const Decoder *like)
+static ImgstatResult begin_file(TiffEncoder *te, const Decoder *like, ImgstatError *err)
 {
     const bool from_tiff = like && like->codec == &tiff_codec;
     TiffTagSource from = {.big = false};
     const bool known = from_tiff && tiff_tag_source(like->source, &from);
-    if (te->base.pages == 0) {
-        te->file.big_endian = known ? from.big_endian : __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-        te->file.at = TIFF_HEADER_BYTES;
-    }
     te->file.big = te->file.big || from.big;
+    if (te->base.pages > 0)
+        return IMGSTAT_OK;
+    te->file.big_endian = known ? from.big_endian : __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+    te->file.at = TIFF_HEADER_BYTES;
+    if (known && tiff_is_cog(like->source)) {
+        IMGSTAT_TRY(atomic_file_spool(te->base.output, &te->spool, err));
+        te->file.output = te->spool;
+    }
+    return IMGSTAT_OK;
 }
 
 static ImgstatResult add_page(TiffFile *file, TiffTags *tags, ImgstatError *err)
@@ -283,12 +333,32 @@ static ImgstatResult set_nodata(TiffEncoder *te, const ImgstatValue *value, Imgs
                          err);
 }
 
-static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
+/* Writes the directory in front of the planes that it stands for: ImageJ finds it there in files of
+ * any size. */
+static ImgstatResult begin_stack(TiffEncoder *te, uint32_t planes, ImgstatError *err)
 {
-    TiffEncoder *const te = (TiffEncoder *)base;
-    const EncodePage *const page = &base->page;
-    begin_file(te, like);
-    IMGSTAT_TRY(tiff_shape_choose(base, like, page, te->file.big_endian, &te->shape, err));
+    const uint64_t bytes = (uint64_t)te->shape.row_bytes * te->base.page.height * te->shape.planes;
+    const uint64_t lists = 2 * (8 * (uint64_t)te->shape.down * te->shape.planes + 20 + 2);
+    te->start = tiff_file_end(&te->file) + lists;
+    te->start += te->start & 1;
+    place_strips(te);
+    IMGSTAT_TRY(set_places(te, err));
+    IMGSTAT_TRY(tiff_tags_finish(&te->file, err));
+    te->stacked = true;
+    te->file.at = te->start + planes * bytes;
+    return IMGSTAT_OK;
+}
+
+/* The next plane lies behind the last one. */
+static ImgstatResult next_plane(TiffEncoder *te, ImgstatError *err)
+{
+    te->start += (uint64_t)te->shape.row_bytes * te->base.page.height * te->shape.planes;
+    return make_room(te, err);
+}
+
+static ImgstatResult add_directory(TiffEncoder *te, ImgstatError *err)
+{
+    const EncodePage *const page = &te->base.page;
     TiffTags *const tags = tiff_tags_create();
     if (!tags)
         return error_memory(err, sizeof *tags, "TIFF fields");
@@ -297,22 +367,37 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
         tiff_tags_destroy(tags);
         return res;
     }
-    te->tags = tags;
     if (page->has_parent) {
         tags->parent = te->file.pages[page->parent];
         tags->parent->n_below++;
     }
-    IMGSTAT_TRY(tiff_shape_tags(&te->file, &te->shape, like, page, tags, err));
+    te->tags = tags;
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
+{
+    TiffEncoder *const te = (TiffEncoder *)base;
+    const EncodePage *const page = &base->page;
+    if (te->stacked && page->plane > 0)
+        return next_plane(te, err);
+    IMGSTAT_TRY(begin_file(te, like, err));
+    IMGSTAT_TRY(tiff_shape_choose(base, like, page, te->file.big_endian, &te->shape, err));
+    IMGSTAT_TRY(add_directory(te, err));
+    IMGSTAT_TRY(tiff_shape_tags(&te->file, &te->shape, like, page, te->tags, err));
     if (page->nodata)
         IMGSTAT_TRY(set_nodata(te, page->nodata, err));
-    IMGSTAT_TRY(tiff_fields_copy(&te->file, &te->shape, like, base, tags, err));
+    IMGSTAT_TRY(tiff_fields_copy(&te->file, &te->shape, like, base, te->tags, err));
     te->image_row_bytes = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
     plan_bands(te);
+    IMGSTAT_TRY(make_room(te, err));
+    if (te->even_strips && page->planes > 1 && base->pages == 0)
+        return begin_stack(te, page->planes, err);
     te->file.at += te->file.at & 1;
     te->start = te->file.at;
     if (te->even_strips)
         te->file.at += (uint64_t)te->shape.row_bytes * page->height * te->shape.planes;
-    return make_room(te, err);
+    return IMGSTAT_OK;
 }
 
 /* ---- The format ---- */
@@ -322,15 +407,59 @@ static void init(Encoder *base)
     ((TiffEncoder *)base)->file.output = base->output;
 }
 
+/* Copies a complete file from the spool to the output. */
+static ImgstatResult copy_spool(TiffEncoder *te, ImgstatError *err)
+{
+    enum { COPY_BYTES = 1 << 20 };
+    uint8_t *const block = malloc(COPY_BYTES);
+    ImgstatResult res = block ? IMGSTAT_OK : error_memory(err, COPY_BYTES, "a copy buffer");
+    for (uint64_t at = 0; res == IMGSTAT_OK;) {
+        const ssize_t n = pread(te->spool->fd, block, COPY_BYTES, (off_t)at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            res = error_file(err, IMGSTAT_ERR_IO, te->base.output->name,
+                             "cannot read back the temporary file: %s", strerror(errno));
+        if (n <= 0)
+            break;
+        res = atomic_file_write(te->base.output, at, block, (size_t)n, err);
+        at += (uint64_t)n;
+    }
+    free(block);
+    return res;
+}
+
 static ImgstatResult finish(Encoder *base, ImgstatError *err)
 {
-    return tiff_tags_finish(&((TiffEncoder *)base)->file, err);
+    TiffEncoder *const te = (TiffEncoder *)base;
+    bool tiles = true;
+    if (te->stacked)
+        return IMGSTAT_OK;
+    if (!te->spool)
+        return tiff_tags_finish(&te->file, err);
+    for (size_t i = 0; i < te->n_cog; i++)
+        tiles = tiles && te->cog[i].is_tiled && !te->cog[i].tags->parent;
+    if (tiles) {
+        tiff_tags_sort(&te->file);
+        return tiff_cog_write(&te->file, te->cog, te->n_cog, base->output, err);
+    }
+    warnings_report(base->warnings, "the order of a cloud optimized GeoTIFF is lost: not all of "
+                                    "its pages are tiles in the chain of directories");
+    IMGSTAT_TRY(tiff_tags_finish(&te->file, err));
+    return copy_spool(te, err);
 }
 
 static void release(Encoder *base)
 {
     TiffEncoder *const te = (TiffEncoder *)base;
     release_page(te);
+    for (size_t i = 0; i < te->n_cog; i++) {
+        free(te->cog[i].spooled);
+        free(te->cog[i].sizes);
+        free(te->cog[i].offsets);
+    }
+    free(te->cog);
+    atomic_file_discard(te->spool);
     tiff_file_release(&te->file);
     for (unsigned i = 0; te->packers && i < te->n_threads; i++)
         tiff_packer_destroy(te->packers[i]);

@@ -60,6 +60,24 @@ typedef struct TiffShape {
     bool swap;        /* the file's byte order is not the host's */
 } TiffShape;
 
+/* ---- tiff/cog.c ---- */
+
+/* A page of a cloud optimized GeoTIFF. */
+typedef struct CogPage {
+    TiffTags *tags;
+    uint32_t width, height;
+    bool is_mask, is_tiled;
+    size_t n;                            /* tiles */
+    uint64_t *spooled, *sizes, *offsets; /* of these; malloc's. offsets: in the output */
+} CogPage;
+
+/* Returns whether a file says that its directories come before its pixels. */
+bool tiff_is_cog(const Source *source);
+
+/* Writes a file from pages whose payloads and tiles `from` holds. */
+ImgstatResult tiff_cog_write(const TiffFile *from, CogPage *pages, size_t n, AtomicFile *to,
+                             ImgstatError *err);
+
 /* ---- tiff/tag_writer.c ---- */
 
 /* Returns NULL if memory runs out. */
@@ -77,6 +95,12 @@ ImgstatResult tiff_tags_number(TiffFile *file, TiffTags *tags, uint16_t tag, uin
                                uint32_t value, ImgstatError *err);
 
 bool tiff_tags_have(const TiffTags *tags, uint16_t tag);
+
+/* Returns where the file ends once all directories are written, or some bytes behind that. */
+uint64_t tiff_file_end(const TiffFile *file);
+
+/* Puts the fields of all directories into their order. */
+void tiff_tags_sort(TiffFile *file);
 
 /* Writes the header and all directories. */
 ImgstatResult tiff_tags_finish(TiffFile *file, ImgstatError *err);

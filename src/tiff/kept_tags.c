@@ -251,13 +251,15 @@ ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *
                                 .axes = td->axes.plane ? &td->axes : NULL,
                                 .from_pages = like->list.chain,
                                 .pages = encoder->chain,
-                                .n_pages = encoder->n_chain};
+                                .n_pages = encoder->n_chain,
+                                .contiguous = page->planes > 1 && !shape->tiled &&
+                                              shape->compression == COMPRESSION_NONE};
     Rewriting rewriting = {
         .file = file, .tags = tags, .from = &from, .change = &change, .warnings = warnings};
     if (keeping.rewrites)
         IMGSTAT_TRY(rewrite_stack(&rewriting, td,
                                   change.axes && encoder->pages == 0 && like->page.page > 0, err));
-    if (keeping.rewrites)
+    if (keeping.rewrites && !(list->entry[like->page.page].plane > 0 && encoder->pages > 0))
         IMGSTAT_TRY(rewrite_fields(&rewriting, tiff_page_at(td), err));
     if (keeping.rewrites && of_preview)
         IMGSTAT_TRY(rewrite_fields(&rewriting, list->entry[parent].at, err));

@@ -41,7 +41,7 @@ static uint64_t row_place(const TiffDecoder *td, uint16_t plane, uint32_t y, uin
         end += (uint64_t)layout->tile_height * layout->row_bytes;
         *rows = n;
     }
-    return start + (uint64_t)inside * layout->row_bytes;
+    return start + td->plane_at + (uint64_t)inside * layout->row_bytes;
 }
 
 static ImgstatResult read_block(const TiffDecoder *td, uint64_t at, uint8_t *to, size_t bytes,

@@ -481,12 +481,33 @@ static ImgstatResult write_below(TiffFile *file, TiffTags *tags, ImgstatError *e
     return write_directory(file, tags, &parent->below[place], &link, err);
 }
 
-ImgstatResult tiff_tags_finish(TiffFile *file, ImgstatError *err)
+static void sort_tags(TiffTags *tags)
 {
-    uint64_t end = file->at, link = 0;
+    if (tags->n > 0)
+        qsort(tags->tag, tags->n, sizeof *tags->tag, by_tag);
+    for (size_t i = 0; i < tags->n; i++)
+        if (tags->tag[i].sub)
+            sort_tags(tags->tag[i].sub);
+}
+
+void tiff_tags_sort(TiffFile *file)
+{
+    for (size_t i = 0; i < file->n_pages; i++)
+        sort_tags(file->pages[i]);
+}
+
+uint64_t tiff_file_end(const TiffFile *file)
+{
+    uint64_t end = file->at;
     for (size_t i = 0; i < file->n_pages; i++)
         end += directory_bytes(file->pages[i]);
-    if (end > UINT32_MAX)
+    return end;
+}
+
+ImgstatResult tiff_tags_finish(TiffFile *file, ImgstatError *err)
+{
+    uint64_t link = 0;
+    if (tiff_file_end(file) > UINT32_MAX)
         file->big = true;
     IMGSTAT_TRY(write_header(file, &link, err));
     for (size_t i = file->n_pages; i-- > 0;)

@@ -7,9 +7,11 @@
 #include "base/sample.h"
 #include "codec/table.h"
 #include "transform/clahe_page.h"
+#include "transform/level_maker.h"
 #include "transform/page.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* ---- A file that an encoder writes, and that appears complete or not at all ---- */
@@ -171,31 +173,74 @@ typedef struct Run {
     Encoder *encoder;
     Transfer **transfer; /* of each page of the file; NULL: none */
     uint32_t *levels;    /* of each page, how many are still to come */
-    Transfer **made;     /* NULL, or for the only one that is made */
+    LevelMaker **maker;  /* of each page: of levels that no transfer can map; NULL: none */
+    LevelSpool spool;
+    uint32_t planes; /* of a stack in one directory, which are all that is written; or 0 */
+    Transfer **made; /* NULL, or for the only one that is made */
     unsigned n_made;
 } Run;
 
+/* Adaptive equalization has no transfer: its levels are made anew. */
+static bool makes_levels(const Run *run)
+{
+    return !run->pipeline->transfer && run->pipeline->method->transform == IMGSTAT_CLAHE;
+}
+
+/* Returns how many planes of one directory are all that is written; 0: it is something else. The
+ * planes of a palette image get a palette each, and so a directory each. */
+static uint32_t planes_of(const ImgstatFile *file)
+{
+    const PageEntry *const entry = file->decoder->list.entry;
+    const ChosenPage *const chosen = file->chosen;
+    for (uint32_t i = 0; i < file->n_chosen; i++)
+        if (entry[chosen[i].page].at != entry[chosen[0].page].at)
+            return 0;
+    return file->n_chosen > 1 && strcmp(file->decoder->page.photometric, "palette") != 0
+               ? file->n_chosen
+               : 0;
+}
+
+static ImgstatResult add_level(Run *run, uint32_t page, ImgstatError *err)
+{
+    const PageEntry *const entry = &run->file->decoder->list.entry[page];
+    LevelMaker **const maker = &run->maker[entry->owner];
+    run->levels[entry->owner]++;
+    if (!makes_levels(run))
+        return IMGSTAT_OK;
+    if (!*maker)
+        IMGSTAT_TRY(level_maker_create(&run->spool, run->encoder->output, maker, err));
+    return level_maker_add(*maker, page, entry->width, entry->height, err);
+}
+
 static ImgstatResult run_init(Run *run, ImgstatError *err)
 {
-    const PageList *const list = &run->file->decoder->list;
+    const ImgstatFile *const file = run->file;
+    const PageList *const list = &file->decoder->list;
     run->transfer = calloc(list->n, sizeof(Transfer *));
     run->levels = calloc(list->n, sizeof *run->levels);
-    if (!run->transfer || !run->levels)
+    run->maker = calloc(list->n, sizeof(LevelMaker *));
+    if (!run->transfer || !run->levels || !run->maker)
         return error_memory(err, list->n * sizeof(Transfer *), "transfers of pages");
-    for (uint32_t i = 0; i < run->file->n_chosen; i++) {
-        const PageEntry *const entry = &list->entry[run->file->chosen[i].page];
-        if (entry->role == IMGSTAT_ROLE_LEVEL && !run->file->chosen[i].leads)
-            run->levels[entry->owner]++;
+    run->planes = planes_of(file);
+    for (uint32_t i = 0; i < file->n_chosen; i++) {
+        const ChosenPage *const chosen = &file->chosen[i];
+        if (list->entry[chosen->page].role == IMGSTAT_ROLE_LEVEL && !chosen->leads)
+            IMGSTAT_TRY(add_level(run, chosen->page, err));
     }
     return IMGSTAT_OK;
 }
 
 static void run_release(Run *run)
 {
-    for (uint32_t i = 0; run->transfer && i < run->file->decoder->list.n; i++)
+    const uint32_t n = run->file->decoder->list.n;
+    for (uint32_t i = 0; run->transfer && i < n; i++)
         transfer_destroy(run->transfer[i]);
+    for (uint32_t i = 0; run->maker && i < n; i++)
+        level_maker_destroy(run->maker[i]);
+    atomic_file_discard(run->spool.file);
     free(run->transfer);
     free(run->levels);
+    free(run->maker);
 }
 
 /* Ends the use of a page's transfer. */
@@ -216,35 +261,48 @@ static void settle_transfer(Run *run, uint32_t page)
     }
 }
 
-/* A level gets the transfer of its image. */
-static ImgstatResult run_level(Run *run, const EncodePage *place, ImgstatError *err)
+/* A level gets the transfer of its image, or is made anew. */
+static ImgstatResult run_level(Run *run, PageOutput *output, ImgstatError *err)
 {
     Decoder *const decoder = run->file->decoder;
     const uint32_t owner = decoder->page.owner;
-    Pipeline with_transfer = *run->pipeline;
-    if (!with_transfer.transfer)
-        with_transfer.transfer = run->transfer[owner];
-    IMGSTAT_TRY(
-        page_transform(&with_transfer, run->worker, decoder, run->encoder, place, NULL, err));
-    if (--run->levels[owner] == 0)
-        settle_transfer(run, owner);
+    output->levels = run->maker[owner];
+    if (output->levels) {
+        IMGSTAT_TRY(page_write_level(decoder, output, err));
+    } else {
+        Pipeline with_transfer = *run->pipeline;
+        if (!with_transfer.transfer)
+            with_transfer.transfer = run->transfer[owner];
+        IMGSTAT_TRY(page_transform(&with_transfer, run->worker, decoder, output, NULL, err));
+    }
+    if (--run->levels[owner] > 0)
+        return IMGSTAT_OK;
+    settle_transfer(run, owner);
+    level_maker_destroy(run->maker[owner]);
+    run->maker[owner] = NULL;
     return IMGSTAT_OK;
 }
 
-static ImgstatResult run_page(Run *run, const ChosenPage *chosen, ImgstatError *err)
+/* i: among those chosen. */
+static ImgstatResult run_page(Run *run, uint32_t i, ImgstatError *err)
 {
     Decoder *const decoder = run->file->decoder;
+    const ChosenPage *const chosen = &run->file->chosen[i];
     const uint32_t page = chosen->page;
     IMGSTAT_TRY(imgstat_file_page(run->file, page, NULL, err));
     const ImgstatRole role = decoder->page.role;
     const bool leads = chosen->leads && role != IMGSTAT_ROLE_MASK;
-    const EncodePage place = {.role = leads ? IMGSTAT_ROLE_IMAGE : role,
-                              .has_parent = chosen->parent != IMGSTAT_NO_PAGE,
-                              .parent = chosen->parent};
-    if (place.role == IMGSTAT_ROLE_LEVEL)
-        return run_level(run, &place, err);
-    IMGSTAT_TRY(page_transform(run->pipeline, run->worker, decoder, run->encoder, &place,
-                               &run->transfer[page], err));
+    PageOutput output = {.encoder = run->encoder,
+                         .place = {.role = leads ? IMGSTAT_ROLE_IMAGE : role,
+                                   .has_parent = chosen->parent != IMGSTAT_NO_PAGE,
+                                   .parent = chosen->parent,
+                                   .plane = run->planes ? i : 0,
+                                   .planes = run->planes}};
+    if (output.place.role == IMGSTAT_ROLE_LEVEL)
+        return run_level(run, &output, err);
+    output.levels = run->maker[page];
+    IMGSTAT_TRY(
+        page_transform(run->pipeline, run->worker, decoder, &output, &run->transfer[page], err));
     if (run->levels[page] == 0)
         settle_transfer(run, page);
     return IMGSTAT_OK;
@@ -277,7 +335,7 @@ static ImgstatResult run_pages(const Pipeline *pipeline, TransformWorker *worker
     if (res == IMGSTAT_OK && !job->pages)
         warn_of_thumbnails(&run);
     for (uint32_t i = 0; res == IMGSTAT_OK && i < file->n_chosen; i++)
-        res = run_page(&run, &file->chosen[i], err);
+        res = run_page(&run, i, err);
     run_release(&run);
     return res;
 }
@@ -345,7 +403,8 @@ static uint64_t measured_bytes(const Pipeline *pipeline, const PageToMeasure *pa
     const uint64_t records =
         2 * (uint64_t)record_bytes(shape->sample, shape->channels, RECORD_BINS);
     if (method->transform == IMGSTAT_CLAHE)
-        return band + records + clahe_page_bytes(method, shape, page->width, page->height);
+        return band + records + clahe_page_bytes(method, shape, page->width, page->height) +
+               level_maker_bytes(page->width, shape->channels);
     if (!transfer_input_reads_again(method, shape->sample))
         return band + records;
     if (method->transform == IMGSTAT_PERCENTILE)

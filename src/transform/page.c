@@ -44,6 +44,7 @@ typedef struct Writing {
     const Palette *palette; /* whose indices they then are */
     Encoder *encoder;
     const Undefined *undefined; /* where rows are mapped */
+    LevelMaker *levels;         /* NULL: none are made */
     ImgstatSample sample;       /* of the output */
     uint8_t bits;
 } Writing;
@@ -63,6 +64,8 @@ static ImgstatResult write_piece(Writing *w, const ImagePro *piece, ImgstatError
     to.first_row = piece->first_row;
     IMGSTAT_TRY(map_band(w->mapper, w->worker, piece, &to, err));
     undefined_fill(w->undefined, w->worker->pool, piece, &to);
+    if (w->levels)
+        IMGSTAT_TRY(level_maker_rows(w->levels, to.host, to.pitch, to.height, err));
     return encoder_write_rows(w->encoder, to.host, to.pitch, to.height, err);
 }
 
@@ -85,21 +88,23 @@ static ImgstatResult write_band(void *context, const ImagePro *band, ImgstatErro
     return IMGSTAT_OK;
 }
 
-static ImgstatResult begin_page(Encoder *encoder, Decoder *like, EncodePage page,
-                                const EncodePage *place, ImgstatError *err)
+static ImgstatResult begin_page(const PageOutput *output, Decoder *like, EncodePage page,
+                                ImgstatError *err)
 {
+    const EncodePage *const place = &output->place;
     page.role = place->role;
     page.has_parent = place->has_parent;
     page.parent = place->parent;
+    page.plane = place->plane;
+    page.planes = place->planes;
     if (page.bits == 0)
         page.bits = (uint8_t)(8 * imgstat_sample_bytes(page.sample));
-    return encoder_begin_page(encoder, like, &page, err);
+    return encoder_begin_page(output->encoder, like, &page, err);
 }
 
 /* Indices as they are, colours changed. *done stays false where that is not possible. */
 static ImgstatResult write_palette(const Mapper *mapper, TransformWorker *worker, Decoder *decoder,
-                                   Encoder *encoder, const EncodePage *place, bool *done,
-                                   ImgstatError *err)
+                                   const PageOutput *output, bool *done, ImgstatError *err)
 {
     Palette *palette = NULL;
     uint16_t *colours = NULL;
@@ -111,7 +116,7 @@ static ImgstatResult write_palette(const Mapper *mapper, TransformWorker *worker
     const ImgstatPage *const page = &palette->indices->page;
     res = palette_transfer(worker->device, palette, mapper->transfer, mapper->alpha, &colours, err);
     if (res == IMGSTAT_OK)
-        res = begin_page(encoder, palette->indices,
+        res = begin_page(output, palette->indices,
                          (EncodePage){.width = page->width,
                                       .height = page->height,
                                       .channels = 1,
@@ -120,12 +125,12 @@ static ImgstatResult write_palette(const Mapper *mapper, TransformWorker *worker
                                       .alpha = -1,
                                       .colormap = colours,
                                       .mapped = true},
-                         place, err);
+                         err);
     if (res == IMGSTAT_OK)
         res = page_reader_open(worker->device, palette->indices, false, &worker->indices,
                                &worker->cancel, &reader, err);
     Writing writing = {
-        .worker = worker, .palette = palette, .encoder = encoder, .sample = page->sample};
+        .worker = worker, .palette = palette, .encoder = output->encoder, .sample = page->sample};
     if (res == IMGSTAT_OK)
         res = page_reader_each(&reader, write_band, &writing, err);
     free(colours);
@@ -134,30 +139,29 @@ static ImgstatResult write_palette(const Mapper *mapper, TransformWorker *worker
 }
 
 /* A transparency mask is alpha, kept in a page of its own: as it is, in the type that it has. */
-static ImgstatResult copy_page(TransformWorker *worker, Decoder *decoder, Encoder *encoder,
-                               const EncodePage *place, ImgstatError *err)
+static ImgstatResult copy_page(TransformWorker *worker, Decoder *decoder, const PageOutput *output,
+                               ImgstatError *err)
 {
     const ImgstatPage *const page = &decoder->page;
     PageReader reader;
-    IMGSTAT_TRY(begin_page(encoder, decoder,
+    IMGSTAT_TRY(begin_page(output, decoder,
                            (EncodePage){.width = page->width,
                                         .height = page->height,
                                         .channels = page->channels,
                                         .sample = page->sample,
                                         .bits = page->bits,
                                         .alpha = page->alpha},
-                           place, err));
+                           err));
     IMGSTAT_TRY(page_reader_open(worker->device, decoder, false, &worker->in, &worker->cancel,
                                  &reader, err));
     Writing writing = {
-        .worker = worker, .encoder = encoder, .sample = page->sample, .bits = page->bits};
+        .worker = worker, .encoder = output->encoder, .sample = page->sample, .bits = page->bits};
     return page_reader_each(&reader, write_band, &writing, err);
 }
 
 static ImgstatResult write_page(const Pipeline *pipeline, const Mapper *mapper,
                                 const TransferShape *shape, TransformWorker *worker,
-                                PageReader *reader, Encoder *encoder, const EncodePage *place,
-                                ImgstatError *err)
+                                PageReader *reader, const PageOutput *output, ImgstatError *err)
 {
     Decoder *const decoder = reader->decoder;
     const ImgstatPage *const page = &decoder->page;
@@ -168,30 +172,40 @@ static ImgstatResult write_page(const Pipeline *pipeline, const Mapper *mapper,
         undefined_of(pipeline->write, decoder, shape, transfer, reader->page.mask != NULL);
     bool done = false;
     if (mapper->transfer && !undefined.any && palette_used(decoder) && sample == page->sample &&
-        strcmp(encoder->format->name, page->format) == 0)
-        IMGSTAT_TRY(write_palette(mapper, worker, decoder, encoder, place, &done, err));
+        strcmp(output->encoder->format->name, page->format) == 0)
+        IMGSTAT_TRY(write_palette(mapper, worker, decoder, output, &done, err));
     if (done)
         return IMGSTAT_OK;
-    IMGSTAT_TRY(begin_page(encoder, decoder,
-                           (EncodePage){.width = page->width,
-                                        .height = page->height,
-                                        .channels = page->channels,
-                                        .sample = sample,
-                                        .bits = bits,
-                                        .alpha = page->alpha,
-                                        .nodata = undefined.tells ? &undefined.nodata : NULL,
-                                        .mapped = true,
-                                        .low = transfer->range.lo,
-                                        .high = transfer->range.hi},
-                           place, err));
-    undefined_warn(&undefined, decoder, shape, encoder);
+    const EncodePage image = {.width = page->width,
+                              .height = page->height,
+                              .channels = page->channels,
+                              .sample = sample,
+                              .bits = bits,
+                              .alpha = page->alpha,
+                              .nodata = undefined.tells ? &undefined.nodata : NULL,
+                              .mapped = true,
+                              .low = transfer->range.lo,
+                              .high = transfer->range.hi};
+    IMGSTAT_TRY(begin_page(output, decoder, image, err));
+    if (output->levels)
+        IMGSTAT_TRY(level_maker_begin(output->levels, &image,
+                                      undefined.has_nodata ? &undefined.nodata : NULL, err));
+    undefined_warn(&undefined, decoder, shape, output->encoder);
     Writing writing = {.worker = worker,
                        .mapper = mapper,
-                       .encoder = encoder,
+                       .encoder = output->encoder,
                        .undefined = &undefined,
+                       .levels = output->levels,
                        .sample = sample,
                        .bits = bits};
     return page_reader_each(reader, write_band, &writing, err);
+}
+
+ImgstatResult page_write_level(Decoder *decoder, const PageOutput *output, ImgstatError *err)
+{
+    const uint32_t page = decoder->page.page;
+    IMGSTAT_TRY(begin_page(output, decoder, level_maker_page(output->levels, page), err));
+    return level_maker_write(output->levels, page, output->encoder, err);
 }
 
 /* ---- One page -------------------------------------------------------------------------------- */
@@ -263,11 +277,10 @@ static ImgstatResult with_nodata(TransformWorker *worker, const Transfer *given,
 }
 
 ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
-                             Encoder *encoder, const EncodePage *place, Transfer **made,
-                             ImgstatError *err)
+                             const PageOutput *output, Transfer **made, ImgstatError *err)
 {
     if (page_is_mask(&decoder->page))
-        return copy_page(worker, decoder, encoder, place, err);
+        return copy_page(worker, decoder, output, err);
     const char *const name = decoder->source->name;
     TransferShape shape = shape_of_page(decoder);
     IMGSTAT_TRY(undefined_choose(pipeline, decoder, &shape, err));
@@ -297,7 +310,7 @@ ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, 
                                err);
     res = error_add_file(err, res, name);
     if (res == IMGSTAT_OK)
-        res = write_page(pipeline, &mapper, &shape, worker, &reader, encoder, place, err);
+        res = write_page(pipeline, &mapper, &shape, worker, &reader, output, err);
     clahe_page_destroy(worker->device, clahe);
     if (res == IMGSTAT_OK && made)
         *made = own;

@@ -5,15 +5,25 @@
 
 #include "codec/table.h"
 #include "transform/file.h"
+#include "transform/level_maker.h"
 
 /* Whether a page is the transparency mask of another page. Masks are copied and never measured. */
 bool page_is_mask(const ImgstatPage *page);
 
+/* Where an output page goes. */
+typedef struct PageOutput {
+    Encoder *encoder;
+    EncodePage place;   /* role, parent and plane; the rest is not used */
+    LevelMaker *levels; /* NULL, or takes the rows that are written */
+} PageOutput;
+
 /* Measures the page that the decoder has selected, makes its transfer unless the pipeline has one,
- * maps it and writes it. place: role and parent of the output page; the rest of it is not used.
- * made: NULL, or receives the transfer if one was made, which the caller then owns. */
+ * maps it and writes it. made: NULL, or receives the transfer if one was made, which the caller
+ * then owns. */
 ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
-                             Encoder *encoder, const EncodePage *place, Transfer **made,
-                             ImgstatError *err);
+                             const PageOutput *output, Transfer **made, ImgstatError *err);
+
+/* Writes a level that was made anew in place of the one that the decoder has selected. */
+ImgstatResult page_write_level(Decoder *decoder, const PageOutput *output, ImgstatError *err);
 
 #endif

@@ -63,10 +63,12 @@ Undefined undefined_of(const ImgstatWrite *write, const Decoder *decoder,
                    .alpha = shape->alpha,
                    .hole = shape->hole_key,
                    .range = transfer->range};
+    const bool held = page->has_nodata && holds(to, 0, page->nodata, &u.mask_hole);
     if (shape->has_hole)
         u.mask_hole = shape->hole_key;
-    else if (!page->has_nodata || !holds(to, 0, page->nodata, &u.mask_hole))
+    else if (!held)
         u.mask_hole = map_key(to, 0.0);
+    u.has_nodata = shape->has_hole || held;
     u.any = u.fills || u.masked;
     u.tells = shape->has_hole || (decoder->how.has_nodata && page->has_nodata);
     u.nodata = shape->has_hole ? sample_value(to, shape->hole_key) : page->nodata;

@@ -17,7 +17,8 @@ typedef struct Undefined {
     int16_t alpha;            /* this channel stays */
     uint64_t hole, mask_hole; /* keys of the output */
     MapRange range;           /* with `fills`: keeps others off the hole */
-    bool tells;               /* the output names `nodata` as its nodata value */
+    bool tells;               /* the output names `nodata`, and not what the input does */
+    bool has_nodata;          /* the output has a nodata value: `nodata` */
     ImgstatValue nodata;
 } Undefined;
 

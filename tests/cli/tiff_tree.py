@@ -77,3 +77,87 @@ def shape(directories):
 def read(path):
     with open(path, "rb") as file:
         return Tiff(file.read())
+
+
+# ---- Writing ---------------------------------------------------------------------------------------
+
+SHORT, LONG, ASCII, RATIONAL, IFD, LONG8, IFD8 = 3, 4, 2, 5, 13, 16, 18
+
+
+class Page:
+    """A directory to write. fields: number -> (type, values); strips: bytes; tile: its sides, for tiles in `strips`;
+    behind: bytes right behind the strips."""
+
+    def __init__(self, fields, strips, subs=(), tile=None, behind=b""):
+        self.fields, self.strips, self.subs, self.tile, self.behind = dict(fields), strips, subs, tile, behind
+
+
+def gray(rows, kind="H", order="<", rows_per_strip=None, tile=None, **more):
+    """A page of unsigned gray samples. more: of Page; fields: further ones."""
+    width, height, size = len(rows[0]), len(rows), struct.calcsize(kind)
+    fields = {256: (LONG, [width]), 257: (LONG, [height]), 258: (SHORT, [8 * size]), 259: (SHORT, [1]),
+              262: (SHORT, [1]), 277: (SHORT, [1]), 339: (SHORT, [1]), **more.pop("fields", {})}
+    if tile:
+        padded = [list(row) + [0] * (-width % tile) for row in rows] + [[0] * (width + -width % tile)] * (-height % tile)
+        strips = [b"".join(struct.pack(f"{order}{tile}{kind}", *row[x:x + tile]) for row in padded[y:y + tile])
+                  for y in range(0, height, tile) for x in range(0, width, tile)]
+        fields.update({322: (LONG, [tile]), 323: (LONG, [tile])})
+    else:
+        step = rows_per_strip or height
+        strips = [b"".join(struct.pack(f"{order}{width}{kind}", *row) for row in rows[y:y + step])
+                  for y in range(0, height, step)]
+        fields[278] = (LONG, [step])
+    return Page(fields, strips, tile=tile, **more)
+
+
+class Writer:
+    def __init__(self, order, big):
+        self.order, self.big = order, big
+        self.data = bytearray(16 if big else 8)
+
+    def add(self, data):
+        self.data += b"\0" * (len(self.data) % 2)
+        at = len(self.data)
+        self.data += data
+        return at
+
+    def pack(self, kind, values):
+        letter = "I" if kind == RATIONAL else LETTERS.get(kind)
+        return values if kind == ASCII else struct.pack(f"{self.order}{len(values)}{letter}", *values)
+
+    def directory(self, page):
+        """Returns its place, and that of the link to the next one."""
+        fields, wide = dict(page.fields), LONG8 if self.big else LONG
+        self.data += b"\0" * (len(self.data) % 2)
+        places = []
+        for strip in page.strips:
+            places.append(len(self.data))
+            self.data += strip
+        self.data += page.behind
+        fields[324 if page.tile else 273] = (wide, places)
+        fields[325 if page.tile else 279] = (LONG, [len(strip) for strip in page.strips])
+        if page.subs:
+            fields[SUB_IFDS] = (IFD8 if self.big else IFD, [self.directory(sub)[0] for sub in page.subs])
+        count, offset = ("Q", "Q") if self.big else ("H", "I")
+        room, table = struct.calcsize(offset), struct.pack(self.order + count, len(fields))
+        for tag, (kind, values) in sorted(fields.items()):
+            data = self.pack(kind, values)
+            inside = data.ljust(room, b"\0") if len(data) <= room else struct.pack(self.order + offset, self.add(data))
+            table += struct.pack(self.order + "HH" + offset, tag, kind, len(values) // (2 if kind == RATIONAL else 1)) + inside
+        at = self.add(table + bytes(room))
+        return at, at + len(table)
+
+
+def write(pages, order="<", big=False):
+    """Bytes of a TIFF file."""
+    out = Writer(order, big)
+    offset = "Q" if big else "I"
+    head = (b"II" if order == "<" else b"MM") + struct.pack(order + "H", 43 if big else 42)
+    head += struct.pack(order + "HH", 8, 0) if big else b""
+    out.data[:len(head)] = head
+    link = len(head)
+    for page in pages:
+        at, behind = out.directory(page)
+        struct.pack_into(order + offset, out.data, link, at)
+        link = behind
+    return bytes(out.data)

@@ -194,6 +194,21 @@ Test(misuse, pages_that_are_not_there)
     imgstat_record_destroy(made);
 }
 
+Test(misuse, pages_measured_as_one)
+{
+    ImgstatRecord *made = somewhere;
+    ImgstatError err;
+    const uint32_t pages[2] = {0, 1};
+    cr_assert_eq(imgstat_measure_pages(NULL, file, pages, 1, NULL, &made, NULL), IMGSTAT_ERR_ARG);
+    cr_assert_eq(imgstat_measure_pages(device, NULL, pages, 1, NULL, &made, NULL), IMGSTAT_ERR_ARG);
+    cr_assert_eq(imgstat_measure_pages(device, file, NULL, 1, NULL, &made, NULL), IMGSTAT_ERR_ARG);
+    cr_assert_eq(imgstat_measure_pages(device, file, pages, 1, NULL, NULL, NULL), IMGSTAT_ERR_ARG);
+    cr_assert_eq(imgstat_measure_pages(device, file, pages, 0, NULL, &made, NULL), IMGSTAT_ERR_ARG);
+    cr_assert_eq(imgstat_measure_pages(device, file, pages, 2, NULL, &made, &err), IMGSTAT_ERR_ARG);
+    cr_assert_null(made);
+    cr_assert(strstr(err.message, "page 1: has no page 1; it has 1"), "%s", err.message);
+}
+
 /* It crashed: there was no page to take tags from. */
 Test(misuse, like_a_file_of_which_no_page_is_selected)
 {

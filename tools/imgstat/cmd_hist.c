@@ -113,7 +113,7 @@ static bool check_plot(const Options *o, const InputList *inputs)
         return true;
     if (inputs->n > 1)
         fprintf(stderr, "%s: --plot draws one image, this names %zu\n", o->command, inputs->n);
-    else if (inputs->n == 1 && inputs->items[0].pages != NULL &&
+    else if (o->by != IMGSTAT_BY_FILE && inputs->n == 1 && inputs->items[0].pages != NULL &&
              !input_has_one_page(&inputs->items[0]))
         fprintf(stderr, "%s: --plot draws one page, not %s\n", o->command, inputs->items[0].pages);
     else if (replaces_input(o, inputs))
@@ -130,7 +130,8 @@ static void run(Options *options)
     complete_options(options);
     inputs_collect(options, &inputs);
     if (check_plot(options, &inputs)) {
-        if (options->plot != NULL && inputs.n == 1 && inputs.items[0].pages == NULL)
+        if (options->plot != NULL && options->by != IMGSTAT_BY_FILE && inputs.n == 1 &&
+            inputs.items[0].pages == NULL)
             inputs.items[0].pages = text_copy("0"); /* a plot shows one page: the first */
         const ImgstatMeasure how = plan_measure(options);
         const MeasureFiles what = {

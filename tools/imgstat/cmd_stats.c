@@ -31,7 +31,8 @@ static bool print_page(void *context, const Report *report, FILE *out, FILE *err
         break;
     case OUTPUT_PEOPLE:
         /* One image has a heading; rows of several begin with the file's name. */
-        if (!stats->several && (report->page->pages == 1 || stats->one_page)) {
+        if (!stats->several &&
+            (report->page->pages == 1 || stats->one_page || report->by == IMGSTAT_BY_FILE)) {
             print_table_heading(out, report);
             print_table_page(out, report, false);
         } else {

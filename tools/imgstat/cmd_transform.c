@@ -170,6 +170,7 @@ static void transform(const Options *o, const InputList *inputs, TransformRun *r
                                 .reference_page = page,
                                 .together = t->together,
                                 .skip_existing = t->skip_existing,
+                                .drop_levels = t->levels == LEVELS_DROP,
                                 .describe = o->style == OUTPUT_JSON,
                                 .write = t->write,
                                 .open = open,

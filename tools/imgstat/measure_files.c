@@ -86,16 +86,19 @@ static void print_error(const Options *o, const char *path, const uint32_t *page
 static void print_time(const Report *report, double seconds, FILE *err)
 {
     const ImgstatPage *const page = report->page;
-    const double bytes = (double)page->width * page->height * page->channels *
-                         (double)imgstat_sample_bytes(page->sample);
-    char *const name = text_display(report->name);
+    double pixels = 0;
+    for (uint32_t i = 0; i < report->n_pages; i++)
+        pixels += (double)report->pages[i].width * report->pages[i].height;
+    const double bytes = pixels * page->channels * (double)imgstat_sample_bytes(page->sample);
+    char *const name = text_display(report->name), *const list = report_page_list(report);
     fprintf(err,
-            "%s: page %" PRIu32 " of %" PRIu32 ", %" PRIu32 " x %" PRIu32 ", %u channels of %s, "
+            "%s: page%s %s of %" PRIu32 ", %" PRIu32 " x %" PRIu32 ", %u channels of %s, "
             "%s: %.1f ms, %.0f MB/s\n",
-            name, page->page, page->pages, page->width, page->height, page->channels,
-            imgstat_sample_name(page->sample), report->device, 1e3 * seconds,
+            name, report->n_pages > 1 ? "s" : "", list, page->pages, page->width, page->height,
+            page->channels, imgstat_sample_name(page->sample), report->device, 1e3 * seconds,
             1e-6 * bytes / seconds);
     free(name);
+    free(list);
 }
 
 static bool on_page(void *context, const ImgstatMeasured *measured)
@@ -115,6 +118,9 @@ static bool on_page(void *context, const ImgstatMeasured *measured)
                            .continues = !measured->first,
                            .file = measured->file,
                            .page = measured->page,
+                           .by = measured->by,
+                           .pages = measured->pages,
+                           .n_pages = measured->n_pages,
                            .record = measured->record,
                            .warnings = &texts->warnings};
     if (what->options->verbose)
@@ -212,9 +218,11 @@ static void measure(Run *run)
     const PlanDevice device = plan_device(o, run->jobs, run->n, &work);
     const ImgstatMeasureBatch batch = {.how = what->how,
                                        .open = options_open(o),
+                                       .by = o->by,
                                        .device = device.name,
                                        .fallen_back = device.chosen ? on_fallen_back : NULL,
                                        .threads = o->jobs,
+                                       .levels = o->levels,
                                        .page = on_page,
                                        .warned = on_warned,
                                        .restarted = on_restarted,

@@ -224,6 +224,13 @@ const Option option_table[] = {
     {.name = "force", .type = OPTION_FLAG, .target = PLACE(transform.write.replace),
      .commands = WRITING, .group = GROUP_OUTPUT,
      .help = "Replace existing files; each stays until the new one is complete"},
+    {.name = "levels", .argument = "WHAT", .type = OPTION_CHOICE, .target = PLACE(transform.levels),
+     .words = "keep drop", .least = LEVELS_KEEP, .commands = WRITING, .group = GROUP_OUTPUT,
+     .rare = true,
+     .help = "keep or drop the levels (overviews) of images, and their masks",
+     .otherwise = "keep",
+     .more = "Levels get the transfer of their image; with --clahe they are made anew from the "
+             "result."},
     {.name = "skip-existing", .type = OPTION_FLAG, .target = PLACE(transform.skip_existing),
      .commands = WRITING, .group = GROUP_OUTPUT,
      .help = "Skip images whose output exists: resume an interrupted run"},
@@ -261,6 +268,9 @@ const Option option_table[] = {
      .help = "With --json or --csv: find the mode of samples of more than 16 bits as well, "
              "which takes a sort of all samples",
      .otherwise = "only up to 16 bits"},
+    {.name = "levels", .type = OPTION_FLAG, .target = PLACE(levels), .commands = MEASURING,
+     .group = GROUP_STATISTICS, .rare = true,
+     .help = "Measure the levels (overviews) of images as well"},
     {.name = "shape", .type = OPTION_FLAG, .target = PLACE(shape), .commands = STATS,
      .group = GROUP_STATISTICS,
      .help = "Add skewness and excess kurtosis"},
@@ -284,6 +294,13 @@ const Option option_table[] = {
      .help = "Let the histogram reach from LO to HI, in sample values",
      .otherwise = "all values up to 16 bits, else minimum to maximum",
      .more = "The last bin includes HI."},
+
+    {.name = "by", .argument = "WHAT", .type = OPTION_CHOICE, .target = PLACE(by),
+     .words = "page channel file", .least = IMGSTAT_BY_PAGE, .commands = MEASURING,
+     .group = GROUP_STATISTICS,
+     .help = "page: measure each page by itself; channel: as one all pages of a channel, where the "
+             "file declares axes; file: as one all images of a file",
+     .otherwise = "page"},
 
     /* ---- Plot ---- */
     {.name = "plot", .argument = "FILE", .type = OPTION_TEXT, .target = PLACE(plot),

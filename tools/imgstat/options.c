@@ -202,6 +202,8 @@ static bool check_measuring(Command command, const char *name, const Options *o)
         return usage_error(name, "--mode needs --json or --csv");
     if (o->plot != NULL && (o->n_names > 1 || o->style != OUTPUT_PEOPLE))
         return usage_error(name, "--plot draws one image and excludes --json and --csv");
+    if (o->plot != NULL && o->by == IMGSTAT_BY_CHANNEL)
+        return usage_error(name, "--plot draws one histogram, --by channel makes several");
     if (o->plot != NULL && strcmp(o->plot, "-") != 0) {
         const char *const dot = strrchr(o->plot, '.');
         if (dot == NULL || (strcasecmp(dot, ".svg") != 0 && strcasecmp(dot, ".png") != 0))

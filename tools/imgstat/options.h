@@ -23,6 +23,8 @@ typedef struct ScaledValue {
     bool percent;
 } ScaledValue;
 
+typedef enum LevelsWanted { LEVELS_KEEP, LEVELS_DROP } LevelsWanted;
+
 /* What normalize, equalize and apply were asked to do. */
 typedef struct TransformOptions {
     ImgstatMethod method;
@@ -34,6 +36,7 @@ typedef struct TransformOptions {
     const char *output;        /* file, folder or "-" */
     ImgstatWrite write;
     bool together, skip_existing, dry_run;
+    LevelsWanted levels;
     uint64_t memory;
 } TransformOptions;
 
@@ -74,7 +77,8 @@ typedef struct Options {
     uint32_t bins;
     bool has_range;
     double lo, hi;
-    bool mode, histogram, cdf, shape;
+    bool mode, histogram, cdf, shape, levels;
+    ImgstatGrouping by;
     unsigned ddof;
 
     /* hist only */

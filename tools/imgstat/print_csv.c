@@ -53,12 +53,29 @@ static void put_value(FILE *out, ImgstatValue value, bool defined)
     fprintf(out, ",%s", text);
 }
 
-static void put_position(FILE *out, uint64_t at, uint32_t width, bool defined)
+static void put_position(FILE *out, const Report *report, uint64_t at, uint32_t page, bool defined)
 {
+    const uint32_t width = report_find_page(report, page)->width;
     if (defined)
         fprintf(out, ",%" PRIu64 ",%" PRIu64, at % width, at / width);
     else
         fputs(",null,null", out);
+}
+
+/* The pages that were measured: a number, or a list as --page takes it. The caller frees it. */
+static char *new_pages(const Report *report)
+{
+    if (report->by != IMGSTAT_BY_PAGE)
+        return report_page_list(report);
+    char *const text = text_alloc(TEXT_NUMBER);
+    snprintf(text, TEXT_NUMBER, "%" PRIu32, report->page->page);
+    return text;
+}
+
+/* Whether positions need the page that they are on. */
+static bool is_grouped(const Options *options)
+{
+    return options->by == IMGSTAT_BY_CHANNEL || options->by == IMGSTAT_BY_FILE;
 }
 
 static void put_channel(FILE *out, const Report *report, uint16_t channel)
@@ -72,10 +89,17 @@ static void put_channel(FILE *out, const Report *report, uint16_t channel)
     char sum[TEXT_NUMBER];
     imgstat_record_sum(report->record, channel, sum);
 
+    char *const pages = new_pages(report);
     put_text(out, report->name);
-    fprintf(out, ",%" PRIu32 ",%" PRIu32 ",%s,%" PRIu32 ",%" PRIu32 ",%s,%u,", page->page,
-            page->pages, page->format, page->width, page->height, imgstat_sample_name(page->sample),
-            page->bits);
+    fputc(',', out);
+    put_text(out, pages);
+    free(pages);
+    fprintf(out, ",%" PRIu32 ",%s,", page->pages, page->format);
+    if (report_same_size(report))
+        fprintf(out, "%" PRIu32 ",%" PRIu32, page->width, page->height);
+    else
+        fputs("null,null", out);
+    fprintf(out, ",%s,%u,", imgstat_sample_name(page->sample), page->bits);
     put_text(out, page->photometric);
     fprintf(out, ",%s,", report->device);
     put_text(out, imgstat_file_channel(report->file, channel));
@@ -83,8 +107,12 @@ static void put_channel(FILE *out, const Report *report, uint16_t channel)
             stats.nodata);
     put_value(out, stats.min, any);
     put_value(out, stats.max, any);
-    put_position(out, stats.min_at, page->width, any);
-    put_position(out, stats.max_at, page->width, any);
+    put_position(out, report, stats.min_at, stats.min_page, any);
+    put_position(out, report, stats.max_at, stats.max_page, any);
+    if (any && is_grouped(o))
+        fprintf(out, ",%" PRIu32 ",%" PRIu32, stats.min_page, stats.max_page);
+    else if (is_grouped(o))
+        fputs(",null,null", out);
     if (any && whole)
         fprintf(out, ",%s", sum);
     else
@@ -106,9 +134,11 @@ static void put_channel(FILE *out, const Report *report, uint16_t channel)
 void print_csv_header(FILE *out, const Options *options)
 {
     fputs("file,page,pages,format,width,height,sample,bits,photometric,device,channel,"
-          "count,nan,inf,nodata,min,max,min_x,min_y,max_x,max_y,sum,mean,stddev,median,mode,"
-          "entropy",
+          "count,nan,inf,nodata,min,max,min_x,min_y,max_x,max_y,",
           out);
+    if (is_grouped(options))
+        fputs("min_page,max_page,", out);
+    fputs("sum,mean,stddev,median,mode,entropy", out);
     if (options->shape)
         fputs(",skewness,kurtosis", out);
     for (size_t k = 0; k < options->n_percentiles; k++)
@@ -131,7 +161,7 @@ void print_csv_bins_header(FILE *out)
 void print_csv_bins(FILE *out, const Report *report)
 {
     const uint16_t n = imgstat_record_channels(report->record);
-    char *const name = text_utf8(report->name);
+    char *const name = text_utf8(report->name), *const pages = new_pages(report);
     for (uint16_t c = 0; c < n; c++) {
         ImgstatHistogram histogram;
         if (!imgstat_record_histogram(report->record, c, &histogram))
@@ -140,7 +170,9 @@ void print_csv_bins(FILE *out, const Report *report)
         for (uint32_t i = 0; i < histogram.bins; i++) {
             sum += histogram.counts[i];
             put_text(out, name);
-            fprintf(out, ",%" PRIu32 ",", report->page->page);
+            fputc(',', out);
+            put_text(out, pages);
+            fputc(',', out);
             put_text(out, imgstat_file_channel(report->file, c));
             fprintf(out, ",%" PRIu32, i);
             put_edge(out, report, c, i);
@@ -149,4 +181,5 @@ void print_csv_bins(FILE *out, const Report *report)
         }
     }
     free(name);
+    free(pages);
 }

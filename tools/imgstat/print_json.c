@@ -65,8 +65,9 @@ static json_object *new_value(ImgstatValue value, bool defined)
     return new_raw(text);
 }
 
-static json_object *new_position(uint64_t at, uint32_t width, bool defined)
+static json_object *new_position(const Report *report, uint64_t at, uint32_t page, bool defined)
 {
+    const uint32_t width = report_find_page(report, page)->width;
     char text[TEXT_NUMBER] = "null";
     if (defined)
         snprintf(text, sizeof text, "[%" PRIu64 ",%" PRIu64 "]", at % width, at / width);
@@ -144,8 +145,12 @@ static json_object *new_channel(const Report *report, uint16_t channel)
         add(object, "masked", new_count(stats.masked));
     add(object, "min", new_value(stats.min, any));
     add(object, "max", new_value(stats.max, any));
-    add(object, "min_at", new_position(stats.min_at, report->page->width, any));
-    add(object, "max_at", new_position(stats.max_at, report->page->width, any));
+    add(object, "min_at", new_position(report, stats.min_at, stats.min_page, any));
+    add(object, "max_at", new_position(report, stats.max_at, stats.max_page, any));
+    if (report->by != IMGSTAT_BY_PAGE) {
+        add(object, "min_page", any ? new_count(stats.min_page) : new_raw("null"));
+        add(object, "max_page", any ? new_count(stats.max_page) : new_raw("null"));
+    }
     add(object, "sum", !any ? new_raw("null") : whole ? new_raw(sum) : new_real(stats.sum));
     add(object, "mean", new_real(stats.mean));
     add(object, "stddev", new_real(stats.stddev));
@@ -190,17 +195,40 @@ static json_object *new_sentences(const Sentences *list)
     return array;
 }
 
+/* What was measured: a page, or a group of pages. */
+static void add_pages(json_object *object, const Report *report)
+{
+    const ImgstatPage *const page = report->page;
+    if (report->by == IMGSTAT_BY_PAGE) {
+        add(object, "page", new_count(page->page));
+    } else {
+        const bool channel = report->by == IMGSTAT_BY_CHANNEL;
+        char *const list = report_page_list(report);
+        add(object, "by", new_string(channel ? "channel" : "file"));
+        if (channel) {
+            add(object, "c", new_count(page->axis_c));
+            add(object, "channel",
+                page->axis_name != NULL ? new_string(page->axis_name) : new_raw("null"));
+        }
+        add(object, "page_list", new_string(list));
+        free(list);
+    }
+    add(object, "pages", new_count(page->pages));
+}
+
 void print_json_page(FILE *out, const Report *report)
 {
     const ImgstatPage *const page = report->page;
+    const bool same_size = report_same_size(report);
     json_object *const object = json_object_new_object();
     check(object);
     add(object, "file", new_string(report->name));
-    add(object, "page", new_count(page->page));
-    add(object, "pages", new_count(page->pages));
+    add_pages(object, report);
+    if (report->options->levels)
+        add(object, "role", new_string(imgstat_role_name(page->role)));
     add(object, "format", new_string(page->format));
-    add(object, "width", new_count(page->width));
-    add(object, "height", new_count(page->height));
+    add(object, "width", same_size ? new_count(page->width) : new_raw("null"));
+    add(object, "height", same_size ? new_count(page->height) : new_raw("null"));
     add(object, "sample", new_string(imgstat_sample_name(page->sample)));
     add(object, "bits", new_count(page->bits));
     add(object, "photometric", new_string(page->photometric));

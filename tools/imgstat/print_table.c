@@ -141,8 +141,13 @@ void print_table_heading(FILE *out, const Report *report)
     fputs(report_page_name(report).text, out);
     fputs(": ", out);
     put_upper(out, page->format);
-    fprintf(out, ", %" PRIu32 " x %" PRIu32 ", %s, %s", page->width, page->height,
-            page->photometric, imgstat_sample_name(page->sample));
+    if (report->n_pages > 1)
+        fprintf(out, ", %" PRIu32 " pages", report->n_pages);
+    if (report_same_size(report))
+        fprintf(out, ", %" PRIu32 " x %" PRIu32, page->width, page->height);
+    else
+        fputs(", several sizes", out);
+    fprintf(out, ", %s, %s", page->photometric, imgstat_sample_name(page->sample));
     if (page->bits != 8 * imgstat_sample_bytes(page->sample))
         fprintf(out, " (%u bits used)", page->bits);
     if (page->has_nodata) {
@@ -219,6 +224,8 @@ void print_table_page(FILE *out, const Report *report, bool many)
             }
             const PageName page = report_page_name(report);
             fprintf(out, "%s%s", report->continues && page.text[0] != '\0' ? "  " : "", page.text);
+            if (report->page->role == IMGSTAT_ROLE_LEVEL)
+                fputs(" level", out);
         }
         fprintf(out, "%s%s", many ? "\t" : "", imgstat_file_channel(report->file, c));
         put_value(out, stats.min, stats.count > 0);

@@ -277,9 +277,9 @@ Test(stack_axes, imagej)
     expect_none("ImageJ=1.53t\nimages=7\nslices=2147483647\n", 7, 1, 1);
     cr_expect_str_eq(
         warned, "a.tif: its ImageJ description contradicts its 7 pages; its axes are not used");
-    cr_expect(stack_planes_contiguous("ImageJ=1.53t\nimages=30\n") == 30);
-    cr_expect(stack_planes_contiguous("ImageJ=1.53t\n") == 1);
-    cr_expect(stack_planes_contiguous("images=30\n") == 1);
+    cr_expect(stack_planes_contiguous("ImageJ=1.53t\nimages=30\n", 1) == 30);
+    cr_expect(stack_planes_contiguous("ImageJ=1.53t\n", 1) == 1);
+    cr_expect(stack_planes_contiguous("images=30\n", 1) == 1);
 }
 
 Test(stack_axes, levels_are_passed_over)
@@ -339,9 +339,9 @@ Test(stack_axes, shaped)
     expect_none("{\"shape\": [2147483647, 2147483647, 64, 48], \"axes\": \"TZYX\"}", 10, 1, 1);
     expect_none("{\"shape\": [2, 5, 64, 48], \"axes\": \"ZZYX\"}", 10, 1, 0);
     cr_expect(stack_planes_contiguous(
-                  "{\"shape\": [2, 5, 64, 48], \"axes\": \"TZYX\", \"truncated\": true}") == 10);
-    cr_expect(stack_planes_contiguous("{\"shape\": [2, 5, 64, 48], \"axes\": \"TZYX\"}") == 1);
-    cr_expect(stack_planes_contiguous("{\"shape\": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[") == 1);
+                  "{\"shape\": [2, 5, 64, 48], \"axes\": \"TZYX\", \"truncated\": true}", 1) == 10);
+    cr_expect(stack_planes_contiguous("{\"shape\": [2, 5, 64, 48], \"axes\": \"TZYX\"}", 1) == 1);
+    cr_expect(stack_planes_contiguous("{\"shape\": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", 1) == 1);
 }
 
 static const char *two_series(void *context, uint32_t page)

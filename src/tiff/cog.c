@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* cog.c: cloud optimized GeoTIFF: the text behind the header, all directories, then tiles, of the
+ * smallest level first, each between its size and a copy of its last bytes. */
+#include "tiff/encoder.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    LEADER_BYTES = 4,  /* the size of a tile, little-endian in every file */
+    TRAILER_BYTES = 4, /* its last bytes once more */
+    BLOCK_BYTES = 4 << 20
+};
+
+/* GDAL's words. The size that the first line names is that of what follows. */
+static const char head_format[] = "GDAL_STRUCTURAL_METADATA_SIZE=%06zu bytes\n";
+static const char structure[] = "LAYOUT=IFDS_BEFORE_DATA\n"
+                                "BLOCK_ORDER=ROW_MAJOR\n"
+                                "BLOCK_LEADER=SIZE_AS_UINT4\n"
+                                "BLOCK_TRAILER=LAST_4_BYTES_REPEATED\n"
+                                "KNOWN_INCOMPATIBLE_EDITION=NO\n ";
+static const char interleaved[] = "MASK_INTERLEAVED_WITH_IMAGERY=YES\n";
+
+bool tiff_is_cog(const Source *source)
+{
+    enum { HEAD_BYTES = 43 }; /* of the first line */
+    uint8_t bytes[16 + HEAD_BYTES + 512] = {0};
+    size_t got = 0;
+    if (source_read(source, 0, bytes, sizeof bytes - 1, &got, NULL) != IMGSTAT_OK)
+        return false;
+    const bool big = bytes[2] == 43 || bytes[3] == 43;
+    const char *const text = (const char *)bytes + (big ? 16 : 8);
+    return strncmp(text, head_format, strcspn(head_format, "%")) == 0 &&
+           strstr(text, "\nLAYOUT=IFDS_BEFORE_DATA\n") != NULL;
+}
+
+typedef struct CogWriter {
+    const TiffFile *from; /* payloads and tiles; its byte order */
+    AtomicFile *to;
+    bool big, measures; /* measures: nothing is written, only places are found */
+    uint64_t at;        /* end so far */
+    uint8_t *block;     /* bytes that go to block_at */
+    size_t held, room;
+    uint64_t block_at;
+} CogWriter;
+
+static void put_number(const CogWriter *w, uint8_t *to, uint64_t value, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++)
+        to[w->from->big_endian ? bytes - 1 - i : i] = (uint8_t)(value >> 8 * i);
+}
+
+static ImgstatResult read_spool(const CogWriter *w, uint64_t at, uint8_t *to, size_t bytes,
+                                ImgstatError *err)
+{
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t n = pread(w->from->output->fd, to + done, bytes - done, (off_t)(at + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return error_file(err, IMGSTAT_ERR_IO, w->to->name,
+                              "cannot read back the temporary file: %s",
+                              n < 0 ? strerror(errno) : "it ends early");
+        done += (size_t)n;
+    }
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult put(const CogWriter *w, uint64_t at, const void *from, size_t bytes,
+                         ImgstatError *err)
+{
+    return w->measures ? IMGSTAT_OK : atomic_file_write(w->to, at, from, bytes, err);
+}
+
+/* ---- Directories ----------------------------------------------------------------------------- */
+
+/* Copies a payload to the end. */
+static ImgstatResult copy_payload(CogWriter *w, const TiffTag *tag, ImgstatError *err)
+{
+    uint8_t bytes[1 << 12];
+    const uint64_t at = w->at;
+    w->at += tag->bytes;
+    for (uint64_t done = 0; done < tag->bytes && !w->measures; done += sizeof bytes) {
+        const uint64_t left = tag->bytes - done;
+        const size_t n = left < sizeof bytes ? (size_t)left : sizeof bytes;
+        IMGSTAT_TRY(read_spool(w, tag->at + done, bytes, n, err));
+        IMGSTAT_TRY(put(w, at + done, bytes, n, err));
+    }
+    return IMGSTAT_OK;
+}
+
+/* Places of tiles, as wide as the file has them. */
+static ImgstatResult put_offsets(CogWriter *w, const CogPage *page, uint8_t *entry,
+                                 ImgstatError *err)
+{
+    const unsigned width = w->big ? 8 : 4;
+    uint8_t value[8];
+    put_number(w, entry + 2, w->big ? TIFF_LONG8 : TIFF_LONG, 2);
+    if (page->n == 1) {
+        put_number(w, entry + 4 + width, page->offsets[0], width);
+        return IMGSTAT_OK;
+    }
+    put_number(w, entry + 4 + width, w->at, width);
+    for (size_t i = 0; i < page->n && !w->measures; i++) {
+        put_number(w, value, page->offsets[i], width);
+        IMGSTAT_TRY(put(w, w->at + i * width, value, width, err));
+    }
+    w->at += page->n * width;
+    return IMGSTAT_OK;
+}
+
+/* Writes a directory, and what its fields point to behind it. page: NULL for EXIF data and the
+ * like. *link: where the place of the next one belongs. */
+static ImgstatResult put_directory(CogWriter *w, const TiffTags *tags, const CogPage *page,
+                                   uint64_t *link, ImgstatError *err)
+{
+    const unsigned count_bytes = w->big ? 8 : 2, entry_bytes = w->big ? 20 : 12;
+    const unsigned width = w->big ? 8 : 4;
+    const size_t bytes = count_bytes + tags->n * entry_bytes + width;
+    uint8_t *const table = calloc(1, bytes);
+    const uint64_t at = w->at;
+    ImgstatResult res = table ? IMGSTAT_OK : error_memory(err, bytes, "a TIFF directory");
+    if (table)
+        put_number(w, table, tags->n, count_bytes);
+    w->at += bytes;
+    *link = at + bytes - width;
+    for (size_t i = 0; i < tags->n && res == IMGSTAT_OK; i++) {
+        const TiffTag *const tag = &tags->tag[i];
+        uint8_t *const entry = table + count_bytes + i * entry_bytes;
+        uint64_t sub_link = 0;
+        put_number(w, entry, tag->tag, 2);
+        put_number(w, entry + 2, tag->sub && w->big ? TIFF_LONG8 : tag->type, 2);
+        put_number(w, entry + 4, tag->count, width);
+        w->at += tag->sub || tag->bytes > width ? w->at & 1 : 0;
+        if (page && (tag->tag == TIFFTAG_TILEOFFSETS)) {
+            w->at += w->at & 1;
+            res = put_offsets(w, page, entry, err);
+        } else if (tag->sub) {
+            put_number(w, entry + 4 + width, w->at, width);
+            res = put_directory(w, tag->sub, NULL, &sub_link, err);
+        } else if (tag->bytes <= width) {
+            memcpy(entry + 4 + width, tag->value, (size_t)tag->bytes);
+        } else {
+            put_number(w, entry + 4 + width, w->at, width);
+            if (tag->bytes > sizeof tag->value) {
+                res = copy_payload(w, tag, err);
+            } else {
+                res = put(w, w->at, tag->value, (size_t)tag->bytes, err);
+                w->at += tag->bytes;
+            }
+        }
+    }
+    if (res == IMGSTAT_OK)
+        res = put(w, at, table, bytes, err);
+    free(table);
+    w->at += w->at & 1;
+    return res;
+}
+
+static ImgstatResult put_head(CogWriter *w, bool with_masks, uint64_t *link, ImgstatError *err)
+{
+    char text[512];
+    uint8_t head[16] = {0};
+    const size_t size = strlen(structure) + (with_masks ? strlen(interleaved) : 0);
+    const int n = snprintf(text, sizeof text, head_format, size);
+    const size_t bytes = (size_t)n + (size_t)snprintf(text + n, sizeof text - (size_t)n, "%s%s",
+                                                      structure, with_masks ? interleaved : "");
+    head[0] = head[1] = w->from->big_endian ? 'M' : 'I';
+    put_number(w, head + 2, w->big ? 43 : 42, 2);
+    if (w->big)
+        put_number(w, head + 4, 8, 2);
+    *link = w->big ? 8 : 4;
+    const size_t head_bytes = w->big ? 16 : 8;
+    IMGSTAT_TRY(put(w, 0, head, head_bytes, err));
+    IMGSTAT_TRY(put(w, head_bytes, text, bytes, err));
+    w->at = head_bytes + bytes;
+    w->at += w->at & 1;
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult put_directories(CogWriter *w, const CogPage *pages, size_t n, bool with_masks,
+                                     ImgstatError *err)
+{
+    uint64_t link;
+    IMGSTAT_TRY(put_head(w, with_masks, &link, err));
+    for (size_t i = 0; i < n; i++) {
+        uint8_t place[8];
+        put_number(w, place, w->at, w->big ? 8 : 4);
+        IMGSTAT_TRY(put(w, link, place, w->big ? 8 : 4, err));
+        IMGSTAT_TRY(put_directory(w, pages[i].tags, &pages[i], &link, err));
+    }
+    return IMGSTAT_OK;
+}
+
+/* ---- Tiles ----------------------------------------------------------------------------------- */
+
+static ImgstatResult flush(CogWriter *w, ImgstatError *err)
+{
+    const size_t held = w->held;
+    w->held = 0;
+    return held ? put(w, w->block_at, w->block, held, err) : IMGSTAT_OK;
+}
+
+/* Writes tile `index` of a page at the end. */
+static ImgstatResult put_tile(CogWriter *w, CogPage *page, size_t index, ImgstatError *err)
+{
+    const uint64_t size = page->sizes[index], from = page->spooled[index];
+    const size_t bytes = (size_t)size + LEADER_BYTES + TRAILER_BYTES;
+    page->offsets[index] = w->at + LEADER_BYTES;
+    w->at += bytes;
+    if (w->measures)
+        return IMGSTAT_OK;
+    if (w->held + bytes > w->room)
+        IMGSTAT_TRY(flush(w, err));
+    if (bytes > w->room) {
+        uint8_t *const larger = realloc(w->block, bytes);
+        if (!larger)
+            return error_memory(err, bytes, "a tile");
+        w->block = larger;
+        w->room = bytes;
+    }
+    if (w->held == 0)
+        w->block_at = w->at - bytes;
+    uint8_t *const to = w->block + w->held;
+    for (unsigned i = 0; i < LEADER_BYTES; i++)
+        to[i] = (uint8_t)(size >> 8 * i);
+    IMGSTAT_TRY(read_spool(w, from, to + LEADER_BYTES, (size_t)size, err));
+    memset(to + LEADER_BYTES + size, 0, TRAILER_BYTES);
+    if (size >= TRAILER_BYTES)
+        memcpy(to + LEADER_BYTES + size, to + size, TRAILER_BYTES);
+    w->held += bytes;
+    return IMGSTAT_OK;
+}
+
+/* Every tile of a page, and behind it that of its mask; NULL: there is none. */
+static ImgstatResult put_tiles(CogWriter *w, CogPage *page, CogPage *mask, ImgstatError *err)
+{
+    for (size_t i = 0; i < page->n; i++) {
+        IMGSTAT_TRY(put_tile(w, page, i, err));
+        if (mask)
+            IMGSTAT_TRY(put_tile(w, mask, i, err));
+    }
+    return IMGSTAT_OK;
+}
+
+/* The mask of a page; NULL: there is none that has the same tiles. */
+static CogPage *mask_of(CogPage *pages, size_t n, const CogPage *page)
+{
+    for (CogPage *mask = pages; !page->is_mask && mask < pages + n; mask++)
+        if (mask->is_mask && mask->width == page->width && mask->height == page->height &&
+            mask->n == page->n)
+            return mask;
+    return NULL;
+}
+
+static int by_area(const void *a, const void *b)
+{
+    const CogPage *const one = *(CogPage *const *)a, *const other = *(CogPage *const *)b;
+    const uint64_t area = (uint64_t)one->width * one->height;
+    const uint64_t other_area = (uint64_t)other->width * other->height;
+    return area != other_area ? (area > other_area) - (area < other_area)
+                              : (one > other) - (one < other);
+}
+
+/* order: the pages, the smallest first. */
+static ImgstatResult put_all_tiles(CogWriter *w, CogPage *pages, CogPage *const *order, size_t n,
+                                   bool with_masks, ImgstatError *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (with_masks && order[i]->is_mask)
+            continue;
+        IMGSTAT_TRY(put_tiles(w, order[i], with_masks ? mask_of(pages, n, order[i]) : NULL, err));
+    }
+    return flush(w, err);
+}
+
+/* Returns whether every page has a mask and every mask a page. */
+static bool pairs_masks(CogPage *pages, size_t n)
+{
+    size_t masks = 0, masked = 0;
+    for (size_t i = 0; i < n; i++) {
+        masks += pages[i].is_mask;
+        masked += mask_of(pages, n, &pages[i]) != NULL;
+    }
+    return masks > 0 && masked == masks && masks + masked == n;
+}
+
+ImgstatResult tiff_cog_write(const TiffFile *from, CogPage *pages, size_t n, AtomicFile *to,
+                             ImgstatError *err)
+{
+    const bool with_masks = pairs_masks(pages, n);
+    CogPage **const order = malloc(n * sizeof *order);
+    CogWriter w = {.from = from,
+                   .to = to,
+                   .big = from->big,
+                   .measures = true,
+                   .block = malloc(BLOCK_BYTES),
+                   .room = BLOCK_BYTES};
+    ImgstatResult res = order && w.block ? IMGSTAT_OK : error_memory(err, w.room, "tiles");
+    for (size_t i = 0; i < n && order; i++)
+        order[i] = &pages[i];
+    if (order)
+        qsort(order, n, sizeof *order, by_area);
+    /* Places of tiles do not change the size of directories. */
+    for (bool again = true; again && res == IMGSTAT_OK;) {
+        res = put_directories(&w, pages, n, with_masks, err);
+        if (res == IMGSTAT_OK)
+            res = put_all_tiles(&w, pages, order, n, with_masks, err);
+        again = !w.big && w.at > UINT32_MAX;
+        w.big |= again;
+    }
+    w.measures = false;
+    if (res == IMGSTAT_OK)
+        res = put_directories(&w, pages, n, with_masks, err);
+    if (res == IMGSTAT_OK)
+        res = put_all_tiles(&w, pages, order, n, with_masks, err);
+    free(w.block);
+    free(order);
+    return res;
+}

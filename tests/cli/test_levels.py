@@ -1,0 +1,449 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests of images with levels, masks, thumbnails and planes as programs: usage: test_levels.py IMGSTAT"""
+
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+
+import harness
+from harness import check, run, skip
+from tiff_tree import ASCII, LONG, SHORT, gray, read, shape, write
+
+WIDTH, HEIGHT = 96, 64
+BASE = [[300 + (x * 7 + y * 13) % 901 for x in range(WIDTH)] for y in range(HEIGHT)]
+
+
+def halved(rows):
+    return [row[::2] for row in rows[::2]]
+
+
+LEVELS = [halved(BASE), halved(halved(BASE))]
+REDUCED, MASK = {254: (LONG, [1])}, {254: (LONG, [4])}
+
+
+def statistics(program, *words):
+    """What stats says of pixels, and not of the file that they are in."""
+    pages = [json.loads(line) for line in run(program, "stats", "--json", *words).stdout.splitlines()]
+    for page in pages:
+        for key in ("file", "page", "pages", "device", "warnings"):
+            page.pop(key, None)
+    return pages
+
+
+def samples(tiff, directory, kind="H"):
+    """Rows of an uncompressed gray page."""
+    (width, height), size = directory.size, struct.calcsize(kind)
+    if 322 not in directory.fields:
+        data = b"".join(tiff.data[at:at + n] for at, n in zip(directory.fields[273], directory.fields[279]))
+        flat = struct.unpack(f"{tiff.order}{width * height}{kind}", data)
+        return [flat[y * width:(y + 1) * width] for y in range(height)]
+    tile = directory.first(322)
+    rows, across = [[0] * (width + -width % tile) for _ in range(height + -height % tile)], -(-width // tile)
+    for i, (at, n) in enumerate(zip(directory.fields[324], directory.fields[325])):
+        flat = struct.unpack(f"{tiff.order}{n // size}{kind}", tiff.data[at:at + n])
+        for y in range(tile):
+            x = i % across * tile
+            rows[i // across * tile + y][x:x + tile] = flat[y * tile:(y + 1) * tile]
+    return [row[:width] for row in rows[:height]]
+
+
+def check_one_map(before, after, where):
+    """before, after: rows of an image and its levels; one map takes all of the former to the latter."""
+    pairs = {(a, b) for old, new in zip(before, after) for row, mapped in zip(old, new) for a, b in zip(row, mapped)}
+    table = dict(pairs)
+    check(len(table) == len(pairs), f"{where}: {len(table)} values become {len(pairs)}")
+    check(len(set(table.values())) > 10, f"{where}: {len(table)} values")
+
+
+# ---- Levels ----------------------------------------------------------------------------------------
+
+
+def test_levels_in_the_chain(program, folder):
+    """Each level had a contrast of its own, and counted in --together."""
+    name, out = folder / "in.tif", folder / "out.tif"
+    pages = [gray(BASE, tile=16)] + [gray(rows, tile=16, fields=REDUCED) for rows in LEVELS]
+    pages[1].strips[0] = struct.pack("<256H", *[9999] * 256)  # what no image has must not count
+    name.write_bytes(write(pages))
+    plain = folder / "plain.tif"
+    plain.write_bytes(write(pages[:1]))
+    check(statistics(program, name) == statistics(program, plain), "a level is no image")
+    for words in (("normalize",), ("normalize", "--together"), ("equalize",), ("normalize", "--clip", "2,2"),
+                  ("normalize", "--depth", "8")):
+        run(program, *words, "--force", name, "-o", out)
+        run(program, *words, "--force", plain, "-o", folder / "alone.tif")
+        got, alone = read(out), read(folder / "alone.tif")
+        kind = "B" if "8" in words else "H"
+        check(shape(got.chain) == [(96, 64, 0, []), (48, 32, 1, []), (24, 16, 1, [])], f"{words}: {shape(got.chain)}")
+        images = [samples(got, page, kind) for page in got.chain]
+        check(images[0] == samples(alone, alone.chain[0], kind), f"{words}: the image as without levels")
+        before = read(name)
+        check_one_map([samples(before, page) for page in before.chain], images, words)
+    run(program, "normalize", "--force", "--levels", "drop", name, "-o", out)
+    check(shape(read(out).chain) == [(96, 64, 0, [])], "--levels drop")
+    roles = [json.loads(line)["role"] for line in run(program, "stats", "--json", "--levels", name).stdout.splitlines()]
+    check(roles == ["image", "level", "level"], f"stats --levels: {roles}")
+    transfer = folder / "t.json"
+    run(program, "normalize", "--force", name, "-o", out, "--save-transfer", transfer)
+    run(program, "apply", transfer, name, "-o", folder / "applied.tif")
+    check(out.read_bytes() == (folder / "applied.tif").read_bytes(), "one transfer, for all levels")
+
+
+def test_levels_in_subifds(program, folder):
+    """They were left out: a slide without levels cannot be viewed."""
+    name, out = folder / "in.tif", folder / "out.tif"
+    other = [[row[x] // 2 + 5 for x in range(WIDTH)] for row in BASE]
+    for order, big in (("<", False), (">", False), ("<", True), (">", True)):
+        pages = [gray(rows, order=order, rows_per_strip=16,
+                      subs=[gray(level, order=order, fields=REDUCED) for level in (halved(rows), halved(halved(rows)))])
+                 for rows in (BASE, other)]
+        name.write_bytes(write(pages, order, big))
+        run(program, "normalize", "--force", name, "-o", out)
+        before, got = read(name), read(out)
+        check((got.order, got.big) == (order, big), f"{order} {big}: {got.order} {got.big}")
+        check(shape(got.chain) == shape(before.chain), f"{order} {big}: {shape(got.chain)}")
+        for page, (old, new) in enumerate(zip(before.chain, got.chain)):
+            check_one_map([samples(before, d) for d in [old, *old.subs]], [samples(got, d) for d in [new, *new.subs]],
+                          f"{order} {big} page {page}")
+        run(program, "normalize", "--force", f"{name}[1]", "-o", out)
+        check(shape(read(out).chain) == shape(before.chain[1:]), f"a page alone: {shape(read(out).chain)}")
+        run(program, "normalize", "--force", f"{name}[1.0]", "-o", out)
+        check(shape(read(out).chain) == [(48, 32, 0, [])], f"a level alone is an image: {shape(read(out).chain)}")
+
+
+def test_channels_and_their_levels(program, folder):
+    """k images, then k levels of one size: level k belongs to image k."""
+    name, out = folder / "in.tif", folder / "out.tif"
+    images = [[[v + 2000 * c for v in row] for row in BASE] for c in range(3)]
+    name.write_bytes(write([gray(rows) for rows in images] + [gray(halved(rows), fields=REDUCED) for rows in images]))
+    run(program, "normalize", name, "-o", out)
+    before, got = read(name), read(out)
+    for c in range(3):
+        check_one_map([samples(before, before.chain[i]) for i in (c, c + 3)],
+                      [samples(got, got.chain[i]) for i in (c, c + 3)], f"channel {c}")
+    owners = [json.loads(line)["owner"] for line in run(program, "info", "--json", name).stdout.splitlines()]
+    check(owners == [0, 1, 2, 0, 1, 2], f"owners: {owners}")
+
+
+def test_levels_made_anew(program, folder):
+    """Adaptive equalization depends on the place: a level is the mean of what it covers of the result."""
+    name, out = folder / "in.tif", folder / "out.tif"
+    odd = [row[:91] for row in BASE[:61]]
+    for base, sizes in ((BASE, ((48, 32), (24, 16))), (odd, ((46, 31), (23, 16), (1, 1)))):
+        levels = [[[0] * w for _ in range(h)] for w, h in sizes]
+        name.write_bytes(write([gray(base)] + [gray(rows, fields=REDUCED) for rows in levels]))
+        run(program, "equalize", "--clahe", "--grid", "2", "--force", name, "-o", out)
+        got = read(out)
+        full = samples(got, got.chain[0])
+        w0, h0 = len(full[0]), len(full)
+        for page, (w, h) in zip(got.chain[1:], sizes):
+            want = []
+            for j in range(h):
+                rows = range(j * h0 // h, (j + 1) * h0 // h)
+                areas = [[full[y][x] for y in rows for x in range(i * w0 // w, (i + 1) * w0 // w)] for i in range(w)]
+                want.append(tuple((2 * sum(area) + len(area)) // (2 * len(area)) for area in areas))
+            check([tuple(row) for row in samples(got, page)] == want, f"{w} x {h} of {w0} x {h0}")
+
+
+# ---- Thumbnails ------------------------------------------------------------------------------------
+
+
+def test_thumbnails(program, folder):
+    """They were measured, and kept the contrast of their own or of old."""
+    name, out = folder / "in.tif", folder / "out.tif"
+    small = gray([[7 * (x + y) % 256 for x in range(20)] for y in range(15)], "B", fields=REDUCED)
+    name.write_bytes(write([gray(BASE), small]))
+    done = run(program, "normalize", name, "-o", out)
+    check(shape(read(out).chain) == [(96, 64, 0, [])], "the thumbnail is left out")
+    check(b"warning: its thumbnail (page 1, 20 x 15) is left out: it would show the old contrast" in done.stderr,
+          f"and named: {done.stderr}")
+    done = run(program, "normalize", "--force", f"{name}[0]", "-o", out)
+    check(done.stderr == b"", "who names pages needs no warning")
+    run(program, "normalize", "--force", f"{name}[1]", "-o", out)
+    check(shape(read(out).chain) == [(20, 15, 0, [])], "a thumbnail that is named is an image")
+
+
+def test_main_image_in_a_subifd(program, folder):
+    """Of a raw file of a camera the preview was measured and written, and the image was lost."""
+    name, out = folder / "cam.dng", folder / "out.tif"
+    preview = gray([[x % 256 for x in range(30)] for _ in range(20)], "B",
+                   fields={**REDUCED, 271: (ASCII, b"Maker\0"), 50706: (1, [1, 4, 0, 0]), 306: (ASCII, b"now\0")},
+                   subs=[gray(BASE, fields={254: (LONG, [0])})])
+    name.write_bytes(write([preview]))
+    plain = folder / "plain.tif"
+    plain.write_bytes(write([gray(BASE)]))
+    check(statistics(program, name) == statistics(program, plain), "the image is measured")
+    done = run(program, "normalize", name, "-o", out)
+    got = read(out)
+    check(shape(got.chain) == [(96, 64, 0, [])], f"and written: {shape(got.chain)}")
+    check(b"its thumbnail (page 0, 30 x 20) is left out" in done.stderr, f"the preview is named: {done.stderr}")
+    fields = got.chain[0].fields
+    check(fields.get(271) == (b"Maker\0",) and fields.get(50706) == (1, 4, 0, 0) and 306 in fields,
+          f"fields of the file come along: {fields.keys()}")
+    run(program, "normalize", "--force", name, "-o", name)
+    check(name.read_bytes() == out.read_bytes(), "in place as well")
+
+
+# ---- Planes in one directory -----------------------------------------------------------------------
+
+
+def stack(n=5, order="<", rows_per_strip=None, text=None, big=False):
+    planes = [[[v // (k + 1) + k for v in row] for row in BASE] for k in range(n)]
+    first, *others = [gray(rows, order=order, rows_per_strip=rows_per_strip) for rows in planes]
+    text = text or f"ImageJ=1.53t\nimages={n}\nslices={n}\n"
+    first.fields[270] = (ASCII, text.encode() + b"\0")
+    first.behind = b"".join(b"".join(page.strips) for page in others)
+    return planes, write([first], order, big)
+
+
+def planes_of(tiff, n):
+    directory = tiff.chain[0]
+    (width, height), first = directory.size, directory.fields[273][0]
+    out = []
+    for k in range(n):
+        at = first + 2 * k * width * height
+        flat = struct.unpack(f"{tiff.order}{width * height}H", tiff.data[at:at + 2 * width * height])
+        out.append([flat[y * width:(y + 1) * width] for y in range(height)])
+    return out
+
+
+def test_planes_in_one_directory(program, folder):
+    """ImageJ writes stacks above 4 GiB so: all planes but the first were lost, in place as well."""
+    name, out, apart = folder / "in.tif", folder / "out.tif", folder / "apart.tif"
+    for order, rows, text, big in (("<", None, None, False), (">", None, None, False), ("<", 10, None, True),
+                                   (">", None, '{"shape": [5, 64, 96], "truncated": true}', False)):
+        where = f"{order} {rows} {text} {big}"
+        planes, data = stack(order=order, rows_per_strip=rows, text=text, big=big)
+        name.write_bytes(data)
+        apart.write_bytes(write([gray(rows) for rows in planes]))
+        check(statistics(program, name) == statistics(program, apart), f"{where}: every plane is a page")
+        for words in (("normalize",), ("normalize", "--together"), ("equalize", "--clahe", "--grid", "2")):
+            run(program, *words, "--force", name, "-o", out)
+            run(program, *words, "--force", apart, "-o", folder / "want.tif")
+            got, want = read(out), read(folder / "want.tif")
+            check(len(got.chain) == 1 and (got.order, got.big) == (order, big), f"{where} {words}: one directory")
+            check(got.chain[0].at < got.chain[0].fields[273][0], f"{where} {words}: in front of the pixels")
+            check(planes_of(got, 5) == [samples(want, page) for page in want.chain], f"{where} {words}: the same planes")
+            check(statistics(program, out) == statistics(program, folder / "want.tif"), f"{where} {words}: read again")
+        run(program, "normalize", "--force", name, "-o", name)
+        run(program, "normalize", "--force", apart, "-o", apart)
+        check(statistics(program, name) == statistics(program, apart), f"{where}: in place")
+        name.write_bytes(data)
+        run(program, "normalize", "--force", "--compression", "deflate", name, "-o", out)
+        check(len(read(out).chain) == 5, f"{where}: compressed planes have a directory each")
+
+
+def test_planes_that_are_not_there(program, folder):
+    name, out = folder / "in.tif", folder / "out.tif"
+    _, data = stack(n=2, text="ImageJ=1.53t\nimages=9\n")
+    name.write_bytes(data)
+    done = run(program, "normalize", "--force", name, "-o", out, status=1)
+    check(b"plane 2 of 9 ends early" in done.stderr and not out.exists(), f"a cut stack: {done.stderr}")
+    one = gray(BASE, fields={270: (ASCII, b"ImageJ=1.53t\nimages=9\n\0")})
+    name.write_bytes(write([one]))
+    done = run(program, "normalize", "--force", name, "-o", out)
+    check(b"its description counts 9 images, but it holds one" in done.stderr, f"one plane: {done.stderr}")
+    check(samples(read(out), read(out).chain[0]) != BASE and len(read(out).chain) == 1, "it is written")
+    name.write_bytes(write([gray(BASE, fields={270: (ASCII, b"ImageJ=1.53t\nimages=70000\n\0")}, behind=bytes(99999))]))
+    done = run(program, "stats", name, status=1)
+    check(b"more pages than the limit of 65535" in done.stderr, f"more planes than pages: {done.stderr}")
+
+
+# ---- The same pixels in other containers -------------------------------------------------------------
+
+
+def test_containers(program, folder):
+    plain = folder / "plain.tif"
+    plain.write_bytes(write([gray(BASE)]))
+    want = statistics(program, "--percentiles", "1,50,99", "--histogram", plain)
+    mask = gray([[255] * WIDTH for _ in range(HEIGHT)], "B", fields={**MASK, 262: (SHORT, [4])})
+    files = {}
+    for order in "<>":
+        for big in (False, True):
+            kind = f"{order}{'big' if big else ''}"
+            levels = [gray(rows, order=order, fields=REDUCED) for rows in LEVELS]
+            files[f"strips {kind}"] = write([gray(BASE, order=order, rows_per_strip=7)], order, big)
+            files[f"tiles {kind}"] = write([gray(BASE, order=order, tile=32)], order, big)
+            files[f"levels {kind}"] = write([gray(BASE, order=order, tile=16), *levels], order, big)
+            files[f"mask {kind}"] = write([gray(BASE, order=order, tile=16), mask, *levels], order, big)
+            files[f"SubIFDs {kind}"] = write([gray(BASE, order=order, subs=levels)], order, big)
+            files[f"below {kind}"] = write([gray([[1] * 8] * 5, order=order, fields=REDUCED,
+                                                 subs=[gray(BASE, order=order)])], order, big)
+    for where, data in files.items():
+        name = folder / "in.tif"
+        name.write_bytes(data)
+        check(statistics(program, "--percentiles", "1,50,99", "--histogram", name) == want, f"{where}: other statistics")
+    planes, data = stack(4)
+    containers = {"one": data, "directories": write([gray(rows) for rows in planes]),
+                  "big-endian": write([gray(rows, order=">") for rows in planes], ">", True),
+                  "SubIFDs": write([gray(planes[0], subs=[gray(rows, fields={254: (LONG, [0])}) for rows in planes[1:]])])}
+    seen = {}
+    for where, data in containers.items():
+        (folder / "in.tif").write_bytes(data)
+        seen[where] = statistics(program, folder / "in.tif")
+    check(all(value == seen["one"] for value in seen.values()) and len(seen["one"]) == 4, "planes, wherever they are")
+
+
+# ---- Whole structures ------------------------------------------------------------------------------
+
+# Fields that an output has for itself, and why they may differ.
+LAYOUT = {273: "places", 279: "sizes", 324: "places", 325: "sizes", 330: "places", 34665: "places", 34853: "places",
+          339: "is always written", 284: "is always written", 258: "follows the depth", 278: "strips may be divided", 259: "lossless",
+          317: "follows the compression"}
+VALUES = {280, 281, 340, 341}  # smallest and largest samples: they change
+
+
+def compare(program, name, out, dropped=()):
+    """Directories of input and output, recursively: each difference is one that a rule above allows."""
+    before, after = read(name), read(out)
+
+    def pairs(old, new, where):
+        check(len(old) == len(new), f"{where}: {len(old)} directories become {len(new)}")
+        for i, (a, b) in enumerate(zip(old, new)):
+            here = f"{where}.{i}"
+            for tag in sorted({*a.fields, *b.fields} - {*LAYOUT, *VALUES}):
+                check(a.fields.get(tag) == b.fields.get(tag), f"{here}: field {tag} {a.fields.get(tag)} "
+                                                              f"becomes {b.fields.get(tag)}")
+            check(set(a.fields) - VALUES <= set(b.fields), f"{here}: {set(a.fields) - set(b.fields)} are gone")
+            check(set(b.fields) - set(a.fields) <= {284, 339}, f"{here}: {set(b.fields) - set(a.fields)} are new")
+            for tag in {*a.sub, *b.sub}:
+                pairs(a.sub.get(tag, []), b.sub.get(tag, []), f"{here}/{tag}")
+
+    keep = [page for i, page in enumerate(before.chain) if i not in dropped]
+    pairs(keep, after.chain, str(name.name))
+
+
+def test_structures(program, folder):
+    name, out = folder / "in.tif", folder / "out.tif"
+    texts = {270: (ASCII, b"an image\0"), 305: (ASCII, b"program\0"), 274: (SHORT, [6]), 65000: (LONG, [1, 2, 3]),
+             282: (5, [72, 1]), 283: (5, [72, 1]), 296: (SHORT, [2])}
+    mask = gray([[255] * WIDTH for _ in range(HEIGHT)], "B", fields={**MASK, 262: (SHORT, [4]), 65001: (SHORT, [9])})
+    deep = gray(LEVELS[0], fields={**REDUCED, **texts}, subs=[gray(LEVELS[1], fields={**REDUCED, 65002: (SHORT, [1])})])
+    other = gray([[3 * v % 1000 for v in row[:40]] for row in BASE[:30]], fields={254: (LONG, [2]), 297: (SHORT, [1, 2])})
+    for order in "<>":
+        for big in (False, True):
+            if order == ">":
+                pages = [gray(BASE, order=order, fields=texts, subs=[gray(LEVELS[0], order=order, fields=REDUCED)])]
+            else:
+                pages = [gray(BASE, tile=16, fields=texts, subs=[deep]), mask, other]
+            name.write_bytes(write(pages, order, big))
+            for words in (("normalize",), ("equalize",), ("equalize", "--clahe"), ("normalize", "--together")):
+                run(program, *words, "--force", name, "-o", out)
+                compare(program, name, out)
+
+
+# ---- Other programs decide -------------------------------------------------------------------------
+
+
+def has(*programs):
+    missing = [program for program in programs if not shutil.which(program)]
+    if missing:
+        skip(f"{', '.join(missing)} is not installed")
+    return not missing
+
+
+def python_with(module):
+    """A Python that has a module; None, said aloud: there is none."""
+    for python in (os.environ.get("IMGSTAT_PYTHON", sys.executable), sys.executable, "/usr/bin/python3"):
+        if shutil.which(python) and subprocess.run([python, "-c", f"import {module}"], capture_output=True,
+                                                   check=False).returncode == 0:
+            return python
+    skip(f"{module} is not installed")
+    return None
+
+
+def command(*words):
+    done = subprocess.run([str(word) for word in words], capture_output=True, check=False, text=True)
+    check(done.returncode == 0, f"{words}: {done.stderr}{done.stdout}")
+    return done.stdout
+
+
+def gdal_inputs(folder):
+    """A COG of 16 bits; a COG with a mask; a tiled file with overviews."""
+    (folder / "src.tif").write_bytes(write([gray([[600 + (x * y) % 777 for x in range(700)] for y in range(600)])]))
+    rows = [[(x * y) % 251 + 1 if (x - 300) ** 2 + (y - 300) ** 2 < 80000 else 0 for x in range(600)] for y in range(600)]
+    (folder / "holes.tif").write_bytes(write([gray(rows, "B")]))
+    creation = ("-q", "-of", "COG", "-co", "BLOCKSIZE=128", "-co", "COMPRESS=DEFLATE")
+    command("gdal_translate", *creation, folder / "src.tif", folder / "cog.tif")
+    command("gdal_translate", "-q", "-b", 1, "-mask", 1, "--config", "GDAL_TIFF_INTERNAL_MASK", "YES", "-co", "TILED=YES",
+            folder / "holes.tif", folder / "masked.tif")
+    command("gdal_translate", *creation, folder / "masked.tif", folder / "cogmask.tif")
+    command("gdal_translate", "-q", "-co", "TILED=YES", folder / "src.tif", folder / "ovr.tif")
+    command("gdaladdo", "-q", "-r", "average", folder / "ovr.tif", 2, 4)
+
+
+def test_cloud_optimized(program, folder):
+    """A COG lost its layout without a word."""
+    if not has("gdal_translate", "gdaladdo", "gdalinfo"):
+        return
+    gdal_inputs(folder)
+    python, out = python_with("osgeo_utils"), folder / "out.tif"
+    for file in ("cog.tif", "cogmask.tif", "ovr.tif"):
+        name = folder / file
+        for words in (("normalize", "--clip", "2,2"), ("equalize",), ("equalize", "--clahe"),
+                      ("normalize", "--depth", "8"), ("normalize", "--levels", "drop")):
+            done = run(program, *words, "--force", name, "-o", out)
+            check(done.stderr == b"", f"{file} {words}: {done.stderr}")
+            before, after = (json.loads(command("gdalinfo", "-json", path)) for path in (name, out))
+            check(after["size"] == before["size"], f"{file} {words}: size")
+            check(after["metadata"].get("IMAGE_STRUCTURE", {}).get("LAYOUT") ==
+                  before["metadata"].get("IMAGE_STRUCTURE", {}).get("LAYOUT"), f"{file} {words}: layout")
+            for old, new in zip(before["bands"], after["bands"]):
+                levels = [] if "drop" in words else old.get("overviews", [])
+                check(new.get("overviews", []) == levels, f"{file} {words}: overviews {new.get('overviews')}")
+                check(new.get("mask", {}).get("flags") == old.get("mask", {}).get("flags"), f"{file} {words}: mask")
+            if python and file != "ovr.tif":
+                text = command(python, "-m", "osgeo_utils.samples.validate_cloud_optimized_geotiff", "--full-check=yes", out)
+                check("is a valid cloud optimized GeoTIFF" in text, f"{file} {words}: {text}")
+    run(program, "normalize", "--force", folder / "cog.tif", "-o", folder / "cog.tif")
+    check("LAYOUT=COG" in command("gdalinfo", folder / "cog.tif"), "in place")
+    with open(folder / "pipe.tif", "wb") as pipe:
+        subprocess.run([program, "normalize", folder / "cogmask.tif", "-o", "-"], stdout=pipe, check=True,
+                       env=harness.environment())
+    check("LAYOUT=COG" in command("gdalinfo", folder / "pipe.tif"), "through a pipe")
+
+
+TIFFFILE_INPUTS = """
+import sys, numpy, tifffile
+r = numpy.random.default_rng(1)
+a = (r.normal(600, 90, (2, 5, 3, 64, 80))).astype('u2')
+tifffile.imwrite('ij.tif', a, imagej=True, truncate=True, metadata={'axes': 'TZCYX'})
+tifffile.imwrite('ijn.tif', a, imagej=True, metadata={'axes': 'TZCYX'})
+tifffile.imwrite('shaped.tif', a[:, :, 0], truncate=True)
+with tifffile.TiffWriter('pyramid.ome.tif', ome=True) as t:
+    b = numpy.repeat(numpy.repeat(a[0, 0], 2, 1), 2, 2)
+    t.write(b, subifds=2, tile=(32, 32), metadata={'axes': 'CYX', 'Channel': {'Name': ['a', 'b', 'c']}})
+    for k in (2, 4):
+        t.write(b[:, ::k, ::k], subfiletype=1, tile=(32, 32))
+"""
+TIFFFILE_CHECKS = """
+import sys, numpy, tifffile
+before, after = sys.argv[1:]
+with tifffile.TiffFile(before) as old, tifffile.TiffFile(after) as new:
+    for a, b in zip(old.series, new.series):
+        assert (a.shape, a.axes, len(a.levels)) == (b.shape, b.axes, len(b.levels)), (a, b)
+        for la, lb in zip(a.levels, b.levels):
+            assert la.shape == lb.shape
+        x, y = (s.asarray().reshape(-1, *s.shape[-2:]).astype('i8') for s in (a, b))
+        for k in range(len(x)):
+            low, high = x[k].min(), x[k].max()
+            want = numpy.rint((x[k] - low) * (65535 / (high - low)))
+            assert numpy.abs(want - y[k]).max() <= 1, k
+"""
+
+
+def test_tifffile(program, folder):
+    python = python_with("tifffile")
+    if not python:
+        return
+    subprocess.run([python, "-c", TIFFFILE_INPUTS], check=True, cwd=folder, capture_output=True)
+    for file in ("ij.tif", "ijn.tif", "shaped.tif", "pyramid.ome.tif"):
+        run(program, "normalize", folder / file, "-o", folder / f"out-{file}")
+        command(python, "-c", TIFFFILE_CHECKS, folder / file, folder / f"out-{file}")
+
+
+if __name__ == "__main__":
+    harness.main(globals())

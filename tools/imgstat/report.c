@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* report.c: which pages a report is about. */
+#include "report.h"
+#include "text.h"
+
+#include <inttypes.h>
+
+PageName report_page_name(const Report *report)
+{
+    PageName name = {""};
+    const ImgstatPage *const page = report->page;
+    char plain[60] = "";
+    if (report->by == IMGSTAT_BY_CHANNEL) {
+        snprintf(name.text, sizeof name.text, "[channel %" PRIu32 "]", page->axis_c);
+    } else if (report->by == IMGSTAT_BY_PAGE &&
+               (page->pages > 1 || page->parent != IMGSTAT_NO_PAGE)) {
+        (void)imgstat_file_page_name(report->file, page->page, plain, sizeof plain);
+        snprintf(name.text, sizeof name.text, "[%s]", plain);
+    }
+    return name;
+}
+
+/* The end of the run of pages of the chain that begins with page i. */
+static uint32_t run_end(const Report *report, uint32_t i)
+{
+    uint32_t end = i + 1;
+    while (end < report->n_pages && report->pages[i].parent == IMGSTAT_NO_PAGE &&
+           report->pages[end].parent == IMGSTAT_NO_PAGE &&
+           report->pages[end].page == report->pages[end - 1].page + 1)
+        end++;
+    return end;
+}
+
+char *report_page_list(const Report *report)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *const stream = open_memstream(&text, &bytes);
+    if (stream == NULL)
+        text_no_memory();
+    for (uint32_t i = 0, end; i < report->n_pages; i = end) {
+        char name[60] = "";
+        end = run_end(report, i);
+        (void)imgstat_file_page_name(report->file, report->pages[i].page, name, sizeof name);
+        fprintf(stream, "%s%s", i > 0 ? "," : "", name);
+        if (end > i + 1)
+            fprintf(stream, "-%" PRIu32, report->pages[end - 1].page);
+    }
+    if (fclose(stream) != 0)
+        text_no_memory();
+    return text;
+}
+
+bool report_same_size(const Report *report)
+{
+    for (uint32_t i = 1; i < report->n_pages; i++)
+        if (report->pages[i].width != report->pages->width ||
+            report->pages[i].height != report->pages->height)
+            return false;
+    return true;
+}
+
+const ImgstatPage *report_find_page(const Report *report, uint32_t page)
+{
+    for (uint32_t i = 0; i < report->n_pages; i++)
+        if (report->pages[i].page == page)
+            return &report->pages[i];
+    return report->page;
+}
