@@ -25,8 +25,8 @@ BELOW = {
     "batch": "base record transfer device codec measure transform",
 }
 KERNELS = "base record transfer device"  # of src/, for everything in kernels/
-FORMATS, BACKENDS = {"png", "tiff"}, {"cpu"}
-EXCEPTIONS = {"codec/table.c": FORMATS, "device/device.c": BACKENDS}  # the tables that name what others do not
+BACKENDS = {"cpu"}
+EXCEPTIONS = {"device/device.c": BACKENDS}  # the table that names what others do not
 
 
 def sources():

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* copy_image: reads every page of an image, but SubIFDs, and writes it again, samples unchanged.
  * What tests/roundtrip_corpus.py compares. */
-#include "codec/table.h"
+#include "codec/encoder.h"
 
 #include "serve.h"
 

@@ -12,6 +12,7 @@ said. Exit status 77 without a corpus.
 
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -77,8 +78,9 @@ def kept_chunks(path, same_form, palette):
     return sorted(out)
 
 
-def compare_png(before, after, indices, colours=True):
-    """A problem, or None. colours: whether those of a palette must be equal; its form always is, with indices."""
+def compare_png(before, after, indices, colours=True, mapped=False):
+    """A problem, or None. colours: whether those of a palette must be equal; its form always is, with indices.
+    mapped: samples were transformed, so what tells of values is gone."""
     heads = [next(body for kind, body, _, _ in chunks(path) if kind == b"IHDR") for path in (before, after)]
     if heads[1][12] != 0:
         return "is written interlaced"
@@ -92,6 +94,9 @@ def compare_png(before, after, indices, colours=True):
     same_form = heads[0][8:10] == heads[1][8:10]
     palette = same_form and heads[0][9] == 3
     wanted, found = kept_chunks(before, same_form, palette), kept_chunks(after, same_form, palette)
+    if mapped:
+        wanted, found = ([(kind, exif_tags(body) if kind == b"eXIf" else body) for kind, body in side
+                          if kind not in (b"bKGD", b"sBIT", b"hIST")] for side in (wanted, found))
     if wanted != found:
         return f"chunks differ: {[k for k, _ in wanted]} became {[k for k, _ in found]}"
     if palette:
@@ -159,9 +164,46 @@ class Tiff:
         return int.from_bytes(payload[:WIDTHS[kind]], "big")
 
 
-def compare_tiff(before, after, indices, colours=True, libraries=None):
-    """As compare_png; libraries: they may have no differences of 64-bit samples."""
+def without_thumbnails(resources):
+    """Image resources of Photoshop, in order: number and the whole of each but for thumbnails, 1033 and 1036."""
+    out, at = [], 0
+    while resources[at:at + 4] == b"8BIM":
+        name = (resources[at + 6] + 2) & ~1
+        size = int.from_bytes(resources[at + 6 + name:at + 10 + name], "big")
+        end = at + 10 + name + ((size + 1) & ~1)
+        number = int.from_bytes(resources[at + 4:at + 6], "big")
+        if number not in (1033, 1036):
+            out.append((number, resources[at:end]))
+        at = end
+    return out
+
+
+def exif_tags(body):
+    """The tags of its first directory: the second describes a thumbnail."""
+    order = "big" if body[:2] == b"MM" else "little"
+    at = int.from_bytes(body[4:8], order)
+    n = int.from_bytes(body[at:at + 2], order)
+    return [int.from_bytes(body[at + 2 + 12 * i:at + 4 + 12 * i], order) for i in range(n)]
+
+
+def true_still(fields):
+    """Fields without what tells of values, which a transform changes: docs/formats.md lists it."""
+    out = {tag: value for tag, value in fields.items() if tag != 37724}
+    if 34377 in out:
+        out[34377] = without_thumbnails(out[34377][2])
+    if 42112 in out:
+        text = re.sub(rb'<Item name="STATISTICS_[^>]*>[^<]*</Item>|<Item [^>]*role="(?:scale|offset)"[^>]*>[^<]*</Item>', b"",
+                      out[42112][2])
+        out[42112] = re.sub(rb"\s+", b"", text)
+    if 270 in out and out[270][2].startswith(b"ImageJ="):
+        out[270] = [line for line in out[270][2].split(b"\n") if not re.match(rb"(min|max|c\d|cf|vunit)=", line)]
+    return {tag: value for tag, value in out.items() if value not in ([], b"<GDALMetadata></GDALMetadata>\0")}
+
+
+def compare_tiff(before, after, indices, colours=True, libraries=None, mapped=False, left_out=()):
+    """As compare_png; libraries: they may have no differences of 64-bit samples. left_out: pages of the chain."""
     old, new = Tiff(before), Tiff(after)
+    old.pages = [page for number, page in enumerate(old.pages) if number not in left_out]
     if len(old.pages) != len(new.pages):
         return f"{len(new.pages)} pages instead of {len(old.pages)}"
     if old.order != new.order or old.big != new.big:
@@ -176,6 +218,10 @@ def compare_tiff(before, after, indices, colours=True, libraries=None):
                 other.pop(tag, None)
         if old.value(number, 262) in (32844, 32845):  # LogL, LogLuv: gray and extra samples
             other.pop(338, None)
+        if mapped:
+            if 37724 in other:
+                return f"page {number}: Photoshop's layers are not those of the output"
+            keep, other = true_still(keep), true_still(other)
         if keep != other:
             return f"page {number}: fields differ: {sorted(k for k in {*keep, *other} if keep.get(k) != other.get(k))}"
         problem = compare_layout(old, new, number, converted, indices, colours)

@@ -39,7 +39,7 @@ typedef struct DecodeCaps {
     bool tiled;           /* the file has tiles, not strips */
 } DecodeCaps;
 
-/* An open input. Each codec's own struct begins with it. Only codecs and decoder.c write it. */
+/* An open input. Each codec's own struct begins with it. Only codecs and codec.c write it. */
 struct Decoder {
     const struct Codec *codec;
     const Source *source; /* outlives the decoder */
@@ -113,6 +113,19 @@ typedef struct Codec {
 
     void (*close)(Decoder *decoder);
 } Codec;
+
+/* The formats that can be read. A new one is a folder and its lines in codec.c. */
+extern const Codec png_codec, tiff_codec;
+
+/* Bytes at the start of a file that every codec needs to recognise its own. */
+enum { CODEC_PROBE_BYTES = 16 };
+
+/* Finds the codec of a file that begins with these bytes. name: of the file. */
+ImgstatResult codec_of_bytes(const uint8_t *bytes, size_t n, const char *name, const Codec **out,
+                             ImgstatError *err);
+
+/* Returns codec number i of the table, NULL behind the last. */
+const Codec *codec_at(size_t i);
 
 /* Opens a source whose codec is known. */
 ImgstatResult decoder_open(const Codec *codec, const Source *source, const ImgstatOpen *how,

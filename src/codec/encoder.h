@@ -13,10 +13,11 @@ typedef struct EncodePage {
     uint32_t width, height;
     uint16_t channels;
     ImgstatSample sample;
-    uint8_t bits;  /* significant bits; 12-bit samples are packed again where the input's were */
-    int16_t alpha; /* index of the alpha channel, -1 for none */
-    const ImgstatValue *nodata; /* the nodata value; NULL: as the input says */
-    ImgstatRole role;           /* what it is among the pages that are written */
+    uint8_t bits;    /* significant bits; 12-bit samples are packed again where the input's were */
+    int16_t alpha;   /* index of the alpha channel, -1 for none */
+    bool has_nodata; /* nodata is given; else it is what the input says */
+    ImgstatValue nodata;
+    ImgstatRole role; /* what it is among the pages that are written */
     bool
         has_parent; /* it becomes a SubIFD of a page that was begun before; else one of the chain */
     uint32_t parent; /* that page, as Encoder.pages counted before it */
@@ -84,6 +85,16 @@ typedef struct EncodeFormat {
     /* Frees what follows the base. */
     void (*release)(Encoder *encoder);
 } EncodeFormat;
+
+/* The formats that can be written. */
+extern const EncodeFormat png_format, tiff_format;
+
+/* Returns the format of that name ("png", "tiff", "tif"), NULL for none. */
+const EncodeFormat *encode_format_named(const char *name);
+
+/* Returns the format of a file name with that ending (.png; .tif, .tiff, .gtiff, .btf, .tf8), NULL
+ * for none. */
+const EncodeFormat *encode_format_of_path(const char *path);
 
 /* Returns whether a format is written with a compression of that name. */
 bool encode_compression_known(const EncodeFormat *format, const char *compression);

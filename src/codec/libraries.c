@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* libraries.c: what this library is made of. */
-#include "codec/table.h"
+#include "codec/codec.h"
 
 #include <expat.h>
 #include <json-c/json_c_version.h>

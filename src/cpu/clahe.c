@@ -1,33 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* clahe.c: luma and adaptive equalization by the threads of the CPU device. */
+/* clahe.c: adaptive equalization by the threads of the CPU device. */
 #include "transfer/clahe.h"
 #include "cpu/cpu.h"
 #include "cpu/map_rows.h"
 
 #include <stdlib.h>
-
-typedef struct LumaUse {
-    Device *device;
-    UseBand use;
-    void *context;
-} LumaUse;
-
-static ImgstatResult use_luma(void *context, const ImagePro *piece, ImgstatError *err)
-{
-    const LumaUse *const of = context;
-    ImagePro luma;
-    IMGSTAT_TRY(luma_plane(of->device->cache, piece, &luma, err));
-    const ImgstatResult res = of->use(of->context, &luma, err);
-    imgstat_image_release(&luma);
-    return res;
-}
-
-ImgstatResult cpu_luma_pieces(Device *device, const ImagePro *image, UseBand use, void *context,
-                              ImgstatError *err)
-{
-    LumaUse of = {.device = device, .use = use, .context = context};
-    return image_pieces(image, use_luma, &of, err);
-}
 
 /* One read: threads count different tiles, or observe with different instances. */
 typedef struct Reading {

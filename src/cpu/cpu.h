@@ -6,8 +6,7 @@
 
 #include "base/cpu_features.h"
 #include "base/thread_pool.h"
-#include "cpu/extrema_position.h"
-#include "cpu/loops.h"
+#include "cpu/counters.h"
 #include "device/device.h"
 
 #include <pthread.h>
@@ -21,14 +20,24 @@ typedef struct CpuRect {
 
 enum { CPU_SCRATCH = 1 << 20 };
 
-/* How the counters of a partial record lie. */
-typedef enum CpuCounting {
-    COUNT_NOTHING, /* no bins */
-    COUNT_BYTES,   /* by raw byte: cpu_byte_counters */
-    COUNT_PAIRS,   /* by raw byte and by pairs of them: cpu_byte_counters */
-    COUNT_WORDS,   /* by raw word: cpu_word_counters */
-    COUNT_LEADING  /* by the leading 16 bits of the key: cpu_word_counters */
-} CpuCounting;
+/* Pixels that follow each other in memory. In the image there may be others between the end of a
+ * row of the rectangle and the next row. */
+typedef struct CpuBlock {
+    const unsigned char *pixels;
+    const uint8_t *mask; /* NULL, or a byte each */
+    uint64_t at;         /* raster index of the first */
+    size_t n;
+    uint32_t gap;   /* those others; 0: none, or the block lies in one row */
+    uint32_t left;  /* where gap > 0: pixels of the block in its first row */
+    uint32_t width; /* where gap > 0: in each of the next rows */
+} CpuBlock;
+
+/* Extrema of a channel as order keys, and the blocks that reached them first: positions are looked
+ * up once, at the end. */
+typedef struct CpuExtrema {
+    uint64_t min, max;
+    CpuBlock min_block, max_block; /* n is 0 before the first extremum */
+} CpuExtrema;
 
 /* What one thread holds between the tasks of one call. */
 typedef struct CpuThread {
@@ -70,7 +79,6 @@ typedef struct CpuGrid {
     uint32_t rows, bands;
 } CpuGrid;
 
-CpuGrid cpu_grid(const ImagePro *image);
 /* The grid of an image of a source: rectangles are tiles, or rows that fit a core's cache, where
  * the image has no memory. */
 CpuGrid cpu_source_grid(const PixelSource *source, const ImagePro *image);
@@ -85,17 +93,10 @@ ImgstatResult cpu_check_image(const ImagePro *image, ImgstatError *err);
 /* Checks all images of a source. */
 ImgstatResult cpu_check_source(const PixelSource *source, ImgstatError *err);
 
-/* cpu/clahe.c: calls use with the luma of the rows of an image, some megabytes at a time: images of
+/* cpu/luma.c: calls use with the luma of the rows of an image, some megabytes at a time: images of
  * one channel. */
 ImgstatResult cpu_luma_pieces(Device *device, const ImagePro *image, UseBand use, void *context,
                               ImgstatError *err);
-
-CpuCounting cpu_counting(const ImagePro *image, bool bins);
-size_t cpu_counters(const ImagePro *image, CpuCounting counting);
-/* Counters of COUNT_BYTES and COUNT_PAIRS. */
-LoopBytes cpu_byte_counters(uint32_t *counts, unsigned channels, CpuCounting counting);
-/* Counters of COUNT_WORDS and COUNT_LEADING. */
-LoopWords cpu_word_counters(uint32_t *counts, unsigned channels);
 
 /* Adds a rectangle to the thread's tallies and counters, and to its extrema, which extrema_end
  * enters among the tallies. From extrema_begin to extrema_end, rectangles follow each other in
@@ -103,7 +104,13 @@ LoopWords cpu_word_counters(uint32_t *counts, unsigned channels);
 void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *rect,
                       CpuCounting counting);
 
-/* cpu/apply.c: calls use for slices of rows of both images by all threads; the first error. */
+/* No extrema yet, of so many channels. */
+void extrema_begin(CpuExtrema *extrema, uint16_t channels);
+/* Looks up the positions of the extrema that are better than a channel's tally, or equal and
+ * possibly sooner, enters them there, and begins anew. The pixels of all blocks are still there. */
+void extrema_end(CpuExtrema *extrema, const ImagePro *image, Tally *tally);
+
+/* cpu/map_rows.c: calls use for slices of rows of both images by all threads; the first error. */
 typedef ImgstatResult CpuSlice(const void *context, const ImagePro *from, ImagePro *to,
                                ImgstatError *err);
 ImgstatResult cpu_slices(Device *device, const ImagePro *from, ImagePro *to, CpuSlice *use,

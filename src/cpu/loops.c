@@ -5,9 +5,7 @@
  * that interleaved channels need no taking apart. */
 #include "cpu/loops.h"
 
-#include "cpu/loop_count16.h"
-#include "cpu/loop_count8.h"
-#include "cpu/loop_extrema.h"
+#include "cpu/loop_narrow.h"
 #include "cpu/loop_select.h"
 #include "cpu/loop_sums.h"
 #include "cpu/loops_isa.h"

@@ -2,7 +2,7 @@
 /* luma.c: the luma plane of a band, and colours brought to a new luma. */
 #include "transfer/luma.h"
 
-#include "cpu/loops.h"
+#include "cpu/cpu.h"
 #include "cpu/luma_wide.h"
 #include "cpu/map_rows.h"
 
@@ -32,12 +32,7 @@ static inline bool luma_pixel(ImgstatSample sample, const ImagePro *image, const
     }
     if (mask && !mask[x])
         return false;
-    if (luma_is_integer(sample)) {
-        *luma = luma_key((uint32_t)key[0], (uint32_t)key[1], (uint32_t)key[2]);
-        return true;
-    }
-    *luma = map_key(sample, luma_value(map_value(sample, key[0]), map_value(sample, key[1]),
-                                       map_value(sample, key[2])));
+    *luma = luma_of_keys(sample, key);
     return true;
 }
 
@@ -130,6 +125,29 @@ ImgstatResult luma_plane(BufferCache *scratch, const ImagePro *from, ImagePro *o
     else
         luma_rows(from->sample, from, memory, valid);
     return IMGSTAT_OK;
+}
+
+typedef struct LumaUse {
+    Device *device;
+    UseBand use;
+    void *context;
+} LumaUse;
+
+static ImgstatResult use_luma(void *context, const ImagePro *piece, ImgstatError *err)
+{
+    const LumaUse *const of = context;
+    ImagePro luma;
+    IMGSTAT_TRY(luma_plane(of->device->cache, piece, &luma, err));
+    const ImgstatResult res = of->use(of->context, &luma, err);
+    imgstat_image_release(&luma);
+    return res;
+}
+
+ImgstatResult cpu_luma_pieces(Device *device, const ImagePro *image, UseBand use, void *context,
+                              ImgstatError *err)
+{
+    LumaUse of = {.device = device, .use = use, .context = context};
+    return image_pieces(image, use_luma, &of, err);
 }
 
 /* Everything that turning a pixel to a new luma needs. */

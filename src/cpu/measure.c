@@ -1,20 +1,119 @@
 /* SPDX-License-Identifier: MIT */
-/* measure.c: the measure slot: images cut into tasks, threads' partial records merged. */
+/* measure.c: the measure slot: images cut into rectangles, each a task of a thread; threads'
+ * partial records merged. */
+#include "base/search.h"
 #include "cpu/reference.h"
 
 #include <stdlib.h>
+
+/* Samples of a rectangle, about: large enough to hide what a task costs, small enough that threads
+ * finish a band together and that 32-bit counters hold it many times over. A segment is whole
+ * pieces. */
+enum { TASK_SAMPLES = 1 << 18, SEGMENT_PIXELS = 64 * PIECE };
+/* Of what a thread fetches for a rectangle: it stays in the cache of a core, beside counters. */
+enum { FETCH_BYTES = 1 << 19 };
 
 /* A partial record of more counters than this is not kept per thread: such an image (hundreds of
  * channels of 65,536 bins) is counted by one thread, straight into its record. */
 enum { PARTIAL_COUNTERS = 1 << 26 };
 /* Counters are emptied into the record before they hold more samples of a channel than this. A task
- * adds at most 2^24: TASK_SAMPLES in grid.c, TILE_PIXELS in measure/page_reader.c. So 32 bits
+ * adds at most 2^24: TASK_SAMPLES, and TILE_PIXELS in measure/page_reader.c. So 32 bits
  * are enough: 2^31 + 2^24 < 2^32. */
 static const uint64_t PENDING_LIMIT = (uint64_t)1 << 31;
 
 /* Bytes of an image before it is chosen how to count the rest: looking costs as much as counting
  * some thousand. */
 enum { CHOOSE_FROM = 1 << 14 };
+
+/* ---- Rectangles ---- */
+
+static size_t pixel_bytes(const ImagePro *image)
+{
+    return (size_t)image->channels * sample_bits(image->sample) / 8;
+}
+
+static CpuGrid cpu_grid(const ImagePro *image)
+{
+    CpuGrid grid = {0};
+    if (image->width == 0 || image->height == 0)
+        return grid;
+    grid.segment = image->width < SEGMENT_PIXELS ? image->width : SEGMENT_PIXELS;
+    grid.segments = (image->width - 1) / grid.segment + 1;
+    const uint64_t across = (uint64_t)grid.segment * image->channels;
+    const uint64_t rows = across < TASK_SAMPLES ? TASK_SAMPLES / across : 1;
+    grid.rows = image->height < rows ? image->height : (uint32_t)rows;
+    grid.bands = (image->height - 1) / grid.rows + 1;
+    return grid;
+}
+
+CpuGrid cpu_source_grid(const PixelSource *source, const ImagePro *image)
+{
+    CpuGrid grid = cpu_grid(image);
+    if (image->host || grid.bands == 0)
+        return grid;
+    const size_t fit = FETCH_BYTES / (image->width * pixel_bytes(image));
+    if (source->tile_width) {
+        grid.segment = source->tile_width;
+        grid.rows = source->tile_height;
+    } else if (fit < grid.rows) {
+        grid.rows = fit > 0 ? (uint32_t)fit : 1;
+    }
+    grid.segments = (image->width - 1) / grid.segment + 1;
+    grid.bands = (image->height - 1) / grid.rows + 1;
+    return grid;
+}
+
+CpuRect cpu_rect(const ImagePro *image, const CpuGrid *grid, size_t task)
+{
+    CpuRect rect = {.image = image};
+    rect.y0 = (uint32_t)(task / grid->segments) * grid->rows;
+    rect.x0 = (uint32_t)(task % grid->segments) * grid->segment;
+    rect.y1 = image->height - rect.y0 < grid->rows ? image->height : rect.y0 + grid->rows;
+    rect.x1 = image->width - rect.x0 < grid->segment ? image->width : rect.x0 + grid->segment;
+    return rect;
+}
+
+bool cpu_rect_fetch(const PixelSource *source, unsigned thread, CpuRect *rect, ImagePro *rows)
+{
+    const ImagePro *image = rect->image;
+    if (image->host)
+        return true;
+    const uint32_t n = rect->y1 - rect->y0;
+    const void *pixels;
+    *rows = *image;
+    if (source->tile_width) {
+        pixels = source->tile(source->context, thread, rect->x0, rect->y0, &rows->pitch);
+        rows->host = (void *)((uintptr_t)pixels - rect->x0 * pixel_bytes(image)); /* of column 0 */
+    } else {
+        pixels = source->rows(source->context, thread, rect->y0, n);
+        rows->host = (void *)(uintptr_t)pixels; /* only read */
+    }
+    rows->height = n;
+    rows->first_row += rect->y0;
+    *rect = (CpuRect){.image = rows, .y1 = n, .x0 = rect->x0, .x1 = rect->x1};
+    return pixels != NULL;
+}
+
+ImgstatResult cpu_check_image(const ImagePro *image, ImgstatError *err)
+{
+    if (image->memory != IMGSTAT_HOST && image->memory != IMGSTAT_PINNED)
+        return error_set(err, IMGSTAT_ERR_ARG, "the CPU cannot read an image in device memory");
+    if (!image->host && image->width > 0 && image->height > 0)
+        return error_set(err, IMGSTAT_ERR_ARG, "the image has no pixels");
+    return IMGSTAT_OK;
+}
+
+ImgstatResult cpu_check_source(const PixelSource *source, ImgstatError *err)
+{
+    if (source->rows || source->tile_width)
+        return source->n == 1 ? IMGSTAT_OK
+                              : error_set(err, IMGSTAT_ERR_ARG, "rows of one image are fetched");
+    for (size_t i = 0; i < source->n; i++)
+        IMGSTAT_TRY(cpu_check_image(&source->images[i], err));
+    return IMGSTAT_OK;
+}
+
+/* ---- Records ---- */
 
 /* One call of measure. */
 typedef struct Plan {
@@ -23,7 +122,7 @@ typedef struct Plan {
     const ImagePro *images; /* those of the source */
     const DeviceRecord *records;
     size_t n;
-    size_t *first_task; /* n + 1; image i has tasks [first_task[i], first_task[i + 1]) */
+    uint64_t *first_task; /* n + 1; image i has tasks [first_task[i], first_task[i + 1]) */
 } Plan;
 
 static Tally *record_tally(const DeviceRecord *record)
@@ -198,24 +297,12 @@ static void normalize(ImgstatSample sample, Tally *tally, uint16_t channels)
     }
 }
 
-static size_t image_of_task(const Plan *plan, size_t task)
-{
-    size_t low = 0, high = plan->n; /* first_task[low] <= task < first_task[high] */
-    while (high - low > 1) {
-        const size_t middle = low + (high - low) / 2;
-        if (plan->first_task[middle] <= task)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static void measure_task(void *context, size_t task, unsigned number)
 {
     const Plan *plan = context;
     CpuThread *thread = &plan->device->thread[number];
-    const size_t i = image_of_task(plan, task);
+    const size_t i =
+        first_above(plan->first_task, sizeof *plan->first_task, (uint32_t)plan->n, task) - 1;
     const ImagePro *image = &plan->images[i];
     const CpuGrid grid = cpu_source_grid(plan->source, image);
     CpuRect rect = cpu_rect(image, &grid, task - plan->first_task[i]);
@@ -300,14 +387,14 @@ static ImgstatResult measure_each(CpuDevice *device, const PixelSource *source,
     const size_t n = source->n;
     Plan plan = {
         .device = device, .source = source, .images = source->images, .records = records, .n = n};
-    if (n >= SIZE_MAX / sizeof(size_t))
+    if (n >= UINT32_MAX)
         return error_set(err, IMGSTAT_ERR_ARG, "too many images in one call");
     IMGSTAT_TRY(cpu_check_source(source, err));
     for (size_t i = 0; i < n; i++)
         IMGSTAT_TRY(check_record(&plan.images[i], &records[i], err));
-    plan.first_task = cpu_memory_reserve(&device->plan, (n + 1) * sizeof(size_t));
+    plan.first_task = cpu_memory_reserve(&device->plan, (n + 1) * sizeof(uint64_t));
     if (!plan.first_task)
-        return error_memory(err, (n + 1) * sizeof(size_t), "the list of images");
+        return error_memory(err, (n + 1) * sizeof(uint64_t), "the list of images");
     IMGSTAT_TRY(reserve(device, &plan, err));
 
     size_t tasks = 0;

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* measure_rect.c: measuring one rectangle with the loops of an instruction set. */
+/* measure_rect.c: measuring one rectangle with the loops of an instruction set, and where its
+ * extrema first occur. */
 #include "cpu/loop_common.h"
 #include "cpu/reference.h"
 
 /* Bytes that stay in the nearest caches while several loops read them. */
 enum { BLOCK_BYTES = 1 << 16 };
-/* Samples of an image from which emptying tables of pairs takes little of the time. */
-enum { PAIRS_FROM = 1 << 20 };
-
-/* 32-bit words that the counters of a channel of words take. */
-static const size_t WORD_COUNTERS =
-    COUNTERS32_STRIDE + COUNTERS8_TABLES * (COUNTERS8_STRIDE / sizeof(uint32_t));
+/* Samples that are searched at once for one that is there. */
+enum { FIND_BLOCK = 256 };
 
 /* What the blocks of a rectangle are added to. */
 typedef struct Target {
@@ -26,49 +23,131 @@ typedef struct Target {
     uint16_t *leading;     /* of a chunk */
 } Target;
 
-CpuCounting cpu_counting(const ImagePro *image, bool bins)
+/* ---- Where extrema first occur ---- */
+
+/* The raster index of pixel i of a block. */
+static uint64_t place(const CpuBlock *block, size_t i)
 {
-    const uint64_t samples = (uint64_t)image->width * image->height * image->channels;
-    if (!bins)
-        return COUNT_NOTHING;
-    if (!sample_is_narrow(image->sample))
-        return COUNT_LEADING;
-    if (sample_bits(image->sample) == 16)
-        return COUNT_WORDS;
-    return image->channels <= LOOP_CHANNELS && !image->mask && samples >= PAIRS_FROM ? COUNT_PAIRS
-                                                                                     : COUNT_BYTES;
+    if (block->gap == 0 || i < block->left)
+        return block->at + i;
+    return block->at + i + ((i - block->left) / block->width + 1) * block->gap;
 }
 
-size_t cpu_counters(const ImagePro *image, CpuCounting counting)
+/* Pixels [i, i + n) of a block. */
+static CpuBlock block_part(const CpuBlock *block, size_t i, size_t n, size_t pixel_bytes)
 {
-    const size_t channels = image->channels;
-    switch (counting) {
-    case COUNT_NOTHING:
-        return 0;
-    case COUNT_BYTES:
-        return channels * BYTE_COUNTERS;
-    case COUNT_PAIRS:
-        return channels * BYTE_COUNTERS +
-               loop_pair_tables(image->channels) * (size_t)COUNTERS32_STRIDE;
-    default:
-        return channels * WORD_COUNTERS;
+    CpuBlock part = *block;
+    part.pixels += i * pixel_bytes;
+    part.mask = block->mask ? block->mask + i : NULL;
+    part.at = place(block, i);
+    part.n = n;
+    if (block->gap)
+        part.left = i < block->left ? block->left - (uint32_t)i
+                                    : block->width - (uint32_t)((i - block->left) % block->width);
+    return part;
+}
+
+/* The index of the first of n bytes, `stride` apart, that equals `byte` and is not masked; n if
+ * none does. */
+static size_t find_byte(const unsigned char *at, size_t n, size_t stride, const uint8_t *mask,
+                        unsigned char byte)
+{
+    size_t i = 0;
+    if (stride == 1 && !mask) {
+        const unsigned char *const found = memchr(at, byte, n);
+        return found ? (size_t)(found - at) : n;
+    }
+    while (i < n && (at[i * stride] != byte || (mask && !mask[i])))
+        i++;
+    return i;
+}
+
+/* Some of the first samples at x, n at most, that do not have this key. */
+static size_t skip_words(ImgstatSample sample, const Mem16 *x, size_t n, uint64_t key)
+{
+    const uint16_t word = (uint16_t)sample_raw(sample, key);
+    /* -0 has the key of +0 */
+    const uint16_t care = sample == IMGSTAT_F16 && word == 0 ? 0x7FFF : 0xFFFF;
+    size_t done = 0;
+    for (; n - done >= FIND_BLOCK; done += FIND_BLOCK) {
+        uint16_t found = 0;
+        for (size_t i = 0; i < FIND_BLOCK; i++)
+            found |= ((x[done + i] ^ word) & care) == 0;
+        if (found)
+            break;
+    }
+    return done;
+}
+
+/* The raster index of the first sample of the block with this key; there is one. */
+static uint64_t find(const ImagePro *image, const CpuBlock *block, uint16_t channel, uint64_t key)
+{
+    const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
+    const unsigned char *const at = block->pixels + channel * bytes;
+    const size_t last = block->n - 1;
+    size_t i = 0;
+    if (bytes == 1)
+        return place(block, find_byte(at, block->n, stride, block->mask,
+                                      (unsigned char)sample_raw(image->sample, key)));
+    while (i < last) {
+        if (bytes == 2)
+            i += skip_words(image->sample, (const Mem16 *)(const void *)(at + i * stride),
+                            (last - i) * image->channels, key) /
+                 image->channels;
+        const size_t end = i + least(last - i, FIND_BLOCK);
+        for (; i < end; i++)
+            if (sample_key(image->sample, load_raw(at + i * stride, bytes)) == key &&
+                (!block->mask || block->mask[i]))
+                return place(block, i);
+    }
+    return place(block, i);
+}
+
+void extrema_begin(CpuExtrema *extrema, uint16_t channels)
+{
+    for (uint16_t c = 0; c < channels; c++)
+        extrema[c] = (CpuExtrema){.min = UINT64_MAX};
+}
+
+/* Adds the extrema of a channel in a block; min > max where no sample of it is valid. Blocks come
+ * in raster order, so that only a better value moves a position. */
+static void extrema_add(CpuExtrema *extrema, const CpuBlock *block, uint64_t min, uint64_t max)
+{
+    if (min > max)
+        return;
+    if (extrema->min_block.n == 0 || min < extrema->min) {
+        extrema->min = min;
+        extrema->min_block = *block;
+    }
+    if (extrema->max_block.n == 0 || max > extrema->max) {
+        extrema->max = max;
+        extrema->max_block = *block;
     }
 }
 
-/* Pairs of one channel begin 48 bytes into a cache line: where low values are frequent, Zen 4
- * counts them half as fast again there as at the line's start. The padding of the table has room
- * for it. */
-LoopBytes cpu_byte_counters(uint32_t *counts, unsigned channels, CpuCounting counting)
+void extrema_end(CpuExtrema *extrema, const ImagePro *image, Tally *tally)
 {
-    uint32_t *const pairs = counts + channels * (size_t)BYTE_COUNTERS + (channels == 1 ? 12 : 0);
-    return (LoopBytes){.bytes = counts, .pairs = counting == COUNT_PAIRS ? pairs : NULL};
+    for (uint16_t c = 0; c < image->channels; c++, extrema++, tally++) {
+        const uint64_t min = extrema->min, max = extrema->max;
+        if (extrema->max_block.n == 0)
+            continue;
+        if (min < tally->min_key ||
+            (min == tally->min_key && extrema->min_block.at < tally->min_at)) {
+            const uint64_t at = find(image, &extrema->min_block, c, min);
+            tally->min_at = min < tally->min_key || at < tally->min_at ? at : tally->min_at;
+            tally->min_key = min;
+        }
+        if (max > tally->max_key ||
+            (max == tally->max_key && extrema->max_block.at < tally->max_at)) {
+            const uint64_t at = find(image, &extrema->max_block, c, max);
+            tally->max_at = max > tally->max_key || at < tally->max_at ? at : tally->max_at;
+            tally->max_key = max;
+        }
+        extrema_begin(extrema, 1);
+    }
 }
 
-LoopWords cpu_word_counters(uint32_t *counts, unsigned channels)
-{
-    return (LoopWords){.wide = counts,
-                       .low = (uint8_t *)(counts + channels * (size_t)COUNTERS32_STRIDE)};
-}
+/* ---- Blocks of a rectangle ---- */
 
 static void add_sums32(Tally *tally, const LoopSums *part)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* read_counts.c: further reads of wide types: counting by digits and by ranges, gathering keys. */
 #include "cpu/read.h"
+
+#include "base/search.h"
 #include "cpu/reference.h"
 #include "transfer/map.h"
 
@@ -58,25 +60,11 @@ static void use_digits(const CpuRead *read, CpuThread *thread, const CpuWanted *
         add_one(read, thread, wanted, (keys[k] >> wanted->shift) & 0xFFFF);
 }
 
-/* The last edge that is not above the key. */
-static uint32_t search_bin(const RangeCount *count, uint64_t key)
-{
-    uint32_t low = 0, high = count->n_bins; /* edge[low] <= key < edge[high] */
-    while (high - low > 1) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (count->edge[middle] <= key)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* The bin of a key between the outer edges: from a guess to the one that holds it. */
 static uint32_t range_bin(const RangeCount *count, uint64_t key, double value)
 {
     if (count->per_bin == 0)
-        return search_bin(count, key);
+        return first_above(count->edge, sizeof *count->edge, count->n_bins, key) - 1;
     const double guess = (value - count->lo) * count->per_bin;
     const uint32_t last = count->n_bins - 1;
     uint32_t k = guess >= (double)last ? last : guess > 0 ? (uint32_t)guess : 0;

@@ -3,7 +3,7 @@
 #ifndef IMGSTAT_PNG_DECODER_H
 #define IMGSTAT_PNG_DECODER_H
 
-#include "codec/table.h"
+#include "codec/codec.h"
 #include "png/chunks.h"
 #include "png/idat_reader.h"
 
@@ -43,19 +43,13 @@ typedef struct PngDecoder {
     ImgstatError failure;   /* of the last libpng call */
 } PngDecoder;
 
-/* ---- png/header.c ---- */
+/* ---- png/decoder.c ---- */
 
 /* Makes libpng's state anew, at the start of the file. */
 ImgstatResult png_begin_reading(PngDecoder *pd, ImgstatError *err);
 
-/* Reads everything before the pixels. */
+/* Reads all chunks before the pixels and gets libpng ready to give rows. */
 ImgstatResult png_read_head(PngDecoder *pd, ImgstatError *err);
-
-/* Frees what belongs to one reading of the file. */
-void png_end_reading(PngDecoder *pd);
-
-/* Begins again with libpng; fails if the image has changed. */
-ImgstatResult png_start_anew(PngDecoder *pd, ImgstatError *err);
 
 /* Returns libpng's last error. */
 ImgstatResult png_failure(const PngDecoder *pd, ImgstatError *err);
@@ -75,8 +69,8 @@ uint32_t png_held_rows(const PngDecoder *pd);
 ImgstatResult png_read_plainly(PngDecoder *pd, uint8_t *to, size_t pitch, uint32_t y, uint32_t rows,
                                ImgstatError *err);
 
-/* Reads libpng's next row. */
-ImgstatResult png_decode_row(PngDecoder *pd, uint8_t *to, ImgstatError *err);
+/* Begins again with libpng and passes over the rows that were given already. */
+ImgstatResult png_pass_over(PngDecoder *pd, uint32_t rows, ImgstatError *err);
 
 /* Converts libpng's row y to the row that the decoder gives. */
 ImgstatResult png_finish_row(PngDecoder *pd, const uint8_t *from, uint8_t *to, uint32_t y,

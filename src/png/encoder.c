@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* encoder.c: the PNG encoder: the form of the image, and its rows as PNG stores them. */
 #include "png/encoder.h"
+#include "base/byteswap.h"
 #include "png/decoder.h"
 
 #include <stdlib.h>
@@ -10,6 +11,14 @@
  * by less than the difference. */
 enum { MAX_ROW = INT32_MAX - (1 << 24) };
 
+/* From rows of samples to rows as PNG stores them. */
+typedef struct Packing {
+    const EncodePage *page;
+    uint8_t depth; /* of the output */
+    bool invert;   /* samples are min-is-white, which PNG is not */
+    bool widen;    /* samples have fewer bits than PNG can give this colour type */
+} Packing;
+
 typedef struct PngEncoder {
     Encoder base;
     PngSink sink;
@@ -17,7 +26,7 @@ typedef struct PngEncoder {
     PngIdat *idat;
     uint8_t *tail; /* chunks that follow the pixels */
     size_t tail_bytes;
-    PngPacking packing;
+    Packing packing;
 } PngEncoder;
 
 static unsigned form_channels(const PngForm *form)
@@ -35,6 +44,76 @@ static unsigned pixel_bytes(const PngForm *form)
 {
     const unsigned bits = form_channels(form) * form->depth;
     return bits < 8 ? 1 : bits / 8;
+}
+
+/* ---- Rows as PNG stores them ---- */
+
+/* A sample of `bits` bits at `depth` bits, its bits repeated: 0 and full scale stay what they are.
+ */
+static unsigned widened(unsigned v, unsigned bits, unsigned depth)
+{
+    unsigned out = 0;
+    for (int shift = (int)depth - (int)bits; shift > -(int)bits; shift -= (int)bits)
+        out |= shift >= 0 ? v << shift : v >> -shift;
+    return out;
+}
+
+static void pack_bytes(const Packing *how, const uint8_t *from, uint8_t *to, size_t n)
+{
+    const EncodePage *const page = how->page;
+    const unsigned full = (1u << page->bits) - 1;
+    for (size_t i = 0; i < n; i++) {
+        const bool alpha = page->alpha >= 0 && i % page->channels == (size_t)page->alpha;
+        unsigned v = from[i] < full ? from[i] : full;
+        v = how->invert && !alpha ? full - v : v;
+        to[i] = (uint8_t)(how->widen ? widened(v, page->bits, 8) : v);
+    }
+}
+
+static void pack_words(const Packing *how, const uint8_t *from, uint8_t *to, size_t n)
+{
+    const EncodePage *const page = how->page;
+    const unsigned full = (1u << page->bits) - 1;
+    for (size_t i = 0; i < n; i++) {
+        const bool alpha = page->alpha >= 0 && i % page->channels == (size_t)page->alpha;
+        uint16_t word;
+        memcpy(&word, from + 2 * i, 2);
+        unsigned v = word < full ? word : full;
+        v = how->invert && !alpha ? full - v : v;
+        v = how->widen ? widened(v, page->bits, 16) : v;
+        to[2 * i] = (uint8_t)(v >> 8);
+        to[2 * i + 1] = (uint8_t)v;
+    }
+}
+
+/* Gray or indices of 1, 2 or 4 bits. */
+static void pack_bits(const Packing *how, const uint8_t *from, uint8_t *to, size_t n)
+{
+    const unsigned bits = how->depth, per_byte = 8 / bits, full = (1u << bits) - 1;
+    memset(to, 0, (n + per_byte - 1) / per_byte);
+    for (size_t i = 0; i < n; i++) {
+        unsigned v = from[i] < full ? from[i] : full;
+        v = how->invert ? full - v : v;
+        to[i / per_byte] =
+            (uint8_t)(to[i / per_byte] | v << (8 - bits - bits * (unsigned)(i % per_byte)));
+    }
+}
+
+/* A row of samples as PNG stores it. */
+static void pack_row(const void *context, const uint8_t *from, uint8_t *to)
+{
+    const Packing *const how = context;
+    const size_t n = (size_t)how->page->width * how->page->channels;
+    if (how->depth == 16 && !how->widen && !how->invert)
+        swap_words(from, to, 2 * n, 2); /* from little-endian */
+    else if (how->depth == 16)
+        pack_words(how, from, to, n);
+    else if (how->depth < 8)
+        pack_bits(how, from, to, n);
+    else if (how->widen || how->invert)
+        pack_bytes(how, from, to, n);
+    else
+        memcpy(to, from, n);
 }
 
 /* ---- The form of the image ---- */
@@ -174,7 +253,7 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
                                         imgstat_sample_bytes(page->sample),
                           .row_bytes = packed_bytes(form, page->width),
                           .pixel_bytes = pixel_bytes(form),
-                          .pack = same ? NULL : png_pack_row,
+                          .pack = same ? NULL : pack_row,
                           .context = &pe->packing};
     IMGSTAT_TRY(png_idat_create(&pe->sink, &base->how, choose, &rows, &pe->idat, err));
     const size_t batch = png_idat_batch(pe->idat);

@@ -3,7 +3,7 @@
 #ifndef IMGSTAT_PNG_ENCODER_H
 #define IMGSTAT_PNG_ENCODER_H
 
-#include "codec/table.h"
+#include "codec/encoder.h"
 #include "png/chunks.h"
 
 /* ---- png/chunks.c ---- */
@@ -23,19 +23,6 @@ ImgstatResult png_palette_write(PngSink *sink, const PngForm *form, ImgstatError
 /* Writes metadata of another format, as far as PNG has a place for it. */
 ImgstatResult png_metadata_write(PngSink *sink, const Metadata *metadata, const PngForm *form,
                                  Warnings *warnings, ImgstatError *err);
-
-/* ---- png/pack.c ---- */
-
-/* From rows of samples to rows as PNG stores them. */
-typedef struct PngPacking {
-    const EncodePage *page;
-    uint8_t depth; /* of the output */
-    bool invert;   /* samples are min-is-white, which PNG is not */
-    bool widen;    /* samples have fewer bits than PNG can give this colour type */
-} PngPacking;
-
-/* Packs a row. packing: a PngPacking. */
-void png_pack_row(const void *packing, const uint8_t *from, uint8_t *to);
 
 /* ---- png/idat_writer.c ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libpng_rows.c: rows of a PNG through libpng, and what follows them. */
+/* libpng_rows.c: rows of a PNG through libpng, from the start or anew, and what follows them. */
 #include "png/decoder.h"
 
 #include <setjmp.h>
@@ -53,6 +53,18 @@ ImgstatResult png_finish_row(PngDecoder *pd, const uint8_t *from, uint8_t *to, u
     return IMGSTAT_OK;
 }
 
+/* Begins again with libpng; fails if the image has changed. */
+static ImgstatResult start_anew(PngDecoder *pd, ImgstatError *err)
+{
+    const ImgstatPage before = pd->base.page;
+    IMGSTAT_TRY(png_begin_reading(pd, err));
+    IMGSTAT_TRY(png_read_head(pd, err));
+    if (!page_has_shape(&pd->base.page, &before))
+        return decoder_changed(&pd->base, err);
+    pd->decided = true;
+    return IMGSTAT_OK;
+}
+
 uint32_t png_held_rows(const PngDecoder *pd)
 {
     enum { SHARE = 2 }; /* of a chunk: bands and what becomes of them are held beside it */
@@ -84,7 +96,7 @@ static ImgstatResult hold_rows(PngDecoder *pd, uint32_t y, ImgstatError *err)
     const uint32_t height = pd->base.page.height, most = png_held_rows(pd);
     const uint32_t end = most < height - y ? y + most : height;
     if (y > 0)
-        IMGSTAT_TRY(png_start_anew(pd, err));
+        IMGSTAT_TRY(start_anew(pd, err));
     if (!pd->row && !(pd->row = malloc(pd->png_row_bytes)))
         return error_memory(err, pd->png_row_bytes, "a row of pixels");
     buffer_cache_release(pd->held);
@@ -112,7 +124,8 @@ static ImgstatResult read_tail(PngDecoder *pd, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-ImgstatResult png_decode_row(PngDecoder *pd, uint8_t *to, ImgstatError *err)
+/* Reads libpng's next row. */
+static ImgstatResult decode_row(PngDecoder *pd, uint8_t *to, ImgstatError *err)
 {
     if (setjmp(png_jmpbuf(pd->png)))
         return png_failure(pd, err);
@@ -120,12 +133,25 @@ ImgstatResult png_decode_row(PngDecoder *pd, uint8_t *to, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
+ImgstatResult png_pass_over(PngDecoder *pd, uint32_t rows, ImgstatError *err)
+{
+    IMGSTAT_TRY(start_anew(pd, err));
+    uint8_t *const row = malloc(pd->png_row_bytes);
+    if (!row)
+        return error_memory(err, pd->png_row_bytes, "a row of pixels");
+    ImgstatResult res = IMGSTAT_OK;
+    for (uint32_t i = 0; i < rows && res == IMGSTAT_OK; i++)
+        res = decode_row(pd, row, err);
+    free(row);
+    return res;
+}
+
 static ImgstatResult read_row(PngDecoder *pd, uint8_t *to, uint32_t y, ImgstatError *err)
 {
     if (pd->form.interlaced)
         return png_finish_row(pd, held_row(pd, y), to, y, err);
     uint8_t *const from = pd->step == ROW_AS_IT_IS ? to : pd->row;
-    IMGSTAT_TRY(png_decode_row(pd, from, err));
+    IMGSTAT_TRY(decode_row(pd, from, err));
     return png_finish_row(pd, from, to, y, err);
 }
 

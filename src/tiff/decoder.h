@@ -5,7 +5,7 @@
 #define IMGSTAT_TIFF_DECODER_H
 
 #include "base/thread_pool.h"
-#include "codec/table.h"
+#include "codec/codec.h"
 #include "tiff/layout.h"
 #include "tiff/stack_axes.h"
 

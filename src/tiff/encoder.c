@@ -318,17 +318,17 @@ static ImgstatResult make_room(TiffEncoder *te, ImgstatError *err)
 }
 
 /* The GDAL_NODATA field, which is one of the input that is not copied then. */
-static ImgstatResult set_nodata(TiffEncoder *te, const ImgstatValue *value, ImgstatError *err)
+static ImgstatResult set_nodata(TiffEncoder *te, ImgstatValue value, ImgstatError *err)
 {
     enum { TAG_GDAL_NODATA = 42113 };
     char text[40];
-    if (!sample_is_float(value->sample))
-        snprintf(text, sizeof text, sample_is_signed(value->sample) ? "%" PRId64 : "%" PRIu64,
-                 value->as.i);
-    else if (isnan(value->as.f))
+    if (!sample_is_float(value.sample))
+        snprintf(text, sizeof text, sample_is_signed(value.sample) ? "%" PRId64 : "%" PRIu64,
+                 value.as.i);
+    else if (isnan(value.as.f))
         snprintf(text, sizeof text, "nan");
     else
-        snprintf(text, sizeof text, "%.17g", value->as.f);
+        snprintf(text, sizeof text, "%.17g", value.as.f);
     return tiff_tags_set(&te->file, te->tags, TAG_GDAL_NODATA, TIFF_ASCII, strlen(text) + 1, text,
                          err);
 }
@@ -385,7 +385,7 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
     IMGSTAT_TRY(tiff_shape_choose(base, like, page, te->file.big_endian, &te->shape, err));
     IMGSTAT_TRY(add_directory(te, err));
     IMGSTAT_TRY(tiff_shape_tags(&te->file, &te->shape, like, page, te->tags, err));
-    if (page->nodata)
+    if (page->has_nodata)
         IMGSTAT_TRY(set_nodata(te, page->nodata, err));
     IMGSTAT_TRY(tiff_fields_copy(&te->file, &te->shape, like, base, te->tags, err));
     te->image_row_bytes = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);

@@ -3,7 +3,7 @@
 #ifndef IMGSTAT_TIFF_ENCODER_H
 #define IMGSTAT_TIFF_ENCODER_H
 
-#include "codec/table.h"
+#include "codec/encoder.h"
 #include "tiff/decoder.h"
 
 enum {

@@ -61,10 +61,12 @@ static void find_images(PageList *list, const TiffFacts *facts)
         const bool below = entry->parent != IMGSTAT_NO_PAGE;
         const uint32_t of = below ? list->entry[entry->parent].owner : image;
         const bool fits = of != IMGSTAT_NO_PAGE && is_level_of(list, facts, i, of);
+        const bool sized = entry->width > 0 && entry->height > 0;
         if (is_mask(&facts[i])) {
             entry->role = IMGSTAT_ROLE_MASK;
             entry->owner = IMGSTAT_NO_PAGE;
-        } else if (is_reduced(&facts[i]) || (below && !facts[i].has_type && fits)) {
+        } else if (is_reduced(&facts[i]) || (below && !facts[i].has_type && fits) ||
+                   (below && !sized)) { /* of JPEG data alone, as in EXIF */
             entry->role = fits ? IMGSTAT_ROLE_LEVEL : IMGSTAT_ROLE_THUMBNAIL;
             entry->owner = fits ? of : IMGSTAT_NO_PAGE;
         } else if (!below) {

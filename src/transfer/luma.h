@@ -29,6 +29,15 @@ IMGSTAT_INLINE double luma_value(double r, double g, double b)
     return map_add(rg, map_mul(b, LUMA_BLUE)) * (1.0 / 65536.0);
 }
 
+/* The key of the luma of a pixel with these keys, which are those of defined samples. */
+IMGSTAT_INLINE uint64_t luma_of_keys(ImgstatSample sample, const uint64_t key[3])
+{
+    if (sample_bits(sample) <= 16 && !sample_is_float(sample))
+        return luma_key((uint32_t)key[0], (uint32_t)key[1], (uint32_t)key[2]);
+    return map_key(sample, luma_value(map_value(sample, key[0]), map_value(sample, key[1]),
+                                      map_value(sample, key[2])));
+}
+
 /* Divides: out = from * numerator / denominator, rounded half to even, at most 65,535. most: the
  * largest of the three products, at most 2^48. */
 #ifdef __CUDA_ARCH__

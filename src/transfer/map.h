@@ -244,15 +244,8 @@ IMGSTAT_INLINE const MapKnot *map_right_knot(const Map *map, uint32_t count)
 /* map_defined for MAP_KNOTS. */
 IMGSTAT_INLINE uint64_t map_knots(const Map *map, uint64_t key)
 {
-    uint32_t low = 0, high = map->n_knots; /* the first knot above key */
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (map->knots[middle].key > key)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return map_between_knots(map, map_left_knot(map, low), map_right_knot(map, low), key);
+    const uint32_t above = first_above(&map->knots->key, sizeof *map->knots, map->n_knots, key);
+    return map_between_knots(map, map_left_knot(map, above), map_right_knot(map, above), key);
 }
 
 /* The output key of a defined sample, before range_avoid. */
@@ -288,8 +281,9 @@ IMGSTAT_INLINE uint64_t map_defined(const Map *map, uint64_t key)
     }
     case MAP_MATCH: {
         const uint64_t count = map->cdf[key] > 0 ? map->cdf[key] : 1;
-        const uint64_t match = cdf_match(map->reference_cdf, sample_record_bins(map->reference),
-                                         map->reference_n, count, map->n);
+        const uint64_t match =
+            share_match(map->reference_cdf, sizeof *map->reference_cdf,
+                        sample_record_bins(map->reference), map->reference_n, count, map->n);
         if (map->reference == to->sample) /* a level of the reference */
             return range_clamp(to, match);
         return range_affine(to, map->reference, map->reference_lo, map->reference_hi, match);

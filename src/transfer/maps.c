@@ -26,17 +26,12 @@ uint64_t reference_quantile(const Map *map, const MapReference *reference, uint6
     const MapSource *const source = reference->source;
     uint64_t key;
     if (source->cdf)
-        key = cdf_match(source->cdf, sample_record_bins(map->reference), source->n, count, of);
+        key = share_match(source->cdf, sizeof *source->cdf, sample_record_bins(map->reference),
+                          source->n, count, of);
     else {
         const RankTable *const ranks = source->ranks;
-        uint32_t low = 0, high = ranks->n_knots - 1;
-        while (low < high) {
-            const uint32_t middle = low + (high - low) / 2;
-            if ((Wide128)ranks->knots[middle].upto * of >= (Wide128)count * ranks->n)
-                high = middle;
-            else
-                low = middle + 1;
-        }
+        const uint32_t low = share_match(&ranks->knots->upto, sizeof *ranks->knots, ranks->n_knots,
+                                         ranks->n, count, of);
         key = ranks->knots[low].key;
         const RankKnot *const right = &ranks->knots[low];
         /* Strictly between two knots the distribution is taken as even. */

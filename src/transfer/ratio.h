@@ -4,7 +4,7 @@
 #ifndef IMGSTAT_TRANSFER_RATIO_H
 #define IMGSTAT_TRANSFER_RATIO_H
 
-#include "base/sample.h"
+#include "base/search.h"
 
 __extension__ typedef unsigned __int128 Wide128;
 
@@ -69,31 +69,19 @@ IMGSTAT_INLINE uint64_t clip_rank(uint64_t n, uint64_t nano)
 /* The smallest key with cdf[key] > count, or `bins`. cdf: `bins` inclusive counts. */
 IMGSTAT_INLINE uint32_t cdf_above(const uint64_t *cdf, uint32_t bins, uint64_t count)
 {
-    uint32_t low = 0, high = bins;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (cdf[middle] > count)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return first_above(cdf, sizeof *cdf, bins, count);
 }
 
-/* The smallest key with cdf[key] / n >= count / of. cdf: `bins` inclusive counts, the last is n >
- * 0; count <= of. */
-IMGSTAT_INLINE uint32_t cdf_match(const uint64_t *cdf, uint32_t bins, uint64_t n, uint64_t count,
-                                  uint64_t of)
+/* The index of the first of n_counts inclusive counts that is at least n * count / of. From one to
+ * the next are `step` bytes; the last is n > 0; count <= of. */
+IMGSTAT_INLINE uint32_t share_match(const uint64_t *counts, size_t step, uint32_t n_counts,
+                                    uint64_t n, uint64_t count, uint64_t of)
 {
-    uint32_t low = 0, high = bins - 1;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if ((Wide128)cdf[middle] * of >= (Wide128)count * n)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    if (count == 0)
+        return 0;
+    const Wide128 product = (Wide128)n * count - 1;
+    const uint64_t below = product >> 64 ? (uint64_t)(product / of) : (uint64_t)product / of;
+    return first_above(counts, step, n_counts - 1, below);
 }
 
 /* Percent of the samples that a percentile stretch cuts at each end by default: ImageJ saturates

@@ -5,7 +5,7 @@
 
 #include "base/image.h"
 #include "base/sample.h"
-#include "codec/table.h"
+#include "codec/encoder.h"
 #include "transform/clahe_page.h"
 #include "transform/level_maker.h"
 #include "transform/page.h"

@@ -2,6 +2,8 @@
 /* page.c: one page: measured, given its transfer, mapped, handed to the encoder. */
 #include "transform/page.h"
 
+#include "base/pixel.h"
+#include "transfer/clamped.h"
 #include "transfer/json.h"
 #include "transform/clahe_page.h"
 #include "transform/palette.h"
@@ -40,8 +42,9 @@ bool page_is_mask(const ImgstatPage *page)
 
 typedef struct Writing {
     TransformWorker *worker;
-    const Mapper *mapper;   /* NULL: rows as they are */
-    const Palette *palette; /* whose indices they then are */
+    const Mapper *mapper;          /* NULL: rows as they are */
+    const Palette *palette;        /* whose indices they then are */
+    const ImgstatClamped *clamped; /* of a pixel of each colour; NULL: nothing is counted */
     Encoder *encoder;
     const Undefined *undefined; /* where rows are mapped */
     LevelMaker *levels;         /* NULL: none are made */
@@ -64,9 +67,41 @@ static ImgstatResult write_piece(Writing *w, const ImagePro *piece, ImgstatError
     to.first_row = piece->first_row;
     IMGSTAT_TRY(map_band(w->mapper, w->worker, piece, &to, err));
     undefined_fill(w->undefined, w->worker->pool, piece, &to);
+    if (w->worker->clamped)
+        transfer_count_clamped(w->mapper->transfer, piece, w->mapper->alpha, w->worker->clamped);
     if (w->levels)
         IMGSTAT_TRY(level_maker_rows(w->levels, to.host, to.pitch, to.height, err));
     return encoder_write_rows(w->encoder, to.host, to.pitch, to.height, err);
+}
+
+/* Adds what the transfer limits of pixels that are indices of colours. */
+static void count_indices(const Writing *w, const ImagePro *band)
+{
+    const size_t bytes = imgstat_sample_bytes(band->sample);
+    ImgstatClamped *const sum = w->worker->clamped;
+    for (size_t y = 0; y < band->height; y++)
+        for (size_t x = 0; x < band->width; x++) {
+            const ImgstatClamped *const one =
+                &w->clamped[load_raw(image_row(band, y) + x * bytes, bytes)];
+            sum->n += one->n;
+            sum->low += one->low;
+            sum->high += one->high;
+        }
+}
+
+/* Returns what the transfer limits of a pixel of each colour; NULL on allocation failure. */
+static ImgstatClamped *clamped_colours(const Mapper *mapper, const Palette *palette)
+{
+    const ImagePro *const colours = &palette->colours;
+    const size_t pixel = colours->channels * imgstat_sample_bytes(colours->sample);
+    ImgstatClamped *const counts = calloc(colours->width, sizeof *counts);
+    ImagePro one = *colours;
+    one.width = 1;
+    for (size_t i = 0; counts && i < colours->width; i++) {
+        one.host = (unsigned char *)colours->host + i * pixel;
+        transfer_count_clamped(mapper->transfer, &one, mapper->alpha, &counts[i]);
+    }
+    return counts;
 }
 
 static ImgstatResult write_band(void *context, const ImagePro *band, ImgstatError *err)
@@ -75,6 +110,8 @@ static ImgstatResult write_band(void *context, const ImagePro *band, ImgstatErro
     const size_t row = band->width * (size_t)band->channels * imgstat_sample_bytes(w->sample);
     if (w->palette)
         IMGSTAT_TRY(palette_check(w->palette, band, err));
+    if (w->clamped)
+        count_indices(w, band);
     const uint32_t unit = w->encoder->band_rows ? w->encoder->band_rows : 1;
     size_t rows = row && row < OUT_BYTES ? OUT_BYTES / row : 1;
     rows = rows > unit ? rows - rows % unit : rows;
@@ -129,10 +166,18 @@ static ImgstatResult write_palette(const Mapper *mapper, TransformWorker *worker
     if (res == IMGSTAT_OK)
         res = page_reader_open(worker->device, palette->indices, false, &worker->indices,
                                &worker->cancel, &reader, err);
-    Writing writing = {
-        .worker = worker, .palette = palette, .encoder = output->encoder, .sample = page->sample};
+    ImgstatClamped *const clamped =
+        res == IMGSTAT_OK && worker->clamped ? clamped_colours(mapper, palette) : NULL;
+    if (res == IMGSTAT_OK && worker->clamped && !clamped)
+        res = error_memory(err, palette->colours.width * sizeof *clamped, "a palette");
+    Writing writing = {.worker = worker,
+                       .palette = palette,
+                       .clamped = clamped,
+                       .encoder = output->encoder,
+                       .sample = page->sample};
     if (res == IMGSTAT_OK)
         res = page_reader_each(&reader, write_band, &writing, err);
+    free(clamped);
     free(colours);
     palette_close(palette);
     return res;
@@ -182,7 +227,8 @@ static ImgstatResult write_page(const Pipeline *pipeline, const Mapper *mapper,
                               .sample = sample,
                               .bits = bits,
                               .alpha = page->alpha,
-                              .nodata = undefined.tells ? &undefined.nodata : NULL,
+                              .has_nodata = undefined.tells,
+                              .nodata = undefined.nodata,
                               .mapped = true,
                               .low = transfer->range.lo,
                               .high = transfer->range.hi};
@@ -276,6 +322,22 @@ static ImgstatResult with_nodata(TransformWorker *worker, const Transfer *given,
     return IMGSTAT_OK;
 }
 
+/* Adds a page to those that were mapped. transfer: NULL for adaptive equalization. */
+static ImgstatResult describe_page(const Pipeline *pipeline, TransformWorker *worker,
+                                   const ImgstatPage *page, const Transfer *transfer,
+                                   ImgstatError *err)
+{
+    MappedPages *const mapped = worker->mapped;
+    char *const text = transfer ? transfer_describe(transfer, err)
+                                : transfer_describe_clahe(pipeline->method, err);
+    IMGSTAT_TRY(mapped_pages_add(mapped, page, text, err));
+    if (transfer && transfer_clamps(transfer)) {
+        mapped->items[mapped->n - 1].has_clamped = true;
+        worker->clamped = &mapped->items[mapped->n - 1].clamped;
+    }
+    return IMGSTAT_OK;
+}
+
 ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
                              const PageOutput *output, Transfer **made, ImgstatError *err)
 {
@@ -304,13 +366,11 @@ ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, 
         mapper.transfer = own;
     }
     if (res == IMGSTAT_OK && worker->mapped)
-        res = mapped_pages_add(worker->mapped, &decoder->page,
-                               clahe ? transfer_describe_clahe(pipeline->method, err)
-                                     : transfer_describe(mapper.transfer, err),
-                               err);
+        res = describe_page(pipeline, worker, &decoder->page, mapper.transfer, err);
     res = error_add_file(err, res, name);
     if (res == IMGSTAT_OK)
         res = write_page(pipeline, &mapper, &shape, worker, &reader, output, err);
+    worker->clamped = NULL;
     clahe_page_destroy(worker->device, clahe);
     if (res == IMGSTAT_OK && made)
         *made = own;

@@ -3,7 +3,7 @@
 #ifndef IMGSTAT_TRANSFORM_PAGE_H
 #define IMGSTAT_TRANSFORM_PAGE_H
 
-#include "codec/table.h"
+#include "codec/encoder.h"
 #include "transform/file.h"
 #include "transform/level_maker.h"
 

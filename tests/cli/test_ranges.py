@@ -148,5 +148,66 @@ def test_meanstd_of_floats(program, folder):
             good, "-o", folder / "luma.tif")
 
 
+def clamped(program, *words):
+    """What the one line of --json says: samples, low, high."""
+    counts = json.loads(run(program, "normalize", "--force", "--json", *words).stdout).get("clamped")
+    if counts is None:
+        return None
+    share = (counts["low"] + counts["high"]) / counts["samples"] if counts["samples"] else 0
+    check(counts["share"] == share, f"{words}: share {counts['share']} of {counts}")
+    return counts["samples"], counts["low"], counts["high"]
+
+
+def test_clamped(program, folder):
+    # Nothing told how many samples became black or white.
+    draw, source, out, saved = random.Random(11), folder / "a.tif", folder / "o.tif", folder / "t.json"
+    for sample in SAMPLES:
+        values = draw_values(draw, sample, 600)
+        n, ordered = len(values), sorted(values)
+        write(source, sample, 30, 20, values)
+        words = ["--clip", "10,20", source, "-o", out]  # ranks n/10, and n - 1 - n/5
+        black, white = ordered[n // 10], ordered[n - 1 - n // 5]
+        want = (n, sum(v < black for v in values), sum(v > white for v in values))
+        got = clamped(program, *words, "--save-transfer", saved)
+        check(got == want or black >= white, f"{sample}: clip 10,20: {got} instead of {want}")
+        again = json.loads(run(program, "apply", "--force", "--json", saved, source, "-o", out).stdout)["clamped"]
+        check(again["low"] == got[1] and again["high"] == got[2], f"{sample}: the saved transfer: {again}, {got}")
+        check(clamped(program, source, "-o", out) == (n, 0, 0), f"{sample}: a stretch limits nothing")
+        check(clamped(program, "--match", source, source, "-o", out) is None, "and a match has no share")
+        if float(black) == black and float(white) == white and black < white:
+            whole = lambda v: repr(float(v)) if sample[0] == "f" else v
+            got = clamped(program, f"--in-range={whole(black)},{whole(white)}", source, "-o", out)
+            check(got == want, f"{sample}: in-range: {got} instead of {want}")
+        if sample[1:] == "64":
+            continue  # beyond doubles
+        mean = math.fsum(values) / n
+        stddev = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / n)
+        lo, hi = 0, 255
+        if stddev > 0:
+            mapped = [(v - mean) / stddev * 100 + 128 for v in values]
+            near = sum(min(abs(y - lo), abs(y - hi)) < 1e-6 for y in mapped)
+            got = clamped(program, "--method", "meanstd=128,100", "--depth", "8", source, "-o", out)
+            want = (n, sum(y < lo for y in mapped), sum(y > hi for y in mapped))
+            check(all(abs(a - b) <= near for a, b in zip(got, want)), f"{sample}: meanstd: {got} instead of {want}")
+            check(clamped(program, "--method", "meanstd=0,1", "--depth", "float", source, "-o", out) == (n, 0, 0),
+                  f"{sample}: floats are not limited")
+    # Undefined samples count for nothing, alpha and channels by their own maps.
+    write(source, "f32", 6, 1, [math.nan, math.inf, -math.inf, -1.0, 0.5, 2.0])
+    check(clamped(program, "--in-range=0,1", source, "-o", out) == (3, 1, 1), "NaN and infinities")
+    source.write_bytes(tiff("u8", 2, 1, [10, 20, 30, 0, 200, 210, 220, 255], channels=4))
+    check(clamped(program, "--in-range=20,210", source, "-o", out) == (6, 1, 1), "all colours but alpha")
+    check(clamped(program, "--in-range=20,210", "--channels", "each", source, "-o", out) == (6, 1, 1), "each of them")
+    got = clamped(program, "--in-range=20,207", "--channels", "luma", source, "-o", out)
+    check(got == (2, 1, 1), f"luma counts pixels: {got}")
+    palette = TESTDATA / "good-palette.png"
+    if palette.exists():
+        as_png = clamped(program, "--in-range=50,100", palette, "-o", folder / "p.png")
+        as_tiff = clamped(program, "--in-range=50,100", palette, "-o", folder / "p.tif")
+        check(as_png == as_tiff and as_png[1] > 0, f"palette: {as_png}, as colours {as_tiff}")
+    write(source, "u8", 4, 1, [0, 100, 200, 255])
+    done = run(program, "normalize", "--force", "-v", "--in-range=100,200", source, "-o", out)
+    check(b", 25 % clamped low, 25 % high\n" in done.stderr, f"--verbose: {done.stderr}")
+
+
 if __name__ == "__main__":
     harness.main(globals())

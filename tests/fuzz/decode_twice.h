@@ -9,7 +9,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */
 #endif
-#include "codec/table.h"
+#include "codec/encoder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

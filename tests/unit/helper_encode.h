@@ -3,7 +3,7 @@
 #ifndef HELPER_ENCODE_H
 #define HELPER_ENCODE_H
 
-#include "codec/table.h"
+#include "codec/encoder.h"
 
 /* A folder of its own for each test, and a path in it. */
 extern char encode_folder[64], encode_path[96];

@@ -162,28 +162,29 @@ static void transform(const Options *o, const InputList *inputs, TransformRun *r
     ImgstatOpen open = options_open(o);
     open.warn = transform_on_warning;
     open.warn_context = run;
-    const ImgstatBatch batch = {.method = t->method,
-                                .transfer = given,
-                                .reference = paged   ? path
-                                             : match ? t->reference
-                                                     : NULL,
-                                .reference_page = page,
-                                .together = t->together,
-                                .skip_existing = t->skip_existing,
-                                .drop_levels = t->levels == LEVELS_DROP,
-                                .describe = o->style == OUTPUT_JSON,
-                                .write = t->write,
-                                .open = open,
-                                .device = device.name,
-                                .fallen_back = device.chosen ? on_fallen_back : NULL,
-                                .threads = o->jobs,
-                                .memory = t->memory,
-                                .progress = transform_on_done,
-                                .measuring = transform_on_measuring,
-                                .agreed = t->together && t->skip_existing ? on_agreed : NULL,
-                                .cancelled = on_poll,
-                                .context = run,
-                                .made = t->save_transfer != NULL ? &made : NULL};
+    const ImgstatBatch batch = {
+        .method = t->method,
+        .transfer = given,
+        .reference = paged   ? path
+                     : match ? t->reference
+                             : NULL,
+        .reference_page = page,
+        .together = t->together,
+        .skip_existing = t->skip_existing,
+        .drop_levels = t->levels == LEVELS_DROP,
+        .describe = o->style == OUTPUT_JSON || o->verbose,
+        .write = t->write,
+        .open = open,
+        .device = device.name,
+        .fallen_back = device.chosen ? on_fallen_back : NULL,
+        .threads = o->jobs,
+        .memory = t->memory,
+        .progress = transform_on_done,
+        .measuring = transform_on_measuring,
+        .agreed = t->together && t->skip_existing ? on_agreed : NULL,
+        .cancelled = on_poll,
+        .context = run,
+        .made = t->save_transfer != NULL ? &made : NULL};
     run->progress = progress_begin(t->together ? "measured " : "", run->outputs->n, o->quiet);
     status_catch_gently();
     const ImgstatResult result =

@@ -275,6 +275,18 @@ static json_object *new_bool(bool value)
     return object;
 }
 
+static json_object *new_clamped(const ImgstatClamped *clamped)
+{
+    const double n = clamped->n > 0 ? (double)clamped->n : 1;
+    json_object *const object = json_object_new_object();
+    check(object);
+    add(object, "samples", json_object_new_uint64(clamped->n));
+    add(object, "low", json_object_new_uint64(clamped->low));
+    add(object, "high", json_object_new_uint64(clamped->high));
+    add(object, "share", new_real((double)(clamped->low + clamped->high) / n));
+    return object;
+}
+
 void print_json_output(FILE *out, const ImgstatJob *job, const ImgstatDone *done,
                        const Sentences *warnings)
 {
@@ -291,6 +303,8 @@ void print_json_output(FILE *out, const ImgstatJob *job, const ImgstatDone *done
         add(object, "page", new_count(mapped->page));
         add(object, "pages", new_count(mapped->pages));
         add(object, "transfer", new_raw(mapped->transfer));
+        if (mapped->has_clamped)
+            add(object, "clamped", new_clamped(&mapped->clamped));
         add(object, "warnings", new_sentences(i == 0 ? warnings : &none));
         print_and_put(out, object);
     }

@@ -66,14 +66,42 @@ void transform_on_measuring(void *context, size_t measured)
     }
 }
 
+static void add_clamped(ImgstatClamped *sum, const ImgstatClamped *more)
+{
+    sum->n += more->n;
+    sum->low += more->low;
+    sum->high += more->high;
+}
+
+static ImgstatClamped clamped_of(const ImgstatDone *done)
+{
+    ImgstatClamped sum = {0};
+    for (size_t i = 0; i < done->n_mapped; i++)
+        add_clamped(&sum, &done->mapped[i].clamped);
+    return sum;
+}
+
+static void print_clamped(const ImgstatClamped *clamped)
+{
+    const double percent = clamped->n > 0 ? 100.0 / (double)clamped->n : 0;
+    if (clamped->low + clamped->high > 0)
+        fprintf(stderr, ", %.3g %% clamped low, %.3g %% high", percent * (double)clamped->low,
+                percent * (double)clamped->high);
+}
+
 static void print_time(const ImgstatJob *job, const ImgstatDone *done)
 {
+    const ImgstatClamped clamped = clamped_of(done);
     char *const from = text_display(job->input);
     char *const to = text_display(job->output != NULL ? job->output : "");
     if (done->skipped)
         fprintf(stderr, "%s: exists already\n", to);
     else if (job->output != NULL)
-        fprintf(stderr, "%s -> %s: %.3f s\n", from, to, done->seconds);
+        fprintf(stderr, "%s -> %s: %.3f s", from, to, done->seconds);
+    if (!done->skipped && job->output != NULL) {
+        print_clamped(&clamped);
+        fputc('\n', stderr);
+    }
     free(from);
     free(to);
 }
@@ -96,6 +124,8 @@ bool transform_on_done(void *context, const ImgstatDone *done)
     } else {
         run->skipped += done->skipped;
         run->written += !done->skipped;
+        const ImgstatClamped clamped = clamped_of(done);
+        add_clamped(&run->clamped, &clamped);
     }
     if (is_json(run)) {
         if (done->result != IMGSTAT_OK)
@@ -153,5 +183,7 @@ void transform_report_end(TransformRun *run, size_t total)
         fprintf(stderr, ", %zu skipped", run->skipped);
     if (left > 0)
         fprintf(stderr, ", %zu not done", left);
+    if (o->verbose)
+        print_clamped(&run->clamped);
     fputc('\n', stderr);
 }

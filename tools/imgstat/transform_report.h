@@ -13,9 +13,10 @@ typedef struct TransformRun {
     const Outputs *outputs;
     Progress progress;
     size_t written, failed, skipped;
-    size_t measured;    /* of --together */
-    bool refused;       /* nothing is written: outputs that exist have another transfer */
-    Sentences warnings; /* for --json: about the job that is reported next */
+    size_t measured;        /* of --together */
+    ImgstatClamped clamped; /* of all that is written, where pages are described */
+    bool refused;           /* nothing is written: outputs that exist have another transfer */
+    Sentences warnings;     /* for --json: about the job that is reported next */
 } TransformRun;
 
 /* Whether a job is done before it begins. */

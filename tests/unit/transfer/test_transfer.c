@@ -3,6 +3,7 @@
  */
 #include "helper_transform.h"
 #include "support.h"
+#include "transfer/clamped.h"
 
 #include <criterion/criterion.h>
 #include <float.h>
@@ -386,6 +387,41 @@ Test(transfer, input_range)
         cr_expect(black == 0 && white == 2048, "%d: %d", i, (int)white);
         imgstat_image_release(&images[i]);
     }
+}
+
+/* Masked and nodata samples are not counted, and each channel has the limits of its map. */
+Test(transfer, clamped_samples)
+{
+    const uint8_t samples[4][2] = {{10, 1}, {20, 2}, {30, 3}, {40, 4}};
+    const uint8_t mask[4] = {1, 1, 1, 0};
+    ImagePro image = image_of(samples, 4, 1, 2, IMGSTAT_U8, 8);
+    image.mask = mask;
+    image.mask_pitch = 4;
+    ImgstatMethod method = {
+        .channels = IMGSTAT_EACH, .has_in_range = true, .in_lo = 3, .in_hi = 25};
+    const TransferShape shape = shape_of(&image, -1, false);
+    const uint64_t no_counts[256] = {0};
+    const MapSource nothing[2] = {{.cdf = no_counts}, {.cdf = no_counts}};
+    for (int joint = 0; joint < 2; joint++) {
+        method.channels = joint ? IMGSTAT_JOINT : IMGSTAT_EACH;
+        Transfer *transfer;
+        cr_assert_eq(transfer_create(NULL, &method, &shape, nothing, NULL, &transfer, NULL),
+                     IMGSTAT_OK);
+        cr_expect(transfer_clamps(transfer));
+        ImgstatClamped counts = {.n = 100};
+        transfer_count_clamped(transfer, &image, -1, &counts);
+        cr_expect(counts.n == 106 && counts.low == 2 && counts.high == 1);
+        transfer_count_clamped(transfer, &image, 1, &counts);
+        cr_expect(counts.n == 109 && counts.low == 2 && counts.high == 2);
+        image.has_nodata = true;
+        image.nodata_key = 30;
+        transfer_count_clamped(transfer, &image, -1, &counts);
+        cr_expect(counts.n == 114 && counts.low == 4 && counts.high == 2);
+        image.has_nodata = false;
+        transfer_destroy(transfer);
+    }
+    image.mask = NULL;
+    imgstat_image_release(&image);
 }
 
 Test(transfer, plain_values)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_unfilter.c: PNG's filters and TIFF's predictors undone, against loops written from their
+/* test_filter_undo.c: PNG's filters and TIFF's predictors undone, against loops written from their
  * definitions: every instruction set, filter, pixel size and many lengths, with guard bytes around
  * the rows. */
 #include "base/compiler.h"
 #include "codec/running_sum.h"
-#include "png/unfilter.h"
+#include "png/filter.h"
 #include "support.h"
 #include "tiff/predictor.h"
 

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/* codec.c: the table of formats, and the calls that read and write through it. They check the order
+ * that formats rely on: a page is selected, planned for, and read from top to bottom; a page is
+ * begun and all of its rows are written. */
+#include "codec/codec.h"
+
+#include "base/compiler.h"
+#include "base/sample.h"
+#include "codec/encoder.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- The formats ---- */
+
+static const Codec *const codecs[] = {&png_codec, &tiff_codec, NULL};
+
+static const struct {
+    const char *word; /* a name, or the ending of a file name */
+    const EncodeFormat *format;
+} formats[] = {{"png", &png_format},     {"tiff", &tiff_format}, {"tif", &tiff_format},
+               {".png", &png_format},    {".tif", &tiff_format}, {".tiff", &tiff_format},
+               {".gtiff", &tiff_format}, {".btf", &tiff_format}, {".tf8", &tiff_format}};
+
+const Codec *codec_at(size_t i)
+{
+    return codecs[i];
+}
+
+ImgstatResult codec_of_bytes(const uint8_t *bytes, size_t n, const char *name, const Codec **out,
+                             ImgstatError *err)
+{
+    for (size_t i = 0; codecs[i]; i++) {
+        if (codecs[i]->probe(bytes, n)) {
+            *out = codecs[i];
+            return IMGSTAT_OK;
+        }
+    }
+    return error_file(err, IMGSTAT_ERR_FORMAT, name, "is neither PNG nor TIFF");
+}
+
+const EncodeFormat *encode_format_named(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(formats); i++)
+        if (formats[i].word[0] != '.' && strcmp(formats[i].word, name) == 0)
+            return formats[i].format;
+    return NULL;
+}
+
+const EncodeFormat *encode_format_of_path(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    const char *const ending = strrchr(slash ? slash : path, '.');
+    for (size_t i = 0; ending && i < ARRAY_LEN(formats); i++)
+        if (strcasecmp(formats[i].word, ending) == 0)
+            return formats[i].format;
+    return NULL;
+}
+
+const char *imgstat_format_of_name(const char *path)
+{
+    const EncodeFormat *const format = encode_format_of_path(path);
+    return format ? format->name : NULL;
+}
+
+const char *imgstat_format_of_file(const char *path)
+{
+    uint8_t bytes[CODEC_PROBE_BYTES];
+    struct stat st;
+    const Codec *codec = NULL;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is not waited for */
+    if (fd < 0)
+        return NULL;
+    const ssize_t n =
+        fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, bytes, sizeof bytes) : -1;
+    close(fd);
+    return n > 0 && codec_of_bytes(bytes, (size_t)n, path, &codec, NULL) == IMGSTAT_OK ? codec->name
+                                                                                       : NULL;
+}
+
+/* ---- Reading ---- */
+
+ImgstatResult decoder_open(const Codec *codec, const Source *source, const ImgstatOpen *how,
+                           DecodeMode mode, Decoder **out, ImgstatError *err)
+{
+    IMGSTAT_TRY(codec->open(source, how, out, err));
+    Decoder *const decoder = *out;
+    decoder->mode = mode;
+    decoder->page.page = IMGSTAT_NO_PAGE;
+    if (decoder->list.n == 0 && !page_list_add(&decoder->list, IMGSTAT_NO_PAGE, 0)) {
+        decoder_close(decoder);
+        *out = NULL;
+        return error_memory(err, sizeof(PageEntry), "the list of pages");
+    }
+    decoder->page.pages = decoder->list.chain;
+    return IMGSTAT_OK;
+}
+
+void decoder_close(Decoder *decoder)
+{
+    if (!decoder)
+        return;
+    page_list_release(&decoder->list);
+    page_mask_destroy(decoder->mask);
+    decoder->codec->close(decoder);
+}
+
+ImgstatResult decoder_changed(const Decoder *decoder, ImgstatError *err)
+{
+    return error_file(err, IMGSTAT_ERR_IO, decoder->source->name, "changed while it was read");
+}
+
+/* Ends what was done to the page selected: after a failure none is. */
+static ImgstatResult end_step(Decoder *decoder, ImgstatResult res, ImgstatError *err)
+{
+    if (res == IMGSTAT_OK)
+        return res;
+    decoder->channel_names = NULL;
+    return decoder->page.pages > 1 ? error_add_page(err, res, decoder->page.page) : res;
+}
+
+/* Puts the nodata value that was asked for in place of the file's. */
+static void override_nodata(Decoder *decoder)
+{
+    ImgstatPage *const page = &decoder->page;
+    const ImgstatValue value = decoder->how.nodata;
+    uint64_t key;
+    if (!decoder->how.has_nodata || page->role == IMGSTAT_ROLE_MASK)
+        return;
+    page->has_nodata = true;
+    if (sample_key_of(page->sample, value, &key)) {
+        page->nodata = sample_value(page->sample, key);
+        return;
+    }
+    page->nodata = (ImgstatValue){.sample = page->sample};
+    page->has_nodata = sample_is_float(page->sample) && isnan(imgstat_value_double(value));
+    if (page->has_nodata)
+        page->nodata.as.f = NAN;
+    else
+        warnings_report(&decoder->warnings,
+                        "its %s samples cannot hold the nodata value %.9g, "
+                        "which marks none of them",
+                        imgstat_sample_name(page->sample), imgstat_value_double(value));
+}
+
+static ImgstatResult parse_page(Decoder *decoder, uint32_t page, ImgstatError *err)
+{
+    decoder->channel_names = NULL;
+    decoder->started = false;
+    const PageEntry *const entry = &decoder->list.entry[page];
+    decoder->page.page = page;
+    decoder->page.role = entry->role;
+    decoder->page.owner = entry->owner;
+    decoder->page.mask = entry->mask;
+    decoder->page.parent = entry->parent;
+    decoder->page.number = entry->number;
+    decoder->page.has_axes = entry->has_axes;
+    decoder->page.axis_c = entry->axis_c;
+    decoder->page.axis_z = entry->axis_z;
+    decoder->page.axis_t = entry->axis_t;
+    decoder->page.axis_name = entry->axis_name;
+    IMGSTAT_TRY(end_step(decoder, decoder->codec->select(decoder, err), err));
+    override_nodata(decoder);
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult plan_page(Decoder *decoder, ImgstatError *err)
+{
+    decoder->next_row = 0;
+    decoder->plane = 0;
+    decoder->caps = (DecodeCaps){.band_rows = 1};
+    return end_step(decoder, decoder->codec->plan(decoder, err), err);
+}
+
+ImgstatResult decoder_select(Decoder *decoder, uint32_t page, const DecodeOptions *options,
+                             ImgstatError *err)
+{
+    if (options)
+        decoder->options = *options;
+    if (!decoder->channel_names || decoder->started || decoder->page.page != page)
+        IMGSTAT_TRY(parse_page(decoder, page, err));
+    return plan_page(decoder, err);
+}
+
+ImgstatResult decoder_reselect(Decoder *decoder, const DecodeOptions *options, ImgstatError *err)
+{
+    const ImgstatPage before = decoder->page;
+    IMGSTAT_TRY(decoder_select(decoder, before.page, options, err));
+    return page_has_shape(&decoder->page, &before) ? IMGSTAT_OK : decoder_changed(decoder, err);
+}
+
+ImgstatResult decoder_rewind(Decoder *decoder, uint16_t plane, ImgstatError *err)
+{
+    const bool onward = plane > decoder->plane;
+    if (decoder->started && !onward) {
+        const uint16_t planes = decoder->caps.planes;
+        IMGSTAT_TRY(decoder_reselect(decoder, NULL, err));
+        if (decoder->caps.planes != planes)
+            return decoder_changed(decoder, err);
+    }
+    decoder->plane = plane;
+    decoder->next_row = 0;
+    return IMGSTAT_OK;
+}
+
+ImgstatResult decoder_read_rows(Decoder *decoder, void *to, size_t pitch, uint32_t rows,
+                                ImgstatError *err)
+{
+    decoder->started = true;
+    const ImgstatResult res = decoder->codec->read_rows(decoder, to, pitch, rows, err);
+    if (res == IMGSTAT_OK)
+        decoder->next_row += rows;
+    return end_step(decoder, res, err);
+}
+
+void decoder_finish(Decoder *decoder)
+{
+    decoder->options.buffers = NULL;
+    decoder->started = true;
+    decoder->next_row = decoder->page.height;
+}
+
+/* ---- Writing ---- */
+
+bool encode_compression_known(const EncodeFormat *format, const char *compression)
+{
+    for (const char *const *name = format->compressions; *name; name++)
+        if (strcmp(*name, compression) == 0)
+            return true;
+    return false;
+}
+
+/* What `compression` may be is named: a program's user has only this sentence. */
+static ImgstatResult unknown_compression(const EncodeFormat *format, const char *name,
+                                         const char *compression, ImgstatError *err)
+{
+    char known[128] = "";
+    size_t used = 0;
+    for (const char *const *each = format->compressions; *each; each++)
+        used +=
+            (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", *each);
+    return error_file(err, IMGSTAT_ERR_ARG, name,
+                      "%s is not written with compression \"%s\", but with %s", format->name,
+                      compression, known);
+}
+
+unsigned encode_threads(const EncodeOptions *how)
+{
+    const unsigned all = how->pool ? thread_pool_threads(how->pool) : 1;
+    return how->threads && how->threads < all ? how->threads : all;
+}
+
+ImgstatResult encoder_create(const EncodeFormat *format, AtomicFile *output,
+                             const EncodeOptions *how, Warnings *warnings, Encoder **out,
+                             ImgstatError *err)
+{
+    *out = NULL;
+    if (how->compression && !encode_compression_known(format, how->compression))
+        return unknown_compression(format, output->name, how->compression, err);
+    if (how->level < -1 || how->level > 22)
+        return error_file(err, IMGSTAT_ERR_ARG, output->name,
+                          "compression level %d is not in 0..22", how->level);
+    Encoder *const encoder = calloc(1, format->encoder_bytes);
+    if (!encoder)
+        return error_memory(err, format->encoder_bytes, "an encoder");
+    *encoder = (Encoder){.format = format, .output = output, .how = *how, .warnings = warnings};
+    format->init(encoder);
+    *out = encoder;
+    return IMGSTAT_OK;
+}
+
+void encoder_destroy(Encoder *encoder)
+{
+    if (!encoder)
+        return;
+    encoder->format->release(encoder);
+    free(encoder);
+}
+
+static ImgstatResult check_page(const char *name, const EncodePage *page, ImgstatError *err)
+{
+    if (page->width == 0 || page->height == 0 || page->channels == 0)
+        return error_file(err, IMGSTAT_ERR_ARG, name, "an empty image cannot be written");
+    if (page->bits == 0 || page->bits > 8 * imgstat_sample_bytes(page->sample) ||
+        page->alpha >= (int)page->channels)
+        return error_file(err, IMGSTAT_ERR_ARG, name,
+                          "%u bits in %s samples, alpha channel %d of %u", page->bits,
+                          imgstat_sample_name(page->sample), page->alpha, page->channels);
+    const uint64_t bytes = /* of a row: 32 + 16 + 3 bits */
+        (uint64_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
+    if (bytes > INT32_MAX)
+        return error_file(err, IMGSTAT_ERR_LIMIT, name, "a row of %llu bytes is too long to write",
+                          (unsigned long long)bytes);
+    return IMGSTAT_OK;
+}
+
+ImgstatResult encoder_begin_page(Encoder *encoder, Decoder *like, const EncodePage *page,
+                                 ImgstatError *err)
+{
+    const char *const name = encoder->output->name;
+    if (encoder->pages > 0 && encoder->next_row != encoder->page.height)
+        return error_file(err, IMGSTAT_ERR_ARG, name, "page %u has %u of its %u rows",
+                          encoder->pages - 1, encoder->next_row, encoder->page.height);
+    IMGSTAT_TRY(check_page(name, page, err));
+    if (page->has_parent && page->parent >= encoder->pages)
+        return error_file(err, IMGSTAT_ERR_ARG, name, "page %u cannot lie in page %u",
+                          encoder->pages, page->parent);
+    encoder->page = *page;
+    encoder->next_row = encoder->band_rows = 0;
+    IMGSTAT_TRY(encoder->format->begin_page(encoder, like, err));
+    encoder->pages++;
+    return IMGSTAT_OK;
+}
+
+ImgstatResult encoder_write_rows(Encoder *encoder, const void *rows, size_t pitch, uint32_t n,
+                                 ImgstatError *err)
+{
+    const EncodePage *const page = &encoder->page;
+    const size_t row_bytes =
+        (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
+    if (encoder->pages == 0 || n > page->height - encoder->next_row || pitch < row_bytes)
+        return error_file(err, IMGSTAT_ERR_ARG, encoder->output->name,
+                          "%u rows of %zu bytes were given for page %u", n, pitch,
+                          encoder->pages - 1);
+    IMGSTAT_TRY(encoder->format->write_rows(encoder, rows, pitch, n, err));
+    encoder->next_row += n;
+    return IMGSTAT_OK;
+}
+
+ImgstatResult encoder_finish(Encoder *encoder, ImgstatError *err)
+{
+    if (encoder->pages == 0 || encoder->next_row != encoder->page.height)
+        return error_file(err, IMGSTAT_ERR_ARG, encoder->output->name, "%u of %u rows were given",
+                          encoder->next_row, encoder->page.height);
+    return encoder->format->finish(encoder, err);
+}

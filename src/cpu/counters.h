@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* counters.h: how the counters of a partial record lie. */
+#ifndef IMGSTAT_CPU_COUNTERS_H
+#define IMGSTAT_CPU_COUNTERS_H
+
+#include "base/image.h"
+#include "cpu/loops.h"
+
+/* Samples of an image from which emptying tables of pairs takes little of the time. */
+enum { PAIRS_FROM = 1 << 20 };
+
+/* 32-bit words that the counters of a channel of words take. */
+enum {
+    WORD_COUNTERS = COUNTERS32_STRIDE + COUNTERS8_TABLES * (COUNTERS8_STRIDE / sizeof(uint32_t))
+};
+
+/* Which counters a partial record has. */
+typedef enum CpuCounting {
+    COUNT_NOTHING, /* no bins */
+    COUNT_BYTES,   /* by raw byte: cpu_byte_counters */
+    COUNT_PAIRS,   /* by raw byte and by pairs of them: cpu_byte_counters */
+    COUNT_WORDS,   /* by raw word: cpu_word_counters */
+    COUNT_LEADING  /* by the leading 16 bits of the key: cpu_word_counters */
+} CpuCounting;
+
+/* How an image is counted, with or without bins. */
+static inline CpuCounting cpu_counting(const ImagePro *image, bool bins)
+{
+    const uint64_t samples = (uint64_t)image->width * image->height * image->channels;
+    if (!bins)
+        return COUNT_NOTHING;
+    if (!sample_is_narrow(image->sample))
+        return COUNT_LEADING;
+    if (sample_bits(image->sample) == 16)
+        return COUNT_WORDS;
+    return image->channels <= LOOP_CHANNELS && !image->mask && samples >= PAIRS_FROM ? COUNT_PAIRS
+                                                                                     : COUNT_BYTES;
+}
+
+/* 32-bit words that the counters of an image take. */
+static inline size_t cpu_counters(const ImagePro *image, CpuCounting counting)
+{
+    const size_t channels = image->channels;
+    switch (counting) {
+    case COUNT_NOTHING:
+        return 0;
+    case COUNT_BYTES:
+        return channels * BYTE_COUNTERS;
+    case COUNT_PAIRS:
+        return channels * BYTE_COUNTERS +
+               loop_pair_tables(image->channels) * (size_t)COUNTERS32_STRIDE;
+    default:
+        return channels * WORD_COUNTERS;
+    }
+}
+
+/* Counters of COUNT_BYTES and COUNT_PAIRS. Pairs of one channel begin 48 bytes into a cache line:
+ * where low values are frequent, Zen 4 counts them half as fast again there as at the line's start.
+ * The padding of the table has room for it. */
+static inline LoopBytes cpu_byte_counters(uint32_t *counts, unsigned channels, CpuCounting counting)
+{
+    uint32_t *const pairs = counts + channels * (size_t)BYTE_COUNTERS + (channels == 1 ? 12 : 0);
+    return (LoopBytes){.bytes = counts, .pairs = counting == COUNT_PAIRS ? pairs : NULL};
+}
+
+/* Counters of COUNT_WORDS and COUNT_LEADING. */
+static inline LoopWords cpu_word_counters(uint32_t *counts, unsigned channels)
+{
+    return (LoopWords){.wide = counts,
+                       .low = (uint8_t *)(counts + channels * (size_t)COUNTERS32_STRIDE)};
+}
+
+#endif
