@@ -614,11 +614,20 @@ typedef struct ImgstatJob {
     const char *pages;
 } ImgstatJob;
 
+/* Samples that a transfer limits: those below black and above white, of IMGSTAT_MEANSTD those with
+ * an output beyond the range. With IMGSTAT_LUMA pixels. */
+typedef struct ImgstatClamped {
+    uint64_t n;         /* mapped: not alpha, defined, not masked */
+    uint64_t low, high; /* limited to the low and to the high end */
+} ImgstatClamped;
+
 /* What was done to a page. */
 typedef struct ImgstatMapped {
     uint32_t page;        /* as imgstat_file_page takes it */
     uint32_t pages;       /* as ImgstatPage has it */
     const char *transfer; /* as imgstat_transfer_describe writes it */
+    bool has_clamped; /* false: the method limits nothing, or the transfer lacks its parameters */
+    ImgstatClamped clamped;
 } ImgstatMapped;
 
 /* The outcome of a job. */
