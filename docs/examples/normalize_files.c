@@ -50,7 +50,7 @@ int main(int argc, char **argv)
     size_t written = 0;
     const ImgstatBatch batch = {
         .method = {.transform = IMGSTAT_PERCENTILE, .has_clip = true, .clip_lo = 1, .clip_hi = 1},
-        .together = true,
+        .together = IMGSTAT_BY_ALL,
         .memory = 256u << 20,
         .progress = on_progress,
         .cancelled = is_cancelled,

@@ -15,21 +15,24 @@ static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, siz
                            ImgstatError *err)
 {
     for (size_t i = 0; i < n; i++)
-        if (!job[i].input || (!job[i].output && !batch->together))
+        if (!job[i].input || (!job[i].output && batch->together != IMGSTAT_BY_ALL))
             return error_set(err, IMGSTAT_ERR_ARG, "job %zu has no input or no output", i);
     if (batch->memory > 0 && batch->memory < LEAST_MEMORY)
         return error_set(err, IMGSTAT_ERR_ARG, "a batch needs at least %d MiB of memory",
                          LEAST_MEMORY >> 20);
     const bool matches = !batch->transfer && batch->method.transform == IMGSTAT_MATCH;
     IMGSTAT_TRY(transfer_check_reference(matches, batch->reference != NULL, err));
-    if (!batch->together)
+    if ((unsigned)batch->together > IMGSTAT_BY_ALL)
+        return error_set(err, IMGSTAT_ERR_ARG, "%d is no way to group images",
+                         (int)batch->together);
+    if (batch->together < IMGSTAT_BY_CHANNEL)
         return IMGSTAT_OK;
     if (batch->transfer || batch->method.transform == IMGSTAT_CLAHE)
         return error_set(
             err, IMGSTAT_ERR_ARG,
             "together, images get one transfer that is made from all of them; adaptive "
             "equalization has none, and a given one is made");
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; batch->together == IMGSTAT_BY_ALL && i < n; i++)
         if (strcmp(job[i].input, "-") == 0)
             return error_set(err, IMGSTAT_ERR_ARG,
                              "standard input cannot be read twice, as together needs");
@@ -46,6 +49,7 @@ static void plan_memory(Jobs *jobs)
         jobs->open.limits.max_tile_bytes = memory;
     jobs->pipeline = (Pipeline){.method = &jobs->method,
                                 .transfer = batch->transfer,
+                                .by = batch->together,
                                 .write = &batch->write,
                                 .memory = memory};
     memory_budget_init(&jobs->budget, memory);
@@ -81,7 +85,7 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
         res = reference_create(batch->reference, batch->reference_page, &jobs.open,
                                sort_bytes(jobs.pipeline.memory), &reference, err);
     jobs.pipeline.reference = reference;
-    if (res == IMGSTAT_OK && batch->together) {
+    if (res == IMGSTAT_OK && batch->together == IMGSTAT_BY_ALL) {
         res = jobs_share_transfer(&jobs, &worker, err);
         shared = jobs.made;
         jobs.made = NULL;

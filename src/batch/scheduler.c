@@ -4,6 +4,7 @@
 #include "batch/scheduler.h"
 
 #include "codec/prefetch.h"
+#include "transform/group_transfer.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -164,10 +165,12 @@ static void reserve(Jobs *jobs, TransformWorker *worker, uint64_t needed)
     worker->reserved = bytes;
 }
 
-/* Memory of the page that needs most. */
+/* Memory of the page that needs most, and what groups of pages take in addition. */
 static ImgstatResult file_memory(const Pipeline *pipeline, ImgstatFile *file, uint64_t *bytes,
                                  ImgstatError *err)
 {
+    uint64_t of_groups;
+    IMGSTAT_TRY(group_transfer_memory(pipeline, file, &of_groups, err));
     *bytes = 0;
     for (uint32_t i = 0; i < file->n_chosen; i++) {
         const uint32_t page = file->chosen[i].page;
@@ -176,6 +179,7 @@ static ImgstatResult file_memory(const Pipeline *pipeline, ImgstatFile *file, ui
         const uint64_t needed = page_memory(pipeline, file->decoder).bytes;
         *bytes = needed > *bytes ? needed : *bytes;
     }
+    *bytes += of_groups;
     return IMGSTAT_OK;
 }
 

@@ -16,6 +16,7 @@
 typedef struct CpuRect {
     const ImagePro *image;
     uint32_t y0, y1, x0, x1;
+    uint32_t left; /* where a tile was fetched: columns of the page to the left of column 0 */
 } CpuRect;
 
 enum { CPU_SCRATCH = 1 << 20 };

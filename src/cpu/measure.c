@@ -81,16 +81,16 @@ bool cpu_rect_fetch(const PixelSource *source, unsigned thread, CpuRect *rect, I
     const uint32_t n = rect->y1 - rect->y0;
     const void *pixels;
     *rows = *image;
+    rows->first_row += rect->y0;
     if (source->tile_width) {
         pixels = source->tile(source->context, thread, rect->x0, rect->y0, &rows->pitch);
-        rows->host = (void *)((uintptr_t)pixels - rect->x0 * pixel_bytes(image)); /* of column 0 */
+        *rect = (CpuRect){.image = rows, .y1 = n, .x1 = rect->x1 - rect->x0, .left = rect->x0};
     } else {
         pixels = source->rows(source->context, thread, rect->y0, n);
-        rows->host = (void *)(uintptr_t)pixels; /* only read */
+        *rect = (CpuRect){.image = rows, .y1 = n, .x0 = rect->x0, .x1 = rect->x1};
     }
+    rows->host = (void *)(uintptr_t)pixels; /* only read */
     rows->height = n;
-    rows->first_row += rect->y0;
-    *rect = (CpuRect){.image = rows, .y1 = n, .x0 = rect->x0, .x1 = rect->x1};
     return pixels != NULL;
 }
 

@@ -408,7 +408,8 @@ void cpu_measure_rect(const CpuLoops *loops, CpuThread *thread, const CpuRect *r
         const uint8_t *mask = mask_row(image, y);
         const CpuBlock block = {.pixels = image_row(image, y) + rect->x0 * stride,
                                 .mask = mask ? mask + rect->x0 : NULL,
-                                .at = ((uint64_t)image->first_row + y) * image->width + rect->x0,
+                                .at = ((uint64_t)image->first_row + y) * image->width + rect->left +
+                                      rect->x0,
                                 .n = (size_t)rows * width,
                                 .gap = rows > 1 ? image->width - width : 0,
                                 .left = width,

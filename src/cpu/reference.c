@@ -152,7 +152,7 @@ static void measure_row(const CpuRect *rect, uint32_t y, uint16_t channel, Tally
     const size_t bytes = sample_bits(image->sample) / 8, stride = bytes * image->channels;
     const unsigned char *row = image_row(image, y) + channel * bytes;
     const uint8_t *mask = mask_row(image, y);
-    const uint64_t first = ((uint64_t)image->first_row + y) * image->width;
+    const uint64_t first = ((uint64_t)image->first_row + y) * image->width + rect->left;
 
     for (uint32_t x = rect->x0; x < rect->x1; x++) {
         if (mask && !mask[x])

@@ -88,6 +88,8 @@ static ImgstatResult place_plane(TiffDecoder *td, ImgstatError *err)
 {
     const TiffLayout *const layout = &td->layout;
     const uint32_t plane = td->base.list.entry[td->base.page.page].plane;
+    const uint64_t first = TIFFGetStrileOffset(td->handle.tif, 0), directory = tiff_page_at(td);
+    const uint64_t most = directory > first ? directory : td->base.source->bytes;
     uint64_t bytes = 0, end = 0;
     td->plane_at = 0;
     if (plane == 0)
@@ -98,8 +100,7 @@ static ImgstatResult place_plane(TiffDecoder *td, ImgstatError *err)
                                (uint64_t)td->base.page.height, &bytes) ||
         __builtin_mul_overflow(bytes, (uint64_t)plane, &td->plane_at) ||
         __builtin_add_overflow(bytes, td->plane_at, &end) ||
-        __builtin_add_overflow(end, TIFFGetStrileOffset(td->handle.tif, 0), &end) ||
-        end > td->base.source->bytes)
+        __builtin_add_overflow(end, first, &end) || end > most)
         return error_file(err, IMGSTAT_ERR_TRUNCATED, td->base.source->name,
                           "plane %u of %u ends early", plane, td->base.list.chain);
     return IMGSTAT_OK;

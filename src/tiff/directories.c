@@ -455,7 +455,8 @@ static ImgstatResult add_planes(Walk *walk, ImgstatError *err)
     if (n <= 1)
         return IMGSTAT_OK;
     const uint64_t bytes = plane_bytes(walk, &directory, &first);
-    if (bytes == 0 || (walk->source->bytes - first) / bytes < 2) {
+    const uint64_t at = list->entry[0].at, most = at > first ? at : walk->source->bytes;
+    if (bytes == 0 || (most - first) / bytes < 2) {
         warnings_report(walk->warnings, "its description counts %llu images, but it holds one",
                         (unsigned long long)n);
         return IMGSTAT_OK;

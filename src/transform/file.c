@@ -7,6 +7,7 @@
 #include "base/sample.h"
 #include "codec/encoder.h"
 #include "transform/clahe_page.h"
+#include "transform/group_transfer.h"
 #include "transform/level_maker.h"
 #include "transform/page.h"
 
@@ -165,14 +166,18 @@ static ImgstatResult chosen_chain(const ImgstatFile *file, uint32_t **out, uint3
     return IMGSTAT_OK;
 }
 
-/* A file at work. A transfer is kept while levels of its image are still to come. */
+/* A file at work. A transfer is kept while pages of its group, or levels of these, are still to
+ * come. */
 typedef struct Run {
     const Pipeline *pipeline;
     TransformWorker *worker;
     ImgstatFile *file;
     Encoder *encoder;
-    Transfer **transfer; /* of each page of the file; NULL: none */
-    uint32_t *levels;    /* of each page, how many are still to come */
+    PageGroups groups;
+    uint32_t *group;     /* of each page of the file that is chosen */
+    uint32_t *left;      /* of each group, how many pages and levels are still to come */
+    Transfer **transfer; /* of each group; NULL: none so far, or not for masks and CLAHE */
+    uint32_t *levels;    /* of each page of the file, how many are still to come */
     LevelMaker **maker;  /* of each page: of levels that no transfer can map; NULL: none */
     LevelSpool spool;
     uint32_t planes; /* of a stack in one directory, which are all that is written; or 0 */
@@ -200,6 +205,13 @@ static uint32_t planes_of(const ImgstatFile *file)
                : 0;
 }
 
+/* The page that a chosen page has its transfer from. */
+static uint32_t leader_of(const Run *run, const ChosenPage *chosen)
+{
+    const PageEntry *const entry = &run->file->decoder->list.entry[chosen->page];
+    return entry->role == IMGSTAT_ROLE_LEVEL && !chosen->leads ? entry->owner : chosen->page;
+}
+
 static ImgstatResult add_level(Run *run, uint32_t page, ImgstatError *err)
 {
     const PageEntry *const entry = &run->file->decoder->list.entry[page];
@@ -216,14 +228,23 @@ static ImgstatResult run_init(Run *run, ImgstatError *err)
 {
     const ImgstatFile *const file = run->file;
     const PageList *const list = &file->decoder->list;
-    run->transfer = calloc(list->n, sizeof(Transfer *));
+    PageGroups *const groups = &run->groups;
+    run->transfer = calloc(file->n_chosen, sizeof(Transfer *));
+    run->left = calloc(file->n_chosen, sizeof *run->left);
+    run->group = calloc(list->n, sizeof *run->group);
     run->levels = calloc(list->n, sizeof *run->levels);
     run->maker = calloc(list->n, sizeof(LevelMaker *));
-    if (!run->transfer || !run->levels || !run->maker)
+    if (!run->transfer || !run->left || !run->group || !run->levels || !run->maker)
         return error_memory(err, list->n * sizeof(Transfer *), "transfers of pages");
+    IMGSTAT_TRY(page_groups_make(group_transfer_by(run->pipeline), list, file->chosen,
+                                 file->n_chosen, groups, err));
+    for (uint32_t g = 0; g < groups->n; g++)
+        for (uint32_t i = groups->first[g]; i < groups->first[g + 1]; i++)
+            run->group[groups->page[i]] = g;
     run->planes = planes_of(file);
     for (uint32_t i = 0; i < file->n_chosen; i++) {
         const ChosenPage *const chosen = &file->chosen[i];
+        run->left[run->group[leader_of(run, chosen)]]++;
         if (list->entry[chosen->page].role == IMGSTAT_ROLE_LEVEL && !chosen->leads)
             IMGSTAT_TRY(add_level(run, chosen->page, err));
     }
@@ -233,21 +254,24 @@ static ImgstatResult run_init(Run *run, ImgstatError *err)
 static void run_release(Run *run)
 {
     const uint32_t n = run->file->decoder->list.n;
-    for (uint32_t i = 0; run->transfer && i < n; i++)
-        transfer_destroy(run->transfer[i]);
+    for (uint32_t g = 0; g < run->groups.n; g++)
+        transfer_destroy(run->transfer[g]);
     for (uint32_t i = 0; run->maker && i < n; i++)
         level_maker_destroy(run->maker[i]);
     atomic_file_discard(run->spool.file);
+    page_groups_release(&run->groups);
     free(run->transfer);
+    free(run->left);
+    free(run->group);
     free(run->levels);
     free(run->maker);
 }
 
-/* Ends the use of a page's transfer. */
-static void settle_transfer(Run *run, uint32_t page)
+/* Ends the use of a group's transfer. */
+static void settle_transfer(Run *run, uint32_t group)
 {
-    Transfer *const own = run->transfer[page];
-    run->transfer[page] = NULL;
+    Transfer *const own = run->transfer[group];
+    run->transfer[group] = NULL;
     if (!own)
         return;
     if (run->made && ++run->n_made == 1) {
@@ -261,35 +285,38 @@ static void settle_transfer(Run *run, uint32_t page)
     }
 }
 
-/* A level gets the transfer of its image, or is made anew. */
-static ImgstatResult run_level(Run *run, PageOutput *output, ImgstatError *err)
+/* A level is mapped as its image, or made anew. */
+static ImgstatResult run_level(Run *run, const Pipeline *pipeline, PageOutput *output,
+                               ImgstatError *err)
 {
     Decoder *const decoder = run->file->decoder;
     const uint32_t owner = decoder->page.owner;
     output->levels = run->maker[owner];
-    if (output->levels) {
+    if (output->levels)
         IMGSTAT_TRY(page_write_level(decoder, output, err));
-    } else {
-        Pipeline with_transfer = *run->pipeline;
-        if (!with_transfer.transfer)
-            with_transfer.transfer = run->transfer[owner];
-        IMGSTAT_TRY(page_transform(&with_transfer, run->worker, decoder, output, NULL, err));
+    else
+        IMGSTAT_TRY(page_transform(pipeline, run->worker, decoder, output, NULL, err));
+    if (--run->levels[owner] == 0) {
+        level_maker_destroy(run->maker[owner]);
+        run->maker[owner] = NULL;
     }
-    if (--run->levels[owner] > 0)
-        return IMGSTAT_OK;
-    settle_transfer(run, owner);
-    level_maker_destroy(run->maker[owner]);
-    run->maker[owner] = NULL;
     return IMGSTAT_OK;
 }
 
-/* i: among those chosen. */
+/* i: among those chosen. A page that is alone is measured when it is mapped, since its pixels may
+ * stay in memory. */
 static ImgstatResult run_page(Run *run, uint32_t i, ImgstatError *err)
 {
     Decoder *const decoder = run->file->decoder;
     const ChosenPage *const chosen = &run->file->chosen[i];
-    const uint32_t page = chosen->page;
-    IMGSTAT_TRY(imgstat_file_page(run->file, page, NULL, err));
+    const PageGroups *const groups = &run->groups;
+    const uint32_t g = run->group[leader_of(run, chosen)];
+    Pipeline pipeline = *run->pipeline;
+    if (page_group_pages(groups, g) > 1 && !run->transfer[g])
+        IMGSTAT_TRY(group_transfer_make(&pipeline, run->worker, run->file,
+                                        groups->page + groups->first[g],
+                                        page_group_pages(groups, g), &run->transfer[g], err));
+    IMGSTAT_TRY(imgstat_file_page(run->file, chosen->page, NULL, err));
     const ImgstatRole role = decoder->page.role;
     const bool leads = chosen->leads && role != IMGSTAT_ROLE_MASK;
     PageOutput output = {.encoder = run->encoder,
@@ -298,13 +325,50 @@ static ImgstatResult run_page(Run *run, uint32_t i, ImgstatError *err)
                                    .parent = chosen->parent,
                                    .plane = run->planes ? i : 0,
                                    .planes = run->planes}};
-    if (output.place.role == IMGSTAT_ROLE_LEVEL)
-        return run_level(run, &output, err);
-    output.levels = run->maker[page];
-    IMGSTAT_TRY(
-        page_transform(run->pipeline, run->worker, decoder, &output, &run->transfer[page], err));
-    if (run->levels[page] == 0)
-        settle_transfer(run, page);
+    if (!pipeline.transfer)
+        pipeline.transfer = run->transfer[g];
+    if (output.place.role == IMGSTAT_ROLE_LEVEL) {
+        IMGSTAT_TRY(run_level(run, &pipeline, &output, err));
+    } else {
+        output.levels = run->maker[chosen->page];
+        IMGSTAT_TRY(page_transform(&pipeline, run->worker, decoder, &output,
+                                   run->transfer[g] ? NULL : &run->transfer[g], err));
+    }
+    if (--run->left[g] == 0)
+        settle_transfer(run, g);
+    return IMGSTAT_OK;
+}
+
+/* Alone, images of a stack lose what made them differ: a note, unless that was asked for. */
+static ImgstatResult warn_of_images_alone(const Run *run, ImgstatError *err)
+{
+    const Pipeline *const pipeline = run->pipeline;
+    const ImgstatFile *const file = run->file;
+    ImgstatPage first = {.page = IMGSTAT_NO_PAGE};
+    uint32_t images = 0, alike = 0;
+    if (pipeline->transfer || pipeline->by != IMGSTAT_BY_DEFAULT ||
+        pipeline->method->transform == IMGSTAT_CLAHE || !transfer_measures(pipeline->method))
+        return IMGSTAT_OK;
+    for (uint32_t i = 0; i < file->n_chosen; i++) {
+        const PageEntry *const entry = &file->decoder->list.entry[file->chosen[i].page];
+        images += file->chosen[i].leads && entry->role == IMGSTAT_ROLE_IMAGE && !entry->has_axes;
+    }
+    for (uint32_t i = 0; images > 1 && alike == 0 && i < file->n_chosen; i++) {
+        const ChosenPage *const chosen = &file->chosen[i];
+        ImgstatPage page;
+        if (!chosen->leads || file->decoder->list.entry[chosen->page].role != IMGSTAT_ROLE_IMAGE)
+            continue;
+        IMGSTAT_TRY(imgstat_file_page(run->file, chosen->page, &page, err));
+        if (first.page == IMGSTAT_NO_PAGE)
+            first = page;
+        else
+            alike += page_has_shape(&page, &first);
+    }
+    if (alike > 0)
+        warnings_report(run->encoder->warnings,
+                        "each of its %u images gets a transfer of its own, so that they no longer "
+                        "compare; --together=file gives them one",
+                        images);
     return IMGSTAT_OK;
 }
 
@@ -334,6 +398,8 @@ static ImgstatResult run_pages(const Pipeline *pipeline, TransformWorker *worker
     ImgstatResult res = run_init(&run, err);
     if (res == IMGSTAT_OK && !job->pages)
         warn_of_thumbnails(&run);
+    if (res == IMGSTAT_OK)
+        res = warn_of_images_alone(&run, err);
     for (uint32_t i = 0; res == IMGSTAT_OK && i < file->n_chosen; i++)
         res = run_page(&run, i, err);
     run_release(&run);

@@ -10,7 +10,8 @@
 /* How files are transformed. */
 typedef struct Pipeline {
     const ImgstatMethod *method;
-    const Transfer *transfer; /* given; NULL: made from each page */
+    const Transfer *transfer; /* given; NULL: made from each group of pages */
+    ImgstatGrouping by;       /* as ImgstatBatch.together, within a file */
     Reference *reference;     /* for IMGSTAT_MATCH */
     const ImgstatWrite *write;
     uint64_t memory; /* bytes for pixels and codecs of all files at work */

@@ -256,10 +256,9 @@ ImgstatResult page_write_level(Decoder *decoder, const PageOutput *output, Imgst
 
 /* ---- One page -------------------------------------------------------------------------------- */
 
-/* A failure names both files. */
-static ImgstatResult get_reference(const Pipeline *pipeline, TransformWorker *worker,
-                                   const TransferShape *shape, const char *file,
-                                   const MatchReference **out, ImgstatError *err)
+ImgstatResult page_reference(const Pipeline *pipeline, TransformWorker *worker,
+                             const TransferShape *shape, const char *file,
+                             const MatchReference **out, ImgstatError *err)
 {
     ImgstatError why;
     const ImgstatResult res =
@@ -274,8 +273,8 @@ static ImgstatResult make_transfer(const Pipeline *pipeline, TransformWorker *wo
     *out = NULL;
     const MatchReference *reference = NULL;
     if (pipeline->method->transform == IMGSTAT_MATCH)
-        IMGSTAT_TRY(
-            get_reference(pipeline, worker, shape, reader->decoder->source->name, &reference, err));
+        IMGSTAT_TRY(page_reference(pipeline, worker, shape, reader->decoder->source->name,
+                                   &reference, err));
     TransferInput *input = NULL;
     ImgstatResult res = transfer_input_image(pipeline->method, reader, shape,
                                              sort_bytes(pipeline->memory), &input, err);

@@ -10,6 +10,11 @@
 /* Whether a page is the transparency mask of another page. Masks are copied and never measured. */
 bool page_is_mask(const ImgstatPage *page);
 
+/* Finds what an image of a shape is matched to. file: its name; a failure names both files. */
+ImgstatResult page_reference(const Pipeline *pipeline, TransformWorker *worker,
+                             const TransferShape *shape, const char *file,
+                             const MatchReference **out, ImgstatError *err);
+
 /* Where an output page goes. */
 typedef struct PageOutput {
     Encoder *encoder;

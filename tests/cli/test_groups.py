@@ -12,6 +12,7 @@ import struct
 
 import harness
 from harness import SAMPLES, TESTDATA, check, run, tiff
+from tiff_tree import Tiff
 
 try:
     import numpy
@@ -186,6 +187,121 @@ def test_unlike_pages(program, folder):
     done = run(program, "stats", "--by", "all", folder / "cut.tif", status=2)
     check(b"page, channel or file" in done.stderr, f"{done.stderr!r}")
     run(program, "hist", "--by", "channel", "--plot", folder / "p.svg", folder / "cut.tif", status=2)
+
+
+# ---- Transforms ------------------------------------------------------------------------------------
+
+
+def planes(path, sample):
+    """The samples of each page of the chain; strips are not compressed."""
+    file, out = Tiff(path.read_bytes()), []
+    for page in file.chain:
+        data = b"".join(file.data[at:at + n] for at, n in zip(page.fields[273], page.fields[279]))
+        out.append(list(struct.unpack(f"{file.order}{len(data) // struct.calcsize(SAMPLES[sample][0])}"
+                                      f"{SAMPLES[sample][0]}", data)))
+    return out
+
+
+METHODS = [("normalize",), ("normalize", "--clip", "1,1"), ("normalize", "--method", "meanstd=30000,9000"), ("equalize",)]
+
+
+def test_together_by_channel(program, folder):
+    """There was no way to give each channel of a stack one transfer over z and time."""
+    for name, order, text in (("imagej", "TZC", IMAGEJ.format(30, 3, 5, 2)), ("ome", "TCZ", ome("TCZ"))):
+        pages, channels = hyperstack(order)
+        source = folder / f"{name}.tif"
+        source.write_bytes(stack(pages, text))
+        for number, method in enumerate(METHODS):
+            out = folder / f"{name}{number}.tif"
+            done = run(program, *method, source, "-o", out)
+            check(b"transfer of its own" not in done.stderr, f"{name}: {done.stderr!r}")
+            got = planes(out, "u16")
+            check(len(got) == 30, f"{name}, {method}: {len(got)} pages")
+            for c in range(3):
+                every = [value for page, of in zip(pages, channels) if of == c for value in page[2]]
+                (folder / "tall.tif").write_bytes(tiff("u16", HYPER[4], len(every) // HYPER[4], every))
+                run(program, *method, "--force", folder / "tall.tif", "-o", folder / "tall_out.tif")
+                [want] = planes(folder / "tall_out.tif", "u16")
+                check([value for page, of in zip(got, channels) if of == c for value in page] == want,
+                      f"{name}, {method}: channel {c} has one map over z and time")
+            run(program, *method, "--together=channel", "--force", source, "-o", folder / "same.tif")
+            check(out.read_bytes() == (folder / "same.tif").read_bytes(), f"{name}: channel is the default")
+    # 1-99 % of each channel, by numpy's ranks.
+    words = ("normalize", "--clip", "1,1", "--json", source, "-o", folder / "json.tif")
+    for line, of in zip(lines(program, *words), channels):
+        every = sorted(value for page, c in zip(pages, channels) if c == of for value in page[2])
+        n = len(every)
+        black, white = every[n // 100], every[n - 1 - n // 100]
+        [found] = line["transfer"]["maps"]
+        check((found["black"], found["white"]) == (black, white), f"{line}: {black}, {white}")
+        if numpy:
+            low, high = numpy.percentile(every, [1, 99])
+            check(black <= low <= every[n // 100 + 1] and every[n - 2 - n // 100] <= high <= white, "numpy's percentiles")
+    run(program, "normalize", "--together=page", source, "-o", folder / "alone.tif")
+    check(all(min(page) == 0 and max(page) == 65535 for page in planes(folder / "alone.tif", "u16")), "each page alone")
+    done = run(program, "normalize", "--save-transfer", folder / "t.json", source, "-o", folder / "o.tif", status=1)
+    check(b"no single transfer" in done.stderr, f"{done.stderr!r}")
+
+
+def mean(values):
+    return sum(values) / len(values)
+
+
+def test_profile(program, folder):
+    """Alone, pages of a stack turned its profile upside down, without a word."""
+    source = folder / "z.tif"
+    generator = random.Random(3)
+    pages = [("u16", 16, [320 - 34 * z + generator.randrange(60) ** 2 // (10 + 6 * z) for _ in range(128)]) for z in range(5)]
+    source.write_bytes(stack(pages))
+    before = [mean(page[2]) for page in pages]
+    check(before == sorted(before, reverse=True), f"{before}")
+    done = run(program, "normalize", source, "-o", folder / "alone.tif")
+    check(b"each of its 5 images gets a transfer of its own" in done.stderr and done.stderr.count(b"\n") == 1, f"{done.stderr!r}")
+    for words in (("--together=page",), ("--together=channel",)):
+        done = run(program, "normalize", *words, "--force", source, "-o", folder / "page.tif")
+        check(b"warning" not in done.stderr, f"{done.stderr!r}")
+        check((folder / "page.tif").read_bytes() == (folder / "alone.tif").read_bytes(), "by page is the default")
+    run(program, "normalize", "--together=file", "--save-transfer", folder / "t.json", source, "-o", folder / "one.tif")
+    after = [mean(page) for page in planes(folder / "one.tif", "u16")]
+    check(after == sorted(after, reverse=True), f"the profile stays: {after}")
+    run(program, "apply", folder / "t.json", source, "-o", folder / "apply.tif")
+    check((folder / "one.tif").read_bytes() == (folder / "apply.tif").read_bytes(), "the transfer of the file is saved")
+    run(program, "normalize", "--together", source, "-o", folder / "all.tif")
+    check((folder / "one.tif").read_bytes() == (folder / "all.tif").read_bytes(), "one file is all files")
+    for words in (("--method", "gamma=2"), ("--in-range", "100,900")):
+        done = run(program, "normalize", *words, "--force", source, "-o", folder / "g.tif")
+        check(b"warning" not in done.stderr, f"{words}: equal maps need no note: {done.stderr!r}")
+    (folder / "sizes.tif").write_bytes(stack([("u8", 4, noise("u8", 16, 1)), ("u8", 8, noise("u8", 16, 2))]))
+    done = run(program, "normalize", folder / "sizes.tif", "-o", folder / "sizes_out.tif")
+    check(b"warning" not in done.stderr, f"pages of other sizes are no stack: {done.stderr!r}")
+
+
+def test_together_by_file(program, folder):
+    for sample in ("u8", "i16", "f32", "u32", "f64"):
+        pages = [(sample, 16, noise(sample, 16 * height, height)) for height in (5, 9, 1, 4)]
+        every = [value for page in pages for value in page[2]]
+        (folder / "s.tif").write_bytes(stack(pages))
+        (folder / "tall.tif").write_bytes(tiff(sample, 16, len(every) // 16, every))
+        for method in (("normalize", "--clip", "2,2"), ("normalize",), ("equalize",)):
+            for jobs in ("1", "3"):
+                run(program, *method, "--jobs", jobs, "--together=file", "--force", folder / "s.tif", "-o", folder / "o.tif")
+                got = [value for page in planes(folder / "o.tif", sample) for value in page]
+                run(program, *method, "--force", folder / "tall.tif", "-o", folder / "tall_out.tif")
+                check(got == planes(folder / "tall_out.tif", sample)[0], f"{sample}, {method}, {jobs} threads")
+        run(program, "normalize", "--match", folder / "tall.tif", "--together=file", "--force", folder / "s.tif", "-o",
+            folder / "m.tif")
+        check([value for page in planes(folder / "m.tif", sample) for value in page] == every, f"{sample}: matched to itself")
+    done = run(program, "normalize", "--together=file", TESTDATA / "good-pages.tif", "-o", folder / "x.tif", status=1)
+    check(b"good-pages.tif: page 1: has u16 samples, the first image u8" in done.stderr, f"{done.stderr!r}")
+    check(not (folder / "x.tif").exists(), "nothing is written")
+    run(program, "equalize", "--clahe", "--together=file", folder / "s.tif", "-o", folder / "x.tif", status=2)
+    run(program, "normalize", "--together=group", folder / "s.tif", "-o", folder / "x.tif", status=2)
+    (folder / "b.tif").write_bytes(stack([("u8", 8, noise("u8", 64, seed)) for seed in (1, 2)]))
+    run(program, "equalize", "--clahe", "--together=page", folder / "b.tif", "-o", folder / "clahe.tif")
+    with open(folder / "b.tif", "rb") as pipe:
+        run(program, "normalize", "--together=file", "-", "-o", folder / "piped.tif", stdin=pipe)
+    run(program, "normalize", "--together=file", folder / "b.tif", "-o", folder / "named.tif")
+    check((folder / "piped.tif").read_bytes() == (folder / "named.tif").read_bytes(), "standard input has groups")
 
 
 if __name__ == "__main__":

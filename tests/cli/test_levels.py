@@ -220,7 +220,7 @@ def test_planes_in_one_directory(program, folder):
         name.write_bytes(data)
         apart.write_bytes(write([gray(rows) for rows in planes]))
         check(statistics(program, name) == statistics(program, apart), f"{where}: every plane is a page")
-        for words in (("normalize",), ("normalize", "--together"), ("equalize", "--clahe", "--grid", "2")):
+        for words in (("normalize", "--together=page"), ("normalize", "--together"), ("equalize", "--clahe", "--grid", "2")):
             run(program, *words, "--force", name, "-o", out)
             run(program, *words, "--force", apart, "-o", folder / "want.tif")
             got, want = read(out), read(folder / "want.tif")
@@ -229,7 +229,7 @@ def test_planes_in_one_directory(program, folder):
             check(planes_of(got, 5) == [samples(want, page) for page in want.chain], f"{where} {words}: the same planes")
             check(statistics(program, out) == statistics(program, folder / "want.tif"), f"{where} {words}: read again")
         run(program, "normalize", "--force", name, "-o", name)
-        run(program, "normalize", "--force", apart, "-o", apart)
+        run(program, "normalize", "--force", *([] if text else ["--together=file"]), apart, "-o", apart)
         check(statistics(program, name) == statistics(program, apart), f"{where}: in place")
         name.write_bytes(data)
         run(program, "normalize", "--force", "--compression", "deflate", name, "-o", out)
@@ -242,6 +242,10 @@ def test_planes_that_are_not_there(program, folder):
     name.write_bytes(data)
     done = run(program, "normalize", "--force", name, "-o", out, status=1)
     check(b"plane 2 of 9 ends early" in done.stderr and not out.exists(), f"a cut stack: {done.stderr}")
+    _, data = stack(n=2, text="ImageJ=1.53t\nimages=3\n")
+    name.write_bytes(data + bytes(2 * WIDTH * HEIGHT))
+    done = run(program, "stats", name, status=1)
+    check(b"plane 2 of 3 ends early" in done.stderr, f"a directory is no plane: {done.stderr}")
     one = gray(BASE, fields={270: (ASCII, b"ImageJ=1.53t\nimages=9\n\0")})
     name.write_bytes(write([one]))
     done = run(program, "normalize", "--force", name, "-o", out)

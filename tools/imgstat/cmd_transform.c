@@ -181,11 +181,12 @@ static void transform(const Options *o, const InputList *inputs, TransformRun *r
         .memory = t->memory,
         .progress = transform_on_done,
         .measuring = transform_on_measuring,
-        .agreed = t->together && t->skip_existing ? on_agreed : NULL,
+        .agreed = t->together == IMGSTAT_BY_ALL && t->skip_existing ? on_agreed : NULL,
         .cancelled = on_poll,
         .context = run,
         .made = t->save_transfer != NULL ? &made : NULL};
-    run->progress = progress_begin(t->together ? "measured " : "", run->outputs->n, o->quiet);
+    run->progress =
+        progress_begin(t->together == IMGSTAT_BY_ALL ? "measured " : "", run->outputs->n, o->quiet);
     status_catch_gently();
     const ImgstatResult result =
         imgstat_batch_run(&batch, run->outputs->jobs, run->outputs->n, &error);
@@ -211,7 +212,7 @@ static bool check_saving(const Options *o, const InputList *inputs, const Output
     const TransformOptions *const t = &o->transform;
     if (t->save_transfer == NULL)
         return true;
-    if (inputs->n > 1 && !t->together) {
+    if (inputs->n > 1 && t->together != IMGSTAT_BY_ALL) {
         fprintf(stderr,
                 "%s: each of %zu images would have a transfer of its own to save; --together makes "
                 "one\n",
@@ -219,7 +220,7 @@ static bool check_saving(const Options *o, const InputList *inputs, const Output
         status_raise(STATUS_USAGE);
         return false;
     }
-    const bool later = t->skip_existing && (t->together || outputs->n == 0 ||
+    const bool later = t->skip_existing && (t->together == IMGSTAT_BY_ALL || outputs->n == 0 ||
                                             transform_is_skipped(t, &outputs->jobs[0]));
     if (t->write.replace || later || !input_is_file(t->save_transfer))
         return true;

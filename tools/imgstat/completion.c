@@ -46,7 +46,8 @@ static void bash_label(FILE *out, const Option *option)
 static void bash_values(FILE *out)
 {
     for (const Option *option = option_table; option < option_table + option_table_n; option++) {
-        if (option->argument == NULL || is_file(option) || !is_first(option))
+        if (option->argument == NULL || option->implied != NULL || is_file(option) ||
+            !is_first(option)) /* behind an option without its value comes a file */
             continue;
         fputs("        ", out);
         bash_label(out, option);
@@ -141,11 +142,14 @@ static void zsh_option(FILE *out, const Option *option)
                 option->argument != NULL ? "+" : "", option->name,
                 option->argument != NULL ? "=" : "");
     else
-        fprintf(out, "'--%s%s[", option->name, option->argument != NULL ? "=" : "");
+        fprintf(out, "'--%s%s[", option->name,
+                option->argument == NULL  ? ""
+                : option->implied != NULL ? "=-"
+                                          : "=");
     zsh_text(out, option->help);
     fputc(']', out);
     if (option->argument != NULL) {
-        fputc(':', out);
+        fputs(option->implied != NULL ? "::" : ":", out);
         zsh_text(out, option->argument);
         fputc(':', out);
     }
@@ -246,7 +250,9 @@ static void put_fish(FILE *out)
         if (option->letter != 0)
             fprintf(out, " -s %c", option->letter);
         fprintf(out, " -l %s", option->name);
-        if (option->words != NULL)
+        if (option->implied != NULL)
+            ; /* fish would take the next word for the value */
+        else if (option->words != NULL)
             fprintf(out, " -x -a '%s'", option->words);
         else if (option->argument != NULL)
             fputs(is_file(option) ? " -r -F" : " -x", out);

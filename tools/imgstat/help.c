@@ -32,9 +32,10 @@ static int put_words(FILE *out, const char *text, int left, int column)
 static void put_option(FILE *out, const Option *option)
 {
     char name[48];
-    int length =
-        snprintf(name, sizeof name, "--%s%s%s", option->name, option->argument != NULL ? "=" : "",
-                 option->argument != NULL ? option->argument : "");
+    const char *const format = option->argument == NULL  ? "--%s"
+                               : option->implied != NULL ? "--%s[=%s]"
+                                                         : "--%s=%s";
+    int length = snprintf(name, sizeof name, format, option->name, option->argument);
     if (option->letter != 0)
         fprintf(out, "  -%c, %s", option->letter, name);
     else

@@ -74,7 +74,9 @@ static void put_option(FILE *out, const Option *option)
     fputs("\\fB", out);
     put_word(out, "--", 2);
     put_word(out, option->name, strlen(option->name));
-    if (option->argument != NULL)
+    if (option->implied != NULL)
+        fprintf(out, "\\fR[=\\fI%s\\fR]", option->argument);
+    else if (option->argument != NULL)
         fprintf(out, "=\\fI%s", option->argument);
     fputs("\\fR\n", out);
     size_t column = put_text(out, option->help, put_commands(out, option));

@@ -167,10 +167,13 @@ const Option option_table[] = {
      .help = "Use the formula of opencv, skimage, imagemagick, imagej, imagej-classic, pillow "
              "or vips",
      .otherwise = "imgstat's own"},
-    {.name = "together", .type = OPTION_FLAG, .target = PLACE(transform.together),
-     .commands = MAKING, .group = GROUP_MAPPING,
-     .help = "Make one transfer from all images, which are read twice",
-     .otherwise = "one for each image"},
+    {.name = "together", .argument = "WHAT", .implied = "all", .type = OPTION_CHOICE,
+     .target = PLACE(transform.together), .words = "page channel file all",
+     .least = IMGSTAT_BY_PAGE, .commands = MAKING, .group = GROUP_MAPPING,
+     .help = "Make one transfer from several images, which are read twice: page: from each page; "
+             "channel: from all pages of a channel of a file; file: from all images of a file; all: "
+             "from all images of all files, also without =WHAT",
+     .otherwise = "channel where a file declares axes, else page"},
     {.name = "save-transfer", .argument = "FILE", .type = OPTION_CALL, .set = set_save_transfer,
      .commands = MAKING, .group = GROUP_MAPPING,
      .help = "Write the transfer of one page, or of all with --together, as JSON for 'imgstat "

@@ -54,6 +54,7 @@ typedef struct Option {
     const char *name;     /* without the two dashes */
     char letter;          /* short form; 0: none */
     const char *argument; /* name of the value; NULL: no value */
+    const char *implied;  /* the value where the option is given without; NULL: it must be given */
     OptionType type;
     size_t target;     /* of the value in Options */
     size_t given;      /* of a bool in Options that becomes true; 0: none */

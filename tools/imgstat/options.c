@@ -41,7 +41,9 @@ static Syntax syntax_of(Command command)
             continue;
         syntax.longs[n++] =
             (struct option){.name = option->name,
-                            .has_arg = option->argument != NULL ? required_argument : no_argument,
+                            .has_arg = option->argument == NULL  ? no_argument
+                                       : option->implied != NULL ? optional_argument
+                                                                 : required_argument,
                             .val = CODE_LONG + (int)i};
         if (option->letter != 0)
             end += (size_t)snprintf(syntax.letters + end, sizeof syntax.letters - end, "%c%s",
@@ -68,6 +70,8 @@ static bool apply_option(const Option *option, const char *text, Options *o)
     char name[40];
     unsigned place;
     void *const target = (char *)o + option->target;
+    if (text == NULL)
+        text = option->implied;
     snprintf(name, sizeof name, "--%s", option->name);
     if (option->given != 0)
         *(bool *)((char *)o + option->given) = true;
@@ -225,7 +229,7 @@ static bool check_method(const char *name, const TransformOptions *t)
         return usage_error(name, "--in-range is for a stretch and excludes other methods");
     if (t->has_grid && transform != IMGSTAT_CLAHE)
         return usage_error(name, "--grid and --clip-limit belong to --clahe");
-    if (transform == IMGSTAT_CLAHE && (t->together || t->save_transfer != NULL))
+    if (transform == IMGSTAT_CLAHE && (t->together > IMGSTAT_BY_PAGE || t->save_transfer != NULL))
         return usage_error(name, "--clahe depends on the place in each image: it cannot be made "
                                  "--together or saved");
     return true;
@@ -257,7 +261,7 @@ static bool is_standard_output(const char *path)
 static bool check_outputs(const char *name, const Options *o)
 {
     const TransformOptions *const t = &o->transform;
-    const bool measures = t->together && t->save_transfer != NULL && !t->dry_run;
+    const bool measures = t->together == IMGSTAT_BY_ALL && t->save_transfer != NULL && !t->dry_run;
     if (o->style == OUTPUT_JSON &&
         (is_standard_output(t->output) || is_standard_output(t->save_transfer)))
         return usage_error(name, "--json prints to standard output: -o and --save-transfer must "

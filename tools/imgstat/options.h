@@ -35,7 +35,8 @@ typedef struct TransformOptions {
     const char *save_transfer; /* NULL for none */
     const char *output;        /* file, folder or "-" */
     ImgstatWrite write;
-    bool together, skip_existing, dry_run;
+    ImgstatGrouping together;
+    bool skip_existing, dry_run;
     LevelsWanted levels;
     uint64_t memory;
 } TransformOptions;

@@ -608,7 +608,7 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_save(const ImagePro *
 typedef struct ImgstatJob {
     const char *input;  /* "-" is standard input */
     const char *output; /* "-" is standard output; else its folder exists; NULL for measuring, also
-                           where a batch with `together` measures and writes nothing */
+                           where a batch together by all measures and writes nothing */
     /* Names of pages and ranges of the chain, such as "0,3-5" or "2.1", none of them twice. NULL:
      * all images. Transforms write levels and masks behind their images. */
     const char *pages;
@@ -647,7 +647,11 @@ typedef struct ImgstatBatch {
     const ImgstatTransfer *transfer; /* applied to every page; NULL: each gets one by the method */
     const char *reference;           /* path, for IMGSTAT_MATCH; else NULL */
     const char *reference_page;      /* name of a page of that file; NULL: its first image */
-    bool together;      /* one transfer from all pages of all files, which are read twice */
+    /* Images that get one transfer, which is made from all of them; they are read twice, and their
+     * sample types, significant bits and nodata values must be equal. By default those of a
+     * channel, where a file declares axes, else each by itself, with a warning where a file has
+     * several of one size and type. IMGSTAT_CLAHE and a given transfer have no groups. */
+    ImgstatGrouping together;
     bool skip_existing; /* a job whose output exists is done */
     bool drop_levels;   /* levels that no job names are left out, and their masks */
     bool describe;      /* ImgstatDone.mapped is wanted */
@@ -665,17 +669,19 @@ typedef struct ImgstatBatch {
     uint64_t memory;
     /* NULL, or called for every job on the calling thread. False: no further job begins. */
     bool (*progress)(void *context, const ImgstatDone *done);
-    /* NULL, or called on the calling thread during each read of all files that `together` needs.
+    /* NULL, or called on the calling thread during each read of all files for IMGSTAT_BY_ALL.
      * measured: the number of files read so far. */
     void (*measuring)(void *context, size_t measured);
-    /* NULL, or called once on the calling thread, when `together` has its transfer and before the
-     * first output is begun. False: nothing is written, and the result is IMGSTAT_ERR_CANCELLED. */
+    /* NULL, or called once on the calling thread, when IMGSTAT_BY_ALL has its transfer and before
+     * the first output is begun. False: nothing is written, and the result is
+     * IMGSTAT_ERR_CANCELLED. */
     bool (*agreed)(void *context, const ImgstatTransfer *transfer);
     /* NULL, or called often, from any thread. True: the batch stops, and incomplete outputs are
      * removed. */
     bool (*cancelled)(void *context);
-    void *context;          /* argument of the functions above */
-    ImgstatTransfer **made; /* NULL, or receives the transfer of `together` or of a single page */
+    void *context; /* argument of the functions above */
+    ImgstatTransfer *
+        *made; /* NULL, or receives the transfer of all files, or of one file if one was made */
 } ImgstatBatch;
 
 /* The work on every image, for imgstat_device_choose. Exactly one pointer is not NULL. */

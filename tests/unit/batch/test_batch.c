@@ -294,7 +294,7 @@ Test(fall_back, in_every_method)
         cr_expect_geq(check_all(&batch, 3), 9, "method %zu", i);
         batch.threads = 3;
         cr_expect_geq(check_all(&batch, 3), 9, "method %zu with threads", i);
-        batch.together = true;
+        batch.together = IMGSTAT_BY_ALL;
         cr_expect_geq(check_all(&batch, 3), 7, "method %zu, together", i);
     }
 }
@@ -318,7 +318,7 @@ Test(fall_back, at_opening)
     Told told;
     for (size_t at = 1; at <= 3; at++) {
         fault = (struct Fault){.result = IMGSTAT_ERR_DEVICE, .lost = true, .open_at = at};
-        batch.together = at == 3;
+        batch.together = at == 3 ? IMGSTAT_BY_ALL : IMGSTAT_BY_DEFAULT;
         cr_assert_eq(run(&batch, "cuda", 4, &told), IMGSTAT_OK);
         cr_expect(told.good == 4 && told.fallen == 1, "%zu: %s", at, told.message);
         cr_expect_str_eq(told.why, "cuda:0: a fault");
