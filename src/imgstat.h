@@ -345,6 +345,11 @@ typedef enum ImgstatPercentile {
     IMGSTAT_NEAREST /* nearest rank: x[max(ceil(n p/100), 1) - 1] */
 } ImgstatPercentile;
 
+/* A part of a page. Width and height 0: the whole page. */
+typedef struct ImgstatRegion {
+    uint32_t x, y, width, height;
+} ImgstatRegion;
+
 /* What to find beyond counts, extrema, sums and moments. All zero, or NULL in its place: only
  * those, and of samples of at most 16 bits median and mode. */
 typedef struct ImgstatMeasure {
@@ -359,7 +364,8 @@ typedef struct ImgstatMeasure {
     uint32_t bins;  /* of the histogram; 0: one a value up to 16 bits, else 256 */
     bool has_range; /* histogram over [lo, hi]; else all values, or [min, max] */
     double lo, hi;
-    unsigned ddof; /* variance divides by n - ddof */
+    unsigned ddof;        /* variance divides by n - ddof */
+    ImgstatRegion region; /* that is measured; positions are those of the page */
 } ImgstatMeasure;
 
 /* Not a number stands for "undefined": no valid samples, or an infinite result. */
@@ -499,9 +505,11 @@ typedef struct ImgstatMethod {
     double mean, stddev;               /* for IMGSTAT_MEANSTD; stddev >= 0 */
     bool mean_percent, stddev_percent; /* in per cent of the full scale of the output */
     double gamma;                      /* for IMGSTAT_GAMMA; > 0 */
-    uint32_t tiles_x, tiles_y;         /* for IMGSTAT_CLAHE; 0: 8 */
-    double clip_limit; /* for IMGSTAT_CLAHE; share of a tile in a bin; 0: 0.01 (like OpenCV:
-                          its own unit and 40) */
+    ImgstatRegion region;      /* that is measured; all is mapped. Not for methods that measure
+                                  nothing, and not for IMGSTAT_CLAHE */
+    uint32_t tiles_x, tiles_y; /* for IMGSTAT_CLAHE; 0: 8 */
+    double clip_limit;         /* for IMGSTAT_CLAHE; share of a tile in a bin; 0: 0.01 (like OpenCV:
+                                  its own unit and 40) */
 } ImgstatMethod;
 
 typedef struct ImgstatTransfer ImgstatTransfer;

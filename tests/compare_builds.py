@@ -20,6 +20,7 @@ import os
 import random
 import re
 import shutil
+import struct
 import stat
 import subprocess
 import sys
@@ -415,9 +416,18 @@ def has_roles(path):
         return False
 
 
+def has_axes(path):
+    """Whether a TIFF declares axes of its pages. Builds before 0.2 gave each plane a transfer of its own."""
+    try:
+        text = bytes(Tiff(path).pages[0][270][2])
+    except (ValueError, IndexError, KeyError, struct.error):
+        return False
+    return text.startswith(b"ImageJ=") or b"<OME" in text or b'"axes"' in text
+
+
 def image_files(folder):
-    return sorted(path for path in folder.rglob("*")
-                  if path.suffix.lower() in ENDINGS and path.is_file() and not has_roles(path))
+    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in ENDINGS and path.is_file()
+                  and not has_roles(path) and not has_axes(path))
 
 
 def stage(tree, name, paths):

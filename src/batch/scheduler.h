@@ -37,6 +37,8 @@ typedef struct Jobs {
     FallBack fall_back;
     atomic_bool stop; /* nothing more is begun */
     Transfer *made;   /* of a single file, or shared by all */
+    Transfer *narrow; /* NULL, or shared by the u8 images where others are u16 */
+    bool mixed;       /* such are the inputs: records are those of u16 */
     /* While a shared transfer is made: */
     const TransformWorker *own; /* the worker of the calling thread */
     ImgstatError **failed;      /* n, why a job cannot be transformed; NULL where it can. Or NULL */

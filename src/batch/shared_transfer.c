@@ -2,6 +2,9 @@
 /* shared_transfer.c: one transfer from all pages of many files. Records merge exactly and in any
  * order, so the result depends neither on the order of the files nor on the number of threads. */
 #include "batch/scheduler.h"
+
+#include "record/widen.h"
+#include "transfer/eight_bits.h"
 #include "transform/undefined.h"
 
 #include <stdlib.h>
@@ -30,12 +33,24 @@ static void note_failure(Jobs *jobs, size_t index, const ImgstatError *error)
         atomic_store(&jobs->stop, true); /* no memory for the sentence: the batch ends */
 }
 
+/* The shape of images of all 8 or 16 bits that are measured together with the others. */
+static TransferShape on_common_scale(const TransferShape *shape)
+{
+    TransferShape scaled = *shape;
+    if (shape->sample == IMGSTAT_U8 && shape->bits == 8 && !shape->has_nodata) {
+        scaled.sample = IMGSTAT_U16;
+        scaled.bits = 16;
+    }
+    return scaled;
+}
+
 /* Reads one page for the request, or adds its record to *record. */
 static ImgstatResult read_page(const Together *t, TransformWorker *worker, Decoder *decoder,
                                Record **record, ImgstatError *err)
 {
     const TransferShape shape = shape_of_page(decoder);
-    IMGSTAT_TRY(transfer_input_check(t->input, &shape, decoder->source->name, err));
+    const TransferShape scaled = t->jobs->mixed ? on_common_scale(&shape) : shape;
+    IMGSTAT_TRY(transfer_input_check(t->input, &scaled, decoder->source->name, err));
     PageReader reader;
     IMGSTAT_TRY(page_reader_open(worker->device, decoder, false, &worker->in, &worker->cancel,
                                  &reader, err));
@@ -43,6 +58,13 @@ static ImgstatResult read_page(const Together *t, TransformWorker *worker, Decod
         return transfer_input_read(t->input, &reader, &shape, t->request, err);
     Record *page = NULL;
     IMGSTAT_TRY(transfer_input_measure(t->input, &reader, &shape, &page, err));
+    if (shape.sample != scaled.sample) {
+        const ImgstatResult res = record_widen(worker->device->cache, &page, err);
+        if (res != IMGSTAT_OK) {
+            record_destroy(page);
+            return res;
+        }
+    }
     if (*record) {
         record_merge(*record, page);
         record_destroy(page);
@@ -103,42 +125,61 @@ static void measure_job(Jobs *jobs, TransformWorker *worker, size_t index)
         report_measured(jobs, measured);
 }
 
-/* Selects the first chosen page that is measured, and sets *found if there is one. */
-static ImgstatResult select_image(ImgstatFile *file, bool *found, ImgstatError *err)
+/* Checks the images of a file by their headers. *first: the shape of the first image of all, with
+ * channels 0 until there is one. Only a mismatch is an error. */
+static ImgstatResult check_file(Jobs *jobs, ImgstatFile *file, TransferShape *first,
+                                ImgstatError *err)
 {
-    for (uint32_t i = 0; i < file->n_chosen && !*found; i++) {
+    for (uint32_t i = 0; i < file->n_chosen; i++) {
         const ChosenPage *const chosen = &file->chosen[i];
-        if (!chosen->leads)
+        if (!chosen->leads || imgstat_file_page(file, chosen->page, NULL, NULL) != IMGSTAT_OK ||
+            page_is_mask(&file->decoder->page))
             continue;
-        IMGSTAT_TRY(imgstat_file_page(file, chosen->page, NULL, err));
-        *found = file->decoder->page.role != IMGSTAT_ROLE_MASK;
+        TransferShape shape = shape_of_page(file->decoder);
+        IMGSTAT_TRY(undefined_choose(&jobs->pipeline, file->decoder, &shape, err));
+        TransferShape scaled = shape;
+        if (first->channels == 0)
+            *first = shape;
+        const TransferShape one = on_common_scale(&shape), other = on_common_scale(first);
+        if (shape.sample != first->sample && one.sample == other.sample && one.bits == other.bits)
+            jobs->mixed = true;
+        if (jobs->mixed) {
+            *first = other;
+            scaled = one;
+        }
+        if (!jobs->input || jobs->input->shape.sample != first->sample) {
+            transfer_input_destroy(jobs->input);
+            IMGSTAT_TRY(transfer_input_create(
+                &jobs->method, first, sort_bytes(jobs->pipeline.memory), &jobs->input, err));
+        }
+        IMGSTAT_TRY(transfer_input_check(jobs->input, &scaled, file->decoder->source->name, err));
     }
     return IMGSTAT_OK;
 }
 
-/* The input takes its shape from the first image that opens. */
+/* The input takes its shape from the first image that opens. All headers are read: what cannot be
+ * measured together is refused before anything is written. A pipe is read once it is its turn,
+ * unless there is no other input. */
 static ImgstatResult begin(Jobs *jobs, ImgstatError *err)
 {
-    for (size_t i = 0; i < jobs->n; i++) {
-        ImgstatFile *file = NULL;
-        ImgstatError error;
-        bool found = false;
-        ImgstatResult res = jobs_open(jobs, i, NULL, NULL, &file, &error);
-        if (res == IMGSTAT_OK)
-            res = select_image(file, &found, &error);
-        if (res != IMGSTAT_OK)
-            note_failure(jobs, i, &error);
-        if (!found) {
+    TransferShape first = {.channels = 0};
+    jobs->mixed = false;
+    for (int pipes = 0; pipes < 2 && first.channels == 0; pipes++)
+        for (size_t i = 0; i < jobs->n && (pipes == 0 || first.channels == 0); i++) {
+            ImgstatFile *file = NULL;
+            ImgstatError error;
+            uint64_t bytes;
+            if (jobs->failed[i] || source_is_file(jobs->job[i].input, &bytes) == (pipes == 1))
+                continue;
+            if (jobs_open(jobs, i, NULL, NULL, &file, &error) != IMGSTAT_OK) {
+                note_failure(jobs, i, &error);
+                continue;
+            }
+            const ImgstatResult res = check_file(jobs, file, &first, err);
             imgstat_file_close(file);
-            continue;
+            IMGSTAT_TRY(res);
+            IMGSTAT_TRY(cancel_check(&jobs->cancel, err));
         }
-        TransferShape shape = shape_of_page(file->decoder);
-        res = undefined_choose(&jobs->pipeline, file->decoder, &shape, err);
-        imgstat_file_close(file);
-        IMGSTAT_TRY(res);
-        return transfer_input_create(&jobs->method, &shape, sort_bytes(jobs->pipeline.memory),
-                                     &jobs->input, err);
-    }
     return IMGSTAT_OK;
 }
 
@@ -154,6 +195,22 @@ static ImgstatResult read_files(void *context, const ReadRequest *request, Imgst
         report_measured(t->jobs, i + 1);
     }
     return IMGSTAT_OK;
+}
+
+/* Makes the transfer of the 8-bit images from the record of all. */
+static ImgstatResult make_narrow(Jobs *jobs, const MatchReference *reference, ImgstatError *err)
+{
+    ImgstatMethod method = jobs->method;
+    Transfer *wide = NULL;
+    if (method.depth == IMGSTAT_DEPTH_KEEP)
+        method.depth = IMGSTAT_DEPTH_8;
+    ImgstatResult res = transfer_create(NULL, &method, &jobs->input->shape, jobs->input->sources,
+                                        reference, &wide, err);
+    if (res == IMGSTAT_OK)
+        res = transfer_eight_bits(NULL, wide, &jobs->narrow, err);
+    transfer_destroy(wide);
+    jobs->pipeline.narrow = jobs->narrow;
+    return res;
 }
 
 static ImgstatResult finish(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
@@ -175,6 +232,8 @@ static ImgstatResult finish(Jobs *jobs, TransformWorker *worker, ImgstatError *e
     IMGSTAT_TRY(transfer_create(NULL, &jobs->method, shape, jobs->input->sources, reference,
                                 &jobs->made, err));
     jobs->pipeline.transfer = jobs->made;
+    if (jobs->mixed)
+        IMGSTAT_TRY(make_narrow(jobs, reference, err));
     return IMGSTAT_OK;
 }
 

@@ -32,6 +32,7 @@ typedef struct DecodeCaps {
     uint16_t planes;      /* rows hold one channel of so many; 0: rows hold all channels */
     uint32_t band_rows;   /* reading in multiples of this many rows decodes nothing twice */
     bool random_rows;     /* read_at gives rows */
+    bool any_row;         /* next_row may be set to a multiple of band_rows before rows are read */
     uint32_t tile_width;  /* of the tiles that tile_at gives; 0: it gives none */
     uint32_t tile_height; /* of these */
     uint64_t held_bytes;  /* held while rows are read, roughly: tiles, or interlaced rows */

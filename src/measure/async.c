@@ -103,6 +103,9 @@ ImgstatResult imgstat_pending_record(ImgstatPending *pending, void *stream,
     if (!how)
         how = &nothing_more;
     IMGSTAT_TRY(result_check(how, err));
+    if (how->region.width > 0 || how->region.height > 0)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "the whole image was measured: a region is asked for too late");
     if (!pending->measured)
         return error_set(err, IMGSTAT_ERR_ARG, "nothing has been measured");
     if (result_reads_again(how, from->sample))

@@ -90,6 +90,20 @@ ImgstatResult page_measure_check(ImgstatSample sample, uint16_t channels, unsign
     return IMGSTAT_OK;
 }
 
+/* Makes positions in a region those in the page. */
+static void place_extrema(const PageReader *reader, Record *record)
+{
+    const ImgstatRegion *const region = &reader->region;
+    const uint64_t width = region->width;
+    for (uint16_t c = 0; width > 0 && c < record->channels; c++) {
+        Tally *const tally = &record->tally[c];
+        uint64_t *const places[2] = {&tally->min_at, &tally->max_at};
+        for (int i = 0; tally->n > 0 && i < 2; i++)
+            *places[i] = (*places[i] / width + region->y) * reader->page.width +
+                         *places[i] % width + region->x;
+    }
+}
+
 ImgstatResult page_measure(PageReader *reader, PixelView view, unsigned parts, Record **out,
                            ImgstatError *err)
 {
@@ -110,6 +124,7 @@ ImgstatResult page_measure(PageReader *reader, PixelView view, unsigned parts, R
         return res;
     }
     record_finalize(record, page->has_nodata && !luma, page->nodata_key);
+    place_extrema(reader, record);
     *out = record;
     return IMGSTAT_OK;
 }
@@ -214,6 +229,7 @@ ImgstatResult imgstat_measure_image(ImgstatDevice *device, const ImagePro *image
     IMGSTAT_TRY(result_check(how, err));
     PageReader reader;
     page_reader_of_image(device, image, &reader);
+    IMGSTAT_TRY(page_reader_set_region(&reader, &how->region, err));
     return measure_page(&reader, how, out, err);
 }
 
@@ -243,10 +259,11 @@ static ImgstatResult measure_one(PageSet *set, ImgstatRecord **out, ImgstatError
     /* Reading such a page twice takes less than keeping it. */
     const bool fetch =
         result_ranks_only(set->how, sample) && page_reader_direct_rows(set->device, decoder);
-    const bool keep = result_reads_again(set->how, sample) &&
+    const bool keep = result_reads_again(set->how, sample) && set->how->region.width == 0 &&
                       page_reader_whole_bytes(decoder) <= KEEP_BYTES && !fetch;
     PageReader reader;
     IMGSTAT_TRY(page_reader_open(set->device, decoder, keep, &set->memory, NULL, &reader, err));
+    IMGSTAT_TRY(page_reader_set_region(&reader, &set->how->region, err));
     reader.direct = true;
     return measure_page(&reader, set->how, out, err);
 }
@@ -258,7 +275,7 @@ static ImgstatResult open_reader(PageSet *set, uint32_t i, PageReader *reader, I
     IMGSTAT_TRY(
         page_reader_open(set->device, set->file->decoder, false, &set->memory, NULL, reader, err));
     reader->direct = true;
-    return IMGSTAT_OK;
+    return page_reader_set_region(reader, &set->how->region, err);
 }
 
 static ImgstatResult check_alike(const Decoder *decoder, const ImgstatPage *first,

@@ -152,29 +152,99 @@ void page_reader_set_plane(PageReader *reader, uint16_t plane)
         reader->page.host = reader->pixels;
 }
 
+ImgstatResult page_reader_set_region(PageReader *reader, const ImgstatRegion *region,
+                                     ImgstatError *err)
+{
+    const uint32_t width = reader->page.width;
+    const uint32_t height = reader->decoder ? reader->decoder->page.height : reader->page.height;
+    reader->region = (ImgstatRegion){0};
+    if (region->width == 0 && region->height == 0)
+        return IMGSTAT_OK;
+    if (region->width == 0 || region->height == 0)
+        return error_set(err, IMGSTAT_ERR_ARG, "a region of %ux%u pixels is empty", region->width,
+                         region->height);
+    if (region->width > width || region->x > width - region->width || region->height > height ||
+        region->y > height - region->height)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "the region of %ux%u pixels at %u,%u is not within the page of %ux%u",
+                         region->width, region->height, region->x, region->y, width, height);
+    reader->region = *region;
+    return IMGSTAT_OK;
+}
+
+/* Cuts the region out of a band; false: it has no row of it. */
+static bool cut_region(const PageReader *reader, ImagePro *band)
+{
+    const ImgstatRegion *const region = &reader->region;
+    if (region->width == 0)
+        return true;
+    const uint64_t end = (uint64_t)band->first_row + band->height;
+    const uint64_t region_end = (uint64_t)region->y + region->height;
+    const uint64_t from = band->first_row > region->y ? band->first_row : region->y;
+    const uint64_t to = end < region_end ? end : region_end;
+    if (from >= to)
+        return false;
+    const size_t above = (size_t)from - band->first_row;
+    const size_t offset = above * band->pitch +
+                          region->x * (size_t)band->channels * imgstat_sample_bytes(band->sample);
+    if (band->host)
+        band->host = (unsigned char *)band->host + offset;
+    if (band->device.address)
+        band->device.address += offset;
+    if (band->mask)
+        band->mask += above * band->mask_pitch + region->x;
+    band->first_row = (uint32_t)from - region->y;
+    band->height = (uint32_t)(to - from);
+    band->width = region->width;
+    return true;
+}
+
+static ImgstatResult use_region(const PageReader *reader, const ImagePro *band, UseBand use,
+                                void *context, ImgstatError *err)
+{
+    ImagePro part = *band;
+    return cut_region(reader, &part) ? use(context, &part, err) : IMGSTAT_OK;
+}
+
+/* The first row that is decoded: that of a band. */
+static uint32_t first_row_of(const PageReader *reader)
+{
+    const bool seeks = reader->decoder->caps.any_row && !reader->kept && !reader->page.mask;
+    return seeks && reader->region.width > 0 ? reader->region.y - reader->region.y % reader->rows
+                                             : 0;
+}
+
+/* The row behind the last one that is decoded. */
+static uint32_t last_row_of(const PageReader *reader)
+{
+    return reader->region.width > 0 && !reader->kept ? reader->region.y + reader->region.height
+                                                     : reader->decoder->page.height;
+}
+
 ImgstatResult page_reader_each(PageReader *reader, UseBand use, void *context, ImgstatError *err)
 {
     IMGSTAT_TRY(cancel_check(reader->cancel, err));
     if (reader->plane < reader->filled)
-        return use(context, &reader->page, err);
+        return use_region(reader, &reader->page, use, context, err);
     Decoder *const decoder = reader->decoder;
-    const uint32_t height = decoder->page.height;
+    const uint32_t first = first_row_of(reader), last = last_row_of(reader);
     IMGSTAT_TRY(decoder_rewind(decoder, reader->plane, err));
     if (reader->page.mask)
         IMGSTAT_TRY(page_mask_begin(decoder, err));
+    decoder->next_row = first;
     ReadAhead *ahead = NULL;
-    ImgstatResult res = read_ahead_start(decoder, &reader->page, reader->rows,
+    ImgstatResult res = read_ahead_start(decoder, &reader->page, first, last, reader->rows,
                                          decoder->options.threads > 1, &ahead, err);
-    for (uint64_t row = 0; res == IMGSTAT_OK && row < height; row += reader->rows) {
+    for (uint64_t row = first; res == IMGSTAT_OK && row < last; row += reader->rows) {
         ImagePro band;
-        if (row > 0 && !reader->kept) /* the device may still be reading the band before */
+        if (row > first && !reader->kept) /* the device may still be reading the band before */
             res = reader->device->ops->wait(reader->device, err);
         if (res == IMGSTAT_OK)
             res = cancel_check(reader->cancel, err);
         if (res == IMGSTAT_OK)
             res = read_ahead_next(ahead, &band, err);
         if (res == IMGSTAT_OK)
-            res = use(context, &band, err);
+            res = use_region(reader, &band, use, context, err);
     }
     read_ahead_stop(ahead);
     if (reader->kept && res == IMGSTAT_OK)
@@ -257,7 +327,7 @@ ImgstatResult page_reader_direct(PageReader *reader, bool tiles, UseSource use, 
     Device *const device = reader->device;
     Decoder *const decoder = reader->decoder;
     *done = DIRECT_NONE;
-    if (!reader->direct || reader->kept || reader->page.mask)
+    if (!reader->direct || reader->region.width > 0 || reader->kept || reader->page.mask)
         return IMGSTAT_OK;
     const bool rows = page_reader_direct_rows(device, decoder);
     if (!rows && !(tiles && begin_tiles(device, decoder)))

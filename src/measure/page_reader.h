@@ -32,6 +32,7 @@ typedef struct PageReader {
     bool direct;     /* page_reader_direct is allowed: by whoever opened the reader, and while none
                         fails */
     uint32_t rows;   /* of a band */
+    ImgstatRegion region; /* that page_reader_each gives; width 0: all */
     const Cancel *cancel;
 } PageReader;
 
@@ -49,6 +50,11 @@ ImgstatResult page_reader_open(Device *device, Decoder *decoder, bool keep, Band
 
 /* Makes a reader of an image, which is its own only band. */
 void page_reader_of_image(Device *device, const ImagePro *image, PageReader *out);
+
+/* Makes page_reader_each give a part of the page, as an image of that size. Fails if the page does
+ * not contain it. Width and height 0: the whole page. */
+ImgstatResult page_reader_set_region(PageReader *reader, const ImgstatRegion *region,
+                                     ImgstatError *err);
 
 /* Makes a plane the one that is read next. The first time, planes come in ascending order. */
 void page_reader_set_plane(PageReader *reader, uint16_t plane);

@@ -10,6 +10,7 @@
 struct ReadAhead {
     Decoder *decoder;
     const ImagePro *buffer;
+    uint32_t first; /* row of the page that band 0 begins with */
     uint32_t rows, slots, bands;
     bool threaded;
     ImgstatWarn warn; /* the decoder's own */
@@ -28,7 +29,8 @@ struct ReadAhead {
 
 static ImagePro band_of(const ReadAhead *ahead, uint32_t k)
 {
-    const uint32_t height = ahead->decoder->page.height, first = k * ahead->rows;
+    const uint32_t height = ahead->decoder->page.height;
+    const uint32_t first = ahead->first + k * ahead->rows;
     const uint32_t rows = height - first < ahead->rows ? height - first : ahead->rows;
     ImagePro band = image_band(ahead->buffer, k % ahead->slots * ahead->rows, rows);
     band.first_row = first;
@@ -138,18 +140,19 @@ static void join_thread(ReadAhead *ahead)
 
 /* ---- The caller ---- */
 
-ImgstatResult read_ahead_start(Decoder *decoder, const ImagePro *buffer, uint32_t rows,
-                               bool threaded, ReadAhead **out, ImgstatError *err)
+ImgstatResult read_ahead_start(Decoder *decoder, const ImagePro *buffer, uint32_t first,
+                               uint32_t last, uint32_t rows, bool threaded, ReadAhead **out,
+                               ImgstatError *err)
 {
     *out = NULL;
     ReadAhead *const ahead = calloc(1, sizeof *ahead);
     if (!ahead)
         return error_memory(err, sizeof *ahead, "a reader");
-    const uint32_t height = decoder->page.height;
     ahead->decoder = decoder;
     ahead->buffer = buffer;
     ahead->rows = rows;
-    ahead->bands = height > 0 ? (height - 1) / rows + 1 : 0;
+    ahead->first = first;
+    ahead->bands = last > first ? (last - first - 1) / rows + 1 : 0;
     ahead->slots = (buffer->height - 1) / rows + 1; /* the page's last band may be lower */
     pthread_mutex_init(&ahead->lock, NULL); /* cannot fail with default attributes on Linux */
     pthread_cond_init(&ahead->changed, NULL);

@@ -133,6 +133,7 @@ static ImgstatResult plan_page(Decoder *base, ImgstatError *err)
     IMGSTAT_TRY(tiff_page_plan(td, err));
     const bool tiles = base->mode != DECODE_PLAIN && tiff_tiles_independent(td);
     caps->random_rows = base->mode != DECODE_PLAIN && tiff_rows_random(td);
+    caps->any_row = td->layout.mode != TIFF_READ_SCANLINES;
     caps->tile_width = tiles ? td->layout.tile_width : 0;
     caps->tile_height = tiles ? td->layout.tile_height : 0;
     caps->held_bytes = tiff_page_holds(td);

@@ -255,6 +255,12 @@ ImgstatResult transfer_check(const ImgstatMethod *method, const TransferShape *s
     const ImgstatSample to = transfer_output(method, shape, &bits);
     IMGSTAT_TRY(check_ranges(method, shape, to, bits, err));
     IMGSTAT_TRY(check_parameters(method, err));
+    if ((method->region.width > 0 || method->region.height > 0) &&
+        (!transfer_measures(method) || method->transform == IMGSTAT_CLAHE))
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         method->transform == IMGSTAT_CLAHE
+                             ? "adaptive equalization measures the whole image, not a region"
+                             : "the method measures nothing, and so no region");
     if (transfer_channels(method, shape) == IMGSTAT_LUMA && !shape->rgb)
         return error_set(err, IMGSTAT_ERR_ARG,
                          "luma needs red, green and blue channels; each and joint take any");
@@ -326,6 +332,10 @@ ImgstatResult transfer_check_async(const ImgstatMethod *method, const TransferSh
     if (method->has_in_range)
         return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
                          "an input range needs no measuring: imgstat_transfer_create takes it");
+    if (method->region.width > 0 || method->region.height > 0)
+        return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
+                         "a region is not measured without waiting: imgstat_transfer_create "
+                         "measures it");
     if (!known || method->like != IMGSTAT_LIKE_IMGSTAT || !sample_is_narrow(shape->sample))
         return error_set(err, IMGSTAT_ERR_UNSUPPORTED,
                          "without waiting, samples of at most 16 bits can be stretched, cut at "

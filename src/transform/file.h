@@ -11,6 +11,7 @@
 typedef struct Pipeline {
     const ImgstatMethod *method;
     const Transfer *transfer; /* given; NULL: made from each group of pages */
+    const Transfer *narrow;   /* NULL, or in its place for u8 samples: made of the same record */
     ImgstatGrouping by;       /* as ImgstatBatch.together, within a file */
     Reference *reference;     /* for IMGSTAT_MATCH */
     const ImgstatWrite *write;

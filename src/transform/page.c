@@ -337,9 +337,13 @@ static ImgstatResult describe_page(const Pipeline *pipeline, TransformWorker *wo
     return IMGSTAT_OK;
 }
 
-ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
+ImgstatResult page_transform(const Pipeline *given, TransformWorker *worker, Decoder *decoder,
                              const PageOutput *output, Transfer **made, ImgstatError *err)
 {
+    Pipeline own_pipeline = *given;
+    const Pipeline *const pipeline = &own_pipeline;
+    if (given->narrow && decoder->page.sample == IMGSTAT_U8)
+        own_pipeline.transfer = given->narrow;
     if (page_is_mask(&decoder->page))
         return copy_page(worker, decoder, output, err);
     const char *const name = decoder->source->name;

@@ -72,8 +72,12 @@ ImgstatResult transfer_input_measure(const TransferInput *input, PageReader *rea
     *out = NULL;
     if (!transfer_measures(input->method))
         IMGSTAT_TRY(record_create(cache, shape->sample, channels, parts, &record, err));
-    else
-        IMGSTAT_TRY(page_measure(reader, view, parts, &record, err));
+    else {
+        IMGSTAT_TRY(page_reader_set_region(reader, &input->method->region, err));
+        const ImgstatResult measured = page_measure(reader, view, parts, &record, err);
+        reader->region = (ImgstatRegion){0}; /* all is mapped */
+        IMGSTAT_TRY(measured);
+    }
     if (input->n_sources > 1 || channels == 1) {
         *out = record;
         return IMGSTAT_OK;
@@ -108,7 +112,10 @@ ImgstatResult transfer_input_read(const TransferInput *input, PageReader *reader
         view = (PixelView){.channels = VIEW_JOINT, .alpha = shape->alpha};
     ReadRequest bounded = *request;
     bounded.counter_bytes = (size_t)COUNTER_BYTES * reader->device->threads;
-    return page_read(reader, view, &bounded, err);
+    IMGSTAT_TRY(page_reader_set_region(reader, &input->method->region, err));
+    const ImgstatResult res = page_read(reader, view, &bounded, err);
+    reader->region = (ImgstatRegion){0};
+    return res;
 }
 
 /* Channel of the record, and of the pixels that are read again, of source m. */

@@ -304,5 +304,57 @@ def test_together_by_file(program, folder):
     check((folder / "piped.tif").read_bytes() == (folder / "named.tif").read_bytes(), "standard input has groups")
 
 
+# ---- Several depths --------------------------------------------------------------------------------
+
+
+def test_mixed_depths(program, folder):
+    """Half of a folder failed and the other half was written; which half depended on the names."""
+    (folder / "in").mkdir()
+    images = {"a8.tif": ("u8", noise("u8", 160, 1)), "b16.tif": ("u16", noise("u16", 320, 2)),
+              "c8.tif": ("u8", [value // 2 for value in noise("u8", 80, 3)])}
+    for name, (sample, values) in images.items():
+        (folder / "in" / name).write_bytes(tiff(sample, 16, len(values) // 16, values))
+    # The same as a folder of 16 bits, whose samples are 257 times those of 8 bits.
+    (folder / "wide").mkdir()
+    for name, (sample, values) in images.items():
+        wide = [257 * value for value in values] if sample == "u8" else values
+        (folder / "wide" / name).write_bytes(tiff("u16", 16, len(wide) // 16, wide))
+    every = sorted(value * (257 if sample == "u8" else 1) for sample, values in images.values() for value in values)
+    black, white = every[len(every) // 50], every[-1 - len(every) // 50]
+    for number, method in enumerate((("normalize",), ("normalize", "--clip", "2,2"), ("equalize",),
+                                     ("normalize", "--method", "meanstd=50%,20%"), ("normalize", "--method", "gamma=2"))):
+        for jobs in ("1", "3"):
+            out = folder / f"o{number}{jobs}"
+            run(program, *method, "--together", "--jobs", jobs, folder / "in", "-o", out)
+            for depth, sample in (("8", "u8"), ("16", "u16")):
+                want = folder / f"w{number}{jobs}{depth}"
+                run(program, *method, "--together", "--depth", depth, folder / "wide", "-o", want)
+                for name in (name for name, image in images.items() if image[0] == sample):
+                    check(planes(out / name, sample) == planes(want / name, sample), f"{method}, {jobs} threads: {name}")
+    for name, (sample, values) in images.items():
+        scale, top = (257, 255) if sample == "u8" else (1, 65535)
+        want = [min(max((value * scale - black) / (white - black), 0), 1) * top for value in values]
+        got = planes(folder / "o11" / name, sample)[0]
+        check(max(abs(a - b) for a, b in zip(got, want)) <= 0.5, f"{name}: black {black}, white {white} of both depths")
+    done = run(program, "normalize", "--together", "--save-transfer", folder / "t.json", folder / "in", "-o", folder / "t",
+               status=1)
+    check(b"no single transfer" in done.stderr, f"{done.stderr!r}")
+    # Others are refused as a whole, whatever their order.
+    for name in ("0.tif", "z.tif"):
+        (folder / "in" / name).write_bytes(tiff("f32", 4, 4, noise("f32", 16, 5)))
+        done = run(program, "normalize", "--together", folder / "in", "-o", folder / "refused", status=2)
+        check(b"together they must be equal" in done.stderr and done.stderr.count(b"\n") == 1, f"{done.stderr!r}")
+        check(not list((folder / "refused").rglob("*.tif")), "nothing is written")
+        (folder / "in" / name).unlink()
+    (folder / "in" / "rgb.tif").write_bytes(tiff("u8", 4, 4, noise("u8", 48, 5), channels=3))
+    run(program, "normalize", "--together", "--channels", "joint", folder / "in", "-o", folder / "joint")
+    done = run(program, "normalize", "--together", "--channels", "each", folder / "in", "-o", folder / "refused", status=2)
+    check(b"has other channels" in done.stderr and not list((folder / "refused").rglob("*.tif")), f"{done.stderr!r}")
+    # A file that cannot be read fails by itself.
+    (folder / "in" / "bad.tif").write_bytes(b"II*\0no image")
+    done = run(program, "normalize", "--together", folder / "in", "-o", folder / "rest", status=1)
+    check(len(list((folder / "rest").rglob("*.tif"))) == 4 and b"4 written, 1 failed" in done.stderr, f"{done.stderr!r}")
+
+
 if __name__ == "__main__":
     harness.main(globals())

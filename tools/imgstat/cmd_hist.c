@@ -93,6 +93,7 @@ static ImgstatMeasure plan_measure(const Options *o)
                             .mode = o->mode,
                             .histogram = true,
                             .bins = o->bins,
+                            .region = o->region,
                             .has_range = o->has_range,
                             .lo = o->lo,
                             .hi = o->hi};

@@ -96,6 +96,7 @@ static ImgstatMeasure plan_measure(const Options *o)
                             .shape = o->shape,
                             .histogram = all,
                             .bins = o->bins,
+                            .region = o->region,
                             .has_range = o->has_range,
                             .lo = o->lo,
                             .hi = o->hi,

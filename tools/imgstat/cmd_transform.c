@@ -194,7 +194,8 @@ static void transform(const Options *o, const InputList *inputs, TransformRun *r
     if (result != IMGSTAT_OK && result != IMGSTAT_ERR_CANCELLED) {
         fprintf(stderr, "%s: %s\n", o->command, error.message);
         const bool of_file = match && names_file(error.message, batch.reference);
-        status_raise(result == IMGSTAT_ERR_ARG && !of_file ? STATUS_USAGE : STATUS_FAILED);
+        run->refused = result == IMGSTAT_ERR_ARG && !of_file; /* before any image was begun */
+        status_raise(run->refused ? STATUS_USAGE : STATUS_FAILED);
     } else if (t->save_transfer != NULL && result == IMGSTAT_OK && run->failed < inputs->n &&
                !save_transfer(run, made)) {
         status_raise(STATUS_FAILED);

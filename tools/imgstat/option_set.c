@@ -87,6 +87,17 @@ bool set_exclude(const char *command, const char *text, Options *o)
     return add_glob(command, "--exclude", text, &o->exclude);
 }
 
+bool set_region(const char *command, const char *text, Options *o)
+{
+    ImgstatRegion *const region = &o->region;
+    if (value_region(text, region) && region->width > 0 && region->height > 0)
+        return true;
+    return usage_error(command,
+                       "--region takes X,Y,W,H, the left and upper edge, width and height in "
+                       "pixels, not '%s'",
+                       text);
+}
+
 /* ---- Methods ----------------------------------------------------------------------------------
  */
 

@@ -14,6 +14,7 @@ bool set_help_all(const char *command, const char *text, Options *options);
 bool set_files0_from(const char *command, const char *text, Options *options);
 bool set_pages(const char *command, const char *text, Options *options);
 bool set_include(const char *command, const char *text, Options *options);
+bool set_region(const char *command, const char *text, Options *options);
 bool set_exclude(const char *command, const char *text, Options *options);
 
 bool set_mask(const char *command, const char *text, Options *options);

@@ -331,6 +331,14 @@ const Option option_table[] = {
      .otherwise = "only where the character set is not UTF-8"},
 
     /* ---- Input ---- */
+    {.name = "region", .argument = "X,Y,W,H", .type = OPTION_CALL, .set = set_region,
+     .commands = MEASURING, .group = GROUP_INPUT,
+     .help = "Measure W by H pixels from column X and row Y on, counted from 0",
+     .otherwise = "whole pages"},
+    {.name = "region", .argument = "X,Y,W,H", .type = OPTION_CALL, .set = set_region,
+     .commands = MAKING, .group = GROUP_INPUT, .rare = true,
+     .help = "Measure W by H pixels from column X and row Y on, counted from 0; map whole pages",
+     .otherwise = "whole pages"},
     {.name = "recursive", .letter = 'r', .type = OPTION_FLAG, .target = PLACE(recursive),
      .commands = READING, .group = GROUP_INPUT,
      .help = "Enter the directories inside directories",

@@ -149,6 +149,20 @@ bool value_scaled_pair(const char *text, ScaledValue *a, ScaledValue *b)
     return read_scaled(text, &end, a) && *end == ',' && value_scaled(end + 1, b);
 }
 
+bool value_region(const char *text, ImgstatRegion *out)
+{
+    uint32_t *const fields[] = {&out->x, &out->y, &out->width, &out->height};
+    for (size_t i = 0; i < 4; i++) {
+        uint64_t value;
+        const char *end;
+        if (!read_whole(text, &end, &value) || value > UINT32_MAX || *end != (i < 3 ? ',' : '\0'))
+            return false;
+        *fields[i] = (uint32_t)value;
+        text = end + 1;
+    }
+    return true;
+}
+
 bool value_range(const char *command, const char *option, const char *text, double out[2])
 {
     if (!value_pair(text, &out[0], &out[1]) || !(out[0] < out[1]))

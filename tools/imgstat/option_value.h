@@ -32,6 +32,9 @@ bool value_scaled_pair(const char *text, ScaledValue *a, ScaledValue *b);
 /* Without a message: any number, "nan" and "inf" included; whole ones exactly. */
 bool value_sample(const char *text, ImgstatValue *out);
 
+/* Without a message: "X,Y,W,H", whole numbers below 2^32. */
+bool value_region(const char *text, ImgstatRegion *out);
+
 /* Without a message: a finite number; two of them, "A,B". */
 bool value_real(const char *text, double *out);
 bool value_pair(const char *text, double *a, double *b);

@@ -227,6 +227,10 @@ static bool check_method(const char *name, const TransformOptions *t)
         return usage_error(name, "match needs the image to resemble: --match FILE");
     if (t->method.has_in_range && transform != IMGSTAT_STRETCH)
         return usage_error(name, "--in-range is for a stretch and excludes other methods");
+    const bool measures = transform != IMGSTAT_GAMMA && !t->method.has_in_range;
+    if (t->method.region.width > 0 && (transform == IMGSTAT_CLAHE || !measures))
+        return usage_error(name, "--region is for methods that measure each image, and not for "
+                                 "--clahe");
     if (t->has_grid && transform != IMGSTAT_CLAHE)
         return usage_error(name, "--grid and --clip-limit belong to --clahe");
     if (transform == IMGSTAT_CLAHE && (t->together > IMGSTAT_BY_PAGE || t->save_transfer != NULL))
@@ -326,6 +330,7 @@ static bool check_together(Command command, const char *name, Options *o)
     if (command_table[command].input == INPUT_READ)
         return check_measuring(command, name, o);
     take_scaled(&o->transform);
+    o->transform.method.region = o->region;
     return check_outputs(name, o) && (apply || check_method(name, &o->transform));
 }
 

@@ -60,7 +60,8 @@ typedef struct Options {
     HelpWanted help;
 
     bool recursive, indices;
-    const char *pages; /* as ImgstatJob has them; NULL: all images */
+    ImgstatRegion region; /* width 0: whole pages */
+    const char *pages;    /* as ImgstatJob has them; NULL: all images */
     ImgstatLimits limits;
     bool ignore_masks;
     char *mask, *mask_page; /* as ImgstatOpen has them; owned */

@@ -54,6 +54,32 @@ Test(measure, worked_example)
     cr_assert_eq(measure_stats(&image, NULL).mean, 76.078125);
 }
 
+/* Two columns of three rows; the mask leaves one pixel of them out. */
+Test(measure, region)
+{
+    ImagePro image = measure_wrap(example, 8, 8, 1, IMGSTAT_U8);
+    uint8_t mask[64];
+    memset(mask, 1, sizeof mask);
+    mask[4 * 8 + 3] = 0;
+    image.mask = mask;
+    image.mask_pitch = 8;
+    ImgstatMeasure how = {.region = {.x = 3, .y = 2, .width = 2, .height = 3}};
+    const ImgstatStats stats = measure_stats(&image, &how);
+    cr_expect(stats.count == 5 && stats.masked == 1);
+    cr_expect(stats.sum == 113 + 144 + 122 + 154 + 126);
+    cr_expect(stats.min.as.u == 113 && stats.min_at == 2 * 8 + 3);
+    cr_expect(stats.max.as.u == 154 && stats.max_at == 3 * 8 + 4);
+    static const ImgstatRegion wrong[] = {{7, 0, 2, 1}, {0, 7, 1, 2}, {0, 0, 9, 1},
+                                          {0, 0, 1, 0}, {0, 0, 0, 1}, {8, 0, 1, 1}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ImgstatRecord *record;
+        how.region = wrong[i];
+        cr_expect_eq(imgstat_measure_image(measure_device(1), &image, &how, &record, NULL),
+                     IMGSTAT_ERR_ARG, "%zu", i);
+        cr_expect_null(record);
+    }
+}
+
 /* ---- Edges of histograms ------------------------------------------------------------------ */
 
 /* Where bins of a row of samples begin and end; the caller destroys the record. */

@@ -66,7 +66,9 @@ static void check(uint32_t height, uint32_t rows, uint32_t slots, bool threaded,
     ImagePro buffer, band;
     ReadAhead *ahead = NULL;
     cr_assert_eq(imgstat_image_create(WIDTH, held, 1, IMGSTAT_U8, 8, &buffer, NULL), IMGSTAT_OK);
-    cr_assert_eq(read_ahead_start(&made.base, &buffer, rows, threaded, &ahead, NULL), IMGSTAT_OK);
+    cr_assert_eq(read_ahead_start(&made.base, &buffer, 0, made.base.page.height, rows, threaded,
+                                  &ahead, NULL),
+                 IMGSTAT_OK);
     for (uint32_t row = 0; row < height; row += rows) {
         cr_assert_eq(read_ahead_next(ahead, &band, NULL), IMGSTAT_OK);
         cr_assert_eq(band.first_row, row);
@@ -119,7 +121,8 @@ Test(read_ahead, error_in_its_place)
             ImgstatError err = {0};
             cr_assert_eq(imgstat_image_create(WIDTH, 20, 1, IMGSTAT_U8, 8, &buffer, NULL),
                          IMGSTAT_OK);
-            cr_assert_eq(read_ahead_start(&made.base, &buffer, 10, threaded, &ahead, &err),
+            cr_assert_eq(read_ahead_start(&made.base, &buffer, 0, made.base.page.height, 10,
+                                          threaded, &ahead, &err),
                          IMGSTAT_OK);
             for (uint32_t k = 0; k < bad; k++)
                 cr_assert(read_ahead_next(ahead, &band, &err) == IMGSTAT_OK && holds(&band));
@@ -140,7 +143,9 @@ Test(read_ahead, stopped_early)
         ImagePro buffer, band;
         ReadAhead *ahead = NULL;
         cr_assert_eq(imgstat_image_create(WIDTH, 20, 1, IMGSTAT_U8, 8, &buffer, NULL), IMGSTAT_OK);
-        cr_assert_eq(read_ahead_start(&made.base, &buffer, 10, true, &ahead, NULL), IMGSTAT_OK);
+        cr_assert_eq(
+            read_ahead_start(&made.base, &buffer, 0, made.base.page.height, 10, true, &ahead, NULL),
+            IMGSTAT_OK);
         for (uint32_t k = 0; k < taken; k++)
             cr_assert_eq(read_ahead_next(ahead, &band, NULL), IMGSTAT_OK);
         read_ahead_stop(ahead);
@@ -178,7 +183,8 @@ Test(read_ahead, warnings)
             ReadAhead *ahead = NULL;
             cr_assert_eq(imgstat_image_create(WIDTH, 20, 1, IMGSTAT_U8, 8, &buffer, NULL),
                          IMGSTAT_OK);
-            cr_assert_eq(read_ahead_start(&made.base, &buffer, 10, threaded, &ahead, NULL),
+            cr_assert_eq(read_ahead_start(&made.base, &buffer, 0, made.base.page.height, 10,
+                                          threaded, &ahead, NULL),
                          IMGSTAT_OK);
             for (uint32_t k = 0; k < taken; k++)
                 cr_assert_eq(read_ahead_next(ahead, &band, NULL), IMGSTAT_OK);
