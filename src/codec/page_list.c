@@ -148,11 +148,11 @@ ImgstatResult page_list_select(const PageList *list, const char *text, const cha
                    .text = text,
                    .file = file,
                    .page = malloc(list->n * sizeof *s.page),
-                   .chosen = calloc(list->n, sizeof *s.chosen)};
+                   .chosen = text ? calloc(list->n, sizeof *s.chosen) : NULL};
     ImgstatResult res = IMGSTAT_OK;
     *out = NULL;
     *n = 0;
-    if (!s.page || !s.chosen)
+    if (!s.page || (text && !s.chosen))
         res = error_memory(err, list->n * sizeof *s.page, "a list of pages");
     else if (text)
         res = parse(&s, err);

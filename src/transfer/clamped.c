@@ -80,6 +80,27 @@ static KeyLimits limits_of(const Map *map)
     return limits;
 }
 
+/* Counts defined samples of at most 16 bits, in blocks whose counters 32 bits hold. */
+static inline void count_narrow(ImgstatSample sample, const unsigned char *at, size_t n,
+                                size_t stride, uint32_t least, uint32_t most, uint64_t *low,
+                                uint64_t *high)
+{
+    enum { BLOCK = 1 << 20 };
+    const size_t bytes = sample_bits(sample) / 8;
+    for (size_t first = 0; first < n; first += BLOCK) {
+        const size_t end = n - first < BLOCK ? n : first + BLOCK;
+        uint32_t below = 0, above = 0;
+        for (size_t i = first; i < end; i++) {
+            const uint32_t key =
+                (uint32_t)sample_key(sample, load_raw(at + i * stride * bytes, bytes));
+            below += key < least;
+            above += key > most;
+        }
+        *low += below;
+        *high += above;
+    }
+}
+
 /* Samples of a row that one map has, `stride` samples apart. `sample` is a constant where inlined.
  */
 static inline void count_row(ImgstatSample sample, const ImagePro *band, const KeyLimits *limits,
@@ -92,7 +113,10 @@ static inline void count_row(ImgstatSample sample, const ImagePro *band, const K
     const bool has_nodata = band->has_nodata;
     const uint64_t nodata = band->nodata_key;
     uint64_t low = 0, high = 0, all = 0;
-    if (!mask && !has_nodata && !sample_is_float(sample)) {
+    if (!mask && !has_nodata && sample_is_narrow(sample) && !sample_is_float(sample)) {
+        count_narrow(sample, at, n, stride, (uint32_t)least, (uint32_t)most, &low, &high);
+        all = n;
+    } else if (!mask && !has_nodata && !sample_is_float(sample)) {
         for (size_t i = 0; i < n; i++) {
             const uint64_t key = sample_key(sample, load_raw(at + i * stride * bytes, bytes));
             low += key < least;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_loop_count16.c: counting 16-bit words: every instruction set and every way of counting
- * against counts of single words. */
+/* test_loop_narrow_count16.c: counting 16-bit words: every instruction set and every way of
+ * counting against counts of single words. */
 #include "cpu/cpu.h"
 #include "helper_cpu.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_loop_count8.c: counting bytes: every instruction set and every way of counting against
- * counts of single bytes. */
+/* test_loop_narrow_count8.c: counting bytes: every instruction set and every way of counting
+ * against counts of single bytes. */
 #include "cpu/cpu.h"
 #include "helper_cpu.h"
 
