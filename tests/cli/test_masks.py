@@ -138,6 +138,22 @@ def test_bands(program, folder):
             compare(f"bands of {sample}", json.loads(done.stdout)["channels"][0], valid, mask.count(False))
 
 
+def test_memory_and_region(program, folder):
+    # Rows are read again, a few at a time; a region cuts the mask as it does the pixels.
+    width, height = 2000, 3000
+    mask = [(x // 50 + y // 70) % 3 > 0 for y in range(height) for x in range(width)]
+    values = [(i * 7 + i // 1000) % 65000 for i in range(width * height)]
+    write(folder / "a.tif", directory("u16", width, height, values), mask_page(mask, width, height))
+    outputs = []
+    for words in ([], ["--memory", "32M"], ["--jobs", "1", "--memory", "32M"]):
+        run(program, "equalize", "--force", *words, folder / "a.tif", "-o", folder / "o.tif")
+        outputs.append((folder / "o.tif").read_bytes())
+    check(outputs[0] == outputs[1] == outputs[2], "other bytes with less memory")
+    kept = [i for i in range(width * height) if 100 <= i % width < 700 and 555 <= i // width < 1755]
+    (image,) = statistics(program, "--region", "100,555,600,1200", folder / "a.tif")
+    compare("region", image["channels"][0], [values[i] for i in kept if mask[i]], sum(not mask[i] for i in kept))
+
+
 def test_mask_file(program, folder):
     path, mask, values = folder / "a.tif", disc(), draw("u16", WIDTH * HEIGHT, 5)
     other = [i % 3 > 0 for i in range(WIDTH * HEIGHT)]
@@ -289,6 +305,34 @@ def test_nodata_given(program, folder):
     check(done.stderr.count(b"cannot hold the nodata value -9999") == 1, f"--nodata of u64: {done.stderr}")
     for words in (["--nodata", "x"], ["--nodata", ""], ["--mask", "-"], ["--alpha", "no"]):
         run(program, "stats", *words, path, status=2)
+
+
+def test_devices(program, folder):
+    # A GPU gives the same results.
+    path, cpu, gpu, mask = folder / "a.tif", folder / "c.tif", folder / "g.tif", disc()
+    write(path, directory("u8", WIDTH, HEIGHT, draw("u8", WIDTH * HEIGHT, 1)), mask_page(mask))
+    done = run(program, "stats", "--device", "cuda", path, status=None)
+    if done.returncode != 0:
+        skip("masks on a GPU: there is none")
+        return
+    for sample in SAMPLES:
+        for channels in (1, 3, 4, 8):
+            values = draw(sample, WIDTH * HEIGHT * channels, channels)
+            write(path, directory(sample, WIDTH, HEIGHT, values, channels, alpha=channels == 4, nodata="25"), mask_page(mask))
+            words = ["--json", "--percentiles", "2,50,98", "--histogram", "--shape", path]
+            lines = [json.loads(run(program, "stats", "--device", device, *words).stdout) for device in ("cpu", "cuda")]
+            for line in lines:
+                line.pop("device")
+            check(lines[0] == lines[1], f"{sample} {channels}: other statistics on the GPU")
+            methods = [*METHODS, ["normalize", "--depth", "8", "--out-nodata", "3"]]
+            if sample in ("u8", "u16"):
+                methods.append(["equalize", "--clahe"])
+            for method in methods:
+                if "each" in method and channels == 1:
+                    continue
+                for device, out in (("cpu", cpu), ("cuda", gpu)):
+                    run(program, *method, "--force", "--device", device, path, "-o", out)
+                check(cpu.read_bytes() == gpu.read_bytes(), f"{sample} {channels} {method}: other bytes on the GPU")
 
 
 def test_numpy(program, folder):
