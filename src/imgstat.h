@@ -219,7 +219,17 @@ typedef struct ImgstatOpen {
     ImgstatLimits limits;
     bool salvage; /* damaged files: rows that cannot be decoded are nodata or 0, with a warning */
     bool indices; /* palette images: raw indices instead of colours */
-    ImgstatWarn warn; /* NULL: warnings are dropped */
+    /* Pixels that count. All zero: where the page's own mask is not 0. Others are masked: they are
+     * not measured, and pass through transforms. */
+    bool ignore_masks;     /* the pages' own masks do not count */
+    bool alpha_masks;      /* pixels whose alpha is 0 are masked */
+    const char *mask;      /* NULL, or a file: pixels are masked where its first channel is 0. It is
+                            * as large as the images. The text outlives the open file */
+    const char *mask_page; /* name of a page of that file, which outlives the open file as well;
+                            * NULL: its first image */
+    bool has_nodata;       /* nodata is given, in place of what files say */
+    ImgstatValue nodata;   /* of any type; samples that cannot hold it are none of them nodata */
+    ImgstatWarn warn;      /* NULL: warnings are dropped */
     void *warn_context;
 } ImgstatOpen;
 
@@ -573,8 +583,13 @@ typedef struct ImgstatWrite {
      * bit. NULL: that of the input if it is lossless, else deflate. */
     const char *compression;
     bool has_level; /* level is given */
-    int level;    /* of the compression, 0 to 22; values above its highest level mean that level */
-    bool fast;    /* writes faster; files with repeating pixels become larger */
+    int level; /* of the compression, 0 to 22; values above its highest level mean that level */
+    /* What undefined samples become: nodata, masked ones, and in integers NaN. No other sample gets
+     * the value. Not given: the nodata value of the input if the output type holds it, else 0, of
+     * floats NaN; masked samples pass where the type stays. */
+    bool has_nodata;
+    ImgstatValue nodata; /* of any type; one that the output type cannot hold is an error */
+    bool fast;           /* writes faster; files with repeating pixels become larger */
     bool replace; /* an existing file may be replaced, at once, when the new one is complete */
     /* Receives each warning about what the output lacks of its input, of imgstat_image_save only; a
      * batch reports warnings with the job. NULL: they are dropped. */

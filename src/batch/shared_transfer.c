@@ -5,6 +5,7 @@
 
 #include "record/widen.h"
 #include "transfer/eight_bits.h"
+#include "transform/undefined.h"
 
 #include <stdlib.h>
 
@@ -134,7 +135,8 @@ static ImgstatResult check_file(Jobs *jobs, ImgstatFile *file, TransferShape *fi
         if (!chosen->leads || imgstat_file_page(file, chosen->page, NULL, NULL) != IMGSTAT_OK ||
             page_is_mask(&file->decoder->page))
             continue;
-        const TransferShape shape = shape_of_page(file->decoder);
+        TransferShape shape = shape_of_page(file->decoder);
+        IMGSTAT_TRY(undefined_choose(&jobs->pipeline, file->decoder, &shape, err));
         TransferShape scaled = shape;
         if (first->channels == 0)
             *first = shape;

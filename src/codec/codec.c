@@ -3,10 +3,11 @@
  * that formats rely on: a page is selected, planned for, and read from top to bottom; a page is
  * begun and all of its rows are written. */
 #include "codec/codec.h"
-#include "codec/salvage.h"
 
 #include "base/compiler.h"
+#include "base/sample.h"
 #include "codec/encoder.h"
+#include "codec/salvage.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -108,6 +109,7 @@ void decoder_close(Decoder *decoder)
         return;
     page_list_release(&decoder->list);
     salvage_forget(&decoder->salvage);
+    page_mask_destroy(decoder->mask);
     decoder->codec->close(decoder);
 }
 
@@ -123,6 +125,30 @@ static ImgstatResult end_step(Decoder *decoder, ImgstatResult res, ImgstatError 
         return res;
     decoder->channel_names = NULL;
     return decoder->page.pages > 1 ? error_add_page(err, res, decoder->page.page) : res;
+}
+
+/* Puts the nodata value that was asked for in place of the file's. */
+static void override_nodata(Decoder *decoder)
+{
+    ImgstatPage *const page = &decoder->page;
+    const ImgstatValue value = decoder->how.nodata;
+    uint64_t key;
+    if (!decoder->how.has_nodata || page->role == IMGSTAT_ROLE_MASK)
+        return;
+    page->has_nodata = true;
+    if (sample_key_of(page->sample, value, &key)) {
+        page->nodata = sample_value(page->sample, key);
+        return;
+    }
+    page->nodata = (ImgstatValue){.sample = page->sample};
+    page->has_nodata = sample_is_float(page->sample) && isnan(imgstat_value_double(value));
+    if (page->has_nodata)
+        page->nodata.as.f = NAN;
+    else
+        warnings_report(&decoder->warnings,
+                        "its %s samples cannot hold the nodata value %.9g, "
+                        "which marks none of them",
+                        imgstat_sample_name(page->sample), imgstat_value_double(value));
 }
 
 static ImgstatResult parse_page(Decoder *decoder, uint32_t page, ImgstatError *err)
@@ -141,7 +167,9 @@ static ImgstatResult parse_page(Decoder *decoder, uint32_t page, ImgstatError *e
     decoder->page.axis_z = entry->axis_z;
     decoder->page.axis_t = entry->axis_t;
     decoder->page.axis_name = entry->axis_name;
-    return end_step(decoder, decoder->codec->select(decoder, err), err);
+    IMGSTAT_TRY(end_step(decoder, decoder->codec->select(decoder, err), err));
+    override_nodata(decoder);
+    return IMGSTAT_OK;
 }
 
 static ImgstatResult plan_page(Decoder *decoder, ImgstatError *err)

@@ -8,6 +8,7 @@
 #include "codec/limits.h"
 #include "codec/metadata.h"
 #include "codec/page_list.h"
+#include "codec/page_mask.h"
 #include "codec/source.h"
 #include "codec/warnings.h"
 
@@ -49,7 +50,7 @@ typedef struct Salvage {
 } Salvage;
 
 /* An open input. Each codec's own struct begins with it. Only codecs and codec.c write it. */
-typedef struct Decoder {
+struct Decoder {
     const struct Codec *codec;
     const Source *source; /* outlives the decoder */
     ImgstatOpen how;      /* limits are filled in */
@@ -64,7 +65,8 @@ typedef struct Decoder {
     uint32_t next_row; /* of the page, or of the plane */
     uint16_t plane;    /* that read_rows reads */
     Salvage salvage;   /* where how.salvage asks for it */
-} Decoder;
+    PageMask *mask;    /* by page_mask_begin; NULL: no mask was read */
+};
 
 /* A file format that can be read. Codecs know host memory only. */
 typedef struct Codec {

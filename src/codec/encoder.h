@@ -13,8 +13,10 @@ typedef struct EncodePage {
     uint32_t width, height;
     uint16_t channels;
     ImgstatSample sample;
-    uint8_t bits;     /* significant bits; 12-bit samples are packed again where the input's were */
-    int16_t alpha;    /* index of the alpha channel, -1 for none */
+    uint8_t bits;    /* significant bits; 12-bit samples are packed again where the input's were */
+    int16_t alpha;   /* index of the alpha channel, -1 for none */
+    bool has_nodata; /* nodata is given; else it is what the input says */
+    ImgstatValue nodata;
     ImgstatRole role; /* what it is among the pages that are written */
     bool
         has_parent; /* it becomes a SubIFD of a page that was begun before; else one of the chain */

@@ -422,8 +422,10 @@ static ImgstatResult measure_selected(PageSet *set, ImgstatRecord **out, Imgstat
  * the fault that is reported does not: damaged pages are read again with their planes together. */
 static ImgstatResult measure_decoded(PageSet *set, ImgstatRecord **out, ImgstatError *err)
 {
+    /* Alpha masks the other channels: it is read with them. */
     set->options = (DecodeOptions){.threads = set->device->threads,
-                                   .planes = !set->file->decoder->how.salvage};
+                                   .planes = !set->file->decoder->how.alpha_masks &&
+                                             !set->file->decoder->how.salvage};
     IMGSTAT_TRY(select_page(set, 0, err));
     const bool planes = set->n > 1 || set->file->decoder->caps.planes > 0;
     const ImgstatResult res = measure_selected(set, out, err);

@@ -55,10 +55,18 @@ static uint32_t band_height(const Decoder *decoder, size_t row_bytes)
     return rows < height ? (uint32_t)rows : height;
 }
 
+/* Bytes of the mask of a row. */
+static size_t mask_bytes_of(const Decoder *decoder)
+{
+    return page_is_masked(decoder) ? decoder->page.width : 0;
+}
+
 size_t page_reader_band_bytes(const Decoder *decoder)
 {
     size_t row, bytes;
-    if (!row_bytes_of(decoder, &row) || !size_product(row, band_height(decoder, row), &bytes))
+    const size_t mask = mask_bytes_of(decoder);
+    if (!row_bytes_of(decoder, &row) || row > SIZE_MAX - mask ||
+        !size_product(row + mask, band_height(decoder, row), &bytes))
         return SIZE_MAX;
     return bytes;
 }
@@ -69,7 +77,8 @@ size_t page_reader_whole_bytes(const Decoder *decoder)
     if (!row_bytes_of(decoder, &row) || !size_product(row, decoder->page.height, &bytes) ||
         !size_product(bytes, planes_of(decoder), &bytes))
         return SIZE_MAX;
-    return bytes;
+    const size_t mask = mask_bytes_of(decoder) * (size_t)decoder->page.height; /* both 32 bits */
+    return bytes < SIZE_MAX - mask ? bytes + mask : SIZE_MAX;
 }
 
 /* Rows of the buffer: all of a page that is kept, else those of two bands or of one. */
@@ -105,11 +114,17 @@ ImgstatResult page_reader_open(Device *device, Decoder *decoder, bool keep, Band
     if (!fits || !size_product(row, rows, &bytes) ||
         !size_product(bytes, keep ? out->planes : 1, &bytes))
         return error_file(err, IMGSTAT_ERR_LIMIT, decoder->source->name, "rows are too large");
-    IMGSTAT_TRY(band_memory_reserve(device, memory, bytes, err));
+    const bool masked = page_is_masked(decoder);
+    const size_t mask_bytes = masked ? (size_t)page->width * rows : 0;
+    IMGSTAT_TRY(band_memory_reserve(device, memory, bytes + mask_bytes, err));
     IMGSTAT_TRY(imgstat_image_wrap(IMGSTAT_HOST, 0, memory->memory, 0, page->width, rows,
                                    decoder_channels(decoder), page->sample, page->bits, NULL, NULL,
                                    &out->page, err));
     out->pixels = memory->memory;
+    if (masked) {
+        out->page.mask = (unsigned char *)memory->memory + bytes;
+        out->page.mask_pitch = page->width;
+    }
     if (page->has_nodata)
         imgstat_image_set_nodata(&out->page, page->nodata);
     return IMGSTAT_OK;
@@ -233,6 +248,8 @@ ImgstatResult page_reader_each(PageReader *reader, UseBand use, void *context, I
     Decoder *const decoder = reader->decoder;
     const uint32_t first = first_row_of(reader), last = last_row_of(reader);
     IMGSTAT_TRY(decoder_rewind(decoder, reader->plane, err));
+    if (reader->page.mask)
+        IMGSTAT_TRY(page_mask_begin(decoder, err));
     decoder->next_row = first;
     ReadAhead *ahead = NULL;
     ImgstatResult res = read_ahead_start(decoder, &reader->page, first, last, reader->rows,
@@ -308,7 +325,7 @@ bool page_reader_direct_rows(const Device *device, const Decoder *decoder)
 {
     const ImgstatPage *const page = &decoder->page;
     size_t row;
-    return decoder->caps.random_rows && device->ops->fetches &&
+    return decoder->caps.random_rows && device->ops->fetches && !page_is_masked(decoder) &&
            size_product(page->width, decoder_channels(decoder) * imgstat_sample_bytes(page->sample),
                         &row) &&
            row <= ROW_BYTES;
@@ -330,7 +347,7 @@ ImgstatResult page_reader_direct(PageReader *reader, bool tiles, UseSource use, 
     Decoder *const decoder = reader->decoder;
     *done = DIRECT_NONE;
     if (!reader->direct || (decoder && decoder->how.salvage) || reader->region.width > 0 ||
-        reader->kept)
+        reader->kept || reader->page.mask)
         return IMGSTAT_OK;
     const bool rows = page_reader_direct_rows(device, decoder);
     if (!rows && !(tiles && begin_tiles(device, decoder)))

@@ -40,8 +40,9 @@ static ImagePro band_of(const ReadAhead *ahead, uint32_t k)
 static ImgstatResult decode(const ReadAhead *ahead, uint32_t k, ImgstatError *err)
 {
     Decoder *const decoder = ahead->decoder;
-    const ImagePro band = band_of(ahead, k);
-    return decoder_read_rows(decoder, band.host, band.pitch, band.height, err);
+    ImagePro band = band_of(ahead, k);
+    IMGSTAT_TRY(decoder_read_rows(decoder, band.host, band.pitch, band.height, err));
+    return band.mask ? page_mask_read(decoder, &band, err) : IMGSTAT_OK;
 }
 
 /* ---- Warnings, from the reader to the caller ---- */

@@ -2,7 +2,11 @@
 /* encoder.c: the TIFF encoder: rows to strips or tiles, a row of them at a time. */
 #include "tiff/encoder.h"
 
+#include "base/sample.h"
+
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -313,6 +317,22 @@ static ImgstatResult make_room(TiffEncoder *te, ImgstatError *err)
     return ok ? IMGSTAT_OK : error_memory(err, 0, "a TIFF encoder");
 }
 
+/* The GDAL_NODATA field, which is one of the input that is not copied then. */
+static ImgstatResult set_nodata(TiffEncoder *te, ImgstatValue value, ImgstatError *err)
+{
+    enum { TAG_GDAL_NODATA = 42113 };
+    char text[40];
+    if (!sample_is_float(value.sample))
+        snprintf(text, sizeof text, sample_is_signed(value.sample) ? "%" PRId64 : "%" PRIu64,
+                 value.as.i);
+    else if (isnan(value.as.f))
+        snprintf(text, sizeof text, "nan");
+    else
+        snprintf(text, sizeof text, "%.17g", value.as.f);
+    return tiff_tags_set(&te->file, te->tags, TAG_GDAL_NODATA, TIFF_ASCII, strlen(text) + 1, text,
+                         err);
+}
+
 /* Writes the directory in front of the planes that it stands for: ImageJ finds it there in files of
  * any size. */
 static ImgstatResult begin_stack(TiffEncoder *te, uint32_t planes, ImgstatError *err)
@@ -365,6 +385,8 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
     IMGSTAT_TRY(tiff_shape_choose(base, like, page, te->file.big_endian, &te->shape, err));
     IMGSTAT_TRY(add_directory(te, err));
     IMGSTAT_TRY(tiff_shape_tags(&te->file, &te->shape, like, page, te->tags, err));
+    if (page->has_nodata)
+        IMGSTAT_TRY(set_nodata(te, page->nodata, err));
     IMGSTAT_TRY(tiff_fields_copy(&te->file, &te->shape, like, base, te->tags, err));
     te->image_row_bytes = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
     plan_bands(te);

@@ -361,17 +361,30 @@ ImgstatResult transfer_check_shape(const TransferShape *shape, const ImagePro *i
 
 /* ---- Output ranges ------------------------------------------------------------------------- */
 
-void range_set_nodata(MapRange *range, ImgstatSample from, bool has_nodata, uint64_t nodata_key)
+void range_set_hole(MapRange *range, uint64_t key)
 {
-    uint64_t key = nodata_key;
-    range->has_nodata =
-        has_nodata && (range->sample == from ||
-                       sample_key_of(range->sample, sample_value(from, nodata_key), &key));
-    range->nodata_key = range->has_nodata ? key : 0;
-    if (range->has_nodata && !sample_is_float(range->sample) && range->lo_key < range->hi_key) {
+    range->has_nodata = 1;
+    range->nodata_key = key;
+    if (!sample_is_float(range->sample) && range->lo_key < range->hi_key) {
         range->lo_key += range->lo_key == key;
         range->hi_key -= range->hi_key == key;
     }
+    range->lo = map_value(range->sample, range->lo_key);
+    range->hi = map_value(range->sample, range->hi_key);
+}
+
+void range_set_nodata(MapRange *range, ImgstatSample from, bool has_nodata, uint64_t nodata_key)
+{
+    uint64_t key = nodata_key;
+    const bool holds =
+        has_nodata && (range->sample == from ||
+                       sample_key_of(range->sample, sample_value(from, nodata_key), &key));
+    if (holds) {
+        range_set_hole(range, key);
+        return;
+    }
+    range->has_nodata = 0;
+    range->nodata_key = 0;
     range->lo = map_value(range->sample, range->lo_key);
     range->hi = map_value(range->sample, range->hi_key);
 }
@@ -396,6 +409,9 @@ MapRange transfer_range(const ImgstatMethod *method, const TransferShape *shape)
     } else if (method->transform == IMGSTAT_MEANSTD && sample_is_float(to)) {
         range_any(&range);
     }
-    range_set_nodata(&range, shape->sample, shape->has_nodata, shape->nodata_key);
+    range_set_nodata(&range, shape->sample, shape->has_nodata && !shape->has_hole,
+                     shape->nodata_key);
+    if (shape->has_hole)
+        range_set_hole(&range, shape->hole_key);
     return range;
 }

@@ -165,15 +165,21 @@ static void table_with_nodata(const Map *map, const uint32_t *from, uint32_t *to
     }
 }
 
-ImgstatResult transfer_with_nodata(BufferCache *buffers, const Transfer *given, uint64_t nodata_key,
-                                   Transfer **out, ImgstatError *err)
+ImgstatResult transfer_with_nodata(BufferCache *buffers, const Transfer *given,
+                                   const TransferShape *shape, Transfer **out, ImgstatError *err)
 {
     *out = NULL;
     MapRange range = given->range;
-    range_set_nodata(&range, given->from, true, nodata_key);
+    const Map *const before = &given->passthrough;
+    const bool has_nodata = shape->has_nodata || before->has_nodata;
+    const uint64_t nodata_key = shape->has_nodata ? shape->nodata_key : before->nodata_key;
+    if (shape->has_hole)
+        range_set_hole(&range, shape->hole_key);
+    else
+        range_set_nodata(&range, given->from, has_nodata, nodata_key);
     Transfer *transfer;
     IMGSTAT_TRY(transfer_begin(buffers, given->from, given->from_bits, &range, given->to_bits,
-                               given->n_maps, true, nodata_key, given->luma, &transfer, err));
+                               given->n_maps, has_nodata, nodata_key, given->luma, &transfer, err));
     transfer->transform = given->transform;
     transfer->like = given->like;
     transfer->has_parameters = given->has_parameters;
@@ -233,7 +239,10 @@ static void range_of_reference(MapRange *range, ImgstatSample reference, const T
     if (!sample_is_float(range->sample) || !sample_is_float(reference))
         return;
     range_any(range);
-    range_set_nodata(range, shape->sample, shape->has_nodata, shape->nodata_key);
+    range_set_nodata(range, shape->sample, shape->has_nodata && !shape->has_hole,
+                     shape->nodata_key);
+    if (shape->has_hole)
+        range_set_hole(range, shape->hole_key);
 }
 
 ImgstatResult transfer_create(BufferCache *buffers, const ImgstatMethod *method,

@@ -16,6 +16,8 @@ typedef struct TransferShape {
     bool rgb;          /* channels 0, 1, 2 are red, green, blue */
     bool has_nodata;
     uint64_t nodata_key;
+    bool has_hole; /* undefined samples get a value of the output that no other sample gets */
+    uint64_t hole_key;
 } TransferShape;
 
 /* The distribution that one map is made from. Narrow types need n and cdf alone, except for
@@ -166,10 +168,14 @@ ImgstatResult transfer_create_counts(const ImgstatMethod *method, const Transfer
  * sample_record_bins counts, which the source points to. */
 MapSource map_source_counts(const Record *record, uint16_t channel, uint64_t *cdf);
 
-/* Creates a copy of a transfer for images with another nodata value. It shares the knots of
- * `given`, which outlives it. */
-ImgstatResult transfer_with_nodata(BufferCache *buffers, const Transfer *given, uint64_t nodata_key,
-                                   Transfer **out, ImgstatError *err);
+/* Keeps defined samples off a value of the output, as range_set_nodata does. */
+void range_set_hole(MapRange *range, uint64_t key);
+
+/* Creates a copy of a transfer for images of another nodata value, or another value of undefined
+ * samples in the output, than it was made for. It shares the knots of `given`, which outlives it.
+ */
+ImgstatResult transfer_with_nodata(BufferCache *buffers, const Transfer *given,
+                                   const TransferShape *shape, Transfer **out, ImgstatError *err);
 
 /* Creates a transfer whose maps have no parameters yet. transfer_prepare follows once they have. */
 ImgstatResult transfer_begin(BufferCache *buffers, ImgstatSample from, uint8_t from_bits,

@@ -498,7 +498,8 @@ PageMemory page_memory(const Pipeline *pipeline, const Decoder *decoder)
     const bool matches = !pipeline->transfer && pipeline->method->transform == IMGSTAT_MATCH;
     const PageToMeasure page = page_to_measure(decoder);
     uint64_t bytes = FILE_BYTES + decoder->options.threads * (uint64_t)THREAD_BYTES +
-                     measured_bytes(pipeline, &page) + compressed_bytes(pipeline, decoder);
+                     measured_bytes(pipeline, &page) + compressed_bytes(pipeline, decoder) +
+                     page_mask_bytes(decoder);
     if (matches && pipeline->reference)
         bytes += measured_bytes(pipeline, reference_page(pipeline->reference));
     const bool reads_once = pipeline->transfer || !transfer_measures(pipeline->method);

@@ -3,6 +3,7 @@
 #include "transform/group_transfer.h"
 
 #include "transform/page.h"
+#include "transform/undefined.h"
 
 ImgstatGrouping group_transfer_by(const Pipeline *pipeline)
 {
@@ -29,7 +30,8 @@ static ImgstatResult read_page(Group *group, uint32_t i, const ReadRequest *requ
     PageReader reader;
     Record *record = NULL;
     IMGSTAT_TRY(imgstat_file_page(group->file, group->pages[i], NULL, err));
-    const TransferShape shape = shape_of_page(decoder);
+    TransferShape shape = shape_of_page(decoder);
+    IMGSTAT_TRY(undefined_choose(group->pipeline, decoder, &shape, err));
     if (!group->input)
         IMGSTAT_TRY(transfer_input_create(group->pipeline->method, &shape,
                                           sort_bytes(group->pipeline->memory), &group->input, err));

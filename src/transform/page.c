@@ -7,6 +7,7 @@
 #include "transfer/json.h"
 #include "transform/clahe_page.h"
 #include "transform/palette.h"
+#include "transform/undefined.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +46,9 @@ typedef struct Writing {
     const Palette *palette;        /* whose indices they then are */
     const ImgstatClamped *clamped; /* of a pixel of each colour; NULL: nothing is counted */
     Encoder *encoder;
-    LevelMaker *levels;   /* NULL: none are made */
-    ImgstatSample sample; /* of the output */
+    const Undefined *undefined; /* where rows are mapped */
+    LevelMaker *levels;         /* NULL: none are made */
+    ImgstatSample sample;       /* of the output */
     uint8_t bits;
 } Writing;
 
@@ -64,6 +66,7 @@ static ImgstatResult write_piece(Writing *w, const ImagePro *piece, ImgstatError
                                    &to, err));
     to.first_row = piece->first_row;
     IMGSTAT_TRY(map_band(w->mapper, w->worker, piece, &to, err));
+    undefined_fill(w->undefined, w->worker->pool, piece, &to);
     if (w->worker->clamped)
         transfer_count_clamped(w->mapper->transfer, piece, w->mapper->alpha, w->worker->clamped);
     if (w->levels)
@@ -180,21 +183,6 @@ static ImgstatResult write_palette(const Mapper *mapper, TransformWorker *worker
     return res;
 }
 
-/* Warns of nodata samples that the output cannot distinguish from others. */
-static void warn_of_nodata(Encoder *encoder, const ImgstatPage *page, ImgstatSample sample)
-{
-    uint64_t key;
-    if (!page->has_nodata)
-        return;
-    if (!encoder->format->has_nodata)
-        warnings_report(encoder->warnings, "%s has no nodata value: such samples count as others",
-                        encoder->format->title);
-    else if (!sample_key_of(sample, page->nodata, &key))
-        warnings_report(encoder->warnings,
-                        "%s samples cannot hold the nodata value: such samples count as others",
-                        imgstat_sample_name(sample));
-}
-
 /* A transparency mask is alpha, kept in a page of its own: as it is, in the type that it has. */
 static ImgstatResult copy_page(TransformWorker *worker, Decoder *decoder, const PageOutput *output,
                                ImgstatError *err)
@@ -216,16 +204,19 @@ static ImgstatResult copy_page(TransformWorker *worker, Decoder *decoder, const 
     return page_reader_each(&reader, write_band, &writing, err);
 }
 
-static ImgstatResult write_page(const Mapper *mapper, TransformWorker *worker, PageReader *reader,
-                                const PageOutput *output, ImgstatError *err)
+static ImgstatResult write_page(const Pipeline *pipeline, const Mapper *mapper,
+                                const TransferShape *shape, TransformWorker *worker,
+                                PageReader *reader, const PageOutput *output, ImgstatError *err)
 {
     Decoder *const decoder = reader->decoder;
     const ImgstatPage *const page = &decoder->page;
     const Transfer *const transfer = mapper->transfer ? mapper->transfer : mapper->clahe->rescale;
     uint8_t bits;
     const ImgstatSample sample = imgstat_transfer_output(transfer, &bits);
+    const Undefined undefined =
+        undefined_of(pipeline->write, decoder, shape, transfer, reader->page.mask != NULL);
     bool done = false;
-    if (mapper->transfer && !decoder->how.salvage && palette_used(decoder) &&
+    if (mapper->transfer && !undefined.any && !decoder->how.salvage && palette_used(decoder) &&
         sample == page->sample && strcmp(output->encoder->format->name, page->format) == 0)
         IMGSTAT_TRY(write_palette(mapper, worker, decoder, output, &done, err));
     if (done)
@@ -236,19 +227,20 @@ static ImgstatResult write_page(const Mapper *mapper, TransformWorker *worker, P
                               .sample = sample,
                               .bits = bits,
                               .alpha = page->alpha,
+                              .has_nodata = undefined.tells,
+                              .nodata = undefined.nodata,
                               .mapped = true,
                               .low = transfer->range.lo,
                               .high = transfer->range.hi};
-    uint64_t key;
-    const bool has_nodata = page->has_nodata && sample_key_of(sample, page->nodata, &key);
     IMGSTAT_TRY(begin_page(output, decoder, image, err));
     if (output->levels)
-        IMGSTAT_TRY(
-            level_maker_begin(output->levels, &image, has_nodata ? &page->nodata : NULL, err));
-    warn_of_nodata(output->encoder, page, sample);
+        IMGSTAT_TRY(level_maker_begin(output->levels, &image,
+                                      undefined.has_nodata ? &undefined.nodata : NULL, err));
+    undefined_warn(&undefined, decoder, shape, output->encoder);
     Writing writing = {.worker = worker,
                        .mapper = mapper,
                        .encoder = output->encoder,
+                       .undefined = &undefined,
                        .levels = output->levels,
                        .sample = sample,
                        .bits = bits};
@@ -293,25 +285,37 @@ static ImgstatResult make_transfer(const Pipeline *pipeline, TransformWorker *wo
     return res;
 }
 
-/* Whether the page's nodata value is not what the transfer lets stay. */
+/* Whether the page's nodata value is not what the transfer lets stay, or the value that undefined
+ * samples become is one that the transfer gives to others. */
 static bool lacks_nodata(const Transfer *transfer, const TransferShape *shape)
 {
     const Map *const passthrough = &transfer->passthrough;
+    const MapRange *const range = &transfer->range;
+    if (shape->has_hole && !(range->has_nodata && range->nodata_key == shape->hole_key))
+        return true;
     return shape->has_nodata &&
            !(passthrough->has_nodata && passthrough->nodata_key == shape->nodata_key);
+}
+
+static bool same_nodata(const TransferShape *a, const TransferShape *b)
+{
+    return a->has_nodata == b->has_nodata && a->nodata_key == b->nodata_key &&
+           a->has_hole == b->has_hole && a->hole_key == b->hole_key;
 }
 
 /* Finds the given transfer for a nodata value. The last one is kept, since pages of a folder mostly
  * have one nodata value. */
 static ImgstatResult with_nodata(TransformWorker *worker, const Transfer *given,
-                                 uint64_t nodata_key, const Transfer **out, ImgstatError *err)
+                                 const TransferShape *shape, const Transfer **out,
+                                 ImgstatError *err)
 {
     const Transfer *const last = worker->with_nodata;
-    if (!last || worker->given != given->id || last->passthrough.nodata_key != nodata_key) {
+    if (!last || worker->given != given->id || !same_nodata(&worker->shape, shape)) {
         worker_forget_nodata(worker);
-        IMGSTAT_TRY(transfer_with_nodata(worker->device->cache, given, nodata_key,
-                                         &worker->with_nodata, err));
+        IMGSTAT_TRY(
+            transfer_with_nodata(worker->device->cache, given, shape, &worker->with_nodata, err));
         worker->given = transfer_id_retain(given->id);
+        worker->shape = *shape;
     }
     *out = worker->with_nodata;
     return IMGSTAT_OK;
@@ -343,7 +347,8 @@ ImgstatResult page_transform(const Pipeline *given, TransformWorker *worker, Dec
     if (page_is_mask(&decoder->page))
         return copy_page(worker, decoder, output, err);
     const char *const name = decoder->source->name;
-    const TransferShape shape = shape_of_page(decoder);
+    TransferShape shape = shape_of_page(decoder);
+    IMGSTAT_TRY(undefined_choose(pipeline, decoder, &shape, err));
     const bool keep = page_memory(pipeline, decoder).keep;
     PageReader reader;
     IMGSTAT_TRY(page_reader_open(worker->device, decoder, keep, &worker->in, &worker->cancel,
@@ -355,7 +360,7 @@ ImgstatResult page_transform(const Pipeline *given, TransformWorker *worker, Dec
     if (pipeline->transfer) {
         res = transfer_check_image(pipeline->transfer, &reader.page, shape.alpha, err);
         if (res == IMGSTAT_OK && lacks_nodata(pipeline->transfer, &shape))
-            res = with_nodata(worker, pipeline->transfer, shape.nodata_key, &mapper.transfer, err);
+            res = with_nodata(worker, pipeline->transfer, &shape, &mapper.transfer, err);
     } else if (pipeline->method->transform == IMGSTAT_CLAHE) {
         res = clahe_page_create(pipeline->method, &shape, &reader, &clahe, err);
         mapper.clahe = clahe;
@@ -367,7 +372,7 @@ ImgstatResult page_transform(const Pipeline *given, TransformWorker *worker, Dec
         res = describe_page(pipeline, worker, &decoder->page, mapper.transfer, err);
     res = error_add_file(err, res, name);
     if (res == IMGSTAT_OK)
-        res = write_page(&mapper, worker, &reader, output, err);
+        res = write_page(pipeline, &mapper, &shape, worker, &reader, output, err);
     worker->clamped = NULL;
     clahe_page_destroy(worker->device, clahe);
     if (res == IMGSTAT_OK && made)

@@ -16,7 +16,9 @@ ImgstatResult palette_open(Decoder *decoder, Palette **out, ImgstatError *err)
     if (!palette)
         return error_memory(err, sizeof *palette, "a palette");
     ImgstatOpen how = decoder->how;
-    how.indices = true;
+    how.indices = how.ignore_masks = true;
+    how.alpha_masks = how.has_nodata = false;
+    how.mask = NULL;
     how.warn = NULL; /* it has been said once */
     const Codec *const codec = decoder->codec;
     ImgstatResult res =

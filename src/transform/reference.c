@@ -30,7 +30,9 @@ ImgstatResult reference_create(const char *path, const char *page, const Imgstat
     pthread_mutex_init(&reference->lock, NULL);
     pthread_cond_init(&reference->measured, NULL);
     reference->memory = memory;
-    ImgstatResult res = imgstat_file_open(path, how, &reference->file, err);
+    ImgstatOpen open = *how;
+    open.mask = NULL; /* is one of the images that are matched */
+    ImgstatResult res = imgstat_file_open(path, &open, &reference->file, err);
     if (res == IMGSTAT_OK)
         res = file_choose(reference->file, page, 0, err);
     if (res == IMGSTAT_OK && page && reference->file->n_chosen > 1)

@@ -29,6 +29,7 @@ typedef struct TransformWorker {
     Deflaters *deflaters;
     Transfer *with_nodata;   /* last result of transfer_with_nodata, or NULL */
     TransferId *given;       /* identity of the transfer that it was made from */
+    TransferShape shape;     /* that it was made for */
     MappedPages *mapped;     /* receives the pages of the file at hand; NULL: nobody asks */
     ImgstatClamped *clamped; /* of the page at hand; NULL: nothing is counted */
     uint64_t reserved;       /* bytes of the batch's memory budget: buffers and the file at hand */

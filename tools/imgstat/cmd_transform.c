@@ -159,6 +159,9 @@ static void transform(const Options *o, const InputList *inputs, TransformRun *r
     const bool paged = match && input_names_pages(t->reference, &path, &page);
     imgstat_heap_keep(t->memory); /* planning may open a GPU, whose driver starts threads */
     const PlanDevice device = plan(o, run->outputs, given);
+    ImgstatOpen open = options_open(o);
+    open.warn = transform_on_warning;
+    open.warn_context = run;
     const ImgstatBatch batch = {
         .method = t->method,
         .transfer = given,
@@ -171,10 +174,7 @@ static void transform(const Options *o, const InputList *inputs, TransformRun *r
         .drop_levels = t->levels == LEVELS_DROP,
         .describe = o->style == OUTPUT_JSON || o->verbose,
         .write = t->write,
-        .open = {.limits = o->limits,
-                 .salvage = o->salvage,
-                 .warn = transform_on_warning,
-                 .warn_context = run},
+        .open = open,
         .device = device.name,
         .fallen_back = device.chosen ? on_fallen_back : NULL,
         .threads = o->jobs,

@@ -220,19 +220,18 @@ static void measure(Run *run)
     const Options *const o = what->options;
     const ImgstatWork work = {.measure = what->how};
     const PlanDevice device = plan_device(o, run->jobs, run->n, &work);
-    const ImgstatMeasureBatch batch = {
-        .how = what->how,
-        .open = {.limits = o->limits, .salvage = o->salvage, .indices = o->indices},
-        .by = o->by,
-        .device = device.name,
-        .fallen_back = device.chosen ? on_fallen_back : NULL,
-        .threads = o->jobs,
-        .levels = o->levels,
-        .page = on_page,
-        .warned = on_warned,
-        .restarted = on_restarted,
-        .progress = on_done,
-        .context = run};
+    const ImgstatMeasureBatch batch = {.how = what->how,
+                                       .open = options_open(o),
+                                       .by = o->by,
+                                       .device = device.name,
+                                       .fallen_back = device.chosen ? on_fallen_back : NULL,
+                                       .threads = o->jobs,
+                                       .levels = o->levels,
+                                       .page = on_page,
+                                       .warned = on_warned,
+                                       .restarted = on_restarted,
+                                       .progress = on_done,
+                                       .context = run};
     ImgstatError error;
     run->direct = what->emit == NULL && !device.chosen && (run->n == 1 || o->jobs == 1);
     run->progress = progress_begin("", what->inputs->n, o->quiet);

@@ -129,7 +129,7 @@ static bool job_agrees(const Options *o, const ImgstatJob *job, const ImgstatTra
     bool written = false;
     ImgstatBatch batch = {.transfer = transfer,
                           .write = o->transform.write,
-                          .open = {.limits = o->limits},
+                          .open = options_open(o),
                           .threads = o->jobs,
                           .memory = o->transform.memory,
                           .progress = is_done,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* option_set.c: output styles, methods, and names of outputs. */
 #include "option_set.h"
+#include "inputs.h"
 #include "option_value.h"
 #include "text.h"
 
@@ -243,6 +244,36 @@ bool set_clip_limit(const char *command, const char *text, Options *o)
     if (!value_real(text, limit) || !(*limit > 0))
         return usage_error(command, "--clip-limit takes a number above 0, not '%s'", text);
     return true;
+}
+
+/* ---- Pixels that do not count ------------------------------------------------------------------
+ */
+
+bool set_mask(const char *command, const char *text, Options *o)
+{
+    if (*text == '\0' || strcmp(text, "-") == 0)
+        return usage_error(command, "--mask takes a file or none, not '%s'", text);
+    free(o->mask);
+    free(o->mask_page);
+    o->mask = o->mask_page = NULL;
+    o->ignore_masks = strcmp(text, "none") == 0;
+    if (!o->ignore_masks && !input_names_pages(text, &o->mask, &o->mask_page))
+        o->mask = text_copy(text);
+    return true;
+}
+
+bool set_nodata(const char *command, const char *text, Options *o)
+{
+    o->has_nodata = true;
+    return value_sample(text, &o->nodata) ||
+           usage_error(command, "--nodata takes a number or nan, not '%s'", text);
+}
+
+bool set_out_nodata(const char *command, const char *text, Options *o)
+{
+    o->transform.write.has_nodata = true;
+    return value_sample(text, &o->transform.write.nodata) ||
+           usage_error(command, "--out-nodata takes a number or nan, not '%s'", text);
 }
 
 /* ---- Outputs ----------------------------------------------------------------------------------

@@ -243,6 +243,14 @@ const Option option_table[] = {
      .more = "The list goes to standard output. apply also names inputs whose headers show that "
              "the transfer does not fit them."},
 
+    {.name = "out-nodata", .argument = "V", .type = OPTION_CALL, .set = set_out_nodata,
+     .commands = WRITING, .group = GROUP_OUTPUT, .rare = true,
+     .help = "Write V for samples that are undefined: nodata, masked, and in integers NaN; no other "
+             "sample becomes V",
+     .otherwise = "the input's nodata value if the output type holds it, else 0",
+     .more = "TIFF names V as the nodata value. Where 0 stands in for a nodata value, other "
+             "samples begin at 1. Floats have NaN in place of 0."},
+
     /* ---- Statistics ---- */
     {.name = "percentiles", .argument = "LIST", .type = OPTION_CALL, .set = value_percentiles,
      .commands = STATS, .group = GROUP_STATISTICS,
@@ -368,6 +376,22 @@ const Option option_table[] = {
      .group = GROUP_INPUT, .rare = true,
      .help = "Measure the indices of palette images",
      .otherwise = "their colours"},
+    {.name = "mask", .argument = "FILE", .type = OPTION_CALL, .set = set_mask,
+     .commands = RUNNING, .group = GROUP_INPUT, .rare = true,
+     .help = "Leave out pixels where the first channel of FILE is 0, beside those that the mask of "
+             "a page leaves out; none ignores the masks of pages",
+     .otherwise = "the masks of pages",
+     .more = "FILE has the size of the images; FILE[N] names one of its pages. Transforms let "
+             "masked samples pass unchanged where the type stays."},
+    {.name = "alpha", .argument = "USE", .type = OPTION_CHOICE, .target = PLACE(alpha),
+     .words = "channel mask", .commands = RUNNING, .group = GROUP_INPUT, .rare = true,
+     .help = "Take alpha for a channel like others, or for a mask as well: pixels with an alpha of "
+             "0 are left out",
+     .otherwise = "channel"},
+    {.name = "nodata", .argument = "V", .type = OPTION_CALL, .set = set_nodata,
+     .commands = RUNNING, .group = GROUP_INPUT, .rare = true,
+     .help = "Leave out samples of the value V, a number or nan",
+     .otherwise = "the value that the file names"},
     {.name = "max-tile", .argument = "SIZE", .type = OPTION_SIZE,
      .target = PLACE(limits.max_tile_bytes), .least = 1, .commands = READING,
      .group = GROUP_INPUT, .rare = true,

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Every hundredth of a percent is 10,001; more than this many would be a mistake, and every one
  * costs a column. */
@@ -97,6 +98,28 @@ bool value_real(const char *text, double *out)
 {
     const char *end;
     return read_real(text, &end, out) && *end == '\0';
+}
+
+bool value_sample(const char *text, ImgstatValue *out)
+{
+    const bool negative = *text == '-';
+    const char *end;
+    uint64_t whole;
+    char *after;
+    if (read_whole(text + negative, &end, &whole) && *end == '\0' &&
+        (!negative || whole <= (uint64_t)INT64_MAX)) {
+        out->sample = negative ? IMGSTAT_I64 : IMGSTAT_U64;
+        if (negative)
+            out->as.i = -(int64_t)whole;
+        else
+            out->as.u = whole;
+        return true;
+    }
+    const char *const word = text + strspn(text, "+-");
+    const bool named = strcasecmp(word, "nan") == 0 || strcasecmp(word, "inf") == 0;
+    out->sample = IMGSTAT_F64;
+    out->as.f = named ? strtod(text, &after) : 0;
+    return named ? word - text <= 1 : value_real(text, &out->as.f);
 }
 
 bool value_pair(const char *text, double *a, double *b)

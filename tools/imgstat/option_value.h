@@ -29,6 +29,9 @@ bool value_percentiles(const char *command, const char *text, Options *options);
 bool value_scaled(const char *text, ScaledValue *out);
 bool value_scaled_pair(const char *text, ScaledValue *a, ScaledValue *b);
 
+/* Without a message: any number, "nan" and "inf" included; whole ones exactly. */
+bool value_sample(const char *text, ImgstatValue *out);
+
 /* Without a message: "X,Y,W,H", whole numbers below 2^32. */
 bool value_region(const char *text, ImgstatRegion *out);
 

@@ -360,8 +360,23 @@ ParseResult options_parse(Command command, int argc, char **argv, Options *out)
     return PARSE_ERROR;
 }
 
+ImgstatOpen options_open(const Options *options)
+{
+    return (ImgstatOpen){.limits = options->limits,
+                         .salvage = options->salvage,
+                         .indices = options->indices,
+                         .ignore_masks = options->ignore_masks,
+                         .alpha_masks = options->alpha == 1,
+                         .mask = options->mask,
+                         .mask_page = options->mask_page,
+                         .has_nodata = options->has_nodata,
+                         .nodata = options->nodata};
+}
+
 void options_release(Options *options)
 {
+    free(options->mask);
+    free(options->mask_page);
     for (size_t i = 0; i < options->n_percentiles; i++)
         free(options->percentile_keys[i]);
     free(options->percentile_keys);

@@ -63,6 +63,11 @@ typedef struct Options {
     ImgstatRegion region; /* width 0: whole pages */
     const char *pages;    /* as ImgstatJob has them; NULL: all images */
     ImgstatLimits limits;
+    bool ignore_masks;
+    char *mask, *mask_page; /* as ImgstatOpen has them; owned */
+    unsigned alpha;         /* 1: pixels with an alpha of 0 are masked */
+    bool has_nodata;
+    ImgstatValue nodata;
 
     const char *device; /* "auto" or what imgstat_device_open takes */
     unsigned jobs;      /* threads in all; 0 for as many as the process may run on */
@@ -110,6 +115,10 @@ typedef enum ParseResult {
 /* argv[0] is the command's full name, "imgstat stats". Environment variables stand for options that
  * are not given. Prints help where that is asked for. */
 ParseResult options_parse(Command command, int argc, char **argv, Options *out);
+
+/* How the inputs are opened. */
+ImgstatOpen options_open(const Options *options);
+
 void options_release(Options *options);
 
 #endif

@@ -158,7 +158,7 @@ static bool check_distinct(const Options *o, const Outputs *outputs)
 typedef struct Identity {
     dev_t device;
     ino_t inode;
-    const ImgstatJob *job; /* NULL: a reference, or a saved transfer */
+    const ImgstatJob *job; /* NULL: a reference, a mask, or a saved transfer */
     const char *path;
 } Identity;
 
@@ -215,7 +215,7 @@ static size_t identify(const char *path, const ImgstatJob *job, Identity *out)
 static bool check_inputs_kept(const Options *o, const Outputs *outputs)
 {
     const char *const reference = o->transform.reference;
-    Identity *const inputs = text_alloc((outputs->n + 2) * sizeof *inputs);
+    Identity *const inputs = text_alloc((outputs->n + 3) * sizeof *inputs);
     char *path = NULL, *page = NULL; /* of a reference that is named with its page */
     size_t n = 0;
     for (size_t i = 0; i < outputs->n; i++)
@@ -223,6 +223,7 @@ static bool check_inputs_kept(const Options *o, const Outputs *outputs)
     const bool paged = reference != NULL && input_names_pages(reference, &path, &page);
     n += identify(paged ? path : reference, NULL, &inputs[n]);
     n += identify(o->transform.transfer, NULL, &inputs[n]);
+    n += identify(o->mask, NULL, &inputs[n]);
     qsort(inputs, n, sizeof *inputs, by_identity);
     bool good = check_saved(o, inputs, n);
     const bool writes = o->transform.output != NULL && !o->transform.skip_existing;

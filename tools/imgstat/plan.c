@@ -11,7 +11,7 @@ PlanDevice plan_device(const Options *options, const ImgstatJob *jobs, size_t n,
     PlanDevice plan = {.name = options->device};
     char why[200] = "asked for";
     if (strcmp(options->device, "auto") == 0) {
-        const ImgstatOpen open = {.limits = options->limits, .indices = options->indices};
+        const ImgstatOpen open = options_open(options);
         plan.name = imgstat_device_choose(jobs, n, work, &open, options->jobs, why, sizeof why);
         plan.chosen = strcmp(plan.name, "cpu") != 0;
     }

@@ -141,6 +141,8 @@ static json_object *new_channel(const Report *report, uint16_t channel)
     add(object, "nan", new_count(stats.nan));
     add(object, "inf", new_count(stats.inf));
     add(object, "nodata", new_count(stats.nodata));
+    if (stats.masked > 0) /* few images have a mask */
+        add(object, "masked", new_count(stats.masked));
     add(object, "min", new_value(stats.min, any));
     add(object, "max", new_value(stats.max, any));
     add(object, "min_at", new_position(report, stats.min_at, stats.min_page, any));

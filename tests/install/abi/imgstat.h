@@ -217,8 +217,18 @@ typedef struct ImgstatLimits {
 
 typedef struct ImgstatOpen {
     ImgstatLimits limits;
-    bool indices;     /* palette images: raw indices instead of colours */
-    ImgstatWarn warn; /* NULL: warnings are dropped */
+    bool indices; /* palette images: raw indices instead of colours */
+    /* Pixels that count. All zero: where the page's own mask is not 0. Others are masked: they are
+     * not measured, and pass through transforms. */
+    bool ignore_masks;     /* the pages' own masks do not count */
+    bool alpha_masks;      /* pixels whose alpha is 0 are masked */
+    const char *mask;      /* NULL, or a file: pixels are masked where its first channel is 0. It is
+                            * as large as the images. The text outlives the open file */
+    const char *mask_page; /* name of a page of that file, which outlives the open file as well;
+                            * NULL: its first image */
+    bool has_nodata;       /* nodata is given, in place of what files say */
+    ImgstatValue nodata;   /* of any type; samples that cannot hold it are none of them nodata */
+    ImgstatWarn warn;      /* NULL: warnings are dropped */
     void *warn_context;
 } ImgstatOpen;
 
@@ -246,6 +256,10 @@ typedef struct ImgstatPage {
     uint32_t mask;   /* the page with its mask, or none */
     uint32_t parent; /* the page whose SubIFD it is, or none */
     uint32_t number; /* its place in the chain, or among these SubIFDs, counted from 0 */
+    bool has_axes;   /* the file says where the page lies along channel, z and time */
+    uint32_t axis_c, axis_z, axis_t;
+    const char
+        *axis_name; /* of channel axis_c, valid until the file is closed; NULL: it has none */
     uint32_t width, height;
     uint16_t channels;
     ImgstatSample sample;
@@ -254,6 +268,16 @@ typedef struct ImgstatPage {
     bool has_nodata;
     ImgstatValue nodata;
 } ImgstatPage;
+
+/* Which images are measured or transformed as one. More values may follow. */
+typedef enum ImgstatGrouping {
+    IMGSTAT_BY_DEFAULT, /* measuring: as IMGSTAT_BY_PAGE; transforms: as ImgstatBatch says */
+    IMGSTAT_BY_PAGE,    /* each by itself */
+    IMGSTAT_BY_CHANNEL, /* pages of a file at one place of its channel axis; those without axes are
+                           alone */
+    IMGSTAT_BY_FILE,    /* all images of a file */
+    IMGSTAT_BY_ALL      /* all images of all files */
+} ImgstatGrouping;
 
 typedef struct ImgstatFile ImgstatFile;
 
@@ -321,6 +345,11 @@ typedef enum ImgstatPercentile {
     IMGSTAT_NEAREST /* nearest rank: x[max(ceil(n p/100), 1) - 1] */
 } ImgstatPercentile;
 
+/* A part of a page. Width and height 0: the whole page. */
+typedef struct ImgstatRegion {
+    uint32_t x, y, width, height;
+} ImgstatRegion;
+
 /* What to find beyond counts, extrema, sums and moments. All zero, or NULL in its place: only
  * those, and of samples of at most 16 bits median and mode. */
 typedef struct ImgstatMeasure {
@@ -335,7 +364,8 @@ typedef struct ImgstatMeasure {
     uint32_t bins;  /* of the histogram; 0: one a value up to 16 bits, else 256 */
     bool has_range; /* histogram over [lo, hi]; else all values, or [min, max] */
     double lo, hi;
-    unsigned ddof; /* variance divides by n - ddof */
+    unsigned ddof;        /* variance divides by n - ddof */
+    ImgstatRegion region; /* that is measured; positions are those of the page */
 } ImgstatMeasure;
 
 /* Not a number stands for "undefined": no valid samples, or an infinite result. */
@@ -343,7 +373,8 @@ typedef struct ImgstatStats {
     uint64_t count, nan, inf, nodata, masked; /* count: finite and valid samples */
     ImgstatValue min, max;                    /* undefined where count is 0 */
     uint64_t min_at, max_at;                  /* y * width + x of the first occurrence */
-    double sum;                               /* nearest double; exact: imgstat_record_sum */
+    uint32_t min_page, max_page; /* the page that this is on; 0 of an image in memory */
+    double sum;                  /* nearest double; exact: imgstat_record_sum */
     double mean, variance, stddev;
     double median, entropy;    /* entropy in bits */
     double skewness, kurtosis; /* kurtosis is excess: 0 for a normal distribution */
@@ -368,6 +399,14 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_file(ImgstatDevice 
                                                                   const ImgstatMeasure *how,
                                                                   ImgstatRecord **out,
                                                                   ImgstatError *err);
+/* Measures n pages of one sample type, as many significant bits and channels, as if they were one
+ * image: each page has its own nodata value and mask. Percentiles, modes and histograms are as
+ * exact as those of a page: where that takes further reads, all pages are read again. A page that
+ * differs is IMGSTAT_ERR_ARG, and the message names it. Extrema are on the first of these pages
+ * that has them. Otherwise as imgstat_measure_file. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
+imgstat_measure_pages(ImgstatDevice *device, ImgstatFile *file, const uint32_t *pages, uint32_t n,
+                      const ImgstatMeasure *how, ImgstatRecord **out, ImgstatError *err);
 /* The same of an image in host memory or in the device's own, whose pixels nobody writes meanwhile.
  */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_image(ImgstatDevice *device,
@@ -453,12 +492,21 @@ typedef struct ImgstatMethod {
     ImgstatChannels channels;
     ImgstatLike like;
     ImgstatDepth depth;
-    bool has_range;            /* lo and hi are given; else the output has the full scale */
-    double lo, hi;             /* output range; lo < hi; whole numbers for integers */
-    bool has_clip;             /* clip_lo and clip_hi are given; else both are 0.175 */
-    double clip_lo, clip_hi;   /* percent, to nine decimals; together below 100 */
-    double mean, stddev;       /* for IMGSTAT_MEANSTD; stddev >= 0 */
-    double gamma;              /* for IMGSTAT_GAMMA; > 0 */
+    bool has_range; /* lo and hi are given; else the output has the full scale, and floats
+                       of IMGSTAT_MEANSTD any value */
+    double lo, hi;  /* output range; lo < hi; whole numbers for integers */
+    bool lo_percent, hi_percent; /* in per cent of the full scale of the output */
+    bool has_in_range;   /* for IMGSTAT_STRETCH: in_lo and in_hi are black and white; nothing
+                            is measured */
+    double in_lo, in_hi; /* in_lo < in_hi; whole numbers for integers */
+    bool in_lo_percent, in_hi_percent; /* in per cent of the full scale of the input */
+    bool has_clip;                     /* clip_lo and clip_hi are given; else both are 0.175 */
+    double clip_lo, clip_hi;           /* percent, to nine decimals; together below 100 */
+    double mean, stddev;               /* for IMGSTAT_MEANSTD; stddev >= 0 */
+    bool mean_percent, stddev_percent; /* in per cent of the full scale of the output */
+    double gamma;                      /* for IMGSTAT_GAMMA; > 0 */
+    ImgstatRegion region;      /* that is measured; all is mapped. Not for methods that measure
+                                  nothing, and not for IMGSTAT_CLAHE */
     uint32_t tiles_x, tiles_y; /* for IMGSTAT_CLAHE; 0: 8 */
     double clip_limit;         /* for IMGSTAT_CLAHE; share of a tile in a bin; 0: 0.01 (like OpenCV:
                                   its own unit and 40) */
@@ -531,8 +579,13 @@ typedef struct ImgstatWrite {
      * bit. NULL: that of the input if it is lossless, else deflate. */
     const char *compression;
     bool has_level; /* level is given */
-    int level;    /* of the compression, 0 to 22; values above its highest level mean that level */
-    bool fast;    /* writes faster; files with repeating pixels become larger */
+    int level; /* of the compression, 0 to 22; values above its highest level mean that level */
+    /* What undefined samples become: nodata, masked ones, and in integers NaN. No other sample gets
+     * the value. Not given: the nodata value of the input if the output type holds it, else 0, of
+     * floats NaN; masked samples pass where the type stays. */
+    bool has_nodata;
+    ImgstatValue nodata; /* of any type; one that the output type cannot hold is an error */
+    bool fast;           /* writes faster; files with repeating pixels become larger */
     bool replace; /* an existing file may be replaced, at once, when the new one is complete */
     /* Receives each warning about what the output lacks of its input, of imgstat_image_save only; a
      * batch reports warnings with the job. NULL: they are dropped. */
@@ -563,17 +616,26 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_save(const ImagePro *
 typedef struct ImgstatJob {
     const char *input;  /* "-" is standard input */
     const char *output; /* "-" is standard output; else its folder exists; NULL for measuring, also
-                           where a batch with `together` measures and writes nothing */
+                           where a batch together by all measures and writes nothing */
     /* Names of pages and ranges of the chain, such as "0,3-5" or "2.1", none of them twice. NULL:
      * all images. Transforms write levels and masks behind their images. */
     const char *pages;
 } ImgstatJob;
+
+/* Samples that a transfer limits: those below black and above white, of IMGSTAT_MEANSTD those with
+ * an output beyond the range. With IMGSTAT_LUMA pixels. */
+typedef struct ImgstatClamped {
+    uint64_t n;         /* mapped: not alpha, defined, not masked */
+    uint64_t low, high; /* limited to the low and to the high end */
+} ImgstatClamped;
 
 /* What was done to a page. */
 typedef struct ImgstatMapped {
     uint32_t page;        /* as imgstat_file_page takes it */
     uint32_t pages;       /* as ImgstatPage has it */
     const char *transfer; /* as imgstat_transfer_describe writes it */
+    bool has_clamped; /* false: the method limits nothing, or the transfer lacks its parameters */
+    ImgstatClamped clamped;
 } ImgstatMapped;
 
 /* The outcome of a job. */
@@ -593,7 +655,11 @@ typedef struct ImgstatBatch {
     const ImgstatTransfer *transfer; /* applied to every page; NULL: each gets one by the method */
     const char *reference;           /* path, for IMGSTAT_MATCH; else NULL */
     const char *reference_page;      /* name of a page of that file; NULL: its first image */
-    bool together;      /* one transfer from all pages of all files, which are read twice */
+    /* Images that get one transfer, which is made from all of them; they are read twice, and their
+     * sample types, significant bits and nodata values must be equal. By default those of a
+     * channel, where a file declares axes, else each by itself, with a warning where a file has
+     * several of one size and type. IMGSTAT_CLAHE and a given transfer have no groups. */
+    ImgstatGrouping together;
     bool skip_existing; /* a job whose output exists is done */
     bool drop_levels;   /* levels that no job names are left out, and their masks */
     bool describe;      /* ImgstatDone.mapped is wanted */
@@ -611,17 +677,19 @@ typedef struct ImgstatBatch {
     uint64_t memory;
     /* NULL, or called for every job on the calling thread. False: no further job begins. */
     bool (*progress)(void *context, const ImgstatDone *done);
-    /* NULL, or called on the calling thread during each read of all files that `together` needs.
+    /* NULL, or called on the calling thread during each read of all files for IMGSTAT_BY_ALL.
      * measured: the number of files read so far. */
     void (*measuring)(void *context, size_t measured);
-    /* NULL, or called once on the calling thread, when `together` has its transfer and before the
-     * first output is begun. False: nothing is written, and the result is IMGSTAT_ERR_CANCELLED. */
+    /* NULL, or called once on the calling thread, when IMGSTAT_BY_ALL has its transfer and before
+     * the first output is begun. False: nothing is written, and the result is
+     * IMGSTAT_ERR_CANCELLED. */
     bool (*agreed)(void *context, const ImgstatTransfer *transfer);
     /* NULL, or called often, from any thread. True: the batch stops, and incomplete outputs are
      * removed. */
     bool (*cancelled)(void *context);
-    void *context;          /* argument of the functions above */
-    ImgstatTransfer **made; /* NULL, or receives the transfer of `together` or of a single page */
+    void *context; /* argument of the functions above */
+    ImgstatTransfer *
+        *made; /* NULL, or receives the transfer of all files, or of one file if one was made */
 } ImgstatBatch;
 
 /* The work on every image, for imgstat_device_choose. Exactly one pointer is not NULL. */
@@ -646,10 +714,13 @@ typedef struct ImgstatMeasured {
     const char *message; /* one sentence after a failure, else "" */
     bool has_number;     /* false: the file failed, or its only page */
     uint32_t number;     /* page, as imgstat_file_page takes it */
-    bool first;          /* the first page of the job that is measured */
+    bool first;          /* the first page or group of the job that is measured */
     /* NULL and 0 after a failure: */
-    const ImgstatFile *file; /* that page is selected */
-    const ImgstatPage *page;
+    const ImgstatFile *file;  /* that page is selected */
+    const ImgstatPage *page;  /* of a group, the first page */
+    ImgstatGrouping by;       /* IMGSTAT_BY_PAGE: the record is that of the page; else of a group */
+    const ImgstatPage *pages; /* n_pages of them: the group, or that page */
+    uint32_t n_pages;
     const ImgstatRecord *record; /* destroyed after the call */
     const char *device;          /* "cpu", "cuda:0" */
     double seconds;              /* duration of opening and measuring the page */
@@ -657,7 +728,10 @@ typedef struct ImgstatMeasured {
 
 /* How files are measured. */
 typedef struct ImgstatMeasureBatch {
-    const ImgstatMeasure *how;                           /* NULL: as for imgstat_measure_file */
+    const ImgstatMeasure *how; /* NULL: as for imgstat_measure_file */
+    /* Pages that are measured as one: `page` is called for each group, in the order of their first
+     * pages. A group with a page that fails has failed. IMGSTAT_BY_ALL is an IMGSTAT_ERR_ARG. */
+    ImgstatGrouping by;
     ImgstatOpen open;                                    /* its warn is not used; see `warned` */
     const char *device;                                  /* as in ImgstatBatch */
     void (*fallen_back)(void *context, const char *why); /* as in ImgstatBatch */
@@ -686,7 +760,8 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_batch_measure(const Imgstat
 
 /* Transforms files, several at a time. A failed job does not stop the others and is no error of the
  * call: batch->progress receives it. Inputs stay as they are unless a job names one as its output.
- */
+ * A method with values that are not per cent is IMGSTAT_ERR_ARG, before anything is written, if the
+ * full scales that they refer to differ among the inputs. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_batch_run(const ImgstatBatch *batch,
                                                                const ImgstatJob *jobs, size_t n,
                                                                ImgstatError *err);

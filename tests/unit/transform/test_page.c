@@ -337,8 +337,8 @@ static void expect_matched(const ImagePro *image, const ImagePro *reference,
     cr_assert_not_null(text);
     cr_assert_eq(transfer_from_json(text, strlen(text), "text", &transfers[1], &err), IMGSTAT_OK,
                  "%s", err.message);
-    const uint64_t nowhere = map_key(image->sample, 77.0);
-    cr_assert_eq(transfer_with_nodata(NULL, transfers[0], nowhere, &transfers[2], &err),
+    const TransferShape nowhere = {.has_nodata = true, .nodata_key = map_key(image->sample, 77.0)};
+    cr_assert_eq(transfer_with_nodata(NULL, transfers[0], &nowhere, &transfers[2], &err),
                  IMGSTAT_OK);
     for (size_t t = 0; t < 3; t++) {
         ImagePro out = image_like(image, IMGSTAT_F32);

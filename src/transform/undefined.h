@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* undefined.h: what becomes of samples that are nodata, masked or NaN in an output. */
+#ifndef IMGSTAT_TRANSFORM_UNDEFINED_H
+#define IMGSTAT_TRANSFORM_UNDEFINED_H
+
+#include "base/thread_pool.h"
+#include "codec/encoder.h"
+#include "transform/file.h"
+
+/* Undefined samples of a page that a map does not leave as they should be. */
+typedef struct Undefined {
+    bool any;                 /* some need work */
+    bool given;               /* the value was asked for */
+    bool fills, masked;       /* nodata and NaN become `hole`; masked samples become `mask_hole` */
+    bool nan;                 /* NaN is nodata in floats as well */
+    bool whole;               /* a pixel with one such sample is filled in all its colours */
+    int16_t alpha;            /* this channel stays */
+    uint64_t hole, mask_hole; /* keys of the output */
+    MapRange range;           /* with `fills`: keeps others off the hole */
+    bool tells;               /* the output names `nodata`, and not what the input does */
+    bool has_nodata;          /* the output has a nodata value: `nodata` */
+    ImgstatValue nodata;
+} Undefined;
+
+/* Sets the hole of the shape of the page that a decoder has selected: the value that undefined
+ * samples of its output become where that is not the nodata value itself. */
+ImgstatResult undefined_choose(const Pipeline *pipeline, const Decoder *decoder,
+                               TransferShape *shape, ImgstatError *err);
+
+/* Returns what is to be done once a page of that shape is mapped. masked: it has a mask. */
+Undefined undefined_of(const ImgstatWrite *write, const Decoder *decoder,
+                       const TransferShape *shape, const Transfer *transfer, bool masked);
+
+/* Fills undefined samples of a mapped host image. pool: NULL, or threads that help. */
+void undefined_fill(const Undefined *undefined, ThreadPool *pool, const ImagePro *from,
+                    ImagePro *to);
+
+/* Warns of undefined samples that the output cannot tell from others, or has other values for. */
+void undefined_warn(const Undefined *undefined, const Decoder *decoder, const TransferShape *shape,
+                    Encoder *encoder);
+
+#endif
