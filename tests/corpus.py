@@ -72,10 +72,10 @@ def run(program, *arguments):
 
 
 def run_json(program, names, *options):
-    """The lines of each file, and what was said about it on standard error."""
+    """The lines of each file, and what was said about it on standard error. The other decoders know no masks."""
     lines, said = defaultdict(list), defaultdict(list)
     for start in range(0, len(names), BATCH):
-        stdout, stderr = run(program, "stats", "--json", *options, *names[start:start + BATCH])
+        stdout, stderr = run(program, "stats", "--json", "--mask", "none", *options, *names[start:start + BATCH])
         for line in stdout.splitlines():
             page = json.loads(line, parse_constant=lambda word: sys.exit(f"{word} is not JSON: {line[:300]}"))
             lines[page["file"]].append(page)
@@ -286,7 +286,7 @@ def check_csv(report, program, rows):
     rows_seen = 0
     for start in range(0, len(names), BATCH):
         batch = names[start:start + BATCH]
-        stdout, _ = run(program, "stats", "--csv", "--mode", "--page", "0", *batch)
+        stdout, _ = run(program, "stats", "--csv", "--mask", "none", "--mode", "--page", "0", *batch)
         lines, _ = run_json(program, batch, "--mode", "--page", "0")
         table = csv.DictReader(io.StringIO(stdout), strict=True)
         channels = [(line, channel) for name in batch for line in lines[name] for channel in line.get("channels", [])]

@@ -445,7 +445,7 @@ def test_tifffile(program, folder):
         return
     subprocess.run([python, "-c", TIFFFILE_INPUTS], check=True, cwd=folder, capture_output=True)
     for file in ("ij.tif", "ijn.tif", "shaped.tif", "pyramid.ome.tif"):
-        run(program, "normalize", folder / file, "-o", folder / f"out-{file}")
+        run(program, "normalize", "--together=page", folder / file, "-o", folder / f"out-{file}")
         command(python, "-c", TIFFFILE_CHECKS, folder / file, folder / f"out-{file}")
 
 

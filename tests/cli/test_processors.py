@@ -14,7 +14,7 @@ STATISTICS = ("stats", "--json", "--shape", "--histogram", "--cdf", "--percentil
 TRANSFORMS = {
     "stretch": ("normalize",),
     "gamma": ("normalize", "--method", "gamma=2.2", "--channels", "each"),
-    "meanstd": ("normalize", "--method", "meanstd=50,20", "--out-range", "0,100"),
+    "meanstd": ("normalize", "--method", "meanstd=50%,20%", "--out-range", "0%,80%"),
     "bytes": ("normalize", "--depth", "8", "--fast"),
     "floats": ("equalize", "--depth", "float", "--channels", "each"),
     "luma": ("equalize", "--compression", "deflate"),

@@ -217,6 +217,7 @@ typedef struct ImgstatLimits {
 
 typedef struct ImgstatOpen {
     ImgstatLimits limits;
+    bool salvage; /* damaged files: rows that cannot be decoded are nodata or 0, with a warning */
     bool indices; /* palette images: raw indices instead of colours */
     /* Pixels that count. All zero: where the page's own mask is not 0. Others are masked: they are
      * not measured, and pass through transforms. */
@@ -328,6 +329,9 @@ typedef struct ImgstatLayout {
     const char *metadata[16]; /* n_metadata kinds: "icc", "exif", "gps", "geotiff", "ome-xml" ... */
     uint32_t n_metadata;
 } ImgstatLayout;
+
+/* Returns the number of rows that ImgstatOpen.salvage has left out so far, of all pages. */
+IMGSTAT_API uint64_t imgstat_file_lost_rows(const ImgstatFile *file);
 
 /* Describes how the selected page lies in the file. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_layout(ImgstatFile *file,
@@ -646,7 +650,8 @@ typedef struct ImgstatDone {
     bool skipped;                /* the output existed */
     const ImgstatMapped *mapped; /* n_mapped pages, if the batch describes them */
     size_t n_mapped;
-    double seconds; /* duration of the job */
+    uint64_t lost_rows; /* that ImgstatOpen.salvage left out */
+    double seconds;     /* duration of the job */
 } ImgstatDone;
 
 /* How files are transformed. */
