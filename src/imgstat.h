@@ -323,7 +323,7 @@ typedef struct ImgstatLayout {
     bool interlaced;         /* PNG */
     bool big_endian;         /* the order of bytes in the file */
     bool big_file;           /* BigTIFF: offsets of 64 bits */
-    bool cloud_optimized;    /* tiles, behind all directories; such pages alone make a COG */
+    bool cloud_optimized;    /* the file says that it is a COG, behind its header */
     uint32_t tile_width, tile_height; /* of a tile or strip */
     uint64_t tiles;                   /* number of tiles or strips */
     const char *metadata[16]; /* n_metadata kinds: "icc", "exif", "gps", "geotiff", "ome-xml" ... */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* describe.c: Codec.layout of TIFF. */
-#include "tiff/decoder.h"
+#include "tiff/encoder.h"
 
 #include "base/compiler.h"
 
@@ -39,21 +39,6 @@ static void add_fields(TIFF *tif, ImgstatLayout *out)
         layout_add(out, "ome-xml");
 }
 
-/* Whether the page has tiles, and all of them lie behind all directories of the file. */
-static bool is_cloud_optimized(const TiffDecoder *td, uint64_t tiles)
-{
-    const PageList *const list = &td->base.list;
-    uint64_t last = 0;
-    for (uint32_t i = 0; i < list->n; i++)
-        last = list->entry[i].at > last ? list->entry[i].at : last;
-    for (uint64_t i = 0; td->layout.tiled && i < tiles; i++) {
-        const uint64_t at = TIFFGetStrileOffset(td->handle.tif, (uint32_t)i);
-        if (at > 0 && at < last)
-            return false;
-    }
-    return td->layout.tiled;
-}
-
 void tiff_layout_describe(Decoder *base, ImgstatLayout *out)
 {
     TiffDecoder *const td = (TiffDecoder *)base;
@@ -74,6 +59,6 @@ void tiff_layout_describe(Decoder *base, ImgstatLayout *out)
     size_t got = 0;
     (void)!source_read(base->source, 0, start, sizeof start, &got, NULL);
     out->big_file = start[2] == 43 || start[3] == 43;
-    out->cloud_optimized = is_cloud_optimized(td, out->tiles);
+    out->cloud_optimized = tiff_is_cog(base->source);
     add_fields(tif, out);
 }

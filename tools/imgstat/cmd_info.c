@@ -20,8 +20,8 @@ typedef struct Info {
     ImgstatFile *file;
     uint32_t *pages; /* n of them */
     uint32_t n;
-    Table *table;         /* of people: NULL before the first page */
-    bool cloud_optimized; /* so far */
+    Table *table; /* of people: NULL before the first page */
+    bool cloud_optimized;
     bool failed;
     bool follows; /* a file was listed before */
 } Info;
@@ -57,6 +57,9 @@ static void put_role(FILE *out, const Info *info, const ImgstatPage *page)
     if (page->owner != IMGSTAT_NO_PAGE && page->owner != page->page &&
         imgstat_file_page_name(info->file, page->owner, name, sizeof name) > 0)
         fprintf(out, " of %s", name);
+    if (page->has_axes)
+        fprintf(out, " c%" PRIu32 " z%" PRIu32 " t%" PRIu32, page->axis_c, page->axis_z,
+                page->axis_t);
 }
 
 static void put_channels(FILE *out, const Info *info, const ImgstatPage *page)
@@ -98,6 +101,8 @@ static void put_kinds(FILE *out, const ImgstatPage *page, const ImgstatLayout *l
     }
     for (uint32_t i = 0; i < layout->n_metadata; i++, separator = ", ")
         fprintf(out, "%s%s", separator, layout->metadata[i]);
+    if (!page->has_nodata && layout->n_metadata == 0)
+        fputc('-', out);
 }
 
 static void add_line(Info *info, const ImgstatPage *page, const ImgstatLayout *layout)
@@ -148,8 +153,8 @@ static void end_table(Info *info)
         return;
     table_flush(info->table);
     table_destroy(info->table);
-    if (info->cloud_optimized && !info->failed && info->n == imgstat_file_pages(info->file))
-        puts("cloud optimized: all directories lie before the tiles");
+    if (info->cloud_optimized)
+        puts("cloud optimized: it says that all directories lie before the tiles");
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */
@@ -164,7 +169,7 @@ static void describe_page(Info *info, uint32_t number)
         report_error(info, &number, &error);
         return;
     }
-    info->cloud_optimized = info->cloud_optimized && layout.cloud_optimized;
+    info->cloud_optimized = layout.cloud_optimized;
     if (info->options->style == OUTPUT_JSON)
         print_json_info(stdout, info->path, info->file, &page, &layout);
     else
@@ -191,7 +196,7 @@ static ImgstatResult find_pages(Info *info, const char *named, ImgstatError *err
 /* Whether all of it could be described. *listed: a table was printed. */
 static bool describe_file(const Options *o, const Input *input, bool *listed)
 {
-    Info info = {.options = o, .path = input->path, .cloud_optimized = true, .follows = *listed};
+    Info info = {.options = o, .path = input->path, .follows = *listed};
     const ImgstatOpen open = {.limits = o->limits, .warn = on_warning, .warn_context = &info};
     ImgstatError error = {.code = IMGSTAT_ERR_IO};
     if (input->problem != NULL) {

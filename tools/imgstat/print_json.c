@@ -336,6 +336,19 @@ static json_object *new_layout(const ImgstatLayout *layout)
     return object;
 }
 
+/* The places of a plane along its axes; null where none are declared. */
+static json_object *new_axes(const ImgstatPage *page)
+{
+    if (!page->has_axes)
+        return new_raw("null");
+    json_object *const axes = json_object_new_object();
+    check(axes);
+    add(axes, "c", new_count(page->axis_c));
+    add(axes, "z", new_count(page->axis_z));
+    add(axes, "t", new_count(page->axis_t));
+    return axes;
+}
+
 void print_json_info(FILE *out, const char *name, const ImgstatFile *file, const ImgstatPage *page,
                      const ImgstatLayout *layout)
 {
@@ -354,6 +367,7 @@ void print_json_info(FILE *out, const char *name, const ImgstatFile *file, const
     add(object, "owner", new_page(page->owner));
     add(object, "mask", new_page(page->mask));
     add(object, "parent", new_page(page->parent));
+    add(object, "axes", new_axes(page));
     add(object, "format", new_string(page->format));
     add(object, "width", new_count(page->width));
     add(object, "height", new_count(page->height));
