@@ -316,14 +316,14 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_page(ImgstatFile *file
 IMGSTAT_API const char *imgstat_file_channel(const ImgstatFile *file, uint16_t channel);
 /* How a page lies in its file. The texts are constants. */
 typedef struct ImgstatLayout {
-    const char *compression; /* "none", "deflate", "LZW", "JPEG" ... */
-    const char *predictor;   /* "none", "horizontal", "float" */
-    bool tiled;              /* tiles; else strips */
-    bool planar;             /* each channel in tiles of its own */
-    bool interlaced;         /* PNG */
-    bool big_endian;         /* the order of bytes in the file */
-    bool big_file;           /* BigTIFF: offsets of 64 bits */
-    bool cloud_optimized;    /* the file says that it is a COG, behind its header */
+    const char *compression;          /* "none", "deflate", "LZW", "JPEG" ... */
+    const char *predictor;            /* "none", "horizontal", "float" */
+    bool tiled;                       /* tiles; else strips */
+    bool planar;                      /* each channel in tiles of its own */
+    bool interlaced;                  /* PNG */
+    bool big_endian;                  /* the order of bytes in the file */
+    bool big_file;                    /* BigTIFF: offsets of 64 bits */
+    bool cloud_optimized;             /* the file says that it is a COG, behind its header */
     uint32_t tile_width, tile_height; /* of a tile or strip */
     uint64_t tiles;                   /* number of tiles or strips */
     const char *metadata[16]; /* n_metadata kinds: "icc", "exif", "gps", "geotiff", "ome-xml" ... */
