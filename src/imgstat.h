@@ -233,7 +233,7 @@ typedef struct ImgstatOpen {
     void *warn_context;
 } ImgstatOpen;
 
-/* What a page of a file is. docs/formats.md says how it is told. */
+/* What a page of a file is. docs/formats.md has the rules. */
 typedef enum ImgstatRole {
     IMGSTAT_ROLE_IMAGE,    /* an image in its full resolution: measured and transformed */
     IMGSTAT_ROLE_LEVEL,    /* an image at a lower resolution, for viewers: follows its image */

@@ -215,6 +215,22 @@ ImgstatResult atomic_file_write(AtomicFile *output, uint64_t at, const void *fro
     return IMGSTAT_OK;
 }
 
+ImgstatResult atomic_file_read(const AtomicFile *output, uint64_t at, void *to, size_t bytes,
+                               ImgstatError *err)
+{
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t n = pread(output->fd, (char *)to + done, bytes - done, (off_t)(at + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return error_file(err, IMGSTAT_ERR_IO, output->name,
+                              "cannot read back the temporary file: %s",
+                              n < 0 ? strerror(errno) : "it ends early");
+        done += (size_t)n;
+    }
+    return IMGSTAT_OK;
+}
+
 /* A FIFO is opened when somebody reads it. */
 static ImgstatResult open_stream(const AtomicFile *output, int *to, ImgstatError *err)
 {

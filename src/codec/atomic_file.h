@@ -42,6 +42,10 @@ ImgstatResult atomic_file_spool(const AtomicFile *output, AtomicFile **out, Imgs
 ImgstatResult atomic_file_write(AtomicFile *output, uint64_t at, const void *from, size_t bytes,
                                 ImgstatError *err);
 
+/* Reads back what was written at a position. */
+ImgstatResult atomic_file_read(const AtomicFile *output, uint64_t at, void *to, size_t bytes,
+                               ImgstatError *err);
+
 /* Completes the file and frees `output`. After an error the target is as it was before. */
 ImgstatResult atomic_file_commit(AtomicFile *output, ImgstatError *err);
 

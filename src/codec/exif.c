@@ -2,6 +2,8 @@
 /* exif.c: the thumbnail in EXIF data. */
 #include "codec/exif.h"
 
+#include "base/byteswap.h"
+
 #include <string.h>
 
 enum {
@@ -23,10 +25,7 @@ typedef struct Exif {
 
 static uint32_t number(const Exif *exif, size_t at, unsigned bytes)
 {
-    uint32_t value = 0;
-    for (unsigned i = 0; i < bytes; i++)
-        value = value << 8 | exif->data[at + (exif->big_endian ? i : bytes - 1 - i)];
-    return value;
+    return (uint32_t)load_number(exif->data + at, bytes, exif->big_endian);
 }
 
 /* Finds the bytes of a directory, with the offset of the next one. Returns 0 where it is damaged.

@@ -11,7 +11,7 @@ typedef struct ReadAhead ReadAhead;
  * the decoder's next, until one has the row before `last`, into `buffer`, a host image made for the
  * page: band k goes to the rows from k % slots * rows on, where slots is how many bands fit. With
  * two slots or more, and if `threaded`, a thread decodes what comes next; until read_ahead_stop the
- * decoder is that thread's. Its warnings are told by the caller's thread, in read_ahead_next and
+ * decoder is that thread's. The caller's thread reports its warnings, in read_ahead_next and
  * read_ahead_stop. */
 ImgstatResult read_ahead_start(Decoder *decoder, const ImagePro *buffer, uint32_t first,
                                uint32_t last, uint32_t rows, bool threaded, ReadAhead **out,

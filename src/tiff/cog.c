@@ -3,11 +3,11 @@
  * smallest level first, each between its size and a copy of its last bytes. */
 #include "tiff/encoder.h"
 
-#include <errno.h>
+#include "base/byteswap.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     LEADER_BYTES = 4,  /* the size of a tile, little-endian in every file */
@@ -47,28 +47,6 @@ typedef struct CogWriter {
     uint64_t block_at;
 } CogWriter;
 
-static void put_number(const CogWriter *w, uint8_t *to, uint64_t value, unsigned bytes)
-{
-    for (unsigned i = 0; i < bytes; i++)
-        to[w->from->big_endian ? bytes - 1 - i : i] = (uint8_t)(value >> 8 * i);
-}
-
-static ImgstatResult read_spool(const CogWriter *w, uint64_t at, uint8_t *to, size_t bytes,
-                                ImgstatError *err)
-{
-    for (size_t done = 0; done < bytes;) {
-        const ssize_t n = pread(w->from->output->fd, to + done, bytes - done, (off_t)(at + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return error_file(err, IMGSTAT_ERR_IO, w->to->name,
-                              "cannot read back the temporary file: %s",
-                              n < 0 ? strerror(errno) : "it ends early");
-        done += (size_t)n;
-    }
-    return IMGSTAT_OK;
-}
-
 static ImgstatResult put(const CogWriter *w, uint64_t at, const void *from, size_t bytes,
                          ImgstatError *err)
 {
@@ -86,7 +64,7 @@ static ImgstatResult copy_payload(CogWriter *w, const TiffTag *tag, ImgstatError
     for (uint64_t done = 0; done < tag->bytes && !w->measures; done += sizeof bytes) {
         const uint64_t left = tag->bytes - done;
         const size_t n = left < sizeof bytes ? (size_t)left : sizeof bytes;
-        IMGSTAT_TRY(read_spool(w, tag->at + done, bytes, n, err));
+        IMGSTAT_TRY(atomic_file_read(w->from->output, tag->at + done, bytes, n, err));
         IMGSTAT_TRY(put(w, at + done, bytes, n, err));
     }
     return IMGSTAT_OK;
@@ -98,14 +76,14 @@ static ImgstatResult put_offsets(CogWriter *w, const CogPage *page, uint8_t *ent
 {
     const unsigned width = w->big ? 8 : 4;
     uint8_t value[8];
-    put_number(w, entry + 2, w->big ? TIFF_LONG8 : TIFF_LONG, 2);
+    store_number(entry + 2, w->big ? TIFF_LONG8 : TIFF_LONG, 2, w->from->big_endian);
     if (page->n == 1) {
-        put_number(w, entry + 4 + width, page->offsets[0], width);
+        store_number(entry + 4 + width, page->offsets[0], width, w->from->big_endian);
         return IMGSTAT_OK;
     }
-    put_number(w, entry + 4 + width, w->at, width);
+    store_number(entry + 4 + width, w->at, width, w->from->big_endian);
     for (size_t i = 0; i < page->n && !w->measures; i++) {
-        put_number(w, value, page->offsets[i], width);
+        store_number(value, page->offsets[i], width, w->from->big_endian);
         IMGSTAT_TRY(put(w, w->at + i * width, value, width, err));
     }
     w->at += page->n * width;
@@ -124,27 +102,28 @@ static ImgstatResult put_directory(CogWriter *w, const TiffTags *tags, const Cog
     const uint64_t at = w->at;
     ImgstatResult res = table ? IMGSTAT_OK : error_memory(err, bytes, "a TIFF directory");
     if (table)
-        put_number(w, table, tags->n, count_bytes);
+        store_number(table, tags->n, count_bytes, w->from->big_endian);
     w->at += bytes;
     *link = at + bytes - width;
     for (size_t i = 0; i < tags->n && res == IMGSTAT_OK; i++) {
         const TiffTag *const tag = &tags->tag[i];
         uint8_t *const entry = table + count_bytes + i * entry_bytes;
         uint64_t sub_link = 0;
-        put_number(w, entry, tag->tag, 2);
-        put_number(w, entry + 2, tag->sub && w->big ? TIFF_LONG8 : tag->type, 2);
-        put_number(w, entry + 4, tag->count, width);
+        store_number(entry, tag->tag, 2, w->from->big_endian);
+        store_number(entry + 2, tag->sub && w->big ? TIFF_LONG8 : tag->type, 2,
+                     w->from->big_endian);
+        store_number(entry + 4, tag->count, width, w->from->big_endian);
         w->at += tag->sub || tag->bytes > width ? w->at & 1 : 0;
-        if (page && (tag->tag == TIFFTAG_TILEOFFSETS)) {
+        if (page && tag->tag == TIFFTAG_TILEOFFSETS) {
             w->at += w->at & 1;
             res = put_offsets(w, page, entry, err);
         } else if (tag->sub) {
-            put_number(w, entry + 4 + width, w->at, width);
+            store_number(entry + 4 + width, w->at, width, w->from->big_endian);
             res = put_directory(w, tag->sub, NULL, &sub_link, err);
         } else if (tag->bytes <= width) {
             memcpy(entry + 4 + width, tag->value, (size_t)tag->bytes);
         } else {
-            put_number(w, entry + 4 + width, w->at, width);
+            store_number(entry + 4 + width, w->at, width, w->from->big_endian);
             if (tag->bytes > sizeof tag->value) {
                 res = copy_payload(w, tag, err);
             } else {
@@ -163,17 +142,13 @@ static ImgstatResult put_directory(CogWriter *w, const TiffTags *tags, const Cog
 static ImgstatResult put_head(CogWriter *w, bool with_masks, uint64_t *link, ImgstatError *err)
 {
     char text[512];
-    uint8_t head[16] = {0};
+    uint8_t head[TIFF_HEADER_BYTES];
     const size_t size = strlen(structure) + (with_masks ? strlen(interleaved) : 0);
     const int n = snprintf(text, sizeof text, head_format, size);
     const size_t bytes = (size_t)n + (size_t)snprintf(text + n, sizeof text - (size_t)n, "%s%s",
                                                       structure, with_masks ? interleaved : "");
-    head[0] = head[1] = w->from->big_endian ? 'M' : 'I';
-    put_number(w, head + 2, w->big ? 43 : 42, 2);
-    if (w->big)
-        put_number(w, head + 4, 8, 2);
-    *link = w->big ? 8 : 4;
-    const size_t head_bytes = w->big ? 16 : 8;
+    *link = tiff_header_fill(head, w->from->big_endian, w->big);
+    const size_t head_bytes = 2 * (size_t)*link;
     IMGSTAT_TRY(put(w, 0, head, head_bytes, err));
     IMGSTAT_TRY(put(w, head_bytes, text, bytes, err));
     w->at = head_bytes + bytes;
@@ -188,7 +163,7 @@ static ImgstatResult put_directories(CogWriter *w, const CogPage *pages, size_t 
     IMGSTAT_TRY(put_head(w, with_masks, &link, err));
     for (size_t i = 0; i < n; i++) {
         uint8_t place[8];
-        put_number(w, place, w->at, w->big ? 8 : 4);
+        store_number(place, w->at, w->big ? 8 : 4, w->from->big_endian);
         IMGSTAT_TRY(put(w, link, place, w->big ? 8 : 4, err));
         IMGSTAT_TRY(put_directory(w, pages[i].tags, &pages[i], &link, err));
     }
@@ -225,9 +200,8 @@ static ImgstatResult put_tile(CogWriter *w, CogPage *page, size_t index, Imgstat
     if (w->held == 0)
         w->block_at = w->at - bytes;
     uint8_t *const to = w->block + w->held;
-    for (unsigned i = 0; i < LEADER_BYTES; i++)
-        to[i] = (uint8_t)(size >> 8 * i);
-    IMGSTAT_TRY(read_spool(w, from, to + LEADER_BYTES, (size_t)size, err));
+    store_number(to, size, LEADER_BYTES, false);
+    IMGSTAT_TRY(atomic_file_read(w->from->output, from, to + LEADER_BYTES, (size_t)size, err));
     memset(to + LEADER_BYTES + size, 0, TRAILER_BYTES);
     if (size >= TRAILER_BYTES)
         memcpy(to + LEADER_BYTES + size, to + size, TRAILER_BYTES);

@@ -191,9 +191,10 @@ static ImgstatResult open_decoder(const Source *source, const ImgstatOpen *how, 
         .page = {.format = "tiff", .alpha = -1},
     };
     td->band_at = UINT32_MAX;
+    bool has_axes = false;
     ImgstatResult res =
-        tiff_pages_find(source, &how->limits, &td->base.warnings, &td->base.list, err);
-    if (res == IMGSTAT_OK)
+        tiff_pages_find(source, &how->limits, &td->base.warnings, &td->base.list, &has_axes, err);
+    if (res == IMGSTAT_OK && has_axes)
         res = tiff_axes_find(source, &td->base.list, &td->base.warnings, &td->axes, err);
     if (res != IMGSTAT_OK) {
         close_decoder(&td->base);

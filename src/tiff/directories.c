@@ -2,31 +2,20 @@
 /* directories.c: finds all directories of a TIFF file, those of the chain and those of SubIFDs,
  * which may be broken or form a loop. */
 #include "tiff/directories.h"
+
+#include "base/byteswap.h"
+#include "tiff/directory.h"
 #include "tiff/stack_axes.h"
 
 #include <tiffio.h>
 
 #include <stdlib.h>
-#include <string.h>
-
-/* What both kinds of file have. */
-typedef struct Kind {
-    bool big_endian, big; /* big: BigTIFF, 64-bit offsets */
-} Kind;
 
 /* Offsets seen, open addressing; 0 is free, as no directory lies at 0. */
 typedef struct OffsetSet {
     uint64_t *slot;
     size_t capacity, n; /* capacity is a power of two, at most half full */
 } OffsetSet;
-
-static uint64_t number(const Kind *kind, const uint8_t *at, unsigned bytes)
-{
-    uint64_t value = 0;
-    for (unsigned i = 0; i < bytes; i++)
-        value = value << 8 | at[kind->big_endian ? i : bytes - 1 - i];
-    return value;
-}
 
 static size_t slot_of(const OffsetSet *set, uint64_t offset)
 {
@@ -62,152 +51,24 @@ static bool set_add(OffsetSet *set, uint64_t offset, bool *is_new)
     return true;
 }
 
-static ImgstatResult read_header(const Source *source, Kind *kind, uint64_t *first,
+static ImgstatResult read_header(const Source *source, TiffKind *kind, uint64_t *first,
                                  ImgstatError *err)
 {
     uint8_t head[16] = {0};
     size_t n = 0;
     IMGSTAT_TRY(source_read(source, 0, head, sizeof head, &n, err));
     kind->big_endian = head[0] == 'M';
-    kind->big = number(kind, head + 2, 2) == 43;
+    kind->big = load_number(head + 2, 2, kind->big_endian) == 43;
     if (n < (kind->big ? 16 : 8))
         return error_file(err, IMGSTAT_ERR_TRUNCATED, source->name,
                           "ends early, inside its header");
-    if (kind->big && (number(kind, head + 4, 2) != 8 || number(kind, head + 6, 2) != 0))
+    if (kind->big && (load_number(head + 4, 2, kind->big_endian) != 8 ||
+                      load_number(head + 6, 2, kind->big_endian) != 0))
         return error_file(err, IMGSTAT_ERR_FORMAT, source->name, "damaged BigTIFF header");
-    *first = kind->big ? number(kind, head + 8, 8) : number(kind, head + 4, 4);
+    *first = kind->big ? load_number(head + 8, 8, kind->big_endian)
+                       : load_number(head + 4, 4, kind->big_endian);
     if (*first == 0)
         return error_file(err, IMGSTAT_ERR_FORMAT, source->name, "holds no image");
-    return IMGSTAT_OK;
-}
-
-/* ---- One directory --------------------------------------------------------------------------- */
-
-/* A field of a directory; count 0: it is not there. */
-typedef struct Field {
-    uint16_t type;
-    uint64_t count;
-    uint8_t value[8]; /* as in the file */
-} Field;
-
-/* The fields that tell what a directory is. */
-enum {
-    NEW_TYPE,
-    OLD_TYPE,
-    WIDTH,
-    HEIGHT,
-    BITS,
-    SAMPLES,
-    FORMAT,
-    PHOTOMETRIC,
-    SUB,
-    /* Of a stack in one directory: */
-    COMPRESSION,
-    PLANAR,
-    STRIPS,
-    STRIP_ROWS,
-    TEXT,
-    N_FIELDS
-};
-static const uint16_t field_tags[N_FIELDS] = {
-    [NEW_TYPE] = TIFFTAG_SUBFILETYPE,
-    [OLD_TYPE] = TIFFTAG_OSUBFILETYPE,
-    [WIDTH] = TIFFTAG_IMAGEWIDTH,
-    [HEIGHT] = TIFFTAG_IMAGELENGTH,
-    [BITS] = TIFFTAG_BITSPERSAMPLE,
-    [SAMPLES] = TIFFTAG_SAMPLESPERPIXEL,
-    [FORMAT] = TIFFTAG_SAMPLEFORMAT,
-    [PHOTOMETRIC] = TIFFTAG_PHOTOMETRIC,
-    [SUB] = TIFFTAG_SUBIFD,
-    [COMPRESSION] = TIFFTAG_COMPRESSION,
-    [PLANAR] = TIFFTAG_PLANARCONFIG,
-    [STRIPS] = TIFFTAG_STRIPOFFSETS,
-    [STRIP_ROWS] = TIFFTAG_ROWSPERSTRIP,
-    [TEXT] = TIFFTAG_IMAGEDESCRIPTION,
-};
-
-typedef struct Directory {
-    bool whole; /* it lies inside the file */
-    uint64_t next;
-    Field field[N_FIELDS];
-} Directory;
-
-static unsigned type_bytes(uint16_t type)
-{
-    switch (type) {
-    case TIFF_BYTE:
-        return 1;
-    case TIFF_SHORT:
-        return 2;
-    case TIFF_LONG:
-    case TIFF_IFD:
-        return 4;
-    case TIFF_LONG8:
-    case TIFF_IFD8:
-        return 8;
-    default:
-        return 0;
-    }
-}
-
-/* Value k of a field; 0 where it has none. */
-static uint64_t value_at(const Source *source, const Kind *kind, const Field *field, uint64_t k)
-{
-    const unsigned bytes = type_bytes(field->type), width = kind->big ? 8 : 4;
-    uint8_t value[8];
-    size_t got = 0;
-    if (bytes == 0 || k >= field->count)
-        return 0;
-    if (field->count <= width / bytes)
-        return number(kind, field->value + k * bytes, bytes);
-    const uint64_t at = number(kind, field->value, width);
-    if (field->count > source->bytes / bytes || at > source->bytes - field->count * bytes ||
-        source_read(source, at + k * bytes, value, bytes, &got, NULL) != IMGSTAT_OK || got < bytes)
-        return 0;
-    return number(kind, value, bytes);
-}
-
-static void note_field(const Kind *kind, const uint8_t *entry, Directory *out)
-{
-    const uint16_t tag = (uint16_t)number(kind, entry, 2);
-    const unsigned width = kind->big ? 8 : 4;
-    for (unsigned f = 0; f < N_FIELDS; f++) {
-        Field *const field = &out->field[f];
-        if (tag != field_tags[f] || field->count > 0)
-            continue;
-        field->type = (uint16_t)number(kind, entry + 2, 2);
-        field->count = number(kind, entry + 4, width);
-        memcpy(field->value, entry + 4 + width, width);
-    }
-}
-
-static ImgstatResult read_directory(const Source *source, const Kind *kind, uint64_t at,
-                                    Directory *out, ImgstatError *err)
-{
-    enum { BLOCK = 64, MAX_FIELDS = 4096 }; /* the fullest real directories have a hundred */
-    const unsigned count_bytes = kind->big ? 8 : 2, entry_bytes = kind->big ? 20 : 12;
-    const unsigned offset_bytes = kind->big ? 8 : 4;
-    uint8_t bytes[BLOCK * 20] = {0};
-    size_t n = 0;
-    *out = (Directory){.whole = false};
-    IMGSTAT_TRY(source_read(source, at, bytes, count_bytes, &n, err));
-    if (n < count_bytes)
-        return IMGSTAT_OK;
-    const uint64_t entries = number(kind, bytes, count_bytes), first = at + count_bytes;
-    if (entries == 0 || entries > (source->bytes - first) / entry_bytes)
-        return IMGSTAT_OK;
-    out->whole = true;
-    for (uint64_t i = 0; i < entries && i < MAX_FIELDS; i += BLOCK) {
-        const size_t block = entries - i < BLOCK ? (size_t)(entries - i) : BLOCK;
-        IMGSTAT_TRY(
-            source_read(source, first + i * entry_bytes, bytes, block * entry_bytes, &n, err));
-        for (size_t k = 0; k < n / entry_bytes; k++)
-            note_field(kind, bytes + k * entry_bytes, out);
-    }
-    /* A file that ends right behind the entries has no next directory. */
-    IMGSTAT_TRY(source_read(source, first + entries * entry_bytes, bytes, offset_bytes, &n, err));
-    if (n == offset_bytes)
-        out->next = number(kind, bytes, offset_bytes);
     return IMGSTAT_OK;
 }
 
@@ -216,19 +77,20 @@ static ImgstatResult read_directory(const Source *source, const Kind *kind, uint
 /* Where a directory leads to. */
 typedef struct Links {
     uint64_t next; /* 0: it is the last one */
-    Field sub;     /* names its SubIFDs */
+    TiffField sub; /* names its SubIFDs */
 } Links;
 
 typedef struct Walk {
     const Source *source;
     Warnings *warnings;
     uint32_t max_pages;
-    Kind kind;
+    TiffKind kind;
     OffsetSet seen;
     PageList *list;
     TiffFacts *facts; /* of each page of the list */
     Links *links;     /* likewise */
     uint32_t room;
+    TiffDirectory first; /* of the first page */
 } Walk;
 
 static bool reserve(Walk *walk)
@@ -244,23 +106,25 @@ static bool reserve(Walk *walk)
     return facts && links;
 }
 
-static TiffFacts facts_of(const Walk *walk, const Directory *directory)
+static TiffFacts facts_of(const Walk *walk, const TiffDirectory *directory)
 {
-    uint64_t value[SUB];
-    for (unsigned f = 0; f < SUB; f++)
-        value[f] = value_at(walk->source, &walk->kind, &directory->field[f], 0);
-    const bool old = directory->field[NEW_TYPE].count == 0 && value[OLD_TYPE] == 2;
-    return (TiffFacts){.has_type = directory->field[NEW_TYPE].count > 0,
-                       .type = old ? FILETYPE_REDUCEDIMAGE : (uint32_t)value[NEW_TYPE],
-                       .bits = (uint16_t)value[BITS],
-                       .samples = (uint16_t)value[SAMPLES],
-                       .format = (uint16_t)(value[FORMAT] ? value[FORMAT] : SAMPLEFORMAT_UINT),
-                       .photometric = (uint16_t)value[PHOTOMETRIC]};
+    uint64_t value[TIFF_FIELD_SUB];
+    for (unsigned f = 0; f < TIFF_FIELD_SUB; f++)
+        value[f] = tiff_field_value(walk->source, &walk->kind, &directory->field[f], 0);
+    const bool old =
+        directory->field[TIFF_FIELD_NEW_TYPE].count == 0 && value[TIFF_FIELD_OLD_TYPE] == 2;
+    return (TiffFacts){.has_type = directory->field[TIFF_FIELD_NEW_TYPE].count > 0,
+                       .type = old ? FILETYPE_REDUCEDIMAGE : (uint32_t)value[TIFF_FIELD_NEW_TYPE],
+                       .bits = (uint16_t)value[TIFF_FIELD_BITS],
+                       .samples = (uint16_t)value[TIFF_FIELD_SAMPLES],
+                       .format = (uint16_t)(value[TIFF_FIELD_FORMAT] ? value[TIFF_FIELD_FORMAT]
+                                                                     : SAMPLEFORMAT_UINT),
+                       .photometric = (uint16_t)value[TIFF_FIELD_PHOTOMETRIC]};
 }
 
-static uint32_t dimension(const Walk *walk, const Field *field)
+static uint32_t dimension(const Walk *walk, const TiffField *field)
 {
-    const uint64_t value = value_at(walk->source, &walk->kind, field, 0);
+    const uint64_t value = tiff_field_value(walk->source, &walk->kind, field, 0);
     return value <= UINT32_MAX ? (uint32_t)value : 0;
 }
 
@@ -275,9 +139,9 @@ static ImgstatResult add_directory(Walk *walk, uint64_t at, uint32_t parent, uin
                                    uint64_t *next, ImgstatError *err)
 {
     PageList *const list = walk->list;
-    Directory directory;
+    TiffDirectory directory;
     *next = 0;
-    IMGSTAT_TRY(read_directory(walk->source, &walk->kind, at, &directory, err));
+    IMGSTAT_TRY(tiff_directory_read(walk->source, &walk->kind, at, &directory, err));
     if (!directory.whole && list->n == 0)
         return error_file(err,
                           at >= walk->source->bytes ? IMGSTAT_ERR_TRUNCATED : IMGSTAT_ERR_FORMAT,
@@ -299,11 +163,14 @@ static ImgstatResult add_directory(Walk *walk, uint64_t at, uint32_t parent, uin
     PageEntry *const entry = reserve(walk) ? page_list_add(list, parent, place) : NULL;
     if (!entry)
         return out_of_memory(walk, err);
+    if (list->n == 1)
+        walk->first = directory;
     entry->at = at;
-    entry->width = dimension(walk, &directory.field[WIDTH]);
-    entry->height = dimension(walk, &directory.field[HEIGHT]);
+    entry->width = dimension(walk, &directory.field[TIFF_FIELD_WIDTH]);
+    entry->height = dimension(walk, &directory.field[TIFF_FIELD_HEIGHT]);
     walk->facts[list->n - 1] = facts_of(walk, &directory);
-    walk->links[list->n - 1] = (Links){.next = directory.next, .sub = directory.field[SUB]};
+    walk->links[list->n - 1] =
+        (Links){.next = directory.next, .sub = directory.field[TIFF_FIELD_SUB]};
     *next = directory.next;
     return IMGSTAT_OK;
 }
@@ -335,11 +202,11 @@ static unsigned depth_of(const PageList *list, uint32_t page)
 }
 
 /* Adds the SubIFDs that a page lists. */
-static ImgstatResult walk_listed(Walk *walk, uint32_t parent, const Field *field, uint64_t count,
-                                 ImgstatError *err)
+static ImgstatResult walk_listed(Walk *walk, uint32_t parent, const TiffField *field,
+                                 uint64_t count, ImgstatError *err)
 {
     for (uint64_t k = 0; k < count && k <= walk->max_pages; k++) {
-        uint64_t at = value_at(walk->source, &walk->kind, field, k);
+        uint64_t at = tiff_field_value(walk->source, &walk->kind, field, k);
         bool is_new = true;
         if (at == 0) { /* the rest of the list is not there */
             warnings_report(walk->warnings, "SubIFD %u of page %u has no place and is left out",
@@ -363,8 +230,8 @@ static ImgstatResult walk_listed(Walk *walk, uint32_t parent, const Field *field
 static ImgstatResult walk_below(Walk *walk, uint32_t parent, ImgstatError *err)
 {
     enum { MOST_DEPTH = 8 }; /* real files have one, raw files of cameras two */
-    const Field field = walk->links[parent].sub;
-    const uint64_t count = type_bytes(field.type) >= 4 ? field.count : 0;
+    const TiffField field = walk->links[parent].sub;
+    const uint64_t count = tiff_field_bytes(field.type) >= 4 ? field.count : 0;
     const uint32_t first = walk->list->n;
     if (count > 0 && depth_of(walk->list, parent) == MOST_DEPTH) {
         warnings_report(walk->warnings, "SubIFDs that lie more than %d deep are left out",
@@ -390,52 +257,39 @@ static ImgstatResult walk_below(Walk *walk, uint32_t parent, ImgstatError *err)
 
 /* ---- A stack in one directory ---------------------------------------------------------------- */
 
-/* Returns a text of a directory, malloc's; NULL: there is none, or no memory for it. */
-static char *read_text(const Source *source, const Kind *kind, const Field *field)
-{
-    enum { MOST_TEXT = 16 << 20 };
-    const unsigned width = kind->big ? 8 : 4;
-    size_t got = 0;
-    if (field->type != TIFF_ASCII || field->count <= width || field->count > MOST_TEXT)
-        return NULL;
-    char *const text = malloc((size_t)field->count + 1);
-    if (text && source_read(source, number(kind, field->value, width), text, (size_t)field->count,
-                            &got, NULL) != IMGSTAT_OK)
-        got = 0;
-    if (text)
-        text[got] = '\0';
-    return text;
-}
-
 /* Returns the bytes of a plane whose strips lie one behind the other, and *first, where they begin;
  * 0: it has none such. */
-static uint64_t plane_bytes(const Walk *walk, const Directory *directory, uint64_t *first)
+static uint64_t plane_bytes(const Walk *walk, uint64_t *first)
 {
     enum { MOST_STRIPS = 1 << 20 };
     const Source *const source = walk->source;
-    const Field *const field = directory->field;
-    uint64_t value[N_FIELDS];
-    for (unsigned f = 0; f < TEXT; f++)
-        value[f] = value_at(source, &walk->kind, &field[f], 0);
-    const uint64_t samples = value[SAMPLES] ? value[SAMPLES] : 1;
-    const bool apart = value[PLANAR] == PLANARCONFIG_SEPARATE;
-    const uint64_t bits = value[BITS] ? value[BITS] : 1, height = value[HEIGHT];
+    const TiffField *const field = walk->first.field;
+    uint64_t value[TIFF_FIELDS];
+    for (unsigned f = 0; f < TIFF_FIELD_TEXT; f++)
+        value[f] = tiff_field_value(source, &walk->kind, &field[f], 0);
+    const uint64_t samples = value[TIFF_FIELD_SAMPLES] ? value[TIFF_FIELD_SAMPLES] : 1;
+    const bool apart = value[TIFF_FIELD_PLANAR] == PLANARCONFIG_SEPARATE;
+    const uint64_t bits = value[TIFF_FIELD_BITS] ? value[TIFF_FIELD_BITS] : 1,
+                   height = value[TIFF_FIELD_HEIGHT];
     const uint64_t n_apart = apart ? samples : 1;
-    if (value[WIDTH] == 0 || height == 0 || value[WIDTH] > UINT32_MAX || height > UINT32_MAX ||
-        bits > 64 || samples > UINT16_MAX || value[COMPRESSION] > COMPRESSION_NONE)
+    if (value[TIFF_FIELD_WIDTH] == 0 || height == 0 || value[TIFF_FIELD_WIDTH] > UINT32_MAX ||
+        height > UINT32_MAX || bits > 64 || samples > UINT16_MAX ||
+        value[TIFF_FIELD_COMPRESSION] > COMPRESSION_NONE)
         return 0;
-    const uint64_t row = (value[WIDTH] * (apart ? 1 : samples) * bits + 7) / 8; /* 32+16+6 bits */
-    const uint64_t rows =
-        value[STRIP_ROWS] > 0 && value[STRIP_ROWS] < height ? value[STRIP_ROWS] : height;
+    const uint64_t row =
+        (value[TIFF_FIELD_WIDTH] * (apart ? 1 : samples) * bits + 7) / 8; /* 32+16+6 bits */
+    const uint64_t rows = value[TIFF_FIELD_STRIP_ROWS] > 0 && value[TIFF_FIELD_STRIP_ROWS] < height
+                              ? value[TIFF_FIELD_STRIP_ROWS]
+                              : height;
     const uint64_t down = (height + rows - 1) / rows;
-    *first = value[STRIPS];
+    *first = value[TIFF_FIELD_STRIPS];
     if (row > source->bytes / height || row * height > source->bytes / n_apart ||
-        down * n_apart != field[STRIPS].count || down * n_apart > MOST_STRIPS ||
+        down * n_apart != field[TIFF_FIELD_STRIPS].count || down * n_apart > MOST_STRIPS ||
         *first > source->bytes)
         return 0;
     for (uint64_t i = 0; i < down * n_apart; i++) {
         const uint64_t at = *first + i / down * row * height + i % down * row * rows;
-        if (value_at(source, &walk->kind, &field[STRIPS], i) != at)
+        if (tiff_field_value(source, &walk->kind, &field[TIFF_FIELD_STRIPS], i) != at)
             return 0;
     }
     return row * height * n_apart;
@@ -443,18 +297,14 @@ static uint64_t plane_bytes(const Walk *walk, const Directory *directory, uint64
 
 /* ImageJ and tifffile write large stacks as one directory with the pixels of all pages behind it,
  * and a text that counts them. */
-static ImgstatResult add_planes(Walk *walk, ImgstatError *err)
+static ImgstatResult add_planes(Walk *walk, const char *text, ImgstatError *err)
 {
     PageList *const list = walk->list;
-    Directory directory;
     uint64_t first = 0;
-    IMGSTAT_TRY(read_directory(walk->source, &walk->kind, list->entry[0].at, &directory, err));
-    char *const text = read_text(walk->source, &walk->kind, &directory.field[TEXT]);
-    const uint64_t n = text ? stack_planes_contiguous(text, walk->facts[0].samples) : 1;
-    free(text);
+    const uint64_t n = stack_planes_contiguous(text, walk->facts[0].samples);
     if (n <= 1)
         return IMGSTAT_OK;
-    const uint64_t bytes = plane_bytes(walk, &directory, &first);
+    const uint64_t bytes = plane_bytes(walk, &first);
     const uint64_t at = list->entry[0].at, most = at > first ? at : walk->source->bytes;
     if (bytes == 0 || (most - first) / bytes < 2) {
         warnings_report(walk->warnings, "its description counts %llu images, but it holds one",
@@ -479,7 +329,7 @@ static ImgstatResult add_planes(Walk *walk, ImgstatError *err)
 }
 
 ImgstatResult tiff_pages_find(const Source *source, const ImgstatLimits *limits, Warnings *warnings,
-                              PageList *out, ImgstatError *err)
+                              PageList *out, bool *has_axes, ImgstatError *err)
 {
     Walk walk = {
         .source = source, .warnings = warnings, .max_pages = limits->max_pages, .list = out};
@@ -488,8 +338,12 @@ ImgstatResult tiff_pages_find(const Source *source, const ImgstatLimits *limits,
     ImgstatResult res = read_header(source, &walk.kind, &first, err);
     if (res == IMGSTAT_OK)
         res = walk_chain(&walk, first, err);
-    if (res == IMGSTAT_OK && out->chain == 1)
-        res = add_planes(&walk, err);
+    const TiffField *const description = &walk.first.field[TIFF_FIELD_TEXT];
+    char *const text = tiff_field_text(source, &walk.kind, description);
+    *has_axes = description->count > 0 && (!text || stack_text_kind(text) != STACK_TEXT_OTHER);
+    if (res == IMGSTAT_OK && out->chain == 1 && text)
+        res = add_planes(&walk, text, err);
+    free(text);
     for (uint32_t page = 0; res == IMGSTAT_OK && page < out->n; page++) /* it grows meanwhile */
         res = walk_below(&walk, page, err);
     if (res == IMGSTAT_OK)

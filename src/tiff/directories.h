@@ -19,9 +19,10 @@ typedef struct TiffFacts {
 
 /* ---- tiff/directories.c ---- */
 
-/* Finds all pages of a file. The caller releases the list. */
+/* Finds all pages of a file. The caller releases the list. *has_axes: texts of the first page may
+ * declare axes. */
 ImgstatResult tiff_pages_find(const Source *source, const ImgstatLimits *limits, Warnings *warnings,
-                              PageList *out, ImgstatError *err);
+                              PageList *out, bool *has_axes, ImgstatError *err);
 
 /* ---- tiff/page_axes.c ---- */
 

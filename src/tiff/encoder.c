@@ -2,6 +2,7 @@
 /* encoder.c: the TIFF encoder: rows to strips or tiles, a row of them at a time. */
 #include "tiff/encoder.h"
 
+#include "base/byteswap.h"
 #include "base/sample.h"
 
 #include <errno.h>
@@ -247,12 +248,12 @@ static ImgstatResult write_rows(Encoder *base, const void *rows, size_t pitch, u
 static ImgstatResult begin_file(TiffEncoder *te, const Decoder *like, ImgstatError *err)
 {
     const bool from_tiff = like && like->codec == &tiff_codec;
-    TiffTagSource from = {.big = false};
+    TiffTagSource from = {.kind.big = false};
     const bool known = from_tiff && tiff_tag_source(like->source, &from);
-    te->file.big = te->file.big || from.big;
+    te->file.big = te->file.big || from.kind.big;
     if (te->base.pages > 0)
         return IMGSTAT_OK;
-    te->file.big_endian = known ? from.big_endian : __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+    te->file.big_endian = known ? from.kind.big_endian : host_big_endian;
     te->file.at = TIFF_HEADER_BYTES;
     if (known && tiff_is_cog(like->source)) {
         IMGSTAT_TRY(atomic_file_spool(te->base.output, &te->spool, err));

@@ -5,11 +5,11 @@
 
 #include "codec/encoder.h"
 #include "tiff/decoder.h"
+#include "tiff/tag_source.h"
 
 enum {
-    TIFF_HEADER_BYTES = 16,       /* of a BigTIFF; a classic header leaves the second half unused */
-    TIFF_MEMORY_BYTES = 16 << 20, /* of a structure that is written to memory, at most */
-    TIFF_SHARED_BYTES = 1 << 20   /* a thread: small strips are gathered until all have work */
+    TIFF_HEADER_BYTES = 16,     /* of a BigTIFF; a classic header leaves the second half unused */
+    TIFF_SHARED_BYTES = 1 << 20 /* a thread: small strips are gathered until all have work */
 };
 
 /* A field of a directory to write. Payloads of more than 8 bytes are in the file already, shorter
@@ -48,7 +48,7 @@ typedef struct TiffFile {
 /* Samples of a page as they are written. */
 typedef struct TiffShape {
     bool tiled;
-    bool keeps_type; /* NewSubfileType says of the output what it says of the input */
+    bool keeps_type; /* NewSubfileType of the input stays */
     uint16_t bits, format, samples, planes, per_tile;
     uint16_t scale; /* 8-bit samples are multiplied by it */
     uint16_t compression, photometric, predictor;
@@ -102,39 +102,15 @@ uint64_t tiff_file_end(const TiffFile *file);
 /* Puts the fields of all directories into their order. */
 void tiff_tags_sort(TiffFile *file);
 
+/* Fills in a header, without the place of the first directory. Returns where that belongs: behind
+ * it the header ends. */
+unsigned tiff_header_fill(uint8_t head[TIFF_HEADER_BYTES], bool big_endian, bool big);
+
 /* Writes the header and all directories. */
 ImgstatResult tiff_tags_finish(TiffFile *file, ImgstatError *err);
 
 /* Frees the directories. */
 void tiff_file_release(TiffFile *file);
-
-/* A TIFF structure that is read: a file, or EXIF data in memory. */
-typedef struct TiffTagSource {
-    const Source *source;  /* NULL: in memory */
-    const uint8_t *memory; /* NULL: in a file */
-    uint64_t bytes;
-    bool big_endian, big;
-    uint64_t first; /* offset of the first directory */
-} TiffTagSource;
-
-/* Reads the header of a file. Returns false if it is no TIFF. */
-bool tiff_tag_source(const Source *source, TiffTagSource *out);
-
-/* Reads the header of a structure in memory. Returns false if it is no TIFF. */
-bool tiff_tag_memory(const uint8_t *memory, size_t bytes, TiffTagSource *out);
-
-/* A field as it is loaded. */
-typedef struct TiffLoaded {
-    uint8_t *data; /* in host order, a NUL follows; malloc's; NULL: there is no such field */
-    size_t bytes;
-    uint16_t type;
-    size_t count;
-} TiffLoaded;
-
-/* Loads a field of the directory at `offset`. One that is damaged, or of more than
- * TIFF_MEMORY_BYTES bytes, is as none. */
-ImgstatResult tiff_tag_load(const TiffTagSource *from, uint64_t offset, uint16_t tag,
-                            TiffLoaded *out, ImgstatError *err);
 
 /* Copies the fields of the directory at `offset` that wanted() accepts and `to` does not have, and
  * directories of EXIF and GPS data with them. What is damaged is left out, with a warning. */

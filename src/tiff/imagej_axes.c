@@ -3,6 +3,8 @@
  */
 #include "tiff/imagej_text.h"
 
+#include "base/byteswap.h"
+
 #include <string.h>
 
 size_t imagej_value(const char *text, const char *key, const char **value)
@@ -39,14 +41,6 @@ uint64_t imagej_planes_contiguous(const char *text)
     return imagej_number(text, "images", &images) && images > 0 ? images : 1;
 }
 
-static uint32_t get32(const uint8_t *at, bool big_endian)
-{
-    uint32_t value = 0;
-    for (unsigned i = 0; i < 4; i++)
-        value = value << 8 | at[big_endian ? i : 3 - i];
-    return value;
-}
-
 size_t imagej_parts(const ImagejMetadata *metadata, ImagejPart parts[IMAGEJ_MOST_PARTS],
                     bool *big_endian)
 {
@@ -60,8 +54,8 @@ size_t imagej_parts(const ImagejMetadata *metadata, ImagejPart parts[IMAGEJ_MOST
     size_t at = head, piece = 0;
     for (size_t i = 0; i < n; i++) {
         ImagejPart *const part = &parts[i];
-        part->type = get32(data + 4 + 8 * i, *big_endian);
-        part->n = get32(data + 8 + 8 * i, *big_endian);
+        part->type = (uint32_t)load_number(data + 4 + 8 * i, 4, *big_endian);
+        part->n = (uint32_t)load_number(data + 8 + 8 * i, 4, *big_endian);
         part->first = (uint32_t)piece;
         part->at = at;
         if (part->n > metadata->n_counts - 1 - piece)

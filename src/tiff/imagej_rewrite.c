@@ -4,6 +4,8 @@
 #include "tiff/field_rewrite.h"
 #include "tiff/imagej_text.h"
 
+#include "base/byteswap.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,18 +113,11 @@ ImgstatResult imagej_description_rewrite(const char *text, const FieldChange *ch
 
 /* ---- IJMetadata ---- */
 
-static void put32(uint8_t *at, uint32_t value, bool big_endian)
-{
-    for (unsigned i = 0; i < 4; i++)
-        at[big_endian ? 3 - i : i] = (uint8_t)(value >> 8 * i);
-}
-
 static void put_double(uint8_t *at, double value, bool big_endian)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    put32(at + (big_endian ? 4 : 0), (uint32_t)bits, big_endian);
-    put32(at + (big_endian ? 0 : 4), (uint32_t)(bits >> 32), big_endian);
+    store_number(at, bits, sizeof bits, big_endian);
 }
 
 typedef struct ImagejRewrite {
@@ -216,8 +211,8 @@ static void add_parts(ImagejRewrite *rewrite, const ImagejPart *parts, size_t n,
         const uint32_t added = add_part(rewrite, &parts[i]);
         if (added == 0)
             continue;
-        put32(head + head_bytes, parts[i].type, rewrite->big_endian);
-        put32(head + head_bytes + 4, added, rewrite->big_endian);
+        store_number(head + head_bytes, parts[i].type, 4, rewrite->big_endian);
+        store_number(head + head_bytes + 4, added, 4, rewrite->big_endian);
         head_bytes += 8;
     }
     text_add(&out->text, (const char *)head, head_bytes);

@@ -75,7 +75,7 @@ static ImgstatResult read_exif(const TiffDecoder *td, Metadata *out, Warnings *w
     if (!tags)
         return error_memory(err, sizeof *tags, "EXIF data");
     TiffFile file = {
-        .at = TIFF_HEADER_BYTES, .big_endian = from.big_endian, .pages = &tags, .n_pages = 1};
+        .at = TIFF_HEADER_BYTES, .big_endian = from.kind.big_endian, .pages = &tags, .n_pages = 1};
     ImgstatResult res =
         tiff_tags_copy(&file, &from, tiff_page_at(td), is_exif, NULL, warnings, tags, err);
     const bool has = res == IMGSTAT_OK && has_exif(tags, td->handle.tif);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* output_layout.c: how an output page is laid out and compressed, and the fields that say so. */
+#include "base/byteswap.h"
 #include "base/compiler.h"
 #include "base/sample.h"
 #include "tiff/encoder.h"
@@ -309,7 +310,7 @@ ImgstatResult tiff_shape_choose(const Encoder *encoder, Decoder *like, const Enc
     shape->format = stored_format(page->sample);
     shape->photometric = stored_photometric(like, page);
     shape->keeps_type = keeps_type(td, page);
-    shape->swap = big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+    shape->swap = big_endian != host_big_endian;
     IMGSTAT_TRY(choose_compression(encoder, td, shape, err));
     return choose_tiles(encoder, td, page, shape, err);
 }

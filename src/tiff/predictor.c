@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* predictor.c: samples from differences, and differences from samples. */
 #include "tiff/predictor.h"
+
+#include "base/byteswap.h"
 #include "codec/running_sum.h"
 #include "tiff/decoder.h"
 
@@ -31,7 +33,7 @@ void tiff_predictor_join_floats(uint8_t *row, size_t n, size_t bytes, size_t ste
         return;
     }
     for (size_t b = 0; b < bytes; b++) {
-        const bool big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+        const bool big_endian = host_big_endian;
         const uint8_t *const plane = scratch + (big_endian ? b : bytes - 1 - b) * words;
         for (size_t i = 0; i < words; i++)
             row[i * bytes + b] = plane[i];
@@ -128,7 +130,7 @@ static void predict_floats(const TiffShape *shape, uint8_t *from, uint8_t *row)
 {
     const size_t bytes = shape->bits / 8u, n = shape->row_bytes / bytes;
     for (size_t k = 0; k < bytes; k++) {
-        const size_t at = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? k : bytes - 1 - k;
+        const size_t at = host_big_endian ? k : bytes - 1 - k;
         for (size_t i = 0; i < n; i++)
             row[k * n + i] = from[i * bytes + at];
     }

@@ -7,36 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    COPY_BYTES = 1 << 16,
-    MAX_FIELDS = 4096 /* of a directory; the fullest real ones have a hundred */
-};
-
-static const bool host_big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-
-/* Bytes of the numbers that a type is made of, and of one value. */
-static unsigned word_bytes(uint16_t type)
-{
-    static const uint8_t bytes[19] = {0, 1, 1, 2, 4, 4, 1, 1, 2, 4, 4, 4, 8, 4, 0, 0, 8, 8, 8};
-    return type < sizeof bytes ? bytes[type] : 0;
-}
-
-static unsigned value_bytes(uint16_t type)
-{
-    return type == TIFF_RATIONAL || type == TIFF_SRATIONAL ? 8 : word_bytes(type);
-}
-
-static void swap_values(uint8_t *bytes, size_t n, uint16_t type)
-{
-    if (word_bytes(type) > 1)
-        swap_words(bytes, bytes, n, word_bytes(type));
-}
-
-static void put_number(const TiffFile *file, uint8_t *at, uint64_t value, unsigned bytes)
-{
-    for (unsigned i = 0; i < bytes; i++)
-        at[file->big_endian ? bytes - 1 - i : i] = (uint8_t)(value >> 8 * i);
-}
+enum { COPY_BYTES = 1 << 16 };
 
 /* ---- Lists ---- */
 
@@ -122,13 +93,14 @@ static ImgstatResult append_payload(TiffFile *file, const uint8_t *from, TiffTag
 ImgstatResult tiff_tags_set(TiffFile *file, TiffTags *tags, uint16_t tag, uint16_t type,
                             uint64_t count, const void *values, ImgstatError *err)
 {
-    TiffTag entry = {.tag = tag, .type = type, .count = count, .bytes = count * value_bytes(type)};
+    TiffTag entry = {
+        .tag = tag, .type = type, .count = count, .bytes = count * tiff_value_bytes(type)};
     uint8_t *const copy = malloc((size_t)entry.bytes + 1);
     if (!copy)
         return error_memory(err, (size_t)entry.bytes, "a TIFF field");
     memcpy(copy, values, (size_t)entry.bytes);
     if (file->big_endian != host_big_endian)
-        swap_values(copy, (size_t)entry.bytes, type);
+        tiff_swap_values(copy, (size_t)entry.bytes, type);
     ImgstatResult res = append_payload(file, copy, &entry, err);
     free(copy);
     if (res == IMGSTAT_OK)
@@ -152,93 +124,6 @@ static ImgstatResult point_to(TiffTags *tags, uint16_t tag, TiffTags *sub, Imgst
 
 /* ---- Copying ---- */
 
-static uint64_t number(const TiffTagSource *from, const uint8_t *at, unsigned bytes)
-{
-    uint64_t value = 0;
-    for (unsigned i = 0; i < bytes; i++)
-        value = value << 8 | at[from->big_endian ? i : bytes - 1 - i];
-    return value;
-}
-
-static bool read_at(const TiffTagSource *from, uint64_t at, void *to, size_t bytes)
-{
-    size_t got = 0;
-    if (at > from->bytes || bytes > from->bytes - at)
-        return false;
-    if (!from->source) {
-        memcpy(to, from->memory + at, bytes);
-        return true;
-    }
-    return source_read(from->source, at, to, bytes, &got, NULL) == IMGSTAT_OK && got == bytes;
-}
-
-static bool read_header(TiffTagSource *out)
-{
-    uint8_t head[16] = {0};
-    if (!read_at(out, 0, head, 8))
-        return false;
-    out->big_endian = head[0] == 'M';
-    out->big = number(out, head + 2, 2) == 43;
-    if ((head[0] != 'M' && head[0] != 'I') || head[1] != head[0] ||
-        (out->big && !read_at(out, 0, head, 16)))
-        return false;
-    out->first = out->big ? number(out, head + 8, 8) : number(out, head + 4, 4);
-    return true;
-}
-
-bool tiff_tag_source(const Source *source, TiffTagSource *out)
-{
-    *out = (TiffTagSource){.source = source, .bytes = source->bytes};
-    return read_header(out);
-}
-
-bool tiff_tag_memory(const uint8_t *memory, size_t bytes, TiffTagSource *out)
-{
-    *out = (TiffTagSource){.memory = memory, .bytes = bytes};
-    return read_header(out);
-}
-
-ImgstatResult tiff_tag_load(const TiffTagSource *from, uint64_t offset, uint16_t tag,
-                            TiffLoaded *out, ImgstatError *err)
-{
-    const unsigned count_bytes = from->big ? 8 : 2, entry_bytes = from->big ? 20 : 12;
-    const unsigned width = from->big ? 8 : 4;
-    uint8_t entry[20];
-    *out = (TiffLoaded){.data = NULL};
-    if (!read_at(from, offset, entry, count_bytes))
-        return IMGSTAT_OK;
-    const uint64_t n = number(from, entry, count_bytes);
-    for (uint64_t i = 0; i < n && i < MAX_FIELDS; i++) {
-        if (!read_at(from, offset + count_bytes + i * entry_bytes, entry, entry_bytes))
-            break;
-        if (number(from, entry, 2) != tag)
-            continue;
-        out->type = (uint16_t)number(from, entry + 2, 2);
-        const uint64_t count = number(from, entry + 4, width);
-        const unsigned bytes = value_bytes(out->type);
-        if (bytes == 0 || count == 0 || count > TIFF_MEMORY_BYTES / bytes ||
-            count > from->bytes / bytes)
-            break;
-        out->count = (size_t)count;
-        out->bytes = out->count * bytes;
-        out->data = malloc(out->bytes + 1);
-        if (!out->data)
-            return error_memory(err, out->bytes, "a TIFF field");
-        out->data[out->bytes] = '\0';
-        if (out->bytes <= width) {
-            memcpy(out->data, entry + 4 + width, out->bytes);
-        } else if (!read_at(from, number(from, entry + 4 + width, width), out->data, out->bytes)) {
-            free(out->data);
-            out->data = NULL;
-            break;
-        }
-        if (from->big_endian != host_big_endian)
-            swap_values(out->data, out->bytes, out->type);
-        break;
-    }
-    return IMGSTAT_OK;
-}
-
 /* Copies a payload that lies outside its field, block by block. */
 static ImgstatResult copy_payload(TiffFile *file, const TiffTagSource *from, uint64_t offset,
                                   TiffTag *tag, bool *whole, ImgstatError *err)
@@ -254,9 +139,9 @@ static ImgstatResult copy_payload(TiffFile *file, const TiffTagSource *from, uin
     for (uint64_t done = 0; done < tag->bytes && *whole && res == IMGSTAT_OK;) {
         const uint64_t left = tag->bytes - done;
         const size_t n = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
-        *whole = read_at(from, offset + done, block, n);
-        if (from->big_endian != file->big_endian)
-            swap_values(block, n, tag->type);
+        *whole = tiff_source_read(from, offset + done, block, n);
+        if (from->kind.big_endian != file->big_endian)
+            tiff_swap_values(block, n, tag->type);
         if (*whole && tag->bytes <= sizeof tag->value)
             memcpy(tag->value, block, n);
         else if (*whole)
@@ -308,17 +193,18 @@ static ImgstatResult copy_sub(TiffFile *file, const TiffTagSource *from, uint64_
 static ImgstatResult copy_field(TiffFile *file, const TiffTagSource *from, const uint8_t *entry,
                                 unsigned depth, Warnings *warnings, TiffTags *to, ImgstatError *err)
 {
-    const unsigned width = from->big ? 8 : 4; /* of counts and offsets */
-    TiffTag tag = {.tag = (uint16_t)number(from, entry, 2),
-                   .type = (uint16_t)number(from, entry + 2, 2)};
-    const unsigned bytes = value_bytes(tag.type);
-    tag.count = number(from, entry + 4, width);
+    const unsigned width = from->kind.big ? 8 : 4; /* of counts and offsets */
+    TiffTag tag = {.tag = (uint16_t)load_number(entry, 2, from->kind.big_endian),
+                   .type = (uint16_t)load_number(entry + 2, 2, from->kind.big_endian)};
+    const unsigned bytes = tiff_value_bytes(tag.type);
+    tag.count = load_number(entry + 4, width, from->kind.big_endian);
     bool whole = bytes > 0 && tag.count > 0 && tag.count <= from->bytes / bytes;
     tag.bytes = whole ? tag.count * bytes : 0;
     if (whole && points_to_directory(tag.tag)) {
         if (depth < 3 && tag.count == 1 && bytes >= 4)
-            return copy_sub(file, from, number(from, entry + 4 + width, bytes), tag.tag, depth,
-                            warnings, to, err);
+            return copy_sub(file, from,
+                            load_number(entry + 4 + width, bytes, from->kind.big_endian), tag.tag,
+                            depth, warnings, to, err);
         return IMGSTAT_OK;
     }
     /* Many fields may claim the same bytes: the sum is bounded by what honest files hold. */
@@ -326,11 +212,12 @@ static ImgstatResult copy_field(TiffFile *file, const TiffTagSource *from, const
     whole = whole && file->copied <= 16 * from->bytes + ((uint64_t)64 << 20);
     if (whole && tag.bytes <= width) {
         memcpy(tag.value, entry + 4 + width, (size_t)tag.bytes);
-        if (from->big_endian != file->big_endian)
-            swap_values(tag.value, (size_t)tag.bytes, tag.type);
+        if (from->kind.big_endian != file->big_endian)
+            tiff_swap_values(tag.value, (size_t)tag.bytes, tag.type);
     } else if (whole) {
-        IMGSTAT_TRY(
-            copy_payload(file, from, number(from, entry + 4 + width, width), &tag, &whole, err));
+        IMGSTAT_TRY(copy_payload(file, from,
+                                 load_number(entry + 4 + width, width, from->kind.big_endian), &tag,
+                                 &whole, err));
     }
     if (whole)
         return add_tag(to, &tag, err);
@@ -344,17 +231,17 @@ static ImgstatResult copy_directory(TiffFile *file, const TiffTagSource *from, u
                                     unsigned depth, Warnings *warnings, TiffTags *to,
                                     ImgstatError *err)
 {
-    const unsigned count_bytes = from->big ? 8 : 2, entry_bytes = from->big ? 20 : 12;
+    const unsigned count_bytes = from->kind.big ? 8 : 2, entry_bytes = from->kind.big ? 20 : 12;
     uint8_t bytes[20];
-    if (!read_at(from, offset, bytes, count_bytes)) {
+    if (!tiff_source_read(from, offset, bytes, count_bytes)) {
         warnings_report(warnings, "a directory of metadata lies outside the file and is left out");
         return IMGSTAT_OK;
     }
-    const uint64_t n = number(from, bytes, count_bytes);
-    for (uint64_t i = 0; i < n && i < MAX_FIELDS; i++) {
-        if (!read_at(from, offset + count_bytes + i * entry_bytes, bytes, entry_bytes))
+    const uint64_t n = load_number(bytes, count_bytes, from->kind.big_endian);
+    for (uint64_t i = 0; i < n && i < TIFF_MAX_FIELDS; i++) {
+        if (!tiff_source_read(from, offset + count_bytes + i * entry_bytes, bytes, entry_bytes))
             break;
-        const uint16_t tag = (uint16_t)number(from, bytes, 2);
+        const uint16_t tag = (uint16_t)load_number(bytes, 2, from->kind.big_endian);
         if (wanted(context, tag) && !tiff_tags_have(to, tag))
             IMGSTAT_TRY(copy_field(file, from, bytes, depth, warnings, to, err));
     }
@@ -383,6 +270,12 @@ static int by_tag(const void *a, const void *b)
     return (int)((const TiffTag *)a)->tag - (int)((const TiffTag *)b)->tag;
 }
 
+static void sort_fields(TiffTags *tags)
+{
+    if (tags->n > 0)
+        qsort(tags->tag, tags->n, sizeof *tags->tag, by_tag);
+}
+
 /* Fills the 4 or 8 bytes of a field that hold its value or say where it is. */
 static ImgstatResult put_value(TiffFile *file, const TiffTag *tag, uint8_t *to, ImgstatError *err)
 {
@@ -394,7 +287,7 @@ static ImgstatResult put_value(TiffFile *file, const TiffTag *tag, uint8_t *to, 
     uint64_t at = tag->at;
     if (tag->bytes <= sizeof tag->value)
         IMGSTAT_TRY(append(file, tag->value, (size_t)tag->bytes, &at, err));
-    put_number(file, to, at, width);
+    store_number(to, at, width, file->big_endian);
     return IMGSTAT_OK;
 }
 
@@ -409,9 +302,8 @@ static ImgstatResult write_directory(TiffFile *file, TiffTags *tags, uint64_t *a
     uint8_t *const table = calloc(1, bytes);
     if (!table)
         return error_memory(err, bytes, "a TIFF directory");
-    if (tags->n > 0)
-        qsort(tags->tag, tags->n, sizeof *tags->tag, by_tag);
-    put_number(file, table, tags->n, count_bytes);
+    sort_fields(tags);
+    store_number(table, tags->n, count_bytes, file->big_endian);
     ImgstatResult res = IMGSTAT_OK;
     for (size_t i = 0; i < tags->n && res == IMGSTAT_OK; i++) {
         TiffTag *const tag = &tags->tag[i];
@@ -421,11 +313,11 @@ static ImgstatResult write_directory(TiffFile *file, TiffTags *tags, uint64_t *a
             res = write_directory(file, tag->sub, &sub_at, &sub_link, err);
         if (tag->sub && file->big)
             tag->type = TIFF_LONG8;
-        put_number(file, entry, tag->tag, 2);
-        put_number(file, entry + 2, tag->type, 2);
-        put_number(file, entry + 4, tag->count, width);
+        store_number(entry, tag->tag, 2, file->big_endian);
+        store_number(entry + 2, tag->type, 2, file->big_endian);
+        store_number(entry + 4, tag->count, width, file->big_endian);
         if (tag->sub)
-            put_number(file, entry + 4 + width, sub_at, width);
+            store_number(entry + 4 + width, sub_at, width, file->big_endian);
         else if (res == IMGSTAT_OK)
             res = put_value(file, tag, entry + 4 + width, err);
     }
@@ -436,15 +328,14 @@ static ImgstatResult write_directory(TiffFile *file, TiffTags *tags, uint64_t *a
     return res;
 }
 
-static ImgstatResult write_header(TiffFile *file, uint64_t *link, ImgstatError *err)
+unsigned tiff_header_fill(uint8_t head[TIFF_HEADER_BYTES], bool big_endian, bool big)
 {
-    uint8_t head[TIFF_HEADER_BYTES] = {0};
-    head[0] = head[1] = file->big_endian ? 'M' : 'I';
-    put_number(file, head + 2, file->big ? 43 : 42, 2);
-    if (file->big)
-        put_number(file, head + 4, 8, 2);
-    *link = file->big ? 8 : 4;
-    return put(file, 0, head, sizeof head, err);
+    memset(head, 0, TIFF_HEADER_BYTES);
+    head[0] = head[1] = big_endian ? 'M' : 'I';
+    store_number(head + 2, big ? 43 : 42, 2, big_endian);
+    if (big)
+        store_number(head + 4, 8, 2, big_endian);
+    return big ? 8 : 4;
 }
 
 /* Adds the field with the places of a page's SubIFDs, which are written. */
@@ -483,8 +374,7 @@ static ImgstatResult write_below(TiffFile *file, TiffTags *tags, ImgstatError *e
 
 static void sort_tags(TiffTags *tags)
 {
-    if (tags->n > 0)
-        qsort(tags->tag, tags->n, sizeof *tags->tag, by_tag);
+    sort_fields(tags);
     for (size_t i = 0; i < tags->n; i++)
         if (tags->tag[i].sub)
             sort_tags(tags->tag[i].sub);
@@ -506,10 +396,11 @@ uint64_t tiff_file_end(const TiffFile *file)
 
 ImgstatResult tiff_tags_finish(TiffFile *file, ImgstatError *err)
 {
-    uint64_t link = 0;
+    uint8_t head[TIFF_HEADER_BYTES];
     if (tiff_file_end(file) > UINT32_MAX)
         file->big = true;
-    IMGSTAT_TRY(write_header(file, &link, err));
+    uint64_t link = tiff_header_fill(head, file->big_endian, file->big);
+    IMGSTAT_TRY(put(file, 0, head, sizeof head, err));
     for (size_t i = file->n_pages; i-- > 0;)
         if (file->pages[i]->parent)
             IMGSTAT_TRY(write_below(file, file->pages[i], err));
@@ -521,7 +412,7 @@ ImgstatResult tiff_tags_finish(TiffFile *file, ImgstatError *err)
             continue;
         IMGSTAT_TRY(set_below(file, tags, err));
         IMGSTAT_TRY(write_directory(file, tags, &at, &next_link, err));
-        put_number(file, offset, at, file->big ? 8 : 4);
+        store_number(offset, at, file->big ? 8 : 4, file->big_endian);
         IMGSTAT_TRY(put(file, link, offset, file->big ? 8 : 4, err));
         link = next_link;
     }

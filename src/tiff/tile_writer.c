@@ -158,8 +158,8 @@ static bool open_strip(TiffPacker *packer, const TiffShape *shape, uint32_t rows
         TIFFClose(packer->tif);
     packer->memory.n = packer->memory.at = 0;
     /* Differences of samples are taken before their bytes are put into the file's order. */
-    const bool big_endian = (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) !=
-                            (shape->swap && shape->predictor == PREDICTOR_HORIZONTAL);
+    const bool big_endian =
+        host_big_endian != (shape->swap && shape->predictor == PREDICTOR_HORIZONTAL);
     TIFF *const tif = packer->tif = open_memory(packer, big_endian ? "wb" : "wl");
     if (!tif)
         return false;

@@ -106,7 +106,7 @@ static uint32_t triple(const uint8_t *at, bool highest_first)
 static void unpack_triples(const TiffLayout *layout, ImgstatSample sample, const uint8_t *from,
                            uint32_t *to, size_t n)
 {
-    const bool big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+    const bool big_endian = host_big_endian;
     const bool highest_first = sample == IMGSTAT_F32 ? big_endian : !layout->swapped;
     for (size_t i = 0; i < n; i++) {
         const uint32_t raw = triple(from + 3 * i, highest_first);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* file.c: whole files: one page read into memory or written from it; all pages of an open file
- * transformed to a written one; and the memory that a page takes meanwhile. */
+/* file.c: files that are written: one page from memory; all pages of an open file, transformed; and
+ * the memory that a page takes meanwhile. */
 #include "transform/file.h"
 
 #include "base/image.h"
@@ -65,31 +65,7 @@ static ImgstatResult output_file_close(OutputFile *output, ImgstatResult result,
     return result;
 }
 
-/* ---- One page in memory ---- */
-
-ImgstatResult imgstat_image_load(const char *path, const ImgstatOpen *how, uint32_t page,
-                                 ImagePro *out, ImgstatPage *info, ImgstatError *err)
-{
-    if (out)
-        *out = (ImagePro){.memory = IMGSTAT_HOST};
-    IMGSTAT_TRY(error_if_null(path && out, __func__, err));
-    ImgstatPage local;
-    ImgstatFile *file = NULL;
-    info = info ? info : &local;
-    ImgstatResult res = imgstat_file_open(path, how, &file, err);
-    if (res == IMGSTAT_OK)
-        res = imgstat_file_page(file, page, info, err);
-    if (res == IMGSTAT_OK)
-        res = imgstat_image_create(info->width, info->height, info->channels, info->sample,
-                                   info->bits, out, err);
-    if (res == IMGSTAT_OK) {
-        res = imgstat_file_read(file, out, err);
-        if (res != IMGSTAT_OK)
-            imgstat_image_release(out);
-    }
-    imgstat_file_close(file);
-    return res;
-}
+/* ---- One page ---- */
 
 ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const char *path,
                                  ImgstatFile *like, const ImgstatWrite *how, ImgstatError *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* image.c: the public calls that make a transfer for an image and apply it. */
+/* image.c: the public calls for one image: load it, make a transfer for it, apply it. */
 #include "transform/clahe_page.h"
 #include "transform/page.h"
 
@@ -158,5 +158,31 @@ ImgstatResult imgstat_image_transform(ImgstatDevice *device, const ImgstatMethod
             imgstat_image_release(to);
     }
     transfer_destroy(transfer);
+    return res;
+}
+
+/* ---- From a file ---- */
+
+ImgstatResult imgstat_image_load(const char *path, const ImgstatOpen *how, uint32_t page,
+                                 ImagePro *out, ImgstatPage *info, ImgstatError *err)
+{
+    if (out)
+        *out = (ImagePro){.memory = IMGSTAT_HOST};
+    IMGSTAT_TRY(error_if_null(path && out, __func__, err));
+    ImgstatPage local;
+    ImgstatFile *file = NULL;
+    info = info ? info : &local;
+    ImgstatResult res = imgstat_file_open(path, how, &file, err);
+    if (res == IMGSTAT_OK)
+        res = imgstat_file_page(file, page, info, err);
+    if (res == IMGSTAT_OK)
+        res = imgstat_image_create(info->width, info->height, info->channels, info->sample,
+                                   info->bits, out, err);
+    if (res == IMGSTAT_OK) {
+        res = imgstat_file_read(file, out, err);
+        if (res != IMGSTAT_OK)
+            imgstat_image_release(out);
+    }
+    imgstat_file_close(file);
     return res;
 }

@@ -5,11 +5,8 @@
 
 #include "base/sample.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum { MOST_LEVELS = 64 };
 
@@ -82,19 +79,12 @@ static size_t row_bytes(const LevelMaker *maker, uint32_t width)
     return (size_t)width * maker->image.channels * imgstat_sample_bytes(maker->image.sample);
 }
 
-static double value_as_double(const ImgstatValue *value)
-{
-    return sample_is_float(value->sample)    ? value->as.f
-           : sample_is_signed(value->sample) ? (double)value->as.i
-                                             : (double)value->as.u;
-}
-
 ImgstatResult level_maker_begin(LevelMaker *maker, const EncodePage *image,
                                 const ImgstatValue *nodata, ImgstatError *err)
 {
     maker->image = *image;
     maker->has_nodata = nodata != NULL;
-    maker->nodata = nodata ? value_as_double(nodata) : 0;
+    maker->nodata = nodata ? imgstat_value_double(*nodata) : 0;
     maker->values = malloc((size_t)image->width * image->channels * sizeof *maker->values);
     maker->row = malloc(row_bytes(maker, image->width));
     bool ok = maker->values && maker->row;
@@ -244,17 +234,8 @@ ImgstatResult level_maker_write(const LevelMaker *maker, uint32_t page, Encoder 
     const Level *const level = level_of(maker, page);
     const size_t bytes = row_bytes(maker, level->width);
     for (uint32_t y = 0; y < level->height; y++) {
-        for (size_t done = 0; done < bytes;) {
-            const off_t at = (off_t)(level->at + (uint64_t)y * bytes + done);
-            const ssize_t n = pread(maker->spool->file->fd, maker->row + done, bytes - done, at);
-            if (n < 0 && errno == EINTR)
-                continue;
-            if (n <= 0)
-                return error_file(err, IMGSTAT_ERR_IO, maker->output->name,
-                                  "cannot read back the temporary file: %s",
-                                  n < 0 ? strerror(errno) : "it ends early");
-            done += (size_t)n;
-        }
+        IMGSTAT_TRY(atomic_file_read(maker->spool->file, level->at + (uint64_t)y * bytes,
+                                     maker->row, bytes, err));
         IMGSTAT_TRY(encoder_write_rows(encoder, maker->row, bytes, 1, err));
     }
     return IMGSTAT_OK;

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* directory.h: the fields of one directory of a TIFF file that tell what it is. */
+#ifndef IMGSTAT_TIFF_DIRECTORY_H
+#define IMGSTAT_TIFF_DIRECTORY_H
+
+#include "codec/source.h"
+
+enum {
+    TIFF_MAX_FIELDS = 4096
+}; /* of a directory, that are read; the fullest real ones have a
+      hundred */
+
+/* What both kinds of file have. */
+typedef struct TiffKind {
+    bool big_endian, big; /* big: BigTIFF, 64-bit offsets */
+} TiffKind;
+
+/* A field of a directory; count 0: it is not there. */
+typedef struct TiffField {
+    uint16_t type;
+    uint64_t count;
+    uint8_t value[8]; /* as in the file */
+} TiffField;
+
+/* The fields that tell what a directory is. */
+enum {
+    TIFF_FIELD_NEW_TYPE,
+    TIFF_FIELD_OLD_TYPE,
+    TIFF_FIELD_WIDTH,
+    TIFF_FIELD_HEIGHT,
+    TIFF_FIELD_BITS,
+    TIFF_FIELD_SAMPLES,
+    TIFF_FIELD_FORMAT,
+    TIFF_FIELD_PHOTOMETRIC,
+    TIFF_FIELD_SUB,
+    /* Of a stack in one directory: */
+    TIFF_FIELD_COMPRESSION,
+    TIFF_FIELD_PLANAR,
+    TIFF_FIELD_STRIPS,
+    TIFF_FIELD_STRIP_ROWS,
+    TIFF_FIELD_TEXT,
+    TIFF_FIELDS
+};
+
+typedef struct TiffDirectory {
+    bool whole; /* it lies inside the file */
+    uint64_t next;
+    TiffField field[TIFF_FIELDS];
+} TiffDirectory;
+
+/* Returns the bytes of a number of that type; 0 for types that are no unsigned number. */
+unsigned tiff_field_bytes(uint16_t type);
+
+/* Returns value k of a field; 0 where it has none. */
+uint64_t tiff_field_value(const Source *source, const TiffKind *kind, const TiffField *field,
+                          uint64_t k);
+
+/* Returns a text, malloc's; NULL: it is none, or one of 4 bytes or less (BigTIFF: 8), or there is
+ * no memory for it. */
+char *tiff_field_text(const Source *source, const TiffKind *kind, const TiffField *field);
+
+/* Reads the directory at `at`. */
+ImgstatResult tiff_directory_read(const Source *source, const TiffKind *kind, uint64_t at,
+                                  TiffDirectory *out, ImgstatError *err);
+
+#endif
