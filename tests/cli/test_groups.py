@@ -12,46 +12,26 @@ import struct
 
 import harness
 from harness import SAMPLES, TESTDATA, check, run, tiff
-from tiff_tree import Tiff
+from tiff_tree import ASCII, LONG, SHORT, Tiff, gray, write
 
 try:
     import numpy
 except ImportError:
     numpy = None
 
-ASCII, SHORT, LONG = 2, 3, 4
 DESCRIPTION = 270
 
 
 def stack(pages, description=None, big_endian=False):
     """A TIFF file of gray pages; pages: sample type, width and values of each."""
     order = ">" if big_endian else "<"
-    out = bytearray(struct.pack(order + "2sHI", b"MM" if big_endian else b"II", 42, 8))
-    link = 4
+    out = []
     for number, (sample, width, values) in enumerate(pages):
         letter, kind = SAMPLES[sample]
-        at, height = len(out), len(values) // width
-        out += struct.pack(f"{order}{len(values)}{letter}", *values)
-        tags = [(256, LONG, [width]), (257, LONG, [height]), (258, SHORT, [8 * struct.calcsize(letter)]),
-                (259, SHORT, [1]), (262, SHORT, [1]), (273, LONG, [at]), (277, SHORT, [1]), (278, LONG, [height]),
-                (279, LONG, [struct.calcsize(letter) * len(values)]), (339, SHORT, [kind])]
-        if number == 0 and description:
-            tags.append((DESCRIPTION, ASCII, description.encode() + b"\0"))
-        entries = b""
-        for tag, field, value in sorted(tags):
-            data = value if field == ASCII else struct.pack(f"{order}{len(value)}{'H' if field == SHORT else 'I'}", *value)
-            place = data.ljust(4, b"\0")
-            if len(data) > 4:
-                out += b"\0" * (len(out) % 2)
-                place = struct.pack(order + "I", len(out))
-                out += data
-            entries += struct.pack(order + "HHI", tag, field, len(value)) + place
-        out += b"\0" * (len(out) % 2)
-        out[link:link + 4] = struct.pack(order + "I", len(out))
-        out += struct.pack(order + "H", len(tags)) + entries
-        link = len(out)
-        out += b"\0\0\0\0"
-    return bytes(out)
+        fields = {DESCRIPTION: (ASCII, description.encode() + b"\0")} if number == 0 and description else {}
+        rows = [values[i:i + width] for i in range(0, len(values), width)]
+        out.append(gray(rows, letter, order, fields={339: (SHORT, [kind]), **fields}))
+    return write(out, order)
 
 
 def noise(sample, n, seed):

@@ -16,67 +16,35 @@ import zlib
 
 import harness
 from harness import check, png_chunk, run, skip
+from tiff_tree import ASCII, BYTE, LONG, SHORT, UNDEFINED, Page, read, write
 
-BYTE, ASCII, SHORT, LONG, UNDEFINED = 1, 2, 3, 4, 7
-SIZES = {BYTE: "B", ASCII: "B", SHORT: "H", LONG: "I", UNDEFINED: "B"}
 DESCRIPTION, PHOTOSHOP, LAYERS, GDAL, IJ_COUNTS, IJ_DATA = 270, 34377, 37724, 42112, 50838, 50839
 WIDTH, HEIGHT = 8, 6
 
 
 def pages_file(pages, order="<"):
-    """16-bit gray pages; pages: a list of extra fields for each: number, type, values or bytes."""
-    out = bytearray(struct.pack(order + "2sHI", b"II" if order == "<" else b"MM", 42, 8))
-    link = 4
+    """16-bit gray pages; pages: extra fields for each: number -> text, bytes or numbers; samples: of a pixel."""
+    out = []
     for number, extra in enumerate(pages):
         samples = extra.get("samples", 1)
         values = [200 + 10 * number + (i * 37) % 300 for i in range(WIDTH * HEIGHT * samples)]
-        at = len(out)
-        out += struct.pack(f"{order}{len(values)}H", *values)
-        tags = [(256, LONG, [WIDTH]), (257, LONG, [HEIGHT]), (258, SHORT, [16] * samples), (259, SHORT, [1]),
-                (262, SHORT, [1]), (273, LONG, [at]), (277, SHORT, [samples]), (278, LONG, [HEIGHT]),
-                (279, LONG, [2 * len(values)])] + ([(338, SHORT, [0] * (samples - 1))] if samples > 1 else [])
-        tags += [(tag, ASCII, list(value.encode() + b"\0")) if isinstance(value, str) else
-                 (tag, BYTE, list(value)) if isinstance(value, bytes) else (tag, LONG, value)
-                 for tag, value in extra.items() if tag != "samples"]
-        entries = b""
-        for tag, kind, value in sorted(tags):
-            data = struct.pack(f"{order}{len(value)}{SIZES[kind]}", *value)
-            place = data.ljust(4, b"\0")
-            if len(data) > 4:
-                out += b"\0" * (len(out) % 2)
-                place = struct.pack(order + "I", len(out))
-                out += data
-            entries += struct.pack(order + "HHI", tag, kind, len(value)) + place
-        out += b"\0" * (len(out) % 2)
-        out[link:link + 4] = struct.pack(order + "I", len(out))
-        out += struct.pack(order + "H", len(tags)) + entries
-        link = len(out)
-        out += b"\0\0\0\0"
-    return bytes(out)
+        fields = {256: (LONG, [WIDTH]), 257: (LONG, [HEIGHT]), 258: (SHORT, [16] * samples), 259: (SHORT, [1]),
+                  262: (SHORT, [1]), 277: (SHORT, [samples]), 278: (LONG, [HEIGHT])}
+        if samples > 1:
+            fields[338] = (SHORT, [0] * (samples - 1))
+        fields.update({tag: (ASCII, value.encode() + b"\0") if isinstance(value, str) else
+                       (BYTE, list(value)) if isinstance(value, bytes) else (LONG, value)
+                       for tag, value in extra.items() if tag != "samples"})
+        out.append(Page(fields, [struct.pack(f"{order}{len(values)}H", *values)]))
+    return write(out, order)
 
 
 def read_pages(path):
     """A dictionary of fields for each page: texts without their NUL, bytes, or lists of numbers."""
-    data = path.read_bytes()
-    order = "<" if data[:2] == b"II" else ">"
-    pages, at = [], struct.unpack_from(order + "I", data, 4)[0]
-    while at:
-        fields = {}
-        n = struct.unpack_from(order + "H", data, at)[0]
-        for i in range(n):
-            tag, kind, count = struct.unpack_from(order + "HHI", data, at + 2 + 12 * i)
-            letter = SIZES.get(kind)
-            if not letter:
-                continue
-            place = at + 10 + 12 * i
-            if struct.calcsize(letter) * count > 4:
-                place = struct.unpack_from(order + "I", data, place)[0]
-            values = struct.unpack_from(f"{order}{count}{letter}", data, place)
-            fields[tag] = (bytes(values[:-1]).decode() if kind == ASCII else bytes(values) if letter == "B" else
-                           list(values))
-        pages.append(fields)
-        at = struct.unpack_from(order + "I", data, at + 2 + 12 * n)[0]
-    return pages
+    shown = {ASCII: lambda values: values[0][:-1].decode(), UNDEFINED: lambda values: values[0], BYTE: bytes, SHORT: list,
+             LONG: list}
+    return [{tag: shown[page.kinds[tag]](values) for tag, values in page.fields.items() if page.kinds[tag] in shown}
+            for page in read(path).chain]
 
 
 def transform(program, folder, content, *words, pages="", command=("normalize",)):

@@ -9,10 +9,10 @@ SUB_IFDS, EXIF, GPS = 330, 34665, 34853
 
 
 class Directory:
-    """fields: number -> values; sub: number of the field -> directories that it points to."""
+    """fields: number -> values; kinds: number -> type; sub: number of the field -> directories that it points to."""
 
     def __init__(self, at):
-        self.at, self.fields, self.sub = at, {}, {}
+        self.at, self.fields, self.kinds, self.sub = at, {}, {}, {}
 
     def first(self, number, default=0):
         return self.fields[number][0] if number in self.fields else default
@@ -56,7 +56,7 @@ class Tiff:
             inside = place + 4 + struct.calcsize(offset)
             size = SIZES.get(kind, 1) * values
             where = inside if size <= struct.calcsize(offset) else self.number(offset, inside)
-            out.fields[tag] = self.values(kind, values, where)
+            out.fields[tag], out.kinds[tag] = self.values(kind, values, where), kind
             if tag in (SUB_IFDS, EXIF, GPS):
                 out.sub[tag] = [self.directory(sub)[0] for sub in out.fields[tag]]
         return out, self.number(offset, at + n * entry)
@@ -81,7 +81,7 @@ def read(path):
 
 # ---- Writing ---------------------------------------------------------------------------------------
 
-SHORT, LONG, ASCII, RATIONAL, IFD, LONG8, IFD8 = 3, 4, 2, 5, 13, 16, 18
+BYTE, ASCII, SHORT, LONG, RATIONAL, UNDEFINED, IFD, LONG8, IFD8 = 1, 2, 3, 4, 5, 7, 13, 16, 18
 
 
 class Page:

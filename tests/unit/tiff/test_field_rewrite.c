@@ -2,6 +2,7 @@
 /* test_field_rewrite.c: each rewriter against the text that is expected; what need not change is
  * the same byte for byte. */
 #include "base/compiler.h"
+#include "helper_decode.h"
 #include "tiff/field_rewrite.h"
 #include "tiff/imagej_text.h"
 
@@ -10,24 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char warned[256];
-static unsigned n_warned;
-
-static void warn(void *context, const char *sentence)
-{
-    (void)context;
-    snprintf(warned, sizeof warned, "%s", sentence);
-    n_warned++;
-}
+static DecodeHeard heard;
 
 static Warnings warnings;
 
 static Warnings *fresh_warnings(void)
 {
     warnings_release(&warnings);
-    warnings = (Warnings){.warn = warn, .name = "a.tif"};
-    warned[0] = '\0';
-    n_warned = 0;
+    warnings = (Warnings){.warn = decode_hear, .context = &heard, .name = "a.tif"};
+    heard = (DecodeHeard){.n = 0};
     return &warnings;
 }
 
@@ -85,7 +77,7 @@ static void expect_description(const char *text, const FieldChange *change, cons
     FieldResult got;
     cr_assert(description_rewrite(text, change, fresh_warnings(), &got, NULL) == IMGSTAT_OK);
     expect_result(&got, text, expected);
-    cr_expect_str_eq(warned, warning);
+    cr_expect_str_eq(heard.last, warning);
 }
 
 #define ITEM(more, value) "  <Item " more ">" value "</Item>\n"
@@ -106,17 +98,18 @@ Test(field_rewrite, gdal)
                          "1000") "</GDALMetadata>\n";
     cr_assert(gdal_metadata_rewrite(text, &mapped, fresh_warnings(), &got, NULL) == IMGSTAT_OK);
     expect_result(&got, text, keep);
-    cr_expect_str_eq(warned, "a.tif: scale and offset of its bands are left out: they are true of "
-                             "the old values only");
+    cr_expect_str_eq(heard.last,
+                     "a.tif: scale and offset of its bands are left out: they are true of "
+                     "the old values only");
     static const char all[] =
         "<GDALMetadata>" ITEM("name=\"STATISTICS_MAXIMUM\"", "886") "</GDALMetadata>";
     cr_assert(gdal_metadata_rewrite(all, &mapped, fresh_warnings(), &got, NULL) == IMGSTAT_OK);
     expect_result(&got, all, NULL);
-    cr_expect(n_warned == 0);
+    cr_expect(heard.n == 0);
     cr_assert(gdal_metadata_rewrite("<GDALMetadata>", &mapped, fresh_warnings(), &got, NULL) ==
               IMGSTAT_OK);
     expect_result(&got, "", NULL);
-    cr_expect_str_eq(warned, "a.tif: its GDAL metadata are damaged and left out");
+    cr_expect_str_eq(heard.last, "a.tif: its GDAL metadata are damaged and left out");
     const FieldChange none = {.values = false};
     cr_assert(gdal_metadata_rewrite(text, &none, fresh_warnings(), &got, NULL) == IMGSTAT_OK);
     expect_result(&got, text, text);
@@ -221,7 +214,7 @@ Test(field_rewrite, imagej_metadata)
         .data = parts, .bytes = 30, .counts = part_counts, .n_counts = 8};
     cr_assert(imagej_metadata_rewrite(&damaged, &mapped, fresh_warnings(), &got, NULL) ==
               IMGSTAT_OK);
-    cr_expect(got.fate == FIELD_GOES && n_warned == 1);
+    cr_expect(got.fate == FIELD_GOES && heard.n == 1);
     stack_axes_release(&axes);
 }
 
@@ -371,11 +364,11 @@ Test(field_rewrite, photoshop)
     cr_assert(photoshop(text, sizeof text - 1, &got) == IMGSTAT_OK);
     cr_assert(got.fate == FIELD_CHANGES && got.text.n == sizeof left - 1);
     cr_expect(memcmp(got.text.data, left, sizeof left - 1) == 0);
-    cr_expect_str_eq(warned,
+    cr_expect_str_eq(heard.last,
                      "a.tif: its Photoshop thumbnail is left out: it shows the old contrast");
     field_result_release(&got);
     cr_assert(photoshop(left, sizeof left - 1, &got) == IMGSTAT_OK);
-    cr_expect(got.fate == FIELD_STAYS && n_warned == 0);
+    cr_expect(got.fate == FIELD_STAYS && heard.n == 0);
     cr_assert(photoshop(text + 14, 16, &got) == IMGSTAT_OK);
     cr_expect(got.fate == FIELD_STAYS); /* cut off */
     cr_assert(photoshop(text + 14, 18, &got) == IMGSTAT_OK);

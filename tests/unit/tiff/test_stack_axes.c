@@ -2,6 +2,7 @@
 /* test_stack_axes.c: what texts of all three kinds declare; contradictions and bombs declare
  * nothing, soon and with one warning. */
 #include "base/compiler.h"
+#include "helper_decode.h"
 #include "tiff/stack_axes.h"
 #include "tiff/text_buffer.h"
 
@@ -11,15 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-static char warned[256];
-static unsigned n_warned;
-
-static void warn(void *context, const char *sentence)
-{
-    (void)context;
-    snprintf(warned, sizeof warned, "%s", sentence);
-    n_warned++;
-}
+static DecodeHeard heard;
 
 static const char *same_text(void *context, uint32_t page)
 {
@@ -29,11 +22,10 @@ static const char *same_text(void *context, uint32_t page)
 static StackAxes read_pages(const char *text, const StackPages *pages, ImagejMetadata imagej)
 {
     StackAxes axes;
-    Warnings warnings = {.warn = warn, .name = "a.tif"};
+    Warnings warnings = {.warn = decode_hear, .context = &heard, .name = "a.tif"};
     const StackTexts texts = {
         .description = same_text, .context = (void *)(uintptr_t)text, .imagej = imagej};
-    warned[0] = '\0';
-    n_warned = 0;
+    heard = (DecodeHeard){.n = 0};
     cr_assert(stack_axes_read(&texts, pages, &warnings, &axes, NULL) == IMGSTAT_OK);
     warnings_release(&warnings);
     return axes;
@@ -47,7 +39,7 @@ static StackAxes read_text(const char *text, uint32_t n, uint16_t samples)
 
 static void expect_sizes(const StackAxes *axes, uint32_t c, uint32_t z, uint32_t t)
 {
-    cr_assert(n_warned == 0, "%s", warned);
+    cr_assert(heard.n == 0, "%s", heard.last);
     cr_assert(axes->plane != NULL);
     cr_expect(axes->size[AXIS_C] == c && axes->size[AXIS_Z] == z && axes->size[AXIS_T] == t,
               "%u %u %u", axes->size[AXIS_C], axes->size[AXIS_Z], axes->size[AXIS_T]);
@@ -66,7 +58,7 @@ static void expect_none(const char *text, uint32_t n, uint16_t samples, unsigned
 {
     StackAxes axes = read_text(text, n, samples);
     cr_expect(axes.plane == NULL, "%s", text);
-    cr_expect(n_warned == warnings, "%s: %u warnings: %s", text, n_warned, warned);
+    cr_expect(heard.n == (int)warnings, "%s: %d warnings: %s", text, heard.n, heard.last);
     stack_axes_release(&axes);
 }
 
@@ -151,7 +143,7 @@ Test(stack_axes, ome_of_several_files)
     expect_plane(&axes, 0, 1, 0, 0);
     stack_axes_release(&axes);
     axes = read_text("<OME><BinaryOnly MetadataFile=\"x.companion.ome\"/></OME>", 3, 1);
-    cr_expect(axes.plane == NULL && n_warned == 0);
+    cr_expect(axes.plane == NULL && heard.n == 0);
 }
 
 Test(stack_axes, ome_contradictions)
@@ -174,7 +166,8 @@ Test(stack_axes, ome_contradictions)
     };
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         expect_none(texts[i], 29, 1, 1);
-    cr_expect_str_eq(warned, "a.tif: its OME-XML contradicts its 29 pages; its axes are not used");
+    cr_expect_str_eq(heard.last,
+                     "a.tif: its OME-XML contradicts its 29 pages; its axes are not used");
 }
 
 Test(stack_axes, ome_damage)
@@ -189,7 +182,8 @@ Test(stack_axes, ome_damage)
     };
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         expect_none(texts[i], 2, 1, 1);
-    cr_expect_str_eq(warned, "a.tif: its OME-XML is damaged or too large; its axes are not used");
+    cr_expect_str_eq(heard.last,
+                     "a.tif: its OME-XML is damaged or too large; its axes are not used");
 }
 
 static double seconds(void)
@@ -227,7 +221,7 @@ Test(stack_axes, ome_bombs)
         const double begin = seconds();
         StackAxes axes = read_text(text.data, 7, 1);
         const double took = seconds() - begin;
-        printf("bomb %zu: %.2f s %s\n", i, took, warned);
+        printf("bomb %zu: %.2f s %s\n", i, took, heard.last);
         cr_expect(axes.plane == NULL);
         cr_expect(took < 20, "bomb %zu takes %f s", i, took); /* sanitizers included */
         stack_axes_release(&axes);
@@ -276,7 +270,7 @@ Test(stack_axes, imagej)
     expect_none("ImageJ=1.53t\nimages=99999999999999999\n", 7, 1, 1);
     expect_none("ImageJ=1.53t\nimages=7\nslices=2147483647\n", 7, 1, 1);
     cr_expect_str_eq(
-        warned, "a.tif: its ImageJ description contradicts its 7 pages; its axes are not used");
+        heard.last, "a.tif: its ImageJ description contradicts its 7 pages; its axes are not used");
     cr_expect(stack_planes_contiguous("ImageJ=1.53t\nimages=30\n", 1) == 30);
     cr_expect(stack_planes_contiguous("ImageJ=1.53t\n", 1) == 1);
     cr_expect(stack_planes_contiguous("images=30\n", 1) == 1);
