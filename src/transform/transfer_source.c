@@ -2,7 +2,7 @@
 /* transfer_source.c: measures images for a transfer: by channel, jointly, or their luma. */
 #include "transform/transfer_source.h"
 
-#include "measure/measure.h"
+#include "measure/page_reads.h"
 #include "measure/percentile.h"
 #include "measure/quantiles.h"
 #include "record/statistics.h"

@@ -179,16 +179,11 @@ static void describe_page(Info *info, uint32_t number)
 /* All pages of the file, or those that are named. */
 static ImgstatResult find_pages(Info *info, const char *named, ImgstatError *error)
 {
-    info->n = imgstat_file_pages(info->file);
-    if (named != NULL) {
-        const ImgstatResult result = imgstat_file_find(info->file, named, NULL, 0, &info->n, error);
-        if (result != IMGSTAT_OK)
-            return result;
-    }
-    info->pages = text_alloc(info->n * sizeof *info->pages);
+    const uint32_t all = info->n = imgstat_file_pages(info->file);
+    info->pages = text_alloc(all * sizeof *info->pages);
     if (named != NULL)
-        return imgstat_file_find(info->file, named, info->pages, info->n, &info->n, error);
-    for (uint32_t i = 0; i < info->n; i++)
+        return imgstat_file_find(info->file, named, info->pages, all, &info->n, error);
+    for (uint32_t i = 0; i < all; i++)
         info->pages[i] = i;
     return IMGSTAT_OK;
 }

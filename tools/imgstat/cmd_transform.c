@@ -32,12 +32,10 @@ static ImgstatResult foresee(const Options *o, const ImgstatTransfer *given, con
     ImgstatFile *file = NULL;
     const ImgstatOpen open = {.limits = o->limits, .salvage = o->salvage};
     ImgstatResult result = imgstat_file_open(job->input, &open, &file, error);
-    uint32_t n = 0;
+    const uint32_t all = file != NULL ? imgstat_file_pages(file) : 0;
+    uint32_t *const pages = text_alloc((all + (size_t)1) * sizeof *pages), n = 0;
     if (result == IMGSTAT_OK)
-        result = imgstat_file_find(file, job->pages, NULL, 0, &n, error);
-    uint32_t *const pages = text_alloc((n + 1) * sizeof *pages);
-    if (result == IMGSTAT_OK)
-        result = imgstat_file_find(file, job->pages, pages, n, &n, error);
+        result = imgstat_file_find(file, job->pages, pages, all, &n, error);
     for (uint32_t i = 0; result == IMGSTAT_OK && i < n; i++) {
         ImgstatPage page;
         result = imgstat_file_page(file, pages[i], &page, error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* measure.h: the first read of a page or an image, which makes its record, and further ones. */
-#ifndef IMGSTAT_MEASURE_MEASURE_H
-#define IMGSTAT_MEASURE_MEASURE_H
+/* page_reads.h: the first read of a page or an image, which makes its record, and further ones. */
+#ifndef IMGSTAT_MEASURE_PAGE_READS_H
+#define IMGSTAT_MEASURE_PAGE_READS_H
 
 #include "measure/page_reader.h"
 
