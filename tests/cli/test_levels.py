@@ -29,7 +29,7 @@ def statistics(program, *words):
     """What stats says of pixels, and not of the file that they are in."""
     pages = [json.loads(line) for line in run(program, "stats", "--json", *words).stdout.splitlines()]
     for page in pages:
-        for key in ("file", "page", "pages", "device", "warnings"):
+        for key in ("file", "page", "page_name", "pages", "device", "warnings"):
             page.pop(key, None)
     return pages
 
