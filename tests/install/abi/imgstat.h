@@ -217,7 +217,8 @@ typedef struct ImgstatLimits {
 
 typedef struct ImgstatOpen {
     ImgstatLimits limits;
-    bool salvage; /* damaged files: rows that cannot be decoded are nodata or 0, with a warning */
+    bool salvage; /* damaged files: what cannot be decoded is masked, and nodata or 0, with a
+                     warning; rows that the decoder completes count as it does */
     bool indices; /* palette images: raw indices instead of colours */
     /* Pixels that count. All zero: where the page's own mask is not 0. Others are masked: they are
      * not measured, and pass through transforms. */
@@ -316,21 +317,22 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_page(ImgstatFile *file
 IMGSTAT_API const char *imgstat_file_channel(const ImgstatFile *file, uint16_t channel);
 /* How a page lies in its file. The texts are constants. */
 typedef struct ImgstatLayout {
-    const char *compression; /* "none", "deflate", "LZW", "JPEG" ... */
-    const char *predictor;   /* "none", "horizontal", "float" */
-    bool tiled;              /* tiles; else strips */
-    bool planar;             /* each channel in tiles of its own */
-    bool interlaced;         /* PNG */
-    bool big_endian;         /* the order of bytes in the file */
-    bool big_file;           /* BigTIFF: offsets of 64 bits */
-    bool cloud_optimized;    /* tiles, behind all directories; such pages alone make a COG */
+    const char *compression;          /* "none", "deflate", "LZW", "JPEG" ... */
+    const char *predictor;            /* "none", "horizontal", "float" */
+    bool tiled;                       /* tiles; else strips */
+    bool planar;                      /* each channel in tiles of its own */
+    bool interlaced;                  /* PNG */
+    bool big_endian;                  /* the order of bytes in the file */
+    bool big_file;                    /* BigTIFF: offsets of 64 bits */
+    bool cloud_optimized;             /* the file says that it is a COG, behind its header */
     uint32_t tile_width, tile_height; /* of a tile or strip */
     uint64_t tiles;                   /* number of tiles or strips */
     const char *metadata[16]; /* n_metadata kinds: "icc", "exif", "gps", "geotiff", "ome-xml" ... */
     uint32_t n_metadata;
 } ImgstatLayout;
 
-/* Returns the number of rows that ImgstatOpen.salvage has left out so far, of all pages. */
+/* Returns how many rows ImgstatOpen.salvage has found damaged so far, of all pages: with samples
+ * that are lost, or that the decoder made up. */
 IMGSTAT_API uint64_t imgstat_file_lost_rows(const ImgstatFile *file);
 
 /* Describes how the selected page lies in the file. */
@@ -650,7 +652,7 @@ typedef struct ImgstatDone {
     bool skipped;                /* the output existed */
     const ImgstatMapped *mapped; /* n_mapped pages, if the batch describes them */
     size_t n_mapped;
-    uint64_t lost_rows; /* that ImgstatOpen.salvage left out */
+    uint64_t lost_rows; /* as imgstat_file_lost_rows counts them */
     double seconds;     /* duration of the job */
 } ImgstatDone;
 
