@@ -294,6 +294,31 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_open(const char *path,
                                                                const ImgstatOpen *how,
                                                                ImgstatFile **out,
                                                                ImgstatError *err);
+/* An input that is no file: memory, a member of an archive, an object of a store. */
+typedef struct ImgstatInput {
+    uint64_t bytes; /* in all */
+    /* NULL, or called each time that the input is opened, before it is read. An input may be open
+     * more than once at a time, and be opened again. */
+    ImgstatResult (*open)(void *context, ImgstatError *err);
+    /* Reads up to `bytes` bytes from `offset` on, both of which lie within the input, and sets *got
+     * to their number. The library asks for missing ones again; 0 means that the input ends there,
+     * earlier than it was said to. Any thread, and several at once, each with its own `to`. */
+    ImgstatResult (*read_at)(void *context, uint64_t offset, void *to, size_t bytes, size_t *got,
+                             ImgstatError *err);
+    /* NULL, or called once for each time that the input was opened, after its last read. */
+    void (*close)(void *context);
+    void *context;
+} ImgstatInput;
+/* In these functions err is all zero and never NULL. With an error they may write a sentence to
+ * err->message, which the library gives the name of the input. */
+
+/* imgstat_file_open of an input. name: begins messages. The struct is copied; what `context` points
+ * to outlives the open file. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_open_input(const char *name,
+                                                                     const ImgstatInput *input,
+                                                                     const ImgstatOpen *how,
+                                                                     ImgstatFile **out,
+                                                                     ImgstatError *err);
 IMGSTAT_API void imgstat_file_close(ImgstatFile *file); /* accepts NULL */
 /* Returns the number of all pages, at least 1: first those of the chain, then those of SubIFDs,
  * each behind its parent. */
@@ -599,6 +624,17 @@ typedef struct ImgstatWrite {
     void *warn_context;
 } ImgstatWrite;
 
+/* An output that is no file. It takes bytes only when the image is complete, in their order: until
+ * then they are in a temporary file without a name. */
+typedef struct ImgstatOutput {
+    /* Takes the next n bytes. err: as in ImgstatInput. */
+    ImgstatResult (*write)(void *context, const void *bytes, size_t n, ImgstatError *err);
+    /* NULL, or called once after the last `write`. complete: false where an error or a cancellation
+     * came between; what was written is then worth nothing, and the result does not count. */
+    ImgstatResult (*finish)(void *context, bool complete, ImgstatError *err);
+    void *context;
+} ImgstatOutput;
+
 /* Reads one page, counted from 0, into memory. how: NULL, or how the file is opened. info: NULL, or
  * receives the description of the page. The caller releases the image. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_load(const char *path,
@@ -616,6 +652,11 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_save(const ImagePro *
                                                                 const ImgstatWrite *how,
                                                                 ImgstatError *err);
 
+/* imgstat_image_save to an output. name: begins messages; its ending may name the format. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_save_to(
+    const ImagePro *image, int16_t alpha, const char *name, const ImgstatOutput *output,
+    ImgstatFile *like, const ImgstatWrite *how, ImgstatError *err);
+
 /* ---- Many files ----------------------------------------------------------------------------- */
 
 /* A file to transform or measure. */
@@ -626,6 +667,10 @@ typedef struct ImgstatJob {
     /* Names of pages and ranges of the chain, such as "0,3-5" or "2.1", none of them twice. NULL:
      * all images. Transforms write levels and masks behind their images. */
     const char *pages;
+    /* NULL, or where the bytes come from and go to. `input` and `output` are then names: they begin
+     * messages, and an ending may name the format. Both live until the batch ends. */
+    const ImgstatInput *source;
+    const ImgstatOutput *sink; /* its functions are called on one thread at a time */
 } ImgstatJob;
 
 /* Samples that a transfer limits: those below black and above white, of IMGSTAT_MEANSTD those with

@@ -3,6 +3,7 @@
  * order, so the result depends neither on the order of the files nor on the number of threads. */
 #include "batch/scheduler.h"
 
+#include "batch/job.h"
 #include "record/widen.h"
 #include "transfer/eight_bits.h"
 #include "transform/undefined.h"
@@ -168,8 +169,7 @@ static ImgstatResult begin(Jobs *jobs, ImgstatError *err)
         for (size_t i = 0; i < jobs->n && (pipes == 0 || first.channels == 0); i++) {
             ImgstatFile *file = NULL;
             ImgstatError error;
-            uint64_t bytes;
-            if (jobs->failed[i] || source_is_file(jobs->job[i].input, &bytes) == (pipes == 1))
+            if (jobs->failed[i] || job_is_readable_again(&jobs->job[i]) == (pipes == 1))
                 continue;
             if (jobs_open(jobs, i, NULL, NULL, &file, &error) != IMGSTAT_OK) {
                 note_failure(jobs, i, &error);

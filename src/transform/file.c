@@ -36,16 +36,25 @@ static const EncodeFormat *output_format(const ImgstatWrite *write, const char *
     return format || !decoder ? format : encode_format_named(decoder->page.format);
 }
 
-/* Opens `path`, which takes `mode`, and creates its encoder. Whatever the result, output_file_close
- * follows. warnings: where those about the file go; released at the end. cancel: NULL, or outlives
- * the file. */
+/* Where an output goes. */
+typedef struct OutputPlace {
+    const char *name;          /* a path where there is no sink */
+    const ImgstatOutput *sink; /* NULL: a file, which takes `mode` */
+    bool replace;
+    mode_t mode;
+} OutputPlace;
+
+/* Opens an output and creates its encoder. Whatever the result, output_file_close follows.
+ * warnings: where those about the file go; released at the end. cancel: NULL, or outlives the file.
+ */
 static ImgstatResult output_file_open(OutputFile *output, const EncodeFormat *format,
-                                      const char *path, bool replace, mode_t mode,
-                                      const EncodeOptions *options, Warnings warnings,
-                                      const Cancel *cancel, ImgstatError *err)
+                                      const OutputPlace *place, const EncodeOptions *options,
+                                      Warnings warnings, const Cancel *cancel, ImgstatError *err)
 {
     *output = (OutputFile){.warnings = warnings};
-    IMGSTAT_TRY(atomic_file_open(path, replace, mode, &output->file, err));
+    IMGSTAT_TRY(place->sink ? atomic_file_open_sink(place->name, place->sink, &output->file, err)
+                            : atomic_file_open(place->name, place->replace, place->mode,
+                                               &output->file, err));
     output->file->cancel = cancel;
     return encoder_create(format, output->file, options, &output->warnings, &output->encoder, err);
 }
@@ -68,11 +77,11 @@ static ImgstatResult output_file_close(OutputFile *output, ImgstatResult result,
 
 /* ---- One page ---- */
 
-ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const char *path,
-                                 ImgstatFile *like, const ImgstatWrite *how, ImgstatError *err)
+static ImgstatResult save(const ImagePro *image, int16_t alpha, const char *path,
+                          const ImgstatOutput *sink, ImgstatFile *like, const ImgstatWrite *how,
+                          ImgstatError *err)
 {
     static const ImgstatWrite as_input = {.format = NULL};
-    IMGSTAT_TRY(error_if_null(image && path, __func__, err));
     IMGSTAT_TRY(image_check_alpha(image, alpha, err));
     if (image->memory == IMGSTAT_CUDA)
         return error_file(err, IMGSTAT_ERR_ARG, path,
@@ -97,9 +106,10 @@ ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const cha
                                  image->bits ? image->bits : (uint8_t)sample_bits(image->sample),
                              .alpha = alpha,
                              .mapped = true};
+    const OutputPlace place = {.name = path, .sink = sink, .replace = how->replace, .mode = 0666};
     OutputFile output;
     ImgstatResult res = output_file_open(
-        &output, format, path, how->replace, 0666, &encode,
+        &output, format, &place, &encode,
         (Warnings){.warn = how->warn, .context = how->warn_context, .name = path}, NULL, err);
     if (res == IMGSTAT_OK) {
         if (decoder && decoder->page.pages > 1)
@@ -112,15 +122,31 @@ ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const cha
     return output_file_close(&output, res, err);
 }
 
+ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const char *path,
+                                 ImgstatFile *like, const ImgstatWrite *how, ImgstatError *err)
+{
+    IMGSTAT_TRY(error_if_null(image && path, __func__, err));
+    return save(image, alpha, path, NULL, like, how, err);
+}
+
+ImgstatResult imgstat_image_save_to(const ImagePro *image, int16_t alpha, const char *name,
+                                    const ImgstatOutput *output, ImgstatFile *like,
+                                    const ImgstatWrite *how, ImgstatError *err)
+{
+    IMGSTAT_TRY(error_if_null(image && name && output && output->write, __func__, err));
+    return save(image, alpha, name, output, like, how, err);
+}
+
 /* ---- Files transformed ---- */
 
-/* Permissions of the input, unless it is a pipe, whose bytes are in a temporary file. */
+/* Permissions of the input, unless it is a pipe, whose bytes are in a temporary file, or no file.
+ */
 static mode_t mode_of(const Source *source)
 {
     struct stat st;
     uint64_t bytes;
-    return source_is_file(source->name, &bytes) && fstat(source->fd, &st) == 0 ? st.st_mode & 0777
-                                                                               : 0666;
+    const bool is_file = source->fd >= 0 && source_is_file(source->name, &bytes);
+    return is_file && fstat(source->fd, &st) == 0 ? st.st_mode & 0777 : 0666;
 }
 
 /* Lists the pages of the chain that were chosen. *out: malloc's; NULL: all of them, or
@@ -404,10 +430,13 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, Im
                                    .deflaters = worker->deflaters};
     const Warnings warnings = {
         .warn = decoder->how.warn, .context = decoder->how.warn_context, .name = job->output};
+    const OutputPlace place = {.name = job->output,
+                               .sink = job->sink,
+                               .replace = write->replace,
+                               .mode = mode_of(decoder->source)};
     OutputFile output;
     ImgstatResult res =
-        output_file_open(&output, format, job->output, write->replace, mode_of(decoder->source),
-                         &options, warnings, &worker->cancel, err);
+        output_file_open(&output, format, &place, &options, warnings, &worker->cancel, err);
     uint32_t *chain = NULL;
     if (res == IMGSTAT_OK)
         res = chosen_chain(file, &chain, &output.encoder->n_chain, err);
