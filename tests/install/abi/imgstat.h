@@ -261,7 +261,8 @@ typedef struct ImgstatPage {
     bool has_axes;   /* the file says where the page lies along channel, z and time */
     uint32_t axis_c, axis_z, axis_t;
     const char
-        *axis_name; /* of channel axis_c, valid until the file is closed; NULL: it has none */
+        *axis_name;    /* of channel axis_c, valid until the file is closed; NULL: it has none */
+    bool axis_repeats; /* another channel of the file has that name */
     uint32_t width, height;
     uint16_t channels;
     ImgstatSample sample;
@@ -278,7 +279,9 @@ typedef enum ImgstatGrouping {
     IMGSTAT_BY_CHANNEL, /* pages of a file at one place of its channel axis; those without axes are
                            alone */
     IMGSTAT_BY_FILE,    /* all images of a file */
-    IMGSTAT_BY_ALL      /* all images of all files */
+    IMGSTAT_BY_ALL      /* all images of all files, but each channel of a channel axis by itself:
+                           channels of one name are one, or without names those at one place. Images
+                           of files without axes are one as well */
 } ImgstatGrouping;
 
 typedef struct ImgstatFile ImgstatFile;
@@ -558,7 +561,11 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_create(
 /* Accepts NULL. */
 IMGSTAT_API void imgstat_transfer_destroy(ImgstatTransfer *transfer);
 
-/* Returns the output type. bits: NULL, or receives its significant bits. */
+/* A transfer may be a set, of a transfer for each channel of a channel axis and for each depth:
+ * ImgstatBatch makes such, and all calls take them. Images in memory lie at no channel. */
+
+/* Returns the output type, of a set that of its first transfer. bits: NULL, or receives its
+ * significant bits. */
 IMGSTAT_API ImgstatSample imgstat_transfer_output(const ImgstatTransfer *transfer, uint8_t *bits);
 
 /* Writes a transfer as JSON (docs/transforms.md). path: "-" is standard output. replace: an
@@ -578,6 +585,9 @@ IMGSTAT_API size_t imgstat_transfer_describe(const ImgstatTransfer *transfer, ch
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_load(const char *path,
                                                                    ImgstatTransfer **out,
                                                                    ImgstatError *err);
+
+/* Returns the number of transfers in a set; 1 of a transfer that is alone. */
+IMGSTAT_API size_t imgstat_transfer_count(const ImgstatTransfer *transfer);
 
 /* Checks that a transfer can map a page: its sample type and channels fit, or it is the mask of
  * another page and passes. */
@@ -682,9 +692,13 @@ typedef struct ImgstatClamped {
 
 /* What was done to a page. */
 typedef struct ImgstatMapped {
-    uint32_t page;        /* as imgstat_file_page takes it */
-    uint32_t pages;       /* as ImgstatPage has it */
-    const char *transfer; /* as imgstat_transfer_describe writes it */
+    uint32_t page;    /* as imgstat_file_page takes it */
+    uint32_t pages;   /* as ImgstatPage has it */
+    const char *name; /* as imgstat_file_page_name writes it */
+    const char
+        *transfer;    /* as imgstat_transfer_describe writes it, of a set the one for the page */
+    uint32_t group;   /* the images that have one transfer: their number ... */
+    uint32_t groups;  /* ... of so many in the file, or in the batch if a set is given or made */
     bool has_clamped; /* false: the method limits nothing, or the transfer lacks its parameters */
     ImgstatClamped clamped;
 } ImgstatMapped;
@@ -708,7 +722,9 @@ typedef struct ImgstatBatch {
     const char *reference;           /* path, for IMGSTAT_MATCH; else NULL */
     const char *reference_page;      /* name of a page of that file; NULL: its first image */
     /* Images that get one transfer, which is made from all of them; they are read twice, and their
-     * sample types, significant bits and nodata values must be equal. By default those of a
+     * sample types, significant bits and nodata values must be equal. With IMGSTAT_BY_ALL unsigned
+     * samples may have several depths of at most 16 bits that are scaled to one exactly, such as 1,
+     * 2, 4, 8 and 16, or 3, 6 and 12; each depth keeps its own. By default those of a
      * channel, where a file declares axes, else each by itself, with a warning where a file has
      * several of one size and type. IMGSTAT_CLAHE and a given transfer have no groups. */
     ImgstatGrouping together;
@@ -739,9 +755,9 @@ typedef struct ImgstatBatch {
     /* NULL, or called often, from any thread. True: the batch stops, and incomplete outputs are
      * removed. */
     bool (*cancelled)(void *context);
-    void *context; /* argument of the functions above */
-    ImgstatTransfer *
-        *made; /* NULL, or receives the transfer of all files, or of one file if one was made */
+    void *context;          /* argument of the functions above */
+    ImgstatTransfer **made; /* NULL, or receives the transfer of all files, which may be a set, or
+                             * that of one file if one was made */
 } ImgstatBatch;
 
 /* The work on every image, for imgstat_device_choose. Exactly one pointer is not NULL. */
