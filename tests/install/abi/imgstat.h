@@ -217,7 +217,8 @@ typedef struct ImgstatLimits {
 
 typedef struct ImgstatOpen {
     ImgstatLimits limits;
-    bool salvage; /* damaged files: rows that cannot be decoded are nodata or 0, with a warning */
+    bool salvage; /* damaged files: what cannot be decoded is masked, and nodata or 0, with a
+                     warning; rows that the decoder completes count as it does */
     bool indices; /* palette images: raw indices instead of colours */
     /* Pixels that count. All zero: where the page's own mask is not 0. Others are masked: they are
      * not measured, and pass through transforms. */
@@ -358,7 +359,8 @@ typedef struct ImgstatLayout {
     uint32_t n_metadata;
 } ImgstatLayout;
 
-/* Returns the number of rows that ImgstatOpen.salvage has left out so far, of all pages. */
+/* Returns how many rows ImgstatOpen.salvage has found damaged so far, of all pages: with samples
+ * that are lost, or that the decoder made up. */
 IMGSTAT_API uint64_t imgstat_file_lost_rows(const ImgstatFile *file);
 
 /* Describes how the selected page lies in the file. */
@@ -828,7 +830,7 @@ typedef struct ImgstatDone {
     bool skipped;                /* the output existed */
     const ImgstatMapped *mapped; /* n_mapped pages, if the batch describes them */
     size_t n_mapped;
-    uint64_t lost_rows; /* that ImgstatOpen.salvage left out */
+    uint64_t lost_rows; /* as imgstat_file_lost_rows counts them */
     double seconds;     /* duration of the job */
 } ImgstatDone;
 
