@@ -98,12 +98,9 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
         res = jobs_run(&jobs, &worker, err);
     fall_back_report(&jobs.fall_back); /* of a worker that began behind the last report */
     if (batch->made && (res == IMGSTAT_OK || res == IMGSTAT_ERR_CANCELLED)) {
-        if (!jobs.narrow) { /* else there are two */
-            *batch->made = shared ? shared : jobs.made;
-            jobs.made = shared = NULL;
-        }
+        *batch->made = shared ? shared : jobs.made;
+        jobs.made = shared = NULL;
     }
-    transfer_destroy(jobs.narrow);
     transfer_destroy(shared);
     transfer_destroy(jobs.made);
     reference_destroy(reference);

@@ -188,8 +188,10 @@ static ImgstatResult does_not_fit(const Jobs *jobs, const ImgstatJob *job, Imgst
                                   uint64_t needed, ImgstatError *err)
 {
     Pipeline pipeline = jobs->pipeline;
-    while (needed > pipeline.memory) {
-        pipeline.memory = needed;
+    const uint64_t shared =
+        jobs->pipeline.memory - jobs->budget.total; /* by transfers of channels */
+    while (needed + shared > pipeline.memory) {
+        pipeline.memory = needed + shared;
         IMGSTAT_TRY(file_memory(&pipeline, file, &needed, err));
     }
     return error_file(err, IMGSTAT_ERR_LIMIT, job->input,
@@ -205,12 +207,12 @@ ImgstatResult jobs_reserve_memory(Jobs *jobs, TransformWorker *worker, size_t in
     Decoder *const decoder = file->decoder;
     uint64_t needed;
     IMGSTAT_TRY(file_memory(&jobs->pipeline, file, &needed, err));
-    while (needed > jobs->pipeline.memory && decoder->options.threads > 1) {
+    while (needed > jobs->budget.total && decoder->options.threads > 1) {
         const DecodeOptions fewer = {.threads = decoder->options.threads / 2};
         IMGSTAT_TRY(file_select(file, decoder->page.page, &fewer, err));
         IMGSTAT_TRY(file_memory(&jobs->pipeline, file, &needed, err));
     }
-    if (needed > jobs->pipeline.memory)
+    if (needed > jobs->budget.total)
         return does_not_fit(jobs, job, file, needed, err);
     reserve(jobs, worker, needed);
     worker_use_threads(worker, decoder->options.threads);
