@@ -716,6 +716,14 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_create(
     ImgstatDevice *device, const ImgstatMethod *method, const ImagePro *image, int16_t alpha,
     const ImagePro *reference, ImgstatTransfer **out, ImgstatError *err);
 
+/* Creates the transfer that imgstat_transfer_create makes of all images of a record, from what that
+ * holds: of samples of at most 16 bits any, of wider ones a stretch, IMGSTAT_MEANSTD and
+ * IMGSTAT_GAMMA. reference: the record that IMGSTAT_MATCH matches, else NULL. IMGSTAT_LUMA, and
+ * what needs the pixels, are IMGSTAT_ERR_ARG. The record need not be computed. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_from_record(
+    const ImgstatMethod *method, const ImgstatRecord *record, const ImgstatRecord *reference,
+    ImgstatTransfer **out, ImgstatError *err);
+
 /* Accepts NULL. */
 IMGSTAT_API void imgstat_transfer_destroy(ImgstatTransfer *transfer);
 
