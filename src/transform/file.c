@@ -269,7 +269,7 @@ static ImgstatResult run_level(Run *run, const Pipeline *pipeline, PageOutput *o
     const uint32_t owner = decoder->page.owner;
     output->levels = run->maker[owner];
     if (output->levels)
-        IMGSTAT_TRY(page_write_level(decoder, output, err));
+        IMGSTAT_TRY(page_write_level(pipeline, run->worker, decoder, output, err));
     else
         IMGSTAT_TRY(page_transform(pipeline, run->worker, decoder, output, NULL, err));
     if (--run->levels[owner] == 0) {

@@ -69,8 +69,10 @@ static ImgstatResult write_piece(Writing *w, const ImagePro *piece, ImgstatError
     undefined_fill(w->undefined, w->worker->pool, piece, &to);
     if (w->worker->clamped)
         transfer_count_clamped(w->mapper->transfer, piece, w->mapper->alpha, w->worker->clamped);
+    to.mask = piece->mask;
+    to.mask_pitch = piece->mask_pitch;
     if (w->levels)
-        IMGSTAT_TRY(level_maker_rows(w->levels, to.host, to.pitch, to.height, err));
+        IMGSTAT_TRY(level_maker_rows(w->levels, &to, err));
     return encoder_write_rows(w->encoder, to.host, to.pitch, to.height, err);
 }
 
@@ -247,13 +249,6 @@ static ImgstatResult write_page(const Pipeline *pipeline, const Mapper *mapper,
     return page_reader_each(reader, write_band, &writing, err);
 }
 
-ImgstatResult page_write_level(Decoder *decoder, const PageOutput *output, ImgstatError *err)
-{
-    const uint32_t page = decoder->page.page;
-    IMGSTAT_TRY(begin_page(output, decoder, level_maker_page(output->levels, page), err));
-    return level_maker_write(output->levels, page, output->encoder, err);
-}
-
 /* ---- One page -------------------------------------------------------------------------------- */
 
 ImgstatResult page_reference(const Pipeline *pipeline, TransformWorker *worker,
@@ -335,6 +330,17 @@ static ImgstatResult describe_page(const Pipeline *pipeline, TransformWorker *wo
         worker->clamped = &mapped->items[mapped->n - 1].clamped;
     }
     return IMGSTAT_OK;
+}
+
+ImgstatResult page_write_level(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
+                               const PageOutput *output, ImgstatError *err)
+{
+    const ImgstatPage *const page = &decoder->page;
+    const EncodePage level = level_maker_page(output->levels, page->page);
+    if (worker->mapped)
+        IMGSTAT_TRY(describe_page(pipeline, worker, page, NULL, err));
+    IMGSTAT_TRY(begin_page(output, decoder, level, err));
+    return level_maker_write(output->levels, page->page, output->encoder, err);
 }
 
 ImgstatResult page_transform(const Pipeline *given, TransformWorker *worker, Decoder *decoder,

@@ -29,6 +29,7 @@ ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, 
                              const PageOutput *output, Transfer **made, ImgstatError *err);
 
 /* Writes a level that was made anew in place of the one that the decoder has selected. */
-ImgstatResult page_write_level(Decoder *decoder, const PageOutput *output, ImgstatError *err);
+ImgstatResult page_write_level(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
+                               const PageOutput *output, ImgstatError *err);
 
 #endif

@@ -144,6 +144,39 @@ def test_levels_made_anew(program, folder):
             check([tuple(row) for row in samples(got, page)] == want, f"{w} x {h} of {w0} x {h0}")
 
 
+def test_levels_made_anew_of_masked(program, folder):
+    """Pixels that the mask excludes were averaged into the level, so that its edges were dark."""
+    name, out = folder / "in.tif", folder / "out.tif"
+    mask = [[255 if (x + 2 * y) % 5 and x > 9 else 0 for x in range(WIDTH)] for y in range(HEIGHT)]
+    base = [[v if on else 60000 for v, on in zip(*rows)] for rows in zip(BASE, mask)]
+    level = [[0] * (WIDTH // 4) for _ in range(HEIGHT // 4)]
+    name.write_bytes(write([gray(base), gray(mask, "B", fields={**MASK, 262: (SHORT, [4])}), gray(level, fields=REDUCED)]))
+    for words in ([], ["--out-nodata", "7"]):
+        run(program, "equalize", "--clahe", "--grid", "2", "--force", *words, name, "-o", out)
+        got = read(out)
+        full, made = samples(got, got.chain[0]), samples(got, got.chain[2])
+        want = []
+        for j in range(HEIGHT // 4):
+            want.append([])
+            for i in range(WIDTH // 4):
+                area = [(full[y][x], mask[y][x]) for y in range(4 * j, 4 * j + 4) for x in range(4 * i, 4 * i + 4)]
+                kept = [v for v, on in area if on] or [v for v, _ in area]
+                want[j].append((2 * sum(kept) + len(kept)) // (2 * len(kept)))
+        check([list(row) for row in made] == want, f"{words}: {made[0]} instead of {want[0]}")
+        check(made[0][0] == (7 if words else 60000), f"{words}: where all is masked: {made[0][0]}")
+
+
+def test_lines_of_levels(program, folder):
+    """A level that is made anew had no line of --json, and one that is mapped had."""
+    name, out = folder / "in.tif", folder / "out.tif"
+    name.write_bytes(write([gray(BASE)] + [gray(rows, fields=REDUCED) for rows in LEVELS]))
+    for words in (["normalize"], ["equalize", "--clahe"]):
+        lines = run(program, *words, "--json", "--force", name, "-o", out).stdout.splitlines()
+        pages = [(line["page"], line["pages"], line["transfer"]["method"]) for line in map(json.loads, lines)]
+        method = "clahe" if "--clahe" in words else "stretch"
+        check(pages == [(page, 3, method) for page in range(3)], f"{words}: {pages}")
+
+
 # ---- Thumbnails ------------------------------------------------------------------------------------
 
 

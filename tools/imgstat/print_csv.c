@@ -103,8 +103,8 @@ static void put_channel(FILE *out, const Report *report, uint16_t channel)
     put_text(out, page->photometric);
     fprintf(out, ",%s,", report->device);
     put_text(out, imgstat_file_channel(report->file, channel));
-    fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, stats.count, stats.nan, stats.inf,
-            stats.nodata);
+    fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, stats.count,
+            stats.nan, stats.inf, stats.nodata, stats.masked);
     put_value(out, stats.min, any);
     put_value(out, stats.max, any);
     put_position(out, report, stats.min_at, stats.min_page, any);
@@ -134,7 +134,7 @@ static void put_channel(FILE *out, const Report *report, uint16_t channel)
 void print_csv_header(FILE *out, const Options *options)
 {
     fputs("file,page,pages,format,width,height,sample,bits,photometric,device,channel,"
-          "count,nan,inf,nodata,min,max,min_x,min_y,max_x,max_y,",
+          "count,nan,inf,nodata,masked,min,max,min_x,min_y,max_x,max_y,",
           out);
     if (is_grouped(options))
         fputs("min_page,max_page,", out);

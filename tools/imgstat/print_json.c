@@ -195,6 +195,17 @@ static json_object *new_sentences(const Sentences *list)
     return array;
 }
 
+/* The part of a page that was measured, where it is not all. */
+static void add_region(json_object *object, const ImgstatRegion *region)
+{
+    if (region->width == 0)
+        return;
+    char text[4 * TEXT_NUMBER];
+    snprintf(text, sizeof text, "[%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 "]", region->x,
+             region->y, region->width, region->height);
+    add(object, "region", new_raw(text));
+}
+
 /* What was measured: a page, or a group of pages. */
 static void add_pages(json_object *object, const Report *report)
 {
@@ -229,6 +240,7 @@ void print_json_page(FILE *out, const Report *report)
     add(object, "format", new_string(page->format));
     add(object, "width", same_size ? new_count(page->width) : new_raw("null"));
     add(object, "height", same_size ? new_count(page->height) : new_raw("null"));
+    add_region(object, &report->options->region);
     add(object, "sample", new_string(imgstat_sample_name(page->sample)));
     add(object, "bits", new_count(page->bits));
     add(object, "photometric", new_string(page->photometric));
@@ -288,7 +300,7 @@ static json_object *new_clamped(const ImgstatClamped *clamped)
 }
 
 void print_json_output(FILE *out, const ImgstatJob *job, const ImgstatDone *done,
-                       const Sentences *warnings)
+                       const ImgstatRegion *region, const Sentences *warnings)
 {
     if (done->skipped) {
         json_object *const object = new_output(job);
@@ -302,6 +314,7 @@ void print_json_output(FILE *out, const ImgstatJob *job, const ImgstatDone *done
         json_object *const object = new_output(job);
         add(object, "page", new_count(mapped->page));
         add(object, "pages", new_count(mapped->pages));
+        add_region(object, region);
         add(object, "transfer", new_raw(mapped->transfer));
         if (mapped->has_clamped)
             add(object, "clamped", new_clamped(&mapped->clamped));

@@ -134,7 +134,7 @@ bool transform_on_done(void *context, const ImgstatDone *done)
             print_json_error(stdout, job->input, NULL, imgstat_result_name(done->result),
                              done->message);
         else if (job->output != NULL)
-            print_json_output(stdout, job, done, &run->warnings);
+            print_json_output(stdout, job, done, &run->options->region, &run->warnings);
         status_flush_stdout();
     }
     sentences_clear(&run->warnings);
