@@ -4,6 +4,8 @@
 numpy computes them. usage: test_gdal.py IMGSTAT"""
 
 import copy
+import json
+import subprocess
 
 import harness
 from harness import check, modules, run
@@ -59,7 +61,7 @@ def make_inputs(folder):
     floats[:, :50], floats[::3, 60:80] = np.nan, np.inf
     red, green, blue, alpha = gdal.GCI_RedBand, gdal.GCI_GreenBand, gdal.GCI_BlueBand, gdal.GCI_AlphaBand
     create(folder / "cog16.tif", raster(base), "COG", COG)
-    create(folder / "cogscale.tif", raster(base.astype("i2") - 900, nodata=-32768, scale=0.0001), "COG", COG)
+    create(folder / "cogscale.tif", raster(base.astype("i2") - 900, nodata=-300, scale=0.0001), "COG", COG)
     create(folder / "cogmask.tif", raster(rgb, (red, green, blue), mask), "COG", COG)
     create(folder / "cogbig.tif", raster(rgb, (red, green, blue), mask), "COG", [*COG, "BIGTIFF=YES"])
     create(folder / "cogalpha.tif", raster(np.concatenate([rgb, mask[None]]), (red, green, blue, alpha)), "COG", COG)
@@ -103,12 +105,12 @@ def without_values(info):
 
 
 def parts(path):
-    """Pixels of all bands, and the mask: of the image, and of each overview."""
+    """Pixels and masks of all bands: of the image, and of each overview."""
     file = gdal.Open(str(path))
     every = [file.GetRasterBand(i) for i in range(1, file.RasterCount + 1)]
-    mask, n = every[0].GetMaskBand(), every[0].GetOverviewCount()
-    return [(np.stack([(band.GetOverview(k) if k < n else band).ReadAsArray() for band in every]),
-             (mask.GetOverview(k) if k < mask.GetOverviewCount() else mask).ReadAsArray()) for k in [n, *range(n)]]
+    levels = [every, *([band.GetOverview(k) for band in every] for k in range(every[0].GetOverviewCount()))]
+    return [tuple(np.stack([part.ReadAsArray() for part in level]) for level in (bands, map(gdal.Band.GetMaskBand, bands)))
+            for bands in levels]
 
 
 def bits(array):
@@ -120,7 +122,7 @@ def check_one_map(before, after, colour, where):
     old = np.concatenate([bits(pixels).reshape(len(pixels), -1) for pixels, _ in before], axis=1)
     new = np.concatenate([bits(pixels).reshape(len(pixels), -1) for pixels, _ in after], axis=1)
     if colour:
-        masks = np.concatenate([mask.ravel() for _, mask in before])
+        masks = np.concatenate([mask[0].ravel() for _, mask in before])
         old, new = ([sum(band << np.uint64(8 * i) for i, band in enumerate(image))] for image in (old, new))
         old[0] += masks.astype("u8") << np.uint64(32)
     for a, b in zip(old, new):
@@ -193,8 +195,8 @@ def check_pixels(where, path, out, narrow, adaptive):
         return
     full, mask = after[0]
     for level, _ in after[1:]:
-        for old, new in zip(full, level):
-            mean, n = averaged(old, mask > 0, new.shape)
+        for old, valid, new in zip(full, mask > 0, level):
+            mean, n = averaged(old, valid, new.shape)
             check((mean == new)[n > 0].all(), f"{where}: {(mean != new)[n > 0].sum()} samples of a level are no mean")
 
 
@@ -223,6 +225,60 @@ def test_round_trip(program, folder):
             if path.name.startswith("cog"):
                 warnings, errors, _ = validator.validate(str(path), full_check=True)
                 check(not warnings and not errors, f"{where}: {warnings} {errors}")
+
+
+def test_layout_of_cogs(program, folder):
+    """In place, through a pipe and without levels, a COG stays one."""
+    inputs, out = make_inputs(folder / "in"), folder / "out.tif"
+    for name in ("cog16.tif", "cogmask.tif"):
+        run(program, "normalize", inputs[name], "-o", out, "--force")
+        with open(folder / "pipe.tif", "wb") as pipe:
+            subprocess.run([program, "normalize", inputs[name], "-o", "-"], stdout=pipe, check=True,
+                           env=harness.environment())
+        check((folder / "pipe.tif").read_bytes() == out.read_bytes(), f"{name}: through a pipe")
+        run(program, "normalize", "--force", "--levels", "drop", inputs[name], "-o", out)
+        check(parts(out)[0][0].shape == parts(inputs[name])[0][0].shape and len(parts(out)) == 1, f"{name}: levels drop")
+        warnings, errors, _ = validator.validate(str(out), full_check=True)
+        check(not errors and not warnings, f"{name} without levels: {warnings} {errors}")
+        run(program, "normalize", "--force", inputs[name], "-o", inputs[name])
+        check(inputs[name].read_bytes() == (folder / "pipe.tif").read_bytes(), f"{name}: in place")
+
+
+def test_numpy(program, folder):
+    """Masked percentiles, names and a stretch of 2 to 98 % of bands with NaN, infinities and a mask, as numpy has them."""
+    inputs, out = make_inputs(folder / "in"), folder / "out.tif"
+    for name in ("cogfloat.tif", "cogmask.tif", "overviews.tif", "masked.tif", "cogscale.tif"):
+        pixels, masks = parts(inputs[name])[0]
+        valid = (masks > 0) & np.isfinite(pixels)
+        run(program, "normalize", "--force", "--clip", "2,2", "--channels", "each", "--depth", "float", inputs[name], "-o", out)
+        mapped = parts(out)[0][0]
+        line = json.loads(run(program, "--json", "--percentiles", "2,50,98", inputs[name]).stdout)
+        check(len(line["channels"]) == len(pixels), f"{name}: {len(line['channels'])} channels")
+        for c, (channel, band, counts) in enumerate(zip(line["channels"], pixels, valid)):
+            masked, where = np.ma.masked_array(band.astype("f8"), ~counts), f"{name} band {c}"
+            kept = np.sort(masked.compressed())
+            n = len(kept)
+            check(0 < n < band.size and (channel["count"], channel["min"], channel["max"]) == (n, kept[0], kept[-1]),
+                  f"{where}: {channel}")
+            got = [channel["mean"], channel["stddev"], *channel["percentiles"].values()]
+            want = [masked.mean(), masked.std(), *np.percentile(kept, [2, 50, 98])]
+            check(np.allclose(got, want, rtol=1e-12), f"{where}: {got}, expected {want}")
+            black, white = kept[n * 2 // 100], kept[n - 1 - n * 2 // 100]
+            want = np.clip((band[counts].astype("f8") - black) / (white - black), 0, 1)
+            check(np.abs(mapped[c][counts] - want).max() < 1e-7, f"{where}: {np.abs(mapped[c][counts] - want).max()}")
+
+
+def test_names(program, folder):
+    """Bands were gray, extra1, extra2. Colours keep their names."""
+    inputs = make_inputs(folder / "in")
+    image = np.zeros((5, 4, 4), "u1")
+    colours = (gdal.GCI_RedBand, gdal.GCI_GreenBand, gdal.GCI_BlueBand, gdal.GCI_AlphaBand)
+    create(folder / "rgb5.tif", raster(image, colours), options=["PHOTOMETRIC=RGB", "ALPHA=YES"])
+    for path, want in ((inputs["cogfloat.tif"], [f"near infrared {i}" for i in range(1, 9)]),
+                       (inputs["cogmask.tif"], ["red", "green", "blue"]),
+                       (folder / "rgb5.tif", ["red", "green", "blue", "alpha", "near infrared 5"])):
+        names = [channel["name"] for channel in json.loads(run(program, "--json", path).stdout)["channels"]]
+        check(names == want, f"{path.name}: {names}")
 
 
 if __name__ == "__main__":
