@@ -29,17 +29,19 @@ def skip(sentence):
 
 
 def modules(*names):
-    """Python modules that the project does not need otherwise. Where this Python lacks one, the script starts again with
-    a Python that has all: IMGSTAT_PYTHON, or the system's. A None for each, said aloud: there is no such Python."""
+    """Python modules that the project does not need otherwise. Where this Python lacks one, the script starts once more,
+    with a Python that has all: IMGSTAT_PYTHON, or the system's. A None for each, said aloud: there is no such Python."""
     try:
         return [importlib.import_module(name) for name in names]
     except ImportError:
         pass
     search = "import importlib.util as i, sys; sys.exit(not all(i.find_spec(name) for name in sys.argv[1:]))"
-    for python in (os.environ.get("IMGSTAT_PYTHON"), "/usr/bin/python3"):
-        if python and os.path.realpath(python) != os.path.realpath(sys.executable) and shutil.which(python) and \
+    pythons = [] if "IMGSTAT_STARTED_AGAIN" in os.environ else [os.environ.get("IMGSTAT_PYTHON"), "/usr/bin/python3"]
+    for python in pythons:
+        if python and shutil.which(python) and \
                 subprocess.run([python, "-c", search, *names], capture_output=True, check=False).returncode == 0:
-            os.execv(python, [python, *sys.argv])
+            os.environ["IMGSTAT_STARTED_AGAIN"] = "1"
+            os.execvp(python, [python, *sys.argv])
     skip(f"no Python has {' and '.join(names)}")
     return [None] * len(names)
 
