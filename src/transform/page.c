@@ -3,6 +3,8 @@
 #include "transform/page.h"
 
 #include "base/pixel.h"
+#include "base/sample.h"
+#include "codec/salvage.h"
 #include "transfer/clamped.h"
 #include "transfer/json.h"
 #include "transform/clahe_page.h"
@@ -47,6 +49,7 @@ typedef struct Writing {
     const ImgstatClamped *clamped; /* of a pixel of each colour; NULL: nothing is counted */
     Encoder *encoder;
     const Undefined *undefined; /* where rows are mapped */
+    const Decoder *salvaged;    /* NULL, or knows which samples are lost */
     LevelMaker *levels;         /* NULL: none are made */
     ImgstatSample sample;       /* of the output */
     uint8_t bits;
@@ -67,6 +70,8 @@ static ImgstatResult write_piece(Writing *w, const ImagePro *piece, ImgstatError
     to.first_row = piece->first_row;
     IMGSTAT_TRY(map_band(w->mapper, w->worker, piece, &to, err));
     undefined_fill(w->undefined, w->worker->pool, piece, &to);
+    if (w->salvaged && salvage_lost(w->salvaged, &to))
+        salvage_overwrite(w->salvaged, &to, sample_raw(to.sample, w->undefined->mask_hole));
     if (w->worker->clamped)
         transfer_count_clamped(w->mapper->transfer, piece, w->mapper->alpha, w->worker->clamped);
     to.mask = piece->mask;
@@ -245,6 +250,7 @@ static ImgstatResult write_page(const Pipeline *pipeline, const Mapper *mapper,
                        .mapper = mapper,
                        .encoder = output->encoder,
                        .undefined = &undefined,
+                       .salvaged = decoder->how.salvage ? decoder : NULL,
                        .levels = output->levels,
                        .sample = sample,
                        .bits = bits};
@@ -253,31 +259,37 @@ static ImgstatResult write_page(const Pipeline *pipeline, const Mapper *mapper,
 
 /* ---- One page -------------------------------------------------------------------------------- */
 
-ImgstatResult page_reference(const Pipeline *pipeline, TransformWorker *worker,
-                             const TransferShape *shape, const char *file,
-                             const MatchReference **out, ImgstatError *err)
+ImgstatResult transfer_of_input(const Pipeline *pipeline, TransformWorker *worker,
+                                const TransferInput *input, const TransferShape *shape,
+                                const char *file, Transfer **out, ImgstatError *err)
 {
-    ImgstatError why;
-    const ImgstatResult res =
-        reference_get(pipeline->reference, worker, pipeline->method, shape, out, &why);
-    return res == IMGSTAT_OK ? res : error_file(err, res, file, "%s", why.message);
+    const MatchReference *reference = NULL;
+    ImgstatError why = {0};
+    ImgstatResult res = IMGSTAT_OK;
+    *out = NULL;
+    if (pipeline->method->transform == IMGSTAT_MATCH)
+        res = reference_get(pipeline->reference, worker, pipeline->method, shape, &reference, &why);
+    if (res != IMGSTAT_OK && file)
+        return error_file(err, res, file, "%s", why.message);
+    if (res == IMGSTAT_OK)
+        return transfer_create(worker->device->cache, pipeline->method, shape, input->sources,
+                               reference, out, err);
+    if (err)
+        *err = why;
+    return res;
 }
 
 static ImgstatResult make_transfer(const Pipeline *pipeline, TransformWorker *worker,
                                    PageReader *reader, const TransferShape *shape, Transfer **out,
                                    ImgstatError *err)
 {
-    *out = NULL;
-    const MatchReference *reference = NULL;
-    if (pipeline->method->transform == IMGSTAT_MATCH)
-        IMGSTAT_TRY(page_reference(pipeline, worker, shape, reader->decoder->source->name,
-                                   &reference, err));
     TransferInput *input = NULL;
+    *out = NULL;
     ImgstatResult res = transfer_input_image(pipeline->method, reader, shape,
                                              sort_bytes(pipeline->memory), &input, err);
     if (res == IMGSTAT_OK)
-        res = transfer_create(worker->device->cache, pipeline->method, shape, input->sources,
-                              reference, out, err);
+        res = transfer_of_input(pipeline, worker, input, shape, reader->decoder->source->name, out,
+                                err);
     transfer_input_destroy(input);
     return res;
 }
@@ -320,13 +332,22 @@ static ImgstatResult with_nodata(TransformWorker *worker, const Transfer *given,
 
 /* Adds a page to those that were mapped. transfer: NULL for adaptive equalization. */
 static ImgstatResult describe_page(const Pipeline *pipeline, TransformWorker *worker,
-                                   const ImgstatPage *page, const Transfer *transfer,
-                                   ImgstatError *err)
+                                   const Decoder *decoder, const PageOutput *output,
+                                   const Transfer *transfer, ImgstatError *err)
 {
     MappedPages *const mapped = worker->mapped;
-    char *const text = transfer ? transfer_describe(transfer, err)
-                                : transfer_describe_clahe(pipeline->method, err);
-    IMGSTAT_TRY(mapped_pages_add(mapped, page, text, err));
+    const ImgstatPage *const page = &decoder->page;
+    char name[PAGE_NAME_BYTES];
+    page_list_name(&decoder->list, page->page, name, sizeof name);
+    const ImgstatMapped item = {.page = page->page,
+                                .pages = page->pages,
+                                .name = strdup(name),
+                                .transfer = transfer
+                                                ? transfer_describe(transfer, err)
+                                                : transfer_describe_clahe(pipeline->method, err),
+                                .group = output->group,
+                                .groups = output->groups};
+    IMGSTAT_TRY(mapped_pages_add(mapped, &item, err));
     if (transfer && transfer_clamps(transfer)) {
         mapped->items[mapped->n - 1].has_clamped = true;
         worker->clamped = &mapped->items[mapped->n - 1].clamped;
@@ -340,18 +361,14 @@ ImgstatResult page_write_level(const Pipeline *pipeline, TransformWorker *worker
     const ImgstatPage *const page = &decoder->page;
     const EncodePage level = level_maker_page(output->levels, page->page);
     if (worker->mapped)
-        IMGSTAT_TRY(describe_page(pipeline, worker, page, NULL, err));
+        IMGSTAT_TRY(describe_page(pipeline, worker, decoder, output, NULL, err));
     IMGSTAT_TRY(begin_page(output, decoder, level, err));
     return level_maker_write(output->levels, page->page, output->encoder, err);
 }
 
-ImgstatResult page_transform(const Pipeline *given, TransformWorker *worker, Decoder *decoder,
+ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
                              const PageOutput *output, Transfer **made, ImgstatError *err)
 {
-    Pipeline own_pipeline = *given;
-    const Pipeline *const pipeline = &own_pipeline;
-    if (given->narrow && decoder->page.sample == IMGSTAT_U8)
-        own_pipeline.transfer = given->narrow;
     if (page_is_mask(&decoder->page))
         return copy_page(worker, decoder, output, err);
     const char *const name = decoder->source->name;
@@ -377,7 +394,7 @@ ImgstatResult page_transform(const Pipeline *given, TransformWorker *worker, Dec
         mapper.transfer = own;
     }
     if (res == IMGSTAT_OK && worker->mapped)
-        res = describe_page(pipeline, worker, &decoder->page, mapper.transfer, err);
+        res = describe_page(pipeline, worker, decoder, output, mapper.transfer, err);
     res = error_add_file(err, res, name);
     if (res == IMGSTAT_OK)
         res = write_page(pipeline, &mapper, &shape, worker, &reader, output, err);

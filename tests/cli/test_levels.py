@@ -25,7 +25,7 @@ def statistics(program, *words):
     """What stats says of pixels, and not of the file that they are in."""
     pages = [json.loads(line) for line in run(program, "stats", "--json", *words).stdout.splitlines()]
     for page in pages:
-        for key in ("file", "page", "pages", "device", "warnings"):
+        for key in ("file", "page", "page_name", "pages", "device", "warnings"):
             page.pop(key, None)
     return pages
 
@@ -283,6 +283,36 @@ def test_planes_that_are_not_there(program, folder):
     name.write_bytes(write([gray(BASE, fields={270: (ASCII, b"ImageJ=1.53t\nimages=70000\n\0")}, behind=bytes(99999))]))
     done = run(program, "stats", name, status=1)
     check(b"more pages than the limit of 65535" in done.stderr, f"more planes than pages: {done.stderr}")
+
+
+# ---- Names of pages ----------------------------------------------------------------------------------
+
+
+def test_names_of_pages(program, folder):
+    """A page in a SubIFD had a number alone, which --page does not take."""
+    name = folder / "in.tif"
+    name.write_bytes(write([gray([[5] * 4] * 3), gray([[9] * 4] * 3, subs=[gray([[2] * 4] * 3, fields={254: (LONG, [0])}),
+                                                                          gray([[99] * 4] * 3, fields={254: (LONG, [0])})])]))
+    found = [json.loads(line) for line in run(program, "stats", "--json", name).stdout.splitlines()]
+    check([(line["page"], line.get("page_name")) for line in found] == [(0, None), (1, None), (2, "1.0"), (3, "1.1")], f"{found}")
+    for line in found:
+        named = f"{name}[{line.get('page_name', line['page'])}]"
+        [one] = [json.loads(text) for text in run(program, "stats", "--json", named).stdout.splitlines()]
+        check(one == line, f"{named}: {one}")
+    [line] = [json.loads(text) for text in run(program, "stats", "--json", "--by", "file", name).stdout.splitlines()]
+    place = line["channels"][0]
+    check((place["min_page"], place["min_page_name"], place["max_page"], place["max_page_name"]) == (2, "1.0", 3, "1.1"), f"{line}")
+    check(line["page_list"] == "0-1,1.0,1.1", f"{line}")
+    rows = [row.split(",") for row in run(program, "stats", "--csv", name).stdout.decode().splitlines()]
+    check([row[1] for row in rows] == ["page", "0", "1", "1.0", "1.1"], f"{rows}")
+    rows = run(program, "stats", "--csv", "--by", "file", name).stdout.decode().splitlines()
+    columns = rows[0].split(",")
+    row = dict(zip(columns, rows[1].replace('"0-1,1.0,1.1"', "-").split(",")))
+    check((row["min_page"], row["max_page"]) == ("1.0", "1.1"), f"{rows}")
+    rows = run(program, "hist", "--csv", "--bins", "1", name).stdout.decode().splitlines()
+    check([row.split(",")[1] for row in rows] == ["page", "0", "1", "1.0", "1.1"], f"{rows}")
+    out = [json.loads(line) for line in run(program, "normalize", "--json", name, "-o", folder / "o.tif").stdout.splitlines()]
+    check(sorted((line["page"], line.get("page_name")) for line in out) == [(0, None), (1, None), (2, "1.0"), (3, "1.1")], f"{out}")
 
 
 # ---- Whole structures ------------------------------------------------------------------------------

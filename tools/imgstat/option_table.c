@@ -172,12 +172,13 @@ const Option option_table[] = {
      .least = IMGSTAT_BY_PAGE, .commands = MAKING, .group = GROUP_MAPPING,
      .help = "Make one transfer from several images, which are read twice: page: from each page; "
              "channel: from all pages of a channel of a file; file: from all images of a file; all: "
-             "from all images of all files, also without =WHAT",
+             "from all images of all files, of each channel where files declare axes, also without "
+             "=WHAT",
      .otherwise = "channel where a file declares axes, else page"},
     {.name = "save-transfer", .argument = "FILE", .type = OPTION_CALL, .set = set_save_transfer,
      .commands = MAKING, .group = GROUP_MAPPING,
-     .help = "Write the transfer of one page, or of all with --together, as JSON for 'imgstat "
-             "apply'"},
+     .help = "Write the transfer of one page, or with --together of all channels and depths, as JSON "
+             "for 'imgstat apply'"},
 
     /* ---- Output ---- */
     {.name = "json", .type = OPTION_CALL, .set = set_json, .commands = MEASURING | INFO,
@@ -335,8 +336,9 @@ const Option option_table[] = {
      .group = GROUP_INPUT, .rare = true,
      .help = "Use what can be decoded of damaged files; the exit status is 1 nevertheless",
      .otherwise = "a damaged file is an error",
-     .more = "Rows that cannot be decoded do not count. In outputs they are nodata, or 0 where the "
-             "input has no nodata value. A warning says how many they are."},
+     .more = "Tiles and rows that cannot be decoded do not count; they are masked. In outputs they are "
+             "nodata, or 0 where the input has no nodata value. Rows that the decoder completes count. "
+             "A warning says how many they are."},
     {.name = "region", .argument = "X,Y,W,H", .type = OPTION_CALL, .set = set_region,
      .commands = MEASURING, .group = GROUP_INPUT,
      .help = "Measure W by H pixels from column X and row Y on, counted from 0",

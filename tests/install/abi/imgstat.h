@@ -217,7 +217,8 @@ typedef struct ImgstatLimits {
 
 typedef struct ImgstatOpen {
     ImgstatLimits limits;
-    bool salvage; /* damaged files: rows that cannot be decoded are nodata or 0, with a warning */
+    bool salvage; /* damaged files: what cannot be decoded is masked, and nodata or 0, with a
+                     warning; rows that the decoder completes count as it does */
     bool indices; /* palette images: raw indices instead of colours */
     /* Pixels that count. All zero: where the page's own mask is not 0. Others are masked: they are
      * not measured, and pass through transforms. */
@@ -260,7 +261,8 @@ typedef struct ImgstatPage {
     bool has_axes;   /* the file says where the page lies along channel, z and time */
     uint32_t axis_c, axis_z, axis_t;
     const char
-        *axis_name; /* of channel axis_c, valid until the file is closed; NULL: it has none */
+        *axis_name;    /* of channel axis_c, valid until the file is closed; NULL: it has none */
+    bool axis_repeats; /* another channel of the file has that name */
     uint32_t width, height;
     uint16_t channels;
     ImgstatSample sample;
@@ -277,7 +279,9 @@ typedef enum ImgstatGrouping {
     IMGSTAT_BY_CHANNEL, /* pages of a file at one place of its channel axis; those without axes are
                            alone */
     IMGSTAT_BY_FILE,    /* all images of a file */
-    IMGSTAT_BY_ALL      /* all images of all files */
+    IMGSTAT_BY_ALL      /* all images of all files, but each channel of a channel axis by itself:
+                           channels of one name are one, or without names those at one place. Images
+                           of files without axes are one as well */
 } ImgstatGrouping;
 
 typedef struct ImgstatFile ImgstatFile;
@@ -293,6 +297,31 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_open(const char *path,
                                                                const ImgstatOpen *how,
                                                                ImgstatFile **out,
                                                                ImgstatError *err);
+/* An input that is no file: memory, a member of an archive, an object of a store. */
+typedef struct ImgstatInput {
+    uint64_t bytes; /* in all */
+    /* NULL, or called each time that the input is opened, before it is read. An input may be open
+     * more than once at a time, and be opened again. */
+    ImgstatResult (*open)(void *context, ImgstatError *err);
+    /* Reads up to `bytes` bytes from `offset` on, both of which lie within the input, and sets *got
+     * to their number. The library asks for missing ones again; 0 means that the input ends there,
+     * earlier than it was said to. Any thread, and several at once, each with its own `to`. */
+    ImgstatResult (*read_at)(void *context, uint64_t offset, void *to, size_t bytes, size_t *got,
+                             ImgstatError *err);
+    /* NULL, or called once for each time that the input was opened, after its last read. */
+    void (*close)(void *context);
+    void *context;
+} ImgstatInput;
+/* In these functions err is all zero and never NULL. With an error they may write a sentence to
+ * err->message, which the library gives the name of the input. */
+
+/* imgstat_file_open of an input. name: begins messages. The struct is copied; what `context` points
+ * to outlives the open file. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_open_input(const char *name,
+                                                                     const ImgstatInput *input,
+                                                                     const ImgstatOpen *how,
+                                                                     ImgstatFile **out,
+                                                                     ImgstatError *err);
 IMGSTAT_API void imgstat_file_close(ImgstatFile *file); /* accepts NULL */
 /* Returns the number of all pages, at least 1: first those of the chain, then those of SubIFDs,
  * each behind its parent. */
@@ -316,21 +345,22 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_page(ImgstatFile *file
 IMGSTAT_API const char *imgstat_file_channel(const ImgstatFile *file, uint16_t channel);
 /* How a page lies in its file. The texts are constants. */
 typedef struct ImgstatLayout {
-    const char *compression; /* "none", "deflate", "LZW", "JPEG" ... */
-    const char *predictor;   /* "none", "horizontal", "float" */
-    bool tiled;              /* tiles; else strips */
-    bool planar;             /* each channel in tiles of its own */
-    bool interlaced;         /* PNG */
-    bool big_endian;         /* the order of bytes in the file */
-    bool big_file;           /* BigTIFF: offsets of 64 bits */
-    bool cloud_optimized;    /* tiles, behind all directories; such pages alone make a COG */
+    const char *compression;          /* "none", "deflate", "LZW", "JPEG" ... */
+    const char *predictor;            /* "none", "horizontal", "float" */
+    bool tiled;                       /* tiles; else strips */
+    bool planar;                      /* each channel in tiles of its own */
+    bool interlaced;                  /* PNG */
+    bool big_endian;                  /* the order of bytes in the file */
+    bool big_file;                    /* BigTIFF: offsets of 64 bits */
+    bool cloud_optimized;             /* the file says that it is a COG, behind its header */
     uint32_t tile_width, tile_height; /* of a tile or strip */
     uint64_t tiles;                   /* number of tiles or strips */
     const char *metadata[16]; /* n_metadata kinds: "icc", "exif", "gps", "geotiff", "ome-xml" ... */
     uint32_t n_metadata;
 } ImgstatLayout;
 
-/* Returns the number of rows that ImgstatOpen.salvage has left out so far, of all pages. */
+/* Returns how many rows ImgstatOpen.salvage has found damaged so far, of all pages: with samples
+ * that are lost, or that the decoder made up. */
 IMGSTAT_API uint64_t imgstat_file_lost_rows(const ImgstatFile *file);
 
 /* Describes how the selected page lies in the file. */
@@ -370,6 +400,10 @@ typedef struct ImgstatMeasure {
     double lo, hi;
     unsigned ddof;        /* variance divides by n - ddof */
     ImgstatRegion region; /* that is measured; positions are those of the page */
+    /* The record is for imgstat_record_merge: it holds what merges, of wider types the counts of
+     * the leading 16 bits of order keys too, and no statistics before imgstat_record_compute. Of
+     * the fields above only region counts. */
+    bool mergeable;
 } ImgstatMeasure;
 
 /* Not a number stands for "undefined": no valid samples, or an infinite result. */
@@ -378,7 +412,10 @@ typedef struct ImgstatStats {
     ImgstatValue min, max;                    /* undefined where count is 0 */
     uint64_t min_at, max_at;                  /* y * width + x of the first occurrence */
     uint32_t min_page, max_page; /* the page that this is on; 0 of an image in memory */
-    double sum;                  /* nearest double; exact: imgstat_record_sum */
+    /* The name of the file that this is in, as it was given; "" of an image in memory. Owned by the
+     * record, and valid until it changes. */
+    const char *min_file, *max_file;
+    double sum; /* nearest double; exact: imgstat_record_sum */
     double mean, variance, stddev;
     double median, entropy;    /* entropy in bits */
     double skewness, kurtosis; /* kurtosis is excess: 0 for a normal distribution */
@@ -406,8 +443,8 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_file(ImgstatDevice 
 /* Measures n pages of one sample type, as many significant bits and channels, as if they were one
  * image: each page has its own nodata value and mask. Percentiles, modes and histograms are as
  * exact as those of a page: where that takes further reads, all pages are read again. A page that
- * differs is IMGSTAT_ERR_ARG, and the message names it. Extrema are on the first of these pages
- * that has them. Otherwise as imgstat_measure_file. */
+ * differs is IMGSTAT_ERR_ARG, and the message names it. Extrema are on the page with the smallest
+ * number that has them. Otherwise as imgstat_measure_file. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
 imgstat_measure_pages(ImgstatDevice *device, ImgstatFile *file, const uint32_t *pages, uint32_t n,
                       const ImgstatMeasure *how, ImgstatRecord **out, ImgstatError *err);
@@ -422,7 +459,7 @@ IMGSTAT_API void imgstat_record_destroy(ImgstatRecord *record); /* accepts NULL 
 /* Channels are those of the image, from 0. One that is not there has a count of 0, no histogram,
  * and nothing that is defined. */
 IMGSTAT_API uint16_t imgstat_record_channels(const ImgstatRecord *record);
-/* All that is one number. */
+/* All that is one number. Of a record that has not been computed: the counts and the extrema. */
 IMGSTAT_API void imgstat_record_stats(const ImgstatRecord *record, uint16_t channel,
                                       ImgstatStats *out);
 /* Percentile k of the list asked for; not a number where count is 0. */
@@ -446,6 +483,118 @@ IMGSTAT_API bool imgstat_record_edge(const ImgstatRecord *record, uint16_t chann
 /* The sum as decimal text: exact for integers, nearest double for floats; "null" without samples.
  */
 IMGSTAT_API void imgstat_record_sum(const ImgstatRecord *record, uint16_t channel, char text[48]);
+
+/* ---- Records and data sets ----------------------------------------------------------------
+ * A record merges with others of its kind: bands, pages, files, shards, in any order and grouping,
+ * with the same result. What merges are counts, extrema, exact sums and bins; statistics are
+ * computed from them, and are dropped when the record changes. docs/record-format.md has the bytes
+ * that a record is saved as: they depend on the samples and the names of the files alone.
+ *
+ * A thread may use a record or a data set while no other one changes it. */
+
+/* Images whose records merge: what they are, and by which rules they were read. */
+typedef struct ImgstatKind {
+    ImgstatSample sample;
+    uint8_t bits; /* significant bits of a sample; 0: the full width */
+    uint16_t channels;
+    int16_t alpha;            /* index of the alpha channel, -1 where there is none */
+    const char *photometric;  /* as in ImgstatPage; "" of images in memory; NULL is "" */
+    const char *const *names; /* of the channels: "red" ...; "" of images in memory; NULL: all "" */
+    bool has_nodata; /* the nodata value was given, in place of what files say; theirs are no rule:
+                        each page is read by its own */
+    ImgstatValue
+        nodata;        /* of type `sample`; a double that is not a number if that cannot hold it */
+    bool ignore_masks; /* as in ImgstatOpen */
+    bool alpha_masks;  /* as in ImgstatOpen; false where there is no alpha channel */
+    bool mask;         /* a mask was given */
+    bool indices;      /* of palettes */
+    ImgstatRegion region; /* that was measured; width 0: all */
+} ImgstatKind;
+
+/* Creates the record of no samples. Its kind is copied. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_record_create(const ImgstatKind *kind,
+                                                                   ImgstatRecord **out,
+                                                                   ImgstatError *err);
+/* Adds what `from` holds, and drops what was computed of `into`. Associative and commutative.
+ * IMGSTAT_ERR_ARG where the kinds differ, and where one of two records of a wider type holds no
+ * counts of leading bits (see ImgstatMeasure.mergeable); IMGSTAT_ERR_LIMIT beyond 2^63 samples.
+ * After a failure `into` is as it was. The record of an image in memory fits every kind of its
+ * sample type, bits, channels and rules. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_record_merge(ImgstatRecord *into,
+                                                                  const ImgstatRecord *from,
+                                                                  ImgstatError *err);
+/* Computes statistics from what merges; nothing is read again. Of samples of at most 16 bits
+ * everything follows; of wider types what is exact: no mode, shape or histogram (asking for one is
+ * IMGSTAT_ERR_ARG), and of percentiles and the median bounds (imgstat_record_bounds). The region is
+ * that of the record, or none. how: NULL as for imgstat_measure_file. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_record_compute(ImgstatRecord *record,
+                                                                    const ImgstatMeasure *how,
+                                                                    ImgstatError *err);
+/* Whether percentile k of the list, or the median (IMGSTAT_MEDIAN), is known by bounds alone: it is
+ * not a number then, and lies in [*lo, *hi]. */
+IMGSTAT_API bool imgstat_record_bounds(const ImgstatRecord *record, uint16_t channel, size_t k,
+                                       double *lo, double *hi);
+/* Receives the kind of a record, whose texts live as long as it. */
+IMGSTAT_API void imgstat_record_kind(const ImgstatRecord *record, ImgstatKind *out);
+/* Returns the name of the record's group in its data set; "" elsewhere. */
+IMGSTAT_API const char *imgstat_record_group(const ImgstatRecord *record);
+/* Counts what was measured into a record. Images in memory are pages of no file; pages of a file
+ * that are measured by several calls count it as often. Both may be NULL. */
+IMGSTAT_API void imgstat_record_images(const ImgstatRecord *record, uint64_t *files,
+                                       uint64_t *pages);
+
+/* Records of many files: one for each group and kind; and what became of the files. */
+typedef struct ImgstatDataset ImgstatDataset;
+
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_dataset_create(ImgstatDataset **out,
+                                                                    ImgstatError *err);
+IMGSTAT_API void imgstat_dataset_destroy(ImgstatDataset *dataset); /* accepts NULL */
+/* Returns the number of records. */
+IMGSTAT_API size_t imgstat_dataset_records(ImgstatDataset *dataset);
+/* Returns record i of them in ascending order of group, then kind; NULL beyond the last. It is the
+ * data set's, lives until that is destroyed, and may be computed. */
+IMGSTAT_API ImgstatRecord *imgstat_dataset_record(ImgstatDataset *dataset, size_t i);
+/* Adds the records and the account of `from`, which stays as it is. Associative and commutative.
+ * IMGSTAT_ERR_ARG, with a sentence that names what differs, and nothing changed:
+ *   - a group with records of other kinds in `into` than in `from`, unless both are shards of one
+ *     set;
+ *   - shards of different sets, the same shard twice, a shard and what is none.
+ * The last shard of a set completes it: it is then as if it had never been in shards. After
+ * IMGSTAT_ERR_MEMORY `into` may hold a part of `from`, and is of no use but to be destroyed. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_dataset_merge(ImgstatDataset *into,
+                                                                   const ImgstatDataset *from,
+                                                                   ImgstatError *err);
+
+/* A file, or a page of it, that was not measured. */
+typedef struct ImgstatFailure {
+    const char *name;
+    ImgstatResult code;
+    const char *message; /* one sentence */
+} ImgstatFailure;
+
+typedef struct ImgstatAccount {
+    uint64_t files;                 /* that were to be measured */
+    uint64_t pages;                 /* that were measured */
+    const ImgstatFailure *failures; /* n_failures, in ascending order of name, code and message */
+    size_t n_failures;
+    /* Of the names of the files: the sum modulo 2^128 of their XXH3 hashes of 128 bits, low byte
+     * first. Their order does not count, how often each comes does. */
+    uint8_t digest[16];
+    uint16_t version[3]; /* of the latest imgstat that had a part in it */
+    uint32_t shards;     /* of the set that this is a part of; 0: it is none */
+    uint32_t n_done;     /* shards that are in here */
+    const uint8_t *done; /* bit k % 8 of byte k / 8: whether shard k is, counted from 0 */
+    uint8_t set[16];     /* names the set */
+} ImgstatAccount;
+
+/* Makes a data set shard `shard`, counted from 0, of a set of n, which 16 bytes name: imgstat
+ * merges each shard of a set once, and a set of one shard is none. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_dataset_set_shard(ImgstatDataset *dataset,
+                                                                       uint32_t shard, uint32_t n,
+                                                                       const uint8_t set[16],
+                                                                       ImgstatError *err);
+/* Receives the account of a data set, whose lists live until that changes. */
+IMGSTAT_API void imgstat_dataset_account(ImgstatDataset *dataset, ImgstatAccount *out);
 
 /* ---- Transfers ---------------------------------------------------------------------------
  * A transfer maps the samples of one type to an output range. docs/transforms.md has the formulas.
@@ -531,7 +680,11 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_create(
 /* Accepts NULL. */
 IMGSTAT_API void imgstat_transfer_destroy(ImgstatTransfer *transfer);
 
-/* Returns the output type. bits: NULL, or receives its significant bits. */
+/* A transfer may be a set, of a transfer for each channel of a channel axis and for each depth:
+ * ImgstatBatch makes such, and all calls take them. Images in memory lie at no channel. */
+
+/* Returns the output type, of a set that of its first transfer. bits: NULL, or receives its
+ * significant bits. */
 IMGSTAT_API ImgstatSample imgstat_transfer_output(const ImgstatTransfer *transfer, uint8_t *bits);
 
 /* Writes a transfer as JSON (docs/transforms.md). path: "-" is standard output. replace: an
@@ -551,6 +704,9 @@ IMGSTAT_API size_t imgstat_transfer_describe(const ImgstatTransfer *transfer, ch
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_load(const char *path,
                                                                    ImgstatTransfer **out,
                                                                    ImgstatError *err);
+
+/* Returns the number of transfers in a set; 1 of a transfer that is alone. */
+IMGSTAT_API size_t imgstat_transfer_count(const ImgstatTransfer *transfer);
 
 /* Checks that a transfer can map a page: its sample type and channels fit, or it is the mask of
  * another page and passes. */
@@ -597,6 +753,17 @@ typedef struct ImgstatWrite {
     void *warn_context;
 } ImgstatWrite;
 
+/* An output that is no file. It takes bytes only when the image is complete, in their order: until
+ * then they are in a temporary file without a name. */
+typedef struct ImgstatOutput {
+    /* Takes the next n bytes. err: as in ImgstatInput. */
+    ImgstatResult (*write)(void *context, const void *bytes, size_t n, ImgstatError *err);
+    /* NULL, or called once after the last `write`. complete: false where an error or a cancellation
+     * came between; what was written is then worth nothing, and the result does not count. */
+    ImgstatResult (*finish)(void *context, bool complete, ImgstatError *err);
+    void *context;
+} ImgstatOutput;
+
 /* Reads one page, counted from 0, into memory. how: NULL, or how the file is opened. info: NULL, or
  * receives the description of the page. The caller releases the image. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_load(const char *path,
@@ -614,6 +781,11 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_save(const ImagePro *
                                                                 const ImgstatWrite *how,
                                                                 ImgstatError *err);
 
+/* imgstat_image_save to an output. name: begins messages; its ending may name the format. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_save_to(
+    const ImagePro *image, int16_t alpha, const char *name, const ImgstatOutput *output,
+    ImgstatFile *like, const ImgstatWrite *how, ImgstatError *err);
+
 /* ---- Many files ----------------------------------------------------------------------------- */
 
 /* A file to transform or measure. */
@@ -624,6 +796,10 @@ typedef struct ImgstatJob {
     /* Names of pages and ranges of the chain, such as "0,3-5" or "2.1", none of them twice. NULL:
      * all images. Transforms write levels and masks behind their images. */
     const char *pages;
+    /* NULL, or where the bytes come from and go to. `input` and `output` are then names: they begin
+     * messages, and an ending may name the format. Both live until the batch ends. */
+    const ImgstatInput *source;
+    const ImgstatOutput *sink; /* its functions are called on one thread at a time */
 } ImgstatJob;
 
 /* Samples that a transfer limits: those below black and above white, of IMGSTAT_MEANSTD those with
@@ -635,9 +811,13 @@ typedef struct ImgstatClamped {
 
 /* What was done to a page. */
 typedef struct ImgstatMapped {
-    uint32_t page;        /* as imgstat_file_page takes it */
-    uint32_t pages;       /* as ImgstatPage has it */
-    const char *transfer; /* as imgstat_transfer_describe writes it */
+    uint32_t page;    /* as imgstat_file_page takes it */
+    uint32_t pages;   /* as ImgstatPage has it */
+    const char *name; /* as imgstat_file_page_name writes it */
+    const char
+        *transfer;    /* as imgstat_transfer_describe writes it, of a set the one for the page */
+    uint32_t group;   /* the images that have one transfer: their number ... */
+    uint32_t groups;  /* ... of so many in the file, or in the batch if a set is given or made */
     bool has_clamped; /* false: the method limits nothing, or the transfer lacks its parameters */
     ImgstatClamped clamped;
 } ImgstatMapped;
@@ -650,7 +830,7 @@ typedef struct ImgstatDone {
     bool skipped;                /* the output existed */
     const ImgstatMapped *mapped; /* n_mapped pages, if the batch describes them */
     size_t n_mapped;
-    uint64_t lost_rows; /* that ImgstatOpen.salvage left out */
+    uint64_t lost_rows; /* as imgstat_file_lost_rows counts them */
     double seconds;     /* duration of the job */
 } ImgstatDone;
 
@@ -661,7 +841,9 @@ typedef struct ImgstatBatch {
     const char *reference;           /* path, for IMGSTAT_MATCH; else NULL */
     const char *reference_page;      /* name of a page of that file; NULL: its first image */
     /* Images that get one transfer, which is made from all of them; they are read twice, and their
-     * sample types, significant bits and nodata values must be equal. By default those of a
+     * sample types, significant bits and nodata values must be equal. With IMGSTAT_BY_ALL unsigned
+     * samples may have several depths of at most 16 bits that are scaled to one exactly, such as 1,
+     * 2, 4, 8 and 16, or 3, 6 and 12; each depth keeps its own. By default those of a
      * channel, where a file declares axes, else each by itself, with a warning where a file has
      * several of one size and type. IMGSTAT_CLAHE and a given transfer have no groups. */
     ImgstatGrouping together;
@@ -692,9 +874,9 @@ typedef struct ImgstatBatch {
     /* NULL, or called often, from any thread. True: the batch stops, and incomplete outputs are
      * removed. */
     bool (*cancelled)(void *context);
-    void *context; /* argument of the functions above */
-    ImgstatTransfer *
-        *made; /* NULL, or receives the transfer of all files, or of one file if one was made */
+    void *context;          /* argument of the functions above */
+    ImgstatTransfer **made; /* NULL, or receives the transfer of all files, which may be a set, or
+                             * that of one file if one was made */
 } ImgstatBatch;
 
 /* The work on every image, for imgstat_device_choose. Exactly one pointer is not NULL. */
