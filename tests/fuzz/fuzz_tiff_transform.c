@@ -277,7 +277,8 @@ static void compare_page(ImgstatFile *from, const ChosenPage *a, ImgstatFile *to
 
 static void compare(const ImgstatBatch *batch, unsigned n_warned)
 {
-    const ImgstatOpen how = {.limits = limits, .indices = batch->open.indices};
+    const ImgstatOpen how = {
+        .limits = limits, .indices = batch->open.indices, .salvage = batch->open.salvage};
     const unsigned with = batch->drop_levels ? WITH_MASKS : WITH_LEVELS | WITH_MASKS;
     const bool identity = batch->method.has_in_range && !batch->open.salvage &&
                           !batch->open.has_nodata && !batch->write.has_nodata;

@@ -14,11 +14,12 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "cli"))
-from tiff_tree import ASCII, BYTE, LONG, SHORT, UNDEFINED, Writer, gray, write  # noqa: E402
+import tiff_tree  # noqa: E402
+from tiff_tree import ASCII, BYTE, LONG, SHORT, UNDEFINED, Writer, write  # noqa: E402
 
 WIDTH, HEIGHT, TILE = 32, 24, 16
-BASE = [[300 + (x * 7 + y * 13) % 901 for x in range(WIDTH)] for y in range(HEIGHT)]
-BYTES = [[v % 256 for v in row] for row in BASE]
+BASE = [[5 + (x * 7 + y * 13) % 241 for x in range(WIDTH)] for y in range(HEIGHT)]
+WORDS = [[300 + 3 * v for v in row] for row in BASE]  # slower by ten times
 HALF = [row[::2] for row in BASE[::2]]
 QUARTER = [row[::2] for row in HALF[::2]]
 DISC = [[255 * ((2 * x - WIDTH) ** 2 + (2 * y - HEIGHT) ** 2 < 500) for x in range(WIDTH)] for y in range(HEIGHT)]
@@ -29,6 +30,10 @@ DESCRIPTION, PHOTOSHOP, LAYERS, GDAL, NODATA, IJ_COUNTS, IJ_DATA = 270, 34377, 3
 IDENTITY, PERCENTILE, CLAHE, EQUALIZE, MEANSTD, GAMMA, TO_8, TO_16 = range(8)
 BY_CHANNEL, BY_FILE, DROP_LEVELS, SALVAGE, NO_MASKS = 2 << 3, 3 << 3, 1 << 5, 1 << 6, 1 << 7
 DEFLATE, OUT_NODATA, NODATA_0, INDICES, BY_ALL = 2 << 8, 1 << 11, 1 << 12, 1 << 14, 1 << 15
+
+
+def gray(rows, kind="B", **more):
+    return tiff_tree.gray(rows, kind, **more)
 
 
 def text(value):
@@ -57,8 +62,8 @@ def imagej_metadata(channels, planes):
 
 def stack(n, fields, planes=None):
     """Planes of one directory, n of them; planes: how many there are."""
-    rows = [[[(v * (k + 1)) % 256 for v in row[:8]] for row in BYTES[:6]] for k in range(planes or n)]
-    first, *others = [gray(plane, "B") for plane in rows]
+    rows = [[[(v * (k + 1)) % 256 for v in row[:8]] for row in BASE[:6]] for k in range(planes or n)]
+    first, *others = [gray(plane) for plane in rows]
     first.fields.update(fields)
     first.behind = b"".join(page.strips[0] for page in others)
     return [first]
@@ -67,7 +72,7 @@ def stack(n, fields, planes=None):
 def cog(pages, interleaved):
     """Tiles between their sizes and their last bytes, and the text behind the header."""
     lines = ("LAYOUT=IFDS_BEFORE_DATA\nBLOCK_ORDER=ROW_MAJOR\nBLOCK_LEADER=SIZE_AS_UINT4\n"
-             "BLOCK_TRAILER=LAST_4_BYTES_REPEATED\nKNOWN_INCOMPATIBLE_EDITION=NO\n ")
+             "BLOCK_TRAILER=LAST_4_BASE_REPEATED\nKNOWN_INCOMPATIBLE_EDITION=NO\n ")
     lines += "MASK_INTERLEAVED_WITH_IMAGERY=YES\n" if interleaved else ""
     out = Writer("<", False)
     out.data[:] = b"II*\0\0\0\0\0" + f"GDAL_STRUCTURAL_METADATA_SIZE={len(lines):06} bytes\n{lines}".encode()
@@ -103,7 +108,7 @@ def nested(depth):
 
 def colour(samples, kinds, photometric, fields, planar=1):
     """An 8-bit page of several samples a pixel."""
-    page = gray([[(v + c) % 256 for v in row for c in range(samples)] for row in BYTES], "B")
+    page = gray([[(v + c) % 256 for v in row for c in range(samples)] for row in BASE])
     page.fields.update({256: (LONG, [WIDTH]), 258: (SHORT, [8] * samples), 262: (SHORT, [photometric]),
                         277: (SHORT, [samples]), 284: (SHORT, [planar]), 339: (SHORT, [1] * samples), **fields})
     if kinds:
@@ -133,14 +138,14 @@ def levels(**kinds):
 
 
 def mask(rows=None, **kinds):
-    return gray(rows or DISC, "B", fields={**MASK, 254: (LONG, [5 if rows else 4])}, **kinds)
+    return gray(rows or DISC, fields={**MASK, 254: (LONG, [5 if rows else 4])}, **kinds)
 
 
 def stacks():
     """name -> bytes, choice: images that are planes along axes."""
     tiff_data = '<TiffData IFD="0" PlaneCount="4"/>'
-    small = [[v % 256 for v in row[:8]] for row in BYTES[:6]]
-    apart = [gray(small, "B") for _ in range(4)]
+    small = [[v for v in row[:8]] for row in BASE[:6]]
+    apart = [gray(small) for _ in range(4)]
     seeds = {}
     for name, fields, choice in (
             ("ome", ome(tiff_data), PERCENTILE | BY_CHANNEL),
@@ -157,12 +162,12 @@ def stacks():
             ("imagej-contradicts", {**imagej(4, "channels=3\nslices=99\nframes=-1\n"), **imagej_metadata(3, 9)}, PERCENTILE),
             ("shaped", text('{"shape": [2, 2, 6, 8], "axes": "CZYX"}'), IDENTITY | BY_CHANNEL),
             ("shaped-contradicts", text('{"shape": [4294967295, 4294967295, 6, 8], "axes": "CCYX"}'), IDENTITY)):
-        pages = [gray(small, "B", fields=fields)] + apart[1:]
+        pages = [gray(small, fields=fields)] + apart[1:]
         seeds[name] = write(pages), choice
     bomb = ('<?xml version="1.0"?><!DOCTYPE OME [<!ENTITY a0 "aaaaaaaaaa">' +
             "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 9)) + "]><OME>&a8;<Image/></OME>")
-    seeds["ome-bomb"] = write([gray(small, "B", fields=text(bomb))] + apart[1:]), PERCENTILE
-    seeds["ome-deep"] = write([gray(small, "B", fields=text("<OME>" + "<Image>" * 400)), *apart[1:]]), PERCENTILE
+    seeds["ome-bomb"] = write([gray(small, fields=text(bomb))] + apart[1:]), PERCENTILE
+    seeds["ome-deep"] = write([gray(small, fields=text("<OME>" + "<Image>" * 400)), *apart[1:]]), PERCENTILE
     for name, n, fields, there, choice in (
             ("planes", 4, imagej(4, "channels=2\nslices=2\n"), 4, PERCENTILE | BY_FILE),
             ("planes-identity", 5, imagej(5, "slices=5\n"), 5, IDENTITY),
@@ -182,7 +187,7 @@ def families():
         "levels": (write([gray(BASE, **tile), *levels(**tile)]), PERCENTILE),
         "levels-clahe": (write([gray(BASE), *levels()]), CLAHE),
         "levels-dropped": (write([gray(BASE), mask(), *levels()]), EQUALIZE | DROP_LEVELS),
-        "levels-big": (write([gray(BASE, order=">"), *levels(order=">")], ">", True), IDENTITY),
+        "levels-big": (write([gray(WORDS, "H", order=">"), *levels(kind="H", order=">")], ">", True), IDENTITY),
         "levels-in-subifds": (below, IDENTITY),
         "levels-of-channels": (write([gray(BASE), gray(BASE), gray(HALF, fields=REDUCED), gray(HALF, fields=REDUCED)]),
                                IDENTITY),
@@ -198,14 +203,14 @@ def families():
         "masks-ignored": (write([gray(BASE), mask()]), PERCENTILE | NO_MASKS),
         "thumbnail": (write([gray(BASE), gray([row[:3] for row in QUARTER], fields=REDUCED)]), IDENTITY),
         "thumbnails-alone": (write([gray(HALF, fields=REDUCED), gray(QUARTER, fields=REDUCED)]), IDENTITY),
-        "preview-first": (write([gray([row[:9] for row in BYTES], "B", subs=[gray(BASE, fields=FULL)],
+        "preview-first": (write([gray([row[:9] for row in BASE], subs=[gray(WORDS, "H", fields=FULL)],
                                       fields={**REDUCED, 50706: (BYTE, [1, 4, 0, 0]), 271: (ASCII, b"Maker\0")})]), IDENTITY),
         "cog": (cog([gray(BASE, **tile), *levels(**tile)], False), IDENTITY | DEFLATE),
         "cog-masks": (cog([gray(BASE, **tile), mask(**tile), gray(HALF, fields=REDUCED, **tile),
                            mask([row[::2] for row in DISC[::2]], **tile)], True), IDENTITY),
-        "cog-text-only": (cog([gray(BASE), gray(BYTES, "B")], True), CLAHE),
-        "mixed-depths": (write([gray(BASE), gray(BYTES, "B")]), PERCENTILE | BY_FILE),
-        "mixed-by-all": (write([gray(BASE), gray(BYTES, "B"), floats()]), PERCENTILE | BY_ALL),
+        "cog-text-only": (cog([gray(BASE), gray(BASE)], True), CLAHE),
+        "mixed-depths": (write([gray(WORDS, "H"), gray(BASE)]), PERCENTILE | BY_FILE),
+        "mixed-by-all": (write([gray(WORDS, "H"), gray(BASE), floats()]), PERCENTILE | BY_ALL),
     }
 
 
@@ -218,16 +223,16 @@ def tags():
         (BYTE, [1, 2, 3, 4, 5]), (SHORT, [1, 2, 3]), (LONG, [1]), (5, [1, 0, 7, 3]), (UNDEFINED, b"x" * 9),
         (11, [1.5, 2.5]), (12, [0.1]), (6, [-1]), (9, [-5, 6])))}
     many[65004] = (BYTE, list(b"x" * 9))
-    palette = gray([[v % 16 for v in row] for row in BYTES], "B",
+    palette = gray([[v % 16 for v in row] for row in BASE], "B",
                    fields={262: (SHORT, [3]), 320: (SHORT, [i * 257 % 65536 for i in range(768)])})
     return {
         "tags": (write([gray(BASE, fields={**many, 274: (SHORT, [6]), 282: (5, [72, 1]), 297: (SHORT, [1, 2]),
                                            280: (SHORT, [3]), 281: (SHORT, [900]), 700: (BYTE, list(b"<x:xmpmeta/>"))})]),
                  PERCENTILE),
-        "tags-gdal": (write([gray(BASE, fields={GDAL: (ASCII, gdal.encode() + b"\0"), NODATA: (ASCII, b"300\0")})]), TO_8),
+        "tags-gdal": (write([gray(BASE, fields={GDAL: (ASCII, gdal.encode() + b"\0"), NODATA: (ASCII, b"99\0")})]), TO_8),
         "tags-photoshop": (write([gray(BASE, fields={PHOTOSHOP: (BYTE, list(resource)), LAYERS: (BYTE, list(resource))})]),
                            IDENTITY),
-        "nodata": (write([gray(BASE, fields={NODATA: (ASCII, b"300\0")})]), PERCENTILE | OUT_NODATA),
+        "nodata": (write([gray(BASE, fields={NODATA: (ASCII, b"99\0")})]), PERCENTILE | OUT_NODATA),
         "floats": (write([floats()]), TO_8),
         "floats-given": (write([floats()]), GAMMA | NODATA_0),
         "alpha": (write([colour(4, [2], 2, {})]), PERCENTILE | DROP_LEVELS | SALVAGE),
