@@ -260,7 +260,8 @@ typedef struct ImgstatPage {
     bool has_axes;   /* the file says where the page lies along channel, z and time */
     uint32_t axis_c, axis_z, axis_t;
     const char
-        *axis_name; /* of channel axis_c, valid until the file is closed; NULL: it has none */
+        *axis_name;    /* of channel axis_c, valid until the file is closed; NULL: it has none */
+    bool axis_repeats; /* another channel of the file has that name */
     uint32_t width, height;
     uint16_t channels;
     ImgstatSample sample;
@@ -277,7 +278,9 @@ typedef enum ImgstatGrouping {
     IMGSTAT_BY_CHANNEL, /* pages of a file at one place of its channel axis; those without axes are
                            alone */
     IMGSTAT_BY_FILE,    /* all images of a file */
-    IMGSTAT_BY_ALL      /* all images of all files */
+    IMGSTAT_BY_ALL      /* all images of all files, but each channel of a channel axis by itself:
+                           channels of one name are one, or without names those at one place. Images
+                           of files without axes are one as well */
 } ImgstatGrouping;
 
 typedef struct ImgstatFile ImgstatFile;
@@ -293,6 +296,31 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_open(const char *path,
                                                                const ImgstatOpen *how,
                                                                ImgstatFile **out,
                                                                ImgstatError *err);
+/* An input that is no file: memory, a member of an archive, an object of a store. */
+typedef struct ImgstatInput {
+    uint64_t bytes; /* in all */
+    /* NULL, or called each time that the input is opened, before it is read. An input may be open
+     * more than once at a time, and be opened again. */
+    ImgstatResult (*open)(void *context, ImgstatError *err);
+    /* Reads up to `bytes` bytes from `offset` on, both of which lie within the input, and sets *got
+     * to their number. The library asks for missing ones again; 0 means that the input ends there,
+     * earlier than it was said to. Any thread, and several at once, each with its own `to`. */
+    ImgstatResult (*read_at)(void *context, uint64_t offset, void *to, size_t bytes, size_t *got,
+                             ImgstatError *err);
+    /* NULL, or called once for each time that the input was opened, after its last read. */
+    void (*close)(void *context);
+    void *context;
+} ImgstatInput;
+/* In these functions err is all zero and never NULL. With an error they may write a sentence to
+ * err->message, which the library gives the name of the input. */
+
+/* imgstat_file_open of an input. name: begins messages. The struct is copied; what `context` points
+ * to outlives the open file. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_file_open_input(const char *name,
+                                                                     const ImgstatInput *input,
+                                                                     const ImgstatOpen *how,
+                                                                     ImgstatFile **out,
+                                                                     ImgstatError *err);
 IMGSTAT_API void imgstat_file_close(ImgstatFile *file); /* accepts NULL */
 /* Returns the number of all pages, at least 1: first those of the chain, then those of SubIFDs,
  * each behind its parent. */
@@ -531,7 +559,11 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_create(
 /* Accepts NULL. */
 IMGSTAT_API void imgstat_transfer_destroy(ImgstatTransfer *transfer);
 
-/* Returns the output type. bits: NULL, or receives its significant bits. */
+/* A transfer may be a set, of a transfer for each channel of a channel axis and for each depth:
+ * ImgstatBatch makes such, and all calls take them. Images in memory lie at no channel. */
+
+/* Returns the output type, of a set that of its first transfer. bits: NULL, or receives its
+ * significant bits. */
 IMGSTAT_API ImgstatSample imgstat_transfer_output(const ImgstatTransfer *transfer, uint8_t *bits);
 
 /* Writes a transfer as JSON (docs/transforms.md). path: "-" is standard output. replace: an
@@ -551,6 +583,9 @@ IMGSTAT_API size_t imgstat_transfer_describe(const ImgstatTransfer *transfer, ch
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_transfer_load(const char *path,
                                                                    ImgstatTransfer **out,
                                                                    ImgstatError *err);
+
+/* Returns the number of transfers in a set; 1 of a transfer that is alone. */
+IMGSTAT_API size_t imgstat_transfer_count(const ImgstatTransfer *transfer);
 
 /* Checks that a transfer can map a page: its sample type and channels fit, or it is the mask of
  * another page and passes. */
@@ -597,6 +632,17 @@ typedef struct ImgstatWrite {
     void *warn_context;
 } ImgstatWrite;
 
+/* An output that is no file. It takes bytes only when the image is complete, in their order: until
+ * then they are in a temporary file without a name. */
+typedef struct ImgstatOutput {
+    /* Takes the next n bytes. err: as in ImgstatInput. */
+    ImgstatResult (*write)(void *context, const void *bytes, size_t n, ImgstatError *err);
+    /* NULL, or called once after the last `write`. complete: false where an error or a cancellation
+     * came between; what was written is then worth nothing, and the result does not count. */
+    ImgstatResult (*finish)(void *context, bool complete, ImgstatError *err);
+    void *context;
+} ImgstatOutput;
+
 /* Reads one page, counted from 0, into memory. how: NULL, or how the file is opened. info: NULL, or
  * receives the description of the page. The caller releases the image. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_load(const char *path,
@@ -614,6 +660,11 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_save(const ImagePro *
                                                                 const ImgstatWrite *how,
                                                                 ImgstatError *err);
 
+/* imgstat_image_save to an output. name: begins messages; its ending may name the format. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_image_save_to(
+    const ImagePro *image, int16_t alpha, const char *name, const ImgstatOutput *output,
+    ImgstatFile *like, const ImgstatWrite *how, ImgstatError *err);
+
 /* ---- Many files ----------------------------------------------------------------------------- */
 
 /* A file to transform or measure. */
@@ -624,6 +675,10 @@ typedef struct ImgstatJob {
     /* Names of pages and ranges of the chain, such as "0,3-5" or "2.1", none of them twice. NULL:
      * all images. Transforms write levels and masks behind their images. */
     const char *pages;
+    /* NULL, or where the bytes come from and go to. `input` and `output` are then names: they begin
+     * messages, and an ending may name the format. Both live until the batch ends. */
+    const ImgstatInput *source;
+    const ImgstatOutput *sink; /* its functions are called on one thread at a time */
 } ImgstatJob;
 
 /* Samples that a transfer limits: those below black and above white, of IMGSTAT_MEANSTD those with
@@ -635,9 +690,13 @@ typedef struct ImgstatClamped {
 
 /* What was done to a page. */
 typedef struct ImgstatMapped {
-    uint32_t page;        /* as imgstat_file_page takes it */
-    uint32_t pages;       /* as ImgstatPage has it */
-    const char *transfer; /* as imgstat_transfer_describe writes it */
+    uint32_t page;    /* as imgstat_file_page takes it */
+    uint32_t pages;   /* as ImgstatPage has it */
+    const char *name; /* as imgstat_file_page_name writes it */
+    const char
+        *transfer;    /* as imgstat_transfer_describe writes it, of a set the one for the page */
+    uint32_t group;   /* the images that have one transfer: their number ... */
+    uint32_t groups;  /* ... of so many in the file, or in the batch if a set is given or made */
     bool has_clamped; /* false: the method limits nothing, or the transfer lacks its parameters */
     ImgstatClamped clamped;
 } ImgstatMapped;
@@ -661,7 +720,9 @@ typedef struct ImgstatBatch {
     const char *reference;           /* path, for IMGSTAT_MATCH; else NULL */
     const char *reference_page;      /* name of a page of that file; NULL: its first image */
     /* Images that get one transfer, which is made from all of them; they are read twice, and their
-     * sample types, significant bits and nodata values must be equal. By default those of a
+     * sample types, significant bits and nodata values must be equal. With IMGSTAT_BY_ALL unsigned
+     * samples may have several depths of at most 16 bits that are scaled to one exactly, such as 1,
+     * 2, 4, 8 and 16, or 3, 6 and 12; each depth keeps its own. By default those of a
      * channel, where a file declares axes, else each by itself, with a warning where a file has
      * several of one size and type. IMGSTAT_CLAHE and a given transfer have no groups. */
     ImgstatGrouping together;
@@ -692,9 +753,9 @@ typedef struct ImgstatBatch {
     /* NULL, or called often, from any thread. True: the batch stops, and incomplete outputs are
      * removed. */
     bool (*cancelled)(void *context);
-    void *context; /* argument of the functions above */
-    ImgstatTransfer *
-        *made; /* NULL, or receives the transfer of all files, or of one file if one was made */
+    void *context;          /* argument of the functions above */
+    ImgstatTransfer **made; /* NULL, or receives the transfer of all files, which may be a set, or
+                             * that of one file if one was made */
 } ImgstatBatch;
 
 /* The work on every image, for imgstat_device_choose. Exactly one pointer is not NULL. */

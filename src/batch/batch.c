@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* batch.c: a batch of files: checked, given threads and memory, run. */
+#include "batch/job.h"
 #include "batch/same_scale.h"
 #include "batch/scheduler.h"
 
@@ -15,7 +16,7 @@ static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, siz
                            ImgstatError *err)
 {
     for (size_t i = 0; i < n; i++)
-        if (!job[i].input || (!job[i].output && batch->together != IMGSTAT_BY_ALL))
+        if (!job_is_complete(&job[i], batch->together != IMGSTAT_BY_ALL))
             return error_set(err, IMGSTAT_ERR_ARG, "job %zu has no input or no output", i);
     if (batch->memory > 0 && batch->memory < LEAST_MEMORY)
         return error_set(err, IMGSTAT_ERR_ARG, "a batch needs at least %d MiB of memory",
@@ -33,7 +34,7 @@ static ImgstatResult check(const ImgstatBatch *batch, const ImgstatJob *job, siz
             "together, images get one transfer that is made from all of them; adaptive "
             "equalization has none, and a given one is made");
     for (size_t i = 0; batch->together == IMGSTAT_BY_ALL && i < n; i++)
-        if (strcmp(job[i].input, "-") == 0)
+        if (job_reads_standard_input(&job[i]))
             return error_set(err, IMGSTAT_ERR_ARG,
                              "standard input cannot be read twice, as together needs");
     return IMGSTAT_OK;
@@ -97,12 +98,9 @@ ImgstatResult imgstat_batch_run(const ImgstatBatch *batch, const ImgstatJob *job
         res = jobs_run(&jobs, &worker, err);
     fall_back_report(&jobs.fall_back); /* of a worker that began behind the last report */
     if (batch->made && (res == IMGSTAT_OK || res == IMGSTAT_ERR_CANCELLED)) {
-        if (!jobs.narrow) { /* else there are two */
-            *batch->made = shared ? shared : jobs.made;
-            jobs.made = shared = NULL;
-        }
+        *batch->made = shared ? shared : jobs.made;
+        jobs.made = shared = NULL;
     }
-    transfer_destroy(jobs.narrow);
     transfer_destroy(shared);
     transfer_destroy(jobs.made);
     reference_destroy(reference);

@@ -6,7 +6,7 @@
 
 #include "base/sample.h"
 #include "base/thread_pool.h"
-#include "codec/codec.h"
+#include "batch/job.h"
 #include "transfer/transfer.h"
 
 #include <stdio.h>
@@ -121,10 +121,9 @@ static void add_input(WorkSum *sum, const ImgstatJob *job, const ImgstatWork *wo
                        .indices = open && open->indices};
     ImgstatFile *file = NULL;
     ImgstatPage page;
-    uint64_t bytes;
-    if (!source_is_file(job->input, &bytes))
-        return; /* standard input and pipes can be read only once */
-    if (imgstat_file_open(job->input, &how, &file, NULL) == IMGSTAT_OK &&
+    if (!job_is_readable_again(job))
+        return;
+    if (job_open(job, &how, NULL, &file, NULL) == IMGSTAT_OK &&
         file_choose(file, job->pages, 0, NULL) == IMGSTAT_OK &&
         imgstat_file_page(file, file->chosen->page, &page, NULL) == IMGSTAT_OK)
         work_add(sum, &page, work, stands_for * file->n_chosen);

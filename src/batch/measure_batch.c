@@ -2,9 +2,8 @@
 /* measure_batch.c: many files are measured, each by one of several workers. */
 #include "batch/fall_back.h"
 #include "batch/in_order.h"
-#include "codec/codec.h"
+#include "batch/job.h"
 #include "codec/page_group.h"
-#include "codec/prefetch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +120,7 @@ static bool is_of_page(ImgstatResult result)
 
 static bool may_be_redone(const Measuring *m, ImgstatResult result)
 {
-    return strcmp(m->run->jobs[m->job].input, "-") != 0 && /* which is gone */
+    return !job_reads_standard_input(&m->run->jobs[m->job]) && /* which is gone */
            fall_back_allowed(&m->run->fall_back, m->worker->name, result);
 }
 
@@ -225,7 +224,7 @@ static bool measure_job(Run *run, const Worker *worker, size_t job, Outcome *out
     open.warn = on_warning;
     open.warn_context = &m;
     ImgstatError error = {0};
-    if (imgstat_file_open(what->input, &open, &m.file, &error) != IMGSTAT_OK) {
+    if (job_open(what, &open, NULL, &m.file, &error) != IMGSTAT_OK) {
         fail(&m, NULL, &error);
         return true;
     }
@@ -282,7 +281,7 @@ static void work(void *context, void *own, size_t job, void *result)
     Outcome *const outcome = result;
     const double start = now();
     if (run->n - job > run->share.workers) /* what is taken when this one is done, about */
-        (void)prefetch_file(run->jobs[job + run->share.workers].input, PREFETCH_BYTES);
+        (void)job_prefetch(&run->jobs[job + run->share.workers], PREFETCH_BYTES);
     for (bool done = false; !done;) {
         ImgstatError error = {0};
         const ImgstatResult res = ensure_worker(run, worker, &error);
@@ -340,7 +339,7 @@ static void read_ahead(const Run *run)
 {
     int64_t left = AHEAD_BYTES;
     for (size_t i = 0; i < run->n && i < AHEAD_FILES && left > 0; i++)
-        left -= (int64_t)prefetch_file(run->jobs[i].input, (uint64_t)left);
+        left -= (int64_t)job_prefetch(&run->jobs[i], (uint64_t)left);
 }
 
 static ImgstatResult open_reading_ahead(Run *run, Worker *worker, ImgstatError *err)
@@ -367,7 +366,7 @@ ImgstatResult imgstat_batch_measure(const ImgstatMeasureBatch *batch, const Imgs
     if ((unsigned)batch->by > IMGSTAT_BY_FILE)
         return error_set(err, IMGSTAT_ERR_ARG, "files are measured by page, channel or file");
     for (size_t i = 0; i < n; i++)
-        if (!jobs[i].input)
+        if (!job_is_complete(&jobs[i], false))
             return error_set(err, IMGSTAT_ERR_ARG, "job %zu has no input", i);
     Run run = {.batch = batch,
                .jobs = jobs,

@@ -2,6 +2,7 @@
 /* same_scale.c: whether the values of a method that are not per cent fit all inputs of a batch. */
 #include "batch/same_scale.h"
 
+#include "batch/job.h"
 #include "codec/page_list.h"
 
 #include <stdio.h>
@@ -66,7 +67,7 @@ static ImgstatResult check_file(const Jobs *jobs, const ImgstatJob *job, FirstIm
     ImgstatOpen how = jobs->open;
     how.warn = NULL;
     ImgstatFile *file = NULL;
-    ImgstatResult res = file_open(job->input, &how, &jobs->cancel, &file, NULL);
+    ImgstatResult res = job_open(job, &how, &jobs->cancel, &file, NULL);
     if (res == IMGSTAT_OK)
         res = file_choose(file, job->pages, 0, NULL);
     ImgstatResult found = IMGSTAT_OK;
@@ -86,11 +87,10 @@ ImgstatResult jobs_check_scale(const Jobs *jobs, ImgstatError *err)
 {
     const PlainValues plain = transfer_plain_values(&jobs->method);
     FirstImage first = {0};
-    uint64_t bytes;
     if (jobs->batch->transfer || (!plain.input && !plain.output))
         return IMGSTAT_OK;
     for (size_t i = 0; i < jobs->n; i++)
-        if (source_is_file(jobs->job[i].input, &bytes)) /* a pipe cannot be read twice */
+        if (job_is_readable_again(&jobs->job[i]))
             IMGSTAT_TRY(check_file(jobs, &jobs->job[i], &first, err));
     return IMGSTAT_OK;
 }

@@ -3,7 +3,7 @@
  * overlap across files. A single worker has all threads for its file. */
 #include "batch/scheduler.h"
 
-#include "codec/prefetch.h"
+#include "batch/job.h"
 #include "transform/group_transfer.h"
 
 #include <stdlib.h>
@@ -188,8 +188,10 @@ static ImgstatResult does_not_fit(const Jobs *jobs, const ImgstatJob *job, Imgst
                                   uint64_t needed, ImgstatError *err)
 {
     Pipeline pipeline = jobs->pipeline;
-    while (needed > pipeline.memory) {
-        pipeline.memory = needed;
+    const uint64_t shared =
+        jobs->pipeline.memory - jobs->budget.total; /* by transfers of channels */
+    while (needed + shared > pipeline.memory) {
+        pipeline.memory = needed + shared;
         IMGSTAT_TRY(file_memory(&pipeline, file, &needed, err));
     }
     return error_file(err, IMGSTAT_ERR_LIMIT, job->input,
@@ -205,12 +207,12 @@ ImgstatResult jobs_reserve_memory(Jobs *jobs, TransformWorker *worker, size_t in
     Decoder *const decoder = file->decoder;
     uint64_t needed;
     IMGSTAT_TRY(file_memory(&jobs->pipeline, file, &needed, err));
-    while (needed > jobs->pipeline.memory && decoder->options.threads > 1) {
+    while (needed > jobs->budget.total && decoder->options.threads > 1) {
         const DecodeOptions fewer = {.threads = decoder->options.threads / 2};
         IMGSTAT_TRY(file_select(file, decoder->page.page, &fewer, err));
         IMGSTAT_TRY(file_memory(&jobs->pipeline, file, &needed, err));
     }
-    if (needed > jobs->pipeline.memory)
+    if (needed > jobs->budget.total)
         return does_not_fit(jobs, job, file, needed, err);
     reserve(jobs, worker, needed);
     worker_use_threads(worker, decoder->options.threads);
@@ -246,8 +248,8 @@ ImgstatResult jobs_open(const Jobs *jobs, size_t index, ImgstatWarn warn, void *
     how.warn_context = warn_context;
     const ImgstatJob *const job = &jobs->job[index];
     if (jobs->n - index > jobs->share.workers) /* it begins about when this one ends */
-        (void)prefetch_file(jobs->job[index + jobs->share.workers].input, PREFETCH_BYTES);
-    IMGSTAT_TRY(file_open(job->input, &how, &jobs->cancel, out, err));
+        (void)job_prefetch(&jobs->job[index + jobs->share.workers], PREFETCH_BYTES);
+    IMGSTAT_TRY(job_open(job, &how, &jobs->cancel, out, err));
     const DecodeOptions options = {.threads = jobs->share.threads};
     ImgstatResult res = file_choose(*out, job->pages,
                                     WITH_MASKS | (jobs->batch->drop_levels ? 0 : WITH_LEVELS), err);
@@ -264,7 +266,7 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
 {
     const ImgstatJob *const job = &jobs->job[index];
     ImgstatError *const err = &outcome->error;
-    if (jobs->batch->skip_existing && job->output && atomic_file_exists(job->output)) {
+    if (jobs->batch->skip_existing && job_output_exists(job)) {
         outcome->done.skipped = true;
         return IMGSTAT_OK;
     }
@@ -277,8 +279,7 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
     IMGSTAT_TRY(cancel_check(&worker->cancel, err));
     worker->mapped = jobs->batch->describe ? &outcome->mapped : NULL;
     ImgstatFile *file = NULL;
-    uint64_t size;
-    if (!source_is_file(job->input, &size)) /* another job may write what this pipe reads */
+    if (!job_is_readable_again(job)) /* another job may write what this pipe reads */
         jobs_return_memory(jobs, worker);
     ImgstatResult res = jobs_open(jobs, index, keep_warning, outcome, &file, err);
     if (res == IMGSTAT_OK)
@@ -289,6 +290,10 @@ static ImgstatResult run_job(Jobs *jobs, TransformWorker *worker, size_t index, 
     outcome->done.lost_rows = file ? imgstat_file_lost_rows(file) : 0;
     imgstat_file_close(file);
     jobs_yield_memory(jobs, worker);
+    if (res == IMGSTAT_ERR_IO && jobs->batch->skip_existing && job_output_exists(job)) {
+        outcome->done.skipped = true; /* another process has made it meanwhile */
+        return IMGSTAT_OK;
+    }
     const bool nameless = res == IMGSTAT_ERR_MEMORY || res == IMGSTAT_ERR_DEVICE;
     return nameless ? error_add_file(err, res, job->input) : res;
 }
@@ -300,7 +305,7 @@ static ImgstatResult run_with_fallback(Jobs *jobs, TransformWorker *worker, size
     adopt_fallback(jobs, worker);
     const ImgstatResult res = run_job(jobs, worker, index, outcome);
     if (res == IMGSTAT_OK || !jobs_fall_back(jobs, worker, res, &outcome->error) ||
-        strcmp(jobs->job[index].input, "-") == 0)
+        job_reads_standard_input(&jobs->job[index]))
         return res;
     drop_warnings(outcome);
     mapped_pages_release(&outcome->mapped);

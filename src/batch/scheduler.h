@@ -5,6 +5,7 @@
 
 #include "batch/fall_back.h"
 #include "batch/in_order.h"
+#include "batch/shared_groups.h"
 #include "transform/file.h"
 #include "transform/page.h"
 
@@ -36,14 +37,12 @@ typedef struct Jobs {
     Ring *ring; /* NULL: no worker waits for a report */
     FallBack fall_back;
     atomic_bool stop; /* nothing more is begun */
-    Transfer *made;   /* of a single file, or shared by all */
-    Transfer *narrow; /* NULL, or shared by the u8 images where others are u16 */
-    bool mixed;       /* such are the inputs: records are those of u16 */
+    Transfer *made;   /* of a single file, or a set that is shared by all */
     /* While a shared transfer is made: */
     const TransformWorker *own; /* the worker of the calling thread */
     ImgstatError **failed;      /* n, why a job cannot be transformed; NULL where it can. Or NULL */
     pthread_mutex_t lock;       /* guards what follows */
-    TransferInput *input;
+    SharedGroups groups;
     size_t measured; /* jobs that the first read is done with */
     size_t next;     /* first job that jobs_for_each has not begun */
 } Jobs;
@@ -83,8 +82,8 @@ void jobs_for_each(Jobs *jobs, TransformWorker *worker,
 /* Transforms and reports all jobs. worker: that of the first thread; it is closed on return. */
 ImgstatResult jobs_run(Jobs *jobs, TransformWorker *worker, ImgstatError *err);
 
-/* batch/shared_transfer.c: makes one transfer from all files. Fills `failed`, `made` and
- * pipeline.transfer. */
+/* batch/shared_transfer.c: makes one transfer from all files, or one of each of their channels and
+ * depths. Fills `failed`, `made` and pipeline.transfer. */
 ImgstatResult jobs_share_transfer(Jobs *jobs, TransformWorker *worker, ImgstatError *err);
 
 /* batch/shared_transfer.c: frees `failed`. */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* shared_transfer.c: one transfer from all pages of many files. Records merge exactly and in any
- * order, so the result depends neither on the order of the files nor on the number of threads. */
+/* shared_transfer.c: one transfer from all pages of many files, or one for each of their channels.
+ * Records merge exactly and in any order, so the result depends neither on the order of the files
+ * nor on the number of threads. */
 #include "batch/scheduler.h"
 
+#include "batch/job.h"
 #include "record/widen.h"
-#include "transfer/eight_bits.h"
+#include "transfer/fewer_bits.h"
+#include "transform/group_transfer.h"
 #include "transform/undefined.h"
 
 #include <stdlib.h>
@@ -19,9 +22,9 @@ void jobs_forget_failed(Jobs *jobs)
 
 typedef struct Together {
     Jobs *jobs;
-    TransferInput *input;
     TransformWorker *worker;    /* of the calling thread, for further reads */
     const ReadRequest *request; /* the further read at hand; NULL: the first */
+    const SharedGroup *only;    /* the group whose images are read again */
 } Together;
 
 static void note_failure(Jobs *jobs, size_t index, const ImgstatError *error)
@@ -33,49 +36,58 @@ static void note_failure(Jobs *jobs, size_t index, const ImgstatError *error)
         atomic_store(&jobs->stop, true); /* no memory for the sentence: the batch ends */
 }
 
-/* The shape of images of all 8 or 16 bits that are measured together with the others. */
-static TransferShape on_common_scale(const TransferShape *shape)
+/* Adds the record of an image to *record, on the scale of its group. */
+static ImgstatResult measure_page(const SharedGroup *group, PageReader *reader,
+                                  const TransferShape *shape, Record **record, ImgstatError *err)
 {
-    TransferShape scaled = *shape;
-    if (shape->sample == IMGSTAT_U8 && shape->bits == 8 && !shape->has_nodata) {
-        scaled.sample = IMGSTAT_U16;
-        scaled.bits = 16;
-    }
-    return scaled;
-}
-
-/* Reads one page for the request, or adds its record to *record. */
-static ImgstatResult read_page(const Together *t, TransformWorker *worker, Decoder *decoder,
-                               Record **record, ImgstatError *err)
-{
-    const TransferShape shape = shape_of_page(decoder);
-    const TransferShape scaled = t->jobs->mixed ? on_common_scale(&shape) : shape;
-    IMGSTAT_TRY(transfer_input_check(t->input, &scaled, decoder->source->name, err));
-    PageReader reader;
-    IMGSTAT_TRY(page_reader_open(worker->device, decoder, false, &worker->in, &worker->cancel,
-                                 &reader, err));
-    if (t->request)
-        return transfer_input_read(t->input, &reader, &shape, t->request, err);
     Record *page = NULL;
-    IMGSTAT_TRY(transfer_input_measure(t->input, &reader, &shape, &page, err));
-    if (shape.sample != scaled.sample) {
-        const ImgstatResult res = record_widen(worker->device->cache, &page, err);
+    IMGSTAT_TRY(transfer_input_measure(group->input, reader, shape, &page, err));
+    if (shape->bits != group->shape.bits) {
+        const ImgstatResult res =
+            record_widen(reader->device->cache, &page, shape->bits, group->shape.bits, err);
         if (res != IMGSTAT_OK) {
             record_destroy(page);
             return res;
         }
     }
-    if (*record) {
-        record_merge(*record, page);
-        record_destroy(page);
-    } else {
+    if (!*record) {
         *record = page;
+        return IMGSTAT_OK;
     }
+    record_merge(*record, page);
+    record_destroy(page);
     return IMGSTAT_OK;
 }
 
+/* Reads the selected page for the request, or adds its record to that of its group. */
+static ImgstatResult read_page(const Together *t, TransformWorker *worker, Decoder *decoder,
+                               Record **records, ImgstatError *err)
+{
+    Jobs *const jobs = t->jobs;
+    const GroupKey key = page_group_key(IMGSTAT_BY_ALL, &decoder->list, decoder->page.page);
+    const TransferShape shape = shape_of_page(decoder);
+    SharedGroups groups = jobs->groups; /* of the caller's own: finding writes */
+    const SharedGroup *const group = shared_groups_find(&groups, &key);
+    if (t->only && group != t->only)
+        return IMGSTAT_OK;
+    if (!group || !shared_group_has_depth(group, &shape)) /* a pipe, whose header is read last */
+        return error_file(err, IMGSTAT_ERR_ARG, decoder->source->name,
+                          "has images of a channel or a depth that no input has whose headers can "
+                          "be read first");
+    const TransferShape scaled = shared_group_scale(group, &shape);
+    IMGSTAT_TRY(
+        transfer_shapes_check(&jobs->method, &group->shape, &scaled, decoder->source->name, err));
+    PageReader reader;
+    IMGSTAT_TRY(page_reader_open(worker->device, decoder, false, &worker->in, &worker->cancel,
+                                 &reader, err));
+    if (t->request)
+        return transfer_input_read(group->input, &reader, &shape, t->request, err);
+    return measure_page(group, &reader, &shape, &records[group - groups.group], err);
+}
+
+/* records: one for each group, of the first read. */
 static ImgstatResult read_file(const Together *t, TransformWorker *worker, size_t index,
-                               Record **record, ImgstatError *err)
+                               Record **records, ImgstatError *err)
 {
     const ImgstatJob *const job = &t->jobs->job[index];
     ImgstatFile *file = NULL;
@@ -83,9 +95,11 @@ static ImgstatResult read_file(const Together *t, TransformWorker *worker, size_
     ImgstatResult res = jobs_reserve_memory(t->jobs, worker, index, file, err);
     for (uint32_t i = 0; res == IMGSTAT_OK && i < file->n_chosen; i++) {
         const ChosenPage *const chosen = &file->chosen[i];
+        if (!chosen->leads || file->decoder->list.entry[chosen->page].role == IMGSTAT_ROLE_MASK)
+            continue;
         res = imgstat_file_page(file, chosen->page, NULL, err);
-        if (res == IMGSTAT_OK && chosen->leads && file->decoder->page.role != IMGSTAT_ROLE_MASK)
-            res = read_page(t, worker, file->decoder, record, err);
+        if (res == IMGSTAT_OK)
+            res = read_page(t, worker, file->decoder, records, err);
     }
     imgstat_file_close(file);
     jobs_yield_memory(t->jobs, worker);
@@ -100,87 +114,112 @@ static void report_measured(const Jobs *jobs, size_t measured)
         jobs->batch->measuring(jobs->batch->context, measured);
 }
 
+static void destroy_records(Record **records, size_t n)
+{
+    for (size_t g = 0; records && g < n; g++) {
+        record_destroy(records[g]);
+        records[g] = NULL;
+    }
+}
+
 static void measure_job(Jobs *jobs, TransformWorker *worker, size_t index)
 {
-    const Together t = {.jobs = jobs, .input = jobs->input};
-    Record *record = NULL;
+    const Together t = {.jobs = jobs};
+    const size_t n = jobs->groups.n;
+    Record **const records = calloc(n, sizeof(Record *));
     ImgstatError error;
     ImgstatResult res = IMGSTAT_OK;
-    if (!jobs->failed[index])
-        res = read_file(&t, worker, index, &record, &error);
-    if (res != IMGSTAT_OK && jobs_fall_back(jobs, worker, res, &error)) {
-        record_destroy(record);
-        record = NULL;
-        res = read_file(&t, worker, index, &record, &error);
+    if (!records)
+        res = error_memory(&error, n * sizeof(Record *), "records");
+    else if (!jobs->failed[index])
+        res = read_file(&t, worker, index, records, &error);
+    if (records && res != IMGSTAT_OK && jobs_fall_back(jobs, worker, res, &error)) {
+        destroy_records(records, n);
+        res = read_file(&t, worker, index, records, &error);
     }
     pthread_mutex_lock(&jobs->lock);
     const size_t measured = ++jobs->measured;
-    if (res == IMGSTAT_OK && record)
-        transfer_input_merge(jobs->input, &record);
-    else if (res != IMGSTAT_OK)
+    for (size_t g = 0; res == IMGSTAT_OK && g < n; g++)
+        if (records[g])
+            transfer_input_merge(jobs->groups.group[g].input, &records[g]);
+    if (res != IMGSTAT_OK)
         note_failure(jobs, index, &error);
     pthread_mutex_unlock(&jobs->lock);
-    record_destroy(record); /* no page of a failed file counts */
+    destroy_records(records, n); /* no page of a failed file counts */
+    free(records);
     if (worker == jobs->own)
         report_measured(jobs, measured);
 }
 
-/* Checks the images of a file by their headers. *first: the shape of the first image of all, with
- * channels 0 until there is one. Only a mismatch is an error. */
-static ImgstatResult check_file(Jobs *jobs, ImgstatFile *file, TransferShape *first,
-                                ImgstatError *err)
+/* Puts the images of a file into groups by their headers. Only a mismatch is an error. */
+static ImgstatResult check_file(Jobs *jobs, ImgstatFile *file, ImgstatError *err)
 {
+    Decoder *const decoder = file->decoder;
     for (uint32_t i = 0; i < file->n_chosen; i++) {
         const ChosenPage *const chosen = &file->chosen[i];
         if (!chosen->leads || imgstat_file_page(file, chosen->page, NULL, NULL) != IMGSTAT_OK ||
-            page_is_mask(&file->decoder->page))
+            page_is_mask(&decoder->page))
             continue;
-        TransferShape shape = shape_of_page(file->decoder);
-        IMGSTAT_TRY(undefined_choose(&jobs->pipeline, file->decoder, &shape, err));
-        TransferShape scaled = shape;
-        if (first->channels == 0)
-            *first = shape;
-        const TransferShape one = on_common_scale(&shape), other = on_common_scale(first);
-        if (shape.sample != first->sample && one.sample == other.sample && one.bits == other.bits)
-            jobs->mixed = true;
-        if (jobs->mixed) {
-            *first = other;
-            scaled = one;
-        }
-        if (!jobs->input || jobs->input->shape.sample != first->sample) {
-            transfer_input_destroy(jobs->input);
-            IMGSTAT_TRY(transfer_input_create(
-                &jobs->method, first, sort_bytes(jobs->pipeline.memory), &jobs->input, err));
-        }
-        IMGSTAT_TRY(transfer_input_check(jobs->input, &scaled, file->decoder->source->name, err));
+        const GroupKey key = page_group_key(IMGSTAT_BY_ALL, &decoder->list, chosen->page);
+        TransferShape shape = shape_of_page(decoder);
+        IMGSTAT_TRY(undefined_choose(&jobs->pipeline, decoder, &shape, err));
+        IMGSTAT_TRY(shared_groups_add(&jobs->groups, &jobs->method, &key, &shape,
+                                      decoder->source->name, err));
     }
     return IMGSTAT_OK;
 }
 
-/* The input takes its shape from the first image that opens. All headers are read: what cannot be
- * measured together is refused before anything is written. A pipe is read once it is its turn,
- * unless there is no other input. */
+/* Sets aside what groups beyond the first hold until all files are written. */
+static ImgstatResult reserve_groups(Jobs *jobs, ImgstatError *err)
+{
+    uint64_t bytes = 0;
+    for (size_t g = 0; g < jobs->groups.n; g++) {
+        const TransferShape *const shape = &jobs->groups.group[g].shape;
+        bytes += g > 0 ? record_bytes(shape->sample, shape->channels, RECORD_BINS) +
+                             group_transfer_bytes(&jobs->pipeline, shape)
+                       : 0;
+    }
+    if (bytes > jobs->pipeline.memory / 2)
+        return error_set(err, IMGSTAT_ERR_LIMIT,
+                         "the transfers of %zu channels need about %llu MiB of memory, and half of "
+                         "%llu are allowed",
+                         jobs->groups.n, (unsigned long long)(bytes >> 20) + 1,
+                         (unsigned long long)(jobs->pipeline.memory >> 20));
+    jobs->budget.total = jobs->pipeline.memory - bytes;
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult create_inputs(Jobs *jobs, ImgstatError *err)
+{
+    IMGSTAT_TRY(reserve_groups(jobs, err));
+    for (size_t g = 0; g < jobs->groups.n; g++) {
+        SharedGroup *const group = &jobs->groups.group[g];
+        IMGSTAT_TRY(transfer_input_create(&jobs->method, &group->shape,
+                                          sort_bytes(jobs->pipeline.memory), &group->input, err));
+    }
+    return IMGSTAT_OK;
+}
+
+/* All headers are read: what cannot be measured together is refused before anything is written. A
+ * pipe is read once it is its turn, unless there is no other input. */
 static ImgstatResult begin(Jobs *jobs, ImgstatError *err)
 {
-    TransferShape first = {.channels = 0};
-    jobs->mixed = false;
-    for (int pipes = 0; pipes < 2 && first.channels == 0; pipes++)
-        for (size_t i = 0; i < jobs->n && (pipes == 0 || first.channels == 0); i++) {
+    for (int pipes = 0; pipes < 2 && jobs->groups.n == 0; pipes++)
+        for (size_t i = 0; i < jobs->n && (pipes == 0 || jobs->groups.n == 0); i++) {
             ImgstatFile *file = NULL;
             ImgstatError error;
-            uint64_t bytes;
-            if (jobs->failed[i] || source_is_file(jobs->job[i].input, &bytes) == (pipes == 1))
+            if (jobs->failed[i] || job_is_readable_again(&jobs->job[i]) == (pipes == 1))
                 continue;
             if (jobs_open(jobs, i, NULL, NULL, &file, &error) != IMGSTAT_OK) {
                 note_failure(jobs, i, &error);
                 continue;
             }
-            const ImgstatResult res = check_file(jobs, file, &first, err);
+            const ImgstatResult res = check_file(jobs, file, err);
             imgstat_file_close(file);
             IMGSTAT_TRY(res);
             IMGSTAT_TRY(cancel_check(&jobs->cancel, err));
         }
-    return IMGSTAT_OK;
+    return create_inputs(jobs, err);
 }
 
 /* ---- Further reads --------------------------------------------------------------------------- */
@@ -197,43 +236,56 @@ static ImgstatResult read_files(void *context, const ReadRequest *request, Imgst
     return IMGSTAT_OK;
 }
 
-/* Makes the transfer of the 8-bit images from the record of all. */
-static ImgstatResult make_narrow(Jobs *jobs, const MatchReference *reference, ImgstatError *err)
+/* Makes the transfer of the images of a group that have so many bits; 0: of all. */
+static ImgstatResult make_transfer(Jobs *jobs, TransformWorker *worker, const SharedGroup *group,
+                                   unsigned bits, ImgstatError *err)
 {
-    ImgstatMethod method = jobs->method;
-    Transfer *wide = NULL;
-    if (method.depth == IMGSTAT_DEPTH_KEEP)
-        method.depth = IMGSTAT_DEPTH_8;
-    ImgstatResult res = transfer_create(NULL, &method, &jobs->input->shape, jobs->input->sources,
-                                        reference, &wide, err);
-    if (res == IMGSTAT_OK)
-        res = transfer_eight_bits(NULL, wide, &jobs->narrow, err);
+    TransferShape shape = group->shape;
+    Transfer *wide = NULL, *made = NULL;
+    const TransferChannel channel = transfer_channel_of(&group->key);
+    const bool fewer = bits > 0 && bits != group->shape.bits;
+    shape.kept_bits = fewer ? (uint8_t)bits : 0;
+    IMGSTAT_TRY(transfer_of_input(&jobs->pipeline, worker, group->input, &shape, NULL, &wide, err));
+    if (!fewer)
+        return transfer_set_add(&jobs->made, wide, &channel, err);
+    ImgstatResult res = transfer_fewer_bits(NULL, wide, bits, &made, err);
     transfer_destroy(wide);
-    jobs->pipeline.narrow = jobs->narrow;
+    if (res == IMGSTAT_OK)
+        res = transfer_set_add(&jobs->made, made, &channel, err);
     return res;
+}
+
+/* Makes the transfers of a group, the deepest images first. */
+static ImgstatResult make_transfers(Jobs *jobs, TransformWorker *worker, const SharedGroup *group,
+                                    ImgstatError *err)
+{
+    if (group->deepest)
+        IMGSTAT_TRY(make_transfer(jobs, worker, group, 0, err));
+    for (unsigned bits = WIDEN_MOST_BITS; bits > 0; bits--)
+        if ((group->depths >> bits & 1) && bits != group->shape.bits)
+            IMGSTAT_TRY(make_transfer(jobs, worker, group, bits, err));
+    return IMGSTAT_OK;
 }
 
 static ImgstatResult finish(Jobs *jobs, TransformWorker *worker, ImgstatError *err)
 {
-    Together t = {.jobs = jobs, .input = jobs->input, .worker = worker};
+    Together t = {.jobs = jobs, .worker = worker};
     const FurtherReads reader = {.read = read_files,
                                  .context = &t,
                                  .threads = worker->device->threads,
                                  .cache = worker->device->cache,
                                  .sorter = worker->device};
-    const TransferShape *const shape = &jobs->input->shape;
-    const MatchReference *reference = NULL;
-    if (!jobs->input->record)
-        return IMGSTAT_OK; /* no file could be measured */
-    IMGSTAT_TRY(transfer_input_finish(jobs->input, reader, err));
-    if (jobs->method.transform == IMGSTAT_MATCH)
-        IMGSTAT_TRY(
-            reference_get(jobs->pipeline.reference, worker, &jobs->method, shape, &reference, err));
-    IMGSTAT_TRY(transfer_create(NULL, &jobs->method, shape, jobs->input->sources, reference,
-                                &jobs->made, err));
+    for (size_t g = 0; g < jobs->groups.n; g++) {
+        SharedGroup *const group = &jobs->groups.group[g];
+        if (!group->input->record)
+            continue; /* none of its files could be measured */
+        t.only = group;
+        IMGSTAT_TRY(transfer_input_finish(group->input, reader, err));
+        IMGSTAT_TRY(make_transfers(jobs, worker, group, err));
+        transfer_input_destroy(group->input);
+        group->input = NULL;
+    }
     jobs->pipeline.transfer = jobs->made;
-    if (jobs->mixed)
-        IMGSTAT_TRY(make_narrow(jobs, reference, err));
     return IMGSTAT_OK;
 }
 
@@ -244,16 +296,15 @@ static ImgstatResult read_all(Jobs *jobs, TransformWorker *worker, ImgstatError 
         return error_memory(err, jobs->n * sizeof(ImgstatError *), "a batch");
     ImgstatResult res = begin(jobs, err);
     jobs->own = worker;
-    if (res == IMGSTAT_OK && jobs->input) {
+    if (res == IMGSTAT_OK && jobs->groups.n > 0) {
         jobs_for_each(jobs, worker, measure_job);
         report_measured(jobs, jobs->measured); /* another thread may have finished last */
     }
     if (res == IMGSTAT_OK)
         res = cancel_check(&worker->cancel, err);
-    if (res == IMGSTAT_OK && jobs->input)
+    if (res == IMGSTAT_OK)
         res = finish(jobs, worker, err);
-    transfer_input_destroy(jobs->input);
-    jobs->input = NULL;
+    shared_groups_release(&jobs->groups);
     jobs_return_memory(jobs, worker);
     return res;
 }
@@ -271,6 +322,8 @@ ImgstatResult jobs_share_transfer(Jobs *jobs, TransformWorker *worker, ImgstatEr
         return res;
     }
     jobs_forget_failed(jobs);
+    transfer_destroy(jobs->made);
+    jobs->made = NULL;
     jobs->measured = 0;
     return read_all(jobs, worker, err);
 }

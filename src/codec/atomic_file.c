@@ -169,6 +169,27 @@ ImgstatResult atomic_file_open(const char *path, bool replace, mode_t mode, Atom
     return IMGSTAT_OK;
 }
 
+ImgstatResult atomic_file_open_sink(const char *name, const ImgstatOutput *sink, AtomicFile **out,
+                                    ImgstatError *err)
+{
+    *out = NULL;
+    AtomicFile *output = calloc(1, sizeof *output);
+    if (!output)
+        return error_memory(err, sizeof *output, "an output");
+    output->fd = -1;
+    output->sink = *sink;
+    output->name = strdup(name);
+    ImgstatResult res = output->name ? IMGSTAT_OK : error_memory(err, strlen(name), "a file name");
+    if (res == IMGSTAT_OK)
+        res = temporary_open(output->name, &output->fd, err);
+    if (res != IMGSTAT_OK) {
+        atomic_file_discard(output);
+        return res;
+    }
+    *out = output;
+    return IMGSTAT_OK;
+}
+
 ImgstatResult atomic_file_spool(const AtomicFile *output, AtomicFile **out, ImgstatError *err)
 {
     AtomicFile *const spool = calloc(1, sizeof *spool);
@@ -259,14 +280,46 @@ static ImgstatResult write_stream(const AtomicFile *output, int to, const char *
     return IMGSTAT_OK;
 }
 
-/* Copies the unlinked temporary to standard output, or into the FIFO or device that `name` is. */
+/* The error of a callback, which may have written a sentence without the name. */
+static ImgstatResult sink_error(const AtomicFile *output, ImgstatResult code, ImgstatError *from,
+                                ImgstatError *err)
+{
+    from->message[sizeof from->message - 1] = '\0';
+    return error_file(err, code, output->name, "%s",
+                      from->message[0] ? from->message : "cannot be written");
+}
+
+static ImgstatResult write_sink(AtomicFile *output, const char *from, size_t bytes,
+                                ImgstatError *err)
+{
+    ImgstatError why = {.message = ""};
+    IMGSTAT_TRY(cancel_check(output->cancel, err));
+    output->sink_began = true;
+    const ImgstatResult res = output->sink.write(output->sink.context, from, bytes, &why);
+    return res == IMGSTAT_OK ? res : sink_error(output, res, &why, err);
+}
+
+/* Ends what the sink was given. */
+static ImgstatResult finish_sink(AtomicFile *output, ImgstatResult result, ImgstatError *err)
+{
+    ImgstatError why = {.message = ""};
+    if (!output->sink_began || !output->sink.finish)
+        return result;
+    const ImgstatResult res = output->sink.finish(output->sink.context, result == IMGSTAT_OK, &why);
+    return result != IMGSTAT_OK || res == IMGSTAT_OK ? result : sink_error(output, res, &why, err);
+}
+
+/* Copies the unlinked temporary to standard output, into the FIFO or device that `name` is, or to
+ * the program. */
 static ImgstatResult copy_out(AtomicFile *output, ImgstatError *err)
 {
     enum { COPY_BYTES = 1 << 15 };
+    const bool to_sink = output->sink.write != NULL;
     int to = -1;
     char *buffer = malloc(COPY_BYTES);
-    ImgstatResult res =
-        buffer ? open_stream(output, &to, err) : error_memory(err, COPY_BYTES, "a copy buffer");
+    ImgstatResult res = buffer ? IMGSTAT_OK : error_memory(err, COPY_BYTES, "a copy buffer");
+    if (res == IMGSTAT_OK && !to_sink)
+        res = open_stream(output, &to, err);
     off_t at = 0;
     while (res == IMGSTAT_OK) {
         const ssize_t got = pread(output->fd, buffer, COPY_BYTES, at);
@@ -275,13 +328,14 @@ static ImgstatResult copy_out(AtomicFile *output, ImgstatError *err)
         if (got < 0 && errno != EINTR)
             res = io_error(output, "read back the temporary file", err);
         if (res == IMGSTAT_OK && got > 0)
-            res = write_stream(output, to, buffer, (size_t)got, err);
+            res = to_sink ? write_sink(output, buffer, (size_t)got, err)
+                          : write_stream(output, to, buffer, (size_t)got, err);
         at += got > 0 ? got : 0;
     }
     free(buffer);
     if (!output->standard && to >= 0 && close(to) != 0 && res == IMGSTAT_OK)
         res = io_error(output, "write", err);
-    return res;
+    return finish_sink(output, res, err);
 }
 
 /* Onto a target that is not there. File systems that cannot promise that make a link, those without

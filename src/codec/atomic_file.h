@@ -8,8 +8,8 @@
 #include <sys/types.h>
 
 /* An output being written. Bytes go to a temporary file: beside the target, so that a rename
- * completes it; or, where the target cannot be renamed onto ("-", a FIFO, a device), an unlinked
- * one that is copied at the end. */
+ * completes it; or, where the target cannot be renamed onto ("-", a FIFO, a device, an output of
+ * the program), an unlinked one that is copied at the end. */
 typedef struct AtomicFile {
     char *name;           /* as the user wrote it; begins every message */
     char *target;         /* what the rename replaces, symbolic links resolved; NULL: copied */
@@ -17,6 +17,8 @@ typedef struct AtomicFile {
     int fd;               /* open for reading and writing at any position */
     bool replace;         /* an existing target may be replaced */
     bool standard;        /* copied to standard output */
+    ImgstatOutput sink;   /* write is NULL, or the bytes are copied there */
+    bool sink_began;      /* it was given bytes */
     const Cancel *cancel; /* polled where the reader of a pipe keeps it waiting; NULL: never */
 } AtomicFile;
 
@@ -33,6 +35,10 @@ bool atomic_file_exists(const char *path);
  * a link and its target is replaced. */
 ImgstatResult atomic_file_open(const char *path, bool replace, mode_t mode, AtomicFile **out,
                                ImgstatError *err);
+
+/* Opens an output of the program, whose struct is copied. name: begins messages. */
+ImgstatResult atomic_file_open_sink(const char *name, const ImgstatOutput *sink, AtomicFile **out,
+                                    ImgstatError *err);
 
 /* Opens a file without a name in the folder where the bytes of an output are, for what its encoder
  * puts in order later. atomic_file_discard closes it. */

@@ -167,6 +167,7 @@ static ImgstatResult parse_page(Decoder *decoder, uint32_t page, ImgstatError *e
     decoder->page.axis_z = entry->axis_z;
     decoder->page.axis_t = entry->axis_t;
     decoder->page.axis_name = entry->axis_name;
+    decoder->page.axis_repeats = entry->axis_repeats;
     IMGSTAT_TRY(end_step(decoder, decoder->codec->select(decoder, err), err));
     override_nodata(decoder);
     return IMGSTAT_OK;

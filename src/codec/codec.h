@@ -194,9 +194,10 @@ struct ImgstatFile {
     uint32_t n_chosen;
 };
 
-/* imgstat_file_open that can be interrupted. cancel: of source_open. */
-ImgstatResult file_open(const char *path, const ImgstatOpen *how, const Cancel *cancel,
-                        ImgstatFile **out, ImgstatError *err);
+/* imgstat_file_open that can be interrupted, and imgstat_file_open_input. input: NULL where `name`
+ * is a path. cancel: of source_open. */
+ImgstatResult file_open(const char *name, const ImgstatInput *input, const ImgstatOpen *how,
+                        const Cancel *cancel, ImgstatFile **out, ImgstatError *err);
 
 /* Chooses the pages that `pages` names, as ImgstatJob has it, and what belongs to them. with: as
  * page_list_complete has it. */

@@ -3,6 +3,14 @@
 #include "codec/page_group.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+bool page_group_same(const GroupKey *a, const GroupKey *b)
+{
+    if (a->by != b->by || !a->name != !b->name)
+        return false;
+    return a->name ? strcmp(a->name, b->name) == 0 : a->number == b->number;
+}
 
 GroupKey page_group_key(ImgstatGrouping by, const PageList *list, uint32_t page)
 {
@@ -10,8 +18,10 @@ GroupKey page_group_key(ImgstatGrouping by, const PageList *list, uint32_t page)
     const GroupKey alone = {.by = IMGSTAT_BY_PAGE, .number = page};
     if (entry->role != IMGSTAT_ROLE_IMAGE)
         return alone;
-    if (by == IMGSTAT_BY_CHANNEL && entry->has_axes)
-        return (GroupKey){.by = by, .number = entry->axis_c};
+    if ((by == IMGSTAT_BY_CHANNEL || by == IMGSTAT_BY_ALL) && entry->has_axes)
+        return (GroupKey){.by = IMGSTAT_BY_CHANNEL,
+                          .number = entry->axis_c,
+                          .name = entry->axis_repeats ? NULL : entry->axis_name};
     if (by == IMGSTAT_BY_FILE || by == IMGSTAT_BY_ALL)
         return (GroupKey){.by = by, .number = 0};
     return alone;

@@ -5,12 +5,17 @@
 
 #include "codec/page_list.h"
 
-/* Pages of a file with one key belong together. */
+/* Pages of a file with one `by` and one number belong together. */
 typedef struct GroupKey {
     ImgstatGrouping by; /* what the page is grouped by in effect: a file without axes has no
                          * channels, and pages that are no images are alone */
     uint32_t number;
+    const char *name; /* of a channel, where no other of the file has it; the list's. NULL: none */
 } GroupKey;
+
+/* Returns whether pages of two files belong together, which are grouped by IMGSTAT_BY_ALL: channels
+ * of one name do, or without names those at one place. */
+bool page_group_same(const GroupKey *a, const GroupKey *b);
 
 /* Returns the key of a page. This is the only place that knows what a grouping means. */
 GroupKey page_group_key(ImgstatGrouping by, const PageList *list, uint32_t page);

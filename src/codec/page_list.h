@@ -17,6 +17,7 @@ typedef struct PageEntry {
     bool has_axes;
     uint32_t axis_c, axis_z, axis_t;
     const char *axis_name; /* the decoder's; NULL: none */
+    bool axis_repeats;     /* other channels have that name */
 } PageEntry;
 
 /* Pages of the chain, then those of SubIFDs: every page behind the one that it lies in. */
@@ -30,6 +31,8 @@ PageEntry *page_list_add(PageList *list, uint32_t parent, uint32_t number);
 
 /* Frees what it holds, not the struct. */
 void page_list_release(PageList *list);
+
+enum { PAGE_NAME_BYTES = 64 }; /* of the names of pages that lie in a few others, with their NUL */
 
 /* Writes the name of a page, "2" or "0.1", and returns the length of the whole name. */
 size_t page_list_name(const PageList *list, uint32_t page, char *to, size_t room);

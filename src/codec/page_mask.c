@@ -82,7 +82,7 @@ static ImgstatResult open_other(Decoder *decoder, PageMask *mask, ImgstatError *
         const ImgstatOpen quiet = {.limits = decoder->how.limits, .indices = true};
         if (strcmp(path, "-") == 0)
             return error_set(err, IMGSTAT_ERR_ARG, "a mask is no standard input: name a file");
-        IMGSTAT_TRY(file_open(path, &quiet, NULL, &mask->other, err));
+        IMGSTAT_TRY(file_open(path, NULL, &quiet, NULL, &mask->other, err));
         IMGSTAT_TRY(file_choose(mask->other, decoder->how.mask_page, false, err));
         if (decoder->how.mask_page && mask->other->n_chosen > 1)
             return error_file(err, IMGSTAT_ERR_ARG, path,

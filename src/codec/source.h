@@ -8,12 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A file, or standard input after it was copied to an unlinked temporary file. Threads may share a
- * source: each read names its position. */
+/* A file, standard input after it was copied to an unlinked temporary file, or an input of the
+ * program. Threads may share a source: each read names its position. */
 typedef struct Source {
-    char *name; /* as the user wrote it; begins every message */
-    int fd;
-    uint64_t bytes; /* size */
+    char *name;         /* as the user wrote it; begins every message */
+    int fd;             /* -1: an input of the program */
+    ImgstatInput input; /* read_at is NULL where there is an fd */
+    uint64_t bytes;     /* size */
 } Source;
 
 /* Returns whether `path` names a regular file, and its size. Other files are not opened before
@@ -23,6 +24,10 @@ bool source_is_file(const char *path, uint64_t *bytes);
 /* Opens a file, or standard input for "-". cancel: polled while a pipe is waited for; NULL: the
  * wait has no end. */
 ImgstatResult source_open(const char *path, const Cancel *cancel, Source **out, ImgstatError *err);
+
+/* Opens an input of the program, whose struct is copied. */
+ImgstatResult source_open_input(const char *name, const ImgstatInput *input, Source **out,
+                                ImgstatError *err);
 
 /* Accepts NULL. */
 void source_close(Source *source);

@@ -1,15 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* widen.h: records of 8-bit samples among those of 16 bits. */
+/* widen.h: records of unsigned samples on a finer scale, exactly. */
 #ifndef IMGSTAT_RECORD_WIDEN_H
 #define IMGSTAT_RECORD_WIDEN_H
 
 #include "record/record.h"
 
-/* The sample of 16 bits that stands where an 8-bit one stands on its full scale, divided by it: 0
- * and 255 become 0 and 65535. */
-enum { WIDEN_FACTOR = 257 };
+/* The deepest scale. */
+enum { WIDEN_MOST_BITS = 16 };
 
-/* Turns a finalized record of u8 samples into that of the u16 samples that they stand for. */
-ImgstatResult record_widen(BufferCache *cache, Record **record, ImgstatError *err);
+/* Returns the depth of the coarsest scale on which samples of both depths have whole values at
+ * their places on the full scale: 4 and 8 bits meet at 8, 4 and 6 at 12. 0: none has at most
+ * WIDEN_MOST_BITS. */
+unsigned widen_common_bits(unsigned bits, unsigned other);
+
+/* Returns the factor between scales of which the finer one is common with the other: 17 from 4 to
+ * 8 bits, 257 from 8 to 16. */
+static inline uint32_t widen_factor(unsigned from_bits, unsigned to_bits)
+{
+    return ((1u << to_bits) - 1) / ((1u << from_bits) - 1);
+}
+
+/* Returns the sample type of so many bits. */
+static inline ImgstatSample widen_sample(unsigned bits)
+{
+    return bits > 8 ? IMGSTAT_U16 : IMGSTAT_U8;
+}
+
+/* Turns a finalized record of unsigned samples of from_bits into that of the samples of to_bits
+ * that they stand for. */
+ImgstatResult record_widen(BufferCache *cache, Record **record, unsigned from_bits,
+                           unsigned to_bits, ImgstatError *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include "tiff/field_rewrite.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <tiffio.h>
 
 ImgstatResult tiff_imagej_load(const TiffTagSource *from, uint64_t at, ImagejMetadata *out,
@@ -79,6 +80,31 @@ static ImgstatResult read_axes(Texts *texts, Warnings *warnings, StackAxes *axes
     return res == IMGSTAT_OK ? texts->result : res;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Returns the names of all channels in the order of strcmp; NULL on allocation failure. */
+static const char **sorted_names(const StackAxes *axes)
+{
+    const char **const names = malloc((axes->n_names + (size_t)1) * sizeof *names);
+    for (uint32_t c = 0; names && c < axes->n_names; c++)
+        names[c] = axes->name[c];
+    if (names)
+        qsort(names, axes->n_names, sizeof *names, compare_names);
+    return names;
+}
+
+/* Whether several of the sorted names are equal to one of them. */
+static bool name_repeats(const char **names, uint32_t n, const char *name)
+{
+    const char **const at = bsearch(&name, names, n, sizeof *names, compare_names);
+    const char **const end = names + n;
+    return at && ((at > names && strcmp(at[-1], name) == 0) ||
+                  (at + 1 < end && strcmp(at[1], name) == 0));
+}
+
 ImgstatResult tiff_axes_find(const Source *source, PageList *list, Warnings *warnings,
                              StackAxes *axes, ImgstatError *err)
 {
@@ -91,6 +117,9 @@ ImgstatResult tiff_axes_find(const Source *source, PageList *list, Warnings *war
     if (text && stack_text_kind(text) != STACK_TEXT_OTHER)
         res = read_axes(&texts, warnings, axes, err);
     free(texts.text.data);
+    const char **const names = res == IMGSTAT_OK ? sorted_names(axes) : NULL;
+    if (res == IMGSTAT_OK && !names)
+        res = error_memory(err, axes->n_names * sizeof *names, "axes");
     if (res != IMGSTAT_OK)
         stack_axes_release(axes);
     for (uint32_t i = 0; i < axes->n && axes->plane; i++) {
@@ -104,6 +133,8 @@ ImgstatResult tiff_axes_find(const Source *source, PageList *list, Warnings *war
         entry->axis_z = plane->at[AXIS_Z];
         entry->axis_t = plane->at[AXIS_T];
         entry->axis_name = *name ? name : NULL;
+        entry->axis_repeats = *name && name_repeats(names, axes->n_names, name);
     }
+    free(names);
     return res;
 }

@@ -3,12 +3,13 @@
 #include "transfer/json.h"
 
 #include "base/compiler.h"
+#include "transfer/json_numbers.h"
 
 #include <json-c/json.h>
 #include <string.h>
 
 enum {
-    MAX_DEPTH = 8,
+    MAX_DEPTH = 10,
     TABLE_BITS = 32, /* of an entry of Transfer's tables */
     /* Maps that change nothing take few bytes of text and as many entries as others: no more of
      * them than the longest text has, two bytes each. */
@@ -19,6 +20,7 @@ enum {
 typedef struct JsonReader {
     const char *name;
     ImgstatError *err;
+    size_t entries; /* of the tables read so far */
 } JsonReader;
 
 static ImgstatResult wrong(const JsonReader *reader, const char *what)
@@ -330,18 +332,14 @@ static ImgstatResult read_maps(const JsonReader *reader, json_object *maps, Tran
     return IMGSTAT_OK;
 }
 
-static ImgstatResult read_root(const JsonReader *reader, json_object *root, Transfer **out)
+/* One transfer: all members of a file but its version, or one of a set. */
+static ImgstatResult read_members(JsonReader *reader, json_object *root, Transfer **out)
 {
-    json_object *version, *object, *maps, *luma, *nodata = NULL;
+    json_object *object, *maps, *luma, *nodata = NULL;
     unsigned transform = 0, like = 0;
     ImgstatSample from;
     uint8_t from_bits, to_bits;
     MapRange range = {0};
-    IMGSTAT_TRY(member(reader, root, "imgstat_transfer", json_type_int, &version));
-    if (json_object_get_int64(version) != TRANSFER_VERSION)
-        return error_file(reader->err, IMGSTAT_ERR_UNSUPPORTED, reader->name,
-                          "a transfer of version %lld; this is version %d",
-                          (long long)json_object_get_int64(version), TRANSFER_VERSION);
     IMGSTAT_TRY(word(reader, root, "method", transfer_transform_names, IMGSTAT_CLAHE,
                      &transform)); /* CLAHE is none */
     IMGSTAT_TRY(word(reader, root, "like", transfer_like_names, IMGSTAT_LIKE_VIPS + 1, &like));
@@ -366,7 +364,8 @@ static ImgstatResult read_root(const JsonReader *reader, json_object *root, Tran
     if (sample_is_narrow(from)) {
         if (sample_bits(range.sample) > TABLE_BITS)
             return wrong(reader, "a \"table\" holds no samples of 64 bits");
-        if (n_maps * sample_record_bins(from) > MAX_ENTRIES)
+        reader->entries += n_maps * sample_record_bins(from);
+        if (reader->entries > MAX_ENTRIES)
             return error_file(reader->err, IMGSTAT_ERR_LIMIT, reader->name,
                               "%zu \"maps\" are more than a transfer has", n_maps);
     }
@@ -386,46 +385,84 @@ static ImgstatResult read_root(const JsonReader *reader, json_object *root, Tran
     return IMGSTAT_OK;
 }
 
-static const char *string_end(const char *at, const char *end)
+/* The images of a set that a transfer is for. */
+static ImgstatResult read_channel(const JsonReader *reader, json_object *root, TransferChannel *out)
 {
-    for (at++; at < end && *at != '"'; at++)
-        at += *at == '\\';
-    return at;
+    json_object *channel, *c, *name = NULL;
+    *out = (TransferChannel){.known = false};
+    if (!json_object_object_get_ex(root, "channel", &channel))
+        return IMGSTAT_OK;
+    IMGSTAT_TRY(member(reader, root, "channel", json_type_object, &channel));
+    IMGSTAT_TRY(member(reader, channel, "c", json_type_int, &c));
+    const int64_t place = json_object_get_int64(c);
+    if (place < 0 || place > UINT32_MAX)
+        return wrong(reader, "\"c\" is no place of a channel");
+    if (json_object_object_get_ex(channel, "name", &name))
+        IMGSTAT_TRY(member(reader, channel, "name", json_type_string, &name));
+    out->known = true;
+    out->c = (uint32_t)place;
+    out->name = name ? json_object_get_string(name) : NULL;
+    return IMGSTAT_OK;
 }
 
-/* Where a whole number is that neither an int64_t nor a uint64_t holds: json-c would make the
- * nearest of them out of it. NULL where there is none. */
-static const char *find_too_long(const char *at, const char *end)
+/* Whether a set has a transfer for the same images. */
+static bool has_alike(const Transfer *set, const TransferChannel *channel, const Transfer *one)
 {
-    for (; at < end; at++) {
-        if (*at == '"') {
-            at = string_end(at, end);
-            continue;
-        }
-        if (*at != '-' && !(*at >= '0' && *at <= '9'))
-            continue;
-        const char *const start = at;
-        const uint64_t most = *at == '-' ? (uint64_t)INT64_MAX + 1 : UINT64_MAX;
-        uint64_t n = 0;
-        bool whole = true, fits = true;
-        for (at += *at == '-'; at < end && memchr("0123456789+-.eE", *at, 15); at++) {
-            const unsigned digit = (unsigned)(*at - '0');
-            whole = whole && digit <= 9;
-            fits = fits && (digit > 9 || n <= (most - digit) / 10);
-            n = 10 * n + digit;
-        }
-        if (whole && !fits)
-            return start;
-        at--;
+    for (; set; set = set->next)
+        if (transfer_channel_same(&set->channel, channel) && set->from == one->from &&
+            set->from_bits == one->from_bits)
+            return true;
+    return false;
+}
+
+static ImgstatResult read_set(JsonReader *reader, json_object *root, Transfer **out)
+{
+    enum { MOST = 4096 }; /* each is compared with all */
+    json_object *list;
+    IMGSTAT_TRY(member(reader, root, "transfers", json_type_array, &list));
+    const size_t n = json_object_array_length(list);
+    if (n == 0 || n > MOST)
+        return wrong(reader, "the number of \"transfers\" is wrong");
+    for (size_t i = 0; i < n; i++) {
+        json_object *const object = json_object_array_get_idx(list, i);
+        TransferChannel channel;
+        Transfer *one = NULL;
+        if (!json_object_is_type(object, json_type_object))
+            return wrong(reader, "one of the \"transfers\" is no object");
+        IMGSTAT_TRY(read_channel(reader, object, &channel));
+        IMGSTAT_TRY(read_members(reader, object, &one));
+        const bool alike = has_alike(*out, &channel, one);
+        IMGSTAT_TRY(transfer_set_add(out, one, &channel, reader->err));
+        if (alike)
+            return wrong(reader, "two \"transfers\" are for the same images");
     }
-    return NULL;
+    return IMGSTAT_OK;
+}
+
+static ImgstatResult read_root(JsonReader *reader, json_object *root, Transfer **out)
+{
+    json_object *version;
+    IMGSTAT_TRY(member(reader, root, "imgstat_transfer", json_type_int, &version));
+    const int64_t number = json_object_get_int64(version);
+    if (number == TRANSFER_VERSION)
+        return read_members(reader, root, out);
+    if (number != TRANSFER_SET_VERSION)
+        return error_file(reader->err, IMGSTAT_ERR_UNSUPPORTED, reader->name,
+                          "a transfer of version %lld; this is version %d", (long long)number,
+                          TRANSFER_SET_VERSION);
+    const ImgstatResult res = read_set(reader, root, out);
+    if (res != IMGSTAT_OK) {
+        transfer_destroy(*out);
+        *out = NULL;
+    }
+    return res;
 }
 
 ImgstatResult transfer_from_json(const char *text, size_t bytes, const char *name, Transfer **out,
                                  ImgstatError *err)
 {
     *out = NULL;
-    const JsonReader reader = {.name = name, .err = err};
+    JsonReader reader = {.name = name, .err = err};
     if (bytes > TRANSFER_MAX_BYTES)
         return error_file(err, IMGSTAT_ERR_LIMIT, name, "%zu bytes are more than a transfer has",
                           bytes);
@@ -439,7 +476,7 @@ ImgstatResult transfer_from_json(const char *text, size_t bytes, const char *nam
     while (end < bytes && strchr(" \t\r\n", text[end]) && text[end])
         end++;
     const bool is_json = parsed == json_tokener_success && end == bytes;
-    const char *const too_long = is_json ? find_too_long(text, text + bytes) : NULL;
+    const char *const too_long = is_json ? json_find_too_long(text, text + bytes) : NULL;
     ImgstatResult result;
     if (!is_json)
         result = error_file(err, IMGSTAT_ERR_FORMAT, name,

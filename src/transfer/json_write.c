@@ -159,10 +159,22 @@ static char *text_of(json_object *root, ImgstatError *err)
     return copy;
 }
 
+/* The channel of a set that a transfer is for. */
+static json_object *channel_new(const TransferChannel *channel)
+{
+    json_object *const object = json_object_new_object();
+    json_object_object_add(object, "c", json_object_new_int64(channel->c));
+    if (channel->name)
+        json_object_object_add(object, "name", json_object_new_string(channel->name));
+    return object;
+}
+
 /* Adds all members, each map as `map` makes it. */
 static void add_members(json_object *root, const Transfer *transfer,
                         json_object *(*map)(const Transfer *transfer, uint16_t m))
 {
+    if (transfer->channel.known)
+        json_object_object_add(root, "channel", channel_new(&transfer->channel));
     json_object_object_add(root, "method",
                            json_object_new_string(transfer_transform_names[transfer->transform]));
     json_object_object_add(root, "like",
@@ -184,11 +196,27 @@ static void add_members(json_object *root, const Transfer *transfer,
     json_object_object_add(root, "maps", maps);
 }
 
+static void add_set(json_object *root, const Transfer *set,
+                    json_object *(*map)(const Transfer *transfer, uint16_t m))
+{
+    json_object *const transfers = json_object_new_array();
+    for (; set; set = set->next) {
+        json_object *const object = json_object_new_object();
+        add_members(object, set, map);
+        json_object_array_add(transfers, object);
+    }
+    json_object_object_add(root, "transfers", transfers);
+}
+
 char *transfer_to_json(const Transfer *transfer, ImgstatError *err)
 {
     json_object *const root = json_object_new_object();
-    json_object_object_add(root, "imgstat_transfer", json_object_new_int(TRANSFER_VERSION));
-    add_members(root, transfer, map_new);
+    const int version = transfer->next ? TRANSFER_SET_VERSION : TRANSFER_VERSION;
+    json_object_object_add(root, "imgstat_transfer", json_object_new_int(version));
+    if (transfer->next)
+        add_set(root, transfer, map_new);
+    else
+        add_members(root, transfer, map_new);
     return text_of(root, err);
 }
 
@@ -196,6 +224,15 @@ char *transfer_describe(const Transfer *transfer, ImgstatError *err)
 {
     json_object *const root = json_object_new_object();
     add_members(root, transfer, map_described);
+    return text_of(root, err);
+}
+
+char *transfer_describe_set(const Transfer *set, ImgstatError *err)
+{
+    if (!set->next)
+        return transfer_describe(set, err);
+    json_object *const root = json_object_new_object();
+    add_set(root, set, map_described);
     return text_of(root, err);
 }
 
@@ -217,7 +254,7 @@ char *transfer_describe_clahe(const ImgstatMethod *method, ImgstatError *err)
 
 size_t imgstat_transfer_describe(const ImgstatTransfer *transfer, char *out, size_t capacity)
 {
-    char *const text = transfer_describe(transfer, NULL);
+    char *const text = transfer_describe_set(transfer, NULL);
     if (!text)
         return 0;
     const size_t length = strlen(text), kept = length < capacity ? length

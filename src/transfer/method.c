@@ -66,7 +66,9 @@ ImgstatSample transfer_output(const ImgstatMethod *method, const TransferShape *
     case IMGSTAT_DEPTH_KEEP:
         break;
     }
-    *bits = shape->bits;
+    *bits = shape->kept_bits ? shape->kept_bits : shape->bits;
+    if (shape->kept_bits)
+        return shape->kept_bits > 8 ? IMGSTAT_U16 : IMGSTAT_U8;
     return shape->sample;
 }
 

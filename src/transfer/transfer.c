@@ -136,16 +136,18 @@ void transfer_prepare(BufferCache *buffers, Transfer *transfer)
 
 void transfer_destroy(Transfer *transfer)
 {
-    if (!transfer)
-        return;
-    for (uint16_t m = 0; m < transfer->n_maps; m++)
-        knot_table_destroy(transfer->knot_tables[m]);
-    free(transfer->knot_tables);
-    free(transfer->maps);
-    buffer_cache_release(transfer->tables);
-    buffer_cache_release(transfer->knots);
-    transfer_id_release(transfer->id);
-    free(transfer);
+    for (Transfer *next; transfer; transfer = next) {
+        next = transfer->next;
+        for (uint16_t m = 0; m < transfer->n_maps; m++)
+            knot_table_destroy(transfer->knot_tables[m]);
+        free(transfer->knot_tables);
+        free(transfer->maps);
+        buffer_cache_release(transfer->tables);
+        buffer_cache_release(transfer->knots);
+        transfer_id_release(transfer->id);
+        free((void *)(uintptr_t)transfer->channel.name);
+        free(transfer);
+    }
 }
 
 void imgstat_transfer_destroy(ImgstatTransfer *transfer)

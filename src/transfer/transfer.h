@@ -7,6 +7,8 @@
 #include "record/record.h"
 #include "transfer/map.h"
 
+#include <string.h>
+
 /* The kind of image that a transfer is made for. */
 typedef struct TransferShape {
     ImgstatSample sample;
@@ -18,6 +20,7 @@ typedef struct TransferShape {
     uint64_t nodata_key;
     bool has_hole; /* undefined samples get a value of the output that no other sample gets */
     uint64_t hole_key;
+    uint8_t kept_bits; /* 0, or IMGSTAT_DEPTH_KEEP keeps these of another depth, of u8 or u16 */
 } TransferShape;
 
 /* The distribution that one map is made from. Narrow types need n and cdf alone, except for
@@ -58,8 +61,24 @@ TransferId *transfer_id_retain(TransferId *id);
 /* Accepts NULL. */
 void transfer_id_release(TransferId *id);
 
-/* A complete transfer does not change. */
+/* The images of a set of transfers that one of them is for: those of a channel, over all files. */
+typedef struct TransferChannel {
+    bool known;       /* false: images that lie at no channel, or all images */
+    uint32_t c;       /* the place along the axis, where the channel has no name */
+    const char *name; /* NULL: none that no other channel of the file has */
+} TransferChannel;
+
+static inline bool transfer_channel_same(const TransferChannel *a, const TransferChannel *b)
+{
+    if (a->known != b->known || !a->name != !b->name)
+        return false;
+    return a->name ? strcmp(a->name, b->name) == 0 : !a->known || a->c == b->c;
+}
+
+/* A complete transfer does not change, but for what makes it part of a set. */
 typedef struct ImgstatTransfer {
+    struct ImgstatTransfer *next; /* of its set; owned. NULL: it is the last, or alone */
+    TransferChannel channel;      /* that it is for; its name is owned */
     TransferId *id;
     ImgstatTransform transform; /* recorded in saved transfers */
     ImgstatLike like;           /* recorded in saved transfers */
@@ -188,8 +207,27 @@ void transfer_unchanged(const Transfer *transfer, Map *map);
 /* Creates the search tables of complete maps. */
 void transfer_prepare(BufferCache *buffers, Transfer *transfer);
 
-/* Accepts NULL. */
+/* Accepts NULL. Destroys those behind it in a set as well. */
 void transfer_destroy(Transfer *transfer);
+
+/* ---- Sets (transfer_set.c) --------------------------------------------------------------------
+ * One transfer for each channel and each depth; those of a channel lie behind each other. A set is
+ * known by its first transfer. */
+
+/* Makes a transfer the last of a set (*set NULL: its first) for images of a channel, whose name is
+ * copied. Takes over `add`, whatever the result. */
+ImgstatResult transfer_set_add(Transfer **set, Transfer *add, const TransferChannel *channel,
+                               ImgstatError *err);
+
+/* Finds the transfer of a set for images of a channel and a depth. Sets without channels, and
+ * transfers that are alone, serve those of every channel. */
+ImgstatResult transfer_set_find(const Transfer *set, const TransferChannel *channel,
+                                ImgstatSample sample, uint8_t bits, const Transfer **out,
+                                ImgstatError *err);
+
+/* Returns for how many channels a set has transfers; images at no channel count as one. *number:
+ * NULL, or receives which of these `one` is for. */
+uint32_t transfer_set_channels(const Transfer *set, const Transfer *one, uint32_t *number);
 
 /* Makes the maps for samples that are not mapped: `rescale` and `stays` of a Transfer. */
 void passthrough_maps(ImgstatSample from, uint8_t from_bits, const MapRange *to, uint8_t to_bits,

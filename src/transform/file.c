@@ -35,16 +35,25 @@ static const EncodeFormat *output_format(const ImgstatWrite *write, const char *
     return format || !decoder ? format : encode_format_named(decoder->page.format);
 }
 
-/* Opens `path`, which takes `mode`, and creates its encoder. Whatever the result, output_file_close
- * follows. warnings: where those about the file go; released at the end. cancel: NULL, or outlives
- * the file. */
+/* Where an output goes. */
+typedef struct OutputPlace {
+    const char *name;          /* a path where there is no sink */
+    const ImgstatOutput *sink; /* NULL: a file, which takes `mode` */
+    bool replace;
+    mode_t mode;
+} OutputPlace;
+
+/* Opens an output and creates its encoder. Whatever the result, output_file_close follows.
+ * warnings: where those about the file go; released at the end. cancel: NULL, or outlives the file.
+ */
 static ImgstatResult output_file_open(OutputFile *output, const EncodeFormat *format,
-                                      const char *path, bool replace, mode_t mode,
-                                      const EncodeOptions *options, Warnings warnings,
-                                      const Cancel *cancel, ImgstatError *err)
+                                      const OutputPlace *place, const EncodeOptions *options,
+                                      Warnings warnings, const Cancel *cancel, ImgstatError *err)
 {
     *output = (OutputFile){.warnings = warnings};
-    IMGSTAT_TRY(atomic_file_open(path, replace, mode, &output->file, err));
+    IMGSTAT_TRY(place->sink ? atomic_file_open_sink(place->name, place->sink, &output->file, err)
+                            : atomic_file_open(place->name, place->replace, place->mode,
+                                               &output->file, err));
     output->file->cancel = cancel;
     return encoder_create(format, output->file, options, &output->warnings, &output->encoder, err);
 }
@@ -67,11 +76,11 @@ static ImgstatResult output_file_close(OutputFile *output, ImgstatResult result,
 
 /* ---- One page ---- */
 
-ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const char *path,
-                                 ImgstatFile *like, const ImgstatWrite *how, ImgstatError *err)
+static ImgstatResult save(const ImagePro *image, int16_t alpha, const char *path,
+                          const ImgstatOutput *sink, ImgstatFile *like, const ImgstatWrite *how,
+                          ImgstatError *err)
 {
     static const ImgstatWrite as_input = {.format = NULL};
-    IMGSTAT_TRY(error_if_null(image && path, __func__, err));
     IMGSTAT_TRY(image_check_alpha(image, alpha, err));
     if (image->memory == IMGSTAT_CUDA)
         return error_file(err, IMGSTAT_ERR_ARG, path,
@@ -96,9 +105,10 @@ ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const cha
                                  image->bits ? image->bits : (uint8_t)sample_bits(image->sample),
                              .alpha = alpha,
                              .mapped = true};
+    const OutputPlace place = {.name = path, .sink = sink, .replace = how->replace, .mode = 0666};
     OutputFile output;
     ImgstatResult res = output_file_open(
-        &output, format, path, how->replace, 0666, &encode,
+        &output, format, &place, &encode,
         (Warnings){.warn = how->warn, .context = how->warn_context, .name = path}, NULL, err);
     if (res == IMGSTAT_OK) {
         if (decoder && decoder->page.pages > 1)
@@ -111,15 +121,31 @@ ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const cha
     return output_file_close(&output, res, err);
 }
 
+ImgstatResult imgstat_image_save(const ImagePro *image, int16_t alpha, const char *path,
+                                 ImgstatFile *like, const ImgstatWrite *how, ImgstatError *err)
+{
+    IMGSTAT_TRY(error_if_null(image && path, __func__, err));
+    return save(image, alpha, path, NULL, like, how, err);
+}
+
+ImgstatResult imgstat_image_save_to(const ImagePro *image, int16_t alpha, const char *name,
+                                    const ImgstatOutput *output, ImgstatFile *like,
+                                    const ImgstatWrite *how, ImgstatError *err)
+{
+    IMGSTAT_TRY(error_if_null(image && name && output && output->write, __func__, err));
+    return save(image, alpha, name, output, like, how, err);
+}
+
 /* ---- Files transformed ---- */
 
-/* Permissions of the input, unless it is a pipe, whose bytes are in a temporary file. */
+/* Permissions of the input, unless it is a pipe, whose bytes are in a temporary file, or no file.
+ */
 static mode_t mode_of(const Source *source)
 {
     struct stat st;
     uint64_t bytes;
-    return source_is_file(source->name, &bytes) && fstat(source->fd, &st) == 0 ? st.st_mode & 0777
-                                                                               : 0666;
+    const bool is_file = source->fd >= 0 && source_is_file(source->name, &bytes);
+    return is_file && fstat(source->fd, &st) == 0 ? st.st_mode & 0777 : 0666;
 }
 
 /* Lists the pages of the chain that were chosen. *out: malloc's; NULL: all of them, or
@@ -152,6 +178,8 @@ typedef struct Run {
     PageGroups groups;
     uint32_t *group;     /* of each page of the file that is chosen */
     uint32_t *left;      /* of each group, how many pages and levels are still to come */
+    uint32_t *number;    /* of each group, among those of images */
+    uint32_t n_images;   /* groups of images */
     Transfer **transfer; /* of each group; NULL: none so far, or not for masks and CLAHE */
     uint32_t *levels;    /* of each page of the file, how many are still to come */
     LevelMaker **maker;  /* of each page: of levels that no transfer can map; NULL: none */
@@ -207,16 +235,20 @@ static ImgstatResult run_init(Run *run, ImgstatError *err)
     PageGroups *const groups = &run->groups;
     run->transfer = calloc(file->n_chosen, sizeof(Transfer *));
     run->left = calloc(file->n_chosen, sizeof *run->left);
+    run->number = calloc(file->n_chosen, sizeof *run->number);
     run->group = calloc(list->n, sizeof *run->group);
     run->levels = calloc(list->n, sizeof *run->levels);
     run->maker = calloc(list->n, sizeof(LevelMaker *));
-    if (!run->transfer || !run->left || !run->group || !run->levels || !run->maker)
+    if (!run->transfer || !run->left || !run->number || !run->group || !run->levels || !run->maker)
         return error_memory(err, list->n * sizeof(Transfer *), "transfers of pages");
     IMGSTAT_TRY(page_groups_make(group_transfer_by(run->pipeline), list, file->chosen,
                                  file->n_chosen, groups, err));
-    for (uint32_t g = 0; g < groups->n; g++)
+    for (uint32_t g = 0; g < groups->n; g++) {
+        run->number[g] = run->n_images;
+        run->n_images += list->entry[groups->page[groups->first[g]]].role == IMGSTAT_ROLE_IMAGE;
         for (uint32_t i = groups->first[g]; i < groups->first[g + 1]; i++)
             run->group[groups->page[i]] = g;
+    }
     run->planes = planes_of(file);
     for (uint32_t i = 0; i < file->n_chosen; i++) {
         const ChosenPage *const chosen = &file->chosen[i];
@@ -238,6 +270,7 @@ static void run_release(Run *run)
     page_groups_release(&run->groups);
     free(run->transfer);
     free(run->left);
+    free(run->number);
     free(run->group);
     free(run->levels);
     free(run->maker);
@@ -269,13 +302,28 @@ static ImgstatResult run_level(Run *run, const Pipeline *pipeline, PageOutput *o
     const uint32_t owner = decoder->page.owner;
     output->levels = run->maker[owner];
     if (output->levels)
-        IMGSTAT_TRY(page_write_level(decoder, output, err));
+        IMGSTAT_TRY(page_write_level(pipeline, run->worker, decoder, output, err));
     else
         IMGSTAT_TRY(page_transform(pipeline, run->worker, decoder, output, NULL, err));
     if (--run->levels[owner] == 0) {
         level_maker_destroy(run->maker[owner]);
         run->maker[owner] = NULL;
     }
+    return IMGSTAT_OK;
+}
+
+/* Finds the transfer of a set for the selected page, by the channel of the image that it follows.
+ */
+static ImgstatResult find_transfer(const Run *run, uint32_t leader, Pipeline *pipeline,
+                                   PageOutput *output, ImgstatError *err)
+{
+    const Decoder *const decoder = run->file->decoder;
+    const GroupKey key = page_group_key(IMGSTAT_BY_ALL, &decoder->list, leader);
+    const TransferChannel channel = transfer_channel_of(&key);
+    const Transfer *const set = pipeline->transfer;
+    IMGSTAT_TRY(transfer_set_find(set, &channel, decoder->page.sample, decoder->page.bits,
+                                  &pipeline->transfer, err));
+    output->groups = transfer_set_channels(set, pipeline->transfer, &output->group);
     return IMGSTAT_OK;
 }
 
@@ -286,7 +334,7 @@ static ImgstatResult run_page(Run *run, uint32_t i, ImgstatError *err)
     Decoder *const decoder = run->file->decoder;
     const ChosenPage *const chosen = &run->file->chosen[i];
     const PageGroups *const groups = &run->groups;
-    const uint32_t g = run->group[leader_of(run, chosen)];
+    const uint32_t leader = leader_of(run, chosen), g = run->group[leader];
     Pipeline pipeline = *run->pipeline;
     if (page_group_pages(groups, g) > 1 && !run->transfer[g])
         IMGSTAT_TRY(group_transfer_make(&pipeline, run->worker, run->file,
@@ -300,9 +348,14 @@ static ImgstatResult run_page(Run *run, uint32_t i, ImgstatError *err)
                                    .has_parent = chosen->parent != IMGSTAT_NO_PAGE,
                                    .parent = chosen->parent,
                                    .plane = run->planes ? i : 0,
-                                   .planes = run->planes}};
+                                   .planes = run->planes},
+                         .group = run->number[g],
+                         .groups = run->n_images};
     if (!pipeline.transfer)
         pipeline.transfer = run->transfer[g];
+    else if (role != IMGSTAT_ROLE_MASK)
+        IMGSTAT_TRY(error_add_file(err, find_transfer(run, leader, &pipeline, &output, err),
+                                   decoder->source->name));
     if (output.place.role == IMGSTAT_ROLE_LEVEL) {
         IMGSTAT_TRY(run_level(run, &pipeline, &output, err));
     } else {
@@ -354,7 +407,7 @@ static void warn_of_thumbnails(const Run *run)
     const PageList *const list = &run->file->decoder->list;
     for (uint32_t i = 0; i < list->n; i++) {
         const PageEntry *const entry = &list->entry[i];
-        char name[64];
+        char name[PAGE_NAME_BYTES];
         if (entry->role != IMGSTAT_ROLE_THUMBNAIL)
             continue;
         page_list_name(list, i, name, sizeof name);
@@ -403,10 +456,13 @@ ImgstatResult pipeline_run(const Pipeline *pipeline, TransformWorker *worker, Im
                                    .deflaters = worker->deflaters};
     const Warnings warnings = {
         .warn = decoder->how.warn, .context = decoder->how.warn_context, .name = job->output};
+    const OutputPlace place = {.name = job->output,
+                               .sink = job->sink,
+                               .replace = write->replace,
+                               .mode = mode_of(decoder->source)};
     OutputFile output;
     ImgstatResult res =
-        output_file_open(&output, format, job->output, write->replace, mode_of(decoder->source),
-                         &options, warnings, &worker->cancel, err);
+        output_file_open(&output, format, &place, &options, warnings, &worker->cancel, err);
     uint32_t *chain = NULL;
     if (res == IMGSTAT_OK)
         res = chosen_chain(file, &chain, &output.encoder->n_chain, err);

@@ -10,10 +10,10 @@
 /* How files are transformed. */
 typedef struct Pipeline {
     const ImgstatMethod *method;
-    const Transfer *transfer; /* given; NULL: made from each group of pages */
-    const Transfer *narrow;   /* NULL, or in its place for u8 samples: made of the same record */
-    ImgstatGrouping by;       /* as ImgstatBatch.together, within a file */
-    Reference *reference;     /* for IMGSTAT_MATCH */
+    const Transfer
+        *transfer;        /* given, or of all files: a set. NULL: made from each group of pages */
+    ImgstatGrouping by;   /* as ImgstatBatch.together, within a file */
+    Reference *reference; /* for IMGSTAT_MATCH */
     const ImgstatWrite *write;
     uint64_t memory; /* bytes for pixels and codecs of all files at work */
 } Pipeline;

@@ -35,7 +35,8 @@ static ImgstatResult read_page(Group *group, uint32_t i, const ReadRequest *requ
     if (!group->input)
         IMGSTAT_TRY(transfer_input_create(group->pipeline->method, &shape,
                                           sort_bytes(group->pipeline->memory), &group->input, err));
-    IMGSTAT_TRY(transfer_input_check(group->input, &shape, decoder->source->name, err));
+    IMGSTAT_TRY(transfer_shapes_check(group->pipeline->method, &group->input->shape, &shape,
+                                      decoder->source->name, err));
     IMGSTAT_TRY(page_reader_open(worker->device, decoder, false, &worker->in, &worker->cancel,
                                  &reader, err));
     if (request)
@@ -69,23 +70,18 @@ ImgstatResult group_transfer_make(const Pipeline *pipeline, TransformWorker *wor
                                 .threads = worker->device->threads,
                                 .cache = worker->device->cache,
                                 .sorter = worker->device};
-    const MatchReference *reference = NULL;
     *out = NULL;
     ImgstatResult res = read_pages(&group, NULL, err);
     if (res == IMGSTAT_OK)
         res = transfer_input_finish(group.input, reads, err);
-    if (res == IMGSTAT_OK && pipeline->method->transform == IMGSTAT_MATCH)
-        res = page_reference(pipeline, worker, &group.input->shape, file->decoder->source->name,
-                             &reference, err);
     if (res == IMGSTAT_OK)
-        res = transfer_create(worker->device->cache, pipeline->method, &group.input->shape,
-                              group.input->sources, reference, out, err);
+        res = transfer_of_input(pipeline, worker, group.input, &group.input->shape,
+                                file->decoder->source->name, out, err);
     transfer_input_destroy(group.input);
     return error_add_file(err, res, file->decoder->source->name);
 }
 
-/* What a transfer for images of a shape holds. */
-static uint64_t transfer_bytes(const Pipeline *pipeline, const TransferShape *shape)
+uint64_t group_transfer_bytes(const Pipeline *pipeline, const TransferShape *shape)
 {
     enum { LEAST = 4096, KNOT_TABLE_BYTES = 1 << 20 };
     const uint64_t maps = transfer_maps(pipeline->method, shape);
@@ -103,19 +99,28 @@ ImgstatResult group_transfer_memory(const Pipeline *pipeline, const ImgstatFile 
     const TransferShape shape = shape_of_page(file->decoder);
     const ImgstatTransform transform = pipeline->method->transform;
     PageGroups groups;
-    uint32_t several = 0;
+    uint32_t several = 0, measured = 0;
     *bytes = 0;
     const ImgstatGrouping by = group_transfer_by(pipeline);
     if (by == IMGSTAT_BY_PAGE)
         return IMGSTAT_OK;
     const ImgstatResult res =
         page_groups_make(by, &file->decoder->list, file->chosen, file->n_chosen, &groups, err);
-    for (uint32_t g = 0; res == IMGSTAT_OK && g < groups.n; g++)
+    for (uint32_t g = 0; res == IMGSTAT_OK && g < groups.n; g++) {
+        const PageEntry *const first = &file->decoder->list.entry[groups.page[groups.first[g]]];
         several += page_group_pages(&groups, g) > 1;
+        measured += first->role == IMGSTAT_ROLE_IMAGE;
+    }
     page_groups_release(&groups);
+    if (by == IMGSTAT_BY_ALL) { /* records, until the file is read to its end */
+        if (measured > 1)
+            *bytes =
+                (measured - 1) * (uint64_t)record_bytes(shape.sample, shape.channels, RECORD_BINS);
+        return res;
+    }
     if (several == 0)
         return res;
-    *bytes = (several - 1) * transfer_bytes(pipeline, &shape);
+    *bytes = (several - 1) * group_transfer_bytes(pipeline, &shape);
     if (!sample_is_narrow(shape.sample) &&
         (transform == IMGSTAT_EQUALIZE || transform == IMGSTAT_MATCH))
         *bytes += 2 * (uint64_t)sort_bytes(pipeline->memory);

@@ -6,6 +6,14 @@
 #include "codec/page_group.h"
 #include "transform/file.h"
 
+/* Returns the channel, in a set of transfers, of the images of a group over all files. */
+static inline TransferChannel transfer_channel_of(const GroupKey *key)
+{
+    const bool known = key->by == IMGSTAT_BY_CHANNEL;
+    return (TransferChannel){
+        .known = known, .c = known ? key->number : 0, .name = known ? key->name : NULL};
+}
+
 /* Returns by what the images of a file are grouped that get transfers of a pipeline. */
 ImgstatGrouping group_transfer_by(const Pipeline *pipeline);
 
@@ -13,6 +21,9 @@ ImgstatGrouping group_transfer_by(const Pipeline *pipeline);
 ImgstatResult group_transfer_make(const Pipeline *pipeline, TransformWorker *worker,
                                   ImgstatFile *file, const uint32_t *pages, uint32_t n,
                                   Transfer **out, ImgstatError *err);
+
+/* Estimates what a transfer for images of a shape holds. */
+uint64_t group_transfer_bytes(const Pipeline *pipeline, const TransferShape *shape);
 
 /* Estimates what groups of pages take in addition to one page, for the shape of the page that is
  * selected: keys of all pages, and the transfers of groups whose pages alternate. */

@@ -77,6 +77,14 @@ ImgstatResult imgstat_transfer_create(ImgstatDevice *device, const ImgstatMethod
     return res;
 }
 
+size_t imgstat_transfer_count(const ImgstatTransfer *transfer)
+{
+    size_t n = 0;
+    for (; transfer; transfer = transfer->next)
+        n++;
+    return n;
+}
+
 ImgstatResult imgstat_transfer_fits(const ImgstatTransfer *transfer, const ImgstatPage *page,
                                     ImgstatError *err)
 {
@@ -84,6 +92,10 @@ ImgstatResult imgstat_transfer_fits(const ImgstatTransfer *transfer, const Imgst
     if (page_is_mask(page))
         return IMGSTAT_OK;
     const ImagePro image = {.channels = page->channels, .sample = page->sample, .bits = page->bits};
+    const TransferChannel channel = {.known = page->has_axes,
+                                     .c = page->axis_c,
+                                     .name = page->axis_repeats ? NULL : page->axis_name};
+    IMGSTAT_TRY(transfer_set_find(transfer, &channel, page->sample, page->bits, &transfer, err));
     return transfer_check_image(transfer, &image, page->alpha, err);
 }
 
@@ -93,6 +105,8 @@ ImgstatResult imgstat_transfer_apply(ImgstatDevice *device, const ImgstatTransfe
 {
     IMGSTAT_TRY(error_if_null(device && transfer && from && to, __func__, err));
     IMGSTAT_TRY(image_check_mask(from, err));
+    const TransferChannel channel = {.known = false};
+    IMGSTAT_TRY(transfer_set_find(transfer, &channel, from->sample, from->bits, &transfer, err));
     IMGSTAT_TRY(device->ops->apply(device, transfer, from, alpha, to, err));
     return device->ops->wait(device, err);
 }

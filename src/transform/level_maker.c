@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* level_maker.c: a pixel of a level is the mean of the area of the image that it covers: samples of
- * a column are summed up row by row, and the row of a level goes to the spool when it is full. */
+ * a column are summed up row by row, and the row of a level goes to the spool when it is full.
+ * Undefined samples have no part in it, and masked ones only where the whole area is masked. */
 #include "transform/level_maker.h"
 
+#include "base/pixel.h"
 #include "base/sample.h"
 
 #include <math.h>
@@ -15,7 +17,8 @@ typedef struct Level {
     uint32_t row;    /* that is being summed up */
     uint64_t at;     /* of its rows in the spool */
     double *sum;     /* width * channels; exact for integers: at most 2^16 * 2^36 */
-    uint64_t *count; /* likewise: samples that count */
+    uint64_t *count; /* likewise: samples in `sum` */
+    bool *valid;     /* likewise: these are unmasked; else all of the area so far are masked */
 } Level;
 
 struct LevelMaker {
@@ -48,8 +51,10 @@ static void release_rows(LevelMaker *maker)
     for (unsigned i = 0; i < maker->n; i++) {
         free(maker->level[i].sum);
         free(maker->level[i].count);
+        free(maker->level[i].valid);
         maker->level[i].sum = NULL;
         maker->level[i].count = NULL;
+        maker->level[i].valid = NULL;
     }
     free(maker->values);
     maker->values = NULL;
@@ -95,7 +100,8 @@ ImgstatResult level_maker_begin(LevelMaker *maker, const EncodePage *image,
         maker->spool->bytes += row_bytes(maker, level->width) * level->height;
         level->sum = calloc(n, sizeof *level->sum);
         level->count = calloc(n, sizeof *level->count);
-        ok = level->sum && level->count;
+        level->valid = calloc(n, sizeof *level->valid);
+        ok = level->sum && level->count && level->valid;
     }
     return ok ? IMGSTAT_OK : error_memory(err, row_bytes(maker, image->width), "levels");
 }
@@ -160,19 +166,33 @@ static void store(const LevelMaker *maker, size_t i, double sum, uint64_t count)
     }
 }
 
-static void add_row(const LevelMaker *maker, Level *level)
+/* Adds a sample to an area: masked ones only while the area has no other. */
+static void add(Level *level, size_t to, double value, bool valid)
+{
+    if (valid && !level->valid[to]) {
+        level->sum[to] = 0;
+        level->count[to] = 0;
+        level->valid[to] = true;
+    }
+    if (valid == level->valid[to]) {
+        level->sum[to] += value;
+        level->count[to]++;
+    }
+}
+
+/* mask: of the row, or NULL. Alpha is never masked. */
+static void add_row(const LevelMaker *maker, const uint8_t *mask, Level *level)
 {
     const uint16_t channels = maker->image.channels;
     for (uint32_t x = 0; x < level->width; x++) {
         const uint32_t first = first_of(x, level->width, maker->image.width);
         const uint32_t last = first_of(x + 1, level->width, maker->image.width);
         for (uint16_t c = 0; c < channels; c++) {
-            const size_t to = (size_t)x * channels + c;
+            const bool masks = mask && c != maker->image.alpha;
             for (uint32_t from = first; from < last; from++) {
                 const double value = maker->values[(size_t)from * channels + c];
-                const bool counts = !isnan(value) && !(maker->has_nodata && value == maker->nodata);
-                level->sum[to] += counts ? value : 0;
-                level->count[to] += counts;
+                if (!isnan(value) && !(maker->has_nodata && value == maker->nodata))
+                    add(level, (size_t)x * channels + c, value, !masks || mask[from]);
             }
         }
     }
@@ -186,22 +206,22 @@ static ImgstatResult end_row(LevelMaker *maker, Level *level, ImgstatError *err)
         store(maker, i, level->sum[i], level->count[i]);
         level->sum[i] = 0;
         level->count[i] = 0;
+        level->valid[i] = false;
     }
     const uint64_t at = level->at + (uint64_t)level->row * bytes;
     level->row++;
     return atomic_file_write(maker->spool->file, at, maker->row, bytes, err);
 }
 
-ImgstatResult level_maker_rows(LevelMaker *maker, const void *rows, size_t pitch, uint32_t n,
-                               ImgstatError *err)
+ImgstatResult level_maker_rows(LevelMaker *maker, const ImagePro *rows, ImgstatError *err)
 {
     const uint32_t height = maker->image.height;
-    for (uint32_t y = 0; y < n; y++) {
-        load_row(maker, (const uint8_t *)rows + y * pitch);
+    for (uint32_t y = 0; y < rows->height; y++) {
+        load_row(maker, image_row(rows, y));
         maker->next_row++;
         for (unsigned i = 0; i < maker->n; i++) {
             Level *const level = &maker->level[i];
-            add_row(maker, level);
+            add_row(maker, mask_row(rows, y), level);
             if (maker->next_row == first_of(level->row + 1, level->height, height))
                 IMGSTAT_TRY(end_row(maker, level, err));
         }
@@ -243,6 +263,6 @@ ImgstatResult level_maker_write(const LevelMaker *maker, uint32_t page, Encoder 
 
 uint64_t level_maker_bytes(uint32_t width, uint16_t channels)
 {
-    /* A row of the image, and sums and counts of levels whose widths halve, together twice. */
-    return (uint64_t)width * channels * (8 + 8 + 2 * 16);
+    /* A row of the image, and what levels hold, whose widths halve: together twice. */
+    return (uint64_t)width * channels * (8 + 8 + 2 * (8 + 8 + 1));
 }

@@ -30,9 +30,8 @@ ImgstatResult level_maker_add(LevelMaker *maker, uint32_t page, uint32_t width, 
 ImgstatResult level_maker_begin(LevelMaker *maker, const EncodePage *image,
                                 const ImgstatValue *nodata, ImgstatError *err);
 
-/* Takes the next n rows. */
-ImgstatResult level_maker_rows(LevelMaker *maker, const void *rows, size_t pitch, uint32_t n,
-                               ImgstatError *err);
+/* Takes the next rows, of a host image, with the mask of the pixels that they were made from. */
+ImgstatResult level_maker_rows(LevelMaker *maker, const ImagePro *rows, ImgstatError *err);
 
 /* Returns the geometry of a level, after all rows of the image. */
 EncodePage level_maker_page(const LevelMaker *maker, uint32_t page);

@@ -69,8 +69,10 @@ static ImgstatResult write_piece(Writing *w, const ImagePro *piece, ImgstatError
     undefined_fill(w->undefined, w->worker->pool, piece, &to);
     if (w->worker->clamped)
         transfer_count_clamped(w->mapper->transfer, piece, w->mapper->alpha, w->worker->clamped);
+    to.mask = piece->mask;
+    to.mask_pitch = piece->mask_pitch;
     if (w->levels)
-        IMGSTAT_TRY(level_maker_rows(w->levels, to.host, to.pitch, to.height, err));
+        IMGSTAT_TRY(level_maker_rows(w->levels, &to, err));
     return encoder_write_rows(w->encoder, to.host, to.pitch, to.height, err);
 }
 
@@ -247,40 +249,39 @@ static ImgstatResult write_page(const Pipeline *pipeline, const Mapper *mapper,
     return page_reader_each(reader, write_band, &writing, err);
 }
 
-ImgstatResult page_write_level(Decoder *decoder, const PageOutput *output, ImgstatError *err)
-{
-    const uint32_t page = decoder->page.page;
-    IMGSTAT_TRY(begin_page(output, decoder, level_maker_page(output->levels, page), err));
-    return level_maker_write(output->levels, page, output->encoder, err);
-}
-
 /* ---- One page -------------------------------------------------------------------------------- */
 
-ImgstatResult page_reference(const Pipeline *pipeline, TransformWorker *worker,
-                             const TransferShape *shape, const char *file,
-                             const MatchReference **out, ImgstatError *err)
+ImgstatResult transfer_of_input(const Pipeline *pipeline, TransformWorker *worker,
+                                const TransferInput *input, const TransferShape *shape,
+                                const char *file, Transfer **out, ImgstatError *err)
 {
-    ImgstatError why;
-    const ImgstatResult res =
-        reference_get(pipeline->reference, worker, pipeline->method, shape, out, &why);
-    return res == IMGSTAT_OK ? res : error_file(err, res, file, "%s", why.message);
+    const MatchReference *reference = NULL;
+    ImgstatError why = {0};
+    ImgstatResult res = IMGSTAT_OK;
+    *out = NULL;
+    if (pipeline->method->transform == IMGSTAT_MATCH)
+        res = reference_get(pipeline->reference, worker, pipeline->method, shape, &reference, &why);
+    if (res != IMGSTAT_OK && file)
+        return error_file(err, res, file, "%s", why.message);
+    if (res == IMGSTAT_OK)
+        return transfer_create(worker->device->cache, pipeline->method, shape, input->sources,
+                               reference, out, err);
+    if (err)
+        *err = why;
+    return res;
 }
 
 static ImgstatResult make_transfer(const Pipeline *pipeline, TransformWorker *worker,
                                    PageReader *reader, const TransferShape *shape, Transfer **out,
                                    ImgstatError *err)
 {
-    *out = NULL;
-    const MatchReference *reference = NULL;
-    if (pipeline->method->transform == IMGSTAT_MATCH)
-        IMGSTAT_TRY(page_reference(pipeline, worker, shape, reader->decoder->source->name,
-                                   &reference, err));
     TransferInput *input = NULL;
+    *out = NULL;
     ImgstatResult res = transfer_input_image(pipeline->method, reader, shape,
                                              sort_bytes(pipeline->memory), &input, err);
     if (res == IMGSTAT_OK)
-        res = transfer_create(worker->device->cache, pipeline->method, shape, input->sources,
-                              reference, out, err);
+        res = transfer_of_input(pipeline, worker, input, shape, reader->decoder->source->name, out,
+                                err);
     transfer_input_destroy(input);
     return res;
 }
@@ -323,13 +324,22 @@ static ImgstatResult with_nodata(TransformWorker *worker, const Transfer *given,
 
 /* Adds a page to those that were mapped. transfer: NULL for adaptive equalization. */
 static ImgstatResult describe_page(const Pipeline *pipeline, TransformWorker *worker,
-                                   const ImgstatPage *page, const Transfer *transfer,
-                                   ImgstatError *err)
+                                   const Decoder *decoder, const PageOutput *output,
+                                   const Transfer *transfer, ImgstatError *err)
 {
     MappedPages *const mapped = worker->mapped;
-    char *const text = transfer ? transfer_describe(transfer, err)
-                                : transfer_describe_clahe(pipeline->method, err);
-    IMGSTAT_TRY(mapped_pages_add(mapped, page, text, err));
+    const ImgstatPage *const page = &decoder->page;
+    char name[PAGE_NAME_BYTES];
+    page_list_name(&decoder->list, page->page, name, sizeof name);
+    const ImgstatMapped item = {.page = page->page,
+                                .pages = page->pages,
+                                .name = strdup(name),
+                                .transfer = transfer
+                                                ? transfer_describe(transfer, err)
+                                                : transfer_describe_clahe(pipeline->method, err),
+                                .group = output->group,
+                                .groups = output->groups};
+    IMGSTAT_TRY(mapped_pages_add(mapped, &item, err));
     if (transfer && transfer_clamps(transfer)) {
         mapped->items[mapped->n - 1].has_clamped = true;
         worker->clamped = &mapped->items[mapped->n - 1].clamped;
@@ -337,13 +347,20 @@ static ImgstatResult describe_page(const Pipeline *pipeline, TransformWorker *wo
     return IMGSTAT_OK;
 }
 
-ImgstatResult page_transform(const Pipeline *given, TransformWorker *worker, Decoder *decoder,
+ImgstatResult page_write_level(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
+                               const PageOutput *output, ImgstatError *err)
+{
+    const ImgstatPage *const page = &decoder->page;
+    const EncodePage level = level_maker_page(output->levels, page->page);
+    if (worker->mapped)
+        IMGSTAT_TRY(describe_page(pipeline, worker, decoder, output, NULL, err));
+    IMGSTAT_TRY(begin_page(output, decoder, level, err));
+    return level_maker_write(output->levels, page->page, output->encoder, err);
+}
+
+ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
                              const PageOutput *output, Transfer **made, ImgstatError *err)
 {
-    Pipeline own_pipeline = *given;
-    const Pipeline *const pipeline = &own_pipeline;
-    if (given->narrow && decoder->page.sample == IMGSTAT_U8)
-        own_pipeline.transfer = given->narrow;
     if (page_is_mask(&decoder->page))
         return copy_page(worker, decoder, output, err);
     const char *const name = decoder->source->name;
@@ -369,7 +386,7 @@ ImgstatResult page_transform(const Pipeline *given, TransformWorker *worker, Dec
         mapper.transfer = own;
     }
     if (res == IMGSTAT_OK && worker->mapped)
-        res = describe_page(pipeline, worker, &decoder->page, mapper.transfer, err);
+        res = describe_page(pipeline, worker, decoder, output, mapper.transfer, err);
     res = error_add_file(err, res, name);
     if (res == IMGSTAT_OK)
         res = write_page(pipeline, &mapper, &shape, worker, &reader, output, err);

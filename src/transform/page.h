@@ -10,16 +10,18 @@
 /* Whether a page is the transparency mask of another page. Masks are copied and never measured. */
 bool page_is_mask(const ImgstatPage *page);
 
-/* Finds what an image of a shape is matched to. file: its name; a failure names both files. */
-ImgstatResult page_reference(const Pipeline *pipeline, TransformWorker *worker,
-                             const TransferShape *shape, const char *file,
-                             const MatchReference **out, ImgstatError *err);
+/* Creates the transfer of a complete input for images of a shape, which is the input's, or differs
+ * in the output. file: NULL, or the name of a file that a failure to match belongs to as well. */
+ImgstatResult transfer_of_input(const Pipeline *pipeline, TransformWorker *worker,
+                                const TransferInput *input, const TransferShape *shape,
+                                const char *file, Transfer **out, ImgstatError *err);
 
 /* Where an output page goes. */
 typedef struct PageOutput {
     Encoder *encoder;
-    EncodePage place;   /* role, parent and plane; the rest is not used */
-    LevelMaker *levels; /* NULL, or takes the rows that are written */
+    EncodePage place;       /* role, parent and plane; the rest is not used */
+    LevelMaker *levels;     /* NULL, or takes the rows that are written */
+    uint32_t group, groups; /* as ImgstatMapped has them */
 } PageOutput;
 
 /* Measures the page that the decoder has selected, makes its transfer unless the pipeline has one,
@@ -29,6 +31,7 @@ ImgstatResult page_transform(const Pipeline *pipeline, TransformWorker *worker, 
                              const PageOutput *output, Transfer **made, ImgstatError *err);
 
 /* Writes a level that was made anew in place of the one that the decoder has selected. */
-ImgstatResult page_write_level(Decoder *decoder, const PageOutput *output, ImgstatError *err);
+ImgstatResult page_write_level(const Pipeline *pipeline, TransformWorker *worker, Decoder *decoder,
+                               const PageOutput *output, ImgstatError *err);
 
 #endif

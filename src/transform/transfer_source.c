@@ -271,10 +271,9 @@ static ImgstatResult misfit(const char *name, const char *what, ImgstatError *er
                       "has other %s than the first image; together they must be equal", what);
 }
 
-ImgstatResult transfer_input_check(const TransferInput *input, const TransferShape *shape,
-                                   const char *name, ImgstatError *err)
+ImgstatResult transfer_shapes_check(const ImgstatMethod *method, const TransferShape *first,
+                                    const TransferShape *shape, const char *name, ImgstatError *err)
 {
-    const TransferShape *const first = &input->shape;
     if (shape->sample != first->sample)
         return error_file(err, IMGSTAT_ERR_ARG, name,
                           "has %s samples, the first image %s; together they must be equal",
@@ -284,11 +283,12 @@ ImgstatResult transfer_input_check(const TransferInput *input, const TransferSha
     if (shape->has_nodata != first->has_nodata ||
         (shape->has_nodata && shape->nodata_key != first->nodata_key))
         return misfit(name, "nodata values", err);
-    const bool luma = transfer_channels(input->method, shape) == IMGSTAT_LUMA;
-    if (luma != (input->channels == IMGSTAT_LUMA) ||
-        transfer_maps(input->method, shape) != input->n_sources ||
-        (input->n_sources > 1 &&
-         (shape->channels != first->channels || shape->alpha != first->alpha)))
+    const ImgstatChannels channels = transfer_channels(method, shape),
+                          expected = transfer_channels(method, first);
+    const uint16_t maps = transfer_maps(method, first);
+    if ((channels == IMGSTAT_LUMA) != (expected == IMGSTAT_LUMA) ||
+        transfer_maps(method, shape) != maps ||
+        (maps > 1 && (shape->channels != first->channels || shape->alpha != first->alpha)))
         return misfit(name, "channels", err);
     return IMGSTAT_OK;
 }

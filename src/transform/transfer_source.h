@@ -45,8 +45,9 @@ ImgstatResult transfer_input_create(const ImgstatMethod *method, const TransferS
 void transfer_input_destroy(TransferInput *input);
 
 /* Checks that another image can be measured together with the first. name: of its file. */
-ImgstatResult transfer_input_check(const TransferInput *input, const TransferShape *shape,
-                                   const char *name, ImgstatError *err);
+ImgstatResult transfer_shapes_check(const ImgstatMethod *method, const TransferShape *first,
+                                    const TransferShape *shape, const char *name,
+                                    ImgstatError *err);
 
 /* Makes the record of one image in the first read. shape: of that image. Any thread. */
 ImgstatResult transfer_input_measure(const TransferInput *input, PageReader *reader,

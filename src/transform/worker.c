@@ -12,30 +12,39 @@ enum {
     CODEC_BYTES = 5 << 20 /* what decoder and encoder keep allocated between files */
 };
 
-ImgstatResult mapped_pages_add(MappedPages *pages, const ImgstatPage *page, char *transfer,
-                               ImgstatError *err)
+/* Frees the texts of a page. */
+static void mapped_release(const ImgstatMapped *item)
 {
-    if (pages->n == pages->room) {
+    free((void *)(uintptr_t)item->name);
+    free((void *)(uintptr_t)item->transfer);
+}
+
+ImgstatResult mapped_pages_add(MappedPages *pages, const ImgstatMapped *item, ImgstatError *err)
+{
+    ImgstatResult res = IMGSTAT_OK;
+    if (!item->name || !item->transfer)
+        res = error_memory(err, 0, "the text of a transfer");
+    if (res == IMGSTAT_OK && pages->n == pages->room) {
         const size_t room = pages->room ? 2 * pages->room : 1;
         ImgstatMapped *const items = realloc(pages->items, room * sizeof *items);
-        if (!items) {
-            free(transfer);
-            return error_memory(err, room * sizeof *items, "the pages of a file");
+        if (items) {
+            pages->items = items;
+            pages->room = room;
+        } else {
+            res = error_memory(err, room * sizeof *items, "the pages of a file");
         }
-        pages->items = items;
-        pages->room = room;
     }
-    if (!transfer)
-        return error_memory(err, 0, "the text of a transfer");
-    pages->items[pages->n++] =
-        (ImgstatMapped){.page = page->page, .pages = page->pages, .transfer = transfer};
-    return IMGSTAT_OK;
+    if (res == IMGSTAT_OK)
+        pages->items[pages->n++] = *item;
+    else
+        mapped_release(item);
+    return res;
 }
 
 void mapped_pages_release(MappedPages *pages)
 {
     for (size_t i = 0; i < pages->n; i++)
-        free((char *)pages->items[i].transfer);
+        mapped_release(&pages->items[i]);
     free(pages->items);
     *pages = (MappedPages){0};
 }

@@ -14,9 +14,8 @@ typedef struct MappedPages {
     size_t n, room;
 } MappedPages;
 
-/* Adds a page; takes over the text of its transfer. NULL is an allocation failure. */
-ImgstatResult mapped_pages_add(MappedPages *pages, const ImgstatPage *page, char *transfer,
-                               ImgstatError *err);
+/* Adds a page; takes over its texts, which are malloc's. NULL is an allocation failure. */
+ImgstatResult mapped_pages_add(MappedPages *pages, const ImgstatMapped *item, ImgstatError *err);
 
 /* Frees what it holds, and empties it. */
 void mapped_pages_release(MappedPages *pages);

@@ -29,7 +29,7 @@ def statistics(program, *words):
     """What stats says of pixels, and not of the file that they are in."""
     pages = [json.loads(line) for line in run(program, "stats", "--json", *words).stdout.splitlines()]
     for page in pages:
-        for key in ("file", "page", "pages", "device", "warnings"):
+        for key in ("file", "page", "page_name", "pages", "device", "warnings"):
             page.pop(key, None)
     return pages
 
@@ -148,6 +148,39 @@ def test_levels_made_anew(program, folder):
             check([tuple(row) for row in samples(got, page)] == want, f"{w} x {h} of {w0} x {h0}")
 
 
+def test_levels_made_anew_of_masked(program, folder):
+    """Pixels that the mask excludes were averaged into the level, so that its edges were dark."""
+    name, out = folder / "in.tif", folder / "out.tif"
+    mask = [[255 if (x + 2 * y) % 5 and x > 9 else 0 for x in range(WIDTH)] for y in range(HEIGHT)]
+    base = [[v if on else 60000 for v, on in zip(*rows)] for rows in zip(BASE, mask)]
+    level = [[0] * (WIDTH // 4) for _ in range(HEIGHT // 4)]
+    name.write_bytes(write([gray(base), gray(mask, "B", fields={**MASK, 262: (SHORT, [4])}), gray(level, fields=REDUCED)]))
+    for words in ([], ["--out-nodata", "7"]):
+        run(program, "equalize", "--clahe", "--grid", "2", "--force", *words, name, "-o", out)
+        got = read(out)
+        full, made = samples(got, got.chain[0]), samples(got, got.chain[2])
+        want = []
+        for j in range(HEIGHT // 4):
+            want.append([])
+            for i in range(WIDTH // 4):
+                area = [(full[y][x], mask[y][x]) for y in range(4 * j, 4 * j + 4) for x in range(4 * i, 4 * i + 4)]
+                kept = [v for v, on in area if on] or [v for v, _ in area]
+                want[j].append((2 * sum(kept) + len(kept)) // (2 * len(kept)))
+        check([list(row) for row in made] == want, f"{words}: {made[0]} instead of {want[0]}")
+        check(made[0][0] == (7 if words else 60000), f"{words}: where all is masked: {made[0][0]}")
+
+
+def test_lines_of_levels(program, folder):
+    """A level that is made anew had no line of --json, and one that is mapped had."""
+    name, out = folder / "in.tif", folder / "out.tif"
+    name.write_bytes(write([gray(BASE)] + [gray(rows, fields=REDUCED) for rows in LEVELS]))
+    for words in (["normalize"], ["equalize", "--clahe"]):
+        lines = run(program, *words, "--json", "--force", name, "-o", out).stdout.splitlines()
+        pages = [(line["page"], line["pages"], line["transfer"]["method"]) for line in map(json.loads, lines)]
+        method = "clahe" if "--clahe" in words else "stretch"
+        check(pages == [(page, 3, method) for page in range(3)], f"{words}: {pages}")
+
+
 # ---- Thumbnails ------------------------------------------------------------------------------------
 
 
@@ -257,6 +290,33 @@ def test_planes_that_are_not_there(program, folder):
 
 
 # ---- The same pixels in other containers -------------------------------------------------------------
+
+
+def test_names_of_pages(program, folder):
+    """A page in a SubIFD had a number alone, which --page does not take."""
+    name = folder / "in.tif"
+    name.write_bytes(write([gray([[5] * 4] * 3), gray([[9] * 4] * 3, subs=[gray([[2] * 4] * 3, fields={254: (LONG, [0])}),
+                                                                          gray([[99] * 4] * 3, fields={254: (LONG, [0])})])]))
+    found = [json.loads(line) for line in run(program, "stats", "--json", name).stdout.splitlines()]
+    check([(line["page"], line.get("page_name")) for line in found] == [(0, None), (1, None), (2, "1.0"), (3, "1.1")], f"{found}")
+    for line in found:
+        named = f"{name}[{line.get('page_name', line['page'])}]"
+        [one] = [json.loads(text) for text in run(program, "stats", "--json", named).stdout.splitlines()]
+        check(one == line, f"{named}: {one}")
+    [line] = [json.loads(text) for text in run(program, "stats", "--json", "--by", "file", name).stdout.splitlines()]
+    place = line["channels"][0]
+    check((place["min_page"], place["min_page_name"], place["max_page"], place["max_page_name"]) == (2, "1.0", 3, "1.1"), f"{line}")
+    check(line["page_list"] == "0-1,1.0,1.1", f"{line}")
+    rows = [row.split(",") for row in run(program, "stats", "--csv", name).stdout.decode().splitlines()]
+    check([row[1] for row in rows] == ["page", "0", "1", "1.0", "1.1"], f"{rows}")
+    rows = run(program, "stats", "--csv", "--by", "file", name).stdout.decode().splitlines()
+    columns = rows[0].split(",")
+    row = dict(zip(columns, rows[1].replace('"0-1,1.0,1.1"', "-").split(",")))
+    check((row["min_page"], row["max_page"]) == ("1.0", "1.1"), f"{rows}")
+    rows = run(program, "hist", "--csv", "--bins", "1", name).stdout.decode().splitlines()
+    check([row.split(",")[1] for row in rows] == ["page", "0", "1", "1.0", "1.1"], f"{rows}")
+    out = [json.loads(line) for line in run(program, "normalize", "--json", name, "-o", folder / "o.tif").stdout.splitlines()]
+    check(sorted((line["page"], line.get("page_name")) for line in out) == [(0, None), (1, None), (2, "1.0"), (3, "1.1")], f"{out}")
 
 
 def test_containers(program, folder):

@@ -3,6 +3,7 @@
 """Pixels that do not count: masks of pages and of other files, alpha, nodata values; and what undefined samples become
 in outputs. usage: test_masks.py IMGSTAT"""
 
+import csv
 import json
 import math
 import random
@@ -122,6 +123,17 @@ def test_mask_of_page(program, folder):
                 compare(f"{name}, channel {c}", channel, valid, off)
             (image,) = statistics(program, "--mask", "none", path)
             compare(f"{name} without", image["channels"][0], values[0::channels], 0)
+
+
+def test_csv(program, folder):
+    # The rows of --csv said nothing of masked pixels.
+    path, mask = folder / "a.tif", disc()
+    values = draw("u8", WIDTH * HEIGHT * 3, 3)
+    write(path, directory("u8", WIDTH, HEIGHT, values, 3), mask_page(mask))
+    for words, masked in ((["--mask", "none"], 0), ([], mask.count(False))):
+        rows = list(csv.DictReader(run(program, "stats", "--csv", *words, path).stdout.decode().splitlines()))
+        got = [(int(row["count"]), int(row["masked"])) for row in rows]
+        check(got == [(len(mask) - masked, masked)] * 3, f"--csv {words}: {got}")
 
 
 def test_bands(program, folder):

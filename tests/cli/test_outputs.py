@@ -36,7 +36,7 @@ def test_json(program, folder):
     check(lines[-2] == {"file": "n.png", "error": "format", "message": "n.png: is neither PNG nor TIFF"}, f"{lines[-2]}")
     check([(line["file"], line["output"], line["page"], line["pages"]) for line in lines[:-2]] ==
           [("a.png", "out/a.png", 0, 1), *(("p.tif", "out/p.tif", page, 3) for page in range(3))], f"pages: {lines}")
-    check(list(lines[0]) == ["file", "output", "page", "pages", "transfer", "clamped", "warnings"], f"keys: {list(lines[0])}")
+    check(list(lines[0]) == ["file", "output", "page", "pages", "group", "groups", "transfer", "clamped", "warnings"], f"keys: {list(lines[0])}")
     check(lines[0]["transfer"] == {"method": "stretch", "like": "imgstat", "luma": False, "from": {"sample": "u8", "bits": 8},
                                    "to": {"sample": "u8", "bits": 8, "range": [0, 255]},
                                    "maps": [{"black": 52, "white": 154}]}, f"a transfer: {lines[0]}")

@@ -104,6 +104,20 @@ def test_transforms(program, folder):
             check(read(folder / "want.tif", sample) == read(folder / "got.tif", sample), f"{sample} {words}: pixels")
 
 
+def test_json(program, folder):
+    # A line did not say that only a part was measured.
+    source = folder / "a.tif"
+    write(source, "u8", 10, 8, list(range(80)))
+    for words in (["stats"], ["hist"], ["normalize", "--force", "-o", folder / "o.tif"]):
+        for region in ((1, 2, 3, 4), None):
+            more = ["--region", text(region)] if region else []
+            line = json.loads(run(program, *words, "--json", *more, source).stdout)
+            keys = list(line)
+            before = "pages" if "-o" in words else "height"
+            check(line.get("region") == (list(region) if region else None), f"{words}: {line.get('region')}")
+            check(not region or keys[keys.index("region") - 1] == before, f"{words}: {keys}")
+
+
 def test_refusals(program, folder):
     source = folder / "a.tif"
     write(source, "u8", 10, 8, list(range(80)))

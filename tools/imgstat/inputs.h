@@ -30,4 +30,20 @@ bool input_is_file(const char *path);
 void inputs_collect(const Options *options, InputList *out);
 void inputs_release(InputList *list);
 
+/* The inputs of a command, one window of some thousand after another: what is held does not grow
+ * with their number. The names of one directory are held at a time, and those of the directories
+ * that lead to it. */
+typedef struct InputStream InputStream;
+
+/* Reads nothing so far. */
+InputStream *inputs_open(const Options *options);
+/* Puts the next inputs in place of those of the window, in the order of inputs_collect. False: none
+ * is left, and the window is empty. Pointers into the window are valid until the next call. */
+bool inputs_next(InputStream *stream, InputList *window);
+/* Makes the first input next. Not where one of them is standard input. */
+void inputs_restart(InputStream *stream);
+void inputs_close(InputStream *stream); /* accepts NULL */
+/* The job of an input that leads to a file. Texts and source are the input's. */
+ImgstatJob input_job(const Input *input);
+
 #endif

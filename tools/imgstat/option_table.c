@@ -172,12 +172,13 @@ const Option option_table[] = {
      .least = IMGSTAT_BY_PAGE, .commands = MAKING, .group = GROUP_MAPPING,
      .help = "Make one transfer from several images, which are read twice: page: from each page; "
              "channel: from all pages of a channel of a file; file: from all images of a file; all: "
-             "from all images of all files, also without =WHAT",
+             "from all images of all files, of each channel where files declare axes, also without "
+             "=WHAT",
      .otherwise = "channel where a file declares axes, else page"},
     {.name = "save-transfer", .argument = "FILE", .type = OPTION_CALL, .set = set_save_transfer,
      .commands = MAKING, .group = GROUP_MAPPING,
-     .help = "Write the transfer of one page, or of all with --together, as JSON for 'imgstat "
-             "apply'"},
+     .help = "Write the transfer of one page, or with --together of all channels and depths, as JSON "
+             "for 'imgstat apply'"},
 
     /* ---- Output ---- */
     {.name = "json", .type = OPTION_CALL, .set = set_json, .commands = MEASURING | INFO,

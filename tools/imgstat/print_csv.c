@@ -62,16 +62,6 @@ static void put_position(FILE *out, const Report *report, uint64_t at, uint32_t 
         fputs(",null,null", out);
 }
 
-/* The pages that were measured: a number, or a list as --page takes it. The caller frees it. */
-static char *new_pages(const Report *report)
-{
-    if (report->by != IMGSTAT_BY_PAGE)
-        return report_page_list(report);
-    char *const text = text_alloc(TEXT_NUMBER);
-    snprintf(text, TEXT_NUMBER, "%" PRIu32, report->page->page);
-    return text;
-}
-
 /* Whether positions need the page that they are on. */
 static bool is_grouped(const Options *options)
 {
@@ -89,7 +79,7 @@ static void put_channel(FILE *out, const Report *report, uint16_t channel)
     char sum[TEXT_NUMBER];
     imgstat_record_sum(report->record, channel, sum);
 
-    char *const pages = new_pages(report);
+    char *const pages = report_page_list(report);
     put_text(out, report->name);
     fputc(',', out);
     put_text(out, pages);
@@ -103,14 +93,15 @@ static void put_channel(FILE *out, const Report *report, uint16_t channel)
     put_text(out, page->photometric);
     fprintf(out, ",%s,", report->device);
     put_text(out, imgstat_file_channel(report->file, channel));
-    fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, stats.count, stats.nan, stats.inf,
-            stats.nodata);
+    fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, stats.count,
+            stats.nan, stats.inf, stats.nodata, stats.masked);
     put_value(out, stats.min, any);
     put_value(out, stats.max, any);
     put_position(out, report, stats.min_at, stats.min_page, any);
     put_position(out, report, stats.max_at, stats.max_page, any);
     if (any && is_grouped(o))
-        fprintf(out, ",%" PRIu32 ",%" PRIu32, stats.min_page, stats.max_page);
+        fprintf(out, ",%s,%s", report_name_of(report, stats.min_page).text,
+                report_name_of(report, stats.max_page).text);
     else if (is_grouped(o))
         fputs(",null,null", out);
     if (any && whole)
@@ -134,7 +125,7 @@ static void put_channel(FILE *out, const Report *report, uint16_t channel)
 void print_csv_header(FILE *out, const Options *options)
 {
     fputs("file,page,pages,format,width,height,sample,bits,photometric,device,channel,"
-          "count,nan,inf,nodata,min,max,min_x,min_y,max_x,max_y,",
+          "count,nan,inf,nodata,masked,min,max,min_x,min_y,max_x,max_y,",
           out);
     if (is_grouped(options))
         fputs("min_page,max_page,", out);
@@ -161,7 +152,7 @@ void print_csv_bins_header(FILE *out)
 void print_csv_bins(FILE *out, const Report *report)
 {
     const uint16_t n = imgstat_record_channels(report->record);
-    char *const name = text_utf8(report->name), *const pages = new_pages(report);
+    char *const name = text_utf8(report->name), *const pages = report_page_list(report);
     for (uint16_t c = 0; c < n; c++) {
         ImgstatHistogram histogram;
         if (!imgstat_record_histogram(report->record, c, &histogram))

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <json.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void check(const void *object)
 {
@@ -124,6 +125,37 @@ static json_object *new_percentiles(const Report *report, uint16_t channel)
     return object;
 }
 
+/* Adds the number of a page, and the name of one in a SubIFD, which no number is. prefix: "", or
+ * "min_" and the like. */
+static void add_page_keys(json_object *object, const char *prefix, uint32_t page, const char *name)
+{
+    char key[32];
+    snprintf(key, sizeof key, "%spage", prefix);
+    add(object, key, new_count(page));
+    if (strchr(name, '.') == NULL)
+        return;
+    snprintf(key, sizeof key, "%spage_name", prefix);
+    add(object, key, new_string(name));
+}
+
+static void add_page(json_object *object, uint32_t page, const char *name)
+{
+    add_page_keys(object, "", page, name);
+}
+
+/* Adds the page that an extremum is on. */
+static void add_page_of(json_object *object, const char *prefix, const Report *report,
+                        uint32_t page, bool defined)
+{
+    char key[32];
+    if (defined) {
+        add_page_keys(object, prefix, page, report_name_of(report, page).text);
+        return;
+    }
+    snprintf(key, sizeof key, "%spage", prefix);
+    add(object, key, new_raw("null"));
+}
+
 static json_object *new_channel(const Report *report, uint16_t channel)
 {
     const Options *const o = report->options;
@@ -148,8 +180,8 @@ static json_object *new_channel(const Report *report, uint16_t channel)
     add(object, "min_at", new_position(report, stats.min_at, stats.min_page, any));
     add(object, "max_at", new_position(report, stats.max_at, stats.max_page, any));
     if (report->by != IMGSTAT_BY_PAGE) {
-        add(object, "min_page", any ? new_count(stats.min_page) : new_raw("null"));
-        add(object, "max_page", any ? new_count(stats.max_page) : new_raw("null"));
+        add_page_of(object, "min_", report, stats.min_page, any);
+        add_page_of(object, "max_", report, stats.max_page, any);
     }
     add(object, "sum", !any ? new_raw("null") : whole ? new_raw(sum) : new_real(stats.sum));
     add(object, "mean", new_real(stats.mean));
@@ -195,12 +227,23 @@ static json_object *new_sentences(const Sentences *list)
     return array;
 }
 
+/* The part of a page that was measured, where it is not all. */
+static void add_region(json_object *object, const ImgstatRegion *region)
+{
+    if (region->width == 0)
+        return;
+    char text[4 * TEXT_NUMBER];
+    snprintf(text, sizeof text, "[%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 "]", region->x,
+             region->y, region->width, region->height);
+    add(object, "region", new_raw(text));
+}
+
 /* What was measured: a page, or a group of pages. */
 static void add_pages(json_object *object, const Report *report)
 {
     const ImgstatPage *const page = report->page;
     if (report->by == IMGSTAT_BY_PAGE) {
-        add(object, "page", new_count(page->page));
+        add_page(object, page->page, report_name_of(report, page->page).text);
     } else {
         const bool channel = report->by == IMGSTAT_BY_CHANNEL;
         char *const list = report_page_list(report);
@@ -229,6 +272,7 @@ void print_json_page(FILE *out, const Report *report)
     add(object, "format", new_string(page->format));
     add(object, "width", same_size ? new_count(page->width) : new_raw("null"));
     add(object, "height", same_size ? new_count(page->height) : new_raw("null"));
+    add_region(object, &report->options->region);
     add(object, "sample", new_string(imgstat_sample_name(page->sample)));
     add(object, "bits", new_count(page->bits));
     add(object, "photometric", new_string(page->photometric));
@@ -288,7 +332,7 @@ static json_object *new_clamped(const ImgstatClamped *clamped)
 }
 
 void print_json_output(FILE *out, const ImgstatJob *job, const ImgstatDone *done,
-                       const Sentences *warnings)
+                       const ImgstatRegion *region, const Sentences *warnings)
 {
     if (done->skipped) {
         json_object *const object = new_output(job);
@@ -300,8 +344,11 @@ void print_json_output(FILE *out, const ImgstatJob *job, const ImgstatDone *done
     for (size_t i = 0; i < done->n_mapped; i++) {
         const ImgstatMapped *const mapped = &done->mapped[i];
         json_object *const object = new_output(job);
-        add(object, "page", new_count(mapped->page));
+        add_page(object, mapped->page, mapped->name);
         add(object, "pages", new_count(mapped->pages));
+        add_region(object, region);
+        add(object, "group", new_count(mapped->group));
+        add(object, "groups", new_count(mapped->groups));
         add(object, "transfer", new_raw(mapped->transfer));
         if (mapped->has_clamped)
             add(object, "clamped", new_clamped(&mapped->clamped));

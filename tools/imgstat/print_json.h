@@ -10,7 +10,7 @@
 /* Of normalize, equalize and apply: a line for each page of an output, the first with the warnings
  * about it; or one if the output existed. */
 void print_json_output(FILE *out, const ImgstatJob *job, const ImgstatDone *done,
-                       const Sentences *warnings);
+                       const ImgstatRegion *region, const Sentences *warnings);
 /* Of --dry-run. */
 void print_json_plan(FILE *out, const ImgstatJob *job, bool exists);
 void print_json_page(FILE *out, const Report *report);

@@ -5,6 +5,13 @@
 
 #include <inttypes.h>
 
+PageName report_name_of(const Report *report, uint32_t page)
+{
+    PageName name = {""};
+    (void)imgstat_file_page_name(report->file, page, name.text, sizeof name.text);
+    return name;
+}
+
 PageName report_page_name(const Report *report)
 {
     PageName name = {""};

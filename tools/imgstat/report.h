@@ -30,6 +30,9 @@ typedef struct PageName {
 
 PageName report_page_name(const Report *report);
 
+/* The name of a page of the file, as --page takes it: "2", "0.1". */
+PageName report_name_of(const Report *report, uint32_t page);
+
 /* The pages that were measured, as --page names them: "0", "0,3-5". The caller frees it. */
 char *report_page_list(const Report *report);
 

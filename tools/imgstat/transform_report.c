@@ -7,6 +7,7 @@
 #include "status.h"
 #include "text.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,15 @@ static void print_clamped(const ImgstatClamped *clamped)
                 percent * (double)clamped->high);
 }
 
+/* How many transfers the pages of a file have. */
+static uint32_t transfers_of(const ImgstatDone *done)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < done->n_mapped; i++)
+        n = done->mapped[i].groups > n ? done->mapped[i].groups : n;
+    return n;
+}
+
 static void print_time(const ImgstatJob *job, const ImgstatDone *done)
 {
     const ImgstatClamped clamped = clamped_of(done);
@@ -99,6 +109,8 @@ static void print_time(const ImgstatJob *job, const ImgstatDone *done)
     else if (job->output != NULL)
         fprintf(stderr, "%s -> %s: %.3f s", from, to, done->seconds);
     if (!done->skipped && job->output != NULL) {
+        if (transfers_of(done) > 1)
+            fprintf(stderr, ", %" PRIu32 " transfers", transfers_of(done));
         print_clamped(&clamped);
         fputc('\n', stderr);
     }
@@ -134,7 +146,7 @@ bool transform_on_done(void *context, const ImgstatDone *done)
             print_json_error(stdout, job->input, NULL, imgstat_result_name(done->result),
                              done->message);
         else if (job->output != NULL)
-            print_json_output(stdout, job, done, &run->warnings);
+            print_json_output(stdout, job, done, &run->options->region, &run->warnings);
         status_flush_stdout();
     }
     sentences_clear(&run->warnings);

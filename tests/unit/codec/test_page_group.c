@@ -49,7 +49,29 @@ Test(page_group, groups)
     check(IMGSTAT_BY_PAGE, alone, 8);
     check(IMGSTAT_BY_CHANNEL, channels, 5);
     check(IMGSTAT_BY_FILE, file, 3);
-    check(IMGSTAT_BY_ALL, file, 3);
+    check(IMGSTAT_BY_ALL, channels, 5);
+}
+
+Test(page_group, over_files)
+{
+    const GroupKey dapi = {.by = IMGSTAT_BY_CHANNEL, .number = 0, .name = "DAPI"};
+    const GroupKey moved = {.by = IMGSTAT_BY_CHANNEL, .number = 2, .name = "DAPI"};
+    const GroupKey gfp = {.by = IMGSTAT_BY_CHANNEL, .number = 0, .name = "GFP"};
+    const GroupKey first = {.by = IMGSTAT_BY_CHANNEL, .number = 0};
+    const GroupKey second = {.by = IMGSTAT_BY_CHANNEL, .number = 1};
+    const GroupKey none = {.by = IMGSTAT_BY_ALL, .number = 0};
+    cr_expect(page_group_same(&dapi, &moved));
+    cr_expect(page_group_same(&first, &first));
+    cr_expect(page_group_same(&none, &none));
+    cr_expect_not(page_group_same(&dapi, &gfp));
+    cr_expect_not(page_group_same(&dapi, &first));
+    cr_expect_not(page_group_same(&first, &second));
+    cr_expect_not(page_group_same(&first, &none));
+    entries[1].axis_name = entries[3].axis_name = "GFP";
+    entries[3].axis_repeats = true;
+    cr_expect_str_eq(page_group_key(IMGSTAT_BY_ALL, &list, 1).name, "GFP");
+    cr_expect_null(page_group_key(IMGSTAT_BY_ALL, &list, 3).name, "a name that repeats names none");
+    cr_expect_eq(page_group_key(IMGSTAT_BY_ALL, &list, 5).by, IMGSTAT_BY_ALL);
 }
 
 Test(page_group, order_of_the_list)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_eight_bits.c: a transfer of 16 bits, for images of 8. */
-#include "transfer/eight_bits.h"
+/* test_fewer_bits.c: a transfer of 16 bits, for images of fewer. */
+#include "transfer/fewer_bits.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static Transfer *make(const ImgstatMethod *method, const uint64_t counts[3])
     return transfer;
 }
 
-Test(eight_bits, every_value)
+Test(fewer_bits, every_value)
 {
     static const uint64_t some[3] = {5, 3, 9}, one[3] = {0, 3, 0};
     static const ImgstatMethod methods[] = {
@@ -33,11 +33,16 @@ Test(eight_bits, every_value)
         {.transform = IMGSTAT_STRETCH, .depth = IMGSTAT_DEPTH_FLOAT}};
     for (size_t i = 0; i < 6; i++) {
         Transfer *const wide = make(&methods[i / 2], i % 2 ? one : some), *narrow;
-        cr_assert_eq(transfer_eight_bits(NULL, wide, &narrow, NULL), IMGSTAT_OK);
+        cr_assert_eq(transfer_fewer_bits(NULL, wide, 8, &narrow, NULL), IMGSTAT_OK);
         cr_assert_eq(narrow->from, IMGSTAT_U8);
         cr_assert_eq(narrow->range.sample, wide->range.sample);
         for (size_t v = 0; v < 256; v++)
             cr_assert_eq(narrow->tables[v], wide->tables[257 * v], "method %zu, %zu", i, v);
+        transfer_destroy(narrow);
+        cr_assert_eq(transfer_fewer_bits(NULL, wide, 4, &narrow, NULL), IMGSTAT_OK);
+        cr_assert_eq(narrow->from_bits, 4);
+        for (size_t v = 0; v < 16; v++)
+            cr_assert_eq(narrow->tables[v], wide->tables[4369 * v], "method %zu, %zu", i, v);
         transfer_destroy(narrow);
         transfer_destroy(wide);
     }

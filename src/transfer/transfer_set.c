@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* transfer_set.c: several transfers that are saved and applied as one: for channels and depths. */
+#include "transfer/transfer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+ImgstatResult transfer_set_add(Transfer **set, Transfer *add, const TransferChannel *channel,
+                               ImgstatError *err)
+{
+    Transfer **last = set;
+    while (*last)
+        last = &(*last)->next;
+    add->channel = *channel;
+    add->channel.name = channel->name ? strdup(channel->name) : NULL;
+    if (channel->name && !add->channel.name) {
+        transfer_destroy(add);
+        return error_memory(err, strlen(channel->name) + 1, "the name of a channel");
+    }
+    *last = add;
+    return IMGSTAT_OK;
+}
+
+static uint8_t bits_of(ImgstatSample sample, uint8_t bits)
+{
+    return bits ? bits : (uint8_t)sample_bits(sample);
+}
+
+/* Whether any transfer of a set is for a channel. */
+static bool has_channels(const Transfer *set)
+{
+    for (; set; set = set->next)
+        if (set->channel.known)
+            return true;
+    return false;
+}
+
+static ImgstatResult no_channel(const TransferChannel *channel, ImgstatError *err)
+{
+    if (!channel->known)
+        return error_set(err, IMGSTAT_ERR_ARG,
+                         "the transfers are for channels of files that declare them; the image "
+                         "lies at none");
+    if (!channel->name)
+        return error_set(err, IMGSTAT_ERR_ARG, "none of the transfers is for channel %u",
+                         channel->c);
+    return error_set(err, IMGSTAT_ERR_ARG, "none of the transfers is for the channel \"%s\"",
+                     channel->name);
+}
+
+ImgstatResult transfer_set_find(const Transfer *set, const TransferChannel *channel,
+                                ImgstatSample sample, uint8_t bits, const Transfer **out,
+                                ImgstatError *err)
+{
+    const bool by_channel = set->next && has_channels(set);
+    const Transfer *found = NULL, *other = NULL;
+    bits = bits_of(sample, bits);
+    for (const Transfer *t = set; t; t = t->next) {
+        if (by_channel && !transfer_channel_same(&t->channel, channel))
+            continue;
+        const uint8_t depth = bits_of(t->from, t->from_bits);
+        other = other ? other : t;
+        if (t->from == sample && depth >= bits &&
+            (!found || depth < bits_of(found->from, found->from_bits)))
+            found = t;
+    }
+    *out = found ? found : other; /* that it does not fit is for transfer_check_image to say */
+    return *out ? IMGSTAT_OK : no_channel(channel, err);
+}
+
+uint32_t transfer_set_channels(const Transfer *set, const Transfer *one, uint32_t *number)
+{
+    uint32_t n = 0;
+    const Transfer *before = NULL;
+    for (const Transfer *t = set; t; before = t, t = t->next) {
+        n += !before || !transfer_channel_same(&before->channel, &t->channel);
+        if (number && t == one)
+            *number = n - 1;
+    }
+    return n;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* test_transfer_set.c: the transfer of a set for a channel and a depth. */
+#include "transfer/transfer.h"
+
+#include <criterion/criterion.h>
+
+static const TransferChannel none = {.known = false},
+                             dapi = {.known = true, .c = 1, .name = "DAPI"},
+                             moved = {.known = true, .c = 4, .name = "DAPI"},
+                             third = {.known = true, .c = 2}, fourth = {.known = true, .c = 3};
+
+static void add(Transfer **set, ImgstatSample sample, uint8_t bits, const TransferChannel *channel)
+{
+    MapRange range = {.sample = sample};
+    Transfer *one;
+    sample_full_scale(sample, bits, &range.lo_key, &range.hi_key);
+    cr_assert_eq(transfer_begin(NULL, sample, bits, &range, bits, 1, false, 0, false, &one, NULL),
+                 IMGSTAT_OK);
+    cr_assert_eq(transfer_set_add(set, one, channel, NULL), IMGSTAT_OK);
+}
+
+static uint8_t find(const Transfer *set, const TransferChannel *channel, ImgstatSample sample,
+                    uint8_t bits)
+{
+    const Transfer *found;
+    cr_assert_eq(transfer_set_find(set, channel, sample, bits, &found, NULL), IMGSTAT_OK);
+    return found->from_bits;
+}
+
+Test(transfer_set, depths)
+{
+    Transfer *set = NULL;
+    add(&set, IMGSTAT_U16, 16, &none);
+    add(&set, IMGSTAT_U8, 8, &none);
+    add(&set, IMGSTAT_U8, 4, &none);
+    cr_expect_eq(find(set, &none, IMGSTAT_U16, 16), 16);
+    cr_expect_eq(find(set, &none, IMGSTAT_U16, 0), 16);
+    cr_expect_eq(find(set, &none, IMGSTAT_U8, 8), 8);
+    cr_expect_eq(find(set, &none, IMGSTAT_U8, 4), 4);
+    cr_expect_eq(find(set, &none, IMGSTAT_U8, 2), 4, "fewer bits are accepted");
+    cr_expect_eq(find(set, &dapi, IMGSTAT_U8, 8), 8, "all channels");
+    cr_expect_eq(find(set, &none, IMGSTAT_F32, 32), 16, "one that does not fit");
+    cr_expect_eq(transfer_set_channels(set, set, NULL), 1);
+    transfer_destroy(set);
+}
+
+Test(transfer_set, channels)
+{
+    const Transfer *found;
+    ImgstatError error;
+    Transfer *set = NULL;
+    uint32_t number = 9;
+    add(&set, IMGSTAT_U16, 12, &none);
+    add(&set, IMGSTAT_U16, 14, &dapi);
+    add(&set, IMGSTAT_U8, 7, &dapi);
+    add(&set, IMGSTAT_U16, 16, &third);
+    cr_expect_eq(find(set, &none, IMGSTAT_U16, 12), 12);
+    cr_expect_eq(find(set, &dapi, IMGSTAT_U16, 14), 14);
+    cr_expect_eq(find(set, &moved, IMGSTAT_U16, 14), 14, "names count, not places");
+    cr_expect_eq(find(set, &moved, IMGSTAT_U8, 7), 7);
+    cr_expect_eq(find(set, &third, IMGSTAT_U16, 16), 16);
+    cr_expect_eq(transfer_set_find(set, &fourth, IMGSTAT_U16, 16, &found, &error), IMGSTAT_ERR_ARG);
+    cr_expect_str_eq(error.message, "none of the transfers is for channel 3");
+    cr_expect_eq(transfer_set_channels(set, set->next->next, &number), 3);
+    cr_expect_eq(number, 1);
+    transfer_destroy(set->next->next->next);
+    set->next->next->next = NULL;
+    Transfer *const first = set;
+    set = set->next; /* those of a channel alone */
+    first->next = NULL;
+    transfer_destroy(first);
+    cr_expect_eq(transfer_set_find(set, &none, IMGSTAT_U16, 16, &found, NULL), IMGSTAT_ERR_ARG);
+    transfer_destroy(set);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* shard.h: equal parts of the inputs of a command, and the folder that keeps what is done of them.
+ *
+ * How a command uses it:
+ *
+ *     ShardSet *set = shard_set_create(options);       one pass over all names and sizes
+ *     for (uint32_t k = 1; set != NULL && k <= set->n; k++)
+ *         if (shard_is_wanted(options, k) && shard_run(set, k, &work) == SHARD_FAILED)
+ *             ...                                      a sentence was printed; go on or stop
+ *     shard_set_destroy(set);
+ *
+ * work.run measures or transforms the inputs that it is given, and writes what is to be kept into a
+ * new file, which shard_run then renames to DIR/shard-0003-of-0016.ENDING. Several processes may
+ * do this at once, with one DIR, on one machine or on many: a shard that two of them do is done
+ * twice with the same bytes, and one of the two files stays. A process that is killed leaves
+ * nothing that counts, and running the command again does what is missing. */
+#ifndef IMGSTAT_TOOLS_SHARD_H
+#define IMGSTAT_TOOLS_SHARD_H
+
+#include "inputs.h"
+
+/* The inputs of a command, in their order, in n contiguous parts of about equal weight. An input
+ * weighs the bytes of its file and SHARD_INPUT_BYTES more; an archive is one input. */
+typedef struct ShardSet {
+    const Options *options;
+    uint32_t n;         /* shards */
+    uint64_t inputs;    /* in all, archives for one */
+    uint64_t weight;    /* of all */
+    uint64_t id[2];     /* digest of all names and sizes and of n, the same in every process */
+    uint64_t arguments; /* digest of the command and of the options that change results */
+} ShardSet;
+
+enum { SHARD_INPUT_BYTES = 4096, SHARDS_MAX = 1000000 };
+
+typedef struct ShardWork {
+    const char *ending; /* of the file that is kept: "rec", "done" */
+    void *context;
+    /* Works through the inputs of a shard, counted from 1, and writes what is to be kept to a new
+     * file at `path`. Inputs that fail are part of it. False, after a sentence on standard error:
+     * the shard is not done, and nothing is kept. */
+    bool (*run)(void *context, const ShardSet *set, uint32_t shard, InputStream *inputs,
+                const char *path);
+    /* Whether the file at `path` is complete and of this shard of this set. False: it is made
+     * again. */
+    bool (*check)(void *context, const ShardSet *set, uint32_t shard, const char *path);
+} ShardWork;
+
+typedef enum ShardOutcome {
+    SHARD_DONE,     /* now */
+    SHARD_WAS_DONE, /* nothing was read */
+    SHARD_FAILED    /* a sentence was printed */
+} ShardOutcome;
+
+/* Reads all names and sizes, makes the folder of --state where there is one, and compares what it
+ * says of its inputs and options. NULL after a sentence on standard error and a raised status: the
+ * folder belongs to other inputs, options or another number of shards. */
+ShardSet *shard_set_create(const Options *options);
+void shard_set_destroy(ShardSet *set); /* accepts NULL */
+
+/* Whether this process is to do a shard: that of --shard, else every one. */
+bool shard_is_wanted(const Options *options, uint32_t shard);
+/* The inputs of a shard; inputs_close closes them. */
+InputStream *shard_inputs(const ShardSet *set, uint32_t shard);
+/* "DIR/shard-0003-of-0016.rec"; freed by the caller. */
+char *shard_path(const ShardSet *set, uint32_t shard, const char *ending);
+/* Does a shard, unless the folder of --state has it. Any process, any number of times. */
+ShardOutcome shard_run(const ShardSet *set, uint32_t shard, const ShardWork *work);
+
+#endif
