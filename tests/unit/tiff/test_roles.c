@@ -90,7 +90,7 @@ Test(roles, proportions)
     static const struct {
         uint32_t width, height;
         bool level;
-    } kinds[] = {{33, 20, true},   {34, 20, true},  {33, 21, false},  {51, 31, true},
+    } kinds[] = {{33, 20, true},   {34, 20, true},  {33, 21, false}, {51, 31, true},
                  {100, 59, true},  {99, 60, true},  {1, 1, true},    {100, 60, false},
                  {101, 60, false}, {33, 33, false}, {20, 33, false}, {100, 50, false},
                  {0, 5, false},    {5, 0, false},   {7, 60, false}};

@@ -15,7 +15,8 @@ typedef struct Case {
     EncodePage image;
     uint8_t *pixels; /* rows without gaps */
     const ImgstatValue *nodata;
-    uint32_t band; /* rows that are given at once */
+    const uint8_t *mask; /* NULL, or where pixels count */
+    uint32_t band;       /* rows that are given at once */
 } Case;
 
 /* What was written of a level. */
@@ -74,7 +75,8 @@ static double value_of(const EncodePage *image, const uint8_t *pixels, size_t i)
     }
 }
 
-/* The mean of the samples c of the pixels that pixel x, y covers, as the level holds it. */
+/* The mean of a channel of the pixels that pixel x, y covers, as the level holds it. Masked pixels
+ * are of it where no others have a value. */
 static double expected(const Case *c, uint32_t width, uint32_t height, uint32_t x, uint32_t y,
                        uint16_t channel)
 {
@@ -84,20 +86,23 @@ static double expected(const Case *c, uint32_t width, uint32_t height, uint32_t 
     const uint64_t top = (uint64_t)y * image->height / height;
     const uint64_t bottom = (uint64_t)(y + 1) * image->height / height;
     const double nodata = c->nodata ? imgstat_value_double(*c->nodata) : 0;
-    double sum = 0;
-    uint64_t n = 0;
+    double sum[2] = {0, 0}; /* of masked pixels, of others */
+    uint64_t n[2] = {0, 0};
     for (uint64_t v = top; v < bottom; v++)
         for (uint64_t u = left; u < right; u++) {
-            const double value =
-                value_of(image, c->pixels, (v * image->width + u) * image->channels + channel);
+            const uint64_t pixel = v * image->width + u;
+            const double value = value_of(image, c->pixels, pixel * image->channels + channel);
+            const bool valid = !c->mask || c->mask[pixel] || channel == image->alpha;
             if (isnan(value) || (c->nodata && value == nodata))
                 continue;
-            sum += value;
-            n++;
+            sum[valid] += value;
+            n[valid]++;
         }
+    const bool valid = n[1] > 0;
+    const double mean = sum[valid] / (double)n[valid];
     if (image->sample == IMGSTAT_F32)
-        return n ? (double)(float)(sum / (double)n) : c->nodata ? nodata : (double)NAN;
-    return n ? floor(sum / (double)n + 0.5) : nodata;
+        return n[valid] ? (double)(float)mean : c->nodata ? nodata : (double)NAN;
+    return n[valid] ? floor(mean + 0.5) : nodata;
 }
 
 static void check_level(const Case *c, const LevelMaker *maker, uint32_t page, uint32_t width,
@@ -132,13 +137,24 @@ static void check_level(const Case *c, const LevelMaker *maker, uint32_t page, u
     free(got);
 }
 
+static void give_rows(LevelMaker *maker, const Case *c, uint32_t y, uint32_t n)
+{
+    const EncodePage *const page = &c->image;
+    const size_t pitch = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
+    ImagePro rows;
+    cr_assert_eq(imgstat_image_wrap(IMGSTAT_HOST, 0, c->pixels + y * pitch, 0, page->width, n,
+                                    page->channels, page->sample, 0, NULL, NULL, &rows, NULL),
+                 IMGSTAT_OK);
+    rows.mask = c->mask ? c->mask + y * page->width : NULL;
+    rows.mask_pitch = page->width;
+    cr_assert_eq(level_maker_rows(maker, &rows, NULL), IMGSTAT_OK);
+}
+
 static void check(const Case *c, const uint32_t (*sides)[2], uint32_t n)
 {
     LevelSpool spool = {.file = NULL};
     AtomicFile *output = NULL;
     LevelMaker *maker = NULL;
-    const size_t pitch =
-        (size_t)c->image.width * c->image.channels * imgstat_sample_bytes(c->image.sample);
     cr_assert_eq(atomic_file_open(encode_path, true, 0666, &output, NULL), IMGSTAT_OK);
     cr_assert_eq(level_maker_create(&spool, output, &maker, NULL), IMGSTAT_OK);
     for (uint32_t i = 0; i < n; i++)
@@ -146,7 +162,7 @@ static void check(const Case *c, const uint32_t (*sides)[2], uint32_t n)
     cr_assert_eq(level_maker_begin(maker, &c->image, c->nodata, NULL), IMGSTAT_OK);
     for (uint32_t y = 0; y < c->image.height; y += c->band) {
         const uint32_t left = c->image.height - y, rows = left < c->band ? left : c->band;
-        cr_assert_eq(level_maker_rows(maker, c->pixels + y * pitch, pitch, rows, NULL), IMGSTAT_OK);
+        give_rows(maker, c, y, rows);
     }
     for (uint32_t i = n; i-- > 0;)
         check_level(c, maker, 10 + i, sides[i][0], sides[i][1]);
@@ -226,6 +242,29 @@ Test(level_maker, halves_go_up)
     check(&c, half, 1);
 }
 
+/* Masked pixels have no part in an area unless nothing else has; alpha is never masked. */
+Test(level_maker, masks)
+{
+    static uint8_t mask[40 * 31];
+    static const ImgstatSample samples[] = {IMGSTAT_U8, IMGSTAT_I16, IMGSTAT_F32};
+    for (uint64_t i = 0; i < sizeof mask; i++)
+        mask[i] = (uint8_t)(i % 40 < 15 || mix64(i) % 3 ? 0 : 255);
+    for (size_t i = 0; i < 3; i++) {
+        Case c = case_of(samples[i], 4, 7);
+        if (samples[i] == IMGSTAT_F32)
+            for (size_t k = 0; k < 40 * 31 * 4; k++)
+                ((float *)(void *)c.pixels)[k] = k % 7 ? (float)(k % 911) / 7.0f : NAN;
+        const ImgstatValue nodata = {.sample = IMGSTAT_F64,
+                                     .as.f = value_of(&c.image, c.pixels, 77)};
+        c.mask = mask;
+        c.image.alpha = 3;
+        check(&c, halves, 4);
+        c.nodata = &nodata;
+        check(&c, odd, 6);
+        free(c.pixels);
+    }
+}
+
 /* Levels of two images share a spool. */
 Test(level_maker, one_spool)
 {
@@ -240,11 +279,8 @@ Test(level_maker, one_spool)
         cr_assert_eq(level_maker_begin(maker[i], &c[i].image, NULL, NULL), IMGSTAT_OK);
     }
     for (uint32_t y = 0; y < 31; y++)
-        for (int i = 0; i < 2; i++) {
-            const size_t pitch = i ? 40 * 6 : 40;
-            cr_assert_eq(level_maker_rows(maker[i], c[i].pixels + y * pitch, pitch, 1, NULL),
-                         IMGSTAT_OK);
-        }
+        for (int i = 0; i < 2; i++)
+            give_rows(maker[i], &c[i], y, 1);
     for (int i = 0; i < 2; i++)
         check_level(&c[i], maker[i], 1, 20, 15);
     for (int i = 0; i < 2; i++) {
