@@ -38,15 +38,22 @@ typedef struct DecodeCaps {
     uint64_t held_bytes;  /* held while rows are read, roughly: tiles, or interlaced rows */
     uint64_t tile_bytes;  /* of samples in the largest tile or strip; 0: none is compressed */
     bool tiled;           /* the file has tiles, not strips */
+    uint16_t lost_planes; /* channels that can be lost alone; 0: a pixel has all or none */
+    uint32_t lost_width;  /* of tiles, unit_rows high, that can be lost alone; 0: rows are */
 } DecodeCaps;
 
-/* The rows of the page selected that could not be decoded. */
+/* What could not be decoded of the page selected. Threads use rows while others are read. */
 typedef struct Salvage {
-    uint8_t *lost;      /* page.height of them, 1: lost; NULL: none was read */
-    uint32_t rows;      /* lost so far */
-    uint64_t all_rows;  /* of all pages that were selected */
-    uint32_t lost_from; /* from this row on nothing can be decoded; UINT32_MAX: not known */
-    bool stuck;         /* the codec's last read failed */
+    uint8_t *rows;      /* page.height of them, bits of codec/salvage.c; NULL: none was read */
+    uint8_t *lost;      /* the same of each plane that can be lost by itself, 1: lost; NULL: none */
+    uint8_t *tiles;     /* likewise of each tile; NULL: none can */
+    uint32_t n_lost;    /* rows */
+    uint32_t n_damaged; /* rows */
+    uint32_t n_tiles;   /* lost */
+    uint32_t first_x, first_y; /* of the first lost tile */
+    uint64_t all_rows;         /* with any of these, of all pages that were selected */
+    uint32_t lost_from;        /* from this row on nothing can be decoded; UINT32_MAX: not known */
+    bool stuck;                /* the codec's last read failed */
 } Salvage;
 
 /* An open input. Each codec's own struct begins with it. Only codecs and codec.c write it. */

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* page_reader.c: the pixels of a page, band by band or read by the threads that use them. */
 #include "measure/page_reader.h"
+
+#include "base/pixel.h"
+#include "codec/salvage.h"
 #include "measure/read_ahead.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     BAND_BYTES = 4 << 20,   /* near the cache, and work enough for every thread */
@@ -55,10 +59,11 @@ static uint32_t band_height(const Decoder *decoder, size_t row_bytes)
     return rows < height ? (uint32_t)rows : height;
 }
 
-/* Bytes of the mask of a row. */
+/* Bytes of the masks of a row. */
 static size_t mask_bytes_of(const Decoder *decoder)
 {
-    return page_is_masked(decoder) ? decoder->page.width : 0;
+    const size_t width = decoder->page.width;
+    return (page_is_masked(decoder) ? width : 0) + (decoder->how.salvage ? width : 0);
 }
 
 size_t page_reader_band_bytes(const Decoder *decoder)
@@ -115,8 +120,9 @@ ImgstatResult page_reader_open(Device *device, Decoder *decoder, bool keep, Band
         !size_product(bytes, keep ? out->planes : 1, &bytes))
         return error_file(err, IMGSTAT_ERR_LIMIT, decoder->source->name, "rows are too large");
     const bool masked = page_is_masked(decoder);
-    const size_t mask_bytes = masked ? (size_t)page->width * rows : 0;
-    IMGSTAT_TRY(band_memory_reserve(device, memory, bytes + mask_bytes, err));
+    const size_t mask_bytes = (size_t)page->width * rows;
+    IMGSTAT_TRY(
+        band_memory_reserve(device, memory, bytes + mask_bytes_of(decoder) * (size_t)rows, err));
     IMGSTAT_TRY(imgstat_image_wrap(IMGSTAT_HOST, 0, memory->memory, 0, page->width, rows,
                                    decoder_channels(decoder), page->sample, page->bits, NULL, NULL,
                                    &out->page, err));
@@ -125,6 +131,8 @@ ImgstatResult page_reader_open(Device *device, Decoder *decoder, bool keep, Band
         out->page.mask = (unsigned char *)memory->memory + bytes;
         out->page.mask_pitch = page->width;
     }
+    if (decoder->how.salvage)
+        out->lost_mask = (unsigned char *)memory->memory + bytes + (masked ? mask_bytes : 0);
     if (page->has_nodata)
         imgstat_image_set_nodata(&out->page, page->nodata);
     return IMGSTAT_OK;
@@ -206,23 +214,27 @@ static ImgstatResult use_region(const PageReader *reader, const ImagePro *band, 
     return cut_region(reader, &part) ? use(context, &part, err) : IMGSTAT_OK;
 }
 
-/* Uses the rows of a band that are wanted. */
+/* Uses a band. What is measured has lost samples masked, in memory that the device may be reading
+ * for the plane before. */
 static ImgstatResult use_rows(const PageReader *reader, const ImagePro *band, UseBand use,
                               void *context, ImgstatError *err)
 {
-    const uint8_t *const lost =
-        reader->measures && reader->decoder ? reader->decoder->salvage.lost : NULL;
-    if (!lost)
+    if (!reader->measures || !reader->lost_mask || !salvage_lost(reader->decoder, band))
         return use_region(reader, band, use, context, err);
-    for (uint32_t y = 0, n; y < band->height; y += n) {
-        const uint8_t *const here = lost + band->first_row + y;
-        for (n = 1; y + n < band->height && here[n] == *here;)
-            n++;
-        const ImagePro part = image_band(band, y, n);
-        if (!*here)
-            IMGSTAT_TRY(use_region(reader, &part, use, context, err));
+    const size_t slot = (size_t)((unsigned char *)band->host - (unsigned char *)reader->page.host);
+    uint8_t *const mask = reader->lost_mask + slot / band->pitch * band->width;
+    IMGSTAT_TRY(reader->device->ops->wait(reader->device, err));
+    for (uint32_t y = 0; y < band->height; y++) {
+        if (band->mask)
+            memcpy(mask + (size_t)y * band->width, mask_row(band, y), band->width);
+        else
+            memset(mask + (size_t)y * band->width, 1, band->width);
     }
-    return IMGSTAT_OK;
+    salvage_mask(reader->decoder, band, mask);
+    ImagePro masked = *band;
+    masked.mask = mask;
+    masked.mask_pitch = band->width;
+    return use_region(reader, &masked, use, context, err);
 }
 
 /* The first row that is decoded: that of a band. */
@@ -266,6 +278,8 @@ ImgstatResult page_reader_each(PageReader *reader, UseBand use, void *context, I
             res = use_rows(reader, &band, use, context, err);
     }
     read_ahead_stop(ahead);
+    if (res == IMGSTAT_OK && last < decoder->page.height)
+        salvage_warn(decoder);
     if (reader->kept && res == IMGSTAT_OK)
         reader->filled = (uint16_t)(reader->plane + 1);
     return res;

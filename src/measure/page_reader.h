@@ -32,7 +32,8 @@ typedef struct PageReader {
     bool direct;     /* page_reader_direct is allowed: by whoever opened the reader, and while none
                         fails */
     uint32_t rows;   /* of a band */
-    bool measures;   /* page_reader_each leaves out rows that are lost */
+    bool measures;   /* page_reader_each masks samples that are lost */
+    uint8_t *lost_mask;   /* room for that, as many rows as `page`; NULL: nothing is salvaged */
     ImgstatRegion region; /* that page_reader_each gives; width 0: all */
     const Cancel *cancel;
 } PageReader;

@@ -141,6 +141,8 @@ static ImgstatResult plan_page(Decoder *base, ImgstatError *err)
     caps->held_bytes = tiff_page_holds(td);
     caps->tile_bytes = td->layout.compression == COMPRESSION_NONE ? 0 : td->layout.tile_bytes;
     caps->tiled = td->layout.tiled;
+    caps->lost_planes = td->layout.planes == base->page.channels ? td->layout.planes : 0;
+    caps->lost_width = td->layout.tiled ? td->layout.tile_width : 0;
     return IMGSTAT_OK;
 }
 

@@ -200,6 +200,23 @@ bool tiff_tiles_independent(const TiffDecoder *td);
  * libtiff must decide. */
 const uint8_t *tiff_tile_decompress(TiffDecoder *td, uint32_t index, uint32_t rows);
 
+/* Returns whether data of a compression may end early without an error of libtiff. */
+bool tiff_ends_silently(uint16_t compression);
+
+/* ---- tiff/damaged.c ---- */
+
+/* After libtiff failed on a tile: makes the error, or, where damage is to be salvaged, reads what
+ * it still decodes, fills the rest and notes what is lost. As tiff_tile_read. */
+ImgstatResult tiff_tile_salvage(TiffDecoder *td, uint32_t index, uint16_t plane, uint8_t *to,
+                                size_t pitch, uint32_t rows, ImgstatError *err);
+
+/* The same for a tile that tiff/rows.c reads in another way: all of it is lost. */
+ImgstatResult tiff_tile_lose(TiffDecoder *td, uint32_t index, uint16_t plane, uint8_t *to,
+                             size_t pitch, uint32_t rows, ImgstatError *err);
+
+/* Whether a row that libtiff decoded with an error may be used all the same. */
+bool tiff_row_salvaged(const TiffDecoder *td);
+
 /* ---- tiff/tile_threads.c ---- */
 
 /* Reads n rows of tiles, whole but for the end of the image, by as many threads as the decoder may

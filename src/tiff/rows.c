@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rows.c: rows of a TIFF page from its strips or tiles, in bounded memory, in each of the ways that
  * a layout can ask for. */
+#include "codec/salvage.h"
 #include "tiff/decoder.h"
 
 #include <stdlib.h>
@@ -181,8 +182,10 @@ static ImgstatResult read_plane_scanlines(TiffDecoder *td, TiffHandle *handle, u
         tiff_clear_before(td, decoded, layout->row_bytes);
         if (!ready || !catch_up(td, handle, plane, y) ||
             TIFFReadScanline(handle->tif, decoded, y, plane) != 1 ||
-            (td->failure.code != IMGSTAT_OK && !td->base.how.salvage))
+            (td->failure.code != IMGSTAT_OK && !tiff_row_salvaged(td)))
             return tiff_tile_failed(td, strip, err);
+        if (td->failure.code != IMGSTAT_OK)
+            salvage_damage_rows(&td->base, y, 1);
         if (!direct)
             tiff_place_row(td, decoded, plane, 0, layout->tile_width, row);
     }
@@ -243,8 +246,10 @@ static ImgstatResult read_converted(TiffDecoder *td, uint32_t down, uint8_t *to,
         tiff_clear_error(td);
         const int ok = layout->tiled ? TIFFReadRGBATileExt(td->handle.tif, x, y, raster, 1)
                                      : TIFFReadRGBAStripExt(td->handle.tif, y, raster, 1);
-        if (!ok || td->failure.code != IMGSTAT_OK)
-            return tiff_tile_failed(td, down * layout->across + i, err);
+        if (!ok || td->failure.code != IMGSTAT_OK) {
+            IMGSTAT_TRY(tiff_tile_lose(td, down * layout->across + i, 0, to, pitch, rows, err));
+            continue;
+        }
         place_raster(td, raster, x, layout->tiled ? layout->tile_height : rows, to, pitch, rows);
     }
     return IMGSTAT_OK;

@@ -71,6 +71,7 @@ static bool make_ready(Helper *helper, const TiffDecoder *of, bool decompressor)
     td->handle.strip = NULL;
     td->decompressor = NULL;
     td->primed = false;
+    td->base.how.salvage = false; /* damage is for the decoder of record */
     helper->failed = true;
     helper->ready = true;
     if (decompressor) { /* the handle is asked where tiles lie, which changes nothing in it */

@@ -291,7 +291,7 @@ static bool decode_tile(TiffDecoder *td, uint32_t index, uint8_t *to, size_t byt
     tiff_clear_before(td, to, bytes);
     const tmsize_t got = td->layout.tiled ? TIFFReadEncodedTile(tif, index, to, (tmsize_t)bytes)
                                           : TIFFReadEncodedStrip(tif, index, to, (tmsize_t)bytes);
-    return got == (tmsize_t)bytes && (td->failure.code == IMGSTAT_OK || td->base.how.salvage);
+    return got == (tmsize_t)bytes && td->failure.code == IMGSTAT_OK;
 }
 
 /* CCITT data may end before the last row without a word, and so may JPEG data that declare fewer
@@ -315,7 +315,7 @@ static bool decode_whole_tile(TiffDecoder *td, uint32_t index, size_t bytes)
     return false;
 }
 
-static bool ends_silently(uint16_t compression)
+bool tiff_ends_silently(uint16_t compression)
 {
     return compression == COMPRESSION_JPEG || compression == COMPRESSION_CCITTRLE ||
            compression == COMPRESSION_CCITTRLEW || compression == COMPRESSION_CCITTFAX3 ||
@@ -324,7 +324,7 @@ static bool ends_silently(uint16_t compression)
 
 static bool strips_straight(const TiffDecoder *td)
 {
-    return tiff_is_direct(td) && !td->layout.tiled && !ends_silently(td->layout.compression);
+    return tiff_is_direct(td) && !td->layout.tiled && !tiff_ends_silently(td->layout.compression);
 }
 
 ImgstatResult tiff_tile_read(TiffDecoder *td, uint32_t index, uint32_t across, uint16_t plane,
@@ -341,7 +341,7 @@ ImgstatResult tiff_tile_read(TiffDecoder *td, uint32_t index, uint32_t across, u
         tiff_fill_absent(td, plane, to, pitch, x, pixels, rows);
         return IMGSTAT_OK;
     }
-    const bool check = ends_silently(layout->compression);
+    const bool check = tiff_ends_silently(layout->compression);
     const bool straight = strips_straight(td) && pitch == layout->row_bytes;
     if (!straight)
         IMGSTAT_TRY(tiff_tile_reserve(td, layout->tile_bytes, err));
@@ -350,7 +350,7 @@ ImgstatResult tiff_tile_read(TiffDecoder *td, uint32_t index, uint32_t across, u
 
     if (check ? !decode_whole_tile(td, index, bytes)
               : !decode_tile(td, index, straight ? to : td->tile, bytes))
-        return tiff_tile_failed(td, index, err);
+        return tiff_tile_salvage(td, index, plane, to, pitch, rows, err);
     for (uint32_t y = 0; !straight && y < rows; y++)
         tiff_place_row(td, td->tile + y * layout->row_bytes, plane, x, pixels, to + y * pitch);
     return IMGSTAT_OK;

@@ -26,10 +26,16 @@ static bool observes(const ClahePage *page)
 static ImgstatResult read_all(ClahePage *page, PageReader *reader, ImgstatError *err)
 {
     Reading reading = {.device = reader->device, .page = page};
-    IMGSTAT_TRY(page_reader_each(reader, read_band, &reading, err));
-    IMGSTAT_TRY(reader->device->ops->clahe_finish(reader->device, page, err));
-    page->finished = true;
-    return observes(page) ? page_reader_each(reader, read_band, &reading, err) : IMGSTAT_OK;
+    reader->measures = true;
+    ImgstatResult res = page_reader_each(reader, read_band, &reading, err);
+    if (res == IMGSTAT_OK)
+        res = reader->device->ops->clahe_finish(reader->device, page, err);
+    if (res == IMGSTAT_OK) {
+        page->finished = true;
+        res = observes(page) ? page_reader_each(reader, read_band, &reading, err) : IMGSTAT_OK;
+    }
+    reader->measures = false;
+    return res;
 }
 
 /* Instances from the extrema of the channels, or of luma. */

@@ -6,6 +6,7 @@
 #include "base/image.h"
 #include "base/sample.h"
 #include "codec/encoder.h"
+#include "codec/salvage.h"
 #include "transform/clahe_page.h"
 #include "transform/group_transfer.h"
 #include "transform/level_maker.h"
@@ -531,7 +532,7 @@ PageMemory page_memory(const Pipeline *pipeline, const Decoder *decoder)
     const PageToMeasure page = page_to_measure(decoder);
     uint64_t bytes = FILE_BYTES + decoder->options.threads * (uint64_t)THREAD_BYTES +
                      measured_bytes(pipeline, &page) + compressed_bytes(pipeline, decoder) +
-                     page_mask_bytes(decoder);
+                     page_mask_bytes(decoder) + salvage_bytes(decoder);
     if (matches && pipeline->reference)
         bytes += measured_bytes(pipeline, reference_page(pipeline->reference));
     const bool reads_once = pipeline->transfer || !transfer_measures(pipeline->method);

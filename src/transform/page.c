@@ -3,6 +3,8 @@
 #include "transform/page.h"
 
 #include "base/pixel.h"
+#include "base/sample.h"
+#include "codec/salvage.h"
 #include "transfer/clamped.h"
 #include "transfer/json.h"
 #include "transform/clahe_page.h"
@@ -47,6 +49,7 @@ typedef struct Writing {
     const ImgstatClamped *clamped; /* of a pixel of each colour; NULL: nothing is counted */
     Encoder *encoder;
     const Undefined *undefined; /* where rows are mapped */
+    const Decoder *salvaged;    /* NULL, or knows which samples are lost */
     LevelMaker *levels;         /* NULL: none are made */
     ImgstatSample sample;       /* of the output */
     uint8_t bits;
@@ -67,6 +70,8 @@ static ImgstatResult write_piece(Writing *w, const ImagePro *piece, ImgstatError
     to.first_row = piece->first_row;
     IMGSTAT_TRY(map_band(w->mapper, w->worker, piece, &to, err));
     undefined_fill(w->undefined, w->worker->pool, piece, &to);
+    if (w->salvaged && salvage_lost(w->salvaged, &to))
+        salvage_overwrite(w->salvaged, &to, sample_raw(to.sample, w->undefined->mask_hole));
     if (w->worker->clamped)
         transfer_count_clamped(w->mapper->transfer, piece, w->mapper->alpha, w->worker->clamped);
     to.mask = piece->mask;
@@ -232,6 +237,8 @@ static ImgstatResult write_page(const Pipeline *pipeline, const Mapper *mapper,
                               .has_nodata = undefined.tells,
                               .nodata = undefined.nodata,
                               .mapped = true,
+                              .converts =
+                                  pipeline->method && pipeline->method->depth != IMGSTAT_DEPTH_KEEP,
                               .low = transfer->range.lo,
                               .high = transfer->range.hi};
     IMGSTAT_TRY(begin_page(output, decoder, image, err));
@@ -243,6 +250,7 @@ static ImgstatResult write_page(const Pipeline *pipeline, const Mapper *mapper,
                        .mapper = mapper,
                        .encoder = output->encoder,
                        .undefined = &undefined,
+                       .salvaged = decoder->how.salvage ? decoder : NULL,
                        .levels = output->levels,
                        .sample = sample,
                        .bits = bits};

@@ -6,10 +6,13 @@ usage: test_salvage.py IMGSTAT"""
 import json
 import random
 import struct
+import zlib
 
 import harness
-from harness import check, png, run, tiff_file
+import tiff_tree
+from harness import SAMPLES, check, png, run, skip, tiff_file
 from test_methods import read
+from tiff_tree import ASCII, LONG, SHORT, Page, write
 
 WIDTH, HEIGHT, ROWS = 40, 60, 10  # rows of a strip
 
@@ -126,6 +129,223 @@ def test_ends_early(program, folder):
     done = run(program, "stats", "--json", "--salvage", bad, status=1)
     channel = json.loads(done.stdout)["channels"][0]
     check(channel["count"] == 35 * WIDTH and summary(channel) == of(values[:35 * WIDTH]), f"{channel} {done.stderr}")
+
+
+def test_strip_ends(program, folder):
+    """The rows in front of the damage are read, of the only strip as well."""
+    draw, bad, out = random.Random(4), folder / "bad.tif", folder / "out.tif"
+    for predictor in (1, 2):
+        values = [draw.randrange(1, 17) for _ in range(WIDTH * HEIGHT)]
+        rows = [values[y * WIDTH:(y + 1) * WIDTH] for y in range(HEIGHT)]
+        stored = values if predictor == 1 else [(v - before) % 256 for row in rows for before, v in zip([0, *row], row)]
+        whole = zlib.compress(bytes(stored), 9)
+        half = whole[:len(whole) * 2 // 3]
+        n = len(zlib.decompressobj().decompress(half)) // WIDTH
+        bad.write_bytes(tiff_file(half, [(256, 4, [WIDTH]), (257, 4, [HEIGHT]), (258, 3, [8]), (259, 3, [8]), (262, 3, [1]),
+                                         (273, 4, [8]), (277, 3, [1]), (278, 4, [HEIGHT]), (279, 4, [len(half)]),
+                                         (317, 3, [predictor])]))
+        run(program, "stats", bad, status=1)
+        done = run(program, "stats", "--json", "--salvage", bad, status=1)
+        channel = json.loads(done.stdout)["channels"][0]
+        check(20 < n < 50 and summary(channel) == of(values[:n * WIDTH]), f"{n} rows: {channel}")
+        check(f"{HEIGHT - n} of 60 rows cannot be decoded".encode() in done.stderr, f"{done.stderr}")
+        run(program, "normalize", "--in-range", "0,255", "--compression", "none", "--force", "--salvage", bad, "-o", out,
+            status=1)
+        check(list(read(out, "u8")) == values[:n * WIDTH] + [0] * WIDTH * (HEIGHT - n), "the output")
+
+
+def test_devices(program, folder):
+    # A GPU gives the same results.
+    draw, bad = random.Random(2), folder / "bad.tif"
+    rows = [[draw.randrange(1, 250) for _ in range(70 * 3)] for _ in range(50)]
+    if run(program, "stats", "--device", "cuda", harness.TESTDATA / "good-1x1.png", status=None).returncode != 0:
+        skip("damaged files on a GPU: there is none")
+        return
+    for kind in "BHf":
+        tiles = tiles_of(rows, 16, kind, 3)
+        for k in (7, 12):
+            tiles[k] = b"\xff" * 9
+        bad.write_bytes(tiled(rows, tiles, kind, 3))
+        lines, images = [], []
+        for device in ("cpu", "cuda"):
+            words = ["--salvage", "--device", device, bad]
+            line = json.loads(run(program, "stats", "--json", "--percentiles", "5,50", *words, status=1).stdout)
+            line.pop("device")
+            lines.append(line)
+            for method in (["normalize", "--clip", "1,1"], ["equalize"], *([["equalize", "--clahe"]] if kind != "f" else [])):
+                run(program, *method, "--force", *words, "-o", folder / "o.tif", status=1)
+                images.append((folder / "o.tif").read_bytes())
+        n = len(images) // 2
+        check(lines[0] == lines[1] and images[:n] == images[n:], f"{kind}: other results on the GPU")
+
+
+# ---- Fax -------------------------------------------------------------------------------------------
+
+EOL = "000000000001"
+WHITE_CODES = {4: "1011", 5: "1100", 8: "10011", 10: "00111", 12: "001000", 20: "0001000"}
+BLACK_CODES = {2: "11", 3: "10", 4: "011", 6: "0010", 8: "000101", 10: "0000100"}
+RUNS = ([10, 10, 20], [4, 8, 4, 4, 20], [12, 8, 20], [20, 6, 4, 2, 8])  # white, black, ... of a row
+
+
+def fax_pixels(runs):
+    row = [bit for i, n in enumerate(runs) for bit in [i % 2] * n]
+    return row + [0] * (WIDTH - len(row))  # libtiff and others complete a row with white
+
+
+def fax_codes(runs):
+    return "".join((BLACK_CODES if i % 2 else WHITE_CODES)[n] for i, n in enumerate(runs))
+
+
+def fax_file(bits, compression):
+    data = int(bits.ljust(len(bits) + -len(bits) % 8, "0"), 2).to_bytes(-(-len(bits) // 8), "big")
+    tags = [(256, 4, [WIDTH]), (257, 4, [HEIGHT]), (258, 3, [1]), (259, 3, [compression]), (262, 3, [0]), (273, 4, [8]),
+            (277, 3, [1]), (278, 4, [HEIGHT]), (279, 4, [len(data)])]
+    return tiff_file(data, tags)
+
+
+def check_fax(program, folder, name, data, want, lost, damaged):
+    """want: the rows that can be decoded, in order; the others are lost."""
+    bad, out = folder / "bad.tif", folder / "out.tif"
+    bad.write_bytes(data)
+    done = run(program, "stats", bad, status=1)
+    check(b"cannot be decoded" in done.stderr, f"{name}: {done.stderr}")
+    flat = [v for row in want for v in row]
+    for variables in ({}, {"IMGSTAT_DECODE": "plain"}, {"IMGSTAT_DECODE": "threads"}):
+        done = run(program, "stats", "--json", "--salvage", bad, status=1, variables=variables)
+        channel = json.loads(done.stdout)["channels"][0]
+        check(summary(channel) == of(flat), f"{name}: {summary(channel)} instead of {of(flat)}")
+        check(channel.get("masked", 0) == lost * WIDTH, f"{name}: {channel.get('masked')} masked")
+        for n, words in ((lost, "cannot be decoded"), (damaged, "are damaged")):
+            check((f"{n} of 60 rows {words}" in done.stderr.decode()) == (n > 0), f"{name}: {done.stderr}")
+    run(program, "normalize", "--in-range", "0,1", "--compression", "none", "--depth", "8", "--force", "--salvage", bad,
+        "-o", out, status=1)
+    check(list(read(out, "u8")) == [255 * v for v in flat] + [0] * WIDTH * lost, f"{name}: the output")
+
+
+def test_fax(program, folder):
+    """A line that ends too early refused the page that others read."""
+    rows = [RUNS[y % 4] for y in range(HEIGHT)]
+    short = [*rows[:17], [4, 8, 4], *rows[18:40], [20], *rows[41:]]
+    good = EOL + EOL.join(map(fax_codes, rows)) + EOL * 6
+    (folder / "good.tif").write_bytes(fax_file(good, 3))
+    done = run(program, "stats", "--json", "--salvage", folder / "good.tif")
+    flat = [v for row in rows for v in fax_pixels(row)]
+    check(summary(json.loads(done.stdout)["channels"][0]) == of(flat) and not done.stderr, f"a good fax: {done.stderr}")
+    check_fax(program, folder, "premature EOL", fax_file(EOL + EOL.join(map(fax_codes, short)) + EOL * 6, 3),
+              [fax_pixels(row) for row in short], 0, 2)
+    check_fax(program, folder, "data end", fax_file(EOL + EOL.join(map(fax_codes, short[:30])), 3),
+              [fax_pixels(row) for row in short[:30]], 30, 1)
+    # Group 4: a row by horizontal codes, then rows like it, and the end of the block in place of the other rows.
+    first = "001" + WHITE_CODES[10] + BLACK_CODES[10] + "1"
+    check_fax(program, folder, "group 4 ends", fax_file(first + "111" * 29 + EOL * 2, 4),
+              [fax_pixels(RUNS[0])] * 30, 30, 0)
+
+
+# ---- Tiles -----------------------------------------------------------------------------------------
+
+
+def tiles_of(rows, tile, kind, per_pixel=1):
+    """rows: lists of samples; the pixels of each tile, compressed."""
+    height, width = len(rows), len(rows[0]) // per_pixel
+    out = []
+    for y in range(0, height, tile):
+        for x in range(0, width, tile):
+            part = [(row[x * per_pixel:(x + tile) * per_pixel] + [0] * tile * per_pixel)[:tile * per_pixel]
+                    for row in (rows[y:y + tile] + [[]] * tile)[:tile]]
+            flat = [v for row in part for v in row]
+            out.append(zlib.compress(struct.pack(f"<{len(flat)}{kind}", *flat)))
+    return out
+
+
+def tiled(rows, tiles, kind, samples, planar=False, nodata=None):
+    """A page of compressed tiles, 16 by 16."""
+    size, height, width = struct.calcsize(kind), len(rows), len(rows[0]) // samples
+    fields = {256: (LONG, [width]), 257: (LONG, [height]), 258: (SHORT, [8 * size] * samples), 259: (SHORT, [8]),
+              262: (SHORT, [2 if samples == 3 else 1]), 277: (SHORT, [samples]), 284: (SHORT, [2 if planar else 1]),
+              322: (LONG, [16]), 323: (LONG, [16]), 339: (SHORT, [3 if kind == "f" else 1] * samples)}
+    if nodata is not None:
+        fields[42113] = (ASCII, nodata.encode() + b"\0")
+    return write([Page(fields, tiles, tile=16)])
+
+
+def test_tiles(program, folder):
+    """A bad tile took its whole row of tiles with it."""
+    draw, bad, out = random.Random(8), folder / "bad.tif", folder / "out.tif"
+    width, height, lost = 70, 50, (7, 12)  # tiles of 5 by 4
+    for kind, sample, samples, planar, nodata in (("B", "u8", 1, False, None), ("H", "u16", 3, False, None),
+                                                  ("H", "u16", 3, True, None), ("f", "f32", 1, False, "-1"),
+                                                  ("f", "f32", 3, True, None)):
+        rows = [[draw.randrange(1, 250) for _ in range(width * samples)] for _ in range(height)]
+        if planar:
+            tiles = [t for c in range(samples) for t in tiles_of([row[c::samples] for row in rows], 16, kind)]
+        else:
+            tiles = tiles_of(rows, 16, kind, samples)
+        for k in lost:
+            tiles[k] = b"\xff" * len(tiles[k])
+        name = f"{sample} {samples} {'planar' if planar else ''} {nodata}"
+        bad.write_bytes(tiled(rows, tiles, kind, samples, planar, nodata))
+        inside = [[y // 16 * 5 + x // 16 in lost for x in range(width)] for y in range(height)]
+        run(program, "stats", bad, status=1)
+        n_lost, all_tiles = sum(map(sum, inside)), 20 * (3 if planar else 1)
+        for variables in ({}, {"IMGSTAT_DECODE": "plain"}, {"IMGSTAT_DECODE": "threads", "IMGSTAT_JOBS": "3"}):
+            done = run(program, "stats", "--json", "--percentiles", "50", "--salvage", bad, status=1, variables=variables)
+            for c, channel in enumerate(json.loads(done.stdout)["channels"]):
+                valid = [row[x * samples + c] for row, gone in zip(rows, inside) for x in range(width) if not gone[x]]
+                check(summary(channel) == of(valid), f"{name}: {summary(channel)} instead of {of(valid)}")
+                check(channel["masked"] == n_lost and channel["nodata"] == 0, f"{name}: {channel}")
+                check(channel["percentiles"]["50"] == median(valid), f"{name}: {channel['percentiles']}")
+            words = f"2 of {all_tiles} tiles cannot be decoded, the first at 32,16"
+            check(words in done.stderr.decode(), f"{name}: {done.stderr}")
+        # What is left of the image is mapped as an image without the tiles is.
+        fill = -1 if nodata else 0
+        for words in (["--in-range", "0,250", "--out-range", "0,250"], ["--method", "meanstd=100,20", "--out-range", "0,250"]):
+            done = run(program, "normalize", *words, "--channels", "each", "--compression", "none", "--force", "--salvage",
+                       bad, "-o", out, status=1)
+            check(b"2 of" in done.stderr and b"tiles cannot be decoded" in done.stderr, f"{name}: {done.stderr}")
+            got = samples_of(out, sample, samples, planar)
+            bands = [0] if planar else range(samples)  # both tiles are of the first channel
+            check(all(got[y][x * samples + c] == fill for y in range(height) for x in range(width) if inside[y][x]
+                      for c in bands), f"{name} {words}: lost samples")
+            if "--in-range" in words:
+                kept = [(a, b) for new, old, gone in zip(got, rows, inside)
+                        for i, (a, b) in enumerate(zip(new, old)) if not gone[i // samples] or i % samples not in bands]
+                check(all(a == b for a, b in kept) and len(kept) > 1000, f"{name} {words}: kept samples")
+
+
+def samples_of(path, sample, channels, planar):
+    """Rows of an uncompressed output in tiles of 16."""
+    file = tiff_tree.read(path)
+    page = file.chain[0]
+    (width, height), letter = page.size, SAMPLES[sample][0]
+    rows, across = [[None] * width * channels for _ in range(height)], -(-width // 16)
+    down, per = -(-height // 16), 1 if planar else channels
+    for k, (at, n) in enumerate(zip(page.fields[324], page.fields[325])):
+        flat = struct.unpack(f"<{n // struct.calcsize(letter)}{letter}", file.data[at:at + n])
+        plane, y0, x0 = k // (across * down), k // across % down * 16, k % across * 16
+        for y in range(min(16, height - y0)):
+            for x in range(min(16, width - x0)):
+                for c in range(per):
+                    rows[y0 + y][(x0 + x) * channels + plane + c] = flat[(16 * y + x) * per + c]
+    return rows
+
+
+def median(values):
+    ordered, n = sorted(values), len(values)
+    return ordered[n // 2] if n % 2 else (ordered[n // 2 - 1] + ordered[n // 2]) / 2
+
+
+def test_region(program, folder):
+    """Warnings come where reading ends before the last row as well, and for damage in the region alone."""
+    draw = random.Random(6)
+    rows = [[draw.randrange(1, 256) for _ in range(70)] for _ in range(50)]
+    tiles = tiles_of(rows, 16, "B")
+    tiles[7] = b"\xff" * 9
+    (folder / "bad.tif").write_bytes(tiled(rows, tiles, "B", 1))
+    done = run(program, "stats", "--json", "--salvage", "--region", "30,10,10,10", folder / "bad.tif", status=1)
+    valid = [v for y in range(10, 20) for x, v in enumerate(rows[y]) if 30 <= x < 40 and (y < 16 or x < 32)]
+    channel = json.loads(done.stdout)["channels"][0]
+    check(summary(channel) == of(valid) and channel["masked"] == 100 - len(valid), f"{channel}")
+    check(b"1 of 20 tiles cannot be decoded" in done.stderr, f"{done.stderr}")
 
 
 if __name__ == "__main__":

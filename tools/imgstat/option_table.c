@@ -336,8 +336,9 @@ const Option option_table[] = {
      .group = GROUP_INPUT, .rare = true,
      .help = "Use what can be decoded of damaged files; the exit status is 1 nevertheless",
      .otherwise = "a damaged file is an error",
-     .more = "Rows that cannot be decoded do not count. In outputs they are nodata, or 0 where the "
-             "input has no nodata value. A warning says how many they are."},
+     .more = "Tiles and rows that cannot be decoded do not count; they are masked. In outputs they are "
+             "nodata, or 0 where the input has no nodata value. Rows that the decoder completes count. "
+             "A warning says how many they are."},
     {.name = "region", .argument = "X,Y,W,H", .type = OPTION_CALL, .set = set_region,
      .commands = MEASURING, .group = GROUP_INPUT,
      .help = "Measure W by H pixels from column X and row Y on, counted from 0",
