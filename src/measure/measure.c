@@ -97,7 +97,8 @@ static ImgstatResult page_record(PageSet *set, Record *record, ImgstatRecord **o
                             decoder->how.indices && strcmp(page->photometric, "palette") == 0,
                         .region = set->how->region};
     kind_set_nodata(&kind, decoder->how.has_nodata, decoder->how.nodata);
-    return image_record_create(&kind, record, set->name, page->page, out, err);
+    return image_record_create(&kind, record, (ImagePlace){set->name, page->page, page->width}, out,
+                               err);
 }
 
 /* Statistics of a record of pages, which is destroyed after a failure. */
