@@ -51,6 +51,12 @@ IMGSTAT_INLINE uint32_t sample_record_bins(ImgstatSample s)
     return s <= IMGSTAT_I8 ? 256u : 65536u;
 }
 
+/* Key >> this is its bin in a record. */
+IMGSTAT_INLINE uint32_t sample_bin_shift(ImgstatSample s)
+{
+    return sample_is_narrow(s) ? 0u : sample_bits(s) - 16u;
+}
+
 /* raw: the sample's bits, zero-extended. */
 IMGSTAT_INLINE uint64_t sample_key(ImgstatSample s, uint64_t raw)
 {

@@ -108,6 +108,9 @@ ImgstatResult imgstat_pending_record(ImgstatPending *pending, void *stream,
                          "the whole image was measured: a region is asked for too late");
     if (!pending->measured)
         return error_set(err, IMGSTAT_ERR_ARG, "nothing has been measured");
+    if (how->mergeable && !sample_is_narrow(from->sample))
+        return error_set(err, IMGSTAT_ERR_ARG, "on a stream %s samples are not counted for merging",
+                         imgstat_sample_name(from->sample));
     if (result_reads_again(how, from->sample))
         return error_set(err, IMGSTAT_ERR_ARG, "of %s samples this needs the pixels again",
                          imgstat_sample_name(from->sample));
@@ -122,5 +125,5 @@ ImgstatResult imgstat_pending_record(ImgstatPending *pending, void *stream,
     }
     record_finalize(record, pending->has_nodata, pending->nodata_key);
     const FurtherReads reads = {.read = read_nothing, .cache = pending->device->cache};
-    return result_create(record, pending->bits, how, reads, out, err);
+    return result_of_image(record, pending->bits, how, reads, out, err);
 }

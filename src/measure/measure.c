@@ -3,8 +3,7 @@
 #include "measure/deviation.h"
 #include "measure/page_reads.h"
 #include "measure/result.h"
-
-#include <stdlib.h>
+#include "record/kind.h"
 
 enum {
     KEEP_BYTES = 64 << 20,   /* pages up to this stay in memory where they are read again */
@@ -19,22 +18,24 @@ static ImgstatResult read_further(void *context, const ReadRequest *request, Img
     return page_read(context, every_channel, request, err);
 }
 
-static ImgstatResult measure_page(PageReader *reader, const ImgstatMeasure *how,
-                                  ImgstatRecord **out, ImgstatError *err)
+/* The first read of an image or a page. */
+static ImgstatResult count_page(PageReader *reader, const ImgstatMeasure *how, Record **out,
+                                ImgstatError *err)
 {
-    Record *record = NULL;
-    unsigned parts = result_parts(how);
-    IMGSTAT_TRY(page_measure(reader, every_channel, parts, &record, err));
-    if (deviation_needs_bins(record) && !(parts & RECORD_BINS)) {
-        record_destroy(record);
-        parts |= RECORD_BINS;
-        IMGSTAT_TRY(page_measure(reader, every_channel, parts, &record, err));
-    }
-    const FurtherReads reads = {.read = read_further,
-                                .context = reader,
-                                .threads = reader->device->threads,
-                                .cache = reader->device->cache};
-    return result_create(record, reader->page.bits, how, reads, out, err);
+    const unsigned parts = result_parts(how);
+    IMGSTAT_TRY(page_measure(reader, every_channel, parts, out, err));
+    if (!deviation_needs_bins(*out) || (parts & RECORD_BINS))
+        return IMGSTAT_OK;
+    record_destroy(*out);
+    return page_measure(reader, every_channel, parts | RECORD_BINS, out, err);
+}
+
+static FurtherReads reads_of(Device *device,
+                             ImgstatResult (*read)(void *, const ReadRequest *, ImgstatError *),
+                             void *context)
+{
+    return (FurtherReads){
+        .read = read, .context = context, .threads = device->threads, .cache = device->cache};
 }
 
 ImgstatResult imgstat_measure_image(ImgstatDevice *device, const ImagePro *image,
@@ -52,7 +53,10 @@ ImgstatResult imgstat_measure_image(ImgstatDevice *device, const ImagePro *image
     PageReader reader;
     page_reader_of_image(device, image, &reader);
     IMGSTAT_TRY(page_reader_set_region(&reader, &how->region, err));
-    return measure_page(&reader, how, out, err);
+    Record *record = NULL;
+    IMGSTAT_TRY(count_page(&reader, how, &record, err));
+    return result_of_image(record, image->bits, how, reads_of(device, read_further, &reader), out,
+                           err);
 }
 
 /* ---- Pages of a file ---- */
@@ -64,6 +68,7 @@ typedef struct PageSet {
     const uint32_t *pages; /* n of them */
     uint32_t n;
     const ImgstatMeasure *how;
+    SharedText *name; /* of the file */
     DecodeOptions options;
     BandMemory memory;
 } PageSet;
@@ -71,6 +76,42 @@ typedef struct PageSet {
 static ImgstatResult select_page(PageSet *set, uint32_t i, ImgstatError *err)
 {
     return file_select(set->file, set->pages[i], &set->options, err);
+}
+
+/* Makes the record of the page that is selected, without statistics. */
+static ImgstatResult page_record(PageSet *set, Record *record, ImgstatRecord **out,
+                                 ImgstatError *err)
+{
+    const Decoder *const decoder = set->file->decoder;
+    const ImgstatPage *const page = &decoder->page;
+    ImgstatKind kind = {.sample = page->sample,
+                        .bits = page->bits,
+                        .channels = page->channels,
+                        .alpha = page->alpha,
+                        .photometric = page->photometric,
+                        .names = decoder->channel_names,
+                        .ignore_masks = decoder->how.ignore_masks,
+                        .alpha_masks = decoder->how.alpha_masks,
+                        .mask = decoder->how.mask != NULL,
+                        .indices =
+                            decoder->how.indices && strcmp(page->photometric, "palette") == 0,
+                        .region = set->how->region};
+    kind_set_nodata(&kind, decoder->how.has_nodata, decoder->how.nodata);
+    return image_record_create(&kind, record, set->name, page->page, out, err);
+}
+
+/* Statistics of a record of pages, which is destroyed after a failure. */
+static ImgstatResult compute(PageSet *set, ImgstatRecord *record, FurtherReads reads,
+                             ImgstatRecord **out, ImgstatError *err)
+{
+    const ImgstatResult res =
+        set->how->mergeable ? IMGSTAT_OK : result_compute(record, set->how, &reads, err);
+    image_record_count_file(record, shared_text_of(set->name));
+    if (res == IMGSTAT_OK)
+        *out = record;
+    else
+        imgstat_record_destroy(record);
+    return res;
 }
 
 /* The page selected by itself: it may stay in memory. */
@@ -87,7 +128,11 @@ static ImgstatResult measure_one(PageSet *set, ImgstatRecord **out, ImgstatError
     IMGSTAT_TRY(page_reader_open(set->device, decoder, keep, &set->memory, NULL, &reader, err));
     IMGSTAT_TRY(page_reader_set_region(&reader, &set->how->region, err));
     reader.direct = true;
-    return measure_page(&reader, set->how, out, err);
+    Record *record = NULL;
+    ImgstatRecord *made = NULL;
+    IMGSTAT_TRY(count_page(&reader, set->how, &record, err));
+    IMGSTAT_TRY(page_record(set, record, &made, err));
+    return compute(set, made, reads_of(set->device, read_further, &reader), out, err);
 }
 
 /* Opens page i, whose pixels are asked for once. */
@@ -119,60 +164,44 @@ static ImgstatResult check_alike(const Decoder *decoder, const ImgstatPage *firs
     return IMGSTAT_OK;
 }
 
-/* The pages with the extrema of each channel. */
-typedef struct ExtremaPages {
-    uint32_t min, max;
-} ExtremaPages;
-
-/* Merges the record of a page that comes after all of *total, which it becomes where there is none.
- * Positions on different pages do not compare: an earlier page keeps an extremum. */
-static void merge_page(Record **total, Record *record, uint32_t page, ExtremaPages *on)
+/* Measures page i into the record of the pages before it, which it becomes where there is none. */
+static ImgstatResult add_page(PageSet *set, uint32_t i, unsigned parts, ImgstatPage *first,
+                              ImgstatRecord **total, ImgstatError *err)
 {
-    for (uint16_t c = 0; c < record->channels; c++) {
-        Tally *const tally = &record->tally[c];
-        const Tally *const before = *total ? &(*total)->tally[c] : NULL;
-        const bool none = !before || before->n == 0;
-        if (tally->n > 0 && (none || tally->min_key < before->min_key))
-            on[c].min = page;
-        else if (tally->n > 0)
-            tally->min_at = UINT64_MAX;
-        if (tally->n > 0 && (none || tally->max_key > before->max_key))
-            on[c].max = page;
-        else if (tally->n > 0)
-            tally->max_at = UINT64_MAX;
-    }
+    PageReader reader;
+    Record *record = NULL;
+    ImgstatRecord *page = NULL;
+    IMGSTAT_TRY(open_reader(set, i, &reader, err));
+    if (i == 0)
+        *first = set->file->decoder->page;
+    IMGSTAT_TRY(check_alike(set->file->decoder, first, err));
+    IMGSTAT_TRY(page_measure(&reader, every_channel, parts, &record, err));
+    IMGSTAT_TRY(page_record(set, record, &page, err));
     if (!*total) {
-        *total = record;
-        return;
+        *total = page;
+        return IMGSTAT_OK;
     }
-    record_merge(*total, record);
-    record_destroy(record);
+    const ImgstatResult res = image_record_check(*total, page, err);
+    if (res == IMGSTAT_OK)
+        image_record_add(*total, page);
+    imgstat_record_destroy(page);
+    return res;
 }
 
 /* The first read of all pages. */
-static ImgstatResult measure_set(PageSet *set, unsigned parts, Record **total, uint8_t *bits,
-                                 ExtremaPages *on, ImgstatError *err)
+static ImgstatResult count_set(PageSet *set, unsigned parts, ImgstatRecord **total,
+                               ImgstatError *err)
 {
     ImgstatPage first = {.page = 0};
     *total = NULL;
     for (uint32_t i = 0; i < set->n; i++) {
-        PageReader reader;
-        Record *record = NULL;
-        ImgstatResult res = open_reader(set, i, &reader, err);
-        if (i == 0)
-            first = set->file->decoder->page;
-        if (res == IMGSTAT_OK)
-            res = check_alike(set->file->decoder, &first, err);
-        if (res == IMGSTAT_OK)
-            res = page_measure(&reader, every_channel, parts, &record, err);
+        const ImgstatResult res = add_page(set, i, parts, &first, total, err);
         if (res != IMGSTAT_OK) {
-            record_destroy(*total);
+            imgstat_record_destroy(*total);
             *total = NULL;
             return error_add_page(err, res, set->pages[i]);
         }
-        merge_page(total, record, set->pages[i], on);
     }
-    *bits = first.bits;
     return IMGSTAT_OK;
 }
 
@@ -194,38 +223,21 @@ static ImgstatResult read_set(void *context, const ReadRequest *request, Imgstat
 
 static ImgstatResult measure_several(PageSet *set, ImgstatRecord **out, ImgstatError *err)
 {
-    unsigned parts = result_parts(set->how);
-    Record *record = NULL;
-    uint8_t bits;
-    IMGSTAT_TRY(select_page(set, 0, err));
-    ExtremaPages *const on = calloc(set->file->decoder->page.channels, sizeof *on);
-    if (!on)
-        return error_memory(err, sizeof *on, "statistics");
-    ImgstatResult res = measure_set(set, parts, &record, &bits, on, err);
-    if (res == IMGSTAT_OK && deviation_needs_bins(record) && !(parts & RECORD_BINS)) {
-        record_destroy(record);
-        res = measure_set(set, parts | RECORD_BINS, &record, &bits, on, err);
+    const unsigned parts = result_parts(set->how);
+    ImgstatRecord *record = NULL;
+    IMGSTAT_TRY(count_set(set, parts, &record, err));
+    if (deviation_needs_bins(record->record) && !(parts & RECORD_BINS)) {
+        imgstat_record_destroy(record);
+        IMGSTAT_TRY(count_set(set, parts | RECORD_BINS, &record, err));
     }
-    const FurtherReads reads = {.read = read_set,
-                                .context = set,
-                                .threads = set->device->threads,
-                                .cache = set->device->cache};
-    if (res == IMGSTAT_OK)
-        res = result_create(record, bits, set->how, reads, out, err);
-    for (uint16_t c = 0; res == IMGSTAT_OK && c < (*out)->record->channels; c++) {
-        (*out)->channel[c].stats.min_page = on[c].min;
-        (*out)->channel[c].stats.max_page = on[c].max;
-    }
-    free(on);
-    return res;
+    return compute(set, record, reads_of(set->device, read_set, set), out, err);
 }
 
 static ImgstatResult measure_selected(PageSet *set, ImgstatRecord **out, ImgstatError *err)
 {
     Device *const device = set->device;
-    ImgstatResult res = set->n == 1 ? measure_one(set, out, err) : measure_several(set, out, err);
-    for (uint16_t c = 0; res == IMGSTAT_OK && set->n == 1 && c < (*out)->record->channels; c++)
-        (*out)->channel[c].stats.min_page = (*out)->channel[c].stats.max_page = set->pages[0];
+    const ImgstatResult res =
+        set->n == 1 ? measure_one(set, out, err) : measure_several(set, out, err);
     band_memory_release(device, &set->memory);
     decoder_finish(set->file->decoder); /* the file may outlive the device */
     if (device->cache)
@@ -297,12 +309,21 @@ ImgstatResult imgstat_measure_pages(ImgstatDevice *device, ImgstatFile *file, co
     if (!how)
         how = &nothing_more;
     IMGSTAT_TRY(result_check(how, err));
-    PageSet set = {.device = device, .file = file, .pages = pages, .n = n, .how = how};
     const Decoder *const decoder = file->decoder;
+    const char *const name = decoder->source->name;
+    PageSet set = {.device = device,
+                   .file = file,
+                   .pages = pages,
+                   .n = n,
+                   .how = how,
+                   .name = shared_text_create(name, strlen(name))};
+    if (!set.name)
+        return error_memory(err, strlen(name), "the name of a file");
     const bool reading = decoder->channel_names && decoder->next_row > 0 && !file->measured;
     const ImgstatResult res =
         reading ? measure_beside(&set, out, err) : measure_instead(&set, out, err);
-    return error_add_file(err, res, decoder->source->name);
+    shared_text_release(set.name);
+    return error_add_file(err, res, name);
 }
 
 ImgstatResult imgstat_measure_file(ImgstatDevice *device, ImgstatFile *file, uint32_t page,

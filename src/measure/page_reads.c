@@ -4,9 +4,6 @@
  * read so. */
 #include "measure/page_reads.h"
 
-/* Of counters: 2,047 channels of 16 bits. A hostile file has 65,535. */
-enum { RECORD_BYTES = 1 << 30 };
-
 /* ---- The first read ---------------------------------------------------------------------- */
 
 typedef struct Measure {
@@ -71,17 +68,6 @@ static ImgstatResult read_plane(PageReader *reader, PixelView view, uint16_t cha
     return res;
 }
 
-ImgstatResult page_measure_check(ImgstatSample sample, uint16_t channels, unsigned parts,
-                                 ImgstatError *err)
-{
-    const size_t bytes = record_bytes(sample, channels, parts);
-    if (bytes > RECORD_BYTES)
-        return error_set(err, IMGSTAT_ERR_LIMIT,
-                         "%u channels of %s samples need %zu bytes of counters, more than %d",
-                         channels, imgstat_sample_name(sample), bytes, RECORD_BYTES);
-    return IMGSTAT_OK;
-}
-
 /* Makes positions in a region those in the page. */
 static void place_extrema(const PageReader *reader, Record *record)
 {
@@ -104,7 +90,7 @@ ImgstatResult page_measure(PageReader *reader, PixelView view, unsigned parts, R
     const uint16_t channels = luma ? 1 : page_reader_channels(reader);
     Record *record = NULL;
     *out = NULL;
-    IMGSTAT_TRY(page_measure_check(page->sample, channels, parts, err));
+    IMGSTAT_TRY(record_check_bytes(page->sample, channels, parts, err));
     ImgstatResult res =
         record_create(reader->device->cache, page->sample, channels, parts, &record, err);
     reader->measures = true;

@@ -5,10 +5,6 @@
 
 #include "measure/page_reader.h"
 
-/* Fails with IMGSTAT_ERR_LIMIT where a record needs more counters than are allowed. */
-ImgstatResult page_measure_check(ImgstatSample sample, uint16_t channels, unsigned parts,
-                                 ImgstatError *err);
-
 /* Makes the finalized record of all pixels, with these parts. view: VIEW_EACH or VIEW_LUMA. */
 ImgstatResult page_measure(PageReader *reader, PixelView view, unsigned parts, Record **out,
                            ImgstatError *err);

@@ -120,3 +120,62 @@ void percentile_search_release(PercentileSearch *search)
     free(search->count_of);
     *search = (PercentileSearch){0};
 }
+
+/* ---- Values ---- */
+
+double percentile_at(ImgstatSample sample, uint64_t low, uint64_t high, const PercentileRank *rank,
+                     ExactPercentile *exact)
+{
+    double value;
+    if (sample_is_float(sample)) {
+        *exact = (ExactPercentile){.exact = low == high || rank->rest == 0, .key = low};
+        return percentile_value(sample, low, high, rank->t);
+    }
+    exact->exact = percentile_between(sample, low, high, rank->rest, &exact->key, &value);
+    return value;
+}
+
+/* The keys between which a sample lies. */
+typedef struct KeyBounds {
+    uint64_t lo, hi;
+} KeyBounds;
+
+/* rank: of the sample, of which stat knows the leading bits. */
+static KeyBounds key_bounds(const Tally *tally, const OrderStat *stat, uint64_t rank)
+{
+    if (rank == 0 || rank == tally->n - 1) {
+        const uint64_t key = rank == 0 ? tally->min_key : tally->max_key;
+        return (KeyBounds){key, key};
+    }
+    const uint64_t first = stat->key << stat->shift;
+    const uint64_t last = first + (((uint64_t)1 << stat->shift) - 1);
+    return (KeyBounds){first > tally->min_key ? first : tally->min_key,
+                       last < tally->max_key ? last : tally->max_key};
+}
+
+/* Integers beyond 2^53 were rounded to double. */
+static double outward(ImgstatSample sample, double x, double toward)
+{
+    const double exact_double = 9007199254740992.0;
+    if (!sample_exceeds_double(sample) || fabs(x) < exact_double)
+        return x;
+    return nextafter(x, toward);
+}
+
+double percentile_bounded(const Record *record, uint16_t channel, PercentileRank rank,
+                          const OrderStat stat[2], ExactPercentile *exact, PercentileBounds *bounds)
+{
+    const ImgstatSample sample = record->sample;
+    const Tally *const tally = &record->tally[channel];
+    const KeyBounds low = key_bounds(tally, &stat[0], rank.low);
+    const KeyBounds high = key_bounds(tally, &stat[1], rank.high);
+    const double least = percentile_at(sample, low.lo, high.lo, &rank, exact);
+    if (low.lo == low.hi && high.lo == high.hi)
+        return least;
+    const double most = percentile_at(sample, low.hi, high.hi, &rank, exact);
+    *exact = (ExactPercentile){0};
+    *bounds = (PercentileBounds){.only = true,
+                                 .lo = outward(sample, least, -(double)INFINITY),
+                                 .hi = outward(sample, most, (double)INFINITY)};
+    return (double)NAN;
+}

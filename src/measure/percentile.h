@@ -4,6 +4,8 @@
 #define IMGSTAT_MEASURE_PERCENTILE_H
 
 #include "device/read_request.h"
+#include "record/image_record.h"
+#include "record/statistics.h"
 
 /* One order statistic: in, the rank; out, the key of the valid sample of that rank (0: smallest).
  */
@@ -39,6 +41,16 @@ ImgstatResult percentile_search_prepare(PercentileSearch *search, ImgstatError *
 /* Narrows every statistic by the counts of that read. Fails with IMGSTAT_ERR_IO if the pixels are
  * not those of the reads before. */
 ImgstatResult percentile_search_advance(PercentileSearch *search, ImgstatError *err);
+
+/* Returns the percentile between samples of these keys, and whether it is one of a sample. */
+double percentile_at(ImgstatSample sample, uint64_t low, uint64_t high, const PercentileRank *rank,
+                     ExactPercentile *exact);
+
+/* The same where no read narrowed stat[0] and stat[1], which have the leading bits of these keys:
+ * the percentile if they and the extrema determine it, else not a number, and its bounds. */
+double percentile_bounded(const Record *record, uint16_t channel, PercentileRank rank,
+                          const OrderStat stat[2], ExactPercentile *exact,
+                          PercentileBounds *bounds);
 
 void percentile_search_release(PercentileSearch *search); /* contents only */
 

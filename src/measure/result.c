@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* result.c: struct ImgstatRecord: made from a finalized record with as few further reads as
- * possible, and what callers ask of it. */
+/* result.c: statistics, computed from a record with as few further reads as possible, and what
+ * callers ask of them. */
 #include "measure/result.h"
 
 #include "measure/deviation.h"
@@ -28,18 +28,19 @@ ImgstatResult result_check(const ImgstatMeasure *how, ImgstatError *err)
 
 unsigned result_parts(const ImgstatMeasure *how)
 {
-    return how->n_percentiles || how->median || how->mode ? RECORD_BINS : 0;
+    return how->n_percentiles || how->median || how->mode || how->mergeable ? RECORD_BINS : 0;
 }
 
 bool result_reads_again(const ImgstatMeasure *how, ImgstatSample sample)
 {
-    return !sample_is_narrow(sample) && (result_parts(how) || how->shape || how->histogram);
+    return !sample_is_narrow(sample) && !how->mergeable &&
+           (result_parts(how) || how->shape || how->histogram);
 }
 
 bool result_ranks_only(const ImgstatMeasure *how, ImgstatSample sample)
 {
     return !sample_is_narrow(sample) && (how->n_percentiles || how->median) && !how->mode &&
-           !how->shape && !how->histogram;
+           !how->shape && !how->histogram && !how->mergeable;
 }
 
 /* While a record is made. */
@@ -47,6 +48,8 @@ typedef struct Work {
     ImgstatRecord *out;
     const ImgstatMeasure *how;
     uint16_t channels;
+    const FurtherReads *reads; /* NULL: there are none */
+    BufferCache *cache;
     bool narrow, median;
     OrderStat
         *stat; /* channels with samples: low and high rank of each percentile, then of the median */
@@ -86,9 +89,10 @@ static ImgstatResult list_ranks(Work *work, ImgstatError *err)
     return IMGSTAT_OK;
 }
 
-static ImgstatResult make_histograms(Work *work, uint8_t bits, BufferCache *cache,
-                                     ImgstatError *err)
+static ImgstatResult make_histograms(Work *work, ImgstatError *err)
 {
+    const uint8_t bits = work->out->kind->bits;
+    BufferCache *const cache = work->cache;
     work->out->has_histogram = work->how->histogram;
     if (!work->how->histogram)
         return IMGSTAT_OK;
@@ -133,9 +137,9 @@ static ImgstatResult make_centers(Work *work, ImgstatError *err)
 }
 
 /* Everything but the modes: all of it shares the reads that the deepest descent needs. */
-static ImgstatResult read_again(Work *work, PercentileSearch *search, FurtherReads reads,
-                                ImgstatError *err)
+static ImgstatResult read_again(Work *work, PercentileSearch *search, ImgstatError *err)
 {
+    const FurtherReads reads = *work->reads;
     bool first = true;
     for (;; first = false) {
         IMGSTAT_TRY(percentile_search_prepare(search, err));
@@ -172,14 +176,7 @@ static double percentile_found(const Work *work, size_t k, uint64_t n, const Ord
 {
     const ImgstatSample sample = work->out->record->sample;
     const PercentileRank rank = rank_of(work, k, n);
-    const uint64_t low = stat[0].key, high = stat[1].key;
-    double value;
-    if (!sample_is_float(sample)) {
-        exact->exact = percentile_between(sample, low, high, rank.rest, &exact->key, &value);
-        return value;
-    }
-    *exact = (ExactPercentile){.exact = low == high || rank.rest == 0, .key = low};
-    return percentile_value(sample, low, high, rank.t);
+    return percentile_at(sample, stat[0].key, stat[1].key, &rank, exact);
 }
 
 static ImgstatResult fill_percentiles(Work *work, ImgstatError *err)
@@ -193,17 +190,23 @@ static ImgstatResult fill_percentiles(Work *work, ImgstatError *err)
             return error_memory(err, wanted * sizeof *found->percentile, "percentiles");
         if (!(found->rank = calloc(wanted + 1, sizeof *found->rank)))
             return error_memory(err, (wanted + 1) * sizeof *found->rank, "percentiles");
+        if (!work->reads && !(found->bounds = calloc(wanted + 1, sizeof *found->bounds)))
+            return error_memory(err, (wanted + 1) * sizeof *found->bounds, "percentiles");
         for (size_t k = 0; k < wanted; k++)
             found->percentile[k] = (double)NAN;
         for (size_t k = 0; n && k < wanted + work->median; k++, stat += 2) {
             double *const into = k < wanted ? &found->percentile[k] : &found->stats.median;
-            *into = percentile_found(work, k, n, stat, &found->rank[k]);
+            if (work->narrow || work->reads)
+                *into = percentile_found(work, k, n, stat, &found->rank[k]);
+            else
+                *into = percentile_bounded(work->out->record, c, rank_of(work, k, n), stat,
+                                           &found->rank[k], &found->bounds[k]);
         }
     }
     return IMGSTAT_OK;
 }
 
-static ImgstatResult fill_mode(Work *work, uint16_t c, FurtherReads reads, ImgstatError *err)
+static ImgstatResult fill_mode(Work *work, uint16_t c, ImgstatError *err)
 {
     const Record *const record = work->out->record;
     const size_t bins = sample_record_bins(record->sample);
@@ -213,7 +216,7 @@ static ImgstatResult fill_mode(Work *work, uint16_t c, FurtherReads reads, Imgst
     if (work->narrow)
         key = statistics_mode(record->bins + c * bins, bins);
     else
-        IMGSTAT_TRY(mode_find(record, c, MODE_KEYS, reads, &key, err));
+        IMGSTAT_TRY(mode_find(record, c, MODE_KEYS, *work->reads, &key, err));
     work->out->channel[c].stats.mode = sample_value(record->sample, key);
     return IMGSTAT_OK;
 }
@@ -229,19 +232,19 @@ static double entropy_of(const Record *record, uint16_t c, const ImgstatMeasure 
     return statistics_entropy(h->counts, h->bins);
 }
 
-static ImgstatResult find_all(Work *work, uint8_t bits, FurtherReads reads, ImgstatError *err)
+static ImgstatResult find_all(Work *work, ImgstatError *err)
 {
     const Record *const record = work->out->record;
     PercentileSearch search = {0};
     ImgstatResult res = list_ranks(work, err);
     if (res == IMGSTAT_OK && work->n_stats)
-        res = percentile_search_start(reads.cache, &search, record, work->stat, work->n_stats, err);
+        res = percentile_search_start(work->cache, &search, record, work->stat, work->n_stats, err);
     if (res == IMGSTAT_OK)
-        res = make_histograms(work, bits, reads.cache, err);
+        res = make_histograms(work, err);
     if (res == IMGSTAT_OK)
         res = make_centers(work, err);
-    if (res == IMGSTAT_OK)
-        res = read_again(work, &search, reads, err);
+    if (res == IMGSTAT_OK && work->reads)
+        res = read_again(work, &search, err);
     percentile_search_release(&search);
     if (res != IMGSTAT_OK)
         return res;
@@ -253,33 +256,32 @@ static ImgstatResult find_all(Work *work, uint8_t bits, FurtherReads reads, Imgs
                         work->central ? &work->central[c] : NULL, &found->stats, found->sum);
         if (work->how->histogram)
             found->stats.entropy = entropy_of(record, c, work->how, &found->histogram);
-        IMGSTAT_TRY(fill_mode(work, c, reads, err));
-        IMGSTAT_TRY(deviation_find(record, c, work->how->ddof, reads, &found->stats.stddev, err));
+        IMGSTAT_TRY(fill_mode(work, c, err));
+        if (work->reads)
+            IMGSTAT_TRY(deviation_find(record, c, work->how->ddof, *work->reads,
+                                       &found->stats.stddev, err));
     }
     return fill_percentiles(work, err);
 }
 
-ImgstatResult result_create(Record *record, uint8_t bits, const ImgstatMeasure *how,
-                            FurtherReads reads, ImgstatRecord **out, ImgstatError *err)
+ImgstatResult result_compute(ImgstatRecord *record, const ImgstatMeasure *how,
+                             const FurtherReads *reads, ImgstatError *err)
 {
-    *out = NULL;
-    ImgstatRecord *const made = calloc(1, sizeof *made);
-    if (!made) {
-        record_destroy(record);
-        return error_memory(err, sizeof *made, "statistics");
-    }
-    made->record = record;
-    made->n_percentiles = how->n_percentiles;
-    const bool narrow = sample_is_narrow(record->sample);
-    Work work = {.out = made,
+    const uint16_t channels = record->kind->channels;
+    const bool narrow = sample_is_narrow(record->kind->sample);
+    Work work = {.out = record,
                  .how = how,
-                 .channels = record->channels,
+                 .channels = channels,
+                 .reads = reads,
+                 .cache = reads ? reads->cache : NULL,
                  .narrow = narrow,
                  .median = how->median || narrow};
-    made->channel = calloc(record->channels, sizeof *made->channel);
+    image_record_clear(record);
+    record->n_percentiles = how->n_percentiles;
+    record->channel = calloc(channels, sizeof *record->channel);
     const ImgstatResult res =
-        made->channel ? find_all(&work, bits, reads, err)
-                      : error_memory(err, record->channels * sizeof *made->channel, "statistics");
+        record->channel ? find_all(&work, err)
+                        : error_memory(err, channels * sizeof *record->channel, "statistics");
     for (size_t i = 0; i < work.n_tops; i++)
         buffer_cache_release(work.tops[i].bins);
     free(work.tops);
@@ -287,6 +289,23 @@ ImgstatResult result_create(Record *record, uint8_t bits, const ImgstatMeasure *
     free(work.stat);
     free(work.center);
     free(work.central);
+    if (res != IMGSTAT_OK)
+        image_record_clear(record);
+    return res;
+}
+
+ImgstatResult result_of_image(Record *record, uint8_t bits, const ImgstatMeasure *how,
+                              FurtherReads reads, ImgstatRecord **out, ImgstatError *err)
+{
+    const ImgstatKind kind = {.sample = record->sample,
+                              .bits = bits,
+                              .channels = record->channels,
+                              .alpha = -1,
+                              .region = how->region};
+    ImgstatRecord *made = NULL;
+    *out = NULL;
+    IMGSTAT_TRY(image_record_create(&kind, record, NULL, 0, &made, err));
+    const ImgstatResult res = how->mergeable ? IMGSTAT_OK : result_compute(made, how, &reads, err);
     if (res == IMGSTAT_OK)
         *out = made;
     else
@@ -294,43 +313,84 @@ ImgstatResult result_create(Record *record, uint8_t bits, const ImgstatMeasure *
     return res;
 }
 
+/* A region that is no other than that of the record is no question that comes too late. */
+static bool asks_region(const ImgstatRegion *asked, const ImgstatRegion *has)
+{
+    const bool whole = asked->width == 0 && asked->height == 0;
+    return !whole && (asked->x != has->x || asked->y != has->y || asked->width != has->width ||
+                      asked->height != has->height);
+}
+
+ImgstatResult imgstat_record_compute(ImgstatRecord *record, const ImgstatMeasure *how,
+                                     ImgstatError *err)
+{
+    static const ImgstatMeasure nothing_more = {0};
+    IMGSTAT_TRY(error_if_null(record != NULL, __func__, err));
+    if (!how)
+        how = &nothing_more;
+    IMGSTAT_TRY(result_check(how, err));
+    const char *const sample = imgstat_sample_name(record->kind->sample);
+    if (asks_region(&how->region, &record->kind->region))
+        return error_set(err, IMGSTAT_ERR_ARG, "a region is asked of a record of other pixels");
+    if (!sample_is_narrow(record->kind->sample)) {
+        const char *const needs = how->mode        ? "mode"
+                                  : how->shape     ? "skewness and kurtosis"
+                                  : how->histogram ? "histogram"
+                                                   : NULL;
+        if (needs)
+            return error_set(err, IMGSTAT_ERR_ARG,
+                             "the %s of %s samples needs the pixels: their record does not have it",
+                             needs, sample);
+        if ((how->n_percentiles || how->median) && !record->record->bins)
+            return error_set(err, IMGSTAT_ERR_ARG,
+                             "this record of %s samples has no counts, as percentiles need them",
+                             sample);
+    }
+    return result_compute(record, how, NULL, err);
+}
+
 /* ---- What callers ask of it ---- */
 
-void imgstat_record_destroy(ImgstatRecord *record)
-{
-    if (!record)
-        return;
-    for (uint16_t c = 0; record->channel && c < record->record->channels; c++) {
-        free(record->channel[c].percentile);
-        free(record->channel[c].rank);
-        histogram_release(&record->channel[c].histogram);
-    }
-    free(record->channel);
-    record_destroy(record->record);
-    free(record);
-}
-
-uint16_t imgstat_record_channels(const ImgstatRecord *record)
-{
-    return record->record->channels;
-}
-
-/* NULL where the record has no such channel. */
+/* NULL where the record has no such channel, or no statistics. */
 static const ChannelResult *find_channel(const ImgstatRecord *record, uint16_t channel)
 {
-    return channel < record->record->channels ? &record->channel[channel] : NULL;
+    return channel < record->kind->channels && record->channel ? &record->channel[channel] : NULL;
 }
 
 void imgstat_record_stats(const ImgstatRecord *record, uint16_t channel, ImgstatStats *out)
 {
     const ChannelResult *const found = find_channel(record, channel);
-    *out = found ? found->stats : statistics_undefined(record->record->sample);
+    if (found) {
+        *out = found->stats;
+    } else {
+        *out = statistics_undefined(record->kind->sample);
+        if (channel < record->kind->channels)
+            statistics_fill_counts(record->record, channel, out);
+    }
+    const Places *const places =
+        channel < record->kind->channels ? &record->places[channel] : &(Places){0};
+    out->min_page = places->min_page;
+    out->max_page = places->max_page;
+    out->min_file = shared_text_of(places->min_file);
+    out->max_file = shared_text_of(places->max_file);
 }
 
 double imgstat_record_percentile(const ImgstatRecord *record, uint16_t channel, size_t k)
 {
     const ChannelResult *const found = find_channel(record, channel);
     return found && k < record->n_percentiles ? found->percentile[k] : (double)NAN;
+}
+
+bool imgstat_record_bounds(const ImgstatRecord *record, uint16_t channel, size_t k, double *lo,
+                           double *hi)
+{
+    const ChannelResult *const found = find_channel(record, channel);
+    const size_t at = k == IMGSTAT_MEDIAN ? record->n_percentiles : k;
+    if (!found || at > record->n_percentiles || !found->bounds || !found->bounds[at].only)
+        return false;
+    *lo = found->bounds[at].lo;
+    *hi = found->bounds[at].hi;
+    return true;
 }
 
 bool imgstat_record_exact(const ImgstatRecord *record, uint16_t channel, size_t k,

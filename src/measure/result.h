@@ -1,34 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* result.h: struct ImgstatRecord of the public header: a finalized record and all that was asked
- * for beyond it. */
+/* result.h: the statistics of a record: all that is asked for, and how little is read for it. */
 #ifndef IMGSTAT_MEASURE_RESULT_H
 #define IMGSTAT_MEASURE_RESULT_H
 
 #include "device/read_request.h"
-#include "record/histogram.h"
-#include "record/record.h"
-
-/* A percentile that is a sample's value or, of 64-bit integers, another whole number: a double may
- * not hold it. */
-typedef struct ExactPercentile {
-    bool exact;
-    uint64_t key;
-} ExactPercentile;
-
-typedef struct ChannelResult {
-    ImgstatStats stats;
-    char sum[48];
-    double *percentile;    /* as many as asked for */
-    ExactPercentile *rank; /* of each percentile, then of the median */
-    Histogram histogram;
-} ChannelResult;
-
-struct ImgstatRecord {
-    Record *record; /* finalized; its bins count valid samples */
-    ChannelResult *channel;
-    bool has_histogram;
-    size_t n_percentiles;
-};
+#include "record/image_record.h"
 
 /* Fails with IMGSTAT_ERR_ARG for a request that makes no sense, before anything is read. */
 ImgstatResult result_check(const ImgstatMeasure *how, ImgstatError *err);
@@ -42,9 +18,14 @@ bool result_reads_again(const ImgstatMeasure *how, ImgstatSample sample);
 /* Returns whether they are read again for percentiles and the median alone. */
 bool result_ranks_only(const ImgstatMeasure *how, ImgstatSample sample);
 
-/* Makes the result from a finalized record, which it takes over whatever happens, and from the
- * further reads that it needs. bits: significant ones of a sample. */
-ImgstatResult result_create(Record *record, uint8_t bits, const ImgstatMeasure *how,
-                            FurtherReads reads, ImgstatRecord **out, ImgstatError *err);
+/* Computes statistics in place of those that the record has, with the further reads that they need.
+ * reads: NULL for none: what they would tell is undefined, and percentiles get bounds. */
+ImgstatResult result_compute(ImgstatRecord *record, const ImgstatMeasure *how,
+                             const FurtherReads *reads, ImgstatError *err);
+
+/* Makes the record of images in memory, with its statistics unless it is to be merged. record:
+ * finalized, taken over whatever happens. */
+ImgstatResult result_of_image(Record *record, uint8_t bits, const ImgstatMeasure *how,
+                              FurtherReads reads, ImgstatRecord **out, ImgstatError *err);
 
 #endif

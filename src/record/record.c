@@ -5,6 +5,20 @@
 #include <assert.h>
 #include <stdlib.h>
 
+/* Of counters: 2,047 channels of 16 bits. A hostile file has 65,535. */
+enum { RECORD_BYTES = 1 << 30 };
+
+ImgstatResult record_check_bytes(ImgstatSample sample, uint16_t channels, unsigned parts,
+                                 ImgstatError *err)
+{
+    const size_t bytes = record_bytes(sample, channels, parts);
+    if (bytes > RECORD_BYTES)
+        return error_set(err, IMGSTAT_ERR_LIMIT,
+                         "%u channels of %s samples need %zu bytes of counters, more than %d",
+                         channels, imgstat_sample_name(sample), bytes, RECORD_BYTES);
+    return IMGSTAT_OK;
+}
+
 ImgstatResult record_create(BufferCache *cache, ImgstatSample sample, uint16_t channels,
                             unsigned parts, Record **out, ImgstatError *err)
 {
@@ -69,7 +83,7 @@ static void merge_extrema(Tally *into, const Tally *from)
     }
 }
 
-void tally_merge(Tally *into, const Tally *from)
+static void merge_counts(Tally *into, const Tally *from)
 {
     merge_extrema(into, from);
     into->n += from->n;
@@ -78,12 +92,37 @@ void tally_merge(Tally *into, const Tally *from)
     into->ninf += from->ninf;
     into->nodata += from->nodata;
     into->masked += from->masked;
+}
+
+static void merge_sums(Tally *into, const Tally *from)
+{
     words_add(into->sum, from->sum, 2);
     words_add(into->sum2, from->sum2, 3);
     into->sum_overflow += from->sum_overflow;
     into->sum2_overflow += from->sum2_overflow;
     exact_merge(&into->fsum, &from->fsum);
     exact_merge(&into->fsum2, &from->fsum2);
+}
+
+void tally_merge(Tally *into, const Tally *from)
+{
+    merge_counts(into, from);
+    merge_sums(into, from);
+}
+
+void record_merge_channel(Record *into, const Record *from, uint16_t channel)
+{
+    const ImgstatSample sample = into->sample;
+    const Tally *const tally = &from->tally[channel];
+    const size_t first = (size_t)channel * sample_record_bins(sample);
+    const unsigned shift = sample_bin_shift(sample);
+    if (into->bins && tally->n > 0)
+        for (size_t k = first + (tally->min_key >> shift); k <= first + (tally->max_key >> shift);
+             k++)
+            into->bins[k] += from->bins[k];
+    merge_counts(&into->tally[channel], tally);
+    if (!sample_is_narrow(sample))
+        merge_sums(&into->tally[channel], tally);
 }
 
 void record_merge(Record *into, const Record *from)

@@ -66,12 +66,17 @@ typedef struct Record {
     uint64_t *bins; /* channels * sample_record_bins, or NULL; channel c's begin at c * that */
 } Record;
 
+/* Fails with IMGSTAT_ERR_LIMIT where a record needs more counters than are allowed. */
+ImgstatResult record_check_bytes(ImgstatSample sample, uint16_t channels, unsigned parts,
+                                 ImgstatError *err);
 /* cache: where its counters come from; may go before the record does. */
 ImgstatResult record_create(BufferCache *cache, ImgstatSample sample, uint16_t channels,
                             unsigned parts, Record **out, ImgstatError *err);
 void record_destroy(Record *record);
 /* Associative and commutative; the same sample type, channels and parts. from is unchanged. */
 void record_merge(Record *into, const Record *from);
+/* Merges one channel of finalized records. */
+void record_merge_channel(Record *into, const Record *from, uint16_t channel);
 void tally_merge(Tally *into, const Tally *from);
 /* Creates a record of one channel that merges all channels of `record` but `alpha` (-1: none). */
 ImgstatResult record_joint(BufferCache *cache, const Record *record, int16_t alpha, Record **out,

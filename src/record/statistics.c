@@ -234,6 +234,8 @@ ImgstatStats statistics_undefined(ImgstatSample sample)
     return (ImgstatStats){
         .min = sample_value(sample, 0),
         .max = sample_value(sample, 0),
+        .min_file = "",
+        .max_file = "",
         .sum = nan,
         .mean = nan,
         .variance = nan,
@@ -246,23 +248,31 @@ ImgstatStats statistics_undefined(ImgstatSample sample)
     };
 }
 
-void statistics_fill(const Record *record, uint16_t channel, unsigned ddof, bool shape,
-                     const Central *central, ImgstatStats *out, char sum[48])
+void statistics_fill_counts(const Record *record, uint16_t channel, ImgstatStats *out)
 {
     const Tally *const tally = &record->tally[channel];
-    *out = statistics_undefined(record->sample);
     out->count = tally->n;
     out->nan = tally->nan;
     out->inf = tally->pinf + tally->ninf;
     out->nodata = tally->nodata;
     out->masked = tally->masked;
-    snprintf(sum, 48, "null");
     if (tally->n == 0)
         return;
     out->min = sample_value(record->sample, tally->min_key);
     out->max = sample_value(record->sample, tally->max_key);
     out->min_at = tally->min_at;
     out->max_at = tally->max_at;
+}
+
+void statistics_fill(const Record *record, uint16_t channel, unsigned ddof, bool shape,
+                     const Central *central, ImgstatStats *out, char sum[48])
+{
+    const Tally *const tally = &record->tally[channel];
+    *out = statistics_undefined(record->sample);
+    statistics_fill_counts(record, channel, out);
+    snprintf(sum, 48, "null");
+    if (tally->n == 0)
+        return;
     const bool narrow = sample_is_narrow(record->sample);
     Sums sums;
     sums_of(record, channel, shape && narrow ? 4 : 2, &sums);

@@ -8,6 +8,9 @@
 /* Of no samples. */
 ImgstatStats statistics_undefined(ImgstatSample sample);
 
+/* Fills the counts and extrema. */
+void statistics_fill_counts(const Record *record, uint16_t channel, ImgstatStats *out);
+
 /* Fills everything but median, mode and entropy, which are left undefined, and the text of the sum.
  * shape: skewness and kurtosis, for which wide types need `central` (else NULL), taken about
  * statistics_center. */

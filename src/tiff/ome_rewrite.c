@@ -97,22 +97,40 @@ static bool begin_image(OmeRewrite *rewrite, const XmlTag *tag)
     return rewrite->kept.n > 0 || leave_out(rewrite, tag);
 }
 
+/* The sample type of an image. Pages of a file with several may have other types than the page that
+ * has the text. Returns the number of edits. bits: their text. */
+static size_t edit_type(const FieldChange *change, const XmlTag *tag, char *bits, size_t room,
+                        XmlEdit edits[2])
+{
+    const char *const of_page = type_name(change->from_sample, change->from_bits);
+    const char *const new_type = type_name(change->sample, change->bits);
+    char type[16];
+    if (!change->values || !new_type)
+        return 0;
+    const bool is_other = change->axes && change->axes->n_images > 1 && of_page &&
+                          xml_value(tag, "Type", type, sizeof type) && strcmp(type, of_page) != 0;
+    const bool stays_double =
+        is_other && strcmp(type, "double") == 0 && sample_is_float(change->sample);
+    snprintf(bits, room, "%u", (unsigned)change->bits);
+    edits[0] =
+        (XmlEdit){"SignificantBits", is_other || sample_is_float(change->sample) ? NULL : bits};
+    if (stays_double || (is_other && !change->converts))
+        return 1;
+    edits[1] = (XmlEdit){"Type", is_other && change->sample == IMGSTAT_F64 ? "float" : new_type};
+    return 2;
+}
+
 static bool begin_pixels(OmeRewrite *rewrite, const XmlTag *tag)
 {
     const FieldChange *const change = rewrite->change;
     XmlEdit edits[5];
     char bits[12], size[STACK_AXES][12];
     static const char *const names[STACK_AXES] = {"SizeC", "SizeZ", "SizeT"};
-    size_t n = 0;
     rewrite->in_pixels = true;
     rewrite->pixels_at = tag->from + 1;
     rewrite->wrote_places = false;
     rewrite->channel = 0;
-    if (change->values && type_name(change->sample, change->bits)) {
-        snprintf(bits, sizeof bits, "%u", (unsigned)change->bits);
-        edits[n++] = (XmlEdit){"Type", type_name(change->sample, change->bits)};
-        edits[n++] = (XmlEdit){"SignificantBits", sample_is_float(change->sample) ? NULL : bits};
-    }
+    size_t n = edit_type(change, tag, bits, sizeof bits, edits);
     for (unsigned axis = 0; axis < STACK_AXES && rewrite->kept.n > 0; axis++) {
         const uint32_t samples = axis == AXIS_C ? rewrite->from->samples : 1;
         snprintf(size[axis], sizeof size[axis], "%u", rewrite->kept.size[axis] * samples);

@@ -238,7 +238,7 @@ ImgstatResult transfer_input_create(const ImgstatMethod *method, const TransferS
     *out = NULL;
     IMGSTAT_TRY(transfer_check(method, shape, err));
     const ImgstatChannels mode = transfer_channels(method, shape);
-    IMGSTAT_TRY(page_measure_check(shape->sample, mode == IMGSTAT_LUMA ? 1 : shape->channels,
+    IMGSTAT_TRY(record_check_bytes(shape->sample, mode == IMGSTAT_LUMA ? 1 : shape->channels,
                                    parts_of(method, shape->sample), err));
     TransferInput *const input = calloc(1, sizeof *input);
     if (!input)

@@ -11,7 +11,9 @@ import struct
 
 import harness
 import tiff_tree
-from harness import SAMPLES, check, png, run, skip
+from harness import SAMPLES, check, modules, png, run, skip
+
+(np,) = modules("numpy")
 
 WIDTH, HEIGHT = 61, 47
 
@@ -385,10 +387,7 @@ def test_devices(program, folder):
 
 def test_numpy(program, folder):
     # 2-98 % of 8 bands with NaN and a mask.
-    try:
-        import numpy as np
-    except ImportError:
-        skip("8 bands against numpy: it is not installed")
+    if not np:
         return
     bands, mask = 8, np.array(disc())
     values = np.random.default_rng(4).normal(100, 10, (WIDTH * HEIGHT, bands)).astype(np.float32)

@@ -291,5 +291,28 @@ def test_parallel(program, folder):
     check(four > 2 * one, f"MiB: {one} of one file at a time, {four} of four")
 
 
+def test_long_lists_are_not_held(program, folder):
+    """Names come in windows: 100,000 take no more than 10,000, and every one of them is reported."""
+    if is_sanitized(program):
+        skip("memory of long lists: a sanitizer holds what is freed")
+        return
+    peaks = []
+    for n in (10_000, 100_000):
+        names = [b"%d.png" % i if i % 10 else b"/" + bytes(harness.TESTDATA)[1:] + b"/good-1x1.png" for i in range(n)]
+        (folder / "list").write_bytes(b"\0".join(names))
+        with open(folder / "out", "wb") as out:
+            done = subprocess.run([sys.executable, "-c", PEAK, program, "stats", "--json", "--device", "cpu",
+                                   "--files0-from", folder / "list"], stdout=out, stderr=subprocess.PIPE,
+                                  env=environment(), cwd=folder, check=False)
+        lines = (folder / "out").read_bytes().splitlines()
+        peaks.append(int(lines.pop()) / 1024)
+        check(done.returncode == 1 and len(lines) == n, f"{n} names: {done.returncode}, {len(lines)} lines")
+        check(all(b'"file":"%s"' % name in line for name, line in zip(names, lines)), f"{n} names: their order")
+        check(done.stderr.splitlines()[-1] == b"%d measured, %d failed" % (n // 10, n - n // 10),
+              f"{n} names: {done.stderr[-100:]!r}")
+        check(done.stderr.count(b"\n") == n - n // 10 + 1, f"{n} names: lines on stderr")
+    check(peaks[1] < peaks[0] + 2, f"peak memory of 10,000 and 100,000 names: {peaks} MiB")
+
+
 if __name__ == "__main__":
     harness.main(globals())

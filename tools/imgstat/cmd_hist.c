@@ -100,24 +100,28 @@ static ImgstatMeasure plan_measure(const Options *o)
 }
 
 /* Whether the plot would take the place of the image that it shows. */
-static bool replaces_input(const Options *o, const InputList *inputs)
+static bool replaces_input(const Options *o, const InputList *window)
 {
     struct stat plot, image;
-    return inputs->n == 1 && stat(o->plot, &plot) == 0 &&
-           stat(inputs->items[0].path, &image) == 0 && plot.st_dev == image.st_dev &&
+    return window->n == 1 && stat(o->plot, &plot) == 0 &&
+           stat(window->items[0].path, &image) == 0 && plot.st_dev == image.st_dev &&
            plot.st_ino == image.st_ino;
 }
 
-static bool check_plot(const Options *o, const InputList *inputs)
+static bool check_plot(const Options *o, InputStream *inputs, const InputList *window)
 {
+    Input more;
+    size_t n = window->n;
     if (o->plot == NULL)
         return true;
-    if (inputs->n > 1)
-        fprintf(stderr, "%s: --plot draws one image, this names %zu\n", o->command, inputs->n);
-    else if (o->by != IMGSTAT_BY_FILE && inputs->n == 1 && inputs->items[0].pages != NULL &&
-             !input_has_one_page(&inputs->items[0]))
-        fprintf(stderr, "%s: --plot draws one page, not %s\n", o->command, inputs->items[0].pages);
-    else if (replaces_input(o, inputs))
+    for (; n > 1 && inputs_next_one(inputs, &more, NULL); n++)
+        input_release(&more);
+    if (n > 1)
+        fprintf(stderr, "%s: --plot draws one image, this names %zu\n", o->command, n);
+    else if (o->by != IMGSTAT_BY_FILE && n == 1 && window->items[0].pages != NULL &&
+             !input_has_one_page(&window->items[0]))
+        fprintf(stderr, "%s: --plot draws one page, not %s\n", o->command, window->items[0].pages);
+    else if (replaces_input(o, window))
         fprintf(stderr, "%s: --plot names the image itself\n", o->command);
     else
         return true;
@@ -127,21 +131,26 @@ static bool check_plot(const Options *o, const InputList *inputs)
 
 static void run(Options *options)
 {
-    InputList inputs;
     complete_options(options);
-    inputs_collect(options, &inputs);
-    if (check_plot(options, &inputs)) {
-        if (options->plot != NULL && options->by != IMGSTAT_BY_FILE && inputs.n == 1 &&
-            inputs.items[0].pages == NULL)
-            inputs.items[0].pages = text_copy("0"); /* a plot shows one page: the first */
+    InputStream *const inputs = inputs_open(options, (InputPart){0}, true);
+    InputList window = {.n = 0};
+    (void)inputs_next(inputs, &window);
+    if (check_plot(options, inputs, &window)) {
+        if (options->plot != NULL && options->by != IMGSTAT_BY_FILE && window.n == 1 &&
+            window.items[0].pages == NULL)
+            window.items[0].pages = text_copy("0"); /* a plot shows one page: the first */
         const ImgstatMeasure how = plan_measure(options);
-        const MeasureFiles what = {
-            .options = options, .inputs = &inputs, .how = &how, .print = print_page};
+        const MeasureFiles what = {.options = options,
+                                   .inputs = inputs,
+                                   .window = &window,
+                                   .how = &how,
+                                   .print = print_page};
         if (options->style == OUTPUT_CSV)
             print_csv_bins_header(stdout);
         measure_files(&what);
     }
-    inputs_release(&inputs);
+    inputs_release(&window);
+    inputs_close(inputs);
 }
 
 void cmd_hist(int argc, char **argv)

@@ -217,16 +217,17 @@ void cmd_info(int argc, char **argv)
     Options options;
     const ParseResult parsed = options_parse(COMMAND_INFO, argc, argv, &options);
     if (parsed == PARSE_RUN) {
-        InputList inputs;
-        size_t failed = 0;
+        InputStream *const inputs = inputs_open(&options, (InputPart){0}, true);
+        Input input;
+        size_t n = 0, failed = 0;
         bool listed = false;
-        inputs_collect(&options, &inputs);
-        for (size_t i = 0; i < inputs.n; i++) {
-            failed += !describe_file(&options, &inputs.items[i], &listed);
+        for (; inputs_next_one(inputs, &input, NULL); n++) {
+            failed += !describe_file(&options, &input, &listed);
+            input_release(&input);
         }
-        if (inputs.n > 1 && failed > 0)
-            fprintf(stderr, "%zu described, %zu failed\n", inputs.n - failed, failed);
-        inputs_release(&inputs);
+        if (n > 1 && failed > 0)
+            fprintf(stderr, "%zu described, %zu failed\n", n - failed, failed);
+        inputs_close(inputs);
     } else if (parsed == PARSE_ERROR) {
         status_raise(STATUS_USAGE);
     }

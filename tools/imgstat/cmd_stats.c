@@ -108,14 +108,16 @@ void cmd_stats(int argc, char **argv)
     Options options;
     const ParseResult parsed = options_parse(COMMAND_STATS, argc, argv, &options);
     if (parsed == PARSE_RUN) {
-        InputList inputs;
-        inputs_collect(&options, &inputs);
+        InputStream *const inputs = inputs_open(&options, (InputPart){0}, true);
+        InputList window = {.n = 0};
+        (void)inputs_next(inputs, &window);
         const ImgstatMeasure how = plan_measure(&options);
         Stats stats = {.options = &options,
-                       .several = inputs.n > 1,
-                       .one_page = inputs.n == 1 && input_has_one_page(&inputs.items[0])};
+                       .several = window.n > 1,
+                       .one_page = window.n == 1 && input_has_one_page(&window.items[0])};
         const MeasureFiles what = {.options = &options,
-                                   .inputs = &inputs,
+                                   .inputs = inputs,
+                                   .window = &window,
                                    .how = &how,
                                    .context = &stats,
                                    .print = print_page,
@@ -126,7 +128,8 @@ void cmd_stats(int argc, char **argv)
         if (stats.table != NULL)
             table_flush(stats.table);
         table_destroy(stats.table);
-        inputs_release(&inputs);
+        inputs_release(&window);
+        inputs_close(inputs);
     } else if (parsed == PARSE_ERROR) {
         status_raise(STATUS_USAGE);
     }

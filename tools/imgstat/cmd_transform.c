@@ -278,9 +278,11 @@ static void run_transform(Command command, int argc, char **argv)
     if (parsed == PARSE_RUN) {
         InputList inputs;
         outputs_leave_out(&options);
-        inputs_collect(&options, &inputs);
+        InputStream *const stream = inputs_open(&options, (InputPart){0}, true);
+        inputs_collect(stream, &inputs);
         run_command(&options, &inputs);
         inputs_release(&inputs);
+        inputs_close(stream);
     } else if (parsed == PARSE_ERROR) {
         status_raise(STATUS_USAGE);
     }

@@ -25,25 +25,39 @@ bool input_names_pages(const char *name, char **path, char **pages);
 bool input_has_one_page(const Input *input);
 /* Whether a path leads to a regular file: pipes and "-" can be read only once. */
 bool input_is_file(const char *path);
-/* Files, "file.tif[N]" (where no file has that very name), "-", and directories: their .png and
- * .tif files in order of their bytes, hidden ones left out. */
-void inputs_collect(const Options *options, InputList *out);
-void inputs_release(InputList *list);
+/* The job of an input that leads to a file. Its texts are the input's. */
+ImgstatJob input_job(const Input *input);
 
-/* The inputs of a command, one window of some thousand after another: what is held does not grow
- * with their number. The names of one directory are held at a time, and those of the directories
- * that lead to it. */
+/* The inputs of a command, one window after another: what is held does not grow with their number,
+ * but for what walk.h says of directories. Files, "file.tif[N]" (where no file has that very name),
+ * "-", and directories: their .png and .tif files in order of their bytes, hidden ones left out. */
 typedef struct InputStream InputStream;
 
-/* Reads nothing so far. */
-InputStream *inputs_open(const Options *options);
-/* Puts the next inputs in place of those of the window, in the order of inputs_collect. False: none
- * is left, and the window is empty. Pointers into the window are valid until the next call. */
+/* A part of the inputs: those before which between (part - 1) / parts and part / parts of the
+ * weight of all comes. parts 0: all inputs. */
+typedef struct InputPart {
+    uint32_t part, parts;
+    uint64_t weight; /* of all inputs */
+} InputPart;
+
+/* Reads nothing so far. warns: reports links to directories that are entered once. */
+InputStream *inputs_open(const Options *options, InputPart part, bool warns);
+/* Puts the next inputs, some thousand, in place of those of the window. False: none is left, and
+ * the window is empty. What they point to is valid until the next call. */
 bool inputs_next(InputStream *stream, InputList *window);
-/* Makes the first input next. Not where one of them is standard input. */
-void inputs_restart(InputStream *stream);
+/* Puts all inputs that are left into the list. */
+void inputs_collect(InputStream *stream, InputList *out);
+/* Gives one input, and its weight: the bytes of its file and INPUT_WEIGHT more. input_release
+ * releases it. */
+bool inputs_next_one(InputStream *stream, Input *out, uint64_t *weight);
+/* The number of inputs of the whole stream, as far as it is known: false where directories may
+ * follow. */
+bool inputs_count(const InputStream *stream, size_t *n);
 void inputs_close(InputStream *stream); /* accepts NULL */
-/* The job of an input that leads to a file. Texts and source are the input's. */
-ImgstatJob input_job(const Input *input);
+
+enum { INPUT_WEIGHT = 4096 }; /* what opening a file costs, in bytes, about */
+
+void input_release(Input *input);
+void inputs_release(InputList *list);
 
 #endif

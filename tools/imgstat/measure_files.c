@@ -27,8 +27,10 @@ typedef struct Run {
     Texts *texts;
     size_t n;
     bool direct; /* nothing waits: a file of many pages takes no memory for its results */
+    PlanDevice device;
     Progress progress;
-    size_t reported, failed; /* inputs */
+    size_t reported;         /* inputs of the window */
+    size_t measured, failed; /* of the windows before; of all */
 } Run;
 
 /* ---- Texts ------------------------------------------------------------------------------------
@@ -160,7 +162,9 @@ static void end_input(Run *run, bool good)
     run->failed += !good;
     if (!good)
         status_raise(STATUS_FAILED);
-    progress_show(&run->progress, run->reported, run->what->inputs->n);
+    size_t all;
+    const bool known = inputs_count(run->what->inputs, &all);
+    progress_show(&run->progress, run->measured + run->reported, known ? all : 0);
 }
 
 static void report_texts(Run *run, Texts *texts)
@@ -185,7 +189,7 @@ static void report_texts(Run *run, Texts *texts)
 static void report_problems(Run *run, size_t before)
 {
     while (run->reported < before) {
-        const Input *const input = &run->what->inputs->items[run->reported];
+        const Input *const input = &run->what->window->items[run->reported];
         Texts texts = {0};
         texts.out = open_text(&texts.out_text, &texts.out_bytes);
         texts.err = open_text(&texts.err_text, &texts.err_bytes);
@@ -209,22 +213,22 @@ static void on_fallen_back(void *context, const char *why)
     Run *const run = context;
     progress_clear(&run->progress);
     plan_report_fall_back(run->what->options, why);
+    run->device = (PlanDevice){.name = "cpu"};
 }
 
 /* ---- The whole ---------------------------------------------------------------------------------
  */
 
-static void measure(Run *run)
+/* Measures a window. False: nothing more can be measured. */
+static bool measure(Run *run)
 {
     const MeasureFiles *const what = run->what;
     const Options *const o = what->options;
-    const ImgstatWork work = {.measure = what->how};
-    const PlanDevice device = plan_device(o, run->jobs, run->n, &work);
     const ImgstatMeasureBatch batch = {.how = what->how,
                                        .open = options_open(o),
                                        .by = o->by,
-                                       .device = device.name,
-                                       .fallen_back = device.chosen ? on_fallen_back : NULL,
+                                       .device = run->device.name,
+                                       .fallen_back = run->device.chosen ? on_fallen_back : NULL,
                                        .threads = o->jobs,
                                        .levels = o->levels,
                                        .page = on_page,
@@ -233,36 +237,53 @@ static void measure(Run *run)
                                        .progress = on_done,
                                        .context = run};
     ImgstatError error;
-    run->direct = what->emit == NULL && !device.chosen && (run->n == 1 || o->jobs == 1);
-    run->progress = progress_begin("", what->inputs->n, o->quiet);
+    run->direct = what->emit == NULL && !run->device.chosen && (run->n == 1 || o->jobs == 1);
     const ImgstatResult result = imgstat_batch_measure(&batch, run->jobs, run->n, &error);
-    if (result == IMGSTAT_OK)
-        report_problems(run, what->inputs->n);
+    if (result == IMGSTAT_OK) {
+        report_problems(run, what->window->n);
+        return true;
+    }
     progress_clear(&run->progress);
-    if (result != IMGSTAT_OK) {
-        fprintf(stderr, "%s: %s\n", o->command, error.message);
-        status_raise(result == IMGSTAT_ERR_ARG ? STATUS_USAGE : STATUS_FAILED);
-    } else if (what->inputs->n > 1 && run->failed > 0) {
-        fprintf(stderr, "%zu measured, %zu failed\n", what->inputs->n - run->failed, run->failed);
+    fprintf(stderr, "%s: %s\n", o->command, error.message);
+    status_raise(result == IMGSTAT_ERR_ARG ? STATUS_USAGE : STATUS_FAILED);
+    return false;
+}
+
+static void begin_window(Run *run)
+{
+    const InputList *const window = run->what->window;
+    run->n = run->reported = 0;
+    for (size_t i = 0; i < window->n; i++) {
+        if (window->items[i].problem != NULL)
+            continue;
+        run->jobs[run->n] = input_job(&window->items[i]);
+        run->texts[run->n] = (Texts){0};
+        run->input[run->n++] = i;
     }
 }
 
 void measure_files(const MeasureFiles *what)
 {
-    const size_t n = what->inputs->n;
+    const Options *const o = what->options;
+    const size_t n = what->window->n; /* no other window has more */
+    const ImgstatWork work = {.measure = what->how};
     Run run = {.what = what,
                .jobs = text_alloc(n * sizeof *run.jobs),
                .input = text_alloc(n * sizeof *run.input),
                .texts = text_alloc(n * sizeof *run.texts)};
-    for (size_t i = 0; i < n; i++) {
-        const Input *const input = &what->inputs->items[i];
-        if (input->problem != NULL)
-            continue;
-        run.jobs[run.n] = (ImgstatJob){.input = input->path, .pages = input->pages};
-        run.texts[run.n] = (Texts){0};
-        run.input[run.n++] = i;
+    begin_window(&run);
+    run.device = plan_device(o, run.jobs, run.n, &work);
+    run.progress = progress_begin("", n, o->quiet);
+    bool good = measure(&run);
+    while (good && inputs_next(what->inputs, what->window)) {
+        run.measured += run.reported;
+        begin_window(&run);
+        good = measure(&run);
     }
-    measure(&run);
+    run.measured += run.reported;
+    progress_clear(&run.progress);
+    if (good && run.measured > 1 && run.failed > 0)
+        fprintf(stderr, "%zu measured, %zu failed\n", run.measured - run.failed, run.failed);
     free(run.texts);
     free(run.input);
     free(run.jobs);

@@ -10,7 +10,8 @@
 
 typedef struct MeasureFiles {
     const Options *options;
-    const InputList *inputs;
+    InputStream *inputs;
+    InputList *window; /* the first of them; the next ones follow in its place */
     const ImgstatMeasure *how;
     void *context;
     /* Prints a page, on any thread: results to out, sentences to err. False: it failed. */
@@ -20,9 +21,10 @@ typedef struct MeasureFiles {
     void (*emit)(void *context, const char *text, size_t bytes);
 } MeasureFiles;
 
-/* Measures every page of every input, or the one asked for. A failure is one sentence on standard
- * error and, with --json, one object; it raises the exit status and stops nothing else. Several
- * inputs with failures end with a line such as "118 measured, 2 failed". */
+/* Measures every page of every input, or the one asked for, a window of inputs after another. A
+ * failure is one sentence on standard error and, with --json, one object; it raises the exit status
+ * and stops nothing else. Several inputs with failures end with a line such as "118 measured, 2
+ * failed". */
 void measure_files(const MeasureFiles *what);
 
 #endif

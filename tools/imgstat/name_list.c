@@ -1,77 +1,177 @@
 /* SPDX-License-Identifier: MIT */
-/* name_list.c: reads the list of --files0-from. */
+/* name_list.c: reads the list of --files0-from, a block at a time. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* O_TMPFILE */
+#endif
 #include "name_list.h"
 #include "option_value.h"
 #include "text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-/* Reads a stream to its end. The text ends with a NUL that *bytes does not count. False: errno. */
-static bool read_all(FILE *stream, char **text, size_t *bytes)
+enum { BLOCK_BYTES = 1 << 16 };
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+/* Reads the next block behind what is not used. False: errno, or 0 at the end of the list. */
+static bool read_on(int fd, NameReader *reader)
 {
-    size_t capacity = 1 << 16, n = 0;
-    char *all = text_alloc(capacity);
-    for (size_t got; (got = fread(all + n, 1, capacity - n - 1, stream)) > 0;) {
-        n += got;
-        if (n + 1 < capacity)
-            continue;
-        char *const larger = text_alloc(2 * capacity);
-        memcpy(larger, all, n);
-        free(all);
-        all = larger;
-        capacity *= 2;
+    memmove(reader->text, reader->text + reader->used, reader->filled - reader->used);
+    reader->filled -= reader->used;
+    reader->used = 0;
+    if (reader->capacity - reader->filled < BLOCK_BYTES + 1) {
+        const size_t capacity = 2 * (reader->filled + BLOCK_BYTES);
+        char *const larger = text_alloc(capacity);
+        memcpy(larger, reader->text, reader->filled);
+        free(reader->text);
+        reader->text = larger;
+        reader->capacity = capacity;
     }
-    all[n] = '\0';
-    *text = all;
-    *bytes = n;
-    return ferror(stream) == 0;
+    ssize_t n;
+    do
+        n = pread(fd, reader->text + reader->filled, BLOCK_BYTES, (off_t)reader->at);
+    while (n < 0 && errno == EINTR);
+    if (n == 0)
+        errno = 0;
+    if (n <= 0)
+        return false;
+    reader->filled += (size_t)n;
+    reader->at += (uint64_t)n;
+    return true;
 }
 
-/* Number of names: the last one may lack its NUL. */
-static size_t count(const char *text, size_t bytes)
+const char *name_list_next(const Options *o, NameReader *reader, int *cause)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < bytes; i++)
-        n += text[i] == '\0' || i + 1 == bytes;
-    return n;
+    if (reader->text == NULL) {
+        reader->capacity = 2 * BLOCK_BYTES;
+        reader->text = text_alloc(reader->capacity);
+    }
+    size_t searched = 0;
+    *cause = 0;
+    for (;;) {
+        char *const name = reader->text + reader->used;
+        const size_t length = reader->filled - reader->used;
+        const char *const end = memchr(name + searched, '\0', length - searched);
+        if (end != NULL) {
+            reader->used += (size_t)(end - name) + 1;
+            return name;
+        }
+        searched = length;
+        if (read_on(o->list_fd, reader))
+            continue;
+        *cause = errno;
+        if (*cause != 0 || length == 0)
+            return NULL;
+        reader->text[reader->filled] = '\0'; /* the last name may lack its NUL */
+        reader->used = reader->filled;
+        return reader->text;
+    }
 }
 
-static bool add_names(Options *o, size_t bytes)
+void name_reader_release(NameReader *reader)
 {
-    const size_t n = count(o->list_text, bytes);
-    char **const names = text_alloc((o->n_names + n + 1) * sizeof *names);
-    memcpy(names, o->names, o->n_names * sizeof *names);
-    free(o->names);
-    o->names = names;
-    char *at = o->list_text;
-    for (size_t i = 0; i < n; i++) {
-        if (*at == '\0')
-            return usage_error(o->command, "--files0-from: name %zu of %s is empty", i + 1,
-                               o->files0_from);
-        if (n == 1 && strlen(at) == bytes && strchr(at, '\n') != NULL)
-            return usage_error(o->command,
-                               "--files0-from: names in %s must end with NUL bytes, as those of "
-                               "'find -print0' do",
-                               o->files0_from);
-        o->names[o->n_names++] = at;
-        at += strlen(at) + 1;
+    free(reader->text);
+    *reader = (NameReader){.text = NULL};
+}
+
+/* ---- The list -------------------------------------------------------------------------------- */
+
+/* A file without a name, in TMPDIR or /tmp; -1: errno. */
+static int open_unnamed(void)
+{
+    const char *const asked = getenv("TMPDIR"), *const folder = asked && *asked ? asked : "/tmp";
+    const int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        return fd;
+    const size_t bytes = strlen(folder) + sizeof "/imgstat-XXXXXX";
+    char *const path = text_alloc(bytes);
+    snprintf(path, bytes, "%s/imgstat-XXXXXX", folder);
+    const int named = mkostemp(path, O_CLOEXEC);
+    if (named >= 0)
+        unlink(path);
+    free(path);
+    return named;
+}
+
+static bool write_all(int fd, const char *from, size_t bytes)
+{
+    while (bytes > 0) {
+        const ssize_t n = write(fd, from, bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        from += n;
+        bytes -= (size_t)n;
     }
     return true;
 }
 
-bool name_list_read(Options *o)
+/* Copies what can be read once; -1: errno. */
+static int copy_pipe(int from)
 {
-    const bool standard = strcmp(o->files0_from, "-") == 0;
-    FILE *const stream = standard ? stdin : fopen(o->files0_from, "rbe");
-    size_t bytes = 0;
-    const bool good = stream != NULL && read_all(stream, &o->list_text, &bytes);
-    const int cause = errno;
-    if (stream != NULL && !standard)
-        fclose(stream);
-    if (!good)
+    char *const block = text_alloc(BLOCK_BYTES);
+    int to = open_unnamed();
+    ssize_t n = 0;
+    while (to >= 0 && (n = read(from, block, BLOCK_BYTES)) != 0)
+        if ((n < 0 && errno != EINTR) || (n > 0 && !write_all(to, block, (size_t)n))) {
+            const int cause = errno;
+            close(to);
+            to = -1;
+            errno = cause;
+        }
+    free(block);
+    return to;
+}
+
+/* Opens the list for reading at positions; -1: errno. */
+static int open_list(const char *path)
+{
+    const int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    struct stat info;
+    if (fd < 0 || (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && lseek(fd, 0, SEEK_CUR) == 0))
+        return fd;
+    const int copy = copy_pipe(fd), cause = errno;
+    close(fd);
+    errno = cause;
+    return copy;
+}
+
+/* Counts the names. */
+static bool check_names(Options *o)
+{
+    NameReader reader = {.text = NULL};
+    int cause;
+    bool good = true;
+    for (const char *name; good && (name = name_list_next(o, &reader, &cause)) != NULL;) {
+        o->n_list++;
+        if (*name == '\0')
+            good = usage_error(o->command, "--files0-from: name %zu of %s is empty", o->n_list,
+                               o->files0_from);
+        else if (o->n_list == 1 && strlen(name) == reader.at && strchr(name, '\n') != NULL)
+            good = usage_error(o->command,
+                               "--files0-from: names in %s must end with NUL bytes, as those of "
+                               "'find -print0' do",
+                               o->files0_from);
+        else if (o->list_standard == NULL && option_is_standard_input(name))
+            o->list_standard = text_copy(name);
+    }
+    name_reader_release(&reader);
+    if (good && cause != 0)
         return usage_error(o->command, "--files0-from: %s: %s", o->files0_from, strerror(cause));
-    return add_names(o, bytes);
+    return good;
+}
+
+bool name_list_open(Options *o)
+{
+    o->list_fd = open_list(o->files0_from);
+    if (o->list_fd < 0)
+        return usage_error(o->command, "--files0-from: %s: %s", o->files0_from, strerror(errno));
+    return check_names(o);
 }

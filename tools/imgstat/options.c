@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 /* getopt_long's codes: a letter for short options, this plus the option's place for long ones. */
 enum { CODE_WORD = 1, CODE_STDIN_PAGE = '[', CODE_LONG = 0x100 };
@@ -191,7 +192,7 @@ static bool read_words(Command command, int argc, char **argv, Options *o)
 /* ---- What no single option can see ------------------------------------------------------------
  */
 
-static bool is_standard_input(const char *path)
+bool option_is_standard_input(const char *path)
 {
     return path != NULL && (strcmp(path, "-") == 0 || strncmp(path, "-[", 2) == 0);
 }
@@ -204,7 +205,7 @@ static bool check_measuring(Command command, const char *name, const Options *o)
         return usage_error(name, "--histogram and --cdf need --json; 'imgstat hist' draws them");
     if (o->mode && o->style == OUTPUT_PEOPLE)
         return usage_error(name, "--mode needs --json or --csv");
-    if (o->plot != NULL && (o->n_names > 1 || o->style != OUTPUT_PEOPLE))
+    if (o->plot != NULL && (o->n_names + o->n_list > 1 || o->style != OUTPUT_PEOPLE))
         return usage_error(name, "--plot draws one image and excludes --json and --csv");
     if (o->plot != NULL && o->by == IMGSTAT_BY_CHANNEL)
         return usage_error(name, "--plot draws one histogram, --by channel makes several");
@@ -289,22 +290,26 @@ static bool check_outputs(const char *name, const Options *o)
 static bool check_standard_input(const char *name, bool apply, const Options *o)
 {
     const char *const other = apply ? o->transform.transfer : o->transform.reference;
-    const bool is_list = o->files0_from != NULL && is_standard_input(o->files0_from);
-    if (is_list && is_standard_input(other))
+    const bool is_list = o->files0_from != NULL && option_is_standard_input(o->files0_from);
+    if (is_list && option_is_standard_input(other))
         return usage_error(name,
                            "standard input is the list of --files0-from already: it cannot "
                            "be the %s as well",
                            apply ? "transfer" : "reference");
-    for (size_t i = 0; is_list && i < o->n_names; i++)
-        if (is_standard_input(o->names[i]))
-            return usage_error(name,
-                               "standard input is the list of --files0-from already: %s "
-                               "cannot be read as well",
-                               o->names[i]);
-    for (size_t i = 0; is_standard_input(other) && i < o->n_names; i++)
-        if (is_standard_input(o->names[i]))
-            return usage_error(name, "standard input is the %s already: %s cannot be read as well",
-                               apply ? "transfer" : "reference", o->names[i]);
+    const char *first = NULL; /* of the inputs */
+    for (size_t i = 0; first == NULL && i < o->n_names; i++)
+        if (option_is_standard_input(o->names[i]))
+            first = o->names[i];
+    if (first == NULL)
+        first = o->list_standard;
+    if (is_list && first != NULL)
+        return usage_error(name,
+                           "standard input is the list of --files0-from already: %s cannot be "
+                           "read as well",
+                           first);
+    if (option_is_standard_input(other) && first != NULL)
+        return usage_error(name, "standard input is the %s already: %s cannot be read as well",
+                           apply ? "transfer" : "reference", first);
     return true;
 }
 
@@ -319,13 +324,13 @@ static bool check_together(Command command, const char *name, Options *o)
     }
     if (apply && o->transform.transfer == NULL)
         return usage_error(name, "name the transfer, and at least one file or directory");
-    if (o->files0_from != NULL && !name_list_read(o))
+    if (o->files0_from != NULL && !name_list_open(o))
         return false;
     if (!check_standard_input(name, apply, o))
         return false;
-    if (o->n_names == 0 && o->files0_from != NULL)
+    if (o->n_names + o->n_list == 0 && o->files0_from != NULL)
         return usage_error(name, "--files0-from: %s holds no name", o->files0_from);
-    if (o->n_names == 0)
+    if (o->n_names + o->n_list == 0)
         return usage_error(name, "name at least one file or directory, or - for standard input");
     if (command_table[command].input == INPUT_READ)
         return check_measuring(command, name, o);
@@ -345,7 +350,7 @@ static bool read_environment(Options *o)
 
 ParseResult options_parse(Command command, int argc, char **argv, Options *out)
 {
-    *out = (Options){.command = argv[0]};
+    *out = (Options){.command = argv[0], .list_fd = -1};
     out->names = text_alloc((size_t)argc * sizeof *out->names);
     if (command == COMMAND_EQUALIZE)
         out->transform.method.transform = IMGSTAT_EQUALIZE;
@@ -384,5 +389,7 @@ void options_release(Options *options)
     free(options->include.items);
     free(options->exclude.items);
     free(options->names);
-    free(options->list_text);
+    free(options->list_standard);
+    if (options->list_fd >= 0)
+        close(options->list_fd);
 }

@@ -52,7 +52,9 @@ typedef struct Options {
     char **names;        /* files, directories and "-", as given; owned, the texts are not */
     size_t n_names;
     const char *files0_from; /* the file with more of them, or "-"; NULL for none */
-    char *list_text;         /* what it holds; owned */
+    int list_fd;             /* that file, or a copy; -1 for none; owned */
+    size_t n_list;           /* its names */
+    char *list_standard;     /* the first that is standard input; NULL for none; owned */
     GlobList include, exclude;
 
     OutputStyle style;
@@ -115,6 +117,9 @@ typedef enum ParseResult {
 /* argv[0] is the command's full name, "imgstat stats". Environment variables stand for options that
  * are not given. Prints help where that is asked for. */
 ParseResult options_parse(Command command, int argc, char **argv, Options *out);
+
+/* Whether a name stands for standard input: "-", "-[2]". */
+bool option_is_standard_input(const char *name);
 
 /* How the inputs are opened. */
 ImgstatOpen options_open(const Options *options);

@@ -308,8 +308,8 @@ bool outputs_plan(const Options *options, const InputList *inputs, Outputs *out)
             strcpy(path, t->output);
         }
         out->paths[out->n] = path;
-        out->jobs[out->n++] =
-            (ImgstatJob){.input = input->path, .output = path, .pages = input->pages};
+        out->jobs[out->n] = input_job(input);
+        out->jobs[out->n++].output = path;
     }
     return check_distinct(options, out) && check_inputs_kept(options, out);
 }

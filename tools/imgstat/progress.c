@@ -26,8 +26,13 @@ void progress_show(Progress *progress, size_t done, size_t n)
         return;
     progress->last = time;
     const double rate = (double)done / (time - progress->start);
-    fprintf(stderr, "\r%s%zu of %zu, %.3g a second, %.0f s left\033[K", progress->what, done, n,
-            rate, (double)(n - done) / rate);
+    fprintf(stderr, "\r%s%zu", progress->what, done);
+    if (n > 0)
+        fprintf(stderr, " of %zu", n);
+    fprintf(stderr, ", %.3g a second", rate);
+    if (n > 0)
+        fprintf(stderr, ", %.0f s left", (double)(n - done) / rate);
+    fputs("\033[K", stderr);
     progress->shown = true;
 }
 

@@ -20,7 +20,7 @@
 #include "inputs.h"
 
 /* The inputs of a command, in their order, in n contiguous parts of about equal weight. An input
- * weighs the bytes of its file and SHARD_INPUT_BYTES more; an archive is one input. */
+ * weighs the bytes of its file and INPUT_WEIGHT more; an archive is one input. */
 typedef struct ShardSet {
     const Options *options;
     uint32_t n;         /* shards */
@@ -30,7 +30,7 @@ typedef struct ShardSet {
     uint64_t arguments; /* digest of the command and of the options that change results */
 } ShardSet;
 
-enum { SHARD_INPUT_BYTES = 4096, SHARDS_MAX = 1000000 };
+enum { SHARDS_MAX = 1000000 };
 
 typedef struct ShardWork {
     const char *ending; /* of the file that is kept: "rec", "done" */

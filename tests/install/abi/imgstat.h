@@ -400,6 +400,10 @@ typedef struct ImgstatMeasure {
     double lo, hi;
     unsigned ddof;        /* variance divides by n - ddof */
     ImgstatRegion region; /* that is measured; positions are those of the page */
+    /* The record is for imgstat_record_merge: it holds what merges, of wider types the counts of
+     * the leading 16 bits of order keys too, and no statistics before imgstat_record_compute. Of
+     * the fields above only region counts. */
+    bool mergeable;
 } ImgstatMeasure;
 
 /* Not a number stands for "undefined": no valid samples, or an infinite result. */
@@ -408,7 +412,10 @@ typedef struct ImgstatStats {
     ImgstatValue min, max;                    /* undefined where count is 0 */
     uint64_t min_at, max_at;                  /* y * width + x of the first occurrence */
     uint32_t min_page, max_page; /* the page that this is on; 0 of an image in memory */
-    double sum;                  /* nearest double; exact: imgstat_record_sum */
+    /* The name of the file that this is in, as it was given; "" of an image in memory. Owned by the
+     * record, and valid until it changes. */
+    const char *min_file, *max_file;
+    double sum; /* nearest double; exact: imgstat_record_sum */
     double mean, variance, stddev;
     double median, entropy;    /* entropy in bits */
     double skewness, kurtosis; /* kurtosis is excess: 0 for a normal distribution */
@@ -436,8 +443,8 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_measure_file(ImgstatDevice 
 /* Measures n pages of one sample type, as many significant bits and channels, as if they were one
  * image: each page has its own nodata value and mask. Percentiles, modes and histograms are as
  * exact as those of a page: where that takes further reads, all pages are read again. A page that
- * differs is IMGSTAT_ERR_ARG, and the message names it. Extrema are on the first of these pages
- * that has them. Otherwise as imgstat_measure_file. */
+ * differs is IMGSTAT_ERR_ARG, and the message names it. Extrema are on the page with the smallest
+ * number that has them. Otherwise as imgstat_measure_file. */
 IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
 imgstat_measure_pages(ImgstatDevice *device, ImgstatFile *file, const uint32_t *pages, uint32_t n,
                       const ImgstatMeasure *how, ImgstatRecord **out, ImgstatError *err);
@@ -452,7 +459,7 @@ IMGSTAT_API void imgstat_record_destroy(ImgstatRecord *record); /* accepts NULL 
 /* Channels are those of the image, from 0. One that is not there has a count of 0, no histogram,
  * and nothing that is defined. */
 IMGSTAT_API uint16_t imgstat_record_channels(const ImgstatRecord *record);
-/* All that is one number. */
+/* All that is one number. Of a record that has not been computed: the counts and the extrema. */
 IMGSTAT_API void imgstat_record_stats(const ImgstatRecord *record, uint16_t channel,
                                       ImgstatStats *out);
 /* Percentile k of the list asked for; not a number where count is 0. */
@@ -476,6 +483,118 @@ IMGSTAT_API bool imgstat_record_edge(const ImgstatRecord *record, uint16_t chann
 /* The sum as decimal text: exact for integers, nearest double for floats; "null" without samples.
  */
 IMGSTAT_API void imgstat_record_sum(const ImgstatRecord *record, uint16_t channel, char text[48]);
+
+/* ---- Records and data sets ----------------------------------------------------------------
+ * A record merges with others of its kind: bands, pages, files, shards, in any order and grouping,
+ * with the same result. What merges are counts, extrema, exact sums and bins; statistics are
+ * computed from them, and are dropped when the record changes. docs/record-format.md has the bytes
+ * that a record is saved as: they depend on the samples and the names of the files alone.
+ *
+ * A thread may use a record or a data set while no other one changes it. */
+
+/* Images whose records merge: what they are, and by which rules they were read. */
+typedef struct ImgstatKind {
+    ImgstatSample sample;
+    uint8_t bits; /* significant bits of a sample; 0: the full width */
+    uint16_t channels;
+    int16_t alpha;            /* index of the alpha channel, -1 where there is none */
+    const char *photometric;  /* as in ImgstatPage; "" of images in memory; NULL is "" */
+    const char *const *names; /* of the channels: "red" ...; "" of images in memory; NULL: all "" */
+    bool has_nodata; /* the nodata value was given, in place of what files say; theirs are no rule:
+                        each page is read by its own */
+    ImgstatValue
+        nodata;        /* of type `sample`; a double that is not a number if that cannot hold it */
+    bool ignore_masks; /* as in ImgstatOpen */
+    bool alpha_masks;  /* as in ImgstatOpen; false where there is no alpha channel */
+    bool mask;         /* a mask was given */
+    bool indices;      /* of palettes */
+    ImgstatRegion region; /* that was measured; width 0: all */
+} ImgstatKind;
+
+/* Creates the record of no samples. Its kind is copied. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_record_create(const ImgstatKind *kind,
+                                                                   ImgstatRecord **out,
+                                                                   ImgstatError *err);
+/* Adds what `from` holds, and drops what was computed of `into`. Associative and commutative.
+ * IMGSTAT_ERR_ARG where the kinds differ, and where one of two records of a wider type holds no
+ * counts of leading bits (see ImgstatMeasure.mergeable); IMGSTAT_ERR_LIMIT beyond 2^63 samples.
+ * After a failure `into` is as it was. The record of an image in memory fits every kind of its
+ * sample type, bits, channels and rules. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_record_merge(ImgstatRecord *into,
+                                                                  const ImgstatRecord *from,
+                                                                  ImgstatError *err);
+/* Computes statistics from what merges; nothing is read again. Of samples of at most 16 bits
+ * everything follows; of wider types what is exact: no mode, shape or histogram (asking for one is
+ * IMGSTAT_ERR_ARG), and of percentiles and the median bounds (imgstat_record_bounds). The region is
+ * that of the record, or none. how: NULL as for imgstat_measure_file. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_record_compute(ImgstatRecord *record,
+                                                                    const ImgstatMeasure *how,
+                                                                    ImgstatError *err);
+/* Whether percentile k of the list, or the median (IMGSTAT_MEDIAN), is known by bounds alone: it is
+ * not a number then, and lies in [*lo, *hi]. */
+IMGSTAT_API bool imgstat_record_bounds(const ImgstatRecord *record, uint16_t channel, size_t k,
+                                       double *lo, double *hi);
+/* Receives the kind of a record, whose texts live as long as it. */
+IMGSTAT_API void imgstat_record_kind(const ImgstatRecord *record, ImgstatKind *out);
+/* Returns the name of the record's group in its data set; "" elsewhere. */
+IMGSTAT_API const char *imgstat_record_group(const ImgstatRecord *record);
+/* Counts what was measured into a record. Images in memory are pages of no file; pages of a file
+ * that are measured by several calls count it as often. Both may be NULL. */
+IMGSTAT_API void imgstat_record_images(const ImgstatRecord *record, uint64_t *files,
+                                       uint64_t *pages);
+
+/* Records of many files: one for each group and kind; and what became of the files. */
+typedef struct ImgstatDataset ImgstatDataset;
+
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_dataset_create(ImgstatDataset **out,
+                                                                    ImgstatError *err);
+IMGSTAT_API void imgstat_dataset_destroy(ImgstatDataset *dataset); /* accepts NULL */
+/* Returns the number of records. */
+IMGSTAT_API size_t imgstat_dataset_records(ImgstatDataset *dataset);
+/* Returns record i of them in ascending order of group, then kind; NULL beyond the last. It is the
+ * data set's, lives until that is destroyed, and may be computed. */
+IMGSTAT_API ImgstatRecord *imgstat_dataset_record(ImgstatDataset *dataset, size_t i);
+/* Adds the records and the account of `from`, which stays as it is. Associative and commutative.
+ * IMGSTAT_ERR_ARG, with a sentence that names what differs, and nothing changed:
+ *   - a group with records of other kinds in `into` than in `from`, unless both are shards of one
+ *     set;
+ *   - shards of different sets, the same shard twice, a shard and what is none.
+ * The last shard of a set completes it: it is then as if it had never been in shards. After
+ * IMGSTAT_ERR_MEMORY `into` may hold a part of `from`, and is of no use but to be destroyed. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_dataset_merge(ImgstatDataset *into,
+                                                                   const ImgstatDataset *from,
+                                                                   ImgstatError *err);
+
+/* A file, or a page of it, that was not measured. */
+typedef struct ImgstatFailure {
+    const char *name;
+    ImgstatResult code;
+    const char *message; /* one sentence */
+} ImgstatFailure;
+
+typedef struct ImgstatAccount {
+    uint64_t files;                 /* that were to be measured */
+    uint64_t pages;                 /* that were measured */
+    const ImgstatFailure *failures; /* n_failures, in ascending order of name, code and message */
+    size_t n_failures;
+    /* Of the names of the files: the sum modulo 2^128 of their XXH3 hashes of 128 bits, low byte
+     * first. Their order does not count, how often each comes does. */
+    uint8_t digest[16];
+    uint16_t version[3]; /* of the latest imgstat that had a part in it */
+    uint32_t shards;     /* of the set that this is a part of; 0: it is none */
+    uint32_t n_done;     /* shards that are in here */
+    const uint8_t *done; /* bit k % 8 of byte k / 8: whether shard k is, counted from 0 */
+    uint8_t set[16];     /* names the set */
+} ImgstatAccount;
+
+/* Makes a data set shard `shard`, counted from 0, of a set of n, which 16 bytes name: imgstat
+ * merges each shard of a set once, and a set of one shard is none. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult imgstat_dataset_set_shard(ImgstatDataset *dataset,
+                                                                       uint32_t shard, uint32_t n,
+                                                                       const uint8_t set[16],
+                                                                       ImgstatError *err);
+/* Receives the account of a data set, whose lists live until that changes. */
+IMGSTAT_API void imgstat_dataset_account(ImgstatDataset *dataset, ImgstatAccount *out);
 
 /* ---- Transfers ---------------------------------------------------------------------------
  * A transfer maps the samples of one type to an output range. docs/transforms.md has the formulas.

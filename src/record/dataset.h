@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* dataset.h: struct ImgstatDataset of the public header: records by group and kind, filled by
+ * several threads at once, and the account of the files. */
+#ifndef IMGSTAT_RECORD_DATASET_H
+#define IMGSTAT_RECORD_DATASET_H
+
+#include "record/image_record.h"
+
+#include <pthread.h>
+
+/* A record of the set, and a lock that whoever merges into it holds. */
+typedef struct DatasetEntry {
+    pthread_mutex_t mutex;
+    ImgstatRecord *record; /* never another one */
+    SharedText *source;    /* name of the file of records that it came from first; NULL: none */
+} DatasetEntry;
+
+/* Which shards of a set of n are in here; n is 0 where there is no such set. */
+typedef struct ShardsDone {
+    uint32_t n, n_done;
+    uint8_t *done; /* bit k % 8 of byte k / 8 */
+    uint8_t set[16];
+} ShardsDone;
+
+enum { SHARDS_MOST = 16777216 };
+
+struct ImgstatDataset {
+    pthread_mutex_t mutex;  /* of all that follows, but for what a DatasetEntry locks */
+    void *tree;             /* of tsearch: entries by group and kind */
+    DatasetEntry **entries; /* n of them */
+    size_t n, capacity;
+    bool sorted; /* entries ascend */
+    uint64_t files;
+    Digest names;
+    ImgstatFailure *failures; /* n_failures of them; each with its texts is one block at name */
+    size_t n_failures, failures_capacity;
+    bool failures_sorted;
+    uint16_t version[3];
+    ShardsDone shards;
+    SharedText *source; /* name of the file of records that it was loaded from; NULL: none */
+};
+
+/* ---- Filling: threads may call these at once ---- */
+
+/* Counts a file that is to be measured, whatever becomes of it. */
+void dataset_add_file(ImgstatDataset *dataset, const char *name);
+
+/* Adds a record to those of its kind in a group (NULL: ""). It is taken over whatever happens;
+ * what was computed of it is dropped. Threads that add to one record wait for each other only while
+ * they merge. */
+ImgstatResult dataset_add(ImgstatDataset *dataset, const char *group, ImgstatRecord *record,
+                          ImgstatError *err);
+
+/* Adds a failure of a file that was counted. error: its code and sentence. */
+ImgstatResult dataset_fail(ImgstatDataset *dataset, const char *name, const ImgstatError *error,
+                           ImgstatError *err);
+
+/* ---- For one thread ---- */
+
+/* Adds the records and the account of a part that another worker has filled: the kinds in a group
+ * may differ. */
+ImgstatResult dataset_join(ImgstatDataset *into, const ImgstatDataset *from, ImgstatError *err);
+
+/* Makes entries and failures ascend. */
+void dataset_sort(ImgstatDataset *dataset);
+
+#endif
