@@ -157,7 +157,7 @@ class Writer:
 
     def pack(self, kind, values):
         letter = "I" if kind == RATIONAL else LETTERS.get(kind)
-        return values if kind == ASCII else struct.pack(f"{self.order}{len(values)}{letter}", *values)
+        return bytes(values) if kind in (ASCII, UNDEFINED) else struct.pack(f"{self.order}{len(values)}{letter}", *values)
 
     def directory(self, page):
         """Returns its place, and that of the link to the next one."""
