@@ -113,10 +113,13 @@ char *tiff_field_text(const Source *source, const TiffKind *kind, const TiffFiel
     if (field->type != TIFF_ASCII || field->count <= width || field->count > MOST_TEXT)
         return NULL;
     char *const text = malloc((size_t)field->count + 1);
-    if (text && source_read(source, load_number(field->value, width, kind->big_endian), text,
-                            (size_t)field->count, &got, NULL) != IMGSTAT_OK)
-        got = 0;
-    if (text)
+    if (text &&
+        source_read(source, load_number(field->value, width, kind->big_endian), text,
+                    (size_t)field->count, &got, NULL) == IMGSTAT_OK &&
+        got == field->count) {
         text[got] = '\0';
-    return text;
+        return text;
+    }
+    free(text);
+    return NULL;
 }

@@ -55,8 +55,8 @@ unsigned tiff_field_bytes(uint16_t type);
 uint64_t tiff_field_value(const Source *source, const TiffKind *kind, const TiffField *field,
                           uint64_t k);
 
-/* Returns a text, malloc's; NULL: it is none, or one of 4 bytes or less (BigTIFF: 8), or there is
- * no memory for it. */
+/* Returns a text, malloc's; NULL: it is none, or one of 4 bytes or less (BigTIFF: 8), or does not
+ * lie inside the file, or there is no memory for it. */
 char *tiff_field_text(const Source *source, const TiffKind *kind, const TiffField *field);
 
 /* Reads the directory at `at`. */

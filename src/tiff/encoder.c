@@ -392,7 +392,8 @@ static ImgstatResult begin_page(Encoder *base, Decoder *like, ImgstatError *err)
     te->image_row_bytes = (size_t)page->width * page->channels * imgstat_sample_bytes(page->sample);
     plan_bands(te);
     IMGSTAT_TRY(make_room(te, err));
-    if (te->even_strips && page->planes > 1 && base->pages == 0)
+    if (te->even_strips && page->planes > 1 && base->pages == 0 &&
+        tiff_tags_have(te->tags, TIFFTAG_IMAGEDESCRIPTION)) /* which counts them */
         return begin_stack(te, page->planes, err);
     te->file.at += te->file.at & 1;
     te->start = te->file.at;

@@ -359,7 +359,8 @@ Test(fall_back, not_for_other_errors)
 /* What was reported of each job: void once it is restarted. */
 typedef struct Found {
     Told told;
-    size_t pages[MOST], restarted;
+    size_t pages[MOST];
+    atomic_size_t restarted; /* jobs are restarted by several threads */
     double sums[MOST], medians[MOST];
     size_t next; /* job that is reported next */
     bool out_of_order;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_page_group.c: the groups that pages of a file form. */
 #include "codec/page_group.h"
+#include "support.h"
 
 #include <criterion/criterion.h>
 
@@ -87,4 +88,68 @@ Test(page_group, order_of_the_list)
     cr_assert_eq(page_groups_make(IMGSTAT_BY_FILE, &list, chosen, 0, &groups, NULL), IMGSTAT_OK);
     cr_assert_eq(groups.n, 0);
     page_groups_release(&groups);
+}
+
+/* Groups of many pages, found by comparing each page with each before it. */
+Test(page_group, random_pages)
+{
+    enum { MANY = 1500 };
+    static PageEntry many[MANY];
+    static ChosenPage chosen[MANY];
+    static uint32_t group[MANY], place[MANY];
+    const PageList all = {.entry = many, .n = MANY, .chain = MANY};
+    uint64_t state = 24;
+    for (uint32_t i = 0; i < MANY; i++) {
+        many[i] =
+            (PageEntry){.role = splitmix64(&state) % 5 ? IMGSTAT_ROLE_IMAGE : IMGSTAT_ROLE_LEVEL,
+                        .has_axes = splitmix64(&state) % 7 > 0,
+                        .axis_c = (uint32_t)splitmix64(&state) << 28};
+        chosen[i].page = i;
+    }
+    for (uint32_t i = MANY - 1; i > 0; i--) {
+        const uint32_t other = (uint32_t)(splitmix64(&state) % (i + 1)), page = chosen[i].page;
+        chosen[i].page = chosen[other].page;
+        chosen[other].page = page;
+    }
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < MANY; i++) {
+        const PageEntry *const one = &many[chosen[i].page];
+        group[i] = UINT32_MAX;
+        for (uint32_t k = 0; k < i && group[i] == UINT32_MAX; k++) {
+            const PageEntry *const other = &many[chosen[k].page];
+            if (one->role == IMGSTAT_ROLE_IMAGE && other->role == IMGSTAT_ROLE_IMAGE &&
+                one->has_axes && other->has_axes && one->axis_c == other->axis_c)
+                group[i] = group[k];
+        }
+        if (group[i] == UINT32_MAX)
+            group[i] = n++;
+    }
+    PageGroups groups;
+    cr_assert_eq(page_groups_make(IMGSTAT_BY_CHANNEL, &all, chosen, MANY, &groups, NULL),
+                 IMGSTAT_OK);
+    cr_assert_eq(groups.n, n);
+    cr_assert_gt(n, 200);
+    for (uint32_t i = 0; i < MANY; i++) {
+        const uint32_t at = groups.first[group[i]] + place[group[i]]++;
+        cr_assert_eq(groups.page[at], chosen[i].page, "page %u", i);
+    }
+    cr_assert_eq(groups.first[n], MANY);
+    page_groups_release(&groups);
+}
+
+/* Every page and group number fits: nothing is cut to fewer bits. */
+Test(page_group, largest_channel)
+{
+    PageEntry two[] = {{.has_axes = true, .axis_c = UINT32_MAX},
+                       {.has_axes = true, .axis_c = UINT32_MAX - 1}};
+    const PageList all = {.entry = two, .n = 2, .chain = 2};
+    const ChosenPage chosen[] = {{.page = 0}, {.page = 1}};
+    PageGroups groups;
+    const GroupKey key = page_group_key(IMGSTAT_BY_CHANNEL, &all, 0);
+    cr_assert_eq(key.by, IMGSTAT_BY_CHANNEL);
+    cr_assert_eq(key.number, UINT32_MAX);
+    cr_assert_eq(page_groups_make(IMGSTAT_BY_CHANNEL, &all, chosen, 2, &groups, NULL), IMGSTAT_OK);
+    cr_assert_eq(groups.n, 2);
+    page_groups_release(&groups);
+    page_groups_release(&groups); /* what is released is empty */
 }

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* criterion.h: as much of Criterion as the unit tests use, for ThreadSanitizer, which reserves the
+ * addresses that Criterion's processes share. Each test is a child process, one after the other;
+ * arguments name tests to run, "suite/test". Program options of Criterion are ignored. */
+#ifndef IMGSTAT_TESTS_CRITERION_H
+#define IMGSTAT_TESTS_CRITERION_H
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CRITERION_SKIPPED = 77 };
+
+typedef struct CriterionOptions {
+    void (*init)(void), (*fini)(void);
+    double timeout;
+    bool given;
+} CriterionOptions;
+
+typedef struct CriterionTest {
+    const char *suite, *name;
+    void (*run)(void); /* NULL: options of a suite */
+    CriterionOptions options;
+    struct CriterionTest *next;
+} CriterionTest;
+
+/* Helpers include this file as well: they share the count, and the main of the test is linked. */
+static CriterionTest *criterion_tests;
+__attribute__((weak)) _Atomic unsigned criterion_failures;
+
+static inline void criterion_add(CriterionTest *test)
+{
+    test->next = criterion_tests;
+    criterion_tests = test;
+}
+
+/* ends: the test ends if the condition does not hold. */
+static inline void criterion_check(bool holds, bool ends, const char *file, int line,
+                                   const char *what, const char *format, ...)
+{
+    if (holds)
+        return;
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "%s:%d: %s: ", file, line, what);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    criterion_failures++;
+    if (ends)
+        _exit(1);
+}
+
+static inline void criterion_run(const CriterionTest *test)
+{
+    const CriterionTest *suite = criterion_tests;
+    while (suite && (suite->run || strcmp(suite->suite, test->suite) != 0))
+        suite = suite->next;
+    if (suite && suite->options.init)
+        suite->options.init();
+    if (test->options.init)
+        test->options.init();
+    test->run();
+    if (test->options.fini)
+        test->options.fini();
+    if (suite && suite->options.fini)
+        suite->options.fini();
+    fflush(NULL);
+    exit(criterion_failures ? 1 : 0); /* with what a sanitizer says at the end */
+}
+
+__attribute__((weak)) int main(int argc, char **argv)
+{
+    unsigned n = 0, failed = 0, skipped = 0;
+    for (const CriterionTest *test = criterion_tests; test; test = test->next) {
+        char name[256];
+        bool wanted = test->run && (argc < 2 || argv[1][0] == '-');
+        snprintf(name, sizeof name, "%s/%s", test->suite, test->name);
+        for (int i = 1; i < argc; i++)
+            wanted = wanted || (test->run && strcmp(argv[i], name) == 0);
+        if (!wanted)
+            continue;
+        fflush(NULL);
+        const pid_t child = fork();
+        int status = 1;
+        if (child == 0)
+            criterion_run(test);
+        if (child > 0)
+            waitpid(child, &status, 0);
+        const bool skip = WIFEXITED(status) && WEXITSTATUS(status) == CRITERION_SKIPPED;
+        n++;
+        skipped += skip;
+        failed += status != 0 && !skip;
+        if (status != 0 && !skip)
+            printf("failed: %s (status %d)\n", name, status);
+    }
+    printf("%u tests, %u skipped, %u failed\n", n, skipped, failed);
+    return n == 0 || failed > 0;
+}
+
+#define CRITERION_ADD(id, ...)                                        \
+    static CriterionTest criterion_##id = {__VA_ARGS__};              \
+    __attribute__((constructor)) static void criterion_add_##id(void) \
+    {                                                                 \
+        criterion_add(&criterion_##id);                               \
+    }
+#define TestSuite(of, ...)                                                           \
+    CRITERION_ADD(suite_##of, .suite = #of, .options = {.given = true, __VA_ARGS__}) \
+    struct CriterionTest
+#define Test(of, called, ...)                                                                     \
+    static void criterion_body_##of##_##called(void);                                             \
+    CRITERION_ADD(test_##of##_##called, .suite = #of, .name = #called,                            \
+                  .run = criterion_body_##of##_##called, .options = {.given = true, __VA_ARGS__}) \
+    static void criterion_body_##of##_##called(void)
+
+/* A message is a literal, as a format. */
+#define CRITERION_CHECK(holds, ends, what, ...) \
+    criterion_check((holds), (ends), __FILE__, __LINE__, (what), "" __VA_ARGS__)
+
+#define cr_assert(holds, ...)      CRITERION_CHECK(holds, true, #holds, __VA_ARGS__)
+#define cr_expect(holds, ...)      CRITERION_CHECK(holds, false, #holds, __VA_ARGS__)
+#define cr_assert_not(holds, ...)  CRITERION_CHECK(!(holds), true, #holds, __VA_ARGS__)
+#define cr_expect_not(holds, ...)  CRITERION_CHECK(!(holds), false, #holds, __VA_ARGS__)
+#define cr_assert_null(p, ...)     CRITERION_CHECK((p) == NULL, true, #p, __VA_ARGS__)
+#define cr_expect_null(p, ...)     CRITERION_CHECK((p) == NULL, false, #p, __VA_ARGS__)
+#define cr_assert_not_null(p, ...) CRITERION_CHECK((p) != NULL, true, #p, __VA_ARGS__)
+#define cr_expect_not_null(p, ...) CRITERION_CHECK((p) != NULL, false, #p, __VA_ARGS__)
+#define cr_assert_eq(a, b, ...)    CRITERION_CHECK((a) == (b), true, #a " is " #b, __VA_ARGS__)
+#define cr_expect_eq(a, b, ...)    CRITERION_CHECK((a) == (b), false, #a " is " #b, __VA_ARGS__)
+#define cr_assert_neq(a, b, ...)   CRITERION_CHECK((a) != (b), true, #a " is not " #b, __VA_ARGS__)
+#define cr_expect_neq(a, b, ...)   CRITERION_CHECK((a) != (b), false, #a " is not " #b, __VA_ARGS__)
+#define cr_assert_lt(a, b, ...)    CRITERION_CHECK((a) < (b), true, #a " < " #b, __VA_ARGS__)
+#define cr_expect_lt(a, b, ...)    CRITERION_CHECK((a) < (b), false, #a " < " #b, __VA_ARGS__)
+#define cr_assert_leq(a, b, ...)   CRITERION_CHECK((a) <= (b), true, #a " <= " #b, __VA_ARGS__)
+#define cr_expect_leq(a, b, ...)   CRITERION_CHECK((a) <= (b), false, #a " <= " #b, __VA_ARGS__)
+#define cr_assert_gt(a, b, ...)    CRITERION_CHECK((a) > (b), true, #a " > " #b, __VA_ARGS__)
+#define cr_expect_gt(a, b, ...)    CRITERION_CHECK((a) > (b), false, #a " > " #b, __VA_ARGS__)
+#define cr_assert_geq(a, b, ...)   CRITERION_CHECK((a) >= (b), true, #a " >= " #b, __VA_ARGS__)
+#define cr_expect_geq(a, b, ...)   CRITERION_CHECK((a) >= (b), false, #a " >= " #b, __VA_ARGS__)
+#define cr_assert_str_eq(a, b, ...) \
+    CRITERION_CHECK(strcmp(a, b) == 0, true, #a " is " #b, __VA_ARGS__)
+#define cr_expect_str_eq(a, b, ...) \
+    CRITERION_CHECK(strcmp(a, b) == 0, false, #a " is " #b, __VA_ARGS__)
+#define cr_assert_str_not_empty(a, ...) CRITERION_CHECK((a)[0] != '\0', true, #a, __VA_ARGS__)
+#define cr_assert_arr_eq(a, b, bytes, ...) \
+    CRITERION_CHECK(memcmp(a, b, bytes) == 0, true, #a " is " #b, __VA_ARGS__)
+#define cr_expect_arr_eq(a, b, bytes, ...) \
+    CRITERION_CHECK(memcmp(a, b, bytes) == 0, false, #a " is " #b, __VA_ARGS__)
+#define cr_assert_float_eq(a, b, apart, ...) \
+    CRITERION_CHECK(fabs((double)((a) - (b))) <= (double)(apart), true, #a " is " #b, __VA_ARGS__)
+#define cr_expect_float_eq(a, b, apart, ...) \
+    CRITERION_CHECK(fabs((double)((a) - (b))) <= (double)(apart), false, #a " is " #b, __VA_ARGS__)
+#define cr_assert_fail(...) CRITERION_CHECK(false, true, "failed", __VA_ARGS__)
+#define cr_log_info(...)    ((void)0)
+#define cr_skip_test(...)   exit(CRITERION_SKIPPED)
+
+#endif
