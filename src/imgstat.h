@@ -1017,6 +1017,16 @@ IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
 imgstat_dataset_measure(ImgstatDataset *dataset, const ImgstatMeasureBatch *batch,
                         const ImgstatJobStream *jobs, ImgstatError *err);
 
+/* Computes the statistics of all records of a data set, as imgstat_record_compute does; batch->how
+ * says which. jobs: NULL, or the files that it was measured from: wider types are then as exact as
+ * those of one image, and these files are read again for them. That takes one more read for
+ * percentiles and the median of 32-bit samples, three for those of 64-bit samples, and as many more
+ * for each 128 of them a record; histogram and shape are found in the first of these, and modes
+ * take more. Without jobs, the mode, the shape and the histogram of wider types are not defined. */
+IMGSTAT_API IMGSTAT_MUST_CHECK ImgstatResult
+imgstat_dataset_compute(ImgstatDataset *dataset, const ImgstatMeasureBatch *batch,
+                        const ImgstatJobStream *jobs, ImgstatError *err);
+
 /* Transforms files, several at a time. A failed job does not stop the others and is no error of the
  * call: batch->progress receives it. Inputs stay as they are unless a job names one as its output.
  * A method with values that are not per cent is IMGSTAT_ERR_ARG, before anything is written, if the

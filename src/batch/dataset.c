@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* dataset.c: files are measured into a data set. */
+#include "record/dataset.h"
+#include "base/sample.h"
 #include "batch/measure_batch.h"
 #include "codec/page_group.h"
 
@@ -57,4 +59,20 @@ ImgstatResult imgstat_dataset_measure(ImgstatDataset *dataset, const ImgstatMeas
     }
     job_queue_close(&queue);
     return res;
+}
+
+ImgstatResult imgstat_dataset_compute(ImgstatDataset *dataset, const ImgstatMeasureBatch *batch,
+                                      const ImgstatJobStream *jobs, ImgstatError *err)
+{
+    IMGSTAT_TRY(error_if_null(dataset && batch, __func__, err));
+    const ImgstatMeasure how = batch->how ? *batch->how : (ImgstatMeasure){0};
+    ImgstatMeasure counted = how; /* what follows from the counts of wider types */
+    counted.mode = counted.shape = counted.histogram = false;
+    ImgstatRecord *record;
+    for (size_t i = 0; (record = imgstat_dataset_record(dataset, i)); i++) {
+        const bool narrow = sample_is_narrow(record->kind->sample);
+        if (narrow || !jobs || jobs)
+            IMGSTAT_TRY(imgstat_record_compute(record, narrow ? &how : &counted, err));
+    }
+    return IMGSTAT_OK;
 }
