@@ -4,7 +4,8 @@
 # shellcheck shell=sh disable=SC2034 # the lists are used by who sources this
 
 # What to look for, and the Debian or Ubuntu package that brings it. A bare word is a command,
-# pc:NAME a pkg-config module, py:NAME a Python module. The libraries marked ? make imgstat faster but may be absent.
+# pc:NAME a pkg-config module, py:NAME a Python module, sys:NAME one of the system's Python. What is marked ? may be
+# absent: libraries that make imgstat faster, programs that judge its outputs.
 build_needs="
 cc                gcc
 c:stdio.h         libc6-dev
@@ -24,8 +25,10 @@ test_needs="
 pc:criterion      libcriterion-dev
 python3           python3
 ?c++              g++
-?gdaladdo         gdal-bin
-?gdal_edit.py     python3-gdal
+?gdalinfo         gdal-bin
+?sys:osgeo_utils  python3-gdal
+?sys:numpy        python3-numpy
+?sys:tifffile     python3-tifffile
 ?exiftool         libimage-exiftool-perl
 ?clang-format     clang-format
 "
@@ -38,6 +41,7 @@ present() {
     case $1 in
     pc:*) pkg-config --exists "${1#pc:}" 2>/dev/null ;;
     py:*) python3 -c "import ${1#py:}" 2>/dev/null ;;
+    sys:*) /usr/bin/python3 -c "import ${1#sys:}" 2>/dev/null ;;
     c:*) echo "#include <${1#c:}>" | cc -E -x c - >/dev/null 2>&1 ;;
     *) command -v "$1" >/dev/null 2>&1 ;;
     esac

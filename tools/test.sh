@@ -41,6 +41,7 @@ run_preset() {
     rm -f "$closing.failed"
     { echo "== $1" && sed -n '/tests passed/,$p' "$closing.log"; } >>"$closing"
     { printf '== %s: ' "$1" && count_tests "$closing.log"; } >>"$closing.counts"
+    sed -n 's/^skipped: /   skipped: /p' "build/$1/Testing/Temporary/LastTest.log" | sort -u >>"$closing.counts"
     return $tested
 }
 

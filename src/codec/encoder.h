@@ -27,7 +27,8 @@ typedef struct EncodePage {
     /* New colours where the input was opened with `indices` and has a palette: 2^bits times red,
      * then green, then blue, 0..65535. NULL: the palette stays. bits: of the input's indices. */
     const uint16_t *colormap;
-    bool mapped;      /* samples were mapped: what is written of values must follow */
+    bool mapped;   /* samples were mapped: what is written of values must follow */
+    bool converts; /* then: pages of every sample type become of this one; f64 stays f64 as float */
     double low, high; /* then: the range they were mapped to; equal: not known */
 } EncodePage;
 

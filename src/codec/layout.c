@@ -11,11 +11,10 @@ void layout_add(ImgstatLayout *layout, const char *metadata)
 
 static void add_metadata(ImgstatLayout *layout, const Metadata *metadata)
 {
-    static const char *const names[] = {[METADATA_PROFILE] = "icc",
-                                        [METADATA_RESOLUTION] = "resolution",
-                                        [METADATA_TIME] = "time",
-                                        [METADATA_EXIF] = "exif",
-                                        [METADATA_XMP] = "xmp"};
+    static const char *const names[] = {
+        [METADATA_PROFILE] = "icc", [METADATA_RESOLUTION] = "resolution",
+        [METADATA_TIME] = "time",   [METADATA_EXIF] = "exif",
+        [METADATA_XMP] = "xmp",     [METADATA_IPTC] = "iptc"};
     bool texts = false;
     for (size_t i = 0; i < metadata->n; i++) {
         if (metadata->item[i].kind != METADATA_TEXT)

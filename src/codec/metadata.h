@@ -15,6 +15,7 @@ typedef enum MetadataKind {
     METADATA_TIME,       /* data: "YYYY:MM:DD hh:mm:ss" of the last change */
     METADATA_EXIF,       /* data: a TIFF structure without pixels */
     METADATA_XMP,        /* data: UTF-8 */
+    METADATA_IPTC,       /* data: data sets, each behind 0x1C */
     METADATA_TEXT        /* keyword, data */
 } MetadataKind;
 

@@ -3,6 +3,7 @@
 #include "codec/metadata.h"
 #include "png/decoder.h"
 #include "png/encoder.h"
+#include "png/raw_profile.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -36,6 +37,14 @@ static uint8_t *inflate_all(const uint8_t *from, size_t n, size_t *bytes)
     return NULL;
 }
 
+/* Adds an item; IPTC data are in a text. */
+static ImgstatResult add_text(Metadata *out, const MetadataItem *item, ImgstatError *err)
+{
+    return item->kind == METADATA_IPTC
+               ? raw_profile_read(out, (const char *)item->data, item->bytes, err)
+               : metadata_add(out, item, err);
+}
+
 /* Adds an item whose data are deflated. */
 static ImgstatResult add_inflated(Metadata *out, MetadataItem item, const uint8_t *from, size_t n,
                                   ImgstatError *err)
@@ -43,7 +52,7 @@ static ImgstatResult add_inflated(Metadata *out, MetadataItem item, const uint8_
     item.data = inflate_all(from, n, &item.bytes);
     if (!item.data)
         return IMGSTAT_OK;
-    const ImgstatResult res = metadata_add(out, &item, err);
+    const ImgstatResult res = add_text(out, &item, err);
     free(item.data);
     return res;
 }
@@ -74,6 +83,9 @@ static bool kind_of_text(const char *keyword, bool international, MetadataItem *
 {
     item->kind = METADATA_XMP;
     if (international && strcmp(keyword, xmp_keyword) == 0)
+        return true;
+    item->kind = METADATA_IPTC;
+    if (strcmp(keyword, RAW_PROFILE_IPTC) == 0)
         return true;
     item->kind = METADATA_TEXT;
     for (unsigned i = 0; i < TEXT_KINDS; i++) {
@@ -118,7 +130,7 @@ static ImgstatResult read_text(Metadata *out, const char *type, const uint8_t *d
         return error_memory(err, item.bytes + 1, "text");
     memcpy(text, at, item.bytes);
     item.data = text;
-    const ImgstatResult res = metadata_add(out, &item, err);
+    const ImgstatResult res = add_text(out, &item, err);
     free(text);
     return res;
 }
@@ -254,6 +266,8 @@ static ImgstatResult write_item(PngSink *sink, const MetadataItem *item, const P
         return png_chunk_write(sink, "eXIf", item->data, item->bytes, err);
     case METADATA_XMP:
         return write_text(sink, xmp_keyword, item, err);
+    case METADATA_IPTC:
+        return raw_profile_write(sink, item, err);
     case METADATA_TEXT:
         return write_text(sink, metadata_keyword(item->keyword), item, err);
     }

@@ -12,13 +12,9 @@ static void add_fields(TIFF *tif, ImgstatLayout *out)
     static const struct {
         uint32_t tag;
         const char *name;
-    } fields[] = {{TIFFTAG_GPSIFD, "gps"},
-                  {TIFFTAG_RICHTIFFIPTC, "iptc"},
-                  {TIFFTAG_PHOTOSHOP, "photoshop"},
-                  {37724, "layers"},
-                  {34735, "geotiff"},
-                  {42112, "gdal"},
-                  {50839, "imagej"},
+    } fields[] = {{TIFFTAG_GPSIFD, "gps"}, {TIFFTAG_PHOTOSHOP, "photoshop"},
+                  {37724, "layers"},       {34735, "geotiff"},
+                  {42112, "gdal"},         {50839, "imagej"},
                   {50706, "dng"}};
     for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
         const TIFFField *const field = TIFFFindField(tif, fields[i].tag, TIFF_ANY);

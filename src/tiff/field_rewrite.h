@@ -18,6 +18,7 @@ enum {
 /* What an output differs in from the page that has the field. */
 typedef struct FieldChange {
     bool values;                       /* samples were mapped */
+    bool converts;                     /* pages of every sample type become of this one */
     ImgstatSample from_sample, sample; /* of the input, of the output */
     uint8_t from_bits, bits;
     uint16_t from_samples, samples; /* of a pixel */

@@ -240,6 +240,7 @@ ImgstatResult tiff_fields_copy(TiffFile *file, const TiffShape *shape, Decoder *
     const bool is_known = isfinite(page->low) && isfinite(page->high);
     const Keeping keeping = {.shape = shape, .rewrites = page->mapped || encoder->chain};
     const FieldChange change = {.values = page->mapped,
+                                .converts = page->converts,
                                 .from_sample = like->page.sample,
                                 .sample = page->sample,
                                 .from_bits = like->page.bits,

@@ -3,6 +3,7 @@
 #include "codec/metadata.h"
 #include "base/utf8.h"
 #include "codec/exif.h"
+#include "codec/iptc.h"
 #include "tiff/decoder.h"
 #include "tiff/encoder.h"
 
@@ -118,6 +119,38 @@ static ImgstatResult read_texts(TIFF *tif, Metadata *out, ImgstatError *err)
     return metadata_add(out, &item, err);
 }
 
+/* Adds the IPTC data of a field. */
+static ImgstatResult read_iptc_field(const TiffTagSource *from, uint64_t at, uint16_t tag,
+                                     Metadata *out, ImgstatError *err)
+{
+    enum { FIRST = 0x1C };
+    TiffLoaded field;
+    const uint8_t *iptc;
+    size_t n = 0;
+    IMGSTAT_TRY(tiff_tag_load(from, at, tag, &field, err));
+    /* Bytes that are said to be numbers are in order, or in that of the numbers. */
+    if (field.data && field.bytes > 0 && tag == TIFFTAG_RICHTIFFIPTC && field.data[0] != FIRST)
+        tiff_swap_values(field.data, field.bytes, field.type);
+    ImgstatResult res = IMGSTAT_OK;
+    if (field.data && iptc_find(field.data, field.bytes, &iptc, &n))
+        res = metadata_add(
+            out,
+            &(MetadataItem){.kind = METADATA_IPTC, .data = (uint8_t *)(uintptr_t)iptc, .bytes = n},
+            err);
+    free(field.data);
+    return res;
+}
+
+static ImgstatResult read_iptc(const TiffDecoder *td, Metadata *out, ImgstatError *err)
+{
+    TiffTagSource from;
+    if (!tiff_tag_source(td->base.source, &from))
+        return decoder_changed(&td->base, err);
+    const uint64_t at = tiff_page_at(td);
+    IMGSTAT_TRY(read_iptc_field(&from, at, TIFFTAG_RICHTIFFIPTC, out, err));
+    return read_iptc_field(&from, at, TIFFTAG_PHOTOSHOP, out, err);
+}
+
 ImgstatResult tiff_metadata_read(Decoder *base, Metadata *out, Warnings *warnings,
                                  ImgstatError *err)
 {
@@ -130,6 +163,7 @@ ImgstatResult tiff_metadata_read(Decoder *base, Metadata *out, Warnings *warning
     IMGSTAT_TRY(read_profile(tif, out, err));
     IMGSTAT_TRY(read_resolution(tif, out, err));
     IMGSTAT_TRY(read_exif(td, out, warnings, err));
+    IMGSTAT_TRY(read_iptc(td, out, err));
     return read_texts(tif, out, err);
 }
 
@@ -227,6 +261,9 @@ static ImgstatResult write_item(TiffFile *file, const MetadataItem *item, Warnin
                    ? IMGSTAT_OK
                    : tiff_tags_set(file, tags, TIFFTAG_XMLPACKET, TIFF_BYTE, item->bytes,
                                    item->data, err);
+    case METADATA_IPTC:
+        return tiff_tags_set(file, tags, TIFFTAG_RICHTIFFIPTC, TIFF_UNDEFINED, item->bytes,
+                             item->data, err);
     case METADATA_TEXT:
         return write_text(file, text_tags[item->keyword], item, tags, err);
     }

@@ -6,10 +6,88 @@
 #include "tiff/xml_tags.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Names of images that go, which other elements refer to. */
+typedef struct OmeGone {
+    const FieldChange *change;
+    bool *kept;        /* [axes->n_images] */
+    uint32_t n_images; /* so many began */
+    char **id;         /* n of them; sorted once all are read */
+    size_t n, room;
+    bool no_memory;
+} OmeGone;
+
+static bool add_gone(void *context, const XmlTag *tag)
+{
+    OmeGone *const gone = context;
+    char id[256];
+    if (tag->depth != 1 || strcmp(tag->name, "Image") != 0)
+        return true;
+    const uint32_t image = gone->n_images++;
+    if ((image < gone->change->axes->n_images && gone->kept[image]) ||
+        !xml_value(tag, "ID", id, sizeof id))
+        return true;
+    if (gone->n == gone->room) {
+        const size_t room = gone->room ? 2 * gone->room : 16;
+        char **const larger = realloc(gone->id, room * sizeof *larger);
+        gone->no_memory = !larger;
+        if (!larger)
+            return false;
+        gone->id = larger;
+        gone->room = room;
+    }
+    gone->id[gone->n] = strdup(id);
+    gone->no_memory = !gone->id[gone->n];
+    gone->n += !gone->no_memory;
+    return !gone->no_memory;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool is_gone(const OmeGone *gone, const char *id)
+{
+    return gone->n > 0 && bsearch(&id, gone->id, gone->n, sizeof *gone->id, compare_ids);
+}
+
+/* Data sets and plates, which name images, stand in front of them. */
+static ImgstatResult find_gone(const char *text, const FieldChange *change, OmeGone *out,
+                               ImgstatError *err)
+{
+    static const XmlHandler handler = {.start = add_gone};
+    const StackAxes *const axes = change->axes;
+    *out = (OmeGone){.change = change};
+    if (!change->pages)
+        return IMGSTAT_OK;
+    out->kept = calloc(axes->n_images + (size_t)1, sizeof *out->kept);
+    if (!out->kept)
+        return error_memory(err, axes->n_images, "OME-XML");
+    for (uint32_t i = 0; i < change->n_pages; i++)
+        if (change->pages[i] < axes->n && axes->plane[change->pages[i]].known)
+            out->kept[axes->plane[change->pages[i]].image] = true;
+    (void)xml_parse(text, strlen(text), &handler, out); /* damage shows when it is rewritten */
+    if (out->no_memory)
+        return error_memory(err, out->n * sizeof *out->id, "OME-XML");
+    if (out->n > 0)
+        qsort(out->id, out->n, sizeof *out->id, compare_ids);
+    return IMGSTAT_OK;
+}
+
+static void gone_release(OmeGone *gone)
+{
+    for (size_t i = 0; i < gone->n; i++)
+        free(gone->id[i]);
+    free(gone->id);
+    free(gone->kept);
+}
 
 typedef struct OmeRewrite {
     const FieldChange *change;
+    const OmeGone *gone; /* images that go */
     const char *text;
     TextBuffer *out;
     size_t copied;       /* so many bytes of the text are done */
@@ -97,22 +175,40 @@ static bool begin_image(OmeRewrite *rewrite, const XmlTag *tag)
     return rewrite->kept.n > 0 || leave_out(rewrite, tag);
 }
 
+/* The sample type of an image. Pages of a file with several may have other types than the page that
+ * has the text. Returns the number of edits. bits: their text. */
+static size_t edit_type(const FieldChange *change, const XmlTag *tag, char *bits, size_t room,
+                        XmlEdit edits[2])
+{
+    const char *const of_page = type_name(change->from_sample, change->from_bits);
+    const char *const new_type = type_name(change->sample, change->bits);
+    char type[16];
+    if (!change->values || !new_type)
+        return 0;
+    const bool is_other = change->axes && change->axes->n_images > 1 && of_page &&
+                          xml_value(tag, "Type", type, sizeof type) && strcmp(type, of_page) != 0;
+    const bool stays_double =
+        is_other && strcmp(type, "double") == 0 && sample_is_float(change->sample);
+    snprintf(bits, room, "%u", (unsigned)change->bits);
+    edits[0] =
+        (XmlEdit){"SignificantBits", is_other || sample_is_float(change->sample) ? NULL : bits};
+    if (stays_double || (is_other && !change->converts))
+        return 1;
+    edits[1] = (XmlEdit){"Type", is_other && change->sample == IMGSTAT_F64 ? "float" : new_type};
+    return 2;
+}
+
 static bool begin_pixels(OmeRewrite *rewrite, const XmlTag *tag)
 {
     const FieldChange *const change = rewrite->change;
     XmlEdit edits[5];
     char bits[12], size[STACK_AXES][12];
     static const char *const names[STACK_AXES] = {"SizeC", "SizeZ", "SizeT"};
-    size_t n = 0;
     rewrite->in_pixels = true;
     rewrite->pixels_at = tag->from + 1;
     rewrite->wrote_places = false;
     rewrite->channel = 0;
-    if (change->values && type_name(change->sample, change->bits)) {
-        snprintf(bits, sizeof bits, "%u", (unsigned)change->bits);
-        edits[n++] = (XmlEdit){"Type", type_name(change->sample, change->bits)};
-        edits[n++] = (XmlEdit){"SignificantBits", sample_is_float(change->sample) ? NULL : bits};
-    }
+    size_t n = edit_type(change, tag, bits, sizeof bits, edits);
     for (unsigned axis = 0; axis < STACK_AXES && rewrite->kept.n > 0; axis++) {
         const uint32_t samples = axis == AXIS_C ? rewrite->from->samples : 1;
         snprintf(size[axis], sizeof size[axis], "%u", rewrite->kept.size[axis] * samples);
@@ -216,6 +312,10 @@ static bool on_start(void *context, const XmlTag *tag)
             edit(rewrite, tag, &(XmlEdit){"UUID", NULL}, 1);
         return true;
     }
+    char id[256];
+    if (strcmp(tag->name, "ImageRef") == 0 && xml_value(tag, "ID", id, sizeof id) &&
+        is_gone(rewrite->gone, id))
+        return leave_out(rewrite, tag);
     if (tag->depth == 1 && strcmp(tag->name, "Image") == 0)
         return begin_image(rewrite, tag);
     if (tag->depth == 2 && rewrite->n_images > 0 && strcmp(tag->name, "Pixels") == 0)
@@ -290,7 +390,13 @@ ImgstatResult ome_rewrite(const char *text, const FieldChange *change, Warnings 
     if (is_too_large(change))
         return drop("it describes too many images", warnings, out);
     rewrite.edits_uuid = change->pages || !change->axes || !change->axes->other_files;
-    const bool parsed = xml_parse(text, bytes, &handler, &rewrite);
+    OmeGone gone;
+    bool parsed = false;
+    rewrite.gone = &gone;
+    rewrite.result = find_gone(text, change, &gone, err);
+    if (rewrite.result == IMGSTAT_OK)
+        parsed = xml_parse(text, bytes, &handler, &rewrite);
+    gone_release(&gone);
     stack_selection_release(&rewrite.kept);
     IMGSTAT_TRY(rewrite.result);
     if (!parsed)

@@ -137,14 +137,15 @@ static const char *find_text(TIFF *tif, uint32_t tag, size_t *bytes)
     return data;
 }
 
-/* Gray channels have the names that the file gives them: of the stack's channel, of GDAL's bands.
- */
-static ImgstatResult name_by_texts(TiffDecoder *td, ImgstatError *err)
+/* Channels that are no colours have the names that the file gives them: of the stack's channel, of
+   GDAL's bands. own: channels that the colour space has. */
+static ImgstatResult name_by_texts(TiffDecoder *td, size_t own, ImgstatError *err)
 {
     const ImgstatPage *const page = &td->base.page;
     const size_t n = page->channels, room = n * STACK_NAME_BYTES;
+    const size_t first = td->layout.photometric > PHOTOMETRIC_MINISBLACK ? own : 0;
     size_t bytes = 0;
-    if (td->layout.photometric > PHOTOMETRIC_MINISBLACK)
+    if (first >= n)
         return IMGSTAT_OK;
     if (n == 1 && page->axis_name) {
         td->names[0] = (char *)(uintptr_t)page->axis_name;
@@ -162,7 +163,7 @@ static ImgstatResult name_by_texts(TiffDecoder *td, ImgstatError *err)
     }
     gdal_band_names(text, page->channels, names);
     free(text);
-    for (size_t c = 0; c < n; c++)
+    for (size_t c = first; c < n; c++)
         if (*names[c] && (int)c != page->alpha)
             td->names[c] = names[c];
     return IMGSTAT_OK;
@@ -222,7 +223,7 @@ ImgstatResult tiff_page_channels(TiffDecoder *td, ImgstatError *err)
     }
     IMGSTAT_TRY(
         name_channels(td, names, own < td->base.page.channels ? own : td->base.page.channels, err));
-    return name_by_texts(td, err);
+    return name_by_texts(td, own, err);
 }
 
 /* ---- Sample type ---- */

@@ -194,6 +194,15 @@ static bool read_shaped(const StackTexts *texts, const StackPages *pages, StackA
     return true;
 }
 
+/* Counts images in their full resolution. */
+static uint32_t count_images(const StackPages *pages)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < pages->n; i++)
+        n += !(pages->other && pages->other[i]);
+    return n;
+}
+
 ImgstatResult stack_axes_read(const StackTexts *texts, const StackPages *pages, Warnings *warnings,
                               StackAxes *out, ImgstatError *err)
 {
@@ -220,9 +229,12 @@ ImgstatResult stack_axes_read(const StackTexts *texts, const StackPages *pages, 
         return error_memory(err, 0, "axes");
     if (damaged)
         warnings_report(warnings, "its OME-XML is damaged or too large; its axes are not used");
-    else if (!ok)
+    const uint32_t n = count_images(pages);
+    /* The only image has its planes as samples; GDAL copies tifffile's text to such files. */
+    const bool harmless = kind == STACK_SHAPED && n == 1 && pages->samples > 1;
+    if (!ok && !damaged && !harmless)
         warnings_report(warnings, "its %s contradicts its %u page%s; its axes are not used",
-                        names[kind], pages->n, pages->n == 1 ? "" : "s");
+                        names[kind], n, n == 1 ? "" : "s");
     return IMGSTAT_OK;
 }
 

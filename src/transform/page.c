@@ -237,6 +237,8 @@ static ImgstatResult write_page(const Pipeline *pipeline, const Mapper *mapper,
                               .has_nodata = undefined.tells,
                               .nodata = undefined.nodata,
                               .mapped = true,
+                              .converts =
+                                  pipeline->method && pipeline->method->depth != IMGSTAT_DEPTH_KEEP,
                               .low = transfer->range.lo,
                               .high = transfer->range.hi};
     IMGSTAT_TRY(begin_page(output, decoder, image, err));

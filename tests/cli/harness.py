@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What the tests of the command line share: running the program, counting checks, small images."""
 
+import importlib
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -24,6 +26,31 @@ def check(good, sentence):
 
 def skip(sentence):
     skipped.append(sentence)
+
+
+def modules(*names):
+    """Python modules that the project does not need otherwise. Where this Python lacks one, the script starts once more,
+    with a Python that has all: IMGSTAT_PYTHON, or the system's. A None for each, said aloud: there is no such Python."""
+    try:
+        return [importlib.import_module(name) for name in names]
+    except ImportError:
+        pass
+    search = "import importlib.util as i, sys; sys.exit(not all(i.find_spec(name) for name in sys.argv[1:]))"
+    pythons = [] if "IMGSTAT_STARTED_AGAIN" in os.environ else [os.environ.get("IMGSTAT_PYTHON"), "/usr/bin/python3"]
+    for python in pythons:
+        if python and shutil.which(python) and \
+                subprocess.run([python, "-c", search, *names], capture_output=True, check=False).returncode == 0:
+            os.environ["IMGSTAT_STARTED_AGAIN"] = "1"
+            os.execvp(python, [python, *sys.argv])
+    skip(f"no Python has {' and '.join(names)}")
+    return [None] * len(names)
+
+
+def has(*programs):
+    missing = [program for program in programs if not shutil.which(program)]
+    if missing:
+        skip(f"{', '.join(missing)} is not installed")
+    return not missing
 
 
 def environment():
@@ -99,4 +126,4 @@ def main(names):
             test(program, Path(folder))
     print("\n".join(wrong + [f"skipped: {sentence}" for sentence in skipped]))
     print(f"{len(tests)} tests, {checks} checks, {len(wrong)} wrong")
-    sys.exit(1 if wrong or not checks else 0)
+    sys.exit(1 if wrong or not checks + len(skipped) else 0 if checks else 77)

@@ -11,13 +11,10 @@ import random
 import struct
 
 import harness
-from harness import SAMPLES, TESTDATA, check, run, tiff
+from harness import SAMPLES, TESTDATA, check, modules, run, tiff
 from tiff_tree import ASCII, LONG, SHORT, Tiff, gray, write
 
-try:
-    import numpy
-except ImportError:
-    numpy = None
+(numpy,) = modules("numpy")
 
 DESCRIPTION = 270
 

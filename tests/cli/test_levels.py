@@ -3,15 +3,11 @@
 """Tests of images with levels, masks, thumbnails and planes as programs: usage: test_levels.py IMGSTAT"""
 
 import json
-import os
-import shutil
 import struct
-import subprocess
-import sys
 
 import harness
-from harness import check, run, skip
-from tiff_tree import ASCII, LONG, SHORT, gray, read, shape, write
+from harness import check, run
+from tiff_tree import ASCII, LONG, SHORT, differences, gray, read, shape, write
 
 WIDTH, HEIGHT = 96, 64
 BASE = [[300 + (x * 7 + y * 13) % 901 for x in range(WIDTH)] for y in range(HEIGHT)]
@@ -289,7 +285,7 @@ def test_planes_that_are_not_there(program, folder):
     check(b"more pages than the limit of 65535" in done.stderr, f"more planes than pages: {done.stderr}")
 
 
-# ---- The same pixels in other containers -------------------------------------------------------------
+# ---- Names of pages ----------------------------------------------------------------------------------
 
 
 def test_names_of_pages(program, folder):
@@ -319,66 +315,7 @@ def test_names_of_pages(program, folder):
     check(sorted((line["page"], line.get("page_name")) for line in out) == [(0, None), (1, None), (2, "1.0"), (3, "1.1")], f"{out}")
 
 
-def test_containers(program, folder):
-    plain = folder / "plain.tif"
-    plain.write_bytes(write([gray(BASE)]))
-    want = statistics(program, "--percentiles", "1,50,99", "--histogram", plain)
-    mask = gray([[255] * WIDTH for _ in range(HEIGHT)], "B", fields={**MASK, 262: (SHORT, [4])})
-    files = {}
-    for order in "<>":
-        for big in (False, True):
-            kind = f"{order}{'big' if big else ''}"
-            levels = [gray(rows, order=order, fields=REDUCED) for rows in LEVELS]
-            files[f"strips {kind}"] = write([gray(BASE, order=order, rows_per_strip=7)], order, big)
-            files[f"tiles {kind}"] = write([gray(BASE, order=order, tile=32)], order, big)
-            files[f"levels {kind}"] = write([gray(BASE, order=order, tile=16), *levels], order, big)
-            files[f"mask {kind}"] = write([gray(BASE, order=order, tile=16), mask, *levels], order, big)
-            files[f"SubIFDs {kind}"] = write([gray(BASE, order=order, subs=levels)], order, big)
-            files[f"below {kind}"] = write([gray([[1] * 8] * 5, order=order, fields=REDUCED,
-                                                 subs=[gray(BASE, order=order)])], order, big)
-    for where, data in files.items():
-        name = folder / "in.tif"
-        name.write_bytes(data)
-        check(statistics(program, "--percentiles", "1,50,99", "--histogram", name) == want, f"{where}: other statistics")
-    planes, data = stack(4)
-    containers = {"one": data, "directories": write([gray(rows) for rows in planes]),
-                  "big-endian": write([gray(rows, order=">") for rows in planes], ">", True),
-                  "SubIFDs": write([gray(planes[0], subs=[gray(rows, fields={254: (LONG, [0])}) for rows in planes[1:]])])}
-    seen = {}
-    for where, data in containers.items():
-        (folder / "in.tif").write_bytes(data)
-        seen[where] = statistics(program, folder / "in.tif")
-    check(all(value == seen["one"] for value in seen.values()) and len(seen["one"]) == 4, "planes, wherever they are")
-
-
 # ---- Whole structures ------------------------------------------------------------------------------
-
-# Fields that an output has for itself, and why they may differ.
-LAYOUT = {273: "places", 279: "sizes", 324: "places", 325: "sizes", 330: "places", 34665: "places", 34853: "places",
-          339: "is always written", 284: "is always written", 258: "follows the depth", 278: "strips may be divided", 259: "lossless",
-          317: "follows the compression"}
-VALUES = {280, 281, 340, 341}  # smallest and largest samples: they change
-
-
-def compare(program, name, out, dropped=()):
-    """Directories of input and output, recursively: each difference is one that a rule above allows."""
-    before, after = read(name), read(out)
-
-    def pairs(old, new, where):
-        check(len(old) == len(new), f"{where}: {len(old)} directories become {len(new)}")
-        for i, (a, b) in enumerate(zip(old, new)):
-            here = f"{where}.{i}"
-            for tag in sorted({*a.fields, *b.fields} - {*LAYOUT, *VALUES}):
-                check(a.fields.get(tag) == b.fields.get(tag), f"{here}: field {tag} {a.fields.get(tag)} "
-                                                              f"becomes {b.fields.get(tag)}")
-            check(set(a.fields) - VALUES <= set(b.fields), f"{here}: {set(a.fields) - set(b.fields)} are gone")
-            check(set(b.fields) - set(a.fields) <= {284, 339}, f"{here}: {set(b.fields) - set(a.fields)} are new")
-            for tag in {*a.sub, *b.sub}:
-                pairs(a.sub.get(tag, []), b.sub.get(tag, []), f"{here}/{tag}")
-
-    keep = [page for i, page in enumerate(before.chain) if i not in dropped]
-    pairs(keep, after.chain, str(name.name))
-
 
 def test_structures(program, folder):
     name, out = folder / "in.tif", folder / "out.tif"
@@ -396,117 +333,8 @@ def test_structures(program, folder):
             name.write_bytes(write(pages, order, big))
             for words in (("normalize",), ("equalize",), ("equalize", "--clahe"), ("normalize", "--together")):
                 run(program, *words, "--force", name, "-o", out)
-                compare(program, name, out)
-
-
-# ---- Other programs decide -------------------------------------------------------------------------
-
-
-def has(*programs):
-    missing = [program for program in programs if not shutil.which(program)]
-    if missing:
-        skip(f"{', '.join(missing)} is not installed")
-    return not missing
-
-
-def python_with(module):
-    """A Python that has a module; None, said aloud: there is none."""
-    for python in (os.environ.get("IMGSTAT_PYTHON", sys.executable), sys.executable, "/usr/bin/python3"):
-        if shutil.which(python) and subprocess.run([python, "-c", f"import {module}"], capture_output=True,
-                                                   check=False).returncode == 0:
-            return python
-    skip(f"{module} is not installed")
-    return None
-
-
-def command(*words):
-    done = subprocess.run([str(word) for word in words], capture_output=True, check=False, text=True)
-    check(done.returncode == 0, f"{words}: {done.stderr}{done.stdout}")
-    return done.stdout
-
-
-def gdal_inputs(folder):
-    """A COG of 16 bits; a COG with a mask; a tiled file with overviews."""
-    (folder / "src.tif").write_bytes(write([gray([[600 + (x * y) % 777 for x in range(700)] for y in range(600)])]))
-    rows = [[(x * y) % 251 + 1 if (x - 300) ** 2 + (y - 300) ** 2 < 80000 else 0 for x in range(600)] for y in range(600)]
-    (folder / "holes.tif").write_bytes(write([gray(rows, "B")]))
-    creation = ("-q", "-of", "COG", "-co", "BLOCKSIZE=128", "-co", "COMPRESS=DEFLATE")
-    command("gdal_translate", *creation, folder / "src.tif", folder / "cog.tif")
-    command("gdal_translate", "-q", "-b", 1, "-mask", 1, "--config", "GDAL_TIFF_INTERNAL_MASK", "YES", "-co", "TILED=YES",
-            folder / "holes.tif", folder / "masked.tif")
-    command("gdal_translate", *creation, folder / "masked.tif", folder / "cogmask.tif")
-    command("gdal_translate", "-q", "-co", "TILED=YES", folder / "src.tif", folder / "ovr.tif")
-    command("gdaladdo", "-q", "-r", "average", folder / "ovr.tif", 2, 4)
-
-
-def test_cloud_optimized(program, folder):
-    """A COG lost its layout without a word."""
-    if not has("gdal_translate", "gdaladdo", "gdalinfo"):
-        return
-    gdal_inputs(folder)
-    python, out = python_with("osgeo_utils"), folder / "out.tif"
-    for file in ("cog.tif", "cogmask.tif", "ovr.tif"):
-        name = folder / file
-        for words in (("normalize", "--clip", "2,2"), ("equalize",), ("equalize", "--clahe"),
-                      ("normalize", "--depth", "8"), ("normalize", "--levels", "drop")):
-            done = run(program, *words, "--force", name, "-o", out)
-            check(done.stderr == b"", f"{file} {words}: {done.stderr}")
-            before, after = (json.loads(command("gdalinfo", "-json", path)) for path in (name, out))
-            check(after["size"] == before["size"], f"{file} {words}: size")
-            check(after["metadata"].get("IMAGE_STRUCTURE", {}).get("LAYOUT") ==
-                  before["metadata"].get("IMAGE_STRUCTURE", {}).get("LAYOUT"), f"{file} {words}: layout")
-            for old, new in zip(before["bands"], after["bands"]):
-                levels = [] if "drop" in words else old.get("overviews", [])
-                check(new.get("overviews", []) == levels, f"{file} {words}: overviews {new.get('overviews')}")
-                check(new.get("mask", {}).get("flags") == old.get("mask", {}).get("flags"), f"{file} {words}: mask")
-            if python and file != "ovr.tif":
-                text = command(python, "-m", "osgeo_utils.samples.validate_cloud_optimized_geotiff", "--full-check=yes", out)
-                check("is a valid cloud optimized GeoTIFF" in text, f"{file} {words}: {text}")
-    run(program, "normalize", "--force", folder / "cog.tif", "-o", folder / "cog.tif")
-    check("LAYOUT=COG" in command("gdalinfo", folder / "cog.tif"), "in place")
-    with open(folder / "pipe.tif", "wb") as pipe:
-        subprocess.run([program, "normalize", folder / "cogmask.tif", "-o", "-"], stdout=pipe, check=True,
-                       env=harness.environment())
-    check("LAYOUT=COG" in command("gdalinfo", folder / "pipe.tif"), "through a pipe")
-
-
-TIFFFILE_INPUTS = """
-import sys, numpy, tifffile
-r = numpy.random.default_rng(1)
-a = (r.normal(600, 90, (2, 5, 3, 64, 80))).astype('u2')
-tifffile.imwrite('ij.tif', a, imagej=True, truncate=True, metadata={'axes': 'TZCYX'})
-tifffile.imwrite('ijn.tif', a, imagej=True, metadata={'axes': 'TZCYX'})
-tifffile.imwrite('shaped.tif', a[:, :, 0], truncate=True)
-with tifffile.TiffWriter('pyramid.ome.tif', ome=True) as t:
-    b = numpy.repeat(numpy.repeat(a[0, 0], 2, 1), 2, 2)
-    t.write(b, subifds=2, tile=(32, 32), metadata={'axes': 'CYX', 'Channel': {'Name': ['a', 'b', 'c']}})
-    for k in (2, 4):
-        t.write(b[:, ::k, ::k], subfiletype=1, tile=(32, 32))
-"""
-TIFFFILE_CHECKS = """
-import sys, numpy, tifffile
-before, after = sys.argv[1:]
-with tifffile.TiffFile(before) as old, tifffile.TiffFile(after) as new:
-    for a, b in zip(old.series, new.series):
-        assert (a.shape, a.axes, len(a.levels)) == (b.shape, b.axes, len(b.levels)), (a, b)
-        for la, lb in zip(a.levels, b.levels):
-            assert la.shape == lb.shape
-        x, y = (s.asarray().reshape(-1, *s.shape[-2:]).astype('i8') for s in (a, b))
-        for k in range(len(x)):
-            low, high = x[k].min(), x[k].max()
-            want = numpy.rint((x[k] - low) * (65535 / (high - low)))
-            assert numpy.abs(want - y[k]).max() <= 1, k
-"""
-
-
-def test_tifffile(program, folder):
-    python = python_with("tifffile")
-    if not python:
-        return
-    subprocess.run([python, "-c", TIFFFILE_INPUTS], check=True, cwd=folder, capture_output=True)
-    for file in ("ij.tif", "ijn.tif", "shaped.tif", "pyramid.ome.tif"):
-        run(program, "normalize", "--together=page", folder / file, "-o", folder / f"out-{file}")
-        command(python, "-c", TIFFFILE_CHECKS, folder / file, folder / f"out-{file}")
+                found = differences(read(name).chain, read(out).chain)
+                check(not found, f"{order} {big} {words}: {found}")
 
 
 if __name__ == "__main__":

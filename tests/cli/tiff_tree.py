@@ -79,6 +79,40 @@ def read(path):
         return Tiff(file.read())
 
 
+# ---- Comparing -------------------------------------------------------------------------------------
+
+# Fields that an output has for itself: places and sizes of its parts, the height of strips, two that it always has.
+ALWAYS = {284, 339}
+LAYOUT = {273, 279, 324, 325, SUB_IFDS, EXIF, GPS, 278, *ALWAYS}
+EXTREMA = {280, 281, 340, 341}  # smallest and largest samples of the input
+PREDICTOR, NO_PREDICTOR = 317, (1,)  # as good as none
+
+
+def differences(before, after, explained=()):
+    """Where two lists of directories, and those below them, differ in other fields than LAYOUT, EXTREMA and `explained`."""
+    found = []
+
+    def fields(directory):
+        return {tag: values for tag, values in directory.fields.items() if (tag, values) != (PREDICTOR, NO_PREDICTOR)}
+
+    def pairs(old, new, where):
+        if len(old) != len(new):
+            found.append(f"{where}: {len(old)} directories become {len(new)}")
+        for i, (a, b) in enumerate(zip(old, new)):
+            here, was, became = f"{where}.{i}", fields(a), fields(b)
+            for tag in sorted({*was, *became} - {*LAYOUT, *EXTREMA, *explained}):
+                if was.get(tag) != became.get(tag):
+                    found.append(f"{here}: field {tag} {was.get(tag)} becomes {became.get(tag)}")
+            gone, added = LAYOUT & {*was} - {*became}, LAYOUT & {*became} - {*was} - ALWAYS
+            if gone or added:
+                found.append(f"{here}: {gone} are gone, {added} are new")
+            for tag in {*a.sub, *b.sub}:
+                pairs(a.sub.get(tag, []), b.sub.get(tag, []), f"{here}/{tag}")
+
+    pairs(before, after, "")
+    return found
+
+
 # ---- Writing ---------------------------------------------------------------------------------------
 
 BYTE, ASCII, SHORT, LONG, RATIONAL, UNDEFINED, IFD, LONG8, IFD8 = 1, 2, 3, 4, 5, 7, 13, 16, 18
@@ -123,7 +157,7 @@ class Writer:
 
     def pack(self, kind, values):
         letter = "I" if kind == RATIONAL else LETTERS.get(kind)
-        return values if kind == ASCII else struct.pack(f"{self.order}{len(values)}{letter}", *values)
+        return bytes(values) if kind in (ASCII, UNDEFINED) else struct.pack(f"{self.order}{len(values)}{letter}", *values)
 
     def directory(self, page):
         """Returns its place, and that of the link to the next one."""

@@ -324,6 +324,25 @@ Test(field_rewrite, ome_images)
     stack_axes_release(&axes);
 }
 
+/* References to images that went made the schema's xsd:IDREF invalid. */
+Test(field_rewrite, ome_references)
+{
+#define REF(id)   "<ImageRef ID=\"" id "\"/>"
+#define PLATE(in) "<Plate><Well><WellSample ID=\"w\">" in "</WellSample></Well></Plate>"
+    static const char text[] = "<OME><Dataset ID=\"d\">" REF("0") "\n" REF("1")
+        REF("2") "</Dataset>" PLATE(REF("0")) IMAGE("0") IMAGE("1") IMAGE("2") "</OME>";
+    StackAxes axes = read_axes(text, 6);
+    static const uint32_t pages[] = {2, 3};
+    const FieldChange change = selected(&axes, pages, 2);
+    expect_description(text, &change,
+                       "<OME><Dataset ID=\"d\">\n" REF("1") "</Dataset>" PLATE(
+                           "") "<Image ID=\"1\"><Pixels SizeC=\"1\" SizeZ=\"2\" SizeT=\"1\" "
+                               "DimensionOrder=\"XYCZT\"><TiffData IFD=\"0\" "
+                               "PlaneCount=\"2\"/></Pixels></Image></OME>",
+                       "");
+    stack_axes_release(&axes);
+}
+
 Test(field_rewrite, shaped)
 {
     static const char text[] = "{\"shape\": [2, 5, 64, 48], \"axes\": \"TZYX\", \"k\": \"v\"}";

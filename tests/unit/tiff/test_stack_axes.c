@@ -346,6 +346,43 @@ static const char *two_series(void *context, uint32_t page)
                        : NULL;
 }
 
+/* GDAL copies the text of a page to a file of other samples, with levels and masks. */
+static const char *copied(void *context, uint32_t page)
+{
+    return page == 0 ? context : NULL;
+}
+
+Test(stack_axes, shaped_copied)
+{
+    static const char *const texts[] = {"{\"shape\": [600, 700, 4]}",
+                                        "{\"shape\": [600, 700, 4], \"axes\": \"YXS\"}",
+                                        "{\"shape\": [4, 600, 700], \"axes\": \"CYX\"}",
+                                        "{\"shape\": [4, 600, 700], \"axes\": \"SYX\"}"};
+    static const bool other[8] = {false, true, true, true, true, true, true, true};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const StackPages pages = {
+            .n = 8, .other = other, .samples = 3, .width = 700, .height = 600};
+        const StackTexts one = {.description = copied, .context = (void *)(uintptr_t)texts[i]};
+        Warnings warnings = {.warn = decode_hear, .context = &heard, .name = "a.tif"};
+        StackAxes axes;
+        heard = (DecodeHeard){.n = 0};
+        cr_assert_eq(stack_axes_read(&one, &pages, &warnings, &axes, NULL), IMGSTAT_OK);
+        cr_expect_eq(heard.n, 0, "%s: %s", texts[i], heard.last);
+        cr_expect_null(axes.plane);
+        stack_axes_release(&axes);
+        warnings_release(&warnings);
+    }
+    const StackPages gray = {.n = 8, .other = other, .samples = 1, .width = 700, .height = 600};
+    const StackTexts missing = {.description = copied, .context = (void *)(uintptr_t)texts[2]};
+    Warnings warnings = {.warn = decode_hear, .context = &heard, .name = "a.tif"};
+    StackAxes axes;
+    heard = (DecodeHeard){.n = 0};
+    cr_assert_eq(stack_axes_read(&missing, &gray, &warnings, &axes, NULL), IMGSTAT_OK);
+    cr_expect_str_eq(heard.last,
+                     "a.tif: its shape in JSON contradicts its 1 page; its axes are not used");
+    warnings_release(&warnings);
+}
+
 Test(stack_axes, shaped_series)
 {
     const StackTexts texts = {.description = two_series};
