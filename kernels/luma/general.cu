@@ -47,6 +47,7 @@ static __global__ void __launch_bounds__(MAP_THREADS, FROM < 0 ? 3 : 1)
                 store_sample(to + c * out_bytes, out_bytes, sample_raw(out, key[c]), p.aligned);
             first = 3;
         }
+#pragma unroll 1
         for (uint32_t c = first; c < p.channels; c++) {
             uint64_t raw = load_sample(at + c * in_bytes, in_bytes, p.aligned);
             if (FROM < 0 && !t.copies)

@@ -141,7 +141,8 @@ static __global__ void __launch_bounds__(KNOT_THREADS)
             key[k] = (uint32_t)sample_key(from, raw[k]);
         }
         find_groups(tree, n_groups, levels, key, found);
-#pragma unroll
+        /* The arithmetic of any types is long: it is there once. */
+#pragma unroll(FROM < 0 ? 1 : KNOT_SAMPLES)
         for (int k = 0; k < KNOT_SAMPLES; k++) {
             MapKnot left, right;
             knots_beside(&groups[found[k]], key[k], &left, &right);
