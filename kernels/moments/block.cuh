@@ -148,7 +148,8 @@ static __device__ __forceinline__ void report_sums(WideBlock<C> *block, WideChan
         if (threadIdx.x < C) {
             unsigned long long *digit = block->limb[threadIdx.x][0];
             unsigned long long *digit2 = block->limb[threadIdx.x][1];
-            digits_unbias<SAMPLE>(digit, digit2, block->count[threadIdx.x][N]);
+            if (sample_is_signed((ImgstatSample)block->image.sample))
+                digits_unbias<SAMPLE>(digit, digit2, block->count[threadIdx.x][N]);
             digits_normalize(digit, false);
             digits_normalize(digit2, true);
         }
@@ -188,7 +189,7 @@ static __device__ __forceinline__ void find_extrema(WideBlock<C> *block, const W
         const RowSegment segment =
             segment_at(block->image, row, pixel - row * block->image.row_pixels, sizeof(Raw));
         const Raw *samples = (const Raw *)segment.samples + channel0 + i / 2;
-        const Raw wanted = (Raw)sample_raw((ImgstatSample)SAMPLE, key);
+        const Raw wanted = wide_raw<SAMPLE>(block->image, key);
         /* Zero is found with either sign. */
         const Raw bits = (Raw) ~(Raw)0 >> (WideType<SAMPLE>::FLOAT && wanted == 0);
         for (unsigned x0 = member; __any_sync(ALL_LANES, x0 < segment.n); x0 += MEMBERS * LOADS) {

@@ -56,7 +56,7 @@ static __device__ __forceinline__ void way_begin(Finite<C, SAMPLE> *way, const W
 }
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_begin_image(Finite<C, SAMPLE> *way)
+static __device__ __forceinline__ void way_begin_image(Finite<C, SAMPLE> *way, const WorkImage &)
 {
     typedef typename WideType<SAMPLE>::Value Value;
     way->stream.tile = ~0ull;

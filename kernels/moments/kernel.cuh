@@ -78,7 +78,7 @@ static __device__ __forceinline__ void way_begin(Careful<C, SAMPLE> *way, const 
 }
 
 template <int C, int SAMPLE>
-static __device__ __forceinline__ void way_begin_image(Careful<C, SAMPLE> *)
+static __device__ __forceinline__ void way_begin_image(Careful<C, SAMPLE> *, const WorkImage &)
 {
 }
 
@@ -109,7 +109,8 @@ static __device__ __forceinline__ void way_report(Careful<C, SAMPLE> *, WideBloc
  *   Launch    persistent blocks, which begin while the launch before ends; items of some segments,
  *             the first ones by the number of the block, the others from a queue, in order; the
  *             next is known while one is measured.
- *   Requires  C <= 4, samples aligned; all ways but Careful: the image has C channels, no mask and
+ *   Requires  C <= 4, samples aligned. SAMPLE: F32, F64, or U32 and U64 for all integers of the
+ *             width. All ways but Careful: the image has C channels, no mask and
  *             no nodata, and its rows begin on 16-byte boundaries. Queue and states zero.
  *   Result    all of the tally but bins added to the record; queue and states zero again.
  */
@@ -138,7 +139,7 @@ static __global__ void __launch_bounds__(WideShape<C>::THREADS, PER_SM)
                 flush<C, SAMPLE>(work, &block);
             }
             load_image(work, &block, wanted);
-            way_begin_image(&way);
+            way_begin_image(&way, block.image);
             number = wanted;
         }
         unsigned after = next + gridDim.x;
