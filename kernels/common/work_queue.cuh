@@ -320,8 +320,10 @@ ImgstatResult launch_narrow8(const Launch *launch, unsigned channels, bool plain
                              ImgstatError *err);
 ImgstatResult launch_narrow16(const Launch *launch, unsigned channels, bool plain,
                               ImgstatError *err);
-ImgstatResult launch_wide(const Launch *launch, ImgstatSample sample, unsigned channels, bool plain,
-                          ImgstatError *err);
+ImgstatResult launch_wide_float(const Launch *launch, ImgstatSample sample, unsigned channels,
+                                bool plain, ImgstatError *err);
+ImgstatResult launch_wide_integer(const Launch *launch, ImgstatSample sample, unsigned channels,
+                                  bool plain, ImgstatError *err);
 
 /* Bytes of state that an image needs, all zero between launches. */
 size_t narrow_state_bytes(void);

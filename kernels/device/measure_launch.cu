@@ -154,8 +154,10 @@ static ImgstatResult run_kernels(const Launch *launch, const Kind &kind, Imgstat
             IMGSTAT_TRY(launch_narrow8(&part, n, kind.plain, err));
         else if (sample_bits(kind.sample) == 16)
             IMGSTAT_TRY(launch_narrow16(&part, n, kind.plain, err));
+        else if (sample_is_float(kind.sample))
+            IMGSTAT_TRY(launch_wide_float(&part, kind.sample, n, kind.plain, err));
         else
-            IMGSTAT_TRY(launch_wide(&part, kind.sample, n, kind.plain, err));
+            IMGSTAT_TRY(launch_wide_integer(&part, kind.sample, n, kind.plain, err));
     }
     return IMGSTAT_OK;
 }

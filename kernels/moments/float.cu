@@ -149,6 +149,11 @@ static __device__ __forceinline__ void way_report(Finite<C, SAMPLE> *way, WideBl
             of_channel<C, SAMPLE>(best.high_tile, k, NO_TILE));
 }
 
+size_t wide_state_bytes(unsigned channels)
+{
+    return sizeof(WideState) + channels * sizeof(WideChannel);
+}
+
 ImgstatResult launch_wide_float(const Launch *launch, ImgstatSample sample, unsigned channels,
                                 bool plain, ImgstatError *err)
 {

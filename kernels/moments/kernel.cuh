@@ -210,10 +210,4 @@ static ImgstatResult launch_sample(const Launch *launch, unsigned channels, bool
     });
 }
 
-/* Each measures C channels of its images. */
-ImgstatResult launch_wide_float(const Launch *launch, ImgstatSample sample, unsigned channels,
-                                bool plain, ImgstatError *err);
-ImgstatResult launch_wide_integer(const Launch *launch, ImgstatSample sample, unsigned channels,
-                                  bool plain, ImgstatError *err);
-
 #endif
