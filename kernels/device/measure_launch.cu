@@ -87,7 +87,7 @@ void work_describe(WorkImage *out, const ImagePro *image, uint64_t tile, bool ti
 /* Segments that a block of measure_wide measures at a time. */
 static uint32_t wide_groups(const Kind &kind)
 {
-    const unsigned channels = kind.channels < 4 ? kind.channels : 4;
+    const unsigned channels = kind.plain && kind.channels < 4 ? kind.channels : 4;
     return wide_warps(channels) /
            (kind.plain ? wide_group(channels, (unsigned)sample_size(kind.sample)) : 1);
 }
