@@ -7,6 +7,13 @@
 
 /* ---- Luma ------------------------------------------------------------------------------------ */
 
+/* Called: the arithmetic of any map is long, and two places need it. */
+static __device__ __noinline__ uint64_t map_any(const Map *map, ImgstatSample in, ImgstatSample out,
+                                                uint64_t raw)
+{
+    return map_raw(map, in, out, raw);
+}
+
 /*
  * apply_luma: colours get the luma that the transfer maps theirs to.
  *
@@ -41,8 +48,10 @@ static __global__ void __launch_bounds__(MAP_THREADS, FROM < 0 ? 3 : 1)
         const bool masked = p.mask && !p.mask[row * p.mask_pitch + x];
         uint32_t first = 0;
         if (!unchanged && !masked && luma_of(in, p, key, &luma)) {
-            const uint64_t mapped = sample_is_narrow(in) ? sample_key(out, t.by_key[luma])
-                                                         : map_sample(&t.maps[0], luma);
+            const uint64_t bits = sample_is_narrow(in)
+                                      ? t.by_key[luma]
+                                      : map_any(&t.maps[0], in, out, sample_raw(in, luma));
+            const uint64_t mapped = sample_key(out, bits);
             rescale_luma(in, out, t.range, mapped, key);
             for (int c = 0; c < 3; c++)
                 store_sample(to + c * out_bytes, out_bytes, sample_raw(out, key[c]), p.aligned);
@@ -52,7 +61,7 @@ static __global__ void __launch_bounds__(MAP_THREADS, FROM < 0 ? 3 : 1)
         for (uint32_t c = first; c < p.channels; c++) {
             uint64_t raw = load_sample(at + c * in_bytes, in_bytes, p.aligned);
             if (FROM < 0 && !t.copies)
-                raw = map_raw(masked || (int)c == p.alpha ? rescale : passthrough, in, out, raw);
+                raw = map_any(masked || (int)c == p.alpha ? rescale : passthrough, in, out, raw);
             store_sample(to + c * out_bytes, out_bytes, raw, p.aligned);
         }
     }

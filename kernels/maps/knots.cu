@@ -121,7 +121,7 @@ static __global__ void __launch_bounds__(KNOT_THREADS)
     if (FROM >= 0)
         map.from = map.to.sample = (ImgstatSample)FROM;
     const ImgstatSample from = map.from, to = map.to.sample;
-    const uint32_t in = sample_bits(from) / 8, out = sample_bits(to) / 8;
+    const uint32_t in = sizeof(uint32_t), out = sample_bits(to) / 8;
     const uint32_t n_groups = groups_of(map.n_knots);
     build_tree(groups, n_groups, levels, tree);
     const uint64_t round = (uint64_t)KNOT_THREADS * KNOT_SAMPLES;
@@ -191,7 +191,7 @@ bool knots_fit(const CudaDevice *device, const ApplyTransfer *t, const ApplyPixe
 ImgstatResult launch_apply_knots(CudaDevice *device, cudaStream_t stream, const ApplyTransfer *t,
                                  const ApplyPixels *p, ImgstatError *err)
 {
-    assert(knots_fit(device, t, p));
+    assert(knots_fit(device, t, p) && sample_bits((ImgstatSample)t->from) == 32);
     return t->from == IMGSTAT_F32 && t->to == IMGSTAT_F32
                ? launch_knots<IMGSTAT_F32>(device, stream, t, p, err)
                : launch_knots<-1>(device, stream, t, p, err);
