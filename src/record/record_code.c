@@ -343,29 +343,6 @@ static bool is_finite(ImgstatSample sample, uint64_t key)
     return key > sample_key_infinity(sample, true) && key < sample_key_infinity(sample, false);
 }
 
-/* What the bins hold. */
-typedef struct BinRange {
-    uint64_t n;
-    size_t first, last; /* that are not empty, where n > 0 */
-} BinRange;
-
-/* False: more samples than a record may have. */
-static bool sum_bins(const uint64_t *bins, size_t n, BinRange *out)
-{
-    *out = (BinRange){0};
-    for (size_t k = 0; k < n; k++) {
-        if (!bins[k])
-            continue;
-        if (bins[k] > MOST_SAMPLES - out->n)
-            return false;
-        if (out->n == 0)
-            out->first = k;
-        out->last = k;
-        out->n += bins[k];
-    }
-    return true;
-}
-
 static bool is_consistent(const Record *counts, const Tally *tally, const BinRange *range)
 {
     const unsigned __int128 samples = (unsigned __int128)tally->n + tally->nan + tally->pinf +
@@ -399,11 +376,9 @@ static void get_channel(ByteReader *reader, ImgstatRecord *record, Names *names,
     if (!narrow)
         tally->n = get_varint(reader);
     if (bins)
-        bins_get(reader, bins, n_bins);
-    if (reader->failed || (bins && !sum_bins(bins, n_bins, &range))) {
-        reader->failed = true;
+        range = bins_get(reader, bins, n_bins);
+    if (reader->failed)
         return;
-    }
     if (narrow) {
         tally->n = range.n;
         tally->min_key = range.first;
