@@ -178,6 +178,13 @@ static bool on_done(void *context, const ImgstatDone *done)
     return status_interrupted() == 0;
 }
 
+static bool on_reading(void *context, size_t files)
+{
+    Run *const run = context;
+    progress_show(&run->progress, files, run->begun);
+    return status_interrupted() == 0;
+}
+
 static void on_fallen_back(void *context, const char *why)
 {
     Run *const run = context;
@@ -201,6 +208,7 @@ static ImgstatMeasureBatch batch_of(Run *run, const ImgstatMeasure *how)
                                  .warned = on_warned,
                                  .restarted = on_restarted,
                                  .progress = on_done,
+                                 .reading = on_reading,
                                  .context = run};
 }
 
@@ -257,7 +265,8 @@ bool measure_dataset(PartRun *run, InputPart part, InputList *window, const Imgs
     if (good)
         report_unmatched(&all);
     batch.device = all.device.name;
-    batch.progress = NULL;
+    progress_clear(&all.progress);
+    all.progress = progress_begin("read again: ", all.begun, o->quiet);
     if (good && how != NULL)
         good = complain(&all, imgstat_dataset_compute(into, &batch, &stream, &error), &error);
     run->complete = good;
