@@ -90,6 +90,8 @@ typedef struct Options {
     const char *group_text;  /* of --by group=REGEX; NULL: none */
     regex_t group;           /* the same; owned where there is one */
     const char *save_record; /* NULL for none */
+    bool records;            /* the inputs are records */
+    bool partial;            /* shards may be missing */
     unsigned ddof;
 
     /* hist only */
@@ -111,6 +113,7 @@ typedef enum Command {
     COMMAND_NORMALIZE,
     COMMAND_EQUALIZE,
     COMMAND_APPLY,
+    COMMAND_MERGE,
     COMMAND_DEVICES,
     N_COMMANDS
 } Command;
